@@ -3,7 +3,7 @@
 use crate::Outcome;
 use harness::programs::in_parallel;
 use std::path::Path;
-use tune::simulate::hold_against_all;
+use tune::simulate::check_against_exhaustive;
 
 /// The most settings of a program; programs with more are skipped.
 const MOST: usize = 100_000;
@@ -29,7 +29,7 @@ pub fn task(_: &Path) -> Outcome {
         }
         let seeds: Vec<u64> = (seed..end).collect();
         seed = end;
-        for outcome in in_parallel(&seeds, |_, seed| hold_against_all(*seed, MOST)) {
+        for outcome in in_parallel(&seeds, |_, seed| check_against_exhaustive(*seed, MOST)) {
             match outcome? {
                 Some(own) => {
                     held += 1;

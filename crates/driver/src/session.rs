@@ -210,7 +210,7 @@ impl Session {
 
     /// The core IR of a checked program, and the decisions about its functions.
     pub fn lower_with_account(&self, program: &check::tast::Program) -> Result<(Ir, Vec<Remark>), Failure> {
-        let lowered = lower::with_account(program, &self.sources, self.options.lower());
+        let lowered = lower::lower_with_remarks(program, &self.sources, self.options.lower());
         let (program, decisions) = lowered.map_err(Failure)?;
         Ok((self.lowered(program)?, decisions))
     }

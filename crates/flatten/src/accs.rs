@@ -24,9 +24,9 @@
 //! Needs: a verified program of combinators. Guarantees: every operator of a `withacc` works on
 //! scalars. Bound names are kept, except for accumulators and in histograms.
 
+mod acc_map_interchange;
 mod columns;
 mod hist;
-mod interchange;
 mod map;
 
 use self::map::Map;
@@ -61,9 +61,9 @@ fn has_array_operator(body: &Body<Soacs>) -> bool {
         body.stms.iter().any(|stm| {
             let mut found = match &stm.exp {
                 Exp::Op(Soac::WithAcc { inputs, lambda: _ }) => {
-                    inputs.iter().any(|i| i.op.as_ref().is_some_and(on_arrays))
+                    inputs.iter().any(|i| i.op.as_ref().is_some_and(is_array_operator))
                 }
-                Exp::Op(Soac::Hist { ops, .. }) => ops.iter().any(|op| on_arrays(&op.op)),
+                Exp::Op(Soac::Hist { ops, .. }) => ops.iter().any(|op| is_array_operator(&op.op)),
                 Exp::Op(
                     Soac::Screma(_)
                     | Soac::Stream { .. }
@@ -83,7 +83,7 @@ fn has_array_operator(body: &Body<Soacs>) -> bool {
 }
 
 /// Returns true if an operator works on arrays.
-fn on_arrays(op: &Operator<Soacs>) -> bool {
+fn is_array_operator(op: &Operator<Soacs>) -> bool {
     op.op.ret.iter().any(Type::is_array)
 }
 
@@ -91,10 +91,10 @@ fn rewrite(function: &mut Function<Soacs>, nests: bool) -> Result<(), PassError>
     let mut types = TypeEnv::of_function(function);
     let body = std::mem::replace(&mut function.body, Body { stms: Vec::new(), result: Vec::new() });
     let mut pass = Pass {
-        kinds: FxHashMap::default(),
+        array_operators: FxHashMap::default(),
         arrays: FxHashMap::default(),
         replicates: FxHashMap::default(),
-        nests,
+        levels_nest: nests,
         error: None,
     };
     let mut b = Builder::new(&mut function.names, &mut types);
@@ -120,14 +120,14 @@ fn inline(b: &mut Build<'_>, lambda: &Lambda<Soacs>, args: &[Atom]) -> Vec<Atom>
 }
 
 /// The accumulators of one token.
-struct Kind {
+struct AccKind {
     shape: Shape,
     /// Types of the values at one index.
     elems: Vec<Type>,
     op: Operator<Soacs>,
 }
 
-impl Kind {
+impl AccKind {
     fn types(&self) -> Vec<Type> {
         let whole = |ty: &Type| {
             let dims = self.shape.iter().rev();
@@ -139,11 +139,11 @@ impl Kind {
 
 struct Pass {
     /// The accumulators whose operator works on arrays, by token.
-    kinds: FxHashMap<Name, Rc<Kind>>,
+    array_operators: FxHashMap<Name, Rc<AccKind>>,
     /// The scalars that arrays repeat, by the arrays' names.
     replicates: FxHashMap<Name, Atom>,
     /// True if tasks may contain tasks.
-    nests: bool,
+    levels_nest: bool,
     /// The arrays that currently replace each of these accumulators.
     arrays: FxHashMap<Name, Vec<Name>>,
     /// The first construct that cannot be rewritten.
@@ -151,9 +151,9 @@ struct Pass {
 }
 
 impl Pass {
-    fn kind(&self, ty: &Type) -> Option<Rc<Kind>> {
+    fn kind(&self, ty: &Type) -> Option<Rc<AccKind>> {
         match ty {
-            Type::Acc { token, .. } => self.kinds.get(token).cloned(),
+            Type::Acc { token, .. } => self.array_operators.get(token).cloned(),
             Type::Prim(_) | Type::Array { .. } | Type::Cert | Type::Mem(_) => None,
         }
     }
@@ -171,7 +171,7 @@ impl Pass {
     }
 
     /// Fresh names for the arrays that an accumulator becomes.
-    fn names(&mut self, b: &mut Build<'_>, acc: Name, kind: &Kind) -> Vec<Param<Soacs>> {
+    fn names(&mut self, b: &mut Build<'_>, acc: Name, kind: &AccKind) -> Vec<Param<Soacs>> {
         let params: Vec<Param<Soacs>> = kind.types().into_iter().map(|ty| b.param("dest", ty)).collect();
         let names = params.iter().map(|param| param.name).collect();
         self.arrays.insert(acc, names);
@@ -281,11 +281,11 @@ impl Pass {
 
     fn soac(&mut self, b: &mut Build<'_>, pat: Vec<Param<Soacs>>, aux: &Aux, soac: Soac) {
         let mut soac = match soac {
-            Soac::Hist { width, inputs, map, ops } if hist::by_rows(&ops, &self.replicates) => {
-                if !self.nests && columns::pays(b, &ops) {
+            Soac::Hist { width, inputs, map, ops } if hist::is_row_histogram(&ops, &self.replicates) => {
+                if !self.levels_nest && columns::pays(b, &ops) {
                     columns::histogram(b, pat, (width, &inputs, map), ops, &self.replicates);
                 } else {
-                    let (inputs, lambda) = hist::accumulated(b, width, &inputs, &map, ops);
+                    let (inputs, lambda) = hist::as_accumulators(b, width, &inputs, &map, ops);
                     self.with_acc(b, pat, inputs, lambda);
                 }
                 return;
@@ -349,7 +349,7 @@ impl Pass {
         mut lambda: Lambda<Soacs>,
     ) {
         let n = inputs.len();
-        interchange::interchange(b, &mut inputs, &mut lambda, &self.replicates);
+        acc_map_interchange::interchange(b, &mut inputs, &mut lambda, &self.replicates);
         let Lambda { params, body, ret } = lambda;
         let (tokens, accs) = params.split_at(n);
         let (mut kept, mut kept_tokens, mut kept_accs) = (Vec::new(), Vec::new(), Vec::new());
@@ -360,7 +360,7 @@ impl Pass {
             let results = pat.by_ref().take(input.arrays.len());
             let AccInput { shape, arrays, op } = input;
             let (mine, others) = match op {
-                Some(op) if on_arrays(&op) => (Some(op), None),
+                Some(op) if is_array_operator(&op) => (Some(op), None),
                 op => (None, op),
             };
             let Some(mut op) = mine else {
@@ -375,8 +375,8 @@ impl Pass {
             own.push(i);
             self.lambda(b, &mut op.op);
             let elems = op.op.ret.clone();
-            let kind = Kind { shape, elems, op };
-            self.kinds.insert(tokens[i].name, Rc::new(kind));
+            let kind = AccKind { shape, elems, op };
+            self.array_operators.insert(tokens[i].name, Rc::new(kind));
             self.arrays.insert(accs[i].name, arrays);
         }
         let rest_pat: Vec<Param<Soacs>> = pat.collect();

@@ -32,34 +32,34 @@ pub(crate) struct Ctx<'a> {
     /// True if what is bound now is bound inside a segop.
     is_inside: bool,
     /// Names that are bound inside a segop.
-    inside: FxHashSet<Name>,
+    bound_in_segop: FxHashSet<Name>,
     /// The index function of each view within the array it views, as far as it is known here.
     views: FxHashMap<Name, Lmad>,
     /// Tokens of accumulators with an operator.
-    combining: FxHashSet<Name>,
+    with_operator: FxHashSet<Name>,
     /// Arrays that repeat one value: the repeated dimensions and the value.
     pub(crate) replicates: FxHashMap<Name, (Shape, Atom)>,
     /// Guards to be computed before the segop that is being made.
     guards: Vec<Guard>,
     /// True if a segop is being made.
-    guarded: bool,
+    making_segop: bool,
     /// The function's tuning parameters so far.
     pub(crate) tunables: TunableTable,
     /// The product of the widths of enclosing segops at a level that may contain itself, as far as
     /// it is counted: their tasks run concurrently with those inside.
-    pub(crate) beside: Option<Atom>,
+    pub(crate) outer_parallelism: Option<Atom>,
     /// Where the lanes of one worker may share combinators.
-    pub(crate) lanes: Lanes,
+    pub(crate) lanes: LaneSharing,
     /// Which versions are emitted of combinators that lanes may share, in the segop that is being
     /// made.
-    pub(crate) arm: Arm,
+    pub(crate) lane_versions: LaneVersions,
     /// True if a scan or reduction in the segop that is being made has both versions, behind its
     /// own comparison.
     pub(crate) both: bool,
     /// The number of enclosing choices between versions.
-    pub(crate) choices: u32,
+    pub(crate) choice_depth: u32,
     /// True if the segop that is being made has an enclosing loop over the iterations of a map.
-    pub(crate) rows: bool,
+    pub(crate) in_map_loop: bool,
     /// Results of scans that only sequential reductions read ([`crate::decomp::summed`]).
     pub(crate) summed: FxHashSet<Name>,
     /// The number of optional choices that may still be made.
@@ -69,16 +69,16 @@ pub(crate) struct Ctx<'a> {
     /// Provenance of the outermost combinator that is being flattened.
     pub(crate) outermost: Prov,
     /// True if an attribute requests sequential code here.
-    pub(crate) asked: bool,
+    pub(crate) sequential_requested: bool,
     /// True if an attribute requests sequential code for irregular parallelism.
-    pub(crate) even: bool,
+    pub(crate) sequentialise_irregular: bool,
     /// The functions that have lifted versions.
-    pub(crate) lifts: Arc<FxHashSet<FunName>>,
+    pub(crate) lifted_functions: Arc<FxHashSet<FunName>>,
 }
 
 /// True where no attribute forbids sharing a combinator among the lanes of one worker.
 #[derive(Clone, Copy)]
-pub(crate) struct Lanes {
+pub(crate) struct LaneSharing {
     /// For the combinator that is being flattened.
     pub(crate) here: bool,
     /// For the combinators inside it.
@@ -88,7 +88,7 @@ pub(crate) struct Lanes {
 /// Which versions are emitted, in a segop, of combinators that lanes may share if their sizes
 /// suffice, where a size is known before the segop.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Arm {
+pub(crate) enum LaneVersions {
     /// The version shared by lanes; the sizes to compare are not known yet.
     Shared,
     /// The version shared by lanes; the only size compared suffices.
@@ -109,7 +109,7 @@ pub(crate) struct Guard {
 }
 
 /// The parts of a segop, and the guards collected while they were made.
-pub(crate) struct InSeg<T> {
+pub(crate) struct SegopParts<T> {
     pub(crate) parts: T,
     pub(crate) guards: Vec<Guard>,
     /// True if a scan or reduction has both versions, behind its own comparison.
@@ -144,32 +144,32 @@ impl<'a> Ctx<'a> {
             called: Vec::new(),
             stack: options.stack,
             mode: options.flatten,
-            is_inside: at.around.is_some(),
-            inside: FxHashSet::default(),
+            is_inside: at.enclosing.is_some(),
+            bound_in_segop: FxHashSet::default(),
             views: FxHashMap::default(),
-            combining: FxHashSet::default(),
+            with_operator: FxHashSet::default(),
             replicates: FxHashMap::default(),
             guards: Vec::new(),
-            guarded: false,
+            making_segop: false,
             tunables: TunableTable::default(),
-            beside: None,
-            lanes: Lanes { here: true, inside: true },
-            arm: Arm::Shared,
+            outer_parallelism: None,
+            lanes: LaneSharing { here: true, inside: true },
+            lane_versions: LaneVersions::Shared,
             both: false,
-            choices: 0,
-            rows: false,
+            choice_depth: 0,
+            in_map_loop: false,
             summed: FxHashSet::default(),
             fuel,
             decided: options.remarks.then(Vec::new),
             outermost: Prov::NONE,
-            asked: false,
-            even: false,
-            lifts: callees.lifts(),
+            sequential_requested: false,
+            sequentialise_irregular: false,
+            lifted_functions: callees.lifts(),
         }
     }
 
     /// Returns the version of a function to call from a position, and records the call.
-    pub(crate) fn callee(&mut self, fun: &FunName, at: Position) -> FunName {
+    pub(crate) fn call_version(&mut self, fun: &FunName, at: Position) -> FunName {
         let version = self.callees.version(fun, at, self.stack);
         let name = version.name(self.stack);
         self.called.push(version);
@@ -183,7 +183,7 @@ impl<'a> Ctx<'a> {
     }
 
     /// Returns the lifted version of a function, and records the call.
-    pub(crate) fn lifted(&mut self, fun: &FunName, lift: Lift) -> FunName {
+    pub(crate) fn call_lifted(&mut self, fun: &FunName, lift: Lift) -> FunName {
         let version = Callees::lift(fun, lift, self.stack);
         let name = version.name(self.stack);
         self.called.push(version);
@@ -196,8 +196,8 @@ impl<'a> Ctx<'a> {
     }
 
     /// Records how a combinator runs, if remarks are requested.
-    pub(crate) fn decide(&mut self, aux: &Aux, what: OperationKind, how: impl FnOnce(&Self) -> Executes) {
-        self.note_decision(aux, |ctx| RemarkKind::Execution {
+    pub(crate) fn remark(&mut self, aux: &Aux, what: OperationKind, how: impl FnOnce(&Self) -> Executes) {
+        self.add_remark(aux, |ctx| RemarkKind::Execution {
             what,
             how: how(ctx),
             parts: ctx.provs.stacks(aux.prov),
@@ -205,7 +205,7 @@ impl<'a> Ctx<'a> {
     }
 
     /// Records a decision about a statement, if remarks are requested.
-    pub(crate) fn note_decision(&mut self, aux: &Aux, kind: impl FnOnce(&Self) -> RemarkKind) {
+    pub(crate) fn add_remark(&mut self, aux: &Aux, kind: impl FnOnce(&Self) -> RemarkKind) {
         if self.decided.is_some() {
             let kind = kind(self);
             self.decided.get_or_insert_default().push((aux.prov, kind));
@@ -213,13 +213,13 @@ impl<'a> Ctx<'a> {
     }
 
     /// Records that a combinator becomes a sequential loop.
-    pub(crate) fn decide_loop(&mut self, aux: &Aux, what: OperationKind, at: Position) {
-        self.decide(aux, what, |ctx| {
-            let asked = ctx.asked || !ctx.stack.is_parallel();
+    pub(crate) fn remark_loop(&mut self, aux: &Aux, what: OperationKind, at: Position) {
+        self.remark(aux, what, |ctx| {
+            let asked = ctx.sequential_requested || !ctx.stack.is_parallel();
             Executes::Loop(if asked || aux.attrs.has(&Attr::SequentialOuter) {
                 Sequential::Attribute
-            } else if at.around.is_some() {
-                Sequential::Inside(ctx.around())
+            } else if at.enclosing.is_some() {
+                Sequential::Inside(ctx.outermost_locations())
             } else {
                 Sequential::ArrayOperator
             })
@@ -227,12 +227,12 @@ impl<'a> Ctx<'a> {
     }
 
     /// The source locations of the outermost combinator that is being flattened.
-    pub(crate) fn around(&self) -> Vec<SrcLoc> {
+    pub(crate) fn outermost_locations(&self) -> Vec<SrcLoc> {
         self.provs.stack(self.outermost)
     }
 
     /// Takes the recorded decisions.
-    pub(crate) fn decided(&mut self) -> Vec<(Prov, RemarkKind)> {
+    pub(crate) fn remarks(&mut self) -> Vec<(Prov, RemarkKind)> {
         self.decided.take().unwrap_or_default()
     }
 
@@ -243,18 +243,18 @@ impl<'a> Ctx<'a> {
     /// Makes the parts of a segop, with these versions of the combinators that lanes may share.
     /// `guards` are known to be computed before the segop; the result has these and the further
     /// ones that the parts need.
-    pub(crate) fn in_seg<T>(
+    pub(crate) fn make_segop<T>(
         &mut self,
-        (arm, guards): (Arm, Vec<Guard>),
+        (arm, guards): (LaneVersions, Vec<Guard>),
         f: impl FnOnce(&mut Self) -> Result<T, PassError>,
-    ) -> Result<InSeg<T>, PassError> {
-        let around = (self.is_inside, self.guarded, self.rows, self.arm);
+    ) -> Result<SegopParts<T>, PassError> {
+        let around = (self.is_inside, self.making_segop, self.in_map_loop, self.lane_versions);
         let before = std::mem::replace(&mut self.guards, guards);
         let both = std::mem::replace(&mut self.both, false);
-        (self.is_inside, self.guarded, self.rows, self.arm) = (true, true, false, arm);
+        (self.is_inside, self.making_segop, self.in_map_loop, self.lane_versions) = (true, true, false, arm);
         let parts = f(self)?;
-        (self.is_inside, self.guarded, self.rows, self.arm) = around;
-        Ok(InSeg {
+        (self.is_inside, self.making_segop, self.in_map_loop, self.lane_versions) = around;
+        Ok(SegopParts {
             parts,
             guards: std::mem::replace(&mut self.guards, before),
             both: std::mem::replace(&mut self.both, both),
@@ -262,8 +262,8 @@ impl<'a> Ctx<'a> {
     }
 
     /// Returns true if a size is known before the segop that is being made.
-    pub(crate) fn is_outside(&self, size: Name) -> bool {
-        self.guarded && !self.is_inside(size)
+    pub(crate) fn is_known_before_segop(&self, size: Name) -> bool {
+        self.making_segop && !self.in_segop(size)
     }
 
     /// Returns a condition that holds if a size is at least a new parameter of the rule, whose
@@ -278,7 +278,7 @@ impl<'a> Ctx<'a> {
         aux: &Aux,
         out: &mut Vec<Stm<Segs>>,
     ) -> Atom {
-        let outside = self.is_outside(size);
+        let outside = self.is_known_before_segop(size);
         if outside {
             for guard in self.guards.iter().filter(|guard| guard.size == size) {
                 let known = self.tunables.get_mut(guard.tunable);
@@ -300,13 +300,13 @@ impl<'a> Ctx<'a> {
     }
 
     /// Records that accumulators of this token have an operator.
-    pub(crate) fn note_combining(&mut self, token: Name) {
-        self.combining.insert(token);
+    pub(crate) fn note_operator(&mut self, token: Name) {
+        self.with_operator.insert(token);
     }
 
     /// Returns true if any of these types is an accumulator with an operator.
-    pub(crate) fn combines(&self, types: &[Type]) -> bool {
-        types.iter().any(|ty| matches!(ty, Type::Acc { token, .. } if self.combining.contains(token)))
+    pub(crate) fn has_acc_with_operator(&self, types: &[Type]) -> bool {
+        types.iter().any(|ty| matches!(ty, Type::Acc { token, .. } if self.with_operator.contains(token)))
     }
 
     /// Starts from the tuning parameters that the function already has.
@@ -320,8 +320,8 @@ impl<'a> Ctx<'a> {
     }
 
     /// Returns true if a name is bound inside a segop.
-    pub(crate) fn is_inside(&self, name: Name) -> bool {
-        self.inside.contains(&name)
+    pub(crate) fn in_segop(&self, name: Name) -> bool {
+        self.bound_in_segop.contains(&name)
     }
 
     /// Returns true if the elements of an array are known not to be contiguous in the innermost
@@ -377,7 +377,7 @@ impl<'a> Ctx<'a> {
 
     /// Returns the statements that `make` appends as a body whose results are fresh names like
     /// `pat`.
-    pub(crate) fn made(
+    pub(crate) fn body_of(
         &mut self,
         pat: &[Param<Soacs>],
         make: impl FnOnce(&mut Self, Vec<Param<Soacs>>, &mut Vec<Stm<Segs>>) -> Result<(), PassError>,
@@ -427,7 +427,7 @@ impl<'a> Ctx<'a> {
     fn note(&mut self, name: Name, ty: Type) {
         self.types.set(name, ty);
         if self.is_inside {
-            self.inside.insert(name);
+            self.bound_in_segop.insert(name);
         }
     }
 
@@ -480,7 +480,7 @@ fn slice(ty: &Type, first: DimIndex) -> Vec<DimIndex> {
 }
 
 /// Reads the part of an array, of type `ty`, at these indices of the outer dimensions.
-pub(crate) fn part(array: Name, indices: &[Atom], ty: &Type) -> BasicOp {
+pub(crate) fn read_part(array: Name, indices: &[Atom], ty: &Type) -> BasicOp {
     let full = |&count: &Dim| DimIndex::Slice { start: Atom::i64(0), count, stride: Atom::i64(1) };
     let fixed = indices.iter().copied().map(DimIndex::Fix);
     BasicOp::Index { array, slice: fixed.chain(ty.shape().iter().map(full)).collect() }

@@ -32,13 +32,13 @@ pub(crate) fn decompose(body: &Body<Segs>, kind: &SegKind<Segs>, combines: bool)
                 loops |= inner;
             }
             let operators: &[_] = &operators.iter().collect::<Vec<_>>();
-            let in_step = in_step(operators) && (exact(operators) || scalar(body));
-            if exact(operators) || in_step {
+            let in_step = can_lockstep(operators) && (all_exact(operators) || is_scalar(body));
+            if all_exact(operators) || in_step {
                 cost /= LANES;
             }
             (width, streams) = accumulators(body, operators, in_step);
             if streams > 1 {
-                depth = block(operators);
+                depth = block_size(operators);
             }
         }
         SegKind::ScanReduce(folds) => {
@@ -49,10 +49,10 @@ pub(crate) fn decompose(body: &Body<Segs>, kind: &SegKind<Segs>, combines: bool)
             }
             let operators: &[_] = &folds.operators().collect::<Vec<_>>();
             let after = folds.post.as_ref();
-            let scalar = scalar(body) && after.is_none_or(|post| scalar(&post.body));
-            if in_step(operators) && (exact(operators) || scalar) {
+            let scalar = is_scalar(body) && after.is_none_or(|post| is_scalar(&post.body));
+            if can_lockstep(operators) && (all_exact(operators) || scalar) {
                 (width, streams) = accumulators(body, operators, true);
-                depth = block(operators);
+                depth = block_size(operators);
             }
         }
     }
@@ -63,7 +63,7 @@ pub(crate) fn decompose(body: &Body<Segs>, kind: &SegKind<Segs>, combines: bool)
     }
     // Copies of the accumulated arrays cost as much as a chunk.
     let flat = matches!(kind, SegKind::FlatMap);
-    let grain = if flat && !goes_on(body) {
+    let grain = if flat && !has_loops_or_calls(body) {
         // Sizes are not known; but each iteration shares its own large parts.
         (CHUNK_WORK / FLAT_SHARE / cost.max(1)).max(1)
     } else if loops && !combines {
@@ -106,69 +106,77 @@ fn updates(body: &Body<Segs>) -> u32 {
 
 /// The decomposition of a reduction inside a segop that the lanes of one worker share; `None` if
 /// they cannot, or if LLVM vectorises its loop without help.
-pub(crate) fn inside<L: Level<Op: InOrder<L>>>(body: &Body<L>, operators: &[Operator<L>]) -> Option<Decomp> {
+pub(crate) fn lane_reduction<L: Level<Op: SequentialOp<L>>>(
+    body: &Body<L>,
+    operators: &[Operator<L>],
+) -> Option<Decomp> {
     let operators: &[_] = &operators.iter().collect::<Vec<_>>();
-    if operators.is_empty() || plain(body, operators) || !in_step(operators) {
+    if operators.is_empty() || is_auto_vectorised(body, operators) || !can_lockstep(operators) {
         return None;
     }
     let (width, streams) = accumulators(body, operators, true);
     // Iterations of unbounded length are for lanes that run separate iterations, not for sub-chunks
     // in lockstep.
-    if !scalar(body) && (width == 1 || !scalars(body, Loops::All)) {
+    if !is_scalar(body) && (width == 1 || !is_scalar_with_loops(body, AllowedLoops::All)) {
         return None;
     }
-    let depth = if streams > 1 { block(operators) } else { 1 };
+    let depth = if streams > 1 { block_size(operators) } else { 1 };
     Some(Decomp { width, accumulators: streams, scan_block: depth, ..Decomp::SINGLE_CHUNK })
 }
 
 /// The decomposition of a scan inside a segop that the lanes of one worker share, if they can: one
 /// chunk, scanned in blocks. If the screma also reduces, a pass over the chunk that computes the
 /// totals comes first.
-pub(crate) fn scan_inside<L: Level<Op: InOrder<L>>>(body: &Body<L>, folds: &ScanReduce<L>) -> Option<Decomp> {
+pub(crate) fn lane_scan<L: Level<Op: SequentialOp<L>>>(
+    body: &Body<L>,
+    folds: &ScanReduce<L>,
+) -> Option<Decomp> {
     let operators: &[_] = &folds.operators().collect::<Vec<_>>();
     let exact = operators.iter().all(|op| is_exact(&op.op));
-    let loops = if exact { Loops::Known } else { Loops::No };
+    let loops = if exact { AllowedLoops::ConstantTrip } else { AllowedLoops::None };
     let after = folds.post.as_ref();
     if folds.scans.is_empty()
-        || !in_step(operators)
-        || !scalars(body, loops)
-        || !after.is_none_or(|post| scalar(&post.body))
+        || !can_lockstep(operators)
+        || !is_scalar_with_loops(body, loops)
+        || !after.is_none_or(|post| is_scalar(&post.body))
     {
         return None;
     }
     let (width, streams) =
         if folds.reduces.is_empty() { (1, 1) } else { accumulators(body, operators, true) };
-    Some(Decomp { width, accumulators: streams, scan_block: block(operators), ..Decomp::SINGLE_CHUNK })
+    Some(Decomp { width, accumulators: streams, scan_block: block_size(operators), ..Decomp::SINGLE_CHUNK })
 }
 
-fn exact(operators: &[&Operator<Segs>]) -> bool {
+fn all_exact(operators: &[&Operator<Segs>]) -> bool {
     operators.iter().all(|op| is_exact(&op.op))
 }
 
 /// Returns true for a single exact operator that the code generator is known to vectorise without
 /// help, over iterations without branches and loops.
-fn plain<L: Level<Op: InOrder<L>>>(body: &Body<L>, operators: &[&Operator<L>]) -> bool {
+fn is_auto_vectorised<L: Level<Op: SequentialOp<L>>>(body: &Body<L>, operators: &[&Operator<L>]) -> bool {
     matches!(operators, [op] if is_exact(&op.op) && llvm_reduction_operator(&op.op).is_some())
         && (body.stms.iter()).all(|stm| matches!(stm.exp, Exp::Basic(_)))
 }
 
 /// Returns true if operators work on scalars only, in straight-line code or branches: then several
 /// iterations can be combined in lockstep.
-fn in_step<L: Level<Op: InOrder<L>>>(operators: &[&Operator<L>]) -> bool {
-    operators.iter().all(|op| op.op.ret.iter().all(|ty| matches!(ty, Type::Prim(_))) && scalar(&op.op.body))
+fn can_lockstep<L: Level<Op: SequentialOp<L>>>(operators: &[&Operator<L>]) -> bool {
+    operators
+        .iter()
+        .all(|op| op.op.ret.iter().all(|ty| matches!(ty, Type::Prim(_))) && is_scalar(&op.op.body))
 }
 
 /// Operations that may become sequential loops inside other operations.
-pub(crate) trait InOrder<L: Level> {
+pub(crate) trait SequentialOp<L: Level> {
     /// The bodies of the map and of the operators, if the operation only scans and reduces scalars.
-    fn folded(&self) -> Option<Vec<&Body<L>>>;
+    fn scalar_bodies(&self) -> Option<Vec<&Body<L>>>;
 
     /// The results of scans that become loops without arrays, as only reductions read them.
     fn scans(body: &Body<L>) -> Vec<Name>;
 }
 
-impl InOrder<Soacs> for Soac {
-    fn folded(&self) -> Option<Vec<&Body<Soacs>>> {
+impl SequentialOp<Soacs> for Soac {
+    fn scalar_bodies(&self) -> Option<Vec<&Body<Soacs>>> {
         let Self::Screma(Screma { map, scan_reduce: folds, .. }) = self else {
             return None;
         };
@@ -182,8 +190,8 @@ impl InOrder<Soacs> for Soac {
     }
 }
 
-impl InOrder<Segs> for SegOp<Segs> {
-    fn folded(&self) -> Option<Vec<&Body<Segs>>> {
+impl SequentialOp<Segs> for SegOp<Segs> {
+    fn scalar_bodies(&self) -> Option<Vec<&Body<Segs>>> {
         None
     }
 
@@ -194,24 +202,24 @@ impl InOrder<Segs> for SegOp<Segs> {
 
 /// Which loops a body may have to count as scalar.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Loops {
-    No,
+enum AllowedLoops {
+    None,
     /// Loops of constant trip count: iterations stay in lockstep.
-    Known,
+    ConstantTrip,
     All,
 }
 
 /// Returns true if a body computes scalars only, without loops.
-fn scalar<L: Level<Op: InOrder<L>>>(body: &Body<L>) -> bool {
-    scalars(body, Loops::No)
+fn is_scalar<L: Level<Op: SequentialOp<L>>>(body: &Body<L>) -> bool {
+    is_scalar_with_loops(body, AllowedLoops::None)
 }
 
 /// Returns true if a body computes scalars only, with loops of this kind allowed.
-fn scalars<L: Level<Op: InOrder<L>>>(body: &Body<L>, loops: Loops) -> bool {
+fn is_scalar_with_loops<L: Level<Op: SequentialOp<L>>>(body: &Body<L>, loops: AllowedLoops) -> bool {
     with_stack(|| {
         let scans = match loops {
-            Loops::All => L::Op::scans(body),
-            Loops::No | Loops::Known => Vec::new(),
+            AllowedLoops::All => L::Op::scans(body),
+            AllowedLoops::None | AllowedLoops::ConstantTrip => Vec::new(),
         };
         body.stms.iter().all(|stm| {
             let is_own = |p: &Param<L>| matches!(p.ty, Type::Prim(_) | Type::Cert) || scans.contains(&p.name);
@@ -219,19 +227,21 @@ fn scalars<L: Level<Op: InOrder<L>>>(body: &Body<L>, loops: Loops) -> bool {
             let plain = match &stm.exp {
                 Exp::Basic(_) => true,
                 Exp::If { cond: _, then_body, else_body } => {
-                    scalars(then_body, loops) && scalars(else_body, loops)
+                    is_scalar_with_loops(then_body, loops) && is_scalar_with_loops(else_body, loops)
                 }
                 Exp::Loop { form, body, .. } => {
                     let allowed = match loops {
-                        Loops::No => false,
-                        Loops::Known => matches!(form, LoopForm::For { bound: Atom::Const(_), .. }),
-                        Loops::All => true,
+                        AllowedLoops::None => false,
+                        AllowedLoops::ConstantTrip => {
+                            matches!(form, LoopForm::For { bound: Atom::Const(_), .. })
+                        }
+                        AllowedLoops::All => true,
                     };
-                    allowed && scalars(body, loops)
+                    allowed && is_scalar_with_loops(body, loops)
                 }
                 Exp::Op(op) => {
-                    let folded = op.folded().filter(|_| loops == Loops::All);
-                    folded.is_some_and(|bodies| bodies.iter().all(|body| scalars(body, loops)))
+                    let folded = op.scalar_bodies().filter(|_| loops == AllowedLoops::All);
+                    folded.is_some_and(|bodies| bodies.iter().all(|body| is_scalar_with_loops(body, loops)))
                 }
                 Exp::Apply { .. } => false,
             };
@@ -241,12 +251,12 @@ fn scalars<L: Level<Op: InOrder<L>>>(body: &Body<L>, loops: Loops) -> bool {
 }
 
 /// Returns true if a body has loops.
-pub(crate) fn has_loops<L: Level<Op: InOrder<L>>>(body: &Body<L>) -> bool {
+pub(crate) fn has_loops<L: Level<Op: SequentialOp<L>>>(body: &Body<L>) -> bool {
     with_stack(|| {
         body.stms.iter().any(|stm| {
             let mut found = match &stm.exp {
                 Exp::Loop { .. } => true,
-                Exp::Op(op) => op.folded().is_some(),
+                Exp::Op(op) => op.scalar_bodies().is_some(),
                 Exp::Basic(_) | Exp::If { .. } | Exp::Apply { .. } => false,
             };
             sub_bodies(&stm.exp, |body| found = found || has_loops(body));
@@ -289,28 +299,28 @@ pub(crate) fn summed(body: &Body<Soacs>) -> Vec<Name> {
 }
 
 /// Returns true if a body has a scan or reduction whose map or operator has loops.
-pub(crate) fn has_dear_folds(body: &Body<Soacs>) -> bool {
+pub(crate) fn has_expensive_reductions(body: &Body<Soacs>) -> bool {
     body.stms.iter().any(|stm| {
         let Exp::Op(op) = &stm.exp else {
             return false;
         };
-        op.folded().into_iter().flatten().any(has_loops)
+        op.scalar_bodies().into_iter().flatten().any(has_loops)
     })
 }
 
 /// Returns true if a body has loops or calls functions: no other task shares their work.
-fn goes_on(body: &Body<Segs>) -> bool {
+fn has_loops_or_calls(body: &Body<Segs>) -> bool {
     with_stack(|| {
         body.stms.iter().any(|stm| {
             let mut found = matches!(stm.exp, Exp::Loop { .. } | Exp::Apply { .. });
-            sub_bodies(&stm.exp, |body| found = found || goes_on(body));
+            sub_bodies(&stm.exp, |body| found = found || has_loops_or_calls(body));
             found
         })
     })
 }
 
 /// The size in bytes of the widest scalar that operators work on.
-fn widest<L: Level<Op: InOrder<L>>>(operators: &[&Operator<L>]) -> u64 {
+fn widest<L: Level<Op: SequentialOp<L>>>(operators: &[&Operator<L>]) -> u64 {
     let types = operators.iter().flat_map(|op| &op.op.ret);
     let sizes = types.filter_map(Type::elem).map(PrimType::size);
     sizes.max().unwrap_or(8)
@@ -319,30 +329,30 @@ fn widest<L: Level<Op: InOrder<L>>>(operators: &[&Operator<L>]) -> u64 {
 /// The number of partial accumulators that iterations go to round-robin, and the number of
 /// sub-chunks that are reduced in lockstep. Sub-chunks cost transpositions, but keep the order of
 /// the operands.
-fn accumulators<L: Level<Op: InOrder<L>>>(
+fn accumulators<L: Level<Op: SequentialOp<L>>>(
     body: &Body<L>,
     operators: &[&Operator<L>],
     in_step: bool,
 ) -> (u32, u32) {
-    if plain(body, operators) {
+    if is_auto_vectorised(body, operators) {
         (1, 1)
     } else if operators.iter().all(|op| op.comm) {
         ((ACCUMULATOR_BYTES / widest(operators)) as u32, 1)
     } else if in_step {
-        (1, block(operators) * vectors(operators))
+        (1, block_size(operators) * n_vectors(operators))
     } else {
         (1, 1)
     }
 }
 
 /// The number of iterations of a block: as many as a vector has of the widest scalars.
-fn block<L: Level<Op: InOrder<L>>>(operators: &[&Operator<L>]) -> u32 {
+fn block_size<L: Level<Op: SequentialOp<L>>>(operators: &[&Operator<L>]) -> u32 {
     (BLOCK_BYTES / widest(operators)).min(MOST_IN_BLOCK) as u32
 }
 
 /// The number of vectors of sub-chunks that are reduced in lockstep: two, so that one computes
 /// while the other waits, unless that takes too many registers.
-fn vectors<L: Level<Op: InOrder<L>>>(operators: &[&Operator<L>]) -> u32 {
+fn n_vectors<L: Level<Op: SequentialOp<L>>>(operators: &[&Operator<L>]) -> u32 {
     let scalars: usize = operators.iter().map(|op| op.op.ret.len()).sum();
     if scalars <= 2 { 2 } else { 1 }
 }

@@ -66,18 +66,18 @@ impl Nester<'_> {
         if seg.space.dims.len() <= 1 {
             return seg;
         }
-        let (kind, rest) = taken(seg);
+        let (kind, rest) = split(seg);
         match kind {
-            SegKind::Hist(ops) => self.counted(ops, rest, aux, out),
-            SegKind::ScanReduce(folds) => self.in_order(folds, rest, aux),
+            SegKind::Hist(ops) => self.flattened_histogram(ops, rest, aux, out),
+            SegKind::ScanReduce(folds) => self.nested_segop(folds, rest, aux),
             // A flat map has only one dimension.
-            SegKind::FlatMap => self.in_order(ScanReduce::default(), rest, aux),
+            SegKind::FlatMap => self.nested_segop(ScanReduce::default(), rest, aux),
         }
     }
 
     /// A map, scan or reduction: its first dimension becomes a segop around the others.
-    fn in_order(&mut self, folds: ScanReduce<Segs>, rest: Rest, aux: &Aux) -> Seg<Segs> {
-        let Rest { level, mut dims, body, ret, decomp, keeps } = rest;
+    fn nested_segop(&mut self, folds: ScanReduce<Segs>, rest: SegopRest, aux: &Aux) -> Seg<Segs> {
+        let SegopRest { level, mut dims, body, ret, decomp, keeps } = rest;
         let outer = dims.remove(0);
         let space = SegSpace { dims, lane: None };
         let types = space.scan_reduce_types(&folds, &ret);
@@ -112,14 +112,14 @@ impl Nester<'_> {
     }
 
     /// A histogram: one dimension over the iterations of all dimensions.
-    fn counted(
+    fn flattened_histogram(
         &mut self,
         mut ops: Vec<HistOp<Segs>>,
-        rest: Rest,
+        rest: SegopRest,
         aux: &Aux,
         out: &mut Vec<Stm<Segs>>,
     ) -> Seg<Segs> {
-        let Rest { level, dims, mut body, mut ret, decomp, keeps } = rest;
+        let SegopRest { level, dims, mut body, mut ret, decomp, keeps } = rest;
         let prov = aux.prov;
         let mut count = Atom::i64(1);
         for (_, size) in &dims {
@@ -183,7 +183,7 @@ impl Nester<'_> {
 }
 
 /// A segop without its kind.
-struct Rest {
+struct SegopRest {
     level: u8,
     dims: Vec<(Name, Dim)>,
     body: Body<Segs>,
@@ -192,9 +192,9 @@ struct Rest {
     keeps: Option<Lambda<Segs>>,
 }
 
-fn taken(seg: Seg<Segs>) -> (SegKind<Segs>, Rest) {
+fn split(seg: Seg<Segs>) -> (SegKind<Segs>, SegopRest) {
     let Seg { level, space, kind, body, ret, decomp, identity_predicate: keeps } = seg;
-    let rest = Rest { level, dims: space.dims, body, ret, decomp, keeps };
+    let rest = SegopRest { level, dims: space.dims, body, ret, decomp, keeps };
     (kind, rest)
 }
 

@@ -22,7 +22,7 @@ pub(crate) struct Version {
     fun: FunName,
     at: Position,
     /// True if the function is the same in all positions.
-    only: bool,
+    same_everywhere: bool,
     /// The kind of lifted version, which covers all iterations of a nest at once.
     lift: Option<Lift>,
 }
@@ -30,7 +30,7 @@ pub(crate) struct Version {
 impl Version {
     /// The version's function name.
     pub(crate) fn name(&self, stack: Stack) -> FunName {
-        let word = match self.place() {
+        let word = match self.position() {
             None => return self.fun.clone(),
             Some(CallPosition::LiftedRegular) => "even",
             Some(CallPosition::LiftedIrregular) => "uneven",
@@ -44,11 +44,11 @@ impl Version {
     }
 
     /// The version's position, unless that is the outermost one.
-    fn place(&self) -> Option<CallPosition> {
-        match (self.lift, self.at.around) {
-            (Some(Lift::Even), _) => Some(CallPosition::LiftedRegular),
-            (Some(Lift::Uneven), _) => Some(CallPosition::LiftedIrregular),
-            (None, Some(around)) if !self.only => {
+    fn position(&self) -> Option<CallPosition> {
+        match (self.lift, self.at.enclosing) {
+            (Some(Lift::Regular), _) => Some(CallPosition::LiftedRegular),
+            (Some(Lift::Irregular), _) => Some(CallPosition::LiftedIrregular),
+            (None, Some(around)) if !self.same_everywhere => {
                 Some(CallPosition::Within { segop_level: around, level: self.at.level })
             }
             (None, _) => None,
@@ -57,7 +57,7 @@ impl Version {
 
     /// The version's key in the resulting program.
     fn key(&self) -> Option<version::Version> {
-        let place = self.place()?;
+        let place = self.position()?;
         let of = self.fun.clone();
         Some(version::Version { of, position: place })
     }
@@ -89,7 +89,7 @@ impl Callees {
         };
         let lifted = functions.iter().filter(makes);
         let lifted = lifted.map(|it| (it.name.clone(), Signature::of(it)));
-        let lifted: FxHashMap<FunName, Signature> = lifted.filter(|(_, it)| it.lifts()).collect();
+        let lifted: FxHashMap<FunName, Signature> = lifted.filter(|(_, it)| it.can_lift()).collect();
         Self {
             consumed: consumed.collect(),
             lifts: Arc::new(lifted.keys().cloned().collect()),
@@ -110,7 +110,7 @@ impl Callees {
 
     /// The lifted version of a function.
     pub(crate) fn lift(fun: &FunName, lift: Lift, stack: Stack) -> Version {
-        Version { fun: fun.clone(), at: Position::host(stack), only: false, lift: Some(lift) }
+        Version { fun: fun.clone(), at: Position::host(stack), same_everywhere: false, lift: Some(lift) }
     }
 
     /// Returns true if a function consumes its argument of this index.
@@ -130,11 +130,11 @@ impl Callees {
                 host
             } else if at.level.is_none() {
                 // Sequential code is the same in every position: that of a task.
-                Position::alone(stack.outermost())
+                Position::sequential_in(stack.outermost())
             } else {
                 at
             },
-            only,
+            same_everywhere: only,
             lift: None,
         }
     }
@@ -147,23 +147,23 @@ impl Callees {
 pub fn flatten(mut program: Program<Soacs>, context: &mut Context) -> Result<Program<Segs>, PassError> {
     let stack = context.options.stack;
     if context.options.flatten.is_full_depth() && !stack.nests() {
-        program.functions.extend(added()?);
+        program.functions.extend(builtin_functions()?);
     }
     let callees = Callees::of(&program.functions);
     let by_name: FxHashMap<FunName, usize> =
         program.functions.iter().enumerate().map(|(i, f)| (f.name.clone(), i)).collect();
-    let mut known: FxHashSet<Version> = FxHashSet::default();
+    let mut seen: FxHashSet<Version> = FxHashSet::default();
     let host = Position::host(stack);
     let entries = program.entries.iter();
-    let mut wanted: Vec<Version> = entries.map(|entry| callees.version(&entry.fun, host, stack)).collect();
-    let mut made = Vec::new();
+    let mut worklist: Vec<Version> = entries.map(|entry| callees.version(&entry.fun, host, stack)).collect();
+    let mut flattened = Vec::new();
     loop {
-        wanted.retain(|version| known.insert(version.clone()));
-        if wanted.is_empty() {
+        worklist.retain(|version| seen.insert(version.clone()));
+        if worklist.is_empty() {
             break;
         }
-        let mut batch = Vec::with_capacity(wanted.len());
-        for version in wanted.drain(..) {
+        let mut batch = Vec::with_capacity(worklist.len());
+        for version in worklist.drain(..) {
             let index = by_name.get(&version.fun).copied();
             let missing = || PassError::bug(format!("no function named {}", version.fun));
             batch.push((index.ok_or_else(missing)?, version));
@@ -177,23 +177,23 @@ pub fn flatten(mut program: Program<Soacs>, context: &mut Context) -> Result<Pro
             Ok::<_, PassError>((index, at, function, called))
         })?;
         for (index, at, function, called) in done {
-            wanted.extend(called);
-            made.push((index, at, function));
+            worklist.extend(called);
+            flattened.push((index, at, function));
         }
     }
-    made.sort_by_key(|(index, at, _)| (*index, *at));
+    flattened.sort_by_key(|(index, at, _)| (*index, *at));
     Ok(Program {
         levels: stack,
         files: program.files,
         opaques: program.opaques,
         entries: program.entries,
-        functions: made.into_iter().map(|(_, _, function)| function).collect(),
+        functions: flattened.into_iter().map(|(_, _, function)| function).collect(),
     })
 }
 
 /// The functions that irregular nests call. Those that a program does not use are dropped after
 /// flattening.
-fn added() -> Result<Vec<Function<Soacs>>, PassError> {
+fn builtin_functions() -> Result<Vec<Function<Soacs>>, PassError> {
     let program = ir::text::parse::<Soacs>(include_str!("added.ir"));
     let program = program.map_err(|error| PassError::bug(error.to_string()))?;
     Ok(program.functions)
@@ -232,7 +232,7 @@ fn flatten_function(
     let name = version.name(options.stack);
     let tunables = std::mem::take(&mut ctx.tunables).into_tunables();
     let called = std::mem::take(&mut ctx.called);
-    let decided = ctx.decided();
+    let decided = ctx.remarks();
     let names = ctx.into_names();
     for (prov, kind) in decided {
         context.remark(&name.0, provs.stack(prov), kind);
@@ -261,14 +261,14 @@ impl Visit<Soacs> for Replicates<'_> {
 /// Whether a function contains a combinator, and the functions that it calls.
 #[derive(Default)]
 struct Summary {
-    has: bool,
+    has_combinator: bool,
     calls: Vec<FunName>,
 }
 
 impl Visit<Soacs> for Summary {
     fn exp(&mut self, exp: &Exp<Soacs>) {
         match exp {
-            Exp::Op(_) => self.has = true,
+            Exp::Op(_) => self.has_combinator = true,
             Exp::Apply { fun, .. } => self.calls.push(fun.clone()),
             Exp::Basic(_) | Exp::If { .. } | Exp::Loop { .. } => {}
         }
@@ -295,7 +295,7 @@ fn parallel_functions(functions: &[Function<Soacs>]) -> FxHashSet<FunName> {
     for function in functions {
         let mut summary = Summary::default();
         summary.body(&function.body);
-        if summary.has {
+        if summary.has_combinator {
             queue.push(&function.name);
         }
         for callee in summary.calls {

@@ -32,7 +32,7 @@ pub fn grains(mut program: Program<Segs>, context: &mut Context) -> Program<Segs
         if stack.nests() || of_threads.is_some() {
             let mut grains = Grains {
                 tunables: TunableTable::of(std::mem::take(&mut function.tunables)),
-                of_threads,
+                default_per_thread: of_threads,
                 fuel: &mut own.fuel,
             };
             grains.body(&mut function.body);
@@ -46,7 +46,7 @@ pub fn grains(mut program: Program<Segs>, context: &mut Context) -> Program<Segs
 struct Grains<'f> {
     tunables: TunableTable,
     /// The default number of iterations of a device's thread; `None` if segops run on the CPU.
-    of_threads: Option<i64>,
+    default_per_thread: Option<i64>,
     fuel: &'f mut Fuel,
 }
 
@@ -57,10 +57,10 @@ impl VisitMut<Segs> for Grains<'_> {
 
     fn exp(&mut self, exp: &mut Exp<Segs>) {
         if let Exp::Op(SegOp::Seg(seg)) = exp
-            && self.falls_apart(seg)
+            && self.is_partitioned(seg)
             && self.fuel.take()
         {
-            if let Some(points) = self.of_threads {
+            if let Some(points) = self.default_per_thread {
                 seg.decomp.grain_size = points;
             }
             let id = self.tunables.add(Rule::GrainSize, Class::Size, seg.decomp.grain_size);
@@ -73,9 +73,9 @@ impl VisitMut<Segs> for Grains<'_> {
 impl Grains<'_> {
     /// Returns true if the segop may have several chunks, or several iterations for each thread,
     /// and its grain size is not a parameter yet.
-    fn falls_apart(&self, seg: &Seg<Segs>) -> bool {
+    fn is_partitioned(&self, seg: &Seg<Segs>) -> bool {
         let several = match seg.space.dims.last() {
-            Some(_) if self.of_threads.is_some() => {
+            Some(_) if self.default_per_thread.is_some() => {
                 !seg.is_single_iteration() && outermost_segops(&seg.body).is_empty()
             }
             Some((_, Dim::Const(n))) => seg.decomp.chunks(*n) > 1,

@@ -36,7 +36,7 @@ pub(crate) fn flat_map_loop(
     let mut params = vec![plain(used), plain(room)];
     for ty in &ret[1..] {
         let (ty, empty) = if is_concatenated(ty) {
-            (resized(ty, Dim::Var(capacity)), resized(ty, Dim::Const(0)))
+            (with_outer_size(ty, Dim::Var(capacity)), with_outer_size(ty, Dim::Const(0)))
         } else {
             (ty.array_of(width), ty.array_of(width))
         };
@@ -57,7 +57,7 @@ pub(crate) fn flat_map_loop(
     let arrays = params.iter().skip(2).zip(&ret[1..]);
     let growing = arrays.filter(|(_, ty)| is_concatenated(ty));
     let growing: Vec<Param<Soacs>> = growing.map(|(p, _)| p.param.clone()).collect();
-    let grown = grow(ctx, (at, capacity, need), &growing, aux, &mut stms)?;
+    let grown = reallocate(ctx, (at, capacity, need), &growing, aux, &mut stms)?;
     let mut result = vec![need];
     let mut grown = grown.into_iter();
     result.extend(grown.next().map(|room| Atom::Var(room.name)));
@@ -90,7 +90,7 @@ pub(crate) fn flat_map_loop(
             pattern.push(param);
             continue;
         }
-        let whole = ctx.fresh("all", resized(ty, Dim::Var(capacity)));
+        let whole = ctx.fresh("all", with_outer_size(ty, Dim::Var(capacity)));
         let slice = rows(&whole.ty, Atom::i64(0), size.into())?;
         let array = whole.name;
         pattern.push(whole);
@@ -114,7 +114,7 @@ pub(crate) fn flat_map_loop(
 }
 
 /// Appends a branch that makes the capacity at least `need`; returns the capacity and the arrays.
-fn grow(
+fn reallocate(
     ctx: &mut Ctx<'_>,
     (used, room, need): (Name, Name, Atom),
     arrays: &[Param<Soacs>],
@@ -136,11 +136,11 @@ fn grow(
     let size = Dim::from_atom(more).ok_or_else(|| PassError::bug("a size"))?;
     let mut result = vec![more];
     for array in arrays {
-        let longer = resized(&array.ty, size);
+        let longer = with_outer_size(&array.ty, size);
         let fresh = scratch(ctx, &longer, aux, &mut stms)?;
         let slice = rows(&array.ty, Atom::i64(0), used.into())?;
         let before = BasicOp::Index { array: array.name, slice: slice.clone() };
-        let before = bind(ctx, "before", resized(&array.ty, Dim::Var(used)), before, aux, &mut stms);
+        let before = bind(ctx, "before", with_outer_size(&array.ty, Dim::Var(used)), before, aux, &mut stms);
         let update = BasicOp::Update { array: fresh, slice, value: before };
         result.push(bind(ctx, "all", longer, update, aux, &mut stms));
     }
@@ -149,7 +149,7 @@ fn grow(
     let size = Dim::Var(room.name);
     let mut pat = vec![room];
     for array in arrays {
-        pat.push(ctx.fresh("all", resized(&array.ty, size)));
+        pat.push(ctx.fresh("all", with_outer_size(&array.ty, size)));
     }
     out.push(Stm {
         pat: pat.clone(),
@@ -164,7 +164,7 @@ fn plain(param: Param<Soacs>) -> LoopParam<Soacs> {
 }
 
 /// The array type with another outer size.
-fn resized(ty: &Type, size: Dim) -> Type {
+fn with_outer_size(ty: &Type, size: Dim) -> Type {
     ty.row().map_or_else(|| ty.clone(), |row| row.array_of(size))
 }
 

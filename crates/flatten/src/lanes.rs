@@ -29,7 +29,7 @@
 //! reduction. A size that is known at compile time is compared with the parameter's default at
 //! once, and there is no parameter.
 
-use crate::context::{Arm, Ctx, Guard};
+use crate::context::{Ctx, Guard, LaneVersions};
 use crate::decomp;
 use crate::manifest;
 use crate::nest::Nest;
@@ -48,7 +48,7 @@ use prim::{BinOp, PrimType, Scalar};
 use target::levels::{ROUNDS_OF_ACCUMULATORS, ROUNDS_OF_BLOCKS, ROUNDS_OF_CHOICES, ROUNDS_OF_LOOPS};
 
 /// A map of this many iterations fills the lanes by itself.
-const LEAST_ROWS: i64 = 8;
+const LANES_FILLED: i64 = 8;
 
 /// Appends a screma inside a segop: as a segop at level 0 where that may pay, else as a loop.
 pub(crate) fn screma(
@@ -62,15 +62,15 @@ pub(crate) fn screma(
     for operator in &mut s.scan_reduce.reduces {
         operator.comm |= decomp::commutes(&operator.op);
     }
-    let level = at.around.and_then(|around| ctx.stack.for_folds(around));
-    let allowed = ctx.lanes.here && level.is_some() && (s.scan_reduce.scans.is_empty() || !ctx.rows);
-    let (level, decomp) = match (level, shared(&s)) {
-        (Some(level), Some(decomp)) if allowed && along_rows(ctx, &pat, &s) && ctx.fuel.take() => {
+    let level = at.enclosing.and_then(|around| ctx.stack.for_folds(around));
+    let allowed = ctx.lanes.here && level.is_some() && (s.scan_reduce.scans.is_empty() || !ctx.in_map_loop);
+    let (level, decomp) = match (level, lane_decomposition(&s)) {
+        (Some(level), Some(decomp)) if allowed && is_contiguous(ctx, &pat, &s) && ctx.fuel.take() => {
             (level, decomp)
         }
         _ => return in_order(ctx, at, pat, &aux, s, out),
     };
-    let least = least(decomp, &s);
+    let least = least_width(decomp, &s);
     let size = match s.width {
         Dim::Const(n) if n < least => return in_order(ctx, at, pat, &aux, s, out),
         Dim::Const(_) => {
@@ -80,17 +80,18 @@ pub(crate) fn screma(
         Dim::Var(size) => size,
         Dim::Ext(_) => return Err(PassError::bug("a width is existential")),
     };
-    if ctx.is_outside(size) && ctx.arm == Arm::Loops {
+    if ctx.is_known_before_segop(size) && ctx.lane_versions == LaneVersions::Loops {
         return in_order(ctx, at, pat, &aux, s, out);
     }
     decide(ctx, &aux, &s, true);
     let cond = ctx.guard(size, Rule::InnerLanes, least, &aux, out);
     // The inner reductions may be shared instead of the one over the rows.
-    let alone = ctx.arm == Arm::Long || ctx.arm == Arm::Shared && !shares_within(ctx, &s);
-    if ctx.is_outside(size) && alone {
+    let alone = ctx.lane_versions == LaneVersions::Long
+        || ctx.lane_versions == LaneVersions::Shared && !has_lane_reductions_inside(ctx, &s);
+    if ctx.is_known_before_segop(size) && alone {
         return seg(ctx, level, pat, aux, s, decomp, out);
     }
-    ctx.both |= ctx.is_outside(size);
+    ctx.both |= ctx.is_known_before_segop(size);
     let copy = ctx.copy_screma(&s);
     let arm = |ctx: &mut Ctx<'_>| -> Vec<Param<Soacs>> {
         pat.iter().map(|param| ctx.fresh("acc", param.ty.clone())).collect()
@@ -118,52 +119,52 @@ fn in_order(
     s: Screma,
     out: &mut Vec<Stm<Segs>>,
 ) -> Result<(), PassError> {
-    ctx.decide_loop(aux, OperationKind::of_scan_reduce(&s.scan_reduce), at);
-    let short = matches!(s.width, Dim::Const(n) if n < LEAST_ROWS);
-    let rows = ctx.rows || s.scan_reduce.is_map() && !short;
+    ctx.remark_loop(aux, OperationKind::of_scan_reduce(&s.scan_reduce), at);
+    let short = matches!(s.width, Dim::Const(n) if n < LANES_FILLED);
+    let rows = ctx.in_map_loop || s.scan_reduce.is_map() && !short;
     let mut stms = Vec::new();
     let bound = bound(s.width)?;
     screma_loop(ctx, pat, aux, (s, bound), &mut stms)?;
-    let around = std::mem::replace(&mut ctx.rows, rows);
+    let around = std::mem::replace(&mut ctx.in_map_loop, rows);
     ctx.stms(at, stms, out)?;
-    ctx.rows = around;
+    ctx.in_map_loop = around;
     Ok(())
 }
 
 /// Records that the lanes of one worker share a screma.
 fn decide(ctx: &mut Ctx<'_>, aux: &Aux, s: &Screma, guarded: bool) {
     let what = OperationKind::of_scan_reduce(&s.scan_reduce);
-    ctx.decide(aux, what, |ctx| Executes::InnerLanes { guarded, around: ctx.around() });
+    ctx.remark(aux, what, |ctx| Executes::InnerLanes { guarded, around: ctx.outermost_locations() });
 }
 
 /// The decomposition of a screma that reduces or scans, and maps only scalars, if lanes can share
 /// it.
-fn shared(s: &Screma) -> Option<Decomp> {
+fn lane_decomposition(s: &Screma) -> Option<Decomp> {
     let ScanReduce { scans, reduces, post } = &s.scan_reduce;
     if scans.is_empty() {
         let mapped = s.scan_reduce.values(&s.map.ret).mapped;
         let only = post.is_none() && mapped.iter().all(Type::is_prim);
-        only.then(|| decomp::inside(&s.map.body, reduces))?
+        only.then(|| decomp::lane_reduction(&s.map.body, reduces))?
     } else {
         let only = s.map.ret.iter().all(Type::is_prim);
-        only.then(|| decomp::scan_inside(&s.map.body, &s.scan_reduce))?
+        only.then(|| decomp::lane_scan(&s.map.body, &s.scan_reduce))?
     }
 }
 
 /// Returns true if the map of a screma contains a scan or reduction that lanes may share, over a
 /// width of its own that is known before the segop that is being made.
-fn shares_within(ctx: &Ctx<'_>, around: &Screma) -> bool {
+fn has_lane_reductions_inside(ctx: &Ctx<'_>, around: &Screma) -> bool {
     let body = &around.map.body;
     let summed = decomp::summed(body);
     body.stms.iter().any(|stm| {
         let Exp::Op(Soac::Screma(s)) = &stm.exp else {
             return false;
         };
-        let own = matches!(s.width, Dim::Var(size) if ctx.is_outside(size));
+        let own = matches!(s.width, Dim::Var(size) if ctx.is_known_before_segop(size));
         own && s.width != around.width
             && !is_summed(|name| summed.contains(&name), &stm.pat, s)
             && !s.scan_reduce.is_map()
-            && shared(s).is_some()
+            && lane_decomposition(s).is_some()
     })
 }
 
@@ -178,21 +179,21 @@ fn is_summed(summed: impl Fn(Name) -> bool, pat: &[Param<Soacs>], s: &Screma) ->
 /// that are rows, each number of which is computed by a loop, are reduced in lanes. A scan writes
 /// its results contiguously; for operators that are not one cheap operation, which lanes apply
 /// repeatedly, that does not outweigh their work.
-fn along_rows(ctx: &Ctx<'_>, pat: &[Param<Soacs>], s: &Screma) -> bool {
+fn is_contiguous(ctx: &Ctx<'_>, pat: &[Param<Soacs>], s: &Screma) -> bool {
     let scans = &s.scan_reduce.scans;
     if is_summed(|name| ctx.summed.contains(&name), pat, s) {
         return false;
     }
     let writes = !scans.is_empty() && scans.iter().all(|scan| scalar_operator(&scan.op).is_some());
     let numbers = s.map.params.iter().all(|param| param.ty.is_prim());
-    (numbers || decomp::has_dear_folds(&s.map.body))
+    (numbers || decomp::has_expensive_reductions(&s.map.body))
         && s.inputs.iter().all(|&input| !ctx.is_strided(input))
-        && (writes || decomp::has_loops(&s.map.body) || s.inputs.iter().any(|&input| ctx.is_inside(input)))
+        && (writes || decomp::has_loops(&s.map.body) || s.inputs.iter().any(|&input| ctx.in_segop(input)))
 }
 
 /// The least width for which partial accumulators pay for being initialised and combined, or blocks
 /// for the remainder.
-fn least(decomp: Decomp, s: &Screma) -> i64 {
+fn least_width(decomp: Decomp, s: &Screma) -> i64 {
     let rounds = if decomp.width == 1 {
         ROUNDS_OF_BLOCKS
     } else if decomp::has_loops(&s.map.body) {
@@ -225,7 +226,7 @@ fn seg(
 ) -> Result<(), PassError> {
     let nest = Nest::default();
     let nest = nest.with_map(ctx, s.width, &s.map.params, &s.inputs)?;
-    let inside = Position::alone(level);
+    let inside = Position::sequential_in(level);
     let (space, body) = manifest::body(ctx, &nest, inside, s.map.body)?;
     let kind = SegKind::ScanReduce(manifest::folds(ctx, inside, s.scan_reduce)?);
     let op = SegOp::Seg(Seg { level, space, kind, body, ret: s.map.ret, decomp, identity_predicate: None });
@@ -236,7 +237,7 @@ fn seg(
 }
 
 /// Appends the guards' comparisons; returns the condition that any of them holds.
-pub(crate) fn any_holds(ctx: &mut Ctx<'_>, guards: &[Guard], aux: &Aux, out: &mut Vec<Stm<Segs>>) -> Atom {
+pub(crate) fn any_guard(ctx: &mut Ctx<'_>, guards: &[Guard], aux: &Aux, out: &mut Vec<Stm<Segs>>) -> Atom {
     let mut any = Atom::Const(Scalar::Bool(false));
     for guard in guards {
         guard.compare(ctx, aux, out);

@@ -9,10 +9,10 @@
 //!    flatmap f xs           segflatmap (i < w) { let x = xs[i] in <f x> }
 //! ```
 
-use crate::context::{Arm, Ctx, Guard, InSeg, atoms};
+use crate::context::{Ctx, Guard, LaneVersions, SegopParts, atoms};
 use crate::nest::{Manifest, Nest};
 use crate::position::Position;
-use crate::{decomp, empty, lanes, rules};
+use crate::{decomp, empty_checks, lanes, rules};
 use ir::remark::{Executes, OperationKind};
 use ir::scan_reduce::ScanReduce;
 use ir::seg::{Seg, SegKind, SegOp, SegSpace};
@@ -24,35 +24,35 @@ use target::levels;
 
 /// The body of one iteration of a segop, and the operators applied to its results.
 #[derive(Clone)]
-pub(crate) struct Point {
+pub(crate) struct SegopBody {
     pub(crate) body: Body<Soacs>,
     /// Types of the body's results.
     pub(crate) ret: Vec<Type>,
-    pub(crate) kind: Kind,
+    pub(crate) kind: SegopKind,
 }
 
 /// The operators that a segop applies to its iterations' results.
 #[derive(Clone)]
-pub(crate) enum Kind {
+pub(crate) enum SegopKind {
     Folds(ScanReduce<Soacs>),
     Hist(Vec<HistOp<Soacs>>),
     FlatMap,
 }
 
-impl Point {
+impl SegopBody {
     /// A copy whose operators have fresh names; those of the body get fresh names where the nest is
     /// made manifest.
     fn copy(&self, ctx: &mut Ctx<'_>) -> Self {
         let kind = match &self.kind {
-            Kind::Folds(folds) => Kind::Folds(ctx.copy_folds(folds)),
-            Kind::Hist(ops) => {
+            SegopKind::Folds(folds) => SegopKind::Folds(ctx.copy_folds(folds)),
+            SegopKind::Hist(ops) => {
                 let ops = ops.iter().map(|op| HistOp {
                     op: Operator { op: ctx.copy_lambda(&op.op.op), ..op.op.clone() },
                     ..op.clone()
                 });
-                Kind::Hist(ops.collect())
+                SegopKind::Hist(ops.collect())
             }
-            Kind::FlatMap => Kind::FlatMap,
+            SegopKind::FlatMap => SegopKind::FlatMap,
         };
         let (body, ret) = (self.body.clone(), self.ret.clone());
         Self { body, ret, kind }
@@ -60,7 +60,7 @@ impl Point {
 
     /// A body whose results are elements of mapped arrays.
     pub(crate) fn map(body: Body<Soacs>, ret: Vec<Type>) -> Self {
-        let kind = Kind::Folds(ScanReduce::default());
+        let kind = SegopKind::Folds(ScanReduce::default());
         Self { body, ret, kind }
     }
 }
@@ -71,19 +71,19 @@ pub(crate) fn segop(
     ctx: &mut Ctx<'_>,
     nest: &Nest<'_>,
     inside: Position,
-    point: Point,
+    point: SegopBody,
     pat: Vec<Param<Soacs>>,
     aux: Aux,
     out: &mut Vec<Stm<Segs>>,
 ) -> Result<(), PassError> {
-    let Some(level) = inside.around else {
+    let Some(level) = inside.enclosing else {
         return Err(PassError::bug("a segop at no level"));
     };
     let mut aux = aux;
-    aux.certs.extend(empty::checks(ctx, nest, inside, &point, &aux, out)?);
+    aux.certs.extend(empty_checks::checks(ctx, nest, inside, &point, &aux, out)?);
     let may_share = ctx.stack.for_folds(level).is_some() && ctx.lanes.inside;
     let mut copies = may_share.then(|| point.clone());
-    let shared = seg(ctx, nest, inside, point, (Arm::Shared, Vec::new()))?;
+    let shared = seg(ctx, nest, inside, point, (LaneVersions::Shared, Vec::new()))?;
     let guards = shared.guards.clone();
     let Some(point) = copies.take_if(|_| !guards.is_empty()) else {
         decide(ctx, &aux, &shared);
@@ -96,13 +96,13 @@ pub(crate) fn segop(
         seg(ctx, nest, inside, point, (arm, guards.clone()))
     };
     let long = match guards.as_slice() {
-        [_] if shared.both => again(ctx, Arm::Long)?,
+        [_] if shared.both => again(ctx, LaneVersions::Long)?,
         [_] => shared,
-        _ => again(ctx, Arm::Each)?,
+        _ => again(ctx, LaneVersions::Each)?,
     };
     decide(ctx, &aux, &long);
-    let short = again(ctx, Arm::Loops)?;
-    let cond = lanes::any_holds(ctx, &guards, &aux, out);
+    let short = again(ctx, LaneVersions::Loops)?;
+    let cond = lanes::any_guard(ctx, &guards, &aux, out);
     let arm = |ctx: &mut Ctx<'_>, seg| {
         let own = pat.iter().map(|param| ctx.fresh("r", param.ty.clone()));
         let own: Vec<Param<Segs>> = own.collect();
@@ -123,23 +123,23 @@ fn seg(
     ctx: &mut Ctx<'_>,
     nest: &Nest<'_>,
     inside: Position,
-    point: Point,
-    told: (Arm, Vec<Guard>),
-) -> Result<InSeg<Seg<Segs>>, PassError> {
-    let Some(level) = inside.around else {
+    point: SegopBody,
+    versions: (LaneVersions, Vec<Guard>),
+) -> Result<SegopParts<Seg<Segs>>, PassError> {
+    let Some(level) = inside.enclosing else {
         return Err(PassError::bug("a segop at no level"));
     };
-    let Point { body: own, ret, kind } = point;
-    ctx.in_seg(told, |ctx| {
+    let SegopBody { body: own, ret, kind } = point;
+    ctx.make_segop(versions, |ctx| {
         let (space, body) = body(ctx, nest, inside, own)?;
         let (kind, combines) = match kind {
-            Kind::Folds(mut own) => {
+            SegopKind::Folds(mut own) => {
                 let post = own.post.take();
-                own.post = post.map(|post| nest.beside(ctx, &space, post));
-                (SegKind::ScanReduce(folds(ctx, inside, own)?), ctx.combines(&ret))
+                own.post = post.map(|post| nest.manifest_lambda(ctx, &space, post));
+                (SegKind::ScanReduce(folds(ctx, inside, own)?), ctx.has_acc_with_operator(&ret))
             }
-            Kind::Hist(ops) => (SegKind::Hist(histograms(ctx, inside, ops)?), false),
-            Kind::FlatMap => (SegKind::FlatMap, false),
+            SegopKind::Hist(ops) => (SegKind::Hist(histograms(ctx, inside, ops)?), false),
+            SegopKind::FlatMap => (SegKind::FlatMap, false),
         };
         let decomp = decomp::decompose(&body, &kind, combines);
         Ok(Seg { level, space, kind, body, ret, decomp, identity_predicate: None })
@@ -153,7 +153,7 @@ pub(crate) fn body(
     inside: Position,
     body: Body<Soacs>,
 ) -> Result<(SegSpace, Body<Segs>), PassError> {
-    let body = rules::owned(ctx, nest, body)?;
+    let body = rules::copy_consumed(ctx, nest, body)?;
     let Manifest { space, body } = nest.manifest(ctx, body)?;
     Ok((space, ctx.body(inside, body)?))
 }
@@ -165,7 +165,7 @@ pub(crate) fn folds(
     inside: Position,
     own: ScanReduce<Soacs>,
 ) -> Result<ScanReduce<Segs>, PassError> {
-    let inside = inside.in_order();
+    let inside = inside.sequential();
     let operators = |ctx: &mut Ctx<'_>, operators: Vec<Operator<Soacs>>| {
         let operators = operators.into_iter();
         let noted = operators.map(|mut operator| {
@@ -195,21 +195,21 @@ fn histograms(
     Ok(converted)
 }
 
-fn push(pat: Vec<Param<Segs>>, aux: Aux, seg: InSeg<Seg<Segs>>, out: &mut Vec<Stm<Segs>>) {
+fn push(pat: Vec<Param<Segs>>, aux: Aux, seg: SegopParts<Seg<Segs>>, out: &mut Vec<Stm<Segs>>) {
     let exp = Exp::Op(SegOp::Seg(seg.parts));
     out.push(Stm { pat, aux, exp });
 }
 
 /// Records how a segop runs.
-fn decide(ctx: &mut Ctx<'_>, aux: &Aux, seg: &InSeg<Seg<Segs>>) {
-    let InSeg { parts, guards, .. } = seg;
+fn decide(ctx: &mut Ctx<'_>, aux: &Aux, seg: &SegopParts<Seg<Segs>>) {
+    let SegopParts { parts, guards, .. } = seg;
     let what = match &parts.kind {
         SegKind::ScanReduce(folds) => OperationKind::of_scan_reduce(folds),
         SegKind::Hist(_) => OperationKind::Histogram,
         SegKind::FlatMap => OperationKind::FlatMap,
     };
     let versions = !guards.is_empty();
-    ctx.decide(aux, what, |ctx| {
+    ctx.remark(aux, what, |ctx| {
         if ctx.stack.has_device() {
             Executes::Kernels { in_block: parts.level == levels::BLOCK, versions }
         } else {

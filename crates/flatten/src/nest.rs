@@ -14,7 +14,7 @@
 //! iterates over their elements ([`Nest::with_segments`]); in it the indices of the enclosing nest
 //! are bindings, too.
 
-use crate::context::{Ctx, part, row_slice};
+use crate::context::{Ctx, read_part, row_slice};
 use ir::name::Name;
 use ir::seg::SegSpace;
 use ir::syntax::{Atom, Aux, BasicOp, Body, DimIndex, Exp, Lambda, Param, Stm};
@@ -45,7 +45,7 @@ pub(crate) struct Nest<'p> {
     /// Certificates that everything in the nest relies on.
     certs: Vec<Name>,
     /// The indices of dimensions with at most one iteration, though the width is not a constant.
-    single: FxHashSet<Name>,
+    at_most_one: FxHashSet<Name>,
 }
 
 /// The segments of the iterations of a nest, stored consecutively.
@@ -56,13 +56,13 @@ pub(crate) struct Segments {
     /// The array of all starts, outside the nest.
     pub(crate) starts: Name,
     /// The iteration that each element belongs to, outside the nest.
-    pub(crate) ids: Name,
+    pub(crate) iterations: Name,
     /// The total number of elements.
     pub(crate) total: Name,
 }
 
 /// Checks that an enclosing nest of fewer dimensions makes.
-pub(crate) struct Shallow<'a, 'p> {
+pub(crate) struct OuterChecks<'a, 'p> {
     pub(crate) nest: &'a Nest<'p>,
     /// Certificates that it binds.
     pub(crate) certs: Vec<Name>,
@@ -79,16 +79,16 @@ pub(crate) struct Manifest {
 impl<'p> Nest<'p> {
     /// A nest with these dimensions, some of them with a smaller width than before; `single` are
     /// those of at most one iteration.
-    pub(crate) fn narrowed(dims: Vec<(Name, Dim)>, single: FxHashSet<Name>) -> Self {
+    pub(crate) fn with_widths(dims: Vec<(Name, Dim)>, single: FxHashSet<Name>) -> Self {
         let bound = dims.iter().map(|(index, _)| (*index, None)).collect();
-        Nest { dims, bound, single, ..Nest::default() }
+        Nest { dims, bound, at_most_one: single, ..Nest::default() }
     }
 
     /// Returns true if the dimension of this index is known to have at most one iteration.
-    pub(crate) fn is_single(&self, index: Name) -> bool {
+    pub(crate) fn has_at_most_one_iteration(&self, index: Name) -> bool {
         let known = self.dims.iter().find(|(name, _)| *name == index);
         known.is_some_and(|(_, width)| matches!(width, Dim::Const(..=1)))
-            || self.frames().any(|frame| frame.single.contains(&index))
+            || self.enclosing().any(|frame| frame.at_most_one.contains(&index))
     }
 
     /// The indices and widths, outermost first.
@@ -107,7 +107,7 @@ impl<'p> Nest<'p> {
     }
 
     /// The number of iterations, if it is a constant.
-    pub(crate) fn points(&self) -> Option<i64> {
+    pub(crate) fn iterations(&self) -> Option<i64> {
         let mut widths = self.widths();
         widths.try_fold(1i64, |points, width| match width {
             Dim::Const(n) => Some(points.saturating_mul(n)),
@@ -122,11 +122,11 @@ impl<'p> Nest<'p> {
 
     /// Returns true if a name varies across iterations.
     pub(crate) fn is_variant(&self, name: Name) -> bool {
-        self.frames().any(|frame| frame.bound.contains_key(&name))
+        self.enclosing().any(|frame| frame.bound.contains_key(&name))
     }
 
     /// The nest and its enclosing nests, innermost first.
-    fn frames(&self) -> impl Iterator<Item = &Nest<'p>> {
+    fn enclosing(&self) -> impl Iterator<Item = &Nest<'p>> {
         std::iter::successors(Some(self), |frame| frame.outer)
     }
 
@@ -157,7 +157,7 @@ impl<'p> Nest<'p> {
         let index = ctx.fresh::<Soacs>("gtid", Type::I64).name;
         nest.dims.push((index, width));
         nest.bound.insert(index, None);
-        let certs = self.checks();
+        let certs = self.certs();
         for (param, &input) in params.iter().zip(inputs) {
             let op = match ctx.type_of(input)? {
                 ty @ Type::Array { .. } => {
@@ -221,7 +221,7 @@ impl<'p> Nest<'p> {
         }
         let mut left = segment.name;
         let slice = vec![DimIndex::Fix(index.into())];
-        nest.bind_op(segment, BasicOp::Index { array: segments.ids, slice });
+        nest.bind_op(segment, BasicOp::Index { array: segments.iterations, slice });
         for (i, (outer, width)) in self.dims.iter().enumerate().rev() {
             let Some(width) = width.atom().filter(|_| self.dims.len() > 1) else {
                 break;
@@ -247,7 +247,7 @@ impl<'p> Nest<'p> {
     }
 
     fn element(&self, name: Name) -> Option<(Name, usize)> {
-        for frame in self.frames() {
+        for frame in self.enclosing() {
             if let Some(found) = frame.elements.get(&name) {
                 return Some(*found);
             }
@@ -272,13 +272,13 @@ impl<'p> Nest<'p> {
 
     /// Binds a name to its element of an array over all dimensions.
     pub(crate) fn bind_element(&mut self, param: Param<Soacs>, array: Name) {
-        self.bind_checked(param, array, &[]);
+        self.bind_certified(param, array, &[]);
     }
 
     /// Binds a name to its element of an array over all dimensions; the read relies on these
     /// certificates. If there are any, the array does not stand for the name's values in all
     /// iterations: readers have to go through the binding.
-    pub(crate) fn bind_checked(&mut self, param: Param<Soacs>, array: Name, checks: &[Name]) {
+    pub(crate) fn bind_certified(&mut self, param: Param<Soacs>, array: Name, checks: &[Name]) {
         let op = if matches!(param.ty, Type::Acc { .. }) {
             BasicOp::Atom(array.into())
         } else {
@@ -286,7 +286,7 @@ impl<'p> Nest<'p> {
                 self.elements.insert(param.name, (array, self.dims.len()));
             }
             let indices: Vec<Atom> = self.indices().collect();
-            part(array, &indices, &param.ty)
+            read_part(array, &indices, &param.ty)
         };
         let mut aux = Aux::at(Prov::NONE);
         aux.certs = checks.iter().copied().collect();
@@ -295,7 +295,7 @@ impl<'p> Nest<'p> {
 
     /// Binds a name to the part of an array at these indices of the outer dimensions.
     pub(crate) fn bind_at(&mut self, param: Param<Soacs>, array: Name, indices: &[Atom]) {
-        let op = part(array, indices, &param.ty);
+        let op = read_part(array, indices, &param.ty);
         self.bind_op(param, op);
     }
 
@@ -329,7 +329,7 @@ impl<'p> Nest<'p> {
 
     /// The statement that binds a name in each iteration.
     pub(crate) fn binding(&self, name: Name) -> Option<&Stm<Soacs>> {
-        self.frames().find_map(|frame| {
+        self.enclosing().find_map(|frame| {
             let at = (*frame.bound.get(&name)?)?;
             frame.binds.get(at)
         })
@@ -338,7 +338,7 @@ impl<'p> Nest<'p> {
     /// The nest as a segop's index space, and the body after the bindings that it needs, all with
     /// fresh names.
     pub(crate) fn manifest(&self, ctx: &mut Ctx<'_>, mut body: Body<Soacs>) -> Result<Manifest, PassError> {
-        let certs = self.checks();
+        let certs = self.certs();
         for stm in &mut body.stms {
             let more = certs.iter().filter(|cert| !stm.aux.certs.contains(cert));
             let more: Vec<Name> = more.copied().collect();
@@ -386,13 +386,13 @@ impl<'p> Nest<'p> {
     }
 
     /// The certificates that everything in the nest relies on.
-    pub(crate) fn checks(&self) -> Vec<Name> {
-        let certs = self.frames().flat_map(|frame| &frame.certs);
+    pub(crate) fn certs(&self) -> Vec<Name> {
+        let certs = self.enclosing().flat_map(|frame| &frame.certs);
         certs.copied().collect()
     }
 
     /// The nest-variant certificates that the computation of these names relies on.
-    pub(crate) fn checks_of(&self, names: &[Name]) -> Vec<Name> {
+    pub(crate) fn certs_of(&self, names: &[Name]) -> Vec<Name> {
         let needed = self.needed(names.to_vec());
         let certs = needed.iter().flat_map(|stm| stm.aux.certs.iter().copied());
         let mut certs: Vec<Name> = certs.filter(|cert| self.is_variant(*cert)).collect();
@@ -403,18 +403,18 @@ impl<'p> Nest<'p> {
 
     /// The checks needed by these names that enclosing nests of fewer dimensions make, up to the
     /// nearest segments.
-    pub(crate) fn shallow_checks(&self, names: impl FnOnce() -> Vec<Name>) -> Vec<Shallow<'_, 'p>> {
-        let frames: Vec<&Nest<'_>> = self.frames().collect();
+    pub(crate) fn outer_checks(&self, names: impl FnOnce() -> Vec<Name>) -> Vec<OuterChecks<'_, 'p>> {
+        let frames: Vec<&Nest<'_>> = self.enclosing().collect();
         // Outside the segments the dimensions differ.
         let last = frames.iter().position(|frame| frame.segments > 0);
         let shallow =
             |at: usize| last.is_none_or(|last| at <= last) && frames[at].dims.len() < self.dims.len();
         let is_check = |stm: &Stm<Soacs>| stm.pat.iter().any(|param| param.ty == Type::Cert);
-        let mut found: Vec<Shallow<'_, 'p>> = Vec::new();
+        let mut found: Vec<OuterChecks<'_, 'p>> = Vec::new();
         if !(0..frames.len()).any(|at| shallow(at) && frames[at].binds.iter().any(is_check)) {
             return found;
         }
-        let needed = self.needed_at([names(), self.checks()].concat());
+        let needed = self.needed_at([names(), self.certs()].concat());
         for (at, bind) in needed {
             let stm = &frames[at].binds[bind];
             if !shallow(at) || !is_check(stm) {
@@ -426,7 +426,7 @@ impl<'p> Nest<'p> {
             let certs = stm.pat.iter().map(|param| param.name);
             match found.iter_mut().find(|it| it.nest.dims.len() == depth) {
                 Some(known) => known.certs.extend(certs),
-                None => found.push(Shallow {
+                None => found.push(OuterChecks {
                     nest: innermost.unwrap_or(&frames[at]),
                     certs: certs.collect(),
                     inner: self.widths().skip(depth).collect(),
@@ -444,7 +444,7 @@ impl<'p> Nest<'p> {
 
     /// A lambda of a segop over the nest, outside of its body: with the bindings that it needs, all
     /// with fresh names.
-    pub(crate) fn beside(
+    pub(crate) fn manifest_lambda(
         &self,
         ctx: &mut Ctx<'_>,
         space: &SegSpace,
@@ -462,8 +462,8 @@ impl<'p> Nest<'p> {
 
     /// The bindings that these names need, in order, and the indices that these depend on; `None`
     /// if they include accumulators or the nest is over segments.
-    pub(crate) fn dependent(&self, names: Vec<Name>) -> Option<(Vec<Stm<Soacs>>, FxHashSet<Name>)> {
-        if self.frames().any(|frame| frame.segments > 0) {
+    pub(crate) fn dependencies(&self, names: Vec<Name>) -> Option<(Vec<Stm<Soacs>>, FxHashSet<Name>)> {
+        if self.enclosing().any(|frame| frame.segments > 0) {
             return None;
         }
         let own = |name: &Name| self.dims.iter().any(|(index, _)| index == name);
@@ -480,7 +480,7 @@ impl<'p> Nest<'p> {
 
     /// The bindings that these names need, in order.
     fn needed(&self, names: Vec<Name>) -> Vec<Stm<Soacs>> {
-        let frames: Vec<&Nest<'_>> = self.frames().collect();
+        let frames: Vec<&Nest<'_>> = self.enclosing().collect();
         let order = self.needed_at(names).into_iter();
         order.map(|(frame, bind)| frames[frame].binds[bind].clone()).collect()
     }
@@ -488,7 +488,7 @@ impl<'p> Nest<'p> {
     /// The positions of the bindings that these names need: the nest, innermost first, and the
     /// index in its `binds`.
     fn needed_at(&self, mut names: Vec<Name>) -> Vec<(usize, usize)> {
-        let frames: Vec<&Nest<'_>> = self.frames().collect();
+        let frames: Vec<&Nest<'_>> = self.enclosing().collect();
         let mut found: FxHashSet<(usize, usize)> = FxHashSet::default();
         let mut order = Vec::new();
         while let Some(name) = names.pop() {

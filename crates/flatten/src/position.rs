@@ -8,7 +8,7 @@ use target::levels::Stack;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub(crate) struct Position {
     /// The level of the enclosing segop.
-    pub(crate) around: Option<u8>,
+    pub(crate) enclosing: Option<u8>,
     /// The level that combinators are mapped to; without one they are sequential.
     pub(crate) level: Option<u8>,
 }
@@ -16,27 +16,27 @@ pub(crate) struct Position {
 impl Position {
     /// Outside all segops; on a machine without levels everything there is sequential.
     pub(crate) fn host(stack: Stack) -> Self {
-        Self { around: None, level: stack.is_parallel().then_some(stack.outermost()) }
+        Self { enclosing: None, level: stack.is_parallel().then_some(stack.outermost()) }
     }
 
     /// In a segop at a level, with sequential combinators.
-    pub(crate) const fn alone(around: u8) -> Self {
-        Self { around: Some(around), level: None }
+    pub(crate) const fn sequential_in(around: u8) -> Self {
+        Self { enclosing: Some(around), level: None }
     }
 
     /// In a segop at a level, with maps at the level that may stand in it; `None` if none may.
-    pub(crate) fn within(stack: Stack, around: u8) -> Option<Self> {
+    pub(crate) fn inside(stack: Stack, around: u8) -> Option<Self> {
         let level = stack.for_maps(around)?;
-        Some(Self { around: Some(around), level: Some(level) })
+        Some(Self { enclosing: Some(around), level: Some(level) })
     }
 
     /// The same position with sequential combinators.
-    pub(crate) const fn in_order(self) -> Self {
+    pub(crate) const fn sequential(self) -> Self {
         Self { level: None, ..self }
     }
 
     /// The position of a statement with these attributes.
     pub(crate) fn of(self, aux: &Aux) -> Self {
-        if aux.attrs.has(&Attr::Sequential) { self.in_order() } else { self }
+        if aux.attrs.has(&Attr::Sequential) { self.sequential() } else { self }
     }
 }

@@ -55,12 +55,12 @@ struct Choice {
     size: Atom,
     rule: Rule,
     /// True if the version is also taken where the rest has too little work.
-    unless_little: bool,
+    or_rest_too_small: bool,
 }
 
 /// The version of a choice that is removed.
 #[derive(Clone, Copy, PartialEq)]
-enum Goes {
+enum Removed {
     Version,
     Rest,
 }
@@ -77,13 +77,13 @@ impl Pruner<'_> {
                     && let Some(tunable) = self.tunables.get(tunable.index())
                 {
                     let rule = tunable.rule;
-                    let choice = Choice { size: *size, rule, unless_little: false };
+                    let choice = Choice { size: *size, rule, or_rest_too_small: false };
                     choices.insert(param.name, choice);
                 } else if let (Exp::Basic(op), [param]) = (&stm.exp, stm.pat.as_slice())
                     && let Some((first, _)) = or_not(op)
                     && let Some(choice) = choices.get(&first).copied()
                 {
-                    let choice = Choice { unless_little: true, ..choice };
+                    let choice = Choice { or_rest_too_small: true, ..choice };
                     choices.insert(param.name, choice);
                 }
                 self.choice(stm, &choices, &mut stms);
@@ -111,30 +111,35 @@ impl Pruner<'_> {
         };
         if let Some(Choice { rule, .. }) = choice.filter(|_| self.context.options.remarks) {
             let rule = match goes {
-                Goes::Version => rule,
-                Goes::Rest => Rule::InnerParallelism,
+                Removed::Version => rule,
+                Removed::Rest => Rule::InnerParallelism,
             };
             let places = self.provs.stack(aux.prov);
             let kind = RemarkKind::VersionPruned { rule, why };
             self.context.remark(&self.name.0, places, kind);
         }
         let exp = Exp::If { cond, then_body, else_body };
-        keep_branch(Stm { pat, aux, exp }, goes == Goes::Rest, out);
+        keep_branch(Stm { pat, aux, exp }, goes == Removed::Rest, out);
     }
 
     /// The version of a choice that cannot win against the other, and why; `None` if both may.
-    fn cannot_win(&self, choice: Choice, version: &Body<Segs>, rest: &Body<Segs>) -> Option<(Goes, Pruned)> {
+    fn cannot_win(
+        &self,
+        choice: Choice,
+        version: &Body<Segs>,
+        rest: &Body<Segs>,
+    ) -> Option<(Removed, Pruned)> {
         if alpha_equivalent(version, rest) {
-            return Some((Goes::Version, Pruned::Same));
+            return Some((Removed::Version, Pruned::Same));
         }
-        if choice.unless_little
+        if choice.or_rest_too_small
             && let Some(seg) = nest(rest)
             && one_chunk(&seg.body, seg.level)
         {
-            return Some((Goes::Rest, Pruned::OneChunk));
+            return Some((Removed::Rest, Pruned::OneChunk));
         }
         let version = self.version_cannot_win(choice, nest(version)?, rest);
-        version.map(|why| (Goes::Version, why))
+        version.map(|why| (Removed::Version, why))
     }
 
     /// The reason why a version that is one segop cannot win against the rest, if it cannot.
@@ -144,14 +149,14 @@ impl Pruner<'_> {
             Rule::OuterParallelism => {
                 let width = self.stack.level(level).map_or(1, |level| level.width);
                 let known = choice.size.constant().and_then(prim::Scalar::as_i64);
-                if !choice.unless_little && known.is_some_and(|points| points < width) {
+                if !choice.or_rest_too_small && known.is_some_and(|points| points < width) {
                     return Some(Pruned::FewIterations);
                 }
                 let folds = !is_map(seg);
                 let rank = seg.space.dims.len();
                 // A scan or reduction itself always has two versions if there is more parallelism
                 // in it.
-                if !folds && self.stack.for_maps(level) != Some(level) && comes_apart(rest, rank) <= 1 {
+                if !folds && self.stack.for_maps(level) != Some(level) && n_separate_segops(rest, rank) <= 1 {
                     return Some(Pruned::SingleOperation);
                 }
                 None
@@ -159,7 +164,7 @@ impl Pruner<'_> {
             Rule::InnerParallelism => {
                 let inner = self.stack.for_maps(level)?;
                 let width = self.stack.level(inner).map_or(1, |level| level.width);
-                if shared(&seg.body, inner, width) <= 1 {
+                if n_segops_at(&seg.body, inner, width) <= 1 {
                     return Some(Pruned::LittleInnerParallelism);
                 }
                 None
@@ -243,7 +248,7 @@ fn is_map(seg: &Seg<Segs>) -> bool {
 
 /// The number of segops in a body that a nest of this rank would have in its sequential body, and
 /// that are separate here.
-fn comes_apart(body: &Body<Segs>, rank: usize) -> u32 {
+fn n_separate_segops(body: &Body<Segs>, rank: usize) -> u32 {
     with_stack(|| {
         let body = flattest(body);
         let compared = compared(body);
@@ -251,14 +256,14 @@ fn comes_apart(body: &Body<Segs>, rank: usize) -> u32 {
             Exp::Basic(_) | Exp::Apply { .. } => 0,
             // Versions of one of the parts.
             Exp::If { cond, then_body, else_body } if cond.var().is_some_and(|it| compared.contains(&it)) => {
-                comes_apart(then_body, rank).max(comes_apart(else_body, rank))
+                n_separate_segops(then_body, rank).max(n_separate_segops(else_body, rank))
             }
             Exp::If { then_body, else_body, .. } => {
-                let both = [then_body, else_body].map(|body| comes_apart(body, rank));
+                let both = [then_body, else_body].map(|body| n_separate_segops(body, rank));
                 both[0].max(both[1]).saturating_mul(2)
             }
-            Exp::Loop { body, .. } => comes_apart(body, rank).saturating_mul(10),
-            Exp::Op(SegOp::WithAcc { lambda, .. }) => comes_apart(&lambda.body, rank),
+            Exp::Loop { body, .. } => n_separate_segops(body, rank).saturating_mul(10),
+            Exp::Op(SegOp::WithAcc { lambda, .. }) => n_separate_segops(&lambda.body, rank),
             Exp::Op(SegOp::Seg(seg)) => match &seg.kind {
                 SegKind::ScanReduce(folds) if folds.is_map() => 0,
                 // Reductions of values computed in the same segop may be tiled.
@@ -278,19 +283,19 @@ fn comes_apart(body: &Body<Segs>, rank: usize) -> u32 {
 }
 
 /// The number of segops of a level in a body, without those of constant size below `width`.
-fn shared(body: &Body<Segs>, level: u8, width: i64) -> u32 {
+fn n_segops_at(body: &Body<Segs>, level: u8, width: i64) -> u32 {
     with_stack(|| {
         let mut before: Option<&Seg<Segs>> = None;
         let each = body.stms.iter().map(|stm| match &stm.exp {
             Exp::Basic(_) | Exp::Apply { .. } => 0,
             Exp::If { then_body, else_body, .. } => {
-                shared(then_body, level, width).max(shared(else_body, level, width))
+                n_segops_at(then_body, level, width).max(n_segops_at(else_body, level, width))
             }
-            Exp::Loop { body, .. } => shared(body, level, width).saturating_mul(10),
-            Exp::Op(SegOp::WithAcc { lambda, .. }) => shared(&lambda.body, level, width),
+            Exp::Loop { body, .. } => n_segops_at(body, level, width).saturating_mul(10),
+            Exp::Op(SegOp::WithAcc { lambda, .. }) => n_segops_at(&lambda.body, level, width),
             Exp::Op(SegOp::Seg(seg)) => {
                 let small = |(_, dim): &(Name, Dim)| matches!(dim, Dim::Const(n) if *n < width);
-                let twin = before.replace(seg).is_some_and(|it| are_twins(it, seg));
+                let twin = before.replace(seg).is_some_and(|it| are_scan_and_reduce(it, seg));
                 u32::from(seg.level == level && !twin && !seg.space.dims.iter().all(small))
             }
         });
@@ -300,7 +305,7 @@ fn shared(body: &Body<Segs>, level: u8, width: i64) -> u32 {
 
 /// Returns true if two segops are a reduction and a scan of one map; these are one combinator where
 /// scans and reductions need not be separate.
-fn are_twins(one: &Seg<Segs>, other: &Seg<Segs>) -> bool {
+fn are_scan_and_reduce(one: &Seg<Segs>, other: &Seg<Segs>) -> bool {
     let scans = |seg: &Seg<Segs>| match &seg.kind {
         SegKind::ScanReduce(folds) if !folds.is_map() => Some(!folds.scans.is_empty()),
         SegKind::ScanReduce(_) | SegKind::Hist(_) | SegKind::FlatMap => None,

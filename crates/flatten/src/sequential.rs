@@ -17,7 +17,7 @@
 
 mod operators;
 
-use self::operators::{Outs, accumulators, copied, operators};
+use self::operators::{RowOutputs, accumulators, copy_aliased, operators};
 use crate::context::{Ctx, row_slice};
 use ir::name::Name;
 use ir::soac::{HistOp, Operator, Screma};
@@ -78,14 +78,14 @@ pub(crate) fn screma_loop(
     let accs: Vec<Atom> = params.iter().map(|p| Atom::Var(p.param.name)).collect();
     let n_out = element_types.len();
     let row = Atom::Var(index);
-    let outs = Outs { arrays: &[], row };
+    let outs = RowOutputs { arrays: &[], row };
     let values = (&accs[..n_reduced], groups.reduced);
     let reduced = operators(ctx, folds.reduces, values, outs, aux, &mut stms)?;
     let arrays = match folds.post {
         None => &params[n_reduced..n_reduced + groups.scanned.len()],
         Some(_) => &[],
     };
-    let outs = Outs { arrays, row };
+    let outs = RowOutputs { arrays, row };
     let values = (&accs[n_reduced + n_out..], groups.scanned);
     let scanned = operators(ctx, folds.scans, values, outs, aux, &mut stms)?;
     let elements = scanned.values.iter().chain(groups.mapped);
@@ -122,7 +122,7 @@ pub(crate) fn screma_loop(
     let form = LoopForm::For { var: index, ty: PrimType::I64, bound };
     let own: Vec<bool> = params[..n_reduced].iter().map(|p| p.consumed).collect();
     let exp = Exp::Loop { params, form, body: Body { stms, result } };
-    let copies = copied(ctx, &mut pat[..n_reduced], &own, aux);
+    let copies = copy_aliased(ctx, &mut pat[..n_reduced], &own, aux);
     out.push(Stm { pat, aux: aux.clone(), exp });
     out.extend(copies);
     Ok(())

@@ -36,7 +36,7 @@ impl Lower<'_> {
             Some((op, ne)) => Some(self.operator(op, ne, &dest.elem, true)?),
             None => None,
         };
-        let arrays = dest.leaves.iter().map(|leaf| self.f.own(*leaf, dest.shared)).collect();
+        let arrays = dest.leaves.iter().map(|leaf| self.f.owned_or_copied(*leaf, dest.shared)).collect();
         let attrs = self.f.attrs();
         self.f.enter(true);
         let token = self.f.param("token", Type::Cert);

@@ -1,7 +1,7 @@
 //! Application: functions are inlined where they are called, unless they become core functions (see
 //! [`crate::function`]).
 
-use crate::callee::Place;
+use crate::inline::Place;
 use crate::payload::unclaimed;
 use crate::size::Mismatch;
 use crate::value::{Env, FunKind, FunVal, Inst, Value};
@@ -80,34 +80,34 @@ impl Lower<'_> {
     }
 
     fn call(&mut self, def: &Arc<Def>, env: &Rc<Env>, inst: &Rc<Inst>, args: Vec<Value>) -> Res<Value> {
-        let place = self.place_of(def, inst, &args);
+        let place = self.inline_decision(def, inst, &args);
         let shared = match place {
-            Place::Own => true,
-            Place::Caller { or_own } => or_own && self.copies.shares(def.var),
+            Place::Function => true,
+            Place::Inline { or_function: or_own } => or_own && self.copies.should_share(def.var),
         };
         if shared {
             // If not all of its captured values can be passed, it is inlined after all.
             match self.captures(def, env, inst, &args) {
                 Ok(captured) => match self.call_instance(def, env, inst, &args, captured)? {
                     Some(result) => return Ok(result),
-                    None if place == Place::Own => {
+                    None if place == Place::Function => {
                         return self.bug("sizes that neither arguments nor context give");
                     }
                     None => {}
                 },
-                Err(error) if place == Place::Own => return Err(error),
+                Err(error) if place == Place::Function => return Err(error),
                 Err(_) => {}
             }
         }
         // A library function is a part of the caller's expression.
         if !def.is_prelude {
-            self.decide(def, RemarkKind::EvaluatedAtCall);
+            self.remark(def, RemarkKind::EvaluatedAtCall);
         }
         let env = Env::inside(env);
         for (var, ty) in &inst.types {
             env.bind_type(*var, ty.clone());
         }
-        let entered = self.entered.entry(def.var).or_insert(0);
+        let entered = self.inline_depth.entry(def.var).or_insert(0);
         *entered += 1;
         if *entered > MAX_ENTERED {
             return self.unsupported("recursive functions that are evaluated in place");
@@ -121,7 +121,7 @@ impl Lower<'_> {
         }
         let names = self.f.n_names() - before;
         self.copies.end(def.var, &copy, names);
-        if let Some(entered) = self.entered.get_mut(&def.var) {
+        if let Some(entered) = self.inline_depth.get_mut(&def.var) {
             *entered -= 1;
         }
         Ok(result)
@@ -139,7 +139,7 @@ impl Lower<'_> {
         args: Vec<Value>,
     ) -> Res<Value> {
         self.calls.push(self.span);
-        let (span, place, calls) = (self.span, self.f.place, self.f.calls);
+        let (span, place, calls) = (self.span, self.f.location, self.f.calls);
         self.f.calls = self.f.prov();
         let mark = self.f.n_names();
         let bind_given = || {
@@ -168,7 +168,7 @@ impl Lower<'_> {
         let value = unclaimed(value, &ret.ty, &ret.ext);
         let value = self.conform(&ret.ty, value, env, false, Mismatch::Type)?;
         self.f.calls = calls;
-        self.f.place = place;
+        self.f.location = place;
         self.span = span;
         self.calls.pop();
         Ok(value)

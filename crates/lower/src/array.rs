@@ -121,7 +121,7 @@ impl Lower<'_> {
     pub(crate) fn each_leaf(
         &mut self,
         value: &Value,
-        mut op: impl FnMut(&mut crate::state::Fun, Atom) -> Atom,
+        mut op: impl FnMut(&mut crate::state::FunctionBuilder, Atom) -> Atom,
     ) -> Res<Value> {
         if value.has_fun() {
             return Ok(value.clone());
@@ -347,7 +347,7 @@ impl Lower<'_> {
                     for (x, y) in pairs.by_ref().take(tys.len()) {
                         let mut one = self.equal(x, y)?;
                         if x.ty().sizes() != y.ty().sizes() {
-                            one = self.unless_there(tag, number, one)?;
+                            one = self.or_absent(tag, number, one)?;
                         }
                         all = self.f.and(all, one);
                     }

@@ -10,7 +10,7 @@
 //! interpreter. None of these is attached to a statement.
 
 use crate::blank::Filler;
-use crate::state::Fun;
+use crate::state::FunctionBuilder;
 use crate::value::{Env, Value};
 use crate::{Lower, Res};
 use check::tast::{Attr as SourceAttr, Exp};
@@ -23,17 +23,17 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 /// Attributes that are attached to no statement.
-const DONE: [&str; 6] = ["blank", "scratch", "opaque", "trace", "break", "param"];
+const HANDLED: [&str; 6] = ["blank", "scratch", "opaque", "trace", "break", "param"];
 
 impl Lower<'_> {
     /// The value of an expression with attributes.
     pub(crate) fn attributed(&mut self, attrs: &[SourceAttr], exp: &Exp, env: &Rc<Env>) -> Res<Value> {
-        let (unchecked, warned) = (self.f.unchecked, self.f.warned);
+        let (unchecked, warned) = (self.f.omit_checks, self.f.warn_checks);
         let mut all = self.f.attrs();
-        for attr in attrs.iter().filter(|attr| !DONE.contains(&&*attr.name)) {
+        for attr in attrs.iter().filter(|attr| !HANDLED.contains(&&*attr.name)) {
             match core_attr(attr) {
-                Attr::Unsafe => self.f.unchecked |= !self.safe,
-                Attr::WarnChecks => self.f.warned = true,
+                Attr::Unsafe => self.f.omit_checks |= !self.safe,
+                Attr::WarnChecks => self.f.warn_checks = true,
                 attr => all.add(attr),
             }
         }
@@ -48,7 +48,7 @@ impl Lower<'_> {
             None => self.eval(exp, env)?,
         };
         self.f.set_attrs(before);
-        (self.f.unchecked, self.f.warned) = (unchecked, warned);
+        (self.f.omit_checks, self.f.warn_checks) = (unchecked, warned);
         let value = attrs.iter().fold(value, |value, attr| self.param(attr, value));
         if attrs.iter().any(|attr| &*attr.name == "opaque") {
             return self.opaque(&value);
@@ -78,7 +78,7 @@ impl Lower<'_> {
     }
 }
 
-impl Fun {
+impl FunctionBuilder {
     /// Keeps only the attributes that the body of a called function inherits; returns the previous
     /// ones.
     pub(crate) fn enter_callee(&mut self) -> Attrs {
@@ -95,10 +95,10 @@ impl Fun {
     /// Adds the attributes about checks to a statement that is or contains checks.
     pub(crate) fn note_checks(&self, attrs: &mut Attrs, exp: &CoreExp<Soacs>) {
         let call = matches!(exp, CoreExp::Apply { .. });
-        if self.unchecked && call {
+        if self.omit_checks && call {
             attrs.add(Attr::Unsafe);
         }
-        if self.warned && (call || matches!(exp, CoreExp::Basic(BasicOp::Assert { .. }))) {
+        if self.warn_checks && (call || matches!(exp, CoreExp::Basic(BasicOp::Assert { .. }))) {
             attrs.add(Attr::WarnChecks);
         }
     }

@@ -12,7 +12,7 @@ use std::rc::Rc;
 
 /// The largest number of cheap statements of the second operand of `&&` or `||` with which it is
 /// evaluated unconditionally.
-const EAGER: usize = 8;
+const MAX_EAGER: usize = 8;
 
 impl Lower<'_> {
     /// The value of one branch or the other; `exp` is the conditional.
@@ -162,7 +162,7 @@ impl Lower<'_> {
         };
         let stms = self.f.stms();
         let eager =
-            stms.len() <= EAGER && stms.iter().all(|stm| stm.aux.certs.is_empty() && is_cheap(&stm.exp));
+            stms.len() <= MAX_EAGER && stms.iter().all(|stm| stm.aux.certs.is_empty() && is_cheap(&stm.exp));
         if eager {
             let stms = self.f.leave();
             self.f.splice(stms);

@@ -22,7 +22,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 /// The components that are visited while a value is rebuilt.
-trait Parts {
+trait Components {
     /// Adds a part of the shape.
     fn text(&mut self, text: &str);
     /// A size or number; `size` is true if it is an array's size.
@@ -51,12 +51,12 @@ impl Captured {
     /// Numbers the sizes of other arguments first: captured ones may be the same.
     pub(crate) fn sizes_of(&mut self, ty: &LTy) {
         for dim in ty.sizes().into_iter().flatten() {
-            Parts::dim(self, dim, true);
+            Components::dim(self, dim, true);
         }
     }
 }
 
-impl Parts for Captured {
+impl Components for Captured {
     fn text(&mut self, text: &str) {
         self.shape.push_str(text);
     }
@@ -83,12 +83,12 @@ impl Parts for Captured {
 }
 
 /// Their counterparts in the core function that is being made.
-struct Given<'m> {
+struct Rebuilt<'m> {
     dims: &'m FxHashMap<Dim, Dim>,
     leaves: Vec<Name>,
 }
 
-impl Parts for Given<'_> {
+impl Components for Rebuilt<'_> {
     fn text(&mut self, _: &str) {}
 
     fn dim(&mut self, dim: Dim, _: bool) -> Dim {
@@ -121,13 +121,13 @@ impl Lower<'_> {
         dims: &FxHashMap<Dim, Dim>,
         leaves: &mut Vec<Name>,
     ) -> Res<Value> {
-        let mut given = Given { dims, leaves: Vec::new() };
+        let mut given = Rebuilt { dims, leaves: Vec::new() };
         let value = self.anew(value, &mut given)?;
         leaves.append(&mut given.leaves);
         Ok(value)
     }
 
-    fn anew(&mut self, value: &Value, parts: &mut dyn Parts) -> Res<Value> {
+    fn anew(&mut self, value: &Value, parts: &mut dyn Components) -> Res<Value> {
         stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || match value {
             Value::Scalar(atom, ScalarType::I64) => {
                 parts.text("i");
@@ -162,7 +162,7 @@ impl Lower<'_> {
     }
 
     /// Rebuilds a value without functions.
-    fn leaves_anew(&mut self, value: &Value, parts: &mut dyn Parts) -> Res<Value> {
+    fn leaves_anew(&mut self, value: &Value, parts: &mut dyn Components) -> Res<Value> {
         let ty = value.ty();
         let mut text = String::new();
         ty.structure(&mut text);
@@ -178,7 +178,7 @@ impl Lower<'_> {
     fn all_anew<'v>(
         &mut self,
         values: impl Iterator<Item = &'v Value>,
-        parts: &mut dyn Parts,
+        parts: &mut dyn Components,
     ) -> Res<Vec<Value>> {
         parts.text("(");
         let values = values
@@ -192,7 +192,7 @@ impl Lower<'_> {
         values
     }
 
-    fn function_anew(&mut self, fun: &FunVal, parts: &mut dyn Parts) -> Res<FunVal> {
+    fn function_anew(&mut self, fun: &FunVal, parts: &mut dyn Components) -> Res<FunVal> {
         let kind = match &fun.kind {
             FunKind::Checked(inner, cert) => {
                 parts.cert(*cert);
@@ -246,7 +246,7 @@ impl Lower<'_> {
     }
 
     /// An environment with the variables that a function's code uses.
-    fn env_anew(&mut self, used: Used, env: &Rc<Env>, parts: &mut dyn Parts) -> Res<Rc<Env>> {
+    fn env_anew(&mut self, used: Used, env: &Rc<Env>, parts: &mut dyn Components) -> Res<Rc<Env>> {
         let new = Env::inside(&self.root);
         for var in used.types {
             if let Some(ty) = env.get_type(var) {
@@ -264,14 +264,14 @@ impl Lower<'_> {
     }
 }
 
-fn type_anew(ty: &LTy, parts: &mut dyn Parts) -> LTy {
+fn type_anew(ty: &LTy, parts: &mut dyn Components) -> LTy {
     let mut text = String::new();
     ty.structure(&mut text);
     parts.text(&text);
     ty.map_sizes(&mut |size| size_anew(size, parts))
 }
 
-fn size_anew(size: Option<Dim>, parts: &mut dyn Parts) -> Option<Dim> {
+fn size_anew(size: Option<Dim>, parts: &mut dyn Components) -> Option<Dim> {
     match size {
         Some(dim) => Some(parts.dim(dim, false)),
         None => {

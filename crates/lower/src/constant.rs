@@ -13,7 +13,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 /// Scalar constants up to this number of nodes are inlined.
-const TRIVIAL: usize = 8;
+const MAX_INLINE_CONSTANT: usize = 8;
 
 /// A constant: the core function that computes it and the type of its value, in which sizes may be
 /// earlier results.
@@ -33,8 +33,8 @@ impl Lower<'_> {
         }
         let poly = !def.ty_params.is_empty() || !def.size_params.is_empty();
         let scalar = matches!(def.ret.ty, Ty::Scalar(_));
-        let trivial = scalar && self.weight(def).nodes <= TRIVIAL;
-        if poly || has_arrow(&def.ret.ty) || (trivial && !self.computes(def)?) {
+        let trivial = scalar && self.definition_size(def).nodes <= MAX_INLINE_CONSTANT;
+        if poly || has_arrow(&def.ret.ty) || (trivial && !self.is_more_than_scalar_ops(def)?) {
             let env = Env::inside(&self.root);
             for (var, ty) in &inst.types {
                 env.bind_type(*var, ty.clone());
@@ -65,8 +65,8 @@ impl Lower<'_> {
     }
 
     /// Returns true if a small definition lowers to more than scalar operations.
-    fn computes(&mut self, def: &Arc<Def>) -> Res<bool> {
-        if self.plain.contains(&def.var) {
+    fn is_more_than_scalar_ops(&mut self, def: &Arc<Def>) -> Res<bool> {
+        if self.scalar_constants.contains(&def.var) {
             return Ok(false);
         }
         let constant = self.core_constant(def)?;
@@ -76,7 +76,7 @@ impl Lower<'_> {
         if let Some(at) = plain {
             self.functions.remove(at);
             self.constants.remove(&def.var);
-            self.plain.insert(def.var);
+            self.scalar_constants.insert(def.var);
         }
         Ok(plain.is_none())
     }

@@ -62,7 +62,7 @@ impl Lower<'_> {
             return self.bug("an entry point without a definition");
         };
         let env = Env::inside(&self.root);
-        self.f.place = self.places.place(entry.span);
+        self.f.location = self.locations.place(entry.span);
         let mut params = Params::default();
         let mut values = Vec::new();
         let mut args = Vec::new();
@@ -102,7 +102,7 @@ impl Lower<'_> {
             } else {
                 format!("\"{}\"", param.name)
             };
-            let value = self.agreeing(&value, &pairs)?;
+            let value = self.with_equal_sizes(&value, &pairs)?;
             let value = self.conform(&param.ty.ty, value, &env, true, Mismatch::Entry)?;
             // Sizes of later parameters may mention this one.
             if let Some(PatKind::Var(var)) = def.params.get(i).map(|pat| &pat.kind) {
@@ -177,13 +177,13 @@ impl Lower<'_> {
 
     /// Inlines the definition's body, without a call on the provenance stack.
     fn enter_def(&mut self, def: &Arc<check::tast::Def>, args: Vec<Value>) -> Res<Value> {
-        let place = std::mem::replace(&mut self.f.place, crate::state::NOWHERE);
+        let place = std::mem::replace(&mut self.f.location, crate::state::NO_LOCATION);
         let mut args = args;
         let rest = args.split_off(def.params.len().min(args.len()));
         let env = Env::inside(&self.root);
         let value = self.in_place(&def.params, &[], &def.ret, &def.body, &env, args)?;
         let value = if rest.is_empty() { value } else { self.apply(&value, rest)? };
-        self.f.place = place;
+        self.f.location = place;
         Ok(value)
     }
 
@@ -282,7 +282,7 @@ impl Lower<'_> {
     }
 
     /// The value after checks that the sizes of its core arrays agree.
-    fn agreeing(&mut self, value: &Value, pairs: &[(Dim, Dim)]) -> Res<Value> {
+    fn with_equal_sizes(&mut self, value: &Value, pairs: &[(Dim, Dim)]) -> Res<Value> {
         if pairs.is_empty() {
             return Ok(value.clone());
         }

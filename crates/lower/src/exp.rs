@@ -22,16 +22,16 @@ impl Lower<'_> {
     /// The value of an expression.
     pub(crate) fn eval(&mut self, exp: &Exp, env: &Rc<Env>) -> Res<Value> {
         stacker::maybe_grow(RED_ZONE, STACK_STEP, || {
-            let (span, place) = (self.span, self.f.place);
+            let (span, place) = (self.span, self.f.location);
             self.span = exp.span;
-            self.f.place = self.places.place(exp.span);
+            self.f.location = self.locations.place(exp.span);
             if self.f.n_names() > MAX_NAMES {
                 return self.unsupported("functions that become this large when specialised");
             }
             let value = self.eval_kind(exp, env)?;
             let value = self.bind_ext(&exp.ext, &exp.ty, value, env)?;
             self.span = span;
-            self.f.place = place;
+            self.f.location = place;
             Ok(value)
         })
     }

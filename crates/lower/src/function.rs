@@ -9,7 +9,7 @@ use crate::pattern::consumed_leaves;
 use crate::payload::unclaimed;
 use crate::signature::{ext_size, known_size, of_results, uniqueness};
 use crate::size::Mismatch;
-use crate::state::Fun;
+use crate::state::FunctionBuilder;
 use crate::types::{LTy, size_of};
 use crate::value::{Env, FunKind as ValueKind, Inst, Value};
 use crate::{Lower, Res};
@@ -22,7 +22,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 /// The largest number of core functions being made of one definition at a time.
-const MAX_MAKING: u32 = 50;
+const MAX_IN_PROGRESS: u32 = 50;
 
 /// A core function made of a definition.
 #[derive(Clone)]
@@ -33,7 +33,7 @@ pub(crate) struct Instance {
     /// The types of the arguments without functions; sizes are names in the instance.
     params: Vec<LTy>,
     /// The same with the sizes of payloads that are present.
-    claims: Vec<LTy>,
+    payload_claims: Vec<LTy>,
     /// The names in the instance of these arguments' leaves, then of the captures of the other
     /// arguments.
     leaves: Vec<Name>,
@@ -42,14 +42,14 @@ pub(crate) struct Instance {
     /// The type of the result; sizes are constants, names in the instance or earlier results.
     ret: LTy,
     /// The same with the sizes of payloads that are present.
-    ret_claims: LTy,
+    ret_payload_claims: LTy,
     n_exts: usize,
     /// For each result leaf, the parameter leaves that it may alias.
     aliases: Vec<Vec<usize>>,
 }
 
 /// The call that an instance is made for.
-struct Wanted<'a> {
+struct InstanceRequest<'a> {
     /// The function itself, if it is local.
     local: Option<&'a Value>,
     inst: &'a Inst,
@@ -87,17 +87,20 @@ impl Lower<'_> {
     }
 
     /// Runs `f` with a new core function; returns its result and the function.
-    pub(crate) fn in_function<R>(&mut self, f: impl FnOnce(&mut Self) -> Res<R>) -> Res<(R, Fun)> {
-        let outer = std::mem::replace(&mut self.f, Fun::new());
+    pub(crate) fn in_function<R>(
+        &mut self,
+        f: impl FnOnce(&mut Self) -> Res<R>,
+    ) -> Res<(R, FunctionBuilder)> {
+        let outer = std::mem::replace(&mut self.f, FunctionBuilder::new());
         let loaded = std::mem::take(&mut self.loaded);
         let span = self.span;
-        let entered = std::mem::take(&mut self.entered);
+        let entered = std::mem::take(&mut self.inline_depth);
         let calls = self.calls.len();
         self.calls.push(span);
         let result = f(self);
         self.calls.truncate(calls);
         self.span = span;
-        self.entered = entered;
+        self.inline_depth = entered;
         self.loaded = loaded;
         let inner = std::mem::replace(&mut self.f, outer);
         Ok((result?, inner))
@@ -125,11 +128,12 @@ impl Lower<'_> {
         let plain: Vec<&Value> = args.iter().filter(|arg| !arg.has_fun()).collect();
         let instance = if let Some(instance) = self.instances.get(&key) {
             let instance = Rc::clone(instance);
-            self.decide(def, RemarkKind::SpecialisationReused);
+            self.remark(def, RemarkKind::SpecialisationReused);
             instance
         } else {
             let local = self.local(def, env, inst);
-            let wanted = Wanted { local: local.as_ref(), inst, args, captured: &captured, key: &key };
+            let wanted =
+                InstanceRequest { local: local.as_ref(), inst, args, captured: &captured, key: &key };
             let instance = Rc::new(self.instance(def, &wanted)?);
             self.instances.insert(key, Rc::clone(&instance));
             instance
@@ -184,7 +188,7 @@ impl Lower<'_> {
             })
         };
         let mut atoms = Vec::new();
-        for ((value, shared), claims) in values.into_iter().zip(&instance.claims) {
+        for ((value, shared), claims) in values.into_iter().zip(&instance.payload_claims) {
             let value = if claims.has_payload_sizes() {
                 self.coerce(value, &here(claims), Mismatch::Type)?
             } else {
@@ -195,12 +199,12 @@ impl Lower<'_> {
         atoms.extend(captured.leaves);
         for ((atom, shared), consumed) in atoms.iter().zip(&instance.consumed) {
             operands.push(match atom {
-                Atom::Var(name) if *consumed => self.f.own(*name, *shared).into(),
+                Atom::Var(name) if *consumed => self.f.owned_or_copied(*name, *shared).into(),
                 atom => *atom,
             });
         }
         let ret = here(&instance.ret);
-        let claims = here(&instance.ret_claims);
+        let claims = here(&instance.ret_payload_claims);
         let mut types = vec![Type::I64; instance.n_exts];
         types.extend(ret.leaves().iter().map(crate::types::Leaf::core));
         let hint = self.program.name(def.var).to_owned();
@@ -217,16 +221,16 @@ impl Lower<'_> {
         Ok(Some(self.results(&ret, exts, leaves)?.with_claims(&claims)))
     }
 
-    fn instance(&mut self, def: &Arc<Def>, wanted: &Wanted<'_>) -> Res<Instance> {
-        let recursive = self.weight(def).recursive;
-        let making = self.making.entry(def.var).or_insert(0);
-        *making += u32::from(recursive);
-        if *making > MAX_MAKING {
+    fn instance(&mut self, def: &Arc<Def>, wanted: &InstanceRequest<'_>) -> Res<Instance> {
+        let recursive = self.definition_size(def).recursive;
+        let in_progress = self.making.entry(def.var).or_insert(0);
+        *in_progress += u32::from(recursive);
+        if *in_progress > MAX_IN_PROGRESS {
             return self.unsupported("recursive functions whose functions grow from call to call");
         }
         let name = self.fun_name(self.program.name(def.var));
         let takes_functions = wanted.args.iter().any(Value::has_fun);
-        self.decide(def, |of| RemarkKind::Specialised { of, instance: name.0.clone(), takes_functions });
+        self.remark(def, |of| RemarkKind::Specialised { of, instance: name.0.clone(), takes_functions });
         let ((instance, result), f) = self.in_function(|s| s.instance_body(name, def, wanted))?;
         if let Some(making) = self.making.get_mut(&def.var) {
             *making -= u32::from(recursive);
@@ -239,9 +243,9 @@ impl Lower<'_> {
         &mut self,
         name: FunName,
         def: &Arc<Def>,
-        wanted: &Wanted<'_>,
+        wanted: &InstanceRequest<'_>,
     ) -> Res<(Instance, Vec<Atom>)> {
-        let Wanted { local, inst, args, captured, key } = *wanted;
+        let InstanceRequest { local, inst, args, captured, key } = *wanted;
         let mut sizes: Vec<(Name, SizeFrom)> = Vec::new();
         let mut dims: FxHashMap<Dim, Dim> = FxHashMap::default();
         let mut own_leaves = Vec::new();
@@ -331,15 +335,15 @@ impl Lower<'_> {
             name,
             sizes: sizes.clone(),
             params,
-            claims,
+            payload_claims: claims,
             leaves: leaves.clone(),
             consumed: consumed.clone(),
             ret: LTy::Fun,
-            ret_claims: LTy::Fun,
+            ret_payload_claims: LTy::Fun,
             n_exts: 0,
             aliases: Vec::new(),
         };
-        let recursive = self.weight(def).recursive;
+        let recursive = self.definition_size(def).recursive;
         if recursive {
             self.declare(&mut instance, def, &env, &is_param)?;
             self.instances.insert(key.to_owned(), Rc::new(instance.clone()));
@@ -355,7 +359,7 @@ impl Lower<'_> {
         }
         let mut exts: Vec<Atom> = Vec::new();
         if recursive {
-            value = self.coerce(value, &instance.ret_claims, Mismatch::Type)?;
+            value = self.coerce(value, &instance.ret_payload_claims, Mismatch::Type)?;
             for (known, actual) in instance.ret.sizes().into_iter().zip(value.ty().sizes()) {
                 if matches!(known, Some(Dim::Ext(_))) {
                     exts.extend(actual.and_then(Dim::atom));
@@ -365,7 +369,7 @@ impl Lower<'_> {
             instance.ret = value.ty().map_sizes(&mut |size| ext_size(size, &is_param, &mut exts));
             instance.n_exts = exts.len();
             let claims = value.claims();
-            instance.ret_claims = claims.map_sizes(&mut |size| known_size(size, &is_param, &exts));
+            instance.ret_payload_claims = claims.map_sizes(&mut |size| known_size(size, &is_param, &exts));
         }
         let unique = uniqueness(&def.ret.unique, &value.ty());
         let mut result = exts;
@@ -406,10 +410,10 @@ impl Lower<'_> {
         is_param: &dyn Fn(&Name) -> bool,
     ) -> Res<()> {
         let ty = self.resolve(&def.ret.ty, env, &def.ret.ext)?;
-        instance.ret_claims = ty.map_sizes(&mut |size| known_size(size, is_param, &[]));
+        instance.ret_payload_claims = ty.map_sizes(&mut |size| known_size(size, is_param, &[]));
         let mut payload = ty.payload_sizes().into_iter();
         let mut n_exts = 0;
-        let ty = instance.ret_claims.map_sizes(&mut |size| {
+        let ty = instance.ret_payload_claims.map_sizes(&mut |size| {
             size.filter(|_| payload.next() != Some(true)).or_else(|| {
                 n_exts += 1;
                 Some(Dim::Ext(n_exts - 1))
@@ -460,7 +464,14 @@ impl Lower<'_> {
         (atom, of)
     }
 
-    fn finish(&mut self, f: Fun, name: FunName, instance: &Instance, result: Vec<Atom>, attrs: Attrs) {
+    fn finish(
+        &mut self,
+        f: FunctionBuilder,
+        name: FunName,
+        instance: &Instance,
+        result: Vec<Atom>,
+        attrs: Attrs,
+    ) {
         let param = |name: Name| Param { name, ty: f.type_of(name).clone(), ann: () };
         let n_sizes = instance.sizes.len();
         let mut params: Vec<FunParam<Soacs>> = instance

@@ -126,7 +126,7 @@ impl Lower<'_> {
         let mut leaves = Vec::new();
         for (leaf, value) in array.leaves.iter().zip(value.atoms()) {
             let slice = self.whole_slice(*leaf, &at.slice);
-            let array = self.f.own(*leaf, array.shared);
+            let array = self.f.owned_or_copied(*leaf, array.shared);
             let op = BasicOp::Update { array, slice, value };
             leaves.push(self.f.certified(at.cert, |f| f.basic("updated", op)));
         }

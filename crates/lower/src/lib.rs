@@ -25,23 +25,24 @@ mod array;
 mod attrs;
 mod blank;
 mod branch;
-mod callee;
 mod closure;
 mod constant;
-mod copies;
+mod constant_fold;
 mod entry;
+mod eval_order;
 mod exp;
-mod flat;
 mod flat_map;
-mod fold;
 mod function;
 mod index;
+mod inline;
+mod inline_budget;
+mod lmad;
+mod location;
 mod loops;
 mod opaque;
-mod order;
 mod pattern;
 mod payload;
-mod place;
+mod queries;
 mod range;
 mod scalar;
 mod signature;
@@ -49,22 +50,21 @@ mod size;
 mod soac;
 mod state;
 mod sum;
-mod tree;
 mod types;
 mod value;
 
 use check::tast::{Def, Program, VarId};
 use constant::Constant;
-use copies::Copies;
-pub use copies::Limits;
 use function::Instance;
+use inline_budget::Copies;
+pub use inline_budget::Limits;
 use ir::remark::{Remark, RemarkKind};
 use ir::walk::VisitMut;
 use ir::{Function, Soacs, Stack};
+use location::Places;
 use opaque::Opaques;
-use place::Places;
 use rustc_hash::{FxHashMap, FxHashSet};
-use state::Fun;
+use state::FunctionBuilder;
 use std::rc::Rc;
 use std::sync::Arc;
 use syntax::diag::Diagnostic;
@@ -77,7 +77,7 @@ type Res<T> = Result<T, Box<Diagnostic>>;
 
 /// The size of a definition.
 #[derive(Clone, Copy)]
-struct Weight {
+struct DefinitionSize {
     /// The number of nodes of its tree, up to a limit.
     nodes: usize,
     /// True if it mentions itself.
@@ -87,31 +87,31 @@ struct Weight {
 /// The state of lowering one program.
 struct Lower<'a> {
     program: &'a Program,
-    places: Places<'a>,
+    locations: Places<'a>,
     defs: FxHashMap<VarId, Arc<Def>>,
     /// The empty environment, of global definitions.
     root: Rc<Env>,
     /// The core function that is being made.
-    f: Fun,
+    f: FunctionBuilder,
     /// Finished core functions.
     functions: Vec<Function<Soacs>>,
     instances: FxHashMap<String, Rc<Instance>>,
     constants: FxHashMap<VarId, Rc<Constant>>,
     /// Small constants that are a few scalar operations.
-    plain: FxHashSet<VarId>,
+    scalar_constants: FxHashSet<VarId>,
     /// Values of constants in the function that is being made.
     loaded: FxHashMap<VarId, value::Value>,
     /// True if all checks are made, even where the source has `#[unsafe]`.
     safe: bool,
     /// The number of core functions with each base name.
     fun_names: FxHashMap<Arc<str>, u32>,
-    weights: FxHashMap<VarId, Weight>,
+    weights: FxHashMap<VarId, DefinitionSize>,
     /// The number of nested inlined evaluations of each definition.
-    entered: FxHashMap<VarId, u32>,
+    inline_depth: FxHashMap<VarId, u32>,
     /// The number of core functions being made of each recursive definition.
     making: FxHashMap<VarId, u32>,
     /// The number of combinators' functions around the expression.
-    lambdas: u32,
+    combinator_depth: u32,
     /// The statistics of inlining.
     copies: Copies,
     /// The opaque types of entry points.
@@ -123,7 +123,7 @@ struct Lower<'a> {
     /// The name, in messages, of the entry point's argument that is being checked.
     argument: String,
     /// The decisions about functions; `None` if no remarks are requested.
-    decided: Option<Vec<Remark>>,
+    remarks: Option<Vec<Remark>>,
 }
 
 /// Options of lowering.
@@ -153,7 +153,7 @@ pub fn lower(
 ///
 /// # Errors
 /// As those of [`lower`].
-pub fn with_account(
+pub fn lower_with_remarks(
     program: &Program,
     sources: &SourceMap,
     options: Options,
@@ -171,27 +171,27 @@ fn run(
         program.defs.iter().map(|def| (def.var, Arc::clone(def))).collect();
     let mut lower = Lower {
         program,
-        places: Places::new(sources),
+        locations: Places::new(sources),
         defs,
         root: Env::root(),
-        f: Fun::new(),
+        f: FunctionBuilder::new(),
         functions: Vec::new(),
         instances: FxHashMap::default(),
         constants: FxHashMap::default(),
-        plain: FxHashSet::default(),
+        scalar_constants: FxHashSet::default(),
         loaded: FxHashMap::default(),
         safe: options.safe,
         fun_names: FxHashMap::default(),
         weights: FxHashMap::default(),
-        entered: FxHashMap::default(),
+        inline_depth: FxHashMap::default(),
         making: FxHashMap::default(),
-        lambdas: 0,
+        combinator_depth: 0,
         copies: Copies::new(options.copies),
         opaques: Opaques::default(),
         span: Span::new(syntax::span::FileId(0), 0, 0),
         calls: Vec::new(),
         argument: String::new(),
-        decided,
+        remarks: decided,
     };
     let mut entries = Vec::new();
     let mut errors: Vec<Diagnostic> = Vec::new();
@@ -215,7 +215,7 @@ fn run(
     }
     let program =
         ir::Program { levels: Stack::default(), files, opaques: lower.opaques.table, entries, functions };
-    Ok((program, lower.decided.unwrap_or_default()))
+    Ok((program, lower.remarks.unwrap_or_default()))
 }
 
 /// Replaces negative constant sizes by zero: their checks fail.
@@ -229,15 +229,15 @@ impl VisitMut<Soacs> for NotNegative {
 
 impl Lower<'_> {
     /// Records a decision about a call of a function, if remarks are requested.
-    fn decide(&mut self, def: &Def, kind: impl FnOnce(Arc<str>) -> RemarkKind) {
-        if self.decided.is_none() {
+    fn remark(&mut self, def: &Def, kind: impl FnOnce(Arc<str>) -> RemarkKind) {
+        if self.remarks.is_none() {
             return;
         }
         let function: Arc<str> = Arc::from(self.program.name(def.var));
         let prov = self.f.prov();
         let decision =
             Remark { function: function.clone(), places: self.f.provs.stack(prov), kind: kind(function) };
-        self.decided.get_or_insert_default().push(decision);
+        self.remarks.get_or_insert_default().push(decision);
     }
 
     /// An error: a construct that is not supported yet, at the current span. In the standard
@@ -245,7 +245,7 @@ impl Lower<'_> {
     fn unsupported<T>(&self, what: impl AsRef<str>) -> Res<T> {
         let message = format!("not supported yet: {}", what.as_ref());
         let error = Diagnostic::error("not-supported-yet", message);
-        let user = |span: &&Span| !self.places.is_prelude(**span);
+        let user = |span: &&Span| !self.locations.is_prelude(**span);
         let mut places = std::iter::once(&self.span).chain(self.calls.iter().rev());
         Err(Box::new(match places.find(user) {
             Some(span) if *span != self.span => {

@@ -100,7 +100,7 @@ impl Lower<'_> {
         let mut size_params: Vec<Param<Soacs>> = Vec::new();
         let mut by_var: FxHashMap<VarId, Dim> = FxHashMap::default();
         let mut claims: Vec<Option<VarId>> = Vec::new();
-        varying(&pat.ty, &init_ty, sizes, env, &mut claims);
+        varying_sizes(&pat.ty, &init_ty, sizes, env, &mut claims);
         let payload = init_ty.payload_sizes();
         let mut claim = claims.into_iter().zip(&payload);
         let param_ty = init_ty.map_sizes(&mut |size| {
@@ -130,17 +130,17 @@ impl Lower<'_> {
         let atoms: Vec<Atom> = leaf_params.iter().map(|param| param.name.into()).collect();
         let mut value = self.value_of(&param_ty, &atoms)?;
         let is_size = |name: Name| size_params.iter().any(|param| param.name == name);
-        let mut said = LTy::Fun;
+        let mut claims = LTy::Fun;
         if payload.contains(&true) {
             for size in sizes {
                 if let Some(dim) = by_var.get(size) {
                     env.bind(*size, Value::size(*dim));
                 }
             }
-            said = self.claim(&pat.ty, &param_ty, env, false, true)?;
-            value = value.with_claims(&said);
+            claims = self.claim(&pat.ty, &param_ty, env, false, true)?;
+            value = value.with_claims(&claims);
         }
-        let said_sizes = said.sizes();
+        let said_sizes = claims.sizes();
         let mark = leaf_params.first().map_or(usize::MAX, |param| param.name.index());
         self.bind_pattern(pat, value, env, mark)?;
         let (form, cond_param) = self.drive(driver, env)?;
@@ -208,12 +208,12 @@ impl Lower<'_> {
         self.f.set_attrs(attrs);
         // The core loop.
         let mut inits = init.atoms();
-        let mut taken: Vec<Name> = Vec::new();
+        let mut consumed_roots: Vec<Name> = Vec::new();
         for ((atom, shared), consumed) in inits.iter_mut().zip(init.shared()).zip(&consumed) {
             if let (true, Atom::Var(name)) = (*consumed, *atom) {
-                let again = self.f.roots(name).iter().any(|root| taken.contains(root));
-                taken.extend(self.f.roots(name));
-                *atom = self.f.own(name, shared || again).into();
+                let aliased = self.f.roots(name).iter().any(|root| consumed_roots.contains(root));
+                consumed_roots.extend(self.f.roots(name));
+                *atom = self.f.owned_or_copied(name, shared || aliased).into();
             }
         }
         let mut params: Vec<LoopParam<Soacs>> = Vec::new();
@@ -245,7 +245,7 @@ impl Lower<'_> {
             Some(Dim::Var(name)) => Some(position.get(&name).copied().unwrap_or(Dim::Var(name))),
             size => size,
         });
-        let said = said.map_sizes(&mut |size| match size {
+        let said = claims.map_sizes(&mut |size| match size {
             Some(Dim::Var(name)) => Some(position.get(&name).copied().unwrap_or(Dim::Var(name))),
             size => size,
         });
@@ -319,9 +319,9 @@ impl Lower<'_> {
                 continue;
             };
             let roots = self.f.roots(name);
-            let mine = roots.iter().all(|root| position.contains_key(root)) || self.f.may_own(name);
+            let owned = roots.iter().all(|root| position.contains_key(root)) || self.f.is_owned(name);
             let again = roots.iter().any(|root| taken.contains(root));
-            if !mine || again || shared.get(i).copied().unwrap_or(false) {
+            if !owned || again || shared.get(i).copied().unwrap_or(false) {
                 next[i] = self.f.basic("copy", BasicOp::Copy(name)).into();
                 continue;
             }
@@ -402,7 +402,7 @@ fn mentions(dim: &tast::Dim, var: VarId) -> bool {
 
 /// Appends, for each size of the type in order, the variable by which it varies; `None` if it does
 /// not vary.
-fn varying(ty: &Ty, actual: &LTy, sizes: &[VarId], env: &Env, out: &mut Vec<Option<VarId>>) {
+fn varying_sizes(ty: &Ty, actual: &LTy, sizes: &[VarId], env: &Env, out: &mut Vec<Option<VarId>>) {
     match (ty, actual) {
         (Ty::Array(array), LTy::Array(found)) => {
             out.push(match &array.dim {
@@ -412,22 +412,22 @@ fn varying(ty: &Ty, actual: &LTy, sizes: &[VarId], env: &Env, out: &mut Vec<Opti
                 dim if sizes.iter().any(|size| mentions(dim, *size)) => Some(ANONYMOUS),
                 _ => None,
             });
-            varying(&array.elem, &found.1, sizes, env, out);
+            varying_sizes(&array.elem, &found.1, sizes, env, out);
         }
         (Ty::Tuple(parts), LTy::Tuple(found)) => {
             for (ty, found) in parts.iter().zip(found.iter()) {
-                varying(ty, found, sizes, env, out);
+                varying_sizes(ty, found, sizes, env, out);
             }
         }
         (Ty::Record(fields), LTy::Record(found)) => {
             for ((_, ty), (_, found)) in fields.iter().zip(found.iter()) {
-                varying(ty, found, sizes, env, out);
+                varying_sizes(ty, found, sizes, env, out);
             }
         }
         (Ty::Sum(constrs), LTy::Sum(found)) => {
             for ((_, tys), (_, found)) in constrs.iter().zip(found.iter()) {
                 for (ty, found) in tys.iter().zip(found.iter()) {
-                    varying(ty, found, sizes, env, out);
+                    varying_sizes(ty, found, sizes, env, out);
                 }
             }
         }

@@ -27,7 +27,7 @@ pub(crate) struct Opaques {
 /// The source of a type's spelling.
 #[derive(Clone, Copy)]
 enum By<'s> {
-    Nobody,
+    None,
     /// The spelling of the type as a whole.
     Whole(&'s Spelled),
     /// The spelling of the elements of the dimensions around it.
@@ -41,7 +41,7 @@ impl Opaques {
     ///
     /// The table becomes too large.
     pub(crate) fn entry_type(&mut self, ty: &LTy, spelled: Option<&Spelled>) -> Result<EntryType, String> {
-        self.within(ty, 0, spelled.map_or(By::Nobody, By::Whole))
+        self.within(ty, 0, spelled.map_or(By::None, By::Whole))
     }
 
     /// As [`Self::entry_type`], for an array of `outer` dimensions over this type.
@@ -49,7 +49,7 @@ impl Opaques {
         let (mut rank, mut elem) = (outer, ty);
         let mut elem_by = match by {
             By::Whole(own) | By::Elem(own) => Some(own),
-            By::Nobody => None,
+            By::None => None,
         };
         while let LTy::Array(array) = elem {
             (rank, elem) = (rank + 1, &array.1);
@@ -66,7 +66,7 @@ impl Opaques {
         }
         let mut shown = "[]".repeat(outer);
         let name = match by {
-            By::Nobody => None,
+            By::None => None,
             By::Whole(own) => Some(own.name.clone()),
             By::Elem(own) => Some(format!("{shown}{}", own.name).into()),
         };
@@ -108,7 +108,7 @@ impl Opaques {
             let name: Arc<str> = label.to_string().into();
             let mut payload = Vec::with_capacity(types.len());
             for (i, ty) in types.iter().enumerate() {
-                let by = payload_of(by, &name, i).map_or(By::Nobody, By::Whole);
+                let by = payload_of(by, &name, i).map_or(By::None, By::Whole);
                 let ty = self.within(ty, 0, by)?;
                 let at = leaves.len() as u32;
                 leaves.extend(self.table.leaves(&ty));
@@ -120,7 +120,7 @@ impl Opaques {
     }
 
     fn array(&mut self, elem: &LTy, by: Option<&Spelled>, rank: usize) -> Result<OpaqueKind, String> {
-        let own = self.within(elem, 0, by.map_or(By::Nobody, By::Whole))?;
+        let own = self.within(elem, 0, by.map_or(By::None, By::Whole))?;
         let mut leaves = self.table.leaves(&own);
         let EntryType::Opaque(own) = own else {
             return Err("an array of scalars is no opaque type".to_owned());
@@ -145,7 +145,7 @@ impl Opaques {
         let mut fields = Vec::with_capacity(names.len());
         for (name, ty) in names.into_iter().zip(ty.parts().unwrap_or_default()) {
             let by = match (field_of(by, &name), rank) {
-                (None, _) => By::Nobody,
+                (None, _) => By::None,
                 (Some(own), 0) => By::Whole(own),
                 (Some(own), _) => By::Elem(own),
             };

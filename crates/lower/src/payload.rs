@@ -27,7 +27,7 @@ use prim::{BinOp, CmpOp, PrimType, Scalar};
 use std::rc::Rc;
 
 /// The largest number of elements of absent payloads with constant sizes; larger ones are empty.
-const SMALL: i64 = 4096;
+const MAX_ABSENT_ELEMENTS: i64 = 4096;
 
 /// The constructors around a payload that are not known statically: each tag, and its value if the
 /// payload is present.
@@ -67,14 +67,14 @@ impl Lower<'_> {
     }
 
     /// The condition, or true if the value has another constructor.
-    pub(crate) fn unless_there(&mut self, tag: &Value, number: i8, truth: Atom) -> Res<Atom> {
+    pub(crate) fn or_absent(&mut self, tag: &Value, number: i8, truth: Atom) -> Res<Atom> {
         let tag = self.as_scalar(tag)?;
         let there = self.has_tag(tag, number);
         let absent = self.f.not(there);
         Ok(self.f.or(absent, truth))
     }
 
-    fn on_path(&mut self, path: &Path) -> Atom {
+    fn is_on_path(&mut self, path: &Path) -> Atom {
         let mut all = Atom::Const(Scalar::Bool(true));
         for (tag, number) in path {
             let one = self.has_tag(*tag, *number);
@@ -86,10 +86,10 @@ impl Lower<'_> {
     /// The value with the sizes of a type as claims, which are checked for the payload that is
     /// present.
     pub(crate) fn coerce_sum(&mut self, value: &Value, target: &LTy, why: Mismatch) -> Res<Value> {
-        self.require(value, &value.claims(), target, &Vec::new(), why)
+        self.coerce_claims(value, &value.claims(), target, &Vec::new(), why)
     }
 
-    fn require(
+    fn coerce_claims(
         &mut self,
         value: &Value,
         claims: &LTy,
@@ -105,7 +105,7 @@ impl Lower<'_> {
             let targets = target.parts().unwrap_or_default();
             let types = claims.into_iter().zip(targets);
             let values = values.iter().zip(types);
-            values.map(|(value, (claim, target))| s.require(value, claim, target, path, why)).collect()
+            values.map(|(value, (claim, target))| s.coerce_claims(value, claim, target, path, why)).collect()
         };
         match value {
             Value::Array(array) if path.is_empty() => self.coerce(Value::Array(array.clone()), target, why),
@@ -130,7 +130,7 @@ impl Lower<'_> {
                 };
                 let mut out = vec![tag.clone()];
                 for (((_, own), (_, wanted)), number) in own.iter().zip(wanted.iter()).zip(0i8..) {
-                    let presence = self.presence(tag, number, claims_count(claims))?;
+                    let presence = self.presence(tag, number, n_constructors(claims))?;
                     let mut inner = path.clone();
                     if let Presence::Unknown(tag) = presence {
                         inner.push((tag, number));
@@ -138,7 +138,7 @@ impl Lower<'_> {
                     for ((own, wanted), value) in own.iter().zip(wanted.iter()).zip(&mut values) {
                         out.push(match presence {
                             Presence::Absent => value.clone(),
-                            _ => self.require(value, own, wanted, &inner, why)?,
+                            _ => self.coerce_claims(value, own, wanted, &inner, why)?,
                         });
                     }
                 }
@@ -170,7 +170,7 @@ impl Lower<'_> {
         if same.constant() == Some(Scalar::Bool(true)) {
             return Ok(value);
         }
-        let there = self.on_path(path);
+        let there = self.is_on_path(path);
         let absent = self.f.not(there);
         let ok = self.f.or(absent, same);
         let what = match why {
@@ -210,7 +210,7 @@ impl Lower<'_> {
                 };
                 let mut out = vec![tag.clone()];
                 for ((_, tys), number) in constrs.iter().zip(0i8..) {
-                    let presence = self.presence(tag, number, claims_count(own))?;
+                    let presence = self.presence(tag, number, n_constructors(own))?;
                     for (ty, part) in tys.iter().zip(parts.by_ref()) {
                         let actual = part.ty();
                         let wanted = ty.zip_sizes(&actual, &mut |wanted, own| wanted.or(own));
@@ -293,7 +293,7 @@ impl Lower<'_> {
         let zero = Some(Dim::Const(0));
         let kept = ty.map_sizes(&mut |size| match size {
             Some(Dim::Const(n)) if n >= 0 => size,
-            Some(Dim::Var(name)) if self.lambdas > 0 && self.f.is_size(name.into()) => size,
+            Some(Dim::Var(name)) if self.combinator_depth > 0 && self.f.is_size(name.into()) => size,
             _ => zero,
         });
         let large = kept.leaves().iter().any(|leaf| {
@@ -302,7 +302,7 @@ impl Lower<'_> {
                 _ => 1,
             });
             let product = sizes.fold(1i64, i64::saturating_mul);
-            product > SMALL
+            product > MAX_ABSENT_ELEMENTS
         });
         if large { ty.map_sizes(&mut |_| zero) } else { kept }
     }
@@ -334,7 +334,7 @@ impl Lower<'_> {
             return claim;
         }
         // Outside of combinators' functions, absent payloads are empty.
-        let simple = self.lambdas == 0;
+        let simple = self.combinator_depth == 0;
         let mut size = Dim::Const(0);
         for (i, one) in all.into_iter().enumerate().rev() {
             let Some(own) = one.own else { continue };
@@ -342,7 +342,7 @@ impl Lower<'_> {
                 size = own;
                 continue;
             }
-            let there = self.on_path(&one.path);
+            let there = self.is_on_path(&one.path);
             if let (Some(x), Some(y)) = (own.atom(), size.atom())
                 && let Some(chosen) = size_of(self.f.select(PrimType::I64, there, x, y))
             {
@@ -459,9 +459,9 @@ pub(crate) fn unclaimed(value: Value, ty: &Ty, sizes: &[VarId]) -> Value {
         return value;
     }
     let own = value.ty();
-    let mut told = Vec::new();
-    known_dims(ty, &own, sizes, &mut told);
-    let mut told = told.into_iter();
+    let mut known = Vec::new();
+    known_dims(ty, &own, sizes, &mut known);
+    let mut told = known.into_iter();
     let claims = own.map_sizes(&mut |own| own.filter(|_| told.next() == Some(false)));
     value.with_claims(&claims)
 }
@@ -502,7 +502,7 @@ fn differ(target: &LTy, claims: &LTy) -> bool {
 }
 
 /// The number of constructors of a sum type.
-fn claims_count(ty: &LTy) -> usize {
+fn n_constructors(ty: &LTy) -> usize {
     match ty {
         LTy::Sum(constrs) => constrs.len(),
         _ => 0,

@@ -179,15 +179,15 @@ pub(crate) fn uniqueness(unique: &Uniq, ty: &LTy) -> Vec<bool> {
 }
 
 /// Returns true if the type of an instantiated definition's result contains a function.
-pub(crate) fn gives_function(ty: &Ty, inst: &Inst) -> bool {
+pub(crate) fn returns_function(ty: &Ty, inst: &Inst) -> bool {
     match ty {
         Ty::Arrow(_) => true,
-        Ty::Array(array) => gives_function(&array.elem, inst),
-        Ty::Tuple(parts) => parts.iter().any(|ty| gives_function(ty, inst)),
-        Ty::Record(fields) => fields.iter().any(|(_, ty)| gives_function(ty, inst)),
+        Ty::Array(array) => returns_function(&array.elem, inst),
+        Ty::Tuple(parts) => parts.iter().any(|ty| returns_function(ty, inst)),
+        Ty::Record(fields) => fields.iter().any(|(_, ty)| returns_function(ty, inst)),
         Ty::Sum(constrs) => {
             let mut payloads = constrs.iter().flat_map(|(_, tys)| tys.iter());
-            payloads.any(|ty| gives_function(ty, inst))
+            payloads.any(|ty| returns_function(ty, inst))
         }
         Ty::Var(var) => inst.types.iter().any(|(v, ty)| v == var && ty.has_fun()),
         Ty::Scalar(_) | Ty::Abstract(..) => false,

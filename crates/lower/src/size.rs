@@ -197,7 +197,7 @@ impl Lower<'_> {
         value: Value,
         env: &Rc<Env>,
         strict: bool,
-        why: Mismatch,
+        mismatch: Mismatch,
     ) -> Res<Value> {
         if matches!(value, Value::Scalar(..) | Value::Fun(_)) {
             return Ok(value);
@@ -207,7 +207,7 @@ impl Lower<'_> {
             self.bind_sizes(ty, &value, env)?;
         }
         let target = self.target(ty, &actual, env, strict)?;
-        if target == actual { Ok(value) } else { self.coerce(value, &target, why) }
+        if target == actual { Ok(value) } else { self.coerce(value, &target, mismatch) }
     }
 
     /// Binds the unbound size variables in the type of a value.

@@ -38,9 +38,9 @@ impl Lower<'_> {
         self.f.enter(true);
         let mut names = Vec::new();
         let values = params.iter().map(|ty| self.element(ty, &mut names)).collect::<Res<Vec<_>>>()?;
-        self.lambdas += 1;
+        self.combinator_depth += 1;
         let result = body(self, &values);
-        self.lambdas -= 1;
+        self.combinator_depth -= 1;
         let (result, ret) = result?;
         let stms = self.f.leave();
         self.f.set_attrs(attrs);
@@ -186,7 +186,7 @@ impl Lower<'_> {
         let xs = self.coerce(xs.clone(), &target, Mismatch::Type)?;
         let xs = self.as_array(&xs)?;
         let inputs = is.leaves.iter().chain(xs.leaves.iter()).copied().collect();
-        let arrays = dest.leaves.iter().map(|leaf| self.f.own(*leaf, dest.shared)).collect();
+        let arrays = dest.leaves.iter().map(|leaf| self.f.owned_or_copied(*leaf, dest.shared)).collect();
         Ok(Updates { width: is.dim, inputs, dims, elem, arrays, dest })
     }
 

@@ -40,14 +40,14 @@ struct Info {
 #[derive(Default)]
 pub(crate) struct Scope {
     stms: Vec<Stm<Soacs>>,
-    sums: FxHashMap<(BinOp, Atom, Atom), Atom>,
+    arithmetic: FxHashMap<(BinOp, Atom, Atom), Atom>,
     certs: SmallVec<[Name; 2]>,
     attrs: Attrs,
     iteration: u32,
 }
 
 /// A core function under construction.
-pub(crate) struct Fun {
+pub(crate) struct FunctionBuilder {
     hints: Vec<Arc<str>>,
     types: Vec<Type>,
     infos: Vec<Info>,
@@ -56,23 +56,23 @@ pub(crate) struct Fun {
     /// The stack of the inlined calls that are being evaluated.
     pub(crate) calls: Prov,
     /// The source location of the expression that is being evaluated.
-    pub(crate) place: SrcLoc,
+    pub(crate) location: SrcLoc,
     prov: Option<(SrcLoc, Prov, Prov)>,
     scopes: Vec<Scope>,
     prologue: Vec<Stm<Soacs>>,
     /// True if checks are omitted.
-    pub(crate) unchecked: bool,
+    pub(crate) omit_checks: bool,
     /// True if remaining checks are to be reported as warnings.
-    pub(crate) warned: bool,
+    pub(crate) warn_checks: bool,
     /// Names whose memory has been consumed.
     pub(crate) consumed: FxHashSet<Name>,
     needs: certs::Needs,
 }
 
 /// The location of code without a source location.
-pub(crate) const NOWHERE: SrcLoc = SrcLoc { file: 0, line: 0, col: 0, end_line: 0, end_col: 0 };
+pub(crate) const NO_LOCATION: SrcLoc = SrcLoc { file: 0, line: 0, col: 0, end_line: 0, end_col: 0 };
 
-impl Fun {
+impl FunctionBuilder {
     pub(crate) fn new() -> Self {
         Self {
             hints: Vec::new(),
@@ -80,12 +80,12 @@ impl Fun {
             infos: Vec::new(),
             provs: ProvTable::new(),
             calls: Prov::NONE,
-            place: NOWHERE,
+            location: NO_LOCATION,
             prov: None,
             scopes: vec![Scope::default()],
             prologue: Vec::new(),
-            unchecked: false,
-            warned: false,
+            omit_checks: false,
+            warn_checks: false,
             consumed: FxHashSet::default(),
             needs: certs::Needs::default(),
         }
@@ -236,7 +236,7 @@ impl Fun {
 
     /// Returns true if the array may be updated in place, considering this function's parameters
     /// and scopes.
-    pub(crate) fn may_own(&self, array: Name) -> bool {
+    pub(crate) fn is_owned(&self, array: Name) -> bool {
         self.roots(array).iter().all(|root| {
             let info = &self.infos[root.index()];
             !info.lent && info.iteration == self.iteration()
@@ -244,8 +244,8 @@ impl Fun {
     }
 
     /// The array for a consumer: itself, or a copy if this code does not own it.
-    pub(crate) fn own(&mut self, array: Name, shared: bool) -> Name {
-        if !shared && self.may_own(array) {
+    pub(crate) fn owned_or_copied(&mut self, array: Name, shared: bool) -> Name {
+        if !shared && self.is_owned(array) {
             self.consumed.insert(array);
             self.consumed.extend(self.infos[array.index()].roots.iter().copied());
             return array;
@@ -341,7 +341,7 @@ impl Fun {
             if let (Exp::Basic(BasicOp::Binary(op, PrimType::I64, x, y)), [param]) =
                 (&stm.exp, stm.pat.as_slice())
             {
-                self.scopes[outer].sums.insert((*op, *x, *y), param.name.into());
+                self.scopes[outer].arithmetic.insert((*op, *x, *y), param.name.into());
             }
             self.scopes[outer].stms.push(stm);
         }
@@ -368,16 +368,16 @@ impl Fun {
     }
 
     /// The name of the result of an operation on `i64` operands that has been emitted.
-    pub(crate) fn known_sum(&self, op: BinOp, x: Atom, y: Atom) -> Option<Atom> {
-        self.scopes.iter().rev().find_map(|scope| scope.sums.get(&(op, x, y)).copied())
+    pub(crate) fn known_arithmetic(&self, op: BinOp, x: Atom, y: Atom) -> Option<Atom> {
+        self.scopes.iter().rev().find_map(|scope| scope.arithmetic.get(&(op, x, y)).copied())
     }
 
     /// Records the name of the result of an operation on `i64` operands.
-    pub(crate) fn remember_sum(&mut self, op: BinOp, x: Atom, y: Atom, name: Name) {
+    pub(crate) fn remember_arithmetic(&mut self, op: BinOp, x: Atom, y: Atom, name: Name) {
         if let Some(scope) = self.scopes.last_mut() {
-            scope.sums.insert((op, x, y), name.into());
+            scope.arithmetic.insert((op, x, y), name.into());
             if op != BinOp::Sub {
-                scope.sums.insert((op, y, x), name.into());
+                scope.arithmetic.insert((op, y, x), name.into());
             }
         }
     }
@@ -385,13 +385,17 @@ impl Fun {
     /// The provenance of the expression that is being evaluated.
     pub(crate) fn prov(&mut self) -> Prov {
         if let Some((place, calls, prov)) = self.prov
-            && place == self.place
+            && place == self.location
             && calls == self.calls
         {
             return prov;
         }
-        let prov = if self.place == NOWHERE { self.calls } else { self.provs.push(self.place, self.calls) };
-        self.prov = Some((self.place, self.calls, prov));
+        let prov = if self.location == NO_LOCATION {
+            self.calls
+        } else {
+            self.provs.push(self.location, self.calls)
+        };
+        self.prov = Some((self.location, self.calls, prov));
         prov
     }
 
@@ -487,7 +491,7 @@ impl Fun {
 
     /// Emits a check; `None` if it certainly holds or checks are omitted.
     pub(crate) fn assert(&mut self, cond: Atom, msg: Vec<MsgPart>) -> Option<Name> {
-        if self.unchecked || cond.constant() == Some(Scalar::Bool(true)) {
+        if self.omit_checks || cond.constant() == Some(Scalar::Bool(true)) {
             return None;
         }
         Some(self.basic("cert", BasicOp::Assert { cond, msg }))

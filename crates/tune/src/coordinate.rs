@@ -21,19 +21,19 @@
 //! the best one, unless the cost function may decrease when a time increases.
 
 use crate::cost::Cost;
-use crate::explore::{Machine, Outcome};
+use crate::explore::{Executor, Outcome};
 use crate::region::{Param, Setting, Span};
 use crate::solve::Shape;
 use crate::statistics::Statistics;
-use crate::tuner::{FEW, Options, TRUST};
+use crate::tuner::{MIN_RUNS, Options, SINGLE_RUN_ERROR};
 use std::collections::BTreeMap;
 
 /// The first values tried of a parameter without a default.
 const PROBES: [i64; 7] = [1, 8, 64, 512, 4096, 1 << 15, 1 << 18];
 /// The factor between a parameter's default and the first values tried.
-const FAR: i64 = 16;
+const PROBE_FACTOR: i64 = 16;
 /// The least relative gain of a first run from which the search continues.
-const GAIN: f64 = 0.05;
+const MIN_GAIN: f64 = 0.05;
 /// The number of rounds over all parameters.
 const ROUNDS: usize = 2;
 
@@ -44,7 +44,7 @@ pub struct Search<'a> {
     pub params: &'a [(Param, Span)],
     /// The defaults of all parameters; a value out of the permitted ones means that there is no
     /// default.
-    pub natural: &'a [i64],
+    pub defaults: &'a [i64],
     /// Run times of the first runs of the initial setting, by data set.
     pub first: &'a [Vec<u64>],
     /// The cost function, which is minimised.
@@ -59,7 +59,7 @@ pub struct Search<'a> {
 
 /// A value that was tried.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Tried {
+pub struct Trial {
     /// The parameter.
     pub param: Param,
     /// The value.
@@ -90,19 +90,19 @@ impl Measured {
 
 /// The result of a search.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Found {
+pub struct SearchResult {
     /// The best setting.
     pub best: Measured,
     /// The values that were tried, in order.
-    pub tried: Vec<Tried>,
+    pub tried: Vec<Trial>,
     /// True if the search was completed.
     pub complete: bool,
 }
 
 /// Searches from a setting on.
-pub fn search(search: &Search<'_>, start: Measured, machine: &mut dyn Machine) -> Found {
+pub fn search(search: &Search<'_>, start: Measured, machine: &mut dyn Executor) -> SearchResult {
     let first = Measured { setting: start.setting.clone(), micros: search.first.to_vec() };
-    let mut climb = Climb {
+    let mut climb = HillClimb {
         search,
         machine,
         known: BTreeMap::from([(start.setting.clone(), Some(first))]),
@@ -110,22 +110,22 @@ pub fn search(search: &Search<'_>, start: Measured, machine: &mut dyn Machine) -
         tried: Vec::new(),
     };
     let complete = climb.all().is_ok();
-    Found { best: climb.best, tried: climb.tried, complete }
+    SearchResult { best: climb.best, tried: climb.tried, complete }
 }
 
 /// The caller has stopped the runs.
 struct Stopped;
 
-struct Climb<'a> {
+struct HillClimb<'a> {
     search: &'a Search<'a>,
-    machine: &'a mut dyn Machine,
+    machine: &'a mut dyn Executor,
     best: Measured,
     /// Times of first runs by setting; `None` for abandoned ones.
     known: BTreeMap<Setting, Option<Measured>>,
-    tried: Vec<Tried>,
+    tried: Vec<Trial>,
 }
 
-impl Climb<'_> {
+impl HillClimb<'_> {
     fn cost(&self, measured: &Measured) -> f64 {
         self.search.cost.of(&measured.times(), self.search.default)
     }
@@ -144,10 +144,10 @@ impl Climb<'_> {
         let mut open: usize = probes.iter().map(|(.., values)| values.len()).sum();
         for (param, span, values) in probes {
             let now = self.now(param, span);
-            let stays = self.cost(self.best_first()) * (1.0 - GAIN);
+            let stays = self.cost(self.best_first()) * (1.0 - MIN_GAIN);
             let mut least = now.map(|now| (stays, now));
             for value in values {
-                self.machine.open(open.max(1));
+                self.machine.report_open(open.max(1));
                 open = open.saturating_sub(1);
                 if let Some(cost) = self.value(param, value)?
                     && least.is_none_or(|(least, _)| cost < least)
@@ -164,7 +164,7 @@ impl Climb<'_> {
             for (_, (param, span), value) in &order {
                 // The value found before is better than the first one tried.
                 let now = self.now(*param, *span).filter(|_| round > 0);
-                self.climb(*param, *span, now.unwrap_or(*value))?;
+                self.hill_climb(*param, *span, now.unwrap_or(*value))?;
             }
             if self.best.setting == before {
                 break;
@@ -181,11 +181,11 @@ impl Climb<'_> {
 
     /// The first values to be tried of a parameter.
     fn probes(&self, param: Param, span: Span) -> Vec<i64> {
-        let natural = self.search.natural.get(param).copied();
+        let natural = self.search.defaults.get(param).copied();
         let mut values = match natural.filter(|natural| span.contains(*natural)) {
-            Some(natural) => {
-                [natural / FAR, natural.saturating_mul(FAR)].map(|far| span.nearest(far)).to_vec()
-            }
+            Some(natural) => [natural / PROBE_FACTOR, natural.saturating_mul(PROBE_FACTOR)]
+                .map(|far| span.nearest(far))
+                .to_vec(),
             None => PROBES.to_vec(),
         };
         values.extend(self.search.earlier.and_then(|earlier| earlier.get(param)));
@@ -212,7 +212,7 @@ impl Climb<'_> {
         let measured = self.first(&setting)?;
         let cost = measured.as_ref().map(|measured| self.cost(measured));
         self.known.insert(setting, measured);
-        self.tried.push(Tried { param, value, cost });
+        self.tried.push(Trial { param, value, cost });
         Ok(cost)
     }
 
@@ -225,13 +225,13 @@ impl Climb<'_> {
         for (data, against) in times.iter().enumerate() {
             let outcome = self.machine.run(data, setting, Some(*against));
             match outcome.ok_or(Stopped)? {
-                Outcome::Cut(_) => return Ok(None),
-                Outcome::Ran { micros, .. } => measured.micros.push(micros),
+                Outcome::CutOff(_) => return Ok(None),
+                Outcome::Completed { micros, .. } => measured.micros.push(micros),
             }
             let mut certain = measured.times();
             certain.resize(times.len(), 0.0);
             let certain = self.search.cost.of(&certain, self.search.default);
-            if !falls && certain > least * (1.0 + TRUST) {
+            if !falls && certain > least * (1.0 + SINGLE_RUN_ERROR) {
                 return Ok(None);
             }
         }
@@ -239,7 +239,7 @@ impl Climb<'_> {
     }
 
     /// Doubles or halves a parameter for as long as that is faster.
-    fn climb(&mut self, param: Param, span: Span, from: i64) -> Result<(), Stopped> {
+    fn hill_climb(&mut self, param: Param, span: Span, from: i64) -> Result<(), Stopped> {
         let Some(cost) = self.value(param, from)? else {
             return Ok(());
         };
@@ -260,21 +260,21 @@ impl Climb<'_> {
                 break;
             }
         }
-        self.hold(param, at)
+        self.confirm(param, at)
     }
 
     /// Compares a value with the best setting by repeated runs, and takes it if it is faster with
     /// certainty.
-    fn hold(&mut self, param: Param, value: i64) -> Result<(), Stopped> {
+    fn confirm(&mut self, param: Param, value: i64) -> Result<(), Stopped> {
         let setting = self.with(param, value);
         let Some(Some(mut new)) = self.known.get(&setting).cloned() else {
             return Ok(());
         };
-        if self.cost(&new) > self.cost(self.best_first()) * (1.0 + TRUST) {
+        if self.cost(&new) > self.cost(self.best_first()) * (1.0 + SINGLE_RUN_ERROR) {
             return Ok(());
         }
         let mut old = self.best.clone();
-        let mut runs = self.search.options.runs.max(FEW);
+        let mut runs = self.search.options.runs.max(MIN_RUNS);
         let better = loop {
             let mut more = false;
             for measured in [&mut new, &mut old] {
@@ -311,10 +311,10 @@ impl Climb<'_> {
             if micros.len() >= runs {
                 continue;
             }
-            let again = self.machine.again(data, &measured.setting, runs, true);
+            let again = self.machine.repeat(data, &measured.setting, runs, true);
             let again = again.ok_or(Stopped)?;
             // A single run is not comparable with many runs in a row.
-            if again.len() >= FEW && micros.len() < FEW {
+            if again.len() >= MIN_RUNS && micros.len() < MIN_RUNS {
                 micros.clear();
             }
             more |= !again.is_empty();
@@ -329,7 +329,7 @@ mod tests {
     use super::*;
 
     const NATURAL: i64 = i64::MIN;
-    const SIZES: Span = Span { least: 1, most: 1 << 24 };
+    const SIZES: Span = Span { min: 1, most: 1 << 24 };
 
     /// Times of two parameters: the first is best at 256, and its natural value counts as 16; the
     /// second has no influence; values above 2000 fail.
@@ -344,26 +344,30 @@ mod tests {
         (data as u64 + 1) * (1000.0 + 100.0 * off * off) as u64
     }
 
-    impl Machine for Fake {
+    impl Executor for Fake {
         fn run(&mut self, data: usize, setting: &[i64], _: Option<f64>) -> Option<Outcome> {
             self.left = self.left.checked_sub(1)?;
             self.runs.push(setting.to_vec());
             if setting.iter().any(|value| *value > 2000) {
-                return Some(Outcome::Cut(1e15));
+                return Some(Outcome::CutOff(1e15));
             }
-            Some(Outcome::Ran { micros: vec![time(setting, data)], met: Vec::new(), used: Vec::new() })
+            Some(Outcome::Completed {
+                micros: vec![time(setting, data)],
+                comparisons: Vec::new(),
+                used: Vec::new(),
+            })
         }
 
-        fn again(&mut self, data: usize, setting: &[i64], times: usize, _: bool) -> Option<Vec<u64>> {
+        fn repeat(&mut self, data: usize, setting: &[i64], times: usize, _: bool) -> Option<Vec<u64>> {
             Some(vec![time(setting, data); times])
         }
     }
 
-    fn found(left: usize) -> (Found, Vec<Setting>) {
+    fn found(left: usize) -> (SearchResult, Vec<Setting>) {
         found_from([NATURAL, NATURAL], [SIZES; 2], left)
     }
 
-    fn found_from(natural: [i64; 2], spans: [Span; 2], left: usize) -> (Found, Vec<Setting>) {
+    fn found_from(natural: [i64; 2], spans: [Span; 2], left: usize) -> (SearchResult, Vec<Setting>) {
         let (cost, options) =
             (Cost::Sum(vec![1.0; 2]), Options { joint: false, runs: 5, most: 10, matters: 0.01 });
         let setting = natural.to_vec();
@@ -371,7 +375,7 @@ mod tests {
         let default: Vec<f64> = micros.iter().map(|one| one[0] as f64).collect();
         let asked = Search {
             params: &[(0, spans[0]), (1, spans[1])],
-            natural: &natural,
+            defaults: &natural,
             first: &micros,
             cost: &cost,
             default: &default,
@@ -418,7 +422,7 @@ mod tests {
     #[test]
     fn values_stay_among_those_that_may_be_tried() {
         // Its optimum of 256 is not permitted.
-        let span = Span { least: 8, most: 128 };
+        let span = Span { min: 8, most: 128 };
         let (found, runs) = found_from([32, 100], [span, SIZES], usize::MAX);
         assert_eq!(found.best.setting, [128, 100]);
         let tried = found.tried.iter().filter(|tried| tried.param == 0);

@@ -80,7 +80,7 @@ impl Cost {
     /// The properties that [`crate::solve`] makes use of.
     pub fn shape(&self) -> Shape {
         match self {
-            Self::Sum(weights) => Shape::Weighted(weights.clone()),
+            Self::Sum(weights) => Shape::WeightedSum(weights.clone()),
             Self::GeometricMean(_) | Self::Worst => Shape::Monotone,
             Self::Own(expression) if expression.is_monotone() => Shape::Monotone,
             Self::Own(_) => Shape::Any,

@@ -21,33 +21,33 @@
 //! Guarantees: for a program that is deterministic given the outcomes of its comparisons, no two
 //! runs meet the same comparisons with the same outcomes.
 
-use crate::forest::{Forest, Signature, Sizes, Tree, way};
+use crate::forest::{Forest, Sizes, Tree, VersionSet, way};
 use crate::order::Order;
 use crate::region::{Param, Region, Setting, Span};
 use std::collections::BTreeSet;
 
 /// A comparison: the parameter, the size, and how often it was made.
-pub type Met = (Param, i64, u64);
+pub type Comparison = (Param, i64, u64);
 
 /// The outcome of a run.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Outcome {
     /// The run was completed.
-    Ran {
+    Completed {
         /// Run times in microseconds, at least one.
         micros: Vec<u64>,
         /// The comparisons that were made, in the order of their first occurrences.
-        met: Vec<Met>,
+        comparisons: Vec<Comparison>,
         /// The parameters that were used as grain sizes.
         used: Vec<Param>,
     },
     /// The run was cut off because it took too long, or it failed; it counts as this many
     /// microseconds.
-    Cut(f64),
+    CutOff(f64),
 }
 
 /// An executor of the program.
-pub trait Machine {
+pub trait Executor {
     /// Runs it on a data set with a setting. `against` is the time of the run that this one is
     /// compared with: one that takes much longer may be cut off. `None` stops the search.
     fn run(&mut self, data: usize, setting: &[i64], against: Option<f64>) -> Option<Outcome>;
@@ -55,14 +55,14 @@ pub trait Machine {
     /// Reports the number of parts that are known to be open at this point of the search, including
     /// the next run: parts of the settings, each of them a path or more (or none, if sizes turn out
     /// to be the same), or values of a parameter.
-    fn open(&mut self, parts: usize) {
+    fn report_open(&mut self, parts: usize) {
         let _ = parts;
     }
 
     /// Runs it `times` more times; returns run times in microseconds. They may be fewer if more
     /// runs are not worth the time; then it is not asked again. `decisive` runs are worth more: the
     /// best setting is compared with another one. `None` stops the search.
-    fn again(&mut self, data: usize, setting: &[i64], times: usize, decisive: bool) -> Option<Vec<u64>>;
+    fn repeat(&mut self, data: usize, setting: &[i64], times: usize, decisive: bool) -> Option<Vec<u64>>;
 }
 
 /// A run.
@@ -71,7 +71,7 @@ pub struct Run {
     /// The setting.
     pub setting: Setting,
     /// The comparisons that were made.
-    pub met: Vec<Met>,
+    pub met: Vec<Comparison>,
     /// The parameters that were used as grain sizes.
     pub used: Vec<Param>,
     /// All settings with the same outcomes.
@@ -81,9 +81,9 @@ pub struct Run {
     /// The run times of the first execution.
     pub first: Vec<u64>,
     /// The time that it counts as if it was cut off.
-    pub cut: Option<f64>,
+    pub cut_off: Option<f64>,
     /// True if it need not be run again.
-    pub settled: bool,
+    pub exhausted: bool,
 }
 
 impl Run {
@@ -91,25 +91,25 @@ impl Run {
     /// unknown: it covers `blind`.
     pub fn of(outcome: Outcome, setting: &[i64], blind: Region) -> Self {
         match outcome {
-            Outcome::Ran { micros, met, used } => Self {
+            Outcome::Completed { micros, comparisons: met, used } => Self {
                 setting: setting.to_vec(),
                 region: Region::around(met.iter().map(|(param, size, _)| (*param, *size)), setting),
                 met,
                 used,
                 first: micros.clone(),
                 micros,
-                cut: None,
-                settled: false,
+                cut_off: None,
+                exhausted: false,
             },
-            Outcome::Cut(time) => Self {
+            Outcome::CutOff(time) => Self {
                 setting: setting.to_vec(),
                 met: Vec::new(),
                 used: Vec::new(),
                 region: blind,
                 micros: Vec::new(),
                 first: Vec::new(),
-                cut: Some(time),
-                settled: true,
+                cut_off: Some(time),
+                exhausted: true,
             },
         }
     }
@@ -117,7 +117,7 @@ impl Run {
     /// The mean of its run times, or the time that it counts as.
     pub fn time(&self) -> f64 {
         let mean = crate::statistics::Statistics::of(&self.micros).mean;
-        self.cut.unwrap_or(mean)
+        self.cut_off.unwrap_or(mean)
     }
 }
 
@@ -140,7 +140,7 @@ pub struct Explored {
     /// The differences: the time of a setting is the default's plus those whose region it is in.
     pub differences: Vec<Difference>,
     /// Groups of runs that differ in one tree, or in several that are explored jointly.
-    pub rivals: Vec<Vec<usize>>,
+    pub alternatives: Vec<Vec<usize>>,
     /// True if nothing is left open.
     pub complete: bool,
 }
@@ -152,18 +152,18 @@ pub fn explore(
     data: usize,
     joint: bool,
     known: Vec<Run>,
-    machine: &mut dyn Machine,
+    machine: &mut dyn Executor,
 ) -> Explored {
     let mut search = Search {
         machine,
         data,
-        plain: &forest.plain,
+        plain: &forest.has_fixed_sizes,
         sizes: vec![BTreeSet::new(); forest.defaults.len()],
         found: Explored::default(),
-        strangers: BTreeSet::new(),
+        unrelated: BTreeSet::new(),
     };
     for run in known {
-        search.take(run);
+        search.add_run(run);
     }
     let complete = search.all(&forest.trees, &forest.defaults, joint).is_ok();
     Explored { complete, ..search.found }
@@ -174,18 +174,18 @@ enum Halt {
     /// The caller has stopped the runs.
     Stopped,
     /// Comparisons with these parameters depend on a unit that was explored by itself.
-    Depends(BTreeSet<Param>),
+    Dependent(BTreeSet<Param>),
 }
 
 struct Search<'m> {
-    machine: &'m mut dyn Machine,
+    machine: &'m mut dyn Executor,
     data: usize,
     plain: &'m [bool],
     /// The sizes of plain parameters.
     sizes: Sizes,
     found: Explored,
     /// Parameters that occur in no tree.
-    strangers: BTreeSet<Param>,
+    unrelated: BTreeSet<Param>,
 }
 
 /// Trees that are explored as one.
@@ -213,7 +213,7 @@ struct Ways {
     run: usize,
     /// The first setting found.
     setting: Setting,
-    signature: Signature,
+    signature: VersionSet,
     regions: Vec<Region>,
 }
 
@@ -261,28 +261,28 @@ impl Search<'_> {
         let mut at = 0;
         let mut done: Vec<(usize, usize)> = Vec::new();
         while at < units.len() {
-            let before = (self.found.differences.len(), self.found.rivals.len());
+            let before = (self.found.differences.len(), self.found.alternatives.len());
             match self.unit(&units[at], first, defaults, &everything) {
                 Ok(()) => {
                     done.push(before);
                     at += 1;
                 }
                 Err(Halt::Stopped) => return Err(Halt::Stopped),
-                Err(Halt::Depends(mut params)) => {
+                Err(Halt::Dependent(mut params)) => {
                     // Returns to the first unit concerned; runs are kept.
                     params.extend(units[at].params(true));
                     let concerned = units.iter().position(|unit| !unit.params(true).is_disjoint(&params));
                     at = concerned.map_or(at, |first| first.min(at));
                     let (differences, rivals) = done.get(at).copied().unwrap_or(before);
                     self.found.differences.truncate(differences);
-                    self.found.rivals.truncate(rivals);
+                    self.found.alternatives.truncate(rivals);
                     done.truncate(at);
                     let number = units.len();
                     merge(&mut units, &params);
                     let alone = units.len() == number;
                     if let Some(unit) = units.get_mut(at) {
                         if unit.whole && alone {
-                            self.strangers.extend(params);
+                            self.unrelated.extend(params);
                         }
                         unit.whole = true;
                     }
@@ -302,11 +302,11 @@ impl Search<'_> {
         let outcome = self.machine.run(self.data, setting, against);
         let blind = region.cloned().unwrap_or_default();
         let run = Run::of(outcome.ok_or(Halt::Stopped)?, setting, blind);
-        Ok(self.take(run))
+        Ok(self.add_run(run))
     }
 
     /// Adds a run, and the sizes in its comparisons; returns its index.
-    fn take(&mut self, run: Run) -> usize {
+    fn add_run(&mut self, run: Run) -> usize {
         for (param, size, _) in &run.met {
             let plain = self.plain.get(*param).is_some_and(|plain| *plain);
             if let Some(sizes) = self.sizes.get_mut(*param).filter(|_| plain) {
@@ -318,9 +318,9 @@ impl Search<'_> {
     }
 
     /// The comparisons of a run with parameters that are not among these.
-    fn outside(&self, run: usize, own: &BTreeSet<Param>) -> BTreeSet<Met> {
+    fn outside(&self, run: usize, own: &BTreeSet<Param>) -> BTreeSet<Comparison> {
         let met = self.found.runs.get(run).into_iter().flat_map(|r| &r.met);
-        let met = met.filter(|(param, ..)| !own.contains(param) && !self.strangers.contains(param));
+        let met = met.filter(|(param, ..)| !own.contains(param) && !self.unrelated.contains(param));
         met.copied().collect()
     }
 
@@ -353,11 +353,11 @@ impl Search<'_> {
                 // The settings that are covered if the run is cut off.
                 let blind = match &told {
                     Ok(told) => told.region.of(|param| subject.contains(&param)),
-                    Err(unknown) => unsure(&place, *unknown),
+                    Err(unknown) => uncertain_region(&place, *unknown),
                 };
                 let blind_here = place.and(&blind).unwrap_or_else(|| place.clone());
                 let against = self.found.runs.get(context).map(Run::time);
-                self.machine.open(open.len() + 1);
+                self.machine.report_open(open.len() + 1);
                 let run = match self.run(&point, against, Some(&blind_here)) {
                     Ok(run) => run,
                     Err(halt) => {
@@ -365,12 +365,12 @@ impl Search<'_> {
                         break;
                     }
                 };
-                let cut = self.found.runs[run].cut.is_some();
+                let cut = self.found.runs[run].cut_off.is_some();
                 if !cut {
                     let now = self.outside(run, &own);
                     if now != outside {
                         let changed = now.symmetric_difference(&outside);
-                        return Err(Halt::Depends(changed.map(|(param, ..)| *param).collect()));
+                        return Err(Halt::Dependent(changed.map(|(param, ..)| *param).collect()));
                     }
                 }
                 let region = if cut {
@@ -379,7 +379,7 @@ impl Search<'_> {
                     let region = &self.found.runs[run].region;
                     region.of(|param| subject.contains(&param))
                 };
-                (self.take_down(unit, &mut ways, run, point, &subject), region)
+                (self.record(unit, &mut ways, run, point, &subject), region)
             };
             let fresh = done.iter().fold(vec![covered.clone()], |parts, other| {
                 parts.iter().flat_map(|part| part.minus(other)).collect()
@@ -391,12 +391,12 @@ impl Search<'_> {
             open = open.iter().chain([&place]).flat_map(|part| part.minus(&covered)).collect();
         }
         for ways in ways.iter().filter(|ways| ways.run != context) {
-            for region in guarded(guards, &ways.regions) {
+            for region in intersections(guards, &ways.regions) {
                 self.found.differences.push(Difference { region, run: ways.run, against: context });
             }
         }
         let rivals: BTreeSet<usize> = ways.iter().map(|ways| ways.run).chain([context]).collect();
-        self.found.rivals.push(rivals.into_iter().collect());
+        self.found.alternatives.push(rivals.into_iter().collect());
         if let Some(halt) = halted {
             return Err(halt);
         }
@@ -404,7 +404,7 @@ impl Search<'_> {
             return Ok(());
         }
         for ways in ways {
-            if self.found.runs[ways.run].cut.is_some() {
+            if self.found.runs[ways.run].cut_off.is_some() {
                 continue;
             }
             let sizes = &self.sizes;
@@ -415,7 +415,7 @@ impl Search<'_> {
                 Tree::Version { inside, .. } => inside.as_slice(),
                 Tree::Choice { .. } => &[],
             });
-            let guards = guarded(guards, &ways.regions);
+            let guards = intersections(guards, &ways.regions);
             for inner in units(inside) {
                 self.unit(&inner, ways.run, &ways.setting, &guards)?;
             }
@@ -424,7 +424,7 @@ impl Search<'_> {
     }
 
     /// Records the versions that a run leads to; returns the index in `ways`.
-    fn take_down(
+    fn record(
         &self,
         unit: &Unit<'_>,
         ways: &mut Vec<Ways>,
@@ -438,7 +438,7 @@ impl Search<'_> {
                 // If sizes are not known, only the comparisons distinguish paths.
                 let met = self.found.runs[run].met.iter();
                 let met = met.filter(|(param, ..)| subject.contains(param));
-                let outcome = |(param, size, _): &Met| {
+                let outcome = |(param, size, _): &Comparison| {
                     let value = setting.get(*param).copied().unwrap_or(i64::MAX);
                     (*param, *size, value <= *size)
                 };
@@ -446,7 +446,7 @@ impl Search<'_> {
             },
             |told| told.signature,
         );
-        let cut = self.found.runs[run].cut.is_some();
+        let cut = self.found.runs[run].cut_off.is_some();
         let known = ways.iter().position(|w| w.signature == signature && !cut);
         known.unwrap_or_else(|| {
             ways.push(Ways { run, setting, signature, regions: Vec::new() });
@@ -457,14 +457,14 @@ impl Search<'_> {
 
 /// The region covered by a run that was cut off before the sizes of a parameter were known: the
 /// settings of a region except those whose comparisons certainly hold, or fail.
-fn unsure(place: &Region, unknown: Param) -> Region {
-    let inner = Span { least: i64::MIN + 1, most: i64::MAX - 1 };
+fn uncertain_region(place: &Region, unknown: Param) -> Region {
+    let inner = Span { min: i64::MIN + 1, most: i64::MAX - 1 };
     let whole = place.clone();
     whole.with(unknown, inner).unwrap_or_else(|| place.clone())
 }
 
 /// The intersections of a guard with a region.
-fn guarded(guards: &[Region], regions: &[Region]) -> Vec<Region> {
+fn intersections(guards: &[Region], regions: &[Region]) -> Vec<Region> {
     let pairs = guards.iter().flat_map(|guard| regions.iter().map(move |region| guard.and(region)));
     pairs.flatten().collect()
 }

@@ -44,10 +44,10 @@ pub struct Forest {
     /// For each parameter, true if it is compared with the same sizes in all places and whichever
     /// versions run: if it occurs in one place, or in copies of one, of a function that is called
     /// once.
-    pub plain: Vec<bool>,
+    pub has_fixed_sizes: Vec<bool>,
     /// Parameters that are not compared with sizes, and their permitted values: parameters of the
     /// source program, and grain sizes.
-    pub others: BTreeMap<Param, Span>,
+    pub free_params: BTreeMap<Param, Span>,
 }
 
 /// The sizes that each parameter is known to be compared with.
@@ -55,7 +55,7 @@ pub type Sizes = Vec<BTreeSet<i64>>;
 
 /// The versions that a setting leads to, and, if a parameter is compared with several sizes with
 /// different outcomes, the outcomes of all comparisons.
-pub type Signature = (BTreeSet<u32>, BTreeSet<(Param, i64, bool)>);
+pub type VersionSet = (BTreeSet<u32>, BTreeSet<(Param, i64, bool)>);
 
 impl Tree {
     /// Calls `f` with each parameter that is compared: those of the whole tree, or of its outermost
@@ -93,7 +93,7 @@ impl Tree {
 /// The path of a setting through trees.
 pub struct Way<'t> {
     /// The versions and outcomes.
-    pub signature: Signature,
+    pub signature: VersionSet,
     /// All settings whose comparisons have the same outcomes.
     pub region: Region,
     /// The versions that it leads to.
@@ -111,7 +111,7 @@ pub fn way<'t>(
     sizes: &Sizes,
     whole: bool,
 ) -> Result<Way<'t>, Param> {
-    let mut way = Way { signature: Signature::default(), region: Region::default(), versions: Vec::new() };
+    let mut way = Way { signature: VersionSet::default(), region: Region::default(), versions: Vec::new() };
     let mut outcomes = Outcomes::default();
     for tree in trees {
         walk(tree, setting, sizes, whole, &mut way, &mut outcomes)?;
@@ -162,7 +162,7 @@ fn walk<'t>(
                 None => return Err(*param),
             };
             if known.is_none() {
-                let alone = Span { least: value, most: value };
+                let alone = Span { min: value, most: value };
                 way.narrow(*param, alone)?;
             }
             outcomes.mixed |= first < value && value <= last;
@@ -239,6 +239,6 @@ mod tests {
         let second = [(1, 20, true), (2, 30, true)];
         let mixed: BTreeSet<_> = [(0, 10, false), (0, 12, true)].into_iter().chain(second).collect();
         assert_eq!(way.signature.1, mixed);
-        assert_eq!(way.region.span(0), Span { least: 11, most: 12 });
+        assert_eq!(way.region.span(0), Span { min: 11, most: 12 });
     }
 }

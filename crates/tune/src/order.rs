@@ -8,7 +8,7 @@
 //! Then it is the region with most sizes, and their median: the first runs are far apart, and later
 //! ones are between them. In the end all are run, either way.
 
-use crate::explore::Met;
+use crate::explore::Comparison;
 use crate::region::{Param, Region, Setting, Span};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,29 +18,29 @@ const FEW: usize = 32;
 /// The order for one unit of trees.
 pub struct Order {
     /// The parameters that are compared with many sizes, and these sizes, sorted.
-    many: Vec<(Param, Vec<i64>)>,
+    many_sizes: Vec<(Param, Vec<i64>)>,
 }
 
 impl Order {
     /// The order for these parameters, given the comparisons of a run.
-    pub fn of(met: &[Met], subject: &BTreeSet<Param>) -> Self {
+    pub fn of(met: &[Comparison], subject: &BTreeSet<Param>) -> Self {
         let mut sizes: BTreeMap<Param, BTreeSet<i64>> = BTreeMap::new();
         for (param, size, _) in met.iter().filter(|(param, ..)| subject.contains(param)) {
             sizes.entry(*param).or_default().insert(*size);
         }
         let many = sizes.into_iter().filter(|(_, sizes)| sizes.len() > FEW);
-        Self { many: many.map(|(p, s)| (p, s.into_iter().collect())).collect() }
+        Self { many_sizes: many.map(|(p, s)| (p, s.into_iter().collect())).collect() }
     }
 
     /// Takes an open region, and one of its settings; the first time `base`, which is in one.
     pub fn next(&self, open: &mut Vec<Region>, base: &[i64], is_first: bool) -> Option<(Region, Setting)> {
-        if self.many.is_empty() || is_first {
+        if self.many_sizes.is_empty() || is_first {
             let place = open.pop()?;
             let point = place.nearest(base);
             return Some((place, point));
         }
         let sizes_in = |place: &Region| {
-            let many = self.many.iter();
+            let many = self.many_sizes.iter();
             let each = many.map(|(param, sizes)| between(sizes, place.span(*param)).len());
             each.max().unwrap_or(0)
         };
@@ -48,7 +48,7 @@ impl Order {
         let (at, _) = parts.max_by_key(|(_, place)| sizes_in(place))?;
         let place = open.swap_remove(at);
         let mut point = place.nearest(base);
-        for (param, sizes) in &self.many {
+        for (param, sizes) in &self.many_sizes {
             let sizes = between(sizes, place.span(*param));
             let middle = sizes.get(sizes.len() / 2);
             if let (Some(middle), Some(value)) = (middle, point.get_mut(*param)) {
@@ -61,14 +61,14 @@ impl Order {
 
 /// The sizes, of a sorted slice, that are in a span.
 fn between(sizes: &[i64], span: Span) -> &[i64] {
-    let from = sizes.partition_point(|size| *size < span.least);
+    let from = sizes.partition_point(|size| *size < span.min);
     let to = sizes.partition_point(|size| *size <= span.most);
     sizes.get(from..to).unwrap_or(&[])
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::explore::{Machine, Outcome, explore};
+    use crate::explore::{Executor, Outcome, explore};
     use crate::forest::{Forest, Tree};
 
     /// A program that compares each of its rows, of 1 to 1000 elements, with a parameter, and is
@@ -81,17 +81,17 @@ mod tests {
         1000 + (value.clamp(0, 1001) - 700).unsigned_abs()
     }
 
-    impl Machine for Rows {
+    impl Executor for Rows {
         fn run(&mut self, _: usize, setting: &[i64], _: Option<f64>) -> Option<Outcome> {
             self.left = self.left.checked_sub(1)?;
-            Some(Outcome::Ran {
+            Some(Outcome::Completed {
                 micros: vec![time(setting[0])],
-                met: (1..=1000).map(|size| (0, size, 1)).collect(),
+                comparisons: (1..=1000).map(|size| (0, size, 1)).collect(),
                 used: Vec::new(),
             })
         }
 
-        fn again(&mut self, _: usize, _: &[i64], _: usize, _: bool) -> Option<Vec<u64>> {
+        fn repeat(&mut self, _: usize, _: &[i64], _: usize, _: bool) -> Option<Vec<u64>> {
             Some(Vec::new())
         }
     }
@@ -101,8 +101,8 @@ mod tests {
         let forest = Forest {
             trees: vec![Tree::Choice { param: 0, holds: vec![version(0)], fails: vec![version(1)] }],
             defaults: vec![16],
-            plain: vec![false],
-            others: std::collections::BTreeMap::new(),
+            has_fixed_sizes: vec![false],
+            free_params: std::collections::BTreeMap::new(),
         };
         let found = explore(&forest, 0, false, Vec::new(), &mut Rows { left });
         let values = found.runs.iter().map(|run| run.setting[0]);

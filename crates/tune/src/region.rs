@@ -14,44 +14,44 @@ pub type Setting = Vec<i64>;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct Span {
     /// The smallest value.
-    pub least: i64,
+    pub min: i64,
     /// The largest value.
     pub most: i64,
 }
 
 impl Span {
     /// All values.
-    pub const ALL: Self = Self { least: i64::MIN, most: i64::MAX };
+    pub const ALL: Self = Self { min: i64::MIN, most: i64::MAX };
 
     /// The values for which a comparison with this size has this outcome; `None` if there are none.
     pub fn of(size: i64, holds: bool) -> Option<Self> {
         if holds {
-            return Some(Self { least: i64::MIN, most: size });
+            return Some(Self { min: i64::MIN, most: size });
         }
         let least = size.checked_add(1)?;
-        Some(Self { least, most: i64::MAX })
+        Some(Self { min: least, most: i64::MAX })
     }
 
     /// The intersection.
     pub fn and(self, other: Self) -> Option<Self> {
-        let (least, most) = (self.least.max(other.least), self.most.min(other.most));
-        (least <= most).then_some(Self { least, most })
+        let (least, most) = (self.min.max(other.min), self.most.min(other.most));
+        (least <= most).then_some(Self { min: least, most })
     }
 
     /// Returns true if it contains a value.
     pub fn contains(self, value: i64) -> bool {
-        self.least <= value && value <= self.most
+        self.min <= value && value <= self.most
     }
 
     /// The nearest value to this one.
     pub fn nearest(self, value: i64) -> i64 {
-        value.clamp(self.least, self.most)
+        value.clamp(self.min, self.most)
     }
 
     /// The values below it, and those above.
     fn beside(self) -> [Option<Self>; 2] {
-        let below = self.least.checked_sub(1).map(|most| Self { least: i64::MIN, most });
-        let above = self.most.checked_add(1).map(|least| Self { least, most: i64::MAX });
+        let below = self.min.checked_sub(1).map(|most| Self { min: i64::MIN, most });
+        let above = self.most.checked_add(1).map(|least| Self { min: least, most: i64::MAX });
         [below, above]
     }
 }
@@ -154,7 +154,7 @@ mod tests {
 
     fn region(spans: &[(Param, i64, i64)]) -> Region {
         let spans = spans.iter().map(|(param, least, most)| {
-            let span = Span { least: *least, most: *most };
+            let span = Span { min: *least, most: *most };
             (*param, span)
         });
         Region(spans.collect())

@@ -5,16 +5,16 @@
 //! paths to them, sizes, and the times of versions.
 
 use crate::cost::Cost;
-use crate::explore::{Machine, Met, Outcome};
+use crate::explore::{Comparison, Executor, Outcome};
 use crate::forest::{Forest, Tree};
 use crate::region::{Param, Setting};
 use crate::tuner::{Options, Task, tune};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A random number generator (SplitMix64).
-struct Chance(u64);
+struct Rng(u64);
 
-impl Chance {
+impl Rng {
     fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         mixed(self.0)
@@ -52,7 +52,7 @@ pub struct Program {
 
 /// The generator of a program.
 struct Maker {
-    chance: Chance,
+    chance: Rng,
     params: usize,
     versions: u32,
     calls: BTreeMap<u32, Vec<usize>>,
@@ -102,7 +102,7 @@ impl Maker {
 impl Program {
     /// The program of a seed.
     pub fn new(seed: u64) -> Self {
-        let mut maker = Maker { chance: Chance(seed), params: 0, versions: 0, calls: BTreeMap::new() };
+        let mut maker = Maker { chance: Rng(seed), params: 0, versions: 0, calls: BTreeMap::new() };
         let number = maker.chance.below(3) as usize;
         let mut functions = vec![Vec::new()];
         for _ in 0..number {
@@ -129,7 +129,7 @@ impl Program {
         trees: &[Tree],
         (data, call): (usize, u64),
         setting: Option<&[i64]>,
-        met: &mut Vec<Met>,
+        met: &mut Vec<Comparison>,
     ) -> u64 {
         let mut time = 0;
         for tree in trees {
@@ -208,7 +208,7 @@ impl Program {
 }
 
 /// The simulated machine, and statistics of its runs.
-struct Counter<'p> {
+struct RecordingMachine<'p> {
     program: &'p Program,
     /// The comparisons of the runs of each data set, with outcomes.
     paths: Vec<BTreeSet<BTreeSet<(Param, i64, bool)>>>,
@@ -216,17 +216,17 @@ struct Counter<'p> {
     twice: bool,
 }
 
-impl Machine for Counter<'_> {
+impl Executor for RecordingMachine<'_> {
     fn run(&mut self, data: usize, setting: &[i64], _: Option<f64>) -> Option<Outcome> {
         let mut met = Vec::new();
         let trees = &self.program.functions[0];
         let time = self.program.run(trees, (data, 0), Some(setting), &mut met);
         let path = met.iter().map(|(param, size, _)| (*param, *size, setting[*param] <= *size));
         self.twice |= !self.paths[data].insert(path.collect());
-        Some(Outcome::Ran { micros: vec![time], met, used: Vec::new() })
+        Some(Outcome::Completed { micros: vec![time], comparisons: met, used: Vec::new() })
     }
 
-    fn again(&mut self, data: usize, setting: &[i64], times: usize, _: bool) -> Option<Vec<u64>> {
+    fn repeat(&mut self, data: usize, setting: &[i64], times: usize, _: bool) -> Option<Vec<u64>> {
         Some(vec![self.program.time(data, setting); times])
     }
 }
@@ -237,7 +237,7 @@ impl Machine for Counter<'_> {
 ///
 /// # Errors
 /// The tuner's result is not the best, its times are wrong, or it ran a path twice.
-pub fn hold_against_all(seed: u64, most: usize) -> Result<Option<usize>, String> {
+pub fn check_against_exhaustive(seed: u64, most: usize) -> Result<Option<usize>, String> {
     let program = Program::new(seed);
     let names: Vec<String> = (0..program.data_sets).map(|data| format!("d{data}")).collect();
     let last = program.data_sets - 1;
@@ -258,7 +258,7 @@ pub fn hold_against_all(seed: u64, most: usize) -> Result<Option<usize>, String>
         return Ok(None);
     };
     let mut counter =
-        Counter { program: &program, paths: vec![BTreeSet::new(); program.data_sets], twice: false };
+        RecordingMachine { program: &program, paths: vec![BTreeSet::new(); program.data_sets], twice: false };
     let options = Options { joint: chosen.is_multiple_of(7), runs: 3, most: 6, matters: 0.0 };
     let mut plain = vec![true; program.params];
     for tree in program.functions.iter().skip(1).flatten() {
@@ -267,8 +267,8 @@ pub fn hold_against_all(seed: u64, most: usize) -> Result<Option<usize>, String>
     let forest = Forest {
         trees: program.functions.iter().flatten().cloned().collect(),
         defaults,
-        plain,
-        others: BTreeMap::new(),
+        has_fixed_sizes: plain,
+        free_params: BTreeMap::new(),
     };
     let count = program.data_sets;
     let task = Task { forest: &forest, data_sets: count, cost: &cost, options, earlier: None };
@@ -290,13 +290,13 @@ pub fn hold_against_all(seed: u64, most: usize) -> Result<Option<usize>, String>
 
 #[cfg(test)]
 mod tests {
-    use super::hold_against_all;
+    use super::check_against_exhaustive;
 
     #[test]
     fn no_setting_is_better_than_what_is_found() {
         let (mut held, mut runs) = (0, 0);
         for seed in 0..400 {
-            if let Some(run) = hold_against_all(seed, 4000).expect("the best is found") {
+            if let Some(run) = check_against_exhaustive(seed, 4000).expect("the best is found") {
                 held += 1;
                 runs += run;
             }

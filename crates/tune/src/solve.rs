@@ -51,7 +51,7 @@ pub struct Term {
 /// Properties of a cost function.
 pub enum Shape {
     /// The weighted sum of times, with weights that are not negative.
-    Weighted(Vec<f64>),
+    WeightedSum(Vec<f64>),
     /// It does not decrease when a time increases.
     Monotone,
     /// No property is known.
@@ -85,10 +85,10 @@ pub struct Solution {
 
 /// The error that there are too many combinations of times.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct TooMany;
+pub struct TooManyCombinations;
 
 /// The largest number of elements of a front.
-const MOST: usize = 20_000;
+const MAX_FRONT: usize = 20_000;
 
 /// An element of a front.
 #[derive(Clone)]
@@ -107,7 +107,7 @@ enum Chosen {
 }
 
 /// The remaining terms, by their indices, and the remaining spans of their regions.
-type Left = Vec<(u32, Region)>;
+type Subproblem = Vec<(u32, Region)>;
 
 struct Solver<'a> {
     problem: &'a Problem<'a>,
@@ -118,18 +118,18 @@ struct Solver<'a> {
 ///
 /// # Errors
 /// There are too many combinations.
-pub fn solve(problem: &Problem<'_>) -> Result<Solution, TooMany> {
+pub fn solve(problem: &Problem<'_>) -> Result<Solution, TooManyCombinations> {
     let mut solver = Solver { problem, known: FxHashMap::default() };
     let terms = problem.terms.iter();
     let terms = (0..).zip(terms.map(|term| term.region.clone()));
-    let front = solver.front(terms.collect())?;
+    let front = solver.pareto_front(terms.collect())?;
     let best = front.iter().map(|entry| {
         let pairs = problem.times.iter().zip(&entry.times);
         let times: Vec<f64> = pairs.map(|(base, more)| base + more).collect();
         ((problem.cost)(&times), entry, times)
     });
     let best = best.min_by(|(x, one, _), (y, other, _)| x.total_cmp(y).then(one.moved.cmp(&other.moved)));
-    let (cost, entry, times) = best.ok_or(TooMany)?;
+    let (cost, entry, times) = best.ok_or(TooManyCombinations)?;
     let mut setting = problem.defaults.to_vec();
     apply(entry.chosen.as_deref(), &mut setting);
     Ok(Solution { setting, times, cost })
@@ -154,10 +154,10 @@ fn apply(mut chosen: Option<&Chosen>, setting: &mut Setting) {
 
 impl Solver<'_> {
     /// The front of a subproblem.
-    fn front(&mut self, left: Left) -> Result<Vec<Entry>, TooMany> {
+    fn pareto_front(&mut self, remaining: Subproblem) -> Result<Vec<Entry>, TooManyCombinations> {
         let mut sums = vec![0.0; self.problem.times.len()];
-        let mut open = Left::new();
-        for (number, region) in left {
+        let mut open = Subproblem::new();
+        for (number, region) in remaining {
             if !region.spans().is_empty() {
                 open.push((number, region));
                 continue;
@@ -170,8 +170,8 @@ impl Solver<'_> {
         let mut front = vec![Entry { times: sums, moved: 0, chosen: None }];
         for part in independent(open) {
             let other = self.part(part)?;
-            if front.len().saturating_mul(other.len()) > 16 * MOST {
-                return Err(TooMany);
+            if front.len().saturating_mul(other.len()) > 16 * MAX_FRONT {
+                return Err(TooManyCombinations);
             }
             let pairs = front.iter().flat_map(|x| other.iter().map(move |y| both(x, y)));
             front = self.least(pairs.collect())?;
@@ -180,7 +180,7 @@ impl Solver<'_> {
     }
 
     /// The front of connected terms.
-    fn part(&mut self, left: Left) -> Result<Rc<Vec<Entry>>, TooMany> {
+    fn part(&mut self, left: Subproblem) -> Result<Rc<Vec<Entry>>, TooManyCombinations> {
         let numbers: Vec<u32> = left.iter().map(|(number, _)| *number).collect();
         let params: BTreeSet<Param> =
             left.iter().flat_map(|(_, region)| region.spans().iter().map(|(param, _)| *param)).collect();
@@ -197,7 +197,7 @@ impl Solver<'_> {
         };
         // The first parameter with the most terms: the root of a tree.
         let Some(param) = params.iter().copied().rev().max_by_key(|param| mentions(*param)) else {
-            return Err(TooMany);
+            return Err(TooManyCombinations);
         };
         let default = self.problem.defaults.get(param).copied().unwrap_or(0);
         let mut cells = cells(left.iter().map(|(_, region)| region.span(param)));
@@ -205,7 +205,7 @@ impl Solver<'_> {
         let mut seen = BTreeSet::new();
         let mut entries = Vec::new();
         for cell in cells {
-            let rest: Left = left
+            let rest: Subproblem = left
                 .iter()
                 .filter(|(_, region)| region.span(param).and(cell).is_some())
                 .map(|(number, region)| (*number, region.of(|other| other != param)))
@@ -215,7 +215,7 @@ impl Solver<'_> {
                 continue;
             }
             let moved = u32::from(!cell.contains(default));
-            for entry in self.front(rest)? {
+            for entry in self.pareto_front(rest)? {
                 entries.push(Entry {
                     times: entry.times,
                     moved: entry.moved + moved,
@@ -229,9 +229,9 @@ impl Solver<'_> {
     }
 
     /// Removes entries that cannot be part of the best setting.
-    fn least(&self, mut entries: Vec<Entry>) -> Result<Vec<Entry>, TooMany> {
+    fn least(&self, mut entries: Vec<Entry>) -> Result<Vec<Entry>, TooManyCombinations> {
         match &self.problem.shape {
-            Shape::Weighted(weights) => {
+            Shape::WeightedSum(weights) => {
                 let weighed = |entry: &Entry| -> f64 {
                     let pairs = entry.times.iter().zip(weights);
                     pairs.map(|(time, weight)| time * weight).sum()
@@ -263,8 +263,8 @@ impl Solver<'_> {
             if !kept[known..].iter().any(covers) {
                 kept.push(entry);
             }
-            if kept.len() > MOST {
-                return Err(TooMany);
+            if kept.len() > MAX_FRONT {
+                return Err(TooManyCombinations);
             }
         }
         Ok(kept)
@@ -284,18 +284,18 @@ fn both(x: &Entry, y: &Entry) -> Entry {
 fn cells(spans: impl Iterator<Item = Span>) -> Vec<Span> {
     let mut starts = BTreeSet::from([i64::MIN]);
     for span in spans {
-        starts.insert(span.least);
+        starts.insert(span.min);
         starts.extend(span.most.checked_add(1));
     }
     let starts: Vec<i64> = starts.into_iter().collect();
     let ends = starts.iter().skip(1).map(|next| next - 1);
     let ends = ends.chain([i64::MAX]);
     let cells = starts.iter().zip(ends);
-    cells.map(|(least, most)| Span { least: *least, most }).collect()
+    cells.map(|(least, most)| Span { min: *least, most }).collect()
 }
 
 /// Divides terms into groups that share no parameter.
-fn independent(left: Left) -> Vec<Left> {
+fn independent(left: Subproblem) -> Vec<Subproblem> {
     // Union-find: each term points to an earlier one of its group, or to itself.
     let mut parents: Vec<usize> = (0..left.len()).collect();
     fn root(parents: &mut [usize], mut at: usize) -> usize {
@@ -313,12 +313,12 @@ fn independent(left: Left) -> Vec<Left> {
             parents[x.max(y)] = x.min(y);
         }
     }
-    let mut parts: Vec<Left> = Vec::new();
+    let mut parts: Vec<Subproblem> = Vec::new();
     let mut places: FxHashMap<usize, usize> = FxHashMap::default();
     for (at, term) in left.into_iter().enumerate() {
         let root = root(&mut parents, at);
         let place = *places.entry(root).or_insert_with(|| {
-            parts.push(Left::new());
+            parts.push(Subproblem::new());
             parts.len() - 1
         });
         parts[place].push(term);
@@ -332,7 +332,7 @@ mod tests {
 
     fn region(spans: &[(Param, i64, i64)]) -> Region {
         spans.iter().fold(Region::default(), |region, (param, least, most)| {
-            let span = Span { least: *least, most: *most };
+            let span = Span { min: *least, most: *most };
             region.with(*param, span).expect("it is not empty")
         })
     }
@@ -360,7 +360,7 @@ mod tests {
 
     #[test]
     fn what_is_best_for_both_is_found() {
-        let best = solved(&terms(), Shape::Weighted(vec![1.0, 1.0]), &|t| t[0] + t[1]);
+        let best = solved(&terms(), Shape::WeightedSum(vec![1.0, 1.0]), &|t| t[0] + t[1]);
         assert_eq!(best.setting, [16, 9], "nearest to the defaults");
         assert_eq!((best.times, best.cost), (vec![100.0, 40.0], 140.0));
     }
@@ -376,9 +376,9 @@ mod tests {
     fn other_costs_take_other_settings() {
         // Either data set can be made fast, not both.
         let either = [term(0, &[(0, MIN, 7)], -90.0), term(1, &[(0, 8, MAX)], -60.0)];
-        let sum = solved(&either, Shape::Weighted(vec![1.0, 1.0]), &|t| t[0] + t[1]);
+        let sum = solved(&either, Shape::WeightedSum(vec![1.0, 1.0]), &|t| t[0] + t[1]);
         assert_eq!(sum.times, [10.0, 100.0]);
-        let weighed = solved(&either, Shape::Weighted(vec![1.0, 2.0]), &|t| t[0] + 2.0 * t[1]);
+        let weighed = solved(&either, Shape::WeightedSum(vec![1.0, 2.0]), &|t| t[0] + 2.0 * t[1]);
         assert_eq!(weighed.times, [100.0, 40.0]);
         let falling = solved(&either, Shape::Any, &|t| t[1] - t[0]);
         assert_eq!(falling.times, [100.0, 40.0]);

@@ -19,12 +19,12 @@
 //! If all paths of all trees are run jointly, step 3 is exact; otherwise it is exact as far as
 //! times add up, and step 4 detects where they do not.
 
-use crate::coordinate::{Measured, Search, Tried, search};
+use crate::coordinate::{Measured, Search, Trial, search};
 use crate::cost::Cost;
-use crate::explore::{Explored, Machine, Run, explore};
+use crate::explore::{Executor, Explored, Run, explore};
 use crate::forest::{Forest, Sizes, way};
 use crate::region::{Param, Region, Setting, Span};
-use crate::solve::{Problem, Term, TooMany, solve};
+use crate::solve::{Problem, Term, TooManyCombinations, solve};
 use crate::statistics::Statistics;
 use std::collections::BTreeSet;
 
@@ -70,7 +70,7 @@ pub struct Tuned {
     /// Corrections of sums: the data set, the settings, the predicted time, and the measured one.
     pub corrections: Vec<(usize, Region, f64, f64)>,
     /// Values that were tried of parameters that choose no version.
-    pub tried: Vec<Tried>,
+    pub tried: Vec<Trial>,
     /// True if tuning was completed; else this is the best so far.
     pub complete: bool,
 }
@@ -90,7 +90,7 @@ pub enum Failure {
 ///
 /// # Errors
 /// The default fails, tuning was stopped too early, or there are too many combinations.
-pub fn tune(task: &Task<'_>, machine: &mut dyn Machine) -> Result<Tuned, Failure> {
+pub fn tune(task: &Task<'_>, machine: &mut dyn Executor) -> Result<Tuned, Failure> {
     let Task { forest, data_sets, cost, options, earlier } = task;
     let mut tuner = Tuner {
         forest,
@@ -107,7 +107,7 @@ pub fn tune(task: &Task<'_>, machine: &mut dyn Machine) -> Result<Tuned, Failure
     for data in 0..*data_sets {
         let run = tuner.first(data, &forest.defaults, None);
         let run = run.ok_or(Failure::Stopped)?;
-        if tuner.explored[data].runs[run].cut.is_some() {
+        if tuner.explored[data].runs[run].cut_off.is_some() {
             return Err(Failure::Fails(data));
         }
     }
@@ -120,8 +120,8 @@ pub fn tune(task: &Task<'_>, machine: &mut dyn Machine) -> Result<Tuned, Failure
         tuner.complete &= found.complete;
         tuner.explored[data] = found;
     }
-    tuner.separate();
-    let setting = tuner.best().map_err(|TooMany| Failure::TooMany)?;
+    tuner.separate_rivals();
+    let setting = tuner.best().map_err(|TooManyCombinations| Failure::TooMany)?;
     let setting = tuner.against_default(setting);
     let times = tuner.times(&setting);
     let default = tuner.times(&forest.defaults).unwrap_or_default();
@@ -139,7 +139,7 @@ pub fn tune(task: &Task<'_>, machine: &mut dyn Machine) -> Result<Tuned, Failure
         corrections: tuner.corrections,
         default,
     };
-    if tuned.complete && !forest.others.is_empty() {
+    if tuned.complete && !forest.free_params.is_empty() {
         tuned.others(task, &best, tuner.machine);
     }
     Ok(tuned)
@@ -148,7 +148,7 @@ pub fn tune(task: &Task<'_>, machine: &mut dyn Machine) -> Result<Tuned, Failure
 impl Tuned {
     /// Tunes the parameters that choose no version; `best` are the runs of the setting so far, by
     /// data set.
-    fn others(&mut self, task: &Task<'_>, best: &[Run], machine: &mut dyn Machine) {
+    fn others(&mut self, task: &Task<'_>, best: &[Run], machine: &mut dyn Executor) {
         let start = Measured {
             micros: best.iter().map(|run| run.micros.clone()).collect(),
             setting: self.setting.clone(),
@@ -159,7 +159,7 @@ impl Tuned {
         }
         let first: Vec<Vec<u64>> = best.iter().map(|run| run.first.clone()).collect();
         let used: BTreeSet<Param> = best.iter().flat_map(|run| &run.used).copied().collect();
-        let Forest { others, defaults, .. } = task.forest;
+        let Forest { free_params: others, defaults, .. } = task.forest;
         let has_own = |param: Param, span: Span| {
             let natural = defaults.get(param);
             natural.is_some_and(|natural| span.contains(*natural))
@@ -169,7 +169,7 @@ impl Tuned {
             params.filter(|(param, span)| used.contains(param) || !has_own(*param, *span)).collect();
         let asked = Search {
             params: &params,
-            natural: defaults,
+            defaults,
             first: &first,
             cost: task.cost,
             default: &self.default,
@@ -191,7 +191,7 @@ struct Tuner<'a> {
     defaults: &'a [i64],
     cost: &'a Cost,
     options: &'a Options,
-    machine: &'a mut dyn Machine,
+    machine: &'a mut dyn Executor,
     explored: Vec<Explored>,
     corrections: Vec<(usize, Region, f64, f64)>,
     /// Settings that ran on all data sets.
@@ -202,29 +202,29 @@ struct Tuner<'a> {
 }
 
 /// The least number of run times from which a variance is estimated.
-pub(crate) const FEW: usize = 3;
+pub(crate) const MIN_RUNS: usize = 3;
 
 /// The assumed relative error of a single run.
-pub(crate) const TRUST: f64 = 0.25;
+pub(crate) const SINGLE_RUN_ERROR: f64 = 0.25;
 
 /// The mean of a run's times, and its uncertainty.
 fn estimate(run: &Run) -> (f64, f64) {
     let Statistics { mean, margin, .. } = Statistics::of(&run.micros);
-    match run.cut {
+    match run.cut_off {
         Some(time) => (time, 0.0),
-        None if run.micros.len() < FEW => (mean, TRUST * mean),
+        None if run.micros.len() < MIN_RUNS => (mean, SINGLE_RUN_ERROR * mean),
         None => (mean, margin),
     }
 }
 
 impl Tuner<'_> {
     /// Repeats the runs that are close to the best of their rivals until none is.
-    fn separate(&mut self) {
+    fn separate_rivals(&mut self) {
         for data in 0..self.explored.len() {
-            for at in 0..self.explored[data].rivals.len() {
-                let rivals = self.explored[data].rivals[at].clone();
-                while let Some(close) = self.close(data, &rivals) {
-                    let more = close.into_iter().all(|run| self.again(data, run, false));
+            for at in 0..self.explored[data].alternatives.len() {
+                let rivals = self.explored[data].alternatives[at].clone();
+                while let Some(close) = self.close_alternatives(data, &rivals) {
+                    let more = close.into_iter().all(|run| self.repeat(data, run, false));
                     if !more {
                         return;
                     }
@@ -235,14 +235,14 @@ impl Tuner<'_> {
 
     /// The best of these runs and those that may be as good, as far as they may be repeated; `None`
     /// if it is certain which is best.
-    fn close(&self, data: usize, rivals: &[usize]) -> Option<Vec<usize>> {
+    fn close_alternatives(&self, data: usize, rivals: &[usize]) -> Option<Vec<usize>> {
         let runs = &self.explored[data].runs;
         let estimates = rivals.iter().map(|run| (*run, estimate(&runs[*run])));
         let mut estimates: Vec<_> = estimates.collect();
         estimates.sort_by(|(_, (x, _)), (_, (y, _))| x.total_cmp(y));
         let (&(_, (best, margin)), others) = estimates.split_first()?;
         let least = runs.iter().map(Run::time).fold(f64::INFINITY, f64::min);
-        if best > least * (1.0 + TRUST) {
+        if best > least * (1.0 + SINGLE_RUN_ERROR) {
             return None;
         }
         let is_close = |&&(_, (mean, own)): &&(usize, (f64, f64))| {
@@ -258,25 +258,25 @@ impl Tuner<'_> {
         close.push(estimates[0].0);
         close.retain(|run| {
             let run = &runs[*run];
-            run.micros.len() < self.options.most && !run.settled && run.cut.is_none()
+            run.micros.len() < self.options.most && !run.exhausted && run.cut_off.is_none()
         });
         (!close.is_empty()).then_some(close)
     }
 
     /// Repeats a run, as often as it has been run so far, but the first time as often as the
     /// options require. Returns false if tuning is stopped.
-    fn again(&mut self, data: usize, run: usize, decisive: bool) -> bool {
+    fn repeat(&mut self, data: usize, run: usize, decisive: bool) -> bool {
         let Some(run) = self.explored[data].runs.get_mut(run) else {
             return true;
         };
         // A single run is not comparable with many runs in a row.
-        let known = if run.micros.len() < FEW { 0 } else { run.micros.len() };
-        let more = known.max(self.options.runs).max(FEW);
-        let micros = self.machine.again(data, &run.setting, more, decisive);
+        let known = if run.micros.len() < MIN_RUNS { 0 } else { run.micros.len() };
+        let more = known.max(self.options.runs).max(MIN_RUNS);
+        let micros = self.machine.repeat(data, &run.setting, more, decisive);
         match micros {
             Some(micros) => {
-                run.micros.truncate(if micros.len() < FEW { usize::MAX } else { known });
-                run.settled |= micros.len() < more;
+                run.micros.truncate(if micros.len() < MIN_RUNS { usize::MAX } else { known });
+                run.exhausted |= micros.len() < more;
                 run.micros.extend(micros);
                 true
             }
@@ -298,7 +298,8 @@ impl Tuner<'_> {
                 told.ok().map(|told| told.signature)
             };
             let wanted = leads(setting)?;
-            let alike = |run: &Run| run.cut.is_none() && leads(&run.setting).is_some_and(|own| own == wanted);
+            let alike =
+                |run: &Run| run.cut_off.is_none() && leads(&run.setting).is_some_and(|own| own == wanted);
             runs.iter().position(alike)
         })
     }
@@ -308,7 +309,7 @@ impl Tuner<'_> {
         let mut sizes: Sizes = vec![BTreeSet::new(); self.defaults.len()];
         let runs = self.explored[data].runs.iter();
         for (param, size, _) in runs.flat_map(|run| &run.met) {
-            if self.forest.plain.get(*param).is_some_and(|plain| *plain) {
+            if self.forest.has_fixed_sizes.get(*param).is_some_and(|plain| *plain) {
                 sizes[*param].insert(*size);
             }
         }
@@ -332,9 +333,10 @@ impl Tuner<'_> {
                 let run = estimate(&found.runs[difference.run]);
                 let against = estimate(&found.runs[difference.against]);
                 let amount = run.0 - against.0;
-                let certain = run.1.min(TRUST * run.0) + against.1.min(TRUST * against.0);
+                let certain =
+                    run.1.min(SINGLE_RUN_ERROR * run.0) + against.1.min(SINGLE_RUN_ERROR * against.0);
                 let least = self.options.matters * against.0;
-                let repeated = found.runs[difference.run].micros.len() >= FEW;
+                let repeated = found.runs[difference.run].micros.len() >= MIN_RUNS;
                 let noise = amount.abs() < least || (repeated && amount.abs() < certain);
                 terms.push(Term {
                     data,
@@ -343,10 +345,10 @@ impl Tuner<'_> {
                 });
             }
         }
-        terms.extend(self.corrections.iter().map(|(data, region, told, is)| Term {
+        terms.extend(self.corrections.iter().map(|(data, region, predicted, measured)| Term {
             data: *data,
             region: region.clone(),
-            amount: is - told,
+            amount: measured - predicted,
         }));
         terms
     }
@@ -354,7 +356,7 @@ impl Tuner<'_> {
     /// Runs the setting of an earlier tuning.
     fn earlier(&mut self, earlier: &[i64], forest: &Forest) -> Option<()> {
         let mut setting = earlier.to_vec();
-        for param in forest.others.keys() {
+        for param in forest.free_params.keys() {
             if let (Some(value), Some(default)) = (setting.get_mut(*param), forest.defaults.get(*param)) {
                 *value = *default;
             }
@@ -371,7 +373,7 @@ impl Tuner<'_> {
     }
 
     /// The best setting, all of whose paths have been run.
-    fn best(&mut self) -> Result<Setting, TooMany> {
+    fn best(&mut self) -> Result<Setting, TooManyCombinations> {
         let default = self.default();
         // Each iteration but the last corrects a path. Few are enough unless trees depend on each
         // other strongly; then the best measured setting is taken.
@@ -436,7 +438,7 @@ impl Tuner<'_> {
         } else {
             let against = self.explored[data].runs[0].time();
             let run = self.first(data, setting, Some(against))?;
-            if self.explored[data].runs[run].cut.is_none() && !self.again(data, run, false) {
+            if self.explored[data].runs[run].cut_off.is_none() && !self.repeat(data, run, false) {
                 return None;
             }
             run
@@ -479,9 +481,9 @@ impl Tuner<'_> {
             }
             for run in runs.into_iter().flatten() {
                 let measured = &self.explored[data].runs[run];
-                let few = measured.micros.len() < self.options.runs && measured.cut.is_none();
-                let few = few && !measured.settled;
-                if few && !self.again(data, run, true) {
+                let few = measured.micros.len() < self.options.runs && measured.cut_off.is_none();
+                let few = few && !measured.exhausted;
+                if few && !self.repeat(data, run, true) {
                     break;
                 }
             }
@@ -492,7 +494,7 @@ impl Tuner<'_> {
         let default = self.default();
         let (old, new) = (self.cost.of(&before, &default), self.cost.of(&times, &default));
         // If not all runs could be repeated often enough, single runs have to do.
-        let matters = if self.complete { self.options.matters / 2.0 } else { TRUST / 2.0 };
+        let matters = if self.complete { self.options.matters / 2.0 } else { SINGLE_RUN_ERROR / 2.0 };
         let better = old - new > matters * old.abs();
         ends.swap_remove(usize::from(better))
     }
@@ -502,7 +504,7 @@ impl Tuner<'_> {
 fn exactly(setting: &[i64]) -> Region {
     let mut region = Region::default();
     for (param, value) in setting.iter().enumerate() {
-        let alone = Span { least: *value, most: *value };
+        let alone = Span { min: *value, most: *value };
         if let Some(narrowed) = region.clone().with(param, alone) {
             region = narrowed;
         }

@@ -22,7 +22,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
-use tune::explore::{Machine, Met, Outcome};
+use tune::explore::{Comparison, Executor, Outcome};
 use value::Value as Datum;
 
 /// The time limit of all runs of a path that reduce the uncertainty of its time.
@@ -201,7 +201,7 @@ impl<'a> Processes<'a> {
 
     /// Returns true if the setting has values of custom parameters.
     fn has_own(&self, setting: &[i64]) -> bool {
-        let (defaults, others) = (&self.prepared.forest.defaults, &self.prepared.forest.others);
+        let (defaults, others) = (&self.prepared.forest.defaults, &self.prepared.forest.free_params);
         others.keys().any(|param| defaults[*param] == UNSET && setting[*param] != UNSET)
     }
 
@@ -227,8 +227,8 @@ impl<'a> Processes<'a> {
     }
 
     /// The distinct comparisons in a log, and the total number of comparisons.
-    fn met(&self, log: &str) -> (Vec<Met>, u64) {
-        let mut met: Vec<Met> = Vec::new();
+    fn met(&self, log: &str) -> (Vec<Comparison>, u64) {
+        let mut met: Vec<Comparison> = Vec::new();
         let mut known: FxHashMap<(usize, i64), usize> = FxHashMap::default();
         let (mut number, mut more) = (0, 0);
         for line in log.lines() {
@@ -431,7 +431,7 @@ enum First<'v> {
 /// The outcome of a successful call.
 struct Called {
     micros: Vec<u64>,
-    met: Vec<Met>,
+    met: Vec<Comparison>,
     /// The size parameters that were used.
     used: Vec<usize>,
     /// The number of comparisons.
@@ -453,16 +453,16 @@ enum Trouble {
 /// Parses an outcome of the journal.
 fn outcome(value: &Value) -> Option<Outcome> {
     if let Some(cut) = value["cut"].as_f64() {
-        return Some(Outcome::Cut(cut));
+        return Some(Outcome::CutOff(cut));
     }
     let met = value["met"].as_array()?.iter().map(|one| {
         let (param, size) = (one[0].as_u64()?, one[1].as_i64()?);
         Some((param as usize, size, one[2].as_u64()?))
     });
     let micros = numbers(&value["micros"])?;
-    Some(Outcome::Ran {
+    Some(Outcome::Completed {
         micros: if micros.is_empty() { vec![0] } else { micros },
-        met: met.collect::<Option<Vec<Met>>>()?,
+        comparisons: met.collect::<Option<Vec<Comparison>>>()?,
         used: numbers(&value["used"])?.into_iter().map(|param| param as usize).collect(),
     })
 }
@@ -471,7 +471,7 @@ fn numbers(value: &Value) -> Option<Vec<u64>> {
     value.as_array()?.iter().map(Value::as_u64).collect()
 }
 
-impl Machine for Processes<'_> {
+impl Executor for Processes<'_> {
     fn run(&mut self, data: usize, setting: &[i64], against: Option<f64>) -> Option<Outcome> {
         let call = json!([data, setting, "first"]);
         let value = self.ask(&call, |own| own.first(data, setting, against));
@@ -479,11 +479,11 @@ impl Machine for Processes<'_> {
         outcome(&value?)
     }
 
-    fn open(&mut self, parts: usize) {
+    fn report_open(&mut self, parts: usize) {
         self.open = Some(parts);
     }
 
-    fn again(&mut self, data: usize, setting: &[i64], times: usize, decisive: bool) -> Option<Vec<u64>> {
+    fn repeat(&mut self, data: usize, setting: &[i64], times: usize, decisive: bool) -> Option<Vec<u64>> {
         let call = json!([data, setting, times]);
         let value = self.ask(&call, |own| own.repeat(data, setting, times, decisive))?;
         numbers(&value)

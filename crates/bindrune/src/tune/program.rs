@@ -178,8 +178,8 @@ pub fn prepare(tuning: &Tuning<'_>, file: &Path, spec: &Spec) -> Result<Prepared
         forest: Forest {
             trees: reader.trees,
             defaults: reader.parameters.iter().map(|(_, default)| *default).collect(),
-            plain: reader.sizes.iter().map(Option::is_some).collect(),
-            others,
+            has_fixed_sizes: reader.sizes.iter().map(Option::is_some).collect(),
+            free_params: others,
         },
         block,
         listed,
@@ -221,9 +221,9 @@ struct Reader {
 }
 
 /// The range of size and custom parameters.
-const SIZES: Span = Span { least: 1, most: 1 << 24 };
+const SIZES: Span = Span { min: 1, most: 1 << 24 };
 /// The range of thread-block sizes. Only powers of two are tried, as the default is one.
-const BLOCKS: Span = Span { least: GROUP, most: MAX_BLOCK };
+const BLOCKS: Span = Span { min: GROUP, most: MAX_BLOCK };
 
 /// The placeholder for a default that only the executable knows.
 const UNKNOWN: i64 = 16;

@@ -51,7 +51,7 @@ impl Found<'_> {
         for (param, ..) in runs.flat_map(|run| &run.met) {
             met[*param] = true;
         }
-        for param in self.prepared.forest.others.keys() {
+        for param in self.prepared.forest.free_params.keys() {
             met[*param] = !self.is_natural(*param);
         }
         let named = self.prepared.parameters.iter().zip(&self.tuned.setting);
@@ -66,7 +66,7 @@ impl Found<'_> {
 
     /// Size and custom parameters whose default is best.
     pub fn gone(&self) -> BTreeSet<String> {
-        let others = self.prepared.forest.others.keys();
+        let others = self.prepared.forest.free_params.keys();
         let natural = others.filter(|param| self.is_natural(**param));
         // After an incomplete search, an earlier value may be better.
         let natural = natural.filter(|_| self.tuned.complete);
@@ -147,7 +147,7 @@ impl Found<'_> {
                     "tuned": self.tuned.times[at],
                     "runs": runs,
                     "differences": differences,
-                    "rivals": found.rivals,
+                    "rivals": found.alternatives,
                 }),
             );
         }
@@ -184,7 +184,7 @@ impl Found<'_> {
         json!({
             "setting": moved,
             "runtimes": run.micros,
-            "cut": run.cut,
+            "cut": run.cut_off,
             "compared": met.collect::<Vec<Value>>(),
         })
     }
@@ -201,7 +201,7 @@ impl Found<'_> {
 
     fn region(&self, region: &Region) -> Value {
         let spans = region.spans().iter().map(|(param, span)| {
-            let Span { least, most } = *span;
+            let Span { min: least, most } = *span;
             let span = json!({
                 "least": (least > i64::MIN).then_some(least),
                 "most": (most < i64::MAX).then_some(most),

@@ -9,7 +9,7 @@
 //!                    hist n (copy c by op) \(b <- bs, v <- column) -> (b, v))
 //! ```
 
-use super::{Build, on_arrays};
+use super::{Build, is_array_operator};
 use ir::exact::atomic_operator;
 use ir::operator_map::{element_operator, operator_map};
 use ir::soac::{HistOp, Operator, Screma, Soac};
@@ -22,7 +22,7 @@ use rustc_hash::FxHashMap;
 /// device cannot apply all of these atomically, as accumulators require.
 pub(super) fn pays(b: &mut Build<'_>, ops: &[HistOp<Soacs>]) -> bool {
     let mut at_once = true;
-    for HistOp { op, .. } in ops.iter().filter(|op| on_arrays(&op.op)) {
+    for HistOp { op, .. } in ops.iter().filter(|op| is_array_operator(&op.op)) {
         let Some(elements) = element_operator(op, &mut |hint, ty| b.param(hint, ty)) else {
             return false;
         };
@@ -44,7 +44,7 @@ pub(super) fn histogram(
     replicates: &FxHashMap<Name, Atom>,
 ) {
     let n_indices = ops.iter().map(|op| op.shape.len()).sum();
-    let points = points(b, width, inputs, map);
+    let points = mapped_arrays(b, width, inputs, map);
     let (mut indices, mut values) = points.split_at(n_indices);
     let mut pat = pat.into_iter();
     for HistOp { shape, destinations: dests, op } in ops {
@@ -53,8 +53,8 @@ pub(super) fn histogram(
         (rows, values) = values.split_at(dests.len());
         let results: Vec<Param<Soacs>> = pat.by_ref().take(dests.len()).collect();
         let inner = operator_map(&op).map(|(inner, _)| inner);
-        let (true, Some(inner)) = (on_arrays(&op), inner) else {
-            let hist = scalars(b, width, (bins, rows), HistOp { shape, destinations: dests, op });
+        let (true, Some(inner)) = (is_array_operator(&op), inner) else {
+            let hist = scalar_histogram(b, width, (bins, rows), HistOp { shape, destinations: dests, op });
             b.let_pat(results, Exp::Op(hist));
             continue;
         };
@@ -65,16 +65,16 @@ pub(super) fn histogram(
         let op =
             Operator { op: elements, neutral: op.neutral.iter().filter_map(scalar).collect(), comm: op.comm };
         let rank = shape.len();
-        let columns: Vec<Name> = rows.iter().map(|row| turned(b, *row, &[1, 0])).collect();
+        let columns: Vec<Name> = rows.iter().map(|row| transposed(b, *row, &[1, 0])).collect();
         let front: Vec<usize> = std::iter::once(rank).chain(0..rank).collect();
         let back: Vec<usize> = (1..=rank).chain([0]).collect();
-        let dests: Vec<Name> = dests.iter().map(|dest| turned(b, *dest, &front)).collect();
+        let dests: Vec<Name> = dests.iter().map(|dest| transposed(b, *dest, &front)).collect();
         let both: Vec<Name> = columns.iter().chain(&dests).copied().collect();
         let made = b.map("columns", inner, &both, |b, own| {
             let (column, dests) = own.split_at(columns.len());
             let copies = dests.iter().map(|dest| b.let_basic("dest", BasicOp::Copy(*dest)));
             let dests = copies.collect();
-            let hist = scalars(b, width, (bins, column), HistOp { shape, destinations: dests, op });
+            let hist = scalar_histogram(b, width, (bins, column), HistOp { shape, destinations: dests, op });
             b.let_op("column", hist).into_iter().map(Atom::Var).collect()
         });
         for (result, made) in results.into_iter().zip(made) {
@@ -86,7 +86,7 @@ pub(super) fn histogram(
 }
 
 /// The arrays of the map's results for all iterations.
-fn points(b: &mut Build<'_>, width: Dim, inputs: &[Name], map: Lambda<Soacs>) -> Vec<Name> {
+fn mapped_arrays(b: &mut Build<'_>, width: Dim, inputs: &[Name], map: Lambda<Soacs>) -> Vec<Name> {
     let own: FxHashMap<Name, Name> =
         (map.params.iter().zip(inputs)).map(|(param, input)| (param.name, *input)).collect();
     let given = |result: &Atom| own.get(&result.var()?).copied();
@@ -100,13 +100,18 @@ fn points(b: &mut Build<'_>, width: Dim, inputs: &[Name], map: Lambda<Soacs>) ->
 }
 
 /// An array with its dimensions permuted.
-fn turned(b: &mut Build<'_>, array: Name, perm: &[usize]) -> Name {
+fn transposed(b: &mut Build<'_>, array: Name, perm: &[usize]) -> Name {
     let perm = perm.iter().copied().collect();
     b.let_basic("turned", BasicOp::Rearrange { perm, array })
 }
 
 /// A histogram of the elements of arrays.
-fn scalars(b: &mut Build<'_>, width: Dim, (bins, values): (&[Name], &[Name]), op: HistOp<Soacs>) -> Soac {
+fn scalar_histogram(
+    b: &mut Build<'_>,
+    width: Dim,
+    (bins, values): (&[Name], &[Name]),
+    op: HistOp<Soacs>,
+) -> Soac {
     let inputs: Vec<Name> = bins.iter().chain(values).copied().collect();
     let rows = b.row_types(&inputs);
     Soac::Hist { width, inputs, map: b.identity_lambda(&rows), ops: vec![op] }

@@ -10,7 +10,7 @@
 //!
 //! Any other operator is applied sequentially, which a histogram already expresses.
 
-use super::{Build, inline, on_arrays};
+use super::{Build, inline, is_array_operator};
 use crate::rules::accumulator;
 use ir::operator_map::operator_map;
 use ir::soac::{AccInput, HistOp};
@@ -21,15 +21,15 @@ use rustc_hash::FxHashMap;
 
 /// Returns true if some operator works on arrays, and all that do are maps whose neutral elements
 /// repeat one scalar.
-pub(super) fn by_rows(ops: &[HistOp<Soacs>], replicates: &FxHashMap<Name, Atom>) -> bool {
+pub(super) fn is_row_histogram(ops: &[HistOp<Soacs>], replicates: &FxHashMap<Name, Atom>) -> bool {
     let repeats = |ne: &Atom| ne.var().is_some_and(|ne| replicates.contains_key(&ne));
-    let arrays = || ops.iter().map(|op| &op.op).filter(|op| on_arrays(op));
+    let arrays = || ops.iter().map(|op| &op.op).filter(|op| is_array_operator(op));
     let mut maps = arrays().map(|op| operator_map(op).is_some() && op.neutral.iter().all(repeats));
     arrays().next().is_some() && maps.all(|is_map| is_map)
 }
 
 /// The accumulators of a histogram, and the lambda that updates them in all iterations.
-pub(super) fn accumulated(
+pub(super) fn as_accumulators(
     b: &mut Build<'_>,
     width: Dim,
     inputs: &[Name],

@@ -19,8 +19,9 @@ impl Pass {
     pub(super) fn map(&mut self, b: &mut Build<'_>, pat: Vec<Param<Soacs>>, map: Map<'_>) {
         let Map { width, inputs, lambda } = map;
         let kinds: Vec<bool> = (lambda.ret.iter()).map(|ty| self.kind(ty).is_some()).collect();
-        let starts: Vec<Vec<Name>> = lambda.ret.iter().map(|ty| self.start(b, ty, width, inputs)).collect();
-        let results = self.points(b, width, inputs, &starts, lambda);
+        let starts: Vec<Vec<Name>> =
+            lambda.ret.iter().map(|ty| self.initial_value(b, ty, width, inputs)).collect();
+        let results = self.iteration_loop(b, width, inputs, &starts, lambda);
         let mut results = results.into_iter();
         for ((param, kind), start) in pat.into_iter().zip(kinds).zip(&starts) {
             let own: Vec<Name> = results.by_ref().take(start.len()).collect();
@@ -37,7 +38,7 @@ impl Pass {
 
     /// The value of a map's result before its first iteration: the accumulator of the same token,
     /// or the arrays that replace it; for a mapped array, an array of unspecified contents.
-    fn start(&self, b: &mut Build<'_>, ty: &Type, width: Dim, inputs: &[Name]) -> Vec<Name> {
+    fn initial_value(&self, b: &mut Build<'_>, ty: &Type, width: Dim, inputs: &[Name]) -> Vec<Name> {
         let Type::Acc { token, .. } = ty else {
             let elem = ty.elem().unwrap_or(PrimType::Bool);
             let shape = std::iter::once(width).chain(ty.shape().iter().copied());
@@ -55,7 +56,7 @@ impl Pass {
     }
 
     /// A loop over the iterations of a map, with these initial values.
-    fn points(
+    fn iteration_loop(
         &mut self,
         b: &mut Build<'_>,
         width: Dim,

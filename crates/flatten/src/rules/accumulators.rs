@@ -12,8 +12,8 @@
 //! Updates out of an array's bounds are ignored, so those of one segment never reach another.
 
 use super::distribute::Distribution;
-use super::regular::{Bound, has_parallelism};
-use super::segments::all_of;
+use super::parallelism::{NestBindings, has_parallelism};
+use super::segments::segment_array_type;
 use super::updates::array_of;
 use crate::context::{Ctx, atoms};
 use crate::nest::{Nest, Segments};
@@ -52,26 +52,26 @@ pub(super) fn with_acc(
             shape: nest.widths().chain(shape).collect(),
             op,
         });
-        places.push(Place::Dims);
+        places.push(Location::Dims);
     }
-    at_all_points(ctx, (nest, None), at, (pat, aux), (all, lambda), places, out)
+    over_nest(ctx, (nest, None), at, (pat, aux), (all, lambda), places, out)
 }
 
 /// The known segments of a nest by their lengths, and the arrays that segments are part of.
-type Known<'a> = (&'a FxHashMap<Atom, Segments>, &'a FxHashMap<Name, (Name, Name)>);
+type KnownSegments<'a> = (&'a FxHashMap<Atom, Segments>, &'a FxHashMap<Name, (Name, Name)>);
 
 /// Appends a `withacc` whose arrays are those of all iterations.
-fn at_all_points(
+fn over_nest(
     ctx: &mut Ctx<'_>,
-    (nest, known): (&Nest<'_>, Option<Known<'_>>),
+    (nest, known): (&Nest<'_>, Option<KnownSegments<'_>>),
     at: Position,
     (pat, aux): (Vec<Param<Soacs>>, Aux),
     (inputs, mut lambda): WithAcc,
-    places: Vec<Place>,
+    places: Vec<Location>,
     out: &mut Vec<Stm<Segs>>,
 ) -> Result<(), PassError> {
     let tokens = lambda.params.iter().map(|param| param.name);
-    let mut wider = Wider { tokens: tokens.zip(places).collect(), nest, ctx };
+    let mut wider = WidenAccs { tokens: tokens.zip(places).collect(), nest, ctx };
     wider.lambda(&mut lambda);
     let inputs = ctx.acc_inputs(at, inputs, &lambda)?;
     let Lambda { params, body, ret } = lambda;
@@ -83,7 +83,7 @@ fn at_all_points(
     let mut inner = Distribution::new(ctx, nest.child(Vec::new()), at, &aux, &body);
     if let Some((segments, flat)) = known {
         inner.segments.clone_from(segments);
-        inner.flat.clone_from(flat);
+        inner.segment_arrays.clone_from(flat);
     }
     inner.over(ctx, body, results, &mut stms)?;
     let body = Body { stms, result };
@@ -97,13 +97,13 @@ fn at_all_points(
 /// Returns true if all arrays of a `withacc` are segments, and it has parallelism that a nest is
 /// distributed into.
 pub(super) fn is_parallel(
-    bound: Bound<'_>,
+    bound: NestBindings<'_>,
     stm: &Stm<Soacs>,
     (inputs, lambda): (&[AccInput<Soacs>], &Lambda<Soacs>),
 ) -> bool {
     let own = |name: Name| lambda.params.iter().any(|param| param.name == name);
     let more = |name: Name| own(name) || (bound.more)(name);
-    let inner = Bound { more: &more, ..bound };
+    let inner = NestBindings { more: &more, ..bound };
     let segment = |input: &AccInput<Soacs>| {
         let mut dims = input.shape.iter();
         let operator = input.op.as_ref();
@@ -145,7 +145,7 @@ impl Distribution<'_, '_> {
             let segments = self.segments(ctx, length, &aux, out)?;
             let mut whole = Vec::with_capacity(arrays.len());
             for (array, param) in arrays.into_iter().zip(pat.by_ref()) {
-                let (data, _) = self.data(ctx, (array, length), &aux, out)?;
+                let (data, _) = self.segment_array(ctx, (array, length), &aux, out)?;
                 let mut builder = ctx.builder::<Segs>(&aux);
                 whole.push(builder.let_basic("own", BasicOp::Copy(data)));
                 out.extend(builder.take_stms());
@@ -157,15 +157,15 @@ impl Distribution<'_, '_> {
                 arrays: whole,
                 op,
             });
-            places.push(Place::Segment { length, segments });
+            places.push(Location::Segment { length, segments });
         }
         let given: Vec<Param<Soacs>> = (own.iter())
-            .map(|(param, _, segments)| ctx.fresh("updated", all_of(&param.ty, *segments)))
+            .map(|(param, _, segments)| ctx.fresh("updated", segment_array_type(&param.ty, *segments)))
             .collect();
         let nest = self.nest.child(checks.clone());
         let parts = (given.clone(), aux);
-        let nest = (&nest, Some((&self.segments, &self.flat)));
-        at_all_points(ctx, nest, self.at, parts, (all, lambda), places, out)?;
+        let nest = (&nest, Some((&self.segments, &self.segment_arrays)));
+        over_nest(ctx, nest, self.at, parts, (all, lambda), places, out)?;
         for ((param, length, segments), array) in own.into_iter().zip(given) {
             self.bind_segment(param, (array.name, length, segments), &checks);
         }
@@ -174,7 +174,7 @@ impl Distribution<'_, '_> {
 }
 
 /// The location of an iteration's array within the accumulator's.
-enum Place {
+enum Location {
     /// At the iteration's indices.
     Dims,
     /// At its segment, of this length.
@@ -182,21 +182,21 @@ enum Place {
 }
 
 /// Makes accumulators those of the arrays of all iterations.
-struct Wider<'a, 'n, 'c> {
-    tokens: FxHashMap<Name, Place>,
+struct WidenAccs<'a, 'n, 'c> {
+    tokens: FxHashMap<Name, Location>,
     nest: &'a Nest<'n>,
     ctx: &'a mut Ctx<'c>,
 }
 
-impl VisitMut<Soacs> for Wider<'_, '_, '_> {
+impl VisitMut<Soacs> for WidenAccs<'_, '_, '_> {
     fn ty(&mut self, ty: &mut Type) {
         if let Type::Acc { token, shape, .. } = ty
             && let Some(place) = self.tokens.get(token)
         {
             let own = shape.iter().copied();
             let wider: Shape = match place {
-                Place::Dims => self.nest.widths().chain(own).collect(),
-                Place::Segment { segments, .. } => {
+                Location::Dims => self.nest.widths().chain(own).collect(),
+                Location::Segment { segments, .. } => {
                     let total = std::iter::once(Dim::Var(segments.total));
                     total.chain(own.skip(1)).collect()
                 }
@@ -215,7 +215,7 @@ impl VisitMut<Soacs> for Wider<'_, '_, '_> {
             let mut stms = Vec::with_capacity(body.stms.len());
             for mut stm in std::mem::take(&mut body.stms) {
                 self.stm(&mut stm);
-                self.place(&mut stm, &mut stms);
+                self.redirect_update(&mut stm, &mut stms);
                 stms.push(stm);
             }
             body.stms = stms;
@@ -223,9 +223,9 @@ impl VisitMut<Soacs> for Wider<'_, '_, '_> {
     }
 }
 
-impl Wider<'_, '_, '_> {
+impl WidenAccs<'_, '_, '_> {
     /// Redirects an update to the iteration's part of the array.
-    fn place(&mut self, stm: &mut Stm<Soacs>, before: &mut Vec<Stm<Soacs>>) {
+    fn redirect_update(&mut self, stm: &mut Stm<Soacs>, before: &mut Vec<Stm<Soacs>>) {
         let aux = Aux::at(stm.aux.prov);
         let Exp::Basic(BasicOp::UpdateAcc { index, .. }) = &mut stm.exp else {
             return;
@@ -236,8 +236,8 @@ impl Wider<'_, '_, '_> {
         });
         let all: SmallVec<[Atom; 2]> = match place {
             None => return,
-            Some(Place::Dims) => self.nest.indices().chain(index.iter().copied()).collect(),
-            Some(Place::Segment { length, segments }) => {
+            Some(Location::Dims) => self.nest.indices().chain(index.iter().copied()).collect(),
+            Some(Location::Segment { length, segments }) => {
                 let (Some(first), start) = (index.first().copied(), segments.start) else {
                     return;
                 };

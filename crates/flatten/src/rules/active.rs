@@ -8,12 +8,12 @@
 //!
 //! Segments that change are rebuilt element by element; those of inactive iterations are copied.
 
-use super::distribute::{Distribution, Sink};
-use super::turns::Carried;
+use super::distribute::{Distribution, ResultArrays};
+use super::irregular_loops::Carried;
 use super::updates::{accumulator, array_of};
 use super::versions;
 use crate::context::Ctx;
-use crate::manifest::Point;
+use crate::manifest::SegopBody;
 use crate::nest::Segments;
 use ir::name::Name;
 use ir::seg::SegOp;
@@ -26,7 +26,7 @@ use rustc_hash::FxHashMap;
 
 impl Distribution<'_, '_> {
     /// Appends the loop body for the active iterations; returns the loop-carried values.
-    pub(super) fn turn(
+    pub(super) fn active_iteration(
         &self,
         ctx: &mut Ctx<'_>,
         (params, carried, cond): (&[LoopParam<Soacs>], &[Carried], Name),
@@ -56,8 +56,8 @@ impl Distribution<'_, '_> {
         // The nest of the active iterations.
         let (nest, _) = here.nest.with_segments(ctx, active);
         let mut on = Distribution::new(ctx, nest.child(Vec::new()), self.at, aux, &body);
-        on.statements(ctx, body.stms, &mut Sink::default(), out)?;
-        on.settle(ctx, given.iter().filter_map(|it| it.var()).collect(), out)?;
+        on.statements(ctx, body.stms, &mut ResultArrays::default(), out)?;
+        on.bind_pending(ctx, given.iter().filter_map(|it| it.var()).collect(), out)?;
         let mut wholes = Vec::with_capacity(given.len());
         let mut parts = Vec::with_capacity(given.len());
         for ((carried, result), size) in carried.iter().zip(&given).zip(&sizes) {
@@ -70,14 +70,16 @@ impl Distribution<'_, '_> {
                     let of = result.var().zip(*size);
                     let of = of.ok_or_else(|| PassError::bug("no segment"))?;
                     wholes.push(None);
-                    parts.push(Some(on.data(ctx, of, aux, out)?));
+                    parts.push(Some(on.segment_array(ctx, of, aux, out)?));
                 }
             }
         }
         let mut changed = Vec::with_capacity(given.len());
         for (carried, new) in carried.iter().zip(wholes) {
             changed.push(match (carried, new) {
-                (Carried::Whole(all), Some(new)) => Some(self.put(ctx, (all, new), active, aux, out)?),
+                (Carried::Whole(all), Some(new)) => {
+                    Some(self.scatter_active(ctx, (all, new), active, aux, out)?)
+                }
                 _ => None,
             });
         }
@@ -104,8 +106,8 @@ impl Distribution<'_, '_> {
             let after = here.segments(ctx, size, aux, out)?;
             let ty = params[i].param.ty.clone();
             let old = (data.name, old.start);
-            let merged = here.by_element(ctx, (ty, after), aux, out, |ctx, places| {
-                Ok(either(ctx, aux, (one_name, active.start), new, old, places))
+            let merged = here.make_by_element(ctx, (ty, after), aux, out, |ctx, places| {
+                Ok(select_element(ctx, aux, (one_name, active.start), new, old, places))
             })?;
             if carried.total().is_some() {
                 next.push(after.total.into());
@@ -116,7 +118,7 @@ impl Distribution<'_, '_> {
     }
 
     /// The array of all iterations, updated with the values of the active ones.
-    fn put(
+    fn scatter_active(
         &self,
         ctx: &mut Ctx<'_>,
         (all, new): (&Param<Soacs>, Name),
@@ -144,7 +146,7 @@ impl Distribution<'_, '_> {
         let done: Param<Soacs> = ctx.fresh("done", ty.clone());
         let result = vec![Atom::Var(done.name)];
         let mut stms = Vec::new();
-        let point = Point::map(body, vec![ty.clone()]);
+        let point = SegopBody::map(body, vec![ty.clone()]);
         versions::g2(ctx, &nest, self.at, vec![done], aux.clone(), point, &mut stms)?;
         let lambda = Lambda { params: vec![token, acc], body: Body { stms, result }, ret: vec![ty] };
         let inputs = vec![AccInput { shape: shape.clone(), arrays: vec![all.name], op: None }];
@@ -156,7 +158,7 @@ impl Distribution<'_, '_> {
 }
 
 /// An element of a segment: the new one if the iteration is active, else the old one.
-fn either(
+fn select_element(
     ctx: &mut Ctx<'_>,
     aux: &Aux,
     (one, rank): (Name, Name),

@@ -7,7 +7,7 @@
 //!
 //! Each branch has its own versions, by rule G3.
 
-use super::{regular, versions};
+use super::{parallelism, versions};
 use crate::context::Ctx;
 use crate::nest::Nest;
 use crate::position::Position;
@@ -28,8 +28,8 @@ pub(super) fn g8(
 ) -> Result<(), PassError> {
     let branch = |ctx: &mut Ctx<'_>, body: Body<Soacs>| -> Result<Body<Segs>, PassError> {
         let aux = Aux { certs: SmallVec::new(), ..aux.clone() };
-        ctx.made(&pat, |ctx, own, stms| {
-            if regular::has_parallelism(&body) {
+        ctx.body_of(&pat, |ctx, own, stms| {
+            if parallelism::has_parallelism(&body) {
                 let ret = element_types(nest, &pat);
                 versions::g3(ctx, nest, at, own, aux, (body, ret), stms)
             } else {

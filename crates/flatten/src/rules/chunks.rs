@@ -20,11 +20,11 @@
 //! sequentially where the operator is no map. A fused map is computed first and stored: the
 //! iterations of a separate map may be vectorised, the rows of a chunk may not.
 
-use super::folds::{as_they_are, results, rows, screma};
+use super::scan_reduce::{identity_screma, results, rows, screma};
 use super::segments::reshape;
 use super::versions;
 use crate::context::{Ctx, atoms, row_slice, rows_slice};
-use crate::manifest::Point;
+use crate::manifest::SegopBody;
 use crate::nest::Nest;
 use crate::position::Position;
 use crate::sequential::{bound, screma_loop};
@@ -38,13 +38,13 @@ use ir::{Builder, Flatten, PassError, Segs, Soacs};
 use prim::{BinOp, PrimType};
 
 /// The largest number of chunks: their results are reduced or scanned once more.
-const MOST_CHUNKS: i64 = 256;
+const MAX_CHUNKS: i64 = 256;
 
 /// The least number of rows of a chunk, which take longer than combining its result.
-const LEAST_ROWS: i64 = 16;
+const MIN_ROWS: i64 = 16;
 
 /// The default number of rows from which on chunks are used.
-const ENOUGH_ROWS: i64 = 32 * LEAST_ROWS;
+const DEFAULT_ROWS: i64 = 32 * MIN_ROWS;
 
 /// The versions with and without chunks.
 #[derive(Clone, Copy, PartialEq)]
@@ -61,13 +61,13 @@ pub(super) fn wanted(ctx: &Ctx<'_>, nest: &Nest<'_>, at: Position, s: &Screma) -
     let maps = !s.map.body.stms.is_empty() || s.map.ret.len() > folds.n_accumulated();
     let only = folds.post.is_none() && !maps;
     let arrays = s.inputs.iter().all(|&input| ctx.types.type_of(input).is_array());
-    let alone = nest.is_empty() && at.around.is_none();
-    if !(one && only && arrays && alone && versions::nests(ctx, at)) {
+    let alone = nest.is_empty() && at.enclosing.is_none();
+    if !(one && only && arrays && alone && versions::level_nests(ctx, at)) {
         return Chunks::No;
     }
     match (ctx.mode, s.width) {
         (Flatten::Full, _) => Chunks::No,
-        (Flatten::Incremental, Dim::Const(n)) if n < ENOUGH_ROWS => Chunks::No,
+        (Flatten::Incremental, Dim::Const(n)) if n < DEFAULT_ROWS => Chunks::No,
         (Flatten::Incremental, Dim::Var(_)) => Chunks::Some,
         (Flatten::None | Flatten::Moderate | Flatten::Incremental, _) => Chunks::Only,
     }
@@ -77,14 +77,14 @@ pub(super) fn wanted(ctx: &Ctx<'_>, nest: &Nest<'_>, at: Position, s: &Screma) -
 pub(super) fn guard(ctx: &mut Ctx<'_>, width: Atom) -> versions::Guard {
     versions::Guard {
         before: Vec::new(),
-        enough: (width, ctx.threshold(Rule::OuterParallelism, ENOUGH_ROWS)),
+        enough: (width, ctx.threshold(Rule::OuterParallelism, DEFAULT_ROWS)),
         little: None,
     }
 }
 
 /// The partition of rows into chunks.
 #[derive(Clone, Copy)]
-struct Parts {
+struct RowPartition {
     /// The number of rows.
     width: Atom,
     /// The number of rows of each chunk but the last.
@@ -105,14 +105,14 @@ pub(super) fn chunks(
     fold: impl FnOnce(&mut Ctx<'_>, Vec<Param<Soacs>>, Screma, &mut Vec<Stm<Segs>>) -> Result<(), PassError>,
 ) -> Result<(), PassError> {
     let mut builder: Builder<'_, Segs> = ctx.builder(aux);
-    let parts = Parts::of(&mut builder, bound(s.width)?);
+    let parts = RowPartition::of(&mut builder, bound(s.width)?);
     out.extend(builder.take_stms());
     let over = nest.with_map(ctx, parts.count, &[], &[])?;
     let Some(chunk) = over.indices().last() else {
         return Err(PassError::bug("a nest without dimensions"));
     };
     let map = |ctx: &mut Ctx<'_>, pat, body, ret, out: &mut Vec<Stm<Segs>>| {
-        let point = Point::map(body, ret);
+        let point = SegopBody::map(body, ret);
         versions::g2(ctx, &over, at, pat, aux.clone(), point, out)
     };
     let scan = !s.scan_reduce.scans.is_empty();
@@ -127,7 +127,7 @@ pub(super) fn chunks(
     let totals = rows(ctx, "totals", &types, Some(parts.count));
     let names = totals.iter().map(|param| param.name).collect();
     map(ctx, totals, body, types.clone(), out)?;
-    let rest = as_they_are(ctx, parts.count, names, &types, rest);
+    let rest = identity_screma(ctx, parts.count, names, &types, rest);
     let Some(s) = again else {
         return fold(ctx, pat, rest, out);
     };
@@ -139,15 +139,15 @@ pub(super) fn chunks(
     let names: Vec<Name> = chunks.iter().map(|param| param.name).collect();
     map(ctx, chunks, body, ret, out)?;
     for ((param, row), chunks) in pat.into_iter().zip(types).zip(names) {
-        parts.joined(ctx, aux, param, (&row, chunks), out);
+        parts.concat_chunks(ctx, aux, param, (&row, chunks), out);
     }
     Ok(())
 }
 
-impl Parts {
+impl RowPartition {
     fn of(builder: &mut Builder<'_, Segs>, width: Atom) -> Self {
-        let even = quotient(builder, width, Atom::i64(MOST_CHUNKS));
-        let least = Atom::i64(LEAST_ROWS);
+        let even = quotient(builder, width, Atom::i64(MAX_CHUNKS));
+        let least = Atom::i64(MIN_ROWS);
         let per = builder.binary(BinOp::SMax, PrimType::I64, even, least).into();
         let count = quotient(builder, width, per);
         Self { width, per, count: Builder::<Segs>::dim(count) }
@@ -228,7 +228,7 @@ impl Parts {
     }
 
     /// Binds the rows of all chunks as one dimension, without the unused part of the last chunk.
-    fn joined(
+    fn concat_chunks(
         self,
         ctx: &mut Ctx<'_>,
         aux: &Aux,

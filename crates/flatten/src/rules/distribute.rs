@@ -9,12 +9,12 @@
 //! not stored for later groups but recomputed there. A group that no later one needs is merged with
 //! the next sequential group.
 
-use super::pending::{Needs, Pending, Way};
-use super::regular::Bound;
+use super::parallelism::NestBindings;
+use super::pending::{Needs, Pending, Regularity};
 use super::results::named;
-use super::{book, branches, irregular, loops, once, versions};
+use super::{array_ops, branches, distribute_irregular, invariant, loops, versions};
 use crate::context::Ctx;
-use crate::manifest::Point;
+use crate::manifest::SegopBody;
 use crate::nest::{Nest, Segments};
 use crate::position::Position;
 use ir::soac::Soac;
@@ -27,16 +27,16 @@ use std::sync::Arc;
 
 /// Returns true if the rule pays: the nest can be distributed into some statement, also into an
 /// irregular one if `irregular` is set.
-pub(super) fn exploits(ctx: &Ctx<'_>, nest: &Nest<'_>, body: &Body<Soacs>, irregular: bool) -> bool {
-    let bound = Bound { nest, more: &|_| false, irregular, lifts: &ctx.lifts };
+pub(super) fn pays(ctx: &Ctx<'_>, nest: &Nest<'_>, body: &Body<Soacs>, irregular: bool) -> bool {
+    let bound = NestBindings { nest, more: &|_| false, irregular, lifts: &ctx.lifted_functions };
     bound.exploits(body)
 }
 
 /// Returns true if the rule pays though no statement is parallel: each element of the results can
 /// be computed by itself.
 pub(super) fn gives_elements(ctx: &Ctx<'_>, nest: &Nest<'_>, body: &Body<Soacs>) -> bool {
-    let bound = Bound { nest, more: &|_| false, irregular: true, lifts: &ctx.lifts };
-    book::gives_elements(bound, body)
+    let bound = NestBindings { nest, more: &|_| false, irregular: true, lifts: &ctx.lifted_functions };
+    array_ops::returns_elements(bound, body)
 }
 
 /// Appends a nest over a body; the pattern has its results for all iterations.
@@ -63,7 +63,7 @@ pub(crate) fn distribute(
 
 /// The arrays that a body's results are stored in.
 #[derive(Default)]
-pub(super) struct Sink {
+pub(super) struct ResultArrays {
     wanted: FxHashMap<Name, Vec<(usize, Param<Soacs>)>>,
     /// The indices of the results that are stored already.
     done: FxHashSet<usize>,
@@ -81,16 +81,16 @@ pub(super) struct Distribution<'a, 'n> {
     pub(super) at: Position,
     pub(super) aux: &'a Aux,
     /// True if the nest is also distributed into irregular statements.
-    pub(super) irregular: bool,
+    pub(super) allow_irregular: bool,
     /// Arrays that the body may consume.
-    pub(super) taken: FxHashSet<Name>,
+    pub(super) may_consume: FxHashSet<Name>,
     /// Functions that have lifted versions.
     lifts: Arc<FxHashSet<FunName>>,
     /// The segments of each length that varies across iterations.
     pub(super) segments: FxHashMap<Atom, Segments>,
     /// Names that are segments: the array with all segments and the vector of its elements'
     /// iterations.
-    pub(super) flat: FxHashMap<Name, (Name, Name)>,
+    pub(super) segment_arrays: FxHashMap<Name, (Name, Name)>,
 }
 
 impl<'a, 'n> Distribution<'a, 'n> {
@@ -111,11 +111,11 @@ impl<'a, 'n> Distribution<'a, 'n> {
             end,
             at,
             aux,
-            irregular: irregular::goes(ctx, at),
-            taken: once::taken(ctx, body),
-            lifts: Arc::clone(&ctx.lifts),
+            allow_irregular: distribute_irregular::is_allowed_at(ctx, at),
+            may_consume: invariant::taken(ctx, body),
+            lifts: Arc::clone(&ctx.lifted_functions),
             segments: FxHashMap::default(),
-            flat: FxHashMap::default(),
+            segment_arrays: FxHashMap::default(),
         }
     }
 }
@@ -130,7 +130,7 @@ impl Distribution<'_, '_> {
         out: &mut Vec<Stm<Segs>>,
     ) -> Result<(), PassError> {
         let results = body.result;
-        let mut sink = Sink::default();
+        let mut sink = ResultArrays::default();
         for (k, (result, param)) in results.iter().zip(&pat).enumerate() {
             if let Atom::Var(name) = result {
                 sink.wanted.entry(*name).or_default().push((k, param.clone()));
@@ -148,11 +148,11 @@ impl Distribution<'_, '_> {
         &mut self,
         ctx: &mut Ctx<'_>,
         stms: Vec<Stm<Soacs>>,
-        sink: &mut Sink,
+        sink: &mut ResultArrays,
         out: &mut Vec<Stm<Segs>>,
     ) -> Result<(), PassError> {
         for (i, stm) in stms.into_iter().enumerate() {
-            let stms = self.rewritten(ctx, stm)?;
+            let stms = self.rewrite(ctx, stm)?;
             let last = stms.len().saturating_sub(1);
             // Results of one part that later parts use count as used.
             for param in stms.iter().take(last).flat_map(|stm| &stm.pat) {
@@ -170,24 +170,24 @@ impl Distribution<'_, '_> {
         &mut self,
         ctx: &mut Ctx<'_>,
         (i, stm): (usize, Stm<Soacs>),
-        sink: &mut Sink,
+        sink: &mut ResultArrays,
         out: &mut Vec<Stm<Segs>>,
     ) -> Result<(), PassError> {
-        if self.irregular && matches!(&stm.exp, Exp::Apply { args, .. } if args.is_empty()) {
-            self.once(ctx, stm, out);
+        if self.allow_irregular && matches!(&stm.exp, Exp::Apply { args, .. } if args.is_empty()) {
+            self.bind_outside(ctx, stm, out);
             return Ok(());
         }
         let is_result = stm.pat.iter().any(|p| sink.wanted.contains_key(&p.name));
-        if !is_result && let Some(same) = self.same(&stm) {
-            return self.at_one_point(ctx, stm, same, out);
+        if !is_result && let Some(same) = self.invariant(&stm) {
+            return self.in_one_iteration(ctx, stm, same, out);
         }
         let Some((way, needs)) = self.needs_of(&stm, i) else {
             self.wait(stm);
             return Ok(());
         };
         self.flush(ctx, needs, out)?;
-        if self.irregular && !is_result && book::is_invariant(&self.nest, &stm) {
-            self.once(ctx, stm, out);
+        if self.allow_irregular && !is_result && array_ops::is_invariant(&self.nest, &stm) {
+            self.bind_outside(ctx, stm, out);
             return Ok(());
         }
         // These may have iterations or branches in which nothing makes the statement's checks.
@@ -196,14 +196,14 @@ impl Distribution<'_, '_> {
         let may_leave_out =
             matches!(stm.exp, Exp::Loop { .. } | Exp::If { .. } | Exp::Op(Soac::WithAcc { .. }));
         checks.retain(|cert| may_leave_out && self.nest.is_variant(*cert));
-        let at_point = !checks.is_empty() && way == Way::Regular;
+        let at_point = !checks.is_empty() && way == Regularity::Regular;
         // A result that is used in only one place is stored there directly.
         let mut own = Vec::with_capacity(stm.pat.len());
         for param in &stm.pat {
             let own_size =
                 |dim: &Dim| matches!(dim, Dim::Var(name) if stm.pat.iter().any(|p| p.name == *name));
             let varies = |dim: &Dim| self.bound(&|_| false).varies(*dim) || own_size(dim);
-            if way == Way::Irregular && param.ty.shape().iter().any(varies) {
+            if way == Regularity::Irregular && param.ty.shape().iter().any(varies) {
                 own.push(None);
                 continue;
             }
@@ -221,26 +221,26 @@ impl Distribution<'_, '_> {
             };
             own.push(Some(expanded));
         }
-        if way == Way::Irregular {
+        if way == Regularity::Irregular {
             return self.irregular(ctx, stm, own, out);
         }
         let own: Vec<Param<Soacs>> = own.into_iter().flatten().collect();
         let inner = stm.pat.clone();
         self.parallel(ctx, stm, own.clone(), out)?;
         for (param, array) in inner.into_iter().zip(own) {
-            self.nest.bind_checked(param, array.name, &checks);
+            self.nest.bind_certified(param, array.name, &checks);
         }
         Ok(())
     }
 
     /// Returns true if a name is bound by a pending statement.
-    pub(super) fn waits(&self, name: Name) -> bool {
+    pub(super) fn is_pending(&self, name: Name) -> bool {
         self.pending.bound.contains_key(&name)
     }
 
     /// Binds these names in the nest. If any is pending, the pending results of the body are bound
     /// as well; afterwards no statement is pending.
-    pub(super) fn settle(
+    pub(super) fn bind_pending(
         &mut self,
         ctx: &mut Ctx<'_>,
         mut names: Vec<Name>,
@@ -260,13 +260,13 @@ impl Distribution<'_, '_> {
     }
 
     /// The names bound in the nest, and those of pending statements by `more`.
-    pub(super) fn bound<'b>(&'b self, more: &'b dyn Fn(Name) -> bool) -> Bound<'b> {
-        Bound { nest: &self.nest, more, irregular: self.irregular, lifts: &self.lifts }
+    pub(super) fn bound<'b>(&'b self, more: &'b dyn Fn(Name) -> bool) -> NestBindings<'b> {
+        NestBindings { nest: &self.nest, more, irregular: self.allow_irregular, lifts: &self.lifts }
     }
 
     /// Computes the needed pending values, and binds them in the nest.
     fn flush(&mut self, ctx: &mut Ctx<'_>, needs: Needs, out: &mut Vec<Stm<Segs>>) -> Result<(), PassError> {
-        let Needs { again, stored, filled } = needs;
+        let Needs { recomputed: again, stored, stored_as_segments: filled } = needs;
         if again.is_empty() && stored.is_empty() && filled.is_empty() {
             return Ok(());
         }
@@ -330,7 +330,7 @@ impl Distribution<'_, '_> {
         pat: Vec<Param<Soacs>>,
         out: &mut Vec<Stm<Segs>>,
     ) -> Result<(), PassError> {
-        let point = Point::map(body, ret);
+        let point = SegopBody::map(body, ret);
         let aux = Aux::at(self.aux.prov);
         versions::g2(ctx, &self.nest, self.at, pat, aux, point, out)
     }
@@ -357,7 +357,7 @@ impl Distribution<'_, '_> {
             Exp::If { cond, then_body, else_body } => {
                 branches::g8(ctx, &nest, self.at, pat, aux, (cond, then_body, else_body), out)
             }
-            Exp::Basic(op) => book::operation(ctx, &nest, self.at, pat, aux, op, out),
+            Exp::Basic(op) => array_ops::operation(ctx, &nest, self.at, pat, aux, op, out),
             Exp::Apply { .. } => Err(PassError::bug("a nest goes into a call")),
         }
     }
@@ -371,7 +371,7 @@ impl Distribution<'_, '_> {
     ) -> Result<(), PassError> {
         let (mut left, mut pat, mut ret) = (Vec::new(), Vec::new(), Vec::new());
         for (result, param) in results {
-            let known = result.var().filter(|name| !self.waits(*name));
+            let known = result.var().filter(|name| !self.is_pending(*name));
             let known = known.and_then(|name| self.nest.constant(name));
             let is_acc = matches!(param.ty, Type::Acc { .. });
             let result = known.filter(|_| !is_acc).unwrap_or(result);

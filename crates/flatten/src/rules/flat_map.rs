@@ -9,7 +9,7 @@
 
 use super::versions;
 use crate::context::Ctx;
-use crate::manifest::{self, Kind, Point};
+use crate::manifest::{self, SegopBody, SegopKind};
 use crate::nest::Nest;
 use crate::position::Position;
 use ir::name::Name;
@@ -27,14 +27,14 @@ pub(super) fn flat_map(
     out: &mut Vec<Stm<Segs>>,
 ) -> Result<(), PassError> {
     let plain = aux.attrs.has(&Attr::SequentialInner);
-    let below = at.level.filter(|_| !plain && versions::nests(ctx, at));
-    let inside = match below.and_then(|level| Position::within(ctx.stack, level)) {
+    let below = at.level.filter(|_| !plain && versions::level_nests(ctx, at));
+    let inside = match below.and_then(|level| Position::inside(ctx.stack, level)) {
         Some(below) => below,
         None => versions::inside(at)?,
     };
     let Lambda { params, body, ret } = lambda;
     let nest = Nest::default();
     let nest = nest.with_map(ctx, width, &params, &inputs)?;
-    let point = Point { body, ret, kind: Kind::FlatMap };
+    let point = SegopBody { body, ret, kind: SegopKind::FlatMap };
     manifest::segop(ctx, &nest, inside, point, pat, aux, out)
 }

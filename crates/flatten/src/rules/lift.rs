@@ -11,8 +11,8 @@
 //! arrays have one more dimension. Arrays of one size share their segments. Parameters that a
 //! function consumes are copied: other iterations use the same arrays.
 
-use super::distribute::{Distribution, Sink, bind};
-use super::segments::{all_of, parts, reshape};
+use super::distribute::{Distribution, ResultArrays, bind};
+use super::segments::{descriptor_params, reshape, segment_array_type};
 use super::updates::array_of;
 use crate::context::Ctx;
 use crate::nest::{Nest, Segments};
@@ -28,9 +28,9 @@ use rustc_hash::FxHashMap;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub(crate) enum Lift {
     /// The sizes are the same in all iterations.
-    Even,
+    Regular,
     /// The sizes vary across iterations.
-    Uneven,
+    Irregular,
 }
 
 /// The parameter and result types of a function.
@@ -82,7 +82,7 @@ impl Signature {
     }
 
     /// Returns true if the function can be lifted: only the outermost size of an array may vary.
-    pub(crate) fn lifts(&self) -> bool {
+    pub(crate) fn can_lift(&self) -> bool {
         let types = self.params.iter().map(|param| &param.ty).chain(&self.ret);
         types.into_iter().all(|ty| match ty {
             Type::Prim(_) => true,
@@ -99,7 +99,7 @@ impl Signature {
         let sizes = self.sizes();
         let form = |ty: &Type, seen: &mut Vec<Size>| {
             let size = match ty.shape().first() {
-                Some(Dim::Var(name)) if lift == Lift::Uneven => {
+                Some(Dim::Var(name)) if lift == Lift::Irregular => {
                     let at = self.params.iter().position(|param| param.name == *name);
                     at.map(Size::Param)
                 }
@@ -114,7 +114,7 @@ impl Signature {
         };
         let (mut given, mut made) = (Vec::new(), Vec::new());
         let params = self.params.iter().enumerate().map(|(i, param)| {
-            if lift == Lift::Even && sizes.contains(&i) { Form::Same } else { form(&param.ty, &mut given) }
+            if lift == Lift::Regular && sizes.contains(&i) { Form::Same } else { form(&param.ty, &mut given) }
         });
         let params = params.collect();
         let ret = self.ret.iter().map(|ty| form(ty, &mut made)).collect();
@@ -137,7 +137,7 @@ impl Distribution<'_, '_> {
             let arg = args.get(*i).and_then(|arg| arg.var());
             arg.is_some_and(|name| self.nest.is_variant(name))
         };
-        let lift = if signature.sizes().iter().any(varies) { Lift::Uneven } else { Lift::Even };
+        let lift = if signature.sizes().iter().any(varies) { Lift::Irregular } else { Lift::Regular };
         let (params, ret) = signature.forms(lift);
         let widths: Vec<Dim> = self.nest.widths().collect();
         let mut builder = ctx.builder::<Segs>(aux);
@@ -165,19 +165,19 @@ impl Distribution<'_, '_> {
                         return Err(PassError::bug("an argument of no size"));
                     };
                     let name = arg.var().ok_or_else(|| PassError::bug("no array"))?;
-                    let (data, segments) = self.data(ctx, (name, args[*at]), aux, out)?;
+                    let (data, segments) = self.segment_array(ctx, (name, args[*at]), aux, out)?;
                     if *here {
-                        let starts = shaped(ctx, (one, &flat), segments.starts, &[], aux, out);
-                        let parts = [segments.total, starts, segments.ids];
+                        let starts = reshaped(ctx, (one, &flat), segments.starts, &[], aux, out);
+                        let parts = [segments.total, starts, segments.iterations];
                         all.extend(parts.map(Atom::Var));
                     }
                     all.push(data.into());
                     continue;
                 }
             };
-            all.push(shaped(ctx, (one, &flat), array, &rest, aux, out).into());
+            all.push(reshaped(ctx, (one, &flat), array, &rest, aux, out).into());
         }
-        let fun = ctx.lifted(&fun, lift);
+        let fun = ctx.call_lifted(&fun, lift);
         let width = Builder::<Segs>::dim(points);
         let mut pattern: Vec<Param<Soacs>> = Vec::new();
         let mut bound = Vec::with_capacity(pat.len());
@@ -201,13 +201,13 @@ impl Distribution<'_, '_> {
             let length = param.ty.shape().first().and_then(|dim| dim.atom());
             let length = length.ok_or_else(|| PassError::bug("no segment"))?;
             if let Form::Segments { here: true, .. } = form {
-                let made = parts(ctx, width);
+                let made = descriptor_params(ctx, width);
                 totals.insert(
                     length,
                     Segments {
                         start: made[1].name,
                         starts: made[1].name,
-                        ids: made[2].name,
+                        iterations: made[2].name,
                         total: made[0].name,
                     },
                 );
@@ -215,7 +215,7 @@ impl Distribution<'_, '_> {
             }
             let segments = totals.get(&length).copied();
             let segments = segments.ok_or_else(|| PassError::bug("no segments"))?;
-            let data: Param<Soacs> = ctx.fresh("data", all_of(&param.ty, segments));
+            let data: Param<Soacs> = ctx.fresh("data", segment_array_type(&param.ty, segments));
             bound.push((param, data.name, Some((length, segments))));
             pattern.push(data);
         }
@@ -225,7 +225,7 @@ impl Distribution<'_, '_> {
         let (segments, wholes): (Vec<_>, Vec<_>) = bound.into_iter().partition(|(_, _, own)| own.is_some());
         for (param, array, _) in wholes {
             let rest = param.ty.shape().to_vec();
-            let array = shaped(ctx, (one, &widths), array, &rest, aux, out);
+            let array = reshaped(ctx, (one, &widths), array, &rest, aux, out);
             self.nest.bind_element(param, array);
         }
         for (param, data, own) in segments {
@@ -233,8 +233,8 @@ impl Distribution<'_, '_> {
                 continue;
             };
             if !self.segments.contains_key(&length) {
-                let starts = shaped(ctx, (one, &widths), segments.starts, &[], aux, out);
-                self.know(ctx, length, Segments { starts, ..segments });
+                let starts = reshaped(ctx, (one, &widths), segments.starts, &[], aux, out);
+                self.note_segments(ctx, length, Segments { starts, ..segments });
             }
             let segments = self.segments(ctx, length, aux, out)?;
             self.bind_segment(param, (data, length, segments), &[]);
@@ -247,7 +247,7 @@ impl Distribution<'_, '_> {
     }
 
     /// Records the segments of a length, and binds the start in each iteration.
-    fn know(&mut self, ctx: &mut Ctx<'_>, length: Atom, segments: Segments) {
+    fn note_segments(&mut self, ctx: &mut Ctx<'_>, length: Atom, segments: Segments) {
         let start: Param<Soacs> = ctx.fresh("start", Type::I64);
         let start_name = start.name;
         self.nest.bind_element(start, segments.starts);
@@ -257,7 +257,7 @@ impl Distribution<'_, '_> {
 }
 
 /// An array over flattened iterations, reshaped to these dimensions unless the nest has only one.
-fn shaped(
+fn reshaped(
     ctx: &mut Ctx<'_>,
     (one, widths): (bool, &[Dim]),
     array: Name,
@@ -280,7 +280,7 @@ fn view(ctx: &mut Ctx<'_>, dims: &[Dim], array: Name, aux: &Aux, out: &mut Vec<S
 }
 
 /// The array, or a copy of it if it may alias a parameter.
-fn fresh(ctx: &mut Ctx<'_>, array: Name, stms: &mut Vec<Stm<Segs>>) -> Atom {
+fn unaliased(ctx: &mut Ctx<'_>, array: Name, stms: &mut Vec<Stm<Segs>>) -> Atom {
     let is_new = stms.iter().any(|stm| {
         let made = matches!(stm.exp, Exp::Op(_) | Exp::Apply { .. });
         made && stm.pat.iter().any(|param| param.name == array)
@@ -339,18 +339,18 @@ pub(crate) fn lifted(
                 };
                 let length = Atom::Var(signature.params[*size].name);
                 if *here {
-                    let made = parts(ctx, width);
+                    let made = descriptor_params(ctx, width);
                     let segments = Segments {
                         start: made[1].name,
                         starts: made[1].name,
-                        ids: made[2].name,
+                        iterations: made[2].name,
                         total: made[0].name,
                     };
-                    d.know(ctx, length, segments);
+                    d.note_segments(ctx, length, segments);
                     params.extend(made);
                 }
                 let segments = d.segments(ctx, length, &aux, &mut Vec::new())?;
-                let data: Param<Soacs> = ctx.fresh("data", all_of(&param.ty, segments));
+                let data: Param<Soacs> = ctx.fresh("data", segment_array_type(&param.ty, segments));
                 d.bind_segment(param.clone(), (data.name, length, segments), &[]);
                 params.push(data);
             }
@@ -359,7 +359,7 @@ pub(crate) fn lifted(
     let params: Vec<FunParam<Segs>> =
         params.into_iter().map(|param| FunParam { param: ctx.param(param), consumed: false }).collect();
     let given = body.result.clone();
-    d.statements(ctx, body.stms, &mut Sink::default(), &mut stms)?;
+    d.statements(ctx, body.stms, &mut ResultArrays::default(), &mut stms)?;
     let length_of = |size: Size| match size {
         Size::Param(at) => Atom::Var(signature.params[at].name),
         Size::Result(at) => given.get(at).copied().unwrap_or(Atom::i64(0)),
@@ -371,7 +371,7 @@ pub(crate) fn lifted(
             names.extend(length_of(*size).var());
         }
     }
-    d.settle(ctx, names, &mut stms)?;
+    d.bind_pending(ctx, names, &mut stms)?;
     let mut ret = Vec::new();
     let (mut all, mut rest) = (Vec::new(), Vec::new());
     let mut totals: FxHashMap<Atom, u32> = FxHashMap::default();
@@ -389,23 +389,23 @@ pub(crate) fn lifted(
         };
         let length = length_of(*size);
         let name = result.var().ok_or_else(|| PassError::bug("no array"))?;
-        let (data, segments) = d.data(ctx, (name, length), &aux, &mut stms)?;
+        let (data, segments) = d.segment_array(ctx, (name, length), &aux, &mut stms)?;
         if *here {
             let total = Dim::Ext(all.len() as u32);
             totals.insert(length, all.len() as u32);
             add(&mut all, Type::I64, segments.total.into());
             let starts = Type::array(PrimType::I64, [width]);
-            let value = fresh(ctx, segments.starts, &mut stms);
+            let value = unaliased(ctx, segments.starts, &mut stms);
             add(&mut all, starts, value);
             let ids = Type::array(PrimType::I64, [total]);
-            let value = fresh(ctx, segments.ids, &mut stms);
+            let value = unaliased(ctx, segments.iterations, &mut stms);
             add(&mut all, ids, value);
         }
         let total = totals.get(&length).copied().map_or(Dim::Const(0), Dim::Ext);
         let inner = ty.shape().iter().skip(1).copied();
         let shape: Vec<Dim> = std::iter::once(total).chain(inner).collect();
         let elem = ty.elem().ok_or_else(|| PassError::bug("no array"))?;
-        let value = fresh(ctx, data, &mut stms);
+        let value = unaliased(ctx, data, &mut stms);
         add(&mut all, Type::array(elem, shape), value);
     }
     d.results(ctx, rest, &mut stms)?;

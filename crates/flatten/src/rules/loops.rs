@@ -51,7 +51,7 @@ pub(super) fn g7(
         all.push(LoopParam { param: ctx.param(own), init, consumed });
     }
     ctx.note_counter(form);
-    let body = ctx.made(&pat, |ctx, own, stms| distribute(ctx, &inner, at, body, own, &aux, stms))?;
+    let body = ctx.body_of(&pat, |ctx, own, stms| distribute(ctx, &inner, at, body, own, &aux, stms))?;
     let pat = ctx.params(pat);
     out.push(Stm { pat, aux, exp: Exp::Loop { params: all, form, body } });
     Ok(())

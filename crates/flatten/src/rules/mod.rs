@@ -24,36 +24,36 @@
 
 mod accumulators;
 mod active;
-mod book;
+mod array_ops;
 mod branches;
 mod chunks;
 mod distribute;
+mod distribute_irregular;
 mod flat_map;
-mod folds;
-mod interchange;
-mod irregular;
+mod invariant;
+mod irregular_loops;
 mod lift;
 mod loops;
-mod once;
+mod operator_interchange;
 mod par;
+mod parallelism;
 mod pending;
-mod regular;
 mod results;
-mod rows;
+mod scan_reduce;
+mod segment_rows;
 mod segments;
-mod turns;
 mod updates;
 mod versions;
 
 pub(crate) use distribute::distribute;
 pub(crate) use lift::{Lift, Lifted, Signature, lifted};
-pub(crate) use updates::{accumulator, owned};
+pub(crate) use updates::{accumulator, copy_consumed};
 
 use crate::context::Ctx;
-use crate::host::unsupported;
-use crate::manifest::{self, Kind, Point};
+use crate::manifest::{self, SegopBody, SegopKind};
 use crate::nest::Nest;
 use crate::position::Position;
+use crate::statements::unsupported;
 use ir::soac::{Operator, Screma, Soac};
 use ir::syntax::{Aux, Param, Stm};
 use ir::{PassError, Segs, Soacs};
@@ -71,23 +71,23 @@ pub(crate) fn combinator(
 ) -> Result<(), PassError> {
     match soac {
         Soac::Screma(s) if !s.scan_reduce.operators().all(Operator::is_scalar) => {
-            interchange::arrays(ctx, nest, at, pat, aux, s, out)
+            operator_interchange::array_operators(ctx, nest, at, pat, aux, s, out)
         }
         Soac::Screma(s) if s.scan_reduce.is_map() => {
             let Screma { width, inputs, map, .. } = s;
             let inner = nest.with_map(ctx, width, &map.params, &inputs)?;
             versions::g3(ctx, &inner, at, pat, aux, (map.body, map.ret), out)
         }
-        Soac::Screma(s) => folds::folds(ctx, nest, at, pat, aux, s, out),
+        Soac::Screma(s) => scan_reduce::scan_reduce(ctx, nest, at, pat, aux, s, out),
         Soac::Hist { width, inputs, map, ops } => {
             if !ops.iter().all(|op| op.op.is_scalar()) {
                 let soac = Soac::Hist { width, inputs, map, ops };
-                return ctx.in_order(nest, at, pat, aux, soac, out);
+                return ctx.sequential(nest, at, pat, aux, soac, out);
             }
             let ops = updates::destinations(ctx, nest, at, ops, &aux, out)?;
             let inner = nest.with_map(ctx, width, &map.params, &inputs)?;
             let inside = versions::inside(at)?;
-            let point = Point { body: map.body, ret: map.ret, kind: Kind::Hist(ops) };
+            let point = SegopBody { body: map.body, ret: map.ret, kind: SegopKind::Hist(ops) };
             manifest::segop(ctx, &inner, inside, point, pat, aux, out)
         }
         Soac::WithAcc { inputs, lambda } => {
@@ -100,7 +100,7 @@ pub(crate) fn combinator(
         Soac::FlatMap { width, inputs, lambda } if nest.is_empty() => {
             flat_map::flat_map(ctx, at, pat, aux, (width, inputs, lambda), out)
         }
-        Soac::FlatMap { .. } => ctx.in_order(nest, at, pat, aux, soac, out),
+        Soac::FlatMap { .. } => ctx.sequential(nest, at, pat, aux, soac, out),
         Soac::Stream { .. } | Soac::Jvp { .. } | Soac::Vjp { .. } => Err(unsupported(ctx, &aux, &soac)),
     }
 }

@@ -15,7 +15,7 @@ use target::levels::Level;
 /// `Par(Σ)`: the product of the widths, including those of the enclosing nests where their tasks
 /// contain the tasks of this one.
 pub(super) fn of_nest(ctx: &mut Ctx<'_>, nest: &Nest<'_>, aux: &Aux, out: &mut Vec<Stm<Segs>>) -> Atom {
-    let beside = ctx.beside;
+    let beside = ctx.outer_parallelism;
     let mut builder = ctx.builder(aux);
     let mut product = product(&mut builder, nest.widths());
     if let Some(beside) = beside {
@@ -38,7 +38,7 @@ pub(super) struct Middle {
 pub(super) struct Threads {
     block: Level,
     /// The number of threads that have work.
-    busy: Atom,
+    with_work: Atom,
 }
 
 /// `Par(e)` for a segop over a nest whose body has segops at the level: the largest number of
@@ -71,18 +71,18 @@ pub(super) fn of_body(
     };
     let all = times(&mut builder, outer, inner);
     out.extend(builder.take_stms());
-    Some(Middle { all, threads: block.map(|block| Threads { block, busy: inner }) })
+    Some(Middle { all, threads: block.map(|block| Threads { block, with_work: inner }) })
 }
 
 /// `Par(Σ)` where each iteration could be a block of such threads: an iteration whose block would
 /// be half empty counts twice, and so on.
-pub(super) fn beside_blocks(
+pub(super) fn weighted_by_blocks(
     ctx: &mut Ctx<'_>,
     (points, threads): (Atom, Threads),
     aux: &Aux,
     out: &mut Vec<Stm<Segs>>,
 ) -> Atom {
-    let Threads { block, busy } = threads;
+    let Threads { block, with_work: busy } = threads;
     let mut builder = ctx.builder(aux);
     let some = apply(&mut builder, BinOp::SMax, busy, Atom::i64(block.width));
     let weight = apply(&mut builder, BinOp::SQuot, Atom::i64(block.enough), some);

@@ -1,8 +1,8 @@
 //! Statements that are not distributed yet, and the values of theirs that the nest needs.
 
 use super::distribute::Distribution;
-use super::regular::{Bound, is_cheap};
-use super::{book, irregular};
+use super::parallelism::{NestBindings, is_cheap_to_recompute};
+use super::{array_ops, distribute_irregular};
 use ir::syntax::{BasicOp, Exp, Stm};
 use ir::walk::stm_names;
 use ir::{Name, Soacs};
@@ -45,16 +45,16 @@ impl Pending {
 #[derive(Default)]
 pub(super) struct Needs {
     /// Statements that are recomputed.
-    pub(super) again: Vec<usize>,
+    pub(super) recomputed: Vec<usize>,
     /// Names whose values are stored in arrays over the nest.
     pub(super) stored: Vec<Name>,
     /// Names of arrays that are stored as segments.
-    pub(super) filled: Vec<Name>,
+    pub(super) stored_as_segments: Vec<Name>,
 }
 
 /// The kind of distribution of a nest into a statement.
 #[derive(Clone, Copy, PartialEq)]
-pub(super) enum Way {
+pub(super) enum Regularity {
     Regular,
     Irregular,
 }
@@ -91,7 +91,7 @@ impl Distribution<'_, '_> {
         let bound = self.bound(&more);
         let is_stuck = |name: &Name| self.pending.stuck.contains(name);
         let mut found: Vec<Name> = Vec::new();
-        if is_cheap(stm) {
+        if is_cheap_to_recompute(stm) {
             let mut any = false;
             stm_names(stm, |name| any |= is_stuck(&name));
             found.extend(stm.pat.iter().filter(|_| any).map(|param| param.name));
@@ -100,7 +100,7 @@ impl Distribution<'_, '_> {
                 let sizes = param.ty.shape().iter();
                 let mut sizes = sizes.filter_map(|dim| dim.atom()?.var());
                 let stored = bound.is_regular(&param.ty) && !bound.has_own_size(stm, &param.ty);
-                let filled = self.irregular && irregular::is_segment(bound, stm, &param.ty);
+                let filled = self.allow_irregular && distribute_irregular::is_segment(bound, stm, &param.ty);
                 if !stored && (!filled || sizes.any(|name| is_stuck(&name))) {
                     found.push(param.name);
                 }
@@ -114,19 +114,19 @@ impl Distribution<'_, '_> {
 
     /// The pending values that a nest needs before it is distributed into a statement; `None` if it
     /// is not distributed there and the statement stays pending.
-    pub(super) fn needs_of(&self, stm: &Stm<Soacs>, i: usize) -> Option<(Way, Needs)> {
+    pub(super) fn needs_of(&self, stm: &Stm<Soacs>, i: usize) -> Option<(Regularity, Needs)> {
         let more = |name: Name| self.pending.bound.contains_key(&name);
         let bound = self.bound(&more);
-        let wanted = self.wanted(stm);
+        let wanted = self.is_needed_whole(stm);
         let type_of = |name: Name| {
             let mut pat = self.binder(name)?.pat.iter();
             Some(pat.find(|param| param.name == name)?.ty.clone())
         };
         let regular = bound.is_regular_parallel(stm)
-            || book::is_parallel(bound, stm, wanted)
-            || wanted && book::updates_flat(bound, stm, type_of);
-        let way = if regular { Way::Regular } else { Way::Irregular };
-        if !regular && !bound.is_parallel(stm) && !irregular::is_operation(bound, stm, wanted) {
+            || array_ops::is_parallel(bound, stm, wanted)
+            || wanted && array_ops::is_lmad_update(bound, stm, type_of);
+        let way = if regular { Regularity::Regular } else { Regularity::Irregular };
+        if !regular && !bound.is_parallel(stm) && !distribute_irregular::is_operation(bound, stm, wanted) {
             return None;
         }
         let mut used = FxHashSet::default();
@@ -155,7 +155,7 @@ impl Distribution<'_, '_> {
 
     /// Returns true if a statement's result is used as a whole array: the elements of an `iota`
     /// that is no result of the body are computed where they are read.
-    fn wanted(&self, stm: &Stm<Soacs>) -> bool {
+    fn is_needed_whole(&self, stm: &Stm<Soacs>) -> bool {
         let [param] = stm.pat.as_slice() else {
             return false;
         };
@@ -164,7 +164,7 @@ impl Distribution<'_, '_> {
         last.is_some_and(|last| last == self.end || !counts)
     }
 
-    pub(super) fn needs(&self, bound: Bound<'_>, names: Vec<Name>) -> Option<Needs> {
+    pub(super) fn needs(&self, bound: NestBindings<'_>, names: Vec<Name>) -> Option<Needs> {
         let mut needs = Needs::default();
         let mut seen: FxHashSet<Name> = FxHashSet::default();
         let mut left = names;
@@ -176,9 +176,9 @@ impl Distribution<'_, '_> {
                 continue;
             };
             // Views of arrays that cannot be bound in the nest are stored themselves.
-            if is_cheap(stm) && !self.pending.stuck.contains(&name) {
+            if is_cheap_to_recompute(stm) && !self.pending.stuck.contains(&name) {
                 if let Some(at) = self.pending.bound.get(&name) {
-                    needs.again.push(*at);
+                    needs.recomputed.push(*at);
                 }
                 stm_names(stm, |name| {
                     if self.pending.bound.contains_key(&name) {
@@ -192,16 +192,16 @@ impl Distribution<'_, '_> {
                 needs.stored.push(name);
                 continue;
             }
-            if !self.irregular || !irregular::is_segment(bound, stm, &param.ty) {
+            if !self.allow_irregular || !distribute_irregular::is_segment(bound, stm, &param.ty) {
                 return None;
             }
-            needs.filled.push(name);
+            needs.stored_as_segments.push(name);
             left.extend(param.ty.shape().iter().filter_map(|dim| dim.atom()?.var()));
         }
-        needs.again.sort_unstable();
-        needs.again.dedup();
+        needs.recomputed.sort_unstable();
+        needs.recomputed.dedup();
         needs.stored.sort_unstable();
-        needs.filled.sort_unstable();
+        needs.stored_as_segments.sort_unstable();
         Some(needs)
     }
 }

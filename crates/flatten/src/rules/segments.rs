@@ -13,7 +13,7 @@ use super::distribute::Distribution;
 use super::updates::{accumulator, array_of};
 use super::versions;
 use crate::context::{Ctx, atoms, rows_slice};
-use crate::manifest::Point;
+use crate::manifest::SegopBody;
 use crate::nest::Segments;
 use ir::name::{FunName, Name};
 use ir::seg::SegOp;
@@ -40,14 +40,14 @@ impl Distribution<'_, '_> {
         let all = array_of(ctx, &self.nest, self.at, length, aux, out)?;
         let widths: Vec<Dim> = self.nest.widths().collect();
         let fun = FunName(format!("{}segments", FunName::ADDED).into());
-        let fun = ctx.callee(&fun, self.at);
+        let fun = ctx.call_version(&fun, self.at);
         let mut builder = ctx.builder::<Segs>(aux);
         let points = builder.product(&widths);
         let dim = Builder::<Segs>::dim(points);
         let lengths =
             if widths.len() == 1 { all } else { builder.let_basic("lengths", reshape(&[dim], all)) };
         out.extend(builder.take_stms());
-        let [total, starts, ids] = parts::<Segs>(ctx, dim);
+        let [total, starts, ids] = descriptor_params::<Segs>(ctx, dim);
         let mut builder = ctx.builder::<Segs>(aux);
         let (total_name, mut starts_name, ids_name) = (total.name, starts.name, ids.name);
         let args = vec![points, lengths.into()];
@@ -57,7 +57,8 @@ impl Distribution<'_, '_> {
         }
         out.extend(builder.take_stms());
         let start: Param<Soacs> = ctx.fresh("start", Type::I64);
-        let segments = Segments { start: start.name, starts: starts_name, ids: ids_name, total: total_name };
+        let segments =
+            Segments { start: start.name, starts: starts_name, iterations: ids_name, total: total_name };
         self.nest.bind_element(start, starts_name);
         self.segments.insert(length, segments);
         Ok(segments)
@@ -76,14 +77,14 @@ impl Distribution<'_, '_> {
         }
         let count = Builder::<Soacs>::dim(length);
         let slice = rows_slice(&param.ty, segments.start.into(), count);
-        self.flat.insert(param.name, (array, segments.ids));
+        self.segment_arrays.insert(param.name, (array, segments.iterations));
         let mut aux = Aux::at(ir::Prov::NONE);
         aux.certs = checks.iter().copied().collect();
         self.nest.bind(Stm { pat: vec![param], aux, exp: Exp::Basic(BasicOp::Index { array, slice }) });
     }
 
     /// The array of a name's segments, of this length, for all iterations.
-    pub(super) fn data(
+    pub(super) fn segment_array(
         &mut self,
         ctx: &mut Ctx<'_>,
         (name, length): (Name, Atom),
@@ -91,14 +92,14 @@ impl Distribution<'_, '_> {
         out: &mut Vec<Stm<Segs>>,
     ) -> Result<(Name, Segments), PassError> {
         let segments = self.segments(ctx, length, aux, out)?;
-        if let Some((array, ids)) = self.flat.get(&name)
-            && *ids == segments.ids
+        if let Some((array, ids)) = self.segment_arrays.get(&name)
+            && *ids == segments.iterations
         {
-            let array = counted(ctx, *array, segments, aux, out)?;
+            let array = with_total(ctx, *array, segments, aux, out)?;
             return Ok((array, segments));
         }
         let ty = ctx.type_of(name)?;
-        let array = self.by_element(ctx, (ty, segments), aux, out, |ctx, indices| {
+        let array = self.make_by_element(ctx, (ty, segments), aux, out, |ctx, indices| {
             let mut builder = ctx.builder::<Soacs>(aux);
             let x = builder.index("x", name, indices);
             Ok(builder.finish(vec![x.into()]))
@@ -108,7 +109,7 @@ impl Distribution<'_, '_> {
 
     /// Appends an array of segments of this type, made element by element: `make` takes the index
     /// of an element within its segment.
-    pub(super) fn by_element(
+    pub(super) fn make_by_element(
         &mut self,
         ctx: &mut Ctx<'_>,
         (ty, segments): (Type, Segments),
@@ -123,10 +124,10 @@ impl Distribution<'_, '_> {
         let places = std::iter::once(Atom::Var(place)).chain(nest.indices().skip(1));
         let places: Vec<Atom> = places.collect();
         let body = make(ctx, &places)?;
-        let all = all_of(&ty, segments);
+        let all = segment_array_type(&ty, segments);
         let all: Param<Soacs> = ctx.fresh("elements", all);
         let name = all.name;
-        let point = Point::map(body, vec![Type::Prim(elem)]);
+        let point = SegopBody::map(body, vec![Type::Prim(elem)]);
         let aux = Aux::at(aux.prov);
         versions::g2(ctx, &nest, self.at, vec![all], aux, point, out)?;
         Ok(name)
@@ -152,17 +153,17 @@ impl Distribution<'_, '_> {
             certs.extend(self.checks(name));
         }
         let (array, segments) = if let BasicOp::Opaque(Atom::Var(name)) = op {
-            let (array, segments) = self.data(ctx, (name, length), &aux, out)?;
+            let (array, segments) = self.segment_array(ctx, (name, length), &aux, out)?;
             let mut builder = ctx.builder::<Segs>(&aux);
             let hidden = builder.let_basic("hidden", BasicOp::Opaque(array.into()));
             out.extend(builder.take_stms());
             (hidden, segments)
         } else if let BasicOp::Copy(name) = op {
-            self.data(ctx, (name, length), &aux, out)?
+            self.segment_array(ctx, (name, length), &aux, out)?
         } else {
             let segments = self.segments(ctx, length, &aux, out)?;
             let of = (param.ty.clone(), segments);
-            let array = self.by_element(ctx, of, &aux, out, |ctx, indices| {
+            let array = self.make_by_element(ctx, of, &aux, out, |ctx, indices| {
                 let mut builder = ctx.builder::<Soacs>(&aux);
                 builder.certs.clone_from(&aux.certs);
                 let xs = builder.let_basic("xs", op);
@@ -191,7 +192,7 @@ impl Distribution<'_, '_> {
             let segments = self.segments(ctx, length, &aux, out)?;
             if is_scratch(&stms, param.name) {
                 // Scratch arrays have no contents to fill in.
-                let room = room(ctx, all_of(&param.ty, segments), &aux, out)?;
+                let room = scratch_for(ctx, segment_array_type(&param.ty, segments), &aux, out)?;
                 self.bind_segment(param, (room, length, segments), &[]);
                 continue;
             }
@@ -202,8 +203,8 @@ impl Distribution<'_, '_> {
         }
         let (mut inputs, mut tokens, mut accs) = (Vec::new(), Vec::new(), Vec::new());
         for (param, _, segments) in &all {
-            let ty = all_of(&param.ty, *segments);
-            let room = room(ctx, ty.clone(), &aux, out)?;
+            let ty = segment_array_type(&param.ty, *segments);
+            let room = scratch_for(ctx, ty.clone(), &aux, out)?;
             let Type::Array { elem, shape } = ty else {
                 return Err(PassError::bug("no segment"));
             };
@@ -218,14 +219,14 @@ impl Distribution<'_, '_> {
         let mut result = Vec::with_capacity(all.len());
         for ((param, _, segments), acc) in all.iter().zip(&accs) {
             let at = (segments.start.into(), [].as_slice());
-            result.push(store(&mut builder, (param.name, acc.name), at).into());
+            result.push(write_array(&mut builder, (param.name, acc.name), at).into());
         }
         let body = builder.finish(result);
         let ret: Vec<Type> = accs.iter().map(|acc| acc.ty.clone()).collect();
         let done: Vec<Param<Soacs>> = (ret.iter()).map(|ty| ctx.fresh("done", ty.clone())).collect();
         let result = atoms(&done);
         let mut stms = Vec::new();
-        let point = Point::map(body, ret.clone());
+        let point = SegopBody::map(body, ret.clone());
         versions::g2(ctx, &self.nest, self.at, done, aux.clone(), point, &mut stms)?;
         let lambda =
             Lambda { params: tokens.into_iter().chain(accs).collect(), body: Body { stms, result }, ret };
@@ -246,7 +247,7 @@ fn is_scratch(stms: &[Stm<Soacs>], array: Name) -> bool {
 }
 
 /// An array for all segments, of unspecified contents.
-fn room(ctx: &mut Ctx<'_>, ty: Type, aux: &Aux, out: &mut Vec<Stm<Segs>>) -> Result<Name, PassError> {
+fn scratch_for(ctx: &mut Ctx<'_>, ty: Type, aux: &Aux, out: &mut Vec<Stm<Segs>>) -> Result<Name, PassError> {
     let Type::Array { elem, shape } = ty else {
         return Err(PassError::bug("no segment"));
     };
@@ -258,7 +259,7 @@ fn room(ctx: &mut Ctx<'_>, ty: Type, aux: &Aux, out: &mut Vec<Stm<Segs>>) -> Res
 
 /// Writes an array to an accumulator, from this index on in its outermost dimension; returns the
 /// accumulator.
-fn store(
+fn write_array(
     builder: &mut Builder<'_, Soacs>,
     (array, acc): (Name, Name),
     (start, outer): (Atom, &[Atom]),
@@ -276,7 +277,7 @@ fn store(
         let i = if outer.is_empty() { b.add_i64(start, i.into()) } else { i.into() };
         let index: SmallVec<[Atom; 2]> = outer.iter().copied().chain([i]).collect();
         if rank > 1 {
-            return vec![store(b, (row, acc), (start, &index)).into()];
+            return vec![write_array(b, (row, acc), (start, &index)).into()];
         }
         let update = BasicOp::UpdateAcc { acc, index, values: vec![row.into()] };
         vec![b.let_basic("acc", update).into()]
@@ -286,7 +287,7 @@ fn store(
 
 /// Fresh names for the segment descriptors of `width` iterations: the total number of elements, the
 /// start of each segment, the iteration of each element.
-pub(super) fn parts<L: Level<Ann = ()>>(ctx: &mut Ctx<'_>, width: Dim) -> [Param<L>; 3] {
+pub(super) fn descriptor_params<L: Level<Ann = ()>>(ctx: &mut Ctx<'_>, width: Dim) -> [Param<L>; 3] {
     let total: Param<L> = ctx.fresh("total", Type::I64);
     let starts = ctx.fresh("starts", Type::array(PrimType::I64, [width]));
     let elements = Type::array(PrimType::I64, [Dim::Var(total.name)]);
@@ -295,7 +296,7 @@ pub(super) fn parts<L: Level<Ann = ()>>(ctx: &mut Ctx<'_>, width: Dim) -> [Param
 }
 
 /// The type of the array of all segments of values of a type.
-pub(super) fn all_of(ty: &Type, segments: Segments) -> Type {
+pub(super) fn segment_array_type(ty: &Type, segments: Segments) -> Type {
     let rest = ty.shape().iter().skip(1).copied();
     let shape: Shape = std::iter::once(Dim::Var(segments.total)).chain(rest).collect();
     ty.elem().map_or_else(|| ty.clone(), |elem| Type::array(elem, shape))
@@ -303,7 +304,7 @@ pub(super) fn all_of(ty: &Type, segments: Segments) -> Type {
 
 /// An array of segments whose type names their total: in the result of a loop, that may be another
 /// name for the same number.
-fn counted(
+fn with_total(
     ctx: &mut Ctx<'_>,
     array: Name,
     segments: Segments,

@@ -2,9 +2,9 @@
 //! updates by segments, and bodies that update an array of the nest in place.
 
 use super::distribute::{Distribution, bind};
-use super::{irregular, versions};
+use super::{distribute_irregular, versions};
 use crate::context::Ctx;
-use crate::manifest::Point;
+use crate::manifest::SegopBody;
 use crate::nest::Nest;
 use crate::position::Position;
 use ir::soac::{AccInput, HistOp, Operator, Screma, Soac};
@@ -18,10 +18,10 @@ impl Distribution<'_, '_> {
     /// Rewrites a statement into others that a nest can be distributed into: an update, by a
     /// segment, of an array whose shape is the same in all iterations; scans and reductions with
     /// nest-variant initial values; literals and copies of arrays whose rows are segments.
-    pub(super) fn rewritten(&self, ctx: &mut Ctx<'_>, stm: Stm<Soacs>) -> Result<Vec<Stm<Soacs>>, PassError> {
-        let more = |name: Name| self.waits(name);
+    pub(super) fn rewrite(&self, ctx: &mut Ctx<'_>, stm: Stm<Soacs>) -> Result<Vec<Stm<Soacs>>, PassError> {
+        let more = |name: Name| self.is_pending(name);
         let bound = self.bound(&more);
-        if !self.irregular {
+        if !self.allow_irregular {
             return Ok(vec![stm]);
         }
         match (&stm.exp, stm.pat.as_slice()) {
@@ -34,7 +34,7 @@ impl Distribution<'_, '_> {
                     return Ok(vec![stm]);
                 }
                 let mut aux = stm.aux.clone();
-                let (value, certs) = self.of_one_shape(ctx, *value)?;
+                let (value, certs) = self.before_coercion(ctx, *value)?;
                 let more = certs.iter().filter(|cert| !stm.aux.certs.contains(cert));
                 aux.certs.extend(more.copied());
                 let exp = scatter(ctx, (*array, value, slice), &param.ty, &aux)?;
@@ -43,10 +43,10 @@ impl Distribution<'_, '_> {
             (Exp::Op(Soac::Screma(s)), _) if !bound.varies(s.width) && s.scan_reduce.post.is_none() => {
                 let varies = |operator: &Operator<Soacs>| {
                     operator.neutral.iter().any(|ne| bound.atom_varies(*ne))
-                        && irregular::neutral(&operator.op).is_some()
+                        && distribute_irregular::neutral(&operator.op).is_some()
                 };
                 if s.scan_reduce.operators().any(varies) {
-                    Ok(from_neutral(ctx, stm, &varies))
+                    Ok(start_from_neutral(ctx, stm, &varies))
                 } else {
                     Ok(vec![stm])
                 }
@@ -58,8 +58,8 @@ impl Distribution<'_, '_> {
 
     /// The array before a coercion, if its shape is the same in all iterations, and the
     /// certificates of the coercion; else the array itself.
-    fn of_one_shape(&self, ctx: &Ctx<'_>, name: Name) -> Result<(Name, Vec<Name>), PassError> {
-        let more = |name: Name| self.waits(name);
+    fn before_coercion(&self, ctx: &Ctx<'_>, name: Name) -> Result<(Name, Vec<Name>), PassError> {
+        let more = |name: Name| self.is_pending(name);
         if let Some(stm) = self.binder(name)
             && let Exp::Basic(BasicOp::Reshape { kind: ReshapeKind::Coerce, array, .. }) = &stm.exp
             && self.bound(&more).is_regular(&ctx.type_of(*array)?)
@@ -72,7 +72,7 @@ impl Distribution<'_, '_> {
 
 /// A scan or reduction that starts from the neutral elements of its operators, and the statements
 /// that combine its results with the initial values.
-fn from_neutral(
+fn start_from_neutral(
     ctx: &mut Ctx<'_>,
     mut stm: Stm<Soacs>,
     varies: &dyn Fn(&Operator<Soacs>) -> bool,
@@ -92,7 +92,7 @@ fn from_neutral(
         for operator in operators {
             let own: Vec<usize> = places.by_ref().take(operator.neutral.len()).collect();
             let (true, Some(neutral), [at]) =
-                (varies(operator), irregular::neutral(&operator.op), own.as_slice())
+                (varies(operator), distribute_irregular::neutral(&operator.op), own.as_slice())
             else {
                 continue;
             };
@@ -223,7 +223,7 @@ pub(super) fn array_of(
     let array = param.name;
     if value.var().is_some_and(|name| nest.is_variant(name)) {
         let body = Body { stms: Vec::new(), result: vec![value] };
-        let point = Point::map(body, vec![ty]);
+        let point = SegopBody::map(body, vec![ty]);
         let aux = Aux::at(aux.prov);
         versions::g2(ctx, nest, at, vec![param], aux, point, out)?;
     } else {
@@ -256,12 +256,12 @@ pub(super) fn destinations(
 
 /// A body that copies the arrays of the nest that it consumes, since other iterations use them,
 /// too.
-pub(crate) fn owned(
+pub(crate) fn copy_consumed(
     ctx: &mut Ctx<'_>,
     nest: &Nest<'_>,
     mut body: Body<Soacs>,
 ) -> Result<Body<Soacs>, PassError> {
-    let mut owner = Owner { nest, views: FxHashSet::default(), ctx };
+    let mut owner = CopyConsumed { nest, views: FxHashSet::default(), ctx };
     owner.body(&mut body)?;
     Ok(body)
 }
@@ -281,14 +281,14 @@ pub(super) fn viewed(op: &BasicOp) -> Option<Name> {
     }
 }
 
-struct Owner<'a, 'n, 'c> {
+struct CopyConsumed<'a, 'n, 'c> {
     nest: &'a Nest<'n>,
     /// Names in the body that may alias arrays of the nest.
     views: FxHashSet<Name>,
     ctx: &'a mut Ctx<'c>,
 }
 
-impl Owner<'_, '_, '_> {
+impl CopyConsumed<'_, '_, '_> {
     fn is_view(&self, name: Name) -> bool {
         self.views.contains(&name) || self.nest.is_variant(name)
     }

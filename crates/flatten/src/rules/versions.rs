@@ -19,11 +19,11 @@
 //! where the block's segops fill it, and one thread per iteration needs less parallelism where they
 //! would not.
 
-use super::distribute::{bind, distribute, exploits, gives_elements};
+use super::distribute::{bind, distribute, gives_elements, pays};
 use super::par::Threads;
-use super::{book, irregular, par, regular};
+use super::{array_ops, distribute_irregular, par, parallelism};
 use crate::context::{Ctx, atoms};
-use crate::manifest::{self, Point};
+use crate::manifest::{self, SegopBody};
 use crate::nest::Nest;
 use crate::position::Position;
 use ir::attrs::Versions;
@@ -39,7 +39,7 @@ use target::tasks::NEST_WORK;
 /// The position of the body of a segop without inner parallelism.
 pub(super) fn inside(at: Position) -> Result<Position, PassError> {
     let level = at.level.ok_or_else(|| PassError::bug("a segop at no level"))?;
-    Ok(Position::alone(level))
+    Ok(Position::sequential_in(level))
 }
 
 /// Appends the segop of a nest, with a sequential body.
@@ -49,7 +49,7 @@ pub(super) fn g2(
     at: Position,
     pat: Vec<Param<Soacs>>,
     aux: Aux,
-    point: Point,
+    point: SegopBody,
     out: &mut Vec<Stm<Segs>>,
 ) -> Result<(), PassError> {
     let inside = inside(at)?;
@@ -58,71 +58,77 @@ pub(super) fn g2(
 
 /// The versions to be made.
 #[derive(Clone, Copy)]
-struct Wanted {
+struct VersionSet {
     outer: bool,
     middle: bool,
     flat: bool,
 }
 
-impl Wanted {
+impl VersionSet {
     const OUTER: Self = Self { outer: true, middle: false, flat: false };
     const FLAT: Self = Self { outer: false, middle: false, flat: true };
 }
 
-fn wanted(ctx: &mut Ctx<'_>, nest: &Nest<'_>, at: Position, aux: &Aux, body: &Body<Soacs>) -> Wanted {
+fn wanted(ctx: &mut Ctx<'_>, nest: &Nest<'_>, at: Position, aux: &Aux, body: &Body<Soacs>) -> VersionSet {
     if aux.attrs.has(&Attr::SequentialInner) {
-        return Wanted::OUTER;
+        return VersionSet::OUTER;
     }
-    if !regular::has_parallelism(body) {
+    if !parallelism::has_parallelism(body) {
         // Arrays that cannot be allocated inside a segop, and views, which need no segop.
-        let goes = irregular::goes(ctx, at);
+        let goes = distribute_irregular::is_allowed_at(ctx, at);
         let flat = goes
-            && (exploits(ctx, nest, body, goes)
-                || book::gives_views(nest, body)
+            && (pays(ctx, nest, body, goes)
+                || array_ops::returns_views(nest, body)
                 || gives_elements(ctx, nest, body));
-        return if flat { Wanted::FLAT } else { Wanted::OUTER };
+        return if flat { VersionSet::FLAT } else { VersionSet::OUTER };
     }
-    let below = at.level.and_then(|level| Position::within(ctx.stack, level));
+    let below = at.level.and_then(|level| Position::inside(ctx.stack, level));
     if ctx.mode == Flatten::Incremental && below.is_some() && !may_choose(ctx) {
-        let known = nests(ctx, at) && nest.points().is_some_and(|n| n >= enough(ctx, at));
+        let known =
+            level_nests(ctx, at) && nest.iterations().is_some_and(|n| n >= default_threshold(ctx, at));
         if !known {
             note_limit(ctx, aux);
         }
-        return if !nests(ctx, at) && exploits(ctx, nest, body, irregular::goes(ctx, at)) {
-            Wanted::FLAT
+        return if !level_nests(ctx, at) && pays(ctx, nest, body, distribute_irregular::is_allowed_at(ctx, at))
+        {
+            VersionSet::FLAT
         } else {
-            Wanted::OUTER
+            VersionSet::OUTER
         };
     }
     match ctx.mode {
-        Flatten::None => Wanted::OUTER,
-        Flatten::Moderate if regular::only_redomaps(body) => Wanted::OUTER,
-        Flatten::Incremental if nests(ctx, at) => {
+        Flatten::None => VersionSet::OUTER,
+        Flatten::Moderate if parallelism::only_redomaps(body) => VersionSet::OUTER,
+        Flatten::Incremental if level_nests(ctx, at) => {
             // Tasks in tasks have the parallelism of further flattening, and no arrays between
             // them. If the constant number of iterations is large enough, there is nothing to
             // choose.
-            let known = nest.points();
-            let known = known.is_some_and(|points| points >= enough(ctx, at));
-            Wanted { middle: !known, ..Wanted::OUTER }
+            let known = nest.iterations();
+            let known = known.is_some_and(|points| points >= default_threshold(ctx, at));
+            VersionSet { middle: !known, ..VersionSet::OUTER }
         }
         Flatten::Incremental if below.is_some() => {
-            let flat = exploits(ctx, nest, body, irregular::goes(ctx, at));
+            let flat = pays(ctx, nest, body, distribute_irregular::is_allowed_at(ctx, at));
             let has = |versions| aux.attrs.has(&Attr::Flattening(versions));
             let (all, no_flat) = (!has(Versions::OnlyInner), has(Versions::OnlyIntra));
             let outer = all && !no_flat && !has(Versions::NoOuter);
             let middle = all && !has(Versions::NoIntra);
             let flat = flat && !no_flat;
-            Wanted { outer: outer || !(middle || flat), middle, flat }
+            VersionSet { outer: outer || !(middle || flat), middle, flat }
         }
         Flatten::Moderate | Flatten::Full | Flatten::Incremental => {
-            if exploits(ctx, nest, body, irregular::goes(ctx, at)) { Wanted::FLAT } else { Wanted::OUTER }
+            if pays(ctx, nest, body, distribute_irregular::is_allowed_at(ctx, at)) {
+                VersionSet::FLAT
+            } else {
+                VersionSet::OUTER
+            }
         }
     }
 }
 
 /// Returns true if another choice between versions may be nested in those around.
 pub(super) fn may_choose(ctx: &Ctx<'_>) -> bool {
-    ctx.choices < ctx.stack.most_choices()
+    ctx.choice_depth < ctx.stack.most_choices()
 }
 
 /// Runs `make` inside one more choice between versions.
@@ -130,32 +136,32 @@ pub(super) fn inside_choice<T>(
     ctx: &mut Ctx<'_>,
     make: impl FnOnce(&mut Ctx<'_>) -> Result<T, PassError>,
 ) -> Result<T, PassError> {
-    ctx.choices += 1;
+    ctx.choice_depth += 1;
     let made = make(ctx);
-    ctx.choices -= 1;
+    ctx.choice_depth -= 1;
     made
 }
 
 /// Records that a nest has no versions, as the limit of nested choices is reached.
 pub(super) fn note_limit(ctx: &mut Ctx<'_>, aux: &Aux) {
     let most = ctx.stack.most_choices();
-    ctx.note_decision(aux, |_| ir::remark::RemarkKind::ChoicesTooDeep { most });
+    ctx.add_remark(aux, |_| ir::remark::RemarkKind::ChoicesTooDeep { most });
 }
 
 /// Returns true if segops at the position's level may contain segops of that level.
-pub(super) fn nests(ctx: &Ctx<'_>, at: Position) -> bool {
+pub(super) fn level_nests(ctx: &Ctx<'_>, at: Position) -> bool {
     at.level.is_some_and(|level| ctx.stack.for_maps(level) == Some(level))
 }
 
 /// A version and its guard.
-pub(super) struct Arm {
+pub(super) struct VersionWithGuard {
     /// `None` for the version that is taken if no other is.
     pub(super) guard: Option<Guard>,
     pub(super) body: Body<Segs>,
 }
 
 /// The default number of iterations that suffices at a position.
-fn enough(ctx: &Ctx<'_>, at: Position) -> i64 {
+fn default_threshold(ctx: &Ctx<'_>, at: Position) -> i64 {
     let level = at.level.and_then(|level| ctx.stack.level(level));
     level.map_or(1, |level| level.enough)
 }
@@ -183,54 +189,54 @@ pub(super) fn g3(
 ) -> Result<(), PassError> {
     let want = wanted(ctx, nest, at, &aux, &body);
     let level = at.level.ok_or_else(|| PassError::bug("a segop at no level"))?;
-    let mut arms: Vec<Arm> = Vec::new();
+    let mut arms: Vec<VersionWithGuard> = Vec::new();
     if want.outer {
         let guard = (want.middle || want.flat).then(|| {
             let mut before = Vec::new();
             let size = par::of_nest(ctx, nest, &aux, &mut before);
             Guard { before, enough: (size, threshold(ctx, Rule::OuterParallelism, level)), little: None }
         });
-        let point = Point::map(body.clone(), ret.clone());
-        let body = ctx.made(&pat, |ctx, own, stms| g2(ctx, nest, at, own, aux.clone(), point, stms))?;
-        arms.push(Arm { guard, body });
+        let point = SegopBody::map(body.clone(), ret.clone());
+        let body = ctx.body_of(&pat, |ctx, own, stms| g2(ctx, nest, at, own, aux.clone(), point, stms))?;
+        arms.push(VersionWithGuard { guard, body });
     }
-    if let Some(below) = Position::within(ctx.stack, level).filter(|_| want.middle) {
-        let made = inside_choice(ctx, |ctx| middle(ctx, nest, below, &pat, &aux, (&body, &ret)))?;
+    if let Some(below) = Position::inside(ctx.stack, level).filter(|_| want.middle) {
+        let made = inside_choice(ctx, |ctx| intra_version(ctx, nest, below, &pat, &aux, (&body, &ret)))?;
         if let Some((mut arm, threads)) = made {
             let outer = arms.last_mut().and_then(|outer| outer.guard.as_mut());
             if let (Some(outer), Some(inner), Some(threads)) = (outer, &mut arm.guard, threads) {
                 outer.before.append(&mut inner.before);
                 let sizes = (outer.enough.0, threads);
-                outer.enough.0 = par::beside_blocks(ctx, sizes, &aux, &mut outer.before);
+                outer.enough.0 = par::weighted_by_blocks(ctx, sizes, &aux, &mut outer.before);
             }
             arms.push(arm);
         }
-        if nests(ctx, at) {
-            set_enough(ctx, &arms, level);
+        if level_nests(ctx, at) {
+            set_default_threshold(ctx, &arms, level);
         }
         if !want.flat {
-            last_two(&mut arms);
+            drop_last_guard(&mut arms);
         }
     }
     if arms.is_empty() && !want.flat {
         // None of the requested versions exists.
-        let point = Point::map(body, ret);
+        let point = SegopBody::map(body, ret);
         return g2(ctx, nest, at, pat, aux, point, out);
     }
     if want.flat {
-        let body = inherited(ctx, &aux, body);
+        let body = inherit_attributes(ctx, &aux, body);
         let flat = |ctx: &mut Ctx<'_>| {
-            ctx.made(&pat, |ctx, own, stms| distribute(ctx, nest, at, body, own, &aux, stms))
+            ctx.body_of(&pat, |ctx, own, stms| distribute(ctx, nest, at, body, own, &aux, stms))
         };
         let body = if arms.is_empty() { flat(ctx)? } else { inside_choice(ctx, flat)? };
-        arms.push(Arm { guard: None, body });
+        arms.push(VersionWithGuard { guard: None, body });
     }
     choose(ctx, arms, pat, &aux, out)
 }
 
 /// Sets the default number of iterations that suffices for tasks alone, now that the versions with
 /// inner tasks are known.
-fn set_enough(ctx: &mut Ctx<'_>, arms: &[Arm], level: u8) {
+fn set_default_threshold(ctx: &mut Ctx<'_>, arms: &[VersionWithGuard], level: u8) {
     let [outer, inner @ ..] = arms else { return };
     if inner.iter().any(|arm| par::scans(&arm.body, level))
         && let Some(guard) = &outer.guard
@@ -242,7 +248,7 @@ fn set_enough(ctx: &mut Ctx<'_>, arms: &[Arm], level: u8) {
 
 /// Copies the attributes that select versions from the nest to the statements of its body that have
 /// none of their own. On machines whose tasks contain tasks these attributes do not apply.
-fn inherited(ctx: &Ctx<'_>, aux: &Aux, mut body: Body<Soacs>) -> Body<Soacs> {
+fn inherit_attributes(ctx: &Ctx<'_>, aux: &Aux, mut body: Body<Soacs>) -> Body<Soacs> {
     let versions = |attr: &&Attr| matches!(attr, Attr::Flattening(_));
     if !ctx.stack.nests() {
         for stm in &mut body.stms {
@@ -257,7 +263,7 @@ fn inherited(ctx: &Ctx<'_>, aux: &Aux, mut body: Body<Soacs>) -> Body<Soacs> {
 }
 
 /// With two versions left, the first is also taken where the guard of the second fails.
-fn last_two(arms: &mut [Arm]) {
+fn drop_last_guard(arms: &mut [VersionWithGuard]) {
     let [first, second] = arms else {
         if let [only] = arms {
             only.guard = None;
@@ -272,25 +278,25 @@ fn last_two(arms: &mut [Arm]) {
 
 /// The version whose inner parallelism is at the level below, if there is one, and the threads of
 /// its blocks.
-fn middle(
+fn intra_version(
     ctx: &mut Ctx<'_>,
     nest: &Nest<'_>,
     below: Position,
     pat: &[Param<Soacs>],
     aux: &Aux,
     (body, ret): (&Body<Soacs>, &[Type]),
-) -> Result<Option<(Arm, Option<Threads>)>, PassError> {
-    let (Some(_), Some(inner)) = (below.around, below.level) else {
+) -> Result<Option<(VersionWithGuard, Option<Threads>)>, PassError> {
+    let (Some(_), Some(inner)) = (below.enclosing, below.level) else {
         return Ok(None);
     };
-    let point = Point::map(body.clone(), ret.to_vec());
-    let body = ctx.made(pat, |ctx, own, stms| {
-        let around = ctx.beside;
-        if nests(ctx, below) {
-            ctx.beside = Some(par::of_nest(ctx, nest, aux, stms));
+    let point = SegopBody::map(body.clone(), ret.to_vec());
+    let body = ctx.body_of(pat, |ctx, own, stms| {
+        let around = ctx.outer_parallelism;
+        if level_nests(ctx, below) {
+            ctx.outer_parallelism = Some(par::of_nest(ctx, nest, aux, stms));
         }
         manifest::segop(ctx, nest, below, point, own, aux.clone(), stms)?;
-        ctx.beside = around;
+        ctx.outer_parallelism = around;
         Ok(())
     })?;
     let Some(SegOp::Seg(seg)) = outermost_segops(&body).first() else {
@@ -307,7 +313,7 @@ fn middle(
     let size = par::of_body(ctx, (nest, seg, inner), aux, &mut before);
     let threads = size.as_ref().and_then(|size| size.threads);
     let guard = size.map(|size| {
-        let tunable = if nests(ctx, below) {
+        let tunable = if level_nests(ctx, below) {
             // A number of iterations that takes long enough to be worth tasks.
             let cost = par::cost(seg, inner).max(1);
             ctx.threshold(Rule::InnerParallelism, (NEST_WORK / cost).max(1))
@@ -319,7 +325,7 @@ fn middle(
         };
         Guard { before, enough: (size.all, tunable), little: None }
     });
-    Ok(Some((Arm { guard, body }, threads)))
+    Ok(Some((VersionWithGuard { guard, body }, threads)))
 }
 
 impl Guard {
@@ -347,7 +353,7 @@ impl Guard {
 /// Appends the choice between versions: the first whose guard holds, or the last.
 pub(super) fn choose(
     ctx: &mut Ctx<'_>,
-    mut arms: Vec<Arm>,
+    mut arms: Vec<VersionWithGuard>,
     pat: Vec<Param<Soacs>>,
     aux: &Aux,
     out: &mut Vec<Stm<Segs>>,
@@ -381,7 +387,7 @@ fn choice(
     ctx: &mut Ctx<'_>,
     pat: Vec<Param<Segs>>,
     aux: &Aux,
-    (arm, else_body): (Arm, Body<Segs>),
+    (arm, else_body): (VersionWithGuard, Body<Segs>),
     out: &mut Vec<Stm<Segs>>,
 ) -> Result<(), PassError> {
     let Some(guard) = arm.guard else {

@@ -38,14 +38,14 @@ pub(super) fn accumulators(
 
 /// The arrays that a scan's results are written to, those of all operators or none, and the index
 /// of the row.
-pub(super) struct Outs<'a> {
+pub(super) struct RowOutputs<'a> {
     pub(super) arrays: &'a [LoopParam<Soacs>],
     pub(super) row: Atom,
 }
 
 /// The result of applying operators.
 #[derive(Default)]
-pub(super) struct Applied {
+pub(super) struct OperatorResults {
     /// The new values of the accumulators.
     pub(super) values: Vec<Atom>,
     /// For each value, the array that already has it as a row, if there is one.
@@ -57,18 +57,18 @@ pub(super) fn operators(
     ctx: &mut Ctx<'_>,
     operators: Vec<Operator<Soacs>>,
     (mut accs, mut values): (&[Atom], &[Atom]),
-    mut outs: Outs<'_>,
+    mut outs: RowOutputs<'_>,
     aux: &Aux,
     stms: &mut Vec<Stm<Soacs>>,
-) -> Result<Applied, PassError> {
-    let mut applied = Applied::default();
+) -> Result<OperatorResults, PassError> {
+    let mut applied = OperatorResults::default();
     for operator in operators {
         let k = operator.neutral.len();
         let args: Vec<Atom> = accs[..k].iter().chain(&values[..k]).copied().collect();
         let (own, rest) = outs.arrays.split_at(k.min(outs.arrays.len()));
         if operator_map(&operator).is_some() {
             let arrays = own;
-            let own = Outs { arrays, ..outs };
+            let own = RowOutputs { arrays, ..outs };
             let (values, written) = in_place(ctx, &operator, &args, own, aux, stms)?;
             applied.values.extend(values);
             applied.written.extend(written);
@@ -95,7 +95,7 @@ fn in_place(
     ctx: &mut Ctx<'_>,
     operator: &Operator<Soacs>,
     args: &[Atom],
-    outs: Outs<'_>,
+    outs: RowOutputs<'_>,
     aux: &Aux,
     out: &mut Vec<Stm<Soacs>>,
 ) -> Result<(Vec<Atom>, Vec<Option<Atom>>), PassError> {
@@ -152,7 +152,7 @@ fn in_place(
 /// Copies reduced arrays that may alias a value of an operator or an input: a loop's result has to
 /// be a fresh array. Arrays that are the loop's `own` need no copy. Replaces the names in the
 /// loop's pattern, and returns the copies that bind the old ones.
-pub(super) fn copied(
+pub(super) fn copy_aliased(
     ctx: &mut Ctx<'_>,
     pat: &mut [Param<Soacs>],
     own: &[bool],

@@ -6,7 +6,7 @@
 //! *needs* its certificates, and so do arrays made from it; a call that returns the size of an
 //! argument (`length xs`) returns it under them.
 
-use super::Fun;
+use super::FunctionBuilder;
 use crate::Lower;
 use crate::value::Value;
 use ir::syntax::DimIndex;
@@ -22,7 +22,7 @@ type Certs = SmallVec<[Name; 2]>;
 pub(super) type Needs = FxHashMap<Name, Certs>;
 
 /// The largest number of certificates that are kept for an array.
-const MOST: usize = 4;
+const MAX_CERTS: usize = 4;
 
 /// Collects the certificates needed by the arrays that an expression mentions outside of its
 /// bodies.
@@ -44,7 +44,7 @@ impl Visit<Soacs> for Operands<'_> {
 }
 
 fn add(certs: &mut Certs, cert: Name) {
-    if certs.len() < MOST && !certs.contains(&cert) {
+    if certs.len() < MAX_CERTS && !certs.contains(&cert) {
         certs.push(cert);
     }
 }
@@ -60,7 +60,7 @@ fn makes_size(exp: &Exp<Soacs>) -> bool {
     }
 }
 
-impl Fun {
+impl FunctionBuilder {
     /// Runs `f` with certificates on every statement of the current body.
     pub(crate) fn certified<R>(
         &mut self,

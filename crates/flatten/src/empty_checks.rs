@@ -16,8 +16,8 @@
 //! iterations; the readers of such segments make their checks (`rules::irregular`).
 
 use crate::context::Ctx;
-use crate::manifest::{self, Point};
-use crate::nest::{Nest, Shallow};
+use crate::manifest::{self, SegopBody};
+use crate::nest::{Nest, OuterChecks};
 use crate::position::Position;
 use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, MsgPart, Param, Stm};
 use ir::types::{Dim, Type};
@@ -26,7 +26,7 @@ use ir::{Builder, Name, PassError, Segs, Soacs};
 use prim::{BinOp, CmpOp, PrimType, Scalar};
 
 /// The result of checks that hold.
-const YES: Atom = Atom::Const(Scalar::Bool(true));
+const TRUE: Atom = Atom::Const(Scalar::Bool(true));
 
 /// Appends the checks of a segop's iterations for the case that its inner dimensions are empty;
 /// returns certificates for them.
@@ -34,14 +34,14 @@ pub(crate) fn checks(
     ctx: &mut Ctx<'_>,
     nest: &Nest<'_>,
     inside: Position,
-    point: &Point,
+    point: &SegopBody,
     aux: &Aux,
     out: &mut Vec<Stm<Segs>>,
 ) -> Result<Vec<Name>, PassError> {
     let mut certs = Vec::new();
-    for shallow in nest.shallow_checks(|| free_names(&point.body)) {
-        if let Some(alone) = points_alone(ctx, &shallow, aux, out) {
-            certs.push(held(ctx, &shallow, inside, alone, aux, out)?);
+    for shallow in nest.outer_checks(|| free_names(&point.body)) {
+        if let Some(alone) = has_empty_inner(ctx, &shallow, aux, out) {
+            certs.push(conditional_checks(ctx, &shallow, inside, alone, aux, out)?);
         }
     }
     Ok(certs)
@@ -49,9 +49,9 @@ pub(crate) fn checks(
 
 /// The condition that there are iterations of the outer nest but none inside; `None` if that is
 /// known to be false.
-fn points_alone(
+fn has_empty_inner(
     ctx: &mut Ctx<'_>,
-    shallow: &Shallow<'_, '_>,
+    shallow: &OuterChecks<'_, '_>,
     aux: &Aux,
     out: &mut Vec<Stm<Segs>>,
 ) -> Option<Atom> {
@@ -93,9 +93,9 @@ pub(crate) fn any_empty<'d>(
 }
 
 /// Appends the checks of iterations under a condition, and returns a certificate for them.
-fn held(
+fn conditional_checks(
     ctx: &mut Ctx<'_>,
-    shallow: &Shallow<'_, '_>,
+    shallow: &OuterChecks<'_, '_>,
     inside: Position,
     alone: Atom,
     aux: &Aux,
@@ -104,8 +104,8 @@ fn held(
     let here = Aux::at(aux.prov);
     let held: Param<Soacs> = ctx.fresh("held", Type::BOOL);
     let name = held.name;
-    let then_body = all_points(ctx, shallow, inside, &here)?;
-    let else_body = Body { stms: Vec::new(), result: vec![YES] };
+    let then_body = check_body(ctx, shallow, inside, &here)?;
+    let else_body = Body { stms: Vec::new(), result: vec![TRUE] };
     out.push(Stm {
         pat: ctx.params(vec![held]),
         aux: here,
@@ -119,9 +119,9 @@ fn held(
 }
 
 /// The body that makes the checks of all iterations; it returns the result of the first.
-fn all_points(
+fn check_body(
     ctx: &mut Ctx<'_>,
-    shallow: &Shallow<'_, '_>,
+    shallow: &OuterChecks<'_, '_>,
     inside: Position,
     aux: &Aux,
 ) -> Result<Body<Segs>, PassError> {
@@ -129,8 +129,8 @@ fn all_points(
     let result = vec![made.name.into()];
     let mut certain = aux.clone();
     certain.certs = shallow.certs.iter().copied().collect();
-    let stms = vec![Stm { pat: vec![made], aux: certain, exp: Exp::Basic(BasicOp::Atom(YES)) }];
-    let point = Point::map(Body { stms, result }, vec![Type::BOOL]);
+    let stms = vec![Stm { pat: vec![made], aux: certain, exp: Exp::Basic(BasicOp::Atom(TRUE)) }];
+    let point = SegopBody::map(Body { stms, result }, vec![Type::BOOL]);
     let all: Param<Soacs> = ctx.fresh("all", shallow.nest.expand(&Type::BOOL));
     let (array, first) = (all.name, vec![Atom::i64(0); all.ty.rank()]);
     let mut stms = Vec::new();

@@ -2,7 +2,7 @@
 //! function; and the captured values that a core function is passed.
 
 use crate::closure::Captured;
-use crate::signature::gives_function;
+use crate::signature::returns_function;
 use crate::value::{Env, FunKind, FunVal, Inst, Value};
 use crate::{Lower, Res};
 use check::tast::Def;
@@ -11,53 +11,53 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 /// Prelude functions up to this number of nodes are inlined.
-const SMALL: usize = 120;
+const MAX_PRELUDE_NODES: usize = 120;
 /// Other functions up to this number of nodes are inlined.
-const TINY: usize = 12;
+const MAX_INLINE_NODES: usize = 12;
 
 /// The function that the body of a called function becomes part of.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Place {
     /// The caller; or a core function, if inlining makes the program too large.
-    Caller {
+    Inline {
         /// True if it can become a core function.
-        or_own: bool,
+        or_function: bool,
     },
     /// A core function.
-    Own,
+    Function,
 }
 
 impl Lower<'_> {
     /// The inlining decision for a call.
-    pub(crate) fn place_of(&mut self, def: &Arc<Def>, inst: &Inst, args: &[Value]) -> Place {
-        if args.iter().any(Value::has_acc) || gives_function(&def.ret.ty, inst) {
-            return Place::Caller { or_own: false };
+    pub(crate) fn inline_decision(&mut self, def: &Arc<Def>, inst: &Inst, args: &[Value]) -> Place {
+        if args.iter().any(Value::has_acc) || returns_function(&def.ret.ty, inst) {
+            return Place::Inline { or_function: false };
         }
-        let either = Place::Caller { or_own: true };
+        let either = Place::Inline { or_function: true };
         if !self.defs.contains_key(&def.var) {
             return either;
         }
-        let recursive = self.weight(def).recursive;
+        let recursive = self.definition_size(def).recursive;
         let takes_functions =
             args.iter().any(Value::has_fun) || inst.types.iter().any(|(_, ty)| ty.has_fun());
         if takes_functions {
-            return if recursive { Place::Own } else { either };
+            return if recursive { Place::Function } else { either };
         }
         // A library function is a part of the caller's expression.
         let asked = self.f.attrs();
         let asked = |attr| !def.is_prelude && asked.has(&attr);
         if recursive || asked(Attr::NoInline) {
-            return Place::Own;
+            return Place::Function;
         }
         let own = self.attributes(&def.attrs);
         if own.has(&Attr::NoInline) && !asked(Attr::Inline) {
-            return Place::Own;
+            return Place::Function;
         }
-        let limit = if def.is_prelude { SMALL } else { TINY };
-        if own.has(&Attr::Inline) || asked(Attr::Inline) || self.weight(def).nodes <= limit {
+        let limit = if def.is_prelude { MAX_PRELUDE_NODES } else { MAX_INLINE_NODES };
+        if own.has(&Attr::Inline) || asked(Attr::Inline) || self.definition_size(def).nodes <= limit {
             either
         } else {
-            Place::Own
+            Place::Function
         }
     }
 

@@ -18,10 +18,10 @@
 //! iteration has its own.
 
 use super::distribute::{Distribution, distribute};
-use super::regular::has_parallelism;
+use super::parallelism::has_parallelism;
 use super::updates::viewed;
 use crate::context::Ctx;
-use crate::empty::any_empty;
+use crate::empty_checks::any_empty;
 use crate::nest::Nest;
 use ir::syntax::{Atom, Attr, BasicOp, Body, Exp, Param, Stm};
 use ir::total;
@@ -35,7 +35,7 @@ use rustc_hash::FxHashSet;
 
 /// The statements that an invariant statement depends on, and the dimensions that it is invariant
 /// along.
-pub(super) struct Same {
+pub(super) struct Invariant {
     /// Statements that are computed outside the nest, in order.
     outside: Vec<Stm<Soacs>>,
     /// Bindings of the nest, in order.
@@ -75,10 +75,10 @@ fn take(ctx: &Ctx<'_>, body: &Body<Soacs>, names: &mut FxHashSet<Name>) {
 
 impl Distribution<'_, '_> {
     /// Appends a statement that cannot fail and is invariant in the nest, outside of the nest.
-    pub(super) fn once(&mut self, ctx: &mut Ctx<'_>, stm: Stm<Soacs>, out: &mut Vec<Stm<Segs>>) {
+    pub(super) fn bind_outside(&mut self, ctx: &mut Ctx<'_>, stm: Stm<Soacs>, out: &mut Vec<Stm<Segs>>) {
         let exp = match stm.exp {
             Exp::Basic(op) => Exp::Basic(op),
-            Exp::Apply { fun, args } => Exp::Apply { fun: ctx.callee(&fun, self.at), args },
+            Exp::Apply { fun, args } => Exp::Apply { fun: ctx.call_version(&fun, self.at), args },
             Exp::If { .. } | Exp::Loop { .. } | Exp::Op(_) => return,
         };
         let mut pat: Vec<Param<Segs>> = Vec::with_capacity(stm.pat.len());
@@ -98,19 +98,19 @@ impl Distribution<'_, '_> {
 
     /// The bindings and pending statements that a statement depends on, if it is invariant along a
     /// dimension and worth a nest of its own.
-    pub(super) fn same(&self, stm: &Stm<Soacs>) -> Option<Same> {
-        let more = |name: Name| self.waits(name);
+    pub(super) fn invariant(&self, stm: &Stm<Soacs>) -> Option<Invariant> {
+        let more = |name: Name| self.is_pending(name);
         let bound = self.bound(&more);
         let stays = |param: &Param<Soacs>| {
             matches!(param.ty, Type::Acc { .. })
-                || self.taken.contains(&param.name)
+                || self.may_consume.contains(&param.name)
                 || !bound.is_regular(&param.ty)
                 || bound.has_own_size(stm, &param.ty)
         };
         if !has_combinators(stm) || stm.pat.iter().any(stays) {
             return None;
         }
-        let (mut at, mut names) = (FxHashSet::default(), self.nest.checks());
+        let (mut at, mut names) = (FxHashSet::default(), self.nest.certs());
         let mut open = Vec::new();
         stm_names(stm, |name| open.push(name));
         while let Some(name) = open.pop() {
@@ -122,16 +122,16 @@ impl Distribution<'_, '_> {
                 None => names.push(name),
             }
         }
-        let (bound, indices) = self.nest.dependent(names)?;
+        let (bound, indices) = self.nest.dependencies(names)?;
         let own = self.nest.dims().iter().map(|(index, _)| *index);
         let fixed: FxHashSet<Name> = own.filter(|index| !indices.contains(index)).collect();
-        if fixed.iter().all(|index| self.nest.is_single(*index)) {
+        if fixed.iter().all(|index| self.nest.has_at_most_one_iteration(*index)) {
             return None;
         }
         let mut at: Vec<usize> = at.into_iter().collect();
         at.sort_unstable();
         let waiting = at.into_iter().filter_map(|at| self.pending.stms.get(at));
-        let mut same = Same { outside: Vec::new(), bound: Vec::new(), waiting: Vec::new(), fixed };
+        let mut same = Invariant { outside: Vec::new(), bound: Vec::new(), waiting: Vec::new(), fixed };
         let mut inside = indices;
         for (stm, waits) in
             bound.into_iter().map(|stm| (stm, false)).chain(waiting.cloned().map(|stm| (stm, true)))
@@ -156,11 +156,11 @@ impl Distribution<'_, '_> {
 
     /// Appends a statement in a nest that has one iteration along the dimensions that the statement
     /// is invariant along.
-    pub(super) fn at_one_point(
+    pub(super) fn in_one_iteration(
         &mut self,
         ctx: &mut Ctx<'_>,
         mut stm: Stm<Soacs>,
-        mut same: Same,
+        mut same: Invariant,
         out: &mut Vec<Stm<Segs>>,
     ) -> Result<(), PassError> {
         let pat = stm.pat.clone();
@@ -169,11 +169,11 @@ impl Distribution<'_, '_> {
             .map(|&(index, _)| if same.fixed.contains(&index) { Atom::i64(0) } else { index.into() })
             .collect();
         let narrow = self.narrowed(ctx, &same.fixed, out);
-        let mut nest = Nest::narrowed(narrow, same.fixed);
+        let mut nest = Nest::with_widths(narrow, same.fixed);
         for stm in same.bound {
             nest.bind(stm);
         }
-        let nest = nest.child(self.nest.checks());
+        let nest = nest.child(self.nest.certs());
         let own: Vec<Param<Soacs>> =
             pat.iter().map(|param| ctx.fresh("once", nest.expand(&param.ty))).collect();
         let result = stm.pat.iter().map(|param| param.name.into()).collect();
@@ -212,7 +212,13 @@ impl Distribution<'_, '_> {
     }
 
     /// Appends the statements that are computed outside the nest, with fresh names.
-    fn outside(&self, ctx: &mut Ctx<'_>, same: &mut Same, stm: &mut Stm<Soacs>, out: &mut Vec<Stm<Segs>>) {
+    fn outside(
+        &self,
+        ctx: &mut Ctx<'_>,
+        same: &mut Invariant,
+        stm: &mut Stm<Soacs>,
+        out: &mut Vec<Stm<Segs>>,
+    ) {
         let mut names = Substitution::default();
         for mut scalar in std::mem::take(&mut same.outside) {
             substitute_stm(&mut scalar, &names);

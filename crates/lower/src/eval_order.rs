@@ -12,12 +12,12 @@ use prim::BinOp;
 use std::rc::Rc;
 
 /// The number of nodes of a part that are searched; a larger part is assumed to fail.
-const LOOK: usize = 64;
+const MAX_NODES: usize = 64;
 
 impl Lower<'_> {
     /// The value of `fun args`.
     pub(crate) fn application(&mut self, fun: &Exp, args: &[Exp], infix: bool, env: &Rc<Env>) -> Res<Value> {
-        if !infix && backwards(fun, args) {
+        if !infix && is_right_to_left(fun, args) {
             let values = args.iter().rev().map(|arg| self.eval(arg, env));
             let mut values = values.collect::<Res<Vec<_>>>()?;
             values.reverse();
@@ -37,7 +37,7 @@ impl Lower<'_> {
 }
 
 /// Returns true if the order of evaluation matters and is from the last part to the first.
-fn backwards(fun: &Exp, args: &[Exp]) -> bool {
+fn is_right_to_left(fun: &Exp, args: &[Exp]) -> bool {
     let computed = std::iter::once(fun).filter(|fun| !named(fun));
     let parts: Vec<&Exp> = computed.chain(args).filter(|part| !plain(part)).collect();
     if parts.len() < 2 || is_scalar(fun) {
@@ -113,7 +113,7 @@ fn may_fail(exp: &Exp) -> bool {
             | ExpKind::Assert { .. }
             | ExpKind::Hole => false,
         };
-        if !sure || seen > LOOK {
+        if !sure || seen > MAX_NODES {
             return true;
         }
         check::children(exp, &mut |child| todo.push(child));

@@ -1,25 +1,25 @@
 //! Queries on expressions that do not need their values.
 
 use crate::value::Env;
-use crate::{Lower, Weight};
+use crate::{DefinitionSize, Lower};
 use check::tast::{Bind, Def, Exp, ExpKind};
 use std::rc::Rc;
 use std::sync::Arc;
 
 /// The largest node count of a definition that is recorded.
-const LARGE: usize = 400;
+const MAX_NODES: usize = 400;
 
 impl Lower<'_> {
     /// The size of a definition, and whether it mentions itself.
-    pub(crate) fn weight(&mut self, def: &Arc<Def>) -> Weight {
+    pub(crate) fn definition_size(&mut self, def: &Arc<Def>) -> DefinitionSize {
         *self.weights.entry(def.var).or_insert_with(|| {
-            let mut weight = Weight { nodes: 0, recursive: false };
+            let mut weight = DefinitionSize { nodes: 0, recursive: false };
             each(&def.body, &mut |exp| {
                 weight.nodes += 1;
                 weight.recursive |= matches!(&exp.kind, ExpKind::Var { id, .. } if *id == def.var);
                 true
             });
-            weight.nodes = weight.nodes.min(LARGE);
+            weight.nodes = weight.nodes.min(MAX_NODES);
             weight
         })
     }

@@ -12,10 +12,10 @@
 //! loop. The active iterations are the elements of segments of length 1 or 0 (`active`). Arrays
 //! whose sizes change are rebuilt in each iteration of the loop.
 
-use super::distribute::{Distribution, Sink, bind};
-use super::irregular::is_segment;
-use super::regular::Bound;
-use super::segments::{all_of, reshape};
+use super::distribute::{Distribution, ResultArrays, bind};
+use super::distribute_irregular::is_segment;
+use super::parallelism::NestBindings;
+use super::segments::{reshape, segment_array_type};
 use super::updates::array_of;
 use crate::context::Ctx;
 use ir::name::Name;
@@ -31,7 +31,7 @@ type Loop = (Vec<LoopParam<Soacs>>, LoopForm, Body<Soacs>);
 
 /// Returns true if a statement is such a loop, with parallelism that a nest is distributed into.
 pub(super) fn is_parallel(
-    bound: Bound<'_>,
+    bound: NestBindings<'_>,
     stm: &Stm<Soacs>,
     (params, form, body): (&[LoopParam<Soacs>], LoopForm, &Body<Soacs>),
 ) -> bool {
@@ -41,7 +41,7 @@ pub(super) fn is_parallel(
         matches!(form, LoopForm::For { var, bound, .. } if var == name && varies(bound))
     };
     let more = |name: Name| own(name) || counter(name) || (bound.more)(name);
-    let inner = Bound { more: &more, ..bound };
+    let inner = NestBindings { more: &more, ..bound };
     let carried = |ty: &Type| match ty {
         Type::Prim(_) => true,
         Type::Array { .. } => inner.is_regular(ty) || is_segment(inner, stm, ty),
@@ -49,12 +49,12 @@ pub(super) fn is_parallel(
     };
     bound.irregular
         && params.iter().all(|p| carried(&p.param.ty))
-        && (inner.exploits(body) || grows(params, body))
+        && (inner.exploits(body) || makes_arrays_of_inner_sizes(params, body))
 }
 
 /// Returns true if a loop makes arrays whose sizes are known only inside it: these cannot be
 /// allocated where iterations run independently.
-fn grows(params: &[LoopParam<Soacs>], body: &Body<Soacs>) -> bool {
+fn makes_arrays_of_inner_sizes(params: &[LoopParam<Soacs>], body: &Body<Soacs>) -> bool {
     let mut own: FxHashSet<Name> = params.iter().map(|p| p.param.name).collect();
     own.extend(binders(body));
     makes(body, &own)
@@ -105,7 +105,7 @@ impl Carried {
 }
 
 /// A `for` loop as a `while` loop.
-fn counted(ctx: &mut Ctx<'_>, (mut params, form, mut body): Loop, pat: &mut Vec<Param<Soacs>>) -> Loop {
+fn for_to_while(ctx: &mut Ctx<'_>, (mut params, form, mut body): Loop, pat: &mut Vec<Param<Soacs>>) -> Loop {
     let LoopForm::For { var, ty, bound } = form else {
         return (params, form, body);
     };
@@ -131,7 +131,7 @@ fn counted(ctx: &mut Ctx<'_>, (mut params, form, mut body): Loop, pat: &mut Vec<
 
 impl Distribution<'_, '_> {
     /// Appends such a loop; results that are no segments have patterns for all iterations.
-    pub(super) fn turns(
+    pub(super) fn loop_over_nest(
         &mut self,
         ctx: &mut Ctx<'_>,
         (mut pat, mut own): (Vec<Param<Soacs>>, Vec<Option<Param<Soacs>>>),
@@ -142,10 +142,10 @@ impl Distribution<'_, '_> {
         let is_for = matches!(parts.1, LoopForm::For { .. });
         let even = matches!(parts.1, LoopForm::For { bound, .. }
             if !bound.var().is_some_and(|name| self.nest.is_variant(name)));
-        let (mut params, form, body) = if even { parts } else { counted(ctx, parts, &mut pat) };
+        let (mut params, form, body) = if even { parts } else { for_to_while(ctx, parts, &mut pat) };
         own.resize(pat.len(), None);
         if is_for && !even {
-            self.begins(ctx, &mut params, &aux);
+            self.initial_conditions(ctx, &mut params, &aux);
         }
         let mut all = Vec::with_capacity(params.len());
         let mut carried = Vec::with_capacity(params.len());
@@ -155,12 +155,12 @@ impl Distribution<'_, '_> {
         }
         let mut stms = Vec::new();
         let results = if even {
-            self.even_turn(ctx, (&params, &carried), body, &aux, &mut stms)?
+            self.uniform_iteration(ctx, (&params, &carried), body, &aux, &mut stms)?
         } else {
             let LoopForm::While { cond } = form else {
                 return Err(PassError::bug("a loop of no form"));
             };
-            self.turn(ctx, (&params, &carried, cond), body, &aux, &mut stms)?
+            self.active_iteration(ctx, (&params, &carried, cond), body, &aux, &mut stms)?
         };
         let mut inner = Body { stms, result: results };
         let mut form = form;
@@ -177,11 +177,11 @@ impl Distribution<'_, '_> {
             inner.result.insert(0, next);
         }
         ctx.note_counter(form);
-        self.after(ctx, (pat, own, carried), aux, (all, form, inner), out)
+        self.bind_results(ctx, (pat, own, carried), aux, (all, form, inner), out)
     }
 
     /// The initial conditions of a `for` loop that has become a `while` loop.
-    fn begins(&mut self, ctx: &mut Ctx<'_>, params: &mut [LoopParam<Soacs>], aux: &Aux) {
+    fn initial_conditions(&mut self, ctx: &mut Ctx<'_>, params: &mut [LoopParam<Soacs>], aux: &Aux) {
         if let [.., turn, goes] = params {
             let ty = turn.param.ty.elem().unwrap_or(PrimType::I64);
             let first: Param<Soacs> = ctx.fresh("first", Type::BOOL);
@@ -221,14 +221,14 @@ impl Distribution<'_, '_> {
         };
         let first = own.map_or(length, |p| p.init);
         let name = init.var().ok_or_else(|| PassError::bug("no array"))?;
-        let (array, segments) = self.data(ctx, (name, first), aux, out)?;
+        let (array, segments) = self.segment_array(ctx, (name, first), aux, out)?;
         let mut of = segments;
         let total = own.map(|_| ctx.fresh::<Soacs>("total", Type::I64));
         if let Some(total) = &total {
             of.total = total.name;
             push(ctx, total, segments.total.into(), false);
         }
-        let data: Param<Soacs> = ctx.fresh("data", all_of(&param.ty, of));
+        let data: Param<Soacs> = ctx.fresh("data", segment_array_type(&param.ty, of));
         push(ctx, &data, array.into(), false);
         Ok(Carried::Segments { total, data, length })
     }
@@ -245,7 +245,7 @@ impl Distribution<'_, '_> {
         let nest = self.nest.child(Vec::new());
         let mut inner = Distribution::new(ctx, nest, self.at, aux, body);
         inner.segments.clone_from(&self.segments);
-        inner.flat.clone_from(&self.flat);
+        inner.segment_arrays.clone_from(&self.segment_arrays);
         for (LoopParam { param, .. }, carried) in params.iter().zip(carried) {
             if let Carried::Whole(all) = carried {
                 inner.nest.bind_element(param.clone(), all.name);
@@ -262,7 +262,7 @@ impl Distribution<'_, '_> {
 
     /// Appends the loop body where all iterations of the nest are active; returns the loop-carried
     /// values.
-    fn even_turn(
+    fn uniform_iteration(
         &self,
         ctx: &mut Ctx<'_>,
         (params, carried): (&[LoopParam<Soacs>], &[Carried]),
@@ -272,7 +272,7 @@ impl Distribution<'_, '_> {
     ) -> Result<Vec<Atom>, PassError> {
         let mut inner = self.inside(ctx, (params, carried), aux, &body, out)?;
         let given = body.result.clone();
-        inner.statements(ctx, body.stms, &mut Sink::default(), out)?;
+        inner.statements(ctx, body.stms, &mut ResultArrays::default(), out)?;
         let (mut next, mut rest) = (Vec::new(), Vec::new());
         let segments = carried.iter().zip(&given);
         let segments = segments.filter(|(it, _)| matches!(it, Carried::Segments { .. }));
@@ -280,7 +280,7 @@ impl Distribution<'_, '_> {
         let sizes = self.next_lengths(params, carried, &given);
         let names = names.chain(sizes.iter().filter_map(|size| size.and_then(Atom::var)));
         let names = names.collect();
-        inner.settle(ctx, names, out)?;
+        inner.bind_pending(ctx, names, out)?;
         for ((carried, result), size) in carried.iter().zip(&given).zip(sizes) {
             match carried {
                 Carried::Whole(all) => {
@@ -291,7 +291,7 @@ impl Distribution<'_, '_> {
                 Carried::Segments { .. } => {
                     let of = result.var().zip(size);
                     let of = of.ok_or_else(|| PassError::bug("no segment"))?;
-                    let (data, segments) = inner.data(ctx, of, aux, out)?;
+                    let (data, segments) = inner.segment_array(ctx, of, aux, out)?;
                     if carried.total().is_some() {
                         next.push(segments.total.into());
                     }
@@ -350,7 +350,7 @@ impl Distribution<'_, '_> {
     }
 
     /// Appends the loop, and binds its results in the nest.
-    fn after(
+    fn bind_results(
         &mut self,
         ctx: &mut Ctx<'_>,
         (pat, own, carried): (Vec<Param<Soacs>>, Vec<Option<Param<Soacs>>>, Vec<Carried>),

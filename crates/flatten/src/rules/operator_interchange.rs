@@ -11,7 +11,7 @@
 
 use super::chunks::{self, Chunks, chunks};
 use super::distribute::distribute;
-use super::folds::{apart, as_they_are, folds, results, screma};
+use super::scan_reduce::{identity_screma, results, scan_reduce, screma, split};
 use super::versions;
 use crate::context::{Ctx, atoms};
 use crate::nest::Nest;
@@ -26,7 +26,7 @@ use ir::{PassError, Prov, Segs, Soacs};
 use smallvec::SmallVec;
 
 /// Appends the statements that replace a screma with operators on arrays.
-pub(super) fn arrays(
+pub(super) fn array_operators(
     ctx: &mut Ctx<'_>,
     nest: &Nest<'_>,
     at: Position,
@@ -48,15 +48,15 @@ pub(super) fn arrays(
         (Chunks::Some, Some(width)) => {
             let guard = chunks::guard(ctx, width);
             let copy = ctx.copy_screma(&s);
-            let body = ctx.made(&pat, |ctx, own, stms| by_chunks(ctx, copy, own, stms))?;
+            let body = ctx.body_of(&pat, |ctx, own, stms| by_chunks(ctx, copy, own, stms))?;
             let mut few = aux.clone();
             if s.scan_reduce.operators().all(|op| op.op.ret.iter().all(|ty| ty.rank() == 1)) {
                 // So few rows are reduced sequentially in less time than a chunk takes.
                 few.attrs.add(Attr::SequentialInner);
             }
-            let rest = ctx.made(&pat, |ctx, own, stms| columns(ctx, nest, at, own, few, s, stms))?;
+            let rest = ctx.body_of(&pat, |ctx, own, stms| columns(ctx, nest, at, own, few, s, stms))?;
             let arms = [(Some(guard), body), (None, rest)];
-            let arms = arms.map(|(guard, body)| versions::Arm { guard, body });
+            let arms = arms.map(|(guard, body)| versions::VersionWithGuard { guard, body });
             versions::choose(ctx, arms.into(), pat, &aux, out)
         }
         (Chunks::Some | Chunks::No, _) => columns(ctx, nest, at, pat, aux, s, out),
@@ -76,13 +76,13 @@ fn columns(
 ) -> Result<(), PassError> {
     let body = match g4(ctx, &aux, s)? {
         Outcome::Changed(body) => body,
-        Outcome::Same(s) if !s.map.body.stms.is_empty() => apart(ctx, &aux, *s),
+        Outcome::Same(s) if !s.map.body.stms.is_empty() => split(ctx, &aux, *s),
         // Threads reduce or scan arrays of their own.
         Outcome::Same(s) if folds_arrays(ctx, nest, &s) => {
-            return folds(ctx, nest, at, pat, aux, *s, out);
+            return scan_reduce(ctx, nest, at, pat, aux, *s, out);
         }
         Outcome::Same(s) => {
-            return ctx.in_order(nest, at, pat, aux, Soac::Screma(*s), out);
+            return ctx.sequential(nest, at, pat, aux, Soac::Screma(*s), out);
         }
     };
     distribute(ctx, nest, at, body, pat, &aux, out)
@@ -129,7 +129,7 @@ fn g4(ctx: &mut Ctx<'_>, aux: &Aux, s: Screma) -> Result<Outcome, PassError> {
     for (along, operator) in scans.chain(reduces) {
         let k = operator.neutral.len();
         let own: Vec<Name> = arrays.by_ref().take(k).collect();
-        let columns = one(ctx, s.width, &own, (along, operator), &mut stms)?;
+        let columns = map_over_columns(ctx, s.width, &own, (along, operator), &mut stms)?;
         let pat = results(ctx, &columns);
         stms.push(screma(pat.clone(), aux, columns));
         for param in pat {
@@ -147,7 +147,7 @@ fn g4(ctx: &mut Ctx<'_>, aux: &Aux, s: Screma) -> Result<Outcome, PassError> {
 }
 
 /// The map over columns that replaces an operator on rows.
-fn one(
+fn map_over_columns(
     ctx: &mut Ctx<'_>,
     outer: Dim,
     arrays: &[Name],
@@ -175,9 +175,9 @@ fn one(
     for (&array, ty) in arrays.iter().zip(&elements) {
         let rows = ctx.type_of(array)?;
         let whole = Param { name: array, ty: rows, ann: () };
-        let turned = transposed(ctx, &whole);
-        inputs.push(turned.name);
-        before.push(basic(turned, transpose(&whole)));
+        let transposed = transposed(ctx, &whole);
+        inputs.push(transposed.name);
+        before.push(basic(transposed, transpose(&whole)));
         let column = ctx.fresh("column", ty.array_of(outer));
         columns.push(column.name);
         params.push(column);
@@ -187,7 +187,7 @@ fn one(
         Along::Reduce => ScanReduce::reduce(operators),
         Along::Scan => ScanReduce::scan(operators),
     };
-    let fold = as_they_are(ctx, outer, columns, &elements, folds);
+    let fold = identity_screma(ctx, outer, columns, &elements, folds);
     let pat = results(ctx, &fold);
     let map = Lambda {
         params,

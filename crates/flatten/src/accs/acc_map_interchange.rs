@@ -23,7 +23,7 @@ pub(super) fn interchange(
             input.shape.push(inner);
             let elems = op.op.ret.clone();
             input.op = Some(op);
-            let mut more = MoreDims { token: lambda.params[i].name, inner, elems, b };
+            let mut more = AddDimension { token: lambda.params[i].name, inner, elems, b };
             more.lambda(lambda);
         }
     }
@@ -71,7 +71,7 @@ fn inner_operator(
 }
 
 /// Adds a dimension to an accumulator, in all types and updates.
-struct MoreDims<'a, 'b> {
+struct AddDimension<'a, 'b> {
     token: Name,
     inner: Dim,
     /// Types of its elements afterwards.
@@ -79,7 +79,7 @@ struct MoreDims<'a, 'b> {
     b: &'a mut Build<'b>,
 }
 
-impl VisitMut<Soacs> for MoreDims<'_, '_> {
+impl VisitMut<Soacs> for AddDimension<'_, '_> {
     fn ty(&mut self, ty: &mut Type) {
         if let Type::Acc { token, shape, elems } = ty
             && *token == self.token
@@ -99,7 +99,7 @@ impl VisitMut<Soacs> for MoreDims<'_, '_> {
         with_stack(|| {
             for mut stm in stms {
                 self.stm(&mut stm);
-                if let Some(indices) = self.spread(&mut stm) {
+                if let Some(indices) = self.update_to_map(&mut stm) {
                     body.stms.push(indices);
                 }
                 body.stms.push(stm);
@@ -108,10 +108,10 @@ impl VisitMut<Soacs> for MoreDims<'_, '_> {
     }
 }
 
-impl MoreDims<'_, '_> {
+impl AddDimension<'_, '_> {
     /// Replaces an update of the accumulator by a map of updates, over the indices that the
     /// returned statement binds.
-    fn spread(&mut self, stm: &mut Stm<Soacs>) -> Option<Stm<Soacs>> {
+    fn update_to_map(&mut self, stm: &mut Stm<Soacs>) -> Option<Stm<Soacs>> {
         let Exp::Basic(BasicOp::UpdateAcc { acc, index, values }) = &stm.exp else {
             return None;
         };

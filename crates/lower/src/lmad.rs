@@ -11,7 +11,7 @@ use ir::{Atom, BasicOp, Dim, Name};
 use prim::{BinOp, CmpOp, ConvOp, PrimType, Scalar, UnOp};
 
 /// The bound on a dimension's extent in elements: sums of extents do not wrap.
-const MAX_REACH: f64 = (1u64 << 60) as f64;
+const MAX_EXTENT: f64 = (1u64 << 60) as f64;
 
 impl Lower<'_> {
     /// A view of an array: `dims` are size and stride of each dimension, alternating.
@@ -77,7 +77,7 @@ impl Lower<'_> {
                 return self.bug("an array was expected");
             };
             let op = BasicOp::FlatUpdate {
-                array: self.f.own(leaf, dest.shared),
+                array: self.f.owned_or_copied(leaf, dest.shared),
                 offset,
                 strides: strides.iter().copied().collect(),
                 value,
@@ -106,7 +106,7 @@ impl Lower<'_> {
             let none = self.f.cmp(CmpOp::Eq, count, zero);
             empty = self.f.or(empty, none);
             let steps = self.f.sub(count, Atom::i64(1));
-            let fits = self.reach_fits(steps, stride);
+            let fits = self.extent_does_not_wrap(steps, stride);
             inside = self.f.and(inside, fits);
             let reach = self.f.mul(steps, stride);
             let below = self.f.binary(BinOp::SMin, PrimType::I64, reach, zero);
@@ -129,7 +129,7 @@ impl Lower<'_> {
     }
 
     /// The condition that `steps * stride` is far from wrapping, computed as a product of floats.
-    fn reach_fits(&mut self, steps: Atom, stride: Atom) -> Atom {
+    fn extent_does_not_wrap(&mut self, steps: Atom, stride: Atom) -> Atom {
         let small = |atom: Atom| {
             let value = atom.constant().and_then(Scalar::as_i64);
             value.is_some_and(|x| (-1..=1).contains(&x))
@@ -144,7 +144,7 @@ impl Lower<'_> {
         let (steps, stride) = (float(steps), float(stride));
         let reach = self.f.binary(BinOp::FMul, PrimType::F64, steps, stride);
         let reach = self.f.unary(UnOp::FAbs, PrimType::F64, reach);
-        let most = Atom::Const(Scalar::F64(MAX_REACH));
+        let most = Atom::Const(Scalar::F64(MAX_EXTENT));
         let op = BasicOp::Compare(CmpOp::FLe, PrimType::F64, reach, most);
         Atom::Var(self.f.basic("fits", op))
     }

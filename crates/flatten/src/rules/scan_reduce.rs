@@ -14,9 +14,9 @@
 //! its results.
 
 use super::distribute::distribute;
-use super::{par, regular, versions};
+use super::{par, parallelism, versions};
 use crate::context::{Ctx, atoms};
-use crate::manifest::{Kind, Point};
+use crate::manifest::{SegopBody, SegopKind};
 use crate::nest::Nest;
 use crate::position::Position;
 use ir::attrs::Versions;
@@ -30,7 +30,7 @@ use ir::{Flatten, Name, PassError, Prov, Segs, Soacs, cost};
 use target::time;
 
 /// Appends the statements that replace a screma that scans or reduces scalars.
-pub(super) fn folds(
+pub(super) fn scan_reduce(
     ctx: &mut Ctx<'_>,
     nest: &Nest<'_>,
     at: Position,
@@ -39,10 +39,10 @@ pub(super) fn folds(
     mut s: Screma,
     out: &mut Vec<Stm<Segs>>,
 ) -> Result<(), PassError> {
-    let nests = versions::nests(ctx, at);
+    let nests = versions::level_nests(ctx, at);
     let arrays_after = |ctx: &Ctx<'_>, post: &Lambda<Soacs>| {
         let arrays = post.params.iter().any(|p| p.ty.is_array());
-        arrays && nests || ctx.combines(&post.ret)
+        arrays && nests || ctx.has_acc_with_operator(&post.ret)
     };
     let both = !s.scan_reduce.scans.is_empty() && !s.scan_reduce.reduces.is_empty();
     if both && !nests {
@@ -52,7 +52,9 @@ pub(super) fn folds(
     let after = s.scan_reduce.post.take_if(|post| arrays_after(ctx, post));
     let stms = if let Some(post) = after {
         map_after(ctx, &aux, s, post)
-    } else if !s.scan_reduce.scans.is_empty() && (ctx.combines(&s.map.ret) || nests && kept(&s)) {
+    } else if !s.scan_reduce.scans.is_empty()
+        && (ctx.has_acc_with_operator(&s.map.ret) || nests && is_stored(&s))
+    {
         map_before(ctx, &aux, s)
     } else {
         return g9(ctx, nest, at, pat, aux, s, out);
@@ -61,9 +63,9 @@ pub(super) fn folds(
 }
 
 /// Returns true if the mapped values of a scan are stored rather than recomputed.
-fn kept(s: &Screma) -> bool {
+fn is_stored(s: &Screma) -> bool {
     let passes_on = s.scan_reduce.post.is_some() && s.map.ret.iter().any(is_acc);
-    !passes_on && dear(&s.map.body)
+    !passes_on && is_expensive(&s.map.body)
 }
 
 fn is_acc(ty: &Type) -> bool {
@@ -71,7 +73,7 @@ fn is_acc(ty: &Type) -> bool {
 }
 
 /// Returns true if an iteration costs more than storing its results and reading them again.
-fn dear(body: &Body<Soacs>) -> bool {
+fn is_expensive(body: &Body<Soacs>) -> bool {
     with_stack(|| {
         let mut takes = 0;
         let dear = body.stms.iter().any(|stm| match &stm.exp {
@@ -79,7 +81,7 @@ fn dear(body: &Body<Soacs>) -> bool {
                 takes += cost::basic(op);
                 false
             }
-            Exp::If { cond: _, then_body, else_body } => dear(then_body) || dear(else_body),
+            Exp::If { cond: _, then_body, else_body } => is_expensive(then_body) || is_expensive(else_body),
             Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_) => true,
         });
         dear || takes > time::KEPT
@@ -96,19 +98,24 @@ pub(super) fn g9(
     s: Screma,
     out: &mut Vec<Stm<Segs>>,
 ) -> Result<(), PassError> {
-    let nests = versions::nests(ctx, at);
+    let nests = versions::level_nests(ctx, at);
     let has = |kind| aux.attrs.has(&Attr::Flattening(kind)) && !nests;
-    let parallel = regular::has_parallelism(&s.map.body)
-        || (s.scan_reduce.post.as_ref()).is_some_and(|post| regular::has_parallelism(&post.body));
+    let parallel = parallelism::has_parallelism(&s.map.body)
+        || (s.scan_reduce.post.as_ref()).is_some_and(|post| parallelism::has_parallelism(&post.body));
     let mut inner = parallel && !aux.attrs.has(&Attr::SequentialInner);
-    if let Some(post) = s.scan_reduce.post.as_ref().filter(|_| inner && at.around.is_some() && !nests)
-        && !regular::has_parallelism(&s.map.body)
+    if let Some(post) = s.scan_reduce.post.as_ref().filter(|_| inner && at.enclosing.is_some() && !nests)
+        && !parallelism::has_parallelism(&s.map.body)
     {
         // Where no level is below, statements that a nest is not distributed into are sequential
         // anyway.
         let own = |name: Name| post.params.iter().any(|param| param.name == name);
         let over = nest.with_map(ctx, s.width, &s.map.params, &s.inputs)?;
-        let bound = regular::Bound { nest: &over, more: &own, irregular: false, lifts: &ctx.lifts };
+        let bound = parallelism::NestBindings {
+            nest: &over,
+            more: &own,
+            irregular: false,
+            lifts: &ctx.lifted_functions,
+        };
         inner = bound.exploits(&post.body);
     }
     let (outer, flat) = match ctx.mode {
@@ -121,7 +128,7 @@ pub(super) fn g9(
             (nests || !inner, inner && !nests)
         }
         Flatten::Incremental => {
-            let below = at.level.and_then(|level| Position::within(ctx.stack, level));
+            let below = at.level.and_then(|level| Position::inside(ctx.stack, level));
             let outer = !has(Versions::NoOuter) && !has(Versions::OnlyInner) && below.is_some();
             (outer || !inner, inner)
         }
@@ -129,14 +136,14 @@ pub(super) fn g9(
     let level = at.level.ok_or_else(|| PassError::bug("a segop at no level"))?;
     let top = |ctx: &mut Ctx<'_>, s: Screma, pat, out: &mut Vec<Stm<Segs>>| {
         let over = nest.with_map(ctx, s.width, &s.map.params, &s.inputs)?;
-        let point = Point { body: s.map.body, ret: s.map.ret, kind: Kind::Folds(s.scan_reduce) };
+        let point = SegopBody { body: s.map.body, ret: s.map.ret, kind: SegopKind::Folds(s.scan_reduce) };
         versions::g2(ctx, &over, at, pat, aux.clone(), point, out)
     };
     if !flat {
         return top(ctx, s, pat, out);
     }
     if !outer {
-        let body = apart(ctx, &aux, s);
+        let body = split(ctx, &aux, s);
         return distribute(ctx, nest, at, body, pat, &aux, out);
     }
     let mut before = Vec::new();
@@ -148,18 +155,18 @@ pub(super) fn g9(
         little: None,
     };
     let copy = Screma { scan_reduce: ctx.copy_folds(&s.scan_reduce), ..s.clone() };
-    let whole = ctx.made(&pat, |ctx, own, stms| top(ctx, copy, own, stms))?;
-    let body = apart(ctx, &aux, s);
+    let whole = ctx.body_of(&pat, |ctx, own, stms| top(ctx, copy, own, stms))?;
+    let body = split(ctx, &aux, s);
     let rest = versions::inside_choice(ctx, |ctx| {
-        ctx.made(&pat, |ctx, own, stms| distribute(ctx, nest, at, body, own, &aux, stms))
+        ctx.body_of(&pat, |ctx, own, stms| distribute(ctx, nest, at, body, own, &aux, stms))
     })?;
     let arms = [(Some(guard), whole), (None, rest)];
-    let arms = arms.map(|(guard, body)| versions::Arm { guard, body });
+    let arms = arms.map(|(guard, body)| versions::VersionWithGuard { guard, body });
     versions::choose(ctx, arms.into(), pat, &aux, out)
 }
 
 /// Splits a screma into a map, a scan or reduction of its results, and a map with the post lambda.
-pub(super) fn apart(ctx: &mut Ctx<'_>, aux: &Aux, s: Screma) -> Body<Soacs> {
+pub(super) fn split(ctx: &mut Ctx<'_>, aux: &Aux, s: Screma) -> Body<Soacs> {
     let given: Vec<Option<Name>> = s.forwarded_inputs().collect();
     let Screma { width, inputs, map, scan_reduce: mut folds } = s;
     let types = map.ret.clone();
@@ -167,13 +174,13 @@ pub(super) fn apart(ctx: &mut Ctx<'_>, aux: &Aux, s: Screma) -> Body<Soacs> {
     if let (Some(post), true) = (&post, given.iter().all(Option::is_some)) {
         // The mapped values are arrays already.
         let names = given.into_iter().flatten().collect();
-        let fold = as_they_are(ctx, width, names, &types, folds);
+        let fold = identity_screma(ctx, width, names, &types, folds);
         return map_after(ctx, aux, fold, post.clone());
     }
     let arrays = rows(ctx, "xs", &types, Some(width));
     let names = arrays.iter().map(|param| param.name).collect();
     let map = screma(arrays, aux, Screma::map(width, inputs, map));
-    let fold = as_they_are(ctx, width, names, &types, folds);
+    let fold = identity_screma(ctx, width, names, &types, folds);
     let mut rest = match post {
         Some(post) => map_after(ctx, aux, fold, post),
         None => {
@@ -188,7 +195,7 @@ pub(super) fn apart(ctx: &mut Ctx<'_>, aux: &Aux, s: Screma) -> Body<Soacs> {
 }
 
 /// The scan or reduction of arrays with elements of these types.
-pub(super) fn as_they_are(
+pub(super) fn identity_screma(
     ctx: &mut Ctx<'_>,
     width: Dim,
     inputs: Vec<Name>,
@@ -218,14 +225,14 @@ pub(super) fn scan_and_reduce(ctx: &mut Ctx<'_>, aux: &Aux, s: Screma) -> Body<S
     let names = folds.values(&all);
     let (totalled, scanned) = (names.reduced.to_vec(), [names.scanned, names.mapped].concat());
     let ScanReduce { scans, reduces, post } = folds;
-    let reduce = as_they_are(ctx, width, totalled, &reduced, ScanReduce::reduce(reduces));
+    let reduce = identity_screma(ctx, width, totalled, &reduced, ScanReduce::reduce(reduces));
     let folds = ScanReduce { scans, reduces: Vec::new(), post };
-    let scan = as_they_are(ctx, width, scanned, &kept, folds);
+    let scan = identity_screma(ctx, width, scanned, &kept, folds);
     let (totals, elements) = (results(ctx, &reduce), results(ctx, &scan));
     let result = [atoms(&totals), atoms(&elements)].concat();
     let mut stms = vec![screma(totals, aux, reduce), screma(elements, aux, scan)];
     if given.contains(&None) {
-        let (arrays, map) = made(map, arrays, |i| given[i].is_none());
+        let (arrays, map) = restrict(map, arrays, |i| given[i].is_none());
         stms.insert(0, screma(arrays, aux, Screma::map(width, inputs, map)));
     }
     Body { stms, result }
@@ -246,19 +253,19 @@ fn map_before(ctx: &mut Ctx<'_>, aux: &Aux, s: Screma) -> Body<Soacs> {
     let own: Vec<Type> = left.iter().map(|&i| types[i].clone()).collect();
     let names = left.iter().map(|&i| given[i].unwrap_or(mapped[i].name));
     let names = names.collect();
-    let scan = as_they_are(ctx, width, names, &own, folds);
+    let scan = identity_screma(ctx, width, names, &own, folds);
     let pat = results(ctx, &scan);
     let rest = (n_folded..types.len()).filter(|i| !goes_on(i));
     let mut result = atoms(&pat);
     result.extend(rest.map(|i| Atom::Var(mapped[i].name)));
-    let (mapped, map) = made(map, mapped, |i| given[i].is_none() || !goes_on(&i));
+    let (mapped, map) = restrict(map, mapped, |i| given[i].is_none() || !goes_on(&i));
     let map = Screma::map(width, inputs, map);
     let stms = vec![screma(mapped, aux, map), screma(pat, aux, scan)];
     Body { stms, result }
 }
 
 /// A map and its result arrays, restricted to these results.
-fn made(
+fn restrict(
     mut map: Lambda<Soacs>,
     arrays: Vec<Param<Soacs>>,
     wanted: impl Fn(usize) -> bool,

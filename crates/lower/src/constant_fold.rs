@@ -1,11 +1,11 @@
 //! Scalar operations with constant folding and identities. This is no optimisation: it keeps equal
 //! sizes equal names.
 
-use crate::state::Fun;
+use crate::state::FunctionBuilder;
 use ir::{Atom, BasicOp};
 use prim::{BinOp, CmpOp, ConvOp, PrimType, Scalar, UnOp, eval};
 
-impl Fun {
+impl FunctionBuilder {
     /// `x op y`, folded if both are constants or one is neutral or absorbing. Equal sums and
     /// products of `i64` are computed once.
     pub(crate) fn binary(&mut self, op: BinOp, ty: PrimType, x: Atom, y: Atom) -> Atom {
@@ -41,12 +41,12 @@ impl Fun {
             _ => {}
         }
         let is_sum = ty == PrimType::I64 && matches!(op, BinOp::Add | BinOp::Sub | BinOp::Mul);
-        if is_sum && let Some(known) = self.known_sum(op, x, y) {
+        if is_sum && let Some(known) = self.known_arithmetic(op, x, y) {
             return known;
         }
         let name = self.basic(op.name(), BasicOp::Binary(op, ty, x, y));
         if is_sum {
-            self.remember_sum(op, x, y, name);
+            self.remember_arithmetic(op, x, y, name);
         }
         name.into()
     }

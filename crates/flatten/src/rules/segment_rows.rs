@@ -28,7 +28,7 @@ impl Distribution<'_, '_> {
         let ([param], Exp::Basic(op)) = (stm.pat.as_slice(), &stm.exp) else {
             return Ok(None);
         };
-        let more = |name: Name| self.waits(name);
+        let more = |name: Name| self.is_pending(name);
         let bound = self.bound(&more);
         let dims = param.ty.shape();
         let varying = dims.iter().position(|dim| bound.varies(*dim));

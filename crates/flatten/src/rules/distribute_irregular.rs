@@ -14,11 +14,11 @@
 //! view.
 
 use super::distribute::Distribution;
-use super::folds::{apart, rows, scan_and_reduce};
-use super::regular::{self, Bound};
-use super::{accumulators, turns, versions};
+use super::parallelism::{self, NestBindings};
+use super::scan_reduce::{rows, scan_and_reduce, split};
+use super::{accumulators, irregular_loops, versions};
 use crate::context::{Ctx, atoms, row_slice};
-use crate::manifest::{Kind, Point};
+use crate::manifest::{SegopBody, SegopKind};
 use crate::nest::{Nest, Segments};
 use crate::position::Position;
 use ir::name::Name;
@@ -31,14 +31,14 @@ use prim::{BinOp, CmpOp, PrimType, Scalar};
 
 /// Returns true if nests are distributed into irregular statements at a position: outside all
 /// segops, where these cannot contain segops of their level.
-pub(super) fn goes(ctx: &Ctx<'_>, at: Position) -> bool {
-    let deep = ctx.mode.is_full_depth() && !ctx.even;
-    deep && at.around.is_none() && at.level.is_some() && !ctx.stack.nests()
+pub(super) fn is_allowed_at(ctx: &Ctx<'_>, at: Position) -> bool {
+    let deep = ctx.mode.is_full_depth() && !ctx.sequentialise_irregular;
+    deep && at.enclosing.is_none() && at.level.is_some() && !ctx.stack.nests()
 }
 
 /// Returns true if values of a type are segments: at most the outermost size varies across
 /// iterations.
-pub(super) fn is_segment(bound: Bound<'_>, stm: &Stm<Soacs>, ty: &Type) -> bool {
+pub(super) fn is_segment(bound: NestBindings<'_>, stm: &Stm<Soacs>, ty: &Type) -> bool {
     let own = |dim: &Dim| matches!(dim, Dim::Var(name) if stm.pat.iter().any(|p| p.name == *name));
     let Type::Array { shape, .. } = ty else {
         return false;
@@ -48,10 +48,10 @@ pub(super) fn is_segment(bound: Bound<'_>, stm: &Stm<Soacs>, ty: &Type) -> bool 
 
 /// Returns true if a statement is a combinator, a call of a function with lifted versions, or a
 /// loop or `withacc` with inner parallelism, whose arrays are segments.
-pub(super) fn is_parallel(bound: Bound<'_>, stm: &Stm<Soacs>) -> bool {
+pub(super) fn is_parallel(bound: NestBindings<'_>, stm: &Stm<Soacs>) -> bool {
     match &stm.exp {
         Exp::Op(Soac::Screma(s)) => is_combinator(bound, stm, s),
-        Exp::Loop { params, form, body } => turns::is_parallel(bound, stm, (params, *form, body)),
+        Exp::Loop { params, form, body } => irregular_loops::is_parallel(bound, stm, (params, *form, body)),
         Exp::Apply { fun, .. } => bound.lifts.contains(fun),
         Exp::Op(Soac::WithAcc { inputs, lambda }) => {
             bound.irregular && accumulators::is_parallel(bound, stm, (inputs, lambda))
@@ -60,7 +60,7 @@ pub(super) fn is_parallel(bound: Bound<'_>, stm: &Stm<Soacs>) -> bool {
     }
 }
 
-fn is_combinator(bound: Bound<'_>, stm: &Stm<Soacs>, s: &Screma) -> bool {
+fn is_combinator(bound: NestBindings<'_>, stm: &Stm<Soacs>, s: &Screma) -> bool {
     let Dim::Var(width) = s.width else {
         return false;
     };
@@ -80,7 +80,7 @@ fn is_combinator(bound: Bound<'_>, stm: &Stm<Soacs>, s: &Screma) -> bool {
 
 /// Returns true if a statement copies or concatenates segments, and the resulting segment is needed
 /// as a whole (`wanted`).
-pub(super) fn is_operation(bound: Bound<'_>, stm: &Stm<Soacs>, wanted: bool) -> bool {
+pub(super) fn is_operation(bound: NestBindings<'_>, stm: &Stm<Soacs>, wanted: bool) -> bool {
     let ([param], Exp::Basic(op)) = (stm.pat.as_slice(), &stm.exp) else {
         return false;
     };
@@ -131,7 +131,7 @@ impl Distribution<'_, '_> {
         let s = match exp {
             Exp::Op(Soac::Screma(s)) => s,
             Exp::Loop { params, form, body } => {
-                return self.turns(ctx, (pat, own), aux, (params, form, body), out);
+                return self.loop_over_nest(ctx, (pat, own), aux, (params, form, body), out);
             }
             Exp::Basic(op) => return self.operation(ctx, pat, aux, op, out),
             Exp::Apply { fun, args } => return self.call(ctx, (pat, own), &aux, (fun, args), out),
@@ -149,20 +149,20 @@ impl Distribution<'_, '_> {
         let both = !s.scan_reduce.scans.is_empty() && !s.scan_reduce.reduces.is_empty();
         if both {
             let body = scan_and_reduce(ctx, &aux, s);
-            return self.each(ctx, body, own, out);
+            return self.each_statement(ctx, body, own, out);
         }
         if s.scan_reduce.is_map() {
             return self.map(ctx, (width, s), own, aux, out);
         }
-        if regular::has_parallelism(&s.map.body) || s.scan_reduce.post.is_some() {
-            let body = apart(ctx, &aux, s);
-            return self.each(ctx, body, own, out);
+        if parallelism::has_parallelism(&s.map.body) || s.scan_reduce.post.is_some() {
+            let body = split(ctx, &aux, s);
+            return self.each_statement(ctx, body, own, out);
         }
         self.fold(ctx, (width, s), own, aux, out)
     }
 
     /// Appends irregular combinators one after the other, with these results.
-    fn each(
+    fn each_statement(
         &mut self,
         ctx: &mut Ctx<'_>,
         body: Body<Soacs>,
@@ -195,7 +195,7 @@ impl Distribution<'_, '_> {
         let segments = self.segments(ctx, width.into(), &aux, out)?;
         let total = Some(Dim::Var(segments.total));
         let results = rows(ctx, "elements", &s.map.ret, total);
-        let results = whole(results, &own);
+        let results = result_names(results, &own);
         let (aux, checks) = self.certs(aux, &s.inputs);
         let checked = self.nest.child(checks.clone());
         let (mut nest, place) = checked.with_segments(ctx, segments);
@@ -212,7 +212,7 @@ impl Distribution<'_, '_> {
     /// nest-variant ones, including those that its inputs rely on. The latter hold for empty
     /// segments, too, which have no element that makes the checks.
     pub(super) fn certs(&self, aux: Aux, inputs: &[Name]) -> (Aux, Vec<Name>) {
-        let more = self.nest.checks_of(inputs);
+        let more = self.nest.certs_of(inputs);
         let more = more.into_iter().filter(|cert| !aux.certs.contains(cert));
         let all: Vec<Name> = aux.certs.iter().copied().chain(more).collect();
         let (variant, known): (Vec<Name>, Vec<Name>) =
@@ -230,7 +230,9 @@ impl Distribution<'_, '_> {
         (segments, place): (Segments, Name),
     ) -> Result<(), PassError> {
         for (param, &input) in params.iter().zip(inputs) {
-            if let Some((array, _)) = (self.flat.get(&input)).filter(|(_, ids)| *ids == segments.ids) {
+            if let Some((array, _)) =
+                (self.segment_arrays.get(&input)).filter(|(_, ids)| *ids == segments.iterations)
+            {
                 nest.bind_element(param.clone(), *array);
                 continue;
             }
@@ -284,13 +286,13 @@ impl Distribution<'_, '_> {
         let neutrals: Vec<Vec<Atom>> = operators.iter().map(|op| op.neutral.clone()).collect();
         let flagged = operators.into_iter();
         let flagged = flagged.map(|operator| flagged_operator(ctx, &self.nest, operator));
-        let kind = Kind::Folds(ScanReduce::scan(flagged.collect()));
+        let kind = SegopKind::Folds(ScanReduce::scan(flagged.collect()));
         let total = Some(Dim::Var(segments.total));
         let mut arrays = rows(ctx, "scanned", &types, total);
         let mapped = arrays.split_off(n_scanned);
         let last = own.len().saturating_sub(mapped.len());
-        arrays.extend(whole(mapped, &own[last..]));
-        let point = Point { body, ret: types, kind };
+        arrays.extend(result_names(mapped, &own[last..]));
+        let point = SegopBody { body, ret: types, kind };
         versions::g2(ctx, &nest, self.at, arrays.clone(), aux.clone(), point, out)?;
         let (scanned, mapped) = arrays.split_at(n_scanned);
         let mut own = own.into_iter();
@@ -315,11 +317,11 @@ impl Distribution<'_, '_> {
         if totals.is_empty() {
             return Ok(());
         }
-        self.last(ctx, (width, segments, &checks), totals, &aux, out)
+        self.last_elements(ctx, (width, segments, &checks), totals, &aux, out)
     }
 
     /// Appends the last elements of segments, or the neutral elements for empty ones.
-    fn last(
+    fn last_elements(
         &mut self,
         ctx: &mut Ctx<'_>,
         (width, segments, checks): (Name, Segments, &[Name]),
@@ -359,7 +361,10 @@ impl Distribution<'_, '_> {
 }
 
 /// The arrays of elements; those that are accumulators have the names in `own`.
-fn whole(mut arrays: Vec<Param<Soacs>>, own: &[(Param<Soacs>, Option<Param<Soacs>>)]) -> Vec<Param<Soacs>> {
+fn result_names(
+    mut arrays: Vec<Param<Soacs>>,
+    own: &[(Param<Soacs>, Option<Param<Soacs>>)],
+) -> Vec<Param<Soacs>> {
     let from = own.len().saturating_sub(arrays.len());
     for (array, (_, all)) in arrays.iter_mut().zip(own.iter().skip(from)) {
         if let (Type::Acc { .. }, Some(all)) = (&array.ty, all) {

@@ -1,7 +1,7 @@
 //! Parallelism of bodies, and its regularity: sizes, bounds and operators that are invariant in a
 //! nest.
 
-use super::irregular;
+use super::distribute_irregular;
 use crate::nest::Nest;
 use ir::operator_map::operator_map;
 use ir::scan_reduce::ScanReduce;
@@ -52,7 +52,7 @@ fn any(body: &Body<Soacs>, test: &dyn Fn(&Soac) -> bool) -> bool {
 
 /// The names bound in a nest, and those about to be.
 #[derive(Clone, Copy)]
-pub(super) struct Bound<'a> {
+pub(super) struct NestBindings<'a> {
     pub(super) nest: &'a Nest<'a>,
     /// True for names bound by statements that are not in the nest yet.
     pub(super) more: &'a dyn Fn(Name) -> bool,
@@ -62,7 +62,7 @@ pub(super) struct Bound<'a> {
     pub(super) lifts: &'a FxHashSet<FunName>,
 }
 
-impl Bound<'_> {
+impl NestBindings<'_> {
     pub(super) fn is_variant(self, name: Name) -> bool {
         self.nest.is_variant(name) || (self.more)(name)
     }
@@ -113,14 +113,17 @@ impl Bound<'_> {
                 || operator.neutral.iter().any(|ne| self.atom_varies(*ne))
                     && !(self.irregular
                         && folds.post.is_none()
-                        && (irregular::neutral(&operator.op).is_some() || operator_map(operator).is_some()))
+                        && (distribute_irregular::neutral(&operator.op).is_some()
+                            || operator_map(operator).is_some()))
         })
     }
 
     /// Returns true if a nest is distributed into a statement.
     pub(super) fn is_parallel(self, stm: &Stm<Soacs>) -> bool {
         self.is_regular_parallel(stm)
-            || self.irregular && !stm.aux.attrs.has(&Attr::Sequential) && irregular::is_parallel(self, stm)
+            || self.irregular
+                && !stm.aux.attrs.has(&Attr::Sequential)
+                && distribute_irregular::is_parallel(self, stm)
     }
 
     /// Returns true if a nest is distributed into a statement whose results, and whose inner
@@ -185,8 +188,12 @@ impl Bound<'_> {
             let mut bound: FxHashSet<Name> = FxHashSet::default();
             for stm in &body.stms {
                 let more = |name: Name| bound.contains(&name) || (self.more)(name);
-                let inner =
-                    Bound { nest: self.nest, more: &more, irregular: self.irregular, lifts: self.lifts };
+                let inner = NestBindings {
+                    nest: self.nest,
+                    more: &more,
+                    irregular: self.irregular,
+                    lifts: self.lifts,
+                };
                 if inner.is_parallel(stm) {
                     return true;
                 }
@@ -199,7 +206,7 @@ impl Bound<'_> {
 
 /// Returns true if a statement is cheap to recompute in each iteration that needs it: an operation
 /// on scalars, a view, a check.
-pub(super) fn is_cheap(stm: &Stm<Soacs>) -> bool {
+pub(super) fn is_cheap_to_recompute(stm: &Stm<Soacs>) -> bool {
     let Exp::Basic(op) = &stm.exp else {
         return false;
     };

@@ -48,7 +48,7 @@ impl Copies {
     }
 
     /// Returns true if a definition should be shared from now on.
-    pub(crate) fn shares(&self, def: VarId) -> bool {
+    pub(crate) fn should_share(&self, def: VarId) -> bool {
         self.sizes
             .get(&def)
             .is_some_and(|size| *size > self.limits.heavy && self.copied + size > self.limits.copied)

@@ -3,7 +3,7 @@
 //! Combinators go to the rules, with an empty nest, or become loops where there is no level for
 //! them. Branches, loops and `withacc` remain; their bodies are flattened.
 
-use crate::context::{Ctx, Lanes, atoms};
+use crate::context::{Ctx, LaneSharing, atoms};
 use crate::nest::Nest;
 use crate::position::Position;
 use crate::{decomp, growing, lanes, rules, sequential};
@@ -34,14 +34,19 @@ impl Ctx<'_> {
     ) -> Result<(), PassError> {
         with_stack(|| {
             for stm in stms {
-                self.g0(at, stm, out)?;
+                self.statement(at, stm, out)?;
             }
             Ok(())
         })
     }
 
     /// A statement in no nest: all but combinators remain.
-    fn g0(&mut self, at: Position, stm: Stm<Soacs>, out: &mut Vec<Stm<Segs>>) -> Result<(), PassError> {
+    fn statement(
+        &mut self,
+        at: Position,
+        stm: Stm<Soacs>,
+        out: &mut Vec<Stm<Segs>>,
+    ) -> Result<(), PassError> {
         let Stm { pat, aux, exp } = stm;
         let exp = match exp {
             Exp::Basic(op) => {
@@ -58,7 +63,7 @@ impl Ctx<'_> {
                 self.note_counter(form);
                 Exp::Loop { params, form, body: self.body(at, body)? }
             }
-            Exp::Apply { fun, args } => Exp::Apply { fun: self.callee(&fun, at.of(&aux)), args },
+            Exp::Apply { fun, args } => Exp::Apply { fun: self.call_version(&fun, at.of(&aux)), args },
             Exp::Op(soac) => {
                 return self.combinator(&Nest::default(), at, pat, aux, soac, out);
             }
@@ -86,30 +91,30 @@ impl Ctx<'_> {
     ) -> Result<(), PassError> {
         let has = |attr| aux.attrs.has(&attr);
         let ordered = has(Attr::Sequential);
-        let before = (self.lanes, self.asked, self.even, self.outermost);
+        let before = (self.lanes, self.sequential_requested, self.sequentialise_irregular, self.outermost);
         let plain = has(Attr::SequentialInner) || has(Attr::Flattening(Versions::NoIntra));
-        let Lanes { inside, .. } = self.lanes;
-        self.lanes = Lanes {
+        let LaneSharing { inside, .. } = self.lanes;
+        self.lanes = LaneSharing {
             here: inside && !ordered && !has(Attr::SequentialOuter),
             inside: inside && !ordered && !plain,
         };
-        self.asked |= ordered;
-        self.even |= has(Attr::Flattening(Versions::SequentialiseNonuniform));
+        self.sequential_requested |= ordered;
+        self.sequentialise_irregular |= has(Attr::Flattening(Versions::SequentialiseNonuniform));
         let at = at.of(&aux);
         if at.level.is_some() && !has(Attr::SequentialOuter) {
-            if at.around.is_none() && nest.is_empty() {
+            if at.enclosing.is_none() && nest.is_empty() {
                 self.outermost = aux.prov;
             }
             rules::combinator(self, nest, at, pat, aux, soac, out)?;
         } else {
-            self.in_order(nest, at, pat, aux, soac, out)?;
+            self.sequential(nest, at, pat, aux, soac, out)?;
         }
-        (self.lanes, self.asked, self.even, self.outermost) = before;
+        (self.lanes, self.sequential_requested, self.sequentialise_irregular, self.outermost) = before;
         Ok(())
     }
 
     /// Appends a sequential combinator: a loop, or a segop shared by the lanes of one worker.
-    pub(crate) fn in_order(
+    pub(crate) fn sequential(
         &mut self,
         nest: &Nest<'_>,
         at: Position,
@@ -131,20 +136,20 @@ impl Ctx<'_> {
         let result = atoms(&pat);
         match soac {
             Soac::Screma(screma) => {
-                let inside = at.level.is_none() && at.around.is_some();
+                let inside = at.level.is_none() && at.enclosing.is_some();
                 if inside && nest.is_empty() {
                     return lanes::screma(self, at, pat, aux, screma, out);
                 }
-                self.decide_loop(&aux, OperationKind::of_scan_reduce(&screma.scan_reduce), at);
+                self.remark_loop(&aux, OperationKind::of_scan_reduce(&screma.scan_reduce), at);
                 let bound = sequential::bound(screma.width)?;
                 sequential::screma_loop(self, pat, &aux, (screma, bound), &mut stms)?;
             }
             Soac::Hist { width, inputs, map, ops } => {
-                self.decide_loop(&aux, OperationKind::Histogram, at);
+                self.remark_loop(&aux, OperationKind::Histogram, at);
                 sequential::hist_loop(self, pat, &aux, width, &inputs, map, ops, &mut stms)?;
             }
             Soac::FlatMap { width, inputs, lambda } => {
-                self.decide_loop(&aux, OperationKind::FlatMap, at);
+                self.remark_loop(&aux, OperationKind::FlatMap, at);
                 growing::flat_map_loop(self, pat, &aux, (width, inputs, lambda), &mut stms)?;
             }
             Soac::WithAcc { inputs, lambda } if nest.is_empty() => {
@@ -184,7 +189,7 @@ impl Ctx<'_> {
         operator: Operator<Soacs>,
     ) -> Result<Operator<Segs>, PassError> {
         let Operator { op, neutral, comm } = operator;
-        Ok(Operator { op: self.lambda_inside(at.in_order(), op)?, neutral, comm })
+        Ok(Operator { op: self.lambda_inside(at.sequential(), op)?, neutral, comm })
     }
 
     /// Appends a `withacc`; only its lambda and operators are flattened.
@@ -217,7 +222,7 @@ impl Ctx<'_> {
         let mut converted = Vec::with_capacity(inputs.len());
         for (input, token) in inputs.into_iter().zip(&lambda.params) {
             if input.op.is_some() {
-                self.note_combining(token.name);
+                self.note_operator(token.name);
             }
             let op = input.op.map(|op| self.operator_inside(at, op));
             converted.push(AccInput { shape: input.shape, arrays: input.arrays, op: op.transpose()? });

@@ -13,12 +13,12 @@
 //! ```
 
 use super::distribute::bind;
-use super::regular::{Bound, is_cheap};
+use super::parallelism::{NestBindings, is_cheap_to_recompute};
 use super::segments::reshape;
 use super::updates::array_of;
-use super::{irregular, versions};
+use super::{distribute_irregular, versions};
 use crate::context::Ctx;
-use crate::manifest::Point;
+use crate::manifest::SegopBody;
 use crate::nest::Nest;
 use crate::position::Position;
 use ir::syntax::{Atom, Aux, BasicOp, Body, DimIndex, Exp, Param, Stm};
@@ -29,7 +29,7 @@ use smallvec::SmallVec;
 
 /// Returns true if one of these rules applies to a statement whose result is needed as an array
 /// over all iterations (`wanted`).
-pub(super) fn is_parallel(bound: Bound<'_>, stm: &Stm<Soacs>, wanted: bool) -> bool {
+pub(super) fn is_parallel(bound: NestBindings<'_>, stm: &Stm<Soacs>, wanted: bool) -> bool {
     let [param] = stm.pat.as_slice() else {
         return false;
     };
@@ -42,7 +42,7 @@ pub(super) fn is_parallel(bound: Bound<'_>, stm: &Stm<Soacs>, wanted: bool) -> b
     if let BasicOp::Rearrange { array, .. } | BasicOp::Reshape { array, .. } = op {
         // A nest-variant check says nothing outside its iteration.
         let mut own = stm.aux.certs.iter().filter(|cert| bound.is_variant(**cert));
-        let checked = bound.nest.checks().is_empty() && own.next().is_none();
+        let checked = bound.nest.certs().is_empty() && own.next().is_none();
         let reshapes = matches!(op, BasicOp::Rearrange { .. }) || bound.irregular;
         checked && reshapes && bound.nest.array_of(*array).is_some()
     } else {
@@ -52,8 +52,8 @@ pub(super) fn is_parallel(bound: Bound<'_>, stm: &Stm<Soacs>, wanted: bool) -> b
 
 /// Returns true if a statement updates an array at the same indices in all iterations, with values
 /// of one shape.
-pub(super) fn updates_flat(
-    bound: Bound<'_>,
+pub(super) fn is_lmad_update(
+    bound: NestBindings<'_>,
     stm: &Stm<Soacs>,
     type_of: impl Fn(Name) -> Option<Type>,
 ) -> bool {
@@ -65,7 +65,7 @@ pub(super) fn updates_flat(
     bound.irregular
         && !places.any(|at| bound.atom_varies(*at))
         && !checks.any(|cert| bound.is_variant(*cert))
-        && bound.nest.checks().is_empty()
+        && bound.nest.certs().is_empty()
         && stm.pat.iter().all(|param| bound.is_regular(&param.ty))
         && type_of(*value).is_none_or(|ty| bound.is_regular(&ty))
 }
@@ -73,19 +73,19 @@ pub(super) fn updates_flat(
 /// Returns true if a body returns an array that is concatenated from others, or updated at known
 /// indices, and computes no other arrays sequentially: then each element can be an iteration of its
 /// own.
-pub(super) fn gives_elements(bound: Bound<'_>, body: &Body<Soacs>) -> bool {
+pub(super) fn returns_elements(bound: NestBindings<'_>, body: &Body<Soacs>) -> bool {
     let mut own: FxHashMap<Name, Type> = FxHashMap::default();
     let mut gives = false;
     for stm in &body.stms {
         let more = |name: Name| own.contains_key(&name) || (bound.more)(name);
-        let inner = Bound { more: &more, ..bound };
-        let updates = updates_flat(inner, stm, |name| own.get(&name).cloned());
-        let known = is_parallel(inner, stm, true) || irregular::is_operation(inner, stm, true);
+        let inner = NestBindings { more: &more, ..bound };
+        let updates = is_lmad_update(inner, stm, |name| own.get(&name).cloned());
+        let known = is_parallel(inner, stm, true) || distribute_irregular::is_operation(inner, stm, true);
         let Exp::Basic(op) = &stm.exp else {
             return false;
         };
         let few = matches!(op, BasicOp::ArrayLit { row, .. } if row.is_prim());
-        if !(updates || known || few || is_cheap(stm)) {
+        if !(updates || known || few || is_cheap_to_recompute(stm)) {
             return false;
         }
         let result = |param: &Param<Soacs>| body.result.contains(&Atom::Var(param.name));
@@ -107,7 +107,7 @@ pub(super) fn is_invariant(nest: &Nest<'_>, stm: &Stm<Soacs>) -> bool {
 
 /// Returns true if a body returns only views and replications of the nest's elements, all of one
 /// shape: then the results for all iterations are views of existing arrays, without a segop.
-pub(super) fn gives_views(nest: &Nest<'_>, body: &Body<Soacs>) -> bool {
+pub(super) fn returns_views(nest: &Nest<'_>, body: &Body<Soacs>) -> bool {
     let mut known: Vec<Name> = Vec::new();
     let is_view = |stm: &Stm<Soacs>, known: &[Name]| {
         let own = |name: Name| known.contains(&name) || nest.array_of(name).is_some();
@@ -155,7 +155,7 @@ pub(super) fn operation(
     }
     if let BasicOp::FlatUpdate { array, offset, strides, value } = op {
         let arrays = [array, value];
-        return flat_update(ctx, nest, at, param, &aux, (arrays, offset, &strides), out);
+        return lmad_update(ctx, nest, at, param, &aux, (arrays, offset, &strides), out);
     }
     if let BasicOp::Reshape { kind, array, .. } = op {
         let all = array_of(ctx, nest, at, array.into(), &aux, out)?;
@@ -168,12 +168,12 @@ pub(super) fn operation(
         bind(ctx, param, BasicOp::Copy(view), &aux, out);
         return Ok(());
     }
-    if !nest.checks().is_empty() {
+    if !nest.certs().is_empty() {
         // Checks are made by iterations, not on arrays of all iterations.
         return elementwise(ctx, nest, at, param, aux, op, out);
     }
     if let BasicOp::Copy(array) = op
-        && irregular::goes(ctx, at)
+        && distribute_irregular::is_allowed_at(ctx, at)
         && nest.constant(array).is_some()
     {
         let all = array_of(ctx, nest, at, array.into(), &aux, out)?;
@@ -189,9 +189,9 @@ pub(super) fn operation(
     }
     if let BasicOp::Replicate { shape, value } = &op
         && let Some(all) = value.var().and_then(|name| nest.array_of(name))
-        && irregular::goes(ctx, at)
+        && distribute_irregular::is_allowed_at(ctx, at)
     {
-        repeated(ctx, nest, param, &aux, (shape.clone(), all), out);
+        replicate_all(ctx, nest, param, &aux, (shape.clone(), all), out);
         return Ok(());
     }
     elementwise(ctx, nest, at, param, aux, op, out)
@@ -199,7 +199,7 @@ pub(super) fn operation(
 
 /// Replicates a value that varies across iterations: replicates the array of all values, and moves
 /// the new dimensions inside.
-fn repeated(
+fn replicate_all(
     ctx: &mut Ctx<'_>,
     nest: &Nest<'_>,
     param: Param<Soacs>,
@@ -240,7 +240,7 @@ pub(super) fn g5(
 
 /// An LMAD update of the arrays of all iterations, by one update with an additional stride for each
 /// dimension of the nest.
-fn flat_update(
+fn lmad_update(
     ctx: &mut Ctx<'_>,
     nest: &Nest<'_>,
     at: Position,
@@ -304,6 +304,6 @@ fn elementwise(
         exp: Exp::Basic(BasicOp::Index { array, slice: indices.into_iter().map(DimIndex::Fix).collect() }),
     });
     let body = Body { stms, result: vec![name.into()] };
-    let point = Point::map(body, vec![Type::Prim(elem)]);
+    let point = SegopBody::map(body, vec![Type::Prim(elem)]);
     versions::g2(ctx, &inner, at, vec![param], aux, point, out)
 }
