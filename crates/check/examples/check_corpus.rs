@@ -37,7 +37,7 @@ fn collect(dir: &Path, out: &mut Vec<PathBuf>) {
 
 /// The pattern for the message, if the test block requires that the program is rejected: an
 /// `error:` before any input (after an input, it denotes a failing run).
-fn wanted_error(text: &str) -> Option<&str> {
+fn expected_error(text: &str) -> Option<&str> {
     let mut in_block = false;
     for line in text.lines() {
         let Some(line) = line.trim_start().strip_prefix("--") else {
@@ -57,7 +57,7 @@ fn wanted_error(text: &str) -> Option<&str> {
 }
 
 /// The text of a diagnostic, with its location and its id.
-fn words(diag: &Diagnostic, sources: &SourceMap) -> String {
+fn diagnostic_text(diag: &Diagnostic, sources: &SourceMap) -> String {
     let labels = diag.primary.iter().chain(&diag.secondary);
     let place = diag.primary.as_ref().map(|label| sources.location(label.span));
     let mut all: Vec<String> = place.into_iter().collect();
@@ -75,7 +75,7 @@ fn is_matched(pattern: &str, diags: &[Diagnostic], sources: &SourceMap) -> bool 
         println!("cannot read the pattern {pattern}");
         return false;
     };
-    diags.iter().any(|diag| regex.is_match(&words(diag, sources)))
+    diags.iter().any(|diag| regex.is_match(&diagnostic_text(diag, sources)))
 }
 
 fn main() {
@@ -93,7 +93,7 @@ fn main() {
         let Ok(text) = std::fs::read_to_string(file) else {
             continue;
         };
-        let wanted = wanted_error(&text);
+        let wanted = expected_error(&text);
         let mut sources = SourceMap::new();
         let interner = Interner::new();
         let path = file.to_string_lossy();
@@ -107,7 +107,7 @@ fn main() {
                 } else if list {
                     println!("MESSAGE {path}: {pattern}");
                     for diag in &checked.diagnostics {
-                        println!("    {}", words(diag, &sources).replace('\n', " / "));
+                        println!("    {}", diagnostic_text(diag, &sources).replace('\n', " / "));
                     }
                 }
             }

@@ -5,13 +5,13 @@
 //! inference and none of the definition being checked: a lookup returns the entry bound to a name,
 //! and the caller makes types of it.
 
-use crate::builtin::Builtins;
+use crate::builtins::Builtins;
+use crate::decl_site::{DeclSite, FileKind};
+use crate::diagnostics::Diagnostics;
 use crate::env::Env;
-use crate::finished::consume::Functions;
-use crate::place::{FileKind, Place};
-use crate::reports::Reports;
+use crate::finished::consume::FunctionFacts;
 use crate::tast::{Attr, Name, VarId};
-use crate::unused::UsedModules;
+use crate::unused::ModuleUses;
 use prim::ScalarType;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -22,17 +22,17 @@ use syntax::symbol::{Interner, Symbol};
 
 /// The context in which declarations are checked.
 pub(crate) struct Context<'a> {
-    pub(crate) names: Names<'a>,
-    pub(crate) reports: Reports<'a>,
+    pub(crate) symbols: SymbolTexts<'a>,
+    pub(crate) reports: Diagnostics<'a>,
     /// The names in scope.
     pub(crate) env: Env<'a>,
-    pub(crate) place: Place,
+    pub(crate) site: DeclSite,
     pub(crate) builtins: Builtins<'a>,
     /// Facts about functions that their types do not have.
-    pub(crate) functions: Functions,
+    pub(crate) function_facts: FunctionFacts,
     /// Definitions in whose types a number type was chosen by default.
     pub(crate) defaulted: FxHashMap<VarId, ScalarType>,
-    pub(crate) used_modules: UsedModules,
+    pub(crate) used_modules: ModuleUses,
 }
 
 impl<'a> Context<'a> {
@@ -40,20 +40,20 @@ impl<'a> Context<'a> {
     pub(crate) fn new(interner: &'a Interner, sources: &'a SourceMap, found: Vec<Diagnostic>) -> Self {
         let mut env = Env::default();
         Self {
-            names: Names { interner, texts: FxHashMap::default() },
-            reports: Reports::new(sources, found),
+            symbols: SymbolTexts { interner, texts: FxHashMap::default() },
+            reports: Diagnostics::new(sources, found),
             builtins: Builtins::bind(interner, &mut env),
             env,
-            place: Place::top(FileKind::Prelude),
-            functions: Functions::default(),
+            site: DeclSite::top(FileKind::Prelude),
+            function_facts: FunctionFacts::default(),
             defaulted: FxHashMap::default(),
-            used_modules: UsedModules::default(),
+            used_modules: ModuleUses::default(),
         }
     }
 
     /// The text of a symbol.
-    pub(crate) fn name(&mut self, symbol: Symbol) -> Name {
-        self.names.text(symbol)
+    pub(crate) fn symbol_text(&mut self, symbol: Symbol) -> Name {
+        self.symbols.text(symbol)
     }
 
     /// Records an error.
@@ -68,15 +68,15 @@ impl<'a> Context<'a> {
 
     /// Records a warning, except in the prelude.
     pub(crate) fn warn(&mut self, diag: Diagnostic) {
-        if !self.place.is_prelude() {
+        if !self.site.is_prelude() {
             self.reports.warn(diag);
         }
     }
 
     /// Warns of an unused name, unless it begins with an underscore. `update` is true if the name
     /// is bound by `let x[i] = v`.
-    pub(crate) fn warn_of_name(&mut self, ident: &Ident, update: bool) {
-        let name = self.name(ident.name);
+    pub(crate) fn warn_unused_name(&mut self, ident: &Ident, update: bool) {
+        let name = self.symbol_text(ident.name);
         if name.starts_with('_') {
             return;
         }
@@ -94,12 +94,12 @@ impl<'a> Context<'a> {
 }
 
 /// The texts of symbols, cached to avoid the interner's lock.
-pub(crate) struct Names<'a> {
+pub(crate) struct SymbolTexts<'a> {
     interner: &'a Interner,
     texts: FxHashMap<Symbol, Name>,
 }
 
-impl Names<'_> {
+impl SymbolTexts<'_> {
     /// The text of a symbol.
     pub(crate) fn text(&mut self, symbol: Symbol) -> Name {
         let interner = self.interner;

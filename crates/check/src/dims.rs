@@ -6,7 +6,7 @@
 //! expression of a form that it does not compare.
 
 use crate::intrinsics::Intrinsic;
-use crate::tast::{Dim, Exp, ExpKind, Index, Name, SourceOp, Ty, VarId};
+use crate::tast::{Dim, Exp, ExpKind, Index, Name, OverloadedOp, Ty, VarId};
 use prim::{BinOp, Scalar, ScalarType};
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ const MAX_TERMS: usize = 1000;
 
 /// The outcome of comparing two sizes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Cmp {
+pub(crate) enum SizeComparison {
     /// The same number in every run.
     Equal,
     /// Not known to be equal.
@@ -33,7 +33,7 @@ pub(crate) enum Cmp {
 
 /// `a op b`, not simplified: the form matters for inference, where `[n * m]` is solved from
 /// `[3 * 3]`.
-pub(crate) fn op(op: BinOp, a: Dim, b: Dim) -> Dim {
+pub(crate) fn size_op(op: BinOp, a: Dim, b: Dim) -> Dim {
     match (&a, &b) {
         (Dim::Any, _) | (_, Dim::Any) => Dim::Any,
         _ => Dim::Op(op, Arc::new((a, b))),
@@ -41,14 +41,14 @@ pub(crate) fn op(op: BinOp, a: Dim, b: Dim) -> Dim {
 }
 
 /// `a op b`, simplified where an operand is a suitable constant.
-pub(crate) fn simple_op(bin: BinOp, a: Dim, b: Dim) -> Dim {
+pub(crate) fn simplified_size_op(bin: BinOp, a: Dim, b: Dim) -> Dim {
     match (bin, &a, &b) {
         (BinOp::Add, Dim::Const(x), Dim::Const(y)) => Dim::Const(x.wrapping_add(*y)),
         (BinOp::Sub, Dim::Const(x), Dim::Const(y)) => Dim::Const(x.wrapping_sub(*y)),
         (BinOp::Mul, Dim::Const(x), Dim::Const(y)) => Dim::Const(x.wrapping_mul(*y)),
         (BinOp::Add | BinOp::Sub, _, Dim::Const(0)) | (BinOp::Mul, _, Dim::Const(1)) => a,
         (BinOp::Add, Dim::Const(0), _) | (BinOp::Mul, Dim::Const(1), _) => b,
-        _ => op(bin, a, b),
+        _ => size_op(bin, a, b),
     }
 }
 
@@ -68,7 +68,7 @@ fn from_exp_at(exp: &Exp, depth: usize) -> Option<Dim> {
         }
         ExpKind::Apply { fun, args, .. } => {
             if let (Some(bin), [a, b]) = (size_operator(fun), args.as_slice()) {
-                return Some(op(bin, from_exp_at(a, depth)?, from_exp_at(b, depth)?));
+                return Some(size_op(bin, from_exp_at(a, depth)?, from_exp_at(b, depth)?));
             }
             is_size_exp(exp, depth).then(|| Dim::Exp(Arc::new(exp.clone())))
         }
@@ -161,9 +161,9 @@ impl Weight {
 
 fn size_operator(fun: &Exp) -> Option<BinOp> {
     match &fun.kind {
-        ExpKind::Operator(SourceOp::Add) => Some(BinOp::Add),
-        ExpKind::Operator(SourceOp::Sub) => Some(BinOp::Sub),
-        ExpKind::Operator(SourceOp::Mul) => Some(BinOp::Mul),
+        ExpKind::Operator(OverloadedOp::Add) => Some(BinOp::Add),
+        ExpKind::Operator(OverloadedOp::Sub) => Some(BinOp::Sub),
+        ExpKind::Operator(OverloadedOp::Mul) => Some(BinOp::Mul),
         ExpKind::Intrinsic {
             fun: Intrinsic::Binary(op @ (BinOp::Add | BinOp::Sub | BinOp::Mul), ScalarType::I64),
             ..
@@ -243,7 +243,7 @@ fn in_dim(dim: &Dim, found: &mut Vec<VarId>) {
 }
 
 fn in_exp(exp: &Exp, found: &mut Vec<VarId>) {
-    stacker::maybe_grow(crate::RED_ZONE, crate::STACK_STEP, || {
+    stacker::maybe_grow(crate::STACK_RED_ZONE, crate::STACK_GROWTH, || {
         if let ExpKind::Var { id, size_args, .. } = &exp.kind {
             in_dim(&Dim::Var(*id), found);
             for (_, dim) in size_args {
@@ -340,8 +340,8 @@ impl Poly {
         // Positive terms first, so that `k - n` is not printed as `-n + k`.
         let (plus, minus): (Vec<&Term>, Vec<&Term>) =
             rest.partition(|t| t.coefficient.wrapping_mul(sign) > 0);
-        let sum = plus.into_iter().fold(Dim::Const(0), |acc, t| simple_op(BinOp::Add, acc, t.dim()));
-        Some(minus.into_iter().fold(sum, |acc, t| simple_op(BinOp::Sub, acc, t.dim())))
+        let sum = plus.into_iter().fold(Dim::Const(0), |acc, t| simplified_size_op(BinOp::Add, acc, t.dim()));
+        Some(minus.into_iter().fold(sum, |acc, t| simplified_size_op(BinOp::Sub, acc, t.dim())))
     }
 }
 
@@ -352,7 +352,9 @@ impl Term {
             Atom::Var(v) => Dim::Var(*v),
             Atom::Exp(e) => Dim::Exp(Arc::clone(e)),
         });
-        factors.fold(Dim::Const(self.coefficient.wrapping_abs()), |acc, f| simple_op(BinOp::Mul, acc, f))
+        factors.fold(Dim::Const(self.coefficient.wrapping_abs()), |acc, f| {
+            simplified_size_op(BinOp::Mul, acc, f)
+        })
     }
 }
 
@@ -364,7 +366,7 @@ fn same_factors(a: &[Atom], b: &[Atom]) -> bool {
     a.iter().all(|x| {
         let at = left.iter().position(|y| match (x, y) {
             (Atom::Var(v), Atom::Var(w)) => v == w,
-            (Atom::Exp(e), Atom::Exp(f)) => compare_exps(e, f) == Cmp::Equal,
+            (Atom::Exp(e), Atom::Exp(f)) => compare_exps(e, f) == SizeComparison::Equal,
             _ => false,
         });
         at.map(|at| left.swap_remove(at)).is_some()
@@ -372,22 +374,22 @@ fn same_factors(a: &[Atom], b: &[Atom]) -> bool {
 }
 
 /// Compares two sizes without variables that may still be solved for.
-pub(crate) fn compare(a: &Dim, b: &Dim) -> Cmp {
+pub(crate) fn compare(a: &Dim, b: &Dim) -> SizeComparison {
     if let (Dim::Exp(x), Dim::Exp(y)) = (a, b) {
         return compare_exps(x, y);
     }
     let (Some(x), Some(y)) = (Poly::of(a), Poly::of(b)) else {
-        return Cmp::Unknown;
+        return SizeComparison::Unknown;
     };
     let difference = x.add(y, -1);
     if difference.terms.is_empty() {
-        return Cmp::Equal;
+        return SizeComparison::Equal;
     }
     let opaque = difference.terms.iter().flat_map(|t| &t.factors).any(|f| match f {
         Atom::Var(_) => false,
         Atom::Exp(e) => !comparable(e),
     });
-    if opaque { Cmp::Unknown } else { Cmp::Different }
+    if opaque { SizeComparison::Unknown } else { SizeComparison::Different }
 }
 
 /// Returns true if two sizes differ for all values of the variables that they mention.
@@ -401,23 +403,23 @@ pub(crate) fn always_differ(a: &Dim, b: &Dim) -> bool {
 }
 
 fn comparable(exp: &Exp) -> bool {
-    compare_exps(exp, exp) == Cmp::Equal
+    compare_exps(exp, exp) == SizeComparison::Equal
 }
 
 /// Returns true if the intrinsic is the operator at some scalar type.
-fn is_at_some_type(op: SourceOp, fun: Intrinsic) -> bool {
+fn is_at_some_type(op: OverloadedOp, fun: Intrinsic) -> bool {
     ScalarType::ALL.iter().any(|ty| crate::infer::operator(op, *ty) == Some(fun))
 }
 
 /// Compares two expressions, ignoring spans and types.
-pub(crate) fn compare_exps(a: &Exp, b: &Exp) -> Cmp {
+pub(crate) fn compare_exps(a: &Exp, b: &Exp) -> SizeComparison {
     let all = |xs: &[Exp], ys: &[Exp]| {
         if xs.len() != ys.len() {
-            return Cmp::Different;
+            return SizeComparison::Different;
         }
-        xs.iter().zip(ys).map(|(x, y)| compare_exps(x, y)).fold(Cmp::Equal, both)
+        xs.iter().zip(ys).map(|(x, y)| compare_exps(x, y)).fold(SizeComparison::Equal, both)
     };
-    let same = |same: bool| if same { Cmp::Equal } else { Cmp::Different };
+    let same = |same: bool| if same { SizeComparison::Equal } else { SizeComparison::Different };
     match (&a.kind, &b.kind) {
         (ExpKind::Attr(_, a), _) => compare_exps(a, b),
         (_, ExpKind::Attr(_, b)) => compare_exps(a, b),
@@ -438,12 +440,12 @@ pub(crate) fn compare_exps(a: &Exp, b: &Exp) -> Cmp {
         }
         (ExpKind::Index { array: x, indices: i }, ExpKind::Index { array: y, indices: j }) => {
             if i.len() != j.len() {
-                return Cmp::Different;
+                return SizeComparison::Different;
             }
             let part = |i: &Option<Exp>, j: &Option<Exp>| match (i, j) {
-                (None, None) => Cmp::Equal,
+                (None, None) => SizeComparison::Equal,
                 (Some(i), Some(j)) => compare_exps(i, j),
-                _ => Cmp::Different,
+                _ => SizeComparison::Different,
             };
             let indices = i.iter().zip(j).map(|(i, j)| match (i, j) {
                 (Index::At(i), Index::At(j)) => compare_exps(i, j),
@@ -451,7 +453,7 @@ pub(crate) fn compare_exps(a: &Exp, b: &Exp) -> Cmp {
                     Index::Slice { from, to, step },
                     Index::Slice { from: other_from, to: other_to, step: other_step },
                 ) => both(part(from, other_from), both(part(to, other_to), part(step, other_step))),
-                _ => Cmp::Different,
+                _ => SizeComparison::Different,
             });
             indices.fold(compare_exps(x, y), both)
         }
@@ -459,9 +461,9 @@ pub(crate) fn compare_exps(a: &Exp, b: &Exp) -> Cmp {
         (ExpKind::Record(x), ExpKind::Record(y)) if x.len() == y.len() => {
             let field = |(label, value): &(Name, Exp)| {
                 let other = y.iter().find(|(l, _)| l == label);
-                other.map_or(Cmp::Different, |(_, other)| compare_exps(value, other))
+                other.map_or(SizeComparison::Different, |(_, other)| compare_exps(value, other))
             };
-            x.iter().map(field).fold(Cmp::Equal, both)
+            x.iter().map(field).fold(SizeComparison::Equal, both)
         }
         (ExpKind::And(a, b), ExpKind::And(c, d)) | (ExpKind::Or(a, b), ExpKind::Or(c, d)) => {
             both(compare_exps(a, c), compare_exps(b, d))
@@ -469,15 +471,15 @@ pub(crate) fn compare_exps(a: &Exp, b: &Exp) -> Cmp {
         (ExpKind::If { cond: c, then: t, otherwise: e }, ExpKind::If { cond: d, then: u, otherwise: f }) => {
             both(compare_exps(c, d), both(compare_exps(t, u), compare_exps(e, f)))
         }
-        (x, y) if std::mem::discriminant(x) != std::mem::discriminant(y) => Cmp::Different,
-        _ => Cmp::Unknown,
+        (x, y) if std::mem::discriminant(x) != std::mem::discriminant(y) => SizeComparison::Different,
+        _ => SizeComparison::Unknown,
     }
 }
 
-const fn both(a: Cmp, b: Cmp) -> Cmp {
+const fn both(a: SizeComparison, b: SizeComparison) -> SizeComparison {
     match (a, b) {
-        (Cmp::Different, _) | (_, Cmp::Different) => Cmp::Different,
-        (Cmp::Unknown, _) | (_, Cmp::Unknown) => Cmp::Unknown,
-        (Cmp::Equal, Cmp::Equal) => Cmp::Equal,
+        (SizeComparison::Different, _) | (_, SizeComparison::Different) => SizeComparison::Different,
+        (SizeComparison::Unknown, _) | (_, SizeComparison::Unknown) => SizeComparison::Unknown,
+        (SizeComparison::Equal, SizeComparison::Equal) => SizeComparison::Equal,
     }
 }

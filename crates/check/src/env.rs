@@ -6,7 +6,7 @@
 
 use crate::intrinsics::Intrinsic;
 use crate::subst::Subst;
-use crate::tast::{Dim, SourceOp, Spelled, Ty, TyVarId, TypeId, VarId};
+use crate::tast::{AbstractTypeId, Dim, ExternalName, OverloadedOp, Ty, TyVarId, VarId};
 use indexmap::IndexMap;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use std::rc::Rc;
@@ -36,7 +36,7 @@ impl TypeParam {
 
 /// A named type: its parameters and its definition.
 #[derive(Clone, Debug)]
-pub(crate) struct TypeAbbr {
+pub(crate) struct NamedType {
     pub(crate) params: Vec<TypeParam>,
     /// Existential sizes in `ty`.
     pub(crate) ext: Vec<VarId>,
@@ -44,10 +44,10 @@ pub(crate) struct TypeAbbr {
     pub(crate) lifted: Liftedness,
     /// The external spelling, if the type was declared at the top level of a file without type
     /// parameters.
-    pub(crate) spelled: Option<Arc<Spelled>>,
+    pub(crate) spelled: Option<Arc<ExternalName>>,
 }
 
-impl TypeAbbr {
+impl NamedType {
     /// A type without parameters.
     pub(crate) const fn plain(ty: Ty) -> Self {
         Self { params: Vec::new(), ext: Vec::new(), ty, lifted: Liftedness::Unlifted, spelled: None }
@@ -108,7 +108,7 @@ pub(crate) struct ValueEntry {
     pub(crate) scheme: Arc<Scheme>,
     /// The arguments for the target's own parameters, in terms of the parameters of `scheme`;
     /// present if the value is seen through an ascription.
-    pub(crate) via: Option<Arc<Subst>>,
+    pub(crate) instance_args: Option<Arc<Subst>>,
     pub(crate) span: Option<Span>,
 }
 
@@ -118,7 +118,7 @@ pub(crate) enum Entry<'a> {
     Value(Rc<ValueEntry>),
     Module(Module<'a>),
     /// A built-in overloaded operator, from module `intrinsics`.
-    Operator(SourceOp),
+    Operator(OverloadedOp),
     /// `==` or `!=`.
     Equality {
         negate: bool,
@@ -132,7 +132,7 @@ pub(crate) enum Entry<'a> {
 /// A module.
 #[derive(Clone, Debug)]
 pub(crate) enum Module<'a> {
-    Struct(Rc<Struct<'a>>),
+    Struct(Rc<ModuleExports<'a>>),
     Functor(Rc<Functor<'a>>),
     /// The built-in module.
     Intrinsics,
@@ -140,10 +140,10 @@ pub(crate) enum Module<'a> {
 
 /// The names that a module makes visible.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Struct<'a> {
+pub(crate) struct ModuleExports<'a> {
     pub(crate) terms: Ordered<Entry<'a>>,
-    pub(crate) types: Ordered<Rc<TypeAbbr>>,
-    pub(crate) sigs: Ordered<Sig<'a>>,
+    pub(crate) types: Ordered<Rc<NamedType>>,
+    pub(crate) mod_types: Ordered<ModType<'a>>,
 }
 
 /// A parametric module.
@@ -159,30 +159,30 @@ pub(crate) enum FunctorBody<'a> {
     /// `\(p: S): T -> e`, also with several parameters.
     Source { params: &'a [ModParam], ret: Option<&'a ModTypeExp>, body: &'a ModExp },
     /// A parameter that is itself parametric: only its type is known.
-    Known { param: Rc<Sig<'a>>, ret: Rc<Sig<'a>> },
+    Known { param: Rc<ModType<'a>>, ret: Rc<ModType<'a>> },
 }
 
 /// A module type.
 #[derive(Clone, Debug)]
-pub(crate) enum Sig<'a> {
-    Struct(Rc<StructSig<'a>>),
-    Functor { param: Rc<Sig<'a>>, ret: Rc<Sig<'a>> },
+pub(crate) enum ModType<'a> {
+    Struct(Rc<ModTypeSpecs<'a>>),
+    Functor { param: Rc<ModType<'a>>, ret: Rc<ModType<'a>> },
 }
 
 /// A module type with specifications. Its abstract types are placeholders, renewed at every use.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct StructSig<'a> {
+pub(crate) struct ModTypeSpecs<'a> {
     /// The abstract types, each with the path that leads to it.
-    pub(crate) holes: Vec<Hole>,
+    pub(crate) holes: Vec<AbstractSpec>,
     /// The specifications; the targets of values are placeholders.
-    pub(crate) body: Struct<'a>,
+    pub(crate) body: ModuleExports<'a>,
 }
 
 /// An abstract type of a module type.
 #[derive(Clone, Debug)]
-pub(crate) struct Hole {
+pub(crate) struct AbstractSpec {
     pub(crate) path: Vec<Symbol>,
-    pub(crate) id: TypeId,
+    pub(crate) id: AbstractTypeId,
     pub(crate) lifted: Liftedness,
     pub(crate) params: Vec<TypeParam>,
 }
@@ -191,8 +191,8 @@ pub(crate) struct Hole {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Frame<'a> {
     pub(crate) terms: FxHashMap<Symbol, Entry<'a>>,
-    pub(crate) types: FxHashMap<Symbol, Rc<TypeAbbr>>,
-    pub(crate) sigs: FxHashMap<Symbol, Sig<'a>>,
+    pub(crate) types: FxHashMap<Symbol, Rc<NamedType>>,
+    pub(crate) sigs: FxHashMap<Symbol, ModType<'a>>,
 }
 
 impl Frame<'_> {
@@ -206,19 +206,19 @@ impl Frame<'_> {
 }
 
 #[derive(Debug)]
-struct Link<'a> {
+struct FrameLink<'a> {
     frame: Frame<'a>,
-    outer: Option<Rc<Link<'a>>>,
+    outer: Option<Rc<FrameLink<'a>>>,
     /// The length of the chain from here on.
     length: usize,
 }
 
 /// The maximum length of a chain; longer ones are merged into one frame.
-const MAX_LINKS: usize = 16;
+const MAX_FRAMES: usize = 16;
 
 enum Undo<'a> {
     Term(Symbol, Option<Entry<'a>>),
-    Type(Symbol, Option<Rc<TypeAbbr>>),
+    Type(Symbol, Option<Rc<NamedType>>),
 }
 
 impl std::fmt::Debug for Undo<'_> {
@@ -231,7 +231,7 @@ impl std::fmt::Debug for Undo<'_> {
 #[derive(Debug, Default)]
 pub(crate) struct Env<'a> {
     top: Frame<'a>,
-    outer: Option<Rc<Link<'a>>>,
+    outer: Option<Rc<FrameLink<'a>>>,
     log: Vec<Undo<'a>>,
 }
 
@@ -249,7 +249,7 @@ impl<'a> Env<'a> {
         }
         let mut frame = std::mem::take(&mut self.top);
         let mut length = self.outer.as_ref().map_or(0, |link| link.length) + 1;
-        if length > MAX_LINKS {
+        if length > MAX_FRAMES {
             let mut merged = Frame::default();
             let links = std::iter::successors(self.outer.as_deref(), |l| l.outer.as_deref());
             let frames: Vec<&Frame<'a>> = links.map(|link| &link.frame).collect();
@@ -261,7 +261,7 @@ impl<'a> Env<'a> {
             self.outer = None;
         }
         let outer = self.outer.take();
-        self.outer = Some(Rc::new(Link { frame, outer, length }));
+        self.outer = Some(Rc::new(FrameLink { frame, outer, length }));
         self.log.clear();
     }
 
@@ -280,11 +280,11 @@ impl<'a> Env<'a> {
         self.frames().find_map(|frame| frame.terms.get(&name))
     }
 
-    pub(crate) fn ty(&self, name: Symbol) -> Option<&Rc<TypeAbbr>> {
+    pub(crate) fn ty(&self, name: Symbol) -> Option<&Rc<NamedType>> {
         self.frames().find_map(|frame| frame.types.get(&name))
     }
 
-    pub(crate) fn sig(&self, name: Symbol) -> Option<&Sig<'a>> {
+    pub(crate) fn sig(&self, name: Symbol) -> Option<&ModType<'a>> {
         self.frames().find_map(|frame| frame.sigs.get(&name))
     }
 
@@ -322,18 +322,18 @@ impl<'a> Env<'a> {
         let entry = ValueEntry {
             target: Target::Var(id),
             scheme: Arc::new(Scheme::mono(ty)),
-            via: None,
+            instance_args: None,
             span: Some(span),
         };
         self.bind_term(name, Entry::Value(Rc::new(entry)));
     }
 
-    pub(crate) fn bind_type(&mut self, name: Symbol, ty: Rc<TypeAbbr>) {
+    pub(crate) fn bind_type(&mut self, name: Symbol, ty: Rc<NamedType>) {
         let old = self.top.types.insert(name, ty);
         self.log.push(Undo::Type(name, old));
     }
 
-    pub(crate) fn bind_sig(&mut self, name: Symbol, sig: Sig<'a>) {
+    pub(crate) fn bind_sig(&mut self, name: Symbol, sig: ModType<'a>) {
         self.top.sigs.insert(name, sig);
     }
 
@@ -364,14 +364,14 @@ impl<'a> Env<'a> {
     }
 
     /// Binds all names of a module.
-    pub(crate) fn open(&mut self, module: &Struct<'a>) {
+    pub(crate) fn open(&mut self, module: &ModuleExports<'a>) {
         for (name, entry) in &module.terms {
             self.bind_term(*name, entry.clone());
         }
         for (name, ty) in &module.types {
             self.bind_type(*name, Rc::clone(ty));
         }
-        for (name, sig) in &module.sigs {
+        for (name, sig) in &module.mod_types {
             self.bind_sig(*name, sig.clone());
         }
     }

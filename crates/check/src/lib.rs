@@ -15,32 +15,32 @@
 //! Definitions and modules share a `context`: names in scope and diagnostics. Each definition is
 //! finished before the next begins. No input causes a panic.
 
-mod builtin;
+mod builtins;
+mod carried_sizes;
 mod context;
+mod decl_site;
 mod define;
+mod diagnostics;
 mod dims;
 mod env;
+mod external_name;
 mod finished;
 mod infer;
 pub mod intrinsics;
-mod lookup;
 mod modules;
-mod place;
 mod program;
-mod reports;
-mod spelling;
+mod resolution;
 mod subst;
 pub mod tast;
 mod uniq;
 mod unused;
 mod visit;
-mod witness;
 
 pub use program::{Checked, Loader, check_program, check_with_entries, describe_module, names_in_scope};
 pub use visit::children;
 
 /// The remaining stack, in bytes, below which a recursive walk grows its stack.
-pub(crate) const RED_ZONE: usize = 128 * 1024;
+pub(crate) const STACK_RED_ZONE: usize = 128 * 1024;
 
 /// The size of each stack extension, in bytes.
-pub(crate) const STACK_STEP: usize = 4 * 1024 * 1024;
+pub(crate) const STACK_GROWTH: usize = 4 * 1024 * 1024;

@@ -1,11 +1,11 @@
 //! From a root file to a checked program: finds imports and checks the files in order, the prelude
 //! first.
 
-use crate::builtin::{SIGNATURES, signatures};
+use crate::builtins::{SIGNATURES, signatures};
 use crate::context::Context;
-use crate::env::{Entry, Module, Struct, Target};
+use crate::decl_site::{DeclSite, FileKind};
+use crate::env::{Entry, Module, ModuleExports, Target};
 use crate::modules::{Elaborator, Imports};
-use crate::place::{FileKind, Place};
 use crate::tast::{Program, VarInfo};
 use prim::ScalarType;
 use rustc_hash::FxHashMap;
@@ -66,7 +66,7 @@ pub fn check_program(
     loader: &mut dyn Loader,
     root: &str,
 ) -> Checked {
-    check_root(sources, interner, loader, root, Asked::Nothing).0
+    check_root(sources, interner, loader, root, Request::Nothing).0
 }
 
 /// Checks a program as [`check_program`] does; the root's definitions with these names are entry
@@ -78,7 +78,7 @@ pub fn check_with_entries(
     root: &str,
     entries: &[String],
 ) -> Checked {
-    let asked = Asked::Entries(entries);
+    let asked = Request::Entries(entries);
     check_root(sources, interner, loader, root, asked).0
 }
 
@@ -91,7 +91,7 @@ pub fn describe_module(
     root: &str,
     module: &str,
 ) -> (Checked, Option<String>) {
-    check_root(sources, interner, loader, root, Asked::Module(module))
+    check_root(sources, interner, loader, root, Request::Module(module))
 }
 
 /// The names in scope at the end of a file, sorted: values, types and modules, and the members of
@@ -102,14 +102,14 @@ pub fn names_in_scope(
     loader: &mut dyn Loader,
     root: &str,
 ) -> Vec<String> {
-    let (_, names) = check_root(sources, interner, loader, root, Asked::Names);
+    let (_, names) = check_root(sources, interner, loader, root, Request::Names);
     let names = names.unwrap_or_default();
     names.lines().map(str::to_owned).collect()
 }
 
 /// The additional result requested.
 #[derive(Clone, Copy)]
-enum Asked<'a> {
+enum Request<'a> {
     Nothing,
     /// Additional entry points.
     Entries(&'a [String]),
@@ -124,9 +124,9 @@ fn check_root(
     interner: &Interner,
     loader: &mut dyn Loader,
     root: &str,
-    asked: Asked<'_>,
+    asked: Request<'_>,
 ) -> (Checked, Option<String>) {
-    let mut files = Files {
+    let mut files = ImportReader {
         sources,
         interner,
         loader,
@@ -140,7 +140,7 @@ fn check_root(
     let prelude = files.progs.len();
     let root = root.strip_suffix(".fut").unwrap_or(root);
     files.visit(root, None);
-    let Files { progs, imports, diags, .. } = files;
+    let ImportReader { progs, imports, diags, .. } = files;
     check_files(sources, interner, &progs, prelude, &imports, diags, asked)
 }
 
@@ -151,17 +151,17 @@ fn check_files(
     prelude: usize,
     imports: &Imports,
     diags: Vec<Diagnostic>,
-    asked: Asked<'_>,
+    asked: Request<'_>,
 ) -> (Checked, Option<String>) {
     let mut described = None;
     let cx = Context::new(interner, sources, diags);
     let mut elaborator = Elaborator::new(cx, imports);
     let more: &[String] = match asked {
-        Asked::Entries(names) => names,
-        Asked::Nothing | Asked::Module(_) | Asked::Names => &[],
+        Request::Entries(names) => names,
+        Request::Nothing | Request::Module(_) | Request::Names => &[],
     };
     let names = std::iter::once(MAIN).chain(more.iter().map(String::as_str));
-    (elaborator.more_entries).extend(names.map(|name| interner.intern(name)));
+    (elaborator.extra_entries).extend(names.map(|name| interner.intern(name)));
     let mut base = elaborator.cx.env.snapshot();
     for (i, (path, prog)) in progs.iter().enumerate() {
         if path == SIGNATURES {
@@ -175,21 +175,21 @@ fn check_files(
         } else {
             FileKind::Import
         };
-        elaborator.cx.place = Place::top(kind);
+        elaborator.cx.site = DeclSite::top(kind);
         elaborator.cx.env = base.clone();
         let exports = Rc::new(elaborator.decls(&prog.decls));
         elaborator.files.insert(path.clone(), Rc::clone(&exports));
-        if kind == FileKind::Root && matches!(asked, Asked::Names) {
+        if kind == FileKind::Root && matches!(asked, Request::Names) {
             described = Some(elaborator.cx.visible_names());
         }
         if kind == FileKind::Root
-            && let Asked::Module(name) = asked
+            && let Request::Module(name) = asked
             && let Some(Entry::Module(module)) = exports.terms.get(&interner.intern(name))
         {
             described = Some(elaborator.describe(module));
         }
         if path == MATH {
-            elaborator.note_powers(&exports);
+            elaborator.record_float_powers(&exports);
         }
         if i + 1 == prelude {
             elaborator.cx.builtins.prelude = Some(Rc::clone(&exports));
@@ -215,10 +215,10 @@ fn check_files(
 impl<'a> Elaborator<'a> {
     /// Records the functions `**` of the float modules as the meaning of the built-in `**` on
     /// floats, so that both yield the same bits.
-    fn note_powers(&mut self, math: &Struct<'a>) {
-        let power = self.cx.names.symbol("**");
+    fn record_float_powers(&mut self, math: &ModuleExports<'a>) {
+        let power = self.cx.symbols.symbol("**");
         for ty in ScalarType::ALL.iter().filter(|ty| ty.is_float()) {
-            let module = math.terms.get(&self.cx.names.symbol(ty.name()));
+            let module = math.terms.get(&self.cx.symbols.symbol(ty.name()));
             if let Some(Entry::Module(Module::Struct(module))) = module
                 && let Some(Entry::Value(value)) = module.terms.get(&power)
                 && let Target::Var(id) = value.target
@@ -237,7 +237,7 @@ enum State {
 }
 
 /// Reads files, each once, imported ones before the files that import them.
-struct Files<'s> {
+struct ImportReader<'s> {
     sources: &'s mut SourceMap,
     interner: &'s Interner,
     loader: &'s mut dyn Loader,
@@ -247,7 +247,7 @@ struct Files<'s> {
     diags: Vec<Diagnostic>,
 }
 
-impl Files<'_> {
+impl ImportReader<'_> {
     fn add_text(&mut self, path: &str, text: impl Into<Arc<str>>) -> Option<(FileId, Prog)> {
         let text: Arc<str> = text.into();
         match self.sources.add(format!("{path}.fut"), Arc::clone(&text)) {
@@ -268,7 +268,7 @@ impl Files<'_> {
     }
 
     fn visit(&mut self, path: &str, from: Option<Span>) {
-        stacker::maybe_grow(crate::RED_ZONE, crate::STACK_STEP, || {
+        stacker::maybe_grow(crate::STACK_RED_ZONE, crate::STACK_GROWTH, || {
             self.visit_inner(path, from);
         });
     }
@@ -346,7 +346,7 @@ fn find_imports(decls: &[Decl], out: &mut Vec<(String, Span)>) {
 }
 
 fn imports_of(me: &ModExp, out: &mut Vec<(String, Span)>) {
-    stacker::maybe_grow(crate::RED_ZONE, crate::STACK_STEP, || match &me.kind {
+    stacker::maybe_grow(crate::STACK_RED_ZONE, crate::STACK_GROWTH, || match &me.kind {
         ModExpKind::Var(_) => {}
         ModExpKind::Parens(inner) | ModExpKind::Ascript(inner, _) | ModExpKind::Lambda(_, _, inner) => {
             imports_of(inner, out);

@@ -4,14 +4,16 @@
 //! shares unchanged parts. [`Subst`] is the mapping from parameters to arguments.
 
 use crate::infer::Extent;
-use crate::tast::{ArrayTy, ArrowTy, Dim, Exp, ExpKind, RetType, Ty, TyVarId, TypeArgs, TypeId, VarId};
+use crate::tast::{
+    AbstractTypeId, ArrayTy, ArrowTy, Dim, Exp, ExpKind, RetType, Ty, TyVarId, TypeArgs, VarId,
+};
 use crate::visit::children_mut;
 use prim::{Scalar, ScalarType};
 use std::sync::Arc;
 use syntax::span::Span;
 
 /// A mapping of the leaves of a type. `None` means unchanged.
-pub(crate) trait TyMap {
+pub(crate) trait TypeMapper {
     /// Maps a type variable.
     fn ty_var(&mut self, var: TyVarId) -> Option<Ty>;
     /// Maps a size variable.
@@ -31,13 +33,13 @@ pub(crate) trait TyMap {
         None
     }
     /// Maps an abstract type, whose arguments have been mapped.
-    fn abstract_ty(&mut self, _id: TypeId, _args: &TypeArgs) -> Option<Ty> {
+    fn abstract_ty(&mut self, _id: AbstractTypeId, _args: &TypeArgs) -> Option<Ty> {
         None
     }
 }
 
 /// The type with its leaves mapped; `None` if nothing changed.
-pub(crate) fn map_ty(ty: &Ty, map: &mut dyn TyMap) -> Option<Ty> {
+pub(crate) fn map_ty(ty: &Ty, map: &mut dyn TypeMapper) -> Option<Ty> {
     let parts = match ty {
         Ty::Scalar(_) => return None,
         Ty::Var(var) => return map.ty_var(*var),
@@ -53,14 +55,14 @@ pub(crate) fn map_ty(ty: &Ty, map: &mut dyn TyMap) -> Option<Ty> {
     {
         return None;
     }
-    let new = stacker::maybe_grow(crate::RED_ZONE, crate::STACK_STEP, || map_parts(ty, map));
+    let new = stacker::maybe_grow(crate::STACK_RED_ZONE, crate::STACK_GROWTH, || map_parts(ty, map));
     if let Some((extent, _)) = map.extent() {
         extent.leave();
     }
     new
 }
 
-fn map_parts(ty: &Ty, map: &mut dyn TyMap) -> Option<Ty> {
+fn map_parts(ty: &Ty, map: &mut dyn TypeMapper) -> Option<Ty> {
     match ty {
         Ty::Scalar(_) | Ty::Var(_) => None,
         Ty::Array(array) => {
@@ -126,13 +128,13 @@ fn map_slice<T: Clone>(items: &[T], mut f: impl FnMut(&T) -> Option<T>) -> Optio
 }
 
 /// As [`map_ty`], for the result of a function.
-fn map_ret(ret: &RetType, map: &mut dyn TyMap) -> Option<RetType> {
+fn map_ret(ret: &RetType, map: &mut dyn TypeMapper) -> Option<RetType> {
     let ty = map_ty(&ret.ty, map)?;
-    Some(RetType { ext: ret.ext.clone(), ty, unique: ret.unique.clone() })
+    Some(RetType { existential_sizes: ret.existential_sizes.clone(), ty, unique: ret.unique.clone() })
 }
 
 /// As [`map_ty`], for a size.
-pub(crate) fn map_dim(dim: &Dim, map: &mut dyn TyMap) -> Option<Dim> {
+pub(crate) fn map_dim(dim: &Dim, map: &mut dyn TypeMapper) -> Option<Dim> {
     match dim {
         Dim::Any | Dim::Const(_) => None,
         Dim::Var(var) => map.dim_var(*var),
@@ -150,7 +152,7 @@ pub(crate) fn map_dim(dim: &Dim, map: &mut dyn TyMap) -> Option<Dim> {
             if a.is_none() && b.is_none() {
                 return None;
             }
-            Some(crate::dims::op(
+            Some(crate::dims::size_op(
                 *op,
                 a.unwrap_or_else(|| args.0.clone()),
                 b.unwrap_or_else(|| args.1.clone()),
@@ -166,8 +168,8 @@ pub(crate) fn map_dim(dim: &Dim, map: &mut dyn TyMap) -> Option<Dim> {
 }
 
 /// Maps the variables of a size expression; returns true if anything changed.
-fn map_size_exp(exp: &mut Exp, map: &mut dyn TyMap) -> bool {
-    stacker::maybe_grow(crate::RED_ZONE, crate::STACK_STEP, || {
+fn map_size_exp(exp: &mut Exp, map: &mut dyn TypeMapper) -> bool {
+    stacker::maybe_grow(crate::STACK_RED_ZONE, crate::STACK_GROWTH, || {
         let mut changed = false;
         if let Some(ty) = map_ty(&exp.ty, map) {
             exp.ty = ty;
@@ -207,7 +209,7 @@ fn map_size_exp(exp: &mut Exp, map: &mut dyn TyMap) -> bool {
 /// A size as an expression of type `i64`.
 pub(crate) fn dim_to_exp(dim: &Dim, span: Span) -> Exp {
     use crate::intrinsics::Intrinsic;
-    let i64_exp = |kind| Exp { kind, ty: Ty::I64, ext: Vec::new(), span };
+    let i64_exp = |kind| Exp { kind, ty: Ty::I64, existential_sizes: Vec::new(), span };
     match dim {
         Dim::Any => i64_exp(ExpKind::Hole),
         Dim::Const(n) => i64_exp(ExpKind::Lit(Scalar::I64(*n), ScalarType::I64)),
@@ -220,7 +222,7 @@ pub(crate) fn dim_to_exp(dim: &Dim, span: Span) -> Exp {
                     size_args: Vec::new(),
                 },
                 ty: Ty::arrow(Ty::I64, Ty::arrow(Ty::I64, Ty::I64)),
-                ext: Vec::new(),
+                existential_sizes: Vec::new(),
                 span,
             }),
             args: vec![dim_to_exp(&args.0, span), dim_to_exp(&args.1, span)],
@@ -259,7 +261,7 @@ impl Subst {
     }
 }
 
-impl TyMap for Subst {
+impl TypeMapper for Subst {
     fn ty_var(&mut self, var: TyVarId) -> Option<Ty> {
         self.types.iter().find(|(v, _)| *v == var).map(|(_, ty)| ty.clone())
     }

@@ -16,8 +16,8 @@
 //!   only the value determines is a variable in the [`Exp::ext`] of the expression that makes the
 //!   value, or [`Dim::Any`].
 
+pub use crate::external_name::{ExternalName, ExternalParts};
 use crate::intrinsics::Intrinsic;
-pub use crate::spelling::{Spelled, SpelledParts};
 use prim::{BinOp, Scalar, ScalarType};
 use std::sync::Arc;
 use syntax::span::Span;
@@ -35,7 +35,7 @@ pub struct TyVarId(pub u32);
 
 /// An abstract type made by ascription to a module type.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub struct TypeId(pub u32);
+pub struct AbstractTypeId(pub u32);
 
 /// A size in a type.
 #[derive(Clone, PartialEq, Debug)]
@@ -72,7 +72,7 @@ pub enum Ty {
     Var(TyVarId),
     /// An abstract type with its type and size arguments. In a finished program only the built-in
     /// accumulators (`intrinsics.acc`); others are replaced by their representation.
-    Abstract(TypeId, Arc<TypeArgs>),
+    Abstract(AbstractTypeId, Arc<TypeArgs>),
 }
 
 /// The arguments of an abstract type.
@@ -110,7 +110,7 @@ pub struct ArrowTy {
 #[derive(Clone, PartialEq, Debug)]
 pub struct RetType {
     /// Existential sizes bound in `ty`.
-    pub ext: Vec<VarId>,
+    pub existential_sizes: Vec<VarId>,
     /// The type.
     pub ty: Ty,
     /// The parts that are free of aliases.
@@ -148,7 +148,7 @@ pub struct Exp {
     /// The sizes in `ty` that are created inside this expression and are unknown until it has its
     /// value: they are read off the value's shape. An enclosing expression whose type has the same
     /// size lists it again, for the same number.
-    pub ext: Vec<VarId>,
+    pub existential_sizes: Vec<VarId>,
     /// The source span.
     pub span: Span,
 }
@@ -182,7 +182,7 @@ pub enum ExpKind {
     },
     /// A built-in operator whose type is not inferred yet. It occurs only inside the checker: a
     /// finished program has [`ExpKind::Intrinsic`] in its place.
-    Operator(SourceOp),
+    Operator(OverloadedOp),
     /// A tuple, including `()`.
     Tuple(Vec<Exp>),
     /// A record, its fields in source order.
@@ -291,7 +291,7 @@ pub enum ExpKind {
         /// The condition.
         cond: Box<Exp>,
         /// The condition as written, for the message.
-        text: Arc<str>,
+        source_text: Arc<str>,
         /// The result.
         exp: Box<Exp>,
     },
@@ -303,7 +303,7 @@ pub enum ExpKind {
 
 /// The built-in overloaded operators of the source language, before their type is known.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum SourceOp {
+pub enum OverloadedOp {
     /// `+`
     Add,
     /// `-`
@@ -490,7 +490,7 @@ pub struct EntryType {
     /// was inferred.
     pub text: Option<Arc<str>>,
     /// The external spelling, if the type was written.
-    pub spelled: Option<Arc<Spelled>>,
+    pub external_name: Option<Arc<ExternalName>>,
     /// True if it has a `*` as a whole (consumed parameter, alias-free result).
     pub unique: bool,
 }
@@ -553,9 +553,9 @@ impl Drop for Exp {
         if matches!(self.kind, ExpKind::Lit(..) | ExpKind::Var { .. } | ExpKind::Hole) {
             return;
         }
-        if stacker::remaining_stack().is_none_or(|left| left < crate::RED_ZONE) {
+        if stacker::remaining_stack().is_none_or(|left| left < crate::STACK_RED_ZONE) {
             let kind = std::mem::replace(&mut self.kind, ExpKind::Hole);
-            stacker::grow(crate::STACK_STEP, move || drop(kind));
+            stacker::grow(crate::STACK_GROWTH, move || drop(kind));
         }
     }
 }
@@ -609,6 +609,6 @@ impl Ty {
 impl RetType {
     /// A result without existential sizes or uniqueness.
     pub const fn plain(ty: Ty) -> Self {
-        Self { ext: Vec::new(), ty, unique: Uniq::None }
+        Self { existential_sizes: Vec::new(), ty, unique: Uniq::None }
     }
 }

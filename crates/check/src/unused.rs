@@ -11,14 +11,14 @@ use syntax::symbol::Symbol;
 
 /// The local names of a definition.
 #[derive(Default)]
-pub(crate) struct LocalNames {
+pub(crate) struct BindingUses {
     /// The bindings, each with true if it is by `let x[i] = v`.
     bound: Vec<(Ident, bool)>,
     /// The binding spans of used names.
     used: FxHashSet<Span>,
 }
 
-impl LocalNames {
+impl BindingUses {
     /// Records a local name. `update` is true if it is bound by `let x[i] = v`.
     pub(crate) fn bind(&mut self, name: &Ident, update: bool) {
         self.bound.push((*name, update));
@@ -41,9 +41,9 @@ impl LocalNames {
 
 /// The names of used modules.
 #[derive(Default)]
-pub(crate) struct UsedModules(FxHashSet<Symbol>);
+pub(crate) struct ModuleUses(FxHashSet<Symbol>);
 
-impl UsedModules {
+impl ModuleUses {
     /// Records a use of a module.
     pub(crate) fn use_name(&mut self, name: Symbol) {
         self.0.insert(name);

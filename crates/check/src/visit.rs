@@ -90,7 +90,7 @@ macro_rules! walk {
                     f(a);
                     f(b);
                 }
-                ExpKind::Assert { cond, text: _, exp } => {
+                ExpKind::Assert { cond, source_text: _, exp } => {
                     f(cond);
                     f(exp);
                 }
@@ -184,13 +184,13 @@ pub(crate) fn pattern_mut(pat: &mut Pat, f: &mut dyn FnMut(&mut Pat)) {
 
 /// Returns true if `does` holds for a part of the type, where tuples, records and sums are split
 /// into parts.
-pub(crate) fn any_part(ty: &Ty, does: &dyn Fn(&Ty) -> bool) -> bool {
-    stacker::maybe_grow(crate::RED_ZONE, crate::STACK_STEP, || match ty {
-        Ty::Tuple(parts) => parts.iter().any(|ty| any_part(ty, does)),
-        Ty::Record(fields) => fields.iter().any(|(_, ty)| any_part(ty, does)),
+pub(crate) fn any_component(ty: &Ty, does: &dyn Fn(&Ty) -> bool) -> bool {
+    stacker::maybe_grow(crate::STACK_RED_ZONE, crate::STACK_GROWTH, || match ty {
+        Ty::Tuple(parts) => parts.iter().any(|ty| any_component(ty, does)),
+        Ty::Record(fields) => fields.iter().any(|(_, ty)| any_component(ty, does)),
         Ty::Sum(constrs) => {
             let mut parts = constrs.iter().flat_map(|(_, payload)| payload.iter());
-            parts.any(|ty| any_part(ty, does))
+            parts.any(|ty| any_component(ty, does))
         }
         Ty::Scalar(_) | Ty::Array(_) | Ty::Arrow(_) | Ty::Var(_) | Ty::Abstract(..) => does(ty),
     })
@@ -198,17 +198,17 @@ pub(crate) fn any_part(ty: &Ty, does: &dyn Fn(&Ty) -> bool) -> bool {
 
 /// Calls `f` on an expression and all its subexpressions, including the bodies of local functions,
 /// in pre-order.
-pub(crate) fn each(exp: &Exp, f: &mut dyn FnMut(&Exp)) {
-    stacker::maybe_grow(crate::RED_ZONE, crate::STACK_STEP, || {
+pub(crate) fn for_each_exp(exp: &Exp, f: &mut dyn FnMut(&Exp)) {
+    stacker::maybe_grow(crate::STACK_RED_ZONE, crate::STACK_GROWTH, || {
         f(exp);
         if let ExpKind::Let { binds, body: _ } = &exp.kind {
             for bind in binds {
                 if let Bind::Fun(def) = bind {
-                    each(&def.body, f);
+                    for_each_exp(&def.body, f);
                 }
             }
         }
-        children(exp, &mut |child| each(child, f));
+        children(exp, &mut |child| for_each_exp(child, f));
     });
 }
 

@@ -20,7 +20,7 @@ impl Loader for Text<'_> {
 }
 
 /// The checker's result, in the form of the block.
-fn answer(program: &str, kind: &str, expected: &str) -> String {
+fn checker_output(program: &str, kind: &str, expected: &str) -> String {
     let mut sources = SourceMap::new();
     let interner = Interner::new();
     let checked = check_program(&mut sources, &interner, &mut Text(program), "test.fut");
@@ -66,7 +66,7 @@ fn run(file: &str, text: &str) {
                 continue;
             }
             tests += 1;
-            let got = answer(&program, kind, &block);
+            let got = checker_output(&program, kind, &block);
             if got != block {
                 let _ = writeln!(failures, "{file}: {heading}\nexpected:\n{block}got:\n{got}");
             }

@@ -243,12 +243,12 @@ impl Scope {
                 }
             }
             ExpKind::And(a, b) | ExpKind::Or(a, b) => self.exps([&**a, &**b]),
-            ExpKind::Assert { cond, text: _, exp } => self.exps([&**cond, &**exp]),
+            ExpKind::Assert { cond, source_text: _, exp } => self.exps([&**cond, &**exp]),
         }
     }
 }
 
-fn hold(program: &Program) {
+fn check_invariants(program: &Program) {
     let mut scope = Scope::default();
     for def in &program.defs {
         scope.def(def, true);
@@ -261,17 +261,17 @@ fn hold(program: &Program) {
 
 #[test]
 fn the_prelude() {
-    hold(&check(""));
+    check_invariants(&check(""));
 }
 
 #[test]
 fn all_forms() {
-    hold(&check(include_str!("programs/forms.fut")));
+    check_invariants(&check(include_str!("programs/forms.fut")));
 }
 
 #[test]
 fn modules() {
-    hold(&check(include_str!("programs/modules.fut")));
+    check_invariants(&check(include_str!("programs/modules.fut")));
 }
 
 #[test]
@@ -281,6 +281,6 @@ fn deep_chains() {
     let lets = format!("entry main (x: i32): i32 = {}in x", "let x = x + 1 ".repeat(20_000));
     let nested = format!("entry main (x: i32): i32 = {}x{}", "(x - ".repeat(1_500), ")".repeat(1_500));
     for text in [sum, lets, nested] {
-        hold(&check(text.leak()));
+        check_invariants(&check(text.leak()));
     }
 }

@@ -23,7 +23,7 @@ const WITHOUT_EXAMPLES: [&str; 10] = [
 ];
 
 /// Warnings of the optimiser; `driver` tests their pages.
-const LATER: [&str; 2] = ["safety-check", "unroll"];
+const OPTIMISER_WARNINGS: [&str; 2] = ["safety-check", "unroll"];
 
 struct Text<'t>(&'t str);
 
@@ -90,7 +90,7 @@ fn examples() {
             panic!("{name}: two programs are needed");
         };
         let found = errors(wrong);
-        if LATER.contains(&&*name) {
+        if OPTIMISER_WARNINGS.contains(&&*name) {
             assert!(found.is_empty(), "{name}: {found:?}");
         } else if found.is_empty() || found.iter().any(|id| *id != name) {
             let _ = writeln!(failures, "{name}: the first program has {found:?}");

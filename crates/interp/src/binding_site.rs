@@ -15,7 +15,7 @@ fn in_def(def: &Def, var: VarId) -> Option<Span> {
     }
     let param = def.params.iter().find_map(|pat| in_pat(pat, var));
     param.or_else(|| in_exp(&def.body, var)).or_else(|| {
-        let brought = def.ret.ext.contains(&var);
+        let brought = def.ret.existential_sizes.contains(&var);
         brought.then_some(def.body.span)
     })
 }
@@ -38,7 +38,7 @@ fn in_exp(exp: &Exp, var: VarId) -> Option<Span> {
                 found = in_exp(part, var);
             }
         });
-        found.or_else(|| exp.ext.contains(&var).then_some(exp.span))
+        found.or_else(|| exp.existential_sizes.contains(&var).then_some(exp.span))
     })
 }
 

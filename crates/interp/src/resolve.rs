@@ -212,7 +212,7 @@ impl Resolver<'_> {
         self.inherit(body.span);
         let params = params.iter().map(|pat| self.param_seen(pat, &[], body.span)).collect();
         let mut code = self.exp(body);
-        let ext: Vec<Slot> = ret.ext.iter().map(|var| self.bind_size(*var)).collect();
+        let ext: Vec<Slot> = ret.existential_sizes.iter().map(|var| self.bind_size(*var)).collect();
         let from = [&body.ty];
         let check = self.size_check(&ret.ty, &ext, Subject::Result, &from, body.span);
         let ret = self.shape(&ret.ty);
@@ -257,7 +257,7 @@ impl Resolver<'_> {
             if coerced {
                 return node;
             }
-            let slots: Vec<Slot> = exp.ext.iter().map(|var| self.bind_size(*var)).collect();
+            let slots: Vec<Slot> = exp.existential_sizes.iter().map(|var| self.bind_size(*var)).collect();
             if let Some(check) = self.size_check(&exp.ty, &slots, Subject::Expression, &[], exp.span) {
                 return Node::Checked(Box::new(node), check);
             }
@@ -374,11 +374,11 @@ impl Resolver<'_> {
             ExpKind::Or(x, y) => Node::Or(self.pair(x, y)),
             ExpKind::Coerce(inner) => {
                 let inner = self.exp(inner);
-                let sizes = exp.ext.iter().map(|var| self.bind_size(*var)).collect();
+                let sizes = exp.existential_sizes.iter().map(|var| self.bind_size(*var)).collect();
                 let ty = Box::new(self.ty(&exp.ty));
                 Node::Coerce(Box::new(inner), sizes, ty, exp.span)
             }
-            ExpKind::Assert { cond, text, exp: e } => {
+            ExpKind::Assert { cond, source_text: text, exp: e } => {
                 Node::Assert(self.pair(cond, e), Arc::clone(text), exp.span)
             }
             ExpKind::Attr(attrs, inner) => self.attributed(attrs, inner, exp.span),

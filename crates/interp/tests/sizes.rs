@@ -85,7 +85,7 @@ fn visit_pat(pat: &mut Pat, param: bool, f: Visit<'_>) {
 fn visit(exp: &mut Exp, f: Visit<'_>) {
     let bare = matches!(&exp.kind, ExpKind::Constr(_, parts) if parts.is_empty());
     if !bare && !matches!(exp.kind, ExpKind::Coerce(_)) {
-        f(Place::Exp(&mut exp.ty, &mut exp.ext), exp.span);
+        f(Place::Exp(&mut exp.ty, &mut exp.existential_sizes), exp.span);
     }
     match &mut exp.kind {
         ExpKind::Tuple(parts) | ExpKind::Array(parts) | ExpKind::Constr(_, parts) => {

@@ -61,7 +61,7 @@ impl Lower<'_> {
                 if let (Some(var), Some(arg)) = (arrow.name, all.into_iter().next()) {
                     env.bind(var, arg);
                 }
-                self.hole(&arrow.ret.ty, &env, &arrow.ret.ext)?
+                self.hole(&arrow.ret.ty, &env, &arrow.ret.existential_sizes)?
             }
             FunKind::Intrinsic(Intrinsic::Array(fun), types, sizes) => {
                 self.array_intrinsic(*fun, types, sizes, all)?
@@ -162,10 +162,10 @@ impl Lower<'_> {
         bind_given();
         // Existential sizes of the result are bound anew.
         let value = self.eval(body, env)?;
-        for var in &ret.ext {
+        for var in &ret.existential_sizes {
             env.unbind(*var);
         }
-        let value = unclaimed(value, &ret.ty, &ret.ext);
+        let value = unclaimed(value, &ret.ty, &ret.existential_sizes);
         let value = self.conform(&ret.ty, value, env, false, Mismatch::Type)?;
         self.f.calls = calls;
         self.f.location = place;

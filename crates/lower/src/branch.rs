@@ -40,7 +40,7 @@ impl Lower<'_> {
         }
         self.same_accumulators(&yes, &no)?;
         // Sizes: those that both agree on, those in the type, and existential results for the rest.
-        let claim = self.resolve(&exp.ty, env, &exp.ext)?;
+        let claim = self.resolve(&exp.ty, env, &exp.existential_sizes)?;
         let (yes_ty, no_ty) = (yes.claims(), no.claims());
         let mut claims = claim.sizes().into_iter();
         let mut target = yes_ty.zip_sizes(&no_ty, &mut |x, y| {

@@ -85,10 +85,10 @@ impl Lower<'_> {
         let ((value, exts, ty, claims), f) = self.in_function(|s| {
             let env = Env::inside(&s.root);
             let value = s.eval(&def.body, &env)?;
-            for var in &def.ret.ext {
+            for var in &def.ret.existential_sizes {
                 env.unbind(*var);
             }
-            let value = unclaimed(value, &def.ret.ty, &def.ret.ext);
+            let value = unclaimed(value, &def.ret.ty, &def.ret.existential_sizes);
             let value = s.conform(&def.ret.ty, value, &env, false, Mismatch::Type)?;
             let mut exts = Vec::new();
             let ty = value.ty().map_sizes(&mut |size| ext_size(size, &|_| false, &mut exts));

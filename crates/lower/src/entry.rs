@@ -161,7 +161,7 @@ impl Lower<'_> {
 
     /// The external type of an entry point's parameter or result.
     fn entry_type(&mut self, ty: &LTy, entry: &EntryType) -> Res<CoreType> {
-        match self.opaques.entry_type(ty, entry.spelled.as_deref()) {
+        match self.opaques.entry_type(ty, entry.external_name.as_deref()) {
             Ok(ty) => Ok(ty),
             Err(problem) => self.unsupported(problem),
         }

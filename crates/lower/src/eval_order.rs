@@ -46,7 +46,7 @@ fn is_right_to_left(fun: &Exp, args: &[Exp]) -> bool {
     let mut failing = 0;
     for part in parts {
         failing += usize::from(may_fail(part));
-        if failing > 1 || !part.ext.is_empty() {
+        if failing > 1 || !part.existential_sizes.is_empty() {
             return true;
         }
     }

@@ -29,7 +29,7 @@ impl Lower<'_> {
                 return self.unsupported("functions that become this large when specialised");
             }
             let value = self.eval_kind(exp, env)?;
-            let value = self.bind_ext(&exp.ext, &exp.ty, value, env)?;
+            let value = self.bind_ext(&exp.existential_sizes, &exp.ty, value, env)?;
             self.span = span;
             self.f.location = place;
             Ok(value)
@@ -103,7 +103,7 @@ impl Lower<'_> {
             ExpKind::Constr(label, args) => {
                 let args = args.iter().map(|arg| self.eval(arg, env)).collect::<Res<Vec<_>>>()?;
                 // Existential sizes that only the payload determines.
-                for var in &exp.ext {
+                for var in &exp.existential_sizes {
                     env.unbind(*var);
                 }
                 if let Ty::Sum(constrs) = &exp.ty
@@ -121,12 +121,12 @@ impl Lower<'_> {
             ExpKind::Coerce(inner) => {
                 let value = self.eval(inner, env)?;
                 // Existential sizes of the coercion are taken from the value.
-                for var in &exp.ext {
+                for var in &exp.existential_sizes {
                     env.unbind(*var);
                 }
                 self.conform(&exp.ty, value, env, true, Mismatch::Type)
             }
-            ExpKind::Assert { cond, text: shown, exp } => {
+            ExpKind::Assert { cond, source_text: shown, exp } => {
                 let cond = self.eval_scalar(cond, env)?;
                 let msg = vec![text(&format!("Assertion is false: {shown}"))];
                 let cert = self.f.assert(cond, msg);
@@ -139,7 +139,7 @@ impl Lower<'_> {
                 let ty = self.program.show(&exp.ty);
                 let msg = vec![text(&format!("Reached hole of type: {ty}"))];
                 let cert = self.f.basic("cert", BasicOp::Assert { cond: no, msg });
-                let value = self.hole(&exp.ty, env, &exp.ext)?;
+                let value = self.hole(&exp.ty, env, &exp.existential_sizes)?;
                 self.under(Some(cert), &value)
             }
         }

@@ -349,10 +349,10 @@ impl Lower<'_> {
             self.instances.insert(key.to_owned(), Rc::new(instance.clone()));
         }
         let value = self.eval(&def.body, &env)?;
-        for var in &def.ret.ext {
+        for var in &def.ret.existential_sizes {
             env.unbind(*var);
         }
-        let value = unclaimed(value, &def.ret.ty, &def.ret.ext);
+        let value = unclaimed(value, &def.ret.ty, &def.ret.existential_sizes);
         let mut value = self.conform(&def.ret.ty, value, &env, false, Mismatch::Type)?;
         if value.has_fun() {
             return self.bug("functions that return functions where they are called");
@@ -409,7 +409,7 @@ impl Lower<'_> {
         env: &Rc<Env>,
         is_param: &dyn Fn(&Name) -> bool,
     ) -> Res<()> {
-        let ty = self.resolve(&def.ret.ty, env, &def.ret.ext)?;
+        let ty = self.resolve(&def.ret.ty, env, &def.ret.existential_sizes)?;
         instance.ret_payload_claims = ty.map_sizes(&mut |size| known_size(size, is_param, &[]));
         let mut payload = ty.payload_sizes().into_iter();
         let mut n_exts = 0;

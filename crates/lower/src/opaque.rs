@@ -6,7 +6,7 @@
 //! are distinguished by their structure.
 
 use crate::types::LTy;
-use check::tast::{Spelled, SpelledParts};
+use check::tast::{ExternalName, ExternalParts};
 use ir::entry::{Constr, EntryType, Field, Leaf, OpaqueId, OpaqueKind, OpaqueType, OpaqueTypes};
 use prim::ScalarType;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -29,9 +29,9 @@ pub(crate) struct Opaques {
 enum By<'s> {
     None,
     /// The spelling of the type as a whole.
-    Whole(&'s Spelled),
+    Whole(&'s ExternalName),
     /// The spelling of the elements of the dimensions around it.
-    Elem(&'s Spelled),
+    Elem(&'s ExternalName),
 }
 
 impl Opaques {
@@ -40,7 +40,11 @@ impl Opaques {
     /// # Errors
     ///
     /// The table becomes too large.
-    pub(crate) fn entry_type(&mut self, ty: &LTy, spelled: Option<&Spelled>) -> Result<EntryType, String> {
+    pub(crate) fn entry_type(
+        &mut self,
+        ty: &LTy,
+        spelled: Option<&ExternalName>,
+    ) -> Result<EntryType, String> {
         self.within(ty, 0, spelled.map_or(By::None, By::Whole))
     }
 
@@ -54,8 +58,8 @@ impl Opaques {
         while let LTy::Array(array) = elem {
             (rank, elem) = (rank + 1, &array.1);
             elem_by = elem_by.and_then(|own| match &own.parts {
-                SpelledParts::Elem(elem) => Some(&**elem),
-                SpelledParts::Unknown | SpelledParts::Fields(_) | SpelledParts::Constrs(_) => None,
+                ExternalParts::Elem(elem) => Some(&**elem),
+                ExternalParts::Unknown | ExternalParts::Fields(_) | ExternalParts::Constrs(_) => None,
             });
         }
         if let LTy::Scalar(elem) = *elem {
@@ -98,7 +102,7 @@ impl Opaques {
     }
 
     /// The structure of a type that is no array.
-    fn kind(&mut self, ty: &LTy, by: Option<&Spelled>) -> Result<OpaqueKind, String> {
+    fn kind(&mut self, ty: &LTy, by: Option<&ExternalName>) -> Result<OpaqueKind, String> {
         let LTy::Sum(constrs) = ty else {
             return Ok(OpaqueKind::Record(self.fields(ty, by, 0)?));
         };
@@ -119,7 +123,7 @@ impl Opaques {
         Ok(OpaqueKind::Sum { leaves, constrs: out })
     }
 
-    fn array(&mut self, elem: &LTy, by: Option<&Spelled>, rank: usize) -> Result<OpaqueKind, String> {
+    fn array(&mut self, elem: &LTy, by: Option<&ExternalName>, rank: usize) -> Result<OpaqueKind, String> {
         let own = self.within(elem, 0, by.map_or(By::None, By::Whole))?;
         let mut leaves = self.table.leaves(&own);
         let EntryType::Opaque(own) = own else {
@@ -137,7 +141,7 @@ impl Opaques {
     }
 
     /// The fields of a record, each with `rank` more dimensions.
-    fn fields(&mut self, ty: &LTy, by: Option<&Spelled>, rank: usize) -> Result<Vec<Field>, String> {
+    fn fields(&mut self, ty: &LTy, by: Option<&ExternalName>, rank: usize) -> Result<Vec<Field>, String> {
         let names: Vec<Arc<str>> = match ty {
             LTy::Record(fields) => (fields.iter().map(|(label, _)| label.to_string().into())).collect(),
             _ => (0..ty.parts().map_or(0, |parts| parts.len())).map(|i| i.to_string().into()).collect(),
@@ -156,23 +160,23 @@ impl Opaques {
     }
 }
 
-fn field_of<'s>(by: Option<&'s Spelled>, name: &str) -> Option<&'s Spelled> {
+fn field_of<'s>(by: Option<&'s ExternalName>, name: &str) -> Option<&'s ExternalName> {
     match &by?.parts {
-        SpelledParts::Fields(fields) => {
+        ExternalParts::Fields(fields) => {
             let (_, own) = fields.iter().find(|(label, _)| **label == *name)?;
             Some(own)
         }
-        SpelledParts::Unknown | SpelledParts::Elem(_) | SpelledParts::Constrs(_) => None,
+        ExternalParts::Unknown | ExternalParts::Elem(_) | ExternalParts::Constrs(_) => None,
     }
 }
 
-fn payload_of<'s>(by: Option<&'s Spelled>, name: &str, i: usize) -> Option<&'s Spelled> {
+fn payload_of<'s>(by: Option<&'s ExternalName>, name: &str, i: usize) -> Option<&'s ExternalName> {
     match &by?.parts {
-        SpelledParts::Constrs(constrs) => {
+        ExternalParts::Constrs(constrs) => {
             let (_, payload) = constrs.iter().find(|(label, _)| **label == *name)?;
             payload.get(i).map(|own| &**own)
         }
-        SpelledParts::Unknown | SpelledParts::Elem(_) | SpelledParts::Fields(_) => None,
+        ExternalParts::Unknown | ExternalParts::Elem(_) | ExternalParts::Fields(_) => None,
     }
 }
 

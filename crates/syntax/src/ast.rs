@@ -692,9 +692,9 @@ impl Drop for Exp {
         if matches!(self.kind, ExpKind::Lit(_) | ExpKind::Var(_) | ExpKind::Hole | ExpKind::Error) {
             return;
         }
-        if stacker::remaining_stack().is_none_or(|left| left < crate::RED_ZONE) {
+        if stacker::remaining_stack().is_none_or(|left| left < crate::STACK_RED_ZONE) {
             let kind = std::mem::replace(&mut self.kind, ExpKind::Error);
-            stacker::grow(crate::STACK_STEP, move || drop(kind));
+            stacker::grow(crate::STACK_GROWTH, move || drop(kind));
         }
     }
 }

@@ -12,7 +12,7 @@ use crate::ast::{
     TypeParamKind, ValBind, ValKeyword,
 };
 use crate::symbol::Interner;
-use crate::{RED_ZONE, STACK_STEP};
+use crate::{STACK_GROWTH, STACK_RED_ZONE};
 
 /// Prints a whole file.
 pub fn prog(prog: &Prog, names: &Interner) -> String {
@@ -52,7 +52,7 @@ impl<'a> Dump<'a> {
     fn form(&mut self, keyword: &str, parts: impl FnOnce(&mut Self)) {
         self.put("(");
         self.put(keyword);
-        stacker::maybe_grow(RED_ZONE, STACK_STEP, || parts(self));
+        stacker::maybe_grow(STACK_RED_ZONE, STACK_GROWTH, || parts(self));
         self.put(")");
     }
 

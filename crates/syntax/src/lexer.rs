@@ -10,7 +10,7 @@
 use crate::ast::{Ident, Lit, QualName};
 use crate::diag::Diagnostic;
 use crate::span::{FileId, Span};
-use crate::symbol::Table;
+use crate::symbol::InternerTable;
 use crate::token::{Comment, DocToken, Lexed, Tok, Token, prec};
 
 /// The maximum number of errors reported for one file.
@@ -46,13 +46,13 @@ const fn is(byte: u8, class: u8) -> bool {
 }
 
 /// Splits `source`, which must be shorter than 4 GiB, into tokens.
-pub(crate) fn lex(source: &str, file: FileId, names: &mut Table) -> Lexed {
+pub(crate) fn lex(source: &str, file: FileId, names: &mut InternerTable) -> Lexed {
     let mut lexer = Lexer {
         source,
         bytes: source.as_bytes(),
         pos: 0,
         names,
-        plain_names_until: 0,
+        no_qual_op_before: 0,
         out: Lexed {
             file,
             tokens: Vec::with_capacity(source.len() / 4 + 8),
@@ -74,10 +74,10 @@ pub(crate) struct Lexer<'a> {
     pub(crate) source: &'a str,
     pub(crate) bytes: &'a [u8],
     pub(crate) pos: usize,
-    names: &'a mut Table,
+    names: &'a mut InternerTable,
     /// No name that starts before this offset begins a qualified operator. It keeps long paths
     /// `a.b.c...` from being scanned again at every name, which would be quadratic.
-    plain_names_until: usize,
+    no_qual_op_before: usize,
     pub(crate) out: Lexed,
 }
 
@@ -146,7 +146,7 @@ impl Lexer<'_> {
             b'(' => self.simple(Tok::LParen, 1),
             b')' => self.simple(Tok::RParen, 1),
             b'[' => {
-                let kind = if self.indexes(start) { Tok::IndexBracket } else { Tok::LBracket };
+                let kind = if self.follows_indexable(start) { Tok::IndexBracket } else { Tok::LBracket };
                 self.simple(kind, 1);
             }
             b']' => self.simple(Tok::RBracket, 1),
@@ -182,7 +182,7 @@ impl Lexer<'_> {
     }
 
     /// Returns true if a bracket at `start` directly follows a token that can be indexed.
-    fn indexes(&self, start: usize) -> bool {
+    fn follows_indexable(&self, start: usize) -> bool {
         self.out.tokens.last().is_some_and(|last| {
             last.end as usize == start
                 && matches!(
@@ -199,7 +199,7 @@ impl Lexer<'_> {
             self.push(keyword, start, 0, 0);
             return;
         }
-        if self.peek(0) == b'.' && start >= self.plain_names_until && self.qual_op(start) {
+        if self.peek(0) == b'.' && start >= self.no_qual_op_before && self.qual_op(start) {
             return;
         }
         let symbol = self.names.intern(text);
@@ -221,7 +221,7 @@ impl Lexer<'_> {
             }
         };
         let Some(op) = op else {
-            self.plain_names_until = dot;
+            self.no_qual_op_before = dot;
             return false;
         };
         let mut quals = Vec::new();

@@ -26,7 +26,7 @@ pub const MAX_NESTING: u32 = 250_000;
 
 /// The nesting depth allowed on any thread, however small its stack: recursive walks grow the stack
 /// where necessary.
-pub const SAFE_NESTING: u32 = 2000;
+pub const MIN_NESTING_LIMIT: u32 = 2000;
 
 /// Stack per nesting level, in bytes, with which no walk of the compiler has to grow the stack.
 pub const STACK_PER_LEVEL: usize = 16 * 1024;
@@ -36,7 +36,7 @@ pub const STACK_PER_LEVEL: usize = 16 * 1024;
 pub const MAX_SUFFIXES: u32 = 100_000;
 
 /// The remaining stack, in bytes, below which a recursive walk grows its stack.
-pub(crate) const RED_ZONE: usize = 128 * 1024;
+pub(crate) const STACK_RED_ZONE: usize = 128 * 1024;
 
 /// The size of each stack extension, in bytes.
-pub(crate) const STACK_STEP: usize = 4 * 1024 * 1024;
+pub(crate) const STACK_GROWTH: usize = 4 * 1024 * 1024;

@@ -15,12 +15,12 @@ use crate::span::{FileId, LineCol, SourceFile, SourceMap};
 /// The length, in bytes, above which a line is cut to a window.
 const LONG_LINE: usize = 240;
 /// The window of a long line: bytes shown before and after the start of a label.
-const WINDOW: (usize, usize) = (60, 120);
+const LONG_LINE_WINDOW: (usize, usize) = (60, 120);
 /// The maximum distance, in lines, from the first label at which a label shares its excerpt.
-const FAR: usize = 30;
+const MAX_EXCERPT_DISTANCE: usize = 30;
 
 /// A label's span, clipped to one line.
-struct Place<'a> {
+struct LabelSpan<'a> {
     label: &'a Label,
     kind: AnnotationKind,
     /// Counted from zero.
@@ -47,15 +47,15 @@ pub fn render(diagnostic: &Diagnostic, sources: &SourceMap, colour: bool) -> Str
         let Some(file) = sources.get(id) else {
             continue;
         };
-        let places = labels()
+        let labels = labels()
             .enumerate()
             .filter(|(_, label)| label.span.file == id)
             .map(|(i, label)| {
                 let primary = i == 0 && diagnostic.primary.is_some();
-                place(file, label, primary)
+                clip(file, label, primary)
             })
             .collect();
-        excerpts(file, places, &mut elements);
+        excerpts(file, labels, &mut elements);
     }
     for note in &diagnostic.notes {
         elements.push(Level::NOTE.message(note.as_str()).into());
@@ -85,13 +85,13 @@ pub fn render_line(diagnostic: &Diagnostic, sources: &SourceMap) -> String {
     format!("{place}{level}: {message} [{}]", diagnostic.id)
 }
 
-fn place<'a>(file: &SourceFile, label: &'a Label, primary: bool) -> Place<'a> {
+fn clip<'a>(file: &SourceFile, label: &'a Label, primary: bool) -> LabelSpan<'a> {
     let LineCol { line, .. } = file.line_col(label.span.start);
     let line = line - 1;
     let line_range = file.line_range(line);
     let span = label.span.range();
     let start = span.start.clamp(line_range.start, line_range.end);
-    Place {
+    LabelSpan {
         label,
         kind: if primary { AnnotationKind::Primary } else { AnnotationKind::Context },
         line,
@@ -102,13 +102,14 @@ fn place<'a>(file: &SourceFile, label: &'a Label, primary: bool) -> Place<'a> {
 
 /// Adds excerpts of the source lines around the labels: one for the labels near the first, one for
 /// each of the others.
-fn excerpts<'a>(file: &'a SourceFile, places: Vec<Place<'a>>, elements: &mut Vec<Element<'a>>) {
+fn excerpts<'a>(file: &'a SourceFile, places: Vec<LabelSpan<'a>>, elements: &mut Vec<Element<'a>>) {
     let Some(first) = places.first() else {
         return;
     };
     let first_line = first.line;
-    let near =
-        |place: &Place<'_>| place.line.abs_diff(first_line) <= FAR && place.line_range.len() <= LONG_LINE;
+    let near = |place: &LabelSpan<'_>| {
+        place.line.abs_diff(first_line) <= MAX_EXCERPT_DISTANCE && place.line_range.len() <= LONG_LINE
+    };
     let (near, far): (Vec<_>, Vec<_>) = places.into_iter().partition(near);
     let lines = near.iter().map(|place| place.line);
     if let (Some(low), Some(high)) = (lines.clone().min(), lines.max()) {
@@ -138,18 +139,18 @@ fn excerpts<'a>(file: &'a SourceFile, places: Vec<Place<'a>>, elements: &mut Vec
     }
 }
 
-fn text_of<'a>(place: &Place<'a>) -> Option<&'a str> {
+fn text_of<'a>(place: &LabelSpan<'a>) -> Option<&'a str> {
     Some(place.label.text.as_str()).filter(|text| !text.is_empty())
 }
 
 /// Adds a window of a long line.
-fn long_line<'a>(file: &'a SourceFile, place: &Place<'a>, elements: &mut Vec<Element<'a>>) {
+fn long_line<'a>(file: &'a SourceFile, place: &LabelSpan<'a>, elements: &mut Vec<Element<'a>>) {
     let text = file.text();
-    let mut from = place.range.start.saturating_sub(WINDOW.0).max(place.line_range.start);
+    let mut from = place.range.start.saturating_sub(LONG_LINE_WINDOW.0).max(place.line_range.start);
     while !text.is_char_boundary(from) {
         from -= 1;
     }
-    let mut to = (place.range.start + WINDOW.1).min(place.line_range.end);
+    let mut to = (place.range.start + LONG_LINE_WINDOW.1).min(place.line_range.end);
     while !text.is_char_boundary(to) {
         to += 1;
     }

@@ -36,12 +36,12 @@ impl fmt::Debug for Symbol {
 
 /// The locked table of an [`Interner`].
 #[derive(Debug, Default)]
-pub(crate) struct Table {
+pub(crate) struct InternerTable {
     ids: FxHashMap<Arc<str>, Symbol>,
     texts: Vec<Arc<str>>,
 }
 
-impl Table {
+impl InternerTable {
     pub(crate) fn intern(&mut self, text: &str) -> Symbol {
         if let Some(&symbol) = self.ids.get(text) {
             return symbol;
@@ -57,7 +57,7 @@ impl Table {
 /// All names of a session, shared between threads.
 #[derive(Debug, Default)]
 pub struct Interner {
-    table: RwLock<Table>,
+    table: RwLock<InternerTable>,
 }
 
 impl Interner {
@@ -66,12 +66,12 @@ impl Interner {
         Self::default()
     }
 
-    fn read(&self) -> RwLockReadGuard<'_, Table> {
+    fn read(&self) -> RwLockReadGuard<'_, InternerTable> {
         self.table.read().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
     /// Locks the table for several insertions.
-    pub(crate) fn lock(&self) -> RwLockWriteGuard<'_, Table> {
+    pub(crate) fn lock(&self) -> RwLockWriteGuard<'_, InternerTable> {
         self.table.write().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 

@@ -3,7 +3,7 @@
 use syntax::ast::{DeclKind, ExpKind, Prog};
 use syntax::span::FileId;
 use syntax::symbol::Interner;
-use syntax::{MAX_NESTING, MAX_SUFFIXES, SAFE_NESTING, STACK_PER_LEVEL, dump};
+use syntax::{MAX_NESTING, MAX_SUFFIXES, MIN_NESTING_LIMIT, STACK_PER_LEVEL, dump};
 
 /// Parses a file that must be well formed.
 fn read(text: &str) -> (Prog, Interner) {
@@ -51,7 +51,7 @@ fn nests() {
             format!("{start}{}{core}{}{end}", open.repeat(depth), close.repeat(depth))
         };
         // A depth allowed on every stack can also be walked and dropped on a small one.
-        let (prog, names) = read(&text(SAFE_NESTING as usize / 4));
+        let (prog, names) = read(&text(MIN_NESTING_LIMIT as usize / 4));
         assert!(dump::prog(&prog, &names).len() > 500);
         // A large stack allows deeper nesting, up to the limit; tested for a quarter of the forms.
         if number % 4 == 0 {
@@ -88,8 +88,8 @@ fn suffixes_nest_too() {
         read(&format!("def x = (a){} + b.y", " + b.x".repeat(200_000)));
     }
     // The deepest tree that every stack allows.
-    let depth = SAFE_NESTING as usize - 10;
-    let suffix = ".0".repeat(MAX_SUFFIXES as usize / SAFE_NESTING as usize);
+    let depth = MIN_NESTING_LIMIT as usize - 10;
+    let suffix = ".0".repeat(MAX_SUFFIXES as usize / MIN_NESTING_LIMIT as usize);
     let text = format!("def x = {}a{}", "(".repeat(depth), format!("){suffix}").repeat(depth));
     let (prog, names) = read(&text);
     assert!(dump::prog(&prog, &names).len() > depth * 100);

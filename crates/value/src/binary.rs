@@ -7,7 +7,7 @@
 
 use crate::error::{ErrorKind, ReadError};
 use crate::input::Input;
-use crate::value::{ShapeError, byte_count};
+use crate::value::{ShapeError, checked_byte_count};
 use crate::{Value, ValueType};
 use prim::ScalarType;
 use std::io::{self, Read, Write};
@@ -60,7 +60,7 @@ pub fn read<R: Read>(input: &mut Input<R>, expected: Option<ValueType>) -> Resul
             format!("binary value of version {version}; only version {BINARY_VERSION} is known"),
         ));
     }
-    input.leave_text();
+    input.start_binary();
     let Some([rank, tag @ ..]) = input.take::<5>()? else {
         return Err(cut("the type"));
     };
@@ -88,7 +88,7 @@ pub fn read<R: Read>(input: &mut Input<R>, expected: Option<ValueType>) -> Resul
         }
         shape.push(dim);
     }
-    let bytes = byte_count(scalar, &shape)
+    let bytes = checked_byte_count(scalar, &shape)
         .map_err(|e| fail(ErrorKind::Range, format!("binary value of shape {shape:?}: {e}")))?;
     let too_short = |have: u64| {
         fail(

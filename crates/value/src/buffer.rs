@@ -25,11 +25,11 @@ const LARGE: usize = 2 * LARGE_PAGE;
 
 /// The size of one `read` call of [`Buffer::fill_from`]. The target is cleared first; at this size
 /// it stays in the level-2 cache.
-const PIECE: usize = 256 * 1024;
+const READ_CHUNK: usize = 256 * 1024;
 
 /// The maximum number of bytes that [`Buffer::fill_from`] reserves on the strength of a header
 /// alone.
-const RESERVE_UNSEEN: usize = 1 << 30;
+const MAX_UNTRUSTED_RESERVE: usize = 1 << 30;
 
 /// A failed allocation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -219,11 +219,11 @@ impl Buffer {
     /// GiB is reserved at first and the buffer grows as bytes arrive.
     pub fn fill_from(&mut self, source: &mut dyn Read, count: usize, trusted: bool) -> io::Result<usize> {
         let oom = |e: OutOfMemory| io::Error::new(io::ErrorKind::OutOfMemory, e);
-        let first = if trusted { count } else { count.min(RESERVE_UNSEEN) };
+        let first = if trusted { count } else { count.min(MAX_UNTRUSTED_RESERVE) };
         self.reserve(first).map_err(oom)?;
         let mut done = 0;
         while done < count {
-            let piece = PIECE.min(count - done);
+            let piece = READ_CHUNK.min(count - done);
             self.reserve(piece).map_err(oom)?;
             // SAFETY: there is space for `piece` bytes after `len`; they are cleared before a slice
             // of them is made.

@@ -2,7 +2,7 @@
 
 /// The maximum length of a sequence, with its backslash. Longer ones are cut there, as in the
 /// reference compiler.
-pub(crate) const LONGEST: usize = 10;
+pub(crate) const MAX_ESCAPE_LEN: usize = 10;
 
 /// The names of the control characters, by code; 32 is the blank.
 const NAMES: [&str; 33] = [
@@ -14,7 +14,7 @@ const NAMES: [&str; 33] = [
 /// The character denoted by the escape sequence at the start of `text`, and the length of the
 /// sequence. `text` begins with a backslash. `\&` denotes no character.
 pub(crate) fn escape(text: &[u8]) -> Option<(Option<char>, usize)> {
-    let text = text.get(..LONGEST).unwrap_or(text);
+    let text = text.get(..MAX_ESCAPE_LEN).unwrap_or(text);
     let (&first, rest) = text.strip_prefix(b"\\")?.split_first()?;
     let one = |c: char| Some((Some(c), 2));
     match first {

@@ -38,7 +38,7 @@ pub const fn is_space(c: u8) -> bool {
 }
 
 /// Returns true if `c` can be part of a number or word.
-pub const fn is_constituent(c: u8) -> bool {
+pub const fn is_token_char(c: u8) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, b'.' | b'-' | b'+' | b'_')
 }
 
@@ -117,7 +117,7 @@ impl<R: Read> Input<R> {
     }
 
     /// Skips white space and comments, which run from `--` to the line's end.
-    pub fn skip_blanks(&mut self) -> Result<(), ReadError> {
+    pub fn skip_whitespace(&mut self) -> Result<(), ReadError> {
         loop {
             let Some(c) = self.peek()? else { return Ok(()) };
             if is_space(c) {
@@ -153,7 +153,7 @@ impl<R: Read> Input<R> {
         let mut n = 0;
         loop {
             let rest = self.rest();
-            n += rest.get(n..).unwrap_or_default().iter().take_while(|&&c| is_constituent(c)).count();
+            n += rest.get(n..).unwrap_or_default().iter().take_while(|&&c| is_token_char(c)).count();
             if n > LONGEST_TOKEN {
                 return Err(self.error(
                     ErrorKind::Malformed,
@@ -167,7 +167,7 @@ impl<R: Read> Input<R> {
     }
 
     /// Marks the following input as binary data: lines are no longer counted.
-    pub fn leave_text(&mut self) {
+    pub fn start_binary(&mut self) {
         self.only_text = false;
     }
 

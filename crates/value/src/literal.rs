@@ -4,13 +4,13 @@
 //! All share a general path, which accepts every form and reports malformed literals.
 
 use crate::hexfloat::{self, Format};
-use crate::input::is_constituent;
+use crate::input::is_token_char;
 use half::f16;
 use prim::{ScalarType, f16_from_f64};
 
 /// The reason why a token is no literal of the type.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Fault {
+pub enum LiteralError {
     /// Not a literal of any number type, or of a kind that the type lacks.
     Form,
     /// A literal with the suffix of another type.
@@ -25,7 +25,7 @@ pub trait Literal: Copy {
     const TYPE: ScalarType;
     /// The fast path: reads a plain literal at the start of `text` and returns its length. `None`
     /// for a literal of another form, and for one that may continue after the end of `text`.
-    fn quick(text: &[u8]) -> Option<(Self, usize)>;
+    fn parse_fast(text: &[u8]) -> Option<(Self, usize)>;
     /// The value whose low bits are `bits`.
     fn from_bits(bits: u64) -> Self;
     /// Appends the value to `buffer`.
@@ -35,7 +35,7 @@ pub trait Literal: Copy {
 /// The value and length of the decimal number at the start of `text`, if it has at most 18 digits.
 /// Longer numbers give `None`.
 #[inline]
-fn quick_digits(text: &[u8]) -> Option<(u64, usize)> {
+fn fast_digits(text: &[u8]) -> Option<(u64, usize)> {
     let mut value = 0u64;
     let mut n = 0;
     while let Some(digit) = text.get(n).map(|c| c.wrapping_sub(b'0')).filter(|&d| d < 10) {
@@ -48,13 +48,13 @@ fn quick_digits(text: &[u8]) -> Option<(u64, usize)> {
 /// The length of the token at the start of `text`, whose first `n` bytes are a number: the suffix
 /// `name` may follow, then the token must end within `text`.
 #[inline]
-fn quick_end(text: &[u8], mut n: usize, name: &str) -> Option<usize> {
+fn fast_end(text: &[u8], mut n: usize, name: &str) -> Option<usize> {
     let mut next = *text.get(n)?;
     if next == name.as_bytes().first().copied()? && text.get(n..)?.starts_with(name.as_bytes()) {
         n += name.len();
         next = *text.get(n)?;
     }
-    (!is_constituent(next)).then_some(n)
+    (!is_token_char(next)).then_some(n)
 }
 
 macro_rules! literal_int {
@@ -63,11 +63,11 @@ macro_rules! literal_int {
             const TYPE: ScalarType = ScalarType::$ty;
 
             #[inline]
-            fn quick(text: &[u8]) -> Option<(Self, usize)> {
+            fn parse_fast(text: &[u8]) -> Option<(Self, usize)> {
                 let negative = text.first() == Some(&b'-');
                 let sign = usize::from(negative);
-                let (value, n) = quick_digits(text.get(sign..)?)?;
-                let n = quick_end(text, sign + n, Self::TYPE.name())?;
+                let (value, n) = fast_digits(text.get(sign..)?)?;
+                let n = fast_end(text, sign + n, Self::TYPE.name())?;
                 let value = if negative { -(value as i64) } else { value as i64 };
                 Some((Self::try_from(value).ok()?, n))
             }
@@ -96,9 +96,9 @@ macro_rules! literal_float {
             const TYPE: ScalarType = ScalarType::$ty;
 
             #[inline]
-            fn quick(text: &[u8]) -> Option<(Self, usize)> {
+            fn parse_fast(text: &[u8]) -> Option<(Self, usize)> {
                 let (value, n) = fast_float2::parse_partial::<$parsed, _>(text).ok()?;
-                let n = quick_end(text, n, Self::TYPE.name())?;
+                let n = fast_end(text, n, Self::TYPE.name())?;
                 Some(($from(value), n))
             }
 
@@ -125,13 +125,13 @@ impl Literal for bool {
     const TYPE: ScalarType = ScalarType::Bool;
 
     #[inline]
-    fn quick(text: &[u8]) -> Option<(Self, usize)> {
+    fn parse_fast(text: &[u8]) -> Option<(Self, usize)> {
         let (value, n) = match text {
             [b't', b'r', b'u', b'e', ..] => (true, 4),
             [b'f', b'a', b'l', b's', b'e', ..] => (false, 5),
             _ => return None,
         };
-        (!is_constituent(*text.get(n)?)).then_some((value, n))
+        (!is_token_char(*text.get(n)?)).then_some((value, n))
     }
 
     #[inline]
@@ -164,7 +164,7 @@ fn split_suffix(token: &[u8]) -> (&[u8], Option<ScalarType>) {
 
 /// The type of a literal without an expected type: that of its suffix, else `i32` for an integer
 /// and `f64` for a float. `None` if the token is no literal.
-pub fn own_type(token: &[u8]) -> Option<ScalarType> {
+pub fn default_type(token: &[u8]) -> Option<ScalarType> {
     if matches!(token, b"true" | b"false") {
         return Some(ScalarType::Bool);
     }
@@ -178,15 +178,15 @@ pub fn own_type(token: &[u8]) -> Option<ScalarType> {
     if let Some(ty) = split_suffix(token).1 {
         return Some(ty);
     }
-    match general(token, ScalarType::I64) {
-        Ok(_) | Err(Fault::Range) => Some(ScalarType::I32),
-        Err(Fault::Suffix(ty)) => Some(ty),
-        Err(Fault::Form) => general(token, ScalarType::F64).ok().map(|_| ScalarType::F64),
+    match parse(token, ScalarType::I64) {
+        Ok(_) | Err(LiteralError::Range) => Some(ScalarType::I32),
+        Err(LiteralError::Suffix(ty)) => Some(ty),
+        Err(LiteralError::Form) => parse(token, ScalarType::F64).ok().map(|_| ScalarType::F64),
     }
 }
 
 /// The general path: the bits of `token` as a literal of type `ty`.
-pub fn general(token: &[u8], ty: ScalarType) -> Result<u64, Fault> {
+pub fn parse(token: &[u8], ty: ScalarType) -> Result<u64, LiteralError> {
     if ty == ScalarType::Bool {
         return match token {
             b"true" => Ok(1),
@@ -204,11 +204,11 @@ pub fn general(token: &[u8], ty: ScalarType) -> Result<u64, Fault> {
     if ty.is_float() { float(token, ty) } else { int(token, ty) }
 }
 
-fn own_suffix(token: &[u8]) -> Fault {
-    split_suffix(token).1.map_or(Fault::Form, Fault::Suffix)
+fn own_suffix(token: &[u8]) -> LiteralError {
+    split_suffix(token).1.map_or(LiteralError::Form, LiteralError::Suffix)
 }
 
-fn int(token: &[u8], ty: ScalarType) -> Result<u64, Fault> {
+fn int(token: &[u8], ty: ScalarType) -> Result<u64, LiteralError> {
     let (number, suffix) = split_suffix(token);
     let (negative, digits) = match number {
         [b'-', digits @ ..] => (true, digits),
@@ -220,18 +220,18 @@ fn int(token: &[u8], ty: ScalarType) -> Result<u64, Fault> {
         _ => (10, digits),
     };
     if digits.is_empty() {
-        return Err(Fault::Form);
+        return Err(LiteralError::Form);
     }
     let (mut magnitude, mut fits) = (0u64, true);
     for &c in digits {
-        let digit = char::from(c).to_digit(radix).ok_or(Fault::Form)?;
+        let digit = char::from(c).to_digit(radix).ok_or(LiteralError::Form)?;
         let (shifted, much) = magnitude.overflowing_mul(u64::from(radix));
         let (sum, more) = shifted.overflowing_add(u64::from(digit));
         magnitude = sum;
         fits &= !much && !more;
     }
     if let Some(other) = suffix.filter(|&s| s != ty) {
-        return Err(Fault::Suffix(other));
+        return Err(LiteralError::Suffix(other));
     }
     let bits = ty.prim().bits();
     let mask = u64::MAX >> (64 - bits);
@@ -245,7 +245,7 @@ fn int(token: &[u8], ty: ScalarType) -> Result<u64, Fault> {
     };
     // A literal with a suffix wraps, as in the reference.
     if suffix.is_none() && !(fits && magnitude <= limit) {
-        return Err(Fault::Range);
+        return Err(LiteralError::Range);
     }
     Ok(if negative { magnitude.wrapping_neg() } else { magnitude } & mask)
 }
@@ -258,7 +258,7 @@ const fn format(ty: ScalarType) -> Format {
     }
 }
 
-fn float(token: &[u8], ty: ScalarType) -> Result<u64, Fault> {
+fn float(token: &[u8], ty: ScalarType) -> Result<u64, LiteralError> {
     let (sign, number) = match token {
         [b'-', number @ ..] => (1u64 << (ty.prim().bits() - 1), number),
         [b'+', number @ ..] | number => (0, number),
@@ -272,7 +272,7 @@ fn float(token: &[u8], ty: ScalarType) -> Result<u64, Fault> {
             Some(b".inf") => infinity,
             _ => continue,
         };
-        return if other == ty { Ok(special | sign) } else { Err(Fault::Suffix(other)) };
+        return if other == ty { Ok(special | sign) } else { Err(LiteralError::Suffix(other)) };
     }
     let (number, suffix) = split_suffix(number);
     let bits = if number.starts_with(b"0x") || number.starts_with(b"0X") {
@@ -288,9 +288,9 @@ fn float(token: &[u8], ty: ScalarType) -> Result<u64, Fault> {
             _ => fast_float2::parse::<f64, _>(number).ok().map(f64::to_bits),
         }
     };
-    let bits = bits.ok_or(Fault::Form)?;
+    let bits = bits.ok_or(LiteralError::Form)?;
     match suffix {
-        Some(other) if other != ty => Err(Fault::Suffix(other)),
+        Some(other) if other != ty => Err(LiteralError::Suffix(other)),
         _ => Ok(bits | sign),
     }
 }

@@ -10,7 +10,7 @@ use prim::ScalarType;
 use std::io::{self, Write};
 
 /// The size, in bytes, at which the text is flushed to the writer.
-const PIECE: usize = 64 * 1024;
+const FLUSH_SIZE: usize = 64 * 1024;
 
 /// Writes `value` in the text format, without a newline.
 pub fn write_text(out: &mut dyn Write, value: &Value) -> io::Result<()> {
@@ -44,7 +44,7 @@ pub fn write_text_array(out: &mut dyn Write, ty: ScalarType, shape: &[i64], byte
                 text.extend(b", ");
             }
             push_element(&mut text, ty, elements.next().unwrap_or_default());
-            if text.len() >= PIECE {
+            if text.len() >= FLUSH_SIZE {
                 out.write_all(&text)?;
                 text.clear();
             }

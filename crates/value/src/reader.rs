@@ -58,7 +58,7 @@ impl<R: Read> Reader<R> {
 
     /// The next value, which must be of type `expected`.
     pub fn read(&mut self, expected: ValueType) -> Result<Value, ReadError> {
-        self.input.skip_blanks()?;
+        self.input.skip_whitespace()?;
         match self.input.peek()? {
             None => Err(self
                 .input
@@ -71,7 +71,7 @@ impl<R: Read> Reader<R> {
     /// The next value, of the type that its text or header says; a number without a suffix is an
     /// `i32` or `f64`. `None` at the end of the input.
     pub fn read_any(&mut self) -> Result<Option<Value>, ReadError> {
-        self.input.skip_blanks()?;
+        self.input.skip_whitespace()?;
         match self.input.peek()? {
             None => Ok(None),
             Some(b'b') => binary::read(&mut self.input, None).map(Some),
@@ -86,7 +86,7 @@ impl<R: Read> Reader<R> {
 
     /// Reads `()` if it comes next; returns true if so.
     pub fn skip_unit(&mut self) -> Result<bool, ReadError> {
-        self.input.skip_blanks()?;
+        self.input.skip_whitespace()?;
         if self.input.peek()? != Some(b'(') {
             return Ok(false);
         }
@@ -96,7 +96,7 @@ impl<R: Read> Reader<R> {
 
     /// Skips white space and comments; returns true if nothing else is left.
     pub fn at_end(&mut self) -> Result<bool, ReadError> {
-        self.input.skip_blanks()?;
+        self.input.skip_whitespace()?;
         Ok(self.input.peek()?.is_none())
     }
 

@@ -7,7 +7,7 @@
 use crate::error::{ErrorKind, Position, ReadError};
 use crate::escape::{self, NO_QUOTE};
 use crate::input::{Input, is_space};
-use crate::literal::{self, Fault, Literal};
+use crate::literal::{self, Literal, LiteralError};
 use crate::value::{MAX_RANK, ShapeError};
 use crate::{Buffer, Value, ValueType};
 use half::f16;
@@ -35,7 +35,7 @@ pub fn read_unit<R: Read>(input: &mut Input<R>) -> Result<(), ReadError> {
 
 /// Skips white space and comments, then reads the character `wanted`.
 fn punctuation<R: Read>(input: &mut Input<R>, wanted: u8, name: &str) -> Result<(), ReadError> {
-    input.skip_blanks()?;
+    input.skip_whitespace()?;
     if input.peek()? == Some(wanted) {
         input.pos += 1;
         return Ok(());
@@ -69,7 +69,7 @@ fn element<R: Read>(input: &mut Input<R>, ty: ScalarType) -> Result<u64, ReadErr
     if n == 0 {
         return Err(unexpected(input, &wanted));
     }
-    let fault = match literal::general(input.rest().get(..n).unwrap_or_default(), ty) {
+    let fault = match literal::parse(input.rest().get(..n).unwrap_or_default(), ty) {
         Ok(bits) => {
             input.pos += n;
             return Ok(bits);
@@ -78,19 +78,20 @@ fn element<R: Read>(input: &mut Input<R>, ty: ScalarType) -> Result<u64, ReadErr
     };
     let found = input.found();
     let (kind, message) = match fault {
-        Fault::Form => (ErrorKind::Malformed, format!("expected {wanted}, found {found}")),
-        Fault::Suffix(other) => {
+        LiteralError::Form => (ErrorKind::Malformed, format!("expected {wanted}, found {found}")),
+        LiteralError::Suffix(other) => {
             (ErrorKind::Type, format!("expected {wanted}, found {found}, {} {other}", article(other)))
         }
-        Fault::Range => (ErrorKind::Range, format!("{found} does not fit in {wanted}")),
+        LiteralError::Range => (ErrorKind::Range, format!("{found} does not fit in {wanted}")),
     };
     Err(input.error(kind, message))
 }
 
 /// The type of the literal at the current position if no type is expected.
-fn own_type<R: Read>(input: &mut Input<R>) -> Result<ScalarType, ReadError> {
+fn default_type<R: Read>(input: &mut Input<R>) -> Result<ScalarType, ReadError> {
     let n = input.token_len()?;
-    literal::own_type(input.rest().get(..n).unwrap_or_default()).ok_or_else(|| unexpected(input, "a value"))
+    literal::default_type(input.rest().get(..n).unwrap_or_default())
+        .ok_or_else(|| unexpected(input, "a value"))
 }
 
 fn value(ty: ScalarType, shape: Vec<i64>, data: Buffer, position: Position) -> Result<Value, ReadError> {
@@ -109,7 +110,7 @@ fn scalar<R: Read>(input: &mut Input<R>, expected: Option<ValueType>) -> Result<
     let ty = match expected {
         Some(ty) if ty.rank > 0 => return Err(unexpected(input, &format!("{ty}"))),
         Some(ty) => ty.scalar,
-        None => own_type(input)?,
+        None => default_type(input)?,
     };
     let bits = element(input, ty)?;
     let bytes = bits.to_le_bytes();
@@ -128,12 +129,12 @@ fn empty<R: Read>(
     punctuation(input, b'(', "`(`")?;
     let mut shape = Vec::new();
     loop {
-        input.skip_blanks()?;
+        input.skip_whitespace()?;
         if input.peek()? != Some(b'[') {
             break;
         }
         input.pos += 1;
-        input.skip_blanks()?;
+        input.skip_whitespace()?;
         let place = input.position();
         let dim = element(input, ScalarType::I64)? as i64;
         if dim < 0 || shape.len() == MAX_RANK {
@@ -192,7 +193,7 @@ impl<'a, R: Read> Array<'a, R> {
         while opened <= limit && input.peek()? == Some(b'[') {
             input.pos += 1;
             opened += 1;
-            input.skip_blanks()?;
+            input.skip_whitespace()?;
         }
         let string = input.peek()? == Some(b'"');
         let (ty, rank) = match expected {
@@ -207,7 +208,7 @@ impl<'a, R: Read> Array<'a, R> {
                 ));
             }
             None if opened > MAX_RANK => (ScalarType::I32, opened),
-            None => (own_type(input)?, opened),
+            None => (default_type(input)?, opened),
         };
         let full = if string { opened + 1 } else { opened };
         if full > rank || rank > MAX_RANK || (string && (ty != ScalarType::U8 || full < rank)) {
@@ -242,7 +243,7 @@ impl<'a, R: Read> Array<'a, R> {
                 }
                 item_allowed = false;
             }
-            self.input.skip_blanks()?;
+            self.input.skip_whitespace()?;
             match self.input.peek()? {
                 Some(b'[') if item_allowed => {
                     self.input.pos += 1;
@@ -334,17 +335,17 @@ impl<'a, R: Read> Array<'a, R> {
     fn row_of<T: Literal>(&mut self) -> Result<(), ReadError> {
         let mut count = 0;
         loop {
-            count += self.quick_elements::<T>()?;
+            count += self.fast_elements::<T>()?;
             // Next is a literal of another form, a comment, the end of the window, an error, or the
             // end of the row.
-            self.input.skip_blanks()?;
+            self.input.skip_whitespace()?;
             if self.input.peek()? == Some(b']') {
                 break;
             }
             let bits = element(self.input, T::TYPE)?;
             T::from_bits(bits).push(&mut self.data).map_err(|e| self.input.memory_error(e))?;
             count += 1;
-            self.input.skip_blanks()?;
+            self.input.skip_whitespace()?;
             match self.input.peek()? {
                 Some(b',') => self.input.pos += 1,
                 Some(b']') => break,
@@ -360,7 +361,7 @@ impl<'a, R: Read> Array<'a, R> {
 
     /// Reads elements, each with the comma after it, as long as they are plain literals in the
     /// window. Returns their number.
-    fn quick_elements<T: Literal>(&mut self) -> Result<i64, ReadError> {
+    fn fast_elements<T: Literal>(&mut self) -> Result<i64, ReadError> {
         let text = self.input.rest();
         let mut at = 0;
         let mut count = 0;
@@ -370,7 +371,7 @@ impl<'a, R: Read> Array<'a, R> {
             while text.get(n).is_some_and(|&c| is_space(c)) {
                 n += 1;
             }
-            let Some((x, length)) = text.get(n..).and_then(T::quick) else {
+            let Some((x, length)) = text.get(n..).and_then(T::parse_fast) else {
                 break;
             };
             n += length;
@@ -425,7 +426,7 @@ impl<'a, R: Read> Array<'a, R> {
     fn escape(&mut self) -> Result<(), ReadError> {
         // Fill the window with the longest possible sequence, but read nothing after the string.
         let is_end = |c: &u8| matches!(c, b'"' | b'\n');
-        while self.input.rest().len() < escape::LONGEST
+        while self.input.rest().len() < escape::MAX_ESCAPE_LEN
             && !self.input.rest().iter().skip(2).any(is_end)
             && self.input.refill()?
         {}

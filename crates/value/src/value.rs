@@ -111,7 +111,7 @@ impl From<OutOfMemory> for ShapeError {
 }
 
 /// The number of bytes of an array, or the reason why the shape is invalid.
-pub(crate) fn byte_count(ty: ScalarType, shape: &[i64]) -> Result<u64, ShapeError> {
+pub(crate) fn checked_byte_count(ty: ScalarType, shape: &[i64]) -> Result<u64, ShapeError> {
     if shape.len() > MAX_RANK {
         return Err(ShapeError::Rank(shape.len()));
     }
@@ -139,7 +139,7 @@ pub struct Value {
 impl Value {
     /// The array with these elements, given as bytes in row-major order.
     pub fn new(ty: ScalarType, shape: Vec<i64>, data: Buffer) -> Result<Self, ShapeError> {
-        let expected = byte_count(ty, &shape)?;
+        let expected = checked_byte_count(ty, &shape)?;
         let found = data.len() as u64;
         if expected != found {
             return Err(ShapeError::Bytes { expected, found });

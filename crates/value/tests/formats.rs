@@ -9,9 +9,9 @@ use value::{
 };
 
 /// A reader that returns a few bytes at a time, so that values cross the window's end.
-struct Trickle<'a>(&'a [u8], usize);
+struct ChunkedReader<'a>(&'a [u8], usize);
 
-impl Read for Trickle<'_> {
+impl Read for ChunkedReader<'_> {
     fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
         let n = self.1.min(to.len());
         self.0.read(&mut to[..n])
@@ -54,7 +54,7 @@ proptest! {
                 stream.extend(b"\n-- next\n");
             }
         }
-        let mut typed = Reader::new(Trickle(&stream, step));
+        let mut typed = Reader::new(ChunkedReader(&stream, step));
         let mut untyped = Reader::from_slice(&stream);
         for (value, _) in &values {
             prop_assert_eq!(&typed.read(value.value_type()).unwrap(), value);
@@ -314,7 +314,7 @@ fn large_arrays_cross_every_window() {
     write_binary(&mut stream, &value).unwrap();
     write_text(&mut stream, &value).unwrap();
     for step in [4099, 65536, usize::MAX] {
-        let mut reader = Reader::new(Trickle(&stream, step));
+        let mut reader = Reader::new(ChunkedReader(&stream, step));
         for _ in 0..3 {
             let back = reader.read(value.value_type()).unwrap();
             assert!(back == value);
@@ -380,7 +380,7 @@ fn strings_hold_characters_of_escape_sequences() {
     ];
     for (text, bytes) in cases {
         for step in 1..=text.len() {
-            let mut reader = Reader::new(Trickle(text.as_bytes(), step));
+            let mut reader = Reader::new(ChunkedReader(text.as_bytes(), step));
             let value = reader.read_any().unwrap().unwrap();
             assert_eq!(value.shape(), [bytes.len() as i64], "{text}");
             assert_eq!(value.bytes(), *bytes, "{text}");

@@ -4,9 +4,9 @@
 //! bound by a pattern must be inferred, or be a parameter of the enclosing definition.
 
 use crate::context::Context;
-use crate::define::Definer;
+use crate::define::DefinitionChecker;
 use crate::env::Target;
-use crate::infer::{Mentions, Tables};
+use crate::infer::{FreeVars, InferTables};
 use crate::tast::{Def, Dim, Ty, VarId};
 use syntax::diag::Diagnostic;
 use syntax::span::Span;
@@ -15,12 +15,12 @@ use syntax::span::Span;
 pub(super) struct Wanted {
     size: VarId,
     span: Span,
-    reason: Reason,
+    reason: SizeOrigin,
 }
 
 /// The origin of such a size.
 #[derive(Clone, Copy)]
-pub(super) enum Reason {
+pub(super) enum SizeOrigin {
     /// The instance of a size parameter of this function.
     Instance(Target),
     /// An anonymous size of an ascribed type.
@@ -31,36 +31,36 @@ pub(super) enum Reason {
     Coercion,
 }
 
-impl Definer<'_, '_> {
+impl DefinitionChecker<'_, '_> {
     /// Records a size that must be inferred. Nothing is recorded in the prelude.
-    pub(super) fn want(&mut self, size: VarId, span: Span, reason: Reason) {
-        if !self.cx.place.is_prelude() {
-            self.wanted.push(Wanted { size, span, reason });
+    pub(super) fn require_size(&mut self, size: VarId, span: Span, reason: SizeOrigin) {
+        if !self.cx.site.is_prelude() {
+            self.required_sizes.push(Wanted { size, span, reason });
         }
     }
 
     /// Records all open sizes of a type.
-    pub(super) fn want_all(&mut self, ty: &Ty, span: Span, reason: Reason) {
-        if !self.infer.is_sizing() {
+    pub(super) fn require_sizes_of(&mut self, ty: &Ty, span: Span, reason: SizeOrigin) {
+        if !self.infer.infers_sizes() {
             return;
         }
-        for size in Mentions::of(&self.infer.tables.resolve(ty)).dims {
+        for size in FreeVars::of(&self.infer.tables.resolve(ty)).dims {
             if self.infer.tables.is_open(size) {
-                self.want(size, span, reason);
+                self.require_size(size, span, reason);
             }
         }
     }
 }
 
 /// Reports the recorded sizes that were not inferred.
-pub(super) fn check(wanted: Vec<Wanted>, def: &Def, tables: &Tables, cx: &mut Context<'_>) {
+pub(super) fn check(wanted: Vec<Wanted>, def: &Def, tables: &InferTables, cx: &mut Context<'_>) {
     let mut seen = Vec::new();
     for wanted in wanted {
         let Dim::Var(var) = tables.resolve_dim(&Dim::Var(wanted.size)) else {
             continue;
         };
         if !tables.is_open(var)
-            || tables.var(var).told
+            || tables.var(var).met_any
             || def.size_params.contains(&var)
             || seen.contains(&var)
         {
@@ -69,17 +69,17 @@ pub(super) fn check(wanted: Vec<Wanted>, def: &Def, tables: &Tables, cx: &mut Co
         seen.push(var);
         let name = tables.var(wanted.size).name.to_string();
         let arising = match wanted.reason {
-            Reason::Instance(Target::Var(fun)) => {
+            SizeOrigin::Instance(Target::Var(fun)) => {
                 let fun = &tables.var(fun).name;
                 format!(
                     "instantiated size parameter of \"{fun}\", in its use as function argument \
                      or function"
                 )
             }
-            Reason::Instance(Target::Intrinsic(_)) => "a built-in function".to_owned(),
-            Reason::Anonymous => "an anonymous size in a type".to_owned(),
-            Reason::Pattern => "the value that is bound".to_owned(),
-            Reason::Coercion => "a size coercion".to_owned(),
+            SizeOrigin::Instance(Target::Intrinsic(_)) => "a built-in function".to_owned(),
+            SizeOrigin::Anonymous => "an anonymous size in a type".to_owned(),
+            SizeOrigin::Pattern => "the value that is bound".to_owned(),
+            SizeOrigin::Coercion => "a size coercion".to_owned(),
         };
         cx.report(
             Diagnostic::error(

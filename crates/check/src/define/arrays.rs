@@ -1,19 +1,19 @@
 //! Records, arrays, ranges, indexing and updates.
 
-use crate::define::Definer;
+use crate::define::DefinitionChecker;
 use crate::define::types::{record, sort_labels};
 use crate::infer::{Origin, Scalars, Sizes, node};
-use crate::tast::{Bind, Dim, Exp, ExpKind, Index, Name, RangeKind, SourceOp, Ty};
+use crate::tast::{Bind, Dim, Exp, ExpKind, Index, Name, OverloadedOp, RangeKind, Ty};
 use prim::{BinOp, Scalar, ScalarType};
 use std::sync::Arc;
 use syntax::ast::{self, DimIndex, Ident, Liftedness, RangeEnd};
 use syntax::span::Span;
 
-impl<'a> Definer<'_, 'a> {
+impl<'a> DefinitionChecker<'_, 'a> {
     pub(super) fn record_exp(&mut self, fields: &'a [ast::Field], span: Span) -> Exp {
         let mut parts: Vec<(Name, Exp)> = Vec::new();
         for field in fields {
-            let name = self.cx.name(field.name.name);
+            let name = self.cx.symbol_text(field.name.name);
             let value = self.exp(&field.value);
             if parts.iter().any(|(l, _)| *l == name) {
                 self.cx.error(
@@ -32,7 +32,7 @@ impl<'a> Definer<'_, 'a> {
 
     /// Checks `exp.label`.
     pub(super) fn project(&mut self, exp: Exp, label: &Ident) -> Exp {
-        let name = self.cx.name(label.name);
+        let name = self.cx.symbol_text(label.name);
         let span = exp.span.to(label.span);
         let ty = self.field_ty(&exp.ty, &name, label.span);
         node(ExpKind::Project(Box::new(exp), name), ty, span)
@@ -57,7 +57,7 @@ impl<'a> Definer<'_, 'a> {
                 let unlifted = Liftedness::Unlifted;
                 Some(self.infer.infer_ty("t", unlifted, Origin::BOUND, span))
             }
-            _ if self.infer.is_sizing() => None,
+            _ if self.infer.infers_sizes() => None,
             _ => Some(self.infer.open_ty("t", Liftedness::Unlifted, span)),
         };
         for e in elems {
@@ -71,19 +71,19 @@ impl<'a> Definer<'_, 'a> {
             let what = "the elements of an array may not be of a lifted type";
             self.require_lifted(&elem, Liftedness::Unlifted, first.span, what);
             // A type that is still open is checked in the second walk.
-            let ty = self.infer.tables.shallow(&elem);
-            self.infer.tables.sized |= matches!(ty, Ty::Var(_));
+            let ty = self.infer.tables.resolve_head(&elem);
+            self.infer.tables.saw_sizes |= matches!(ty, Ty::Var(_));
         }
         let ty = Ty::array(Dim::Const(out.len() as i64), elem);
         node(ExpKind::Array(out), ty, span)
     }
 
     /// Gives an open type `rank` array dimensions.
-    pub(super) fn ensure_rank(&mut self, ty: &Ty, rank: usize, span: Span) {
-        let mut ty = self.infer.tables.shallow(ty);
+    pub(super) fn constrain_rank(&mut self, ty: &Ty, rank: usize, span: Span) {
+        let mut ty = self.infer.tables.resolve_head(ty);
         for _ in 0..rank {
             match &ty {
-                Ty::Array(array) => ty = self.infer.tables.shallow(&array.elem),
+                Ty::Array(array) => ty = self.infer.tables.resolve_head(&array.elem),
                 Ty::Var(var) if self.infer.tables.is_open_ty(*var) => {
                     let elem = self.infer.open_ty("t", Liftedness::Unlifted, span);
                     let array = Ty::array(self.infer.fresh_dim("d"), elem.clone());
@@ -103,13 +103,13 @@ impl<'a> Definer<'_, 'a> {
 
     /// Checks indices into an array type. Returns the typed indices and the type of the selection.
     pub(super) fn indices(&mut self, ty: &Ty, indices: &'a [DimIndex], span: Span) -> (Vec<Index>, Ty) {
-        self.ensure_rank(ty, indices.len(), span);
+        self.constrain_rank(ty, indices.len(), span);
         let mut out = Vec::new();
         let mut kept = Vec::new();
-        let mut rest = self.infer.tables.shallow(ty);
+        let mut rest = self.infer.tables.resolve_head(ty);
         for index in indices {
             let (dim, elem) = if let Ty::Array(array) = &rest {
-                (array.dim.clone(), self.infer.tables.shallow(&array.elem))
+                (array.dim.clone(), self.infer.tables.resolve_head(&array.elem))
             } else {
                 let text = self.infer.tables.show(ty);
                 self.cx.error(
@@ -173,7 +173,7 @@ impl<'a> Definer<'_, 'a> {
         let is = |e: &Exp, n: i64| matches!(e.kind, ExpKind::Lit(Scalar::I64(m), _) if m == n);
         let unit_step =
             second.as_ref().is_none_or(|e| (is(&start, 0) && is(e, 1)) || (is(&start, 1) && is(e, 2)));
-        let sized = matches!(self.infer.tables.shallow(&start.ty), Ty::Scalar(ScalarType::I64));
+        let sized = matches!(self.infer.tables.resolve_head(&start.ty), Ty::Scalar(ScalarType::I64));
         let known = match kind {
             RangeKind::UpTo if sized && unit_step && is(&start, 0) => crate::dims::from_exp(&end),
             RangeKind::UpTo if sized && second.is_none() => difference(&end, &start),
@@ -219,7 +219,7 @@ impl<'a> Definer<'_, 'a> {
         if fields.is_empty() {
             return self.update_index(base, rest, value, span);
         }
-        let names: Vec<Name> = fields.iter().map(|label| self.cx.name(label.name)).collect();
+        let names: Vec<Name> = fields.iter().map(|label| self.cx.symbol_text(label.name)).collect();
         if rest.is_empty() {
             let mut field = ty.clone();
             for (label, name) in fields.iter().zip(&names) {
@@ -287,9 +287,9 @@ impl<'a> Definer<'_, 'a> {
         let indices: Vec<Index> = indices
             .into_iter()
             .map(|index| match index {
-                Index::At(e) => Index::At(self.infer.bind_once(e, &mut binds)),
+                Index::At(e) => Index::At(self.infer.bind_to_variable(e, &mut binds)),
                 Index::Slice { from, to, step } => {
-                    let mut part = |e: Option<Exp>| e.map(|e| self.infer.bind_once(e, &mut binds));
+                    let mut part = |e: Option<Exp>| e.map(|e| self.infer.bind_to_variable(e, &mut binds));
                     let (from, to) = (part(from), part(to));
                     Index::Slice { from, to, step: part(step) }
                 }
@@ -335,7 +335,7 @@ fn replace_field(ty: &Ty, path: &[Name], new: &Ty) -> Ty {
 /// `a - b` as a size.
 fn difference(a: &Exp, b: &Exp) -> Option<Dim> {
     let (a, b) = (crate::dims::from_exp(a)?, crate::dims::from_exp(b)?);
-    Some(crate::dims::simple_op(BinOp::Sub, a, b))
+    Some(crate::dims::simplified_size_op(BinOp::Sub, a, b))
 }
 
 /// The size of a slice, if it can be computed from the parts; `None` otherwise.
@@ -344,7 +344,7 @@ fn slice_size(dim: &Dim, from: Option<&Exp>, to: Option<&Exp>, step: Option<&Exp
         None => 1,
         Some(ExpKind::Lit(Scalar::I64(n), _)) => *n,
         Some(ExpKind::Apply { fun, args, .. }) => match (&fun.kind, args.as_slice()) {
-            (ExpKind::Operator(SourceOp::Neg), [arg]) => match arg.kind {
+            (ExpKind::Operator(OverloadedOp::Neg), [arg]) => match arg.kind {
                 ExpKind::Lit(Scalar::I64(n), _) => n.wrapping_neg(),
                 _ => return None,
             },
@@ -357,7 +357,7 @@ fn slice_size(dim: &Dim, from: Option<&Exp>, to: Option<&Exp>, step: Option<&Exp
         (1, _, _) => {
             let from = from.map_or(Some(Dim::Const(0)), crate::dims::from_exp)?;
             let to = to.map_or_else(|| Some(dim.clone()), crate::dims::from_exp)?;
-            Some(crate::dims::simple_op(BinOp::Sub, to, from))
+            Some(crate::dims::simplified_size_op(BinOp::Sub, to, from))
         }
         _ => None,
     }

@@ -3,27 +3,27 @@
 //! Each form yields its typed node. The sizes that a node's type mentions and that were created
 //! inside it are listed in its `ext` ([`Definer::exp`]).
 
-use crate::define::Anonymous;
-use crate::define::ambiguous::Reason;
-use crate::define::{Definer, literals};
+use crate::define::AnonymousSizes;
+use crate::define::ambiguous::SizeOrigin;
+use crate::define::{DefinitionChecker, literals};
 use crate::env::Entry;
-use crate::infer::{Known, Origin, Sizes, node};
-use crate::tast::{Case, Dim, Exp, ExpKind, Name, SourceOp, Ty, VarId};
+use crate::infer::{BoundSizes, Origin, Sizes, node};
+use crate::tast::{Case, Dim, Exp, ExpKind, Name, OverloadedOp, Ty, VarId};
 use prim::ScalarType;
 use std::sync::Arc;
 use syntax::ast::{self, Liftedness, Lit};
 use syntax::span::Span;
 
-impl<'a> Definer<'_, 'a> {
+impl<'a> DefinitionChecker<'_, 'a> {
     /// Checks an expression.
     pub(super) fn exp(&mut self, exp: &'a ast::Exp) -> Exp {
-        stacker::maybe_grow(crate::RED_ZONE, crate::STACK_STEP, || {
+        stacker::maybe_grow(crate::STACK_RED_ZONE, crate::STACK_GROWTH, || {
             let (mark, unknowns) = (self.infer.tables.vars.len(), self.infer.tables.unknowns);
             let mut out = self.exp_inner(exp);
             if self.infer.tables.unknowns != unknowns {
-                out.ext = self.infer.tables.unknowns_since(&out.ty, mark);
+                out.existential_sizes = self.infer.tables.unknowns_since(&out.ty, mark);
             }
-            self.cx.reports.place_too_large(self.infer.tables, exp.span);
+            self.cx.reports.set_span_too_large(self.infer.tables, exp.span);
             out
         })
     }
@@ -43,7 +43,7 @@ impl<'a> Definer<'_, 'a> {
             }
             ast::ExpKind::Var(name) => self.variable(name, span),
             ast::ExpKind::Hole => {
-                let ty = self.infer.fresh_absorbing(span);
+                let ty = self.infer.fresh_existential(span);
                 self.holes.push((span, ty.clone()));
                 node(ExpKind::Hole, ty, span)
             }
@@ -76,7 +76,7 @@ impl<'a> Definer<'_, 'a> {
             }
             ast::ExpKind::Constr(label, args) => {
                 let args: Vec<Exp> = args.iter().map(|e| self.exp(e)).collect();
-                let name = self.cx.name(label.name);
+                let name = self.cx.symbol_text(label.name);
                 self.constructor(name, args, span)
             }
             ast::ExpKind::BinOp(first, rest) => {
@@ -94,8 +94,8 @@ impl<'a> Definer<'_, 'a> {
                 }
                 acc
             }
-            ast::ExpKind::Negate(op, inner) => self.prefix(SourceOp::Neg, *op, inner, span),
-            ast::ExpKind::Not(op, inner) => self.prefix(SourceOp::Not, *op, inner, span),
+            ast::ExpKind::Negate(op, inner) => self.prefix(OverloadedOp::Neg, *op, inner, span),
+            ast::ExpKind::Not(op, inner) => self.prefix(OverloadedOp::Not, *op, inner, span),
             ast::ExpKind::OpSection(op) => self.operator(op),
             ast::ExpKind::OpSectionLeft(operand, op) => {
                 let operand = self.exp(operand);
@@ -111,25 +111,25 @@ impl<'a> Definer<'_, 'a> {
             ast::ExpKind::PathSection(path) => self.path_section(path, span),
             ast::ExpKind::Ascript(inner, te) => {
                 let inner = self.exp(inner);
-                let (ty, _) = self.type_exp(te, &mut Anonymous::Infer);
-                self.want_all(&ty, te.span, Reason::Anonymous);
+                let (ty, _) = self.type_exp(te, &mut AnonymousSizes::Infer);
+                self.require_sizes_of(&ty, te.span, SizeOrigin::Anonymous);
                 self.unify(&ty, &inner.ty, span, "Expression does not have expected type, which is ascribed");
                 inner
             }
             ast::ExpKind::Coerce(inner, te) => {
                 let inner = self.exp(inner);
-                let (ty, _) = self.type_exp(te, &mut Anonymous::Infer);
+                let (ty, _) = self.type_exp(te, &mut AnonymousSizes::Infer);
                 let result = self.infer.unifying(Sizes::Ignore, span, |u| u.unify(&ty, &inner.ty));
                 if let Err(mismatch) = result {
                     let what = "the expression cannot be coerced to this type";
                     self.mismatch(&ty, &inner.ty, &mismatch, span, what);
                 }
-                if self.infer.is_sizing() {
+                if self.infer.infers_sizes() {
                     for size in self.infer.coerce(&ty, &inner.ty, span) {
-                        self.want(size, te.span, Reason::Coercion);
+                        self.require_size(size, te.span, SizeOrigin::Coercion);
                     }
                 }
-                self.want_all(&ty, te.span, Reason::Coercion);
+                self.require_sizes_of(&ty, te.span, SizeOrigin::Coercion);
                 node(ExpKind::Coerce(Box::new(inner)), ty, span)
             }
             ast::ExpKind::Range(start, second, kind, end) => {
@@ -142,7 +142,7 @@ impl<'a> Definer<'_, 'a> {
                 let then = self.exp(then);
                 let otherwise = self.exp(otherwise);
                 let what = "Cannot unify the types of the branches of this `if`";
-                let ty = self.join((&then.ty, &otherwise.ty), since, otherwise.span, span, what);
+                let ty = self.join_types((&then.ty, &otherwise.ty), since, otherwise.span, span, what);
                 self.require_lifted(
                     &ty,
                     Liftedness::SizeLifted,
@@ -163,10 +163,10 @@ impl<'a> Definer<'_, 'a> {
                 let inner = self.exp(inner);
                 let ty = inner.ty.clone();
                 let (cond, exp) = (Box::new(cond), Box::new(inner));
-                node(ExpKind::Assert { cond, text, exp }, ty, span)
+                node(ExpKind::Assert { cond, source_text: text, exp }, ty, span)
             }
             ast::ExpKind::Attr(attr, inner) => {
-                let attr = self.cx.names.attr(attr);
+                let attr = self.cx.symbols.attr(attr);
                 let mut inner = self.exp(inner);
                 if let ExpKind::Attr(attrs, _) = &mut inner.kind {
                     attrs.insert(0, attr);
@@ -182,7 +182,14 @@ impl<'a> Definer<'_, 'a> {
 
     /// The type of the result of two branches: sizes that differ become unknown. Anonymous sizes
     /// older than `since` are not unified for it.
-    pub(super) fn join(&mut self, (a, b): (&Ty, &Ty), since: VarId, at: Span, span: Span, what: &str) -> Ty {
+    pub(super) fn join_types(
+        &mut self,
+        (a, b): (&Ty, &Ty),
+        since: VarId,
+        at: Span,
+        span: Span,
+        what: &str,
+    ) -> Ty {
         let before = self.infer.deferred();
         let result = self.infer.unifying(Sizes::Join(since), at, |u| u.unify(a, b));
         if let Err(mismatch) = result {
@@ -190,7 +197,7 @@ impl<'a> Definer<'_, 'a> {
             return a.clone();
         }
         self.infer.forget_deferred(before);
-        if self.infer.is_sizing() { self.infer.join(a, b, span) } else { a.clone() }
+        if self.infer.infers_sizes() { self.infer.join(a, b, span) } else { a.clone() }
     }
 
     /// Checks `#label args`. The sizes of the other constructors' payloads are taken from the
@@ -207,7 +214,7 @@ impl<'a> Definer<'_, 'a> {
 
     fn match_exp(&mut self, scrutinee: &'a ast::Exp, cases: &'a [ast::Case], span: Span) -> Exp {
         let scrutinee = self.exp(scrutinee);
-        self.judge.refutable = true;
+        self.needed_checks.refutable = true;
         let since = self.infer.tables.next_var();
         let mut ty: Option<Ty> = None;
         let mut out = Vec::new();
@@ -219,12 +226,12 @@ impl<'a> Definer<'_, 'a> {
                 let body = c.exp(&case.body);
                 (pat, body)
             });
-            let body_ty = self.infer.leave_ty(&body.ty, &mut Known::default(), body.span);
+            let body_ty = self.infer.exit_scope(&body.ty, &mut BoundSizes::default(), body.span);
             ty = Some(match ty {
                 None => body_ty,
                 Some(ty) => {
                     let what = "Cannot unify the types of the cases of this `match`";
-                    self.join((&ty, &body_ty), since, body.span, span, what)
+                    self.join_types((&ty, &body_ty), since, body.span, span, what)
                 }
             });
             out.push(Case { pat, body });

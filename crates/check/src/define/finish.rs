@@ -1,15 +1,15 @@
 //! The end of a definition: open types get defaults, recorded facts are checked, and the checks of
 //! [`crate::finished`] are made.
 
-use crate::define::Definer;
-use crate::finished::{causality, consume, exhaust, recursion, warnings};
-use crate::infer::{Shapes, TablesMark, Undetermined};
+use crate::define::DefinitionChecker;
+use crate::finished::{causality, consume, exhaustiveness, recursion, warnings};
+use crate::infer::{DefaultedType, ErasedTypes, TablesMark};
 use crate::tast::{Def, TyVarId};
 use prim::ScalarType;
 use syntax::ast::ValBind;
 use syntax::diag::Diagnostic;
 
-impl Definer<'_, '_> {
+impl DefinitionChecker<'_, '_> {
     /// Gives defaults to the scalar types that nothing determines, and reports the other types that
     /// the definition leaves open. Warns of defaults of `public` types, which the definition's type
     /// mentions, and returns one of them.
@@ -22,7 +22,7 @@ impl Definer<'_, '_> {
         let mut chosen = None;
         for undetermined in self.infer.tables.default_types(from, public) {
             match undetermined {
-                Undetermined::Number(span, ty) => {
+                DefaultedType::Number(span, ty) => {
                     chosen = Some(ty);
                     self.cx.warn(
                         Diagnostic::warning("defaulted-type", format!("Defaulting ambiguous type to {ty}"))
@@ -30,7 +30,7 @@ impl Definer<'_, '_> {
                             .hint("say which type is meant in the definition's parameters or result"),
                     );
                 }
-                Undetermined::Record(span, fields) => {
+                DefaultedType::Record(span, fields) => {
                     let labels: Vec<String> = fields.iter().map(|l| format!("\"{l}\"")).collect();
                     let message = format!(
                         "Type is ambiguous: cannot tell the type of this record from its field{} {}",
@@ -42,7 +42,7 @@ impl Definer<'_, '_> {
                         .hint("give the parameter a type");
                     self.cx.reports.report_first(problems, diag);
                 }
-                Undetermined::Sum(span, constrs) => {
+                DefaultedType::Sum(span, constrs) => {
                     let labels: Vec<String> = constrs.iter().map(|l| format!("\"#{l}\"")).collect();
                     let message = format!(
                         "Type is ambiguous: cannot tell the sum type from its constructor{} {}",
@@ -61,23 +61,23 @@ impl Definer<'_, '_> {
 
     /// Returns the shapes for the second walk, or `None` if this is the last walk. `problems` and
     /// `mark` are the numbers of errors and variables at its start.
-    pub(crate) fn shapes(&mut self, problems: usize, mark: TablesMark) -> Option<Shapes> {
-        let sound = self.cx.reports.is_sound_since(problems);
+    pub(crate) fn shapes(&mut self, problems: usize, mark: TablesMark) -> Option<ErasedTypes> {
+        let sound = self.cx.reports.no_errors_since(problems);
         sound.then(|| self.infer.shapes(mark)).flatten()
     }
 
     /// Returns the shapes for another second walk, if one with other settings may succeed.
-    pub(crate) fn shapes_again(&self, problems: usize) -> Option<Shapes> {
-        let sound = self.cx.reports.is_sound_since(problems);
-        let mut manner = self.infer.manner();
-        if self.misused && !manner.unknown_results {
+    pub(crate) fn shapes_again(&self, problems: usize) -> Option<ErasedTypes> {
+        let sound = self.cx.reports.no_errors_since(problems);
+        let mut manner = self.infer.walk_options();
+        if self.recursive_sizes_differ && !manner.unknown_results {
             manner.unknown_results = true;
         } else if !sound && self.infer.tables.joined_loop && !manner.loose_loops {
             manner.loose_loops = true;
         } else {
             return None;
         }
-        self.infer.shapes_again(manner)
+        self.infer.retry(manner)
     }
 
     /// Ends the walk over a type or module type: checks its literals against their types.
@@ -91,20 +91,20 @@ impl Definer<'_, '_> {
             infer,
             cx,
             sections,
-            wanted,
+            required_sizes: wanted,
             literals,
             names,
             functions: _,
             declared,
-            lent,
-            misused: _,
+            non_unique_params: lent,
+            recursive_sizes_differ: _,
             size_args: _,
             holes,
-            own: _,
-            judge,
+            current_def: _,
+            needed_checks: judge,
         } = self;
-        cx.functions.declared.extend(declared);
-        cx.functions.lent.extend(lent);
+        cx.function_facts.declared.extend(declared);
+        cx.function_facts.non_unique_params.extend(lent);
         let tables = infer.tables;
         literals.check(tables, cx);
         for (span, ty) in holes {
@@ -114,7 +114,7 @@ impl Definer<'_, '_> {
         }
         let kept = tables.finish_def(def, true);
         cx.reports.report_too_large(tables, bind.name.span);
-        if !cx.reports.is_sound_since(problems) {
+        if !cx.reports.no_errors_since(problems) {
             return;
         }
         super::ambiguous::check(wanted, def, tables, cx);
@@ -125,7 +125,7 @@ impl Definer<'_, '_> {
         if judge.equality {
             recursion::check_equality(def, cx);
         }
-        if !cx.place.is_prelude() {
+        if !cx.site.is_prelude() {
             consume::check(def, tables, cx);
         }
         // The following checks see through abstract types.
@@ -133,11 +133,11 @@ impl Definer<'_, '_> {
             tables.finish_def(def, false);
         }
         if judge.refutable {
-            exhaust::check(def, cx);
+            exhaustiveness::check(def, cx);
         }
         warnings::check(def, cx);
         for (ident, update) in names.unused() {
-            cx.warn_of_name(&ident, update);
+            cx.warn_unused_name(&ident, update);
         }
         if judge.recursive {
             recursion::check_recursion(def, bind, cx);

@@ -1,7 +1,7 @@
 //! The literals of a definition: their values, and the check that their types can represent them.
 
 use crate::context::Context;
-use crate::infer::{Infer, Scalars, Tables};
+use crate::infer::{Infer, InferTables, Scalars};
 use crate::tast::{Ty, TyVarId};
 use prim::{Scalar, ScalarType};
 use syntax::ast::Lit;
@@ -51,16 +51,16 @@ impl Literals {
     }
 
     /// The span of a literal with a fraction or an exponent whose type is this variable.
-    pub(super) fn float(&self, tables: &Tables, var: TyVarId) -> Option<Span> {
+    pub(super) fn float(&self, tables: &InferTables, var: TyVarId) -> Option<Span> {
         let mut literals = self.0.iter();
         let found = literals.find(|literal| {
-            matches!(literal.value, Number::Float(_)) && tables.shallow(&literal.ty) == Ty::Var(var)
+            matches!(literal.value, Number::Float(_)) && tables.resolve_head(&literal.ty) == Ty::Var(var)
         });
         found.map(|literal| literal.span)
     }
 
     /// Reports the literals that are out of range for their types.
-    pub(super) fn check(self, tables: &Tables, cx: &mut Context<'_>) {
+    pub(super) fn check(self, tables: &InferTables, cx: &mut Context<'_>) {
         for literal in self.0 {
             let Ty::Scalar(ty) = tables.resolve(&literal.ty) else {
                 continue;

@@ -15,10 +15,10 @@
 //! 3. The body's type must match the parameter's, for any values of the variant sizes.
 //! 4. So must the type of the initial value. Variant sizes are unknown in the loop's type.
 
-use crate::define::Definer;
-use crate::dims::{self, Cmp};
+use crate::define::DefinitionChecker;
+use crate::dims::{self, SizeComparison};
 use crate::infer::{
-    Known, Mentions, Origin, Scalars, Sizes, VarState, node, replace_dims, replace_vars, sizes_of_values,
+    BoundSizes, FreeVars, Origin, Scalars, Sizes, VarState, node, replace_dims, replace_vars, sizes_of_values,
 };
 use crate::tast::{Dim, Exp, ExpKind, LoopForm, Pat, Ty, VarId};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -28,14 +28,14 @@ use syntax::diag::Diagnostic;
 use syntax::span::Span;
 
 /// The form of the loop, with the parts that are checked outside of its scope.
-enum Driver<'a> {
+enum LoopHead<'a> {
     For(&'a ast::Ident, Exp),
     ForIn(&'a ast::Pat, Exp),
     While,
 }
 
 /// A size of the parameter that is to be inferred.
-struct Position {
+struct ParamSize {
     size: VarId,
     /// The size of the initial value at this position.
     initial: Dim,
@@ -43,7 +43,7 @@ struct Position {
 
 /// The size that the body yields at a position.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Given {
+enum YieldedSize {
     /// A new size.
     Fresh,
     /// The initial size.
@@ -52,7 +52,7 @@ enum Given {
     Copied(VarId),
 }
 
-impl<'a> Definer<'_, 'a> {
+impl<'a> DefinitionChecker<'_, 'a> {
     /// Checks `loop pat = init form do body`.
     pub(super) fn loop_exp(&mut self, source: &'a ast::Loop, span: Span) -> Exp {
         let init = match &source.init {
@@ -66,19 +66,19 @@ impl<'a> Definer<'_, 'a> {
                 let bound = self.exp(bound);
                 let what = "the bound of a loop must be an integer";
                 self.require_scalar(&bound.ty, Scalars::INTS, bound.span, what);
-                Driver::For(name, bound)
+                LoopHead::For(name, bound)
             }
             ast::LoopForm::ForIn(pat, array) => {
                 let array = self.exp(array);
-                if !self.infer.is_sizing() {
+                if !self.infer.infers_sizes() {
                     let unlifted = Liftedness::Unlifted;
                     let elem = self.infer.open_ty("t", unlifted, array.span);
                     let ty = Ty::array(Dim::Any, elem);
                     self.unify(&ty, &array.ty, array.span, "the loop runs over an array");
                 }
-                Driver::ForIn(pat, array)
+                LoopHead::ForIn(pat, array)
             }
-            ast::LoopForm::While(_) => Driver::While,
+            ast::LoopForm::While(_) => LoopHead::While,
         };
         let before = self.infer.tables.next_var();
         let start = self.infer.tables.resolve(&init.ty);
@@ -87,20 +87,20 @@ impl<'a> Definer<'_, 'a> {
             let (pat, form) = c.loop_scope(source, driver, &param);
             c.infer.depth += 1;
             let body = c.exp(&source.body);
-            let sizes = c.fit_body(&pat, &param, &positions, before, &body);
+            let sizes = c.unify_body(&pat, &param, &positions, before, &body);
             (pat, form, body, sizes)
         });
         let what = "Initial loop values do not have expected type";
-        self.fit(&pat, &sizes, &init, what);
-        let ty = self.result_of_loop(&pat, &sizes, span);
+        self.unify_with_param(&pat, &sizes, &init, what);
+        let ty = self.loop_type(&pat, &sizes, span);
         let (pat, init, body) = (Box::new(pat), Box::new(init), Box::new(body));
         node(ExpKind::Loop { sizes, pat, init, form, body }, ty, span)
     }
 
     /// The type of the initial value with each size replaced by an open one, and these positions.
-    fn open_sizes(&mut self, start: &Ty) -> (Ty, Vec<Position>) {
+    fn open_sizes(&mut self, start: &Ty) -> (Ty, Vec<ParamSize>) {
         let mut positions = Vec::new();
-        if !self.infer.is_sizing() {
+        if !self.infer.infers_sizes() {
             return (start.clone(), positions);
         }
         let param = replace_dims(start, &mut |initial| {
@@ -111,7 +111,7 @@ impl<'a> Definer<'_, 'a> {
             let depth = self.infer.depth;
             let size = self.infer.tables.new_open(name, Origin::Loop, depth);
             let initial = initial.clone();
-            positions.push(Position { size, initial });
+            positions.push(ParamSize { size, initial });
             Dim::Var(size)
         });
         (param, positions)
@@ -119,18 +119,18 @@ impl<'a> Definer<'_, 'a> {
 
     /// Binds the names that the body sees. A parameter shadows an index or element variable of the
     /// same name.
-    fn loop_scope(&mut self, source: &'a ast::Loop, driver: Driver<'a>, param: &Ty) -> (Pat, LoopForm) {
+    fn loop_scope(&mut self, source: &'a ast::Loop, driver: LoopHead<'a>, param: &Ty) -> (Pat, LoopForm) {
         let form = match driver {
-            Driver::For(name, bound) => {
-                let text = self.cx.name(name.name);
-                self.note_bound(name, false);
+            LoopHead::For(name, bound) => {
+                let text = self.cx.symbol_text(name.name);
+                self.record_binding(name, false);
                 let id = self.infer.new_value(text, name.span);
                 let ty = bound.ty.clone();
                 self.cx.env.bind_mono(name.name, id, ty, name.span);
                 Some(LoopForm::For(id, Box::new(bound)))
             }
-            Driver::ForIn(pat, array) => {
-                let elem = match self.infer.tables.shallow(&array.ty) {
+            LoopHead::ForIn(pat, array) => {
+                let elem = match self.infer.tables.resolve_head(&array.ty) {
                     Ty::Array(array) => array.elem.clone(),
                     _ => self.infer.open_ty("t", Liftedness::Unlifted, array.span),
                 };
@@ -139,7 +139,7 @@ impl<'a> Definer<'_, 'a> {
                 self.unify(&elem, &pat.ty, pat.span, what);
                 Some(LoopForm::ForIn(Box::new(pat), Box::new(array)))
             }
-            Driver::While => None,
+            LoopHead::While => None,
         };
         self.infer.depth += 1;
         let pat = self.pattern(&source.pat, Some(param));
@@ -160,15 +160,15 @@ impl<'a> Definer<'_, 'a> {
     fn unify_loop_pattern(&mut self, pat: &Pat, param: &Ty) {
         let ty = self.infer.tables.resolve(&pat.ty);
         let what = "Initial loop values do not have expected type. The pattern asks for another";
-        self.fit_pattern(pat, &ty, (param, pat.span), what);
+        self.unify_pattern(pat, &ty, (param, pat.span), what);
     }
 
     /// Unifies the type of a pattern with a type found at a span. If the pattern's type mentions
     /// one of its own variables as a size, sizes are ignored here and checked at run time.
-    fn fit_pattern(&mut self, pat: &Pat, expected: &Ty, (found, at): (&Ty, Span), what: &str) {
+    fn unify_pattern(&mut self, pat: &Pat, expected: &Ty, (found, at): (&Ty, Span), what: &str) {
         let mut own = Vec::new();
         crate::visit::bound_vars(pat, &mut |id, _| own.push(id));
-        let mentioned = Mentions::of(expected).dims;
+        let mentioned = FreeVars::of(expected).dims;
         let sizes = if mentioned.iter().any(|v| own.contains(v)) { Sizes::Ignore } else { Sizes::Strict };
         let result = self.infer.unifying(sizes, at, |u| u.unify(expected, found));
         if let Err(mismatch) = result {
@@ -177,31 +177,31 @@ impl<'a> Definer<'_, 'a> {
     }
 
     /// Unifies the body with the parameter, and returns the variant sizes.
-    fn fit_body(
+    fn unify_body(
         &mut self,
         pat: &Pat,
         param: &Ty,
-        positions: &[Position],
+        positions: &[ParamSize],
         before: VarId,
         body: &Exp,
     ) -> Vec<VarId> {
         let what = "Loop body does not have expected type, that of the loop parameter";
-        if !self.infer.is_sizing() {
-            self.fit(pat, &[], body, what);
+        if !self.infer.infers_sizes() {
+            self.unify_with_param(pat, &[], body, what);
             return Vec::new();
         }
-        let errors = self.cx.reports.problems();
+        let errors = self.cx.reports.error_count();
         let own = positions.iter().filter_map(|p| self.open_position(p));
         let own: Vec<VarId> = own.collect();
-        self.check_possible(pat, before);
+        self.check_inner_sizes(pat, before);
         // First for any sizes of the parameter, to learn the sizes that the body yields.
-        self.fit(pat, &own, body, what);
-        if !self.cx.reports.is_sound_since(errors) {
+        self.unify_with_param(pat, &own, body, what);
+        if !self.cx.reports.no_errors_since(errors) {
             return Vec::new();
         }
-        let equal = |a: &Dim, b: &Dim| dims::compare(a, b) == Cmp::Equal;
-        let variant = self.variant(param, positions, before, body, equal);
-        let by_form = self.variant(param, positions, before, body, Dim::eq);
+        let equal = |a: &Dim, b: &Dim| dims::compare(a, b) == SizeComparison::Equal;
+        let variant = self.variant_sizes(param, positions, before, body, equal);
+        let by_form = self.variant_sizes(param, positions, before, body, Dim::eq);
         self.check_escape(&by_form, pat.span);
         for position in positions {
             let Some(size) = self.open_position(position) else {
@@ -217,12 +217,12 @@ impl<'a> Definer<'_, 'a> {
                 data.state = VarState::Solved(initial);
             }
         }
-        self.fit(pat, &variant, body, what);
+        self.unify_with_param(pat, &variant, body, what);
         variant
     }
 
     /// The open size at a position, if it is still open.
-    fn open_position(&self, position: &Position) -> Option<VarId> {
+    fn open_position(&self, position: &ParamSize) -> Option<VarId> {
         match self.infer.tables.resolve_dim(&Dim::Var(position.size)) {
             Dim::Var(var) if self.infer.tables.is_open(var) => Some(var),
             _ => None,
@@ -230,7 +230,7 @@ impl<'a> Definer<'_, 'a> {
     }
 
     /// Unifies an expression with the parameter's type, for any values of the variant sizes.
-    fn fit(&mut self, pat: &Pat, variant: &[VarId], exp: &Exp, what: &str) {
+    fn unify_with_param(&mut self, pat: &Pat, variant: &[VarId], exp: &Exp, what: &str) {
         let ty = self.infer.tables.resolve(&pat.ty);
         let open = variant.iter().map(|v| {
             let name = Arc::clone(&self.infer.tables.var(*v).name);
@@ -240,14 +240,14 @@ impl<'a> Definer<'_, 'a> {
         });
         let open = open.collect();
         let expected = replace_vars(&ty, open);
-        self.fit_pattern(pat, &expected, (&exp.ty, exp.span), what);
+        self.unify_pattern(pat, &expected, (&exp.ty, exp.span), what);
     }
 
     /// Reports a parameter whose type has a size that the body computes.
-    fn check_possible(&mut self, pat: &Pat, before: VarId) {
+    fn check_inner_sizes(&mut self, pat: &Pat, before: VarId) {
         let ty = self.infer.tables.resolve(&pat.ty);
         let inner = |v: &VarId| *v >= before && matches!(self.infer.tables.var(*v).state, VarState::Unknown);
-        let Some(var) = Mentions::of(&ty).dims.into_iter().find(inner) else {
+        let Some(var) = FreeVars::of(&ty).dims.into_iter().find(inner) else {
             return;
         };
         let data = self.infer.tables.var(var);
@@ -281,10 +281,10 @@ impl<'a> Definer<'_, 'a> {
     }
 
     /// The sizes that vary between iterations, where `same` compares sizes.
-    fn variant(
+    fn variant_sizes(
         &self,
         param: &Ty,
-        positions: &[Position],
+        positions: &[ParamSize],
         before: VarId,
         body: &Exp,
         same: fn(&Dim, &Dim) -> bool,
@@ -297,12 +297,12 @@ impl<'a> Definer<'_, 'a> {
             .rev()
             .filter_map(|p| Some((self.open_position(p)?, tables.resolve_dim(&p.initial))))
             .collect();
-        let mut given: Vec<(VarId, Given)> = Vec::new();
+        let mut given: Vec<(VarId, YieldedSize)> = Vec::new();
         for (size, found) in expected.iter().zip(&found) {
             if same(size, found) {
                 continue;
             }
-            let mut mentions = Mentions::default();
+            let mut mentions = FreeVars::default();
             crate::subst::map_dim(size, &mut mentions);
             for var in mentions.dims {
                 let Some(start) = initial.get(&var) else {
@@ -313,19 +313,19 @@ impl<'a> Definer<'_, 'a> {
                     _ => None,
                 };
                 let how = match (copied, found) {
-                    _ if same(start, found) => Given::Initial,
-                    (Some(_), Dim::Var(other)) => Given::Copied(*other),
-                    _ if var >= before => Given::Fresh,
+                    _ if same(start, found) => YieldedSize::Initial,
+                    (Some(_), Dim::Var(other)) => YieldedSize::Copied(*other),
+                    _ if var >= before => YieldedSize::Fresh,
                     _ => continue,
                 };
                 given.push((var, how));
             }
         }
-        let fresh = given.iter().filter(|(_, how)| *how == Given::Fresh);
+        let fresh = given.iter().filter(|(_, how)| *how == YieldedSize::Fresh);
         let mut variant: FxHashSet<VarId> = fresh.map(|(var, _)| *var).collect();
         loop {
             let copies = given.iter().filter(|(var, how)| {
-                matches!(how, Given::Copied(of) if variant.contains(of)) && !variant.contains(var)
+                matches!(how, YieldedSize::Copied(of) if variant.contains(of)) && !variant.contains(var)
             });
             let more: Vec<VarId> = copies.map(|(var, _)| *var).collect();
             if more.is_empty() {
@@ -344,7 +344,7 @@ impl<'a> Definer<'_, 'a> {
     }
 
     /// The type of the loop: its variant sizes are unknown.
-    fn result_of_loop(&mut self, pat: &Pat, variant: &[VarId], span: Span) -> Ty {
+    fn loop_type(&mut self, pat: &Pat, variant: &[VarId], span: Span) -> Ty {
         let ty = self.infer.tables.resolve(&pat.ty);
         let unknown = variant.iter().map(|v| {
             let name = Arc::clone(&self.infer.tables.var(*v).name);
@@ -352,7 +352,7 @@ impl<'a> Definer<'_, 'a> {
         });
         let unknown = unknown.collect();
         let ty = replace_vars(&ty, unknown);
-        self.infer.leave_ty(&ty, &mut Known::default(), span)
+        self.infer.exit_scope(&ty, &mut BoundSizes::default(), span)
     }
 
     /// The initial value of a loop without one: the variables of its pattern.
@@ -363,7 +363,7 @@ impl<'a> Definer<'_, 'a> {
                 if let Some(crate::env::Entry::Value(entry)) = self.cx.env.term(ident.name).cloned() {
                     self.instantiate(&entry, span)
                 } else {
-                    let name = self.cx.name(ident.name);
+                    let name = self.cx.symbol_text(ident.name);
                     self.cx.error(
                         "unknown-variable",
                         span,
@@ -384,7 +384,7 @@ impl<'a> Definer<'_, 'a> {
             ast::PatKind::Record(fields) => {
                 let mut parts = Vec::new();
                 for field in fields {
-                    let name = self.cx.name(field.name.name);
+                    let name = self.cx.symbol_text(field.name.name);
                     parts.push((name, self.init_of(&field.pat)));
                 }
                 let mut tys: Vec<_> = parts.iter().map(|(l, e)| (Arc::clone(l), e.ty.clone())).collect();

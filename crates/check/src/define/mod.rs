@@ -8,15 +8,15 @@
 //! It has no access to files, imports, applications of modules or entry points. Earlier definitions
 //! are visible through the context only.
 
-mod advice;
 mod ambiguous;
 mod arrays;
-mod explain;
 mod exps;
 mod finish;
-mod funs;
+mod functions;
+mod hints;
 mod literals;
 mod loops;
+mod mismatch;
 mod ops;
 mod pats;
 mod size_params;
@@ -24,15 +24,15 @@ mod type_rules;
 mod types;
 mod uses;
 
-pub(crate) use funs::FunSource;
-use types::Anonymous;
+pub(crate) use functions::FunctionSyntax;
+use types::AnonymousSizes;
 
 use crate::context::Context;
-use crate::infer::{Infer, Scalars, Sizes, Tables, Walk};
+use crate::infer::{Infer, InferTables, Scalars, Sizes, Walk};
 use crate::tast::{Dim, Ty, VarId};
-use crate::unused::LocalNames;
-use advice::LocalFunctions;
-use ambiguous::Wanted;
+use crate::unused::BindingUses;
+use ambiguous::Wanted as RequiredSize;
+use hints::MonomorphicFunctions;
 use literals::Literals;
 use rustc_hash::FxHashSet;
 use syntax::ast::{Ident, Liftedness};
@@ -40,39 +40,39 @@ use syntax::diag::Diagnostic;
 use syntax::span::Span;
 
 /// The state of a walk over one definition.
-pub(crate) struct Definer<'d, 'a> {
+pub(crate) struct DefinitionChecker<'d, 'a> {
     pub(crate) infer: Infer<'d>,
     pub(crate) cx: &'d mut Context<'a>,
     /// The spans of sections with a left operand.
     sections: FxHashSet<Span>,
     /// Sizes that must be inferred.
-    wanted: Vec<Wanted>,
+    required_sizes: Vec<RequiredSize>,
     /// Literals whose types are still inferred.
     literals: Literals,
     /// Local names, for warnings about unused ones.
-    names: LocalNames,
+    names: BindingUses,
     /// Local functions, for hints.
-    functions: LocalFunctions,
+    functions: MonomorphicFunctions,
     /// Functions with a declared result.
     declared: Vec<VarId>,
     /// The definition being checked, from its beginning on.
-    own: Option<VarId>,
+    current_def: Option<VarId>,
     /// The checks that the finished definition needs.
-    judge: Judge,
+    needed_checks: NeededChecks,
     /// True if a recursive function without a declared result is used in itself at sizes that
     /// differ from its own.
-    misused: bool,
+    recursive_sizes_differ: bool,
     /// Holes, with their types.
     holes: Vec<(Span, Ty)>,
     /// Anonymous sizes that are arguments of types.
     size_args: Vec<VarId>,
     /// Pattern variables with a declared type that is not unique.
-    lent: Vec<VarId>,
+    non_unique_params: Vec<VarId>,
 }
 
 /// The properties of a definition that determine the checks of the finished one.
 #[derive(Clone, Copy, Default)]
-struct Judge {
+struct NeededChecks {
     /// The number of unknown sizes before the definition.
     unknowns: u32,
     /// True if it mentions itself.
@@ -83,25 +83,25 @@ struct Judge {
     equality: bool,
 }
 
-impl<'d, 'a> Definer<'d, 'a> {
+impl<'d, 'a> DefinitionChecker<'d, 'a> {
     /// The state at the start of a walk.
-    pub(crate) fn new(tables: &'d mut Tables, cx: &'d mut Context<'a>, walk: Walk) -> Self {
+    pub(crate) fn new(tables: &'d mut InferTables, cx: &'d mut Context<'a>, walk: Walk) -> Self {
         let unknowns = tables.unknowns;
         Self {
             infer: Infer::new(tables, walk),
             cx,
             sections: FxHashSet::default(),
-            wanted: Vec::new(),
+            required_sizes: Vec::new(),
             literals: Literals::default(),
-            names: LocalNames::default(),
-            functions: LocalFunctions::default(),
+            names: BindingUses::default(),
+            functions: MonomorphicFunctions::default(),
             declared: Vec::new(),
-            lent: Vec::new(),
+            non_unique_params: Vec::new(),
             size_args: Vec::new(),
             holes: Vec::new(),
-            own: None,
-            judge: Judge { unknowns, ..Judge::default() },
-            misused: false,
+            current_def: None,
+            needed_checks: NeededChecks { unknowns, ..NeededChecks::default() },
+            recursive_sizes_differ: false,
         }
     }
 
@@ -116,16 +116,16 @@ impl<'d, 'a> Definer<'d, 'a> {
     }
 
     /// Records a local name. `update` is true if it is bound by `let x[i] = v`.
-    fn note_bound(&mut self, name: &Ident, update: bool) {
-        if !self.cx.place.is_prelude() {
+    fn record_binding(&mut self, name: &Ident, update: bool) {
+        if !self.cx.site.is_prelude() {
             self.names.bind(name, update);
         }
     }
 
     /// Records a use of the name bound at a span.
-    fn note_used(&mut self, place: Option<Span>) {
+    fn record_use(&mut self, place: Option<Span>) {
         if let Some(place) = place
-            && !self.cx.place.is_prelude()
+            && !self.cx.site.is_prelude()
         {
             self.names.use_name(place);
         }
@@ -160,7 +160,7 @@ impl<'d, 'a> Definer<'d, 'a> {
 
     /// Unifies the pairs of sizes deferred since `from` again, and reports mismatches. At the end
     /// of a definition (`last`), also reports the pairs that remain undecided.
-    pub(super) fn settle(&mut self, from: usize, last: bool) {
+    pub(super) fn solve_deferred(&mut self, from: usize, last: bool) {
         loop {
             let todo = self.infer.take_deferred(from);
             let before = todo.len();

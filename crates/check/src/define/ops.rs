@@ -1,17 +1,17 @@
 //! Operators, sections and application.
 
-use crate::define::Definer;
+use crate::define::DefinitionChecker;
 use crate::env::Entry;
-use crate::infer::{Sizes, Tables, node};
+use crate::infer::{InferTables, Sizes, node};
 use crate::intrinsics::Intrinsic;
 use crate::subst::Subst;
-use crate::tast::{Bind, Exp, ExpKind, Lambda, Pat, SourceOp, Ty, VarId};
+use crate::tast::{Bind, Exp, ExpKind, Lambda, OverloadedOp, Pat, Ty, VarId};
 use std::sync::Arc;
 use syntax::ast::{self, Liftedness};
 use syntax::diag::Diagnostic;
 use syntax::span::Span;
 
-impl<'a> Definer<'_, 'a> {
+impl<'a> DefinitionChecker<'_, 'a> {
     pub(super) fn operator(&mut self, op: &'a ast::Operator) -> Exp {
         self.variable(&op.name, op.span)
     }
@@ -45,11 +45,11 @@ impl<'a> Definer<'_, 'a> {
     pub(super) fn is_bare_operator(&mut self, op: &ast::Operator, fun: &Exp, operand: &ast::Exp) -> bool {
         let entry = (op.name.quals.is_empty()).then(|| self.cx.env.term(op.name.name.name));
         let built_in = matches!(entry.flatten(), Some(Entry::Operator(_) | Entry::Logical { .. }));
-        let ty = self.infer.tables.shallow(&fun.ty);
+        let ty = self.infer.tables.resolve_head(&fun.ty);
         if !built_in || !matches!(ty, Ty::Arrow(_)) {
             return false;
         }
-        let op_text = self.cx.name(op.name.name.name);
+        let op_text = self.cx.symbol_text(op.name.name.name);
         let (name, rest) = (self.cx.reports.excerpt(fun.span), self.cx.reports.excerpt(operand.span));
         self.cx.report(
             Diagnostic::error(
@@ -65,11 +65,11 @@ impl<'a> Definer<'_, 'a> {
         true
     }
 
-    pub(super) fn prefix(&mut self, op: SourceOp, at: Span, operand: &'a ast::Exp, span: Span) -> Exp {
+    pub(super) fn prefix(&mut self, op: OverloadedOp, at: Span, operand: &'a ast::Exp, span: Span) -> Exp {
         let is_literal = matches!(operand.kind, ast::ExpKind::Lit(_));
         let noted = self.literals.count();
         let operand = self.exp(operand);
-        if is_literal && op == SourceOp::Neg {
+        if is_literal && op == OverloadedOp::Neg {
             self.literals.negate(noted);
         }
         let fun = self.infer.overloaded(op, at);
@@ -118,7 +118,7 @@ impl<'a> Definer<'_, 'a> {
             let (pat, var) = self.infer.hidden_param(operand.ty.clone(), operand.span);
             (Some(Bind::Pat { sizes: Vec::new(), pat, rhs: operand }), var)
         };
-        let param_ty = match self.infer.tables.shallow(&fun.ty) {
+        let param_ty = match self.infer.tables.resolve_head(&fun.ty) {
             Ty::Arrow(arrow) => arrow.param.clone(),
             _ => self.infer.open_ty("t", Liftedness::Lifted, span),
         };
@@ -146,7 +146,7 @@ impl<'a> Definer<'_, 'a> {
                 ast::PathStep::Index(indices, at) => {
                     // Open types get as many dimensions as there are indices.
                     let depth = indices.len();
-                    self.ensure_rank(&body.ty, depth, *at);
+                    self.constrain_rank(&body.ty, depth, *at);
                     self.index(body, indices, *at)
                 }
             };
@@ -157,7 +157,7 @@ impl<'a> Definer<'_, 'a> {
     /// A lambda for a section. Variables since `mark` belong to it.
     fn section(&mut self, params: Vec<Pat>, body: Exp, mark: usize, span: Span) -> Exp {
         let ret = self.infer.tables.inferred_ret(&body.ty, mark);
-        let (ret, ty) = self.infer.function_ty(&params, ret, span);
+        let (ret, ty) = self.infer.exported_function_type(&params, ret, span);
         let lambda = Lambda { params, ret, body };
         node(ExpKind::Lambda(Arc::new(lambda)), ty, span)
     }
@@ -176,25 +176,30 @@ impl<'a> Definer<'_, 'a> {
                 break;
             }
         }
-        let ext = if self.infer.is_sizing() {
-            ty = self.infer.bound_sizes(&ty, span);
+        let ext = if self.infer.infers_sizes() {
+            ty = self.infer.limit_sizes(&ty, span);
             let ext = self.infer.tables.unknowns_since(&ty, mark);
             self.check_function_result(&ty, &ext, &fun, &args, span);
             ext
         } else {
             Vec::new()
         };
-        Exp { kind: ExpKind::Apply { fun: Box::new(fun), args, infix: false }, ty, ext, span }
+        Exp {
+            kind: ExpKind::Apply { fun: Box::new(fun), args, infix: false },
+            ty,
+            existential_sizes: ext,
+            span,
+        }
     }
 
     /// Reports an application that returns a function with a parameter whose type has a size
     /// unknown to every caller: no argument could have that type.
     fn check_function_result(&mut self, ty: &Ty, sizes: &[VarId], fun: &Exp, args: &[Exp], span: Span) {
-        if sizes.is_empty() || !matches!(self.infer.tables.shallow(ty), Ty::Arrow(_)) {
+        if sizes.is_empty() || !matches!(self.infer.tables.resolve_head(ty), Ty::Arrow(_)) {
             return;
         }
         let ty = self.infer.tables.resolve(ty);
-        let needed = crate::witness::in_parameters(&ty);
+        let needed = crate::carried_sizes::in_parameters(&ty);
         if let Some(var) = sizes.iter().find(|var| needed.contains(var)) {
             let name = Arc::clone(&self.infer.tables.var(*var).name);
             let fun = function_name(self.infer.tables, fun).unwrap_or_else(|| "the function".to_owned());
@@ -217,15 +222,15 @@ impl<'a> Definer<'_, 'a> {
     /// The type of the application of a value of type `ty` to `arg`, which is argument `i` of
     /// `fun`.
     pub(super) fn apply_ty(&mut self, ty: &Ty, arg: &Exp, fun: &Exp, i: usize) -> Option<Ty> {
-        match self.infer.tables.shallow(ty) {
+        match self.infer.tables.resolve_head(ty) {
             Ty::Arrow(arrow) => {
                 let result = self.infer.unifying(Sizes::Strict, arg.span, |u| u.unify(&arrow.param, &arg.ty));
                 if let Err(mismatch) = result {
                     // Continue as if the argument had matched.
                     let what = self.argument_message(fun, arg, i);
-                    let diag = self.explained(&arrow.param, &arg.ty, &mismatch, arg.span, &what);
+                    let diag = self.mismatch_error(&arrow.param, &arg.ty, &mismatch, arg.span, &what);
                     if let Some(diag) = diag {
-                        let diag = self.advise_call(diag, &mismatch, fun, arg);
+                        let diag = self.hint_call(diag, &mismatch, fun, arg);
                         self.cx.report(diag);
                     }
                 }
@@ -239,18 +244,22 @@ impl<'a> Definer<'_, 'a> {
                     };
                     subst.dims.push((name, dim));
                 }
-                for ext in &arrow.ret.ext {
+                for ext in &arrow.ret.existential_sizes {
                     let text = Arc::clone(&self.infer.tables.var(*ext).name);
                     let unknown = self.infer.unknown(text, fun.span);
                     subst.dims.push((*ext, unknown));
                 }
                 let mut ret = subst.ty(&arrow.ret.ty);
                 if let Some(name) = arrow.name
-                    && self.infer.tables.var(name).binder
+                    && self.infer.tables.var(name).is_param_name
                 {
-                    ret = self.infer.without_open(&ret, fun.span);
+                    ret = self.infer.close_dependent_result(&ret, fun.span);
                 }
-                Some(if self.infer.is_sizing() { self.infer.bind_existential(&ret, fun.span) } else { ret })
+                Some(if self.infer.infers_sizes() {
+                    self.infer.bind_existential(&ret, fun.span)
+                } else {
+                    ret
+                })
             }
             Ty::Var(var) if self.infer.tables.is_open_ty(var) => {
                 let ret = self.infer.open_ty("t", Liftedness::Lifted, arg.span);
@@ -268,11 +277,11 @@ impl<'a> Definer<'_, 'a> {
                 };
                 let place = if i == 0 { fun.span } else { arg.span };
                 // After an argument with an error, this error is suppressed.
-                if !self.cx.reports.is_known_wrong(fun.span.to(arg.span)) {
+                if !self.cx.reports.has_error_within(fun.span.to(arg.span)) {
                     let diag = Diagnostic::error("not-a-function", message)
                         .at(place, "")
                         .note(format!("its type is \"{text}\""));
-                    let diag = self.advise_shadowing(diag, fun);
+                    let diag = self.note_shadowing(diag, fun);
                     self.cx.report(diag);
                 }
                 None
@@ -294,7 +303,7 @@ impl<'a> Definer<'_, 'a> {
 }
 
 /// The name of a function, if it has one.
-fn function_name(tables: &Tables, fun: &Exp) -> Option<String> {
+fn function_name(tables: &InferTables, fun: &Exp) -> Option<String> {
     match &fun.kind {
         ExpKind::Var { id, .. } => Some(tables.var(*id).name.to_string()),
         ExpKind::Operator(op) => Some(op.spelling().to_owned()),

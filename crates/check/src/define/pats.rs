@@ -1,7 +1,7 @@
 //! Patterns: their types, and the names that they bind.
 
-use crate::define::types::{Anonymous, record, sort_labels};
-use crate::define::{Definer, literals};
+use crate::define::types::{AnonymousSizes, record, sort_labels};
+use crate::define::{DefinitionChecker, literals};
 use crate::infer::Origin;
 use crate::tast::{Name, Pat, PatKind, Ty, Uniq};
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use syntax::symbol::Symbol;
 /// The names bound by a pattern so far, each with its span.
 pub(super) type Bound = Vec<(Symbol, Span)>;
 
-impl<'a> Definer<'_, 'a> {
+impl<'a> DefinitionChecker<'_, 'a> {
     /// Checks a pattern on its own, and binds its names in the current scope.
     pub(super) fn pattern(&mut self, pat: &'a ast::Pat, expected: Option<&Ty>) -> Pat {
         self.pat(pat, expected, &mut Vec::new())
@@ -21,14 +21,16 @@ impl<'a> Definer<'_, 'a> {
     /// Checks a pattern; names in `bound` may not be bound again. Variables have the type of the
     /// value, `expected`, if it is given.
     pub(super) fn pat(&mut self, pat: &'a ast::Pat, expected: Option<&Ty>, bound: &mut Bound) -> Pat {
-        stacker::maybe_grow(crate::RED_ZONE, crate::STACK_STEP, || self.pat_inner(pat, expected, bound))
+        stacker::maybe_grow(crate::STACK_RED_ZONE, crate::STACK_GROWTH, || {
+            self.pat_inner(pat, expected, bound)
+        })
     }
 
     /// The type of a variable or wildcard.
     fn var_ty(&mut self, expected: Option<&Ty>, span: Span) -> Ty {
         match expected {
             Some(ty) => {
-                self.infer.pass_over();
+                self.infer.skip_recorded();
                 ty.clone()
             }
             None => self.infer.fresh(span),
@@ -49,7 +51,7 @@ impl<'a> Definer<'_, 'a> {
             }
             ast::PatKind::Parens(inner) => self.pat(inner, expected, bound),
             ast::PatKind::Tuple(parts) => {
-                let tys = match expected.map(|ty| self.infer.tables.shallow(ty)) {
+                let tys = match expected.map(|ty| self.infer.tables.resolve_head(ty)) {
                     Some(Ty::Tuple(tys)) if tys.len() == parts.len() => Some(tys),
                     _ => None,
                 };
@@ -64,10 +66,10 @@ impl<'a> Definer<'_, 'a> {
                 Pat { consumes, ..make(PatKind::Tuple(parts), ty) }
             }
             ast::PatKind::Record(fields) => {
-                let whole = expected.map(|ty| self.infer.tables.shallow(ty));
+                let whole = expected.map(|ty| self.infer.tables.resolve_head(ty));
                 let mut parts: Vec<(Name, Pat)> = Vec::new();
                 for field in fields {
-                    let name = self.cx.name(field.name.name);
+                    let name = self.cx.symbol_text(field.name.name);
                     let expected = whole.as_ref().and_then(|ty| ty.field(&name));
                     let inner = self.pat(&field.pat, expected, bound);
                     if parts.iter().any(|(l, _)| *l == name) {
@@ -90,22 +92,22 @@ impl<'a> Definer<'_, 'a> {
                 Pat { consumes, ..make(PatKind::Record(parts), record(fields)) }
             }
             ast::PatKind::Ascript(inner, te) => {
-                let (ty, unique) = self.type_exp(te, &mut Anonymous::Infer);
+                let (ty, unique) = self.type_exp(te, &mut AnonymousSizes::Infer);
                 let mut inner = self.pat(inner, Some(&ty), bound);
                 self.unify(&ty, &inner.ty, span, "the pattern does not have this type");
                 if let (PatKind::Var(var), Uniq::None) = (&inner.kind, &unique) {
-                    self.lent.push(*var);
+                    self.non_unique_params.push(*var);
                 }
                 inner.consumes = inner.consumes.or(&unique);
                 Pat { ty, ..inner }
             }
             ast::PatKind::Lit(negative, lit) => self.literal_pattern(*negative, lit, span),
             ast::PatKind::Constr(name, payload) => {
-                let label = self.cx.name(name.name);
+                let label = self.cx.symbol_text(name.name);
                 self.constr_pattern(label, payload, expected, bound, span)
             }
             ast::PatKind::Attr(attr, inner) => {
-                let attr = self.cx.names.attr(attr);
+                let attr = self.cx.symbols.attr(attr);
                 let inner = self.pat(inner, expected, bound);
                 let ty = inner.ty.clone();
                 let consumes = inner.consumes.clone();
@@ -122,10 +124,10 @@ impl<'a> Definer<'_, 'a> {
         bound: &mut Bound,
         span: Span,
     ) -> Pat {
-        self.judge.refutable = true;
-        let (place, known) = match expected.map(|ty| self.infer.tables.shallow(ty)) {
+        self.needed_checks.refutable = true;
+        let (place, known) = match expected.map(|ty| self.infer.tables.resolve_head(ty)) {
             Some(ty @ Ty::Sum(_)) => {
-                self.infer.pass_over();
+                self.infer.skip_recorded();
                 (None, Some(ty))
             }
             _ => match self.infer.recall(Origin::BOUND) {
@@ -166,7 +168,7 @@ impl<'a> Definer<'_, 'a> {
     }
 
     fn bind_pattern_var(&mut self, ident: &ast::Ident, ty: Ty, bound: &mut Bound) -> Pat {
-        let name = self.cx.name(ident.name);
+        let name = self.cx.symbol_text(ident.name);
         if let Some((_, first)) = bound.iter().find(|(symbol, _)| *symbol == ident.name) {
             let first = *first;
             self.cx.report(
@@ -179,14 +181,14 @@ impl<'a> Definer<'_, 'a> {
             );
         }
         bound.push((ident.name, ident.span));
-        self.note_bound(ident, false);
+        self.record_binding(ident, false);
         let id = self.infer.new_value(name, ident.span);
         self.cx.env.bind_mono(ident.name, id, ty.clone(), ident.span);
         Pat { kind: PatKind::Var(id), ty, consumes: Uniq::None, span: ident.span }
     }
 
     fn literal_pattern(&mut self, negative: bool, lit: &Lit, span: Span) -> Pat {
-        self.judge.refutable = true;
+        self.needed_checks.refutable = true;
         let (value, ty) = literals::value(&mut self.infer, lit, span);
         self.literals.note(lit, negative, &ty, span);
         let (value, parsed) = if negative { literals::negated(value) } else { value };

@@ -3,27 +3,27 @@
 //! Calls do not pass sizes. A size parameter gets its value from the shape of an argument, or from
 //! the use of the result.
 
-use crate::define::Definer;
-use crate::define::FunSource;
+use crate::define::DefinitionChecker;
+use crate::define::FunctionSyntax;
 use crate::define::pats::Bound;
 use crate::env::TypeParam;
-use crate::infer::Mentions;
+use crate::infer::FreeVars;
 use crate::tast::{Pat, RetType};
 use syntax::ast;
 use syntax::diag::Diagnostic;
 
-impl<'a> Definer<'_, 'a> {
+impl<'a> DefinitionChecker<'_, 'a> {
     /// Reports explicit size parameters that the types of parameters and result do not mention, and
     /// size-polymorphic constants whose type has an existential size.
     pub(super) fn check_size_params(
         &mut self,
         params: &[TypeParam],
-        source: &FunSource<'a>,
+        source: &FunctionSyntax<'a>,
         patterns: &[Pat],
         ret: &RetType,
     ) {
-        let ext = &ret.ext;
-        let mut found = Mentions::of(&self.infer.tables.resolve(&ret.ty));
+        let ext = &ret.existential_sizes;
+        let mut found = FreeVars::of(&self.infer.tables.resolve(&ret.ty));
         for pat in patterns {
             let ty = self.infer.tables.resolve(&pat.ty);
             crate::subst::map_ty(&ty, &mut found);
@@ -41,7 +41,7 @@ impl<'a> Definer<'_, 'a> {
             if let TypeParam::Size(var) = param
                 && !found.dims.contains(var)
             {
-                let name = self.cx.name(ident.name.name);
+                let name = self.cx.symbol_text(ident.name.name);
                 let message = if patterns.is_empty() {
                     format!("a size-polymorphic value binding: nothing tells the size \"{name}\"")
                 } else {

@@ -3,7 +3,7 @@
 use crate::context::Context;
 use crate::define::types::strip;
 use crate::env::Module;
-use crate::infer::lower;
+use crate::infer::less_lifted;
 use crate::tast::{Exp, ExpKind, Ty, TyVarId};
 use syntax::ast::{self, Liftedness, QualName, TypeArg, TypeExp, TypeExpKind};
 use syntax::diag::Diagnostic;
@@ -17,7 +17,7 @@ impl Context<'_> {
             if let Some(second) = name
                 && second.name == first.name
             {
-                let text = self.name(first.name);
+                let text = self.symbol_text(first.name);
                 self.report(
                     Diagnostic::error(
                         "duplicate-name",
@@ -52,7 +52,7 @@ impl Context<'_> {
             Liftedness::SizeLifted => "so the rows might differ in size",
             Liftedness::Lifted => "so its values might contain functions",
         };
-        let text = self.name(name.name.name);
+        let text = self.symbol_text(name.name.name);
         let message = format!("Cannot create array of \"{text}\": this type is lifted, {why}");
         self.report(
             Diagnostic::error("functional-type", message)
@@ -65,7 +65,7 @@ impl Context<'_> {
     /// The liftedness of a type by the declarations of the names in it. Element types of arrays are
     /// checked separately.
     pub(super) fn lifted_as_written(&self, te: &TypeExp) -> Liftedness {
-        stacker::maybe_grow(crate::RED_ZONE, crate::STACK_STEP, || match &te.kind {
+        stacker::maybe_grow(crate::STACK_RED_ZONE, crate::STACK_GROWTH, || match &te.kind {
             TypeExpKind::Parens(inner) | TypeExpKind::Unique(inner) => self.lifted_as_written(inner),
             TypeExpKind::Var(name) => self.declared_lifted(name),
             TypeExpKind::Apply(head, args) => {
@@ -73,23 +73,25 @@ impl Context<'_> {
                     TypeArg::Type(te) => self.lifted_as_written(te),
                     TypeArg::Size(_) => Liftedness::Unlifted,
                 });
-                args.fold(self.lifted_as_written(head), higher)
+                args.fold(self.lifted_as_written(head), more_lifted)
             }
             TypeExpKind::Tuple(parts) => {
                 let parts = parts.iter().map(|part| self.lifted_as_written(part));
-                parts.fold(Liftedness::Unlifted, higher)
+                parts.fold(Liftedness::Unlifted, more_lifted)
             }
             TypeExpKind::Record(fields) => {
                 let parts = fields.iter().map(|(_, te)| self.lifted_as_written(te));
-                parts.fold(Liftedness::Unlifted, higher)
+                parts.fold(Liftedness::Unlifted, more_lifted)
             }
             TypeExpKind::Sum(constrs) => {
                 let parts = constrs.iter().flat_map(|constr| &constr.payload);
                 let parts = parts.map(|te| self.lifted_as_written(te));
-                parts.fold(Liftedness::Unlifted, higher)
+                parts.fold(Liftedness::Unlifted, more_lifted)
             }
             TypeExpKind::Array(..) => Liftedness::Unlifted,
-            TypeExpKind::Exists(_, inner) => higher(Liftedness::SizeLifted, self.lifted_as_written(inner)),
+            TypeExpKind::Exists(_, inner) => {
+                more_lifted(Liftedness::SizeLifted, self.lifted_as_written(inner))
+            }
             TypeExpKind::Arrow(..) => Liftedness::Lifted,
         })
     }
@@ -110,7 +112,7 @@ impl Context<'_> {
 
     /// Reports consumption in a size expression, which may be evaluated any number of times.
     pub(super) fn check_size_exp(&mut self, exp: &Exp) {
-        stacker::maybe_grow(crate::RED_ZONE, crate::STACK_STEP, || {
+        stacker::maybe_grow(crate::STACK_RED_ZONE, crate::STACK_GROWTH, || {
             if let ExpKind::Apply { fun, args, .. } = &exp.kind {
                 let mut ty = &fun.ty;
                 for arg in args {
@@ -133,8 +135,8 @@ impl Context<'_> {
 }
 
 /// The more lifted of the two.
-fn higher(a: Liftedness, b: Liftedness) -> Liftedness {
-    if lower(a, b) == a { b } else { a }
+fn more_lifted(a: Liftedness, b: Liftedness) -> Liftedness {
+    if less_lifted(a, b) == a { b } else { a }
 }
 
 /// Returns true if the type parameter occurs below an array in the finished type.

@@ -3,13 +3,13 @@
 //! The meaning of an anonymous size `[]` depends on the context: a size to be inferred in patterns
 //! and ascriptions, an existential size in results.
 
-use crate::define::Definer;
+use crate::carried_sizes::CarriedSizes;
+use crate::define::DefinitionChecker;
 use crate::define::type_rules::{is_in_array, not_carried};
-use crate::env::{Scheme, TypeAbbr, TypeParam};
-use crate::infer::{Mentions, Origin, VarState, lower};
+use crate::env::{NamedType, Scheme, TypeParam};
+use crate::infer::{FreeVars, Origin, VarState, less_lifted};
 use crate::subst::Subst;
 use crate::tast::{ArrowTy, Dim, Name, RetType, Ty, Uniq, VarId};
-use crate::witness::Witness;
 use std::rc::Rc;
 use std::sync::Arc;
 use syntax::ast::{self, Liftedness, QualName, TypeArg, TypeExp, TypeExpKind};
@@ -20,7 +20,7 @@ use syntax::span::Span;
 const MAX_CONSTRUCTORS: usize = 256;
 
 /// The treatment of anonymous and existential sizes.
-pub(super) enum Anonymous {
+pub(super) enum AnonymousSizes {
     /// They are open sizes.
     Infer,
     /// They are existential sizes, collected here.
@@ -31,13 +31,13 @@ pub(super) enum Anonymous {
     Forbid,
 }
 
-impl<'a> Definer<'_, 'a> {
+impl<'a> DefinitionChecker<'_, 'a> {
     /// Checks a type expression. Returns the type and its uniqueness.
-    pub(super) fn type_exp(&mut self, te: &'a TypeExp, anon: &mut Anonymous) -> (Ty, Uniq) {
-        stacker::maybe_grow(crate::RED_ZONE, crate::STACK_STEP, || self.type_exp_inner(te, anon))
+    pub(super) fn type_exp(&mut self, te: &'a TypeExp, anon: &mut AnonymousSizes) -> (Ty, Uniq) {
+        stacker::maybe_grow(crate::STACK_RED_ZONE, crate::STACK_GROWTH, || self.type_exp_inner(te, anon))
     }
 
-    fn type_exp_inner(&mut self, te: &'a TypeExp, anon: &mut Anonymous) -> (Ty, Uniq) {
+    fn type_exp_inner(&mut self, te: &'a TypeExp, anon: &mut AnonymousSizes) -> (Ty, Uniq) {
         match &te.kind {
             TypeExpKind::Parens(inner) => self.type_exp(inner, anon),
             TypeExpKind::Unique(inner) => {
@@ -70,7 +70,7 @@ impl<'a> Definer<'_, 'a> {
                 let mut parts: Vec<(Name, Ty, Uniq)> = Vec::new();
                 for (label, field) in fields {
                     let (ty, uniq) = self.type_exp(field, anon);
-                    let name = self.cx.name(label.name);
+                    let name = self.cx.symbol_text(label.name);
                     if parts.iter().any(|(l, ..)| *l == name) {
                         self.cx.error(
                             "duplicate-field",
@@ -103,7 +103,7 @@ impl<'a> Definer<'_, 'a> {
             TypeExpKind::Sum(constrs) => {
                 let mut out: Vec<(Name, Arc<[Ty]>)> = Vec::new();
                 for constr in constrs {
-                    let name = self.cx.name(constr.name.name);
+                    let name = self.cx.symbol_text(constr.name.name);
                     let payload: Vec<Ty> = constr.payload.iter().map(|t| self.type_exp(t, anon).0).collect();
                     if out.iter().any(|(l, _)| *l == name) {
                         self.cx.error(
@@ -130,12 +130,13 @@ impl<'a> Definer<'_, 'a> {
                 (Ty::Sum(Arc::from(out)), Uniq::None)
             }
             TypeExpKind::Arrow(name, param, ret) => {
-                let mut inner = if self.cx.place.is_spec() { Anonymous::Forbid } else { Anonymous::Infer };
+                let mut inner =
+                    if self.cx.site.is_spec() { AnonymousSizes::Forbid } else { AnonymousSizes::Infer };
                 let (param, uniq) = self.type_exp(param, &mut inner);
                 let (var, ret) = self.scoped(|c| {
                     let var = name.as_ref().map(|ident| {
                         c.cx.check_parameter_name(ident, ret);
-                        let text = c.cx.name(ident.name);
+                        let text = c.cx.symbol_text(ident.name);
                         let var = c.infer.new_value(text, ident.span);
                         c.cx.env.bind_mono(ident.name, var, param.clone(), ident.span);
                         var
@@ -149,17 +150,17 @@ impl<'a> Definer<'_, 'a> {
                 let mark = self.cx.env.enter();
                 let mut vars = Vec::with_capacity(names.len());
                 for ident in names {
-                    let text = self.cx.name(ident.name);
+                    let text = self.cx.symbol_text(ident.name);
                     let var = self.existential(text, anon, ident.span);
                     self.cx.env.bind_mono(ident.name, var, Ty::I64, ident.span);
                     vars.push(var);
                 }
                 let result = self.type_exp(inner, anon);
                 self.cx.env.leave(mark);
-                let carried = Witness::of(&self.infer.tables.resolve(&result.0)).carried;
+                let carried = CarriedSizes::of(&self.infer.tables.resolve(&result.0)).carried;
                 for (ident, var) in names.iter().zip(vars) {
                     if !carried.contains(&var) {
-                        let text = self.cx.name(ident.name);
+                        let text = self.cx.symbol_text(ident.name);
                         let message = format!("Existential size \"{text}\" is not the size of any array");
                         self.cx.report(not_carried(message, ident.span, &text));
                     }
@@ -171,35 +172,35 @@ impl<'a> Definer<'_, 'a> {
 
     /// The type of a result; its anonymous sizes are existential.
     pub(super) fn ret_type(&mut self, te: &'a TypeExp) -> RetType {
-        let mut anon = Anonymous::Collect(Vec::new());
+        let mut anon = AnonymousSizes::Collect(Vec::new());
         let (ty, unique) = self.type_exp(te, &mut anon);
         let ext = match anon {
-            Anonymous::Collect(ext) => ext,
-            Anonymous::Infer | Anonymous::Forbid | Anonymous::Result(_) => Vec::new(),
+            AnonymousSizes::Collect(ext) => ext,
+            AnonymousSizes::Infer | AnonymousSizes::Forbid | AnonymousSizes::Result(_) => Vec::new(),
         };
-        RetType { ext, ty, unique }
+        RetType { existential_sizes: ext, ty, unique }
     }
 
     /// The declared type of the result of a definition or lambda.
-    pub(super) fn declared_ret(&mut self, te: &'a TypeExp) -> RetType {
-        let mut anon = Anonymous::Result(Vec::new());
+    pub(super) fn declared_result_type(&mut self, te: &'a TypeExp) -> RetType {
+        let mut anon = AnonymousSizes::Result(Vec::new());
         let (ty, unique) = self.type_exp(te, &mut anon);
         let ext = match anon {
-            Anonymous::Result(ext) => ext,
-            Anonymous::Collect(_) | Anonymous::Infer | Anonymous::Forbid => Vec::new(),
+            AnonymousSizes::Result(ext) => ext,
+            AnonymousSizes::Collect(_) | AnonymousSizes::Infer | AnonymousSizes::Forbid => Vec::new(),
         };
-        RetType { ext, ty, unique }
+        RetType { existential_sizes: ext, ty, unique }
     }
 
-    fn existential(&mut self, name: Name, anon: &mut Anonymous, span: Span) -> VarId {
+    fn existential(&mut self, name: Name, anon: &mut AnonymousSizes, span: Span) -> VarId {
         match anon {
-            Anonymous::Infer | Anonymous::Forbid => {
-                if matches!(anon, Anonymous::Forbid) {
+            AnonymousSizes::Infer | AnonymousSizes::Forbid => {
+                if matches!(anon, AnonymousSizes::Forbid) {
                     self.cx.error("anonymous-size", span, "this size must be non-anonymous: a named one");
                 }
                 (self.infer.tables).new_open(name, Origin::Plain, self.infer.depth)
             }
-            Anonymous::Collect(ext) | Anonymous::Result(ext) => {
+            AnonymousSizes::Collect(ext) | AnonymousSizes::Result(ext) => {
                 let var = self.infer.tables.new_var(name, VarState::Value, self.infer.depth + 1);
                 ext.push(var);
                 var
@@ -208,9 +209,9 @@ impl<'a> Definer<'_, 'a> {
     }
 
     /// Checks `[e]` or `[]` in a type.
-    pub(super) fn size(&mut self, size: &'a ast::SizeExp, anon: &mut Anonymous) -> Dim {
+    pub(super) fn size(&mut self, size: &'a ast::SizeExp, anon: &mut AnonymousSizes) -> Dim {
         let Some(exp) = &size.size else {
-            if let Anonymous::Result(_) = anon {
+            if let AnonymousSizes::Result(_) = anon {
                 return self.infer.fresh_dim("k");
             }
             let var = self.existential(Arc::from("k"), anon, size.span);
@@ -232,7 +233,7 @@ impl<'a> Definer<'_, 'a> {
         name: &'a QualName,
         args: &'a [TypeArg],
         span: Span,
-        anon: &mut Anonymous,
+        anon: &mut AnonymousSizes,
     ) -> Ty {
         let Some(abbr) = self.cx.find_type(name) else {
             for arg in args {
@@ -243,7 +244,7 @@ impl<'a> Definer<'_, 'a> {
             return self.infer.fresh(span);
         };
         if abbr.params.len() != args.len() {
-            let text = self.cx.name(name.name.name);
+            let text = self.cx.symbol_text(name.name.name);
             self.cx.error(
                 "type-arguments",
                 span,
@@ -302,7 +303,7 @@ impl<'a> Definer<'_, 'a> {
         let mut seen: Vec<(syntax::symbol::Symbol, bool)> = Vec::new();
         let mut out = Vec::new();
         for param in params {
-            let name = self.cx.name(param.name.name);
+            let name = self.cx.symbol_text(param.name.name);
             let is_size = param.kind == ast::TypeParamKind::Size;
             if seen.contains(&(param.name.name, is_size)) {
                 self.cx.error(
@@ -320,7 +321,7 @@ impl<'a> Definer<'_, 'a> {
                 }
                 ast::TypeParamKind::Type(lifted) => {
                     let var = self.infer.tables.new_ty_var(name, true, lifted, self.infer.depth);
-                    let abbr = TypeAbbr { lifted, ..TypeAbbr::plain(Ty::Var(var)) };
+                    let abbr = NamedType { lifted, ..NamedType::plain(Ty::Var(var)) };
                     self.cx.env.bind_type(param.name.name, Rc::new(abbr));
                     self.infer.note_param(var);
                     out.push(TypeParam::Type(var, lifted));
@@ -334,10 +335,10 @@ impl<'a> Definer<'_, 'a> {
     pub(crate) fn val_spec(&mut self, type_params: &'a [ast::TypeParam], ty: &'a TypeExp) -> Scheme {
         self.scoped(|c| {
             let params = c.type_params(type_params);
-            let mut anon = Anonymous::Collect(Vec::new());
+            let mut anon = AnonymousSizes::Collect(Vec::new());
             let (ty, _) = c.type_exp(ty, &mut anon);
-            let ty = c.infer.tables.settled_ty(&ty);
-            if let Anonymous::Collect(ext) = anon {
+            let ty = c.infer.tables.exported_type(&ty);
+            if let AnonymousSizes::Collect(ext) = anon {
                 for var in ext {
                     c.infer.tables.var_mut(var).state = VarState::Unknown;
                 }
@@ -354,16 +355,16 @@ impl<'a> Definer<'_, 'a> {
     }
 
     /// The type that replaces an abstract one of a module type (`with`).
-    pub(crate) fn with_type(&mut self, with: &'a ast::TypeRef) -> TypeAbbr {
+    pub(crate) fn with_type(&mut self, with: &'a ast::TypeRef) -> NamedType {
         self.scoped(|c| {
             let params = c.type_params(&with.params);
-            let mut anon = Anonymous::Collect(Vec::new());
+            let mut anon = AnonymousSizes::Collect(Vec::new());
             let (ty, _) = c.type_exp(&with.body, &mut anon);
             let ext = match anon {
-                Anonymous::Collect(ext) => ext,
-                Anonymous::Infer | Anonymous::Forbid | Anonymous::Result(_) => Vec::new(),
+                AnonymousSizes::Collect(ext) => ext,
+                AnonymousSizes::Infer | AnonymousSizes::Forbid | AnonymousSizes::Result(_) => Vec::new(),
             };
-            TypeAbbr {
+            NamedType {
                 params,
                 ext,
                 ty: c.infer.tables.resolve(&ty),
@@ -374,20 +375,20 @@ impl<'a> Definer<'_, 'a> {
     }
 
     /// Checks `type t [n] 'a = te`.
-    pub(crate) fn type_bind(&mut self, bind: &'a ast::TypeBind) -> TypeAbbr {
+    pub(crate) fn type_bind(&mut self, bind: &'a ast::TypeBind) -> NamedType {
         let abbr = self.scoped(|c| {
             let params = c.type_params(&bind.params);
-            let mut anon = Anonymous::Collect(Vec::new());
+            let mut anon = AnonymousSizes::Collect(Vec::new());
             let (ty, _) = c.type_exp(&bind.body, &mut anon);
             let ty = c.infer.tables.resolve(&ty);
             let ext = match anon {
-                Anonymous::Collect(ext) => ext,
-                Anonymous::Infer | Anonymous::Forbid | Anonymous::Result(_) => Vec::new(),
+                AnonymousSizes::Collect(ext) => ext,
+                AnonymousSizes::Infer | AnonymousSizes::Forbid | AnonymousSizes::Result(_) => Vec::new(),
             };
             // The declared liftedness of a name counts, also if its definition is known and less
             // lifted.
             let written = c.cx.lifted_as_written(&bind.body);
-            if lower(written, bind.lifted) != written {
+            if less_lifted(written, bind.lifted) != written {
                 let what = if written == Liftedness::SizeLifted {
                     "Non-lifted type abbreviations may not contain size-lifted types"
                 } else {
@@ -395,9 +396,9 @@ impl<'a> Definer<'_, 'a> {
                 };
                 c.require_lifted(&ty, bind.lifted, bind.body.span, what);
             }
-            TypeAbbr { params, ext, ty, lifted: bind.lifted, spelled: None }
+            NamedType { params, ext, ty, lifted: bind.lifted, spelled: None }
         });
-        let name = self.cx.name(bind.name.name);
+        let name = self.cx.symbol_text(bind.name.name);
         if bind.lifted == Liftedness::Unlifted && !abbr.ext.is_empty() {
             self.cx.report(
                 Diagnostic::error(
@@ -408,7 +409,7 @@ impl<'a> Definer<'_, 'a> {
                 .hint(format!("declare it with `type~ {name}`, or give it a size parameter")),
             );
         }
-        let carried = Witness::of(&abbr.ty).carried;
+        let carried = CarriedSizes::of(&abbr.ty).carried;
         // As in the reference, an anonymous size argument is exempt: it may occur anywhere in the
         // other type.
         let is_lost = |var: &VarId| {
@@ -416,19 +417,19 @@ impl<'a> Definer<'_, 'a> {
             anonymous && !carried.contains(var) && !self.size_args.contains(var)
         };
         let named_in = |te: &TypeExp| matches!(strip(te).kind, TypeExpKind::Exists(..));
-        if Mentions::of(&abbr.ty).dims.iter().any(is_lost) && !named_in(&bind.body) {
+        if FreeVars::of(&abbr.ty).dims.iter().any(is_lost) && !named_in(&bind.body) {
             let message = format!(
                 "the type \"{name}\" has an anonymous size that is not used constructively, as the \
                  size of an array (anonymous-nonconstructive)"
             );
             self.cx.report(not_carried(message, bind.body.span, "n"));
         }
-        let mentioned = Mentions::of(&abbr.ty);
+        let mentioned = FreeVars::of(&abbr.ty);
         for (param, source) in abbr.params.iter().zip(&bind.params) {
             if let TypeParam::Size(var) = param
                 && !mentioned.dims.contains(var)
             {
-                let text = self.cx.name(source.name.name);
+                let text = self.cx.symbol_text(source.name.name);
                 self.cx.error(
                     "unused-size-parameter",
                     source.span,
@@ -451,7 +452,7 @@ pub(super) fn strip(te: &TypeExp) -> &TypeExp {
 
 /// Returns true if a resolved type mentions a size.
 pub(super) fn mentions(ty: &Ty, var: VarId) -> bool {
-    Mentions::of(ty).dims.contains(&var)
+    FreeVars::of(ty).dims.contains(&var)
 }
 
 /// Sorts by label: numbers by value, before names.

@@ -1,7 +1,7 @@
 //! Uses of names in expressions: values, operators, fields, opened modules.
 
-use crate::define::Definer;
-use crate::define::ambiguous::Reason;
+use crate::define::DefinitionChecker;
+use crate::define::ambiguous::SizeOrigin;
 use crate::env::{Entry, Module, Target, ValueEntry};
 use crate::infer::{Origin, node};
 use crate::intrinsics::Intrinsic;
@@ -9,14 +9,14 @@ use crate::tast::{Exp, ExpKind, Ty, VarId};
 use syntax::ast::{self, Ident, Liftedness, QualName};
 use syntax::span::Span;
 
-impl<'a> Definer<'_, 'a> {
+impl<'a> DefinitionChecker<'_, 'a> {
     pub(super) fn variable(&mut self, name: &'a QualName, span: Span) -> Exp {
         let Some((entry, labels)) = self.cx.find_term(name) else {
             let ty = self.infer.fresh(span);
             return node(ExpKind::Hole, ty, span);
         };
-        let text = self.cx.name(name.name.name);
-        if text.starts_with('_') && name.quals.is_empty() && !self.cx.place.is_prelude() {
+        let text = self.cx.symbol_text(name.name.name);
+        if text.starts_with('_') && name.quals.is_empty() && !self.cx.site.is_prelude() {
             let message = format!("the variable \"{text}\" starts with an underscore: it may not be used");
             self.cx.error("underscore-use", span, message);
         }
@@ -37,7 +37,7 @@ impl<'a> Definer<'_, 'a> {
                 let lifted = Liftedness::SizeLifted;
                 let ty = self.infer.infer_ty("t", lifted, Origin::BOUND, span);
                 let fun = Ty::arrow(ty.clone(), Ty::arrow(ty.clone(), Ty::BOOL));
-                self.judge.equality = true;
+                self.needed_checks.equality = true;
                 let kind = ExpKind::Intrinsic {
                     fun: Intrinsic::Equal { negate: *negate },
                     ty_args: vec![ty],
@@ -71,15 +71,15 @@ impl<'a> Definer<'_, 'a> {
 
     /// A use of a value: its parameters are instantiated with open variables.
     pub(super) fn instantiate(&mut self, entry: &ValueEntry, span: Span) -> Exp {
-        self.note_used(entry.span);
-        if let (Target::Var(var), Some(own)) = (entry.target, self.own) {
-            self.judge.recursive |= var == own;
+        self.record_use(entry.span);
+        if let (Target::Var(var), Some(own)) = (entry.target, self.current_def) {
+            self.needed_checks.recursive |= var == own;
         }
         let first = self.infer.tables.next_var();
         let exp = self.infer.instantiate(entry, span);
-        if self.infer.is_sizing() {
+        if self.infer.infers_sizes() {
             for size in first.0..self.infer.tables.next_var().0 {
-                self.want(VarId(size), span, Reason::Instance(entry.target));
+                self.require_size(VarId(size), span, SizeOrigin::Instance(entry.target));
             }
         }
         exp

@@ -13,28 +13,28 @@
 //! the program computes it is never known: no expression outside of the function that computes it
 //! can have it.
 
+use crate::carried_sizes::CarriedSizes;
 use crate::context::Context;
-use crate::infer::{Mentions, Tables, VarState};
+use crate::infer::{FreeVars, InferTables, VarState};
 use crate::tast::{Bind, Def, Exp, ExpKind, LoopForm, Pat, Ty, VarId};
 use crate::visit::children;
-use crate::witness::Witness;
 use rustc_hash::{FxHashMap, FxHashSet};
 use syntax::diag::Diagnostic;
 use syntax::span::Span;
 
 /// Reports sizes that are needed too early in a finished definition. `sections` are its sections
 /// with a left operand.
-pub(crate) fn check(def: &Def, tables: &Tables, sections: &FxHashSet<Span>, cx: &mut Context<'_>) {
+pub(crate) fn check(def: &Def, tables: &InferTables, sections: &FxHashSet<Span>, cx: &mut Context<'_>) {
     let mut walk = Causality {
         tables,
         sections,
-        born: FxHashMap::default(),
+        origins: FxHashMap::default(),
         known: FxHashSet::default(),
-        trail: Vec::new(),
+        known_log: Vec::new(),
         found: Vec::new(),
     };
     walk.collect(&def.body);
-    if walk.born.is_empty() && !tables.absorbed {
+    if walk.origins.is_empty() && !tables.absorbed {
         return;
     }
     walk.exp(&def.body);
@@ -44,20 +44,20 @@ pub(crate) fn check(def: &Def, tables: &Tables, sections: &FxHashSet<Span>, cx: 
 }
 
 struct Causality<'t> {
-    tables: &'t Tables,
+    tables: &'t InferTables,
     sections: &'t FxHashSet<Span>,
     /// The sizes that the definition computes, each with the span of its origin.
-    born: FxHashMap<VarId, Span>,
+    origins: FxHashMap<VarId, Span>,
     known: FxHashSet<VarId>,
     /// The sizes that became known, in order.
-    trail: Vec<VarId>,
+    known_log: Vec<VarId>,
     found: Vec<Diagnostic>,
 }
 
 impl Causality<'_> {
     /// Collects the sizes that are created, each with the first span.
     fn collect(&mut self, exp: &Exp) {
-        stacker::maybe_grow(crate::RED_ZONE, crate::STACK_STEP, || {
+        stacker::maybe_grow(crate::STACK_RED_ZONE, crate::STACK_GROWTH, || {
             children(exp, &mut |child| self.collect(child));
             if let ExpKind::Let { binds, .. } = &exp.kind {
                 for bind in binds {
@@ -66,33 +66,33 @@ impl Causality<'_> {
                     }
                 }
             }
-            for var in &exp.ext {
-                self.born.entry(*var).or_insert(exp.span);
+            for var in &exp.existential_sizes {
+                self.origins.entry(*var).or_insert(exp.span);
             }
         });
     }
 
     fn exp(&mut self, exp: &Exp) {
-        stacker::maybe_grow(crate::RED_ZONE, crate::STACK_STEP, || {
+        stacker::maybe_grow(crate::STACK_RED_ZONE, crate::STACK_GROWTH, || {
             self.exp_inner(exp);
-            exp.ext.iter().for_each(|var| self.learn(*var));
+            exp.existential_sizes.iter().for_each(|var| self.mark_known(*var));
         });
     }
 
     fn exp_inner(&mut self, exp: &Exp) {
         match &exp.kind {
-            ExpKind::Hole => self.need(&exp.ty, exp.span, "this hole"),
+            ExpKind::Hole => self.require_sizes(&exp.ty, exp.span, "this hole"),
             ExpKind::Array(elems) if elems.is_empty() => {
-                self.need(&exp.ty, exp.span, "this empty array");
+                self.require_sizes(&exp.ty, exp.span, "this empty array");
             }
             ExpKind::Constr(..) => {
                 children(exp, &mut |child| self.exp(child));
-                self.need(&exp.ty, exp.span, "this constructor");
+                self.require_sizes(&exp.ty, exp.span, "this constructor");
             }
             ExpKind::Var { size_args, .. } if !size_args.is_empty() => {
                 let carried = carried_by_arguments(&exp.ty);
                 for (_, dim) in size_args {
-                    let mut mentions = Mentions::default();
+                    let mut mentions = FreeVars::default();
                     crate::subst::map_dim(dim, &mut mentions);
                     mentions.dims.retain(|var| !carried.contains(var));
                     self.need_sizes(&mentions.dims, exp.span, "this function");
@@ -100,7 +100,7 @@ impl Causality<'_> {
             }
             ExpKind::Apply { fun, args, infix } => {
                 if self.sections.contains(&exp.span) {
-                    self.need(&exp.ty, exp.span, "this operator section");
+                    self.require_sizes(&exp.ty, exp.span, "this operator section");
                 }
                 if *infix {
                     args.iter().for_each(|arg| self.exp(arg));
@@ -111,67 +111,67 @@ impl Causality<'_> {
             }
             ExpKind::Lambda(lambda) => {
                 lambda.params.iter().for_each(|pat| self.pattern(pat));
-                self.apart(|walk| walk.exp(&lambda.body));
+                self.in_branch(|walk| walk.exp(&lambda.body));
             }
             ExpKind::Let { binds, body } => {
                 for bind in binds {
                     match bind {
                         Bind::Pat { rhs, .. } => self.exp(rhs),
-                        Bind::Fun(def) => self.apart(|walk| walk.exp(&def.body)),
+                        Bind::Fun(def) => self.in_branch(|walk| walk.exp(&def.body)),
                     }
                 }
                 self.exp(body);
             }
             ExpKind::If { cond, then, otherwise } => {
                 self.exp(cond);
-                self.apart(|walk| walk.exp(then));
-                self.apart(|walk| walk.exp(otherwise));
+                self.in_branch(|walk| walk.exp(then));
+                self.in_branch(|walk| walk.exp(otherwise));
             }
             ExpKind::Match { scrutinee, cases } => {
                 self.exp(scrutinee);
                 for case in cases {
-                    self.apart(|walk| walk.exp(&case.body));
+                    self.in_branch(|walk| walk.exp(&case.body));
                 }
             }
             ExpKind::Loop { init, form, body, .. } => {
                 self.exp(init);
                 match form {
                     LoopForm::For(_, exp) | LoopForm::ForIn(_, exp) => self.exp(exp),
-                    LoopForm::While(cond) => self.apart(|walk| walk.exp(cond)),
+                    LoopForm::While(cond) => self.in_branch(|walk| walk.exp(cond)),
                 }
-                self.apart(|walk| walk.exp(body));
+                self.in_branch(|walk| walk.exp(body));
             }
             _ => children(exp, &mut |child| self.exp(child)),
         }
     }
 
     /// Walks code that may not be evaluated: sizes computed in it are not known after it.
-    fn apart(&mut self, f: impl FnOnce(&mut Self)) {
-        let mark = self.trail.len();
+    fn in_branch(&mut self, f: impl FnOnce(&mut Self)) {
+        let mark = self.known_log.len();
         f(self);
-        for var in self.trail.drain(mark..) {
+        for var in self.known_log.drain(mark..) {
             self.known.remove(&var);
         }
     }
 
-    fn learn(&mut self, var: VarId) {
+    fn mark_known(&mut self, var: VarId) {
         if self.known.insert(var) {
-            self.trail.push(var);
+            self.known_log.push(var);
         }
     }
 
     fn pattern(&mut self, pat: &Pat) {
-        self.need(&pat.ty, pat.span, "this parameter");
+        self.require_sizes(&pat.ty, pat.span, "this parameter");
     }
 
     /// Requires that all sizes of a type are known.
-    fn need(&mut self, ty: &Ty, span: Span, what: &str) {
-        self.need_sizes(&Mentions::of(ty).dims, span, what);
+    fn require_sizes(&mut self, ty: &Ty, span: Span, what: &str) {
+        self.need_sizes(&FreeVars::of(ty).dims, span, what);
     }
 
     fn need_sizes(&mut self, sizes: &[VarId], span: Span, what: &str) {
         for var in sizes {
-            let Some(place) = self.born.get(var).copied().or_else(|| self.absorbed(*var)) else {
+            let Some(place) = self.origins.get(var).copied().or_else(|| self.absorbed(*var)) else {
                 continue;
             };
             if self.known.contains(var) {
@@ -191,7 +191,7 @@ impl Causality<'_> {
                 ));
             self.found.push(diag);
             // Report each size once.
-            self.learn(*var);
+            self.mark_known(*var);
         }
     }
 }
@@ -209,7 +209,7 @@ impl Causality<'_> {
 
 /// The sizes of a function type that its arguments carry.
 fn carried_by_arguments(ty: &Ty) -> Vec<VarId> {
-    let mut sizes = Witness::default();
+    let mut sizes = CarriedSizes::default();
     let mut ty = ty;
     while let Ty::Arrow(arrow) = ty {
         sizes.add(&arrow.param);

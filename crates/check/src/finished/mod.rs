@@ -6,6 +6,6 @@
 
 pub(crate) mod causality;
 pub(crate) mod consume;
-pub(crate) mod exhaust;
+pub(crate) mod exhaustiveness;
 pub(crate) mod recursion;
 pub(crate) mod warnings;

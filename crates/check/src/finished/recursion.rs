@@ -2,10 +2,10 @@
 //! and no recursion that cannot be compiled to first-order calls.
 
 use crate::context::Context;
-use crate::infer::Mentions;
+use crate::infer::FreeVars;
 use crate::intrinsics::Intrinsic;
 use crate::tast::{Bind, Def, Exp, ExpKind, PatKind, Ty, TyVarId, VarId};
-use crate::visit::{any_part, children, each};
+use crate::visit::{any_component, children, for_each_exp};
 use syntax::ast;
 use syntax::diag::Diagnostic;
 use syntax::span::Span;
@@ -65,9 +65,9 @@ pub(crate) fn check_recursion(def: &Def, bind: &ast::ValBind, cx: &mut Context<'
 /// Collects the uses of `==` and `!=` on values that contain a type parameter or an abstract type;
 /// true for an abstract type.
 fn equality(exp: &Exp, params: &[TyVarId], out: &mut Vec<(Span, bool)>) {
-    each(exp, &mut |exp| {
+    for_each_exp(exp, &mut |exp| {
         if let ExpKind::Intrinsic { fun: Intrinsic::Equal { .. }, ty_args, .. } = &exp.kind {
-            let of = |ty: &Ty| Mentions::of(ty).types;
+            let of = |ty: &Ty| FreeVars::of(ty).types;
             if ty_args.iter().flat_map(of).any(|var| params.contains(&var)) {
                 out.push((exp.span, false));
             } else if ty_args.iter().any(holds_abstract) {
@@ -87,7 +87,7 @@ struct Recursion<'d> {
 
 impl Recursion<'_> {
     fn exp(&mut self, exp: &Exp) {
-        stacker::maybe_grow(crate::RED_ZONE, crate::STACK_STEP, || self.exp_inner(exp));
+        stacker::maybe_grow(crate::STACK_RED_ZONE, crate::STACK_GROWTH, || self.exp_inner(exp));
     }
 
     fn exp_inner(&mut self, exp: &Exp) {
@@ -130,7 +130,7 @@ impl Recursion<'_> {
         }
         let params = self.def.params.iter().zip(args).zip(&self.functions);
         for ((param, arg), function) in params {
-            if *function && !same(param_var(param), arg) {
+            if *function && !is_param_unchanged(param_var(param), arg) {
                 let message = "A recursive application must have its higher-order arguments \
                                passed unchanged";
                 self.found.push((arg.span, message.to_owned()));
@@ -147,7 +147,7 @@ fn param_var(pat: &crate::tast::Pat) -> Option<VarId> {
     }
 }
 
-fn same(param: Option<VarId>, arg: &Exp) -> bool {
+fn is_param_unchanged(param: Option<VarId>, arg: &Exp) -> bool {
     match (&arg.kind, param) {
         (ExpKind::Var { id, .. }, Some(param)) => *id == param,
         // Components of a pattern are passed on as they were bound.
@@ -158,7 +158,7 @@ fn same(param: Option<VarId>, arg: &Exp) -> bool {
 
 /// Returns true if values of the type contain values of an abstract type.
 fn holds_abstract(ty: &Ty) -> bool {
-    any_part(ty, &|part| match part {
+    any_component(ty, &|part| match part {
         Ty::Array(array) => holds_abstract(&array.elem),
         part => matches!(part, Ty::Abstract(..)),
     })

@@ -9,10 +9,10 @@
 //! [`super::exhaust`], warnings about types from the code that checks them.
 
 use crate::context::Context;
-use crate::infer::Mentions;
+use crate::infer::FreeVars;
 use crate::intrinsics::Intrinsic;
 use crate::tast::{Def, Exp, ExpKind, Index, RangeKind, Ty};
-use crate::visit::{any_part, children, each};
+use crate::visit::{any_component, children, for_each_exp};
 use syntax::diag::Diagnostic;
 use syntax::span::Span;
 
@@ -21,8 +21,8 @@ const MAX_PARTS: u32 = 1000;
 
 /// Warns of unusual expressions in a definition.
 pub(crate) fn check(def: &Def, cx: &mut Context<'_>) {
-    if !cx.place.is_prelude() {
-        each(&def.body, &mut |exp| warn_about(exp, cx));
+    if !cx.site.is_prelude() {
+        for_each_exp(&def.body, &mut |exp| warn_about(exp, cx));
     }
 }
 
@@ -68,7 +68,7 @@ fn warn_about(exp: &Exp, cx: &mut Context<'_>) {
             for arg in args {
                 let Ty::Arrow(arrow) = ty else { break };
                 if let Some(name) = arrow.name
-                    && Mentions::of(&arrow.ret.ty).dims.contains(&name)
+                    && FreeVars::of(&arrow.ret.ty).dims.contains(&name)
                 {
                     warn_of_binding(arg, cx);
                 }
@@ -104,7 +104,7 @@ fn same(a: &Exp, b: &Exp) -> bool {
 /// The span of a binding among the first `fuel` parts of an expression.
 fn binding(exp: &Exp, fuel: &mut u32) -> Option<Span> {
     *fuel = fuel.checked_sub(1)?;
-    stacker::maybe_grow(crate::RED_ZONE, crate::STACK_STEP, || match &exp.kind {
+    stacker::maybe_grow(crate::STACK_RED_ZONE, crate::STACK_GROWTH, || match &exp.kind {
         ExpKind::Let { .. } | ExpKind::Lambda(_) | ExpKind::Loop { .. } | ExpKind::Match { .. } => {
             Some(exp.span)
         }
@@ -122,5 +122,5 @@ fn binding(exp: &Exp, fuel: &mut u32) -> Option<Span> {
 
 /// Returns true if a value of this type may be or contain an array.
 pub(crate) fn may_hold_array(ty: &Ty) -> bool {
-    any_part(ty, &|part| !matches!(part, Ty::Scalar(_) | Ty::Arrow(_)))
+    any_component(ty, &|part| !matches!(part, Ty::Scalar(_) | Ty::Arrow(_)))
 }

@@ -1,10 +1,10 @@
 //! The starting points of inference: open types and sizes, and instances of type schemes.
 
 use crate::env::{Target, ValueEntry};
-use crate::infer::shapes::may_be_existential;
-use crate::infer::{Constraint, Infer, Origin, Scalars, Tables, TyState, VarState, has_sizes};
-use crate::subst::{Subst, TyMap, map_ty};
-use crate::tast::{Bind, Dim, Exp, ExpKind, Name, Pat, PatKind, SourceOp, Ty, TyVarId, Uniq, VarId};
+use crate::infer::walks::may_be_existential;
+use crate::infer::{Constraint, Infer, InferTables, Origin, Scalars, TyState, VarState, has_sizes};
+use crate::subst::{Subst, TypeMapper, map_ty};
+use crate::tast::{Bind, Dim, Exp, ExpKind, Name, OverloadedOp, Pat, PatKind, Ty, TyVarId, Uniq, VarId};
 use std::sync::Arc;
 use syntax::ast::Liftedness;
 use syntax::span::Span;
@@ -34,7 +34,7 @@ impl Infer<'_> {
     }
 
     /// A type to be inferred from its context; its sizes may be existential there.
-    pub(crate) fn fresh_absorbing(&mut self, span: Span) -> Ty {
+    pub(crate) fn fresh_existential(&mut self, span: Span) -> Ty {
         self.infer_ty("t", Liftedness::Lifted, Origin::ABSORBING, span)
     }
 
@@ -115,7 +115,7 @@ impl Infer<'_> {
 
     /// Binds the value of an expression that is used several times to a variable, unless it is a
     /// literal or variable already.
-    pub(crate) fn bind_once(&mut self, exp: Exp, binds: &mut Vec<Bind>) -> Exp {
+    pub(crate) fn bind_to_variable(&mut self, exp: Exp, binds: &mut Vec<Bind>) -> Exp {
         if matches!(exp.kind, ExpKind::Lit(..) | ExpKind::Var { .. }) {
             return exp;
         }
@@ -134,12 +134,12 @@ impl Infer<'_> {
             let data = self.tables.ty_var(*var);
             let (name, lifted) = (Arc::clone(&data.name), data.lifted);
             let ty = self.infer_ty(&name, lifted, Origin::Instance(lifted), span);
-            if self.is_sizing() && may_be_existential(lifted) && has_sizes(&ty) {
+            if self.infers_sizes() && may_be_existential(lifted) && has_sizes(&ty) {
                 copied.push((*var, false));
             }
             subst.types.push((*var, ty));
         }
-        self.tables.sized |= !scheme.size_params.is_empty();
+        self.tables.saw_sizes |= !scheme.size_params.is_empty();
         for var in &scheme.size_params {
             let name = Arc::clone(&self.tables.var(*var).name);
             let here = (self.tables).new_open(name, Origin::ABSORBING, self.depth);
@@ -150,7 +150,7 @@ impl Infer<'_> {
         } else {
             self.with_copies(&scheme.ty, &mut subst, copied)
         };
-        let args = match &entry.via {
+        let args = match &entry.instance_args {
             None => subst,
             Some(via) => Subst {
                 types: via.types.iter().map(|(v, t)| (*v, subst.ty(t))).collect(),
@@ -176,7 +176,7 @@ impl Infer<'_> {
             subst: &'c mut Subst,
             seen: Vec<(TyVarId, bool)>,
         }
-        impl TyMap for Occurrences<'_, '_> {
+        impl TypeMapper for Occurrences<'_, '_> {
             fn ty_var(&mut self, var: TyVarId) -> Option<Ty> {
                 let ty = self.subst.ty_var(var)?;
                 match self.seen.iter_mut().find(|(v, _)| *v == var) {
@@ -198,24 +198,28 @@ impl Infer<'_> {
     }
 
     /// A built-in operator as a value, at a type to be inferred.
-    pub(crate) fn overloaded(&mut self, op: SourceOp, span: Span) -> Exp {
+    pub(crate) fn overloaded(&mut self, op: OverloadedOp, span: Span) -> Exp {
         let set = match op {
-            SourceOp::Add
-            | SourceOp::Sub
-            | SourceOp::Mul
-            | SourceOp::Div
-            | SourceOp::Mod
-            | SourceOp::Pow
-            | SourceOp::Neg => Scalars::NUMBERS,
-            SourceOp::Lt | SourceOp::Le | SourceOp::Gt | SourceOp::Ge => Scalars::ALL,
-            SourceOp::Quot | SourceOp::Rem | SourceOp::Shl | SourceOp::Shr | SourceOp::LShr => Scalars::INTS,
-            SourceOp::And | SourceOp::Or | SourceOp::Xor => Scalars::INTS,
-            SourceOp::Not => Scalars::BITS,
+            OverloadedOp::Add
+            | OverloadedOp::Sub
+            | OverloadedOp::Mul
+            | OverloadedOp::Div
+            | OverloadedOp::Mod
+            | OverloadedOp::Pow
+            | OverloadedOp::Neg => Scalars::NUMBERS,
+            OverloadedOp::Lt | OverloadedOp::Le | OverloadedOp::Gt | OverloadedOp::Ge => Scalars::ALL,
+            OverloadedOp::Quot
+            | OverloadedOp::Rem
+            | OverloadedOp::Shl
+            | OverloadedOp::Shr
+            | OverloadedOp::LShr => Scalars::INTS,
+            OverloadedOp::And | OverloadedOp::Or | OverloadedOp::Xor => Scalars::INTS,
+            OverloadedOp::Not => Scalars::BITS,
         };
         let ty = self.fresh_scalar(set, span);
         let fun = match op {
-            SourceOp::Neg | SourceOp::Not => Ty::arrow(ty.clone(), ty),
-            SourceOp::Lt | SourceOp::Le | SourceOp::Gt | SourceOp::Ge => {
+            OverloadedOp::Neg | OverloadedOp::Not => Ty::arrow(ty.clone(), ty),
+            OverloadedOp::Lt | OverloadedOp::Le | OverloadedOp::Gt | OverloadedOp::Ge => {
                 Ty::arrow(ty.clone(), Ty::arrow(ty, Ty::BOOL))
             }
             _ => Ty::arrow(ty.clone(), Ty::arrow(ty.clone(), ty)),
@@ -224,11 +228,11 @@ impl Infer<'_> {
     }
 }
 
-impl Tables {
+impl InferTables {
     /// The type of a field; `None` if the type cannot have one of this name. An open type is
     /// constrained to have the field.
     pub(crate) fn field_ty(&mut self, ty: &Ty, label: &Name, span: Span) -> Option<Ty> {
-        let ty = self.shallow(ty);
+        let ty = self.resolve_head(ty);
         if let Some(field) = ty.field(label) {
             return Some(field.clone());
         }
@@ -256,5 +260,5 @@ impl Tables {
 
 /// A node whose type has no new unknown sizes.
 pub(crate) const fn node(kind: ExpKind, ty: Ty, span: Span) -> Exp {
-    Exp { kind, ty, ext: Vec::new(), span }
+    Exp { kind, ty, existential_sizes: Vec::new(), span }
 }

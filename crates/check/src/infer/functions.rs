@@ -1,6 +1,6 @@
 //! Function types: built from parameters and a result, as callers see them.
 
-use crate::infer::{Infer, Mentions, Origin, Tables, VarState};
+use crate::infer::{FreeVars, Infer, InferTables, Origin, VarState};
 use crate::subst::Subst;
 use crate::tast::{ArrowTy, Dim, Pat, PatKind, RetType, Ty, Uniq, VarId};
 use std::sync::Arc;
@@ -11,7 +11,7 @@ impl Infer<'_> {
     /// these too.
     pub(crate) fn open_ret(&mut self, ret: &RetType) -> (Ty, Subst) {
         let mut open = Subst::default();
-        for ext in &ret.ext {
+        for ext in &ret.existential_sizes {
             let name = Arc::clone(&self.tables.var(*ext).name);
             let var = self.tables.new_open(name, Origin::Plain, self.depth);
             open.dims.push((*ext, Dim::Var(var)));
@@ -29,10 +29,10 @@ impl Infer<'_> {
                 known.dims.push((ext, dim));
             }
         }
-        ret.ext.retain(|ext| known.dims.iter().all(|(var, _)| var != ext));
+        ret.existential_sizes.retain(|ext| known.dims.iter().all(|(var, _)| var != ext));
         ret.ty = self.tables.resolve(&known.ty(&ret.ty));
         let unknown = self.tables.unknowns_since(&ret.ty, mark);
-        ret.ext.extend(unknown);
+        ret.existential_sizes.extend(unknown);
         ret
     }
 
@@ -40,17 +40,17 @@ impl Infer<'_> {
     /// determines them, because the payload is never constructed.
     pub(crate) fn close_anonymous(&mut self, params: &[Pat], ret: &mut RetType) {
         ret.ty = self.tables.resolve(&ret.ty);
-        let mut of_params = Mentions::default();
+        let mut of_params = FreeVars::default();
         for pat in params {
             crate::subst::map_ty(&self.tables.resolve(&pat.ty), &mut of_params);
         }
-        for var in crate::witness::only_in_payloads(&ret.ty) {
+        for var in crate::carried_sizes::only_in_payloads(&ret.ty) {
             let open = matches!(self.tables.var(var).state, VarState::Open(_));
             let own = self.tables.var(var).depth >= self.depth;
             if open && own && !of_params.dims.contains(&var) {
                 self.tables.var_mut(var).state = VarState::Unknown;
                 self.tables.unknowns += 1;
-                ret.ext.push(var);
+                ret.existential_sizes.push(var);
             }
         }
     }
@@ -71,7 +71,12 @@ impl Infer<'_> {
 
     /// The type of a function as callers see it, and its result: sizes of the result that mention
     /// inner names become existential.
-    pub(crate) fn function_ty(&mut self, params: &[Pat], mut ret: RetType, span: Span) -> (RetType, Ty) {
+    pub(crate) fn exported_function_type(
+        &mut self,
+        params: &[Pat],
+        mut ret: RetType,
+        span: Span,
+    ) -> (RetType, Ty) {
         let named = self.tables.named_params(params);
         ret.ty = self.tables.resolve(&ret.ty);
         // A component of a parameter has no name outside.
@@ -81,14 +86,14 @@ impl Infer<'_> {
                 crate::visit::bound_vars(pat, &mut |id, _| inner.push(id));
             }
         }
-        let mentioned = Mentions::of(&ret.ty).dims;
+        let mentioned = FreeVars::of(&ret.ty).dims;
         if mentioned.iter().any(|v| inner.contains(v)) {
             let mut subst = Subst::default();
             for var in mentioned.iter().filter(|v| inner.contains(v)) {
                 let name = Arc::clone(&self.tables.var(*var).name);
                 let unknown = self.unknown(name, span);
                 if let Dim::Var(new) = unknown {
-                    ret.ext.push(new);
+                    ret.existential_sizes.push(new);
                 }
                 subst.dims.push((*var, unknown));
             }
@@ -99,11 +104,11 @@ impl Infer<'_> {
     }
 }
 
-impl Tables {
+impl InferTables {
     /// The inferred result of a function with a body of this type.
     pub(crate) fn inferred_ret(&self, body: &Ty, mark: usize) -> RetType {
         let ty = self.resolve(body);
-        RetType { ext: self.unknowns_since(&ty, mark), ty, unique: Uniq::None }
+        RetType { existential_sizes: self.unknowns_since(&ty, mark), ty, unique: Uniq::None }
     }
 
     /// The parameters of a function, as its type has them.
@@ -117,7 +122,7 @@ impl Tables {
 pub(crate) fn arrow(params: &[(Option<VarId>, Ty, Uniq)], ret: RetType) -> Ty {
     let mut ret = ret;
     for (name, param, consumes) in params.iter().rev() {
-        let used = name.filter(|v| Mentions::of(&ret.ty).dims.contains(v));
+        let used = name.filter(|v| FreeVars::of(&ret.ty).dims.contains(v));
         ret = RetType::plain(Ty::Arrow(Arc::new(ArrowTy {
             name: used,
             param: param.clone(),

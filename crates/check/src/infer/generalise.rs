@@ -2,14 +2,14 @@
 //! parameters.
 
 use crate::env::{Scheme, TypeParam};
-use crate::infer::{Constraint, Infer, Mentions, Origin, Tables, TyState, VarState};
+use crate::infer::{Constraint, FreeVars, Infer, InferTables, Origin, TyState, VarState};
 use crate::tast::{Dim, Name, Ty, TyVarId, VarId};
 use prim::ScalarType;
 use std::sync::Arc;
 use syntax::span::Span;
 
 /// A type that nothing determined, with its span.
-pub(crate) enum Undetermined {
+pub(crate) enum DefaultedType {
     /// A number type that the definition's type mentions; it has become this one.
     Number(Span, ScalarType),
     /// A record with at least these fields.
@@ -18,11 +18,11 @@ pub(crate) enum Undetermined {
     Sum(Span, Vec<Name>),
 }
 
-impl Tables {
+impl InferTables {
     /// Solves the open types since `from` by their defaults: scalar types by one of their set,
     /// records and sums by `()`. Returns those to be reported: records, sums, and scalar types
     /// among `public`, the types that the definition's type mentions.
-    pub(crate) fn default_types(&mut self, from: usize, public: &[TyVarId]) -> Vec<Undetermined> {
+    pub(crate) fn default_types(&mut self, from: usize, public: &[TyVarId]) -> Vec<DefaultedType> {
         let mut found = Vec::new();
         for i in from..self.ty_vars.len() {
             let id = TyVarId(i as u32);
@@ -37,17 +37,17 @@ impl Tables {
                         continue;
                     };
                     let place = data.span.filter(|_| public.contains(&id));
-                    let tell = place.map(|span| Undetermined::Number(span, ty));
+                    let tell = place.map(|span| DefaultedType::Number(span, ty));
                     (Ty::Scalar(ty), tell)
                 }
                 Constraint::Fields(fields) => {
                     let labels = || fields.iter().map(|(l, _)| Arc::clone(l)).collect();
-                    let tell = data.span.map(|span| Undetermined::Record(span, labels()));
+                    let tell = data.span.map(|span| DefaultedType::Record(span, labels()));
                     (Ty::unit(), tell)
                 }
                 Constraint::Constrs(constrs) => {
                     let labels = || constrs.iter().map(|(l, _)| Arc::clone(l)).collect();
-                    let tell = data.span.map(|span| Undetermined::Sum(span, labels()));
+                    let tell = data.span.map(|span| DefaultedType::Sum(span, labels()));
                     (Ty::unit(), tell)
                 }
             };
@@ -58,10 +58,10 @@ impl Tables {
     }
 }
 
-impl Tables {
+impl InferTables {
     /// Makes instantiated sizes since `mark`, of scopes deeper than `depth`, plain open sizes, and
     /// their copies equal to them, unless they are existential.
-    fn settle_instances(&mut self, mark: usize, depth: u32) {
+    fn demote_instances(&mut self, mark: usize, depth: u32) {
         for i in mark..self.vars.len() {
             let var = VarId(i as u32);
             let data = self.var(var);
@@ -86,7 +86,7 @@ impl Infer<'_> {
     /// created since `mark` are its own: those of instantiated types that are not existential by
     /// now are the same in all occurrences.
     pub(crate) fn generalise(&mut self, explicit: &[TypeParam], ty: &Ty, top: bool, mark: usize) -> Scheme {
-        self.tables.settle_instances(mark, self.depth);
+        self.tables.demote_instances(mark, self.depth);
         let ty = self.tables.resolve(ty);
         let mut ty_params: Vec<TyVarId> = explicit
             .iter()
@@ -96,7 +96,7 @@ impl Infer<'_> {
             })
             .collect();
         let mut size_params = sizes_of(explicit);
-        let mentions = Mentions::of(&ty);
+        let mentions = FreeVars::of(&ty);
         if !top {
             // The types of a local function, except for its explicit parameters, are inferred from
             // its uses.
@@ -118,7 +118,7 @@ impl Infer<'_> {
                     Constraint::Constrs(all) => all.iter().flat_map(|(_, p)| p.clone()).collect(),
                 };
                 for part in parts {
-                    fixed.extend(Mentions::of(&self.tables.resolve(&part)).types);
+                    fixed.extend(FreeVars::of(&self.tables.resolve(&part)).types);
                 }
             }
         }

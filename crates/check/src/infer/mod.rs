@@ -13,25 +13,27 @@
 mod fresh;
 mod functions;
 mod generalise;
-mod leave;
 mod print;
-mod resize;
 mod resolve;
-mod shapes;
-mod tables;
+mod scope_exit;
+mod size_replacement;
 mod unify;
+mod variables;
+mod walks;
 mod zonk;
 
 pub(crate) use fresh::node;
 pub(crate) use functions::{arrow, simple_name};
-pub(crate) use generalise::{Undetermined, sizes_of};
-pub(crate) use leave::Known;
-pub(crate) use print::{Labels, show_scalars};
-pub(crate) use resize::{has_sizes, replace_dims, replace_vars, sizes_of_values};
-pub(crate) use resolve::{Extent, MAX_DEPTH, MAX_PARTS, Reveal};
-pub(crate) use shapes::{Shapes, Walk};
-pub(crate) use tables::{Constraint, Mentions, Origin, Scalars, Tables, TablesMark, TyState, VarState};
-pub(crate) use unify::{INNERMOST, Mismatch, Sizes, Unifier, lower};
+pub(crate) use generalise::{DefaultedType, sizes_of};
+pub(crate) use print::{DistinctNames, show_scalars};
+pub(crate) use resolve::{Extent, MAX_DEPTH, MAX_PARTS, ResolveAbstract};
+pub(crate) use scope_exit::BoundSizes;
+pub(crate) use size_replacement::{has_sizes, replace_dims, replace_vars, sizes_of_values};
+pub(crate) use unify::{INNERMOST, Mismatch, Sizes, Unifier, less_lifted};
+pub(crate) use variables::{
+    Constraint, FreeVars, InferTables, Origin, Scalars, TablesMark, TyState, VarState,
+};
+pub(crate) use walks::{ErasedTypes, Walk};
 pub(crate) use zonk::operator;
 
 use syntax::span::Span;
@@ -39,7 +41,7 @@ use unify::Deferred;
 
 /// The inference state of one walk over a definition.
 pub(crate) struct Infer<'t> {
-    pub(crate) tables: &'t mut Tables,
+    pub(crate) tables: &'t mut InferTables,
     /// The number of scopes that enclose the current expression.
     pub(crate) depth: u32,
     /// Pairs of sizes that must be equal but could not be compared yet, each with its span.
@@ -49,7 +51,7 @@ pub(crate) struct Infer<'t> {
 
 impl<'t> Infer<'t> {
     /// The state at the start of a walk.
-    pub(crate) const fn new(tables: &'t mut Tables, walk: Walk) -> Self {
+    pub(crate) const fn new(tables: &'t mut InferTables, walk: Walk) -> Self {
         Self { tables, depth: 0, deferred: Vec::new(), walk }
     }
 
@@ -62,8 +64,8 @@ impl<'t> Infer<'t> {
         f: impl FnOnce(&mut Unifier<'_>) -> T,
     ) -> T {
         let sizes = match sizes {
-            _ if !self.is_sizing() => Sizes::Ignore,
-            Sizes::Join(since) if self.manner().loose_loops => Sizes::LooseJoin(since),
+            _ if !self.infers_sizes() => Sizes::Ignore,
+            Sizes::Join(since) if self.walk_options().loose_loops => Sizes::LooseJoin(since),
             sizes => sizes,
         };
         let mut unifier = Unifier::new(self.tables, sizes, span);

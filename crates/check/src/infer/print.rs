@@ -1,10 +1,10 @@
 //! Types and sizes as text, for messages.
 
-use crate::infer::{Constraint, Mentions, Scalars, Tables, TyState, arrow, simple_name};
+use crate::infer::{Constraint, FreeVars, InferTables, Scalars, TyState, arrow, simple_name};
 use crate::intrinsics::Intrinsic;
 
 use crate::tast::{
-    Def, Dim, Exp, ExpKind, Index, Program, RetType, SourceOp, Ty, TyVarId, TypeId, Uniq, VarId,
+    AbstractTypeId, Def, Dim, Exp, ExpKind, Index, OverloadedOp, Program, RetType, Ty, TyVarId, Uniq, VarId,
 };
 use prim::{BinOp, ScalarType};
 use rustc_hash::FxHashMap;
@@ -15,10 +15,10 @@ trait Names {
     fn var(&self, var: VarId) -> &str;
     fn ty_var(&self, var: TyVarId) -> &str;
     /// The path of the module that the type comes from, and its name there.
-    fn abstract_ty(&self, id: TypeId) -> (&str, &str);
+    fn abstract_ty(&self, id: AbstractTypeId) -> (&str, &str);
 }
 
-impl Names for Tables {
+impl Names for InferTables {
     fn var(&self, var: VarId) -> &str {
         self.vars.get(var.0 as usize).map_or("?", |v| &v.name)
     }
@@ -34,15 +34,15 @@ impl Names for Tables {
         }
     }
 
-    fn abstract_ty(&self, id: TypeId) -> (&str, &str) {
+    fn abstract_ty(&self, id: AbstractTypeId) -> (&str, &str) {
         self.abstracts.get(id.0 as usize).map_or(("", "?"), |data| (&data.path, &data.name))
     }
 }
 
 /// The names of a table without the module paths of abstract types.
-struct Inside<'t>(&'t Tables);
+struct UnqualifiedNames<'t>(&'t InferTables);
 
-impl Names for Inside<'_> {
+impl Names for UnqualifiedNames<'_> {
     fn var(&self, var: VarId) -> &str {
         Names::var(self.0, var)
     }
@@ -51,7 +51,7 @@ impl Names for Inside<'_> {
         Names::ty_var(self.0, var)
     }
 
-    fn abstract_ty(&self, id: TypeId) -> (&str, &str) {
+    fn abstract_ty(&self, id: AbstractTypeId) -> (&str, &str) {
         ("", Names::abstract_ty(self.0, id).1)
     }
 }
@@ -65,7 +65,7 @@ impl Names for Program {
         self.ty_vars.get(var.0 as usize).map_or("?", |name| name)
     }
 
-    fn abstract_ty(&self, _: TypeId) -> (&'static str, &'static str) {
+    fn abstract_ty(&self, _: AbstractTypeId) -> (&'static str, &'static str) {
         ("", "acc")
     }
 }
@@ -119,7 +119,7 @@ enum Prec {
     Atom,
 }
 
-impl Tables {
+impl InferTables {
     /// The type as text; large types are cut.
     pub(crate) fn show(&self, ty: &Ty) -> String {
         let ty = self.resolve(ty);
@@ -131,7 +131,7 @@ impl Tables {
     /// As [`Tables::show`], with abstract types named as in their modules.
     pub(crate) fn show_inside(&self, ty: &Ty) -> String {
         let ty = self.resolve(ty);
-        let mut printer = Printer { names: &Inside(self), out: String::new(), limit: MAX_SHOWN };
+        let mut printer = Printer { names: &UnqualifiedNames(self), out: String::new(), limit: MAX_SHOWN };
         printer.ty(&ty, Prec::Any);
         printer.out
     }
@@ -145,16 +145,16 @@ impl Tables {
 }
 
 /// Names for messages in which sizes with the same name must be distinguished.
-pub(crate) struct Labels<'t> {
-    tables: &'t Tables,
+pub(crate) struct DistinctNames<'t> {
+    tables: &'t InferTables,
     /// Names for sizes that share theirs with another.
     names: FxHashMap<VarId, String>,
 }
 
-impl<'t> Labels<'t> {
+impl<'t> DistinctNames<'t> {
     /// Names for the variables that these sizes mention.
-    pub(crate) fn of(tables: &'t Tables, dims: &[&Dim]) -> Self {
-        let mut mentions = Mentions::default();
+    pub(crate) fn of(tables: &'t InferTables, dims: &[&Dim]) -> Self {
+        let mut mentions = FreeVars::default();
         for dim in dims {
             crate::subst::map_dim(&tables.resolve_dim(dim), &mut mentions);
         }
@@ -199,7 +199,7 @@ impl<'t> Labels<'t> {
     }
 }
 
-impl Names for Labels<'_> {
+impl Names for DistinctNames<'_> {
     fn var(&self, var: VarId) -> &str {
         let own = self.names.get(&var).map(String::as_str);
         own.unwrap_or_else(|| Names::var(self.tables, var))
@@ -209,7 +209,7 @@ impl Names for Labels<'_> {
         Names::ty_var(self.tables, var)
     }
 
-    fn abstract_ty(&self, id: TypeId) -> (&str, &str) {
+    fn abstract_ty(&self, id: AbstractTypeId) -> (&str, &str) {
         Names::abstract_ty(self.tables, id)
     }
 }
@@ -343,9 +343,9 @@ impl Printer<'_> {
     }
 
     fn ret(&mut self, ret: &RetType) {
-        if !ret.ext.is_empty() {
+        if !ret.existential_sizes.is_empty() {
             self.out.push('?');
-            for ext in &ret.ext {
+            for ext in &ret.existential_sizes {
                 self.out.push('[');
                 self.var(*ext);
                 self.out.push(']');
@@ -476,7 +476,7 @@ fn operator(fun: &Exp) -> Option<&'static str> {
     }
 }
 
-impl SourceOp {
+impl OverloadedOp {
     /// The spelling in source text.
     pub(crate) const fn spelling(self) -> &'static str {
         match self {

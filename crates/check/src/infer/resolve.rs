@@ -1,9 +1,9 @@
 //! Resolution of types: variables are replaced by their solutions, and at the end of a definition
 //! abstract types by their representations.
 
-use crate::infer::{Tables, TyState, VarState};
-use crate::subst::{TyMap, map_dim, map_ty};
-use crate::tast::{Dim, Exp, RetType, Ty, TyVarId, TypeArgs, TypeId, VarId};
+use crate::infer::{InferTables, TyState, VarState};
+use crate::subst::{TypeMapper, map_dim, map_ty};
+use crate::tast::{AbstractTypeId, Dim, Exp, RetType, Ty, TyVarId, TypeArgs, VarId};
 use rustc_hash::FxHashMap;
 
 /// The maximum number of parts of a type: a short program can have types of exponential size.
@@ -69,7 +69,7 @@ impl Extent {
     }
 }
 
-impl Tables {
+impl InferTables {
     /// The type with all solved variables replaced. A type that is too large is recorded and
     /// becomes `()`.
     pub(crate) fn resolve(&self, ty: &Ty) -> Ty {
@@ -90,18 +90,18 @@ impl Tables {
 
 /// Replaces solved variables.
 struct Resolve<'t> {
-    tables: &'t Tables,
+    tables: &'t InferTables,
     extent: Extent,
     limit: u32,
 }
 
 impl<'t> Resolve<'t> {
-    fn new(tables: &'t Tables) -> Self {
+    fn new(tables: &'t InferTables) -> Self {
         Self { tables, extent: Extent::default(), limit: tables.max_parts() }
     }
 }
 
-impl TyMap for Resolve<'_> {
+impl TypeMapper for Resolve<'_> {
     fn extent(&mut self) -> Option<(&mut Extent, u32)> {
         Some((&mut self.extent, self.limit))
     }
@@ -130,26 +130,32 @@ impl TyMap for Resolve<'_> {
 
 /// Replaces solved variables, and abstract types by their representations. The result for a
 /// variable is cached, so that equal types share their parts.
-pub(crate) struct Reveal<'t> {
-    tables: &'t Tables,
+pub(crate) struct ResolveAbstract<'t> {
+    tables: &'t InferTables,
     extent: Extent,
     /// Solutions, with their number of parts and their depth.
     known: FxHashMap<TyVarId, (Ty, u32, u32)>,
     /// True if abstract types and existential sizes that the program computes are kept.
-    keep: bool,
+    keep_abstract: bool,
     /// True if any were kept.
     kept: bool,
 }
 
-impl<'t> Reveal<'t> {
-    pub(crate) fn new(tables: &'t Tables) -> Self {
+impl<'t> ResolveAbstract<'t> {
+    pub(crate) fn new(tables: &'t InferTables) -> Self {
         Self::keeping(tables, false)
     }
 
     /// As [`Reveal::new`], but with `keep`, abstract types and existential sizes that the program
     /// computes are kept.
-    pub(crate) fn keeping(tables: &'t Tables, keep: bool) -> Self {
-        Self { tables, keep, kept: false, extent: Extent::default(), known: FxHashMap::default() }
+    pub(crate) fn keeping(tables: &'t InferTables, keep: bool) -> Self {
+        Self {
+            tables,
+            keep_abstract: keep,
+            kept: false,
+            extent: Extent::default(),
+            known: FxHashMap::default(),
+        }
     }
 
     /// The type with everything replaced; `None` if nothing changed. A type that is too large is
@@ -172,7 +178,7 @@ impl<'t> Reveal<'t> {
     }
 
     /// Returns true if anything was kept so far.
-    pub(crate) const fn kept(&self) -> bool {
+    pub(crate) const fn kept_abstract(&self) -> bool {
         self.kept
     }
 
@@ -183,7 +189,7 @@ impl<'t> Reveal<'t> {
     }
 }
 
-impl TyMap for Reveal<'_> {
+impl TypeMapper for ResolveAbstract<'_> {
     fn extent(&mut self) -> Option<(&mut Extent, u32)> {
         Some((&mut self.extent, self.tables.max_parts()))
     }
@@ -219,7 +225,7 @@ impl TyMap for Reveal<'_> {
             VarState::Solved(dim) => Some(map_dim(dim, self).unwrap_or_else(|| dim.clone())),
             VarState::Copy { of, .. } => self.dim_var(*of),
             // Expressions that need it are reported (`finished::causality`).
-            VarState::Existential { computed: Some(_), .. } if self.keep => {
+            VarState::Existential { computed: Some(_), .. } if self.keep_abstract => {
                 self.kept = true;
                 None
             }
@@ -231,12 +237,12 @@ impl TyMap for Reveal<'_> {
     }
 
     fn node(&mut self, exp: &mut Exp) -> bool {
-        super::zonk::finish_node(exp, self.tables)
+        super::zonk::resolve_overloading(exp, self.tables)
     }
 
-    fn abstract_ty(&mut self, id: TypeId, args: &TypeArgs) -> Option<Ty> {
+    fn abstract_ty(&mut self, id: AbstractTypeId, args: &TypeArgs) -> Option<Ty> {
         let repr = self.tables.abstracts.get(id.0 as usize)?.repr.clone()?;
-        if self.keep {
+        if self.keep_abstract {
             self.kept = true;
             return None;
         }

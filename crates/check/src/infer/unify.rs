@@ -13,7 +13,9 @@
 
 mod sizes;
 
-use crate::infer::{Constraint, MAX_DEPTH, Mentions, Origin, Scalars, Tables, TyState, VarState, has_sizes};
+use crate::infer::{
+    Constraint, FreeVars, InferTables, MAX_DEPTH, Origin, Scalars, TyState, VarState, has_sizes,
+};
 use crate::subst::Subst;
 use crate::tast::{ArrowTy, Dim, Name, Ty, TyVarId, VarId};
 use std::sync::Arc;
@@ -40,7 +42,7 @@ pub(crate) enum Mismatch {
     /// The rigid type variable is not visible in the scope of the type.
     TypeEscapes(TyVarId),
     /// Functions (or existential sizes) are not allowed here.
-    Functional(Ty),
+    Lifted(Ty),
     /// A scalar type of the set is required.
     NotScalar(Scalars, Ty),
     /// No scalar type is in both sets.
@@ -76,7 +78,7 @@ pub(crate) enum Sizes {
 
 /// The state of a unification: its mode and deferred equations.
 pub(crate) struct Unifier<'t> {
-    tables: &'t mut Tables,
+    tables: &'t mut InferTables,
     sizes: Sizes,
     /// The span that it is made for.
     span: Span,
@@ -93,7 +95,7 @@ pub(crate) struct Unifier<'t> {
 
 impl<'t> Unifier<'t> {
     /// A unification for a place.
-    pub(super) fn new(tables: &'t mut Tables, sizes: Sizes, span: Span) -> Self {
+    pub(super) fn new(tables: &'t mut InferTables, sizes: Sizes, span: Span) -> Self {
         Self {
             budget: tables.max_parts(),
             tables,
@@ -110,19 +112,19 @@ impl<'t> Unifier<'t> {
 impl Unifier<'_> {
     /// Unifies `found` with `expected`.
     pub(crate) fn unify(&mut self, expected: &Ty, found: &Ty) -> Result {
-        let a = self.tables.shallow(expected);
-        let b = self.tables.shallow(found);
-        self.within(|u| u.unify_parts(&a, &b))
+        let a = self.tables.resolve_head(expected);
+        let b = self.tables.resolve_head(found);
+        self.nested(|u| u.unify_parts(&a, &b))
     }
 
     /// Enters a type one level deeper; fails if there are too many parts or levels.
-    fn within(&mut self, f: impl FnOnce(&mut Self) -> Result) -> Result {
+    fn nested(&mut self, f: impl FnOnce(&mut Self) -> Result) -> Result {
         if self.budget == 0 || self.nesting > MAX_DEPTH {
             return Err(Mismatch::TooLarge);
         }
         self.budget -= 1;
         self.nesting += 1;
-        let result = stacker::maybe_grow(crate::RED_ZONE, crate::STACK_STEP, || f(self));
+        let result = stacker::maybe_grow(crate::STACK_RED_ZONE, crate::STACK_GROWTH, || f(self));
         self.nesting -= 1;
         result
     }
@@ -131,7 +133,7 @@ impl Unifier<'_> {
     fn unify_parts(&mut self, a: &Ty, b: &Ty) -> Result {
         match (a, b) {
             (Ty::Var(x), Ty::Var(y)) if x == y => Ok(()),
-            (Ty::Var(x), Ty::Var(y)) if self.open(*x) && self.open(*y) => self.join_vars(*x, *y),
+            (Ty::Var(x), Ty::Var(y)) if self.open(*x) && self.open(*y) => self.union_vars(*x, *y),
             (Ty::Var(x), _) if self.open(*x) => self.solve(*x, b),
             (_, Ty::Var(y)) if self.open(*y) => self.solve(*y, a),
             (Ty::Scalar(x), Ty::Scalar(y)) if x == y => Ok(()),
@@ -183,14 +185,14 @@ impl Unifier<'_> {
             left.dims.extend(x.name.map(|v| (v, Dim::Var(common))));
             right.dims.extend(y.name.map(|v| (v, Dim::Var(common))));
         }
-        let mut opened = Vec::with_capacity(x.ret.ext.len());
-        for ext in &x.ret.ext {
+        let mut opened = Vec::with_capacity(x.ret.existential_sizes.len());
+        for ext in &x.ret.existential_sizes {
             let name = Arc::clone(&self.tables.var(*ext).name);
             let open = self.tables.new_open(name, Origin::Plain, BOUND_DEPTH);
             left.dims.push((*ext, Dim::Var(open)));
             opened.push((*ext, open));
         }
-        for ext in &y.ret.ext {
+        for ext in &y.ret.existential_sizes {
             let name = Arc::clone(&self.tables.var(*ext).name);
             let rigid = self.tables.new_var(name, VarState::Unknown, BOUND_DEPTH);
             right.dims.push((*ext, Dim::Var(rigid)));
@@ -206,7 +208,7 @@ impl Unifier<'_> {
             self.absorb_declared(ext, open);
         }
         if let Some(common) = common {
-            self.relink(&[(x.name, &x.ret.ty), (y.name, &y.ret.ty)], common);
+            self.link_param_names(&[(x.name, &x.ret.ty), (y.name, &y.ret.ty)], common);
         }
         Ok(())
     }
@@ -215,20 +217,20 @@ impl Unifier<'_> {
     fn common_name(&mut self, x: Option<VarId>, y: Option<VarId>) -> Option<VarId> {
         let name = Arc::clone(&self.tables.var(x.or(y)?).name);
         // A type without a parameter name has no size that depends on the parameter.
-        let is_binder = |v: VarId| self.tables.var(v).binder;
+        let is_binder = |v: VarId| self.tables.var(v).is_param_name;
         let binder = matches!((x, y), (Some(x), Some(y)) if is_binder(x) || is_binder(y));
         let common = self.tables.new_var(name, VarState::Value, BOUND_DEPTH);
-        self.tables.var_mut(common).binder = binder;
+        self.tables.var_mut(common).is_param_name = binder;
         Some(common)
     }
 
     /// Links sizes that were solved by the common parameter name to the parameter name of their own
     /// type.
-    fn relink(&mut self, sides: &[(Option<VarId>, &Ty)], common: VarId) {
+    fn link_param_names(&mut self, sides: &[(Option<VarId>, &Ty)], common: VarId) {
         let mut links = Vec::new();
         for (name, ty) in sides {
             let Some(name) = name else { continue };
-            for var in Mentions::of(ty).dims {
+            for var in FreeVars::of(ty).dims {
                 if !self.tables.is_solved(var) {
                     continue;
                 }
@@ -275,22 +277,22 @@ impl Unifier<'_> {
     }
 
     /// Unifies two open variables.
-    fn join_vars(&mut self, x: TyVarId, y: TyVarId) -> Result {
+    fn union_vars(&mut self, x: TyVarId, y: TyVarId) -> Result {
         let a = self.tables.ty_var(x).clone();
         let b = self.tables.ty_var(y).clone();
-        let constraint = self.join_constraints(a.constraint, b.constraint)?;
+        let constraint = self.merge_constraints(a.constraint, b.constraint)?;
         // Union by rank, so that chains are short.
         let (keep, gone) = if a.rank >= b.rank { (x, y) } else { (y, x) };
         let data = self.tables.ty_var_mut(keep);
         data.constraint = constraint;
-        data.lifted = lower(a.lifted, b.lifted);
+        data.lifted = less_lifted(a.lifted, b.lifted);
         data.depth = a.depth.min(b.depth);
         data.rank = a.rank.max(b.rank) + u8::from(a.rank == b.rank);
         self.tables.ty_var_mut(gone).state = TyState::Solved(Ty::Var(keep));
         Ok(())
     }
 
-    fn join_constraints(&mut self, a: Constraint, b: Constraint) -> Result<Constraint> {
+    fn merge_constraints(&mut self, a: Constraint, b: Constraint) -> Result<Constraint> {
         Ok(match (a, b) {
             (Constraint::None, other) | (other, Constraint::None) => other,
             (Constraint::Scalars(x), Constraint::Scalars(y)) => {
@@ -376,14 +378,14 @@ impl Unifier<'_> {
         let adjusted = self.adjust(var, ty, depth, lifted);
         self.instance = outer;
         adjusted?;
-        self.tables.sized |= has_sizes(ty);
+        self.tables.saw_sizes |= has_sizes(ty);
         self.tables.ty_var_mut(var).state = TyState::Solved(ty.clone());
         Ok(())
     }
 
     /// Checks that `ty` may solve `var`, and moves its open variables to the scope of `var`.
     fn adjust(&mut self, var: TyVarId, ty: &Ty, depth: u32, lifted: Liftedness) -> Result {
-        self.within(|u| u.adjust_parts(var, ty, depth, lifted))
+        self.nested(|u| u.adjust_parts(var, ty, depth, lifted))
     }
 
     fn adjust_parts(&mut self, var: TyVarId, ty: &Ty, depth: u32, lifted: Liftedness) -> Result {
@@ -398,7 +400,7 @@ impl Unifier<'_> {
                         self.adjust(var, &inner, depth, lifted).map_err(|error| widen(error, ty))
                     }
                     TyState::Open => {
-                        let new_lifted = lower(data.lifted, lifted);
+                        let new_lifted = less_lifted(data.lifted, lifted);
                         if data.depth > depth || data.lifted != new_lifted {
                             let constraint = data.constraint.clone();
                             let old_depth = data.depth;
@@ -410,8 +412,8 @@ impl Unifier<'_> {
                         Ok(())
                     }
                     TyState::Rigid if data.depth > depth => Err(Mismatch::TypeEscapes(*other)),
-                    TyState::Rigid if lower(data.lifted, lifted) != data.lifted => {
-                        Err(Mismatch::Functional(ty.clone()))
+                    TyState::Rigid if less_lifted(data.lifted, lifted) != data.lifted => {
+                        Err(Mismatch::Lifted(ty.clone()))
                     }
                     TyState::Rigid => Ok(()),
                 }
@@ -432,7 +434,7 @@ impl Unifier<'_> {
                 .try_for_each(|part| self.adjust(var, part, depth, lifted)),
             Ty::Arrow(arrow) => {
                 if lifted != Liftedness::Lifted {
-                    return Err(Mismatch::Functional(ty.clone()));
+                    return Err(Mismatch::Lifted(ty.clone()));
                 }
                 self.adjust(var, &arrow.param, depth, lifted)?;
                 self.adjust(var, &arrow.ret.ty, depth, lifted)
@@ -440,7 +442,7 @@ impl Unifier<'_> {
             Ty::Abstract(id, args) => {
                 let data = self.tables.abstracts.get(id.0 as usize);
                 if data.is_some_and(|data| self.is_too_lifted(data.lifted, lifted)) {
-                    return Err(Mismatch::Functional(ty.clone()));
+                    return Err(Mismatch::Lifted(ty.clone()));
                 }
                 args.types.iter().try_for_each(|part| self.adjust(var, part, depth, Liftedness::Lifted))
             }
@@ -452,7 +454,7 @@ impl Unifier<'_> {
     /// values are put in an array, their sizes are compared.
     fn is_too_lifted(&self, own: Liftedness, limit: Liftedness) -> bool {
         let sizes = own == Liftedness::SizeLifted && !self.in_array && self.instance;
-        lower(own, limit) != own && !sizes
+        less_lifted(own, limit) != own && !sizes
     }
 
     fn adjust_constraint(
@@ -475,7 +477,7 @@ impl Unifier<'_> {
     }
 
     /// Retries deferred equations of sizes; undecided ones remain deferred.
-    pub(crate) fn settle(&mut self) -> Result {
+    pub(crate) fn solve_deferred(&mut self) -> Result {
         loop {
             let todo = std::mem::take(&mut self.deferred);
             let before = todo.len();
@@ -490,11 +492,11 @@ impl Unifier<'_> {
 
     /// Requires a scalar type of the set.
     pub(crate) fn require_scalar(&mut self, ty: &Ty, set: Scalars) -> Result {
-        match self.tables.shallow(ty) {
+        match self.tables.resolve_head(ty) {
             Ty::Scalar(scalar) if set.contains(scalar) => Ok(()),
             Ty::Var(var) if self.open(var) => {
                 let old = self.tables.ty_var(var).constraint.clone();
-                let new = self.join_constraints(old, Constraint::Scalars(set))?;
+                let new = self.merge_constraints(old, Constraint::Scalars(set))?;
                 self.tables.ty_var_mut(var).constraint = new;
                 Ok(())
             }
@@ -504,12 +506,12 @@ impl Unifier<'_> {
 
     /// Requires a type of at most this liftedness.
     pub(crate) fn require_lifted(&mut self, ty: &Ty, lifted: Liftedness) -> Result {
-        let ty = self.tables.shallow(ty);
+        let ty = self.tables.resolve_head(ty);
         if let Ty::Var(var) = ty
             && self.open(var)
         {
             let now = self.tables.ty_var(var).lifted;
-            self.tables.ty_var_mut(var).lifted = lower(now, lifted);
+            self.tables.ty_var_mut(var).lifted = less_lifted(now, lifted);
             return Ok(());
         }
         self.adjust(TyVarId(u32::MAX), &ty, BOUND_DEPTH, lifted)
@@ -517,7 +519,7 @@ impl Unifier<'_> {
 }
 
 /// The less lifted of the two.
-pub(crate) const fn lower(a: Liftedness, b: Liftedness) -> Liftedness {
+pub(crate) const fn less_lifted(a: Liftedness, b: Liftedness) -> Liftedness {
     match (a, b) {
         (Liftedness::Unlifted, _) | (_, Liftedness::Unlifted) => Liftedness::Unlifted,
         (Liftedness::SizeLifted, _) | (_, Liftedness::SizeLifted) => Liftedness::SizeLifted,

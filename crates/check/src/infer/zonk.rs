@@ -1,43 +1,43 @@
 //! Zonking, the end of checking a definition: solutions are substituted in the tree, overloading is
 //! resolved, abstract types are replaced by their representations.
 
-use crate::infer::{Reveal, Tables};
+use crate::infer::{InferTables, ResolveAbstract};
 use crate::intrinsics::{self, Intrinsic};
-use crate::subst::{Subst, TyMap, map_ty};
-use crate::tast::{Bind, Def, Dim, Exp, ExpKind, Lambda, Pat, PatKind, SourceOp, Ty, TyVarId, VarId};
+use crate::subst::{Subst, TypeMapper, map_ty};
+use crate::tast::{Bind, Def, Dim, Exp, ExpKind, Lambda, OverloadedOp, Pat, PatKind, Ty, TyVarId, VarId};
 use crate::visit::{children_mut, pattern_mut, patterns_mut};
 use prim::eval;
 use prim::{ConvOp, MathFun, Scalar, ScalarType};
 use std::sync::Arc;
 
-impl Tables {
+impl InferTables {
     /// Substitutes solutions in a definition. With `keep`, abstract types and existential sizes
     /// that the program computes are kept; returns true if any were.
     pub(crate) fn finish_def(&self, def: &mut Def, keep: bool) -> bool {
         let mut zonk = Zonk {
-            reveal: Reveal::keeping(self, keep),
+            reveal: ResolveAbstract::keeping(self, keep),
             tables: self,
             own: (def.var, def.ty_params.clone(), def.size_params.clone()),
         };
         zonk.def(def);
-        zonk.reveal.kept()
+        zonk.reveal.kept_abstract()
     }
 
     /// The finished form of a type.
     pub(crate) fn finish_ty(&self, ty: &Ty) -> Ty {
-        Reveal::new(self).ty(ty).unwrap_or_else(|| ty.clone())
+        ResolveAbstract::new(self).ty(ty).unwrap_or_else(|| ty.clone())
     }
 
     /// The finished form of a size: [`Dim::Any`] if nothing determines it.
     pub(crate) fn finish_dim(&self, dim: &Dim) -> Dim {
-        Reveal::new(self).dim(dim).unwrap_or_else(|| dim.clone())
+        ResolveAbstract::new(self).dim(dim).unwrap_or_else(|| dim.clone())
     }
 
     /// The type of a definition for its users: solved, overloading in sizes resolved, abstract
     /// types kept.
-    pub(crate) fn settled_ty(&self, ty: &Ty) -> Ty {
-        struct Settle<'t>(&'t Tables);
-        impl TyMap for Settle<'_> {
+    pub(crate) fn exported_type(&self, ty: &Ty) -> Ty {
+        struct ResolveExported<'t>(&'t InferTables);
+        impl TypeMapper for ResolveExported<'_> {
             fn ty_var(&mut self, var: TyVarId) -> Option<Ty> {
                 let ty = Ty::Var(var);
                 let resolved = self.0.resolve(&ty);
@@ -49,16 +49,16 @@ impl Tables {
                 (resolved != dim).then_some(resolved)
             }
             fn node(&mut self, exp: &mut Exp) -> bool {
-                finish_node(exp, self.0)
+                resolve_overloading(exp, self.0)
             }
         }
-        map_ty(ty, &mut Settle(self)).unwrap_or_else(|| ty.clone())
+        map_ty(ty, &mut ResolveExported(self)).unwrap_or_else(|| ty.clone())
     }
 }
 
 struct Zonk<'t> {
-    reveal: Reveal<'t>,
-    tables: &'t Tables,
+    reveal: ResolveAbstract<'t>,
+    tables: &'t InferTables,
     /// The definition itself, for its recursive uses.
     own: (VarId, Vec<TyVarId>, Vec<VarId>),
 }
@@ -89,7 +89,7 @@ impl Zonk<'_> {
     }
 
     fn exp(&mut self, exp: &mut Exp) {
-        stacker::maybe_grow(crate::RED_ZONE, crate::STACK_STEP, || {
+        stacker::maybe_grow(crate::STACK_RED_ZONE, crate::STACK_GROWTH, || {
             self.ty(&mut exp.ty);
             match &mut exp.kind {
                 ExpKind::Var { id, ty_args, size_args } => {
@@ -124,7 +124,7 @@ impl Zonk<'_> {
                 }
                 _ => {}
             }
-            finish_node(exp, self.tables);
+            resolve_overloading(exp, self.tables);
             patterns_mut(exp, &mut |pat| self.pat(pat));
             children_mut(exp, &mut |child| self.exp(child));
         });
@@ -147,7 +147,7 @@ impl Zonk<'_> {
 
 /// Resolves a literal, operator or comparison whose meaning depends on its type, if the type is
 /// known. Returns true if anything changed.
-pub(crate) fn finish_node(exp: &mut Exp, tables: &Tables) -> bool {
+pub(crate) fn resolve_overloading(exp: &mut Exp, tables: &InferTables) -> bool {
     match &mut exp.kind {
         ExpKind::Lit(value, ty) => {
             let Ty::Scalar(scalar) = exp.ty else {
@@ -165,7 +165,7 @@ pub(crate) fn finish_node(exp: &mut Exp, tables: &Tables) -> bool {
             let Ty::Scalar(scalar) = arrow.param else {
                 return false;
             };
-            if *op == SourceOp::Pow
+            if *op == OverloadedOp::Pow
                 && let Some(id) = tables.float_powers.get(&scalar)
             {
                 let (ty_args, size_args) = (Vec::new(), Vec::new());
@@ -195,29 +195,29 @@ pub(crate) fn finish_node(exp: &mut Exp, tables: &Tables) -> bool {
 }
 
 /// A built-in operator at a scalar type.
-pub(crate) fn operator(op: SourceOp, ty: ScalarType) -> Option<Intrinsic> {
+pub(crate) fn operator(op: OverloadedOp, ty: ScalarType) -> Option<Intrinsic> {
     let name = match op {
-        SourceOp::Add => "add",
-        SourceOp::Sub => "sub",
-        SourceOp::Mul => "mul",
-        SourceOp::Div => "div",
-        SourceOp::Mod => "mod",
-        SourceOp::Quot => "quot",
-        SourceOp::Rem => "rem",
-        SourceOp::Pow if ty.is_float() => return Some(Intrinsic::Math(MathFun::Pow, ty)),
-        SourceOp::Pow => "pow",
-        SourceOp::And => "and",
-        SourceOp::Or => "or",
-        SourceOp::Xor => "xor",
-        SourceOp::Shl => "shl",
-        SourceOp::Shr => "shr",
-        SourceOp::LShr => "lshr",
-        SourceOp::Lt => return intrinsics::comparison("lt", ty),
-        SourceOp::Le => return intrinsics::comparison("le", ty),
-        SourceOp::Gt => return intrinsics::comparison("gt", ty),
-        SourceOp::Ge => return intrinsics::comparison("ge", ty),
-        SourceOp::Neg => return Some(Intrinsic::Unary(intrinsics::unary("neg", ty)?, ty)),
-        SourceOp::Not => return Some(Intrinsic::Unary(intrinsics::unary("not", ty)?, ty)),
+        OverloadedOp::Add => "add",
+        OverloadedOp::Sub => "sub",
+        OverloadedOp::Mul => "mul",
+        OverloadedOp::Div => "div",
+        OverloadedOp::Mod => "mod",
+        OverloadedOp::Quot => "quot",
+        OverloadedOp::Rem => "rem",
+        OverloadedOp::Pow if ty.is_float() => return Some(Intrinsic::Math(MathFun::Pow, ty)),
+        OverloadedOp::Pow => "pow",
+        OverloadedOp::And => "and",
+        OverloadedOp::Or => "or",
+        OverloadedOp::Xor => "xor",
+        OverloadedOp::Shl => "shl",
+        OverloadedOp::Shr => "shr",
+        OverloadedOp::LShr => "lshr",
+        OverloadedOp::Lt => return intrinsics::comparison("lt", ty),
+        OverloadedOp::Le => return intrinsics::comparison("le", ty),
+        OverloadedOp::Gt => return intrinsics::comparison("gt", ty),
+        OverloadedOp::Ge => return intrinsics::comparison("ge", ty),
+        OverloadedOp::Neg => return Some(Intrinsic::Unary(intrinsics::unary("neg", ty)?, ty)),
+        OverloadedOp::Not => return Some(Intrinsic::Unary(intrinsics::unary("not", ty)?, ty)),
     };
     Some(Intrinsic::Binary(intrinsics::binary(name, ty)?, ty))
 }

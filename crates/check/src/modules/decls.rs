@@ -5,13 +5,13 @@
 //! whose types are known.
 
 use crate::context::Context;
-use crate::define::{Definer, FunSource};
-use crate::env::{Entry, Functor, FunctorBody, Module, Scheme, Struct, Target, ValueEntry};
+use crate::define::{DefinitionChecker, FunctionSyntax};
+use crate::env::{Entry, Functor, FunctorBody, Module, ModuleExports, Scheme, Target, ValueEntry};
 use crate::infer::Walk;
 use crate::modules::Elaborator;
 use crate::modules::entry::entry_point;
-use crate::modules::instances::skeleton;
-use crate::modules::spelled::spelled;
+use crate::modules::external_names::external_name;
+use crate::modules::instances::abstract_module;
 use crate::tast::Def;
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
@@ -40,7 +40,7 @@ impl<'a> Context<'a> {
             DeclKind::Local(_) | DeclKind::Open(_) | DeclKind::Import(_) => return,
         };
         if let Some(first) = seen.get(&(ident.name, space)).copied() {
-            let name = self.name(ident.name);
+            let name = self.symbol_text(ident.name);
             self.report(
                 Diagnostic::error(
                     "duplicate-definition",
@@ -55,7 +55,7 @@ impl<'a> Context<'a> {
     }
 
     /// Binds the names of a module in the current scope, and adds them to `exports`.
-    fn open(&mut self, module: &Module<'a>, span: Span, exports: Option<&mut Struct<'a>>) {
+    fn open(&mut self, module: &Module<'a>, span: Span, exports: Option<&mut ModuleExports<'a>>) {
         let Module::Struct(module) = module else {
             self.error("not-a-struct", span, "a parametric module cannot be opened");
             return;
@@ -64,7 +64,7 @@ impl<'a> Context<'a> {
         if let Some(exports) = exports {
             exports.terms.extend(module.terms.iter().map(|(n, e)| (*n, e.clone())));
             exports.types.extend(module.types.iter().map(|(n, t)| (*n, Rc::clone(t))));
-            exports.sigs.extend(module.sigs.iter().map(|(n, s)| (*n, s.clone())));
+            exports.mod_types.extend(module.mod_types.iter().map(|(n, s)| (*n, s.clone())));
         }
     }
 }
@@ -73,8 +73,8 @@ impl<'a> Elaborator<'a> {
     // ----------------------------------------------------------- declarations
 
     /// Checks declarations in order; returns their exports.
-    pub(crate) fn decls(&mut self, decls: &'a [Decl]) -> Struct<'a> {
-        let mut exports = Struct::default();
+    pub(crate) fn decls(&mut self, decls: &'a [Decl]) -> ModuleExports<'a> {
+        let mut exports = ModuleExports::default();
         let mut seen = FxHashMap::default();
         for decl in decls {
             self.cx.check_duplicate(decl, &mut seen);
@@ -83,11 +83,11 @@ impl<'a> Elaborator<'a> {
         exports
     }
 
-    fn decl(&mut self, decl: &'a Decl, exports: Option<&mut Struct<'a>>) {
+    fn decl(&mut self, decl: &'a Decl, exports: Option<&mut ModuleExports<'a>>) {
         match &decl.kind {
             DeclKind::Local(inner) => self.decl(inner, None),
             DeclKind::Val(bind) => {
-                if self.cx.place.is_in_module() && bind.keyword == ast::ValKeyword::Entry {
+                if self.cx.site.is_in_module() && bind.keyword == ast::ValKeyword::Entry {
                     let message = "Entry points may not be declared inside of modules";
                     self.cx.error("entry-in-module", bind.name.span, message);
                 }
@@ -98,14 +98,14 @@ impl<'a> Elaborator<'a> {
                 self.cx.env.bind_term(bind.name.name, entry);
             }
             DeclKind::Type(bind) => {
-                let errors = self.cx.reports.problems();
+                let errors = self.cx.reports.error_count();
                 let mut abbr = self.type_bind(bind);
                 let sizes = |p: &ast::TypeParam| matches!(p.kind, ast::TypeParamKind::Size);
-                if !self.cx.place.is_in_module()
+                if !self.cx.site.is_in_module()
                     && bind.params.iter().all(sizes)
-                    && self.cx.reports.is_sound_since(errors)
+                    && self.cx.reports.no_errors_since(errors)
                 {
-                    abbr.spelled = Some(spelled(&bind.body, &mut self.cx));
+                    abbr.spelled = Some(external_name(&bind.body, &mut self.cx));
                 }
                 let abbr = Rc::new(abbr);
                 self.cx.reports.report_too_large(&self.tables, bind.name.span);
@@ -117,7 +117,7 @@ impl<'a> Elaborator<'a> {
             DeclKind::Mod(bind) => {
                 let before = self.tables.abstracts.len();
                 let module = Entry::Module(self.mod_bind(bind));
-                self.name_abstract(before, bind.name.name);
+                self.prefix_abstract_paths(before, bind.name.name);
                 self.cx.reports.report_too_large(&self.tables, bind.name.span);
                 if let Some(exports) = exports {
                     exports.terms.insert(bind.name.name, module.clone());
@@ -125,10 +125,10 @@ impl<'a> Elaborator<'a> {
                 self.cx.env.bind_term(bind.name.name, module);
             }
             DeclKind::ModType(bind) => {
-                let sig = self.sig_exp(&bind.body);
+                let sig = self.mod_type_exp(&bind.body);
                 self.cx.reports.report_too_large(&self.tables, bind.name.span);
                 if let Some(exports) = exports {
-                    exports.sigs.insert(bind.name.name, sig.clone());
+                    exports.mod_types.insert(bind.name.name, sig.clone());
                 }
                 self.cx.env.bind_sig(bind.name.name, sig);
             }
@@ -148,7 +148,7 @@ impl<'a> Elaborator<'a> {
     /// before, its name referred to an outer definition. If a program is correct only under the old
     /// rule, it is accepted under that rule.
     fn val_bind(&mut self, bind: &'a ast::ValBind, attrs: &'a [ast::Attr]) -> ValueEntry {
-        let text = self.cx.name(bind.name.name);
+        let text = self.cx.symbol_text(bind.name.name);
         if matches!(&*text, "&&" | "||") {
             self.cx.error(
                 "reserved-operator",
@@ -156,29 +156,33 @@ impl<'a> Elaborator<'a> {
                 format!("the operator \"{text}\" cannot be defined"),
             );
         }
-        let errors = self.cx.reports.problems();
+        let errors = self.cx.reports.error_count();
         let shadows = self.cx.env.term(bind.name.name).is_some();
         let (mut def, mut scheme) = self.definition(bind, attrs, true);
-        if shadows && !bind.params.is_empty() && !self.cx.reports.is_sound_since(errors) {
-            let found = self.cx.reports.take_since(errors);
+        if shadows && !bind.params.is_empty() && !self.cx.reports.no_errors_since(errors) {
+            let found = self.cx.reports.take_errors_since(errors);
             let other = self.definition(bind, attrs, false);
-            if self.cx.reports.is_sound_since(errors) {
+            if self.cx.reports.no_errors_since(errors) {
                 (def, scheme) = other;
             } else {
-                self.cx.reports.replace_since(errors, found);
+                self.cx.reports.replace_errors_since(errors, found);
             }
         }
-        let ty = self.tables.settled_ty(&scheme.ty);
+        let ty = self.tables.exported_type(&scheme.ty);
         let scheme = Arc::new(Scheme { ty, ..scheme });
         let def = Arc::new(def);
         // The type of a body with a syntax error is unknown.
         let read = !matches!(bind.body.kind, ast::ExpKind::Error);
-        if def.entry && read && self.cx.reports.is_sound_since(errors) {
+        if def.entry && read && self.cx.reports.no_errors_since(errors) {
             let entry = entry_point(bind, &def, &scheme, &self.tables, &mut self.cx);
             self.entries.push(entry);
         }
-        let entry =
-            ValueEntry { target: Target::Var(def.var), scheme, via: None, span: Some(bind.name.span) };
+        let entry = ValueEntry {
+            target: Target::Var(def.var),
+            scheme,
+            instance_args: None,
+            span: Some(bind.name.span),
+        };
         self.defs.push(def);
         entry
     }
@@ -191,7 +195,7 @@ impl<'a> Elaborator<'a> {
         attrs: &'a [ast::Attr],
         recursive: bool,
     ) -> (Def, Scheme) {
-        let source = FunSource {
+        let source = FunctionSyntax {
             name: &bind.name,
             type_params: &bind.type_params,
             params: &bind.params,
@@ -201,35 +205,35 @@ impl<'a> Elaborator<'a> {
             top: true,
             recursive,
         };
-        let errors = self.cx.reports.problems();
-        let is_entry = bind.keyword == ast::ValKeyword::Entry || self.more_entries.contains(&bind.name.name);
+        let errors = self.cx.reports.error_count();
+        let is_entry = bind.keyword == ast::ValKeyword::Entry || self.extra_entries.contains(&bind.name.name);
         let mark = self.tables.mark();
         let mut walk = Walk::first();
         // The errors of the first attempt at the second walk; reported if later attempts fail too.
         let mut found = None;
         loop {
-            self.tables.sized = false;
+            self.tables.saw_sizes = false;
             self.tables.joined_loop = false;
-            let mut definer = Definer::new(&mut self.tables, &mut self.cx, walk);
+            let mut definer = DefinitionChecker::new(&mut self.tables, &mut self.cx, walk);
             let (mut def, scheme) = definer.function(&source);
             let again = definer.shapes_again(errors);
             if again.is_some() {
-                let problems = definer.cx.reports.take_since(errors);
+                let problems = definer.cx.reports.take_errors_since(errors);
                 if !problems.is_empty() {
                     found.get_or_insert(problems);
                 }
             } else if let Some(found) = found.take()
-                && !definer.cx.reports.is_sound_since(errors)
+                && !definer.cx.reports.no_errors_since(errors)
             {
-                definer.cx.reports.replace_since(errors, found);
+                definer.cx.reports.replace_errors_since(errors, found);
             }
             match again.or_else(|| definer.shapes(errors, mark)) {
                 None => {
-                    def.entry = definer.cx.place.is_root() && is_entry;
+                    def.entry = definer.cx.site.is_root() && is_entry;
                     definer.finish(&mut def, bind, errors);
                     return (def, scheme);
                 }
-                Some(shapes) => walk = Walk::Sizes(shapes),
+                Some(shapes) => walk = Walk::InferSizes(shapes),
             }
             self.tables.truncate(mark);
         }
@@ -242,8 +246,8 @@ impl<'a> Elaborator<'a> {
             let module = self.mod_exp(&bind.body);
             return match &bind.ty {
                 Some(ty) => {
-                    let sig = self.sig_exp(ty);
-                    self.matcher(bind.body.span).match_sig(&module, &sig, true)
+                    let sig = self.mod_type_exp(ty);
+                    self.matcher(bind.body.span).match_mod_type(&module, &sig, true)
                 }
                 None => module,
             };
@@ -254,9 +258,9 @@ impl<'a> Elaborator<'a> {
 
     /// Prefixes the paths of the abstract types created since there were `from` with the module's
     /// name.
-    fn name_abstract(&mut self, from: usize, module: Symbol) {
+    fn prefix_abstract_paths(&mut self, from: usize, module: Symbol) {
         if self.tables.abstracts.len() > from {
-            let name = self.cx.name(module);
+            let name = self.cx.symbol_text(module);
             for data in self.tables.abstracts.iter_mut().skip(from) {
                 if data.path.len() < MAX_PATH {
                     data.path = format!("{name}.{}", data.path);
@@ -273,20 +277,20 @@ impl<'a> Elaborator<'a> {
             let mut used = Vec::with_capacity(params.len());
             for param in *params {
                 used.push(self.cx.used_modules.enter(param.name.name));
-                let sig = self.sig_exp(&param.ty);
+                let sig = self.mod_type_exp(&param.ty);
                 let before = self.tables.abstracts.len();
-                let module = skeleton(&mut self.tables, &sig);
-                self.name_abstract(before, param.name.name);
+                let module = abstract_module(&mut self.tables, &sig);
+                self.prefix_abstract_paths(before, param.name.name);
                 self.cx.env.bind_term(param.name.name, Entry::Module(module));
             }
             let module = self.mod_exp(body);
             if let Some(ret) = ret {
-                let sig = self.sig_exp(ret);
-                self.matcher(body.span).match_sig(&module, &sig, true);
+                let sig = self.mod_type_exp(ret);
+                self.matcher(body.span).match_mod_type(&module, &sig, true);
             }
             for (param, used) in params.iter().zip(used) {
                 if !self.cx.used_modules.leave(param.name.name, used) {
-                    self.cx.warn_of_name(&param.name, false);
+                    self.cx.warn_unused_name(&param.name, false);
                 }
             }
             self.defs.truncate(defs);
@@ -297,7 +301,7 @@ impl<'a> Elaborator<'a> {
 
     /// Checks a module expression.
     pub(super) fn mod_exp(&mut self, me: &'a ModExp) -> Module<'a> {
-        stacker::maybe_grow(crate::RED_ZONE, crate::STACK_STEP, || self.mod_exp_inner(me))
+        stacker::maybe_grow(crate::STACK_RED_ZONE, crate::STACK_GROWTH, || self.mod_exp_inner(me))
     }
 
     fn mod_exp_inner(&mut self, me: &'a ModExp) -> Module<'a> {
@@ -305,7 +309,7 @@ impl<'a> Elaborator<'a> {
             ModExpKind::Var(name) => {
                 let path: Vec<ast::Ident> = name.quals.iter().copied().chain([name.name]).collect();
                 let module = self.cx.find_module(&path).unwrap_or_else(empty_module);
-                if matches!(module, Module::Intrinsics) && !self.cx.place.is_prelude() {
+                if matches!(module, Module::Intrinsics) && !self.cx.site.is_prelude() {
                     let message = "The 'intrinsics' module may not be used in module expressions.";
                     self.cx.error("intrinsics-module", me.span, message);
                 }
@@ -315,17 +319,17 @@ impl<'a> Elaborator<'a> {
             ModExpKind::Import(import) => self.import(import),
             ModExpKind::Decls(decls) => {
                 let saved = self.cx.env.snapshot();
-                let place = self.cx.place;
-                self.cx.place = place.module();
+                let place = self.cx.site;
+                self.cx.site = place.enter_module();
                 let exports = self.decls(decls);
-                self.cx.place = place;
+                self.cx.site = place;
                 self.cx.env = saved;
                 Module::Struct(Rc::new(exports))
             }
             ModExpKind::Ascript(inner, sig) => {
                 let module = self.mod_exp(inner);
-                let sig = self.sig_exp(sig);
-                self.matcher(inner.span).match_sig(&module, &sig, true)
+                let sig = self.mod_type_exp(sig);
+                self.matcher(inner.span).match_mod_type(&module, &sig, true)
             }
             ModExpKind::Lambda(param, ret, body) => {
                 let params = std::slice::from_ref(&**param);
@@ -358,7 +362,7 @@ impl<'a> Elaborator<'a> {
             FunctorBody::Known { param, ret } => {
                 let mut map = self.matcher(span).actual_types(arg, param);
                 let ret = map.sig(ret);
-                skeleton(&mut self.tables, &ret)
+                abstract_module(&mut self.tables, &ret)
             }
             FunctorBody::Source { params, ret, body } => {
                 self.applications += 1;
@@ -375,18 +379,18 @@ impl<'a> Elaborator<'a> {
                 let caller = self.cx.env.snapshot();
                 let used = std::mem::take(&mut self.cx.used_modules);
                 self.cx.env = functor.env.clone();
-                let sig = self.sig_exp(&param.ty);
-                let view = self.matcher(span).match_sig(arg, &sig, false);
+                let sig = self.mod_type_exp(&param.ty);
+                let view = self.matcher(span).match_mod_type(arg, &sig, false);
                 self.cx.env.bind_term(param.name.name, Entry::Module(view));
                 let result = if rest.is_empty() {
-                    let place = self.cx.place;
-                    self.cx.place = place.application();
+                    let place = self.cx.site;
+                    self.cx.site = place.enter_application();
                     let module = self.mod_exp(body);
-                    self.cx.place = place;
+                    self.cx.site = place;
                     match ret {
                         Some(ret) => {
-                            let sig = self.sig_exp(ret);
-                            self.matcher(body.span).match_sig(&module, &sig, true)
+                            let sig = self.mod_type_exp(ret);
+                            self.matcher(body.span).match_mod_type(&module, &sig, true)
                         }
                         None => module,
                     }

@@ -1,8 +1,8 @@
 //! Prints modules: their names with types, in the form of module types.
 
-use crate::context::{Context, Names};
-use crate::env::{Entry, Module, Scheme, Struct, TypeAbbr, TypeParam};
-use crate::infer::Tables;
+use crate::context::{Context, SymbolTexts};
+use crate::env::{Entry, Module, ModuleExports, NamedType, Scheme, TypeParam};
+use crate::infer::InferTables;
 use crate::modules::Elaborator;
 use crate::tast::Ty;
 use std::fmt::Write as _;
@@ -14,7 +14,7 @@ const MAX_DEPTH: usize = 8;
 impl Elaborator<'_> {
     /// The type of a module, as text.
     pub(crate) fn describe(&self, module: &Module<'_>) -> String {
-        let describe = Describe { tables: &self.tables, names: &self.cx.names };
+        let describe = Describe { tables: &self.tables, names: &self.cx.symbols };
         let mut out = String::new();
         describe.module(module, 0, &mut out);
         out
@@ -26,24 +26,24 @@ impl Context<'_> {
     pub(crate) fn visible_names(&self) -> String {
         let mut names = Vec::new();
         for name in self.env.term_names() {
-            let text = self.names.resolve(name);
+            let text = self.symbols.resolve(name);
             if let Some(Entry::Module(Module::Struct(inner))) = self.env.term(name) {
                 self.names_in(inner, &text, 1, &mut names);
             }
             names.push(text.to_string());
         }
         let types = self.env.type_names();
-        names.extend(types.into_iter().map(|n| self.names.resolve(n).to_string()));
+        names.extend(types.into_iter().map(|n| self.symbols.resolve(n).to_string()));
         names.retain(|name| name.starts_with(|c: char| c.is_alphabetic() || c == '_'));
         names.sort_unstable();
         names.dedup();
         names.join("\n")
     }
 
-    fn names_in(&self, inner: &Struct<'_>, path: &str, depth: usize, names: &mut Vec<String>) {
+    fn names_in(&self, inner: &ModuleExports<'_>, path: &str, depth: usize, names: &mut Vec<String>) {
         let types = inner.types.keys();
         for name in inner.terms.keys().chain(types) {
-            let text = self.names.resolve(*name);
+            let text = self.symbols.resolve(*name);
             if !text.starts_with(|c: char| c.is_alphabetic() || c == '_') {
                 continue;
             }
@@ -60,8 +60,8 @@ impl Context<'_> {
 
 /// Prints modules.
 struct Describe<'d> {
-    tables: &'d Tables,
-    names: &'d Names<'d>,
+    tables: &'d InferTables,
+    names: &'d SymbolTexts<'d>,
 }
 
 impl Describe<'_> {
@@ -74,7 +74,7 @@ impl Describe<'_> {
         }
     }
 
-    fn structure(&self, inner: &Struct<'_>, depth: usize, out: &mut String) {
+    fn structure(&self, inner: &ModuleExports<'_>, depth: usize, out: &mut String) {
         let indent = "  ".repeat(depth + 1);
         out.push_str("{\n");
         // Writing to a string cannot fail.
@@ -100,14 +100,14 @@ impl Describe<'_> {
                 }
             }
         }
-        for name in inner.sigs.keys() {
+        for name in inner.mod_types.keys() {
             let name = self.names.resolve(*name);
             let _ = writeln!(out, "{indent}module type {name}");
         }
         let _ = write!(out, "{}}}", "  ".repeat(depth));
     }
 
-    fn ty(&self, name: &str, abbr: &TypeAbbr) -> String {
+    fn ty(&self, name: &str, abbr: &NamedType) -> String {
         let mut out = String::from(match abbr.lifted {
             Liftedness::Unlifted => "type ",
             Liftedness::SizeLifted => "type~ ",

@@ -1,12 +1,14 @@
 //! Entry points: their restrictions, and their external types.
 
-use super::spelled::spelled;
+use super::external_names::external_name;
+use crate::carried_sizes::CarriedSizes;
 use crate::context::Context;
 use crate::env::Scheme;
-use crate::infer::Tables;
-use crate::subst::{TyMap, map_ty};
-use crate::tast::{Def, Dim, Entry, EntryParam, EntryType, Name, Ty, TyVarId, TypeArgs, TypeId, Uniq, VarId};
-use crate::witness::Witness;
+use crate::infer::InferTables;
+use crate::subst::{TypeMapper, map_ty};
+use crate::tast::{
+    AbstractTypeId, Def, Dim, Entry, EntryParam, EntryType, Name, Ty, TyVarId, TypeArgs, Uniq, VarId,
+};
 use std::sync::Arc;
 use syntax::ast::{self, Liftedness, PatKind, TypeExp, TypeExpKind};
 use syntax::diag::Diagnostic;
@@ -16,10 +18,10 @@ pub(super) fn entry_point(
     bind: &ast::ValBind,
     def: &Def,
     scheme: &Scheme,
-    tables: &Tables,
+    tables: &InferTables,
     cx: &mut Context<'_>,
 ) -> Entry {
-    let name = cx.name(bind.name.name);
+    let name = cx.symbol_text(bind.name.name);
     let span = bind.name.span;
     if !def.ty_params.is_empty() {
         cx.report(
@@ -65,7 +67,7 @@ pub(super) fn entry_point(
             ty: EntryType {
                 ty: arrow.param.clone(),
                 text: written.map(|te| type_text(cx, te)),
-                spelled: written.map(|te| spelled(te, cx)),
+                external_name: written.map(|te| external_name(te, cx)),
                 unique: arrow.consumes == Uniq::All,
             },
         });
@@ -90,8 +92,8 @@ pub(super) fn entry_point(
 
 /// Reports size parameters that are not sizes of arguments: callers of an entry point pass
 /// arguments, not sizes.
-fn check_entry_sizes(bind: &ast::ValBind, scheme: &Scheme, tables: &Tables, cx: &mut Context<'_>) {
-    let mut sizes = Witness::default();
+fn check_entry_sizes(bind: &ast::ValBind, scheme: &Scheme, tables: &InferTables, cx: &mut Context<'_>) {
+    let mut sizes = CarriedSizes::default();
     let mut ty = &scheme.ty;
     while let Ty::Arrow(arrow) = ty {
         sizes.add(&arrow.param);
@@ -102,9 +104,9 @@ fn check_entry_sizes(bind: &ast::ValBind, scheme: &Scheme, tables: &Tables, cx: 
         let explicit = bind
             .type_params
             .iter()
-            .find(|p| matches!(p.kind, ast::TypeParamKind::Size) && *cx.name(p.name.name) == *size);
+            .find(|p| matches!(p.kind, ast::TypeParamKind::Size) && *cx.symbol_text(p.name.name) == *size);
         let span = explicit.map_or(bind.name.span, |param| param.span);
-        if sizes.lacks(*var) {
+        if sizes.mentions_only(*var) {
             cx.report(
                 Diagnostic::error(
                     "bad-entry-point",
@@ -153,7 +155,7 @@ fn results(cx: &mut Context<'_>, ty: &Ty, unique: &Uniq, ret: Option<&TypeExp>) 
                 .map(|(i, (ty, te))| EntryType {
                     ty: ty.clone(),
                     text: te.map(|te| type_text(cx, te)),
-                    spelled: te.map(|te| spelled(te, cx)),
+                    external_name: te.map(|te| external_name(te, cx)),
                     unique: part_unique(i),
                 })
                 .collect();
@@ -162,14 +164,14 @@ fn results(cx: &mut Context<'_>, ty: &Ty, unique: &Uniq, ret: Option<&TypeExp>) 
     vec![EntryType {
         ty: ty.clone(),
         text: written.map(|te| type_text(cx, te)),
-        spelled: written.map(|te| spelled(te, cx)),
+        external_name: written.map(|te| external_name(te, cx)),
         unique: *unique == Uniq::All,
     }]
 }
 
 fn param_name(cx: &mut Context<'_>, pat: &ast::Pat) -> Name {
     match &pat.kind {
-        PatKind::Id(ident) => cx.name(ident.name),
+        PatKind::Id(ident) => cx.symbol_text(ident.name),
         PatKind::Parens(inner) | PatKind::Ascript(inner, _) | PatKind::Attr(_, inner) => {
             param_name(cx, inner)
         }
@@ -201,16 +203,16 @@ fn ascribed(pat: &ast::Pat) -> Option<&TypeExp> {
 }
 
 /// Returns true if a type mentions an abstract type whose values may contain functions.
-fn is_lifted(ty: &Ty, tables: &Tables) -> bool {
-    struct Lifted<'t>(&'t Tables, bool);
-    impl TyMap for Lifted<'_> {
+fn is_lifted(ty: &Ty, tables: &InferTables) -> bool {
+    struct Lifted<'t>(&'t InferTables, bool);
+    impl TypeMapper for Lifted<'_> {
         fn ty_var(&mut self, _: TyVarId) -> Option<Ty> {
             None
         }
         fn dim_var(&mut self, _: VarId) -> Option<Dim> {
             None
         }
-        fn abstract_ty(&mut self, id: TypeId, _: &TypeArgs) -> Option<Ty> {
+        fn abstract_ty(&mut self, id: AbstractTypeId, _: &TypeArgs) -> Option<Ty> {
             let data = self.0.abstracts.get(id.0 as usize);
             self.1 |= data.is_some_and(|data| data.lifted == Liftedness::Lifted);
             None

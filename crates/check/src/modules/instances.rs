@@ -2,11 +2,12 @@
 //! and as modules of which only the type is known.
 
 use crate::env::{
-    Entry, Env, Functor, FunctorBody, Module, Scheme, Sig, Struct, StructSig, Target, TypeAbbr, ValueEntry,
+    Entry, Env, Functor, FunctorBody, ModType, ModTypeSpecs, Module, ModuleExports, NamedType, Scheme,
+    Target, ValueEntry,
 };
-use crate::infer::{Tables, VarState};
-use crate::subst::{TyMap, map_ty};
-use crate::tast::{Dim, Ty, TyVarId, TypeArgs, TypeId, VarId};
+use crate::infer::{InferTables, VarState};
+use crate::subst::{TypeMapper, map_ty};
+use crate::tast::{AbstractTypeId, Dim, Ty, TyVarId, TypeArgs, VarId};
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -15,14 +16,14 @@ use std::sync::Arc;
 #[derive(Default)]
 pub(crate) struct TypeSubst {
     /// Definitions of abstract types.
-    pub(crate) types: FxHashMap<TypeId, Rc<TypeAbbr>>,
+    pub(crate) types: FxHashMap<AbstractTypeId, Rc<NamedType>>,
     /// Sizes for the specified values that sizes mention.
     pub(crate) dims: FxHashMap<VarId, Dim>,
     /// New placeholders for specified values.
     targets: FxHashMap<VarId, VarId>,
 }
 
-impl TyMap for TypeSubst {
+impl TypeMapper for TypeSubst {
     fn ty_var(&mut self, _: TyVarId) -> Option<Ty> {
         None
     }
@@ -31,7 +32,7 @@ impl TyMap for TypeSubst {
         self.dims.get(&var).cloned()
     }
 
-    fn abstract_ty(&mut self, id: TypeId, args: &TypeArgs) -> Option<Ty> {
+    fn abstract_ty(&mut self, id: AbstractTypeId, args: &TypeArgs) -> Option<Ty> {
         let abbr = self.types.get(&id)?;
         let mut subst = abbr.subst(&args.types, &args.dims);
         // Existential sizes of the representation stay unknown.
@@ -41,9 +42,9 @@ impl TyMap for TypeSubst {
 }
 
 impl TypeSubst {
-    pub(super) fn abbr(&mut self, abbr: &Rc<TypeAbbr>) -> Rc<TypeAbbr> {
+    pub(super) fn abbr(&mut self, abbr: &Rc<NamedType>) -> Rc<NamedType> {
         match map_ty(&abbr.ty, self) {
-            Some(ty) => Rc::new(TypeAbbr { ty, ..TypeAbbr::clone(abbr) }),
+            Some(ty) => Rc::new(NamedType { ty, ..NamedType::clone(abbr) }),
             None => Rc::clone(abbr),
         }
     }
@@ -64,14 +65,14 @@ impl TypeSubst {
     }
 
     /// The module type with abstract types replaced; its list of holes is unchanged.
-    pub(super) fn struct_sig<'a>(&mut self, sig: &StructSig<'a>) -> StructSig<'a> {
-        StructSig { holes: sig.holes.clone(), body: self.body(&sig.body) }
+    pub(super) fn struct_sig<'a>(&mut self, sig: &ModTypeSpecs<'a>) -> ModTypeSpecs<'a> {
+        ModTypeSpecs { holes: sig.holes.clone(), body: self.body(&sig.body) }
     }
 
-    fn body<'a>(&mut self, body: &Struct<'a>) -> Struct<'a> {
+    fn body<'a>(&mut self, body: &ModuleExports<'a>) -> ModuleExports<'a> {
         let terms = body.terms.iter().map(|(name, entry)| (*name, self.entry(entry))).collect();
         let types = body.types.iter().map(|(name, abbr)| (*name, self.abbr(abbr))).collect();
-        Struct { terms, types, sigs: body.sigs.clone() }
+        ModuleExports { terms, types, mod_types: body.mod_types.clone() }
     }
 
     fn entry<'a>(&mut self, entry: &Entry<'a>) -> Entry<'a> {
@@ -95,26 +96,26 @@ impl TypeSubst {
     }
 
     /// The module type with abstract types replaced.
-    pub(super) fn sig<'a>(&mut self, sig: &Sig<'a>) -> Sig<'a> {
+    pub(super) fn sig<'a>(&mut self, sig: &ModType<'a>) -> ModType<'a> {
         match sig {
-            Sig::Struct(sig) => Sig::Struct(Rc::new(self.struct_sig(sig))),
-            Sig::Functor { param, ret } => {
-                Sig::Functor { param: Rc::new(self.sig(param)), ret: Rc::new(self.sig(ret)) }
+            ModType::Struct(sig) => ModType::Struct(Rc::new(self.struct_sig(sig))),
+            ModType::Functor { param, ret } => {
+                ModType::Functor { param: Rc::new(self.sig(param)), ret: Rc::new(self.sig(ret)) }
             }
         }
     }
 }
 
 /// A module of which only the type is known, with new abstract types.
-pub(super) fn skeleton<'a>(tables: &mut Tables, sig: &Sig<'a>) -> Module<'a> {
-    instance(&refresh(tables, sig))
+pub(super) fn abstract_module<'a>(tables: &mut InferTables, sig: &ModType<'a>) -> Module<'a> {
+    module_of(&fresh_mod_type(tables, sig))
 }
 
 /// The module that a module type describes, with the abstract types of that module type.
-pub(super) fn instance<'a>(sig: &Sig<'a>) -> Module<'a> {
+pub(super) fn module_of<'a>(sig: &ModType<'a>) -> Module<'a> {
     match sig {
-        Sig::Struct(sig) => Module::Struct(Rc::new(sig.body.clone())),
-        Sig::Functor { param, ret } => {
+        ModType::Struct(sig) => Module::Struct(Rc::new(sig.body.clone())),
+        ModType::Functor { param, ret } => {
             let body = FunctorBody::Known { param: Rc::clone(param), ret: Rc::clone(ret) };
             Module::Functor(Rc::new(Functor { body, env: Env::default() }))
         }
@@ -122,14 +123,14 @@ pub(super) fn instance<'a>(sig: &Sig<'a>) -> Module<'a> {
 }
 
 /// A copy of a module type with new abstract types and placeholders for sizes.
-pub(super) fn refresh<'a>(tables: &mut Tables, sig: &Sig<'a>) -> Sig<'a> {
+pub(super) fn fresh_mod_type<'a>(tables: &mut InferTables, sig: &ModType<'a>) -> ModType<'a> {
     match sig {
-        Sig::Functor { .. } => sig.clone(),
-        Sig::Struct(sig) => {
+        ModType::Functor { .. } => sig.clone(),
+        ModType::Struct(sig) => {
             let mut map = TypeSubst::default();
-            renew_sizes(tables, &sig.body, &mut map);
+            fresh_size_placeholders(tables, &sig.body, &mut map);
             if sig.holes.is_empty() && map.targets.is_empty() {
-                return Sig::Struct(Rc::clone(sig));
+                return ModType::Struct(Rc::clone(sig));
             }
             let mut ids = FxHashMap::default();
             for hole in &sig.holes {
@@ -144,13 +145,13 @@ pub(super) fn refresh<'a>(tables: &mut Tables, sig: &Sig<'a>) -> Sig<'a> {
                     hole.id = *id;
                 }
             }
-            Sig::Struct(Rc::new(out))
+            ModType::Struct(Rc::new(out))
         }
     }
 }
 
 /// New placeholders for the specified values of type `i64`, which sizes may mention.
-fn renew_sizes(tables: &mut Tables, body: &Struct<'_>, map: &mut TypeSubst) {
+fn fresh_size_placeholders(tables: &mut InferTables, body: &ModuleExports<'_>, map: &mut TypeSubst) {
     for entry in body.terms.values() {
         match entry {
             Entry::Value(value) => {
@@ -165,7 +166,7 @@ fn renew_sizes(tables: &mut Tables, body: &Struct<'_>, map: &mut TypeSubst) {
                     map.dims.insert(old, Dim::Var(new));
                 }
             }
-            Entry::Module(Module::Struct(inner)) => renew_sizes(tables, inner, map),
+            Entry::Module(Module::Struct(inner)) => fresh_size_placeholders(tables, inner, map),
             _ => {}
         }
     }

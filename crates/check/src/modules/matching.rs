@@ -6,10 +6,12 @@
 //! actual types for the argument of a parametric module.
 
 use crate::context::Context;
-use crate::define::Definer;
-use crate::env::{Entry, Hole, Module, Sig, Struct, Target, TypeAbbr, TypeParam, ValueEntry};
-use crate::infer::{Infer, Mismatch, Sizes, Tables, Walk};
-use crate::modules::instances::{TypeSubst, skeleton};
+use crate::define::DefinitionChecker;
+use crate::env::{
+    AbstractSpec, Entry, ModType, Module, ModuleExports, NamedType, Target, TypeParam, ValueEntry,
+};
+use crate::infer::{Infer, InferTables, Mismatch, Sizes, Walk};
+use crate::modules::instances::{TypeSubst, abstract_module};
 use crate::subst::Subst;
 use crate::tast::{Dim, Exp, ExpKind, Ty, TyVarId, VarId};
 use rustc_hash::FxHashMap;
@@ -21,7 +23,7 @@ use syntax::symbol::Symbol;
 
 /// The state of matching a module with a module type.
 pub(super) struct Matcher<'m, 'a> {
-    pub(super) tables: &'m mut Tables,
+    pub(super) tables: &'m mut InferTables,
     pub(super) cx: &'m mut Context<'a>,
     /// The span of the module.
     pub(super) span: Span,
@@ -29,18 +31,23 @@ pub(super) struct Matcher<'m, 'a> {
 
 impl<'a> Matcher<'_, 'a> {
     /// A definer for types that are known without inference.
-    pub(super) fn definer(&mut self) -> Definer<'_, 'a> {
-        Definer::new(self.tables, self.cx, Walk::known())
+    pub(super) fn definer(&mut self) -> DefinitionChecker<'_, 'a> {
+        DefinitionChecker::new(self.tables, self.cx, Walk::known())
     }
 
     /// The view of a module through a module type; if `opaque`, its abstract types are new ones.
-    pub(super) fn match_sig(&mut self, module: &Module<'a>, sig: &Sig<'a>, opaque: bool) -> Module<'a> {
+    pub(super) fn match_mod_type(
+        &mut self,
+        module: &Module<'a>,
+        sig: &ModType<'a>,
+        opaque: bool,
+    ) -> Module<'a> {
         match (module, sig) {
-            (Module::Struct(module), Sig::Struct(sig)) => {
+            (Module::Struct(module), ModType::Struct(sig)) => {
                 let mut actual = TypeSubst::default();
                 let mut seen = TypeSubst::default();
                 for hole in &sig.holes {
-                    self.fill_hole(module, hole, opaque, &mut actual, &mut seen);
+                    self.match_abstract_type(module, hole, opaque, &mut actual, &mut seen);
                 }
                 let mut sizes = FxHashMap::default();
                 specified_sizes(module, &sig.body, &mut sizes);
@@ -48,24 +55,24 @@ impl<'a> Matcher<'_, 'a> {
                 seen.dims = sizes;
                 Module::Struct(Rc::new(self.view(module, &sig.body, &sig.holes, &mut actual, &mut seen)))
             }
-            (Module::Functor(_), Sig::Functor { .. }) => module.clone(),
+            (Module::Functor(_), ModType::Functor { .. }) => module.clone(),
             (Module::Intrinsics, _) => module.clone(),
-            (Module::Struct(_), Sig::Functor { .. }) => {
+            (Module::Struct(_), ModType::Functor { .. }) => {
                 self.cx.error("module-mismatch", self.span, "a parametric module is needed here");
-                skeleton(self.tables, sig)
+                abstract_module(self.tables, sig)
             }
-            (Module::Functor(_), Sig::Struct(_)) => {
+            (Module::Functor(_), ModType::Struct(_)) => {
                 self.cx.error("module-mismatch", self.span, "this module is parametric: apply it first");
-                skeleton(self.tables, sig)
+                abstract_module(self.tables, sig)
             }
         }
     }
 
     /// Matches a module and returns the definitions of the module type's abstract types and sizes.
-    pub(super) fn actual_types(&mut self, module: &Module<'a>, sig: &Sig<'a>) -> TypeSubst {
-        self.match_sig(module, sig, false);
+    pub(super) fn actual_types(&mut self, module: &Module<'a>, sig: &ModType<'a>) -> TypeSubst {
+        self.match_mod_type(module, sig, false);
         let mut actual = TypeSubst::default();
-        if let (Module::Struct(module), Sig::Struct(sig)) = (module, sig) {
+        if let (Module::Struct(module), ModType::Struct(sig)) = (module, sig) {
             for hole in &sig.holes {
                 if let Some(found) = find_path(module, &hole.path) {
                     actual.types.insert(hole.id, found);
@@ -78,13 +85,13 @@ impl<'a> Matcher<'_, 'a> {
 
     fn view(
         &mut self,
-        module: &Struct<'a>,
-        body: &Struct<'a>,
-        holes: &[Hole],
+        module: &ModuleExports<'a>,
+        body: &ModuleExports<'a>,
+        holes: &[AbstractSpec],
         actual: &mut TypeSubst,
         seen: &mut TypeSubst,
-    ) -> Struct<'a> {
-        let mut out = Struct::default();
+    ) -> ModuleExports<'a> {
+        let mut out = ModuleExports::default();
         for (symbol, abbr) in &body.types {
             let hole = holes.iter().any(|hole| hole.path == [*symbol]);
             if !hole {
@@ -95,21 +102,21 @@ impl<'a> Matcher<'_, 'a> {
         for (symbol, spec) in &body.terms {
             let entry = match (spec, module.terms.get(symbol)) {
                 (Entry::Value(spec), Some(Entry::Value(value))) => {
-                    self.check_hidden_sizes(*symbol, &spec.scheme.ty, actual);
+                    self.check_existential_specs(*symbol, &spec.scheme.ty, actual);
                     let via = self.match_value(*symbol, &actual.value(spec), value);
                     let shown = seen.value(spec);
                     Entry::Value(Rc::new(ValueEntry {
                         target: value.target,
                         scheme: Arc::clone(&shown.scheme),
-                        via,
+                        instance_args: via,
                         span: value.span,
                     }))
                 }
                 (Entry::Module(Module::Struct(spec)), Some(Entry::Module(Module::Struct(inner)))) => {
-                    let below: Vec<Hole> = holes
+                    let below: Vec<AbstractSpec> = holes
                         .iter()
                         .filter(|hole| hole.path.first() == Some(symbol))
-                        .map(|hole| Hole { path: hole.path[1..].to_vec(), ..hole.clone() })
+                        .map(|hole| AbstractSpec { path: hole.path[1..].to_vec(), ..hole.clone() })
                         .collect();
                     let inner = self.view(inner, spec, &below, actual, seen);
                     Entry::Module(Module::Struct(Rc::new(inner)))
@@ -118,7 +125,7 @@ impl<'a> Matcher<'_, 'a> {
                     found.clone()
                 }
                 (spec, found) => {
-                    let name = self.cx.name(*symbol);
+                    let name = self.cx.symbol_text(*symbol);
                     let kind = if matches!(spec, Entry::Module(_)) { "module" } else { "value" };
                     let message = match found {
                         None => {
@@ -136,8 +143,8 @@ impl<'a> Matcher<'_, 'a> {
     }
 
     /// Checks that a type specified with a definition has that definition.
-    fn check_abbr(&mut self, module: &Struct<'a>, symbol: Symbol, spec: &TypeAbbr) {
-        let name = self.cx.name(symbol);
+    fn check_abbr(&mut self, module: &ModuleExports<'a>, symbol: Symbol, spec: &NamedType) {
+        let name = self.cx.symbol_text(symbol);
         let Some(found) = module.types.get(&symbol).cloned() else {
             self.cx.error(
                 "module-mismatch",
@@ -170,11 +177,11 @@ impl<'a> Matcher<'_, 'a> {
     fn match_value(&mut self, symbol: Symbol, spec: &ValueEntry, value: &ValueEntry) -> Option<Arc<Subst>> {
         let (wanted, own) = (&spec.scheme, &value.scheme);
         if own.ty_params.is_empty() && own.size_params.is_empty() && own.ty == wanted.ty {
-            return value.via.clone();
+            return value.instance_args.clone();
         }
-        let (used, result) = self.used_as(&wanted.ty, value);
+        let (used, result) = self.instance_at(&wanted.ty, value);
         if let Err(mismatch) = result {
-            let name = self.cx.name(symbol);
+            let name = self.cx.symbol_text(symbol);
             let shown = self.tables.show(&wanted.ty);
             let what = format!(
                 "\"{name}\" does not have the specified type: Module type requires \
@@ -182,8 +189,8 @@ impl<'a> Matcher<'_, 'a> {
             );
             let span = self.span;
             self.definer().mismatch(&wanted.ty, &used.ty, &mismatch, span, &what);
-        } else if !self.cx.functions.fit(value.target, &wanted.ty, &own.ty) {
-            let name = self.cx.name(symbol);
+        } else if !self.cx.function_facts.satisfies_spec(value.target, &wanted.ty, &own.ty) {
+            let name = self.cx.symbol_text(symbol);
             let (wanted, own) = (self.tables.show(&wanted.ty), self.tables.show(&own.ty));
             let message =
                 format!("\"{name}\" consumes more than is specified, or shares what must be unique");
@@ -219,20 +226,20 @@ impl<'a> Matcher<'_, 'a> {
 
 impl Matcher<'_, '_> {
     /// A use of a value at a type: first its types are inferred, then its sizes.
-    fn used_as(&mut self, wanted: &Ty, value: &ValueEntry) -> (Exp, Result<(), Mismatch>) {
+    fn instance_at(&mut self, wanted: &Ty, value: &ValueEntry) -> (Exp, Result<(), Mismatch>) {
         let mark = self.tables.mark();
         let mut walk = Walk::first();
         loop {
-            self.tables.sized = false;
+            self.tables.saw_sizes = false;
             let mut infer = Infer::new(self.tables, walk);
             infer.depth += 2;
             let used = infer.instantiate(value, self.span);
             let result = infer.unifying(Sizes::Strict, self.span, |u| {
                 u.unify(wanted, &used.ty)?;
-                u.settle()
+                u.solve_deferred()
             });
             match infer.shapes(mark).filter(|_| result.is_ok()) {
-                Some(shapes) => walk = Walk::Sizes(shapes),
+                Some(shapes) => walk = Walk::InferSizes(shapes),
                 None => return (used, result),
             }
             self.tables.truncate(mark);
@@ -241,7 +248,7 @@ impl Matcher<'_, '_> {
 }
 
 /// Collects the value itself for each specified value of type `i64`.
-fn specified_sizes(module: &Struct<'_>, sig: &Struct<'_>, out: &mut FxHashMap<VarId, Dim>) {
+fn specified_sizes(module: &ModuleExports<'_>, sig: &ModuleExports<'_>, out: &mut FxHashMap<VarId, Dim>) {
     for (symbol, spec) in &sig.terms {
         match (spec, module.terms.get(symbol)) {
             (Entry::Value(spec), Some(Entry::Value(value))) => {
@@ -260,7 +267,7 @@ fn specified_sizes(module: &Struct<'_>, sig: &Struct<'_>, out: &mut FxHashMap<Va
 }
 
 /// The type at the end of a module path.
-pub(super) fn find_path(module: &Struct<'_>, path: &[Symbol]) -> Option<Rc<TypeAbbr>> {
+pub(super) fn find_path(module: &ModuleExports<'_>, path: &[Symbol]) -> Option<Rc<NamedType>> {
     match path {
         [] => None,
         [name] => module.types.get(name).cloned(),

@@ -7,20 +7,20 @@
 //!
 //! It has no access to the checking of expressions, the scopes within a definition, or inference.
 
+mod abstract_types;
 mod decls;
 mod describe;
 mod entry;
-mod holes;
+mod external_names;
 mod instances;
 mod matching;
 mod module_types;
 mod signatures;
-mod spelled;
 
 use crate::context::Context;
-use crate::define::Definer;
-use crate::env::Struct;
-use crate::infer::{Tables, Walk};
+use crate::define::DefinitionChecker;
+use crate::env::ModuleExports;
+use crate::infer::{InferTables, Walk};
 use crate::tast::{Def, Entry};
 use matching::Matcher;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -34,10 +34,10 @@ pub(crate) type Imports = FxHashMap<(FileId, String), String>;
 
 /// The elaboration of a program.
 pub(crate) struct Elaborator<'a> {
-    pub(crate) tables: Tables,
+    pub(crate) tables: InferTables,
     pub(crate) cx: Context<'a>,
     /// The exports of checked files, by resolved path.
-    pub(crate) files: FxHashMap<String, Rc<Struct<'a>>>,
+    pub(crate) files: FxHashMap<String, Rc<ModuleExports<'a>>>,
     imports: &'a Imports,
     /// The number of applications of parametric modules so far.
     applications: u32,
@@ -45,46 +45,46 @@ pub(crate) struct Elaborator<'a> {
     pub(crate) defs: Vec<Arc<Def>>,
     pub(crate) entries: Vec<Entry>,
     /// Names of root definitions that are entry points without the keyword `entry`.
-    pub(crate) more_entries: FxHashSet<Symbol>,
+    pub(crate) extra_entries: FxHashSet<Symbol>,
 }
 
 impl<'a> Elaborator<'a> {
     /// The state before the first file.
     pub(crate) fn new(cx: Context<'a>, imports: &'a Imports) -> Self {
         Self {
-            tables: Tables::default(),
+            tables: InferTables::default(),
             cx,
             files: FxHashMap::default(),
             imports,
             applications: 0,
             defs: Vec::new(),
             entries: Vec::new(),
-            more_entries: FxHashSet::default(),
+            extra_entries: FxHashSet::default(),
         }
     }
 
     /// Checks a type or module type, in two walks if it has sizes.
-    fn checked<T>(&mut self, check: impl Fn(&mut Definer<'_, 'a>) -> T) -> T {
-        let (errors, mark) = (self.cx.reports.problems(), self.tables.mark());
+    fn check_in_walks<T>(&mut self, check: impl Fn(&mut DefinitionChecker<'_, 'a>) -> T) -> T {
+        let (errors, mark) = (self.cx.reports.error_count(), self.tables.mark());
         let mut walk = Walk::first();
         loop {
-            self.tables.sized = false;
-            let mut definer = Definer::new(&mut self.tables, &mut self.cx, walk);
+            self.tables.saw_sizes = false;
+            let mut definer = DefinitionChecker::new(&mut self.tables, &mut self.cx, walk);
             let out = check(&mut definer);
             match definer.shapes(errors, mark) {
                 None => {
                     definer.finish_types();
                     return out;
                 }
-                Some(shapes) => walk = Walk::Sizes(shapes),
+                Some(shapes) => walk = Walk::InferSizes(shapes),
             }
             self.tables.truncate(mark);
         }
     }
 
     /// A definer for types that are known without inference.
-    fn definer(&mut self) -> Definer<'_, 'a> {
-        Definer::new(&mut self.tables, &mut self.cx, Walk::known())
+    fn known_definer(&mut self) -> DefinitionChecker<'_, 'a> {
+        DefinitionChecker::new(&mut self.tables, &mut self.cx, Walk::known())
     }
 
     /// A matcher for the module at a span.

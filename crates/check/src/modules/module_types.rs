@@ -1,9 +1,11 @@
 //! Module types: specifications, abstract types, and `with`.
 
-use crate::env::{Entry, Hole, Module, Scheme, Sig, StructSig, Target, TypeAbbr, TypeParam, ValueEntry};
-use crate::infer::lower;
+use crate::env::{
+    AbstractSpec, Entry, ModType, ModTypeSpecs, Module, NamedType, Scheme, Target, TypeParam, ValueEntry,
+};
+use crate::infer::less_lifted;
 use crate::modules::Elaborator;
-use crate::modules::instances::{TypeSubst, instance, refresh};
+use crate::modules::instances::{TypeSubst, fresh_mod_type, module_of};
 use std::rc::Rc;
 use std::sync::Arc;
 use syntax::ast::{self, Liftedness, ModTypeExp, ModTypeExpKind, SpecKind};
@@ -12,57 +14,57 @@ use syntax::symbol::Symbol;
 
 impl<'a> Elaborator<'a> {
     /// Checks a module type expression; its abstract types are new ones.
-    pub(super) fn sig_exp(&mut self, mte: &'a ModTypeExp) -> Sig<'a> {
-        stacker::maybe_grow(crate::RED_ZONE, crate::STACK_STEP, || self.sig_exp_inner(mte))
+    pub(super) fn mod_type_exp(&mut self, mte: &'a ModTypeExp) -> ModType<'a> {
+        stacker::maybe_grow(crate::STACK_RED_ZONE, crate::STACK_GROWTH, || self.sig_exp_inner(mte))
     }
 
-    fn sig_exp_inner(&mut self, mte: &'a ModTypeExp) -> Sig<'a> {
+    fn sig_exp_inner(&mut self, mte: &'a ModTypeExp) -> ModType<'a> {
         match &mte.kind {
             ModTypeExpKind::Var(name) => {
                 let found = if name.quals.is_empty() {
                     self.cx.env.sig(name.name.name).cloned()
                 } else {
                     match self.cx.find_module(&name.quals) {
-                        Some(Module::Struct(module)) => module.sigs.get(&name.name.name).cloned(),
+                        Some(Module::Struct(module)) => module.mod_types.get(&name.name.name).cloned(),
                         Some(Module::Functor(_) | Module::Intrinsics) | None => None,
                     }
                 };
                 let Some(sig) = found else {
-                    let text = self.cx.name(name.name.name);
+                    let text = self.cx.symbol_text(name.name.name);
                     self.cx.error(
                         "unknown-module-type",
                         name.span(),
                         format!("Unknown module type \"{text}\""),
                     );
-                    return Sig::Struct(Rc::default());
+                    return ModType::Struct(Rc::default());
                 };
-                refresh(&mut self.tables, &sig)
+                fresh_mod_type(&mut self.tables, &sig)
             }
-            ModTypeExpKind::Parens(inner) => self.sig_exp(inner),
+            ModTypeExpKind::Parens(inner) => self.mod_type_exp(inner),
             ModTypeExpKind::Specs(specs) => self.specs(specs),
             ModTypeExpKind::With(inner, with) => {
-                let sig = self.sig_exp(inner);
+                let sig = self.mod_type_exp(inner);
                 self.with_type(&sig, with)
             }
             ModTypeExpKind::Arrow(name, param, ret) => {
-                let param = self.sig_exp(param);
+                let param = self.mod_type_exp(param);
                 let saved = self.cx.env.snapshot();
                 if let Some(name) = name {
-                    let module = instance(&param);
+                    let module = module_of(&param);
                     self.cx.env.bind_term(name.name, Entry::Module(module));
                 }
-                let ret = self.sig_exp(ret);
+                let ret = self.mod_type_exp(ret);
                 self.cx.env = saved;
-                Sig::Functor { param: Rc::new(param), ret: Rc::new(ret) }
+                ModType::Functor { param: Rc::new(param), ret: Rc::new(ret) }
             }
         }
     }
 
-    fn specs(&mut self, specs: &'a [ast::Spec]) -> Sig<'a> {
+    fn specs(&mut self, specs: &'a [ast::Spec]) -> ModType<'a> {
         let saved = self.cx.env.snapshot();
-        let place = self.cx.place;
-        self.cx.place = place.spec(true);
-        let mut sig = StructSig::default();
+        let place = self.cx.site;
+        self.cx.site = place.with_spec(true);
+        let mut sig = ModTypeSpecs::default();
         let mut seen: Vec<(Symbol, u8)> = Vec::new();
         for spec in specs {
             let ident = match &spec.kind {
@@ -74,7 +76,7 @@ impl<'a> Elaborator<'a> {
             };
             if let Some((ident, space)) = ident {
                 if seen.contains(&(ident.name, space)) {
-                    let name = self.cx.name(ident.name);
+                    let name = self.cx.symbol_text(ident.name);
                     self.cx.error(
                         "duplicate-definition",
                         ident.span,
@@ -85,21 +87,21 @@ impl<'a> Elaborator<'a> {
             }
             self.spec(spec, &mut sig);
         }
-        self.cx.place = place;
+        self.cx.site = place;
         self.cx.env = saved;
-        Sig::Struct(Rc::new(sig))
+        ModType::Struct(Rc::new(sig))
     }
 
-    fn spec(&mut self, spec: &'a ast::Spec, sig: &mut StructSig<'a>) {
+    fn spec(&mut self, spec: &'a ast::Spec, sig: &mut ModTypeSpecs<'a>) {
         match &spec.kind {
             SpecKind::Val { name, type_params, ty } => {
-                let text = self.cx.name(name.name);
+                let text = self.cx.symbol_text(name.name);
                 let var = self.tables.new_value(text, 0, name.span);
                 let scheme = self.val_spec(type_params, ty);
                 let entry = Entry::Value(Rc::new(ValueEntry {
                     target: Target::Var(var),
                     scheme: Arc::new(scheme),
-                    via: None,
+                    instance_args: None,
                     span: Some(name.span),
                 }));
                 sig.body.terms.insert(name.name, entry.clone());
@@ -111,35 +113,35 @@ impl<'a> Elaborator<'a> {
                 self.cx.env.bind_type(bind.name.name, abbr);
             }
             SpecKind::Type { lifted, name, params } => {
-                let text = self.cx.name(name.name);
+                let text = self.cx.symbol_text(name.name);
                 let params = self.spec_params(params);
                 let (id, abbr) = self.tables.new_abstract(text, params.clone(), *lifted, None);
-                sig.holes.push(Hole { path: vec![name.name], id, lifted: *lifted, params });
+                sig.holes.push(AbstractSpec { path: vec![name.name], id, lifted: *lifted, params });
                 let abbr = Rc::new(abbr);
                 sig.body.types.insert(name.name, Rc::clone(&abbr));
                 self.cx.env.bind_type(name.name, abbr);
             }
             SpecKind::Mod(name, mte) => {
-                let inner = self.sig_exp(mte);
-                if let Sig::Struct(inner) = &inner {
-                    sig.holes.extend(inner.holes.iter().map(|hole| Hole {
+                let inner = self.mod_type_exp(mte);
+                if let ModType::Struct(inner) = &inner {
+                    sig.holes.extend(inner.holes.iter().map(|hole| AbstractSpec {
                         path: std::iter::once(name.name).chain(hole.path.iter().copied()).collect(),
                         ..hole.clone()
                     }));
                 }
-                let entry = Entry::Module(instance(&inner));
+                let entry = Entry::Module(module_of(&inner));
                 sig.body.terms.insert(name.name, entry.clone());
                 self.cx.env.bind_term(name.name, entry);
             }
-            SpecKind::Include(mte) => match self.sig_exp(mte) {
-                Sig::Struct(inner) => {
+            SpecKind::Include(mte) => match self.mod_type_exp(mte) {
+                ModType::Struct(inner) => {
                     // A type that `with` has made equal to an outer one is no hole and shadows
                     // nothing.
                     for hole in &inner.holes {
                         if let [name] = hole.path.as_slice()
                             && self.cx.env.ty(*name).is_some()
                         {
-                            let name = self.cx.name(*name);
+                            let name = self.cx.symbol_text(*name);
                             let message = format!("Inclusion shadows type \"{name}\"");
                             self.cx.warn(Diagnostic::warning("shadowed-type", message).at(mte.span, ""));
                         }
@@ -150,7 +152,7 @@ impl<'a> Elaborator<'a> {
                     sig.body.terms.extend(body.terms.iter().map(|(n, e)| (*n, e.clone())));
                     sig.body.types.extend(body.types.iter().map(|(n, t)| (*n, Rc::clone(t))));
                 }
-                Sig::Functor { .. } => {
+                ModType::Functor { .. } => {
                     let message = "only a module type with specifications can be included";
                     self.cx.error("not-a-struct", mte.span, message);
                 }
@@ -160,32 +162,32 @@ impl<'a> Elaborator<'a> {
 
     /// The type of a `val` specification.
     pub(super) fn val_spec(&mut self, type_params: &'a [ast::TypeParam], ty: &'a ast::TypeExp) -> Scheme {
-        self.checked(|definer| definer.val_spec(type_params, ty))
+        self.check_in_walks(|definer| definer.val_spec(type_params, ty))
     }
 
     /// The parameters of an abstract type.
     pub(super) fn spec_params(&mut self, params: &[ast::TypeParam]) -> Vec<TypeParam> {
-        self.definer().scoped(|c| c.type_params(params))
+        self.known_definer().scoped(|c| c.type_params(params))
     }
 
     /// A type with a definition.
-    pub(super) fn type_bind(&mut self, bind: &'a ast::TypeBind) -> TypeAbbr {
-        self.checked(|definer| definer.type_bind(bind))
+    pub(super) fn type_bind(&mut self, bind: &'a ast::TypeBind) -> NamedType {
+        self.check_in_walks(|definer| definer.type_bind(bind))
     }
 
     /// `mte with t 'a = te`.
-    fn with_type(&mut self, sig: &Sig<'a>, with: &'a ast::TypeRef) -> Sig<'a> {
-        let Sig::Struct(body) = sig else {
+    fn with_type(&mut self, sig: &ModType<'a>, with: &'a ast::TypeRef) -> ModType<'a> {
+        let ModType::Struct(body) = sig else {
             let message = "`with` needs a module type with specifications";
             self.cx.error("not-a-struct", with.span, message);
             return sig.clone();
         };
         let path: Vec<Symbol> = with.name.quals.iter().map(|q| q.name).chain([with.name.name.name]).collect();
-        let place = self.cx.place;
-        self.cx.place = place.spec(false);
-        let abbr = self.checked(|definer| definer.with_type(with));
-        self.cx.place = place;
-        let text = self.cx.name(with.name.name.name);
+        let place = self.cx.site;
+        self.cx.site = place.with_spec(false);
+        let abbr = self.check_in_walks(|definer| definer.with_type(with));
+        self.cx.site = place;
+        let text = self.cx.symbol_text(with.name.name.name);
         let Some(hole) = body.holes.iter().find(|hole| hole.path == path) else {
             self.cx.error(
                 "unknown-type",
@@ -204,7 +206,7 @@ impl<'a> Elaborator<'a> {
         }
         let same = |pair: (&TypeParam, &TypeParam)| match pair {
             (TypeParam::Size(_), TypeParam::Size(_)) => true,
-            (TypeParam::Type(_, own), TypeParam::Type(_, wanted)) => lower(*own, *wanted) == *wanted,
+            (TypeParam::Type(_, own), TypeParam::Type(_, wanted)) => less_lifted(*own, *wanted) == *wanted,
             _ => false,
         };
         if !abbr.params.iter().zip(&hole.params).all(same) {
@@ -226,13 +228,13 @@ impl<'a> Elaborator<'a> {
                 Liftedness::Unlifted | Liftedness::SizeLifted => Liftedness::SizeLifted,
                 Liftedness::Lifted => Liftedness::Lifted,
             };
-            self.definer().require_lifted(&abbr.ty, limit, with.span, what);
+            self.known_definer().require_lifted(&abbr.ty, limit, with.span, what);
         }
         let id = hole.id;
         let mut map = TypeSubst::default();
         map.types.insert(id, Rc::new(abbr));
         let mut out = map.struct_sig(body);
         out.holes.retain(|hole| hole.id != id);
-        Sig::Struct(Rc::new(out))
+        ModType::Struct(Rc::new(out))
     }
 }

@@ -18,7 +18,7 @@ impl<'a> Elaborator<'a> {
             for spec in specs {
                 match &spec.kind {
                     SpecKind::Type { lifted, name, params } => {
-                        let text = self.cx.name(name.name);
+                        let text = self.cx.symbol_text(name.name);
                         let params = self.spec_params(params);
                         let (_, abbr) = self.tables.new_abstract(text, params, *lifted, None);
                         let abbr = Rc::new(abbr);
@@ -26,7 +26,7 @@ impl<'a> Elaborator<'a> {
                         self.cx.env.bind_type(name.name, abbr);
                     }
                     SpecKind::Val { name, type_params, ty } => {
-                        let text = self.cx.name(name.name);
+                        let text = self.cx.symbol_text(name.name);
                         let Some(fun) = ArrayFun::from_name(&text) else {
                             continue;
                         };

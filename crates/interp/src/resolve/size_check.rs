@@ -39,7 +39,7 @@ impl Resolver<'_> {
     /// other arguments than where it was written. Returns the former slots.
     pub(super) fn hide_sizes(&mut self, size: &Exp) -> Vec<(VarId, Option<Slot>)> {
         fn brought(exp: &Exp, out: &mut Vec<VarId>) {
-            out.extend(&exp.ext);
+            out.extend(&exp.existential_sizes);
             check::children(exp, &mut |part| brought(part, out));
         }
         let mut vars = Vec::new();

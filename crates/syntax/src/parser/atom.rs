@@ -10,7 +10,7 @@ use crate::token::Tok;
 impl Parser<'_> {
     /// Parses an atom with its suffixes.
     pub(super) fn atom(&mut self) -> Res<Exp> {
-        self.spine(Self::atom_inner)
+        self.with_suffixes(Self::atom_inner)
     }
 
     fn atom_inner(&mut self) -> Res<Exp> {
@@ -24,7 +24,7 @@ impl Parser<'_> {
                         (ExpKind::Var(name), Tok::Id) => {
                             let next = self.take_ident();
                             name.quals.push(std::mem::replace(&mut name.name, next));
-                            exp.span = self.since(start);
+                            exp.span = self.span_since(start);
                             continue;
                         }
                         (ExpKind::Var(name), Tok::LParen) => {
@@ -55,8 +55,8 @@ impl Parser<'_> {
                 }
                 _ => return Ok(exp),
             };
-            self.suffix()?;
-            exp = Exp { kind, span: self.since(start) };
+            self.count_suffix()?;
+            exp = Exp { kind, span: self.span_since(start) };
         }
     }
 
@@ -100,7 +100,7 @@ impl Parser<'_> {
             }
             _ => return self.expected("an expression"),
         };
-        Ok(Exp { kind, span: self.since(start) })
+        Ok(Exp { kind, span: self.span_since(start) })
     }
 
     /// Parses any form that begins with `(`.
@@ -162,7 +162,7 @@ impl Parser<'_> {
         let open = self.bump();
         let dims = self.comma_separated(Tok::RBracket, |p| p.nested(Self::dim_index))?;
         self.close(Tok::RBracket, open, "`:`, `,` or `]`")?;
-        Ok((dims, self.since(open)))
+        Ok((dims, self.span_since(open)))
     }
 
     /// Parses `i`, or `i:j:s` with any part absent. No part has an unparenthesised ascription: its
@@ -178,7 +178,7 @@ impl Parser<'_> {
         }
         let end = self.slice_part()?;
         let stride = if self.eat(Tok::Colon) { self.slice_part()? } else { None };
-        Ok(DimIndex::Slice(first.map(Box::new), end, stride, self.since(start)))
+        Ok(DimIndex::Slice(first.map(Box::new), end, stride, self.span_since(start)))
     }
 
     fn slice_part(&mut self) -> Res<Option<Box<Exp>>> {

@@ -59,7 +59,7 @@ impl Parser<'_> {
             }
             _ => self.let_pat()?,
         };
-        Ok(LetBind { kind, span: self.since(start) })
+        Ok(LetBind { kind, span: self.span_since(start) })
     }
 
     fn let_pat(&mut self) -> Res<LetKind> {

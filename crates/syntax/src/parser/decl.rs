@@ -13,7 +13,7 @@ impl Parser<'_> {
     pub(super) fn prog(&mut self) -> Prog {
         let doc = self.file_doc();
         let decls = self.decls(false);
-        self.drop_docs();
+        self.report_trailing_docs();
         Prog { doc, decls }
     }
 
@@ -25,13 +25,13 @@ impl Parser<'_> {
         while !(self.at(Tok::Eof) || in_module && self.at(Tok::RCurly)) {
             let before = self.pos;
             let result = self.nested(Self::decl);
-            let failed = result.is_err() || std::mem::take(&mut self.lost);
+            let failed = result.is_err() || std::mem::take(&mut self.needs_recovery);
             decls.extend(result.ok());
             if failed && !self.recover(before, braces, in_module) {
                 break;
             }
         }
-        self.drop_docs();
+        self.report_trailing_docs();
         decls
     }
 
@@ -118,7 +118,7 @@ impl Parser<'_> {
                 return self.fail(error);
             }
         };
-        Ok(Decl { kind, attrs, doc, span: self.since(start) })
+        Ok(Decl { kind, attrs, doc, span: self.span_since(start) })
     }
 
     fn mod_bind(&mut self) -> Res<ModBind> {
@@ -161,7 +161,7 @@ impl Parser<'_> {
             if matches!(self.kind(), Tok::Equals | Tok::Colon) {
                 return self.fail(Some(
                     Diagnostic::error("pattern-declaration", "a declaration binds one name, not a pattern")
-                        .at(self.since(start), "a pattern")
+                        .at(self.span_since(start), "a pattern")
                         .hint("give the value a name and project its parts"),
                 ));
             }
@@ -183,11 +183,11 @@ impl Parser<'_> {
             Ok(_) if matches!(self.kind(), Tok::Equals | Tok::Arrow) => {
                 let wanted = "an operator, an argument or the next declaration";
                 let _: Res<()> = self.expected(wanted);
-                self.lost = true;
+                self.needs_recovery = true;
             }
             Ok(body) => bind.body = body,
             // The name remains bound for later declarations.
-            Err(Failed) => self.lost = true,
+            Err(Failed) => self.needs_recovery = true,
         }
         Ok(bind)
     }
@@ -296,7 +296,7 @@ impl Parser<'_> {
                 }
             }
         };
-        Ok(Attr { kind, span: self.since(start) })
+        Ok(Attr { kind, span: self.span_since(start) })
     }
 
     // ----------------------------------------------------------- documentation
@@ -339,17 +339,17 @@ impl Parser<'_> {
 
     /// Reports documentation comments up to the current token, which closes a file, module or
     /// module type.
-    pub(super) fn drop_docs(&mut self) {
+    pub(super) fn report_trailing_docs(&mut self) {
         if let Some(doc) = self.take_doc() {
-            self.misplaced_doc_at(doc.span);
+            self.report_misplaced_doc(doc.span);
         }
     }
 
     fn misplaced_doc(&mut self, doc: DocToken) {
-        self.misplaced_doc_at(doc.span);
+        self.report_misplaced_doc(doc.span);
     }
 
-    fn misplaced_doc_at(&mut self, span: Span) {
+    fn report_misplaced_doc(&mut self, span: Span) {
         let _: Res<()> = self.fail(Some(
             Diagnostic::error(
                 "misplaced-documentation",

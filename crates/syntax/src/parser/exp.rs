@@ -21,19 +21,19 @@ impl Parser<'_> {
                 Tok::ColonGreater => true,
                 _ => return Ok(exp),
             };
-            self.suffix()?;
+            self.count_suffix()?;
             self.bump();
             let ty = Box::new(self.type_exp()?);
             let kind =
                 if coerce { ExpKind::Coerce(Box::new(exp), ty) } else { ExpKind::Ascript(Box::new(exp), ty) };
-            exp = Exp { kind, span: self.since(start) };
+            exp = Exp { kind, span: self.span_since(start) };
         }
     }
 
     /// Parses operands and the operators between them that bind at least as tightly as `min` (see
     /// [`prec`]).
     pub(super) fn op_exp(&mut self, min: u8) -> Res<Exp> {
-        self.spine(|p| p.op_exp_inner(min))
+        self.with_suffixes(|p| p.op_exp_inner(min))
     }
 
     fn op_exp_inner(&mut self, min: u8) -> Res<Exp> {
@@ -48,7 +48,7 @@ impl Parser<'_> {
                     if min > prec::RANGE {
                         return Ok(left);
                     }
-                    self.suffix()?;
+                    self.count_suffix()?;
                     left = self.range(left, start)?;
                     run = None;
                     continue;
@@ -57,14 +57,14 @@ impl Parser<'_> {
                     if min > prec::WITH {
                         return Ok(left);
                     }
-                    self.suffix()?;
+                    self.count_suffix()?;
                     self.bump();
                     let path = self.update_path()?;
                     self.expect(Tok::Equals, "`=` and the new value")?;
                     let value = self.op_exp(prec::WITH_VALUE)?;
                     left = Exp {
                         kind: ExpKind::Update(Box::new(left), path, Box::new(value)),
-                        span: self.since(start),
+                        span: self.span_since(start),
                     };
                     run = None;
                     continue;
@@ -98,13 +98,13 @@ impl Parser<'_> {
                 let right = self.nested(|p| p.op_exp(prec::PIPE_LEFT))?;
                 left = Exp {
                     kind: ExpKind::BinOp(Box::new(left), vec![(operator, right)]),
-                    span: self.since(start),
+                    span: self.span_since(start),
                 };
                 run = None;
                 continue;
             }
             let right = self.op_exp(prec + 1)?;
-            let span = self.since(start);
+            let span = self.span_since(start);
             match &mut left.kind {
                 ExpKind::BinOp(_, rest) if run == Some(prec) => {
                     rest.push((operator, right));
@@ -152,7 +152,7 @@ impl Parser<'_> {
         } else {
             return self.expected("an operator");
         };
-        Ok(Operator { name, span: self.since(start), backtick })
+        Ok(Operator { name, span: self.span_since(start), backtick })
     }
 
     /// Parses `..b...c`, `...c`, `..<c` or `..>c` after the first element.
@@ -175,7 +175,7 @@ impl Parser<'_> {
         let last = self.op_exp(prec::RANGE + 1)?;
         Ok(Exp {
             kind: ExpKind::Range(Box::new(first), second, end, Box::new(last)),
-            span: self.since(start),
+            span: self.span_since(start),
         })
     }
 
@@ -215,7 +215,7 @@ impl Parser<'_> {
             }
             _ => return self.application(),
         };
-        Ok(Exp { kind, span: self.since(start) })
+        Ok(Exp { kind, span: self.span_since(start) })
     }
 
     /// Parses a function and its arguments, of which the last may be a lambda without parentheses.
@@ -251,7 +251,7 @@ impl Parser<'_> {
         if args.is_empty() {
             return Ok(head);
         }
-        let span = self.since(start);
+        let span = self.span_since(start);
         if let ExpKind::Constr(_, payload) = &mut head.kind {
             *payload = args;
             head.span = span;
@@ -266,7 +266,7 @@ impl Parser<'_> {
         let ret = if self.eat(Tok::Colon) { Some(Box::new(self.type_term()?)) } else { None };
         self.expect(Tok::Arrow, "a parameter or `->`")?;
         let body = self.exp()?;
-        Ok(Exp { kind: ExpKind::Lambda(params, ret, Box::new(body)), span: self.since(start) })
+        Ok(Exp { kind: ExpKind::Lambda(params, ret, Box::new(body)), span: self.span_since(start) })
     }
 
     fn loop_exp(&mut self) -> Res<ExpKind> {
@@ -306,7 +306,7 @@ impl Parser<'_> {
             let pat = self.pat()?;
             self.expect(Tok::Arrow, "`->` and the result of this case")?;
             let body = self.exp()?;
-            cases.push(Case { pat, body, span: self.since(start) });
+            cases.push(Case { pat, body, span: self.span_since(start) });
         }
         Ok(ExpKind::Match(Box::new(scrutinee), cases))
     }

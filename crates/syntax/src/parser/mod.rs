@@ -19,7 +19,7 @@ use crate::lexer::{MAX_ERRORS, lex};
 use crate::span::{FileId, Span};
 use crate::symbol::{Interner, Symbol};
 use crate::token::{Comment, Lexed, Tok, Token};
-use crate::{MAX_NESTING, MAX_SUFFIXES, RED_ZONE, SAFE_NESTING, STACK_PER_LEVEL, STACK_STEP};
+use crate::{MAX_NESTING, MAX_SUFFIXES, MIN_NESTING_LIMIT, STACK_GROWTH, STACK_PER_LEVEL, STACK_RED_ZONE};
 
 /// The result of parsing a file.
 #[derive(Debug)]
@@ -61,7 +61,7 @@ type Res<T> = Result<T, Failed>;
 /// The maximum nesting depth for the remaining stack of this thread.
 fn max_nesting() -> u32 {
     let room = stacker::remaining_stack().unwrap_or(0) / STACK_PER_LEVEL;
-    u32::try_from(room).map_or(MAX_NESTING, |room| room.clamp(SAFE_NESTING, MAX_NESTING))
+    u32::try_from(room).map_or(MAX_NESTING, |room| room.clamp(MIN_NESTING_LIMIT, MAX_NESTING))
 }
 
 struct Parser<'a> {
@@ -80,9 +80,9 @@ struct Parser<'a> {
     /// Index of the next unread entry of `lexed.docs`.
     next_doc: usize,
     /// True if the right-hand side of a declaration could not be parsed and must be skipped.
-    lost: bool,
+    needs_recovery: bool,
     /// True after `nesting-too-deep` was reported: later errors are suppressed.
-    given_up: bool,
+    suppress_errors: bool,
     errors: Vec<Diagnostic>,
 }
 
@@ -98,8 +98,8 @@ impl<'a> Parser<'a> {
             suffixes: 0,
             braces: 0,
             next_doc: 0,
-            lost: false,
-            given_up: false,
+            needs_recovery: false,
+            suppress_errors: false,
             errors: Vec::new(),
         }
     }
@@ -154,7 +154,7 @@ impl<'a> Parser<'a> {
     }
 
     /// The span from the start of `from` to the end of the last token read.
-    fn since(&self, from: Span) -> Span {
+    fn span_since(&self, from: Span) -> Span {
         let end = self
             .pos
             .checked_sub(1)
@@ -247,7 +247,7 @@ impl<'a> Parser<'a> {
     fn fail<T>(&mut self, error: Option<Diagnostic>) -> Res<T> {
         if let Some(error) = error
             && self.errors.len() < MAX_ERRORS
-            && !self.given_up
+            && !self.suppress_errors
         {
             self.errors.push(error);
         }
@@ -274,7 +274,7 @@ impl<'a> Parser<'a> {
                 ))
                 .hint("bind a part of it to a name"),
         ));
-        self.given_up = true;
+        self.suppress_errors = true;
         failed
     }
 
@@ -284,14 +284,14 @@ impl<'a> Parser<'a> {
             return self.too_deep(self.span());
         }
         self.depth += 1;
-        let result = stacker::maybe_grow(RED_ZONE, STACK_STEP, || self.spine(step));
+        let result = stacker::maybe_grow(STACK_RED_ZONE, STACK_GROWTH, || self.with_suffixes(step));
         self.depth -= 1;
         result
     }
 
     /// Parses something that suffixes may follow. Its suffixes and those of earlier siblings lie on
     /// different paths, so the maximum of the two counts is kept, not their sum.
-    fn spine<T>(&mut self, step: impl FnOnce(&mut Self) -> Res<T>) -> Res<T> {
+    fn with_suffixes<T>(&mut self, step: impl FnOnce(&mut Self) -> Res<T>) -> Res<T> {
         let beside = std::mem::take(&mut self.suffixes);
         let result = step(self);
         self.suffixes = self.suffixes.max(beside);
@@ -299,7 +299,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Counts a suffix of the expression parsed in this [`Parser::spine`].
-    fn suffix(&mut self) -> Res<()> {
+    fn count_suffix(&mut self) -> Res<()> {
         self.suffixes += 1;
         if self.suffixes > MAX_SUFFIXES {
             return self.too_deep(self.span());
@@ -370,7 +370,7 @@ impl<'a> Parser<'a> {
             self.bump();
             return self.fail(Some(
                 Diagnostic::error("one-element-tuple", "a tuple has no or at least two elements")
-                    .at(self.since(open), "only one element")
+                    .at(self.span_since(open), "only one element")
                     .hint("leave out the comma"),
             ));
         }

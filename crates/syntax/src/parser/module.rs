@@ -27,21 +27,27 @@ impl Parser<'_> {
                 let body = self.mod_exp()?;
                 ModExp {
                     kind: ModExpKind::Lambda(Box::new(param), ty, Box::new(body)),
-                    span: self.since(start),
+                    span: self.span_since(start),
                 }
             }
-            Tok::Import => ModExp { kind: ModExpKind::Import(self.import()?), span: self.since(start) },
+            Tok::Import => ModExp { kind: ModExpKind::Import(self.import()?), span: self.span_since(start) },
             _ => self.mod_atom()?,
         };
         while starts_mod_atom(self.kind()) {
-            self.suffix()?;
+            self.count_suffix()?;
             let arg = self.mod_atom()?;
-            exp = ModExp { kind: ModExpKind::Apply(Box::new(exp), Box::new(arg)), span: self.since(start) };
+            exp = ModExp {
+                kind: ModExpKind::Apply(Box::new(exp), Box::new(arg)),
+                span: self.span_since(start),
+            };
         }
         while self.eat(Tok::Colon) {
-            self.suffix()?;
+            self.count_suffix()?;
             let ty = self.mod_type_exp()?;
-            exp = ModExp { kind: ModExpKind::Ascript(Box::new(exp), Box::new(ty)), span: self.since(start) };
+            exp = ModExp {
+                kind: ModExpKind::Ascript(Box::new(exp), Box::new(ty)),
+                span: self.span_since(start),
+            };
         }
         Ok(exp)
     }
@@ -64,7 +70,7 @@ impl Parser<'_> {
             }
             _ => return self.expected("a module"),
         };
-        Ok(ModExp { kind, span: self.since(start) })
+        Ok(ModExp { kind, span: self.span_since(start) })
     }
 
     /// Parses `import "path"`; the keyword is the current token.
@@ -88,7 +94,7 @@ impl Parser<'_> {
         self.expect(Tok::Colon, "`:` and a module type")?;
         let ty = self.mod_type_exp()?;
         self.close(Tok::RParen, open, "`)`")?;
-        Ok(ModParam { name, ty, span: self.since(open) })
+        Ok(ModParam { name, ty, span: self.span_since(open) })
     }
 
     /// Parses a module type expression.
@@ -104,28 +110,28 @@ impl Parser<'_> {
             let to = self.mod_type_exp()?;
             return Ok(ModTypeExp {
                 kind: ModTypeExpKind::Arrow(Some(param.name), Box::new(param.ty), Box::new(to)),
-                span: self.since(start),
+                span: self.span_since(start),
             });
         }
         let mut exp = self.mod_type_atom()?;
         while self.eat(Tok::With) {
-            self.suffix()?;
+            self.count_suffix()?;
             let ref_start = self.span();
             let name = self.qual_name("a type of the module type")?;
             let params = self.type_params()?;
             self.expect(Tok::Equals, "`=` and a type")?;
             let body = self.type_exp()?;
-            let type_ref = TypeRef { name, params, body, span: self.since(ref_start) };
+            let type_ref = TypeRef { name, params, body, span: self.span_since(ref_start) };
             exp = ModTypeExp {
                 kind: ModTypeExpKind::With(Box::new(exp), Box::new(type_ref)),
-                span: self.since(start),
+                span: self.span_since(start),
             };
         }
         if self.eat(Tok::Arrow) {
             let to = self.mod_type_exp()?;
             exp = ModTypeExp {
                 kind: ModTypeExpKind::Arrow(None, Box::new(exp), Box::new(to)),
-                span: self.since(start),
+                span: self.span_since(start),
             };
         }
         Ok(exp)
@@ -149,7 +155,7 @@ impl Parser<'_> {
             }
             _ => return self.expected("a module type"),
         };
-        Ok(ModTypeExp { kind, span: self.since(start) })
+        Ok(ModTypeExp { kind, span: self.span_since(start) })
     }
 
     /// Parses specifications up to the closing brace. Those that cannot be parsed are left out.
@@ -167,7 +173,7 @@ impl Parser<'_> {
                 }
             }
         }
-        self.drop_docs();
+        self.report_trailing_docs();
         specs
     }
 
@@ -209,6 +215,6 @@ impl Parser<'_> {
                 return self.expected("a specification: `val`, `type`, `module`, `include` or `}`");
             }
         };
-        Ok(Spec { kind, attrs, doc, span: self.since(start) })
+        Ok(Spec { kind, attrs, doc, span: self.span_since(start) })
     }
 }

@@ -19,7 +19,7 @@ impl Parser<'_> {
                 let inner = self.pat()?;
                 return Ok(Pat {
                     kind: PatKind::Attr(Box::new(attr), Box::new(inner)),
-                    span: self.since(start),
+                    span: self.span_since(start),
                 });
             }
             Tok::Constr => {
@@ -28,13 +28,13 @@ impl Parser<'_> {
                 while self.at(Tok::Minus) || self.starts_param() {
                     payload.push(self.pat_atom()?);
                 }
-                Pat { kind: PatKind::Constr(name, payload), span: self.since(start) }
+                Pat { kind: PatKind::Constr(name, payload), span: self.span_since(start) }
             }
             _ => self.pat_atom()?,
         };
         if self.eat(Tok::Colon) {
             let ty = self.type_exp()?;
-            pat = Pat { kind: PatKind::Ascript(Box::new(pat), Box::new(ty)), span: self.since(start) };
+            pat = Pat { kind: PatKind::Ascript(Box::new(pat), Box::new(ty)), span: self.span_since(start) };
         }
         Ok(pat)
     }
@@ -113,7 +113,7 @@ impl Parser<'_> {
             }
             _ => return self.expected("a pattern"),
         };
-        Ok(Pat { kind, span: self.since(start) })
+        Ok(Pat { kind, span: self.span_since(start) })
     }
 
     fn pat_parens(&mut self) -> Res<PatKind> {
@@ -141,7 +141,8 @@ impl Parser<'_> {
         let mut pat = Pat { kind: PatKind::Id(name), span: name.span };
         if self.eat(Tok::Colon) {
             let ty = self.type_exp()?;
-            pat = Pat { kind: PatKind::Ascript(Box::new(pat), Box::new(ty)), span: self.since(name.span) };
+            pat =
+                Pat { kind: PatKind::Ascript(Box::new(pat), Box::new(ty)), span: self.span_since(name.span) };
         }
         Ok(PatField { name, pat, punned: true })
     }

@@ -41,7 +41,7 @@ impl Parser<'_> {
             }
             TypeExpKind::Arrow(None, Box::new(from), Box::new(self.type_exp()?))
         };
-        Ok(TypeExp { kind, span: self.since(start) })
+        Ok(TypeExp { kind, span: self.span_since(start) })
     }
 
     /// Parses a type without an unparenthesised arrow.
@@ -82,7 +82,7 @@ impl Parser<'_> {
                 TypeExpKind::Apply(Box::new(head), args)
             }
         };
-        Ok(TypeExp { kind, span: self.since(start) })
+        Ok(TypeExp { kind, span: self.span_since(start) })
     }
 
     fn type_constr(&mut self) -> Res<TypeConstr> {
@@ -91,7 +91,7 @@ impl Parser<'_> {
         while starts_atom(self.kind()) {
             payload.push(self.type_atom()?);
         }
-        Ok(TypeConstr { name, payload, span: self.since(name.span) })
+        Ok(TypeConstr { name, payload, span: self.span_since(name.span) })
     }
 
     fn type_atom(&mut self) -> Res<TypeExp> {
@@ -128,7 +128,7 @@ impl Parser<'_> {
             }
             _ => return self.expected("a type"),
         };
-        Ok(TypeExp { kind, span: self.since(start) })
+        Ok(TypeExp { kind, span: self.span_since(start) })
     }
 
     /// Parses `[e]` or `[]`.
@@ -136,7 +136,7 @@ impl Parser<'_> {
         let open = self.bump();
         let size = if self.at(Tok::RBracket) { None } else { Some(Box::new(self.exp()?)) };
         self.close(Tok::RBracket, open, "`]`")?;
-        Ok(SizeExp { size, span: self.since(open) })
+        Ok(SizeExp { size, span: self.span_since(open) })
     }
 
     /// Parses `[n]`, a binding of `n`.
@@ -169,7 +169,7 @@ impl Parser<'_> {
             } else {
                 (TypeParamKind::Size, self.size_binder()?)
             };
-            params.push(TypeParam { kind, name, span: self.since(start) });
+            params.push(TypeParam { kind, name, span: self.span_since(start) });
         }
     }
 

@@ -6,18 +6,18 @@
 //! value consumes its roots.
 
 use crate::tast::{Ty, Uniq};
-use crate::visit::any_part;
+use crate::visit::any_component;
 use std::rc::Rc;
 
 /// An abstract memory location.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub(super) struct Root(pub(super) u32);
+pub(super) struct MemoryRoot(pub(super) u32);
 
 /// The alias sets of a value.
 #[derive(Clone, Debug)]
 pub(super) enum Aliases {
     /// Of a value that is not split into components; sorted.
-    Roots(Rc<[Root]>),
+    Roots(Rc<[MemoryRoot]>),
     /// Of the components of a tuple or record, in the order of its type.
     Parts(Rc<[Aliases]>),
 }
@@ -29,7 +29,7 @@ impl Aliases {
     }
 
     /// The same roots for each component of the type that holds memory.
-    pub(super) fn spread(roots: &Rc<[Root]>, ty: &Ty) -> Self {
+    pub(super) fn spread(roots: &Rc<[MemoryRoot]>, ty: &Ty) -> Self {
         Self::build(ty, &mut |_| Self::Roots(Rc::clone(roots)))
     }
 
@@ -44,33 +44,33 @@ impl Aliases {
     }
 
     /// The union, component by component: the aliases of a value that is one of two.
-    pub(super) fn or(&self, other: &Self) -> Self {
+    pub(super) fn union(&self, other: &Self) -> Self {
         match (self, other) {
             (Self::Parts(x), Self::Parts(y)) if x.len() == y.len() => {
-                Self::Parts(x.iter().zip(y.iter()).map(|(x, y)| x.or(y)).collect())
+                Self::Parts(x.iter().zip(y.iter()).map(|(x, y)| x.union(y)).collect())
             }
             (Self::Roots(x), y) if x.is_empty() => y.clone(),
             (x, Self::Roots(y)) if y.is_empty() => x.clone(),
             _ => {
-                let mut all = self.all();
-                all.extend(other.all());
+                let mut all = self.to_vec();
+                all.extend(other.to_vec());
                 Self::Roots(set(all))
             }
         }
     }
 
     /// Calls `f` on each root, possibly several times.
-    pub(super) fn each(&self, f: &mut dyn FnMut(Root)) {
+    pub(super) fn for_each_root(&self, f: &mut dyn FnMut(MemoryRoot)) {
         match self {
             Self::Roots(roots) => roots.iter().for_each(|root| f(*root)),
-            Self::Parts(parts) => parts.iter().for_each(|part| part.each(f)),
+            Self::Parts(parts) => parts.iter().for_each(|part| part.for_each_root(f)),
         }
     }
 
     /// All roots, unordered, with repetitions.
-    pub(super) fn all(&self) -> Vec<Root> {
+    pub(super) fn to_vec(&self) -> Vec<MemoryRoot> {
         let mut out = Vec::new();
-        self.each(&mut |root| out.push(root));
+        self.for_each_root(&mut |root| out.push(root));
         out
     }
 
@@ -88,7 +88,7 @@ impl Aliases {
             return new;
         };
         match self {
-            Self::Roots(_) => self.or(&new),
+            Self::Roots(_) => self.union(&new),
             Self::Parts(parts) => {
                 let mut parts = parts.to_vec();
                 if let Some(part) = parts.get_mut(*first) {
@@ -100,7 +100,7 @@ impl Aliases {
     }
 
     /// Appends the roots of each leaf component, with true if it is unique.
-    pub(super) fn leaves(&self, unique: &Uniq, out: &mut Vec<(Rc<[Root]>, bool)>) {
+    pub(super) fn leaves(&self, unique: &Uniq, out: &mut Vec<(Rc<[MemoryRoot]>, bool)>) {
         match self {
             Self::Roots(roots) => out.push((Rc::clone(roots), unique.any())),
             Self::Parts(parts) => {
@@ -112,21 +112,21 @@ impl Aliases {
     }
 
     /// The aliases, split into components as `shape` is.
-    pub(super) fn shaped(&self, shape: &Self) -> Self {
+    pub(super) fn with_structure_of(&self, shape: &Self) -> Self {
         match (self, shape) {
             (Self::Parts(x), Self::Parts(y)) if x.len() == y.len() => {
-                Self::Parts(x.iter().zip(y.iter()).map(|(x, y)| x.shaped(y)).collect())
+                Self::Parts(x.iter().zip(y.iter()).map(|(x, y)| x.with_structure_of(y)).collect())
             }
             (Self::Roots(_), Self::Roots(_)) => self.clone(),
             _ => {
-                let roots = set(self.all());
+                let roots = set(self.to_vec());
                 shape.map_leaves(&mut |_| Rc::clone(&roots))
             }
         }
     }
 
     /// The aliases with the roots of each leaf component replaced, in order.
-    pub(super) fn map_leaves(&self, f: &mut dyn FnMut(&Rc<[Root]>) -> Rc<[Root]>) -> Self {
+    pub(super) fn map_leaves(&self, f: &mut dyn FnMut(&Rc<[MemoryRoot]>) -> Rc<[MemoryRoot]>) -> Self {
         match self {
             Self::Roots(roots) => Self::Roots(f(roots)),
             Self::Parts(parts) => Self::Parts(parts.iter().map(|p| p.map_leaves(f)).collect()),
@@ -135,7 +135,7 @@ impl Aliases {
 }
 
 /// A set of roots: sorted, without repetitions.
-pub(super) fn set(mut roots: Vec<Root>) -> Rc<[Root]> {
+pub(super) fn set(mut roots: Vec<MemoryRoot>) -> Rc<[MemoryRoot]> {
     roots.sort_unstable();
     roots.dedup();
     Rc::from(roots)
@@ -143,12 +143,12 @@ pub(super) fn set(mut roots: Vec<Root>) -> Rc<[Root]> {
 
 /// Returns true if values of the type can share memory.
 pub(super) fn holds_memory(ty: &Ty) -> bool {
-    any_part(ty, &|part| !matches!(part, Ty::Scalar(_)))
+    any_component(ty, &|part| !matches!(part, Ty::Scalar(_)))
 }
 
 /// Returns true if values of the type certainly contain memory: an array.
 pub(super) fn holds_array(ty: &Ty) -> bool {
-    any_part(ty, &|part| matches!(part, Ty::Array(_)))
+    any_component(ty, &|part| matches!(part, Ty::Array(_)))
 }
 
 /// The index of a component in a type.

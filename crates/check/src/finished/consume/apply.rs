@@ -1,7 +1,7 @@
 //! Application: consumption of arguments, functions as arguments, and the aliases of the result.
 
-use super::alias::{Aliases, Root, holds_memory, set};
-use super::{Consume, Functions, Origin, Owner};
+use super::alias::{Aliases, MemoryRoot, holds_memory, set};
+use super::{ConsumptionCheck, FunctionFacts, Origin, Owner};
 use crate::env::Target;
 use crate::tast::{ArrowTy, Exp, ExpKind, RetType, Ty, Uniq, VarId};
 use rustc_hash::FxHashMap;
@@ -9,12 +9,12 @@ use std::rc::Rc;
 use std::sync::Arc;
 use syntax::diag::Diagnostic;
 
-impl Functions {
+impl FunctionFacts {
     /// Returns the arity of the function that an expression names, and the unique parts of its
     /// result.
     pub(super) fn known(&self, exp: &Exp) -> Option<(usize, Uniq)> {
         match &exp.kind {
-            ExpKind::Var { id, .. } => self.inferred.get(id).cloned(),
+            ExpKind::Var { id, .. } => self.inferred_results.get(id).cloned(),
             ExpKind::Coerce(inner) | ExpKind::Attr(_, inner) => self.known(inner),
             ExpKind::Apply { fun, args, .. } => {
                 let (arity, unique) = self.known(fun)?;
@@ -27,7 +27,7 @@ impl Functions {
 
     /// Returns true if a function consumes no more and shares no more than its specification
     /// allows.
-    pub(crate) fn fit(&self, function: Target, specified: &Ty, found: &Ty) -> bool {
+    pub(crate) fn satisfies_spec(&self, function: Target, specified: &Ty, found: &Ty) -> bool {
         if consumes_more(specified, found) {
             return false;
         }
@@ -40,22 +40,22 @@ impl Functions {
         let Target::Var(var) = function else {
             return true;
         };
-        match self.inferred.get(&var) {
-            Some((n, unique)) => *n != arity || covers(unique, &wanted.unique, &wanted.ty),
+        match self.inferred_results.get(&var) {
+            Some((n, unique)) => *n != arity || is_unique_enough(unique, &wanted.unique, &wanted.ty),
             None if self.declared.contains(&var) => {
-                let given = self.given.get(&var).unwrap_or(&own.unique);
-                covers(given, &wanted.unique, &wanted.ty)
+                let given = self.body_uniqueness.get(&var).unwrap_or(&own.unique);
+                is_unique_enough(given, &wanted.unique, &wanted.ty)
             }
             None => true,
         }
     }
 }
 
-impl Consume<'_> {
+impl ConsumptionCheck<'_> {
     /// Records the arity and unique result of a function under another name.
     pub(super) fn note_alias(&mut self, var: VarId, exp: &Exp) {
         if let Some(known) = self.functions.known(exp) {
-            self.functions.inferred.insert(var, known);
+            self.functions.inferred_results.insert(var, known);
         }
     }
 
@@ -72,7 +72,7 @@ impl Consume<'_> {
         }
         let mut value = |(arg, arrow): (&Exp, &Arc<ArrowTy>)| {
             let aliases = self.exp(arg);
-            self.argument(&arrow.param, arg);
+            self.check_function_argument(&arrow.param, arg);
             (aliases, arrow.consumes.clone())
         };
         let pairs = args.iter().zip(params.iter().copied());
@@ -91,7 +91,7 @@ impl Consume<'_> {
         }
         self.consume_arguments(args, &values, matches!(ty, Ty::Arrow(_)));
         // The result may share memory with all that is not consumed.
-        let mut roots = closure.all();
+        let mut roots = closure.to_vec();
         for (aliases, consumes) in &values {
             let mut leaves = Vec::new();
             aliases.leaves(consumes, &mut leaves);
@@ -99,12 +99,12 @@ impl Consume<'_> {
             roots.extend(kept.flat_map(|(roots, _)| roots.iter().copied()));
         }
         if let Ty::Arrow(_) = ty {
-            let all = values.iter().flat_map(|(aliases, _)| aliases.all());
+            let all = values.iter().flat_map(|(aliases, _)| aliases.to_vec());
             roots.extend(all);
             return Aliases::Roots(set(roots));
         }
         let known = match &fun.kind {
-            ExpKind::Var { id, .. } => self.functions.inferred.get(id).cloned(),
+            ExpKind::Var { id, .. } => self.functions.inferred_results.get(id).cloned(),
             _ => None,
         };
         let unique = match known {
@@ -116,7 +116,7 @@ impl Consume<'_> {
         }
         if unique != Uniq::All {
             let name = self.function_name(fun);
-            roots.push(self.new_root(Origin::Result(name), Owner::Mine));
+            roots.push(self.new_root(Origin::Result(name), Owner::Owned));
         }
         result(&exp.ty, &unique, &set(roots))
     }
@@ -127,10 +127,10 @@ impl Consume<'_> {
             return;
         }
         // The argument and component in which each root was first found.
-        let mut met: FxHashMap<Root, (usize, usize)> = FxHashMap::default();
-        let mut consumed: Vec<(Root, usize)> = Vec::new();
-        let mut clashes: Vec<(Root, usize, bool)> = Vec::new();
-        let mut is_consumed: FxHashMap<Root, bool> = FxHashMap::default();
+        let mut met: FxHashMap<MemoryRoot, (usize, usize)> = FxHashMap::default();
+        let mut consumed: Vec<(MemoryRoot, usize)> = Vec::new();
+        let mut clashes: Vec<(MemoryRoot, usize, bool)> = Vec::new();
+        let mut is_consumed: FxHashMap<MemoryRoot, bool> = FxHashMap::default();
         for (i, (aliases, consumes)) in values.iter().enumerate() {
             let mut leaves = Vec::new();
             aliases.leaves(consumes, &mut leaves);
@@ -156,7 +156,7 @@ impl Consume<'_> {
             } else {
                 format!("Argument is consumed, but another argument is aliased to {name} too")
             };
-            self.complain("consumed-argument", root, arg.span, message);
+            self.report("consumed-argument", root, arg.span, message);
         }
         for (root, i) in consumed {
             let Some(arg) = args.get(i) else { continue };
@@ -166,7 +166,7 @@ impl Consume<'_> {
                     "A partial application cannot consume {}: the function might be applied again",
                     self.root_name(root)
                 );
-                self.complain("contains-consumption", root, arg.span, message);
+                self.report("contains-consumption", root, arg.span, message);
             } else {
                 self.consume(root, arg.span);
             }
@@ -174,7 +174,7 @@ impl Consume<'_> {
     }
 
     /// Reports a function-typed result that consumes more than its declared type allows.
-    pub(super) fn fits(&mut self, expected: &Ty, body: &Exp) {
+    pub(super) fn check_result_consumption(&mut self, expected: &Ty, body: &Exp) {
         if consumes_more(expected, &body.ty) {
             let message =
                 "The function consumes what its declared type does not: it does not have expected type";
@@ -185,7 +185,7 @@ impl Consume<'_> {
 
     /// Reports a function argument that consumes more than the parameter's type allows, or whose
     /// result is not unique where that type requires it.
-    fn argument(&mut self, expected: &Ty, arg: &Exp) {
+    fn check_function_argument(&mut self, expected: &Ty, arg: &Exp) {
         let lambda = self.lambda.take();
         let Some((arity, wanted, found)) = last_results(expected, &arg.ty) else {
             return;
@@ -203,14 +203,14 @@ impl Consume<'_> {
         }
         let known = match &arg.kind {
             ExpKind::Lambda(lambda_exp) if lambda_exp.params.len() == arity => lambda,
-            ExpKind::Var { id, .. } => match self.functions.inferred.get(id) {
+            ExpKind::Var { id, .. } => match self.functions.inferred_results.get(id) {
                 Some((n, unique)) if *n == arity => Some(unique.clone()),
                 None if self.functions.declared.contains(id) => Some(found.unique.clone()),
                 _ => None,
             },
             _ => None,
         };
-        if known.is_some_and(|known| !covers(&known, &wanted.unique, &wanted.ty)) {
+        if known.is_some_and(|known| !is_unique_enough(&known, &wanted.unique, &wanted.ty)) {
             let message = "The argument is a function whose result is not unique, but it must be".to_owned();
             let diag = Diagnostic::error("unique-result", message)
                 .at(arg.span, "")
@@ -233,7 +233,7 @@ fn last_results<'t>(x: &'t Ty, y: &'t Ty) -> Option<(usize, &'t RetType, &'t Ret
 }
 
 /// The aliases of a result whose `unique` parts share nothing.
-fn result(ty: &Ty, unique: &Uniq, roots: &Rc<[Root]>) -> Aliases {
+fn result(ty: &Ty, unique: &Uniq, roots: &Rc<[MemoryRoot]>) -> Aliases {
     if *unique == Uniq::All {
         return Aliases::build(ty, &mut |_| Aliases::none());
     }
@@ -248,7 +248,7 @@ fn result(ty: &Ty, unique: &Uniq, roots: &Rc<[Root]>) -> Aliases {
 }
 
 /// Returns true if all parts that must be unique are.
-fn covers(known: &Uniq, wanted: &Uniq, ty: &Ty) -> bool {
+fn is_unique_enough(known: &Uniq, wanted: &Uniq, ty: &Ty) -> bool {
     let parts: Vec<&Ty> = match ty {
         _ if *known == Uniq::All || !wanted.any() || !holds_memory(ty) => return true,
         Ty::Tuple(parts) => parts.iter().collect(),
@@ -256,7 +256,7 @@ fn covers(known: &Uniq, wanted: &Uniq, ty: &Ty) -> bool {
         _ => return known.any(),
     };
     let mut parts = parts.into_iter().enumerate();
-    parts.all(|(i, ty)| covers(known.part(i), wanted.part(i), ty))
+    parts.all(|(i, ty)| is_unique_enough(known.part(i), wanted.part(i), ty))
 }
 
 /// Returns true if a function consumes an argument that the expected type does not consume.

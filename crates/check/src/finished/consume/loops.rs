@@ -6,22 +6,22 @@
 //! initial value is then consumed before the loop, so neither the rest of the loop nor the code
 //! after it may use it, and the body must yield a value that shares memory with nothing else.
 
-use super::alias::{Aliases, Root, position, set};
-use super::{Consume, Owner, Used};
+use super::alias::{Aliases, MemoryRoot, position, set};
+use super::{ConsumptionCheck, Owner, Use};
 use crate::tast::{Exp, LoopForm, Pat, PatKind, Uniq};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
 
 /// A component of the loop-carried value.
-struct Part {
+struct LoopComponent {
     /// The parameter's root, if it holds memory and has a name.
-    own: Option<Root>,
-    init: Rc<[Root]>,
-    next: Rc<[Root]>,
+    own: Option<MemoryRoot>,
+    init: Rc<[MemoryRoot]>,
+    next: Rc<[MemoryRoot]>,
     consumed: bool,
 }
 
-impl Consume<'_> {
+impl ConsumptionCheck<'_> {
     pub(super) fn loop_exp(&mut self, pat: &Pat, init: &Exp, form: &LoopForm, body: &Exp) -> Aliases {
         let first = self.exp(init);
         let array = match form {
@@ -29,12 +29,12 @@ impl Consume<'_> {
                 self.exp(bound);
                 None
             }
-            LoopForm::ForIn(pat, array) => Some((pat, set(self.exp(array).all()))),
+            LoopForm::ForIn(pat, array) => Some((pat, set(self.exp(array).to_vec()))),
             LoopForm::While(_) => None,
         };
-        let (barrier, inside) = (self.barrier, self.inside);
+        let (barrier, inside) = (self.barrier, self.region);
         self.barrier = self.roots.len() as u32;
-        self.inside = "inside the loop body";
+        self.region = "inside the loop body";
         let used = self.used.len();
         if let Some((pat, roots)) = array {
             self.bind(pat, &Aliases::spread(&roots, &pat.ty));
@@ -44,14 +44,14 @@ impl Consume<'_> {
             self.exp(cond);
         }
         let next = self.exp(body);
-        let (first, next) = (first.shaped(&param), next.shaped(&param));
+        let (first, next) = (first.with_structure_of(&param), next.with_structure_of(&param));
         let mut parts = self.parts(&param, &first, &next, &pat.consumes);
-        spread_consumption(&mut parts);
+        propagate_consumption(&mut parts);
         self.check_next(&parts, body);
         self.barrier = barrier;
-        self.inside = inside;
+        self.region = inside;
         self.consume_init(&parts, init, used);
-        let results = out(&parts);
+        let results = result_roots(&parts);
         let mut at = results.into_iter();
         param.map_leaves(&mut |_| at.next().unwrap_or_else(|| Rc::from([])))
     }
@@ -60,7 +60,7 @@ impl Consume<'_> {
     fn loop_param(&mut self, pat: &Pat) -> Aliases {
         match &pat.kind {
             PatKind::Var(var) => {
-                let lent = self.functions.lent.contains(var);
+                let lent = self.functions.non_unique_params.contains(var);
                 let unique = if lent { &Uniq::None } else { &Uniq::All };
                 let aliases = self.param_aliases(*var, &pat.ty, unique);
                 self.vars.insert(*var, aliases.clone());
@@ -85,16 +85,17 @@ impl Consume<'_> {
         }
     }
 
-    fn parts(&self, param: &Aliases, init: &Aliases, next: &Aliases, unique: &Uniq) -> Vec<Part> {
+    fn parts(&self, param: &Aliases, init: &Aliases, next: &Aliases, unique: &Uniq) -> Vec<LoopComponent> {
         let leaves = |aliases: &Aliases| {
             let mut out = Vec::new();
             aliases.leaves(unique, &mut out);
             out
         };
         let (param, init, next) = (leaves(param), leaves(init), leaves(next));
-        let own: FxHashSet<Root> = (param.iter().flat_map(|(roots, _)| roots.iter().copied())).collect();
+        let own: FxHashSet<MemoryRoot> =
+            (param.iter().flat_map(|(roots, _)| roots.iter().copied())).collect();
         let alone = param.iter().filter(|(roots, _)| !roots.is_empty()).count() < 2;
-        let is_old = |root: &Root| root.0 < self.barrier || own.contains(root);
+        let is_old = |root: &MemoryRoot| root.0 < self.barrier || own.contains(root);
         param
             .into_iter()
             .zip(init.into_iter().zip(next))
@@ -103,14 +104,14 @@ impl Consume<'_> {
                 let info = own.and_then(|root| self.roots.get(root.0 as usize));
                 let asked = unique && (alone || next.iter().any(is_old));
                 let consumed = asked || info.is_some_and(|info| info.consumed.is_some());
-                Part { own, init, next, consumed }
+                LoopComponent { own, init, next, consumed }
             })
             .collect()
     }
 
     /// Reports next values of consumed parameters that share memory.
-    fn check_next(&mut self, parts: &[Part], body: &Exp) {
-        let mut count: FxHashMap<Root, u32> = FxHashMap::default();
+    fn check_next(&mut self, parts: &[LoopComponent], body: &Exp) {
+        let mut count: FxHashMap<MemoryRoot, u32> = FxHashMap::default();
         for root in parts.iter().flat_map(|part| part.next.iter()) {
             *count.entry(*root).or_default() += 1;
         }
@@ -118,36 +119,36 @@ impl Consume<'_> {
             let own = part.own.map_or_else(|| "a value".to_owned(), |root| self.root_name(root));
             for root in part.next.iter() {
                 let name = self.root_name(*root);
-                if root.0 < self.barrier || self.owner(*root) != Owner::Mine {
+                if root.0 < self.barrier || self.owner(*root) != Owner::Owned {
                     let message = format!(
                         "The next value of consuming loop parameter {own} aliases {name}, \
                          which comes from outside of the loop: {own} aliases {name}"
                     );
-                    self.complain("consuming-loop-param-aliases", *root, body.span, message);
+                    self.report("consuming-loop-param-aliases", *root, body.span, message);
                 } else if count.get(root).is_some_and(|n| *n > 1) {
                     let message = format!(
                         "The next value of loop parameter {own} aliases other consumed loop \
                          parameter: it aliases previously returned value by {name}"
                     );
-                    self.complain("loop-parameter-aliases-other", *root, body.span, message);
+                    self.report("loop-parameter-aliases-other", *root, body.span, message);
                 }
             }
         }
     }
 
     /// Consumes the initial values of consumed parameters, and reports other uses in the loop.
-    fn consume_init(&mut self, parts: &[Part], init: &Exp, used: usize) {
-        let mut count: FxHashMap<Root, u32> = FxHashMap::default();
+    fn consume_init(&mut self, parts: &[LoopComponent], init: &Exp, used: usize) {
+        let mut count: FxHashMap<MemoryRoot, u32> = FxHashMap::default();
         for root in parts.iter().flat_map(|part| part.init.iter()) {
             *count.entry(*root).or_default() += 1;
         }
-        let mut taken: FxHashSet<Root> = FxHashSet::default();
+        let mut taken: FxHashSet<MemoryRoot> = FxHashSet::default();
         for root in parts.iter().filter(|part| part.consumed).flat_map(|part| part.init.iter()) {
             if count.get(root).is_some_and(|n| *n > 1) {
                 let name = self.root_name(*root);
                 let message =
                     format!("The initial value of a consuming loop parameter is self-aliased by {name}");
-                self.complain("consumed-argument", *root, init.span, message);
+                self.report("consumed-argument", *root, init.span, message);
             }
             if taken.insert(*root) {
                 self.consume(*root, init.span);
@@ -156,7 +157,7 @@ impl Consume<'_> {
         if taken.is_empty() {
             return;
         }
-        let inner: Vec<Used> =
+        let inner: Vec<Use> =
             self.used.iter().skip(used).filter(|used| taken.contains(&used.root)).cloned().collect();
         for used in inner {
             self.used_after(&used, init.span);
@@ -165,8 +166,8 @@ impl Consume<'_> {
 }
 
 /// Marks parameters as consumed that become the next value of a consumed one.
-fn spread_consumption(parts: &mut [Part]) {
-    let at: FxHashMap<Root, usize> =
+fn propagate_consumption(parts: &mut [LoopComponent]) {
+    let at: FxHashMap<MemoryRoot, usize> =
         parts.iter().enumerate().filter_map(|(i, part)| Some((part.own?, i))).collect();
     let mut todo: Vec<usize> = (0..parts.len()).collect();
     while let Some(i) = todo.pop() {
@@ -187,8 +188,8 @@ fn spread_consumption(parts: &mut [Part]) {
 
 /// The roots of each component after the loop: those of its initial value and of its next value,
 /// with the roots of other parameters replaced by theirs. Empty for consumed components.
-fn out(parts: &[Part]) -> Vec<Rc<[Root]>> {
-    let at: FxHashMap<Root, usize> =
+fn result_roots(parts: &[LoopComponent]) -> Vec<Rc<[MemoryRoot]>> {
+    let at: FxHashMap<MemoryRoot, usize> =
         parts.iter().enumerate().filter_map(|(i, part)| Some((part.own?, i))).collect();
     let reach = |start: usize| {
         let mut seen = vec![false; parts.len()];

@@ -20,9 +20,9 @@ mod patterns;
 mod report;
 
 use crate::context::Context;
-use crate::infer::Tables;
+use crate::infer::InferTables;
 use crate::tast::{Bind, Def, Exp, ExpKind, Index, Name, Pat, PatKind, Ty, Uniq, VarId};
-use alias::{Aliases, Root, holds_array, position, set};
+use alias::{Aliases, MemoryRoot, holds_array, position, set};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
 use syntax::diag::Diagnostic;
@@ -30,27 +30,27 @@ use syntax::span::Span;
 
 /// Facts about functions that their types do not have.
 #[derive(Default)]
-pub(crate) struct Functions {
+pub(crate) struct FunctionFacts {
     /// Functions with a declared result.
     pub(crate) declared: FxHashSet<VarId>,
     /// Pattern variables with a declared type that is not unique.
-    pub(crate) lent: FxHashSet<VarId>,
+    pub(crate) non_unique_params: FxHashSet<VarId>,
     /// Of functions without a declared result: the arity, and the unique parts of the result.
-    inferred: FxHashMap<VarId, (usize, Uniq)>,
+    inferred_results: FxHashMap<VarId, (usize, Uniq)>,
     /// Of functions with a declared result: the unique parts of the body's value.
-    given: FxHashMap<VarId, Uniq>,
+    body_uniqueness: FxHashMap<VarId, Uniq>,
 }
 
 /// Reports invalid consumption in a definition.
-pub(crate) fn check(def: &Def, tables: &Tables, cx: &mut Context<'_>) {
-    let mut consume = Consume {
+pub(crate) fn check(def: &Def, tables: &InferTables, cx: &mut Context<'_>) {
+    let mut consume = ConsumptionCheck {
         tables,
-        functions: &mut cx.functions,
+        functions: &mut cx.function_facts,
         roots: Vec::new(),
         vars: FxHashMap::default(),
         globals: FxHashMap::default(),
         barrier: 0,
-        inside: "here",
+        region: "here",
         consumed: Vec::new(),
         used: Vec::new(),
         lambda: None,
@@ -59,7 +59,7 @@ pub(crate) fn check(def: &Def, tables: &Tables, cx: &mut Context<'_>) {
     consume.definition(def);
     let diags = consume.diags;
     // A parametric module is checked once, with abstract types for its parameters.
-    if !cx.place.is_application() {
+    if !cx.site.is_application() {
         for diag in diags {
             cx.report(diag);
         }
@@ -79,9 +79,9 @@ enum Origin {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Owner {
     /// The code that allocated it, or the function whose unique parameter it is.
-    Mine,
+    Owned,
     /// The caller; not consumable here.
-    Lent,
+    Borrowed,
     /// A constant; never consumable.
     Global,
 }
@@ -96,34 +96,34 @@ struct RootInfo {
 
 /// A use of memory.
 #[derive(Clone)]
-struct Used {
-    root: Root,
+struct Use {
+    root: MemoryRoot,
     /// The variable used.
     var: Option<VarId>,
     span: Span,
 }
 
 /// The state of the walk.
-struct Consume<'c> {
-    tables: &'c Tables,
-    functions: &'c mut Functions,
+struct ConsumptionCheck<'c> {
+    tables: &'c InferTables,
+    functions: &'c mut FunctionFacts,
     roots: Vec<RootInfo>,
     vars: FxHashMap<VarId, Aliases>,
-    globals: FxHashMap<VarId, Root>,
+    globals: FxHashMap<VarId, MemoryRoot>,
     /// Roots before this one belong to code around the function or loop.
     barrier: u32,
     /// Description of that function or loop, for messages.
-    inside: &'static str,
+    region: &'static str,
     /// The consumed roots, in order.
-    consumed: Vec<Root>,
+    consumed: Vec<MemoryRoot>,
     /// The uses, in order.
-    used: Vec<Used>,
+    used: Vec<Use>,
     /// The unique parts of the result of the lambda walked last.
     lambda: Option<Uniq>,
     diags: Vec<Diagnostic>,
 }
 
-impl Consume<'_> {
+impl ConsumptionCheck<'_> {
     // -------------------------------------------------------------- functions
 
     fn definition(&mut self, def: &Def) {
@@ -135,7 +135,7 @@ impl Consume<'_> {
                 self.diags.push(diag);
             }
             self.exp(&def.body);
-            self.fits(&def.ret.ty, &def.body);
+            self.check_result_consumption(&def.ret.ty, &def.body);
             self.note_alias(def.var, &def.body);
             return;
         }
@@ -147,21 +147,21 @@ impl Consume<'_> {
         let declared = self.functions.declared.contains(&def.var);
         let declared = declared.then_some(&def.ret.unique);
         let (captured, unique) = self.function(&def.params, declared, &def.body);
-        self.fits(&def.ret.ty, &def.body);
+        self.check_result_consumption(&def.ret.ty, &def.body);
         if declared.is_none() {
-            let known = (def.params.len(), unique);
-            self.functions.inferred.insert(def.var, known);
+            let result_uniqueness = (def.params.len(), unique);
+            self.functions.inferred_results.insert(def.var, result_uniqueness);
         } else if def.ret.unique.any() {
-            self.functions.given.insert(def.var, unique);
+            self.functions.body_uniqueness.insert(def.var, unique);
         }
         captured
     }
 
     /// Checks a function. Returns the roots that it captures and the unique parts of its result.
     fn function(&mut self, params: &[Pat], declared: Option<&Uniq>, body: &Exp) -> (Aliases, Uniq) {
-        let (barrier, inside) = (self.barrier, self.inside);
+        let (barrier, inside) = (self.barrier, self.region);
         self.barrier = self.roots.len() as u32;
-        self.inside = "inside of a function";
+        self.region = "inside of a function";
         let used = self.used.len();
         for pat in params {
             self.bind_param(pat, &Uniq::None);
@@ -175,7 +175,7 @@ impl Consume<'_> {
         });
         let captured = set(captured.collect());
         self.barrier = barrier;
-        self.inside = inside;
+        self.region = inside;
         (Aliases::Roots(captured), unique)
     }
 
@@ -184,7 +184,7 @@ impl Consume<'_> {
         let span = body.span;
         let mut leaves = Vec::new();
         result.leaves(declared.unwrap_or(&Uniq::None), &mut leaves);
-        let mut count: FxHashMap<Root, u32> = FxHashMap::default();
+        let mut count: FxHashMap<MemoryRoot, u32> = FxHashMap::default();
         for (roots, _) in &leaves {
             for root in roots.iter() {
                 *count.entry(*root).or_default() += 1;
@@ -196,36 +196,36 @@ impl Consume<'_> {
                 let owner = self.owner(*root);
                 if owner == Owner::Global {
                     let message = format!("The result aliases the free variable {name}");
-                    self.complain("result-aliases-global", *root, span, message);
-                } else if *unique && (owner != Owner::Mine || root.0 < self.barrier) {
+                    self.report("result-aliases-global", *root, span, message);
+                } else if *unique && (owner != Owner::Owned || root.0 < self.barrier) {
                     let message =
                         format!("Unique-typed return value is aliased to {name}, which is not consumable");
-                    self.complain("unique-result", *root, span, message);
+                    self.report("unique-result", *root, span, message);
                 } else if *unique && count.get(root).is_some_and(|n| *n > 1) {
                     let message = format!(
                         "A unique-typed component of the return value is aliased to some other \
                          component. Both share {name}"
                     );
-                    self.complain("unique-result", *root, span, message);
+                    self.report("unique-result", *root, span, message);
                 }
             }
         }
-        let inferred = self.infer(result, &count);
+        let inferred = self.infer_uniqueness(result, &count);
         match declared {
             Some(unique) => unique.or(&inferred),
             None => inferred,
         }
     }
 
-    fn infer(&self, result: &Aliases, count: &FxHashMap<Root, u32>) -> Uniq {
+    fn infer_uniqueness(&self, result: &Aliases, count: &FxHashMap<MemoryRoot, u32>) -> Uniq {
         match result {
             Aliases::Parts(parts) => {
-                Uniq::of_parts(parts.iter().map(|part| self.infer(part, count)).collect())
+                Uniq::of_parts(parts.iter().map(|part| self.infer_uniqueness(part, count)).collect())
             }
             Aliases::Roots(roots) => {
-                let own = |root: &Root| {
+                let own = |root: &MemoryRoot| {
                     root.0 >= self.barrier
-                        && self.owner(*root) == Owner::Mine
+                        && self.owner(*root) == Owner::Owned
                         && count.get(root).is_none_or(|n| *n < 2)
                 };
                 if roots.iter().all(own) { Uniq::All } else { Uniq::None }
@@ -236,9 +236,9 @@ impl Consume<'_> {
     // ------------------------------------------------------------ consumption
 
     /// Records a use of memory, and reports it if the memory was consumed.
-    fn observe(&mut self, aliases: &Aliases, var: Option<VarId>, span: Span) {
-        aliases.each(&mut |root| {
-            let used = Used { root, var, span };
+    fn use_memory(&mut self, aliases: &Aliases, var: Option<VarId>, span: Span) {
+        aliases.for_each_root(&mut |root| {
+            let used = Use { root, var, span };
             if let Some(Some(consumed)) = self.roots.get(root.0 as usize).map(|info| info.consumed) {
                 self.used_after(&used, consumed);
             }
@@ -247,21 +247,21 @@ impl Consume<'_> {
     }
 
     /// Consumes a root, or reports why it cannot be consumed.
-    fn consume(&mut self, root: Root, span: Span) {
+    fn consume(&mut self, root: MemoryRoot, span: Span) {
         let Some(info) = self.roots.get(root.0 as usize) else {
             return;
         };
         if let Some(consumed) = info.consumed {
-            let used = Used { root, var: None, span };
+            let used = Use { root, var: None, span };
             self.used_after(&used, consumed);
-        } else if info.owner != Owner::Mine || root.0 < self.barrier {
+        } else if info.owner != Owner::Owned || root.0 < self.barrier {
             self.not_consumable(root, span);
         } else {
             self.mark(root, span);
         }
     }
 
-    fn mark(&mut self, root: Root, span: Span) {
+    fn mark(&mut self, root: MemoryRoot, span: Span) {
         if let Some(info) = self.roots.get_mut(root.0 as usize)
             && info.consumed.is_none()
         {
@@ -271,9 +271,9 @@ impl Consume<'_> {
     }
 
     /// Undoes the consumptions since `mark` and returns them, at the end of a branch.
-    fn take_back(&mut self, mark: usize) -> Vec<(Root, Span)> {
+    fn undo_since(&mut self, mark: usize) -> Vec<(MemoryRoot, Span)> {
         let roots = self.consumed.split_off(mark);
-        let take = |root: Root| {
+        let take = |root: MemoryRoot| {
             let info = self.roots.get_mut(root.0 as usize)?;
             Some((root, info.consumed.take()?))
         };
@@ -293,15 +293,15 @@ impl Consume<'_> {
                 self.bind(pat, aliases);
             }
             let aliases = self.exp(body);
-            result = Some(result.map_or_else(|| aliases.clone(), |other| other.or(&aliases)));
-            all.extend(self.take_back(mark));
+            result = Some(result.map_or_else(|| aliases.clone(), |other| other.union(&aliases)));
+            all.extend(self.undo_since(mark));
         }
         let result = result.unwrap_or_else(Aliases::none);
         if all.is_empty() {
             return result;
         }
         // A root consumed by one branch and returned by another belongs to the result.
-        let gone: FxHashSet<Root> = all.iter().map(|(root, _)| *root).collect();
+        let gone: FxHashSet<MemoryRoot> = all.iter().map(|(root, _)| *root).collect();
         for (root, span) in all {
             self.mark(root, span);
         }
@@ -318,7 +318,7 @@ impl Consume<'_> {
 
     /// Walks an expression and returns its aliases.
     fn exp(&mut self, exp: &Exp) -> Aliases {
-        stacker::maybe_grow(crate::RED_ZONE, crate::STACK_STEP, || self.exp_inner(exp))
+        stacker::maybe_grow(crate::STACK_RED_ZONE, crate::STACK_GROWTH, || self.exp_inner(exp))
     }
 
     fn exp_inner(&mut self, exp: &Exp) -> Aliases {
@@ -330,14 +330,14 @@ impl Consume<'_> {
             | ExpKind::Hole => Aliases::none(),
             ExpKind::Var { id, .. } => {
                 let aliases = self.variable(*id, exp);
-                self.observe(&aliases, Some(*id), exp.span);
+                self.use_memory(&aliases, Some(*id), exp.span);
                 aliases
             }
             ExpKind::Tuple(parts) => Aliases::Parts(parts.iter().map(|part| self.exp(part)).collect()),
             ExpKind::Record(fields) => self.record(fields, &exp.ty),
-            ExpKind::Project(inner, label) => match self.path(exp) {
+            ExpKind::Project(inner, label) => match self.variable_component(exp) {
                 Some((var, aliases)) => {
-                    self.observe(&aliases, Some(var), exp.span);
+                    self.use_memory(&aliases, Some(var), exp.span);
                     aliases
                 }
                 None => self.exp(inner).part(position(&inner.ty, label)),
@@ -373,25 +373,25 @@ impl Consume<'_> {
             ExpKind::Index { array, indices } => {
                 let aliases = self.exp(array);
                 self.indices(indices);
-                Aliases::spread(&set(aliases.all()), &exp.ty)
+                Aliases::spread(&set(aliases.to_vec()), &exp.ty)
             }
             ExpKind::Update { array, indices, value } => {
                 self.indices(indices);
                 let mark = self.consumed.len();
-                let new = self.exp(value).all();
+                let new = self.exp(value).to_vec();
                 if let ExpKind::Var { id, .. } = &array.kind
-                    && self.is_hidden(*id)
+                    && self.is_synthetic(*id)
                 {
                     // The value may consume the element that it replaces.
-                    self.take_back(mark);
+                    self.undo_since(mark);
                 }
-                let old = set(self.exp(array).all());
+                let old = set(self.exp(array).to_vec());
                 if let Some(root) = new.iter().find(|root| old.binary_search(root).is_ok()) {
                     let name = self.root_name(*root);
                     let message = format!(
                         "The new value of an in-place update is aliased to {name}, which is consumed"
                     );
-                    self.complain("in-place-alias", *root, value.span, message);
+                    self.report("in-place-alias", *root, value.span, message);
                 }
                 for root in old.iter() {
                     self.consume(*root, exp.span);
@@ -424,7 +424,7 @@ impl Consume<'_> {
             ExpKind::Constr(_, args) => {
                 let mut roots = Vec::new();
                 for arg in args {
-                    roots.extend(self.exp(arg).all());
+                    roots.extend(self.exp(arg).to_vec());
                 }
                 Aliases::Roots(set(roots))
             }
@@ -449,7 +449,7 @@ impl Consume<'_> {
                     && let Some(unique) = self.lambda.take()
                 {
                     let known = (lambda.params.len(), unique);
-                    self.functions.inferred.insert(*var, known);
+                    self.functions.inferred_results.insert(*var, known);
                 } else if let PatKind::Var(var) = &pat.kind {
                     self.note_alias(*var, rhs);
                 }
@@ -485,11 +485,11 @@ impl Consume<'_> {
     }
 
     /// The aliases of a component of a variable; the other components are not used.
-    fn path(&mut self, exp: &Exp) -> Option<(VarId, Aliases)> {
+    fn variable_component(&mut self, exp: &Exp) -> Option<(VarId, Aliases)> {
         match &exp.kind {
             ExpKind::Var { id, .. } => Some((*id, self.variable(*id, exp))),
             ExpKind::Project(inner, label) => {
-                let (var, aliases) = self.path(inner)?;
+                let (var, aliases) = self.variable_component(inner)?;
                 Some((var, aliases.part(position(&inner.ty, label))))
             }
             _ => None,
@@ -526,7 +526,7 @@ impl Consume<'_> {
     }
 
     /// Returns true if the checker made the variable to name a subexpression.
-    fn is_hidden(&self, var: VarId) -> bool {
+    fn is_synthetic(&self, var: VarId) -> bool {
         let data = self.tables.vars.get(var.0 as usize);
         data.is_some_and(|data| data.span.is_none())
     }

@@ -1,13 +1,13 @@
 //! Patterns: the roots of their variables.
 
-use super::alias::{Aliases, Root, holds_memory, position, set};
-use super::{Consume, Origin, Owner, RootInfo};
+use super::alias::{Aliases, MemoryRoot, holds_memory, position, set};
+use super::{ConsumptionCheck, Origin, Owner, RootInfo};
 use crate::tast::{Pat, PatKind, Ty, Uniq, VarId};
 use std::rc::Rc;
 
-impl Consume<'_> {
-    pub(super) fn new_root(&mut self, origin: Origin, owner: Owner) -> Root {
-        let root = Root(self.roots.len() as u32);
+impl ConsumptionCheck<'_> {
+    pub(super) fn new_root(&mut self, origin: Origin, owner: Owner) -> MemoryRoot {
+        let root = MemoryRoot(self.roots.len() as u32);
         self.roots.push(RootInfo { origin, owner, consumed: None, reported: false });
         root
     }
@@ -47,7 +47,7 @@ impl Consume<'_> {
             Ty::Tuple(parts) => parts.iter().collect(),
             Ty::Record(fields) => fields.iter().map(|(_, ty)| ty).collect(),
             ty if holds_memory(ty) => {
-                let owner = if unique.any() { Owner::Mine } else { Owner::Lent };
+                let owner = if unique.any() { Owner::Owned } else { Owner::Borrowed };
                 let root = self.new_root(Origin::Var(var), owner);
                 return Aliases::Roots(Rc::from([root]));
             }
@@ -77,7 +77,7 @@ impl Consume<'_> {
                 }
             }
             PatKind::Constr(_, parts) => {
-                let roots = set(aliases.all());
+                let roots = set(aliases.to_vec());
                 for part in parts {
                     self.bind(part, &Aliases::spread(&roots, &part.ty));
                 }
@@ -92,7 +92,7 @@ impl Consume<'_> {
             (Aliases::Parts(_), Ty::Record(fields)) => fields.iter().map(|(_, ty)| ty).collect(),
             (Aliases::Roots(roots), ty) if roots.is_empty() => {
                 return Aliases::build(ty, &mut |_| {
-                    Aliases::Roots(Rc::from([self.new_root(Origin::Var(var), Owner::Mine)]))
+                    Aliases::Roots(Rc::from([self.new_root(Origin::Var(var), Owner::Owned)]))
                 });
             }
             _ => return aliases.clone(),

@@ -1,21 +1,21 @@
 //! Diagnostics about invalid consumption.
 
-use super::alias::Root;
-use super::{Consume, Origin, Owner, Used};
+use super::alias::MemoryRoot;
+use super::{ConsumptionCheck, Origin, Owner, Use};
 use crate::tast::{Exp, ExpKind, Name, VarId};
 use std::sync::Arc;
 use syntax::diag::Diagnostic;
 use syntax::span::Span;
 
-impl Consume<'_> {
+impl ConsumptionCheck<'_> {
     /// The owner of a root.
-    pub(super) fn owner(&self, root: Root) -> Owner {
+    pub(super) fn owner(&self, root: MemoryRoot) -> Owner {
         let info = self.roots.get(root.0 as usize);
-        info.map_or(Owner::Mine, |info| info.owner)
+        info.map_or(Owner::Owned, |info| info.owner)
     }
 
     /// The name of a root, for messages.
-    pub(super) fn root_name(&self, root: Root) -> String {
+    pub(super) fn root_name(&self, root: MemoryRoot) -> String {
         match self.roots.get(root.0 as usize).map(|info| &info.origin) {
             Some(Origin::Var(var)) => format!("\"{}\"", self.var_name(*var)),
             Some(Origin::Result(name)) => format!("the result of applying \"{name}\""),
@@ -37,18 +37,18 @@ impl Consume<'_> {
     }
 
     /// The span that binds a variable.
-    fn place(&self, var: VarId) -> Option<Span> {
+    fn binding_span(&self, var: VarId) -> Option<Span> {
         let data = self.tables.vars.get(var.0 as usize)?;
         data.span
     }
 
     /// Adds a label at the span that binds the root's variable.
-    fn from(&self, root: Root, diag: Diagnostic) -> Diagnostic {
+    fn label_binding(&self, root: MemoryRoot, diag: Diagnostic) -> Diagnostic {
         let Some(info) = self.roots.get(root.0 as usize) else {
             return diag;
         };
         let place = match &info.origin {
-            Origin::Var(var) => self.place(*var),
+            Origin::Var(var) => self.binding_span(*var),
             Origin::Result(_) => None,
         };
         match place {
@@ -58,7 +58,7 @@ impl Consume<'_> {
     }
 
     /// Reports a use of consumed memory.
-    pub(super) fn used_after(&mut self, used: &Used, consumed: Span) {
+    pub(super) fn used_after(&mut self, used: &Use, consumed: Span) {
         if !self.first_report(used.root) {
             return;
         }
@@ -73,8 +73,8 @@ impl Consume<'_> {
         let diag = Diagnostic::error("use-after-consume", message)
             .at(used.span, "used here")
             .also(consumed, "consumed here");
-        let mut diag = self.from(used.root, diag);
-        let alias = used.var.map(|var| (self.var_name(var), self.place(var)));
+        let mut diag = self.label_binding(used.root, diag);
+        let alias = used.var.map(|var| (self.var_name(var), self.binding_span(var)));
         if let Some((alias, Some(span))) = alias
             && diag.secondary.iter().all(|label| label.span != span)
         {
@@ -85,7 +85,7 @@ impl Consume<'_> {
     }
 
     /// Reports consumption of memory that the code does not own.
-    pub(super) fn not_consumable(&mut self, root: Root, span: Span) {
+    pub(super) fn not_consumable(&mut self, root: MemoryRoot, span: Span) {
         if !self.first_report(root) {
             return;
         }
@@ -93,10 +93,10 @@ impl Consume<'_> {
         let outer = root.0 < self.barrier;
         let owner = self.roots.get(root.0 as usize).map(|info| info.owner);
         let (message, hint) = match owner {
-            Some(Owner::Mine) if outer => (
+            Some(Owner::Owned) if outer => (
                 format!(
                     "Consuming variable {name}, which is not consumable {}: it comes from outside",
-                    self.inside
+                    self.region
                 ),
                 "pass it as a parameter, or consume a `copy`",
             ),
@@ -109,23 +109,23 @@ impl Consume<'_> {
             ),
         };
         let diag = Diagnostic::error("not-consumable", message).at(span, "consumed here").hint(hint);
-        let diag = self.from(root, diag);
+        let diag = self.label_binding(root, diag);
         self.diags.push(diag);
     }
 
     /// Reports an error about a root at one span, once per root.
-    pub(super) fn complain(&mut self, id: &'static str, root: Root, span: Span, message: String) {
+    pub(super) fn report(&mut self, id: &'static str, root: MemoryRoot, span: Span, message: String) {
         if self.first_report(root) {
             let diag = Diagnostic::error(id, message).at(span, "");
             let name = self.root_name(root);
             let diag = diag.hint(format!("a `copy` of {name} in this place shares nothing"));
-            let diag = self.from(root, diag);
+            let diag = self.label_binding(root, diag);
             self.diags.push(diag);
         }
     }
 
     /// Returns true at the first report about the root.
-    fn first_report(&mut self, root: Root) -> bool {
+    fn first_report(&mut self, root: MemoryRoot) -> bool {
         match self.roots.get_mut(root.0 as usize) {
             Some(info) => !std::mem::replace(&mut info.reported, true),
             None => false,

@@ -4,17 +4,17 @@
 //! context is known.
 
 use super::{BOUND_DEPTH, Mismatch, Result, Sizes, Unifier};
-use crate::dims::{self, Cmp, Poly};
-use crate::infer::shapes::UNNAMED;
-use crate::infer::{Mentions, Origin, VarState};
-use crate::subst::{TyMap, map_dim};
+use crate::dims::{self, Poly, SizeComparison};
+use crate::infer::walks::UNNAMED;
+use crate::infer::{FreeVars, Origin, VarState};
+use crate::subst::{TypeMapper, map_dim};
 use crate::tast::{Dim, Exp, ExpKind, Ty, TyVarId, VarId};
 use std::sync::Arc;
 
 impl Unifier<'_> {
     /// Unifies two sizes, as the mode requires.
     pub(crate) fn unify_dims(&mut self, expected: &Dim, found: &Dim) -> Result {
-        self.tables.sized = true;
+        self.tables.saw_sizes = true;
         match self.sizes {
             Sizes::Strict => self.equal_dims(expected, found),
             Sizes::Ignore => Ok(()),
@@ -22,8 +22,8 @@ impl Unifier<'_> {
                 // If they differ, the caller creates an unknown size.
                 let a = self.canonical_dim(expected);
                 let b = self.canonical_dim(found);
-                if !self.link(&a, &b, since) {
-                    self.link(&b, &a, since);
+                if !self.solve_if_visible(&a, &b, since) {
+                    self.solve_if_visible(&b, &a, since);
                 }
                 Ok(())
             }
@@ -31,7 +31,7 @@ impl Unifier<'_> {
     }
 
     /// Solves an open size by another, if all variables of the other are visible in its scope.
-    fn link(&mut self, open: &Dim, dim: &Dim, since: VarId) -> bool {
+    fn solve_if_visible(&mut self, open: &Dim, dim: &Dim, since: VarId) -> bool {
         let Dim::Var(var) = open else { return false };
         if !self.tables.is_open(*var) {
             return false;
@@ -57,8 +57,8 @@ impl Unifier<'_> {
 
     /// The size with solutions substituted, and copies replaced by their sources.
     fn canonical_dim(&self, dim: &Dim) -> Dim {
-        struct Canonical<'t>(&'t crate::infer::Tables);
-        impl TyMap for Canonical<'_> {
+        struct Canonical<'t>(&'t crate::infer::InferTables);
+        impl TypeMapper for Canonical<'_> {
             fn ty_var(&mut self, _: TyVarId) -> Option<Ty> {
                 None
             }
@@ -83,7 +83,7 @@ impl Unifier<'_> {
                 if let Dim::Var(var) = other
                     && self.tables.is_open(*var)
                 {
-                    self.tables.var_mut(*var).told = true;
+                    self.tables.var_mut(*var).met_any = true;
                 }
                 Ok(())
             }
@@ -109,10 +109,10 @@ impl Unifier<'_> {
         let depth = |var| self.tables.var(var).depth;
         let (keep, gone) = if depth(found) == BOUND_DEPTH { (expected, found) } else { (found, expected) };
         let gone_data = self.tables.var(gone);
-        let (told, depth) = (gone_data.told, gone_data.depth);
+        let (told, depth) = (gone_data.met_any, gone_data.depth);
         let name = Arc::clone(&gone_data.name);
         let kept = self.tables.var_mut(keep);
-        kept.told |= told;
+        kept.met_any |= told;
         kept.depth = kept.depth.min(depth);
         if *kept.name == *UNNAMED {
             kept.name = name;
@@ -126,7 +126,7 @@ impl Unifier<'_> {
             return self.compare_dims(Dim::Var(var), dim.clone());
         }
         if self.tables.var(var).depth != BOUND_DEPTH && self.mentions_bound(dim) {
-            return self.meet_bound(var, dim, own);
+            return self.unify_bound(var, dim, own);
         }
         self.adjust_dim(dim, self.tables.var(var).depth)?;
         self.assign(var, dim);
@@ -138,10 +138,10 @@ impl Unifier<'_> {
     }
 
     /// Unifies an open size with one that is bound in the other type.
-    fn meet_bound(&mut self, var: VarId, dim: &Dim, own: &Dim) -> Result {
+    fn unify_bound(&mut self, var: VarId, dim: &Dim, own: &Dim) -> Result {
         let bound = self.bound(dim);
         let instance = matches!(self.tables.var(var).state, VarState::Open(Origin::Instance(_)));
-        if instance && bound.iter().all(|v| self.tables.var(*v).binder) {
+        if instance && bound.iter().all(|v| self.tables.var(*v).is_param_name) {
             // The link holds for this occurrence only: others have their own names.
             let own = match own {
                 Dim::Var(own) if self.tables.canonical(*own) == var => *own,
@@ -197,10 +197,10 @@ impl Unifier<'_> {
 
     fn compare_dims(&mut self, a: Dim, b: Dim) -> Result {
         match dims::compare(&a, &b) {
-            Cmp::Equal | Cmp::Unknown => return Ok(()),
-            Cmp::Different => {}
+            SizeComparison::Equal | SizeComparison::Unknown => return Ok(()),
+            SizeComparison::Different => {}
         }
-        let mut open = Mentions::default();
+        let mut open = FreeVars::default();
         map_dim(&a, &mut open);
         map_dim(&b, &mut open);
         open.dims.retain(|v| self.tables.is_open(*v));
@@ -255,7 +255,7 @@ impl Unifier<'_> {
                     && self.match_exps(f, g)
                     && x.iter().zip(y).all(|(x, y)| self.match_exps(x, y))
             }
-            _ => dims::compare_exps(a, b) == Cmp::Equal,
+            _ => dims::compare_exps(a, b) == SizeComparison::Equal,
         }
     }
 
@@ -289,5 +289,5 @@ pub(super) fn mentions_dim(dim: &Dim, var: VarId) -> bool {
 }
 
 fn difference(a: &Dim, b: &Dim) -> Option<Poly> {
-    Poly::of(&dims::op(prim::BinOp::Sub, a.clone(), b.clone()))
+    Poly::of(&dims::size_op(prim::BinOp::Sub, a.clone(), b.clone()))
 }

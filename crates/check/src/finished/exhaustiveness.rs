@@ -31,7 +31,7 @@ pub(crate) fn check(def: &Def, cx: &mut Context<'_>) {
 }
 
 fn matches_in(exp: &Exp, cx: &mut Context<'_>) {
-    stacker::maybe_grow(crate::RED_ZONE, crate::STACK_STEP, || {
+    stacker::maybe_grow(crate::STACK_RED_ZONE, crate::STACK_GROWTH, || {
         match &exp.kind {
             ExpKind::Lambda(lambda) => {
                 for pat in &lambda.params {
@@ -62,7 +62,7 @@ fn matches_in(exp: &Exp, cx: &mut Context<'_>) {
                             .hint("add a case, or `case _` for all that is left"),
                     );
                 }
-                if !cx.place.is_prelude() {
+                if !cx.site.is_prelude() {
                     unreachable(&scrutinee.ty, cases, cx);
                 }
             }
@@ -77,8 +77,8 @@ fn unreachable(ty: &Ty, cases: &[Case], cx: &mut Context<'_>) {
     let mut search = Search { fuel: MAX_ROWS };
     let mut before: Vec<Row<'_>> = Vec::new();
     for case in cases {
-        let row = vec![Some(bare(&case.pat))];
-        let found = search.missing(&before, &row, &[ty]);
+        let row = vec![Some(strip_attrs(&case.pat))];
+        let found = search.uncovered(&before, &row, &[ty]);
         if found.is_none() && search.fuel > 0 {
             cx.warn(
                 Diagnostic::warning("unreachable-case", "This case is never reached")
@@ -103,9 +103,9 @@ fn irrefutable(pat: &Pat, cx: &mut Context<'_>) {
 
 /// A value of the type that no pattern matches, as a pattern.
 fn unmatched<'p>(ty: &Ty, pats: impl Iterator<Item = &'p Pat>) -> Option<String> {
-    let rows: Vec<Row<'_>> = pats.map(|pat| vec![Some(bare(pat))]).collect();
+    let rows: Vec<Row<'_>> = pats.map(|pat| vec![Some(strip_attrs(pat))]).collect();
     let mut search = Search { fuel: MAX_ROWS };
-    let found = search.missing(&rows, &vec![None], &[ty])?;
+    let found = search.uncovered(&rows, &vec![None], &[ty])?;
     let mut out = String::new();
     for witness in &found {
         witness.show(false, &mut out);
@@ -117,7 +117,7 @@ fn unmatched<'p>(ty: &Ty, pats: impl Iterator<Item = &'p Pat>) -> Option<String>
 type Row<'p> = Vec<Option<&'p Pat>>;
 
 /// The pattern without attributes.
-fn bare(mut pat: &Pat) -> &Pat {
+fn strip_attrs(mut pat: &Pat) -> &Pat {
     while let PatKind::Attr(_, inner) = &pat.kind {
         pat = inner;
     }
@@ -152,15 +152,15 @@ fn head(cell: Option<&Pat>) -> Head {
 fn components<'p>(cell: Option<&'p Pat>, ty: &Ty, n: usize) -> Row<'p> {
     match cell.map(|pat| &pat.kind) {
         Some(PatKind::Tuple(parts) | PatKind::Constr(_, parts)) => {
-            parts.iter().map(|pat| Some(bare(pat))).collect()
+            parts.iter().map(|pat| Some(strip_attrs(pat))).collect()
         }
         Some(PatKind::Record(fields)) => {
             let find = |label: &Name| fields.iter().find(|(l, _)| l == label);
             match ty {
                 Ty::Record(tys) => {
-                    tys.iter().map(|(label, _)| find(label).map(|(_, pat)| bare(pat))).collect()
+                    tys.iter().map(|(label, _)| find(label).map(|(_, pat)| strip_attrs(pat))).collect()
                 }
-                _ => fields.iter().map(|(_, pat)| Some(bare(pat))).collect(),
+                _ => fields.iter().map(|(_, pat)| Some(strip_attrs(pat))).collect(),
             }
         }
         _ => vec![None; n],
@@ -168,7 +168,7 @@ fn components<'p>(cell: Option<&'p Pat>, ty: &Ty, n: usize) -> Row<'p> {
 }
 
 /// A pattern matrix, split at its first column.
-struct Column<'c, 'p> {
+struct PatternMatrix<'c, 'p> {
     rows: &'c [Row<'p>],
     heads: Vec<Head>,
     /// The row that the value must match.
@@ -186,8 +186,10 @@ struct Search {
 impl Search {
     /// Values of the types that `must` matches and no row does. Also `None` when the fuel is used
     /// up.
-    fn missing(&mut self, rows: &[Row<'_>], must: &Row<'_>, types: &[&Ty]) -> Option<Vec<Witness>> {
-        stacker::maybe_grow(crate::RED_ZONE, crate::STACK_STEP, || self.missing_inner(rows, must, types))
+    fn uncovered(&mut self, rows: &[Row<'_>], must: &Row<'_>, types: &[&Ty]) -> Option<Vec<Witness>> {
+        stacker::maybe_grow(crate::STACK_RED_ZONE, crate::STACK_GROWTH, || {
+            self.missing_inner(rows, must, types)
+        })
     }
 
     fn missing_inner(&mut self, rows: &[Row<'_>], must: &Row<'_>, types: &[&Ty]) -> Option<Vec<Witness>> {
@@ -199,19 +201,19 @@ impl Search {
             return None;
         }
         let column =
-            Column { rows, heads: rows.iter().map(|row| head(first(row))).collect(), must, ty, rest };
+            PatternMatrix { rows, heads: rows.iter().map(|row| head(first(row))).collect(), must, ty, rest };
         let wanted = head(first(must));
         match ty {
             _ if wanted == Head::Any && column.heads.iter().all(|head| *head == Head::Any) => {}
             Ty::Tuple(parts) => {
                 let parts: Vec<&Ty> = parts.iter().collect();
-                let found = self.inside(&column, &Head::Only, &parts)?;
-                return Some(folded(found, parts.len(), Witness::Tuple));
+                let found = self.specialise(&column, &Head::Only, &parts)?;
+                return Some(group_witnesses(found, parts.len(), Witness::Tuple));
             }
             Ty::Record(fields) => {
                 let parts: Vec<&Ty> = fields.iter().map(|(_, ty)| ty).collect();
-                let found = self.inside(&column, &Head::Only, &parts)?;
-                return Some(folded(found, parts.len(), |parts| {
+                let found = self.specialise(&column, &Head::Only, &parts)?;
+                return Some(group_witnesses(found, parts.len(), |parts| {
                     let labels = fields.iter().map(|(label, _)| Arc::clone(label));
                     Witness::Record(labels.zip(parts).collect())
                 }));
@@ -229,7 +231,7 @@ impl Search {
                 if wanted == Head::Any
                     && let Some((label, payload)) = constrs.iter().find(|(l, _)| !used.contains(l))
                 {
-                    let mut found = self.others(&column)?;
+                    let mut found = self.default_matrix(&column)?;
                     let any = vec![Witness::Any; payload.len()];
                     found.insert(0, Witness::Constr(Arc::clone(label), any));
                     return Some(found);
@@ -237,13 +239,15 @@ impl Search {
                 return constrs.iter().find_map(|(label, payload)| {
                     let parts: Vec<&Ty> = payload.iter().collect();
                     let constr = Head::Constr(Arc::clone(label));
-                    let found = self.inside(&column, &constr, &parts)?;
-                    Some(folded(found, parts.len(), |parts| Witness::Constr(Arc::clone(label), parts)))
+                    let found = self.specialise(&column, &constr, &parts)?;
+                    Some(group_witnesses(found, parts.len(), |parts| {
+                        Witness::Constr(Arc::clone(label), parts)
+                    }))
                 });
             }
             Ty::Scalar(ScalarType::Bool) => {
                 return [false, true].into_iter().find_map(|value| {
-                    let mut found = self.inside(&column, &Head::Bool(value), &[])?;
+                    let mut found = self.specialise(&column, &Head::Bool(value), &[])?;
                     found.insert(0, Witness::Bool(value));
                     Some(found)
                 });
@@ -251,15 +255,20 @@ impl Search {
             Ty::Scalar(_) | Ty::Array(_) | Ty::Arrow(_) | Ty::Var(_) | Ty::Abstract(..) => {}
         }
         let mut found = match wanted {
-            Head::Literal(_) => self.inside(&column, &wanted, &[])?,
-            _ => self.others(&column)?,
+            Head::Literal(_) => self.specialise(&column, &wanted, &[])?,
+            _ => self.default_matrix(&column)?,
         };
         found.insert(0, Witness::Any);
         Some(found)
     }
 
     /// Values whose first has the head `wanted`: its components, of types `parts`, then the rest.
-    fn inside<'p>(&mut self, column: &Column<'_, 'p>, wanted: &Head, parts: &[&Ty]) -> Option<Vec<Witness>> {
+    fn specialise<'p>(
+        &mut self,
+        column: &PatternMatrix<'_, 'p>,
+        wanted: &Head,
+        parts: &[&Ty],
+    ) -> Option<Vec<Witness>> {
         let inner = |row: &Row<'p>, head: &Head| {
             (head == wanted || *head == Head::Any).then(|| {
                 let mut cells = components(first(row), column.ty, parts.len());
@@ -273,16 +282,16 @@ impl Search {
         let rows = column.rows.iter().zip(&column.heads);
         let rows: Vec<Row<'_>> = rows.filter_map(|(row, head)| inner(row, head)).collect();
         let types: Vec<&Ty> = parts.iter().chain(column.rest).copied().collect();
-        self.missing(&rows, &must, &types)
+        self.uncovered(&rows, &must, &types)
     }
 
     /// Values whose first matches wildcards only: the rest.
-    fn others<'p>(&mut self, column: &Column<'_, 'p>) -> Option<Vec<Witness>> {
+    fn default_matrix<'p>(&mut self, column: &PatternMatrix<'_, 'p>) -> Option<Vec<Witness>> {
         let rest = |row: &Row<'p>| -> Row<'p> { row.iter().skip(1).copied().collect() };
         let rows = column.rows.iter().zip(&column.heads);
         let rows = rows.filter(|(_, head)| **head == Head::Any);
         let rows: Vec<Row<'_>> = rows.map(|(row, _)| rest(row)).collect();
-        self.missing(&rows, &rest(column.must), column.rest)
+        self.uncovered(&rows, &rest(column.must), column.rest)
     }
 }
 
@@ -291,7 +300,11 @@ fn first<'p>(row: &Row<'p>) -> Option<&'p Pat> {
 }
 
 /// Replaces the first `n` witnesses by one.
-fn folded(mut found: Vec<Witness>, n: usize, make: impl FnOnce(Vec<Witness>) -> Witness) -> Vec<Witness> {
+fn group_witnesses(
+    mut found: Vec<Witness>,
+    n: usize,
+    make: impl FnOnce(Vec<Witness>) -> Witness,
+) -> Vec<Witness> {
     let rest = found.split_off(n.min(found.len()));
     std::iter::once(make(found)).chain(rest).collect()
 }

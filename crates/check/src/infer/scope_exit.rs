@@ -1,6 +1,6 @@
 //! Types that leave a scope: sizes that mention its local values are replaced.
 
-use crate::infer::{Infer, Mentions, VarState, has_sizes};
+use crate::infer::{FreeVars, Infer, VarState, has_sizes};
 use crate::tast::{ArrowTy, Dim, Ty, TyVarId, TypeArgs, VarId};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -8,9 +8,9 @@ use syntax::span::Span;
 
 /// The sizes that local values of type `i64` are bound to, in terms of values of the outer scope.
 #[derive(Default)]
-pub(crate) struct Known(FxHashMap<VarId, Dim>);
+pub(crate) struct BoundSizes(FxHashMap<VarId, Dim>);
 
-impl Known {
+impl BoundSizes {
     /// Records the size that a variable is bound to, unless it is too large.
     pub(crate) fn insert(&mut self, var: VarId, dim: &Dim) {
         let dim = crate::subst::map_dim(dim, self).unwrap_or_else(|| dim.clone());
@@ -20,7 +20,7 @@ impl Known {
     }
 }
 
-impl crate::subst::TyMap for Known {
+impl crate::subst::TypeMapper for BoundSizes {
     fn ty_var(&mut self, _: TyVarId) -> Option<Ty> {
         None
     }
@@ -33,17 +33,17 @@ impl crate::subst::TyMap for Known {
 impl Infer<'_> {
     /// Moves a type out of the scopes deeper than the current one. Sizes that mention their values
     /// are replaced by the sizes bound to these (`bound`), or else by unknown sizes.
-    pub(crate) fn leave_ty(&mut self, ty: &Ty, bound: &mut Known, span: Span) -> Ty {
+    pub(crate) fn exit_scope(&mut self, ty: &Ty, bound: &mut BoundSizes, span: Span) -> Ty {
         let mut ty = self.tables.resolve(ty);
-        if !self.is_sizing() {
-            self.tables.sized |= has_sizes(&ty);
-            self.leave_types(&ty);
+        if !self.infers_sizes() {
+            self.tables.saw_sizes |= has_sizes(&ty);
+            self.exit_scope_types(&ty);
             return ty;
         }
         if let Some(known) = crate::subst::map_ty(&ty, bound) {
             ty = self.tables.resolve(&known);
         }
-        let mentions = Mentions::of(&ty);
+        let mentions = FreeVars::of(&ty);
         let mut hide = false;
         for var in mentions.dims {
             let data = self.tables.var(var);
@@ -63,16 +63,16 @@ impl Infer<'_> {
             return ty;
         }
         let mut carried = Vec::new();
-        crate::witness::carried_sizes(&ty, &mut carried);
-        let mut hide = Hide { infer: self, span, done: Vec::new(), bound: Vec::new(), carried };
+        crate::carried_sizes::carried_sizes(&ty, &mut carried);
+        let mut hide = ReplaceLocalSizes { infer: self, span, done: Vec::new(), bound: Vec::new(), carried };
         hide.ty(&ty)
     }
 }
 
 impl Infer<'_> {
     /// Moves the open types in a resolved type out of the scopes deeper than the current one.
-    fn leave_types(&mut self, ty: &Ty) {
-        for var in Mentions::of(ty).types {
+    fn exit_scope_types(&mut self, ty: &Ty) {
+        for var in FreeVars::of(ty).types {
             if self.tables.ty_var(var).depth > self.depth && self.tables.is_open_ty(var) {
                 self.tables.ty_var_mut(var).depth = self.depth;
             }
@@ -81,7 +81,7 @@ impl Infer<'_> {
 }
 
 /// Replaces every size that mentions a value of a deeper scope.
-struct Hide<'c, 't> {
+struct ReplaceLocalSizes<'c, 't> {
     infer: &'c mut Infer<'t>,
     span: Span,
     done: Vec<(Dim, Dim)>,
@@ -90,7 +90,7 @@ struct Hide<'c, 't> {
     carried: Vec<Dim>,
 }
 
-impl Hide<'_, '_> {
+impl ReplaceLocalSizes<'_, '_> {
     fn is_local(&self, dim: &Dim) -> bool {
         crate::dims::variables(dim).iter().any(|v| {
             let data = self.infer.tables.var(*v);
@@ -99,11 +99,11 @@ impl Hide<'_, '_> {
     }
 
     /// Returns true if all local operands of an operation are sizes that the value carries.
-    fn is_told(&self, dim: &Dim) -> bool {
+    fn is_carried(&self, dim: &Dim) -> bool {
         match dim {
-            Dim::Op(_, args) => self.is_told(&args.0) && self.is_told(&args.1),
+            Dim::Op(_, args) => self.is_carried(&args.0) && self.is_carried(&args.1),
             dim => {
-                let same = |c: &Dim| crate::dims::compare(c, dim) == crate::dims::Cmp::Equal;
+                let same = |c: &Dim| crate::dims::compare(c, dim) == crate::dims::SizeComparison::Equal;
                 !self.is_local(dim) || self.carried.iter().any(same)
             }
         }
@@ -114,13 +114,15 @@ impl Hide<'_, '_> {
             return dim.clone();
         }
         if let Dim::Op(op, args) = dim
-            && self.is_told(dim)
+            && self.is_carried(dim)
         {
             let (a, b) = (self.dim(&args.0), self.dim(&args.1));
-            return crate::dims::op(*op, a, b);
+            return crate::dims::size_op(*op, a, b);
         }
-        let known =
-            self.done.iter().find(|(old, _)| crate::dims::compare(old, dim) == crate::dims::Cmp::Equal);
+        let known = self
+            .done
+            .iter()
+            .find(|(old, _)| crate::dims::compare(old, dim) == crate::dims::SizeComparison::Equal);
         if let Some((_, new)) = known {
             return new.clone();
         }
@@ -160,7 +162,7 @@ impl Hide<'_, '_> {
                 arrow.param = self.ty(&arrow.param);
                 let outer = self.bound.len();
                 self.bound.extend(arrow.name);
-                self.bound.extend(&arrow.ret.ext);
+                self.bound.extend(&arrow.ret.existential_sizes);
                 arrow.ret.ty = self.ty(&arrow.ret.ty);
                 self.bound.truncate(outer);
                 Ty::Arrow(Arc::new(arrow))

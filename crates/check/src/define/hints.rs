@@ -9,9 +9,9 @@
 //!
 //! Computed only when there is an error to report.
 
-use crate::define::Definer;
+use crate::define::DefinitionChecker;
 use crate::env::{Entry, Scheme, Target};
-use crate::infer::{Constraint, Mentions, Mismatch, Scalars, Tables};
+use crate::infer::{Constraint, FreeVars, InferTables, Mismatch, Scalars};
 use crate::tast::{Exp, ExpKind, Ty, VarId};
 use prim::ScalarType;
 use rustc_hash::FxHashMap;
@@ -24,12 +24,12 @@ const MAX_EXCERPT: usize = 30;
 /// Local functions whose types are inferred from their uses; true if the open type is a number
 /// type.
 #[derive(Default)]
-pub(super) struct LocalFunctions(FxHashMap<VarId, bool>);
+pub(super) struct MonomorphicFunctions(FxHashMap<VarId, bool>);
 
-impl LocalFunctions {
+impl MonomorphicFunctions {
     /// Records a local function with an open type, which its uses will determine.
-    pub(super) fn note(&mut self, tables: &Tables, var: VarId, scheme: &Scheme) {
-        let mut types = Mentions::of(&tables.resolve(&scheme.ty)).types.into_iter();
+    pub(super) fn note(&mut self, tables: &InferTables, var: VarId, scheme: &Scheme) {
+        let mut types = FreeVars::of(&tables.resolve(&scheme.ty)).types.into_iter();
         let open = types.find(|var| tables.is_open_ty(*var));
         if let Some(ty) = open {
             let constraint = &tables.ty_var(ty).constraint;
@@ -39,9 +39,9 @@ impl LocalFunctions {
     }
 }
 
-impl Definer<'_, '_> {
+impl DefinitionChecker<'_, '_> {
     /// Adds notes and hints that follow from the mismatched types.
-    pub(super) fn advise(
+    pub(super) fn add_hints(
         &self,
         mut diag: Diagnostic,
         (expected, found): (&Ty, &Ty),
@@ -50,9 +50,9 @@ impl Definer<'_, '_> {
     ) -> Diagnostic {
         match why {
             Mismatch::Types(Ty::Scalar(to), Ty::Scalar(from)) => {
-                let whole = [expected, found].map(|ty| self.infer.tables.shallow(ty));
+                let whole = [expected, found].map(|ty| self.infer.tables.resolve_head(ty));
                 if whole == [Ty::Scalar(*to), Ty::Scalar(*from)] {
-                    diag = self.advise_conversion(diag, *to, *from, span);
+                    diag = self.hint_conversion(diag, *to, *from, span);
                 }
             }
             Mismatch::Types(a, b) => {
@@ -67,10 +67,10 @@ impl Definer<'_, '_> {
                 }
             }
             Mismatch::NotScalar(Scalars::FLOATS, Ty::Scalar(other)) if !other.is_float() => {
-                diag = self.advise_float(diag, (expected, found), Some(*other), span);
+                diag = self.hint_float_literal(diag, (expected, found), Some(*other), span);
             }
             Mismatch::Scalars(Scalars::FLOATS, _) | Mismatch::Scalars(_, Scalars::FLOATS) => {
-                diag = self.advise_float(diag, (expected, found), None, span);
+                diag = self.hint_float_literal(diag, (expected, found), None, span);
             }
             _ => {}
         }
@@ -78,13 +78,7 @@ impl Definer<'_, '_> {
     }
 
     /// Adds a hint that converts a number to the expected type.
-    fn advise_conversion(
-        &self,
-        diag: Diagnostic,
-        to: ScalarType,
-        from: ScalarType,
-        span: Span,
-    ) -> Diagnostic {
+    fn hint_conversion(&self, diag: Diagnostic, to: ScalarType, from: ScalarType, span: Span) -> Diagnostic {
         let text = self.cx.reports.snippet(span);
         if !Scalars::NUMBERS.contains(to) || !Scalars::NUMBERS.contains(from) {
             return diag;
@@ -103,14 +97,14 @@ impl Definer<'_, '_> {
     }
 
     /// Points at the literal that makes a type a float type.
-    fn advise_float(
+    fn hint_float_literal(
         &self,
         mut diag: Diagnostic,
         (expected, found): (&Ty, &Ty),
         other: Option<ScalarType>,
         span: Span,
     ) -> Diagnostic {
-        let open = [found, expected].map(|ty| self.infer.tables.shallow(ty));
+        let open = [found, expected].map(|ty| self.infer.tables.resolve_head(ty));
         let literal = open.iter().find_map(|ty| match ty {
             Ty::Var(var) => self.literals.float(self.infer.tables, *var),
             _ => None,
@@ -136,7 +130,7 @@ impl Definer<'_, '_> {
     }
 
     /// Adds notes and hints about the function of a call or its mismatched argument.
-    pub(super) fn advise_call(
+    pub(super) fn hint_call(
         &mut self,
         mut diag: Diagnostic,
         why: &Mismatch,
@@ -178,15 +172,15 @@ impl Definer<'_, '_> {
                 }
             }
         }
-        self.advise_shadowing(diag, fun)
+        self.note_shadowing(diag, fun)
     }
 
     /// Adds a note if a function shadows one of the prelude.
-    pub(super) fn advise_shadowing(&self, diag: Diagnostic, fun: &Exp) -> Diagnostic {
+    pub(super) fn note_shadowing(&self, diag: Diagnostic, fun: &Exp) -> Diagnostic {
         let Some(var) = head(fun) else { return diag };
         let data = self.infer.tables.var(var);
         let prelude = self.cx.builtins.prelude.as_ref();
-        let known = prelude.and_then(|prelude| prelude.terms.get(&self.cx.names.symbol(&data.name)));
+        let known = prelude.and_then(|prelude| prelude.terms.get(&self.cx.symbols.symbol(&data.name)));
         match (known, data.span) {
             (Some(Entry::Value(value)), Some(place)) if !matches!(value.target, Target::Var(other) if other == var) =>
             {

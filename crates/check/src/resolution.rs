@@ -2,7 +2,7 @@
 //! names.
 
 use crate::context::Context;
-use crate::env::{Entry, Module, TypeAbbr};
+use crate::env::{Entry, Module, NamedType};
 use crate::tast::Name;
 use std::rc::Rc;
 use syntax::ast::{Ident, QualName};
@@ -16,7 +16,7 @@ impl<'a> Context<'a> {
         let mut path = name.quals.iter().chain(std::iter::once(&name.name));
         let first = path.next()?;
         let Some(mut entry) = self.env.term(first.name).cloned() else {
-            let text = self.name(first.name);
+            let text = self.symbol_text(first.name);
             let module = !name.quals.is_empty();
             let id = if module { "unknown-module" } else { "unknown-variable" };
             let what = if module { "Unknown name or module" } else { "Unknown name" };
@@ -46,7 +46,7 @@ impl<'a> Context<'a> {
     }
 
     fn member(&mut self, module: &Module<'a>, ident: &Ident) -> Option<Entry<'a>> {
-        let text = self.name(ident.name);
+        let text = self.symbol_text(ident.name);
         let (found, inner) = match module {
             Module::Struct(inner) => (inner.terms.get(&ident.name).cloned(), Some(inner)),
             Module::Intrinsics => (self.builtins.term(ident.name, &text), None),
@@ -86,7 +86,7 @@ impl<'a> Context<'a> {
         };
         let mut best: Option<(usize, Name)> = None;
         for symbol in candidates {
-            let name = self.names.resolve(*symbol);
+            let name = self.symbols.resolve(*symbol);
             if name.len().abs_diff(wanted.len()) > limit || name.len() < 3 || *name == *wanted {
                 continue;
             }
@@ -103,7 +103,7 @@ impl<'a> Context<'a> {
     }
 
     /// Looks up a type name; reports an unknown one.
-    pub(crate) fn find_type(&mut self, name: &QualName) -> Option<Rc<TypeAbbr>> {
+    pub(crate) fn find_type(&mut self, name: &QualName) -> Option<Rc<NamedType>> {
         let found = if name.quals.is_empty() {
             self.env.ty(name.name.name).cloned()
         } else {
@@ -114,7 +114,7 @@ impl<'a> Context<'a> {
             }
         };
         if found.is_none() {
-            let text = self.name(name.name.name);
+            let text = self.symbol_text(name.name.name);
             let mut diag =
                 Diagnostic::error("unknown-type", format!("Unknown type \"{text}\"")).at(name.span(), "");
             if name.quals.is_empty() {
@@ -137,7 +137,7 @@ impl<'a> Context<'a> {
                 module
             }
             other => {
-                let text = self.name(first.name);
+                let text = self.symbol_text(first.name);
                 let message = if other.is_some() {
                     format!("\"{text}\" is a value, not a module")
                 } else {
@@ -155,7 +155,7 @@ impl<'a> Context<'a> {
             if let Some(Entry::Module(inner)) = next {
                 module = inner;
             } else {
-                let text = self.name(ident.name);
+                let text = self.symbol_text(ident.name);
                 self.error(
                     "unknown-module",
                     ident.span,
@@ -169,7 +169,7 @@ impl<'a> Context<'a> {
 
     /// Records a use of a module.
     fn note_module_used(&mut self, name: Symbol) {
-        if !self.place.is_prelude() {
+        if !self.site.is_prelude() {
             self.used_modules.use_name(name);
         }
     }

@@ -1,9 +1,9 @@
 //! The built-in names, which exist before any file is read: scalar types, operators, and the
 //! members of the module `intrinsics`.
 
-use crate::env::{Entry, Env, Module, Scheme, Struct, Target, TypeAbbr, ValueEntry};
+use crate::env::{Entry, Env, Module, ModuleExports, NamedType, Scheme, Target, ValueEntry};
 use crate::intrinsics::{self, ArrayFun, Intrinsic};
-use crate::tast::{SourceOp as Op, Ty};
+use crate::tast::{OverloadedOp as Op, Ty};
 use prim::ScalarType;
 use rustc_hash::FxHashMap;
 use std::fmt::Write;
@@ -29,11 +29,11 @@ pub(crate) struct Builtins<'a> {
     /// Members of the built-in module that have signatures, and scalar members used so far.
     funs: FxHashMap<Symbol, Rc<ValueEntry>>,
     /// Types of the built-in module.
-    types: FxHashMap<Symbol, Rc<TypeAbbr>>,
+    types: FxHashMap<Symbol, Rc<NamedType>>,
     /// The built-in operators, whether shadowed or not.
     operators: FxHashMap<Symbol, Entry<'a>>,
     /// The exports of the prelude, visible in every program; `None` until the prelude is checked.
-    pub(crate) prelude: Option<Rc<Struct<'a>>>,
+    pub(crate) prelude: Option<Rc<ModuleExports<'a>>>,
 }
 
 impl<'a> Builtins<'a> {
@@ -79,14 +79,14 @@ impl<'a> Builtins<'a> {
         let intrinsics = interner.intern("intrinsics");
         env.bind_term(intrinsics, Entry::Module(Module::Intrinsics));
         for ty in ScalarType::ALL {
-            let abbr = TypeAbbr::plain(Ty::Scalar(*ty));
+            let abbr = NamedType::plain(Ty::Scalar(*ty));
             env.bind_type(interner.intern(ty.name()), Rc::new(abbr));
         }
         builtins
     }
 
     /// Adds a type of the built-in module.
-    pub(crate) fn add_type(&mut self, name: Symbol, abbr: Rc<TypeAbbr>) {
+    pub(crate) fn add_type(&mut self, name: Symbol, abbr: Rc<NamedType>) {
         self.types.insert(name, abbr);
     }
 
@@ -97,7 +97,7 @@ impl<'a> Builtins<'a> {
     }
 
     /// A type of the built-in module.
-    pub(crate) fn ty(&self, name: Symbol) -> Option<Rc<TypeAbbr>> {
+    pub(crate) fn ty(&self, name: Symbol) -> Option<Rc<NamedType>> {
         self.types.get(&name).cloned()
     }
 
@@ -117,5 +117,5 @@ impl<'a> Builtins<'a> {
 }
 
 fn value(target: Target, scheme: Scheme) -> ValueEntry {
-    ValueEntry { target, scheme: Arc::new(scheme), via: None, span: None }
+    ValueEntry { target, scheme: Arc::new(scheme), instance_args: None, span: None }
 }

@@ -5,19 +5,19 @@
 //! only in an arithmetic expression, only in a function type, or only in a type argument of an
 //! abstract type, cannot be read off the value.
 
-use crate::subst::TyMap;
+use crate::subst::TypeMapper;
 use crate::tast::{Dim, Ty, TyVarId, VarId};
 
 /// The sizes in a type.
 #[derive(Default)]
-pub(crate) struct Witness {
+pub(crate) struct CarriedSizes {
     /// The sizes that values of the type carry.
     pub(crate) carried: Vec<VarId>,
     /// The sizes that are mentioned in other ways.
     pub(crate) other: Vec<VarId>,
 }
 
-impl Witness {
+impl CarriedSizes {
     /// The sizes of a resolved type.
     pub(crate) fn of(ty: &Ty) -> Self {
         let mut found = Self::default();
@@ -31,7 +31,7 @@ impl Witness {
     }
 
     /// Returns true if the size is mentioned, but values of the type do not carry it.
-    pub(crate) fn lacks(&self, var: VarId) -> bool {
+    pub(crate) fn mentions_only(&self, var: VarId) -> bool {
         self.other.contains(&var) && !self.carried.contains(&var)
     }
 
@@ -71,7 +71,7 @@ impl Witness {
 /// Collects the variables of sizes.
 struct Mentioned<'v>(&'v mut Vec<VarId>);
 
-impl TyMap for Mentioned<'_> {
+impl TypeMapper for Mentioned<'_> {
     fn ty_var(&mut self, _: TyVarId) -> Option<Ty> {
         None
     }
@@ -121,7 +121,7 @@ pub(crate) fn only_in_payloads(ty: &Ty) -> Vec<VarId> {
                 parts.for_each(|ty| walk(ty, true, payloads, others));
             }
             Ty::Scalar(_) | Ty::Var(_) | Ty::Abstract(..) | Ty::Arrow(_) => {
-                let found = Witness::of(ty);
+                let found = CarriedSizes::of(ty);
                 others.extend(found.carried);
                 others.extend(found.other);
             }
@@ -147,12 +147,12 @@ pub(crate) fn in_parameters(ty: &Ty) -> Vec<VarId> {
                 constrs.iter().flat_map(|(_, payload)| payload.iter()).for_each(|ty| walk(ty, found));
             }
             Ty::Arrow(arrow) => {
-                let sizes = Witness::of(&arrow.param);
+                let sizes = CarriedSizes::of(&arrow.param);
                 found.extend(sizes.carried);
                 found.extend(sizes.other);
                 let from = found.len();
                 walk(&arrow.ret.ty, found);
-                let carried = Witness::of(&arrow.ret.ty).carried;
+                let carried = CarriedSizes::of(&arrow.ret.ty).carried;
                 let later = found.split_off(from);
                 found.extend(later.into_iter().filter(|var| !carried.contains(var)));
             }

@@ -16,7 +16,7 @@ pub(crate) enum FileKind {
 
 /// The position of a declaration.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Place {
+pub(crate) struct DeclSite {
     file: FileKind,
     /// True if it is in a module of its file.
     in_module: bool,
@@ -27,24 +27,24 @@ pub(crate) struct Place {
     in_spec: bool,
 }
 
-impl Place {
+impl DeclSite {
     /// The top level of a file.
     pub(crate) const fn top(file: FileKind) -> Self {
         Self { file, in_module: false, in_application: false, in_spec: false }
     }
 
     /// The position within a module declared here.
-    pub(crate) const fn module(self) -> Self {
+    pub(crate) const fn enter_module(self) -> Self {
         Self { in_module: true, ..self }
     }
 
     /// The position within the body of a parametric module applied here.
-    pub(crate) const fn application(self) -> Self {
+    pub(crate) const fn enter_application(self) -> Self {
         Self { in_application: true, ..self }
     }
 
     /// The position within a module type (`true`), or in an ordinary type within one (`false`).
-    pub(crate) const fn spec(self, in_spec: bool) -> Self {
+    pub(crate) const fn with_spec(self, in_spec: bool) -> Self {
         Self { in_spec, ..self }
     }
 

@@ -17,9 +17,9 @@
 //! Array sizes occur in all types of a value: in payloads of sums, and in the size and type
 //! arguments of abstract types, as well as in tuples, records and arrays.
 
-use crate::dims::{Cmp, compare};
-use crate::infer::{Infer, Mentions, Origin, Sizes, Tables, VarState};
-use crate::subst::{Subst, TyMap, map_ty};
+use crate::dims::{SizeComparison, compare};
+use crate::infer::{FreeVars, Infer, InferTables, Origin, Sizes, VarState};
+use crate::subst::{Subst, TypeMapper, map_ty};
 use crate::tast::{ArrowTy, Dim, RetType, Ty, TyVarId, TypeArgs, VarId};
 use std::sync::Arc;
 use syntax::span::Span;
@@ -70,7 +70,7 @@ impl Infer<'_> {
     }
 
     fn merge_dim(&mut self, a: &Dim, b: &Dim, span: Span, seen: &mut Differing) -> Dim {
-        if compare(a, b) == Cmp::Equal {
+        if compare(a, b) == SizeComparison::Equal {
             return a.clone();
         }
         // Sizes that only the values determine may all differ.
@@ -110,18 +110,18 @@ impl Infer<'_> {
     /// this application.
     pub(crate) fn bind_existential(&mut self, ty: &Ty, span: Span) -> Ty {
         let resolved = self.tables.resolve(ty);
-        let mut mentions = Mentions::default();
+        let mut mentions = FreeVars::default();
         map_ty(&resolved, &mut mentions);
         if !mentions.dims.iter().any(|v| self.tables.is_existential(*v)) {
             return resolved;
         }
-        let mut bind = Bind { infer: self, span, done: Vec::new(), copies: Vec::new() };
+        let mut bind = BindExistential { infer: self, span, done: Vec::new(), copies: Vec::new() };
         bind.ty(&resolved)
     }
 }
 
 /// Replaces every size that mentions an existential size of an instantiated type.
-struct Bind<'c, 't> {
+struct BindExistential<'c, 't> {
     infer: &'c mut Infer<'t>,
     span: Span,
     done: Vec<(Dim, VarId)>,
@@ -129,16 +129,16 @@ struct Bind<'c, 't> {
     copies: Vec<(u32, VarId, VarId)>,
 }
 
-impl Bind<'_, '_> {
+impl BindExistential<'_, '_> {
     fn dim(&mut self, dim: &Dim) -> Dim {
-        let dim = &self.represented(dim);
-        let mut mentions = Mentions::default();
+        let dim = &self.identify_copies(dim);
+        let mut mentions = FreeVars::default();
         crate::subst::map_dim(dim, &mut mentions);
         let tables = &*self.infer.tables;
         let Some(var) = mentions.dims.iter().find(|v| tables.is_existential(**v)) else {
             return dim.clone();
         };
-        let known = self.done.iter().find(|(old, _)| compare(old, dim) == Cmp::Equal);
+        let known = self.done.iter().find(|(old, _)| compare(old, dim) == SizeComparison::Equal);
         if let Some((_, new)) = known {
             return Dim::Var(*new);
         }
@@ -154,9 +154,9 @@ impl Bind<'_, '_> {
     }
 
     /// The size with the copies of one occurrence and one source identified.
-    fn represented(&mut self, dim: &Dim) -> Dim {
-        struct Represent<'r>(&'r Tables, &'r mut Vec<(u32, VarId, VarId)>);
-        impl TyMap for Represent<'_> {
+    fn identify_copies(&mut self, dim: &Dim) -> Dim {
+        struct Represent<'r>(&'r InferTables, &'r mut Vec<(u32, VarId, VarId)>);
+        impl TypeMapper for Represent<'_> {
             fn ty_var(&mut self, _: TyVarId) -> Option<Ty> {
                 None
             }
@@ -208,13 +208,13 @@ impl Bind<'_, '_> {
                 let before = self.done.len();
                 let ty = self.ty(&arrow.ret.ty);
                 let new = self.done.split_off(before);
-                let mut ext = arrow.ret.ext.clone();
+                let mut ext = arrow.ret.existential_sizes.clone();
                 ext.extend(new.into_iter().map(|(_, var)| var));
                 Ty::Arrow(Arc::new(ArrowTy {
                     name: arrow.name,
                     param,
                     consumes: arrow.consumes.clone(),
-                    ret: RetType { ext, ty, unique: arrow.ret.unique.clone() },
+                    ret: RetType { existential_sizes: ext, ty, unique: arrow.ret.unique.clone() },
                 }))
             }
         }
@@ -281,7 +281,7 @@ pub(crate) fn replace_dims(ty: &Ty, f: &mut dyn FnMut(&Dim) -> Dim) -> Ty {
 impl Infer<'_> {
     /// The resolved type with each open size of its values replaced by an existential size, which
     /// is added to `ext`.
-    pub(crate) fn parametric_open(&mut self, ty: &Ty, ext: &mut Vec<VarId>) -> Ty {
+    pub(crate) fn abstract_open_sizes(&mut self, ty: &Ty, ext: &mut Vec<VarId>) -> Ty {
         let mut done: Vec<(VarId, VarId)> = Vec::new();
         replace_dims(ty, &mut |dim| match dim {
             Dim::Var(var) if self.tables.is_open(*var) => {
@@ -300,7 +300,7 @@ impl Infer<'_> {
 
     /// The result of a function of inferred type that depends on its argument in an unknown way:
     /// sizes that may be linked to the parameter's name later become unknown.
-    pub(crate) fn without_open(&mut self, ty: &Ty, span: Span) -> Ty {
+    pub(crate) fn close_dependent_result(&mut self, ty: &Ty, span: Span) -> Ty {
         let ty = self.tables.resolve(ty);
         replace_dims(&ty, &mut |dim| match dim {
             Dim::Var(var) if self.tables.is_open(*var) => self.unknown(Arc::from("k"), span),
@@ -310,7 +310,7 @@ impl Infer<'_> {
 
     /// The type with each size of its values replaced by a size parameter, which is added to
     /// `params`.
-    pub(crate) fn parametric(&mut self, ty: &Ty, params: &mut Vec<VarId>) -> Ty {
+    pub(crate) fn abstract_sizes(&mut self, ty: &Ty, params: &mut Vec<VarId>) -> Ty {
         let ty = self.tables.resolve(ty);
         replace_dims(&ty, &mut |dim| {
             let name = match dim {
@@ -324,7 +324,7 @@ impl Infer<'_> {
     }
 
     /// The type with sizes beyond the limits of [`crate::dims`] replaced by unknown ones.
-    pub(crate) fn bound_sizes(&mut self, ty: &Ty, span: Span) -> Ty {
+    pub(crate) fn limit_sizes(&mut self, ty: &Ty, span: Span) -> Ty {
         let compound = |dim: &Dim| matches!(dim, Dim::Op(..) | Dim::Exp(_));
         let mut large = false;
         let resolved = self.tables.resolve(ty);

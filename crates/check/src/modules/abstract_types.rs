@@ -1,10 +1,10 @@
 //! The abstract types of module types, and the types that implement them.
 
-use crate::env::{Hole, Struct, TypeAbbr, TypeParam};
+use crate::env::{AbstractSpec, ModuleExports, NamedType, TypeParam};
 use crate::modules::instances::TypeSubst;
 use crate::modules::matching::{Matcher, find_path};
-use crate::subst::{TyMap, map_ty};
-use crate::tast::{Dim, Ty, TyVarId, TypeArgs, TypeId, VarId};
+use crate::subst::{TypeMapper, map_ty};
+use crate::tast::{AbstractTypeId, Dim, Ty, TyVarId, TypeArgs, VarId};
 use std::rc::Rc;
 use std::sync::Arc;
 use syntax::ast::Liftedness;
@@ -14,10 +14,10 @@ use syntax::symbol::Symbol;
 impl<'a> Matcher<'_, 'a> {
     /// Finds the type of a module that implements an abstract one, and checks it against the
     /// specification. Adds it to `actual`, and its external view to `seen`.
-    pub(super) fn fill_hole(
+    pub(super) fn match_abstract_type(
         &mut self,
-        module: &Struct<'a>,
-        hole: &Hole,
+        module: &ModuleExports<'a>,
+        hole: &AbstractSpec,
         opaque: bool,
         actual: &mut TypeSubst,
         seen: &mut TypeSubst,
@@ -43,7 +43,7 @@ impl<'a> Matcher<'_, 'a> {
             );
             return;
         }
-        if crate::infer::lower(found.lifted, hole.lifted) != found.lifted {
+        if crate::infer::less_lifted(found.lifted, hole.lifted) != found.lifted {
             let kind = |lifted| match lifted {
                 Liftedness::Unlifted => "non-lifted",
                 Liftedness::SizeLifted => "size-lifted",
@@ -63,10 +63,10 @@ impl<'a> Matcher<'_, 'a> {
             );
             return;
         }
-        let witness = crate::witness::Witness::of(&self.tables.finish_ty(&found.ty));
+        let witness = crate::carried_sizes::CarriedSizes::of(&self.tables.finish_ty(&found.ty));
         for (param, own) in found.params.iter().zip(&hole.params) {
             if let (TypeParam::Size(var), TypeParam::Size(_)) = (param, own)
-                && witness.lacks(*var)
+                && witness.mentions_only(*var)
             {
                 let size = Arc::clone(&self.tables.var(*var).name);
                 self.cx.report(
@@ -101,7 +101,7 @@ impl<'a> Matcher<'_, 'a> {
         self.definer().require_lifted(&found.ty, hole.lifted, span, &what);
         actual.types.insert(hole.id, Rc::clone(&found));
         let shown = if opaque {
-            let repr = Some(Arc::new(TypeAbbr::clone(&found)));
+            let repr = Some(Arc::new(NamedType::clone(&found)));
             let (_, abbr) = self.tables.new_abstract(name, hole.params.clone(), hole.lifted, repr);
             Rc::new(abbr)
         } else {
@@ -112,16 +112,16 @@ impl<'a> Matcher<'_, 'a> {
 
     /// Reports a value specification, not of a function, whose type is implemented by a type with
     /// existential sizes.
-    pub(super) fn check_hidden_sizes(&mut self, symbol: Symbol, spec: &Ty, actual: &TypeSubst) {
+    pub(super) fn check_existential_specs(&mut self, symbol: Symbol, spec: &Ty, actual: &TypeSubst) {
         struct Hidden<'s>(&'s TypeSubst, bool);
-        impl TyMap for Hidden<'_> {
+        impl TypeMapper for Hidden<'_> {
             fn ty_var(&mut self, _: TyVarId) -> Option<Ty> {
                 None
             }
             fn dim_var(&mut self, _: VarId) -> Option<Dim> {
                 None
             }
-            fn abstract_ty(&mut self, id: TypeId, _: &TypeArgs) -> Option<Ty> {
+            fn abstract_ty(&mut self, id: AbstractTypeId, _: &TypeArgs) -> Option<Ty> {
                 let definition = self.0.types.get(&id);
                 self.1 |= definition.is_some_and(|abbr| !abbr.ext.is_empty());
                 None
@@ -133,7 +133,7 @@ impl<'a> Matcher<'_, 'a> {
         let mut hidden = Hidden(actual, false);
         map_ty(spec, &mut hidden);
         if hidden.1 {
-            let name = self.cx.name(symbol);
+            let name = self.cx.symbol_text(symbol);
             let message =
                 format!("the value \"{name}\" is specified at a type whose definition has a size of its own");
             self.cx.report(

@@ -3,7 +3,7 @@
 //! A type that exceeds the limits is reported once for each definition, and later errors of that
 //! definition are dropped: they would be about types that the program does not have.
 
-use crate::infer::{MAX_DEPTH, MAX_PARTS, Tables};
+use crate::infer::{InferTables, MAX_DEPTH, MAX_PARTS};
 use rustc_hash::{FxHashMap, FxHashSet};
 use syntax::ast::Pat;
 use syntax::diag::{Diagnostic, Label};
@@ -19,7 +19,7 @@ const MAX_ERRORS: usize = 30;
 const MAX_PLACES: usize = 4;
 
 /// The diagnostics found so far.
-pub(crate) struct Reports<'a> {
+pub(crate) struct Diagnostics<'a> {
     sources: &'a SourceMap,
     /// The errors.
     diags: Vec<Diagnostic>,
@@ -29,7 +29,7 @@ pub(crate) struct Reports<'a> {
     too_large: Option<Diagnostic>,
 }
 
-impl<'a> Reports<'a> {
+impl<'a> Diagnostics<'a> {
     /// Starts with errors that were found before.
     pub(crate) const fn new(sources: &'a SourceMap, diags: Vec<Diagnostic>) -> Self {
         Self { sources, diags, warnings: Vec::new(), too_large: None }
@@ -57,17 +57,17 @@ impl<'a> Reports<'a> {
     }
 
     /// The number of errors.
-    pub(crate) const fn problems(&self) -> usize {
+    pub(crate) const fn error_count(&self) -> usize {
         self.diags.len()
     }
 
     /// Removes and returns the errors recorded since there were this many.
-    pub(crate) fn take_since(&mut self, problems: usize) -> Vec<Diagnostic> {
+    pub(crate) fn take_errors_since(&mut self, problems: usize) -> Vec<Diagnostic> {
         self.diags.split_off(problems)
     }
 
     /// Replaces the errors recorded since there were this many.
-    pub(crate) fn replace_since(&mut self, problems: usize, found: Vec<Diagnostic>) {
+    pub(crate) fn replace_errors_since(&mut self, problems: usize, found: Vec<Diagnostic>) {
         self.diags.truncate(problems);
         self.diags.extend(found);
     }
@@ -79,7 +79,7 @@ impl<'a> Reports<'a> {
             // Warnings may follow from errors.
             found = self.warnings;
         }
-        sift(found)
+        deduplicate(found)
     }
 
     /// The source text of a span.
@@ -101,12 +101,12 @@ impl<'a> Reports<'a> {
 
     /// Returns true if no error was recorded since there were this many. Always false when the
     /// collection is full.
-    pub(crate) const fn is_sound_since(&self, problems: usize) -> bool {
+    pub(crate) const fn no_errors_since(&self, problems: usize) -> bool {
         self.diags.len() == problems && problems < MAX_COLLECTED
     }
 
     /// Returns true if an error was found within a span, but not at exactly that span.
-    pub(crate) fn is_known_wrong(&self, span: Span) -> bool {
+    pub(crate) fn has_error_within(&self, span: Span) -> bool {
         self.diags.iter().rev().any(|diag| {
             let found = diag.primary.as_ref().map(|label| label.span);
             found.is_some_and(|found| {
@@ -120,13 +120,13 @@ impl<'a> Reports<'a> {
     }
 
     /// Records that a type at a span exceeds the limits.
-    pub(crate) fn note_too_large(&mut self, tables: &Tables, span: Span) {
+    pub(crate) fn record_too_large(&mut self, tables: &InferTables, span: Span) {
         tables.too_large.set(true);
-        self.place_too_large(tables, span);
+        self.set_span_too_large(tables, span);
     }
 
     /// Records the span, if a type was found to exceed the limits since the last report.
-    pub(crate) fn place_too_large(&mut self, tables: &Tables, span: Span) {
+    pub(crate) fn set_span_too_large(&mut self, tables: &InferTables, span: Span) {
         if tables.too_large.get() && self.too_large.is_none() {
             self.too_large = Some(
                 Diagnostic::error("type-too-large", "the type of this is too large")
@@ -159,8 +159,8 @@ impl<'a> Reports<'a> {
     }
 
     /// Reports, at the end of a declaration, that one of its types exceeds the limits.
-    pub(crate) fn report_too_large(&mut self, tables: &Tables, span: Span) {
-        self.place_too_large(tables, span);
+    pub(crate) fn report_too_large(&mut self, tables: &InferTables, span: Span) {
+        self.set_span_too_large(tables, span);
         tables.too_large.set(false);
         if let Some(diag) = self.too_large.take() {
             self.report(diag);
@@ -169,7 +169,7 @@ impl<'a> Reports<'a> {
 }
 
 /// Removes duplicates, merges errors about the same unknown name, and limits the number.
-fn sift(diags: Vec<Diagnostic>) -> Vec<Diagnostic> {
+fn deduplicate(diags: Vec<Diagnostic>) -> Vec<Diagnostic> {
     let mut seen: FxHashSet<(&'static str, String, Option<Span>)> = FxHashSet::default();
     let mut names: FxHashMap<(String, Option<FileId>), (usize, usize)> = FxHashMap::default();
     let mut out: Vec<Diagnostic> = Vec::new();
@@ -202,11 +202,11 @@ fn sift(diags: Vec<Diagnostic>) -> Vec<Diagnostic> {
             diag.notes.push(format!("and at {more} more places"));
         }
     }
-    cap(out)
+    limit(out)
 }
 
 /// Keeps the first errors and warnings, and appends the number of those left out.
-fn cap(mut diags: Vec<Diagnostic>) -> Vec<Diagnostic> {
+fn limit(mut diags: Vec<Diagnostic>) -> Vec<Diagnostic> {
     for errors in [true, false] {
         let counts = |diag: &Diagnostic| diag.is_error() == errors;
         let all = diags.iter().filter(|diag| counts(diag)).count();

@@ -1,7 +1,7 @@
 //! Explains type mismatches in diagnostics.
 
-use crate::define::Definer;
-use crate::infer::{Labels, Mentions, Mismatch, Tables, VarState, show_scalars};
+use crate::define::DefinitionChecker;
+use crate::infer::{DistinctNames, FreeVars, InferTables, Mismatch, VarState, show_scalars};
 use crate::tast::{Dim, Name, Ty};
 use std::sync::Arc;
 use syntax::ast::Liftedness;
@@ -11,16 +11,16 @@ use syntax::span::Span;
 /// The maximum number of labels listed.
 const MAX_LABELS: usize = 10;
 
-impl Definer<'_, '_> {
+impl DefinitionChecker<'_, '_> {
     /// Reports that two types do not match.
     pub(crate) fn mismatch(&mut self, expected: &Ty, found: &Ty, why: &Mismatch, span: Span, what: &str) {
-        if let Some(diag) = self.explained(expected, found, why, span, what) {
+        if let Some(diag) = self.mismatch_error(expected, found, why, span, what) {
             self.cx.report(diag);
         }
     }
 
     /// The error for a type mismatch; `None` if it is suppressed.
-    pub(super) fn explained(
+    pub(super) fn mismatch_error(
         &mut self,
         expected: &Ty,
         found: &Ty,
@@ -29,33 +29,33 @@ impl Definer<'_, '_> {
         what: &str,
     ) -> Option<Diagnostic> {
         if matches!(why, Mismatch::TooLarge) {
-            self.cx.reports.note_too_large(self.infer.tables, span);
+            self.cx.reports.record_too_large(self.infer.tables, span);
             return None;
         }
         // An error within the expression makes its type unreliable.
-        if self.cx.reports.is_known_wrong(span) {
+        if self.cx.reports.has_error_within(span) {
             return None;
         }
         let diag = mismatch(self.infer.tables, expected, found, why, what).at(span, "");
-        Some(self.advise(diag, (expected, found), why, span))
+        Some(self.add_hints(diag, (expected, found), why, span))
     }
 }
 
 /// The error for a failed unification, without its span.
-fn mismatch(tables: &Tables, expected: &Ty, found: &Ty, why: &Mismatch, what: &str) -> Diagnostic {
+fn mismatch(tables: &InferTables, expected: &Ty, found: &Ty, why: &Mismatch, what: &str) -> Diagnostic {
     let sizes: &[&Dim] = match why {
         Mismatch::Sizes(a, b) => &[a, b],
         Mismatch::Escapes(dim) => &[dim],
         _ => &[],
     };
-    let labels = Labels::of(tables, sizes);
+    let labels = DistinctNames::of(tables, sizes);
     let (wanted, got) = (labels.show(expected), labels.show(found));
     let id = match why {
         Mismatch::Types(..) => "type-mismatch",
         Mismatch::Sizes(..) => "size-mismatch",
         Mismatch::Infinite(..) => "infinite-type",
         Mismatch::Escapes(_) | Mismatch::TypeEscapes(_) => "scope-violation",
-        Mismatch::Functional(_) => "functional-type",
+        Mismatch::Lifted(_) => "functional-type",
         Mismatch::NotScalar(..) | Mismatch::Scalars(..) => "not-a-scalar",
         Mismatch::NoField(..) => "no-such-field",
         Mismatch::NoConstr(..) => "no-such-constructor",
@@ -106,7 +106,7 @@ fn mismatch(tables: &Tables, expected: &Ty, found: &Ty, why: &Mismatch, what: &s
             diag = diag
                 .note(format!("the type \"{text}\" is not visible where it is needed: a scope-violation"));
         }
-        Mismatch::Functional(ty) => {
+        Mismatch::Lifted(ty) => {
             let text = tables.show(ty);
             diag = diag.note(match tables.lifted(ty) {
                 Liftedness::SizeLifted => format!(
@@ -184,8 +184,13 @@ fn differing_parts(diag: Diagnostic, a: &Ty, b: &Ty) -> Diagnostic {
 }
 
 /// Adds labels at the origins of sizes.
-fn origins(tables: &Tables, labels: &Labels<'_>, mut diag: Diagnostic, dims: &[&Dim]) -> Diagnostic {
-    let mut mentions = Mentions::default();
+fn origins(
+    tables: &InferTables,
+    labels: &DistinctNames<'_>,
+    mut diag: Diagnostic,
+    dims: &[&Dim],
+) -> Diagnostic {
+    let mut mentions = FreeVars::default();
     for dim in dims {
         crate::subst::map_dim(&tables.resolve_dim(dim), &mut mentions);
     }

@@ -6,10 +6,10 @@
 //! and sizes visible in its scope, and a definition is generalised over the open variables deeper
 //! than itself.
 
-use crate::env::{TypeAbbr, TypeParam};
+use crate::env::{NamedType, TypeParam};
 use crate::infer::MAX_PARTS;
-use crate::subst::{TyMap, map_ty};
-use crate::tast::{Dim, Exp, Name, Ty, TyVarId, TypeArgs, TypeId, VarId};
+use crate::subst::{TypeMapper, map_ty};
+use crate::tast::{AbstractTypeId, Dim, Exp, Name, Ty, TyVarId, TypeArgs, VarId};
 use prim::ScalarType;
 use rustc_hash::FxHashMap;
 use std::cell::Cell;
@@ -131,10 +131,10 @@ pub(crate) struct VarData {
     pub(crate) state: VarState,
     pub(crate) depth: u32,
     /// For open sizes: true if unified with [`Dim::Any`], a size that only the value has.
-    pub(crate) told: bool,
+    pub(crate) met_any: bool,
     /// True if it is the parameter name of an instantiated function type, to which sizes of that
     /// type may be linked.
-    pub(crate) binder: bool,
+    pub(crate) is_param_name: bool,
     pub(crate) span: Option<Span>,
 }
 
@@ -147,7 +147,7 @@ pub(crate) struct AbstractData {
     /// The liftedness of the type.
     pub(crate) lifted: Liftedness,
     /// Its representation, if the module that defines it is known.
-    pub(crate) repr: Option<Arc<TypeAbbr>>,
+    pub(crate) repr: Option<Arc<NamedType>>,
 }
 
 /// The numbers of variables at a point in time.
@@ -159,7 +159,7 @@ pub(crate) struct TablesMark {
 
 /// The tables of inference.
 #[derive(Debug, Default)]
-pub(crate) struct Tables {
+pub(crate) struct InferTables {
     pub(crate) ty_vars: Vec<TyVarData>,
     pub(crate) vars: Vec<VarData>,
     pub(crate) abstracts: Vec<AbstractData>,
@@ -168,7 +168,7 @@ pub(crate) struct Tables {
     /// The number of occurrences of instantiated type parameters so far.
     pub(crate) occurrences: u32,
     /// True if there have been sizes, since the last reset, that the second walk must infer.
-    pub(crate) sized: bool,
+    pub(crate) saw_sizes: bool,
     /// True if an instantiated size absorbed one that the program computes, since the last reset.
     pub(crate) absorbed: bool,
     /// True if a size of a loop parameter was unified with another at a join, since the last reset.
@@ -179,7 +179,7 @@ pub(crate) struct Tables {
     pub(crate) float_powers: FxHashMap<ScalarType, VarId>,
 }
 
-impl Tables {
+impl InferTables {
     /// A new type variable.
     pub(crate) fn new_ty_var(&mut self, name: Name, rigid: bool, lifted: Liftedness, depth: u32) -> TyVarId {
         let id = TyVarId(self.ty_vars.len() as u32);
@@ -197,7 +197,7 @@ impl Tables {
     /// A new value or size.
     pub(crate) fn new_var(&mut self, name: Name, state: VarState, depth: u32) -> VarId {
         let id = VarId(self.vars.len() as u32);
-        self.vars.push(VarData { name, state, depth, told: false, binder: false, span: None });
+        self.vars.push(VarData { name, state, depth, met_any: false, is_param_name: false, span: None });
         id
     }
 
@@ -208,7 +208,7 @@ impl Tables {
 
     /// A size unknown until run time.
     pub(crate) fn new_unknown(&mut self, name: Name, depth: u32, span: Option<Span>) -> VarId {
-        self.sized = true;
+        self.saw_sizes = true;
         self.unknowns += 1;
         let id = self.new_var(name, VarState::Unknown, depth);
         self.var_mut(id).span = span;
@@ -243,7 +243,7 @@ impl Tables {
     }
 
     /// The type with its outermost variable, if solved, replaced.
-    pub(crate) fn shallow(&self, ty: &Ty) -> Ty {
+    pub(crate) fn resolve_head(&self, ty: &Ty) -> Ty {
         let mut ty = ty;
         while let Ty::Var(var) = ty {
             match &self.ty_var(*var).state {
@@ -278,9 +278,9 @@ impl Tables {
         name: Name,
         params: Vec<TypeParam>,
         lifted: Liftedness,
-        repr: Option<Arc<TypeAbbr>>,
-    ) -> (TypeId, TypeAbbr) {
-        let id = TypeId(self.abstracts.len() as u32);
+        repr: Option<Arc<NamedType>>,
+    ) -> (AbstractTypeId, NamedType) {
+        let id = AbstractTypeId(self.abstracts.len() as u32);
         self.abstracts.push(AbstractData { name, path: String::new(), lifted, repr });
         let mut args = TypeArgs::default();
         for param in &params {
@@ -290,7 +290,7 @@ impl Tables {
             }
         }
         let ty = Ty::Abstract(id, Arc::new(args));
-        (id, TypeAbbr { params, ext: Vec::new(), ty, lifted, spelled: None })
+        (id, NamedType { params, ext: Vec::new(), ty, lifted, spelled: None })
     }
 
     /// A new value of a scope; its name is not bound.
@@ -302,7 +302,7 @@ impl Tables {
 
     /// The unknown sizes in a type that were created since `from`.
     pub(crate) fn unknowns_since(&self, ty: &Ty, from: usize) -> Vec<VarId> {
-        let mut dims = Mentions::of(&self.resolve(ty)).dims;
+        let mut dims = FreeVars::of(&self.resolve(ty)).dims;
         dims.retain(|v| v.0 as usize >= from && matches!(self.var(*v).state, VarState::Unknown));
         dims
     }
@@ -347,12 +347,12 @@ impl Tables {
 /// The variables that a type depends on. Variables that occur only in the types of parts of a size
 /// expression are left out: the size's value does not depend on them.
 #[derive(Default)]
-pub(crate) struct Mentions {
+pub(crate) struct FreeVars {
     pub(crate) types: Vec<TyVarId>,
     pub(crate) dims: Vec<VarId>,
 }
 
-impl TyMap for Mentions {
+impl TypeMapper for FreeVars {
     fn ty_var(&mut self, var: TyVarId) -> Option<Ty> {
         if !self.types.contains(&var) {
             self.types.push(var);
@@ -375,7 +375,7 @@ impl TyMap for Mentions {
     }
 }
 
-impl Mentions {
+impl FreeVars {
     /// The variables of a resolved type, in order of occurrence.
     pub(crate) fn of(ty: &Ty) -> Self {
         let mut found = Self::default();

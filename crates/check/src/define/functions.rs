@@ -1,11 +1,11 @@
 //! Functions and local bindings: lambdas, `let`, definitions, generalisation.
 
-use crate::define::Definer;
-use crate::define::ambiguous::Reason;
+use crate::define::DefinitionChecker;
+use crate::define::ambiguous::SizeOrigin;
 use crate::define::pats::Bound;
 use crate::define::size_params::bound_sizes;
 use crate::env::{Entry, Scheme, Target, TypeParam, ValueEntry};
-use crate::infer::{Known, Mentions, Origin, Sizes, VarState, arrow, node, simple_name, sizes_of};
+use crate::infer::{BoundSizes, FreeVars, Origin, Sizes, VarState, arrow, node, simple_name, sizes_of};
 use crate::subst::Subst;
 use crate::tast::{Bind, Def, Dim, Exp, ExpKind, Lambda, Pat, PatKind, RetType, Ty, Uniq, VarId};
 use std::rc::Rc;
@@ -15,7 +15,7 @@ use syntax::diag::Diagnostic;
 use syntax::span::Span;
 
 /// The parts of a function definition, local or at top level.
-pub(crate) struct FunSource<'a> {
+pub(crate) struct FunctionSyntax<'a> {
     pub(crate) name: &'a Ident,
     pub(crate) type_params: &'a [ast::TypeParam],
     pub(crate) params: &'a [ast::Pat],
@@ -27,7 +27,7 @@ pub(crate) struct FunSource<'a> {
     pub(crate) recursive: bool,
 }
 
-impl<'a> Definer<'_, 'a> {
+impl<'a> DefinitionChecker<'_, 'a> {
     /// Checks `\params: ret -> body`.
     pub(super) fn lambda(
         &mut self,
@@ -42,10 +42,10 @@ impl<'a> Definer<'_, 'a> {
             let params = c.param_patterns(params, &mut bound);
             let ret = ret.map(|te| c.result_type(te, &params));
             let body = c.exp(body);
-            let ret = c.finish_ret(ret, &body, mark);
+            let ret = c.unify_result(ret, &body, mark);
             (params, body, ret)
         });
-        let (ret, ty) = self.infer.function_ty(&params, ret, span);
+        let (ret, ty) = self.infer.exported_function_type(&params, ret, span);
         node(ExpKind::Lambda(Arc::new(Lambda { params, ret, body })), ty, span)
     }
 
@@ -62,12 +62,12 @@ impl<'a> Definer<'_, 'a> {
     /// Checks the declared type of a result. It may not mention components of parameters, which
     /// have no name for the caller.
     fn result_type(&mut self, te: &'a TypeExp, params: &[Pat]) -> RetType {
-        let ret = self.declared_ret(te);
+        let ret = self.declared_result_type(te);
         let mut inner = Vec::new();
         for pat in params.iter().filter(|pat| simple_name(pat).is_none()) {
             crate::visit::bound_vars(pat, &mut |id, _| inner.push(id));
         }
-        let mentioned = Mentions::of(&self.infer.tables.resolve(&ret.ty)).dims;
+        let mentioned = FreeVars::of(&self.infer.tables.resolve(&ret.ty)).dims;
         if let Some(var) = mentioned.iter().find(|var| inner.contains(var)) {
             let data = self.infer.tables.var(*var);
             let (name, place) = (Arc::clone(&data.name), data.span);
@@ -86,7 +86,7 @@ impl<'a> Definer<'_, 'a> {
     }
 
     /// Unifies the body with the declared result, or infers the result from the body.
-    fn finish_ret(&mut self, ret: Option<RetType>, body: &Exp, mark: usize) -> RetType {
+    fn unify_result(&mut self, ret: Option<RetType>, body: &Exp, mark: usize) -> RetType {
         let Some(ret) = ret else {
             return self.infer.tables.inferred_ret(&body.ty, mark);
         };
@@ -106,7 +106,7 @@ impl<'a> Definer<'_, 'a> {
     pub(super) fn let_exp(&mut self, binds: &'a [ast::LetBind], body: &'a ast::Exp, span: Span) -> Exp {
         let outer = self.infer.depth;
         let mark = self.cx.env.enter();
-        let mut known = Known::default();
+        let mut known = BoundSizes::default();
         let mut out = Vec::with_capacity(binds.len());
         for bind in binds {
             match &bind.kind {
@@ -116,7 +116,7 @@ impl<'a> Definer<'_, 'a> {
                     out.push(self.let_pat(sizes, pat, rhs, &mut known));
                 }
                 LetKind::Fun(fun) => {
-                    let (def, scheme) = self.function(&FunSource {
+                    let (def, scheme) = self.function(&FunctionSyntax {
                         name: &fun.name,
                         type_params: &fun.type_params,
                         params: &fun.params,
@@ -127,12 +127,12 @@ impl<'a> Definer<'_, 'a> {
                         recursive: false,
                     });
                     self.infer.depth += 1;
-                    self.note_bound(&fun.name, false);
+                    self.record_binding(&fun.name, false);
                     self.functions.note(self.infer.tables, def.var, &scheme);
                     let entry = ValueEntry {
                         target: Target::Var(def.var),
                         scheme: Arc::new(scheme),
-                        via: None,
+                        instance_args: None,
                         span: Some(def.span),
                     };
                     self.cx.env.bind_term(fun.name.name, Entry::Value(Rc::new(entry)));
@@ -147,15 +147,15 @@ impl<'a> Definer<'_, 'a> {
         let body = self.exp(body);
         self.infer.depth = outer;
         self.cx.env.leave(mark);
-        let ty = self.infer.leave_ty(&body.ty, &mut known, span);
+        let ty = self.infer.exit_scope(&body.ty, &mut known, span);
         node(ExpKind::Let { binds: out, body: Box::new(body) }, ty, span)
     }
 
-    fn let_pat(&mut self, sizes: &'a [Ident], pat: &'a ast::Pat, rhs: Exp, known: &mut Known) -> Bind {
+    fn let_pat(&mut self, sizes: &'a [Ident], pat: &'a ast::Pat, rhs: Exp, known: &mut BoundSizes) -> Bind {
         let mut vars = Vec::new();
         let mut open = Subst::default();
         for ident in sizes {
-            let name = self.cx.name(ident.name);
+            let name = self.cx.symbol_text(ident.name);
             let var = self.infer.new_value(Arc::clone(&name), ident.span);
             self.cx.env.bind_mono(ident.name, var, Ty::I64, ident.span);
             let dim = (self.infer.tables).new_open(name, Origin::Plain, self.infer.depth);
@@ -167,7 +167,7 @@ impl<'a> Definer<'_, 'a> {
         let pat = self.pat(pat, Some(&rhs.ty), &mut bound);
         let pat_ty = self.infer.tables.resolve(&pat.ty);
         let expected = open.ty(&pat_ty);
-        self.want_all(&expected, pat.span, Reason::Pattern);
+        self.require_sizes_of(&expected, pat.span, SizeOrigin::Pattern);
         // A variable or wildcard has the type of the value.
         if !is_any {
             self.unify(
@@ -177,10 +177,10 @@ impl<'a> Definer<'_, 'a> {
                 "the value cannot match the pattern: their types differ",
             );
         }
-        let carried = crate::witness::Witness::of(&pat_ty);
+        let carried = crate::carried_sizes::CarriedSizes::of(&pat_ty);
         for ((var, dim), ident) in open.dims.iter().zip(sizes) {
-            if carried.lacks(*var) {
-                let name = self.cx.name(ident.name);
+            if carried.mentions_only(*var) {
+                let name = self.cx.symbol_text(ident.name);
                 self.cx.report(
                     Diagnostic::error(
                         "size-not-carried",
@@ -190,7 +190,7 @@ impl<'a> Definer<'_, 'a> {
                     .note("the size is used in the type of a function or in an expression only"),
                 );
             } else if !crate::define::types::mentions(&pat_ty, *var) {
-                let name = self.cx.name(ident.name);
+                let name = self.cx.symbol_text(ident.name);
                 self.cx.error(
                     "unused-size-parameter",
                     ident.span,
@@ -201,7 +201,7 @@ impl<'a> Definer<'_, 'a> {
         }
         // A variable of type `i64` stands for the size expression that it is bound to.
         if let PatKind::Var(id) = pat.kind
-            && self.infer.tables.shallow(&pat.ty) == Ty::I64
+            && self.infer.tables.resolve_head(&pat.ty) == Ty::I64
             && let Some(dim) = crate::dims::from_exp(&rhs)
         {
             known.insert(id, &self.infer.tables.resolve_dim(&dim));
@@ -217,7 +217,7 @@ impl<'a> Definer<'_, 'a> {
         value: &'a ast::Exp,
         span: Span,
     ) -> Bind {
-        let text = self.cx.name(name.name);
+        let text = self.cx.symbol_text(name.name);
         let base = if let Some(Entry::Value(entry)) = self.cx.env.term(name.name).cloned() {
             self.instantiate(&entry, name.span)
         } else {
@@ -232,7 +232,7 @@ impl<'a> Definer<'_, 'a> {
             node(ExpKind::Hole, ty, name.span)
         };
         let rhs = self.update(base, path, value, span);
-        self.note_bound(name, true);
+        self.record_binding(name, true);
         let id = self.infer.tables.new_var(text, VarState::Value, self.infer.depth + 1);
         self.cx.env.bind_mono(name.name, id, rhs.ty.clone(), name.span);
         let pat = Pat { kind: PatKind::Var(id), ty: rhs.ty.clone(), consumes: Uniq::None, span: name.span };
@@ -242,18 +242,18 @@ impl<'a> Definer<'_, 'a> {
     // ------------------------------------------------------------ definitions
 
     /// Checks a function or constant. Returns the definition and its generalised type.
-    pub(crate) fn function(&mut self, source: &FunSource<'a>) -> (Def, Scheme) {
+    pub(crate) fn function(&mut self, source: &FunctionSyntax<'a>) -> (Def, Scheme) {
         let mark = self.infer.tables.vars.len();
         let ty_mark = self.infer.tables.ty_vars.len();
         let deferred = self.infer.deferred();
-        let errors = self.cx.reports.problems();
-        let name = self.cx.name(source.name.name);
+        let errors = self.cx.reports.error_count();
+        let name = self.cx.symbol_text(source.name.name);
         let var = self.infer.new_value(Arc::clone(&name), source.name.span);
         if source.ret.is_some() {
             self.declared.push(var);
         }
         if source.top {
-            self.own = Some(var);
+            self.current_def = Some(var);
         }
         let (type_params, params, mut ret, body) = self.scoped(|c| {
             let type_params = c.type_params(source.type_params);
@@ -262,28 +262,28 @@ impl<'a> Definer<'_, 'a> {
             let declared = source.ret.map(|te| c.result_type(te, &params));
             let shadowed = bound.iter().any(|(name, _)| *name == source.name.name);
             if source.recursive && !params.is_empty() && !shadowed {
-                c.bind_self(source.name, var, &type_params, &params, declared.as_ref());
+                c.bind_recursive(source.name, var, &type_params, &params, declared.as_ref());
             }
             let body = c.exp(source.body);
             if source.recursive
                 && !params.is_empty()
                 && declared.is_none()
-                && !c.infer.is_sizing()
+                && !c.infer.infers_sizes()
                 && let Some(Entry::Value(entry)) = c.cx.env.term(source.name.name).cloned()
                 && matches!(entry.target, Target::Var(v) if v == var)
             {
-                c.tie_self(&entry.scheme.ty, params.len(), &body);
+                c.unify_recursive_result(&entry.scheme.ty, params.len(), &body);
             }
             let is_declared = declared.is_some();
-            let mut ret = c.finish_ret(declared, &body, mark);
-            if is_declared && c.infer.is_sizing() {
+            let mut ret = c.unify_result(declared, &body, mark);
+            if is_declared && c.infer.infers_sizes() {
                 c.infer.close_anonymous(&params, &mut ret);
             }
-            c.settle(deferred, source.top);
+            c.solve_deferred(deferred, source.top);
             (type_params, params, ret, body)
         });
         if source.top {
-            let mut public = Mentions::default();
+            let mut public = FreeVars::default();
             let types = params.iter().map(|pat| &pat.ty).chain([&ret.ty]);
             for ty in types {
                 crate::subst::map_ty(&self.infer.tables.resolve(ty), &mut public);
@@ -294,48 +294,48 @@ impl<'a> Definer<'_, 'a> {
         }
         if params.is_empty() {
             // The unknown sizes of a constant are constants too.
-            for ext in &ret.ext {
+            for ext in &ret.existential_sizes {
                 self.infer.tables.var_mut(*ext).depth = self.infer.depth;
                 self.infer.tables.var_mut(*ext).state = VarState::Unknown;
             }
         }
-        let (new_ret, mut ty) = self.infer.function_ty(&params, ret, source.name.span);
+        let (new_ret, mut ty) = self.infer.exported_function_type(&params, ret, source.name.span);
         ret = new_ret;
         if params.is_empty() {
             ty = ret.ty.clone();
         }
-        self.infer.tables.sized |= !sizes_of(&type_params).is_empty();
-        if self.infer.is_sizing() {
+        self.infer.tables.saw_sizes |= !sizes_of(&type_params).is_empty();
+        if self.infer.infers_sizes() {
             self.check_size_params(&type_params, source, &params, &ret);
-            self.check_unknown_parameters(&name, &ret, &ty, source.name.span);
+            self.check_existential_parameters(&name, &ret, &ty, source.name.span);
         }
         let scheme = self.infer.generalise(&type_params, &ty, source.top, mark);
-        if source.recursive && self.judge.recursive && self.infer.is_sizing() {
-            self.check_uses_of_self(var, &scheme, &body);
+        if source.recursive && self.needed_checks.recursive && self.infer.infers_sizes() {
+            self.check_recursive_uses(var, &scheme, &body);
         }
         let def = Def {
             var,
             span: source.name.span,
-            attrs: self.cx.names.attrs(source.attrs),
+            attrs: self.cx.symbols.attrs(source.attrs),
             ty_params: scheme.ty_params.clone(),
             size_params: scheme.size_params.clone(),
             params,
             ret,
             body,
             entry: false,
-            is_prelude: self.cx.place.is_prelude(),
+            is_prelude: self.cx.site.is_prelude(),
         };
         (def, scheme)
     }
 
     /// Reports a definition that returns a function with a parameter whose type has a size that the
     /// definition computes.
-    fn check_unknown_parameters(&mut self, name: &str, ret: &RetType, ty: &Ty, span: Span) {
-        if ret.ext.is_empty() {
+    fn check_existential_parameters(&mut self, name: &str, ret: &RetType, ty: &Ty, span: Span) {
+        if ret.existential_sizes.is_empty() {
             return;
         }
-        let needed = crate::witness::in_parameters(&ret.ty);
-        let Some(var) = ret.ext.iter().find(|var| needed.contains(var)) else {
+        let needed = crate::carried_sizes::in_parameters(&ret.ty);
+        let Some(var) = ret.existential_sizes.iter().find(|var| needed.contains(var)) else {
             return;
         };
         let size = Arc::clone(&self.infer.tables.var(*var).name);
@@ -361,7 +361,7 @@ impl<'a> Definer<'_, 'a> {
     /// parameters if all uses agree with the body's demands on them. Without one, nothing is known
     /// yet of the sizes of the result: each use has its own sizes, which are inferred there, or are
     /// unknown if an earlier walk found that they differ from those of the function.
-    fn bind_self(
+    fn bind_recursive(
         &mut self,
         name: &Ident,
         var: VarId,
@@ -373,33 +373,33 @@ impl<'a> Definer<'_, 'a> {
         let mut size_params = sizes_of(type_params);
         let ret = match ret {
             // Sizes that the declaration leaves to the body may differ from call to call.
-            Some(ret) if self.infer.is_sizing() => {
-                if !self.infer.manner().unknown_results {
+            Some(ret) if self.infer.infers_sizes() => {
+                if !self.infer.walk_options().unknown_results {
                     for (_, ty, _) in &mut named {
-                        *ty = self.infer.parametric_open(ty, &mut size_params);
+                        *ty = self.infer.abstract_open_sizes(ty, &mut size_params);
                     }
                 }
                 let mut ret = ret.clone();
                 let resolved = self.infer.tables.resolve(&ret.ty);
-                ret.ty = self.infer.parametric_open(&resolved, &mut ret.ext);
+                ret.ty = self.infer.abstract_open_sizes(&resolved, &mut ret.existential_sizes);
                 ret
             }
             Some(ret) => ret.clone(),
             None => {
-                let ret = self.infer.fresh_absorbing(name.span);
-                if self.infer.is_sizing() {
+                let ret = self.infer.fresh_existential(name.span);
+                if self.infer.infers_sizes() {
                     size_params = Vec::new();
                     for (_, ty, _) in &mut named {
-                        *ty = self.infer.parametric(ty, &mut size_params);
+                        *ty = self.infer.abstract_sizes(ty, &mut size_params);
                     }
-                    let results = self.infer.manner().unknown_results;
+                    let results = self.infer.walk_options().unknown_results;
                     let mut sizes = Vec::new();
-                    let ty = self.infer.parametric(&ret, &mut sizes);
+                    let ty = self.infer.abstract_sizes(&ret, &mut sizes);
                     let ext = if results { sizes.clone() } else { Vec::new() };
                     if !results {
                         size_params.extend(sizes);
                     }
-                    RetType { ext, ..RetType::plain(ty) }
+                    RetType { existential_sizes: ext, ..RetType::plain(ty) }
                 } else {
                     RetType::plain(ret)
                 }
@@ -409,16 +409,16 @@ impl<'a> Definer<'_, 'a> {
         let entry = ValueEntry {
             target: Target::Var(var),
             scheme: Arc::new(scheme),
-            via: None,
+            instance_args: None,
             span: Some(name.span),
         };
         self.cx.env.bind_term(name.name, Entry::Value(Rc::new(entry)));
     }
 
     /// Records if the sizes inferred at a recursive use are not those of the function.
-    fn check_uses_of_self(&mut self, var: VarId, scheme: &Scheme, body: &Exp) {
+    fn check_recursive_uses(&mut self, var: VarId, scheme: &Scheme, body: &Exp) {
         let mut uses = Vec::new();
-        crate::visit::each(body, &mut |exp| {
+        crate::visit::for_each_exp(body, &mut |exp| {
             if let ExpKind::Var { id, .. } = &exp.kind
                 && *id == var
             {
@@ -434,13 +434,13 @@ impl<'a> Definer<'_, 'a> {
             }
             let function = subst.ty(&scheme.ty);
             let result = self.infer.unifying(Sizes::Strict, span, |u| u.unify(&ty, &function));
-            self.misused |= result.is_err();
+            self.recursive_sizes_differ |= result.is_err();
         }
         self.infer.depth = outer;
     }
 
     /// Unifies the result type assumed for recursive calls with the type of the body.
-    fn tie_self(&mut self, ty: &Ty, arity: usize, body: &Exp) {
+    fn unify_recursive_result(&mut self, ty: &Ty, arity: usize, body: &Exp) {
         let mut ty = ty.clone();
         for _ in 0..arity {
             match ty {

@@ -16,8 +16,8 @@
 //!
 //! Needs: both walks request inferred types in the same order, whatever the types are.
 
-use crate::infer::tables::{TablesMark, TyVarData};
-use crate::infer::{Infer, MAX_DEPTH, Origin, Tables, TyState, VarState};
+use crate::infer::variables::{TablesMark, TyVarData};
+use crate::infer::{Infer, InferTables, MAX_DEPTH, Origin, TyState, VarState};
 use crate::tast::{ArrowTy, Dim, RetType, Ty, TyVarId, TypeArgs, VarId};
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
@@ -27,9 +27,9 @@ use syntax::ast::Liftedness;
 /// The walk being made, with its record of inferred types.
 pub(crate) enum Walk {
     /// The first walk: types are inferred, sizes ignored.
-    Types(Recorded),
+    InferTypes(Recorded),
     /// The second walk: sizes are inferred.
-    Sizes(Shapes),
+    InferSizes(ErasedTypes),
 }
 
 /// The types that the first walk left to inference.
@@ -42,7 +42,7 @@ pub(crate) struct Recorded {
 }
 
 /// A type whose sizes have no meaning.
-struct Shape {
+struct ErasedType {
     ty: Ty,
     /// True if it has neither sizes nor variables of the first walk.
     complete: bool,
@@ -50,14 +50,14 @@ struct Shape {
 
 /// The results of the first walk, and the positions of the second walk in them.
 #[derive(Default)]
-pub(crate) struct Shapes {
+pub(crate) struct ErasedTypes {
     found: Rc<Found>,
     /// The number of recorded types requested so far.
-    asked: usize,
+    next_type: usize,
     /// The number of explicit type parameters created so far.
-    made: usize,
+    next_param: usize,
     /// The settings of this walk.
-    manner: Manner,
+    manner: WalkOptions,
     /// Variables of the second walk, by those of the first.
     renamed: FxHashMap<TyVarId, TyVarId>,
 }
@@ -66,7 +66,7 @@ pub(crate) struct Shapes {
 #[derive(Default)]
 struct Found {
     /// The recorded types.
-    shapes: Vec<Shape>,
+    shapes: Vec<ErasedType>,
     /// The explicit type parameters of the first walk.
     params: Vec<TyVarId>,
     /// Variables of the first walk that stayed open.
@@ -76,7 +76,7 @@ struct Found {
 /// The settings of a second walk. The first attempt has the default; another may follow if it
 /// fails.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Manner {
+pub(crate) struct WalkOptions {
     /// Recursive uses of a function without a declared result have unknown sizes in their results;
     /// uses of one with a declared result have the anonymous sizes of its parameters.
     pub(crate) unknown_results: bool,
@@ -85,9 +85,9 @@ pub(crate) struct Manner {
     pub(crate) loose_loops: bool,
 }
 
-impl Shapes {
+impl ErasedTypes {
     /// The same results, for another second walk with these settings.
-    fn again(&self, manner: Manner) -> Self {
+    fn retry_with(&self, manner: WalkOptions) -> Self {
         Self { found: Rc::clone(&self.found), manner, ..Self::default() }
     }
 }
@@ -95,51 +95,51 @@ impl Shapes {
 impl Walk {
     /// The start of a first walk.
     pub(crate) fn first() -> Self {
-        Self::Types(Recorded::default())
+        Self::InferTypes(Recorded::default())
     }
 
     /// A second walk that requests no inferred types.
     pub(crate) fn known() -> Self {
-        Self::Sizes(Shapes::default())
+        Self::InferSizes(ErasedTypes::default())
     }
 }
 
 impl Infer<'_> {
     /// Returns true in the second walk.
-    pub(crate) const fn is_sizing(&self) -> bool {
-        matches!(self.walk, Walk::Sizes(_))
+    pub(crate) const fn infers_sizes(&self) -> bool {
+        matches!(self.walk, Walk::InferSizes(_))
     }
 
     /// The settings of this walk.
-    pub(crate) fn manner(&self) -> Manner {
+    pub(crate) fn walk_options(&self) -> WalkOptions {
         match &self.walk {
-            Walk::Types(_) => Manner::default(),
-            Walk::Sizes(shapes) => shapes.manner,
+            Walk::InferTypes(_) => WalkOptions::default(),
+            Walk::InferSizes(shapes) => shapes.manner,
         }
     }
 
     /// The results of the first walk, for another second walk with these settings.
-    pub(crate) fn shapes_again(&self, manner: Manner) -> Option<Shapes> {
+    pub(crate) fn retry(&self, manner: WalkOptions) -> Option<ErasedTypes> {
         match &self.walk {
-            Walk::Types(_) => None,
-            Walk::Sizes(shapes) => Some(shapes.again(manner)),
+            Walk::InferTypes(_) => None,
+            Walk::InferSizes(shapes) => Some(shapes.retry_with(manner)),
         }
     }
 
     /// In the first walk, records a type that the second will request, and returns its slot.
     pub(crate) fn record(&mut self, ty: &Ty) -> usize {
         match &mut self.walk {
-            Walk::Types(recorded) => {
+            Walk::InferTypes(recorded) => {
                 recorded.types.push(ty.clone());
                 recorded.types.len() - 1
             }
-            Walk::Sizes(_) => 0,
+            Walk::InferSizes(_) => 0,
         }
     }
 
     /// Replaces the type in a recorded slot.
     pub(crate) fn record_at(&mut self, place: usize, ty: &Ty) {
-        if let Walk::Types(recorded) = &mut self.walk
+        if let Walk::InferTypes(recorded) = &mut self.walk
             && let Some(slot) = recorded.types.get_mut(place)
         {
             *slot = ty.clone();
@@ -148,36 +148,36 @@ impl Infer<'_> {
 
     /// Skips a type that is known without inference, so that both walks count it even if only the
     /// second knows it.
-    pub(crate) fn pass_over(&mut self) {
+    pub(crate) fn skip_recorded(&mut self) {
         match &mut self.walk {
-            Walk::Types(recorded) => recorded.types.push(Ty::BOOL),
-            Walk::Sizes(shapes) => shapes.asked += 1,
+            Walk::InferTypes(recorded) => recorded.types.push(Ty::BOOL),
+            Walk::InferSizes(shapes) => shapes.next_type += 1,
         }
     }
 
     /// In the second walk, the next of the recorded types, with new open sizes.
     pub(crate) fn recall(&mut self, origin: Origin) -> Option<Ty> {
-        let Walk::Sizes(shapes) = &mut self.walk else {
+        let Walk::InferSizes(shapes) = &mut self.walk else {
             return None;
         };
-        let shape = shapes.found.shapes.get(shapes.asked)?;
-        shapes.asked += 1;
+        let shape = shapes.found.shapes.get(shapes.next_type)?;
+        shapes.next_type += 1;
         if shape.complete {
             return Some(shape.ty.clone());
         }
         let ty = shape.ty.clone();
-        Some(self.sized(&ty, &mut Fresh::Open(origin)))
+        Some(self.sized(&ty, &mut SizeReplacement::Open(origin)))
     }
 
     /// Records an explicit type parameter, which both walks create.
     pub(crate) fn note_param(&mut self, param: TyVarId) {
         match &mut self.walk {
-            Walk::Types(recorded) => recorded.params.push(param),
-            Walk::Sizes(shapes) => {
-                if let Some(first) = shapes.found.params.get(shapes.made) {
+            Walk::InferTypes(recorded) => recorded.params.push(param),
+            Walk::InferSizes(shapes) => {
+                if let Some(first) = shapes.found.params.get(shapes.next_param) {
                     shapes.renamed.insert(*first, param);
                 }
-                shapes.made += 1;
+                shapes.next_param += 1;
             }
         }
     }
@@ -186,17 +186,17 @@ impl Infer<'_> {
     pub(crate) fn copy_of(&mut self, ty: &Ty) -> Ty {
         self.tables.occurrences += 1;
         let occurrence = self.tables.occurrences;
-        self.sized(ty, &mut Fresh::Copies(occurrence))
+        self.sized(ty, &mut SizeReplacement::Copies(occurrence))
     }
 
     /// The type with new sizes.
-    fn sized(&mut self, ty: &Ty, fresh: &mut Fresh) -> Ty {
+    fn sized(&mut self, ty: &Ty, fresh: &mut SizeReplacement) -> Ty {
         match ty {
             Ty::Scalar(_) => ty.clone(),
             // Copies are made of types of this walk.
             Ty::Var(var) => match fresh {
-                Fresh::Open(_) => Ty::Var(self.renamed(*var)),
-                Fresh::Copies(_) => ty.clone(),
+                SizeReplacement::Open(_) => Ty::Var(self.renamed(*var)),
+                SizeReplacement::Copies(_) => ty.clone(),
             },
             Ty::Array(array) => {
                 let dim = self.size_like(&array.dim, fresh);
@@ -218,9 +218,9 @@ impl Infer<'_> {
             ),
             Ty::Arrow(arrow) => {
                 let name = arrow.name.map(|name| match fresh {
-                    Fresh::Open(_) => self.binder(name),
+                    SizeReplacement::Open(_) => self.binder(name),
                     // The sizes of all occurrences are linked to one name.
-                    Fresh::Copies(_) => name,
+                    SizeReplacement::Copies(_) => name,
                 });
                 let param = self.sized(&arrow.param, fresh);
                 let ret = self.sized(&arrow.ret.ty, fresh);
@@ -228,7 +228,7 @@ impl Infer<'_> {
                     name,
                     param,
                     consumes: arrow.consumes.clone(),
-                    ret: RetType { ext: Vec::new(), ty: ret, unique: arrow.ret.unique.clone() },
+                    ret: RetType { existential_sizes: Vec::new(), ty: ret, unique: arrow.ret.unique.clone() },
                 }))
             }
             Ty::Abstract(id, args) => {
@@ -240,16 +240,16 @@ impl Infer<'_> {
         }
     }
 
-    fn size_like(&mut self, dim: &Dim, fresh: &Fresh) -> Dim {
+    fn size_like(&mut self, dim: &Dim, fresh: &SizeReplacement) -> Dim {
         match (fresh, dim) {
-            (Fresh::Open(origin), _) => self.open_size(UNNAMED, *origin),
-            (Fresh::Copies(occurrence), Dim::Var(of)) => {
+            (SizeReplacement::Open(origin), _) => self.open_size(UNNAMED, *origin),
+            (SizeReplacement::Copies(occurrence), Dim::Var(of)) => {
                 let data = self.tables.var(*of);
                 let (name, of) = (Arc::clone(&data.name), self.tables.canonical(*of));
                 let state = VarState::Copy { of, occurrence: *occurrence };
                 Dim::Var(self.tables.new_var(name, state, self.depth))
             }
-            (Fresh::Copies(_), dim) => dim.clone(),
+            (SizeReplacement::Copies(_), dim) => dim.clone(),
         }
     }
 
@@ -260,13 +260,13 @@ impl Infer<'_> {
             None => Arc::from("n"),
         };
         let new = self.tables.new_var(text, VarState::Value, super::unify::BOUND_DEPTH);
-        self.tables.var_mut(new).binder = true;
+        self.tables.var_mut(new).is_param_name = true;
         new
     }
 
     /// The variable of the second walk for one of the first.
     fn renamed(&mut self, var: TyVarId) -> TyVarId {
-        let Walk::Sizes(shapes) = &mut self.walk else {
+        let Walk::InferSizes(shapes) = &mut self.walk else {
             return var;
         };
         if let Some(new) = shapes.renamed.get(&var) {
@@ -285,11 +285,11 @@ impl Infer<'_> {
     /// Ends the first walk: returns the shapes of the types that it left to inference. Variables
     /// from `mark` on are its own. `None` if no second walk is needed: there are no sizes, or a
     /// type is too large.
-    pub(crate) fn shapes(&mut self, mark: TablesMark) -> Option<Shapes> {
-        let Walk::Types(recorded) = &mut self.walk else {
+    pub(crate) fn shapes(&mut self, mark: TablesMark) -> Option<ErasedTypes> {
+        let Walk::InferTypes(recorded) = &mut self.walk else {
             return None;
         };
-        if !self.tables.sized || self.tables.too_large.get() {
+        if !self.tables.saw_sizes || self.tables.too_large.get() {
             return None;
         }
         let Recorded { types, params } = std::mem::take(recorded);
@@ -302,7 +302,7 @@ impl Infer<'_> {
         };
         let shapes = types.iter().map(|ty| {
             let Erased { ty, complete, .. } = erase.checked(ty);
-            Shape { ty, complete }
+            ErasedType { ty, complete }
         });
         let shapes = shapes.collect();
         let mut open = erase.open;
@@ -310,7 +310,7 @@ impl Infer<'_> {
             open.remove(param);
         }
         let found = Found { shapes, params, open };
-        let shapes = Shapes { found: Rc::new(found), ..Shapes::default() };
+        let shapes = ErasedTypes { found: Rc::new(found), ..ErasedTypes::default() };
         (!self.tables.too_large.get()).then_some(shapes)
     }
 }
@@ -319,7 +319,7 @@ impl Infer<'_> {
 pub(crate) const UNNAMED: &str = "d";
 
 /// The kind of replacement of sizes.
-enum Fresh {
+enum SizeReplacement {
     /// New open sizes.
     Open(Origin),
     /// Copies, for this occurrence.
@@ -328,7 +328,7 @@ enum Fresh {
 
 /// Removes the sizes from solved types.
 struct Erase<'t> {
-    tables: &'t Tables,
+    tables: &'t InferTables,
     /// The first variable of the walk.
     own: TyVarId,
     known: FxHashMap<TyVarId, Erased>,
@@ -377,7 +377,7 @@ impl Erase<'_> {
             return Erased::of(Ty::unit(), false, &[]);
         }
         self.budget -= 1;
-        stacker::maybe_grow(crate::RED_ZONE, crate::STACK_STEP, || self.ty_inner(ty))
+        stacker::maybe_grow(crate::STACK_RED_ZONE, crate::STACK_GROWTH, || self.ty_inner(ty))
     }
 
     fn ty_inner(&mut self, ty: &Ty) -> Erased {
@@ -418,7 +418,11 @@ impl Erase<'_> {
                     name,
                     param: param.ty.clone(),
                     consumes: arrow.consumes.clone(),
-                    ret: RetType { ext: Vec::new(), ty: ret.ty.clone(), unique: arrow.ret.unique.clone() },
+                    ret: RetType {
+                        existential_sizes: Vec::new(),
+                        ty: ret.ty.clone(),
+                        unique: arrow.ret.unique.clone(),
+                    },
                 }));
                 Erased::of(ty, name.is_some(), &[param, ret])
             }
