@@ -109,7 +109,7 @@ impl Compiler {
             flatten: self.flatten,
             verify: self.verify || defaults.verify,
             executable,
-            account: false,
+            remarks: false,
             entry_points: defaults.entry_points,
             safe: defaults.safe,
             copies: self.copies.map_or(defaults.copies, |copied| CopyLimits {

@@ -236,7 +236,7 @@ fn finish(session: &mut Session, ir: Ir, stage: Stage, times: &mut Notes) -> Res
             Ok(Output::Text(session.text(ir, stage, times)?))
         }
         Stage::Ast | Stage::Typed | Stage::Lower | Stage::Pass(_) => {
-            Ok(Output::Ir(session.advance(ir, stage, times)?))
+            Ok(Output::Ir(session.run_passes(ir, stage, times)?))
         }
     }
 }

@@ -129,14 +129,14 @@ fn compile(args: &Args, backend: &str) -> Result<Compiled, ExitCode> {
         }
         None => compiler.options_for(backend, false),
     };
-    options.account = true;
+    options.remarks = true;
     let (mut session, checked) = common::check_with(&args.file, options);
     let mut ledger = Ledger::default();
     let told = checked.and_then(|program| {
-        let (ir, decisions) = session.lower_with_account(&program)?;
+        let (ir, decisions) = session.lower_with_remarks(&program)?;
         ledger.decisions = decisions;
         let last = Stage::from_name("lanes").ok_or_else(|| Failure::bug("no pass is `lanes`"))?;
-        session.advance(ir, last, &mut ledger)?;
+        session.run_passes(ir, last, &mut ledger)?;
         Ok(program)
     });
     let program = common::report(&session, told)?;

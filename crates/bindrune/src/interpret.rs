@@ -80,7 +80,7 @@ impl From<String> for Stop {
 /// Returns a tracer that prints `trace` output to standard error.
 pub fn tracer(sources: Arc<SourceMap>) -> interp::Tracer {
     Box::new(move |tag, text, span| {
-        let place = interp::place(span, &sources);
+        let place = interp::source_location(span, &sources);
         let tag = tag.map_or_else(|| format!("Trace: {place}"), str::to_owned);
         // A closed standard error does not fail the program.
         let _ = writeln!(std::io::stderr(), "{tag}: {text}");
@@ -171,7 +171,7 @@ fn print(entry: &Entry, results: &[Val], binary: bool) -> Result<(), Stop> {
         let written = if matches!(&ty.ty, Ty::Tuple(parts) if parts.is_empty()) {
             out.write_all(b"()")
         } else {
-            let value: Value = match (interp::to_value(val, &ty.ty), &ty.text) {
+            let value: Value = match (interp::export(val, &ty.ty), &ty.text) {
                 (Ok(value), _) => value,
                 (Err(_), Some(name)) => {
                     let _ = out.flush();

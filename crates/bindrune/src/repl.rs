@@ -15,7 +15,7 @@ mod session;
 
 use crate::common;
 use commands::{Action, Part};
-use interp::{Reason, Stop, Then};
+use interp::{Reason, Resume, Stop};
 use lines::Lines;
 use rustyline::error::ReadlineError;
 use rustyline::history::DefaultHistory;
@@ -285,17 +285,17 @@ impl Prompt {
         let (mut end, mut broken) = (None, None);
         let mut watch = |stop: &Stop, sources: &SourceMap| {
             let places = stop.calls.iter();
-            let places: Vec<String> = places.map(|c| interp::place(c.place, sources)).collect();
+            let places: Vec<String> = places.map(|c| interp::source_location(c.place, sources)).collect();
             match self.halt(session, stop, &places) {
-                Ok(End::Continue) => Then::Continue,
-                Ok(End::Quit) => Then::End,
+                Ok(End::Continue) => Resume::Continue,
+                Ok(End::Quit) => Resume::End,
                 Ok(loaded) => {
                     end = Some(loaded);
-                    Then::End
+                    Resume::End
                 }
                 Err(code) => {
                     broken = Some(code);
-                    Then::End
+                    Resume::End
                 }
             }
         };

@@ -131,7 +131,7 @@ impl Files {
             return Ok(ir);
         }
         let stage = Stage::from_name("imp").ok_or_else(|| Failure::bug("no stage is `imp`"))?;
-        let mut ir = session.advance(ir, stage, stages)?;
+        let mut ir = session.run_passes(ir, stage, stages)?;
         let (_, unknown) = options(&list(&ir), &given);
         for line in unknown {
             let _ = writeln!(std::io::stderr(), "{line}");

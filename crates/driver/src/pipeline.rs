@@ -134,7 +134,7 @@ pub struct PassInfo {
     /// True if compilation succeeds without the pass: it only improves programs, and without fuel
     /// leaves them unchanged.
     pub optional: bool,
-    run: Run,
+    run: PassFn,
 }
 
 impl PassInfo {
@@ -145,7 +145,7 @@ impl PassInfo {
 
     /// Returns true if the pass allocates memory for arrays.
     pub(crate) fn is_mem(&self) -> bool {
-        matches!(self.run, Run::ToMems(_))
+        matches!(self.run, PassFn::ToMems(_))
     }
 
     /// Runs the pass; a program of another level is returned unchanged.
@@ -155,27 +155,27 @@ impl PassInfo {
 }
 
 /// A pass within a level.
-type Within<P> = fn(P, &mut Context) -> Result<P, PassError>;
+type SameLevel<P> = fn(P, &mut Context) -> Result<P, PassError>;
 /// A pass from a level to the next.
-type Down<P, Q> = fn(P, &mut Context) -> Result<Q, PassError>;
+type Lowering<P, Q> = fn(P, &mut Context) -> Result<Q, PassError>;
 
 /// The function of a pass, by the levels before and after it.
 #[derive(Clone, Copy, Debug)]
-enum Run {
+enum PassFn {
     /// Combinators.
-    Soacs(Within<Program<Soacs>>),
+    Soacs(SameLevel<Program<Soacs>>),
     /// From combinators to segops.
-    ToSegs(Down<Program<Soacs>, Program<Segs>>),
+    ToSegs(Lowering<Program<Soacs>, Program<Segs>>),
     /// Segops.
-    Segs(Within<Program<Segs>>),
+    Segs(SameLevel<Program<Segs>>),
     /// From segops to memory.
-    ToMems(Down<Program<Segs>, Program<Mems>>),
+    ToMems(Lowering<Program<Segs>, Program<Mems>>),
     /// Memory.
-    Mems(Within<Program<Mems>>),
+    Mems(SameLevel<Program<Mems>>),
     /// From memory to the imperative IR.
-    ToImp(Down<Program<Mems>, imp::Program>),
+    ToImp(Lowering<Program<Mems>, imp::Program>),
     /// The imperative IR.
-    Imp(Within<imp::Program>),
+    Imp(SameLevel<imp::Program>),
 }
 
 /// The passes, in order.
@@ -188,81 +188,81 @@ pub fn passes() -> Vec<PassInfo> {
             .count();
         let name = if again == 0 { base.to_owned() } else { format!("{base}-{}", again + 1) };
         let optional = match run {
-            Run::Soacs(_) | Run::Segs(_) | Run::Mems(_) | Run::Imp(_) => {
+            PassFn::Soacs(_) | PassFn::Segs(_) | PassFn::Mems(_) | PassFn::Imp(_) => {
                 !["accumulators", "copies", "dimensions", "place"].contains(&base)
             }
-            Run::ToSegs(_) | Run::ToMems(_) | Run::ToImp(_) => false,
+            PassFn::ToSegs(_) | PassFn::ToMems(_) | PassFn::ToImp(_) => false,
         };
         list.push(PassInfo { name, description, optional, run });
     };
     for pass in opt::SOACS {
-        add(pass.name, pass.description, Run::Soacs(pass.run));
+        add(pass.name, pass.description, PassFn::Soacs(pass.run));
     }
     add(
         "accumulators",
         "accumulators with an operator become arrays that are updated in place",
-        Run::Soacs(flatten::accumulators),
+        PassFn::Soacs(flatten::accumulators),
     );
-    add("flatten", "nested combinators become segmented operations", Run::ToSegs(flatten::flatten));
+    add("flatten", "nested combinators become segmented operations", PassFn::ToSegs(flatten::flatten));
     add(
         "prune-versions",
         "versions of segmented operations go that cannot win",
-        Run::Segs(|program, context| Ok(flatten::prune_versions(program, context))),
+        PassFn::Segs(|program, context| Ok(flatten::prune_versions(program, context))),
     );
     add(
         "dimensions",
         "spaces of several dimensions become tasks in tasks",
-        Run::Segs(|program, context| Ok(flatten::dimensions(program, context))),
+        PassFn::Segs(|program, context| Ok(flatten::dimensions(program, context))),
     );
     for pass in opt::SEGS {
-        add(pass.name, pass.description, Run::Segs(pass.run));
+        add(pass.name, pass.description, PassFn::Segs(pass.run));
     }
-    add("place", "what cannot be a kernel of a device runs on its host", Run::Segs(mem::offload));
+    add("place", "what cannot be a kernel of a device runs on its host", PassFn::Segs(mem::offload));
     add(
         "dimensions",
         "spaces of several dimensions become tasks in tasks",
-        Run::Segs(|program, context| Ok(flatten::dimensions(program, context))),
+        PassFn::Segs(|program, context| Ok(flatten::dimensions(program, context))),
     );
     add(
         "grains",
         "how many points tasks have at least becomes a parameter",
-        Run::Segs(|program, context| Ok(flatten::grains(program, context))),
+        PassFn::Segs(|program, context| Ok(flatten::grains(program, context))),
     );
     add(
         "layout",
         "which dimensions lanes take, and in which order results lie",
-        Run::Segs(|program, context| Ok(mem::layout(program, context))),
+        PassFn::Segs(|program, context| Ok(mem::layout(program, context))),
     );
-    add("mem", "arrays get memory blocks and index functions", Run::ToMems(mem::allocate));
+    add("mem", "arrays get memory blocks and index functions", PassFn::ToMems(mem::allocate));
     add(
         "facts",
         "what code may be made by is noted on operations",
-        Run::Mems(|program, context| Ok(mem::facts(program, context))),
+        PassFn::Mems(|program, context| Ok(mem::facts(program, context))),
     );
     add(
         "imp",
         "segmented operations become loops and tasks",
-        Run::ToImp(|program, context| imp::generate::generate(&program, context)),
+        PassFn::ToImp(|program, context| imp::generate::generate(&program, context)),
     );
     add(
         "tail-calls",
         "functions that call themselves last become loops",
-        Run::Imp(|program, context| Ok(imp::tail::tail_calls(program, context))),
+        PassFn::Imp(|program, context| Ok(imp::tail::tail_calls(program, context))),
     );
     add(
         "lanes",
         "loops run several iterations at once, in vector lanes",
-        Run::Imp(|program, context| Ok(imp::lanes::vectorise(program, context))),
+        PassFn::Imp(|program, context| Ok(imp::lanes::vectorise(program, context))),
     );
     add(
         "pipeline",
         "parts of the next iteration run beside this one in long loops",
-        Run::Imp(|program, context| Ok(imp::pipeline::pipeline(program, context))),
+        PassFn::Imp(|program, context| Ok(imp::pipeline::pipeline(program, context))),
     );
     add(
         "split",
         "functions too large for a back end become several",
-        Run::Imp(|program, context| {
+        PassFn::Imp(|program, context| {
             let sizes = imp::split::Sizes::default();
             Ok(imp::split::split(program, sizes, context))
         }),
@@ -270,12 +270,12 @@ pub fn passes() -> Vec<PassInfo> {
     add(
         "copies",
         "copies that look at their strides become calls of functions",
-        Run::Imp(|program, _| Ok(imp::copies::calls(program))),
+        PassFn::Imp(|program, _| Ok(imp::copies::calls(program))),
     );
     list
 }
 
-impl Run {
+impl PassFn {
     /// Returns true if the pass takes programs of this level.
     fn accepts(self, ir: &Ir) -> bool {
         matches!(

@@ -55,7 +55,7 @@ pub struct Options {
     /// True if all checks are made, also where the source waives them (`#[unsafe]`).
     pub safe: bool,
     /// True if all decisions are recorded, for optimisation remarks.
-    pub account: bool,
+    pub remarks: bool,
     /// The maximum number of threads that compile; the output does not depend on it.
     pub threads: usize,
 }
@@ -78,7 +78,7 @@ impl Default for Options {
             copies: lower::Limits::default(),
             entry_points: Vec::new(),
             safe: false,
-            account: false,
+            remarks: false,
             threads: std::thread::available_parallelism().map_or(1, usize::from),
         }
     }
@@ -150,7 +150,7 @@ impl Session {
     /// A compilation of the file of this name.
     pub fn new(source_name: impl Into<String>, options: Options) -> Self {
         Self {
-            workers: Workers::new(options.threads, crate::stack::of_workers),
+            workers: Workers::new(options.threads, crate::stack::worker_stack),
             sources: SourceMap::new(),
             interner: Interner::new(),
             options,
@@ -209,7 +209,7 @@ impl Session {
     }
 
     /// The core IR of a checked program, and the decisions about its functions.
-    pub fn lower_with_account(&self, program: &check::tast::Program) -> Result<(Ir, Vec<Remark>), Failure> {
+    pub fn lower_with_remarks(&self, program: &check::tast::Program) -> Result<(Ir, Vec<Remark>), Failure> {
         let lowered = lower::lower_with_remarks(program, &self.sources, self.options.lower());
         let (program, decisions) = lowered.map_err(Failure)?;
         Ok((self.lowered(program)?, decisions))
@@ -256,12 +256,21 @@ impl Session {
     /// The machine that passes choose for. For portable C it is a typical one, independent of the
     /// actual machine, so that the text is the same on all.
     fn machine(&self) -> Result<Machine, Failure> {
-        if self.options.stack.is_parallel() { Ok(llvm::machine(self.cpu()?)?) } else { Ok(Machine::of(16)) }
+        if self.options.stack.is_parallel() {
+            Ok(llvm::machine(self.code_cpu()?)?)
+        } else {
+            Ok(Machine::of(16))
+        }
     }
 
     /// Runs the passes from the program's level up to the stage (all of them for the stages after
     /// the last). Warnings about missed optimisations are added where the program requests them.
-    pub fn advance(&mut self, mut ir: Ir, until: Stage, observer: &mut dyn Observer) -> Result<Ir, Failure> {
+    pub fn run_passes(
+        &mut self,
+        mut ir: Ir,
+        until: Stage,
+        observer: &mut dyn Observer,
+    ) -> Result<Ir, Failure> {
         let last = match until {
             Stage::Ast | Stage::Typed | Stage::Lower => return Ok(ir),
             Stage::Pass(last) => Some(last),
@@ -271,7 +280,7 @@ impl Session {
             source_name: Arc::from(self.source_name.as_str()),
             strict_fp: self.options.strict_floats,
             fuse: self.options.fuse,
-            remarks: self.options.account,
+            remarks: self.options.remarks,
             lanes: self.options.lanes,
             machine: self.machine()?,
             stack: self.options.stack,
@@ -300,8 +309,8 @@ impl Session {
             if let Ir::Segs(program) = &ir
                 && list.get(at + 1).is_some_and(PassInfo::is_mem)
             {
-                self.warnings.extend(warnings::of(program, &self.sources));
-                if self.options.account {
+                self.warnings.extend(warnings::missed_optimisations(program, &self.sources));
+                if self.options.remarks {
                     opt::remarks(program, &mut context);
                 }
             }
@@ -311,14 +320,14 @@ impl Session {
 
     /// The imperative IR after the last pass.
     fn imperative(&mut self, ir: Ir, observer: &mut dyn Observer) -> Result<imp::Program, Failure> {
-        match self.advance(ir, Stage::Llvm, observer)? {
+        match self.run_passes(ir, Stage::Llvm, observer)? {
             Ir::Imp(program) => Ok(program),
             _ => Err(Failure::bug("the passes do not lead to the imperative IR")),
         }
     }
 
     /// The options of LLVM.
-    fn wanted(
+    fn llvm_options(
         &self,
         program: &imp::Program,
         start: llvm::Start,
@@ -337,7 +346,7 @@ impl Session {
         });
         Ok(llvm::Options {
             device,
-            cpu: self.cpu()?.to_owned(),
+            cpu: self.code_cpu()?.to_owned(),
             opt_level: self.options.llvm_level,
             start,
             suffix,
@@ -346,13 +355,13 @@ impl Session {
     }
 
     /// The kind of `main` for a single processor level.
-    fn start(&self) -> llvm::Start {
+    fn main_kind(&self) -> llvm::Start {
         if self.options.executable { llvm::Start::Program } else { llvm::Start::Nothing }
     }
 
     /// The processor that code is generated for: with [`PORTABLE`], the best level that this
     /// machine has.
-    fn cpu(&self) -> Result<&str, Failure> {
+    fn code_cpu(&self) -> Result<&str, Failure> {
         if self.options.cpu != PORTABLE {
             return Ok(&self.options.cpu);
         }
@@ -370,7 +379,7 @@ impl Session {
             Stage::Kernels(target) => return Ok(kernelc::kernels_code(&program, target)?),
             Stage::Ast | Stage::Typed | Stage::Lower | Stage::Pass(_) | Stage::Llvm => llvm::Output::Ir,
         };
-        let options = self.wanted(&program, self.start(), "")?;
+        let options = self.llvm_options(&program, self.main_kind(), "")?;
         Ok(llvm::text(&program, &options, output)?)
     }
 
@@ -384,11 +393,11 @@ impl Session {
     /// The object files of an executable.
     pub fn objects(&mut self, ir: Ir, observer: &mut dyn Observer) -> Result<Vec<Vec<u8>>, Failure> {
         if self.options.cpu != PORTABLE {
-            return self.objects_for(ir, self.start(), "", observer);
+            return self.objects_for(ir, self.main_kind(), "", observer);
         }
         // The passes that do not depend on the processor run once.
         let before = Stage::from_name("imp").ok_or_else(|| Failure::bug("no stage is `imp`"))?;
-        let ir = self.advance(ir, before, observer)?;
+        let ir = self.run_passes(ir, before, observer)?;
         let levels = Level::ALL.map(|level| (level as u64, suffix(level)));
         let mut objects = Vec::new();
         for level in Level::ALL {
@@ -410,7 +419,7 @@ impl Session {
         observer: &mut dyn Observer,
     ) -> Result<Vec<Vec<u8>>, Failure> {
         let program = self.imperative(ir, observer)?;
-        let options = self.wanted(&program, start, suffix)?;
+        let options = self.llvm_options(&program, start, suffix)?;
         Ok(llvm::compile(&program, &options, llvm::Output::Object)?)
     }
 

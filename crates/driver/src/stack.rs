@@ -12,20 +12,20 @@ const GIB: usize = 1 << 30;
 const SIZES: [usize; 6] = [8 * GIB, 4 * GIB, 2 * GIB, GIB, GIB / 4, GIB / 16];
 
 /// The largest stack size in bytes that the system grants to each of `threads` threads.
-fn size(threads: usize) -> Option<usize> {
+fn stack_size(threads: usize) -> Option<usize> {
     // As much again must be left for everything else.
     SIZES.into_iter().find(|size| runtime::can_reserve(size.saturating_mul(2 * threads)))
 }
 
 /// Runs `work` on a large stack.
 pub fn on_large_stack<R>(work: impl FnOnce() -> R) -> R {
-    match size(1) {
+    match stack_size(1) {
         Some(size) => stacker::grow(size, work),
         None => work(),
     }
 }
 
 /// The stack size in bytes of each of `threads` compilation threads.
-pub(crate) fn of_workers(threads: usize) -> usize {
-    size(threads).unwrap_or(SIZES[SIZES.len() - 1])
+pub(crate) fn worker_stack(threads: usize) -> usize {
+    stack_size(threads).unwrap_or(SIZES[SIZES.len() - 1])
 }

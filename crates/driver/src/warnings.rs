@@ -12,11 +12,11 @@ use syntax::diag::Diagnostic;
 use syntax::span::SourceMap;
 
 /// The warnings, once for each source location.
-pub(crate) fn of(program: &Program<Segs>, sources: &SourceMap) -> Vec<Diagnostic> {
+pub(crate) fn missed_optimisations(program: &Program<Segs>, sources: &SourceMap) -> Vec<Diagnostic> {
     let mut out = Vec::new();
-    let mut told = BTreeSet::new();
+    let mut reported = BTreeSet::new();
     for function in &program.functions {
-        let mut remaining = Remaining::default();
+        let mut remaining = Collector::default();
         Visit::<Segs>::body(&mut remaining, &function.body);
         for (diagnostic, prov) in remaining.found {
             let stack = function.provs.stack(prov);
@@ -25,7 +25,7 @@ pub(crate) fn of(program: &Program<Segs>, sources: &SourceMap) -> Vec<Diagnostic
                 Some(span) => diagnostic.at(span, ""),
                 None => diagnostic,
             };
-            if !told.insert((diagnostic.id, stack.clone())) {
+            if !reported.insert((diagnostic.id, stack.clone())) {
                 continue;
             }
             for span in spans {
@@ -38,11 +38,11 @@ pub(crate) fn of(program: &Program<Segs>, sources: &SourceMap) -> Vec<Diagnostic
 }
 
 #[derive(Default)]
-struct Remaining {
+struct Collector {
     found: Vec<(Diagnostic, Prov)>,
 }
 
-impl Visit<Segs> for Remaining {
+impl Visit<Segs> for Collector {
     fn stm(&mut self, stm: &Stm<Segs>) {
         let attrs = &stm.aux.attrs;
         match &stm.exp {

@@ -8,7 +8,7 @@ fn at(stage: &str, program: &str) -> String {
 }
 
 #[test]
-fn those_that_restrict_reach_what_they_stand_before() {
+fn restricting_attributes_apply_to_their_expression() {
     let nest = |attr: &str| {
         let program =
             format!("entry main [n][m] (xs: [n][m]f32) : [n]f32 = {attr} map (\\x -> f32.sum x) xs");
@@ -77,7 +77,7 @@ fn calls_stay_or_go_as_each_says() {
 }
 
 #[test]
-fn what_is_done_with_stands_on_no_statement() {
+fn handled_attributes_are_removed() {
     let program = "entry main (xs: []f32) : ([]f32, []f32) =\n\
                    (#[opaque] map (* 2) xs, #[blank] #[trace] #[break] #[mine] map f32.sqrt xs)";
     let lowered = at("lower", program);

@@ -30,7 +30,7 @@ fn lines(text: &str) -> (usize, usize) {
     let mut session = session(1);
     let ir = lowered(&mut session, text);
     let before = ir.print().lines().count();
-    let ir = session.advance(ir, Stage::Llvm, &mut ());
+    let ir = session.run_passes(ir, Stage::Llvm, &mut ());
     let ir = ir.unwrap_or_else(|failure| panic!("{:?}", failure.0));
     (before, ir.print().lines().count())
 }
@@ -119,7 +119,7 @@ fn the_same_bytes_with_any_number_of_threads() {
 
 /// In a process, modules may be further apart than a near address reaches.
 #[test]
-fn what_another_module_has_is_not_taken_to_lie_near() {
+fn no_near_addresses_across_modules() {
     let mut session = session(2);
     let ir = lowered(&mut session, &many());
     let text = session.text(ir, Stage::Llvm, &mut ());

@@ -11,7 +11,7 @@ use harness::evaluate::Failure;
 use harness::processors::runnable;
 use runtime::{Config, Context, Error, Output};
 use std::time::Duration;
-use support::{Files, Outcome, Program, all_same_bits, every_program, shown};
+use support::{Files, Outcome, Program, all_same_bits, every_program, render_failure};
 
 /// The lane widths tried; programs take them in turn.
 const WIDTHS: [u32; 4] = [4, 8, 16, 2];
@@ -75,9 +75,9 @@ fn outcomes(program: &Program, cpu: &str, mode: VectorLanes) -> Result<Option<Ve
     let ir = session
         .check(&mut Files)
         .and_then(|typed| session.lower(&typed))
-        .map_err(|failure| shown(&session, &failure))?;
+        .map_err(|failure| render_failure(&session, &failure))?;
     let mut chosen = Chosen(mode == VectorLanes::Off);
-    let image = session.image(ir, &mut chosen).map_err(|failure| shown(&session, &failure))?;
+    let image = session.image(ir, &mut chosen).map_err(|failure| render_failure(&session, &failure))?;
     if !chosen.0 {
         return Ok(None);
     }

@@ -18,7 +18,7 @@ mod passes {
 use driver::{Flatten, PassInfo, Stack, VectorLanes};
 use ir::{Context, Options};
 use passes::arguments::{LARGE, SMALL, Sizes};
-use passes::subject::{Subject, problem_at};
+use passes::subject::{TestProgram, problem_at};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use target::Machine;
@@ -68,7 +68,7 @@ fn files(only: Option<&str>) -> Vec<File> {
 
 /// The first pass of this name that takes programs of the text's level.
 fn pass(name: &str, source: &str) -> Result<PassInfo, String> {
-    let subject = Subject::parse(source)?;
+    let subject = TestProgram::parse(source)?;
     let again = format!("{name}-");
     let mut passes = driver::passes().into_iter();
     let pass =
@@ -142,7 +142,7 @@ fn context(fuel: Option<u64>, file: &File) -> Context {
 fn passes_do_what_the_files_say() {
     let bless = std::env::var_os("BLESS").is_some();
     every_file(&files(None), |file| {
-        let before = Subject::parse(&file.source)?;
+        let before = TestProgram::parse(&file.source)?;
         problem_at("before", before.check())?;
         let mut context = context(None, file);
         let after = before.after(&file.pass, &mut context)?;
@@ -164,7 +164,7 @@ fn passes_do_what_the_files_say() {
 #[test]
 fn fuel_may_run_out_anywhere() {
     every_file(&files(None), |file| {
-        let before = Subject::parse(&file.source)?;
+        let before = TestProgram::parse(&file.source)?;
         for units in 0.. {
             let at = format!("{units} units of fuel");
             let mut context = context(Some(units), file);
@@ -186,7 +186,7 @@ fn fuel_may_run_out_anywhere() {
 #[test]
 fn lanes_of_any_number_compute_the_same() {
     every_file(&files(Some("lanes")), |file| {
-        let before = Subject::parse(&file.source)?;
+        let before = TestProgram::parse(&file.source)?;
         for bytes in [16, 32, 64] {
             let widths = [2, 8, 64].map(VectorLanes::Width);
             for lanes in [VectorLanes::Off, VectorLanes::Auto].into_iter().chain(widths) {

@@ -14,10 +14,10 @@ mod support;
 use driver::Ir;
 use harness::evaluate::Failure;
 use harness::{Case, Expected, Spec, compare_all};
-use programs::unchanged::{unchanged, unchanged_loops};
+use programs::unchanged::{unchanged_entries, unchanged_loops};
 use runtime::{Config, Context, Error, Output};
 use std::collections::BTreeSet;
-use support::{Files, Outcome, Program, all_same_bits, every_program, shown};
+use support::{Files, Outcome, Program, all_same_bits, every_program, render_failure};
 use value::Value;
 
 /// The sizes from which on functions are split in the test of that pass.
@@ -80,7 +80,7 @@ fn text_forms_are_read_back_equal() {
 }
 
 #[test]
-fn passes_keep_the_meaning() {
+fn passes_preserve_semantics() {
     every_program(|program| {
         let Ok(stages) = program.stages() else {
             return Vec::new();
@@ -89,7 +89,7 @@ fn passes_keep_the_meaning() {
         let mut before: Option<(&Ir, Vec<Outcome>)> = None;
         for (stage, ir) in stages.iter().filter(|(_, ir)| !matches!(ir, Ir::Imp(_))) {
             let (same, mut earlier) = match before {
-                Some((before, outcomes)) => (unchanged(before, ir), outcomes),
+                Some((before, outcomes)) => (unchanged_entries(before, ir), outcomes),
                 None => (BTreeSet::new(), Vec::new()),
             };
             let mut outcomes = Vec::new();
@@ -104,7 +104,7 @@ fn passes_keep_the_meaning() {
                         outcomes.push(earlier);
                         continue;
                     }
-                    _ => program.outcome(ir, (case, entry)),
+                    _ => program.evaluate(ir, (case, entry)),
                 };
                 if let Err(what) = as_expected(program, case, outcome.as_deref()) {
                     problem(case, entry, what);
@@ -150,7 +150,7 @@ fn loops_and_vectors_compute_what_combinators_do_and_use_memory_well() {
             ("split", &pieces, 4, unchanged_loops(lanes, &pieces)),
         ];
         for (number, (case, entry)) in program.calls().enumerate() {
-            let before = match program.last_outcome(number) {
+            let before = match program.last_evaluation(number) {
                 Ok(before) => before,
                 Err(message) => return vec![message],
             };
@@ -184,17 +184,17 @@ fn functions_mean_the_same_where_all_that_can_be_are_shared() {
         let shared = session.check(&mut Files).and_then(|typed| session.lower(&typed));
         let shared = match shared {
             Ok(shared) => shared,
-            Err(failure) => return vec![shown(&session, &failure)],
+            Err(failure) => return vec![render_failure(&session, &failure)],
         };
         let mut problems = Vec::new();
-        let same = unchanged(lowered, &shared);
+        let same = unchanged_entries(lowered, &shared);
         let calls = program.calls().enumerate();
         for (number, (case, entry)) in calls.filter(|(_, (_, entry))| !same.contains(*entry)) {
-            let before = match program.last_outcome(number) {
+            let before = match program.last_evaluation(number) {
                 Ok(before) => before,
                 Err(message) => return vec![message],
             };
-            let now = program.outcome(&shared, (case, entry));
+            let now = program.evaluate(&shared, (case, entry));
             if let Err(what) = as_expected(program, case, now.as_deref()) {
                 problems.push(format!("line {}, {entry}: {what}", case.line));
             }
@@ -202,8 +202,8 @@ fn functions_mean_the_same_where_all_that_can_be_are_shared() {
                 problems.push(format!("line {}, {entry}: it fails, or no longer", case.line));
             }
         }
-        if let Err(failure) = session.advance(shared, driver::Stage::Llvm, &mut ()) {
-            problems.push(shown(&session, &failure));
+        if let Err(failure) = session.run_passes(shared, driver::Stage::Llvm, &mut ()) {
+            problems.push(render_failure(&session, &failure));
         }
         problems
     });
@@ -247,7 +247,7 @@ fn machine_code_gives_the_expected_values_with_any_number_of_threads() {
             .and_then(|ir| session.image(ir, &mut ()));
         let image = match image {
             Ok(image) => image,
-            Err(failure) => return vec![shown(&session, &failure)],
+            Err(failure) => return vec![render_failure(&session, &failure)],
         };
         let mut problems = Vec::new();
         for threads in THREADS {
@@ -263,7 +263,7 @@ fn machine_code_gives_the_expected_values_with_any_number_of_threads() {
                 for (number, (case, entry)) in program.calls().enumerate() {
                     let outcome = call(&mut context, program, case, entry);
                     let result = as_expected(program, case, outcome.as_deref()).and_then(|()| {
-                        match (program.last_outcome(number)?.as_ref(), &outcome) {
+                        match (program.last_evaluation(number)?.as_ref(), &outcome) {
                             (Ok(evaluated), Ok(values)) => all_same_bits(evaluated, values)
                                 .map_err(|what| format!("not as evaluated: {what}")),
                             (_, Err(failure)) => has_position(program, failure),
@@ -318,7 +318,7 @@ fn has_position(program: &Program, failure: &Failure) -> Result<(), String> {
 }
 
 #[test]
-fn test_blocks_say_something() {
+fn every_program_has_test_blocks() {
     let cases = |spec: &Spec| spec.cases.len();
     let total: usize = support::programs().iter().map(|p| cases(&p.spec)).sum();
     assert!(total > 500, "only {total} cases were found");

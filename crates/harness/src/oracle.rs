@@ -68,7 +68,7 @@ impl<'a> Oracle<'a> {
             }
             Data::Random(_) => {
                 let values = data.values(&self.folder).map_err(|e| e.to_string())?;
-                Ok(values.iter().map(interp::from_value).collect())
+                Ok(values.iter().map(interp::import).collect())
             }
             Data::Script(text) => self.script(text, entry),
             Data::ScriptFile(path) => {
@@ -131,7 +131,7 @@ impl<'a> Oracle<'a> {
     pub fn encode(&self, entry: &Entry, args: &[Val]) -> Result<Vec<u8>, String> {
         let mut out = Vec::new();
         for (arg, param) in args.iter().zip(&entry.params) {
-            let value = interp::to_value(arg, &param.ty.ty)?;
+            let value = interp::export(arg, &param.ty.ty)?;
             write_binary(&mut out, &value).map_err(|e| e.to_string())?;
         }
         Ok(out)
@@ -202,7 +202,7 @@ fn values(entry: &Entry, results: &[Val]) -> Outcome {
         if matches!(&ty.ty, check::tast::Ty::Tuple(parts) if parts.is_empty()) {
             continue;
         }
-        match interp::to_value(result, &ty.ty) {
+        match interp::export(result, &ty.ty) {
             Ok(value) => values.push(value),
             Err(why) => return Outcome::Opaque(why),
         }

@@ -6,7 +6,7 @@
 mod parser;
 
 use check::tast::Entry;
-use interp::{Class, Interp, RTy, Val};
+use interp::{Class, Interp, RunType, Val};
 use parser::Exp;
 use prim::{Scalar, ScalarType};
 use std::path::Path;
@@ -20,7 +20,7 @@ pub struct Typed {
     /// The value.
     pub val: Val,
     /// The type; its sizes are irrelevant.
-    pub ty: Rc<RTy>,
+    pub ty: Rc<RunType>,
     origin: Origin,
 }
 
@@ -36,18 +36,18 @@ enum Origin {
 }
 
 impl Typed {
-    fn fixed(val: Val, ty: Rc<RTy>) -> Self {
+    fn fixed(val: Val, ty: Rc<RunType>) -> Self {
         Self { val, ty, origin: Origin::Fixed }
     }
 
     /// Converts the value to this type, if possible.
-    pub fn at(&self, ty: &RTy) -> Option<Val> {
+    pub fn at(&self, ty: &RunType) -> Option<Val> {
         converted(&self.val, &self.ty, &self.origin, ty)
     }
 
     /// Returns a component of a tuple, or a field of a record.
     fn part(&self, at: usize) -> Option<Self> {
-        let (Val::Tuple(vals), RTy::Tuple(tys) | RTy::Record(_, tys)) = (&self.val, &*self.ty) else {
+        let (Val::Tuple(vals), RunType::Tuple(tys) | RunType::Record(_, tys)) = (&self.val, &*self.ty) else {
             return None;
         };
         let origin = match &self.origin {
@@ -59,16 +59,16 @@ impl Typed {
 }
 
 /// Converts a value from type `from` to type `to`, if its origin permits it.
-fn converted(val: &Val, from: &RTy, origin: &Origin, to: &RTy) -> Option<Val> {
+fn converted(val: &Val, from: &RunType, origin: &Origin, to: &RunType) -> Option<Val> {
     match (origin, val, from, to) {
-        (_, _, _, RTy::Unknown) => Some(val.clone()),
-        (Origin::Number, Val::Scalar(x), _, RTy::Scalar(to)) => Some(Val::Scalar(number(*x, *to)?)),
+        (_, _, _, RunType::Unknown) => Some(val.clone()),
+        (Origin::Number, Val::Scalar(x), _, RunType::Scalar(to)) => Some(Val::Scalar(number(*x, *to)?)),
         (Origin::Number, Val::Array(array), ..) if !alike(from, to) => {
             let (mut rank, mut elem) = (0, to);
-            while let RTy::Array(_, inner) = elem {
+            while let RunType::Array(_, inner) = elem {
                 (rank, elem) = (rank + 1, inner);
             }
-            let RTy::Scalar(elem) = elem else { return None };
+            let RunType::Scalar(elem) = elem else { return None };
             let elements = (rank == array.shape.len()).then(|| 0..array.data.len())?;
             let mut bytes = Vec::new();
             for at in elements {
@@ -79,12 +79,12 @@ fn converted(val: &Val, from: &RTy, origin: &Origin, to: &RTy) -> Option<Val> {
                 bytes.extend(value.bytes());
             }
             let value = value::Value::from_bytes(*elem, array.shape.to_vec(), &bytes).ok()?;
-            Some(interp::from_value(&value))
+            Some(interp::import(&value))
         }
         (Origin::Parts(origins), Val::Tuple(vals), _, _) => {
             let (froms, tos) = match (from, to) {
-                (RTy::Tuple(froms), RTy::Tuple(tos)) => (froms, tos),
-                (RTy::Record(xs, froms), RTy::Record(ys, tos)) if xs == ys => (froms, tos),
+                (RunType::Tuple(froms), RunType::Tuple(tos)) => (froms, tos),
+                (RunType::Record(xs, froms), RunType::Record(ys, tos)) if xs == ys => (froms, tos),
                 _ => return None,
             };
             let parts = vals.iter().zip(origins).zip(froms.iter().zip(tos));
@@ -113,18 +113,19 @@ fn number(x: Scalar, to: ScalarType) -> Option<Scalar> {
 }
 
 /// Returns true if two types are equal apart from sizes.
-pub(crate) fn alike(x: &RTy, y: &RTy) -> bool {
-    let all =
-        |xs: &[Rc<RTy>], ys: &[Rc<RTy>]| xs.len() == ys.len() && xs.iter().zip(ys).all(|(x, y)| alike(x, y));
+pub(crate) fn alike(x: &RunType, y: &RunType) -> bool {
+    let all = |xs: &[Rc<RunType>], ys: &[Rc<RunType>]| {
+        xs.len() == ys.len() && xs.iter().zip(ys).all(|(x, y)| alike(x, y))
+    };
     match (x, y) {
-        (RTy::Scalar(x), RTy::Scalar(y)) => x == y,
-        (RTy::Array(_, x), RTy::Array(_, y)) => alike(x, y),
-        (RTy::Tuple(xs), RTy::Tuple(ys)) => all(xs, ys),
-        (RTy::Record(a, xs), RTy::Record(b, ys)) => a == b && all(xs, ys),
-        (RTy::Sum(a, xs), RTy::Sum(b, ys)) => {
+        (RunType::Scalar(x), RunType::Scalar(y)) => x == y,
+        (RunType::Array(_, x), RunType::Array(_, y)) => alike(x, y),
+        (RunType::Tuple(xs), RunType::Tuple(ys)) => all(xs, ys),
+        (RunType::Record(a, xs), RunType::Record(b, ys)) => a == b && all(xs, ys),
+        (RunType::Sum(a, xs), RunType::Sum(b, ys)) => {
             a == b && xs.len() == ys.len() && xs.iter().zip(ys).all(|(x, y)| all(x, y))
         }
-        (RTy::Unknown, _) | (_, RTy::Unknown) | (RTy::Fun, RTy::Fun) => true,
+        (RunType::Unknown, _) | (_, RunType::Unknown) | (RunType::Fun, RunType::Fun) => true,
         _ => false,
     }
 }
@@ -147,7 +148,7 @@ pub fn evaluate(text: &str, context: &Context<'_>) -> Result<Typed, String> {
 
 /// Converts a value to the arguments of an entry point. A tuple is spread over several parameters.
 pub fn arguments(value: &Typed, entry: &Entry) -> Result<Vec<Val>, String> {
-    let types: Vec<Rc<RTy>> = entry.params.iter().map(|param| Interp::plain_type(&param.ty.ty)).collect();
+    let types: Vec<Rc<RunType>> = entry.params.iter().map(|param| Interp::plain_type(&param.ty.ty)).collect();
     let parts = spread(value);
     let given = match &parts {
         Some(parts) if parts.len() == types.len() && types.len() != 1 => parts.as_slice(),
@@ -164,7 +165,7 @@ pub fn arguments(value: &Typed, entry: &Entry) -> Result<Vec<Val>, String> {
     given.iter().zip(&types).map(|(value, ty)| value.at(ty).ok_or_else(|| wrong_type(value, ty))).collect()
 }
 
-fn wrong_type(value: &Typed, ty: &RTy) -> String {
+fn wrong_type(value: &Typed, ty: &RunType) -> String {
     let (mut found, mut wanted) = (String::new(), String::new());
     interp::push_type(&value.ty, &mut found);
     interp::push_type(ty, &mut wanted);
@@ -174,7 +175,7 @@ fn wrong_type(value: &Typed, ty: &RTy) -> String {
 /// The components of a tuple; `None` for other types.
 fn spread(value: &Typed) -> Option<Vec<Typed>> {
     match &*value.ty {
-        RTy::Tuple(tys) => (0..tys.len()).map(|at| value.part(at)).collect(),
+        RunType::Tuple(tys) => (0..tys.len()).map(|at| value.part(at)).collect(),
         _ => None,
     }
 }
@@ -202,7 +203,7 @@ impl Context<'_> {
             Exp::Tuple(parts) => {
                 let parts = self.all(parts, scope)?;
                 let tys = parts.iter().map(|part| Rc::clone(&part.ty)).collect();
-                compound(parts, RTy::Tuple(tys))
+                compound(parts, RunType::Tuple(tys))
             }
             Exp::Record(fields) => {
                 let mut all = Vec::new();
@@ -213,7 +214,7 @@ impl Context<'_> {
                 let names = all.iter().map(|(name, _)| name.as_str().into()).collect();
                 let tys = all.iter().map(|(_, part)| Rc::clone(&part.ty)).collect();
                 let parts = all.into_iter().map(|(_, part)| part).collect();
-                compound(parts, RTy::Record(names, tys))
+                compound(parts, RunType::Record(names, tys))
             }
             Exp::Array(parts) => {
                 let parts = self.all(parts, scope)?;
@@ -225,14 +226,14 @@ impl Context<'_> {
                 let vals: Option<Vec<Val>> = parts.iter().map(|part| part.at(&elem)).collect();
                 let val =
                     vals.and_then(Val::rows).ok_or("an array of values that differ in shape or type")?;
-                let ty = Rc::new(RTy::Array(n, elem));
+                let ty = Rc::new(RunType::Array(n, elem));
                 Typed { val, ty, origin }
             }
             Exp::Field(record, field) => {
                 let record = self.eval(record, scope)?;
                 let at = match &*record.ty {
-                    RTy::Record(names, _) => names.iter().position(|name| **name == **field),
-                    RTy::Tuple(_) => field.parse().ok(),
+                    RunType::Record(names, _) => names.iter().position(|name| **name == **field),
+                    RunType::Tuple(_) => field.parse().ok(),
                     _ => None,
                 };
                 at.and_then(|at| record.part(at)).ok_or_else(|| format!("there is no field `{field}`"))?
@@ -245,7 +246,7 @@ impl Context<'_> {
                         return Err("an index that is no number".to_owned());
                     };
                     let row = i.as_i64().and_then(|i| value.val.row_at(i));
-                    let (Some(val), RTy::Array(_, ty)) = (row, &*value.ty) else {
+                    let (Some(val), RunType::Array(_, ty)) = (row, &*value.ty) else {
                         return Err("an index out of bounds".to_owned());
                     };
                     let ty = Rc::clone(ty);
@@ -288,7 +289,8 @@ impl Context<'_> {
 
     fn call(&self, name: &str, args: Vec<Typed>) -> Result<Typed, String> {
         let entry = self.interp.entry(name).ok_or_else(|| format!("there is no entry point `{name}`"))?;
-        let types: Vec<Rc<RTy>> = entry.params.iter().map(|param| Interp::plain_type(&param.ty.ty)).collect();
+        let types: Vec<Rc<RunType>> =
+            entry.params.iter().map(|param| Interp::plain_type(&param.ty.ty)).collect();
         // A single tuple can supply all arguments.
         let args = match args.as_slice() {
             [one] if types.len() > 1 => spread(one).unwrap_or(args),
@@ -303,13 +305,13 @@ impl Context<'_> {
             Class::Program => failure.render(self.sources),
             _ => failure.message,
         })?;
-        let mut tys: Vec<Rc<RTy>> =
+        let mut tys: Vec<Rc<RunType>> =
             entry.results.iter().map(|result| Interp::plain_type(&result.ty)).collect();
         let mut results = results;
         let (val, ty) = if results.len() == 1 && tys.len() == 1 {
             (results.remove(0), tys.remove(0))
         } else {
-            (Val::tuple(results), Rc::new(RTy::Tuple(tys)))
+            (Val::tuple(results), Rc::new(RunType::Tuple(tys)))
         };
         Ok(Typed::fixed(val, ty))
     }
@@ -334,7 +336,7 @@ impl Context<'_> {
 }
 
 /// Builds a tuple or record of this type.
-fn compound(parts: Vec<Typed>, ty: RTy) -> Typed {
+fn compound(parts: Vec<Typed>, ty: RunType) -> Typed {
     let origins = parts.iter().map(|part| part.origin.clone()).collect();
     Typed {
         val: Val::tuple(parts.into_iter().map(|part| part.val)),
@@ -345,9 +347,9 @@ fn compound(parts: Vec<Typed>, ty: RTy) -> Typed {
 
 fn from_value(value: &value::Value) -> Typed {
     let dims = value.shape().iter().rev();
-    let elem = Rc::new(RTy::Scalar(value.scalar_type()));
-    let ty = dims.fold(elem, |ty, dim| Rc::new(RTy::Array(*dim, ty)));
-    Typed::fixed(interp::from_value(value), ty)
+    let elem = Rc::new(RunType::Scalar(value.scalar_type()));
+    let ty = dims.fold(elem, |ty, dim| Rc::new(RunType::Array(*dim, ty)));
+    Typed::fixed(interp::import(value), ty)
 }
 
 /// Reads all values: one, or a tuple of them.
@@ -366,5 +368,5 @@ fn read_values(mut reader: Reader<&[u8]>) -> Result<Typed, String> {
         return Ok(all.remove(0));
     }
     let tys = all.iter().map(|part| Rc::clone(&part.ty)).collect();
-    Ok(compound(all, RTy::Tuple(tys)))
+    Ok(compound(all, RunType::Tuple(tys)))
 }

@@ -4,8 +4,8 @@ use crate::build::{RowError, fits};
 use crate::failure::{Failure, OUT_OF_MEMORY, Res};
 use crate::machine::{Machine, index_of};
 use crate::shape::{push_shape, shapes_differ};
-use crate::tree::{CTy, Index, Node, Range};
-use crate::value::{Array, Data, Dims, RTy, Val, both, remade};
+use crate::tree::{Index, Node, Range, SizedType};
+use crate::value::{Array, Data, Dims, RunType, Val, map_data, with_both};
 use check::tast::RangeKind;
 use prim::{PrimType, Scalar};
 use smallvec::SmallVec;
@@ -74,7 +74,7 @@ impl Machine<'_> {
             return Ok(array.row(at as usize));
         }
         let positions = self.positions(indices)?;
-        let place = place(&positions, &array, span)?;
+        let place = extents(&positions, &array, span)?;
         let rest = &array.shape[positions.len()..];
         let mut shape: Dims = place.iter().filter_map(|extent| extent.count).collect();
         shape.extend_from_slice(rest);
@@ -94,7 +94,7 @@ impl Machine<'_> {
         let Val::Array(mut array) = self.eval(array)? else {
             return Err(Failure::bug("an update of other than an array"));
         };
-        let place = place(&positions, &array, span)?;
+        let place = extents(&positions, &array, span)?;
         let rest = &array.shape[positions.len()..];
         let mut shape: Dims = place.iter().filter_map(|extent| extent.count).collect();
         shape.extend_from_slice(rest);
@@ -102,7 +102,7 @@ impl Machine<'_> {
         if let Val::Array(value) = &value
             && value.shape != shape
         {
-            let ty = shape.iter().rev().fold(array.data.elem(), |ty, dim| Rc::new(RTy::Array(*dim, ty)));
+            let ty = shape.iter().rev().fold(array.data.elem(), |ty, dim| Rc::new(RunType::Array(*dim, ty)));
             return Err(shapes_differ(&value.shape, &ty, span));
         }
         let own = Rc::make_mut(&mut array);
@@ -166,7 +166,12 @@ impl Machine<'_> {
     }
 
     /// Turns the error of appending a row into a failure; `ty` is the type of the rows.
-    pub fn row_result(&mut self, result: Result<(), RowError>, ty: Option<&CTy>, span: Span) -> Res<()> {
+    pub fn row_result(
+        &mut self,
+        result: Result<(), RowError>,
+        ty: Option<&SizedType>,
+        span: Span,
+    ) -> Res<()> {
         match result {
             Ok(()) => Ok(()),
             Err(RowError::Memory) => Err(out_of_memory(span)),
@@ -174,12 +179,12 @@ impl Machine<'_> {
             Err(RowError::Shape(found, wanted)) => {
                 let mut elem = match ty {
                     Some(ty) => self.rty(ty)?,
-                    None => Rc::new(RTy::Unknown),
+                    None => Rc::new(RunType::Unknown),
                 };
-                while let RTy::Array(_, inner) = &*elem {
+                while let RunType::Array(_, inner) = &*elem {
                     elem = Rc::clone(inner);
                 }
-                let ty = wanted.iter().rev().fold(elem, |ty, dim| Rc::new(RTy::Array(*dim, ty)));
+                let ty = wanted.iter().rev().fold(elem, |ty, dim| Rc::new(RunType::Array(*dim, ty)));
                 Err(shapes_differ(&found, &ty, span))
             }
         }
@@ -206,7 +211,7 @@ fn invalid_range(range: &Range, first: Scalar, second: Option<Scalar>, last: Sca
 }
 
 /// The bounds-checked extents of index positions in an array.
-fn place(positions: &[Position], array: &Array, span: Span) -> Res<SmallVec<[Extent; 3]>> {
+fn extents(positions: &[Position], array: &Array, span: Span) -> Res<SmallVec<[Extent; 3]>> {
     let mut out = SmallVec::new();
     for (position, size) in positions.iter().zip(&array.shape) {
         match extent(*position, *size) {
@@ -278,14 +283,14 @@ fn offset(place: &[Extent], shape: &[i64]) -> i64 {
 }
 
 /// Calls `f` with the number of each block of the slice, in order.
-fn blocks(place: &[Extent], shape: &[i64], at: i64, f: &mut dyn FnMut(usize)) {
+fn each_block(place: &[Extent], shape: &[i64], at: i64, f: &mut dyn FnMut(usize)) {
     let (Some((extent, rest)), Some((size, inner))) = (place.split_first(), shape.split_first()) else {
         f(at as usize);
         return;
     };
     for i in 0..extent.count.unwrap_or(1) {
         let here = at * size + extent.start + i * extent.step;
-        blocks(rest, inner, here, f);
+        each_block(rest, inner, here, f);
     }
 }
 
@@ -299,16 +304,16 @@ fn gather(array: &Array, place: &[Extent], block: usize) -> Data {
         return array.data.range(start * block, (start + count as usize) * block);
     }
     let mut starts = Vec::new();
-    blocks(place, &array.shape, 0, &mut |at| starts.push(at * block));
+    each_block(place, &array.shape, 0, &mut |at| starts.push(at * block));
     if starts.is_empty() || block == 0 {
         return array.data.range(0, 0);
     }
-    pick(&array.data, &starts, block)
+    gather_blocks(&array.data, &starts, block)
 }
 
 /// The blocks that begin at these elements, concatenated.
-pub fn pick(data: &Data, starts: &[usize], block: usize) -> Data {
-    remade!(data, v => {
+pub fn gather_blocks(data: &Data, starts: &[usize], block: usize) -> Data {
+    map_data!(data, v => {
         let mut out = Vec::with_capacity(starts.len() * block);
         for start in starts {
             out.extend_from_slice(&v[*start..start + block]);
@@ -320,13 +325,13 @@ pub fn pick(data: &Data, starts: &[usize], block: usize) -> Data {
 /// Writes the elements of a value to a slice, in blocks.
 fn scatter(array: &mut Array, place: &[Extent], block: usize, value: &Data) -> Res<()> {
     let mut starts = Vec::new();
-    blocks(place, &array.shape, 0, &mut |at| starts.push(at * block));
+    each_block(place, &array.shape, 0, &mut |at| starts.push(at * block));
     write_blocks(&mut array.data, &starts, block, value)
 }
 
 /// Writes consecutive blocks of `value` to these start positions.
 pub fn write_blocks(data: &mut Data, starts: &[usize], block: usize, value: &Data) -> Res<()> {
-    both!(data, value, (to, from) => {
+    with_both!(data, value, (to, from) => {
         for (i, start) in starts.iter().enumerate() {
             to[*start..start + block].clone_from_slice(&from[i * block..(i + 1) * block]);
         }

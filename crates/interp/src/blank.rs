@@ -7,15 +7,15 @@
 use crate::failure::{Class, Res};
 use crate::machine::Machine;
 use crate::soac::replicate;
-use crate::tree::{CTy, Node};
-use crate::value::{RTy, Val};
+use crate::tree::{Node, SizedType};
+use crate::value::{RunType, Val};
 use prim::Scalar;
 use std::rc::Rc;
 use syntax::span::Span;
 
 impl Machine<'_> {
     /// The value of a don't-care expression of this type.
-    pub fn blank(&mut self, inner: &Node, ty: &CTy, span: Span) -> Res<Val> {
+    pub fn blank(&mut self, inner: &Node, ty: &SizedType, span: Span) -> Res<Val> {
         match self.eval(inner) {
             Err(failure) if failure.class == Class::Program => match self.rty(ty) {
                 Ok(ty) => zero(&ty, span)?.ok_or(failure),
@@ -27,23 +27,23 @@ impl Machine<'_> {
 }
 
 /// A zero value of this type; `None` if it contains unknown sizes or functions.
-fn zero(ty: &RTy, span: Span) -> Res<Option<Val>> {
+fn zero(ty: &RunType, span: Span) -> Res<Option<Val>> {
     Ok(match ty {
-        RTy::Scalar(ty) => Some(Val::Scalar(Scalar::zero(ty.prim()))),
-        RTy::Array(0, row) => Some(Val::no_rows(row)),
-        RTy::Array(dim @ 1.., row) => match zero(row, span)? {
+        RunType::Scalar(ty) => Some(Val::Scalar(Scalar::zero(ty.prim()))),
+        RunType::Array(0, row) => Some(Val::no_rows(row)),
+        RunType::Array(dim @ 1.., row) => match zero(row, span)? {
             Some(row) => Some(replicate(*dim, row, span)?),
             None => None,
         },
-        RTy::Tuple(parts) | RTy::Record(_, parts) => zeros(parts, span)?.map(Val::tuple),
-        RTy::Sum(_, constrs) => match constrs.first() {
+        RunType::Tuple(parts) | RunType::Record(_, parts) => zeros(parts, span)?.map(Val::tuple),
+        RunType::Sum(_, constrs) => match constrs.first() {
             Some(parts) => zeros(parts, span)?.map(|parts| Val::constructed(0, parts)),
             None => None,
         },
-        RTy::Array(..) | RTy::Fun | RTy::Unknown => None,
+        RunType::Array(..) | RunType::Fun | RunType::Unknown => None,
     })
 }
 
-fn zeros(parts: &[Rc<RTy>], span: Span) -> Res<Option<Vec<Val>>> {
+fn zeros(parts: &[Rc<RunType>], span: Span) -> Res<Option<Vec<Val>>> {
     parts.iter().map(|ty| zero(ty, span)).collect()
 }

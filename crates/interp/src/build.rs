@@ -1,6 +1,6 @@
 //! Arrays built row by row.
 
-use crate::value::{Array, Data, Dims, RTy, Val, both};
+use crate::value::{Array, Data, Dims, RunType, Val, with_both};
 use prim::Scalar;
 use smallvec::SmallVec;
 use std::rc::Rc;
@@ -110,7 +110,7 @@ impl Rows {
     }
 
     /// The finished array. Without rows it is empty, and `claim` is the type of its rows.
-    pub fn finish(self, claim: impl FnOnce() -> Rc<RTy>) -> Val {
+    pub fn finish(self, claim: impl FnOnce() -> Rc<RunType>) -> Val {
         match self.data {
             None => Val::Array(Rc::new(Array::empty_of(&claim()))),
             Some(data) => {
@@ -135,7 +135,7 @@ fn start(value: &Val, expected: usize) -> Result<Data, RowError> {
             Scalar::F64(_) => Data::F64(Vec::new()),
             Scalar::Bool(_) => Data::Bool(Vec::new()),
         },
-        _ => Data::Other(Vec::new(), Rc::new(RTy::Unknown)),
+        _ => Data::Other(Vec::new(), Rc::new(RunType::Unknown)),
     };
     reserve(&mut data, expected)?;
     Ok(data)
@@ -143,7 +143,7 @@ fn start(value: &Val, expected: usize) -> Result<Data, RowError> {
 
 /// Reserves memory for `more` further elements.
 pub fn reserve(data: &mut Data, more: usize) -> Result<(), RowError> {
-    crate::value::each!(data, v => {
+    crate::value::with_data!(data, v => {
         let size = elem_size(v);
         if !fits(more as i64, size as u64) {
             return Err(RowError::Memory);
@@ -159,7 +159,7 @@ const fn elem_size<T>(_: &[T]) -> usize {
 
 /// Appends elements of the same type.
 pub fn extend(data: &mut Data, more: &Data) -> Result<(), RowError> {
-    both!(data, more, (x, y) => {
+    with_both!(data, more, (x, y) => {
         x.try_reserve(y.len()).map_err(|_| RowError::Memory)?;
         x.extend_from_slice(y);
     }, else return Err(RowError::Type));
@@ -168,7 +168,7 @@ pub fn extend(data: &mut Data, more: &Data) -> Result<(), RowError> {
 
 /// Appends `with`, of the same type, `times` times.
 pub fn extend_with(data: &mut Data, times: usize, with: &Data) -> Result<(), RowError> {
-    both!(data, with, (x, y) => {
+    with_both!(data, with, (x, y) => {
         for _ in 0..times {
             x.extend_from_slice(y);
         }

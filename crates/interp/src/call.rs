@@ -1,11 +1,11 @@
 //! Calls: frames, function values, partial application, built-in functions on scalars.
 
+use crate::debug::ActiveCall;
 use crate::failure::{Class, Failure, Res};
-use crate::machine::{Args, Machine, NOWHERE};
+use crate::machine::{Args, Machine, NO_SPAN};
 use crate::shape::{INVALID_SIZES, Mode};
-use crate::tree::{Comparison, Func, Slot};
-use crate::value::{FunKind, FunVal, RTy, Val};
-use crate::watch::Active;
+use crate::tree::{Comparison, Function, Slot};
+use crate::value::{FunKind, FunVal, RunType, Val};
 use check::intrinsics::{Intrinsic, bits_type, conversion};
 use prim::{BinOp, ConvOp, Scalar, ScalarType};
 use smallvec::SmallVec;
@@ -17,7 +17,7 @@ const MAX_DEPTH: usize = 100_000;
 
 impl Machine<'_> {
     /// Calls a function with as many arguments as it takes.
-    pub fn call(&mut self, func: &Func, captured: &[Val], inst: &[Val], args: Args) -> Res<Val> {
+    pub fn call(&mut self, func: &Function, captured: &[Val], inst: &[Val], args: Args) -> Res<Val> {
         self.framed(func, |machine| {
             machine.bind_args(func, captured, inst, args)?;
             let value = machine.eval(&func.body)?;
@@ -26,24 +26,24 @@ impl Machine<'_> {
     }
 
     /// Runs `f` in a new frame of a function.
-    pub(crate) fn framed<R>(&mut self, func: &Func, f: impl FnOnce(&mut Self) -> Res<R>) -> Res<R> {
-        self.tick()?;
+    pub(crate) fn framed<R>(&mut self, func: &Function, f: impl FnOnce(&mut Self) -> Res<R>) -> Res<R> {
+        self.step()?;
         if self.depth >= MAX_DEPTH {
             return Err(Failure::new(Class::Program, "the stack is used up: the recursion is too deep."));
         }
         self.depth += 1;
-        let (base, site) = (self.base, self.site);
+        let (base, site) = (self.base, self.call_site);
         self.base = self.stack.len();
         if let Some(scope) = &func.scope {
             let scope = Rc::clone(scope);
             let base = self.base;
-            self.active.push(Active { scope, base, site });
+            self.active.push(ActiveCall { scope, base, site });
         }
         self.stack.resize_with(self.base + func.n_slots, Val::default);
         let result = f(self);
         self.stack.truncate(self.base);
         self.base = base;
-        self.site = site;
+        self.call_site = site;
         if func.scope.is_some() {
             self.active.pop();
         }
@@ -52,7 +52,13 @@ impl Machine<'_> {
     }
 
     /// Binds captured values, type and size arguments and arguments in a function's frame.
-    pub(crate) fn bind_args(&mut self, func: &Func, captured: &[Val], inst: &[Val], args: Args) -> Res<()> {
+    pub(crate) fn bind_args(
+        &mut self,
+        func: &Function,
+        captured: &[Val],
+        inst: &[Val],
+        args: Args,
+    ) -> Res<()> {
         let comparable = std::mem::take(&mut self.comparable);
         if func.check_sizes {
             self.bound_args.push(args.clone());
@@ -63,12 +69,12 @@ impl Machine<'_> {
         for (slot, ty) in (0..func.n_types as Slot).zip(inst) {
             self.set(slot, ty.clone());
         }
-        let from_outside = std::mem::take(&mut self.from_outside);
+        let from_outside = std::mem::take(&mut self.entry_args);
         for (i, (param, arg)) in func.params.iter().zip(args).enumerate() {
             if let Some(names) = &from_outside
                 && let Some(ty) = &param.ty
             {
-                let fits = self.conform(ty, &arg, Mode::Strict, param.span);
+                let fits = self.check_shape(ty, &arg, Mode::Strict, param.span);
                 fits.map_err(|failure| match (failure.class, names.get(i)) {
                     (Class::Program, Some(name)) => of_argument(&failure, name, func.span),
                     _ => failure,
@@ -87,7 +93,7 @@ impl Machine<'_> {
             }
         }
         for param in &func.params {
-            self.absent_sizes(&param.payload);
+            self.zero_unbound_sizes(&param.payload_sizes);
         }
         if func.check_sizes {
             self.check_args(func, inst)?;
@@ -96,13 +102,13 @@ impl Machine<'_> {
     }
 
     /// Checks that a function's result has the shape of its type.
-    pub(crate) fn returned(&mut self, func: &Func, value: Val) -> Res<Val> {
+    pub(crate) fn returned(&mut self, func: &Function, value: Val) -> Res<Val> {
         if let Some(ty) = &func.ret {
             if func.check.is_none() {
-                self.forget(&func.ext);
+                self.unbind(&func.ext);
             }
-            if let Err(failure) = self.conform(ty, &value, Mode::Check, func.span) {
-                return Err(self.attribute(failure, func.check.as_deref(), &value));
+            if let Err(failure) = self.check_shape(ty, &value, Mode::Check, func.span) {
+                return Err(self.classify(failure, func.check.as_deref(), &value));
             }
         }
         if let Some(check) = &func.check {
@@ -116,7 +122,7 @@ impl Machine<'_> {
         let func = self.interp.func(id)?;
         self.framed(&func, |machine| {
             machine.bind_args(&func, &[], inst, args)?;
-            machine.rounds(id, &func)
+            machine.run_tail_calls(id, &func)
         })
     }
 
@@ -127,7 +133,7 @@ impl Machine<'_> {
         if args.is_empty() {
             return Ok(fun);
         }
-        self.from_outside = (self.interp.arity(id) > 0).then_some(names);
+        self.entry_args = (self.interp.arity(id) > 0).then_some(names);
         self.apply(&fun, args)
     }
 
@@ -178,16 +184,16 @@ impl Machine<'_> {
             && let FunKind::Intrinsic(Intrinsic::Binary(op, ty), _) = &fun.kind
             && fun.args.is_empty()
         {
-            self.tick()?;
+            self.step()?;
             if self.nans {
-                return self.watched2(*op, *ty, *x, *y);
+                return self.apply_watched(*op, *ty, *x, *y);
             }
-            return binary(*op, *ty, *x, *y, NOWHERE).map(Val::Scalar);
+            return binary(*op, *ty, *x, *y, NO_SPAN).map(Val::Scalar);
         }
         self.apply(fun, Args::from_iter([x, y]))
     }
 
-    fn intrinsic(&mut self, fun: Intrinsic, types: &[Rc<RTy>], args: Args) -> Res<Val> {
+    fn intrinsic(&mut self, fun: Intrinsic, types: &[Rc<RunType>], args: Args) -> Res<Val> {
         let scalars: SmallVec<[Scalar; 3]> = args
             .iter()
             .map_while(|arg| match arg {
@@ -197,12 +203,12 @@ impl Machine<'_> {
             .collect();
         let wrong = || Failure::bug("a built-in function of other arguments");
         let result = match (fun, scalars.as_slice()) {
-            (Intrinsic::Array(fun), _) => return self.array_fun(fun, types, args, NOWHERE),
+            (Intrinsic::Array(fun), _) => return self.array_fun(fun, types, args, NO_SPAN),
             (Intrinsic::Equal { negate }, _) => match args.as_slice() {
                 [x, y] => Scalar::Bool(x.equals(y) != negate),
                 _ => return Err(wrong()),
             },
-            (Intrinsic::Binary(op, ty), [x, y]) => binary(op, ty, *x, *y, NOWHERE)?,
+            (Intrinsic::Binary(op, ty), [x, y]) => binary(op, ty, *x, *y, NO_SPAN)?,
             (Intrinsic::Compare { op, swap, negate, .. }, [x, y]) => {
                 Scalar::Bool(compare(Comparison { op, swap, negate }, *x, *y)?)
             }
@@ -223,7 +229,7 @@ impl Machine<'_> {
             _ => return Err(wrong()),
         };
         if self.nans && !matches!(fun, Intrinsic::FromBits(_)) {
-            self.note_nan(&scalars, result, NOWHERE)?;
+            self.check_new_nan(&scalars, result, NO_SPAN)?;
         }
         Ok(Val::Scalar(result))
     }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use syntax::span::{SourceMap, Span};
 
 /// The maximum length of a backtrace.
-const MAX_PLACES: usize = 100;
+const MAX_BACKTRACE: usize = 100;
 
 /// The message for an allocation that cannot be satisfied.
 pub const OUT_OF_MEMORY: &str = "out of memory";
@@ -40,7 +40,7 @@ pub struct Failure {
     /// Additional notes with their source spans.
     pub notes: Vec<(String, Span)>,
     /// The backtrace: the innermost source span first, then the calls that led there.
-    pub places: Vec<Span>,
+    pub backtrace: Vec<Span>,
 }
 
 /// A value or a failure.
@@ -49,12 +49,12 @@ pub type Res<T> = Result<T, Box<Failure>>;
 impl Failure {
     /// A failure of a class.
     pub fn new(class: Class, message: impl Into<String>) -> Box<Self> {
-        Box::new(Self { class, message: message.into(), notes: Vec::new(), places: Vec::new() })
+        Box::new(Self { class, message: message.into(), notes: Vec::new(), backtrace: Vec::new() })
     }
 
     /// A failure of the program at a source span.
     pub fn at(span: Span, message: impl Into<String>) -> Box<Self> {
-        Self::new(Class::Program, message).called(span)
+        Self::new(Class::Program, message).with_caller(span)
     }
 
     /// A broken invariant.
@@ -69,9 +69,9 @@ impl Failure {
 
     /// Appends a call at this span to the backtrace.
     #[must_use]
-    pub fn called(mut self: Box<Self>, span: Span) -> Box<Self> {
-        if self.places.len() < MAX_PLACES && span != crate::machine::NOWHERE {
-            self.places.push(span);
+    pub fn with_caller(mut self: Box<Self>, span: Span) -> Box<Self> {
+        if self.backtrace.len() < MAX_BACKTRACE && span != crate::machine::NO_SPAN {
+            self.backtrace.push(span);
         }
         self
     }
@@ -89,23 +89,23 @@ impl Failure {
         };
         for (text, span) in &self.notes {
             // Writing to a string cannot fail.
-            let _ = write!(out, "\n  {text} at {}", place(*span, sources));
+            let _ = write!(out, "\n  {text} at {}", source_location(*span, sources));
         }
-        for (i, span) in self.places.iter().enumerate() {
+        for (i, span) in self.backtrace.iter().enumerate() {
             if i == 0 {
                 out.push_str("\n\nBacktrace:");
             }
             let arrow = if i == 0 { "->" } else { "  " };
             let number = format!("#{i}");
             // Writing to a string cannot fail.
-            let _ = write!(out, "\n{arrow} {number:<3} {}", place(*span, sources));
+            let _ = write!(out, "\n{arrow} {number:<3} {}", source_location(*span, sources));
         }
         out
     }
 }
 
 /// A source span as `file:line:column-column`, or with two lines if it extends over several.
-pub fn place(span: Span, sources: &SourceMap) -> String {
+pub fn source_location(span: Span, sources: &SourceMap) -> String {
     let Some(file) = sources.get(span.file) else {
         return sources.location(span);
     };

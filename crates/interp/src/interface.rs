@@ -3,7 +3,7 @@
 
 use crate::failure::Res;
 use crate::shape::invalid_sizes;
-use crate::value::{Array, Data, Dims, RTy, Val};
+use crate::value::{Array, Data, Dims, RunType, Val};
 use ::value::{Reader, Value, ValueType};
 use check::tast::{Dim, Entry, Ty, VarId};
 use half::f16;
@@ -14,7 +14,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 /// Converts an external value.
-pub fn from_value(value: &Value) -> Val {
+pub fn import(value: &Value) -> Val {
     if let Some(scalar) = value.as_scalar() {
         return Val::Scalar(scalar);
     }
@@ -51,7 +51,7 @@ pub fn from_value(value: &Value) -> Val {
 pub fn checked(value: &Value, ty: &Ty) -> Result<Val, String> {
     let (rank, elem) = ty.peel();
     match elem {
-        Ty::Scalar(scalar) if value.scalar_type() == *scalar && value.rank() == rank => Ok(from_value(value)),
+        Ty::Scalar(scalar) if value.scalar_type() == *scalar && value.rank() == rank => Ok(import(value)),
         Ty::Scalar(scalar) => Err(format!(
             "expected a value of type {}, found one of type {}",
             ValueType::new(*scalar, rank),
@@ -73,15 +73,15 @@ pub fn read_argument<R: Read>(reader: &mut Reader<R>, ty: &Ty) -> Result<Val, St
     };
     let expected = ValueType::new(*scalar, rank);
     let value = reader.read(expected).map_err(|e| e.to_string())?;
-    Ok(from_value(&value))
+    Ok(import(&value))
 }
 
 /// Converts a value to external form, if its type has one; the error explains why not.
-pub fn to_value(val: &Val, ty: &Ty) -> Result<Value, String> {
+pub fn export(val: &Val, ty: &Ty) -> Result<Value, String> {
     let (_, elem) = ty.peel();
     let Ty::Scalar(scalar) = elem else {
         let mut text = String::new();
-        crate::push_type(&plain(ty), &mut text);
+        crate::push_type(&static_type(ty), &mut text);
         return Err(format!("values of type `{text}` have no text or binary form"));
     };
     match val {
@@ -114,28 +114,28 @@ fn bytes(array: &Array) -> Vec<u8> {
 }
 
 /// The type with its constant sizes; all others are unknown.
-pub fn plain(ty: &Ty) -> Rc<RTy> {
-    let all = |tys: &[Ty]| tys.iter().map(plain).collect();
+pub fn static_type(ty: &Ty) -> Rc<RunType> {
+    let all = |tys: &[Ty]| tys.iter().map(static_type).collect();
     Rc::new(match ty {
-        Ty::Scalar(ty) => RTy::Scalar(*ty),
+        Ty::Scalar(ty) => RunType::Scalar(*ty),
         Ty::Array(array) => {
             let dim = match array.dim {
                 Dim::Const(n) => n,
                 _ => crate::value::UNKNOWN,
             };
-            RTy::Array(dim, plain(&array.elem))
+            RunType::Array(dim, static_type(&array.elem))
         }
-        Ty::Tuple(parts) => RTy::Tuple(all(parts)),
-        Ty::Record(fields) => RTy::Record(
+        Ty::Tuple(parts) => RunType::Tuple(all(parts)),
+        Ty::Record(fields) => RunType::Record(
             fields.iter().map(|(l, _)| Arc::clone(l)).collect(),
-            fields.iter().map(|(_, ty)| plain(ty)).collect(),
+            fields.iter().map(|(_, ty)| static_type(ty)).collect(),
         ),
-        Ty::Sum(constrs) => RTy::Sum(
+        Ty::Sum(constrs) => RunType::Sum(
             constrs.iter().map(|(l, _)| Arc::clone(l)).collect(),
             constrs.iter().map(|(_, tys)| all(tys)).collect(),
         ),
-        Ty::Arrow(_) => RTy::Fun,
-        Ty::Var(_) | Ty::Abstract(..) => RTy::Unknown,
+        Ty::Arrow(_) => RunType::Fun,
+        Ty::Var(_) | Ty::Abstract(..) => RunType::Unknown,
     })
 }
 
@@ -160,9 +160,9 @@ pub fn check_sizes(entry: &Entry, names: &[String], args: &[Val]) -> Res<()> {
 }
 
 /// An array's shape, and the type that it contradicts.
-type Misfit = (Dims, RTy);
+type SizeConflict = (Dims, RunType);
 
-fn fit(ty: &Ty, arg: &Val, sizes: &mut FxHashMap<VarId, i64>) -> Result<(), Misfit> {
+fn fit(ty: &Ty, arg: &Val, sizes: &mut FxHashMap<VarId, i64>) -> Result<(), SizeConflict> {
     match (ty, arg) {
         (Ty::Array(_), Val::Array(array)) => {
             let mut elem = ty;
@@ -177,8 +177,8 @@ fn fit(ty: &Ty, arg: &Val, sizes: &mut FxHashMap<VarId, i64>) -> Result<(), Misf
                 elem = &outer.elem;
             }
             if wanted.iter().zip(&array.shape).any(|(x, y)| x != y) {
-                let elem = RTy::clone(&plain(elem));
-                let outer = |inner, dim: &i64| RTy::Array(*dim, Rc::new(inner));
+                let elem = RunType::clone(&static_type(elem));
+                let outer = |inner, dim: &i64| RunType::Array(*dim, Rc::new(inner));
                 let wanted = wanted.iter().rev().fold(elem, outer);
                 return Err((array.shape.clone(), wanted));
             }

@@ -96,12 +96,12 @@ impl Marker {
             Node::Slot(slot) => {
                 let slot = *slot;
                 if !self.is_live(slot) {
-                    *node = Node::Take(slot);
+                    *node = Node::Move(slot);
                     self.read(slot);
                 }
             }
             Node::Const(_)
-            | Node::Take(_)
+            | Node::Move(_)
             | Node::Global(_)
             | Node::GlobalInst(..)
             | Node::Intrinsic(..)
@@ -121,8 +121,8 @@ impl Marker {
             | Node::Break(inner, _)
             | Node::Watched(inner, _)
             | Node::Trace(_, inner, ..)
-            | Node::Blank(inner, ..)
-            | Node::Ext(inner, ..)
+            | Node::DontCare(inner, ..)
+            | Node::BindSizes(inner, ..)
             | Node::Checked(inner, _) => self.node(inner),
             Node::WithField(pair, _)
             | Node::Binary(_, _, pair, _)
@@ -183,7 +183,7 @@ impl Marker {
                 self.node(scrutinee);
             }
             Node::Loop(inner) => {
-                let mark = inner.mark;
+                let mark = inner.first_body_slot;
                 let mut outside = Vec::new();
                 let mut note = |slot: Slot| outside.push(slot);
                 mentions(&inner.body, &mut note);
@@ -210,7 +210,7 @@ impl Marker {
 /// Calls `f` with every slot that the expression reads.
 fn mentions(node: &Node, f: &mut dyn FnMut(Slot)) {
     stacker::maybe_grow(crate::RED_ZONE, crate::STACK_STEP, || match node {
-        Node::Slot(slot) | Node::Take(slot) => f(*slot),
+        Node::Slot(slot) | Node::Move(slot) => f(*slot),
         Node::Const(_)
         | Node::Global(_)
         | Node::GlobalInst(..)
@@ -225,8 +225,8 @@ fn mentions(node: &Node, f: &mut dyn FnMut(Slot)) {
         | Node::Break(inner, _)
         | Node::Watched(inner, _)
         | Node::Trace(_, inner, ..)
-        | Node::Blank(inner, ..)
-        | Node::Ext(inner, ..)
+        | Node::DontCare(inner, ..)
+        | Node::BindSizes(inner, ..)
         | Node::Checked(inner, _) => mentions(inner, f),
         Node::Parts(parts) => parts.iter().for_each(|(_, node)| mentions(node, f)),
         Node::WithField(pair, _)

@@ -24,28 +24,28 @@ mod binding_site;
 mod blank;
 mod build;
 mod call;
+mod debug;
 mod failure;
+mod indexed;
 mod interface;
-mod last;
 mod last_use;
 mod loops;
 mod machine;
-mod places;
 mod resolve;
 mod shape;
 mod show;
 mod size_check;
 mod soac;
+mod tail_calls;
 mod tree;
 mod value;
-mod watch;
 
-pub use failure::{Class, Failure, place};
-pub use interface::{from_value, read_argument, to_value};
+pub use debug::{Call, Debugger, Local, Reason, Resume, Stop, has_breakpoints};
+pub use failure::{Class, Failure, source_location};
+pub use interface::{export, import, read_argument};
 pub use shape::push_type;
 pub use show::show;
-pub use value::{RTy, Val};
-pub use watch::{Call, Local, Reason, Stop, Then, Watcher, has_breakpoints};
+pub use value::{RunType, Val};
 
 use ::value::Value;
 use check::tast::{Entry, Program, Ty, VarId};
@@ -58,7 +58,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 use syntax::span::{FileId, Span};
-use tree::Func;
+use tree::Function;
 
 /// The stack size in bytes below which a recursive walk allocates more.
 pub(crate) const RED_ZONE: usize = 128 * 1024;
@@ -73,7 +73,7 @@ pub type Tracer = Box<dyn FnMut(Option<&str>, &str, Span)>;
 pub struct Interp {
     program: Arc<Program>,
     globals: Globals,
-    code: Vec<OnceCell<Rc<Func>>>,
+    code: Vec<OnceCell<Rc<Function>>>,
     constants: Vec<RefCell<Option<Val>>>,
     tracer: RefCell<Option<Tracer>>,
     deadline: RefCell<Option<Instant>>,
@@ -167,7 +167,7 @@ impl Interp {
             vals.push(val.map_err(|text| usage(format!("argument `{}`: {text}", param.name)))?);
         }
         let results = self.call(entry, vals)?;
-        results.iter().zip(&entry.results).map(|(val, ty)| to_value(val, &ty.ty).map_err(usage)).collect()
+        results.iter().zip(&entry.results).map(|(val, ty)| export(val, &ty.ty).map_err(usage)).collect()
     }
 
     fn call_entry(&self, entry: &Entry, args: Vec<Val>) -> Res<Val> {
@@ -198,12 +198,12 @@ impl Interp {
     /// Evaluates a definition without parameters, or one applied to arguments, under a watcher:
     /// breakpoints, and new NaNs if `nans` is set, are reported to it. Must be called before other
     /// evaluations, which fix the code of the definitions they use.
-    pub fn value_watched<'a>(
+    pub fn evaluate_watched<'a>(
         &'a self,
         var: VarId,
         args: Vec<Val>,
         nans: bool,
-        watcher: &'a mut Watcher<'a>,
+        watcher: &'a mut Debugger<'a>,
     ) -> Result<Val, Failure> {
         let Some(id) = self.globals.get(&var).copied() else {
             return Err(*Failure::bug("no such definition"));
@@ -223,13 +223,13 @@ impl Interp {
     }
 
     /// The type with its sizes as numbers, where it has constant sizes.
-    pub fn plain_type(ty: &Ty) -> Rc<RTy> {
-        interface::plain(ty)
+    pub fn plain_type(ty: &Ty) -> Rc<RunType> {
+        interface::static_type(ty)
     }
 
     // ---------------------------------------------------- for the machine
 
-    pub(crate) fn func(&self, id: u32) -> Res<Rc<Func>> {
+    pub(crate) fn func(&self, id: u32) -> Res<Rc<Function>> {
         let at = id as usize;
         let (Some(cell), Some(def)) = (self.code.get(at), self.program.defs.get(at)) else {
             return Err(Failure::bug("no such definition"));
@@ -260,14 +260,14 @@ impl Interp {
     }
 
     pub(crate) fn set_constant(&self, id: u32, value: Val) {
-        if let Some(place) = self.constants.get(id as usize) {
-            place.replace(Some(value));
+        if let Some(constant) = self.constants.get(id as usize) {
+            constant.replace(Some(value));
         }
     }
 
     /// Returns true if a span is outside of the prelude.
-    pub(crate) fn is_users(&self, span: Span) -> bool {
-        span.file >= self.first_file && span != machine::NOWHERE
+    pub(crate) fn is_user_code(&self, span: Span) -> bool {
+        span.file >= self.first_file && span != machine::NO_SPAN
     }
 
     pub(crate) fn is_interrupted(&self) -> bool {
@@ -275,7 +275,7 @@ impl Interp {
         flag.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed))
     }
 
-    pub(crate) fn trace(&self, tag: Option<&str>, value: &Val, ty: &RTy, span: Span) {
+    pub(crate) fn trace(&self, tag: Option<&str>, value: &Val, ty: &RunType, span: Span) {
         if let Some(tracer) = self.tracer.borrow_mut().as_mut() {
             tracer(tag, &show(value, ty), span);
         }

@@ -41,15 +41,15 @@ impl Machine<'_> {
                 value = self.eval(&inner.body)?;
             },
         }
-        self.forget(&inner.sizes);
+        self.unbind(&inner.sizes);
         Ok(value)
     }
 
     fn enter(&mut self, inner: &Loop, value: Val) -> Res<()> {
-        self.tick()?;
-        self.forget(&inner.inner_sizes);
+        self.step()?;
+        self.unbind(&inner.reset_sizes);
         self.bind(&inner.param, value)?;
-        self.absent_sizes(&inner.param.payload);
+        self.zero_unbound_sizes(&inner.param.payload_sizes);
         Ok(())
     }
 }

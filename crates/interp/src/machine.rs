@@ -5,11 +5,11 @@
 
 use crate::Interp;
 use crate::call::{binary, compare};
+use crate::debug::{ActiveCall, Debugger};
 use crate::failure::{Class, Failure, Res};
 use crate::shape::Mode;
-use crate::tree::{Bind, CDim, CTy, Inst, Node, Param, Pat, Slot};
-use crate::value::{FunKind, FunVal, Parts, RTy, Val};
-use crate::watch::{Active, Watcher};
+use crate::tree::{Bind, Instance, Node, Param, Pat, SizeExpr, SizedType, Slot};
+use crate::value::{FunKind, FunVal, Parts, RunType, Val};
 use prim::{CmpOp, Scalar};
 use smallvec::SmallVec;
 use std::rc::Rc;
@@ -17,13 +17,13 @@ use std::time::Instant;
 use syntax::span::{FileId, Span};
 
 /// A span that denotes no source text.
-pub const NOWHERE: Span = Span::new(FileId(u32::MAX), 0, 0);
+pub const NO_SPAN: Span = Span::new(FileId(u32::MAX), 0, 0);
 
 /// The number of steps between two checks of the deadline.
-const STEPS: u32 = 1 << 12;
+const DEADLINE_INTERVAL: u32 = 1 << 12;
 
 /// The number of steps between two checks for interrupts.
-const LOOK: u32 = 1 << 6;
+const POLL_INTERVAL: u32 = 1 << 6;
 
 /// Arguments of a call.
 pub type Args = SmallVec<[Val; 4]>;
@@ -37,21 +37,21 @@ pub struct Machine<'a> {
     steps: u32,
     deadline: Option<Instant>,
     /// The source span of the innermost call from outside of the prelude.
-    pub(crate) site: Span,
+    pub(crate) call_site: Span,
     /// The calls of watched functions.
-    pub(crate) active: Vec<Active>,
-    pub(crate) watcher: Option<&'a mut Watcher<'a>>,
+    pub(crate) active: Vec<ActiveCall>,
+    pub(crate) watcher: Option<&'a mut Debugger<'a>>,
     /// True if new NaNs stop the evaluation.
     pub(crate) nans: bool,
     /// The names of the arguments, if the next frame is an entry point's, whose arguments come from
     /// outside: all of their sizes are checked.
-    pub(crate) from_outside: Option<Box<[String]>>,
+    pub(crate) entry_args: Option<Box<[String]>>,
     /// True if the checker could compare the sizes of the next frame's arguments.
     pub(crate) comparable: bool,
     /// Arguments of calls that are being bound, if sizes are checked.
     pub(crate) bound_args: Vec<Args>,
     /// The number of size expressions that are being evaluated for checks.
-    pub(crate) sizing: u32,
+    pub(crate) size_depth: u32,
 }
 
 impl<'a> Machine<'a> {
@@ -64,14 +64,14 @@ impl<'a> Machine<'a> {
             depth: 0,
             steps: 0,
             deadline,
-            site: NOWHERE,
+            call_site: NO_SPAN,
             active: Vec::new(),
             watcher: None,
             nans: false,
-            from_outside: None,
+            entry_args: None,
             comparable: false,
             bound_args: Vec::new(),
-            sizing: 0,
+            size_depth: 0,
         }
     }
 
@@ -89,7 +89,7 @@ impl<'a> Machine<'a> {
     }
 
     /// Resets slots to unbound.
-    pub fn forget(&mut self, slots: &[Slot]) {
+    pub fn unbind(&mut self, slots: &[Slot]) {
         for slot in slots {
             self.set(*slot, Val::Unbound);
         }
@@ -97,21 +97,23 @@ impl<'a> Machine<'a> {
 
     /// Counts a step; fails after the deadline, or when evaluation was interrupted.
     #[inline]
-    pub fn tick(&mut self) -> Res<()> {
+    pub fn step(&mut self) -> Res<()> {
         self.steps = self.steps.wrapping_add(1);
-        if self.steps.is_multiple_of(LOOK) {
-            return self.look();
+        if self.steps.is_multiple_of(POLL_INTERVAL) {
+            return self.poll();
         }
         Ok(())
     }
 
     #[cold]
     #[inline(never)]
-    fn look(&self) -> Res<()> {
+    fn poll(&self) -> Res<()> {
         if self.interp.is_interrupted() {
             return Err(Failure::new(Class::Interrupted, "Interrupted."));
         }
-        if self.steps.is_multiple_of(STEPS) && self.deadline.is_some_and(|end| Instant::now() > end) {
+        if self.steps.is_multiple_of(DEADLINE_INTERVAL)
+            && self.deadline.is_some_and(|end| Instant::now() > end)
+        {
             return Err(Failure::new(Class::Timeout, "it takes too long"));
         }
         Ok(())
@@ -119,8 +121,8 @@ impl<'a> Machine<'a> {
 
     /// Records the source span of a call, if it is outside of the prelude.
     fn at(&mut self, span: Span) {
-        if self.interp.is_users(span) {
-            self.site = span;
+        if self.interp.is_user_code(span) {
+            self.call_site = span;
         }
     }
 
@@ -138,10 +140,10 @@ impl<'a> Machine<'a> {
     /// could compare the sizes of the value's type, regardless of the pattern's own type.
     pub(crate) fn check_bound(&mut self, param: &Param, value: &Val, comparable: bool) -> Res<()> {
         if let Some(ty) = &param.ty
-            && let Err(failure) = self.conform(ty, value, Mode::Check, param.span)
+            && let Err(failure) = self.check_shape(ty, value, Mode::Check, param.span)
         {
             let check = param.check.as_deref().filter(|_| comparable);
-            return Err(self.attribute(failure, check, value));
+            return Err(self.classify(failure, check, value));
         }
         match &param.check {
             Some(check) => self.check_value(check, value),
@@ -202,7 +204,7 @@ impl<'a> Machine<'a> {
                 Val::Unbound => Err(Failure::new(Class::Unbound, "a size that is not known")),
                 value => Ok(value.clone()),
             },
-            Node::Take(slot) => {
+            Node::Move(slot) => {
                 let at = self.base + *slot as usize;
                 match std::mem::take(&mut self.stack[at]) {
                     Val::Unbound => Err(Failure::new(Class::Unbound, "a size that is not known")),
@@ -238,7 +240,7 @@ impl<'a> Machine<'a> {
         Ok(args)
     }
 
-    pub(crate) fn inst(&mut self, inst: &Inst) -> Res<Args> {
+    pub(crate) fn inst(&mut self, inst: &Instance) -> Res<Args> {
         let mut out = Args::new();
         for ty in &inst.types {
             out.push(Val::Type(self.rty(ty)?));
@@ -249,13 +251,13 @@ impl<'a> Machine<'a> {
         Ok(out)
     }
 
-    fn size(&mut self, dim: &CDim) -> Res<Val> {
+    fn size(&mut self, dim: &SizeExpr) -> Res<Val> {
         Ok(self.dim(dim)?.map_or(Val::Unbound, Val::i64))
     }
 
     fn eval_node(&mut self, node: &Node) -> Res<Val> {
         match node {
-            Node::Const(_) | Node::Slot(_) | Node::Take(_) => self.eval(node),
+            Node::Const(_) | Node::Slot(_) | Node::Move(_) => self.eval(node),
             Node::Binary(op, ty, pair, span) => {
                 let x = self.scalar(&pair.0)?;
                 let y = self.scalar(&pair.1)?;
@@ -362,22 +364,22 @@ impl<'a> Machine<'a> {
                 let inst = self.inst(inst)?;
                 self.at(*span);
                 self.comparable = comparable;
-                self.call_global(*id, &inst, args).map_err(|failure| failure.called(*span))
+                self.call_global(*id, &inst, args).map_err(|failure| failure.with_caller(*span))
             }
             Node::Apply(fun, nodes, span, comparable) => {
                 let args = self.args(nodes)?;
                 let fun = self.eval(fun)?;
                 self.at(*span);
                 self.comparable = *comparable;
-                self.apply(&fun, args).map_err(|failure| failure.called(*span))
+                self.apply(&fun, args).map_err(|failure| failure.with_caller(*span))
             }
             Node::ArrayFun(fun, types, nodes, span) => {
                 let args = self.args(nodes)?;
                 let types = self.rtys(types)?;
                 self.at(*span);
-                self.array_fun(*fun, &types, args, *span).map_err(|failure| match failure.places.last() {
+                self.array_fun(*fun, &types, args, *span).map_err(|failure| match failure.backtrace.last() {
                     Some(last) if last == span => failure,
-                    _ => failure.called(*span),
+                    _ => failure.with_caller(*span),
                 })
             }
             Node::Intrinsic(fun, types) => {
@@ -401,7 +403,7 @@ impl<'a> Machine<'a> {
                 if func.params.is_empty() {
                     return self
                         .call(func, captured, &inst, Args::new())
-                        .map_err(|failure| failure.called(*span));
+                        .map_err(|failure| failure.with_caller(*span));
                 }
                 Ok(function(FunKind::Closure {
                     func: Rc::clone(func),
@@ -422,8 +424,8 @@ impl<'a> Machine<'a> {
             }
             Node::Coerce(inner, sizes, ty, span) => {
                 let value = self.eval(inner)?;
-                self.forget(sizes);
-                self.conform(ty, &value, Mode::Strict, *span)?;
+                self.unbind(sizes);
+                self.check_shape(ty, &value, Mode::Strict, *span)?;
                 Ok(value)
             }
             Node::Assert(pair, text, span) => {
@@ -435,8 +437,8 @@ impl<'a> Machine<'a> {
             Node::Trace(tag, inner, ty, span) => {
                 let value = self.eval(inner)?;
                 let ty = self.rty(ty)?;
-                let place = self.users_place(*span);
-                if self.sizing == 0 {
+                let place = self.user_span(*span);
+                if self.size_depth == 0 {
                     self.interp.trace(tag.as_deref(), &value, &ty, place);
                 }
                 Ok(value)
@@ -446,8 +448,8 @@ impl<'a> Machine<'a> {
                 self.eval(inner)
             }
             Node::Watched(inner, span) => self.eval_watched(inner, *span),
-            Node::Blank(inner, ty, span) => self.blank(inner, ty, *span),
-            Node::Ext(inner, slots, ty) => {
+            Node::DontCare(inner, ty, span) => self.blank(inner, ty, *span),
+            Node::BindSizes(inner, slots, ty) => {
                 let value = self.eval(inner)?;
                 self.bind_sizes(slots, ty, &value)?;
                 Ok(value)
@@ -458,7 +460,7 @@ impl<'a> Machine<'a> {
                 Ok(value)
             }
             Node::Hole(ty, span) => Err(Failure::at(*span, format!("Reached hole of type: {ty}"))),
-            Node::Refused(what, span) => Err(Failure::bug(what).called(*span)),
+            Node::Refused(what, span) => Err(Failure::bug(what).with_caller(*span)),
         }
     }
 
@@ -468,12 +470,12 @@ impl<'a> Machine<'a> {
             match bind {
                 Bind::Pat(sizes, param, node, known) => {
                     let value = self.eval(node)?;
-                    self.forget(sizes);
+                    self.unbind(sizes);
                     self.bind(param, value)?;
                     if let (Some(known), Some(ty)) = (known, &param.ty) {
                         let known = self.rty(known)?;
-                        self.fit_type(ty, &known, Mode::Bind)?;
-                        self.absent_sizes(&param.payload);
+                        self.fit_type(ty, &known, Mode::BindSizes)?;
+                        self.zero_unbound_sizes(&param.payload_sizes);
                     }
                 }
                 Bind::Fun(slot, node) => {
@@ -504,7 +506,7 @@ impl<'a> Machine<'a> {
     /// A captured value; a captured size may still be unbound.
     fn captured(&mut self, node: &Node) -> Val {
         match node {
-            Node::Take(slot) => {
+            Node::Move(slot) => {
                 let at = self.base + *slot as usize;
                 std::mem::take(&mut self.stack[at])
             }
@@ -539,14 +541,14 @@ impl<'a> Machine<'a> {
         Ok(value)
     }
 
-    fn literal(&mut self, nodes: &[Node], ty: &CTy, span: Span) -> Res<Val> {
+    fn literal(&mut self, nodes: &[Node], ty: &SizedType, span: Span) -> Res<Val> {
         let mut rows = crate::build::Rows::new(nodes.len());
         for node in nodes {
             let value = self.eval(node)?;
             let pushed = rows.push(value);
             self.row_result(pushed, Some(ty), span)?;
         }
-        let claim = if nodes.is_empty() { self.rty(ty)? } else { Rc::new(RTy::Unknown) };
+        let claim = if nodes.is_empty() { self.rty(ty)? } else { Rc::new(RunType::Unknown) };
         Ok(rows.finish(|| claim))
     }
 }

@@ -14,10 +14,10 @@ mod scope;
 mod size_check;
 mod types;
 
+use crate::debug::ScopedVar;
 use crate::last_use;
-use crate::tree::{CTy, Func, Index, Node, Range, Slot, Subject};
-use crate::value::{RTy, Val};
-use crate::watch::Seen;
+use crate::tree::{Function, Index, Node, Range, SizedType, Slot, Subject};
+use crate::value::{RunType, Val};
 use check::tast::{self, Attr, Def, Exp, ExpKind, Lambda, Program, RetType, Ty, TyVarId, VarId};
 use prim::ScalarType;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -68,7 +68,7 @@ struct Frame {
     /// The sizes bound in the function, in the order of their slots.
     sizes: Vec<Slot>,
     /// The variables in scope in parts of the function, if it is watched.
-    seen: Vec<Seen>,
+    seen: Vec<ScopedVar>,
 }
 
 impl Frame {
@@ -79,7 +79,7 @@ impl Frame {
 }
 
 /// Resolves a definition.
-pub fn definition(program: &Program, globals: &Globals, def: &Def, options: Options) -> Func {
+pub fn definition(program: &Program, globals: &Globals, def: &Def, options: Options) -> Function {
     let mut resolver = Resolver {
         program,
         defs: &program.defs,
@@ -141,7 +141,7 @@ impl Resolver<'_> {
         slot
     }
 
-    fn find(&mut self, var: VarId) -> Found {
+    fn lookup(&mut self, var: VarId) -> Found {
         if let Some(slot) = self.frame().slots.get(&var) {
             return Found::Slot(*slot);
         }
@@ -179,7 +179,7 @@ impl Resolver<'_> {
     // -------------------------------------------------------------- functions
 
     /// A definition's code, and the slots of the enclosing frame that it captures.
-    fn function(&mut self, def: &Def) -> (Func, Vec<Slot>) {
+    fn function(&mut self, def: &Def) -> (Function, Vec<Slot>) {
         self.frames.push(Frame::default());
         for var in &def.ty_params {
             let frame = self.frame();
@@ -189,7 +189,7 @@ impl Resolver<'_> {
         }
         for var in &def.size_params {
             self.bind_scalar(*var);
-            self.sees(*var, &Ty::I64, def.body.span);
+            self.add_to_scope(*var, &Ty::I64, def.body.span);
         }
         let counts = (def.ty_params.len(), def.size_params.as_slice());
         self.finish(&def.params, &def.ret, &def.body, def.span, counts)
@@ -208,10 +208,10 @@ impl Resolver<'_> {
         body: &Exp,
         span: Span,
         (n_types, sizes): (usize, &[VarId]),
-    ) -> (Func, Vec<Slot>) {
-        self.inherit(body.span);
-        let params = params.iter().map(|pat| self.param_seen(pat, &[], body.span)).collect();
-        let mut code = self.exp(body);
+    ) -> (Function, Vec<Slot>) {
+        self.inherit_scope(body.span);
+        let params = params.iter().map(|pat| self.param_in_scope(pat, &[], body.span)).collect();
+        let mut code = self.resolve_exp(body);
         let ext: Vec<Slot> = ret.existential_sizes.iter().map(|var| self.bind_size(*var)).collect();
         let from = [&body.ty];
         let check = self.size_check(&ret.ty, &ext, Subject::Result, &from, body.span);
@@ -221,7 +221,7 @@ impl Resolver<'_> {
         if self.watched.is_none() {
             last_use::mark(&mut code, frame.n_slots, &frame.pinned, &captures);
         }
-        let func = Func {
+        let func = Function {
             n_slots: frame.n_slots as usize,
             n_types,
             n_sizes: sizes.len(),
@@ -242,17 +242,17 @@ impl Resolver<'_> {
     // ------------------------------------------------------------ expressions
 
     fn exps(&mut self, exps: &[Exp]) -> Vec<Node> {
-        exps.iter().map(|exp| self.exp(exp)).collect()
+        exps.iter().map(|exp| self.resolve_exp(exp)).collect()
     }
 
-    fn pair(&mut self, x: &Exp, y: &Exp) -> Box<(Node, Node)> {
-        let x = self.exp(x);
-        Box::new((x, self.exp(y)))
+    fn resolve_pair(&mut self, x: &Exp, y: &Exp) -> Box<(Node, Node)> {
+        let x = self.resolve_exp(x);
+        Box::new((x, self.resolve_exp(y)))
     }
 
-    fn exp(&mut self, exp: &Exp) -> Node {
+    fn resolve_exp(&mut self, exp: &Exp) -> Node {
         stacker::maybe_grow(crate::RED_ZONE, crate::STACK_STEP, || {
-            let node = self.kind(exp);
+            let node = self.resolve_kind(exp);
             let coerced = matches!(exp.kind, ExpKind::Coerce(_));
             if coerced {
                 return node;
@@ -265,13 +265,13 @@ impl Resolver<'_> {
                 return node;
             }
             match self.shape(&exp.ty) {
-                Some(ty) => Node::Ext(Box::new(node), slots, Box::new(ty)),
+                Some(ty) => Node::BindSizes(Box::new(node), slots, Box::new(ty)),
                 None => node,
             }
         })
     }
 
-    fn kind(&mut self, exp: &Exp) -> Node {
+    fn resolve_kind(&mut self, exp: &Exp) -> Node {
         match &exp.kind {
             ExpKind::Lit(value, _) => Node::Const(Val::Scalar(*value)),
             ExpKind::String(bytes) => {
@@ -289,7 +289,10 @@ impl Resolver<'_> {
                 Node::Parts((0u32..).zip(parts).collect())
             }
             ExpKind::Record(fields) => Node::Parts(
-                fields.iter().map(|(label, part)| (field_index(&exp.ty, label), self.exp(part))).collect(),
+                fields
+                    .iter()
+                    .map(|(label, part)| (field_index(&exp.ty, label), self.resolve_exp(part)))
+                    .collect(),
             ),
             ExpKind::Project(record, label) => {
                 let at = field_index(&record.ty, label);
@@ -300,7 +303,7 @@ impl Resolver<'_> {
                     self.pin(slot);
                     return Node::Slot(slot);
                 }
-                Node::Field(Box::new(self.exp(record)), at)
+                Node::Field(Box::new(self.resolve_exp(record)), at)
             }
             ExpKind::RecordUpdate { record, path, value } => {
                 let mut ty = Some(&record.ty);
@@ -309,13 +312,13 @@ impl Resolver<'_> {
                     numbers.push(ty.map_or(u32::MAX, |ty| field_index(ty, label)));
                     ty = ty.and_then(|ty| ty.field(label));
                 }
-                Node::WithField(self.pair(record, value), numbers)
+                Node::WithField(self.resolve_pair(record, value), numbers)
             }
             ExpKind::Array(elems) => {
                 let elems = self.exps(elems);
                 let ty = match &exp.ty {
                     Ty::Array(array) => self.ty(&array.elem),
-                    _ => CTy::Static(Rc::new(RTy::Unknown)),
+                    _ => SizedType::Static(Rc::new(RunType::Unknown)),
                 };
                 literal(elems, ty, exp.span)
             }
@@ -325,21 +328,21 @@ impl Resolver<'_> {
                     _ => ScalarType::I64,
                 };
                 Node::Range(Box::new(Range {
-                    start: self.exp(start),
-                    second: second.as_ref().map(|second| self.exp(second)),
-                    end: self.exp(end),
+                    start: self.resolve_exp(start),
+                    second: second.as_ref().map(|second| self.resolve_exp(second)),
+                    end: self.resolve_exp(end),
                     kind: *kind,
                     ty,
                     span: exp.span,
                 }))
             }
             ExpKind::Index { array, indices } => {
-                let array = self.exp(array);
+                let array = self.resolve_exp(array);
                 let indices = indices.iter().map(|index| self.index(index)).collect();
                 Node::Index(Box::new(array), indices, exp.span)
             }
             ExpKind::Update { array, indices, value } => {
-                let pair = self.pair(array, value);
+                let pair = self.resolve_pair(array, value);
                 let indices = indices.iter().map(|index| self.index(index)).collect();
                 Node::Update(pair, indices, exp.span)
             }
@@ -348,38 +351,38 @@ impl Resolver<'_> {
             ExpKind::Let { binds, body } => {
                 let end = body.span;
                 let binds = binds.iter().map(|bind| self.local(bind, end)).collect();
-                Node::Let(binds, Box::new(self.exp(body)))
+                Node::Let(binds, Box::new(self.resolve_exp(body)))
             }
             ExpKind::If { cond, then, otherwise } => {
-                let cond = self.exp(cond);
-                let then = self.exp(then);
-                Node::If(Box::new((cond, then, self.exp(otherwise))))
+                let cond = self.resolve_exp(cond);
+                let then = self.resolve_exp(then);
+                Node::If(Box::new((cond, then, self.resolve_exp(otherwise))))
             }
             ExpKind::Loop { sizes, pat, init, form, body } => self.loop_exp(sizes, pat, init, form, body),
             ExpKind::Match { scrutinee, cases } => {
                 let scrutinee_ty = scrutinee.ty.clone();
-                let scrutinee = self.exp(scrutinee);
+                let scrutinee = self.resolve_exp(scrutinee);
                 let cases = cases
                     .iter()
                     .map(|case| {
                         let from = [&scrutinee_ty];
-                        let param = self.param_seen(&case.pat, &from, case.body.span);
-                        (param, self.exp(&case.body))
+                        let param = self.param_in_scope(&case.pat, &from, case.body.span);
+                        (param, self.resolve_exp(&case.body))
                     })
                     .collect();
                 Node::Match(Box::new(scrutinee), cases, exp.span)
             }
             ExpKind::Constr(label, args) => Node::Constr(constr_index(&exp.ty, label), self.exps(args)),
-            ExpKind::And(x, y) => Node::And(self.pair(x, y)),
-            ExpKind::Or(x, y) => Node::Or(self.pair(x, y)),
+            ExpKind::And(x, y) => Node::And(self.resolve_pair(x, y)),
+            ExpKind::Or(x, y) => Node::Or(self.resolve_pair(x, y)),
             ExpKind::Coerce(inner) => {
-                let inner = self.exp(inner);
+                let inner = self.resolve_exp(inner);
                 let sizes = exp.existential_sizes.iter().map(|var| self.bind_size(*var)).collect();
                 let ty = Box::new(self.ty(&exp.ty));
                 Node::Coerce(Box::new(inner), sizes, ty, exp.span)
             }
             ExpKind::Assert { cond, source_text: text, exp: e } => {
-                Node::Assert(self.pair(cond, e), Arc::clone(text), exp.span)
+                Node::Assert(self.resolve_pair(cond, e), Arc::clone(text), exp.span)
             }
             ExpKind::Attr(attrs, inner) => self.attributed(attrs, inner, exp.span),
             ExpKind::Hole => Node::Hole(self.program.show(&exp.ty).into(), exp.span),
@@ -387,7 +390,7 @@ impl Resolver<'_> {
     }
 
     fn attributed(&mut self, attrs: &[Attr], inner: &Exp, span: Span) -> Node {
-        let node = self.exp(inner);
+        let node = self.resolve_exp(inner);
         attrs.iter().rev().fold(node, |node, attr| {
             let mut ty = || Box::new(self.ty(&inner.ty));
             match &*attr.name {
@@ -398,7 +401,7 @@ impl Resolver<'_> {
                 "break" => Node::Break(Box::new(node), span),
                 // `#[scratch]` has no effect on scalars.
                 "scratch" if !matches!(inner.ty, Ty::Array(..)) => node,
-                "blank" | "scratch" => Node::Blank(Box::new(node), ty(), span),
+                "blank" | "scratch" => Node::DontCare(Box::new(node), ty(), span),
                 _ => node,
             }
         })
@@ -408,10 +411,10 @@ impl Resolver<'_> {
         match index {
             tast::Index::At(exp) => {
                 let signed = matches!(exp.ty, Ty::Scalar(ty) if ty.is_signed());
-                Index::At(self.exp(exp), signed)
+                Index::At(self.resolve_exp(exp), signed)
             }
             tast::Index::Slice { from, to, step } => {
-                let mut part = |exp: &Option<Exp>| exp.as_ref().map(|exp| self.exp(exp));
+                let mut part = |exp: &Option<Exp>| exp.as_ref().map(|exp| self.resolve_exp(exp));
                 let (from, to) = (part(from), part(to));
                 Index::Slice(from, to, part(step))
             }
@@ -419,12 +422,12 @@ impl Resolver<'_> {
     }
 }
 
-fn closure(func: Func, captured: Vec<Slot>) -> Node {
+fn closure(func: Function, captured: Vec<Slot>) -> Node {
     Node::Closure(Rc::new(func), captured.into_iter().map(Node::Slot).collect())
 }
 
 /// An array literal; a constant if all elements are scalar constants.
-fn literal(elems: Vec<Node>, ty: CTy, span: Span) -> Node {
+fn literal(elems: Vec<Node>, ty: SizedType, span: Span) -> Node {
     let constants: Option<Vec<Val>> = elems
         .iter()
         .map(|node| match node {
@@ -437,7 +440,7 @@ fn literal(elems: Vec<Node>, ty: CTy, span: Span) -> Node {
     {
         let mut rows = crate::build::Rows::new(constants.len());
         if constants.into_iter().all(|value| rows.push(value).is_ok()) {
-            return Node::Const(rows.finish(|| Rc::new(RTy::Unknown)));
+            return Node::Const(rows.finish(|| Rc::new(RunType::Unknown)));
         }
     }
     Node::Array(elems, Box::new(ty), span)

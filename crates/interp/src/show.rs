@@ -1,24 +1,24 @@
 //! Values as text, for traces and the prompt: the text format of values, with tuples, records and
 //! sums in source syntax.
 
-use crate::value::{Array, Data, RTy, Val};
+use crate::value::{Array, Data, RunType, Val};
 use ::value::push_element;
 use prim::{Scalar, ScalarType};
 use std::fmt::Write as _;
 
 /// The value as text; the type determines which integers are unsigned, and the names of fields and
 /// constructors.
-pub fn show(value: &Val, ty: &RTy) -> String {
+pub fn show(value: &Val, ty: &RunType) -> String {
     let mut out = String::new();
     push(value, ty, &mut out);
     out
 }
 
-fn push(value: &Val, ty: &RTy, out: &mut String) {
+fn push(value: &Val, ty: &RunType, out: &mut String) {
     match (value, ty) {
         (Val::Scalar(x), ty) => push_scalar(*x, ty, out),
         (Val::Array(array), ty) => push_array(array, 0, 0, ty, out),
-        (Val::Tuple(parts), RTy::Record(names, tys)) => {
+        (Val::Tuple(parts), RunType::Record(names, tys)) => {
             out.push('{');
             for (i, ((part, ty), name)) in parts.iter().zip(tys).zip(names.iter()).enumerate() {
                 // Writing to a string cannot fail.
@@ -32,15 +32,15 @@ fn push(value: &Val, ty: &RTy, out: &mut String) {
             for (i, part) in parts.iter().enumerate() {
                 out.push_str(if i > 0 { ", " } else { "" });
                 match ty {
-                    RTy::Tuple(tys) if tys.len() == parts.len() => push(part, &tys[i], out),
-                    _ => push(part, &RTy::Unknown, out),
+                    RunType::Tuple(tys) if tys.len() == parts.len() => push(part, &tys[i], out),
+                    _ => push(part, &RunType::Unknown, out),
                 }
             }
             out.push(')');
         }
         (Val::Sum(sum), ty) => {
             let known = match ty {
-                RTy::Sum(names, tys) => names.get(sum.0 as usize).zip(tys.get(sum.0 as usize)),
+                RunType::Sum(names, tys) => names.get(sum.0 as usize).zip(tys.get(sum.0 as usize)),
                 _ => None,
             };
             let _ = match known {
@@ -50,7 +50,7 @@ fn push(value: &Val, ty: &RTy, out: &mut String) {
             for (i, part) in sum.1.iter().enumerate() {
                 out.push(' ');
                 let ty = known.and_then(|(_, tys)| tys.get(i));
-                push(part, ty.map_or(&RTy::Unknown, |ty| ty), out);
+                push(part, ty.map_or(&RunType::Unknown, |ty| ty), out);
             }
         }
         (Val::Fun(_), _) => out.push_str("#<fun>"),
@@ -59,9 +59,9 @@ fn push(value: &Val, ty: &RTy, out: &mut String) {
     }
 }
 
-fn push_scalar(x: Scalar, ty: &RTy, out: &mut String) {
+fn push_scalar(x: Scalar, ty: &RunType, out: &mut String) {
     let ty = match ty {
-        RTy::Scalar(ty) if ty.prim() == x.ty() => Some(*ty),
+        RunType::Scalar(ty) if ty.prim() == x.ty() => Some(*ty),
         _ => ScalarType::ALL.iter().copied().find(|t| t.prim() == x.ty()),
     };
     let Some(ty) = ty else { return };
@@ -72,13 +72,13 @@ fn push_scalar(x: Scalar, ty: &RTy, out: &mut String) {
 }
 
 /// Appends the part of an array from element `from` on, without the first `at` dimensions.
-fn push_array(array: &Array, at: usize, from: usize, ty: &RTy, out: &mut String) {
+fn push_array(array: &Array, at: usize, from: usize, ty: &RunType, out: &mut String) {
     let Some(size) = array.shape.get(at) else {
         push(&array.data.get(from), ty, out);
         return;
     };
     let elem = match ty {
-        RTy::Array(_, elem) => elem,
+        RunType::Array(_, elem) => elem,
         other => other,
     };
     if array.shape[at..].contains(&0) {
@@ -87,12 +87,12 @@ fn push_array(array: &Array, at: usize, from: usize, ty: &RTy, out: &mut String)
             let _ = write!(out, "[{dim}]");
         });
         let mut inner = ty;
-        while let RTy::Array(_, elem) = inner {
+        while let RunType::Array(_, elem) = inner {
             inner = elem;
         }
         match (inner, &array.data) {
-            (RTy::Unknown, Data::Other(_, ty)) => crate::shape::push_type(ty, out),
-            (RTy::Unknown, data) => crate::shape::push_type(&data.elem(), out),
+            (RunType::Unknown, Data::Other(_, ty)) => crate::shape::push_type(ty, out),
+            (RunType::Unknown, data) => crate::shape::push_type(&data.elem(), out),
             (ty, _) => crate::shape::push_type(ty, out),
         }
         out.push(')');

@@ -31,8 +31,8 @@ use crate::binding_site::binding_site;
 use crate::failure::{Class, Failure, Res};
 use crate::machine::Machine;
 use crate::shape::{push_shape, push_type};
-use crate::tree::{CDim, CTy, Func, SizeCheck, Slot, Subject};
-use crate::value::{Array, Data, Dims, RTy, UNKNOWN, Val};
+use crate::tree::{Function, SizeCheck, SizeExpr, SizedType, Slot, Subject};
+use crate::value::{Array, Data, Dims, RunType, UNKNOWN, Val};
 use check::tast::{Dim, Exp, ExpKind, Ty, VarId};
 use prim::Scalar;
 use std::fmt::Write as _;
@@ -43,7 +43,7 @@ use syntax::span::Span;
 const SAMPLES: usize = 32;
 
 /// A traversal of a type and a value.
-struct Walk<'c> {
+struct Traversal<'c> {
     /// Size variables that the value may bind.
     binds: &'c [Slot],
     /// The path to the current part: the numbers of components, of constructors and their payloads,
@@ -60,12 +60,12 @@ struct SizeMismatch {
     /// The shape of the array.
     shape: Dims,
     /// The number of the dimension.
-    at: usize,
+    dimension: usize,
 }
 
 type Outcome = Option<SizeMismatch>;
 
-impl Walk<'_> {
+impl Traversal<'_> {
     fn inside<T>(&mut self, part: u32, f: impl FnOnce(&mut Self) -> T) -> T {
         self.path.push(part);
         let result = f(self);
@@ -82,17 +82,17 @@ impl Walk<'_> {
             path: self.path.clone(),
             wanted,
             shape: array.shape.clone(),
-            at,
+            dimension: at,
         })
     }
 
-    fn known(&mut self, ty: &RTy, value: &Val) -> Outcome {
+    fn known(&mut self, ty: &RunType, value: &Val) -> Outcome {
         match (ty, value) {
-            (RTy::Array(..), Val::Array(array)) => self.known_array(ty, array, 0),
-            (RTy::Tuple(tys) | RTy::Record(_, tys), Val::Tuple(parts)) => (0u32..)
+            (RunType::Array(..), Val::Array(array)) => self.known_array(ty, array, 0),
+            (RunType::Tuple(tys) | RunType::Record(_, tys), Val::Tuple(parts)) => (0u32..)
                 .zip(tys.iter().zip(parts.iter()))
                 .find_map(|(i, (ty, part))| self.inside(i, |walk| walk.known(ty, part))),
-            (RTy::Sum(_, constrs), Val::Sum(sum)) => {
+            (RunType::Sum(_, constrs), Val::Sum(sum)) => {
                 let tys = constrs.get(sum.0 as usize)?;
                 self.inside(sum.0, |walk| {
                     (0u32..)
@@ -104,12 +104,12 @@ impl Walk<'_> {
         }
     }
 
-    fn known_array(&mut self, ty: &RTy, array: &Array, at: usize) -> Outcome {
+    fn known_array(&mut self, ty: &RunType, array: &Array, at: usize) -> Outcome {
         if at == array.shape.len() {
             return samples(array).find_map(|value| self.known(ty, value));
         }
         match ty {
-            RTy::Array(dim, elem) => {
+            RunType::Array(dim, elem) => {
                 let found = self.size(*dim, array, at);
                 found.or_else(|| self.inside(0, |walk| walk.known_array(elem, array, at + 1)))
             }
@@ -130,7 +130,7 @@ fn samples(array: &Array) -> impl Iterator<Item = &Val> {
 impl Machine<'_> {
     /// Fails if a value's shape contradicts its type; binds the sizes that it determines.
     pub(crate) fn check_value(&mut self, check: &SizeCheck, value: &Val) -> Res<()> {
-        if self.sizing > 0 {
+        if self.size_depth > 0 {
             // Size expressions evaluated for a check are not checked themselves.
             let binds = check.binds.iter();
             let unbound = binds.filter(|slot| matches!(self.peek(**slot), Val::Unbound));
@@ -146,7 +146,7 @@ impl Machine<'_> {
     /// The failure of a value at a check of the evaluator's own: a bug of the checker if it could
     /// have compared the sizes (`check` is given and comparable), otherwise an error of the
     /// program.
-    pub(crate) fn attribute(
+    pub(crate) fn classify(
         &mut self,
         failure: Box<Failure>,
         check: Option<&SizeCheck>,
@@ -184,9 +184,9 @@ impl Machine<'_> {
     }
 
     /// Checks bound arguments; the size parameters are bound by now.
-    pub(crate) fn check_args(&mut self, func: &Func, inst: &[Val]) -> Res<()> {
+    pub(crate) fn check_args(&mut self, func: &Function, inst: &[Val]) -> Res<()> {
         let args = self.bound_args.pop().unwrap_or_default();
-        if self.sizing > 0 {
+        if self.size_depth > 0 {
             return Ok(());
         }
         let sizes = func.n_types as Slot..;
@@ -202,22 +202,22 @@ impl Machine<'_> {
     }
 
     fn differs(&mut self, check: &SizeCheck, value: &Val) -> Res<Outcome> {
-        let mut walk = Walk { binds: &check.binds, path: Vec::new() };
+        let mut walk = Traversal { binds: &check.binds, path: Vec::new() };
         self.compare(&check.ty, value, &mut walk)
     }
 
-    fn compare(&mut self, ty: &CTy, value: &Val, walk: &mut Walk<'_>) -> Res<Outcome> {
+    fn compare(&mut self, ty: &SizedType, value: &Val, walk: &mut Traversal<'_>) -> Res<Outcome> {
         Ok(match (ty, value) {
-            (CTy::Static(ty), value) => walk.known(ty, value),
-            (CTy::Array(..), Val::Array(array)) => self.compare_array(ty, array, 0, walk)?,
-            (CTy::Tuple(tys) | CTy::Record(_, tys), Val::Tuple(parts)) => {
+            (SizedType::Static(ty), value) => walk.known(ty, value),
+            (SizedType::Array(..), Val::Array(array)) => self.compare_array(ty, array, 0, walk)?,
+            (SizedType::Tuple(tys) | SizedType::Record(_, tys), Val::Tuple(parts)) => {
                 self.compare_all(tys, parts, walk)?
             }
-            (CTy::Sum(_, constrs), Val::Sum(sum)) => match constrs.get(sum.0 as usize) {
+            (SizedType::Sum(_, constrs), Val::Sum(sum)) => match constrs.get(sum.0 as usize) {
                 Some(tys) => walk.inside(sum.0, |walk| self.compare_all(tys, &sum.1, walk))?,
                 None => None,
             },
-            (CTy::Var(slot), value) => match self.peek(*slot).clone() {
+            (SizedType::Var(slot), value) => match self.peek(*slot).clone() {
                 Val::Type(ty) => walk.known(&ty, value),
                 _ => None,
             },
@@ -225,7 +225,7 @@ impl Machine<'_> {
         })
     }
 
-    fn compare_all(&mut self, tys: &[CTy], parts: &[Val], walk: &mut Walk<'_>) -> Res<Outcome> {
+    fn compare_all(&mut self, tys: &[SizedType], parts: &[Val], walk: &mut Traversal<'_>) -> Res<Outcome> {
         for (i, (ty, part)) in (0u32..).zip(tys.iter().zip(parts)) {
             let found = walk.inside(i, |walk| self.compare(ty, part, walk))?;
             if found.is_some() {
@@ -236,7 +236,13 @@ impl Machine<'_> {
     }
 
     /// Compares an array without its first `at` dimensions.
-    fn compare_array(&mut self, ty: &CTy, array: &Array, at: usize, walk: &mut Walk<'_>) -> Res<Outcome> {
+    fn compare_array(
+        &mut self,
+        ty: &SizedType,
+        array: &Array,
+        at: usize,
+        walk: &mut Traversal<'_>,
+    ) -> Res<Outcome> {
         if at == array.shape.len() {
             for value in samples(array) {
                 let found = self.compare(ty, value, walk)?;
@@ -247,9 +253,9 @@ impl Machine<'_> {
             return Ok(None);
         }
         Ok(match ty {
-            CTy::Array(dim, elem) => {
+            SizedType::Array(dim, elem) => {
                 let wanted = match dim {
-                    CDim::Slot(slot)
+                    SizeExpr::Slot(slot)
                         if walk.binds.contains(slot) && matches!(self.peek(*slot), Val::Unbound) =>
                     {
                         self.set(*slot, Val::i64(array.shape[at]));
@@ -262,38 +268,38 @@ impl Machine<'_> {
                     found => found,
                 }
             }
-            CTy::Static(ty) => walk.known_array(ty, array, at),
-            CTy::Var(slot) => match self.peek(*slot).clone() {
+            SizedType::Static(ty) => walk.known_array(ty, array, at),
+            SizedType::Var(slot) => match self.peek(*slot).clone() {
                 Val::Type(ty) => walk.known_array(&ty, array, at),
                 _ => None,
             },
-            CTy::Tuple(_) | CTy::Record(..) | CTy::Sum(..) => None,
+            SizedType::Tuple(_) | SizedType::Record(..) | SizedType::Sum(..) => None,
         })
     }
 
     /// Evaluates sizes, unwatched and unchecked.
-    fn sizing<T>(&mut self, f: impl FnOnce(&mut Self) -> T) -> T {
+    fn without_checks<T>(&mut self, f: impl FnOnce(&mut Self) -> T) -> T {
         let nans = std::mem::take(&mut self.nans);
         let watcher = self.watcher.take();
-        self.sizing += 1;
+        self.size_depth += 1;
         let result = f(self);
-        self.sizing -= 1;
+        self.size_depth -= 1;
         self.watcher = watcher;
         self.nans = nans;
         result
     }
 
     /// The type with its sizes, if their evaluation does not fail.
-    pub(crate) fn sized(&mut self, ty: &CTy) -> Option<Rc<RTy>> {
-        self.sizing(|machine| machine.rty(ty)).ok()
+    pub(crate) fn evaluated_type(&mut self, ty: &SizedType) -> Option<Rc<RunType>> {
+        self.without_checks(|machine| machine.rty(ty)).ok()
     }
 
     /// The value of a size, if it is known and its evaluation does not fail.
-    fn size_of(&mut self, dim: &CDim) -> Res<Option<i64>> {
-        let CDim::Exp(_) = dim else {
+    fn size_of(&mut self, dim: &SizeExpr) -> Res<Option<i64>> {
+        let SizeExpr::Exp(_) = dim else {
             return self.dim(dim);
         };
-        match self.sizing(|machine| machine.dim(dim)) {
+        match self.without_checks(|machine| machine.dim(dim)) {
             Err(failure) if matches!(failure.class, Class::Timeout | Class::Interrupted) => Err(failure),
             size => Ok(size.ok().flatten()),
         }
@@ -308,13 +314,13 @@ impl Machine<'_> {
         let claim = program.show(&check.source);
         let _ = write!(text, " contradicts the type \"{claim}\"");
         let mut sized = String::new();
-        if let Some(ty) = self.sized(&check.ty) {
+        if let Some(ty) = self.evaluated_type(&check.ty) {
             push_type(&ty, &mut sized);
         }
         if !sized.is_empty() && sized != claim {
             let _ = write!(text, ", here \"{sized}\"");
         }
-        let _ = write!(text, ": dimension {} should be {}", found.at, found.wanted);
+        let _ = write!(text, ": dimension {} should be {}", found.dimension, found.wanted);
         if !check.comparable {
             text.push_str(" (the checker cannot compare such sizes, and nothing else does)");
         }
@@ -323,14 +329,14 @@ impl Machine<'_> {
             Subject::Pattern => "it is bound",
             Subject::Result => "it is the result of the function's body",
         };
-        let mut failure = Failure::unsound(text).called(check.span);
+        let mut failure = Failure::unsound(text).with_caller(check.span);
         failure.notes.push((subject.to_owned(), check.span));
-        failure.notes.extend(self.origins(check, found));
+        failure.notes.extend(self.size_origins(check, found));
         failure
     }
 
     /// Notes on the binding sites of the size that differs.
-    fn origins(&self, check: &SizeCheck, found: &SizeMismatch) -> Vec<(String, Span)> {
+    fn size_origins(&self, check: &SizeCheck, found: &SizeMismatch) -> Vec<(String, Span)> {
         let program = self.interp.program();
         let mut vars = Vec::new();
         match follow(&check.source, &found.path) {

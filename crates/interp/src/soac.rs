@@ -1,12 +1,14 @@
 //! The built-in functions on arrays.
 
-use crate::array::{out_of_memory, pick};
+use crate::array::{gather_blocks, out_of_memory};
 use crate::build::{Rows, extend, extend_with, fits, reserve};
 use crate::failure::{Class, Failure, Res};
+use crate::indexed::{
+    Arguments, bin_value, bucket, flat_index, flat_update, reshaped, rows_at, scatter, set_bin,
+};
 use crate::machine::{Args, Machine};
-use crate::places::{Given, bucket, element, flat_index, flat_update, put, reshaped, rows_at, scatter};
 use crate::shape::{push_shape, shapes_differ};
-use crate::value::{Acc, Array, Data, Dims, Parts, RTy, Val};
+use crate::value::{Accumulator, Array, Data, Dims, Parts, RunType, Val};
 use check::intrinsics::ArrayFun;
 use prim::Scalar;
 use std::cell::RefCell;
@@ -15,8 +17,8 @@ use syntax::span::Span;
 
 impl Machine<'_> {
     /// A built-in function on arrays, applied to all of its arguments.
-    pub fn array_fun(&mut self, fun: ArrayFun, types: &[Rc<RTy>], args: Args, span: Span) -> Res<Val> {
-        let mut given = Given::new(args);
+    pub fn array_fun(&mut self, fun: ArrayFun, types: &[Rc<RunType>], args: Args, span: Span) -> Res<Val> {
+        let mut given = Arguments::new(args);
         let given = &mut given;
         match fun {
             ArrayFun::Map => {
@@ -27,7 +29,7 @@ impl Machine<'_> {
                     let pushed = rows.push(self.apply1(&f, xs.row(i))?);
                     self.row_result(pushed, None, span)?;
                 }
-                Ok(rows.finish(|| claim.unwrap_or_else(|| Rc::new(RTy::Unknown))))
+                Ok(rows.finish(|| claim.unwrap_or_else(|| Rc::new(RunType::Unknown))))
             }
             ArrayFun::Reduce | ArrayFun::ReduceComm => {
                 let (op, mut value, xs) = (given.next()?, given.next()?, given.array()?);
@@ -123,10 +125,10 @@ impl Machine<'_> {
             ArrayFun::Zip => {
                 let (xs, ys) = (given.array()?, given.array()?);
                 if xs.len() != ys.len() {
-                    let ty = RTy::Array(xs.len() as i64, ys.row_type());
+                    let ty = RunType::Array(xs.len() as i64, ys.row_type());
                     return Err(shapes_differ(&ys.shape, &ty, span));
                 }
-                let ty = || Rc::new(RTy::Tuple(vec![xs.row_type(), ys.row_type()]));
+                let ty = || Rc::new(RunType::Tuple(vec![xs.row_type(), ys.row_type()]));
                 let mut pairs = Data::Other(Vec::new(), ty());
                 reserve(&mut pairs, xs.len()).map_err(|_| out_of_memory(span))?;
                 if let Data::Other(pairs, _) = &mut pairs {
@@ -166,7 +168,7 @@ impl Machine<'_> {
             }
             ArrayFun::Jvp2 | ArrayFun::Vjp2 | ArrayFun::Jmp2 | ArrayFun::Mjp2 => {
                 let text = format!("not supported yet: automatic differentiation ({})", fun.name());
-                Err(Failure::new(Class::Unsupported, text).called(span))
+                Err(Failure::new(Class::Unsupported, text).with_caller(span))
             }
         }
     }
@@ -186,13 +188,13 @@ impl Machine<'_> {
             let Some(bucket) = bucket(&dest, &is.row(i)) else {
                 continue;
             };
-            let new = self.apply2(op, element(&dest, &bucket), vs.row(i))?;
-            put(Rc::make_mut(&mut dest), &bucket, new)?;
+            let new = self.apply2(op, bin_value(&dest, &bucket), vs.row(i))?;
+            set_bin(Rc::make_mut(&mut dest), &bucket, new)?;
         }
         Ok(Val::Array(dest))
     }
 
-    fn flat_map(&mut self, f: &Val, xs: &Array, types: &[Rc<RTy>], span: Span) -> Res<Val> {
+    fn flat_map(&mut self, f: &Val, xs: &Array, types: &[Rc<RunType>], span: Span) -> Res<Val> {
         let (mut sizes, mut offsets, mut starts) = (Vec::new(), Vec::new(), Vec::new());
         let mut data: Option<Array> = None;
         let mut uniform = Rows::new(xs.len());
@@ -221,7 +223,7 @@ impl Machine<'_> {
         }
         let claim = |at: usize| {
             let ty = types.get(at).cloned();
-            ty.unwrap_or_else(|| Rc::new(RTy::Unknown))
+            ty.unwrap_or_else(|| Rc::new(RunType::Unknown))
         };
         let data = data.unwrap_or_else(|| Array::empty_of(&claim(1)));
         Ok(Val::Tuple(Rc::new(Parts::from_iter([
@@ -233,7 +235,7 @@ impl Machine<'_> {
         ]))))
     }
 
-    fn unzip(&mut self, xs: &Array, types: &[Rc<RTy>], span: Span) -> Res<Val> {
+    fn unzip(&mut self, xs: &Array, types: &[Rc<RunType>], span: Span) -> Res<Val> {
         let mut sides = [Rows::new(xs.len()), Rows::new(xs.len())];
         for i in 0..xs.len() {
             let Val::Tuple(pair) = xs.row(i) else {
@@ -247,21 +249,21 @@ impl Machine<'_> {
         // The type recorded in an empty array is more precise than the type arguments.
         let known = match &xs.data {
             Data::Other(_, ty) => match &**ty {
-                RTy::Tuple(parts) => parts.clone(),
+                RunType::Tuple(parts) => parts.clone(),
                 _ => types.to_vec(),
             },
             _ => types.to_vec(),
         };
         let claim = |at: usize| {
             let ty = known.get(at).cloned();
-            ty.unwrap_or_else(|| Rc::new(RTy::Unknown))
+            ty.unwrap_or_else(|| Rc::new(RunType::Unknown))
         };
         let [left, right] = sides;
         Ok(Val::pair(left.finish(|| claim(0)), right.finish(|| claim(1))))
     }
 
     fn stream(&mut self, dest: Val, op: Option<Val>, f: &Val, bs: &Array) -> Res<Val> {
-        let state = Rc::new(Acc { array: RefCell::new(dest), op });
+        let state = Rc::new(Accumulator { array: RefCell::new(dest), op });
         for i in 0..bs.len() {
             self.apply2(f, Val::Acc(Rc::clone(&state)), bs.row(i))?;
         }
@@ -278,10 +280,10 @@ impl Machine<'_> {
         };
         if let Some(bucket) = bucket(&array, &Val::i64(i)) {
             let new = match &state.op {
-                Some(op) => self.apply2(op, element(&array, &bucket), v)?,
+                Some(op) => self.apply2(op, bin_value(&array, &bucket), v)?,
                 None => v,
             };
-            put(Rc::make_mut(&mut array), &bucket, new)?;
+            set_bin(Rc::make_mut(&mut array), &bucket, new)?;
         }
         state.array.replace(Val::Array(array));
         Ok(acc)
@@ -300,7 +302,7 @@ fn same_shape(before: &Val, after: &Val, span: Span) -> Res<()> {
         && before.shape != after.shape
     {
         let dims = before.shape.iter().rev();
-        let ty = dims.fold(before.data.elem(), |ty, dim| Rc::new(RTy::Array(*dim, ty)));
+        let ty = dims.fold(before.data.elem(), |ty, dim| Rc::new(RunType::Array(*dim, ty)));
         return Err(shapes_differ(&after.shape, &ty, span));
     }
     Ok(())
@@ -308,7 +310,7 @@ fn same_shape(before: &Val, after: &Val, span: Span) -> Res<()> {
 
 fn append(xs: &mut Array, ys: &Array, span: Span) -> Res<()> {
     if xs.shape[1..] != ys.shape[1..] {
-        let ty = RTy::Array(ys.shape[0], xs.row_type());
+        let ty = RunType::Array(ys.shape[0], xs.row_type());
         return Err(shapes_differ(&ys.shape, &ty, span));
     }
     xs.shape[0] += ys.shape[0];
@@ -334,7 +336,7 @@ fn transpose(xs: &Array) -> Res<Val> {
         return Ok(Val::array(shape, xs.data.clone()));
     }
     let starts: Vec<usize> = (0..m).flat_map(|j| (0..n).map(move |i| (i * m + j) * block)).collect();
-    Ok(Val::array(shape, pick(&xs.data, &starts, block)))
+    Ok(Val::array(shape, gather_blocks(&xs.data, &starts, block)))
 }
 
 /// An array of `n` copies.
@@ -348,7 +350,7 @@ pub fn replicate(n: i64, x: Val, span: Span) -> Res<Val> {
         x => {
             let mut row = Rows::new(1);
             row.push(x).map_err(|_| out_of_memory(span))?;
-            match row.finish(|| Rc::new(RTy::Unknown)) {
+            match row.finish(|| Rc::new(RunType::Unknown)) {
                 Val::Array(row) => {
                     let row = Rc::try_unwrap(row).unwrap_or_else(|row| (*row).clone());
                     Array { shape: Dims::new(), data: row.data }

@@ -5,8 +5,8 @@
 //! and constructors are numbers; operators applied to all of their arguments are nodes of their
 //! own. Nothing else is changed.
 
-use crate::value::{RTy, Val};
-use crate::watch::Seen;
+use crate::debug::ScopedVar;
+use crate::value::{RunType, Val};
 use check::intrinsics::{ArrayFun, Intrinsic};
 use check::tast::{Name, RangeKind, Ty, VarId};
 use prim::{BinOp, CmpOp, ConvOp, MathFun, PrimType, Scalar, ScalarType, UnOp};
@@ -19,7 +19,7 @@ pub type Slot = u32;
 
 /// A function: a definition, a local one, or a lambda.
 #[derive(Debug)]
-pub struct Func {
+pub struct Function {
     /// The number of slots of a frame. The first ones are the type parameters, followed by the size
     /// parameters.
     pub n_slots: usize,
@@ -38,7 +38,7 @@ pub struct Func {
     /// The existential sizes of the result.
     pub ext: Vec<Slot>,
     /// The expected shape of the result.
-    pub ret: Option<CTy>,
+    pub ret: Option<SizedType>,
     /// The result's type, if sizes are checked.
     pub check: Option<Box<SizeCheck>>,
     /// The body.
@@ -46,7 +46,7 @@ pub struct Func {
     /// Its source span.
     pub span: Span,
     /// The variables in scope in parts of the body, if the program is watched.
-    pub scope: Option<Rc<[Seen]>>,
+    pub scope: Option<Rc<[ScopedVar]>>,
 }
 
 /// A parameter, bound variable or case: a pattern with its type.
@@ -55,12 +55,12 @@ pub struct Param {
     /// The pattern.
     pub pat: Pat,
     /// The expected shape; `None` if the type has no sizes.
-    pub ty: Option<CTy>,
+    pub ty: Option<SizedType>,
     /// The pattern's type, if sizes are checked.
     pub check: Option<Box<SizeCheck>>,
     /// The sizes of the type that occur in payloads of sums. If they occur nowhere else, they are 0
     /// when the payload is absent.
-    pub payload: Vec<Slot>,
+    pub payload_sizes: Vec<Slot>,
     /// Its source span.
     pub span: Span,
 }
@@ -86,7 +86,7 @@ pub enum Pat {
 #[derive(Debug)]
 pub struct SizeCheck {
     /// The resolved type.
-    pub ty: CTy,
+    pub ty: SizedType,
     /// The type as inferred by the checker.
     pub source: Ty,
     /// Size variables that the value binds if they have no value.
@@ -115,11 +115,11 @@ pub enum Subject {
 
 /// A type whose sizes are looked up or computed in a frame.
 #[derive(Debug)]
-pub enum CTy {
+pub enum SizedType {
     /// A type that does not depend on the frame.
-    Static(Rc<RTy>),
+    Static(Rc<RunType>),
     /// An array.
-    Array(CDim, Box<Self>),
+    Array(SizeExpr, Box<Self>),
     /// A tuple.
     Tuple(Vec<Self>),
     /// A record, fields sorted by label.
@@ -132,7 +132,7 @@ pub enum CTy {
 
 /// A size in a type.
 #[derive(Debug)]
-pub enum CDim {
+pub enum SizeExpr {
     /// Unknown.
     Any,
     /// A number.
@@ -145,11 +145,11 @@ pub enum CDim {
 
 /// The arguments of an instance of a polymorphic definition.
 #[derive(Debug, Default)]
-pub struct Inst {
+pub struct Instance {
     /// Type arguments.
-    pub types: Vec<CTy>,
+    pub types: Vec<SizedType>,
     /// Size arguments.
-    pub sizes: Vec<CDim>,
+    pub sizes: Vec<SizeExpr>,
     /// True if the checker could compare the sizes of the arguments' types.
     pub comparable: bool,
 }
@@ -162,15 +162,15 @@ pub enum Node {
     /// The value of a variable.
     Slot(Slot),
     /// The value of a variable at its last use, moved out of its slot.
-    Take(Slot),
+    Move(Slot),
     /// A definition: a constant, or a function without type or size parameters.
     Global(u32),
     /// An instance of a polymorphic definition.
-    GlobalInst(u32, Box<Inst>),
+    GlobalInst(u32, Box<Instance>),
     /// An instance of a polymorphic local function.
-    LocalInst(Box<Node>, Box<Inst>, Span),
+    LocalInst(Box<Node>, Box<Instance>, Span),
     /// A built-in function as a value.
-    Intrinsic(Intrinsic, Vec<CTy>),
+    Intrinsic(Intrinsic, Vec<SizedType>),
     /// A tuple or record: the expressions in the order of evaluation, each with the number of its
     /// component.
     Parts(Vec<(u32, Node)>),
@@ -179,7 +179,7 @@ pub enum Node {
     /// A record with the component at the end of a path replaced.
     WithField(Box<(Node, Node)>, Vec<u32>),
     /// An array literal; the type is that of the elements.
-    Array(Vec<Node>, Box<CTy>, Span),
+    Array(Vec<Node>, Box<SizedType>, Span),
     /// A range.
     Range(Box<Range>),
     /// Indexing and slicing.
@@ -202,15 +202,15 @@ pub enum Node {
     Equal(bool, Box<(Node, Node)>),
     /// A built-in function on arrays with all arguments, which are evaluated from the last to the
     /// first.
-    ArrayFun(ArrayFun, Vec<CTy>, Vec<Node>, Span),
+    ArrayFun(ArrayFun, Vec<SizedType>, Vec<Node>, Span),
     /// A definition applied to as many arguments as it takes, which are evaluated from the last to
     /// the first.
-    Call(u32, Box<Inst>, Vec<Node>, Span),
+    Call(u32, Box<Instance>, Vec<Node>, Span),
     /// A computed function applied to arguments. The flag is true if the checker could compare the
     /// sizes of their types.
     Apply(Box<Node>, Vec<Node>, Span, bool),
     /// A lambda or local function with the values that it captures.
-    Closure(Rc<Func>, Vec<Node>),
+    Closure(Rc<Function>, Vec<Node>),
     /// Local bindings.
     Let(Vec<Bind>, Box<Node>),
     /// A conditional.
@@ -226,19 +226,19 @@ pub enum Node {
     /// `||`
     Or(Box<(Node, Node)>),
     /// A shape check, which binds the sizes.
-    Coerce(Box<Node>, Vec<Slot>, Box<CTy>, Span),
+    Coerce(Box<Node>, Vec<Slot>, Box<SizedType>, Span),
     /// The value of the second if the first holds; the text is for the message.
     Assert(Box<(Node, Node)>, Arc<str>, Span),
     /// The value, which is printed, with an optional tag.
-    Trace(Option<Arc<str>>, Box<Node>, Box<CTy>, Span),
+    Trace(Option<Arc<str>>, Box<Node>, Box<SizedType>, Span),
     /// A breakpoint: a watched evaluation stops before the value.
     Break(Box<Node>, Span),
     /// An operator at which a watched evaluation stops if it yields a new NaN.
     Watched(Box<Node>, Span),
     /// A don't-care value.
-    Blank(Box<Node>, Box<CTy>, Span),
+    DontCare(Box<Node>, Box<SizedType>, Span),
     /// The value, whose shape binds sizes.
-    Ext(Box<Node>, Vec<Slot>, Box<CTy>),
+    BindSizes(Box<Node>, Vec<Slot>, Box<SizedType>),
     /// The value, whose sizes are checked.
     Checked(Box<Node>, Box<SizeCheck>),
     /// `???`
@@ -289,7 +289,7 @@ pub enum Index {
 pub enum Bind {
     /// A pattern and its value, which binds the sizes. The last component is the type of the value,
     /// if payloads determine some of them.
-    Pat(Vec<Slot>, Param, Node, Option<Box<CTy>>),
+    Pat(Vec<Slot>, Param, Node, Option<Box<SizedType>>),
     /// A local function.
     Fun(Slot, Node),
 }
@@ -300,7 +300,7 @@ pub struct Loop {
     /// Sizes of the parameters that vary between iterations.
     pub sizes: Vec<Slot>,
     /// These sizes and the ones bound in the body, which are reset before each iteration.
-    pub inner_sizes: Vec<Slot>,
+    pub reset_sizes: Vec<Slot>,
     /// The parameters.
     pub param: Param,
     /// Their initial values.
@@ -310,7 +310,7 @@ pub struct Loop {
     /// The next values of the parameters.
     pub body: Node,
     /// The first slot that belongs to the body, in the order of resolution.
-    pub mark: Slot,
+    pub first_body_slot: Slot,
 }
 
 /// The form of a loop.
@@ -328,11 +328,11 @@ impl Drop for Node {
     /// Chains of operators nest as deeply as they are long, so dropping grows the stack if little
     /// is left.
     fn drop(&mut self) {
-        if matches!(self, Self::Const(_) | Self::Slot(_) | Self::Take(_) | Self::Global(_) | Self::Hole(..)) {
+        if matches!(self, Self::Const(_) | Self::Slot(_) | Self::Move(_) | Self::Global(_) | Self::Hole(..)) {
             return;
         }
         if stacker::remaining_stack().is_none_or(|left| left < crate::RED_ZONE) {
-            let nowhere = crate::machine::NOWHERE;
+            let nowhere = crate::machine::NO_SPAN;
             let node = std::mem::replace(self, Self::Hole(Box::default(), nowhere));
             stacker::grow(crate::STACK_STEP, move || drop(node));
         }

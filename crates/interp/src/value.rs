@@ -4,7 +4,7 @@
 //! (tuples, sums, functions) are vectors of values, likewise row-major over all dimensions. Values
 //! are reference-counted; writing to a shared array copies it first (copy on write).
 
-use crate::tree::Func;
+use crate::tree::Function;
 use check::intrinsics::Intrinsic;
 use check::tast::Name;
 use half::f16;
@@ -36,9 +36,9 @@ pub enum Val {
     /// A function.
     Fun(Rc<FunVal>),
     /// An accumulator.
-    Acc(Rc<Acc>),
+    Acc(Rc<Accumulator>),
     /// The value of a type parameter.
-    Type(Rc<RTy>),
+    Type(Rc<RunType>),
 }
 
 /// An array. The number of elements in `data` is the product of the dimensions.
@@ -70,22 +70,22 @@ pub enum Data {
     /// Truth values.
     Bool(Vec<bool>),
     /// Values that are neither scalars nor arrays. The type is only relevant if there are none.
-    Other(Vec<Val>, Rc<RTy>),
+    Other(Vec<Val>, Rc<RunType>),
 }
 
 /// A type with sizes: the value of a type parameter, or the element type of an empty array.
 #[derive(Clone, PartialEq, Debug)]
-pub enum RTy {
+pub enum RunType {
     /// A scalar type.
     Scalar(ScalarType),
     /// An array; an unknown dimension is [`UNKNOWN`].
-    Array(i64, Rc<RTy>),
+    Array(i64, Rc<RunType>),
     /// A tuple.
-    Tuple(Vec<Rc<RTy>>),
+    Tuple(Vec<Rc<RunType>>),
     /// A record, fields sorted by label.
-    Record(Rc<[Name]>, Vec<Rc<RTy>>),
+    Record(Rc<[Name]>, Vec<Rc<RunType>>),
     /// A sum type, constructors sorted by name.
-    Sum(Rc<[Name]>, Vec<Vec<Rc<RTy>>>),
+    Sum(Rc<[Name]>, Vec<Vec<Rc<RunType>>>),
     /// A function.
     Fun,
     /// An unknown type.
@@ -110,7 +110,7 @@ pub enum FunKind {
     /// A lambda or local definition with its captured values.
     Closure {
         /// Its code.
-        func: Rc<Func>,
+        func: Rc<Function>,
         /// The captured values of the enclosing scope.
         captured: Rc<[Val]>,
         /// The values of its type and size parameters.
@@ -124,12 +124,12 @@ pub enum FunKind {
         inst: Rc<[Val]>,
     },
     /// A built-in function with its type arguments.
-    Intrinsic(Intrinsic, Rc<[Rc<RTy>]>),
+    Intrinsic(Intrinsic, Rc<[Rc<RunType>]>),
 }
 
 /// An accumulator: an array that is updated in the order of evaluation.
 #[derive(Debug)]
-pub struct Acc {
+pub struct Accumulator {
     /// The array.
     pub array: RefCell<Val>,
     /// The operator that combines values; if it is absent, a new value replaces the old one.
@@ -137,7 +137,7 @@ pub struct Acc {
 }
 
 /// Evaluates `$body` with `$v` bound to the vector in `$data`, for any element type.
-macro_rules! each {
+macro_rules! with_data {
     ($data:expr, $v:ident => $body:expr) => {
         match $data {
             $crate::value::Data::I8($v) => $body,
@@ -152,10 +152,10 @@ macro_rules! each {
         }
     };
 }
-pub(crate) use each;
+pub(crate) use with_data;
 
 /// Builds a vector of the same element type as the one in `$data`.
-macro_rules! remade {
+macro_rules! map_data {
     ($data:expr, $v:ident => $body:expr) => {
         match $data {
             $crate::value::Data::I8($v) => $crate::value::Data::I8($body),
@@ -170,11 +170,11 @@ macro_rules! remade {
         }
     };
 }
-pub(crate) use remade;
+pub(crate) use map_data;
 
 /// Evaluates `$body` with `$x` and `$y` bound to vectors of the same element type; `$else` if their
 /// types differ.
-macro_rules! both {
+macro_rules! with_both {
     ($a:expr, $b:expr, ($x:ident, $y:ident) => $body:expr, else $else:expr) => {
         match ($a, $b) {
             ($crate::value::Data::I8($x), $crate::value::Data::I8($y)) => $body,
@@ -190,12 +190,12 @@ macro_rules! both {
         }
     };
 }
-pub(crate) use both;
+pub(crate) use with_both;
 
 impl Data {
     /// The number of elements.
     pub fn len(&self) -> usize {
-        each!(self, v => v.len())
+        with_data!(self, v => v.len())
     }
 
     /// Returns true if there are no elements.
@@ -244,13 +244,13 @@ impl Data {
             let ty = v.first().map_or_else(|| Rc::clone(ty), Val::rty);
             return Self::Other(Vec::new(), ty);
         }
-        remade!(self, v => v[start..end].to_vec())
+        map_data!(self, v => v[start..end].to_vec())
     }
 
     /// An empty vector of elements of this type.
-    pub fn empty_of(ty: &Rc<RTy>) -> Self {
+    pub fn empty_of(ty: &Rc<RunType>) -> Self {
         match &**ty {
-            RTy::Scalar(ty) => match ty {
+            RunType::Scalar(ty) => match ty {
                 ScalarType::I8 | ScalarType::U8 => Self::I8(Vec::new()),
                 ScalarType::I16 | ScalarType::U16 => Self::I16(Vec::new()),
                 ScalarType::I32 | ScalarType::U32 => Self::I32(Vec::new()),
@@ -265,8 +265,8 @@ impl Data {
     }
 
     /// The type of the elements. Integers count as signed, as the signedness is unknown.
-    pub fn elem(&self) -> Rc<RTy> {
-        let scalar = |ty| Rc::new(RTy::Scalar(ty));
+    pub fn elem(&self) -> Rc<RunType> {
+        let scalar = |ty| Rc::new(RunType::Scalar(ty));
         match self {
             Self::I8(_) => scalar(ScalarType::I8),
             Self::I16(_) => scalar(ScalarType::I16),
@@ -307,16 +307,16 @@ impl Array {
     }
 
     /// The type of a row.
-    pub fn row_type(&self) -> Rc<RTy> {
+    pub fn row_type(&self) -> Rc<RunType> {
         let dims = self.shape.iter().skip(1).rev();
-        dims.fold(self.data.elem(), |ty, dim| Rc::new(RTy::Array(*dim, ty)))
+        dims.fold(self.data.elem(), |ty, dim| Rc::new(RunType::Array(*dim, ty)))
     }
 
     /// An array without rows of this row type; unknown sizes become 0.
-    pub fn empty_of(row: &Rc<RTy>) -> Self {
+    pub fn empty_of(row: &Rc<RunType>) -> Self {
         let mut shape = Dims::from_slice(&[0]);
         let mut ty = Rc::clone(row);
-        while let RTy::Array(dim, elem) = &*ty {
+        while let RunType::Array(dim, elem) = &*ty {
             shape.push((*dim).max(0));
             ty = Rc::clone(elem);
         }
@@ -363,11 +363,11 @@ impl Val {
         for row in rows {
             out.push(row).ok()?;
         }
-        any.then(|| out.finish(|| Rc::new(RTy::Unknown)))
+        any.then(|| out.finish(|| Rc::new(RunType::Unknown)))
     }
 
     /// An array without rows, of this row type.
-    pub fn no_rows(row: &Rc<RTy>) -> Self {
+    pub fn no_rows(row: &Rc<RunType>) -> Self {
         Self::Array(Rc::new(Array::empty_of(row)))
     }
 
@@ -391,16 +391,16 @@ impl Val {
 
     /// The type of the value, as far as the value determines it: integers count as signed, fields
     /// and constructors have no names.
-    pub fn rty(&self) -> Rc<RTy> {
+    pub fn rty(&self) -> Rc<RunType> {
         Rc::new(match self {
             Self::Scalar(x) => {
                 let ty = ScalarType::ALL.iter().find(|ty| ty.prim() == x.ty());
-                ty.map_or(RTy::Unknown, |ty| RTy::Scalar(*ty))
+                ty.map_or(RunType::Unknown, |ty| RunType::Scalar(*ty))
             }
-            Self::Array(array) => RTy::Array(array.len() as i64, array.row_type()),
-            Self::Tuple(parts) => RTy::Tuple(parts.iter().map(Self::rty).collect()),
-            Self::Fun(_) => RTy::Fun,
-            Self::Sum(_) | Self::Acc(_) | Self::Type(_) | Self::Unbound => RTy::Unknown,
+            Self::Array(array) => RunType::Array(array.len() as i64, array.row_type()),
+            Self::Tuple(parts) => RunType::Tuple(parts.iter().map(Self::rty).collect()),
+            Self::Fun(_) => RunType::Fun,
+            Self::Sum(_) | Self::Acc(_) | Self::Type(_) | Self::Unbound => RunType::Unknown,
         })
     }
 

@@ -95,7 +95,7 @@ fn watch(interp: &Interp, case: &Case, entry: &str, folder: &Path) -> Result<(),
         return Ok(());
     }
     let args = case.input.values(folder).map_err(|e| e.to_string())?;
-    let args = args.iter().map(interp::from_value).collect();
+    let args = args.iter().map(interp::import).collect();
     let mut strange = None;
     let mut watcher = |stop: &interp::Stop| {
         for call in &stop.calls {
@@ -108,10 +108,10 @@ fn watch(interp: &Interp, case: &Case, entry: &str, folder: &Path) -> Result<(),
                 }
             }
         }
-        interp::Then::Continue
+        interp::Resume::Continue
     };
     interp.set_deadline(Some(Instant::now() + LIMIT));
-    let _ = interp.value_watched(entry.var, args, true, &mut watcher);
+    let _ = interp.evaluate_watched(entry.var, args, true, &mut watcher);
     strange.map_or(Ok(()), |text| Err(format!("no declaration: {text}")))
 }
 

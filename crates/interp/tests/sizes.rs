@@ -271,7 +271,7 @@ fn each_wrong_size_is_reported() {
     let mut kinds = Vec::new();
     let mut problems = Vec::new();
     let count = each_spoilt(&program, "go", &mut |program, spoilt, span| {
-        let at = interp::place(span, &sources);
+        let at = interp::source_location(span, &sources);
         let mut results = ARGUMENTS.iter().map(|args| call(program.clone(), "main", args, true));
         match results.find(Result::is_err).unwrap_or_else(|| Ok("no failure".to_owned())) {
             Err(failure) if failure.class == Class::Unsound => {

@@ -188,9 +188,12 @@ impl Lower<'_> {
             })
         };
         let mut atoms = Vec::new();
-        for ((value, shared), claims) in values.into_iter().zip(&instance.payload_claims) {
+        let types = instance.payload_claims.iter().zip(&instance.params);
+        for ((value, shared), (claims, ty)) in values.into_iter().zip(types) {
             let value = if claims.has_payload_sizes() {
-                self.coerce(value, &here(claims), Mismatch::Type)?
+                // Claims are checked; the parameter has the size of the argument.
+                let checked = self.coerce(value, &here(claims), Mismatch::Type)?;
+                self.coerce(checked, &here(ty), Mismatch::Type)?
             } else {
                 value
             };

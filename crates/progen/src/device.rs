@@ -31,7 +31,7 @@ impl Kernels {
         let stage = Stage::from_name("imp").ok_or_else(|| Problem::new("stage", "imp"))?;
         let stack = std::mem::replace(&mut session.options.stack, levels::GPU);
         let device = std::mem::replace(&mut session.options.device, Device::SMALL);
-        let made = session.advance(ir, stage, &mut ());
+        let made = session.run_passes(ir, stage, &mut ());
         (session.options.stack, session.options.device) = (stack, device);
         match made {
             Ok(Ir::Imp(program)) => Ok(Some(Self { settings: settings(&program, seed), program, seed })),

@@ -10,7 +10,7 @@
 use crate::interpret::tracer;
 use check::Loader;
 use check::tast::{Def, Program, Ty};
-use interp::{Call, Class, Interp, Local, Watcher, show};
+use interp::{Call, Class, Debugger, Interp, Local, show};
 use prim::ScalarType;
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -241,7 +241,7 @@ impl Session {
         &self,
         input: &str,
         nans: bool,
-        watch: Option<&mut dyn FnMut(&interp::Stop, &SourceMap) -> interp::Then>,
+        watch: Option<&mut dyn FnMut(&interp::Stop, &SourceMap) -> interp::Resume>,
     ) -> Result<Evaluated, Failed> {
         let checked = self.check_expression(input);
         let Some(program) = checked.program else {
@@ -270,8 +270,8 @@ impl Session {
         let value = match watch {
             Some(watch) if nans || interp::has_breakpoints(&program) => {
                 let mut watcher = |stop: &interp::Stop| watch(stop, &checked.sources);
-                let watcher: &mut Watcher<'_> = &mut watcher;
-                interp.value_watched(def.var, args, nans, watcher)
+                let watcher: &mut Debugger<'_> = &mut watcher;
+                interp.evaluate_watched(def.var, args, nans, watcher)
             }
             _ => interp.value_of(def.var, args),
         };
@@ -384,7 +384,7 @@ fn bytes(value: &interp::Val, ty: &Ty) -> Option<Vec<u8>> {
     let (1, Ty::Scalar(ScalarType::U8)) = ty.peel() else {
         return None;
     };
-    let value = interp::to_value(value, ty).ok()?;
+    let value = interp::export(value, ty).ok()?;
     Some(value.bytes().to_vec())
 }
 

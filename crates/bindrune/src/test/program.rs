@@ -214,7 +214,7 @@ fn warned(patterns: &[Message], session: &mut Session, program: &Program) -> Res
     }
     // Errors are reported when the program is compiled.
     if let (Ok(ir), Some(stage)) = (session.lower(program), Stage::from_name("segs")) {
-        let _ = session.advance(ir, stage, &mut ());
+        let _ = session.run_passes(ir, stage, &mut ());
     }
     first_missing(session)?.map_or(Ok(()), Err)
 }
@@ -247,7 +247,7 @@ fn structured(
         let stage = Stage::from_name(until).ok_or("no such stage")?;
         let before = (session.options.stack, session.options.flatten);
         (session.options.stack, session.options.flatten) = (stack, Flatten::Incremental);
-        let made = session.lower(program).and_then(|ir| session.advance(ir, stage, &mut ()));
+        let made = session.lower(program).and_then(|ir| session.run_passes(ir, stage, &mut ()));
         (session.options.stack, session.options.flatten) = before;
         let made = made.map_err(|Failure(errors)| show(session, &errors))?;
         for structure in asked {

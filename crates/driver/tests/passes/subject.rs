@@ -11,10 +11,10 @@ use ir::{Context, Level, Mems, Program, Segs, Soacs, text, verify};
 type Outcome = Option<Vec<EvalValue>>;
 
 /// A program, with entry points for its functions if it had none.
-pub struct Subject {
+pub struct TestProgram {
     /// The program itself.
     pub ir: Ir,
-    made_entries: bool,
+    generated_entries: bool,
 }
 
 /// Prefixes a problem with its context.
@@ -66,7 +66,7 @@ fn params(points: &[ir::syntax::EntryValue]) -> Result<Vec<Param>, String> {
     points.iter().map(param).collect()
 }
 
-impl Subject {
+impl TestProgram {
     /// Parses a program at the level that its text states.
     pub fn parse(source: &str) -> Result<Self, String> {
         let (ir, made_entries) = match text::level_of(source) {
@@ -76,14 +76,14 @@ impl Subject {
             Some("imp") => (Ir::Imp(imp::parse(source).map_err(|e| e.to_string())?), false),
             other => return Err(format!("level {other:?}")),
         };
-        Ok(Self { ir, made_entries })
+        Ok(Self { ir, generated_entries: made_entries })
     }
 
     /// The result of a pass on the program.
     pub fn after(&self, pass: &PassInfo, context: &mut Context) -> Result<Self, String> {
         let ir = pass.apply(self.ir.clone(), context).map_err(|e| e.to_string())?;
-        let made_entries = self.made_entries;
-        Ok(Self { ir, made_entries })
+        let made_entries = self.generated_entries;
+        Ok(Self { ir, generated_entries: made_entries })
     }
 
     /// Checks that the program verifies, prints and parses back.
@@ -99,7 +99,7 @@ impl Subject {
     /// The text, without generated entry points.
     pub fn print(&self) -> String {
         let mut ir = self.ir.clone();
-        if self.made_entries {
+        if self.generated_entries {
             match &mut ir {
                 Ir::Soacs(program) => program.entries.clear(),
                 Ir::Segs(program) => program.entries.clear(),
@@ -195,11 +195,11 @@ impl Subject {
                 let plain = self.call(&entry, args.clone(), Settings::default());
                 let wanted = plain.map_err(|e| at(self, &e))?;
                 for settings in other.settings() {
-                    let shown = format!("{settings:?}");
+                    let render_failure = format!("{settings:?}");
                     let got = other.call(&entry, args.clone(), settings);
-                    let got = got.map_err(|e| at(other, &format!("{shown}: {e}")))?;
+                    let got = got.map_err(|e| at(other, &format!("{render_failure}: {e}")))?;
                     if wanted != got {
-                        let what = format!("other results: {wanted:?}, then {got:?}; {shown}");
+                        let what = format!("other results: {wanted:?}, then {got:?}; {render_failure}");
                         return Err(at(other, &what));
                     }
                 }

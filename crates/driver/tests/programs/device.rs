@@ -5,8 +5,8 @@
 //! one of the orders, threads have other grain sizes than by default. A second test uses the
 //! versions of nests in which the threads of a block share the inner parallelism.
 
-use super::unchanged::reached;
-use crate::support::{Files, Outcome, Program, every_program, shown};
+use super::unchanged::called_functions;
+use crate::support::{Files, Outcome, Program, every_program, render_failure};
 use crate::{as_expected, has_position};
 use driver::{Ir, Session, Stage};
 use harness::evaluate::Failure;
@@ -19,13 +19,13 @@ use target::device::Device;
 use target::levels::GPU;
 
 /// The maximum number of programs with constructs that cannot be kernels.
-const ON_HOST: usize = 14;
+const MAX_ON_HOST: usize = 14;
 
 /// The minimum number of programs with block-level versions.
 const WITH_BLOCKS: usize = 13;
 
 /// The minimum number of these with shared-memory capacity guards.
-const ASKING: usize = 8;
+const MIN_WITH_GUARDS: usize = 8;
 
 /// Compiles a program for a small device.
 fn compile(program: &Program) -> Result<imp::Program, String> {
@@ -36,19 +36,19 @@ fn compile_for(program: &Program, device: Device) -> Result<imp::Program, String
     let mut session = program.session();
     session.options.stack = GPU;
     session.options.device = device;
-    match made(&mut session) {
+    match imperative(&mut session) {
         Ok(Ir::Imp(made)) => Ok(made),
         Ok(_) => Err("no imperative IR".to_owned()),
-        Err(failure) => Err(shown(&session, &failure)),
+        Err(failure) => Err(render_failure(&session, &failure)),
     }
 }
 
 /// The imperative IR of a session's program.
-pub fn made(session: &mut Session) -> Result<Ir, driver::Failure> {
+pub fn imperative(session: &mut Session) -> Result<Ir, driver::Failure> {
     let typed = session.check(&mut Files)?;
     let ir = session.lower(&typed)?;
     let stage = Stage::from_name("imp").expect("there is such a stage");
-    session.advance(ir, stage, &mut ())
+    session.run_passes(ir, stage, &mut ())
 }
 
 #[test]
@@ -72,7 +72,7 @@ fn kernels_give_the_expected_values_on_the_simulated_device() {
     let count = on_host.len();
     let list = on_host.join("\n");
     println!("something runs on the host in {count}:\n{list}");
-    assert!(count <= ON_HOST, "something runs on the host in {count}:\n{list}");
+    assert!(count <= MAX_ON_HOST, "something runs on the host in {count}:\n{list}");
 }
 
 /// Runs a program's calls of the entry points selected by `meant`, and compares the outcomes with
@@ -89,10 +89,10 @@ fn run(
     }
     let calls = program.calls().enumerate();
     for (number, (case, entry)) in calls.filter(|(_, (_, entry))| meant(entry)) {
-        for (seed, settings) in [(1, settings), (2, &of_other_sizes(made, settings))] {
+        for (seed, settings) in [(1, settings), (2, &other_sizes(made, settings))] {
             let outcome = call(made, program, case, entry, (seed, settings));
             let result = as_expected(program, case, outcome.as_deref()).and_then(|()| {
-                match (program.last_outcome(number)?.as_ref(), &outcome) {
+                match (program.last_evaluation(number)?.as_ref(), &outcome) {
                     (Ok(evaluated), Ok(values)) => {
                         compare_all(evaluated, values).map_err(|what| format!("not as evaluated: {what}"))
                     }
@@ -112,7 +112,7 @@ fn run(
 
 /// These settings, with other values than the defaults for parameters that are sizes: below all
 /// sizes, small, and above all sizes.
-fn of_other_sizes(made: &imp::Program, settings: &Settings) -> Settings {
+fn other_sizes(made: &imp::Program, settings: &Settings) -> Settings {
     let mut others = settings.clone();
     let tunables = made.tunables.iter();
     let sizes = tunables.filter(|tunable| tunable.class == TunableClass::Size);
@@ -137,7 +137,7 @@ fn call(
 
 /// The threshold values that select block-level versions of nests; `None` if the program has no
 /// such version.
-pub fn of_blocks(made: &imp::Program) -> Option<Settings> {
+pub fn block_level_settings(made: &imp::Program) -> Option<Settings> {
     let names = made.tunables.iter().map(|tunable| tunable.name.to_string());
     let values: Vec<(String, i64)> = names
         .filter_map(|name| {
@@ -166,7 +166,7 @@ fn threads_of_blocks_give_the_expected_values_on_the_simulated_device() {
             Ok(made) => made,
             Err(message) => return vec![message],
         };
-        let Some(settings) = of_blocks(&made) else {
+        let Some(settings) = block_level_settings(&made) else {
             return Vec::new();
         };
         let mut counts = counts.lock().expect("no thread panics");
@@ -178,7 +178,7 @@ fn threads_of_blocks_give_the_expected_values_on_the_simulated_device() {
         let names = settings.0.keys();
         let functions = names.filter_map(|name| Some(name.rsplit_once('.')?.0));
         let functions: BTreeSet<&str> = functions.collect();
-        let meant = |entry: &str| reached(&made, entry).any(|name| functions.contains(name));
+        let meant = |entry: &str| called_functions(&made, entry).any(|name| functions.contains(name));
         let mut problems = run(program, &made, &settings, meant);
         if let Some(without) = without {
             problems.extend(run(program, &made, &without, meant));
@@ -188,7 +188,7 @@ fn threads_of_blocks_give_the_expected_values_on_the_simulated_device() {
     let (count, asks) = counts.into_inner().expect("no thread panics");
     println!("{count} programs have versions for the threads of a block, {asks} ask for room");
     assert!(count >= WITH_BLOCKS, "{count} programs have such versions");
-    assert!(asks >= ASKING, "{asks} programs ask for room");
+    assert!(asks >= MIN_WITH_GUARDS, "{asks} programs ask for room");
 }
 
 /// These settings without any shared memory, if the program has capacity guards.
@@ -226,7 +226,7 @@ fn scans_in_several_kernels_give_the_expected_values_on_the_simulated_device() {
         let functions: BTreeSet<&str> = functions.collect();
         *count.lock().expect("no thread panics") += 1;
         // The other entry points have the same code with and without forward progress.
-        let meant = |entry: &str| reached(&made, entry).any(|name| functions.contains(name));
+        let meant = |entry: &str| called_functions(&made, entry).any(|name| functions.contains(name));
         run(program, &made, &Settings::default(), meant)
     });
     let count = count.into_inner().expect("no thread panics");

@@ -1,8 +1,8 @@
 //! Every program on an OpenCL device (PoCL runs on the CPU): the expected values of the test
 //! blocks, the bits of the CPU, the same messages at the same source locations, no leaked memory.
 
-use super::device::{made, of_blocks};
-use crate::support::{Files, Program, all_same_bits, every_program, programs, shown};
+use super::device::{block_level_settings, imperative};
+use crate::support::{Files, Program, all_same_bits, every_program, programs, render_failure};
 use crate::{as_expected, call, has_position};
 use driver::{DeviceTarget, Ir};
 use harness::compare_all;
@@ -64,7 +64,7 @@ fn on_device_with(program: &Program, tuning: Vec<Assignment>) -> Result<Vec<Stri
         .check(&mut Files)
         .and_then(|typed| session.lower(&typed))
         .and_then(|ir| session.image(ir, &mut ()));
-    let image = image.map_err(|failure| shown(&session, &failure))?;
+    let image = image.map_err(|failure| render_failure(&session, &failure))?;
     Ok(run(program, image, tuning))
 }
 
@@ -90,10 +90,10 @@ fn kernels_give_the_expected_values_and_the_bits_of_the_cpu_on_a_device() {
 fn by_blocks(program: &Program) -> Result<Vec<String>, String> {
     let mut session = program.session();
     session.options = session.options.clone().on_device(DeviceTarget::OpenCl);
-    let settings = match made(&mut session) {
-        Ok(Ir::Imp(made)) => of_blocks(&made),
+    let settings = match imperative(&mut session) {
+        Ok(Ir::Imp(made)) => block_level_settings(&made),
         Ok(_) => None,
-        Err(failure) => return Err(shown(&session, &failure)),
+        Err(failure) => return Err(render_failure(&session, &failure)),
     };
     let settings = settings.ok_or_else(|| "there is no version for blocks".to_owned())?;
     let assignment = |(name, value)| Assignment { name, value, place: String::new() };
@@ -147,7 +147,7 @@ fn run(program: &Program, image: Image, tuning: Vec<Assignment>) -> Vec<String> 
             if let (Ok(values), Ok(again)) = (&outcome, &again) {
                 all_same_bits(values, again).map_err(|what| format!("not as before: {what}"))?;
             }
-            match (program.last_outcome(number)?.as_ref(), &outcome) {
+            match (program.last_evaluation(number)?.as_ref(), &outcome) {
                 (Ok(evaluated), Ok(values)) if tuned || sums.contains(&entry) => {
                     compare_all(evaluated, values)
                 }

@@ -4,7 +4,7 @@
 //! The C compiler runs without optimisation, which is fast; optimised C is tested by some of the
 //! command line's tests.
 
-use crate::support::{Files, Outcome, Program, all_same_bits, every_program, shown};
+use crate::support::{Files, Outcome, Program, all_same_bits, every_program, render_failure};
 use crate::{as_expected, has_position};
 use driver::{Ir, Observer, PassInfo, Stage};
 use harness::Case;
@@ -55,7 +55,7 @@ fn portable_c_gives_the_bits_of_the_evaluator_and_of_the_cpu() {
             .and_then(|ir| session.portable_c(ir, &mut last));
         let (text, ir) = match (text, last.0) {
             (Ok(text), Some(ir)) => (text, ir),
-            (Err(failure), _) => return vec![shown(&session, &failure)],
+            (Err(failure), _) => return vec![render_failure(&session, &failure)],
             (_, None) => return vec!["no pass has run".to_owned()],
         };
         let folder = tempfile::tempdir().expect("a folder");
@@ -104,7 +104,7 @@ fn for_cpu(program: &Program) -> Option<Ir> {
     session.options.verify = false;
     let ir = session.check(&mut Files).and_then(|typed| session.lower(&typed));
     let memory = Stage::from_name("mems")?;
-    session.advance(ir.ok()?, memory, &mut ()).ok()
+    session.run_passes(ir.ok()?, memory, &mut ()).ok()
 }
 
 /// Compiles C into an executable.

@@ -7,7 +7,7 @@ use ir::{FunName, Level, Program};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The names of entry points that run the same code in both programs; none at different levels.
-pub fn unchanged(before: &Ir, now: &Ir) -> BTreeSet<String> {
+pub fn unchanged_entries(before: &Ir, now: &Ir) -> BTreeSet<String> {
     match (before, now) {
         (Ir::Soacs(before), Ir::Soacs(now)) => same(before, now),
         (Ir::Segs(before), Ir::Segs(now)) => same(before, now),
@@ -70,21 +70,21 @@ pub fn unchanged_loops(before: &imp::Program, now: &imp::Program) -> BTreeSet<St
         return BTreeSet::new();
     }
     let is_same = |at: usize| before.functions.get(at) == now.functions.get(at);
-    let from_start = now.init.into_iter().all(|init| closure(now, init).into_iter().all(is_same));
+    let from_start = now.init.into_iter().all(|init| call_closure(now, init).into_iter().all(is_same));
     let entries = now.entries.iter().filter(|_| from_start);
-    let same = entries.filter(|entry| closure(now, entry.fun).into_iter().all(is_same));
+    let same = entries.filter(|entry| call_closure(now, entry.fun).into_iter().all(is_same));
     same.map(|entry| entry.name.to_string()).collect()
 }
 
 /// The names of the functions that calls of an entry point run.
-pub fn reached<'p>(program: &'p imp::Program, entry: &str) -> impl Iterator<Item = &'p str> {
+pub fn called_functions<'p>(program: &'p imp::Program, entry: &str) -> impl Iterator<Item = &'p str> {
     let entries = program.entries.iter().filter(move |known| *known.name == *entry);
-    let all: BTreeSet<usize> = entries.flat_map(|entry| closure(program, entry.fun)).collect();
+    let all: BTreeSet<usize> = entries.flat_map(|entry| call_closure(program, entry.fun)).collect();
     all.into_iter().map(|at| &*program.functions[at].name)
 }
 
 /// The indices of a function and of all functions that it calls directly or indirectly.
-fn closure(program: &imp::Program, from: imp::FunId) -> BTreeSet<usize> {
+fn call_closure(program: &imp::Program, from: imp::FunId) -> BTreeSet<usize> {
     let (mut open, mut seen) = (vec![from.0 as usize], BTreeSet::new());
     while let Some(at) = open.pop() {
         if seen.insert(at) {

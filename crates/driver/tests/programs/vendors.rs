@@ -2,7 +2,7 @@
 //! a device: NVRTC is a Python package that `make setup-test` installs below `target`; the HIP
 //! compiler is clang.
 
-use crate::support::{Files, Program, every_program, shown};
+use crate::support::{Files, Program, every_program, render_failure};
 use driver::{DeviceTarget, Ir, Stage};
 use libloading::Library;
 use std::ffi::{CString, c_char, c_void};
@@ -18,8 +18,8 @@ fn kernels(program: &Program, target: DeviceTarget) -> Result<Option<String>, St
     let made = session
         .check(&mut Files)
         .and_then(|typed| session.lower(&typed))
-        .and_then(|ir| session.advance(ir, imp, &mut ()));
-    let made = made.map_err(|failure| shown(&session, &failure))?;
+        .and_then(|ir| session.run_passes(ir, imp, &mut ()));
+    let made = made.map_err(|failure| render_failure(&session, &failure))?;
     let Ir::Imp(made) = made else {
         return Err("no imperative IR".to_owned());
     };

@@ -99,11 +99,11 @@ impl Program {
             let result =
                 session.check(&mut Files).and_then(|program| session.lower(&program)).and_then(|ir| {
                     recorder.0.push(("lower".to_owned(), ir.clone()));
-                    session.advance(ir, driver::Stage::Llvm, &mut recorder)
+                    session.run_passes(ir, driver::Stage::Llvm, &mut recorder)
                 });
             match result {
                 Ok(_) => Ok(recorder.0),
-                Err(failure) => Err(shown(&session, &failure)),
+                Err(failure) => Err(render_failure(&session, &failure)),
             }
         });
         stages.as_deref().map_err(Clone::clone)
@@ -146,7 +146,7 @@ impl Program {
 
     /// The evaluator's outcome of the call with this number in [`Self::calls`], at the last level
     /// above the imperative IR.
-    pub fn last_outcome(&self, number: usize) -> Result<Arc<Outcome>, String> {
+    pub fn last_evaluation(&self, number: usize) -> Result<Arc<Outcome>, String> {
         let held = || self.last.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = held().get(&number) {
             return Ok(known.clone());
@@ -155,18 +155,18 @@ impl Program {
         let last = stages.find(|(_, ir)| !matches!(ir, Ir::Imp(_)));
         let (_, ir) = last.ok_or("there is no stage")?;
         let call = self.calls().nth(number).ok_or("there is no such call")?;
-        let outcome = Arc::new(self.outcome(ir, call));
+        let outcome = Arc::new(self.evaluate(ir, call));
         held().insert(number, outcome.clone());
         Ok(outcome)
     }
 
     /// The evaluator's outcomes of [`Self::calls`].
     pub fn outcomes(&self, ir: &Ir) -> Vec<Outcome> {
-        self.calls().map(|call| self.outcome(ir, call)).collect()
+        self.calls().map(|call| self.evaluate(ir, call)).collect()
     }
 
     /// The evaluator's outcome of a call.
-    pub fn outcome(&self, ir: &Ir, (case, entry): (&Case, &str)) -> Outcome {
+    pub fn evaluate(&self, ir: &Ir, (case, entry): (&Case, &str)) -> Outcome {
         let args = case.input.values(self.folder());
         let args = &args.map_err(|e| Failure::Argument(e.to_string()))?;
         match ir {
@@ -196,7 +196,7 @@ impl check::Loader for Files {
 }
 
 /// A failure as shown to the user.
-pub fn shown(session: &Session, failure: &driver::Failure) -> String {
+pub fn render_failure(session: &Session, failure: &driver::Failure) -> String {
     let mut text = String::new();
     for diagnostic in &failure.0 {
         let _ = writeln!(text, "{}", render(diagnostic, &session.sources, false).trim_end());

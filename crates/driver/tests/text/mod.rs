@@ -16,6 +16,6 @@ pub fn advanced(program: &str, stage: &str) -> (Session, Ir) {
     let program = session.check(&mut Text(program)).expect("it is accepted");
     let ir = session.lower(&program).expect("it can be lowered");
     let stage = Stage::from_name(stage).expect("the stage is there");
-    let ir = session.advance(ir, stage, &mut ()).expect("it compiles");
+    let ir = session.run_passes(ir, stage, &mut ()).expect("it compiles");
     (session, ir)
 }

@@ -18,7 +18,7 @@ use std::rc::Rc;
 
 /// The target of an accumulator's updates.
 #[derive(Clone)]
-pub(crate) struct Target {
+pub(crate) struct AccTarget {
     /// The accumulator's index space.
     pub(crate) shape: Shape,
     /// The arrays of the `withacc`: type, block and index function.
@@ -26,16 +26,16 @@ pub(crate) struct Target {
     /// The operator that combines values; `None` if a value replaces the old one.
     pub(crate) op: Option<Rc<Operator<Mems>>>,
     /// Private copies that are updated instead of the arrays, while a chunk has them.
-    pub(crate) own: Option<Own>,
+    pub(crate) private: Option<PrivateCopies>,
     /// The frame depth of the `withacc` ([`Gen::depth`]).
     pub(crate) depth: usize,
     /// True if the accumulator is private to one thread of a device.
-    pub(crate) alone: bool,
+    pub(crate) thread_private: bool,
 }
 
 /// Private copies of an accumulator's arrays, row-major.
 #[derive(Clone)]
-pub(crate) struct Own {
+pub(crate) struct PrivateCopies {
     pub(crate) buffers: Vec<Var>,
     /// The position of the first element.
     pub(crate) base: Expr,
@@ -43,7 +43,7 @@ pub(crate) struct Own {
 
 impl Gen<'_, '_> {
     /// The target of an accumulator of this type.
-    pub(crate) fn target(&self, ty: &Type) -> Result<&Rc<Target>, PassError> {
+    pub(crate) fn target(&self, ty: &Type) -> Result<&Rc<AccTarget>, PassError> {
         let target = match ty {
             Type::Acc { token, .. } => self.accs.get(token),
             Type::Prim(_) | Type::Array { .. } | Type::Cert | Type::Mem(_) => None,
@@ -58,30 +58,30 @@ impl Gen<'_, '_> {
         lambda: &Lambda<Mems>,
     ) -> Result<(), PassError> {
         let n = inputs.len();
-        let alone = self.kernel.is_some() && self.team.is_none();
+        let alone = self.enclosing_kernel.is_some() && self.thread_block.is_none();
         for (AccInput { shape, arrays, op }, token) in inputs.iter().zip(&lambda.params) {
-            let places = arrays.iter().map(|&array| self.place(array));
-            let target = Target {
+            let places = arrays.iter().map(|&array| self.location(array));
+            let target = AccTarget {
                 shape: shape.clone(),
                 arrays: places.collect::<Result<_, _>>()?,
                 op: op.clone().map(Rc::new),
-                own: None,
-                depth: self.depth(),
-                alone,
+                private: None,
+                depth: self.frame_depth(),
+                thread_private: alone,
             };
             self.accs.insert(token.name, Rc::new(target));
         }
         let n_arrays: usize = inputs.iter().map(|input| input.arrays.len()).sum();
-        let meets = self.team.is_some() && inputs.iter().any(|input| input.op.is_none());
-        self.meeting += usize::from(meets);
+        let meets = self.thread_block.is_some() && inputs.iter().any(|input| input.op.is_none());
+        self.colliding_withaccs += usize::from(meets);
         let results = self.body(&lambda.body)?;
-        self.meeting -= usize::from(meets);
+        self.colliding_withaccs -= usize::from(meets);
         for param in &pat[..n_arrays] {
-            self.note(param);
+            self.record_location(param);
         }
         for (param, atom) in pat[n_arrays..].iter().zip(&results[n..]) {
             let var = self.bind_owned(param);
-            self.settle(param, var, *atom)?;
+            self.assign_result(param, var, *atom)?;
         }
         self.release_bound(&lambda.body)
     }
@@ -112,20 +112,20 @@ impl Gen<'_, '_> {
     /// Combines values with the elements at an index.
     fn combine_at(
         &mut self,
-        target: &Target,
+        target: &AccTarget,
         op: &Operator<Mems>,
         (index, extents): (&[Expr], &[Expr]),
         values: &[Atom],
     ) -> Result<(), PassError> {
-        if self.kernel.is_some() && !target.alone {
-            return self.update_at(target, op, index, values);
+        if self.enclosing_kernel.is_some() && !target.thread_private {
+            return self.atomic_acc_update(target, op, index, values);
         }
         let mut places = Vec::with_capacity(values.len());
         for (k, (ty, block, lmad)) in target.arrays.iter().enumerate() {
             let elem = Self::elem_of(ty)?;
-            places.push(match &target.own {
+            places.push(match &target.private {
                 None => self.element(elem, *block, lmad, index.to_vec())?,
-                Some(Own { buffers, base }) => Access {
+                Some(PrivateCopies { buffers, base }) => Access {
                     buffer: buffers[k],
                     elem,
                     offset: Expr::i64(0),
@@ -134,18 +134,18 @@ impl Gen<'_, '_> {
             });
         }
         let types: Vec<PrimType> = places.iter().map(|place| place.elem).collect();
-        let values = self.values(values, &types)?;
-        self.combine_places(op, places, &values)
+        let values = self.copy_operands(values, &types)?;
+        self.combine_elements(op, places, &values)
     }
 
     /// Combines the elements at these locations with values.
-    pub(crate) fn combine_places(
+    pub(crate) fn combine_elements(
         &mut self,
         op: &Operator<Mems>,
         places: Vec<Access>,
         values: &[Var],
     ) -> Result<(), PassError> {
-        let olds = self.load_places(&places, "old");
+        let olds = self.load_elements(&places, "old");
         self.combine(&[op], &olds, values)?;
         for (place, old) in places.into_iter().zip(olds) {
             self.store(place, Expr::Var(old));
@@ -154,21 +154,21 @@ impl Gen<'_, '_> {
     }
 
     /// Writes scalars or rows at an index.
-    fn write_at(&mut self, target: &Target, index: &[Atom], values: &[Atom]) -> Result<(), PassError> {
+    fn write_at(&mut self, target: &AccTarget, index: &[Atom], values: &[Atom]) -> Result<(), PassError> {
         let full = |&count: &Dim| DimIndex::Slice { start: Atom::i64(0), count, stride: Atom::i64(1) };
         for ((ty, block, lmad), value) in target.arrays.iter().zip(values) {
             let fixed = index.iter().map(|&at| DimIndex::Fix(at));
             let row = ty.shape().iter().skip(index.len()).map(full);
             let slice: Vec<DimIndex> = fixed.chain(row).collect();
             let buffer = self.var(*block)?;
-            self.note_scattered(target.depth, buffer);
-            self.write(ty, *block, lmad, &slice, *value)?;
+            self.record_racy_write(target.depth, buffer);
+            self.store_slice(ty, *block, lmad, &slice, *value)?;
         }
         Ok(())
     }
 
     /// Loads the elements at these locations into fresh variables.
-    pub(crate) fn load_places(&mut self, places: &[Access], hint: &str) -> Vec<Var> {
+    pub(crate) fn load_elements(&mut self, places: &[Access], hint: &str) -> Vec<Var> {
         let mut vars = Vec::with_capacity(places.len());
         for place in places {
             let var = self.scalar(place.elem, hint);

@@ -19,29 +19,31 @@ impl Gen<'_, '_> {
             Type::Array { .. } => self.array_op(pat, aux.prov, op),
             Type::Prim(_) => self.scalar_op(pat, op),
             Type::Cert => self.check(aux.prov, op),
-            Type::Acc { .. } if matches!(op, BasicOp::UpdateAcc { .. }) => self.by_one(|g| g.acc_op(pat, op)),
+            Type::Acc { .. } if matches!(op, BasicOp::UpdateAcc { .. }) => {
+                self.single_thread(|g| g.acc_op(pat, op))
+            }
             Type::Acc { .. } => self.acc_op(pat, op),
             Type::Mem(_) => Err(PassError::bug("a basic operation yields a block")),
         }
     }
 
     fn scalar_op(&mut self, pat: &Param<Mems>, op: &BasicOp) -> Result<(), PassError> {
-        if let Some(var) = self.held.get(&pat.name) {
+        if let Some(var) = self.register_reads.get(&pat.name) {
             self.set_var(pat.name, *var);
             return Ok(());
         }
         if let BasicOp::Index { array, slice } = op {
-            let (ty, block, lmad) = self.place(*array)?;
+            let (ty, block, lmad) = self.location(*array)?;
             let elem = ty.elem().ok_or_else(|| PassError::bug("an index into no array"))?;
-            let access = match self.tiled.get(&pat.name) {
+            let access = match self.tiled_reads.get(&pat.name) {
                 Some(access) => access.clone(),
                 None => self.fixed(elem, block, &lmad, slice)?,
             };
-            let var = self.bind_borrowed(pat).ok_or_else(no_variable)?;
+            let var = self.bind_borrowed(pat).ok_or_else(unexpected_type)?;
             self.load(var, access);
             return Ok(());
         }
-        if self.kernel.is_some() {
+        if self.enclosing_kernel.is_some() {
             return self.scalar_in_kernel(pat, op);
         }
         if let BasicOp::SizeAtLeast { size, tunable } = op {
@@ -49,7 +51,7 @@ impl Gen<'_, '_> {
             self.emit(Stmt::If(Expr::Logging, vec![compared], Vec::new()));
         }
         let value = self.scalar_value(op)?;
-        let var = self.bind_borrowed(pat).ok_or_else(no_variable)?;
+        let var = self.bind_borrowed(pat).ok_or_else(unexpected_type)?;
         self.emit(Stmt::Set(var, value));
         Ok(())
     }
@@ -59,7 +61,7 @@ impl Gen<'_, '_> {
         Ok(match op {
             BasicOp::Atom(atom) | BasicOp::Opaque(atom) => self.atom(*atom)?,
             BasicOp::Unary(op, ty, x) => Expr::Unary(*op, *ty, boxed(x)?),
-            BasicOp::Binary(op, ty, x, y) => match by_bits(*op, *ty, *y) {
+            BasicOp::Binary(op, ty, x, y) => match power_of_two_division(*op, *ty, *y) {
                 Some((op, y)) => Expr::Binary(op, *ty, boxed(x)?, Box::new(Expr::Const(y))),
                 None => Expr::Binary(*op, *ty, boxed(x)?, boxed(y)?),
             },
@@ -146,14 +148,14 @@ impl Gen<'_, '_> {
                 }
             }
         }
-        let location = self.location(prov);
+        let location = self.source_location(prov);
         let check = self.tables.check(Check { format: format.into(), location });
         self.emit(Stmt::Check { cond, check, values });
         Ok(())
     }
 
     /// Writes a scalar or array into a slice of an array, unless it is already in that memory.
-    pub(crate) fn write(
+    pub(crate) fn store_slice(
         &mut self,
         ty: &Type,
         block: Name,
@@ -165,7 +167,7 @@ impl Gen<'_, '_> {
         if slice.iter().all(|index| matches!(index, DimIndex::Fix(_))) {
             let access = self.fixed(elem, block, lmad, slice)?;
             let value = self.atom(value)?;
-            return self.by_one(|g| {
+            return self.single_thread(|g| {
                 g.store(access, value);
                 Ok(())
             });
@@ -177,11 +179,11 @@ impl Gen<'_, '_> {
     }
 
     fn array_op(&mut self, pat: &Param<Mems>, prov: Prov, op: &BasicOp) -> Result<(), PassError> {
-        self.note(pat);
+        self.record_location(pat);
         let MemAnn::In { block: ir::mem::Block::Var(block), lmad } = &pat.ann else {
             return Err(PassError::bug("an array has no memory"));
         };
-        let elem = pat.ty.elem().ok_or_else(no_variable)?;
+        let elem = pat.ty.elem().ok_or_else(unexpected_type)?;
         match op {
             BasicOp::Atom(_)
             | BasicOp::Opaque(_)
@@ -191,15 +193,15 @@ impl Gen<'_, '_> {
             | BasicOp::Reshape { .. }
             | BasicOp::Scratch { .. } => Ok(()),
             BasicOp::Update { array, slice, value } => {
-                let (ty, block, lmad) = self.place(*array)?;
-                self.write(&ty, block, &lmad, slice, *value)
+                let (ty, block, lmad) = self.location(*array)?;
+                self.store_slice(&ty, block, &lmad, slice, *value)
             }
             BasicOp::FlatUpdate { array, offset, strides, value } => {
-                let (_, block, lmad) = self.place(*array)?;
-                let (ty, _, _) = self.place(*value)?;
+                let (_, block, lmad) = self.location(*array)?;
+                let (ty, _, _) = self.location(*value)?;
                 let dims: Vec<(Dim, Atom)> =
                     ty.shape().iter().copied().zip(strides.iter().copied()).collect();
-                self.by_one(|g| g.copy_over(block, &lmad.flat_slice(*offset, &dims), *value))
+                self.single_thread(|g| g.copy_overlapping(block, &lmad.flat_slice(*offset, &dims), *value))
             }
             BasicOp::Copy(array) | BasicOp::Manifest { perm: _, array } => {
                 self.copy_into(*block, lmad, *array)
@@ -207,8 +209,8 @@ impl Gen<'_, '_> {
             BasicOp::Concat { dim, arrays, width: _ } => {
                 let mut at = ir::poly::Poly::constant(0);
                 for &array in arrays {
-                    let (ty, _, _) = self.place(array)?;
-                    let size = ty.shape().get(*dim).copied().ok_or_else(no_variable)?;
+                    let (ty, _, _) = self.location(array)?;
+                    let size = ty.shape().get(*dim).copied().ok_or_else(unexpected_type)?;
                     let mut part = lmad.clone();
                     part.offset = part.offset.add(&at.mul(&lmad.dims[*dim].stride));
                     part.dims[*dim].extent = size;
@@ -221,7 +223,7 @@ impl Gen<'_, '_> {
                 let count = self.dim(*count)?;
                 let (start, stride) = (self.atom(*start)?, self.atom(*stride)?);
                 let (block, lmad, ty) = (*block, lmad.clone(), *ty);
-                let rows = Fill { what: "iota", prov, count, row: Expr::i64(1), fresh: vec![block] };
+                let rows = Fill { operation: "iota", prov, count, row: Expr::i64(1), unaliased: vec![block] };
                 self.fill_each(rows, |g, i| {
                     let index = if ty == PrimType::I64 {
                         Expr::Var(i)
@@ -239,7 +241,7 @@ impl Gen<'_, '_> {
                 let outer = shape.len();
                 self.replicate(pat, *block, lmad, outer, *value, prov)
             }
-            BasicOp::ArrayLit { row, elems } => self.by_one(|g| {
+            BasicOp::ArrayLit { row, elems } => self.single_thread(|g| {
                 for (at, &value) in elems.iter().enumerate() {
                     let slice: Vec<DimIndex> = std::iter::once(DimIndex::Fix(Atom::i64(at as i64)))
                         .chain(row.shape().iter().map(|&count| DimIndex::Slice {
@@ -248,13 +250,13 @@ impl Gen<'_, '_> {
                             stride: Atom::i64(1),
                         }))
                         .collect();
-                    g.write(&pat.ty, *block, lmad, &slice, value)?;
+                    g.store_slice(&pat.ty, *block, lmad, &slice, value)?;
                 }
                 Ok(())
             }),
             BasicOp::ConstArray { elem, shape, bytes } => {
                 let to = self.region(*block, lmad)?;
-                self.by_one(|g| g.constant(to, *elem, shape, bytes))
+                self.single_thread(|g| g.constant(to, *elem, shape, bytes))
             }
             BasicOp::Unary(..)
             | BasicOp::Binary(..)
@@ -280,9 +282,9 @@ impl Gen<'_, '_> {
         value: Atom,
         prov: Prov,
     ) -> Result<(), PassError> {
-        let elem = pat.ty.elem().ok_or_else(no_variable)?;
+        let elem = pat.ty.elem().ok_or_else(unexpected_type)?;
         let shape = pat.ty.shape();
-        if self.is_remote(self.var(block)?) {
+        if self.is_device_memory(self.var(block)?) {
             let to = self.region(block, lmad)?;
             return self.replicate_by_kernels(&to, (elem, shape), value, prov);
         }
@@ -297,10 +299,10 @@ impl Gen<'_, '_> {
         for &dim in &shape[outer..] {
             row = mul(row, self.dim(dim)?);
         }
-        let row = self.name_value(row, PrimType::I64, "row");
-        let scalar = !matches!(value, Atom::Var(name) if self.place(name).is_ok());
+        let row = self.bind_value(row, PrimType::I64, "row");
+        let scalar = !matches!(value, Atom::Var(name) if self.location(name).is_ok());
         let value_expr = if scalar { Some(self.atom(value)?) } else { None };
-        let rows = Fill { what: "replicate", prov, count: first.clone(), row, fresh: vec![block] };
+        let rows = Fill { operation: "replicate", prov, count: first.clone(), row, unaliased: vec![block] };
         self.fill_each(rows, |g, i| {
             g.nest(rest.to_vec(), vec![Expr::Var(i)], &mut |g, indices| {
                 if let Some(value) = &value_expr {
@@ -309,9 +311,9 @@ impl Gen<'_, '_> {
                     return Ok(());
                 }
                 let Atom::Var(array) = value else {
-                    return Err(no_variable());
+                    return Err(unexpected_type());
                 };
-                let (ty, from_block, from) = g.place(array)?;
+                let (ty, from_block, from) = g.location(array)?;
                 let from = g.region(from_block, &from)?;
                 let mut to = g.region(block, lmad)?;
                 for (index, stride) in indices.into_iter().zip(to.strides.drain(..outer)) {
@@ -342,14 +344,14 @@ impl Gen<'_, '_> {
     }
 }
 
-pub(crate) fn no_variable() -> PassError {
+pub(crate) fn unexpected_type() -> PassError {
     PassError::bug("a value of an unexpected type")
 }
 
 /// The bit operation and second operand equivalent to a division or remainder by this divisor, if
 /// it is a power of two: vectors have no integer division. (Quotients are rounded down, so negative
 /// numbers need no correction.)
-fn by_bits(op: BinOp, ty: PrimType, divisor: Atom) -> Option<(BinOp, Scalar)> {
+fn power_of_two_division(op: BinOp, ty: PrimType, divisor: Atom) -> Option<(BinOp, Scalar)> {
     let Atom::Const(divisor) = divisor else {
         return None;
     };

@@ -68,7 +68,7 @@ impl Gen<'_, '_> {
             Exp::If { cond, then_body, else_body } => self.branch(&stm.pat, *cond, then_body, else_body),
             Exp::Loop { params, form, body } => {
                 let independent = stm.aux.facts.has(FactFlag::Independent);
-                self.repeat(&stm.pat, params, *form, body, independent)
+                self.loop_(&stm.pat, params, *form, body, independent)
             }
             Exp::Apply { fun, args } => self.call(&stm.pat, fun, args, stm.aux.prov),
             Exp::Op(MemOp::Alloc { bytes, space }) => self.alloc(&stm.pat, stm.aux.prov, *bytes, *space),
@@ -82,7 +82,7 @@ impl Gen<'_, '_> {
             return Err(PassError::bug("an allocation binds one name"));
         };
         match space {
-            Space::Host | Space::Device if self.kernel.is_some() => {
+            Space::Host | Space::Device if self.enclosing_kernel.is_some() => {
                 Err(self.not_in_kernels("allocation", prov))
             }
             Space::Host | Space::Device => {
@@ -102,7 +102,7 @@ impl Gen<'_, '_> {
                 Ok(())
             }
             Space::Shared => {
-                let room = self.scratchpad.rooms.get(&pat.name).copied();
+                let room = self.shared_memory.slots.get(&pat.name).copied();
                 let room = room.ok_or_else(|| PassError::bug("a part of no scratchpad"))?;
                 self.set_var(pat.name, room);
                 Ok(())
@@ -119,22 +119,27 @@ impl Gen<'_, '_> {
     ) -> Result<(), PassError> {
         let cond = self.atom(cond)?;
         let vars: Vec<Option<Var>> = pat.iter().map(|p| self.bind_owned(p)).collect();
-        let then_stmts = self.collect(|g| g.arm(pat, &vars, then_body))?;
-        let else_stmts = self.collect(|g| g.arm(pat, &vars, else_body))?;
+        let then_stmts = self.collect(|g| g.branch_body(pat, &vars, then_body))?;
+        let else_stmts = self.collect(|g| g.branch_body(pat, &vars, else_body))?;
         self.emit(Stmt::If(cond, then_stmts, else_stmts));
         Ok(())
     }
 
-    fn arm(&mut self, pat: &[Param<Mems>], vars: &[Option<Var>], body: &Body<Mems>) -> Result<(), PassError> {
+    fn branch_body(
+        &mut self,
+        pat: &[Param<Mems>],
+        vars: &[Option<Var>],
+        body: &Body<Mems>,
+    ) -> Result<(), PassError> {
         let results = self.body(body)?;
         for ((param, var), atom) in pat.iter().zip(vars).zip(results) {
-            self.settle(param, *var, atom)?;
+            self.assign_result(param, *var, atom)?;
         }
         self.release_bound(body)
     }
 
     /// Assigns a result's value to a bound variable.
-    pub(crate) fn settle(
+    pub(crate) fn assign_result(
         &mut self,
         param: &Param<Mems>,
         var: Option<Var>,
@@ -154,7 +159,7 @@ impl Gen<'_, '_> {
         Ok(())
     }
 
-    fn repeat(
+    fn loop_(
         &mut self,
         pat: &[Param<Mems>],
         params: &[LoopParam<Mems>],
@@ -192,7 +197,7 @@ impl Gen<'_, '_> {
                 let hint = self.function.names.hint(var).clone();
                 let counter = self.scalar(ty, &hint);
                 self.set_var(var, counter);
-                let stmts = self.collect(|g| g.iteration(params, &own, body))?;
+                let stmts = self.collect(|g| g.loop_iteration(params, &own, body))?;
                 self.emit(Stmt::For(For {
                     how: How::Seq { independent },
                     var: counter,
@@ -203,12 +208,12 @@ impl Gen<'_, '_> {
             }
             LoopForm::While { cond } => {
                 let cond = self.var(cond)?;
-                let stmts = self.collect(|g| g.iteration(params, &own, body))?;
+                let stmts = self.collect(|g| g.loop_iteration(params, &own, body))?;
                 self.emit(Stmt::While(cond, stmts));
             }
         }
         for (elem, var) in pat.iter().zip(own) {
-            self.note(elem);
+            self.record_location(elem);
             if let Some(var) = var {
                 self.set_var(elem.name, var);
             }
@@ -217,7 +222,7 @@ impl Gen<'_, '_> {
     }
 
     /// One iteration, which ends by assigning the next values to the parameters' variables.
-    pub(crate) fn iteration(
+    pub(crate) fn loop_iteration(
         &mut self,
         params: &[LoopParam<Mems>],
         own: &[Option<Var>],
@@ -252,7 +257,7 @@ impl Gen<'_, '_> {
         } else {
             for ((p, var), &atom) in params.iter().zip(own).zip(&results) {
                 if atom != Atom::Var(p.param.name) {
-                    self.settle(&p.param, *var, atom)?;
+                    self.assign_result(&p.param, *var, atom)?;
                 }
             }
         }
@@ -282,7 +287,7 @@ impl Gen<'_, '_> {
                     match arg {
                         Atom::Var(name) if !self.is_bound(name) => {
                             // An array: its block is an argument of its own.
-                            self.place(name)?;
+                            self.location(name)?;
                         }
                         Atom::Var(name) if self.blocks.of(name) == Some(name) => {
                             converted.push(Arg::Buffer(self.var(name)?));
@@ -294,13 +299,13 @@ impl Gen<'_, '_> {
                 }
                 let results = pat.iter().filter_map(|p| self.bind_owned(p)).collect();
                 let place = self.shared.recursive.contains(fun).then(|| {
-                    let location = self.location(prov);
+                    let location = self.source_location(prov);
                     self.tables.check(Check { format: "".into(), location })
                 });
                 self.emit(Stmt::Call { fun: id, args: converted, results, place });
             }
             Callee::Constant(_, globals) => {
-                self.outside(|g| {
+                self.before_kernel(|g| {
                     let vars = pat.iter().filter_map(|p| g.bind_borrowed(p));
                     let vars: Vec<Var> = vars.collect();
                     for (var, global) in vars.into_iter().zip(globals) {

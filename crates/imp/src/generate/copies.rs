@@ -16,7 +16,7 @@ impl Gen<'_, '_> {
     /// Copies an array to a block with an index function, unless it is already there. If source and
     /// destination share a block, the copy goes through a temporary block.
     pub(crate) fn copy_into(&mut self, block: Name, lmad: &Lmad, array: Name) -> Result<(), PassError> {
-        let (ty, from_block, from_lmad) = self.place(array)?;
+        let (ty, from_block, from_lmad) = self.location(array)?;
         let elem = ty.elem().ok_or_else(|| PassError::bug("a copy of no array"))?;
         let same = lmad.offset == from_lmad.offset
             && lmad.dims.iter().zip(&from_lmad.dims).all(|(a, b)| a.stride == b.stride);
@@ -26,12 +26,12 @@ impl Gen<'_, '_> {
         let extents: Vec<Expr> = ty.shape().iter().map(|&dim| self.dim(dim)).collect::<Result<_, _>>()?;
         let to = self.region(block, lmad)?;
         let mut from = self.region(from_block, &from_lmad)?;
-        if self.crosses(&to, &from) {
-            self.copy_across(&to, &from, elem, extents);
+        if self.is_host_device_copy(&to, &from) {
+            self.copy_host_device(&to, &from, elem, extents);
             return Ok(());
         }
         if to.buffer == from.buffer {
-            let temp = self.owned_in(self.home(), "temp");
+            let temp = self.owned_in(self.default_space(), "temp");
             let mut bytes = Expr::i64(elem.size() as i64);
             for extent in &extents {
                 bytes = mul(extent.clone(), bytes);
@@ -48,7 +48,7 @@ impl Gen<'_, '_> {
         }
         let temp = from.buffer;
         let through_temp = self.var(from_block)? != temp;
-        self.copy_rows(to, from, elem, extents)?;
+        self.copy_parallel(to, from, elem, extents)?;
         if through_temp {
             self.emit(Stmt::Release(temp));
         }
@@ -58,17 +58,22 @@ impl Gen<'_, '_> {
     /// Copies an array into a view whose elements may overlap. If a run-time test shows that no two
     /// elements have the same location, the copy is parallel, otherwise it is sequential in
     /// row-major order, so that the last write wins.
-    pub(crate) fn copy_over(&mut self, block: Name, lmad: &Lmad, array: Name) -> Result<(), PassError> {
-        let (ty, from_block, from) = self.place(array)?;
+    pub(crate) fn copy_overlapping(
+        &mut self,
+        block: Name,
+        lmad: &Lmad,
+        array: Name,
+    ) -> Result<(), PassError> {
+        let (ty, from_block, from) = self.location(array)?;
         let elem = Self::elem_of(&ty)?;
         let mut extents = Vec::with_capacity(ty.rank());
         for &dim in ty.shape() {
             extents.push(self.dim(dim)?);
         }
-        let apart = self.are_apart(lmad, &extents)?;
+        let apart = self.is_injective(lmad, &extents)?;
         let free = self.collect(|g| g.copy_into(block, lmad, array))?;
         let ordered = self.collect(|g| {
-            g.in_order(extents, Vec::new(), &mut |g, indices| {
+            g.sequential_nest(extents, Vec::new(), &mut |g, indices| {
                 let value = g.scalar(elem, "value");
                 let access = g.element(elem, from_block, &from, indices.clone())?;
                 g.load(value, access);
@@ -84,7 +89,7 @@ impl Gen<'_, '_> {
     /// A sufficient condition for an injective view: for each dimension, the stride exceeds the
     /// joint reach of all other dimensions with a stride that is not larger. Then no two elements
     /// have the same location, whatever the order of the dimensions.
-    fn are_apart(&mut self, lmad: &Lmad, extents: &[Expr]) -> Result<Expr, PassError> {
+    fn is_injective(&mut self, lmad: &Lmad, extents: &[Expr]) -> Result<Expr, PassError> {
         let mut dims = Vec::with_capacity(extents.len());
         for (dim, extent) in lmad.dims.iter().zip(extents) {
             let stride = self.poly(&dim.stride)?;
@@ -93,9 +98,9 @@ impl Gen<'_, '_> {
             } else {
                 Expr::Unary(UnOp::Abs, PrimType::I64, Box::new(stride))
             };
-            let distance = self.name_value(distance, PrimType::I64, "distance");
+            let distance = self.bind_value(distance, PrimType::I64, "distance");
             let last = max(sub(extent.clone(), Expr::i64(1)), Expr::i64(0));
-            let reach = self.name_value(mul(last.clone(), distance.clone()), PrimType::I64, "reach");
+            let reach = self.bind_value(mul(last.clone(), distance.clone()), PrimType::I64, "reach");
             dims.push((distance, reach, last));
         }
         let mut apart = Expr::Const(Scalar::Bool(true));
@@ -115,7 +120,7 @@ impl Gen<'_, '_> {
     }
 
     /// Sequential nested loops over the extents; `f` is called with the indices.
-    fn in_order(
+    fn sequential_nest(
         &mut self,
         mut extents: Vec<Expr>,
         indices: Vec<Expr>,
@@ -128,13 +133,13 @@ impl Gen<'_, '_> {
         self.for_seq("i", Expr::i64(0), extent, false, |g, i| {
             let mut indices = indices;
             indices.push(Expr::Var(i));
-            g.in_order(extents, indices, f)
+            g.sequential_nest(extents, indices, f)
         })
     }
 
     /// Copies an array with at least one dimension, in slices of the outer dimension; a transposed
     /// matrix in slices of its longer dimension.
-    fn copy_rows(
+    fn copy_parallel(
         &mut self,
         mut to: Region,
         mut from: Region,
@@ -150,17 +155,18 @@ impl Gen<'_, '_> {
             && constant(rows).and(constant(columns)).is_none()
         {
             let is_wide = compare(CmpOp::SLt, rows.clone(), columns.clone());
-            let is_wide = self.name_value(is_wide, PrimType::Bool, "is_wide");
+            let is_wide = self.bind_value(is_wide, PrimType::Bool, "is_wide");
             for pair in [&mut to.strides, &mut from.strides, &mut extents] {
-                self.exchange(pair, &is_wide);
+                self.swap_if(pair, &is_wide);
             }
         }
         let Some((outer, rest)) = extents.split_first() else {
             return Err(PassError::bug("a copy of an array without dimensions"));
         };
         let row = rest.iter().cloned().fold(Expr::i64(1), mul);
-        let row = self.name_value(row, PrimType::I64, "row");
-        let rows = Fill { what: "copy", prov: Prov::NONE, count: outer.clone(), row, fresh: Vec::new() };
+        let row = self.bind_value(row, PrimType::I64, "row");
+        let rows =
+            Fill { operation: "copy", prov: Prov::NONE, count: outer.clone(), row, unaliased: Vec::new() };
         self.fill(rows, |g, lo, hi| {
             let shift = |region: &Region| {
                 let mut part = region.clone();
@@ -181,11 +187,11 @@ impl Gen<'_, '_> {
     }
 
     /// Swaps two values if `cond` holds.
-    fn exchange(&mut self, pair: &mut [Expr], cond: &Expr) {
+    fn swap_if(&mut self, pair: &mut [Expr], cond: &Expr) {
         if let [a, b] = pair {
             let (first, second) = (select(cond, b, a), select(cond, a, b));
-            *a = self.name_value(first, PrimType::I64, "outer");
-            *b = self.name_value(second, PrimType::I64, "inner");
+            *a = self.bind_value(first, PrimType::I64, "outer");
+            *b = self.bind_value(second, PrimType::I64, "inner");
         }
     }
 
@@ -197,7 +203,7 @@ impl Gen<'_, '_> {
         shape: &[i64],
         bytes: &Arc<[u8]>,
     ) -> Result<(), PassError> {
-        if self.kernel.is_some() {
+        if self.enclosing_kernel.is_some() {
             return self.store_constants(&to, elem, shape, bytes);
         }
         let id = self.tables.data(Data { elem, bytes: Arc::clone(bytes) });

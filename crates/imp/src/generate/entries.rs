@@ -1,7 +1,7 @@
 //! Entry points and the initialiser: wrappers with parameters and results in the order of the
 //! entry-point ABI. On a device, arrays of entry points lie in its memory; the caller copies them.
 
-use super::{Callee, Shared, result_types, var_type};
+use super::{Callee, ProgramContext, result_types, var_type};
 use crate::syntax::{
     Arg, Code, Entry, EntryValue, Expr, FunId, Function, OpaqueTypes, Stmt, Var, VarInfo, VarType,
 };
@@ -15,7 +15,7 @@ pub(crate) fn generate(
     entry: &ir::syntax::EntryPoint,
     program: &ir::Program<Mems>,
     functions: &[Function],
-    shared: &Shared<'_>,
+    shared: &ProgramContext<'_>,
 ) -> Result<(Entry, Function), PassError> {
     let bug = || PassError::bug(format!("entry point {} does not fit its function", entry.name));
     let Some(Callee::Function(id)) = shared.ids.get(&entry.fun) else {
@@ -36,11 +36,11 @@ pub(crate) fn generate(
     };
     let types = target.params.iter().map(|v| target.vars[v.index()].clone());
     let vars: Vec<Var> = types.map(|info| new_var(&mut wrapper, info)).collect();
-    wrapper.params = word_order(opaques, &entry.params, &vars).ok_or_else(bug)?;
+    wrapper.params = abi_order(opaques, &entry.params, &vars).ok_or_else(bug)?;
     let types: Vec<VarType> = callee.ret.iter().filter_map(|r| var_type(&r.ty)).collect();
     let results_vars: Vec<Var> =
         types.into_iter().map(|ty| new_var(&mut wrapper, VarInfo { ty, hint: "result".into() })).collect();
-    wrapper.results = word_order(opaques, &entry.results, &results_vars).ok_or_else(bug)?;
+    wrapper.results = abi_order(opaques, &entry.results, &results_vars).ok_or_else(bug)?;
     wrapper.owned = buffers(&wrapper, &results_vars);
     let args = vars
         .iter()
@@ -50,10 +50,10 @@ pub(crate) fn generate(
         })
         .collect();
     wrapper.body = vec![Stmt::Call { fun: *id, args, results: results_vars, place: None }];
-    Ok((entry_of(entry), wrapper))
+    Ok((imp_entry(entry), wrapper))
 }
 
-fn entry_of(entry: &ir::syntax::EntryPoint) -> Entry {
+fn imp_entry(entry: &ir::syntax::EntryPoint) -> Entry {
     Entry {
         name: entry.name.clone(),
         fun: FunId(0),
@@ -74,7 +74,7 @@ fn new_var(function: &mut Function, info: VarInfo) -> Var {
 
 /// The variables in the order of the ABI: the core IR has an array's sizes before its block, the
 /// ABI has them after it.
-fn word_order(opaques: &OpaqueTypes, values: &[EntryValue], vars: &[Var]) -> Option<Vec<Var>> {
+fn abi_order(opaques: &OpaqueTypes, values: &[EntryValue], vars: &[Var]) -> Option<Vec<Var>> {
     let (mut rest, mut out) = (vars, Vec::with_capacity(vars.len()));
     for (leaf, _) in opaques.flatten_values(values) {
         let (own, others) = rest.split_at_checked(leaf.n_values())?;
@@ -87,7 +87,7 @@ fn word_order(opaques: &OpaqueTypes, values: &[EntryValue], vars: &[Var]) -> Opt
 }
 
 /// The function that computes the constants in definition order, if there are any.
-pub(crate) fn initialiser(program: &ir::Program<Mems>, shared: &Shared<'_>) -> Option<Function> {
+pub(crate) fn initialiser(program: &ir::Program<Mems>, shared: &ProgramContext<'_>) -> Option<Function> {
     let mut init = Function {
         name: Arc::from("init"),
         params: Vec::new(),

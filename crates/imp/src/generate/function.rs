@@ -1,11 +1,11 @@
 //! Generation state of one function: its variables, the statements being emitted, and the frames
 //! that own buffers.
 
-use super::accs::Target;
+use super::accs::AccTarget;
 use super::expr::{add, mul};
-use super::gpu::{Around, Scratchpad, Team};
-use super::tables::Tables;
-use super::{Shared, var_type};
+use super::gpu::{EnclosingCode, SharedMemory, ThreadBlock};
+use super::program_tables::ProgramTables;
+use super::{ProgramContext, var_type};
 use crate::syntax::{
     Access, Check, CheckId, Code, Expr, For, Function as ImpFunction, How, Region, Stmt, Var, VarInfo,
     VarType,
@@ -31,39 +31,39 @@ pub(crate) struct Frame {
     pub(crate) owned: Vec<Var>,
     pub(crate) locals: Vec<Var>,
     /// Buffers in which concurrent runs may write the same element.
-    pub(crate) scattered: Vec<Var>,
+    pub(crate) racy_buffers: Vec<Var>,
 }
 
 /// A function being generated.
 pub(crate) struct Gen<'a, 'b> {
     pub(crate) function: &'a Function<Mems>,
-    pub(crate) shared: &'a Shared<'b>,
-    pub(crate) tables: Tables,
+    pub(crate) shared: &'a ProgramContext<'b>,
+    pub(crate) tables: ProgramTables,
     pub(crate) blocks: Blocks,
     /// The write targets of accumulators, by token.
-    pub(crate) accs: FxHashMap<Name, Rc<Target>>,
+    pub(crate) accs: FxHashMap<Name, Rc<AccTarget>>,
     /// Scalars that are array elements, with the location of their copies in a tile.
-    pub(crate) tiled: FxHashMap<Name, Access>,
+    pub(crate) tiled_reads: FxHashMap<Name, Access>,
     /// Scalars that are array elements, with the variables that already hold them.
-    pub(crate) held: FxHashMap<Name, Var>,
+    pub(crate) register_reads: FxHashMap<Name, Var>,
     /// Fuel for kernels that are more than one thread for each iteration.
     pub(crate) fuel: Fuel,
     vars: Vec<VarInfo>,
     owned_vars: FxHashSet<Var>,
     var_of: Vec<Option<Var>>,
-    place_of: Vec<Option<(Type, Name, Lmad)>>,
+    location_of: Vec<Option<(Type, Name, Lmad)>>,
     pub(crate) lists: Vec<Vec<Stmt>>,
     pub(crate) frames: Vec<Frame>,
     /// The work layout parameters of the device, if the function's segops run on one.
     pub(crate) device: Option<Device>,
     /// The enclosing kernel, if there is one.
-    pub(crate) kernel: Option<Around>,
+    pub(crate) enclosing_kernel: Option<EnclosingCode>,
     /// The threads that run the current code together, if it is run by a thread block of a kernel.
-    pub(crate) team: Option<Team>,
+    pub(crate) thread_block: Option<ThreadBlock>,
     /// The shared-memory buffers of the current kernel.
-    pub(crate) scratchpad: Scratchpad,
+    pub(crate) shared_memory: SharedMemory,
     /// The number of open block-level `withacc`s in which updates may collide.
-    pub(crate) meeting: usize,
+    pub(crate) colliding_withaccs: usize,
     /// The provenance of the current statement.
     pub(crate) prov: Prov,
     /// The counters of loops with their provenance.
@@ -74,32 +74,32 @@ pub(crate) struct Gen<'a, 'b> {
 pub(crate) fn generate(
     function: &Function<Mems>,
     recursive: bool,
-    shared: &Shared<'_>,
+    shared: &ProgramContext<'_>,
     context: &mut Context,
-) -> Result<(ImpFunction, Tables), PassError> {
+) -> Result<(ImpFunction, ProgramTables), PassError> {
     let n = function.names.len();
     let mut g = Gen {
         function,
         shared,
-        tables: Tables::default(),
+        tables: ProgramTables::default(),
         blocks: Blocks::new(function),
         accs: FxHashMap::default(),
-        tiled: FxHashMap::default(),
-        held: FxHashMap::default(),
+        tiled_reads: FxHashMap::default(),
+        register_reads: FxHashMap::default(),
         fuel: std::mem::take(&mut context.fuel),
         vars: Vec::new(),
         owned_vars: FxHashSet::default(),
         var_of: vec![None; n],
-        place_of: vec![None; n],
+        location_of: vec![None; n],
         lists: vec![Vec::new()],
         frames: vec![Frame::default()],
         device: version::stack(function.version.as_ref(), shared.machine)
             .has_device()
             .then_some(shared.device),
-        kernel: None,
-        team: None,
-        scratchpad: Scratchpad::default(),
-        meeting: 0,
+        enclosing_kernel: None,
+        thread_block: None,
+        shared_memory: SharedMemory::default(),
+        colliding_withaccs: 0,
         prov: Prov::NONE,
         counters: Vec::new(),
     };
@@ -244,15 +244,15 @@ impl Gen<'_, '_> {
     }
 
     /// Records the memory location of an array.
-    pub(crate) fn note(&mut self, param: &Param<Mems>) {
+    pub(crate) fn record_location(&mut self, param: &Param<Mems>) {
         if let MemAnn::In { block: Block::Var(block), lmad } = &param.ann {
-            self.place_of[param.name.index()] = Some((param.ty.clone(), *block, lmad.clone()));
+            self.location_of[param.name.index()] = Some((param.ty.clone(), *block, lmad.clone()));
         }
     }
 
     /// Binds a scalar or block to a fresh variable (a block to a borrowed one).
     pub(crate) fn bind_borrowed(&mut self, param: &Param<Mems>) -> Option<Var> {
-        self.note(param);
+        self.record_location(param);
         let hint = self.function.names.hint(param.name).clone();
         let ty = self.var_type(&param.ty)?;
         let var = self.value(ty, &hint);
@@ -262,7 +262,7 @@ impl Gen<'_, '_> {
 
     /// Binds a scalar or block to a fresh variable (a block to an owned one).
     pub(crate) fn bind_owned(&mut self, param: &Param<Mems>) -> Option<Var> {
-        self.note(param);
+        self.record_location(param);
         let hint = self.function.names.hint(param.name).clone();
         let var = match self.var_type(&param.ty)? {
             ty @ (VarType::Scalar(_) | VarType::Vector(..)) => self.value(ty, &hint),
@@ -293,8 +293,8 @@ impl Gen<'_, '_> {
     }
 
     /// Type, block and index function of an array.
-    pub(crate) fn place(&self, array: Name) -> Result<(Type, Name, Lmad), PassError> {
-        self.place_of[array.index()].clone().ok_or_else(|| {
+    pub(crate) fn location(&self, array: Name) -> Result<(Type, Name, Lmad), PassError> {
+        self.location_of[array.index()].clone().ok_or_else(|| {
             PassError::bug(format!("{}_{} has no memory", self.function.names.hint(array), array.0))
         })
     }
@@ -358,7 +358,7 @@ impl Gen<'_, '_> {
     }
 
     /// Stores an expression in a fresh variable; constants and variables are returned unchanged.
-    pub(crate) fn name_value(&mut self, value: Expr, ty: PrimType, hint: &str) -> Expr {
+    pub(crate) fn bind_value(&mut self, value: Expr, ty: PrimType, hint: &str) -> Expr {
         if matches!(value, Expr::Const(_) | Expr::Var(_)) {
             return value;
         }
@@ -394,18 +394,18 @@ impl Gen<'_, '_> {
     }
 
     /// The number of enclosing frames: tasks, plus the function itself.
-    pub(crate) fn depth(&self) -> usize {
+    pub(crate) fn frame_depth(&self) -> usize {
         self.frames.len()
     }
 
     /// Records that a scatter writes into a buffer. `depth` is the frame depth of the `withacc`;
     /// only if that is outside of the current task can runs of the task collide.
-    pub(crate) fn note_scattered(&mut self, depth: usize, buffer: Var) {
+    pub(crate) fn record_racy_write(&mut self, depth: usize, buffer: Var) {
         if depth < self.frames.len()
             && let Some(frame) = self.frames.last_mut()
-            && !frame.scattered.contains(&buffer)
+            && !frame.racy_buffers.contains(&buffer)
         {
-            frame.scattered.push(buffer);
+            frame.racy_buffers.push(buffer);
         }
     }
 
@@ -488,41 +488,41 @@ impl Gen<'_, '_> {
 
     /// Emits an allocation, with the source location for its failure if it is known.
     pub(crate) fn emit_alloc(&mut self, var: Var, bytes: Expr, prov: Prov) {
-        let place = self.place_check(prov);
+        let place = self.span_check(prov);
         self.emit(Stmt::Alloc(var, bytes, place));
     }
 
     /// The check that carries the source location of a failing allocation, if it is known.
-    pub(crate) fn place_check(&mut self, prov: Prov) -> Option<CheckId> {
-        let location = self.location(prov);
+    pub(crate) fn span_check(&mut self, prov: Prov) -> Option<CheckId> {
+        let location = self.source_location(prov);
         (!location.is_empty()).then(|| self.tables.check(Check { format: "".into(), location }))
     }
 
     /// Source locations, innermost first, one per line.
-    pub(crate) fn location(&self, prov: Prov) -> Arc<str> {
-        self.places(&self.function.provs.stack(prov)).into()
+    pub(crate) fn source_location(&self, prov: Prov) -> Arc<str> {
+        self.span_list(&self.function.provs.stack(prov)).into()
     }
 
     /// The source locations of all statements that were fused into one, the last consumer's first,
     /// separated by empty lines.
     pub(crate) fn provenance(&self, prov: Prov) -> Arc<str> {
         let stacks = self.function.provs.stacks(prov);
-        let texts: Vec<String> = stacks.iter().rev().map(|stack| self.places(stack)).collect();
+        let texts: Vec<String> = stacks.iter().rev().map(|stack| self.span_list(stack)).collect();
         texts.join("\n\n").into()
     }
 
-    fn places(&self, stack: &[SrcLoc]) -> String {
+    fn span_list(&self, stack: &[SrcLoc]) -> String {
         let mut text = String::new();
         for loc in stack {
             if !text.is_empty() {
                 text.push('\n');
             }
-            self.place_text(*loc, &mut text);
+            self.span_text(*loc, &mut text);
         }
         text
     }
 
-    fn place_text(&self, loc: SrcLoc, text: &mut String) {
+    fn span_text(&self, loc: SrcLoc, text: &mut String) {
         let file = self.shared.files.get(loc.file as usize).map_or("?", |file| file);
         let SrcLoc { file: _, line, col, end_line, end_col } = loc;
         let last = end_col.saturating_sub(1).max(1);

@@ -19,7 +19,7 @@ pub(crate) mod expr;
 mod function;
 mod gpu;
 mod operators;
-mod tables;
+mod program_tables;
 mod tunables;
 
 use crate::captures;
@@ -29,20 +29,20 @@ use ir::syntax::{FunKind, Function};
 use ir::types::{Space, Type};
 use ir::{Context, Mems, PassError};
 use petgraph::graph::DiGraph;
+use program_tables::ProgramTables;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
-use tables::Tables;
 use target::device::Device;
 use target::levels::Stack;
-use tunables::Numbers;
+use tunables::TunableNumbers;
 
 /// Program-wide data that all functions share while they are generated.
-pub(crate) struct Shared<'a> {
+pub(crate) struct ProgramContext<'a> {
     files: &'a [Arc<str>],
     ids: FxHashMap<FunName, Callee>,
     /// Functions that can call themselves, directly or indirectly.
     pub(crate) recursive: FxHashSet<FunName>,
-    tunables: Numbers,
+    tunables: TunableNumbers,
     /// The target machine, for whose levels the program was flattened.
     machine: Stack,
     /// The work layout parameters of the machine's device.
@@ -82,15 +82,15 @@ pub fn generate(program: &ir::Program<Mems>, context: &mut Context) -> Result<Pr
         };
         ids.insert(function.name.clone(), callee);
     }
-    let mut shared = Shared {
+    let mut shared = ProgramContext {
         files: &program.files,
         ids,
         recursive: FxHashSet::default(),
-        tunables: Numbers::default(),
+        tunables: TunableNumbers::default(),
         machine: program.levels,
         device: context.options.device,
     };
-    let tunables = shared.tunables.of(program);
+    let tunables = shared.tunables.number(program);
     let recursive = recursive_functions(program);
     let names = program.functions.iter().map(|f| &f.name).zip(&recursive);
     shared.recursive = names.filter(|(_, recursive)| **recursive).map(|(name, _)| name.clone()).collect();
@@ -98,7 +98,7 @@ pub fn generate(program: &ir::Program<Mems>, context: &mut Context) -> Result<Pr
     let each: Vec<_> = program.functions.iter().zip(recursive).collect();
     let made = context
         .each(each, |(function, recursive), own| function::generate(function, recursive, &shared, own))?;
-    let mut tables = Tables::default();
+    let mut tables = ProgramTables::default();
     for (mut function, own) in made {
         tables.append(own, &mut function);
         captures::fill(&mut function);

@@ -17,11 +17,15 @@ impl Gen<'_, '_> {
         types: &[PrimType],
     ) -> Result<Vec<Var>, PassError> {
         let atoms: Vec<Atom> = operators.iter().flat_map(|op| op.neutral.clone()).collect();
-        self.values(&atoms, types)
+        self.copy_operands(&atoms, types)
     }
 
     /// Returns fresh variables with the operands' values.
-    pub(crate) fn values(&mut self, atoms: &[Atom], types: &[PrimType]) -> Result<Vec<Var>, PassError> {
+    pub(crate) fn copy_operands(
+        &mut self,
+        atoms: &[Atom],
+        types: &[PrimType],
+    ) -> Result<Vec<Var>, PassError> {
         let mut vars = Vec::with_capacity(types.len());
         for (&atom, &ty) in atoms.iter().zip(types) {
             let value = self.atom(atom)?;
@@ -69,7 +73,7 @@ impl Gen<'_, '_> {
         let mut vars = Vec::with_capacity(buffers.len());
         for (&buffer, &elem) in buffers.iter().zip(types) {
             let var = self.scalar(elem, hint);
-            self.emit(Stmt::Load(var, at(buffer, elem, index.clone())));
+            self.emit(Stmt::Load(var, element_of_buffer(buffer, elem, index.clone())));
             vars.push(var);
         }
         vars
@@ -78,7 +82,7 @@ impl Gen<'_, '_> {
     /// Stores variables into buffers at an index.
     pub(crate) fn store_all(&mut self, buffers: &[Var], types: &[PrimType], index: Expr, values: &[Var]) {
         for ((&buffer, &elem), &value) in buffers.iter().zip(types).zip(values) {
-            self.emit(Stmt::Store(at(buffer, elem, index.clone()), Expr::Var(value)));
+            self.emit(Stmt::Store(element_of_buffer(buffer, elem, index.clone()), Expr::Var(value)));
         }
     }
 }
@@ -99,7 +103,7 @@ pub(crate) fn operator_types(operators: &[&Operator<Mems>]) -> Result<Vec<PrimTy
 }
 
 /// Element `index` of a buffer.
-pub(crate) fn at(buffer: Var, elem: PrimType, index: Expr) -> Access {
+pub(crate) fn element_of_buffer(buffer: Var, elem: PrimType, index: Expr) -> Access {
     Access { buffer, elem, offset: Expr::i64(0), dims: vec![(index, Expr::i64(1))] }
 }
 

@@ -13,14 +13,14 @@ use std::sync::Arc;
 
 /// The program-wide numbers of each function's parameters that are referred to.
 #[derive(Default)]
-pub(crate) struct Numbers {
+pub(crate) struct TunableNumbers {
     of: FxHashMap<FunName, Vec<Option<TunableId>>>,
     user: FxHashMap<Arc<str>, TunableId>,
 }
 
-impl Numbers {
+impl TunableNumbers {
     /// Numbers a program's parameters, in the order of the functions; returns the table.
-    pub(super) fn of(&mut self, program: &ir::Program<Mems>) -> Vec<Tunable> {
+    pub(super) fn number(&mut self, program: &ir::Program<Mems>) -> Vec<Tunable> {
         let mut table: Vec<Tunable> = Vec::new();
         for function in &program.functions {
             let used = ir::tunable::used(function);

@@ -2,8 +2,8 @@
 
 use super::size_check::are_comparable;
 use super::{Found, Resolver};
-use crate::tree::{Bind, CDim, CTy, Comparison, Inst, Node, Param, Pat};
-use crate::value::RTy;
+use crate::tree::{Bind, Comparison, Instance, Node, Param, Pat, SizeExpr, SizedType};
+use crate::value::RunType;
 use check::intrinsics::{ArrayFun, Intrinsic, bits_type, conversion};
 use check::tast::{self, Exp, ExpKind, Ty, TyVarId, VarId};
 use prim::ConvOp;
@@ -18,7 +18,7 @@ impl Resolver<'_> {
         size_args: &[(VarId, tast::Dim)],
         exp: &Exp,
     ) -> Node {
-        match self.find(id) {
+        match self.lookup(id) {
             Found::Slot(slot) => {
                 if self.in_sizes > 0 || matches!(exp.ty, Ty::Scalar(_)) {
                     self.pin(slot);
@@ -48,10 +48,10 @@ impl Resolver<'_> {
         number: u32,
         ty_args: &[(TyVarId, Ty)],
         size_args: &[(VarId, tast::Dim)],
-    ) -> Inst {
+    ) -> Instance {
         match self.defs.get(number as usize).cloned() {
             Some(def) => self.inst(&def.ty_params, &def.size_params, ty_args, size_args),
-            None => Inst::default(),
+            None => Instance::default(),
         }
     }
 
@@ -61,7 +61,7 @@ impl Resolver<'_> {
         sizes: &[VarId],
         ty_args: &[(TyVarId, Ty)],
         size_args: &[(VarId, tast::Dim)],
-    ) -> Inst {
+    ) -> Instance {
         // A recursive mention of a definition is instantiated at its own parameters.
         let types = types.iter().map(|var| match ty_args.iter().find(|(param, _)| param == var) {
             Some((_, ty)) => self.ty(ty),
@@ -70,9 +70,9 @@ impl Resolver<'_> {
         let types = types.collect();
         let sizes = sizes.iter().map(|var| match size_args.iter().find(|(param, _)| param == var) {
             Some((_, dim)) => self.dim(dim),
-            None => CDim::Any,
+            None => SizeExpr::Any,
         });
-        Inst { types, sizes: sizes.collect(), comparable: false }
+        Instance { types, sizes: sizes.collect(), comparable: false }
     }
 
     /// An application. Arguments are evaluated from the last to the first and then the function,
@@ -84,18 +84,23 @@ impl Resolver<'_> {
         if let Some([left, right]) = operands
             && !matches!(left.kind, ExpKind::Lit(..) | ExpKind::Var { .. })
         {
-            let rhs = self.exp(left);
-            let right = self.exp(right);
+            let rhs = self.resolve_exp(left);
+            let right = self.resolve_exp(right);
             let slot = self.frame().fresh();
-            let param =
-                Param { pat: Pat::Var(slot), ty: None, check: None, payload: Vec::new(), span: left.span };
+            let param = Param {
+                pat: Pat::Var(slot),
+                ty: None,
+                check: None,
+                payload_sizes: Vec::new(),
+                span: left.span,
+            };
             let body = self.call(fun, vec![Node::Slot(slot), right], comparable, span);
             return Node::Let(vec![Bind::Pat(Vec::new(), param, rhs, None)], Box::new(body));
         }
         let args = if is_scalar(fun) {
             self.exps(args)
         } else {
-            let mut args: Vec<Node> = args.iter().rev().map(|arg| self.exp(arg)).collect();
+            let mut args: Vec<Node> = args.iter().rev().map(|arg| self.resolve_exp(arg)).collect();
             args.reverse();
             args
         };
@@ -106,7 +111,7 @@ impl Resolver<'_> {
     /// sizes of their types.
     fn call(&mut self, fun: &Exp, mut args: Vec<Node>, comparable: bool, span: Span) -> Node {
         if let ExpKind::Var { id, ty_args, size_args } = &fun.kind
-            && let Found::Global(number) = self.find(*id)
+            && let Found::Global(number) = self.lookup(*id)
         {
             let arity = self.defs.get(number as usize).map_or(0, |def| def.params.len());
             if arity > 0 && arity <= args.len() {
@@ -132,7 +137,7 @@ impl Resolver<'_> {
                 return applied(node, rest, span, false);
             }
         }
-        applied(self.exp(fun), args, span, comparable)
+        applied(self.resolve_exp(fun), args, span, comparable)
     }
 }
 
@@ -149,7 +154,7 @@ fn applied(fun: Node, args: Vec<Node>, span: Span, comparable: bool) -> Node {
 }
 
 /// A built-in function with all of its arguments.
-fn intrinsic_node(fun: Intrinsic, types: Vec<CTy>, args: Vec<Node>, span: Span) -> Node {
+fn intrinsic_node(fun: Intrinsic, types: Vec<SizedType>, args: Vec<Node>, span: Span) -> Node {
     let mut rest = args.into_iter();
     let mut next = || Box::new(rest.next().unwrap_or(Node::Refused("an argument is missing".into(), span)));
     match fun {
@@ -169,7 +174,7 @@ fn intrinsic_node(fun: Intrinsic, types: Vec<CTy>, args: Vec<Node>, span: Span) 
         Intrinsic::Equal { negate } => Node::Equal(negate, Box::new((*next(), *next()))),
         Intrinsic::Array(ArrayFun::Trace) => {
             let ty = types.into_iter().next();
-            let ty = ty.unwrap_or(CTy::Static(Rc::new(RTy::Unknown)));
+            let ty = ty.unwrap_or(SizedType::Static(Rc::new(RunType::Unknown)));
             Node::Trace(None, next(), Box::new(ty), span)
         }
         Intrinsic::Array(ArrayFun::Break) => Node::Break(next(), span),

@@ -13,7 +13,7 @@ impl Resolver<'_> {
         let ty = self.shape(&pat.ty);
         Param {
             pat: bound,
-            payload: payload_sizes(ty.as_ref()),
+            payload_sizes: payload_sizes(ty.as_ref()),
             ty,
             check: self.size_check(&pat.ty, &[], Subject::Pattern, from, pat.span),
             span: pat.span,
@@ -61,11 +61,11 @@ impl Resolver<'_> {
         match bind {
             tast::Bind::Pat { sizes, pat, rhs } => {
                 let (end, from) = (rhs.span, [&rhs.ty]);
-                let node = self.exp(rhs);
+                let node = self.resolve_exp(rhs);
                 let sizes: Vec<Slot> = sizes.iter().map(|var| self.bind_size(*var)).collect();
-                let region = self.after(end, body);
-                let param = self.param_seen(pat, &from, region);
-                let told = sizes.iter().any(|slot| param.payload.contains(slot));
+                let region = self.region_after(end, body);
+                let param = self.param_in_scope(pat, &from, region);
+                let told = sizes.iter().any(|slot| param.payload_sizes.contains(slot));
                 let ty = told.then(|| Box::new(self.ty(&rhs.ty)));
                 Bind::Pat(sizes, param, node, ty)
             }
@@ -73,14 +73,15 @@ impl Resolver<'_> {
                 let params = (def.ty_params.clone(), def.size_params.clone());
                 let plain = params.0.is_empty() && params.1.is_empty();
                 if plain && def.params.is_empty() {
-                    let rhs = self.exp(&def.body);
+                    let rhs = self.resolve_exp(&def.body);
                     let pat = Pat::Var(self.bind(def.var));
                     if matches!(def.body.ty, Ty::Scalar(_)) {
                         self.bind_scalar(def.var);
                     }
-                    let region = self.after(def.body.span, body);
-                    self.sees(def.var, &def.body.ty, region);
-                    let param = Param { pat, ty: None, check: None, payload: Vec::new(), span: def.span };
+                    let region = self.region_after(def.body.span, body);
+                    self.add_to_scope(def.var, &def.body.ty, region);
+                    let param =
+                        Param { pat, ty: None, check: None, payload_sizes: Vec::new(), span: def.span };
                     return Bind::Pat(Vec::new(), param, rhs, None);
                 }
                 let (func, captured) = self.function(def);
@@ -101,17 +102,17 @@ impl Resolver<'_> {
         body: &Exp,
     ) -> Node {
         let init_ty = init.ty.clone();
-        let init = self.exp(init);
+        let init = self.resolve_exp(init);
         // Bounds and arrays are evaluated outside of the loop.
         let driver = match form {
-            tast::LoopForm::For(_, bound) => Some((self.exp(bound), &bound.ty)),
-            tast::LoopForm::ForIn(_, array) => Some((self.exp(array), &array.ty)),
+            tast::LoopForm::For(_, bound) => Some((self.resolve_exp(bound), &bound.ty)),
+            tast::LoopForm::ForIn(_, array) => Some((self.resolve_exp(array), &array.ty)),
             tast::LoopForm::While(_) => None,
         };
         let mark = self.frame().n_slots;
         let first = self.frame().sizes.len();
         let sizes: Vec<Slot> = sizes.iter().map(|var| self.bind_size(*var)).collect();
-        let param = self.param_seen(pat, &[&init_ty, &body.ty], body.span);
+        let param = self.param_in_scope(pat, &[&init_ty, &body.ty], body.span);
         let form = match (form, driver) {
             (tast::LoopForm::For(var, _), Some((bound, ty))) => {
                 let ty = match ty {
@@ -119,19 +120,27 @@ impl Resolver<'_> {
                     _ => ScalarType::I64,
                 };
                 let slot = self.bind_scalar(*var);
-                self.sees(*var, &Ty::Scalar(ty), body.span);
+                self.add_to_scope(*var, &Ty::Scalar(ty), body.span);
                 Form::For(slot, ty, bound)
             }
             (tast::LoopForm::ForIn(pat, _), Some((array, ty))) => {
-                Form::ForIn(self.param_seen(pat, &[ty], body.span), array)
+                Form::ForIn(self.param_in_scope(pat, &[ty], body.span), array)
             }
             (
                 tast::LoopForm::While(cond) | tast::LoopForm::For(_, cond) | tast::LoopForm::ForIn(_, cond),
                 _,
-            ) => Form::While(self.exp(cond)),
+            ) => Form::While(self.resolve_exp(cond)),
         };
-        let body = self.exp(body);
+        let body = self.resolve_exp(body);
         let inner_sizes = self.frame().sizes.get(first..).unwrap_or_default().to_vec();
-        Node::Loop(Box::new(Loop { sizes, inner_sizes, param, init, form, body, mark }))
+        Node::Loop(Box::new(Loop {
+            sizes,
+            reset_sizes: inner_sizes,
+            param,
+            init,
+            form,
+            body,
+            first_body_slot: mark,
+        }))
     }
 }

@@ -2,42 +2,42 @@
 //! In other programs, nothing is recorded.
 
 use super::{Found, Resolver};
+use crate::debug::ScopedVar;
 use crate::tree::Param;
-use crate::watch::Seen;
 use check::tast::{Pat, PatKind, Ty, VarId};
 use syntax::span::Span;
 
 impl Resolver<'_> {
     /// A pattern whose variables are in scope in a source region; `from` has the types of the
     /// values matched.
-    pub(super) fn param_seen(&mut self, pat: &Pat, from: &[&Ty], region: Span) -> Param {
+    pub(super) fn param_in_scope(&mut self, pat: &Pat, from: &[&Ty], region: Span) -> Param {
         let param = self.param(pat, from);
         if self.watched.is_some() {
-            self.pattern_seen(pat, region);
+            self.pattern_in_scope(pat, region);
         }
         param
     }
 
-    fn pattern_seen(&mut self, pat: &Pat, region: Span) {
+    fn pattern_in_scope(&mut self, pat: &Pat, region: Span) {
         match &pat.kind {
-            PatKind::Var(var) => self.sees(*var, &pat.ty, region),
+            PatKind::Var(var) => self.add_to_scope(*var, &pat.ty, region),
             PatKind::Wildcard | PatKind::Lit(..) => {}
             PatKind::Tuple(pats) | PatKind::Constr(_, pats) => {
                 for pat in pats {
-                    self.pattern_seen(pat, region);
+                    self.pattern_in_scope(pat, region);
                 }
             }
             PatKind::Record(pats) => {
                 for (_, pat) in pats {
-                    self.pattern_seen(pat, region);
+                    self.pattern_in_scope(pat, region);
                 }
             }
-            PatKind::Attr(_, pat) => self.pattern_seen(pat, region),
+            PatKind::Attr(_, pat) => self.pattern_in_scope(pat, region),
         }
     }
 
     /// Records that a variable is in scope in a source region.
-    pub(super) fn sees(&mut self, var: VarId, source: &Ty, region: Span) {
+    pub(super) fn add_to_scope(&mut self, var: VarId, source: &Ty, region: Span) {
         let Some(program) = self.watched else {
             return;
         };
@@ -45,15 +45,15 @@ impl Resolver<'_> {
         let Some(name) = name.filter(|name| is_plain(name)).cloned() else {
             return;
         };
-        let Found::Slot(slot) = self.find(var) else {
+        let Found::Slot(slot) = self.lookup(var) else {
             return;
         };
         let ty = self.ty(source);
-        self.frame().seen.push(Seen { var, name, slot, source: source.clone(), ty, region });
+        self.frame().seen.push(ScopedVar { var, name, slot, source: source.clone(), ty, region });
     }
 
     /// Adds the variables in scope at an inner function to the inner function's own.
-    pub(super) fn inherit(&mut self, body: Span) {
+    pub(super) fn inherit_scope(&mut self, body: Span) {
         if self.watched.is_none() {
             return;
         }
@@ -68,12 +68,12 @@ impl Resolver<'_> {
             .map(|seen| (seen.var, seen.source.clone()))
             .collect();
         for (var, source) in seen {
-            self.sees(var, &source, body);
+            self.add_to_scope(var, &source, body);
         }
     }
 
     /// The region after a binding: the bindings after it, and the body.
-    pub(super) fn after(&self, binding: Span, body: Span) -> Span {
+    pub(super) fn region_after(&self, binding: Span, body: Span) -> Span {
         Span::new(body.file, binding.end.min(body.end), body.end)
     }
 }

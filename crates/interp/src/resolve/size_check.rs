@@ -38,13 +38,13 @@ impl Resolver<'_> {
     /// so that these get slots of their own: the expression is evaluated repeatedly, possibly with
     /// other arguments than where it was written. Returns the former slots.
     pub(super) fn hide_sizes(&mut self, size: &Exp) -> Vec<(VarId, Option<Slot>)> {
-        fn brought(exp: &Exp, out: &mut Vec<VarId>) {
+        fn existentials(exp: &Exp, out: &mut Vec<VarId>) {
             out.extend(&exp.existential_sizes);
-            check::children(exp, &mut |part| brought(part, out));
+            check::children(exp, &mut |part| existentials(part, out));
         }
         let mut vars = Vec::new();
         if self.check_sizes {
-            brought(size, &mut vars);
+            existentials(size, &mut vars);
         }
         let slots = &mut self.frame().slots;
         let hidden = vars.into_iter().map(|var| (var, slots.remove(&var)));
@@ -66,7 +66,7 @@ impl Resolver<'_> {
     fn size_vars(&mut self, dim: &Dim, out: &mut Vec<(VarId, Slot)>) {
         match dim {
             Dim::Var(var) => {
-                if let Found::Slot(slot) = self.find(*var) {
+                if let Found::Slot(slot) = self.lookup(*var) {
                     self.pin(slot);
                     out.push((*var, slot));
                 }

@@ -1,9 +1,9 @@
 //! Types and sizes: static types are built once, all others refer to slots.
 
 use super::{Found, Resolver};
-use crate::machine::NOWHERE;
-use crate::tree::{CDim, CTy, Node, Slot};
-use crate::value::{RTy, UNKNOWN, Val};
+use crate::machine::NO_SPAN;
+use crate::tree::{Node, SizeExpr, SizedType, Slot};
+use crate::value::{RunType, UNKNOWN, Val};
 use check::tast::{self, Ty};
 use prim::ScalarType;
 use std::rc::Rc;
@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 impl Resolver<'_> {
     /// The type for checks of shapes; `None` if it has no sizes to check.
-    pub(super) fn shape(&mut self, ty: &Ty) -> Option<CTy> {
+    pub(super) fn shape(&mut self, ty: &Ty) -> Option<SizedType> {
         fn has_sizes(ty: &Ty) -> bool {
             match ty {
                 Ty::Array(_) => true,
@@ -24,78 +24,78 @@ impl Resolver<'_> {
         has_sizes(ty).then(|| self.ty(ty))
     }
 
-    pub(super) fn ty(&mut self, ty: &Ty) -> CTy {
+    pub(super) fn ty(&mut self, ty: &Ty) -> SizedType {
         match ty {
-            Ty::Scalar(scalar) => CTy::Static(Rc::new(RTy::Scalar(*scalar))),
+            Ty::Scalar(scalar) => SizedType::Static(Rc::new(RunType::Scalar(*scalar))),
             Ty::Array(array) => {
                 let dim = self.dim(&array.dim);
                 let elem = self.ty(&array.elem);
                 match (&dim, &elem) {
-                    (CDim::Any, CTy::Static(elem)) => {
-                        CTy::Static(Rc::new(RTy::Array(UNKNOWN, Rc::clone(elem))))
+                    (SizeExpr::Any, SizedType::Static(elem)) => {
+                        SizedType::Static(Rc::new(RunType::Array(UNKNOWN, Rc::clone(elem))))
                     }
-                    (CDim::Const(n), CTy::Static(elem)) => {
-                        CTy::Static(Rc::new(RTy::Array(*n, Rc::clone(elem))))
+                    (SizeExpr::Const(n), SizedType::Static(elem)) => {
+                        SizedType::Static(Rc::new(RunType::Array(*n, Rc::clone(elem))))
                     }
-                    _ => CTy::Array(dim, Box::new(elem)),
+                    _ => SizedType::Array(dim, Box::new(elem)),
                 }
             }
             Ty::Tuple(parts) => {
-                let parts: Vec<CTy> = parts.iter().map(|ty| self.ty(ty)).collect();
+                let parts: Vec<SizedType> = parts.iter().map(|ty| self.ty(ty)).collect();
                 match all_static(&parts) {
-                    Some(parts) => CTy::Static(Rc::new(RTy::Tuple(parts))),
-                    None => CTy::Tuple(parts),
+                    Some(parts) => SizedType::Static(Rc::new(RunType::Tuple(parts))),
+                    None => SizedType::Tuple(parts),
                 }
             }
             Ty::Record(fields) => {
                 let names = fields.iter().map(|(label, _)| Arc::clone(label)).collect();
-                let parts: Vec<CTy> = fields.iter().map(|(_, ty)| self.ty(ty)).collect();
+                let parts: Vec<SizedType> = fields.iter().map(|(_, ty)| self.ty(ty)).collect();
                 match all_static(&parts) {
-                    Some(parts) => CTy::Static(Rc::new(RTy::Record(names, parts))),
-                    None => CTy::Record(names, parts),
+                    Some(parts) => SizedType::Static(Rc::new(RunType::Record(names, parts))),
+                    None => SizedType::Record(names, parts),
                 }
             }
             Ty::Sum(constrs) => {
                 let names = constrs.iter().map(|(label, _)| Arc::clone(label)).collect();
-                let parts: Vec<Vec<CTy>> =
+                let parts: Vec<Vec<SizedType>> =
                     constrs.iter().map(|(_, tys)| tys.iter().map(|ty| self.ty(ty)).collect()).collect();
                 let known: Option<Vec<_>> = parts.iter().map(|tys| all_static(tys)).collect();
                 match known {
-                    Some(parts) => CTy::Static(Rc::new(RTy::Sum(names, parts))),
-                    None => CTy::Sum(names, parts),
+                    Some(parts) => SizedType::Static(Rc::new(RunType::Sum(names, parts))),
+                    None => SizedType::Sum(names, parts),
                 }
             }
-            Ty::Arrow(_) => CTy::Static(Rc::new(RTy::Fun)),
+            Ty::Arrow(_) => SizedType::Static(Rc::new(RunType::Fun)),
             Ty::Var(var) => match self.find_type(*var) {
-                Some(slot) => CTy::Var(slot),
-                None => CTy::Static(Rc::new(RTy::Unknown)),
+                Some(slot) => SizedType::Var(slot),
+                None => SizedType::Static(Rc::new(RunType::Unknown)),
             },
-            Ty::Abstract(..) => CTy::Static(Rc::new(RTy::Unknown)),
+            Ty::Abstract(..) => SizedType::Static(Rc::new(RunType::Unknown)),
         }
     }
 
-    pub(super) fn dim(&mut self, dim: &tast::Dim) -> CDim {
+    pub(super) fn dim(&mut self, dim: &tast::Dim) -> SizeExpr {
         match dim {
-            tast::Dim::Any => CDim::Any,
-            tast::Dim::Const(n) => CDim::Const(*n),
-            tast::Dim::Var(var) => match self.find(*var) {
+            tast::Dim::Any => SizeExpr::Any,
+            tast::Dim::Const(n) => SizeExpr::Const(*n),
+            tast::Dim::Var(var) => match self.lookup(*var) {
                 Found::Slot(slot) => {
                     self.pin(slot);
-                    CDim::Slot(slot)
+                    SizeExpr::Slot(slot)
                 }
-                Found::Global(id) => CDim::Exp(Box::new(Node::Global(id))),
+                Found::Global(id) => SizeExpr::Exp(Box::new(Node::Global(id))),
             },
             tast::Dim::Op(..) => match self.dim_node(dim) {
-                Some(node) => CDim::Exp(Box::new(node)),
-                None => CDim::Any,
+                Some(node) => SizeExpr::Exp(Box::new(node)),
+                None => SizeExpr::Any,
             },
             tast::Dim::Exp(exp) => {
                 let around = self.hide_sizes(exp);
                 self.in_sizes += 1;
-                let node = self.exp(exp);
+                let node = self.resolve_exp(exp);
                 self.in_sizes -= 1;
                 self.restore_sizes(around);
-                CDim::Exp(Box::new(node))
+                SizeExpr::Exp(Box::new(node))
             }
         }
     }
@@ -104,30 +104,30 @@ impl Resolver<'_> {
         match dim {
             tast::Dim::Op(op, args) => {
                 let pair = Box::new((self.dim_node(&args.0)?, self.dim_node(&args.1)?));
-                Some(Node::Binary(*op, ScalarType::I64, pair, NOWHERE))
+                Some(Node::Binary(*op, ScalarType::I64, pair, NO_SPAN))
             }
             other => match self.dim(other) {
-                CDim::Any => None,
-                CDim::Const(n) => Some(Node::Const(Val::i64(n))),
-                CDim::Slot(slot) => Some(Node::Slot(slot)),
-                CDim::Exp(node) => Some(*node),
+                SizeExpr::Any => None,
+                SizeExpr::Const(n) => Some(Node::Const(Val::i64(n))),
+                SizeExpr::Slot(slot) => Some(Node::Slot(slot)),
+                SizeExpr::Exp(node) => Some(*node),
             },
         }
     }
 }
 
-fn all_static(types: &[CTy]) -> Option<Vec<Rc<RTy>>> {
+fn all_static(types: &[SizedType]) -> Option<Vec<Rc<RunType>>> {
     types
         .iter()
         .map(|ty| match ty {
-            CTy::Static(ty) => Some(Rc::clone(ty)),
+            SizedType::Static(ty) => Some(Rc::clone(ty)),
             _ => None,
         })
         .collect()
 }
 
 /// The sizes that occur in payloads of sums in a type.
-pub fn payload_sizes(ty: Option<&CTy>) -> Vec<Slot> {
+pub fn payload_sizes(ty: Option<&SizedType>) -> Vec<Slot> {
     let mut out = Vec::new();
     if let Some(ty) = ty {
         collect(ty, false, &mut out);
@@ -135,19 +135,19 @@ pub fn payload_sizes(ty: Option<&CTy>) -> Vec<Slot> {
     out
 }
 
-fn collect(ty: &CTy, payload: bool, out: &mut Vec<Slot>) {
+fn collect(ty: &SizedType, payload: bool, out: &mut Vec<Slot>) {
     match ty {
-        CTy::Static(_) | CTy::Var(_) => {}
-        CTy::Array(dim, elem) => {
-            if let (CDim::Slot(slot), true) = (dim, payload) {
+        SizedType::Static(_) | SizedType::Var(_) => {}
+        SizedType::Array(dim, elem) => {
+            if let (SizeExpr::Slot(slot), true) = (dim, payload) {
                 out.push(*slot);
             }
             collect(elem, payload, out);
         }
-        CTy::Tuple(parts) | CTy::Record(_, parts) => {
+        SizedType::Tuple(parts) | SizedType::Record(_, parts) => {
             parts.iter().for_each(|ty| collect(ty, payload, out));
         }
-        CTy::Sum(_, constrs) => {
+        SizedType::Sum(_, constrs) => {
             let parts = constrs.iter().flatten();
             parts.for_each(|ty| collect(ty, true, out));
         }

@@ -12,8 +12,8 @@
 
 use super::hist::Bins;
 use super::reduce::Operators;
-use super::segops::Space;
-use crate::generate::accs::{Own, Target};
+use super::segops::SegSpace;
+use crate::generate::accs::{AccTarget, PrivateCopies};
 use crate::generate::expr::{add, compare, div, max, mul};
 use crate::generate::function::Gen;
 use crate::generate::operators::operator_types;
@@ -27,15 +27,15 @@ use std::rc::Rc;
 
 impl Gen<'_, '_> {
     /// A segop that maps, may reduce, and updates accumulators with an operator.
-    pub(crate) fn seg_combining(
+    pub(crate) fn seg_accumulating(
         &mut self,
         pat: &[Param<Mems>],
-        space: &Space<'_>,
+        space: &SegSpace<'_>,
         operators: &Operators<'_>,
     ) -> Result<(), PassError> {
-        let (reduced, fold) = operators.fold(pat, space);
+        let (reduced, fold) = operators.reduction(pat, space);
         let (mapped, types) = (fold.mapped, fold.types);
-        let targets = self.combined(mapped);
+        let targets = self.combining_accs(mapped);
         let mut bins = Vec::with_capacity(targets.len());
         let mut largest = Expr::i64(1);
         for (_, target) in &targets {
@@ -44,32 +44,32 @@ impl Gen<'_, '_> {
             bins.push(bin);
         }
         let decomp = space.decomp;
-        let n = self.name_value(space.width.clone(), PrimType::I64, "n");
+        let n = self.bind_value(space.width.clone(), PrimType::I64, "n");
         let points = div(largest, Expr::i64(i64::from(decomp.updates_per_iteration.max(1))));
-        let grain = max(points, self.grain(decomp, &n)?);
-        let grain = self.name_value(grain, PrimType::I64, "grain");
+        let grain = max(points, self.grain_size(decomp, &n)?);
+        let grain = self.bind_value(grain, PrimType::I64, "grain");
         let chunks = self.n_chunks(n.clone(), grain, decomp.max_chunks);
         let partials = self.partials("partial", types, &chunks, decomp.max_chunks, space.prov);
 
         let single = self.collect(|g| {
-            let accs = g.fold(&fold, Expr::i64(0), n.clone())?;
+            let accs = g.reduce_chunk(&fold, Expr::i64(0), n.clone())?;
             g.store_all(&partials, types, Expr::i64(0), &accs);
             Ok(())
         })?;
         let several = self.collect(|g| {
-            let own = g.own_copies(&bins, &chunks, space.prov);
+            let own = g.alloc_copies(&bins, &chunks, space.prov);
             let cost = g.cost(space)?;
-            let mut distinct = g.distinct(mapped, space.body)?;
+            let mut distinct = g.unaliased_blocks(mapped, space.body)?;
             distinct.extend(&partials);
             g.for_tasks("segacc", space.prov, chunks.clone(), cost, distinct, |g, c| {
                 let (lo, hi) = g.bounds(n, chunks.clone(), Expr::Var(c));
                 for (((token, target), bin), buffers) in targets.iter().zip(&bins).zip(&own) {
-                    let base = g.fresh_copy(bin, buffers, c)?;
-                    let own = Own { buffers: buffers.clone(), base };
-                    let copy = Target { own: Some(own), ..Target::clone(target) };
+                    let base = g.init_copy(bin, buffers, c)?;
+                    let own = PrivateCopies { buffers: buffers.clone(), base };
+                    let copy = AccTarget { private: Some(own), ..AccTarget::clone(target) };
                     g.accs.insert(*token, Rc::new(copy));
                 }
-                let accs = g.fold(&fold, lo, hi)?;
+                let accs = g.reduce_chunk(&fold, lo, hi)?;
                 for (token, target) in &targets {
                     g.accs.insert(*token, Rc::clone(target));
                 }
@@ -77,7 +77,7 @@ impl Gen<'_, '_> {
                 Ok(())
             })?;
             for (bin, buffers) in bins.iter().zip(&own) {
-                g.fold_copies(space, bin, buffers, chunks.clone())?;
+                g.combine_bin_copies(space, bin, buffers, chunks.clone())?;
             }
             for &buffer in own.iter().flatten() {
                 g.emit(Stmt::Release(buffer));
@@ -102,7 +102,7 @@ impl Gen<'_, '_> {
     }
 
     /// The accumulators with an operator among the results, by token.
-    fn combined(&self, mapped: &[Param<Mems>]) -> Vec<(Name, Rc<Target>)> {
+    fn combining_accs(&self, mapped: &[Param<Mems>]) -> Vec<(Name, Rc<AccTarget>)> {
         let tokens = mapped.iter().filter_map(|param| match &param.ty {
             Type::Acc { token, .. } => Some(*token),
             Type::Prim(_) | Type::Array { .. } | Type::Cert | Type::Mem(_) => None,
@@ -112,22 +112,22 @@ impl Gen<'_, '_> {
     }
 
     /// An accumulator's arrays as bins.
-    fn bins<'t>(&mut self, target: &'t Target) -> Result<Bins<'t>, PassError> {
+    fn bins<'t>(&mut self, target: &'t AccTarget) -> Result<Bins<'t>, PassError> {
         let op = target.op.as_deref();
         let op = op.ok_or_else(|| PassError::bug("an accumulator without an operator"))?;
         let extents = self.extents(&target.shape)?;
         let size = extents.iter().cloned().fold(Expr::i64(1), mul);
         Ok(Bins {
             extents,
-            size: self.name_value(size, PrimType::I64, "bins"),
+            size: self.bind_value(size, PrimType::I64, "bins"),
             op,
             types: operator_types(&[op])?,
-            dests: target.arrays.clone(),
+            destinations: target.arrays.clone(),
         })
     }
 
     /// Allocates buffers for one copy of the bins per chunk.
-    pub(crate) fn own_copies(&mut self, bins: &[Bins<'_>], copies: &Expr, prov: ir::Prov) -> Vec<Vec<Var>> {
+    pub(crate) fn alloc_copies(&mut self, bins: &[Bins<'_>], copies: &Expr, prov: ir::Prov) -> Vec<Vec<Var>> {
         let mut own = Vec::with_capacity(bins.len());
         for bin in bins {
             let mut buffers = Vec::with_capacity(bin.types.len());
@@ -144,14 +144,14 @@ impl Gen<'_, '_> {
     }
 
     /// Fills a chunk's copy with neutral elements; returns the position of its first one.
-    pub(crate) fn fresh_copy(
+    pub(crate) fn init_copy(
         &mut self,
         bin: &Bins<'_>,
         buffers: &[Var],
         chunk: Var,
     ) -> Result<Expr, PassError> {
         let base = mul(Expr::Var(chunk), bin.size.clone());
-        let base = self.name_value(base, PrimType::I64, "base");
+        let base = self.bind_value(base, PrimType::I64, "base");
         let neutral = self.neutral(&[bin.op], &bin.types)?;
         self.for_seq("b", Expr::i64(0), bin.size.clone(), true, |g, b| {
             let index = add(base.clone(), Expr::Var(b));

@@ -11,7 +11,7 @@ use prim::{BinOp, CmpOp, PrimType, UnOp};
 impl Gen<'_, '_> {
     /// The minimum number of iterations of a chunk of `n` (grain size). If it is a tuning
     /// parameter, the context logs the comparison.
-    pub(crate) fn grain(&mut self, decomp: Decomp, n: &Expr) -> Result<Expr, PassError> {
+    pub(crate) fn grain_size(&mut self, decomp: Decomp, n: &Expr) -> Result<Expr, PassError> {
         let Some(id) = decomp.tunable else {
             return Ok(Expr::i64(decomp.grain_size));
         };
@@ -24,7 +24,7 @@ impl Gen<'_, '_> {
     /// `clamp(n / grain, 1, most)` in a variable.
     pub(crate) fn n_chunks(&mut self, n: Expr, grain: Expr, most: i64) -> Expr {
         let chunks = min(max(div(n, grain), Expr::i64(1)), Expr::i64(most));
-        self.name_value(chunks, PrimType::I64, "chunks")
+        self.bind_value(chunks, PrimType::I64, "chunks")
     }
 
     /// The bounds of a chunk of `0..n`: `chunk * n / chunks` and the next one's.
@@ -32,7 +32,7 @@ impl Gen<'_, '_> {
         let next = add(chunk.clone(), Expr::i64(1));
         let lo = div(mul(chunk, n.clone()), chunks.clone());
         let hi = div(mul(next, n), chunks);
-        (self.name_value(lo, PrimType::I64, "lo"), self.name_value(hi, PrimType::I64, "hi"))
+        (self.bind_value(lo, PrimType::I64, "lo"), self.bind_value(hi, PrimType::I64, "hi"))
     }
 
     /// The bounds of a chunk of `0..n` in multiples of `step`, except for the end of the last
@@ -42,24 +42,24 @@ impl Gen<'_, '_> {
             return self.bounds(n, chunks, chunk);
         }
         let steps = div(n.clone(), step.clone());
-        let steps = self.name_value(steps, PrimType::I64, "steps");
+        let steps = self.bind_value(steps, PrimType::I64, "steps");
         let (lo, hi) = self.bounds(steps, chunks.clone(), chunk.clone());
         let next = add(chunk, Expr::i64(1));
         let last = Box::new(compare(CmpOp::Eq, next, chunks));
         let end = Box::new(mul(hi, step.clone()));
         let hi = Expr::Select(PrimType::I64, last, Box::new(n), end);
-        (self.name_value(mul(lo, step), PrimType::I64, "lo"), self.name_value(hi, PrimType::I64, "hi"))
+        (self.bind_value(mul(lo, step), PrimType::I64, "lo"), self.bind_value(hi, PrimType::I64, "hi"))
     }
 
     /// The number of iterations that a chunk's length is a multiple of: the largest power of two
     /// that is at most `most` and leaves at least `chunks` chunks of `n`, or 1.
-    pub(crate) fn step(&mut self, n: Expr, chunks: i64, most: i64) -> Expr {
+    pub(crate) fn chunk_step(&mut self, n: Expr, chunks: i64, most: i64) -> Expr {
         if most <= 1 {
             return Expr::i64(1);
         }
         let fill = min(max(div(n, Expr::i64(chunks)), Expr::i64(1)), Expr::i64(most));
         let zeros = Expr::Unary(UnOp::Clz, PrimType::I64, Box::new(fill));
         let step = binary(BinOp::Shl, Expr::i64(1), sub(Expr::i64(63), zeros));
-        self.name_value(step, PrimType::I64, "step")
+        self.bind_value(step, PrimType::I64, "step")
     }
 }

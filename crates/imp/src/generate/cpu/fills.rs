@@ -21,7 +21,7 @@ use target::tasks::{FILL_GRAIN, MAX_CHUNKS};
 /// An array fill.
 pub(crate) struct Fill<'a> {
     /// The name of the operation, for display.
-    pub(crate) what: &'a str,
+    pub(crate) operation: &'a str,
     /// Its provenance.
     pub(crate) prov: Prov,
     /// The number of rows.
@@ -29,7 +29,7 @@ pub(crate) struct Fill<'a> {
     /// The number of elements per row, of which about four take a nanosecond.
     pub(crate) row: Expr,
     /// Blocks that have no aliases.
-    pub(crate) fresh: Vec<Name>,
+    pub(crate) unaliased: Vec<Name>,
 }
 
 impl Gen<'_, '_> {
@@ -39,33 +39,33 @@ impl Gen<'_, '_> {
         fill: Fill<'_>,
         f: impl FnOnce(&mut Self, Expr, Expr) -> Result<(), PassError>,
     ) -> Result<(), PassError> {
-        let Fill { what, prov, count, row, fresh } = fill;
-        if let Some(team) = self.team {
+        let Fill { operation: what, prov, count, row, unaliased: fresh } = fill;
+        if let Some(team) = self.thread_block {
             let from = Expr::i64(0);
-            return self.together(team, |g, thread| {
-                g.share_out((&from, &count), true, thread, |g, at| {
+            return self.distributed(team, |g, thread| {
+                g.distribute((&from, &count), true, thread, |g, at| {
                     let next = add(at.clone(), Expr::i64(1));
                     f(g, at, next)
                 })
             });
         }
         if self.device.is_some() && !self.in_task() {
-            return self.each_point((what, prov), count, |g, at| {
+            return self.each_iteration((what, prov), count, |g, at| {
                 let next = add(at.clone(), Expr::i64(1));
                 f(g, at, next)
             });
         }
-        if self.in_task() || pieces(&count, &row) == Some(1) {
+        if self.in_task() || n_slices(&count, &row) == Some(1) {
             return f(self, Expr::i64(0), count);
         }
         let distinct: Vec<Var> = fresh.iter().map(|&block| self.var(block)).collect::<Result<_, _>>()?;
-        let n = self.name_value(count, PrimType::I64, "n");
+        let n = self.bind_value(count, PrimType::I64, "n");
         let cost = div(mul(n.clone(), row.clone()), Expr::i64(4));
         let grain = div(Expr::i64(FILL_GRAIN), max(row, Expr::i64(1)));
-        let grain = self.name_value(max(grain, Expr::i64(1)), PrimType::I64, "grain");
+        let grain = self.bind_value(max(grain, Expr::i64(1)), PrimType::I64, "grain");
         let chunks = self.n_chunks(n.clone(), grain, MAX_CHUNKS);
-        let cost = self.name_value(cost, PrimType::I64, "cost");
-        self.for_pieces(what, prov, (n, chunks), cost, distinct, f)
+        let cost = self.bind_value(cost, PrimType::I64, "cost");
+        self.for_slices(what, prov, (n, chunks), cost, distinct, f)
     }
 
     /// Fills rows one by one, in a loop with independent iterations.
@@ -79,7 +79,7 @@ impl Gen<'_, '_> {
 }
 
 /// The number of slices, if it is known at compile time.
-fn pieces(count: &Expr, row: &Expr) -> Option<i64> {
+fn n_slices(count: &Expr, row: &Expr) -> Option<i64> {
     let constant = |e: &Expr| {
         if let Expr::Const(Scalar::I64(x)) = e { Some(*x) } else { None }
     };

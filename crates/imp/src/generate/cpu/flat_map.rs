@@ -13,10 +13,10 @@
 //! A chunk of one iteration passes its block on, and the parts of a single chunk are the whole
 //! result: neither is copied.
 
-use super::segops::Space;
+use super::segops::SegSpace;
 use crate::generate::expr::{add, binary, compare, div, mul, sub};
 use crate::generate::function::Gen;
-use crate::generate::operators::at;
+use crate::generate::operators::element_of_buffer;
 use crate::syntax::{CheckId, Expr, Region, Slots, Stmt, Var};
 use ir::mem::Lmad;
 use ir::name::Name;
@@ -27,7 +27,7 @@ use ir::{Mems, PassError};
 use prim::{BinOp, CmpOp, PrimType, Scalar};
 
 /// An array made by concatenation.
-struct Whole {
+struct FlatResult {
     result: Var,
     elem: PrimType,
     /// The number of scalars per element.
@@ -39,28 +39,28 @@ struct Whole {
 }
 
 /// The parts of the results that a chunk has so far.
-struct Parts<'w> {
-    wholes: &'w [Whole],
+struct ChunkParts<'w> {
+    wholes: &'w [FlatResult],
     blocks: Vec<Var>,
     /// The number of elements so far, and the capacity of the blocks.
     used: Var,
-    room: Var,
+    capacity: Var,
     /// True if the chunk is a single iteration.
-    alone: Expr,
+    is_single: Expr,
 }
 
 impl Gen<'_, '_> {
     pub(crate) fn seg_flat_map(
         &mut self,
         pat: &[Param<Mems>],
-        space: &Space<'_>,
+        space: &SegSpace<'_>,
         ret: &[Type],
     ) -> Result<(), PassError> {
         let cost = self.cost(space)?;
-        let n = self.name_value(space.width.clone(), PrimType::I64, "n");
-        let grain = self.grain(space.decomp, &n)?;
+        let n = self.bind_value(space.width.clone(), PrimType::I64, "n");
+        let grain = self.grain_size(space.decomp, &n)?;
         let chunks = self.n_chunks(n.clone(), grain, space.decomp.max_chunks);
-        let place = self.place_check(space.prov);
+        let place = self.span_check(space.prov);
         let [total, arrays @ ..] = pat else {
             return Err(PassError::bug("a flat map without a size"));
         };
@@ -75,28 +75,31 @@ impl Gen<'_, '_> {
             return Err(PassError::bug("a buffer for sizes"));
         };
         let elements: Vec<Param<Mems>> = mapped.iter().map(|(_, param)| param.clone()).collect();
-        let mut distinct = self.distinct(&elements, space.body)?;
+        let mut distinct = self.unaliased_blocks(&elements, space.body)?;
         distinct.push(used_in);
         let all = chunks.clone();
         self.for_tasks("segflatmap", space.prov, all.clone(), cost, distinct, |g, c| {
             let (lo, hi) = g.bounds(n.clone(), all, Expr::Var(c));
             let alone = compare(CmpOp::Eq, sub(hi.clone(), lo.clone()), Expr::i64(1));
-            let parts = Parts {
+            let parts = ChunkParts {
                 wholes: &wholes,
                 blocks: wholes.iter().map(|_| g.owned("part")).collect(),
                 used: g.scalar(PrimType::I64, "used"),
-                room: g.scalar(PrimType::I64, "room"),
-                alone: g.name_value(alone, PrimType::Bool, "alone"),
+                capacity: g.scalar(PrimType::I64, "room"),
+                is_single: g.bind_value(alone, PrimType::Bool, "alone"),
             };
-            for var in [parts.used, parts.room] {
+            for var in [parts.used, parts.capacity] {
                 g.emit(Stmt::Set(var, Expr::i64(0)));
             }
-            g.points(space, lo, hi, |g, results| {
+            g.iterations(space, lo, hi, |g, results| {
                 let own: Vec<Atom> = mapped.iter().map(|(at, _)| results[*at]).collect();
-                g.write_point(&elements, space, &own)?;
+                g.write_iteration(&elements, space, &own)?;
                 g.append(&parts, &results, place)
             })?;
-            g.emit(Stmt::Store(at(used_in, PrimType::I64, Expr::Var(c)), Expr::Var(parts.used)));
+            g.emit(Stmt::Store(
+                element_of_buffer(used_in, PrimType::I64, Expr::Var(c)),
+                Expr::Var(parts.used),
+            ));
             let keep = parts.blocks.iter().zip(&wholes).map(|(block, whole)| {
                 Stmt::Slots(Slots::Keep { slots: whole.slots, at: Expr::Var(c), block: *block })
             });
@@ -104,7 +107,7 @@ impl Gen<'_, '_> {
             g.emit(Stmt::If(any, keep.collect(), Vec::new()));
             Ok(())
         })?;
-        self.begins(used_in, chunks.clone(), total)?;
+        self.exclusive_offsets(used_in, chunks.clone(), total)?;
         if wholes.is_empty() {
             // Elements of size 0: a count that overflows must fail to allocate here too.
             let none = self.owned("none");
@@ -112,7 +115,7 @@ impl Gen<'_, '_> {
             self.emit(Stmt::Alloc(none, bytes, place));
             self.emit(Stmt::Release(none));
         } else {
-            self.gather(&wholes, space, (n, chunks), (used_in, total), place)?;
+            self.concatenate(&wholes, space, (n, chunks), (used_in, total), place)?;
         }
         self.release_partials(&used);
         for whole in &wholes {
@@ -129,7 +132,7 @@ impl Gen<'_, '_> {
         ret: &[Type],
         chunks: &Expr,
         place: Option<CheckId>,
-    ) -> Result<(Vec<Whole>, Vec<(usize, Param<Mems>)>), PassError> {
+    ) -> Result<(Vec<FlatResult>, Vec<(usize, Param<Mems>)>), PassError> {
         let (mut wholes, mut mapped) = (Vec::new(), Vec::new());
         for (at, ty) in ret.iter().enumerate().skip(1) {
             let count = if is_concatenated(ty) { 2 } else { 1 };
@@ -144,10 +147,10 @@ impl Gen<'_, '_> {
                     let row = rows.into_iter().fold(Expr::i64(1), mul);
                     let slots = self.owned("slots");
                     self.emit(Stmt::Slots(Slots::New(slots, chunks.clone(), place)));
-                    wholes.push(Whole {
+                    wholes.push(FlatResult {
                         result,
                         elem: Self::elem_of(&array.ty)?,
-                        row: self.name_value(row, PrimType::I64, "row"),
+                        row: self.bind_value(row, PrimType::I64, "row"),
                         at,
                         slots,
                     });
@@ -161,7 +164,7 @@ impl Gen<'_, '_> {
     /// Appends the results of an iteration to the chunk's parts.
     fn append(
         &mut self,
-        parts: &Parts<'_>,
+        parts: &ChunkParts<'_>,
         results: &[Atom],
         place: Option<CheckId>,
     ) -> Result<(), PassError> {
@@ -169,21 +172,21 @@ impl Gen<'_, '_> {
             return Err(PassError::bug("a point without a size"));
         };
         let size = self.atom(*size)?;
-        let (used, room) = (Expr::Var(parts.used), Expr::Var(parts.room));
-        let need = self.name_value(sum(used.clone(), size.clone()), PrimType::I64, "need");
+        let (used, room) = (Expr::Var(parts.used), Expr::Var(parts.capacity));
+        let need = self.bind_value(sum(used.clone(), size.clone()), PrimType::I64, "need");
         let append = self.collect(|g| {
             // A wrapped sum exceeds the capacity as well.
             let full = compare(CmpOp::ULt, room.clone(), need.clone());
             let grow = g.collect(|g| g.grow(parts, results, &need, place))?;
             g.emit(Stmt::If(full, grow, Vec::new()));
             for (whole, &block) in parts.wholes.iter().zip(&parts.blocks) {
-                let handed = g.handed_over(results[whole.at])?;
+                let handed = g.reusable_block(results[whole.at])?;
                 let copy = g.collect(|g| {
                     let offset = mul(used.clone(), whole.row.clone());
                     g.copy_part(whole, (block, offset), results[whole.at], &size)
                 })?;
                 if handed.is_some() {
-                    g.emit(Stmt::If(parts.alone.clone(), Vec::new(), copy));
+                    g.emit(Stmt::If(parts.is_single.clone(), Vec::new(), copy));
                 } else {
                     copy.into_iter().for_each(|stmt| g.emit(stmt));
                 }
@@ -200,14 +203,14 @@ impl Gen<'_, '_> {
     /// block is taken over.
     fn grow(
         &mut self,
-        parts: &Parts<'_>,
+        parts: &ChunkParts<'_>,
         results: &[Atom],
         need: &Expr,
         place: Option<CheckId>,
     ) -> Result<(), PassError> {
-        let twice = mul(Expr::Var(parts.room), Expr::i64(2));
+        let twice = mul(Expr::Var(parts.capacity), Expr::i64(2));
         let more = binary(BinOp::UMax, need.clone(), twice);
-        let more = self.name_value(more, PrimType::I64, "more");
+        let more = self.bind_value(more, PrimType::I64, "more");
         for (whole, &block) in parts.wholes.iter().zip(&parts.blocks) {
             let longer = self.collect(|g| {
                 let longer = g.owned("longer");
@@ -225,21 +228,21 @@ impl Gen<'_, '_> {
                 g.emit(Stmt::Release(longer));
                 Ok(())
             })?;
-            match self.handed_over(results[whole.at])? {
+            match self.reusable_block(results[whole.at])? {
                 Some(own) => {
                     let take = vec![Stmt::Share(block, own)];
-                    self.emit(Stmt::If(parts.alone.clone(), take, longer));
+                    self.emit(Stmt::If(parts.is_single.clone(), take, longer));
                 }
                 None => longer.into_iter().for_each(|stmt| self.emit(stmt)),
             }
         }
-        self.emit(Stmt::Set(parts.room, more));
+        self.emit(Stmt::Set(parts.capacity, more));
         Ok(())
     }
 
     /// The block of a result that may be kept: owned, and filled from its start in row-major order.
-    fn handed_over(&self, result: Atom) -> Result<Option<Var>, PassError> {
-        let (_, block, lmad) = self.place(array(result)?)?;
+    fn reusable_block(&self, result: Atom) -> Result<Option<Var>, PassError> {
+        let (_, block, lmad) = self.location(array(result)?)?;
         let block = self.var(block)?;
         Ok((lmad.is_row_major() && self.is_owned(block)).then_some(block))
     }
@@ -247,15 +250,15 @@ impl Gen<'_, '_> {
     /// Copies the result of an iteration into a block.
     fn copy_part(
         &mut self,
-        whole: &Whole,
+        whole: &FlatResult,
         (block, offset): (Var, Expr),
         result: Atom,
         size: &Expr,
     ) -> Result<(), PassError> {
-        let (ty, own, lmad) = self.place(array(result)?)?;
+        let (ty, own, lmad) = self.location(array(result)?)?;
         let from = self.region(own, &lmad)?;
         let mut to = row_at(block, offset);
-        if lmad == at_offset(&lmad, ty.shape()) {
+        if lmad == row_major_at(&lmad, ty.shape()) {
             let count = mul(size.clone(), whole.row.clone());
             let from = Region { strides: vec![Expr::i64(1)], ..from };
             self.emit(Stmt::copy(to, from, whole.elem, vec![count]));
@@ -275,11 +278,11 @@ impl Gen<'_, '_> {
 
     /// Replaces the chunks' lengths by their offsets (exclusive scan); the sum is the size of the
     /// whole.
-    fn begins(&mut self, used: Var, chunks: Expr, total: Var) -> Result<(), PassError> {
+    fn exclusive_offsets(&mut self, used: Var, chunks: Expr, total: Var) -> Result<(), PassError> {
         self.emit(Stmt::Set(total, Expr::i64(0)));
         self.for_seq("c", Expr::i64(0), chunks, false, |g, c| {
             let own = g.scalar(PrimType::I64, "own");
-            let place = at(used, PrimType::I64, Expr::Var(c));
+            let place = element_of_buffer(used, PrimType::I64, Expr::Var(c));
             g.emit(Stmt::Load(own, place.clone()));
             g.emit(Stmt::Store(place, Expr::Var(total)));
             g.emit(Stmt::Set(total, sum(Expr::Var(total), Expr::Var(own))));
@@ -288,10 +291,10 @@ impl Gen<'_, '_> {
     }
 
     /// Copies the chunks' parts into the results.
-    fn gather(
+    fn concatenate(
         &mut self,
-        wholes: &[Whole],
-        space: &Space<'_>,
+        wholes: &[FlatResult],
+        space: &SegSpace<'_>,
         (n, chunks): (Expr, Expr),
         (begins, total): (Var, Var),
         place: Option<CheckId>,
@@ -312,7 +315,7 @@ impl Gen<'_, '_> {
                 scalars = add(scalars, whole.row.clone());
             }
             let cost = div(mul(all.clone(), scalars), Expr::i64(4));
-            let cost = g.name_value(cost, PrimType::I64, "cost");
+            let cost = g.bind_value(cost, PrimType::I64, "cost");
             let results = wholes.iter().map(|whole| whole.result).collect();
             let count = chunks.clone();
             g.for_tasks("flatten", space.prov, count.clone(), cost, results, |g, c| {
@@ -329,7 +332,7 @@ impl Gen<'_, '_> {
     }
 
     /// The part of an array that a chunk has kept.
-    fn part(&mut self, whole: &Whole, at: Expr) -> Var {
+    fn part(&mut self, whole: &FlatResult, at: Expr) -> Var {
         let var = self.borrowed("part");
         let slots = whole.slots;
         self.emit(Stmt::Slots(Slots::Kept { var, slots, at }));
@@ -339,19 +342,19 @@ impl Gen<'_, '_> {
     /// Copies a chunk's parts to its offset in the results.
     fn copy_chunk(
         &mut self,
-        wholes: &[Whole],
+        wholes: &[FlatResult],
         (c, chunks): (Var, Expr),
         (begins, total): (Var, Expr),
     ) -> Result<(), PassError> {
         let (begin, end) = (self.scalar(PrimType::I64, "begin"), self.scalar(PrimType::I64, "end"));
-        self.emit(Stmt::Load(begin, at(begins, PrimType::I64, Expr::Var(c))));
+        self.emit(Stmt::Load(begin, element_of_buffer(begins, PrimType::I64, Expr::Var(c))));
         let next = add(Expr::Var(c), Expr::i64(1));
-        let next = self.name_value(next, PrimType::I64, "next");
+        let next = self.bind_value(next, PrimType::I64, "next");
         let last = compare(CmpOp::Eq, next.clone(), chunks);
-        let load = Stmt::Load(end, at(begins, PrimType::I64, next));
+        let load = Stmt::Load(end, element_of_buffer(begins, PrimType::I64, next));
         self.emit(Stmt::If(last, vec![Stmt::Set(end, total)], vec![load]));
         let count = sub(Expr::Var(end), Expr::Var(begin));
-        let count = self.name_value(count, PrimType::I64, "count");
+        let count = self.bind_value(count, PrimType::I64, "count");
         let copy = self.collect(|g| {
             for whole in wholes {
                 let part = g.part(whole, Expr::Var(c));
@@ -376,7 +379,7 @@ impl Gen<'_, '_> {
         let bytes = mul(count, each.clone());
         let (wrapped, bytes) = (Box::new(wrapped), Box::new(bytes));
         let bytes = Expr::Select(PrimType::I64, wrapped, Box::new(Expr::i64(-1)), bytes);
-        self.name_value(bytes, PrimType::I64, "bytes")
+        self.bind_value(bytes, PrimType::I64, "bytes")
     }
 }
 
@@ -392,7 +395,7 @@ fn row_at(buffer: Var, offset: Expr) -> Region {
     Region { buffer, offset, strides: vec![Expr::i64(1)] }
 }
 
-fn size_of(whole: &Whole) -> Expr {
+fn size_of(whole: &FlatResult) -> Expr {
     Expr::i64(whole.elem.size() as i64)
 }
 
@@ -402,6 +405,6 @@ fn array(result: Atom) -> Result<Name, PassError> {
 }
 
 /// The row-major index function with the same offset.
-fn at_offset(lmad: &Lmad, shape: &[Dim]) -> Lmad {
+fn row_major_at(lmad: &Lmad, shape: &[Dim]) -> Lmad {
     Lmad { offset: lmad.offset.clone(), ..Lmad::row_major(shape) }
 }

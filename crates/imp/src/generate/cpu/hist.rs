@@ -15,12 +15,12 @@
 //! ([`ranges`](super::ranges)).
 
 use super::fills::Fill;
-use super::segops::Space;
-use super::strips;
+use super::segops::SegSpace;
+use super::strip_mine;
 use crate::generate::accs::{flat, inside};
 use crate::generate::expr::{add, binary, compare, max, mul};
 use crate::generate::function::Gen;
-use crate::generate::operators::{at, operator_types};
+use crate::generate::operators::{element_of_buffer, operator_types};
 use crate::syntax::{Access, Expr, Stmt, Var};
 use ir::mem::Lmad;
 use ir::name::Name;
@@ -40,33 +40,33 @@ pub(crate) struct Bins<'h> {
     /// Element types.
     pub(crate) types: Vec<PrimType>,
     /// The destination arrays: type, block and index function.
-    pub(crate) dests: Vec<(Type, Name, Lmad)>,
+    pub(crate) destinations: Vec<(Type, Name, Lmad)>,
 }
 
 impl Gen<'_, '_> {
-    pub(crate) fn seg_hist(&mut self, space: &Space<'_>, ops: &[HistOp<Mems>]) -> Result<(), PassError> {
+    pub(crate) fn seg_hist(&mut self, space: &SegSpace<'_>, ops: &[HistOp<Mems>]) -> Result<(), PassError> {
         let mut bins = Vec::with_capacity(ops.len());
         let mut largest = Expr::i64(1);
         for HistOp { shape, destinations: dests, op } in ops {
             let extents = self.extents(shape)?;
             let size = extents.iter().cloned().fold(Expr::i64(1), mul);
-            let size = self.name_value(size, PrimType::I64, "bins");
+            let size = self.bind_value(size, PrimType::I64, "bins");
             largest = max(largest, size.clone());
             let types = operator_types(&[op])?;
-            let dests = dests.iter().map(|&d| self.place(d)).collect::<Result<_, _>>()?;
-            bins.push(Bins { extents, size, op, types, dests });
+            let dests = dests.iter().map(|&d| self.location(d)).collect::<Result<_, _>>()?;
+            bins.push(Bins { extents, size, op, types, destinations: dests });
         }
-        let n = self.name_value(space.width.clone(), PrimType::I64, "n");
+        let n = self.bind_value(space.width.clone(), PrimType::I64, "n");
         let ranged = match bins.as_slice() {
-            [hist] if self.goes_by_ranges(space) => Some(hist),
+            [hist] if self.can_range_partition(space) => Some(hist),
             _ => None,
         };
-        let grain = max(largest, self.grain(space.decomp, &n)?);
-        let grain = self.name_value(grain, PrimType::I64, "grain");
+        let grain = max(largest, self.grain_size(space.decomp, &n)?);
+        let grain = self.bind_value(grain, PrimType::I64, "grain");
         let copies = self.n_chunks(n.clone(), grain, space.decomp.max_chunks);
         let single = self.collect(|g| match ranged {
-            Some(hist) => g.by_ranges(space, hist, n.clone()),
-            None => g.updated_by_points(space, &bins, (Expr::i64(0), n.clone()), None),
+            Some(hist) => g.range_partitioned(space, hist, n.clone()),
+            None => g.update_chunk(space, &bins, (Expr::i64(0), n.clone()), None),
         })?;
         let several = self.collect(|g| g.private_copies(space, &bins, n.clone(), copies.clone()))?;
         let is_single = compare(CmpOp::SLe, copies, Expr::i64(1));
@@ -76,24 +76,24 @@ impl Gen<'_, '_> {
 
     fn private_copies(
         &mut self,
-        space: &Space<'_>,
+        space: &SegSpace<'_>,
         bins: &[Bins<'_>],
         n: Expr,
         copies: Expr,
     ) -> Result<(), PassError> {
-        let own = self.own_copies(bins, &copies, space.prov);
+        let own = self.alloc_copies(bins, &copies, space.prov);
         let cost = self.cost(space)?;
         self.for_tasks("seghist", space.prov, copies.clone(), cost, Vec::new(), |g, c| {
             let (lo, hi) = g.bounds(n, copies.clone(), Expr::Var(c));
             let mut bases = Vec::with_capacity(bins.len());
             for (hist, buffers) in bins.iter().zip(&own) {
-                let base = g.fresh_copy(hist, buffers, c)?;
+                let base = g.init_copy(hist, buffers, c)?;
                 bases.push((buffers.as_slice(), base));
             }
-            g.updated_by_points(space, bins, (lo, hi), Some(&bases))
+            g.update_chunk(space, bins, (lo, hi), Some(&bases))
         })?;
         for (hist, buffers) in bins.iter().zip(&own) {
-            self.fold_copies(space, hist, buffers, copies.clone())?;
+            self.combine_bin_copies(space, hist, buffers, copies.clone())?;
         }
         for &buffer in own.iter().flatten() {
             self.emit(Stmt::Release(buffer));
@@ -102,19 +102,19 @@ impl Gen<'_, '_> {
     }
 
     /// Combines the private copies of each bin with the destination.
-    pub(crate) fn fold_copies(
+    pub(crate) fn combine_bin_copies(
         &mut self,
-        space: &Space<'_>,
+        space: &SegSpace<'_>,
         hist: &Bins<'_>,
         buffers: &[Var],
         copies: Expr,
     ) -> Result<(), PassError> {
         let rows = Fill {
-            what: "seghist.fold",
+            operation: "seghist.fold",
             prov: space.prov,
             count: hist.size.clone(),
             row: copies.clone(),
-            fresh: Vec::new(),
+            unaliased: Vec::new(),
         };
         self.fill_each(rows, |g, b| {
             let mut indices = Vec::with_capacity(hist.extents.len());
@@ -125,14 +125,14 @@ impl Gen<'_, '_> {
                     indices.push(rest.clone());
                 } else {
                     let digit = binary(BinOp::UMod, rest.clone(), extent.clone());
-                    indices.push(g.name_value(digit, PrimType::I64, "digit"));
+                    indices.push(g.bind_value(digit, PrimType::I64, "digit"));
                     let quotient = binary(BinOp::UDiv, rest, extent.clone());
-                    rest = g.name_value(quotient, PrimType::I64, "rest");
+                    rest = g.bind_value(quotient, PrimType::I64, "rest");
                 }
             }
             indices.reverse();
             let places = g.dest_elements(hist, &indices)?;
-            let accs = g.load_places(&places, "acc");
+            let accs = g.load_elements(&places, "acc");
             g.for_seq("c", Expr::i64(0), copies, false, |g, c| {
                 let index = add(mul(Expr::Var(c), hist.size.clone()), Expr::Var(b));
                 let values = g.load_all(buffers, &hist.types, index, "part");
@@ -146,20 +146,21 @@ impl Gen<'_, '_> {
     }
 
     /// All updates of the iterations `lo..hi`, of the destinations or of private copies.
-    pub(super) fn updated_by_points(
+    pub(super) fn update_chunk(
         &mut self,
-        space: &Space<'_>,
+        space: &SegSpace<'_>,
         bins: &[Bins<'_>],
         (lo, hi): (Expr, Expr),
         own: Option<&[(&[Var], Expr)]>,
     ) -> Result<(), PassError> {
-        if !(space.independent && strips::pays(space)) {
-            return self.points(&space.in_order(), lo, hi, |g, results| g.update_bins(bins, &results, own));
+        if !(space.independent && strip_mine::pays_off(space)) {
+            return self
+                .iterations(&space.sequential(), lo, hi, |g, results| g.update_bins(bins, &results, own));
         }
         let mut types: Vec<PrimType> =
             bins.iter().flat_map(|hist| hist.extents.iter().map(|_| PrimType::I64)).collect();
         types.extend(bins.iter().flat_map(|hist| &hist.types));
-        self.strips(space, &types, (lo, hi), |g, results| g.update_bins(bins, results, own))
+        self.strip_mined(space, &types, (lo, hi), |g, results| g.update_bins(bins, results, own))
     }
 
     /// The updates of one iteration, of the destinations or of private copies (given by their
@@ -188,12 +189,12 @@ impl Gen<'_, '_> {
                         buffers
                             .iter()
                             .zip(&hist.types)
-                            .map(|(&buffer, &ty)| at(buffer, ty, flat.clone()))
+                            .map(|(&buffer, &ty)| element_of_buffer(buffer, ty, flat.clone()))
                             .collect()
                     }
                 };
-                let accs = g.load_places(&places, "old");
-                let values = g.values(new, &hist.types)?;
+                let accs = g.load_elements(&places, "old");
+                let values = g.copy_operands(new, &hist.types)?;
                 g.combine(&[hist.op], &accs, &values)?;
                 for (place, acc) in places.into_iter().zip(accs) {
                     g.emit(Stmt::Store(place, Expr::Var(acc)));
@@ -206,7 +207,7 @@ impl Gen<'_, '_> {
     }
 
     fn dest_elements(&self, hist: &Bins<'_>, index: &[Expr]) -> Result<Vec<Access>, PassError> {
-        hist.dests
+        hist.destinations
             .iter()
             .zip(&hist.types)
             .map(|((_, block, lmad), &ty)| self.element(ty, *block, lmad, index.to_vec()))

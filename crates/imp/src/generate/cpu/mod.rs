@@ -23,20 +23,20 @@
 
 mod accs;
 mod chunks;
-mod compress;
 mod fills;
+mod filter;
 mod flat_map;
-mod fold;
 mod hist;
-mod prefix;
-mod ranges;
+mod range_partition;
 mod reduce;
+mod reduce_chunk;
 mod scan;
+mod scan_blocks;
 mod scatter;
 mod segops;
-mod skip;
+mod skip_rounds;
 mod streams;
-mod strips;
+mod strip_mine;
 mod tasks;
 
 pub(crate) use fills::Fill;

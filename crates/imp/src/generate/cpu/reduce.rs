@@ -9,8 +9,8 @@
 //!
 //! For the code of a chunk see [`fold`](super::fold).
 
-use super::fold::Fold;
-use super::segops::Space;
+use super::reduce_chunk::ChunkReduction;
+use super::segops::SegSpace;
 use crate::generate::expr::{max, mul};
 use crate::generate::function::Gen;
 use crate::generate::operators::operator_types;
@@ -27,22 +27,22 @@ impl Gen<'_, '_> {
     pub(crate) fn seg_red(
         &mut self,
         pat: &[Param<Mems>],
-        space: &Space<'_>,
+        space: &SegSpace<'_>,
         operators: &Operators<'_>,
     ) -> Result<(), PassError> {
-        let (reduced, fold) = operators.fold(pat, space);
+        let (reduced, fold) = operators.reduction(pat, space);
         let decomp = space.decomp;
-        let n = self.name_value(space.width.clone(), PrimType::I64, "n");
-        let step = self.step(n.clone(), MIN_GROUPS, decomp.full_group());
-        let grain = max(self.grain(decomp, &n)?, step.clone());
+        let n = self.bind_value(space.width.clone(), PrimType::I64, "n");
+        let step = self.chunk_step(n.clone(), MIN_GROUPS, decomp.full_group());
+        let grain = max(self.grain_size(decomp, &n)?, step.clone());
         let chunks = self.n_chunks(n.clone(), grain, decomp.max_chunks);
         let partials = self.partials("partial", fold.types, &chunks, decomp.max_chunks, space.prov);
         let cost = self.cost(space)?;
-        let mut distinct = self.distinct(fold.mapped, space.body)?;
+        let mut distinct = self.unaliased_blocks(fold.mapped, space.body)?;
         distinct.extend(&partials);
         self.for_tasks("segred", space.prov, chunks.clone(), cost, distinct, |g, chunk| {
             let (lo, hi) = g.stepped_bounds(n, step, chunks.clone(), Expr::Var(chunk));
-            let accs = g.fold(&fold, lo, hi)?;
+            let accs = g.reduce_chunk(&fold, lo, hi)?;
             g.store_all(&partials, fold.types, Expr::Var(chunk), &accs);
             Ok(())
         })?;
@@ -59,15 +59,15 @@ impl Gen<'_, '_> {
     }
 
     /// A reduction within one worker: a single chunk, in the current frame.
-    pub(crate) fn seg_red_here(
+    pub(crate) fn seg_red_lanes(
         &mut self,
         pat: &[Param<Mems>],
-        space: &Space<'_>,
+        space: &SegSpace<'_>,
         operators: &Operators<'_>,
     ) -> Result<(), PassError> {
-        let (reduced, fold) = operators.fold(pat, space);
-        let n = self.name_value(space.width.clone(), PrimType::I64, "n");
-        let accs = self.fold(&fold, Expr::i64(0), n)?;
+        let (reduced, fold) = operators.reduction(pat, space);
+        let n = self.bind_value(space.width.clone(), PrimType::I64, "n");
+        let accs = self.reduce_chunk(&fold, Expr::i64(0), n)?;
         for (param, acc) in reduced.iter().zip(accs) {
             self.set_var(param.name, acc);
         }
@@ -119,18 +119,18 @@ pub(crate) struct Operators<'s> {
 
 impl<'s> Operators<'s> {
     /// The pattern elements of the reduced values, and the fold of a segop that scans nothing.
-    pub(crate) fn fold<'f>(
+    pub(crate) fn reduction<'f>(
         &'f self,
         pat: &'f [Param<Mems>],
-        space: &'f Space<'f>,
-    ) -> (&'f [Param<Mems>], Fold<'f>) {
+        space: &'f SegSpace<'f>,
+    ) -> (&'f [Param<Mems>], ChunkReduction<'f>) {
         let (reduced, mapped) = pat.split_at(self.types.len());
-        let fold = Fold { mapped, space, operators: &self.all, types: &self.types };
+        let fold = ChunkReduction { mapped, space, operators: &self.all, types: &self.types };
         (reduced, fold)
     }
 
     /// The operators of a segop.
-    pub(crate) fn of(folds: &'s ScanReduce<Mems>) -> Result<Self, PassError> {
+    pub(crate) fn new(folds: &'s ScanReduce<Mems>) -> Result<Self, PassError> {
         let all: Vec<_> = folds.operators().collect();
         let types = operator_types(&all)?;
         Ok(Self { all, types })

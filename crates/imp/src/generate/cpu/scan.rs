@@ -18,10 +18,10 @@
 //! effect on results, only the chunks have. If the decomposition has blocks, chunks run a block at
 //! a time (see [`prefix`](super::prefix), and [`compress`](super::compress) for filters).
 
-use super::fold::Fold;
 use super::reduce::Operators;
+use super::reduce_chunk::ChunkReduction;
 use super::scatter::{BLOCK, Scatter};
-use super::segops::Space;
+use super::segops::SegSpace;
 use crate::generate::expr::{add, compare, div, max, min, mul, sub};
 use crate::generate::function::Gen;
 use crate::generate::operators::div_up;
@@ -43,7 +43,7 @@ pub(crate) struct Scan<'s> {
     reduced: &'s [Param<Mems>],
     /// The pattern elements of the arrays.
     pub(crate) pat: &'s [Param<Mems>],
-    pub(crate) space: &'s Space<'s>,
+    pub(crate) space: &'s SegSpace<'s>,
     pub(crate) folds: &'s ScanReduce<Mems>,
     /// Scans and reductions.
     all: &'s Operators<'s>,
@@ -52,14 +52,14 @@ pub(crate) struct Scan<'s> {
     pub(crate) types: &'s [PrimType],
     pub(crate) post: Option<&'s Lambda<Mems>>,
     /// True if the post lambda may run in any order.
-    after: bool,
+    post_independent: bool,
 }
 
 impl<'s> Scan<'s> {
     /// A segop that scans, and may also reduce.
     pub(crate) fn of(
         pat: &'s [Param<Mems>],
-        space: &'s Space<'s>,
+        space: &'s SegSpace<'s>,
         folds: &'s ScanReduce<Mems>,
         all: &'s Operators<'s>,
         after: bool,
@@ -74,20 +74,20 @@ impl<'s> Scan<'s> {
             operators: &all.all[..folds.scans.len()],
             types: folds.values(&all.types).scanned,
             post: folds.post.as_ref(),
-            after,
+            post_independent: after,
         }
     }
 
     /// The fold that computes a chunk's total.
-    fn total(&self) -> Fold<'s> {
-        Fold { mapped: &[], space: self.space, operators: &self.all.all, types: &self.all.types }
+    fn total(&self) -> ChunkReduction<'s> {
+        ChunkReduction { mapped: &[], space: self.space, operators: &self.all.all, types: &self.all.types }
     }
 }
 
 /// The block form of chunks.
 pub(crate) struct Blocks<'s> {
     /// The mapped results that are scalars, and their types.
-    pub(crate) kept: Vec<usize>,
+    pub(crate) scalar_results: Vec<usize>,
     pub(crate) types: Vec<PrimType>,
     /// The post lambda as a scatter, if it is one.
     pub(crate) scatter: Option<Scatter>,
@@ -98,7 +98,7 @@ pub(crate) struct Blocks<'s> {
 impl Gen<'_, '_> {
     /// The block form of chunks, if they have one. Exact operators have the same result without
     /// blocks, so for these they are only used if iterations are independent.
-    fn in_blocks<'s>(&mut self, scan: &Scan<'s>) -> Result<Option<Blocks<'s>>, PassError> {
+    fn block_form<'s>(&mut self, scan: &Scan<'s>) -> Result<Option<Blocks<'s>>, PassError> {
         let depth = scan.space.decomp.scan_block;
         if depth <= 1 {
             return Ok(None);
@@ -106,7 +106,7 @@ impl Gen<'_, '_> {
         // If the decomposition fixes the order of combination, all operands and results are
         // scalars.
         let exact = scan.operators.iter().all(|op| is_exact(&op.op));
-        let blocks = if scan.space.independent || !exact { self.blocks_of(scan)? } else { None };
+        let blocks = if scan.space.independent || !exact { self.block_form_of(scan)? } else { None };
         let blocks = blocks.filter(|blocks| blocks.scatter.is_none() || depth.is_multiple_of(BLOCK));
         if blocks.is_none() && !exact {
             return Err(PassError::bug("a scan in blocks of what is no scalar"));
@@ -114,15 +114,16 @@ impl Gen<'_, '_> {
         Ok(blocks)
     }
 
-    fn blocks_of<'s>(&mut self, scan: &Scan<'s>) -> Result<Option<Blocks<'s>>, PassError> {
+    fn block_form_of<'s>(&mut self, scan: &Scan<'s>) -> Result<Option<Blocks<'s>>, PassError> {
         let scanned = scan.types.len();
-        let mut blocks = Blocks { kept: Vec::new(), types: Vec::new(), scatter: None, filter: None };
+        let mut blocks =
+            Blocks { scalar_results: Vec::new(), types: Vec::new(), scatter: None, filter: None };
         let Some(post) = scan.post else {
             for (at, param) in scan.pat[scanned..].iter().enumerate() {
                 if let Type::Array { elem, .. } = &param.ty
                     && param.ty.rank() == 1
                 {
-                    blocks.kept.push(at);
+                    blocks.scalar_results.push(at);
                     blocks.types.push(*elem);
                 } else {
                     return Ok(None);
@@ -134,7 +135,7 @@ impl Gen<'_, '_> {
         for (at, param) in mapped.enumerate() {
             match param.ty {
                 Type::Prim(elem) => {
-                    blocks.kept.push(at);
+                    blocks.scalar_results.push(at);
                     blocks.types.push(elem);
                 }
                 Type::Acc { .. } => {}
@@ -146,7 +147,7 @@ impl Gen<'_, '_> {
         blocks.scatter = self.scatter_of(&post.body);
         blocks.filter = (blocks.scatter.as_ref()).and(last).and_then(|stm| stm.aux.facts.filter());
         let exact = scan.operators.iter().all(|op| is_exact(&op.op));
-        let apart = !packed && (scan.after || !exact);
+        let apart = !packed && (scan.post_independent || !exact);
         Ok((blocks.scatter.is_some() || apart).then_some(blocks))
     }
 
@@ -155,27 +156,27 @@ impl Gen<'_, '_> {
         let Scan { pat, space, .. } = *scan;
         let total = scan.total();
         let (operators, types) = (total.operators, total.types);
-        let blocks = self.in_blocks(scan)?;
+        let blocks = self.block_form(scan)?;
         let decomp = space.decomp;
-        let n = self.name_value(space.width.clone(), PrimType::I64, "n");
-        let step = self.step(n.clone(), MIN_GROUPS, decomp.full_group());
-        let grain = max(self.grain(decomp, &n)?, step.clone());
+        let n = self.bind_value(space.width.clone(), PrimType::I64, "n");
+        let step = self.chunk_step(n.clone(), MIN_GROUPS, decomp.full_group());
+        let grain = max(self.grain_size(decomp, &n)?, step.clone());
         let chunks = self.n_chunks(n.clone(), grain, decomp.max_chunks);
         let totals = self.partials("total", types, &chunks, decomp.max_chunks, space.prov);
         let carry = self.neutral(operators, types)?;
         let groups = div_up(chunks.clone(), SCAN_GROUP);
-        let groups = self.name_value(groups, PrimType::I64, "groups");
+        let groups = self.bind_value(groups, PrimType::I64, "groups");
         let cost = self.cost(space)?;
         let cost = div(cost, mul(max(groups.clone(), Expr::i64(1)), Expr::i64(2)));
-        let cost = self.name_value(cost, PrimType::I64, "cost");
-        let mut distinct = self.distinct(pat, space.body)?;
+        let cost = self.bind_value(cost, PrimType::I64, "cost");
+        let mut distinct = self.unaliased_blocks(pat, space.body)?;
         distinct.extend(&totals);
         self.for_seq("group", Expr::i64(0), groups, false, |g, group| {
             let first = mul(Expr::Var(group), Expr::i64(SCAN_GROUP));
-            let first = g.name_value(first, PrimType::I64, "first");
+            let first = g.bind_value(first, PrimType::I64, "first");
             let last = min(add(first.clone(), Expr::i64(SCAN_GROUP)), chunks.clone());
-            let last = g.name_value(last, PrimType::I64, "last");
-            let size = g.name_value(sub(last.clone(), first.clone()), PrimType::I64, "size");
+            let last = g.bind_value(last, PrimType::I64, "last");
+            let size = g.bind_value(sub(last.clone(), first.clone()), PrimType::I64, "size");
 
             // A single chunk needs no total: it starts with the neutral elements.
             let several = g.collect(|g| {
@@ -187,10 +188,10 @@ impl Gen<'_, '_> {
                     distinct.clone(),
                     |g, c| {
                         let chunk = add(first.clone(), Expr::Var(c));
-                        let chunk = g.name_value(chunk, PrimType::I64, "c");
+                        let chunk = g.bind_value(chunk, PrimType::I64, "c");
                         let (n, step) = (n.clone(), step.clone());
                         let (lo, hi) = g.stepped_bounds(n, step, chunks.clone(), chunk.clone());
-                        let accs = g.fold(&total, lo, hi)?;
+                        let accs = g.reduce_chunk(&total, lo, hi)?;
                         g.store_all(&totals, types, chunk, &accs);
                         Ok(())
                     },
@@ -223,7 +224,7 @@ impl Gen<'_, '_> {
             }
 
             g.for_tasks("segscan", space.prov, size, cost, distinct, |g, c| {
-                let chunk = g.name_value(add(first, Expr::Var(c)), PrimType::I64, "c");
+                let chunk = g.bind_value(add(first, Expr::Var(c)), PrimType::I64, "c");
                 let (lo, hi) = g.stepped_bounds(n, step, chunks.clone(), chunk.clone());
                 let accs = g.load_all(&totals, scan.types, chunk, "acc");
                 g.scan_chunk(scan, blocks.as_ref(), &accs, lo, hi)
@@ -235,11 +236,11 @@ impl Gen<'_, '_> {
     }
 
     /// A scan within one worker: a single chunk, in the current frame.
-    pub(crate) fn seg_scan_here(&mut self, scan: &Scan<'_>) -> Result<(), PassError> {
-        let blocks = self.in_blocks(scan)?;
-        let n = self.name_value(scan.space.width.clone(), PrimType::I64, "n");
+    pub(crate) fn seg_scan_lanes(&mut self, scan: &Scan<'_>) -> Result<(), PassError> {
+        let blocks = self.block_form(scan)?;
+        let n = self.bind_value(scan.space.width.clone(), PrimType::I64, "n");
         if !scan.reduced.is_empty() {
-            let total = self.fold(&scan.total(), Expr::i64(0), n.clone())?;
+            let total = self.reduce_chunk(&scan.total(), Expr::i64(0), n.clone())?;
             self.set_reduced(scan, &total);
         }
         let accs = self.neutral(scan.operators, scan.types)?;
@@ -265,7 +266,7 @@ impl Gen<'_, '_> {
     ) -> Result<(), PassError> {
         match blocks {
             Some(Blocks { filter: Some(filter), scatter: Some(scatter), .. }) => {
-                self.filter_blocks(scan, filter, scatter, accs, (lo, hi))
+                self.filter_chunk(scan, filter, scatter, accs, (lo, hi))
             }
             Some(blocks) => self.scan_blocks(scan, blocks, accs, lo, hi),
             None => self.scan_points(scan, accs, lo, hi),
@@ -283,17 +284,17 @@ impl Gen<'_, '_> {
         let Some(post) = post else {
             let (scanned_pat, mapped_pat) = pat.split_at(types.len());
             for (param, &acc) in scanned_pat.iter().zip(accs) {
-                let (ty, block, lmad) = self.place(param.name)?;
+                let (ty, block, lmad) = self.location(param.name)?;
                 let elem = Self::elem_of(&ty)?;
                 let index = Expr::Var(self.var(space.index)?);
                 let access = self.element(elem, block, &lmad, vec![index])?;
                 self.emit(Stmt::Store(access, Expr::Var(acc)));
             }
-            return self.write_point(mapped_pat, space, mapped);
+            return self.write_iteration(mapped_pat, space, mapped);
         };
         self.bind_post(scan, accs, mapped)?;
         let results = self.body(&post.body)?;
-        self.write_point(pat, space, &results)?;
+        self.write_iteration(pat, space, &results)?;
         self.release_bound(&post.body)
     }
 

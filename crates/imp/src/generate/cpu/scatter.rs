@@ -18,7 +18,7 @@
 //! All writes happen in the order of the iterations, so of several writes to one element the last
 //! one always wins.
 
-use super::segops::Space;
+use super::segops::SegSpace;
 use crate::generate::expr::{add, and, compare, min, sub};
 use crate::generate::function::Gen;
 use crate::syntax::{Expr, LaneAccess, LanePositions, Off, Stmt, Var, VarType};
@@ -33,7 +33,7 @@ use prim::{CmpOp, PrimType, UnOp};
 /// Iterations of a block: the lanes of the widest vector of `i64` indices.
 pub(crate) const BLOCK: u32 = 8;
 /// The number of iterations that run one by one after a block whose indices were not consecutive.
-const PATIENCE: i64 = 512;
+const FALLBACK_ITERATIONS: i64 = 512;
 /// The maximum number of statements of a body, as it is emitted three times.
 const MOST_STATEMENTS: usize = 40;
 /// The maximum number of arrays, so that their vectors fit in registers.
@@ -48,7 +48,7 @@ pub(crate) struct Scatter {
     /// The types of the index and the values.
     pub(crate) types: Vec<PrimType>,
     /// The blocks and index functions of the arrays.
-    places: Vec<(Name, Lmad)>,
+    arrays: Vec<(Name, Lmad)>,
     /// The frame depth of their `withacc`.
     depth: usize,
 }
@@ -56,7 +56,7 @@ pub(crate) struct Scatter {
 impl Scatter {
     /// The block and index function of each array, and its element type.
     pub(crate) fn arrays(&self) -> impl Iterator<Item = (&(Name, Lmad), &PrimType)> {
-        self.places.iter().zip(&self.types[1..])
+        self.arrays.iter().zip(&self.types[1..])
     }
 }
 
@@ -72,12 +72,12 @@ pub(crate) struct Packed {
     pub(crate) chosen: Expr,
     /// The mask of the lanes that the packed values occupy: as many as are selected, from lane 0
     /// on.
-    pub(crate) there: Expr,
+    pub(crate) occupied: Expr,
 }
 
 impl Gen<'_, '_> {
     /// The body of a segmap as a scatter, if it is one and its body is cheap.
-    pub(crate) fn scatter(&self, space: &Space<'_>) -> Option<Scatter> {
+    pub(crate) fn scatter(&self, space: &SegSpace<'_>) -> Option<Scatter> {
         let scatter = self.scatter_of(space.body)?;
         (size(&scatter.body.stms) <= MOST_STATEMENTS).then_some(scatter)
     }
@@ -101,7 +101,7 @@ impl Gen<'_, '_> {
             },
             size: Dim::Const(0),
             types: vec![PrimType::I64],
-            places: Vec::new(),
+            arrays: Vec::new(),
             depth: 0,
         };
         let [param] = last.pat.as_slice() else {
@@ -115,16 +115,16 @@ impl Gen<'_, '_> {
             };
             scatter.size = *size;
             scatter.types.push(elem);
-            scatter.places.push((*block, lmad.clone()));
+            scatter.arrays.push((*block, lmad.clone()));
         }
         Some(scatter)
     }
 
     /// The iterations `lo..hi` of a scatter.
-    pub(crate) fn scatter_points(
+    pub(crate) fn scatter_chunk(
         &mut self,
         scatter: &Scatter,
-        space: &Space<'_>,
+        space: &SegSpace<'_>,
         lo: Expr,
         hi: Expr,
     ) -> Result<(), PassError> {
@@ -143,34 +143,34 @@ impl Gen<'_, '_> {
             let first = g.scalar(PrimType::I64, "first");
             g.emit(Stmt::Set(first, Expr::Var(next)));
             g.for_seq("w", Expr::i64(0), count.clone(), true, |g, w| {
-                g.at_point(space, add(Expr::Var(first), Expr::Var(w)));
-                g.scattered_point(scatter, &arrays, Expr::Var(w))
+                g.set_index(space, add(Expr::Var(first), Expr::Var(w)));
+                g.store_scattered(scatter, &arrays, Expr::Var(w))
             })?;
             g.emit(Stmt::Set(next, add(Expr::Var(next), count.clone())));
             let single = g.collect(|g| {
-                let start = g.name_value(add(Expr::Var(first), count.clone()), PrimType::I64, "start");
-                let end = min(hi.clone(), add(start.clone(), Expr::i64(PATIENCE)));
-                let end = g.name_value(end, PrimType::I64, "end");
+                let start = g.bind_value(add(Expr::Var(first), count.clone()), PrimType::I64, "start");
+                let end = min(hi.clone(), add(start.clone(), Expr::i64(FALLBACK_ITERATIONS)));
+                let end = g.bind_value(end, PrimType::I64, "end");
                 g.emit(Stmt::Set(next, end.clone()));
-                g.points(space, start, end, |_, _| Ok(()))
+                g.iterations(space, start, end, |_, _| Ok(()))
             })?;
             g.packed_block(scatter, &arrays, 0, single)?;
             go_on(g);
             Ok(())
         })?;
         self.emit(Stmt::While(more, blocks));
-        self.points(space, Expr::Var(next), hi.clone(), |_, _| Ok(()))
+        self.iterations(space, Expr::Var(next), hi.clone(), |_, _| Ok(()))
     }
 
     /// Stores the index and values that an iteration's body yields into arrays, at index `at`.
-    pub(crate) fn scattered_point(
+    pub(crate) fn store_scattered(
         &mut self,
         scatter: &Scatter,
         arrays: &[Var],
         at: Expr,
     ) -> Result<(), PassError> {
-        self.point(&scatter.body, |g, results| {
-            let values = g.values(&results, &scatter.types)?;
+        self.iteration(&scatter.body, |g, results| {
+            let values = g.copy_operands(&results, &scatter.types)?;
             g.store_all(arrays, &scatter.types, at, &values);
             Ok(())
         })
@@ -207,17 +207,17 @@ impl Gen<'_, '_> {
         let pack = |x: Expr| Expr::Pack(Box::new(x), Box::new(inside.clone()));
         let packed = self.vector(PrimType::I64, "packed", pack(places));
         let first = Expr::Extract(Box::new(packed.clone()), Box::new(Expr::i64(0)));
-        let first = self.name_value(first, PrimType::I64, "first");
+        let first = self.bind_value(first, PrimType::I64, "first");
         let numbers = Expr::Lanes(PrimType::I64, BLOCK);
         let kept = Expr::Count(Box::new(inside.clone()));
-        let kept = self.name_value(kept, PrimType::I64, "kept");
+        let kept = self.bind_value(kept, PrimType::I64, "kept");
         let there = compare(CmpOp::SLt, numbers.clone(), every(kept));
         let there = self.vector(PrimType::Bool, "there", there);
         let expected = add(every(first.clone()), numbers);
         let follows = compare(CmpOp::Eq, packed, expected);
         let follows = Expr::Unary(UnOp::Not, PrimType::Bool, Box::new(follows));
         let apart = and(there.clone(), follows);
-        let apart = self.name_value(Expr::Any(Box::new(apart)), PrimType::Bool, "apart");
+        let apart = self.bind_value(Expr::Any(Box::new(apart)), PrimType::Bool, "apart");
         let mut one_by_one = self.collect(|g| {
             let end = Expr::i64(start + i64::from(BLOCK));
             g.for_seq("w", Expr::i64(start), end, false, |g, w| {
@@ -226,7 +226,7 @@ impl Gen<'_, '_> {
             })
         })?;
         one_by_one.extend(otherwise);
-        let block = Packed { lanes: BLOCK, start, first, chosen: inside, there };
+        let block = Packed { lanes: BLOCK, start, first, chosen: inside, occupied: there };
         let together = self.collect(|g| g.store_packed(scatter, &arrays[1..], &block))?;
         self.emit(Stmt::If(apart, one_by_one, together));
         Ok(())
@@ -244,7 +244,7 @@ impl Gen<'_, '_> {
         let mut stores = Vec::with_capacity(values.len());
         for (((block, lmad), &elem), &value) in scatter.arrays().zip(values) {
             let to = self.element(elem, *block, lmad, vec![place.clone()])?;
-            self.note_scattered(scatter.depth, to.buffer);
+            self.record_racy_write(scatter.depth, to.buffer);
             stores.push(Stmt::Store(to, Expr::Var(value)));
         }
         self.emit(Stmt::If(inside, stores, Vec::new()));
@@ -260,7 +260,7 @@ impl Gen<'_, '_> {
     ) -> Result<(), PassError> {
         for (((to, lmad), &elem), &array) in scatter.arrays().zip(values) {
             let to = self.element(elem, *to, lmad, Vec::new())?;
-            self.note_scattered(scatter.depth, to.buffer);
+            self.record_racy_write(scatter.depth, to.buffer);
             let vector = self.frame_vector(array, elem, (block.lanes, block.start), "values");
             self.emit(Stmt::StoreLanes {
                 to: LaneAccess {
@@ -271,7 +271,7 @@ impl Gen<'_, '_> {
                     off: Off::Skip,
                 },
                 value: Expr::Pack(Box::new(vector), Box::new(block.chosen.clone())),
-                mask: Some(block.there.clone()),
+                mask: Some(block.occupied.clone()),
             });
         }
         Ok(())

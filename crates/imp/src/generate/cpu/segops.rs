@@ -29,7 +29,7 @@ use target::{LANES, TRIPS, levels, time};
 
 /// The one dimension of a segop, and further properties that all its kinds share.
 #[derive(Clone)]
-pub(crate) struct Space<'s> {
+pub(crate) struct SegSpace<'s> {
     pub(crate) index: Name,
     pub(crate) width: Expr,
     pub(crate) body: &'s Body<Mems>,
@@ -40,14 +40,14 @@ pub(crate) struct Space<'s> {
     /// histogram's updates are not part of the body.
     pub(crate) independent: bool,
     /// The identity (no-op) predicate: true for iterations that leave the reduced values unchanged.
-    pub(crate) keeps: Option<&'s Lambda<Mems>>,
+    pub(crate) identity_predicate: Option<&'s Lambda<Mems>>,
     /// True if iterations should run in vector lanes.
-    pub(crate) in_lanes: bool,
+    pub(crate) vectorised: bool,
 }
 
-impl Space<'_> {
+impl SegSpace<'_> {
     /// The same space with sequential iterations.
-    pub(crate) fn in_order(&self) -> Self {
+    pub(crate) fn sequential(&self) -> Self {
         Self { independent: false, ..self.clone() }
     }
 }
@@ -66,34 +66,34 @@ impl Gen<'_, '_> {
             ));
         };
         let width = self.dim(*width)?;
-        let space = Space {
+        let space = SegSpace {
             index: *index,
             width,
             body,
             decomp: *decomp,
             prov,
             independent: aux.facts.has(FactFlag::Independent),
-            keeps: keeps.as_ref(),
-            in_lanes: space.lane.is_some(),
+            identity_predicate: keeps.as_ref(),
+            vectorised: space.lane.is_some(),
         };
         for param in pat {
-            self.note(param);
+            self.record_location(param);
         }
         match kind {
             SegKind::ScanReduce(folds) if decomp.updates_per_iteration > 0 => {
-                let operators = Operators::of(folds)?;
-                self.seg_combining(pat, &space, &operators)
+                let operators = Operators::new(folds)?;
+                self.seg_accumulating(pat, &space, &operators)
             }
             SegKind::ScanReduce(folds) if !folds.is_map() => {
-                let operators = Operators::of(folds)?;
+                let operators = Operators::new(folds)?;
                 let plain = folds.scans.is_empty() && folds.post.is_none();
                 match (plain, *level) {
-                    (true, levels::LANES) => self.seg_red_here(pat, &space, &operators),
+                    (true, levels::LANES) => self.seg_red_lanes(pat, &space, &operators),
                     (true, _) => self.seg_red(pat, &space, &operators),
                     (false, level) => {
                         let after = aux.facts.has(FactFlag::PostScanIndependent);
                         let scan = Scan::of(pat, &space, folds, &operators, after);
-                        if level == levels::LANES { self.seg_scan_here(&scan) } else { self.seg_scan(&scan) }
+                        if level == levels::LANES { self.seg_scan_lanes(&scan) } else { self.seg_scan(&scan) }
                     }
                 }
             }
@@ -106,56 +106,56 @@ impl Gen<'_, '_> {
         }
     }
 
-    fn seg_map(&mut self, pat: &[Param<Mems>], space: &Space<'_>) -> Result<(), PassError> {
-        let distinct = self.distinct(pat, space.body)?;
+    fn seg_map(&mut self, pat: &[Param<Mems>], space: &SegSpace<'_>) -> Result<(), PassError> {
+        let distinct = self.unaliased_blocks(pat, space.body)?;
         let cost = self.cost(space)?;
         let decomp = space.decomp;
-        let n = self.name_value(space.width.clone(), PrimType::I64, "n");
+        let n = self.bind_value(space.width.clone(), PrimType::I64, "n");
         // The cost of iterations that allocate may vary widely.
         let alone = allocates(space.body);
         let together = if alone { LANES_LEAST } else { LANES_GRAIN };
         let most = if alone { MOST_ALONE } else { decomp.max_chunks };
-        let step = if space.in_lanes {
+        let step = if space.vectorised {
             Expr::i64(LANES_LEAST)
         } else if self.in_task() && space.independent {
             // There are enclosing tasks: full lanes matter more than many chunks.
-            self.step(n.clone(), 1, LANES_LEAST)
+            self.chunk_step(n.clone(), 1, LANES_LEAST)
         } else if decomp.grain_size < LANES_GRAIN {
-            let few = self.step(n.clone(), LANES_GRAIN, together);
-            self.enough_work(space, n.clone(), few, lanes_of(pat))?
+            let few = self.chunk_step(n.clone(), LANES_GRAIN, together);
+            self.lane_step(space, n.clone(), few, min_lanes(pat))?
         } else {
             Expr::i64(LANES_GRAIN)
         };
-        let grain = max(self.grain(decomp, &n)?, step.clone());
+        let grain = max(self.grain_size(decomp, &n)?, step.clone());
         let chunks = self.n_chunks(n.clone(), grain, most);
-        let cost = self.name_value(cost, PrimType::I64, "cost");
+        let cost = self.bind_value(cost, PrimType::I64, "cost");
         self.for_tasks("segmap", space.prov, chunks.clone(), cost, distinct, |g, c| {
             let (lo, hi) = g.stepped_bounds(n, step, chunks, Expr::Var(c));
             if let Some(scatter) = g.scatter(space) {
-                return g.scatter_points(&scatter, space, lo, hi);
+                return g.scatter_chunk(&scatter, space, lo, hi);
             }
-            g.points(space, lo, hi, |g, results| g.write_point(pat, space, &results))
+            g.iterations(space, lo, hi, |g, results| g.write_iteration(pat, space, &results))
         })?;
         Ok(())
     }
 
     /// The iterations `lo..hi` in sequence: the body, then `f` with its results.
-    pub(crate) fn points(
+    pub(crate) fn iterations(
         &mut self,
-        space: &Space<'_>,
+        space: &SegSpace<'_>,
         lo: Expr,
         hi: Expr,
         f: impl FnOnce(&mut Self, Vec<Atom>) -> Result<(), PassError>,
     ) -> Result<(), PassError> {
         let var = self.bind_index(space.index);
-        let body = self.collect(|g| g.point(space.body, f))?;
+        let body = self.collect(|g| g.iteration(space.body, f))?;
         let how = How::Seq { independent: space.independent };
         self.emit(Stmt::For(For { how, var, from: lo, to: hi, body }));
         Ok(())
     }
 
     /// One iteration, whose index is already bound: the body, then `f`.
-    pub(crate) fn point(
+    pub(crate) fn iteration(
         &mut self,
         body: &Body<Mems>,
         f: impl FnOnce(&mut Self, Vec<Atom>) -> Result<(), PassError>,
@@ -166,10 +166,10 @@ impl Gen<'_, '_> {
     }
 
     /// Writes the results of one iteration into the arrays of the pattern.
-    pub(crate) fn write_point(
+    pub(crate) fn write_iteration(
         &mut self,
         pat: &[Param<Mems>],
-        space: &Space<'_>,
+        space: &SegSpace<'_>,
         results: &[Atom],
     ) -> Result<(), PassError> {
         for (param, &value) in pat.iter().zip(results) {
@@ -180,13 +180,17 @@ impl Gen<'_, '_> {
             let slice: Vec<DimIndex> = std::iter::once(DimIndex::Fix(Atom::Var(space.index)))
                 .chain(param.ty.shape().iter().skip(1).map(full))
                 .collect();
-            self.write(&param.ty, *block, lmad, &slice, value)?;
+            self.store_slice(&param.ty, *block, lmad, &slice, value)?;
         }
         Ok(())
     }
 
     /// The blocks of result arrays that the body does not read.
-    pub(crate) fn distinct(&self, pat: &[Param<Mems>], body: &Body<Mems>) -> Result<Vec<Var>, PassError> {
+    pub(crate) fn unaliased_blocks(
+        &self,
+        pat: &[Param<Mems>],
+        body: &Body<Mems>,
+    ) -> Result<Vec<Var>, PassError> {
         let read = self.blocks.read_by(body);
         let mut vars: Vec<Var> = Vec::new();
         for param in pat {
@@ -205,21 +209,21 @@ impl Gen<'_, '_> {
     /// known before the segop, the step is also large enough that a step in lanes has some work to
     /// do, and that lanes are filled while there are still at least `LEAST_FULL` chunks: a further
     /// lane then costs nothing.
-    fn enough_work(&mut self, space: &Space<'_>, n: Expr, few: Expr, lanes: i64) -> Result<Expr, PassError> {
+    fn lane_step(&mut self, space: &SegSpace<'_>, n: Expr, few: Expr, lanes: i64) -> Result<Expr, PassError> {
         if !space.independent || !self.is_bounded(space.body) {
             return Ok(few);
         }
-        let point = max(self.point_cost(space)?, Expr::i64(1));
+        let point = max(self.iteration_cost(space)?, Expr::i64(1));
         let enough = div(Expr::i64(CHUNK_WORK * LANES), point);
-        let enough = self.name_value(enough, PrimType::I64, "enough");
-        let enough = self.step(enough, 1, LANES_GRAIN);
-        let full = self.step(n, LEAST_FULL, lanes);
+        let enough = self.bind_value(enough, PrimType::I64, "enough");
+        let enough = self.chunk_step(enough, 1, LANES_GRAIN);
+        let full = self.chunk_step(n, LEAST_FULL, lanes);
         let few = max(few, full);
-        Ok(self.name_value(max(few, enough), PrimType::I64, "step"))
+        Ok(self.bind_value(max(few, enough), PrimType::I64, "step"))
     }
 
     /// The estimated cost of an iteration, in sixteenths of a nanosecond.
-    fn point_cost(&self, space: &Space<'_>) -> Result<Expr, PassError> {
+    fn iteration_cost(&self, space: &SegSpace<'_>) -> Result<Expr, PassError> {
         self.body_cost(space.body, space.decomp)
     }
 
@@ -260,13 +264,13 @@ impl Gen<'_, '_> {
     /// The estimated cost of a segop in nanoseconds. If the body calls recursive functions, it is
     /// negative: its absolute value is a lower bound, not below the time to read all elements that
     /// the functions may be called with.
-    pub(crate) fn cost(&mut self, space: &Space<'_>) -> Result<Expr, PassError> {
-        let point = self.point_cost(space)?;
+    pub(crate) fn cost(&mut self, space: &SegSpace<'_>) -> Result<Expr, PassError> {
+        let point = self.iteration_cost(space)?;
         let mut cost = div(mul(space.width.clone(), point), Expr::i64(16));
-        if self.recurs(space.body) {
+        if self.calls_recursive(space.body) {
             let mut elements = Expr::i64(0);
             for name in free_names(space.body) {
-                if let Ok((ty, _, _)) = self.place(name) {
+                if let Ok((ty, _, _)) = self.location(name) {
                     let extents = self.extents(ty.shape())?;
                     elements = add(elements, extents.into_iter().fold(Expr::i64(1), mul));
                 }
@@ -274,18 +278,18 @@ impl Gen<'_, '_> {
             let least = max(cost, mul(elements, Expr::i64(ELEMENT_WORK)));
             cost = sub(Expr::i64(0), least);
         }
-        Ok(self.name_value(cost, PrimType::I64, "cost"))
+        Ok(self.bind_value(cost, PrimType::I64, "cost"))
     }
 
     /// Returns true if a body calls recursive functions.
-    fn recurs(&self, body: &Body<Mems>) -> bool {
+    fn calls_recursive(&self, body: &Body<Mems>) -> bool {
         with_stack(|| {
             body.stms.iter().any(|stm| {
                 let mut found = match &stm.exp {
                     Exp::Apply { fun, .. } => self.shared.recursive.contains(fun),
                     Exp::Basic(_) | Exp::If { .. } | Exp::Loop { .. } | Exp::Op(_) => false,
                 };
-                sub_bodies(&stm.exp, |body| found = found || self.recurs(body));
+                sub_bodies(&stm.exp, |body| found = found || self.calls_recursive(body));
                 found
             })
         })
@@ -335,7 +339,7 @@ impl Gen<'_, '_> {
 
 /// The minimum number of lanes that iterations with these results should fill: the lanes of a
 /// register of the widest element type.
-fn lanes_of(pat: &[Param<Mems>]) -> i64 {
+fn min_lanes(pat: &[Param<Mems>]) -> i64 {
     let sizes = pat.iter().filter_map(|param| Some(param.ty.elem()?.size()));
     let widest = sizes.max().unwrap_or(BLOCK_BYTES);
     ((BLOCK_BYTES / widest.max(1)) as i64).clamp(LANES, LANES_LEAST)

@@ -24,11 +24,11 @@
 //! Sub-chunks are short, so that memory is read cache line after cache line: `T` is small
 //! ([`Decomp::stretches`](ir::seg::Decomp::stretches)).
 
-use super::fold::Fold;
-use super::segops::Space;
+use super::reduce_chunk::ChunkReduction;
+use super::segops::SegSpace;
 use crate::generate::expr::{add, div, max, min, mul, sub};
 use crate::generate::function::Gen;
-use crate::generate::operators::at;
+use crate::generate::operators::element_of_buffer;
 use crate::syntax::{Access, Expr, Region, Stmt, Var};
 use ir::PassError;
 use ir::facts::FactFlag;
@@ -42,13 +42,13 @@ struct Tiles {
     count: Expr,
     /// The number of iterations per tile that belong to the sub-chunk: all of them, except in the
     /// single short tile at the end.
-    turns: Expr,
+    depth: Expr,
 }
 
 impl Tiles {
-    const fn whole(side: i64, count: Expr) -> Self {
+    const fn full(side: i64, count: Expr) -> Self {
         let turns = Expr::i64(side);
-        Self { count, turns }
+        Self { count, depth: turns }
     }
 }
 
@@ -63,9 +63,9 @@ struct Input {
 
 impl Gen<'_, '_> {
     /// The accumulators of one chunk after the iterations `lo..hi`.
-    pub(crate) fn fold_streams(
+    pub(crate) fn reduce_streams(
         &mut self,
-        fold: &Fold<'_>,
+        fold: &ChunkReduction<'_>,
         mut lo: Expr,
         hi: Expr,
     ) -> Result<Vec<Var>, PassError> {
@@ -76,39 +76,39 @@ impl Gen<'_, '_> {
         let tiles = decomp.squares();
         let size = Expr::i64(streams * side * tiles);
         let pieces = div(sub(hi.clone(), lo.clone()), size.clone());
-        let pieces = self.name_value(pieces, PrimType::I64, "pieces");
+        let pieces = self.bind_value(pieces, PrimType::I64, "pieces");
         self.for_seq("piece", Expr::i64(0), pieces.clone(), false, |g, piece| {
             let first = add(lo.clone(), mul(Expr::Var(piece), size.clone()));
-            let first = g.name_value(first, PrimType::I64, "first");
-            let (part, _) = g.fold_tiles(fold, vectors, first, Tiles::whole(side, Expr::i64(tiles)))?;
+            let first = g.bind_value(first, PrimType::I64, "first");
+            let (part, _) = g.reduce_tiles(fold, vectors, first, Tiles::full(side, Expr::i64(tiles)))?;
             g.combine(fold.operators, &accs, &part)
         })?;
-        lo = self.name_value(add(lo, mul(pieces, size)), PrimType::I64, "lo");
+        lo = self.bind_value(add(lo, mul(pieces, size)), PrimType::I64, "lo");
         for vectors in (1..=vectors).rev() {
             let points = sub(hi.clone(), lo.clone());
             let tiles = div(points, Expr::i64(side * side * vectors));
-            let tiles = self.name_value(tiles, PrimType::I64, "tiles");
-            let (part, rest) = self.fold_tiles(fold, vectors, lo, Tiles::whole(side, tiles))?;
+            let tiles = self.bind_value(tiles, PrimType::I64, "tiles");
+            let (part, rest) = self.reduce_tiles(fold, vectors, lo, Tiles::full(side, tiles))?;
             self.combine(fold.operators, &accs, &part)?;
-            lo = self.name_value(rest, PrimType::I64, "rest");
+            lo = self.bind_value(rest, PrimType::I64, "rest");
         }
         // The row of a tile for the last stream must not reach beyond the end of the chunk.
         let left = sub(sub(hi.clone(), lo.clone()), Expr::i64(side));
         let turns = div(max(left, Expr::i64(0)), Expr::i64(side - 1));
-        let turns = self.name_value(turns, PrimType::I64, "turns");
-        let short = Tiles { count: min(turns.clone(), Expr::i64(1)), turns };
-        let (part, rest) = self.fold_tiles(fold, 1, lo, short)?;
+        let turns = self.bind_value(turns, PrimType::I64, "turns");
+        let short = Tiles { count: min(turns.clone(), Expr::i64(1)), depth: turns };
+        let (part, rest) = self.reduce_tiles(fold, 1, lo, short)?;
         self.combine(fold.operators, &accs, &part)?;
-        lo = self.name_value(rest, PrimType::I64, "rest");
-        self.fold_points(fold, &accs, lo, hi)?;
+        lo = self.bind_value(rest, PrimType::I64, "rest");
+        self.reduce_iterations(fold, &accs, lo, hi)?;
         Ok(accs)
     }
 
     /// Folds `tiles` of streams, which fill `vectors` vectors, from `lo` on. Returns the
     /// accumulators and the first iteration after them.
-    fn fold_tiles(
+    fn reduce_tiles(
         &mut self,
-        fold: &Fold<'_>,
+        fold: &ChunkReduction<'_>,
         vectors: i64,
         lo: Expr,
         tiles: Tiles,
@@ -118,31 +118,31 @@ impl Gen<'_, '_> {
         let count = side * vectors;
         let (depth, streams) = (Expr::i64(side), Expr::i64(count));
         let buffers = self.accumulators(fold, count)?;
-        let length = mul(tiles.count.clone(), tiles.turns.clone());
-        let length = self.name_value(length, PrimType::I64, "length");
+        let length = mul(tiles.count.clone(), tiles.depth.clone());
+        let length = self.bind_value(length, PrimType::I64, "length");
         let inputs = self.tiled_inputs(fold.space, side * count)?;
         self.for_seq("tile", Expr::i64(0), tiles.count, false, |g, tile| {
             let first = add(lo.clone(), mul(Expr::Var(tile), depth.clone()));
-            let first = g.name_value(first, PrimType::I64, "first");
+            let first = g.bind_value(first, PrimType::I64, "first");
             for input in &inputs {
                 g.fill_tile(input, side, vectors, &first, &length);
             }
-            g.for_seq("k", Expr::i64(0), tiles.turns, false, |g, k| {
+            g.for_seq("k", Expr::i64(0), tiles.depth, false, |g, k| {
                 let step = add(first, Expr::Var(k));
-                let step = g.name_value(step, PrimType::I64, "step");
+                let step = g.bind_value(step, PrimType::I64, "step");
                 g.for_seq("w", Expr::i64(0), streams.clone(), apart, |g, w| {
                     let place = add(mul(Expr::Var(k), streams.clone()), Expr::Var(w));
                     for input in &inputs {
-                        let access = at(input.tile, input.elem, place.clone());
-                        g.tiled.insert(input.name, access);
+                        let access = element_of_buffer(input.tile, input.elem, place.clone());
+                        g.tiled_reads.insert(input.name, access);
                     }
                     let index = add(step, mul(Expr::Var(w), length.clone()));
-                    g.fold_point(fold, &buffers, index, w, None)
+                    g.reduce_iteration(fold, &buffers, index, w, None)
                 })
             })
         })?;
         for input in &inputs {
-            self.tiled.remove(&input.name);
+            self.tiled_reads.remove(&input.name);
         }
         self.scan_lanes(fold.operators, types, &buffers, count)?;
         let accs = self.load_all(&buffers, types, Expr::i64(count - 1), "acc");
@@ -150,7 +150,7 @@ impl Gen<'_, '_> {
     }
 
     /// The elements that the body reads at its index, each with a tile.
-    fn tiled_inputs(&mut self, space: &Space<'_>, size: i64) -> Result<Vec<Input>, PassError> {
+    fn tiled_inputs(&mut self, space: &SegSpace<'_>, size: i64) -> Result<Vec<Input>, PassError> {
         let mut inputs = Vec::new();
         for stm in &space.body.stms {
             let Exp::Basic(BasicOp::Index { array, .. }) = &stm.exp else {
@@ -165,7 +165,7 @@ impl Gen<'_, '_> {
             if !stm.aux.facts.has(FactFlag::Streamed) {
                 continue;
             }
-            let (_, block, lmad) = self.place(*array)?;
+            let (_, block, lmad) = self.location(*array)?;
             let Access { buffer, elem: _, offset, dims } =
                 self.element(elem, block, &lmad, vec![Expr::i64(0)])?;
             let strides = dims.into_iter().map(|(_, stride)| stride).collect();

@@ -23,7 +23,7 @@ impl Gen<'_, '_> {
 
     /// Emits a loop whose tasks take the `count` slices of `0..n`: `f` is called with the bounds of
     /// one.
-    pub(crate) fn for_pieces(
+    pub(crate) fn for_slices(
         &mut self,
         what: &str,
         prov: Prov,
@@ -33,12 +33,12 @@ impl Gen<'_, '_> {
         f: impl FnOnce(&mut Self, Expr, Expr) -> Result<(), PassError>,
     ) -> Result<(), PassError> {
         let cut = (n, count, false);
-        self.pieces((what, prov), cut, cost, distinct, f)
+        self.slice_loop((what, prov), cut, cost, distinct, f)
     }
 
     /// As [`Self::for_pieces`], for tasks with a high cost that does not depend on the length of
     /// the slice: a task takes several slices at once ([`Pieces::few`]).
-    pub(crate) fn for_few_pieces(
+    pub(crate) fn for_coarse_slices(
         &mut self,
         what: &str,
         prov: Prov,
@@ -47,10 +47,10 @@ impl Gen<'_, '_> {
         f: impl FnOnce(&mut Self, Expr, Expr) -> Result<(), PassError>,
     ) -> Result<(), PassError> {
         let cut = (n, count, true);
-        self.pieces((what, prov), cut, cost, Vec::new(), f)
+        self.slice_loop((what, prov), cut, cost, Vec::new(), f)
     }
 
-    fn pieces(
+    fn slice_loop(
         &mut self,
         of: (&str, Prov),
         (n, count, few): (Expr, Expr, bool),
@@ -76,7 +76,7 @@ impl Gen<'_, '_> {
         let name = format!("{}.{what}", self.function.name);
         let provenance = self.provenance(prov);
         let (body, frame) = self.task(f)?;
-        let Frame { owned, locals, scattered } = frame;
+        let Frame { owned, locals, racy_buffers: scattered } = frame;
         let mut distinct = distinct;
         distinct.retain(|buffer| !scattered.contains(buffer));
         let launch = Launch {

@@ -23,7 +23,7 @@ pub(in crate::generate) fn check_callees(functions: &[Function]) -> Result<(), P
             continue;
         };
         *seen = true;
-        if let Some(what) = beyond_threads(&function.body) {
+        if let Some(what) = unsupported_in_thread(&function.body) {
             return Err(PassError::unsupported(
                 format!("functions with {what} in kernels of a device"),
                 Vec::new(),
@@ -43,7 +43,7 @@ fn calls(stmts: &[Stmt], found: &mut Vec<FunId>) {
 }
 
 /// A description of the first operation that a thread cannot execute, if there is one.
-fn beyond_threads(stmts: &[Stmt]) -> Option<&'static str> {
+fn unsupported_in_thread(stmts: &[Stmt]) -> Option<&'static str> {
     let mut found = None;
     each_stmt(stmts, &mut |stmt| {
         found = found.or(match stmt {

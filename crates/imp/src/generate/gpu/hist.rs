@@ -20,9 +20,9 @@
 
 mod copies;
 mod owned;
-mod pad;
+mod shared_bins;
 
-use crate::generate::accs::{Target, flat, inside};
+use crate::generate::accs::{AccTarget, flat, inside};
 use crate::generate::expr::{add, and, binary, compare, div, max, min, mul, sub};
 use crate::generate::function::Gen;
 use crate::generate::operators::operator_types;
@@ -47,7 +47,7 @@ pub(super) struct Bins<'s> {
     /// The number of dimensions that count segments.
     outer: usize,
     /// The number of bins of a segment.
-    own: Expr,
+    bins_per_segment: Expr,
 }
 
 /// The histograms of a segop.
@@ -66,12 +66,12 @@ struct Hists<'s> {
 
 impl Bins<'_> {
     /// The position of an index among all bins.
-    fn place(&self, index: &[Expr]) -> Expr {
+    fn position(&self, index: &[Expr]) -> Expr {
         flat(index, &self.extents)
     }
 
     /// The position of an index among the bins of its segment.
-    fn own_place(&self, index: &[Expr]) -> Expr {
+    fn segment_position(&self, index: &[Expr]) -> Expr {
         flat(&index[self.outer..], &self.extents[self.outer..])
     }
 }
@@ -103,28 +103,28 @@ impl Gen<'_, '_> {
         let dims = seg.space.dims.as_slice();
         let outer = &dims[..dims.len().saturating_sub(1)];
         let bins = self.bins_of(ops, outer)?;
-        let most = bins.iter().map(|hist| hist.own.clone());
+        let most = bins.iter().map(|hist| hist.bins_per_segment.clone());
         let most = most.fold(Expr::i64(1), max);
         let hists = Hists {
             seg,
             ops,
             bins,
-            most: self.name_value(most, PrimType::I64, "most"),
-            segments: self.product(outer, "segments")?,
-            points: self.product(dims, "points")?,
+            most: self.bind_value(most, PrimType::I64, "most"),
+            segments: self.extent_product(outer, "segments")?,
+            points: self.extent_product(dims, "points")?,
             prov,
         };
         let operators = ops.iter().map(|hist| atomic_operator(&hist.op.op));
         match operators.collect::<Option<Vec<_>>>() {
-            Some(operators) => self.hist_at_once(&hists, &operators),
-            None => self.hist_by_owners(&hists),
+            Some(operators) => self.hist_atomic(&hists, &operators),
+            None => self.hist_not_atomic(&hists),
         }
     }
 
     /// Histograms with atomic operators.
-    fn hist_at_once(&mut self, hists: &Hists<'_>, operators: &[(BinOp, PrimType)]) -> Result<(), PassError> {
+    fn hist_atomic(&mut self, hists: &Hists<'_>, operators: &[(BinOp, PrimType)]) -> Result<(), PassError> {
         let room = (self.layout().bins.bytes / hists.bytes()) as i64;
-        let everywhere = self.collect(|g| g.hist_everywhere(hists, operators))?;
+        let everywhere = self.collect(|g| g.hist_global_atomic(hists, operators))?;
         if room == 0 {
             everywhere.into_iter().for_each(|stmt| self.emit(stmt));
             return Ok(());
@@ -135,7 +135,7 @@ impl Gen<'_, '_> {
             compare(CmpOp::SLe, hists.most.clone(), Expr::i64(room)),
             compare(CmpOp::SLe, enough, segments.width.clone()),
         );
-        let in_pads = self.collect(|g| g.hist_in_pads(hists, operators, &segments, room))?;
+        let in_pads = self.collect(|g| g.hist_in_shared_memory(hists, operators, &segments, room))?;
         self.emit(Stmt::If(fits, in_pads, everywhere));
         Ok(())
     }
@@ -147,11 +147,11 @@ impl Gen<'_, '_> {
         let times = max(times, Expr::i64(1));
         let zeros = Expr::Unary(UnOp::Clz, PrimType::I64, Box::new(times));
         let halvings = min(sub(Expr::i64(63), zeros), Expr::i64(i64::from(most)));
-        self.name_value(halvings, PrimType::I64, "halvings")
+        self.bind_value(halvings, PrimType::I64, "halvings")
     }
 
     /// The updates of one iteration, with atomic operators.
-    pub(super) fn update_at_once(
+    pub(super) fn atomic_updates(
         &mut self,
         seg: &Seg<Mems>,
         ops: &[HistOp<Mems>],
@@ -159,13 +159,13 @@ impl Gen<'_, '_> {
         operators: &[(BinOp, PrimType)],
     ) -> Result<(), PassError> {
         let dims = seg.space.dims.as_slice();
-        self.point(&seg.body, |g, results| {
+        self.iteration(&seg.body, |g, results| {
             g.each_bin(hists, ops, dims, &results, |g, k, index, values| {
                 let (by, elem) = operators[k];
                 let (_, block, lmad) = &hists[k].dests[0];
                 let at = g.element(elem, *block, lmad, index.to_vec())?;
                 let value = g.atom(values[0])?;
-                g.apply_at_once(at, by, value);
+                g.atomic_update(at, by, value);
                 Ok(())
             })
         })
@@ -177,13 +177,13 @@ impl Gen<'_, '_> {
         hists: &Hists<'_>,
         f: impl FnMut(&mut Self, usize, &[Expr], &[Atom]) -> Result<(), PassError>,
     ) -> Result<(), PassError> {
-        self.point(&hists.seg.body, |g, results| {
+        self.iteration(&hists.seg.body, |g, results| {
             g.each_bin(&hists.bins, hists.ops, hists.dims(), &results, f)
         })
     }
 
     /// Emits an atomic update of an element.
-    fn apply_at_once(&mut self, at: Access, op: BinOp, value: Expr) {
+    fn atomic_update(&mut self, at: Access, op: BinOp, value: Expr) {
         self.emit(Stmt::Device(DeviceOp::Update(Box::new(Update { old: None, at, op, value }))));
     }
 
@@ -198,14 +198,14 @@ impl Gen<'_, '_> {
             let dims: Vec<Dim> = outer.iter().map(|(_, dim)| *dim).collect();
             let extents = [self.extents(&dims)?, own.clone()].concat();
             let own = own.into_iter().fold(Expr::i64(1), mul);
-            let places = dests.iter().map(|&dest| self.place(dest));
+            let places = dests.iter().map(|&dest| self.location(dest));
             hists.push(Bins {
                 op,
                 types: operator_types(&[op])?,
                 dests: places.collect::<Result<_, _>>()?,
                 extents,
                 outer: outer.len(),
-                own: self.name_value(own, PrimType::I64, "bins"),
+                bins_per_segment: self.bind_value(own, PrimType::I64, "bins"),
             });
         }
         Ok(hists)
@@ -243,7 +243,7 @@ impl Gen<'_, '_> {
     }
 
     /// The destination elements of a bin, given by its number among the bins of all segments.
-    fn places_of(&mut self, hist: &Bins<'_>, bin: &Expr) -> Result<Vec<Access>, PassError> {
+    fn destination_elements(&mut self, hist: &Bins<'_>, bin: &Expr) -> Result<Vec<Access>, PassError> {
         let mut index = Vec::with_capacity(hist.extents.len());
         let mut rest = bin.clone();
         for (k, extent) in hist.extents.iter().enumerate().rev() {
@@ -251,7 +251,7 @@ impl Gen<'_, '_> {
                 index.push(rest.clone());
             } else {
                 index.push(binary(BinOp::UMod, rest.clone(), extent.clone()));
-                rest = self.name_value(div(rest, extent.clone()), PrimType::I64, "rest");
+                rest = self.bind_value(div(rest, extent.clone()), PrimType::I64, "rest");
             }
         }
         index.reverse();
@@ -263,15 +263,15 @@ impl Gen<'_, '_> {
     }
 
     /// The number of a segment's bin among the bins of all segments, in a variable.
-    fn bin_of(&mut self, hist: &Bins<'_>, segment: &Expr, own: Expr) -> Expr {
-        let bin = add(mul(segment.clone(), hist.own.clone()), own);
-        self.name_value(bin, PrimType::I64, "bin")
+    fn bin_number(&mut self, hist: &Bins<'_>, segment: &Expr, own: Expr) -> Expr {
+        let bin = add(mul(segment.clone(), hist.bins_per_segment.clone()), own);
+        self.bind_value(bin, PrimType::I64, "bin")
     }
 
     /// A thread's update of an accumulator that other threads may update at the same index.
-    pub(crate) fn update_at(
+    pub(crate) fn atomic_acc_update(
         &mut self,
-        target: &Target,
+        target: &AccTarget,
         op: &Operator<Mems>,
         index: &[Expr],
         values: &[Atom],
@@ -283,7 +283,7 @@ impl Gen<'_, '_> {
         };
         let at = self.element(elem, *block, lmad, index.to_vec())?;
         let value = self.atom(*value)?;
-        self.apply_at_once(at, by, value);
+        self.atomic_update(at, by, value);
         Ok(())
     }
 }

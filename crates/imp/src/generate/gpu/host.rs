@@ -2,10 +2,10 @@
 //! data directly, and launches kernels for all other copies ([`transpose`](super::transpose)).
 //! Threads read, write and copy directly.
 
-use crate::generate::basic::no_variable;
+use crate::generate::basic::unexpected_type;
 use crate::generate::expr::{add, mul};
 use crate::generate::function::Gen;
-use crate::generate::operators::at;
+use crate::generate::operators::element_of_buffer;
 use crate::syntax::{Access, Expr, Plan, Region, Space, Stmt, Var, VarType};
 use ir::mem::Lmad;
 use ir::name::FunName;
@@ -16,49 +16,49 @@ use prim::{CmpOp, PrimType, Scalar};
 
 impl Gen<'_, '_> {
     /// Returns true if the code runs on the host and the buffer is in device memory.
-    pub(crate) fn is_remote(&self, buffer: Var) -> bool {
-        self.kernel.is_none() && self.type_of(buffer) == Some(VarType::Buffer(Space::Device))
+    pub(crate) fn is_device_memory(&self, buffer: Var) -> bool {
+        self.enclosing_kernel.is_none() && self.type_of(buffer) == Some(VarType::Buffer(Space::Device))
     }
 
     /// Loads an element into a variable.
     pub(crate) fn load(&mut self, var: Var, access: Access) {
-        if !self.is_remote(access.buffer) {
+        if !self.is_device_memory(access.buffer) {
             self.emit(Stmt::Load(var, access));
             return;
         }
         let elem = access.elem;
-        let (here, there) = (self.one(elem), region_of(access));
+        let (here, there) = (self.element_buffer(elem), region_of(access));
         let extents = vec![Expr::i64(1)];
-        self.emit(Stmt::copy(cell(here), there, elem, extents));
-        self.emit(Stmt::Load(var, at(here, elem, Expr::i64(0))));
+        self.emit(Stmt::copy(first_element(here), there, elem, extents));
+        self.emit(Stmt::Load(var, element_of_buffer(here, elem, Expr::i64(0))));
     }
 
     /// Stores a value into an element.
     pub(crate) fn store(&mut self, access: Access, value: Expr) {
-        if !self.is_remote(access.buffer) {
+        if !self.is_device_memory(access.buffer) {
             self.emit(Stmt::Store(access, value));
             return;
         }
         let elem = access.elem;
-        let (here, there) = (self.one(elem), region_of(access));
-        self.emit(Stmt::Store(at(here, elem, Expr::i64(0)), value));
-        self.emit(Stmt::copy(there, cell(here), elem, vec![Expr::i64(1)]));
+        let (here, there) = (self.element_buffer(elem), region_of(access));
+        self.emit(Stmt::Store(element_of_buffer(here, elem, Expr::i64(0)), value));
+        self.emit(Stmt::copy(there, first_element(here), elem, vec![Expr::i64(1)]));
     }
 
     /// Allocates a one-element array in the frame.
-    fn one(&mut self, elem: PrimType) -> Var {
+    fn element_buffer(&mut self, elem: PrimType) -> Var {
         let buffer = self.borrowed("element");
         self.emit(Stmt::Frame { buffer, elem, count: 1 });
         buffer
     }
 
     /// Copies the first bytes of a device block into the frame.
-    pub(super) fn brought(&mut self, block: Var, bytes: i64) -> Var {
+    pub(super) fn copy_to_host(&mut self, block: Var, bytes: i64) -> Var {
         let here = self.borrowed("element");
         let words = bytes.unsigned_abs().div_ceil(8);
         self.emit(Stmt::Frame { buffer: here, elem: PrimType::I64, count: words });
         let extents = vec![Expr::i64(bytes)];
-        let copy = Stmt::copy(cell(here), cell(block), PrimType::I8, extents);
+        let copy = Stmt::copy(first_element(here), first_element(block), PrimType::I8, extents);
         self.emit(copy);
         here
     }
@@ -71,17 +71,17 @@ impl Gen<'_, '_> {
         elem: PrimType,
         extents: Vec<Expr>,
     ) -> Result<(), PassError> {
-        if let Some(team) = self.team {
-            return self.copy_together(team, &to, &from, elem, &extents);
+        if let Some(team) = self.thread_block {
+            return self.block_copy(team, &to, &from, elem, &extents);
         }
         let mut stmt = Stmt::copy(to.clone(), from.clone(), elem, extents.clone());
         let Stmt::Copy { plan, .. } = &mut stmt else {
             return Err(PassError::bug("a copy is none"));
         };
-        if self.kernel.is_some() && matches!(plan, Plan::Registers(_)) {
+        if self.enclosing_kernel.is_some() && matches!(plan, Plan::Registers(_)) {
             *plan = Plan::Strides(None);
         }
-        let direct = *plan == Plan::Memory || !self.is_remote(to.buffer);
+        let direct = *plan == Plan::Memory || !self.is_device_memory(to.buffer);
         if direct {
             self.emit(stmt);
             return Ok(());
@@ -110,7 +110,7 @@ impl Gen<'_, '_> {
         extents: &[Expr],
         point: Expr,
     ) -> (Access, Var) {
-        let indices = self.indices(extents.iter(), point);
+        let indices = self.delinearised(extents.iter(), point);
         let value = self.scalar(elem, "value");
         let [to, from] = [to, from].map(|region| Access {
             buffer: region.buffer,
@@ -124,16 +124,22 @@ impl Gen<'_, '_> {
 
     /// Returns true if the code runs on the host, and exactly one of the regions is in device
     /// memory.
-    pub(crate) fn crosses(&self, to: &Region, from: &Region) -> bool {
-        self.is_remote(to.buffer) != self.is_remote(from.buffer)
+    pub(crate) fn is_host_device_copy(&self, to: &Region, from: &Region) -> bool {
+        self.is_device_memory(to.buffer) != self.is_device_memory(from.buffer)
     }
 
     /// Copies an array to or from the device. It is row-major on both sides, which the assignment
     /// of memory guarantees.
-    pub(crate) fn copy_across(&mut self, to: &Region, from: &Region, elem: PrimType, extents: Vec<Expr>) {
+    pub(crate) fn copy_host_device(
+        &mut self,
+        to: &Region,
+        from: &Region,
+        elem: PrimType,
+        extents: Vec<Expr>,
+    ) {
         let count = extents.into_iter().fold(Expr::i64(1), mul);
-        let count = self.name_value(count, PrimType::I64, "count");
-        self.emit(Stmt::copy(flat(to), flat(from), elem, vec![count]));
+        let count = self.bind_value(count, PrimType::I64, "count");
+        self.emit(Stmt::copy(flattened(to), flattened(from), elem, vec![count]));
     }
 
     /// Copies constant data of the host, which is row-major, to an array on the device.
@@ -152,14 +158,14 @@ impl Gen<'_, '_> {
         }
         let extents = vec![Expr::i64(count)];
         if to.strides == packed {
-            self.emit(Stmt::copy(flat(&to), flat(&from), elem, extents));
+            self.emit(Stmt::copy(flattened(&to), flattened(&from), elem, extents));
             return Ok(());
         }
-        let temp = self.owned_in(self.home(), "temp");
+        let temp = self.owned_in(self.default_space(), "temp");
         let bytes = count.saturating_mul(elem.size() as i64);
         self.emit(Stmt::Alloc(temp, Expr::i64(bytes), None));
         let there = Region { buffer: temp, offset: Expr::i64(0), strides: packed };
-        self.emit(Stmt::copy(flat(&there), flat(&from), elem, extents));
+        self.emit(Stmt::copy(flattened(&there), flattened(&from), elem, extents));
         let extents = shape.iter().map(|&n| Expr::i64(n)).collect();
         self.copy(to, there, elem, extents)?;
         self.emit(Stmt::Release(temp));
@@ -201,7 +207,7 @@ impl Gen<'_, '_> {
     pub(crate) fn scalar_in_kernel(&mut self, pat: &Param<Mems>, op: &BasicOp) -> Result<(), PassError> {
         let value = if let BasicOp::SizeAtLeast { size, tunable } = op {
             let tunable = Expr::Tunable(self.tunable(*tunable)?);
-            let least = self.outside(|g| g.name_value(tunable, PrimType::I64, "least"));
+            let least = self.before_kernel(|g| g.bind_value(tunable, PrimType::I64, "least"));
             let size = Box::new(self.atom(*size)?);
             Expr::Compare(CmpOp::SLe, PrimType::I64, Box::new(least), size)
         } else if let BasicOp::Param { name, default } = op {
@@ -209,11 +215,11 @@ impl Gen<'_, '_> {
                 return Err(self.not_in_kernels("parameters", self.prov));
             };
             let value = self.param(name, Expr::Const(*default))?;
-            self.outside(|g| g.name_value(value, PrimType::I64, "parameter"))
+            self.before_kernel(|g| g.bind_value(value, PrimType::I64, "parameter"))
         } else {
             self.scalar_value(op)?
         };
-        let var = self.bind_borrowed(pat).ok_or_else(no_variable)?;
+        let var = self.bind_borrowed(pat).ok_or_else(unexpected_type)?;
         self.emit(Stmt::Set(var, value));
         Ok(())
     }
@@ -227,13 +233,13 @@ impl Gen<'_, '_> {
         args: &[Atom],
         prov: Prov,
     ) -> Result<(), PassError> {
-        if self.kernel.is_none() {
+        if self.enclosing_kernel.is_none() {
             return Ok(());
         }
         if self.shared.recursive.contains(fun) {
             return Err(self.not_in_kernels("functions that call themselves", prov));
         }
-        let is_array = |atom: &Atom| atom.var().is_some_and(|name| self.place(name).is_ok());
+        let is_array = |atom: &Atom| atom.var().is_some_and(|name| self.location(name).is_ok());
         if args.iter().any(is_array) || pat.iter().any(|p| p.ty.is_array()) {
             return Err(self.not_in_kernels("functions on arrays", prov));
         }
@@ -242,7 +248,7 @@ impl Gen<'_, '_> {
 }
 
 /// A row-major region as one dimension.
-fn flat(region: &Region) -> Region {
+fn flattened(region: &Region) -> Region {
     Region { buffer: region.buffer, offset: region.offset.clone(), strides: vec![Expr::i64(1)] }
 }
 
@@ -257,6 +263,6 @@ fn region_of(access: Access) -> Region {
 }
 
 /// The first element of a buffer as a region.
-fn cell(buffer: Var) -> Region {
+fn first_element(buffer: Var) -> Region {
     Region { buffer, offset: Expr::i64(0), strides: vec![Expr::i64(1)] }
 }

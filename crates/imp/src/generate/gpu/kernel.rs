@@ -22,7 +22,7 @@ use target::device::Device;
 
 /// The nesting depth of statement lists and frames where a kernel began.
 #[derive(Clone, Copy)]
-pub(crate) struct Around {
+pub(crate) struct EnclosingCode {
     lists: usize,
     frames: usize,
 }
@@ -35,14 +35,14 @@ impl Gen<'_, '_> {
 
     /// The default buffer type of arrays: device memory in functions for a device, otherwise host
     /// memory.
-    pub(crate) fn home(&self) -> VarType {
+    pub(crate) fn default_space(&self) -> VarType {
         if self.device.is_some() { VarType::Buffer(Space::Device) } else { VarType::HOST }
     }
 
     /// The type of the variable that carries a value of this type, if there is one.
     pub(crate) fn var_type(&self, ty: &Type) -> Option<VarType> {
         match ty {
-            Type::Mem(Space::Registers | Space::Private) if self.kernel.is_some() => {
+            Type::Mem(Space::Registers | Space::Private) if self.enclosing_kernel.is_some() => {
                 Some(VarType::Buffer(Space::Private))
             }
             Type::Prim(_) | Type::Array { .. } | Type::Acc { .. } | Type::Cert | Type::Mem(_) => var_type(ty),
@@ -60,13 +60,13 @@ impl Gen<'_, '_> {
         let id = self.tables.launch();
         let name = format!("{}.{what}", self.function.name);
         let provenance = self.provenance(prov);
-        self.kernel = Some(Around { lists: self.lists.len(), frames: self.frames.len() });
+        self.enclosing_kernel = Some(EnclosingCode { lists: self.lists.len(), frames: self.frames.len() });
         let var = self.new_var(VarType::Scalar(PrimType::I64), "block");
         let made = self.task(|g| f(g, var));
-        self.kernel = None;
+        self.enclosing_kernel = None;
         let (body, frame) = made?;
         self.owns_nothing(&frame, prov)?;
-        let Frame { owned, locals, scattered } = frame;
+        let Frame { owned, locals, racy_buffers: scattered } = frame;
         let launch = Launch {
             id,
             name: name.into(),
@@ -78,7 +78,7 @@ impl Gen<'_, '_> {
             captures: Vec::new(),
             distinct: Vec::new(),
             scattered,
-            pads: std::mem::take(&mut self.scratchpad.pads),
+            pads: std::mem::take(&mut self.shared_memory.dynamic_buffers),
         };
         self.emit(Stmt::For(For { how: How::Grid(launch), var, from: Expr::i64(0), to: blocks, body }));
         Ok(())
@@ -94,7 +94,7 @@ impl Gen<'_, '_> {
         let (body, frame) = self.task(|g| f(g, Expr::Var(var)))?;
         self.owns_nothing(&frame, prov)?;
         if let Some(around) = self.frames.last_mut() {
-            around.scattered.extend(frame.scattered);
+            around.racy_buffers.extend(frame.racy_buffers);
         }
         let to = Expr::i64(self.layout().block);
         self.emit(Stmt::For(For { how: How::Block(frame.locals), var, from: Expr::i64(0), to, body }));
@@ -110,37 +110,37 @@ impl Gen<'_, '_> {
     }
 
     /// Emits code before the current kernel, if there is one.
-    pub(crate) fn outside<R>(&mut self, f: impl FnOnce(&mut Self) -> R) -> R {
-        let Some(around) = self.kernel.take() else {
+    pub(crate) fn before_kernel<R>(&mut self, f: impl FnOnce(&mut Self) -> R) -> R {
+        let Some(around) = self.enclosing_kernel.take() else {
             return f(self);
         };
         let lists = self.lists.split_off(around.lists);
         let frames = self.frames.split_off(around.frames);
-        let team = self.team.take();
+        let team = self.thread_block.take();
         let result = f(self);
-        self.team = team;
+        self.thread_block = team;
         self.lists.extend(lists);
         self.frames.extend(frames);
-        self.kernel = Some(around);
+        self.enclosing_kernel = Some(around);
         result
     }
 
     /// Allocates an array of `count` elements in shared memory.
-    pub(crate) fn block_frame(&mut self, hint: &str, elem: PrimType, count: u64) -> Result<Var, PassError> {
+    pub(crate) fn shared_array(&mut self, hint: &str, elem: PrimType, count: u64) -> Result<Var, PassError> {
         let buffer = self.new_var(VarType::Buffer(Space::Shared), hint);
-        self.frame_of_block(buffer, elem, count)?;
+        self.declare_shared_array(buffer, elem, count)?;
         Ok(buffer)
     }
 
     /// Declares a variable as an array of `count` elements in shared memory.
-    pub(super) fn frame_of_block(
+    pub(super) fn declare_shared_array(
         &mut self,
         buffer: Var,
         elem: PrimType,
         count: u64,
     ) -> Result<(), PassError> {
-        let around = self.kernel;
-        let around = around.ok_or_else(|| PassError::bug("a scratchpad outside of a kernel"))?;
+        let enclosing = self.enclosing_kernel;
+        let around = enclosing.ok_or_else(|| PassError::bug("a scratchpad outside of a kernel"))?;
         if let (Some(list), Some(frame)) =
             (self.lists.get_mut(around.lists), self.frames.get_mut(around.frames))
         {
@@ -152,28 +152,28 @@ impl Gen<'_, '_> {
 
     /// Declares a variable as a shared-memory buffer of `bytes` bytes, a size that the host
     /// computes at launch.
-    pub(super) fn pad(&mut self, buffer: Var, bytes: Expr) -> Result<(), PassError> {
-        let frame = self.kernel.and_then(|around| self.frames.get_mut(around.frames));
+    pub(super) fn dynamic_shared_buffer(&mut self, buffer: Var, bytes: Expr) -> Result<(), PassError> {
+        let frame = self.enclosing_kernel.and_then(|around| self.frames.get_mut(around.frames));
         let frame = frame.ok_or_else(|| PassError::bug("a scratchpad outside of a kernel"))?;
         frame.locals.push(buffer);
-        self.scratchpad.pads.push(Pad { buffer, bytes });
+        self.shared_memory.dynamic_buffers.push(Pad { buffer, bytes });
         Ok(())
     }
 
     /// A kernel with one thread for each of `n` iterations; `f` is called with the index.
-    pub(crate) fn each_point(
+    pub(crate) fn each_iteration(
         &mut self,
         (what, prov): (&str, Prov),
         n: Expr,
         f: impl FnOnce(&mut Self, Expr) -> Result<(), PassError>,
     ) -> Result<(), PassError> {
         let size = self.layout().block;
-        let n = self.name_value(n, PrimType::I64, "n");
-        let blocks = self.name_value(div_up(n.clone(), size), PrimType::I64, "blocks");
+        let n = self.bind_value(n, PrimType::I64, "n");
+        let blocks = self.bind_value(div_up(n.clone(), size), PrimType::I64, "blocks");
         self.kernel((what, prov), blocks, |g, block| {
             g.threads(prov, |g, thread| {
                 let first = mul(Expr::Var(block), Expr::i64(size));
-                let point = g.name_value(add(first, thread), PrimType::I64, "point");
+                let point = g.bind_value(add(first, thread), PrimType::I64, "point");
                 let inside = compare(CmpOp::SLt, point.clone(), n);
                 let body = g.collect(|g| f(g, point))?;
                 g.emit(Stmt::If(inside, body, Vec::new()));
@@ -188,16 +188,16 @@ impl Gen<'_, '_> {
     }
 
     /// The product of dimensions, in a variable.
-    pub(super) fn product(&mut self, dims: &[(Name, Dim)], hint: &str) -> Result<Expr, PassError> {
+    pub(super) fn extent_product(&mut self, dims: &[(Name, Dim)], hint: &str) -> Result<Expr, PassError> {
         let mut product = Expr::i64(1);
         for (_, dim) in dims {
             product = mul(product, self.dim(*dim)?);
         }
-        Ok(self.name_value(product, PrimType::I64, hint))
+        Ok(self.bind_value(product, PrimType::I64, hint))
     }
 
     /// Binds the indices of dimensions by delinearising a row-major index.
-    pub(super) fn bind_point(&mut self, dims: &[(Name, Dim)], point: &Expr) -> Result<(), PassError> {
+    pub(super) fn delinearise(&mut self, dims: &[(Name, Dim)], point: &Expr) -> Result<(), PassError> {
         let mut rest = point.clone();
         for (at, (index, dim)) in dims.iter().enumerate().rev() {
             let size = self.dim(*dim)?;
@@ -206,7 +206,7 @@ impl Gen<'_, '_> {
                 self.emit(Stmt::Set(var, rest));
                 break;
             }
-            let outer = self.name_value(div(rest.clone(), size.clone()), PrimType::I64, "rest");
+            let outer = self.bind_value(div(rest.clone(), size.clone()), PrimType::I64, "rest");
             self.emit(Stmt::Set(var, sub(rest, mul(outer.clone(), size))));
             rest = outer;
         }

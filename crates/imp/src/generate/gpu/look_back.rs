@@ -46,15 +46,15 @@
 //! the tile, the block does not look back. The beginnings of segments are computed from sizes.
 
 mod chain;
-mod runs;
-mod words;
+mod status_words;
+mod thread_runs;
 
 use super::reduce::Reduction;
 use super::segments::Segments;
 use crate::device::{SIGNAL, WORD};
 use crate::generate::expr::{add, binary, compare, min, mul, sub};
 use crate::generate::function::Gen;
-use crate::generate::operators::{at, div_up, operator_types};
+use crate::generate::operators::{div_up, element_of_buffer, operator_types};
 use crate::syntax::{DeviceOp, Expr, Space, Stmt, Update, Var, VarType};
 use ir::exact::atomic_operator;
 use ir::name::Name;
@@ -67,9 +67,9 @@ use ir::{Mems, PassError, Prov};
 use prim::{BinOp, CmpOp, ConvOp, PrimType, Scalar};
 
 /// The state of a tile whose aggregate is available.
-const TOTAL: i32 = 1;
+const AGGREGATE: i32 = 1;
 /// The state of a tile whose inclusive prefix is available.
-const ENDING: i32 = 2;
+const PREFIX: i32 = 2;
 
 /// A scan and its tiles.
 struct Tiled<'s> {
@@ -88,33 +88,35 @@ struct Tiled<'s> {
     count: Expr,
     /// The tile counter, followed by the states of the tiles, if these are not in status words.
     state: Var,
-    told: Told,
+    told: Published,
 }
 
 /// The memory in which tiles publish their aggregates and inclusive prefixes.
-enum Told {
+enum Published {
     /// Status words: one array for each four bytes of a value.
-    Words(Vec<Var>),
+    StatusWords(Vec<Var>),
     /// Separate element arrays, guarded by the states.
     Elements {
         /// The aggregate of each tile.
-        totals: Vec<Var>,
+        aggregates: Vec<Var>,
         /// The inclusive prefix of each tile.
-        endings: Vec<Var>,
+        inclusive_prefixes: Vec<Var>,
     },
 }
 
-impl Told {
+impl Published {
     fn arrays(&self) -> Vec<Var> {
         match self {
-            Self::Words(words) => words.clone(),
-            Self::Elements { totals, endings } => [&totals[..], &endings[..]].concat(),
+            Self::StatusWords(words) => words.clone(),
+            Self::Elements { aggregates: totals, inclusive_prefixes: endings } => {
+                [&totals[..], &endings[..]].concat()
+            }
         }
     }
 }
 
 /// The shared-memory buffers of a block.
-struct Pads {
+struct SharedBuffers {
     /// The values of the tile's iterations.
     tile: Vec<Var>,
     /// One value for each thread.
@@ -139,15 +141,15 @@ struct Tile {
     /// True if the tile is full.
     full: Expr,
     /// True if the tile continues a segment that began before it.
-    goes_on: Expr,
+    continues_segment: Expr,
     /// True if a segment begins in the tile.
-    closed: Expr,
+    has_segment_start: Expr,
     /// The index where the segment of the tile's last iteration begins.
     begin: Expr,
 }
 
 /// One iteration of a thread in its tile.
-struct Spot {
+struct TileIteration {
     /// The round in which the thread reaches it.
     round: Expr,
     place: Expr,
@@ -155,7 +157,7 @@ struct Spot {
 }
 
 /// The condition that a shared number equals this one.
-fn is(told: Var, number: i32) -> Expr {
+fn equals(told: Var, number: i32) -> Expr {
     Expr::Compare(
         CmpOp::Eq,
         PrimType::I32,
@@ -165,19 +167,19 @@ fn is(told: Var, number: i32) -> Expr {
 }
 
 /// Returns true if tiles publish their values in status words.
-fn by_words(operators: &[Operator<Mems>]) -> bool {
+fn uses_status_words(operators: &[Operator<Mems>]) -> bool {
     let mut operators = operators.iter();
     operators.all(|operator| atomic_operator(&operator.op).is_some())
 }
 
 /// The number of status words of a value.
-fn words_of(ty: PrimType) -> usize {
+fn n_status_words(ty: PrimType) -> usize {
     ty.size().div_ceil(4) as usize
 }
 
 impl Gen<'_, '_> {
     /// The number of iterations per thread in a tile, if the scan can run as a single pass.
-    pub(super) fn points_in_tiles(&self, folds: &ScanReduce<Mems>, segments: bool) -> Option<i64> {
+    pub(super) fn tile_iterations_per_thread(&self, folds: &ScanReduce<Mems>, segments: bool) -> Option<i64> {
         let device = self.layout();
         // A reduction in the same segop has one partial result per tile, which cannot be split by
         // segment.
@@ -189,7 +191,7 @@ impl Gen<'_, '_> {
             types.filter_map(Type::elem).map(PrimType::size).sum()
         };
         let own = bytes(&folds.scans);
-        let heard = if by_words(&folds.scans) { own } else { 0 };
+        let heard = if uses_status_words(&folds.scans) { own } else { 0 };
         let beside = bytes(&folds.reduces) + heard + PrimType::I32.size();
         device.scans.points(own, beside, device.block)
     }
@@ -207,26 +209,26 @@ impl Gen<'_, '_> {
         let tiled = self.tiled_scan(seg, folds, own, prov)?;
         let partials = self.device_arrays("partial", &reduction.types, &tiled.count, prov);
         let states = add(tiled.count.clone(), Expr::i64(1));
-        self.each_point(("segscan.begin", prov), states, |g, place| {
-            g.nothing_told(&tiled, &place);
+        self.each_iteration(("segscan.begin", prov), states, |g, place| {
+            g.init_states(&tiled, &place);
             Ok(())
         })?;
         self.kernel(("segscan", prov), tiled.count.clone(), |g, _| {
             let pads = g.pads(&tiled, prov)?;
-            let sums = g.scratchpad("sum", &reduction.types, prov)?;
+            let sums = g.shared_arrays("sum", &reduction.types, prov)?;
             g.threads(prov, |g, thread| {
                 let tile = g.take_tile(&tiled, &pads, &thread)?;
                 let accs = g.neutral(&reduction.operators, &reduction.types)?;
-                let kept = g.kept(folds, folds.values(&seg.ret).mapped, (own, prov))?;
+                let kept = g.alloc_kept(folds, folds.values(&seg.ret).mapped, (own, prov))?;
                 let places = (&tiled, &tile, &thread);
-                g.points_of_tile(
+                g.tile_iterations(
                     places,
                     &|g, it| {
-                        g.bind_point(tiled.dims, &it.point)?;
-                        g.point(&seg.body, |g, results| {
+                        g.delinearise(tiled.dims, &it.point)?;
+                        g.iteration(&seg.body, |g, results| {
                             let values = folds.values(&results);
                             g.store_atoms(&pads.tile, &tiled.types, &it.place, values.scanned)?;
-                            let ys = g.values(values.reduced, &reduction.types)?;
+                            let ys = g.copy_operands(values.reduced, &reduction.types)?;
                             g.combine(&reduction.operators, &accs, &ys)?;
                             match &folds.post {
                                 Some(_) => g.keep(&kept, &it.round, values.mapped),
@@ -248,26 +250,26 @@ impl Gen<'_, '_> {
                 let sums_of_run = g.sum_run(&tiled, &pads, &run)?;
                 let joined = g.threads_of_segment(&tiled, &tile, &run, &thread);
                 let folded = (tiled.operators.as_slice(), tiled.types.as_slice());
-                g.scan_groups(folded, &pads.part, &sums_of_run, (&thread, &joined))?;
+                g.scan_subgroups(folded, &pads.part, &sums_of_run, (&thread, &joined))?;
                 let lefts = g.look_back(&tiled, &pads, &tile, (&run, &thread))?;
                 g.scan_run(&tiled, &pads, &run, &lefts)?;
                 g.barrier();
-                g.points_of_tile(
+                g.tile_iterations(
                     places,
                     &|g, it| {
-                        g.bind_point(tiled.dims, &it.point)?;
+                        g.delinearise(tiled.dims, &it.point)?;
                         let values = g.load_all(&pads.tile, &tiled.types, it.place.clone(), "scanned");
                         let Some(post) = &folds.post else {
-                            return g.write_vars(&elements[..values.len()], tiled.dims, &values);
+                            return g.store_results(&elements[..values.len()], tiled.dims, &values);
                         };
-                        let mapped = g.taken_up(&kept, &it.round);
+                        let mapped = g.load_kept(&kept, &it.round);
                         let values = values.into_iter().map(Some).chain(mapped);
                         for (param, value) in post.params.iter().zip(values) {
                             if let Some(value) = value {
                                 g.set_param(param, Expr::Var(value))?;
                             }
                         }
-                        g.point(&post.body, |g, results| g.write_elements(elements, tiled.dims, &results))
+                        g.iteration(&post.body, |g, results| g.write_elements(elements, tiled.dims, &results))
                     },
                     &|_, _| Ok(()),
                 )?;
@@ -314,12 +316,12 @@ impl Gen<'_, '_> {
         };
         let operators: Vec<_> = folds.scans.iter().collect();
         let types = operator_types(&operators)?;
-        let points = self.product(dims, "points")?;
+        let points = self.extent_product(dims, "points")?;
         let width = self.dim(*width)?;
-        let width = (!outer.is_empty()).then(|| self.name_value(width, PrimType::I64, "width"));
+        let width = (!outer.is_empty()).then(|| self.bind_value(width, PrimType::I64, "width"));
         let size = own * self.layout().block;
-        let count = self.name_value(div_up(points.clone(), size), PrimType::I64, "tiles");
-        let by_words = by_words(&folds.scans);
+        let count = self.bind_value(div_up(points.clone(), size), PrimType::I64, "tiles");
+        let by_words = uses_status_words(&folds.scans);
         let states = if by_words { Expr::i64(0) } else { count.clone() };
         let states = add(states, Expr::i64(1));
         let states = self.device_arrays("state", &[SIGNAL], &states, prov);
@@ -329,13 +331,13 @@ impl Gen<'_, '_> {
         Ok(Tiled {
             dims,
             told: if by_words {
-                let words = types.iter().map(|ty| words_of(*ty)).sum();
+                let words = types.iter().map(|ty| n_status_words(*ty)).sum();
                 let words = vec![WORD; words];
-                Told::Words(self.device_arrays("word", &words, &count, prov))
+                Published::StatusWords(self.device_arrays("word", &words, &count, prov))
             } else {
-                Told::Elements {
-                    totals: self.device_arrays("total", &types, &count, prov),
-                    endings: self.device_arrays("ending", &types, &count, prov),
+                Published::Elements {
+                    aggregates: self.device_arrays("total", &types, &count, prov),
+                    inclusive_prefixes: self.device_arrays("ending", &types, &count, prov),
                 }
             },
             operators,
@@ -349,54 +351,59 @@ impl Gen<'_, '_> {
         })
     }
 
-    fn pads(&mut self, tiled: &Tiled<'_>, prov: Prov) -> Result<Pads, PassError> {
+    fn pads(&mut self, tiled: &Tiled<'_>, prov: Prov) -> Result<SharedBuffers, PassError> {
         let mut tile = Vec::with_capacity(tiled.types.len());
         for &elem in &tiled.types {
-            tile.push(self.tile_array("tile", elem, tiled.size));
+            tile.push(self.shared_tile("tile", elem, tiled.size));
         }
-        Ok(Pads {
+        Ok(SharedBuffers {
             tile,
-            part: self.scratchpad("part", &tiled.types, prov)?,
-            number: self.tile_array("number", PrimType::I32, 1),
+            part: self.shared_arrays("part", &tiled.types, prov)?,
+            number: self.shared_tile("number", PrimType::I32, 1),
             heard: match tiled.told {
-                Told::Words(_) => self.scratchpad("heard", &tiled.types, prov)?,
-                Told::Elements { .. } => Vec::new(),
+                Published::StatusWords(_) => self.shared_arrays("heard", &tiled.types, prov)?,
+                Published::Elements { .. } => Vec::new(),
             },
-            ended: self.tile_array("ended", PrimType::I32, self.layout().block),
+            ended: self.shared_tile("ended", PrimType::I32, self.layout().block),
         })
     }
 
     /// Initialises the tile counter, and the states of all tiles to empty.
-    fn nothing_told(&mut self, tiled: &Tiled<'_>, place: &Expr) {
+    fn init_states(&mut self, tiled: &Tiled<'_>, place: &Expr) {
         match &tiled.told {
-            Told::Words(words) => self.nothing_told_in_words(tiled, words, place),
-            Told::Elements { .. } => {
-                let state = at(tiled.state, SIGNAL, place.clone());
+            Published::StatusWords(words) => self.init_status_words(tiled, words, place),
+            Published::Elements { .. } => {
+                let state = element_of_buffer(tiled.state, SIGNAL, place.clone());
                 self.emit(Stmt::Store(state, Expr::Const(Scalar::I32(0))));
             }
         }
     }
 
     /// Takes the next tile for the block.
-    fn take_tile(&mut self, tiled: &Tiled<'_>, pads: &Pads, thread: &Expr) -> Result<Tile, PassError> {
+    fn take_tile(
+        &mut self,
+        tiled: &Tiled<'_>,
+        pads: &SharedBuffers,
+        thread: &Expr,
+    ) -> Result<Tile, PassError> {
         self.first_thread(thread, |g| {
             let number = g.scalar(PrimType::I32, "number");
             g.emit(Stmt::Device(DeviceOp::Update(Box::new(Update {
                 old: Some(number),
-                at: at(tiled.state, SIGNAL, Expr::i64(0)),
+                at: element_of_buffer(tiled.state, SIGNAL, Expr::i64(0)),
                 op: BinOp::Add,
                 value: Expr::Const(Scalar::I32(1)),
             }))));
-            let told = at(pads.number, PrimType::I32, Expr::i64(0));
+            let told = element_of_buffer(pads.number, PrimType::I32, Expr::i64(0));
             g.emit(Stmt::Store(told, Expr::Var(number)));
             Ok(())
         })?;
         self.barrier();
         let number = self.load_i32(pads.number, Expr::i64(0), "number");
         let from = mul(number.clone(), Expr::i64(tiled.size));
-        let from = self.name_value(from, PrimType::I64, "from");
+        let from = self.bind_value(from, PrimType::I64, "from");
         let to = min(add(from.clone(), Expr::i64(tiled.size)), tiled.points.clone());
-        let to = self.name_value(to, PrimType::I64, "to");
+        let to = self.bind_value(to, PrimType::I64, "to");
         let size = sub(to.clone(), from.clone());
         let full = compare(CmpOp::Eq, size, Expr::i64(tiled.size));
         let (goes_on, closed, begin) = match &tiled.width {
@@ -410,7 +417,7 @@ impl Gen<'_, '_> {
                 let goes_on = compare(CmpOp::SLt, Expr::i64(0), inside(from.clone()));
                 let last = sub(to.clone(), Expr::i64(1));
                 let begin = sub(last.clone(), inside(last));
-                let begin = self.name_value(begin, PrimType::I64, "begin");
+                let begin = self.bind_value(begin, PrimType::I64, "begin");
                 let closed = compare(CmpOp::SLe, from.clone(), begin.clone());
                 (goes_on, closed, begin)
             }
@@ -419,9 +426,9 @@ impl Gen<'_, '_> {
             number,
             from,
             to,
-            full: self.name_value(full, PrimType::Bool, "full"),
-            goes_on: self.name_value(goes_on, PrimType::Bool, "goes_on"),
-            closed: self.name_value(closed, PrimType::Bool, "closed"),
+            full: self.bind_value(full, PrimType::Bool, "full"),
+            continues_segment: self.bind_value(goes_on, PrimType::Bool, "goes_on"),
+            has_segment_start: self.bind_value(closed, PrimType::Bool, "closed"),
             begin,
         })
     }
@@ -429,23 +436,23 @@ impl Gen<'_, '_> {
     /// Loads an `i32` from shared memory.
     fn load_i32(&mut self, buffer: Var, index: Expr, hint: &str) -> Expr {
         let var = self.scalar(PrimType::I32, hint);
-        self.emit(Stmt::Load(var, at(buffer, PrimType::I32, index)));
+        self.emit(Stmt::Load(var, element_of_buffer(buffer, PrimType::I32, index)));
         let wide = Expr::Convert(ConvOp::SExt, PrimType::I32, PrimType::I64, Box::new(Expr::Var(var)));
-        self.name_value(wide, PrimType::I64, hint)
+        self.bind_value(wide, PrimType::I64, hint)
     }
 
     /// The thread's iterations of a tile, strided by the block size; `behind` is called for
     /// positions after the last iteration. The code exists twice: the version for full tiles has no
     /// bounds checks.
-    fn points_of_tile(
+    fn tile_iterations(
         &mut self,
         (tiled, tile, thread): (&Tiled<'_>, &Tile, &Expr),
-        f: &dyn Fn(&mut Self, &Spot) -> Result<(), PassError>,
-        behind: &dyn Fn(&mut Self, &Spot) -> Result<(), PassError>,
+        f: &dyn Fn(&mut Self, &TileIteration) -> Result<(), PassError>,
+        behind: &dyn Fn(&mut Self, &TileIteration) -> Result<(), PassError>,
     ) -> Result<(), PassError> {
-        let full = self.collect(|g| g.places_of_tile((tiled, tile, thread), f))?;
+        let full = self.collect(|g| g.tile_positions((tiled, tile, thread), f))?;
         let last = self.collect(|g| {
-            g.places_of_tile((tiled, tile, thread), &|g, place| {
+            g.tile_positions((tiled, tile, thread), &|g, place| {
                 let inside = compare(CmpOp::SLt, place.point.clone(), tile.to.clone());
                 let there = g.collect(|g| f(g, place))?;
                 let behind = g.collect(|g| behind(g, place))?;
@@ -458,19 +465,19 @@ impl Gen<'_, '_> {
     }
 
     /// The thread's positions in a tile, strided by the block size.
-    fn places_of_tile(
+    fn tile_positions(
         &mut self,
         (tiled, tile, thread): (&Tiled<'_>, &Tile, &Expr),
-        f: &dyn Fn(&mut Self, &Spot) -> Result<(), PassError>,
+        f: &dyn Fn(&mut Self, &TileIteration) -> Result<(), PassError>,
     ) -> Result<(), PassError> {
         let (rounds, block) = (Expr::i64(tiled.own), Expr::i64(self.layout().block));
         self.for_seq("round", Expr::i64(0), rounds, false, |g, round| {
             let round = Expr::Var(round);
             let place = add(mul(round.clone(), block), thread.clone());
-            let place = g.name_value(place, PrimType::I64, "place");
+            let place = g.bind_value(place, PrimType::I64, "place");
             let point = add(tile.from.clone(), place.clone());
-            let point = g.name_value(point, PrimType::I64, "point");
-            f(g, &Spot { round, place, point })
+            let point = g.bind_value(point, PrimType::I64, "point");
+            f(g, &TileIteration { round, place, point })
         })
     }
 
@@ -484,14 +491,14 @@ impl Gen<'_, '_> {
     ) -> Result<(), PassError> {
         for ((&buffer, &elem), &atom) in buffers.iter().zip(types).zip(atoms) {
             let value = self.atom(atom)?;
-            self.emit(Stmt::Store(at(buffer, elem, index.clone()), value));
+            self.emit(Stmt::Store(element_of_buffer(buffer, elem, index.clone()), value));
         }
         Ok(())
     }
 
     /// Allocates private arrays of a thread for the mapped values that a post lambda takes, one
     /// element for each of its iterations.
-    fn kept(
+    fn alloc_kept(
         &mut self,
         folds: &ScanReduce<Mems>,
         types: &[Type],
@@ -527,18 +534,18 @@ impl Gen<'_, '_> {
         for (place, &value) in kept.iter().zip(values) {
             if let Some((buffer, elem)) = *place {
                 let value = self.atom(value)?;
-                self.emit(Stmt::Store(at(buffer, elem, round.clone()), value));
+                self.emit(Stmt::Store(element_of_buffer(buffer, elem, round.clone()), value));
             }
         }
         Ok(())
     }
 
-    fn taken_up(&mut self, kept: &[Option<(Var, PrimType)>], round: &Expr) -> Vec<Option<Var>> {
+    fn load_kept(&mut self, kept: &[Option<(Var, PrimType)>], round: &Expr) -> Vec<Option<Var>> {
         let mut values = Vec::with_capacity(kept.len());
         for place in kept {
             values.push(place.map(|(buffer, elem)| {
                 let var = self.scalar(elem, "mapped");
-                self.emit(Stmt::Load(var, at(buffer, elem, round.clone())));
+                self.emit(Stmt::Load(var, element_of_buffer(buffer, elem, round.clone())));
                 var
             }));
         }

@@ -12,25 +12,25 @@ use ir::{Mems, PassError, Prov};
 use prim::PrimType;
 
 /// The maximum number of statements of an iteration that computes little.
-const LITTLE: usize = 24;
+const CHEAP_STATEMENTS: usize = 24;
 
 impl Gen<'_, '_> {
     /// A segmap with one thread for each iteration, or for several.
-    pub(super) fn plain_map(
+    pub(super) fn untiled_map(
         &mut self,
         pat: &[Param<Mems>],
         seg: &Seg<Mems>,
         prov: Prov,
     ) -> Result<(), PassError> {
-        let n = self.product(&seg.space.dims, "n")?;
-        if self.is_little(pat, seg, LITTLE) {
-            return self.map_several(pat, seg, (n, prov));
+        let n = self.extent_product(&seg.space.dims, "n")?;
+        if self.is_cheap(pat, seg, CHEAP_STATEMENTS) {
+            return self.coarsened_map(pat, seg, (n, prov));
         }
-        self.each_point(("segmap", prov), n, |g, point| g.map_point(pat, seg, &point))
+        self.each_iteration(("segmap", prov), n, |g, point| g.map_iteration(pat, seg, &point))
     }
 
     /// A segmap with several iterations per thread.
-    fn map_several(
+    fn coarsened_map(
         &mut self,
         pat: &[Param<Mems>],
         seg: &Seg<Mems>,
@@ -39,35 +39,35 @@ impl Gen<'_, '_> {
         let dims = seg.space.dims.as_slice();
         let types: Vec<PrimType> = seg.ret.iter().filter_map(Type::elem).collect();
         let read = |g: &mut Self, point: Expr| {
-            g.bind_point(dims, &point)?;
+            g.delinearise(dims, &point)?;
             let mut values = Vec::new();
-            g.point(&seg.body, |g, results| {
-                values = g.values(&results, &types)?;
+            g.iteration(&seg.body, |g, results| {
+                values = g.copy_operands(&results, &types)?;
                 Ok(())
             })?;
             let indices = dims.iter().map(|(index, _)| g.var(*index));
             Ok((indices.collect::<Result<Vec<Var>, _>>()?, values))
         };
-        let grain = self.thread_grain(seg)?;
-        let many = self.in_inverse(self.many_points(), &grain);
-        self.several_points(("segmap", prov), (n, many), read, |g, (indices, values)| {
+        let grain = self.thread_grain_size(seg)?;
+        let many = self.inversely_scaled(self.coarsening_threshold(), &grain);
+        self.coarsened(("segmap", prov), (n, many), read, |g, (indices, values)| {
             for ((index, _), var) in dims.iter().zip(indices) {
                 g.set_var(*index, var);
             }
-            g.write_vars(pat, dims, &values)
+            g.store_results(pat, dims, &values)
         })
     }
 
     /// The body of one iteration of a segmap, and its results.
-    pub(super) fn map_point(
+    pub(super) fn map_iteration(
         &mut self,
         pat: &[Param<Mems>],
         seg: &Seg<Mems>,
         point: &Expr,
     ) -> Result<(), PassError> {
         let dims = seg.space.dims.as_slice();
-        self.bind_point(dims, point)?;
-        self.point(&seg.body, |g, results| g.write_elements(pat, dims, &results))
+        self.delinearise(dims, point)?;
+        self.iteration(&seg.body, |g, results| g.write_elements(pat, dims, &results))
     }
 
     /// Writes the results of an iteration into arrays over a space, at its indices.
@@ -85,7 +85,7 @@ impl Gen<'_, '_> {
             let point = dims.iter().map(|(index, _)| DimIndex::Fix(Atom::Var(*index)));
             let rest = param.ty.shape().iter().skip(dims.len()).map(full);
             let slice: Vec<DimIndex> = point.chain(rest).collect();
-            self.write(&param.ty, *block, lmad, &slice, value)?;
+            self.store_slice(&param.ty, *block, lmad, &slice, value)?;
         }
         Ok(())
     }

@@ -23,31 +23,31 @@
 //! The assignment of iterations to threads depends on sizes and [`Device`](target::device::Device)
 //! only (design contract 1).
 
-mod block;
+mod block_level;
+mod block_segops;
 mod callees;
-mod grain;
-mod groups;
+mod coarsen;
+mod grain_size;
 mod hist;
 mod host;
-mod in_order;
 mod kernel;
 mod look_back;
 mod map;
 mod reduce;
 mod scan;
 mod segments;
-mod several;
-mod shared;
+mod sequential;
+mod subgroups;
 mod tiles;
 mod transpose;
 
 use super::function::Gen;
-pub(crate) use block::{Scratchpad, Team};
+pub(crate) use block_level::{SharedMemory, ThreadBlock};
 pub(super) use callees::check_callees;
 use ir::seg::{Seg, SegKind};
 use ir::syntax::{Aux, Param};
 use ir::{Mems, PassError, Prov};
-pub(crate) use kernel::Around;
+pub(crate) use kernel::EnclosingCode;
 
 impl Gen<'_, '_> {
     pub(crate) fn device_seg(
@@ -57,17 +57,17 @@ impl Gen<'_, '_> {
         seg: &Seg<Mems>,
     ) -> Result<(), PassError> {
         for param in pat {
-            self.note(param);
+            self.record_location(param);
         }
-        if let Some(team) = self.team {
-            return self.seg_of_block(team, pat, seg);
+        if let Some(team) = self.thread_block {
+            return self.block_seg(team, pat, seg);
         }
-        if self.kernel.is_some() {
-            return self.seg_in_order(pat, seg);
+        if self.enclosing_kernel.is_some() {
+            return self.seg_sequential(pat, seg);
         }
         match &seg.kind {
-            SegKind::ScanReduce(folds) if folds.is_map() && block::has_segops(&seg.body) => {
-                self.kernel_of_blocks(pat, seg, aux.prov)
+            SegKind::ScanReduce(folds) if folds.is_map() && block_level::has_segops(&seg.body) => {
+                self.block_level_map(pat, seg, aux.prov)
             }
             SegKind::ScanReduce(folds) if folds.is_map() => self.kernel_map(pat, seg, aux.prov),
             SegKind::ScanReduce(_) if seg.decomp.updates_per_iteration > 0 => {

@@ -18,10 +18,10 @@
 //! Neighbours are combined left to right, so operators need not commute. If they do, iterations are
 //! assigned to chunks cyclically, as many neighbours at a time as a chunk has threads.
 
-use super::segments::{Group, Member, Segments};
+use super::segments::{GroupMember, Segments, ThreadGroup};
 use crate::generate::expr::{add, compare, mul};
 use crate::generate::function::Gen;
-use crate::generate::operators::{at, operator_types};
+use crate::generate::operators::{element_of_buffer, operator_types};
 use crate::syntax::{Expr, Space, Stmt, Var, VarType};
 use ir::scan_reduce::ScanReduce;
 use ir::seg::Seg;
@@ -39,7 +39,7 @@ pub(super) struct Reduction<'s> {
 }
 
 /// Chunks of segments, and the memory of their results.
-struct Chunks<'s> {
+struct ReductionChunks<'s> {
     segments: Segments<'s>,
     /// The partial results of the chunks, if segments have several.
     partials: Vec<Var>,
@@ -52,7 +52,7 @@ struct Chunks<'s> {
 struct Totals {
     block: Var,
     /// For each value, its index in elements of its type.
-    places: Vec<i64>,
+    offsets: Vec<i64>,
     /// The size of all values in bytes.
     bytes: i64,
 }
@@ -68,7 +68,7 @@ impl Totals {
             places[k] = bytes / size;
             bytes += size;
         }
-        Self { block, places, bytes }
+        Self { block, offsets: places, bytes }
     }
 }
 
@@ -90,7 +90,7 @@ impl Gen<'_, '_> {
     ) -> Result<(), PassError> {
         let (reduced, _) = folds.results(pat);
         let reduction = Reduction::of(folds, reduced)?;
-        if let Some(plan) = self.sharing_of_segments(pat, seg, folds)
+        if let Some(plan) = self.reduction_tiling_plan(pat, seg, folds)
             && self.fuel.take()
         {
             return self.reduce_in_tiles(pat, seg, (folds, &reduction), &plan, prov);
@@ -107,20 +107,20 @@ impl Gen<'_, '_> {
         prov: Prov,
     ) -> Result<(), PassError> {
         let types = &reduction.types;
-        let segments = self.segments_in_waves(seg)?;
+        let segments = self.reduction_segments(seg)?;
         let all = self.all_chunks(&segments);
-        let kept = self.kept_chunks(&segments, &all);
-        let chunks = Chunks {
+        let kept = self.partial_chunks(&segments, &all);
+        let chunks = ReductionChunks {
             partials: self.device_arrays("partial", types, &kept, prov),
-            totals: self.totals(&segments, reduction, prov),
+            totals: self.alloc_totals(&segments, reduction, prov),
             segments,
         };
         let block = self.whole_block();
         if chunks.segments.outer.is_empty() {
             self.reduce_each(pat, seg, (folds, reduction), (&chunks, &all, &block), prov)?;
         } else {
-            let few = self.threads_of_chunk(&chunks.segments);
-            let is_less = compare(CmpOp::SLt, few.halvings.clone(), block.halvings.clone());
+            let few = self.group_for_segments(&chunks.segments);
+            let is_less = compare(CmpOp::SLt, few.log2_threads.clone(), block.log2_threads.clone());
             let what = (folds, reduction);
             let short = self.collect(|g| g.reduce_each(pat, seg, what, (&chunks, &all, &few), prov))?;
             let long = self.collect(|g| g.reduce_each(pat, seg, what, (&chunks, &all, &block), prov))?;
@@ -130,7 +130,7 @@ impl Gen<'_, '_> {
         let several = compare(CmpOp::SLt, Expr::i64(1), chunks.segments.chunks.clone());
         self.emit(Stmt::If(several, body, Vec::new()));
         self.release_arrays(&chunks.partials);
-        self.read_totals(reduction, chunks.totals.as_ref())
+        self.copy_totals_to_host(reduction, chunks.totals.as_ref())
     }
 
     /// A kernel in which groups of threads reduce one chunk each: to a result if it is a whole
@@ -140,7 +140,7 @@ impl Gen<'_, '_> {
         pat: &[Param<Mems>],
         seg: &Seg<Mems>,
         (folds, reduction): (&ScanReduce<Mems>, &Reduction<'_>),
-        (chunks, all, group): (&Chunks<'_>, &Expr, &Group),
+        (chunks, all, group): (&ReductionChunks<'_>, &Expr, &ThreadGroup),
         prov: Prov,
     ) -> Result<(), PassError> {
         let (_, mapped) = folds.results(pat);
@@ -150,34 +150,34 @@ impl Gen<'_, '_> {
         let is_whole = compare(CmpOp::Eq, segments.chunks.clone(), Expr::i64(1));
         let blocks = self.blocks_for(group, all);
         self.kernel(("segred", prov), blocks, |g, block| {
-            let part = g.scratchpad("part", types, prov)?;
+            let part = g.shared_arrays("part", types, prov)?;
             g.threads(prov, |g, thread| {
                 let own = g.member(group, (block, &thread), all);
                 let number = own.chunk.clone();
-                let (_, chunk) = g.place_of(segments, number)?;
+                let (_, chunk) = g.segment_and_chunk(segments, number)?;
                 let accs = g.neutral(&reduction.operators, types)?;
-                g.inside(&own, |g| {
+                g.if_in_bounds(&own, |g| {
                     let among = (&own.place, &group.threads);
                     let point = |g: &mut Self, i| {
                         g.bind_index_to(segments.index, i);
-                        g.point(&seg.body, |g, results| {
+                        g.iteration(&seg.body, |g, results| {
                             let values = folds.values(&results);
-                            let reduced = g.values(values.reduced, types)?;
+                            let reduced = g.copy_operands(values.reduced, types)?;
                             g.combine(&reduction.operators, &accs, &reduced)?;
                             g.write_elements(mapped, &seg.space.dims, values.mapped)
                         })
                     };
                     if any_order {
-                        return g.take_turns(segments, &chunk, among, point);
+                        return g.cyclic(segments, &chunk, among, point);
                     }
                     let (width, chunks) = (segments.width.clone(), segments.chunks.clone());
                     let (from, to) = g.bounds(width, chunks, chunk);
-                    g.share_out_among((&from, &to), false, among, point)
+                    g.distribute_among((&from, &to), false, among, point)
                 })?;
-                let halvings = group.halvings.clone();
+                let halvings = group.log2_threads.clone();
                 let folded = (reduction.operators.as_slice(), types.as_slice());
-                g.reduce_groups(folded, &part, &accs, (&thread, halvings))?;
-                g.inside(&own, |g| {
+                g.reduce_group(folded, &part, &accs, (&thread, halvings))?;
+                g.if_in_bounds(&own, |g| {
                     g.first_thread(&own.place, |g| {
                         let sums = g.load_all(&part, types, thread, "sum");
                         let whole = g.collect(|g| g.write_total(chunks, reduction, &sums))?;
@@ -194,9 +194,9 @@ impl Gen<'_, '_> {
     }
 
     /// Emits code that is executed by threads whose group has a chunk.
-    pub(super) fn inside(
+    pub(super) fn if_in_bounds(
         &mut self,
-        own: &Member,
+        own: &GroupMember,
         f: impl FnOnce(&mut Self) -> Result<(), PassError>,
     ) -> Result<(), PassError> {
         let Some(inside) = &own.inside else {
@@ -216,14 +216,20 @@ impl Gen<'_, '_> {
         partials: Vec<Var>,
         prov: Prov,
     ) -> Result<(), PassError> {
-        let chunks = Chunks { totals: self.totals(&segments, reduction, prov), segments, partials };
+        let chunks =
+            ReductionChunks { totals: self.alloc_totals(&segments, reduction, prov), segments, partials };
         self.reduce_partials(&chunks, reduction, prov)?;
         self.release_arrays(&chunks.partials);
-        self.read_totals(reduction, chunks.totals.as_ref())
+        self.copy_totals_to_host(reduction, chunks.totals.as_ref())
     }
 
     /// Allocates device memory for results that are scalars.
-    fn totals(&mut self, segments: &Segments<'_>, reduction: &Reduction<'_>, prov: Prov) -> Option<Totals> {
+    fn alloc_totals(
+        &mut self,
+        segments: &Segments<'_>,
+        reduction: &Reduction<'_>,
+        prov: Prov,
+    ) -> Option<Totals> {
         if !segments.outer.is_empty() {
             return None;
         }
@@ -234,16 +240,20 @@ impl Gen<'_, '_> {
     }
 
     /// Copies results that are scalars to the host.
-    fn read_totals(&mut self, reduction: &Reduction<'_>, totals: Option<&Totals>) -> Result<(), PassError> {
+    fn copy_totals_to_host(
+        &mut self,
+        reduction: &Reduction<'_>,
+        totals: Option<&Totals>,
+    ) -> Result<(), PassError> {
         let Some(totals) = totals else {
             return Ok(());
         };
-        let here = self.brought(totals.block, totals.bytes);
+        let here = self.copy_to_host(totals.block, totals.bytes);
         let types = reduction.types.iter();
-        for ((param, &place), &elem) in reduction.pat.iter().zip(&totals.places).zip(types) {
+        for ((param, &place), &elem) in reduction.pat.iter().zip(&totals.offsets).zip(types) {
             let var =
                 self.bind_borrowed(param).ok_or_else(|| PassError::bug("what is reduced has no variable"))?;
-            self.emit(Stmt::Load(var, at(here, elem, Expr::i64(place))));
+            self.emit(Stmt::Load(var, element_of_buffer(here, elem, Expr::i64(place))));
         }
         self.release_arrays(&[totals.block]);
         Ok(())
@@ -252,16 +262,16 @@ impl Gen<'_, '_> {
     /// Writes the result of the current segment.
     fn write_total(
         &mut self,
-        chunks: &Chunks<'_>,
+        chunks: &ReductionChunks<'_>,
         reduction: &Reduction<'_>,
         sums: &[Var],
     ) -> Result<(), PassError> {
         let Some(totals) = &chunks.totals else {
-            return self.write_vars(reduction.pat, chunks.segments.outer, sums);
+            return self.store_results(reduction.pat, chunks.segments.outer, sums);
         };
         let types = reduction.types.iter();
-        for ((&place, &elem), &sum) in totals.places.iter().zip(types).zip(sums) {
-            let place = at(totals.block, elem, Expr::i64(place));
+        for ((&place, &elem), &sum) in totals.offsets.iter().zip(types).zip(sums) {
+            let place = element_of_buffer(totals.block, elem, Expr::i64(place));
             self.emit(Stmt::Store(place, Expr::Var(sum)));
         }
         Ok(())
@@ -270,7 +280,7 @@ impl Gen<'_, '_> {
     /// Reduces the partial results of each segment's chunks to the results.
     fn reduce_partials(
         &mut self,
-        chunks: &Chunks<'_>,
+        chunks: &ReductionChunks<'_>,
         reduction: &Reduction<'_>,
         prov: Prov,
     ) -> Result<(), PassError> {
@@ -278,15 +288,15 @@ impl Gen<'_, '_> {
         let types = &reduction.types;
         let count = segments.count.clone();
         self.kernel(("segred.total", prov), count, |g, block| {
-            g.bind_point(segments.outer, &Expr::Var(block))?;
+            g.delinearise(segments.outer, &Expr::Var(block))?;
             let from = mul(Expr::Var(block), segments.chunks.clone());
-            let from = g.name_value(from, PrimType::I64, "from");
+            let from = g.bind_value(from, PrimType::I64, "from");
             let to = add(from.clone(), segments.chunks.clone());
-            let to = g.name_value(to, PrimType::I64, "to");
-            let part = g.scratchpad("part", types, prov)?;
+            let to = g.bind_value(to, PrimType::I64, "to");
+            let part = g.shared_arrays("part", types, prov)?;
             g.threads(prov, |g, thread| {
                 let accs = g.neutral(&reduction.operators, types)?;
-                g.share_out((&from, &to), false, &thread, |g, i| {
+                g.distribute((&from, &to), false, &thread, |g, i| {
                     let values = g.load_all(&chunks.partials, types, i, "partial");
                     g.combine(&reduction.operators, &accs, &values)
                 })?;
@@ -307,9 +317,9 @@ impl Gen<'_, '_> {
         accs: &[Var],
         thread: &Expr,
     ) -> Result<(), PassError> {
-        let halvings = self.whole_block().halvings;
+        let halvings = self.whole_block().log2_threads;
         let folded = (reduction.operators.as_slice(), reduction.types.as_slice());
-        self.reduce_groups(folded, part, accs, (thread, halvings))
+        self.reduce_group(folded, part, accs, (thread, halvings))
     }
 
     /// Emits code that only thread 0 executes.

@@ -44,7 +44,7 @@ struct Scan<'s> {
 struct Mapped {
     types: Vec<Option<PrimType>>,
     /// The values, by iteration.
-    stored: Vec<Var>,
+    arrays: Vec<Var>,
 }
 
 impl Gen<'_, '_> {
@@ -56,14 +56,14 @@ impl Gen<'_, '_> {
         prov: Prov,
     ) -> Result<(), PassError> {
         let dims = seg.space.dims.as_slice();
-        if let Some(own) = self.points_in_tiles(folds, dims.len() > 1) {
+        if let Some(own) = self.tile_iterations_per_thread(folds, dims.len() > 1) {
             return self.scan_by_tiles(pat, seg, folds, (own, prov));
         }
         let (reduced, elements) = folds.results(pat);
         let reduction = Reduction::of(folds, reduced)?;
         let segments = self.segments(seg)?;
         let all = self.all_chunks(&segments);
-        let points = self.product(dims, "points")?;
+        let points = self.extent_product(dims, "points")?;
         let operators: Vec<_> = folds.scans.iter().collect();
         let types = operator_types(&operators)?;
         let scan = Scan {
@@ -75,37 +75,37 @@ impl Gen<'_, '_> {
         let partials = self.device_arrays("partial", &reduction.types, &all, prov);
         let mapped = match &folds.post {
             Some(_) => self.mapped(folds.values(&seg.ret).mapped, &points, prov)?,
-            None => Mapped { types: Vec::new(), stored: Vec::new() },
+            None => Mapped { types: Vec::new(), arrays: Vec::new() },
         };
         let size = self.layout().block;
         self.kernel(("segscan", prov), all, |g, block| {
             let Chunk { segment, from, to } = g.chunk_of(&segments, Expr::Var(block))?;
-            let part = g.scratchpad("part", &scan.types, prov)?;
-            let sums = g.scratchpad("sum", &reduction.types, prov)?;
+            let part = g.shared_arrays("part", &scan.types, prov)?;
+            let sums = g.shared_arrays("sum", &reduction.types, prov)?;
             let width = sub(to.clone(), from.clone());
-            let rounds = g.name_value(div_up(width, size), PrimType::I64, "rounds");
+            let rounds = g.bind_value(div_up(width, size), PrimType::I64, "rounds");
             g.threads(prov, |g, thread| {
                 let accs = g.neutral(&reduction.operators, &reduction.types)?;
                 let carry = g.neutral(&scan.operators, &scan.types)?;
                 g.for_seq("round", Expr::i64(0), rounds, false, |g, round| {
                     let first = add(from.clone(), mul(Expr::Var(round), Expr::i64(size)));
                     let i = add(first, thread.clone());
-                    let i = g.name_value(i, PrimType::I64, "i");
+                    let i = g.bind_value(i, PrimType::I64, "i");
                     let inside = compare(CmpOp::SLt, i.clone(), to.clone());
                     let xs = g.neutral(&scan.operators, &scan.types)?;
                     let at = add(mul(segment.clone(), segments.width.clone()), i.clone());
                     let body = g.collect(|g| {
                         g.bind_index_to(segments.index, i.clone());
-                        g.point(&seg.body, |g, results| {
+                        g.iteration(&seg.body, |g, results| {
                             let values = folds.values(&results);
                             for (&x, &value) in xs.iter().zip(values.scanned) {
                                 let value = g.atom(value)?;
                                 g.emit(Stmt::Set(x, value));
                             }
-                            let ys = g.values(values.reduced, &reduction.types)?;
+                            let ys = g.copy_operands(values.reduced, &reduction.types)?;
                             g.combine(&reduction.operators, &accs, &ys)?;
                             match &folds.post {
-                                Some(_) => g.keep_mapped(&mapped, values.mapped, &at),
+                                Some(_) => g.store_mapped(&mapped, values.mapped, &at),
                                 None => {
                                     let (_, own) = elements.split_at(scan.types.len());
                                     g.write_elements(own, dims, values.mapped)
@@ -142,17 +142,17 @@ impl Gen<'_, '_> {
                 })
             })
         })?;
-        self.before_chunks(&scan, &segments, prov)?;
+        self.exclusive_totals(&scan, &segments, prov)?;
         let n = points;
-        self.each_point(("segscan.add", prov), n, |g, point| {
-            g.bind_point(dims, &point)?;
-            let values = g.finished(&scan, &segments, &point)?;
+        self.each_iteration(("segscan.add", prov), n, |g, point| {
+            g.delinearise(dims, &point)?;
+            let values = g.add_carry(&scan, &segments, &point)?;
             match &folds.post {
                 Some(post) => g.post(post, elements, (&values, &mapped), &point, dims),
-                None => g.write_vars(&elements[..values.len()], dims, &values),
+                None => g.store_results(&elements[..values.len()], dims, &values),
             }
         })?;
-        for buffers in [&scan.locals, &scan.totals, &mapped.stored] {
+        for buffers in [&scan.locals, &scan.totals, &mapped.arrays] {
             self.release_arrays(buffers);
         }
         if reduction.types.is_empty() {
@@ -175,15 +175,15 @@ impl Gen<'_, '_> {
         }
         let stored: Vec<PrimType> = types.iter().copied().flatten().collect();
         let stored = self.device_arrays("mapped", &stored, points, prov);
-        Ok(Mapped { types, stored })
+        Ok(Mapped { types, arrays: stored })
     }
 
-    fn keep_mapped(&mut self, mapped: &Mapped, values: &[Atom], at: &Expr) -> Result<(), PassError> {
+    fn store_mapped(&mut self, mapped: &Mapped, values: &[Atom], at: &Expr) -> Result<(), PassError> {
         let pairs = mapped.types.iter().zip(values);
         let known = pairs.filter_map(|(ty, value)| Some(((*ty)?, *value)));
         let (types, atoms): (Vec<PrimType>, Vec<Atom>) = known.unzip();
-        let vars = self.values(&atoms, &types)?;
-        self.store_all(&mapped.stored, &types, at.clone(), &vars);
+        let vars = self.copy_operands(&atoms, &types)?;
+        self.store_all(&mapped.arrays, &types, at.clone(), &vars);
         Ok(())
     }
 
@@ -206,7 +206,7 @@ impl Gen<'_, '_> {
     }
 
     /// Replaces the chunks' totals by their exclusive scan within each segment.
-    fn before_chunks(
+    fn exclusive_totals(
         &mut self,
         scan: &Scan<'_>,
         segments: &Segments<'_>,
@@ -214,9 +214,9 @@ impl Gen<'_, '_> {
     ) -> Result<(), PassError> {
         let count = segments.count.clone();
         let types = &scan.types;
-        self.each_point(("segscan.total", prov), count, |g, segment| {
+        self.each_iteration(("segscan.total", prov), count, |g, segment| {
             let first = mul(segment, segments.chunks.clone());
-            let first = g.name_value(first, PrimType::I64, "first");
+            let first = g.bind_value(first, PrimType::I64, "first");
             let carry = g.neutral(&scan.operators, types)?;
             let chunks = segments.chunks.clone();
             g.for_seq("chunk", Expr::i64(0), chunks, false, |g, chunk| {
@@ -230,7 +230,7 @@ impl Gen<'_, '_> {
 
     /// The scanned values at an index: the local ones, combined with the total of the chunks
     /// before.
-    fn finished(
+    fn add_carry(
         &mut self,
         scan: &Scan<'_>,
         segments: &Segments<'_>,
@@ -242,7 +242,7 @@ impl Gen<'_, '_> {
         // Chunk k begins at k * width / chunks, rounded down.
         let next = mul(add(i, Expr::i64(1)), segments.chunks.clone());
         let chunk = div(sub(next, Expr::i64(1)), segments.width.clone());
-        let chunk = self.name_value(chunk, PrimType::I64, "chunk");
+        let chunk = self.bind_value(chunk, PrimType::I64, "chunk");
         let segment = div(point.clone(), segments.width.clone());
         let at = add(mul(segment, segments.chunks.clone()), chunk.clone());
         let body = self.collect(|g| {
@@ -268,7 +268,7 @@ impl Gen<'_, '_> {
         dims: &[(Name, Dim)],
     ) -> Result<(), PassError> {
         let stored: Vec<PrimType> = mapped.types.iter().copied().flatten().collect();
-        let values = self.load_all(&mapped.stored, &stored, point.clone(), "mapped");
+        let values = self.load_all(&mapped.arrays, &stored, point.clone(), "mapped");
         let mut values = scanned.iter().copied().chain(values);
         for param in &post.params {
             if let Some(var) = self.bind_borrowed(param) {
@@ -277,6 +277,6 @@ impl Gen<'_, '_> {
                 self.emit(Stmt::Set(var, Expr::Var(value)));
             }
         }
-        self.point(&post.body, |g, results| g.write_elements(elements, dims, &results))
+        self.iteration(&post.body, |g, results| g.write_elements(elements, dims, &results))
     }
 }

@@ -42,9 +42,9 @@ pub(super) struct Chunk {
 }
 
 /// Neighbouring threads of a block that process a chunk together.
-pub(super) struct Group {
+pub(super) struct ThreadGroup {
     /// The binary logarithm of the number of threads.
-    pub(super) halvings: Expr,
+    pub(super) log2_threads: Expr,
     /// The number of threads.
     pub(super) threads: Expr,
     /// The number of groups of a block; `None` if the whole block is one.
@@ -52,7 +52,7 @@ pub(super) struct Group {
 }
 
 /// A thread's part in its group.
-pub(super) struct Member {
+pub(super) struct GroupMember {
     /// The number of the group's chunk.
     pub(super) chunk: Expr,
     /// The thread's index in the group.
@@ -69,7 +69,7 @@ impl Gen<'_, '_> {
     }
 
     /// The segments of a reduction: with a single segment there are `waves` times as many chunks.
-    pub(super) fn segments_in_waves<'s>(&mut self, seg: &'s Seg<Mems>) -> Result<Segments<'s>, PassError> {
+    pub(super) fn reduction_segments<'s>(&mut self, seg: &'s Seg<Mems>) -> Result<Segments<'s>, PassError> {
         let device = self.layout();
         let waves = if seg.space.dims.len() == 1 { device.waves } else { 1 };
         self.segments_by(seg, Expr::i64(1), device.blocks * waves)
@@ -86,97 +86,106 @@ impl Gen<'_, '_> {
         let Some(((index, width), outer)) = seg.space.dims.split_last() else {
             return Err(PassError::bug("a space without dimensions"));
         };
-        let count = self.product(outer, "segments")?;
+        let count = self.extent_product(outer, "segments")?;
         let width = self.dim(*width)?;
-        let width = self.name_value(width, PrimType::I64, "width");
-        let grain = self.thread_grain(seg)?;
+        let width = self.bind_value(width, PrimType::I64, "width");
+        let grain = self.thread_grain_size(seg)?;
         let own = mul(Expr::i64(self.layout().block), grain.clone());
         let least = if least == Expr::i64(1) { own } else { max(least, own) };
         let enough = div(width.clone(), least);
         let most = div(Expr::i64(most), max(count.clone(), Expr::i64(1)));
         let chunks = max(min(enough, most), Expr::i64(1));
-        let chunks = self.name_value(chunks, PrimType::I64, "chunks");
+        let chunks = self.bind_value(chunks, PrimType::I64, "chunks");
         Ok(Segments { outer, index: *index, width, count, chunks, grain })
     }
 
     /// The number of chunks of all segments.
     pub(super) fn all_chunks(&mut self, segments: &Segments<'_>) -> Expr {
         let all = mul(segments.count.clone(), segments.chunks.clone());
-        self.name_value(all, PrimType::I64, "all")
+        self.bind_value(all, PrimType::I64, "all")
     }
 
     /// The number of chunks with partial results, of `all`: none if each is a whole segment.
-    pub(super) fn kept_chunks(&mut self, segments: &Segments<'_>, all: &Expr) -> Expr {
+    pub(super) fn partial_chunks(&mut self, segments: &Segments<'_>, all: &Expr) -> Expr {
         let more = sub(segments.chunks.clone(), Expr::i64(1));
         let kept = min(all.clone(), mul(all.clone(), more));
-        self.name_value(kept, PrimType::I64, "kept")
+        self.bind_value(kept, PrimType::I64, "kept")
     }
 
     /// All threads of a block as a group.
-    pub(super) fn whole_block(&self) -> Group {
+    pub(super) fn whole_block(&self) -> ThreadGroup {
         let block = self.layout().block;
-        Group {
-            halvings: Expr::i64(i64::from(block.trailing_zeros())),
+        ThreadGroup {
+            log2_threads: Expr::i64(i64::from(block.trailing_zeros())),
             threads: Expr::i64(block),
             groups: None,
         }
     }
 
     /// The groups of threads with a few iterations of a segment each.
-    pub(super) fn threads_of_chunk(&mut self, segments: &Segments<'_>) -> Group {
+    pub(super) fn group_for_segments(&mut self, segments: &Segments<'_>) -> ThreadGroup {
         let device = self.layout();
-        let few = self.in_proportion(device.few, &segments.grain);
+        let few = self.scaled(device.few, &segments.grain);
         self.few_threads_by(device.block, &segments.width, few)
     }
 
     /// The groups of threads with a few of `points` iterations each.
-    pub(super) fn few_threads(&mut self, points: &Expr) -> Group {
+    pub(super) fn group_for(&mut self, points: &Expr) -> ThreadGroup {
         let device = self.layout();
         self.few_threads_of(device.block, points)
     }
 
     /// As [`Gen::few_threads`], with at most `most` threads in a group.
-    pub(super) fn few_threads_of(&mut self, most: i64, points: &Expr) -> Group {
+    pub(super) fn few_threads_of(&mut self, most: i64, points: &Expr) -> ThreadGroup {
         let few = Expr::i64(self.layout().few);
         self.few_threads_by(most, points, few)
     }
 
     /// As [`Gen::few_threads_of`], with `few` iterations per thread.
-    fn few_threads_by(&mut self, most: i64, points: &Expr, few: Expr) -> Group {
+    fn few_threads_by(&mut self, most: i64, points: &Expr, few: Expr) -> ThreadGroup {
         let device = self.layout();
         let enough = div_up_by(points.clone(), few);
         let fewer = sub(max(enough, Expr::i64(1)), Expr::i64(1));
         let zeros = Expr::Unary(UnOp::Clz, PrimType::I64, Box::new(fewer));
         let most = Expr::i64(i64::from(most.trailing_zeros()));
         let halvings = min(sub(Expr::i64(64), zeros), most);
-        let halvings = self.name_value(halvings, PrimType::I64, "halvings");
+        let halvings = self.bind_value(halvings, PrimType::I64, "halvings");
         let threads = binary(BinOp::Shl, Expr::i64(1), halvings.clone());
-        let threads = self.name_value(threads, PrimType::I64, "threads");
+        let threads = self.bind_value(threads, PrimType::I64, "threads");
         let groups = binary(BinOp::LShr, Expr::i64(device.block), halvings.clone());
-        Group { halvings, threads, groups: Some(self.name_value(groups, PrimType::I64, "groups")) }
+        ThreadGroup {
+            log2_threads: halvings,
+            threads,
+            groups: Some(self.bind_value(groups, PrimType::I64, "groups")),
+        }
     }
 
     /// The number of blocks whose groups process `chunks` chunks.
-    pub(super) fn blocks_for(&mut self, group: &Group, chunks: &Expr) -> Expr {
+    pub(super) fn blocks_for(&mut self, group: &ThreadGroup, chunks: &Expr) -> Expr {
         let Some(groups) = &group.groups else {
             return chunks.clone();
         };
         let blocks = div_up_by(chunks.clone(), groups.clone());
-        self.name_value(blocks, PrimType::I64, "blocks")
+        self.bind_value(blocks, PrimType::I64, "blocks")
     }
 
     /// The part of a thread in its group, if there are `chunks` chunks.
-    pub(super) fn member(&mut self, group: &Group, (block, thread): (Var, &Expr), chunks: &Expr) -> Member {
+    pub(super) fn member(
+        &mut self,
+        group: &ThreadGroup,
+        (block, thread): (Var, &Expr),
+        chunks: &Expr,
+    ) -> GroupMember {
         let Some(groups) = &group.groups else {
-            return Member { chunk: Expr::Var(block), place: thread.clone(), inside: None };
+            return GroupMember { chunk: Expr::Var(block), place: thread.clone(), inside: None };
         };
-        let own = binary(BinOp::LShr, thread.clone(), group.halvings.clone());
+        let own = binary(BinOp::LShr, thread.clone(), group.log2_threads.clone());
         let chunk = add(mul(Expr::Var(block), groups.clone()), own);
-        let chunk = self.name_value(chunk, PrimType::I64, "chunk_number");
+        let chunk = self.bind_value(chunk, PrimType::I64, "chunk_number");
         let others = sub(group.threads.clone(), Expr::i64(1));
         let place = binary(BinOp::And, thread.clone(), others);
-        Member {
-            place: self.name_value(place, PrimType::I64, "place"),
+        GroupMember {
+            place: self.bind_value(place, PrimType::I64, "place"),
             inside: Some(compare(CmpOp::SLt, chunk.clone(), chunks.clone())),
             chunk,
         }
@@ -184,32 +193,32 @@ impl Gen<'_, '_> {
 
     /// As [`Gen::member`], if neighbouring threads take neighbouring chunks, not parts of one. Also
     /// returns the index that the thread would have if the members of a group were neighbours.
-    pub(super) fn member_across(
+    pub(super) fn strided_member(
         &mut self,
-        group: &Group,
+        group: &ThreadGroup,
         (block, thread): (Var, &Expr),
         chunks: &Expr,
-    ) -> (Member, Expr) {
+    ) -> (GroupMember, Expr) {
         let Some(groups) = &group.groups else {
             return (self.member(group, (block, thread), chunks), thread.clone());
         };
         let own = binary(BinOp::And, thread.clone(), sub(groups.clone(), Expr::i64(1)));
-        let own = self.name_value(own, PrimType::I64, "own");
+        let own = self.bind_value(own, PrimType::I64, "own");
         let chunk = add(mul(Expr::Var(block), groups.clone()), own.clone());
-        let chunk = self.name_value(chunk, PrimType::I64, "chunk_number");
-        let fewer = sub(self.whole_block().halvings, group.halvings.clone());
+        let chunk = self.bind_value(chunk, PrimType::I64, "chunk_number");
+        let fewer = sub(self.whole_block().log2_threads, group.log2_threads.clone());
         let place = binary(BinOp::LShr, thread.clone(), fewer);
-        let place = self.name_value(place, PrimType::I64, "place");
+        let place = self.bind_value(place, PrimType::I64, "place");
         let among = add(mul(own, group.threads.clone()), place.clone());
-        let among = self.name_value(among, PrimType::I64, "among");
+        let among = self.bind_value(among, PrimType::I64, "among");
         let member =
-            Member { inside: Some(compare(CmpOp::SLt, chunk.clone(), chunks.clone())), chunk, place };
+            GroupMember { inside: Some(compare(CmpOp::SLt, chunk.clone(), chunks.clone())), chunk, place };
         (member, among)
     }
 
     /// A chunk by its number; binds the outer indices to its segment.
     pub(super) fn chunk_of(&mut self, segments: &Segments<'_>, number: Expr) -> Result<Chunk, PassError> {
-        let (segment, chunk) = self.place_of(segments, number)?;
+        let (segment, chunk) = self.segment_and_chunk(segments, number)?;
         let (width, chunks) = (segments.width.clone(), segments.chunks.clone());
         let (from, to) = self.bounds(width, chunks, chunk);
         Ok(Chunk { segment, from, to })
@@ -217,7 +226,7 @@ impl Gen<'_, '_> {
 
     /// The segment of a chunk, to which the outer indices are bound, and the chunk's number within
     /// the segment.
-    pub(super) fn place_of(
+    pub(super) fn segment_and_chunk(
         &mut self,
         segments: &Segments<'_>,
         number: Expr,
@@ -227,17 +236,17 @@ impl Gen<'_, '_> {
         }
         let chunks = segments.chunks.clone();
         let segment = div(number.clone(), chunks.clone());
-        let segment = self.name_value(segment, PrimType::I64, "segment");
-        self.bind_point(segments.outer, &segment)?;
+        let segment = self.bind_value(segment, PrimType::I64, "segment");
+        self.delinearise(segments.outer, &segment)?;
         let chunk = binary(BinOp::UMod, number, chunks);
-        let chunk = self.name_value(chunk, PrimType::I64, "chunk");
+        let chunk = self.bind_value(chunk, PrimType::I64, "chunk");
         Ok((segment, chunk))
     }
 
     /// Cyclic distribution of a segment's indices, for operations that may run in any order: each
     /// of its chunks takes as many neighbours as there are threads, then as many after the ones of
     /// all chunks, and so on. So all concurrent accesses are close together in memory.
-    pub(super) fn take_turns(
+    pub(super) fn cyclic(
         &mut self,
         segments: &Segments<'_>,
         chunk: &Expr,
@@ -245,13 +254,13 @@ impl Gen<'_, '_> {
         f: impl FnOnce(&mut Self, Expr) -> Result<(), PassError>,
     ) -> Result<(), PassError> {
         let step = mul(segments.chunks.clone(), threads.clone());
-        let step = self.name_value(step, PrimType::I64, "step");
+        let step = self.bind_value(step, PrimType::I64, "step");
         let first = add(mul(chunk.clone(), threads.clone()), thread.clone());
-        let first = self.name_value(first, PrimType::I64, "first");
+        let first = self.bind_value(first, PrimType::I64, "first");
         let turns = div_up_by(sub(segments.width.clone(), first.clone()), step.clone());
         self.for_seq("turn", Expr::i64(0), turns, false, |g, turn| {
             let i = add(first, mul(Expr::Var(turn), step));
-            let i = g.name_value(i, PrimType::I64, "i");
+            let i = g.bind_value(i, PrimType::I64, "i");
             f(g, i)
         })
     }
@@ -259,7 +268,7 @@ impl Gen<'_, '_> {
     /// Distributes the indices `from..to` over the threads of a block: each takes a contiguous
     /// range in order, or, with `any_order`, indices strided by the block size, so that
     /// neighbouring threads access neighbouring memory.
-    pub(crate) fn share_out(
+    pub(crate) fn distribute(
         &mut self,
         range: (&Expr, &Expr),
         any_order: bool,
@@ -267,11 +276,11 @@ impl Gen<'_, '_> {
         f: impl FnOnce(&mut Self, Expr) -> Result<(), PassError>,
     ) -> Result<(), PassError> {
         let all = Expr::i64(self.layout().block);
-        self.share_out_among(range, any_order, (thread, &all), f)
+        self.distribute_among(range, any_order, (thread, &all), f)
     }
 
     /// Distributes the indices over a group of `threads` threads.
-    pub(super) fn share_out_among(
+    pub(super) fn distribute_among(
         &mut self,
         (from, to): (&Expr, &Expr),
         any_order: bool,
@@ -279,7 +288,7 @@ impl Gen<'_, '_> {
         f: impl FnOnce(&mut Self, Expr) -> Result<(), PassError>,
     ) -> Result<(), PassError> {
         let width = sub(to.clone(), from.clone());
-        let width = self.name_value(width, PrimType::I64, "own_width");
+        let width = self.bind_value(width, PrimType::I64, "own_width");
         if !any_order {
             let (lo, hi) = self.bounds(width, threads.clone(), thread.clone());
             let (lo, hi) = (add(from.clone(), lo), add(from.clone(), hi));
@@ -288,10 +297,10 @@ impl Gen<'_, '_> {
         // Each thread has its own trip count, so no round needs a bounds check.
         let rounds = div_up_by(sub(width, thread.clone()), threads.clone());
         let first = add(from.clone(), thread.clone());
-        let first = self.name_value(first, PrimType::I64, "first");
+        let first = self.bind_value(first, PrimType::I64, "first");
         self.for_seq("round", Expr::i64(0), rounds, false, |g, round| {
             let i = add(first, mul(Expr::Var(round), threads.clone()));
-            let i = g.name_value(i, PrimType::I64, "i");
+            let i = g.bind_value(i, PrimType::I64, "i");
             f(g, i)
         })
     }
@@ -328,7 +337,7 @@ impl Gen<'_, '_> {
     }
 
     /// Allocates shared-memory arrays with one element of each type for each thread of the block.
-    pub(super) fn scratchpad(
+    pub(super) fn shared_arrays(
         &mut self,
         hint: &str,
         types: &[PrimType],

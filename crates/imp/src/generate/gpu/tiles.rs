@@ -25,10 +25,10 @@
 //! Small spaces and short loops use one thread for each iteration; the host chooses by sizes at run
 //! time. For reductions whose segments share operands see [`split`].
 
-mod reads;
-mod sides;
-mod split;
-mod turns;
+mod shared_reads;
+mod split_k;
+mod tile_extents;
+mod tiled_loop;
 
 use crate::copies::constant;
 use crate::generate::expr::{and, compare, mul};
@@ -41,22 +41,22 @@ use ir::syntax::Param;
 use ir::types::Dim;
 use ir::{Mems, PassError, Prov};
 use prim::{CmpOp, PrimType, Scalar};
-use reads::Plan;
-use sides::{Shape, Side, points};
-use turns::Turns;
+use shared_reads::TilingPlan;
+use tile_extents::{Shape, TileSide, register_tile};
+use tiled_loop::TiledLoop;
 
 /// A loop is tiled if its trip count is at least this fraction (one in `PART`) of a tile's depth.
-const PART: i64 = 4;
+const MIN_DEPTH_FRACTION: i64 = 4;
 
 /// A segmap to be tiled, and its plan.
 #[derive(Clone, Copy)]
 struct Tiling<'s> {
     pat: &'s [Param<Mems>],
     seg: &'s Seg<Mems>,
-    plan: &'s Plan<'s>,
+    plan: &'s TilingPlan<'s>,
     prov: Prov,
     /// The minimum number of blocks for two-dimensional tiles.
-    fill: &'s Expr,
+    min_blocks: &'s Expr,
 }
 
 impl<'s> Tiling<'s> {
@@ -76,15 +76,15 @@ impl Gen<'_, '_> {
         seg: &Seg<Mems>,
         prov: Prov,
     ) -> Result<(), PassError> {
-        let Some(plan) = self.sharing(pat, seg).filter(|_| self.fuel.take()) else {
-            return self.plain_map(pat, seg, prov);
+        let Some(plan) = self.tiling_plan(pat, seg).filter(|_| self.fuel.take()) else {
+            return self.untiled_map(pat, seg, prov);
         };
         let device = self.layout();
         let shape = |points| Shape { threads: device.sides(), points, depth: device.tiles.depth };
         let mut fill = Expr::i64(device.tiles.fill);
         let mut shapes = Vec::new();
         if plan.square {
-            fill = self.blocks_for_tiles(seg)?;
+            fill = self.min_blocks_for_tiles(seg)?;
             if plan.is_small {
                 shapes.push(shape(device.tiles.points));
             }
@@ -92,15 +92,15 @@ impl Gen<'_, '_> {
         } else {
             shapes.push(Shape { threads: (1, device.block), points: 1, depth: device.block });
         }
-        let tiling = Tiling { pat, seg, plan: &plan, prov, fill: &fill };
-        self.versions(tiling, &shapes)
+        let tiling = Tiling { pat, seg, plan: &plan, prov, min_blocks: &fill };
+        self.tiled_versions(tiling, &shapes)
     }
 
     /// Uses the first of the shapes that the sizes are large enough for, otherwise one thread for
     /// each iteration.
-    fn versions(&mut self, tiling: Tiling<'_>, shapes: &[Shape]) -> Result<(), PassError> {
+    fn tiled_versions(&mut self, tiling: Tiling<'_>, shapes: &[Shape]) -> Result<(), PassError> {
         let Some((&shape, others)) = shapes.split_first() else {
-            return self.plain_map(tiling.pat, tiling.seg, tiling.prov);
+            return self.untiled_map(tiling.pat, tiling.seg, tiling.prov);
         };
         let (outer, inner) = tiling.dims();
         let mut needed = Vec::new();
@@ -108,36 +108,36 @@ impl Gen<'_, '_> {
             needed.push((Expr::i64(length), self.dim(*dim)?));
         }
         for shared in &tiling.plan.loops {
-            let least = Expr::i64(up(shape.depth, PART));
+            let least = Expr::i64(div_up_const(shape.depth, MIN_DEPTH_FRACTION));
             needed.push((least, self.atom(shared.bound)?));
         }
         if is_too_small(&needed) {
-            return self.versions(tiling, others);
+            return self.tiled_versions(tiling, others);
         }
-        let spaces = self.product(outer, "spaces")?;
+        let spaces = self.extent_product(outer, "spaces")?;
         let sides = self.sides(inner, shape)?;
         let blocks = sides.iter().fold(spaces, |all, side| mul(all, side.blocks.clone()));
-        let blocks = self.name_value(blocks, PrimType::I64, "blocks");
+        let blocks = self.bind_value(blocks, PrimType::I64, "blocks");
         if tiling.plan.square {
-            needed.push((tiling.fill.clone(), blocks.clone()));
+            needed.push((tiling.min_blocks.clone(), blocks.clone()));
         }
         let fits = is_large(needed);
-        let tiled = self.collect(|g| g.tiled(tiling, shape, sides, blocks))?;
+        let tiled = self.collect(|g| g.tiled_kernel(tiling, shape, sides, blocks))?;
         if let Expr::Const(_) = fits {
             tiled.into_iter().for_each(|stmt| self.emit(stmt));
             return Ok(());
         }
-        let other = self.collect(|g| g.versions(tiling, others))?;
+        let other = self.collect(|g| g.tiled_versions(tiling, others))?;
         self.emit(Stmt::If(fits, tiled, other));
         Ok(())
     }
 
     /// The tiled kernel.
-    fn tiled(
+    fn tiled_kernel(
         &mut self,
         tiling: Tiling<'_>,
         shape: Shape,
-        mut sides: Vec<Side>,
+        mut sides: Vec<TileSide>,
         blocks: Expr,
     ) -> Result<(), PassError> {
         let (outer, _) = tiling.dims();
@@ -146,11 +146,11 @@ impl Gen<'_, '_> {
         for shared in &tiling.plan.loops {
             let bound = self.atom(shared.bound)?;
             let count = div_up(bound.clone(), shape.depth);
-            counts.push((bound, self.name_value(count, PrimType::I64, "tiles")));
+            counts.push((bound, self.bind_value(count, PrimType::I64, "tiles")));
         }
         self.kernel(("segmap.tiled", prov), blocks, |g, block| {
-            let rest = g.first_indices(&mut sides, shape, block);
-            g.bind_point(outer, &rest)?;
+            let rest = g.block_origin(&mut sides, shape, block);
+            g.delinearise(outer, &rest)?;
             let mut bytes = 0;
             let mut tiles = Vec::with_capacity(counts.len());
             for shared in &tiling.plan.loops {
@@ -158,7 +158,7 @@ impl Gen<'_, '_> {
             }
             g.threads(prov, |g, thread| {
                 g.thread_indices(&mut sides, &thread, shape);
-                let mut points = points(&sides);
+                let mut points = register_tile(&sides);
                 let stms = &tiling.seg.body.stms;
                 let mut done = 0;
                 for ((shared, tiles), count) in tiling.plan.loops.iter().zip(&tiles).zip(&counts) {
@@ -167,13 +167,13 @@ impl Gen<'_, '_> {
                     }
                     for stm in &stms[done..shared.at] {
                         for point in &mut points {
-                            g.enter(point);
+                            g.bind_iteration(point);
                             g.stm(stm)?;
-                            g.leave(point, &stm.pat);
+                            g.record_bindings(point, &stm.pat);
                         }
                     }
                     let around = std::mem::replace(&mut g.prov, stms[shared.at].aux.prov);
-                    let turns = Turns {
+                    let turns = TiledLoop {
                         shared,
                         tiles,
                         from: &Expr::i64(0),
@@ -186,7 +186,7 @@ impl Gen<'_, '_> {
                     done = shared.at + 1;
                 }
                 for point in &points {
-                    g.enter(point);
+                    g.bind_iteration(point);
                     let end = g.collect(|g| {
                         for stm in &stms[done..] {
                             g.stm(stm)?;
@@ -220,6 +220,6 @@ const fn yes() -> Expr {
 }
 
 /// `ceil(a / b)`.
-const fn up(a: i64, b: i64) -> i64 {
+const fn div_up_const(a: i64, b: i64) -> i64 {
     (a + b - 1) / b
 }

@@ -20,7 +20,7 @@
 use crate::copies::constant;
 use crate::generate::expr::{add, and, binary, compare, div, mul, select, sub};
 use crate::generate::function::Gen;
-use crate::generate::operators::{at, div_up};
+use crate::generate::operators::{div_up, element_of_buffer};
 use crate::syntax::{Access, Expr, Region, Space, Stmt, Var, VarType};
 use ir::syntax::Atom;
 use ir::{PassError, Prov};
@@ -36,7 +36,7 @@ struct Dim {
 
 /// The source and target of a copy.
 #[derive(Clone, Copy)]
-struct Sides<'c> {
+struct CopyOperands<'c> {
     to: &'c Region,
     from: &'c Region,
     elem: PrimType,
@@ -61,7 +61,7 @@ impl Gen<'_, '_> {
         elem: PrimType,
         extents: &[Expr],
     ) -> Result<(), PassError> {
-        let sides = Sides { to, from, elem };
+        let sides = CopyOperands { to, from, elem };
         let strides = to.strides.iter().zip(&from.strides);
         let dims = extents.iter().zip(strides).map(|(n, (to, from))| Dim {
             n: n.clone(),
@@ -91,14 +91,14 @@ impl Gen<'_, '_> {
             n.is_some_and(|n| n < least)
         });
         if is_thin || !self.fuel.take() {
-            return self.copy_thin(sides, &matrix);
+            return self.copy_thin_matrix(sides, &matrix);
         }
-        let squares = self.collect(|g| g.copy_squares(sides, &matrix))?;
+        let squares = self.collect(|g| g.copy_tiles(sides, &matrix))?;
         if [&across, &down].iter().all(|d| constant(&d.n).is_some()) {
             squares.into_iter().for_each(|stmt| self.emit(stmt));
             return Ok(());
         }
-        let thin = self.collect(|g| g.copy_thin(sides, &matrix))?;
+        let thin = self.collect(|g| g.copy_thin_matrix(sides, &matrix))?;
         let wide = |dim: &Dim| compare(CmpOp::SLe, Expr::i64(least), dim.n.clone());
         let wide = and(wide(&across), wide(&down));
         self.emit(Stmt::If(wide, squares, thin));
@@ -118,7 +118,7 @@ impl Gen<'_, '_> {
             extents.push(self.dim(dim)?);
         }
         if let Atom::Var(array) = value
-            && let Ok((_, block, lmad)) = self.place(array)
+            && let Ok((_, block, lmad)) = self.location(array)
         {
             let mut from = self.region(block, &lmad)?;
             let outer = extents.len() - from.strides.len();
@@ -135,7 +135,7 @@ impl Gen<'_, '_> {
         let (extents, strides): (Vec<Expr>, Vec<Expr>) = dims.into_iter().unzip();
         let n = extents.iter().cloned().fold(Expr::i64(1), mul);
         let place = |g: &mut Self, point: Expr| {
-            let indices = g.indices(extents.iter(), point).into_iter();
+            let indices = g.delinearised(extents.iter(), point).into_iter();
             Ok(Access {
                 buffer: to.buffer,
                 elem,
@@ -143,8 +143,8 @@ impl Gen<'_, '_> {
                 dims: indices.zip(strides.iter().cloned()).collect(),
             })
         };
-        let many = Expr::i64(self.many_points());
-        self.several_points(("replicate", prov), (n, many), place, |g, place| {
+        let many = Expr::i64(self.coarsening_threshold());
+        self.coarsened(("replicate", prov), (n, many), place, |g, place| {
             g.emit(Stmt::Store(place, value.clone()));
             Ok(())
         })
@@ -152,7 +152,7 @@ impl Gen<'_, '_> {
 
     /// Copies element by element, with several per thread; neighbouring threads are along the last
     /// dimension.
-    fn copy_elements(&mut self, sides: Sides<'_>, dims: &[Dim]) -> Result<(), PassError> {
+    fn copy_elements(&mut self, sides: CopyOperands<'_>, dims: &[Dim]) -> Result<(), PassError> {
         let along = |region: &Region, stride: fn(&Dim) -> &Expr| Region {
             strides: dims.iter().map(|dim| stride(dim).clone()).collect(),
             ..region.clone()
@@ -162,15 +162,15 @@ impl Gen<'_, '_> {
         let extents: Vec<Expr> = dims.iter().map(|dim| dim.n.clone()).collect();
         let n = extents.iter().cloned().fold(Expr::i64(1), mul);
         let read = |g: &mut Self, point: Expr| Ok(g.read_element((&to, &from), sides.elem, &extents, point));
-        let many = Expr::i64(self.many_points());
-        self.several_points(("copy", Prov::NONE), (n, many), read, |g, (place, value)| {
+        let many = Expr::i64(self.coarsening_threshold());
+        self.coarsened(("copy", Prov::NONE), (n, many), read, |g, (place, value)| {
             g.emit(Stmt::Store(place, Expr::Var(value)));
             Ok(())
         })
     }
 
     /// Delinearises a number over extents; the last index varies fastest.
-    pub(super) fn indices<'e>(
+    pub(super) fn delinearised<'e>(
         &mut self,
         extents: impl DoubleEndedIterator<Item = &'e Expr> + ExactSizeIterator,
         number: Expr,
@@ -182,7 +182,7 @@ impl Gen<'_, '_> {
                 indices.push(rest.clone());
             } else {
                 let outer = div(rest.clone(), extent.clone());
-                let outer = self.name_value(outer, PrimType::I64, "rest");
+                let outer = self.bind_value(outer, PrimType::I64, "rest");
                 indices.push(sub(rest, mul(outer.clone(), extent.clone())));
                 rest = outer;
             }
@@ -192,7 +192,7 @@ impl Gen<'_, '_> {
     }
 
     /// Copies element by element, with the shorter dimension of a matrix innermost.
-    fn copy_thin(&mut self, sides: Sides<'_>, matrix: &Matrix<'_>) -> Result<(), PassError> {
+    fn copy_thin_matrix(&mut self, sides: CopyOperands<'_>, matrix: &Matrix<'_>) -> Result<(), PassError> {
         let Matrix { across, down, outer } = matrix;
         let mut dims = outer.to_vec();
         if let (Some(n), Some(m)) = (constant(&across.n), constant(&down.n)) {
@@ -201,7 +201,7 @@ impl Gen<'_, '_> {
             return self.copy_elements(sides, &dims);
         }
         let is_thin = compare(CmpOp::SLt, across.n.clone(), down.n.clone());
-        let is_thin = self.name_value(is_thin, PrimType::Bool, "is_thin");
+        let is_thin = self.bind_value(is_thin, PrimType::Bool, "is_thin");
         let mut either = |yes: &Dim, no: &Dim| Dim {
             n: self.either(&is_thin, &yes.n, &no.n),
             to: self.either(&is_thin, &yes.to, &no.to),
@@ -216,65 +216,65 @@ impl Gen<'_, '_> {
         if yes == no {
             return yes.clone();
         }
-        self.name_value(select(cond, yes, no), PrimType::I64, "along")
+        self.bind_value(select(cond, yes, no), PrimType::I64, "along")
     }
 
     /// Copies in square tiles, one thread block for each.
-    fn copy_squares(&mut self, sides: Sides<'_>, matrix: &Matrix<'_>) -> Result<(), PassError> {
-        let Sides { to, from, elem } = sides;
+    fn copy_tiles(&mut self, sides: CopyOperands<'_>, matrix: &Matrix<'_>) -> Result<(), PassError> {
+        let CopyOperands { to, from, elem } = sides;
         let Matrix { across, down, outer } = matrix;
         let device = self.layout();
         let side = device.tiles.square;
         let lines = (device.block / side).max(1);
         let [columns, rows] = [across, down].map(|dim| {
             let squares = div_up(dim.n.clone(), side);
-            self.name_value(squares, PrimType::I64, "squares")
+            self.bind_value(squares, PrimType::I64, "squares")
         });
         let matrices = outer.iter().fold(Expr::i64(1), |n, dim| mul(n, dim.n.clone()));
         let blocks = mul(mul(matrices, rows.clone()), columns.clone());
-        let blocks = self.name_value(blocks, PrimType::I64, "blocks");
+        let blocks = self.bind_value(blocks, PrimType::I64, "blocks");
         self.kernel(("copy.transpose", Prov::NONE), blocks, |g, block| {
             let first = |g: &mut Self, number: Expr| {
                 let first = mul(number, Expr::i64(side));
-                g.name_value(first, PrimType::I64, "first")
+                g.bind_value(first, PrimType::I64, "first")
             };
             let column = binary(BinOp::UMod, Expr::Var(block), columns.clone());
             let first_across = first(g, column);
             let rest = div(Expr::Var(block), columns);
-            let rest = g.name_value(rest, PrimType::I64, "rest");
+            let rest = g.bind_value(rest, PrimType::I64, "rest");
             let row = binary(BinOp::UMod, rest.clone(), rows.clone());
             let first_down = first(g, row);
-            let number = g.name_value(div(rest, rows), PrimType::I64, "matrix");
-            let indices = g.indices(outer.iter().map(|dim| &dim.n), number);
+            let number = g.bind_value(div(rest, rows), PrimType::I64, "matrix");
+            let indices = g.delinearised(outer.iter().map(|dim| &dim.n), number);
             let (mut to_base, mut from_base) = (to.offset.clone(), from.offset.clone());
             for (index, dim) in indices.iter().zip(outer.iter()) {
                 to_base = add(to_base, mul(index.clone(), dim.to.clone()));
                 from_base = add(from_base, mul(index.clone(), dim.from.clone()));
             }
-            let to_base = g.name_value(to_base, PrimType::I64, "to_base");
-            let from_base = g.name_value(from_base, PrimType::I64, "from_base");
-            let square = g.tile_array("square", elem, side * (side + 1));
+            let to_base = g.bind_value(to_base, PrimType::I64, "to_base");
+            let from_base = g.bind_value(from_base, PrimType::I64, "from_base");
+            let square = g.shared_tile("square", elem, side * (side + 1));
             g.threads(Prov::NONE, |g, thread| {
                 let x = binary(BinOp::UMod, thread.clone(), Expr::i64(side));
-                let x = g.name_value(x, PrimType::I64, "x");
-                let line = g.name_value(div(thread, Expr::i64(side)), PrimType::I64, "line");
+                let x = g.bind_value(x, PrimType::I64, "x");
+                let line = g.bind_value(div(thread, Expr::i64(side)), PrimType::I64, "line");
                 // Copies the thread's elements between the array and the tile.
                 let pass = |g: &mut Self, reads: bool| {
                     g.for_seq("turn", Expr::i64(0), Expr::i64(side / lines), false, |g, turn| {
                         let y = add(line.clone(), mul(Expr::Var(turn), Expr::i64(lines)));
-                        let y = g.name_value(y, PrimType::I64, "y");
+                        let y = g.bind_value(y, PrimType::I64, "y");
                         let (a, d) = if reads { (&y, &x) } else { (&x, &y) };
                         let a = add(first_across.clone(), a.clone());
-                        let a = g.name_value(a, PrimType::I64, "across");
+                        let a = g.bind_value(a, PrimType::I64, "across");
                         let d = add(first_down.clone(), d.clone());
-                        let d = g.name_value(d, PrimType::I64, "down");
+                        let d = g.bind_value(d, PrimType::I64, "down");
                         let inside = and(
                             compare(CmpOp::SLt, a.clone(), across.n.clone()),
                             compare(CmpOp::SLt, d.clone(), down.n.clone()),
                         );
                         let pitch = Expr::i64(side + 1);
                         let (high, low) = if reads { (y, &x) } else { (x.clone(), &y) };
-                        let in_square = at(square, elem, add(mul(high, pitch), low.clone()));
+                        let in_square = element_of_buffer(square, elem, add(mul(high, pitch), low.clone()));
                         let in_array = |buffer, base: &Expr, by: [&Expr; 2]| Access {
                             buffer,
                             elem,
@@ -306,7 +306,7 @@ impl Gen<'_, '_> {
     }
 
     /// Allocates an array of the current thread block.
-    pub(super) fn tile_array(&mut self, hint: &str, elem: PrimType, count: i64) -> Var {
+    pub(super) fn shared_tile(&mut self, hint: &str, elem: PrimType, count: i64) -> Var {
         let buffer = self.value(VarType::Buffer(Space::Shared), hint);
         self.emit(Stmt::Frame { buffer, elem, count: count.unsigned_abs() });
         buffer

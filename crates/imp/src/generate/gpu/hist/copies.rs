@@ -6,7 +6,7 @@
 use super::{Bins, Hists};
 use crate::generate::expr::{add, binary, compare, div, max, min, mul, sub};
 use crate::generate::function::Gen;
-use crate::generate::operators::at;
+use crate::generate::operators::element_of_buffer;
 use crate::syntax::{Expr, Stmt, Var};
 use ir::{PassError, Prov};
 use prim::{BinOp, CmpOp, PrimType};
@@ -21,7 +21,7 @@ struct Copies {
 
 impl Gen<'_, '_> {
     /// Atomic updates of bins in device memory.
-    pub(super) fn hist_everywhere(
+    pub(super) fn hist_global_atomic(
         &mut self,
         hists: &Hists<'_>,
         operators: &[(BinOp, PrimType)],
@@ -30,33 +30,33 @@ impl Gen<'_, '_> {
         let device = self.layout();
         let all = max(hists.all_bins(), Expr::i64(1));
         let meeting = mul(all, Expr::i64(device.bins.meeting));
-        let meeting = self.name_value(meeting, PrimType::I64, "meeting");
+        let meeting = self.bind_value(meeting, PrimType::I64, "meeting");
         let copies = min(
             div(Expr::i64(device.blocks * device.block), meeting.clone()),
             div(hists.points.clone(), meeting),
         );
-        let copies = self.name_value(copies, PrimType::I64, "copies");
+        let copies = self.bind_value(copies, PrimType::I64, "copies");
         let several = self.collect(|g| {
-            let made = g.begin_copies(hists, &copies)?;
-            g.each_point(("seghist", prov), hists.points.clone(), |g, point| {
+            let made = g.init_copies(hists, &copies)?;
+            g.each_iteration(("seghist", prov), hists.points.clone(), |g, point| {
                 let block = div(point.clone(), Expr::i64(device.block));
                 let copy = binary(BinOp::UMod, block, copies.clone());
-                let copy = g.name_value(copy, PrimType::I64, "copy");
-                g.bind_point(dims, &point)?;
+                let copy = g.bind_value(copy, PrimType::I64, "copy");
+                g.delinearise(dims, &point)?;
                 g.each_update(hists, |g, k, index, values| {
                     let ((op, elem), Copies { arrays, count }) = (operators[k], &made[k]);
-                    let place = add(mul(copy.clone(), count.clone()), bins[k].place(index));
+                    let place = add(mul(copy.clone(), count.clone()), bins[k].position(index));
                     let value = g.atom(values[0])?;
-                    g.apply_at_once(at(arrays[0], elem, place), op, value);
+                    g.atomic_update(element_of_buffer(arrays[0], elem, place), op, value);
                     Ok(())
                 })
             })?;
-            g.end_copies(hists, &made, &copies)
+            g.combine_all(hists, &made, &copies)
         })?;
         let one = self.collect(|g| {
-            g.each_point(("seghist", prov), hists.points.clone(), |g, point| {
-                g.bind_point(dims, &point)?;
-                g.update_at_once(hists.seg, hists.ops, bins, operators)
+            g.each_iteration(("seghist", prov), hists.points.clone(), |g, point| {
+                g.delinearise(dims, &point)?;
+                g.atomic_updates(hists.seg, hists.ops, bins, operators)
             })
         })?;
         let is_more = compare(CmpOp::SLt, Expr::i64(1), copies);
@@ -65,43 +65,43 @@ impl Gen<'_, '_> {
     }
 
     /// Any operators: each thread runs a chunk of iterations, with a private copy of the bins.
-    pub(super) fn hist_by_chunks(&mut self, hists: &Hists<'_>) -> Result<(), PassError> {
+    pub(super) fn hist_private_chunks(&mut self, hists: &Hists<'_>) -> Result<(), PassError> {
         let device = self.layout();
         let n = hists.points.clone();
-        let grain = max(hists.all_bins(), self.thread_grain(hists.seg)?);
+        let grain = max(hists.all_bins(), self.thread_grain_size(hists.seg)?);
         let threads = Expr::i64(device.blocks * device.few);
         let chunks = max(min(div(n.clone(), grain), threads), Expr::i64(1));
-        let chunks = self.name_value(chunks, PrimType::I64, "chunks");
-        let made = self.begin_copies(hists, &chunks)?;
-        self.each_point(("seghist", hists.prov), chunks.clone(), |g, chunk| {
+        let chunks = self.bind_value(chunks, PrimType::I64, "chunks");
+        let made = self.init_copies(hists, &chunks)?;
+        self.each_iteration(("seghist", hists.prov), chunks.clone(), |g, chunk| {
             let (from, to) = g.bounds(n, chunks.clone(), chunk.clone());
             g.for_seq("point", from, to, false, |g, point| {
-                g.bind_point(hists.dims(), &Expr::Var(point))?;
+                g.delinearise(hists.dims(), &Expr::Var(point))?;
                 g.each_update(hists, |g, k, index, values| {
                     let (hist, Copies { arrays, count }) = (&hists.bins[k], &made[k]);
-                    let place = add(mul(chunk.clone(), count.clone()), hist.place(index));
-                    let place = g.name_value(place, PrimType::I64, "bin");
+                    let place = add(mul(chunk.clone(), count.clone()), hist.position(index));
+                    let place = g.bind_value(place, PrimType::I64, "bin");
                     let olds = g.load_all(arrays, &hist.types, place.clone(), "old");
-                    let values = g.values(values, &hist.types)?;
+                    let values = g.copy_operands(values, &hist.types)?;
                     g.combine(&[hist.op], &olds, &values)?;
                     g.store_all(arrays, &hist.types, place, &olds);
                     Ok(())
                 })
             })
         })?;
-        self.end_copies(hists, &made, &chunks)
+        self.combine_all(hists, &made, &chunks)
     }
 
     /// Allocates `copies` copies of all bins, filled with the neutral elements.
-    fn begin_copies(&mut self, hists: &Hists<'_>, copies: &Expr) -> Result<Vec<Copies>, PassError> {
+    fn init_copies(&mut self, hists: &Hists<'_>, copies: &Expr) -> Result<Vec<Copies>, PassError> {
         let mut made = Vec::with_capacity(hists.bins.len());
         for hist in &hists.bins {
-            let count = mul(hists.segments.clone(), hist.own.clone());
-            let count = self.name_value(count, PrimType::I64, "count");
+            let count = mul(hists.segments.clone(), hist.bins_per_segment.clone());
+            let count = self.bind_value(count, PrimType::I64, "count");
             let all = mul(copies.clone(), count.clone());
-            let all = self.name_value(all, PrimType::I64, "all");
+            let all = self.bind_value(all, PrimType::I64, "all");
             let arrays = self.device_arrays("copies", &hist.types, &all, hists.prov);
-            self.each_point(("seghist.start", hists.prov), all, |g, place| {
+            self.each_iteration(("seghist.start", hists.prov), all, |g, place| {
                 let neutral = g.neutral(&[hist.op], &hist.types)?;
                 g.store_all(&arrays, &hist.types, place, &neutral);
                 Ok(())
@@ -112,7 +112,7 @@ impl Gen<'_, '_> {
     }
 
     /// Combines the copies with the histograms, and releases them.
-    fn end_copies(&mut self, hists: &Hists<'_>, made: &[Copies], copies: &Expr) -> Result<(), PassError> {
+    fn combine_all(&mut self, hists: &Hists<'_>, made: &[Copies], copies: &Expr) -> Result<(), PassError> {
         for (hist, Copies { arrays, count }) in hists.bins.iter().zip(made) {
             self.combine_copies(hist, arrays, (&Expr::i64(1), copies, count), hists.prov)?;
             self.release_arrays(arrays);
@@ -131,30 +131,30 @@ impl Gen<'_, '_> {
         prov: Prov,
     ) -> Result<(), PassError> {
         let all = mul(segments.clone(), own.clone());
-        let all = self.name_value(all, PrimType::I64, "all");
-        let group = self.few_threads(copies);
+        let all = self.bind_value(all, PrimType::I64, "all");
+        let group = self.group_for(copies);
         let blocks = self.blocks_for(&group, &all);
         self.kernel(("seghist.total", prov), blocks, |g, block| {
-            let part = g.scratchpad("part", &hist.types, prov)?;
+            let part = g.shared_arrays("part", &hist.types, prov)?;
             g.threads(prov, |g, thread| {
                 let member = g.member(&group, (block, &thread), &all);
                 let accs = g.neutral(&[hist.op], &hist.types)?;
-                g.inside(&member, |g| {
+                g.if_in_bounds(&member, |g| {
                     let bin = member.chunk.clone();
                     let before = mul(div(bin.clone(), own.clone()), own.clone());
                     let others = mul(before, sub(copies.clone(), Expr::i64(1)));
-                    let first = g.name_value(add(bin, others), PrimType::I64, "first");
+                    let first = g.bind_value(add(bin, others), PrimType::I64, "first");
                     let among = (&member.place, &group.threads);
                     let range = (&Expr::i64(0), copies);
-                    g.share_out_among(range, false, among, |g, copy| {
+                    g.distribute_among(range, false, among, |g, copy| {
                         let place = add(first, mul(copy, own.clone()));
                         let values = g.load_all(arrays, &hist.types, place, "own");
                         g.combine(&[hist.op], &accs, &values)
                     })
                 })?;
-                let halvings = group.halvings.clone();
-                g.reduce_groups((&[hist.op], &hist.types), &part, &accs, (&thread, halvings))?;
-                g.inside(&member, |g| {
+                let halvings = group.log2_threads.clone();
+                g.reduce_group((&[hist.op], &hist.types), &part, &accs, (&thread, halvings))?;
+                g.if_in_bounds(&member, |g| {
                     g.first_thread(&member.place, |g| {
                         let total = g.load_all(&part, &hist.types, thread, "total");
                         g.add_to_bin(hist, &member.chunk, &total)
@@ -171,7 +171,7 @@ impl Gen<'_, '_> {
         bin: &Expr,
         values: &[Var],
     ) -> Result<(), PassError> {
-        let places = self.places_of(hist, bin)?;
-        self.combine_places(hist.op, places, values)
+        let places = self.destination_elements(hist, bin)?;
+        self.combine_elements(hist.op, places, values)
     }
 }

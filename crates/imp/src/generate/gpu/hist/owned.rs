@@ -20,7 +20,7 @@ use super::Hists;
 use crate::generate::expr::{add, and, binary, compare, mul, sub};
 use crate::generate::function::Gen;
 use crate::generate::gpu::segments::Segments;
-use crate::generate::operators::{at, div_up_by};
+use crate::generate::operators::{div_up_by, element_of_buffer};
 use crate::syntax::{Expr, Stmt, Var};
 use ir::PassError;
 use prim::{BinOp, CmpOp, ConvOp, PrimType, Scalar};
@@ -30,7 +30,7 @@ use target::device::SCRATCHPAD_BYTES;
 const TAG: PrimType = PrimType::I32;
 
 /// The distribution of the work over blocks and threads.
-struct Shares<'s> {
+struct OwnedLayout<'s> {
     segments: Segments<'s>,
     /// The number of chunks of all segments.
     all: Expr,
@@ -46,7 +46,7 @@ struct Shares<'s> {
     halvings: Expr,
 }
 
-impl Shares<'_> {
+impl OwnedLayout<'_> {
     /// The index in its part of a thread; for a bin, the index of its owner.
     fn place(&self, number: Expr) -> Expr {
         let others = sub(self.members.clone(), Expr::i64(1));
@@ -55,7 +55,7 @@ impl Shares<'_> {
 }
 
 /// A thread of a part.
-struct Member {
+struct PartMember {
     /// Its index in the block.
     thread: Expr,
     part: Expr,
@@ -64,7 +64,7 @@ struct Member {
 }
 
 /// The shared-memory buffers of one histogram.
-struct Pad {
+struct SharedBins {
     bins: Vec<Var>,
     /// The bin of each current iteration; negative if it has none.
     tag: Var,
@@ -74,16 +74,16 @@ struct Pad {
 
 impl Gen<'_, '_> {
     /// Histograms with operators that are not atomic.
-    pub(super) fn hist_by_owners(&mut self, hists: &Hists<'_>) -> Result<(), PassError> {
+    pub(super) fn hist_not_atomic(&mut self, hists: &Hists<'_>) -> Result<(), PassError> {
         let shares = self.shares(hists)?;
-        let mut owned = self.collect(|g| g.hist_of_owners(hists, &shares))?;
+        let mut owned = self.collect(|g| g.hist_owned(hists, &shares))?;
         if !shares.segments.outer.is_empty() {
             let in_order = self.collect(|g| g.hist_of_segments(hists, &shares.segments))?;
             let block = Expr::i64(self.layout().block);
             let short = compare(CmpOp::SLt, shares.segments.width.clone(), block);
             owned = vec![Stmt::If(short, in_order, owned)];
         }
-        let chunks = self.collect(|g| g.hist_by_chunks(hists))?;
+        let chunks = self.collect(|g| g.hist_private_chunks(hists))?;
         let fits = compare(CmpOp::SLe, hists.most.clone(), Expr::i64(shares.room));
         self.emit(Stmt::If(fits, owned, chunks));
         Ok(())
@@ -91,16 +91,18 @@ impl Gen<'_, '_> {
 
     /// One thread per segment, which runs its iterations sequentially.
     fn hist_of_segments(&mut self, hists: &Hists<'_>, segments: &Segments<'_>) -> Result<(), PassError> {
-        self.each_point(("seghist", hists.prov), segments.count.clone(), |g, segment| {
-            g.bind_point(segments.outer, &segment)?;
+        self.each_iteration(("seghist", hists.prov), segments.count.clone(), |g, segment| {
+            g.delinearise(segments.outer, &segment)?;
             g.for_seq("i", Expr::i64(0), segments.width.clone(), false, |g, i| {
                 g.bind_index_to(segments.index, Expr::Var(i));
-                g.point(&hists.seg.body, |g, results| g.hist_in_order(hists.dims(), hists.ops, &results))
+                g.iteration(&hists.seg.body, |g, results| {
+                    g.hist_sequential(hists.dims(), hists.ops, &results)
+                })
             })
         })
     }
 
-    fn shares<'s>(&mut self, hists: &Hists<'s>) -> Result<Shares<'s>, PassError> {
+    fn shares<'s>(&mut self, hists: &Hists<'s>) -> Result<OwnedLayout<'s>, PassError> {
         let device = self.layout();
         let (bytes, of_point) = (hists.bytes(), hists.bytes() + TAG.size() * hists.bins.len() as u64);
         let mut tile = device.block.unsigned_abs();
@@ -119,76 +121,76 @@ impl Gen<'_, '_> {
         let halvings = self.halvings(hists, room, most);
         let parts = binary(BinOp::Shl, Expr::i64(1), halvings.clone());
         let halvings = sub(Expr::i64(i64::from(tile_halvings)), halvings);
-        let halvings = self.name_value(halvings, PrimType::I64, "halvings");
+        let halvings = self.bind_value(halvings, PrimType::I64, "halvings");
         let members = binary(BinOp::Shl, Expr::i64(1), halvings.clone());
-        Ok(Shares {
+        Ok(OwnedLayout {
             all: self.all_chunks(&segments),
             segments,
             room,
             tile,
-            parts: self.name_value(parts, PrimType::I64, "parts"),
-            members: self.name_value(members, PrimType::I64, "members"),
+            parts: self.bind_value(parts, PrimType::I64, "parts"),
+            members: self.bind_value(members, PrimType::I64, "members"),
             halvings,
         })
     }
 
-    fn hist_of_owners(&mut self, hists: &Hists<'_>, shares: &Shares<'_>) -> Result<(), PassError> {
+    fn hist_owned(&mut self, hists: &Hists<'_>, shares: &OwnedLayout<'_>) -> Result<(), PassError> {
         let segments = &shares.segments;
-        let chunks = self.kept_chunks(segments, &shares.all);
+        let chunks = self.partial_chunks(segments, &shares.all);
         let mut copies = Vec::with_capacity(hists.bins.len());
         for hist in &hists.bins {
-            let count = mul(chunks.clone(), hist.own.clone());
-            let count = self.name_value(count, PrimType::I64, "copies");
+            let count = mul(chunks.clone(), hist.bins_per_segment.clone());
+            let count = self.bind_value(count, PrimType::I64, "copies");
             copies.push(self.device_arrays("copies", &hist.types, &count, hists.prov));
         }
         self.kernel(("seghist", hists.prov), shares.all.clone(), |g, block| {
             let mut pads = Vec::with_capacity(hists.bins.len());
             for hist in &hists.bins {
                 let types = hist.types.iter();
-                pads.push(Pad {
-                    bins: types.clone().map(|&ty| g.tile_array("pad", ty, shares.room)).collect(),
-                    tag: g.tile_array("tag", TAG, shares.tile),
-                    value: types.map(|&ty| g.tile_array("value", ty, shares.tile)).collect(),
+                pads.push(SharedBins {
+                    bins: types.clone().map(|&ty| g.shared_tile("pad", ty, shares.room)).collect(),
+                    tag: g.shared_tile("tag", TAG, shares.tile),
+                    value: types.map(|&ty| g.shared_tile("value", ty, shares.tile)).collect(),
                 });
             }
             let chunk = g.chunk_of(segments, Expr::Var(block))?;
             let width = sub(chunk.to.clone(), chunk.from.clone());
-            let width = g.name_value(width, PrimType::I64, "width");
+            let width = g.bind_value(width, PrimType::I64, "width");
             let members = shares.members.clone();
             let rounds = div_up_by(div_up_by(width.clone(), shares.parts.clone()), members.clone());
-            let rounds = g.name_value(rounds, PrimType::I64, "rounds");
+            let rounds = g.bind_value(rounds, PrimType::I64, "rounds");
             g.threads(hists.prov, |g, thread| {
                 let member = g.part_of(shares, thread);
                 let (from, to) = g.bounds(width, shares.parts.clone(), member.part.clone());
                 let (from, to) = (add(chunk.from.clone(), from), add(chunk.from.clone(), to));
-                let from = g.name_value(add(from, member.place.clone()), PrimType::I64, "from");
-                let to = g.name_value(to, PrimType::I64, "to");
+                let from = g.bind_value(add(from, member.place.clone()), PrimType::I64, "from");
+                let to = g.bind_value(to, PrimType::I64, "to");
                 for (hist, pad) in hists.bins.iter().zip(&pads) {
-                    g.begin_pads(hist, &pad.bins, &shares.parts, &member.thread)?;
+                    g.init_shared_bins(hist, &pad.bins, &shares.parts, &member.thread)?;
                 }
                 g.barrier();
                 g.for_seq("round", Expr::i64(0), rounds, false, |g, round| {
                     let i = add(from, mul(Expr::Var(round), members));
-                    let i = g.name_value(i, PrimType::I64, "i");
+                    let i = g.bind_value(i, PrimType::I64, "i");
                     let is_point = compare(CmpOp::SLt, i.clone(), to);
-                    g.takes_points(shares, &member, |g| {
+                    g.if_runs_iterations(shares, &member, |g| {
                         g.bind_index_to(segments.index, i);
                         g.tag_point(hists, &pads, is_point, &member.thread)
                     })?;
                     g.barrier();
-                    g.takes_points(shares, &member, |g| g.own_bins(hists, &pads, shares, &member))?;
+                    g.if_runs_iterations(shares, &member, |g| g.own_bins(hists, &pads, shares, &member))?;
                     g.barrier();
                     Ok(())
                 })?;
                 for ((hist, pad), copies) in hists.bins.iter().zip(&pads).zip(&copies) {
-                    g.share_out((&Expr::i64(0), &hist.own), true, &member.thread, |g, own| {
-                        let total = g.total_of_parts(hist, &pad.bins, &shares.parts, &own)?;
+                    g.distribute((&Expr::i64(0), &hist.bins_per_segment), true, &member.thread, |g, own| {
+                        let total = g.total_of_copies(hist, &pad.bins, &shares.parts, &own)?;
                         let whole = g.collect(|g| {
-                            let bin = g.bin_of(hist, &chunk.segment, own.clone());
+                            let bin = g.bin_number(hist, &chunk.segment, own.clone());
                             g.add_to_bin(hist, &bin, &total)
                         })?;
                         let piece = g.collect(|g| {
-                            let place = g.bin_of(hist, &Expr::Var(block), own);
+                            let place = g.bin_number(hist, &Expr::Var(block), own);
                             g.store_all(copies, &hist.types, place, &total);
                             Ok(())
                         })?;
@@ -202,7 +204,7 @@ impl Gen<'_, '_> {
         })?;
         let several = self.collect(|g| {
             for (hist, copies) in hists.bins.iter().zip(&copies) {
-                let counts = (&segments.count, &segments.chunks, &hist.own);
+                let counts = (&segments.count, &segments.chunks, &hist.bins_per_segment);
                 g.combine_copies(hist, copies, counts, hists.prov)?;
             }
             Ok(())
@@ -214,21 +216,21 @@ impl Gen<'_, '_> {
     }
 
     /// The part of a thread, and its index there.
-    fn part_of(&mut self, shares: &Shares<'_>, thread: Expr) -> Member {
+    fn part_of(&mut self, shares: &OwnedLayout<'_>, thread: Expr) -> PartMember {
         let place = shares.place(thread.clone());
         let part = binary(BinOp::LShr, thread.clone(), shares.halvings.clone());
-        Member {
+        PartMember {
             thread,
-            part: self.name_value(part, PrimType::I64, "part"),
-            place: self.name_value(place, PrimType::I64, "place"),
+            part: self.bind_value(part, PrimType::I64, "part"),
+            place: self.bind_value(place, PrimType::I64, "place"),
         }
     }
 
     /// Emits code for the threads that run iterations.
-    fn takes_points(
+    fn if_runs_iterations(
         &mut self,
-        shares: &Shares<'_>,
-        member: &Member,
+        shares: &OwnedLayout<'_>,
+        member: &PartMember,
         f: impl FnOnce(&mut Self) -> Result<(), PassError>,
     ) -> Result<(), PassError> {
         if shares.tile == self.layout().block {
@@ -244,20 +246,20 @@ impl Gen<'_, '_> {
     fn tag_point(
         &mut self,
         hists: &Hists<'_>,
-        pads: &[Pad],
+        pads: &[SharedBins],
         is_point: Expr,
         thread: &Expr,
     ) -> Result<(), PassError> {
         for pad in pads {
             let none = Expr::Const(Scalar::I32(-1));
-            self.emit(Stmt::Store(at(pad.tag, TAG, thread.clone()), none));
+            self.emit(Stmt::Store(element_of_buffer(pad.tag, TAG, thread.clone()), none));
         }
         let body = self.collect(|g| {
             g.each_update(hists, |g, k, index, values| {
                 let (hist, pad) = (&hists.bins[k], &pads[k]);
-                let own = Box::new(hist.own_place(index));
+                let own = Box::new(hist.segment_position(index));
                 let tag = Expr::Convert(ConvOp::SExt, PrimType::I64, TAG, own);
-                g.emit(Stmt::Store(at(pad.tag, TAG, thread.clone()), tag));
+                g.emit(Stmt::Store(element_of_buffer(pad.tag, TAG, thread.clone()), tag));
                 g.store_atoms(&pad.value, &hist.types, thread, values)
             })
         })?;
@@ -269,25 +271,25 @@ impl Gen<'_, '_> {
     fn own_bins(
         &mut self,
         hists: &Hists<'_>,
-        pads: &[Pad],
-        shares: &Shares<'_>,
-        member: &Member,
+        pads: &[SharedBins],
+        shares: &OwnedLayout<'_>,
+        member: &PartMember,
     ) -> Result<(), PassError> {
-        let Member { thread, part, place } = member;
+        let PartMember { thread, part, place } = member;
         let from = sub(thread.clone(), place.clone());
-        let from = self.name_value(from, PrimType::I64, "from");
+        let from = self.bind_value(from, PrimType::I64, "from");
         let to = add(from.clone(), shares.members.clone());
         self.for_seq("point", from, to, false, |g, point| {
             for (hist, pad) in hists.bins.iter().zip(pads) {
                 let tag = g.scalar(TAG, "tag");
-                g.emit(Stmt::Load(tag, at(pad.tag, TAG, Expr::Var(point))));
+                g.emit(Stmt::Load(tag, element_of_buffer(pad.tag, TAG, Expr::Var(point))));
                 let wide = Box::new(Expr::Var(tag));
                 let wide = Expr::Convert(ConvOp::SExt, TAG, PrimType::I64, wide);
-                let bin = g.name_value(wide, PrimType::I64, "bin");
+                let bin = g.bind_value(wide, PrimType::I64, "bin");
                 let owner = shares.place(bin.clone());
                 let body = g.collect(|g| {
-                    let bin = add(mul(part.clone(), hist.own.clone()), bin.clone());
-                    let bin = g.name_value(bin, PrimType::I64, "bin");
+                    let bin = add(mul(part.clone(), hist.bins_per_segment.clone()), bin.clone());
+                    let bin = g.bind_value(bin, PrimType::I64, "bin");
                     let olds = g.load_all(&pad.bins, &hist.types, bin.clone(), "old");
                     let values = g.load_all(&pad.value, &hist.types, Expr::Var(point), "new");
                     g.combine(&[hist.op], &olds, &values)?;

@@ -1,11 +1,11 @@
 //! The look-back of tiles: aggregates, inclusive prefixes, and their signals.
 
-use super::runs::Run;
-use super::{ENDING, Pads, TOTAL, Tile, Tiled, Told, is};
+use super::thread_runs::Run;
+use super::{AGGREGATE, PREFIX, Published, SharedBuffers, Tile, Tiled, equals};
 use crate::device::SIGNAL;
 use crate::generate::expr::{add, and, compare, max, min, mul, sub};
 use crate::generate::function::Gen;
-use crate::generate::operators::{at, div_up};
+use crate::generate::operators::{div_up, element_of_buffer};
 use crate::syntax::{DeviceOp, Expr, Stmt, Var};
 use ir::PassError;
 use prim::{CmpOp, ConvOp, PrimType, Scalar};
@@ -17,32 +17,32 @@ impl Gen<'_, '_> {
     pub(super) fn look_back(
         &mut self,
         tiled: &Tiled<'_>,
-        pads: &Pads,
+        pads: &SharedBuffers,
         tile: &Tile,
         (run, thread): (&Run, &Expr),
     ) -> Result<Vec<Var>, PassError> {
         let operators = &tiled.operators;
-        let lasts = self.lasts_of_tile(tiled, pads, tile)?;
+        let lasts = self.tile_aggregate(tiled, pads, tile)?;
         self.first_thread(thread, |g| {
-            let ending = g.collect(|g| g.signal(tiled, tile, ENDING, &lasts))?;
-            let total = g.collect(|g| g.signal(tiled, tile, TOTAL, &lasts))?;
-            g.emit(Stmt::If(tile.closed.clone(), ending, total));
+            let ending = g.collect(|g| g.signal(tiled, tile, PREFIX, &lasts))?;
+            let total = g.collect(|g| g.signal(tiled, tile, AGGREGATE, &lasts))?;
+            g.emit(Stmt::If(tile.has_segment_start.clone(), ending, total));
             Ok(())
         })?;
-        let lefts = self.lefts_of_run(tiled, pads, (run, thread))?;
+        let lefts = self.run_prefix(tiled, pads, (run, thread))?;
         let carries = match &tiled.told {
-            Told::Words(words) => self.carries_of_words(tiled, pads, tile, (words, thread))?,
-            Told::Elements { totals, endings } => {
-                self.carries_of_elements(tiled, pads, tile, (totals, endings, thread))?
+            Published::StatusWords(words) => self.prefix_from_words(tiled, pads, tile, (words, thread))?,
+            Published::Elements { aggregates: totals, inclusive_prefixes: endings } => {
+                self.prefix_from_elements(tiled, pads, tile, (totals, endings, thread))?
             }
         };
         self.first_thread(thread, |g| {
             let body = g.collect(|g| {
                 let endings = g.copied(&tiled.types, &carries, "ending");
                 g.combine(operators, &endings, &lasts)?;
-                g.signal(tiled, tile, ENDING, &endings)
+                g.signal(tiled, tile, PREFIX, &endings)
             })?;
-            g.emit(Stmt::If(tile.closed.clone(), Vec::new(), body));
+            g.emit(Stmt::If(tile.has_segment_start.clone(), Vec::new(), body));
             Ok(())
         })?;
         // The thread's first segment began before the tile.
@@ -51,23 +51,28 @@ impl Gen<'_, '_> {
             g.set_all(&lefts, &carries);
             Ok(())
         })?;
-        let goes_on = compare(CmpOp::SLt, run.begin.clone(), tile.from.clone());
+        let goes_on = compare(CmpOp::SLt, run.segment_start.clone(), tile.from.clone());
         self.emit(Stmt::If(goes_on, body, Vec::new()));
         Ok(lefts)
     }
 
     /// The aggregate of the tile, since the beginning of its last segment.
-    fn lasts_of_tile(&mut self, tiled: &Tiled<'_>, pads: &Pads, tile: &Tile) -> Result<Vec<Var>, PassError> {
+    fn tile_aggregate(
+        &mut self,
+        tiled: &Tiled<'_>,
+        pads: &SharedBuffers,
+        tile: &Tile,
+    ) -> Result<Vec<Var>, PassError> {
         let first = match &tiled.width {
             None => Expr::i64(0),
             Some(_) => {
                 let opener = self.thread_of(tiled, tile, tile.begin.clone());
-                self.group_of(&opener)
+                self.subgroup_of(&opener)
             }
         };
         let folded = (tiled.operators.as_slice(), tiled.types.as_slice());
-        let groups = Expr::i64(self.groups());
-        self.fold_groups(folded, &pads.part, (&first, &groups))
+        let groups = Expr::i64(self.n_subgroups());
+        self.fold_subgroups(folded, &pads.part, (&first, &groups))
     }
 
     /// Signals values of the tile.
@@ -79,13 +84,13 @@ impl Gen<'_, '_> {
         values: &[Var],
     ) -> Result<(), PassError> {
         let buffers = match &tiled.told {
-            Told::Words(words) => return self.tell(tiled, tile, (words, state), values),
-            Told::Elements { endings, .. } if state == ENDING => endings,
-            Told::Elements { totals, .. } => totals,
+            Published::StatusWords(words) => return self.publish(tiled, tile, (words, state), values),
+            Published::Elements { inclusive_prefixes: endings, .. } if state == PREFIX => endings,
+            Published::Elements { aggregates: totals, .. } => totals,
         };
         self.store_all(buffers, &tiled.types, tile.number.clone(), values);
         self.emit(Stmt::Device(DeviceOp::Signal {
-            at: at(tiled.state, SIGNAL, add(tile.number.clone(), Expr::i64(1))),
+            at: element_of_buffer(tiled.state, SIGNAL, add(tile.number.clone(), Expr::i64(1))),
             value: Expr::Const(Scalar::I32(state)),
         }));
         Ok(())
@@ -94,7 +99,7 @@ impl Gen<'_, '_> {
     /// Inspects the tiles before the block's own, a window of them at a time, until `f` has found a
     /// result. `f` is called with the thread's tile and the condition that there is one, and
     /// returns the condition to go on.
-    pub(super) fn windows(
+    pub(super) fn look_back_windows(
         &mut self,
         tile: &Tile,
         thread: &Expr,
@@ -103,11 +108,11 @@ impl Gen<'_, '_> {
         let window = self.layout().scans.window;
         let (end, goes_on) = (self.scalar(PrimType::I64, "end"), self.scalar(PrimType::Bool, "goes_on"));
         self.emit(Stmt::Set(end, tile.number.clone()));
-        self.emit(Stmt::Set(goes_on, tile.goes_on.clone()));
+        self.emit(Stmt::Set(goes_on, tile.continues_segment.clone()));
         let body = self.collect(|g| {
             g.emit(Stmt::Set(end, sub(Expr::Var(end), Expr::i64(window))));
             let other = add(Expr::Var(end), thread.clone());
-            let other = g.name_value(other, PrimType::I64, "other");
+            let other = g.bind_value(other, PrimType::I64, "other");
             let mut looks = compare(CmpOp::SLe, Expr::i64(0), other.clone());
             if window < g.layout().block {
                 looks = and(compare(CmpOp::SLt, thread.clone(), Expr::i64(window)), looks);
@@ -122,23 +127,23 @@ impl Gen<'_, '_> {
     }
 
     /// The exclusive prefix of the tile, from element arrays: one thread computes it, all get it.
-    fn carries_of_elements(
+    fn prefix_from_elements(
         &mut self,
         tiled: &Tiled<'_>,
-        pads: &Pads,
+        pads: &SharedBuffers,
         tile: &Tile,
         (totals, endings, thread): (&[Var], &[Var], &Expr),
     ) -> Result<Vec<Var>, PassError> {
         let (operators, types) = (&tiled.operators, &tiled.types);
-        let near = self.nearest(tiled, pads, tile, thread)?;
+        let near = self.nearest_prefix(tiled, pads, tile, thread)?;
         let carries = self.neutral(operators, types)?;
-        self.first_of_tiles(tile, thread, |g| {
+        self.first_thread_if_continuing(tile, thread, |g| {
             let endings = g.load_all(endings, types, near.clone(), "ending");
             g.set_all(&carries, &endings);
             Ok(())
         })?;
         self.fold_totals(tiled, pads, tile, (totals, &near, thread), &carries)?;
-        self.first_of_tiles(tile, thread, |g| {
+        self.first_thread_if_continuing(tile, thread, |g| {
             g.store_all(&pads.part, types, Expr::i64(0), &carries);
             Ok(())
         })?;
@@ -148,12 +153,12 @@ impl Gen<'_, '_> {
             g.set_all(&carries, &told);
             Ok(())
         })?;
-        self.emit(Stmt::If(tile.goes_on.clone(), body, Vec::new()));
+        self.emit(Stmt::If(tile.continues_segment.clone(), body, Vec::new()));
         Ok(carries)
     }
 
     /// Emits code that the first thread executes if the tile continues a segment.
-    fn first_of_tiles(
+    fn first_thread_if_continuing(
         &mut self,
         tile: &Tile,
         thread: &Expr,
@@ -161,40 +166,40 @@ impl Gen<'_, '_> {
     ) -> Result<(), PassError> {
         let body = self.collect(f)?;
         let first = compare(CmpOp::Eq, thread.clone(), Expr::i64(0));
-        self.emit(Stmt::If(and(first, tile.goes_on.clone()), body, Vec::new()));
+        self.emit(Stmt::If(and(first, tile.continues_segment.clone()), body, Vec::new()));
         Ok(())
     }
 
     /// The nearest preceding tile with an inclusive prefix; the aggregates of the tiles between are
     /// available. If the tile does not continue a segment, the tile before it.
-    fn nearest(
+    fn nearest_prefix(
         &mut self,
         tiled: &Tiled<'_>,
-        pads: &Pads,
+        pads: &SharedBuffers,
         tile: &Tile,
         thread: &Expr,
     ) -> Result<Expr, PassError> {
         let near = self.scalar(PrimType::I64, "near");
         self.emit(Stmt::Set(near, sub(tile.number.clone(), Expr::i64(1))));
-        self.windows(tile, thread, |g, other, looks| {
+        self.look_back_windows(tile, thread, |g, other, looks| {
             let own = g.scalar(PrimType::I64, "own");
             g.emit(Stmt::Set(own, Expr::i64(-1)));
             let body = g.collect(|g| {
                 let state = g.scalar(SIGNAL, "state");
                 g.emit(Stmt::Device(DeviceOp::Await {
                     var: state,
-                    at: at(tiled.state, SIGNAL, add(other.clone(), Expr::i64(1))),
+                    at: element_of_buffer(tiled.state, SIGNAL, add(other.clone(), Expr::i64(1))),
                 }));
                 let found = vec![Stmt::Set(own, other)];
-                g.emit(Stmt::If(is(state, ENDING), found, Vec::new()));
+                g.emit(Stmt::If(equals(state, PREFIX), found, Vec::new()));
                 Ok(())
             })?;
             g.emit(Stmt::If(looks, body, Vec::new()));
             let own = Expr::Var(own);
             g.store_i32(pads.ended, thread.clone(), own);
-            g.group_barrier();
+            g.subgroup_barrier();
             let steps = Expr::i64(i64::from(g.layout().group.trailing_zeros()));
-            g.in_pairs((Expr::i64(0), steps), true, thread, |g, other| {
+            g.pairwise_tree((Expr::i64(0), steps), true, thread, |g, other| {
                 let left = g.load_i32(pads.ended, thread.clone(), "left");
                 let right = g.load_i32(pads.ended, other, "right");
                 g.store_i32(pads.ended, thread.clone(), max(left, right));
@@ -202,7 +207,7 @@ impl Gen<'_, '_> {
             })?;
             g.barrier();
             g.emit(Stmt::Set(near, Expr::i64(-1)));
-            let (groups, size) = (Expr::i64(g.groups()), Expr::i64(g.layout().group));
+            let (groups, size) = (Expr::i64(g.n_subgroups()), Expr::i64(g.layout().group));
             g.for_seq("group", Expr::i64(0), groups, false, |g, group| {
                 let first = mul(Expr::Var(group), size);
                 let found = g.load_i32(pads.ended, first, "found");
@@ -217,7 +222,7 @@ impl Gen<'_, '_> {
     /// Stores an `i32` into shared memory.
     fn store_i32(&mut self, buffer: Var, index: Expr, value: Expr) {
         let narrow = Expr::Convert(ConvOp::SExt, PrimType::I64, PrimType::I32, Box::new(value));
-        self.emit(Stmt::Store(at(buffer, PrimType::I32, index), narrow));
+        self.emit(Stmt::Store(element_of_buffer(buffer, PrimType::I32, index), narrow));
     }
 
     /// Combines the inclusive prefix in `carries` with the aggregates of the tiles after `near`,
@@ -225,20 +230,20 @@ impl Gen<'_, '_> {
     fn fold_totals(
         &mut self,
         tiled: &Tiled<'_>,
-        pads: &Pads,
+        pads: &SharedBuffers,
         tile: &Tile,
         (totals, near, thread): (&[Var], &Expr, &Expr),
         carries: &[Var],
     ) -> Result<(), PassError> {
         let (size, types) = (self.layout().block, &tiled.types);
-        let first = self.name_value(add(near.clone(), Expr::i64(1)), PrimType::I64, "first");
+        let first = self.bind_value(add(near.clone(), Expr::i64(1)), PrimType::I64, "first");
         let count = sub(tile.number.clone(), first.clone());
-        let count = self.name_value(count, PrimType::I64, "count");
+        let count = self.bind_value(count, PrimType::I64, "count");
         let rounds = div_up(count.clone(), size);
         self.for_seq("round", Expr::i64(0), rounds, false, |g, round| {
             let before = mul(Expr::Var(round), Expr::i64(size));
-            let before = g.name_value(before, PrimType::I64, "before");
-            let rest = g.name_value(sub(count, before.clone()), PrimType::I64, "rest");
+            let before = g.bind_value(before, PrimType::I64, "before");
+            let rest = g.bind_value(sub(count, before.clone()), PrimType::I64, "rest");
             let body = g.collect(|g| {
                 let other = add(first, add(before, thread.clone()));
                 let totals = g.load_all(totals, types, other, "total");

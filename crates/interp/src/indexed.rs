@@ -1,22 +1,22 @@
 //! Locations in arrays given by run-time indices (buckets, rows, views of flat arrays), and the
 //! arguments of the functions that access them.
 
-use crate::array::{pick, write_blocks};
+use crate::array::{gather_blocks, write_blocks};
 use crate::build::fits;
 use crate::failure::{Failure, Res};
 use crate::machine::Args;
 use crate::shape::shapes_differ;
-use crate::value::{Array, Dims, RTy, Val};
+use crate::value::{Array, Dims, RunType, Val};
 use prim::Scalar;
 use std::rc::Rc;
 use syntax::span::Span;
 
 /// The arguments of a built-in function, in order.
-pub struct Given {
+pub struct Arguments {
     args: std::iter::Rev<smallvec::IntoIter<[Val; 4]>>,
 }
 
-impl Given {
+impl Arguments {
     /// All arguments of a call.
     pub fn new(args: Args) -> Self {
         let mut args = args;
@@ -55,7 +55,7 @@ pub fn rows_at(xs: &Array, order: &[usize]) -> Val {
         return Val::array(shape, xs.data.range(0, 0));
     }
     let starts: Vec<usize> = order.iter().map(|i| i * block).collect();
-    Val::array(shape, pick(&xs.data, &starts, block))
+    Val::array(shape, gather_blocks(&xs.data, &starts, block))
 }
 
 /// The same elements in another shape.
@@ -65,14 +65,14 @@ pub fn reshaped(xs: Rc<Array>, shape: Dims) -> Val {
 }
 
 /// A location in an array: an element, or a row of elements.
-pub struct Bucket {
+pub struct Bin {
     at: usize,
     /// The number of dimensions that the index fixes.
     rank: usize,
 }
 
 /// The bucket at an index, which is a number or a tuple of numbers; `None` if it is out of bounds.
-pub fn bucket(dest: &Array, index: &Val) -> Option<Bucket> {
+pub fn bucket(dest: &Array, index: &Val) -> Option<Bin> {
     let (mut at, mut rank) = (0, 0);
     let mut step = |x: &Val| {
         let (Val::Scalar(Scalar::I64(i)), Some(size)) = (x, dest.shape.get(rank)) else {
@@ -90,11 +90,11 @@ pub fn bucket(dest: &Array, index: &Val) -> Option<Bucket> {
         one => step(one)?,
     }
     let block: i64 = dest.shape[rank..].iter().product();
-    Some(Bucket { at: (at * block) as usize, rank })
+    Some(Bin { at: (at * block) as usize, rank })
 }
 
 /// The contents of a bucket.
-pub fn element(dest: &Array, bucket: &Bucket) -> Val {
+pub fn bin_value(dest: &Array, bucket: &Bin) -> Val {
     let inner = &dest.shape[bucket.rank..];
     if inner.is_empty() {
         return dest.data.get(bucket.at);
@@ -105,7 +105,7 @@ pub fn element(dest: &Array, bucket: &Bucket) -> Val {
 }
 
 /// Sets the contents of a bucket.
-pub fn put(dest: &mut Array, bucket: &Bucket, value: Val) -> Res<()> {
+pub fn set_bin(dest: &mut Array, bucket: &Bin, value: Val) -> Res<()> {
     let inner = &dest.shape[bucket.rank..];
     match value {
         Val::Array(array) if array.shape.as_slice() == inner => {
@@ -114,8 +114,8 @@ pub fn put(dest: &mut Array, bucket: &Bucket, value: Val) -> Res<()> {
         }
         Val::Array(array) => {
             let dims = inner.iter().rev();
-            let ty = dims.fold(dest.data.elem(), |ty, dim| Rc::new(RTy::Array(*dim, ty)));
-            Err(shapes_differ(&array.shape, &ty, crate::machine::NOWHERE))
+            let ty = dims.fold(dest.data.elem(), |ty, dim| Rc::new(RunType::Array(*dim, ty)));
+            Err(shapes_differ(&array.shape, &ty, crate::machine::NO_SPAN))
         }
         value => {
             if inner.is_empty() && dest.data.set(bucket.at, value) {
@@ -131,13 +131,13 @@ pub fn put(dest: &mut Array, bucket: &Bucket, value: Val) -> Res<()> {
 pub fn scatter(dest: Rc<Array>, is: &Array, vs: &Array, span: Span) -> Res<Val> {
     let mut dest = dest;
     if is.len() != vs.len() {
-        let ty = RTy::Array(is.len() as i64, vs.row_type());
+        let ty = RunType::Array(is.len() as i64, vs.row_type());
         return Err(shapes_differ(&vs.shape, &ty, span));
     }
     let own = Rc::make_mut(&mut dest);
     for i in 0..is.len() {
         if let Some(bucket) = bucket(own, &is.row(i)) {
-            put(own, &bucket, vs.row(i))?;
+            set_bin(own, &bucket, vs.row(i))?;
         }
     }
     Ok(Val::Array(dest))
@@ -167,7 +167,7 @@ fn view_failure(offset: i64, dims: &[(i64, i64)], size: i64, span: Span) -> Box<
 
 /// A view into a flat array; the arguments are the offset, and the size and stride of each
 /// dimension.
-pub fn flat_index(given: &mut Given, rank: usize, span: Span) -> Res<Val> {
+pub fn flat_index(given: &mut Arguments, rank: usize, span: Span) -> Res<Val> {
     let (xs, offset) = (given.array()?, given.i64()?);
     let mut dims = Vec::with_capacity(rank);
     for _ in 0..rank {
@@ -185,7 +185,7 @@ pub fn flat_index(given: &mut Given, rank: usize, span: Span) -> Res<Val> {
 
 /// A flat array with a view of it overwritten; the arguments are the offset, the strides and the
 /// value.
-pub fn flat_update(given: &mut Given, rank: usize, span: Span) -> Res<Val> {
+pub fn flat_update(given: &mut Arguments, rank: usize, span: Span) -> Res<Val> {
     let (mut xs, offset) = (given.array()?, given.i64()?);
     let mut strides = Vec::with_capacity(rank);
     for _ in 0..rank {

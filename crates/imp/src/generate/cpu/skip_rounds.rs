@@ -10,10 +10,10 @@
 //! if any changes: for w < W: acc[w] = op acc[w] x
 //! ```
 
-use super::fold::Fold;
+use super::reduce_chunk::ChunkReduction;
 use crate::generate::expr::add;
 use crate::generate::function::Gen;
-use crate::generate::operators::at;
+use crate::generate::operators::element_of_buffer;
 use crate::syntax::{Expr, LaneAccess, LanePositions, Off, Stmt, Var, VarType};
 use ir::PassError;
 use prim::{PrimType, UnOp};
@@ -24,16 +24,16 @@ const CHEAP: i64 = 16;
 impl Gen<'_, '_> {
     /// A round that folds one iteration into each of the accumulators in `buffers`, from `first`
     /// on, and has no mapped results. It is skipped if no accumulator would change.
-    pub(crate) fn skipping_round(
+    pub(crate) fn skippable_round(
         &mut self,
-        fold: &Fold<'_>,
+        fold: &ChunkReduction<'_>,
         buffers: &[Var],
         first: &Expr,
         round: impl FnOnce(&mut Self) -> Result<(), PassError>,
     ) -> Result<(), PassError> {
         let space = fold.space;
         let cheap = space.independent && space.decomp.cost <= CHEAP;
-        let Some(keeps) = space.keeps.filter(|_| cheap) else {
+        let Some(identity) = space.identity_predicate.filter(|_| cheap) else {
             return round(self);
         };
         let types = fold.types;
@@ -43,21 +43,21 @@ impl Gen<'_, '_> {
         self.for_seq("w", Expr::i64(0), Expr::i64(width), true, |g, w| {
             let index = g.bind_index(space.index);
             g.emit(Stmt::Set(index, add(first.clone(), Expr::Var(w))));
-            g.point(space.body, |g, results| {
+            g.iteration(space.body, |g, results| {
                 let accs = g.load_all(buffers, types, Expr::Var(w), "acc");
-                let values = g.values(&results[..types.len()], types)?;
-                for (param, value) in keeps.params.iter().zip(accs.into_iter().chain(values)) {
+                let values = g.copy_operands(&results[..types.len()], types)?;
+                for (param, value) in identity.params.iter().zip(accs.into_iter().chain(values)) {
                     let var = g
                         .bind_borrowed(param)
                         .ok_or_else(|| PassError::bug("what is folded is no scalar"))?;
                     g.emit(Stmt::Set(var, Expr::Var(value)));
                 }
-                let kept = match g.body(&keeps.body)?.as_slice() {
+                let kept = match g.body(&identity.body)?.as_slice() {
                     [kept] => g.atom(*kept)?,
                     _ => return Err(PassError::bug("several conditions")),
                 };
                 let changed = Expr::Unary(UnOp::Not, PrimType::Bool, Box::new(kept));
-                g.emit(Stmt::Store(at(changes, PrimType::Bool, Expr::Var(w)), changed));
+                g.emit(Stmt::Store(element_of_buffer(changes, PrimType::Bool, Expr::Var(w)), changed));
                 Ok(())
             })
         })?;

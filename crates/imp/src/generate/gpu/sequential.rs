@@ -16,22 +16,22 @@ use ir::{Mems, PassError};
 
 impl Gen<'_, '_> {
     /// A segop of one thread.
-    pub(super) fn seg_in_order(&mut self, pat: &[Param<Mems>], seg: &Seg<Mems>) -> Result<(), PassError> {
+    pub(super) fn seg_sequential(&mut self, pat: &[Param<Mems>], seg: &Seg<Mems>) -> Result<(), PassError> {
         let dims = seg.space.dims.as_slice();
         match &seg.kind {
-            SegKind::ScanReduce(folds) if folds.is_map() => self.points_of(dims, &mut |g| {
-                g.point(&seg.body, |g, results| g.write_elements(pat, dims, &results))
+            SegKind::ScanReduce(folds) if folds.is_map() => self.loop_nest(dims, &mut |g| {
+                g.iteration(&seg.body, |g, results| g.write_elements(pat, dims, &results))
             }),
-            SegKind::ScanReduce(folds) => self.fold_in_order(pat, seg, folds),
-            SegKind::Hist(ops) => self.points_of(dims, &mut |g| {
-                g.point(&seg.body, |g, results| g.hist_in_order(dims, ops, &results))
+            SegKind::ScanReduce(folds) => self.reduce_sequential(pat, seg, folds),
+            SegKind::Hist(ops) => self.loop_nest(dims, &mut |g| {
+                g.iteration(&seg.body, |g, results| g.hist_sequential(dims, ops, &results))
             }),
             SegKind::FlatMap => Err(self.not_in_kernels("flat maps", self.prov)),
         }
     }
 
     /// Nested loops over dimensions.
-    fn points_of(
+    fn loop_nest(
         &mut self,
         dims: &[(Name, Dim)],
         f: &mut dyn FnMut(&mut Self) -> Result<(), PassError>,
@@ -42,11 +42,11 @@ impl Gen<'_, '_> {
         let to = self.dim(*dim)?;
         self.for_seq("i", Expr::i64(0), to, false, |g, i| {
             g.set_var(*index, i);
-            g.points_of(rest, f)
+            g.loop_nest(rest, f)
         })
     }
 
-    fn fold_in_order(
+    fn reduce_sequential(
         &mut self,
         pat: &[Param<Mems>],
         seg: &Seg<Mems>,
@@ -58,13 +58,13 @@ impl Gen<'_, '_> {
         };
         let (reduced, _) = folds.results(pat);
         let mut scalars: Vec<Var> = Vec::new();
-        self.points_of(outer, &mut |g| {
-            let totals = g.fold_segment(pat, seg, folds, inner)?;
+        self.loop_nest(outer, &mut |g| {
+            let totals = g.reduce_segment(pat, seg, folds, inner)?;
             if outer.is_empty() {
                 scalars = totals;
                 return Ok(());
             }
-            g.write_vars(reduced, outer, &totals)
+            g.store_results(reduced, outer, &totals)
         })?;
         for (param, var) in reduced.iter().zip(scalars) {
             self.set_var(param.name, var);
@@ -73,7 +73,7 @@ impl Gen<'_, '_> {
     }
 
     /// Folds the current segment along a dimension; returns the reduced values.
-    pub(super) fn fold_segment(
+    pub(super) fn reduce_segment(
         &mut self,
         pat: &[Param<Mems>],
         seg: &Seg<Mems>,
@@ -86,16 +86,16 @@ impl Gen<'_, '_> {
         let (_, elements) = folds.results(pat);
         let n_scanned = folds.n_scanned();
         let accs = self.neutral(&operators, &types)?;
-        self.points_of(std::slice::from_ref(inner), &mut |g| {
-            g.point(&seg.body, |g, results| {
+        self.loop_nest(std::slice::from_ref(inner), &mut |g| {
+            g.iteration(&seg.body, |g, results| {
                 let n = types.len().min(results.len());
                 let (folded, mapped) = results.split_at(n);
-                let values = g.values(folded, &types)?;
+                let values = g.copy_operands(folded, &types)?;
                 g.combine(&operators, &accs, &values)?;
                 let (scanned, _) = accs.split_at(n_scanned);
                 match &folds.post {
                     None => {
-                        g.write_vars(&elements[..n_scanned], dims, scanned)?;
+                        g.store_results(&elements[..n_scanned], dims, scanned)?;
                         g.write_elements(&elements[n_scanned..], dims, mapped)
                     }
                     Some(post) => {
@@ -109,7 +109,7 @@ impl Gen<'_, '_> {
                                 g.set_param(param, value)?;
                             }
                         }
-                        g.point(&post.body, |g, results| g.write_elements(elements, dims, &results))
+                        g.iteration(&post.body, |g, results| g.write_elements(elements, dims, &results))
                     }
                 }
             })
@@ -125,7 +125,7 @@ impl Gen<'_, '_> {
     }
 
     /// Stores variables into arrays over dimensions, at the current indices.
-    pub(super) fn write_vars(
+    pub(super) fn store_results(
         &mut self,
         pat: &[Param<Mems>],
         dims: &[(Name, Dim)],
@@ -147,7 +147,7 @@ impl Gen<'_, '_> {
     }
 
     /// One iteration's updates of histograms.
-    pub(super) fn hist_in_order(
+    pub(super) fn hist_sequential(
         &mut self,
         dims: &[(Name, Dim)],
         ops: &[HistOp<Mems>],
@@ -161,8 +161,8 @@ impl Gen<'_, '_> {
             for ((_, block, lmad), &elem) in hist.dests.iter().zip(&hist.types) {
                 places.push(g.element(elem, *block, lmad, index.to_vec())?);
             }
-            let values = g.values(values, &hist.types)?;
-            g.combine_places(hist.op, places, &values)
+            let values = g.copy_operands(values, &hist.types)?;
+            g.combine_elements(hist.op, places, &values)
         })
     }
 }

@@ -21,14 +21,14 @@ use prim::{CmpOp, PrimType};
 impl Gen<'_, '_> {
     /// The number of iterations from which on threads get several: then the device is still filled
     /// with threads.
-    pub(super) fn many_points(&self) -> i64 {
+    pub(super) fn coarsening_threshold(&self) -> i64 {
         let device = self.layout();
         device.blocks * device.block * device.side
     }
 
     /// A kernel with several of `n` iterations per thread if there are at least `many`
     /// ([`Gen::many_points`]), otherwise with one: `write` stores the values that `read` computes.
-    pub(super) fn several_points<T>(
+    pub(super) fn coarsened<T>(
         &mut self,
         what: (&str, Prov),
         (n, many): (Expr, Expr),
@@ -36,30 +36,30 @@ impl Gen<'_, '_> {
         write: impl Fn(&mut Self, T) -> Result<(), PassError>,
     ) -> Result<(), PassError> {
         if !self.fuel.take() {
-            return self.each_point(what, n, |g, point| {
+            return self.each_iteration(what, n, |g, point| {
                 let made = read(g, point)?;
                 write(g, made)
             });
         }
         let device = self.layout();
         let own = device.side;
-        let n = self.name_value(n, PrimType::I64, "n");
+        let n = self.bind_value(n, PrimType::I64, "n");
         let parts = mul(div_up(n.clone(), own * device.block), Expr::i64(device.block));
         let is_many = compare(CmpOp::SLe, many, n.clone());
-        let step = self.name_value(select(&is_many, &parts, &n), PrimType::I64, "step");
-        self.each_point(what, step.clone(), |g, first| {
+        let step = self.bind_value(select(&is_many, &parts, &n), PrimType::I64, "step");
+        self.each_iteration(what, step.clone(), |g, first| {
             let point = |k: Expr| add(first.clone(), mul(k, step.clone()));
             let all = g.collect(|g| {
                 let mut made = Vec::new();
                 for k in 0..own {
-                    let point = g.name_value(point(Expr::i64(k)), PrimType::I64, "point");
+                    let point = g.bind_value(point(Expr::i64(k)), PrimType::I64, "point");
                     made.push(read(g, point)?);
                 }
                 made.into_iter().try_for_each(|made| write(g, made))
             })?;
             let each = g.collect(|g| {
                 g.for_seq("k", Expr::i64(0), Expr::i64(own), false, |g, k| {
-                    let point = g.name_value(point(Expr::Var(k)), PrimType::I64, "point");
+                    let point = g.bind_value(point(Expr::Var(k)), PrimType::I64, "point");
                     let inside = compare(CmpOp::SLt, point.clone(), n.clone());
                     let body = g.collect(|g| {
                         let made = read(g, point)?;

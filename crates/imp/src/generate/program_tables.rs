@@ -9,13 +9,13 @@ use crate::walk::each_stmt_mut;
 use indexmap::IndexSet;
 
 #[derive(Default)]
-pub(crate) struct Tables {
+pub(crate) struct ProgramTables {
     checks: IndexSet<Check>,
     data: Vec<Data>,
     launches: u32,
 }
 
-impl Tables {
+impl ProgramTables {
     /// The id of a check; equal checks have the same id.
     pub(crate) fn check(&mut self, check: Check) -> CheckId {
         CheckId(self.checks.insert_full(check).0 as u32)

@@ -16,7 +16,7 @@
 //! with an operator that does not commute in the same segop as a scan, and updates without an
 //! operator of arrays that belong to the block, which may collide.
 
-use super::block::Team;
+use super::block_level::ThreadBlock;
 use super::reduce::Reduction;
 use crate::generate::expr::{add, compare, mul};
 use crate::generate::function::Gen;
@@ -34,47 +34,49 @@ use prim::{CmpOp, PrimType, Scalar};
 
 impl Gen<'_, '_> {
     /// A block-level segop.
-    pub(super) fn seg_of_block(
+    pub(super) fn block_seg(
         &mut self,
-        team: Team,
+        team: ThreadBlock,
         pat: &[Param<Mems>],
         seg: &Seg<Mems>,
     ) -> Result<(), PassError> {
         let dims = seg.space.dims.as_slice();
         let updates = pat.iter().any(|param| matches!(param.ty, Type::Acc { .. }));
-        if updates && self.meeting > 0 {
-            return self.seg_by_one(team, pat, seg);
+        if updates && self.colliding_withaccs > 0 {
+            return self.single_thread_seg(team, pat, seg);
         }
         match &seg.kind {
             SegKind::ScanReduce(folds) if folds.is_map() => {
-                let n = self.product(dims, "n")?;
-                self.together(team, |g, thread| {
-                    g.share_out((&Expr::i64(0), &n), true, thread, |g, point| g.map_point(pat, seg, &point))
+                let n = self.extent_product(dims, "n")?;
+                self.distributed(team, |g, thread| {
+                    g.distribute((&Expr::i64(0), &n), true, thread, |g, point| {
+                        g.map_iteration(pat, seg, &point)
+                    })
                 })
             }
             SegKind::ScanReduce(folds) => match dims.split_last() {
                 Some((inner, [])) if folds.scans.is_empty() && folds.post.is_none() => {
-                    self.reduce_shared(team, pat, seg, folds, (inner, &[]))
+                    self.block_reduce(team, pat, seg, folds, (inner, &[]))
                 }
                 Some((inner, [])) if folds.reduces.iter().all(|op| op.comm) => {
-                    self.scan_shared(team, pat, seg, folds, (inner, &[]))
+                    self.block_scan(team, pat, seg, folds, (inner, &[]))
                 }
                 Some((inner, outer)) if !outer.is_empty() => {
-                    self.segments_shared(team, pat, seg, folds, (inner, outer))
+                    self.block_segments(team, pat, seg, folds, (inner, outer))
                 }
-                _ => self.seg_by_one(team, pat, seg),
+                _ => self.single_thread_seg(team, pat, seg),
             },
             SegKind::Hist(ops) => {
                 let operators = ops.iter().map(|hist| atomic_operator(&hist.op.op));
                 let Some(operators) = operators.collect::<Option<Vec<_>>>() else {
-                    return self.seg_by_one(team, pat, seg);
+                    return self.single_thread_seg(team, pat, seg);
                 };
-                let n = self.product(dims, "n")?;
+                let n = self.extent_product(dims, "n")?;
                 let hists = self.bins_of(ops, &dims[..dims.len().saturating_sub(1)])?;
-                self.together(team, |g, thread| {
-                    g.share_out((&Expr::i64(0), &n), true, thread, |g, point| {
-                        g.bind_point(dims, &point)?;
-                        g.update_at_once(seg, ops, &hists, &operators)
+                self.distributed(team, |g, thread| {
+                    g.distribute((&Expr::i64(0), &n), true, thread, |g, point| {
+                        g.delinearise(dims, &point)?;
+                        g.atomic_updates(seg, ops, &hists, &operators)
                     })
                 })
             }
@@ -84,25 +86,25 @@ impl Gen<'_, '_> {
 
     /// Scans and reductions of several segments: all threads process one segment after another, or
     /// each thread processes some of them.
-    fn segments_shared(
+    fn block_segments(
         &mut self,
-        team: Team,
+        team: ThreadBlock,
         pat: &[Param<Mems>],
         seg: &Seg<Mems>,
         folds: &ScanReduce<Mems>,
         (inner, outer): (&(Name, Dim), &[(Name, Dim)]),
     ) -> Result<(), PassError> {
-        let n = self.product(outer, "segments")?;
+        let n = self.extent_product(outer, "segments")?;
         let reduces = folds.scans.is_empty() && folds.post.is_none();
         let may_share = reduces || folds.reduces.iter().all(|op| op.comm);
         let size = self.layout().block;
         let each = |g: &mut Self| {
             let (reduced, _) = folds.results(pat);
-            g.together(team, |g, thread| {
-                g.share_out((&Expr::i64(0), &n), true, thread, |g, segment| {
-                    g.bind_point(outer, &segment)?;
-                    let totals = g.fold_segment(pat, seg, folds, inner)?;
-                    g.write_vars(reduced, outer, &totals)
+            g.distributed(team, |g, thread| {
+                g.distribute((&Expr::i64(0), &n), true, thread, |g, segment| {
+                    g.delinearise(outer, &segment)?;
+                    let totals = g.reduce_segment(pat, seg, folds, inner)?;
+                    g.store_results(reduced, outer, &totals)
                 })
             })
         };
@@ -114,14 +116,14 @@ impl Gen<'_, '_> {
         let together = i64::from(2 * size.trailing_zeros());
         let rounds = mul(n.clone(), add(div_up(width, size), Expr::i64(together)));
         let few = compare(CmpOp::SLt, rounds, alone);
-        let few = self.name_value(few, PrimType::Bool, "few");
+        let few = self.bind_value(few, PrimType::Bool, "few");
         let shared = self.collect(|g| {
             g.for_seq("segment", Expr::i64(0), n.clone(), false, |g, segment| {
-                g.bind_point(outer, &Expr::Var(segment))?;
+                g.delinearise(outer, &Expr::Var(segment))?;
                 if reduces {
-                    g.reduce_shared(team, pat, seg, folds, (inner, outer))
+                    g.block_reduce(team, pat, seg, folds, (inner, outer))
                 } else {
-                    g.scan_shared(team, pat, seg, folds, (inner, outer))
+                    g.block_scan(team, pat, seg, folds, (inner, outer))
                 }
             })
         })?;
@@ -131,16 +133,21 @@ impl Gen<'_, '_> {
     }
 
     /// A segop that one thread runs; all threads get its scalar results.
-    fn seg_by_one(&mut self, team: Team, pat: &[Param<Mems>], seg: &Seg<Mems>) -> Result<(), PassError> {
+    fn single_thread_seg(
+        &mut self,
+        team: ThreadBlock,
+        pat: &[Param<Mems>],
+        seg: &Seg<Mems>,
+    ) -> Result<(), PassError> {
         let scalar = |param: &Param<Mems>| match param.ty {
             Type::Prim(ty) => Some((param.name, ty)),
             Type::Array { .. } | Type::Acc { .. } | Type::Cert | Type::Mem(_) => None,
         };
         let (names, types): (Vec<Name>, Vec<PrimType>) = pat.iter().filter_map(scalar).unzip();
-        let parts = self.parts_of_block(&types)?;
-        let values = self.together(team, |g, thread| {
+        let parts = self.per_thread_arrays(&types)?;
+        let values = self.distributed(team, |g, thread| {
             g.first_thread(thread, |g| {
-                g.seg_in_order(pat, seg)?;
+                g.seg_sequential(pat, seg)?;
                 let mut values = Vec::with_capacity(names.len());
                 for &name in &names {
                     values.push(g.var(name)?);
@@ -162,9 +169,9 @@ impl Gen<'_, '_> {
 
     /// Reductions of one segment: to scalars, which all threads get, or to one element of arrays
     /// over the outer dimensions.
-    fn reduce_shared(
+    fn block_reduce(
         &mut self,
-        team: Team,
+        team: ThreadBlock,
         pat: &[Param<Mems>],
         seg: &Seg<Mems>,
         folds: &ScanReduce<Mems>,
@@ -173,16 +180,16 @@ impl Gen<'_, '_> {
         let (reduced, mapped) = folds.results(pat);
         let reduction = Reduction::of(folds, reduced)?;
         let types = &reduction.types;
-        let part = self.parts_of_block(types)?;
+        let part = self.per_thread_arrays(types)?;
         let width = self.dim(*width)?;
         let any_order = folds.reduces.iter().all(|op| op.comm);
-        let sums = self.together(team, |g, thread| {
+        let sums = self.distributed(team, |g, thread| {
             let accs = g.neutral(&reduction.operators, types)?;
-            g.share_out((&Expr::i64(0), &width), any_order, thread, |g, i| {
+            g.distribute((&Expr::i64(0), &width), any_order, thread, |g, i| {
                 g.bind_index_to(*index, i);
-                g.point(&seg.body, |g, results| {
+                g.iteration(&seg.body, |g, results| {
                     let values = folds.values(&results);
-                    let own = g.values(values.reduced, types)?;
+                    let own = g.copy_operands(values.reduced, types)?;
                     g.combine(&reduction.operators, &accs, &own)?;
                     g.write_elements(mapped, &seg.space.dims, values.mapped)
                 })
@@ -211,15 +218,15 @@ impl Gen<'_, '_> {
         }
         self.first_thread(thread, |g| {
             let sums = g.load_all(part, types, Expr::i64(0), "sum");
-            g.write_vars(reduction.pat, outer, &sums)
+            g.store_results(reduction.pat, outer, &sums)
         })?;
         Ok(Vec::new())
     }
 
     /// Scans of one segment, with commutative reductions in the same segop.
-    fn scan_shared(
+    fn block_scan(
         &mut self,
-        team: Team,
+        team: ThreadBlock,
         pat: &[Param<Mems>],
         seg: &Seg<Mems>,
         folds: &ScanReduce<Mems>,
@@ -231,30 +238,30 @@ impl Gen<'_, '_> {
         let operators: Vec<&Operator<Mems>> = folds.scans.iter().collect();
         let types = operator_types(&operators)?;
         let all = [types.as_slice(), reduction.types.as_slice()].concat();
-        let parts = self.parts_of_block(&all)?;
+        let parts = self.per_thread_arrays(&all)?;
         let (part, beside) = parts.split_at(types.len());
         let size = self.layout().block;
         let width = self.dim(*width)?;
         let rounds = div_up(width.clone(), size);
-        let rounds = self.name_value(rounds, PrimType::I64, "rounds");
-        let sums = self.together(team, |g, thread| {
+        let rounds = self.bind_value(rounds, PrimType::I64, "rounds");
+        let sums = self.distributed(team, |g, thread| {
             let accs = g.neutral(&reduction.operators, &reduction.types)?;
             let carry = g.neutral(&operators, &types)?;
             g.for_seq("round", Expr::i64(0), rounds, false, |g, round| {
                 let first = mul(Expr::Var(round), Expr::i64(size));
-                let i = g.name_value(add(first, thread.clone()), PrimType::I64, "i");
+                let i = g.bind_value(add(first, thread.clone()), PrimType::I64, "i");
                 let inside = compare(CmpOp::SLt, i.clone(), width);
                 let xs = g.neutral(&operators, &types)?;
                 let mapped = g.passed_on(folds.values(&seg.ret).mapped, folds);
                 let body = g.collect(|g| {
                     g.bind_index_to(*index, i.clone());
-                    g.point(&seg.body, |g, results| {
+                    g.iteration(&seg.body, |g, results| {
                         let values = folds.values(&results);
                         for (&x, &value) in xs.iter().zip(values.scanned) {
                             let value = g.atom(value)?;
                             g.emit(Stmt::Set(x, value));
                         }
-                        let own = g.values(values.reduced, &reduction.types)?;
+                        let own = g.copy_operands(values.reduced, &reduction.types)?;
                         g.combine(&reduction.operators, &accs, &own)?;
                         if folds.post.is_none() {
                             return g.write_elements(&elements[types.len()..], dims, values.mapped);
@@ -277,7 +284,7 @@ impl Gen<'_, '_> {
                 let body = g.collect(|g| {
                     g.bind_index_to(*index, i);
                     let Some(post) = &folds.post else {
-                        return g.write_vars(&elements[..types.len()], dims, &own);
+                        return g.store_results(&elements[..types.len()], dims, &own);
                     };
                     let values = own.iter().copied().map(Some).chain(mapped);
                     for (param, value) in post.params.iter().zip(values) {
@@ -285,7 +292,7 @@ impl Gen<'_, '_> {
                             g.set_param(param, Expr::Var(value))?;
                         }
                     }
-                    g.point(&post.body, |g, results| g.write_elements(elements, dims, &results))
+                    g.iteration(&post.body, |g, results| g.write_elements(elements, dims, &results))
                 })?;
                 g.emit(Stmt::If(inside, body, Vec::new()));
                 let last = g.load_all(part, &types, Expr::i64(size - 1), "last");

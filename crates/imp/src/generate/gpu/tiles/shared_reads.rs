@@ -34,40 +34,40 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The dependence of an element, besides the loop counter and outer dimensions.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum By {
+pub(super) enum Dependence {
     Row,
     Column,
-    Turn,
+    Loop,
 }
 
 /// An element that iterations share.
-pub(super) struct Read {
+pub(super) struct SharedRead {
     /// The name it is bound to.
     pub(super) name: Name,
     pub(super) elem: PrimType,
     pub(super) block: Name,
     /// Its location.
     pub(super) place: Poly,
-    pub(super) by: By,
+    pub(super) by: Dependence,
     /// True if the elements of consecutive loop iterations are neighbours in memory.
-    pub(super) along_turns: bool,
+    pub(super) along_loop: bool,
 }
 
 /// A loop that reads shared elements.
-pub(super) struct Shared<'s> {
+pub(super) struct SharedLoop<'s> {
     /// The index of its statement in the body.
     pub(super) at: usize,
     pub(super) params: &'s [LoopParam<Mems>],
     pub(super) counter: Name,
     pub(super) bound: Atom,
     pub(super) body: &'s Body<Mems>,
-    pub(super) reads: Vec<Read>,
+    pub(super) reads: Vec<SharedRead>,
 }
 
 /// The loops whose reads are shared, and the dimensions along which they are.
-pub(in crate::generate::gpu) struct Plan<'s> {
+pub(in crate::generate::gpu) struct TilingPlan<'s> {
     /// The loops, in program order; at least one.
-    pub(super) loops: Vec<Shared<'s>>,
+    pub(super) loops: Vec<SharedLoop<'s>>,
     /// True if reads are shared in two dimensions, otherwise along the innermost one.
     pub(super) square: bool,
     /// True if a thread has enough registers for several iterations.
@@ -82,42 +82,42 @@ const SMALL: (usize, usize, usize) = (2, 16, 8);
 
 impl Gen<'_, '_> {
     /// The plan for the shared reads of a segmap, if there are any.
-    pub(super) fn sharing<'s>(&self, pat: &[Param<Mems>], seg: &'s Seg<Mems>) -> Option<Plan<'s>> {
+    pub(super) fn tiling_plan<'s>(&self, pat: &[Param<Mems>], seg: &'s Seg<Mems>) -> Option<TilingPlan<'s>> {
         let inside: FxHashSet<Name> = binders(&seg.body).into_iter().collect();
-        if !self.is_plain(pat, seg, &inside) {
+        if !self.is_scalar_only(pat, seg, &inside) {
             return None;
         }
-        let mut point = Point::of(self, &inside, &seg.space.dims);
+        let mut point = KnownValues::of(self, &inside, &seg.space.dims);
         let (all, outer) = (point.loops(&seg.body), seg.space.dims.len() >= 2);
         let has = |by| all.iter().any(|it| it.reads.iter().any(|read| read.by == by));
-        let square = outer && has(By::Row) && has(By::Column);
+        let square = outer && has(Dependence::Row) && has(Dependence::Column);
         let mut loops = all;
         for shared in &mut loops {
             if square {
                 continue;
             }
             // Elements that depend on the other dimension are the same along the innermost one.
-            shared.reads.retain(|read| read.by != By::Column);
+            shared.reads.retain(|read| read.by != Dependence::Column);
             for read in &mut shared.reads {
-                read.by = By::Turn;
+                read.by = Dependence::Loop;
             }
         }
         loops.retain(|shared| !shared.reads.is_empty());
         let (carried, turn, around) = SMALL;
         let is_small = matches!(loops.as_slice(), [one] if one.params.len() <= carried
-            && is_straight(one.body, turn))
+            && is_straight_line(one.body, turn))
             && seg.body.stms.len() <= around;
-        (!loops.is_empty()).then_some(Plan { loops, square, is_small })
+        (!loops.is_empty()).then_some(TilingPlan { loops, square, is_small })
     }
 
     /// The plan for the shared reads of a reduction's segments, with the innermost dimension as the
     /// loop, if they share in two dimensions.
-    pub(in crate::generate::gpu) fn sharing_of_segments<'s>(
+    pub(in crate::generate::gpu) fn reduction_tiling_plan<'s>(
         &self,
         pat: &[Param<Mems>],
         seg: &'s Seg<Mems>,
         folds: &ScanReduce<Mems>,
-    ) -> Option<Plan<'s>> {
+    ) -> Option<TilingPlan<'s>> {
         let (&(counter, width), outer) = seg.space.dims.split_last()?;
         let bound = match width {
             Dim::Const(n) => Atom::i64(n),
@@ -126,20 +126,20 @@ impl Gen<'_, '_> {
         };
         let inside: FxHashSet<Name> = binders(&seg.body).into_iter().collect();
         let is_mapped = !folds.values(&seg.ret).mapped.is_empty();
-        if is_mapped || outer.len() < 2 || !self.is_plain(pat, seg, &inside) {
+        if is_mapped || outer.len() < 2 || !self.is_scalar_only(pat, seg, &inside) {
             return None;
         }
-        let reads = Point::of(self, &inside, outer).reads(&seg.body, counter);
+        let reads = KnownValues::of(self, &inside, outer).reads(&seg.body, counter);
         let has = |by| reads.iter().any(|read| read.by == by);
-        if !has(By::Row) || !has(By::Column) {
+        if !has(Dependence::Row) || !has(Dependence::Column) {
             return None;
         }
         let (carried, turn, _) = SMALL;
         let is_small = folds.n_reduced() <= carried
-            && is_straight(&seg.body, turn)
-            && folds.lambdas().all(|op| is_straight(&op.body, turn));
-        Some(Plan {
-            loops: vec![Shared { at: 0, params: &[], counter, bound, body: &seg.body, reads }],
+            && is_straight_line(&seg.body, turn)
+            && folds.lambdas().all(|op| is_straight_line(&op.body, turn));
+        Some(TilingPlan {
+            loops: vec![SharedLoop { at: 0, params: &[], counter, bound, body: &seg.body, reads }],
             square: true,
             is_small,
         })
@@ -147,53 +147,54 @@ impl Gen<'_, '_> {
 
     /// Returns true if iterations compute little: at most `most` statements without bodies, which
     /// compute scalars from memory that the segop does not write.
-    pub(in crate::generate::gpu) fn is_little(
+    pub(in crate::generate::gpu) fn is_cheap(
         &self,
         pat: &[Param<Mems>],
         seg: &Seg<Mems>,
         most: usize,
     ) -> bool {
-        if !is_straight(&seg.body, most) {
+        if !is_straight_line(&seg.body, most) {
             return false;
         }
         let inside: FxHashSet<Name> = binders(&seg.body).into_iter().collect();
-        self.is_plain(pat, seg, &inside)
+        self.is_scalar_only(pat, seg, &inside)
     }
 
     /// Returns true if iterations only compute scalars, from memory that the segop does not write.
-    fn is_plain(&self, pat: &[Param<Mems>], seg: &Seg<Mems>, inside: &FxHashSet<Name>) -> bool {
+    fn is_scalar_only(&self, pat: &[Param<Mems>], seg: &Seg<Mems>, inside: &FxHashSet<Name>) -> bool {
         let mut written = FxHashSet::default();
         for param in pat {
             if let MemAnn::In { block: Block::Var(block), .. } = &param.ann {
                 written.insert(*block);
             }
         }
-        let mut plain = Plain { inside, written: &written, g: self, fits: seg.ret.iter().all(Type::is_prim) };
+        let mut plain =
+            ScalarOnly { inside, written: &written, g: self, fits: seg.ret.iter().all(Type::is_prim) };
         plain.body(&seg.body);
         plain.fits
     }
 }
 
 /// Returns true if a body has at most `most` statements, none with a body of its own.
-fn is_straight(body: &Body<Mems>, most: usize) -> bool {
+fn is_straight_line(body: &Body<Mems>, most: usize) -> bool {
     let is_basic = |stm: &Stm<Mems>| matches!(stm.exp, Exp::Basic(_));
     body.stms.len() <= most && body.stms.iter().all(is_basic)
 }
 
 /// A visitor that checks that iterations only compute scalars.
-struct Plain<'p, 'a, 'b> {
+struct ScalarOnly<'p, 'a, 'b> {
     inside: &'p FxHashSet<Name>,
     written: &'p FxHashSet<Name>,
     g: &'p Gen<'a, 'b>,
     fits: bool,
 }
 
-impl Visit<Mems> for Plain<'_, '_, '_> {
+impl Visit<Mems> for ScalarOnly<'_, '_, '_> {
     fn stm(&mut self, stm: &Stm<Mems>) {
         self.fits &= match &stm.exp {
             Exp::Basic(BasicOp::UpdateAcc { .. }) => false,
             Exp::Basic(BasicOp::Index { array, .. }) => {
-                let place = self.g.place(*array);
+                let place = self.g.location(*array);
                 !place.is_ok_and(|(_, block, _)| self.written.contains(&block))
             }
             Exp::Basic(_) | Exp::If { .. } | Exp::Loop { .. } | Exp::Apply { .. } => true,
@@ -225,7 +226,7 @@ impl Visit<Mems> for Plain<'_, '_, '_> {
 }
 
 /// The known values of an iteration's names.
-struct Point<'p, 'a, 'b> {
+struct KnownValues<'p, 'a, 'b> {
     g: &'p Gen<'a, 'b>,
     inside: &'p FxHashSet<Name>,
     dims: Vec<Name>,
@@ -235,7 +236,7 @@ struct Point<'p, 'a, 'b> {
     scalars: FxHashMap<Name, Poly>,
 }
 
-impl<'p, 'a, 'b> Point<'p, 'a, 'b> {
+impl<'p, 'a, 'b> KnownValues<'p, 'a, 'b> {
     /// An iteration of a space, whose body binds the names `inside`.
     fn of(g: &'p Gen<'a, 'b>, inside: &'p FxHashSet<Name>, dims: &[(Name, Dim)]) -> Self {
         Self {
@@ -248,10 +249,10 @@ impl<'p, 'a, 'b> Point<'p, 'a, 'b> {
     }
 
     /// The loops of a body with shared reads.
-    fn loops<'s>(&mut self, body: &'s Body<Mems>) -> Vec<Shared<'s>> {
+    fn loops<'s>(&mut self, body: &'s Body<Mems>) -> Vec<SharedLoop<'s>> {
         let mut loops = Vec::new();
         for (at, stm) in body.stms.iter().enumerate() {
-            self.learn(stm);
+            self.record(stm);
             let Exp::Loop { params, form, body } = &stm.exp else {
                 continue;
             };
@@ -265,18 +266,18 @@ impl<'p, 'a, 'b> Point<'p, 'a, 'b> {
             }
             let reads = self.reads(body, counter);
             if !reads.is_empty() {
-                loops.push(Shared { at, params, counter, bound, body, reads });
+                loops.push(SharedLoop { at, params, counter, bound, body, reads });
             }
         }
         loops
     }
 
     /// The shared reads of a loop body.
-    fn reads(&mut self, body: &Body<Mems>, counter: Name) -> Vec<Read> {
+    fn reads(&mut self, body: &Body<Mems>, counter: Name) -> Vec<SharedRead> {
         let checks: FxHashSet<Name> = binders(body).into_iter().collect();
         let mut reads = Vec::new();
         for stm in &body.stms {
-            self.learn(stm);
+            self.record(stm);
             let certain = !stm.aux.certs.iter().any(|cert| checks.contains(cert));
             if certain && let Some(read) = self.read(stm, counter) {
                 reads.push(read);
@@ -290,7 +291,7 @@ impl<'p, 'a, 'b> Point<'p, 'a, 'b> {
     }
 
     /// Records the value of a statement's name, if it is a sum, a product or a view.
-    fn learn(&mut self, stm: &Stm<Mems>) {
+    fn record(&mut self, stm: &Stm<Mems>) {
         let (Exp::Basic(op), [param]) = (&stm.exp, stm.pat.as_slice()) else {
             return;
         };
@@ -321,7 +322,7 @@ impl<'p, 'a, 'b> Point<'p, 'a, 'b> {
     }
 
     /// The element that a statement of a loop reads, if iterations share it.
-    fn read(&self, stm: &Stm<Mems>, counter: Name) -> Option<Read> {
+    fn read(&self, stm: &Stm<Mems>, counter: Name) -> Option<SharedRead> {
         let (Exp::Basic(op @ BasicOp::Index { array, .. }), [param]) = (&stm.exp, stm.pat.as_slice()) else {
             return None;
         };
@@ -331,7 +332,7 @@ impl<'p, 'a, 'b> Point<'p, 'a, 'b> {
         let (block, lies) = match self.views.get(array) {
             Some((block, lmad)) => (*block, lmad.clone()),
             None => {
-                let (_, block, lmad) = self.g.place(*array).ok()?;
+                let (_, block, lmad) = self.g.location(*array).ok()?;
                 (block, lmad)
             }
         };
@@ -350,18 +351,18 @@ impl<'p, 'a, 'b> Point<'p, 'a, 'b> {
             dim.is_some_and(|dim| place.names().any(|name| name == *dim))
         };
         let by = match (uses(2), uses(1)) {
-            (true, false) => By::Row,
-            (false, true) => By::Column,
-            (false, false) => By::Turn,
+            (true, false) => Dependence::Row,
+            (false, true) => Dependence::Column,
+            (false, false) => Dependence::Loop,
             (true, true) => return None,
         };
-        Some(Read {
+        Some(SharedRead {
             name: param.name,
             elem,
             block,
             place,
             by,
-            along_turns: matches!(step.as_constant(), Some(-1 | 1)),
+            along_loop: matches!(step.as_constant(), Some(-1 | 1)),
         })
     }
 }

@@ -15,7 +15,7 @@
 //! [`scatter`](super::scatter)).
 
 use super::scan::{Blocks, Scan};
-use super::segops::Space;
+use super::segops::SegSpace;
 use crate::generate::expr::{add, div, mul, sub};
 use crate::generate::function::Gen;
 use crate::syntax::{Expr, LaneAccess, LanePositions, Off, Stmt, Var, VarType};
@@ -33,7 +33,7 @@ impl Gen<'_, '_> {
         lo: Expr,
         hi: Expr,
     ) -> Result<(), PassError> {
-        let Blocks { kept: kept_at, types: kept_types, scatter, .. } = blocks;
+        let Blocks { scalar_results: kept_at, types: kept_types, scatter, .. } = blocks;
         let types = scan.types;
         let width = i64::from(scan.space.decomp.scan_block);
         let count = Expr::i64(width);
@@ -48,20 +48,20 @@ impl Gen<'_, '_> {
         let mut mapped = Vec::new();
         let mut kept_atoms = Vec::new();
         let blocks = div(sub(hi.clone(), lo.clone()), count.clone());
-        let blocks = self.name_value(blocks, PrimType::I64, "blocks");
+        let blocks = self.bind_value(blocks, PrimType::I64, "blocks");
         self.for_seq("block", Expr::i64(0), blocks.clone(), false, |g, block| {
             let first = add(lo.clone(), mul(Expr::Var(block), count.clone()));
-            let first = g.name_value(first, PrimType::I64, "first");
+            let first = g.bind_value(first, PrimType::I64, "first");
             g.for_seq("w", Expr::i64(0), count.clone(), true, |g, w| {
-                g.at_point(scan.space, add(first.clone(), Expr::Var(w)));
-                g.point(scan.space.body, |g, results| {
+                g.set_index(scan.space, add(first.clone(), Expr::Var(w)));
+                g.iteration(scan.space.body, |g, results| {
                     let groups = scan.folds.values(&results);
                     let (values, others) = (groups.scanned, groups.mapped);
-                    let values = g.values(values, types)?;
+                    let values = g.copy_operands(values, types)?;
                     g.store_all(&scanned, types, Expr::Var(w), &values);
                     mapped = others.to_vec();
                     kept_atoms = kept_at.iter().map(|at| others[*at]).collect();
-                    let others = g.values(&kept_atoms, kept_types)?;
+                    let others = g.copy_operands(&kept_atoms, kept_types)?;
                     g.store_all(&kept, kept_types, Expr::Var(w), &others);
                     Ok(())
                 })
@@ -70,7 +70,7 @@ impl Gen<'_, '_> {
             let last = g.load_all(&scanned, types, Expr::i64(width - 1), "last");
             g.for_seq("w", Expr::i64(0), count.clone(), true, |g, w| {
                 let before = g.load_all(&carried, types, Expr::Var(w), "acc");
-                let next = g.copies(&before, types);
+                let next = g.copy_vars(&before, types);
                 let values = g.load_all(&scanned, types, Expr::Var(w), "x");
                 g.combine(scan.operators, &before, &values)?;
                 g.store_all(&scanned, types, Expr::Var(w), &before);
@@ -79,13 +79,13 @@ impl Gen<'_, '_> {
                 Ok(())
             })?;
             g.for_seq("w", Expr::i64(0), count.clone(), true, |g, w| {
-                g.at_point(scan.space, add(first, Expr::Var(w)));
+                g.set_index(scan.space, add(first, Expr::Var(w)));
                 let values = g.load_all(&scanned, types, Expr::Var(w), "acc");
                 let others = g.load_all(&kept, kept_types, Expr::Var(w), "kept");
                 g.with_vars(&kept_atoms, &others, |g| match scatter {
                     Some(scatter) => {
                         g.bind_post(scan, &values, &mapped)?;
-                        g.scattered_point(scatter, &scattered, Expr::Var(w))
+                        g.store_scattered(scatter, &scattered, Expr::Var(w))
                     }
                     None => g.scan_point(scan, &values, &mapped),
                 })
@@ -99,7 +99,7 @@ impl Gen<'_, '_> {
         for (&acc, carried) in accs.iter().zip(carried) {
             self.emit(Stmt::Set(acc, Expr::Var(carried)));
         }
-        let rest = self.name_value(add(lo, mul(blocks, count)), PrimType::I64, "rest");
+        let rest = self.bind_value(add(lo, mul(blocks, count)), PrimType::I64, "rest");
         self.scan_points(scan, accs, rest, hi)
     }
 
@@ -139,22 +139,22 @@ impl Gen<'_, '_> {
         lo: Expr,
         hi: Expr,
     ) -> Result<(), PassError> {
-        self.points(scan.space, lo, hi, |g, results| {
+        self.iterations(scan.space, lo, hi, |g, results| {
             let groups = scan.folds.values(&results);
-            let values = g.values(groups.scanned, scan.types)?;
+            let values = g.copy_operands(groups.scanned, scan.types)?;
             g.combine(scan.operators, accs, &values)?;
             g.scan_point(scan, accs, groups.mapped)
         })
     }
 
     /// Sets the index of the next iteration.
-    pub(crate) fn at_point(&mut self, space: &Space<'_>, index: Expr) {
+    pub(crate) fn set_index(&mut self, space: &SegSpace<'_>, index: Expr) {
         let var = self.bind_index(space.index);
         self.emit(Stmt::Set(var, index));
     }
 
     /// Returns fresh variables with the same values.
-    fn copies(&mut self, vars: &[Var], types: &[PrimType]) -> Vec<Var> {
+    fn copy_vars(&mut self, vars: &[Var], types: &[PrimType]) -> Vec<Var> {
         let mut fresh = Vec::with_capacity(vars.len());
         for (&from, &ty) in vars.iter().zip(types) {
             let var = self.scalar(ty, "before");

@@ -35,51 +35,51 @@ use target::device::{ROOM_FOR_NOTES, SCRATCHPAD_BYTES};
 
 /// The threads of a block that run block-uniform code.
 #[derive(Clone, Copy)]
-pub(crate) struct Team {
+pub(crate) struct ThreadBlock {
     /// The index of the thread in its block.
     thread: Var,
 }
 
 /// The shared memory of a kernel with one iteration per thread block.
 #[derive(Default)]
-pub(crate) struct Scratchpad {
+pub(crate) struct SharedMemory {
     /// Arrays with one element for each thread.
     parts: Vec<(PrimType, Var)>,
     /// The slots of IR blocks that are allocated in shared memory.
-    pub(crate) rooms: FxHashMap<Name, Var>,
+    pub(crate) slots: FxHashMap<Name, Var>,
     /// Buffers whose size is set by the launch.
-    pub(super) pads: Vec<Pad>,
+    pub(super) dynamic_buffers: Vec<Pad>,
 }
 
 impl Gen<'_, '_> {
     /// A segmap with one thread block for each iteration.
-    pub(super) fn kernel_of_blocks(
+    pub(super) fn block_level_map(
         &mut self,
         pat: &[Param<Mems>],
         seg: &Seg<Mems>,
         prov: Prov,
     ) -> Result<(), PassError> {
-        let n = self.product(&seg.space.dims, "n")?;
-        self.scratchpad.parts.clear();
-        let rooms = self.rooms_of(&seg.body)?;
+        let n = self.extent_product(&seg.space.dims, "n")?;
+        self.shared_memory.parts.clear();
+        let rooms = self.assign_slots(&seg.body)?;
         self.kernel(("segmap", prov), n, |g, block| {
             g.threads(prov, |g, thread| {
                 let Expr::Var(thread) = thread else {
                     return Err(PassError::bug("a thread has no variable"));
                 };
-                g.team = Some(Team { thread });
-                let made = g.map_point(pat, seg, &Expr::Var(block));
-                g.team = None;
+                g.thread_block = Some(ThreadBlock { thread });
+                let made = g.map_iteration(pat, seg, &Expr::Var(block));
+                g.thread_block = None;
                 made?;
-                g.make_rooms(rooms)
+                g.declare_slots(rooms)
             })
         })
     }
 
     /// Assigns the IR blocks that a thread block allocates in shared memory to slots (shared-memory
     /// colouring). Returns the variable and size in bytes of each slot.
-    fn rooms_of(&mut self, body: &Body<Mems>) -> Result<Vec<(Var, Expr)>, PassError> {
-        self.scratchpad.rooms.clear();
+    fn assign_slots(&mut self, body: &Body<Mems>) -> Result<Vec<(Var, Expr)>, PassError> {
+        self.shared_memory.slots.clear();
         let mut made = Vec::new();
         for room in assign_slots(body, &self.blocks)? {
             let Some((first, _)) = room.blocks.first() else {
@@ -89,7 +89,7 @@ impl Gen<'_, '_> {
             let var = self.new_var(VarType::Buffer(Space::Shared), &hint);
             let mut bytes: Option<Expr> = None;
             for (block, own) in room.blocks {
-                self.scratchpad.rooms.insert(block, var);
+                self.shared_memory.slots.insert(block, var);
                 let own = self.atom(own)?;
                 bytes = Some(match bytes {
                     None => own,
@@ -103,9 +103,9 @@ impl Gen<'_, '_> {
 
     /// Declares the slots: slots of constant size are arrays of the block as long as they fit on
     /// any device, the launch allocates the others.
-    fn make_rooms(&mut self, rooms: Vec<(Var, Expr)>) -> Result<(), PassError> {
+    fn declare_slots(&mut self, rooms: Vec<(Var, Expr)>) -> Result<(), PassError> {
         let threads = self.layout().block.unsigned_abs();
-        let parts = self.scratchpad.parts.iter().map(|(elem, _)| elem.size() * threads);
+        let parts = self.shared_memory.parts.iter().map(|(elem, _)| elem.size() * threads);
         let mut left = (SCRATCHPAD_BYTES - ROOM_FOR_NOTES).saturating_sub(parts.sum());
         let word = PrimType::I64.size();
         for (room, bytes) in rooms {
@@ -114,38 +114,38 @@ impl Gen<'_, '_> {
                 && let Some(rest) = left.checked_sub(count.saturating_mul(word))
             {
                 left = rest;
-                self.frame_of_block(room, PrimType::I64, count)?;
+                self.declare_shared_array(room, PrimType::I64, count)?;
             } else {
-                self.pad(room, bytes)?;
+                self.dynamic_shared_buffer(room, bytes)?;
             }
         }
         Ok(())
     }
 
     /// Emits work that the threads of a block distribute by their indices, between barriers.
-    pub(crate) fn together<R>(
+    pub(crate) fn distributed<R>(
         &mut self,
-        team: Team,
+        block: ThreadBlock,
         f: impl FnOnce(&mut Self, &Expr) -> Result<R, PassError>,
     ) -> Result<R, PassError> {
-        self.team = None;
+        self.thread_block = None;
         if !self.at_barrier() {
             self.barrier();
         }
-        let made = f(self, &Expr::Var(team.thread))?;
+        let made = f(self, &Expr::Var(block.thread))?;
         self.barrier();
-        self.team = Some(team);
+        self.thread_block = Some(block);
         Ok(made)
     }
 
     /// Emits code that one thread executes for its block, if the current code is block-uniform.
-    pub(crate) fn by_one(
+    pub(crate) fn single_thread(
         &mut self,
         f: impl FnOnce(&mut Self) -> Result<(), PassError>,
     ) -> Result<(), PassError> {
-        match self.team {
+        match self.thread_block {
             None => f(self),
-            Some(team) => self.together(team, |g, thread| g.first_thread(thread, f)),
+            Some(team) => self.distributed(team, |g, thread| g.first_thread(thread, f)),
         }
     }
 
@@ -158,17 +158,17 @@ impl Gen<'_, '_> {
     }
 
     /// A copy that the threads of a block distribute.
-    pub(super) fn copy_together(
+    pub(super) fn block_copy(
         &mut self,
-        team: Team,
+        team: ThreadBlock,
         to: &Region,
         from: &Region,
         elem: PrimType,
         extents: &[Expr],
     ) -> Result<(), PassError> {
         let n = extents.iter().cloned().fold(Expr::i64(1), mul);
-        self.together(team, |g, thread| {
-            g.share_out((&Expr::i64(0), &n), true, thread, |g, point| {
+        self.distributed(team, |g, thread| {
+            g.distribute((&Expr::i64(0), &n), true, thread, |g, point| {
                 g.copy_element((to, from), elem, extents, point);
                 Ok(())
             })
@@ -177,8 +177,8 @@ impl Gen<'_, '_> {
 
     /// Arrays with one element of each type for each thread of the block. Their contents belong to
     /// one segop; all segops of a kernel use the same arrays.
-    pub(super) fn parts_of_block(&mut self, types: &[PrimType]) -> Result<Vec<Var>, PassError> {
-        let mut free = self.scratchpad.parts.clone();
+    pub(super) fn per_thread_arrays(&mut self, types: &[PrimType]) -> Result<Vec<Var>, PassError> {
+        let mut free = self.shared_memory.parts.clone();
         let mut parts = Vec::with_capacity(types.len());
         for &elem in types {
             if let Some(at) = free.iter().position(|(ty, _)| *ty == elem) {
@@ -186,8 +186,8 @@ impl Gen<'_, '_> {
                 continue;
             }
             let count = self.layout().block.unsigned_abs();
-            let part = self.block_frame("part", elem, count)?;
-            self.scratchpad.parts.push((elem, part));
+            let part = self.shared_array("part", elem, count)?;
+            self.shared_memory.parts.push((elem, part));
             parts.push(part);
         }
         Ok(parts)

@@ -9,7 +9,7 @@
 //!
 //! If the body is cheap, storing its results would cost more than lanes gain.
 
-use super::segops::Space;
+use super::segops::SegSpace;
 use crate::generate::expr::{add, binary, min, mul, sub};
 use crate::generate::function::Gen;
 use crate::syntax::Expr;
@@ -23,19 +23,19 @@ const STRIP: i64 = 64;
 /// The cost of an iteration (as estimated for decompositions) from which on strips pay off: at cost
 /// 20, histograms with strips take 1.4 times as long as without, at 28 0.9, at 44 0.8, at 140 0.4
 /// (a million iterations, bins computed by some multiplications, one thread with AVX-512).
-const DEAR: i64 = 48;
+const EXPENSIVE: i64 = 48;
 
 /// Returns true if the chunks of a segop should be strip-mined.
-pub(crate) const fn pays(space: &Space<'_>) -> bool {
-    space.decomp.cost >= DEAR
+pub(crate) const fn pays_off(space: &SegSpace<'_>) -> bool {
+    space.decomp.cost >= EXPENSIVE
 }
 
 impl Gen<'_, '_> {
     /// The iterations `lo..hi` in strips; `f` consumes the results, which have these types,
     /// sequentially.
-    pub(crate) fn strips(
+    pub(crate) fn strip_mined(
         &mut self,
-        space: &Space<'_>,
+        space: &SegSpace<'_>,
         types: &[PrimType],
         (lo, hi): (Expr, Expr),
         f: impl FnOnce(&mut Self, &[Atom]) -> Result<(), PassError>,
@@ -44,24 +44,24 @@ impl Gen<'_, '_> {
         let count = sub(hi.clone(), lo.clone());
         let whole = add(count, Expr::i64(STRIP - 1));
         let strips = binary(BinOp::SDiv, whole, Expr::i64(STRIP));
-        let strips = self.name_value(strips, PrimType::I64, "strips");
+        let strips = self.bind_value(strips, PrimType::I64, "strips");
         self.for_seq("strip", Expr::i64(0), strips, false, |g, strip| {
             let first = add(lo, mul(Expr::Var(strip), Expr::i64(STRIP)));
-            let first = g.name_value(first, PrimType::I64, "first");
+            let first = g.bind_value(first, PrimType::I64, "first");
             let left = min(sub(hi, first.clone()), Expr::i64(STRIP));
-            let left = g.name_value(left, PrimType::I64, "left");
+            let left = g.bind_value(left, PrimType::I64, "left");
             let mut results = Vec::new();
             g.for_seq("w", Expr::i64(0), left.clone(), true, |g, w| {
-                g.at_point(space, add(first.clone(), Expr::Var(w)));
-                g.point(space.body, |g, atoms| {
-                    let values = g.values(&atoms, types)?;
+                g.set_index(space, add(first.clone(), Expr::Var(w)));
+                g.iteration(space.body, |g, atoms| {
+                    let values = g.copy_operands(&atoms, types)?;
                     g.store_all(&arrays, types, Expr::Var(w), &values);
                     results = atoms;
                     Ok(())
                 })
             })?;
             g.for_seq("w", Expr::i64(0), left, false, |g, w| {
-                g.at_point(space, add(first, Expr::Var(w)));
+                g.set_index(space, add(first, Expr::Var(w)));
                 let values = g.load_all(&arrays, types, Expr::Var(w), "result");
                 g.with_vars(&results, &values, |g| f(g, &results))
             })

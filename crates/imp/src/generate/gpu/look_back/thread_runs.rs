@@ -3,7 +3,7 @@
 //! The first time it computes their aggregate; then, when their exclusive prefix is known, the
 //! scanned values. So the thread keeps no values between the two.
 
-use super::{Pads, Tile, Tiled};
+use super::{SharedBuffers, Tile, Tiled};
 use crate::generate::expr::{add, and, binary, compare, div, max, min, mul, select, sub};
 use crate::generate::function::Gen;
 use crate::syntax::{Expr, Stmt, Var};
@@ -17,55 +17,55 @@ pub(super) struct Run {
     /// The index of the first one.
     from: Expr,
     /// The index where the segment of the first one begins.
-    pub(super) begin: Expr,
+    pub(super) segment_start: Expr,
     /// The index of the first segment beginning at or after the first one. Unused if there is only
     /// one segment.
     next: Expr,
     /// The thread whose iterations contain the beginning of the first one's segment, clamped to the
     /// tile.
-    opener: Expr,
+    segment_thread: Expr,
 }
 
 impl Gen<'_, '_> {
     pub(super) fn run_of(&mut self, tiled: &Tiled<'_>, tile: &Tile, thread: &Expr) -> Run {
         let place = mul(thread.clone(), Expr::i64(tiled.own));
-        let place = self.name_value(place, PrimType::I64, "place");
+        let place = self.bind_value(place, PrimType::I64, "place");
         let from = add(tile.from.clone(), place.clone());
         let zero = Expr::i64(0);
         let (from, begin, next, opener) = match &tiled.width {
             None => (from, zero.clone(), zero.clone(), zero),
             Some(width) => {
-                let from = self.name_value(from, PrimType::I64, "first");
+                let from = self.bind_value(from, PrimType::I64, "first");
                 let inside = binary(BinOp::UMod, from.clone(), width.clone());
                 let begin = sub(from.clone(), inside);
-                let begin = self.name_value(begin, PrimType::I64, "begin");
+                let begin = self.bind_value(begin, PrimType::I64, "begin");
                 let opens = compare(CmpOp::Eq, begin.clone(), from.clone());
                 let behind = add(begin.clone(), width.clone());
                 let next = select(&opens, &from, &behind);
-                let next = self.name_value(next, PrimType::I64, "next");
+                let next = self.bind_value(next, PrimType::I64, "next");
                 let opener = self.thread_of(tiled, tile, begin.clone());
                 (from, begin, next, opener)
             }
         };
-        Run { place, from, begin, next, opener }
+        Run { place, from, segment_start: begin, next, segment_thread: opener }
     }
 
     /// The thread that has an index of the tile; the first thread for indices before the tile.
     pub(super) fn thread_of(&mut self, tiled: &Tiled<'_>, tile: &Tile, point: Expr) -> Expr {
         let place = max(sub(point, tile.from.clone()), Expr::i64(0));
         let thread = div(place, Expr::i64(tiled.own));
-        self.name_value(thread, PrimType::I64, "opener")
+        self.bind_value(thread, PrimType::I64, "opener")
     }
 
     /// The aggregate of the thread's iterations, since the last segment beginning among them.
     pub(super) fn sum_run(
         &mut self,
         tiled: &Tiled<'_>,
-        pads: &Pads,
+        pads: &SharedBuffers,
         run: &Run,
     ) -> Result<Vec<Var>, PassError> {
         let accs = self.neutral(&tiled.operators, &tiled.types)?;
-        self.through_run(tiled, pads, run, &accs, |_, _| ())?;
+        self.fold_run(tiled, pads, run, &accs, |_, _| ())?;
         Ok(accs)
     }
 
@@ -74,21 +74,21 @@ impl Gen<'_, '_> {
     pub(super) fn scan_run(
         &mut self,
         tiled: &Tiled<'_>,
-        pads: &Pads,
+        pads: &SharedBuffers,
         run: &Run,
         lefts: &[Var],
     ) -> Result<(), PassError> {
-        self.through_run(tiled, pads, run, lefts, |g, place| {
+        self.fold_run(tiled, pads, run, lefts, |g, place| {
             g.store_all(&pads.tile, &tiled.types, place, lefts);
         })
     }
 
     /// Folds the thread's iterations into accumulators one after another, restarting with each
     /// segment; `f` is called with their positions.
-    fn through_run(
+    fn fold_run(
         &mut self,
         tiled: &Tiled<'_>,
-        pads: &Pads,
+        pads: &SharedBuffers,
         run: &Run,
         accs: &[Var],
         f: impl FnOnce(&mut Self, Expr),
@@ -113,7 +113,7 @@ impl Gen<'_, '_> {
                 g.emit(Stmt::If(begins, body, Vec::new()));
             }
             let place = add(run.place.clone(), Expr::Var(k));
-            let place = g.name_value(place, PrimType::I64, "place");
+            let place = g.bind_value(place, PrimType::I64, "place");
             let xs = g.load_all(&pads.tile, types, place.clone(), "x");
             g.combine(operators, accs, &xs)?;
             f(g, place);
@@ -134,36 +134,36 @@ impl Gen<'_, '_> {
             return thread.clone();
         };
         let last = min(add(run.from.clone(), Expr::i64(tiled.own - 1)), sub(tile.to.clone(), Expr::i64(1)));
-        let last = self.name_value(last, PrimType::I64, "last");
+        let last = self.bind_value(last, PrimType::I64, "last");
         let begin = sub(last.clone(), binary(BinOp::UMod, last, width.clone()));
         let opener = self.thread_of(tiled, tile, begin);
-        self.name_value(sub(thread.clone(), opener), PrimType::I64, "joined")
+        self.bind_value(sub(thread.clone(), opener), PrimType::I64, "joined")
     }
 
     /// The aggregate of the threads before this one, back to the beginning of its first iteration's
     /// segment, within the tile.
-    pub(super) fn lefts_of_run(
+    pub(super) fn run_prefix(
         &mut self,
         tiled: &Tiled<'_>,
-        pads: &Pads,
+        pads: &SharedBuffers,
         (run, thread): (&Run, &Expr),
     ) -> Result<Vec<Var>, PassError> {
         let folded = (tiled.operators.as_slice(), tiled.types.as_slice());
-        let own = self.group_of(thread);
+        let own = self.subgroup_of(thread);
         let first = match &tiled.width {
             None => Expr::i64(0),
-            Some(_) => self.group_of(&run.opener),
+            Some(_) => self.subgroup_of(&run.segment_thread),
         };
-        let lefts = self.fold_groups(folded, &pads.part, (&first, &own))?;
+        let lefts = self.fold_subgroups(folded, &pads.part, (&first, &own))?;
         let body = self.collect(|g| {
             let other = sub(thread.clone(), Expr::i64(1));
             let sums = g.load_all(&pads.part, &tiled.types, other, "left");
             g.combine(&tiled.operators, &lefts, &sums)
         })?;
-        let among = self.place_in_group(thread);
+        let among = self.lane_in_subgroup(thread);
         let mut more = compare(CmpOp::SLt, Expr::i64(0), among);
         if tiled.width.is_some() {
-            let goes_on = compare(CmpOp::SLt, run.opener.clone(), thread.clone());
+            let goes_on = compare(CmpOp::SLt, run.segment_thread.clone(), thread.clone());
             more = and(more, goes_on);
         }
         self.emit(Stmt::If(more, body, Vec::new()));

@@ -5,8 +5,8 @@
 //! strided by the number of threads. Along the other dimension a thread's iterations are
 //! neighbours, so that it reads their elements from shared memory together.
 
-use super::reads::By;
-use super::{up, yes};
+use super::shared_reads::Dependence;
+use super::{div_up_const, yes};
 use crate::generate::expr::{add, and, binary, compare, div, min, mul, sub};
 use crate::generate::function::Gen;
 use crate::generate::operators::div_up;
@@ -44,32 +44,35 @@ impl Shape {
     }
 
     /// The number of rounds in which the `block` threads of a block load a tile.
-    pub(super) const fn rounds(self, by: By, block: i64) -> i64 {
-        let (length, _) = self.line(by);
-        up(self.depth * length, block)
+    pub(super) const fn rounds(self, by: Dependence, block: i64) -> i64 {
+        let (length, _) = self.line_layout(by);
+        div_up_const(self.depth * length, block)
     }
 
     /// The number of elements of a tile for one loop iteration, and the stride between loop
     /// iterations. It is padded so that the elements that a thread reads of a row together do not
     /// straddle shared-memory lines.
-    pub(super) const fn line(self, by: By) -> (i64, i64) {
+    pub(super) const fn line_layout(self, by: Dependence) -> (i64, i64) {
         match by {
-            By::Row => (self.height(), self.height() + self.points),
-            By::Column => (self.width(), self.width() + 1),
-            By::Turn => (1, 1),
+            Dependence::Row => (self.height(), self.height() + self.points),
+            Dependence::Column => (self.width(), self.width() + 1),
+            Dependence::Loop => (1, 1),
         }
     }
 }
 
-impl Side {
+impl TileSide {
     /// The offset of a thread's iteration in the block, by its number.
     pub(super) fn place(&self, number: i64) -> Expr {
-        add(mul(self.own.clone(), Expr::i64(self.near)), Expr::i64(number * self.apart))
+        add(
+            mul(self.position.clone(), Expr::i64(self.thread_stride)),
+            Expr::i64(number * self.iteration_stride),
+        )
     }
 }
 
 /// One dimension of a block of iterations.
-pub(super) struct Side {
+pub(super) struct TileSide {
     pub(super) index: Name,
     /// The extent of the dimension.
     pub(super) size: Expr,
@@ -78,26 +81,26 @@ pub(super) struct Side {
     /// The block's first index.
     pub(super) first: Expr,
     /// The thread's index along the side.
-    own: Expr,
+    position: Expr,
     /// The stride between the first iterations of neighbouring threads (`near`), and between the
     /// iterations of one thread (`apart`).
-    near: i64,
-    apart: i64,
+    thread_stride: i64,
+    iteration_stride: i64,
     /// The indices of the thread's iterations, and variables with the indices clamped to the
     /// dimension.
     pub(super) points: Vec<(Expr, Var)>,
 }
 
 /// An iteration of a thread: its position, and the variables that names are bound to.
-pub(super) struct Point {
+pub(super) struct ThreadIteration {
     /// The number of its index among the thread's indices along each side, the outer one first.
     pub(super) places: Vec<usize>,
     pub(super) vars: Vec<(Name, Var)>,
 }
 
-impl Point {
+impl ThreadIteration {
     /// The condition that the iteration is in the space.
-    pub(super) fn is_inside(&self, sides: &[Side]) -> Expr {
+    pub(super) fn is_inside(&self, sides: &[TileSide]) -> Expr {
         let mut inside = yes();
         for (side, &place) in sides.iter().zip(&self.places) {
             let (index, _) = side.points[place].clone();
@@ -109,21 +112,21 @@ impl Point {
 
 impl Gen<'_, '_> {
     /// Blocks over the innermost one or two dimensions of a space.
-    pub(super) fn sides(&mut self, inner: &[(Name, Dim)], shape: Shape) -> Result<Vec<Side>, PassError> {
+    pub(super) fn sides(&mut self, inner: &[(Name, Dim)], shape: Shape) -> Result<Vec<TileSide>, PassError> {
         let mut sides = Vec::with_capacity(inner.len());
         for (number, ((index, dim), length)) in inner.iter().zip(shape.lengths(inner.len())).enumerate() {
             let (near, apart) =
                 if number + 1 == inner.len() { (1, shape.threads.1) } else { (shape.points, 1) };
             let size = self.dim(*dim)?;
             let along = div_up(size.clone(), length);
-            sides.push(Side {
+            sides.push(TileSide {
                 index: *index,
                 size,
-                blocks: self.name_value(along, PrimType::I64, "along"),
+                blocks: self.bind_value(along, PrimType::I64, "along"),
                 first: Expr::i64(0),
-                own: Expr::i64(0),
-                near,
-                apart,
+                position: Expr::i64(0),
+                thread_stride: near,
+                iteration_stride: apart,
                 points: Vec::new(),
             });
         }
@@ -132,21 +135,21 @@ impl Gen<'_, '_> {
 
     /// Computes the first index of a block along each side; returns the rest of its number, which
     /// counts the other dimensions.
-    pub(super) fn first_indices(&mut self, sides: &mut [Side], shape: Shape, block: Var) -> Expr {
+    pub(super) fn block_origin(&mut self, sides: &mut [TileSide], shape: Shape, block: Var) -> Expr {
         let mut rest = Expr::Var(block);
         let lengths = shape.lengths(sides.len());
         for (side, length) in sides.iter_mut().zip(lengths).rev() {
             let number = binary(BinOp::UMod, rest.clone(), side.blocks.clone());
             let first = mul(number, Expr::i64(length));
-            side.first = self.name_value(first, PrimType::I64, "first");
+            side.first = self.bind_value(first, PrimType::I64, "first");
             rest = div(rest, side.blocks.clone());
-            rest = self.name_value(rest, PrimType::I64, "rest");
+            rest = self.bind_value(rest, PrimType::I64, "rest");
         }
         rest
     }
 
     /// Computes the position of a thread in its block, and the indices of its iterations.
-    pub(super) fn thread_indices(&mut self, sides: &mut [Side], thread: &Expr, shape: Shape) {
+    pub(super) fn thread_indices(&mut self, sides: &mut [TileSide], thread: &Expr, shape: Shape) {
         let (_, columns) = shape.threads;
         let owns = if sides.len() == 1 {
             vec![thread.clone()]
@@ -156,12 +159,12 @@ impl Gen<'_, '_> {
             vec![row, column]
         };
         for (side, own) in sides.iter_mut().zip(owns) {
-            side.own = self.name_value(own, PrimType::I64, "own");
+            side.position = self.bind_value(own, PrimType::I64, "own");
             let hint = self.function.names.hint(side.index).clone();
             let last = sub(side.size.clone(), Expr::i64(1));
             for number in 0..shape.points {
                 let index = add(side.first.clone(), side.place(number));
-                let index = self.name_value(index, PrimType::I64, "index");
+                let index = self.bind_value(index, PrimType::I64, "index");
                 let var = self.scalar(PrimType::I64, &hint);
                 self.emit(Stmt::Set(var, min(index.clone(), last.clone())));
                 side.points.push((index, var));
@@ -170,14 +173,14 @@ impl Gen<'_, '_> {
     }
 
     /// Binds names to an iteration's variables.
-    pub(super) fn enter(&mut self, point: &Point) {
+    pub(super) fn bind_iteration(&mut self, point: &ThreadIteration) {
         for &(name, var) in &point.vars {
             self.set_var(name, var);
         }
     }
 
     /// Records the variables of names that were bound for an iteration.
-    pub(super) fn leave(&self, point: &mut Point, pat: &[Param<Mems>]) {
+    pub(super) fn record_bindings(&self, point: &mut ThreadIteration, pat: &[Param<Mems>]) {
         for param in pat {
             if let Ok(var) = self.var(param.name) {
                 point.vars.push((param.name, var));
@@ -187,8 +190,8 @@ impl Gen<'_, '_> {
 }
 
 /// The iterations of a thread, with their index variables.
-pub(super) fn points(sides: &[Side]) -> Vec<Point> {
-    let mut points = vec![Point { places: Vec::new(), vars: Vec::new() }];
+pub(super) fn register_tile(sides: &[TileSide]) -> Vec<ThreadIteration> {
+    let mut points = vec![ThreadIteration { places: Vec::new(), vars: Vec::new() }];
     for side in sides {
         let mut more = Vec::with_capacity(points.len() * side.points.len());
         for point in &points {
@@ -196,7 +199,7 @@ pub(super) fn points(sides: &[Side]) -> Vec<Point> {
                 let (mut places, mut vars) = (point.places.clone(), point.vars.clone());
                 places.push(place);
                 vars.push((side.index, var));
-                more.push(Point { places, vars });
+                more.push(ThreadIteration { places, vars });
             }
         }
         points = more;

@@ -20,58 +20,58 @@ use ir::{Mems, PassError};
 use prim::{BinOp, CmpOp, PrimType};
 
 /// Operators and their operand types.
-pub(super) type Folded<'a, 's> = (&'a [&'s Operator<Mems>], &'a [PrimType]);
+pub(super) type OperatorTypes<'a, 's> = (&'a [&'s Operator<Mems>], &'a [PrimType]);
 
 impl Gen<'_, '_> {
     /// A barrier of the subgroup.
-    pub(super) fn group_barrier(&mut self) {
+    pub(super) fn subgroup_barrier(&mut self) {
         let size = self.layout().group as u32;
         self.emit(Stmt::Device(DeviceOp::GroupBarrier(size)));
     }
 
     /// The number of subgroups of a block.
-    pub(super) fn groups(&self) -> i64 {
+    pub(super) fn n_subgroups(&self) -> i64 {
         self.layout().block / self.layout().group
     }
 
     /// The index of a thread's subgroup.
-    pub(super) fn group_of(&mut self, thread: &Expr) -> Expr {
+    pub(super) fn subgroup_of(&mut self, thread: &Expr) -> Expr {
         let halvings = i64::from(self.layout().group.trailing_zeros());
         let group = binary(BinOp::LShr, thread.clone(), Expr::i64(halvings));
-        self.name_value(group, PrimType::I64, "group")
+        self.bind_value(group, PrimType::I64, "group")
     }
 
     /// The index of a thread in its subgroup.
-    pub(super) fn place_in_group(&mut self, thread: &Expr) -> Expr {
+    pub(super) fn lane_in_subgroup(&mut self, thread: &Expr) -> Expr {
         let last = Expr::i64(self.layout().group - 1);
         let place = binary(BinOp::And, thread.clone(), last);
-        self.name_value(place, PrimType::I64, "among")
+        self.bind_value(place, PrimType::I64, "among")
     }
 
     /// Inclusive scan of the threads' values in shared memory within each subgroup (Hillis-Steele:
     /// each thread combines the value 1, 2, 4 .. to its left). `joined` is the number of threads to
     /// the left that the thread's scan extends over at most. The results are visible to the whole
     /// block afterwards.
-    pub(super) fn scan_groups(
+    pub(super) fn scan_subgroups(
         &mut self,
-        (operators, types): Folded<'_, '_>,
+        (operators, types): OperatorTypes<'_, '_>,
         part: &[Var],
         xs: &[Var],
         (thread, joined): (&Expr, &Expr),
     ) -> Result<(), PassError> {
         self.store_all(part, types, thread.clone(), xs);
         let sums = self.copied(types, xs, "sum");
-        let among = self.place_in_group(thread);
+        let among = self.lane_in_subgroup(thread);
         let reach = if joined == thread {
             among
         } else {
-            self.name_value(min(joined.clone(), among), PrimType::I64, "reach")
+            self.bind_value(min(joined.clone(), among), PrimType::I64, "reach")
         };
-        self.group_barrier();
+        self.subgroup_barrier();
         let steps = i64::from(self.layout().group.trailing_zeros());
         self.for_seq("step", Expr::i64(0), Expr::i64(steps), false, |g, step| {
             let distance = binary(BinOp::Shl, Expr::i64(1), Expr::Var(step));
-            let distance = g.name_value(distance, PrimType::I64, "distance");
+            let distance = g.bind_value(distance, PrimType::I64, "distance");
             let has_left = compare(CmpOp::SLe, distance.clone(), reach);
             let body = g.collect(|g| {
                 let other = sub(thread.clone(), distance);
@@ -81,9 +81,9 @@ impl Gen<'_, '_> {
                 Ok(())
             })?;
             g.emit(Stmt::If(has_left, body, Vec::new()));
-            g.group_barrier();
+            g.subgroup_barrier();
             g.store_all(part, types, thread.clone(), &sums);
-            g.group_barrier();
+            g.subgroup_barrier();
             Ok(())
         })?;
         self.barrier();
@@ -91,14 +91,14 @@ impl Gen<'_, '_> {
     }
 
     /// Folds the totals of the subgroups `from..to`, for values scanned by [`Gen::scan_groups`].
-    pub(super) fn fold_groups(
+    pub(super) fn fold_subgroups(
         &mut self,
-        (operators, types): Folded<'_, '_>,
+        (operators, types): OperatorTypes<'_, '_>,
         part: &[Var],
         (from, to): (&Expr, &Expr),
     ) -> Result<Vec<Var>, PassError> {
         let accs = self.neutral(operators, types)?;
-        let (size, groups) = (self.layout().group, Expr::i64(self.groups()));
+        let (size, groups) = (self.layout().group, Expr::i64(self.n_subgroups()));
         self.for_seq("group", Expr::i64(0), groups.clone(), false, |g, group| {
             let group = Expr::Var(group);
             let body = g.collect(|g| {
@@ -120,14 +120,14 @@ impl Gen<'_, '_> {
     /// Inclusive scan of the threads' values in shared memory over the block.
     pub(super) fn scan_block(
         &mut self,
-        folded: Folded<'_, '_>,
+        folded: OperatorTypes<'_, '_>,
         part: &[Var],
         xs: &[Var],
         thread: &Expr,
     ) -> Result<(), PassError> {
-        self.scan_groups(folded, part, xs, (thread, thread))?;
-        let group = self.group_of(thread);
-        let sums = self.fold_groups(folded, part, (&Expr::i64(0), &group))?;
+        self.scan_subgroups(folded, part, xs, (thread, thread))?;
+        let group = self.subgroup_of(thread);
+        let sums = self.fold_subgroups(folded, part, (&Expr::i64(0), &group))?;
         let (operators, types) = folded;
         let own = self.load_all(part, types, thread.clone(), "own");
         self.combine(operators, &sums, &own)?;
@@ -141,7 +141,7 @@ impl Gen<'_, '_> {
     /// `r` of `from..to`, the first of each `2 << r` threads calls `f` with the index `1 << r` to
     /// the right of its own. With `in_groups`, the barrier after a round is the subgroup's,
     /// otherwise the block's.
-    pub(super) fn in_pairs(
+    pub(super) fn pairwise_tree(
         &mut self,
         (from, to): (Expr, Expr),
         in_groups: bool,
@@ -150,14 +150,14 @@ impl Gen<'_, '_> {
     ) -> Result<(), PassError> {
         self.for_seq("round", from, to, false, |g, round| {
             let distance = binary(BinOp::Shl, Expr::i64(1), Expr::Var(round));
-            let distance = g.name_value(distance, PrimType::I64, "distance");
+            let distance = g.bind_value(distance, PrimType::I64, "distance");
             let pair = sub(mul(distance.clone(), Expr::i64(2)), Expr::i64(1));
             let first = binary(BinOp::And, thread.clone(), pair);
             let body = g.collect(|g| f(g, add(thread.clone(), distance)))?;
             let is_first = compare(CmpOp::Eq, first, Expr::i64(0));
             g.emit(Stmt::If(is_first, body, Vec::new()));
             if in_groups {
-                g.group_barrier();
+                g.subgroup_barrier();
             } else {
                 g.barrier();
             }
@@ -167,34 +167,34 @@ impl Gen<'_, '_> {
 
     /// Reduces the values of `1 << halvings` neighbouring threads in shared memory, to the element
     /// of the first of them.
-    pub(super) fn reduce_groups(
+    pub(super) fn reduce_group(
         &mut self,
-        (operators, types): Folded<'_, '_>,
+        (operators, types): OperatorTypes<'_, '_>,
         part: &[Var],
         accs: &[Var],
         (thread, halvings): (&Expr, Expr),
     ) -> Result<(), PassError> {
         self.store_all(part, types, thread.clone(), accs);
-        self.group_barrier();
-        self.put_together((operators, types), part, (thread, halvings))
+        self.subgroup_barrier();
+        self.tree_reduce((operators, types), part, (thread, halvings))
     }
 
     /// As [`Gen::reduce_groups`], for values already in shared memory, which other threads may have
     /// stored.
-    pub(super) fn reduce_places(
+    pub(super) fn reduce_stored(
         &mut self,
-        folded: Folded<'_, '_>,
+        folded: OperatorTypes<'_, '_>,
         part: &[Var],
         (thread, halvings): (&Expr, Expr),
     ) -> Result<(), PassError> {
         self.barrier();
-        self.put_together(folded, part, (thread, halvings))
+        self.tree_reduce(folded, part, (thread, halvings))
     }
 
     /// Reduces values in shared memory that are visible to their subgroup.
-    fn put_together(
+    fn tree_reduce(
         &mut self,
-        (operators, types): Folded<'_, '_>,
+        (operators, types): OperatorTypes<'_, '_>,
         part: &[Var],
         (thread, halvings): (&Expr, Expr),
     ) -> Result<(), PassError> {
@@ -207,9 +207,9 @@ impl Gen<'_, '_> {
         };
         let steps = Expr::i64(i64::from(self.layout().group.trailing_zeros()));
         let inside = min(halvings.clone(), steps.clone());
-        let inside = self.name_value(inside, PrimType::I64, "inside");
-        self.in_pairs((Expr::i64(0), inside), true, thread, put)?;
+        let inside = self.bind_value(inside, PrimType::I64, "inside");
+        self.pairwise_tree((Expr::i64(0), inside), true, thread, put)?;
         self.barrier();
-        self.in_pairs((steps, halvings), false, thread, put)
+        self.pairwise_tree((steps, halvings), false, thread, put)
     }
 }

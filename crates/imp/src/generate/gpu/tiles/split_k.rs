@@ -26,9 +26,9 @@
 //! time. The host chooses by sizes at run time. With fewer segments, and with too little work to
 //! keep a device busy, blocks reduce chunks of one segment each ([`reduce`](super::super::reduce)).
 
-use super::reads::Plan;
-use super::sides::{Point, Shape, Side, points};
-use super::turns::Turns;
+use super::shared_reads::TilingPlan;
+use super::tile_extents::{Shape, ThreadIteration, TileSide, register_tile};
+use super::tiled_loop::TiledLoop;
 use super::{is_large, is_too_small};
 use crate::generate::expr::{add, binary, compare, div, max, min, mul, or, select, sub};
 use crate::generate::function::Gen;
@@ -48,10 +48,10 @@ use prim::{BinOp, CmpOp, PrimType};
 const TILES: i64 = 4;
 
 /// The reduction.
-struct Split<'s> {
+struct SplitReduction<'s> {
     seg: &'s Seg<Mems>,
     reduction: &'s Reduction<'s>,
-    plan: &'s Plan<'s>,
+    plan: &'s TilingPlan<'s>,
     prov: Prov,
     /// The dimensions that count rectangles, and the dimensions of a rectangle.
     outer: &'s [(Name, Dim)],
@@ -65,9 +65,9 @@ struct Split<'s> {
 }
 
 /// A partitioning into rectangles and chunks.
-struct Cut {
+struct Partitioning {
     shape: Shape,
-    sides: Vec<Side>,
+    sides: Vec<TileSide>,
     /// Rectangles of a chunk.
     rectangles: Expr,
     /// Iterations of a chunk, a multiple of a tile's depth.
@@ -84,28 +84,28 @@ impl Gen<'_, '_> {
         pat: &[Param<Mems>],
         seg: &Seg<Mems>,
         (folds, reduction): (&ScanReduce<Mems>, &Reduction<'_>),
-        plan: &Plan<'_>,
+        plan: &TilingPlan<'_>,
         prov: Prov,
     ) -> Result<(), PassError> {
         let Some(((_, width), segments)) = seg.space.dims.split_last() else {
             return Err(PassError::bug("a space without dimensions"));
         };
         let (outer, inner) = segments.split_at(segments.len().saturating_sub(2));
-        let split = Split {
-            fill: self.blocks_for_tiles(seg)?,
+        let split = SplitReduction {
+            fill: self.min_blocks_for_tiles(seg)?,
             seg,
             reduction,
             plan,
             prov,
             outer,
             inner,
-            count: self.product(segments, "segments")?,
+            count: self.extent_product(segments, "segments")?,
             width: self.dim(*width)?,
         };
         let mut cuts = Vec::new();
         let mut points = if plan.is_small { self.layout().tiles.points } else { 1 };
         while points > 0 {
-            cuts.extend(self.cut(&split, points)?);
+            cuts.extend(self.partitioning(&split, points)?);
             points /= 2;
         }
         let Some(any) = cuts.iter().map(|cut| cut.fits.clone()).reduce(or) else {
@@ -115,15 +115,15 @@ impl Gen<'_, '_> {
         for cut in cuts.iter().rev() {
             chunks = select(&cut.fits, &cut.chunks, &chunks);
         }
-        let chunks = self.name_value(chunks, PrimType::I64, "chunks");
+        let chunks = self.bind_value(chunks, PrimType::I64, "chunks");
         let tiled = self.collect(|g| {
             let all = mul(split.count.clone(), chunks.clone());
             let several = compare(CmpOp::SLt, Expr::i64(1), chunks.clone());
             let kept = select(&several, &all, &Expr::i64(0));
-            let kept = g.name_value(kept, PrimType::I64, "kept");
+            let kept = g.bind_value(kept, PrimType::I64, "kept");
             let partials = g.device_arrays("partial", &reduction.types, &kept, prov);
-            g.rectangles(&split, cuts, &partials)?;
-            let totals = g.collect(|g| g.total_chunks(&split, &partials, &chunks))?;
+            g.rectangle_kernels(&split, cuts, &partials)?;
+            let totals = g.collect(|g| g.combine_chunks(&split, &partials, &chunks))?;
             g.emit(Stmt::If(several, totals, Vec::new()));
             g.release_arrays(&partials);
             Ok(())
@@ -135,7 +135,11 @@ impl Gen<'_, '_> {
 
     /// The partitioning with a register tile of side length `points`; `None` if there are known to
     /// be too few segments.
-    fn cut(&mut self, split: &Split<'_>, points: i64) -> Result<Option<Cut>, PassError> {
+    fn partitioning(
+        &mut self,
+        split: &SplitReduction<'_>,
+        points: i64,
+    ) -> Result<Option<Partitioning>, PassError> {
         let device = self.layout();
         let shape = Shape {
             threads: device.sides(),
@@ -150,35 +154,40 @@ impl Gen<'_, '_> {
         if is_too_small(&needed) {
             return Ok(None);
         }
-        let spaces = self.product(split.outer, "spaces")?;
+        let spaces = self.extent_product(split.outer, "spaces")?;
         let sides = self.sides(split.inner, shape)?;
         let rectangles = sides.iter().fold(spaces, |all, side| mul(all, side.blocks.clone()));
-        let rectangles = self.name_value(rectangles, PrimType::I64, "rectangles");
+        let rectangles = self.bind_value(rectangles, PrimType::I64, "rectangles");
         let enough = div(split.width.clone(), Expr::i64(TILES * device.tiles.depth));
         let most = div(Expr::i64(device.blocks), max(rectangles.clone(), Expr::i64(1)));
         let wanted = max(min(enough, most), Expr::i64(1));
-        let wanted = self.name_value(wanted, PrimType::I64, "wanted");
+        let wanted = self.bind_value(wanted, PrimType::I64, "wanted");
         let work = mul(rectangles.clone(), wanted.clone());
         needed.push((split.fill.clone(), mul(work, Expr::i64(points * points))));
         let length = div_up_by(split.width.clone(), wanted);
         let depth = Expr::i64(shape.depth);
         let length = mul(max(div_up(length, shape.depth), Expr::i64(1)), depth);
-        let length = self.name_value(length, PrimType::I64, "length");
+        let length = self.bind_value(length, PrimType::I64, "length");
         let chunks = div_up_by(split.width.clone(), length.clone());
-        let chunks = self.name_value(chunks, PrimType::I64, "chunks");
+        let chunks = self.bind_value(chunks, PrimType::I64, "chunks");
         let fits = is_large(needed);
-        Ok(Some(Cut {
+        Ok(Some(Partitioning {
             shape,
             sides,
             rectangles,
             length,
             chunks,
-            fits: self.name_value(fits, PrimType::Bool, "fits"),
+            fits: self.bind_value(fits, PrimType::Bool, "fits"),
         }))
     }
 
     /// The kernel of the first partitioning that fits; the last one is used unconditionally.
-    fn rectangles(&mut self, split: &Split<'_>, cuts: Vec<Cut>, partials: &[Var]) -> Result<(), PassError> {
+    fn rectangle_kernels(
+        &mut self,
+        split: &SplitReduction<'_>,
+        cuts: Vec<Partitioning>,
+        partials: &[Var],
+    ) -> Result<(), PassError> {
         let mut others = Vec::new();
         for cut in cuts.into_iter().rev() {
             let fits = cut.fits.clone();
@@ -190,45 +199,56 @@ impl Gen<'_, '_> {
     }
 
     /// A kernel whose blocks reduce chunks of rectangles.
-    fn reduce_rectangles(&mut self, split: &Split<'_>, cut: Cut, partials: &[Var]) -> Result<(), PassError> {
-        let Cut { shape, mut sides, rectangles, length, chunks, .. } = cut;
-        let spaces = self.product(split.outer, "spaces")?;
-        let Split { reduction, prov, .. } = *split;
+    fn reduce_rectangles(
+        &mut self,
+        split: &SplitReduction<'_>,
+        cut: Partitioning,
+        partials: &[Var],
+    ) -> Result<(), PassError> {
+        let Partitioning { shape, mut sides, rectangles, length, chunks, .. } = cut;
+        let spaces = self.extent_product(split.outer, "spaces")?;
+        let SplitReduction { reduction, prov, .. } = *split;
         let [shared] = split.plan.loops.as_slice() else {
             return Err(PassError::bug("a reduction is one loop"));
         };
         let blocks = mul(rectangles, chunks.clone());
-        let blocks = self.name_value(blocks, PrimType::I64, "blocks");
+        let blocks = self.bind_value(blocks, PrimType::I64, "blocks");
         self.kernel(("segred.tiled", prov), blocks, |g, block| {
-            let rest = g.first_indices(&mut sides, shape, block);
+            let rest = g.block_origin(&mut sides, shape, block);
             let (chunk, space) = if split.outer.is_empty() {
                 (rest, Expr::i64(0))
             } else {
                 let space = binary(BinOp::UMod, rest.clone(), spaces.clone());
-                let space = g.name_value(space, PrimType::I64, "space");
-                g.bind_point(split.outer, &space)?;
+                let space = g.bind_value(space, PrimType::I64, "space");
+                g.delinearise(split.outer, &space)?;
                 let chunk = div(rest, spaces.clone());
-                (g.name_value(chunk, PrimType::I64, "chunk"), space)
+                (g.bind_value(chunk, PrimType::I64, "chunk"), space)
             };
-            let from = g.name_value(mul(chunk.clone(), length.clone()), PrimType::I64, "from");
+            let from = g.bind_value(mul(chunk.clone(), length.clone()), PrimType::I64, "from");
             let to = min(add(from.clone(), length.clone()), split.width.clone());
-            let to = g.name_value(to, PrimType::I64, "to");
+            let to = g.bind_value(to, PrimType::I64, "to");
             let count = div_up(sub(to.clone(), from.clone()), shape.depth);
-            let count = g.name_value(count, PrimType::I64, "tiles");
+            let count = g.bind_value(count, PrimType::I64, "tiles");
             let tiles = g.tiles(shared, shape, &mut 0);
             g.threads(prov, |g, thread| {
                 g.thread_indices(&mut sides, &thread, shape);
-                let points = points(&sides);
+                let points = register_tile(&sides);
                 let mut accs = Vec::with_capacity(points.len());
                 for point in &points {
-                    g.enter(point);
+                    g.bind_iteration(point);
                     accs.push(g.neutral(&reduction.operators, &reduction.types)?);
                 }
-                let turns =
-                    Turns { shared, tiles: &tiles, from: &from, bound: &to, count: &count, thread: &thread };
-                g.tiled_turns(&turns, shape, (&sides, &points), |g, number| {
-                    g.point(&split.seg.body, |g, results| {
-                        let values = g.values(&results, &reduction.types)?;
+                let turns = TiledLoop {
+                    shared,
+                    tiles: &tiles,
+                    from: &from,
+                    bound: &to,
+                    count: &count,
+                    thread: &thread,
+                };
+                g.tiled_iterations(&turns, shape, (&sides, &points), |g, number| {
+                    g.iteration(&split.seg.body, |g, results| {
+                        let values = g.copy_operands(&results, &reduction.types)?;
                         let accs = accs.get(number).map_or(&[][..], Vec::as_slice);
                         g.combine(&reduction.operators, accs, &values)
                     })
@@ -237,7 +257,7 @@ impl Gen<'_, '_> {
                 let sides = sides.as_slice();
                 let whole = g.each_segment(sides, &points, &accs, |g, _, accs| {
                     let dims = &split.seg.space.dims;
-                    g.write_vars(reduction.pat, &dims[..dims.len() - 1], accs)
+                    g.store_results(reduction.pat, &dims[..dims.len() - 1], accs)
                 })?;
                 let piece = g.each_segment(sides, &points, &accs, |g, point, accs| {
                     let mut at = space.clone();
@@ -245,7 +265,7 @@ impl Gen<'_, '_> {
                         let (index, _) = side.points[place].clone();
                         at = add(mul(at, side.size.clone()), index);
                     }
-                    let at = g.name_value(add(first.clone(), at), PrimType::I64, "at");
+                    let at = g.bind_value(add(first.clone(), at), PrimType::I64, "at");
                     g.store_all(partials, &reduction.types, at, accs);
                     Ok(())
                 })?;
@@ -259,14 +279,14 @@ impl Gen<'_, '_> {
     /// Emits `f` for the accumulators of each segment of a thread that is in the space.
     fn each_segment(
         &mut self,
-        sides: &[Side],
-        points: &[Point],
+        sides: &[TileSide],
+        points: &[ThreadIteration],
         accs: &[Vec<Var>],
-        mut f: impl FnMut(&mut Self, &Point, &[Var]) -> Result<(), PassError>,
+        mut f: impl FnMut(&mut Self, &ThreadIteration, &[Var]) -> Result<(), PassError>,
     ) -> Result<Vec<Stmt>, PassError> {
         self.collect(|g| {
             for (point, accs) in points.iter().zip(accs) {
-                g.enter(point);
+                g.bind_iteration(point);
                 let body = g.collect(|g| f(g, point, accs))?;
                 g.emit(Stmt::If(point.is_inside(sides), body, Vec::new()));
             }
@@ -276,36 +296,41 @@ impl Gen<'_, '_> {
 
     /// Combines the partial results of each segment's chunks to the results, by groups of threads.
     /// Neighbouring threads read the partial results of neighbouring segments.
-    fn total_chunks(&mut self, split: &Split<'_>, partials: &[Var], chunks: &Expr) -> Result<(), PassError> {
+    fn combine_chunks(
+        &mut self,
+        split: &SplitReduction<'_>,
+        partials: &[Var],
+        chunks: &Expr,
+    ) -> Result<(), PassError> {
         let Reduction { operators, types, pat } = split.reduction;
         let prov = split.prov;
         let (rows, _) = self.layout().sides();
         let group = self.few_threads_of(rows, chunks);
         let blocks = self.blocks_for(&group, &split.count);
         self.kernel(("segred.total", prov), blocks, |g, block| {
-            let part = g.scratchpad("part", types, prov)?;
+            let part = g.shared_arrays("part", types, prov)?;
             g.threads(prov, |g, thread| {
-                let (own, among) = g.member_across(&group, (block, &thread), &split.count);
+                let (own, among) = g.strided_member(&group, (block, &thread), &split.count);
                 let accs = g.neutral(operators, types)?;
-                g.inside(&own, |g| {
+                g.if_in_bounds(&own, |g| {
                     let range = (&Expr::i64(0), chunks);
                     let threads = (&own.place, &group.threads);
-                    g.share_out_among(range, false, threads, |g, chunk| {
+                    g.distribute_among(range, false, threads, |g, chunk| {
                         let at = add(mul(chunk, split.count.clone()), own.chunk.clone());
                         let values = g.load_all(partials, types, at, "partial");
                         g.combine(operators, &accs, &values)
                     })
                 })?;
                 g.store_all(&part, types, among.clone(), &accs);
-                let halvings = group.halvings.clone();
-                g.reduce_places((operators, types), &part, (&thread, halvings))?;
-                g.inside(&own, |g| {
+                let halvings = group.log2_threads.clone();
+                g.reduce_stored((operators, types), &part, (&thread, halvings))?;
+                g.if_in_bounds(&own, |g| {
                     g.first_thread(&own.place, |g| {
                         let sums = g.load_all(&part, types, among, "sum");
                         let dims = &split.seg.space.dims;
                         let dims = &dims[..dims.len() - 1];
-                        g.bind_point(dims, &own.chunk)?;
-                        g.write_vars(pat, dims, &sums)
+                        g.delinearise(dims, &own.chunk)?;
+                        g.store_results(pat, dims, &sums)
                     })
                 })
             })

@@ -3,12 +3,12 @@
 
 use crate::failure::{Failure, Res};
 use crate::machine::{Args, Machine};
-use crate::tree::{Func, Node, SizeCheck};
+use crate::tree::{Function, Node, SizeCheck};
 use crate::value::Val;
 use syntax::span::Span;
 
 /// The outcome of a body.
-enum Last {
+enum Tail {
     Value(Val),
     /// A tail call of the same definition: its instance, its arguments, its source span.
     Call(Args, Args, Span),
@@ -16,19 +16,19 @@ enum Last {
 
 impl Machine<'_> {
     /// Evaluates the body of a definition whose arguments are in the frame.
-    pub(crate) fn rounds(&mut self, id: u32, func: &Func) -> Res<Val> {
+    pub(crate) fn run_tail_calls(&mut self, id: u32, func: &Function) -> Res<Val> {
         let mut place = None;
         loop {
             // Backtraces contain the last tail call only.
-            let last = self.eval_last(func, id).map_err(|failure| match place {
-                Some(span) => failure.called(span),
+            let last = self.eval_tail(func, id).map_err(|failure| match place {
+                Some(span) => failure.with_caller(span),
                 None => failure,
             })?;
             match last {
-                Last::Value(value) => return self.returned(func, value),
-                Last::Call(inst, args, span) => {
+                Tail::Value(value) => return self.returned(func, value),
+                Tail::Call(inst, args, span) => {
                     place = Some(span);
-                    if let Some(value) = self.next_round(id, func, &inst, args, span)? {
+                    if let Some(value) = self.next_tail_call(id, func, &inst, args, span)? {
                         return self.returned(func, value);
                     }
                 }
@@ -38,11 +38,18 @@ impl Machine<'_> {
 
     /// Binds the arguments of the next tail call in the frame; returns `None`. If the call's result
     /// must have another shape, the call runs in a frame of its own, and its value is returned.
-    fn next_round(&mut self, id: u32, func: &Func, inst: &[Val], args: Args, span: Span) -> Res<Option<Val>> {
+    fn next_tail_call(
+        &mut self,
+        id: u32,
+        func: &Function,
+        inst: &[Val],
+        args: Args,
+        span: Span,
+    ) -> Res<Option<Val>> {
         let (base, next) = (self.base, self.stack.len());
         let shape = match &func.ret {
             Some(ty) => {
-                self.forget(&func.ext);
+                self.unbind(&func.ext);
                 Some(self.rty(ty)?)
             }
             None => None,
@@ -54,17 +61,17 @@ impl Machine<'_> {
                 _ => true,
             };
             if !same {
-                return machine.rounds(id, func).map(Some);
+                return machine.run_tail_calls(id, func).map(Some);
             }
             for slot in 0..func.n_slots {
                 machine.stack[base + slot] = std::mem::take(&mut machine.stack[next + slot]);
             }
             Ok(None)
         });
-        value.map_err(|failure| failure.called(span))
+        value.map_err(|failure| failure.with_caller(span))
     }
 
-    fn eval_last(&mut self, func: &Func, id: u32) -> Res<Last> {
+    fn eval_tail(&mut self, func: &Function, id: u32) -> Res<Tail> {
         let mut node = &func.body;
         let mut checks: Vec<&SizeCheck> = Vec::new();
         loop {
@@ -94,14 +101,14 @@ impl Machine<'_> {
                 }
                 Node::Call(callee, inst, nodes, span) if *callee == id && self.are_implied(&checks, func) => {
                     let args = self.args(nodes)?;
-                    return Ok(Last::Call(self.inst(inst)?, args, *span));
+                    return Ok(Tail::Call(self.inst(inst)?, args, *span));
                 }
                 node => {
                     let value = self.eval(node)?;
                     for check in checks.into_iter().rev() {
                         self.check_value(check, &value)?;
                     }
-                    return Ok(Last::Value(value));
+                    return Ok(Tail::Value(value));
                 }
             };
         }
@@ -109,14 +116,14 @@ impl Machine<'_> {
 
     /// Returns true if the checks hold for any value of the function's result type, as far as this
     /// is known before evaluation.
-    fn are_implied(&mut self, checks: &[&SizeCheck], func: &Func) -> bool {
+    fn are_implied(&mut self, checks: &[&SizeCheck], func: &Function) -> bool {
         if checks.is_empty() {
             return true;
         }
         let Some(result) = &func.check else {
             return false;
         };
-        let result = self.sized(&result.ty);
-        checks.iter().all(|check| self.sized(&check.ty) == result)
+        let result = self.evaluated_type(&result.ty);
+        checks.iter().all(|check| self.evaluated_type(&check.ty) == result)
     }
 }

@@ -9,7 +9,7 @@
 //! If the decomposition says so, a chunk is read as several streams in lockstep (see
 //! [`streams`](super::streams)).
 
-use super::segops::Space;
+use super::segops::SegSpace;
 use crate::generate::expr::{add, compare, div, mul, sub};
 use crate::generate::function::Gen;
 use crate::syntax::{Expr, Stmt, Var};
@@ -20,19 +20,19 @@ use ir::{Mems, PassError};
 use prim::{CmpOp, PrimType};
 
 /// The operators, operands and iterations of a reduction.
-pub(crate) struct Fold<'s> {
+pub(crate) struct ChunkReduction<'s> {
     /// The mapped results besides the reduced ones.
     pub(crate) mapped: &'s [Param<Mems>],
-    pub(crate) space: &'s Space<'s>,
+    pub(crate) space: &'s SegSpace<'s>,
     pub(crate) operators: &'s [&'s Operator<Mems>],
     /// The types of the reduced values.
     pub(crate) types: &'s [PrimType],
 }
 
-impl Fold<'_> {
+impl ChunkReduction<'_> {
     /// Returns true if chunks are read as several streams. Exact operators have the same result
     /// without streams, so for these they are only used if iterations are independent.
-    pub(crate) fn streamed(&self) -> bool {
+    pub(crate) fn uses_streams(&self) -> bool {
         let exact = self.operators.iter().all(|op| is_exact(&op.op));
         self.space.decomp.accumulators > 1 && (self.space.independent || !exact)
     }
@@ -40,67 +40,87 @@ impl Fold<'_> {
 
 impl Gen<'_, '_> {
     /// The accumulators of one chunk after the iterations `lo..hi`.
-    pub(crate) fn fold(&mut self, fold: &Fold<'_>, lo: Expr, hi: Expr) -> Result<Vec<Var>, PassError> {
-        if fold.streamed() {
-            return self.fold_streams(fold, lo, hi);
+    pub(crate) fn reduce_chunk(
+        &mut self,
+        fold: &ChunkReduction<'_>,
+        lo: Expr,
+        hi: Expr,
+    ) -> Result<Vec<Var>, PassError> {
+        if fold.uses_streams() {
+            return self.reduce_streams(fold, lo, hi);
         }
         if fold.space.decomp.width > 1 {
-            return self.fold_rounds(fold, lo, hi);
+            return self.reduce_rounds(fold, lo, hi);
         }
         let accs = self.neutral(fold.operators, fold.types)?;
-        self.fold_points(fold, &accs, lo, hi)?;
+        self.reduce_iterations(fold, &accs, lo, hi)?;
         Ok(accs)
     }
 
     /// Folds the iterations `lo..hi` sequentially into accumulators.
-    pub(crate) fn fold_points(
+    pub(crate) fn reduce_iterations(
         &mut self,
-        fold: &Fold<'_>,
+        fold: &ChunkReduction<'_>,
         accs: &[Var],
         lo: Expr,
         hi: Expr,
     ) -> Result<(), PassError> {
-        self.points(fold.space, lo, hi, |g, results| g.fold_results(fold, accs, &results))
+        self.iterations(fold.space, lo, hi, |g, results| g.combine_results(fold, accs, &results))
     }
 
     /// Combines the reduced results of an iteration into the accumulators, and writes its mapped
     /// results to their arrays.
-    fn fold_results(&mut self, fold: &Fold<'_>, accs: &[Var], results: &[Atom]) -> Result<(), PassError> {
+    fn combine_results(
+        &mut self,
+        fold: &ChunkReduction<'_>,
+        accs: &[Var],
+        results: &[Atom],
+    ) -> Result<(), PassError> {
         let (reduced, mapped) = results.split_at(fold.types.len());
-        let values = self.values(reduced, fold.types)?;
+        let values = self.copy_operands(reduced, fold.types)?;
         self.combine(fold.operators, accs, &values)?;
-        self.write_point(fold.mapped, fold.space, mapped)
+        self.write_iteration(fold.mapped, fold.space, mapped)
     }
 
     /// Folds the iterations `lo..hi` into as many accumulators as the virtual width.
-    fn fold_rounds(&mut self, fold: &Fold<'_>, lo: Expr, hi: Expr) -> Result<Vec<Var>, PassError> {
+    fn reduce_rounds(
+        &mut self,
+        fold: &ChunkReduction<'_>,
+        lo: Expr,
+        hi: Expr,
+    ) -> Result<Vec<Var>, PassError> {
         let width = i64::from(fold.space.decomp.width);
         let buffers = self.accumulators(fold, width)?;
         let points = sub(hi, lo.clone());
         let rounds = div(points.clone(), Expr::i64(width));
-        let rounds = self.name_value(rounds, PrimType::I64, "rounds");
+        let rounds = self.bind_value(rounds, PrimType::I64, "rounds");
         self.for_seq("round", Expr::i64(0), rounds.clone(), false, |g, round| {
             let first = add(lo.clone(), mul(Expr::Var(round), Expr::i64(width)));
-            let first = g.name_value(first, PrimType::I64, "first");
+            let first = g.bind_value(first, PrimType::I64, "first");
             if !fold.mapped.is_empty() {
-                return g.fold_round(fold, &buffers, first, None);
+                return g.reduce_round(fold, &buffers, first, None);
             }
-            g.skipping_round(fold, &buffers, &first.clone(), |g| g.fold_round(fold, &buffers, first, None))
+            g.skippable_round(fold, &buffers, &first.clone(), |g| g.reduce_round(fold, &buffers, first, None))
         })?;
         let done = mul(rounds, Expr::i64(width));
-        let done = self.name_value(done, PrimType::I64, "done");
-        let first = self.name_value(add(lo, done.clone()), PrimType::I64, "first");
-        let rest = self.name_value(sub(points, done), PrimType::I64, "rest");
+        let done = self.bind_value(done, PrimType::I64, "done");
+        let first = self.bind_value(add(lo, done.clone()), PrimType::I64, "first");
+        let rest = self.bind_value(sub(points, done), PrimType::I64, "rest");
         let some = compare(CmpOp::SLt, Expr::i64(0), rest.clone());
-        let last = self.collect(|g| g.fold_round(fold, &buffers, first, Some(rest)))?;
+        let last = self.collect(|g| g.reduce_round(fold, &buffers, first, Some(rest)))?;
         self.emit(Stmt::If(some, last, Vec::new()));
-        self.fold_halves(fold, &buffers, width)
+        self.combine_halves(fold, &buffers, width)
     }
 
     /// Combines the accumulators by halves and returns the total. Each step has its own copy of the
     /// operators, as the vector widths differ: for an operator of 4000 statements, the code doubles
     /// and compilation takes a quarter more processor time.
-    fn fold_halves(&mut self, fold: &Fold<'_>, buffers: &[Var], width: i64) -> Result<Vec<Var>, PassError> {
+    fn combine_halves(
+        &mut self,
+        fold: &ChunkReduction<'_>,
+        buffers: &[Var],
+        width: i64,
+    ) -> Result<Vec<Var>, PassError> {
         let mut left = width;
         while left > 1 {
             let half = (left + 1) / 2;
@@ -119,9 +139,9 @@ impl Gen<'_, '_> {
 
     /// The iterations from `first` on, one for each accumulator, or for the first `count`
     /// accumulators. All accumulators are stored in either case, so that they stay in registers.
-    fn fold_round(
+    fn reduce_round(
         &mut self,
-        fold: &Fold<'_>,
+        fold: &ChunkReduction<'_>,
         buffers: &[Var],
         first: Expr,
         count: Option<Expr>,
@@ -130,15 +150,15 @@ impl Gen<'_, '_> {
         let apart = fold.space.independent;
         self.for_seq("w", Expr::i64(0), width, apart, |g, w| {
             let there = count.map(|count| compare(CmpOp::SLt, Expr::Var(w), count));
-            g.fold_point(fold, buffers, add(first, Expr::Var(w)), w, there)
+            g.reduce_iteration(fold, buffers, add(first, Expr::Var(w)), w, there)
         })
     }
 
     /// Folds the iteration `index` into the accumulators at position `w`, if the condition `there`
     /// holds.
-    pub(crate) fn fold_point(
+    pub(crate) fn reduce_iteration(
         &mut self,
-        fold: &Fold<'_>,
+        fold: &ChunkReduction<'_>,
         buffers: &[Var],
         index: Expr,
         w: Var,
@@ -146,8 +166,8 @@ impl Gen<'_, '_> {
     ) -> Result<(), PassError> {
         let accs = self.load_all(buffers, fold.types, Expr::Var(w), "acc");
         let point = |g: &mut Self| {
-            g.at_point(fold.space, index);
-            g.point(fold.space.body, |g, results| g.fold_results(fold, &accs, &results))
+            g.set_index(fold.space, index);
+            g.iteration(fold.space.body, |g, results| g.combine_results(fold, &accs, &results))
         };
         match there {
             Some(there) => {
@@ -161,7 +181,11 @@ impl Gen<'_, '_> {
     }
 
     /// Allocates arrays in the frame, filled with the neutral elements.
-    pub(crate) fn accumulators(&mut self, fold: &Fold<'_>, width: i64) -> Result<Vec<Var>, PassError> {
+    pub(crate) fn accumulators(
+        &mut self,
+        fold: &ChunkReduction<'_>,
+        width: i64,
+    ) -> Result<Vec<Var>, PassError> {
         let neutral = self.neutral(fold.operators, fold.types)?;
         self.filled_arrays("accs", fold.types, width, &neutral)
     }

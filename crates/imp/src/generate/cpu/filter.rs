@@ -28,7 +28,7 @@ const BLOCK: u32 = 16;
 const NARROW: u64 = 4;
 impl Gen<'_, '_> {
     /// The iterations `lo..hi` of a filtering scan; `accs` holds the number of values kept before.
-    pub(crate) fn filter_blocks(
+    pub(crate) fn filter_chunk(
         &mut self,
         scan: &Scan<'_>,
         filter: &Filter,
@@ -46,30 +46,30 @@ impl Gen<'_, '_> {
         let flags = self.lane_arrays("flags", &[PrimType::Bool], width);
         let values = self.lane_arrays("values", elems, width);
         let blocks = div(sub(hi.clone(), lo.clone()), Expr::i64(width));
-        let blocks = self.name_value(blocks, PrimType::I64, "blocks");
+        let blocks = self.bind_value(blocks, PrimType::I64, "blocks");
         self.for_seq("block", Expr::i64(0), blocks.clone(), false, |g, block| {
             let first = add(lo.clone(), mul(Expr::Var(block), Expr::i64(width)));
-            let first = g.name_value(first, PrimType::I64, "first");
+            let first = g.bind_value(first, PrimType::I64, "first");
             g.for_seq("w", Expr::i64(0), Expr::i64(width), true, |g, w| {
-                g.at_point(scan.space, add(first, Expr::Var(w)));
-                g.point(scan.space.body, |g, results| {
+                g.set_index(scan.space, add(first, Expr::Var(w)));
+                g.iteration(scan.space.body, |g, results| {
                     let mapped = scan.folds.values(&results).mapped;
-                    let flag = g.values(&[mapped[filter.flag]], &[PrimType::Bool])?;
+                    let flag = g.copy_operands(&[mapped[filter.flag]], &[PrimType::Bool])?;
                     g.store_all(&flags, &[PrimType::Bool], Expr::Var(w), &flag);
                     let atoms: Vec<Atom> = filter.values.iter().map(|at| mapped[*at]).collect();
-                    let loaded = g.values(&atoms, elems)?;
+                    let loaded = g.copy_operands(&atoms, elems)?;
                     g.store_all(&values, elems, Expr::Var(w), &loaded);
                     Ok(())
                 })
             })?;
-            g.compressed(filter, scatter, acc, (flags[0], &values), lanes)
+            g.write_filtered(filter, scatter, acc, (flags[0], &values), lanes)
         })?;
-        let rest = self.name_value(add(lo, mul(blocks, Expr::i64(width))), PrimType::I64, "rest");
+        let rest = self.bind_value(add(lo, mul(blocks, Expr::i64(width))), PrimType::I64, "rest");
         self.scan_points(scan, accs, rest, hi)
     }
 
     /// Writes the flagged values of a block, and adds their number to the count.
-    fn compressed(
+    fn write_filtered(
         &mut self,
         filter: &Filter,
         scatter: &Scatter,
@@ -81,10 +81,10 @@ impl Gen<'_, '_> {
         let size = self.dim(scatter.size)?;
         let flagged = self.frame_vector(flags, PrimType::Bool, (lanes, 0), "flagged");
         let kept = Expr::Count(Box::new(flagged.clone()));
-        let kept = self.name_value(kept, PrimType::I64, "kept");
+        let kept = self.bind_value(kept, PrimType::I64, "kept");
         let first = add(Expr::Var(acc), Expr::i64(filter.offset + 1));
-        let first = self.name_value(first, PrimType::I64, "first");
-        let end = self.name_value(add(first.clone(), kept.clone()), PrimType::I64, "end");
+        let first = self.bind_value(first, PrimType::I64, "first");
+        let end = self.bind_value(add(first.clone(), kept.clone()), PrimType::I64, "end");
         let together = self.collect(|g| {
             let there = compare(
                 CmpOp::SLt,
@@ -98,7 +98,7 @@ impl Gen<'_, '_> {
                 start: 0,
                 first: first.clone(),
                 chosen: flagged.clone(),
-                there: Expr::Var(mask),
+                occupied: Expr::Var(mask),
             };
             g.store_packed(scatter, values, &block)?;
             g.emit(Stmt::Set(acc, add(Expr::Var(acc), kept)));
@@ -112,7 +112,7 @@ impl Gen<'_, '_> {
                 let stored = g.collect(|g| {
                     g.emit(Stmt::Set(acc, add(Expr::Var(acc), Expr::i64(1))));
                     let place = add(Expr::Var(acc), Expr::i64(filter.offset));
-                    let place = g.name_value(place, PrimType::I64, "place");
+                    let place = g.bind_value(place, PrimType::I64, "place");
                     g.scatter_at(scatter, place, &loaded)
                 })?;
                 g.emit(Stmt::If(Expr::Var(flag[0]), stored, Vec::new()));

@@ -13,13 +13,13 @@ use super::{Bins, Hists};
 use crate::generate::expr::{add, binary, mul, sub};
 use crate::generate::function::Gen;
 use crate::generate::gpu::segments::{Chunk, Segments};
-use crate::generate::operators::at;
+use crate::generate::operators::element_of_buffer;
 use crate::syntax::{Expr, Var};
 use ir::PassError;
 use prim::{BinOp, PrimType};
 
 impl Gen<'_, '_> {
-    pub(super) fn hist_in_pads(
+    pub(super) fn hist_in_shared_memory(
         &mut self,
         hists: &Hists<'_>,
         operators: &[(BinOp, PrimType)],
@@ -29,37 +29,40 @@ impl Gen<'_, '_> {
         let bins = &hists.bins;
         let halvings = self.halvings(hists, room, self.layout().block.trailing_zeros());
         let parts = binary(BinOp::Shl, Expr::i64(1), halvings);
-        let parts = self.name_value(parts, PrimType::I64, "parts");
+        let parts = self.bind_value(parts, PrimType::I64, "parts");
         let chunks = self.all_chunks(segments);
         self.kernel(("seghist", hists.prov), chunks, |g, block| {
             let pads = operators.iter();
-            let pads: Vec<Var> = pads.map(|&(_, elem)| g.tile_array("pad", elem, room)).collect();
+            let pads: Vec<Var> = pads.map(|&(_, elem)| g.shared_tile("pad", elem, room)).collect();
             let Chunk { segment, from, to } = g.chunk_of(segments, Expr::Var(block))?;
             g.threads(hists.prov, |g, thread| {
                 for (hist, &pad) in bins.iter().zip(&pads) {
-                    g.begin_pads(hist, &[pad], &parts, &thread)?;
+                    g.init_shared_bins(hist, &[pad], &parts, &thread)?;
                 }
                 g.barrier();
                 let others = sub(parts.clone(), Expr::i64(1));
                 let part = binary(BinOp::And, thread.clone(), others);
-                let part = g.name_value(part, PrimType::I64, "part");
-                g.share_out((&from, &to), true, &thread, |g, i| {
+                let part = g.bind_value(part, PrimType::I64, "part");
+                g.distribute((&from, &to), true, &thread, |g, i| {
                     g.bind_index_to(segments.index, i);
                     g.each_update(hists, |g, k, index, values| {
                         let (hist, (op, elem)) = (&bins[k], operators[k]);
-                        let place = add(mul(part.clone(), hist.own.clone()), hist.own_place(index));
+                        let place = add(
+                            mul(part.clone(), hist.bins_per_segment.clone()),
+                            hist.segment_position(index),
+                        );
                         let value = g.atom(values[0])?;
-                        g.apply_at_once(at(pads[k], elem, place), op, value);
+                        g.atomic_update(element_of_buffer(pads[k], elem, place), op, value);
                         Ok(())
                     })
                 })?;
                 g.barrier();
                 for ((hist, &pad), &(op, _)) in bins.iter().zip(&pads).zip(operators) {
-                    g.share_out((&Expr::i64(0), &hist.own), true, &thread, |g, own| {
-                        let total = g.total_of_parts(hist, &[pad], &parts, &own)?;
-                        let bin = g.bin_of(hist, &segment, own);
-                        for (place, total) in g.places_of(hist, &bin)?.into_iter().zip(total) {
-                            g.apply_at_once(place, op, Expr::Var(total));
+                    g.distribute((&Expr::i64(0), &hist.bins_per_segment), true, &thread, |g, own| {
+                        let total = g.total_of_copies(hist, &[pad], &parts, &own)?;
+                        let bin = g.bin_number(hist, &segment, own);
+                        for (place, total) in g.destination_elements(hist, &bin)?.into_iter().zip(total) {
+                            g.atomic_update(place, op, Expr::Var(total));
                         }
                         Ok(())
                     })?;
@@ -70,15 +73,15 @@ impl Gen<'_, '_> {
     }
 
     /// Fills the copies of the bins in shared memory with the neutral elements.
-    pub(super) fn begin_pads(
+    pub(super) fn init_shared_bins(
         &mut self,
         hist: &Bins<'_>,
         pads: &[Var],
         parts: &Expr,
         thread: &Expr,
     ) -> Result<(), PassError> {
-        let all = mul(hist.own.clone(), parts.clone());
-        self.share_out((&Expr::i64(0), &all), true, thread, |g, place| {
+        let all = mul(hist.bins_per_segment.clone(), parts.clone());
+        self.distribute((&Expr::i64(0), &all), true, thread, |g, place| {
             let neutral = g.neutral(&[hist.op], &hist.types)?;
             g.store_all(pads, &hist.types, place, &neutral);
             Ok(())
@@ -86,7 +89,7 @@ impl Gen<'_, '_> {
     }
 
     /// The total of a bin over the copies of a block, from the first to the last.
-    pub(super) fn total_of_parts(
+    pub(super) fn total_of_copies(
         &mut self,
         hist: &Bins<'_>,
         pads: &[Var],
@@ -95,7 +98,7 @@ impl Gen<'_, '_> {
     ) -> Result<Vec<Var>, PassError> {
         let total = self.load_all(pads, &hist.types, bin.clone(), "total");
         self.for_seq("other", Expr::i64(1), parts.clone(), false, |g, part| {
-            let place = add(mul(Expr::Var(part), hist.own.clone()), bin.clone());
+            let place = add(mul(Expr::Var(part), hist.bins_per_segment.clone()), bin.clone());
             let others = g.load_all(pads, &hist.types, place, "more");
             g.combine(&[hist.op], &total, &others)
         })?;

@@ -19,12 +19,12 @@
 //! which would be mispredicted for every second iteration.
 
 use super::hist::Bins;
-use super::segops::Space;
-use super::strips;
+use super::segops::SegSpace;
+use super::strip_mine;
 use crate::generate::accs::inside;
 use crate::generate::expr::{add, and, compare, div, mul, sub};
 use crate::generate::function::Gen;
-use crate::generate::operators::at;
+use crate::generate::operators::element_of_buffer;
 use crate::syntax::{Expr, LaneAccess, LanePositions, Off, Stmt, Var};
 use ir::PassError;
 use ir::syntax::Atom;
@@ -45,9 +45,9 @@ struct Strip<'r> {
     /// The values of these results for all iterations of the strip.
     arrays: Vec<Var>,
     /// For each iteration of a block: true if its bin belongs to the task.
-    mine: Var,
+    own_mask: Var,
     /// The numbers of the strip's iterations whose bins belong to the task.
-    list: Var,
+    own_list: Var,
     hist: &'r Bins<'r>,
     /// The task's bins, as bounds of the outermost index.
     range: (Expr, Expr),
@@ -55,37 +55,41 @@ struct Strip<'r> {
 
 impl Gen<'_, '_> {
     /// Returns true if each task may take a range of the bins and run all iterations.
-    pub(super) fn goes_by_ranges(&self, space: &Space<'_>) -> bool {
-        space.independent && !strips::pays(space) && !self.in_task()
+    pub(super) fn can_range_partition(&self, space: &SegSpace<'_>) -> bool {
+        space.independent && !strip_mine::pays_off(space) && !self.in_task()
     }
 
     /// All updates of the iterations `0..n`.
-    pub(super) fn by_ranges(&mut self, space: &Space<'_>, hist: &Bins<'_>, n: Expr) -> Result<(), PassError> {
+    pub(super) fn range_partitioned(
+        &mut self,
+        space: &SegSpace<'_>,
+        hist: &Bins<'_>,
+        n: Expr,
+    ) -> Result<(), PassError> {
         let Some(outer) = hist.extents.first().cloned() else {
             let all = (Expr::i64(0), n);
-            return self.updated_by_points(space, std::slice::from_ref(hist), all, None);
+            return self.update_chunk(space, std::slice::from_ref(hist), all, None);
         };
         let decomp = space.decomp;
-        let grain = self.grain(decomp, &n)?;
+        let grain = self.grain_size(decomp, &n)?;
         let count = self.n_chunks(n.clone(), grain, decomp.max_chunks);
         let cost = self.cost(space)?;
         let cut = (outer.clone(), count);
-        self.for_few_pieces("seghist", space.prov, cut, cost, |g, lo, hi| {
+        self.for_coarse_slices("seghist", space.prov, cut, cost, |g, lo, hi| {
             let from_first = compare(CmpOp::Eq, lo.clone(), Expr::i64(0));
             let all = and(from_first, compare(CmpOp::Eq, hi.clone(), outer));
             let points = (Expr::i64(0), n.clone());
-            let alone =
-                g.collect(|g| g.updated_by_points(space, std::slice::from_ref(hist), points, None))?;
-            let shared = g.collect(|g| g.in_range(space, hist, n, (lo, hi)))?;
+            let alone = g.collect(|g| g.update_chunk(space, std::slice::from_ref(hist), points, None))?;
+            let shared = g.collect(|g| g.update_range(space, hist, n, (lo, hi)))?;
             g.emit(Stmt::If(all, alone, shared));
             Ok(())
         })
     }
 
     /// The updates of one range of the bins.
-    fn in_range(
+    fn update_range(
         &mut self,
-        space: &Space<'_>,
+        space: &SegSpace<'_>,
         hist: &Bins<'_>,
         n: Expr,
         range: (Expr, Expr),
@@ -99,26 +103,26 @@ impl Gen<'_, '_> {
         let width = i64::from(BLOCK);
         let strip = Strip {
             arrays: self.lane_arrays("strip", &of_results, STRIP),
-            mine: self.frame_array("mine", PrimType::Bool, width),
-            list: self.frame_array("list", NUMBER, STRIP + width),
+            own_mask: self.frame_array("mine", PrimType::Bool, width),
+            own_list: self.frame_array("list", NUMBER, STRIP + width),
             results,
             hist,
             range,
         };
         let strips = div(n.clone(), Expr::i64(STRIP));
-        let strips = self.name_value(strips, PrimType::I64, "strips");
+        let strips = self.bind_value(strips, PrimType::I64, "strips");
         self.for_seq("strip", Expr::i64(0), strips.clone(), false, |g, at_strip| {
             let first = mul(Expr::Var(at_strip), Expr::i64(STRIP));
-            let first = g.name_value(first, PrimType::I64, "first");
-            let kept = g.listed(space, &strip, &first)?;
+            let first = g.bind_value(first, PrimType::I64, "first");
+            let kept = g.collect_own(space, &strip, &first)?;
             g.for_seq("k", Expr::i64(0), Expr::Var(kept), false, |g, k| {
-                g.update_listed(space, &strip, &first, k)
+                g.update_collected(space, &strip, &first, k)
             })
         })?;
         let rest = mul(strips, Expr::i64(STRIP));
-        let rest = self.name_value(rest, PrimType::I64, "rest");
-        self.points(&space.in_order(), rest, n, |g, atoms| {
-            let mine = g.is_in_range(&strip, &atoms)?;
+        let rest = self.bind_value(rest, PrimType::I64, "rest");
+        self.iterations(&space.sequential(), rest, n, |g, atoms| {
+            let mine = g.is_own_bin(&strip, &atoms)?;
             let update = g.collect(|g| g.update_bins(std::slice::from_ref(hist), &atoms, None))?;
             g.emit(Stmt::If(mine, update, Vec::new()));
             Ok(())
@@ -127,7 +131,12 @@ impl Gen<'_, '_> {
 
     /// Runs a strip's iterations from `first` on, and lists the ones whose bins belong to the task.
     /// Returns a variable with the length of the list.
-    fn listed(&mut self, space: &Space<'_>, strip: &Strip<'_>, first: &Expr) -> Result<Var, PassError> {
+    fn collect_own(
+        &mut self,
+        space: &SegSpace<'_>,
+        strip: &Strip<'_>,
+        first: &Expr,
+    ) -> Result<Var, PassError> {
         let width = Expr::i64(i64::from(BLOCK));
         let types: Vec<PrimType> = strip.results.iter().map(|(_, ty)| *ty).collect();
         let kept = self.scalar(PrimType::I64, "kept");
@@ -135,20 +144,23 @@ impl Gen<'_, '_> {
         let blocks = Expr::i64(STRIP / i64::from(BLOCK));
         self.for_seq("block", Expr::i64(0), blocks, false, |g, block| {
             let start = mul(Expr::Var(block), width.clone());
-            let start = g.name_value(start, PrimType::I64, "start");
+            let start = g.bind_value(start, PrimType::I64, "start");
             g.for_seq("w", Expr::i64(0), width.clone(), true, |g, w| {
                 let number = add(start.clone(), Expr::Var(w));
-                g.at_point(space, add(first.clone(), number.clone()));
-                g.point(space.body, |g, atoms| {
-                    let mine = g.is_in_range(strip, &atoms)?;
-                    g.emit(Stmt::Store(at(strip.mine, PrimType::Bool, Expr::Var(w)), mine));
+                g.set_index(space, add(first.clone(), number.clone()));
+                g.iteration(space.body, |g, atoms| {
+                    let mine = g.is_own_bin(strip, &atoms)?;
+                    g.emit(Stmt::Store(
+                        element_of_buffer(strip.own_mask, PrimType::Bool, Expr::Var(w)),
+                        mine,
+                    ));
                     let results: Vec<Atom> = strip.results.iter().map(|(atom, _)| *atom).collect();
-                    let values = g.values(&results, &types)?;
+                    let values = g.copy_operands(&results, &types)?;
                     g.store_all(&strip.arrays, &types, number, &values);
                     Ok(())
                 })
             })?;
-            let mine = g.frame_vector(strip.mine, PrimType::Bool, (BLOCK, 0), "mine");
+            let mine = g.frame_vector(strip.own_mask, PrimType::Bool, (BLOCK, 0), "mine");
             let start = Expr::Convert(ConvOp::ZExt, PrimType::I64, NUMBER, Box::new(start));
             let numbers = Expr::Binary(
                 BinOp::Add,
@@ -158,7 +170,7 @@ impl Gen<'_, '_> {
             );
             g.emit(Stmt::StoreLanes {
                 to: LaneAccess {
-                    buffer: strip.list,
+                    buffer: strip.own_list,
                     elem: NUMBER,
                     lanes: BLOCK,
                     at: LanePositions::Unit(Expr::Var(kept)),
@@ -175,18 +187,18 @@ impl Gen<'_, '_> {
     }
 
     /// The update of the iteration at position `k` of the list.
-    fn update_listed(
+    fn update_collected(
         &mut self,
-        space: &Space<'_>,
+        space: &SegSpace<'_>,
         strip: &Strip<'_>,
         first: &Expr,
         k: Var,
     ) -> Result<(), PassError> {
         let number = self.scalar(NUMBER, "number");
-        self.emit(Stmt::Load(number, at(strip.list, NUMBER, Expr::Var(k))));
+        self.emit(Stmt::Load(number, element_of_buffer(strip.own_list, NUMBER, Expr::Var(k))));
         let number = Expr::Convert(ConvOp::ZExt, NUMBER, PrimType::I64, Box::new(Expr::Var(number)));
-        let number = self.name_value(number, PrimType::I64, "number");
-        self.at_point(space, add(first.clone(), number.clone()));
+        let number = self.bind_value(number, PrimType::I64, "number");
+        self.set_index(space, add(first.clone(), number.clone()));
         let (atoms, types): (Vec<Atom>, Vec<PrimType>) = strip.results.iter().copied().unzip();
         let values = self.load_all(&strip.arrays, &types, number, "result");
         self.with_vars(&atoms, &values, |g| {
@@ -197,7 +209,7 @@ impl Gen<'_, '_> {
 
     /// The condition that an iteration's bin, as given by its results, exists and belongs to the
     /// task.
-    fn is_in_range(&self, strip: &Strip<'_>, results: &[Atom]) -> Result<Expr, PassError> {
+    fn is_own_bin(&self, strip: &Strip<'_>, results: &[Atom]) -> Result<Expr, PassError> {
         let extents = &strip.hist.extents;
         let index: Vec<Expr> =
             results[..extents.len()].iter().map(|&i| self.atom(i)).collect::<Result<_, _>>()?;

@@ -19,12 +19,12 @@
 //! elements that its iterations require from the tiles once, then runs the loop body for each of
 //! them.
 
-use super::reads::{By, Read, Shared};
-use super::sides::{Point, Shape, Side};
+use super::shared_reads::{Dependence, SharedLoop, SharedRead};
+use super::tile_extents::{Shape, ThreadIteration, TileSide};
 use super::yes;
 use crate::generate::expr::{add, and, binary, compare, div, min, mul, sub};
 use crate::generate::function::Gen;
-use crate::generate::operators::at;
+use crate::generate::operators::element_of_buffer;
 use crate::syntax::{Access, Expr, Stmt, Var};
 use ir::syntax::{Atom, Stm};
 use ir::{Mems, PassError};
@@ -33,13 +33,13 @@ use target::device::TILE_BYTES;
 
 /// A tile: an array in shared memory.
 pub(super) struct Tile<'s> {
-    read: &'s Read,
+    read: &'s SharedRead,
     buffer: Var,
 }
 
 /// A loop that is executed from tiles.
-pub(super) struct Turns<'t> {
-    pub(super) shared: &'t Shared<'t>,
+pub(super) struct TiledLoop<'t> {
+    pub(super) shared: &'t SharedLoop<'t>,
     pub(super) tiles: &'t [Tile<'t>],
     /// The first loop iteration.
     pub(super) from: &'t Expr,
@@ -54,20 +54,20 @@ impl Gen<'_, '_> {
     /// Allocates tiles for the shared reads of a loop, as long as they fit.
     pub(super) fn tiles<'s>(
         &mut self,
-        shared: &'s Shared<'_>,
+        shared: &'s SharedLoop<'_>,
         shape: Shape,
         bytes: &mut u64,
     ) -> Vec<Tile<'s>> {
         let mut tiles = Vec::with_capacity(shared.reads.len());
         for read in &shared.reads {
-            let (_, pitch) = shape.line(read.by);
+            let (_, pitch) = shape.line_layout(read.by);
             let count = shape.depth * pitch;
             let more = read.elem.size() * count.unsigned_abs();
             if *bytes + more > TILE_BYTES {
                 continue;
             }
             *bytes += more;
-            let buffer = self.tile_array("tile", read.elem, count);
+            let buffer = self.shared_tile("tile", read.elem, count);
             tiles.push(Tile { read, buffer });
         }
         tiles
@@ -76,16 +76,16 @@ impl Gen<'_, '_> {
     /// A loop of the segmap's body, executed from tiles.
     pub(super) fn tiled_loop(
         &mut self,
-        turns: &Turns<'_>,
+        turns: &TiledLoop<'_>,
         stm: &Stm<Mems>,
         shape: Shape,
-        sides: &[Side],
-        points: &mut [Point],
+        sides: &[TileSide],
+        points: &mut [ThreadIteration],
     ) -> Result<(), PassError> {
         let shared = turns.shared;
         let mut carried = Vec::with_capacity(points.len());
         for point in &mut *points {
-            self.enter(point);
+            self.bind_iteration(point);
             let mut own = Vec::with_capacity(shared.params.len());
             for p in shared.params {
                 let init = self.atom(p.init)?;
@@ -97,9 +97,9 @@ impl Gen<'_, '_> {
             }
             carried.push(own);
         }
-        self.tiled_turns(turns, shape, (sides, points), |g, number| {
+        self.tiled_iterations(turns, shape, (sides, points), |g, number| {
             let own = carried.get(number).map_or(&[][..], Vec::as_slice);
-            g.iteration(shared.params, own, shared.body)
+            g.loop_iteration(shared.params, own, shared.body)
         })?;
         for (point, own) in points.iter_mut().zip(carried) {
             for (param, var) in stm.pat.iter().zip(own) {
@@ -111,11 +111,11 @@ impl Gen<'_, '_> {
 
     /// A loop executed from tiles: `each` emits one loop iteration of an iteration of the thread,
     /// given by its number.
-    pub(super) fn tiled_turns(
+    pub(super) fn tiled_iterations(
         &mut self,
-        turns: &Turns<'_>,
+        turns: &TiledLoop<'_>,
         shape: Shape,
-        (sides, points): (&[Side], &[Point]),
+        (sides, points): (&[TileSide], &[ThreadIteration]),
         mut each: impl FnMut(&mut Self, usize) -> Result<(), PassError>,
     ) -> Result<(), PassError> {
         let shared = turns.shared;
@@ -126,39 +126,39 @@ impl Gen<'_, '_> {
         for tile in turns.tiles {
             let rounds = shape.rounds(tile.read.by, self.layout().block);
             let own: Vec<Var> = (0..rounds).map(|_| self.scalar(tile.read.elem, "next")).collect();
-            self.fetch(turns, tile, (shape, sides), (turns.from, &own))?;
+            self.prefetch(turns, tile, (shape, sides), (turns.from, &own))?;
             loaded.push(own);
         }
         self.for_seq("tile", Expr::i64(0), turns.count.clone(), false, |g, tile| {
             let before = mul(Expr::Var(tile), depth.clone());
             let first = add(turns.from.clone(), before);
-            let first = g.name_value(first, PrimType::I64, "first");
+            let first = g.bind_value(first, PrimType::I64, "first");
             for (tile, own) in turns.tiles.iter().zip(&loaded) {
-                g.put(turns, tile, shape, own);
+                g.store_tile(turns, tile, shape, own);
             }
             g.barrier();
-            let next = g.name_value(add(first.clone(), depth.clone()), PrimType::I64, "next");
+            let next = g.bind_value(add(first.clone(), depth.clone()), PrimType::I64, "next");
             for (tile, own) in turns.tiles.iter().zip(&loaded) {
-                g.fetch(turns, tile, (shape, sides), (&next, own))?;
+                g.prefetch(turns, tile, (shape, sides), (&next, own))?;
             }
             let left = sub(turns.bound.clone(), first.clone());
-            let count = g.name_value(min(left, depth), PrimType::I64, "turns");
+            let count = g.bind_value(min(left, depth), PrimType::I64, "turns");
             g.for_seq("turn", Expr::i64(0), count, false, |g, turn| {
                 let counter = g.scalar(PrimType::I64, &hint);
                 g.emit(Stmt::Set(counter, add(first, Expr::Var(turn))));
                 g.set_var(shared.counter, counter);
                 let held: Vec<Vec<Var>> =
-                    turns.tiles.iter().map(|tile| g.hold(tile, shape, sides, turn)).collect();
+                    turns.tiles.iter().map(|tile| g.load_registers(tile, shape, sides, turn)).collect();
                 for (number, point) in points.iter().enumerate() {
-                    g.enter(point);
+                    g.bind_iteration(point);
                     for (tile, vars) in turns.tiles.iter().zip(&held) {
                         let place = match tile.read.by {
-                            By::Turn => Some(&0),
-                            By::Row => point.places.first(),
-                            By::Column => point.places.last(),
+                            Dependence::Loop => Some(&0),
+                            Dependence::Row => point.places.first(),
+                            Dependence::Column => point.places.last(),
                         };
                         if let Some(&var) = place.and_then(|&place| vars.get(place)) {
-                            g.held.insert(tile.read.name, var);
+                            g.register_reads.insert(tile.read.name, var);
                         }
                     }
                     each(g, number)?;
@@ -169,25 +169,25 @@ impl Gen<'_, '_> {
             Ok(())
         })?;
         for tile in turns.tiles {
-            self.held.remove(&tile.read.name);
+            self.register_reads.remove(&tile.read.name);
         }
         Ok(())
     }
 
     /// Loads the elements of a tile, from loop iteration `first` on, into variables of the block's
     /// threads.
-    fn fetch(
+    fn prefetch(
         &mut self,
-        turns: &Turns<'_>,
+        turns: &TiledLoop<'_>,
         tile: &Tile<'_>,
-        (shape, sides): (Shape, &[Side]),
+        (shape, sides): (Shape, &[TileSide]),
         (first, own): (&Expr, &[Var]),
     ) -> Result<(), PassError> {
         let read = tile.read;
         let side = match read.by {
-            By::Turn => None,
-            By::Row => sides.first(),
-            By::Column => sides.last(),
+            Dependence::Loop => None,
+            Dependence::Row => sides.first(),
+            Dependence::Column => sides.last(),
         };
         for (round, &value) in own.iter().enumerate() {
             let (turn, place, in_tile) = self.place_in_tile(turns, tile, shape, round);
@@ -213,12 +213,12 @@ impl Gen<'_, '_> {
     }
 
     /// Stores the loaded elements into the tile.
-    fn put(&mut self, turns: &Turns<'_>, tile: &Tile<'_>, shape: Shape, own: &[Var]) {
-        let (_, pitch) = shape.line(tile.read.by);
+    fn store_tile(&mut self, turns: &TiledLoop<'_>, tile: &Tile<'_>, shape: Shape, own: &[Var]) {
+        let (_, pitch) = shape.line_layout(tile.read.by);
         for (round, &value) in own.iter().enumerate() {
             let (turn, place, in_tile) = self.place_in_tile(turns, tile, shape, round);
             let to = add(mul(turn, Expr::i64(pitch)), place);
-            let store = Stmt::Store(at(tile.buffer, tile.read.elem, to), Expr::Var(value));
+            let store = Stmt::Store(element_of_buffer(tile.buffer, tile.read.elem, to), Expr::Var(value));
             if in_tile == yes() {
                 self.emit(store);
             } else {
@@ -231,17 +231,17 @@ impl Gen<'_, '_> {
     /// the line, and the condition that it exists.
     fn place_in_tile(
         &mut self,
-        turns: &Turns<'_>,
+        turns: &TiledLoop<'_>,
         tile: &Tile<'_>,
         shape: Shape,
         round: usize,
     ) -> (Expr, Expr, Expr) {
-        let (length, _) = shape.line(tile.read.by);
+        let (length, _) = shape.line_layout(tile.read.by);
         let count = shape.depth * length;
         let block = self.layout().block;
         let before = Expr::i64(block * round as i64);
-        let number = self.name_value(add(before, turns.thread.clone()), PrimType::I64, "number");
-        let by = Expr::i64(if tile.read.along_turns { shape.depth } else { length });
+        let number = self.bind_value(add(before, turns.thread.clone()), PrimType::I64, "number");
+        let by = Expr::i64(if tile.read.along_loop { shape.depth } else { length });
         let fast = binary(BinOp::UMod, number.clone(), by.clone());
         let slow = div(number.clone(), by);
         let in_tile = if (round as i64 + 1) * block <= count {
@@ -249,18 +249,18 @@ impl Gen<'_, '_> {
         } else {
             compare(CmpOp::SLt, number, Expr::i64(count))
         };
-        if tile.read.along_turns { (fast, slow, in_tile) } else { (slow, fast, in_tile) }
+        if tile.read.along_loop { (fast, slow, in_tile) } else { (slow, fast, in_tile) }
     }
 
     /// Loads the elements that a thread's iterations use in one loop iteration into variables.
-    fn hold(&mut self, tile: &Tile<'_>, shape: Shape, sides: &[Side], turn: Var) -> Vec<Var> {
+    fn load_registers(&mut self, tile: &Tile<'_>, shape: Shape, sides: &[TileSide], turn: Var) -> Vec<Var> {
         let Tile { read, buffer } = tile;
         let side = match read.by {
-            By::Turn => None,
-            By::Row => sides.first(),
-            By::Column => sides.last(),
+            Dependence::Loop => None,
+            Dependence::Row => sides.first(),
+            Dependence::Column => sides.last(),
         };
-        let (_, pitch) = shape.line(read.by);
+        let (_, pitch) = shape.line_layout(read.by);
         let line = mul(Expr::Var(turn), Expr::i64(pitch));
         let places = match side {
             None => vec![Expr::i64(0)],
@@ -269,7 +269,7 @@ impl Gen<'_, '_> {
         let mut vars = Vec::with_capacity(places.len());
         for place in places {
             let var = self.scalar(read.elem, "held");
-            let from = at(*buffer, read.elem, add(line.clone(), place));
+            let from = element_of_buffer(*buffer, read.elem, add(line.clone(), place));
             self.emit(Stmt::Load(var, from));
             vars.push(var);
         }

@@ -8,9 +8,9 @@
 
 use crate::call::binary;
 use crate::failure::{Class, Failure, Res};
-use crate::machine::{Machine, NOWHERE};
-use crate::tree::{CDim, CTy, Node, Slot};
-use crate::value::{Data, RTy, UNKNOWN, Val};
+use crate::machine::{Machine, NO_SPAN};
+use crate::tree::{Node, SizeExpr, SizedType, Slot};
+use crate::value::{Data, RunType, UNKNOWN, Val};
 use check::intrinsics::{ArrayFun, Intrinsic};
 use check::tast::{Exp, ExpKind, Name, Program, Ty, VarId};
 use prim::{BinOp, Scalar, ScalarType};
@@ -63,7 +63,7 @@ pub struct Stop {
 
 /// A watcher's decision after a stop.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Then {
+pub enum Resume {
     /// The evaluation continues.
     Continue,
     /// The evaluation ends with a failure of class [`Class::Interrupted`].
@@ -71,20 +71,20 @@ pub enum Then {
 }
 
 /// A callback that is invoked at each stop.
-pub type Watcher<'a> = dyn FnMut(&Stop) -> Then + 'a;
+pub type Debugger<'a> = dyn FnMut(&Stop) -> Resume + 'a;
 
 /// A variable of a function, with the source region that is its scope.
 #[derive(Debug)]
-pub struct Seen {
+pub struct ScopedVar {
     pub(crate) var: VarId,
     pub(crate) name: Name,
     pub(crate) slot: Slot,
     pub(crate) source: Ty,
-    pub(crate) ty: CTy,
+    pub(crate) ty: SizedType,
     pub(crate) region: Span,
 }
 
-impl Seen {
+impl ScopedVar {
     /// Returns true if the variable is in scope at a span.
     pub(crate) fn is_seen_from(&self, place: Span) -> bool {
         let region = self.region;
@@ -94,8 +94,8 @@ impl Seen {
 
 /// A call of a watched function.
 #[derive(Debug)]
-pub struct Active {
-    pub(crate) scope: Rc<[Seen]>,
+pub struct ActiveCall {
+    pub(crate) scope: Rc<[ScopedVar]>,
     pub(crate) base: usize,
     /// The source span of the call.
     pub(crate) site: Span,
@@ -139,8 +139,8 @@ fn breaks_in(exp: &Exp, breaks: &FxHashSet<VarId>) -> bool {
 impl Machine<'_> {
     /// The user's source span for an evaluation at `span`: within the prelude, that of the call
     /// that led there.
-    pub(crate) fn users_place(&self, span: Span) -> Span {
-        if self.interp.is_users(span) { span } else { self.site }
+    pub(crate) fn user_span(&self, span: Span) -> Span {
+        if self.interp.is_user_code(span) { span } else { self.call_site }
     }
 
     /// Stops at a breakpoint, if there is a watcher.
@@ -174,7 +174,7 @@ impl Machine<'_> {
             other => return self.eval(other),
         };
         if self.nans {
-            self.note_nan(&operands, result, span)?;
+            self.check_new_nan(&operands, result, span)?;
         }
         Ok(Val::Scalar(result))
     }
@@ -182,16 +182,16 @@ impl Machine<'_> {
     /// The application of an operator that is a function value, with a check for new NaNs.
     #[cold]
     #[inline(never)]
-    pub(crate) fn watched2(&mut self, op: BinOp, ty: ScalarType, x: Scalar, y: Scalar) -> Res<Val> {
-        let z = binary(op, ty, x, y, NOWHERE)?;
-        self.note_nan(&[x, y], z, NOWHERE)?;
+    pub(crate) fn apply_watched(&mut self, op: BinOp, ty: ScalarType, x: Scalar, y: Scalar) -> Res<Val> {
+        let z = binary(op, ty, x, y, NO_SPAN)?;
+        self.check_new_nan(&[x, y], z, NO_SPAN)?;
         Ok(Val::Scalar(z))
     }
 
     /// Stops if an operator yielded a NaN from operands that are not NaN.
     #[cold]
     #[inline(never)]
-    pub(crate) fn note_nan(&mut self, operands: &[Scalar], result: Scalar, span: Span) -> Res<()> {
+    pub(crate) fn check_new_nan(&mut self, operands: &[Scalar], result: Scalar, span: Span) -> Res<()> {
         if !is_nan(result) || operands.iter().any(|x| is_nan(*x)) {
             return Ok(());
         }
@@ -202,16 +202,16 @@ impl Machine<'_> {
         let Some(watcher) = self.watcher.take() else {
             return Ok(());
         };
-        let stop = Stop { reason, calls: self.calls(self.users_place(span)) };
+        let stop = Stop { reason, calls: self.backtrace(self.user_span(span)) };
         let then = watcher(&stop);
         self.watcher = Some(watcher);
         match then {
-            Then::Continue => Ok(()),
-            Then::End => Err(Failure::new(Class::Interrupted, "Interrupted.")),
+            Resume::Continue => Ok(()),
+            Resume::End => Err(Failure::new(Class::Interrupted, "Interrupted.")),
         }
     }
 
-    fn calls(&self, mut place: Span) -> Vec<Call> {
+    fn backtrace(&self, mut place: Span) -> Vec<Call> {
         let mut calls = Vec::new();
         for active in self.active.iter().rev().take(MOST_CALLS) {
             let locals = self.locals(active, place);
@@ -226,15 +226,15 @@ impl Machine<'_> {
 
     /// The variables in scope at a span in a call's function; of several with the same name the
     /// innermost.
-    fn locals(&self, active: &Active, place: Span) -> Vec<Local> {
-        let seen: Vec<&Seen> = active.scope.iter().filter(|seen| seen.is_seen_from(place)).collect();
+    fn locals(&self, active: &ActiveCall, place: Span) -> Vec<Local> {
+        let seen: Vec<&ScopedVar> = active.scope.iter().filter(|seen| seen.is_seen_from(place)).collect();
         let mut last = FxHashMap::default();
         for (at, one) in seen.iter().enumerate() {
             last.insert(&one.name, at);
         }
         let visible = seen.iter().enumerate();
         let visible = visible.filter(|(at, one)| last.get(&one.name) == Some(at));
-        let visible: Vec<&Seen> = visible.map(|(_, one)| *one).collect();
+        let visible: Vec<&ScopedVar> = visible.map(|(_, one)| *one).collect();
         let value = |slot: Slot| self.stack.get(active.base + slot as usize);
         let mut sizes = FxHashMap::default();
         for one in &visible {
@@ -319,32 +319,32 @@ struct Types<'a> {
 
 impl Types<'_> {
     /// Appends a type; `None` if it has no representation, as function types.
-    fn push(&self, ty: &CTy, shape: &Shape<'_>, out: &mut String) -> Option<()> {
+    fn push(&self, ty: &SizedType, shape: &Shape<'_>, out: &mut String) -> Option<()> {
         match ty {
-            CTy::Static(ty) => push_plain(ty, *shape, out),
-            CTy::Var(slot) => match (self.slot)(*slot) {
+            SizedType::Static(ty) => push_plain(ty, *shape, out),
+            SizedType::Var(slot) => match (self.slot)(*slot) {
                 Some(Val::Type(ty)) => push_plain(ty, *shape, out),
                 _ => None,
             },
-            CTy::Array(dim, elem) => {
+            SizedType::Array(dim, elem) => {
                 let (n, row) = shape.row();
                 match (dim, n) {
-                    (CDim::Slot(slot), _) if self.sizes.contains_key(slot) => {
+                    (SizeExpr::Slot(slot), _) if self.sizes.contains_key(slot) => {
                         let _ = write!(out, "[{}]", self.sizes[slot]);
                     }
                     (_, Some(n)) => push_dim(n, out),
-                    (CDim::Const(n), None) => push_dim(*n, out),
+                    (SizeExpr::Const(n), None) => push_dim(*n, out),
                     (_, None) => out.push_str("[]"),
                 }
                 self.push(elem, &row, out)
             }
-            CTy::Tuple(parts) => {
+            SizedType::Tuple(parts) => {
                 parenthesised(parts.len(), out, |at, out| self.push(&parts[at], &shape.part(at), out))
             }
-            CTy::Record(names, parts) => {
+            SizedType::Record(names, parts) => {
                 record(names, out, |at, out| self.push(&parts[at], &shape.part(at), out))
             }
-            CTy::Sum(names, parts) => sum(names, out, |at, out| {
+            SizedType::Sum(names, parts) => sum(names, out, |at, out| {
                 parts[at].iter().try_for_each(|ty| {
                     out.push(' ');
                     self.push(ty, &shape.nothing(), out)
@@ -355,13 +355,13 @@ impl Types<'_> {
 }
 
 /// Appends a type without named sizes.
-fn push_plain(ty: &RTy, shape: Shape<'_>, out: &mut String) -> Option<()> {
+fn push_plain(ty: &RunType, shape: Shape<'_>, out: &mut String) -> Option<()> {
     match ty {
-        RTy::Scalar(ty) => {
+        RunType::Scalar(ty) => {
             out.push_str(ty.name());
             Some(())
         }
-        RTy::Array(dim, elem) => {
+        RunType::Array(dim, elem) => {
             let (n, row) = shape.row();
             match n {
                 Some(n) => push_dim(n, out),
@@ -370,19 +370,19 @@ fn push_plain(ty: &RTy, shape: Shape<'_>, out: &mut String) -> Option<()> {
             }
             push_plain(elem, row, out)
         }
-        RTy::Tuple(parts) => {
+        RunType::Tuple(parts) => {
             parenthesised(parts.len(), out, |at, out| push_plain(&parts[at], shape.part(at), out))
         }
-        RTy::Record(names, parts) => {
+        RunType::Record(names, parts) => {
             record(names, out, |at, out| push_plain(&parts[at], shape.part(at), out))
         }
-        RTy::Sum(names, parts) => sum(names, out, |at, out| {
+        RunType::Sum(names, parts) => sum(names, out, |at, out| {
             parts[at].iter().try_for_each(|ty| {
                 out.push(' ');
                 push_plain(ty, shape.nothing(), out)
             })
         }),
-        RTy::Fun | RTy::Unknown => None,
+        RunType::Fun | RunType::Unknown => None,
     }
 }
 

@@ -9,12 +9,12 @@
 //!
 //! The words are in the order of the values; a value of eight bytes has its lower half first.
 
-use super::super::groups::Folded;
-use super::{ENDING, Pads, Tile, Tiled, is};
+use super::super::subgroups::OperatorTypes;
+use super::{PREFIX, SharedBuffers, Tile, Tiled, equals};
 use crate::device::WORD;
 use crate::generate::expr::{binary, compare, mul, sub};
 use crate::generate::function::Gen;
-use crate::generate::operators::at;
+use crate::generate::operators::element_of_buffer;
 use crate::syntax::{DeviceOp, Expr, Stmt, Var};
 use ir::soac::Operator;
 use ir::{Mems, PassError};
@@ -27,7 +27,7 @@ const UP: i64 = 32;
 
 impl Gen<'_, '_> {
     /// Publishes values of the tile with a state.
-    pub(super) fn tell(
+    pub(super) fn publish(
         &mut self,
         tiled: &Tiled<'_>,
         tile: &Tile,
@@ -37,7 +37,7 @@ impl Gen<'_, '_> {
         let state = Expr::i64(i64::from(state));
         let mut words = words.iter();
         for (&ty, &value) in tiled.types.iter().zip(values) {
-            for part in 0..super::words_of(ty) {
+            for part in 0..super::n_status_words(ty) {
                 let wide = resized(ConvOp::ZExt, ty, PrimType::I64, Expr::Var(value));
                 let bits = match part {
                     0 => binary(BinOp::Shl, wide, Expr::i64(UP)),
@@ -46,7 +46,7 @@ impl Gen<'_, '_> {
                 let word = words.next();
                 let word = *word.ok_or_else(|| PassError::bug("a value has too few words"))?;
                 self.emit(Stmt::Device(DeviceOp::Signal {
-                    at: at(word, WORD, tile.number.clone()),
+                    at: element_of_buffer(word, WORD, tile.number.clone()),
                     value: binary(BinOp::Or, bits, state.clone()),
                 }));
             }
@@ -56,7 +56,7 @@ impl Gen<'_, '_> {
 
     /// Awaits the status words of a tile. Sets `values` to its values, and `ends` to 1 if they are
     /// an inclusive prefix, otherwise to 0.
-    fn hear(
+    fn await_values(
         &mut self,
         tiled: &Tiled<'_>,
         words: &[Var],
@@ -67,7 +67,9 @@ impl Gen<'_, '_> {
         let body: Vec<Stmt> = words
             .iter()
             .zip(&heard)
-            .map(|(&word, &var)| Stmt::Device(DeviceOp::Await { var, at: at(word, WORD, other.clone()) }))
+            .map(|(&word, &var)| {
+                Stmt::Device(DeviceOp::Await { var, at: element_of_buffer(word, WORD, other.clone()) })
+            })
             .collect();
         let [first, others @ ..] = heard.as_slice() else {
             return Err(PassError::bug("a scan of nothing"));
@@ -91,12 +93,12 @@ impl Gen<'_, '_> {
             })?;
             self.emit(Stmt::While(differ, body));
         }
-        let ending = compare(CmpOp::Eq, state(*first), Expr::i64(i64::from(ENDING)));
+        let ending = compare(CmpOp::Eq, state(*first), Expr::i64(i64::from(PREFIX)));
         self.emit(Stmt::Set(ends, flag(ending)));
         let mut heard = heard.iter();
         for (&ty, &value) in tiled.types.iter().zip(values) {
             let mut bits = Expr::i64(0);
-            for part in 0..super::words_of(ty) {
+            for part in 0..super::n_status_words(ty) {
                 let word = heard.next();
                 let word = *word.ok_or_else(|| PassError::bug("a value has too few words"))?;
                 bits = match part {
@@ -113,58 +115,58 @@ impl Gen<'_, '_> {
     }
 
     /// The exclusive prefix of the tile, from status words: all threads combine them.
-    pub(super) fn carries_of_words(
+    pub(super) fn prefix_from_words(
         &mut self,
         tiled: &Tiled<'_>,
-        pads: &Pads,
+        pads: &SharedBuffers,
         tile: &Tile,
         (words, thread): (&[Var], &Expr),
     ) -> Result<Vec<Var>, PassError> {
         let (operators, types) = (tiled.operators.as_slice(), tiled.types.as_slice());
         let carries = self.neutral(operators, types)?;
-        self.windows(tile, thread, |g, other, looks| {
+        self.look_back_windows(tile, thread, |g, other, looks| {
             let values = g.neutral(operators, types)?;
             let ends = g.scalar(PrimType::I32, "ends");
             g.emit(Stmt::Set(ends, Expr::Const(Scalar::I32(0))));
-            let body = g.collect(|g| g.hear(tiled, words, &other, (&values, ends)))?;
+            let body = g.collect(|g| g.await_values(tiled, words, &other, (&values, ends)))?;
             g.emit(Stmt::If(looks, body, Vec::new()));
-            g.store_heard(pads, types, thread, (&values, ends));
-            g.group_barrier();
+            g.store_values(pads, types, thread, (&values, ends));
+            g.subgroup_barrier();
             let steps = Expr::i64(i64::from(g.layout().group.trailing_zeros()));
-            g.in_pairs((Expr::i64(0), steps), true, thread, |g, right| {
-                let (rights, right_ends) = g.load_heard(pads, types, &right);
-                g.put_behind(operators, (&values, ends), (&rights, right_ends))?;
-                g.store_heard(pads, types, thread, (&values, ends));
+            g.pairwise_tree((Expr::i64(0), steps), true, thread, |g, right| {
+                let (rights, right_ends) = g.load_values(pads, types, &right);
+                g.append_right(operators, (&values, ends), (&rights, right_ends))?;
+                g.store_values(pads, types, thread, (&values, ends));
                 Ok(())
             })?;
             g.barrier();
-            let found = g.fold_heard(pads, (operators, types), &carries)?;
-            Ok(is(found, 0))
+            let found = g.fold_subgroup_values(pads, (operators, types), &carries)?;
+            Ok(equals(found, 0))
         })?;
         Ok(carries)
     }
 
     /// Combines the subgroups' values on the left of `carries`, from the last subgroup back to one
     /// with an inclusive prefix. Returns a variable that is 1 if one has it.
-    fn fold_heard(
+    fn fold_subgroup_values(
         &mut self,
-        pads: &Pads,
-        (operators, types): Folded<'_, '_>,
+        pads: &SharedBuffers,
+        (operators, types): OperatorTypes<'_, '_>,
         carries: &[Var],
     ) -> Result<Var, PassError> {
         let found = self.scalar(PrimType::I32, "found");
         self.emit(Stmt::Set(found, Expr::Const(Scalar::I32(0))));
-        let (groups, size) = (self.groups(), Expr::i64(self.layout().group));
+        let (groups, size) = (self.n_subgroups(), Expr::i64(self.layout().group));
         let (from, to) = (Expr::i64(1), Expr::i64(groups + 1));
         self.for_seq("back", from, to, false, |g, back| {
             let first = mul(sub(Expr::i64(groups), Expr::Var(back)), size);
-            let (lefts, left_ends) = g.load_heard(pads, types, &first);
+            let (lefts, left_ends) = g.load_values(pads, types, &first);
             let body = g.collect(|g| {
                 g.combine(operators, &lefts, carries)?;
                 g.set_all(carries, &lefts);
                 Ok(())
             })?;
-            g.emit(Stmt::If(is(found, 0), body, Vec::new()));
+            g.emit(Stmt::If(equals(found, 0), body, Vec::new()));
             // Unconditional, so that the load has no control dependence.
             let any = Expr::Binary(
                 BinOp::Or,
@@ -179,7 +181,7 @@ impl Gen<'_, '_> {
     }
 
     /// Combines the values of later tiles, on the right, with the values of earlier ones.
-    fn put_behind(
+    fn append_right(
         &mut self,
         operators: &[&Operator<Mems>],
         (lefts, left_ends): (&[Var], Var),
@@ -191,32 +193,38 @@ impl Gen<'_, '_> {
             g.emit(Stmt::Set(left_ends, Expr::Var(right_ends)));
             Ok(())
         })?;
-        self.emit(Stmt::If(is(right_ends, 0), both, right));
+        self.emit(Stmt::If(equals(right_ends, 0), both, right));
         Ok(())
     }
 
-    fn store_heard(&mut self, pads: &Pads, types: &[PrimType], thread: &Expr, (values, ends): (&[Var], Var)) {
+    fn store_values(
+        &mut self,
+        pads: &SharedBuffers,
+        types: &[PrimType],
+        thread: &Expr,
+        (values, ends): (&[Var], Var),
+    ) {
         self.store_all(&pads.heard, types, thread.clone(), values);
-        let ended = at(pads.ended, PrimType::I32, thread.clone());
+        let ended = element_of_buffer(pads.ended, PrimType::I32, thread.clone());
         self.emit(Stmt::Store(ended, Expr::Var(ends)));
     }
 
-    fn load_heard(&mut self, pads: &Pads, types: &[PrimType], thread: &Expr) -> (Vec<Var>, Var) {
+    fn load_values(&mut self, pads: &SharedBuffers, types: &[PrimType], thread: &Expr) -> (Vec<Var>, Var) {
         let values = self.load_all(&pads.heard, types, thread.clone(), "heard");
         let ends = self.scalar(PrimType::I32, "ends");
-        let ended = at(pads.ended, PrimType::I32, thread.clone());
+        let ended = element_of_buffer(pads.ended, PrimType::I32, thread.clone());
         self.emit(Stmt::Load(ends, ended));
         (values, ends)
     }
 
     /// Initialises the tile counter and the status words.
-    pub(super) fn nothing_told_in_words(&mut self, tiled: &Tiled<'_>, words: &[Var], place: &Expr) {
+    pub(super) fn init_status_words(&mut self, tiled: &Tiled<'_>, words: &[Var], place: &Expr) {
         let nothing = Expr::Const(Scalar::I32(0));
-        let counter = at(tiled.state, PrimType::I32, Expr::i64(0));
+        let counter = element_of_buffer(tiled.state, PrimType::I32, Expr::i64(0));
         let counter = vec![Stmt::Store(counter, nothing)];
         let words = words.iter().map(|word| {
             let before = sub(place.clone(), Expr::i64(1));
-            Stmt::Store(at(*word, WORD, before), Expr::i64(0))
+            Stmt::Store(element_of_buffer(*word, WORD, before), Expr::i64(0))
         });
         let first = compare(CmpOp::Eq, place.clone(), Expr::i64(0));
         self.emit(Stmt::If(first, counter, words.collect()));
