@@ -3,7 +3,7 @@
 
 use crate::common;
 use crate::memory::Stages;
-use driver::device::{Device, GROUP, MAX_BLOCK};
+use driver::device::{Device, MAX_BLOCK, MAX_SUBGROUP};
 use driver::{Failure, Ir, Session, Stage};
 use ir::tunable::{Class, Comparison, Listener, Settings};
 use runtime::tuning::{self, Assignment};
@@ -148,7 +148,7 @@ impl Files {
 
 /// The description of valid thread-block sizes.
 pub fn blocks() -> String {
-    format!("a power of two from {GROUP} to {MAX_BLOCK}")
+    format!("a power of two from {MAX_SUBGROUP} to {MAX_BLOCK}")
 }
 
 /// Returns the thread-block size, if it is given.

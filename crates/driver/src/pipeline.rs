@@ -270,7 +270,7 @@ pub fn passes() -> Vec<PassInfo> {
     add(
         "copies",
         "copies that look at their strides become calls of functions",
-        PassFn::Imp(|program, _| Ok(imp::copies::calls(program))),
+        PassFn::Imp(|program, _| Ok(imp::copies::outline_copies(program))),
     );
     list
 }

@@ -86,7 +86,7 @@ impl Default for Options {
 
 /// The runtime recognises thresholds by this default value, and replaces it by the device's own
 /// number.
-const _: () = assert!(levels::GRID_POINTS == runtime::abi::BUSY_DEVICE);
+const _: () = assert!(levels::GRID_ITERATIONS == runtime::abi::BUSY_DEVICE);
 
 impl Options {
     /// The options of lowering.

@@ -21,7 +21,7 @@ use support::{Files, Outcome, Program, all_same_bits, every_program, render_fail
 use value::Value;
 
 /// The sizes from which on functions are split in the test of that pass.
-const SMALL: imp::split::Sizes = imp::split::Sizes { function: 60, tasks: 90, piece: 40 };
+const SMALL: imp::split::Sizes = imp::split::Sizes { function: 60, tasks: 90, outline: 40 };
 
 /// Numbers of threads, whose results must be equal.
 const THREADS: [usize; 3] = [1, 2, 4];
@@ -133,7 +133,7 @@ fn loops_and_vectors_compute_what_combinators_do_and_use_memory_well() {
             Err(message) => return vec![message],
         };
         let pieces = imp::split::split(lanes.clone(), SMALL, &mut ir::Context::default());
-        let pieces = imp::copies::calls(pieces);
+        let pieces = imp::copies::outline_copies(pieces);
         if let Err(errors) = imp::verify(&pieces) {
             return errors.iter().map(|e| format!("split: {e}")).collect();
         }

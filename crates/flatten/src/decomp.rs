@@ -12,8 +12,8 @@ use ir::walk::{stm_names, sub_bodies, with_stack};
 use ir::{Name, Segs, Soacs};
 use prim::{BinOp, PrimType};
 use rustc_hash::{FxHashMap, FxHashSet};
-use target::tasks::{
-    ACCUMULATOR_BYTES, BLOCK_BYTES, CHUNK_WORK, FLAT_SHARE, MAX_CHUNKS, MOST_IN_BLOCK, MOST_WRITES,
+use target::chunks::{
+    ACCUMULATOR_BYTES, BLOCK_BYTES, CHUNK_WORK, FLAT_MAP_DIVISOR, MAX_CHUNKS, MAX_UPDATES, MOST_IN_BLOCK,
 };
 use target::{LANES, TRIPS, time};
 
@@ -59,13 +59,13 @@ pub(crate) fn decompose(body: &Body<Segs>, kind: &SegKind<Segs>, combines: bool)
     let mut writes = 0;
     if combines {
         (width, streams, depth) = (1, 1, 1);
-        writes = updates(body).clamp(1, MOST_WRITES);
+        writes = updates(body).clamp(1, MAX_UPDATES);
     }
     // Copies of the accumulated arrays cost as much as a chunk.
     let flat = matches!(kind, SegKind::FlatMap);
     let grain = if flat && !has_loops_or_calls(body) {
         // Sizes are not known; but each iteration shares its own large parts.
-        (CHUNK_WORK / FLAT_SHARE / cost.max(1)).max(1)
+        (CHUNK_WORK / FLAT_MAP_DIVISOR / cost.max(1)).max(1)
     } else if loops && !combines {
         1
     } else {

@@ -62,7 +62,7 @@ pub(crate) fn screma(
     for operator in &mut s.scan_reduce.reduces {
         operator.comm |= decomp::commutes(&operator.op);
     }
-    let level = at.enclosing.and_then(|around| ctx.stack.for_folds(around));
+    let level = at.enclosing.and_then(|around| ctx.stack.for_scans_and_reductions(around));
     let allowed = ctx.lanes.here && level.is_some() && (s.scan_reduce.scans.is_empty() || !ctx.in_map_loop);
     let (level, decomp) = match (level, lane_decomposition(&s)) {
         (Some(level), Some(decomp)) if allowed && is_contiguous(ctx, &pat, &s) && ctx.fuel.take() => {

@@ -81,7 +81,7 @@ pub(crate) fn segop(
     };
     let mut aux = aux;
     aux.certs.extend(empty_checks::checks(ctx, nest, inside, &point, &aux, out)?);
-    let may_share = ctx.stack.for_folds(level).is_some() && ctx.lanes.inside;
+    let may_share = ctx.stack.for_scans_and_reductions(level).is_some() && ctx.lanes.inside;
     let mut copies = may_share.then(|| point.clone());
     let shared = seg(ctx, nest, inside, point, (LaneVersions::Shared, Vec::new()))?;
     let guards = shared.guards.clone();

@@ -10,8 +10,8 @@
 //! Passes that change bodies call [`fill`] at their end; the verifier compares. Both take time
 //! linear in the program and its lists of captures.
 
-use crate::syntax::{For, Function, How, Launch, Stmt, Var};
-use crate::walk::{in_expr, names};
+use crate::syntax::{For, Function, Launch, LoopMode, Stmt, Var};
+use crate::walk::{each_use, each_var};
 use rustc_hash::FxHashSet;
 
 /// Recomputes the captures of a function's task loops and kernels.
@@ -30,7 +30,7 @@ fn set(stmts: &mut [Stmt], found: &mut dyn Iterator<Item = Vec<Var>>) {
                 }
                 Stmt::While(_, body) => set(body, found),
                 Stmt::For(f) => {
-                    if let Some(launch) = f.how.launch_mut() {
+                    if let Some(launch) = f.mode.launch_mut() {
                         launch.captures = found.next().unwrap_or_default();
                     }
                     set(&mut f.body, found);
@@ -89,7 +89,7 @@ impl Walk {
 
     fn stmt(&mut self, stmt: &Stmt) {
         if let Some(body) = self.bodies.last_mut() {
-            names(stmt, &mut |var, _| body.name(var));
+            each_use(stmt, &mut |var, _| body.name(var));
         }
         match stmt {
             Stmt::If(_, yes, no) => {
@@ -106,8 +106,8 @@ impl Walk {
         if let Some(body) = self.bodies.last_mut() {
             body.own.extend(f.counters());
         }
-        let Some(launch) = f.how.launch() else {
-            if let (How::Block(locals), Some(body)) = (&f.how, self.bodies.last_mut()) {
+        let Some(launch) = f.mode.launch() else {
+            if let (LoopMode::Threads(locals), Some(body)) = (&f.mode, self.bodies.last_mut()) {
                 body.own.extend(locals);
             }
             self.block(&f.body);
@@ -118,9 +118,9 @@ impl Walk {
         let mut body = Body::default();
         body.own.extend(f.counters());
         body.own.extend(launch.owned.iter().chain(&launch.locals));
-        if let Some(pieces) = f.pieces() {
+        if let Some(pieces) = f.slices() {
             for bound in [&f.to, &pieces.count] {
-                in_expr(bound, &mut |var, _| body.name(var));
+                each_var(bound, &mut |var, _| body.name(var));
             }
         }
         self.bodies.push(body);

@@ -19,9 +19,9 @@ mod nest;
 mod strided;
 mod tiles;
 
-pub use strided::calls;
+pub use strided::outline_copies;
 
-use crate::syntax::{Expr, Plan, Region, Stmt, Tile};
+use crate::syntax::{CopyPlan, Expr, Region, Stmt, Tile};
 use prim::{PrimType, Scalar};
 
 /// The largest extent of a square in registers, and the number of vectors for it.
@@ -29,21 +29,21 @@ pub(crate) const MOST_IN_REGISTERS: u32 = 16;
 
 /// The tiles of other copies. The pitch is odd, so that the elements of a tile's column are in
 /// different cache sets.
-const TILE: Tile = Tile { side: 32, pitch: 33 };
+const TILE: Tile = Tile { extent: 32, pitch: 33 };
 
 impl Stmt {
     /// A copy with the best plan for its constants.
     pub fn copy(to: Region, from: Region, elem: PrimType, extents: Vec<Expr>) -> Self {
         let plan = if is_row(&to, &from, &extents) {
-            Plan::Memory
+            CopyPlan::Memory
         } else if let Some(side) = square(&to, &from, &extents) {
-            Plan::Registers(side)
+            CopyPlan::Registers(side)
         } else if let ([to], [from]) = (to.strides.as_slice(), from.strides.as_slice())
             && constant(to).and(constant(from)).is_some()
         {
-            Plan::Each
+            CopyPlan::Elements
         } else {
-            Plan::Strides((extents.len() > 1).then_some(TILE))
+            CopyPlan::Dynamic((extents.len() > 1).then_some(TILE))
         };
         Self::Copy { to, from, elem, extents, plan }
     }

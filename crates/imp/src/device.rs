@@ -52,12 +52,12 @@ pub enum DeviceOp {
     /// A barrier for the threads of a subgroup: a number of neighbours in a block, a power of two
     /// up to [`GROUP`](target::device::GROUP), the same throughout a kernel. As devices may
     /// implement it as a barrier for the whole block, it is valid only where that would be.
-    GroupBarrier(u32),
+    SubgroupBarrier(u32),
     /// Combines an element with a value, atomically.
-    Update(Box<Update>),
+    Update(Box<AtomicUpdate>),
     /// Compare-and-swap: sets an element to a value if it has the bits of the expected one,
     /// atomically; the variable gets its previous value.
-    Swap {
+    CompareExchange {
         /// The variable for the previous value.
         old: Var,
         /// The element.
@@ -86,13 +86,13 @@ pub enum DeviceOp {
 }
 
 /// The type of signals that publish the writes before them (release and acquire).
-pub const SIGNAL: PrimType = PrimType::I32;
+pub const RELEASE_TYPE: PrimType = PrimType::I32;
 /// The type of signals that publish only their own value (relaxed).
-pub const WORD: PrimType = PrimType::I64;
+pub const RELAXED_TYPE: PrimType = PrimType::I64;
 
 /// The operands of an atomic update: see [`DeviceOp::Update`].
 #[derive(Clone, PartialEq, Debug)]
-pub struct Update {
+pub struct AtomicUpdate {
     /// The variable for the previous value.
     pub old: Option<Var>,
     /// The element, of an integer type that [`is_atomic`](target::device::is_atomic) accepts.

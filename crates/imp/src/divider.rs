@@ -15,8 +15,8 @@
 
 mod quotients;
 
-use crate::syntax::{Expr, For, Function, How, ROOT_LANES, Stmt, VarInfo};
-use crate::walk::{each_part, each_part_mut, lanes_of};
+use crate::syntax::{Expr, For, Function, LoopMode, ROOT_LANES, Stmt, VarInfo};
+use crate::walk::{each_operand, each_part_mut, lanes_of};
 use ir::Fuel;
 use prim::{BinOp, PrimType, UnOp};
 use target::Machine;
@@ -37,21 +37,21 @@ const WORTH: f64 = 0.9;
 /// Returns true if a loop with this body, without inner loops, is faster with every other square
 /// root of doubles computed without the divider, which requires the estimate instructions of
 /// processors with masks.
-pub fn shares_roots(body: &[Stmt], machine: Machine) -> bool {
-    if !machine.masks() {
+pub fn should_split_roots(body: &[Stmt], machine: Machine) -> bool {
+    if !machine.has_masks() {
         return false;
     }
     let mut load = Load::default();
     load.block(body);
     let Load { quotients, roots, others } = load;
-    let (quotient, root) = (machine.make.quotient_f64, machine.make.root_f64);
+    let (quotient, root) = (machine.uarch.quotient_f64, machine.uarch.root_f64);
     let divider = |by_divider: f64| LANES * (quotient * quotients + root * by_divider);
     let multipliers = |by_divider: f64| {
         let operations = others
             + QUOTIENT_STEPS * quotients
             + ROOT_STEPS * by_divider
             + ROOT_BY_PRODUCTS * (roots - by_divider);
-        LANES * machine.make.product_f64 * operations
+        LANES * machine.uarch.product_f64 * operations
     };
     let cycles = |by_divider: f64| divider(by_divider).max(multipliers(by_divider));
     roots > 0.0 && cycles(roots / 2.0) <= WORTH * cycles(roots)
@@ -59,19 +59,19 @@ pub fn shares_roots(body: &[Stmt], machine: Machine) -> bool {
 
 /// Splits the square roots and quotients of a function's loops that are bound by the divider, all
 /// of them for one unit of fuel.
-pub(crate) fn share(function: &mut Function, machine: Machine, fuel: &mut Fuel) {
-    if machine.masks() && fuel.take() {
-        let share = Share { vars: &function.vars, machine };
+pub(crate) fn split_roots(function: &mut Function, machine: Machine, fuel: &mut Fuel) {
+    if machine.has_masks() && fuel.take() {
+        let share = Split { vars: &function.vars, machine };
         share.block(&mut function.body, false);
     }
 }
 
-struct Share<'f> {
+struct Split<'f> {
     vars: &'f [VarInfo],
     machine: Machine,
 }
 
-impl Share<'_> {
+impl Split<'_> {
     /// Visits the statements of a loop; `shares` is true if its roots are split.
     fn block(&self, stmts: &mut [Stmt], shares: bool) {
         stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
@@ -94,13 +94,13 @@ impl Share<'_> {
                         self.block(no, shares);
                     }
                     Stmt::While(_, body) => self.body(body),
-                    Stmt::For(For { how, body, .. }) => match how {
-                        How::Seq { .. } | How::Lanes(_) => self.body(body),
+                    Stmt::For(For { mode: how, body, .. }) => match how {
+                        LoopMode::Seq { .. } | LoopMode::Lanes(_) => self.body(body),
                         // The pipelined loop was estimated with the divider alone, so it is treated
                         // as the loop around it.
-                        How::Scheduled => self.block(body, shares),
-                        How::Tasks(_) => self.block(body, false),
-                        How::Grid(_) | How::Block(_) => {}
+                        LoopMode::Scheduled => self.block(body, shares),
+                        LoopMode::Tasks(_) => self.block(body, false),
+                        LoopMode::Grid(_) | LoopMode::Threads(_) => {}
                     },
                     crate::leaf_stmt!() => {}
                 }
@@ -109,7 +109,7 @@ impl Share<'_> {
     }
 
     fn body(&self, body: &mut [Stmt]) {
-        let shares = shares_roots(body, self.machine);
+        let shares = should_split_roots(body, self.machine);
         self.block(body, shares);
         quotients::share(self.vars, self.machine, body);
     }
@@ -122,7 +122,7 @@ impl Share<'_> {
                 && lanes_of(self.vars, x) == Some(ROOT_LANES)
             {
                 let x = std::mem::replace(x, Box::new(Expr::i64(0)));
-                *e = Expr::SharedRoot(x);
+                *e = Expr::SplitRoot(x);
             }
         });
     }
@@ -163,7 +163,7 @@ impl Load {
                     | Stmt::While(..)
                     | Stmt::For(_)
                     | Stmt::Call { .. }
-                    | Stmt::Compared(..)
+                    | Stmt::RecordComparison(..)
                     | Stmt::ReadGlobal(..)
                     | Stmt::Device(_)
                     | Stmt::WriteGlobal(..) => {}
@@ -185,15 +185,15 @@ impl Load {
                 Expr::Const(_)
                 | Expr::Var(_)
                 | Expr::Tunable(_)
-                | Expr::Logging
+                | Expr::LogsComparisons
                 | Expr::Unary(..)
                 | Expr::Binary(..)
                 | Expr::Select(..)
-                | Expr::SharedRoot(_)
-                | Expr::SharedQuotient(..)
+                | Expr::SplitRoot(_)
+                | Expr::MultipliedQuotient(..)
                 | Expr::Math(..)
                 | Expr::Splat(..)
-                | Expr::Lanes(..)
+                | Expr::LaneIds(..)
                 | Expr::Any(_)
                 | Expr::All(_)
                 | Expr::FirstLane(_)
@@ -203,7 +203,7 @@ impl Load {
                 | Expr::Insert(..)
                 | Expr::Shift(..) => {}
             }
-            each_part(expr, &mut |part| self.expr(part));
+            each_operand(expr, &mut |part| self.expr(part));
         });
     }
 }
@@ -212,7 +212,7 @@ impl Load {
 mod tests {
     use super::*;
     use crate::syntax::Var;
-    use target::Make;
+    use target::Microarchitecture;
 
     #[test]
     fn roots_are_shared_where_the_multipliers_are_idle() {
@@ -236,18 +236,18 @@ mod tests {
         ];
         for (body, wanted) in cases {
             let machine = Machine::of(64);
-            assert_eq!(shares_roots(&body, machine), wanted, "{body:?}");
-            assert!(!shares_roots(&body, Machine::of(32)));
+            assert_eq!(should_split_roots(&body, machine), wanted, "{body:?}");
+            assert!(!should_split_roots(&body, Machine::of(32)));
             let inside = Stmt::While(Var(3), body);
-            assert!(!shares_roots(&[inside], machine));
+            assert!(!should_split_roots(&[inside], machine));
         }
         // The slower the divider, the sooner.
-        let of = |make| Machine { make, ..Machine::of(64) };
+        let of = |make| Machine { uarch: make, ..Machine::of(64) };
         let body: Vec<Stmt> = with_products(15);
-        assert!(!shares_roots(&body, of(Make::ZEN4)));
-        assert!(shares_roots(&body, of(Make::INTEL)));
+        assert!(!should_split_roots(&body, of(Microarchitecture::ZEN4)));
+        assert!(should_split_roots(&body, of(Microarchitecture::INTEL)));
         let body: Vec<Stmt> = with_products(8);
-        assert!(shares_roots(&body, of(Make::INTEL)));
-        assert!(!shares_roots(&body, of(Make::ZEN5)));
+        assert!(should_split_roots(&body, of(Microarchitecture::INTEL)));
+        assert!(!should_split_roots(&body, of(Microarchitecture::ZEN5)));
     }
 }

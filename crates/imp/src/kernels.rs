@@ -4,7 +4,7 @@
 //! The device back end and the host back end number kernels by this list, so that a launch finds
 //! its code. Takes time linear in the program.
 
-use crate::syntax::{For, Function, How, Launch, Program, Space, Stmt};
+use crate::syntax::{For, Function, Launch, LoopMode, Program, Space, Stmt};
 use crate::walk::each_stmt;
 use prim::Scalar;
 
@@ -30,8 +30,8 @@ impl Kernel<'_> {
         let Some(Stmt::For(threads)) = self.grid.body.last() else {
             return None;
         };
-        match (&threads.how, &threads.to) {
-            (How::Block(_), crate::Expr::Const(Scalar::I64(count))) => u64::try_from(*count).ok(),
+        match (&threads.mode, &threads.to) {
+            (LoopMode::Threads(_), crate::Expr::Const(Scalar::I64(count))) => u64::try_from(*count).ok(),
             _ => None,
         }
     }
@@ -54,7 +54,7 @@ pub fn kernels(program: &Program) -> Vec<Kernel<'_>> {
     for function in &program.functions {
         each_stmt(&function.body, &mut |stmt| {
             if let Stmt::For(grid) = stmt
-                && let How::Grid(launch) = &grid.how
+                && let LoopMode::Grid(launch) = &grid.mode
             {
                 found.push(Kernel { function, grid, launch });
             }

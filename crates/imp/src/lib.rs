@@ -22,6 +22,7 @@
 
 pub mod captures;
 pub mod copies;
+mod def_use;
 pub mod device;
 pub mod divider;
 pub mod eval;
@@ -29,7 +30,6 @@ pub mod generate;
 pub mod kernels;
 pub mod lanes;
 pub mod pipeline;
-mod places;
 mod rename;
 pub mod split;
 mod syntax;

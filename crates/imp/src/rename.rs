@@ -1,7 +1,8 @@
 //! Renaming and substitution of variables in statements.
 
 use crate::syntax::{
-    Access, Arg, DeviceOp, Expr, For, How, LaneAccess, LanePositions, Pad, Pieces, Region, Slots, Stmt, Var,
+    Access, Arg, DeviceOp, Expr, For, LaneAccess, LanePositions, LoopMode, Region, SharedBuffer, Slices,
+    Slots, Stmt, Var,
 };
 use crate::walk::each_part_mut;
 
@@ -76,7 +77,7 @@ impl Change<'_> {
                 self.set(v);
                 self.expr(e);
             }
-            Stmt::Slots(Slots::Keep { slots, at, block: var } | Slots::Kept { var, slots, at }) => {
+            Stmt::Slots(Slots::Put { slots, at, block: var } | Slots::Get { var, slots, at }) => {
                 self.set(slots);
                 self.expr(at);
                 self.set(var);
@@ -98,20 +99,20 @@ impl Change<'_> {
                 self.set(cond);
                 self.stmts(body);
             }
-            Stmt::For(For { how, var, from, to, body }) => {
+            Stmt::For(For { mode: how, var, from, to, body }) => {
                 self.expr(from);
                 self.expr(to);
                 self.set(var);
                 match how {
-                    How::Seq { independent: _ } | How::Scheduled | How::Lanes(_) => {}
-                    How::Block(locals) => self.all(locals),
-                    How::Tasks(launch) | How::Grid(launch) => {
+                    LoopMode::Seq { independent: _ } | LoopMode::Scheduled | LoopMode::Lanes(_) => {}
+                    LoopMode::Threads(locals) => self.all(locals),
+                    LoopMode::Tasks(launch) | LoopMode::Grid(launch) => {
                         self.expr(&mut launch.cost);
-                        if let Some(Pieces { count, end, few: _ }) = launch.pieces.as_deref_mut() {
+                        if let Some(Slices { count, end, merge_adjacent: _ }) = launch.pieces.as_deref_mut() {
                             self.expr(count);
                             self.set(end);
                         }
-                        for Pad { buffer, bytes } in &mut launch.pads {
+                        for SharedBuffer { buffer, bytes } in &mut launch.shared_buffers {
                             self.set(buffer);
                             self.expr(bytes);
                         }
@@ -133,14 +134,14 @@ impl Change<'_> {
                 }
                 self.all(results);
             }
-            Stmt::Compared(_, size) => self.expr(size),
-            Stmt::Device(DeviceOp::Barrier | DeviceOp::GroupBarrier(_)) => {}
+            Stmt::RecordComparison(_, size) => self.expr(size),
+            Stmt::Device(DeviceOp::Barrier | DeviceOp::SubgroupBarrier(_)) => {}
             Stmt::Device(DeviceOp::Update(update)) => {
                 self.access(&mut update.at);
                 self.expr(&mut update.value);
                 update.old.iter_mut().for_each(|old| self.set(old));
             }
-            Stmt::Device(DeviceOp::Swap { old, at, expected, value }) => {
+            Stmt::Device(DeviceOp::CompareExchange { old, at, expected, value }) => {
                 self.set(old);
                 self.access(at);
                 self.expr(expected);
@@ -173,7 +174,7 @@ impl Change<'_> {
     fn lane_access(&mut self, access: &mut LaneAccess) {
         self.set(&mut access.buffer);
         match &mut access.at {
-            LanePositions::Unit(at) | LanePositions::Near(at, _) | LanePositions::Each(at) => {
+            LanePositions::Unit(at) | LanePositions::SmallStride(at, _) | LanePositions::Gather(at) => {
                 self.expr(at);
             }
             LanePositions::Strided(at, stride) => {

@@ -1,8 +1,8 @@
 //! The data structures of the imperative IR.
 
-pub use crate::device::{DeviceOp, Update};
+pub use crate::device::{AtomicUpdate, DeviceOp};
 pub use crate::tunable::{Tunable, TunableClass, TunableId};
-pub use crate::vars::{MAX_LANES, MAX_NEAR, ROOT_LANES, VarInfo, VarType};
+pub use crate::vars::{MAX_LANES, MAX_SMALL_STRIDE, ROOT_LANES, VarInfo, VarType};
 pub use ir::entry::{EntryType, EntryValue, Leaf, OpaqueTypes};
 pub use ir::types::Space;
 use prim::{BinOp, CmpOp, ConvOp, MathFun, PrimType, Scalar, UnOp};
@@ -34,7 +34,7 @@ pub enum Expr {
     /// The value of a tuning parameter (`i64`).
     Tunable(TunableId),
     /// True if the context logs comparisons with tuning parameters.
-    Logging,
+    LogsComparisons,
     /// A unary operator at a type.
     Unary(UnOp, PrimType, Box<Expr>),
     /// A binary operator at a type.
@@ -48,10 +48,10 @@ pub enum Expr {
     /// The square roots of [`ROOT_LANES`] doubles: the divider computes the first half, the
     /// multipliers the other one (see [`divider`](crate::divider)). The bits equal those of the
     /// operator.
-    SharedRoot(Box<Expr>),
+    SplitRoot(Box<Expr>),
     /// The quotients of vectors of singles, whose lanes are a multiple of [`ROOT_LANES`], computed
     /// without the divider. The bits equal those of the operator.
-    SharedQuotient(Box<Expr>, Box<Expr>),
+    MultipliedQuotient(Box<Expr>, Box<Expr>),
     /// `a * b + c` with one rounding.
     Fma(PrimType, Box<Expr>, Box<Expr>, Box<Expr>),
     /// A library function of the runtime.
@@ -59,7 +59,7 @@ pub enum Expr {
     /// A scalar broadcast to a vector with the given number of lanes.
     Splat(u32, Box<Expr>),
     /// The vector 0, 1, 2, ... of an integer type, with the given number of lanes.
-    Lanes(PrimType, u32),
+    LaneIds(PrimType, u32),
     /// True if any lane of a mask is set.
     Any(Box<Expr>),
     /// True if all lanes of a mask are set.
@@ -113,28 +113,28 @@ pub struct LaneAccess {
     /// Positions, in elements from the buffer's start.
     pub at: LanePositions,
     /// The behaviour of masked-off lanes.
-    pub off: Off,
+    pub masked_off: MaskedOff,
 }
 
 impl LaneAccess {
     /// Returns true if the lanes are contiguous, forwards or backwards: they are one access, masked
     /// or not.
-    pub fn is_row(&self) -> bool {
+    pub fn is_contiguous(&self) -> bool {
         match &self.at {
-            LanePositions::Unit(_) | LanePositions::Near(_, -1) => true,
-            LanePositions::Near(..) | LanePositions::Strided(..) | LanePositions::Each(_) => false,
+            LanePositions::Unit(_) | LanePositions::SmallStride(_, -1) => true,
+            LanePositions::SmallStride(..) | LanePositions::Strided(..) | LanePositions::Gather(_) => false,
         }
     }
 }
 
 /// The behaviour of lanes that the mask of an access switches off.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Off {
+pub enum MaskedOff {
     /// They touch no memory: the instruction is masked.
     Skip,
     /// They read or write a dummy location, for processors without masked instructions or where
     /// these are slow. Not for contiguous lanes.
-    Elsewhere,
+    Dummy,
 }
 
 /// The positions of the elements of all lanes, which determine the access instructions.
@@ -147,11 +147,11 @@ pub enum LanePositions {
     /// to -[`MAX_NEAR`]. A few vector accesses, each of as many elements as there are lanes, cover
     /// all of them, read nothing outside of the span between the first and the last, and are sorted
     /// by shuffles. Stores and masked accesses leave no gaps: their distance is -1.
-    Near(Expr, i64),
+    SmallStride(Expr, i64),
     /// From a position on, at a distance (both `i64`): one scalar access per lane. Never masked.
     Strided(Expr, Expr),
     /// A position per lane (a vector of `i64`): a gather or scatter.
-    Each(Expr),
+    Gather(Expr),
 }
 
 /// An array in a buffer: an index function without indices.
@@ -167,7 +167,7 @@ pub struct Region {
 
 /// The order in which a copy visits its elements.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Plan {
+pub enum CopyPlan {
     /// At most one dimension, contiguous on both sides: a `memcpy`.
     Memory,
     /// A square of the given side (a power of two up to 16), with constant extents and strides:
@@ -175,7 +175,7 @@ pub enum Plan {
     /// contiguous rows of the destination.
     Registers(u32),
     /// One dimension, element by element.
-    Each,
+    Elements,
     /// Chosen by the strides at run time, considering two innermost dimensions at a time. They are
     /// merged if one loop covers both. A row that is contiguous on both sides is a `memcpy`, other
     /// rows are copied element by element, and outer dimensions are sequential loops. With tiles,
@@ -183,7 +183,7 @@ pub enum Plan {
     /// moved next to the innermost; and where one of two dimensions is contiguous in the
     /// destination and the other one in the source, they are tiled. Such copies finally become
     /// calls of copy functions ([`copies`](crate::copies)).
-    Strides(Option<Tile>),
+    Dynamic(Option<Tile>),
 }
 
 /// A square tile of two dimensions, staged in a small array so that each cache line of either side
@@ -191,7 +191,7 @@ pub enum Plan {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Tile {
     /// The tile's extent in each dimension, in elements.
-    pub side: u32,
+    pub extent: u32,
     /// The distance between rows of the array, in elements.
     pub pitch: u32,
 }
@@ -201,7 +201,7 @@ pub const MAX_TILE: u32 = 64;
 
 /// The execution mode of a loop.
 #[derive(Clone, PartialEq, Debug)]
-pub enum How {
+pub enum LoopMode {
     /// Sequential.
     Seq {
         /// True if no iteration reads what another writes, and writes of different iterations do
@@ -221,15 +221,15 @@ pub enum How {
     /// its body may contain). It owns nothing and has no slices.
     Grid(Launch),
     /// The threads of a thread block, which owns the listed variables.
-    Block(Vec<Var>),
+    Threads(Vec<Var>),
 }
 
-impl How {
+impl LoopMode {
     /// The launch of a task loop or a kernel.
     pub const fn launch(&self) -> Option<&Launch> {
         match self {
             Self::Tasks(launch) | Self::Grid(launch) => Some(launch),
-            Self::Seq { .. } | Self::Scheduled | Self::Lanes(_) | Self::Block(_) => None,
+            Self::Seq { .. } | Self::Scheduled | Self::Lanes(_) | Self::Threads(_) => None,
         }
     }
 
@@ -237,13 +237,13 @@ impl How {
     pub const fn launch_mut(&mut self) -> Option<&mut Launch> {
         match self {
             Self::Tasks(launch) | Self::Grid(launch) => Some(launch),
-            Self::Seq { .. } | Self::Scheduled | Self::Lanes(_) | Self::Block(_) => None,
+            Self::Seq { .. } | Self::Scheduled | Self::Lanes(_) | Self::Threads(_) => None,
         }
     }
 
     /// Returns true if it is a kernel, or the thread loop of one.
     pub const fn is_kernel(&self) -> bool {
-        matches!(self, Self::Grid(_) | Self::Block(_))
+        matches!(self, Self::Grid(_) | Self::Threads(_))
     }
 }
 
@@ -262,7 +262,7 @@ pub struct Launch {
     /// is only a lower bound and the cost may be much higher.
     pub cost: Expr,
     /// The slices, if an iteration is a slice of the range instead of one value of the counter.
-    pub pieces: Option<Box<Pieces>>,
+    pub pieces: Option<Box<Slices>>,
     /// Buffer variables that belong to one iteration.
     pub owned: Vec<Var>,
     /// Variables set in the body that belong to one iteration.
@@ -276,12 +276,12 @@ pub struct Launch {
     /// through other variables is disjoint from these.
     pub scattered: Vec<Var>,
     /// Arrays in the shared memory of a kernel's thread blocks whose sizes are known at the launch.
-    pub pads: Vec<Pad>,
+    pub shared_buffers: Vec<SharedBuffer>,
 }
 
 /// An array in the shared memory of a kernel's thread blocks.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Pad {
+pub struct SharedBuffer {
     /// The variable, which is local to a thread block.
     pub buffer: Var,
     /// Its size in bytes (`i64`), which the host computes; the launch fails if a size is negative
@@ -297,21 +297,21 @@ pub struct Pad {
 /// element of an array belongs to one slice. Each task evaluates the range's bound and `count`
 /// again, so these mention no variable that belongs to the loop.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Pieces {
+pub struct Slices {
     /// The number of slices (`i64`, at least 1); none run if the range is empty.
     pub count: Expr,
     /// The exclusive end of a slice, a variable that only the loop sets.
     pub end: Var,
     /// True if a task does much work that does not depend on the length of its slice: then a task
     /// takes several adjacent slices as one, and there are about as many tasks as workers.
-    pub few: bool,
+    pub merge_adjacent: bool,
 }
 
 /// A counting loop.
 #[derive(Clone, PartialEq, Debug)]
 pub struct For {
     /// The execution mode.
-    pub how: How,
+    pub mode: LoopMode,
     /// The counter, an integer variable that only the loop sets.
     pub var: Var,
     /// First value.
@@ -324,13 +324,13 @@ pub struct For {
 
 impl For {
     /// The slices that the loop's tasks take, if any.
-    pub fn pieces(&self) -> Option<&Pieces> {
-        self.how.launch()?.pieces.as_deref()
+    pub fn slices(&self) -> Option<&Slices> {
+        self.mode.launch()?.pieces.as_deref()
     }
 
     /// The variables that the loop sets before each iteration: the counter and the end of a slice.
     pub fn counters(&self) -> impl Iterator<Item = Var> + '_ {
-        std::iter::once(self.var).chain(self.pieces().map(|pieces| pieces.end))
+        std::iter::once(self.var).chain(self.slices().map(|pieces| pieces.end))
     }
 }
 
@@ -351,7 +351,7 @@ pub enum Slots {
     /// [`Stmt::Alloc`] does.
     New(Var, Expr, Option<CheckId>),
     /// Moves the reference of an owned variable, which becomes null, into an empty slot.
-    Keep {
+    Put {
         /// The slots.
         slots: Var,
         /// The slot's index (`i64`).
@@ -360,7 +360,7 @@ pub enum Slots {
         block: Var,
     },
     /// Sets a borrowed variable to the block in a slot, which is not empty.
-    Kept {
+    Get {
         /// The variable.
         var: Var,
         /// The slots.
@@ -432,7 +432,7 @@ pub enum Stmt {
         /// Extents, outermost first.
         extents: Vec<Expr>,
         /// The order of the elements; [`Stmt::copy`] chooses it.
-        plan: Plan,
+        plan: CopyPlan,
     },
     /// Sets a borrowed variable to constant data.
     ConstData(Var, DataId),
@@ -465,7 +465,7 @@ pub enum Stmt {
     },
     /// Records in the context that a size (`i64`) is compared with a tuning parameter, or that an
     /// index space of that size is divided by one. It has no other effect.
-    Compared(TunableId, Expr),
+    RecordComparison(TunableId, Expr),
     /// Sets a variable (scalar, or borrowed buffer) to a global's value.
     ReadGlobal(Var, GlobalId),
     /// Sets a global to the value of a variable, for buffers with a new reference; only in the
@@ -493,15 +493,15 @@ pub struct GlobalId(pub u32);
 
 /// The placement of a function's code by the back end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Code {
+pub enum CodePlacement {
     /// In one module; calls may be inlined.
-    Once,
+    OneModule,
     /// In its callers: all calls are inlined.
     Inline,
     /// In one module, and no call is inlined: it is outlined from a function that is too large.
-    Apart,
+    NoInline,
     /// In each module that calls it; calls may be inlined.
-    Each,
+    EachModule,
 }
 
 /// A function.
@@ -520,7 +520,7 @@ pub struct Function {
     /// The body.
     pub body: Vec<Stmt>,
     /// The placement of its code.
-    pub code: Code,
+    pub code: CodePlacement,
     /// True if it can call itself, directly or not: then it checks the stack on entry.
     pub recursive: bool,
 }

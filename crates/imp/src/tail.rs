@@ -79,7 +79,7 @@ fn rewrite(function: &mut Function, id: FunId) {
         vars: std::mem::take(&mut function.vars),
         owned: Vec::new(),
         holders: FxHashMap::default(),
-        again,
+        repeat: again,
         found: false,
     };
     pass.fresh(VarType::Scalar(PrimType::Bool), "again");
@@ -118,7 +118,7 @@ struct Tail {
     /// The owned variables that hold buffer parameters which change.
     holders: FxHashMap<Var, Var>,
     /// The `bool` variable that is true if there is another iteration.
-    again: Var,
+    repeat: Var,
     found: bool,
 }
 
@@ -137,7 +137,7 @@ impl Tail {
     fn list(&mut self, mut stmts: Vec<Stmt>, mut wanted: Vec<Var>) -> (Vec<Stmt>, bool) {
         let mut after = Vec::new();
         let mut handed: FxHashSet<Var> = wanted.iter().copied().collect();
-        while let Some(stmt) = stmts.pop_if(|stmt| hands_on(stmt, &mut wanted, &mut handed)) {
+        while let Some(stmt) = stmts.pop_if(|stmt| forwards(stmt, &mut wanted, &mut handed)) {
             after.push(stmt);
         }
         after.reverse();
@@ -150,7 +150,7 @@ impl Tail {
                     let kept = |stmt: &Stmt| matches!(stmt, Stmt::Release(var) if !handed.contains(var));
                     let (releases, moves): (Vec<_>, Vec<_>) = after.into_iter().partition(kept);
                     if !moves.is_empty() {
-                        stmts.push(Stmt::If(Expr::Var(self.again), Vec::new(), moves));
+                        stmts.push(Stmt::If(Expr::Var(self.repeat), Vec::new(), moves));
                     }
                     stmts.extend(releases);
                     return (stmts, true);
@@ -161,7 +161,7 @@ impl Tail {
                 let blocks = after
                     .into_iter()
                     .filter(|stmt| matches!(stmt, Stmt::Release(var) if !handed.contains(var)));
-                self.another_round(args, blocks.collect(), &mut stmts);
+                self.next_iteration(args, blocks.collect(), &mut stmts);
                 self.found = true;
                 (Vec::new(), true)
             }
@@ -179,7 +179,7 @@ impl Tail {
     }
 
     /// Sets the parameters to the arguments, after which blocks are released.
-    fn another_round(&mut self, args: Vec<Arg>, releases: Vec<Stmt>, out: &mut Vec<Stmt>) {
+    fn next_iteration(&mut self, args: Vec<Arg>, releases: Vec<Stmt>, out: &mut Vec<Stmt>) {
         let mut set = Vec::new();
         for (param, arg) in self.params.clone().into_iter().zip(args) {
             match arg {
@@ -208,13 +208,13 @@ impl Tail {
         }
         out.extend(releases);
         out.append(&mut set);
-        out.push(Stmt::Set(self.again, Expr::Const(Scalar::Bool(true))));
+        out.push(Stmt::Set(self.repeat, Expr::Const(Scalar::Bool(true))));
     }
 }
 
 /// Returns true if a statement only moves values on to variables in `wanted`, or releases other
 /// blocks; `wanted` is then updated to the variables before the statement.
-fn hands_on(stmt: &Stmt, wanted: &mut [Var], handed: &mut FxHashSet<Var>) -> bool {
+fn forwards(stmt: &Stmt, wanted: &mut [Var], forwarded: &mut FxHashSet<Var>) -> bool {
     let (to, from) = match stmt {
         Stmt::Set(to, Expr::Var(from)) | Stmt::Share(to, from) => (*to, *from),
         Stmt::Release(var) => return !wanted.contains(var),
@@ -234,7 +234,7 @@ fn hands_on(stmt: &Stmt, wanted: &mut [Var], handed: &mut FxHashSet<Var>) -> boo
         | Stmt::For(_)
         | Stmt::Call { .. }
         | Stmt::Check { .. }
-        | Stmt::Compared(..)
+        | Stmt::RecordComparison(..)
         | Stmt::ReadGlobal(..)
         | Stmt::Device(_)
         | Stmt::WriteGlobal(..) => return false,
@@ -246,6 +246,6 @@ fn hands_on(stmt: &Stmt, wanted: &mut [Var], handed: &mut FxHashSet<Var>) -> boo
         return false;
     }
     wanted[at] = from;
-    handed.insert(from);
+    forwarded.insert(from);
     true
 }

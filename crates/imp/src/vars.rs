@@ -20,7 +20,7 @@ pub enum VarType {
 pub const MAX_LANES: u32 = 256;
 
 /// The largest distance of near elements, see [`LanePositions::Near`](crate::LanePositions::Near).
-pub const MAX_NEAR: u64 = 16;
+pub const MAX_SMALL_STRIDE: u64 = 16;
 
 /// The number of lanes of a shared square root: two registers of the widest kind.
 pub const ROOT_LANES: u32 = 16;

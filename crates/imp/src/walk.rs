@@ -27,7 +27,7 @@ macro_rules! leaf_stmt {
             | $crate::Stmt::ConstData(..)
             | $crate::Stmt::Call { .. }
             | $crate::Stmt::Check { .. }
-            | $crate::Stmt::Compared(..)
+            | $crate::Stmt::RecordComparison(..)
             | $crate::Stmt::ReadGlobal(..)
             | $crate::Stmt::Device(_)
             | $crate::Stmt::WriteGlobal(..)
@@ -97,10 +97,10 @@ pub enum Use {
 
 /// Calls `f` for the variables that a statement itself names, without its nested statements, in
 /// execution order: those that it reads before those that it sets.
-pub fn names(stmt: &Stmt, f: &mut dyn FnMut(Var, Use)) {
+pub fn each_use(stmt: &Stmt, f: &mut dyn FnMut(Var, Use)) {
     match stmt {
         Stmt::Set(v, e) | Stmt::Alloc(v, e, _) => {
-            in_expr(e, f);
+            each_var(e, f);
             f(*v, Use::Sets);
         }
         Stmt::Load(v, access) => {
@@ -108,21 +108,21 @@ pub fn names(stmt: &Stmt, f: &mut dyn FnMut(Var, Use)) {
             f(*v, Use::Sets);
         }
         Stmt::Store(access, e) => {
-            in_expr(e, f);
+            each_var(e, f);
             in_access(access, f);
         }
         Stmt::LoadLanes { var, from, mask } => {
             in_lane_access(from, f);
             if let Some(mask) = mask {
-                in_expr(mask, f);
+                each_var(mask, f);
             }
             f(*var, Use::Sets);
         }
         Stmt::StoreLanes { to, value, mask } => {
-            in_expr(value, f);
+            each_var(value, f);
             in_lane_access(to, f);
             if let Some(mask) = mask {
-                in_expr(mask, f);
+                each_var(mask, f);
             }
         }
         Stmt::Frame { buffer, elem: _, count: _ } => f(*buffer, Use::Sets),
@@ -132,18 +132,18 @@ pub fn names(stmt: &Stmt, f: &mut dyn FnMut(Var, Use)) {
             f(*v, Use::Sets);
         }
         Stmt::Slots(Slots::New(v, e, _)) => {
-            in_expr(e, f);
+            each_var(e, f);
             f(*v, Use::Sets);
         }
-        Stmt::Slots(Slots::Keep { slots, at, block }) => {
+        Stmt::Slots(Slots::Put { slots, at, block }) => {
             f(*slots, Use::Reads);
-            in_expr(at, f);
+            each_var(at, f);
             f(*block, Use::Reads);
             f(*block, Use::Sets);
         }
-        Stmt::Slots(Slots::Kept { var, slots, at }) => {
+        Stmt::Slots(Slots::Get { var, slots, at }) => {
             f(*slots, Use::Reads);
-            in_expr(at, f);
+            each_var(at, f);
             f(*var, Use::Sets);
         }
         Stmt::WriteGlobal(_, v) | Stmt::While(v, _) => f(*v, Use::Reads),
@@ -154,52 +154,52 @@ pub fn names(stmt: &Stmt, f: &mut dyn FnMut(Var, Use)) {
         Stmt::Copy { to, from, elem: _, extents, plan: _ } => {
             for Region { buffer, offset, strides } in [to, from] {
                 f(*buffer, Use::Reads);
-                in_expr(offset, f);
-                strides.iter().for_each(|e| in_expr(e, f));
+                each_var(offset, f);
+                strides.iter().for_each(|e| each_var(e, f));
             }
-            extents.iter().for_each(|e| in_expr(e, f));
+            extents.iter().for_each(|e| each_var(e, f));
         }
-        Stmt::If(cond, _, _) => in_expr(cond, f),
+        Stmt::If(cond, _, _) => each_var(cond, f),
         Stmt::For(loop_) => {
-            in_expr(&loop_.from, f);
-            in_expr(&loop_.to, f);
-            if let Some(launch) = loop_.how.launch() {
-                in_expr(&launch.cost, f);
-                for pad in &launch.pads {
-                    in_expr(&pad.bytes, f);
+            each_var(&loop_.from, f);
+            each_var(&loop_.to, f);
+            if let Some(launch) = loop_.mode.launch() {
+                each_var(&launch.cost, f);
+                for pad in &launch.shared_buffers {
+                    each_var(&pad.bytes, f);
                 }
             }
-            if let Some(pieces) = loop_.pieces() {
-                in_expr(&pieces.count, f);
+            if let Some(pieces) = loop_.slices() {
+                each_var(&pieces.count, f);
             }
             loop_.counters().for_each(|var| f(var, Use::Sets));
         }
         Stmt::Call { fun: _, args, results, place: _ } => {
             for arg in args {
                 match arg {
-                    Arg::Scalar(e) => in_expr(e, f),
+                    Arg::Scalar(e) => each_var(e, f),
                     Arg::Buffer(v) => f(*v, Use::Reads),
                 }
             }
             results.iter().for_each(|v| f(*v, Use::Sets));
         }
-        Stmt::Compared(_, size) => in_expr(size, f),
-        Stmt::Device(DeviceOp::Barrier | DeviceOp::GroupBarrier(_)) => {}
+        Stmt::RecordComparison(_, size) => each_var(size, f),
+        Stmt::Device(DeviceOp::Barrier | DeviceOp::SubgroupBarrier(_)) => {}
         Stmt::Device(DeviceOp::Update(update)) => {
-            in_expr(&update.value, f);
+            each_var(&update.value, f);
             in_access(&update.at, f);
             if let Some(old) = update.old {
                 f(old, Use::Sets);
             }
         }
-        Stmt::Device(DeviceOp::Swap { old, at, expected, value }) => {
-            in_expr(expected, f);
-            in_expr(value, f);
+        Stmt::Device(DeviceOp::CompareExchange { old, at, expected, value }) => {
+            each_var(expected, f);
+            each_var(value, f);
             in_access(at, f);
             f(*old, Use::Sets);
         }
         Stmt::Device(DeviceOp::Signal { at, value }) => {
-            in_expr(value, f);
+            each_var(value, f);
             in_access(at, f);
         }
         Stmt::Device(DeviceOp::Await { var, at }) => {
@@ -207,41 +207,41 @@ pub fn names(stmt: &Stmt, f: &mut dyn FnMut(Var, Use)) {
             f(*var, Use::Sets);
         }
         Stmt::Check { cond, check: _, values } => {
-            in_expr(cond, f);
-            values.iter().for_each(|e| in_expr(e, f));
+            each_var(cond, f);
+            values.iter().for_each(|e| each_var(e, f));
         }
     }
 }
 
 fn in_access(access: &Access, f: &mut dyn FnMut(Var, Use)) {
     f(access.buffer, Use::Reads);
-    in_expr(&access.offset, f);
+    each_var(&access.offset, f);
     for (index, stride) in &access.dims {
-        in_expr(index, f);
-        in_expr(stride, f);
+        each_var(index, f);
+        each_var(stride, f);
     }
 }
 
 fn in_lane_access(access: &LaneAccess, f: &mut dyn FnMut(Var, Use)) {
     f(access.buffer, Use::Reads);
     match &access.at {
-        LanePositions::Unit(at) | LanePositions::Near(at, _) | LanePositions::Each(at) => {
-            in_expr(at, f);
+        LanePositions::Unit(at) | LanePositions::SmallStride(at, _) | LanePositions::Gather(at) => {
+            each_var(at, f);
         }
         LanePositions::Strided(at, stride) => {
-            in_expr(at, f);
-            in_expr(stride, f);
+            each_var(at, f);
+            each_var(stride, f);
         }
     }
 }
 
 /// Calls `f` for the variables in an expression.
-pub(crate) fn in_expr(expr: &Expr, f: &mut dyn FnMut(Var, Use)) {
+pub(crate) fn each_var(expr: &Expr, f: &mut dyn FnMut(Var, Use)) {
     stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
         if let Expr::Var(v) = expr {
             f(*v, Use::Reads);
         } else {
-            each_part(expr, &mut |part| in_expr(part, f));
+            each_operand(expr, &mut |part| each_var(part, f));
         }
     });
 }
@@ -256,13 +256,13 @@ macro_rules! operands {
         ) {
             match expr {
                 Expr::Const(_)
-                | Expr::Lanes(..)
+                | Expr::LaneIds(..)
                 | Expr::Var(_)
                 | Expr::Tunable(_)
-                | Expr::Logging => {}
+                | Expr::LogsComparisons => {}
                 Expr::Unary(_, _, x)
                 | Expr::Convert(_, _, _, x)
-                | Expr::SharedRoot(x)
+                | Expr::SplitRoot(x)
                 | Expr::Splat(_, x)
                 | Expr::Any(x)
                 | Expr::All(x)
@@ -270,7 +270,7 @@ macro_rules! operands {
                 | Expr::Count(x) => f(x),
                 Expr::Binary(_, _, x, y)
                 | Expr::Compare(_, _, x, y)
-                | Expr::SharedQuotient(x, y)
+                | Expr::MultipliedQuotient(x, y)
                 | Expr::Extract(x, y)
                 | Expr::Pack(x, y)
                 | Expr::Shift(x, _, y) => {
@@ -290,7 +290,7 @@ macro_rules! operands {
 
 operands! {
     /// Calls `f` on the operands of an expression, in order.
-    each_part<'s>, iter,
+    each_operand<'s>, iter,
 }
 
 operands! {
@@ -311,17 +311,17 @@ pub fn type_of(vars: &[VarInfo], expr: &Expr) -> Option<PrimType> {
     Some(match expr {
         Expr::Const(x) => x.ty(),
         Expr::Var(v) => return scalar_type(vars, *v),
-        Expr::Compare(..) | Expr::Any(_) | Expr::All(_) | Expr::Logging => PrimType::Bool,
+        Expr::Compare(..) | Expr::Any(_) | Expr::All(_) | Expr::LogsComparisons => PrimType::Bool,
         Expr::FirstLane(_) | Expr::Count(_) | Expr::Tunable(_) => PrimType::I64,
-        Expr::SharedRoot(_) => PrimType::F64,
-        Expr::SharedQuotient(..) => PrimType::F32,
+        Expr::SplitRoot(_) => PrimType::F64,
+        Expr::MultipliedQuotient(..) => PrimType::F32,
         Expr::Unary(_, ty, _)
         | Expr::Binary(_, ty, _, _)
         | Expr::Convert(_, _, ty, _)
         | Expr::Select(ty, _, _, _)
         | Expr::Fma(ty, _, _, _)
         | Expr::Math(_, ty, _)
-        | Expr::Lanes(ty, _) => *ty,
+        | Expr::LaneIds(ty, _) => *ty,
         Expr::Splat(_, x)
         | Expr::Pack(x, _)
         | Expr::Extract(x, _)
@@ -339,11 +339,11 @@ pub(crate) fn lanes_of(vars: &[VarInfo], expr: &Expr) -> Option<u32> {
             VarType::Vector(_, lanes) => Some(lanes),
             VarType::Scalar(_) | VarType::Buffer(_) => None,
         },
-        Expr::Splat(lanes, _) | Expr::Lanes(_, lanes) => Some(*lanes),
-        Expr::SharedRoot(_) => Some(ROOT_LANES),
+        Expr::Splat(lanes, _) | Expr::LaneIds(_, lanes) => Some(*lanes),
+        Expr::SplitRoot(_) => Some(ROOT_LANES),
         Expr::Const(_)
         | Expr::Tunable(_)
-        | Expr::Logging
+        | Expr::LogsComparisons
         | Expr::Any(_)
         | Expr::All(_)
         | Expr::FirstLane(_)
@@ -352,7 +352,7 @@ pub(crate) fn lanes_of(vars: &[VarInfo], expr: &Expr) -> Option<u32> {
         Expr::Unary(_, _, x)
         | Expr::Convert(_, _, _, x)
         | Expr::Binary(_, _, x, _)
-        | Expr::SharedQuotient(x, _)
+        | Expr::MultipliedQuotient(x, _)
         | Expr::Compare(_, _, x, _)
         | Expr::Fma(_, x, _, _)
         | Expr::Select(_, _, x, _)
@@ -374,17 +374,17 @@ pub(crate) fn divides(e: &Expr) -> bool {
         Expr::Const(_)
         | Expr::Var(_)
         | Expr::Tunable(_)
-        | Expr::Logging
+        | Expr::LogsComparisons
         | Expr::Unary(..)
         | Expr::Binary(..)
         | Expr::Compare(..)
         | Expr::Convert(..)
         | Expr::Select(..)
-        | Expr::SharedRoot(_)
-        | Expr::SharedQuotient(..)
+        | Expr::SplitRoot(_)
+        | Expr::MultipliedQuotient(..)
         | Expr::Fma(..)
         | Expr::Splat(..)
-        | Expr::Lanes(..)
+        | Expr::LaneIds(..)
         | Expr::Any(_)
         | Expr::All(_)
         | Expr::FirstLane(_)
@@ -394,7 +394,7 @@ pub(crate) fn divides(e: &Expr) -> bool {
         | Expr::Insert(..)
         | Expr::Shift(..) => false,
     };
-    each_part(e, &mut |part| found |= divides(part));
+    each_operand(e, &mut |part| found |= divides(part));
     found
 }
 

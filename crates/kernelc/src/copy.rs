@@ -3,7 +3,7 @@
 
 use crate::error::{Error, Res};
 use crate::function::Writer;
-use imp::{Expr, Plan, Region};
+use imp::{CopyPlan, Expr, Region};
 use prim::PrimType;
 use std::fmt::Write as _;
 
@@ -14,15 +14,15 @@ impl Writer<'_, '_> {
         (to, from): (&Region, &Region),
         elem: PrimType,
         extents: &[Expr],
-        plan: Plan,
+        plan: CopyPlan,
     ) -> Res<()> {
         if self.unit.dialect.spaces.is_some() {
             return self.copy_each((to, from), elem, extents);
         }
         match plan {
-            Plan::Memory => self.copy_row((to, from), elem, extents.first()),
-            Plan::Each | Plan::Registers(_) => self.copy_each((to, from), elem, extents),
-            Plan::Strides(_) => Err(Error::bug("a copy by strides has not become a call before")),
+            CopyPlan::Memory => self.copy_row((to, from), elem, extents.first()),
+            CopyPlan::Elements | CopyPlan::Registers(_) => self.copy_each((to, from), elem, extents),
+            CopyPlan::Dynamic(_) => Err(Error::bug("a copy by strides has not become a call before")),
         }
     }
 

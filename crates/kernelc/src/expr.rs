@@ -152,7 +152,7 @@ impl Expressions<'_> {
             Expr::Const(x) => Ok(Text::tight(literal::scalar(*x, self.dialect))),
             Expr::Var(v) => Ok(Text::tight(self.name(*v)?)),
             Expr::Tunable(id) => Ok(Text::tight(format!("ctx->tunables[{}]", id.0))),
-            Expr::Logging => Ok(Text::tight("ctx->logging")),
+            Expr::LogsComparisons => Ok(Text::tight("ctx->logging")),
             Expr::Unary(op, ty, x) => self.unary(*op, *ty, x),
             Expr::Binary(op, ty, x, y) => self.binary(e, *op, *ty, (x, y)),
             Expr::Compare(op, ty, x, y) => self.compare(*op, *ty, x, y),
@@ -162,10 +162,10 @@ impl Expressions<'_> {
             }
             Expr::Fma(ty, x, y, z) => self.call(&format!("br_fma_{ty}"), &[x, y, z]),
             Expr::Math(fun, ty, args) => self.math(*fun, *ty, args),
-            Expr::SharedRoot(_)
-            | Expr::SharedQuotient(..)
+            Expr::SplitRoot(_)
+            | Expr::MultipliedQuotient(..)
             | Expr::Splat(..)
-            | Expr::Lanes(..)
+            | Expr::LaneIds(..)
             | Expr::Any(_)
             | Expr::All(_)
             | Expr::FirstLane(_)

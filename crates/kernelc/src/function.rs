@@ -10,7 +10,7 @@ use crate::error::{Error, Res};
 use crate::expr::Expressions;
 use crate::names;
 use crate::scope::{self, Declared, Scopes};
-use imp::{Function, How, Program, Stmt, Var, VarType};
+use imp::{Function, LoopMode, Program, Stmt, Var, VarType};
 use prim::PrimType;
 use rustc_hash::FxHashSet;
 use std::fmt::Write as _;
@@ -101,7 +101,7 @@ impl<'p> Unit<'p> {
         let mut frames = FxHashSet::default();
         imp::walk::each_stmt(&function.body, &mut |stmt| {
             if let Stmt::For(f) = stmt
-                && let How::Tasks(launch) = &f.how
+                && let LoopMode::Tasks(launch) = &f.mode
             {
                 owned.extend(&launch.owned);
             }
@@ -316,7 +316,7 @@ fn sets(stmt: &Stmt) -> Option<Var> {
         | Stmt::Borrow(v, _)
         | Stmt::ConstData(v, _)
         | Stmt::ReadGlobal(v, _)
-        | Stmt::Slots(imp::Slots::Kept { var: v, .. }) => Some(*v),
+        | Stmt::Slots(imp::Slots::Get { var: v, .. }) => Some(*v),
         Stmt::Store(..)
         | Stmt::LoadLanes { .. }
         | Stmt::StoreLanes { .. }
@@ -331,7 +331,7 @@ fn sets(stmt: &Stmt) -> Option<Var> {
         | Stmt::For(_)
         | Stmt::Call { .. }
         | Stmt::Check { .. }
-        | Stmt::Compared(..)
+        | Stmt::RecordComparison(..)
         | Stmt::Device(_)
         | Stmt::WriteGlobal(..) => None,
     }

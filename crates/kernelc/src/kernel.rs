@@ -29,10 +29,10 @@ use crate::error::{Error, Res};
 use crate::function::{Leaves, Unit, Writer, declarator};
 use crate::names;
 use crate::scope;
-use imp::device::{DeviceOp, SIGNAL, Update};
+use imp::device::{AtomicUpdate, DeviceOp, RELEASE_TYPE};
 use imp::kernels::{Kernel, can_fail};
-use imp::walk::{Use, each_stmt, names as named};
-use imp::{Access, CheckId, Expr, For, How, Pad, Stmt, Var, VarType};
+use imp::walk::{Use, each_stmt, each_use as named};
+use imp::{Access, CheckId, Expr, For, LoopMode, SharedBuffer, Stmt, Var, VarType};
 use prim::{BinOp, PrimType};
 use rustc_hash::FxHashSet;
 use std::fmt::Write as _;
@@ -54,7 +54,7 @@ impl Unit<'_> {
                 others.insert(*buffer);
             }
         });
-        others.extend(launch.pads.iter().map(|pad| pad.buffer));
+        others.extend(launch.shared_buffers.iter().map(|pad| pad.buffer));
         let scopes = scope::of(&grid.body, function.vars.len(), &others);
         let mut writer = Writer::new(self, (function, &vars), scopes);
         let mut head = format!("BR_KERNEL({threads})\nvoid {name}({}", self.dialect.context);
@@ -69,7 +69,7 @@ impl Unit<'_> {
             // Writing to a string cannot fail.
             let _ = write!(head, ", {}{}", declarator(&ty), writer.exprs.name(*var)?);
         }
-        for Pad { buffer, .. } in &launch.pads {
+        for SharedBuffer { buffer, .. } in &launch.shared_buffers {
             let _ = write!(head, ", BR_PAD({}_room)", writer.exprs.name(*buffer)?);
         }
         head.push(')');
@@ -80,7 +80,7 @@ impl Unit<'_> {
         let block = writer.name(grid.var)?;
         let ty = declarator(&writer.exprs.spelled(grid.var)?);
         writer.line(format!("{ty}{block} = BR_BLOCK;"));
-        for Pad { buffer, .. } in &launch.pads {
+        for SharedBuffer { buffer, .. } in &launch.shared_buffers {
             let (name, ty) = (writer.name(*buffer)?, writer.exprs.spelled(*buffer)?);
             writer.line(format!("{ty}{name} = ({ty})BR_PAD_AT({name}_room);"));
         }
@@ -181,7 +181,7 @@ impl<'a> Writer<'a, '_> {
 
     /// Prints a barrier, or a statement that contains one.
     fn around_barrier(&mut self, stmt: &'a Stmt, failing: &mut Failing) -> Res<()> {
-        if matches!(stmt, Stmt::Device(DeviceOp::Barrier | DeviceOp::GroupBarrier(_))) {
+        if matches!(stmt, Stmt::Device(DeviceOp::Barrier | DeviceOp::SubgroupBarrier(_))) {
             self.barrier_or_stop(failing);
             return Ok(());
         }
@@ -230,7 +230,7 @@ impl<'a> Writer<'a, '_> {
                 }
                 Ok(())
             }
-            Stmt::For(f) if matches!(f.how, How::Seq { .. } | How::Scheduled) => {
+            Stmt::For(f) if matches!(f.mode, LoopMode::Seq { .. } | LoopMode::Scheduled) => {
                 let only_if = asks.then_some("br_goes_on");
                 self.counting(f, only_if, |writer| writer.stretches(&f.body, failing))
             }
@@ -288,12 +288,12 @@ impl<'a> Writer<'a, '_> {
                 self.line("BR_BARRIER");
                 Ok(())
             }
-            DeviceOp::GroupBarrier(_) => {
+            DeviceOp::SubgroupBarrier(_) => {
                 self.line("BR_GROUP_BARRIER");
                 Ok(())
             }
             DeviceOp::Update(update) => self.update(update),
-            DeviceOp::Swap { old, at, expected, value } => {
+            DeviceOp::CompareExchange { old, at, expected, value } => {
                 let place = self.place(at, dialect::unsigned(at.elem))?;
                 let (expected, value) = (self.exprs.word(expected)?, self.exprs.word(value)?);
                 let word = dialect::unsigned(at.elem);
@@ -314,7 +314,7 @@ impl<'a> Writer<'a, '_> {
             DeviceOp::Signal { at, value } => {
                 let place = self.place(at, dialect::scalar(at.elem))?;
                 let value = self.exprs.whole(value)?;
-                let how = if at.elem == SIGNAL { "signal" } else { "tell" };
+                let how = if at.elem == RELEASE_TYPE { "signal" } else { "tell" };
                 self.line(format!("br_{how}({place}, {value});"));
                 Ok(())
             }
@@ -328,7 +328,7 @@ impl<'a> Writer<'a, '_> {
                 } else {
                     self.line(format!("while ({seen});"));
                 }
-                if at.elem == SIGNAL {
+                if at.elem == RELEASE_TYPE {
                     self.line("BR_FENCE");
                 }
                 Ok(())
@@ -336,8 +336,8 @@ impl<'a> Writer<'a, '_> {
         }
     }
 
-    fn update(&mut self, update: &Update) -> Res<()> {
-        let Update { old, at, op, value } = update;
+    fn update(&mut self, update: &AtomicUpdate) -> Res<()> {
+        let AtomicUpdate { old, at, op, value } = update;
         let signed = matches!(op, BinOp::SMin | BinOp::SMax | BinOp::Add);
         let operand = if signed { dialect::scalar(at.elem) } else { dialect::unsigned(at.elem) };
         let place = self.place(at, operand)?;
@@ -388,7 +388,7 @@ impl Failing {
 fn has_barrier(stmts: &[Stmt]) -> bool {
     let mut found = false;
     each_stmt(stmts, &mut |stmt| {
-        found |= matches!(stmt, Stmt::Device(DeviceOp::Barrier | DeviceOp::GroupBarrier(_)));
+        found |= matches!(stmt, Stmt::Device(DeviceOp::Barrier | DeviceOp::SubgroupBarrier(_)));
     });
     found
 }

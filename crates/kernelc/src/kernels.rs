@@ -99,7 +99,7 @@ pub fn kernels(program: &Program, target: Target) -> Result<Option<Kernels>, Err
         head += "#define BR_ATOMICS_64\n";
         needs.extend(["cl_khr_int64_base_atomics", "cl_khr_int64_extended_atomics"]);
     }
-    if all.iter().any(|kernel| !kernel.launch.pads.is_empty()) {
+    if all.iter().any(|kernel| !kernel.launch.shared_buffers.is_empty()) {
         head += "#define BR_PADS\n";
     }
     let values = program.checks.iter().map(|check| values(&check.format));

@@ -4,25 +4,25 @@
 use crate::error::{Error, Res};
 use crate::expr::Expressions;
 use crate::function::{Writer, declarator};
-use imp::walk::names;
-use imp::{Expr, For, How, Launch, Pieces, Stmt, Var};
+use imp::walk::each_use;
+use imp::{Expr, For, Launch, LoopMode, Slices, Stmt, Var};
 
 impl<'a> Writer<'a, '_> {
     /// Prints a counting loop of any kind.
     pub fn for_loop(&mut self, f: &'a For) -> Res<()> {
-        match &f.how {
-            How::Seq { independent } => {
+        match &f.mode {
+            LoopMode::Seq { independent } => {
                 if *independent && self.unit.dialect.hints && self.is_apart(&f.body) {
                     self.line("BR_INDEPENDENT");
                 }
                 self.counted(f, &[])
             }
-            How::Scheduled => self.counted(f, &[]),
-            How::Tasks(Launch { pieces: Some(pieces), .. }) => self.piece(f, pieces),
-            How::Tasks(launch) => self.counted(f, &launch.owned),
-            How::Block(_) => self.threads(f),
-            How::Grid(_) => Err(Error::Unsupported("kernels of a device in portable C".to_owned())),
-            How::Lanes(_) => Err(Error::bug("a loop in lanes in code without them")),
+            LoopMode::Scheduled => self.counted(f, &[]),
+            LoopMode::Tasks(Launch { pieces: Some(pieces), .. }) => self.piece(f, pieces),
+            LoopMode::Tasks(launch) => self.counted(f, &launch.owned),
+            LoopMode::Threads(_) => self.threads(f),
+            LoopMode::Grid(_) => Err(Error::Unsupported("kernels of a device in portable C".to_owned())),
+            LoopMode::Lanes(_) => Err(Error::bug("a loop in lanes in code without them")),
         }
     }
 
@@ -78,7 +78,7 @@ impl<'a> Writer<'a, '_> {
     }
 
     /// A chunked range as a single chunk.
-    fn piece(&mut self, f: &'a For, pieces: &Pieces) -> Res<()> {
+    fn piece(&mut self, f: &'a For, pieces: &Slices) -> Res<()> {
         let (from, to) = (self.exprs.whole(&f.from)?, self.exprs.whole(&f.to)?);
         let (first, end) = (self.name(f.var)?, self.name(pieces.end)?);
         let ty = declarator(&self.exprs.spelled(f.var)?);
@@ -105,7 +105,7 @@ impl<'a> Writer<'a, '_> {
 
     fn statement_is_apart(&self, stmt: &Stmt) -> bool {
         let mut apart = true;
-        names(stmt, &mut |var, _| {
+        each_use(stmt, &mut |var, _| {
             apart &= !self.scopes.framed.contains(&var);
         });
         apart
@@ -129,7 +129,7 @@ impl<'a> Writer<'a, '_> {
                 | Stmt::For(_)
                 | Stmt::Call { .. }
                 | Stmt::Check { .. }
-                | Stmt::Compared(..)
+                | Stmt::RecordComparison(..)
                 | Stmt::Device(_)
                 | Stmt::WriteGlobal(..) => false,
             }

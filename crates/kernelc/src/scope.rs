@@ -4,7 +4,7 @@
 //! Blocks are numbered in the order in which they begin; the printer counts along. Before:
 //! statements. After: for each block a table of its declarations.
 
-use imp::walk::{Use, names};
+use imp::walk::{Use, each_use};
 use imp::{For, Stmt, Var};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -75,7 +75,7 @@ impl Walk {
 
     fn stmt(&mut self, stmt: &Stmt, place: Place) {
         let is_loop = matches!(stmt, Stmt::For(_));
-        names(stmt, &mut |var, how| {
+        each_use(stmt, &mut |var, how| {
             if !(is_loop && how == Use::Sets) {
                 self.used(var, place);
             }
@@ -108,7 +108,7 @@ impl Walk {
             | Stmt::ConstData(..)
             | Stmt::Call { .. }
             | Stmt::Check { .. }
-            | Stmt::Compared(..)
+            | Stmt::RecordComparison(..)
             | Stmt::ReadGlobal(..)
             | Stmt::Device(_)
             | Stmt::WriteGlobal(..) => {}

@@ -62,7 +62,7 @@ impl<'a> Writer<'a, '_> {
             }
             Stmt::For(f) => self.for_loop(f),
             Stmt::Call { fun, args, results, place } => self.call(*fun, args, results, *place),
-            Stmt::Compared(id, size) => {
+            Stmt::RecordComparison(id, size) => {
                 let size = self.exprs.whole(size)?;
                 self.line(format!("br_compared(ctx, {}, {size});", id.0));
                 Ok(())
@@ -120,14 +120,14 @@ impl<'a> Writer<'a, '_> {
     fn slots(&mut self, slots: &Slots, declares: bool) -> Res<()> {
         match slots {
             Slots::New(v, count, place) => self.new_owned("br_slots", *v, count, *place),
-            Slots::Keep { slots, at, block } => {
+            Slots::Put { slots, at, block } => {
                 let (slots, block) = (self.name(*slots)?, self.name(*block)?);
                 let at = self.exprs.whole(at)?;
                 self.line(format!("((slot_m *){slots})[{at}] = {block};"));
                 self.line(format!("{block} = NULL;"));
                 Ok(())
             }
-            Slots::Kept { var, slots, at } => {
+            Slots::Get { var, slots, at } => {
                 let (slots, at) = (self.name(*slots)?, self.exprs.whole(at)?);
                 self.assign(*var, declares, &format!("((slot_m *){slots})[{at}]"))
             }

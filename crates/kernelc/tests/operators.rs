@@ -6,7 +6,7 @@
 mod cases;
 
 use cases::{Case, cases, interesting, is_nan};
-use imp::{Code, Entry, EntryType, EntryValue, Expr, FunId, Function, Program, Stmt, Var};
+use imp::{CodePlacement, Entry, EntryType, EntryValue, Expr, FunId, Function, Program, Stmt, Var};
 use imp::{VarInfo, VarType};
 use prim::{MathFun, PrimType, Scalar, ScalarType};
 use std::io::Write;
@@ -71,7 +71,7 @@ fn program(cases: &[Case]) -> Program {
             owned: Vec::new(),
             vars: vars.collect(),
             body: vec![Stmt::Set(result, expr)],
-            code: Code::Once,
+            code: CodePlacement::OneModule,
             recursive: false,
         });
         program.entries.push(Entry {

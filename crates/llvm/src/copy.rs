@@ -3,7 +3,7 @@
 
 use crate::error::{Error, Res};
 use crate::function::Frame;
-use imp::{Expr, Plan, Region};
+use imp::{CopyPlan, Expr, Region};
 use inkwell::values::{BasicValue, PointerValue};
 use prim::PrimType;
 
@@ -14,16 +14,16 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
         (to, from): (&'p Region, &'p Region),
         elem: PrimType,
         extents: &'p [Expr],
-        plan: Plan,
+        plan: CopyPlan,
     ) -> Res<()> {
         if self.is_remote(to.buffer)? || self.is_remote(from.buffer)? {
             return self.device_copy((to, from), elem, extents.first());
         }
         match plan {
-            Plan::Registers(side) => self.transpose(side, to, from, elem),
-            Plan::Each => self.copy_each((to, from), elem, extents),
-            Plan::Memory => self.copy_row((to, from), elem, extents.first()),
-            Plan::Strides(_) => Err(Error::bug("a copy by strides has not become a call before")),
+            CopyPlan::Registers(side) => self.transpose(side, to, from, elem),
+            CopyPlan::Elements => self.copy_each((to, from), elem, extents),
+            CopyPlan::Memory => self.copy_row((to, from), elem, extents.first()),
+            CopyPlan::Dynamic(_) => Err(Error::bug("a copy by strides has not become a call before")),
         }
     }
 

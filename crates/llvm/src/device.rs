@@ -97,7 +97,7 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
                 VarType::Vector(..) => return Err(Error::bug("a kernel takes a vector")),
             });
         }
-        for pad in &launch.pads {
+        for pad in &launch.shared_buffers {
             values.push(self.expr(&pad.bytes)?);
         }
         let words = types.i64.array_type(values.len() as u32);

@@ -6,7 +6,7 @@ use crate::metadata::Metadata;
 use crate::parts::Plan;
 use crate::target::Processor;
 use crate::types::{Types, Value};
-use imp::{Code, Function, Program, VarType};
+use imp::{CodePlacement, Function, Program, VarType};
 use inkwell::attributes::{Attribute, AttributeLoc};
 use inkwell::builder::Builder;
 use inkwell::context::Context;
@@ -156,9 +156,9 @@ impl<'p, 'c> Emit<'p, 'c> {
         value.set_call_conventions(FAST_CALLS);
         set(self.context, value, AttributeLoc::Function, "nounwind", 0);
         let wanted = match function.code {
-            Code::Inline => Some("alwaysinline"),
-            Code::Apart => Some("noinline"),
-            Code::Once | Code::Each => None,
+            CodePlacement::Inline => Some("alwaysinline"),
+            CodePlacement::NoInline => Some("noinline"),
+            CodePlacement::OneModule | CodePlacement::EachModule => None,
         };
         if let Some(attribute) = wanted {
             set(self.context, value, AttributeLoc::Function, attribute, 0);

@@ -109,7 +109,7 @@ pub fn framed_vars(stmts: &[Stmt]) -> FxHashSet<Var> {
         | Stmt::For(_)
         | Stmt::Call { .. }
         | Stmt::Check { .. }
-        | Stmt::Compared(..)
+        | Stmt::RecordComparison(..)
         | Stmt::ReadGlobal(..)
         | Stmt::Device(_)
         | Stmt::WriteGlobal(..) => {}
@@ -380,11 +380,11 @@ impl<'e, 'p, 'c> Frame<'e, 'p, 'c> {
         match expr {
             Expr::Const(x) => self.ops().constant(*x),
             Expr::Var(v) => self.get(*v),
-            Expr::SharedRoot(x) => {
+            Expr::SplitRoot(x) => {
                 let x = self.expr(x)?;
                 self.ops().shared_roots(x)
             }
-            Expr::SharedQuotient(x, y) => {
+            Expr::MultipliedQuotient(x, y) => {
                 let (x, y) = (self.expr(x)?, self.expr(y)?);
                 self.ops().shared_quotients(x, y)
             }
@@ -426,8 +426,8 @@ impl<'e, 'p, 'c> Frame<'e, 'p, 'c> {
                 self.ops().splat(x, *lanes)
             }
             Expr::Tunable(id) => self.tunable(*id),
-            Expr::Logging => self.logging(),
-            Expr::Lanes(ty, lanes) => Ok(self.ops().numbers(*ty, *lanes)),
+            Expr::LogsComparisons => self.logging(),
+            Expr::LaneIds(ty, lanes) => Ok(self.ops().numbers(*ty, *lanes)),
             Expr::Any(mask) => {
                 let mask = self.expr(mask)?;
                 self.ops().any(mask)
@@ -478,17 +478,17 @@ fn small_power(exponent: &Expr) -> Option<u32> {
         Expr::Splat(_, x) => small_power(x),
         Expr::Var(_)
         | Expr::Tunable(_)
-        | Expr::Logging
+        | Expr::LogsComparisons
         | Expr::Unary(..)
         | Expr::Binary(..)
         | Expr::Compare(..)
         | Expr::Convert(..)
         | Expr::Select(..)
-        | Expr::SharedRoot(_)
-        | Expr::SharedQuotient(..)
+        | Expr::SplitRoot(_)
+        | Expr::MultipliedQuotient(..)
         | Expr::Fma(..)
         | Expr::Math(..)
-        | Expr::Lanes(..)
+        | Expr::LaneIds(..)
         | Expr::Any(_)
         | Expr::All(_)
         | Expr::FirstLane(_)

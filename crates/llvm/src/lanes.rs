@@ -14,7 +14,7 @@ use crate::emit::{call, call_instruction};
 use crate::error::{Error, Res};
 use crate::function::{Frame, instruction_of};
 use crate::types::{Value, vector};
-use imp::{Expr, LaneAccess, LanePositions, Off, Var};
+use imp::{Expr, LaneAccess, LanePositions, MaskedOff, Var};
 use inkwell::llvm_sys::core::LLVMBuildGEP2;
 use inkwell::types::{AsTypeRef, BasicTypeEnum, VectorType};
 use inkwell::values::{AsValueRef, CallSiteValue, InstructionValue, IntValue, PointerValue, VectorValue};
@@ -29,7 +29,7 @@ struct Target<'c> {
     /// The vector type in memory.
     ty: VectorType<'c>,
     mask: Option<VectorValue<'c>>,
-    off: Off,
+    off: MaskedOff,
 }
 
 impl<'c> Frame<'_, '_, 'c> {
@@ -41,7 +41,7 @@ impl<'c> Frame<'_, '_, 'c> {
                 let position = self.int_expr(position)?;
                 self.load_row(&target, position, target.mask)?
             }
-            LanePositions::Near(position, stride) => {
+            LanePositions::SmallStride(position, stride) => {
                 let position = self.int_expr(position)?;
                 self.load_near(&target, position, *stride)?
             }
@@ -50,7 +50,7 @@ impl<'c> Frame<'_, '_, 'c> {
                 let stride = self.int_expr(stride)?;
                 self.load_strided(&target, position, stride)?
             }
-            LanePositions::Each(positions) => {
+            LanePositions::Gather(positions) => {
                 let positions = vector(self.expr(positions)?)?;
                 self.gather(&target, positions)?
             }
@@ -69,7 +69,7 @@ impl<'c> Frame<'_, '_, 'c> {
                 let position = self.int_expr(position)?;
                 self.store_row(&target, position, value, target.mask)
             }
-            LanePositions::Near(position, _) => {
+            LanePositions::SmallStride(position, _) => {
                 let position = self.int_expr(position)?;
                 self.store_backwards(&target, position, value)
             }
@@ -78,7 +78,7 @@ impl<'c> Frame<'_, '_, 'c> {
                 let stride = self.int_expr(stride)?;
                 self.store_strided(&target, position, stride, value)
             }
-            LanePositions::Each(positions) => {
+            LanePositions::Gather(positions) => {
                 let positions = vector(self.expr(positions)?)?;
                 self.scatter(&target, positions, value)
             }
@@ -95,7 +95,7 @@ impl<'c> Frame<'_, '_, 'c> {
             lanes,
             ty: self.emit.types.memory_vector(elem, lanes),
             mask: mask.map(vector).transpose()?,
-            off: access.off,
+            off: access.masked_off,
         })
     }
 
@@ -241,7 +241,7 @@ impl<'c> Frame<'_, '_, 'c> {
     fn gather(&self, target: &Target<'c>, positions: VectorValue<'c>) -> Res<VectorValue<'c>> {
         let mut addresses = self.addresses(target, positions);
         let mut mask = target.mask;
-        if target.off == Off::Elsewhere
+        if target.off == MaskedOff::Dummy
             && let Some(mask) = mask.take()
         {
             addresses = self.replace(mask, addresses, self.emit.nothing())?;
@@ -260,7 +260,7 @@ impl<'c> Frame<'_, '_, 'c> {
     ) -> Res<()> {
         let mut addresses = self.addresses(target, positions);
         let mut mask = target.mask;
-        let replaced = target.off == Off::Elsewhere && mask.is_some();
+        let replaced = target.off == MaskedOff::Dummy && mask.is_some();
         if replaced && let Some(mask) = mask.take() {
             let spare = self.spare()?;
             addresses = self.replace(mask, addresses, spare)?;

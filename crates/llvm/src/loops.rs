@@ -8,7 +8,7 @@
 use crate::error::{Error, Res};
 use crate::function::Frame;
 use crate::types::int;
-use imp::{For, How, Stmt, Var, VarType};
+use imp::{For, LoopMode, Stmt, Var, VarType};
 use inkwell::IntPredicate;
 use inkwell::values::IntValue;
 
@@ -19,25 +19,25 @@ const KEPT_TOGETHER: usize = 16;
 impl<'p, 'c> Frame<'_, 'p, 'c> {
     /// Emits a counting loop of any kind.
     pub fn for_loop(&mut self, f: &'p For) -> Res<()> {
-        match &f.how {
-            How::Seq { independent } => {
+        match &f.mode {
+            LoopMode::Seq { independent } => {
                 let (from, to) = (self.int_expr(&f.from)?, self.int_expr(&f.to)?);
                 self.counted(from, to, *independent, |frame, i| {
                     frame.set(f.var, i)?;
                     frame.block(&f.body)
                 })
             }
-            How::Scheduled => {
+            LoopMode::Scheduled => {
                 let (from, to) = (self.int_expr(&f.from)?, self.int_expr(&f.to)?);
                 self.counted(from, to, false, |frame, i| {
                     frame.set(f.var, i)?;
                     frame.scheduled(&f.body)
                 })
             }
-            How::Tasks(launch) => self.task_loop(f, launch),
-            How::Grid(launch) => self.launch(f, launch),
-            How::Block(_) => Err(Error::bug("threads of a block outside of a kernel")),
-            How::Lanes(_) => Err(Error::bug("a loop in lanes has not become vector code before")),
+            LoopMode::Tasks(launch) => self.task_loop(f, launch),
+            LoopMode::Grid(launch) => self.launch(f, launch),
+            LoopMode::Threads(_) => Err(Error::bug("threads of a block outside of a kernel")),
+            LoopMode::Lanes(_) => Err(Error::bug("a loop in lanes has not become vector code before")),
         }
     }
 

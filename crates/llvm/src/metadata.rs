@@ -9,7 +9,7 @@
 //! is therefore parsed from a text that declares as many as it needs.
 
 use crate::error::{Error, Res};
-use imp::{For, How, Stmt};
+use imp::{For, LoopMode, Stmt};
 use inkwell::context::{AsContextRef, Context};
 use inkwell::llvm_sys::core::{LLVMMDNodeInContext2, LLVMMetadataAsValue, LLVMValueAsMetadata};
 use inkwell::llvm_sys::debuginfo::{LLVMMetadataReplaceAllUsesWith, LLVMTemporaryMDNode};
@@ -72,8 +72,8 @@ pub fn independent_loops(stmts: &[Stmt]) -> usize {
         let count = |stmt: &Stmt| match stmt {
             Stmt::If(_, yes, no) => independent_loops(yes) + independent_loops(no),
             Stmt::While(_, body) => independent_loops(body),
-            Stmt::For(For { how, body, .. }) => {
-                let ordered = matches!(how, How::Seq { independent: false } | How::Scheduled);
+            Stmt::For(For { mode: how, body, .. }) => {
+                let ordered = matches!(how, LoopMode::Seq { independent: false } | LoopMode::Scheduled);
                 usize::from(!ordered) + independent_loops(body)
             }
             imp::leaf_stmt!() => 0,

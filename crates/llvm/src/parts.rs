@@ -11,8 +11,8 @@
 
 use crate::frames;
 use imp::kernels::kernels;
-use imp::walk::{each_stmt, names};
-use imp::{Code, For, Function, How, Launch, Program, Stmt};
+use imp::walk::{each_stmt, each_use};
+use imp::{CodePlacement, For, Function, Launch, LoopMode, Program, Stmt};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 
@@ -145,8 +145,8 @@ fn key(launch: &Launch) -> Key {
 /// Returns true if a function's code is emitted in one part.
 const fn has_home(function: &Function) -> bool {
     match function.code {
-        Code::Once | Code::Apart => true,
-        Code::Inline | Code::Each => false,
+        CodePlacement::OneModule | CodePlacement::NoInline => true,
+        CodePlacement::Inline | CodePlacement::EachModule => false,
     }
 }
 
@@ -158,7 +158,7 @@ struct Unit {
 
 fn units(function: &Function) -> Unit {
     let mut unit = Unit { host: 0, tasks: Vec::new() };
-    if function.code == Code::Each {
+    if function.code == CodePlacement::EachModule {
         return unit;
     }
     unit.host = 1;
@@ -184,7 +184,7 @@ fn weight(stmts: &[Stmt]) -> usize {
 /// The weight of a statement without its nested statements.
 fn single(stmt: &Stmt) -> usize {
     let mut sum = 1;
-    names(stmt, &mut |_, _| sum += 1);
+    each_use(stmt, &mut |_, _| sum += 1);
     sum
 }
 
@@ -193,7 +193,7 @@ fn outermost<'s>(stmts: &'s [Stmt], f: &mut dyn FnMut(&'s Stmt, Option<(&'s Laun
     stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
         for stmt in stmts {
             match stmt {
-                Stmt::For(For { how: How::Tasks(launch), body, .. }) => f(stmt, Some((launch, body))),
+                Stmt::For(For { mode: LoopMode::Tasks(launch), body, .. }) => f(stmt, Some((launch, body))),
                 Stmt::If(_, yes, no) => {
                     f(stmt, None);
                     outermost(yes, f);

@@ -46,7 +46,7 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
             Stmt::While(cond, body) => self.while_loop(*cond, body),
             Stmt::For(f) => self.for_loop(f),
             Stmt::Call { fun, args, results, place } => self.call(*fun, args, results, *place),
-            Stmt::Compared(id, size) => self.compared(*id, size),
+            Stmt::RecordComparison(id, size) => self.compared(*id, size),
             Stmt::Check { cond, check, values } => self.check(cond, *check, values),
             Stmt::ReadGlobal(v, global) => self.read_global(*v, *global),
             Stmt::WriteGlobal(global, v) => self.write_global(*global, *v),
@@ -154,12 +154,12 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
     fn slots(&mut self, slots: &Slots) -> Res<()> {
         match slots {
             Slots::New(v, count, place) => self.new_owned(*v, self.emit.runtime.slots, count, *place),
-            Slots::Keep { slots, at, block } => {
+            Slots::Put { slots, at, block } => {
                 let (place, kept) = (self.slot_address(*slots, at)?, self.buffer(*block)?);
                 self.builder.build_store(place, kept)?;
                 self.note_owned(*block, self.emit.types.ptr.const_null())
             }
-            Slots::Kept { var, slots, at } => {
+            Slots::Get { var, slots, at } => {
                 let place = self.slot_address(*slots, at)?;
                 let ptr = self.emit.types.ptr;
                 let block = self.builder.build_load(ptr, place, "kept")?;

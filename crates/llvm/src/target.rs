@@ -1,8 +1,8 @@
 //! The target machine of the generated code.
 
 use crate::error::{Error, Res};
-use ::target::processors::{Has, PROCESSORS, SSE2, named};
-use ::target::{Machine, Make};
+use ::target::processors::{Features, PROCESSORS, SSE2, named};
+use ::target::{Machine, Microarchitecture};
 use inkwell::OptimizationLevel;
 use inkwell::targets::{CodeModel, InitializationConfig, RelocMode, Target, TargetMachine};
 
@@ -14,9 +14,9 @@ pub struct Processor {
     name: String,
     features: String,
     /// The instruction sets that it has.
-    pub has: Has,
+    pub has: Features,
     /// The speed of its gathers.
-    make: Make,
+    make: Microarchitecture,
 }
 
 impl Processor {
@@ -34,12 +34,12 @@ impl Processor {
                 } else {
                     16
                 };
-                let here = Has { vector_bytes: bytes, fma: has("+fma"), rounding: has("+sse4.1") };
+                let here = Features { vector_bytes: bytes, fma: has("+fma"), rounding: has("+sse4.1") };
                 let name = TargetMachine::get_host_cpu_name().to_string();
-                let make = named(&name).map_or(Make::ZEN4, |(.., make)| *make);
+                let make = named(&name).map_or(Microarchitecture::ZEN4, |(.., make)| *make);
                 (name, features, here, make)
             }
-            "generic" => ("x86-64".to_owned(), String::new(), SSE2, Make::ZEN4),
+            "generic" => ("x86-64".to_owned(), String::new(), SSE2, Microarchitecture::ZEN4),
             _ => match named(cpu) {
                 Some((name, has, make)) => ((*name).to_owned(), String::new(), *has, *make),
                 None => {
@@ -73,12 +73,12 @@ impl Processor {
 impl Processor {
     /// The machine description on which earlier compiler stages base their choices.
     pub fn machine(&self) -> Machine {
-        Machine { bytes: self.has.vector_bytes, fma: self.has.fma, make: self.make }
+        Machine { bytes: self.has.vector_bytes, fma: self.has.fma, uarch: self.make }
     }
 
     /// Returns true if the processor has mask registers.
     pub fn has_masks(&self) -> bool {
-        self.machine().masks()
+        self.machine().has_masks()
     }
 }
 

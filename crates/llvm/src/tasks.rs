@@ -11,7 +11,7 @@ use crate::emit::{Emit, call_value, var_type};
 use crate::error::{Error, Res};
 use crate::function::{Frame, instruction_of};
 use crate::types::{int, pointer};
-use imp::{For, Function, How, Launch, Pieces, Var, VarType};
+use imp::{For, Function, Launch, LoopMode, Slices, Var, VarType};
 use inkwell::IntPredicate;
 use inkwell::attributes::AttributeLoc;
 use inkwell::types::{BasicTypeEnum, IntType, StructType};
@@ -56,7 +56,7 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
         let args = [self.ctx.into(), code.into(), env.into(), count, cost];
         let runtime = &self.emit.runtime;
         let share = match launch.pieces.as_deref() {
-            Some(pieces) if pieces.few => runtime.tasks_few,
+            Some(pieces) if pieces.merge_adjacent => runtime.tasks_few,
             Some(_) | None => runtime.tasks,
         };
         let status = call_value(&self.builder, share, &args)?;
@@ -76,7 +76,7 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
         k: IntValue<'c>,
         counter: IntType<'c>,
     ) -> Res<()> {
-        let Some(pieces) = f.pieces() else {
+        let Some(pieces) = f.slices() else {
             let i = match first {
                 Some(first) => self.builder.build_int_nsw_add(first, k, "")?,
                 None => k,
@@ -89,7 +89,7 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
     }
 
     /// Sets the loop's bounds to the chunks `low..high`.
-    fn set_bounds(&mut self, f: &For, pieces: &Pieces, (low, high): (IntValue<'c>, IntValue<'c>)) -> Res<()> {
+    fn set_bounds(&mut self, f: &For, pieces: &Slices, (low, high): (IntValue<'c>, IntValue<'c>)) -> Res<()> {
         for (var, k) in [(f.var, low), (pieces.end, high)] {
             let (n, count) = (self.int_expr(&f.to)?, self.expr(&pieces.count)?);
             let all = self.builder.build_int_mul(k, n, "")?;
@@ -133,7 +133,7 @@ pub fn apart<'p>(
     framed: &FxHashSet<Var>,
     f: &'p For,
 ) -> Res<()> {
-    if let How::Tasks(launch) = &f.how {
+    if let LoopMode::Tasks(launch) = &f.mode {
         Task::new(emit, function, f, launch)?.define(emit, framed)?;
     }
     Ok(())
@@ -209,7 +209,7 @@ impl<'p, 'c> Task<'p, 'c> {
         task.own(&launch.owned)?;
         task.scopes(&launch.distinct);
         let pieces = launch.pieces.as_deref();
-        if let Some(pieces) = pieces.filter(|pieces| pieces.few) {
+        if let Some(pieces) = pieces.filter(|pieces| pieces.merge_adjacent) {
             task.set_bounds(f, pieces, (low, high))?;
             task.task_body(f, launch)?;
         } else {

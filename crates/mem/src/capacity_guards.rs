@@ -36,7 +36,7 @@ use ir::walk::{Substitution, refresh_body, sub_bodies, sub_bodies_mut, with_stac
 use ir::{Builder, Context, Name, PassError, Segs, TypeEnv};
 use prim::{BinOp, ConvOp, PrimType, Scalar};
 use rustc_hash::{FxHashMap, FxHashSet};
-use target::device::SCRATCHPAD_BYTES;
+use target::device::SHARED_MEMORY_BYTES;
 
 /// The shared-memory requirement of a segop.
 pub(crate) struct Need {
@@ -62,14 +62,14 @@ pub(crate) fn guard_capacity(
     let mut trial = Context::new(None, (*context.options).clone());
     let mut needs = needs(function, callees, &mut trial)?;
     needs.retain(|(_, need)| !need.slots.is_empty() && context.fuel.take());
-    let small = |need: &Need| need.constant().is_some_and(|bytes| bytes <= SCRATCHPAD_BYTES);
+    let small = |need: &Need| need.constant().is_some_and(|bytes| bytes <= SHARED_MEMORY_BYTES);
     let (known, asked): (Vec<_>, Vec<_>) = needs.into_iter().partition(|(_, need)| small(need));
     let fitting: FxHashSet<Name> = known.into_iter().map(|(name, _)| name).collect();
     if asked.is_empty() {
         return Ok(fitting);
     }
     let mut tunables = TunableTable::of(std::mem::take(&mut function.tunables));
-    let tunable = tunables.add(Rule::SharedMemory, Class::Capacity, SCRATCHPAD_BYTES as i64);
+    let tunable = tunables.add(Rule::SharedMemory, Class::Capacity, SHARED_MEMORY_BYTES as i64);
     function.tunables = tunables.into_tunables();
     let mut types = TypeEnv::of_function(function);
     let params = function.params.iter().map(|it| it.param.name);

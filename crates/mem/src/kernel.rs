@@ -31,7 +31,7 @@ use ir::types::{Dim, Space, Type};
 use ir::{Mems, PassError, Segs};
 use prim::PrimType;
 use rustc_hash::{FxHashMap, FxHashSet};
-use target::device::{ROOM_FOR_NOTES, SCRATCHPAD_BYTES};
+use target::device::{RESERVED_SHARED_BYTES, SHARED_MEMORY_BYTES};
 
 /// The enclosing kernel.
 pub(crate) struct Kernel {
@@ -90,7 +90,10 @@ impl Kernel {
             let types = blocks.filter_map(|(block, _)| self.scratchpad.get(block).cloned());
             types.collect()
         };
-        Ok(Some(Need { reserved: self.taken + ROOM_FOR_NOTES, slots: rooms.iter().map(arrays).collect() }))
+        Ok(Some(Need {
+            reserved: self.taken + RESERVED_SHARED_BYTES,
+            slots: rooms.iter().map(arrays).collect(),
+        }))
     }
 
     /// Returns true outside of the inner segops of a kernel run by thread blocks.
@@ -129,7 +132,7 @@ impl Ctx<'_> {
             return Ok(Kernel::new(&seg.space));
         }
         let needed = values_of_threads(&inner).saturating_mul(self.block);
-        let Some(left) = (SCRATCHPAD_BYTES - ROOM_FOR_NOTES).checked_sub(needed) else {
+        let Some(left) = (SHARED_MEMORY_BYTES - RESERVED_SHARED_BYTES).checked_sub(needed) else {
             return Err(Self::not_in_kernels("operators on so many values"));
         };
         let fits = |param: &Param<Segs>| self.fitting.contains(&param.name);

@@ -46,7 +46,7 @@ use ir::walk::with_stack;
 use ir::{Context, Fuel, Segs};
 use reads::Reads;
 use rustc_hash::FxHashMap;
-use target::tasks::CHUNK_WORK;
+use target::chunks::CHUNK_WORK;
 
 /// Chooses the layout of a program's arrays; see the module's header.
 #[must_use]

@@ -9,7 +9,7 @@ use ir::soac::AccInput;
 use ir::syntax::{Atom, BasicOp, Param, Stm};
 use ir::types::Type;
 use ir::{Mems, Name, PassError, Segs};
-use target::device::SCRATCHPAD_BYTES;
+use target::device::SHARED_MEMORY_BYTES;
 use target::memory::FRAME_BYTES;
 
 /// A segop or `withacc` that cannot be a kernel.
@@ -43,7 +43,7 @@ impl Ctx<'_> {
         // Each thread has values of these types in the block's shared memory.
         let folded = folds.operators().flat_map(|op| &op.op.ret);
         let bytes: u64 = folded.filter_map(Type::elem).map(prim::PrimType::size).sum();
-        if bytes.saturating_mul(self.block) > SCRATCHPAD_BYTES {
+        if bytes.saturating_mul(self.block) > SHARED_MEMORY_BYTES {
             return Err(Self::not_in_kernels("operators on so many values"));
         }
         Ok(())

@@ -4,7 +4,7 @@
 //! results, and no misuse of memory.
 
 use crate::choices::Choices;
-use crate::differ::{Problem, Wanted, kind, refused, same_values};
+use crate::differ::{Expected, Problem, refused, same_values, without_numbers};
 use crate::generator::Call;
 use driver::{Ir, Session, Stage, levels};
 use harness::evaluate::{Failure, call_imp_with};
@@ -42,8 +42,8 @@ impl Kernels {
     }
 
     /// Returns true if a call has the expected result; false if nothing can be compared.
-    pub(crate) fn agree(&self, call: &Call, args: &[Value], wanted: &Wanted) -> Result<bool, Problem> {
-        if matches!(wanted, Wanted::Unknown) {
+    pub(crate) fn agree(&self, call: &Call, args: &[Value], wanted: &Expected) -> Result<bool, Problem> {
+        if matches!(wanted, Expected::Unknown) {
             return Ok(false);
         }
         let options = Options {
@@ -58,23 +58,23 @@ impl Kernels {
             Err(Problem::new(&format!("device: {kind}"), what))
         };
         match (wanted, found) {
-            (_, Err(Failure::Limit(_))) | (Wanted::Unknown, _) => Ok(false),
-            (Wanted::Values(values), Ok(found)) => match same_values(values, &found, call.ulps) {
+            (_, Err(Failure::Limit(_))) | (Expected::Unknown, _) => Ok(false),
+            (Expected::Values(values), Ok(found)) => match same_values(values, &found, call.ulps) {
                 Ok(()) => Ok(true),
                 Err(what) => differs("values", what),
             },
-            (Wanted::Failure(message), Err(Failure::Program(text))) => {
-                if kind(&first_line(&text)) == kind(&first_line(message)) {
+            (Expected::Failure(message), Err(Failure::Program(text))) => {
+                if without_numbers(&first_line(&text)) == without_numbers(&first_line(message)) {
                     Ok(true)
                 } else {
                     differs("other failure", format!("{text}\ninstead of\n{message}"))
                 }
             }
-            (Wanted::Failure(message), Ok(_)) => {
+            (Expected::Failure(message), Ok(_)) => {
                 differs("does not fail", format!("it should fail: {message}"))
             }
             (
-                Wanted::Values(_) | Wanted::Failure(_),
+                Expected::Values(_) | Expected::Failure(_),
                 Err(Failure::Program(text) | Failure::Argument(text) | Failure::Evaluator(text)),
             ) => differs("fails", text),
         }

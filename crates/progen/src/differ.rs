@@ -28,7 +28,7 @@ use value::Value;
 /// The program's name in messages.
 const NAME: &str = "program.fut";
 /// The time limit of a call in the interpreter; longer ones are skipped.
-const PATIENCE: Duration = Duration::from_secs(3);
+const INTERPRETER_LIMIT: Duration = Duration::from_secs(3);
 
 /// One in this many programs is about sizes.
 const SIZES: u64 = 8;
@@ -238,12 +238,12 @@ pub(crate) fn refused(stage: &str, session: &Session, failure: &Failure) -> Prob
     }
     let id = failure.0.first().map_or("none", |diagnostic| diagnostic.id);
     let said = failure.0.first().map_or("", |diagnostic| &*diagnostic.message);
-    let said = words(&first_line(said));
+    let said = message_kind(&first_line(said));
     Problem::new(&format!("{stage}: {id}: {said}"), text)
 }
 
 /// A message without names, numbers and positions, which vary.
-fn words(message: &str) -> String {
+fn message_kind(message: &str) -> String {
     let plain = |word: &&str| word.chars().all(|c| c.is_ascii_alphabetic() || ",.:;-".contains(c));
     let words: Vec<&str> = message.split_whitespace().filter(plain).collect();
     words.join(" ").chars().take(60).collect()
@@ -296,9 +296,9 @@ fn run(program: &Program, setting: &Setting) -> Result<Report, Problem> {
             let told = compare(call, wanted, found)
                 .map_err(|problem| Problem::new(&problem.kind, format!("{place}: {}", problem.what)))?;
             match told {
-                Told::Values => report.values += 1,
-                Told::Failure => report.failures += 1,
-                Told::Slow => report.slow += 1,
+                Outcome::Values => report.values += 1,
+                Outcome::Failure => report.failures += 1,
+                Outcome::Slow => report.slow += 1,
             }
         }
         let left = context.finish();
@@ -314,28 +314,28 @@ pub(crate) fn arguments(call: &Call) -> Result<Vec<Value>, Problem> {
 }
 
 /// The interpreter's result; `Unknown` if it takes too long.
-pub(crate) enum Wanted {
+pub(crate) enum Expected {
     Values(Vec<Value>),
     Failure(String),
     Unknown,
 }
 
-fn interpret(interp: &Interp, call: &Call, session: &Session) -> Result<Wanted, Problem> {
+fn interpret(interp: &Interp, call: &Call, session: &Session) -> Result<Expected, Problem> {
     let entry = interp.entry(&call.entry).ok_or_else(|| Problem::new("entry", call.entry.clone()))?;
-    interp.set_deadline(Instant::now().checked_add(PATIENCE));
+    interp.set_deadline(Instant::now().checked_add(INTERPRETER_LIMIT));
     match interp.call_values(entry, &arguments(call)?) {
-        Ok(values) => Ok(Wanted::Values(values)),
+        Ok(values) => Ok(Expected::Values(values)),
         Err(failure) => match failure.class {
-            Class::Timeout | Class::Interrupted => Ok(Wanted::Unknown),
-            Class::Program if failure.is_out_of_memory() => Ok(Wanted::Unknown),
-            Class::Program if call.may_fail => Ok(Wanted::Failure(failure.message)),
+            Class::Timeout | Class::Interrupted => Ok(Expected::Unknown),
+            Class::Program if failure.is_out_of_memory() => Ok(Expected::Unknown),
+            Class::Program if call.may_fail => Ok(Expected::Failure(failure.message)),
             Class::Program => Err(Problem::new(
-                &format!("generator: {}", words(&failure.message)),
+                &format!("generator: {}", message_kind(&failure.message)),
                 format!("entry {}: {}", call.entry, failure.render(&session.sources)),
             )),
             Class::Usage | Class::Unsupported | Class::Bug | Class::Unsound | Class::Unbound => {
                 Err(Problem::new(
-                    &format!("interpreter: {}", words(&failure.message)),
+                    &format!("interpreter: {}", message_kind(&failure.message)),
                     failure.render(&session.sources),
                 ))
             }
@@ -344,8 +344,8 @@ fn interpret(interp: &Interp, call: &Call, session: &Session) -> Result<Wanted, 
 }
 
 /// Compares the interpreter's result with results known beforehand.
-fn as_expected(call: &Call, given: &Wanted) -> Result<(), Problem> {
-    let (Some(expected), Wanted::Values(given)) = (&call.expected, given) else {
+fn as_expected(call: &Call, given: &Expected) -> Result<(), Problem> {
+    let (Some(expected), Expected::Values(given)) = (&call.expected, given) else {
         return Ok(());
     };
     let expected = results(expected.as_bytes()).map_err(|e| Problem::new("expected", e))?;
@@ -354,7 +354,7 @@ fn as_expected(call: &Call, given: &Wanted) -> Result<(), Problem> {
 
 /// The outcome of a call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Told {
+pub(crate) enum Outcome {
     /// The expected values.
     Values,
     /// The expected failure.
@@ -366,12 +366,12 @@ pub(crate) enum Told {
 /// Compares a call's result with the expected one.
 pub(crate) fn compare(
     call: &Call,
-    wanted: &Wanted,
+    wanted: &Expected,
     found: Result<Vec<Output>, Error>,
-) -> Result<Told, Problem> {
+) -> Result<Outcome, Problem> {
     match (wanted, found) {
-        (Wanted::Unknown, _) => Ok(Told::Slow),
-        (Wanted::Values(values), Ok(outputs)) => {
+        (Expected::Unknown, _) => Ok(Outcome::Slow),
+        (Expected::Values(values), Ok(outputs)) => {
             let mut found = Vec::new();
             for output in outputs {
                 match output {
@@ -380,37 +380,37 @@ pub(crate) fn compare(
                 }
             }
             same_values(values, &found, call.ulps).map_err(|what| Problem::new("values", what))?;
-            Ok(Told::Values)
+            Ok(Outcome::Values)
         }
-        (Wanted::Values(_), Err(error)) => {
+        (Expected::Values(_), Err(error)) => {
             let text = error.to_string();
-            let said = words(&first_line(&text));
+            let said = message_kind(&first_line(&text));
             Err(Problem::new(&format!("fails: {said}"), text))
         }
-        (Wanted::Failure(message), Ok(_)) => {
-            let kind = format!("does not fail: {}", words(message));
+        (Expected::Failure(message), Ok(_)) => {
+            let kind = format!("does not fail: {}", message_kind(message));
             Err(Problem::new(&kind, format!("it should fail: {message}")))
         }
-        (Wanted::Failure(message), Err(error)) => {
+        (Expected::Failure(message), Err(error)) => {
             let text = match error {
                 Error::Program(text) => text,
                 Error::Usage(text) => return Err(Problem::new("usage", text)),
             };
             let said = text.strip_prefix("Error: ").unwrap_or(&text);
             // Any of several failing iterations may be reported, so numbers may differ.
-            if kind(&first_line(said)) != kind(&first_line(message)) {
+            if without_numbers(&first_line(said)) != without_numbers(&first_line(message)) {
                 return Err(Problem::new(
                     "other failure",
                     format!("it should fail so:\n{message}\nbut fails so:\n{text}"),
                 ));
             }
-            Ok(Told::Failure)
+            Ok(Outcome::Failure)
         }
     }
 }
 
 /// A failure's message without its numbers.
-pub(crate) fn kind(message: &str) -> String {
+pub(crate) fn without_numbers(message: &str) -> String {
     message.chars().filter(|c| !c.is_ascii_digit() && *c != '-').collect()
 }
 

@@ -234,7 +234,7 @@ fn worker(args: &Args) -> Result<(), String> {
 
 /// The totals over many programs.
 #[derive(Default)]
-struct Sums {
+struct Totals {
     programs: u64,
     values: u64,
     failures: u64,
@@ -252,7 +252,7 @@ fn flags(args: &Args) -> impl Iterator<Item = &'static str> {
 }
 
 /// Runs one batch in a process, and another process after a program that ends it.
-fn batch(args: &Args, first: u64, count: u64, sums: &Mutex<Sums>) -> Result<(), String> {
+fn batch(args: &Args, first: u64, count: u64, sums: &Mutex<Totals>) -> Result<(), String> {
     let program = std::env::current_exe().map_err(|e| e.to_string())?;
     let program = program.to_string_lossy();
     let (mut next, end) = (first, first + count);
@@ -319,7 +319,7 @@ fn ending(end: &End, stderr: &str) -> String {
 
 fn many(args: &Args) -> Result<(), String> {
     let start = Instant::now();
-    let sums = Mutex::new(Sums::default());
+    let sums = Mutex::new(Totals::default());
     let batches: Vec<u64> = (0..args.count.div_ceil(BATCH)).collect();
     let results = by_workers(args.jobs, &batches, |_, at| {
         let first = args.seed + at * BATCH;
@@ -350,7 +350,7 @@ fn many(args: &Args) -> Result<(), String> {
         .flat_map(|(kind, seeds)| seeds.iter().take(KEPT).map(move |seed| (kind, *seed)))
         .collect();
     for line in by_workers(args.jobs, &cases, |worker, (kind, seed)| {
-        keep(args, worker, kind, *seed).unwrap_or_else(|e| e)
+        save(args, worker, kind, *seed).unwrap_or_else(|e| e)
     }) {
         println!("{line}");
     }
@@ -360,12 +360,12 @@ fn many(args: &Args) -> Result<(), String> {
 }
 
 /// Shrinks a failing program and writes it to a file.
-fn keep(args: &Args, worker: usize, kind: &str, seed: u64) -> Result<String, String> {
+fn save(args: &Args, worker: usize, kind: &str, seed: u64) -> Result<String, String> {
     let mut choices = Choices::random(seed);
     setting(args, seed).generate(&mut choices, args.size);
     let file = args.out.join(format!("try-{worker}"));
     let mut said = String::new();
-    let small = shrink(choices.into_made(), args.tries, |choices| match give(args, &file, choices, seed) {
+    let small = shrink(choices.into_made(), args.tries, |choices| match replay(args, &file, choices, seed) {
         Ok(Some(problem)) if problem.kind == kind => {
             said = problem.what;
             true
@@ -386,7 +386,12 @@ fn keep(args: &Args, worker: usize, kind: &str, seed: u64) -> Result<String, Str
 }
 
 /// Runs the program of choices in a process of its own; returns its problem, if any.
-fn give(args: &Args, file: &std::path::Path, choices: &[u64], seed: u64) -> Result<Option<Problem>, String> {
+fn replay(
+    args: &Args,
+    file: &std::path::Path,
+    choices: &[u64],
+    seed: u64,
+) -> Result<Option<Problem>, String> {
     let text: Vec<String> = choices.iter().map(u64::to_string).collect();
     std::fs::write(file, text.join(" ")).map_err(|e| e.to_string())?;
     let program = std::env::current_exe().map_err(|e| e.to_string())?;

@@ -3,7 +3,7 @@
 //! records of kernels. Unlike the simulated device it checks results only; compilation takes long,
 //! so it runs only on request.
 
-use crate::differ::{Problem, Told, Wanted, arguments, compare, refused};
+use crate::differ::{Expected, Outcome, Problem, arguments, compare, refused};
 use crate::generator::Call;
 use driver::{DeviceTarget, Ir, Session};
 use runtime::abi::Program;
@@ -34,7 +34,7 @@ impl OnOpenCl {
     /// The number of calls with the expected results.
     pub(crate) fn agree(
         self,
-        calls: &[(&Call, Wanted)],
+        calls: &[(&Call, Expected)],
         tuning: impl Fn(&Program) -> Vec<Assignment>,
     ) -> Result<u64, Problem> {
         // There is much to compile, and little to run.
@@ -51,7 +51,7 @@ impl OnOpenCl {
         let mut context = context.map_err(|e| Problem::new("OpenCL: context", e.to_string()))?;
         let mut agreed = 0;
         for (call, wanted) in calls {
-            if matches!(wanted, Wanted::Unknown) {
+            if matches!(wanted, Expected::Unknown) {
                 continue;
             }
             let found = context.call(&call.entry, arguments(call)?);
@@ -59,7 +59,7 @@ impl OnOpenCl {
                 let what = format!("entry {}, on OpenCL: {}", call.entry, problem.what);
                 Problem::new(&format!("OpenCL: {}", problem.kind), what)
             })?;
-            agreed += u64::from(told != Told::Slow);
+            agreed += u64::from(told != Outcome::Slow);
         }
         let left = context.finish();
         if left != 0 {

@@ -11,7 +11,7 @@ pub struct Device {
     pub block: i64,
     /// The number of threads of a subgroup, which synchronise at little cost: neighbours in a
     /// block, a power of two up to [`GROUP`] and to the block size.
-    pub group: i64,
+    pub subgroup: i64,
     /// The largest number of blocks that share a scan, or a reduction of one of several segments:
     /// one block combines their partial results.
     pub blocks: i64,
@@ -22,10 +22,10 @@ pub struct Device {
     /// block.
     pub grain: i64,
     /// The least number of iterations per thread where a block has several segments.
-    pub few: i64,
+    pub segment_iterations: i64,
     /// The number of iterations per thread where there are many cheap ones: their reads are in
     /// flight at the same time.
-    pub side: i64,
+    pub iterations_per_thread: i64,
     /// The tiles for shared operands.
     pub tiles: Tiles,
     /// The tiles of scans.
@@ -52,10 +52,10 @@ impl Scans {
     /// The number of iterations per thread of a block, where shared memory has `bytes` for each
     /// iteration and as many for each thread, and `beside` more bytes for each thread; `None` if
     /// not even one iteration fits.
-    pub const fn points(&self, bytes: u64, beside: u64, block: i64) -> Option<i64> {
+    pub const fn iterations(&self, bytes: u64, beside: u64, block: i64) -> Option<i64> {
         let block = block.unsigned_abs();
-        let others = (bytes + beside) * block + ROOM_FOR_NOTES;
-        let Some(room) = SCRATCHPAD_BYTES.checked_sub(others) else {
+        let others = (bytes + beside) * block + RESERVED_SHARED_BYTES;
+        let Some(room) = SHARED_MEMORY_BYTES.checked_sub(others) else {
             return None;
         };
         let each = bytes * block;
@@ -77,10 +77,10 @@ pub struct Bins {
     /// The size in bytes of the bins, and of the iterations' buffer.
     pub bytes: u64,
     /// The least number of threads that share bins, a power of two: they read adjacent elements.
-    pub owners: i64,
+    pub sharers: i64,
     /// The number of threads per bin, and of iterations per bin of a copy, from which on the bins
     /// are replicated in device memory: with fewer there is hardly any contention.
-    pub meeting: i64,
+    pub contention: i64,
 }
 
 /// The tiles of arrays that the threads of a block load together, each element once.
@@ -91,12 +91,12 @@ pub struct Tiles {
     pub square: i64,
     /// The extent of the square of iterations that a thread computes where iterations share
     /// operands in two dimensions.
-    pub points: i64,
+    pub iterations: i64,
     /// The number of iterations of the inner loop that a tile covers.
     pub depth: i64,
     /// The number of blocks that keep the device busy: a block takes less work where there would be
     /// fewer.
-    pub fill: i64,
+    pub busy_blocks: i64,
 }
 
 impl Default for Device {
@@ -113,15 +113,15 @@ impl Default for Device {
     fn default() -> Self {
         Self {
             block: 256,
-            group: GROUP,
+            subgroup: MAX_SUBGROUP,
             blocks: 1024,
             waves: 4,
             grain: 16,
-            few: 4,
-            side: 4,
-            tiles: Tiles { square: 32, points: 4, depth: 16, fill: 64 },
+            segment_iterations: 4,
+            iterations_per_thread: 4,
+            tiles: Tiles { square: 32, iterations: 4, depth: 16, busy_blocks: 64 },
             scans: Scans { points: 23, window: 256 },
-            bins: Bins { bytes: TILE_BYTES, owners: 8, meeting: 4 },
+            bins: Bins { bytes: TILE_BYTES, sharers: 8, contention: 4 },
             progress: true,
         }
     }
@@ -131,15 +131,15 @@ impl Device {
     /// Small blocks and tiles for tests, so that small arrays have several of them.
     pub const SMALL: Self = Self {
         block: 8,
-        group: 4,
+        subgroup: 4,
         blocks: 5,
         waves: 2,
         grain: 2,
-        few: 1,
-        side: 2,
-        tiles: Tiles { square: 4, points: 2, depth: 3, fill: 1 },
+        segment_iterations: 1,
+        iterations_per_thread: 2,
+        tiles: Tiles { square: 4, iterations: 2, depth: 3, busy_blocks: 1 },
         scans: Scans { points: 3, window: 2 },
-        bins: Bins { bytes: 128, owners: 2, meeting: 1 },
+        bins: Bins { bytes: 128, sharers: 2, contention: 1 },
         progress: true,
     };
 
@@ -156,13 +156,13 @@ impl Device {
 
     /// Returns true if this is a valid block size.
     pub const fn is_block(block: i64) -> bool {
-        let fits = GROUP <= block && block <= MAX_BLOCK;
+        let fits = MAX_SUBGROUP <= block && block <= MAX_BLOCK;
         fits && block.unsigned_abs().is_power_of_two()
     }
 
     /// The threads of a block as rows and columns, as square as possible; the number of columns is
     /// a multiple of that of rows.
-    pub const fn sides(&self) -> (i64, i64) {
+    pub const fn thread_grid(&self) -> (i64, i64) {
         let columns = 1 << self.block.trailing_zeros().div_ceil(2);
         (self.block / columns, columns)
     }
@@ -172,15 +172,15 @@ impl Device {
 pub const MAX_BLOCK: i64 = 1024;
 /// The largest number of threads of a subgroup: the ones that run in lockstep on all devices with
 /// warps.
-pub const GROUP: i64 = 32;
+pub const MAX_SUBGROUP: i64 = 32;
 /// The total size in bytes of a kernel's tiles, so that several blocks are resident at once.
-pub const TILE_BYTES: u64 = SCRATCHPAD_BYTES / 2;
+pub const TILE_BYTES: u64 = SHARED_MEMORY_BYTES / 2;
 /// The size in bytes of a block's shared memory on any current device: CUDA's limit for arrays of
 /// constant size.
-pub const SCRATCHPAD_BYTES: u64 = 48 * 1024;
+pub const SHARED_MEMORY_BYTES: u64 = 48 * 1024;
 /// The size in bytes of shared memory reserved for flags and counters: a failed thread, the index
 /// of a tile.
-pub const ROOM_FOR_NOTES: u64 = 64;
+pub const RESERVED_SHARED_BYTES: u64 = 64;
 
 /// Returns true if devices combine elements of a type with an operator atomically, with results
 /// independent of the order.

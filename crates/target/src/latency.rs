@@ -23,18 +23,18 @@ pub const SELECT: Latency = (1.0, 0.25);
 /// A function of the mathematical library.
 pub const MATH: Latency = (100.0, 100.0);
 /// Two square roots of which the divider computes one.
-pub const SHARED_ROOT: Latency = (22.0, 8.0);
+pub const SPLIT_ROOT: Latency = (22.0, 8.0);
 /// A quotient of singles without the divider.
 pub const SHARED_QUOTIENT: Latency = (32.0, 9.0);
 /// An operation across lanes.
-pub const ACROSS: Latency = (5.0, 1.0);
+pub const CROSS_LANE: Latency = (5.0, 1.0);
 /// An operation without an instruction.
-pub const NOTHING: Latency = (0.0, 0.0);
+pub const FREE: Latency = (0.0, 0.0);
 
 /// A conversion.
 pub fn convert(op: ConvOp) -> Latency {
     match op {
-        ConvOp::ToBits | ConvOp::FromBits => NOTHING,
+        ConvOp::ToBits | ConvOp::FromBits => FREE,
         ConvOp::SExt
         | ConvOp::ZExt
         | ConvOp::SToF

@@ -19,13 +19,13 @@ pub struct Level {
     pub contains: &'static [u8],
     /// True if its iterations may take arbitrarily different times, so that it can run maps;
     /// otherwise it runs only reductions and scans, whose iterations proceed in lockstep.
-    pub maps: bool,
+    pub runs_maps: bool,
     /// The number of simultaneous iterations that keep it busy: a segop with fewer has no use for
     /// the level.
     pub width: i64,
     /// The number of iterations from which on a version without further parallelism is taken by
     /// default; for a device's block, the number that fills it.
-    pub enough: i64,
+    pub threshold: i64,
 }
 
 /// The levels of a machine, by their numbers.
@@ -52,14 +52,20 @@ pub const CPU: Stack = Stack {
     name: "cpu",
     device: false,
     levels: &[
-        Level { name: "lanes", contains: &[], maps: false, width: 8, enough: 8 },
-        Level { name: "tasks", contains: &[LANES, TASKS], maps: true, width: 2, enough: ENOUGH_TASKS },
+        Level { name: "lanes", contains: &[], runs_maps: false, width: 8, threshold: 8 },
+        Level {
+            name: "tasks",
+            contains: &[LANES, TASKS],
+            runs_maps: true,
+            width: 2,
+            threshold: TASK_THRESHOLD,
+        },
     ],
 };
 
 /// The number of iterations that keeps most devices busy (incremental flattening, section 5). When
 /// a device is opened that reports the number of its resident threads, that number replaces it.
-pub const GRID_POINTS: i64 = 1 << 15;
+pub const GRID_ITERATIONS: i64 = 1 << 15;
 
 /// The total number of busy threads from which on blocks with inner parallelism pay: a smaller
 /// kernel ends soon, but the alternative with many launches takes longer.
@@ -70,8 +76,8 @@ pub const GPU: Stack = Stack {
     name: "gpu",
     device: true,
     levels: &[
-        Level { name: "block", contains: &[], maps: true, width: 32, enough: 256 },
-        Level { name: "grid", contains: &[BLOCK], maps: true, width: 32, enough: GRID_POINTS },
+        Level { name: "block", contains: &[], runs_maps: true, width: 32, threshold: 256 },
+        Level { name: "grid", contains: &[BLOCK], runs_maps: true, width: 32, threshold: GRID_ITERATIONS },
     ],
 };
 
@@ -81,10 +87,10 @@ pub const THREAD: Stack = Stack { name: "thread", device: false, levels: &[] };
 /// The number of iterations that keep the workers of a large machine evenly busy, without inner
 /// tasks. Inner tasks cost arrays between them: the 16 iterations of LocVolCalib small take 277 ms
 /// as tasks alone and 480 ms with inner tasks, on two cores.
-const ENOUGH_TASKS: i64 = 16;
+const TASK_THRESHOLD: i64 = 16;
 /// The same where inner tasks scan: as each element is then read twice, tasks alone win with fewer
 /// iterations (`bench/run.py forced --case "scans 10x1000000"`: 2.4 ms instead of 3.3).
-pub const ENOUGH_SCANS: i64 = ENOUGH_TASKS / 2;
+pub const ENOUGH_SCANS: i64 = TASK_THRESHOLD / 2;
 
 /// Nested choices for tasks: three dimensions have enough tasks for all workers, or little work in
 /// the others (`bench/run.py forced`).
@@ -134,7 +140,7 @@ impl Stack {
     }
 
     /// Returns true if a segop at a level may be in one at another, or outside of all.
-    pub fn may_stand(self, number: u8, outer: Option<u8>) -> bool {
+    pub fn may_contain(self, number: u8, outer: Option<u8>) -> bool {
         let contains = |outer| self.level(outer).is_some_and(|it| it.contains.contains(&number));
         self.level(number).is_some() && outer.is_none_or(contains)
     }
@@ -145,7 +151,7 @@ impl Stack {
     }
 
     /// The level for reductions and scans only in a segop at a level.
-    pub fn for_folds(self, outer: u8) -> Option<u8> {
+    pub fn for_scans_and_reductions(self, outer: u8) -> Option<u8> {
         self.inside(outer, false)
     }
 
@@ -157,13 +163,13 @@ impl Stack {
 
     /// The number of choices between versions that may be nested, at the levels that have versions:
     /// each duplicates the rest of the nest.
-    pub fn most_choices(self) -> u32 {
+    pub fn max_nested_choices(self) -> u32 {
         if self.nests() { MOST_TASK_CHOICES } else { MOST_CHOICES }
     }
 
     fn inside(self, outer: u8, maps: bool) -> Option<u8> {
         let inner = self.level(outer)?.contains.iter().copied();
-        inner.filter(|&number| self.level(number).is_some_and(|level| level.maps == maps)).max()
+        inner.filter(|&number| self.level(number).is_some_and(|level| level.runs_maps == maps)).max()
     }
 }
 
@@ -187,23 +193,23 @@ mod tests {
 
     #[test]
     fn lanes_stand_in_tasks_and_nothing_in_lanes() {
-        assert!(CPU.may_stand(TASKS, None) && CPU.may_stand(LANES, Some(TASKS)));
-        assert!(CPU.may_stand(LANES, None) && CPU.may_stand(TASKS, Some(TASKS)));
-        assert!(!CPU.may_stand(LANES, Some(LANES)));
-        assert!(!CPU.may_stand(TASKS, Some(LANES)) && !CPU.may_stand(2, None));
+        assert!(CPU.may_contain(TASKS, None) && CPU.may_contain(LANES, Some(TASKS)));
+        assert!(CPU.may_contain(LANES, None) && CPU.may_contain(TASKS, Some(TASKS)));
+        assert!(!CPU.may_contain(LANES, Some(LANES)));
+        assert!(!CPU.may_contain(TASKS, Some(LANES)) && !CPU.may_contain(2, None));
     }
 
     #[test]
     fn blocks_stand_in_the_grid_alone() {
-        assert!(GPU.may_stand(GRID, None) && GPU.may_stand(BLOCK, Some(GRID)));
-        assert!(!GPU.may_stand(GRID, Some(GRID)) && !GPU.may_stand(BLOCK, Some(BLOCK)));
+        assert!(GPU.may_contain(GRID, None) && GPU.may_contain(BLOCK, Some(GRID)));
+        assert!(!GPU.may_contain(GRID, Some(GRID)) && !GPU.may_contain(BLOCK, Some(BLOCK)));
     }
 
     #[test]
     fn inside_there_are_levels_for_maps_and_for_folds() {
-        assert_eq!((CPU.for_maps(TASKS), CPU.for_folds(TASKS)), (Some(TASKS), Some(LANES)));
-        assert_eq!((CPU.for_maps(LANES), CPU.for_folds(LANES)), (None, None));
-        assert_eq!((GPU.for_maps(GRID), GPU.for_folds(GRID)), (Some(BLOCK), None));
+        assert_eq!((CPU.for_maps(TASKS), CPU.for_scans_and_reductions(TASKS)), (Some(TASKS), Some(LANES)));
+        assert_eq!((CPU.for_maps(LANES), CPU.for_scans_and_reductions(LANES)), (None, None));
+        assert_eq!((GPU.for_maps(GRID), GPU.for_scans_and_reductions(GRID)), (Some(BLOCK), None));
     }
 
     #[test]
@@ -214,7 +220,7 @@ mod tests {
     #[test]
     fn a_thread_is_alone() {
         assert!(CPU.is_parallel() && GPU.is_parallel() && !THREAD.is_parallel());
-        assert_eq!(THREAD.for_folds(THREAD.outermost()), None);
+        assert_eq!(THREAD.for_scans_and_reductions(THREAD.outermost()), None);
     }
 
     #[test]

@@ -21,17 +21,17 @@
 #![warn(clippy::wildcard_enum_match_arm)]
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used))]
 
+pub mod chunks;
 pub mod device;
 pub mod latency;
 pub mod levels;
 mod machine;
 pub mod memory;
 pub mod processors;
-pub mod tasks;
 pub mod throughput;
 pub mod time;
 
-pub use machine::{Machine, Make};
+pub use machine::{Machine, Microarchitecture};
 
 /// The assumed trip count of a loop of unknown length.
 pub const TRIPS: i64 = 64;

@@ -15,12 +15,12 @@ pub struct Machine {
     /// True if it has an instruction for `x * y + z` with one rounding.
     pub fma: bool,
     /// The costs of its microarchitecture.
-    pub make: Make,
+    pub uarch: Microarchitecture,
 }
 
 /// The costs of operations that differ between microarchitectures.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Make {
+pub struct Microarchitecture {
     /// Products of doubles, and all other operations of the multipliers.
     pub product_f64: f64,
     /// Quotients of doubles.
@@ -35,7 +35,7 @@ pub struct Make {
     pub gather_f64: f64,
 }
 
-impl Make {
+impl Microarchitecture {
     /// AMD up to Zen 4, which splits 64-byte operations in two. Gathers cost somewhat more than the
     /// loads of their lanes.
     pub const ZEN4: Self = Self {
@@ -75,17 +75,17 @@ impl Make {
 impl Machine {
     /// A typical processor with vector registers of this size.
     pub const fn of(bytes: u32) -> Self {
-        Self { bytes, fma: bytes >= 32, make: Make::ZEN4 }
+        Self { bytes, fma: bytes >= 32, uarch: Microarchitecture::ZEN4 }
     }
 
     /// Returns true if masked gathers and scatters are worth their instructions, for elements of
     /// this size.
-    pub fn leaves_out(self, bytes: u64) -> bool {
-        self.masks() && self.make.gathers() && bytes >= 4
+    pub fn masked_gathers(self, bytes: u64) -> bool {
+        self.has_masks() && self.uarch.gathers() && bytes >= 4
     }
 
     /// Returns true if the processor has mask registers, and estimates of square roots (AVX-512).
-    pub const fn masks(self) -> bool {
+    pub const fn has_masks(self) -> bool {
         self.bytes >= 64
     }
 }

@@ -4,48 +4,48 @@
 //! the compiler runs on. Chosen by `bench/run.py lanes` and compared with machines by
 //! `bench/machine`.
 
-use crate::{Machine, Make};
+use crate::{Machine, Microarchitecture};
 use prim::{BinOp, PrimType, UnOp};
 
 /// The largest distance of elements whose loads read the gaps too and sort the elements by
 /// shuffles, instead of a load per lane (`bench/run.py lanes`).
-pub const NEAR: u64 = 4;
+pub const MAX_SHUFFLED_STRIDE: u64 = 4;
 /// The ratio of the slowest lane's trip count to the average.
-pub const STRAGGLERS: f64 = 1.5;
+pub const DIVERGENCE: f64 = 1.5;
 /// The same for loops whose iterations contain such loops: few rows are much longer than the others
 /// (`bench/irregular.py`: collatz).
-pub const SKEW: f64 = 3.0;
+pub const NESTED_DIVERGENCE: f64 = 3.0;
 /// The average cost of a poorly predictable branch.
 pub const BRANCH: f64 = 6.0;
 /// A call.
 pub const CALL: f64 = 40.0;
 /// A quotient by a constant: multiplications and shifts.
-pub const BY_CONSTANT: Price = price(4.0, 6.0);
+pub const BY_CONSTANT: Throughput = throughput(4.0, 6.0);
 /// A comparison or a select.
-pub const PLAIN: Price = price(1.0, 1.0);
+pub const PLAIN: Throughput = throughput(1.0, 1.0);
 /// A conversion from a float to an integer.
-pub const TO_INTEGER: Price = price(4.0, 4.0);
+pub const TO_INTEGER: Throughput = throughput(4.0, 4.0);
 /// A function of the mathematical library.
-pub const MATH: Price = by_lane(CALL, CALL);
+pub const MATH: Throughput = per_lane(CALL, CALL);
 
 /// A fused multiply-add: without the instruction, the cost of the emulation in `llvm`.
-pub fn fma(ty: PrimType, machine: Machine) -> Price {
+pub fn fma(ty: PrimType, machine: Machine) -> Throughput {
     match ty {
-        _ if machine.fma => price(1.0, 1.0),
-        PrimType::F64 => price(32.0, 32.0),
+        _ if machine.fma => throughput(1.0, 1.0),
+        PrimType::F64 => throughput(32.0, 32.0),
         PrimType::I8
         | PrimType::I16
         | PrimType::I32
         | PrimType::I64
         | PrimType::F16
         | PrimType::F32
-        | PrimType::Bool => price(24.0, 24.0),
+        | PrimType::Bool => throughput(24.0, 24.0),
     }
 }
 
 /// The cost of an operation.
 #[derive(Clone, Copy)]
-pub struct Price {
+pub struct Throughput {
     /// Cycles for a scalar.
     pub scalar: f64,
     /// Cycles for a vector register.
@@ -55,50 +55,50 @@ pub struct Price {
 }
 
 /// A price for scalars and registers.
-pub const fn price(scalar: f64, register: f64) -> Price {
-    Price { scalar, register, lane: 0.0 }
+pub const fn throughput(scalar: f64, register: f64) -> Throughput {
+    Throughput { scalar, register, lane: 0.0 }
 }
 
 /// A price for scalars and single lanes.
-pub const fn by_lane(scalar: f64, lane: f64) -> Price {
-    Price { scalar, register: 0.0, lane }
+pub const fn per_lane(scalar: f64, lane: f64) -> Throughput {
+    Throughput { scalar, register: 0.0, lane }
 }
 
 /// An operator with two operands of a type.
-pub fn binary(op: BinOp, ty: PrimType, make: Make) -> Price {
+pub fn binary(op: BinOp, ty: PrimType, make: Microarchitecture) -> Throughput {
     match op {
-        BinOp::Add | BinOp::Sub | BinOp::And | BinOp::Or | BinOp::Xor => price(1.0, 1.0),
-        BinOp::SMin | BinOp::UMin | BinOp::SMax | BinOp::UMax => price(1.5, 1.0),
-        BinOp::FAdd | BinOp::FSub | BinOp::FMul => price(1.0, 1.0),
+        BinOp::Add | BinOp::Sub | BinOp::And | BinOp::Or | BinOp::Xor => throughput(1.0, 1.0),
+        BinOp::SMin | BinOp::UMin | BinOp::SMax | BinOp::UMax => throughput(1.5, 1.0),
+        BinOp::FAdd | BinOp::FSub | BinOp::FMul => throughput(1.0, 1.0),
         BinOp::Mul => match ty {
-            PrimType::I64 => price(1.0, 3.0),
-            PrimType::I8 => price(1.0, 4.0),
+            PrimType::I64 => throughput(1.0, 3.0),
+            PrimType::I8 => throughput(1.0, 4.0),
             PrimType::I16
             | PrimType::I32
             | PrimType::F16
             | PrimType::F32
             | PrimType::F64
-            | PrimType::Bool => price(1.0, 1.5),
+            | PrimType::Bool => throughput(1.0, 1.5),
         },
-        BinOp::Shl | BinOp::LShr | BinOp::AShr => price(2.0, 2.0),
-        BinOp::FMin | BinOp::FMax => price(4.0, 4.0),
-        BinOp::FDiv if ty == PrimType::F64 => by_lane(4.0, make.quotient_f64),
-        BinOp::FDiv => by_lane(3.0, make.quotient_f32),
+        BinOp::Shl | BinOp::LShr | BinOp::AShr => throughput(2.0, 2.0),
+        BinOp::FMin | BinOp::FMax => throughput(4.0, 4.0),
+        BinOp::FDiv if ty == PrimType::F64 => per_lane(4.0, make.quotient_f64),
+        BinOp::FDiv => per_lane(3.0, make.quotient_f32),
         BinOp::SDiv | BinOp::UDiv | BinOp::SMod | BinOp::UMod | BinOp::SQuot | BinOp::SRem => {
-            by_lane(12.0, 12.0)
+            per_lane(12.0, 12.0)
         }
-        BinOp::Pow | BinOp::FMod => by_lane(30.0, 32.0),
+        BinOp::Pow | BinOp::FMod => per_lane(30.0, 32.0),
     }
 }
 
 /// An operator with one operand of a type.
-pub fn unary(op: UnOp, ty: PrimType, make: Make) -> Price {
+pub fn unary(op: UnOp, ty: PrimType, make: Microarchitecture) -> Throughput {
     match op {
-        UnOp::FSqrt if ty == PrimType::F64 => by_lane(5.0, make.root_f64),
-        UnOp::FSqrt => by_lane(4.0, make.root_f32),
-        UnOp::SSignum | UnOp::USignum | UnOp::FSignum => price(3.0, 3.0),
-        UnOp::FExp2Eighths => price(2.0, 2.0),
-        UnOp::Clz | UnOp::Ctz | UnOp::Popc => price(1.0, 2.0),
+        UnOp::FSqrt if ty == PrimType::F64 => per_lane(5.0, make.root_f64),
+        UnOp::FSqrt => per_lane(4.0, make.root_f32),
+        UnOp::SSignum | UnOp::USignum | UnOp::FSignum => throughput(3.0, 3.0),
+        UnOp::FExp2Eighths => throughput(2.0, 2.0),
+        UnOp::Clz | UnOp::Ctz | UnOp::Popc => throughput(1.0, 2.0),
         UnOp::Neg
         | UnOp::Not
         | UnOp::Abs
@@ -107,6 +107,6 @@ pub fn unary(op: UnOp, ty: PrimType, make: Make) -> Price {
         | UnOp::FFloor
         | UnOp::FCeil
         | UnOp::FRound
-        | UnOp::FTrunc => price(1.0, 1.0),
+        | UnOp::FTrunc => throughput(1.0, 1.0),
     }
 }

@@ -20,7 +20,7 @@ pub const ARRAY: i64 = 400;
 /// quotient and its use (`bench/figures.py book --case regular_scan`: 0.33 ms, and 2.0 where the
 /// scan divides twice). At half of this value, scans that only compare and add become slower
 /// (`longest_streak` of the book's examples, 1.2 ms instead of 1.1).
-pub const KEPT: i64 = 64;
+pub const SCAN_BUFFER: i64 = 64;
 /// A branch.
 pub const BRANCH: i64 = 8;
 /// The overhead of a loop besides its iterations.

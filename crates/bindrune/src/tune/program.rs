@@ -5,7 +5,7 @@ use crate::backend::{Backend, Executable, FOREVER};
 use crate::bench::dataset;
 use crate::common;
 use driver::Options;
-use driver::device::{GROUP, MAX_BLOCK};
+use driver::device::{MAX_BLOCK, MAX_SUBGROUP};
 use harness::oracle::Oracle;
 use harness::process::{End, run};
 use harness::programs::first_line;
@@ -223,7 +223,7 @@ struct Reader {
 /// The range of size and custom parameters.
 const SIZES: Span = Span { min: 1, most: 1 << 24 };
 /// The range of thread-block sizes. Only powers of two are tried, as the default is one.
-const BLOCKS: Span = Span { min: GROUP, most: MAX_BLOCK };
+const BLOCKS: Span = Span { min: MAX_SUBGROUP, most: MAX_BLOCK };
 
 /// The placeholder for a default that only the executable knows.
 const UNKNOWN: i64 = 16;

@@ -85,7 +85,7 @@ pub(super) fn weighted_by_blocks(
     let Threads { block, with_work: busy } = threads;
     let mut builder = ctx.builder(aux);
     let some = apply(&mut builder, BinOp::SMax, busy, Atom::i64(block.width));
-    let weight = apply(&mut builder, BinOp::SQuot, Atom::i64(block.enough), some);
+    let weight = apply(&mut builder, BinOp::SQuot, Atom::i64(block.threshold), some);
     let weighed = times(&mut builder, points, weight);
     out.extend(builder.take_stms());
     weighed
@@ -99,10 +99,10 @@ fn threads(builder: &mut Builder<'_, Segs>, block: Level, outer: Atom, points: V
     let segops = points.len() as i64;
     let sum = fold(builder, BinOp::Add, points)?;
     let mean = if segops == 1 { sum } else { apply(builder, BinOp::SQuot, sum, Atom::i64(segops)) };
-    let most = apply(builder, BinOp::SMin, mean, Atom::i64(block.enough));
-    let share = apply(builder, BinOp::SQuot, outer, Atom::i64(block.enough));
+    let most = apply(builder, BinOp::SMin, mean, Atom::i64(block.threshold));
+    let share = apply(builder, BinOp::SQuot, outer, Atom::i64(block.threshold));
     let least = apply(builder, BinOp::SMax, share, Atom::i64(block.width));
-    let group = apply(builder, BinOp::SMin, least, Atom::i64(block.enough / 2));
+    let group = apply(builder, BinOp::SMin, least, Atom::i64(block.threshold / 2));
     let groups = apply(builder, BinOp::SQuot, most, group);
     Some(times(builder, groups, group))
 }

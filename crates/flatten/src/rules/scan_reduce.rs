@@ -84,7 +84,7 @@ fn is_expensive(body: &Body<Soacs>) -> bool {
             Exp::If { cond: _, then_body, else_body } => is_expensive(then_body) || is_expensive(else_body),
             Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_) => true,
         });
-        dear || takes > time::KEPT
+        dear || takes > time::SCAN_BUFFER
     })
 }
 

@@ -33,8 +33,8 @@ use ir::tunable::{Rule, TunableId};
 use ir::types::Type;
 use ir::{Flatten, Name, PassError, Segs, Soacs};
 use prim::{PrimType, Scalar};
+use target::chunks::NEST_WORK;
 use target::levels::{BLOCK_THREADS, ENOUGH_SCANS};
-use target::tasks::NEST_WORK;
 
 /// The position of the body of a segop without inner parallelism.
 pub(super) fn inside(at: Position) -> Result<Position, PassError> {
@@ -128,7 +128,7 @@ fn wanted(ctx: &mut Ctx<'_>, nest: &Nest<'_>, at: Position, aux: &Aux, body: &Bo
 
 /// Returns true if another choice between versions may be nested in those around.
 pub(super) fn may_choose(ctx: &Ctx<'_>) -> bool {
-    ctx.choice_depth < ctx.stack.most_choices()
+    ctx.choice_depth < ctx.stack.max_nested_choices()
 }
 
 /// Runs `make` inside one more choice between versions.
@@ -144,7 +144,7 @@ pub(super) fn inside_choice<T>(
 
 /// Records that a nest has no versions, as the limit of nested choices is reached.
 pub(super) fn note_limit(ctx: &mut Ctx<'_>, aux: &Aux) {
-    let most = ctx.stack.most_choices();
+    let most = ctx.stack.max_nested_choices();
     ctx.add_remark(aux, |_| ir::remark::RemarkKind::ChoicesTooDeep { most });
 }
 
@@ -163,7 +163,7 @@ pub(super) struct VersionWithGuard {
 /// The default number of iterations that suffices at a position.
 fn default_threshold(ctx: &Ctx<'_>, at: Position) -> i64 {
     let level = at.level.and_then(|level| ctx.stack.level(level));
-    level.map_or(1, |level| level.enough)
+    level.map_or(1, |level| level.threshold)
 }
 
 /// The condition for taking a version.
@@ -403,6 +403,6 @@ fn choice(
 
 /// A new parameter of a rule for a version at a level.
 pub(super) fn threshold(ctx: &mut Ctx<'_>, rule: Rule, level: u8) -> TunableId {
-    let default = ctx.stack.level(level).map_or(1, |level| level.enough);
+    let default = ctx.stack.level(level).map_or(1, |level| level.threshold);
     ctx.threshold(rule, default)
 }

@@ -5,10 +5,10 @@
 //! loops; with tiles, of three or more dimensions one that is contiguous on a side where the
 //! innermost is not is first moved next to the innermost.
 
-use super::strided::{Key, Made};
+use super::strided::{CopyFunctions, Key};
 use super::tiles;
 use crate::generate::expr::{add, and, compare, mul, select};
-use crate::syntax::{Access, Arg, Expr, For, How, Plan, Region, Stmt, Var, VarInfo, VarType};
+use crate::syntax::{Access, Arg, CopyPlan, Expr, For, LoopMode, Region, Stmt, Var, VarInfo, VarType};
 use prim::{BinOp, CmpOp, PrimType, UnOp};
 
 /// One dimension: the extent, and the strides on both sides, in elements.
@@ -21,12 +21,12 @@ pub(super) struct Dim {
 
 /// A position in the destination block and one in the source block.
 #[derive(Clone)]
-pub(super) struct Places {
+pub(super) struct Positions {
     pub(super) to: Expr,
     pub(super) from: Expr,
 }
 
-impl Places {
+impl Positions {
     /// The positions `steps` further along a dimension.
     pub(super) fn along(&self, dim: &Dim, steps: &Expr) -> Self {
         Self {
@@ -39,7 +39,7 @@ impl Places {
 /// A function under construction.
 pub(super) struct Copier<'m> {
     key: Key,
-    made: &'m mut Made,
+    made: &'m mut CopyFunctions,
     pub(super) to: Var,
     pub(super) from: Var,
     vars: Vec<VarInfo>,
@@ -47,7 +47,7 @@ pub(super) struct Copier<'m> {
 }
 
 /// The parameters, variables and statements of a function.
-pub(super) fn body(key: Key, made: &mut Made) -> (Vec<Var>, Vec<VarInfo>, Vec<Stmt>) {
+pub(super) fn body(key: Key, made: &mut CopyFunctions) -> (Vec<Var>, Vec<VarInfo>, Vec<Stmt>) {
     let mut c = Copier { key, made, to: Var(0), from: Var(1), vars: Vec::new(), out: Vec::new() };
     c.var("to", VarType::HOST);
     c.var("from", VarType::HOST);
@@ -58,8 +58,10 @@ pub(super) fn body(key: Key, made: &mut Made) -> (Vec<Var>, Vec<VarInfo>, Vec<St
     let (to, from) = (words("to_at", 1), words("from_at", 1));
     let sizes = words("n", key.rank);
     let strides = words("to_by", key.rank).into_iter().zip(words("from_by", key.rank));
-    let at =
-        Places { to: to.into_iter().fold(Expr::i64(0), add), from: from.into_iter().fold(Expr::i64(0), add) };
+    let at = Positions {
+        to: to.into_iter().fold(Expr::i64(0), add),
+        from: from.into_iter().fold(Expr::i64(0), add),
+    };
     let dims = sizes.into_iter().zip(strides);
     let dims: Vec<Dim> = dims.map(|(n, (to, from))| Dim { n, to, from }).collect();
     let params = (0..c.vars.len() as u32).map(Var).collect();
@@ -130,7 +132,13 @@ impl Copier<'_> {
     pub(super) fn each(&mut self, n: Expr, independent: bool, f: impl FnOnce(&mut Self, Expr)) {
         let var = self.var("i", VarType::Scalar(PrimType::I64));
         let body = self.collect(|c| f(c, Expr::Var(var)));
-        self.emit(Stmt::For(For { how: How::Seq { independent }, var, from: Expr::i64(0), to: n, body }));
+        self.emit(Stmt::For(For {
+            mode: LoopMode::Seq { independent },
+            var,
+            from: Expr::i64(0),
+            to: n,
+            body,
+        }));
     }
 
     fn access(&self, buffer: Var, at: &Expr, dims: Vec<(Expr, Expr)>) -> Access {
@@ -138,7 +146,7 @@ impl Copier<'_> {
     }
 
     /// Copies one element.
-    fn element(&mut self, at: &Places) {
+    fn element(&mut self, at: &Positions) {
         let x = self.load(self.from, &at.from, Vec::new());
         self.store(&at.to, Vec::new(), x);
     }
@@ -154,7 +162,7 @@ impl Copier<'_> {
     }
 
     /// Copies one dimension, element by element.
-    pub(super) fn walk(&mut self, at: &Places, dim: &Dim) {
+    pub(super) fn copy_row(&mut self, at: &Positions, dim: &Dim) {
         let region = |buffer, offset: &Expr, stride: &Expr| Region {
             buffer,
             offset: offset.clone(),
@@ -165,7 +173,7 @@ impl Copier<'_> {
             from: region(self.from, &at.from, &dim.from),
             elem: self.key.elem,
             extents: vec![dim.n.clone()],
-            plan: Plan::Each,
+            plan: CopyPlan::Elements,
         });
     }
 
@@ -177,11 +185,11 @@ impl Copier<'_> {
             from: region(from),
             elem: self.key.elem,
             extents: vec![n],
-            plan: Plan::Memory,
+            plan: CopyPlan::Memory,
         });
     }
 
-    fn row(&mut self, at: &Places, dim: &Dim) {
+    fn row(&mut self, at: &Positions, dim: &Dim) {
         let one = Expr::i64(1);
         let (to_unit, from_unit) = (is_one(&dim.to), is_one(&dim.from));
         let repeated = and(is(&dim.from, 0), to_unit.clone());
@@ -200,14 +208,14 @@ impl Copier<'_> {
                             c.store(&at.to, vec![(i, one)], x);
                         });
                     },
-                    |c| c.walk(at, dim),
+                    |c| c.copy_row(at, dim),
                 );
             },
         );
     }
 
     /// Calls the copy function for these dimensions.
-    fn inner(&mut self, at: Places, dims: &[Dim]) {
+    fn inner(&mut self, at: Positions, dims: &[Dim]) {
         let key = self.key;
         let fun =
             self.made.function(Key { rank: dims.len(), tile: key.tile.filter(|_| dims.len() > 1), ..key });
@@ -220,7 +228,7 @@ impl Copier<'_> {
         self.emit(Stmt::Call { fun, args, results: Vec::new(), place: None });
     }
 
-    fn nest(&mut self, at: &Places, (outer, next, last): (&[Dim], &Dim, &Dim)) {
+    fn nest(&mut self, at: &Positions, (outer, next, last): (&[Dim], &Dim, &Dim)) {
         // One loop over both: the outer stride spans the inner dimension, or the inner dimension
         // has one element, whose stride does not matter.
         let spans = |outer: &Expr, inner: &Expr| {
@@ -240,16 +248,16 @@ impl Copier<'_> {
                 c.inner(at.clone(), &dims);
             },
             |c| match outer {
-                [] => c.plane(at, next, last),
+                [] => c.copy_plane(at, next, last),
                 [first, between @ ..] => {
-                    c.outer(at, (first, between, next, last));
+                    c.outer_loop(at, (first, between, next, last));
                 }
             },
         );
     }
 
     /// Emits the loop over the outermost of three or more dimensions.
-    fn outer(&mut self, at: &Places, (first, between, next, last): (&Dim, &[Dim], &Dim, &Dim)) {
+    fn outer_loop(&mut self, at: &Positions, (first, between, next, last): (&Dim, &[Dim], &Dim, &Dim)) {
         let mut outer: Vec<Dim> = std::iter::once(first).chain(between).cloned().collect();
         let mut next = next.clone();
         if self.key.tile.is_some() {
@@ -260,8 +268,8 @@ impl Copier<'_> {
                     or(and(lacks_from.clone(), is_one(&dim.from)), and(lacks_to.clone(), is_one(&dim.to)));
                 let wanted = self.name("wanted", PrimType::Bool, wanted);
                 let before = dim.clone();
-                *dim = self.pick(&wanted, &next, &before);
-                next = self.pick(&wanted, &before, &next);
+                *dim = self.select(&wanted, &next, &before);
+                next = self.select(&wanted, &before, &next);
             }
         }
         let Some((first, between)) = outer.split_first() else {
@@ -275,7 +283,7 @@ impl Copier<'_> {
     }
 
     /// Selects one of two dimensions.
-    pub(super) fn pick(&mut self, cond: &Expr, yes: &Dim, no: &Dim) -> Dim {
+    pub(super) fn select(&mut self, cond: &Expr, yes: &Dim, no: &Dim) -> Dim {
         Dim {
             n: self.int("n", select(cond, &yes.n, &no.n)),
             to: self.int("to_by", select(cond, &yes.to, &no.to)),
@@ -285,7 +293,7 @@ impl Copier<'_> {
 
     /// Copies two dimensions: row by row, or in tiles where the sides differ in which one is
     /// contiguous.
-    fn plane(&mut self, at: &Places, rows: &Dim, columns: &Dim) {
+    fn copy_plane(&mut self, at: &Positions, rows: &Dim, columns: &Dim) {
         let row_by_row = |c: &mut Self| {
             c.each(rows.n.clone(), false, |c, i| {
                 c.inner(at.along(rows, &i), std::slice::from_ref(columns));
@@ -302,8 +310,8 @@ impl Copier<'_> {
             or(gathers.clone(), scatters),
             |c| {
                 // The order is free: make the columns contiguous in the destination.
-                let long = Dim { from: Expr::i64(1), ..c.pick(&gathers, rows, columns) };
-                let wide = Dim { to: Expr::i64(1), ..c.pick(&gathers, columns, rows) };
+                let long = Dim { from: Expr::i64(1), ..c.select(&gathers, rows, columns) };
+                let wide = Dim { to: Expr::i64(1), ..c.select(&gathers, columns, rows) };
                 tiles::tiles(c, at, (&long, &wide), tile);
             },
             row_by_row,

@@ -16,7 +16,7 @@
 
 use super::nest;
 use crate::captures;
-use crate::syntax::{Arg, Code, Expr, For, FunId, Function, Plan, Program, Region, Stmt, Tile};
+use crate::syntax::{Arg, CodePlacement, CopyPlan, Expr, For, FunId, Function, Program, Region, Stmt, Tile};
 use prim::PrimType;
 use rustc_hash::FxHashMap;
 
@@ -32,15 +32,16 @@ pub(super) struct Key {
 }
 
 /// The functions made so far.
-pub(super) struct Made {
+pub(super) struct CopyFunctions {
     first: usize,
     ids: FxHashMap<Key, FunId>,
     functions: Vec<Function>,
 }
 
 /// Replaces the copies of a program, and adds the functions.
-pub fn calls(mut program: Program) -> Program {
-    let mut made = Made { first: program.functions.len(), ids: FxHashMap::default(), functions: Vec::new() };
+pub fn outline_copies(mut program: Program) -> Program {
+    let mut made =
+        CopyFunctions { first: program.functions.len(), ids: FxHashMap::default(), functions: Vec::new() };
     for function in &mut program.functions {
         if made.block(&mut function.body) {
             captures::fill(function);
@@ -50,7 +51,7 @@ pub fn calls(mut program: Program) -> Program {
     program
 }
 
-impl Made {
+impl CopyFunctions {
     /// Replaces the copies among statements; returns true if there are any.
     fn block(&mut self, stmts: &mut [Stmt]) -> bool {
         stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
@@ -64,7 +65,7 @@ impl Made {
 
     fn stmt(&mut self, stmt: &mut Stmt) -> bool {
         match stmt {
-            Stmt::Copy { to, from, elem, extents, plan: Plan::Strides(tile) } => {
+            Stmt::Copy { to, from, elem, extents, plan: CopyPlan::Dynamic(tile) } => {
                 let key = Key { rank: extents.len(), elem: word(*elem), tile: *tile };
                 *stmt = call(self.function(key), (to, from), extents);
                 true
@@ -73,7 +74,7 @@ impl Made {
                 let called = self.block(yes);
                 self.block(no) || called
             }
-            Stmt::For(f) if f.how.is_kernel() => false,
+            Stmt::For(f) if f.mode.is_kernel() => false,
             Stmt::While(_, body) | Stmt::For(For { body, .. }) => self.block(body),
             crate::leaf_stmt!() => false,
         }
@@ -89,7 +90,7 @@ impl Made {
         let id = FunId((self.first + self.functions.len()) as u32);
         let size = key.elem.size();
         let name = match key.tile {
-            Some(Tile { side, pitch }) => format!("copy {}.{size}.{side}.{pitch}", key.rank),
+            Some(Tile { extent: side, pitch }) => format!("copy {}.{size}.{side}.{pitch}", key.rank),
             None => format!("copy {}.{size}", key.rank),
         };
         self.functions.push(Function {
@@ -99,7 +100,7 @@ impl Made {
             owned: Vec::new(),
             vars,
             body,
-            code: Code::Each,
+            code: CodePlacement::EachModule,
             recursive: false,
         });
         self.ids.insert(key, id);

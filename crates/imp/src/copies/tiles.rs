@@ -8,24 +8,24 @@
 //! Partial tiles at the edges do not go through the square. The inner loop over tiles is along the
 //! shorter dimension: where a cache line belongs to two tiles, the second one follows soon.
 
-use super::nest::{Copier, Dim, Places};
+use super::nest::{Copier, Dim, Positions};
 use crate::generate::expr::{add, and, compare, div, min, mul, select, sub};
 use crate::syntax::{Expr, Stmt, Tile, VarType};
 use prim::{CmpOp, PrimType};
 
 /// Copies `rows` by `columns` elements.
-pub(super) fn tiles(c: &mut Copier<'_>, at: &Places, (rows, columns): (&Dim, &Dim), tile: Tile) {
-    let side = Expr::i64(i64::from(tile.side));
+pub(super) fn tiles(c: &mut Copier<'_>, at: &Positions, (rows, columns): (&Dim, &Dim), tile: Tile) {
+    let side = Expr::i64(i64::from(tile.extent));
     let square = c.var("square", VarType::HOST);
     c.emit(Stmt::Frame {
         buffer: square,
         elem: c.elem(),
-        count: u64::from(tile.side) * u64::from(tile.pitch),
+        count: u64::from(tile.extent) * u64::from(tile.pitch),
     });
     let pitch = Expr::i64(i64::from(tile.pitch));
     // The number of tiles along a dimension, the last one perhaps partial.
     let count = |dim: &Dim| {
-        let up = add(dim.n.clone(), Expr::i64(i64::from(tile.side) - 1));
+        let up = add(dim.n.clone(), Expr::i64(i64::from(tile.extent) - 1));
         div(up, side.clone())
     };
     let (n_rows, n_columns) = (count(rows), count(columns));
@@ -43,7 +43,7 @@ pub(super) fn tiles(c: &mut Copier<'_>, at: &Places, (rows, columns): (&Dim, &Di
             let width = min(sub(columns.n.clone(), column.clone()), side.clone());
             let width = c.int("width", width);
             let at = at.along(rows, &row).along(columns, &column);
-            let at = Places { to: c.int("to_at", at.to), from: c.int("from_at", at.from) };
+            let at = Positions { to: c.int("to_at", at.to), from: c.int("from_at", at.from) };
             let whole = |n: &Expr| compare(CmpOp::Eq, n.clone(), side.clone());
             c.either(
                 and(whole(&height), whole(&width)),
@@ -64,7 +64,7 @@ pub(super) fn tiles(c: &mut Copier<'_>, at: &Places, (rows, columns): (&Dim, &Di
                 |c| {
                     c.each(height.clone(), true, |c, i| {
                         let width = Dim { n: width.clone(), ..columns.clone() };
-                        c.walk(&at.along(rows, &i), &width);
+                        c.copy_row(&at.along(rows, &i), &width);
                     });
                 },
             );

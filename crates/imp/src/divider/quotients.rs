@@ -6,7 +6,7 @@
 
 use super::{LANES, QUOTIENT_BY_PRODUCTS, RECIPROCAL_BY_PRODUCTS, WORTH};
 use crate::syntax::{Expr, ROOT_LANES, Stmt, Var, VarInfo};
-use crate::walk::{Use, each_part, each_part_mut, each_stmt, lanes_of, names};
+use crate::walk::{Use, each_operand, each_part_mut, each_stmt, each_use, lanes_of};
 use prim::{BinOp, PrimType, Scalar, UnOp};
 use rustc_hash::FxHashSet;
 use target::Machine;
@@ -22,15 +22,15 @@ pub(super) fn share(vars: &[VarInfo], machine: Machine, body: &mut [Stmt]) {
     let mut load = Load {
         vars,
         machine,
-        waiting: waiting(body),
+        waiting: carried(body),
         reciprocals: 0,
         others: 0,
         divider: 0.0,
         multipliers: 0.0,
     };
     block(body, &mut |e| load.expr(e));
-    let operation = LANES * machine.make.product_f64;
-    let quotient = f64::from(ROOT_LANES) * machine.make.quotient_f32;
+    let operation = LANES * machine.uarch.product_f64;
+    let quotient = f64::from(ROOT_LANES) * machine.uarch.quotient_f32;
     let all = load.reciprocals + load.others;
     let cycles = |shared: usize| {
         let reciprocals = shared.min(load.reciprocals);
@@ -77,7 +77,7 @@ struct Load<'v> {
 impl Load<'_> {
     fn expr(&mut self, e: &Expr) {
         stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
-            let make = self.machine.make;
+            let make = self.machine.uarch;
             let lanes = lanes_of(self.vars, e).map_or(1.0, |_| f64::from(ROOT_LANES));
             if let Some(reciprocal) = quotient(self.vars, &self.waiting, e) {
                 *(if reciprocal { &mut self.reciprocals } else { &mut self.others }) += 1;
@@ -90,7 +90,7 @@ impl Load<'_> {
             } else if operates(e) {
                 self.multipliers += LANES * make.product_f64;
             }
-            each_part(e, &mut |part| self.expr(part));
+            each_operand(e, &mut |part| self.expr(part));
         });
     }
 }
@@ -110,12 +110,12 @@ fn quotient(vars: &[VarInfo], waiting: &FxHashSet<Var>, e: &Expr) -> Option<bool
         return None;
     };
     let full = lanes_of(vars, y).is_some_and(|lanes| lanes.is_multiple_of(ROOT_LANES));
-    (full && !needs(x, waiting) && !needs(y, waiting)).then(|| is_one(x))
+    (full && !depends_on(x, waiting) && !depends_on(y, waiting)).then(|| is_one(x))
 }
 
 fn has_quotient(vars: &[VarInfo], waiting: &FxHashSet<Var>, e: &Expr) -> bool {
     let mut found = quotient(vars, waiting, e).is_some();
-    each_part(e, &mut |part| found |= has_quotient(vars, waiting, part));
+    each_operand(e, &mut |part| found |= has_quotient(vars, waiting, part));
     found
 }
 
@@ -126,14 +126,14 @@ fn is_one(e: &Expr) -> bool {
     *e == Expr::Const(Scalar::F32(1.0))
 }
 
-fn needs(e: &Expr, waiting: &FxHashSet<Var>) -> bool {
+fn depends_on(e: &Expr, waiting: &FxHashSet<Var>) -> bool {
     let mut found = matches!(e, Expr::Var(var) if waiting.contains(var));
-    each_part(e, &mut |part| found |= needs(part, waiting));
+    each_operand(e, &mut |part| found |= depends_on(part, waiting));
     found
 }
 
 /// The variables of a body that depend on the previous iteration.
-fn waiting(body: &[Stmt]) -> FxHashSet<Var> {
+fn carried(body: &[Stmt]) -> FxHashSet<Var> {
     let (mut sets, mut stored) = (FxHashSet::default(), FxHashSet::default());
     each_stmt(body, &mut |stmt| {
         if let Stmt::Store(access, _) = stmt {
@@ -141,7 +141,7 @@ fn waiting(body: &[Stmt]) -> FxHashSet<Var> {
         } else if let Stmt::StoreLanes { to, .. } = stmt {
             stored.insert(to.buffer);
         }
-        names(stmt, &mut |var, used| {
+        each_use(stmt, &mut |var, used| {
             if used == Use::Sets {
                 sets.insert(var);
             }
@@ -150,7 +150,7 @@ fn waiting(body: &[Stmt]) -> FxHashSet<Var> {
     let (mut seen, mut waiting) = (FxHashSet::default(), FxHashSet::default());
     each_stmt(body, &mut |stmt| {
         let (mut waits, mut own) = (false, Vec::new());
-        names(stmt, &mut |var, used| {
+        each_use(stmt, &mut |var, used| {
             if used == Use::Sets {
                 own.push(var);
             } else if sets.contains(&var) && !seen.contains(&var) {
@@ -181,7 +181,7 @@ fn mark(vars: &[VarInfo], waiting: &FxHashSet<Var>, left: &mut (usize, usize), e
         {
             *left -= 1;
             let [x, y] = [x, y].map(|x| std::mem::replace(x, Box::new(Expr::i64(0))));
-            *e = Expr::SharedQuotient(x, y);
+            *e = Expr::MultipliedQuotient(x, y);
         }
     });
 }
@@ -204,7 +204,7 @@ fn block(stmts: &mut [Stmt], f: &mut dyn FnMut(&mut Expr)) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use target::Make;
+    use target::Microarchitecture;
 
     #[test]
     fn bodies_with_loops_wait_for_these() {
@@ -212,12 +212,12 @@ mod tests {
         let (one, y) = (Expr::Const(Scalar::F32(1.0)), Expr::Var(Var(0)));
         let quotient = Expr::Binary(BinOp::FDiv, PrimType::F32, splat(one), splat(y));
         let two = [Var(1), Var(2)].map(|var| Stmt::Set(var, quotient.clone()));
-        let machine = Machine { make: Make::INTEL, ..Machine::of(64) };
+        let machine = Machine { uarch: Microarchitecture::INTEL, ..Machine::of(64) };
         let shared = |mut body: Vec<Stmt>| {
             share(&[], machine, &mut body);
             let mut count = 0;
             block(&mut body, &mut |e| {
-                count += usize::from(matches!(e, Expr::SharedQuotient(..)));
+                count += usize::from(matches!(e, Expr::MultipliedQuotient(..)));
             });
             count
         };

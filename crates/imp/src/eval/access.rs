@@ -12,9 +12,9 @@ impl<'p> Machine<'p> {
     /// Executes an atomic operation of a thread; barriers and awaits are executed by the block.
     pub(super) fn device_op(&mut self, frame: &mut Frame<'p>, op: &'p DeviceOp) -> Result<()> {
         match op {
-            DeviceOp::Barrier | DeviceOp::GroupBarrier(_) => bug("a barrier that no block is at"),
+            DeviceOp::Barrier | DeviceOp::SubgroupBarrier(_) => bug("a barrier that no block is at"),
             DeviceOp::Update(update) => {
-                let (at, position) = place(frame, &update.at)?;
+                let (at, position) = location(frame, &update.at)?;
                 let value = frame.values().scalar(&update.value)?;
                 let combined = |old| binary(update.op, old, value);
                 let old = self.memory.update(at, update.at.elem, position, combined)?;
@@ -23,8 +23,8 @@ impl<'p> Machine<'p> {
                     None => Ok(()),
                 }
             }
-            DeviceOp::Swap { old: var, at: access, expected, value } => {
-                let (at, position) = place(frame, access)?;
+            DeviceOp::CompareExchange { old: var, at: access, expected, value } => {
+                let (at, position) = location(frame, access)?;
                 let (expected, value) = (frame.values().scalar(expected)?, frame.values().scalar(value)?);
                 let same = |old: Scalar| old.bits() == expected.bits();
                 let swapped = |old| Ok(if same(old) { value } else { old });
@@ -32,7 +32,7 @@ impl<'p> Machine<'p> {
                 frame.set(*var, Slot::Scalar(old))
             }
             DeviceOp::Signal { at: access, value } => {
-                let (at, position) = place(frame, access)?;
+                let (at, position) = location(frame, access)?;
                 let value = frame.values().scalar(value)?;
                 self.memory.signal(at, position, value)
             }
@@ -41,8 +41,8 @@ impl<'p> Machine<'p> {
     }
 
     /// Returns true if a variable has got the signal that a thread awaits.
-    pub(super) fn hears(&mut self, frame: &mut Frame<'p>, var: Var, access: &'p Access) -> Result<bool> {
-        let (at, position) = place(frame, access)?;
+    pub(super) fn try_await(&mut self, frame: &mut Frame<'p>, var: Var, access: &'p Access) -> Result<bool> {
+        let (at, position) = location(frame, access)?;
         match self.memory.awaited(at, access.elem, position)? {
             Some(signal) => frame.set(var, Slot::Scalar(signal)).map(|()| true),
             None => Ok(false),
@@ -106,7 +106,7 @@ impl<'p> Machine<'p> {
 }
 
 /// The block and the position of an access.
-pub(super) fn place(frame: &Frame<'_>, access: &Access) -> Result<(Pointer, i64)> {
+pub(super) fn location(frame: &Frame<'_>, access: &Access) -> Result<(Pointer, i64)> {
     let values = frame.values();
     let mut position = values.i64(&access.offset)?;
     for (index, stride) in &access.dims {
@@ -117,7 +117,7 @@ pub(super) fn place(frame: &Frame<'_>, access: &Access) -> Result<(Pointer, i64)
 }
 
 /// The block and the position of each active lane's access.
-pub(super) fn lane_places(
+pub(super) fn lane_locations(
     frame: &Frame<'_>,
     access: &LaneAccess,
     mask: Option<&Expr>,
@@ -130,9 +130,9 @@ pub(super) fn lane_places(
     };
     let mut positions: Vec<Option<i64>> = match &access.at {
         LanePositions::Unit(first) => strided(values.i64(first)?, 1),
-        LanePositions::Near(first, stride) => strided(values.i64(first)?, *stride),
+        LanePositions::SmallStride(first, stride) => strided(values.i64(first)?, *stride),
         LanePositions::Strided(first, stride) => strided(values.i64(first)?, values.i64(stride)?),
-        LanePositions::Each(each) => {
+        LanePositions::Gather(each) => {
             let each = values.vector(each)?;
             each.iter().map(|x| x.and_then(Scalar::as_i64)).collect()
         }

@@ -2,7 +2,7 @@
 //! code after the loop. The order of such iterations cannot be changed, even if they are
 //! independent in memory.
 
-use crate::walk::{Use, each_stmt, names};
+use crate::walk::{Use, each_stmt, each_use};
 use crate::{For, Function, Stmt, Var};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -34,7 +34,7 @@ fn named(function: &Function) -> Vec<u32> {
         }
     };
     each_stmt(&function.body, &mut |stmt| {
-        names(stmt, &mut |var, _| count(var));
+        each_use(stmt, &mut |var, _| count(var));
     });
     function.results.iter().for_each(|var| count(*var));
     counts
@@ -44,7 +44,7 @@ fn carried(f: &For, occurrences: &[u32]) -> Option<Var> {
     let mut counts: FxHashMap<Var, u32> = FxHashMap::default();
     let mut sets = Vec::new();
     each_stmt(&f.body, &mut |stmt| {
-        names(stmt, &mut |var, how| {
+        each_use(stmt, &mut |var, how| {
             *counts.entry(var).or_default() += 1;
             if how == Use::Sets {
                 sets.push(var);
@@ -60,10 +60,10 @@ fn carried(f: &For, occurrences: &[u32]) -> Option<Var> {
         of_loop: sets.into_iter().collect(),
         set: FxHashSet::default(),
         trail: Vec::new(),
-        early: None,
+        read_early: None,
     };
     flow.block(&f.body);
-    flow.early
+    flow.read_early
 }
 
 struct Flow {
@@ -73,7 +73,7 @@ struct Flow {
     set: FxHashSet<Var>,
     trail: Vec<Var>,
     /// The first variable that is read where it may not have been set.
-    early: Option<Var>,
+    read_early: Option<Var>,
 }
 
 impl Flow {
@@ -90,7 +90,7 @@ impl Flow {
     }
 
     /// The variables set by `walk`, which may not be executed.
-    fn perhaps(&mut self, walk: impl FnOnce(&mut Self)) -> Vec<Var> {
+    fn conditionally(&mut self, walk: impl FnOnce(&mut Self)) -> Vec<Var> {
         let before = self.trail.len();
         walk(self);
         let more = self.trail.split_off(before);
@@ -102,17 +102,17 @@ impl Flow {
 
     fn stmt(&mut self, stmt: &Stmt) {
         let mut bound = Vec::new();
-        names(stmt, &mut |var, how| match how {
+        each_use(stmt, &mut |var, how| match how {
             Use::Sets => bound.push(var),
             Use::Reads if self.of_loop.contains(&var) && !self.set.contains(&var) => {
-                self.early.get_or_insert(var);
+                self.read_early.get_or_insert(var);
             }
             Use::Reads => {}
         });
         match stmt {
             Stmt::If(_, yes, no) => {
-                let some = self.perhaps(|flow| flow.block(yes));
-                let others = self.perhaps(|flow| flow.block(no));
+                let some = self.conditionally(|flow| flow.block(yes));
+                let others = self.conditionally(|flow| flow.block(no));
                 let others: FxHashSet<Var> = others.into_iter().collect();
                 for var in some {
                     if others.contains(&var) {
@@ -121,10 +121,10 @@ impl Flow {
                 }
             }
             Stmt::While(_, body) => {
-                self.perhaps(|flow| flow.block(body));
+                self.conditionally(|flow| flow.block(body));
             }
             Stmt::For(f) => {
-                self.perhaps(|flow| {
+                self.conditionally(|flow| {
                     flow.sets(f.var);
                     flow.block(&f.body);
                 });

@@ -18,16 +18,16 @@ mod signals;
 mod thread;
 
 use super::expr::Slot;
-use super::frame::{Common, Frame, Own};
+use super::frame::{EnclosingFrame, Frame, OwnVariables};
 use super::machine::Machine;
 use super::memory::{Kind, Pointer};
 use super::races::Label;
 use super::{EvalError, Result, bug, limit};
 use crate::walk::each_stmt;
-use crate::{DeviceOp, For, How, Launch, Pad, Stmt, Var};
+use crate::{DeviceOp, For, Launch, LoopMode, SharedBuffer, Stmt, Var};
 use races::{Actor, Running};
 use signals::Signals;
-use target::device::SCRATCHPAD_BYTES;
+use target::device::SHARED_MEMORY_BYTES;
 use thread::{Step, Thread};
 
 /// The number of resident blocks.
@@ -48,7 +48,7 @@ struct Block<'p> {
     /// The number of threads of a subgroup.
     group: usize,
     /// The number of waiting threads of each subgroup.
-    met: Vec<usize>,
+    arrived: Vec<usize>,
     /// The threads that await signals.
     awaiting: Vec<usize>,
     /// The number of threads that have ended.
@@ -61,7 +61,7 @@ struct Block<'p> {
 
 impl<'p> Block<'p> {
     /// Retries the awaiting threads, as elements have changed.
-    fn look_again(&mut self) {
+    fn retry_awaits(&mut self) {
         self.ready.append(&mut self.awaiting);
     }
 
@@ -69,11 +69,11 @@ impl<'p> Block<'p> {
     /// subgroup continues.
     fn wait(&mut self, at: usize, barrier: &'p Stmt) {
         self.waiting.push((at, barrier));
-        if !matches!(barrier, Stmt::Device(DeviceOp::GroupBarrier(_))) {
+        if !matches!(barrier, Stmt::Device(DeviceOp::SubgroupBarrier(_))) {
             return;
         }
         let group = at / self.group;
-        let Some(met) = self.met.get_mut(group) else {
+        let Some(met) = self.arrived.get_mut(group) else {
             return;
         };
         *met += 1;
@@ -86,13 +86,13 @@ impl<'p> Block<'p> {
         }
         *met = 0;
         for (at, _) in self.waiting.extract_if(.., |it| is_here(it)) {
-            self.threads[at].steps += 1;
+            self.threads[at].subgroup_barriers += 1;
             self.ready.push(at);
         }
     }
 
     /// After a failure, threads that await signals fail too.
-    fn give_up(&mut self) {
+    fn fail_awaits(&mut self) {
         self.failed |= !self.awaiting.is_empty();
         self.awaiting.clear();
     }
@@ -103,15 +103,15 @@ impl<'p> Machine<'p> {
         let Some((Stmt::For(threads), common)) = f.body.split_last() else {
             return bug("a kernel has no threads");
         };
-        let How::Block(locals) = &threads.how else {
+        let LoopMode::Threads(locals) = &threads.mode else {
             return bug("a kernel does not end with its threads");
         };
         let (blocks, size) = (frame.values().i64(&f.to)?, frame.values().i64(&threads.to)?);
         if !(1..=target::device::MAX_BLOCK).contains(&size) {
             return bug(format!("a block of {size} threads"));
         }
-        let mut pads = Vec::with_capacity(launch.pads.len());
-        for Pad { buffer, bytes } in &launch.pads {
+        let mut pads = Vec::with_capacity(launch.shared_buffers.len());
+        for SharedBuffer { buffer, bytes } in &launch.shared_buffers {
             pads.push((*buffer, frame.values().i64(bytes)?));
         }
         // The sizes need not be valid if nothing is launched.
@@ -120,13 +120,13 @@ impl<'p> Machine<'p> {
         }
         let group = group_of(threads, size)?;
         let (ours, theirs) = (launch.locals.iter(), locals.iter());
-        let ours = Own::new(frame.function, ours.chain([&f.var]).copied())?;
-        let theirs = Own::new(frame.function, theirs.chain([&threads.var]).copied())?;
-        let found = Common::of_kernel(frame);
+        let ours = OwnVariables::new(frame.function, ours.chain([&f.var]).copied())?;
+        let theirs = OwnVariables::new(frame.function, theirs.chain([&threads.var]).copied())?;
+        let found = EnclosingFrame::of_kernel(frame);
         let scattered = launch.scattered.iter();
         let scattered = scattered.filter_map(|var| frame.values().pointer(*var).ok());
         self.kernels += 1;
-        let now = Actor { block: 0, thread: 0, phase: 0, group: 0, steps: 0, signals: 0 };
+        let now = Actor { block: 0, thread: 0, barriers: 0, group: 0, subgroup_barriers: 0, signals: 0 };
         let running = Running {
             label: Label::Grid(launch.name.clone(), launch.id),
             number: self.kernels,
@@ -162,14 +162,14 @@ impl<'p> Machine<'p> {
             }
             let at = self.orders.below(resident.len() as u64) as usize;
             let changes = self.changes();
-            if let Some(error) = self.turn(&mut resident[at])? {
+            if let Some(error) = self.run_burst(&mut resident[at])? {
                 if failure.is_none() {
-                    resident.iter_mut().for_each(Block::give_up);
+                    resident.iter_mut().for_each(Block::fail_awaits);
                 }
                 failure.get_or_insert(error);
             }
             if self.changes() != changes {
-                resident.iter_mut().for_each(Block::look_again);
+                resident.iter_mut().for_each(Block::retry_awaits);
             }
             let block = &mut resident[at];
             if !block.ready.is_empty() {
@@ -177,11 +177,11 @@ impl<'p> Machine<'p> {
             }
             if !block.awaiting.is_empty() {
                 if failure.is_some() {
-                    block.give_up();
+                    block.fail_awaits();
                 } else if resident.iter().all(|block| block.ready.is_empty()) {
-                    return self.nobody_signals(&resident);
+                    return self.deadlock(&resident);
                 }
-            } else if !self.pass_barrier(block)? {
+            } else if !self.release_barrier(block)? {
                 let block = resident.swap_remove(at);
                 self.end_block(block);
             }
@@ -197,7 +197,7 @@ impl<'p> Machine<'p> {
     }
 
     /// Reports a deadlock: all resident threads wait, some of them for signals.
-    fn nobody_signals(&self, resident: &[Block<'p>]) -> Result<()> {
+    fn deadlock(&self, resident: &[Block<'p>]) -> Result<()> {
         let label = self.memory.kernel.as_ref().map(|kernel| &kernel.label);
         let label = label.map_or_else(String::new, ToString::to_string);
         let mut blocks: Vec<i64> = resident.iter().map(|block| block.number).collect();
@@ -206,7 +206,7 @@ impl<'p> Machine<'p> {
     }
 
     /// Executes a few statements of a thread of the block; returns its failure, if any.
-    fn turn(&mut self, block: &mut Block<'p>) -> Result<Option<Box<EvalError>>> {
+    fn run_burst(&mut self, block: &mut Block<'p>) -> Result<Option<Box<EvalError>>> {
         if block.ready.is_empty() {
             return Ok(None);
         }
@@ -217,9 +217,9 @@ impl<'p> Machine<'p> {
             kernel.now = Actor {
                 block: block.number,
                 thread: thread.number,
-                phase: block.phase,
-                group: thread.group,
-                steps: thread.steps,
+                barriers: block.phase,
+                group: thread.subgroup,
+                subgroup_barriers: thread.subgroup_barriers,
                 signals: thread.signals,
             };
         }
@@ -249,7 +249,7 @@ impl<'p> Machine<'p> {
 
     /// Called when no thread of a block can continue: releases a barrier. Returns true if threads
     /// can continue.
-    fn pass_barrier(&mut self, block: &mut Block<'p>) -> Result<bool> {
+    fn release_barrier(&mut self, block: &mut Block<'p>) -> Result<bool> {
         let Some((first, barrier)) = block.waiting.first().copied() else {
             return Ok(false);
         };
@@ -296,7 +296,7 @@ impl<'p> Machine<'p> {
 fn group_of(threads: &For, size: i64) -> Result<i64> {
     let (mut group, mut differ) = (None, false);
     each_stmt(&threads.body, &mut |stmt| {
-        if let Stmt::Device(DeviceOp::GroupBarrier(own)) = stmt {
+        if let Stmt::Device(DeviceOp::SubgroupBarrier(own)) = stmt {
             differ |= *group.get_or_insert(*own) != *own;
         }
     });
@@ -308,7 +308,7 @@ fn group_of(threads: &For, size: i64) -> Result<i64> {
 }
 
 /// Checks that the buffers of a block fit in shared memory.
-fn fit(common: &[Stmt], pads: &[(Var, i64)]) -> Result<()> {
+fn fit(common: &[Stmt], shared_buffers: &[(Var, i64)]) -> Result<()> {
     let frames = common.iter().filter_map(|stmt| {
         if let Stmt::Frame { elem, count, .. } = stmt {
             Some(elem.size().saturating_mul(*count))
@@ -317,10 +317,10 @@ fn fit(common: &[Stmt], pads: &[(Var, i64)]) -> Result<()> {
         }
     });
     // A negative size exceeds the limit.
-    let pads = pads.iter();
+    let pads = shared_buffers.iter();
     let pads = pads.map(|(_, bytes)| u64::try_from(*bytes).unwrap_or(u64::MAX));
     let bytes = frames.chain(pads).fold(0, u64::saturating_add);
-    if bytes > SCRATCHPAD_BYTES {
+    if bytes > SHARED_MEMORY_BYTES {
         return limit(format!("a block with {bytes} bytes in the scratchpad"));
     }
     Ok(())
@@ -331,11 +331,11 @@ fn begin<'p>(
     number: i64,
     frame: Frame<'p>,
     threads: &'p For,
-    locals: &Own,
+    locals: &OwnVariables,
     (size, group): (i64, i64),
 ) -> Result<Block<'p>> {
     let mut all = Vec::with_capacity(size as usize);
-    let (common, frames) = Common::of_block(frame);
+    let (common, frames) = EnclosingFrame::of_block(frame);
     for thread in 0..size {
         let mut own = common.frame(locals);
         own.set(threads.var, Slot::Scalar(prim::Scalar::I64(thread)))?;
@@ -348,7 +348,7 @@ fn begin<'p>(
         threads: all,
         waiting: Vec::new(),
         group: group as usize,
-        met: vec![0; (size / group) as usize],
+        arrived: vec![0; (size / group) as usize],
         awaiting: Vec::new(),
         ended: 0,
         failed: false,

@@ -113,18 +113,18 @@ impl<'s> Values<'s> {
             Expr::Const(value) => Ok(*value),
             Expr::Var(var) => self.scalar_var(*var),
             Expr::Tunable(_)
-            | Expr::Logging
+            | Expr::LogsComparisons
             | Expr::Unary(..)
             | Expr::Binary(..)
             | Expr::Compare(..)
             | Expr::Convert(..)
             | Expr::Select(..)
-            | Expr::SharedRoot(_)
-            | Expr::SharedQuotient(..)
+            | Expr::SplitRoot(_)
+            | Expr::MultipliedQuotient(..)
             | Expr::Fma(..)
             | Expr::Math(..)
             | Expr::Splat(..)
-            | Expr::Lanes(..)
+            | Expr::LaneIds(..)
             | Expr::Any(_)
             | Expr::All(_)
             | Expr::FirstLane(_)
@@ -141,7 +141,7 @@ impl<'s> Values<'s> {
             Expr::Const(value) => Ok(*value),
             Expr::Var(var) => self.scalar_var(*var),
             Expr::Tunable(id) => Ok(Scalar::I64(self.tunable(*id)?)),
-            Expr::Logging => Ok(Scalar::Bool(self.tunables.listener.is_some())),
+            Expr::LogsComparisons => Ok(Scalar::Bool(self.tunables.listener.is_some())),
             Expr::Unary(op, _, x) => known(eval::unary(*op, self.scalar(x)?), op.name()),
             Expr::Binary(op, _, x, y) => binary(*op, self.scalar(x)?, self.scalar(y)?),
             Expr::Compare(op, _, x, y) => {
@@ -188,10 +188,10 @@ impl<'s> Values<'s> {
                 let x = self.vector(x)?;
                 known(x[self.lane(lane, x.len())?], "the lane")
             }
-            Expr::SharedRoot(_)
-            | Expr::SharedQuotient(..)
+            Expr::SplitRoot(_)
+            | Expr::MultipliedQuotient(..)
             | Expr::Splat(..)
-            | Expr::Lanes(..)
+            | Expr::LaneIds(..)
             | Expr::Pack(..)
             | Expr::Insert(..)
             | Expr::Shift(..) => bug("a scalar is needed"),
@@ -231,7 +231,7 @@ impl<'s> Values<'s> {
     fn vector_operator(self, expr: &Expr) -> Result<Vec<Lane>> {
         match expr {
             Expr::Splat(lanes, x) => Ok(vec![Some(self.scalar(x)?); *lanes as usize]),
-            Expr::Lanes(ty, lanes) => {
+            Expr::LaneIds(ty, lanes) => {
                 Ok((0..i64::from(*lanes)).map(|lane| Some(Scalar::int(*ty, lane))).collect())
             }
             Expr::Insert(x, lane, value) => {
@@ -261,8 +261,8 @@ impl<'s> Values<'s> {
                 Ok(x)
             }
             Expr::Unary(op, _, x) => self.lanes([x], |[x]| eval::unary(*op, x)),
-            Expr::SharedRoot(x) => self.lanes([x], |[x]| eval::unary(UnOp::FSqrt, x)),
-            Expr::SharedQuotient(x, y) => self.lane_pairs(x, y, |x, y| eval::binary(BinOp::FDiv, x?, y?)),
+            Expr::SplitRoot(x) => self.lanes([x], |[x]| eval::unary(UnOp::FSqrt, x)),
+            Expr::MultipliedQuotient(x, y) => self.lane_pairs(x, y, |x, y| eval::binary(BinOp::FDiv, x?, y?)),
             Expr::Binary(op @ (BinOp::And | BinOp::Or), PrimType::Bool, x, y) => {
                 // One operand may determine the result, whatever the other is.
                 let deciding = Some(Scalar::Bool(*op == BinOp::Or));
@@ -299,7 +299,7 @@ impl<'s> Values<'s> {
             Expr::Const(_)
             | Expr::Var(_)
             | Expr::Tunable(_)
-            | Expr::Logging
+            | Expr::LogsComparisons
             | Expr::Any(_)
             | Expr::All(_)
             | Expr::FirstLane(_)

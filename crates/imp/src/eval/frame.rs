@@ -12,19 +12,19 @@ use crate::{Function, Space, Var, VarType};
 use std::rc::Rc;
 
 /// The index of a variable that is not one's own.
-const OUTSIDE: u32 = u32::MAX;
+const ENCLOSING: u32 = u32::MAX;
 
 /// The values of variables.
 #[derive(Clone)]
 pub(super) struct Variables {
     own: Vec<Slot>,
     /// The enclosing variables, in a block or a thread.
-    around: Option<Around>,
+    around: Option<Enclosing>,
 }
 
 /// The enclosing variables of a block or a thread.
 #[derive(Clone)]
-struct Around {
+struct Enclosing {
     /// The index of each variable among the own ones, or [`OUTSIDE`].
     places: Rc<[u32]>,
     variables: Rc<Variables>,
@@ -35,7 +35,7 @@ impl Variables {
         let mut variables = self;
         while let Some(around) = &variables.around {
             match *around.places.get(var.index())? {
-                OUTSIDE => variables = &around.variables,
+                ENCLOSING => variables = &around.variables,
                 place => return variables.own.get(place as usize),
             }
         }
@@ -47,7 +47,7 @@ impl Variables {
         let place = match &self.around {
             None => var.index(),
             Some(around) => match *around.places.get(var.index())? {
-                OUTSIDE => return None,
+                ENCLOSING => return None,
                 place => place as usize,
             },
         };
@@ -135,14 +135,14 @@ impl<'p> Frame<'p> {
 }
 
 /// The own variables of a block or a thread.
-pub(super) struct Own {
+pub(super) struct OwnVariables {
     places: Rc<[u32]>,
     unset: Vec<Slot>,
 }
 
-impl Own {
+impl OwnVariables {
     pub(super) fn new(function: &Function, vars: impl Iterator<Item = Var>) -> Result<Self> {
-        let mut places = vec![OUTSIDE; function.vars.len()];
+        let mut places = vec![ENCLOSING; function.vars.len()];
         let mut slots = Vec::new();
         for var in vars {
             let (place, info) = (places.get_mut(var.index()), function.vars.get(var.index()));
@@ -157,13 +157,13 @@ impl Own {
 }
 
 /// The enclosing variables of the blocks of a kernel, or of the threads of a block.
-pub(super) struct Common<'p> {
+pub(super) struct EnclosingFrame<'p> {
     function: &'p Function,
     variables: Rc<Variables>,
     tunables: Rc<Tunables>,
 }
 
-impl<'p> Common<'p> {
+impl<'p> EnclosingFrame<'p> {
     /// The frame that launches a kernel.
     pub(super) fn of_kernel(frame: &Frame<'p>) -> Self {
         Self {
@@ -181,12 +181,12 @@ impl<'p> Common<'p> {
     }
 
     /// A block or a thread before any of its own variables is set.
-    pub(super) fn frame(&self, own: &Own) -> Frame<'p> {
+    pub(super) fn frame(&self, own: &OwnVariables) -> Frame<'p> {
         Frame {
             function: self.function,
             variables: Variables {
                 own: own.unset.clone(),
-                around: Some(Around {
+                around: Some(Enclosing {
                     places: Rc::clone(&own.places),
                     variables: Rc::clone(&self.variables),
                 }),

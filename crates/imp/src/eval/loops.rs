@@ -6,7 +6,7 @@ use super::machine::Machine;
 use super::order::Order;
 use super::races::{Label, Running};
 use super::{Result, bug};
-use crate::{For, How, Launch, Pieces, Stmt};
+use crate::{For, Launch, LoopMode, Slices, Stmt};
 use prim::Scalar;
 
 impl<'p> Machine<'p> {
@@ -15,30 +15,32 @@ impl<'p> Machine<'p> {
         let (Some(first), Some(end)) = (from.as_i64(), to.as_i64()) else {
             return bug("a loop's bounds are no integers");
         };
-        if let How::Grid(launch) = &f.how {
+        if let LoopMode::Grid(launch) = &f.mode {
             return self.kernel(frame, f, launch);
         }
-        if let Some(pieces) = f.pieces() {
+        if let Some(pieces) = f.slices() {
             return self.pieces(frame, f, pieces, end);
         }
-        let order = match &f.how {
-            How::Seq { independent: false } | How::Scheduled => {
+        let order = match &f.mode {
+            LoopMode::Seq { independent: false } | LoopMode::Scheduled => {
                 for i in first..end {
                     self.iteration(frame, f, Scalar::int(from.ty(), i))?;
                 }
                 return Ok(());
             }
-            How::Seq { independent: true } if self.carried.of(frame.function, f).is_some() => {
+            LoopMode::Seq { independent: true } if self.carried.of(frame.function, f).is_some() => {
                 Order::given(first, end)
             }
-            How::Lanes(_) if let Some(var) = self.carried.of(frame.function, f) => {
+            LoopMode::Lanes(_) if let Some(var) = self.carried.of(frame.function, f) => {
                 let var = frame.label(var);
                 return bug(format!("iterations in lanes share the variable {var}"));
             }
-            How::Grid(_) | How::Block(_) => return bug("threads outside of a kernel"),
-            How::Seq { independent: true } | How::Lanes(_) | How::Tasks(_) => self.orders.next(first, end),
+            LoopMode::Grid(_) | LoopMode::Threads(_) => return bug("threads outside of a kernel"),
+            LoopMode::Seq { independent: true } | LoopMode::Lanes(_) | LoopMode::Tasks(_) => {
+                self.orders.next(first, end)
+            }
         };
-        let running = if let How::Tasks(launch) = &f.how {
+        let running = if let LoopMode::Tasks(launch) = &f.mode {
             tasks(frame, launch)
         } else {
             Running { label: frame.label(f.var), scattered: Vec::new() }
@@ -53,8 +55,8 @@ impl<'p> Machine<'p> {
     }
 
     /// Runs tasks over slices of a range.
-    fn pieces(&mut self, frame: &mut Frame<'p>, f: &'p For, pieces: &Pieces, n: i64) -> Result<()> {
-        let How::Tasks(launch) = &f.how else {
+    fn pieces(&mut self, frame: &mut Frame<'p>, f: &'p For, pieces: &Slices, n: i64) -> Result<()> {
+        let LoopMode::Tasks(launch) = &f.mode else {
             return bug("a loop without tasks has pieces");
         };
         let count = frame.values().i64(&pieces.count)?;
@@ -82,11 +84,13 @@ impl<'p> Machine<'p> {
     fn iteration(&mut self, frame: &mut Frame<'p>, f: &'p For, i: Scalar) -> Result<()> {
         self.charge(1)?;
         frame.set(f.var, Slot::Scalar(i))?;
-        match &f.how {
-            How::Tasks(launch) => self.task(frame, launch, &f.body),
-            How::Seq { independent: _ } | How::Scheduled | How::Lanes(_) | How::Grid(_) | How::Block(_) => {
-                self.block(frame, &f.body)
-            }
+        match &f.mode {
+            LoopMode::Tasks(launch) => self.task(frame, launch, &f.body),
+            LoopMode::Seq { independent: _ }
+            | LoopMode::Scheduled
+            | LoopMode::Lanes(_)
+            | LoopMode::Grid(_)
+            | LoopMode::Threads(_) => self.block(frame, &f.body),
         }
     }
 

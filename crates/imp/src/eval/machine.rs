@@ -1,6 +1,6 @@
 //! Execution of calls and statements.
 
-use super::access::{lane_places, place};
+use super::access::{lane_locations, location};
 use super::carried::Carried;
 use super::expr::{Lane, Slot, Tunables, bytes_of};
 use super::frame::Frame;
@@ -164,12 +164,12 @@ impl<'p> Machine<'p> {
                 frame.set(*var, value)
             }
             Stmt::Load(var, access) => {
-                let (at, position) = place(frame, access)?;
+                let (at, position) = location(frame, access)?;
                 let value = self.memory.load(at, access.elem, position)?;
                 frame.set(*var, value.map_or(Slot::Unwritten(position), Slot::Scalar))
             }
             Stmt::Store(access, expr) => {
-                let (at, position) = place(frame, access)?;
+                let (at, position) = location(frame, access)?;
                 if frame.values().unwritten(expr).is_some() {
                     return self.memory.unset(at, access.elem, position);
                 }
@@ -178,7 +178,7 @@ impl<'p> Machine<'p> {
                 self.memory.store(at, position, value)
             }
             Stmt::LoadLanes { var, from, mask } => {
-                let (at, positions) = lane_places(frame, from, mask.as_ref())?;
+                let (at, positions) = lane_locations(frame, from, mask.as_ref())?;
                 let values = positions.into_iter().map(|position| match position {
                     Some(position) => self.memory.load(at, from.elem, position),
                     None => Ok(Some(Scalar::zero(from.elem))),
@@ -187,7 +187,7 @@ impl<'p> Machine<'p> {
                 frame.set(*var, Slot::Vector(values?))
             }
             Stmt::StoreLanes { to, value, mask } => {
-                let (at, positions) = lane_places(frame, to, mask.as_ref())?;
+                let (at, positions) = lane_locations(frame, to, mask.as_ref())?;
                 let values = frame.values().vector(value)?;
                 if values.len() != positions.len() {
                     return bug("vectors with different numbers of lanes");
@@ -227,15 +227,15 @@ impl<'p> Machine<'p> {
                 let at = self.memory.slots(count, frame.label(*var))?;
                 self.set_owned(frame, *var, at)
             }
-            Stmt::Slots(Slots::Keep { slots, at, block }) => {
+            Stmt::Slots(Slots::Put { slots, at, block }) => {
                 let (slots, at) = (frame.values().pointer(*slots)?, frame.values().i64(at)?);
                 let kept = frame.values().pointer(*block)?;
-                self.memory.keep(slots, at, kept)?;
+                self.memory.put_slot(slots, at, kept)?;
                 frame.set(*block, Slot::Buffer(None))
             }
-            Stmt::Slots(Slots::Kept { var, slots, at }) => {
+            Stmt::Slots(Slots::Get { var, slots, at }) => {
                 let (slots, at) = (frame.values().pointer(*slots)?, frame.values().i64(at)?);
-                let kept = self.memory.kept(slots, at)?;
+                let kept = self.memory.get_slot(slots, at)?;
                 frame.set(*var, Slot::Buffer(Some(kept)))
             }
             Stmt::Share(var, other) => {
@@ -294,7 +294,7 @@ impl<'p> Machine<'p> {
                 }
                 Ok(())
             }
-            Stmt::Compared(id, size) => {
+            Stmt::RecordComparison(id, size) => {
                 let (size, least) = (frame.values().i64(size)?, frame.values().tunable(*id)?);
                 let tunable = self.program.tunables.get(id.0 as usize);
                 let tunable = tunable.filter(|tunable| tunable.class != Class::Size);

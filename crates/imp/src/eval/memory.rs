@@ -3,7 +3,7 @@
 use super::device::races::{Cell, Running};
 use super::races::{Access, Label, Races, Shadow};
 use super::{Result, bug, limit};
-use crate::device::SIGNAL;
+use crate::device::RELEASE_TYPE;
 use ir::eval::MAX_ARRAY_BYTES;
 use ir::types::Space;
 use prim::{PrimType, Scalar};
@@ -13,7 +13,7 @@ use std::ops::Range;
 /// that dangling pointers are detected.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Pointer {
-    place: u32,
+    index: u32,
     generation: u32,
 }
 
@@ -43,7 +43,7 @@ struct Block {
     label: Label,
     shadow: Shadow,
     /// The last kernel's accesses to it.
-    touched: Shadow<Cell>,
+    kernel_shadow: Shadow<Cell>,
     /// The contents of its slots, if it is a block of slots.
     slots: Vec<Option<Pointer>>,
 }
@@ -98,7 +98,7 @@ impl Memory {
             space: Space::Host,
             label,
             shadow: Shadow::default(),
-            touched: Shadow::default(),
+            kernel_shadow: Shadow::default(),
             slots: Vec::new(),
         };
         let place = if let Some(place) = self.free.pop() {
@@ -110,7 +110,7 @@ impl Memory {
             self.blocks.push(block);
             self.blocks.len() as u32 - 1
         };
-        Pointer { place, generation: self.blocks[place as usize].generation }
+        Pointer { index: place, generation: self.blocks[place as usize].generation }
     }
 
     /// The number of heap blocks that are alive.
@@ -119,14 +119,14 @@ impl Memory {
     }
 
     fn block(&self, at: Pointer) -> Result<&Block> {
-        match self.blocks.get(at.place as usize) {
+        match self.blocks.get(at.index as usize) {
             Some(block) if block.generation == at.generation => Ok(block),
             _ => bug("a block is used that was given back"),
         }
     }
 
     /// Checks that the current executor may access a block's elements.
-    fn reached(&self, at: Pointer) -> Result<()> {
+    fn check_reachable(&self, at: Pointer) -> Result<()> {
         if self.kernel.is_none() && self.block(at)?.space != Space::Host {
             return bug("the host touches memory of the device");
         }
@@ -135,20 +135,20 @@ impl Memory {
 
     /// Records an access.
     fn note(&mut self, at: Pointer, bytes: Range<usize>, access: Access) -> Result<()> {
-        let block = &mut self.blocks[at.place as usize];
+        let block = &mut self.blocks[at.index as usize];
         let known = (at, &block.label, block.bytes.len());
         if let Some(kernel) = &self.kernel {
             return match block.space {
                 Space::Host => bug("a thread touches the host's memory"),
                 Space::Private | Space::Registers => Ok(()),
-                Space::Device | Space::Shared => kernel.note(&mut block.touched, known, bytes, access),
+                Space::Device | Space::Shared => kernel.note(&mut block.kernel_shadow, known, bytes, access),
             };
         }
-        self.races.note(&mut block.shadow, known, bytes, access)
+        self.races.record(&mut block.shadow, known, bytes, access)
     }
 
     fn block_mut(&mut self, at: Pointer) -> Result<&mut Block> {
-        match self.blocks.get_mut(at.place as usize) {
+        match self.blocks.get_mut(at.index as usize) {
             Some(block) if block.generation == at.generation => Ok(block),
             _ => bug("a block is used that was given back"),
         }
@@ -193,7 +193,7 @@ impl Memory {
     }
 
     /// Moves a reference into a slot.
-    pub(super) fn keep(&mut self, slots: Pointer, at: i64, block: Pointer) -> Result<()> {
+    pub(super) fn put_slot(&mut self, slots: Pointer, at: i64, block: Pointer) -> Result<()> {
         if self.slot(slots, at, Access::Write)?.is_some() {
             return bug("a slot is not empty");
         }
@@ -205,7 +205,7 @@ impl Memory {
     }
 
     /// The block in a slot.
-    pub(super) fn kept(&mut self, slots: Pointer, at: i64) -> Result<Pointer> {
+    pub(super) fn get_slot(&mut self, slots: Pointer, at: i64) -> Result<Pointer> {
         let kept = self.slot(slots, at, Access::Read)?;
         kept.map_or_else(|| bug("a slot is empty"), Ok)
     }
@@ -227,14 +227,14 @@ impl Memory {
     }
 
     fn remove(&mut self, at: Pointer) {
-        let block = &mut self.blocks[at.place as usize];
+        let block = &mut self.blocks[at.index as usize];
         self.bytes -= block.bytes.len() as u64;
         block.bytes = Vec::new();
         block.set = Vec::new();
         block.shadow = Shadow::default();
-        block.touched = Shadow::default();
+        block.kernel_shadow = Shadow::default();
         block.generation += 1;
-        self.free.push(at.place);
+        self.free.push(at.index);
     }
 
     /// Makes a block read-only.
@@ -245,7 +245,7 @@ impl Memory {
 
     /// Loads an element, if it was written.
     pub(super) fn load(&mut self, at: Pointer, elem: PrimType, position: i64) -> Result<Option<Scalar>> {
-        self.reached(at)?;
+        self.check_reachable(at)?;
         let range = self.block(at)?.range(elem, position, 1)?;
         self.note(at, range.clone(), Access::Read)?;
         let block = self.block(at)?;
@@ -263,7 +263,7 @@ impl Memory {
 
     /// Stores an element.
     pub(super) fn store(&mut self, at: Pointer, position: i64, value: Scalar) -> Result<()> {
-        let (block, range) = self.written(at, value.ty(), position)?;
+        let (block, range) = self.check_write(at, value.ty(), position)?;
         let size = range.len();
         block.bytes[range.clone()].copy_from_slice(&value.bits().to_le_bytes()[..size]);
         block.set[range].fill(true);
@@ -272,7 +272,7 @@ impl Memory {
 
     /// Unsets an element.
     pub(super) fn unset(&mut self, at: Pointer, elem: PrimType, position: i64) -> Result<()> {
-        let (block, range) = self.written(at, elem, position)?;
+        let (block, range) = self.check_write(at, elem, position)?;
         block.set[range].fill(false);
         Ok(())
     }
@@ -308,7 +308,7 @@ impl Memory {
         self.update(at, value.ty(), position, |_| Ok(value))?;
         let range = self.block(at)?.range(value.ty(), position, 1)?;
         if let Some(kernel) = &mut self.kernel
-            && value.ty() == SIGNAL
+            && value.ty() == RELEASE_TYPE
         {
             kernel.give(at, range.start);
         }
@@ -330,7 +330,7 @@ impl Memory {
             return Ok(None);
         }
         if let Some(kernel) = &mut self.kernel
-            && elem == SIGNAL
+            && elem == RELEASE_TYPE
         {
             kernel.hear(at, range.start);
         }
@@ -338,8 +338,13 @@ impl Memory {
     }
 
     /// The block and the bytes of an element that is to be written.
-    fn written(&mut self, at: Pointer, elem: PrimType, position: i64) -> Result<(&mut Block, Range<usize>)> {
-        self.reached(at)?;
+    fn check_write(
+        &mut self,
+        at: Pointer,
+        elem: PrimType,
+        position: i64,
+    ) -> Result<(&mut Block, Range<usize>)> {
+        self.check_reachable(at)?;
         let block = self.block(at)?;
         let range = block.range(elem, position, 1)?;
         if !block.writable {
@@ -376,7 +381,7 @@ impl Memory {
             block.set.copy_within(range, place.start);
             return Ok(());
         }
-        let (a, b) = (from.0.place as usize, to.0.place as usize);
+        let (a, b) = (from.0.index as usize, to.0.index as usize);
         let Ok([source, target]) = self.blocks.get_disjoint_mut([a, b]) else {
             return bug("two blocks in one place");
         };

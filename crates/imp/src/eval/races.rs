@@ -94,7 +94,7 @@ impl Open {
     }
 
     /// Returns true if the time is in another iteration of this loop than the current one.
-    fn elsewhere(&self, time: u32) -> bool {
+    fn in_other_iteration(&self, time: u32) -> bool {
         self.begin <= time && time < self.now()
     }
 
@@ -115,7 +115,7 @@ pub(super) struct Races {
 /// The times of the last writes and reads of a block in loops. A cell covers as many bytes as no
 /// access so far has split.
 pub(super) struct Shadow<C = [u32; 2]> {
-    grain: usize,
+    cell_bytes: usize,
     cells: Vec<C>,
 }
 
@@ -157,12 +157,12 @@ impl Races {
         if time < first.begin || time >= last.now() {
             return None;
         }
-        self.loops.iter().find(|open| open.elsewhere(time))
+        self.loops.iter().find(|open| open.in_other_iteration(time))
     }
 
     /// Records an access to bytes of a block of this size; fails if it races with another
     /// iteration.
-    pub(super) fn note(
+    pub(super) fn record(
         &self,
         shadow: &mut Shadow,
         (at, block, size): (Pointer, &Label, usize),
@@ -173,7 +173,7 @@ impl Races {
             return Ok(());
         }
         shadow.divide(&bytes, size);
-        let grain = shadow.grain;
+        let grain = shadow.cell_bytes;
         for i in bytes.start / grain..bytes.end.div_ceil(grain) {
             let [written, read] = shadow.cells[i];
             let writer = self.elsewhere(written);
@@ -207,7 +207,7 @@ impl Races {
 
 impl<C> Default for Shadow<C> {
     fn default() -> Self {
-        Self { grain: 0, cells: Vec::new() }
+        Self { cell_bytes: 0, cells: Vec::new() }
     }
 }
 
@@ -219,7 +219,7 @@ impl<C: Copy + Default> Shadow<C> {
         size: usize,
     ) -> impl Iterator<Item = (usize, &mut C)> {
         self.divide(bytes, size);
-        let grain = self.grain;
+        let grain = self.cell_bytes;
         let cells = bytes.start / grain..bytes.end.div_ceil(grain);
         let first = cells.start;
         let cells = self.cells.get_mut(cells).unwrap_or_default().iter_mut();
@@ -231,15 +231,15 @@ impl<C: Copy + Default> Shadow<C> {
         let ends = bytes.start | bytes.end;
         let fits = |grain: usize| ends.is_multiple_of(grain);
         if self.cells.is_empty() {
-            self.grain = [8, 4, 2].into_iter().find(|g| fits(*g)).unwrap_or(1);
-            self.cells = vec![C::default(); size.div_ceil(self.grain)];
-        } else if !fits(self.grain) {
-            let grain = [4, 2].into_iter().find(|g| *g < self.grain && fits(*g));
+            self.cell_bytes = [8, 4, 2].into_iter().find(|g| fits(*g)).unwrap_or(1);
+            self.cells = vec![C::default(); size.div_ceil(self.cell_bytes)];
+        } else if !fits(self.cell_bytes) {
+            let grain = [4, 2].into_iter().find(|g| *g < self.cell_bytes && fits(*g));
             let grain = grain.unwrap_or(1);
-            let each = self.grain / grain;
+            let each = self.cell_bytes / grain;
             let cells = self.cells.iter();
             self.cells = cells.flat_map(|cell| std::iter::repeat_n(*cell, each)).collect();
-            self.grain = grain;
+            self.cell_bytes = grain;
         }
     }
 }

@@ -47,8 +47,8 @@ impl Gen<'_, '_> {
             return self.scalar_in_kernel(pat, op);
         }
         if let BasicOp::SizeAtLeast { size, tunable } = op {
-            let compared = Stmt::Compared(self.tunable(*tunable)?, self.atom(*size)?);
-            self.emit(Stmt::If(Expr::Logging, vec![compared], Vec::new()));
+            let compared = Stmt::RecordComparison(self.tunable(*tunable)?, self.atom(*size)?);
+            self.emit(Stmt::If(Expr::LogsComparisons, vec![compared], Vec::new()));
         }
         let value = self.scalar_value(op)?;
         let var = self.bind_borrowed(pat).ok_or_else(unexpected_type)?;

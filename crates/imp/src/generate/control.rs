@@ -2,7 +2,7 @@
 
 use super::function::Gen;
 use super::{Callee, var_type};
-use crate::syntax::{Arg, Check, Expr, For, How, Stmt, Var, VarType};
+use crate::syntax::{Arg, Check, Expr, For, LoopMode, Stmt, Var, VarType};
 use ir::facts::FactFlag;
 use ir::mem::MemOp;
 use ir::name::{FunName, Name, Prov};
@@ -199,7 +199,7 @@ impl Gen<'_, '_> {
                 self.set_var(var, counter);
                 let stmts = self.collect(|g| g.loop_iteration(params, &own, body))?;
                 self.emit(Stmt::For(For {
-                    how: How::Seq { independent },
+                    mode: LoopMode::Seq { independent },
                     var: counter,
                     from: Expr::Const(prim::Scalar::zero(ty)),
                     to,

@@ -3,7 +3,7 @@
 
 use super::{Callee, ProgramContext, result_types, var_type};
 use crate::syntax::{
-    Arg, Code, Entry, EntryValue, Expr, FunId, Function, OpaqueTypes, Stmt, Var, VarInfo, VarType,
+    Arg, CodePlacement, Entry, EntryValue, Expr, FunId, Function, OpaqueTypes, Stmt, Var, VarInfo, VarType,
 };
 use ir::syntax::FunKind;
 use ir::{Mems, PassError};
@@ -31,7 +31,7 @@ pub(crate) fn generate(
         owned: Vec::new(),
         vars: Vec::new(),
         body: Vec::new(),
-        code: Code::Once,
+        code: CodePlacement::OneModule,
         recursive: false,
     };
     let types = target.params.iter().map(|v| target.vars[v.index()].clone());
@@ -95,7 +95,7 @@ pub(crate) fn initialiser(program: &ir::Program<Mems>, shared: &ProgramContext<'
         owned: Vec::new(),
         vars: Vec::new(),
         body: Vec::new(),
-        code: Code::Once,
+        code: CodePlacement::OneModule,
         recursive: false,
     };
     for function in program.functions.iter().filter(|f| f.kind == FunKind::Constant) {

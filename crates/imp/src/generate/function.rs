@@ -7,8 +7,8 @@ use super::gpu::{EnclosingCode, SharedMemory, ThreadBlock};
 use super::program_tables::ProgramTables;
 use super::{ProgramContext, var_type};
 use crate::syntax::{
-    Access, Check, CheckId, Code, Expr, For, Function as ImpFunction, How, Region, Stmt, Var, VarInfo,
-    VarType,
+    Access, Check, CheckId, CodePlacement, Expr, For, Function as ImpFunction, LoopMode, Region, Stmt, Var,
+    VarInfo, VarType,
 };
 use ir::fuel::Fuel;
 use ir::mem::{Block, Blocks, Lmad, MemAnn};
@@ -138,7 +138,7 @@ pub(crate) fn generate(
         owned: frame.owned,
         vars: g.vars,
         body,
-        code: if inline { Code::Inline } else { Code::Once },
+        code: if inline { CodePlacement::Inline } else { CodePlacement::OneModule },
         recursive,
     };
     Ok((made, g.tables))
@@ -164,7 +164,7 @@ fn small(body: &[Stmt]) -> bool {
             | Stmt::Copy { .. }
             | Stmt::ConstData(..)
             | Stmt::Check { .. }
-            | Stmt::Compared(..)
+            | Stmt::RecordComparison(..)
             | Stmt::ReadGlobal(..)
             | Stmt::WriteGlobal(..) => true,
         })
@@ -378,7 +378,7 @@ impl Gen<'_, '_> {
     ) -> Result<(), PassError> {
         let var = self.scalar(PrimType::I64, hint);
         let body = self.collect(|g| f(g, var))?;
-        self.emit(Stmt::For(For { how: How::Seq { independent }, var, from, to, body }));
+        self.emit(Stmt::For(For { mode: LoopMode::Seq { independent }, var, from, to, body }));
         Ok(())
     }
 

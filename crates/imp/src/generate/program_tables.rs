@@ -61,7 +61,7 @@ impl ProgramTables {
             | Stmt::While(..)
             | Stmt::For(_)
             | Stmt::Call { .. }
-            | Stmt::Compared(..)
+            | Stmt::RecordComparison(..)
             | Stmt::ReadGlobal(..)
             | Stmt::Device(_)
             | Stmt::WriteGlobal(..) => {}

@@ -1,12 +1,12 @@
 //! Vector code for the statements of a body.
 
+use super::divergence::Region;
 use super::emit::{Emit, Mask, any, not};
 use super::positions::{is_unit, load_positions, store_positions};
-use super::value::{Shape, Val};
-use super::vary::Region;
+use super::value::{LaneValue, Shape};
 use crate::syntax::{
-    Access, Arg, CheckId, Expr, For, FunId, How, LaneAccess, LanePositions, Off, Region as Extent, Stmt, Var,
-    VarType,
+    Access, Arg, CheckId, Expr, For, FunId, LaneAccess, LanePositions, LoopMode, MaskedOff, Region as Extent,
+    Stmt, Var, VarType,
 };
 use prim::{BinOp, CmpOp, PrimType, Scalar};
 
@@ -50,15 +50,15 @@ impl Emit<'_, '_> {
                 check,
                 values,
             } => self.check(cond, *check, values, mask),
-            Stmt::Compared(tunable, size) => {
-                let size = self.spread(size);
+            Stmt::RecordComparison(tunable, size) => {
+                let size = self.as_lanes(size);
                 if size.1 {
-                    self.out.push(Stmt::Compared(*tunable, size.0));
+                    self.out.push(Stmt::RecordComparison(*tunable, size.0));
                     return;
                 }
                 self.each_lane(mask, |emit, lane| {
-                    let size = in_lane(size, &lane);
-                    emit.out.push(Stmt::Compared(*tunable, size));
+                    let size = extract_lane(size, &lane);
+                    emit.out.push(Stmt::RecordComparison(*tunable, size));
                 });
             }
             Stmt::Call {
@@ -78,7 +78,7 @@ impl Emit<'_, '_> {
                 let ty = self.shapes.type_of(&Expr::Var(*v));
                 let scalar = self.var(VarType::Scalar(ty), "global");
                 self.out.push(Stmt::ReadGlobal(scalar, *global));
-                self.assign(*v, Val::Uniform(Expr::Var(scalar)), mask);
+                self.assign(*v, LaneValue::Uniform(Expr::Var(scalar)), mask);
             }
             Stmt::Borrow(..)
             | Stmt::ConstData(..)
@@ -97,7 +97,7 @@ impl Emit<'_, '_> {
     /// The size of one block for all lanes' blocks; a size beyond any memory remains so.
     fn of_all_lanes(&mut self, bytes: &Expr) -> Expr {
         let lanes = i64::from(self.lanes());
-        let bytes = self.spread(bytes).0;
+        let bytes = self.as_lanes(bytes).0;
         let i64_of = |op, x, y| Expr::Binary(op, PrimType::I64, Box::new(x), Box::new(y));
         let least = i64_of(BinOp::SMax, bytes, Expr::i64(-1));
         let bounded = i64_of(BinOp::SMin, least, Expr::i64(i64::MAX / lanes));
@@ -106,10 +106,15 @@ impl Emit<'_, '_> {
 
     /// The access of all lanes to their elements, masked or not.
     fn lane_access(&self, access: &Access, at: LanePositions, masked: bool) -> LaneAccess {
-        let mut lanes =
-            LaneAccess { buffer: access.buffer, elem: access.elem, lanes: self.lanes(), at, off: Off::Skip };
-        if masked && !lanes.is_row() && !self.machine.leaves_out(access.elem.size()) {
-            lanes.off = Off::Elsewhere;
+        let mut lanes = LaneAccess {
+            buffer: access.buffer,
+            elem: access.elem,
+            lanes: self.lanes(),
+            at,
+            masked_off: MaskedOff::Skip,
+        };
+        if masked && !lanes.is_contiguous() && !self.machine.masked_gathers(access.elem.size()) {
+            lanes.masked_off = MaskedOff::Dummy;
         }
         lanes
     }
@@ -123,25 +128,25 @@ impl Emit<'_, '_> {
             }
             let scalar = self.var(VarType::Scalar(access.elem), "x");
             self.out.push(Stmt::Load(scalar, access.clone()));
-            self.assign(var, Val::Uniform(Expr::Var(scalar)), mask);
+            self.assign(var, LaneValue::Uniform(Expr::Var(scalar)), mask);
             return;
         }
-        let kept = mask.region.is_some_and(|region| region.keeps(var, self.places));
+        let kept = mask.region.is_some_and(|region| region.must_blend(var, self.places));
         let into = if kept { self.var(VarType::Vector(access.elem, self.lanes()), "x") } else { var };
         self.load_lanes(into, access, position, mask);
         if kept {
-            self.assign(var, Val::Vector(Expr::Var(into)), mask);
+            self.assign(var, LaneValue::Vector(Expr::Var(into)), mask);
         }
     }
 
     /// Loads each lane's element from a varying position.
-    fn load_lanes(&mut self, into: Var, access: &Access, position: Val, mask: Mask) {
+    fn load_lanes(&mut self, into: Var, access: &Access, position: LaneValue, mask: Mask) {
         // Inactive lanes may read their own arrays at the same position.
         let private = self.shapes.private.contains_key(&access.buffer);
         let there = mask.lanes.filter(|_| !(private && is_unit(&position)));
         let masked = there.is_some();
         // In a loop, an address register per lane would exceed the registers.
-        let gathers = self.inside > 0 && self.machine.leaves_out(access.elem.size());
+        let gathers = self.inside > 0 && self.machine.masked_gathers(access.elem.size());
         let at = load_positions(self.shapes, position, masked, gathers);
         self.out.push(Stmt::LoadLanes {
             var: into,
@@ -153,7 +158,7 @@ impl Emit<'_, '_> {
     fn store(&mut self, access: &Access, value: &Expr, mask: Mask) {
         let value = self.shapes.value(value);
         let position = self.shapes.position(access);
-        if let (Val::Uniform(_), Val::Uniform(e)) = (&position, &value) {
+        if let (LaneValue::Uniform(_), LaneValue::Uniform(e)) = (&position, &value) {
             self.out.push(Stmt::Store(access.clone(), e.clone()));
             return;
         }
@@ -161,7 +166,7 @@ impl Emit<'_, '_> {
     }
 
     /// Stores each lane's element.
-    fn store_lanes(&mut self, access: &Access, position: Val, value: Val, mask: Mask) {
+    fn store_lanes(&mut self, access: &Access, position: LaneValue, value: LaneValue, mask: Mask) {
         // Outside of regions, elements of inactive lanes are never read.
         let private = self.shapes.private.contains_key(&access.buffer);
         let everywhere = private && mask.region.is_none() && is_unit(&position);
@@ -176,15 +181,15 @@ impl Emit<'_, '_> {
     }
 
     fn conditional(&mut self, cond: &Expr, yes: &[Stmt], no: &[Stmt], at: u32, outer: u32, mask: Mask) {
-        let (other, end) = (self.places.other(at), self.places.end(at));
+        let (other, end) = (self.places.else_start(at), self.places.end(at));
         let cond = match self.shapes.value(cond) {
-            Val::Uniform(cond) => {
+            LaneValue::Uniform(cond) => {
                 let yes = self.collect(|emit| emit.block(yes, at + 1, outer, mask));
                 let no = self.collect(|emit| emit.block(no, other, outer, mask));
                 self.out.push(Stmt::If(cond, yes, no));
                 return;
             }
-            cond @ (Val::Affine(..) | Val::Vector(_)) => self.shapes.vector(cond),
+            cond @ (LaneValue::Affine(..) | LaneValue::Vector(_)) => self.shapes.vector(cond),
         };
         let holds = self.mask(cond, "holds");
         for (arm, from, to, there) in
@@ -209,7 +214,7 @@ impl Emit<'_, '_> {
 
     fn while_loop(&mut self, cond: Var, body: &[Stmt], at: u32, outer: u32, mask: Mask) {
         if self.shapes.shape(cond) == Shape::Uniform {
-            let body = self.turn(|emit| emit.block(body, at + 1, at, mask));
+            let body = self.loop_body(|emit| emit.block(body, at + 1, at, mask));
             self.out.push(Stmt::While(cond, body));
             return;
         }
@@ -229,10 +234,10 @@ impl Emit<'_, '_> {
         body: impl FnOnce(&mut Self, Mask),
     ) {
         let live = self.mask(Self::restrict(mask.lanes, go(self)), "live");
-        let more = self.name(any(live), VarType::Scalar(PrimType::Bool), "more");
+        let more = self.bind(any(live), VarType::Scalar(PrimType::Bool), "more");
         let end = self.places.end(at);
         let inside = Mask { lanes: Some(live), region: Some(Region::Loop { end, outer }) };
-        let stmts = self.turn(|emit| {
+        let stmts = self.loop_body(|emit| {
             body(emit, inside);
             let next = Self::restrict(Some(live), go(emit));
             emit.out.push(Stmt::Set(live, next));
@@ -244,24 +249,24 @@ impl Emit<'_, '_> {
     fn for_loop(&mut self, f: &For, at: u32, outer: u32, mask: Mask) {
         let (from, to) = (self.shapes.value(&f.from), self.shapes.value(&f.to));
         let (from, to) = match (from, to) {
-            (Val::Uniform(from), Val::Uniform(to)) => {
-                let body = self.turn(|emit| emit.block(&f.body, at + 1, at, mask));
-                let how = match &f.how {
-                    How::Lanes(_) => How::Seq { independent: true },
-                    how @ (How::Seq { .. }
-                    | How::Scheduled
-                    | How::Tasks(_)
-                    | How::Grid(_)
-                    | How::Block(_)) => how.clone(),
+            (LaneValue::Uniform(from), LaneValue::Uniform(to)) => {
+                let body = self.loop_body(|emit| emit.block(&f.body, at + 1, at, mask));
+                let how = match &f.mode {
+                    LoopMode::Lanes(_) => LoopMode::Seq { independent: true },
+                    how @ (LoopMode::Seq { .. }
+                    | LoopMode::Scheduled
+                    | LoopMode::Tasks(_)
+                    | LoopMode::Grid(_)
+                    | LoopMode::Threads(_)) => how.clone(),
                 };
-                self.out.push(Stmt::For(For { how, var: f.var, from, to, body }));
+                self.out.push(Stmt::For(For { mode: how, var: f.var, from, to, body }));
                 return;
             }
             bounds => bounds,
         };
         let ty = self.shapes.type_of(&f.from);
         let bound = self.shapes.vector(to);
-        let bound = self.name(bound, VarType::Vector(ty, self.lanes()), "bound");
+        let bound = self.bind(bound, VarType::Vector(ty, self.lanes()), "bound");
         // Inactive lanes neither affect nor read the counter.
         let everywhere = Mask { lanes: mask.lanes, region: None };
         self.assign(f.var, from, everywhere);
@@ -283,19 +288,21 @@ impl Emit<'_, '_> {
     /// the check protects comes before.
     fn check(&mut self, cond: &Expr, check: CheckId, values: &[Expr], mask: Mask) {
         let cond = match self.shapes.value(cond) {
-            Val::Uniform(cond) if values.iter().all(|v| self.shapes.value(v).is_uniform()) => {
+            LaneValue::Uniform(cond) if values.iter().all(|v| self.shapes.value(v).is_uniform()) => {
                 self.out.push(Stmt::Check { cond, check, values: values.to_vec() });
                 return;
             }
-            cond @ (Val::Uniform(_) | Val::Affine(..) | Val::Vector(_)) => self.shapes.vector(cond),
+            cond @ (LaneValue::Uniform(_) | LaneValue::Affine(..) | LaneValue::Vector(_)) => {
+                self.shapes.vector(cond)
+            }
         };
         let bad = self.mask(Self::restrict(mask.lanes, not(cond)), "bad");
         let first = Expr::FirstLane(Box::new(Expr::Var(bad)));
         let values = values
             .iter()
             .map(|value| match self.shapes.value(value) {
-                Val::Uniform(e) => e,
-                value @ (Val::Affine(..) | Val::Vector(_)) => {
+                LaneValue::Uniform(e) => e,
+                value @ (LaneValue::Affine(..) | LaneValue::Vector(_)) => {
                     let value = self.shapes.vector(value);
                     Expr::Extract(Box::new(value), Box::new(first.clone()))
                 }
@@ -314,7 +321,7 @@ impl Emit<'_, '_> {
             body = vec![Stmt::If(there, body, Vec::new())];
         }
         self.out.push(Stmt::For(For {
-            how: How::Seq { independent: false },
+            mode: LoopMode::Seq { independent: false },
             var: lane,
             from: Expr::i64(0),
             to: Expr::i64(i64::from(self.lanes())),
@@ -323,13 +330,13 @@ impl Emit<'_, '_> {
     }
 
     /// A value from which single lanes can be extracted; the flag is true if it is uniform.
-    fn spread(&mut self, e: &Expr) -> (Expr, bool) {
+    fn as_lanes(&mut self, e: &Expr) -> (Expr, bool) {
         let ty = self.shapes.type_of(e);
         match self.shapes.value(e) {
-            Val::Uniform(e) => (e, true),
-            value @ (Val::Affine(..) | Val::Vector(_)) => {
+            LaneValue::Uniform(e) => (e, true),
+            value @ (LaneValue::Affine(..) | LaneValue::Vector(_)) => {
                 let value = self.shapes.vector(value);
-                let var = self.name(value, VarType::Vector(ty, self.lanes()), "each");
+                let var = self.bind(value, VarType::Vector(ty, self.lanes()), "each");
                 (Expr::Var(var), false)
             }
         }
@@ -354,7 +361,7 @@ impl Emit<'_, '_> {
             self.out.push(Stmt::Call { fun, args: args.to_vec(), results: scalars.clone(), place });
             for (result, scalar) in results.iter().zip(scalars) {
                 if *result != scalar {
-                    self.assign(*result, Val::Uniform(Expr::Var(scalar)), mask);
+                    self.assign(*result, LaneValue::Uniform(Expr::Var(scalar)), mask);
                 }
             }
             return;
@@ -362,7 +369,7 @@ impl Emit<'_, '_> {
         let spread: Vec<Result<(Expr, bool), Var>> = args
             .iter()
             .map(|arg| match arg {
-                Arg::Scalar(e) => Ok(self.spread(e)),
+                Arg::Scalar(e) => Ok(self.as_lanes(e)),
                 Arg::Buffer(v) => Err(*v),
             })
             .collect();
@@ -370,7 +377,7 @@ impl Emit<'_, '_> {
             let args = spread
                 .into_iter()
                 .map(|arg| match arg {
-                    Ok(arg) => Arg::Scalar(in_lane(arg, &lane)),
+                    Ok(arg) => Arg::Scalar(extract_lane(arg, &lane)),
                     Err(buffer) => Arg::Buffer(buffer),
                 })
                 .collect();
@@ -399,7 +406,7 @@ impl Emit<'_, '_> {
             return;
         }
         let mut spread =
-            |exprs: &[Expr]| -> Vec<(Expr, bool)> { exprs.iter().map(|e| self.spread(e)).collect() };
+            |exprs: &[Expr]| -> Vec<(Expr, bool)> { exprs.iter().map(|e| self.as_lanes(e)).collect() };
         let parts = [
             spread(std::slice::from_ref(&to.offset)),
             spread(&to.strides),
@@ -414,7 +421,7 @@ impl Emit<'_, '_> {
         }
         self.each_lane(mask, |emit, lane| {
             let [to_offset, to_strides, from_offset, from_strides, extents] =
-                parts.map(|part| -> Vec<Expr> { part.into_iter().map(|e| in_lane(e, &lane)).collect() });
+                parts.map(|part| -> Vec<Expr> { part.into_iter().map(|e| extract_lane(e, &lane)).collect() });
             let region = |buffer, offset: Vec<Expr>, strides| Extent {
                 buffer,
                 offset: offset.into_iter().next().unwrap_or(Expr::i64(0)),
@@ -443,21 +450,21 @@ impl Emit<'_, '_> {
             let value = if position.is_uniform() {
                 let scalar = emit.var(VarType::Scalar(elem), "x");
                 emit.out.push(Stmt::Load(scalar, source.clone()));
-                Val::Uniform(Expr::Var(scalar))
+                LaneValue::Uniform(Expr::Var(scalar))
             } else {
                 let vector = emit.var(VarType::Vector(elem, emit.lanes()), "x");
                 emit.load_lanes(vector, &source, position, mask);
-                Val::Vector(Expr::Var(vector))
+                LaneValue::Vector(Expr::Var(vector))
             };
             let position = emit.shapes.position(&target);
             emit.store_lanes(&target, position, value, mask);
         });
         for (var, extent) in counters.into_iter().zip(extents).rev() {
             body = vec![Stmt::For(For {
-                how: How::Seq { independent: false },
+                mode: LoopMode::Seq { independent: false },
                 var,
                 from: Expr::i64(0),
-                to: self.spread(extent).0,
+                to: self.as_lanes(extent).0,
                 body,
             })];
         }
@@ -466,6 +473,6 @@ impl Emit<'_, '_> {
 }
 
 /// A lane of a spread value.
-fn in_lane((value, uniform): (Expr, bool), lane: &Expr) -> Expr {
+fn extract_lane((value, uniform): (Expr, bool), lane: &Expr) -> Expr {
     if uniform { value } else { Expr::Extract(Box::new(value), Box::new(lane.clone())) }
 }

@@ -5,17 +5,16 @@
 //! strided, gathers), the cost of divergent branches and loops, and that LLVM vectorises plain
 //! innermost loops itself, which are left to it.
 
+use super::branch_probability::LikelyConditions;
 use super::cost::{Costs, trips, widest};
-use super::legal::examine;
-use super::likely::Likely;
 use super::reduction::{has_instructions, is_reduction};
-use super::twins::Twin;
-use super::value::{Shapes, Stride, Val};
-use super::vary::analyse;
-use crate::divider::shares_roots;
-use crate::places::Places;
-use crate::syntax::{Expr, For, Function, How, Stmt, VarInfo};
-use crate::walk::{each_part, each_stmt};
+use super::value::{LaneValue, Shapes, Stride};
+use super::versions::LoopVersion;
+use super::{divergence, legality};
+use crate::def_use::DefUse;
+use crate::divider::should_split_roots;
+use crate::syntax::{Expr, For, Function, LoopMode, Stmt, VarInfo};
+use crate::walk::{each_operand, each_stmt};
 use ir::remark::{Cycles, NotVectorised, RemarkKind};
 use ir::{Context, VectorLanes};
 use prim::{BinOp, PrimType, Scalar};
@@ -29,7 +28,7 @@ const WORTH: f64 = 0.85;
 /// The number of nested independent loops that are considered.
 const MAX_NEST: usize = 4;
 /// Iterations of inner loops up to this cost leave the machine idle between dependent operations.
-const SHORT_ROUND: f64 = 24.0;
+const SHORT_ITERATION: f64 = 24.0;
 /// So do longer iterations if the loop-carried path is at least this share of their cost, as
 /// several operations are issued per cycle.
 const IDLE: f64 = 0.6;
@@ -43,7 +42,7 @@ const CARRIED: usize = 16;
 const LONG_BODY: f64 = 200.0;
 /// The same without fused multiply-adds, whose emulation is a chain of dependent operations:
 /// iterations or bodies up to this cost. Longer ones exceed the instruction caches.
-const EMULATED_ROUND: f64 = 800.0;
+const EMULATED_ITERATION: f64 = 800.0;
 /// Plain bodies from this cost on run in lanes of this pass: the gain of LLVM's loop vectoriser by
 /// unrolling is small in comparison, and it may not be able to prove many arrays disjoint
 /// (`bindrune bench` of LocVolCalib).
@@ -52,11 +51,11 @@ const HEAVY: f64 = 32.0;
 /// iterations are chunks of one where there are less than a few hundred (sorting 10^6 f64 by
 /// `merge_sort` of `futhark-benchmarks` takes 168 ms on one thread, without versions 381; 100
 /// systems of 115 equations by its `tridiag-test` 36 us, without 251).
-const DEAR: f64 = 2000.0;
+const EXPENSIVE: f64 = 2000.0;
 /// The same for iterations with inner loops of unknown trip count, which are expensive where that
 /// is large, if half-filled lanes take longer than scalar code (10 rows of 10^6 numbers, each
 /// scanned: 1.5 ms, without versions 15.8).
-const DEAR_IF_LONG: f64 = 250.0;
+const EXPENSIVE_IF_LONG: f64 = 250.0;
 /// The largest number of lanes.
 const MAX_LANES: u32 = 64;
 
@@ -75,17 +74,17 @@ struct Candidate {
     cost: f64,
     /// True if it is better left to LLVM's loop vectoriser: a plain loop, except one with a single
     /// divergent conditional and contiguous accesses only, on a machine with masks.
-    left: bool,
+    left_to_llvm: bool,
 }
 
 struct Planner<'a> {
     vars: &'a [VarInfo],
-    places: &'a Places,
-    likely: Likely,
+    places: &'a DefUse,
+    likely: LikelyConditions,
     lanes: VectorLanes,
     machine: Machine,
     chosen: Vec<Chosen>,
-    twins: BTreeMap<u32, Twin>,
+    twins: BTreeMap<u32, LoopVersion>,
     /// One for each independent loop, inner ones first.
     decisions: Vec<RemarkKind>,
     nest: usize,
@@ -97,15 +96,15 @@ pub(super) struct Plan {
     decisions: Vec<RemarkKind>,
     /// Versions of loops in lanes, by their numbers: with fewer iterations than the bound, the loop
     /// is faster scalar, or with lanes for its inner loops.
-    pub(super) twins: BTreeMap<u32, Twin>,
+    pub(super) twins: BTreeMap<u32, LoopVersion>,
 }
 
 /// Plans a function.
-pub(super) fn plan(function: &Function, places: &Places, context: &Context) -> Plan {
+pub(super) fn plan(function: &Function, places: &DefUse, context: &Context) -> Plan {
     let mut planner = Planner {
         vars: &function.vars,
         places,
-        likely: Likely::of(&function.body),
+        likely: LikelyConditions::of(&function.body),
         lanes: context.options.lanes,
         machine: context.options.machine,
         chosen: Vec::new(),
@@ -113,7 +112,7 @@ pub(super) fn plan(function: &Function, places: &Places, context: &Context) -> P
         decisions: Vec::new(),
         nest: 0,
     };
-    planner.block(&function.body, Places::FIRST);
+    planner.block(&function.body, DefUse::FIRST);
     Plan { chosen: planner.chosen, decisions: planner.decisions, twins: planner.twins }
 }
 
@@ -158,7 +157,7 @@ impl Planner<'_> {
         match stmt {
             Stmt::If(_, yes, no) => {
                 arms.push(self.block(yes, at + 1));
-                arms.push(self.block(no, self.places.other(at)));
+                arms.push(self.block(no, self.places.else_start(at)));
             }
             Stmt::While(_, body) => arms.push(self.block(body, at + 1)),
             Stmt::Set(..)
@@ -177,7 +176,7 @@ impl Planner<'_> {
             | Stmt::For(_)
             | Stmt::Call { .. }
             | Stmt::Check { .. }
-            | Stmt::Compared(..)
+            | Stmt::RecordComparison(..)
             | Stmt::ReadGlobal(..)
             | Stmt::Device(_)
             | Stmt::WriteGlobal(..) => {}
@@ -188,7 +187,7 @@ impl Planner<'_> {
     }
 
     fn for_loop(&mut self, f: &For, at: u32) -> f64 {
-        let independent = f.how == (How::Seq { independent: true });
+        let independent = f.mode == (LoopMode::Seq { independent: true });
         let before = self.chosen.len();
         self.nest += usize::from(independent);
         let body = self.block(&f.body, at + 1);
@@ -210,7 +209,7 @@ impl Planner<'_> {
         } else {
             Err(NotVectorised::NestedTooDeep)
         };
-        let Candidate { lanes, cost: vector, left } = match candidate {
+        let Candidate { lanes, cost: vector, left_to_llvm: left } = match candidate {
             Ok(candidate) => candidate,
             Err(reason) => {
                 let is_carried = matches!(reason, NotVectorised::Carried(_));
@@ -250,10 +249,10 @@ impl Planner<'_> {
             }
         }
         let half_loses = 2.0 * least > f64::from(lanes);
-        let may_be_dear = half_loses && body >= DEAR_IF_LONG && f.body.iter().any(may_be_long);
-        let dear = body >= DEAR || may_be_dear;
+        let may_be_dear = half_loses && body >= EXPENSIVE_IF_LONG && f.body.iter().any(may_be_long);
+        let dear = body >= EXPENSIVE || may_be_dear;
         if !constant && least > 1.0 && dear && forced.is_none() {
-            self.twins.insert(at, Twin::Few((least as i64).min(lanes.into())));
+            self.twins.insert(at, LoopVersion::TripCount((least as i64).min(lanes.into())));
         }
         self.chosen.push(Chosen { at, lanes, decision: self.decisions.len() });
         self.decisions.push(RemarkKind::Vectorised { counter, lanes, gain });
@@ -272,8 +271,8 @@ impl Planner<'_> {
 
     /// The width of a loop in lanes and its cost then, or the reason why it is not possible.
     fn candidate(&self, f: &For, at: u32, forced: Option<u32>) -> Result<Candidate, NotVectorised> {
-        let mut shapes = examine(self.vars, self.places, f, at)?;
-        analyse(&mut shapes, self.places, f, at)?;
+        let mut shapes = legality::analyse(self.vars, self.places, f, at)?;
+        divergence::analyse(&mut shapes, self.places, f, at)?;
         shapes.check_extents()?;
         let mut costs = Costs::vector(&shapes, self.machine).knowing(&self.likely);
         costs.block(&f.body);
@@ -291,9 +290,9 @@ impl Planner<'_> {
         Ok(Candidate {
             lanes: shapes.lanes,
             cost: groups * (body + 1.0) + 3.0,
-            left: is_plain(&f.body, self.machine)
+            left_to_llvm: is_plain(&f.body, self.machine)
                 && !is_short(f)
-                && (!self.machine.masks() || costs.gathers || costs.parts != 1),
+                && (!self.machine.has_masks() || costs.gathers || costs.divergent_branches != 1),
         })
     }
 
@@ -309,9 +308,9 @@ impl Planner<'_> {
         let mut costs = Costs::vector(shapes, self.machine).knowing(&self.likely);
         let (cost, waits) = if loops { costs.rounds(&f.body) } else { (costs.block(&f.body), None) };
         let idle = if costs.fused && !self.machine.fma {
-            cost <= EMULATED_ROUND
+            cost <= EMULATED_ITERATION
         } else if loops {
-            cost <= SHORT_ROUND
+            cost <= SHORT_ITERATION
         } else {
             cost >= LONG_BODY
         };
@@ -344,7 +343,7 @@ impl Planner<'_> {
         for stmt in &f.body {
             if let Stmt::Set(v, _) | Stmt::Load(v, _) = stmt {
                 let ty = crate::walk::scalar_type(self.vars, *v)?;
-                if ty.is_float() && !self.places.local(*v, at, end) {
+                if ty.is_float() && !self.places.is_local(*v, at, end) {
                     return None;
                 }
                 own.insert(*v);
@@ -364,12 +363,12 @@ impl Planner<'_> {
             extents: Vec::new(),
             extended: FxHashMap::default(),
         };
-        analyse(&mut shapes, self.places, f, at).ok()?;
+        divergence::analyse(&mut shapes, self.places, f, at).ok()?;
         let in_order = f.body.iter().all(|stmt| {
             if let Stmt::Load(_, access) = stmt {
                 matches!(
                     shapes.position(access),
-                    Val::Uniform(_) | Val::Affine(PrimType::I64, _, Stride::Const(1))
+                    LaneValue::Uniform(_) | LaneValue::Affine(PrimType::I64, _, Stride::Const(1))
                 )
             } else {
                 true
@@ -384,10 +383,10 @@ impl Planner<'_> {
 /// Returns true if a body, or a loop in it, is faster when two registers of lanes split its square
 /// roots.
 fn any_shares_roots(body: &[Stmt], machine: Machine) -> bool {
-    let mut found = shares_roots(body, machine);
+    let mut found = should_split_roots(body, machine);
     each_stmt(body, &mut |stmt| {
         if let Stmt::While(_, body) | Stmt::For(For { body, .. }) = stmt {
-            found |= shares_roots(body, machine);
+            found |= should_split_roots(body, machine);
         }
     });
     found
@@ -408,7 +407,7 @@ fn may_be_long(stmt: &Stmt) -> bool {
 fn is_short(f: &For) -> bool {
     fn byte_product(e: &Expr) -> bool {
         let mut found = matches!(e, Expr::Binary(BinOp::Mul, PrimType::I8, _, _));
-        each_part(e, &mut |part| found |= byte_product(part));
+        each_operand(e, &mut |part| found |= byte_product(part));
         found
     }
     let constant = matches!((&f.from, &f.to), (Expr::Const(_), Expr::Const(_)));
@@ -425,16 +424,16 @@ fn is_short(f: &For) -> bool {
 pub(super) fn is_plain(body: &[Stmt], machine: Machine) -> bool {
     fn expr(e: &Expr, fma: bool) -> bool {
         match e {
-            Expr::Const(_) | Expr::Var(_) | Expr::Tunable(_) | Expr::Logging => true,
+            Expr::Const(_) | Expr::Var(_) | Expr::Tunable(_) | Expr::LogsComparisons => true,
             Expr::Unary(_, _, x) | Expr::Convert(_, _, _, x) => expr(x, fma),
             Expr::Binary(_, _, x, y) | Expr::Compare(_, _, x, y) => expr(x, fma) && expr(y, fma),
             Expr::Fma(..) if !fma => false,
             Expr::Select(_, x, y, z) | Expr::Fma(_, x, y, z) => expr(x, fma) && expr(y, fma) && expr(z, fma),
-            Expr::SharedRoot(_)
-            | Expr::SharedQuotient(..)
+            Expr::SplitRoot(_)
+            | Expr::MultipliedQuotient(..)
             | Expr::Math(..)
             | Expr::Splat(..)
-            | Expr::Lanes(..)
+            | Expr::LaneIds(..)
             | Expr::Any(_)
             | Expr::All(_)
             | Expr::FirstLane(_)
@@ -463,7 +462,7 @@ pub(super) fn is_plain(body: &[Stmt], machine: Machine) -> bool {
         | Stmt::For(_)
         | Stmt::Call { .. }
         | Stmt::Check { .. }
-        | Stmt::Compared(..)
+        | Stmt::RecordComparison(..)
         | Stmt::ReadGlobal(..)
         | Stmt::Device(_)
         | Stmt::WriteGlobal(..) => false,

@@ -1,15 +1,15 @@
 //! The cost model: cycles of a current processor; rough, but the same everywhere, so that decisions
 //! do not depend on the machine that the compiler runs on.
 
-use super::chain;
-use super::likely::Likely;
-use super::steps::Steps;
-use super::value::{Shape, Shapes, Stride, Val};
+use super::branch_probability::LikelyConditions;
+use super::critical_path;
+use super::strides::IterationStrides;
+use super::value::{LaneValue, Shape, Shapes, Stride};
 use crate::syntax::{Access, Arg, Expr, For, Region, Stmt, VarInfo};
 use crate::walk::{divides, type_of};
 use prim::{BinOp, PrimType, Scalar};
 use target::Machine;
-use target::throughput::{self, BRANCH, CALL, Price, SKEW, STRAGGLERS};
+use target::throughput::{self, BRANCH, CALL, DIVERGENCE, NESTED_DIVERGENCE, Throughput};
 
 /// The assumed trip count of a `while` loop.
 const WHILE_TRIPS: f64 = target::WHILE_TRIPS as f64;
@@ -17,7 +17,7 @@ const WHILE_TRIPS: f64 = target::WHILE_TRIPS as f64;
 const FLAT: f64 = 16.0;
 
 /// The weight of a branch that is hardly ever taken.
-const RARELY: f64 = 1.0 / 16.0;
+const UNLIKELY_WEIGHT: f64 = 1.0 / 16.0;
 
 /// The trip count of a loop, or an assumed one.
 pub(super) fn trips(f: &For) -> f64 {
@@ -31,7 +31,7 @@ pub(super) fn trips(f: &For) -> f64 {
 
 /// The shape of an expression over all lanes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Kind {
+enum LaneKind {
     Uniform,
     Affine,
     Varying,
@@ -42,23 +42,23 @@ pub(super) struct Costs<'s, 'a> {
     pub(super) shapes: Option<&'s Shapes<'a>>,
     pub(super) machine: Machine,
     /// Conditions that nearly always hold.
-    likely: Option<&'s Likely>,
+    likely: Option<&'s LikelyConditions>,
     /// The cost of vector operations on elements of 1, 2, 4 and 8 bytes.
     pub(super) weights: [f64; 4],
     /// True if there is an inner loop.
     pub(super) loops: bool,
     /// The number of divergent conditionals.
-    pub(super) parts: usize,
+    pub(super) divergent_branches: usize,
     /// True if there are accesses that are not contiguous.
     pub(super) gathers: bool,
     /// True if there are fused multiply-adds.
     pub(super) fused: bool,
     /// The number of divergent loops so far.
-    uneven: u32,
+    divergent_loops: u32,
     /// The product of the enclosing loops' trip counts.
     scale: f64,
     /// The strides of variables in the innermost loop, if they count.
-    steps: Option<Steps>,
+    steps: Option<IterationStrides>,
 }
 
 impl<'s, 'a> Costs<'s, 'a> {
@@ -69,10 +69,10 @@ impl<'s, 'a> Costs<'s, 'a> {
             likely: None,
             weights: [0.0; 4],
             loops: false,
-            parts: 0,
+            divergent_branches: 0,
             gathers: false,
             fused: false,
-            uneven: 0,
+            divergent_loops: 0,
             scale: 1.0,
             steps: None,
         }
@@ -85,17 +85,17 @@ impl<'s, 'a> Costs<'s, 'a> {
             likely: None,
             weights: [0.0; 4],
             loops: false,
-            parts: 0,
+            divergent_branches: 0,
             gathers: false,
             fused: false,
-            uneven: 0,
+            divergent_loops: 0,
             scale: 1.0,
             steps: None,
         }
     }
 
     /// The same with branch probabilities.
-    pub(super) const fn knowing(mut self, likely: &'s Likely) -> Self {
+    pub(super) const fn knowing(mut self, likely: &'s LikelyConditions) -> Self {
         self.likely = Some(likely);
         self
     }
@@ -115,10 +115,10 @@ impl<'s, 'a> Costs<'s, 'a> {
         }
     }
 
-    fn pay(&mut self, kind: Kind, ty: PrimType, price: Price) -> f64 {
+    fn pay(&mut self, kind: LaneKind, ty: PrimType, price: Throughput) -> f64 {
         match kind {
-            Kind::Uniform | Kind::Affine => price.scalar,
-            Kind::Varying => {
+            LaneKind::Uniform | LaneKind::Affine => price.scalar,
+            LaneKind::Varying => {
                 let cost = price.register * self.registers(ty) + price.lane * self.lanes();
                 self.weigh(ty, cost / self.lanes());
                 cost
@@ -131,30 +131,30 @@ impl<'s, 'a> Costs<'s, 'a> {
         self.priced(expr).0
     }
 
-    fn priced(&mut self, expr: &Expr) -> (f64, Kind) {
+    fn priced(&mut self, expr: &Expr) -> (f64, LaneKind) {
         stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || self.priced_here(expr))
     }
 
-    fn priced_here(&mut self, expr: &Expr) -> (f64, Kind) {
+    fn priced_here(&mut self, expr: &Expr) -> (f64, LaneKind) {
         match expr {
-            Expr::Const(_) | Expr::Tunable(_) | Expr::Logging => (0.0, Kind::Uniform),
+            Expr::Const(_) | Expr::Tunable(_) | Expr::LogsComparisons => (0.0, LaneKind::Uniform),
             Expr::Var(v) => {
                 let kind = match self.shapes.map(|shapes| shapes.shape(*v)) {
-                    None | Some(Shape::Uniform) => Kind::Uniform,
-                    Some(Shape::Affine(_)) => Kind::Affine,
-                    Some(Shape::Varying) => Kind::Varying,
+                    None | Some(Shape::Uniform) => LaneKind::Uniform,
+                    Some(Shape::Affine(_)) => LaneKind::Affine,
+                    Some(Shape::Varying) => LaneKind::Varying,
                 };
                 (0.0, kind)
             }
             Expr::Unary(op, ty, x) => {
-                self.operator(&[x], *ty, false, throughput::unary(*op, *ty, self.machine.make))
+                self.operator(&[x], *ty, false, throughput::unary(*op, *ty, self.machine.uarch))
             }
             Expr::Binary(op, ty, x, y) => {
                 let affine = matches!(op, BinOp::Add | BinOp::Sub | BinOp::Mul | BinOp::Shl);
                 let price = if op.is_division() && matches!(&**y, Expr::Const(_)) {
                     throughput::BY_CONSTANT
                 } else {
-                    throughput::binary(*op, *ty, self.machine.make)
+                    throughput::binary(*op, *ty, self.machine.uarch)
                 };
                 self.operator(&[x, y], *ty, affine, price)
             }
@@ -176,10 +176,10 @@ impl<'s, 'a> Costs<'s, 'a> {
                 let args: Vec<&Expr> = args.iter().collect();
                 self.operator(args.as_slice(), *ty, false, throughput::MATH)
             }
-            Expr::SharedRoot(_)
-            | Expr::SharedQuotient(..)
+            Expr::SplitRoot(_)
+            | Expr::MultipliedQuotient(..)
             | Expr::Splat(..)
-            | Expr::Lanes(..)
+            | Expr::LaneIds(..)
             | Expr::Any(_)
             | Expr::All(_)
             | Expr::FirstLane(_)
@@ -187,19 +187,19 @@ impl<'s, 'a> Costs<'s, 'a> {
             | Expr::Pack(..)
             | Expr::Extract(..)
             | Expr::Insert(..)
-            | Expr::Shift(..) => (1.0, Kind::Varying),
+            | Expr::Shift(..) => (1.0, LaneKind::Varying),
         }
     }
 
-    fn operator(&mut self, args: &[&Expr], ty: PrimType, affine: bool, price: Price) -> (f64, Kind) {
-        let (mut cost, mut kind) = (0.0, Kind::Uniform);
+    fn operator(&mut self, args: &[&Expr], ty: PrimType, affine: bool, price: Throughput) -> (f64, LaneKind) {
+        let (mut cost, mut kind) = (0.0, LaneKind::Uniform);
         for arg in args {
             let (more, other) = self.priced(arg);
             cost += more;
             kind = kind.max(other);
         }
-        if kind == Kind::Affine && !affine {
-            kind = Kind::Varying;
+        if kind == LaneKind::Affine && !affine {
+            kind = LaneKind::Varying;
         }
         (cost + self.pay(kind, ty, price), kind)
     }
@@ -210,7 +210,7 @@ impl<'s, 'a> Costs<'s, 'a> {
             cost += self.expr(index) + self.expr(stride) * 0.5;
         }
         let position = self.shapes.map(|shapes| shapes.position(access));
-        let along = self.steps.as_ref().is_some_and(|steps| steps.along(access));
+        let along = self.steps.as_ref().is_some_and(|steps| steps.moves_along_row(access));
         let each = match (along, store) {
             // With stores as cheap as loads, prefix sums of short rows would run in lanes, which
             // takes longer (`bench/run.py nests --case 1000000x10`).
@@ -221,24 +221,24 @@ impl<'s, 'a> Costs<'s, 'a> {
             (false, true) => 4.0,
         };
         let cost_here = match position {
-            None | Some(Val::Uniform(_)) => return cost + 1.0,
-            Some(Val::Affine(_, _, Stride::Const(1))) => {
+            None | Some(LaneValue::Uniform(_)) => return cost + 1.0,
+            Some(LaneValue::Affine(_, _, Stride::Const(1))) => {
                 let part = if store { 1.5 } else { 1.0 };
                 part * self.registers(access.elem)
             }
-            Some(Val::Affine(_, _, Stride::Const(-4..=4))) => {
+            Some(LaneValue::Affine(_, _, Stride::Const(-4..=4))) => {
                 self.gathers = true;
                 0.4 * each * self.lanes()
             }
-            Some(Val::Affine(..)) => {
+            Some(LaneValue::Affine(..)) => {
                 self.gathers = true;
                 each * self.lanes()
             }
-            Some(Val::Vector(_)) if along => {
+            Some(LaneValue::Vector(_)) if along => {
                 self.gathers = true;
                 each * self.lanes() + 2.0
             }
-            Some(Val::Vector(_)) => {
+            Some(LaneValue::Vector(_)) => {
                 self.gathers = true;
                 0.6 * each * self.lanes() + 2.0
             }
@@ -265,22 +265,22 @@ impl<'s, 'a> Costs<'s, 'a> {
             }
             Stmt::Store(access, e) => self.access(access, true) + self.expr(e),
             // Hardly ever executed.
-            Stmt::If(Expr::Logging, ..) | Stmt::Compared(..) => 0.0,
+            Stmt::If(Expr::LogsComparisons, ..) | Stmt::RecordComparison(..) => 0.0,
             Stmt::If(cond, yes, no) => {
                 let (cost, kind) = self.priced(cond);
                 let likely = self.likely.is_some_and(|likely| likely.holds(cond));
                 let yes = inner(self, yes);
-                let rarely = if likely { RARELY } else { 1.0 };
+                let rarely = if likely { UNLIKELY_WEIGHT } else { 1.0 };
                 let no = self.scaled(rarely, |costs| inner(costs, no)) * rarely;
                 match kind {
                     // Both branches are executed.
-                    Kind::Varying | Kind::Affine => {
-                        self.parts += 1;
+                    LaneKind::Varying | LaneKind::Affine => {
+                        self.divergent_branches += 1;
                         cost + yes + no + 3.0
                     }
-                    Kind::Uniform if likely => cost + yes + no + 1.0,
-                    Kind::Uniform if self.shapes.is_some() => cost + 0.5 * (yes + no) + 1.0,
-                    Kind::Uniform => cost + 0.5 * (yes + no) + BRANCH * 0.5,
+                    LaneKind::Uniform if likely => cost + yes + no + 1.0,
+                    LaneKind::Uniform if self.shapes.is_some() => cost + 0.5 * (yes + no) + 1.0,
+                    LaneKind::Uniform => cost + 0.5 * (yes + no) + BRANCH * 0.5,
                 }
             }
             Stmt::While(cond, body) => {
@@ -288,11 +288,11 @@ impl<'s, 'a> Costs<'s, 'a> {
                 let kind = self.priced(&Expr::Var(*cond)).1;
                 let body = self.within(None, WHILE_TRIPS, |costs| inner(costs, body));
                 match (kind, self.shapes) {
-                    (Kind::Uniform, None) => WHILE_TRIPS * (body + 1.0) + 2.0 * BRANCH,
-                    (Kind::Uniform, Some(_)) => WHILE_TRIPS * (body + 1.0),
+                    (LaneKind::Uniform, None) => WHILE_TRIPS * (body + 1.0) + 2.0 * BRANCH,
+                    (LaneKind::Uniform, Some(_)) => WHILE_TRIPS * (body + 1.0),
                     _ => {
-                        self.uneven += 1;
-                        WHILE_TRIPS * STRAGGLERS * (body + 3.0)
+                        self.divergent_loops += 1;
+                        WHILE_TRIPS * DIVERGENCE * (body + 3.0)
                     }
                 }
             }
@@ -300,17 +300,17 @@ impl<'s, 'a> Costs<'s, 'a> {
                 self.loops = true;
                 let (from, from_kind) = self.priced(&f.from);
                 let (to, to_kind) = self.priced(&f.to);
-                let before = self.uneven;
-                let steps = Some(Steps::of(f.var));
+                let before = self.divergent_loops;
+                let steps = Some(IterationStrides::of(f.var));
                 let body = self.within(steps, trips(f), |costs| inner(costs, &f.body));
-                let uniform = from_kind.max(to_kind) == Kind::Uniform;
+                let uniform = from_kind.max(to_kind) == LaneKind::Uniform;
                 let more = if uniform {
                     body + 1.0
                 } else {
                     // Nested divergent loops: rows of different lengths, whose elements differ too.
-                    let nested = self.uneven > before;
-                    self.uneven += 1;
-                    (if nested { SKEW } else { STRAGGLERS }) * (body + 3.0)
+                    let nested = self.divergent_loops > before;
+                    self.divergent_loops += 1;
+                    (if nested { NESTED_DIVERGENCE } else { DIVERGENCE }) * (body + 3.0)
                 };
                 from + to + trips(f) * more
             }
@@ -362,7 +362,12 @@ impl<'s, 'a> Costs<'s, 'a> {
     }
 
     /// Runs `f` for the body of a loop with a trip count.
-    fn within(&mut self, steps: Option<Steps>, times: f64, f: impl FnOnce(&mut Self) -> f64) -> f64 {
+    fn within(
+        &mut self,
+        steps: Option<IterationStrides>,
+        times: f64,
+        f: impl FnOnce(&mut Self) -> f64,
+    ) -> f64 {
         let around = std::mem::replace(&mut self.steps, steps);
         let cost = self.scaled(times, f);
         self.steps = around;
@@ -379,17 +384,17 @@ impl<'s, 'a> Costs<'s, 'a> {
     }
 
     /// The cost of statements with one iteration of every loop in them.
-    fn once(&mut self, stmts: &[Stmt]) -> f64 {
+    fn one_iteration(&mut self, stmts: &[Stmt]) -> f64 {
         stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
             stmts
                 .iter()
                 .map(|stmt| {
                     if let Stmt::While(_, body) = stmt {
-                        self.once(body)
+                        self.one_iteration(body)
                     } else if let Stmt::For(f) = stmt {
-                        self.turn(f)
+                        self.iteration(f)
                     } else {
-                        self.stmt(stmt, &mut |costs, stmts| costs.once(stmts))
+                        self.stmt(stmt, &mut |costs, stmts| costs.one_iteration(stmts))
                     }
                 })
                 .sum()
@@ -397,8 +402,8 @@ impl<'s, 'a> Costs<'s, 'a> {
     }
 
     /// The cost of an iteration of a loop, with one iteration of every inner loop.
-    fn turn(&mut self, f: &For) -> f64 {
-        self.within(Some(Steps::of(f.var)), 1.0, |costs| costs.once(&f.body))
+    fn iteration(&mut self, f: &For) -> f64 {
+        self.within(Some(IterationStrides::of(f.var)), 1.0, |costs| costs.one_iteration(&f.body))
     }
 
     /// The cost of one iteration of the most expensive loop, 0 if there is none, and its
@@ -408,8 +413,10 @@ impl<'s, 'a> Costs<'s, 'a> {
             let mut most = (0.0, None);
             for stmt in stmts {
                 let found = match stmt {
-                    Stmt::While(cond, body) => (self.once(body), chain::rounds(body, Some(*cond))),
-                    Stmt::For(f) => (self.turn(f), chain::rounds(&f.body, None)),
+                    Stmt::While(cond, body) => {
+                        (self.one_iteration(body), critical_path::carried_path(body, Some(*cond)))
+                    }
+                    Stmt::For(f) => (self.iteration(f), critical_path::carried_path(&f.body, None)),
                     Stmt::If(_, yes, no) => {
                         let (yes, no) = (self.rounds(yes), self.rounds(no));
                         if yes.0 >= no.0 { yes } else { no }
@@ -463,7 +470,7 @@ fn harmless(shapes: &Shapes<'_>, stmts: &[Stmt]) -> bool {
             | Stmt::For(_)
             | Stmt::Call { .. }
             | Stmt::Check { .. }
-            | Stmt::Compared(..)
+            | Stmt::RecordComparison(..)
             | Stmt::ReadGlobal(..)
             | Stmt::Device(_)
             | Stmt::WriteGlobal(..) => false,
@@ -496,7 +503,7 @@ pub(super) fn widest(vars: &[VarInfo], stmts: &[Stmt]) -> u64 {
             | Stmt::For(_)
             | Stmt::Call { .. }
             | Stmt::Check { .. }
-            | Stmt::Compared(..)
+            | Stmt::RecordComparison(..)
             | Stmt::ReadGlobal(..)
             | Stmt::Device(_)
             | Stmt::WriteGlobal(..) => 1,

@@ -11,11 +11,11 @@
 //! Code of a region (see [`vary`](super::vary)) is only executed if some lane is active there. So
 //! uniform values may be computed, loaded, checked and stored by scalar code there, too.
 
-use super::value::{Shape, Shapes, Val};
-use super::vary::Region;
+use super::divergence::Region;
+use super::value::{LaneValue, Shape, Shapes};
+use crate::def_use::DefUse;
 use crate::generate::expr::{add, compare, div, max, mul, sub};
-use crate::places::Places;
-use crate::syntax::{Expr, For, How, Stmt, Var, VarInfo, VarType};
+use crate::syntax::{Expr, For, LoopMode, Stmt, Var, VarInfo, VarType};
 use prim::{BinOp, CmpOp, ConvOp, PrimType, Scalar, UnOp};
 use std::sync::Arc;
 use target::Machine;
@@ -32,7 +32,7 @@ pub(super) struct Mask {
 /// The emitter of a loop.
 pub(super) struct Emit<'s, 'a> {
     pub(super) shapes: &'s Shapes<'a>,
-    pub(super) places: &'s Places,
+    pub(super) places: &'s DefUse,
     pub(super) machine: Machine,
     /// The number of inner loops around the current statement.
     pub(super) inside: u32,
@@ -44,7 +44,7 @@ pub(super) struct Emit<'s, 'a> {
 /// The statements that replace the loop, and the new variables that they need.
 pub(super) fn vector_loop(
     shapes: &Shapes<'_>,
-    places: &Places,
+    places: &DefUse,
     f: &For,
     at: u32,
     machine: Machine,
@@ -62,7 +62,7 @@ impl Emit<'_, '_> {
     }
 
     /// A fresh variable, set to a value.
-    pub(super) fn name(&mut self, value: Expr, ty: VarType, hint: &str) -> Var {
+    pub(super) fn bind(&mut self, value: Expr, ty: VarType, hint: &str) -> Var {
         let var = self.var(ty, hint);
         self.out.push(Stmt::Set(var, value));
         var
@@ -72,11 +72,11 @@ impl Emit<'_, '_> {
         if matches!(value, Expr::Const(_) | Expr::Var(_)) {
             return value;
         }
-        Expr::Var(self.name(value, VarType::Scalar(PrimType::I64), hint))
+        Expr::Var(self.bind(value, VarType::Scalar(PrimType::I64), hint))
     }
 
     pub(super) fn mask(&mut self, value: Expr, hint: &str) -> Var {
-        self.name(value, VarType::Vector(PrimType::Bool, self.lanes()), hint)
+        self.bind(value, VarType::Vector(PrimType::Bool, self.lanes()), hint)
     }
 
     pub(super) fn lanes(&self) -> u32 {
@@ -91,7 +91,7 @@ impl Emit<'_, '_> {
     }
 
     /// The statements that `f` emits for the body of a loop.
-    pub(super) fn turn(&mut self, f: impl FnOnce(&mut Self)) -> Vec<Stmt> {
+    pub(super) fn loop_body(&mut self, f: impl FnOnce(&mut Self)) -> Vec<Stmt> {
         self.inside += 1;
         let stmts = self.collect(f);
         self.inside -= 1;
@@ -118,7 +118,7 @@ impl Emit<'_, '_> {
                 emit.block(&f.body, at + 1, at, all);
             });
             self.out.push(Stmt::For(For {
-                how: How::Seq { independent: true },
+                mode: LoopMode::Seq { independent: true },
                 var: g,
                 from: Expr::i64(0),
                 to: groups.clone(),
@@ -138,7 +138,7 @@ impl Emit<'_, '_> {
             let mask = Expr::Compare(
                 CmpOp::SLt,
                 PrimType::I8,
-                Box::new(Expr::Lanes(PrimType::I8, emit.lanes())),
+                Box::new(Expr::LaneIds(PrimType::I8, emit.lanes())),
                 Box::new(Expr::Splat(emit.lanes(), Box::new(rest))),
             );
             let mask = Mask { lanes: Some(emit.mask(mask, "mask")), region: None };
@@ -149,22 +149,22 @@ impl Emit<'_, '_> {
     }
 
     /// Sets a variable to a value in the lanes of a mask.
-    pub(super) fn assign(&mut self, var: Var, value: Val, mask: Mask) {
+    pub(super) fn assign(&mut self, var: Var, value: LaneValue, mask: Mask) {
         let value = match (self.shapes.shape(var), value) {
-            (Shape::Uniform, Val::Uniform(e)) => e,
-            (Shape::Affine(_), Val::Affine(_, base, _)) => base,
+            (Shape::Uniform, LaneValue::Uniform(e)) => e,
+            (Shape::Affine(_), LaneValue::Affine(_, base, _)) => base,
             (_, value) => {
                 let value = self.shapes.vector(value);
-                self.kept(var, value, mask)
+                self.blended(var, value, mask)
             }
         };
         self.out.push(Stmt::Set(var, value));
     }
 
     /// A vector, blended with the variable's old value in inactive lanes if that may be read.
-    pub(super) fn kept(&self, var: Var, value: Expr, mask: Mask) -> Expr {
+    pub(super) fn blended(&self, var: Var, value: Expr, mask: Mask) -> Expr {
         match mask {
-            Mask { lanes: Some(lanes), region: Some(region) } if region.keeps(var, self.places) => {
+            Mask { lanes: Some(lanes), region: Some(region) } if region.must_blend(var, self.places) => {
                 let ty = self.shapes.type_of(&Expr::Var(var));
                 Expr::Select(ty, Box::new(Expr::Var(lanes)), Box::new(value), Box::new(Expr::Var(var)))
             }

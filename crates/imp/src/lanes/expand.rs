@@ -11,7 +11,7 @@
 //! Runs before statements are numbered.
 
 use super::rewrite::{Fresh, Rule, rewrite};
-use crate::syntax::{Access, Expr, For, Function, How, Region, Stmt, Var};
+use crate::syntax::{Access, Expr, For, Function, LoopMode, Region, Stmt, Var};
 use prim::PrimType;
 use rustc_hash::FxHashSet;
 
@@ -59,7 +59,7 @@ impl Rule for Expand {
             | Stmt::For(_)
             | Stmt::Call { .. }
             | Stmt::Check { .. }
-            | Stmt::Compared(..)
+            | Stmt::RecordComparison(..)
             | Stmt::ReadGlobal(..)
             | Stmt::Device(_)
             | Stmt::WriteGlobal(..) => {}
@@ -81,7 +81,7 @@ fn loops(fresh: &mut Fresh, to: &Region, from: &Region, elem: PrimType, extents:
     let mut body = vec![Stmt::Load(x, at(from)), Stmt::Store(at(to), Expr::Var(x))];
     for (var, extent) in counters.iter().zip(extents).rev() {
         body = vec![Stmt::For(For {
-            how: How::Seq { independent: false },
+            mode: LoopMode::Seq { independent: false },
             var: *var,
             from: Expr::i64(0),
             to: extent.clone(),

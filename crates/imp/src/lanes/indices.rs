@@ -15,10 +15,10 @@
 //! Needs: indices in [`Access::dims`](crate::syntax::Access::dims) are in the bounds of an array,
 //! from 0 up, in each active lane; `generate` makes no others.
 
-use super::value::{Shapes, Stride, Val};
-use crate::places::Places;
+use super::value::{LaneValue, Shapes, Stride};
+use crate::def_use::DefUse;
 use crate::syntax::{Expr, For, Stmt, Var};
-use crate::walk::{Use, in_expr, names};
+use crate::walk::{Use, each_use, each_var};
 use prim::{BinOp, ConvOp, PrimType};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -30,18 +30,22 @@ const MOST_ADDED: u64 = 1 << 30;
 
 /// The narrow expressions that variables of a loop's body are extended from, where the readers of
 /// the variables may recompute them: nothing that they name is set in between.
-pub(super) fn extended(places: &Places, f: &For, own: &FxHashSet<Var>) -> FxHashMap<Var, (PrimType, Expr)> {
+pub(super) fn extended_from(
+    places: &DefUse,
+    f: &For,
+    own: &FxHashSet<Var>,
+) -> FxHashMap<Var, (PrimType, Expr)> {
     let mut found = Found::default();
     found.block(&f.body);
     let Found { times, mut from } = found;
     // A variable set once, before all its uses, has one value for all of them.
-    let steady = |var: Var| {
+    let invariant = |var: Var| {
         let once = times.get(&var).copied().unwrap_or(0) <= 1;
-        var == f.var || !own.contains(&var) || once && places.leader(var).is_some()
+        var == f.var || !own.contains(&var) || once && places.dominating_def(var).is_some()
     };
     from.retain(|var, (_, expr)| {
-        let mut all = steady(*var);
-        in_expr(expr, &mut |named, _| all &= steady(named));
+        let mut all = invariant(*var);
+        each_var(expr, &mut |named, _| all &= invariant(named));
         all
     });
     from
@@ -58,7 +62,7 @@ impl Found {
     fn block(&mut self, stmts: &[Stmt]) {
         stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
             for stmt in stmts {
-                names(stmt, &mut |var, used| {
+                each_use(stmt, &mut |var, used| {
                     if used == Use::Sets {
                         *self.times.entry(var).or_default() += 1;
                     }
@@ -81,12 +85,12 @@ impl Found {
 
 impl Shapes<'_> {
     /// An index over all lanes.
-    pub(super) fn index(&self, index: &Expr) -> Val {
-        self.grown(index).unwrap_or_else(|| self.value(index))
+    pub(super) fn index(&self, index: &Expr) -> LaneValue {
+        self.widened(index).unwrap_or_else(|| self.value(index))
     }
 
     /// An index that is affine with an increasing stride if its extension to 64 bits is ignored.
-    fn grown(&self, index: &Expr) -> Option<Val> {
+    fn widened(&self, index: &Expr) -> Option<LaneValue> {
         if let Expr::Var(var) = index {
             let (from, x) = self.extended.get(var)?;
             return self.extension(*from, x);
@@ -102,20 +106,20 @@ impl Shapes<'_> {
         } else {
             return None;
         };
-        let x = self.grown(x).filter(|_| added <= MOST_ADDED)?;
-        Some(self.binary(*op, PrimType::I64, x, Val::Uniform((**y).clone())))
+        let x = self.widened(x).filter(|_| added <= MOST_ADDED)?;
+        Some(self.binary(*op, PrimType::I64, x, LaneValue::Uniform((**y).clone())))
     }
 
-    fn extension(&self, from: PrimType, x: &Expr) -> Option<Val> {
+    fn extension(&self, from: PrimType, x: &Expr) -> Option<LaneValue> {
         match self.value(x) {
-            Val::Affine(PrimType::I32, base, Stride::Const(step))
+            LaneValue::Affine(PrimType::I32, base, Stride::Const(step))
                 if from == PrimType::I32 && (1..=MOST_STEP).contains(&i64::from(step as i32)) =>
             {
                 let base = Expr::Convert(ConvOp::SExt, from, PrimType::I64, Box::new(base));
                 let step = Stride::Const(i64::from(step as i32));
-                Some(Val::Affine(PrimType::I64, base, step))
+                Some(LaneValue::Affine(PrimType::I64, base, step))
             }
-            Val::Uniform(_) | Val::Affine(..) | Val::Vector(_) => None,
+            LaneValue::Uniform(_) | LaneValue::Affine(..) | LaneValue::Vector(_) => None,
         }
     }
 }

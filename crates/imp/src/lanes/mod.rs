@@ -40,29 +40,29 @@
 //! running in lanes.
 
 mod body;
-mod chain;
+mod branch_probability;
 mod choose;
 mod cost;
+mod critical_path;
+mod delinearise;
+mod divergence;
 mod emit;
-mod ends;
 mod expand;
 mod indices;
-mod legal;
-mod likely;
+mod legality;
 mod positions;
 mod reduction;
 mod rewrite;
-mod rows;
+mod short_rows;
 mod sink;
-mod steps;
-mod twins;
-mod unravel;
+mod strides;
+mod trip_bounds;
 mod value;
-mod vary;
+mod versions;
 
 use crate::captures;
-use crate::places::Places;
-use crate::syntax::{For, Function, How, Program, Stmt, Var, VarInfo, VarType};
+use crate::def_use::DefUse;
+use crate::syntax::{For, Function, LoopMode, Program, Stmt, Var, VarInfo, VarType};
 use ir::{Context, VectorLanes};
 use rustc_hash::FxHashMap;
 use target::Machine;
@@ -84,27 +84,27 @@ fn vectorise_function(function: &mut Function, context: &mut Context) {
     }
     expand::expand(function);
     sink::sink(function);
-    let mut places = Places::new(function);
-    let mut flat = unravel::flat(function, &places);
+    let mut places = DefUse::new(function);
+    let mut flat = delinearise::find(function, &places);
     flat.retain(|_, _| context.fuel.take());
     if !flat.is_empty() {
-        twins::split(function, &places, &flat);
-        places = Places::new(function);
+        versions::make_versions(function, &places, &flat);
+        places = DefUse::new(function);
     }
-    if ends::end_early(function, &places, &mut context.fuel) {
-        places = Places::new(function);
+    if trip_bounds::bound_trips(function, &places, &mut context.fuel) {
+        places = DefUse::new(function);
     }
-    let mut rows = rows::short(function, &places, context.options.machine);
+    let mut rows = short_rows::find(function, &places, context.options.machine);
     rows.retain(|_, _| context.fuel.take());
     if !rows.is_empty() {
-        twins::split(function, &places, &rows);
-        places = Places::new(function);
+        versions::make_versions(function, &places, &rows);
+        places = DefUse::new(function);
     }
     let mut plan = choose::plan(function, &places, context);
     plan.twins.retain(|_, _| context.fuel.take());
     if !plan.twins.is_empty() {
-        twins::split(function, &places, &plan.twins);
-        places = Places::new(function);
+        versions::make_versions(function, &places, &plan.twins);
+        places = DefUse::new(function);
         plan = choose::plan(function, &places, context);
     }
     let widths = plan.widths(function, context);
@@ -118,7 +118,7 @@ fn vectorise_function(function: &mut Function, context: &mut Context) {
 struct Rewrite<'p> {
     machine: Machine,
     vars: Vec<VarInfo>,
-    places: &'p Places,
+    places: &'p DefUse,
     widths: &'p FxHashMap<u32, u32>,
     /// Variables that now hold vectors, with their lanes.
     vectors: Vec<(Var, u32)>,
@@ -126,7 +126,7 @@ struct Rewrite<'p> {
     fresh: Vec<Var>,
 }
 
-fn rewrite(function: &mut Function, places: &Places, widths: &FxHashMap<u32, u32>, machine: Machine) {
+fn rewrite(function: &mut Function, places: &DefUse, widths: &FxHashMap<u32, u32>, machine: Machine) {
     let mut rewrite = Rewrite {
         machine,
         vars: std::mem::take(&mut function.vars),
@@ -136,7 +136,7 @@ fn rewrite(function: &mut Function, places: &Places, widths: &FxHashMap<u32, u32
         fresh: Vec::new(),
     };
     let body = std::mem::take(&mut function.body);
-    function.body = rewrite.block(body, Places::FIRST);
+    function.body = rewrite.block(body, DefUse::FIRST);
     for (var, lanes) in rewrite.vectors {
         if let Some(info) = rewrite.vars.get_mut(var.index())
             && let VarType::Scalar(ty) = info.ty
@@ -163,11 +163,11 @@ impl Rewrite<'_> {
         out.push(match stmt {
             Stmt::If(cond, yes, no) => {
                 let yes = self.block(yes, at + 1);
-                let no = self.block(no, self.places.other(at));
+                let no = self.block(no, self.places.else_start(at));
                 Stmt::If(cond, yes, no)
             }
             Stmt::While(cond, body) => Stmt::While(cond, self.block(body, at + 1)),
-            Stmt::For(f) if f.how.is_kernel() => Stmt::For(f),
+            Stmt::For(f) if f.mode.is_kernel() => Stmt::For(f),
             Stmt::For(f) => match self.widths.get(&at) {
                 Some(lanes) => {
                     self.in_lanes(&f, at, *lanes, out);
@@ -182,17 +182,17 @@ impl Rewrite<'_> {
     fn for_loop(&mut self, f: For, at: u32) -> For {
         let before = self.fresh.len();
         let body = self.block(f.body, at + 1);
-        let mut how = f.how;
-        if let How::Tasks(launch) = &mut how {
+        let mut how = f.mode;
+        if let LoopMode::Tasks(launch) = &mut how {
             launch.locals.extend(self.fresh.drain(before..));
         }
-        For { how, body, ..f }
+        For { mode: how, body, ..f }
     }
 
     /// Replaces a loop by vector code.
     fn in_lanes(&mut self, f: &For, at: u32, lanes: u32, out: &mut Vec<Stmt>) {
-        let shapes = legal::examine(&self.vars, self.places, f, at).and_then(|mut shapes| {
-            vary::analyse(&mut shapes, self.places, f, at)?;
+        let shapes = legality::analyse(&self.vars, self.places, f, at).and_then(|mut shapes| {
+            divergence::analyse(&mut shapes, self.places, f, at)?;
             Ok(shapes)
         });
         let Ok(mut shapes) = shapes else {

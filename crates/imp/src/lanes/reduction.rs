@@ -2,7 +2,7 @@
 //! associative operators.
 
 use crate::syntax::{Expr, Stmt, Var};
-use crate::walk::{Use, each_part, names};
+use crate::walk::{Use, each_operand, each_use};
 use prim::{BinOp, PrimType, UnOp};
 use rustc_hash::{FxHashMap, FxHashSet};
 use target::Machine;
@@ -21,7 +21,7 @@ pub(super) fn is_reduction(body: &[Stmt]) -> bool {
     let vars: Vec<Var> = partials.keys().copied().collect();
     for stmt in body {
         let mut reads = 0;
-        names(stmt, &mut |var, used| {
+        each_use(stmt, &mut |var, used| {
             reads += usize::from(used == Use::Reads && partials.contains_key(&var));
         });
         let (Stmt::Set(var, _) | Stmt::Load(var, _)) = stmt else {
@@ -47,7 +47,7 @@ pub(super) fn is_reduction(body: &[Stmt]) -> bool {
 fn accumulators(body: &[Stmt]) -> FxHashMap<Var, Partial> {
     let (mut set, mut early) = (FxHashSet::default(), FxHashSet::default());
     for stmt in body {
-        names(stmt, &mut |var, used| {
+        each_use(stmt, &mut |var, used| {
             if used == Use::Sets {
                 set.insert(var);
             } else if !set.contains(&var) {
@@ -111,7 +111,7 @@ pub(super) fn has_instructions(body: &[Stmt], machine: Machine) -> bool {
             )
         );
         let mut has = !divides && (!is_slow || machine.bytes >= AVX2);
-        each_part(e, &mut |part| has &= expr(part, machine));
+        each_operand(e, &mut |part| has &= expr(part, machine));
         has
     }
     body.iter().all(

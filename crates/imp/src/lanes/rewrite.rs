@@ -3,7 +3,7 @@
 //! The common part of [`expand`](super::expand) and [`sink`](super::sink): the traversal, and the
 //! ownership of new variables in a task's body by the task.
 
-use crate::syntax::{For, Function, How, Stmt, Var, VarInfo, VarType};
+use crate::syntax::{For, Function, LoopMode, Stmt, Var, VarInfo, VarType};
 use prim::PrimType;
 use std::sync::Arc;
 
@@ -54,16 +54,16 @@ fn inside(fresh: &mut Fresh, stmt: &mut Stmt, independent: bool, rule: &mut dyn 
             block(fresh, no, independent, rule);
         }
         Stmt::While(_, body) => block(fresh, body, independent, rule),
-        Stmt::For(f) if f.how.is_kernel() => {}
-        Stmt::For(For { how, body, .. }) => {
+        Stmt::For(f) if f.mode.is_kernel() => {}
+        Stmt::For(For { mode: how, body, .. }) => {
             let before = fresh.fresh.len();
             let independent = match how {
-                How::Seq { independent: true } | How::Lanes(_) => true,
-                How::Seq { independent: false } | How::Scheduled => independent,
-                How::Tasks(_) | How::Grid(_) | How::Block(_) => false,
+                LoopMode::Seq { independent: true } | LoopMode::Lanes(_) => true,
+                LoopMode::Seq { independent: false } | LoopMode::Scheduled => independent,
+                LoopMode::Tasks(_) | LoopMode::Grid(_) | LoopMode::Threads(_) => false,
             };
             block(fresh, body, independent, rule);
-            if let How::Tasks(launch) = how {
+            if let LoopMode::Tasks(launch) = how {
                 launch.locals.extend(fresh.fresh.drain(before..));
             }
         }

@@ -11,7 +11,7 @@
 
 use super::rewrite::{Fresh, Rule, rewrite};
 use crate::syntax::{Expr, Function, Stmt, Var};
-use crate::walk::{Use, each_stmt, names, type_of};
+use crate::walk::{Use, each_stmt, each_use, type_of};
 use rustc_hash::FxHashSet;
 
 struct Sink;
@@ -26,7 +26,7 @@ impl Rule for Sink {
         let stores = if let Stmt::If(_, yes, no) = &mut stmt
             && independent
         {
-            arms(fresh, yes, no)
+            common_stores(fresh, yes, no)
         } else {
             Vec::new()
         };
@@ -36,7 +36,7 @@ impl Rule for Sink {
 }
 
 /// The stores that both branches end with, removed from them.
-fn arms(fresh: &mut Fresh, yes: &mut [Stmt], no: &mut [Stmt]) -> Vec<Stmt> {
+fn common_stores(fresh: &mut Fresh, yes: &mut [Stmt], no: &mut [Stmt]) -> Vec<Stmt> {
     let alike = yes
         .iter()
         .rev()
@@ -58,7 +58,7 @@ fn arms(fresh: &mut Fresh, yes: &mut [Stmt], no: &mut [Stmt]) -> Vec<Stmt> {
             let mut free = true;
             if let Stmt::Store(access, _) = store {
                 let place = Stmt::Load(Var(u32::MAX), access.clone());
-                names(&place, &mut |var, _| free &= !own.contains(&var));
+                each_use(&place, &mut |var, _| free &= !own.contains(&var));
             }
             free
         })
@@ -84,7 +84,7 @@ fn arms(fresh: &mut Fresh, yes: &mut [Stmt], no: &mut [Stmt]) -> Vec<Stmt> {
 
 fn sets(stmts: &[Stmt], own: &mut FxHashSet<Var>) {
     each_stmt(stmts, &mut |stmt| {
-        names(stmt, &mut |var, used| {
+        each_use(stmt, &mut |var, used| {
             if used == Use::Sets {
                 own.insert(var);
             }

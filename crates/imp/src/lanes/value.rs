@@ -36,7 +36,7 @@ pub(super) enum Shape {
 
 /// An expression over all lanes.
 #[derive(Clone, PartialEq, Debug)]
-pub(super) enum Val {
+pub(super) enum LaneValue {
     /// A scalar expression.
     Uniform(Expr),
     /// An integer: its type, the value in lane 0, the stride.
@@ -81,19 +81,19 @@ impl Shapes<'_> {
     /// Returns true if an expression names nothing that the loop sets.
     pub(super) fn invariant(&self, expr: &Expr) -> bool {
         match expr {
-            Expr::Const(_) | Expr::Tunable(_) | Expr::Logging => true,
+            Expr::Const(_) | Expr::Tunable(_) | Expr::LogsComparisons => true,
             Expr::Var(v) => !self.own.contains(v),
             Expr::Binary(_, _, x, y) => self.invariant(x) && self.invariant(y),
             Expr::Unary(..)
             | Expr::Compare(..)
             | Expr::Convert(..)
             | Expr::Select(..)
-            | Expr::SharedRoot(_)
-            | Expr::SharedQuotient(..)
+            | Expr::SplitRoot(_)
+            | Expr::MultipliedQuotient(..)
             | Expr::Fma(..)
             | Expr::Math(..)
             | Expr::Splat(..)
-            | Expr::Lanes(..)
+            | Expr::LaneIds(..)
             | Expr::Any(_)
             | Expr::All(_)
             | Expr::FirstLane(_)
@@ -111,24 +111,24 @@ impl Shapes<'_> {
     }
 
     /// An expression of the body over all lanes.
-    pub(super) fn value(&self, expr: &Expr) -> Val {
+    pub(super) fn value(&self, expr: &Expr) -> LaneValue {
         stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || self.value_here(expr))
     }
 
-    fn value_here(&self, expr: &Expr) -> Val {
+    fn value_here(&self, expr: &Expr) -> LaneValue {
         match expr {
-            Expr::Const(_) | Expr::Tunable(_) | Expr::Logging => Val::Uniform(expr.clone()),
+            Expr::Const(_) | Expr::Tunable(_) | Expr::LogsComparisons => LaneValue::Uniform(expr.clone()),
             Expr::Var(v) => match self.shape(*v) {
-                Shape::Uniform => Val::Uniform(expr.clone()),
-                Shape::Affine(stride) => Val::Affine(self.type_of(expr), expr.clone(), stride),
-                Shape::Varying => Val::Vector(expr.clone()),
+                Shape::Uniform => LaneValue::Uniform(expr.clone()),
+                Shape::Affine(stride) => LaneValue::Affine(self.type_of(expr), expr.clone(), stride),
+                Shape::Varying => LaneValue::Vector(expr.clone()),
             },
             Expr::Binary(op, ty, x, y) => self.binary(*op, *ty, self.value(x), self.value(y)),
             Expr::Convert(op, from, to, x) => match (self.value(x), op) {
-                (Val::Affine(_, base, stride @ Stride::Const(_)), ConvOp::SExt | ConvOp::ZExt)
+                (LaneValue::Affine(_, base, stride @ Stride::Const(_)), ConvOp::SExt | ConvOp::ZExt)
                     if to.size() <= from.size() =>
                 {
-                    Val::Affine(*to, Expr::Convert(*op, *from, *to, Box::new(base)), stride)
+                    LaneValue::Affine(*to, Expr::Convert(*op, *from, *to, Box::new(base)), stride)
                 }
                 (x, _) => self.apply(vec![x], |args| {
                     let [x] = args;
@@ -150,14 +150,14 @@ impl Shapes<'_> {
                 self.apply(args, |[x, y, z]| Expr::Fma(*ty, Box::new(x), Box::new(y), Box::new(z)))
             }
             Expr::Math(fun, ty, args) => {
-                let args: Vec<Val> = args.iter().map(|arg| self.value(arg)).collect();
+                let args: Vec<LaneValue> = args.iter().map(|arg| self.value(arg)).collect();
                 self.combine(args, |args| Expr::Math(*fun, *ty, args))
             }
             // Loops that are still scalar have no vector expressions.
-            Expr::SharedRoot(_)
-            | Expr::SharedQuotient(..)
+            Expr::SplitRoot(_)
+            | Expr::MultipliedQuotient(..)
             | Expr::Splat(..)
-            | Expr::Lanes(..)
+            | Expr::LaneIds(..)
             | Expr::Any(_)
             | Expr::All(_)
             | Expr::FirstLane(_)
@@ -165,11 +165,11 @@ impl Shapes<'_> {
             | Expr::Pack(..)
             | Expr::Extract(..)
             | Expr::Insert(..)
-            | Expr::Shift(..) => Val::Vector(expr.clone()),
+            | Expr::Shift(..) => LaneValue::Vector(expr.clone()),
         }
     }
 
-    fn apply<const N: usize>(&self, args: Vec<Val>, f: impl FnOnce([Expr; N]) -> Expr) -> Val {
+    fn apply<const N: usize>(&self, args: Vec<LaneValue>, f: impl FnOnce([Expr; N]) -> Expr) -> LaneValue {
         self.combine(args, |args| match <[Expr; N]>::try_from(args) {
             Ok(args) => f(args),
             Err(_) => Expr::Const(Scalar::Bool(false)),
@@ -177,44 +177,51 @@ impl Shapes<'_> {
     }
 
     /// An operator: a scalar if all operands are uniform, else lane by lane.
-    fn combine(&self, args: Vec<Val>, f: impl FnOnce(Vec<Expr>) -> Expr) -> Val {
-        let uniform = args.iter().all(|arg| matches!(arg, Val::Uniform(_)));
+    fn combine(&self, args: Vec<LaneValue>, f: impl FnOnce(Vec<Expr>) -> Expr) -> LaneValue {
+        let uniform = args.iter().all(|arg| matches!(arg, LaneValue::Uniform(_)));
         if uniform {
             let args = args
                 .into_iter()
                 .map(|arg| match arg {
-                    Val::Uniform(e) | Val::Affine(_, e, _) | Val::Vector(e) => e,
+                    LaneValue::Uniform(e) | LaneValue::Affine(_, e, _) | LaneValue::Vector(e) => e,
                 })
                 .collect();
-            return Val::Uniform(f(args));
+            return LaneValue::Uniform(f(args));
         }
-        Val::Vector(f(args.into_iter().map(|arg| self.vector(arg)).collect()))
+        LaneValue::Vector(f(args.into_iter().map(|arg| self.vector(arg)).collect()))
     }
 
-    pub(super) fn binary(&self, op: BinOp, ty: PrimType, x: Val, y: Val) -> Val {
-        let plain =
-            |x: Val, y: Val| self.apply(vec![x, y], |[x, y]| Expr::Binary(op, ty, Box::new(x), Box::new(y)));
+    pub(super) fn binary(&self, op: BinOp, ty: PrimType, x: LaneValue, y: LaneValue) -> LaneValue {
+        let plain = |x: LaneValue, y: LaneValue| {
+            self.apply(vec![x, y], |[x, y]| Expr::Binary(op, ty, Box::new(x), Box::new(y)))
+        };
         let scalars = |x: &Expr, y: &Expr| Expr::Binary(op, ty, Box::new(x.clone()), Box::new(y.clone()));
         let affine = |base, stride: Option<Stride>| match stride {
-            Some(Stride::Const(0)) => Some(Val::Uniform(base)),
-            Some(stride) => Some(Val::Affine(ty, base, stride)),
+            Some(Stride::Const(0)) => Some(LaneValue::Uniform(base)),
+            Some(stride) => Some(LaneValue::Affine(ty, base, stride)),
             None => None,
         };
         let result = match (op, &x, &y) {
-            (BinOp::Add, Val::Uniform(a), Val::Affine(_, b, s))
-            | (BinOp::Add | BinOp::Sub, Val::Affine(_, a, s), Val::Uniform(b)) => {
+            (BinOp::Add, LaneValue::Uniform(a), LaneValue::Affine(_, b, s))
+            | (BinOp::Add | BinOp::Sub, LaneValue::Affine(_, a, s), LaneValue::Uniform(b)) => {
                 affine(scalars(a, b), Some(s.clone()))
             }
-            (BinOp::Sub, Val::Uniform(a), Val::Affine(_, b, s)) => affine(scalars(a, b), Some(s.negated())),
-            (BinOp::Add, Val::Affine(_, a, s), Val::Affine(_, b, t)) => {
+            (BinOp::Sub, LaneValue::Uniform(a), LaneValue::Affine(_, b, s)) => {
+                affine(scalars(a, b), Some(s.negated()))
+            }
+            (BinOp::Add, LaneValue::Affine(_, a, s), LaneValue::Affine(_, b, t)) => {
                 affine(scalars(a, b), Some(s.plus(t)))
             }
-            (BinOp::Sub, Val::Affine(_, a, s), Val::Affine(_, b, t)) => {
+            (BinOp::Sub, LaneValue::Affine(_, a, s), LaneValue::Affine(_, b, t)) => {
                 affine(scalars(a, b), Some(s.plus(&t.negated())))
             }
-            (BinOp::Mul, Val::Affine(_, a, s), Val::Uniform(b)) => affine(scalars(a, b), s.times(b, ty)),
-            (BinOp::Mul, Val::Uniform(a), Val::Affine(_, b, s)) => affine(scalars(a, b), s.times(a, ty)),
-            (BinOp::Shl, Val::Affine(_, a, s), Val::Uniform(Expr::Const(by))) => {
+            (BinOp::Mul, LaneValue::Affine(_, a, s), LaneValue::Uniform(b)) => {
+                affine(scalars(a, b), s.times(b, ty))
+            }
+            (BinOp::Mul, LaneValue::Uniform(a), LaneValue::Affine(_, b, s)) => {
+                affine(scalars(a, b), s.times(a, ty))
+            }
+            (BinOp::Shl, LaneValue::Affine(_, a, s), LaneValue::Uniform(Expr::Const(by))) => {
                 let bits = 8 * ty.size() as i64;
                 match by.as_i64() {
                     Some(by) if (0..bits.min(63)).contains(&by) => affine(
@@ -230,13 +237,13 @@ impl Shapes<'_> {
     }
 
     /// A value as a vector.
-    pub(super) fn vector(&self, value: Val) -> Expr {
+    pub(super) fn vector(&self, value: LaneValue) -> Expr {
         let splat = |e| Expr::Splat(self.lanes, Box::new(e));
         match value {
-            Val::Vector(e) => e,
-            Val::Uniform(e) => splat(e),
-            Val::Affine(ty, base, stride) => {
-                let ramp = Expr::Lanes(ty, self.lanes);
+            LaneValue::Vector(e) => e,
+            LaneValue::Uniform(e) => splat(e),
+            LaneValue::Affine(ty, base, stride) => {
+                let ramp = Expr::LaneIds(ty, self.lanes);
                 let ramp = match stride {
                     Stride::Const(1) => ramp,
                     Stride::Const(n) => {
@@ -252,7 +259,7 @@ impl Shapes<'_> {
 
     /// The position of an element in its buffer. In a private array, element `e` of lane `l` is at
     /// `e * lanes + l`.
-    pub(super) fn position(&self, access: &Access) -> Val {
+    pub(super) fn position(&self, access: &Access) -> LaneValue {
         let mut position = self.value(&access.offset);
         for (index, stride) in &access.dims {
             let mut step = self.index(index);
@@ -260,22 +267,22 @@ impl Shapes<'_> {
                 step = tidy(self.binary(BinOp::Mul, PrimType::I64, step, self.value(stride)));
             }
             position = match (position, step) {
-                (Val::Uniform(zero), step) if zero == Expr::i64(0) => step,
+                (LaneValue::Uniform(zero), step) if zero == Expr::i64(0) => step,
                 (position, step) => tidy(self.binary(BinOp::Add, PrimType::I64, position, step)),
             };
         }
         if !self.private.contains_key(&access.buffer) {
             return position;
         }
-        let lanes = Val::Uniform(Expr::i64(i64::from(self.lanes)));
-        let lane = Val::Affine(PrimType::I64, Expr::i64(0), Stride::Const(1));
+        let lanes = LaneValue::Uniform(Expr::i64(i64::from(self.lanes)));
+        let lane = LaneValue::Affine(PrimType::I64, Expr::i64(0), Stride::Const(1));
         let row = tidy(self.binary(BinOp::Mul, PrimType::I64, position, lanes));
         tidy(self.binary(BinOp::Add, PrimType::I64, row, lane))
     }
 }
 
 /// Folds additions and multiplications of constants.
-fn tidy(value: Val) -> Val {
+fn tidy(value: LaneValue) -> LaneValue {
     fn fold(e: Expr) -> Expr {
         if let Expr::Binary(op @ (BinOp::Add | BinOp::Mul), PrimType::I64, x, y) = e {
             if op == BinOp::Add { add(*x, *y) } else { mul(*x, *y) }
@@ -284,9 +291,9 @@ fn tidy(value: Val) -> Val {
         }
     }
     match value {
-        Val::Uniform(e) => Val::Uniform(fold(e)),
-        Val::Affine(ty, base, stride) => Val::Affine(ty, fold(base), stride),
-        Val::Vector(e) => Val::Vector(e),
+        LaneValue::Uniform(e) => LaneValue::Uniform(fold(e)),
+        LaneValue::Affine(ty, base, stride) => LaneValue::Affine(ty, fold(base), stride),
+        LaneValue::Vector(e) => LaneValue::Vector(e),
     }
 }
 
@@ -323,7 +330,7 @@ impl Stride {
     }
 }
 
-impl Val {
+impl LaneValue {
     /// The shape of a variable that gets this value.
     pub(super) fn shape(&self, shapes: &Shapes<'_>) -> Shape {
         match self {

@@ -1,7 +1,7 @@
 //! Renaming of variables in straight-line code.
 
 use crate::syntax::{Access, Expr, LaneAccess, LanePositions, Stmt, Var};
-use crate::walk::{Use, names};
+use crate::walk::{Use, each_use};
 use rustc_hash::FxHashMap;
 
 /// The new variable for each old one.
@@ -35,7 +35,7 @@ pub(super) fn renamed(stmt: &Stmt, names: &Renamed, set: &Renamed) -> Stmt {
         | Stmt::For(_)
         | Stmt::Call { .. }
         | Stmt::Check { .. }
-        | Stmt::Compared(..)
+        | Stmt::RecordComparison(..)
         | Stmt::ReadGlobal(..)
         | Stmt::Device(_)
         | Stmt::WriteGlobal(..) => stmt.clone(),
@@ -56,18 +56,18 @@ fn lane_access(access: &LaneAccess, names: &Renamed) -> LaneAccess {
     LaneAccess {
         at: match &access.at {
             LanePositions::Unit(at) => LanePositions::Unit(expr(at, names)),
-            LanePositions::Near(at, by) => LanePositions::Near(expr(at, names), *by),
+            LanePositions::SmallStride(at, by) => LanePositions::SmallStride(expr(at, names), *by),
             LanePositions::Strided(at, by) => LanePositions::Strided(expr(at, names), expr(by, names)),
-            LanePositions::Each(at) => LanePositions::Each(expr(at, names)),
+            LanePositions::Gather(at) => LanePositions::Gather(expr(at, names)),
         },
         ..access.clone()
     }
 }
 
 fn expr(e: &Expr, names: &Renamed) -> Expr {
-    let mut copy = e.clone();
-    rename(&mut copy, names);
-    copy
+    let mut renaming = e.clone();
+    rename(&mut renaming, names);
+    renaming
 }
 
 fn rename(e: &mut Expr, names: &Renamed) {
@@ -87,7 +87,7 @@ fn rename(e: &mut Expr, names: &Renamed) {
 pub(super) fn set_once(stmts: &[Stmt], mut fresh: impl FnMut(Var) -> Var) -> Vec<Stmt> {
     let mut settings: FxHashMap<Var, usize> = FxHashMap::default();
     let each_set = |stmt: &Stmt, f: &mut dyn FnMut(Var)| {
-        names(stmt, &mut |var, used| {
+        each_use(stmt, &mut |var, used| {
             if used == Use::Sets {
                 f(var);
             }

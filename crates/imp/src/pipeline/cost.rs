@@ -1,7 +1,7 @@
 //! The cost of a statement by the table of latencies, for vector registers of one size.
 
 use crate::syntax::{Expr, Var, VarInfo, VarType};
-use crate::walk::{each_part, lanes_of, type_of};
+use crate::walk::{each_operand, lanes_of, type_of};
 use prim::PrimType;
 use target::Machine;
 use target::latency::{self, Latency};
@@ -21,7 +21,7 @@ pub(super) struct Cost {
 pub(super) fn of(vars: &[VarInfo], expr: &Expr, machine: Machine) -> Cost {
     stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
         let mut cost = Cost::default();
-        each_part(expr, &mut |part| {
+        each_operand(expr, &mut |part| {
             let part = of(vars, part, machine);
             cost.latency = cost.latency.max(part.latency);
             cost.busy += part.busy;
@@ -62,12 +62,12 @@ fn registers(vars: &[VarInfo], expr: &Expr, machine: Machine) -> f64 {
 /// The latency of an operation, and the multipliers' cycles for one register of it.
 pub(crate) fn operation(expr: &Expr) -> Latency {
     match expr {
-        Expr::Const(_) | Expr::Var(_) | Expr::Tunable(_) | Expr::Logging | Expr::Lanes(..) => {
-            latency::NOTHING
+        Expr::Const(_) | Expr::Var(_) | Expr::Tunable(_) | Expr::LogsComparisons | Expr::LaneIds(..) => {
+            latency::FREE
         }
         Expr::Splat(_, x) => {
             if matches!(**x, Expr::Const(_)) {
-                latency::NOTHING
+                latency::FREE
             } else {
                 latency::SPLAT
             }
@@ -75,8 +75,8 @@ pub(crate) fn operation(expr: &Expr) -> Latency {
         Expr::Fma(..) => latency::FMA,
         Expr::Binary(op, ty, _, _) => latency::binary(*op, *ty),
         Expr::Unary(op, ty, _) => latency::unary(*op, *ty),
-        Expr::SharedRoot(_) => latency::SHARED_ROOT,
-        Expr::SharedQuotient(..) => latency::SHARED_QUOTIENT,
+        Expr::SplitRoot(_) => latency::SPLIT_ROOT,
+        Expr::MultipliedQuotient(..) => latency::SHARED_QUOTIENT,
         Expr::Compare(..) => latency::COMPARE,
         Expr::Convert(op, _, _, _) => latency::convert(*op),
         Expr::Select(..) => latency::SELECT,
@@ -88,6 +88,6 @@ pub(crate) fn operation(expr: &Expr) -> Latency {
         | Expr::Pack(..)
         | Expr::Extract(..)
         | Expr::Insert(..)
-        | Expr::Shift(..) => latency::ACROSS,
+        | Expr::Shift(..) => latency::CROSS_LANE,
     }
 }

@@ -8,14 +8,14 @@
 
 use super::graph::{Graph, Memory};
 use crate::syntax::Var;
-use target::memory::{KEPT_REGISTERS, WINDOW};
+use target::memory::{MAX_LIVE_REGISTERS, WINDOW};
 
 /// A critical path shorter than this share of the multipliers' busy time costs nothing.
 const WAITING: f64 = 0.6;
 /// The longest remaining path must be at most this share of the whole.
 const WORTH: f64 = 0.8;
 /// The cost of a register that is live across the cut, in cycles.
-const KEPT: f64 = 2.0;
+const LIVE_COST: f64 = 2.0;
 
 /// The part that runs ahead.
 pub(super) struct Cut {
@@ -35,25 +35,27 @@ pub(super) fn choose(graph: &Graph, local: impl Fn(Var) -> bool) -> Option<Cut> 
     if operations < WINDOW || chain < WAITING * busy {
         return None;
     }
-    let bound: Vec<bool> =
-        (0..nodes.len()).map(|at| bound(graph, at) || nodes[at].sets.is_none_or(|var| !local(var))).collect();
+    let bound: Vec<bool> = (0..nodes.len())
+        .map(|at| is_pinned(graph, at) || nodes[at].sets.is_none_or(|var| !local(var)))
+        .collect();
     let mut best: Option<(f64, Cut)> = None;
     for at in 0..nodes.len() {
         // Only cuts that leave a substantial path on both sides.
         if finished[at] < 0.2 * chain || finished[at] > WORTH * chain {
             continue;
         }
-        let parts = [cone(graph, at, &bound), Some(level(graph, &finished, finished[at], &bound))];
+        let parts =
+            [backward_slice(graph, at, &bound), Some(ready_by(graph, &finished, finished[at], &bound))];
         for early in parts.into_iter().flatten() {
             let crossing = crossing(graph, &early);
             let kept: f64 = crossing.iter().map(|at| nodes[*at].registers).sum();
-            if kept > KEPT_REGISTERS {
+            if kept > MAX_LIVE_REGISTERS {
                 continue;
             }
             let before = longest(&finished, |at| early[at]);
             let after = longest(&graph.finished(|at| !early[at]), |_| true);
             let left = before.max(after);
-            let price = left + KEPT * kept;
+            let price = left + LIVE_COST * kept;
             if left <= WORTH * chain && best.as_ref().is_none_or(|(least, _)| price < *least) {
                 let crossing = crossing.iter().filter_map(|at| nodes[*at].sets).collect();
                 best = Some((price, Cut { early, crossing }));
@@ -69,14 +71,14 @@ fn longest(finished: &[f64], counts: impl Fn(usize) -> bool) -> f64 {
 }
 
 /// Returns true if a statement cannot run ahead.
-fn bound(graph: &Graph, at: usize) -> bool {
+fn is_pinned(graph: &Graph, at: usize) -> bool {
     let node = &graph.nodes[at];
     let meets = |other: &super::graph::Node| graph.meet(other.memory, node.memory);
     node.carried || node.traps || matches!(node.memory, Memory::Store(_)) || graph.nodes.iter().any(meets)
 }
 
 /// The backward slice of a statement, itself included, if all of it can run ahead.
-fn cone(graph: &Graph, at: usize, bound: &[bool]) -> Option<Vec<bool>> {
+fn backward_slice(graph: &Graph, at: usize, bound: &[bool]) -> Option<Vec<bool>> {
     let mut early = vec![false; graph.nodes.len()];
     let mut todo = vec![at];
     while let Some(at) = todo.pop() {
@@ -91,7 +93,7 @@ fn cone(graph: &Graph, at: usize, bound: &[bool]) -> Option<Vec<bool>> {
 }
 
 /// The statements that can run ahead and finish by a time.
-fn level(graph: &Graph, finished: &[f64], time: f64, bound: &[bool]) -> Vec<bool> {
+fn ready_by(graph: &Graph, finished: &[f64], time: f64, bound: &[bool]) -> Vec<bool> {
     let mut early = vec![false; graph.nodes.len()];
     for (at, node) in graph.nodes.iter().enumerate() {
         early[at] = finished[at] <= time && !bound[at] && node.before.iter().all(|before| early[*before]);

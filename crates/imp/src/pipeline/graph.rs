@@ -2,7 +2,7 @@
 
 use super::cost::{self, Cost};
 use crate::syntax::{Expr, Stmt, Var, VarInfo};
-use crate::walk::{Use, divides, names};
+use crate::walk::{Use, divides, each_use};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
 use target::{Machine, latency};
@@ -41,7 +41,7 @@ pub(super) struct Node {
 pub(super) struct Graph {
     /// In program order.
     pub(super) nodes: Vec<Node>,
-    apart: Rc<FxHashSet<Var>>,
+    disjoint: Rc<FxHashSet<Var>>,
 }
 
 impl Graph {
@@ -53,11 +53,11 @@ impl Graph {
         machine: Machine,
         apart: &Rc<FxHashSet<Var>>,
     ) -> Option<Self> {
-        let mut graph = Self { nodes: Vec::with_capacity(stmts.len()), apart: Rc::clone(apart) };
+        let mut graph = Self { nodes: Vec::with_capacity(stmts.len()), disjoint: Rc::clone(apart) };
         let mut setters: FxHashMap<Var, usize> = FxHashMap::default();
         for (at, stmt) in stmts.iter().enumerate() {
             let mut twice = false;
-            names(stmt, &mut |var, used| {
+            each_use(stmt, &mut |var, used| {
                 if used == Use::Sets {
                     twice |= setters.insert(var, at).is_some();
                 }
@@ -70,7 +70,7 @@ impl Graph {
         let mut accesses: Vec<usize> = Vec::new();
         for (at, stmt) in stmts.iter().enumerate() {
             let mut node = plain(vars, stmt, machine);
-            names(stmt, &mut |var, used| match used {
+            each_use(stmt, &mut |var, used| match used {
                 Use::Reads => {
                     match setters.get(&var) {
                         Some(setter) if *setter < at => node.operands.push(*setter),
@@ -99,7 +99,7 @@ impl Graph {
     pub(super) fn meet(&self, x: Memory, y: Memory) -> bool {
         match (x, y) {
             (Memory::Store(a), Memory::Store(b) | Memory::Load(b)) | (Memory::Load(a), Memory::Store(b)) => {
-                a == b || !(self.apart.contains(&a) || self.apart.contains(&b))
+                a == b || !(self.disjoint.contains(&a) || self.disjoint.contains(&b))
             }
             _ => false,
         }
@@ -158,7 +158,7 @@ fn plain(vars: &[VarInfo], stmt: &Stmt, machine: Machine) -> Node {
         | Stmt::For(_)
         | Stmt::Call { .. }
         | Stmt::Check { .. }
-        | Stmt::Compared(..)
+        | Stmt::RecordComparison(..)
         | Stmt::ReadGlobal(..)
         | Stmt::Device(_)
         | Stmt::WriteGlobal(..) => (None, Memory::None, (0.0, 0.0)),

@@ -36,9 +36,9 @@ mod graph;
 mod order;
 
 use crate::captures;
+use crate::def_use::DefUse;
 use crate::divider;
-use crate::places::Places;
-use crate::syntax::{Expr, For, How, Program, Stmt, Var, VarInfo, VarType};
+use crate::syntax::{Expr, For, LoopMode, Program, Stmt, Var, VarInfo, VarType};
 use crate::walk::each_stmt;
 use copy::Renamed;
 use cut::Cut;
@@ -54,7 +54,7 @@ const LEAST_STATEMENTS: usize = 32;
 /// The largest number of statements of a body: scheduling takes quadratic time.
 const MAX_STATEMENTS: usize = 1000;
 /// The largest trip count of a loop that is unrolled.
-const MOST_OPENED: i64 = 4;
+const MAX_UNROLLED: i64 = 4;
 /// The deepest nesting of unrolled loops.
 const MOST_NESTED: u32 = 8;
 
@@ -67,7 +67,7 @@ pub fn pipeline(mut program: Program, context: &mut Context) -> Program {
         return program;
     }
     program.functions = context.over(program.functions, |mut function, own| {
-        let places = Places::new(&function);
+        let places = DefUse::new(&function);
         let shared = shared(&function.body);
         let body = std::mem::take(&mut function.body);
         let mut pass = Pipeline {
@@ -79,8 +79,8 @@ pub fn pipeline(mut program: Program, context: &mut Context) -> Program {
             fresh: Vec::new(),
             fuel: &mut own.fuel,
         };
-        function.body = pass.block(body, Places::FIRST);
-        divider::share(&mut function, machine, &mut own.fuel);
+        function.body = pass.block(body, DefUse::FIRST);
+        divider::split_roots(&mut function, machine, &mut own.fuel);
         captures::fill(&mut function);
         function
     });
@@ -89,7 +89,7 @@ pub fn pipeline(mut program: Program, context: &mut Context) -> Program {
 
 struct Pipeline<'f> {
     vars: &'f mut Vec<VarInfo>,
-    places: &'f Places,
+    places: &'f DefUse,
     machine: Machine,
     /// Buffers whose blocks other variables may denote too.
     shared: &'f FxHashSet<Var>,
@@ -116,11 +116,11 @@ impl Pipeline<'_> {
         match stmt {
             Stmt::If(cond, yes, no) => {
                 let yes = self.block(yes, at + 1);
-                let no = self.block(no, self.places.other(at));
+                let no = self.block(no, self.places.else_start(at));
                 Stmt::If(cond, yes, no)
             }
             Stmt::While(cond, body) => Stmt::While(cond, self.block(body, at + 1)),
-            Stmt::For(f) if f.how.is_kernel() => Stmt::For(f),
+            Stmt::For(f) if f.mode.is_kernel() => Stmt::For(f),
             Stmt::For(f) => match self.overlapped(&f, at) {
                 Some(stmt) => stmt,
                 None => Stmt::For(self.for_loop(f, at)),
@@ -145,7 +145,7 @@ impl Pipeline<'_> {
             | Stmt::ConstData(..)
             | Stmt::Call { .. }
             | Stmt::Check { .. }
-            | Stmt::Compared(..)
+            | Stmt::RecordComparison(..)
             | Stmt::ReadGlobal(..)
             | Stmt::Device(_)
             | Stmt::WriteGlobal(..) => stmt,
@@ -154,9 +154,13 @@ impl Pipeline<'_> {
 
     fn for_loop(&mut self, mut f: For, at: u32) -> For {
         let before = self.fresh.len();
-        let added: Vec<Var> = match &f.how {
-            How::Tasks(launch) => launch.distinct.clone(),
-            How::Seq { .. } | How::Scheduled | How::Lanes(_) | How::Grid(_) | How::Block(_) => Vec::new(),
+        let added: Vec<Var> = match &f.mode {
+            LoopMode::Tasks(launch) => launch.distinct.clone(),
+            LoopMode::Seq { .. }
+            | LoopMode::Scheduled
+            | LoopMode::Lanes(_)
+            | LoopMode::Grid(_)
+            | LoopMode::Threads(_) => Vec::new(),
         };
         let added: Vec<Var> =
             added.into_iter().filter(|var| Rc::make_mut(&mut self.apart).insert(*var)).collect();
@@ -164,7 +168,7 @@ impl Pipeline<'_> {
         for var in added {
             Rc::make_mut(&mut self.apart).remove(&var);
         }
-        if let How::Tasks(launch) = &mut f.how {
+        if let LoopMode::Tasks(launch) = &mut f.mode {
             launch.locals.extend(self.fresh.drain(before..));
         }
         f
@@ -182,11 +186,11 @@ impl Pipeline<'_> {
     }
 
     fn try_overlap(&mut self, f: &For, at: u32) -> Option<Stmt> {
-        if !matches!(f.how, How::Seq { .. }) {
+        if !matches!(f.mode, LoopMode::Seq { .. }) {
             return None;
         }
         let mut body = Vec::new();
-        flatten(&f.body, MOST_NESTED, &mut body)?;
+        unroll(&f.body, MOST_NESTED, &mut body)?;
         if !(LEAST_STATEMENTS..=MAX_STATEMENTS).contains(&body.len()) {
             return None;
         }
@@ -209,7 +213,8 @@ impl Pipeline<'_> {
         // New variables are local to this loop; the bounds are outside of it.
         let places = self.places;
         let inside = (at + 1, places.end(at));
-        let cut = cut::choose(&graph, |var| var.index() >= known || places.local(var, inside.0, inside.1))?;
+        let cut =
+            cut::choose(&graph, |var| var.index() >= known || places.is_local(var, inside.0, inside.1))?;
         self.rotated(f, &body, &graph, &cut)
     }
 
@@ -259,7 +264,7 @@ impl Pipeline<'_> {
             inside.push(Stmt::Set(*var, Expr::Var(new)));
         }
         start.push(Stmt::For(For {
-            how: How::Scheduled,
+            mode: LoopMode::Scheduled,
             var: f.var,
             from: f.from.clone(),
             to: f.to.clone(),
@@ -290,7 +295,7 @@ fn shared(body: &[Stmt]) -> FxHashSet<Var> {
 
 /// The statements of a body without control flow, with loops of few iterations unrolled, at most
 /// `depth` levels deep; `None` for other bodies.
-fn flatten(stmts: &[Stmt], depth: u32, out: &mut Vec<Stmt>) -> Option<()> {
+fn unroll(stmts: &[Stmt], depth: u32, out: &mut Vec<Stmt>) -> Option<()> {
     for stmt in stmts {
         match stmt {
             Stmt::Set(..)
@@ -299,7 +304,7 @@ fn flatten(stmts: &[Stmt], depth: u32, out: &mut Vec<Stmt>) -> Option<()> {
             | Stmt::LoadLanes { .. }
             | Stmt::StoreLanes { .. } => out.push(stmt.clone()),
             Stmt::For(For {
-                how: How::Seq { .. },
+                mode: LoopMode::Seq { .. },
                 var,
                 from: Expr::Const(from),
                 to: Expr::Const(to),
@@ -307,12 +312,12 @@ fn flatten(stmts: &[Stmt], depth: u32, out: &mut Vec<Stmt>) -> Option<()> {
             }) => {
                 let depth = depth.checked_sub(1)?;
                 let (first, end) = (from.as_i64()?, to.as_i64()?);
-                if end.checked_sub(first)? > MOST_OPENED {
+                if end.checked_sub(first)? > MAX_UNROLLED {
                     return None;
                 }
                 for at in first..end {
                     out.push(Stmt::Set(*var, Expr::Const(Scalar::int(from.ty(), at))));
-                    flatten(body, depth, out)?;
+                    unroll(body, depth, out)?;
                     if out.len() > MAX_STATEMENTS {
                         return None;
                     }
@@ -331,7 +336,7 @@ fn flatten(stmts: &[Stmt], depth: u32, out: &mut Vec<Stmt>) -> Option<()> {
             | Stmt::For(_)
             | Stmt::Call { .. }
             | Stmt::Check { .. }
-            | Stmt::Compared(..)
+            | Stmt::RecordComparison(..)
             | Stmt::ReadGlobal(..)
             | Stmt::Device(_)
             | Stmt::WriteGlobal(..) => return None,

@@ -4,11 +4,11 @@
 //! are found by going through both lists).
 
 use crate::syntax::{Slots, Stmt, Var};
-use crate::walk::{Use, names};
+use crate::walk::{Use, each_use};
 use rustc_hash::FxHashSet;
 
 /// The state of the walk: the variables set on every path to this point.
-pub(super) struct Flow<'p> {
+pub(super) struct LiveInOut<'p> {
     /// Returns true if a variable is named only in these statements.
     local: &'p dyn Fn(Var) -> bool,
     /// The variables of task loops among the statements. Adjacent loops may have the same
@@ -25,7 +25,7 @@ pub(super) struct Flow<'p> {
     refused: bool,
 }
 
-impl<'p> Flow<'p> {
+impl<'p> LiveInOut<'p> {
     /// The state before the first statement.
     pub(super) fn new(local: &'p dyn Fn(Var) -> bool) -> Self {
         Self {
@@ -43,12 +43,12 @@ impl<'p> Flow<'p> {
 
     /// The variables that may be read before they are set, in order; none if the statements do
     /// something that an outlined function cannot.
-    pub(super) fn needed(&self) -> Option<Vec<Var>> {
+    pub(super) fn live_in(&self) -> Option<Vec<Var>> {
         (!self.refused).then(|| self.needed.clone())
     }
 
     /// The variables that are set, in order.
-    pub(super) fn given(&self) -> &[Var] {
+    pub(super) fn live_out(&self) -> &[Var] {
         &self.given
     }
 
@@ -60,7 +60,7 @@ impl<'p> Flow<'p> {
     /// Continues the walk with a statement.
     pub(super) fn stmt(&mut self, stmt: &Stmt) {
         let in_loop = matches!(stmt, Stmt::For(_));
-        names(stmt, &mut |var, used| {
+        each_use(stmt, &mut |var, used| {
             if (self.local)(var) || self.of_tasks.contains(&var) {
                 return;
             }
@@ -82,13 +82,13 @@ impl<'p> Flow<'p> {
             }
         });
         match stmt {
-            Stmt::Release(var) | Stmt::Slots(Slots::Keep { block: var, .. }) => {
+            Stmt::Release(var) | Stmt::Slots(Slots::Put { block: var, .. }) => {
                 self.refused |= !(self.local)(*var) && !self.of_tasks.contains(var);
             }
             Stmt::WriteGlobal(..) => self.refused = true,
             Stmt::If(_, yes, no) => {
-                let first = self.undone(yes, Vec::new());
-                let second = self.undone(no, Vec::new());
+                let first = self.conditionally(yes, Vec::new());
+                let second = self.conditionally(no, Vec::new());
                 let (few, many) = if first.len() < second.len() { (first, second) } else { (second, first) };
                 let few: FxHashSet<Var> = few.into_iter().collect();
                 for var in many.into_iter().filter(|var| few.contains(var)) {
@@ -98,14 +98,14 @@ impl<'p> Flow<'p> {
                 }
             }
             Stmt::While(_, body) => {
-                self.undone(body, Vec::new());
+                self.conditionally(body, Vec::new());
             }
             Stmt::For(f) => {
-                if let Some(launch) = f.how.launch() {
+                if let Some(launch) = f.mode.launch() {
                     self.of_tasks.extend(&launch.owned);
                     self.of_tasks.extend(&launch.locals);
                 }
-                self.undone(&f.body, f.counters().collect());
+                self.conditionally(&f.body, f.counters().collect());
             }
             Stmt::Device(_)
             | Stmt::Set(..)
@@ -117,19 +117,19 @@ impl<'p> Flow<'p> {
             | Stmt::Frame { .. }
             | Stmt::Share(..)
             | Stmt::Borrow(..)
-            | Stmt::Slots(Slots::New(..) | Slots::Kept { .. })
+            | Stmt::Slots(Slots::New(..) | Slots::Get { .. })
             | Stmt::Copy { .. }
             | Stmt::ConstData(..)
             | Stmt::Call { .. }
             | Stmt::Check { .. }
-            | Stmt::Compared(..)
+            | Stmt::RecordComparison(..)
             | Stmt::ReadGlobal(..) => {}
         }
     }
 
     /// Walks a list that may not be executed, with counters set before; returns the variables that
     /// it sets on every path.
-    fn undone(&mut self, stmts: &[Stmt], counters: Vec<Var>) -> Vec<Var> {
+    fn conditionally(&mut self, stmts: &[Stmt], counters: Vec<Var>) -> Vec<Var> {
         stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
             let before = self.log.len();
             for counter in counters {

@@ -26,11 +26,13 @@
 mod flow;
 
 use crate::captures;
-use crate::places::Places;
+use crate::def_use::DefUse;
 use crate::rename::each_var_mut;
-use crate::syntax::{Arg, Code, Expr, For, FunId, Function, How, Program, Stmt, Var, VarInfo, VarType};
-use crate::walk::{each_stmt_mut, names};
-use flow::Flow;
+use crate::syntax::{
+    Arg, CodePlacement, Expr, For, FunId, Function, LoopMode, Program, Stmt, Var, VarInfo, VarType,
+};
+use crate::walk::{each_stmt_mut, each_use};
+use flow::LiveInOut;
 use ir::Context;
 use prim::Scalar;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -46,14 +48,14 @@ pub struct Sizes {
     pub tasks: u64,
     /// The approximate weight of an outlined function; at most that of a conditional with two
     /// branches of this weight. Runs of less than an eighth are not worth a call.
-    pub piece: u64,
+    pub outline: u64,
 }
 
 impl Default for Sizes {
     /// LLVM takes 1.6 times as long for functions of 8,000 as for functions of 2,000 (`bench/run.py
     /// generated`, `library`).
     fn default() -> Self {
-        Self { function: 5000, tasks: 16_000, piece: 2000 }
+        Self { function: 5000, tasks: 16_000, outline: 2000 }
     }
 }
 
@@ -109,7 +111,7 @@ fn heavy(body: &[Stmt], sizes: Sizes) -> bool {
 }
 
 fn split_function(function: &mut Function, sizes: Sizes, first: usize, pieces: &mut Vec<Function>) {
-    let places = Places::new(function);
+    let places = DefUse::new(function);
     let body = std::mem::take(&mut function.body);
     let mut split = Split {
         vars: &function.vars,
@@ -121,7 +123,7 @@ fn split_function(function: &mut Function, sizes: Sizes, first: usize, pieces: &
         sizes,
         frame: Frame::new(&body, &function.owned, sizes.function),
     };
-    let (body, _) = split.block(body, Places::FIRST);
+    let (body, _) = split.block(body, DefUse::FIRST);
     let frame = split.frame;
     function.body = frame.started(body, &function.vars);
     function.owned.retain(|var| !frame.moved.contains(var));
@@ -132,13 +134,13 @@ fn own_weight(stmt: &Stmt) -> u64 {
     let mut weight = match stmt {
         Stmt::If(..) => BRANCH,
         Stmt::While(..) => LOOP,
-        Stmt::For(For { how, .. }) => match how {
-            How::Tasks(_) | How::Grid(_) | How::Block(_) => TASKS,
-            How::Seq { .. } | How::Scheduled | How::Lanes(_) => LOOP,
+        Stmt::For(For { mode: how, .. }) => match how {
+            LoopMode::Tasks(_) | LoopMode::Grid(_) | LoopMode::Threads(_) => TASKS,
+            LoopMode::Seq { .. } | LoopMode::Scheduled | LoopMode::Lanes(_) => LOOP,
         },
         crate::leaf_stmt!() => 1,
     };
-    names(stmt, &mut |_, _| weight += 1);
+    each_use(stmt, &mut |_, _| weight += 1);
     weight
 }
 
@@ -151,7 +153,7 @@ fn frame_weight(stmts: &[Stmt]) -> u64 {
                 own_weight(stmt)
                     + match stmt {
                         Stmt::If(_, yes, no) => frame_weight(yes) + frame_weight(no),
-                        Stmt::For(For { how: How::Tasks(_) | How::Grid(_), .. }) => 0,
+                        Stmt::For(For { mode: LoopMode::Tasks(_) | LoopMode::Grid(_), .. }) => 0,
                         Stmt::While(_, body) | Stmt::For(For { body, .. }) => frame_weight(body),
                         crate::leaf_stmt!() => 0,
                     }
@@ -211,7 +213,7 @@ struct Item {
 
 struct Split<'f> {
     vars: &'f [VarInfo],
-    places: &'f Places,
+    places: &'f DefUse,
     name: &'f str,
     /// The number of the first outlined function in the program.
     first: usize,
@@ -236,7 +238,7 @@ impl Split<'_> {
                 items.push(Item { stmt, from: at, to, weight });
                 at = to;
             }
-            if !self.frame.large || total <= self.sizes.piece {
+            if !self.frame.large || total <= self.sizes.outline {
                 return (items.into_iter().map(|item| item.stmt).collect(), total);
             }
             let mut out = Vec::new();
@@ -244,14 +246,14 @@ impl Split<'_> {
             let mut run: Vec<Item> = Vec::new();
             let mut weight = 0;
             for item in items {
-                if weight + item.weight > self.sizes.piece && !run.is_empty() {
-                    left += self.run(std::mem::take(&mut run), weight, &mut out);
+                if weight + item.weight > self.sizes.outline && !run.is_empty() {
+                    left += self.outline_run(std::mem::take(&mut run), weight, &mut out);
                     weight = 0;
                 }
                 weight += item.weight;
                 run.push(item);
             }
-            left += self.run(run, weight, &mut out);
+            left += self.outline_run(run, weight, &mut out);
             (out, left)
         })
     }
@@ -261,23 +263,23 @@ impl Split<'_> {
         match stmt {
             Stmt::If(cond, yes, no) => {
                 let (yes, first) = self.block(yes, at + 1);
-                let (no, second) = self.block(no, self.places.other(at));
+                let (no, second) = self.block(no, self.places.else_start(at));
                 (Stmt::If(cond, yes, no), own + first + second)
             }
             Stmt::While(cond, body) => {
                 let (body, weight) = self.block(body, at + 1);
                 (Stmt::While(cond, body), own + weight)
             }
-            Stmt::For(f) => match f.how {
-                How::Tasks(_) => (Stmt::For(self.tasks(f, at)), own),
-                How::Seq { .. } => {
+            Stmt::For(f) => match f.mode {
+                LoopMode::Tasks(_) => (Stmt::For(self.tasks(f, at)), own),
+                LoopMode::Seq { .. } => {
                     let (body, weight) = self.block(f.body, at + 1);
                     (Stmt::For(For { body, ..f }), own + weight)
                 }
                 // The device code is another program.
-                How::Grid(_) | How::Block(_) => (Stmt::For(f), own),
+                LoopMode::Grid(_) | LoopMode::Threads(_) => (Stmt::For(f), own),
                 // The order of their statements is scheduled.
-                How::Scheduled | How::Lanes(_) => {
+                LoopMode::Scheduled | LoopMode::Lanes(_) => {
                     let weight = frame_weight(&f.body);
                     (Stmt::For(f), own + weight)
                 }
@@ -287,7 +289,7 @@ impl Split<'_> {
     }
 
     fn tasks(&mut self, mut f: For, at: u32) -> For {
-        let How::Tasks(launch) = &mut f.how else {
+        let LoopMode::Tasks(launch) = &mut f.mode else {
             return f;
         };
         let frame = Frame::new(&f.body, &launch.owned, self.sizes.tasks);
@@ -303,17 +305,17 @@ impl Split<'_> {
 
     /// Appends a run of statements to a list, as a call if it is worth one; returns the weight of
     /// what was appended.
-    fn run(&mut self, mut run: Vec<Item>, weight: u64, out: &mut Vec<Stmt>) -> u64 {
+    fn outline_run(&mut self, mut run: Vec<Item>, weight: u64, out: &mut Vec<Stmt>) -> u64 {
         let (Some(from), Some(to)) = (run.first().map(|i| i.from), run.last().map(|i| i.to)) else {
             return 0;
         };
         let mut behind = Vec::new();
-        if 8 * weight >= self.sizes.piece {
+        if 8 * weight >= self.sizes.outline {
             // Blocks that others own are released after the call.
             let places = self.places;
             let others = |stmt: &Stmt| {
                 if let Stmt::Release(var) = stmt
-                    && !places.local(*var, from, to)
+                    && !places.is_local(*var, from, to)
                 {
                     Some(*var)
                 } else {
@@ -323,7 +325,7 @@ impl Split<'_> {
             behind.extend(run.iter().filter_map(|item| others(&item.stmt)));
             if let Some(interface) = self.interface(&run, from, to, &behind) {
                 run.retain(|item| others(&item.stmt).is_none());
-                let call = self.piece(run, (from, to), interface);
+                let call = self.outlined(run, (from, to), interface);
                 let weight = own_weight(&call) + 2 * behind.len() as u64;
                 out.push(call);
                 out.extend(behind.into_iter().map(Stmt::Release));
@@ -336,18 +338,18 @@ impl Split<'_> {
 
     /// The parameters and results of a run of statements as a function; none where it cannot be
     /// one.
-    fn interface(&mut self, run: &[Item], from: u32, to: u32, behind: &[Var]) -> Option<Interface> {
-        let local = |var: Var| self.places.local(var, from, to);
-        let mut flow = Flow::new(&local);
+    fn interface(&mut self, run: &[Item], from: u32, to: u32, behind: &[Var]) -> Option<Signature> {
+        let local = |var: Var| self.places.is_local(var, from, to);
+        let mut flow = LiveInOut::new(&local);
         for item in run {
             let of_others = matches!(&item.stmt, Stmt::Release(var) if !local(*var));
             if !of_others {
                 flow.stmt(&item.stmt);
             }
         }
-        let mut inputs = flow.needed()?;
+        let mut inputs = flow.live_in()?;
         let mut zero = Vec::new();
-        for &var in flow.given() {
+        for &var in flow.live_out() {
             let certain = flow.is_certain(var);
             if self.vars.get(var.index())?.ty.is_buffer() {
                 let fits = certain
@@ -362,19 +364,19 @@ impl Split<'_> {
                 zero.push(var);
             }
         }
-        let outputs = flow.given().to_vec();
+        let outputs = flow.live_out().to_vec();
         if inputs.len() + outputs.len() > MOST_VALUES {
             return None;
         }
         // A parameter has a value from the start.
         zero.retain(|var| !self.places.is_param(*var));
         self.frame.zero.extend(zero);
-        Some(Interface { inputs, outputs })
+        Some(Signature { inputs, outputs })
     }
 
     /// Makes a function of a run of statements; returns the call.
-    fn piece(&mut self, run: Vec<Item>, (from, to): (u32, u32), interface: Interface) -> Stmt {
-        let Interface { inputs, outputs } = interface;
+    fn outlined(&mut self, run: Vec<Item>, (from, to): (u32, u32), interface: Signature) -> Stmt {
+        let Signature { inputs, outputs } = interface;
         let mut renaming = Renaming::new(self.vars);
         let params = inputs.iter().map(|var| renaming.var(*var)).collect();
         let results: Vec<Var> = outputs.iter().map(|var| renaming.var(*var)).collect();
@@ -388,7 +390,7 @@ impl Split<'_> {
             if self.frame.owned.contains(&old) && !inputs.contains(&old) {
                 owned.push(new);
             }
-            if !outside.contains(&old) && self.places.local(old, from, to) {
+            if !outside.contains(&old) && self.places.is_local(old, from, to) {
                 self.frame.moved.insert(old);
                 // Its initialisation moves with it.
                 if self.frame.zero.remove(&old) {
@@ -412,7 +414,7 @@ impl Split<'_> {
             owned,
             vars: renaming.into_vars(),
             body: start,
-            code: Code::Apart,
+            code: CodePlacement::NoInline,
             recursive: true,
         });
         call
@@ -420,7 +422,7 @@ impl Split<'_> {
 }
 
 /// The parameters and results of an outlined function.
-struct Interface {
+struct Signature {
     inputs: Vec<Var>,
     outputs: Vec<Var>,
 }

@@ -12,20 +12,20 @@
 
 use super::parse::{FunctionParser, Result};
 use super::print::Printer;
-use crate::{DeviceOp, Stmt, Update};
+use crate::{AtomicUpdate, DeviceOp, Stmt};
 use prim::BinOp;
 
 impl Printer<'_> {
     pub(super) fn device_op(&self, op: &DeviceOp) -> String {
         match op {
             DeviceOp::Barrier => "barrier".to_owned(),
-            DeviceOp::GroupBarrier(size) => format!("barrier of {size}"),
+            DeviceOp::SubgroupBarrier(size) => format!("barrier of {size}"),
             DeviceOp::Update(update) => {
-                let Update { old, at, op, value } = &**update;
+                let AtomicUpdate { old, at, op, value } = &**update;
                 let old = old.map_or_else(String::new, |old| format!("{} = ", self.typed_var(old)));
                 format!("atomic {old}{} {} <- {}", op.name(), self.access(at), self.expr(value))
             }
-            DeviceOp::Swap { old, at, expected, value } => format!(
+            DeviceOp::CompareExchange { old, at, expected, value } => format!(
                 "swap {} = {} expected {} to {}",
                 self.typed_var(*old),
                 self.access(at),
@@ -57,7 +57,7 @@ impl FunctionParser<'_, '_> {
         let at = self.one_element()?;
         self.p.punct("<-")?;
         let value = self.expr()?;
-        Ok(Stmt::Device(DeviceOp::Update(Box::new(Update { old, at, op, value }))))
+        Ok(Stmt::Device(DeviceOp::Update(Box::new(AtomicUpdate { old, at, op, value }))))
     }
 
     /// Parses the operands of `swap`.
@@ -69,7 +69,7 @@ impl FunctionParser<'_, '_> {
         let expected = self.expr()?;
         self.p.keyword("to")?;
         let value = self.expr()?;
-        Ok(Stmt::Device(DeviceOp::Swap { old, at, expected, value }))
+        Ok(Stmt::Device(DeviceOp::CompareExchange { old, at, expected, value }))
     }
 
     /// Parses the operands of `signal`.

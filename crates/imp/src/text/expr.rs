@@ -54,19 +54,19 @@ impl FunctionParser<'_, '_> {
                     "any" => Expr::Any(x),
                     "all" => Expr::All(x),
                     "first" => Expr::FirstLane(x),
-                    "shared_sqrt" => Expr::SharedRoot(x),
+                    "shared_sqrt" => Expr::SplitRoot(x),
                     _ => Expr::Count(x),
                 })
             }
             ("logging", None, None) => {
                 self.p.ident()?;
-                Ok(Expr::Logging)
+                Ok(Expr::LogsComparisons)
             }
             ("tunable", None, None) => Ok(Expr::Tunable(self.tunable()?)),
             ("shared_div", None, None) => {
                 self.p.ident()?;
                 let [x, y] = self.operands()?;
-                Ok(Expr::SharedQuotient(x, y))
+                Ok(Expr::MultipliedQuotient(x, y))
             }
             ("pack", None, None) => {
                 self.p.ident()?;
@@ -98,7 +98,7 @@ impl FunctionParser<'_, '_> {
             ("lanes", Some(ty), Some(lanes)) => {
                 let (ty, lanes) = (self.prim(ty)?, self.lanes(lanes)?);
                 self.p.ident()?;
-                Ok(Expr::Lanes(ty, lanes))
+                Ok(Expr::LaneIds(ty, lanes))
             }
             (_, Some(from), Some(to)) => {
                 let Some(op) = ConvOp::from_name(name) else {

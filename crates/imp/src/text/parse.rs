@@ -1,6 +1,8 @@
 //! The parser of programs, functions and variables.
 
-use crate::{Check, Code, Data, Entry, FunId, Function, MAX_LANES, Program, Tunable, Var, VarInfo, VarType};
+use crate::{
+    Check, CodePlacement, Data, Entry, FunId, Function, MAX_LANES, Program, Tunable, Var, VarInfo, VarType,
+};
 use ir::text::{ParseError, Parser, max_depth};
 use ir::tunable::Class;
 use rustc_hash::FxHashMap;
@@ -140,7 +142,11 @@ pub(super) struct FunctionParser<'f, 't> {
 impl FunctionParser<'_, '_> {
     fn function(mut self) -> Result<Function> {
         self.p.take_hints();
-        let code = [("inline", Code::Inline), ("apart", Code::Apart), ("each", Code::Each)];
+        let code = [
+            ("inline", CodePlacement::Inline),
+            ("apart", CodePlacement::NoInline),
+            ("each", CodePlacement::EachModule),
+        ];
         let code = code.into_iter().find(|(word, _)| self.p.take_keyword(word));
         let recursive = self.p.take_keyword("recursive");
         self.p.keyword("fun")?;
@@ -177,7 +183,7 @@ impl FunctionParser<'_, '_> {
             owned,
             vars: (0..count).map(info).collect(),
             body,
-            code: code.map_or(Code::Once, |(_, code)| code),
+            code: code.map_or(CodePlacement::OneModule, |(_, code)| code),
             recursive,
         })
     }

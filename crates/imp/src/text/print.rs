@@ -1,8 +1,8 @@
 //! The printer.
 
 use crate::{
-    Access, Arg, Code, Entry, EntryValue, Expr, For, Function, How, LaneAccess, LanePositions, Launch, Off,
-    Pad, Plan, Program, Region, Slots, Stmt, Tile, Var, VarType,
+    Access, Arg, CodePlacement, CopyPlan, Entry, EntryValue, Expr, For, Function, LaneAccess, LanePositions,
+    Launch, LoopMode, MaskedOff, Program, Region, SharedBuffer, Slots, Stmt, Tile, Var, VarType,
 };
 use ir::text::{is_identifier, is_plain_hint, quote, show_entry_value, show_opaque_types, show_scalar};
 use prim::{BinOp, PrimType, Scalar};
@@ -66,7 +66,7 @@ pub(crate) fn show_stmt(program: &Program, function: &Function, stmt: &Stmt) -> 
         Stmt::While(cond, _) => printer.line(&format!("while {}", printer.var(*cond))),
         Stmt::For(f) => printer.stmt(&Stmt::For(For {
             body: Vec::new(),
-            how: f.how.clone(),
+            mode: f.mode.clone(),
             from: f.from.clone(),
             to: f.to.clone(),
             var: f.var,
@@ -138,10 +138,10 @@ impl<'a> Printer<'a> {
         let mark = |set, text| if set { text } else { "" };
         let marks = [
             match f.code {
-                Code::Once => "",
-                Code::Inline => "inline ",
-                Code::Apart => "apart ",
-                Code::Each => "each ",
+                CodePlacement::OneModule => "",
+                CodePlacement::Inline => "inline ",
+                CodePlacement::NoInline => "apart ",
+                CodePlacement::EachModule => "each ",
             },
             mark(f.recursive, "recursive "),
         ];
@@ -227,7 +227,7 @@ impl<'a> Printer<'a> {
             Expr::Const(value) => constant(*value),
             Expr::Var(v) => self.var(*v),
             Expr::Tunable(id) => format!("tunable#{}", id.0),
-            Expr::Logging => "logging".to_owned(),
+            Expr::LogsComparisons => "logging".to_owned(),
             Expr::Unary(op, ty, x) => format!("{}.{ty}({})", op.name(), self.expr(x)),
             Expr::Binary(BinOp::Add, PrimType::I64, x, y) => self.infix(x, "+", y),
             Expr::Binary(BinOp::Sub, PrimType::I64, x, y) => self.infix(x, "-", y),
@@ -244,8 +244,8 @@ impl<'a> Printer<'a> {
             Expr::Select(ty, c, x, y) => {
                 format!("select.{ty}({}, {}, {})", self.expr(c), self.expr(x), self.expr(y))
             }
-            Expr::SharedRoot(x) => format!("shared_sqrt({})", self.expr(x)),
-            Expr::SharedQuotient(x, y) => {
+            Expr::SplitRoot(x) => format!("shared_sqrt({})", self.expr(x)),
+            Expr::MultipliedQuotient(x, y) => {
                 format!("shared_div({}, {})", self.expr(x), self.expr(y))
             }
             Expr::Fma(ty, x, y, z) => {
@@ -253,7 +253,7 @@ impl<'a> Printer<'a> {
             }
             Expr::Math(fun, ty, args) => format!("{}.{ty}({})", fun.name(), self.exprs(args)),
             Expr::Splat(lanes, x) => format!("splat.{lanes}({})", self.expr(x)),
-            Expr::Lanes(ty, lanes) => format!("lanes.{ty}.{lanes}"),
+            Expr::LaneIds(ty, lanes) => format!("lanes.{ty}.{lanes}"),
             Expr::Any(mask) => format!("any({})", self.expr(mask)),
             Expr::All(mask) => format!("all({})", self.expr(mask)),
             Expr::FirstLane(mask) => format!("first({})", self.expr(mask)),
@@ -290,21 +290,21 @@ impl<'a> Printer<'a> {
     }
 
     fn lane_access(&self, access: &LaneAccess, mask: Option<&Expr>) -> String {
-        let LaneAccess { buffer, elem, lanes, at, off } = access;
+        let LaneAccess { buffer, elem, lanes, at, masked_off: off } = access;
         let positions = match at {
             LanePositions::Unit(position) => format!("{} ..", self.expr(position)),
-            LanePositions::Near(position, stride) => {
+            LanePositions::SmallStride(position, stride) => {
                 format!("{} .. near {stride}", self.expr(position))
             }
             LanePositions::Strided(position, stride) => {
                 format!("{} .. by {}", self.expr(position), self.expr(stride))
             }
-            LanePositions::Each(positions) => format!("each {}", self.expr(positions)),
+            LanePositions::Gather(positions) => format!("each {}", self.expr(positions)),
         };
         let mask = mask.map_or_else(String::new, |mask| format!(" mask {}", self.expr(mask)));
         let off = match off {
-            Off::Skip => "",
-            Off::Elsewhere => " elsewhere",
+            MaskedOff::Skip => "",
+            MaskedOff::Dummy => " elsewhere",
         };
         format!("{}[{lanes} x {elem}: {positions}]{mask}{off}", self.var(*buffer))
     }
@@ -354,11 +354,11 @@ impl<'a> Printer<'a> {
                 let place = place.map_or(String::new(), |at| format!(" at check#{}", at.0));
                 format!("{} = slots {}{place}", self.var(*v), self.expr(count))
             }
-            Stmt::Slots(Slots::Keep { slots, at, block }) => {
+            Stmt::Slots(Slots::Put { slots, at, block }) => {
                 let (slots, block) = (self.var(*slots), self.var(*block));
                 format!("keep {slots} {} {block}", self.expr(at))
             }
-            Stmt::Slots(Slots::Kept { var, slots, at }) => {
+            Stmt::Slots(Slots::Get { var, slots, at }) => {
                 let (var, slots) = (self.var(*var), self.var(*slots));
                 format!("{var} = kept {slots} {}", self.expr(at))
             }
@@ -383,7 +383,7 @@ impl<'a> Printer<'a> {
                 self.nested(&format!("while {cond}"), body);
                 "}".to_owned()
             }
-            Stmt::For(For { how, var, from, to, body }) => {
+            Stmt::For(For { mode: how, var, from, to, body }) => {
                 let how = self.how(how);
                 let head =
                     format!("for {} in {} .. {}{how}", self.typed_var(*var), self.expr(from), self.expr(to));
@@ -410,7 +410,7 @@ impl<'a> Printer<'a> {
                 let place = place.map_or(String::new(), |check| format!(" at check#{}", check.0));
                 format!("({results}) = {name}({}){place}", args.join(", "))
             }
-            Stmt::Compared(tunable, size) => {
+            Stmt::RecordComparison(tunable, size) => {
                 format!("compared tunable#{} with {}", tunable.0, self.expr(size))
             }
             Stmt::Check { cond, check, values } => {
@@ -424,15 +424,15 @@ impl<'a> Printer<'a> {
         self.line(&text);
     }
 
-    fn how(&self, how: &How) -> String {
+    fn how(&self, how: &LoopMode) -> String {
         match how {
-            How::Seq { independent: false } => String::new(),
-            How::Seq { independent: true } => " independent".to_owned(),
-            How::Scheduled => " scheduled".to_owned(),
-            How::Lanes(width) => format!(" lanes({width})"),
-            How::Tasks(launch) => self.launch("tasks", launch),
-            How::Grid(launch) => self.launch("grid", launch),
-            How::Block(locals) => format!(" block locals ({})", self.vars(locals)),
+            LoopMode::Seq { independent: false } => String::new(),
+            LoopMode::Seq { independent: true } => " independent".to_owned(),
+            LoopMode::Scheduled => " scheduled".to_owned(),
+            LoopMode::Lanes(width) => format!(" lanes({width})"),
+            LoopMode::Tasks(launch) => self.launch("tasks", launch),
+            LoopMode::Grid(launch) => self.launch("grid", launch),
+            LoopMode::Threads(locals) => format!(" block locals ({})", self.vars(locals)),
         }
     }
 
@@ -445,7 +445,7 @@ impl<'a> Printer<'a> {
             self.expr(&launch.cost),
             launch.pieces.as_ref().map_or_else(String::new, |pieces| {
                 let end = self.typed_var(pieces.end);
-                let few = if pieces.few { " few" } else { "" };
+                let few = if pieces.merge_adjacent { " few" } else { "" };
                 format!(" pieces {} to {end}{few}", self.expr(&pieces.count))
             }),
             self.vars(&launch.owned),
@@ -456,15 +456,15 @@ impl<'a> Printer<'a> {
                 [] => String::new(),
                 scattered => format!(" scattered ({})", self.vars(scattered)),
             },
-            self.pads(&launch.pads)
+            self.pads(&launch.shared_buffers)
         )
     }
 
-    fn pads(&self, pads: &[Pad]) -> String {
+    fn pads(&self, pads: &[SharedBuffer]) -> String {
         if pads.is_empty() {
             return String::new();
         }
-        let pads = pads.iter().map(|Pad { buffer, bytes }| {
+        let pads = pads.iter().map(|SharedBuffer { buffer, bytes }| {
             let buffer = self.typed_var(*buffer);
             format!("{buffer} of {}", self.expr(bytes))
         });
@@ -473,13 +473,13 @@ impl<'a> Printer<'a> {
     }
 }
 
-fn copy_plan(plan: Plan) -> String {
+fn copy_plan(plan: CopyPlan) -> String {
     match plan {
-        Plan::Memory => "as memory".to_owned(),
-        Plan::Registers(side) => format!("in registers {side}"),
-        Plan::Each => "one by one".to_owned(),
-        Plan::Strides(None) => "by strides".to_owned(),
-        Plan::Strides(Some(Tile { side, pitch })) => {
+        CopyPlan::Memory => "as memory".to_owned(),
+        CopyPlan::Registers(side) => format!("in registers {side}"),
+        CopyPlan::Elements => "one by one".to_owned(),
+        CopyPlan::Dynamic(None) => "by strides".to_owned(),
+        CopyPlan::Dynamic(Some(Tile { extent: side, pitch })) => {
             format!("by strides tiles {side} pitch {pitch}")
         }
     }

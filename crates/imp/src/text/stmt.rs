@@ -2,8 +2,8 @@
 
 use super::parse::{FunctionParser, Result, function_id};
 use crate::{
-    Access, Arg, CheckId, DataId, DeviceOp, Expr, For, GlobalId, How, LaneAccess, LanePositions, Launch,
-    MAX_LANES, Off, Pad, Pieces, Plan, Region, Slots, Stmt, Tile, Var,
+    Access, Arg, CheckId, CopyPlan, DataId, DeviceOp, Expr, For, GlobalId, LaneAccess, LanePositions, Launch,
+    LoopMode, MAX_LANES, MaskedOff, Region, SharedBuffer, Slices, Slots, Stmt, Tile, Var,
 };
 
 impl FunctionParser<'_, '_> {
@@ -50,7 +50,7 @@ impl FunctionParser<'_, '_> {
             "keep" => {
                 self.p.ident()?;
                 let (slots, at, block) = (self.var()?, self.expr()?, self.var()?);
-                Ok(Stmt::Slots(Slots::Keep { slots, at, block }))
+                Ok(Stmt::Slots(Slots::Put { slots, at, block }))
             }
             "copy" => {
                 self.p.ident()?;
@@ -76,7 +76,7 @@ impl FunctionParser<'_, '_> {
                 self.p.ident()?;
                 let tunable = self.tunable()?;
                 self.p.keyword("with")?;
-                Ok(Stmt::Compared(tunable, self.expr()?))
+                Ok(Stmt::RecordComparison(tunable, self.expr()?))
             }
             "check" => {
                 self.p.ident()?;
@@ -91,7 +91,7 @@ impl FunctionParser<'_, '_> {
                     return Ok(Stmt::Device(DeviceOp::Barrier));
                 }
                 self.p.ident()?;
-                Ok(Stmt::Device(DeviceOp::GroupBarrier(self.p.integer()?)))
+                Ok(Stmt::Device(DeviceOp::SubgroupBarrier(self.p.integer()?)))
             }
             "atomic" => {
                 self.p.ident()?;
@@ -179,7 +179,7 @@ impl FunctionParser<'_, '_> {
             Some("kept") => {
                 self.p.ident()?;
                 let (slots, at) = (self.var()?, self.expr()?);
-                Ok(Stmt::Slots(Slots::Kept { var, slots, at }))
+                Ok(Stmt::Slots(Slots::Get { var, slots, at }))
             }
             Some("frame") => {
                 self.p.ident()?;
@@ -216,8 +216,8 @@ impl FunctionParser<'_, '_> {
             let at = self.positions()?;
             self.p.punct("]")?;
             let mask = if self.p.take_keyword("mask") { Some(self.expr()?) } else { None };
-            let off = if self.p.take_keyword("elsewhere") { Off::Elsewhere } else { Off::Skip };
-            let access = LaneAccess { buffer, elem, lanes, at, off };
+            let off = if self.p.take_keyword("elsewhere") { MaskedOff::Dummy } else { MaskedOff::Skip };
+            let access = LaneAccess { buffer, elem, lanes, at, masked_off: off };
             return Ok(Element::Lanes(access, mask));
         }
         let elem = self.p.prim()?;
@@ -249,12 +249,12 @@ impl FunctionParser<'_, '_> {
 
     fn positions(&mut self) -> Result<LanePositions> {
         if self.p.take_keyword("each") {
-            return Ok(LanePositions::Each(self.expr()?));
+            return Ok(LanePositions::Gather(self.expr()?));
         }
         let first = self.expr()?;
         self.p.punct("..")?;
         Ok(if self.p.take_keyword("near") {
-            LanePositions::Near(first, self.p.integer()?)
+            LanePositions::SmallStride(first, self.p.integer()?)
         } else if self.p.take_keyword("by") {
             LanePositions::Strided(first, self.expr()?)
         } else {
@@ -271,29 +271,29 @@ impl FunctionParser<'_, '_> {
         Ok(Stmt::Copy { to, from: self.region()?, elem, extents, plan: self.plan()? })
     }
 
-    fn plan(&mut self) -> Result<Plan> {
+    fn plan(&mut self) -> Result<CopyPlan> {
         if self.p.take_keyword("as") {
             self.p.keyword("memory")?;
-            return Ok(Plan::Memory);
+            return Ok(CopyPlan::Memory);
         }
         if self.p.take_keyword("in") {
             self.p.keyword("registers")?;
-            return Ok(Plan::Registers(self.p.integer()?));
+            return Ok(CopyPlan::Registers(self.p.integer()?));
         }
         if self.p.take_keyword("one") {
             self.p.keyword("by")?;
             self.p.keyword("one")?;
-            return Ok(Plan::Each);
+            return Ok(CopyPlan::Elements);
         }
         self.p.keyword("by")?;
         self.p.keyword("strides")?;
         if !self.p.take_keyword("tiles") {
-            return Ok(Plan::Strides(None));
+            return Ok(CopyPlan::Dynamic(None));
         }
         let side = self.p.integer()?;
         self.p.keyword("pitch")?;
         let pitch = self.p.integer()?;
-        Ok(Plan::Strides(Some(Tile { side, pitch })))
+        Ok(CopyPlan::Dynamic(Some(Tile { extent: side, pitch })))
     }
 
     fn region(&mut self) -> Result<Region> {
@@ -313,35 +313,35 @@ impl FunctionParser<'_, '_> {
         let how = match self.p.peek_ident() {
             Some("independent") => {
                 self.p.ident()?;
-                How::Seq { independent: true }
+                LoopMode::Seq { independent: true }
             }
             Some("scheduled") => {
                 self.p.ident()?;
-                How::Scheduled
+                LoopMode::Scheduled
             }
             Some("lanes") => {
                 self.p.ident()?;
                 self.p.punct("(")?;
                 let width = self.p.integer()?;
                 self.p.punct(")")?;
-                How::Lanes(width)
+                LoopMode::Lanes(width)
             }
             Some("grid") => {
                 self.p.ident()?;
-                How::Grid(self.launch()?)
+                LoopMode::Grid(self.launch()?)
             }
             Some("block") => {
                 self.p.ident()?;
                 self.p.keyword("locals")?;
-                How::Block(self.vars()?)
+                LoopMode::Threads(self.vars()?)
             }
             Some("tasks") => {
                 self.p.ident()?;
-                How::Tasks(self.launch()?)
+                LoopMode::Tasks(self.launch()?)
             }
-            _ => How::Seq { independent: false },
+            _ => LoopMode::Seq { independent: false },
         };
-        Ok(Stmt::For(For { how, var, from, to, body: self.braces()? }))
+        Ok(Stmt::For(For { mode: how, var, from, to, body: self.braces()? }))
     }
 
     fn launch(&mut self) -> Result<Launch> {
@@ -357,7 +357,7 @@ impl FunctionParser<'_, '_> {
             self.p.keyword("to")?;
             let end = self.typed_var()?;
             let few = self.p.take_keyword("few");
-            pieces = Some(Box::new(Pieces { count, end, few }));
+            pieces = Some(Box::new(Slices { count, end, merge_adjacent: few }));
         }
         self.p.keyword("owned")?;
         let owned = self.vars()?;
@@ -374,10 +374,22 @@ impl FunctionParser<'_, '_> {
                 let buffer = f.typed_var()?;
                 f.p.keyword("of")?;
                 let bytes = f.expr()?;
-                Ok(Pad { buffer, bytes })
+                Ok(SharedBuffer { buffer, bytes })
             })?;
         }
-        Ok(Launch { id, name, provenance, cost, pieces, owned, locals, captures, distinct, scattered, pads })
+        Ok(Launch {
+            id,
+            name,
+            provenance,
+            cost,
+            pieces,
+            owned,
+            locals,
+            captures,
+            distinct,
+            scattered,
+            shared_buffers: pads,
+        })
     }
 
     fn call(&mut self) -> Result<Stmt> {

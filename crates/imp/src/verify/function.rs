@@ -8,8 +8,8 @@ use super::{Tables, VerifyError};
 use crate::captures;
 use crate::copies;
 use crate::{
-    Access, Arg, CheckId, DeviceOp, Expr, FunId, Function, LaneAccess, LanePositions, MAX_NEAR, MAX_TILE,
-    Off, Plan, Region, Slots, Stmt, Tile, TunableId, Var, VarType,
+    Access, Arg, CheckId, CopyPlan, DeviceOp, Expr, FunId, Function, LaneAccess, LanePositions,
+    MAX_SMALL_STRIDE, MAX_TILE, MaskedOff, Region, Slots, Stmt, Tile, TunableId, Var, VarType,
 };
 use prim::PrimType;
 
@@ -19,7 +19,7 @@ pub(super) struct FunctionCheck<'t, 'a> {
     id: FunId,
     function: &'a Function,
     /// The frame that each variable belongs to at this point of the walk.
-    home: Vec<u32>,
+    frame_of: Vec<u32>,
     /// True for each variable that is in a list of owned variables.
     owned: Vec<bool>,
     /// True for each variable that is the counter of a loop around this point.
@@ -43,7 +43,7 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
             tables,
             id,
             function,
-            home: vec![0; n],
+            frame_of: vec![0; n],
             owned: vec![false; n],
             counter: vec![false; n],
             stamp: vec![0; n],
@@ -132,7 +132,7 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
                     }
                     Stmt::While(_, body) => self.own_in_loops(body),
                     Stmt::For(f) => {
-                        if let Some(launch) = f.how.launch() {
+                        if let Some(launch) = f.mode.launch() {
                             self.own(&launch.owned);
                         }
                         self.own_in_loops(&f.body);
@@ -152,7 +152,7 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
                     | Stmt::ConstData(..)
                     | Stmt::Call { .. }
                     | Stmt::Check { .. }
-                    | Stmt::Compared(..)
+                    | Stmt::RecordComparison(..)
                     | Stmt::ReadGlobal(..)
                     | Stmt::Device(_)
                     | Stmt::WriteGlobal(..) => {}
@@ -187,7 +187,7 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
             self.error(format!("variable {} does not exist", var.0));
             return None;
         };
-        let home = self.home[var.index()] as usize;
+        let home = self.frame_of[var.index()] as usize;
         if self.open.get(home) != Some(&true) {
             self.error(format!("{} is named outside the loop it belongs to", self.name(var)));
         }
@@ -202,7 +202,7 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
 
     fn write(&mut self, var: Var) -> Option<VarType> {
         let ty = self.read(var)?;
-        if self.home[var.index()] != self.frame {
+        if self.frame_of[var.index()] != self.frame {
             self.error(format!("{} is set inside a loop it does not belong to", self.name(var)));
         }
         if self.counter[var.index()] {
@@ -265,7 +265,7 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
             }
             Stmt::StoreLanes { to, value, mask } => {
                 self.lane_access(to, mask.as_ref(), true);
-                self.wanted(value, VarType::Vector(to.elem, to.lanes));
+                self.expect_type(value, VarType::Vector(to.elem, to.lanes));
             }
             Stmt::Alloc(v, bytes, place) => {
                 self.typed(bytes, PrimType::I64);
@@ -277,12 +277,12 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
                 self.place(*place);
                 self.write_buffer(*v, true);
             }
-            Stmt::Slots(Slots::Keep { slots, at, block }) => {
+            Stmt::Slots(Slots::Put { slots, at, block }) => {
                 self.read_buffer(*slots);
                 self.typed(at, PrimType::I64);
                 self.write_buffer(*block, true);
             }
-            Stmt::Slots(Slots::Kept { var, slots, at }) => {
+            Stmt::Slots(Slots::Get { var, slots, at }) => {
                 self.read_buffer(*slots);
                 self.typed(at, PrimType::I64);
                 self.write_buffer(*var, false);
@@ -326,7 +326,7 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
                     self.error("a call's place does not exist");
                 }
             }
-            Stmt::Compared(tunable, size) => {
+            Stmt::RecordComparison(tunable, size) => {
                 self.tunable(*tunable);
                 self.typed(size, PrimType::I64);
             }
@@ -369,7 +369,7 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
 
     fn device_op(&mut self, op: &DeviceOp) {
         match op {
-            DeviceOp::Barrier | DeviceOp::GroupBarrier(_) => {}
+            DeviceOp::Barrier | DeviceOp::SubgroupBarrier(_) => {}
             DeviceOp::Update(update) => {
                 self.access(&update.at);
                 self.typed(&update.value, update.at.elem);
@@ -377,7 +377,7 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
                     self.write_value(old, Some(VarType::Scalar(update.at.elem)));
                 }
             }
-            DeviceOp::Swap { old, at, expected, value } => {
+            DeviceOp::CompareExchange { old, at, expected, value } => {
                 self.access(at);
                 self.typed(expected, at.elem);
                 self.typed(value, at.elem);
@@ -444,16 +444,16 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
     }
 
     fn lane_access(&mut self, access: &LaneAccess, mask: Option<&Expr>, stores: bool) {
-        let LaneAccess { buffer, elem: _, lanes, at, off } = access;
+        let LaneAccess { buffer, elem: _, lanes, at, masked_off: off } = access;
         self.read_buffer(*buffer);
         self.lanes(*lanes);
         match at {
             LanePositions::Unit(position) => self.typed(position, PrimType::I64),
-            LanePositions::Near(position, stride) => {
+            LanePositions::SmallStride(position, stride) => {
                 self.typed(position, PrimType::I64);
                 let gaps = mask.is_none() && !stores;
-                let near =
-                    *stride == -1 || gaps && *stride != 1 && (1..=MAX_NEAR).contains(&stride.unsigned_abs());
+                let near = *stride == -1
+                    || gaps && *stride != 1 && (1..=MAX_SMALL_STRIDE).contains(&stride.unsigned_abs());
                 if !near {
                     self.error(format!("lanes {stride} elements apart are not near"));
                 }
@@ -465,15 +465,15 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
                     self.error("lanes that are accesses of their own have a mask");
                 }
             }
-            LanePositions::Each(positions) => {
-                self.wanted(positions, VarType::Vector(PrimType::I64, *lanes));
+            LanePositions::Gather(positions) => {
+                self.expect_type(positions, VarType::Vector(PrimType::I64, *lanes));
             }
         }
-        if *off == Off::Elsewhere && (mask.is_none() || access.is_row()) {
+        if *off == MaskedOff::Dummy && (mask.is_none() || access.is_contiguous()) {
             self.error("no lane of an access is elsewhere");
         }
         if let Some(mask) = mask {
-            self.wanted(mask, VarType::Vector(PrimType::Bool, *lanes));
+            self.expect_type(mask, VarType::Vector(PrimType::Bool, *lanes));
         }
     }
 
@@ -488,13 +488,13 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
     }
 
     /// Checks that a plan is possible for the copy.
-    fn plan(&mut self, to: &Region, from: &Region, extents: &[Expr], plan: Plan) {
+    fn plan(&mut self, to: &Region, from: &Region, extents: &[Expr], plan: CopyPlan) {
         let fits = match plan {
-            Plan::Memory => copies::is_row(to, from, extents),
-            Plan::Registers(side) => copies::square(to, from, extents) == Some(side),
-            Plan::Each => extents.len() == 1,
-            Plan::Strides(None) => true,
-            Plan::Strides(Some(Tile { side, pitch })) => {
+            CopyPlan::Memory => copies::is_row(to, from, extents),
+            CopyPlan::Registers(side) => copies::square(to, from, extents) == Some(side),
+            CopyPlan::Elements => extents.len() == 1,
+            CopyPlan::Dynamic(None) => true,
+            CopyPlan::Dynamic(Some(Tile { extent: side, pitch })) => {
                 (2..=MAX_TILE).contains(&side) && (side..=MAX_TILE).contains(&pitch)
             }
         };

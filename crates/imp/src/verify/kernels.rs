@@ -4,17 +4,18 @@
 use super::uniform::divergent_barriers;
 use super::{Tables, VerifyError};
 use crate::captures::captured;
-use crate::device::{SIGNAL, WORD};
-use crate::walk::{each_stmt, in_expr};
+use crate::device::{RELAXED_TYPE, RELEASE_TYPE};
+use crate::walk::{each_stmt, each_var};
 use crate::{
-    Access, DeviceOp, Expr, For, FunId, Function, How, Launch, Plan, Slots, Space, Stmt, Var, VarType,
+    Access, CopyPlan, DeviceOp, Expr, For, FunId, Function, Launch, LoopMode, Slots, Space, Stmt, Var,
+    VarType,
 };
 use prim::PrimType;
-use target::device::{GROUP, SCRATCHPAD_BYTES, is_atomic, is_word};
+use target::device::{MAX_SUBGROUP, SHARED_MEMORY_BYTES, is_atomic, is_word};
 
 /// The executor of code.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Who {
+enum Executor {
     /// The host, outside of tasks or in one.
     Host { in_task: bool },
     /// A thread of a device.
@@ -23,7 +24,7 @@ enum Who {
     Callee,
 }
 
-impl Who {
+impl Executor {
     const fn is_host(self) -> bool {
         matches!(self, Self::Host { .. })
     }
@@ -37,7 +38,7 @@ impl Tables<'_> {
         let mut open = Vec::new();
         for function in functions {
             let mut walk = Walk::new(function);
-            walk.block(&function.body, Who::Host { in_task: false });
+            walk.block(&function.body, Executor::Host { in_task: false });
             open.append(&mut walk.calls);
             self.errors.append(&mut walk.errors);
         }
@@ -51,7 +52,7 @@ impl Tables<'_> {
             if function.recursive {
                 walk.error("a kernel calls a function that calls itself");
             }
-            walk.block(&function.body, Who::Callee);
+            walk.block(&function.body, Executor::Callee);
             open.append(&mut walk.calls);
             self.errors.append(&mut walk.errors);
         }
@@ -90,7 +91,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Checks an access to the elements of a buffer.
-    fn touch(&mut self, var: Var, who: Who) {
+    fn check_access(&mut self, var: Var, who: Executor) {
         let Some(space) = self.space(var) else { return };
         let reached = match space {
             Space::Host => who.is_host(),
@@ -105,7 +106,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Checks that a new block of a buffer may be in the space of its type.
-    fn made(&mut self, var: Var, spaces: &[Space], how: &str) {
+    fn check_space(&mut self, var: Var, spaces: &[Space], how: &str) {
         let Some(space) = self.space(var) else { return };
         if !spaces.contains(&space) {
             let (name, space) = (self.name(var), space.name());
@@ -113,7 +114,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn alike(&mut self, v: Var, w: Var) {
+    fn check_same_space(&mut self, v: Var, w: Var) {
         if let (Some(one), Some(other)) = (self.space(v), self.space(w))
             && one != other
         {
@@ -123,13 +124,13 @@ impl<'a> Walk<'a> {
     }
 
     /// Checks that the host executes the statement.
-    fn host_alone(&mut self, who: Who, what: &str) {
+    fn host_alone(&mut self, who: Executor, what: &str) {
         if !who.is_host() {
             self.error(format!("a kernel {what}"));
         }
     }
 
-    fn block(&mut self, stmts: &'a [Stmt], who: Who) {
+    fn block(&mut self, stmts: &'a [Stmt], who: Executor) {
         stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
             for stmt in stmts {
                 self.stmt(stmt, who);
@@ -137,44 +138,44 @@ impl<'a> Walk<'a> {
         });
     }
 
-    fn stmt(&mut self, stmt: &'a Stmt, who: Who) {
+    fn stmt(&mut self, stmt: &'a Stmt, who: Executor) {
         match stmt {
             Stmt::Set(_, value) => self.value(value, who),
-            Stmt::Load(_, access) => self.touch(access.buffer, who),
+            Stmt::Load(_, access) => self.check_access(access.buffer, who),
             Stmt::Store(access, value) => {
                 self.value(value, who);
-                self.touch(access.buffer, who);
+                self.check_access(access.buffer, who);
             }
             Stmt::LoadLanes { from: access, .. } | Stmt::StoreLanes { to: access, .. } => {
                 self.host_alone(who, "has vectors");
-                self.touch(access.buffer, who);
+                self.check_access(access.buffer, who);
             }
             Stmt::Alloc(var, _, _) => {
                 self.host_alone(who, "allocates");
-                self.made(*var, &[Space::Host, Space::Device], "allocated");
+                self.check_space(*var, &[Space::Host, Space::Device], "allocated");
             }
             Stmt::Slots(slots) => {
                 self.host_alone(who, "has slots");
-                let (Slots::New(var, _, _) | Slots::Keep { slots: var, .. } | Slots::Kept { slots: var, .. }) =
+                let (Slots::New(var, _, _) | Slots::Put { slots: var, .. } | Slots::Get { slots: var, .. }) =
                     slots;
-                self.touch(*var, Who::Host { in_task: false });
+                self.check_access(*var, Executor::Host { in_task: false });
             }
             Stmt::Frame { buffer, .. } => {
                 let space = if who.is_host() { Space::Host } else { Space::Private };
-                self.made(*buffer, &[space], "an array of the frame");
+                self.check_space(*buffer, &[space], "an array of the frame");
             }
             Stmt::Share(v, w) => {
                 self.host_alone(who, "keeps a block");
-                self.alike(*v, *w);
+                self.check_same_space(*v, *w);
             }
-            Stmt::Borrow(v, w) => self.alike(*v, *w),
+            Stmt::Borrow(v, w) => self.check_same_space(*v, *w),
             Stmt::Release(_) => self.host_alone(who, "gives a block back"),
             Stmt::Copy { to, from, plan, .. } => {
                 self.copy(to.buffer, from.buffer, *plan, who);
             }
             Stmt::ConstData(var, _) => {
                 self.host_alone(who, "has constant data");
-                self.made(*var, &[Space::Host], "constant data");
+                self.check_space(*var, &[Space::Host], "constant data");
             }
             Stmt::If(cond, yes, no) => {
                 self.value(cond, who);
@@ -193,7 +194,7 @@ impl<'a> Walk<'a> {
                 }
             }
             Stmt::Check { cond, .. } => self.value(cond, who),
-            Stmt::Compared(..) => self.host_alone(who, "notes comparisons"),
+            Stmt::RecordComparison(..) => self.host_alone(who, "notes comparisons"),
             Stmt::ReadGlobal(..) | Stmt::WriteGlobal(..) => {
                 self.host_alone(who, "has globals");
             }
@@ -202,46 +203,46 @@ impl<'a> Walk<'a> {
     }
 
     /// Checks that threads read no tuning parameters of the context.
-    fn value(&mut self, expr: &Expr, who: Who) {
-        if !who.is_host() && asks_context(expr) {
+    fn value(&mut self, expr: &Expr, who: Executor) {
+        if !who.is_host() && reads_context(expr) {
             self.error("a kernel asks the context for a tuning parameter");
         }
     }
 
-    fn copy(&mut self, to: Var, from: Var, plan: Plan, who: Who) {
+    fn copy(&mut self, to: Var, from: Var, plan: CopyPlan, who: Executor) {
         if !who.is_host() {
-            self.touch(to, who);
-            self.touch(from, who);
-            if matches!(plan, Plan::Registers(_)) {
+            self.check_access(to, who);
+            self.check_access(from, who);
+            if matches!(plan, CopyPlan::Registers(_)) {
                 self.error("a kernel copies through vectors");
             }
             return;
         }
         for var in [to, from] {
-            self.made(var, &[Space::Host, Space::Device], "copied by the host");
+            self.check_space(var, &[Space::Host, Space::Device], "copied by the host");
         }
         let device = [to, from].map(|var| self.space(var) == Some(Space::Device));
-        if device.contains(&true) && plan != Plan::Memory {
+        if device.contains(&true) && plan != CopyPlan::Memory {
             self.error("the host copies what is not contiguous to or from a device");
         }
     }
 
-    fn device_op(&mut self, op: &DeviceOp, who: Who) {
+    fn device_op(&mut self, op: &DeviceOp, who: Executor) {
         if who.is_host() {
             self.error("the host does what only threads of a device do");
             return;
         }
         match op {
             DeviceOp::Barrier => {
-                if who == Who::Callee {
+                if who == Executor::Callee {
                     self.error("a barrier stands in a function");
                 }
             }
-            DeviceOp::GroupBarrier(size) => {
-                if who == Who::Callee {
+            DeviceOp::SubgroupBarrier(size) => {
+                if who == Executor::Callee {
                     self.error("a barrier stands in a function");
                 }
-                if !size.is_power_of_two() || i64::from(*size) > GROUP {
+                if !size.is_power_of_two() || i64::from(*size) > MAX_SUBGROUP {
                     self.error(format!("a barrier of {size} threads"));
                 }
             }
@@ -252,18 +253,18 @@ impl<'a> Walk<'a> {
                     self.error(format!("{op}.{elem} is not atomic"));
                 }
             }
-            DeviceOp::Swap { at, .. } => {
+            DeviceOp::CompareExchange { at, .. } => {
                 self.shared(at);
                 if !is_word(at.elem) {
                     self.error(format!("a swap of {} is not atomic", at.elem));
                 }
             }
             DeviceOp::Signal { at, .. } | DeviceOp::Await { at, .. } => {
-                if who == Who::Callee {
+                if who == Executor::Callee {
                     self.error("a signal stands in a function");
                 }
-                self.made(at.buffer, &[Space::Device], "given signals");
-                if at.elem != SIGNAL && at.elem != WORD {
+                self.check_space(at.buffer, &[Space::Device], "given signals");
+                if at.elem != RELEASE_TYPE && at.elem != RELAXED_TYPE {
                     self.error(format!("a signal of {}", at.elem));
                 }
             }
@@ -273,27 +274,27 @@ impl<'a> Walk<'a> {
     /// Checks an element that several threads access.
     fn shared(&mut self, access: &Access) {
         let spaces = [Space::Device, Space::Shared];
-        self.made(access.buffer, &spaces, "changed atomically");
+        self.check_space(access.buffer, &spaces, "changed atomically");
     }
 
-    fn for_loop(&mut self, f: &'a For, who: Who) {
-        match (&f.how, who) {
-            (How::Seq { .. } | How::Scheduled, _) => self.block(&f.body, who),
-            (How::Lanes(_), Who::Host { .. }) => self.block(&f.body, who),
-            (How::Tasks(launch), Who::Host { .. }) => {
-                if !launch.pads.is_empty() {
+    fn for_loop(&mut self, f: &'a For, who: Executor) {
+        match (&f.mode, who) {
+            (LoopMode::Seq { .. } | LoopMode::Scheduled, _) => self.block(&f.body, who),
+            (LoopMode::Lanes(_), Executor::Host { .. }) => self.block(&f.body, who),
+            (LoopMode::Tasks(launch), Executor::Host { .. }) => {
+                if !launch.shared_buffers.is_empty() {
                     self.error("tasks have arrays in a scratchpad");
                 }
-                self.block(&f.body, Who::Host { in_task: true });
+                self.block(&f.body, Executor::Host { in_task: true });
             }
-            (How::Grid(launch), Who::Host { in_task: false }) => self.kernel(f, launch),
-            (How::Grid(_), Who::Host { in_task: true }) => {
+            (LoopMode::Grid(launch), Executor::Host { in_task: false }) => self.kernel(f, launch),
+            (LoopMode::Grid(_), Executor::Host { in_task: true }) => {
                 self.error("a kernel is launched by a task");
             }
-            (How::Block(_), Who::Host { .. }) => {
+            (LoopMode::Threads(_), Executor::Host { .. }) => {
                 self.error("threads of a block stand outside of a kernel");
             }
-            (How::Lanes(_) | How::Tasks(_) | How::Grid(_) | How::Block(_), _) => {
+            (LoopMode::Lanes(_) | LoopMode::Tasks(_) | LoopMode::Grid(_) | LoopMode::Threads(_), _) => {
                 self.error("a thread has threads of its own");
             }
         }
@@ -303,8 +304,8 @@ impl<'a> Walk<'a> {
         if !launch.owned.is_empty() || launch.pieces.is_some() {
             self.error("a kernel owns blocks or takes pieces");
         }
-        for pad in &launch.pads {
-            self.made(pad.buffer, &[Space::Shared], "an array of a block");
+        for pad in &launch.shared_buffers {
+            self.check_space(pad.buffer, &[Space::Shared], "an array of a block");
             if !launch.locals.contains(&pad.buffer) {
                 let name = self.name(pad.buffer);
                 self.error(format!("{name} does not belong to a block"));
@@ -315,16 +316,16 @@ impl<'a> Walk<'a> {
             self.error("a kernel has no threads");
             return;
         };
-        let How::Block(_) = &threads.how else {
+        let LoopMode::Threads(_) = &threads.mode else {
             self.error("a kernel does not end with its threads");
             return;
         };
         let mut bytes = 0u64;
         for stmt in common {
             match stmt {
-                Stmt::Set(_, value) => self.value(value, Who::Thread),
+                Stmt::Set(_, value) => self.value(value, Executor::Thread),
                 Stmt::Frame { buffer, elem, count } => {
-                    self.made(*buffer, &[Space::Shared], "an array of a block");
+                    self.check_space(*buffer, &[Space::Shared], "an array of a block");
                     bytes = bytes.saturating_add(elem.size().saturating_mul(*count));
                 }
                 Stmt::Load(..)
@@ -343,7 +344,7 @@ impl<'a> Walk<'a> {
                 | Stmt::For(_)
                 | Stmt::Call { .. }
                 | Stmt::Check { .. }
-                | Stmt::Compared(..)
+                | Stmt::RecordComparison(..)
                 | Stmt::ReadGlobal(..)
                 | Stmt::WriteGlobal(..)
                 | Stmt::Device(_) => {
@@ -351,17 +352,17 @@ impl<'a> Walk<'a> {
                 }
             }
         }
-        if bytes > SCRATCHPAD_BYTES {
-            self.error(format!("a block has {bytes} bytes in the scratchpad, and {SCRATCHPAD_BYTES} fit"));
+        if bytes > SHARED_MEMORY_BYTES {
+            self.error(format!("a block has {bytes} bytes in the scratchpad, and {SHARED_MEMORY_BYTES} fit"));
         }
         self.counts(threads);
-        in_expr(&threads.to, &mut |var, _| {
+        each_var(&threads.to, &mut |var, _| {
             if !captured(launch, var) {
                 let name = self.name(var);
                 self.error(format!("the host does not know {name}, which bounds a block"));
             }
         });
-        self.block(&threads.body, Who::Thread);
+        self.block(&threads.body, Executor::Thread);
         for _ in 0..divergent_barriers(self.function, threads) {
             self.error("a barrier stands where threads of a block part");
         }
@@ -375,15 +376,15 @@ impl<'a> Walk<'a> {
             let name = self.name(f.var);
             self.error(format!("{name} does not count blocks or threads from 0"));
         }
-        self.value(&f.to, Who::Thread);
+        self.value(&f.to, Executor::Thread);
     }
 }
 
 /// Returns true if an expression reads the context: a tuning parameter, or if comparisons are
 /// logged.
-fn asks_context(expr: &Expr) -> bool {
-    let mut found = matches!(expr, Expr::Tunable(_) | Expr::Logging);
-    crate::walk::each_part(expr, &mut |part| found |= asks_context(part));
+fn reads_context(expr: &Expr) -> bool {
+    let mut found = matches!(expr, Expr::Tunable(_) | Expr::LogsComparisons);
+    crate::walk::each_operand(expr, &mut |part| found |= reads_context(part));
     found
 }
 
@@ -392,7 +393,7 @@ pub fn has_kernels(program: &crate::Program) -> bool {
     program.functions.iter().any(|function| {
         let mut found = false;
         each_stmt(&function.body, &mut |stmt| {
-            found |= matches!(stmt, Stmt::For(f) if f.how.is_kernel());
+            found |= matches!(stmt, Stmt::For(f) if f.mode.is_kernel());
         });
         found
     })

@@ -8,13 +8,13 @@
 //! function of uniform scalars only is uniform. An element of device or shared memory at a uniform
 //! position is uniform, as threads may not race for it. Takes time linear in the kernel.
 
-use crate::walk::{Use, names};
+use crate::walk::{Use, each_use};
 use crate::{Arg, DeviceOp, For, Function, Space, Stmt, Var, VarInfo};
 use rustc_hash::FxHashMap;
 
 /// The number of barriers in code that may be divergent.
 pub(super) fn divergent_barriers(function: &Function, threads: &For) -> usize {
-    let mut graph = Graph {
+    let mut graph = DependenceGraph {
         vars: &function.vars,
         numbers: FxHashMap::default(),
         out: vec![Vec::new()],
@@ -24,20 +24,20 @@ pub(super) fn divergent_barriers(function: &Function, threads: &For) -> usize {
     let thread = graph.var(threads.var);
     graph.sources.push(thread);
     graph.block(&threads.body, ROOT);
-    let Graph { out, sources: mut open, barriers, .. } = graph;
-    let mut differs = vec![false; out.len()];
+    let DependenceGraph { out, sources: mut open, barriers, .. } = graph;
+    let mut divergent = vec![false; out.len()];
     while let Some(node) = open.pop() {
-        if !std::mem::replace(&mut differs[node], true) {
+        if !std::mem::replace(&mut divergent[node], true) {
             open.extend(&out[node]);
         }
     }
-    barriers.iter().filter(|region| differs[**region]).count()
+    barriers.iter().filter(|region| divergent[**region]).count()
 }
 
 /// The region that all threads execute.
 const ROOT: usize = 0;
 
-struct Graph<'a> {
+struct DependenceGraph<'a> {
     vars: &'a [VarInfo],
     numbers: FxHashMap<Var, usize>,
     /// The nodes that depend on each node.
@@ -47,7 +47,7 @@ struct Graph<'a> {
     barriers: Vec<usize>,
 }
 
-impl Graph<'_> {
+impl DependenceGraph<'_> {
     fn node(&mut self) -> usize {
         self.out.push(Vec::new());
         self.out.len() - 1
@@ -72,7 +72,7 @@ impl Graph<'_> {
 
     fn stmt(&mut self, stmt: &Stmt, region: usize) {
         let (mut reads, mut sets, mut own) = (Vec::new(), Vec::new(), false);
-        names(stmt, &mut |var, used| match used {
+        each_use(stmt, &mut |var, used| match used {
             Use::Reads => {
                 let space = self.vars.get(var.index()).and_then(|info| info.ty.space());
                 own |= space == Some(Space::Private);
@@ -81,11 +81,11 @@ impl Graph<'_> {
             Use::Sets => sets.push(var),
         });
         own |= match stmt {
-            Stmt::Device(DeviceOp::Update(_) | DeviceOp::Swap { .. } | DeviceOp::Await { .. }) => {
+            Stmt::Device(DeviceOp::Update(_) | DeviceOp::CompareExchange { .. } | DeviceOp::Await { .. }) => {
                 !sets.is_empty()
             }
             Stmt::Call { args, .. } => args.iter().any(|arg| matches!(arg, Arg::Buffer(_))),
-            Stmt::Device(DeviceOp::Barrier | DeviceOp::GroupBarrier(_)) => {
+            Stmt::Device(DeviceOp::Barrier | DeviceOp::SubgroupBarrier(_)) => {
                 self.barriers.push(region);
                 false
             }
@@ -107,7 +107,7 @@ impl Graph<'_> {
             | Stmt::While(..)
             | Stmt::For(_)
             | Stmt::Check { .. }
-            | Stmt::Compared(..)
+            | Stmt::RecordComparison(..)
             | Stmt::ReadGlobal(..)
             | Stmt::WriteGlobal(..) => false,
         };

@@ -1,6 +1,6 @@
 //! Helpers for imperative programs written by hand.
 
-use imp::{Code, Expr, Function, Stmt, Var, VarInfo, VarType};
+use imp::{CodePlacement, Expr, Function, Stmt, Var, VarInfo, VarType};
 
 pub fn v(var: u32) -> Expr {
     Expr::Var(Var(var))
@@ -15,7 +15,7 @@ pub fn function(name: &str, vars: &[(&str, VarType)], body: Vec<Stmt>) -> Functi
         owned: vec![],
         vars: vars.iter().map(|(hint, ty)| VarInfo { ty: *ty, hint: (*hint).into() }).collect(),
         body,
-        code: Code::Once,
+        code: CodePlacement::OneModule,
         recursive: false,
     }
 }

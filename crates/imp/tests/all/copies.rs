@@ -1,6 +1,6 @@
 //! The plans of copies: the chosen ones, and those that the verifier refuses.
 
-use imp::{Expr, Plan, Region, Stmt, Tile, Var, parse, verify};
+use imp::{CopyPlan, Expr, Region, Stmt, Tile, Var, parse, verify};
 use prim::PrimType;
 
 fn region(buffer: u32, strides: Vec<Expr>) -> Region {
@@ -8,7 +8,7 @@ fn region(buffer: u32, strides: Vec<Expr>) -> Region {
 }
 
 /// The plan for a copy with these extents and strides; `None` is not constant.
-fn plan(extents: &[Option<i64>], to: &[Option<i64>], from: &[Option<i64>]) -> Plan {
+fn plan(extents: &[Option<i64>], to: &[Option<i64>], from: &[Option<i64>]) -> CopyPlan {
     let exprs = |list: &[Option<i64>]| -> Vec<Expr> {
         let expr = |x: &Option<i64>| x.map_or(Expr::Var(Var(2)), Expr::i64);
         list.iter().map(expr).collect()
@@ -23,12 +23,12 @@ fn plan(extents: &[Option<i64>], to: &[Option<i64>], from: &[Option<i64>]) -> Pl
 #[test]
 fn plans_go_by_what_is_constant() {
     let (n, one) = (None, Some(1));
-    let tiles = Plan::Strides(Some(Tile { side: 32, pitch: 33 }));
-    assert_eq!(plan(&[], &[], &[]), Plan::Memory);
-    assert_eq!(plan(&[n], &[one], &[one]), Plan::Memory);
-    assert_eq!(plan(&[n], &[one], &[n]), Plan::Strides(None));
-    assert_eq!(plan(&[n], &[Some(2)], &[one]), Plan::Each);
-    assert_eq!(plan(&[n], &[one], &[Some(-3)]), Plan::Each);
+    let tiles = CopyPlan::Dynamic(Some(Tile { extent: 32, pitch: 33 }));
+    assert_eq!(plan(&[], &[], &[]), CopyPlan::Memory);
+    assert_eq!(plan(&[n], &[one], &[one]), CopyPlan::Memory);
+    assert_eq!(plan(&[n], &[one], &[n]), CopyPlan::Dynamic(None));
+    assert_eq!(plan(&[n], &[Some(2)], &[one]), CopyPlan::Elements);
+    assert_eq!(plan(&[n], &[one], &[Some(-3)]), CopyPlan::Elements);
     assert_eq!(plan(&[n, n], &[n, one], &[n, one]), tiles);
     assert_eq!(plan(&[n, n, n], &[n, n, one], &[n, n, one]), tiles);
     assert_eq!(plan(&[n, n], &[n, one], &[one, n]), tiles);
@@ -39,8 +39,8 @@ fn plans_go_by_what_is_constant() {
         let n = Some(n);
         plan(&[n, n], &[one, pitch], &[None, one])
     };
-    assert_eq!(side(8, Some(8)), Plan::Registers(8));
-    assert_eq!(side(16, Some(64)), Plan::Registers(16));
+    assert_eq!(side(8, Some(8)), CopyPlan::Registers(8));
+    assert_eq!(side(16, Some(64)), CopyPlan::Registers(16));
     assert_eq!(side(32, Some(32)), tiles);
     assert_eq!(side(6, Some(8)), tiles);
     assert_eq!(side(8, Some(4)), tiles);

@@ -2,7 +2,7 @@
 //! kind of misuse that it reports.
 
 use imp::eval::{ErrorClass, EvalError, EvalValue, Options, eval_entry_with};
-use imp::{How, Program, Stmt, parse, print, verify};
+use imp::{LoopMode, Program, Stmt, parse, print, verify};
 use prim::Scalar;
 
 /// A program whose `main` has a parameter and a result of type `i64`: it fills `xs_2` with 0 to 15,
@@ -307,12 +307,12 @@ fn variables_of_others_are_not_set() {
     let main = program.functions.iter_mut().find(|f| &*f.name == "main");
     let stmts = main.into_iter().flat_map(|main| &mut main.body);
     let kernels = stmts.filter_map(|stmt| match stmt {
-        Stmt::For(kernel) if matches!(kernel.how, How::Grid(_)) => kernel.body.last_mut(),
+        Stmt::For(kernel) if matches!(kernel.mode, LoopMode::Grid(_)) => kernel.body.last_mut(),
         _ => None,
     });
     for threads in kernels {
         if let Stmt::For(threads) = threads
-            && let How::Block(locals) = &mut threads.how
+            && let LoopMode::Threads(locals) = &mut threads.mode
         {
             locals.remove(0);
         }

@@ -67,7 +67,7 @@ fn fills_take_pieces_unless_they_are_one() {
     ];
     for (body, wanted) in cases {
         let (shown, loops) = loops(&body);
-        let tasks = loops.iter().filter(|f| f.pieces().is_some()).count();
+        let tasks = loops.iter().filter(|f| f.slices().is_some()).count();
         assert_eq!(tasks, wanted, "{shown}");
     }
 }

@@ -88,7 +88,7 @@ fn a_kernel_passes() {
 fn captures_are_listed() {
     let mut program = program(HOST, "");
     let imp::Stmt::For(f) = &mut program.functions[3].body[5] else { panic!() };
-    let launch = f.how.launch_mut().expect("it is a kernel");
+    let launch = f.mode.launch_mut().expect("it is a kernel");
     assert_eq!(launch.captures.len(), 2);
     launch.captures.pop();
     let errors = verify(&program).expect_err("a capture is missing");

@@ -4,7 +4,7 @@
 use imp::eval::{EvalValue, eval_entry};
 use imp::{Program, parse, print, verify};
 use prim::Scalar;
-use target::{Machine, Make};
+use target::{Machine, Microarchitecture};
 
 /// A loop of 16 lanes with this body, which computes with `x_5`.
 fn program(how: &str, body: &str) -> Program {
@@ -66,13 +66,13 @@ fn roots_of_two_registers_in_loops_that_wait_are_shared() {
     let product = "x_5: 16 x f64 = fmul.f64(x_5, splat.16(0.5f64))\n";
     let busy = format!("{} {ROOT}", product.repeat(12));
     assert_eq!(shared(LOOP, &busy, wide), 0);
-    let slow = Machine { make: Make::INTEL, ..wide };
+    let slow = Machine { uarch: Microarchitecture::INTEL, ..wide };
     assert_eq!(shared(LOOP, &busy, slow), 1);
 }
 
 #[test]
 fn quotients_of_singles_that_nothing_waits_for_are_computed_by_products() {
-    let intel = Machine { make: Make::INTEL, ..Machine::of(64) };
+    let intel = Machine { uarch: Microarchitecture::INTEL, ..Machine::of(64) };
     let sum = |x: &str| format!("w_8: 16 x f32 = fadd.f32(w_8, {x})");
     let reciprocal = "fdiv.f32(splat.16(1.0f32), fadd.f32(z_7, splat.16(1.0f32)))";
     let quotient = "fdiv.f32(z_7, splat.16(3.0f32))";

@@ -2,8 +2,8 @@
 
 use crate::common::{function, v};
 use imp::{
-    Access, Arg, Check, Code, Data, Entry, EntryType, EntryValue, Expr, For, FunId, Function, How, Launch,
-    Pieces, Plan, Program, Region, Stmt, Tile, Var, VarType, parse, print,
+    Access, Arg, Check, CodePlacement, CopyPlan, Data, Entry, EntryType, EntryValue, Expr, For, FunId,
+    Function, Launch, LoopMode, Program, Region, Slices, Stmt, Tile, Var, VarType, parse, print,
 };
 use ir::entry::{OpaqueId, OpaqueKind, OpaqueType};
 use prim::{BinOp, PrimType, Scalar, ScalarType};
@@ -66,7 +66,7 @@ fn odd_names_and_variables_that_stand_nowhere() {
     ];
     let sum = Expr::Binary(BinOp::Sub, PrimType::I64, Box::new(v(0)), Box::new(Expr::i64(-3)));
     let mut odd = function("fun", &vars, vec![Stmt::Set(Var(1), sum)]);
-    odd.code = Code::Inline;
+    odd.code = CodePlacement::Inline;
     odd.recursive = true;
     let early = vec![
         Stmt::Call {
@@ -136,15 +136,15 @@ fn tables_accesses_and_launches() {
             from: region(vec![]),
             elem: PrimType::F16,
             extents: vec![],
-            plan: Plan::Memory,
+            plan: CopyPlan::Memory,
         },
-        copy(Plan::Strides(None)),
-        copy(Plan::Strides(Some(Tile { side: 4, pitch: 5 }))),
-        copy(Plan::Registers(8)),
+        copy(CopyPlan::Dynamic(None)),
+        copy(CopyPlan::Dynamic(Some(Tile { extent: 4, pitch: 5 }))),
+        copy(CopyPlan::Registers(8)),
         Stmt::If(Expr::Const(Scalar::Bool(true)), vec![], vec![Stmt::Release(Var(0))]),
-        Stmt::For(For { how: How::Lanes(16), var: Var(2), from: Expr::i64(0), to: v(1), body: vec![] }),
+        Stmt::For(For { mode: LoopMode::Lanes(16), var: Var(2), from: Expr::i64(0), to: v(1), body: vec![] }),
         Stmt::For(For {
-            how: How::Tasks(Launch {
+            mode: LoopMode::Tasks(Launch {
                 id: 7,
                 name: "main: map".into(),
                 provenance: "a.fut:1:1-2\n\"b\".fut:2:2-3".into(),
@@ -155,7 +155,7 @@ fn tables_accesses_and_launches() {
                 captures: vec![Var(1)],
                 distinct: vec![],
                 scattered: vec![Var(0)],
-                pads: Vec::new(),
+                shared_buffers: Vec::new(),
             }),
             var: Var(2),
             from: Expr::i64(0),
@@ -163,18 +163,18 @@ fn tables_accesses_and_launches() {
             body: vec![],
         }),
         Stmt::For(For {
-            how: How::Tasks(Launch {
+            mode: LoopMode::Tasks(Launch {
                 id: 8,
                 name: "main: map".into(),
                 provenance: "a.fut:1:1-2\n\"b\".fut:2:2-3".into(),
                 cost: v(1),
-                pieces: Some(Box::new(Pieces { count: v(1), end: Var(3), few: true })),
+                pieces: Some(Box::new(Slices { count: v(1), end: Var(3), merge_adjacent: true })),
                 owned: vec![Var(0)],
                 locals: vec![],
                 captures: vec![Var(1)],
                 distinct: vec![Var(0)],
                 scattered: vec![],
-                pads: Vec::new(),
+                shared_buffers: Vec::new(),
             }),
             var: Var(2),
             from: Expr::i64(0),

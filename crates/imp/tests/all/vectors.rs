@@ -1,8 +1,8 @@
 //! The verifier on vector code, with a valid program and one violation of each rule; its text form.
 
 use imp::{
-    Arg, Code, Expr, FunId, Function, LaneAccess, LanePositions, MAX_LANES, Off, Program, Stmt, Var, VarInfo,
-    VarType, print, verify,
+    Arg, CodePlacement, Expr, FunId, Function, LaneAccess, LanePositions, MAX_LANES, MaskedOff, Program,
+    Stmt, Var, VarInfo, VarType, print, verify,
 };
 use prim::{BinOp, CmpOp, PrimType, Scalar};
 
@@ -17,7 +17,7 @@ fn v(var: Var) -> Expr {
 }
 
 fn access(lanes: u32, at: LanePositions) -> LaneAccess {
-    LaneAccess { buffer: BUFFER, elem: PrimType::F32, lanes, at, off: Off::Skip }
+    LaneAccess { buffer: BUFFER, elem: PrimType::F32, lanes, at, masked_off: MaskedOff::Skip }
 }
 
 fn load(at: LanePositions, mask: Option<Expr>) -> Stmt {
@@ -26,7 +26,7 @@ fn load(at: LanePositions, mask: Option<Expr>) -> Stmt {
 
 /// A load whose inactive lanes read a dummy location.
 fn elsewhere(at: LanePositions, mask: Option<Expr>) -> Stmt {
-    let from = LaneAccess { off: Off::Elsewhere, ..access(8, at) };
+    let from = LaneAccess { masked_off: MaskedOff::Dummy, ..access(8, at) };
     Stmt::LoadLanes { var: X, from, mask }
 }
 
@@ -46,14 +46,14 @@ fn program(body: Vec<Stmt>) -> Program {
         owned: vec![],
         vars: vars.map(|(hint, ty)| VarInfo { ty, hint: hint.into() }).to_vec(),
         body,
-        code: Code::Once,
+        code: CodePlacement::OneModule,
         recursive: false,
     };
     Program { source_name: "a.fut".into(), functions: vec![main], ..Program::default() }
 }
 
 fn valid() -> Program {
-    let numbers = || Box::new(Expr::Lanes(PrimType::I64, 8));
+    let numbers = || Box::new(Expr::LaneIds(PrimType::I64, 8));
     let all_n = || Box::new(Expr::Splat(8, Box::new(v(N))));
     let below = Expr::Compare(CmpOp::SLt, PrimType::I64, numbers(), all_n());
     let sum = Expr::Binary(BinOp::FAdd, PrimType::F32, Box::new(v(X)), Box::new(v(X)));
@@ -61,8 +61,8 @@ fn valid() -> Program {
     program(vec![
         Stmt::Set(MASK, below),
         load(LanePositions::Unit(Expr::i64(0)), Some(v(MASK))),
-        load(LanePositions::Near(v(N), 2), None),
-        load(LanePositions::Near(v(N), -1), Some(v(MASK))),
+        load(LanePositions::SmallStride(v(N), 2), None),
+        load(LanePositions::SmallStride(v(N), -1), Some(v(MASK))),
         load(LanePositions::Strided(v(N), Expr::i64(7)), None),
         Stmt::If(
             Expr::Any(Box::new(v(MASK))),
@@ -78,8 +78,12 @@ fn valid() -> Program {
             ),
         ),
         Stmt::Set(GO, Expr::All(Box::new(v(MASK)))),
-        Stmt::StoreLanes { to: access(8, LanePositions::Each(*numbers())), value: v(X), mask: Some(v(MASK)) },
-        elsewhere(LanePositions::Each(*numbers()), Some(v(MASK))),
+        Stmt::StoreLanes {
+            to: access(8, LanePositions::Gather(*numbers())),
+            value: v(X),
+            mask: Some(v(MASK)),
+        },
+        elsewhere(LanePositions::Gather(*numbers()), Some(v(MASK))),
     ])
 }
 
@@ -130,8 +134,8 @@ fn each_violation_is_found() {
         "operands of types bool and 8 x f32 differ in lanes",
     );
     refused(&set(Expr::Splat(8, Box::new(v(X)))), "8 x f32 is spread over lanes");
-    refused(&set(Expr::Lanes(PrimType::F32, 8)), "lanes is not an operator on f32");
-    refused(&set(Expr::Lanes(PrimType::I32, 0)), "a vector of 0 lanes");
+    refused(&set(Expr::LaneIds(PrimType::F32, 8)), "lanes is not an operator on f32");
+    refused(&set(Expr::LaneIds(PrimType::I32, 0)), "a vector of 0 lanes");
     refused(&set(Expr::Splat(MAX_LANES + 1, Box::new(one()))), "a vector of 257 lanes");
     refused(&set(Expr::Extract(Box::new(v(X)), Box::new(Expr::i64(0)))), "x_2 gets a value of type f32");
     refused(&set(Expr::Extract(Box::new(v(N)), Box::new(v(N)))), "i64 is not a vector");
@@ -151,14 +155,14 @@ fn each_violation_is_found() {
         "a value of type bool stands where 8 x bool is wanted",
     );
     refused(
-        &program(vec![load(LanePositions::Each(v(N)), None)]),
+        &program(vec![load(LanePositions::Gather(v(N)), None)]),
         "a value of type i64 stands where 8 x i64 is wanted",
     );
     refused(
         &program(vec![load(LanePositions::Strided(v(N), v(GO)), None)]),
         "a value of type bool stands where i64 is wanted",
     );
-    let near = |by| LanePositions::Near(v(N), by);
+    let near = |by| LanePositions::SmallStride(v(N), by);
     for (by, mask) in [(0, None), (1, None), (17, None), (-17, None), (i64::MIN, None), (2, Some(v(MASK)))] {
         let wanted = format!("lanes {by} elements apart are not near");
         refused(&program(vec![load(near(by), mask)]), &wanted);
@@ -173,10 +177,7 @@ fn each_violation_is_found() {
         let load = program(vec![elsewhere(at, mask)]);
         refused(&load, "no lane of an access is elsewhere");
     }
-    refused(
-        &set(Expr::SharedRoot(Box::new(v(X)))),
-        "a value of type 8 x f32 stands where 16 x f64 is wanted",
-    );
+    refused(&set(Expr::SplitRoot(Box::new(v(X)))), "a value of type 8 x f32 stands where 16 x f64 is wanted");
     let narrow = Stmt::LoadLanes { var: X, from: access(4, unit()), mask: None };
     refused(&program(vec![narrow]), "x_2 gets a value of type 4 x f32");
     let store = Stmt::StoreLanes { to: access(8, unit()), value: one(), mask: None };

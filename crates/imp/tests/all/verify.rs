@@ -2,8 +2,8 @@
 
 use crate::common::{function, v};
 use imp::{
-    Access, Arg, Check, CheckId, Entry, EntryType, EntryValue, Expr, For, FunId, GlobalId, How, Launch,
-    Pieces, Program, Stmt, Var, VarType, print, verify,
+    Access, Arg, Check, CheckId, Entry, EntryType, EntryValue, Expr, For, FunId, GlobalId, Launch, LoopMode,
+    Program, Slices, Stmt, Var, VarType, print, verify,
 };
 use prim::{BinOp, CmpOp, PrimType, Scalar, ScalarType};
 
@@ -42,7 +42,7 @@ fn valid() -> Program {
         captures: vec![Var(1), Var(0), Var(2)],
         distinct: vec![Var(2)],
         scattered: vec![],
-        pads: Vec::new(),
+        shared_buffers: Vec::new(),
     };
     let body = vec![
         Stmt::Check { cond: inside, check: CheckId(0), values: vec![v(3)] },
@@ -52,7 +52,7 @@ fn valid() -> Program {
     ];
     main.body = vec![
         Stmt::Alloc(Var(2), v(1), None),
-        Stmt::For(For { how: How::Tasks(launch), var: Var(3), from: Expr::i64(0), to: v(1), body }),
+        Stmt::For(For { mode: LoopMode::Tasks(launch), var: Var(3), from: Expr::i64(0), to: v(1), body }),
     ];
     let mut helper = function("helper", &[("n", I64), ("r", I64)], vec![]);
     helper.params = vec![Var(0)];
@@ -81,13 +81,13 @@ fn valid() -> Program {
 
 fn task_loop(program: &mut Program) -> (&mut Launch, &mut Vec<Stmt>) {
     let Stmt::For(f) = &mut program.functions[0].body[1] else { panic!() };
-    let How::Tasks(launch) = &mut f.how else { panic!() };
+    let LoopMode::Tasks(launch) = &mut f.mode else { panic!() };
     (launch, &mut f.body)
 }
 
 /// Makes the tasks take slices that end with `x`; returns their number.
 fn pieces(program: &mut Program) -> &mut Expr {
-    let pieces = Pieces { count: v(1), end: Var(4), few: false };
+    let pieces = Slices { count: v(1), end: Var(4), merge_adjacent: false };
     let launch = task_loop(program).0;
     launch.locals.clear();
     &mut launch.pieces.insert(Box::new(pieces)).count
@@ -173,7 +173,7 @@ fn each_violation_is_found() {
             pieces(p);
             let Stmt::For(f) = &mut p.functions[0].body[1] else { panic!() };
             f.var = Var(1);
-            if let How::Tasks(launch) = &mut f.how {
+            if let LoopMode::Tasks(launch) = &mut f.mode {
                 launch.pieces.as_mut().expect("it was set").end = Var(1);
             }
         }),
@@ -221,7 +221,7 @@ fn each_violation_is_found() {
             let again = p.functions[0].body[1].clone();
             let Stmt::For(mut f) = again else { panic!() };
             f.body.clear();
-            if let How::Tasks(launch) = &mut f.how {
+            if let LoopMode::Tasks(launch) = &mut f.mode {
                 launch.owned.clear();
             }
             p.functions[0].body.push(Stmt::For(f));

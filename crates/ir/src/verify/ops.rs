@@ -322,11 +322,11 @@ impl<L: Level> Rules<L> for SegOp<L> {
         };
         let SegSpace { dims, lane } = space;
         let outer = c.seg_level;
-        c.require(c.stack.may_stand(level, outer), || match outer {
+        c.require(c.stack.may_contain(level, outer), || match outer {
             Some(outer) => format!("a segop at level {level} in one at level {outer}"),
             None => format!("a segop at level {level}, which there is not"),
         });
-        let maps = c.stack.level(level).is_none_or(|level| level.maps);
+        let maps = c.stack.level(level).is_none_or(|level| level.runs_maps);
         c.require(maps || !kind.is_map() && !matches!(kind, SegKind::FlatMap), || {
             "a map at a level for reductions and scans".to_owned()
         });

@@ -5,7 +5,7 @@ use crate::common::{
     Fun, add, array_of, at, bin, c, check, context, launch, less, mul, program, run, seq, sub, tasks, tile, v,
 };
 use imp::{
-    Arg, Data, DataId, EntryType, Expr, FunId, GlobalId, Launch, Plan, Program, Region, Stmt, VarType,
+    Arg, CopyPlan, Data, DataId, EntryType, Expr, FunId, GlobalId, Launch, Program, Region, Stmt, VarType,
 };
 use llvm::{Options, Output};
 use prim::{BinOp, PrimType, Scalar, ScalarType};
@@ -289,13 +289,13 @@ fn copy_program(elem: ScalarType, side: Option<u32>) -> Program {
                 from: Region { buffer: xs, offset: c(0), strides: exprs(&from) },
                 elem: elem.prim(),
                 extents: exprs(&extents),
-                plan: Plan::Strides(side.map(tile)),
+                plan: CopyPlan::Dynamic(side.map(tile)),
             },
         ],
     );
     let mut params = vec![array_of(elem)];
     params.extend(vec![EntryType::Scalar(ScalarType::I64); 9]);
-    imp::copies::calls(program(vec![f], params, vec![array_of(elem)]))
+    imp::copies::outline_copies(program(vec![f], params, vec![array_of(elem)]))
 }
 
 #[test]
@@ -447,7 +447,7 @@ fn limitations_and_mistakes_are_errors() {
     let Some(Stmt::For(tasks)) = program.functions[0].body.last_mut() else { panic!() };
     tasks.body.iter_mut().for_each(|stmt| {
         if let Stmt::For(f) = stmt {
-            f.how = imp::How::Lanes(8);
+            f.mode = imp::LoopMode::Lanes(8);
         }
     });
     let error = llvm::compile(&program, &Options::default(), Output::Object).err().unwrap().to_string();

@@ -26,7 +26,7 @@ fn program(reciprocals: bool) -> Program {
     let body = vec![
         load(x, xs),
         load(y, ys),
-        Stmt::Set(x, Expr::SharedQuotient(Box::new(dividend), Box::new(v(y)))),
+        Stmt::Set(x, Expr::MultipliedQuotient(Box::new(dividend), Box::new(v(y)))),
         Stmt::StoreLanes { to: unit(out, ty, LANES, position()), value: v(x), mask: None },
     ];
     let lanes = Expr::i64(i64::from(LANES));

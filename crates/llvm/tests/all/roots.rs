@@ -21,7 +21,7 @@ fn program() -> Program {
     let position = || mul(v(i), Expr::i64(i64::from(LANES)));
     let body = vec![
         Stmt::LoadLanes { var: x, from: unit(xs, ty, LANES, position()), mask: None },
-        Stmt::Set(x, Expr::SharedRoot(Box::new(v(x)))),
+        Stmt::Set(x, Expr::SplitRoot(Box::new(v(x)))),
         Stmt::StoreLanes { to: unit(out, ty, LANES, position()), value: v(x), mask: None },
     ];
     let lanes = Expr::i64(i64::from(LANES));

@@ -21,7 +21,7 @@ fn compare() -> Program {
     let less = common::sub(c(0), *least());
     let body = vec![
         Stmt::Load(x, at(xs, PrimType::I64, v(i))),
-        Stmt::If(Expr::Logging, vec![Stmt::Compared(TunableId(1), v(x))], vec![]),
+        Stmt::If(Expr::LogsComparisons, vec![Stmt::RecordComparison(TunableId(1), v(x))], vec![]),
         Stmt::Store(
             at(ys, PrimType::I64, v(i)),
             Expr::Select(PrimType::I64, Box::new(long), least(), Box::new(less)),

@@ -28,7 +28,7 @@ fn masks_and_lanes() {
         let masked = Expr::Select(
             PrimType::I64,
             m(),
-            Box::new(Expr::Lanes(PrimType::I64, lanes)),
+            Box::new(Expr::LaneIds(PrimType::I64, lanes)),
             Box::new(Expr::Splat(lanes, Box::new(v(k)))),
         );
         let inserted = Expr::Insert(m(), Box::new(v(k)), Box::new(Expr::Const(Scalar::Bool(true))));

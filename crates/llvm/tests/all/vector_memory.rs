@@ -4,7 +4,7 @@
 use crate::common::memory::{Edge, Guarded};
 use crate::common::vectors::{Random, array, export, run, unit};
 use crate::common::{self, Fun, add, at, entry_fn, jit, machines, mul, v};
-use imp::{EntryType, Expr, LaneAccess, LanePositions, Off, Program, Stmt, Var, VarType};
+use imp::{EntryType, Expr, LaneAccess, LanePositions, MaskedOff, Program, Stmt, Var, VarType};
 use prim::{PrimType, Scalar, ScalarType};
 
 const TYPES: &[PrimType] = &[PrimType::Bool, PrimType::I8, PrimType::F16, PrimType::F32, PrimType::I64];
@@ -123,11 +123,11 @@ fn add_access(program: &mut Program, access: Access, name: &str) {
         lanes,
         at: match way {
             Way::Unit => LanePositions::Unit(v(position)),
-            Way::Near(stride) => LanePositions::Near(v(position), stride),
+            Way::Near(stride) => LanePositions::SmallStride(v(position), stride),
             Way::Stride(_) => LanePositions::Strided(v(position), v(stride)),
-            Way::Each => LanePositions::Each(v(each)),
+            Way::Each => LanePositions::Gather(v(each)),
         },
-        off: if elsewhere { Off::Elsewhere } else { Off::Skip },
+        masked_off: if elsewhere { MaskedOff::Dummy } else { MaskedOff::Skip },
     };
     let mask = masked.then(|| v(mask));
     if store {
@@ -253,8 +253,8 @@ fn vectors_in_tasks() {
         buffer: xs,
         elem: PrimType::F32,
         lanes,
-        at: LanePositions::Near(add(mul(v(t), Expr::i64(32)), Expr::i64(offset)), 2),
-        off: Off::Skip,
+        at: LanePositions::SmallStride(add(mul(v(t), Expr::i64(32)), Expr::i64(offset)), 2),
+        masked_off: MaskedOff::Skip,
     };
     let row = |buffer, position| unit(buffer, PrimType::F32, lanes, position);
     let load = |var, from| Stmt::LoadLanes { var, from, mask: None };

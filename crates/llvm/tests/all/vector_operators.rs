@@ -5,7 +5,7 @@
 use crate::common::cases::{Case, cases, interesting, is_nan};
 use crate::common::vectors::{Random, array, export, run, unit};
 use crate::common::{self, Fun, add, array_of, entry_fn, jit, machines, mul, v};
-use imp::{EntryType, Expr, FunId, LaneAccess, LanePositions, Off, Program, Stmt, VarType};
+use imp::{EntryType, Expr, FunId, LaneAccess, LanePositions, MaskedOff, Program, Stmt, VarType};
 use prim::{BinOp, CmpOp, PrimType, Scalar, ScalarType};
 use std::fmt::Write;
 
@@ -185,7 +185,7 @@ fn vectors_travel() {
                         CmpOp::SLt,
                         PrimType::I64,
                         Box::new(Expr::Splat(lanes, Box::new(v(i)))),
-                        Box::new(Expr::Lanes(PrimType::I64, lanes)),
+                        Box::new(Expr::LaneIds(PrimType::I64, lanes)),
                     ),
                 ),
                 Stmt::Call {
@@ -265,13 +265,18 @@ fn text_form() {
         (f.var("x", VarType::Vector(PrimType::F32, 16)), f.var("m", VarType::Vector(PrimType::Bool, 16)));
     let first = Expr::Splat(16, Box::new(v(n)));
     let below =
-        Expr::Compare(CmpOp::SLt, PrimType::I64, Box::new(Expr::Lanes(PrimType::I64, 16)), Box::new(first));
-    let access = |at| LaneAccess { buffer: xs, elem: PrimType::F32, lanes: 16, at, off: Off::Skip };
+        Expr::Compare(CmpOp::SLt, PrimType::I64, Box::new(Expr::LaneIds(PrimType::I64, 16)), Box::new(first));
+    let access =
+        |at| LaneAccess { buffer: xs, elem: PrimType::F32, lanes: 16, at, masked_off: MaskedOff::Skip };
     let body = vec![
         Stmt::Set(m, below),
-        Stmt::LoadLanes { var: x, from: access(LanePositions::Near(add(v(n), v(n)), -1)), mask: Some(v(m)) },
+        Stmt::LoadLanes {
+            var: x,
+            from: access(LanePositions::SmallStride(add(v(n), v(n)), -1)),
+            mask: Some(v(m)),
+        },
         Stmt::StoreLanes {
-            to: access(LanePositions::Each(Expr::Lanes(PrimType::I64, 16))),
+            to: access(LanePositions::Gather(Expr::LaneIds(PrimType::I64, 16))),
             value: v(x),
             mask: None,
         },

@@ -24,7 +24,7 @@ use ir::walk::{Substitution, Visit, refresh_lambda};
 use ir::{Name, Soacs};
 use prim::BinOp;
 use rustc_hash::FxHashSet;
-use target::memory::AGAIN;
+use target::memory::RECOMPUTE_OPERATIONS;
 
 impl Fuser<'_> {
     /// Recomputes arrays in their readers where that pays.
@@ -126,7 +126,7 @@ fn producer_map(screma: &Screma, stm: &Stm<Soacs>, at: usize, value: usize) -> O
     let mut stms: Vec<Stm<Soacs>> = Vec::new();
     for stm in map.body.stms.iter().rev() {
         if stm.pat.iter().any(|param| wanted.contains(&param.name)) {
-            if stms.len() == AGAIN || !is_cheap(stm) {
+            if stms.len() == RECOMPUTE_OPERATIONS || !is_cheap(stm) {
                 return None;
             }
             let mut uses = Uses(&mut wanted);

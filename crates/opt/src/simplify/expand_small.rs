@@ -16,14 +16,14 @@ use ir::soac::{Operator, Screma};
 use ir::syntax::{Atom, Aux, BasicOp, Body, DimIndex, Exp, Lambda, Param};
 use ir::types::{Dim, Type};
 use ir::walk::{Substitution, refresh_body};
-use target::tasks::{STRAIGHT_STATEMENTS, STRAIGHT_WIDTH};
+use target::chunks::{UNROLL_STATEMENTS, UNROLL_WIDTH};
 
 impl Simplifier<'_, Soacs> {
     /// Replaces a combinator, whose width is rewritten, by straight-line code. Returns true if it
     /// did.
     pub(super) fn expand(&mut self, pat: &[Param<Soacs>], aux: &Aux, screma: &Screma) -> bool {
         let Screma { width, inputs, map, scan_reduce: folds } = screma;
-        let Dim::Const(n @ 1..=STRAIGHT_WIDTH) = *width else {
+        let Dim::Const(n @ 1..=UNROLL_WIDTH) = *width else {
             return false;
         };
         let once: usize =
@@ -34,7 +34,7 @@ impl Simplifier<'_, Soacs> {
                 && lambda.ret.iter().all(Type::is_prim)
                 && stms.iter().all(|stm| matches!(stm.exp, Exp::Basic(_)))
         };
-        let few = usize::try_from(n).is_ok_and(|n| n * once <= STRAIGHT_STATEMENTS);
+        let few = usize::try_from(n).is_ok_and(|n| n * once <= UNROLL_STATEMENTS);
         if !few || folds.post.is_some() || !scalar(map) || !folds.lambdas().all(scalar) {
             return false;
         }

@@ -15,7 +15,7 @@ use ir::types::Type;
 use ir::walk::Visit;
 use ir::{Name, Prov, Soacs};
 use prim::{BinOp, CmpOp, PrimType, Scalar};
-use target::memory::AGAIN;
+use target::memory::RECOMPUTE_OPERATIONS;
 
 /// No combinator is hoisted out of a body at a greater depth.
 pub(crate) const MAX_DEPTH: usize = 32;
@@ -170,7 +170,7 @@ impl Simplifier<'_, Soacs> {
 /// Returns true if the map is as cheap to recompute as its result is to read.
 fn is_cheap(screma: &Screma) -> bool {
     screma.scan_reduce.is_map()
-        && screma.map.body.stms.len() <= AGAIN
+        && screma.map.body.stms.len() <= RECOMPUTE_OPERATIONS
         && screma.map.body.stms.iter().all(is_fast)
 }
 

@@ -20,11 +20,11 @@ impl Gen<'_> {
                 let mark = self.mark();
                 self.bind(&i, I64);
                 let body = self.repeated(estimate, |g| g.expr(row, fuel));
-                self.leave(mark);
+                self.restore(mark);
                 format!("(tabulate {n} (\\{i} -> {body}))")
             }
             6 => {
-                let fun = self.word(&["replicate", "rep"]);
+                let fun = self.pick_text(&["replicate", "rep"]);
                 let x = self.expr(row, fuel);
                 match fun {
                     "rep" => format!("(rep {x} : {})", whole.text()),
@@ -51,8 +51,8 @@ impl Gen<'_> {
                 _ => self.mapped(size, row, fuel),
             },
             15 | 16 => {
-                let (xs, _) = self.varying(row, fuel);
-                let fun = self.word(&["resize", "cycled"]);
+                let (xs, _) = self.existential(row, fuel);
+                let fun = self.pick_text(&["resize", "cycled"]);
                 format!("({} {n} {} {xs})", self.helper(fun), self.leaf(row))
             }
             17 => self.zipped(size, row, fuel),
@@ -67,14 +67,14 @@ impl Gen<'_> {
             19 => match &**row {
                 Ty::Array(inner, elem) => {
                     let (m, default) = (inner.text(), self.leaf(elem));
-                    let (xs, _) = self.varying(elem, fuel);
+                    let (xs, _) = self.existential(elem, fuel);
                     let resize = self.helper("resize");
                     format!("(unflatten ({resize} ({n} * {m}) {default} {xs}) : {})", whole.text())
                 }
                 _ => self.mapped(size, row, fuel),
             },
             20 => self.element(&whole, fuel),
-            21 => self.folded(&whole, fuel),
+            21 => self.reduced(&whole, fuel),
             22 => {
                 let i = self.fresh("ix");
                 let x = self.fresh("x");
@@ -82,7 +82,7 @@ impl Gen<'_> {
                 self.bind(&i, I64);
                 self.bind(&x, (**row).clone());
                 let body = self.repeated(estimate, |g| g.expr(row, fuel));
-                self.leave(mark);
+                self.restore(mark);
                 let xs = self.expr(&whole, fuel);
                 let mapi = self.helper("mapi");
                 format!("({mapi} (\\{i} ({x}: {}) -> {body}) {xs})", row.text())
@@ -94,7 +94,7 @@ impl Gen<'_> {
                 self.bind(&x, (**row).clone());
                 self.bind(&y, (**row).clone());
                 let body = self.repeated(estimate, |g| g.expr(row, fuel));
-                self.leave(mark);
+                self.restore(mark);
                 let (ty, xs) = (row.text(), self.expr(&whole, fuel));
                 let stencil = self.helper("stencil");
                 format!("({stencil} (\\({x}: {ty}) ({y}: {ty}) -> {body}) {xs})")
@@ -132,7 +132,7 @@ impl Gen<'_> {
             }
         }
         let body = self.expr(ret, fuel);
-        self.leave(mark);
+        self.restore(mark);
         format!("{text}-> {body})")
     }
 
@@ -149,7 +149,7 @@ impl Gen<'_> {
             && self.c.once_in(3)
         {
             let xs = self.expr(&Ty::array(size.clone(), row.clone()), fuel);
-            let (op, y) = (self.word(&["+", "*", "^"]), self.leaf(row));
+            let (op, y) = (self.pick_text(&["+", "*", "^"]), self.leaf(row));
             return format!("(map ({op} {y}) {xs})");
         }
         let f = self.repeated(estimate, |g| g.lambda(&tys, row, fuel));
@@ -165,7 +165,7 @@ impl Gen<'_> {
         let Some(op) = self.operator(row) else {
             return self.leaf(whole);
         };
-        let fun = self.word(&["scan", "scan", "exscan"]);
+        let fun = self.pick_text(&["scan", "scan", "exscan"]);
         let text = format!("({fun} {} {} {})", op.fun, op.neutral, self.expr(whole, fuel));
         self.small(whole, text)
     }
@@ -194,7 +194,7 @@ impl Gen<'_> {
             (_, 7) => {
                 self.set_live(name, false);
                 let half = self.fresh("k");
-                let (default, xs) = (self.leaf(row), self.varying(row, fuel).0);
+                let (default, xs) = (self.leaf(row), self.existential(row, fuel).0);
                 let resize = self.helper("resize");
                 return format!(
                     "(let {half} = {n} / 2 in {name} with [:{half}] = {resize} {half} {default} {xs})"
@@ -253,7 +253,7 @@ impl Gen<'_> {
             self.bind(&next, whole.clone());
             last = next;
         }
-        self.leave(mark);
+        self.restore(mark);
         format!("{text} in {last})")
     }
 
@@ -278,7 +278,7 @@ impl Gen<'_> {
             let mark = self.mark();
             self.bind(&x, row.clone());
             let value = self.repeated(self.estimate(size), |g| g.expr(row, fuel));
-            self.leave(mark);
+            self.restore(mark);
             // The function precedes its argument, so its rows' sizes are only known if its
             // parameter has a type.
             let ty = row.text();

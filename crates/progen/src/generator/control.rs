@@ -65,7 +65,7 @@ impl Gen<'_> {
             self.bind(&i, counter);
             self.bind(&acc, ty.clone());
             let body = self.repeated(estimate, |g| g.update(&acc, ty, fuel));
-            self.leave(mark);
+            self.restore(mark);
             return format!("(loop {acc}: *{} = {init} for {i} < {bound} do {body})", ty.text());
         }
         let init = self.expr(ty, fuel / 2);
@@ -90,7 +90,7 @@ impl Gen<'_> {
             }
         };
         let body = self.repeated(estimate, |g| g.expr(ty, fuel));
-        self.leave(mark);
+        self.restore(mark);
         format!("({attribute}loop {pattern} = {init} for {i} < {bound} do {body})")
     }
 
@@ -105,7 +105,7 @@ impl Gen<'_> {
         self.bind(&acc, ty.clone());
         self.bind(&k, Ty::Scalar(prim::ScalarType::I32));
         let (c, body) = self.repeated(most as i64, |g| (g.expr(&BOOL, fuel / 2), g.expr(ty, fuel)));
-        self.leave(mark);
+        self.restore(mark);
         let ty = ty.text();
         format!("(loop ({acc}: {ty}, {k}) = ({init}, 0i32) while {k} < {most} && {c} do ({body}, {k} + 1)).0")
     }
@@ -124,7 +124,7 @@ impl Gen<'_> {
         self.bind(&acc, ty.clone());
         self.bind(&x, row.clone());
         let body = self.repeated(estimate, |g| g.expr(ty, fuel));
-        self.leave(mark);
+        self.restore(mark);
         if self.c.once_in(3) {
             let folded = self.helper("folded");
             return format!(
@@ -155,7 +155,7 @@ impl Gen<'_> {
                     self.bind(&x, ty.clone());
                 }
                 text.push_str(&format!(" -> {}", self.expr(ty, fuel)));
-                self.leave(mark);
+                self.restore(mark);
             }
             return text + ")";
         }
@@ -174,7 +174,7 @@ impl Gen<'_> {
         let mark = self.mark();
         self.bind(&k, Ty::Scalar(int));
         let rest = self.expr(ty, fuel);
-        self.leave(mark);
+        self.restore(mark);
         let name = int.name();
         format!("(match {x} % 4{name} case 0{name} -> {first} case 3 -> {second} case {k} -> {rest})")
     }
@@ -285,7 +285,7 @@ impl Gen<'_> {
     /// Binds a size that is not known statically, and an array of it.
     pub(super) fn bind_varying(&mut self, fuel: u32) -> String {
         let row = self.ty(1);
-        let (xs, estimate) = self.varying(&row, fuel);
+        let (xs, estimate) = self.existential(&row, fuel);
         let (k, x) = (self.fresh("n"), self.fresh("x"));
         self.sizes.push(super::SizeVar { name: k.clone(), estimate });
         self.bind(&x, Ty::array(Size::Var(k.clone()), row.clone()));

@@ -217,7 +217,7 @@ impl Gen<'_> {
 
     fn argument(&mut self, ty: ScalarType) -> String {
         if ty == ScalarType::Bool {
-            return self.word(&["false", "true"]).to_owned();
+            return self.pick_text(&["false", "true"]).to_owned();
         }
         if ty.is_float() {
             let literal = self.float_literal(ty);
@@ -252,10 +252,10 @@ impl Gen<'_> {
         if self.c.once_in(3) {
             // A result of existential size.
             let row = Ty::Scalar(self.scalar_type());
-            results.push(self.varying(&row, fuel).0);
+            results.push(self.existential(&row, fuel).0);
             types.push(format!("[]{}", row.text()));
         }
-        self.leave(mark);
+        self.restore(mark);
         let (results, types) = (results.join(",\n   "), types.join(", "));
         let start = if body.is_empty() { "" } else { "in " };
         let _ = write!(text, "entry main{shown} : ({types}) =\n{body}  {start}({results})\n\n");
@@ -278,22 +278,22 @@ impl Gen<'_> {
             let x = self.fresh("x");
             let row = self.repeated(20_000, |g| g.ty(1));
             let array = Ty::array(Size::Var(n.clone()), row);
-            let value = self.own(&array, 2);
+            let value = self.specific(&array, 2);
             let _ = writeln!(body, "  let {x} = {value}");
             self.bind(&x, array);
         }
         for _ in 0..=self.c.below(3) {
             let scalar = Ty::Scalar(self.scalar_type());
             if self.c.once_in(2) {
-                results.push(self.own(&scalar, 2));
+                results.push(self.specific(&scalar, 2));
                 types.push(scalar.text());
             } else {
                 let array = Ty::array(Size::Var(n.clone()), scalar);
-                results.push(self.own(&array, 2));
+                results.push(self.specific(&array, 2));
                 types.push(array.text());
             }
         }
-        self.leave(mark);
+        self.restore(mark);
         self.cap = 4096;
         let (results, types) = (results.join(",\n   "), types.join(", "));
         let _ = write!(text, "entry main ({n}: i64) ({k}: i64) : ({types}) =\n{body}  in ({results})\n\n");
@@ -313,11 +313,11 @@ impl Gen<'_> {
     fn check_entry(&mut self, fuel: u32, text: &mut String, calls: &mut Vec<Call>) {
         let mark = self.mark();
         let (shown, mut parameters) = self.parameters();
-        let some = super::checks::SOME;
+        let some = super::checks::FAILURE_PARAM;
         parameters.push((some.into(), I64));
         self.bind(&some.into(), I64);
-        let body = self.failing(fuel);
-        self.leave(mark);
+        let body = self.fallible_result(fuel);
+        self.restore(mark);
         let _ = write!(text, "entry check{shown} ({some}: i64) : i64 =\n  {body}\n\n");
         let call =
             Call { entry: "check".to_owned(), args: String::new(), may_fail: true, ulps: 0, expected: None };
@@ -336,10 +336,10 @@ impl Gen<'_> {
         let mut results = Vec::new();
         for _ in 0..=self.c.below(3) {
             results.push(if ulps == 0 {
-                let body = self.word(&EXACT).replace('T', name);
+                let body = self.pick_text(&EXACT).replace('T', name);
                 format!("map2 (\\(x: {name}) (y: {name}) : {name} -> {body}) xs ys")
             } else {
-                let fun = self.word(&MATH);
+                let fun = self.pick_text(&MATH);
                 format!("map {name}.{fun} xs")
             });
         }
@@ -361,7 +361,7 @@ impl Gen<'_> {
     /// A float of any kind.
     fn any_float(&mut self, ty: ScalarType) -> String {
         let name = ty.name();
-        let sign = self.word(&["", "-"]);
+        let sign = self.pick_text(&["", "-"]);
         match self.c.below(16) {
             0 => format!("{sign}0.0{name}"),
             1 => format!("{sign}{name}.inf"),

@@ -6,7 +6,7 @@ use super::types::{BOOL, I64, Size, Ty};
 
 impl Gen<'_> {
     /// An array with elements of this type, and its estimated size.
-    pub(super) fn varying(&mut self, row: &Ty, fuel: u32) -> (String, i64) {
+    pub(super) fn existential(&mut self, row: &Ty, fuel: u32) -> (String, i64) {
         let size = self.size();
         let estimate = self.estimate(&size);
         if !self.affordable_array(&size, row) {
@@ -28,11 +28,11 @@ impl Gen<'_> {
                 (format!("(partition {p} {xs}).{side}"), estimate)
             }
             3 => {
-                let (ys, more) = self.varying(row, fuel - 1);
+                let (ys, more) = self.existential(row, fuel - 1);
                 (format!("({xs} ++ {ys})"), estimate + more)
             }
             4 | 5 => {
-                let slice = self.word(&["1:", "::2", "::-1", "::-2", ":2", "2:", "1:3", "-1:"]);
+                let slice = self.pick_text(&["1:", "::2", "::-1", "::-2", ":2", "2:", "1:3", "-1:"]);
                 let x = self.fresh("s");
                 // Slices are in bounds of an array that is long enough.
                 let whole = Ty::array(Size::Const(3), row.clone());
@@ -45,7 +45,7 @@ impl Gen<'_> {
             }
             6 => {
                 let c = self.expr(&BOOL, fuel - 1);
-                let (ys, more) = self.varying(row, fuel - 1);
+                let (ys, more) = self.existential(row, fuel - 1);
                 let text = format!("(if {c} then {xs} :> []{0} else {ys} :> []{0})", row.text());
                 (text, estimate.max(more))
             }
@@ -56,7 +56,7 @@ impl Gen<'_> {
                 self.bind(&i, Ty::Scalar(prim::ScalarType::I32));
                 let more = self.leaf(row);
                 let c = self.repeated(4, |g| g.expr(&BOOL, fuel / 2));
-                self.leave(mark);
+                self.restore(mark);
                 let trips = self.c.below(4);
                 let text = format!(
                     "(loop ({a}: []{}) = {xs} for {i} < {trips}i32 do \
@@ -92,9 +92,9 @@ impl Gen<'_> {
         let x = self.fresh("x");
         let mark = self.mark();
         self.bind(&x, row.clone());
-        let (part, more) = self.repeated(estimate, |g| g.varying(row, fuel));
+        let (part, more) = self.repeated(estimate, |g| g.existential(row, fuel));
         let beside = self.repeated(estimate, |g| g.expr(row, fuel / 2));
-        self.leave(mark);
+        self.restore(mark);
         let total = estimate.saturating_mul(more.max(1));
         let flat = format!("flatmap (\\({x}: {}) -> ({part}, {beside})) {xs}", row.text());
         match (self.c.below(6), row) {

@@ -132,7 +132,7 @@ impl Gen<'_> {
             9 => {
                 let y = self.bounded(ty, fuel / 2);
                 let z = self.bounded(ty, 0);
-                let fun = self.word(&["fma", "mad"]);
+                let fun = self.pick_text(&["fma", "mad"]);
                 Bounded {
                     text: format!("({name}.{fun} {} {} {})", x.text, y.text, z.text),
                     whole: (x.whole + y.whole).max(z.whole) + 1,
@@ -143,7 +143,7 @@ impl Gen<'_> {
             11 => Bounded { text: format!("({name}.abs {})", x.text), ..x },
             12 => {
                 // Rounding a small number may give a zero with a sign; the sum removes it.
-                let fun = self.word(&["floor", "ceil", "round", "trunc"]);
+                let fun = self.pick_text(&["floor", "ceil", "round", "trunc"]);
                 Bounded { text: format!("({name}.{fun} {} + 0{name})", x.text), whole: x.whole + 1, ..x }
             }
             _ => Bounded { text: format!("(0{name} - {})", x.text), whole: x.whole, fraction: x.fraction },

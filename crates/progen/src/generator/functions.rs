@@ -125,7 +125,7 @@ impl Gen<'_> {
             let _ = write!(body, "{statement}\n  ");
         }
         let value = self.expr(&ret, fuel);
-        self.leave(mark);
+        self.restore(mark);
         self.work = work;
         if body.is_empty() {
             body = value;
@@ -144,7 +144,7 @@ impl Gen<'_> {
                 format!(" ({}: {star}{})", param.name, param.ty.text())
             })
             .collect();
-        let attribute = self.word(&["", "", "", "#[noinline]\n", "#[inline]\n"]);
+        let attribute = self.pick_text(&["", "", "", "#[noinline]\n", "#[inline]\n"]);
         let text = format!("{attribute}def {name}{sizes}{shown} : {} =\n  {body}\n\n", ret.text());
         self.funs.push(Fun { name, open, params, ret });
         text

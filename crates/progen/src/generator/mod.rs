@@ -47,7 +47,7 @@ struct Var {
     name: Rc<str>,
     ty: Ty,
     /// True if it can be used: not consumed, not hidden.
-    live: bool,
+    usable: bool,
 }
 
 /// A variable of type `i64` that is a size, not negative.
@@ -116,7 +116,7 @@ impl Gen<'_> {
         Mark { vars: self.vars.len(), sizes: self.sizes.len(), funs: self.funs.len() }
     }
 
-    fn leave(&mut self, mark: Mark) {
+    fn restore(&mut self, mark: Mark) {
         self.vars.truncate(mark.vars);
         self.sizes.truncate(mark.sizes);
         self.funs.truncate(mark.funs);
@@ -124,13 +124,13 @@ impl Gen<'_> {
 
     /// Brings a variable into scope.
     fn bind(&mut self, name: &Rc<str>, ty: Ty) {
-        self.vars.push(Var { name: name.clone(), ty, live: true });
+        self.vars.push(Var { name: name.clone(), ty, usable: true });
     }
 
     /// Disables a variable, or enables it again.
     fn set_live(&mut self, name: &str, live: bool) {
         if let Some(var) = self.vars.iter_mut().rev().find(|var| &*var.name == name) {
-            var.live = live;
+            var.usable = live;
         }
     }
 
@@ -248,13 +248,13 @@ impl Gen<'_> {
         }
         match self.c.below(12) {
             0 | 1 => self.leaf(ty),
-            2..=8 => self.own(ty, fuel - 1),
+            2..=8 => self.specific(ty, fuel - 1),
             _ => self.control(ty, fuel - 1),
         }
     }
 
     /// An expression that is specific to this kind of type.
-    fn own(&mut self, ty: &Ty, fuel: u32) -> String {
+    fn specific(&mut self, ty: &Ty, fuel: u32) -> String {
         match ty {
             Ty::Scalar(scalar) => self.scalar(*scalar, fuel),
             Ty::Array(size, row) => self.array(size, row, fuel),
@@ -293,9 +293,9 @@ impl Gen<'_> {
     }
 
     /// The parts of variables that have a required type, as text.
-    fn known(&self, wanted: impl Fn(&Ty) -> bool) -> Vec<(String, Ty)> {
+    fn candidates(&self, wanted: impl Fn(&Ty) -> bool) -> Vec<(String, Ty)> {
         let mut found = Vec::new();
-        let recent = self.vars.iter().rev().filter(|var| var.live).take(24);
+        let recent = self.vars.iter().rev().filter(|var| var.usable).take(24);
         for var in recent {
             parts(var.name.to_string(), &var.ty, &wanted, &mut found);
         }
@@ -308,7 +308,7 @@ impl Gen<'_> {
 
     /// A variable, part of one, something simple made of one, or a constant.
     fn leaf(&mut self, ty: &Ty) -> String {
-        let known = self.known(|other| other == ty);
+        let known = self.candidates(|other| other == ty);
         let at = self.c.below(known.len() * 3 + 1);
         if let Some((text, _)) = at.checked_sub(1).and_then(|at| known.get(at / 3)) {
             return text.clone();
@@ -318,7 +318,7 @@ impl Gen<'_> {
         }
         match ty {
             Ty::Scalar(scalar) => {
-                let known = self.known(|other| other.scalar().is_some_and(|ty| !ty.is_float()));
+                let known = self.candidates(|other| other.scalar().is_some_and(|ty| !ty.is_float()));
                 match self.c.pick(&known).cloned() {
                     Some((text, Ty::Scalar(from))) => floats::convert(&text, from, *scalar),
                     _ => self.constant(ty),
@@ -329,7 +329,7 @@ impl Gen<'_> {
                 let mark = self.mark();
                 self.bind(&i, I64);
                 let body = self.leaf(row);
-                self.leave(mark);
+                self.restore(mark);
                 format!("(tabulate {} (\\{i} -> {body}))", size.text())
             }
             Ty::Array(size, row) => format!("(replicate {} {})", size.text(), self.leaf(row)),

@@ -41,13 +41,13 @@ impl Gen<'_> {
             let mark = self.mark();
             self.bind(&k, I64);
             let make = self.expr(&ty, fuel);
-            self.leave(mark);
+            self.restore(mark);
             let mark = self.mark();
             self.bind(&x, ty.clone());
             let show = self.expr(&I64, fuel);
-            self.leave(mark);
+            self.restore(mark);
             self.work = work;
-            let sealed = self.word(&[" : monoid", ": monoid with t = ", ""]);
+            let sealed = self.pick_text(&[" : monoid", ": monoid with t = ", ""]);
             let sealed = match sealed {
                 ": monoid with t = " => format!(": monoid with t = {}", ty.text()),
                 other => other.to_owned(),

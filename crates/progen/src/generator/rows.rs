@@ -55,7 +55,7 @@ impl Gen<'_> {
             .unwrap_or(&("+", "0"));
         let op = if op == "+" { "(+)" } else { op };
         let (op, neutral) = (op.replace('T', name), neutral.replace('T', name));
-        let f = self.word(&["(* 2)", "(+ 1)", "(\\x -> x * x)", "(\\x -> 1 - x)"]);
+        let f = self.pick_text(&["(* 2)", "(+ 1)", "(\\x -> x * x)", "(\\x -> 1 - x)"]);
         let reduce = format!("reduce {op} {neutral}");
         let scan = format!("scan {op} {neutral}");
         match self.c.below(8) {

@@ -25,14 +25,14 @@ pub(super) const COMPARISONS: [&str; 6] = ["==", "!=", "<", "<=", ">", ">="];
 
 impl Gen<'_> {
     /// A random one of these texts.
-    pub(super) fn word(&mut self, words: &[&'static str]) -> &'static str {
+    pub(super) fn pick_text(&mut self, words: &[&'static str]) -> &'static str {
         self.c.pick(words).copied().unwrap_or_default()
     }
 
     pub(super) fn literal(&mut self, ty: ScalarType) -> String {
         let name = ty.name();
         if ty == ScalarType::Bool {
-            return self.word(&["false", "true"]).to_owned();
+            return self.pick_text(&["false", "true"]).to_owned();
         }
         if ty.is_float() {
             return self.float_literal(ty);
@@ -49,11 +49,11 @@ impl Gen<'_> {
     /// An operation with a scalar result.
     pub(super) fn scalar(&mut self, ty: ScalarType, fuel: u32) -> String {
         match self.c.below(10) {
-            0..=4 if ty == ScalarType::Bool => self.truth(fuel),
+            0..=4 if ty == ScalarType::Bool => self.boolean(fuel),
             0..=4 if ty.is_float() => self.float(ty, fuel),
             0..=4 => self.int(ty, fuel),
             5 | 6 => self.element(&Ty::Scalar(ty), fuel),
-            7 => self.folded(&Ty::Scalar(ty), fuel),
+            7 => self.reduced(&Ty::Scalar(ty), fuel),
             8 => self.converted(ty, fuel),
             _ => self.aggregate(ty, fuel),
         }
@@ -64,17 +64,17 @@ impl Gen<'_> {
         let x = self.expr(&Ty::Scalar(ty), fuel);
         match self.c.below(16) {
             0..=6 => {
-                let op = self.word(&OPERATORS);
+                let op = self.pick_text(&OPERATORS);
                 let y = self.expr(&Ty::Scalar(ty), fuel);
                 format!("({x} {op} {y})")
             }
             7 | 8 => {
-                let op = self.word(&DIVISIONS);
+                let op = self.pick_text(&DIVISIONS);
                 let y = self.expr(&Ty::Scalar(ty), fuel);
                 format!("({x} {op} ({y} | 1{name}))")
             }
             9 => {
-                let op = self.word(&["<<", ">>", ">>>"]);
+                let op = self.pick_text(&["<<", ">>", ">>>"]);
                 let y = self.expr(&Ty::Scalar(ty), fuel);
                 // Sometimes by more than the width.
                 if self.c.once_in(4) {
@@ -84,17 +84,17 @@ impl Gen<'_> {
                 }
             }
             10 => {
-                let op = self.word(&["min", "max"]);
+                let op = self.pick_text(&["min", "max"]);
                 let y = self.expr(&Ty::Scalar(ty), fuel);
                 format!("({name}.{op} {x} {y})")
             }
             11 => {
-                let op = self.word(&["abs", "sgn", "neg", "not"]);
+                let op = self.pick_text(&["abs", "sgn", "neg", "not"]);
                 format!("({name}.{op} {x})")
             }
             12 => format!("({x} ** ({} & 3{name}))", self.expr(&Ty::Scalar(ty), fuel)),
             13 => {
-                let op = self.word(&["popc", "clz", "ctz"]);
+                let op = self.pick_text(&["popc", "clz", "ctz"]);
                 format!("({name}.i32 ({name}.{op} {x}))")
             }
             14 => {
@@ -117,16 +117,16 @@ impl Gen<'_> {
     }
 
     /// A boolean expression.
-    pub(super) fn truth(&mut self, fuel: u32) -> String {
+    pub(super) fn boolean(&mut self, fuel: u32) -> String {
         match self.c.below(8) {
             0..=3 => {
                 let ty = Ty::Scalar(self.scalar_type());
-                let op = self.word(&COMPARISONS);
+                let op = self.pick_text(&COMPARISONS);
                 let (x, y) = (self.expr(&ty, fuel), self.expr(&ty, fuel));
                 format!("({x} {op} {y})")
             }
             4 | 5 => {
-                let op = self.word(&["&&", "||"]);
+                let op = self.pick_text(&["&&", "||"]);
                 let (x, y) = (self.expr(&BOOL, fuel), self.expr(&BOOL, fuel));
                 format!("({x} {op} {y})")
             }
@@ -134,14 +134,14 @@ impl Gen<'_> {
             _ => {
                 let ty = self.ty(2);
                 let (x, y) = (self.expr(&ty, fuel / 2), self.expr(&ty, fuel / 2));
-                format!("(({x} : {}) {} {y})", ty.text(), self.word(&["==", "!="]))
+                format!("(({x} : {}) {} {y})", ty.text(), self.pick_text(&["==", "!="]))
             }
         }
     }
 
     /// An element (or row) of an array, in bounds.
     pub(super) fn element(&mut self, ty: &Ty, fuel: u32) -> String {
-        let known = self.known(|other| matches!(other, Ty::Array(_, row) if **row == *ty));
+        let known = self.candidates(|other| matches!(other, Ty::Array(_, row) if **row == *ty));
         let (array, size) = match self.c.pick(&known).cloned() {
             Some((array, Ty::Array(size, _))) => (array, size),
             _ => {
@@ -169,7 +169,7 @@ impl Gen<'_> {
     }
 
     /// A reduction to a value of this type.
-    pub(super) fn folded(&mut self, ty: &Ty, fuel: u32) -> String {
+    pub(super) fn reduced(&mut self, ty: &Ty, fuel: u32) -> String {
         let size = self.size();
         let Some(op) = self.operator(ty) else {
             return self.leaf(ty);
@@ -186,9 +186,9 @@ impl Gen<'_> {
             5 if is_number => {
                 // Sums of many halves would not be exact.
                 let fun = if ty.scalar() == Some(ScalarType::F16) {
-                    self.word(&["maximum", "minimum"])
+                    self.pick_text(&["maximum", "minimum"])
                 } else {
-                    self.word(&["sum", "maximum", "minimum"])
+                    self.pick_text(&["sum", "maximum", "minimum"])
                 };
                 format!("({name}.{fun} {array})")
             }
@@ -235,17 +235,17 @@ impl Gen<'_> {
         match ty {
             ScalarType::Bool => {
                 let array = Ty::array(size, row.clone());
-                let fun = self.word(&["all", "any"]);
+                let fun = self.pick_text(&["all", "any"]);
                 let predicate = self.lambda(&[row], &BOOL, fuel);
                 format!("({fun} {predicate} {})", self.expr(&array, fuel))
             }
             ScalarType::I64 => {
-                let (array, _) = self.varying(&row, fuel);
+                let (array, _) = self.existential(&row, fuel);
                 format!("(length {array})")
             }
             ty => {
                 let row = Ty::Scalar(ty);
-                let (array, _) = self.varying(&row, fuel);
+                let (array, _) = self.existential(&row, fuel);
                 let Some(op) = self.operator(&row) else {
                     return self.leaf(&row);
                 };

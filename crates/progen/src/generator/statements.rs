@@ -15,7 +15,7 @@ impl Gen<'_> {
             text.push_str("\n  ");
         }
         let result = self.expr(ty, fuel);
-        self.leave(mark);
+        self.restore(mark);
         format!("{text}in {result})")
     }
 
@@ -97,7 +97,7 @@ impl Gen<'_> {
             self.bind(&param.name, param.ty.clone());
         }
         let body = self.expr(&ret, fuel);
-        self.leave(mark);
+        self.restore(mark);
         self.work = work;
         let typed: String =
             params.iter().map(|param| format!(" ({}: {})", param.name, param.ty.text())).collect();

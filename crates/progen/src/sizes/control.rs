@@ -1,7 +1,7 @@
 //! Expressions of any type: forms specific to a type, bindings, branches, matches, loops and calls.
 
-use super::exp::{Cond, Exp, Iter, Name, Pat, Prim};
-use super::scope::{Gen, What};
+use super::exp::{Builtin, Cond, Exp, Iter, Name, Pat};
+use super::scope::{Binding, Gen};
 use super::types::{Id, Kind, Size, Ty};
 use std::rc::Rc;
 
@@ -41,8 +41,8 @@ impl Gen<'_> {
         if *goal == Ty::Int {
             return (self.int(fuel), Ty::Int);
         }
-        let known = self.known(&|ty| ty.alike(goal));
-        if self.tight(fuel) {
+        let known = self.known(&|ty| ty.same_shape(goal));
+        if self.is_limited(fuel) {
             let picked = self.c.below(known.len() + 1);
             if let Some(found) = known.get(picked) {
                 return found.clone();
@@ -98,11 +98,11 @@ impl Gen<'_> {
             }
             Ty::Sum(_) => {
                 let before = self.next;
-                let (mut e, mut ty) = self.bare(goal, fuel);
-                if too_early(&ty, &goal.shape(), before) && ty.sizes().contains(&Size::Open) {
-                    (e, ty) = self.bare(goal, 0);
+                let (mut e, mut ty) = self.unannotated(goal, fuel);
+                if size_not_yet_known(&ty, &goal.shape(), before) && ty.sizes().contains(&Size::Open) {
+                    (e, ty) = self.unannotated(goal, 0);
                 }
-                let (e, ty) = self.determined(e, ty);
+                let (e, ty) = self.with_all_constructors(e, ty);
                 match self.anonymous(goal) {
                     Some(text) => (Exp::Typed(Box::new(e), false, self.abbreviated(goal, text)), ty),
                     None => (e, ty),
@@ -120,7 +120,7 @@ impl Gen<'_> {
             let mut parts = Vec::new();
             let mut tys = Vec::new();
             for (name, ty) in fields {
-                let exact = ty.alike(&Ty::rank(1)).then(|| g.exact(&size, 0)).flatten();
+                let exact = ty.same_shape(&Ty::rank(1)).then(|| g.exact(&size, 0)).flatten();
                 let (e, ty) = match exact {
                     Some(e) => (e, Ty::Array(vec![size.clone()])),
                     None => g.synth(ty, fuel),
@@ -135,29 +135,29 @@ impl Gen<'_> {
 
     /// The name of an abbreviation of a type, or its text.
     pub fn abbreviated(&mut self, ty: &Ty, text: String) -> String {
-        let found = self.abbreviations.iter().filter(|a| !a.equal && a.ty.alike(ty));
+        let found = self.abbreviations.iter().filter(|a| !a.equal && a.ty.same_shape(ty));
         let names: Vec<&'static str> = found.map(|a| a.name).collect();
         let at = self.c.below(names.len() * 2 + 1);
         at.checked_sub(1).map_or(text, |at| names[at / 2].to_owned())
     }
 
     /// Constructors without a type annotation, in branches and matches.
-    pub fn bare(&mut self, goal: &Ty, fuel: u32) -> (Exp, Ty) {
+    pub fn unannotated(&mut self, goal: &Ty, fuel: u32) -> (Exp, Ty) {
         let Ty::Sum(cases) = goal else {
             return self.synth(goal, fuel);
         };
         let less = fuel.saturating_sub(1);
-        if !self.tight(fuel) {
+        if !self.is_limited(fuel) {
             match self.c.below(5) {
                 0 | 1 => {
                     let cond = self.cond(less);
                     let before = self.next;
-                    let (yes, a) = self.bare(goal, less);
-                    let (mut no, mut b) = self.bare(goal, less);
-                    if too_early(&a, &b, before) {
+                    let (yes, a) = self.unannotated(goal, less);
+                    let (mut no, mut b) = self.unannotated(goal, less);
+                    if size_not_yet_known(&a, &b, before) {
                         (no, b) = self.synth(goal, 0);
                     }
-                    let ty = self.join(&a, &b);
+                    let ty = self.common_type(&a, &b);
                     return (Exp::If(Box::new(cond), Box::new(yes), Box::new(no)), ty);
                 }
                 2 => return self.matching(goal, less, true),
@@ -182,7 +182,7 @@ impl Gen<'_> {
 
     /// A value of a sum type, in a branch with others if it lacks constructors whose payloads have
     /// sizes: nothing else determines these.
-    fn determined(&mut self, e: Exp, ty: Ty) -> (Exp, Ty) {
+    fn with_all_constructors(&mut self, e: Exp, ty: Ty) -> (Exp, Ty) {
         let (mut e, mut ty) = (e, ty);
         let Ty::Sum(cases) = ty.clone() else {
             return (e, ty);
@@ -198,7 +198,7 @@ impl Gen<'_> {
                 cases[at].1 = tys;
             }
             let cond = self.cond(0);
-            ty = self.join(&ty, &other);
+            ty = self.common_type(&ty, &other);
             let other = Exp::Constr(at, constr, made);
             e = Exp::If(Box::new(cond), Box::new(e), Box::new(other));
         }
@@ -218,11 +218,11 @@ impl Gen<'_> {
             4 | 5 => {
                 let cond = self.cond(fuel);
                 let ((yes, a), (no, b)) = (self.synth(goal, fuel), self.synth(goal, fuel));
-                let ty = self.join(&a, &b);
+                let ty = self.common_type(&a, &b);
                 (Exp::If(Box::new(cond), Box::new(yes), Box::new(no)), ty)
             }
             6 | 7 => self.matching(goal, fuel, false),
-            8..=10 => self.looping(goal, fuel),
+            8..=10 => self.make_loop(goal, fuel),
             11 | 12 => match self.calling(goal, fuel) {
                 Some(made) => made,
                 None => self.binding(goal, fuel),
@@ -239,7 +239,7 @@ impl Gen<'_> {
             let x = self.name(&[], &[goal]);
             let id = self.fresh_id();
             let (body, ty) = self.scoped(|g| {
-                g.push(&x, What::Size(id));
+                g.push(&x, Binding::Size(id));
                 g.synth(goal, fuel)
             });
             return (Exp::Let(Pat::Name(x, None), Box::new(e), Box::new(body)), ty);
@@ -288,7 +288,7 @@ impl Gen<'_> {
         for name in &names {
             let id = self.fresh_id();
             sizes.push(Size::Var(id));
-            self.push(name, What::Size(id));
+            self.push(name, Binding::Size(id));
         }
         let bound = other.with_sizes(&sizes);
         let text = self.named(&bound);
@@ -336,14 +336,14 @@ impl Gen<'_> {
                 if !bare {
                     return g.synth(goal, fuel);
                 }
-                let made = g.bare(goal, fuel);
+                let made = g.unannotated(goal, fuel);
                 match &result {
-                    Some(earlier) if too_early(earlier, &made.1, before) => g.synth(goal, 0),
+                    Some(earlier) if size_not_yet_known(earlier, &made.1, before) => g.synth(goal, 0),
                     _ => made,
                 }
             });
             result = Some(match result {
-                Some(earlier) => self.join(&earlier, &ty),
+                Some(earlier) => self.common_type(&earlier, &ty),
                 None => ty,
             });
             made.push((at, *constr, names, body));
@@ -352,7 +352,7 @@ impl Gen<'_> {
     }
 
     /// A loop whose arrays may change their sizes, then an expression of this type.
-    fn looping(&mut self, goal: &Ty, fuel: u32) -> (Exp, Ty) {
+    fn make_loop(&mut self, goal: &Ty, fuel: u32) -> (Exp, Ty) {
         let while_loop = self.c.once_in(4);
         let direct = *goal != Ty::Int && !while_loop && self.c.once_in(2);
         let mut goals = Vec::new();
@@ -385,7 +385,7 @@ impl Gen<'_> {
             Iter::While(names[0].clone(), 1 + self.c.below(3) as i64)
         } else if self.c.once_in(3) {
             let xs = if self.c.once_in(2) {
-                let known = self.known(&|ty| ty.alike(&Ty::rank(1)));
+                let known = self.known(&|ty| ty.same_shape(&Ty::rank(1)));
                 self.c.pick(&known).map(|(e, _)| e.clone())
             } else {
                 None
@@ -401,7 +401,7 @@ impl Gen<'_> {
         match &iter {
             Iter::For(..) => {
                 let id = self.fresh_id();
-                self.push(&i, What::Size(id));
+                self.push(&i, Binding::Size(id));
             }
             Iter::In(..) => self.bind(&i, Ty::Int),
             Iter::While(..) => {}
@@ -420,7 +420,7 @@ impl Gen<'_> {
             .collect();
         self.anonymous_sizes.extend(&ids);
         let (mut body, mut ends) = self.loop_body(&goals, &names, while_loop, fuel);
-        if ids.iter().any(|id| self.met.contains(id)) {
+        if ids.iter().any(|id| self.unified.contains(id)) {
             (body, ends) = self.loop_body(&goals, &names, while_loop, 0);
         }
         self.scope.truncate(mark);
@@ -466,10 +466,10 @@ impl Gen<'_> {
         for (at, goal) in goals.iter().enumerate() {
             let (e, ty) = if while_loop && at == 0 {
                 let next = vec![Exp::Var(names[0].clone()), Exp::Int(1)];
-                (Exp::prim(Prim::Add, next), Ty::Int)
+                (Exp::prim(Builtin::Add, next), Ty::Int)
             } else if self.c.once_in(4) {
                 // Another parameter, so that some are permuted.
-                let known = self.known(&|ty| ty.alike(goal));
+                let known = self.known(&|ty| ty.same_shape(goal));
                 let named = |(e, _): &&(Exp, Ty)| matches!(e, Exp::Var(x) if names.contains(x));
                 let params: Vec<(Exp, Ty)> = known.iter().filter(named).cloned().collect();
                 match self.c.pick(&params).cloned() {
@@ -489,7 +489,7 @@ impl Gen<'_> {
 
 /// Returns true if a payload that is absent in one branch has a size that is made in the other: a
 /// constructor requires all its sizes to be known.
-fn too_early(a: &Ty, b: &Ty, before: Id) -> bool {
+fn size_not_yet_known(a: &Ty, b: &Ty, before: Id) -> bool {
     let made = |size: &Size| {
         let mut made = false;
         size.map_vars(&mut |id| {

@@ -42,7 +42,7 @@ pub(super) enum Form {
 
 /// A built-in operation, or a call of a helper function.
 #[derive(Clone, Debug)]
-pub(super) enum Prim {
+pub(super) enum Builtin {
     Add,
     Sub,
     Mul,
@@ -129,7 +129,7 @@ pub(super) enum Exp {
     Var(Name),
     Int(i64),
     Array(Vec<i64>),
-    Prim(Prim, Form, Vec<Self>),
+    Prim(Builtin, Form, Vec<Self>),
     /// An operation of a module, with the module's name; `M.(f a)` if the flag is set.
     Op(Op, Name, bool, Vec<Self>),
     /// `map (\x -> e) xs`
@@ -159,7 +159,7 @@ pub(super) enum Exp {
 
 impl Exp {
     /// A built-in operation in plain form.
-    pub fn prim(prim: Prim, args: Vec<Self>) -> Self {
+    pub fn prim(prim: Builtin, args: Vec<Self>) -> Self {
         Self::Prim(prim, Form::Plain, args)
     }
 
@@ -293,7 +293,7 @@ impl Op {
     }
 }
 
-impl Prim {
+impl Builtin {
     fn text(&self, form: Form, args: &[String]) -> String {
         let a = args.first().map_or("", String::as_str);
         let b = args.get(1).map_or("", String::as_str);

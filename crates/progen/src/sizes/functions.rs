@@ -1,9 +1,9 @@
 //! Declarations of functions, and calls. A call instantiates the sizes that the function leaves
 //! unknown.
 
-use super::exp::{Cond, Exp, Name, Prim};
+use super::exp::{Builtin, Cond, Exp, Name};
 use super::model::Def;
-use super::scope::{Fun, Gen, What};
+use super::scope::{Binding, Fun, Gen};
 use super::types::{Id, Kind, Size, Ty};
 
 /// A parameter under construction.
@@ -19,7 +19,7 @@ impl Gen<'_> {
     pub fn calling(&mut self, goal: &Ty, fuel: u32) -> Option<(Exp, Ty)> {
         let fits = |fun: &usize| {
             let fun = &self.funs[*fun];
-            fun.ret.alike(goal) && fun.params.iter().all(|ty| self.nameable(ty) && !self.has_met(ty))
+            fun.ret.same_shape(goal) && fun.params.iter().all(|ty| self.nameable(ty) && !self.has_met(ty))
         };
         let fine: Vec<usize> = self.callable().into_iter().filter(fits).collect();
         let fun = *self.c.pick(&fine)?;
@@ -40,7 +40,9 @@ impl Gen<'_> {
             });
             let (e, found) = match given {
                 // The argument must have the size of another one.
-                Some(size) if ty.alike(&Ty::rank(1)) => (self.exact(&size, fuel)?, Ty::Array(vec![size])),
+                Some(size) if ty.same_shape(&Ty::rank(1)) => {
+                    (self.exact(&size, fuel)?, Ty::Array(vec![size]))
+                }
                 Some(_) => return None,
                 None => {
                     let (e, found) = self.synth(ty, fuel);
@@ -59,7 +61,7 @@ impl Gen<'_> {
                 if let Some((_, size)) = known.iter().find(|(other, _)| *other == id) {
                     return size.clone();
                 }
-                if id < fun.start {
+                if id < fun.first_fresh_size {
                     return Size::Var(id);
                 }
                 let size = self.fresh();
@@ -74,7 +76,7 @@ impl Gen<'_> {
     /// Returns true if an anonymous size in a parameter's type was unified with another one.
     fn has_met(&self, ty: &Ty) -> bool {
         let mut sizes = ty.sizes().into_iter();
-        sizes.any(|size| matches!(size, Size::Var(id) if self.met.contains(&id)))
+        sizes.any(|size| matches!(size, Size::Var(id) if self.unified.contains(&id)))
     }
 
     /// A local function, then an expression of this type.
@@ -85,7 +87,7 @@ impl Gen<'_> {
         let fun = self.declare(keyword, &f, &result, fuel, true);
         let def = self.funs[fun].def;
         let (rest, ty) = self.scoped(|g| {
-            g.push(&f, What::Fun(fun));
+            g.push(&f, Binding::Fun(fun));
             match g.calling(goal, fuel) {
                 Some(made) if g.c.once_in(2) => made,
                 _ => g.synth(goal, fuel),
@@ -101,7 +103,7 @@ impl Gen<'_> {
         let recursive = !local && self.c.once_in(3);
         let (sizes, params) = self.params(recursive, result);
         for (size, id) in &sizes {
-            self.push(size, What::Size(*id));
+            self.push(size, Binding::Size(*id));
         }
         // Types of parameters are made before the parameters are in scope.
         let mut head = String::new();
@@ -114,7 +116,7 @@ impl Gen<'_> {
         }
         for param in &params {
             match param.int {
-                Some(id) => self.push(&param.name, What::Size(id)),
+                Some(id) => self.push(&param.name, Binding::Size(id)),
                 None => self.bind(&param.name, param.ty.clone()),
             }
         }
@@ -176,7 +178,7 @@ impl Gen<'_> {
             ints: params.iter().map(|param| param.int).collect(),
             params: params.into_iter().map(|param| param.ty).collect(),
             ret: ty,
-            start,
+            first_fresh_size: start,
             def,
         });
         self.funs.len() - 1
@@ -189,7 +191,7 @@ impl Gen<'_> {
             return self.synth(result, fuel);
         }
         let before = self.next;
-        let (e, ty) = self.bare(result, fuel);
+        let (e, ty) = self.unannotated(result, fuel);
         let open = ty.sizes().contains(&Size::Open);
         // Some constructors may be missing, so the type must be given.
         if !open || self.next > before {
@@ -218,7 +220,7 @@ impl Gen<'_> {
                 Size::Var(id) => Some(id),
                 _ => None,
             });
-            if ty.carries() && self.c.once_in(2) {
+            if ty.determines_sizes() && self.c.once_in(2) {
                 ids.extend(found);
             } else {
                 self.anonymous_sizes.extend(found);
@@ -301,7 +303,7 @@ impl Gen<'_> {
     fn abbreviated_result(&mut self, ty: &Ty, text: String) -> String {
         let sizes = ty.sizes();
         let equal = sizes.windows(2).all(|pair| pair[0] == pair[1]);
-        let found = self.abbreviations.iter().find(|a| a.equal && equal && a.ty.alike(ty));
+        let found = self.abbreviations.iter().find(|a| a.equal && equal && a.ty.same_shape(ty));
         match found.map(|a| a.name) {
             Some(name) if self.c.once_in(2) => name.to_owned(),
             _ => self.abbreviated(ty, text),
@@ -310,7 +312,7 @@ impl Gen<'_> {
 
     /// The type with existential names for its unnamed sizes: `?[k1].[k1]i64`.
     fn existential(&self, ty: &Ty) -> Option<String> {
-        if ty.boxes() {
+        if ty.has_boxes() {
             // A box need not have its contents' sizes.
             return self.anonymous(ty);
         }
@@ -337,7 +339,7 @@ impl Gen<'_> {
             return (base, ty);
         }
         // The result of the recursive call has unknown sizes, and so has the function's.
-        let less = Exp::prim(Prim::Sub, vec![depth.clone(), Exp::Int(1)]);
+        let less = Exp::prim(Builtin::Sub, vec![depth.clone(), Exp::Int(1)]);
         let mut args = vec![less];
         let mut known: Vec<(Size, Size)> = Vec::new();
         for param in &params[1..] {

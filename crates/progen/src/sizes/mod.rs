@@ -25,7 +25,7 @@ use crate::choices::Choices;
 use crate::generator::{Call, Program};
 use exp::{Exp, Name};
 use model::{Eval, Val};
-use scope::{Abbreviation, Gen, What};
+use scope::{Abbreviation, Binding, Gen};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::rc::Rc;
@@ -62,7 +62,7 @@ pub fn generate(c: &mut Choices, size: usize) -> Program {
         funs: Vec::new(),
         abbreviations: Vec::new(),
         anonymous_sizes: BTreeSet::new(),
-        met: BTreeSet::new(),
+        unified: BTreeSet::new(),
         limit: usize::MAX,
     };
     let fuel = 2 + g.c.below(3) as u32;
@@ -82,7 +82,7 @@ pub fn generate(c: &mut Choices, size: usize) -> Program {
         let name: Name = format!("fun{at}").into();
         let fun = g.declare("def", &name, &result, fuel, false);
         let _ = writeln!(text, "\n{}", g.defs[g.funs[fun].def].text);
-        g.push(&name, What::Fun(fun));
+        g.push(&name, Binding::Fun(fun));
     }
     g.limit = g.c.count() + budget;
     let calls = g.entry(fuel, &mut text);
@@ -161,8 +161,8 @@ impl Gen<'_> {
         let [n, m, x, xs, ys] = names.clone();
         let mark = self.scope.len();
         let ids = [self.fresh_id(), self.fresh_id()];
-        self.push(&n, What::Size(ids[0]));
-        self.push(&m, What::Size(ids[1]));
+        self.push(&n, Binding::Size(ids[0]));
+        self.push(&m, Binding::Size(ids[1]));
         self.bind(&x, Ty::Int);
         self.bind(&xs, Ty::Array(vec![Size::Var(ids[0])]));
         self.bind(&ys, Ty::Array(vec![Size::Var(ids[1])]));
@@ -176,7 +176,7 @@ impl Gen<'_> {
                 let goal = self.goal(1);
                 let (e, ty) = self.synth(&goal, fuel + 1);
                 let ty = self.close(&ty);
-                results.push(self.digest(e, &ty));
+                results.push(self.checksum(e, &ty));
                 types.push("i64");
             }
         }

@@ -2,7 +2,7 @@
 //! scoping rules, in which arrays have lengths and there are no types. A size parameter is the
 //! length of the argument that has it as a size.
 
-use super::exp::{Cond, Exp, Iter, Name, Op, Pat, Prim, Step, Test};
+use super::exp::{Builtin, Cond, Exp, Iter, Name, Op, Pat, Step, Test};
 use std::rc::Rc;
 
 #[derive(Clone, Debug)]
@@ -38,7 +38,7 @@ pub(super) struct Def {
 
 /// The evaluator gives up: the program takes too long or fails.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct GivesUp;
+pub(super) struct LimitExceeded;
 
 /// The largest number of elements of an array.
 const LARGEST: i64 = 3000;
@@ -47,7 +47,7 @@ const STEPS: u64 = 200_000;
 /// The largest call depth.
 const DEEPEST: u32 = 40;
 
-type Res = Result<Val, GivesUp>;
+type Res = Result<Val, LimitExceeded>;
 type Env = Vec<(Name, Val)>;
 
 pub(super) struct Eval<'d> {
@@ -68,17 +68,17 @@ fn matrix(n: i64, m: i64, data: Vec<i64>) -> Val {
 }
 
 impl Val {
-    fn int(&self) -> Result<i64, GivesUp> {
+    fn int(&self) -> Result<i64, LimitExceeded> {
         match self {
             Self::Int(n) => Ok(*n),
-            _ => Err(GivesUp),
+            _ => Err(LimitExceeded),
         }
     }
 
-    fn array(&self) -> Result<&Array, GivesUp> {
+    fn array(&self) -> Result<&Array, LimitExceeded> {
         match self {
             Self::Array(array) => Ok(array),
-            _ => Err(GivesUp),
+            _ => Err(LimitExceeded),
         }
     }
 }
@@ -146,7 +146,7 @@ impl<'d> Eval<'d> {
     pub fn exp(&mut self, e: &Exp, env: &mut Env) -> Res {
         self.steps += 1;
         if self.steps > STEPS {
-            return Err(GivesUp);
+            return Err(LimitExceeded);
         }
         let mark = env.len();
         let value = self.step(e, env);
@@ -155,13 +155,13 @@ impl<'d> Eval<'d> {
         if let Val::Array(array) = &value {
             self.steps += array.data.len() as u64;
             if array.shape.iter().any(|n| *n > LARGEST) || array.data.len() as i64 > LARGEST {
-                return Err(GivesUp);
+                return Err(LimitExceeded);
             }
         }
         Ok(value)
     }
 
-    fn all(&mut self, exps: &[Exp], env: &mut Env) -> Result<Vec<Val>, GivesUp> {
+    fn all(&mut self, exps: &[Exp], env: &mut Env) -> Result<Vec<Val>, LimitExceeded> {
         exps.iter().map(|e| self.exp(e, env)).collect()
     }
 
@@ -196,7 +196,7 @@ impl<'d> Eval<'d> {
             Exp::Local(name, args) => {
                 let args = self.all(args, env)?;
                 let Val::Fun(fun, captured) = lookup(name, env)? else {
-                    return Err(GivesUp);
+                    return Err(LimitExceeded);
                 };
                 self.call(fun, args, captured.to_vec())?
             }
@@ -221,23 +221,23 @@ impl<'d> Eval<'d> {
                 Val::Parts(values.collect::<Result<_, _>>()?)
             }
             Exp::Field(e, _, at) => match self.exp(e, env)? {
-                Val::Parts(parts) => parts.get(*at).cloned().ok_or(GivesUp)?,
-                _ => return Err(GivesUp),
+                Val::Parts(parts) => parts.get(*at).cloned().ok_or(LimitExceeded)?,
+                _ => return Err(LimitExceeded),
             },
             Exp::Constr(at, _, payload) => Val::Constr(*at, self.all(payload, env)?),
             Exp::Match(e, cases) => {
                 let Val::Constr(at, payload) = self.exp(e, env)? else {
-                    return Err(GivesUp);
+                    return Err(LimitExceeded);
                 };
                 let case = cases.iter().find(|(other, ..)| *other == at);
-                let (_, _, names, body) = case.ok_or(GivesUp)?;
+                let (_, _, names, body) = case.ok_or(LimitExceeded)?;
                 env.extend(names.iter().cloned().zip(payload));
                 self.exp(body, env)?
             }
         })
     }
 
-    fn cond(&mut self, cond: &Cond, env: &mut Env) -> Result<bool, GivesUp> {
+    fn cond(&mut self, cond: &Cond, env: &mut Env) -> Result<bool, LimitExceeded> {
         let a = self.exp(&cond.left, env)?.int()?;
         let b = self.exp(&cond.right, env)?.int()?;
         Ok(match cond.op {
@@ -252,13 +252,13 @@ impl<'d> Eval<'d> {
     /// Calls a function; `env` has its captures.
     fn call(&mut self, fun: usize, args: Vec<Val>, mut env: Env) -> Res {
         let defs = self.defs;
-        let def = defs.get(fun).ok_or(GivesUp)?;
+        let def = defs.get(fun).ok_or(LimitExceeded)?;
         if self.depth > DEEPEST {
-            return Err(GivesUp);
+            return Err(LimitExceeded);
         }
         for (name, param, dim) in &def.sizes {
-            let size = args.get(*param).ok_or(GivesUp)?.sizes().get(*dim).copied();
-            let size = size.ok_or(GivesUp)?;
+            let size = args.get(*param).ok_or(LimitExceeded)?.sizes().get(*dim).copied();
+            let size = size.ok_or(LimitExceeded)?;
             env.push((name.clone(), Val::Int(size)));
         }
         env.extend(def.params.iter().cloned().zip(args));
@@ -299,63 +299,63 @@ impl<'d> Eval<'d> {
         Ok(value)
     }
 
-    fn prim(&self, prim: &Prim, args: &[Val], env: &Env) -> Res {
-        let int = |at: usize| args.get(at).ok_or(GivesUp)?.int();
-        let arr = |at: usize| args.get(at).ok_or(GivesUp)?.array();
+    fn prim(&self, prim: &Builtin, args: &[Val], env: &Env) -> Res {
+        let int = |at: usize| args.get(at).ok_or(LimitExceeded)?.int();
+        let arr = |at: usize| args.get(at).ok_or(LimitExceeded)?.array();
         let added = || {
             let (a, b) = (arr(0)?, arr(1)?);
             let sums = a.data.iter().zip(&b.data).map(|(x, y)| x.wrapping_add(*y));
-            if a.shape == b.shape { Ok(vector(sums.collect())) } else { Err(GivesUp) }
+            if a.shape == b.shape { Ok(vector(sums.collect())) } else { Err(LimitExceeded) }
         };
         Ok(match prim {
-            Prim::Add => Val::Int(int(0)?.wrapping_add(int(1)?)),
-            Prim::Sub => Val::Int(int(0)?.wrapping_sub(int(1)?)),
-            Prim::Mul => Val::Int(int(0)?.wrapping_mul(int(1)?)),
-            Prim::Mod(k) => Val::Int(int(0)?.rem_euclid(*k)),
-            Prim::Length | Prim::Len => Val::Int(arr(0)?.dim(0)),
-            Prim::Sum => Val::Int(arr(0)?.sum()),
-            Prim::Dims => {
+            Builtin::Add => Val::Int(int(0)?.wrapping_add(int(1)?)),
+            Builtin::Sub => Val::Int(int(0)?.wrapping_sub(int(1)?)),
+            Builtin::Mul => Val::Int(int(0)?.wrapping_mul(int(1)?)),
+            Builtin::Mod(k) => Val::Int(int(0)?.rem_euclid(*k)),
+            Builtin::Length | Builtin::Len => Val::Int(arr(0)?.dim(0)),
+            Builtin::Sum => Val::Int(arr(0)?.sum()),
+            Builtin::Dims => {
                 let a = arr(0)?;
                 Val::Int(a.dim(0) * 100 + a.dim(1))
             }
-            Prim::Iota => {
+            Builtin::Iota => {
                 let n = int(0)?;
                 if !(0..=LARGEST).contains(&n) {
-                    return Err(GivesUp);
+                    return Err(LimitExceeded);
                 }
                 vector((0..n).collect())
             }
-            Prim::Replicate => {
+            Builtin::Replicate => {
                 let n = int(0)?;
                 if !(0..=LARGEST).contains(&n) {
-                    return Err(GivesUp);
+                    return Err(LimitExceeded);
                 }
-                match args.get(1).ok_or(GivesUp)? {
+                match args.get(1).ok_or(LimitExceeded)? {
                     Val::Int(x) => vector(vec![*x; n as usize]),
                     Val::Array(row) => {
                         if n * row.data.len() as i64 > LARGEST {
-                            return Err(GivesUp);
+                            return Err(LimitExceeded);
                         }
                         matrix(n, row.dim(0), row.data.repeat(n as usize))
                     }
-                    _ => return Err(GivesUp),
+                    _ => return Err(LimitExceeded),
                 }
             }
-            Prim::Map(step) => {
+            Builtin::Map(step) => {
                 let a = arr(0)?;
                 let f = applied(step, env)?;
                 a.with_data(a.data.iter().map(|x| f(*x)).collect())
             }
-            Prim::Filter(test) | Prim::Side(test, _) => {
+            Builtin::Filter(test) | Builtin::Side(test, _) => {
                 let accepts = accepted(test, env)?;
-                let wanted = !matches!(prim, Prim::Side(_, true));
+                let wanted = !matches!(prim, Builtin::Side(_, true));
                 let data = arr(0)?.data.iter().copied();
                 vector(data.filter(|x| accepts(*x) == wanted).collect())
             }
-            Prim::Concat => vector([&arr(0)?.data[..], &arr(1)?.data[..]].concat()),
-            Prim::Map2 | Prim::Zipped => added()?,
-            Prim::Reverse => vector(arr(0)?.data.iter().rev().copied().collect()),
-            Prim::Scan => {
+            Builtin::Concat => vector([&arr(0)?.data[..], &arr(1)?.data[..]].concat()),
+            Builtin::Map2 | Builtin::Zipped => added()?,
+            Builtin::Reverse => vector(arr(0)?.data.iter().rev().copied().collect()),
+            Builtin::Scan => {
                 let mut sum = 0i64;
                 let sums = arr(0)?.data.iter().map(|x| {
                     sum = sum.wrapping_add(*x);
@@ -363,50 +363,50 @@ impl<'d> Eval<'d> {
                 });
                 vector(sums.collect())
             }
-            Prim::Half => {
+            Builtin::Half => {
                 let data = &arr(0)?.data;
                 vector(data[..data.len() / 2].to_vec())
             }
-            Prim::Rest => vector(arr(0)?.data.iter().skip(1).copied().collect()),
-            Prim::Resize => {
+            Builtin::Rest => vector(arr(0)?.data.iter().skip(1).copied().collect()),
+            Builtin::Resize => {
                 let (n, data) = (int(0)?, &arr(1)?.data);
                 if !(0..=LARGEST).contains(&n) {
-                    return Err(GivesUp);
+                    return Err(LimitExceeded);
                 }
                 let padded = data.iter().copied().chain(std::iter::repeat(0));
                 vector(padded.take(n as usize).collect())
             }
-            Prim::Flatten => vector(arr(0)?.data.clone()),
-            Prim::RowSums => vector(arr(0)?.row_sums()),
-            Prim::ColumnSums => vector(arr(0)?.transposed().array()?.row_sums()),
-            Prim::Outer => {
+            Builtin::Flatten => vector(arr(0)?.data.clone()),
+            Builtin::RowSums => vector(arr(0)?.row_sums()),
+            Builtin::ColumnSums => vector(arr(0)?.transposed().array()?.row_sums()),
+            Builtin::Outer => {
                 let (a, b) = (&arr(0)?.data, &arr(1)?.data);
                 let sums = a.iter().flat_map(|x| b.iter().map(move |y| x.wrapping_add(*y)));
                 matrix(a.len() as i64, b.len() as i64, sums.collect())
             }
-            Prim::Transpose => arr(0)?.transposed(),
-            Prim::Pairs(_) => {
+            Builtin::Transpose => arr(0)?.transposed(),
+            Builtin::Pairs(_) => {
                 let data = &arr(0)?.data;
                 let pairs = data.iter().flat_map(|x| [*x, x.wrapping_add(1)]);
                 matrix(data.len() as i64, 2, pairs.collect())
             }
-            Prim::KeepRows(_, k) => arr(0)?.keep_rows(*k),
+            Builtin::KeepRows(_, k) => arr(0)?.keep_rows(*k),
         })
     }
 }
 
 /// The result of a module's operation, which does not depend on the representation.
 fn operation(op: Op, args: &[Val]) -> Res {
-    let int = |at: usize| args.get(at).ok_or(GivesUp)?.int();
-    let arr = |at: usize| args.get(at).ok_or(GivesUp)?.array();
+    let int = |at: usize| args.get(at).ok_or(LimitExceeded)?.int();
+    let arr = |at: usize| args.get(at).ok_or(LimitExceeded)?.array();
     Ok(match op {
-        Op::Of | Op::To => args.first().cloned().ok_or(GivesUp)?,
+        Op::Of | Op::To => args.first().cloned().ok_or(LimitExceeded)?,
         Op::Make => {
             let count = args.len();
             let shape: Vec<i64> = (0..count).map(&int).collect::<Result<_, _>>()?;
             let total: i64 = shape.iter().product();
             if shape.iter().any(|n| !(0..=LARGEST).contains(n)) || total > LARGEST {
-                return Err(GivesUp);
+                return Err(LimitExceeded);
             }
             let data = (0..total).collect();
             Val::Array(Rc::new(Array { shape, data }))
@@ -421,7 +421,7 @@ fn operation(op: Op, args: &[Val]) -> Res {
         Op::Both => {
             let (a, b) = (arr(0)?, arr(1)?);
             if a.shape != b.shape {
-                return Err(GivesUp);
+                return Err(LimitExceeded);
             }
             let sums = a.data.iter().zip(&b.data).map(|(x, y)| x.wrapping_add(*y));
             a.with_data(sums.collect())
@@ -446,10 +446,10 @@ fn operation(op: Op, args: &[Val]) -> Res {
 
 fn lookup(name: &str, env: &Env) -> Res {
     let found = env.iter().rev().find(|(other, _)| **other == *name);
-    found.map(|(_, value)| value.clone()).ok_or(GivesUp)
+    found.map(|(_, value)| value.clone()).ok_or(LimitExceeded)
 }
 
-fn bind(pat: &Pat, value: Val, env: &mut Env) -> Result<(), GivesUp> {
+fn bind(pat: &Pat, value: Val, env: &mut Env) -> Result<(), LimitExceeded> {
     match (pat, value) {
         (Pat::Name(name, _), value) => env.push((name.clone(), value)),
         (Pat::Tuple(pats), Val::Parts(parts)) => {
@@ -463,12 +463,12 @@ fn bind(pat: &Pat, value: Val, env: &mut Env) -> Result<(), GivesUp> {
             }
             env.push((name.clone(), value));
         }
-        (Pat::Tuple(_), _) => return Err(GivesUp),
+        (Pat::Tuple(_), _) => return Err(LimitExceeded),
     }
     Ok(())
 }
 
-fn applied(step: &Step, env: &Env) -> Result<Box<dyn Fn(i64) -> i64>, GivesUp> {
+fn applied(step: &Step, env: &Env) -> Result<Box<dyn Fn(i64) -> i64>, LimitExceeded> {
     Ok(match step {
         Step::Plus(k) => {
             let k = *k;
@@ -485,7 +485,7 @@ fn applied(step: &Step, env: &Env) -> Result<Box<dyn Fn(i64) -> i64>, GivesUp> {
     })
 }
 
-fn accepted(test: &Test, env: &Env) -> Result<Box<dyn Fn(i64) -> bool>, GivesUp> {
+fn accepted(test: &Test, env: &Env) -> Result<Box<dyn Fn(i64) -> bool>, LimitExceeded> {
     Ok(match test {
         Test::Above(k) => {
             let k = *k;

@@ -2,7 +2,7 @@
 //! an operation does not depend on the representation (`model.rs`).
 
 use super::exp::Name;
-use super::scope::{Fun, Gen, What};
+use super::scope::{Binding, Fun, Gen};
 use super::types::Kind;
 
 /// The interface of vectors; `~` is inserted at `T`.
@@ -169,7 +169,7 @@ impl Gen<'_> {
                 }
                 None => format!("\nmodule {name} : {sig} = {{\n  {of}\n{rest}}}\n"),
             });
-            self.push(&(*name).into(), What::Module(kind));
+            self.push(&(*name).into(), Binding::Module(kind));
         }
         for at in 0..self.c.below(3) {
             let kind = kinds[self.c.below(kinds.len())];
@@ -192,14 +192,14 @@ impl Gen<'_> {
         let mut declarations = String::new();
         let mut funs = Vec::new();
         self.scoped(|g| {
-            g.push(&param, What::Module(kind));
+            g.push(&param, Binding::Module(kind));
             for number in 0..=g.c.below(2) {
                 let result = g.goal(1);
                 let name: Name = format!("call{number}").into();
                 let fun = g.declare("def", &name, &result, fuel, false);
                 let text = &g.defs[g.funs[fun].def].text;
                 declarations.push_str(&format!("  {}\n", text.replace('\n', "\n  ")));
-                g.push(&name, What::Fun(fun));
+                g.push(&name, Binding::Fun(fun));
                 funs.push(fun);
             }
         });
@@ -225,7 +225,7 @@ impl Gen<'_> {
                 });
                 made.push(self.funs.len() - 1);
             }
-            self.push(&result, What::Funs(made));
+            self.push(&result, Binding::Funs(made));
         }
         text
     }

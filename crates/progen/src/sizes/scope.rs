@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 /// The meaning of a name.
 #[derive(Clone, Debug)]
-pub(super) enum What {
+pub(super) enum Binding {
     Value(Ty),
     /// A non-negative `i64` that is a size.
     Size(Id),
@@ -23,7 +23,7 @@ pub(super) enum What {
 #[derive(Clone, Debug)]
 pub(super) struct Entry {
     pub name: Name,
-    pub what: What,
+    pub what: Binding,
 }
 
 /// A function that can be called.
@@ -39,7 +39,7 @@ pub(super) struct Fun {
     pub ret: Ty,
     /// Sizes with this number or a greater one are fresh in each call, unless an argument
     /// determines them.
-    pub start: Id,
+    pub first_fresh_size: Id,
     /// The number of the definition.
     pub def: usize,
 }
@@ -66,7 +66,7 @@ pub(super) struct Gen<'a> {
     /// that they meet in branches.
     pub anonymous_sizes: BTreeSet<Id>,
     /// Anonymous sizes that met another size.
-    pub met: BTreeSet<Id>,
+    pub unified: BTreeSet<Id>,
     /// The number of choices after which everything is simple.
     pub limit: usize,
 }
@@ -100,7 +100,7 @@ impl Gen<'_> {
     }
 
     /// The common type of two branches.
-    pub fn join(&mut self, a: &Ty, b: &Ty) -> Ty {
+    pub fn common_type(&mut self, a: &Ty, b: &Ty) -> Ty {
         let mut seen: Vec<(Size, Size, Size)> = Vec::new();
         let pairs: Vec<(Size, Size)> = a.sizes().into_iter().zip(b.sizes()).collect();
         let sizes: Vec<Size> = pairs
@@ -110,7 +110,7 @@ impl Gen<'_> {
                     return x;
                 }
                 for size in [&x, &y] {
-                    self.meet(size);
+                    self.record_unified(size);
                 }
                 if x == Size::Open {
                     return y;
@@ -128,24 +128,24 @@ impl Gen<'_> {
     }
 
     /// Records that anonymous sizes of parameters in this one met another.
-    fn meet(&mut self, size: &Size) {
+    fn record_unified(&mut self, size: &Size) {
         size.map_vars(&mut |id| {
             if self.anonymous_sizes.contains(&id) {
-                self.met.insert(id);
+                self.unified.insert(id);
             }
             Size::Var(id)
         });
     }
 
     /// Brings a name into scope.
-    pub fn push(&mut self, name: &Name, what: What) {
+    pub fn push(&mut self, name: &Name, what: Binding) {
         let name = name.clone();
         self.scope.push(Entry { name, what });
     }
 
     /// Brings a variable into scope.
     pub fn bind(&mut self, name: &Name, ty: Ty) {
-        self.push(name, What::Value(ty));
+        self.push(name, Binding::Value(ty));
     }
 
     /// Runs `make` in a scope of its own.
@@ -182,14 +182,14 @@ impl Gen<'_> {
     /// Returns true if a module is visible.
     pub fn module_visible(&self, path: &str) -> bool {
         let entry = self.scope.iter().rev().find(|entry| *entry.name == *path);
-        entry.is_some_and(|entry| matches!(entry.what, What::Module(_)))
+        entry.is_some_and(|entry| matches!(entry.what, Binding::Module(_)))
     }
 
     /// The visible modules with abstract types.
     pub fn modules(&self) -> Vec<(Name, Kind)> {
         let visible = self.visible().into_iter();
         let module = |entry: &Entry| match entry.what {
-            What::Module(kind) => Some((entry.name.clone(), kind)),
+            Binding::Module(kind) => Some((entry.name.clone(), kind)),
             _ => None,
         };
         visible.filter_map(module).collect()
@@ -200,8 +200,8 @@ impl Gen<'_> {
         let mut found = Vec::new();
         for entry in self.visible() {
             match &entry.what {
-                What::Fun(fun) => found.push(*fun),
-                What::Funs(funs) => found.extend(funs),
+                Binding::Fun(fun) => found.push(*fun),
+                Binding::Funs(funs) => found.extend(funs),
                 _ => {}
             }
         }
@@ -213,8 +213,8 @@ impl Gen<'_> {
         let mut found = Vec::new();
         for entry in self.visible() {
             match &entry.what {
-                What::Value(ty) => parts(&Exp::Var(entry.name.clone()), ty, wanted, &mut found),
-                What::Size(_) if wanted(&Ty::Int) => {
+                Binding::Value(ty) => parts(&Exp::Var(entry.name.clone()), ty, wanted, &mut found),
+                Binding::Size(_) if wanted(&Ty::Int) => {
                     found.push((Exp::Var(entry.name.clone()), Ty::Int));
                 }
                 _ => {}
@@ -227,7 +227,7 @@ impl Gen<'_> {
     pub fn named_sizes(&self) -> Vec<(Name, Id)> {
         let visible = self.visible().into_iter();
         let size = |entry: &Entry| match entry.what {
-            What::Size(id) => Some((entry.name.clone(), id)),
+            Binding::Size(id) => Some((entry.name.clone(), id)),
             _ => None,
         };
         visible.filter_map(size).collect()

@@ -104,7 +104,7 @@ impl Ty {
     }
 
     /// Returns true if the types are the same up to sizes.
-    pub fn alike(&self, other: &Self) -> bool {
+    pub fn same_shape(&self, other: &Self) -> bool {
         self.shape() == other.shape()
     }
 
@@ -130,24 +130,24 @@ impl Ty {
     }
 
     /// Returns true if values of the type determine all its sizes.
-    pub fn carries(&self) -> bool {
+    pub fn determines_sizes(&self) -> bool {
         match self {
             Self::Int | Self::Array(_) => true,
             Self::Abstract(_, kind, _) => *kind != Kind::Bag,
             Self::Boxed(_) | Self::Sum(_) => false,
-            Self::Tuple(parts) => parts.iter().all(Self::carries),
-            Self::Record(fields) => fields.iter().all(|(_, ty)| ty.carries()),
+            Self::Tuple(parts) => parts.iter().all(Self::determines_sizes),
+            Self::Record(fields) => fields.iter().all(|(_, ty)| ty.determines_sizes()),
         }
     }
 
     /// Returns true if the type has boxes.
-    pub fn boxes(&self) -> bool {
+    pub fn has_boxes(&self) -> bool {
         match self {
             Self::Int | Self::Array(_) | Self::Abstract(..) => false,
             Self::Boxed(_) => true,
-            Self::Tuple(parts) => parts.iter().any(Self::boxes),
-            Self::Record(fields) => fields.iter().any(|(_, ty)| ty.boxes()),
-            Self::Sum(cases) => cases.iter().any(|(_, tys)| tys.iter().any(Self::boxes)),
+            Self::Tuple(parts) => parts.iter().any(Self::has_boxes),
+            Self::Record(fields) => fields.iter().any(|(_, ty)| ty.has_boxes()),
+            Self::Sum(cases) => cases.iter().any(|(_, tys)| tys.iter().any(Self::has_boxes)),
         }
     }
 
@@ -159,7 +159,7 @@ impl Ty {
             Self::Boxed(ty) => ty.boxed_payload(),
             Self::Tuple(parts) => parts.iter().any(Self::boxed_payload),
             Self::Record(fields) => fields.iter().any(|(_, ty)| ty.boxed_payload()),
-            Self::Sum(_) => self.boxes(),
+            Self::Sum(_) => self.has_boxes(),
         }
     }
 

@@ -25,25 +25,26 @@ pub(in crate::eval) struct Actor {
     pub(super) block: i64,
     pub(super) thread: i64,
     /// The number of barriers that it has passed.
-    pub(super) phase: u32,
+    pub(super) barriers: u32,
     /// Its subgroup in the block.
     pub(super) group: i64,
     /// The number of subgroup barriers that it has passed.
-    pub(super) steps: u32,
+    pub(super) subgroup_barriers: u32,
     /// The number of signals that it has sent.
     pub(super) signals: u32,
 }
 
 impl Actor {
     /// Returns true if another thread is in the same subgroup.
-    const fn is_beside(self, now: Self) -> bool {
+    const fn in_same_subgroup(self, now: Self) -> bool {
         self.block == now.block && self.group == now.group
     }
 
     /// Returns true if a barrier orders its access before the current access of a thread in the
     /// same block.
     const fn is_behind_barrier(self, now: Self) -> bool {
-        self.phase != now.phase || self.is_beside(now) && self.steps != now.steps
+        self.barriers != now.barriers
+            || self.in_same_subgroup(now) && self.subgroup_barriers != now.subgroup_barriers
     }
 }
 
@@ -55,19 +56,19 @@ impl fmt::Display for Actor {
 
 /// The threads that accessed a byte, as far as later ones may race with them.
 #[derive(Clone, Copy, Default)]
-enum Group {
+enum Accessors {
     #[default]
     Nobody,
     One(Actor),
     /// Several of a subgroup since one of its barriers; one of them is kept.
-    Neighbours(Actor),
+    Subgroup(Actor),
     /// Several of a block since a barrier; one of them is kept.
-    Several(Actor),
+    Block(Actor),
     /// Several of different blocks; one of them is kept.
-    Blocks(Actor),
+    Grid(Actor),
 }
 
-impl Group {
+impl Accessors {
     /// A thread of the set that is not ordered before the current one, if there is one.
     fn meets(self, now: Actor, signals: &Signals) -> Option<Actor> {
         match self {
@@ -76,42 +77,40 @@ impl Group {
                 let ordered = if other.block == now.block {
                     other.is_behind_barrier(now) || other.thread == now.thread
                 } else {
-                    signals.knows(now, other, true)
+                    signals.happens_after(now, other, true)
                 };
                 (!ordered).then_some(other)
             }
-            Self::Neighbours(other) => {
+            Self::Subgroup(other) => {
                 let ordered = if other.block == now.block {
                     other.is_behind_barrier(now)
                 } else {
-                    signals.knows(now, other, false)
+                    signals.happens_after(now, other, false)
                 };
                 (!ordered).then_some(other)
             }
-            Self::Several(other) => {
+            Self::Block(other) => {
                 let ordered = if other.block == now.block {
-                    other.phase != now.phase
+                    other.barriers != now.barriers
                 } else {
-                    signals.knows(now, other, false)
+                    signals.happens_after(now, other, false)
                 };
                 (!ordered).then_some(other)
             }
-            Self::Blocks(other) => Some(other),
+            Self::Grid(other) => Some(other),
         }
     }
 
     fn add(&mut self, now: Actor, signals: &Signals) {
         *self = match (self.meets(now, signals), *self) {
             (None, _) => Self::One(now),
-            (Some(other), Self::One(_) | Self::Neighbours(_)) if other.is_beside(now) => {
-                Self::Neighbours(other)
+            (Some(other), Self::One(_) | Self::Subgroup(_)) if other.in_same_subgroup(now) => {
+                Self::Subgroup(other)
             }
-            (Some(other), Self::One(_) | Self::Neighbours(_) | Self::Several(_))
-                if other.block == now.block =>
-            {
-                Self::Several(other)
+            (Some(other), Self::One(_) | Self::Subgroup(_) | Self::Block(_)) if other.block == now.block => {
+                Self::Block(other)
             }
-            (Some(other), _) => Self::Blocks(other),
+            (Some(other), _) => Self::Grid(other),
         };
     }
 }
@@ -121,9 +120,9 @@ impl Group {
 pub(in crate::eval) struct Cell {
     /// The kernel's number.
     launch: u32,
-    writers: Group,
-    readers: Group,
-    updaters: Group,
+    writers: Accessors,
+    readers: Accessors,
+    updaters: Accessors,
 }
 
 /// A running kernel.
@@ -144,13 +143,13 @@ pub(in crate::eval) struct Running {
 impl Running {
     /// The current thread signals an element.
     pub(in crate::eval) fn give(&mut self, at: Pointer, byte: usize) {
-        self.signals.give(self.now, (at, byte));
+        self.signals.send(self.now, (at, byte));
         self.now.signals += 1;
     }
 
     /// The current thread has awaited an element.
     pub(in crate::eval) fn hear(&mut self, at: Pointer, byte: usize) {
-        self.signals.hear(self.now, (at, byte));
+        self.signals.await_signal(self.now, (at, byte));
     }
 
     /// An element was updated.

@@ -18,7 +18,7 @@ struct Signal {
     /// The signalling thread and its time.
     by: Actor,
     /// The indices of the signals awaited before.
-    heard: Vec<u32>,
+    awaited: Vec<u32>,
 }
 
 impl Signal {
@@ -27,20 +27,20 @@ impl Signal {
     fn is_behind(&self, it: Actor, alone: bool) -> bool {
         let by = self.by;
         let own = alone && by.thread == it.thread && by.signals >= it.signals;
-        by.block == it.block && (by.phase > it.phase || own)
+        by.block == it.block && (by.barriers > it.barriers || own)
     }
 }
 
 /// The signals that threads of a block have awaited.
 #[derive(Default)]
-struct Heard {
+struct Awaited {
     /// Before the last barrier.
     common: Vec<u32>,
     /// Since then, by thread.
     own: FxHashMap<i64, Vec<u32>>,
 }
 
-impl Heard {
+impl Awaited {
     fn by(&self, thread: i64) -> Vec<u32> {
         let own = self.own.get(&thread).into_iter().flatten();
         own.chain(&self.common).copied().collect()
@@ -53,13 +53,13 @@ pub(in crate::eval) struct Signals {
     all: Vec<Signal>,
     /// The last signal in each element.
     last: FxHashMap<(Pointer, usize), u32>,
-    blocks: FxHashMap<i64, Heard>,
+    blocks: FxHashMap<i64, Awaited>,
 }
 
 impl Signals {
     /// Returns true if a thread knows of what another one did: of its own access if `alone`, else
     /// including concurrent accesses of others in its block.
-    pub(super) fn knows(&self, now: Actor, it: Actor, alone: bool) -> bool {
+    pub(super) fn happens_after(&self, now: Actor, it: Actor, alone: bool) -> bool {
         let Some(heard) = self.blocks.get(&now.block) else {
             return false;
         };
@@ -75,21 +75,21 @@ impl Signals {
                 return true;
             }
             next += 1;
-            open.extend(signal.heard.iter().filter(|at| seen.insert(**at)));
+            open.extend(signal.awaited.iter().filter(|at| seen.insert(**at)));
         }
         false
     }
 
     /// A thread signals an element.
-    pub(super) fn give(&mut self, by: Actor, at: (Pointer, usize)) {
+    pub(super) fn send(&mut self, by: Actor, at: (Pointer, usize)) {
         let heard = self.blocks.get(&by.block);
         let heard = heard.map_or_else(Vec::new, |heard| heard.by(by.thread));
         self.last.insert(at, self.all.len() as u32);
-        self.all.push(Signal { by, heard });
+        self.all.push(Signal { by, awaited: heard });
     }
 
     /// A thread has awaited an element.
-    pub(super) fn hear(&mut self, now: Actor, at: (Pointer, usize)) {
+    pub(super) fn await_signal(&mut self, now: Actor, at: (Pointer, usize)) {
         if let Some(&signal) = self.last.get(&at) {
             let heard = self.blocks.entry(now.block).or_default();
             heard.own.entry(now.thread).or_default().push(signal);
@@ -98,7 +98,7 @@ impl Signals {
 
     /// The threads of a block pass a barrier.
     pub(super) fn barrier(&mut self, block: i64) {
-        if let Some(Heard { common, own }) = self.blocks.get_mut(&block) {
+        if let Some(Awaited { common, own }) = self.blocks.get_mut(&block) {
             // The order has no effect on the result.
             own.drain().for_each(|(_, heard)| common.extend(heard));
         }

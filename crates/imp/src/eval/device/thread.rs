@@ -4,16 +4,16 @@ use crate::eval::expr::Slot;
 use crate::eval::frame::Frame;
 use crate::eval::machine::Machine;
 use crate::eval::{ErrorClass, EvalError, Result, bug};
-use crate::{DeviceOp, For, How, Stmt, Var};
+use crate::{DeviceOp, For, LoopMode, Stmt, Var};
 use prim::{PrimType, Scalar};
 
 /// A thread.
 pub(super) struct Thread<'p> {
     pub(super) number: i64,
     /// The index of its subgroup.
-    pub(super) group: i64,
+    pub(super) subgroup: i64,
     /// The number of subgroup barriers that it has passed.
-    pub(super) steps: u32,
+    pub(super) subgroup_barriers: u32,
     /// The number of signals that it has sent.
     pub(super) signals: u32,
     pub(super) frame: Frame<'p>,
@@ -25,11 +25,11 @@ struct List<'p> {
     stmts: &'p [Stmt],
     /// The index of the next statement.
     at: usize,
-    again: Again<'p>,
+    again: Continuation<'p>,
 }
 
 /// The continuation at the end of a list.
-enum Again<'p> {
+enum Continuation<'p> {
     Nothing,
     /// Repeats the list while the variable is true.
     While(Var),
@@ -59,11 +59,11 @@ pub(super) enum Step<'p> {
 impl<'p> Thread<'p> {
     /// A thread before its first statement.
     pub(super) fn new(number: i64, group: i64, frame: Frame<'p>, stmts: &'p [Stmt]) -> Self {
-        let list = List { stmts, at: 0, again: Again::Nothing };
-        Self { number, group, steps: 0, signals: 0, frame, lists: vec![list] }
+        let list = List { stmts, at: 0, again: Continuation::Nothing };
+        Self { number, subgroup: group, subgroup_barriers: 0, signals: 0, frame, lists: vec![list] }
     }
 
-    fn push(&mut self, stmts: &'p [Stmt], again: Again<'p>) {
+    fn push(&mut self, stmts: &'p [Stmt], again: Continuation<'p>) {
         self.lists.push(List { stmts, at: 0, again });
     }
 
@@ -81,19 +81,19 @@ impl<'p> Thread<'p> {
         match stmt {
             Stmt::If(cond, yes, no) => {
                 let taken = if self.frame.values().bool(cond)? { yes } else { no };
-                self.push(taken, Again::Nothing);
+                self.push(taken, Continuation::Nothing);
             }
             Stmt::While(cond, body) => {
                 if self.holds(*cond)? {
-                    self.push(body, Again::While(*cond));
+                    self.push(body, Continuation::While(*cond));
                 }
             }
             Stmt::For(f) => self.enter(f)?,
-            Stmt::Device(DeviceOp::Barrier | DeviceOp::GroupBarrier(_)) => {
+            Stmt::Device(DeviceOp::Barrier | DeviceOp::SubgroupBarrier(_)) => {
                 return Ok(Step::Waits(stmt));
             }
             Stmt::Device(DeviceOp::Await { var, at }) => {
-                if !machine.hears(&mut self.frame, *var, at)? {
+                if !machine.try_await(&mut self.frame, *var, at)? {
                     list.at -= 1;
                     return Ok(Step::Awaits);
                 }
@@ -113,7 +113,7 @@ impl<'p> Thread<'p> {
     }
 
     fn enter(&mut self, f: &'p For) -> Result<()> {
-        if !matches!(f.how, How::Seq { .. } | How::Scheduled) {
+        if !matches!(f.mode, LoopMode::Seq { .. } | LoopMode::Scheduled) {
             return bug("a thread has threads of its own");
         }
         let values = self.frame.values();
@@ -125,7 +125,7 @@ impl<'p> Thread<'p> {
             let ty = from.ty();
             self.frame.set(f.var, Slot::Scalar(Scalar::int(ty, first)))?;
             let next = first + 1;
-            self.push(&f.body, Again::For { f, ty, next, end });
+            self.push(&f.body, Continuation::For { f, ty, next, end });
         }
         Ok(())
     }
@@ -135,13 +135,13 @@ impl<'p> Thread<'p> {
             return Ok(());
         };
         match &mut list.again {
-            Again::For { f, ty, next, end } if *next < *end => {
+            Continuation::For { f, ty, next, end } if *next < *end => {
                 let counter = Scalar::int(*ty, *next);
                 *next += 1;
                 list.at = 0;
                 return self.frame.set(f.var, Slot::Scalar(counter));
             }
-            Again::While(cond) => {
+            Continuation::While(cond) => {
                 let cond = *cond;
                 if self.holds(cond)? {
                     if let Some(list) = self.lists.last_mut() {
@@ -150,7 +150,7 @@ impl<'p> Thread<'p> {
                     return Ok(());
                 }
             }
-            Again::For { .. } | Again::Nothing => {}
+            Continuation::For { .. } | Continuation::Nothing => {}
         }
         self.lists.pop();
         Ok(())

@@ -16,8 +16,8 @@ impl Gen<'_, '_> {
             return Ok(Expr::i64(decomp.grain_size));
         };
         let id = self.tunable(id)?;
-        let divided = Stmt::Compared(id, n.clone());
-        self.emit(Stmt::If(Expr::Logging, vec![divided], Vec::new()));
+        let divided = Stmt::RecordComparison(id, n.clone());
+        self.emit(Stmt::If(Expr::LogsComparisons, vec![divided], Vec::new()));
         Ok(max(Expr::Tunable(id), Expr::i64(1)))
     }
 

@@ -16,7 +16,7 @@ use crate::syntax::{Expr, Var};
 use ir::name::Name;
 use ir::{PassError, Prov};
 use prim::{PrimType, Scalar};
-use target::tasks::{FILL_GRAIN, MAX_CHUNKS};
+use target::chunks::{FILL_CHUNK, MAX_CHUNKS};
 
 /// An array fill.
 pub(crate) struct Fill<'a> {
@@ -61,7 +61,7 @@ impl Gen<'_, '_> {
         let distinct: Vec<Var> = fresh.iter().map(|&block| self.var(block)).collect::<Result<_, _>>()?;
         let n = self.bind_value(count, PrimType::I64, "n");
         let cost = div(mul(n.clone(), row.clone()), Expr::i64(4));
-        let grain = div(Expr::i64(FILL_GRAIN), max(row, Expr::i64(1)));
+        let grain = div(Expr::i64(FILL_CHUNK), max(row, Expr::i64(1)));
         let grain = self.bind_value(max(grain, Expr::i64(1)), PrimType::I64, "grain");
         let chunks = self.n_chunks(n.clone(), grain, MAX_CHUNKS);
         let cost = self.bind_value(cost, PrimType::I64, "cost");
@@ -83,6 +83,6 @@ fn n_slices(count: &Expr, row: &Expr) -> Option<i64> {
     let constant = |e: &Expr| {
         if let Expr::Const(Scalar::I64(x)) = e { Some(*x) } else { None }
     };
-    let grain = (FILL_GRAIN / constant(row)?.max(1)).max(1);
+    let grain = (FILL_CHUNK / constant(row)?.max(1)).max(1);
     Some((constant(count)? / grain).clamp(1, MAX_CHUNKS))
 }

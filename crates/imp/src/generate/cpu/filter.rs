@@ -88,7 +88,7 @@ impl Gen<'_, '_> {
         let together = self.collect(|g| {
             let there = compare(
                 CmpOp::SLt,
-                Expr::Lanes(PrimType::I64, lanes),
+                Expr::LaneIds(PrimType::I64, lanes),
                 Expr::Splat(lanes, Box::new(kept.clone())),
             );
             let mask = g.value(VarType::Vector(PrimType::Bool, lanes), "there");

@@ -101,7 +101,7 @@ impl Gen<'_, '_> {
                 Expr::Var(parts.used),
             ));
             let keep = parts.blocks.iter().zip(&wholes).map(|(block, whole)| {
-                Stmt::Slots(Slots::Keep { slots: whole.slots, at: Expr::Var(c), block: *block })
+                Stmt::Slots(Slots::Put { slots: whole.slots, at: Expr::Var(c), block: *block })
             });
             let any = compare(CmpOp::SLt, Expr::i64(0), Expr::Var(parts.used));
             g.emit(Stmt::If(any, keep.collect(), Vec::new()));
@@ -335,7 +335,7 @@ impl Gen<'_, '_> {
     fn part(&mut self, whole: &FlatResult, at: Expr) -> Var {
         let var = self.borrowed("part");
         let slots = whole.slots;
-        self.emit(Stmt::Slots(Slots::Kept { var, slots, at }));
+        self.emit(Stmt::Slots(Slots::Get { var, slots, at }));
         var
     }
 

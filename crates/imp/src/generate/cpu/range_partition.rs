@@ -25,7 +25,7 @@ use crate::generate::accs::inside;
 use crate::generate::expr::{add, and, compare, div, mul, sub};
 use crate::generate::function::Gen;
 use crate::generate::operators::element_of_buffer;
-use crate::syntax::{Expr, LaneAccess, LanePositions, Off, Stmt, Var};
+use crate::syntax::{Expr, LaneAccess, LanePositions, MaskedOff, Stmt, Var};
 use ir::PassError;
 use ir::syntax::Atom;
 use prim::{BinOp, CmpOp, ConvOp, PrimType};
@@ -165,7 +165,7 @@ impl Gen<'_, '_> {
             let numbers = Expr::Binary(
                 BinOp::Add,
                 NUMBER,
-                Box::new(Expr::Lanes(NUMBER, BLOCK)),
+                Box::new(Expr::LaneIds(NUMBER, BLOCK)),
                 Box::new(Expr::Splat(BLOCK, Box::new(start))),
             );
             g.emit(Stmt::StoreLanes {
@@ -174,7 +174,7 @@ impl Gen<'_, '_> {
                     elem: NUMBER,
                     lanes: BLOCK,
                     at: LanePositions::Unit(Expr::Var(kept)),
-                    off: Off::Skip,
+                    masked_off: MaskedOff::Skip,
                 },
                 value: Expr::Pack(Box::new(numbers), Box::new(mine.clone())),
                 mask: None,

@@ -35,7 +35,7 @@ use ir::syntax::{Atom, Lambda, Param};
 use ir::types::Type;
 use ir::{Mems, PassError};
 use prim::{CmpOp, PrimType};
-use target::tasks::SCAN_GROUP;
+use target::chunks::SCAN_GROUP;
 
 /// A scan while it is generated.
 pub(crate) struct Scan<'s> {

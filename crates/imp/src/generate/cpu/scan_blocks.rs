@@ -18,7 +18,7 @@ use super::scan::{Blocks, Scan};
 use super::segops::SegSpace;
 use crate::generate::expr::{add, div, mul, sub};
 use crate::generate::function::Gen;
-use crate::syntax::{Expr, LaneAccess, LanePositions, Off, Stmt, Var, VarType};
+use crate::syntax::{Expr, LaneAccess, LanePositions, MaskedOff, Stmt, Var, VarType};
 use ir::soac::Operator;
 use ir::{Mems, PassError};
 use prim::PrimType;
@@ -190,5 +190,5 @@ impl Gen<'_, '_> {
 }
 
 fn part(buffer: Var, elem: PrimType, (lanes, at): (u32, i64)) -> LaneAccess {
-    LaneAccess { buffer, elem, lanes, at: LanePositions::Unit(Expr::i64(at)), off: Off::Skip }
+    LaneAccess { buffer, elem, lanes, at: LanePositions::Unit(Expr::i64(at)), masked_off: MaskedOff::Skip }
 }

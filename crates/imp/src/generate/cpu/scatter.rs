@@ -21,7 +21,7 @@
 use super::segops::SegSpace;
 use crate::generate::expr::{add, and, compare, min, sub};
 use crate::generate::function::Gen;
-use crate::syntax::{Expr, LaneAccess, LanePositions, Off, Stmt, Var, VarType};
+use crate::syntax::{Expr, LaneAccess, LanePositions, MaskedOff, Stmt, Var, VarType};
 use ir::facts::FactFlag;
 use ir::mem::Lmad;
 use ir::name::Name;
@@ -208,7 +208,7 @@ impl Gen<'_, '_> {
         let packed = self.vector(PrimType::I64, "packed", pack(places));
         let first = Expr::Extract(Box::new(packed.clone()), Box::new(Expr::i64(0)));
         let first = self.bind_value(first, PrimType::I64, "first");
-        let numbers = Expr::Lanes(PrimType::I64, BLOCK);
+        let numbers = Expr::LaneIds(PrimType::I64, BLOCK);
         let kept = Expr::Count(Box::new(inside.clone()));
         let kept = self.bind_value(kept, PrimType::I64, "kept");
         let there = compare(CmpOp::SLt, numbers.clone(), every(kept));
@@ -268,7 +268,7 @@ impl Gen<'_, '_> {
                     elem,
                     lanes: block.lanes,
                     at: LanePositions::Unit(add(to.offset, block.first.clone())),
-                    off: Off::Skip,
+                    masked_off: MaskedOff::Skip,
                 },
                 value: Expr::Pack(Box::new(vector), Box::new(block.chosen.clone())),
                 mask: Some(block.occupied.clone()),

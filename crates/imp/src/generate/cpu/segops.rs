@@ -12,7 +12,7 @@ use super::reduce::Operators;
 use super::scan::Scan;
 use crate::generate::expr::{add, div, max, mul, sub};
 use crate::generate::function::Gen;
-use crate::syntax::{Expr, For, How, Stmt, Var};
+use crate::syntax::{Expr, For, LoopMode, Stmt, Var};
 use ir::facts::FactFlag;
 use ir::mem::{Block, MemAnn, MemOp};
 use ir::name::Name;
@@ -22,8 +22,9 @@ use ir::types::{Dim, Space as MemSpace};
 use ir::walk::{free_names, sub_bodies, with_stack};
 use ir::{Mems, PassError, Prov};
 use prim::PrimType;
-use target::tasks::{
-    BLOCK_BYTES, CHUNK_WORK, ELEMENT_WORK, LANES_GRAIN, LANES_LEAST, LEAST_FULL, MOST_ALONE,
+use target::chunks::{
+    BLOCK_BYTES, CHUNK_WORK, ELEMENT_WORK, LANES_CHUNK, MAX_ALLOCATING_CHUNKS, MIN_FULL_CHUNKS,
+    MIN_LANES_CHUNK,
 };
 use target::{LANES, TRIPS, levels, time};
 
@@ -113,18 +114,18 @@ impl Gen<'_, '_> {
         let n = self.bind_value(space.width.clone(), PrimType::I64, "n");
         // The cost of iterations that allocate may vary widely.
         let alone = allocates(space.body);
-        let together = if alone { LANES_LEAST } else { LANES_GRAIN };
-        let most = if alone { MOST_ALONE } else { decomp.max_chunks };
+        let together = if alone { MIN_LANES_CHUNK } else { LANES_CHUNK };
+        let most = if alone { MAX_ALLOCATING_CHUNKS } else { decomp.max_chunks };
         let step = if space.vectorised {
-            Expr::i64(LANES_LEAST)
+            Expr::i64(MIN_LANES_CHUNK)
         } else if self.in_task() && space.independent {
             // There are enclosing tasks: full lanes matter more than many chunks.
-            self.chunk_step(n.clone(), 1, LANES_LEAST)
-        } else if decomp.grain_size < LANES_GRAIN {
-            let few = self.chunk_step(n.clone(), LANES_GRAIN, together);
+            self.chunk_step(n.clone(), 1, MIN_LANES_CHUNK)
+        } else if decomp.grain_size < LANES_CHUNK {
+            let few = self.chunk_step(n.clone(), LANES_CHUNK, together);
             self.lane_step(space, n.clone(), few, min_lanes(pat))?
         } else {
-            Expr::i64(LANES_GRAIN)
+            Expr::i64(LANES_CHUNK)
         };
         let grain = max(self.grain_size(decomp, &n)?, step.clone());
         let chunks = self.n_chunks(n.clone(), grain, most);
@@ -149,8 +150,8 @@ impl Gen<'_, '_> {
     ) -> Result<(), PassError> {
         let var = self.bind_index(space.index);
         let body = self.collect(|g| g.iteration(space.body, f))?;
-        let how = How::Seq { independent: space.independent };
-        self.emit(Stmt::For(For { how, var, from: lo, to: hi, body }));
+        let how = LoopMode::Seq { independent: space.independent };
+        self.emit(Stmt::For(For { mode: how, var, from: lo, to: hi, body }));
         Ok(())
     }
 
@@ -216,8 +217,8 @@ impl Gen<'_, '_> {
         let point = max(self.iteration_cost(space)?, Expr::i64(1));
         let enough = div(Expr::i64(CHUNK_WORK * LANES), point);
         let enough = self.bind_value(enough, PrimType::I64, "enough");
-        let enough = self.chunk_step(enough, 1, LANES_GRAIN);
-        let full = self.chunk_step(n, LEAST_FULL, lanes);
+        let enough = self.chunk_step(enough, 1, LANES_CHUNK);
+        let full = self.chunk_step(n, MIN_FULL_CHUNKS, lanes);
         let few = max(few, full);
         Ok(self.bind_value(max(few, enough), PrimType::I64, "step"))
     }
@@ -342,7 +343,7 @@ impl Gen<'_, '_> {
 fn min_lanes(pat: &[Param<Mems>]) -> i64 {
     let sizes = pat.iter().filter_map(|param| Some(param.ty.elem()?.size()));
     let widest = sizes.max().unwrap_or(BLOCK_BYTES);
-    ((BLOCK_BYTES / widest.max(1)) as i64).clamp(LANES, LANES_LEAST)
+    ((BLOCK_BYTES / widest.max(1)) as i64).clamp(LANES, MIN_LANES_CHUNK)
 }
 
 /// Returns true if a body allocates blocks of its own.

@@ -14,7 +14,7 @@ use super::reduce_chunk::ChunkReduction;
 use crate::generate::expr::add;
 use crate::generate::function::Gen;
 use crate::generate::operators::element_of_buffer;
-use crate::syntax::{Expr, LaneAccess, LanePositions, Off, Stmt, Var, VarType};
+use crate::syntax::{Expr, LaneAccess, LanePositions, MaskedOff, Stmt, Var, VarType};
 use ir::PassError;
 use prim::{PrimType, UnOp};
 
@@ -69,7 +69,7 @@ impl Gen<'_, '_> {
                 elem: PrimType::Bool,
                 lanes,
                 at: LanePositions::Unit(Expr::i64(0)),
-                off: Off::Skip,
+                masked_off: MaskedOff::Skip,
             },
             mask: None,
         });

@@ -1,7 +1,7 @@
 //! Loops whose iterations run as tasks over all workers.
 
 use crate::generate::function::{Frame, Gen};
-use crate::syntax::{Expr, For, How, Launch, Pieces, Stmt, Var, VarType};
+use crate::syntax::{Expr, For, Launch, LoopMode, Slices, Stmt, Var, VarType};
 use ir::{PassError, Prov};
 use prim::PrimType;
 
@@ -60,14 +60,14 @@ impl Gen<'_, '_> {
     ) -> Result<(), PassError> {
         let lo = self.new_var(VarType::Scalar(PrimType::I64), "lo");
         let end = self.new_var(VarType::Scalar(PrimType::I64), "hi");
-        let range = (lo, n, Some(Pieces { count, end, few }));
+        let range = (lo, n, Some(Slices { count, end, merge_adjacent: few }));
         self.task_loop(of, range, cost, distinct, |g| f(g, Expr::Var(lo), Expr::Var(end)))
     }
 
     fn task_loop(
         &mut self,
         (what, prov): (&str, Prov),
-        (var, to, pieces): (Var, Expr, Option<Pieces>),
+        (var, to, pieces): (Var, Expr, Option<Slices>),
         cost: Expr,
         distinct: Vec<Var>,
         f: impl FnOnce(&mut Self) -> Result<(), PassError>,
@@ -90,10 +90,10 @@ impl Gen<'_, '_> {
             captures: Vec::new(),
             distinct,
             scattered,
-            pads: Vec::new(),
+            shared_buffers: Vec::new(),
         };
-        let how = How::Tasks(launch);
-        self.emit(Stmt::For(For { how, var, from: Expr::i64(0), to, body }));
+        let how = LoopMode::Tasks(launch);
+        self.emit(Stmt::For(For { mode: how, var, from: Expr::i64(0), to, body }));
         Ok(())
     }
 }

@@ -23,7 +23,7 @@
 
 use crate::generate::expr::{binary, mul};
 use crate::generate::function::Gen;
-use crate::syntax::{DeviceOp, Expr, Pad, Region, Space, Stmt, Var, VarType};
+use crate::syntax::{DeviceOp, Expr, Region, SharedBuffer, Space, Stmt, Var, VarType};
 use ir::mem::{MemOp, assign_slots};
 use ir::seg::{Seg, SegOp};
 use ir::syntax::{Body, Exp, Param};
@@ -31,7 +31,7 @@ use ir::walk::with_stack;
 use ir::{Mems, Name, PassError, Prov};
 use prim::{BinOp, PrimType, Scalar};
 use rustc_hash::FxHashMap;
-use target::device::{ROOM_FOR_NOTES, SCRATCHPAD_BYTES};
+use target::device::{RESERVED_SHARED_BYTES, SHARED_MEMORY_BYTES};
 
 /// The threads of a block that run block-uniform code.
 #[derive(Clone, Copy)]
@@ -48,7 +48,7 @@ pub(crate) struct SharedMemory {
     /// The slots of IR blocks that are allocated in shared memory.
     pub(crate) slots: FxHashMap<Name, Var>,
     /// Buffers whose size is set by the launch.
-    pub(super) dynamic_buffers: Vec<Pad>,
+    pub(super) dynamic_buffers: Vec<SharedBuffer>,
 }
 
 impl Gen<'_, '_> {
@@ -106,7 +106,7 @@ impl Gen<'_, '_> {
     fn declare_slots(&mut self, rooms: Vec<(Var, Expr)>) -> Result<(), PassError> {
         let threads = self.layout().block.unsigned_abs();
         let parts = self.shared_memory.parts.iter().map(|(elem, _)| elem.size() * threads);
-        let mut left = (SCRATCHPAD_BYTES - ROOM_FOR_NOTES).saturating_sub(parts.sum());
+        let mut left = (SHARED_MEMORY_BYTES - RESERVED_SHARED_BYTES).saturating_sub(parts.sum());
         let word = PrimType::I64.size();
         for (room, bytes) in rooms {
             if let Expr::Const(Scalar::I64(bytes @ 0..)) = bytes

@@ -1,6 +1,6 @@
 //! Checks that functions called by kernels only do what a thread can do.
 
-use crate::syntax::{FunId, Function, How, Stmt};
+use crate::syntax::{FunId, Function, LoopMode, Stmt};
 use crate::walk::each_stmt;
 use ir::PassError;
 
@@ -10,7 +10,7 @@ pub(in crate::generate) fn check_callees(functions: &[Function]) -> Result<(), P
     for function in functions {
         each_stmt(&function.body, &mut |stmt| {
             if let Stmt::For(f) = stmt
-                && let How::Grid(_) = &f.how
+                && let LoopMode::Grid(_) = &f.mode
             {
                 calls(&f.body, &mut open);
             }
@@ -55,8 +55,8 @@ fn unsupported_in_thread(stmts: &[Stmt]) -> Option<&'static str> {
             | Stmt::Copy { .. }
             | Stmt::ConstData(..) => Some("arrays"),
             Stmt::ReadGlobal(..) | Stmt::WriteGlobal(..) => Some("constants"),
-            Stmt::Compared(..) => Some("tuning parameters"),
-            Stmt::For(f) if f.how.is_kernel() => Some("kernels"),
+            Stmt::RecordComparison(..) => Some("tuning parameters"),
+            Stmt::For(f) if f.mode.is_kernel() => Some("kernels"),
             Stmt::Set(..)
             | Stmt::Load(..)
             | Stmt::Store(..)

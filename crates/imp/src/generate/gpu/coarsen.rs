@@ -23,7 +23,7 @@ impl Gen<'_, '_> {
     /// with threads.
     pub(super) fn coarsening_threshold(&self) -> i64 {
         let device = self.layout();
-        device.blocks * device.block * device.side
+        device.blocks * device.block * device.iterations_per_thread
     }
 
     /// A kernel with several of `n` iterations per thread if there are at least `many`
@@ -42,7 +42,7 @@ impl Gen<'_, '_> {
             });
         }
         let device = self.layout();
-        let own = device.side;
+        let own = device.iterations_per_thread;
         let n = self.bind_value(n, PrimType::I64, "n");
         let parts = mul(div_up(n.clone(), own * device.block), Expr::i64(device.block));
         let is_many = compare(CmpOp::SLe, many, n.clone());

@@ -32,7 +32,7 @@ impl Gen<'_, '_> {
     /// The minimum number of blocks of a segop for tiles with several iterations per thread.
     pub(super) fn min_blocks_for_tiles(&mut self, seg: &Seg<Mems>) -> Result<Expr, PassError> {
         let grain = self.thread_grain_size(seg)?;
-        Ok(self.inversely_scaled(self.layout().tiles.fill, &grain))
+        Ok(self.inversely_scaled(self.layout().tiles.busy_blocks, &grain))
     }
 
     /// A parameter of the device, scaled by the ratio of `grain` to the device's grain size; at

@@ -26,7 +26,7 @@ use crate::generate::accs::{AccTarget, flat, inside};
 use crate::generate::expr::{add, and, binary, compare, div, max, min, mul, sub};
 use crate::generate::function::Gen;
 use crate::generate::operators::operator_types;
-use crate::syntax::{Access, DeviceOp, Expr, Stmt, Update};
+use crate::syntax::{Access, AtomicUpdate, DeviceOp, Expr, Stmt};
 use ir::exact::atomic_operator;
 use ir::mem::Lmad;
 use ir::name::Name;
@@ -184,7 +184,7 @@ impl Gen<'_, '_> {
 
     /// Emits an atomic update of an element.
     fn atomic_update(&mut self, at: Access, op: BinOp, value: Expr) {
-        self.emit(Stmt::Device(DeviceOp::Update(Box::new(Update { old: None, at, op, value }))));
+        self.emit(Stmt::Device(DeviceOp::Update(Box::new(AtomicUpdate { old: None, at, op, value }))));
     }
 
     pub(super) fn bins_of<'s>(

@@ -6,7 +6,7 @@ use crate::generate::basic::unexpected_type;
 use crate::generate::expr::{add, mul};
 use crate::generate::function::Gen;
 use crate::generate::operators::element_of_buffer;
-use crate::syntax::{Access, Expr, Plan, Region, Space, Stmt, Var, VarType};
+use crate::syntax::{Access, CopyPlan, Expr, Region, Space, Stmt, Var, VarType};
 use ir::mem::Lmad;
 use ir::name::FunName;
 use ir::syntax::{Atom, BasicOp, Param};
@@ -78,10 +78,10 @@ impl Gen<'_, '_> {
         let Stmt::Copy { plan, .. } = &mut stmt else {
             return Err(PassError::bug("a copy is none"));
         };
-        if self.enclosing_kernel.is_some() && matches!(plan, Plan::Registers(_)) {
-            *plan = Plan::Strides(None);
+        if self.enclosing_kernel.is_some() && matches!(plan, CopyPlan::Registers(_)) {
+            *plan = CopyPlan::Dynamic(None);
         }
-        let direct = *plan == Plan::Memory || !self.is_device_memory(to.buffer);
+        let direct = *plan == CopyPlan::Memory || !self.is_device_memory(to.buffer);
         if direct {
             self.emit(stmt);
             return Ok(());

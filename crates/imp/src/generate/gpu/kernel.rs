@@ -13,7 +13,7 @@ use crate::generate::expr::{add, compare, div, mul, sub};
 use crate::generate::function::{Frame, Gen};
 use crate::generate::operators::div_up;
 use crate::generate::var_type;
-use crate::syntax::{DeviceOp, Expr, For, How, Launch, Pad, Space, Stmt, Var, VarType};
+use crate::syntax::{DeviceOp, Expr, For, Launch, LoopMode, SharedBuffer, Space, Stmt, Var, VarType};
 use ir::name::Name;
 use ir::types::{Dim, Type};
 use ir::{PassError, Prov};
@@ -78,9 +78,9 @@ impl Gen<'_, '_> {
             captures: Vec::new(),
             distinct: Vec::new(),
             scattered,
-            pads: std::mem::take(&mut self.shared_memory.dynamic_buffers),
+            shared_buffers: std::mem::take(&mut self.shared_memory.dynamic_buffers),
         };
-        self.emit(Stmt::For(For { how: How::Grid(launch), var, from: Expr::i64(0), to: blocks, body }));
+        self.emit(Stmt::For(For { mode: LoopMode::Grid(launch), var, from: Expr::i64(0), to: blocks, body }));
         Ok(())
     }
 
@@ -97,7 +97,13 @@ impl Gen<'_, '_> {
             around.racy_buffers.extend(frame.racy_buffers);
         }
         let to = Expr::i64(self.layout().block);
-        self.emit(Stmt::For(For { how: How::Block(frame.locals), var, from: Expr::i64(0), to, body }));
+        self.emit(Stmt::For(For {
+            mode: LoopMode::Threads(frame.locals),
+            var,
+            from: Expr::i64(0),
+            to,
+            body,
+        }));
         Ok(())
     }
 
@@ -156,7 +162,7 @@ impl Gen<'_, '_> {
         let frame = self.enclosing_kernel.and_then(|around| self.frames.get_mut(around.frames));
         let frame = frame.ok_or_else(|| PassError::bug("a scratchpad outside of a kernel"))?;
         frame.locals.push(buffer);
-        self.shared_memory.dynamic_buffers.push(Pad { buffer, bytes });
+        self.shared_memory.dynamic_buffers.push(SharedBuffer { buffer, bytes });
         Ok(())
     }
 

@@ -51,11 +51,11 @@ mod thread_runs;
 
 use super::reduce::Reduction;
 use super::segments::Segments;
-use crate::device::{SIGNAL, WORD};
+use crate::device::{RELAXED_TYPE, RELEASE_TYPE};
 use crate::generate::expr::{add, binary, compare, min, mul, sub};
 use crate::generate::function::Gen;
 use crate::generate::operators::{div_up, element_of_buffer, operator_types};
-use crate::syntax::{DeviceOp, Expr, Space, Stmt, Update, Var, VarType};
+use crate::syntax::{AtomicUpdate, DeviceOp, Expr, Space, Stmt, Var, VarType};
 use ir::exact::atomic_operator;
 use ir::name::Name;
 use ir::scan_reduce::ScanReduce;
@@ -193,7 +193,7 @@ impl Gen<'_, '_> {
         let own = bytes(&folds.scans);
         let heard = if uses_status_words(&folds.scans) { own } else { 0 };
         let beside = bytes(&folds.reduces) + heard + PrimType::I32.size();
-        device.scans.points(own, beside, device.block)
+        device.scans.iterations(own, beside, device.block)
     }
 
     /// A single-pass scan with `own` iterations per thread in a tile.
@@ -324,7 +324,7 @@ impl Gen<'_, '_> {
         let by_words = uses_status_words(&folds.scans);
         let states = if by_words { Expr::i64(0) } else { count.clone() };
         let states = add(states, Expr::i64(1));
-        let states = self.device_arrays("state", &[SIGNAL], &states, prov);
+        let states = self.device_arrays("state", &[RELEASE_TYPE], &states, prov);
         let [state] = states.as_slice() else {
             return Err(PassError::bug("a type has one array"));
         };
@@ -332,7 +332,7 @@ impl Gen<'_, '_> {
             dims,
             told: if by_words {
                 let words = types.iter().map(|ty| n_status_words(*ty)).sum();
-                let words = vec![WORD; words];
+                let words = vec![RELAXED_TYPE; words];
                 Published::StatusWords(self.device_arrays("word", &words, &count, prov))
             } else {
                 Published::Elements {
@@ -373,7 +373,7 @@ impl Gen<'_, '_> {
         match &tiled.told {
             Published::StatusWords(words) => self.init_status_words(tiled, words, place),
             Published::Elements { .. } => {
-                let state = element_of_buffer(tiled.state, SIGNAL, place.clone());
+                let state = element_of_buffer(tiled.state, RELEASE_TYPE, place.clone());
                 self.emit(Stmt::Store(state, Expr::Const(Scalar::I32(0))));
             }
         }
@@ -388,9 +388,9 @@ impl Gen<'_, '_> {
     ) -> Result<Tile, PassError> {
         self.first_thread(thread, |g| {
             let number = g.scalar(PrimType::I32, "number");
-            g.emit(Stmt::Device(DeviceOp::Update(Box::new(Update {
+            g.emit(Stmt::Device(DeviceOp::Update(Box::new(AtomicUpdate {
                 old: Some(number),
-                at: element_of_buffer(tiled.state, SIGNAL, Expr::i64(0)),
+                at: element_of_buffer(tiled.state, RELEASE_TYPE, Expr::i64(0)),
                 op: BinOp::Add,
                 value: Expr::Const(Scalar::I32(1)),
             }))));

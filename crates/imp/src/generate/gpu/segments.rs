@@ -125,7 +125,7 @@ impl Gen<'_, '_> {
     /// The groups of threads with a few iterations of a segment each.
     pub(super) fn group_for_segments(&mut self, segments: &Segments<'_>) -> ThreadGroup {
         let device = self.layout();
-        let few = self.scaled(device.few, &segments.grain);
+        let few = self.scaled(device.segment_iterations, &segments.grain);
         self.few_threads_by(device.block, &segments.width, few)
     }
 
@@ -137,7 +137,7 @@ impl Gen<'_, '_> {
 
     /// As [`Gen::few_threads`], with at most `most` threads in a group.
     pub(super) fn few_threads_of(&mut self, most: i64, points: &Expr) -> ThreadGroup {
-        let few = Expr::i64(self.layout().few);
+        let few = Expr::i64(self.layout().segment_iterations);
         self.few_threads_by(most, points, few)
     }
 
@@ -345,7 +345,7 @@ impl Gen<'_, '_> {
     ) -> Result<Vec<Var>, PassError> {
         let count = self.layout().block as u64;
         let bytes: u64 = types.iter().map(|ty| ty.size() * count).sum();
-        if bytes > target::device::SCRATCHPAD_BYTES {
+        if bytes > target::device::SHARED_MEMORY_BYTES {
             return Err(self.not_in_kernels("operators on so many values", prov));
         }
         let mut buffers = Vec::with_capacity(types.len());

@@ -25,25 +25,25 @@ pub(super) type OperatorTypes<'a, 's> = (&'a [&'s Operator<Mems>], &'a [PrimType
 impl Gen<'_, '_> {
     /// A barrier of the subgroup.
     pub(super) fn subgroup_barrier(&mut self) {
-        let size = self.layout().group as u32;
-        self.emit(Stmt::Device(DeviceOp::GroupBarrier(size)));
+        let size = self.layout().subgroup as u32;
+        self.emit(Stmt::Device(DeviceOp::SubgroupBarrier(size)));
     }
 
     /// The number of subgroups of a block.
     pub(super) fn n_subgroups(&self) -> i64 {
-        self.layout().block / self.layout().group
+        self.layout().block / self.layout().subgroup
     }
 
     /// The index of a thread's subgroup.
     pub(super) fn subgroup_of(&mut self, thread: &Expr) -> Expr {
-        let halvings = i64::from(self.layout().group.trailing_zeros());
+        let halvings = i64::from(self.layout().subgroup.trailing_zeros());
         let group = binary(BinOp::LShr, thread.clone(), Expr::i64(halvings));
         self.bind_value(group, PrimType::I64, "group")
     }
 
     /// The index of a thread in its subgroup.
     pub(super) fn lane_in_subgroup(&mut self, thread: &Expr) -> Expr {
-        let last = Expr::i64(self.layout().group - 1);
+        let last = Expr::i64(self.layout().subgroup - 1);
         let place = binary(BinOp::And, thread.clone(), last);
         self.bind_value(place, PrimType::I64, "among")
     }
@@ -68,7 +68,7 @@ impl Gen<'_, '_> {
             self.bind_value(min(joined.clone(), among), PrimType::I64, "reach")
         };
         self.subgroup_barrier();
-        let steps = i64::from(self.layout().group.trailing_zeros());
+        let steps = i64::from(self.layout().subgroup.trailing_zeros());
         self.for_seq("step", Expr::i64(0), Expr::i64(steps), false, |g, step| {
             let distance = binary(BinOp::Shl, Expr::i64(1), Expr::Var(step));
             let distance = g.bind_value(distance, PrimType::I64, "distance");
@@ -98,7 +98,7 @@ impl Gen<'_, '_> {
         (from, to): (&Expr, &Expr),
     ) -> Result<Vec<Var>, PassError> {
         let accs = self.neutral(operators, types)?;
-        let (size, groups) = (self.layout().group, Expr::i64(self.n_subgroups()));
+        let (size, groups) = (self.layout().subgroup, Expr::i64(self.n_subgroups()));
         self.for_seq("group", Expr::i64(0), groups.clone(), false, |g, group| {
             let group = Expr::Var(group);
             let body = g.collect(|g| {
@@ -205,7 +205,7 @@ impl Gen<'_, '_> {
             g.store_all(part, types, thread.clone(), &left);
             Ok(())
         };
-        let steps = Expr::i64(i64::from(self.layout().group.trailing_zeros()));
+        let steps = Expr::i64(i64::from(self.layout().subgroup.trailing_zeros()));
         let inside = min(halvings.clone(), steps.clone());
         let inside = self.bind_value(inside, PrimType::I64, "inside");
         self.pairwise_tree((Expr::i64(0), inside), true, thread, put)?;

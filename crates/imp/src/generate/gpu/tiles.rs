@@ -80,13 +80,13 @@ impl Gen<'_, '_> {
             return self.untiled_map(pat, seg, prov);
         };
         let device = self.layout();
-        let shape = |points| Shape { threads: device.sides(), points, depth: device.tiles.depth };
-        let mut fill = Expr::i64(device.tiles.fill);
+        let shape = |points| Shape { threads: device.thread_grid(), points, depth: device.tiles.depth };
+        let mut fill = Expr::i64(device.tiles.busy_blocks);
         let mut shapes = Vec::new();
         if plan.square {
             fill = self.min_blocks_for_tiles(seg)?;
             if plan.is_small {
-                shapes.push(shape(device.tiles.points));
+                shapes.push(shape(device.tiles.iterations));
             }
             shapes.push(shape(1));
         } else {

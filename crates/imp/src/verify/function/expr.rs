@@ -14,11 +14,11 @@ impl FunctionCheck<'_, '_> {
 
     /// Checks that an expression is a scalar of a type.
     pub(super) fn typed(&mut self, expr: &Expr, wanted: PrimType) {
-        self.wanted(expr, VarType::Scalar(wanted));
+        self.expect_type(expr, VarType::Scalar(wanted));
     }
 
     /// Checks that an expression has a type.
-    pub(super) fn wanted(&mut self, expr: &Expr, wanted: VarType) {
+    pub(super) fn expect_type(&mut self, expr: &Expr, wanted: VarType) {
         if let Some(ty) = self.expr(expr)
             && ty != wanted
         {
@@ -58,12 +58,12 @@ impl FunctionCheck<'_, '_> {
                 self.elementwise(&[(x, *from)], *to)
             }
             Expr::Select(ty, c, x, y) => self.elementwise(&[(c, PrimType::Bool), (x, *ty), (y, *ty)], *ty),
-            Expr::SharedRoot(x) => {
+            Expr::SplitRoot(x) => {
                 let ty = VarType::Vector(PrimType::F64, ROOT_LANES);
-                self.wanted(x, ty);
+                self.expect_type(x, ty);
                 Some(ty)
             }
-            Expr::SharedQuotient(x, y) => {
+            Expr::MultipliedQuotient(x, y) => {
                 let ty = self.elementwise(&[(x, PrimType::F32), (y, PrimType::F32)], PrimType::F32);
                 let full = |lanes: u32| lanes.is_multiple_of(ROOT_LANES);
                 if !matches!(ty, Some(VarType::Vector(_, lanes)) if full(lanes)) {
@@ -87,7 +87,7 @@ impl FunctionCheck<'_, '_> {
                 self.tunable(*id);
                 Some(VarType::Scalar(PrimType::I64))
             }
-            Expr::Logging => Some(VarType::Scalar(PrimType::Bool)),
+            Expr::LogsComparisons => Some(VarType::Scalar(PrimType::Bool)),
             Expr::Splat(lanes, x) => {
                 self.lanes(*lanes);
                 match self.expr(x)? {
@@ -98,7 +98,7 @@ impl FunctionCheck<'_, '_> {
                     }
                 }
             }
-            Expr::Lanes(ty, lanes) => {
+            Expr::LaneIds(ty, lanes) => {
                 self.lanes(*lanes);
                 self.domain(ty.is_int(), "lanes", *ty);
                 Some(VarType::Vector(*ty, *lanes))

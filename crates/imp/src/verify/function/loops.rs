@@ -1,18 +1,18 @@
 //! Checks loops: bounds, counters, slices, the variables of task loops, and captures.
 
 use super::FunctionCheck;
-use crate::walk::in_expr;
-use crate::{Expr, For, How, Launch, Pieces, Var, VarType};
+use crate::walk::each_var;
+use crate::{Expr, For, Launch, LoopMode, Slices, Var, VarType};
 use prim::PrimType;
 use rustc_hash::FxHashSet;
 
 impl<'a> FunctionCheck<'_, 'a> {
     pub(super) fn for_loop(&mut self, f: &'a For) {
-        let For { how, var, from, to, body } = f;
+        let For { mode: how, var, from, to, body } = f;
         let (from, to) = (self.expr(from), self.expr(to));
         if let Some(launch) = how.launch() {
             self.typed(&launch.cost, PrimType::I64);
-            for pad in &launch.pads {
+            for pad in &launch.shared_buffers {
                 self.typed(&pad.bytes, PrimType::I64);
             }
         }
@@ -42,28 +42,28 @@ impl<'a> FunctionCheck<'_, 'a> {
             }
         }
         let around = self.frame;
-        let homes: Vec<u32> = counters.iter().map(|var| self.home[var.index()]).collect();
+        let homes: Vec<u32> = counters.iter().map(|var| self.frame_of[var.index()]).collect();
         let mut moved = Vec::new();
         match how {
-            How::Seq { independent: _ } | How::Scheduled | How::Lanes(_) => {}
-            How::Tasks(launch) | How::Grid(launch) => {
+            LoopMode::Seq { independent: _ } | LoopMode::Scheduled | LoopMode::Lanes(_) => {}
+            LoopMode::Tasks(launch) | LoopMode::Grid(launch) => {
                 self.open_frame();
                 self.launch(launch, &mut moved);
             }
-            How::Block(locals) => {
+            LoopMode::Threads(locals) => {
                 self.open_frame();
                 self.distinct(locals, "locals of threads");
                 self.move_in(locals, &mut moved);
             }
         }
         for var in &counters {
-            self.home[var.index()] = self.frame;
+            self.frame_of[var.index()] = self.frame;
             self.counter[var.index()] = true;
         }
         self.block(body);
         for (var, home) in counters.iter().zip(homes) {
             self.counter[var.index()] = false;
-            self.home[var.index()] = home;
+            self.frame_of[var.index()] = home;
         }
         if self.frame != around {
             self.open[self.frame as usize] = false;
@@ -71,14 +71,14 @@ impl<'a> FunctionCheck<'_, 'a> {
             // in its list.
             for (var, before) in moved {
                 if before != 0 {
-                    self.home[var.index()] = before;
+                    self.frame_of[var.index()] = before;
                 }
             }
             self.frame = around;
         }
     }
 
-    fn pieces(&mut self, f: &For, launch: &Launch, pieces: &Pieces) {
+    fn pieces(&mut self, f: &For, launch: &Launch, pieces: &Slices) {
         self.typed(&pieces.count, PrimType::I64);
         for var in f.counters() {
             match self.var_type(var) {
@@ -91,7 +91,7 @@ impl<'a> FunctionCheck<'_, 'a> {
         let own: FxHashSet<Var> =
             (launch.owned.iter().chain(&launch.locals).copied()).chain(f.counters()).collect();
         for bound in [&f.to, &pieces.count] {
-            in_expr(bound, &mut |var, _| {
+            each_var(bound, &mut |var, _| {
                 if own.contains(&var) {
                     self.error(format!("{} bounds its own loop", self.name(var)));
                 }
@@ -137,7 +137,7 @@ impl<'a> FunctionCheck<'_, 'a> {
     /// Moves variables to the innermost frame; `moved` gets their previous frames.
     fn move_in(&mut self, vars: &[Var], moved: &mut Vec<(Var, u32)>) {
         for var in vars {
-            let Some(home) = self.home.get_mut(var.index()) else {
+            let Some(home) = self.frame_of.get_mut(var.index()) else {
                 continue;
             };
             moved.push((*var, std::mem::replace(home, self.frame)));

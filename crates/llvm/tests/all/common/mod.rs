@@ -5,8 +5,8 @@ pub mod memory;
 pub mod vectors;
 
 use imp::{
-    Access, Check, CheckId, Code, Entry, EntryType, EntryValue, Expr, For, FunId, Function, How, Launch,
-    Program, Stmt, Var, VarInfo, VarType,
+    Access, Check, CheckId, CodePlacement, Entry, EntryType, EntryValue, Expr, For, FunId, Function, Launch,
+    LoopMode, Program, Stmt, Var, VarInfo, VarType,
 };
 use llvm::{Jit, Options};
 use prim::{BinOp, CmpOp, PrimType, ScalarType};
@@ -61,7 +61,7 @@ impl Fun {
             owned: self.owned,
             vars: self.vars,
             body,
-            code: Code::Once,
+            code: CodePlacement::OneModule,
             recursive: false,
         }
     }
@@ -94,10 +94,10 @@ pub fn at(buffer: Var, elem: PrimType, index: Expr) -> Access {
 }
 pub fn tasks(id: u32, var: Var, to: Expr, launch: Launch, body: Vec<Stmt>) -> Stmt {
     let launch = Launch { id, ..launch };
-    Stmt::For(For { how: How::Tasks(launch), var, from: c(0), to, body })
+    Stmt::For(For { mode: LoopMode::Tasks(launch), var, from: c(0), to, body })
 }
 pub fn seq(independent: bool, var: Var, from: Expr, to: Expr, body: Vec<Stmt>) -> Stmt {
-    Stmt::For(For { how: How::Seq { independent }, var, from, to, body })
+    Stmt::For(For { mode: LoopMode::Seq { independent }, var, from, to, body })
 }
 /// A launch whose cost always justifies its threads.
 pub fn launch() -> Launch {
@@ -113,12 +113,12 @@ pub fn launch() -> Launch {
         captures: vec![],
         distinct: vec![],
         scattered: vec![],
-        pads: Vec::new(),
+        shared_buffers: Vec::new(),
     }
 }
 /// A tile whose pitch is one element more than its side.
 pub fn tile(side: u32) -> imp::Tile {
-    imp::Tile { side, pitch: side + 1 }
+    imp::Tile { extent: side, pitch: side + 1 }
 }
 pub fn check(cond: Expr, values: Vec<Expr>) -> Stmt {
     Stmt::Check { cond, check: CheckId(0), values }

@@ -1,7 +1,7 @@
 //! Functions over vectors as entry points of a program, and operands for them.
 
 use super::{array_of, entry_type, entry_value};
-use imp::{Entry, EntryType, Expr, FunId, Function, LaneAccess, LanePositions, Off, Program, Var};
+use imp::{Entry, EntryType, Expr, FunId, Function, LaneAccess, LanePositions, MaskedOff, Program, Var};
 use prim::{PrimType, Scalar};
 use runtime::abi::EntryFn;
 
@@ -24,7 +24,7 @@ impl Random {
 
 /// An access to contiguous lanes from a position on.
 pub fn unit(buffer: Var, elem: PrimType, lanes: u32, position: Expr) -> LaneAccess {
-    LaneAccess { buffer, elem, lanes, at: LanePositions::Unit(position), off: Off::Skip }
+    LaneAccess { buffer, elem, lanes, at: LanePositions::Unit(position), masked_off: MaskedOff::Skip }
 }
 
 /// The array type of an entry's parameter.

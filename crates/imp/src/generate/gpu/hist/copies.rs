@@ -29,7 +29,7 @@ impl Gen<'_, '_> {
         let (bins, dims, prov) = (&hists.bins, hists.dims(), hists.prov);
         let device = self.layout();
         let all = max(hists.all_bins(), Expr::i64(1));
-        let meeting = mul(all, Expr::i64(device.bins.meeting));
+        let meeting = mul(all, Expr::i64(device.bins.contention));
         let meeting = self.bind_value(meeting, PrimType::I64, "meeting");
         let copies = min(
             div(Expr::i64(device.blocks * device.block), meeting.clone()),
@@ -69,7 +69,7 @@ impl Gen<'_, '_> {
         let device = self.layout();
         let n = hists.points.clone();
         let grain = max(hists.all_bins(), self.thread_grain_size(hists.seg)?);
-        let threads = Expr::i64(device.blocks * device.few);
+        let threads = Expr::i64(device.blocks * device.segment_iterations);
         let chunks = max(min(div(n.clone(), grain), threads), Expr::i64(1));
         let chunks = self.bind_value(chunks, PrimType::I64, "chunks");
         let made = self.init_copies(hists, &chunks)?;

@@ -24,7 +24,7 @@ use crate::generate::operators::{div_up_by, element_of_buffer};
 use crate::syntax::{Expr, Stmt, Var};
 use ir::PassError;
 use prim::{BinOp, CmpOp, ConvOp, PrimType, Scalar};
-use target::device::SCRATCHPAD_BYTES;
+use target::device::SHARED_MEMORY_BYTES;
 
 /// The type of tags: bin numbers in shared memory.
 const TAG: PrimType = PrimType::I32;
@@ -111,13 +111,13 @@ impl Gen<'_, '_> {
         }
         let room = device.bins.bytes.saturating_sub(tile * of_point) / bytes;
         let room = room.max(1);
-        if tile * of_point + room * bytes > SCRATCHPAD_BYTES {
+        if tile * of_point + room * bytes > SHARED_MEMORY_BYTES {
             return Err(self.not_in_kernels("operators on so many values", hists.prov));
         }
         let (room, tile) = (room as i64, tile as i64);
         let segments = self.segments_by(hists.seg, hists.most.clone(), self.layout().blocks)?;
         let tile_halvings = tile.trailing_zeros();
-        let most = tile_halvings.saturating_sub(device.bins.owners.trailing_zeros());
+        let most = tile_halvings.saturating_sub(device.bins.sharers.trailing_zeros());
         let halvings = self.halvings(hists, room, most);
         let parts = binary(BinOp::Shl, Expr::i64(1), halvings.clone());
         let halvings = sub(Expr::i64(i64::from(tile_halvings)), halvings);

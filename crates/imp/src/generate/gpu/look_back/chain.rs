@@ -2,7 +2,7 @@
 
 use super::thread_runs::Run;
 use super::{AGGREGATE, PREFIX, Published, SharedBuffers, Tile, Tiled, equals};
-use crate::device::SIGNAL;
+use crate::device::RELEASE_TYPE;
 use crate::generate::expr::{add, and, compare, max, min, mul, sub};
 use crate::generate::function::Gen;
 use crate::generate::operators::{div_up, element_of_buffer};
@@ -90,7 +90,7 @@ impl Gen<'_, '_> {
         };
         self.store_all(buffers, &tiled.types, tile.number.clone(), values);
         self.emit(Stmt::Device(DeviceOp::Signal {
-            at: element_of_buffer(tiled.state, SIGNAL, add(tile.number.clone(), Expr::i64(1))),
+            at: element_of_buffer(tiled.state, RELEASE_TYPE, add(tile.number.clone(), Expr::i64(1))),
             value: Expr::Const(Scalar::I32(state)),
         }));
         Ok(())
@@ -185,10 +185,10 @@ impl Gen<'_, '_> {
             let own = g.scalar(PrimType::I64, "own");
             g.emit(Stmt::Set(own, Expr::i64(-1)));
             let body = g.collect(|g| {
-                let state = g.scalar(SIGNAL, "state");
+                let state = g.scalar(RELEASE_TYPE, "state");
                 g.emit(Stmt::Device(DeviceOp::Await {
                     var: state,
-                    at: element_of_buffer(tiled.state, SIGNAL, add(other.clone(), Expr::i64(1))),
+                    at: element_of_buffer(tiled.state, RELEASE_TYPE, add(other.clone(), Expr::i64(1))),
                 }));
                 let found = vec![Stmt::Set(own, other)];
                 g.emit(Stmt::If(equals(state, PREFIX), found, Vec::new()));
@@ -198,7 +198,7 @@ impl Gen<'_, '_> {
             let own = Expr::Var(own);
             g.store_i32(pads.ended, thread.clone(), own);
             g.subgroup_barrier();
-            let steps = Expr::i64(i64::from(g.layout().group.trailing_zeros()));
+            let steps = Expr::i64(i64::from(g.layout().subgroup.trailing_zeros()));
             g.pairwise_tree((Expr::i64(0), steps), true, thread, |g, other| {
                 let left = g.load_i32(pads.ended, thread.clone(), "left");
                 let right = g.load_i32(pads.ended, other, "right");
@@ -207,7 +207,7 @@ impl Gen<'_, '_> {
             })?;
             g.barrier();
             g.emit(Stmt::Set(near, Expr::i64(-1)));
-            let (groups, size) = (Expr::i64(g.n_subgroups()), Expr::i64(g.layout().group));
+            let (groups, size) = (Expr::i64(g.n_subgroups()), Expr::i64(g.layout().subgroup));
             g.for_seq("group", Expr::i64(0), groups, false, |g, group| {
                 let first = mul(Expr::Var(group), size);
                 let found = g.load_i32(pads.ended, first, "found");

@@ -11,7 +11,7 @@
 
 use super::super::subgroups::OperatorTypes;
 use super::{PREFIX, SharedBuffers, Tile, Tiled, equals};
-use crate::device::WORD;
+use crate::device::RELAXED_TYPE;
 use crate::generate::expr::{binary, compare, mul, sub};
 use crate::generate::function::Gen;
 use crate::generate::operators::element_of_buffer;
@@ -46,7 +46,7 @@ impl Gen<'_, '_> {
                 let word = words.next();
                 let word = *word.ok_or_else(|| PassError::bug("a value has too few words"))?;
                 self.emit(Stmt::Device(DeviceOp::Signal {
-                    at: element_of_buffer(word, WORD, tile.number.clone()),
+                    at: element_of_buffer(word, RELAXED_TYPE, tile.number.clone()),
                     value: binary(BinOp::Or, bits, state.clone()),
                 }));
             }
@@ -63,12 +63,15 @@ impl Gen<'_, '_> {
         other: &Expr,
         (values, ends): (&[Var], Var),
     ) -> Result<(), PassError> {
-        let heard: Vec<Var> = words.iter().map(|_| self.scalar(WORD, "heard")).collect();
+        let heard: Vec<Var> = words.iter().map(|_| self.scalar(RELAXED_TYPE, "heard")).collect();
         let body: Vec<Stmt> = words
             .iter()
             .zip(&heard)
             .map(|(&word, &var)| {
-                Stmt::Device(DeviceOp::Await { var, at: element_of_buffer(word, WORD, other.clone()) })
+                Stmt::Device(DeviceOp::Await {
+                    var,
+                    at: element_of_buffer(word, RELAXED_TYPE, other.clone()),
+                })
             })
             .collect();
         let [first, others @ ..] = heard.as_slice() else {
@@ -132,7 +135,7 @@ impl Gen<'_, '_> {
             g.emit(Stmt::If(looks, body, Vec::new()));
             g.store_values(pads, types, thread, (&values, ends));
             g.subgroup_barrier();
-            let steps = Expr::i64(i64::from(g.layout().group.trailing_zeros()));
+            let steps = Expr::i64(i64::from(g.layout().subgroup.trailing_zeros()));
             g.pairwise_tree((Expr::i64(0), steps), true, thread, |g, right| {
                 let (rights, right_ends) = g.load_values(pads, types, &right);
                 g.append_right(operators, (&values, ends), (&rights, right_ends))?;
@@ -156,7 +159,7 @@ impl Gen<'_, '_> {
     ) -> Result<Var, PassError> {
         let found = self.scalar(PrimType::I32, "found");
         self.emit(Stmt::Set(found, Expr::Const(Scalar::I32(0))));
-        let (groups, size) = (self.n_subgroups(), Expr::i64(self.layout().group));
+        let (groups, size) = (self.n_subgroups(), Expr::i64(self.layout().subgroup));
         let (from, to) = (Expr::i64(1), Expr::i64(groups + 1));
         self.for_seq("back", from, to, false, |g, back| {
             let first = mul(sub(Expr::i64(groups), Expr::Var(back)), size);
@@ -224,7 +227,7 @@ impl Gen<'_, '_> {
         let counter = vec![Stmt::Store(counter, nothing)];
         let words = words.iter().map(|word| {
             let before = sub(place.clone(), Expr::i64(1));
-            Stmt::Store(element_of_buffer(*word, WORD, before), Expr::i64(0))
+            Stmt::Store(element_of_buffer(*word, RELAXED_TYPE, before), Expr::i64(0))
         });
         let first = compare(CmpOp::Eq, place.clone(), Expr::i64(0));
         self.emit(Stmt::If(first, counter, words.collect()));

@@ -103,7 +103,7 @@ impl Gen<'_, '_> {
             width: self.dim(*width)?,
         };
         let mut cuts = Vec::new();
-        let mut points = if plan.is_small { self.layout().tiles.points } else { 1 };
+        let mut points = if plan.is_small { self.layout().tiles.iterations } else { 1 };
         while points > 0 {
             cuts.extend(self.partitioning(&split, points)?);
             points /= 2;
@@ -142,9 +142,9 @@ impl Gen<'_, '_> {
     ) -> Result<Option<Partitioning>, PassError> {
         let device = self.layout();
         let shape = Shape {
-            threads: device.sides(),
+            threads: device.thread_grid(),
             points,
-            depth: device.tiles.depth * (device.tiles.points / points).max(1),
+            depth: device.tiles.depth * (device.tiles.iterations / points).max(1),
         };
         let mut needed = vec![(Expr::i64(device.tiles.depth), split.width.clone())];
         for ((_, dim), length) in split.inner.iter().zip(shape.lengths(2)) {
@@ -304,7 +304,7 @@ impl Gen<'_, '_> {
     ) -> Result<(), PassError> {
         let Reduction { operators, types, pat } = split.reduction;
         let prov = split.prov;
-        let (rows, _) = self.layout().sides();
+        let (rows, _) = self.layout().thread_grid();
         let group = self.few_threads_of(rows, chunks);
         let blocks = self.blocks_for(&group, &split.count);
         self.kernel(("segred.total", prov), blocks, |g, block| {

@@ -15,11 +15,11 @@
 //! numbers equal the index below 2^31, which the guard checks as well. The order is the same, so
 //! loops need not be independent.
 
-use super::rows::look;
-use super::twins::Twin;
-use crate::places::Places;
-use crate::syntax::{Expr, For, Function, How, Stmt, Var};
-use crate::walk::{Use, each_stmt, is_at_most, names};
+use super::short_rows::each_loop;
+use super::versions::LoopVersion;
+use crate::def_use::DefUse;
+use crate::syntax::{Expr, For, Function, LoopMode, Stmt, Var};
+use crate::walk::{Use, each_stmt, each_use, is_at_most};
 use prim::{BinOp, ConvOp, PrimType};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
@@ -37,7 +37,7 @@ pub(super) struct Rows {
 }
 
 /// Returns true if a loop's body takes much longer than a quotient, so that lanes have to be full.
-pub(super) fn is_dear(f: &For) -> bool {
+pub(super) fn is_expensive(f: &For) -> bool {
     let (mut count, mut loops) = (0, false);
     each_stmt(&f.body, &mut |stmt| {
         count += 1;
@@ -47,21 +47,21 @@ pub(super) fn is_dear(f: &For) -> bool {
 }
 
 /// The loops of a function whose index is divided, by their numbers.
-pub(super) fn flat(function: &Function, places: &Places) -> BTreeMap<u32, Twin> {
+pub(super) fn find(function: &Function, places: &DefUse) -> BTreeMap<u32, LoopVersion> {
     let mut found = BTreeMap::new();
-    look(&function.body, Places::FIRST, places, &mut |f, at| {
+    each_loop(&function.body, DefUse::FIRST, places, &mut |f, at| {
         if let Some(rows) = rows(f) {
-            found.insert(at, Twin::Unravelled(rows));
+            found.insert(at, LoopVersion::Delinearised(rows));
         }
     });
     found
 }
 
 fn rows(f: &For) -> Option<Rows> {
-    if !matches!(f.how, How::Seq { .. }) {
+    if !matches!(f.mode, LoopMode::Seq { .. }) {
         return None;
     }
-    let mut divided = f.body.iter().filter_map(divides).peekable();
+    let mut divided = f.body.iter().filter_map(quotient_or_remainder).peekable();
     // A cheap test before the whole body is visited.
     divided.peek()?;
     let index = indices(f);
@@ -71,7 +71,7 @@ fn rows(f: &For) -> Option<Rows> {
     }
     let mut shared = false;
     each_stmt(&f.body, &mut |stmt| {
-        shared |= matches!(stmt, Stmt::For(inner) if inner.how.launch().is_some());
+        shared |= matches!(stmt, Stmt::For(inner) if inner.mode.launch().is_some());
     });
     let own = rows.size == f.var || sets(&f.body).contains_key(&rows.size);
     (!own && !shared).then_some(rows)
@@ -81,7 +81,7 @@ fn rows(f: &For) -> Option<Rows> {
 pub(super) fn sets(stmts: &[Stmt]) -> FxHashMap<Var, usize> {
     let mut sets = FxHashMap::default();
     each_stmt(stmts, &mut |stmt| {
-        names(stmt, &mut |var, used| {
+        each_use(stmt, &mut |var, used| {
             if used == Use::Sets {
                 *sets.entry(var).or_default() += 1;
             }
@@ -110,7 +110,7 @@ pub(super) fn indices(f: &For) -> FxHashSet<Var> {
 }
 
 /// The dividend of a statement, true for a quotient or false for a remainder, and the divisor.
-fn divides(stmt: &Stmt) -> Option<(Var, bool, Rows)> {
+fn quotient_or_remainder(stmt: &Stmt) -> Option<(Var, bool, Rows)> {
     let Stmt::Set(_, Expr::Binary(op, ty, x, y)) = stmt else {
         return None;
     };
@@ -125,10 +125,10 @@ fn divides(stmt: &Stmt) -> Option<(Var, bool, Rows)> {
 }
 
 /// Replaces the quotient and remainder of the loop's index by the given row and position.
-pub(super) fn in_row(f: &mut For, rows: Rows, row: Var, place: Var) {
+pub(super) fn substitute_index(f: &mut For, rows: Rows, row: Var, place: Var) {
     let index = indices(f);
     for stmt in &mut f.body {
-        let (Some((x, quotient, by)), Stmt::Set(_, e)) = (divides(stmt), &mut *stmt) else {
+        let (Some((x, quotient, by)), Stmt::Set(_, e)) = (quotient_or_remainder(stmt), &mut *stmt) else {
             continue;
         };
         if by == rows && index.contains(&x) {

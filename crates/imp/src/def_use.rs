@@ -5,18 +5,18 @@
 //! walk over the function computes everything.
 
 use crate::syntax::{For, Function, Stmt, Var};
-use crate::walk::{Use, names};
+use crate::walk::{Use, each_use};
 
 /// The numbers of one function.
-pub(crate) struct Places {
+pub(crate) struct DefUse {
     ends: Vec<u32>,
     others: Vec<u32>,
-    vars: Vec<Named>,
+    vars: Vec<Occurrences>,
 }
 
 /// The occurrences of one variable.
 #[derive(Clone, Copy)]
-struct Named {
+struct Occurrences {
     first: u32,
     last: u32,
     /// The end of the list in which the first statement to name the variable sets it; if it is
@@ -24,10 +24,10 @@ struct Named {
     block_end: u32,
 }
 
-impl Places {
+impl DefUse {
     /// Numbers a function.
     pub(crate) fn new(function: &Function) -> Self {
-        let unnamed = Named { first: u32::MAX, last: 0, block_end: 0 };
+        let unnamed = Occurrences { first: u32::MAX, last: 0, block_end: 0 };
         let mut places =
             Self { ends: Vec::new(), others: Vec::new(), vars: vec![unnamed; function.vars.len()] };
         // Parameters are set before the first statement, results read after the last one.
@@ -73,7 +73,7 @@ impl Places {
         let at = self.ends.len() as u32;
         self.ends.push(at + 1);
         self.others.push(at + 1);
-        names(stmt, &mut |var, used| {
+        each_use(stmt, &mut |var, used| {
             let new = self.vars.get(var.index()).is_some_and(|named| named.first == u32::MAX);
             if new && used == Use::Sets {
                 open.push(var);
@@ -98,12 +98,12 @@ impl Places {
     }
 
     /// The number of the first statement of a conditional's second branch.
-    pub(crate) fn other(&self, stmt: u32) -> u32 {
+    pub(crate) fn else_start(&self, stmt: u32) -> u32 {
         self.others[stmt as usize]
     }
 
     /// Returns true if only statements from `from` to before `to` name a variable.
-    pub(crate) fn local(&self, var: Var, from: u32, to: u32) -> bool {
+    pub(crate) fn is_local(&self, var: Var, from: u32, to: u32) -> bool {
         let named = self.vars[var.index()];
         named.first >= from && named.last < to
     }
@@ -114,14 +114,14 @@ impl Places {
     }
 
     /// Returns true if a statement with this number or a later one names a variable.
-    pub(crate) fn named_from(&self, var: Var, from: u32) -> bool {
+    pub(crate) fn is_used_after(&self, var: Var, from: u32) -> bool {
         self.vars[var.index()].last >= from
     }
 
     /// The first statement that names a variable, if it sets it and all other occurrences follow in
     /// the same list or nested in it: then every read sees a value of the same execution of that
     /// list.
-    pub(crate) fn leader(&self, var: Var) -> Option<u32> {
+    pub(crate) fn dominating_def(&self, var: Var) -> Option<u32> {
         let named = self.vars[var.index()];
         (named.block_end > named.last).then_some(named.first)
     }

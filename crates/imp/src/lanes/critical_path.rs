@@ -4,7 +4,7 @@
 
 use crate::pipeline::cost;
 use crate::syntax::{Access, Expr, Stmt, Var};
-use crate::walk::each_part;
+use crate::walk::each_operand;
 use rustc_hash::{FxHashMap, FxHashSet};
 use target::latency;
 
@@ -13,12 +13,12 @@ const BY_CONSTANT: f64 = 14.0;
 
 /// The length in cycles of the loop-carried path of a body without loops, and the number of
 /// loop-carried variables; `condition` is tested before each iteration.
-pub(super) fn rounds(body: &[Stmt], condition: Option<Var>) -> Option<(f64, usize)> {
-    let mut all = Flow::default();
+pub(super) fn carried_path(body: &[Stmt], condition: Option<Var>) -> Option<(f64, usize)> {
+    let mut all = CarriedPath::default();
     all.used.extend(condition);
     all.block(body)?;
     let carried = all.used.iter().filter(|var| all.times.contains_key(var));
-    let mut flow = Flow { carried: Some(carried.copied().collect()), ..Flow::default() };
+    let mut flow = CarriedPath { carried: Some(carried.copied().collect()), ..CarriedPath::default() };
     flow.block(body)?;
     let carried = flow.carried.unwrap_or_default();
     let times = carried.iter().filter_map(|var| *flow.times.get(var)?);
@@ -27,7 +27,7 @@ pub(super) fn rounds(body: &[Stmt], condition: Option<Var>) -> Option<(f64, usiz
 
 /// The times at which values are available, relative to those of the previous iteration.
 #[derive(Default)]
-struct Flow {
+struct CarriedPath {
     /// The loop-carried variables, once they are known; until then, all variables used before they
     /// are set count.
     carried: Option<FxHashSet<Var>>,
@@ -38,7 +38,7 @@ struct Flow {
     used: FxHashSet<Var>,
 }
 
-impl Flow {
+impl CarriedPath {
     fn block(&mut self, stmts: &[Stmt]) -> Option<()> {
         stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || stmts.iter().try_for_each(|stmt| self.stmt(stmt)))
     }
@@ -86,7 +86,7 @@ impl Flow {
             | Stmt::While(..)
             | Stmt::For(_)
             | Stmt::Call { .. }
-            | Stmt::Compared(..)
+            | Stmt::RecordComparison(..)
             | Stmt::ReadGlobal(..)
             | Stmt::Device(_)
             | Stmt::WriteGlobal(..) => return None,
@@ -117,7 +117,7 @@ impl Flow {
         }
         stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
             let mut latest: Option<f64> = None;
-            each_part(e, &mut |part| {
+            each_operand(e, &mut |part| {
                 let time = self.expr(part);
                 latest = [latest, time].into_iter().flatten().reduce(f64::max);
             });

@@ -17,39 +17,39 @@
 //! combine the elements of a row in the same order.
 
 use super::choose::is_plain;
-use super::twins::Twin;
-use crate::places::Places;
-use crate::syntax::{Access, Expr, For, Function, How, Stmt, Var};
-use crate::walk::{Use, each_part, each_stmt, names};
+use super::versions::LoopVersion;
+use crate::def_use::DefUse;
+use crate::syntax::{Access, Expr, For, Function, LoopMode, Stmt, Var};
+use crate::walk::{Use, each_operand, each_stmt, each_use};
 use prim::BinOp;
 use std::collections::BTreeMap;
 use target::Machine;
-use target::tasks::ROW_STATEMENTS;
+use target::chunks::ROW_STATEMENTS;
 
 /// The loops of a function over rows, by their numbers.
-pub(super) fn short(function: &Function, places: &Places, machine: Machine) -> BTreeMap<u32, Twin> {
+pub(super) fn find(function: &Function, places: &DefUse, machine: Machine) -> BTreeMap<u32, LoopVersion> {
     let mut found = BTreeMap::new();
-    look(&function.body, Places::FIRST, places, &mut |f, at| {
+    each_loop(&function.body, DefUse::FIRST, places, &mut |f, at| {
         if let Some(size) = rows(f, machine) {
-            found.insert(at, Twin::Rows(size));
+            found.insert(at, LoopVersion::RowLength(size));
         }
     });
     found
 }
 
 /// Calls `f` on all loops, with their numbers.
-pub(super) fn look(stmts: &[Stmt], mut at: u32, places: &Places, f: &mut dyn FnMut(&For, u32)) {
+pub(super) fn each_loop(stmts: &[Stmt], mut at: u32, places: &DefUse, f: &mut dyn FnMut(&For, u32)) {
     stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
         for stmt in stmts {
             match stmt {
                 Stmt::If(_, yes, no) => {
-                    look(yes, at + 1, places, f);
-                    look(no, places.other(at), places, f);
+                    each_loop(yes, at + 1, places, f);
+                    each_loop(no, places.else_start(at), places, f);
                 }
-                Stmt::While(_, body) => look(body, at + 1, places, f),
+                Stmt::While(_, body) => each_loop(body, at + 1, places, f),
                 Stmt::For(inner) => {
                     f(inner, at);
-                    look(&inner.body, at + 1, places, f);
+                    each_loop(&inner.body, at + 1, places, f);
                 }
                 crate::leaf_stmt!() => {}
             }
@@ -60,7 +60,7 @@ pub(super) fn look(stmts: &[Stmt], mut at: u32, places: &Places, f: &mut dyn FnM
 
 /// The variable with the number of elements of a row, if a loop reduces rows and does little else.
 fn rows(f: &For, machine: Machine) -> Option<Var> {
-    if f.how != (How::Seq { independent: true }) {
+    if f.mode != (LoopMode::Seq { independent: true }) {
         return None;
     }
     let mut fold = None;
@@ -74,14 +74,14 @@ fn rows(f: &For, machine: Machine) -> Option<Var> {
         }
     }
     let fold = fold?;
-    let in_order = fold.how == (How::Seq { independent: false });
+    let in_order = fold.mode == (LoopMode::Seq { independent: false });
     let (Expr::Var(size), true) = (&fold.to, in_order && fold.from == Expr::i64(0)) else {
         return None;
     };
     let (mut count, mut own) = (0, *size == f.var || *size == fold.var);
     each_stmt(&f.body, &mut |stmt| {
         count += 1;
-        names(stmt, &mut |var, used| {
+        each_use(stmt, &mut |var, used| {
             own |= var == *size && used == Use::Sets;
         });
     });
@@ -111,6 +111,6 @@ fn multiplies(e: &Expr, x: &Expr, y: &Expr) -> bool {
         return true;
     }
     let mut found = false;
-    each_part(e, &mut |part| found |= multiplies(part, x, y));
+    each_operand(e, &mut |part| found |= multiplies(part, x, y));
     found
 }

@@ -12,9 +12,9 @@ use rustc_hash::FxHashMap;
 const LARGE: f64 = 65536.0;
 
 /// The conditions of a function that nearly always hold.
-pub(super) struct Likely(FxHashMap<Var, bool>);
+pub(super) struct LikelyConditions(FxHashMap<Var, bool>);
 
-impl Likely {
+impl LikelyConditions {
     /// Finds them in the statements of a function.
     pub(super) fn of(body: &[Stmt]) -> Self {
         let mut magnitudes: FxHashMap<Var, bool> = FxHashMap::default();

@@ -6,7 +6,7 @@
 pub const CHUNK_WORK: i64 = 8_000 * 16;
 /// The divisor of [`CHUNK_WORK`] for chunks of flat maps whose inner sizes are assumed, like the
 /// trip counts of loops: keeping a chunk's part costs about 50 ns (`bench/irregular.py`: expand).
-pub const FLAT_SHARE: i64 = 16;
+pub const FLAT_MAP_DIVISOR: i64 = 16;
 /// The least work of a nest with few outer iterations that has nested tasks: a few chunks' worth
 /// (`bindrune bench` of LU decomposition).
 pub const NEST_WORK: i64 = 8 * CHUNK_WORK;
@@ -15,40 +15,40 @@ pub const MAX_CHUNKS: i64 = 512;
 /// The largest number of chunks of a map whose iterations allocate: these have arrays of sizes of
 /// their own, and may differ much in their time (`bench/run.py nests --case quicksort`, where the
 /// first 200 of 100,000 iterations take two thirds of the time).
-pub const MOST_ALONE: i64 = 1 << 13;
+pub const MAX_ALLOCATING_CHUNKS: i64 = 1 << 13;
 /// The assumed maximum of accumulator updates per iteration: the copies for all chunks together
 /// have at most this many elements per iteration (`cargo nextest run -p driver accumulators`: the
 /// size of the copies).
-pub const MOST_WRITES: u32 = 8;
+pub const MAX_UPDATES: u32 = 8;
 /// The least work per element of an array argument of a function, in nanoseconds, if the function
 /// may call itself (`bench/irregular.py`: quicksort).
 pub const ELEMENT_WORK: i64 = 4;
 /// The least number of elements that a task fills or copies (`bench/run.py rows`).
-pub const FILL_GRAIN: i64 = 1 << 15;
+pub const FILL_CHUNK: i64 = 1 << 15;
 /// The number of iterations of a chunk that fill vector lanes well. Chunks of expensive iterations
 /// have fewer where there would otherwise be fewer chunks than this number, but enough for
 /// [`CHUNK_WORK`] where the cost of an iteration is known beforehand (`bench/run.py lanes`,
 /// `bindrune bench bench/programs/turns.fut`).
-pub const LANES_GRAIN: i64 = 64;
+pub const LANES_CHUNK: i64 = 64;
 /// The least number of chunks for which iterations of known cost fill lanes (a register of their
 /// results) rather than form smaller chunks: 98 chunks of 2 of 196 take as long as 24 of 8 on as
 /// many cores, and four times as long on one (`bench/run.py tuned --case random-5`); of 1000
 /// iterations of `f32`, chunks of 8 take twice as long as of 16 (`accelerate/nbody` of
 /// `bench/run.py reference`); of 100, chunks of one up to twice as long (`jgf/series`).
-pub const LEAST_FULL: i64 = 4;
+pub const MIN_FULL_CHUNKS: i64 = 4;
 /// The number of iterations of a chunk, expensive or not, where adjacent iterations read adjacent
 /// elements (`bench/run.py rows`, `column_sums`).
-pub const LANES_LEAST: i64 = 16;
+pub const MIN_LANES_CHUNK: i64 = 16;
 /// Rows of up to this many elements are reduced by code specialised for their length: a loop over
 /// one of them has more overhead than work (`bench/run.py nests --case 10000000x1`; 10^7 elements
 /// in rows of 1 are scanned in 2.3 ms instead of 5.6, of 4 in 2.1 instead of 2.6, of 8 in the same
 /// time).
-pub const SHORTEST_ROWS: i64 = 4;
+pub const MAX_SPECIALISED_ROW: i64 = 4;
 /// The least row length for a loop of its own where a program counts all elements by one index
 /// (`misc/bfast` of `bench/run.py reference`).
-pub const SHORTEST_UNRAVELLED: i64 = 8;
+pub const MIN_DELINEARISED_ROW: i64 = 8;
 /// The same where elements are expensive: such rows leave few lanes idle.
-pub const SHORTEST_DEAR: i64 = 64;
+pub const MIN_DELINEARISED_EXPENSIVE_ROW: i64 = 64;
 /// The largest number of statements of a specialised row reduction.
 pub const ROW_STATEMENTS: usize = 12;
 /// The number of chunks of a scan whose totals are combined together (`bench/run.py mini --only
@@ -64,7 +64,7 @@ pub const MOST_IN_BLOCK: u64 = 16;
 
 /// A combinator over at most this many individually known scalars is fully unrolled (`bindrune
 /// bench bench/programs/straight.fut`).
-pub const STRAIGHT_WIDTH: i64 = 8;
+pub const UNROLL_WIDTH: i64 = 8;
 /// The largest number of unrolled statements: with those around them, they fit in the window of a
 /// processor ([`crate::memory::WINDOW`]).
-pub const STRAIGHT_STATEMENTS: usize = 48;
+pub const UNROLL_STATEMENTS: usize = 48;

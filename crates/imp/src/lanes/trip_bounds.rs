@@ -20,12 +20,12 @@
 //!
 //! Needs: numbered statements ([`Places`]). Guarantees: the same writes in the same order.
 
-use super::legal;
-use super::unravel::{indices, sets};
+use super::delinearise::{indices, sets};
+use super::legality;
+use crate::def_use::DefUse;
 use crate::generate::expr::{add, and, compare, max, min};
-use crate::places::Places;
-use crate::syntax::{Access, Expr, For, Function, How, Stmt, Var, VarInfo};
-use crate::walk::{divides, each_stmt, in_expr, is_at_most, names};
+use crate::syntax::{Access, Expr, For, Function, LoopMode, Stmt, Var, VarInfo};
+use crate::walk::{divides, each_stmt, each_use, each_var, is_at_most};
 use ir::Fuel;
 use prim::{BinOp, CmpOp, ConvOp, PrimType, Scalar};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -37,15 +37,15 @@ const TRIED: usize = 4;
 
 /// Bounds the loops of a function, each for one unit of fuel; returns true if there are any:
 /// statements have other numbers then.
-pub(super) fn end_early(function: &mut Function, places: &Places, fuel: &mut Fuel) -> bool {
-    let mut ends = Ends { vars: &function.vars, places, fuel, scattered: Vec::new(), any: false };
-    ends.block(&mut function.body, Places::FIRST);
+pub(super) fn bound_trips(function: &mut Function, places: &DefUse, fuel: &mut Fuel) -> bool {
+    let mut ends = TripBounds { vars: &function.vars, places, fuel, scattered: Vec::new(), any: false };
+    ends.block(&mut function.body, DefUse::FIRST);
     ends.any
 }
 
-struct Ends<'f> {
+struct TripBounds<'f> {
     vars: &'f [VarInfo],
-    places: &'f Places,
+    places: &'f DefUse,
     fuel: &'f mut Fuel,
     /// Buffers that the enclosing launches scatter into; the buffers that they read are disjoint
     /// from these.
@@ -62,23 +62,23 @@ struct Bound {
     with: Expr,
     ty: PrimType,
     /// True if the condition is constant only for indices above the operand, not for an equal one.
-    behind: bool,
+    inclusive: bool,
 }
 
-impl Ends<'_> {
+impl TripBounds<'_> {
     fn block(&mut self, stmts: &mut [Stmt], mut at: u32) {
         stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
             for stmt in stmts {
                 match stmt {
                     Stmt::If(_, yes, no) => {
                         self.block(yes, at + 1);
-                        self.block(no, self.places.other(at));
+                        self.block(no, self.places.else_start(at));
                     }
                     Stmt::While(_, body) => self.block(body, at + 1),
-                    Stmt::For(f) if f.how.is_kernel() => {}
+                    Stmt::For(f) if f.mode.is_kernel() => {}
                     Stmt::For(f) => {
                         let before = self.scattered.len();
-                        if let How::Tasks(launch) = &f.how {
+                        if let LoopMode::Tasks(launch) = &f.mode {
                             self.scattered.extend(&launch.scattered);
                         }
                         self.block(&mut f.body, at + 1);
@@ -97,11 +97,11 @@ impl Ends<'_> {
 
     /// The replacement of a loop, if it can be bounded.
     fn ended(&mut self, f: &For, at: u32) -> Option<Stmt> {
-        if !matches!(f.how, How::Seq { .. }) || !is_simple(&f.body) {
+        if !matches!(f.mode, LoopMode::Seq { .. }) || !is_simple(&f.body) {
             return None;
         }
         let sets = sets(&f.body);
-        let before = self.before(f, &sets);
+        let before = self.invariant_prefix(f, &sets);
         let moved: FxHashSet<Var> = before.iter().filter_map(set).collect();
         let same = |var: Var| var != f.var && (!sets.contains_key(&var) || moved.contains(&var));
         let index = indices(f);
@@ -111,14 +111,14 @@ impl Ends<'_> {
             known.is_idle(&f.body)
         })?;
         // No variable is loop-carried, or read after the loop.
-        legal::examine(self.vars, self.places, f, at).ok()?;
+        legality::analyse(self.vars, self.places, f, at).ok()?;
         if !self.fuel.take() {
             return None;
         }
         let mut body = f.body.clone();
         body.retain(|stmt| set(stmt).is_none_or(|var| !moved.contains(&var)));
         let ended =
-            Stmt::For(For { how: f.how.clone(), var: f.var, from: f.from.clone(), to: bound.end(f), body });
+            Stmt::For(For { mode: f.mode.clone(), var: f.var, from: f.from.clone(), to: bound.end(f), body });
         if before.is_empty() {
             return Some(ended);
         }
@@ -129,9 +129,9 @@ impl Ends<'_> {
     }
 
     /// The loop-invariant statements at the start of a loop's body.
-    fn before(&self, f: &For, sets: &FxHashMap<Var, usize>) -> Vec<Stmt> {
+    fn invariant_prefix(&self, f: &For, sets: &FxHashMap<Var, usize>) -> Vec<Stmt> {
         let written = written(&f.body);
-        let independent = f.how == (How::Seq { independent: true });
+        let independent = f.mode == (LoopMode::Seq { independent: true });
         let apart = |access: &Access| {
             independent
                 || !written.contains(&access.buffer)
@@ -147,7 +147,7 @@ impl Ends<'_> {
             if let Stmt::Load(_, access) = stmt {
                 steady &= apart(access);
             }
-            names(stmt, &mut |used, _| {
+            each_use(stmt, &mut |used, _| {
                 let own = used == f.var || sets.contains_key(&used);
                 steady &= used == var || !own || same.contains(&used);
             });
@@ -167,7 +167,7 @@ impl Bound {
         if self.ty != PrimType::I64 {
             with = Expr::Convert(ConvOp::SExt, self.ty, PrimType::I64, Box::new(with));
         }
-        if self.behind {
+        if self.inclusive {
             // No index is above the largest number.
             with = add(min(with, Expr::i64(i64::MAX - 1)), Expr::i64(1));
         }
@@ -210,7 +210,7 @@ fn written(body: &[Stmt]) -> FxHashSet<Var> {
         if let Stmt::Store(access, _) = stmt {
             written.insert(access.buffer);
         } else if !is_pure(stmt) {
-            names(stmt, &mut |var, _| {
+            each_use(stmt, &mut |var, _| {
                 written.insert(var);
             });
         }
@@ -219,11 +219,11 @@ fn written(body: &[Stmt]) -> FxHashSet<Var> {
 }
 
 /// The comparisons of a loop's index with loop-invariant operands in a body.
-fn bounds(body: &[Stmt], index: &FxHashSet<Var>, same: &dyn Fn(Var) -> bool) -> Vec<Bound> {
+fn bounds(body: &[Stmt], index: &FxHashSet<Var>, invariant: &dyn Fn(Var) -> bool) -> Vec<Bound> {
     let mut found = Vec::new();
     for stmt in body {
         if let Stmt::Set(_, e) | Stmt::If(e, ..) = stmt {
-            compared(e, index, same, &mut found);
+            compared(e, index, invariant, &mut found);
         }
     }
     found
@@ -248,9 +248,9 @@ fn compared(e: &Expr, index: &FxHashSet<Var>, same: &dyn Fn(Var) -> bool, found:
     for (x, with, then, behind) in either {
         let is_index = matches!(&**x, Expr::Var(x) if index.contains(x));
         let mut steady = !divides(with);
-        in_expr(with, &mut |var, _| steady &= same(var));
+        each_var(with, &mut |var, _| steady &= same(var));
         if is_index && steady && matches!(ty, PrimType::I32 | PrimType::I64) {
-            found.push(Bound { cond: e.clone(), then, with: Expr::clone(with), ty: *ty, behind });
+            found.push(Bound { cond: e.clone(), then, with: Expr::clone(with), ty: *ty, inclusive: behind });
         }
     }
 }

@@ -1,9 +1,9 @@
 //! Legality: the loops that can run in lanes, and the reasons why others cannot.
 
 use super::value::{Private, Shapes};
-use crate::places::Places;
+use crate::def_use::DefUse;
 use crate::syntax::{Arg, Expr, For, Stmt, Var, VarInfo, VarType};
-use crate::walk::{Use, names};
+use crate::walk::{Use, each_use};
 use ir::remark::{NotVectorised, PrivateUse};
 use prim::PrimType;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -13,7 +13,7 @@ use target::memory::PRIVATE_BYTES;
 /// The facts collected from a candidate's body.
 struct Body<'a> {
     vars: &'a [VarInfo],
-    places: &'a Places,
+    places: &'a DefUse,
     from: u32,
     to: u32,
     own: FxHashSet<Var>,
@@ -30,9 +30,9 @@ struct Body<'a> {
 
 /// The facts about the loop with number `at`, or the reason why it cannot run in lanes. Shapes and
 /// the number of lanes are not known yet.
-pub(super) fn examine<'a>(
+pub(super) fn analyse<'a>(
     vars: &'a [VarInfo],
-    places: &Places,
+    places: &DefUse,
     f: &For,
     at: u32,
 ) -> Result<Shapes<'a>, NotVectorised> {
@@ -60,7 +60,7 @@ pub(super) fn examine<'a>(
     Ok(Shapes {
         vars,
         lanes: 1,
-        extended: super::indices::extended(places, f, &body.own),
+        extended: super::indices::extended_from(places, f, &body.own),
         own: body.own,
         known: FxHashMap::default(),
         private: body.private,
@@ -105,7 +105,7 @@ impl Body<'_> {
     fn collect(&mut self, stmts: &[Stmt]) {
         stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
             for stmt in stmts {
-                names(stmt, &mut |var, used| {
+                each_use(stmt, &mut |var, used| {
                     if used == Use::Sets {
                         self.own.insert(var);
                     }
@@ -127,7 +127,7 @@ impl Body<'_> {
         if info.is_none_or(|info| matches!(info.ty, VarType::Vector(..))) {
             return Err(NotVectorised::Already);
         }
-        if !self.places.local(var, self.from, self.to) {
+        if !self.places.is_local(var, self.from, self.to) {
             return Err(NotVectorised::Shared(self.hint(var)));
         }
         if self.assigned.insert(var) {
@@ -137,7 +137,7 @@ impl Body<'_> {
     }
 
     /// The variables set by `f`, which are then no longer `assigned`.
-    fn tried(
+    fn conditionally(
         &mut self,
         f: impl FnOnce(&mut Self) -> Result<(), NotVectorised>,
     ) -> Result<Vec<Var>, NotVectorised> {
@@ -156,7 +156,7 @@ impl Body<'_> {
 
     fn stmt(&mut self, stmt: &Stmt) -> Result<(), NotVectorised> {
         let mut problem = Ok(());
-        names(stmt, &mut |var, used| {
+        each_use(stmt, &mut |var, used| {
             if problem.is_err() {
                 return;
             }
@@ -179,7 +179,7 @@ impl Body<'_> {
             Stmt::Borrow(v, w) => {
                 let private = self.private.get(w).copied();
                 match (private, self.private.get(v)) {
-                    (Some(private), None) if self.places.leader(*v).is_some() => {
+                    (Some(private), None) if self.places.dominating_def(*v).is_some() => {
                         self.private.insert(*v, private);
                         Ok(())
                     }
@@ -195,20 +195,20 @@ impl Body<'_> {
                 self.access(from.buffer, *elem)
             }
             Stmt::If(_, yes, no) => {
-                let yes = self.tried(|body| body.block(yes))?;
-                let no = self.tried(|body| body.block(no))?;
+                let yes = self.conditionally(|body| body.block(yes))?;
+                let no = self.conditionally(|body| body.block(no))?;
                 let no: FxHashSet<Var> = no.into_iter().collect();
                 yes.into_iter().filter(|var| no.contains(var)).try_for_each(|var| self.set(var))
             }
-            Stmt::While(_, body) => self.tried(|this| this.block(body)).map(|_| ()),
+            Stmt::While(_, body) => self.conditionally(|this| this.block(body)).map(|_| ()),
             Stmt::For(f) => {
-                if f.how.launch().is_some() || f.how.is_kernel() {
+                if f.mode.launch().is_some() || f.mode.is_kernel() {
                     return Err(NotVectorised::Tasks);
                 }
-                if self.places.leader(f.var).is_none_or(|first| first <= self.from) {
+                if self.places.dominating_def(f.var).is_none_or(|first| first <= self.from) {
                     return Err(NotVectorised::CounterOutside);
                 }
-                self.tried(|this| this.block(&f.body)).map(|_| ())
+                self.conditionally(|this| this.block(&f.body)).map(|_| ())
             }
             Stmt::Call { fun: _, args, results, place: _ } => {
                 let buffers = results
@@ -234,7 +234,7 @@ impl Body<'_> {
             Stmt::Set(..)
             | Stmt::ConstData(..)
             | Stmt::Check { .. }
-            | Stmt::Compared(..)
+            | Stmt::RecordComparison(..)
             | Stmt::ReadGlobal(..) => Ok(()),
         }
     }

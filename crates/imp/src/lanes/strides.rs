@@ -11,7 +11,7 @@
 //! the cache for the next elements, which [`cost`](super::cost) takes into account.
 
 use crate::syntax::{Access, Expr, Var};
-use crate::walk::each_part;
+use crate::walk::each_operand;
 use prim::{BinOp, PrimType, Scalar};
 use rustc_hash::FxHashMap;
 
@@ -20,9 +20,9 @@ const ALONG: u64 = 2;
 
 /// The increments per iteration of variables that the innermost loop sets, where they are known;
 /// other variables are invariant.
-pub(super) struct Steps(FxHashMap<Var, Option<i64>>);
+pub(super) struct IterationStrides(FxHashMap<Var, Option<i64>>);
 
-impl Steps {
+impl IterationStrides {
     /// The state at the start of a loop with this counter.
     pub(super) fn of(counter: Var) -> Self {
         Self(std::iter::once((counter, Some(1))).collect())
@@ -35,7 +35,7 @@ impl Steps {
     }
 
     /// Returns true if an access moves along a row.
-    pub(super) fn along(&self, access: &Access) -> bool {
+    pub(super) fn moves_along_row(&self, access: &Access) -> bool {
         let dims = access.dims.iter().map(|(index, by)| self.times(index, by));
         let steps = std::iter::once(self.step(&access.offset)).chain(dims);
         let sum = steps.sum::<Option<i64>>();
@@ -56,7 +56,7 @@ impl Steps {
             }
         }
         let mut stays = true;
-        each_part(e, &mut |part| stays &= self.step(part) == Some(0));
+        each_operand(e, &mut |part| stays &= self.step(part) == Some(0));
         stays.then_some(0)
     }
 

@@ -15,16 +15,16 @@
 //! variables of its own, as those of the original become vectors. Runs before statements are
 //! finally numbered.
 
-use super::unravel::{Rows, in_row, is_dear};
+use super::delinearise::{Rows, is_expensive, substitute_index};
+use crate::def_use::DefUse;
 use crate::generate::expr::{add, and, compare, div, max, min, mul, sub};
-use crate::places::Places;
 use crate::rename::{each_var_mut, replace};
-use crate::syntax::{Expr, For, Function, How, Stmt, Var, VarInfo};
-use crate::walk::{Use, each_stmt, names};
+use crate::syntax::{Expr, For, Function, LoopMode, Stmt, Var, VarInfo};
+use crate::walk::{Use, each_stmt, each_use};
 use prim::{CmpOp, ConvOp, PrimType, Scalar};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
-use target::tasks::{SHORTEST_DEAR, SHORTEST_ROWS, SHORTEST_UNRAVELLED};
+use target::chunks::{MAX_SPECIALISED_ROW, MIN_DELINEARISED_EXPENSIVE_ROW, MIN_DELINEARISED_ROW};
 
 /// The largest index or size that is the same in 32 bits.
 const SMALL: i64 = i32::MAX as i64;
@@ -34,22 +34,22 @@ type Renamed = FxHashMap<Var, Var>;
 
 /// The criterion of a loop version.
 #[derive(Clone, Copy)]
-pub(super) enum Twin {
+pub(super) enum LoopVersion {
     /// By trip count: fewer iterations than this bound are sequential.
-    Few(i64),
+    TripCount(i64),
     /// Delinearised: two loops, over rows and in each, where rows have enough elements and all
     /// numbers are small.
-    Unravelled(Rows),
+    Delinearised(Rows),
     /// By the number of a row's elements, a variable: a version for each value up to
     /// [`SHORTEST_ROWS`].
-    Rows(Var),
+    RowLength(Var),
 }
 
 /// Makes the versions of loops, given by their numbers.
-pub(super) fn split(function: &mut Function, places: &Places, twins: &BTreeMap<u32, Twin>) {
+pub(super) fn make_versions(function: &mut Function, places: &DefUse, twins: &BTreeMap<u32, LoopVersion>) {
     let mut split = Split { vars: std::mem::take(&mut function.vars), places, twins, renamed: Vec::new() };
     let body = std::mem::take(&mut function.body);
-    function.body = split.block(body, Places::FIRST);
+    function.body = split.block(body, DefUse::FIRST);
     function.vars = split.vars;
     // The variables outside of tasks.
     list_copies(&mut function.owned, &split.renamed);
@@ -68,8 +68,8 @@ fn list_copies(list: &mut Vec<Var>, renamed: &[(Var, Var)]) {
 
 struct Split<'p> {
     vars: Vec<VarInfo>,
-    places: &'p Places,
-    twins: &'p BTreeMap<u32, Twin>,
+    places: &'p DefUse,
+    twins: &'p BTreeMap<u32, LoopVersion>,
     /// Variables of the innermost frame and their copies.
     renamed: Vec<(Var, Var)>,
 }
@@ -90,15 +90,15 @@ impl Split<'_> {
         match stmt {
             Stmt::If(cond, yes, no) => {
                 let yes = self.block(yes, at + 1);
-                let no = self.block(no, self.places.other(at));
+                let no = self.block(no, self.places.else_start(at));
                 Stmt::If(cond, yes, no)
             }
             Stmt::While(cond, body) => Stmt::While(cond, self.block(body, at + 1)),
-            Stmt::For(f) if f.how.is_kernel() => Stmt::For(f),
+            Stmt::For(f) if f.mode.is_kernel() => Stmt::For(f),
             Stmt::For(f) => match self.twins.get(&at) {
-                Some(&Twin::Few(least)) => self.twin(f, at, least),
-                Some(&Twin::Unravelled(rows)) => self.unravelled(f, at, rows),
-                Some(&Twin::Rows(size)) => self.by_size(f, at, size),
+                Some(&LoopVersion::TripCount(least)) => self.twin(f, at, least),
+                Some(&LoopVersion::Delinearised(rows)) => self.unravelled(f, at, rows),
+                Some(&LoopVersion::RowLength(size)) => self.by_size(f, at, size),
                 None => Stmt::For(self.for_loop(f, at)),
             },
             crate::leaf_stmt!() => stmt,
@@ -108,7 +108,7 @@ impl Split<'_> {
     fn for_loop(&mut self, mut f: For, at: u32) -> For {
         let before = self.renamed.len();
         f.body = self.block(f.body, at + 1);
-        if let How::Tasks(launch) = &mut f.how {
+        if let LoopMode::Tasks(launch) = &mut f.mode {
             let renamed = self.renamed.split_off(before);
             for own in [&mut launch.locals, &mut launch.owned, &mut launch.distinct, &mut launch.scattered] {
                 list_copies(own, &renamed);
@@ -119,7 +119,7 @@ impl Split<'_> {
 
     /// A scalar version for few iterations, and the loop.
     fn twin(&mut self, f: For, at: u32, least: i64) -> Stmt {
-        let mut few = vec![Stmt::For(For { how: How::Seq { independent: false }, ..f.clone() })];
+        let mut few = vec![Stmt::For(For { mode: LoopMode::Seq { independent: false }, ..f.clone() })];
         self.rename(&mut few, at);
         let count = sub(f.to.clone(), f.from.clone());
         let cond = compare(CmpOp::SLt, count, Expr::i64(least));
@@ -134,7 +134,7 @@ impl Split<'_> {
             return Stmt::For(f);
         };
         let [row, place] = [f.var; 2].map(|index| self.like(index));
-        in_row(&mut inner, rows, row, place);
+        substitute_index(&mut inner, rows, row, place);
         let size = Expr::Var(rows.size);
         let size = if rows.ty == PrimType::I64 {
             size
@@ -146,7 +146,7 @@ impl Split<'_> {
         let index = add(first.clone(), Expr::Var(place));
         inner.body.insert(0, Stmt::Set(inner.var, index));
         let outer = For {
-            how: f.how.clone(),
+            mode: f.mode.clone(),
             var: row,
             from: div(lo.clone(), size.clone()),
             to: div(add(hi.clone(), sub(size.clone(), Expr::i64(1))), size.clone()),
@@ -157,7 +157,7 @@ impl Split<'_> {
                 ..inner
             })],
         };
-        let shortest = if is_dear(&f) { SHORTEST_DEAR } else { SHORTEST_UNRAVELLED };
+        let shortest = if is_expensive(&f) { MIN_DELINEARISED_EXPENSIVE_ROW } else { MIN_DELINEARISED_ROW };
         let least = |x, y| compare(CmpOp::SLe, x, y);
         let conds = [
             least(Expr::i64(shortest), size.clone()),
@@ -181,7 +181,7 @@ impl Split<'_> {
     /// Versions for short rows, and the loop.
     fn by_size(&mut self, f: For, at: u32, size: Var) -> Stmt {
         let mut rest = Stmt::For(f.clone());
-        for n in (1..=SHORTEST_ROWS).rev() {
+        for n in (1..=MAX_SPECIALISED_ROW).rev() {
             let mut rows = vec![Stmt::For(f.clone())];
             replace(&mut rows, size, &Expr::i64(n));
             self.rename(&mut rows, at);
@@ -206,8 +206,8 @@ impl Split<'_> {
         let end = self.places.end(at);
         let mut renamed = Renamed::default();
         each_stmt(stmts, &mut |stmt| {
-            names(stmt, &mut |var, used| {
-                if used != Use::Sets || renamed.contains_key(&var) || !self.places.local(var, at, end) {
+            each_use(stmt, &mut |var, used| {
+                if used != Use::Sets || renamed.contains_key(&var) || !self.places.is_local(var, at, end) {
                     return;
                 }
                 let new = self.like(var);

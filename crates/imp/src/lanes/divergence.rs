@@ -6,8 +6,8 @@
 //! exactly these cases setting it has to keep the values of the inactive lanes.
 
 use super::value::{Shape, Shapes, Stride};
-use crate::places::Places;
-use crate::syntax::{Arg, For, How, Stmt, Var};
+use crate::def_use::DefUse;
+use crate::syntax::{Arg, For, LoopMode, Stmt, Var};
 use ir::remark::NotVectorised;
 
 /// A part of the body in which only some lanes are active.
@@ -31,11 +31,11 @@ pub(super) enum Region {
 
 impl Region {
     /// Returns true if setting a variable here has to keep the values of inactive lanes.
-    pub(super) fn keeps(self, var: Var, places: &Places) -> bool {
-        match (self, places.leader(var)) {
+    pub(super) fn must_blend(self, var: Var, places: &DefUse) -> bool {
+        match (self, places.dominating_def(var)) {
             (_, None) => true,
             (Self::Arm { from, to }, Some(first)) => !(from..to).contains(&first),
-            (Self::Loop { end, outer }, Some(first)) => first <= outer || places.named_from(var, end),
+            (Self::Loop { end, outer }, Some(first)) => first <= outer || places.is_used_after(var, end),
         }
     }
 }
@@ -45,7 +45,7 @@ const MAX_ROUNDS: usize = 24;
 
 struct Walk<'s, 'a> {
     shapes: &'s mut Shapes<'a>,
-    places: &'s Places,
+    places: &'s DefUse,
     changed: bool,
     problem: Option<NotVectorised>,
 }
@@ -53,7 +53,7 @@ struct Walk<'s, 'a> {
 /// Infers the shapes of all variables of the loop with number `at`.
 pub(super) fn analyse(
     shapes: &mut Shapes<'_>,
-    places: &Places,
+    places: &DefUse,
     f: &For,
     at: u32,
 ) -> Result<(), NotVectorised> {
@@ -74,7 +74,7 @@ pub(super) fn analyse(
 
 impl Walk<'_, '_> {
     fn assign(&mut self, var: Var, shape: Shape, region: Option<Region>) {
-        let keeps = region.is_some_and(|region| region.keeps(var, self.places));
+        let keeps = region.is_some_and(|region| region.must_blend(var, self.places));
         let is_buffer = self.shapes.vars.get(var.index()).is_some_and(|info| info.ty.is_buffer());
         if is_buffer {
             if keeps {
@@ -135,7 +135,7 @@ impl Walk<'_, '_> {
             | Stmt::ReadGlobal(v, _) => self.assign(*v, Shape::Uniform, region),
             Stmt::If(cond, yes, no) => {
                 let uniform = self.shapes.value(cond).is_uniform();
-                let other = self.places.other(at);
+                let other = self.places.else_start(at);
                 let end = self.places.end(at);
                 let arm = |from, to| {
                     if uniform { region } else { Some(Region::Arm { from, to }) }
@@ -168,7 +168,7 @@ impl Walk<'_, '_> {
             | Stmt::Slots(_)
             | Stmt::Copy { .. }
             | Stmt::Check { .. }
-            | Stmt::Compared(..)
+            | Stmt::RecordComparison(..)
             | Stmt::Device(_)
             | Stmt::WriteGlobal(..) => {}
         }
@@ -183,7 +183,7 @@ impl Walk<'_, '_> {
     }
 
     fn for_loop(&mut self, f: &For, at: u32, region: Option<Region>, outer: u32) {
-        debug_assert!(!matches!(f.how, How::Tasks(_)), "tasks are no candidates");
+        debug_assert!(!matches!(f.mode, LoopMode::Tasks(_)), "tasks are no candidates");
         let from = self.shapes.value(&f.from);
         let uniform = from.is_uniform() && self.shapes.value(&f.to).is_uniform();
         // The counter is incremented in all lanes, active or not.
