@@ -6,7 +6,7 @@ use crate::position::Position;
 use crate::rules::{Lift, Signature};
 use ir::mem::{Lmad, view};
 use ir::name::{FunName, Name, NameTable, Prov, ProvTable, SrcLoc};
-use ir::remark::{Executes, OperationKind, RemarkKind, Sequential};
+use ir::remark::{Execution, OperationKind, RemarkKind, Sequential};
 use ir::scan_reduce::ScanReduce;
 use ir::soac::Screma;
 use ir::syntax::{Atom, Attr, Aux, BasicOp, Body, DimIndex, Exp, Lambda, Level, LoopForm, Param, Stm};
@@ -196,8 +196,8 @@ impl<'a> Ctx<'a> {
     }
 
     /// Records how a combinator runs, if remarks are requested.
-    pub(crate) fn remark(&mut self, aux: &Aux, what: OperationKind, how: impl FnOnce(&Self) -> Executes) {
-        self.add_remark(aux, |ctx| RemarkKind::Execution {
+    pub(crate) fn remark(&mut self, aux: &Aux, what: OperationKind, how: impl FnOnce(&Self) -> Execution) {
+        self.add_remark(aux, |ctx| RemarkKind::Executes {
             what,
             how: how(ctx),
             parts: ctx.provs.stacks(aux.prov),
@@ -216,7 +216,7 @@ impl<'a> Ctx<'a> {
     pub(crate) fn remark_loop(&mut self, aux: &Aux, what: OperationKind, at: Position) {
         self.remark(aux, what, |ctx| {
             let asked = ctx.sequential_requested || !ctx.stack.is_parallel();
-            Executes::Loop(if asked || aux.attrs.has(&Attr::SequentialOuter) {
+            Execution::Loop(if asked || aux.attrs.has(&Attr::SequentialOuter) {
                 Sequential::Attribute
             } else if at.enclosing.is_some() {
                 Sequential::Inside(ctx.outermost_locations())

@@ -36,7 +36,7 @@ use crate::nest::Nest;
 use crate::position::Position;
 use crate::sequential::{bound, screma_loop};
 use ir::exact::scalar_operator;
-use ir::remark::{Executes, OperationKind};
+use ir::remark::{Execution, OperationKind};
 use ir::scan_reduce::ScanReduce;
 use ir::seg::{Decomp, Seg, SegKind, SegOp};
 use ir::soac::{Operator, Screma, Soac};
@@ -134,7 +134,7 @@ fn in_order(
 /// Records that the lanes of one worker share a screma.
 fn decide(ctx: &mut Ctx<'_>, aux: &Aux, s: &Screma, guarded: bool) {
     let what = OperationKind::of_scan_reduce(&s.scan_reduce);
-    ctx.remark(aux, what, |ctx| Executes::InnerLanes { guarded, around: ctx.outermost_locations() });
+    ctx.remark(aux, what, |ctx| Execution::InnerLanes { guarded, around: ctx.outermost_locations() });
 }
 
 /// The decomposition of a screma that reduces or scans, and maps only scalars, if lanes can share

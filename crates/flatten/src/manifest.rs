@@ -13,7 +13,7 @@ use crate::context::{Ctx, Guard, LaneVersions, SegopParts, atoms};
 use crate::nest::{Manifest, Nest};
 use crate::position::Position;
 use crate::{decomp, empty_checks, lanes, rules};
-use ir::remark::{Executes, OperationKind};
+use ir::remark::{Execution, OperationKind};
 use ir::scan_reduce::ScanReduce;
 use ir::seg::{Seg, SegKind, SegOp, SegSpace};
 use ir::soac::{HistOp, Operator};
@@ -211,9 +211,9 @@ fn decide(ctx: &mut Ctx<'_>, aux: &Aux, seg: &SegopParts<Seg<Segs>>) {
     let versions = !guards.is_empty();
     ctx.remark(aux, what, |ctx| {
         if ctx.stack.has_device() {
-            Executes::Kernels { in_block: parts.level == levels::BLOCK, versions }
+            Execution::Kernels { in_block: parts.level == levels::BLOCK, versions }
         } else {
-            Executes::Tasks { decomp: parts.decomp, versions }
+            Execution::Tasks { decomp: parts.decomp, versions }
         }
     });
 }

@@ -58,18 +58,18 @@ pub enum RemarkKind {
     /// A loop of maps, with this result, was interchanged into a map of loops.
     LoopInterchanged(Arc<str>),
     /// A combinator was not fused into a consumer of its results.
-    NotFusedReason {
+    NotFused {
         /// The producer.
         producer: FusionOperand,
         /// The consumer.
         consumer: FusionOperand,
         /// The reason.
-        why: NotFused,
+        why: NotFusedReason,
     },
     /// A call of this function was inlined.
     Inlined(Arc<str>),
     /// A call of this function was not inlined.
-    NotInlinedReason(Arc<str>, NotInlined),
+    NotInlined(Arc<str>, NotInlinedReason),
     /// A loop was vectorised (runs in vector lanes).
     Vectorised {
         /// The loop's counter.
@@ -80,11 +80,11 @@ pub enum RemarkKind {
         gain: Cycles,
     },
     /// An independent loop was not vectorised.
-    NotVectorisedReason {
+    NotVectorised {
         /// The loop's counter.
         counter: Arc<str>,
         /// The reason.
-        why: NotVectorised,
+        why: NotVectorisedReason,
     },
     /// The operation became a loop of the imperative IR.
     Loop {
@@ -110,11 +110,11 @@ pub enum RemarkKind {
         of: Arc<str>,
     },
     /// The execution of a combinator.
-    Execution {
+    Executes {
         /// The combinator.
         what: OperationKind,
         /// The form of execution.
-        how: Executes,
+        how: Execution,
         /// Source spans of each of the combinators that were fused into it.
         parts: Vec<Vec<SrcLoc>>,
     },
@@ -235,7 +235,7 @@ impl OperationKind {
 
 /// Execution of a combinator.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Executes {
+pub enum Execution {
     /// As tasks over all workers.
     Tasks {
         /// Its partition into chunks.
@@ -385,7 +385,7 @@ pub enum CopyReason {
 
 /// The reason for which two combinators were not fused.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum NotFused {
+pub enum NotFusedReason {
     /// The consumer, or an operation before it, reads elements of other iterations.
     ReadsOtherElements,
     /// An input of the producer is overwritten before the consumer runs.
@@ -414,7 +414,7 @@ pub enum NotFused {
 
 /// The reason for which a call was not inlined.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum NotInlined {
+pub enum NotInlinedReason {
     /// The function is recursive, a constant, or has the attribute `noinline`.
     NotInlinable,
     /// The function is too large for the program's budget.
@@ -434,7 +434,7 @@ pub struct Cycles {
 
 /// The reason for which an independent loop was not vectorised by the compiler.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum NotVectorised {
+pub enum NotVectorisedReason {
     /// The estimated speed-up is too small.
     NotProfitable(Cycles),
     /// LLVM vectorises it.

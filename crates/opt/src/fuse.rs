@@ -52,7 +52,7 @@ use crate::simplify;
 use graph::{Graph, Needs, inputs};
 use indexed_readers::IndexedReaders;
 use indexmap::IndexMap;
-use ir::remark::{FusionOperand, NotFused, RemarkKind};
+use ir::remark::{FusionOperand, NotFusedReason, RemarkKind};
 use ir::soac::Soac;
 use ir::syntax::{BasicOp, Body, Exp, Function, Lambda, Stm};
 use ir::walk::{Visit, VisitMut, consumed_by, with_stack};
@@ -105,7 +105,7 @@ pub(crate) fn fuse(
             Outcome::Fused => RemarkKind::Fused { producer: first, consumer: second },
             Outcome::Recomputed => RemarkKind::Recomputed { producer: first, consumer: second },
             Outcome::Horizontal => RemarkKind::FusedHorizontally { first, second },
-            Outcome::NotFused(why) => RemarkKind::NotFusedReason { producer: first, consumer: second, why },
+            Outcome::NotFused(why) => RemarkKind::NotFused { producer: first, consumer: second, why },
         };
         context.remark(&function.name.0, places, kind);
     }
@@ -230,7 +230,7 @@ enum Outcome {
     /// Fused horizontally.
     Horizontal,
     /// Not fused.
-    NotFused(NotFused),
+    NotFused(NotFusedReason),
 }
 
 /// One of two combinators: its first result, its classification and its provenance.
@@ -425,14 +425,18 @@ impl Fuser<'_> {
     }
 
     /// The way to fuse a producer into a consumer.
-    fn way(&mut self, graph: &Graph, producer: usize, consumer: usize) -> Result<Position, NotFused> {
+    fn way(&mut self, graph: &Graph, producer: usize, consumer: usize) -> Result<Position, NotFusedReason> {
         let (Some(first), Some(second)) = (graph.stm(producer), graph.stm(consumer)) else {
-            return Err(NotFused::ReadsOtherElements);
+            return Err(NotFusedReason::ReadsOtherElements);
         };
         let inside = &graph.needs(consumer).inside;
         if let Some(at) = first.pat.iter().position(|p| inside.contains(&p.name)) {
             let reduced = merge::reduced(first) > at;
-            return Err(if reduced { NotFused::ReadsReduction } else { NotFused::ReadsOtherElements });
+            return Err(if reduced {
+                NotFusedReason::ReadsReduction
+            } else {
+                NotFusedReason::ReadsOtherElements
+            });
         }
         let read = inputs(&second.exp);
         let way = merge::possible(first, second, &|name| self.is_kept(name, read))?;
@@ -442,15 +446,15 @@ impl Fuser<'_> {
     }
 
     /// Checks that no other node forbids merging two nodes; takes fuel.
-    fn may_merge(&mut self, graph: &Graph, first: usize, second: usize) -> Result<(), NotFused> {
+    fn may_merge(&mut self, graph: &Graph, first: usize, second: usize) -> Result<(), NotFusedReason> {
         if graph.collide(first, second) {
-            return Err(NotFused::Overwritten);
+            return Err(NotFusedReason::Overwritten);
         }
         if !graph.no_path_through_others(first, second) {
-            return Err(NotFused::DependencyPath);
+            return Err(NotFusedReason::DependencyPath);
         }
         if !self.fuel.take() {
-            return Err(NotFused::Fuel);
+            return Err(NotFusedReason::Fuel);
         }
         Ok(())
     }

@@ -21,7 +21,7 @@ mod constants;
 mod plan;
 
 use crate::splice;
-use ir::remark::{NotInlined, RemarkKind};
+use ir::remark::{NotInlinedReason, RemarkKind};
 use ir::syntax::{Atom, Attr, Attrs, Aux, Body, Exp, FunKind, Function, Level, Param, Program, Stm};
 use ir::walk::{Import, Substitution, Visit, VisitMut, import_body};
 use ir::{Context, Fuel, FunName, NameTable, PassError, Prov, ProvTable};
@@ -186,14 +186,14 @@ impl<'a, L: Level> Inliner<'a, L> {
         let i = *self.index.get(fun)?;
         let facts = self.facts[i].as_ref().map(|facts| facts.with_call_attrs(&aux.attrs));
         let stays = match &facts {
-            None => Some(NotInlined::NotInlinable),
-            Some(facts) if facts.is_never_inlined() => Some(NotInlined::NotInlinable),
-            Some(facts) if !facts.should_inline(self.size, self.limit) => Some(NotInlined::Large),
-            Some(_) if !self.fuel.take() => Some(NotInlined::Fuel),
+            None => Some(NotInlinedReason::NotInlinable),
+            Some(facts) if facts.is_never_inlined() => Some(NotInlinedReason::NotInlinable),
+            Some(facts) if !facts.should_inline(self.size, self.limit) => Some(NotInlinedReason::Large),
+            Some(_) if !self.fuel.take() => Some(NotInlinedReason::Fuel),
             Some(_) => None,
         };
         let kind = match stays {
-            Some(why) => RemarkKind::NotInlinedReason(fun.0.clone(), why),
+            Some(why) => RemarkKind::NotInlined(fun.0.clone(), why),
             None => RemarkKind::Inlined(fun.0.clone()),
         };
         self.decided.push((aux.prov, kind));

@@ -3,7 +3,7 @@
 use super::names::{At, User};
 use driver::Remark;
 use driver::remark::{
-    CopyReason, EnclosingLoop, Executes, FusionOperand, NotVectorised, RemarkKind, Sequential,
+    CopyReason, EnclosingLoop, Execution, FusionOperand, NotVectorisedReason, RemarkKind, Sequential,
 };
 use ir::SrcLoc;
 
@@ -164,7 +164,7 @@ pub fn entry(decision: &Remark, user: &User<'_>, all: bool) -> Option<Entry> {
     let others = match &decision.kind {
         RemarkKind::Fused { consumer, .. }
         | RemarkKind::Recomputed { consumer, .. }
-        | RemarkKind::NotFusedReason { consumer, .. }
+        | RemarkKind::NotFused { consumer, .. }
         | RemarkKind::FusedHorizontally { second: consumer, .. } => {
             let (own, inside) = other(consumer);
             // Fusion inside a library function is omitted.
@@ -173,8 +173,8 @@ pub fn entry(decision: &Remark, user: &User<'_>, all: bool) -> Option<Entry> {
             }
             own.into_iter().collect()
         }
-        RemarkKind::Execution {
-            how: Executes::InnerLanes { around, .. } | Executes::Loop(Sequential::Inside(around)),
+        RemarkKind::Executes {
+            how: Execution::InnerLanes { around, .. } | Execution::Loop(Sequential::Inside(around)),
             ..
         }
         | RemarkKind::CheckRemains {
@@ -213,43 +213,45 @@ fn judge(kind: &RemarkKind) -> Option<(Group, Mark)> {
         | RemarkKind::Recomputed { .. }
         | RemarkKind::FusedHorizontally { .. }
         | RemarkKind::LoopInterchanged(_) => (Group::Fusion, Mark::Good),
-        RemarkKind::NotFusedReason { .. } => (Group::Fusion, Mark::Left),
+        RemarkKind::NotFused { .. } => (Group::Fusion, Mark::Left),
         RemarkKind::Inlined(_)
-        | RemarkKind::NotInlinedReason(..)
+        | RemarkKind::NotInlined(..)
         | RemarkKind::EvaluatedAtCall(_)
         | RemarkKind::Specialised { .. }
         | RemarkKind::SpecialisationReused(_) => (Group::Functions, Mark::Plain),
         RemarkKind::Vectorised { .. } => (Group::Lanes, Mark::Good),
-        RemarkKind::NotVectorisedReason { why, .. } => (
+        RemarkKind::NotVectorised { why, .. } => (
             Group::Lanes,
             match why {
-                NotVectorised::LlvmVectorises
-                | NotVectorised::LlvmVectorisesReduction
-                | NotVectorised::NotProfitable(_)
-                | NotVectorised::OuterVectorised(_)
-                | NotVectorised::Already
-                | NotVectorised::Tasks
-                | NotVectorised::Fuel => Mark::Plain,
-                NotVectorised::NestedTooDeep
-                | NotVectorised::Counter
-                | NotVectorised::Shared(_)
-                | NotVectorised::Carried(_)
-                | NotVectorised::Private { .. }
-                | NotVectorised::PrivateUse(_)
-                | NotVectorised::CounterOutside
-                | NotVectorised::Call
-                | NotVectorised::Allocates
-                | NotVectorised::Globals
-                | NotVectorised::Buffers
-                | NotVectorised::DependencesTooComplex => Mark::Left,
+                NotVectorisedReason::LlvmVectorises
+                | NotVectorisedReason::LlvmVectorisesReduction
+                | NotVectorisedReason::NotProfitable(_)
+                | NotVectorisedReason::OuterVectorised(_)
+                | NotVectorisedReason::Already
+                | NotVectorisedReason::Tasks
+                | NotVectorisedReason::Fuel => Mark::Plain,
+                NotVectorisedReason::NestedTooDeep
+                | NotVectorisedReason::Counter
+                | NotVectorisedReason::Shared(_)
+                | NotVectorisedReason::Carried(_)
+                | NotVectorisedReason::Private { .. }
+                | NotVectorisedReason::PrivateUse(_)
+                | NotVectorisedReason::CounterOutside
+                | NotVectorisedReason::Call
+                | NotVectorisedReason::Allocates
+                | NotVectorisedReason::Globals
+                | NotVectorisedReason::Buffers
+                | NotVectorisedReason::DependencesTooComplex => Mark::Left,
             },
         ),
-        RemarkKind::Execution { how, .. } => (
+        RemarkKind::Executes { how, .. } => (
             Group::Parallel,
             match how {
-                Executes::Tasks { .. } | Executes::Kernels { .. } | Executes::InnerLanes { .. } => Mark::Good,
-                Executes::Loop(Sequential::ArrayOperator) => Mark::Left,
-                Executes::Loop(Sequential::Inside(_) | Sequential::Attribute) => Mark::Plain,
+                Execution::Tasks { .. } | Execution::Kernels { .. } | Execution::InnerLanes { .. } => {
+                    Mark::Good
+                }
+                Execution::Loop(Sequential::ArrayOperator) => Mark::Left,
+                Execution::Loop(Sequential::Inside(_) | Sequential::Attribute) => Mark::Plain,
             },
         ),
         RemarkKind::VersionPruned { .. } | RemarkKind::ChoicesTooDeep { .. } => {

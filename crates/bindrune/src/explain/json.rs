@@ -4,7 +4,7 @@
 use super::account::{Account, File, Summary};
 use super::entry::Entry;
 use crate::forest;
-use driver::remark::{CopyReason, EnclosingLoop, Executes, RemarkKind, Sequential};
+use driver::remark::{CopyReason, EnclosingLoop, Execution, RemarkKind, Sequential};
 use ir::SrcLoc;
 use serde_json::{Map, Value, json};
 
@@ -108,13 +108,13 @@ fn data(kind: &RemarkKind) -> Value {
         | RemarkKind::Version { .. }
         | RemarkKind::Hoisted => Value::Object(Map::new()),
         RemarkKind::DeadRemoved(what) => json!({ "what": what.to_string() }),
-        RemarkKind::NotFusedReason { why: reason, .. } => why(word(reason)),
+        RemarkKind::NotFused { why: reason, .. } => why(word(reason)),
         RemarkKind::Inlined(function)
         | RemarkKind::EvaluatedAtCall(function)
         | RemarkKind::SpecialisationReused(function) => {
             json!({ "function": &**function })
         }
-        RemarkKind::NotInlinedReason(function, reason) => {
+        RemarkKind::NotInlined(function, reason) => {
             json!({ "function": &**function, "why": word(reason) })
         }
         RemarkKind::Specialised { of, instance, takes_functions } => json!({
@@ -127,24 +127,24 @@ fn data(kind: &RemarkKind) -> Value {
             "cycles_in_lanes": gain.vector,
             "cycles_without": gain.scalar,
         }),
-        RemarkKind::NotVectorisedReason { why: reason, .. } => why(word(reason)),
-        RemarkKind::Execution { what, how, .. } => match how {
-            Executes::Tasks { decomp, versions } => json!({
+        RemarkKind::NotVectorised { why: reason, .. } => why(word(reason)),
+        RemarkKind::Executes { what, how, .. } => match how {
+            Execution::Tasks { decomp, versions } => json!({
                 "what": what.to_string(),
                 "least_points": decomp.grain_size,
                 "most_tasks": decomp.max_chunks,
                 "updates": decomp.updates_per_iteration,
                 "versions": versions,
             }),
-            Executes::Kernels { in_block, versions } => json!({
+            Execution::Kernels { in_block, versions } => json!({
                 "what": what.to_string(),
                 "in_block": in_block,
                 "versions": versions,
             }),
-            Executes::InnerLanes { guarded, .. } => {
+            Execution::InnerLanes { guarded, .. } => {
                 json!({ "what": what.to_string(), "versions": guarded })
             }
-            Executes::Loop(reason) => json!({
+            Execution::Loop(reason) => json!({
                 "what": what.to_string(),
                 "why": match reason {
                     Sequential::Inside(_) => "inside",

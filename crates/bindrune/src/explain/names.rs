@@ -207,7 +207,7 @@ impl<'a> User<'a> {
         let name = |core: &str| Arc::from(self.function(core));
         match kind {
             RemarkKind::Inlined(callee) => RemarkKind::Inlined(name(callee)),
-            RemarkKind::NotInlinedReason(callee, why) => RemarkKind::NotInlinedReason(name(callee), *why),
+            RemarkKind::NotInlined(callee, why) => RemarkKind::NotInlined(name(callee), *why),
             other => other.clone(),
         }
     }
@@ -216,7 +216,7 @@ impl<'a> User<'a> {
     /// loops of the imperative IR, those of the function where the decision has none.
     pub fn places(&self, decision: &'a Remark) -> Vec<SrcLoc> {
         match &decision.kind {
-            RemarkKind::Vectorised { counter, .. } | RemarkKind::NotVectorisedReason { counter, .. } => {
+            RemarkKind::Vectorised { counter, .. } | RemarkKind::NotVectorised { counter, .. } => {
                 let key = (&*decision.function, &**counter);
                 self.counters.get(&key).map_or(Vec::new(), |at| at.to_vec())
             }

@@ -1,7 +1,7 @@
 //! Merges remarks about the same operation into the one that describes the final outcome.
 
 use super::entry::{Entry, Group};
-use driver::remark::{Check, EnclosingLoop, Executes, NotVectorised, RemarkKind, Sequential};
+use driver::remark::{Check, EnclosingLoop, Execution, NotVectorisedReason, RemarkKind, Sequential};
 use ir::SrcLoc;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -45,7 +45,7 @@ fn functions(entries: &mut Vec<Entry>) {
 /// remark about the other reader is dropped.
 fn fusion(entries: &mut Vec<Entry>) {
     let pair = |entry: &Entry| (entry.place, entry.others.first().copied());
-    let is_apart = |entry: &Entry| matches!(entry.kind, RemarkKind::NotFusedReason { .. });
+    let is_apart = |entry: &Entry| matches!(entry.kind, RemarkKind::NotFused { .. });
     let own = entries.iter().filter(|entry| entry.group == Group::Fusion);
     let mut done: BTreeSet<_> = own.filter(|entry| !is_apart(entry)).map(pair).collect();
     let mut kept: Vec<Entry> = Vec::with_capacity(entries.len());
@@ -118,9 +118,9 @@ fn checks(entries: &mut Vec<Entry>) {
 fn lanes(entries: &mut Vec<Entry>) {
     let rank = |entry: &Entry| match &entry.kind {
         RemarkKind::Vectorised { gain, .. } => Some(3 + gain.scalar),
-        RemarkKind::NotVectorisedReason { why, .. } => Some(match why {
-            NotVectorised::LlvmVectorises => 0,
-            NotVectorised::OuterVectorised(_) => 1,
+        RemarkKind::NotVectorised { why, .. } => Some(match why {
+            NotVectorisedReason::LlvmVectorises => 0,
+            NotVectorisedReason::OuterVectorised(_) => 1,
             _ => 2,
         }),
         _ => None,
@@ -150,12 +150,12 @@ fn lanes(entries: &mut Vec<Entry>) {
 /// Drops the sequential version of a combinator whose lanes share the work.
 fn loops(entries: &mut Vec<Entry>) {
     let shared =
-        |entry: &Entry| matches!(entry.kind, RemarkKind::Execution { how: Executes::InnerLanes { .. }, .. });
+        |entry: &Entry| matches!(entry.kind, RemarkKind::Executes { how: Execution::InnerLanes { .. }, .. });
     let own = entries.iter().filter(|entry| shared(entry));
     let places: BTreeSet<SrcLoc> = own.map(|entry| entry.place).collect();
     entries.retain(|entry| {
         let inside =
-            matches!(entry.kind, RemarkKind::Execution { how: Executes::Loop(Sequential::Inside(_)), .. });
+            matches!(entry.kind, RemarkKind::Executes { how: Execution::Loop(Sequential::Inside(_)), .. });
         !(inside && places.contains(&entry.place))
     });
 }

@@ -15,7 +15,7 @@ use crate::def_use::DefUse;
 use crate::divider::should_split_roots;
 use crate::syntax::{Expr, For, Function, LoopMode, Stmt, VarInfo};
 use crate::walk::{each_operand, each_stmt};
-use ir::remark::{Cycles, NotVectorised, RemarkKind};
+use ir::remark::{Cycles, NotVectorisedReason, RemarkKind};
 use ir::{Context, VectorLanes};
 use prim::{BinOp, PrimType, Scalar};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -126,7 +126,7 @@ impl Plan {
                 widths.insert(chosen.at, chosen.lanes);
             } else if let RemarkKind::Vectorised { counter, .. } = &self.decisions[chosen.decision] {
                 self.decisions[chosen.decision] =
-                    RemarkKind::NotVectorisedReason { counter: counter.clone(), why: NotVectorised::Fuel };
+                    RemarkKind::NotVectorised { counter: counter.clone(), why: NotVectorisedReason::Fuel };
             }
         }
         for kind in self.decisions {
@@ -207,18 +207,18 @@ impl Planner<'_> {
         let candidate = if self.nest < MAX_NEST {
             self.candidate(f, at, forced)
         } else {
-            Err(NotVectorised::NestedTooDeep)
+            Err(NotVectorisedReason::NestedTooDeep)
         };
         let Candidate { lanes, cost: vector, left_to_llvm: left } = match candidate {
             Ok(candidate) => candidate,
             Err(reason) => {
-                let is_carried = matches!(reason, NotVectorised::Carried(_));
+                let is_carried = matches!(reason, NotVectorisedReason::Carried(_));
                 let reason = if !is_carried || !plain || !is_reduction(&f.body) {
                     reason
                 } else if has_instructions(&f.body, self.machine) && self.reduction(f, at).is_some() {
-                    NotVectorised::LlvmVectorises
+                    NotVectorisedReason::LlvmVectorises
                 } else {
-                    NotVectorised::LlvmVectorisesReduction
+                    NotVectorisedReason::LlvmVectorisesReduction
                 };
                 self.no_lanes(f, reason);
                 return cost;
@@ -226,13 +226,13 @@ impl Planner<'_> {
         };
         let inside = self.chosen.len() > before;
         if left && forced.is_none() && body < HEAVY {
-            self.no_lanes(f, NotVectorised::LlvmVectorises);
+            self.no_lanes(f, NotVectorisedReason::LlvmVectorises);
             return cost.min(vector);
         }
         let better = if forced.is_some() && !inside { true } else { vector < WORTH * cost };
         let gain = Cycles { vector: vector.round() as u64, scalar: cost.round() as u64 };
         if !better {
-            self.no_lanes(f, NotVectorised::NotProfitable(gain));
+            self.no_lanes(f, NotVectorisedReason::NotProfitable(gain));
             return cost;
         }
         let counter = self.counter(f);
@@ -242,9 +242,9 @@ impl Planner<'_> {
             self.twins.remove(&chosen.at);
             let decision = &mut self.decisions[chosen.decision];
             if let RemarkKind::Vectorised { counter: inner, .. } = decision {
-                *decision = RemarkKind::NotVectorisedReason {
+                *decision = RemarkKind::NotVectorised {
                     counter: inner.clone(),
-                    why: NotVectorised::OuterVectorised(counter.clone()),
+                    why: NotVectorisedReason::OuterVectorised(counter.clone()),
                 };
             }
         }
@@ -264,13 +264,13 @@ impl Planner<'_> {
         Arc::from(format!("{hint}_{}", f.var.0))
     }
 
-    fn no_lanes(&mut self, f: &For, why: NotVectorised) {
+    fn no_lanes(&mut self, f: &For, why: NotVectorisedReason) {
         let counter = self.counter(f);
-        self.decisions.push(RemarkKind::NotVectorisedReason { counter, why });
+        self.decisions.push(RemarkKind::NotVectorised { counter, why });
     }
 
     /// The width of a loop in lanes and its cost then, or the reason why it is not possible.
-    fn candidate(&self, f: &For, at: u32, forced: Option<u32>) -> Result<Candidate, NotVectorised> {
+    fn candidate(&self, f: &For, at: u32, forced: Option<u32>) -> Result<Candidate, NotVectorisedReason> {
         let mut shapes = legality::analyse(self.vars, self.places, f, at)?;
         divergence::analyse(&mut shapes, self.places, f, at)?;
         shapes.check_extents()?;

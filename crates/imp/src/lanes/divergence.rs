@@ -8,7 +8,7 @@
 use super::value::{Shape, Shapes, Stride};
 use crate::def_use::DefUse;
 use crate::syntax::{Arg, For, LoopMode, Stmt, Var};
-use ir::remark::NotVectorised;
+use ir::remark::NotVectorisedReason;
 
 /// A part of the body in which only some lanes are active.
 #[derive(Clone, Copy, Debug)]
@@ -47,7 +47,7 @@ struct Walk<'s, 'a> {
     shapes: &'s mut Shapes<'a>,
     places: &'s DefUse,
     changed: bool,
-    problem: Option<NotVectorised>,
+    problem: Option<NotVectorisedReason>,
 }
 
 /// Infers the shapes of all variables of the loop with number `at`.
@@ -56,7 +56,7 @@ pub(super) fn analyse(
     places: &DefUse,
     f: &For,
     at: u32,
-) -> Result<(), NotVectorised> {
+) -> Result<(), NotVectorisedReason> {
     let counter = Shape::Affine(Stride::Const(1));
     shapes.known.insert(f.var, counter);
     for _ in 0..MAX_ROUNDS {
@@ -69,7 +69,7 @@ pub(super) fn analyse(
             return Ok(());
         }
     }
-    Err(NotVectorised::DependencesTooComplex)
+    Err(NotVectorisedReason::DependencesTooComplex)
 }
 
 impl Walk<'_, '_> {
@@ -78,7 +78,7 @@ impl Walk<'_, '_> {
         let is_buffer = self.shapes.vars.get(var.index()).is_some_and(|info| info.ty.is_buffer());
         if is_buffer {
             if keeps {
-                self.problem = Some(NotVectorised::Buffers);
+                self.problem = Some(NotVectorisedReason::Buffers);
             }
             return;
         }

@@ -4,7 +4,7 @@ use super::value::{Private, Shapes};
 use crate::def_use::DefUse;
 use crate::syntax::{Arg, Expr, For, Stmt, Var, VarInfo, VarType};
 use crate::walk::{Use, each_use};
-use ir::remark::{NotVectorised, PrivateUse};
+use ir::remark::{NotVectorisedReason, PrivateUse};
 use prim::PrimType;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
@@ -35,10 +35,10 @@ pub(super) fn analyse<'a>(
     places: &DefUse,
     f: &For,
     at: u32,
-) -> Result<Shapes<'a>, NotVectorised> {
+) -> Result<Shapes<'a>, NotVectorisedReason> {
     let counter = vars.get(f.var.index()).map(|info| info.ty);
     if counter != Some(VarType::Scalar(PrimType::I64)) {
-        return Err(NotVectorised::Counter);
+        return Err(NotVectorisedReason::Counter);
     }
     let mut body = Body {
         vars,
@@ -71,12 +71,12 @@ pub(super) fn analyse<'a>(
 
 impl Shapes<'_> {
     /// Refuses private arrays whose sizes differ from lane to lane.
-    pub(super) fn check_extents(&self) -> Result<(), NotVectorised> {
+    pub(super) fn check_extents(&self) -> Result<(), NotVectorisedReason> {
         let same = |size: &Expr| self.value(size).is_uniform();
         if self.extents.iter().all(same) {
             return Ok(());
         }
-        Err(NotVectorised::Allocates)
+        Err(NotVectorisedReason::Allocates)
     }
 
     /// Halves the number of lanes while private arrays are too large for it, down to two.
@@ -87,11 +87,11 @@ impl Shapes<'_> {
     }
 
     /// Refuses private arrays that are too large for this number of lanes.
-    pub(super) fn check_private(&self) -> Result<(), NotVectorised> {
+    pub(super) fn check_private(&self) -> Result<(), NotVectorisedReason> {
         if self.bytes.saturating_mul(u64::from(self.lanes)) <= PRIVATE_BYTES {
             return Ok(());
         }
-        Err(NotVectorised::Private { bytes: self.bytes, lanes: self.lanes })
+        Err(NotVectorisedReason::Private { bytes: self.bytes, lanes: self.lanes })
     }
 }
 
@@ -122,13 +122,13 @@ impl Body<'_> {
         });
     }
 
-    fn set(&mut self, var: Var) -> Result<(), NotVectorised> {
+    fn set(&mut self, var: Var) -> Result<(), NotVectorisedReason> {
         let info = self.vars.get(var.index());
         if info.is_none_or(|info| matches!(info.ty, VarType::Vector(..))) {
-            return Err(NotVectorised::Already);
+            return Err(NotVectorisedReason::Already);
         }
         if !self.places.is_local(var, self.from, self.to) {
-            return Err(NotVectorised::Shared(self.hint(var)));
+            return Err(NotVectorisedReason::Shared(self.hint(var)));
         }
         if self.assigned.insert(var) {
             self.trail.push(var);
@@ -139,8 +139,8 @@ impl Body<'_> {
     /// The variables set by `f`, which are then no longer `assigned`.
     fn conditionally(
         &mut self,
-        f: impl FnOnce(&mut Self) -> Result<(), NotVectorised>,
-    ) -> Result<Vec<Var>, NotVectorised> {
+        f: impl FnOnce(&mut Self) -> Result<(), NotVectorisedReason>,
+    ) -> Result<Vec<Var>, NotVectorisedReason> {
         let before = self.trail.len();
         f(self)?;
         let set = self.trail.split_off(before);
@@ -150,11 +150,11 @@ impl Body<'_> {
         Ok(set)
     }
 
-    fn block(&mut self, stmts: &[Stmt]) -> Result<(), NotVectorised> {
+    fn block(&mut self, stmts: &[Stmt]) -> Result<(), NotVectorisedReason> {
         stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || stmts.iter().try_for_each(|stmt| self.stmt(stmt)))
     }
 
-    fn stmt(&mut self, stmt: &Stmt) -> Result<(), NotVectorised> {
+    fn stmt(&mut self, stmt: &Stmt) -> Result<(), NotVectorisedReason> {
         let mut problem = Ok(());
         each_use(stmt, &mut |var, used| {
             if problem.is_err() {
@@ -163,7 +163,7 @@ impl Body<'_> {
             problem = match used {
                 Use::Sets => self.set(var),
                 Use::Reads if self.own.contains(&var) && !self.assigned.contains(&var) => {
-                    Err(NotVectorised::Carried(self.hint(var)))
+                    Err(NotVectorisedReason::Carried(self.hint(var)))
                 }
                 Use::Reads => Ok(()),
             };
@@ -184,7 +184,7 @@ impl Body<'_> {
                         Ok(())
                     }
                     (None, None) => Ok(()),
-                    _ => Err(NotVectorised::PrivateUse(PrivateUse::Aliased)),
+                    _ => Err(NotVectorisedReason::PrivateUse(PrivateUse::Aliased)),
                 }
             }
             Stmt::Copy { to, from, elem, extents, plan: _ } => {
@@ -203,10 +203,10 @@ impl Body<'_> {
             Stmt::While(_, body) => self.conditionally(|this| this.block(body)).map(|_| ()),
             Stmt::For(f) => {
                 if f.mode.launch().is_some() || f.mode.is_kernel() {
-                    return Err(NotVectorised::Tasks);
+                    return Err(NotVectorisedReason::Tasks);
                 }
                 if self.places.dominating_def(f.var).is_none_or(|first| first <= self.from) {
-                    return Err(NotVectorised::CounterOutside);
+                    return Err(NotVectorisedReason::CounterOutside);
                 }
                 self.conditionally(|this| this.block(&f.body)).map(|_| ())
             }
@@ -217,8 +217,8 @@ impl Body<'_> {
                 let private =
                     args.iter().any(|arg| matches!(arg, Arg::Buffer(var) if self.private.contains_key(var)));
                 match (buffers, private) {
-                    (true, _) => Err(NotVectorised::Call),
-                    (_, true) => Err(NotVectorised::PrivateUse(PrivateUse::PassedToCall)),
+                    (true, _) => Err(NotVectorisedReason::Call),
+                    (_, true) => Err(NotVectorisedReason::PrivateUse(PrivateUse::PassedToCall)),
                     (false, false) => Ok(()),
                 }
             }
@@ -228,9 +228,9 @@ impl Body<'_> {
                 Ok(())
             }
             Stmt::Release(buffer) if self.private.contains_key(buffer) => Ok(()),
-            Stmt::Share(..) | Stmt::Release(_) | Stmt::Slots(_) => Err(NotVectorised::Allocates),
-            Stmt::WriteGlobal(..) | Stmt::Device(_) => Err(NotVectorised::Globals),
-            Stmt::LoadLanes { .. } | Stmt::StoreLanes { .. } => Err(NotVectorised::Already),
+            Stmt::Share(..) | Stmt::Release(_) | Stmt::Slots(_) => Err(NotVectorisedReason::Allocates),
+            Stmt::WriteGlobal(..) | Stmt::Device(_) => Err(NotVectorisedReason::Globals),
+            Stmt::LoadLanes { .. } | Stmt::StoreLanes { .. } => Err(NotVectorisedReason::Already),
             Stmt::Set(..)
             | Stmt::ConstData(..)
             | Stmt::Check { .. }
@@ -239,12 +239,12 @@ impl Body<'_> {
         }
     }
 
-    fn access(&mut self, buffer: Var, elem: PrimType) -> Result<(), NotVectorised> {
+    fn access(&mut self, buffer: Var, elem: PrimType) -> Result<(), NotVectorisedReason> {
         let Some(private) = self.private.get(&buffer) else {
             return Ok(());
         };
         if *self.sizes.entry(private.root).or_insert(elem.size()) != elem.size() {
-            return Err(NotVectorised::PrivateUse(PrivateUse::Sizes));
+            return Err(NotVectorisedReason::PrivateUse(PrivateUse::Sizes));
         }
         Ok(())
     }

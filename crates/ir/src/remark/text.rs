@@ -2,8 +2,8 @@
 //! remark for users, shown at the source span of the operation ([`Kind::told`]).
 
 use super::{
-    Check, CheckRemovedReason, CopyReason, Cycles, EnclosingLoop, Executes, FusionOperand, NotFused,
-    NotInlined, NotVectorised, OperationKind, PrivateUse, Pruned, Remark, RemarkKind, Sequential,
+    Check, CheckRemovedReason, CopyReason, Cycles, EnclosingLoop, Execution, FusionOperand, NotFusedReason,
+    NotInlinedReason, NotVectorisedReason, OperationKind, PrivateUse, Pruned, Remark, RemarkKind, Sequential,
 };
 use crate::name::SrcLoc;
 use crate::seg::Decomp;
@@ -69,27 +69,27 @@ impl RemarkKind {
             Self::LoopInterchanged(_) => {
                 "runs inside of its map: each element takes all turns at once".to_owned()
             }
-            Self::NotFusedReason { consumer, why, .. } => {
+            Self::NotFused { consumer, why, .. } => {
                 format!("does not go into {}: {why}", names.party(consumer))
             }
             Self::Inlined(callee) => {
                 format!("the call of {} is replaced by its body", names.function(callee))
             }
-            Self::NotInlinedReason(callee, why) => {
+            Self::NotInlined(callee, why) => {
                 format!("the call of {} stays: {why}", names.function(callee))
             }
             Self::Vectorised { lanes, gain, .. } => {
                 format!("runs in {lanes} lanes: about {} cycles, not {}", gain.vector, gain.scalar)
             }
-            Self::NotVectorisedReason { why: NotVectorised::LlvmVectorises, .. } => {
+            Self::NotVectorised { why: NotVectorisedReason::LlvmVectorises, .. } => {
                 "is left to LLVM, which makes vectors of it".to_owned()
             }
-            Self::NotVectorisedReason { why: NotVectorised::LlvmVectorisesReduction, .. } => {
+            Self::NotVectorised { why: NotVectorisedReason::LlvmVectorisesReduction, .. } => {
                 "is left to LLVM, which vectorises this reduction of integers \
                   where the processor has the instructions"
                     .to_owned()
             }
-            Self::NotVectorisedReason { why, .. } => format!("runs without lanes: {}", why.text(names)),
+            Self::NotVectorised { why, .. } => format!("runs without lanes: {}", why.text(names)),
             Self::Loop { .. } => "is a loop".to_owned(),
             Self::Version { of } => format!("is a version of {}", names.function(of)),
             Self::EvaluatedAtCall(function) => {
@@ -102,7 +102,7 @@ impl RemarkKind {
             Self::SpecialisationReused(of) => {
                 format!("the call of {} goes to a function that other calls go to", names.function(of))
             }
-            Self::Execution { what, how, parts } => {
+            Self::Executes { what, how, parts } => {
                 let lines = names.lines(parts);
                 let of = lines.map_or_else(String::new, |lines| format!(" ({lines} in one)"));
                 format!("{what}{of} {}", how.text(names))
@@ -140,21 +140,21 @@ impl RemarkKind {
             Self::Recomputed { .. } => "computed-again",
             Self::FusedHorizontally { .. } => "computed-together",
             Self::LoopInterchanged(_) => "turned-inside",
-            Self::NotFusedReason { .. } => "not-fused",
+            Self::NotFused { .. } => "not-fused",
             Self::Inlined(_) => "inlined",
-            Self::NotInlinedReason(..) => "called",
+            Self::NotInlined(..) => "called",
             Self::Vectorised { .. } => "lanes",
-            Self::NotVectorisedReason { .. } => "no-lanes",
+            Self::NotVectorised { .. } => "no-lanes",
             Self::Loop { .. } => "loop",
             Self::Version { .. } => "version",
             Self::EvaluatedAtCall(_) => "in-place",
             Self::Specialised { .. } => "instance",
             Self::SpecialisationReused(_) => "shared-instance",
-            Self::Execution { how, .. } => match how {
-                Executes::Tasks { .. } => "tasks",
-                Executes::Kernels { .. } => "kernels",
-                Executes::InnerLanes { .. } => "shared-by-lanes",
-                Executes::Loop(_) => "sequential",
+            Self::Executes { how, .. } => match how {
+                Execution::Tasks { .. } => "tasks",
+                Execution::Kernels { .. } => "kernels",
+                Execution::InnerLanes { .. } => "shared-by-lanes",
+                Execution::Loop(_) => "sequential",
             },
             Self::VersionPruned { .. } => "version-removed",
             Self::OnHost { .. } => "on-host",
@@ -191,7 +191,7 @@ const fn by_sizes(versions: bool) -> &'static str {
     if versions { "; in two versions, by the sizes inside" } else { "" }
 }
 
-impl Executes {
+impl Execution {
     fn text(&self, names: &dyn RemarkNames) -> String {
         match self {
             Self::Tasks { decomp, versions } => {
@@ -313,7 +313,7 @@ impl fmt::Display for Remark {
 impl fmt::Display for RemarkKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Fused { producer, .. } | Self::NotFusedReason { producer, .. } => {
+            Self::Fused { producer, .. } | Self::NotFused { producer, .. } => {
                 write!(f, "{} ", producer.name)?;
             }
             Self::Recomputed { producer, consumer } => {
@@ -325,11 +325,11 @@ impl fmt::Display for RemarkKind {
             Self::Inlined(callee) => {
                 return write!(f, "a call of {callee} is replaced by its body");
             }
-            Self::NotInlinedReason(callee, why) => return write!(f, "a call of {callee} stays: {why}"),
+            Self::NotInlined(callee, why) => return write!(f, "a call of {callee} stays: {why}"),
             Self::Vectorised { counter, lanes, gain } => {
                 return write!(f, "loop over {counter} in {lanes} lanes: {gain}");
             }
-            Self::NotVectorisedReason { counter, why } => {
+            Self::NotVectorised { counter, why } => {
                 return write!(f, "loop over {counter} without lanes: {}", why.text(&InternalNames));
             }
             Self::Loop { counter } => write!(f, "{counter} ")?,
@@ -338,7 +338,7 @@ impl fmt::Display for RemarkKind {
             | Self::Specialised { .. }
             | Self::SpecialisationReused(_)
             | Self::Version { .. }
-            | Self::Execution { .. }
+            | Self::Executes { .. }
             | Self::Hoisted
             | Self::DeadRemoved(_)
             | Self::VersionPruned { .. }
@@ -353,7 +353,7 @@ impl fmt::Display for RemarkKind {
     }
 }
 
-impl fmt::Display for NotFused {
+impl fmt::Display for NotFusedReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::ReadsOtherElements => "not every element is read by its own iteration alone",
@@ -372,7 +372,7 @@ impl fmt::Display for NotFused {
     }
 }
 
-impl fmt::Display for NotInlined {
+impl fmt::Display for NotInlinedReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::NotInlinable => "it is recursive, computed once, or asked to stay",
@@ -388,7 +388,7 @@ impl fmt::Display for Cycles {
     }
 }
 
-impl NotVectorised {
+impl NotVectorisedReason {
     fn text(&self, names: &dyn RemarkNames) -> String {
         let text = match self {
             Self::NotProfitable(cycles) => return format!("not worth it: {cycles}"),

@@ -19,7 +19,7 @@ use super::graph::{Graph, inputs};
 use super::nest::fresh;
 use super::{Fuser, Phase, inputs_mut, merge};
 use ir::exact::is_exact;
-use ir::remark::NotFused;
+use ir::remark::NotFusedReason;
 use ir::soac::{Screma, Soac};
 use ir::syntax::{Atom, Body, Exp, Function, Lambda, Param, Stm};
 use ir::types::{Dim, Type};
@@ -29,7 +29,11 @@ use rustc_hash::FxHashSet;
 
 impl Fuser<'_> {
     /// Checks that a producer's updates may be interleaved with the consumer's.
-    pub(super) fn may_reorder(&self, producer: &Stm<Soacs>, consumer: &Stm<Soacs>) -> Result<(), NotFused> {
+    pub(super) fn may_reorder(
+        &self,
+        producer: &Stm<Soacs>,
+        consumer: &Stm<Soacs>,
+    ) -> Result<(), NotFusedReason> {
         if !merge::passes_accumulators(producer) {
             return Ok(());
         }
@@ -45,7 +49,7 @@ impl Fuser<'_> {
             array && (made || inputs(&producer.exp).contains(input))
         });
         if rounds || !meet {
-            return Err(NotFused::Accumulators);
+            return Err(NotFusedReason::Accumulators);
         }
         Ok(())
     }
@@ -186,7 +190,7 @@ impl Visit<Soacs> for Count<'_> {
 
 /// Checks that two `withacc`s, or two histograms, read the same array and can be fused
 /// horizontally.
-pub(super) fn may_fuse_horizontally(one: &Stm<Soacs>, other: &Stm<Soacs>) -> Result<(), NotFused> {
+pub(super) fn may_fuse_horizontally(one: &Stm<Soacs>, other: &Stm<Soacs>) -> Result<(), NotFusedReason> {
     let widths = |stm: &Stm<Soacs>| -> Vec<(Dim, Vec<Name>)> {
         match &stm.exp {
             Exp::Op(Soac::Hist { width, inputs, .. }) => vec![(*width, inputs.clone())],
@@ -200,7 +204,7 @@ pub(super) fn may_fuse_horizontally(one: &Stm<Soacs>, other: &Stm<Soacs>) -> Res
     if let (Exp::Op(Soac::Hist { ops: a, .. }), Exp::Op(Soac::Hist { ops: b, .. })) = (&one.exp, &other.exp)
         && merge::updates_sequentially(a) != merge::updates_sequentially(b)
     {
-        return Err(NotFused::ArrayOperator);
+        return Err(NotFusedReason::ArrayOperator);
     }
     let theirs = widths(other);
     let meet = widths(one).iter().any(|(width, read)| {
@@ -209,7 +213,7 @@ pub(super) fn may_fuse_horizontally(one: &Stm<Soacs>, other: &Stm<Soacs>) -> Res
         };
         theirs.iter().any(same)
     });
-    if meet { Ok(()) } else { Err(NotFused::Widths) }
+    if meet { Ok(()) } else { Err(NotFusedReason::Widths) }
 }
 
 /// The width and inputs of a combinator that passes on accumulators.

@@ -14,7 +14,7 @@ use super::graph::{Graph, inputs};
 use super::merge::{self, Position};
 use super::{Fuser, Outcome, accs, is_candidate};
 use indexmap::IndexMap;
-use ir::remark::NotFused;
+use ir::remark::NotFusedReason;
 use ir::soac::Soac;
 use ir::syntax::{Attrs, BasicOp, Exp, Stm};
 use ir::{Name, Soacs};
@@ -120,7 +120,7 @@ impl Fuser<'_> {
         let pair = (Self::describe(one), Self::describe(other));
         let done = way.and_then(|way| {
             if !keep_attributes(one, other) {
-                return Err(NotFused::Attributes);
+                return Err(NotFusedReason::Attributes);
             }
             self.may_merge(graph, first, second)?;
             Ok(way)
@@ -200,7 +200,7 @@ enum HorizontalWay {
 
 /// The way to fuse two statements that read the same array horizontally; `None` if their kinds
 /// never do.
-fn horizontal_way(one: &Stm<Soacs>, other: &Stm<Soacs>) -> Option<Result<HorizontalWay, NotFused>> {
+fn horizontal_way(one: &Stm<Soacs>, other: &Stm<Soacs>) -> Option<Result<HorizontalWay, NotFusedReason>> {
     let combinators = |(way, turned)| HorizontalWay::Combinators { way, turned };
     match (&one.exp, &other.exp) {
         (Exp::Op(Soac::Screma(_)), Exp::Op(Soac::Screma(_))) => {

@@ -6,7 +6,7 @@
 //! whose arrays are still read that way in the last.
 
 use super::graph::Graph;
-use super::{Combinator, Fuser, NotFused, Outcome, is_candidate, merge};
+use super::{Combinator, Fuser, NotFusedReason, Outcome, is_candidate, merge};
 use indexmap::IndexMap;
 use ir::Name;
 use ir::soac::Soac;
@@ -14,7 +14,7 @@ use ir::syntax::Exp;
 use rustc_hash::{FxBuildHasher, FxHashSet};
 
 /// By array and reader: the producer, the reader and the reason why they are not fused.
-type Pairs = IndexMap<(Name, Name), (Combinator, Combinator, NotFused), FxBuildHasher>;
+type Pairs = IndexMap<(Name, Name), (Combinator, Combinator, NotFusedReason), FxBuildHasher>;
 
 /// The pairs before and after fusion.
 #[derive(Default)]
@@ -79,9 +79,9 @@ impl Fuser<'_> {
                 }
                 let at = maker.pat.iter().position(|param| param.name == *name);
                 let why = if at < Some(merge::reduced(maker)) {
-                    NotFused::ReadsReduction
+                    NotFusedReason::ReadsReduction
                 } else {
-                    NotFused::ReadsOtherElements
+                    NotFusedReason::ReadsOtherElements
                 };
                 let pair = (Self::describe(maker), Self::describe(reader), why);
                 pairs.insert((*name, own.name), pair);

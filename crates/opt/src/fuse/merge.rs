@@ -15,7 +15,7 @@
 
 use crate::simplify::add_certs;
 use ir::exact::is_exact;
-use ir::remark::NotFused;
+use ir::remark::NotFusedReason;
 use ir::scan_reduce::ScanReduce;
 use ir::soac::{HistOp, Screma, Soac};
 use ir::syntax::{Atom, Attrs, Aux, BasicOp, Body, Exp, Lambda, Param, Stm};
@@ -92,24 +92,24 @@ pub(super) fn is_cheap(map: &Lambda<Soacs>) -> bool {
 
 /// The way to fuse two independent combinators horizontally, and true if the second acts as the
 /// producer.
-pub(super) fn horizontal(one: &Stm<Soacs>, other: &Stm<Soacs>) -> Result<(Position, bool), NotFused> {
+pub(super) fn horizontal(one: &Stm<Soacs>, other: &Stm<Soacs>) -> Result<(Position, bool), NotFusedReason> {
     let (Exp::Op(Soac::Screma(p)), Exp::Op(Soac::Screma(c))) = (&one.exp, &other.exp) else {
-        return Err(NotFused::ReadsOtherElements);
+        return Err(NotFusedReason::ReadsOtherElements);
     };
     if p.width != c.width {
-        return Err(NotFused::Widths);
+        return Err(NotFusedReason::Widths);
     }
     // Joins the elements after the scan, or the scan's map, which is computed twice.
     let to_scan = |stm: &Stm<Soacs>, screma: &Screma, scan_first: bool| {
         if screma.scan_reduce.is_map() {
             let scalars = !passes_accumulators(stm) || reads_scalars(&screma.map);
             let way = (Position::InPost, !scan_first);
-            return if scalars { Ok(way) } else { Err(NotFused::ArraysAfterScan) };
+            return if scalars { Ok(way) } else { Err(NotFusedReason::ArraysAfterScan) };
         }
         if is_cheap(&screma.map) && !passes_accumulators(stm) {
             Ok((Position::InMap, scan_first))
         } else {
-            Err(NotFused::ScanAndReduction)
+            Err(NotFusedReason::ScanAndReduction)
         }
     };
     match (p.scan_reduce.scans.is_empty(), c.scan_reduce.scans.is_empty()) {
@@ -117,11 +117,11 @@ pub(super) fn horizontal(one: &Stm<Soacs>, other: &Stm<Soacs>) -> Result<(Positi
         (false, true) => to_scan(other, c, true),
         (true, false) => to_scan(one, p, false),
         (false, false) if passes_accumulators(one) || passes_accumulators(other) => {
-            Err(NotFused::Accumulators)
+            Err(NotFusedReason::Accumulators)
         }
         (false, false) if p.scan_reduce.post.is_none() => Ok((Position::InMap, false)),
         (false, false) if c.scan_reduce.post.is_none() => Ok((Position::InMap, true)),
-        (false, false) => Err(NotFused::ScanAndReduction),
+        (false, false) => Err(NotFusedReason::ScanAndReduction),
     }
 }
 
@@ -140,42 +140,42 @@ pub(super) fn possible(
     producer: &Stm<Soacs>,
     consumer: &Stm<Soacs>,
     kept: &dyn Fn(Name) -> bool,
-) -> Result<Position, NotFused> {
+) -> Result<Position, NotFusedReason> {
     let Exp::Op(Soac::Screma(Screma { width, inputs: _, map, scan_reduce: folds })) = &producer.exp else {
-        return Err(NotFused::ReadsOtherElements);
+        return Err(NotFusedReason::ReadsOtherElements);
     };
-    let or = |holds: bool, why: NotFused| if holds { Ok(()) } else { Err(why) };
+    let or = |holds: bool, why: NotFusedReason| if holds { Ok(()) } else { Err(why) };
     // A scan computes its map twice, so the map must not update anything.
     let once = is_map(producer) && no_scans(consumer);
-    or(once || !passes_accumulators(producer), NotFused::Accumulators)?;
+    or(once || !passes_accumulators(producer), NotFusedReason::Accumulators)?;
     match &consumer.exp {
         Exp::Op(Soac::Hist { width: other, inputs: _, map: _, ops }) => {
-            or(width == other, NotFused::Widths)?;
+            or(width == other, NotFusedReason::Widths)?;
             let all_read = producer.pat.iter().all(|param| !kept(param.name));
-            or(is_map(producer) && all_read, NotFused::Histogram)?;
-            or(!updates_sequentially(ops) || is_cheap(map), NotFused::ArrayOperator)?;
+            or(is_map(producer) && all_read, NotFusedReason::Histogram)?;
+            or(!updates_sequentially(ops) || is_cheap(map), NotFusedReason::ArrayOperator)?;
             Ok(Position::InMap)
         }
         Exp::Op(Soac::Screma(Screma { width: other, inputs, map: own_map, scan_reduce: own })) => {
-            or(width == other, NotFused::Widths)?;
+            or(width == other, NotFusedReason::Widths)?;
             // A reduced array exists only after all iterations.
             let (reduced, _) = folds.results(&producer.pat);
             let reads_reduced = reduced.iter().any(|param| inputs.contains(&param.name));
-            or(!reads_reduced, NotFused::ReadsReduction)?;
+            or(!reads_reduced, NotFusedReason::ReadsReduction)?;
             if reads_scanned(producer, folds, inputs) {
-                or(own.is_map(), NotFused::ScanAndReduction)?;
+                or(own.is_map(), NotFusedReason::ScanAndReduction)?;
                 let scalars = !passes_accumulators(consumer) || reads_scalars(own_map);
-                or(scalars, NotFused::ArraysAfterScan)?;
+                or(scalars, NotFusedReason::ArraysAfterScan)?;
                 return Ok(Position::InPost);
             }
             // Scans compute their maps twice, reductions do not.
             let dearer = !folds.reduces.is_empty() && !own.scans.is_empty();
             let dearer = dearer && folds.scans.is_empty();
-            or(folds.post.is_none() && !dearer, NotFused::ScanAndReduction)?;
+            or(folds.post.is_none() && !dearer, NotFusedReason::ScanAndReduction)?;
             Ok(Position::InMap)
         }
         Exp::Basic(_) | Exp::If { .. } | Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_) => {
-            Err(NotFused::ReadsOtherElements)
+            Err(NotFusedReason::ReadsOtherElements)
         }
     }
 }
