@@ -5,13 +5,13 @@
 //! Programs that the compiler rejects must be rejected with the same messages.
 
 use crate::Outcome;
-use harness::programs::ours;
+use harness::programs::project_programs;
 use std::path::Path;
 use std::process::Command;
 
 /// Compiles each program twice.
 pub fn run(root: &Path) -> Outcome {
-    let programs = ours(root)?;
+    let programs = project_programs(root)?;
     let folder = root.join("build/determinism");
     std::fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
     let mut different = Vec::new();

@@ -1,7 +1,7 @@
 //! Compares the tuner's setting for random forests of versions with all possible settings.
 
 use crate::Outcome;
-use harness::programs::in_parallel;
+use harness::programs::parallel_map;
 use std::path::Path;
 use tune::simulate::check_against_exhaustive;
 
@@ -21,25 +21,25 @@ pub fn task(_: &Path) -> Outcome {
         }
     }
     // Seeds are processed in batches of at most the number of programs still to check.
-    let (mut held, mut large, mut runs, mut seed) = (0, 0, 0, first);
-    while held < count {
-        let end = seed.saturating_add((count - held).min(1000));
+    let (mut checked, mut large, mut runs, mut seed) = (0, 0, 0, first);
+    while checked < count {
+        let end = seed.saturating_add((count - checked).min(1000));
         if seed == end {
             return Err("there are no more seeds".to_owned());
         }
         let seeds: Vec<u64> = (seed..end).collect();
         seed = end;
-        for outcome in in_parallel(&seeds, |_, seed| check_against_exhaustive(*seed, MOST)) {
+        for outcome in parallel_map(&seeds, |_, seed| check_against_exhaustive(*seed, MOST)) {
             match outcome? {
                 Some(own) => {
-                    held += 1;
+                    checked += 1;
                     runs += own;
                 }
                 None => large += 1,
             }
         }
     }
-    println!("{held} forests held against all of their settings: none is better; {runs} paths were run");
+    println!("{checked} forests held against all of their settings: none is better; {runs} paths were run");
     println!("{large} more have over {MOST} settings and were left out");
     Ok(())
 }

@@ -8,7 +8,7 @@ use crate::programs::{compiler, input, keep_wanted, verdict};
 use harness::Spec;
 use harness::process::{End, run};
 use harness::processors::{levels, runnable};
-use harness::programs::{first_line, in_parallel, ours};
+use harness::programs::{first_line, parallel_map, project_programs};
 use std::path::Path;
 use std::time::Duration;
 
@@ -20,12 +20,12 @@ const LIMIT: Duration = Duration::from_mins(2);
 /// Runs the task. Arguments select programs by parts of their names.
 pub fn task(root: &Path) -> Outcome {
     let wanted: Vec<String> = std::env::args().skip(2).collect();
-    let mut programs = ours(root)?;
+    let mut programs = project_programs(root)?;
     keep_wanted(&mut programs, &wanted);
     let folder = root.join("build/modes");
     std::fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
     let cpus = runnable();
-    let results = in_parallel(&programs, |worker, path| {
+    let results = parallel_map(&programs, |worker, path| {
         let executable = folder.join(format!("program-{worker}"));
         let name = path.strip_prefix(root).unwrap_or(path).display();
         program(&compiler(root), path, &executable, &cpus).map_err(|e| format!("{name}: {e}"))
@@ -48,14 +48,14 @@ struct Run<'a> {
 }
 
 /// The result of a case: success, standard output, standard error.
-type Given = (bool, Vec<u8>, String);
+type CaseResult = (bool, Vec<u8>, String);
 
 /// Builds a program for each mode and runs all cases. Returns the number of runs, or the first
 /// problem.
 fn program(compiler: &str, path: &Path, executable: &Path, cpus: &[&str]) -> Result<usize, String> {
     let text = std::fs::read_to_string(path).map_err(|e| e.to_string())?;
     let spec = harness::parse_blocks(&text).map_err(|e| e.to_string())?;
-    if spec.rejected.is_some() {
+    if spec.compile_error.is_some() {
         return Ok(0);
     }
     let (source, output) = (path.to_string_lossy(), executable.to_string_lossy());
@@ -95,7 +95,7 @@ fn program(compiler: &str, path: &Path, executable: &Path, cpus: &[&str]) -> Res
 }
 
 /// Runs all cases; if `judged`, compares the outcomes with the test blocks.
-fn cases(spec: &Spec, path: &Path, how: &Run<'_>, judged: bool) -> Result<Vec<Given>, String> {
+fn cases(spec: &Spec, path: &Path, how: &Run<'_>, judged: bool) -> Result<Vec<CaseResult>, String> {
     let folder = path.parent().unwrap_or(path);
     let mut all = Vec::new();
     for case in &spec.cases {

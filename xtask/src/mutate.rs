@@ -20,9 +20,9 @@ mod tokens;
 
 use crate::Outcome;
 use crate::programs::compiler;
-use edits::Material;
+use edits::Corpus;
 use harness::process::{End, Finished, run};
-use harness::programs::{find, first_line, in_parallel};
+use harness::programs::{find, first_line, parallel_map};
 use harness::random::Random;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -38,9 +38,9 @@ const USAGE: &str = "usage: cargo xtask mutate [OPTIONS]
 /// The default directories of programs.
 const CORPUS: [&str; 2] = ["tests/programs", "examples"];
 /// The duration above which a run is slow.
-const SLOW: Duration = Duration::from_secs(2);
+const SLOW_ABOVE: Duration = Duration::from_secs(2);
 /// The time limit of a run.
-const LIMIT: Duration = Duration::from_mins(1);
+const TIMEOUT: Duration = Duration::from_mins(1);
 /// The number of times that a slow run is repeated.
 const REPEATS: usize = 2;
 /// One of this many valid mutants is built.
@@ -97,7 +97,7 @@ enum Kind {
     Bug,
     Slow,
     /// Slow, but the original takes at least half of the limit.
-    AsBefore,
+    SlowOriginal,
 }
 
 const KINDS: [(Kind, &str); 5] = [
@@ -105,7 +105,7 @@ const KINDS: [(Kind, &str); 5] = [
     (Kind::Panic, "panics"),
     (Kind::Bug, "compiler bugs"),
     (Kind::Slow, "runs of more than 2 s"),
-    (Kind::AsBefore, "runs of more than 2 s whose originals take half of that or more"),
+    (Kind::SlowOriginal, "runs of more than 2 s whose originals take half of that or more"),
 ];
 
 /// The result of a mutant.
@@ -120,11 +120,11 @@ struct Mutant {
 }
 
 /// The copied programs and the options.
-struct Setting {
+struct Campaign {
     compiler: String,
     folder: PathBuf,
     originals: Vec<PathBuf>,
-    material: Material,
+    material: Corpus,
     sizes: bool,
     seed: u64,
 }
@@ -132,17 +132,17 @@ struct Setting {
 /// Creates the mutants and runs the compiler on each.
 pub fn task(root: &Path) -> Outcome {
     let args = arguments()?;
-    let setting = Setting::new(root, &args)?;
+    let setting = Campaign::new(root, &args)?;
     let numbers: Vec<u64> = match args.only {
         Some(number) => vec![number],
         None => (0..args.count).collect(),
     };
-    let results = in_parallel(&numbers, |worker, number| setting.mutant(worker, *number));
+    let results = parallel_map(&numbers, |worker, number| setting.mutant(worker, *number));
     let mut results: Vec<Mutant> = results.into_iter().collect::<Result<_, _>>()?;
     for result in &mut results {
-        setting.again(result)?;
-        let stays =
-            args.only.is_some() || result.problem.as_ref().is_some_and(|(kind, ..)| *kind != Kind::AsBefore);
+        setting.recheck_slow(result)?;
+        let stays = args.only.is_some()
+            || result.problem.as_ref().is_some_and(|(kind, ..)| *kind != Kind::SlowOriginal);
         if !stays {
             std::fs::remove_file(&result.path).map_err(|e| format!("{}: {e}", result.path.display()))?;
         }
@@ -150,7 +150,7 @@ pub fn task(root: &Path) -> Outcome {
     setting.report(root, &results)
 }
 
-impl Setting {
+impl Campaign {
     fn new(root: &Path, args: &Args) -> Result<Self, String> {
         let folder = root.join(format!("build/mutants/{}", args.seed));
         if folder.exists() {
@@ -178,7 +178,7 @@ impl Setting {
             compiler: compiler(root),
             folder,
             originals,
-            material: Material::new(programs),
+            material: Corpus::new(programs),
             sizes: args.sizes,
             seed: args.seed,
         })
@@ -198,47 +198,47 @@ impl Setting {
         };
         let path = self.originals[original].with_file_name(format!("mutant-{number}.fut"));
         write(&path, &text)?;
-        let (finished, mut problem) = self.judged(Step::Check, &path, worker)?;
+        let (finished, mut problem) = self.run_and_classify(Step::Check, &path, worker)?;
         let checks = finished.end == End::Code(0);
         let mut then = None;
         if checks && problem.is_none() && self.sizes {
             then = Some(Step::Sizes);
-            problem = self.judged(Step::Sizes, &path, worker)?.1;
+            problem = self.run_and_classify(Step::Sizes, &path, worker)?.1;
         } else if checks && problem.is_none() {
             let step = if random.below(BUILT) == 0 { Step::Build } else { Step::Passes };
             then = Some(step);
-            problem = self.judged(step, &path, worker)?.1;
+            problem = self.run_and_classify(step, &path, worker)?.1;
         }
         Ok(Mutant { number, path, original, checks, then, problem })
     }
 
     /// Repeats a slow run while nothing else runs, and compares it with the original.
-    fn again(&self, result: &mut Mutant) -> Outcome {
+    fn recheck_slow(&self, result: &mut Mutant) -> Outcome {
         let Some((Kind::Slow, step, _)) = result.problem else {
             return Ok(());
         };
         let original = &self.originals[result.original];
         let least = |path: &Path| {
-            let mut least = LIMIT;
+            let mut least = TIMEOUT;
             for _ in 0..REPEATS {
                 least = least.min(self.start(step, path, 0)?.1);
             }
             Ok::<_, String>(least)
         };
         let time = least(&result.path)?;
-        if time <= SLOW {
+        if time <= SLOW_ABOVE {
             result.problem = None;
             return Ok(());
         }
         let before = least(original)?;
-        let kind = if before * 2 > SLOW { Kind::AsBefore } else { Kind::Slow };
+        let kind = if before * 2 > SLOW_ABOVE { Kind::SlowOriginal } else { Kind::Slow };
         let text = format!("{time:.1?}; its original takes {before:.1?}");
         result.problem = Some((kind, step, text));
         Ok(())
     }
 
     /// Runs the compiler. Returns the problem of the run, if any.
-    fn judged(
+    fn run_and_classify(
         &self,
         step: Step,
         path: &Path,
@@ -251,7 +251,7 @@ impl Setting {
             lines.find(|line| line.contains(part)).map(first_line)
         };
         // An interpreted program may take long.
-        let limit = if step == Step::Sizes { LIMIT } else { SLOW };
+        let limit = if step == Step::Sizes { TIMEOUT } else { SLOW_ABOVE };
         let problem = if let Some(text) = line("panicked at") {
             Some((Kind::Panic, text))
         } else if !matches!(finished.end, End::Code(0 | 1)) {
@@ -269,15 +269,15 @@ impl Setting {
 
     fn start(&self, step: Step, path: &Path, worker: usize) -> Result<(Finished, Duration), String> {
         let executable = self.folder.join(format!("program-{worker}"));
-        let words = self.words(step, path, &executable);
+        let words = self.command_line(step, path, &executable);
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         let start = Instant::now();
-        let finished = run(&words, b"", LIMIT)?;
+        let finished = run(&words, b"", TIMEOUT)?;
         Ok((finished, start.elapsed()))
     }
 
     /// The command line of a step.
-    fn words(&self, step: Step, path: &Path, executable: &Path) -> Vec<String> {
+    fn command_line(&self, step: Step, path: &Path, executable: &Path) -> Vec<String> {
         let path = path.to_string_lossy().into_owned();
         let (command, rest) = match step {
             Step::Check => ("check", Vec::new()),
@@ -306,7 +306,7 @@ impl Setting {
                 continue;
             };
             let executable = self.folder.join("program");
-            let words = self.words(*step, &result.path, &executable);
+            let words = self.command_line(*step, &result.path, &executable);
             let words: Vec<String> = words.iter().map(|word| short(Path::new(word))).collect();
             let name = KINDS.iter().find(|(other, _)| other == kind);
             let _ = writeln!(
@@ -335,7 +335,7 @@ impl Setting {
         for (kind, name) in KINDS {
             let n = count(&|r| matches!(r.problem, Some((other, ..)) if other == kind));
             let _ = writeln!(text, "  {name}: {n}");
-            bad += if kind == Kind::AsBefore { 0 } else { n };
+            bad += if kind == Kind::SlowOriginal { 0 } else { n };
         }
         if bad == 0 {
             print!("{text}");

@@ -2,7 +2,7 @@
 //! of outcomes with test blocks.
 
 use harness::process::Finished;
-use harness::programs::{Outcome, judge};
+use harness::programs::{Outcome, compare_outcome};
 use harness::{Case, Data};
 use std::path::{Path, PathBuf};
 
@@ -34,5 +34,5 @@ pub fn input(case: &Case, folder: &Path) -> Option<Result<Vec<u8>, String>> {
 /// Compares an executable's outcome with the one that the test block expects.
 pub fn verdict(case: &Case, finished: Finished, folder: &Path) -> Result<(), String> {
     let outcome = Outcome::of(finished, true);
-    judge(case, &outcome, folder, || Ok(None)).map(|_| ())
+    compare_outcome(case, &outcome, folder, || Ok(None)).map(|_| ())
 }

@@ -15,7 +15,7 @@ const SANITIZER: &str = "compute-sanitizer";
 /// The tools, run one after another.
 const TOOLS: [&str; 3] = ["memcheck", "racecheck", "synccheck"];
 /// The exit code of an executable with findings.
-const FOUND: &str = "86";
+const ERROR_EXIT_CODE: &str = "86";
 
 /// Runs the task. Arguments select programs or directories.
 pub fn task(root: &Path) -> Outcome {
@@ -29,7 +29,7 @@ pub fn task(root: &Path) -> Outcome {
         println!("{tool}:");
         let status = Command::new(&sanitizer)
             .args(["--tool", tool, "--target-processes", "all"])
-            .args(["--error-exitcode", FOUND])
+            .args(["--error-exitcode", ERROR_EXIT_CODE])
             .arg(compiler(root))
             .args(["test", "--backend", "cuda", "--no-terminal"])
             .args(&wanted)

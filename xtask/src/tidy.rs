@@ -25,7 +25,7 @@ const CHECKS: [Check; 14] = [
     ("files keep to their budget of lines", sources::budget),
     ("no placeholders are left", sources::placeholders),
     ("tests run and say what they expect", sources::test_attributes),
-    ("allowed lints have a reason", sources::reasons),
+    ("allowed lints have a reason", sources::lint_reasons),
     ("unsafe code lives in its crates", sources::unsafe_code),
     ("crates use only what stands above them", crates::order),
     ("crates take the workspace's lints", crates::lints),
@@ -33,7 +33,7 @@ const CHECKS: [Check; 14] = [
     ("test programs have test blocks", texts::test_blocks),
     ("no file names a place on someone's machine", texts::machine_paths),
     ("each limitation says what lifts it", texts::limitations),
-    ("what is refused stands in the list of limitations", texts::refusals),
+    ("what is refused stands in the list of limitations", texts::unsupported_messages),
     ("links between documents lead somewhere", texts::links),
 ];
 

@@ -12,13 +12,13 @@ use crate::Outcome;
 use crate::programs::{compiler, input, keep_wanted, verdict};
 use harness::Spec;
 use harness::process::{End, Finished, run, run_unlimited};
-use harness::programs::{find, first_line, in_parallel, ours};
+use harness::programs::{find, first_line, parallel_map, project_programs};
 use std::path::Path;
 use std::time::Duration;
 
 /// The bytes that a thread of a context may allocate before it reports them. A limit below this is
 /// noticed too late.
-const UNNOTICED: u64 = 64 << 10;
+const UNREPORTED_BYTES: u64 = 64 << 10;
 /// The time limit of a run under valgrind.
 const LIMIT: Duration = Duration::from_mins(3);
 /// The exit code of valgrind if it found errors.
@@ -34,12 +34,12 @@ pub fn task(root: &Path) -> Outcome {
         programs.extend(find(Path::new(folder))?);
     }
     if folders.is_empty() {
-        programs = ours(root)?;
+        programs = project_programs(root)?;
     }
     keep_wanted(&mut programs, &wanted);
     let folder = root.join("build/valgrind");
     std::fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
-    let results = in_parallel(&programs, |worker, path| {
+    let results = parallel_map(&programs, |worker, path| {
         let executable = folder.join(format!("program-{worker}"));
         let name = path.strip_prefix(root).unwrap_or(path).display().to_string();
         program(&compiler(root), path, &executable)
@@ -59,7 +59,7 @@ pub fn task(root: &Path) -> Outcome {
 fn program(compiler: &str, path: &Path, executable: &Path) -> Result<usize, Vec<String>> {
     let text = std::fs::read_to_string(path).map_err(|e| vec![e.to_string()])?;
     let spec = harness::parse_blocks(&text).map_err(|e| vec![e.to_string()])?;
-    if spec.rejected.is_some() {
+    if spec.compile_error.is_some() {
         return Ok(0);
     }
     let (source, output) = (path.to_string_lossy(), executable.to_string_lossy());
@@ -91,7 +91,7 @@ fn cases(spec: &Spec, folder: &Path, executable: &str) -> Result<usize, Vec<Stri
                     continue;
                 }
             };
-            let finished = checked(executable, entry, &[], stdin);
+            let finished = run_under_valgrind(executable, entry, &[], stdin);
             note(finished.and_then(|finished| {
                 let native = run(&[executable, "--num-threads=2", "-e", entry], stdin, LIMIT)?;
                 if native.end != finished.end {
@@ -100,9 +100,9 @@ fn cases(spec: &Spec, folder: &Path, executable: &str) -> Result<usize, Vec<Stri
                 }
                 verdict(case, native, folder)
             }));
-            if let Some(peak) = peak(executable, entry, stdin).filter(|peak| *peak > UNNOTICED) {
+            if let Some(peak) = peak(executable, entry, stdin).filter(|peak| *peak > UNREPORTED_BYTES) {
                 let limit = format!("--memory-limit={}", peak / 2);
-                note(checked(executable, entry, &[&limit], stdin).and_then(in_vain));
+                note(run_under_valgrind(executable, entry, &[&limit], stdin).and_then(check_out_of_memory));
             }
         }
     }
@@ -110,7 +110,12 @@ fn cases(spec: &Spec, folder: &Path, executable: &str) -> Result<usize, Vec<Stri
 }
 
 /// Runs an executable under valgrind. The error is valgrind's report.
-fn checked(executable: &str, entry: &str, options: &[&str], stdin: &[u8]) -> Result<Finished, String> {
+fn run_under_valgrind(
+    executable: &str,
+    entry: &str,
+    options: &[&str],
+    stdin: &[u8],
+) -> Result<Finished, String> {
     let exit_code = format!("--error-exitcode={FOUND}");
     let valgrind = [
         "valgrind",
@@ -143,7 +148,7 @@ fn peak(executable: &str, entry: &str, stdin: &[u8]) -> Option<u64> {
 }
 
 /// Checks that a run failed because it ran out of memory.
-fn in_vain(finished: Finished) -> Result<(), String> {
+fn check_out_of_memory(finished: Finished) -> Result<(), String> {
     if finished.end == End::Code(1) && finished.stderr.contains("memory") {
         return Ok(());
     }

@@ -6,7 +6,7 @@ use crate::tuning;
 use driver::DeviceTarget;
 use harness::process::{End, Finished, run, run_until};
 use harness::programs::{Outcome, first_line};
-use runtime::tuning::Assignment;
+use runtime::tuning_params::Assignment;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
@@ -61,19 +61,19 @@ impl Backend {
     ///
     /// # Errors
     /// The file sets an invalid thread-block size.
-    pub fn tuned(self, given: &[Assignment], options: &[String]) -> Result<Vec<String>, String> {
+    pub fn options_for_tuning(self, given: &[Assignment], options: &[String]) -> Result<Vec<String>, String> {
         let mut options = options.to_vec();
-        if self.has_blocks(&options)
-            && let Some(block) = tuning::block(given)?
+        if self.tunes_tblock_size(&options)
+            && let Some(block) = tuning::tblock_size(given)?
         {
-            options.push(blocks(block));
+            options.push(tblock_size_option(block));
         }
         Ok(options)
     }
 
     /// Returns true if the backend has thread blocks whose size these compiler options leave open.
-    pub fn has_blocks(self, options: &[String]) -> bool {
-        let said = options.iter().any(|it| it.starts_with(BLOCKS));
+    pub fn tunes_tblock_size(self, options: &[String]) -> bool {
+        let said = options.iter().any(|it| it.starts_with(TBLOCK_SIZE_OPTION));
         matches!(self, Self::Device(_)) && !said
     }
 
@@ -90,14 +90,14 @@ impl Backend {
 }
 
 /// The time limit of calls that have none.
-pub const FOREVER: Duration = Duration::from_secs(u32::MAX as u64);
+pub const NO_LIMIT: Duration = Duration::from_secs(u32::MAX as u64);
 
 /// The compiler option that sets the number of threads per block.
-const BLOCKS: &str = "--tblock-size";
+const TBLOCK_SIZE_OPTION: &str = "--tblock-size";
 
 /// Returns the compiler option for blocks of `block` threads.
-pub fn blocks(block: i64) -> String {
-    format!("{BLOCKS}={block}")
+pub fn tblock_size_option(block: i64) -> String {
+    format!("{TBLOCK_SIZE_OPTION}={block}")
 }
 
 /// A compiled program.
@@ -129,7 +129,7 @@ impl Executable {
         match finished.end {
             End::Code(0) => Ok(Self { path, backend, tuning: Vec::new() }),
             End::Timeout => Err("compiling does not end in time".to_owned()),
-            End::Flood => Err("compiling says more than 2 GiB".to_owned()),
+            End::OutputLimit => Err("compiling says more than 2 GiB".to_owned()),
             End::Signal(signal) => {
                 Err(format!("the compiler crashes: signal {signal}: {}", first_line(&finished.stderr)))
             }
@@ -147,7 +147,7 @@ impl Executable {
     ///
     /// # Errors
     /// There is no such executable.
-    pub fn beside(source: &Path, backend: Backend) -> Result<Self, String> {
+    pub fn existing(source: &Path, backend: Backend) -> Result<Self, String> {
         let path = source.with_extension("");
         if !path.is_file() {
             return Err(format!(
@@ -163,7 +163,7 @@ impl Executable {
     /// # Errors
     /// The call of the executable fails.
     pub fn params(&self, limit: Duration) -> Result<String, String> {
-        self.listed(&["--print-params".to_owned()], limit)
+        self.list_output(&["--print-params".to_owned()], limit)
     }
 
     /// Returns the values of the tuning parameters when called with these options.
@@ -172,13 +172,13 @@ impl Executable {
     /// The call fails, or its output does not parse.
     pub fn values(&self, options: &[String], limit: Duration) -> Result<Vec<Assignment>, String> {
         let options = [options, &["--print-values".to_owned()]].concat();
-        let text = self.listed(&options, limit)?;
+        let text = self.list_output(&options, limit)?;
         let values = text.lines().map(Assignment::parse);
         values.collect::<Result<_, _>>().map_err(str::to_owned)
     }
 
     /// Returns the standard output of a call that lists tuning parameters.
-    fn listed(&self, options: &[String], limit: Duration) -> Result<String, String> {
+    fn list_output(&self, options: &[String], limit: Duration) -> Result<String, String> {
         let path = self.path.to_string_lossy();
         let mut command = vec![&*path];
         command.extend(options.iter().map(String::as_str));
@@ -209,7 +209,7 @@ impl Executable {
     /// # Errors
     /// The executable's parameters cannot be listed.
     pub fn draw_thresholds(&mut self, seed: u64, limit: Duration) -> Result<(), String> {
-        let options = tuning::drawn(&self.params(limit)?, seed);
+        let options = tuning::random_thresholds(&self.params(limit)?, seed);
         self.tuning.extend(options);
         Ok(())
     }
@@ -220,10 +220,10 @@ impl Executable {
     }
 
     /// Calls an entry point. The results are read back if `call.results` is set.
-    pub fn call(&self, entry: &str, input: &[u8], call: &Call<'_>) -> Outcome {
-        match self.finish(entry, input, call, &AtomicBool::new(false)) {
+    pub fn call(&self, entry: &str, input: &[u8], call: &CallOptions<'_>) -> Outcome {
+        match self.run(entry, input, call, &AtomicBool::new(false)) {
             Ok(finished) => Outcome::of(finished, call.results),
-            Err(why) => Outcome::Broken(why),
+            Err(why) => Outcome::Abnormal(why),
         }
     }
 
@@ -231,11 +231,11 @@ impl Executable {
     ///
     /// # Errors
     /// The executable does not start.
-    pub fn finish(
+    pub fn run(
         &self,
         entry: &str,
         input: &[u8],
-        call: &Call<'_>,
+        call: &CallOptions<'_>,
         stop: &AtomicBool,
     ) -> Result<Finished, String> {
         let path = self.path.to_string_lossy();
@@ -248,7 +248,7 @@ impl Executable {
 }
 
 /// The parameters of a call.
-pub struct Call<'a> {
+pub struct CallOptions<'a> {
     /// Further options.
     pub options: &'a [String],
     /// True if the results are read back.
@@ -259,5 +259,5 @@ pub struct Call<'a> {
 
 /// Creates a temporary directory for executables, removed on drop.
 pub fn work_folder() -> Result<tempfile::TempDir, ExitCode> {
-    crate::link::work_folder().map_err(crate::common::fail)
+    crate::link::work_folder().map_err(crate::common::report_error)
 }

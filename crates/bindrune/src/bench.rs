@@ -15,7 +15,7 @@ mod measure;
 
 pub use compare::{Args as CompareArgs, run as compare};
 
-use crate::backend::{self, Backend, Executable, FOREVER};
+use crate::backend::{self, Backend, Executable, NO_LIMIT};
 use crate::common;
 use crate::progress::Progress;
 use crate::tuning;
@@ -68,7 +68,7 @@ pub struct Args {
     #[arg(long, value_name = "OPT", allow_hyphen_values = true)]
     pass_option: Vec<String>,
     #[command(flatten)]
-    tuning: tuning::Files,
+    tuning: tuning::TuningFileOptions,
     /// Measure programs with a tuning file beside them, with it and without in turns, and
     /// say how much it gains.
     #[arg(long, conflicts_with_all = ["no_tuning", "no_convergence_phase"])]
@@ -90,11 +90,11 @@ pub fn run(args: Args) -> ExitCode {
 
 fn go(args: &Args) -> Result<ExitCode, ExitCode> {
     let ignored = ignored(&args.ignore_files)?;
-    let mut files = find_all(&args.paths).map_err(common::fail)?;
+    let mut files = find_all(&args.paths).map_err(common::report_error)?;
     files.retain(|file| !ignored.iter().any(|regex| regex.is_match(&file.to_string_lossy())));
     let backend = Backend::from_name(&args.backend);
     if args.untuned_vs_tuned && backend == Backend::Interp {
-        return Err(common::fail("the interpreter has nothing to tune"));
+        return Err(common::report_error("the interpreter has nothing to tune"));
     }
     if args.untuned_vs_tuned {
         // An invalid tuning file is reported when its program is measured.
@@ -103,7 +103,7 @@ fn go(args: &Args) -> Result<ExitCode, ExitCode> {
             given.map_or(true, |given| !given.is_empty())
         });
         if files.is_empty() {
-            return Err(common::fail("no program has a tuning file beside it"));
+            return Err(common::report_error("no program has a tuning file beside it"));
         }
     }
     let mut excluded = backend.excluded(&args.backend);
@@ -132,17 +132,17 @@ fn go(args: &Args) -> Result<ExitCode, ExitCode> {
         progress.begin(&file.to_string_lossy());
         let (lines, wrong) = bench.program(file, &mut json, &mut gaps);
         failed |= wrong;
-        progress.pause(|| common::put(&lines))?;
+        progress.pause(|| common::write_stdout(&lines))?;
         progress.end(wrong, &[]);
     }
     progress.finish();
     if let Some(summary) = gaps.summary() {
-        common::put(&format!("untuned over tuned: {summary}\n"))?;
+        common::write_stdout(&format!("untuned over tuned: {summary}\n"))?;
     }
     if let Some(file) = &args.json {
         let text = format!("{:#}\n", Value::Object(json));
         std::fs::write(file, text)
-            .map_err(|e| common::fail(format_args!("cannot write {}: {e}", file.display())))?;
+            .map_err(|e| common::report_error(format_args!("cannot write {}: {e}", file.display())))?;
     }
     Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
@@ -150,13 +150,13 @@ fn go(args: &Args) -> Result<ExitCode, ExitCode> {
 fn ignored(patterns: &[String]) -> Result<Vec<regex_lite::Regex>, ExitCode> {
     let compiled = patterns.iter().map(|pattern| {
         regex_lite::Regex::new(pattern)
-            .map_err(|e| common::fail(format_args!("the pattern `{pattern}`: {e}")))
+            .map_err(|e| common::report_error(format_args!("the pattern `{pattern}`: {e}")))
     });
     compiled.collect()
 }
 
 /// The tuned executable, and with `--untuned-vs-tuned` the untuned one.
-type Pair = (Executable, Option<Executable>);
+type TunedAndUntuned = (Executable, Option<Executable>);
 
 struct Bench<'a> {
     backend: Backend,
@@ -164,7 +164,7 @@ struct Bench<'a> {
     entry: Option<&'a str>,
     limits: Limits,
     pass: &'a [String],
-    tuning: &'a tuning::Files,
+    tuning: &'a tuning::TuningFileOptions,
     /// True if untuned and tuned executables are compared.
     gaps: bool,
     /// True if the executables beside the programs are used.
@@ -177,16 +177,16 @@ struct Bench<'a> {
 impl Bench<'_> {
     /// Returns the executable of a program, set up by its tuning file, the untuned one if gaps are
     /// measured, and warnings about the tuning file.
-    fn executables(&self, file: &Path) -> Result<(Pair, Vec<String>), String> {
-        let limit = self.limits.timeout.unwrap_or(FOREVER);
+    fn executables(&self, file: &Path) -> Result<(TunedAndUntuned, Vec<String>), String> {
+        let limit = self.limits.timeout.unwrap_or(NO_LIMIT);
         let given = self.tuning.of(file)?;
         let build = |name: &str, options: &[String]| {
             let path = self.work.path().join(name);
-            Executable::build(file, path, self.backend, options, FOREVER)
+            Executable::build(file, path, self.backend, options, NO_LIMIT)
         };
-        let options = self.backend.tuned(&given, self.pass_compiler)?;
+        let options = self.backend.options_for_tuning(&given, self.pass_compiler)?;
         let mut executable = if self.skip_compilation {
-            Executable::beside(file, self.backend)?
+            Executable::existing(file, self.backend)?
         } else {
             build("program", &options)?
         };
@@ -231,7 +231,7 @@ impl Bench<'_> {
             Err(_) => return failure("it is not accepted".to_owned()),
         };
         let folder = file.parent().unwrap_or(file);
-        let limit = self.limits.timeout.unwrap_or(FOREVER);
+        let limit = self.limits.timeout.unwrap_or(NO_LIMIT);
         let oracle = Oracle::new(program, &session.sources, folder, limit);
         let executable = if self.backend == Backend::Interp {
             None
@@ -283,7 +283,7 @@ impl Bench<'_> {
                     measured.map(|measured| {
                         let said = measured.stderr.lines();
                         let said = said.map(|line| format!("    {line}")).collect();
-                        (shown(&measured), kept(&measured), said)
+                        (summary_line(&measured), json_entry(&measured), said)
                     })
                 };
                 failed |= measured.is_err();
@@ -301,7 +301,7 @@ impl Bench<'_> {
 }
 
 /// The mean and its 95 % confidence interval.
-fn shown(measured: &Measured) -> String {
+fn summary_line(measured: &Measured) -> String {
     let statistics = Statistics::of(&measured.micros);
     format!(
         "{:>12.0} us (95 % between {:.1} and {:.1}; {} runs)",
@@ -313,7 +313,7 @@ fn shown(measured: &Measured) -> String {
 }
 
 /// A data set's entry in the reference compiler's JSON format.
-fn kept(measured: &Measured) -> Value {
+fn json_entry(measured: &Measured) -> Value {
     json!({ "runtimes": measured.micros, "bytes": {}, "stderr": measured.stderr })
 }
 

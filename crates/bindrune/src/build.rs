@@ -2,9 +2,9 @@
 
 use crate::common::{self, Compiler};
 use crate::link;
-use crate::memory::{self, Stages};
+use crate::memory::{self, PassTracker};
 use crate::portable;
-use crate::source::Source;
+use crate::source::SourceOptions;
 use crate::tuning;
 use driver::{Failure, Ir, Options, Session};
 use std::path::{Path, PathBuf};
@@ -30,21 +30,21 @@ pub struct Program {
     #[command(flatten)]
     compiler: Compiler,
     #[command(flatten)]
-    source: Source,
+    source: SourceOptions,
     /// Another entry point: a function at the program's top level. It may be given several
     /// times.
     #[arg(long = "entry-point", value_name = "NAME")]
     entry_points: Vec<String>,
     #[command(flatten)]
-    tuning: tuning::Files,
+    tuning: tuning::TuningFileOptions,
     /// The program.
     file: PathBuf,
 }
 
 impl Program {
     /// Returns the request to compile this program for a backend of `build`.
-    pub fn asked<'a>(&'a self, backend: &'a str) -> Asked<'a> {
-        Asked {
+    pub fn request<'a>(&'a self, backend: &'a str) -> Request<'a> {
+        Request {
             file: &self.file,
             backend,
             compiler: &self.compiler,
@@ -57,17 +57,18 @@ impl Program {
 
 /// Builds the executable.
 pub fn run(args: Args) -> ExitCode {
-    let asked = args.program.asked(&args.backend);
-    let made =
-        link::output(args.output, asked.file).map_err(common::fail).and_then(|output| match asked.backend {
+    let asked = args.program.request(&args.backend);
+    let made = link::output(args.output, asked.file).map_err(common::report_error).and_then(|output| {
+        match asked.backend {
             "c" => portable_executable(&asked, &portable_c(&asked)?, &output),
             _ => executable(&asked, &output),
-        });
+        }
+    });
     made.err().unwrap_or(ExitCode::SUCCESS)
 }
 
 /// A request to compile a program.
-pub struct Asked<'a> {
+pub struct Request<'a> {
     /// The program.
     pub file: &'a Path,
     /// A value of `build --backend`.
@@ -75,39 +76,39 @@ pub struct Asked<'a> {
     /// Compiler options.
     pub compiler: &'a Compiler,
     /// Options for warnings and checks.
-    pub source: &'a Source,
+    pub source: &'a SourceOptions,
     /// Entry points beyond those in the source.
     pub entry_points: &'a [String],
     /// The tuning files that apply.
-    pub tuning: &'a tuning::Files,
+    pub tuning: &'a tuning::TuningFileOptions,
 }
 
 /// Builds an executable of host machine code, including the kernels' source for a device backend.
-pub fn executable(asked: &Asked<'_>, output: &Path) -> Result<(), ExitCode> {
+pub fn executable(asked: &Request<'_>, output: &Path) -> Result<(), ExitCode> {
     let (file, compiler) = (asked.file, asked.compiler);
     let options = compiler.tuned_options(asked.backend, true, asked.tuning, file)?;
-    let objects = compiled(asked, options, |session, ir, stages| session.objects(ir, stages))?;
-    link::executable(&objects, output).map_err(common::fail)
+    let objects = compile_with(asked, options, |session, ir, stages| session.objects(ir, stages))?;
+    link::executable(&objects, output).map_err(common::report_error)
 }
 
 /// Builds an executable from a program's portable C with the system's C compiler.
-pub fn portable_executable(asked: &Asked<'_>, text: &str, output: &Path) -> Result<(), ExitCode> {
-    portable::executable(text, &asked.compiler.cpu, output).map_err(common::fail)
+pub fn portable_executable(asked: &Request<'_>, text: &str, output: &Path) -> Result<(), ExitCode> {
+    portable::executable(text, &asked.compiler.cpu, output).map_err(common::report_error)
 }
 
 /// The portable C text of a program.
-pub fn portable_c(asked: &Asked<'_>) -> Result<String, ExitCode> {
+pub fn portable_c(asked: &Request<'_>) -> Result<String, ExitCode> {
     let options = asked.compiler.options(true).portable_c();
-    compiled(asked, options, |session, ir, stages| session.portable_c(ir, stages))
+    compile_with(asked, options, |session, ir, stages| session.portable_c(ir, stages))
 }
 
 /// Runs all passes on a program and returns the result of `finish`.
-pub fn compiled<T>(
-    asked: &Asked<'_>,
+pub fn compile_with<T>(
+    asked: &Request<'_>,
     options: Options,
-    finish: impl FnOnce(&mut Session, Ir, &mut Stages) -> Result<T, Failure>,
+    finish: impl FnOnce(&mut Session, Ir, &mut PassTracker) -> Result<T, Failure>,
 ) -> Result<T, ExitCode> {
-    let _watch = memory::watch(asked.file, asked.compiler.memory);
+    let _watch = memory::watch_memory(asked.file, asked.compiler.memory);
     let options = Options { entry_points: asked.entry_points.to_vec(), ..asked.source.options(options) };
     let (mut session, ir) = common::open(asked.file, options);
     let mut stages = asked.source.stages();

@@ -2,13 +2,13 @@
 
 use crate::common;
 use crate::memory;
-use crate::source::STRICT;
+use crate::source::WERROR_MESSAGE;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// The reference compiler's exit code if warnings count as errors.
-const WARNED: u8 = 2;
+const WARNINGS_AS_ERRORS_EXIT_CODE: u8 = 2;
 
 /// Arguments of `check`.
 #[derive(clap::Args)]
@@ -31,7 +31,7 @@ pub struct Args {
 pub fn run(args: Args) -> ExitCode {
     let (mut failed, mut warned) = (false, false);
     for file in &args.files {
-        let _watch = memory::watch(file, args.compiler_memory);
+        let _watch = memory::watch_memory(file, args.compiler_memory);
         let (mut session, result) = common::check(file);
         if args.quiet {
             session.warnings.clear();
@@ -44,8 +44,8 @@ pub fn run(args: Args) -> ExitCode {
     }
     if warned && args.strict {
         // If standard error is closed, the exit code alone reports the failure.
-        let _ = writeln!(std::io::stderr(), "bindrune: {STRICT}");
-        return ExitCode::from(WARNED);
+        let _ = writeln!(std::io::stderr(), "bindrune: {WERROR_MESSAGE}");
+        return ExitCode::from(WARNINGS_AS_ERRORS_EXIT_CODE);
     }
     ExitCode::SUCCESS
 }

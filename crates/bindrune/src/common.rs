@@ -71,13 +71,13 @@ impl Compiler {
         &self,
         backend: &str,
         executable: bool,
-        tuning: &tuning::Files,
+        tuning: &tuning::TuningFileOptions,
         file: &Path,
     ) -> Result<Options, ExitCode> {
         let mut options = self.options_for(backend, executable);
         if options.stack.has_device() && self.tblock_size.is_none() {
             let given = tuning.of(file);
-            let block = given.and_then(|given| tuning::block(&given)).map_err(fail)?;
+            let block = given.and_then(|given| tuning::tblock_size(&given)).map_err(report_error)?;
             options.device = block.map_or(options.device, |n| options.device.with_block(n));
         }
         Ok(options)
@@ -128,7 +128,7 @@ fn flatten(text: &str) -> Result<Flatten, String> {
 
 fn tblock_size(text: &str) -> Result<i64, String> {
     let size = text.parse().ok().filter(|size| Device::is_block(*size));
-    size.ok_or_else(|| format!("it is {}", tuning::blocks()))
+    size.ok_or_else(|| format!("it is {}", tuning::tblock_size_range()))
 }
 
 fn lanes(text: &str) -> Result<VectorLanes, String> {
@@ -199,49 +199,50 @@ fn show(session: &Session, diagnostics: &[Diagnostic]) {
 }
 
 /// Prints an error that has no position in the program text.
-pub fn fail(message: impl std::fmt::Display) -> ExitCode {
+pub fn report_error(message: impl std::fmt::Display) -> ExitCode {
     let _ = writeln!(std::io::stderr(), "bindrune: {message}");
     ExitCode::FAILURE
 }
 
 /// Prints a line to standard error; write errors are ignored.
-pub fn say(line: &str) {
+pub fn note(line: &str) {
     let _ = writeln!(std::io::stderr(), "{line}");
 }
 
 /// Makes Ctrl-C set the flag, and end the process if the flag is already set.
-pub fn listen(interrupt: &Arc<AtomicBool>) -> Result<(), ExitCode> {
+pub fn handle_ctrl_c(interrupt: &Arc<AtomicBool>) -> Result<(), ExitCode> {
     use signal_hook::consts::SIGINT;
     use signal_hook::flag::{register, register_conditional_shutdown};
     let (first, second) = (Arc::clone(interrupt), Arc::clone(interrupt));
     register_conditional_shutdown(SIGINT, 128 + SIGINT, first)
         .and_then(|_| register(SIGINT, second))
         .map(|_| ())
-        .map_err(|e| fail(format_args!("cannot listen for Ctrl-C: {e}")))
+        .map_err(|e| report_error(format_args!("cannot listen for Ctrl-C: {e}")))
 }
 
 /// Ignores SIGXFSZ, so that exceeding the file size limit is a write error and does not kill the
 /// process.
-pub fn outlive_large_files() -> Result<(), ExitCode> {
+pub fn ignore_file_size_signal() -> Result<(), ExitCode> {
     let unread = Arc::new(AtomicBool::new(false));
     signal_hook::flag::register(signal_hook::consts::signal::SIGXFSZ, unread)
         .map(|_| ())
-        .map_err(|e| fail(format_args!("cannot listen for SIGXFSZ: {e}")))
+        .map_err(|e| report_error(format_args!("cannot listen for SIGXFSZ: {e}")))
 }
 
 /// Writes text to standard output. A closed pipe fails without a message.
-pub fn put(text: &str) -> Result<(), ExitCode> {
+pub fn write_stdout(text: &str) -> Result<(), ExitCode> {
     let mut stdout = std::io::stdout().lock();
     match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
         Ok(()) => Ok(()),
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Err(ExitCode::FAILURE),
-        Err(error) => Err(fail(format_args!("cannot write to standard output: {error}"))),
+        Err(error) => Err(report_error(format_args!("cannot write to standard output: {error}"))),
     }
 }
 
 /// Reads a file as text.
 pub fn read_text(file: &PathBuf) -> Result<String, ExitCode> {
-    let bytes =
-        std::fs::read(file).map_err(|error| fail(format_args!("cannot read {}: {error}", file.display())))?;
-    String::from_utf8(bytes).map_err(|_| fail(format_args!("{} is not valid UTF-8 text", file.display())))
+    let bytes = std::fs::read(file)
+        .map_err(|error| report_error(format_args!("cannot read {}: {error}", file.display())))?;
+    String::from_utf8(bytes)
+        .map_err(|_| report_error(format_args!("{} is not valid UTF-8 text", file.display())))
 }

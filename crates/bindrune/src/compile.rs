@@ -35,16 +35,16 @@ pub fn command(args: Args, backend: &str) -> ExitCode {
 fn run(args: Args, backend: &str) -> Result<(), ExitCode> {
     if args.library || args.server {
         let what = if args.library { "libraries" } else { "servers" };
-        return Err(common::fail(format_args!("not supported yet: {what} of `bindrune {backend}`")));
+        return Err(common::report_error(format_args!("not supported yet: {what} of `bindrune {backend}`")));
     }
-    let asked = args.program.asked(backend);
-    let output = link::output(args.output, asked.file).map_err(common::fail)?;
+    let asked = args.program.request(backend);
+    let output = link::output(args.output, asked.file).map_err(common::report_error)?;
     if backend != "c" {
         return build::executable(&asked, &output);
     }
     let text = build::portable_c(&asked)?;
     let mut beside = output.clone().into_os_string();
     beside.push(".c");
-    link::write(Path::new(&beside), text.as_bytes()).map_err(common::fail)?;
+    link::write(Path::new(&beside), text.as_bytes()).map_err(common::report_error)?;
     build::portable_executable(&asked, &text, &output)
 }

@@ -13,12 +13,12 @@ use value::{Reader, Value, write_binary, write_text};
 
 /// The options in command-line order.
 pub struct Args {
-    steps: Vec<Step>,
+    arguments: Vec<Argument>,
 }
 
 #[derive(Clone, PartialEq, Debug)]
-enum Step {
-    Form(Form),
+enum Argument {
+    Form(OutputFormat),
     Seed(u64),
     Bounds(ScalarType, String),
     Generate(String),
@@ -26,17 +26,17 @@ enum Step {
 
 /// An output format.
 #[derive(Clone, Copy, PartialEq, Debug)]
-enum Form {
+enum OutputFormat {
     Text,
     Binary,
     Type,
 }
 
 /// The format switches: name, short name, format, help text.
-const FORMS: [(&str, Option<char>, Form, &str); 3] = [
-    ("binary", Some('b'), Form::Binary, "Write values behind this in the binary format"),
-    ("text", None, Form::Text, "Write values behind this in the text format, which is the default"),
-    ("type", Some('t'), Form::Type, "Write the types of values behind this instead of the values"),
+const FORMS: [(&str, Option<char>, OutputFormat, &str); 3] = [
+    ("binary", Some('b'), OutputFormat::Binary, "Write values behind this in the binary format"),
+    ("text", None, OutputFormat::Text, "Write values behind this in the text format, which is the default"),
+    ("type", Some('t'), OutputFormat::Type, "Write the types of values behind this instead of the values"),
 ];
 
 impl clap::Args for Args {
@@ -92,27 +92,27 @@ impl clap::Args for Args {
 
 impl clap::FromArgMatches for Args {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        let mut steps: Vec<(usize, Step)> = Vec::new();
-        let mut add = |name: &str, make: &dyn Fn(String) -> Step| {
+        let mut steps: Vec<(usize, Argument)> = Vec::new();
+        let mut add = |name: &str, make: &dyn Fn(String) -> Argument| {
             let (Some(places), Some(values)) = (matches.indices_of(name), matches.get_many::<String>(name))
             else {
                 return;
             };
             steps.extend(places.zip(values.map(|value| make(value.clone()))));
         };
-        add("generate", &Step::Generate);
+        add("generate", &Argument::Generate);
         for (name, _, form, _) in FORMS {
-            add(name, &|_| Step::Form(form));
+            add(name, &|_| Argument::Form(form));
         }
         for ty in ScalarType::ALL {
-            add(ty.name(), &|text| Step::Bounds(*ty, text));
+            add(ty.name(), &|text| Argument::Bounds(*ty, text));
         }
         if let (Some(places), Some(values)) = (matches.indices_of("seed"), matches.get_many::<i64>("seed")) {
-            let seeds = values.map(|seed| Step::Seed(seed.cast_unsigned()));
+            let seeds = values.map(|seed| Argument::Seed(seed.cast_unsigned()));
             steps.extend(places.zip(seeds));
         }
         steps.sort_by_key(|(place, _)| *place);
-        Ok(Self { steps: steps.into_iter().map(|(_, step)| step).collect() })
+        Ok(Self { arguments: steps.into_iter().map(|(_, step)| step).collect() })
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
@@ -123,22 +123,22 @@ impl clap::FromArgMatches for Args {
 
 /// Generates or converts values.
 pub fn run(args: Args) -> ExitCode {
-    match write_all(&args.steps) {
+    match write_all(&args.arguments) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(message) => common::fail(message),
+        Err(message) => common::report_error(message),
     }
 }
 
-fn write_all(steps: &[Step]) -> Result<(), String> {
+fn write_all(steps: &[Argument]) -> Result<(), String> {
     let mut out = BufWriter::new(std::io::stdout().lock());
-    let (mut form, mut bounds, mut seed) = (Form::Text, Bounds::default(), 1u64);
+    let (mut form, mut bounds, mut seed) = (OutputFormat::Text, Bounds::default(), 1u64);
     let mut made = 0u64;
     for step in steps {
         match step {
-            Step::Form(new) => form = *new,
-            Step::Seed(new) => seed = *new,
-            Step::Bounds(ty, text) => bounds.set(*ty, text)?,
-            Step::Generate(text) => {
+            Argument::Form(new) => form = *new,
+            Argument::Seed(new) => seed = *new,
+            Argument::Bounds(ty, text) => bounds.set(*ty, text)?,
+            Argument::Generate(text) => {
                 let wanted = parse(text)?;
                 if wanted.is_empty() {
                     return Err("nothing is to be made; give a type such as `[10]i32`".to_owned());
@@ -151,7 +151,7 @@ fn write_all(steps: &[Step]) -> Result<(), String> {
             }
         }
     }
-    if !steps.iter().any(|step| matches!(step, Step::Generate(_))) {
+    if !steps.iter().any(|step| matches!(step, Argument::Generate(_))) {
         let stdin = Reader::stdin().map_err(|e| format!("cannot read standard input: {e}"));
         let mut stdin = stdin?;
         while let Some(value) = stdin.read_any().map_err(|e| e.to_string())? {
@@ -161,11 +161,11 @@ fn write_all(steps: &[Step]) -> Result<(), String> {
     out.flush().map_err(|e| unwritten(&e))
 }
 
-fn write(out: &mut dyn Write, value: &Value, form: Form) -> Result<(), String> {
+fn write(out: &mut dyn Write, value: &Value, form: OutputFormat) -> Result<(), String> {
     let written = match form {
-        Form::Text => write_text(out, value).and_then(|()| out.write_all(b"\n")),
-        Form::Binary => write_binary(out, value),
-        Form::Type => {
+        OutputFormat::Text => write_text(out, value).and_then(|()| out.write_all(b"\n")),
+        OutputFormat::Binary => write_binary(out, value),
+        OutputFormat::Type => {
             let mut dims = value.shape().iter();
             dims.try_for_each(|dim| write!(out, "[{dim}]"))
                 .and_then(|()| writeln!(out, "{}", value.scalar_type()))

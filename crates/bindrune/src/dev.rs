@@ -40,14 +40,14 @@ pub struct Args {
     )]
     seed: u64,
     #[command(flatten)]
-    values: tuning::Values,
+    values: tuning::ParameterOptions,
     /// The machine whose levels of parallelism nests are flattened for. With `gpu`, segops
     /// become kernels; `--run` evaluates them on a simulated device.
     #[arg(long, value_name = "MACHINE", default_value = "cpu", value_parser = machine)]
     machine: Stack,
     /// With `--stage versions`: how the choices between versions are shown.
     #[arg(long, value_enum, value_name = "FORM", default_value = "text")]
-    form: forest::Form,
+    form: forest::Format,
     /// With `--stage typed`: print the standard library's definitions too.
     #[arg(long)]
     all: bool,
@@ -87,15 +87,15 @@ fn go(args: Args) -> Result<(), ExitCode> {
             text.push_str(line.trim_end());
             text.push('\n');
         }
-        return common::put(&text);
+        return common::write_stdout(&text);
     }
     let versions = args.stage == VERSIONS;
     let name = if versions { "flatten" } else { &args.stage };
     let stage = Stage::from_name(name).ok_or_else(|| {
-        common::fail(format_args!("no stage is named `{}`; --stage list lists them", args.stage))
+        common::report_error(format_args!("no stage is named `{}`; --stage list lists them", args.stage))
     })?;
     let is_source = args.file.extension().is_some_and(|ext| ext == "fut");
-    let _watch = memory::watch(&args.file, args.compiler.memory);
+    let _watch = memory::watch_memory(&args.file, args.compiler.memory);
     let name = args.file.to_string_lossy();
     let mut options = args.compiler.options(false);
     options.stack = args.machine;
@@ -106,18 +106,18 @@ fn go(args: Args) -> Result<(), ExitCode> {
     }
     let mut session = Session::new(name.as_ref(), options);
     if is_source && stage == Stage::Ast {
-        let bytes =
-            std::fs::read(&args.file).map_err(|e| common::fail(format_args!("cannot read {name}: {e}")))?;
+        let bytes = std::fs::read(&args.file)
+            .map_err(|e| common::report_error(format_args!("cannot read {name}: {e}")))?;
         let text = session.ast(bytes);
-        return common::put(&common::report(&session, text)?);
+        return common::write_stdout(&common::report(&session, text)?);
     }
-    let mut times = Notes {
+    let mut times = PassObserver {
         times: String::new(),
         decisions: String::new(),
         fresh: false,
         level: None,
         panic_after: args.panic_after,
-        stages: memory::Stages::new(),
+        stages: memory::PassTracker::new(),
     };
     let result = if is_source {
         from_source(&mut session, stage, args.all, &mut times)
@@ -131,16 +131,16 @@ fn go(args: Args) -> Result<(), ExitCode> {
     }
     match output {
         Output::Text(_) if args.run => {
-            Err(common::fail("only stages between `lower` and `lanes` can be evaluated"))
+            Err(common::report_error("only stages between `lower` and `lanes` can be evaluated"))
         }
-        Output::Text(_) if args.values.print_params => {
-            Err(common::fail("only stages between `lower` and `lanes` have tuning parameters to list"))
-        }
-        Output::Text(text) => common::put(&text),
+        Output::Text(_) if args.values.print_params => Err(common::report_error(
+            "only stages between `lower` and `lanes` have tuning parameters to list",
+        )),
+        Output::Text(text) => common::write_stdout(&text),
         Output::Ir(Ir::Segs(program)) if versions && !args.run => {
-            common::put(&forest::show(&ir::forest::forest(&program), args.form))
+            common::write_stdout(&forest::show(&ir::forest::forest(&program), args.form))
         }
-        Output::Ir(ir) if args.values.print_params => common::put(&tuning::list(&ir)),
+        Output::Ir(ir) if args.values.print_params => common::write_stdout(&tuning::list(&ir)),
         Output::Ir(ir) if args.run => {
             let options = Options {
                 seed: args.seed,
@@ -150,7 +150,7 @@ fn go(args: Args) -> Result<(), ExitCode> {
             };
             evaluate::run(&ir, &args.entry, options)
         }
-        Output::Ir(ir) => common::put(&format!("{}{}", times.decisions, ir.print())),
+        Output::Ir(ir) => common::write_stdout(&format!("{}{}", times.decisions, ir.print())),
     }
 }
 
@@ -160,7 +160,7 @@ enum Output {
     Ir(Ir),
 }
 
-struct Notes {
+struct PassObserver {
     times: String,
     /// Those of the last pass that recorded any at the current IR level.
     decisions: String,
@@ -169,10 +169,10 @@ struct Notes {
     level: Option<Discriminant<Ir>>,
     panic_after: Option<String>,
     /// Progress for memory-limit messages.
-    stages: memory::Stages,
+    stages: memory::PassTracker,
 }
 
-impl Observer for Notes {
+impl Observer for PassObserver {
     fn pass(&mut self, pass: &PassInfo, time: Duration, ir: &Ir) {
         self.stages.pass(pass, time, ir);
         // Decisions about another IR level do not describe this one.
@@ -199,7 +199,12 @@ impl Observer for Notes {
     }
 }
 
-fn from_source(session: &mut Session, stage: Stage, all: bool, times: &mut Notes) -> Result<Output, Failure> {
+fn from_source(
+    session: &mut Session,
+    stage: Stage,
+    all: bool,
+    times: &mut PassObserver,
+) -> Result<Output, Failure> {
     let program = session.check(&mut Files)?;
     if stage == Stage::Typed {
         return Ok(Output::Text(typed(&program, all)));
@@ -230,7 +235,7 @@ fn typed(program: &Program, all: bool) -> String {
     text
 }
 
-fn finish(session: &mut Session, ir: Ir, stage: Stage, times: &mut Notes) -> Result<Output, Failure> {
+fn finish(session: &mut Session, ir: Ir, stage: Stage, times: &mut PassObserver) -> Result<Output, Failure> {
     match stage {
         Stage::Llvm | Stage::Asm | Stage::C | Stage::Kernels(_) => {
             Ok(Output::Text(session.text(ir, stage, times)?))

@@ -6,8 +6,8 @@
 
 use crate::common::{self, Compiler};
 use crate::memory;
-use crate::tuning::Files;
-use account::{Ledger, Wanted};
+use crate::tuning::TuningFileOptions;
+use account::{Filter, RemarkCollector};
 use check::tast::Program;
 use driver::{Failure, Session, Stage};
 use std::ffi::OsString;
@@ -72,7 +72,7 @@ pub fn run(args: Args) -> ExitCode {
 fn go(args: &Args) -> Result<(), ExitCode> {
     let tuned = match &args.tuning {
         Some(extension) => {
-            let record = tuning::record(&args.file, extension).map_err(common::fail)?;
+            let record = tuning::record(&args.file, extension).map_err(common::report_error)?;
             Some((extension, record))
         }
         None => None,
@@ -84,7 +84,7 @@ fn go(args: &Args) -> Result<(), ExitCode> {
     let Compiled { session, program, ledger } = &compiled;
     let function = args.function.as_deref();
     if let Some((extension, record)) = &tuned {
-        let asked = tuning::Asked {
+        let asked = tuning::Request {
             file: &args.file,
             extension,
             record,
@@ -94,44 +94,44 @@ fn go(args: &Args) -> Result<(), ExitCode> {
             colour,
         };
         let text = tuning::explain(&asked, ledger, program, &session.sources);
-        return common::put(&text.map_err(common::fail)?);
+        return common::write_stdout(&text.map_err(common::report_error)?);
     }
-    let wanted = Wanted { function, all: args.all };
+    let wanted = Filter { function, all: args.all };
     let name = args.file.to_string_lossy();
-    let account = ledger.account(program, &session.sources, &name, &wanted);
-    let account = account.map_err(common::fail)?;
+    let account = ledger.remarks(program, &session.sources, &name, &wanted);
+    let account = account.map_err(common::report_error)?;
     if let Some(file) = &args.html {
         let page = html::page(&account);
         return std::fs::write(file, page)
-            .map_err(|e| common::fail(format_args!("cannot write {}: {e}", file.display())));
+            .map_err(|e| common::report_error(format_args!("cannot write {}: {e}", file.display())));
     }
     if args.json {
-        return common::put(&json::json(&account));
+        return common::write_stdout(&json::json(&account));
     }
-    common::put(&text::text(&account, colour))
+    common::write_stdout(&text::text(&account, colour))
 }
 
 /// A compiled program and the recorded decisions.
 struct Compiled {
     session: Session,
     program: Program,
-    ledger: Ledger,
+    ledger: RemarkCollector,
 }
 
 /// Compiles up to the last pass that records decisions, and collects them.
 fn compile(args: &Args, backend: &str) -> Result<Compiled, ExitCode> {
-    let _watch = memory::watch(&args.file, args.compiler.memory);
+    let _watch = memory::watch_memory(&args.file, args.compiler.memory);
     let compiler = &args.compiler;
     let mut options = match &args.tuning {
         Some(extension) => {
-            let files = Files::with(extension);
+            let files = TuningFileOptions::with(extension);
             compiler.tuned_options(backend, false, &files, &args.file)?
         }
         None => compiler.options_for(backend, false),
     };
     options.remarks = true;
     let (mut session, checked) = common::check_with(&args.file, options);
-    let mut ledger = Ledger::default();
+    let mut ledger = RemarkCollector::default();
     let told = checked.and_then(|program| {
         let (ir, decisions) = session.lower_with_remarks(&program)?;
         ledger.decisions = decisions;

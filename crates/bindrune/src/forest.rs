@@ -8,7 +8,7 @@ use std::fmt::Write;
 
 /// How a forest is shown.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
-pub enum Form {
+pub enum Format {
     /// Lines, further in the further down.
     Text,
     /// Data.
@@ -20,17 +20,17 @@ pub enum Form {
 }
 
 /// Prints the forest in this format.
-pub fn show(forest: &[ChoiceTrees], form: Form) -> String {
+pub fn show(forest: &[ChoiceTrees], form: Format) -> String {
     match form {
-        Form::Text => text(forest),
-        Form::Json => format!("{:#}\n", data(forest)),
-        Form::Dot => dot(forest),
-        Form::Svg => svg::svg(forest),
+        Format::Text => text(forest),
+        Format::Json => format!("{:#}\n", data(forest)),
+        Format::Dot => dot(forest),
+        Format::Svg => svg::svg(forest),
     }
 }
 
 /// The condition of a choice, with the default of its threshold.
-fn question(choice: &Choice) -> String {
+fn condition(choice: &Choice) -> String {
     let Choice { name, size, .. } = choice;
     format!("{size} >= {name} ({})?", choice.tunable.default)
 }
@@ -39,15 +39,15 @@ fn question(choice: &Choice) -> String {
 type Tuned<'t> = &'t dyn Fn(&Choice) -> Option<i64>;
 
 /// The condition of a choice, with the tuned value of its threshold if there is one.
-fn question_of(choice: &Choice, tuned: Tuned<'_>) -> String {
+fn tuned_condition(choice: &Choice, tuned: Tuned<'_>) -> String {
     let Choice { name, size, .. } = choice;
     match tuned(choice) {
-        None => question(choice),
+        None => condition(choice),
         Some(value) => format!("{size} >= {name} ({}, tuned {value})?", choice.tunable.default),
     }
 }
 
-fn title(version: &VersionNode) -> String {
+fn version_label(version: &VersionNode) -> String {
     let what = version.operations.join("; ");
     let what = if what.is_empty() { "in order" } else { &what };
     format!("V{}: {what}", version.number)
@@ -81,7 +81,7 @@ fn nodes(out: &mut String, nodes_: &[Node], depth: usize, tuned: Tuned<'_>) {
     for node in nodes_ {
         match node {
             Node::Choice(choice) => {
-                put(out, depth, &question_of(choice, tuned));
+                put(out, depth, &tuned_condition(choice, tuned));
                 nodes(out, &choice.if_true, depth + 1, tuned);
                 // A chain of choices prints without deeper indentation, like `else if`.
                 let next = matches!(choice.if_false.as_slice(), [Node::Choice(_)]);
@@ -91,7 +91,7 @@ fn nodes(out: &mut String, nodes_: &[Node], depth: usize, tuned: Tuned<'_>) {
                 nodes(out, &choice.if_false, depth + usize::from(!next), tuned);
             }
             Node::Version(version) => {
-                put(out, depth, &title(version));
+                put(out, depth, &version_label(version));
                 nodes(out, &version.inside, depth + 1, tuned);
             }
         }
@@ -175,13 +175,13 @@ fn dot(forest: &[ChoiceTrees]) -> String {
         fn node(&mut self, node: &Node) -> u32 {
             match node {
                 Node::Choice(choice) => {
-                    let id = self.box_(&question(choice), "ellipse");
+                    let id = self.box_(&condition(choice), "ellipse");
                     self.under(id, "T", &choice.if_true);
                     self.under(id, "F", &choice.if_false);
                     id
                 }
                 Node::Version(version) => {
-                    let id = self.box_(&title(version), "box");
+                    let id = self.box_(&version_label(version), "box");
                     self.under(id, "", &version.inside);
                     id
                 }
@@ -199,7 +199,7 @@ fn dot(forest: &[ChoiceTrees]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Form, show};
+    use super::{Format, show};
 
     fn forest() -> Vec<ir::forest::ChoiceTrees> {
         let text = "segs
@@ -221,18 +221,18 @@ tunable#0 suff_outer_par 0 threshold 16
         let forest = forest();
         let question = "n_0 * n_0 >= f.suff_outer_par_0 (16)?";
         assert_eq!(
-            show(&forest, Form::Text),
+            show(&forest, Format::Text),
             format!("f\n  {question}\n    V0: in order\n  else\n    V1: in order\n")
         );
         let data = super::data(&forest);
         let root = &data[0]["roots"][0];
         assert_eq!(root["size"], "n_0 * n_0");
         assert_eq!((&root["holds"][0]["version"], &root["default"]), (&0.into(), &16.into()));
-        let dot = show(&forest, Form::Dot);
+        let dot = show(&forest, Format::Dot);
         assert!(dot.contains(&format!("n1 [shape=ellipse, label=\"{question}\"];")), "{dot}");
         assert!(dot.contains("n1 -> n2 [label=\"T\"];"), "{dot}");
         // The SVG, too, has each node once, and a parent above the middle of its two children.
-        let svg = show(&forest, Form::Svg);
+        let svg = show(&forest, Format::Svg);
         assert_eq!(svg.matches("<rect x=").count(), 3, "{svg}");
         assert!(svg.contains(&format!(">{}<", question.replace('>', "&gt;"))), "{svg}");
         let of = |text: &str| -> f64 {

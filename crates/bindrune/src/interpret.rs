@@ -2,7 +2,7 @@
 //! executables.
 
 use crate::common;
-use crate::source::Source;
+use crate::source::SourceOptions;
 use check::tast::{Entry, EntryParam, Ty};
 use interp::{Class, Interp, Val};
 use runtime::exe::options::{self, Command, Options};
@@ -17,16 +17,16 @@ use value::{Reader, Value};
 
 /// Evaluates an entry point with an executable's options. With `check_sizes`, values are checked
 /// against the sizes in their types.
-pub fn run(file: &Path, source: &Source, check_sizes: bool, args: Vec<OsString>) -> ExitCode {
+pub fn run(file: &Path, source: &SourceOptions, check_sizes: bool, args: Vec<OsString>) -> ExitCode {
     let name = file.to_string_lossy();
     let options = match options::parse(args) {
         Ok(Command::Run(options)) => options,
-        Ok(Command::Help) => return done(common::put(&options::help(&name))),
+        Ok(Command::Help) => return done(common::write_stdout(&options::help(&name))),
         Ok(Command::PrintParams) => return ExitCode::SUCCESS,
         Ok(Command::ListDevices) => {
             return match runtime::device::list(None) {
                 Ok(lines) => {
-                    done(common::put(&lines.into_iter().map(|line| line + "\n").collect::<String>()))
+                    done(common::write_stdout(&lines.into_iter().map(|line| line + "\n").collect::<String>()))
                 }
                 Err(message) => failed(&name, &message),
             };
@@ -37,7 +37,7 @@ pub fn run(file: &Path, source: &Source, check_sizes: bool, args: Vec<OsString>)
         return failed(&name, "the interpreter runs on no device");
     }
     // The interpreter does not flatten, so it has no tuning parameters.
-    if let Err(message) = runtime::tuning::resolve(&[], &options.params) {
+    if let Err(message) = runtime::tuning_params::resolve(&[], &options.params) {
         return failed(&name, &message);
     }
     let (mut session, program) = common::check(file);
@@ -144,7 +144,7 @@ fn read_arguments<R: Read>(entry: &Entry, mut stdin: Reader<R>) -> Result<Vec<Va
         Ok(true) => Ok(args),
         Ok(false) => Err(format!(
             "there is more input after the {} of `{}`",
-            runtime::error::arguments(entry.params.len()),
+            runtime::error::count_arguments(entry.params.len()),
             entry.name
         )
         .into()),

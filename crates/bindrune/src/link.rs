@@ -41,7 +41,7 @@ pub fn executable(objects: &[Vec<u8>], output: &Path) -> Result<(), String> {
         let said = String::from_utf8_lossy(&run.stderr);
         return Err(format!("the linker `{name}` failed ({}):\n{}", run.status, said.trim_end()));
     }
-    place(&linked, output)
+    install(&linked, output)
 }
 
 /// Returns the path of a program's executable: the requested one, or that of the source without its
@@ -59,19 +59,19 @@ pub fn output(wanted: Option<PathBuf>, program: &Path) -> Result<PathBuf, &'stat
 
 /// Moves an executable to `output`. An existing file is replaced atomically; devices and pipes are
 /// written to.
-pub fn place(made: &Path, output: &Path) -> Result<(), String> {
+pub fn install(made: &Path, output: &Path) -> Result<(), String> {
     let cannot = |e| format!("cannot write {}: {e}", output.display());
     if std::fs::metadata(output).is_ok_and(|there| !there.is_file() && !there.is_dir()) {
         return std::fs::copy(made, output).map(drop).map_err(cannot);
     }
-    let new = replacement(output).map_err(cannot)?;
+    let new = temporary_beside(output).map_err(cannot)?;
     std::fs::copy(made, new.path()).map_err(cannot)?;
     new.persist(output).map_err(|e| cannot(e.error))?;
     Ok(())
 }
 
 /// Creates a temporary file in the directory of `file`, which it can replace when complete.
-pub fn replacement(file: &Path) -> std::io::Result<tempfile::NamedTempFile> {
+pub fn temporary_beside(file: &Path) -> std::io::Result<tempfile::NamedTempFile> {
     let folder = file.parent().filter(|it| !it.as_os_str().is_empty());
     tempfile::NamedTempFile::new_in(folder.unwrap_or(Path::new(".")))
 }

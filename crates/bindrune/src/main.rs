@@ -89,7 +89,7 @@ fn main() -> ExitCode {
         }
     };
     if !matches!(cli.command, Command::Test(_)) {
-        panics::end_process();
+        panics::install_hook();
     }
     match cli.command {
         // Compiled code runs on the system's stack, so `run` is not moved to the large one.

@@ -28,12 +28,12 @@ pub struct Allocator;
 unsafe impl GlobalAlloc for Allocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller upholds the contract of `alloc`.
-        given(unsafe { MiMalloc.alloc(layout) })
+        check_allocated(unsafe { MiMalloc.alloc(layout) })
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller upholds the contract of `alloc_zeroed`.
-        given(unsafe { MiMalloc.alloc_zeroed(layout) })
+        check_allocated(unsafe { MiMalloc.alloc_zeroed(layout) })
     }
 
     unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
@@ -43,12 +43,12 @@ unsafe impl GlobalAlloc for Allocator {
 
     unsafe fn realloc(&self, place: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         // SAFETY: the caller upholds the contract of `realloc`.
-        given(unsafe { MiMalloc.realloc(place, layout, size) })
+        check_allocated(unsafe { MiMalloc.realloc(place, layout, size) })
     }
 }
 
 #[inline]
-fn given(place: *mut u8) -> *mut u8 {
+fn check_allocated(place: *mut u8) -> *mut u8 {
     if place.is_null() && WATCHING.load(Ordering::Relaxed) {
         out_of_memory(format_args!("the system gives no more"));
     }
@@ -61,12 +61,12 @@ static WATCHING: AtomicBool = AtomicBool::new(false);
 static WORK: Mutex<Option<(String, String)>> = Mutex::new(None);
 
 /// A guard: memory is watched while it lives.
-pub struct Watch(());
+pub struct MemoryWatch(());
 
 /// The time before the first poll; most commands are done by then.
-const FIRST: Duration = Duration::from_millis(20);
+const FIRST_POLL: Duration = Duration::from_millis(20);
 /// The longest time between two polls.
-const PAUSE: Duration = Duration::from_millis(100);
+const MAX_POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// An upper bound, about, of the bytes that a process can allocate per millisecond.
 const BYTES_PER_MILLISECOND: u64 = 4 << 20;
 /// The page size of the processors that code is generated for.
@@ -74,17 +74,17 @@ const PAGE: u64 = 4096;
 
 /// Watches the compilation of a file. `limit` is in bytes; without it, the limit of the machine or
 /// container applies.
-pub fn watch(file: &Path, limit: Option<u64>) -> Watch {
+pub fn watch_memory(file: &Path, limit: Option<u64>) -> MemoryWatch {
     set_stage(Some(file), "checking");
     if !WATCHING.swap(true, Ordering::Relaxed) {
         let work = std::thread::Builder::new().name("memory".to_owned());
         // If the thread does not start, only the kernel's limit applies.
-        let _ = work.spawn(move || look(limit));
+        let _ = work.spawn(move || poll(limit));
     }
-    Watch(())
+    MemoryWatch(())
 }
 
-impl Drop for Watch {
+impl Drop for MemoryWatch {
     fn drop(&mut self) {
         WATCHING.store(false, Ordering::Relaxed);
     }
@@ -105,8 +105,8 @@ fn set_stage(file: Option<&Path>, stage: &str) {
     }
 }
 
-fn look(limit: Option<u64>) {
-    std::thread::sleep(FIRST);
+fn poll(limit: Option<u64>) {
+    std::thread::sleep(FIRST_POLL);
     let limit = limit.unwrap_or_else(runtime::memory_limit);
     let space = address_space().unwrap_or(u64::MAX);
     while WATCHING.load(Ordering::Relaxed) {
@@ -125,7 +125,7 @@ fn look(limit: Option<u64>) {
         }
         let left = (limit - used).min(space - mapped);
         let pause = Duration::from_millis((left / BYTES_PER_MILLISECOND).max(1));
-        std::thread::sleep(pause.min(PAUSE));
+        std::thread::sleep(pause.min(MAX_POLL_INTERVAL));
     }
 }
 
@@ -157,31 +157,31 @@ fn out_of_memory(why: std::fmt::Arguments<'_>) -> ! {
 }
 
 /// An observer that records the current pass for out-of-memory messages.
-pub struct Stages {
+pub struct PassTracker {
     names: Vec<String>,
     /// True if the time of each pass is printed.
     verbose: bool,
 }
 
-impl Stages {
+impl PassTracker {
     /// Observes all passes silently.
     pub fn new() -> Self {
-        Self::told(false)
+        Self::with_times(false)
     }
 
     /// Observes all passes and, if `verbose`, prints the time of each to standard error.
-    pub fn told(verbose: bool) -> Self {
+    pub fn with_times(verbose: bool) -> Self {
         set_stage(None, "lowering");
         let names = driver::passes().into_iter().map(|pass| pass.name).collect();
         Self { names, verbose }
     }
 }
 
-impl Observer for Stages {
+impl Observer for PassTracker {
     fn pass(&mut self, pass: &PassInfo, time: Duration, _: &Ir) {
         if self.verbose {
             let milliseconds = time.as_secs_f64() * 1e3;
-            common::say(&format!("{:12} {milliseconds:9.3} ms", pass.name));
+            common::note(&format!("{:12} {milliseconds:9.3} ms", pass.name));
         }
         let at = self.names.iter().position(|name| *name == pass.name);
         match at.and_then(|at| self.names.get(at + 1)) {

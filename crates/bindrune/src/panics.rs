@@ -11,7 +11,7 @@ use std::panic::PanicHookInfo;
 pub const EXIT_CODE: i32 = 3;
 
 /// Installs a panic hook that prints a message and ends the process.
-pub fn end_process() {
+pub fn install_hook() {
     std::panic::set_hook(Box::new(|info| {
         let _ = writeln!(std::io::stderr(), "{}", message(info));
         runtime::exit_at_once(EXIT_CODE)

@@ -12,14 +12,14 @@ use std::process::{Command, ExitCode};
 /// Compiles C into an executable at `output`. The error message says how to fix the problem.
 pub fn executable(text: &str, cpu: &str, output: &Path) -> Result<(), String> {
     let folder = link::work_folder()?;
-    let made = compiled(text, cpu, folder.path())?;
-    link::place(&made, output)
+    let made = compile_c(text, cpu, folder.path())?;
+    link::install(&made, output)
 }
 
 /// Compiles C and runs the executable with the program's options. Returns its exit code.
 pub fn run(text: &str, cpu: &str, file: &Path, options: &[OsString]) -> ExitCode {
     let ran = link::work_folder().and_then(|folder| {
-        let made = compiled(text, cpu, folder.path())?;
+        let made = compile_c(text, cpu, folder.path())?;
         let mut command = Command::new(made);
         std::os::unix::process::CommandExt::arg0(&mut command, file);
         let status = command.args(options).status();
@@ -30,7 +30,7 @@ pub fn run(text: &str, cpu: &str, file: &Path, options: &[OsString]) -> ExitCode
             let code = status.code().and_then(|code| u8::try_from(code).ok());
             code.map_or(ExitCode::FAILURE, ExitCode::from)
         }
-        Err(message) => common::fail(message),
+        Err(message) => common::report_error(message),
     }
 }
 
@@ -43,7 +43,7 @@ fn flags(cpu: &str) -> String {
 }
 
 /// Compiles C in a folder and returns the path of the executable.
-fn compiled(text: &str, cpu: &str, folder: &Path) -> Result<PathBuf, String> {
+fn compile_c(text: &str, cpu: &str, folder: &Path) -> Result<PathBuf, String> {
     let (source, made) = (folder.join("program.c"), folder.join("program"));
     link::write(&source, text.as_bytes())?;
     let compiler = std::env::var_os("CC").unwrap_or_else(|| "cc".into());

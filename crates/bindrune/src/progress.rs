@@ -27,7 +27,7 @@ impl Progress {
     }
 
     /// Returns a spinner for a task of unknown length.
-    pub fn endless() -> Self {
+    pub fn spinner() -> Self {
         let bar = std::io::stderr().is_terminal().then(|| {
             let target = ProgressDrawTarget::stderr_with_hz(10);
             let bar = ProgressBar::with_draw_target(None, target);

@@ -16,7 +16,7 @@ mod session;
 use crate::common;
 use commands::{Action, Part};
 use interp::{Reason, Resume, Stop};
-use lines::Lines;
+use lines::LineHelper;
 use rustyline::error::ReadlineError;
 use rustyline::history::DefaultHistory;
 use rustyline::{CompletionType, Config, Editor};
@@ -50,8 +50,8 @@ pub fn run(args: Args) -> ExitCode {
 
 fn go(args: Args) -> Result<(), ExitCode> {
     let config = Config::builder().completion_type(CompletionType::List).build();
-    let mut editor: Editor<Lines, DefaultHistory> = Editor::with_config(config).map_err(unreadable)?;
-    editor.set_helper(Some(Lines::default()));
+    let mut editor: Editor<LineHelper, DefaultHistory> = Editor::with_config(config).map_err(unreadable)?;
+    editor.set_helper(Some(LineHelper::default()));
     let interactive = std::io::stdin().is_terminal();
     let history = history_file().filter(|_| interactive);
     if let Some(file) = &history {
@@ -60,16 +60,16 @@ fn go(args: Args) -> Result<(), ExitCode> {
     }
     let interrupt = Arc::new(AtomicBool::new(false));
     if interactive {
-        common::listen(&interrupt)?;
+        common::handle_ctrl_c(&interrupt)?;
         let text = format!("Bindrune {}. Type :help for help.\n", env!("CARGO_PKG_VERSION"));
-        common::put(&text)?;
+        common::write_stdout(&text)?;
     }
     let mut session = Session::new(interrupt, args.check_sizes);
     if let Some(file) = args.file {
         show(session.load(file))?;
     }
-    let mut prompt = Prompt { editor, interactive, number: 0, nans: false, passed: Vec::new() };
-    while let End::Loaded(other) = prompt.serve(session, None)? {
+    let mut prompt = Prompt { editor, interactive, number: 0, nans: false, disabled_breakpoints: Vec::new() };
+    while let End::Loaded(other) = prompt.read_eval_loop(session, None)? {
         session = *other;
     }
     if let Some(file) = history {
@@ -82,7 +82,7 @@ fn go(args: Args) -> Result<(), ExitCode> {
 }
 
 fn unreadable(e: ReadlineError) -> ExitCode {
-    common::fail(format_args!("cannot read lines: {e}"))
+    common::report_error(format_args!("cannot read lines: {e}"))
 }
 
 /// The reason for leaving a prompt.
@@ -96,31 +96,31 @@ enum End {
 }
 
 /// A stopped evaluation.
-struct Halt<'a> {
+struct Stopped<'a> {
     stop: &'a Stop,
-    places: &'a [String],
+    locations: &'a [String],
     /// The session without the variables of the calls.
     outer: &'a Session,
 }
 
 /// The state shared by all prompts.
 struct Prompt {
-    editor: Editor<Lines, DefaultHistory>,
+    editor: Editor<LineHelper, DefaultHistory>,
     interactive: bool,
     /// The number of inputs.
     number: usize,
     /// True if new NaNs stop evaluations.
     nans: bool,
     /// The locations of disabled breakpoints.
-    passed: Vec<String>,
+    disabled_breakpoints: Vec<String>,
 }
 
 impl Prompt {
     /// Reads and evaluates. At a breakpoint, until the evaluation resumes or ends.
-    fn serve(&mut self, mut session: Session, halt: Option<&Halt<'_>>) -> Result<End, ExitCode> {
+    fn read_eval_loop(&mut self, mut session: Session, halt: Option<&Stopped<'_>>) -> Result<End, ExitCode> {
         loop {
             if let Some(helper) = self.editor.helper_mut() {
-                helper.follow(&session);
+                helper.set_session(&session);
             }
             let mark = if halt.is_some() { "break " } else { "" };
             let line = match self.editor.readline(&format!("{mark}[{}]> ", self.number)) {
@@ -143,7 +143,7 @@ impl Prompt {
             let end = if let Some(command) = input.strip_prefix(':') {
                 let (name, rest) = command.split_once(char::is_whitespace).unwrap_or((command, ""));
                 match commands::find(name) {
-                    Ok(command) => self.obey(&mut session, command, rest.trim(), halt)?,
+                    Ok(command) => self.execute(&mut session, command, rest.trim(), halt)?,
                     Err(text) => {
                         eprint!("{text}");
                         None
@@ -164,12 +164,12 @@ impl Prompt {
     }
 
     /// Executes a command. Returns the reason to leave the prompt, if it does.
-    fn obey(
+    fn execute(
         &mut self,
         session: &mut Session,
         command: &commands::Command,
         rest: &str,
-        halt: Option<&Halt<'_>>,
+        halt: Option<&Stopped<'_>>,
     ) -> Result<Option<End>, ExitCode> {
         let reload = command.action == Action::Load && rest.is_empty() && session.has_file();
         if !command.argument.is_empty() && rest.is_empty() && !reload {
@@ -189,7 +189,7 @@ impl Prompt {
                 let done = loaded.is_ok();
                 show(loaded)?;
                 if done {
-                    self.passed.clear();
+                    self.disabled_breakpoints.clear();
                     return Ok(Some(End::Loaded(Box::new(other))));
                 }
                 return Ok(None);
@@ -205,15 +205,15 @@ impl Prompt {
             Action::Frame => match (halt, rest.parse::<usize>()) {
                 (None, _) => Err("no evaluation is stopped\n".to_owned()),
                 (Some(halt), Ok(at)) if at < halt.stop.calls.len() => {
-                    *session = halt.outer.within(&halt.stop.calls[at]);
-                    Ok(backtrace(halt.places, at))
+                    *session = halt.outer.in_frame(&halt.stop.calls[at]);
+                    Ok(backtrace(halt.locations, at))
                 }
                 (Some(_), _) => Err(format!("there is no call {rest}\n")),
             },
             Action::Unbreak => match halt {
                 None => Err("no evaluation is stopped\n".to_owned()),
                 Some(halt) => {
-                    self.passed.extend(halt.places.first().cloned());
+                    self.disabled_breakpoints.extend(halt.locations.first().cloned());
                     return Ok(Some(End::Continue));
                 }
             },
@@ -243,7 +243,7 @@ impl Prompt {
         &mut self,
         session: &Session,
         text: &str,
-        halt: Option<&Halt<'_>>,
+        halt: Option<&Stopped<'_>>,
     ) -> Result<Option<End>, ExitCode> {
         let parts = match commands::parts(text) {
             Ok(parts) => parts,
@@ -269,7 +269,7 @@ impl Prompt {
             }
         }
         out.push('\n');
-        common::put(&out)?;
+        common::write_stdout(&out)?;
         Ok(None)
     }
 
@@ -279,14 +279,14 @@ impl Prompt {
         &mut self,
         session: &Session,
         input: &str,
-        halt: Option<&Halt<'_>>,
+        halt: Option<&Stopped<'_>>,
     ) -> Result<(Result<Evaluated, String>, Option<End>), ExitCode> {
         let nans = self.nans;
         let (mut end, mut broken) = (None, None);
         let mut watch = |stop: &Stop, sources: &SourceMap| {
             let places = stop.calls.iter();
             let places: Vec<String> = places.map(|c| interp::source_location(c.place, sources)).collect();
-            match self.halt(session, stop, &places) {
+            match self.open_nested_prompt(session, stop, &places) {
                 Ok(End::Continue) => Resume::Continue,
                 Ok(End::Quit) => Resume::End,
                 Ok(loaded) => {
@@ -315,11 +315,16 @@ impl Prompt {
     }
 
     /// Prints the location of a stop, and opens a prompt there.
-    fn halt(&mut self, outer: &Session, stop: &Stop, places: &[String]) -> Result<End, ExitCode> {
+    fn open_nested_prompt(
+        &mut self,
+        outer: &Session,
+        stop: &Stop,
+        places: &[String],
+    ) -> Result<End, ExitCode> {
         let (Some(call), Some(place)) = (stop.calls.first(), places.first()) else {
             return Ok(End::Continue);
         };
-        if self.passed.contains(place) {
+        if self.disabled_breakpoints.contains(place) {
             return Ok(End::Continue);
         }
         let what = match stop.reason {
@@ -330,9 +335,9 @@ impl Prompt {
         if self.interactive {
             text.push_str("Enter goes on, :frame N looks at a call, :quit gives up.\n");
         }
-        common::put(&text)?;
-        let halt = Halt { stop, places, outer };
-        self.serve(outer.within(call), Some(&halt))
+        common::write_stdout(&text)?;
+        let halt = Stopped { stop, locations: places, outer };
+        self.read_eval_loop(outer.in_frame(call), Some(&halt))
     }
 }
 
@@ -359,7 +364,7 @@ fn as_text(value: &Evaluated) -> Result<String, String> {
 /// Prints results to standard output and errors to standard error.
 fn show(result: Result<String, String>) -> Result<(), ExitCode> {
     match result {
-        Ok(text) => common::put(&text),
+        Ok(text) => common::write_stdout(&text),
         Err(text) => {
             eprint!("{text}");
             Ok(())

@@ -4,7 +4,7 @@ use crate::build;
 use crate::common::{self, Compiler};
 use crate::interpret;
 use crate::portable;
-use crate::source::Source;
+use crate::source::SourceOptions;
 use crate::tuning;
 use driver::on_large_stack;
 use std::ffi::OsString;
@@ -27,9 +27,9 @@ pub struct Args {
     /// The program.
     file: PathBuf,
     #[command(flatten)]
-    source: Source,
+    source: SourceOptions,
     #[command(flatten)]
-    tuning: tuning::Files,
+    tuning: tuning::TuningFileOptions,
     /// Options that the program's executable would take: `-e ENTRY`, `-t FILE`,
     /// `-r RUNS`, `-b`, `-n`, `-D`, `--num-threads N`, `--help`, ...
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGS")]
@@ -42,9 +42,9 @@ pub fn run(args: Args) -> ExitCode {
         return on_large_stack(|| interpret::run(&args.file, &args.source, args.check_sizes, args.options));
     }
     if args.check_sizes {
-        return common::fail("`--check-sizes` needs `--backend interp`");
+        return common::report_error("`--check-sizes` needs `--backend interp`");
     }
-    let asked = build::Asked {
+    let asked = build::Request {
         file: &args.file,
         backend: &args.backend,
         compiler: &args.compiler,
@@ -61,7 +61,7 @@ pub fn run(args: Args) -> ExitCode {
     let image = on_large_stack(|| {
         let (file, compiler) = (asked.file, asked.compiler);
         let options = compiler.tuned_options(asked.backend, false, asked.tuning, file)?;
-        build::compiled(&asked, options, |session, ir, stages| session.image(ir, stages))
+        build::compile_with(&asked, options, |session, ir, stages| session.image(ir, stages))
     });
     let image = match image {
         Ok(image) => image,
@@ -69,7 +69,7 @@ pub fn run(args: Args) -> ExitCode {
     };
     let stdin = match value::Reader::stdin() {
         Ok(stdin) => stdin,
-        Err(error) => return common::fail(format_args!("cannot read standard input: {error}")),
+        Err(error) => return common::report_error(format_args!("cannot read standard input: {error}")),
     };
     let name = args.file.as_os_str().to_owned();
     let streams =

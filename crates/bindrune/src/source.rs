@@ -1,19 +1,19 @@
 //! The options of compiling commands for warnings and checks, spelled as in the reference compiler.
 
 use crate::common;
-use crate::memory::Stages;
+use crate::memory::PassTracker;
 use driver::{Failure, Options, Session};
 use std::process::ExitCode;
 
 /// Options about warnings and checks.
 #[derive(clap::Args)]
-pub struct Source {
+pub struct SourceOptions {
     /// Give no warnings.
     #[arg(short = 'w', visible_short_alias = 'W')]
     quiet: bool,
     /// Fail if there are warnings; nothing is written then.
     #[arg(long = "Werror")]
-    strict: bool,
+    werror: bool,
     /// Check what the program says is safe without checks: `#[unsafe]` means nothing.
     #[arg(long)]
     safe: bool,
@@ -22,7 +22,7 @@ pub struct Source {
     verbose: bool,
 }
 
-impl Source {
+impl SourceOptions {
     /// Applies the options to those of a session.
     #[must_use]
     pub fn options(&self, options: Options) -> Options {
@@ -30,8 +30,8 @@ impl Source {
     }
 
     /// Returns an observer of the passes.
-    pub fn stages(&self) -> Stages {
-        Stages::told(self.verbose)
+    pub fn stages(&self) -> PassTracker {
+        PassTracker::with_times(self.verbose)
     }
 
     /// Prints warnings and, on failure, the errors; the exit code is the error value. With
@@ -41,12 +41,12 @@ impl Source {
             session.warnings.clear();
         }
         let made = common::report(session, result)?;
-        if self.strict && !session.warnings.is_empty() {
-            return Err(common::fail(STRICT));
+        if self.werror && !session.warnings.is_empty() {
+            return Err(common::report_error(WERROR_MESSAGE));
         }
         Ok(made)
     }
 }
 
 /// The message if warnings count as errors.
-pub const STRICT: &str = "the warnings above count as errors because of --Werror";
+pub const WERROR_MESSAGE: &str = "the warnings above count as errors because of --Werror";

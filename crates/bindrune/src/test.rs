@@ -12,7 +12,7 @@ use crate::common;
 use crate::progress::Progress;
 use crate::tuning;
 use driver::on_large_stack;
-use harness::programs::{by_workers, find_all};
+use harness::programs::{find_all, parallel_map_with};
 use program::Report;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -66,7 +66,7 @@ pub struct Args {
     #[arg(long, value_name = "OPT", allow_hyphen_values = true)]
     pass_option: Vec<String>,
     #[command(flatten)]
-    tuning: tuning::Files,
+    tuning: tuning::TuningFileOptions,
     /// An option for the compiler, such as `--fp=strict`.
     #[arg(long, value_name = "OPT", allow_hyphen_values = true)]
     pass_compiler_option: Vec<String>,
@@ -87,7 +87,7 @@ pub struct Options {
     /// The backend.
     pub backend: Backend,
     /// The last step.
-    pub depth: Depth,
+    pub depth: LastStep,
     /// Tags of excluded programs and cases.
     pub excluded: Vec<String>,
     /// The only entry point to run.
@@ -97,7 +97,7 @@ pub struct Options {
     /// Options for executables.
     pub pass: Vec<String>,
     /// The tuning files that apply.
-    pub tuning: tuning::Files,
+    pub tuning: tuning::TuningFileOptions,
     /// Options for the compiler.
     pub pass_compiler: Vec<String>,
     /// The seed of property tests.
@@ -110,7 +110,7 @@ pub struct Options {
 
 /// The last step of testing a program.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Depth {
+pub enum LastStep {
     /// Type-check.
     Check,
     /// Optimise and count operations.
@@ -129,7 +129,7 @@ pub fn run(args: Args) -> ExitCode {
 }
 
 fn go(args: &Args) -> Result<ExitCode, ExitCode> {
-    let files = find_all(&args.paths).map_err(common::fail)?;
+    let files = find_all(&args.paths).map_err(common::report_error)?;
     let name = if args.interpreted { "interp" } else { &args.backend };
     let backend = Backend::from_name(name);
     let mut excluded = backend.excluded(name);
@@ -138,10 +138,10 @@ fn go(args: &Args) -> Result<ExitCode, ExitCode> {
     let options = Options {
         backend,
         depth: match (args.check_only, args.structure, args.compile_only) {
-            (true, ..) => Depth::Check,
-            (_, true, _) => Depth::Structure,
-            (.., true) => Depth::Compile,
-            (false, false, false) => Depth::Run,
+            (true, ..) => LastStep::Check,
+            (_, true, _) => LastStep::Structure,
+            (.., true) => LastStep::Compile,
+            (false, false, false) => LastStep::Run,
         },
         excluded,
         entry: args.entry_point.clone(),
@@ -158,7 +158,7 @@ fn go(args: &Args) -> Result<ExitCode, ExitCode> {
     let progress = Progress::new(files.len(), args.no_terminal);
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let workers = args.concurrency.unwrap_or(cores).max(1);
-    let reports: Vec<Report> = by_workers(workers, &files, |worker, file| {
+    let reports: Vec<Report> = parallel_map_with(workers, &files, |worker, file| {
         progress.begin(&file.to_string_lossy());
         let executable = work.path().join(format!("program-{worker}"));
         let report = on_large_stack(|| program::test(file, executable, &options));
@@ -169,9 +169,9 @@ fn go(args: &Args) -> Result<ExitCode, ExitCode> {
     if let Some(file) = &args.json {
         let text = report::json(&reports, name);
         std::fs::write(file, text)
-            .map_err(|e| common::fail(format_args!("cannot write {}: {e}", file.display())))?;
+            .map_err(|e| common::report_error(format_args!("cannot write {}: {e}", file.display())))?;
     }
-    common::put(&report::summary(&reports, &options, start.elapsed()))?;
+    common::write_stdout(&report::summary(&reports, &options, start.elapsed()))?;
     let failed = reports.iter().any(|report| !report.failures.is_empty());
     Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }

@@ -19,7 +19,7 @@ pub use report::VERSION as RECORD_VERSION;
 use crate::backend::{self, Backend};
 use crate::common;
 use crate::progress::Progress;
-use crate::tuning::{beside, record_extension};
+use crate::tuning::{record_extension, tuning_file};
 use harness::programs::find_all;
 use serde_json::{Map, Value};
 use std::ffi::OsString;
@@ -132,7 +132,7 @@ pub fn run(args: Args) -> ExitCode {
 }
 
 fn go(args: &Args) -> Result<ExitCode, ExitCode> {
-    let files = find_all(&args.paths).map_err(common::fail)?;
+    let files = find_all(&args.paths).map_err(common::report_error)?;
     let backend = Backend::from_name(&args.backend);
     let mut excluded = backend.excluded(&args.backend);
     excluded.extend(["disable", "notune"].map(str::to_owned));
@@ -144,25 +144,25 @@ fn go(args: &Args) -> Result<ExitCode, ExitCode> {
         work: backend::work_folder()?,
         stop: Arc::new(AtomicBool::new(false)),
     };
-    common::listen(&tuning.stop)?;
-    common::outlive_large_files()?;
+    common::handle_ctrl_c(&tuning.stop)?;
+    common::ignore_file_size_signal()?;
     // A folder may contain programs with nothing to tune. A program named on the command line may
     // not.
     let named = |file: &PathBuf| args.paths.contains(file);
     let (mut json, mut failed) = (Map::new(), false);
     for file in &files {
-        let progress = Progress::endless();
+        let progress = Progress::spinner();
         let tuned = tuning.program(file, &progress, named(file));
         progress.finish();
         match tuned {
             Ok(None) => {}
             Ok(Some((text, data))) => {
-                common::put(&text)?;
+                common::write_stdout(&text)?;
                 json.insert(file.display().to_string(), data);
             }
             Err(why) => {
                 failed = true;
-                common::fail(format_args!("{}: {why}", file.display()));
+                common::report_error(format_args!("{}: {why}", file.display()));
             }
         }
         if tuning.stop.load(Ordering::Relaxed) {
@@ -173,15 +173,15 @@ fn go(args: &Args) -> Result<ExitCode, ExitCode> {
     if let Some(file) = &args.json {
         let text = format!("{:#}\n", Value::Object(json));
         std::fs::write(file, text)
-            .map_err(|e| common::fail(format_args!("cannot write {}: {e}", file.display())))?;
+            .map_err(|e| common::report_error(format_args!("cannot write {}: {e}", file.display())))?;
     }
     Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
 /// The most runs of a path with a close competitor, as a multiple of `--runs`.
-const MOST: usize = 16;
+const MAX_REPEAT_FACTOR: usize = 16;
 /// The relative difference between times that does not matter.
-const MATTERS: f64 = 0.01;
+const RELATIVE_TOLERANCE: f64 = 0.01;
 
 impl Tuning<'_> {
     /// Tunes a program. Returns the report and the JSON value; `None` if there is nothing to tune
@@ -199,7 +199,7 @@ impl Tuning<'_> {
         let names = spec.names();
         let cost = tune::cost::Cost::parse(&self.args.cost, &names, &self.args.weight)?;
         // Invalid files are reported before anything is run.
-        let tuning = file::Tuned::read(file, &self.args.tuning)?;
+        let tuning = file::TuningFile::read(file, &self.args.tuning)?;
         let journal = journal::Journal::open(file, &self.args.tuning, self.args.resume)?;
         progress.begin(&format!("compiling {}", file.display()));
         let prepared = program::prepare(self, file, &spec)?;
@@ -208,10 +208,10 @@ impl Tuning<'_> {
             let text = format!("{}: there is nothing to tune\n", file.display());
             return Ok(named.then(|| (text, Value::Object(Map::new()))));
         }
-        let mut machine = machine::Processes::new(self, file, &prepared, journal, progress, start)?;
+        let mut machine = machine::ProcessRunner::new(self, file, &prepared, journal, progress, start)?;
         let (_, unknown) = crate::tuning::options(&prepared.listed, &tuning.given);
         for line in unknown {
-            progress.pause(|| common::say(&line));
+            progress.pause(|| common::note(&line));
         }
         let earlier = prepared.earlier(&tuning.given);
         let task = tune::tuner::Task {
@@ -221,13 +221,13 @@ impl Tuning<'_> {
             options: tune::tuner::Options {
                 joint: self.args.search == "paths",
                 runs: self.args.runs.max(1),
-                most: self.args.runs.max(1).saturating_mul(MOST),
-                matters: MATTERS,
+                most: self.args.runs.max(1).saturating_mul(MAX_REPEAT_FACTOR),
+                matters: RELATIVE_TOLERANCE,
             },
             earlier: earlier.as_deref(),
         };
         let tuned = tune::tuner::tune(&task, &mut machine);
-        let journal = machine.journal.shown();
+        let journal = machine.journal.resumable_path();
         let journal = journal.as_deref();
         let failure = machine.failure.take();
         let tuned = tuned.map_err(|failed| {
@@ -243,7 +243,7 @@ impl Tuning<'_> {
             };
             what + &report::resume(journal)
         })?;
-        let found = report::Found {
+        let found = report::TuningReport {
             file,
             names: &names,
             prepared: &prepared,
@@ -255,11 +255,11 @@ impl Tuning<'_> {
             seconds: start.elapsed().as_secs_f64(),
         };
         let told = |why: String| why + &report::resume(journal);
-        let written = tuning.write(&found.settings(), &found.gone());
+        let written = tuning.write(&found.settings(), &found.removed_parameters());
         let written = written.map_err(told)?;
         let data = found.json();
-        let record = beside(file, &record_extension(&self.args.tuning));
-        file::write_whole(&record, &format!("{data}\n")).map_err(told)?;
+        let record = tuning_file(file, &record_extension(&self.args.tuning));
+        file::write_atomically(&record, &format!("{data}\n")).map_err(told)?;
         if let Some(why) = failure {
             return Err(told(format!("{why}; {written} has the best so far")));
         }
@@ -270,7 +270,7 @@ impl Tuning<'_> {
     }
 
     /// The time limit of a run with the default values.
-    fn patience(&self) -> Duration {
-        u64::try_from(self.args.timeout).map_or(backend::FOREVER, Duration::from_secs)
+    fn default_time_limit(&self) -> Duration {
+        u64::try_from(self.args.timeout).map_or(backend::NO_LIMIT, Duration::from_secs)
     }
 }

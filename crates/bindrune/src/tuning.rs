@@ -2,11 +2,11 @@
 //! beside programs that are compiled, tested or measured.
 
 use crate::common;
-use crate::memory::Stages;
+use crate::memory::PassTracker;
 use driver::device::{Device, MAX_BLOCK, MAX_SUBGROUP};
 use driver::{Failure, Ir, Session, Stage};
 use ir::tunable::{Class, Comparison, Listener, Settings};
-use runtime::tuning::{self, Assignment};
+use runtime::tuning_params::{self, Assignment};
 use rustc_hash::FxHasher;
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -18,7 +18,7 @@ use std::process::ExitCode;
 
 /// Options of `dev --run`.
 #[derive(clap::Args)]
-pub struct Values {
+pub struct ParameterOptions {
     /// Set a tuning parameter of the program that is evaluated.
     #[arg(long, value_name = "NAME=N", requires = "run", value_parser = Assignment::parse)]
     param: Vec<Assignment>,
@@ -33,17 +33,17 @@ pub struct Values {
     log_versions: bool,
 }
 
-impl Values {
+impl ParameterOptions {
     /// Returns the parameter values for a program.
     pub fn settings(&self, ir: &Ir) -> Result<Settings, ExitCode> {
         let mut given = Vec::new();
         for file in &self.tuning {
-            given.extend(tuning::read_file(file).map_err(common::fail)?);
+            given.extend(tuning_params::read_file(file).map_err(common::report_error)?);
         }
         given.extend(self.param.iter().cloned());
         let known = names(ir);
         let known: Vec<&str> = known.iter().map(|(name, _)| name.as_str()).collect();
-        tuning::resolve(&known, &given).map_err(common::fail)?;
+        tuning_params::resolve(&known, &given).map_err(common::report_error)?;
         let pairs = given.into_iter().map(|given| (given.name, given.value));
         Ok(Settings(pairs.collect()))
     }
@@ -56,7 +56,7 @@ impl Values {
 
 fn log(Comparison { name, size, threshold: least }: Comparison<'_>) {
     // Write errors of standard error are ignored.
-    let _ = writeln!(std::io::stderr(), "{}", tuning::comparison(name, size, least));
+    let _ = writeln!(std::io::stderr(), "{}", tuning_params::comparison(name, size, least));
 }
 
 /// A program's parameters and their classes, one per line, as executables print them.
@@ -89,7 +89,7 @@ fn names(ir: &Ir) -> Vec<(String, &'static str)> {
 
 /// Options of `test`, `bench`, `run` and `build`.
 #[derive(clap::Args, Clone)]
-pub struct Files {
+pub struct TuningFileOptions {
     /// Look beside each program for a tuning file with this extension.
     #[arg(long, value_name = "EXTENSION", default_value = "tuning")]
     tuning: OsString,
@@ -98,7 +98,7 @@ pub struct Files {
     no_tuning: bool,
 }
 
-impl Files {
+impl TuningFileOptions {
     /// Tuning files with this extension.
     pub fn with(extension: &OsStr) -> Self {
         Self { tuning: extension.to_owned(), no_tuning: false }
@@ -109,11 +109,11 @@ impl Files {
     /// # Errors
     /// The file cannot be read or is invalid.
     pub fn of(&self, program: &Path) -> Result<Vec<Assignment>, String> {
-        let file = beside(program, &self.tuning);
+        let file = tuning_file(program, &self.tuning);
         if self.no_tuning || !file.exists() {
             return Ok(Vec::new());
         }
-        tuning::read_file(&file)
+        tuning_params::read_file(&file)
     }
 
     /// Makes the values in a program's tuning file, if there is one, the defaults of its
@@ -123,7 +123,7 @@ impl Files {
         file: &Path,
         session: &mut Session,
         ir: Ir,
-        stages: &mut Stages,
+        stages: &mut PassTracker,
     ) -> Result<Ir, Failure> {
         let given = self.of(file);
         let given = given.map_err(|why| Failure::message("tuning-file", why))?;
@@ -147,7 +147,7 @@ impl Files {
 }
 
 /// The description of valid thread-block sizes.
-pub fn blocks() -> String {
+pub fn tblock_size_range() -> String {
     format!("a power of two from {MAX_SUBGROUP} to {MAX_BLOCK}")
 }
 
@@ -155,18 +155,18 @@ pub fn blocks() -> String {
 ///
 /// # Errors
 /// The size is invalid.
-pub fn block(given: &[Assignment]) -> Result<Option<i64>, String> {
-    let is_block = |given: &&Assignment| given.name == tuning::BLOCK;
+pub fn tblock_size(given: &[Assignment]) -> Result<Option<i64>, String> {
+    let is_block = |given: &&Assignment| given.name == tuning_params::THREAD_BLOCK_SIZE;
     match given.iter().rev().find(is_block) {
-        Some(Assignment { name, value, place }) if !Device::is_block(*value) => {
-            Err(format!("{place}{name} must be {}", blocks()))
+        Some(Assignment { name, value, source: place }) if !Device::is_block(*value) => {
+            Err(format!("{place}{name} must be {}", tblock_size_range()))
         }
         last => Ok(last.map(|given| given.value)),
     }
 }
 
 /// The path of a program's tuning file with this extension.
-pub fn beside(program: &Path, extension: &OsStr) -> PathBuf {
+pub fn tuning_file(program: &Path, extension: &OsStr) -> PathBuf {
     let mut file = program.as_os_str().to_owned();
     file.push(".");
     file.push(extension);
@@ -192,10 +192,10 @@ pub fn options(params: &str, given: &[Assignment]) -> (Vec<String>, Vec<String>)
 
 /// Returns warnings about assignments to unknown parameters.
 pub fn warnings(known: &BTreeSet<&str>, given: &[Assignment]) -> Vec<String> {
-    let is_known = |name: &str| known.contains(name) || tuning::is_general(name);
+    let is_known = |name: &str| known.contains(name) || tuning_params::is_general(name);
     let unknown = given.iter().filter(|one| !is_known(&one.name));
-    let warning = |Assignment { name, place, .. }: &Assignment| {
-        let near = tuning::nearest(known.iter().copied(), name);
+    let warning = |Assignment { name, source: place, .. }: &Assignment| {
+        let near = tuning_params::nearest(known.iter().copied(), name);
         let advice = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
         format!("warning: {place}the program has no tuning parameter `{name}`{advice}")
     };
@@ -204,7 +204,7 @@ pub fn warnings(known: &BTreeSet<&str>, given: &[Assignment]) -> Vec<String> {
 
 /// Returns options for an executable with these parameters that set each threshold and size
 /// parameter to 0, a power of two, or `i64::MAX`, as a hash of the seed and the name determines.
-pub fn drawn(params: &str, seed: u64) -> Vec<String> {
+pub fn random_thresholds(params: &str, seed: u64) -> Vec<String> {
     /// The number of powers of two that are drawn: 2^0 to 2^23.
     const POWERS: u64 = 24;
     let classes = [Class::Threshold, Class::Size].map(|class| format!(" ({})", class.name()));
@@ -230,7 +230,7 @@ mod tests {
     fn thresholds_are_drawn_and_other_parameters_are_not() {
         let params = "f.a_0 (threshold)\nsize (user)\n<=.c_1 (threshold)\n";
         let values = |seed| -> Vec<i64> {
-            let options = drawn(params, seed);
+            let options = random_thresholds(params, seed);
             assert_eq!(options.len(), 2);
             let value = |(option, name): (&String, &str)| {
                 let value = option.strip_prefix(&format!("--param={name}="));

@@ -86,7 +86,7 @@ impl Default for Options {
 
 /// The runtime recognises thresholds by this default value, and replaces it by the device's own
 /// number.
-const _: () = assert!(levels::GRID_ITERATIONS == runtime::abi::BUSY_DEVICE);
+const _: () = assert!(levels::GRID_ITERATIONS == runtime::abi::DEFAULT_SATURATION);
 
 impl Options {
     /// The options of lowering.
@@ -342,7 +342,7 @@ impl Session {
             },
             source: kernels.source,
             names: kernels.names,
-            needs: kernels.needs,
+            required_extensions: kernels.required_extensions,
         });
         Ok(llvm::Options {
             device,
@@ -356,7 +356,7 @@ impl Session {
 
     /// The kind of `main` for a single processor level.
     fn main_kind(&self) -> llvm::Start {
-        if self.options.executable { llvm::Start::Program } else { llvm::Start::Nothing }
+        if self.options.executable { llvm::Start::Program } else { llvm::Start::None }
     }
 
     /// The processor that code is generated for: with [`PORTABLE`], the best level that this
@@ -365,7 +365,7 @@ impl Session {
         if self.options.cpu != PORTABLE {
             return Ok(&self.options.cpu);
         }
-        Level::of_this_machine()
+        Level::of_host()
             .map(Level::processor)
             .ok_or_else(|| Failure::message("usage", "this machine has no level of processors"))
     }
@@ -403,7 +403,7 @@ impl Session {
         for level in Level::ALL {
             level.processor().clone_into(&mut self.options.cpu);
             let start =
-                if objects.is_empty() { llvm::Start::Best(levels.to_vec()) } else { llvm::Start::Nothing };
+                if objects.is_empty() { llvm::Start::BestLevel(levels.to_vec()) } else { llvm::Start::None };
             let made = self.objects_for(ir.clone(), start, suffix(level), observer);
             PORTABLE.clone_into(&mut self.options.cpu);
             objects.extend(made?);
@@ -425,7 +425,7 @@ impl Session {
 
     /// A program's code in this process.
     pub fn image(&mut self, ir: Ir, observer: &mut dyn Observer) -> Result<runtime::Image, Failure> {
-        let objects = self.objects_for(ir, llvm::Start::Nothing, "", observer)?;
+        let objects = self.objects_for(ir, llvm::Start::None, "", observer)?;
         // SAFETY: the symbols are the runtime's own, statics of this process.
         let jit = unsafe { llvm::Jit::new(&objects, &runtime::symbols()) }?;
         let table = jit.program()?.cast::<runtime::abi::Program>();

@@ -26,7 +26,7 @@ pub struct Spec {
     /// Tags of the program, such as `disable`.
     pub tags: Vec<String>,
     /// The pattern for the compile-time error, if the program must be rejected.
-    pub rejected: Option<Pattern>,
+    pub compile_error: Option<Pattern>,
     /// Patterns for warnings that the compiler must give.
     pub warnings: Vec<Pattern>,
     /// Inputs with expected outcomes, in source order.
@@ -216,7 +216,7 @@ impl<'a> Parser<'a> {
             } else if self.take("error:") {
                 let pattern = self.pattern();
                 if spec.cases.len() == first {
-                    spec.rejected = Some(pattern);
+                    spec.compile_error = Some(pattern);
                 } else {
                     self.expect(spec, first, Expected::Error(pattern))?;
                 }
@@ -424,7 +424,7 @@ entry f = 1
         assert_eq!(spec.tags, ["slow", "other"]);
         assert_eq!(spec.properties, ["p"]);
         assert_eq!(spec.warnings[0].line, 19);
-        assert_eq!(spec.rejected, None);
+        assert_eq!(spec.compile_error, None);
         let [structure] = spec.structures.as_slice() else { panic!("one structure: {spec:#?}") };
         assert_eq!(structure.pipeline.as_deref(), Some("gpu"));
         assert_eq!(structure.counts, [("A".into(), 1), ("/B/C".into(), 2)]);
@@ -449,7 +449,7 @@ entry f = 1
     #[test]
     fn programs_to_be_rejected() {
         let spec = parse("-- ==\n-- error: Cannot\n--   unify\n".replace("--   unify\n", "").as_str());
-        assert!(spec.rejected.as_ref().is_some_and(|p| p.matches("I Cannot").expect("a pattern")));
+        assert!(spec.compile_error.as_ref().is_some_and(|p| p.matches("I Cannot").expect("a pattern")));
         assert!(spec.cases.is_empty());
         assert_eq!(parse("def main = 1\n"), Spec::default());
     }

@@ -13,14 +13,14 @@ pub enum DataError {
     /// A form of data that is not supported.
     Unsupported(&'static str),
     /// Malformed or unreadable data; the message.
-    Malformed(String),
+    Unreadable(String),
 }
 
 impl fmt::Display for DataError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unsupported(what) => write!(f, "not supported yet: {what}"),
-            Self::Malformed(message) => f.write_str(message),
+            Self::Unreadable(message) => f.write_str(message),
         }
     }
 }
@@ -33,17 +33,17 @@ impl Data {
     pub fn values(&self, dir: &Path) -> Result<Vec<Value>, DataError> {
         match self {
             Self::Text(text, line) => read_all(Reader::from_slice(text.as_bytes()))
-                .map_err(|e| DataError::Malformed(format!("the values at line {line}: {e}"))),
+                .map_err(|e| DataError::Unreadable(format!("the values at line {line}: {e}"))),
             Self::File(path) => {
                 let path = dir.join(path);
                 read_file(&path)
                     .map_err(|e| e.to_string())
                     .and_then(|bytes| read_all(Reader::from_slice(&bytes)))
-                    .map_err(|e| DataError::Malformed(format!("{}: {e}", path.display())))
+                    .map_err(|e| DataError::Unreadable(format!("{}: {e}", path.display())))
             }
             Self::Random(types) => random::parse(types)
                 .and_then(|wanted| random::generate(&wanted, &Bounds::default(), SEED))
-                .map_err(DataError::Malformed),
+                .map_err(DataError::Unreadable),
             Self::Script(_) | Self::ScriptFile(_) => {
                 Err(DataError::Unsupported("script input without the interpreter"))
             }
@@ -56,12 +56,13 @@ impl Data {
             Self::Text(text, _) => Ok(text.clone().into_bytes()),
             Self::File(path) => {
                 let path = dir.join(path);
-                read_file(&path).map_err(|e| DataError::Malformed(format!("{}: {e}", path.display())))
+                read_file(&path).map_err(|e| DataError::Unreadable(format!("{}: {e}", path.display())))
             }
             Self::Random(_) | Self::Script(_) | Self::ScriptFile(_) => {
                 let mut out = Vec::new();
                 for value in self.values(dir)? {
-                    value::write_binary(&mut out, &value).map_err(|e| DataError::Malformed(e.to_string()))?;
+                    value::write_binary(&mut out, &value)
+                        .map_err(|e| DataError::Unreadable(e.to_string()))?;
                 }
                 Ok(out)
             }

@@ -32,7 +32,7 @@ impl fmt::Display for Failure {
 pub fn call<L: Level>(program: &Program<L>, entry: &str, args: &[Value]) -> Result<Vec<Value>, Failure> {
     let point = program.entries.iter().find(|point| &*point.name == entry);
     let types = point.map(|point| {
-        let spread = |values| spread(&program.opaques, values);
+        let spread = |values| flatten_entry_values(&program.opaques, values);
         (spread(&point.params), spread(&point.results))
     });
     evaluate(entry, types, args, |args| {
@@ -61,7 +61,7 @@ pub fn call_imp_with(
 ) -> Result<Vec<Value>, Failure> {
     let point = program.entries.iter().find(|point| &*point.name == entry);
     let types = point.map(|point| {
-        let spread = |values| spread(&program.opaques, values);
+        let spread = |values| flatten_entry_values(&program.opaques, values);
         (spread(&point.params), spread(&point.results))
     });
     evaluate(entry, types, args, |args| {
@@ -90,7 +90,7 @@ fn evaluate(
         )));
     }
     let too_large = || Failure::Evaluator("an argument is too large to evaluate".to_owned());
-    let args: Option<Vec<EvalValue>> = args.iter().map(to_core).collect();
+    let args: Option<Vec<EvalValue>> = args.iter().map(to_eval_value).collect();
     let results = eval(args.ok_or_else(too_large)?)?;
     if results.len() != types.len() {
         return Err(Failure::Evaluator(format!(
@@ -100,7 +100,7 @@ fn evaluate(
         )));
     }
     let other = || Failure::Evaluator("a result has another type than its entry point says".to_owned());
-    results.iter().zip(types).map(|(result, ty)| from_core(result, ty).ok_or_else(other)).collect()
+    results.iter().zip(types).map(|(result, ty)| from_eval_value(result, ty).ok_or_else(other)).collect()
 }
 
 fn from_error<L: Level>(error: &EvalError, program: &Program<L>) -> Failure {
@@ -117,13 +117,13 @@ fn failure(error: &EvalError, text: String) -> Failure {
 }
 
 /// The scalars and arrays that entry values consist of, in order.
-fn spread(opaques: &OpaqueTypes, values: &[EntryValue]) -> Vec<ValueType> {
+fn flatten_entry_values(opaques: &OpaqueTypes, values: &[EntryValue]) -> Vec<ValueType> {
     let leaves = opaques.flatten_values(values).into_iter();
     leaves.map(|(leaf, _)| ValueType::new(leaf.elem, leaf.rank)).collect()
 }
 
 /// Converts a value for the evaluator; `None` if it is too large for this machine.
-fn to_core(value: &Value) -> Option<EvalValue> {
+fn to_eval_value(value: &Value) -> Option<EvalValue> {
     if let Some(scalar) = value.as_scalar() {
         return Some(EvalValue::Scalar(scalar));
     }
@@ -132,7 +132,7 @@ fn to_core(value: &Value) -> Option<EvalValue> {
 }
 
 /// Converts a value from the evaluator; `None` if it has another type.
-fn from_core(value: &EvalValue, ty: ValueType) -> Option<Value> {
+fn from_eval_value(value: &EvalValue, ty: ValueType) -> Option<Value> {
     match value {
         EvalValue::Scalar(scalar) => Value::from_scalar(ty.scalar, *scalar),
         EvalValue::Array(array) => {

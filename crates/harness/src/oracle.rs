@@ -117,11 +117,11 @@ impl<'a> Oracle<'a> {
             Ok(results) => values(entry, &results),
             Err(failure) => match failure.class {
                 Class::Program => Outcome::Failure(failure.render(self.sources)),
-                Class::Unsound => Outcome::Broken(failure.render(self.sources)),
+                Class::Unsound => Outcome::Abnormal(failure.render(self.sources)),
                 Class::Usage => Outcome::Failure(failure.message),
-                Class::Timeout => Outcome::Broken("it does not end in time".to_owned()),
+                Class::Timeout => Outcome::Abnormal("it does not end in time".to_owned()),
                 Class::Unsupported | Class::Interrupted | Class::Bug | Class::Unbound => {
-                    Outcome::Broken(failure.message)
+                    Outcome::Abnormal(failure.message)
                 }
             },
         }
@@ -152,12 +152,12 @@ impl<'a> Oracle<'a> {
         }
         let start = Instant::now();
         let args = self.arguments(&case.input, entry)?;
-        let patience = self.limit.min(PATIENCE);
+        let patience = self.limit.min(TIME_LIMIT);
         self.interp.set_deadline(Instant::now().checked_add(patience));
         let results = self.interp.call(entry, args);
         let keep = |bytes: &[u8]| {
-            if let Some(file) = file.filter(|_| start.elapsed() > WORTH_KEEPING) {
-                keep(&file, bytes);
+            if let Some(file) = file.filter(|_| start.elapsed() > CACHE_ABOVE) {
+                write_cache(&file, bytes);
             }
         };
         let none = "no expected output from the interpreter";
@@ -170,7 +170,7 @@ impl<'a> Oracle<'a> {
                 }
                 Ok(Some(values))
             }
-            Ok(Outcome::Opaque(why) | Outcome::Broken(why) | Outcome::Failure(why)) => {
+            Ok(Outcome::Opaque(why) | Outcome::Abnormal(why) | Outcome::Failure(why)) => {
                 Err(format!("{none}: {why}"))
             }
             Err(failure) if failure.class == Class::Timeout => {
@@ -186,13 +186,13 @@ impl<'a> Oracle<'a> {
 }
 
 /// The time limit for computing an expected output.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIME_LIMIT: Duration = Duration::from_secs(10);
 
 /// The cache entry of a case that exceeds the time limit.
 const TOO_SLOW: &[u8] = b"-- too slow";
 
 /// The duration of a call above which its results are cached.
-const WORTH_KEEPING: Duration = Duration::from_millis(100);
+const CACHE_ABOVE: Duration = Duration::from_millis(100);
 
 /// Converts results to values; opaque if they have no external representation.
 fn values(entry: &Entry, results: &[Val]) -> Outcome {
@@ -250,7 +250,7 @@ fn cache_file(sources: &SourceMap, case: &Case, entry: &Entry) -> Option<PathBuf
 }
 
 /// Writes a cache entry. Errors are ignored; the results are recomputed next time.
-fn keep(file: &Path, bytes: &[u8]) {
+fn write_cache(file: &Path, bytes: &[u8]) {
     let Some(folder) = file.parent() else {
         return;
     };

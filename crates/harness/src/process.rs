@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 /// The limit on a child's address space, in KiB.
 const MEMORY: u64 = 16 << 20;
 /// The limit on each output stream, in bytes.
-const MOST_OUTPUT: u64 = 2 << 30;
+const MAX_OUTPUT: u64 = 2 << 30;
 
 /// The way a process ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -20,7 +20,7 @@ pub enum End {
     /// It was killed at the time limit or because `stop` was set.
     Timeout,
     /// It exited, but wrote more output than the limit.
-    Flood,
+    OutputLimit,
 }
 
 /// The result of a process.
@@ -74,12 +74,12 @@ fn start(
     let end = std::thread::scope(|scope| {
         // A process that does not read its input closes the pipe; the write error is ignored.
         scope.spawn(move || to.map(|mut to| drop(to.write_all(stdin))));
-        let out = scope.spawn(|| from.is_none_or(|from| drain(from, &mut stdout)));
-        let err = scope.spawn(|| errors.is_none_or(|errors| drain(errors, &mut stderr)));
+        let out = scope.spawn(|| from.is_none_or(|from| read_limited(from, &mut stdout)));
+        let err = scope.spawn(|| errors.is_none_or(|errors| read_limited(errors, &mut stderr)));
         let end = wait(&mut child, limit, stop)?;
         let whole = [out, err].map(|reader| reader.join().unwrap_or(false));
         Ok::<End, String>(match end {
-            End::Code(_) if whole != [true, true] => End::Flood,
+            End::Code(_) if whole != [true, true] => End::OutputLimit,
             end => end,
         })
     })?;
@@ -88,8 +88,8 @@ fn start(
 }
 
 /// Reads to the end and keeps up to the limit. Returns true if that is everything.
-fn drain(mut from: impl Read, to: &mut Vec<u8>) -> bool {
-    let kept = from.by_ref().take(MOST_OUTPUT).read_to_end(to);
+fn read_limited(mut from: impl Read, to: &mut Vec<u8>) -> bool {
+    let kept = from.by_ref().take(MAX_OUTPUT).read_to_end(to);
     kept.is_ok() && std::io::copy(&mut from, &mut std::io::sink()).is_ok_and(|more| more == 0)
 }
 

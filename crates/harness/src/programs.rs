@@ -10,12 +10,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use value::{Reader, Value};
 
 /// The directories of the project's own programs, relative to its root.
-const OURS: [&str; 3] = ["tests/programs", "examples", "bench/programs"];
+const PROJECT_DIRECTORIES: [&str; 3] = ["tests/programs", "examples", "bench/programs"];
 
 /// Returns the project's own programs, sorted.
-pub fn ours(root: &Path) -> Result<Vec<PathBuf>, String> {
+pub fn project_programs(root: &Path) -> Result<Vec<PathBuf>, String> {
     let mut found = Vec::new();
-    for folder in OURS {
+    for folder in PROJECT_DIRECTORIES {
         found.extend(find(&root.join(folder))?);
     }
     found.sort();
@@ -56,14 +56,14 @@ pub fn find_all(paths: &[PathBuf]) -> Result<Vec<PathBuf>, String> {
 
 /// Applies `work` to all items, with one thread per processor. Returns results in the order of the
 /// items. `work` takes the index of its thread.
-pub fn in_parallel<T: Sync, R: Send>(items: &[T], work: impl Fn(usize, &T) -> R + Sync) -> Vec<R> {
+pub fn parallel_map<T: Sync, R: Send>(items: &[T], work: impl Fn(usize, &T) -> R + Sync) -> Vec<R> {
     let workers = std::thread::available_parallelism().map_or(1, usize::from);
-    by_workers(workers, items, work)
+    parallel_map_with(workers, items, work)
 }
 
 /// Applies `work` to all items, with `workers` threads. Returns results in the order of the items.
 /// `work` takes the index of its thread.
-pub fn by_workers<T: Sync, R: Send>(
+pub fn parallel_map_with<T: Sync, R: Send>(
     workers: usize,
     items: &[T],
     work: impl Fn(usize, &T) -> R + Sync,
@@ -100,7 +100,7 @@ pub enum Outcome {
     /// A run-time error of the program with this message.
     Failure(String),
     /// A crash, a timeout or another abnormal end; the description.
-    Broken(String),
+    Abnormal(String),
 }
 
 impl Outcome {
@@ -108,13 +108,13 @@ impl Outcome {
     /// otherwise [`Self::Values`] is empty.
     pub fn of(finished: Finished, wanted: bool) -> Self {
         match finished.end {
-            End::Code(0) if wanted => results(&finished.stdout).map_or_else(Self::Broken, Self::Values),
+            End::Code(0) if wanted => results(&finished.stdout).map_or_else(Self::Abnormal, Self::Values),
             End::Code(0) => Self::Values(Vec::new()),
             End::Code(1) => Self::Failure(finished.stderr),
-            End::Code(code) => Self::Broken(format!("it ends with exit code {code}")),
-            End::Signal(signal) => Self::Broken(format!("it crashes: signal {signal}")),
-            End::Timeout => Self::Broken("it does not end in time".to_owned()),
-            End::Flood => Self::Broken("it writes more than 2 GiB".to_owned()),
+            End::Code(code) => Self::Abnormal(format!("it ends with exit code {code}")),
+            End::Signal(signal) => Self::Abnormal(format!("it crashes: signal {signal}")),
+            End::Timeout => Self::Abnormal("it does not end in time".to_owned()),
+            End::OutputLimit => Self::Abnormal("it writes more than 2 GiB".to_owned()),
         }
     }
 }
@@ -123,14 +123,14 @@ impl Outcome {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Verdict {
     /// It is as expected.
-    Right,
+    Expected,
     /// The expected results are not known.
     Unknown,
 }
 
 /// Compares an outcome with the one that a case expects. `auto` computes the values of an `auto
 /// output`, if it can.
-pub fn judge(
+pub fn compare_outcome(
     case: &Case,
     outcome: &Outcome,
     folder: &Path,
@@ -138,17 +138,17 @@ pub fn judge(
 ) -> Result<Verdict, String> {
     if let (Outcome::Values(values), Expected::Auto) = (outcome, &case.expected) {
         return match auto()? {
-            Some(expected) => compare_all(&expected, values).map(|()| Verdict::Right),
+            Some(expected) => compare_all(&expected, values).map(|()| Verdict::Expected),
             None => Ok(Verdict::Unknown),
         };
     }
-    held_against(case, outcome, folder).map(|()| Verdict::Right)
+    check_outcome(case, outcome, folder).map(|()| Verdict::Expected)
 }
 
-fn held_against(case: &Case, outcome: &Outcome, folder: &Path) -> Result<(), String> {
+fn check_outcome(case: &Case, outcome: &Outcome, folder: &Path) -> Result<(), String> {
     match (outcome, &case.expected) {
-        (Outcome::Broken(why), _) => Err(why.clone()),
-        (Outcome::Failure(message), Expected::Error(pattern)) => expected_failure(pattern, message),
+        (Outcome::Abnormal(why), _) => Err(why.clone()),
+        (Outcome::Failure(message), Expected::Error(pattern)) => check_failure(pattern, message),
         (Outcome::Failure(message), _) => Err(format!("it fails: {}", first_line(message))),
         (_, Expected::Error(_)) => Err("it should fail, but does not".to_owned()),
         (_, Expected::Success) | (Outcome::Values(_), Expected::Auto) => Ok(()),
@@ -160,7 +160,7 @@ fn held_against(case: &Case, outcome: &Outcome, folder: &Path) -> Result<(), Str
     }
 }
 
-fn expected_failure(pattern: &Pattern, message: &str) -> Result<(), String> {
+fn check_failure(pattern: &Pattern, message: &str) -> Result<(), String> {
     match pattern.matches(message) {
         Ok(true) => Ok(()),
         Ok(false) => Err(format!("another failure than expected: {}", first_line(message))),

@@ -7,13 +7,13 @@
 use crate::oracle::Oracle;
 use crate::programs::{Outcome, first_line};
 use crate::random::Random;
-use crate::script::alike;
+use crate::script::same_shape_of_type;
 use check::tast::{Attr, Dim, Entry, Ty, VarId};
 use interp::{Interp, Val, show};
 use prim::{Scalar, ScalarType};
 
 /// The number of random arguments.
-const CANDIDATES: u64 = 100;
+const TESTS: u64 = 100;
 /// The largest size of generated arrays, unless the property sets another.
 const SIZE: i64 = 50;
 /// The number of smaller arguments tried while shrinking.
@@ -28,7 +28,7 @@ struct Settings {
 }
 
 /// Tests a property. The error reports a counterexample.
-pub fn try_out(oracle: &Oracle<'_>, name: &str, seed: u64) -> Result<(), String> {
+pub fn check_property(oracle: &Oracle<'_>, name: &str, seed: u64) -> Result<(), String> {
     let entry = oracle.entry(name)?;
     let [param] = entry.params.as_slice() else {
         return Err("a property takes one argument".to_owned());
@@ -36,19 +36,19 @@ pub fn try_out(oracle: &Oracle<'_>, name: &str, seed: u64) -> Result<(), String>
     let settings = settings(oracle, entry)?;
     let size = settings.size.unwrap_or(SIZE);
     let mut random = Random::new(seed);
-    for number in 0..CANDIDATES {
+    for number in 0..TESTS {
         // Sizes grow from test to test.
-        let size = size.saturating_mul(number as i64 + 1) / CANDIDATES as i64 + 1;
+        let size = size.saturating_mul(number as i64 + 1) / TESTS as i64 + 1;
         let candidate = match &settings.generator {
             Some(generator) => {
                 let args = vec![Val::i64(size), word(random.bits())];
                 let types = [SIZE_TYPE, SEED_TYPE];
-                one(oracle, generator, args, &types, &param.ty.ty)?
+                call_helper(oracle, generator, args, &types, &param.ty.ty)?
             }
             None => make(&param.ty.ty, size, &mut random, &mut Vec::new())
                 .ok_or("arguments of this type cannot be made; name a generator")?,
         };
-        if let Some(why) = refuted(oracle, entry, &candidate)? {
+        if let Some(why) = counterexample(oracle, entry, &candidate)? {
             let (small, why) = shrink(oracle, entry, &settings, candidate, why, &mut random)?;
             let ty = Interp::plain_type(&param.ty.ty);
             let text: String = show(&small, &ty).chars().take(1000).collect();
@@ -93,13 +93,19 @@ fn param_type(entry: &Entry) -> Result<Ty, String> {
 
 /// Calls a generator or shrinker of the property that takes parameters of these types and returns a
 /// `result`.
-fn one(oracle: &Oracle<'_>, name: &str, args: Vec<Val>, types: &[Ty], result: &Ty) -> Result<Val, String> {
+fn call_helper(
+    oracle: &Oracle<'_>,
+    name: &str,
+    args: Vec<Val>,
+    types: &[Ty],
+    result: &Ty,
+) -> Result<Val, String> {
     let entry = oracle.entry(name)?;
     if entry.params.len() != args.len() {
         let s = if args.len() == 1 { "" } else { "s" };
         return Err(format!("`{name}` has to take {} argument{s}", args.len()));
     }
-    let same = |x: &Ty, y: &Ty| alike(&Interp::plain_type(x), &Interp::plain_type(y));
+    let same = |x: &Ty, y: &Ty| same_shape_of_type(&Interp::plain_type(x), &Interp::plain_type(y));
     let mut given = entry.params.iter().zip(types);
     if let Some((param, ty)) = given.find(|(param, ty)| !same(&param.ty.ty, ty)) {
         let program = oracle.program();
@@ -125,7 +131,7 @@ fn one(oracle: &Oracle<'_>, name: &str, args: Vec<Val>, types: &[Ty], result: &T
 }
 
 /// Returns the reason why the property does not hold for an argument, if it does not.
-fn refuted(oracle: &Oracle<'_>, entry: &Entry, candidate: &Val) -> Result<Option<String>, String> {
+fn counterexample(oracle: &Oracle<'_>, entry: &Entry, candidate: &Val) -> Result<Option<String>, String> {
     match oracle.call(entry, vec![candidate.clone()]) {
         Outcome::Values(values) => match values.first().and_then(value::Value::as_scalar) {
             Some(Scalar::Bool(true)) => Ok(None),
@@ -133,7 +139,7 @@ fn refuted(oracle: &Oracle<'_>, entry: &Entry, candidate: &Val) -> Result<Option
             _ => Err("a property gives a truth value".to_owned()),
         },
         Outcome::Failure(message) => Ok(Some(format!("it fails ({})", first_line(&message)))),
-        Outcome::Opaque(why) | Outcome::Broken(why) => Err(why),
+        Outcome::Opaque(why) | Outcome::Abnormal(why) => Err(why),
     }
 }
 
@@ -153,7 +159,7 @@ fn shrink(
             Some(shrinker) => {
                 let args = vec![small.clone(), word(random.bits())];
                 let ty = &param_type(entry)?;
-                vec![one(oracle, shrinker, args, &[ty.clone(), SEED_TYPE], ty)?]
+                vec![call_helper(oracle, shrinker, args, &[ty.clone(), SEED_TYPE], ty)?]
             }
             // A generator may guarantee more than the type does, so its values are not shrunk by
             // type.
@@ -164,7 +170,7 @@ fn shrink(
         for candidate in next {
             tries += 1;
             // Shrinking may break sizes that have to agree.
-            if let Some(reason) = refuted(oracle, entry, &candidate)?
+            if let Some(reason) = counterexample(oracle, entry, &candidate)?
                 && !reason.contains("invalid sizes")
             {
                 (small, why) = (candidate, reason);

@@ -10,7 +10,7 @@ use prim::{Scalar, ScalarType};
 
 /// A value to generate.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Wanted {
+pub enum ValueSpec {
     /// A random value of this element type and shape.
     Random(ScalarType, Vec<i64>),
     /// A literal in the text format.
@@ -27,14 +27,14 @@ impl Default for Bounds {
     /// All integers of each type; 0 to 1 for floats.
     fn default() -> Self {
         let bounds = ScalarType::ALL.iter().map(|ty| {
-            let (low, high) = extremes(*ty);
+            let (low, high) = default_bounds(*ty);
             (*ty, low, high)
         });
         Self { bounds: bounds.collect() }
     }
 }
 
-fn extremes(ty: ScalarType) -> (Scalar, Scalar) {
+fn default_bounds(ty: ScalarType) -> (Scalar, Scalar) {
     let prim = ty.prim();
     if ty.is_float() || ty == ScalarType::Bool {
         return (Scalar::int(prim, 0), Scalar::int(prim, 1));
@@ -55,7 +55,7 @@ impl Bounds {
         let (low, high) = text.split_once(':').ok_or_else(wrong)?;
         let low = scalar(ty, low).ok_or_else(wrong)?;
         let high = scalar(ty, high).ok_or_else(wrong)?;
-        if key(ty, low) > key(ty, high) {
+        if order_key(ty, low) > order_key(ty, high) {
             return Err(format!("the bounds `{text}` are in the wrong order"));
         }
         for bound in &mut self.bounds {
@@ -68,12 +68,12 @@ impl Bounds {
 
     fn get(&self, ty: ScalarType) -> (Scalar, Scalar) {
         let found = self.bounds.iter().find(|bound| bound.0 == ty);
-        found.map_or_else(|| extremes(ty), |bound| (bound.1, bound.2))
+        found.map_or_else(|| default_bounds(ty), |bound| (bound.1, bound.2))
     }
 }
 
 /// Returns a number that orders scalars of a type.
-fn key(ty: ScalarType, x: Scalar) -> f64 {
+fn order_key(ty: ScalarType, x: Scalar) -> f64 {
     match x {
         Scalar::F16(x) => x.to_f64(),
         Scalar::F32(x) => f64::from(x),
@@ -90,7 +90,7 @@ fn scalar(ty: ScalarType, text: &str) -> Option<Scalar> {
 }
 
 /// Parses types and values, such as `[100]i32 [2][3]f64 5i64`.
-pub fn parse(text: &str) -> Result<Vec<Wanted>, String> {
+pub fn parse(text: &str) -> Result<Vec<ValueSpec>, String> {
     let mut out = Vec::new();
     let mut rest = text.trim();
     while !rest.is_empty() {
@@ -101,7 +101,7 @@ pub fn parse(text: &str) -> Result<Vec<Wanted>, String> {
     Ok(out)
 }
 
-fn one(text: &str) -> Result<(Wanted, &str), String> {
+fn one(text: &str) -> Result<(ValueSpec, &str), String> {
     let mut rest = text;
     let mut shape = Vec::new();
     while let Some(after) = rest.strip_prefix('[') {
@@ -115,7 +115,7 @@ fn one(text: &str) -> Result<(Wanted, &str), String> {
     let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_');
     let (name, after) = rest.split_at(end.unwrap_or(rest.len()));
     if let Ok(ty) = name.parse::<ScalarType>() {
-        return Ok((Wanted::Random(ty, shape), after));
+        return Ok((ValueSpec::Random(ty, shape), after));
     }
     // A literal extends to the next blank outside brackets.
     let mut depth = 0;
@@ -126,7 +126,7 @@ fn one(text: &str) -> Result<(Wanted, &str), String> {
     let (literal, after) = text.split_at(end.map_or(text.len(), |(at, _)| at));
     let mut reader = Reader::from_slice(literal.as_bytes());
     match reader.read_any() {
-        Ok(Some(_)) if reader.at_end() == Ok(true) => Ok((Wanted::Literal(literal.to_owned()), after)),
+        Ok(Some(_)) if reader.at_end() == Ok(true) => Ok((ValueSpec::Literal(literal.to_owned()), after)),
         _ => Err(format!("`{literal}` is neither a type nor a value")),
     }
 }
@@ -139,19 +139,19 @@ fn size_of_dim(text: &str) -> Option<i64> {
 }
 
 /// Generates the values, each from the seed and its index.
-pub fn generate(wanted: &[Wanted], bounds: &Bounds, seed: u64) -> Result<Vec<Value>, String> {
+pub fn generate(wanted: &[ValueSpec], bounds: &Bounds, seed: u64) -> Result<Vec<Value>, String> {
     let numbered = wanted.iter().zip(0u64..);
     numbered.map(|(one, number)| make(one, bounds, seed.wrapping_add(number.wrapping_mul(0x9e37)))).collect()
 }
 
-fn make(wanted: &Wanted, bounds: &Bounds, seed: u64) -> Result<Value, String> {
+fn make(wanted: &ValueSpec, bounds: &Bounds, seed: u64) -> Result<Value, String> {
     match wanted {
-        Wanted::Literal(text) => match Reader::from_slice(text.as_bytes()).read_any() {
+        ValueSpec::Literal(text) => match Reader::from_slice(text.as_bytes()).read_any() {
             Ok(Some(value)) => Ok(value),
             Ok(None) => Err("a value is missing".to_owned()),
             Err(e) => Err(e.to_string()),
         },
-        Wanted::Random(ty, shape) => {
+        ValueSpec::Random(ty, shape) => {
             let count = shape.iter().try_fold(ty.size() as i64, |n, d| n.checked_mul(*d));
             let count = count.and_then(|n| usize::try_from(n).ok());
             let count = count.ok_or_else(|| format!("{shape:?} is too large a shape"))?;
@@ -200,7 +200,7 @@ impl Random {
     pub fn between(&mut self, ty: ScalarType, low: Scalar, high: Scalar) -> Scalar {
         if ty.is_float() {
             let unit = (self.bits() >> 11) as f64 / ((1u64 << 53) - 1) as f64;
-            let (low, high) = (key(ty, low), key(ty, high));
+            let (low, high) = (order_key(ty, low), order_key(ty, high));
             let x = (low + unit * (high - low)).clamp(low, high);
             return match ty {
                 ScalarType::F16 => Scalar::F16(f16::from_f64(x)),
@@ -222,7 +222,7 @@ impl Random {
 
 #[cfg(test)]
 mod tests {
-    use super::{Bounds, Wanted, generate, parse};
+    use super::{Bounds, ValueSpec, generate, parse};
     use prim::ScalarType;
 
     #[test]
@@ -231,11 +231,11 @@ mod tests {
         assert_eq!(
             wanted,
             [
-                Wanted::Random(ScalarType::I32, vec![100]),
-                Wanted::Random(ScalarType::F64, vec![2, 3]),
-                Wanted::Literal("5i64".into()),
-                Wanted::Random(ScalarType::Bool, vec![]),
-                Wanted::Literal("[1, 2]".into()),
+                ValueSpec::Random(ScalarType::I32, vec![100]),
+                ValueSpec::Random(ScalarType::F64, vec![2, 3]),
+                ValueSpec::Literal("5i64".into()),
+                ValueSpec::Random(ScalarType::Bool, vec![]),
+                ValueSpec::Literal("[1, 2]".into()),
             ]
         );
         assert!(parse("[10]string").is_err());

@@ -21,27 +21,27 @@ pub struct Typed {
     pub val: Val,
     /// The type; its sizes are irrelevant.
     pub ty: Rc<RunType>,
-    origin: Origin,
+    origin: TypeFlexibility,
 }
 
 /// The origin of a value, which determines if its type can be converted.
 #[derive(Clone, Debug)]
-enum Origin {
+enum TypeFlexibility {
     /// A value of a fixed type.
     Fixed,
     /// A number or an array of numbers, which takes the type of its context.
     Number,
     /// The origins of a tuple's components or a record's fields.
-    Parts(Vec<Origin>),
+    Parts(Vec<TypeFlexibility>),
 }
 
 impl Typed {
     fn fixed(val: Val, ty: Rc<RunType>) -> Self {
-        Self { val, ty, origin: Origin::Fixed }
+        Self { val, ty, origin: TypeFlexibility::Fixed }
     }
 
     /// Converts the value to this type, if possible.
-    pub fn at(&self, ty: &RunType) -> Option<Val> {
+    pub fn convert_to(&self, ty: &RunType) -> Option<Val> {
         converted(&self.val, &self.ty, &self.origin, ty)
     }
 
@@ -51,19 +51,21 @@ impl Typed {
             return None;
         };
         let origin = match &self.origin {
-            Origin::Parts(parts) => parts.get(at)?.clone(),
-            Origin::Fixed | Origin::Number => Origin::Fixed,
+            TypeFlexibility::Parts(parts) => parts.get(at)?.clone(),
+            TypeFlexibility::Fixed | TypeFlexibility::Number => TypeFlexibility::Fixed,
         };
         Some(Self { val: vals.get(at)?.clone(), ty: Rc::clone(tys.get(at)?), origin })
     }
 }
 
 /// Converts a value from type `from` to type `to`, if its origin permits it.
-fn converted(val: &Val, from: &RunType, origin: &Origin, to: &RunType) -> Option<Val> {
+fn converted(val: &Val, from: &RunType, origin: &TypeFlexibility, to: &RunType) -> Option<Val> {
     match (origin, val, from, to) {
         (_, _, _, RunType::Unknown) => Some(val.clone()),
-        (Origin::Number, Val::Scalar(x), _, RunType::Scalar(to)) => Some(Val::Scalar(number(*x, *to)?)),
-        (Origin::Number, Val::Array(array), ..) if !alike(from, to) => {
+        (TypeFlexibility::Number, Val::Scalar(x), _, RunType::Scalar(to)) => {
+            Some(Val::Scalar(number(*x, *to)?))
+        }
+        (TypeFlexibility::Number, Val::Array(array), ..) if !same_shape_of_type(from, to) => {
             let (mut rank, mut elem) = (0, to);
             while let RunType::Array(_, inner) = elem {
                 (rank, elem) = (rank + 1, inner);
@@ -81,7 +83,7 @@ fn converted(val: &Val, from: &RunType, origin: &Origin, to: &RunType) -> Option
             let value = value::Value::from_bytes(*elem, array.shape.to_vec(), &bytes).ok()?;
             Some(interp::import(&value))
         }
-        (Origin::Parts(origins), Val::Tuple(vals), _, _) => {
+        (TypeFlexibility::Parts(origins), Val::Tuple(vals), _, _) => {
             let (froms, tos) = match (from, to) {
                 (RunType::Tuple(froms), RunType::Tuple(tos)) => (froms, tos),
                 (RunType::Record(xs, froms), RunType::Record(ys, tos)) if xs == ys => (froms, tos),
@@ -92,7 +94,7 @@ fn converted(val: &Val, from: &RunType, origin: &Origin, to: &RunType) -> Option
             let parts: Vec<Val> = parts.collect::<Option<_>>()?;
             (parts.len() == tos.len()).then(|| Val::tuple(parts))
         }
-        _ => alike(from, to).then(|| val.clone()),
+        _ => same_shape_of_type(from, to).then(|| val.clone()),
     }
 }
 
@@ -113,13 +115,13 @@ fn number(x: Scalar, to: ScalarType) -> Option<Scalar> {
 }
 
 /// Returns true if two types are equal apart from sizes.
-pub(crate) fn alike(x: &RunType, y: &RunType) -> bool {
+pub(crate) fn same_shape_of_type(x: &RunType, y: &RunType) -> bool {
     let all = |xs: &[Rc<RunType>], ys: &[Rc<RunType>]| {
-        xs.len() == ys.len() && xs.iter().zip(ys).all(|(x, y)| alike(x, y))
+        xs.len() == ys.len() && xs.iter().zip(ys).all(|(x, y)| same_shape_of_type(x, y))
     };
     match (x, y) {
         (RunType::Scalar(x), RunType::Scalar(y)) => x == y,
-        (RunType::Array(_, x), RunType::Array(_, y)) => alike(x, y),
+        (RunType::Array(_, x), RunType::Array(_, y)) => same_shape_of_type(x, y),
         (RunType::Tuple(xs), RunType::Tuple(ys)) => all(xs, ys),
         (RunType::Record(a, xs), RunType::Record(b, ys)) => a == b && all(xs, ys),
         (RunType::Sum(a, xs), RunType::Sum(b, ys)) => {
@@ -162,7 +164,11 @@ pub fn arguments(value: &Typed, entry: &Entry) -> Result<Vec<Val>, String> {
             given.len()
         ));
     }
-    given.iter().zip(&types).map(|(value, ty)| value.at(ty).ok_or_else(|| wrong_type(value, ty))).collect()
+    given
+        .iter()
+        .zip(&types)
+        .map(|(value, ty)| value.convert_to(ty).ok_or_else(|| wrong_type(value, ty)))
+        .collect()
 }
 
 fn wrong_type(value: &Typed, ty: &RunType) -> String {
@@ -184,7 +190,9 @@ impl Context<'_> {
     fn eval(&self, exp: &Exp, scope: &mut Vec<(String, Typed)>) -> Result<Typed, String> {
         Ok(match exp {
             Exp::Value(text) => read_values(Reader::from_slice(text))?,
-            Exp::Number(text) => Typed { origin: Origin::Number, ..read_values(Reader::from_slice(text))? },
+            Exp::Number(text) => {
+                Typed { origin: TypeFlexibility::Number, ..read_values(Reader::from_slice(text))? }
+            }
             Exp::String(text) => {
                 let value = value::Value::from_string(text).map_err(|e| e.to_string())?;
                 from_value(&value)
@@ -203,7 +211,7 @@ impl Context<'_> {
             Exp::Tuple(parts) => {
                 let parts = self.all(parts, scope)?;
                 let tys = parts.iter().map(|part| Rc::clone(&part.ty)).collect();
-                compound(parts, RunType::Tuple(tys))
+                aggregate(parts, RunType::Tuple(tys))
             }
             Exp::Record(fields) => {
                 let mut all = Vec::new();
@@ -214,16 +222,20 @@ impl Context<'_> {
                 let names = all.iter().map(|(name, _)| name.as_str().into()).collect();
                 let tys = all.iter().map(|(_, part)| Rc::clone(&part.ty)).collect();
                 let parts = all.into_iter().map(|(_, part)| part).collect();
-                compound(parts, RunType::Record(names, tys))
+                aggregate(parts, RunType::Record(names, tys))
             }
             Exp::Array(parts) => {
                 let parts = self.all(parts, scope)?;
                 let elem = parts.first().map(|part| Rc::clone(&part.ty));
                 let elem = elem.ok_or("empty arrays are written `empty([0]t)`")?;
                 let n = parts.len() as i64;
-                let is_number = |part: &Typed| matches!(part.origin, Origin::Number);
-                let origin = if parts.iter().all(is_number) { Origin::Number } else { Origin::Fixed };
-                let vals: Option<Vec<Val>> = parts.iter().map(|part| part.at(&elem)).collect();
+                let is_number = |part: &Typed| matches!(part.origin, TypeFlexibility::Number);
+                let origin = if parts.iter().all(is_number) {
+                    TypeFlexibility::Number
+                } else {
+                    TypeFlexibility::Fixed
+                };
+                let vals: Option<Vec<Val>> = parts.iter().map(|part| part.convert_to(&elem)).collect();
                 let val =
                     vals.and_then(Val::rows).ok_or("an array of values that differ in shape or type")?;
                 let ty = Rc::new(RunType::Array(n, elem));
@@ -299,8 +311,11 @@ impl Context<'_> {
         if args.len() != types.len() {
             return Err(format!("`{name}` takes {} arguments, not {}", types.len(), args.len()));
         }
-        let vals: Result<Vec<Val>, String> =
-            args.iter().zip(&types).map(|(arg, ty)| arg.at(ty).ok_or_else(|| wrong_type(arg, ty))).collect();
+        let vals: Result<Vec<Val>, String> = args
+            .iter()
+            .zip(&types)
+            .map(|(arg, ty)| arg.convert_to(ty).ok_or_else(|| wrong_type(arg, ty)))
+            .collect();
         let results = self.interp.call(entry, vals?).map_err(|failure| match failure.class {
             Class::Program => failure.render(self.sources),
             _ => failure.message,
@@ -336,12 +351,12 @@ impl Context<'_> {
 }
 
 /// Builds a tuple or record of this type.
-fn compound(parts: Vec<Typed>, ty: RunType) -> Typed {
+fn aggregate(parts: Vec<Typed>, ty: RunType) -> Typed {
     let origins = parts.iter().map(|part| part.origin.clone()).collect();
     Typed {
         val: Val::tuple(parts.into_iter().map(|part| part.val)),
         ty: Rc::new(ty),
-        origin: Origin::Parts(origins),
+        origin: TypeFlexibility::Parts(origins),
     }
 }
 
@@ -360,7 +375,7 @@ fn read_values(mut reader: Reader<&[u8]>) -> Result<Typed, String> {
         let mut typed = from_value(&value);
         // As in the reference compiler, signed integers take any numeric type.
         if elem.is_int() && elem.is_signed() {
-            typed.origin = Origin::Number;
+            typed.origin = TypeFlexibility::Number;
         }
         all.push(typed);
     }
@@ -368,5 +383,5 @@ fn read_values(mut reader: Reader<&[u8]>) -> Result<Typed, String> {
         return Ok(all.remove(0));
     }
     let tys = all.iter().map(|part| Rc::clone(&part.ty)).collect();
-    Ok(compound(all, RunType::Tuple(tys)))
+    Ok(aggregate(all, RunType::Tuple(tys)))
 }

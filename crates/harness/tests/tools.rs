@@ -70,7 +70,7 @@ fn call(oracle: &Oracle<'_>, entry: &str, script: &str) -> Result<String, String
             let values: Vec<String> = values.iter().map(Value::to_string).collect();
             Ok(values.join(" "))
         }
-        Outcome::Opaque(why) | Outcome::Failure(why) | Outcome::Broken(why) => Err(why),
+        Outcome::Opaque(why) | Outcome::Failure(why) | Outcome::Abnormal(why) => Err(why),
     }
 }
 
@@ -162,21 +162,21 @@ fn expected_outputs_come_from_the_interpreter() {
 #[test]
 fn properties_that_do_not_hold_get_a_small_counterexample() {
     with_oracle(|oracle| {
-        assert_eq!(property::try_out(oracle, "even", 1), Ok(()));
-        assert_eq!(property::try_out(oracle, "fine", 1), Ok(()));
-        let what = property::try_out(oracle, "sorted", 1).expect_err("it does not hold");
+        assert_eq!(property::check_property(oracle, "even", 1), Ok(()));
+        assert_eq!(property::check_property(oracle, "fine", 1), Ok(()));
+        let what = property::check_property(oracle, "sorted", 1).expect_err("it does not hold");
         assert!(what.starts_with("it does not hold for [0i32, 0i32, 0i32]"), "{what}");
-        let what = property::try_out(oracle, "small", 1).expect_err("it does not hold");
+        let what = property::check_property(oracle, "small", 1).expect_err("it does not hold");
         assert!(what.starts_with("it does not hold for 10i64"), "{what}");
         for (name, message) in [
             ("unfit", "`grid` has to take a value of type u64, not i64"),
             ("misfit", "`numbers` has to give a value of type i32"),
             ("absent", "no entry point"),
         ] {
-            let what = property::try_out(oracle, name, 1).expect_err(name);
+            let what = property::check_property(oracle, name, 1).expect_err(name);
             assert!(what.contains(message), "{name}: {what}");
         }
-        assert!(property::try_out(oracle, "second", 1).is_err());
+        assert!(property::check_property(oracle, "second", 1).is_err());
     });
 }
 

@@ -37,7 +37,7 @@ impl Stmt {
         let plan = if is_row(&to, &from, &extents) {
             CopyPlan::Memory
         } else if let Some(side) = square(&to, &from, &extents) {
-            CopyPlan::Registers(side)
+            CopyPlan::InRegister(side)
         } else if let ([to], [from]) = (to.strides.as_slice(), from.strides.as_slice())
             && constant(to).and(constant(from)).is_some()
         {

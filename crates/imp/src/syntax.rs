@@ -173,7 +173,7 @@ pub enum CopyPlan {
     /// A square of the given side (a power of two up to 16), with constant extents and strides:
     /// contiguous rows of the source are loaded as vectors, transposed in registers and stored as
     /// contiguous rows of the destination.
-    Registers(u32),
+    InRegister(u32),
     /// One dimension, element by element.
     Elements,
     /// Chosen by the strides at run time, considering two innermost dimensions at a time. They are

@@ -1,7 +1,7 @@
 //! The programs of the repository: every test block has the expected outcome.
 
 use check::Loader;
-use harness::programs::{Outcome, by_workers, judge, ours};
+use harness::programs::{Outcome, compare_outcome, parallel_map_with, project_programs};
 use harness::{Case, Data};
 use interp::{Class, Interp};
 use std::path::Path;
@@ -40,9 +40,9 @@ static SEEN: AtomicUsize = AtomicUsize::new(0);
 
 fn run_all(watched: bool) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let files = ours(&root).expect("the programs are found");
+    let files = project_programs(&root).expect("the programs are found");
     assert!(files.len() > 30, "programs were not found");
-    let problems: Vec<String> = by_workers(2, &files, |_, path| {
+    let problems: Vec<String> = parallel_map_with(2, &files, |_, path| {
         let found = program(path, watched).into_iter();
         found.map(|what| format!("{}: {what}", path.display())).collect::<Vec<_>>()
     })
@@ -58,7 +58,7 @@ fn program(path: &Path, watched: bool) -> Vec<String> {
     let checked = check::check_program(&mut sources, &interner, &mut Files, &name);
     let errors = checked.diagnostics.iter().filter(|d| d.is_error());
     let mut errors: Vec<String> = errors.map(|d| render(d, &sources, false)).collect();
-    if spec.rejected.is_some() {
+    if spec.compile_error.is_some() {
         if errors.is_empty() {
             errors.push("should be rejected".to_owned());
         } else {
@@ -125,7 +125,7 @@ fn call(interp: &Interp, sources: &SourceMap, case: &Case, entry: &str, folder: 
     let outcome = match interp.call_values(entry, &args) {
         Ok(values) => Outcome::Values(values),
         Err(failure) if failure.class == Class::Program => Outcome::Failure(failure.render(sources)),
-        Err(failure) => Outcome::Broken(failure.render(sources)),
+        Err(failure) => Outcome::Abnormal(failure.render(sources)),
     };
-    judge(case, &outcome, folder, || Ok(None)).map(|_| ())
+    compare_outcome(case, &outcome, folder, || Ok(None)).map(|_| ())
 }

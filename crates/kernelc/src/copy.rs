@@ -2,12 +2,12 @@
 //! element.
 
 use crate::error::{Error, Res};
-use crate::function::Writer;
+use crate::function::Printer;
 use imp::{CopyPlan, Expr, Region};
 use prim::PrimType;
 use std::fmt::Write as _;
 
-impl Writer<'_, '_> {
+impl Printer<'_, '_> {
     /// Copies the elements of one region to another.
     pub fn copy(
         &mut self,
@@ -16,12 +16,12 @@ impl Writer<'_, '_> {
         extents: &[Expr],
         plan: CopyPlan,
     ) -> Res<()> {
-        if self.unit.dialect.spaces.is_some() {
+        if self.unit.dialect.address_spaces.is_some() {
             return self.copy_each((to, from), elem, extents);
         }
         match plan {
             CopyPlan::Memory => self.copy_row((to, from), elem, extents.first()),
-            CopyPlan::Elements | CopyPlan::Registers(_) => self.copy_each((to, from), elem, extents),
+            CopyPlan::Elements | CopyPlan::InRegister(_) => self.copy_each((to, from), elem, extents),
             CopyPlan::Dynamic(_) => Err(Error::bug("a copy by strides has not become a call before")),
         }
     }
@@ -54,13 +54,13 @@ impl Writer<'_, '_> {
         }
         for (counter, extent) in counters.iter().zip(extents) {
             let extent = self.exprs.whole(extent)?;
-            self.open(format!(
+            self.begin_block(format!(
                 "for (i64 {counter} = 0, {counter}_end = {extent}; {counter} < {counter}_end; {counter}++) {{"
             ));
         }
         self.line(format!("{};", places.join(" = ")));
         for _ in extents {
-            self.close("}");
+            self.end_block("}");
         }
         Ok(())
     }

@@ -9,48 +9,48 @@ use prim::PrimType;
 #[derive(Clone, Copy, Debug)]
 pub struct Dialect {
     /// Prefix of a function that other functions of the text call.
-    pub function: &'static str,
+    pub function_prefix: &'static str,
     /// The first parameter of functions: the context, in which failures are recorded.
-    pub context: &'static str,
+    pub context_param: &'static str,
     /// Prefixes of a buffer pointer's target type, for device memory and shared memory; `None`
     /// outside of kernels.
-    pub spaces: Option<[&'static str; 2]>,
+    pub address_spaces: Option<[&'static str; 2]>,
     /// Suffix of 64-bit literals.
-    pub wide: &'static str,
+    pub suffix_64: &'static str,
     /// The function for quotients of floats, where `/` does not round them correctly.
-    pub quotient: Option<&'static str>,
+    pub float_division: Option<&'static str>,
     /// True if loops may be marked as independent.
-    pub hints: bool,
+    pub independent_loop_hints: bool,
 }
 
 impl Dialect {
     /// C11.
     pub const PORTABLE: Self = Self {
-        function: "static ",
-        context: "br_ctx *ctx",
-        spaces: None,
-        wide: "LL",
-        quotient: None,
-        hints: true,
+        function_prefix: "static ",
+        context_param: "br_ctx *ctx",
+        address_spaces: None,
+        suffix_64: "LL",
+        float_division: None,
+        independent_loop_hints: true,
     };
 
     /// OpenCL C 1.2. Upper-case macros are defined by each target's prelude.
     pub const OPENCL: Self = Self {
-        function: "static ",
-        context: "BR_GLOBAL br_ctx *ctx",
-        spaces: Some(["BR_GLOBAL ", "BR_LOCAL "]),
-        wide: "L",
-        quotient: Some("br_quotient"),
-        hints: false,
+        function_prefix: "static ",
+        context_param: "BR_GLOBAL br_ctx *ctx",
+        address_spaces: Some(["BR_GLOBAL ", "BR_LOCAL "]),
+        suffix_64: "L",
+        float_division: Some("br_quotient"),
+        independent_loop_hints: false,
     };
 
     /// CUDA C++ and HIP, whose preludes define the same names. Pointer types do not carry address
     /// spaces.
-    pub const CUDA: Self = Self { function: "BR_FN ", wide: "LL", ..Self::OPENCL };
+    pub const CUDA: Self = Self { function_prefix: "BR_FN ", suffix_64: "LL", ..Self::OPENCL };
 
     /// Prefix of the target type of pointers into a space.
     pub(crate) const fn space(&self, space: Space) -> &'static str {
-        match (self.spaces, space) {
+        match (self.address_spaces, space) {
             (Some([device, _]), Space::Device) => device,
             (Some([_, scratchpad]), Space::Shared) => scratchpad,
             (None, _) | (Some(_), Space::Host | Space::Private | Space::Registers) => "",

@@ -28,7 +28,7 @@ impl Text {
     }
 
     /// The text for a context without neighbouring operators.
-    pub fn whole(self) -> String {
+    pub fn unparenthesised(self) -> String {
         self.text
     }
 
@@ -78,7 +78,7 @@ impl Expressions<'_> {
 
     /// An expression for a context without neighbouring operators.
     pub fn whole(&self, e: &Expr) -> Res<String> {
-        Ok(self.value(e)?.whole())
+        Ok(self.value(e)?.unparenthesised())
     }
 
     /// An expression as an operand.
@@ -253,7 +253,7 @@ impl Expressions<'_> {
                 | UnOp::FRound
                 | UnOp::FTrunc
                 | UnOp::FExp2Eighths => {
-                    Text::tight(format!("br_half(br_{}_f32({}))", op.name(), self.wide(x)?))
+                    Text::tight(format!("br_half(br_{}_f32({}))", op.name(), self.half_to_single(x)?))
                 }
             });
         }
@@ -323,13 +323,13 @@ impl Expressions<'_> {
             | BinOp::FMax => "",
         };
         if ty == PrimType::F16 {
-            let (x, y) = (self.wide(x)?, self.wide(y)?);
+            let (x, y) = (self.half_to_single(x)?, self.half_to_single(y)?);
             return Ok(Text::tight(match spelled {
                 "" => format!("br_half(br_{}_f32({x}, {y}))", op.name()),
                 _ => format!("br_half({x} {spelled} {y})"),
             }));
         }
-        match (spelled, self.dialect.quotient) {
+        match (spelled, self.dialect.float_division) {
             ("", _) => self.call(&format!("br_{}_{ty}", op.name()), &[x, y]),
             ("/", Some(quotient)) => self.call(&format!("{quotient}_{ty}"), &[x, y]),
             _ => self.infix(x, spelled, y),
@@ -337,7 +337,7 @@ impl Expressions<'_> {
     }
 
     /// A half as a single.
-    fn wide(&self, e: &Expr) -> Res<String> {
+    fn half_to_single(&self, e: &Expr) -> Res<String> {
         Ok(format!("br_wide({})", self.whole(e)?))
     }
 
@@ -352,7 +352,7 @@ impl Expressions<'_> {
         };
         match op {
             _ if ty == PrimType::F16 => {
-                let (x, y) = (self.wide(x)?, self.wide(y)?);
+                let (x, y) = (self.half_to_single(x)?, self.half_to_single(y)?);
                 Ok(Text::loose(format!("{x} {sign} {y}")))
             }
             CmpOp::ULt | CmpOp::ULe => {
@@ -372,7 +372,7 @@ impl Expressions<'_> {
         let half = to == PrimType::F16;
         let number = if half { "f32" } else { dialect::scalar(to) };
         let narrowed = |text: Text| {
-            if half { Text::tight(format!("br_half({})", text.whole())) } else { text }
+            if half { Text::tight(format!("br_half({})", text.unparenthesised())) } else { text }
         };
         match op {
             ConvOp::SExt | ConvOp::BToI => Ok(self.value(x)?.cast(dialect::scalar(to))),
@@ -386,19 +386,21 @@ impl Expressions<'_> {
                 Ok(narrowed(bits.cast(number)))
             }
             ConvOp::FToS | ConvOp::FToU => {
-                let x = if from == PrimType::F16 { self.wide(x)? } else { self.whole(x)? };
+                let x = if from == PrimType::F16 { self.half_to_single(x)? } else { self.whole(x)? };
                 Ok(Text::tight(format!("br_{}_{to}({x})", op.name())))
             }
             ConvOp::FConv => match (from, to) {
                 _ if from == to => self.value(x),
                 (PrimType::F64, PrimType::F16) => self.call("br_half_of_f64", &[x]),
                 (_, PrimType::F16) => self.call("br_half", &[x]),
-                (PrimType::F16, PrimType::F32) => Ok(Text::tight(self.wide(x)?)),
-                (PrimType::F16, _) => Ok(Text::tight(format!("(f64){}", self.wide(x)?))),
+                (PrimType::F16, PrimType::F32) => Ok(Text::tight(self.half_to_single(x)?)),
+                (PrimType::F16, _) => Ok(Text::tight(format!("(f64){}", self.half_to_single(x)?))),
                 _ => Ok(self.value(x)?.cast(number)),
             },
             ConvOp::IToB => Ok(Text::loose(format!("{} != 0", self.operand(x)?))),
-            ConvOp::FToB if from == PrimType::F16 => Ok(Text::loose(format!("{} != 0", self.wide(x)?))),
+            ConvOp::FToB if from == PrimType::F16 => {
+                Ok(Text::loose(format!("{} != 0", self.half_to_single(x)?)))
+            }
             ConvOp::FToB => Ok(Text::loose(format!("{} != 0", self.operand(x)?))),
             ConvOp::ToBits if from == PrimType::F16 => Ok(self.value(x)?.cast("i16")),
             ConvOp::FromBits if half => Ok(self.value(x)?.cast("f16")),
@@ -407,7 +409,7 @@ impl Expressions<'_> {
                 Ok(bits.cast(dialect::scalar(to)))
             }
             ConvOp::FromBits => {
-                let bits = self.value(x)?.cast(dialect::unsigned(from)).whole();
+                let bits = self.value(x)?.cast(dialect::unsigned(from)).unparenthesised();
                 Ok(Text::tight(format!("br_{to}_from({bits})")))
             }
         }

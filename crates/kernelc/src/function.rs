@@ -19,7 +19,7 @@ use std::fmt::Write as _;
 const MOST_INDENTED: usize = 24;
 
 /// State shared by all functions of a text.
-pub struct Unit<'p> {
+pub struct TranslationUnit<'p> {
     pub program: &'p Program,
     pub dialect: &'p Dialect,
     /// The functions' identifiers.
@@ -27,8 +27,8 @@ pub struct Unit<'p> {
 }
 
 /// Prints the body of a function or kernel.
-pub struct Writer<'a, 'p> {
-    pub unit: &'a Unit<'p>,
+pub struct Printer<'a, 'p> {
+    pub unit: &'a TranslationUnit<'p>,
     pub exprs: Expressions<'a>,
     pub scopes: Scopes,
     /// The text printed so far.
@@ -41,9 +41,9 @@ pub struct Writer<'a, 'p> {
     /// The target of failure exits.
     pub leaves: Leaves,
     /// True if the function contains a failure exit.
-    pub fails: bool,
+    pub has_failure_exit: bool,
     /// True if a check of the kernel can fail.
-    pub stops: bool,
+    pub kernel_can_fail: bool,
 }
 
 /// The target of code whose check fails.
@@ -60,7 +60,7 @@ pub enum Leaves {
     Stretch(usize),
 }
 
-impl<'p> Unit<'p> {
+impl<'p> TranslationUnit<'p> {
     /// Collects the state that functions of a program share.
     pub fn new(program: &'p Program, dialect: &'p Dialect) -> Self {
         Self { program, dialect, names: names::functions(program) }
@@ -78,7 +78,7 @@ impl<'p> Unit<'p> {
         let (function, name) = self.function(at)?;
         let vars = names::variables(function);
         let exprs = Expressions { dialect: self.dialect, vars: &function.vars, names: &vars };
-        let Dialect { function: before, context, .. } = self.dialect;
+        let Dialect { function_prefix: before, context_param: context, .. } = self.dialect;
         let mut text = format!("{before}int {name}({context}");
         for var in &function.params {
             let ty = exprs.spelled(*var)?;
@@ -112,7 +112,7 @@ impl<'p> Unit<'p> {
         let others: FxHashSet<Var> =
             (function.params.iter()).chain(&owned).chain(&frames).chain(&function.results).copied().collect();
         let scopes = scope::of(&function.body, function.vars.len(), &others);
-        let mut writer = Writer::new(self, (function, &vars), scopes);
+        let mut writer = Printer::new(self, (function, &vars), scopes);
         if owned.is_empty() {
             writer.leaves = Leaves::Empty;
         }
@@ -131,9 +131,13 @@ pub fn declarator(ty: &str) -> String {
     if ty.ends_with('*') { ty.to_owned() } else { format!("{ty} ") }
 }
 
-impl<'a, 'p> Writer<'a, 'p> {
+impl<'a, 'p> Printer<'a, 'p> {
     /// Creates a writer for a function's code, with no text.
-    pub fn new(unit: &'a Unit<'p>, (function, names): (&'a Function, &'a [String]), scopes: Scopes) -> Self {
+    pub fn new(
+        unit: &'a TranslationUnit<'p>,
+        (function, names): (&'a Function, &'a [String]),
+        scopes: Scopes,
+    ) -> Self {
         Self {
             unit,
             exprs: Expressions { dialect: unit.dialect, vars: &function.vars, names },
@@ -143,8 +147,8 @@ impl<'a, 'p> Writer<'a, 'p> {
             blocks: 0,
             frames: Vec::new(),
             leaves: Leaves::Function,
-            fails: false,
-            stops: false,
+            has_failure_exit: false,
+            kernel_can_fail: false,
         }
     }
 
@@ -163,25 +167,25 @@ impl<'a, 'p> Writer<'a, 'p> {
     }
 
     /// Adds a line and indents the following ones.
-    pub fn open(&mut self, text: impl AsRef<str>) {
+    pub fn begin_block(&mut self, text: impl AsRef<str>) {
         self.line(text);
         self.indent += 1;
     }
 
     /// Indents the following lines.
-    pub fn open_again(&mut self) {
+    pub fn indent(&mut self) {
         self.indent += 1;
     }
 
     /// Ends an indented block with a line.
-    pub fn close(&mut self, text: &str) {
+    pub fn end_block(&mut self, text: &str) {
         self.indent -= 1;
         self.line(text);
     }
 
     /// Exits if a condition holds, after the statements in `before`.
     pub fn fail_if(&mut self, cond: &str, before: &str) {
-        self.fails = true;
+        self.has_failure_exit = true;
         let leave = match self.leaves {
             Leaves::Function => "goto fail;".to_owned(),
             Leaves::Empty => "return 1;".to_owned(),
@@ -205,7 +209,7 @@ impl<'a, 'p> Writer<'a, 'p> {
     /// Prints the statements of a block, with its declarations.
     pub fn statements(&mut self, stmts: &'a [Stmt]) -> Res<()> {
         stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
-            let mut declared = self.begin_block().into_iter().peekable();
+            let mut declared = self.declare_variables().into_iter().peekable();
             for (at, stmt) in stmts.iter().enumerate() {
                 let mut own = false;
                 while let Some((_, var)) = declared.next_if(|(place, _)| *place == at) {
@@ -223,7 +227,7 @@ impl<'a, 'p> Writer<'a, 'p> {
     }
 
     /// Counts the block that begins and returns its declarations.
-    pub fn begin_block(&mut self) -> Declared {
+    pub fn declare_variables(&mut self) -> Declared {
         let number = self.blocks;
         self.blocks += 1;
         let declared = self.scopes.blocks.get_mut(number);
@@ -284,24 +288,24 @@ impl<'a, 'p> Writer<'a, 'p> {
     fn exits(&mut self, function: &Function, owned: &[Var]) -> Res<()> {
         let results: FxHashSet<Var> = function.results.iter().copied().collect();
         for var in function.owned.iter().filter(|var| !results.contains(var)) {
-            self.give_back(*var)?;
+            self.release(*var)?;
         }
         for (i, var) in function.results.iter().enumerate() {
             let name = self.exprs.name(*var)?.to_owned();
             self.line(format!("*to{i} = {name};"));
         }
         self.line("return 0;");
-        if self.fails && self.leaves == Leaves::Function {
+        if self.has_failure_exit && self.leaves == Leaves::Function {
             self.out.push_str("fail:\n");
             for var in owned {
-                self.give_back(*var)?;
+                self.release(*var)?;
             }
             self.line("return 1;");
         }
         Ok(())
     }
 
-    fn give_back(&mut self, var: Var) -> Res<()> {
+    fn release(&mut self, var: Var) -> Res<()> {
         let name = self.exprs.name(var)?.to_owned();
         self.line(format!("br_unref(ctx, {name});"));
         Ok(())

@@ -26,7 +26,7 @@
 
 use crate::dialect;
 use crate::error::{Error, Res};
-use crate::function::{Leaves, Unit, Writer, declarator};
+use crate::function::{Leaves, Printer, TranslationUnit, declarator};
 use crate::names;
 use crate::scope;
 use imp::device::{AtomicUpdate, DeviceOp, RELEASE_TYPE};
@@ -37,7 +37,7 @@ use prim::{BinOp, PrimType};
 use rustc_hash::FxHashSet;
 use std::fmt::Write as _;
 
-impl Unit<'_> {
+impl TranslationUnit<'_> {
     /// Returns a kernel's whole text, under a name.
     pub fn kernel(&self, kernel: &Kernel<'_>, name: &str, any_fails: bool) -> Res<String> {
         let Kernel { function, grid, launch } = *kernel;
@@ -56,8 +56,8 @@ impl Unit<'_> {
         });
         others.extend(launch.shared_buffers.iter().map(|pad| pad.buffer));
         let scopes = scope::of(&grid.body, function.vars.len(), &others);
-        let mut writer = Writer::new(self, (function, &vars), scopes);
-        let mut head = format!("BR_KERNEL({threads})\nvoid {name}({}", self.dialect.context);
+        let mut writer = Printer::new(self, (function, &vars), scopes);
+        let mut head = format!("BR_KERNEL({threads})\nvoid {name}({}", self.dialect.context_param);
         for var in &launch.captures {
             let ty = match writer.exprs.var_type(*var)? {
                 // `bool` is not a valid type for kernel parameters in OpenCL C.
@@ -73,9 +73,9 @@ impl Unit<'_> {
             let _ = write!(head, ", BR_PAD({}_room)", writer.exprs.name(*buffer)?);
         }
         head.push(')');
-        writer.stops = can_fail(&grid.body);
+        writer.kernel_can_fail = can_fail(&grid.body);
         let waits = has_barrier(&grid.body);
-        let stops = writer.stops && waits;
+        let stops = writer.kernel_can_fail && waits;
         writer.leaves = Leaves::Kernel;
         let block = writer.name(grid.var)?;
         let ty = declarator(&writer.exprs.spelled(grid.var)?);
@@ -100,10 +100,10 @@ impl Unit<'_> {
     }
 }
 
-impl<'a> Writer<'a, '_> {
+impl<'a> Printer<'a, '_> {
     /// The threads of a block: prints the code of one of them.
     pub fn threads(&mut self, f: &'a For) -> Res<()> {
-        if self.unit.dialect.spaces.is_none() {
+        if self.unit.dialect.address_spaces.is_none() {
             return Err(Error::Unsupported("kernels of a device in portable C".to_owned()));
         }
         let name = self.name(f.var)?;
@@ -122,30 +122,30 @@ impl<'a> Writer<'a, '_> {
                 }
             });
             let mut failing = Failing { set, before: false, since: false, labels: 0 };
-            return self.stretches(&f.body, &mut failing);
+            return self.segments(&f.body, &mut failing);
         }
         self.statements(&f.body)
     }
 
     /// Prints statements that contain barriers, as segments.
-    fn stretches(&mut self, stmts: &'a [Stmt], failing: &mut Failing) -> Res<()> {
+    fn segments(&mut self, stmts: &'a [Stmt], failing: &mut Failing) -> Res<()> {
         stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
             // Declared before the segments, as each segment is a C block of its own.
-            for (_, var) in self.begin_block() {
+            for (_, var) in self.declare_variables() {
                 let declaration = self.declaration(var)?;
                 self.line(format!("{declaration};"));
             }
             let mut rest = stmts;
             while let Some((stmt, others)) = rest.split_first() {
                 if has_barrier(std::slice::from_ref(stmt)) {
-                    self.around_barrier(stmt, failing)?;
+                    self.barrier_stmt(stmt, failing)?;
                     rest = others;
                     continue;
                 }
                 let is_last = |stmt: &Stmt| has_barrier(std::slice::from_ref(stmt));
                 let end = rest.iter().position(is_last).unwrap_or(rest.len());
                 let (stretch, others) = rest.split_at(end);
-                self.stretch(stretch, failing)?;
+                self.segment(stretch, failing)?;
                 rest = others;
             }
             Ok(())
@@ -153,13 +153,13 @@ impl<'a> Writer<'a, '_> {
     }
 
     /// Prints statements without barriers, for threads that have not failed.
-    fn stretch(&mut self, stmts: &'a [Stmt], failing: &mut Failing) -> Res<()> {
+    fn segment(&mut self, stmts: &'a [Stmt], failing: &mut Failing) -> Res<()> {
         let fails = self.leaves_in(stmts);
         // Jumps must not bypass declarations of their own block, so the segment gets a block.
         if failing.before {
-            self.open("if (br_goes_on) {");
+            self.begin_block("if (br_goes_on) {");
         } else if fails {
-            self.open("{");
+            self.begin_block("{");
         }
         if fails {
             failing.labels += 1;
@@ -169,7 +169,7 @@ impl<'a> Writer<'a, '_> {
             self.stmt(stmt, false)?;
         }
         if failing.before || fails {
-            self.close("}");
+            self.end_block("}");
         }
         if fails {
             failing.before = true;
@@ -180,15 +180,15 @@ impl<'a> Writer<'a, '_> {
     }
 
     /// Prints a barrier, or a statement that contains one.
-    fn around_barrier(&mut self, stmt: &'a Stmt, failing: &mut Failing) -> Res<()> {
+    fn barrier_stmt(&mut self, stmt: &'a Stmt, failing: &mut Failing) -> Res<()> {
         if matches!(stmt, Stmt::Device(DeviceOp::Barrier | DeviceOp::SubgroupBarrier(_))) {
-            self.barrier_or_stop(failing);
+            self.barrier_with_failure_test(failing);
             return Ok(());
         }
         let is_while = matches!(stmt, Stmt::While(..));
-        let asks = failing.before && (is_while || !failing.knows(stmt));
-        if asks && failing.since {
-            self.barrier_or_stop(failing);
+        let needs_test = failing.before && (is_while || !failing.is_uniform_after_failure(stmt));
+        if needs_test && failing.since {
+            self.barrier_with_failure_test(failing);
         }
         let since = failing.since;
         // A later iteration starts after failures in an earlier one.
@@ -197,7 +197,7 @@ impl<'a> Writer<'a, '_> {
         {
             (failing.before, failing.since) = (true, true);
         }
-        self.decided(stmt, asks, failing)?;
+        self.control_flow(stmt, needs_test, failing)?;
         // The body may have run no iteration, and hence no barrier.
         failing.since |= since;
         Ok(())
@@ -205,47 +205,47 @@ impl<'a> Writer<'a, '_> {
 
     /// Prints a statement that contains barriers, whose condition or bound is the same for all
     /// threads; if `asks`, blocks that end do not enter it.
-    fn decided(&mut self, stmt: &'a Stmt, asks: bool, failing: &mut Failing) -> Res<()> {
+    fn control_flow(&mut self, stmt: &'a Stmt, asks: bool, failing: &mut Failing) -> Res<()> {
         match stmt {
             Stmt::If(cond, yes, no) => {
                 if asks {
-                    self.open("if (br_goes_on) {");
+                    self.begin_block("if (br_goes_on) {");
                 }
                 let cond = self.exprs.whole(cond)?;
-                self.open(format!("if ({cond}) {{"));
+                self.begin_block(format!("if ({cond}) {{"));
                 let (before, since) = (failing.before, failing.since);
-                self.stretches(yes, failing)?;
+                self.segments(yes, failing)?;
                 let after = (failing.before, failing.since);
                 (failing.before, failing.since) = (before, since);
                 if !no.is_empty() {
-                    self.close("} else {");
-                    self.open_again();
+                    self.end_block("} else {");
+                    self.indent();
                 }
-                self.stretches(no, failing)?;
+                self.segments(no, failing)?;
                 failing.before |= after.0;
                 failing.since |= after.1;
-                self.close("}");
+                self.end_block("}");
                 if asks {
-                    self.close("}");
+                    self.end_block("}");
                 }
                 Ok(())
             }
             Stmt::For(f) if matches!(f.mode, LoopMode::Seq { .. } | LoopMode::Scheduled) => {
                 let only_if = asks.then_some("br_goes_on");
-                self.counting(f, only_if, |writer| writer.stretches(&f.body, failing))
+                self.counting(f, only_if, |writer| writer.segments(&f.body, failing))
             }
             Stmt::While(cond, body) => {
                 let cond = self.name(*cond)?;
-                self.open(if failing.before {
+                self.begin_block(if failing.before {
                     format!("while (br_goes_on && {cond}) {{")
                 } else {
                     format!("while ({cond}) {{")
                 });
-                self.stretches(body, failing)?;
+                self.segments(body, failing)?;
                 if failing.before {
-                    self.barrier_or_stop(failing);
+                    self.barrier_with_failure_test(failing);
                 }
-                self.close("}");
+                self.end_block("}");
                 Ok(())
             }
             Stmt::For(_) => Err(Error::bug("a thread has threads of its own")),
@@ -256,10 +256,10 @@ impl<'a> Writer<'a, '_> {
 
     /// Returns true if a thread may stop in these statements of the kernel.
     fn leaves_in(&self, stmts: &[Stmt]) -> bool {
-        can_fail(stmts) || self.stops && awaits(stmts)
+        can_fail(stmts) || self.kernel_can_fail && awaits(stmts)
     }
 
-    fn barrier_or_stop(&mut self, failing: &mut Failing) {
+    fn barrier_with_failure_test(&mut self, failing: &mut Failing) {
         self.line(if failing.before { "BR_BARRIER_OR_STOP" } else { "BR_BARRIER" });
         failing.since = false;
     }
@@ -280,7 +280,7 @@ impl<'a> Writer<'a, '_> {
 
     /// Prints a device operation.
     pub fn device_op(&mut self, op: &DeviceOp) -> Res<()> {
-        if self.unit.dialect.spaces.is_none() {
+        if self.unit.dialect.address_spaces.is_none() {
             return Err(Error::bug("what threads of a device do, on a CPU"));
         }
         match op {
@@ -294,7 +294,7 @@ impl<'a> Writer<'a, '_> {
             }
             DeviceOp::Update(update) => self.update(update),
             DeviceOp::CompareExchange { old, at, expected, value } => {
-                let place = self.place(at, dialect::unsigned(at.elem))?;
+                let place = self.atomic_address(at, dialect::unsigned(at.elem))?;
                 let (expected, value) = (self.exprs.word(expected)?, self.exprs.word(value)?);
                 let word = dialect::unsigned(at.elem);
                 let was = format!("br_atomic_swap_{word}({place}, {expected}, {value})");
@@ -312,19 +312,19 @@ impl<'a> Writer<'a, '_> {
                 Ok(())
             }
             DeviceOp::Signal { at, value } => {
-                let place = self.place(at, dialect::scalar(at.elem))?;
+                let place = self.atomic_address(at, dialect::scalar(at.elem))?;
                 let value = self.exprs.whole(value)?;
                 let how = if at.elem == RELEASE_TYPE { "signal" } else { "tell" };
                 self.line(format!("br_{how}({place}, {value});"));
                 Ok(())
             }
             DeviceOp::Await { var, at } => {
-                let place = self.place(at, dialect::scalar(at.elem))?;
+                let place = self.atomic_address(at, dialect::scalar(at.elem))?;
                 let seen = format!("({} = br_seen({place})) == 0", self.name(*var)?);
-                if self.stops {
-                    self.open(format!("while ({seen}) {{"));
+                if self.kernel_can_fail {
+                    self.begin_block(format!("while ({seen}) {{"));
                     self.fail_if("ctx->check != 0", "");
-                    self.close("}");
+                    self.end_block("}");
                 } else {
                     self.line(format!("while ({seen});"));
                 }
@@ -340,7 +340,7 @@ impl<'a> Writer<'a, '_> {
         let AtomicUpdate { old, at, op, value } = update;
         let signed = matches!(op, BinOp::SMin | BinOp::SMax | BinOp::Add);
         let operand = if signed { dialect::scalar(at.elem) } else { dialect::unsigned(at.elem) };
-        let place = self.place(at, operand)?;
+        let place = self.atomic_address(at, operand)?;
         let value = self.exprs.operand(value)?;
         let call = format!("br_atomic_{}_{operand}({place}, ({operand}){value})", op.name());
         match old {
@@ -354,7 +354,7 @@ impl<'a> Writer<'a, '_> {
     }
 
     /// The address of an element that is accessed atomically.
-    fn place(&self, at: &Access, ty: &str) -> Res<String> {
+    fn atomic_address(&self, at: &Access, ty: &str) -> Res<String> {
         let space = self.exprs.space(at.buffer)?;
         Ok(format!("(volatile {space}{ty} *)&{}", self.exprs.element(at)?))
     }
@@ -375,7 +375,7 @@ struct Failing {
 impl Failing {
     /// Returns true if threads that have failed know the values that determine control flow here,
     /// too.
-    fn knows(&self, stmt: &Stmt) -> bool {
+    fn is_uniform_after_failure(&self, stmt: &Stmt) -> bool {
         let mut known = true;
         named(stmt, &mut |var, how| {
             known &= how == Use::Sets || !self.set.contains(&var);

@@ -31,12 +31,12 @@
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used))]
 
 mod copy;
+mod device_text;
 mod dialect;
 mod error;
 mod expr;
 mod function;
 mod kernel;
-mod kernels;
 mod literal;
 mod loops;
 mod names;
@@ -45,7 +45,7 @@ mod scope;
 mod stmt;
 mod tables;
 
+pub use device_text::{Kernels, Target, kernels, kernels_code};
 pub use dialect::Dialect;
 pub use error::Error;
-pub use kernels::{Kernels, Target, kernels, kernels_code};
 pub use portable::{functions, program};

@@ -15,14 +15,14 @@ pub fn scalar(x: Scalar, dialect: &Dialect) -> String {
         Scalar::F32(f) if f.is_finite() => format!("{f:?}f"),
         Scalar::F32(f) => format!("br_f32_from(0x{:08x}u)", f.to_bits()),
         Scalar::F64(f) if f.is_finite() => format!("{f:?}"),
-        Scalar::F64(f) => format!("br_f64_from(0x{:016x}U{})", f.to_bits(), dialect.wide),
+        Scalar::F64(f) => format!("br_f64_from(0x{:016x}U{})", f.to_bits(), dialect.suffix_64),
         Scalar::Bool(b) => b.to_string(),
     }
 }
 
 /// Numbers that fit in `int` have no suffix.
 fn signed(n: i64, dialect: &Dialect) -> String {
-    let wide = dialect.wide;
+    let wide = dialect.suffix_64;
     if n == i64::MIN {
         format!("(-{}{wide} - 1)", i64::MAX)
     } else if i32::try_from(n).is_ok_and(|n| n != i32::MIN) {
@@ -35,12 +35,12 @@ fn signed(n: i64, dialect: &Dialect) -> String {
 /// A literal that is 64 bits wide in any expression.
 pub fn wide(n: i64, dialect: &Dialect) -> String {
     let text = signed(n, dialect);
-    if text.ends_with(dialect.wide) || text.starts_with('(') { text } else { text + dialect.wide }
+    if text.ends_with(dialect.suffix_64) || text.starts_with('(') { text } else { text + dialect.suffix_64 }
 }
 
 /// An integer's bits, sign-extended to the type in which it is computed.
 pub fn bits(n: i64, is_wide: bool, dialect: &Dialect) -> String {
-    if is_wide { format!("{}U{}", n as u64, dialect.wide) } else { format!("{}u", n as i32 as u32) }
+    if is_wide { format!("{}U{}", n as u64, dialect.suffix_64) } else { format!("{}u", n as i32 as u32) }
 }
 
 /// A string literal. Its contents cannot be mistaken for trigraphs or longer escape sequences.

@@ -3,22 +3,22 @@
 
 use crate::error::{Error, Res};
 use crate::expr::Expressions;
-use crate::function::{Writer, declarator};
+use crate::function::{Printer, declarator};
 use imp::walk::each_use;
 use imp::{Expr, For, Launch, LoopMode, Slices, Stmt, Var};
 
-impl<'a> Writer<'a, '_> {
+impl<'a> Printer<'a, '_> {
     /// Prints a counting loop of any kind.
     pub fn for_loop(&mut self, f: &'a For) -> Res<()> {
         match &f.mode {
             LoopMode::Seq { independent } => {
-                if *independent && self.unit.dialect.hints && self.is_apart(&f.body) {
+                if *independent && self.unit.dialect.independent_loop_hints && self.is_independent(&f.body) {
                     self.line("BR_INDEPENDENT");
                 }
                 self.counted(f, &[])
             }
             LoopMode::Scheduled => self.counted(f, &[]),
-            LoopMode::Tasks(Launch { pieces: Some(pieces), .. }) => self.piece(f, pieces),
+            LoopMode::Tasks(Launch { pieces: Some(pieces), .. }) => self.chunked_loop(f, pieces),
             LoopMode::Tasks(launch) => self.counted(f, &launch.owned),
             LoopMode::Threads(_) => self.threads(f),
             LoopMode::Grid(_) => Err(Error::Unsupported("kernels of a device in portable C".to_owned())),
@@ -59,7 +59,7 @@ impl<'a> Writer<'a, '_> {
         let bound = if is_fixed { to.clone() } else { format!("{name}_end") };
         let head = if self.scopes.outer.contains(&f.var) {
             if !is_fixed {
-                self.open("{");
+                self.begin_block("{");
                 self.line(format!("{ty}{bound} = {to};"));
             }
             format!("{name} = {from}")
@@ -68,42 +68,42 @@ impl<'a> Writer<'a, '_> {
         } else {
             format!("{ty}{name} = {from}, {bound} = {to}")
         };
-        self.open(format!("for ({head}; {name} < {bound}; {name}++) {{"));
+        self.begin_block(format!("for ({head}; {name} < {bound}; {name}++) {{"));
         body(self)?;
-        self.close("}");
+        self.end_block("}");
         if self.scopes.outer.contains(&f.var) && !is_fixed {
-            self.close("}");
+            self.end_block("}");
         }
         Ok(())
     }
 
     /// A chunked range as a single chunk.
-    fn piece(&mut self, f: &'a For, pieces: &Slices) -> Res<()> {
+    fn chunked_loop(&mut self, f: &'a For, pieces: &Slices) -> Res<()> {
         let (from, to) = (self.exprs.whole(&f.from)?, self.exprs.whole(&f.to)?);
         let (first, end) = (self.name(f.var)?, self.name(pieces.end)?);
         let ty = declarator(&self.exprs.spelled(f.var)?);
         let declared = |outer: bool| if outer { "" } else { ty.as_str() };
         let (of_first, of_end) =
             (declared(self.scopes.outer.contains(&f.var)), declared(self.scopes.outer.contains(&pieces.end)));
-        self.open("{");
+        self.begin_block("{");
         self.line(format!("{of_first}{first} = {from};"));
         self.line(format!("{of_end}{end} = {to};"));
-        self.open(format!("if ({first} < {end}) {{"));
+        self.begin_block(format!("if ({first} < {end}) {{"));
         self.statements(&f.body)?;
-        self.close("}");
-        self.close("}");
+        self.end_block("}");
+        self.end_block("}");
         Ok(())
     }
 
     /// Returns true if iterations of an innermost loop touch disjoint memory: no frame arrays,
     /// which they share, and no state of the context.
-    fn is_apart(&self, body: &[Stmt]) -> bool {
+    fn is_independent(&self, body: &[Stmt]) -> bool {
         stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
-            body.iter().all(|stmt| self.statement_is_apart(stmt))
+            body.iter().all(|stmt| self.stmt_is_independent(stmt))
         })
     }
 
-    fn statement_is_apart(&self, stmt: &Stmt) -> bool {
+    fn stmt_is_independent(&self, stmt: &Stmt) -> bool {
         let mut apart = true;
         each_use(stmt, &mut |var, _| {
             apart &= !self.scopes.framed.contains(&var);
@@ -116,7 +116,7 @@ impl<'a> Writer<'a, '_> {
                 | Stmt::Borrow(..)
                 | Stmt::ConstData(..)
                 | Stmt::ReadGlobal(..) => true,
-                Stmt::If(_, yes, no) => self.is_apart(yes) && self.is_apart(no),
+                Stmt::If(_, yes, no) => self.is_independent(yes) && self.is_independent(no),
                 Stmt::LoadLanes { .. }
                 | Stmt::StoreLanes { .. }
                 | Stmt::Alloc(..)

@@ -6,13 +6,13 @@
 
 use crate::dialect::Dialect;
 use crate::error::{Error, Res};
-use crate::function::Unit;
+use crate::function::TranslationUnit;
 use crate::tables;
 use imp::Program;
 use prim::eval::EXP2_EIGHTHS;
 
 /// The prelude files before the generated code.
-const BEFORE: [&str; 6] = [
+const PRELUDE: [&str; 6] = [
     include_str!("prelude/target.h"),
     include_str!("prelude/integers.h"),
     include_str!("prelude/floats.h"),
@@ -22,7 +22,7 @@ const BEFORE: [&str; 6] = [
 ];
 
 /// The prelude files after the generated code.
-const BEHIND: [&str; 10] = [
+const EPILOGUE: [&str; 10] = [
     include_str!("prelude/behind.h"),
     include_str!("prelude/limit.c"),
     include_str!("prelude/input.c"),
@@ -49,14 +49,14 @@ const HEAD: &str = "\
 /// [`Error::Unsupported`] for features that C code does not support yet, [`Error::Bug`] for an
 /// invalid program or one with vectors in it.
 pub fn program(program: &Program) -> Result<String, Error> {
-    let (mut text, eighths) = (HEAD.to_owned(), eighths());
-    for part in BEFORE {
+    let (mut text, eighths) = (HEAD.to_owned(), exp2_eighths_table());
+    for part in PRELUDE {
         text.push('\n');
         text += &part.replace("EIGHTHS", &eighths);
     }
     text += "\n/* The program. */\n\n";
     text += &functions(program)?;
-    for part in BEHIND {
+    for part in EPILOGUE {
         text.push('\n');
         text += part;
     }
@@ -70,7 +70,7 @@ pub fn program(program: &Program) -> Result<String, Error> {
 pub fn functions(program: &Program) -> Res<String> {
     verified(program)?;
     let dialect = Dialect::PORTABLE;
-    let unit = Unit::new(program, &dialect);
+    let unit = TranslationUnit::new(program, &dialect);
     let mut text = String::new();
     for (at, data) in program.data.iter().enumerate() {
         text += &tables::data(at, data, &dialect);
@@ -105,6 +105,6 @@ pub fn verified(program: &Program) -> Res<()> {
 }
 
 /// The lines of the table of powers 2^(j/8).
-pub fn eighths() -> String {
+pub fn exp2_eighths_table() -> String {
     EXP2_EIGHTHS.map(|power| format!("    {power:?},\n")).concat()
 }

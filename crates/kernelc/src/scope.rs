@@ -31,7 +31,7 @@ struct Block {
 }
 
 #[derive(Clone, Copy)]
-struct Place {
+struct Position {
     block: usize,
     at: usize,
 }
@@ -39,7 +39,7 @@ struct Place {
 struct Walk {
     blocks: Vec<Block>,
     /// For each variable the innermost block that contains all uses so far, and the first use.
-    found: Vec<Option<(usize, Place)>>,
+    found: Vec<Option<(usize, Position)>>,
     /// The variables in the order of their first uses.
     order: Vec<Var>,
     counters: Vec<(Var, usize)>,
@@ -49,7 +49,7 @@ struct Walk {
 
 /// Places the declarations of a function's variables, of which there are `vars`, except for
 /// `others`.
-pub fn of(body: &[Stmt], vars: usize, others: &FxHashSet<Var>) -> Scopes {
+pub fn of(body: &[Stmt], vars: usize, predeclared: &FxHashSet<Var>) -> Scopes {
     let mut walk = Walk {
         blocks: Vec::new(),
         found: vec![None; vars],
@@ -59,7 +59,7 @@ pub fn of(body: &[Stmt], vars: usize, others: &FxHashSet<Var>) -> Scopes {
         borrows: Vec::new(),
     };
     walk.block(body, Block { parent: 0, at: 0, depth: 0 });
-    walk.scopes(others)
+    walk.scopes(predeclared)
 }
 
 impl Walk {
@@ -68,12 +68,12 @@ impl Walk {
             let number = self.blocks.len();
             self.blocks.push(block);
             for (at, stmt) in stmts.iter().enumerate() {
-                self.stmt(stmt, Place { block: number, at });
+                self.stmt(stmt, Position { block: number, at });
             }
         });
     }
 
-    fn stmt(&mut self, stmt: &Stmt, place: Place) {
+    fn stmt(&mut self, stmt: &Stmt, place: Position) {
         let is_loop = matches!(stmt, Stmt::For(_));
         each_use(stmt, &mut |var, how| {
             if !(is_loop && how == Use::Sets) {
@@ -115,14 +115,14 @@ impl Walk {
         }
     }
 
-    fn for_loop(&mut self, f: &For, place: Place, body: usize) {
+    fn for_loop(&mut self, f: &For, place: Position, body: usize) {
         self.nested(&f.body, place);
         for var in f.counters() {
-            self.used(var, Place { block: body, at: 0 });
+            self.used(var, Position { block: body, at: 0 });
         }
     }
 
-    fn nested(&mut self, stmts: &[Stmt], place: Place) {
+    fn nested(&mut self, stmts: &[Stmt], place: Position) {
         let depth = self.depth(place.block) + 1;
         self.block(stmts, Block { parent: place.block, at: place.at, depth });
     }
@@ -131,7 +131,7 @@ impl Walk {
         self.blocks.get(block).map_or(0, |block| block.depth)
     }
 
-    fn used(&mut self, var: Var, place: Place) {
+    fn used(&mut self, var: Var, place: Position) {
         let Some(known) = self.found.get(var.index()).copied() else {
             return;
         };
@@ -189,7 +189,7 @@ impl Walk {
                 let Some(nested) = self.blocks.get(place.block) else {
                     break;
                 };
-                place = Place { block: nested.parent, at: nested.at };
+                place = Position { block: nested.parent, at: nested.at };
             }
             if let Some(declared) = scopes.blocks.get_mut(block) {
                 declared.push((place.at, *var));
@@ -198,13 +198,13 @@ impl Walk {
         for declared in &mut scopes.blocks {
             declared.sort_by_key(|(at, _)| *at);
         }
-        scopes.framed = framed(self.frames, &self.borrows);
+        scopes.framed = frame_arrays(self.frames, &self.borrows);
         scopes
     }
 }
 
 /// The variables that denote frame arrays, directly or by borrowing.
-fn framed(mut frames: Vec<Var>, borrows: &[(Var, Var)]) -> FxHashSet<Var> {
+fn frame_arrays(mut frames: Vec<Var>, borrows: &[(Var, Var)]) -> FxHashSet<Var> {
     let mut by_source = FxHashMap::<Var, Vec<Var>>::default();
     for (to, from) in borrows {
         by_source.entry(*from).or_default().push(*to);

@@ -2,11 +2,11 @@
 //! files of their own.
 
 use crate::error::{Error, Res};
-use crate::function::{Writer, declarator};
+use crate::function::{Printer, declarator};
 use crate::names;
 use imp::{Arg, CheckId, Expr, FunId, Slots, Stmt, Var, VarType};
 
-impl<'a> Writer<'a, '_> {
+impl<'a> Printer<'a, '_> {
     /// Prints a statement; if `declares`, its assignment declares the variable.
     pub fn stmt(&mut self, stmt: &'a Stmt, declares: bool) -> Res<()> {
         match stmt {
@@ -55,9 +55,9 @@ impl<'a> Writer<'a, '_> {
             Stmt::If(cond, yes, no) => self.conditional(cond, yes, no),
             Stmt::While(cond, body) => {
                 let cond = self.name(*cond)?;
-                self.open(format!("while ({cond}) {{"));
+                self.begin_block(format!("while ({cond}) {{"));
                 self.statements(body)?;
-                self.close("}");
+                self.end_block("}");
                 Ok(())
             }
             Stmt::For(f) => self.for_loop(f),
@@ -136,17 +136,17 @@ impl<'a> Writer<'a, '_> {
 
     fn conditional(&mut self, cond: &Expr, yes: &'a [Stmt], no: &'a [Stmt]) -> Res<()> {
         let cond = self.exprs.whole(cond)?;
-        self.open(format!("if ({cond}) {{"));
+        self.begin_block(format!("if ({cond}) {{"));
         self.statements(yes)?;
         if no.is_empty() {
             // The printer counts the empty block too.
             self.statements(no)?;
         } else {
-            self.close("} else {");
-            self.open_again();
+            self.end_block("} else {");
+            self.indent();
             self.statements(no)?;
         }
-        self.close("}");
+        self.end_block("}");
         Ok(())
     }
 
@@ -170,7 +170,7 @@ impl<'a> Writer<'a, '_> {
             self.fail_if(&call, &noted);
             return Ok(());
         }
-        self.open("{");
+        self.begin_block("{");
         for (i, var) in results.iter().enumerate() {
             let ty = self.exprs.spelled(*var)?;
             self.line(format!("{}got{i};", declarator(&ty)));
@@ -183,14 +183,14 @@ impl<'a> Writer<'a, '_> {
             }
             self.line(format!("{name} = got{i};"));
         }
-        self.close("}");
+        self.end_block("}");
         Ok(())
     }
 
     fn check(&mut self, cond: &Expr, check: CheckId, values: &[Expr]) -> Res<()> {
         let words: Res<Vec<String>> = values.iter().map(|e| self.exprs.word(e)).collect();
         let words = words?;
-        if self.unit.dialect.spaces.is_some() {
+        if self.unit.dialect.address_spaces.is_some() {
             return self.check_in_kernel(cond, check, &words);
         }
         let values =

@@ -3,7 +3,7 @@
 
 use crate::dialect::{self, Dialect};
 use crate::error::{Error, Res};
-use crate::function::Unit;
+use crate::function::TranslationUnit;
 use crate::literal;
 use crate::names;
 use imp::{Check, CheckId, Data, DataId, Entry, EntryType, EntryValue, VarType};
@@ -53,7 +53,7 @@ pub fn data(at: usize, data: &Data, dialect: &Dialect) -> String {
     for (i, x) in elements.iter().enumerate() {
         text.push_str(if i % PER_LINE == 0 { "\n    " } else { " " });
         let _ = match x {
-            _ if as_bits => write!(text, "0x{:x}U{},", x.bits(), dialect.wide),
+            _ if as_bits => write!(text, "0x{:x}U{},", x.bits(), dialect.suffix_64),
             Scalar::Bool(b) => write!(text, "{},", u8::from(*b)),
             Scalar::I8(_)
             | Scalar::I16(_)
@@ -76,7 +76,7 @@ pub fn check(at: usize, check: &Check) -> String {
 }
 
 /// The function that unpacks words, calls an entry point's code and packs its results.
-pub fn entry(unit: &Unit<'_>, at: usize, entry: &Entry) -> Res<String> {
+pub fn entry(unit: &TranslationUnit<'_>, at: usize, entry: &Entry) -> Res<String> {
     let (function, callee) = unit.function(names::place(entry.fun))?;
     let word = |var: &imp::Var| match function.vars.get(var.index()).map(|info| info.ty) {
         Some(VarType::Scalar(ty)) => Ok((dialect::scalar(ty), format!("as_{ty}"))),
@@ -103,7 +103,7 @@ pub fn entry(unit: &Unit<'_>, at: usize, entry: &Entry) -> Res<String> {
 }
 
 /// The program's description, and the functions that initialise and release its globals.
-pub fn description(unit: &Unit<'_>) -> Res<String> {
+pub fn description(unit: &TranslationUnit<'_>) -> Res<String> {
     let program = unit.program;
     let mut text = String::from("static void program_fini(br_ctx *ctx) {\n    (void)ctx;\n");
     for (i, ty) in program.globals.iter().enumerate() {
@@ -161,7 +161,7 @@ fn table(ty: &str, name: &str, lines: &[String], none: &str) -> String {
 }
 
 /// The description of a parameter or result; tables that it refers to are appended to `text`.
-fn describe(unit: &Unit<'_>, name: &str, value: &EntryValue, text: &mut String) -> String {
+fn describe(unit: &TranslationUnit<'_>, name: &str, value: &EntryValue, text: &mut String) -> String {
     let index = |ty: ScalarType| format!("BR_{}", ty.name().to_uppercase());
     // An array's block precedes its sizes.
     let (mut words, mut blocks) = (0, Vec::new());

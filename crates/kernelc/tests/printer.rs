@@ -104,7 +104,7 @@ fn what_a_device_has_to_have_is_said() {
         kernelc::kernels(&program, Target::OpenCl).expect("it is supported").expect("it has kernels")
     };
     let (single, double) = (program("f32"), program("f64"));
-    assert_eq!((&*single.needs, &*double.needs), ("", "cl_khr_fp64"));
+    assert_eq!((&*single.required_extensions, &*double.required_extensions), ("", "cl_khr_fp64"));
     assert_eq!(&*single.names[0], "k0_f");
     assert!(double.source.contains("#define BR_HAS_F64\n"));
     assert!(!single.source.contains("#define BR_HAS_F64\n"));

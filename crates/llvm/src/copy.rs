@@ -2,12 +2,12 @@
 //! squares in registers have a file of their own ([`transpose`](crate::transpose)).
 
 use crate::error::{Error, Res};
-use crate::function::Frame;
+use crate::function::FunctionEmitter;
 use imp::{CopyPlan, Expr, Region};
 use inkwell::values::{BasicValue, PointerValue};
 use prim::PrimType;
 
-impl<'p, 'c> Frame<'_, 'p, 'c> {
+impl<'p, 'c> FunctionEmitter<'_, 'p, 'c> {
     /// Copies the elements of one region to another.
     pub fn copy(
         &mut self,
@@ -16,11 +16,11 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
         extents: &'p [Expr],
         plan: CopyPlan,
     ) -> Res<()> {
-        if self.is_remote(to.buffer)? || self.is_remote(from.buffer)? {
+        if self.is_device_buffer(to.buffer)? || self.is_device_buffer(from.buffer)? {
             return self.device_copy((to, from), elem, extents.first());
         }
         match plan {
-            CopyPlan::Registers(side) => self.transpose(side, to, from, elem),
+            CopyPlan::InRegister(side) => self.transpose(side, to, from, elem),
             CopyPlan::Elements => self.copy_each((to, from), elem, extents),
             CopyPlan::Memory => self.copy_row((to, from), elem, extents.first()),
             CopyPlan::Dynamic(_) => Err(Error::bug("a copy by strides has not become a call before")),

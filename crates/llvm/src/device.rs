@@ -4,7 +4,7 @@
 
 use crate::emit::call_value;
 use crate::error::{Error, Res};
-use crate::function::Frame;
+use crate::function::FunctionEmitter;
 use crate::types::{Value, int};
 use imp::{Expr, For, Launch, Region, Space, Var, VarType};
 use prim::PrimType;
@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 /// The language of the kernels' code.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Target {
+pub enum KernelLanguage {
     /// OpenCL C, which the device's driver compiles.
     OpenCl = 1,
     /// CUDA C++, which NVIDIA's run-time compiler compiles.
@@ -25,13 +25,13 @@ pub enum Target {
 #[derive(Clone, Debug)]
 pub struct DeviceCode {
     /// The language of the source.
-    pub target: Target,
+    pub target: KernelLanguage,
     /// The source text.
     pub source: Arc<str>,
     /// The kernels' names in the source, in the order of [`imp::kernels::kernels`].
     pub names: Vec<Arc<str>>,
     /// The extensions that the device must have: names separated by spaces.
-    pub needs: Arc<str>,
+    pub required_extensions: Arc<str>,
 }
 
 /// The direction of a copy, as in the runtime's `abi`.
@@ -39,9 +39,9 @@ const TO_DEVICE: i64 = 0;
 const TO_HOST: i64 = 1;
 const ON_DEVICE: i64 = 2;
 
-impl<'p, 'c> Frame<'_, 'p, 'c> {
+impl<'p, 'c> FunctionEmitter<'_, 'p, 'c> {
     /// Returns true if a variable's block lies in device memory.
-    pub fn is_remote(&self, var: Var) -> Res<bool> {
+    pub fn is_device_buffer(&self, var: Var) -> Res<bool> {
         Ok(self.var_type(var)? == VarType::Buffer(Space::Device))
     }
 
@@ -53,7 +53,7 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
         elem: PrimType,
         extent: Option<&'p Expr>,
     ) -> Res<()> {
-        let way = match (self.is_remote(to.buffer)?, self.is_remote(from.buffer)?) {
+        let way = match (self.is_device_buffer(to.buffer)?, self.is_device_buffer(from.buffer)?) {
             (true, true) => ON_DEVICE,
             (true, false) => TO_DEVICE,
             (false, _) => TO_HOST,
@@ -67,7 +67,7 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
         let mut args: Vec<Value<'c>> = vec![self.ctx.into()];
         args.push(self.emit.types.const_i64(way).into());
         for region in [to, from] {
-            if self.is_remote(region.buffer)? {
+            if self.is_device_buffer(region.buffer)? {
                 args.push(self.buffer(region.buffer)?.into());
                 let offset = self.int_expr(&region.offset)?;
                 args.push(self.builder.build_int_mul(offset, size, "")?.into());

@@ -3,7 +3,7 @@
 
 use crate::error::{Error, Res};
 use crate::metadata::Metadata;
-use crate::parts::Plan;
+use crate::partition::Partition;
 use crate::target::Processor;
 use crate::types::{Types, Value};
 use imp::{CodePlacement, Function, Program, VarType};
@@ -45,16 +45,16 @@ pub enum Effects {
 #[derive(Clone, Copy)]
 pub struct Runtime<'c> {
     pub alloc: FunctionValue<'c>,
-    pub share: FunctionValue<'c>,
+    pub add_ref: FunctionValue<'c>,
     pub slots: FunctionValue<'c>,
-    pub release: FunctionValue<'c>,
-    pub release_all: FunctionValue<'c>,
+    pub release_ref: FunctionValue<'c>,
+    pub release_refs: FunctionValue<'c>,
     pub tasks: FunctionValue<'c>,
-    pub tasks_few: FunctionValue<'c>,
+    pub tasks_coarse: FunctionValue<'c>,
     pub fail: FunctionValue<'c>,
     pub stack_check: FunctionValue<'c>,
-    pub called: FunctionValue<'c>,
-    pub compared: FunctionValue<'c>,
+    pub record_call: FunctionValue<'c>,
+    pub log_comparison: FunctionValue<'c>,
     pub device_alloc: FunctionValue<'c>,
     pub device_copy: FunctionValue<'c>,
     pub launch: FunctionValue<'c>,
@@ -66,7 +66,7 @@ pub struct Emit<'p, 'c> {
     pub module: Module<'c>,
     pub program: &'p Program,
     /// The partition of the program, and the part that this module is.
-    pub plan: &'p Plan,
+    pub plan: &'p Partition,
     pub part: usize,
     /// Suffix of symbols that are visible outside of this module.
     pub suffix: &'static str,
@@ -77,7 +77,7 @@ pub struct Emit<'p, 'c> {
     /// The program's functions declared so far, by id.
     functions: RefCell<FxHashMap<usize, FunctionValue<'c>>>,
     /// Functions without a part that were declared and have no code yet.
-    wanted: RefCell<Vec<usize>>,
+    pending: RefCell<Vec<usize>>,
     /// Functions for integer powers, by type and number of lanes.
     pub powers: RefCell<FxHashMap<(PrimType, Option<u32>), FunctionValue<'c>>>,
     strings: RefCell<FxHashMap<Arc<str>, PointerValue<'c>>>,
@@ -93,7 +93,7 @@ impl<'p, 'c> Emit<'p, 'c> {
         module: Module<'c>,
         metadata: Metadata<'c>,
         program: &'p Program,
-        (plan, part, suffix): (&'p Plan, usize, &'static str),
+        (plan, part, suffix): (&'p Partition, usize, &'static str),
         processor: Processor,
     ) -> Res<Self> {
         let types = Types::new(context);
@@ -110,7 +110,7 @@ impl<'p, 'c> Emit<'p, 'c> {
             metadata,
             runtime,
             functions: RefCell::default(),
-            wanted: RefCell::default(),
+            pending: RefCell::default(),
             powers: RefCell::default(),
             strings: RefCell::default(),
             checks: RefCell::default(),
@@ -118,7 +118,7 @@ impl<'p, 'c> Emit<'p, 'c> {
             nothing: Cell::default(),
         };
         for id in 0..program.functions.len() {
-            if plan.home(id) == Some(part) {
+            if plan.module_of(id) == Some(part) {
                 emit.function(id)?;
             }
         }
@@ -132,21 +132,21 @@ impl<'p, 'c> Emit<'p, 'c> {
         }
         let function = self.program.functions.get(id);
         let function = function.ok_or_else(|| Error::bug("a function does not exist"))?;
-        let linkage = match self.plan.home(id) {
-            Some(home) if home != self.part || self.plan.is_shared(id) => ACROSS,
+        let linkage = match self.plan.module_of(id) {
+            Some(home) if home != self.part || self.plan.is_shared(id) => CROSS_MODULE_LINKAGE,
             _ => Linkage::Internal,
         };
         let value = self.declare(function, linkage)?;
-        if self.plan.home(id).is_none() {
-            self.wanted.borrow_mut().push(id);
+        if self.plan.module_of(id).is_none() {
+            self.pending.borrow_mut().push(id);
         }
         self.functions.borrow_mut().insert(id, value);
         Ok(value)
     }
 
     /// Takes a function without a part that is called here and has no code yet.
-    pub fn next_wanted(&self) -> Option<usize> {
-        self.wanted.borrow_mut().pop()
+    pub fn next_pending(&self) -> Option<usize> {
+        self.pending.borrow_mut().pop()
     }
 
     fn declare(&self, function: &Function, linkage: Linkage) -> Res<FunctionValue<'c>> {
@@ -196,13 +196,13 @@ impl<'p, 'c> Emit<'p, 'c> {
     }
 
     /// Declares a helper function that another part defines or refers to.
-    pub fn helper_across(
+    pub fn external_helper(
         &self,
         name: &str,
         params: &[BasicMetadataTypeEnum<'c>],
         result: impl BasicType<'c>,
     ) -> FunctionValue<'c> {
-        self.helper_of(name, params, result, ACROSS)
+        self.helper_of(name, params, result, CROSS_MODULE_LINKAGE)
     }
 
     /// Adds an attribute to a function or one of its parameters.
@@ -258,7 +258,7 @@ impl<'p, 'c> Emit<'p, 'c> {
     }
 
     /// The address of a constant 0, for reads of masked-off lanes.
-    pub fn nothing(&self) -> PointerValue<'c> {
+    pub fn zero_constant(&self) -> PointerValue<'c> {
         self.nothing.get().unwrap_or_else(|| {
             let zero = self.types.i64.const_zero();
             let place = self.constant("nothing", zero, 8).as_pointer_value();
@@ -303,7 +303,7 @@ impl<'p, 'c> Emit<'p, 'c> {
         if let Some(known) = self.data.borrow().get(&id) {
             return Ok(*known);
         }
-        let one_place = self.plan.has_one_place(data.bytes.len());
+        let one_place = self.plan.is_in_first_module(data.bytes.len());
         if one_place && self.part > 0 {
             let name = format!("data.{id}{}", self.suffix);
             let global = self.module.add_global(self.types.i8, None, &name);
@@ -339,7 +339,7 @@ pub const STATIC_REFERENCES: i64 = 1 << 62;
 
 /// The linkage of functions that several parts refer to, from the start: LLVM assumes that hidden
 /// symbols, and symbols that were internal once, lie near, but the JIT may place parts far apart.
-const ACROSS: Linkage = Linkage::External;
+const CROSS_MODULE_LINKAGE: Linkage = Linkage::External;
 
 fn set(context: &Context, f: FunctionValue<'_>, at: AttributeLoc, name: &str, value: u64) {
     let kind = Attribute::get_named_enum_kind_id(name);
@@ -386,14 +386,14 @@ fn declare_runtime<'c>(context: &'c Context, module: &Module<'c>, types: &Types<
         // The blocks that are released with a block of slots may be reached through other
         // references, so the result is not `noalias`.
         slots: declare("br_slots", types.ptr.fn_type(&[ptr, i64, ptr], false), hidden),
-        share: declare("br_ref", void.fn_type(&[ptr], false), Effects::Arguments),
-        release: declare("br_unref", void.fn_type(&[ptr, ptr], false), hidden),
-        release_all,
+        add_ref: declare("br_ref", void.fn_type(&[ptr], false), Effects::Arguments),
+        release_ref: declare("br_unref", void.fn_type(&[ptr, ptr], false), hidden),
+        release_refs: release_all,
         tasks: declare("br_tasks", tasks, Effects::All),
-        tasks_few: declare("br_tasks_few", tasks, Effects::All),
+        tasks_coarse: declare("br_tasks_coarse", tasks, Effects::All),
         fail,
-        called,
-        compared,
+        record_call: called,
+        log_comparison: compared,
         stack_check: declare("br_stack_check", status.fn_type(&[ptr, i64], false), hidden),
     }
 }

@@ -138,7 +138,7 @@ fn release_globals<'c>(emit: &Emit<'_, 'c>, b: &Builder<'c>, ctx: PointerValue<'
         if ty.is_buffer() {
             let place = word_at(emit, b, globals, i)?;
             let block = b.build_load(emit.types.ptr, place, "")?;
-            call(b, emit.runtime.release, &[ctx.into(), block])?;
+            call(b, emit.runtime.release_ref, &[ctx.into(), block])?;
             b.build_store(place, emit.types.ptr.const_null())?;
         }
     }

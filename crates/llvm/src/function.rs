@@ -26,13 +26,13 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Alias scopes of the buffers that are distinct in the body being emitted.
 #[derive(Default)]
-pub struct Scopes<'c> {
+pub struct AliasScopes<'c> {
     pub own: FxHashMap<Var, usize>,
     pub all: Vec<MetadataValue<'c>>,
 }
 
 /// Emits the body of a function, or of one of its task loops.
-pub struct Frame<'e, 'p, 'c> {
+pub struct FunctionEmitter<'e, 'p, 'c> {
     pub emit: &'e Emit<'p, 'c>,
     pub function: &'p Function,
     pub value: FunctionValue<'c>,
@@ -41,14 +41,14 @@ pub struct Frame<'e, 'p, 'c> {
     /// The block to which failures branch.
     pub fail: BasicBlock<'c>,
     /// Buffer variables that denote frame arrays, which loop iterations may share.
-    pub framed: &'e FxHashSet<Var>,
+    pub frame_arrays: &'e FxHashSet<Var>,
     /// Access groups of the enclosing independent loops.
-    pub groups: Vec<MetadataValue<'c>>,
-    pub scopes: Scopes<'c>,
+    pub access_groups: Vec<MetadataValue<'c>>,
+    pub scopes: AliasScopes<'c>,
     /// Arrays for the values of failing checks, by length.
     pub check_values: FxHashMap<usize, PointerValue<'c>>,
     /// The stack slot to which masked-off lanes store.
-    pub spare: Option<PointerValue<'c>>,
+    pub masked_store_slot: Option<PointerValue<'c>>,
     entry: BasicBlock<'c>,
     slots: FxHashMap<Var, PointerValue<'c>>,
     owned: Owned<'c>,
@@ -64,16 +64,16 @@ struct Owned<'c> {
 /// Emits the code of a function, declaring it if necessary.
 pub fn function(emit: &Emit<'_, '_>, function: &Function, id: usize) -> Res<()> {
     let value = emit.function(id)?;
-    let framed = framed_vars(&function.body);
-    let mut frame = Frame::new(emit, function, value, &framed)?;
+    let framed = frame_array_vars(&function.body);
+    let mut frame = FunctionEmitter::new(emit, function, value, &framed)?;
     for (i, param) in function.params.iter().enumerate() {
         let slot = frame.slot(*param)?;
         let arg = value.get_nth_param(i as u32 + 1);
         let arg = arg.ok_or_else(|| Error::bug("a parameter is missing"))?;
         frame.builder.build_store(slot, arg)?;
     }
-    frame.own(&function.owned)?;
-    frame.forget(&function.owned)?;
+    frame.create_owned_array(&function.owned)?;
+    frame.clear_owned(&function.owned)?;
     if function.recursive {
         frame.check_stack(emit.plan.frames(id))?;
     }
@@ -88,7 +88,7 @@ pub fn function(emit: &Emit<'_, '_>, function: &Function, id: usize) -> Res<()> 
 }
 
 /// The buffer variables that denote frame arrays, directly or by borrowing.
-pub fn framed_vars(stmts: &[Stmt]) -> FxHashSet<Var> {
+pub fn frame_array_vars(stmts: &[Stmt]) -> FxHashSet<Var> {
     let (mut framed, mut borrows) = (Vec::new(), FxHashMap::<Var, Vec<Var>>::default());
     imp::walk::each_stmt(stmts, &mut |stmt| match stmt {
         Stmt::Frame { buffer, .. } => framed.push(*buffer),
@@ -123,7 +123,7 @@ pub fn framed_vars(stmts: &[Stmt]) -> FxHashSet<Var> {
     found
 }
 
-impl<'e, 'p, 'c> Frame<'e, 'p, 'c> {
+impl<'e, 'p, 'c> FunctionEmitter<'e, 'p, 'c> {
     /// Creates a frame with its entry block, ready for the body.
     pub fn new(
         emit: &'e Emit<'p, 'c>,
@@ -144,11 +144,11 @@ impl<'e, 'p, 'c> Frame<'e, 'p, 'c> {
             builder,
             ctx: pointer(ctx)?,
             fail,
-            framed,
-            groups: Vec::new(),
-            scopes: Scopes::default(),
+            frame_arrays: framed,
+            access_groups: Vec::new(),
+            scopes: AliasScopes::default(),
             check_values: FxHashMap::default(),
-            spare: None,
+            masked_store_slot: None,
             entry,
             slots: FxHashMap::default(),
             owned: Owned::default(),
@@ -222,7 +222,7 @@ impl<'e, 'p, 'c> Frame<'e, 'p, 'c> {
     }
 
     /// Creates the array of owned blocks; the entry block fills it with nulls.
-    pub fn own(&mut self, owned: &[Var]) -> Res<()> {
+    pub fn create_owned_array(&mut self, owned: &[Var]) -> Res<()> {
         if owned.is_empty() {
             return Ok(());
         }
@@ -239,12 +239,12 @@ impl<'e, 'p, 'c> Frame<'e, 'p, 'c> {
     }
 
     /// Sets owned variables to null without releasing what they hold.
-    pub fn forget(&mut self, owned: &[Var]) -> Res<()> {
-        owned.iter().try_for_each(|var| self.note_owned(*var, self.emit.types.ptr.const_null()))
+    pub fn clear_owned(&mut self, owned: &[Var]) -> Res<()> {
+        owned.iter().try_for_each(|var| self.store_owned(*var, self.emit.types.ptr.const_null()))
     }
 
     /// Assigns a block to an owned variable and records it for the failure block.
-    pub fn note_owned(&mut self, var: Var, block: PointerValue<'c>) -> Res<()> {
+    pub fn store_owned(&mut self, var: Var, block: PointerValue<'c>) -> Res<()> {
         self.set(var, block)?;
         let position = self.owned.position.get(&var).copied();
         if let (Some(array), Some(position)) = (self.owned.array, position) {
@@ -264,7 +264,7 @@ impl<'e, 'p, 'c> Frame<'e, 'p, 'c> {
         };
         let count = self.emit.types.const_i64(self.owned.position.len() as i64);
         let args = [self.ctx.into(), array.into(), count.into()];
-        call(&self.builder, self.emit.runtime.release_all, &args)?;
+        call(&self.builder, self.emit.runtime.release_refs, &args)?;
         Ok(())
     }
 
@@ -282,16 +282,16 @@ impl<'e, 'p, 'c> Frame<'e, 'p, 'c> {
         let some = self.builder.build_is_not_null(block, "")?;
         self.builder.build_conditional_branch(some, give, after)?;
         self.builder.position_at_end(give);
-        call(&self.builder, self.emit.runtime.release, &[self.ctx.into(), block.into()])?;
+        call(&self.builder, self.emit.runtime.release_ref, &[self.ctx.into(), block.into()])?;
         self.builder.build_unconditional_branch(after)?;
         self.builder.position_at_end(after);
         Ok(())
     }
 
     /// Assigns a reference to an owned variable and releases the one that it held.
-    pub fn set_owned(&mut self, var: Var, block: PointerValue<'c>) -> Res<()> {
+    pub fn replace_owned(&mut self, var: Var, block: PointerValue<'c>) -> Res<()> {
         let old = self.buffer(var)?;
-        self.note_owned(var, block)?;
+        self.store_owned(var, block)?;
         self.release(old)
     }
 
@@ -299,7 +299,7 @@ impl<'e, 'p, 'c> Frame<'e, 'p, 'c> {
     pub fn fail_unless(&mut self, good: IntValue<'c>) -> Res<()> {
         let next = self.new_block("good");
         let branch = self.builder.build_conditional_branch(good, next, self.fail)?;
-        self.emit.metadata.likely(branch)?;
+        self.emit.metadata.set_likely(branch)?;
         self.builder.position_at_end(next);
         Ok(())
     }
@@ -327,7 +327,7 @@ impl<'e, 'p, 'c> Frame<'e, 'p, 'c> {
         let lowest = b.build_int_sub(here, bytes, "")?;
         let enough = b.build_int_compare(IntPredicate::SGT, lowest, limit, "")?;
         let branch = b.build_conditional_branch(enough, fine, slow)?;
-        self.emit.metadata.likely(branch)?;
+        self.emit.metadata.set_likely(branch)?;
         b.position_at_end(slow);
         let status = call_value(b, self.emit.runtime.stack_check, &[self.ctx.into(), bytes.into()])?;
         self.fail_unless_ok(int(status)?)?;
@@ -339,10 +339,10 @@ impl<'e, 'p, 'c> Frame<'e, 'p, 'c> {
     /// Adds an access that touches only these buffers to the access groups of the enclosing loops,
     /// unless a buffer is a frame array, which iterations share.
     pub fn independent(&self, access: InstructionValue<'c>, buffers: &[Var]) -> Res<()> {
-        if buffers.iter().any(|var| self.framed.contains(var)) {
+        if buffers.iter().any(|var| self.frame_arrays.contains(var)) {
             return Ok(());
         }
-        self.emit.metadata.in_groups(access, &self.groups)
+        self.emit.metadata.add_to_access_groups(access, &self.access_groups)
     }
 
     /// Attaches access groups and alias scopes to a load or store of a buffer's element.
@@ -363,7 +363,7 @@ impl<'e, 'p, 'c> Frame<'e, 'p, 'c> {
             .map(|(_, scope)| *scope)
             .collect();
         let own = own.and_then(|i| self.scopes.all.get(i).copied());
-        self.emit.metadata.scoped(access, own, &others)
+        self.emit.metadata.set_alias_scope(access, own, &others)
     }
 
     /// Emits an expression.
@@ -382,11 +382,11 @@ impl<'e, 'p, 'c> Frame<'e, 'p, 'c> {
             Expr::Var(v) => self.get(*v),
             Expr::SplitRoot(x) => {
                 let x = self.expr(x)?;
-                self.ops().shared_roots(x)
+                self.ops().split_sqrt(x)
             }
             Expr::MultipliedQuotient(x, y) => {
                 let (x, y) = (self.expr(x)?, self.expr(y)?);
-                self.ops().shared_quotients(x, y)
+                self.ops().newton_division(x, y)
             }
             Expr::Unary(op, ty, x) => {
                 let x = self.expr(x)?;
@@ -426,8 +426,8 @@ impl<'e, 'p, 'c> Frame<'e, 'p, 'c> {
                 self.ops().splat(x, *lanes)
             }
             Expr::Tunable(id) => self.tunable(*id),
-            Expr::LogsComparisons => self.logging(),
-            Expr::LaneIds(ty, lanes) => Ok(self.ops().numbers(*ty, *lanes)),
+            Expr::LogsComparisons => self.log_comparisons(),
+            Expr::LaneIds(ty, lanes) => Ok(self.ops().iota(*ty, *lanes)),
             Expr::Any(mask) => {
                 let mask = self.expr(mask)?;
                 self.ops().any(mask)
@@ -446,7 +446,7 @@ impl<'e, 'p, 'c> Frame<'e, 'p, 'c> {
             }
             Expr::Pack(x, mask) => {
                 let (x, mask) = (self.expr(x)?, self.expr(mask)?);
-                self.ops().pack(x, mask)
+                self.ops().compress(x, mask)
             }
             Expr::Extract(x, lane) => {
                 let (x, lane) = (self.expr(x)?, self.int_expr(lane)?);

@@ -3,7 +3,7 @@
 
 use crate::entries::entry_symbol;
 use crate::error::{Error, Res};
-use crate::tables::PROGRAM_SYMBOL;
+use crate::program_table::PROGRAM_SYMBOL;
 use inkwell::llvm_sys::core::LLVMCreateMemoryBufferWithMemoryRangeCopy;
 use inkwell::llvm_sys::error::{LLVMDisposeErrorMessage, LLVMErrorRef, LLVMGetErrorMessage};
 use inkwell::llvm_sys::orc2::lljit::{

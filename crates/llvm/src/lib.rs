@@ -31,33 +31,33 @@ mod device;
 mod emit;
 mod entries;
 mod error;
-mod frames;
 mod function;
 mod jit;
-mod lanes;
 mod loops;
-mod masks;
 mod metadata;
 mod module;
 mod ops;
-mod parts;
+mod partition;
 mod passes;
+mod program_table;
 mod results;
+mod stack_use;
 mod stmt;
-mod tables;
 mod target;
 mod tasks;
 mod transpose;
 mod tunables;
 mod types;
+mod vector_memory;
+mod widen_masks;
 
 use workers::Workers;
 
-pub use device::{DeviceCode, Target as DeviceTarget};
+pub use device::{DeviceCode, KernelLanguage as DeviceTarget};
 pub use error::Error;
 pub use jit::Jit;
 pub use module::Output;
-pub use tables::{ABI_VERSION, PROGRAM_SYMBOL};
+pub use program_table::{ABI_VERSION, PROGRAM_SYMBOL};
 pub use target::describe as machine;
 
 /// The target and form of the generated code.
@@ -82,7 +82,7 @@ impl Default for Options {
         Self {
             cpu: "native".to_owned(),
             opt_level: 3,
-            start: Start::Nothing,
+            start: Start::None,
             suffix: "",
             device: None,
             workers: Workers::default(),
@@ -95,13 +95,13 @@ impl Default for Options {
 pub enum Start {
     /// None: the object has no `main`.
     #[default]
-    Nothing,
+    None,
     /// The object's own program.
     Program,
     /// The best of several programs, compiled for several processor levels, for the processor on
     /// which it is started: the levels' numbers and the suffixes of their symbols. One of them is
     /// the object's own.
-    Best(Vec<(u64, &'static str)>),
+    BestLevel(Vec<(u64, &'static str)>),
 }
 
 /// Compiles a program and returns the bytes of each module, in order.

@@ -6,7 +6,7 @@
 //! behaviour.
 
 use crate::error::{Error, Res};
-use crate::function::Frame;
+use crate::function::FunctionEmitter;
 use crate::types::int;
 use imp::{For, LoopMode, Stmt, Var, VarType};
 use inkwell::IntPredicate;
@@ -14,9 +14,9 @@ use inkwell::values::IntValue;
 
 /// The number of scheduled statements that LLVM may still reorder: some freedom helps register
 /// allocation.
-const KEPT_TOGETHER: usize = 16;
+const SCHEDULE_WINDOW: usize = 16;
 
-impl<'p, 'c> Frame<'_, 'p, 'c> {
+impl<'p, 'c> FunctionEmitter<'_, 'p, 'c> {
     /// Emits a counting loop of any kind.
     pub fn for_loop(&mut self, f: &'p For) -> Res<()> {
         match &f.mode {
@@ -31,7 +31,7 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
                 let (from, to) = (self.int_expr(&f.from)?, self.int_expr(&f.to)?);
                 self.counted(from, to, false, |frame, i| {
                     frame.set(f.var, i)?;
-                    frame.scheduled(&f.body)
+                    frame.emit_scheduled(&f.body)
                 })
             }
             LoopMode::Tasks(launch) => self.task_loop(f, launch),
@@ -61,10 +61,10 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
         self.builder.build_conditional_branch(more, inside, after)?;
         self.builder.position_at_end(inside);
         let group = if independent { Some(self.emit.metadata.new_group()?) } else { None };
-        self.groups.extend(group);
+        self.access_groups.extend(group);
         body(self, i)?;
         if group.is_some() {
-            self.groups.pop();
+            self.access_groups.pop();
         }
         let next = self.builder.build_int_nsw_add(i, ty.const_int(1, false), "")?;
         let last = self.current()?;
@@ -80,11 +80,11 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
     /// Emits statements in an order that must be kept. LLVM's own scheduler would move dependent
     /// instructions together again; it moves nothing across labels, and an annotation is a label
     /// without code.
-    fn scheduled(&mut self, body: &'p [Stmt]) -> Res<()> {
+    fn emit_scheduled(&mut self, body: &'p [Stmt]) -> Res<()> {
         let annotation = self.emit.intrinsic("llvm.codeview.annotation", &[])?;
         let text = self.emit.context.metadata_string("scheduled");
         let node = self.emit.context.metadata_node(&[text.into()]);
-        for part in body.chunks(KEPT_TOGETHER) {
+        for part in body.chunks(SCHEDULE_WINDOW) {
             self.block(part)?;
             self.builder.build_call(annotation, &[node.into()], "")?;
         }

@@ -25,14 +25,14 @@ const GROUPS: &str = "bindrune.access.groups";
 /// The metadata kinds in use, and the access groups that are not used yet.
 pub struct Metadata<'c> {
     context: &'c Context,
-    group: u32,
+    access_group: u32,
     scope: u32,
     noalias: u32,
     weights: u32,
     loop_id: u32,
     invariant: u32,
     align: u32,
-    free_groups: RefCell<Vec<MetadataValue<'c>>>,
+    unused_access_groups: RefCell<Vec<MetadataValue<'c>>>,
 }
 
 /// Creates a module with `count` access groups, one for each independent loop.
@@ -54,14 +54,14 @@ pub fn module(context: &Context, count: usize) -> Res<(Module<'_>, Metadata<'_>)
     let kind = |name: &str| context.get_kind_id(name);
     let metadata = Metadata {
         context,
-        group: kind("llvm.access.group"),
+        access_group: kind("llvm.access.group"),
         scope: kind("alias.scope"),
         noalias: kind("noalias"),
         weights: kind("prof"),
         loop_id: kind("llvm.loop"),
         invariant: kind("invariant.load"),
         align: kind("align"),
-        free_groups: RefCell::new(free_groups),
+        unused_access_groups: RefCell::new(free_groups),
     };
     Ok((module, metadata))
 }
@@ -109,16 +109,20 @@ impl<'c> Metadata<'c> {
 
     /// Returns an unused access group.
     pub fn new_group(&self) -> Res<MetadataValue<'c>> {
-        let group = self.free_groups.borrow_mut().pop();
+        let group = self.unused_access_groups.borrow_mut().pop();
         group.ok_or_else(|| Error::bug("the access groups are used up"))
     }
 
     /// Adds an access to access groups.
-    pub fn in_groups(&self, instruction: InstructionValue<'c>, groups: &[MetadataValue<'c>]) -> Res<()> {
+    pub fn add_to_access_groups(
+        &self,
+        instruction: InstructionValue<'c>,
+        groups: &[MetadataValue<'c>],
+    ) -> Res<()> {
         match groups {
             [] => Ok(()),
-            [group] => Self::attach(instruction, *group, self.group),
-            _ => Self::attach(instruction, self.node(groups), self.group),
+            [group] => Self::attach(instruction, *group, self.access_group),
+            _ => Self::attach(instruction, self.node(groups), self.access_group),
         }
     }
 
@@ -136,7 +140,7 @@ impl<'c> Metadata<'c> {
     }
 
     /// Sets the alias scope of an access, and the scopes that it does not alias.
-    pub fn scoped(
+    pub fn set_alias_scope(
         &self,
         instruction: InstructionValue<'c>,
         own: Option<MetadataValue<'c>>,
@@ -152,7 +156,7 @@ impl<'c> Metadata<'c> {
     }
 
     /// Marks a conditional branch whose first target is taken nearly always.
-    pub fn likely(&self, branch: InstructionValue<'c>) -> Res<()> {
+    pub fn set_likely(&self, branch: InstructionValue<'c>) -> Res<()> {
         let int = |x| BasicMetadataValueEnum::from(self.context.i32_type().const_int(x, false));
         let name = self.context.metadata_string("branch_weights");
         let node = self.context.metadata_node(&[name.into(), int(2000), int(1)]);
@@ -165,7 +169,7 @@ impl<'c> Metadata<'c> {
     }
 
     /// Marks a load of a buffer pointer as aligned to 64 bytes.
-    pub fn aligned(&self, load: InstructionValue<'c>) -> Res<()> {
+    pub fn set_buffer_alignment(&self, load: InstructionValue<'c>) -> Res<()> {
         let align = self.context.i64_type().const_int(64, false);
         Self::attach(load, self.context.metadata_node(&[align.into()]), self.align)
     }

@@ -5,9 +5,9 @@
 
 use crate::emit::Emit;
 use crate::error::{Error, Res};
-use crate::parts::{Plan, tasks_apart};
+use crate::partition::{Partition, outlined_tasks};
 use crate::target::Processor;
-use crate::{Options, Start, entries, function, masks, metadata, passes, tables, target, tasks};
+use crate::{Options, Start, entries, function, metadata, passes, program_table, target, tasks, widen_masks};
 use imp::Program;
 use inkwell::OptimizationLevel;
 use inkwell::context::Context;
@@ -26,7 +26,7 @@ pub enum Output {
 
 /// Compiles the parts of a verified program in parallel.
 pub fn compile(program: &Program, options: &Options, output: Output) -> Res<Vec<Vec<u8>>> {
-    let plan = Plan::new(program);
+    let plan = Partition::new(program);
     let parts = (0..plan.count).collect();
     let compile = |part| compile_part(program, (&plan, part), options, output);
     let done = options.workers.map(parts, compile);
@@ -36,7 +36,7 @@ pub fn compile(program: &Program, options: &Options, output: Output) -> Res<Vec<
 /// Emits and optimises a part, and returns its bytes.
 fn compile_part(
     program: &Program,
-    (plan, part): (&Plan, usize),
+    (plan, part): (&Partition, usize),
     options: &Options,
     output: Output,
 ) -> Res<Vec<u8>> {
@@ -58,7 +58,7 @@ fn compile_part(
     emit_part(&emit, options)?;
     passes::optimise(&emit.module, &machine, options.opt_level)?;
     if !emit.processor.has_masks() {
-        masks::widen(&context, &emit.module)?;
+        widen_masks::widen(&context, &emit.module)?;
         passes::verify(&emit.module, "with wide masks")?;
     }
     let file = match output {
@@ -71,10 +71,10 @@ fn compile_part(
 }
 
 /// An upper bound on the number of access groups that a part's independent loops require.
-fn access_groups(program: &Program, plan: &Plan, part: usize) -> usize {
+fn access_groups(program: &Program, plan: &Partition, part: usize) -> usize {
     let functions = program.functions.iter().enumerate();
-    let count = functions.map(|(id, function)| match plan.home(id) {
-        Some(home) if home != part => tasks_apart(function, plan, part)
+    let count = functions.map(|(id, function)| match plan.module_of(id) {
+        Some(home) if home != part => outlined_tasks(function, plan, part)
             .into_iter()
             .map(|task| metadata::independent_loops(&task.body) + 1)
             .sum(),
@@ -85,21 +85,21 @@ fn access_groups(program: &Program, plan: &Plan, part: usize) -> usize {
 
 fn emit_part(emit: &Emit<'_, '_>, options: &Options) -> Res<()> {
     for (id, f) in emit.program.functions.iter().enumerate() {
-        if emit.plan.home(id) == Some(emit.part) {
+        if emit.plan.module_of(id) == Some(emit.part) {
             function::function(emit, f, id)?;
         } else {
-            let apart = tasks_apart(f, emit.plan, emit.part);
+            let apart = outlined_tasks(f, emit.plan, emit.part);
             if !apart.is_empty() {
-                let framed = function::framed_vars(&f.body);
+                let framed = function::frame_array_vars(&f.body);
                 for task in apart {
-                    tasks::apart(emit, f, &framed, task)?;
+                    tasks::outlined(emit, f, &framed, task)?;
                 }
             }
         }
     }
     let mut exported = Vec::new();
     for entry in &emit.program.entries {
-        let home = emit.plan.home(entry.fun.0 as usize).unwrap_or_default();
+        let home = emit.plan.module_of(entry.fun.0 as usize).unwrap_or_default();
         if home == emit.part {
             exported.push((entry, entries::entry(emit, entry)?));
         } else if emit.part == 0 {
@@ -110,22 +110,22 @@ fn emit_part(emit: &Emit<'_, '_>, options: &Options) -> Res<()> {
         let init = emit.program.init.map(|id| entries::init(emit, id)).transpose()?;
         let fini = init.map(|_| entries::fini(emit)).transpose()?;
         let device = options.device.as_ref();
-        let table = tables::program(emit, &exported, (init, fini), device)?;
+        let table = program_table::program(emit, &exported, (init, fini), device)?;
         match &options.start {
-            Start::Nothing => {}
+            Start::None => {}
             Start::Program => entries::main(emit, "br_main", &[table.into()])?,
-            Start::Best(levels) => {
-                let levels = tables::levels(emit, levels);
+            Start::BestLevel(levels) => {
+                let levels = program_table::levels(emit, levels);
                 entries::main(emit, "br_main_levels", &levels)?;
             }
         }
         for (id, data) in emit.program.data.iter().enumerate() {
-            if emit.plan.has_one_place(data.bytes.len()) {
+            if emit.plan.is_in_first_module(data.bytes.len()) {
                 emit.data(id as u32)?;
             }
         }
     }
-    while let Some(id) = emit.next_wanted() {
+    while let Some(id) = emit.next_pending() {
         if let Some(f) = emit.program.functions.get(id) {
             function::function(emit, f, id)?;
         }

@@ -5,12 +5,12 @@
 //! work lane by lane ([`build`]). Integers, floats and vector-only operations ([`lanes`],
 //! [`roots`]) have files of their own.
 
-mod build;
+mod exp2_eighths;
 mod float;
 mod fma;
+mod instructions;
 mod int;
 mod lanes;
-mod powers;
 mod quotients;
 mod reciprocals;
 mod roots;
@@ -18,9 +18,9 @@ mod roots;
 use crate::emit::{Emit, call_value};
 use crate::error::{Error, Res};
 use crate::types::Value;
-use build::{float_like, int_like, lanes_of};
 use inkwell::builder::Builder;
 use inkwell::{FloatPredicate, IntPredicate};
+use instructions::{float_like, int_like, lanes_of};
 use prim::{BinOp, CmpOp, ConvOp, PrimType, Scalar, UnOp};
 
 /// Emits operators at the builder's insertion point.

@@ -6,7 +6,7 @@
 
 use crate::emit::{Emit, call, var_type};
 use crate::error::{Error, Res};
-use crate::function::Frame;
+use crate::function::FunctionEmitter;
 use crate::types::{Value, int};
 use imp::{Function, VarType};
 use inkwell::builder::Builder;
@@ -28,7 +28,7 @@ pub enum Results<'c> {
 }
 
 /// A completed call; its results may be read only where the status is 0.
-pub struct Called<'c> {
+pub struct CallResults<'c> {
     pub site: CallSiteValue<'c>,
     pub status: IntValue<'c>,
     fields: Fields<'c>,
@@ -83,7 +83,7 @@ impl<'c> Emit<'_, 'c> {
         callee: FunctionValue<'c>,
         mut args: Vec<Value<'c>>,
         slot: impl FnOnce(StructType<'c>) -> Res<PointerValue<'c>>,
-    ) -> Res<Called<'c>> {
+    ) -> Res<CallResults<'c>> {
         let results = self.results(function)?;
         let mut place = None;
         if let Results::Memory(all) = results {
@@ -103,11 +103,11 @@ impl<'c> Emit<'_, 'c> {
             (Results::Memory(all), Some(place)) => (value, Fields::Memory(all, place)),
             (Results::None | Results::Memory(_), _) => (value, Fields::None),
         };
-        Ok(Called { site, status: int(status)?, fields })
+        Ok(CallResults { site, status: int(status)?, fields })
     }
 }
 
-impl<'c> Called<'c> {
+impl<'c> CallResults<'c> {
     /// Reads a result; the status must be known to be 0 at this point.
     pub fn result(&self, builder: &Builder<'c>, index: usize) -> Res<Value<'c>> {
         let index = index as u32;
@@ -124,7 +124,7 @@ impl<'c> Called<'c> {
     }
 }
 
-impl Frame<'_, '_, '_> {
+impl FunctionEmitter<'_, '_, '_> {
     /// Returns the values of the function's results with status 0.
     pub fn return_results(&mut self) -> Res<()> {
         let ok = self.emit.types.i32.const_zero();

@@ -3,7 +3,7 @@
 
 use crate::emit::{call, call_instruction, call_value};
 use crate::error::{Error, Res};
-use crate::function::{Frame, instruction_of};
+use crate::function::{FunctionEmitter, instruction_of};
 use crate::types::{Value, pointer};
 use imp::{Access, Arg, CheckId, Expr, FunId, GlobalId, Slots, Stmt, Var, VarType};
 use inkwell::IntPredicate;
@@ -11,7 +11,7 @@ use inkwell::types::BasicType;
 use inkwell::values::{FunctionValue, IntValue, PointerValue};
 use prim::{ConvOp, PrimType};
 
-impl<'p, 'c> Frame<'_, 'p, 'c> {
+impl<'p, 'c> FunctionEmitter<'_, 'p, 'c> {
     /// Emits statements in sequence.
     pub fn block(&mut self, stmts: &'p [Stmt]) -> Res<()> {
         stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || stmts.iter().try_for_each(|stmt| self.stmt(stmt)))
@@ -31,14 +31,14 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
             Stmt::Frame { buffer, elem, count } => self.frame_array(*buffer, *elem, *count),
             Stmt::Share(v, w) => {
                 let block = self.buffer(*w)?;
-                call(&self.builder, self.emit.runtime.share, &[block.into()])?;
-                self.set_owned(*v, block)
+                call(&self.builder, self.emit.runtime.add_ref, &[block.into()])?;
+                self.replace_owned(*v, block)
             }
             Stmt::Borrow(v, w) => {
                 let block = self.buffer(*w)?;
                 self.set(*v, block)
             }
-            Stmt::Release(v) => self.set_owned(*v, self.emit.types.ptr.const_null()),
+            Stmt::Release(v) => self.replace_owned(*v, self.emit.types.ptr.const_null()),
             Stmt::Slots(slots) => self.slots(slots),
             Stmt::Copy { to, from, elem, extents, plan } => self.copy((to, from), *elem, extents, *plan),
             Stmt::ConstData(v, data) => self.set(*v, self.emit.data(data.0)?),
@@ -125,8 +125,11 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
     }
 
     fn alloc(&mut self, var: Var, bytes: &Expr, place: Option<CheckId>) -> Res<()> {
-        let make =
-            if self.is_remote(var)? { self.emit.runtime.device_alloc } else { self.emit.runtime.alloc };
+        let make = if self.is_device_buffer(var)? {
+            self.emit.runtime.device_alloc
+        } else {
+            self.emit.runtime.alloc
+        };
         self.new_owned(var, make, bytes, place)
     }
 
@@ -148,7 +151,7 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
         let block = pointer(call_value(&self.builder, make, &args)?)?;
         let good = self.builder.build_is_not_null(block, "")?;
         self.fail_unless(good)?;
-        self.set_owned(var, block)
+        self.replace_owned(var, block)
     }
 
     fn slots(&mut self, slots: &Slots) -> Res<()> {
@@ -157,7 +160,7 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
             Slots::Put { slots, at, block } => {
                 let (place, kept) = (self.slot_address(*slots, at)?, self.buffer(*block)?);
                 self.builder.build_store(place, kept)?;
-                self.note_owned(*block, self.emit.types.ptr.const_null())
+                self.store_owned(*block, self.emit.types.ptr.const_null())
             }
             Slots::Get { var, slots, at } => {
                 let place = self.slot_address(*slots, at)?;
@@ -228,7 +231,7 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
             let value = called.result(&self.builder, i)?;
             match self.var_type(*result)? {
                 VarType::Scalar(_) | VarType::Vector(..) => self.set(*result, value)?,
-                VarType::Buffer(_) => self.set_owned(*result, pointer(value)?)?,
+                VarType::Buffer(_) => self.replace_owned(*result, pointer(value)?)?,
             }
         }
         Ok(())
@@ -240,11 +243,11 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
         let (good, bad) = (self.new_block("called"), self.new_block("call.failed"));
         let ok = self.builder.build_int_compare(IntPredicate::EQ, status, zero, "")?;
         let branch = self.builder.build_conditional_branch(ok, good, bad)?;
-        self.emit.metadata.likely(branch)?;
+        self.emit.metadata.set_likely(branch)?;
         self.builder.position_at_end(bad);
         let desc = self.emit.check(place.0)?;
         let args = [self.ctx.into(), desc.into()];
-        call(&self.builder, self.emit.runtime.called, &args)?;
+        call(&self.builder, self.emit.runtime.record_call, &args)?;
         self.builder.build_unconditional_branch(self.fail)?;
         self.builder.position_at_end(good);
         Ok(())
@@ -255,7 +258,7 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
         let cond = self.int_expr(cond)?;
         let (good, bad) = (self.new_block("checked"), self.new_block("check.failed"));
         let branch = self.builder.build_conditional_branch(cond, good, bad)?;
-        self.emit.metadata.likely(branch)?;
+        self.emit.metadata.set_likely(branch)?;
         self.builder.position_at_end(bad);
         let types = self.emit.types;
         let place = match self.check_values.get(&values.len()) {
@@ -305,7 +308,7 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
         let value = match ty {
             VarType::Scalar(ty) => self.loaded(value, ty)?,
             VarType::Buffer(_) => {
-                self.emit.metadata.aligned(instruction_of(value)?)?;
+                self.emit.metadata.set_buffer_alignment(instruction_of(value)?)?;
                 value
             }
             VarType::Vector(..) => return Err(Error::bug("a global is a vector")),
@@ -321,7 +324,7 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
                 self.builder.build_store(place, word)?;
             }
             VarType::Buffer(_) => {
-                call(&self.builder, self.emit.runtime.share, &[value])?;
+                call(&self.builder, self.emit.runtime.add_ref, &[value])?;
                 self.builder.build_store(place, value)?;
             }
             VarType::Vector(..) => return Err(Error::bug("a global is a vector")),

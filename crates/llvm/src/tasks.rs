@@ -9,7 +9,7 @@
 
 use crate::emit::{Emit, call_value, var_type};
 use crate::error::{Error, Res};
-use crate::function::{Frame, instruction_of};
+use crate::function::{FunctionEmitter, instruction_of};
 use crate::types::{int, pointer};
 use imp::{For, Function, Launch, LoopMode, Slices, Var, VarType};
 use inkwell::IntPredicate;
@@ -22,7 +22,7 @@ use rustc_hash::FxHashSet;
 /// The maximum number of alias scopes; more are not worth their lists at each access.
 const MAX_SCOPES: usize = 16;
 
-impl<'p, 'c> Frame<'_, 'p, 'c> {
+impl<'p, 'c> FunctionEmitter<'_, 'p, 'c> {
     /// Emits a task loop: environment, task function and the call of the runtime.
     pub fn task_loop(&mut self, f: &'p For, launch: &'p Launch) -> Res<()> {
         let types = self.emit.types;
@@ -50,13 +50,13 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
         let cost = self.expr(&launch.cost)?;
         let value = match self.emit.plan.task(launch) {
             Some(part) if part != self.emit.part => task.declare(self.emit, true),
-            _ => task.define(self.emit, self.framed)?,
+            _ => task.define(self.emit, self.frame_arrays)?,
         };
         let code = value.as_global_value().as_pointer_value();
         let args = [self.ctx.into(), code.into(), env.into(), count, cost];
         let runtime = &self.emit.runtime;
         let share = match launch.pieces.as_deref() {
-            Some(pieces) if pieces.merge_adjacent => runtime.tasks_few,
+            Some(pieces) if pieces.merge_adjacent => runtime.tasks_coarse,
             Some(_) | None => runtime.tasks,
         };
         let status = call_value(&self.builder, share, &args)?;
@@ -69,7 +69,7 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
 
     /// Sets the loop's counters for iteration `k`, or for chunk `k`; without chunks the range
     /// begins with `first`.
-    fn set_counters(
+    fn set_iteration(
         &mut self,
         f: &For,
         first: Option<IntValue<'c>>,
@@ -85,11 +85,16 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
             return self.set(f.var, i);
         };
         let next = self.builder.build_int_nsw_add(k, self.emit.types.const_i64(1), "")?;
-        self.set_bounds(f, pieces, (k, next))
+        self.set_chunk_bounds(f, pieces, (k, next))
     }
 
     /// Sets the loop's bounds to the chunks `low..high`.
-    fn set_bounds(&mut self, f: &For, pieces: &Slices, (low, high): (IntValue<'c>, IntValue<'c>)) -> Res<()> {
+    fn set_chunk_bounds(
+        &mut self,
+        f: &For,
+        pieces: &Slices,
+        (low, high): (IntValue<'c>, IntValue<'c>),
+    ) -> Res<()> {
         for (var, k) in [(f.var, low), (pieces.end, high)] {
             let (n, count) = (self.int_expr(&f.to)?, self.expr(&pieces.count)?);
             let all = self.builder.build_int_mul(k, n, "")?;
@@ -102,7 +107,7 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
 
     /// Emits one iteration, with its owned variables; the counters are set already.
     fn task_body(&mut self, f: &'p For, launch: &'p Launch) -> Res<()> {
-        self.forget(&launch.owned)?;
+        self.clear_owned(&launch.owned)?;
         self.block(&f.body)?;
         self.release_all(&launch.owned)
     }
@@ -127,7 +132,7 @@ struct Task<'p, 'c> {
 }
 
 /// Emits a task function that is compiled in another part than the function around its loop.
-pub fn apart<'p>(
+pub fn outlined<'p>(
     emit: &Emit<'p, '_>,
     function: &'p Function,
     framed: &FxHashSet<Var>,
@@ -142,7 +147,7 @@ pub fn apart<'p>(
 impl<'p, 'c> Task<'p, 'c> {
     fn new(emit: &Emit<'p, 'c>, function: &'p Function, loop_: &'p For, launch: &'p Launch) -> Res<Self> {
         let types = emit.types;
-        let head = Self::head(launch);
+        let head = Self::header_fields(launch);
         let mut fields: Vec<BasicTypeEnum<'c>> = vec![types.i64.into(); head];
         for var in &launch.captures {
             fields.push(types.var(var_type(function, *var)?));
@@ -153,7 +158,7 @@ impl<'p, 'c> Task<'p, 'c> {
 
     /// The number of integers at the start of the environment: 1, the range's first value, or 0
     /// where tasks take chunks.
-    const fn head(launch: &Launch) -> usize {
+    const fn header_fields(launch: &Launch) -> usize {
         if launch.pieces.is_some() { 0 } else { 1 }
     }
 
@@ -164,7 +169,7 @@ impl<'p, 'c> Task<'p, 'c> {
         let name = format!("task.{id}.{name}{}", emit.suffix);
         let params = [ptr, ptr, i64, i64];
         if across {
-            emit.helper_across(&name, &params, emit.types.i32)
+            emit.external_helper(&name, &params, emit.types.i32)
         } else {
             emit.helper(&name, &params, emit.types.i32)
         }
@@ -186,14 +191,14 @@ impl<'p, 'c> Task<'p, 'c> {
         };
         let counter = types.int(counter);
 
-        let mut task = Frame::new(emit, function, value, framed)?;
-        let load = |task: &Frame<'_, 'p, 'c>, at: usize, ty: BasicTypeEnum<'c>| {
+        let mut task = FunctionEmitter::new(emit, function, value, framed)?;
+        let load = |task: &FunctionEmitter<'_, 'p, 'c>, at: usize, ty: BasicTypeEnum<'c>| {
             let field = task.builder.build_struct_gep(env_type, env, at as u32, "")?;
             let loaded = task.builder.build_load(ty, field, "")?;
             emit.metadata.invariant(instruction_of(loaded)?)?;
             Ok::<_, Error>(loaded)
         };
-        let head = Self::head(launch);
+        let head = Self::header_fields(launch);
         let first = match head {
             0 => None,
             _ => Some(int(load(&task, 0, types.i64.into())?)?),
@@ -202,19 +207,19 @@ impl<'p, 'c> Task<'p, 'c> {
             let ty = task.var_type(*var)?;
             let loaded = load(&task, head + i, types.var(ty))?;
             if ty.is_buffer() {
-                emit.metadata.aligned(instruction_of(loaded)?)?;
+                emit.metadata.set_buffer_alignment(instruction_of(loaded)?)?;
             }
             task.set(*var, loaded)?;
         }
-        task.own(&launch.owned)?;
+        task.create_owned_array(&launch.owned)?;
         task.scopes(&launch.distinct);
         let pieces = launch.pieces.as_deref();
         if let Some(pieces) = pieces.filter(|pieces| pieces.merge_adjacent) {
-            task.set_bounds(f, pieces, (low, high))?;
+            task.set_chunk_bounds(f, pieces, (low, high))?;
             task.task_body(f, launch)?;
         } else {
             task.counted(low, high, true, |task, k| {
-                task.set_counters(f, first, k, counter)?;
+                task.set_iteration(f, first, k, counter)?;
                 task.task_body(f, launch)
             })?;
         }

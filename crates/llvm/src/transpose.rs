@@ -8,12 +8,12 @@
 //! ```
 
 use crate::error::{Error, Res};
-use crate::function::{Frame, instruction_of};
+use crate::function::{FunctionEmitter, instruction_of};
 use imp::{Expr, Region};
 use inkwell::values::{IntValue, VectorValue};
 use prim::PrimType;
 
-impl<'p, 'c> Frame<'_, 'p, 'c> {
+impl<'p, 'c> FunctionEmitter<'_, 'p, 'c> {
     /// Copies a square through registers.
     pub fn transpose(&mut self, side: u32, to: &'p Region, from: &'p Region, elem: PrimType) -> Res<()> {
         let types = self.emit.types;

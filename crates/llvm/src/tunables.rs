@@ -2,7 +2,7 @@
 
 use crate::emit::call;
 use crate::error::Res;
-use crate::function::{Frame, instruction_of};
+use crate::function::{FunctionEmitter, instruction_of};
 use crate::types::{Value, int, pointer};
 use imp::{Expr, TunableId};
 use inkwell::IntPredicate;
@@ -11,9 +11,9 @@ use inkwell::values::PointerValue;
 /// The index of the context's word with the address of the parameters' values.
 const VALUES: i64 = 2;
 /// The index of the context's word that is not 0 if comparisons are logged.
-const LOGGING: i64 = 3;
+const LOG_COMPARISONS: i64 = 3;
 
-impl<'c> Frame<'_, '_, 'c> {
+impl<'c> FunctionEmitter<'_, '_, 'c> {
     /// Loads a parameter's value, which is constant while compiled code runs.
     pub fn tunable(&mut self, id: TunableId) -> Res<Value<'c>> {
         let types = self.emit.types;
@@ -32,9 +32,9 @@ impl<'c> Frame<'_, '_, 'c> {
     }
 
     /// Returns true at run time if comparisons are logged; constant while compiled code runs.
-    pub fn logging(&mut self) -> Res<Value<'c>> {
+    pub fn log_comparisons(&mut self) -> Res<Value<'c>> {
         let types = self.emit.types;
-        let place = self.context_word(LOGGING)?;
+        let place = self.context_word(LOG_COMPARISONS)?;
         let word = self.builder.build_load(types.i64, place, "logging")?;
         self.emit.metadata.invariant(instruction_of(word)?)?;
         let zero = types.i64.const_zero();
@@ -47,7 +47,7 @@ impl<'c> Frame<'_, '_, 'c> {
         let size = self.expr(size)?;
         let id = self.emit.types.const_i64(i64::from(id.0));
         let args = [self.ctx.into(), id.into(), size];
-        call(&self.builder, self.emit.runtime.compared, &args)?;
+        call(&self.builder, self.emit.runtime.log_comparison, &args)?;
         Ok(())
     }
 

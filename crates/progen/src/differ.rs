@@ -16,7 +16,7 @@ use harness::programs::{first_line, results};
 use interp::{Class, Interp};
 use prim::ScalarType;
 use runtime::abi::TunableDesc;
-use runtime::tuning::Assignment;
+use runtime::tuning_params::Assignment;
 use runtime::{Config, Context, Error, Output};
 use std::fmt::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -136,7 +136,7 @@ impl Setting {
             Assignment {
                 name: tunable.name.get().to_owned(),
                 value: c.pick(&values).copied().unwrap_or(tunable.default),
-                place: String::new(),
+                source: String::new(),
             }
         };
         program.tunables().iter().map(draw).collect()

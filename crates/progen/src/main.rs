@@ -2,7 +2,7 @@
 //! `cargo xtask progen` starts it; `--help` lists the options.
 
 use harness::process::{End, run_unlimited};
-use harness::programs::{by_workers, first_line};
+use harness::programs::{first_line, parallel_map_with};
 use progen::{Choices, Coverage, Problem, Setting, shrink, try_choices};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -313,7 +313,7 @@ fn ending(end: &End, stderr: &str) -> String {
         End::Code(_) => first_line(stderr),
         End::Signal(signal) => format!("crash: signal {signal}"),
         End::Timeout => "hangs".to_owned(),
-        End::Flood => "endless output".to_owned(),
+        End::OutputLimit => "endless output".to_owned(),
     }
 }
 
@@ -321,7 +321,7 @@ fn many(args: &Args) -> Result<(), String> {
     let start = Instant::now();
     let sums = Mutex::new(Totals::default());
     let batches: Vec<u64> = (0..args.count.div_ceil(BATCH)).collect();
-    let results = by_workers(args.jobs, &batches, |_, at| {
+    let results = parallel_map_with(args.jobs, &batches, |_, at| {
         let first = args.seed + at * BATCH;
         let count = BATCH.min(args.seed + args.count - first);
         batch(args, first, count, &sums)
@@ -349,7 +349,7 @@ fn many(args: &Args) -> Result<(), String> {
         .iter()
         .flat_map(|(kind, seeds)| seeds.iter().take(KEPT).map(move |seed| (kind, *seed)))
         .collect();
-    for line in by_workers(args.jobs, &cases, |worker, (kind, seed)| {
+    for line in parallel_map_with(args.jobs, &cases, |worker, (kind, seed)| {
         save(args, worker, kind, *seed).unwrap_or_else(|e| e)
     }) {
         println!("{line}");

@@ -7,7 +7,7 @@ use crate::differ::{Expected, Outcome, Problem, arguments, compare, refused};
 use crate::generator::Call;
 use driver::{DeviceTarget, Ir, Session};
 use runtime::abi::Program;
-use runtime::tuning::Assignment;
+use runtime::tuning_params::Assignment;
 use runtime::{Config, Context, Image, device};
 
 /// A program compiled for the device.

@@ -1,7 +1,7 @@
 //! A fixed number of random programs, each in the interpreter and as compiled code in a mode of its
 //! own. `cargo xtask progen` runs more of them.
 
-use harness::programs::by_workers;
+use harness::programs::parallel_map_with;
 use progen::{Choices, Setting, try_choices};
 
 /// The number of programs; their seeds are 1, 2, 3 and so on.
@@ -12,7 +12,7 @@ const SIZE: usize = 60;
 #[test]
 fn compiled_programs_give_what_the_interpreter_gives() {
     let seeds: Vec<u64> = (1..=PROGRAMS).collect();
-    let tried = by_workers(2, &seeds, |_, seed| {
+    let tried = parallel_map_with(2, &seeds, |_, seed| {
         let setting = Setting::draw(*seed);
         let tried = stacked(|| try_choices(Choices::random(*seed), SIZE, &setting));
         tried.map_err(|problem| {

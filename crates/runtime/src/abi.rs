@@ -38,7 +38,7 @@
 //! | `br_unref` | `void (Ctx*, u8 *block)`: releases a reference, frees the block at 0; null is ignored. |
 //! | `br_unref_all` | `void (Ctx*, u8 *const *blocks, i64 count)`: `br_unref` of each. |
 //! | `br_tasks` | `i32 (Ctx*, TaskFn, u8 *env, i64 n, i64 cost)`: runs the chunks `0..n`, each exactly once, grouped into ranges in any way, and returns when all are done; nonzero iff some range failed (the others may then be skipped). `cost` estimates the work of all chunks together in ns; little work runs on the caller alone, sequentially, as `f(ctx, env, 0, n)`. A negative cost is minus a lower bound: the work may be much more. May be called from inside a task. |
-//! | `br_tasks_few` | as `br_tasks`, for ranges with work of their own: there are about as many ranges as threads. |
+//! | `br_tasks_coarse` | as `br_tasks`, for ranges with work of their own: there are about as many ranges as threads. |
 //! | `br_fail` | `i32 (Ctx*, const CheckDesc*, const u64 *values)`: records a failure unless one is recorded already; returns 1. |
 //! | `br_called` | `void (Ctx*, const CheckDesc*)`: a call at the description's location failed; after a stack overflow, the location is appended to the backtrace. |
 //! | `br_compared` | `void (Ctx*, i64 parameter, i64 size)`: logs that the size is compared with the tuning parameter of this number, which is within bounds, or that this many iterations are divided into chunks by it. Called only if word 3 is not 0. |
@@ -182,14 +182,14 @@ pub struct TunableDesc {
 pub const CLASS_CAPACITY: &str = "capacity";
 
 /// [`TunableDesc::class`] of chunk sizes, by which iterations are divided.
-pub const CLASS_SIZE: &str = "size";
+pub const CLASS_CHUNK_SIZE: &str = "size";
 
 /// [`TunableDesc::class`] of thresholds: the size from which on a code version is chosen.
 pub const CLASS_THRESHOLD: &str = "threshold";
 /// [`TunableDesc::default`] of thresholds that test for enough parallelism to occupy a device. If
 /// the device in use reports its number of threads, it is computed from that; this is the usual
 /// value (incremental flattening, section 5).
-pub const BUSY_DEVICE: i64 = 1 << 15;
+pub const DEFAULT_SATURATION: i64 = 1 << 15;
 
 /// [`DeviceDesc::target`] of kernels in OpenCL C.
 pub const TARGET_OPENCL: u64 = 1;
@@ -205,12 +205,12 @@ pub struct KernelDesc {
     /// The kernel's name in the source.
     pub name: Str,
     /// Its name in reports: function and operation.
-    pub shown: Str,
+    pub display_name: Str,
     /// Its number among the kernels with this `shown` name; the pair does not change when other
     /// functions change.
     pub id: u64,
     /// Source positions, innermost first, one per line.
-    pub places: Str,
+    pub spans: Str,
     /// The number of threads of a block.
     pub threads: u64,
     /// For each capture the size in bytes if it is a scalar, 0 if it is a block.
@@ -218,7 +218,7 @@ pub struct KernelDesc {
     /// The number of captures.
     pub n_sizes: u64,
     /// The number of shared-memory buffers that are sized at launch.
-    pub n_pads: u64,
+    pub n_shared_buffers: u64,
     /// Not 0 if the kernel may record a failure.
     pub fails: u64,
 }
@@ -390,7 +390,7 @@ impl DeviceDesc {
     }
 
     /// An upper bound on the number of values of a check's message.
-    pub fn most_values(&self) -> usize {
+    pub fn max_message_words(&self) -> usize {
         // SAFETY: tables hold valid addresses.
         let all = unsafe { slice(self.checks, self.n_checks) };
         let counts = all.iter().filter_map(|check| {

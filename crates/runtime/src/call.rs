@@ -4,7 +4,7 @@
 //! they are converted to values. If a program has a device, blocks of arguments and results are
 //! device blocks ([`remote`]); the time of a call does not include the copies before and after it.
 
-mod remote;
+mod device_values;
 
 use crate::abi::{EntryDesc, KIND_ARRAY, KIND_OPAQUE, KIND_SCALAR, KIND_UNIT, ParamDesc};
 use crate::context::Context;
@@ -38,7 +38,7 @@ pub struct View<'a> {
 
 /// The printable form of a result.
 #[derive(Clone, Debug)]
-pub enum Shown<'a> {
+pub enum ResultView<'a> {
     /// A scalar or an array.
     View(View<'a>),
     /// The unit value.
@@ -86,21 +86,25 @@ pub fn value_type(param: &ParamDesc) -> Option<ValueType> {
 }
 
 /// The result at `index`.
-pub fn show<'a>(params: &'a [ParamDesc], words: &'a Words, index: usize) -> Result<Shown<'a>, Error> {
+pub fn view_result<'a>(
+    params: &'a [ParamDesc],
+    words: &'a Words,
+    index: usize,
+) -> Result<ResultView<'a>, Error> {
     let Some(param) = params.get(index) else {
         return Err(bug("a result has no description"));
     };
     let words = words.of(params, index);
     match (param.kind, param.scalar_type(), words) {
-        (KIND_UNIT, _, _) => Ok(Shown::Unit),
-        (KIND_OPAQUE, _, _) => Ok(Shown::Opaque(param.type_name.get())),
+        (KIND_UNIT, _, _) => Ok(ResultView::Unit),
+        (KIND_OPAQUE, _, _) => Ok(ResultView::Opaque(param.type_name.get())),
         (KIND_SCALAR, Some(ty), [word]) => {
             // SAFETY: a word is 8 bytes and no scalar is larger; little-endian machines have the
             // low bytes first.
             let bytes =
                 unsafe { std::slice::from_raw_parts((&raw const *word).cast::<u8>(), ty.size() as usize) };
             let shape = Vec::new();
-            Ok(Shown::View(View { ty, shape, bytes }))
+            Ok(ResultView::View(View { ty, shape, bytes }))
         }
         (KIND_ARRAY, Some(ty), [_, dims @ ..]) => {
             let shape: Vec<i64> = dims.iter().map(|&dim| dim as i64).collect();
@@ -112,7 +116,7 @@ pub fn show<'a>(params: &'a [ParamDesc], words: &'a Words, index: usize) -> Resu
                 // and the words' owner keeps the block alive.
                 unsafe { std::slice::from_raw_parts(data.cast_const(), bytes) }
             };
-            Ok(Shown::View(View { ty, shape, bytes }))
+            Ok(ResultView::View(View { ty, shape, bytes }))
         }
         _ => Err(bug("a value does not fit its description")),
     }
@@ -151,7 +155,7 @@ impl Context {
     }
 
     /// Appends a value to the words of a call, its elements as a block.
-    pub(crate) fn load(&mut self, value: Value, words: &mut Words) -> Result<(), Error> {
+    pub(crate) fn append_value(&mut self, value: Value, words: &mut Words) -> Result<(), Error> {
         if let Some(scalar) = value.as_scalar() {
             words.0.push(scalar.bits());
             return Ok(());
@@ -160,10 +164,10 @@ impl Context {
         let block = if self.has_device() {
             self.upload(data.as_slice())?
         } else {
-            let ctx = self.enter();
+            let ctx = self.activate();
             // SAFETY: this thread's view of a live context.
             let block = unsafe { heap::adopt(ctx, data) };
-            self.made(block)?
+            self.check_allocated(block)?
         };
         words.0.push(block as usize as u64);
         words.0.extend(shape.iter().map(|&dim| dim as u64));
@@ -200,19 +204,19 @@ impl Context {
 
     /// Creates a host block with a copy of the first bytes of another one.
     fn copy_block(&mut self, from: *mut u8, bytes: usize) -> Result<*mut u8, Error> {
-        let ctx = self.enter();
+        let ctx = self.activate();
         // SAFETY: this thread's view of a live context.
         let block = unsafe { heap::br_alloc(ctx, bytes as i64, std::ptr::null()) };
-        let block = self.made(block)?;
+        let block = self.check_allocated(block)?;
         // SAFETY: both have at least `bytes` bytes.
         unsafe { block.copy_from_nonoverlapping(from, bytes) };
         Ok(block)
     }
 
     /// Returns an allocated block, or the recorded failure if it is null.
-    fn made(&self, block: *mut u8) -> Result<*mut u8, Error> {
+    fn check_allocated(&self, block: *mut u8) -> Result<*mut u8, Error> {
         if block.is_null() {
-            return Err(self.outcome(1).err().unwrap_or_else(|| bug("no memory")));
+            return Err(self.check_status(1).err().unwrap_or_else(|| bug("no memory")));
         }
         Ok(block)
     }
@@ -228,7 +232,7 @@ impl Context {
     }
 
     fn free_where(&mut self, params: &[ParamDesc], words: &Words, chosen: impl Fn(&ParamDesc) -> bool) {
-        let ctx = self.enter();
+        let ctx = self.activate();
         let mut start = 0;
         for param in params {
             if chosen(param) {
@@ -247,12 +251,12 @@ impl Context {
     /// results.
     pub(crate) fn invoke(&mut self, entry: &EntryDesc, args: &Words) -> Result<Words, Error> {
         let mut results = Words::zeroed(entry.results());
-        let ctx = self.enter();
+        let ctx = self.activate();
         // SAFETY: generated code fulfils the contract of `EntryFn`; the words fit the entry's
         // description.
         let status = unsafe { (entry.fun)(ctx, args.0.as_ptr(), results.0.as_mut_ptr()) };
-        self.outcome(status)?;
-        if let Err(failure) = self.settle() {
+        self.check_status(status)?;
+        if let Err(failure) = self.synchronise() {
             self.free(entry.results(), &results);
             return Err(failure);
         }
@@ -267,7 +271,7 @@ impl Context {
         if args.len() != wanted {
             return Err(Error::Usage(format!(
                 "`{name}` takes {}, {} {} given",
-                crate::error::arguments(wanted),
+                crate::error::count_arguments(wanted),
                 args.len(),
                 if args.len() == 1 { "was" } else { "were" }
             )));
@@ -282,7 +286,7 @@ impl Context {
                     || Err(bug("an argument is missing")),
                     |value| {
                         check_type(index, param, &value)?;
-                        self.load(value, &mut words)
+                        self.append_value(value, &mut words)
                     },
                 );
             }
@@ -294,13 +298,13 @@ impl Context {
         let outcome = outcome.and_then(|()| self.invoke(&entry, &words));
         self.free(&params[..loaded], &words);
         let descs = entry.results();
-        let results = outcome.and_then(|results| self.fetched(descs, results))?;
+        let results = outcome.and_then(|results| self.copy_results_to_host(descs, results))?;
         let outputs = (0..descs.len())
             .map(|index| {
-                Ok(match show(descs, &results, index)? {
-                    Shown::Unit => Output::Unit,
-                    Shown::Opaque(name) => Output::Opaque(name.to_owned()),
-                    Shown::View(view) => Output::Value(
+                Ok(match view_result(descs, &results, index)? {
+                    ResultView::Unit => Output::Unit,
+                    ResultView::Opaque(name) => Output::Opaque(name.to_owned()),
+                    ResultView::View(view) => Output::Value(
                         Value::from_bytes(view.ty, view.shape, view.bytes)
                             .map_err(|e| Error::Usage(format!("result {index}: {e}")))?,
                     ),

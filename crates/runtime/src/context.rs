@@ -6,9 +6,9 @@
 //! process may have any number of them.
 
 use crate::abi::{
-    ABI_VERSION, BUSY_DEVICE, CLASS_CAPACITY, CLASS_SIZE, CLASS_THRESHOLD, Program, TunableDesc,
+    ABI_VERSION, CLASS_CAPACITY, CLASS_CHUNK_SIZE, CLASS_THRESHOLD, DEFAULT_SATURATION, Program, TunableDesc,
 };
-use crate::comparisons::Comparisons;
+use crate::comparison_log::Comparisons;
 use crate::device::{self, Device};
 use crate::error::{Error, ErrorSlot, render};
 use crate::heap::LocalHeap;
@@ -16,7 +16,7 @@ use crate::heap::large::SharedHeap;
 use crate::image::Image;
 use crate::sched::Pool;
 use crate::stats::{Counter, Stats};
-use crate::tuning::{self, Assignment};
+use crate::tuning_params::{self, Assignment};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
@@ -67,7 +67,7 @@ pub struct Ctx {
     globals: *mut u64,
     stack_limit: usize,
     tunables: *const i64,
-    logging: u64,
+    log_comparisons: u64,
     index: usize,
     shared: Arc<Shared>,
     /// The thread's own part of the heap.
@@ -81,7 +81,7 @@ impl Ctx {
             globals: shared.globals.as_ptr().cast_mut().cast(),
             stack_limit: 0,
             tunables: shared.tunables.as_ptr(),
-            logging: u64::from(shared.log_comparisons),
+            log_comparisons: u64::from(shared.log_comparisons),
             index,
             shared,
             heap: LocalHeap::default(),
@@ -109,7 +109,7 @@ impl Ctx {
     }
 
     /// Frees the thread's cached memory.
-    pub(crate) fn retire(&mut self) {
+    pub(crate) fn release_caches(&mut self) {
         self.heap.retire(&self.shared.heap);
     }
 }
@@ -160,7 +160,7 @@ pub unsafe extern "C" fn br_stack_check(ctx: *mut Ctx, bytes: i64) -> i32 {
         return 0;
     }
     let message = "the stack is used up: the recursion is too deep.";
-    ctx.shared().errors.record_open(ctx.index(), message);
+    ctx.shared().errors.record_with_backtrace(ctx.index(), message);
     1
 }
 
@@ -169,8 +169,8 @@ fn tunables(program: &Program, given: &[Assignment], device: Option<&Device>) ->
     let table = program.tunables();
     let of_device = |tunable: &TunableDesc, device: &Device| match tunable.class.get() {
         CLASS_CAPACITY => i64::try_from(device.limits().shared).ok(),
-        CLASS_THRESHOLD if tunable.default == BUSY_DEVICE => {
-            device.limits().busy.and_then(|busy| i64::try_from(busy).ok())
+        CLASS_THRESHOLD if tunable.default == DEFAULT_SATURATION => {
+            device.limits().saturating_threads.and_then(|busy| i64::try_from(busy).ok())
         }
         _ => None,
     };
@@ -180,7 +180,7 @@ fn tunables(program: &Program, given: &[Assignment], device: Option<&Device>) ->
     };
     let mut values: Box<[i64]> = table.iter().map(value).collect();
     let names: Vec<&str> = table.iter().map(|tunable| tunable.name.get()).collect();
-    let places = tuning::resolve(&names, given).map_err(Error::Usage)?;
+    let places = tuning_params::resolve(&names, given).map_err(Error::Usage)?;
     for (place, given) in places.into_iter().zip(given) {
         values[place] = given.value;
     }
@@ -240,12 +240,12 @@ impl Context {
         let mut context =
             Self { ctx: Box::into_raw(Ctx::new(shared, 0)), image, initialised: false, caller: None };
         if let Some(init) = context.image.program().init {
-            let ctx = context.enter();
+            let ctx = context.activate();
             // SAFETY: generated code fulfils the contract of `InitFn`.
             let status = unsafe { init(ctx) };
-            context.outcome(status)?;
+            context.check_status(status)?;
             context.initialised = true;
-            context.settle()?;
+            context.synchronise()?;
         }
         context.initialised = true;
         Ok(context)
@@ -257,7 +257,7 @@ impl Context {
     }
 
     /// The calling thread's view, ready for a call of generated code.
-    pub(crate) fn enter(&mut self) -> *mut Ctx {
+    pub(crate) fn activate(&mut self) -> *mut Ctx {
         // SAFETY: has no preconditions.
         let here = unsafe { libc::pthread_self() };
         if self.caller != Some(here) {
@@ -275,7 +275,7 @@ impl Context {
     }
 
     /// Converts generated code's status to a result, with the failure it recorded.
-    pub(crate) fn outcome(&self, status: i32) -> Result<(), Error> {
+    pub(crate) fn check_status(&self, status: i32) -> Result<(), Error> {
         let failure = self.shared().errors.take();
         if status == 0 {
             return Ok(());
@@ -287,7 +287,7 @@ impl Context {
     }
 
     /// Waits for the device's pending commands; fails if a kernel did.
-    pub(crate) fn settle(&self) -> Result<(), Error> {
+    pub(crate) fn synchronise(&self) -> Result<(), Error> {
         match &self.shared().device {
             Some(device) => device.settle().map_err(Error::Program),
             None => Ok(()),
@@ -344,8 +344,8 @@ impl Context {
             .filter_map(|(at, size)| {
                 let (tunable, value) = (tunables.get(at)?, *values.get(at)?);
                 let say = match tunable.class.get() {
-                    CLASS_SIZE => tuning::division,
-                    _ => tuning::comparison,
+                    CLASS_CHUNK_SIZE => tuning_params::division,
+                    _ => tuning_params::comparison,
                 };
                 Some(say(tunable.name.get(), size, value))
             })
@@ -357,7 +357,7 @@ impl Context {
     }
 
     /// The program's tuning parameters with their values, as in tuning files.
-    pub fn settings(&self) -> impl Iterator<Item = (&str, i64)> {
+    pub fn tunable_values(&self) -> impl Iterator<Item = (&str, i64)> {
         let names = self.program().tunables().iter().map(|tunable| tunable.name.get());
         names.zip(self.shared().tunables.iter().copied())
     }
@@ -369,7 +369,7 @@ impl Context {
     }
 
     /// Restarts the device's profile after warm-up runs.
-    pub(crate) fn warmed_up(&self) {
+    pub(crate) fn restart_profile(&self) {
         if let Some(device) = &self.shared().device {
             device.warmed_up();
         }
@@ -393,13 +393,13 @@ impl Context {
         if std::mem::take(&mut self.initialised)
             && let Some(fini) = self.image.program().fini
         {
-            let ctx = self.enter();
+            let ctx = self.activate();
             // SAFETY: the constants were computed, and nothing uses them now.
             unsafe { fini(ctx) };
         }
         self.shared().pool.stop();
         // SAFETY: no generated code is running; the pointer is valid.
-        unsafe { (*self.ctx).retire() };
+        unsafe { (*self.ctx).release_caches() };
     }
 }
 

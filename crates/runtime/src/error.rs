@@ -43,7 +43,7 @@ struct Recorded {
     /// The finished text, or, while calls are added to the backtrace, the bare message.
     message: String,
     /// The thread on whose stack calls are added to the backtrace.
-    open: Option<usize>,
+    backtrace_thread: Option<usize>,
     /// The source positions of the backtrace, innermost first, one per line.
     location: String,
     /// The number of calls in the backtrace.
@@ -54,7 +54,7 @@ struct Recorded {
 
 impl Recorded {
     fn text(self) -> String {
-        if self.open.is_none() {
+        if self.backtrace_thread.is_none() {
             return self.message;
         }
         let mut text = render(&self.message, &self.location);
@@ -72,8 +72,12 @@ impl ErrorSlot {
     }
 
     /// Records a failure to whose backtrace the calls on this thread are added.
-    pub fn record_open(&self, thread: usize, message: &str) {
-        self.set(|| Recorded { message: message.to_owned(), open: Some(thread), ..Recorded::default() });
+    pub fn record_with_backtrace(&self, thread: usize, message: &str) {
+        self.set(|| Recorded {
+            message: message.to_owned(),
+            backtrace_thread: Some(thread),
+            ..Recorded::default()
+        });
     }
 
     fn set(&self, failure: impl FnOnce() -> Recorded) {
@@ -90,7 +94,7 @@ impl ErrorSlot {
     /// Adds the location of a call to the backtrace, if it is open for this thread.
     pub fn called(&self, thread: usize, location: &str) {
         let mut slot = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
-        if slot.open != Some(thread) {
+        if slot.backtrace_thread != Some(thread) {
             return;
         }
         if slot.calls == MAX_CALLS {
@@ -123,7 +127,7 @@ pub unsafe extern "C" fn br_fail(ctx: *mut Ctx, desc: *const CheckDesc, values: 
     let (shared, desc) = unsafe { ((*ctx).shared(), &*desc) };
     shared.errors.record(|| {
         let mut next = 0;
-        said(desc, || {
+        check_message(desc, || {
             // SAFETY: called once for each placeholder.
             let word = unsafe { values.add(next).read() };
             next += 1;
@@ -134,7 +138,7 @@ pub unsafe extern "C" fn br_fail(ctx: *mut Ctx, desc: *const CheckDesc, values: 
 }
 
 /// The message of a failing check, with the words that `next` returns.
-pub(crate) fn said(desc: &CheckDesc, next: impl FnMut() -> u64) -> String {
+pub(crate) fn check_message(desc: &CheckDesc, next: impl FnMut() -> u64) -> String {
     // SAFETY: descriptions hold valid addresses.
     let (format, location) =
         unsafe { (text(desc.format, desc.format_len), text(desc.location, desc.location_len)) };
@@ -142,7 +146,7 @@ pub(crate) fn said(desc: &CheckDesc, next: impl FnMut() -> u64) -> String {
 }
 
 /// A number of arguments in words: `1 argument`, `2 arguments`.
-pub fn arguments(count: usize) -> String {
+pub fn count_arguments(count: usize) -> String {
     format!("{count} argument{}", if count == 1 { "" } else { "s" })
 }
 
@@ -262,7 +266,7 @@ mod tests {
     #[test]
     fn calls_are_added_to_the_backtrace() {
         let slot = ErrorSlot::default();
-        slot.record_open(1, "too deep");
+        slot.record_with_backtrace(1, "too deep");
         for call in 0..20 {
             slot.called(0, "elsewhere.fut:1:1-1");
             slot.called(1, &format!("a.fut:{call}:1-2"));

@@ -9,7 +9,7 @@
 
 pub mod abi;
 mod call;
-pub mod comparisons;
+pub mod comparison_log;
 mod context;
 pub mod device;
 pub mod error;
@@ -17,17 +17,17 @@ pub mod exe;
 pub mod heap;
 mod image;
 mod math;
-mod reserve;
+mod process;
 pub mod sched;
 mod stats;
 mod symbols;
-pub mod tuning;
+pub mod tuning_params;
 
 pub use call::Output;
 pub use context::{Config, Context};
 pub use error::Error;
 pub use heap::memory_limit;
 pub use image::{EntrySpec, Image, ParamKind, ParamSpec, ProgramSpec, TunableSpec};
-pub use reserve::{can_reserve, exit_at_once};
+pub use process::{can_reserve, exit_at_once};
 pub use stats::Counter;
 pub use symbols::symbols;

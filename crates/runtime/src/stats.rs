@@ -11,11 +11,11 @@ pub enum Counter {
     /// Bytes allocated.
     Bytes,
     /// Blocks that were reused from a cache.
-    Reused,
+    CacheHits,
     /// Parallel operations that were shared between threads.
     Operations,
     /// Calls of task functions in shared operations.
-    Grains,
+    TaskCalls,
     /// Ranges that ran on another thread than their operation's caller.
     Steals,
 }
@@ -25,9 +25,9 @@ impl Counter {
     pub const ALL: [(Self, &'static str); 6] = [
         (Self::Allocations, "blocks allocated"),
         (Self::Bytes, "bytes allocated"),
-        (Self::Reused, "blocks reused from cache"),
+        (Self::CacheHits, "blocks reused from cache"),
         (Self::Operations, "shared operations"),
-        (Self::Grains, "task calls in shared operations"),
+        (Self::TaskCalls, "task calls in shared operations"),
         (Self::Steals, "ranges stolen"),
     ];
 }

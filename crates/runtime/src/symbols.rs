@@ -1,6 +1,6 @@
 //! The symbols that generated code refers to, for the JIT's linker.
 
-use crate::{comparisons, context, device, error, exe, heap, math, sched};
+use crate::{comparison_log, context, device, error, exe, heap, math, sched};
 
 /// Every symbol of the runtime that generated code may use, with its address.
 pub fn symbols() -> Vec<(&'static str, *const ())> {
@@ -11,10 +11,10 @@ pub fn symbols() -> Vec<(&'static str, *const ())> {
         ("br_unref", heap::br_unref as *const ()),
         ("br_unref_all", heap::br_unref_all as *const ()),
         ("br_tasks", sched::br_tasks as *const ()),
-        ("br_tasks_few", sched::br_tasks_few as *const ()),
+        ("br_tasks_coarse", sched::br_tasks_coarse as *const ()),
         ("br_fail", error::br_fail as *const ()),
         ("br_called", error::br_called as *const ()),
-        ("br_compared", comparisons::br_compared as *const ()),
+        ("br_compared", comparison_log::br_compared as *const ()),
         ("br_stack_check", context::br_stack_check as *const ()),
         ("br_device_alloc", device::br_device_alloc as *const ()),
         ("br_device_copy", device::br_device_copy as *const ()),

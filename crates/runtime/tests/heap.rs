@@ -29,9 +29,9 @@ fn freed_blocks_are_reused() {
     let mut context = context(None);
     for n in [1 << 20, 100, 4000] {
         assert_eq!(big(&mut context, n), Ok(n as usize));
-        let before = context.counter(Counter::Reused);
+        let before = context.counter(Counter::CacheHits);
         assert_eq!(big(&mut context, n), Ok(n as usize));
-        assert_eq!(context.counter(Counter::Reused), before + 1, "{n}");
+        assert_eq!(context.counter(Counter::CacheHits), before + 1, "{n}");
     }
     assert_eq!(context.counter(Counter::Allocations), 7);
     assert_eq!(context.finish(), 0);

@@ -8,7 +8,7 @@
 
 use runtime::abi::{Ctx, TaskFn};
 use runtime::heap::{br_alloc, br_slots, br_unref};
-use runtime::sched::{br_tasks, br_tasks_few};
+use runtime::sched::{br_tasks, br_tasks_coarse};
 use runtime::{Config, Context, Counter, EntrySpec, Error, Image, ParamKind, ParamSpec, ProgramSpec};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicPtr, AtomicU32, Ordering};
@@ -109,7 +109,7 @@ fn few_ranges_hold_every_chunk_once() {
             let counts = Counts((0..n).map(|_| AtomicU32::new(0)).collect());
             let mut ranges = Ranges(counts, AtomicI64::new(0));
             let env = (&raw mut ranges).cast();
-            let (outcome, _) = with_tasks_by(br_tasks_few, threads, n, cost, count_ranges, env);
+            let (outcome, _) = with_tasks_by(br_tasks_coarse, threads, n, cost, count_ranges, env);
             assert_eq!(outcome, Ok(()));
             let once = |c: &AtomicU32| c.load(Ordering::Relaxed) == 1;
             assert!(ranges.0.0.iter().all(once), "{threads} {n}");

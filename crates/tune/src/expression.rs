@@ -9,7 +9,7 @@
 //! A name is that of a data set; one that is no word is in quotation marks. A data set's value is
 //! its time in microseconds.
 
-use runtime::tuning::nearest;
+use runtime::tuning_params::nearest;
 
 /// The largest nesting depth of parentheses.
 const DEEPEST: usize = 200;

@@ -16,7 +16,7 @@ pub struct Figure {
     /// Properties of the machine and the compilers, by name.
     pub machine: Vec<(String, String)>,
     /// The missing contestants, and the reasons.
-    pub absent: Vec<(String, String)>,
+    pub missing: Vec<(String, String)>,
     /// The rows, in the figure's order.
     pub rows: Vec<Row>,
 }
@@ -27,7 +27,7 @@ pub struct Row {
     /// The program, or the amount of work.
     pub group: String,
     /// The position within the group: a size, or a data set.
-    pub x: X,
+    pub x: Position,
     /// Run times by contestant.
     pub times: Vec<(String, Times)>,
     /// Counts by name.
@@ -44,7 +44,7 @@ pub struct Row {
 
 /// A position on a figure's horizontal axis.
 #[derive(Clone, PartialEq)]
-pub enum X {
+pub enum Position {
     /// A size.
     Number(f64),
     /// A data set.
@@ -56,16 +56,16 @@ pub struct Times {
     /// The median of the rounds.
     pub median: f64,
     /// The least of the rounds.
-    pub least: f64,
+    pub min: f64,
     /// The greatest of the rounds.
-    pub most: f64,
+    pub max: f64,
     /// The median of each round.
     pub rounds: Vec<f64>,
 }
 
 impl Row {
     /// Returns a contestant's run times.
-    pub fn of(&self, who: &str) -> Option<&Times> {
+    pub fn times_of(&self, who: &str) -> Option<&Times> {
         let found = self.times.iter().find(|(name, _)| name == who);
         found.map(|(_, times)| times)
     }
@@ -73,7 +73,7 @@ impl Row {
     /// The ratio of two contestants' times in the same round; the median over the rounds. Within a
     /// round, the state of the machine is similar.
     pub fn ratio(&self, slow: &str, fast: &str) -> Option<f64> {
-        let (slow, fast) = (self.of(slow)?, self.of(fast)?);
+        let (slow, fast) = (self.times_of(slow)?, self.times_of(fast)?);
         let pairs = slow.rounds.iter().zip(&fast.rounds);
         median(pairs.map(|(slow, fast)| slow / fast).collect())
     }
@@ -90,12 +90,12 @@ pub fn median(mut numbers: Vec<f64>) -> Option<f64> {
 /// Reads the figures. The error contains the path of the invalid value.
 pub fn read(text: &str) -> Result<Vec<Figure>, String> {
     let json: Value = serde_json::from_str(text).map_err(|e| e.to_string())?;
-    let root = Place { path: String::new(), value: &json };
+    let root = JsonPath { path: String::new(), value: &json };
     let figures = root.get("figures")?;
     figures.entries()?.map(figure).collect()
 }
 
-fn figure((name, place): (&str, Place<'_>)) -> Result<Figure, String> {
+fn figure((name, place): (&str, JsonPath<'_>)) -> Result<Figure, String> {
     let mut rows: Vec<(f64, Row)> = Vec::new();
     for (name, place) in place.get("rows")?.entries()? {
         rows.push((place.get("place")?.number()?, row(name, &place)?));
@@ -106,12 +106,12 @@ fn figure((name, place): (&str, Place<'_>)) -> Result<Figure, String> {
         command: place.get("command")?.text()?,
         backend: place.get("backend")?.text()?,
         machine: place.get("machine")?.facts()?,
-        absent: place.get("absent")?.facts()?,
+        missing: place.get("absent")?.facts()?,
         rows: rows.into_iter().map(|(_, row)| row).collect(),
     })
 }
 
-fn row(name: &str, place: &Place<'_>) -> Result<Row, String> {
+fn row(name: &str, place: &JsonPath<'_>) -> Result<Row, String> {
     let x = place.get("x")?;
     let mut times = Vec::new();
     if let Ok(found) = place.get("times") {
@@ -130,8 +130,8 @@ fn row(name: &str, place: &Place<'_>) -> Result<Row, String> {
         name: name.to_owned(),
         group: place.get("group")?.text()?,
         x: match x.value {
-            Value::String(text) => X::Name(text.clone()),
-            _ => X::Number(x.positive_or_zero()?),
+            Value::String(text) => Position::Name(text.clone()),
+            _ => Position::Number(x.positive_or_zero()?),
         },
         times,
         counts,
@@ -142,7 +142,7 @@ fn row(name: &str, place: &Place<'_>) -> Result<Row, String> {
     })
 }
 
-fn run_times(place: &Place<'_>) -> Result<Times, String> {
+fn run_times(place: &JsonPath<'_>) -> Result<Times, String> {
     let rounds = place.get("rounds")?;
     let found: Vec<f64> = rounds.items()?.map(|x| x.positive()).collect::<Result<_, _>>()?;
     if found.is_empty() {
@@ -150,30 +150,30 @@ fn run_times(place: &Place<'_>) -> Result<Times, String> {
     }
     Ok(Times {
         median: place.get("median")?.positive()?,
-        least: place.get("least")?.positive()?,
-        most: place.get("most")?.positive()?,
+        min: place.get("least")?.positive()?,
+        max: place.get("most")?.positive()?,
         rounds: found,
     })
 }
 
 /// A JSON value with its path, for error messages.
-struct Place<'a> {
+struct JsonPath<'a> {
     path: String,
     value: &'a Value,
 }
 
-impl<'a> Place<'a> {
+impl<'a> JsonPath<'a> {
     fn wrong(&self, what: &str) -> String {
         format!("{}: {what}", self.path)
     }
 
-    fn get(&self, key: &str) -> Result<Place<'a>, String> {
+    fn get(&self, key: &str) -> Result<JsonPath<'a>, String> {
         let path = match &*self.path {
             "" => key.to_owned(),
             path => format!("{path}.{key}"),
         };
         match self.value.get(key) {
-            Some(value) => Ok(Place { path, value }),
+            Some(value) => Ok(JsonPath { path, value }),
             None => Err(format!("{path}: missing")),
         }
     }
@@ -182,18 +182,18 @@ impl<'a> Place<'a> {
         self.value.as_object().ok_or_else(|| self.wrong("not an object"))
     }
 
-    fn entries(&self) -> Result<impl Iterator<Item = (&'a str, Place<'a>)> + use<'a>, String> {
+    fn entries(&self) -> Result<impl Iterator<Item = (&'a str, JsonPath<'a>)> + use<'a>, String> {
         let path = self.path.clone();
         Ok(self.object()?.iter().map(move |(key, value)| {
             let path = format!("{path}.{key}");
-            (&**key, Place { path, value })
+            (&**key, JsonPath { path, value })
         }))
     }
 
-    fn items(&self) -> Result<impl Iterator<Item = Place<'a>> + use<'a>, String> {
+    fn items(&self) -> Result<impl Iterator<Item = JsonPath<'a>> + use<'a>, String> {
         let found = self.value.as_array().ok_or_else(|| self.wrong("not a list"))?;
         let path = self.path.clone();
-        Ok(found.iter().enumerate().map(move |(at, value)| Place { path: format!("{path}[{at}]"), value }))
+        Ok(found.iter().enumerate().map(move |(at, value)| JsonPath { path: format!("{path}[{at}]"), value }))
     }
 
     fn text(&self) -> Result<String, String> {
@@ -203,7 +203,7 @@ impl<'a> Place<'a> {
 
     /// Returns texts and numbers as text, by name.
     fn facts(&self) -> Result<Vec<(String, String)>, String> {
-        let fact = |(key, place): (&str, Place<'_>)| match place.value {
+        let fact = |(key, place): (&str, JsonPath<'_>)| match place.value {
             Value::String(text) => (key.to_owned(), text.clone()),
             other => (key.to_owned(), other.to_string()),
         };

@@ -2,7 +2,7 @@
 //! all measurements as tables.
 
 use super::claims::Verdict;
-use super::data::{Figure, Row, X};
+use super::data::{Figure, Position, Row};
 use super::papers::Section;
 use super::plot::{Unit, rank, shown};
 use std::fmt::Write as _;
@@ -59,11 +59,11 @@ fn one(out: &mut String, section: &Section<'_>) {
         &format!(
             "<p><strong>The paper.</strong> {}. {}</p>\n",
             escaped(section.source),
-            escaped(section.says)
+            escaped(section.paper_statement)
         ),
     );
-    if !section.here.is_empty() {
-        put(out, &format!("<p><strong>Here.</strong> {}</p>\n", escaped(section.here)));
+    if !section.our_conditions.is_empty() {
+        put(out, &format!("<p><strong>Here.</strong> {}</p>\n", escaped(section.our_conditions)));
     }
     facts(out, figure);
     if section.plot.is_some() {
@@ -93,7 +93,7 @@ fn facts(out: &mut String, figure: &Figure) {
         let days = if first == last { first.to_owned() } else { format!("{first} to {last}") };
         fact("measured", format!("{}; load at most {load:.1}", escaped(&days)));
     }
-    for (what, why) in &figure.absent {
+    for (what, why) in &figure.missing {
         fact("without", format!("{}: {}", escaped(what), escaped(why)));
     }
     for row in &figure.rows {
@@ -150,8 +150,8 @@ fn table(out: &mut String, figure: &Figure) {
     put(out, "</tr>\n");
     for row in &figure.rows {
         let x = match &row.x {
-            X::Name(name) => escaped(name),
-            X::Number(x) => format!("{x}"),
+            Position::Name(name) => escaped(name),
+            Position::Number(x) => format!("{x}"),
         };
         put(out, &format!("<tr><td>{}</td><td class=\"n\">{x}</td>", escaped(&row.group)));
         for name in &names {
@@ -164,8 +164,8 @@ fn table(out: &mut String, figure: &Figure) {
 
 fn cell(row: &Row, name: &str) -> String {
     let time = |x| shown(Unit::Micros, x);
-    if let Some(times) = row.of(name) {
-        let spread = format!("{} to {}", time(times.least), time(times.most));
+    if let Some(times) = row.times_of(name) {
+        let spread = format!("{} to {}", time(times.min), time(times.max));
         return format!("{}<span class=\"spread\">{spread}</span>", time(times.median));
     }
     let count = row.counts.iter().find(|(what, _)| what == name);

@@ -6,7 +6,7 @@ mod panels;
 mod statements;
 
 use super::claims::Claim;
-use super::data::{Figure, Row, X};
+use super::data::{Figure, Position, Row};
 use super::plot::{Panel, Plot};
 
 /// A figure in the report.
@@ -17,9 +17,9 @@ pub struct Section<'a> {
     /// The paper.
     pub source: &'static str,
     /// The statement of the paper's figure.
-    pub says: &'static str,
+    pub paper_statement: &'static str,
     /// The conditions of our measurement, and differences from the paper.
-    pub here: &'static str,
+    pub our_conditions: &'static str,
     /// The plot, if there is anything to show.
     pub plot: Option<Plot>,
     /// The paper's claims with measurements.
@@ -29,7 +29,7 @@ pub struct Section<'a> {
 }
 
 /// The definition of a figure, independent of measurements.
-struct Known {
+struct FigureDefinition {
     name: &'static str,
     title: &'static str,
     source: &'static str,
@@ -49,8 +49,8 @@ const BASIS: &str = "Henriksen, “What is the minimal basis for Futhark?”, 20
 const BOOK: &str =
     "Elsman, Henriksen and Oancea, “Parallel Programming in Futhark”, chapter “Regular Flattening”";
 
-const FIGURES: [Known; 8] = [
-    Known {
+const FIGURES: [FigureDefinition; 8] = [
+    FigureDefinition {
         name: "redomap",
         title: "Nine programs, with redomap fusion and without",
         source: REDOMAP,
@@ -64,7 +64,7 @@ const FIGURES: [Known; 8] = [
         columns: 3,
         claims: statements::redomap,
     },
-    Known {
+    FigureDefinition {
         name: "products",
         title: "Matrix products of constant work in all shapes",
         source: INCREMENTAL,
@@ -78,7 +78,7 @@ const FIGURES: [Known; 8] = [
         columns: 2,
         claims: statements::products,
     },
-    Known {
+    FigureDefinition {
         name: "volatility",
         title: "LocVolCalib",
         source: INCREMENTAL,
@@ -89,7 +89,7 @@ const FIGURES: [Known; 8] = [
         columns: 1,
         claims: statements::volatility,
     },
-    Known {
+    FigureDefinition {
         name: "bulk",
         title: "Benchmarks on two data sets each",
         source: INCREMENTAL,
@@ -101,7 +101,7 @@ const FIGURES: [Known; 8] = [
         columns: 1,
         claims: statements::bulk,
     },
-    Known {
+    FigureDefinition {
         name: "nests",
         title: "Segments, and nests that were slow once",
         source: INCREMENTAL,
@@ -112,7 +112,7 @@ const FIGURES: [Known; 8] = [
         columns: 1,
         claims: statements::nests,
     },
-    Known {
+    FigureDefinition {
         name: "tuning",
         title: "How many runs a search for thresholds takes",
         source: TUNING,
@@ -128,7 +128,7 @@ const FIGURES: [Known; 8] = [
         columns: 1,
         claims: statements::tuning,
     },
-    Known {
+    FigureDefinition {
         name: "basis",
         title: "The minimal basis: library functions beside the built-in ones",
         source: BASIS,
@@ -141,7 +141,7 @@ const FIGURES: [Known; 8] = [
         columns: 3,
         claims: statements::basis,
     },
-    Known {
+    FigureDefinition {
         name: "book",
         title: "Segmented operations of the book",
         source: BOOK,
@@ -167,8 +167,8 @@ pub fn sections(figures: &[Figure]) -> Vec<Section<'_>> {
                 id: figure.name.replace(' ', "-"),
                 title: known.title,
                 source: known.source,
-                says: known.says,
-                here: known.here,
+                paper_statement: known.says,
+                our_conditions: known.here,
                 plot: (!panels.is_empty()).then_some(Plot { panels, columns: known.columns }),
                 claims: (known.claims)(figure),
                 figure,
@@ -195,8 +195,8 @@ fn group<'a>(figure: &'a Figure, name: &'a str) -> impl Iterator<Item = &'a Row>
 
 fn number(row: &Row) -> Option<f64> {
     match row.x {
-        X::Number(x) => Some(x),
-        X::Name(_) => None,
+        Position::Number(x) => Some(x),
+        Position::Name(_) => None,
     }
 }
 
@@ -209,9 +209,9 @@ fn largest<'a>(rows: impl Iterator<Item = &'a Row>) -> Option<&'a Row> {
 /// The name of a row in lists.
 fn name(row: &Row) -> String {
     match &row.x {
-        X::Name(x) if x.starts_with(&row.group) => x.clone(),
-        X::Name(x) => format!("{} {x}", row.group),
-        X::Number(_) => row.group.clone(),
+        Position::Name(x) if x.starts_with(&row.group) => x.clone(),
+        Position::Name(x) => format!("{} {x}", row.group),
+        Position::Number(_) => row.group.clone(),
     }
 }
 

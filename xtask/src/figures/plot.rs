@@ -13,7 +13,7 @@ use plotters::chart::ChartContext;
 use plotters::coord::Shift;
 use plotters::prelude::*;
 use std::fmt::Display;
-use style::{Look, text};
+use style::{Style, text};
 
 pub use axis::{Unit, raised, shown};
 pub use style::rank;
@@ -57,7 +57,7 @@ pub enum Body {
 
 pub struct Line {
     /// The contestant.
-    pub who: String,
+    pub contestant: String,
     /// The points from left to right.
     pub points: Vec<Point>,
 }
@@ -126,7 +126,7 @@ impl Plot {
         let mut names: Vec<String> = Vec::new();
         for panel in &self.panels {
             let own: Vec<&String> = match &panel.body {
-                Body::Lines { lines, .. } => lines.iter().map(|line| &line.who).collect(),
+                Body::Lines { lines, .. } => lines.iter().map(|line| &line.contestant).collect(),
                 Body::Bars { groups, .. } => {
                     let bars = groups.iter().flat_map(|(_, bars)| bars);
                     bars.map(|bar| &bar.who).collect()
@@ -165,13 +165,13 @@ impl Panel {
 
     fn lines(&self, area: &Area<'_>, x: Unit, y: Unit, lines: &[Line]) -> Result<(), String> {
         let points = || lines.iter().flat_map(|line| &line.points);
-        let x = Axis::over(x, points().map(|point| point.x));
+        let x = Axis::covering(x, points().map(|point| point.x));
         let values = points().flat_map(|point| [point.y, point.least, point.most]);
-        let y = Axis::over(y, values);
+        let y = Axis::covering(y, values);
         let mut chart = self.chart(area, &x, &y, 78)?;
         for line in lines {
-            let look = Look::of(&line.who);
-            let at = |point: &Point, value: f64| (x.place(point.x), y.place(value));
+            let look = Style::of(&line.contestant);
+            let at = |point: &Point, value: f64| (x.coordinate(point.x), y.coordinate(value));
             for point in &line.points {
                 let spread = [at(point, point.least), at(point, point.most)];
                 let spread = PathElement::new(spread, look.colour.stroke_width(1));
@@ -189,7 +189,7 @@ impl Panel {
     fn bars(&self, area: &Area<'_>, unit: Unit, groups: &[(String, Vec<Bar>)]) -> Result<(), String> {
         let values = || groups.iter().flat_map(|(_, bars)| bars).map(|bar| bar.value);
         // Space for the numbers beside the bars.
-        let x = Axis::over(unit, values().chain([1.0])).wider(0.06);
+        let x = Axis::covering(unit, values().chain([1.0])).wider(0.06);
         let rows: usize = groups.iter().map(|(_, bars)| bars.len() + 1).sum();
         let (mut names, mut row) = (Vec::new(), 0.0);
         for (name, bars) in groups {
@@ -200,16 +200,16 @@ impl Panel {
         let y = Axis::named(names, rows as f64);
         let longest = groups.iter().map(|(name, _)| name.chars().count()).max();
         let mut chart = self.chart(area, &x, &y, 30 + 8 * longest.unwrap_or(0) as u32)?;
-        let (base, mut row) = (x.place(1.0), 0.0);
+        let (base, mut row) = (x.coordinate(1.0), 0.0);
         for (_, bars) in groups {
             for (at, bar) in bars.iter().enumerate() {
                 let (top, bottom) = (row + 0.5 + at as f64, row + 1.5 + at as f64);
-                let end = x.place(bar.value);
-                let corners = [(base, y.place(top + 0.05)), (end, y.place(bottom - 0.05))];
-                Look::of(&bar.who).bar(&mut chart, corners)?;
+                let end = x.coordinate(bar.value);
+                let corners = [(base, y.coordinate(top + 0.05)), (end, y.coordinate(bottom - 0.05))];
+                Style::of(&bar.who).bar(&mut chart, corners)?;
                 let label = axis::short(bar.value);
                 let (side, shift) = if end < base { (style::RIGHT, -4) } else { (style::LEFT, 4) };
-                let label = EmptyElement::at((end, y.place(f64::midpoint(top, bottom))))
+                let label = EmptyElement::at((end, y.coordinate(f64::midpoint(top, bottom))))
                     + Text::new(label, (shift, 0), text(14).pos(side));
                 chart.plotting_area().draw(&label).map_err(problem)?;
             }

@@ -45,7 +45,7 @@ const EXTREMES: [&str; 28] = [
 ];
 
 /// Invalid UTF-8 and rare characters.
-const STRANGE: [&[u8]; 8] = [
+const UNUSUAL_BYTES: [&[u8]; 8] = [
     b"\xff",
     b"\xc3\x28",
     b"\xed\xa0\x80",
@@ -57,7 +57,7 @@ const STRANGE: [&[u8]; 8] = [
 ];
 
 /// Groups of interchangeable tokens; the program is likely to remain valid.
-const ALIKE: [&[&str]; 7] = [
+const TOKEN_GROUPS: [&[&str]; 7] = [
     &["+", "-", "*", "/", "%", "//", "%%", "**", "&", "|", "^", "<<", ">>", ">>>"],
     &["<", "<=", ">", ">=", "==", "!="],
     &["&&", "||"],
@@ -68,19 +68,19 @@ const ALIKE: [&[&str]; 7] = [
 ];
 
 /// Numbers that fit every type.
-const SMALL: [&str; 6] = ["0", "1", "2", "3", "7", "100"];
+const SMALL_NUMBERS: [&str; 6] = ["0", "1", "2", "3", "7", "100"];
 
 const BRACKETS: [&[u8]; 6] = [b"(", b")", b"[", b"]", b"{", b"}"];
 
 /// The material of mutants.
-pub struct Material {
+pub struct Corpus {
     /// The programs.
     pub programs: Vec<Vec<u8>>,
     /// The distinct tokens of all programs, sorted.
     pub pool: Vec<Vec<u8>>,
 }
 
-impl Material {
+impl Corpus {
     /// Collects the material of programs.
     pub fn new(programs: Vec<Vec<u8>>) -> Self {
         let mut pool = Vec::new();
@@ -157,7 +157,7 @@ impl Material {
                 spliced(&text, &found, other, random)
             }
             19 => {
-                let strange = pick(&STRANGE, random).copied().unwrap_or_default();
+                let strange = pick(&UNUSUAL_BYTES, random).copied().unwrap_or_default();
                 let at = random.below(text.len() as u64 + 1) as usize;
                 replaced(&text, at..at, strange)
             }
@@ -167,7 +167,7 @@ impl Material {
             }
             21..=26 => {
                 let alike = |t: &&Token| {
-                    let mut groups = ALIKE.iter();
+                    let mut groups = TOKEN_GROUPS.iter();
                     groups.find(|group| group.iter().any(|w| w.as_bytes() == &text[t.at.clone()]))
                 };
                 let some: Vec<&Token> = found.iter().filter(|t| alike(t).is_some()).collect();
@@ -179,7 +179,7 @@ impl Material {
                 replaced(&text, chosen.at.clone(), other.as_bytes())
             }
             27 | 28 => {
-                let number = pick(&SMALL, random).copied().unwrap_or_default();
+                let number = pick(&SMALL_NUMBERS, random).copied().unwrap_or_default();
                 replaced(&text, of(Kind::Number, random), number.as_bytes())
             }
             // A run of tokens is repeated several times.
@@ -236,7 +236,7 @@ fn spliced(text: &[u8], found: &[Token], other: &[u8], random: &mut Random) -> V
 mod tests {
     use super::*;
 
-    fn material() -> Material {
+    fn material() -> Corpus {
         let programs = [
             "def step (x: i32) (y: i32) = if x % 2 == 0 then y / 3 else x * y + 1\n\
              entry main [n] (xs: [n]i32) (ys: [n]i32) : i32 =\n\
@@ -245,7 +245,7 @@ mod tests {
              \x20 in (f64.sum ys, ys[k], filter (>= 0.5) (rotate 2 ys), iota (n + k))\n",
             "",
         ];
-        Material::new(programs.map(|p| p.as_bytes().to_vec()).to_vec())
+        Corpus::new(programs.map(|p| p.as_bytes().to_vec()).to_vec())
     }
 
     #[test]
@@ -261,7 +261,7 @@ mod tests {
 
     #[test]
     fn a_program_without_tokens_can_be_mutated() {
-        let empty = Material::new(vec![Vec::new()]);
+        let empty = Corpus::new(vec![Vec::new()]);
         for seed in 0..500 {
             empty.mutant(0, &mut Random::new(seed));
             material().mutant(2, &mut Random::new(seed));

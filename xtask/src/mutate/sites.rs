@@ -10,43 +10,43 @@ use syntax::ast::{
 use syntax::span::Span;
 
 /// A byte range of the program.
-pub type Place = Range<usize>;
+pub type ByteRange = Range<usize>;
 
 /// A part of the program that an edit can change.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Site {
+pub enum EditSite {
     /// A size in a type, with its brackets.
-    Size(Place),
+    Size(ByteRange),
     /// The whole of `e :> t` or `e : t`, and `e`.
-    Typed(Place, Place),
+    Typed(ByteRange, ByteRange),
     /// A size parameter or bound size, with its brackets.
-    Param(Place),
+    Param(ByteRange),
     /// A declared result type.
-    Result(Place),
+    Result(ByteRange),
     /// The arguments of an application, or the elements of a tuple, array, record or constructor.
-    Args(Vec<Place>),
+    Args(Vec<ByteRange>),
     /// The branches of an `if`, or the bodies of cases.
-    Branches(Vec<Place>),
+    Branches(Vec<ByteRange>),
     /// Consecutive bindings.
-    Bindings(Vec<Place>),
+    Bindings(Vec<ByteRange>),
     /// A use of a variable.
-    Name(Place),
+    Name(ByteRange),
 }
 
 /// The sites of a top-level declaration or of one in a module.
 #[derive(Default, Debug)]
-pub struct Group {
+pub struct DeclSites {
     /// The sites, in unspecified order.
-    pub sites: Vec<Site>,
+    pub sites: Vec<EditSite>,
     /// The names that are, or may be, bound to sizes.
-    pub sizes: Vec<Place>,
+    pub sizes: Vec<ByteRange>,
 }
 
 /// The nesting depth below which expressions and types are skipped.
 const DEEPEST: u32 = 200;
 
 /// Returns the groups of a program that have sites.
-pub fn groups(prog: &Prog) -> Vec<Group> {
+pub fn groups(prog: &Prog) -> Vec<DeclSites> {
     let mut walk = Walk { groups: Vec::new(), depth: 0 };
     prog.decls.iter().for_each(|decl| walk.decl(decl));
     walk.groups.retain(|group| !group.sites.is_empty());
@@ -54,12 +54,12 @@ pub fn groups(prog: &Prog) -> Vec<Group> {
 }
 
 struct Walk {
-    groups: Vec<Group>,
+    groups: Vec<DeclSites>,
     depth: u32,
 }
 
 impl Walk {
-    fn site(&mut self, site: Site) {
+    fn site(&mut self, site: EditSite) {
         if let Some(group) = self.groups.last_mut() {
             group.sites.push(site);
         }
@@ -72,7 +72,7 @@ impl Walk {
     }
 
     fn decl(&mut self, decl: &Decl) {
-        self.groups.push(Group::default());
+        self.groups.push(DeclSites::default());
         match &decl.kind {
             DeclKind::Val(bind) => {
                 self.params(&bind.type_params);
@@ -134,7 +134,7 @@ impl Walk {
     }
 
     fn spec(&mut self, spec: &Spec) {
-        self.groups.push(Group::default());
+        self.groups.push(DeclSites::default());
         match &spec.kind {
             SpecKind::Val { type_params, ty, .. } => {
                 self.params(type_params);
@@ -151,20 +151,20 @@ impl Walk {
 
     fn params(&mut self, params: &[TypeParam]) {
         for param in params.iter().filter(|param| param.kind == TypeParamKind::Size) {
-            self.site(Site::Param(param.span.range()));
+            self.site(EditSite::Param(param.span.range()));
             self.name(param.name.span);
         }
     }
 
     fn result(&mut self, ty: Option<&TypeExp>) {
         if let Some(ty) = ty {
-            self.site(Site::Result(ty.span.range()));
+            self.site(EditSite::Result(ty.span.range()));
             self.ty(ty);
         }
     }
 
     fn size(&mut self, size: &SizeExp) {
-        self.site(Site::Size(size.span.range()));
+        self.site(EditSite::Size(size.span.range()));
         size.size.iter().for_each(|exp| self.exp(exp));
     }
 
@@ -224,7 +224,7 @@ impl Walk {
             }
             PatKind::Record(fields) => fields.iter().for_each(|field| self.pat(&field.pat)),
             PatKind::Ascript(inner, ty) => {
-                self.site(Site::Typed(pat.span.range(), inner.span.range()));
+                self.site(EditSite::Typed(pat.span.range(), inner.span.range()));
                 self.pat(inner);
                 self.ty(ty);
             }
@@ -249,7 +249,7 @@ impl Walk {
         match &exp.kind {
             ExpKind::Lit(_) | ExpKind::Hole | ExpKind::OpSection(_) | ExpKind::Error => {}
             ExpKind::Var(name) if name.quals.is_empty() => {
-                self.site(Site::Name(exp.span.range()));
+                self.site(EditSite::Name(exp.span.range()));
             }
             ExpKind::Var(_) => {}
             ExpKind::Parens(e)
@@ -261,13 +261,13 @@ impl Walk {
             | ExpKind::OpSectionRight(_, e)
             | ExpKind::Attr(_, e) => self.exp(e),
             ExpKind::Tuple(exps) | ExpKind::Array(exps) | ExpKind::Constr(_, exps) => {
-                self.site(Site::Args(places(exps)));
+                self.site(EditSite::Args(ranges(exps)));
                 self.exps(exps);
             }
             ExpKind::Record(fields) => {
                 let given = |field: &&Field| !field.punned;
                 let values = fields.iter().filter(given).map(|field| field.value.span.range());
-                self.site(Site::Args(values.collect()));
+                self.site(EditSite::Args(values.collect()));
                 fields.iter().filter(given).for_each(|field| self.exp(&field.value));
             }
             ExpKind::Index(e, dims) => {
@@ -281,18 +281,18 @@ impl Walk {
                 self.exp(value);
             }
             ExpKind::Apply(fun, args) => {
-                self.site(Site::Args(places(args)));
+                self.site(EditSite::Args(ranges(args)));
                 self.exp(fun);
                 self.exps(args);
             }
             ExpKind::BinOp(first, rest) => {
                 let operands = std::iter::once(&**first).chain(rest.iter().map(|(_, e)| e));
-                self.site(Site::Args(operands.map(|e| e.span.range()).collect()));
+                self.site(EditSite::Args(operands.map(|e| e.span.range()).collect()));
                 self.exp(first);
                 rest.iter().for_each(|(_, e)| self.exp(e));
             }
             ExpKind::Ascript(e, ty) | ExpKind::Coerce(e, ty) => {
-                self.site(Site::Typed(exp.span.range(), e.span.range()));
+                self.site(EditSite::Typed(exp.span.range(), e.span.range()));
                 self.exp(e);
                 self.ty(ty);
             }
@@ -303,14 +303,14 @@ impl Walk {
             }
             ExpKind::If(cond, yes, no) => {
                 let branches = vec![yes.span.range(), no.span.range()];
-                self.site(Site::Branches(branches));
+                self.site(EditSite::Branches(branches));
                 self.exp(cond);
                 self.exp(yes);
                 self.exp(no);
             }
             ExpKind::Let(binds, body) => {
                 let spans = binds.iter().map(|bind| bind.span.range());
-                self.site(Site::Bindings(spans.collect()));
+                self.site(EditSite::Bindings(spans.collect()));
                 binds.iter().for_each(|bind| self.binding(&bind.kind));
                 self.exp(body);
             }
@@ -337,7 +337,7 @@ impl Walk {
             }
             ExpKind::Match(e, cases) => {
                 let results = cases.iter().map(|case| case.body.span.range());
-                self.site(Site::Branches(results.collect()));
+                self.site(EditSite::Branches(results.collect()));
                 self.exp(e);
                 cases.iter().for_each(|case: &Case| {
                     self.pat(&case.pat);
@@ -358,7 +358,7 @@ impl Walk {
                     // The brackets are included, assuming that no blanks separate them from the
                     // name.
                     let at = size.span.range();
-                    self.site(Site::Param(at.start.saturating_sub(1)..at.end + 1));
+                    self.site(EditSite::Param(at.start.saturating_sub(1)..at.end + 1));
                     self.name(size.span);
                 }
                 self.pat(pat);
@@ -397,6 +397,6 @@ impl Walk {
     }
 }
 
-fn places(exps: &[Exp]) -> Vec<Place> {
+fn ranges(exps: &[Exp]) -> Vec<ByteRange> {
     exps.iter().map(|e| e.span.range()).collect()
 }

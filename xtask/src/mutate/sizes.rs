@@ -2,7 +2,7 @@
 //! types are removed; arguments, branches and bindings are swapped or replaced. The edits follow
 //! the spans of the syntax tree, so most mutants parse.
 
-use super::sites::{Group, Place, Site, groups};
+use super::sites::{ByteRange, DeclSites, EditSite, groups};
 use harness::random::Random;
 use syntax::span::FileId;
 use syntax::symbol::Interner;
@@ -44,13 +44,13 @@ fn edited(text: &str, random: &mut Random) -> Option<String> {
     None
 }
 
-fn edit(text: &str, group: &Group, site: &Site, random: &mut Random) -> Option<String> {
+fn edit(text: &str, group: &DeclSites, site: &EditSite, random: &mut Random) -> Option<String> {
     match site {
-        Site::Size(at) => {
+        EditSite::Size(at) => {
             let size = match random.below(6) {
                 0 => {
-                    let other = another(group, random, |site| match site {
-                        Site::Size(other) if other != at => Some(other.clone()),
+                    let other = random_other_site(group, random, |site| match site {
+                        EditSite::Size(other) if other != at => Some(other.clone()),
                         _ => None,
                     })?;
                     return swapped(text, at, &other);
@@ -62,43 +62,43 @@ fn edit(text: &str, group: &Group, site: &Site, random: &mut Random) -> Option<S
             };
             Some(replaced(text, at, &format!("[{size}]")))
         }
-        Site::Typed(whole, inner) => {
+        EditSite::Typed(whole, inner) => {
             let inner = text.get(inner.clone())?.to_owned();
             Some(replaced(text, whole, &inner))
         }
-        Site::Param(at) => {
+        EditSite::Param(at) => {
             let brackets = text.get(at.clone())?;
             if !brackets.starts_with('[') || !brackets.ends_with(']') {
                 return None;
             }
             Some(replaced(text, at, ""))
         }
-        Site::Result(at) => {
+        EditSite::Result(at) => {
             // The colon is removed too.
             let before = text.get(..at.start)?.trim_end();
             let colon = before.strip_suffix(':')?.len();
             Some(replaced(text, &(colon..at.end), ""))
         }
-        Site::Args(places) | Site::Branches(places) | Site::Bindings(places) => {
+        EditSite::Args(places) | EditSite::Branches(places) | EditSite::Bindings(places) => {
             if random.below(4) > 0 {
                 return swapped(text, pick(places, random)?, pick(places, random)?);
             }
             // One is replaced by another: a binding by a binding, others by any argument or branch.
             let at = pick(places, random)?;
-            let other = another(group, random, |site| match site {
-                Site::Args(places) | Site::Branches(places) => places.first().cloned(),
+            let other = random_other_site(group, random, |site| match site {
+                EditSite::Args(places) | EditSite::Branches(places) => places.first().cloned(),
                 _ => None,
             })?;
-            let bindings = matches!(site, Site::Bindings(_));
+            let bindings = matches!(site, EditSite::Bindings(_));
             let other = if bindings { pick(places, random)?.clone() } else { other };
             let other = text.get(other)?.to_owned();
             Some(replaced(text, at, &other))
         }
-        Site::Name(at) => {
+        EditSite::Name(at) => {
             let other = match random.below(2) {
                 0 => pick(&group.sizes, random)?.clone(),
-                _ => another(group, random, |site| match site {
-                    Site::Name(other) => Some(other.clone()),
+                _ => random_other_site(group, random, |site| match site {
+                    EditSite::Name(other) => Some(other.clone()),
                     _ => None,
                 })?,
             };
@@ -109,22 +109,26 @@ fn edit(text: &str, group: &Group, site: &Site, random: &mut Random) -> Option<S
 }
 
 /// Returns a random range among those that `wanted` selects from the group's sites.
-fn another(group: &Group, random: &mut Random, wanted: impl Fn(&Site) -> Option<Place>) -> Option<Place> {
-    let found: Vec<Place> = group.sites.iter().filter_map(wanted).collect();
+fn random_other_site(
+    group: &DeclSites,
+    random: &mut Random,
+    wanted: impl Fn(&EditSite) -> Option<ByteRange>,
+) -> Option<ByteRange> {
+    let found: Vec<ByteRange> = group.sites.iter().filter_map(wanted).collect();
     pick(&found, random).cloned()
 }
 
-fn inner(text: &str, brackets: &Place) -> Option<String> {
+fn inner(text: &str, brackets: &ByteRange) -> Option<String> {
     let inner = text.get(brackets.start + 1..brackets.end.checked_sub(1)?)?;
     (!inner.is_empty()).then(|| inner.to_owned())
 }
 
-fn replaced(text: &str, at: &Place, by: &str) -> String {
+fn replaced(text: &str, at: &ByteRange, by: &str) -> String {
     format!("{}{by}{}", &text[..at.start], &text[at.end..])
 }
 
 /// Swaps two parts; `None` if they overlap.
-fn swapped(text: &str, one: &Place, other: &Place) -> Option<String> {
+fn swapped(text: &str, one: &ByteRange, other: &ByteRange) -> Option<String> {
     let (first, second) = if one.start <= other.start { (one, other) } else { (other, one) };
     if first.end > second.start {
         return None;

@@ -10,7 +10,7 @@ const ORDER: [&str; 21] = [
 ];
 
 /// All crates that these crates may use; stricter than [`ORDER`].
-const NARROW: [(&str, &[&str]); 7] = [
+const ALLOWED_DEPENDENCIES: [(&str, &[&str]); 7] = [
     // Data formats are independent of the compiler.
     ("value", &["prim"]),
     // The oracle shares no code with the stages that it judges.
@@ -37,7 +37,7 @@ pub fn order(tree: &Tree) -> Vec<Problem> {
             problems.push(format!("{}: has no place in the order", manifest.path));
             continue;
         };
-        let narrow = NARROW.iter().find(|(other, _)| *other == name);
+        let narrow = ALLOWED_DEPENDENCIES.iter().find(|(other, _)| *other == name);
         for (line, used) in dependencies(manifest) {
             let Some(theirs) = rank(used) else { continue };
             let allowed = narrow.map_or(theirs < own, |(_, names)| names.contains(&used));

@@ -89,7 +89,7 @@ pub fn test_attributes(tree: &Tree) -> Vec<Problem> {
 }
 
 /// Each `allow` and `expect` attribute has a `reason`.
-pub fn reasons(tree: &Tree) -> Vec<Problem> {
+pub fn lint_reasons(tree: &Tree) -> Vec<Problem> {
     find(tree.rust(), &["[allow(", "[expect("], |after| {
         let attribute = after.split(']').next().unwrap_or_default();
         (!attribute.contains("reason")).then(|| "no `reason`".to_owned())
@@ -122,7 +122,7 @@ fn find<'a>(
                     continue;
                 }
                 if let Some(what) = judge(&code[at + pattern.len()..]) {
-                    problems.push(format!("{}: `{pattern}`: {what}", place(file, &code, at)));
+                    problems.push(format!("{}: `{pattern}`: {what}", file_and_line(file, &code, at)));
                 }
             }
         }
@@ -131,6 +131,6 @@ fn find<'a>(
 }
 
 /// The file and line of an offset in `code`.
-fn place(file: &File, code: &str, at: usize) -> String {
+fn file_and_line(file: &File, code: &str, at: usize) -> String {
     format!("{}:{}", file.path, code[..at].matches('\n').count() + 1)
 }

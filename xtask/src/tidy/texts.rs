@@ -68,7 +68,7 @@ pub fn limitations(tree: &Tree) -> Vec<Problem> {
 }
 
 /// Messages about unsupported features in the sources are listed verbatim.
-pub fn refusals(tree: &Tree) -> Vec<Problem> {
+pub fn unsupported_messages(tree: &Tree) -> Vec<Problem> {
     let list = tree.file(LIMITATIONS).map_or("", |file| &file.text);
     let mut problems = Vec::new();
     for file in tree.rust().filter(|file| file.in_crate().is_some()) {

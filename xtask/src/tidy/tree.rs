@@ -11,7 +11,7 @@ const FOLDERS: [&str; 11] =
     [".cargo", ".ci", ".config", "bench", "crates", "docs", "examples", "fuzz", "prelude", "tests", "xtask"];
 
 /// Directories of generated files.
-const LEFT_BEHIND: [&str; 5] = ["target", "build", "book", "corpus", "__pycache__"];
+const GENERATED_DIRECTORIES: [&str; 5] = ["target", "build", "book", "corpus", "__pycache__"];
 
 /// The size in bytes above which a file counts as data.
 const MOST_BYTES: u64 = 4 << 20;
@@ -103,7 +103,7 @@ impl Tree {
             let path = if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") };
             if kind.is_dir() {
                 // `crates/target` is a crate, not a build directory.
-                if !LEFT_BEHIND.contains(&name) || path == "crates/target" {
+                if !GENERATED_DIRECTORIES.contains(&name) || path == "crates/target" {
                     self.add_folder(root, &path, |_, _| true)?;
                 }
             } else if kind.is_file() && entry.metadata().map_err(problem)?.len() <= MOST_BYTES {

@@ -25,26 +25,26 @@ pub struct Args {
 }
 
 /// A program with the data sets that both results contain.
-struct Group {
+struct ProgramComparison {
     name: String,
-    rows: Vec<Row>,
+    rows: Vec<DataSetComparison>,
 }
 
 /// Mean run times of a data set, in microseconds.
-struct Row {
+struct DataSetComparison {
     name: String,
     before: f64,
     after: f64,
     significant: bool,
 }
 
-impl Row {
+impl DataSetComparison {
     fn speedup(&self) -> f64 {
         self.before / self.after
     }
 }
 
-impl Group {
+impl ProgramComparison {
     /// The geometric mean of the speedups, of all rows or only the significant ones; 1 if there are
     /// none.
     fn mean(&self, significant: bool) -> f64 {
@@ -58,7 +58,7 @@ impl Group {
 
     /// The number of data sets with a significant slowdown of more than 1 %.
     fn slower(&self) -> usize {
-        let slower = |row: &&Row| row.significant && row.speedup() < 0.99;
+        let slower = |row: &&DataSetComparison| row.significant && row.speedup() < 0.99;
         self.rows.iter().filter(slower).count()
     }
 }
@@ -69,11 +69,11 @@ pub fn run(args: Args) -> ExitCode {
         .and_then(|before| Ok((before, read(&args.after)?)))
         .map(|(before, after)| table(&before, &after, &args));
     match compared {
-        Ok(text) => match common::put(&text) {
+        Ok(text) => match common::write_stdout(&text) {
             Ok(()) => ExitCode::SUCCESS,
             Err(code) => code,
         },
-        Err(message) => common::fail(message),
+        Err(message) => common::report_error(message),
     }
 }
 
@@ -130,7 +130,7 @@ fn table(before: &Value, after: &Value, args: &Args) -> String {
     out
 }
 
-fn groups(before: &Value, after: &Value) -> Vec<Group> {
+fn groups(before: &Value, after: &Value) -> Vec<ProgramComparison> {
     let mut groups = Vec::new();
     for (name, program) in before.as_object().into_iter().flatten() {
         let (Some(old), Some(new)) = (
@@ -139,12 +139,12 @@ fn groups(before: &Value, after: &Value) -> Vec<Group> {
         ) else {
             continue;
         };
-        let mut rows: Vec<Row> = old
+        let mut rows: Vec<DataSetComparison> = old
             .iter()
             .filter_map(|(dataset, old)| {
                 let (old, new) = (times(old)?, times(new.get(dataset)?)?);
                 let (x, y) = (Statistics::of(&old), Statistics::of(&new));
-                Some(Row {
+                Some(DataSetComparison {
                     name: dataset.clone(),
                     before: x.mean.max(0.5),
                     after: y.mean.max(0.5),
@@ -153,7 +153,7 @@ fn groups(before: &Value, after: &Value) -> Vec<Group> {
             })
             .collect();
         rows.sort_by(|x, y| x.name.cmp(&y.name));
-        groups.push(Group { name: name.clone(), rows });
+        groups.push(ProgramComparison { name: name.clone(), rows });
     }
     groups.sort_by(|x, y| x.name.cmp(&y.name));
     groups

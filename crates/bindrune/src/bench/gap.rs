@@ -10,11 +10,11 @@ use serde_json::{Value, json};
 use std::time::Duration;
 
 /// The number of rounds.
-const TURNS: usize = 5;
+const ROUNDS: usize = 5;
 /// The least duration of a round, long enough for a clock with microsecond resolution.
-const TURN: Duration = Duration::from_millis(50);
+const MIN_ROUND: Duration = Duration::from_millis(50);
 /// The most runs per round.
-const MOST_RUNS: u64 = 10_000;
+const MAX_RUNS: u64 = 10_000;
 
 /// The measurements of a data set, untuned and tuned.
 pub struct Gap {
@@ -29,10 +29,10 @@ impl Gap {
         let first = untuned.runs(limits.runs, limits, true)?;
         tuned.runs(1, limits, true)?;
         let each = Duration::from_micros(median(&first.micros).max(1.0) as u64);
-        let enough = (TURN.as_micros() / each.as_micros()) as u64;
-        let runs = enough.min(MOST_RUNS).max(limits.runs);
+        let enough = (MIN_ROUND.as_micros() / each.as_micros()) as u64;
+        let runs = enough.min(MAX_RUNS).max(limits.runs);
         let (mut both, mut ratios) = ([Vec::new(), Vec::new()], Vec::new());
-        for turn in 0..TURNS {
+        for turn in 0..ROUNDS {
             let mut medians = [0.0; 2];
             for place in 0..2 {
                 // The order of the two alternates from round to round.
@@ -45,7 +45,7 @@ impl Gap {
             ratios.push(medians[0].max(1.0) / medians[1].max(1.0));
         }
         let [untuned, tuned] = both;
-        Ok(Self { untuned, tuned, ratio: middle(&mut ratios) })
+        Ok(Self { untuned, tuned, ratio: median_of(&mut ratios) })
     }
 
     /// The line of the report.
@@ -89,11 +89,11 @@ impl Gaps {
 }
 
 fn median(micros: &[u64]) -> f64 {
-    middle(&mut micros.iter().map(|x| *x as f64).collect::<Vec<_>>())
+    median_of(&mut micros.iter().map(|x| *x as f64).collect::<Vec<_>>())
 }
 
 /// The median of the numbers, which are sorted in place; 0 if there are none.
-fn middle(numbers: &mut [f64]) -> f64 {
+fn median_of(numbers: &mut [f64]) -> f64 {
     numbers.sort_by(f64::total_cmp);
     let upper = numbers.get(numbers.len() / 2).copied().unwrap_or(0.0);
     let lower = numbers.get(numbers.len().saturating_sub(1) / 2).copied();
@@ -102,13 +102,13 @@ fn middle(numbers: &mut [f64]) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Gap, Gaps, middle};
+    use super::{Gap, Gaps, median_of};
 
     #[test]
     fn medians_and_means() {
-        assert_eq!(middle(&mut []), 0.0);
-        assert_eq!(middle(&mut [3.0, 1.0, 2.0]), 2.0);
-        assert_eq!(middle(&mut [4.0, 1.0, 2.0, 3.0]), 2.5);
+        assert_eq!(median_of(&mut []), 0.0);
+        assert_eq!(median_of(&mut [3.0, 1.0, 2.0]), 2.0);
+        assert_eq!(median_of(&mut [4.0, 1.0, 2.0, 3.0]), 2.5);
         let gap = |ratio| Gap { untuned: vec![20, 10], tuned: vec![10], ratio };
         let mut gaps = Gaps::default();
         assert_eq!(gaps.summary(), None);

@@ -1,8 +1,8 @@
 //! Run times of one entry point on one data set.
 
-use crate::backend::{Call, Executable};
+use crate::backend::{CallOptions, Executable};
 use harness::oracle::Oracle;
-use harness::programs::{Outcome, judge};
+use harness::programs::{Outcome, compare_outcome};
 use harness::{Case, Expected};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 use tune::statistics::Statistics;
 
 /// The least total time of the first phase.
-const FIRST_PHASE: Duration = Duration::from_millis(500);
+const MIN_FIRST_PHASE: Duration = Duration::from_millis(500);
 /// The relative margin of error at which a mean counts as certain.
-const CERTAIN: f64 = 0.01;
+const TARGET_RELATIVE_MARGIN: f64 = 0.01;
 /// The most runs per call of an executable.
 const MOST_RUNS: u64 = 100_000;
 
@@ -59,9 +59,9 @@ impl Target<'_> {
         let start = Instant::now();
         let Measured { mut micros, mut stderr } = self.runs(limits.runs, limits, true)?;
         let total: u64 = micros.iter().sum();
-        if limits.converge.is_some() && Duration::from_micros(total) < FIRST_PHASE {
+        if limits.converge.is_some() && Duration::from_micros(total) < MIN_FIRST_PHASE {
             let each = (total / micros.len().max(1) as u64).max(1);
-            let runs = (FIRST_PHASE.as_micros() as u64 / each).clamp(limits.runs, MOST_RUNS);
+            let runs = (MIN_FIRST_PHASE.as_micros() as u64 / each).clamp(limits.runs, MOST_RUNS);
             Measured { micros, stderr } = self.runs(runs, limits, false)?;
         }
         let Some(most) = limits.converge else {
@@ -94,7 +94,7 @@ impl Target<'_> {
                 let outcome = self.oracle.call(point, args.clone());
                 let time = start.elapsed().as_micros() as u64;
                 if number == 0 {
-                    fine(self.case, &outcome, self.folder, compared)?;
+                    check_outcome(self.case, &outcome, self.folder, compared)?;
                 } else {
                     micros.push(time);
                 }
@@ -106,16 +106,16 @@ impl Target<'_> {
         let times = self.work.join("times");
         let mut options = vec![format!("-r{runs}"), format!("--write-runtime-to={}", times.display())];
         options.extend(self.pass.iter().cloned());
-        let call = Call {
+        let call = CallOptions {
             options: &options,
             results: compared,
-            limit: limits.timeout.unwrap_or(crate::backend::FOREVER),
+            limit: limits.timeout.unwrap_or(crate::backend::NO_LIMIT),
         };
         let stop = AtomicBool::new(false);
-        let finished = executable.finish(self.entry, &input, &call, &stop)?;
+        let finished = executable.run(self.entry, &input, &call, &stop)?;
         let stderr = finished.stderr.clone();
         let outcome = Outcome::of(finished, compared);
-        fine(self.case, &outcome, self.folder, compared)?;
+        check_outcome(self.case, &outcome, self.folder, compared)?;
         let text = std::fs::read_to_string(&times).map_err(|e| e.to_string())?;
         let micros: Result<Vec<u64>, _> = text.lines().map(|line| line.trim().parse()).collect();
         let micros = micros.map_err(|_| "run times that are no numbers".to_owned())?;
@@ -124,15 +124,15 @@ impl Target<'_> {
 }
 
 /// Checks an outcome against the case; values only if `compared` is set, opaque results never.
-fn fine(case: &Case, outcome: &Outcome, folder: &Path, compared: bool) -> Result<(), String> {
+fn check_outcome(case: &Case, outcome: &Outcome, folder: &Path, compared: bool) -> Result<(), String> {
     match outcome {
         Outcome::Values(_) if !compared => Ok(()),
         Outcome::Opaque(_) => Ok(()),
-        outcome => judge(case, outcome, folder, || Ok(None)).map(|_| ()),
+        outcome => compare_outcome(case, outcome, folder, || Ok(None)).map(|_| ()),
     }
 }
 
 /// Returns true if the margin of error exceeds both 1 % of the mean and 1 us.
 fn is_uncertain(statistics: &Statistics) -> bool {
-    statistics.margin > CERTAIN * statistics.mean && statistics.margin > 1.0
+    statistics.margin > TARGET_RELATIVE_MARGIN * statistics.mean && statistics.margin > 1.0
 }

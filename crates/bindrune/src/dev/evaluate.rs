@@ -28,7 +28,7 @@ fn level<L: ir::Level>(program: &ir::Program<L>, entry: &str, options: Options) 
     let Options { budget, settings, listener, seed: _ } = options;
     let options = ir::eval::Options { budget, settings, listener };
     let values = ir::eval::eval_entry_with(program, entry, read_args(params)?, &options)
-        .map_err(|error| common::fail(error.render(&program.files)))?;
+        .map_err(|error| common::report_error(error.render(&program.files)))?;
     write_results(&values, results)
 }
 
@@ -37,8 +37,8 @@ fn imperative(program: &imp::Program, entry: &str, options: Options) -> Result<(
     let point = &program.entries[position(names, entry)?];
     let params = spread(&program.opaques, &point.params);
     let results = spread(&program.opaques, &point.results);
-    let values =
-        imp::eval::eval_entry_with(program, entry, read_args(params)?, options).map_err(common::fail)?;
+    let values = imp::eval::eval_entry_with(program, entry, read_args(params)?, options)
+        .map_err(common::report_error)?;
     write_results(&values, results)
 }
 
@@ -46,7 +46,10 @@ fn imperative(program: &imp::Program, entry: &str, options: Options) -> Result<(
 fn position<'a>(names: impl Iterator<Item = &'a str> + Clone, entry: &str) -> Result<usize, ExitCode> {
     names.clone().position(|name| name == entry).ok_or_else(|| {
         let names: Vec<&str> = names.collect();
-        common::fail(format_args!("there is no entry point `{entry}`; there are: {}", names.join(", ")))
+        common::report_error(format_args!(
+            "there is no entry point `{entry}`; there are: {}",
+            names.join(", ")
+        ))
     })
 }
 
@@ -54,11 +57,11 @@ fn write_results(results: &[EvalValue], types: Vec<ValueType>) -> Result<(), Exi
     let mut text = String::new();
     for (result, ty) in results.iter().zip(types) {
         let value = to_value(result, ty)
-            .ok_or_else(|| common::fail("a result has another type than the entry point says"))?;
+            .ok_or_else(|| common::report_error("a result has another type than the entry point says"))?;
         text.push_str(&value.to_string());
         text.push('\n');
     }
-    common::put(&text)
+    common::write_stdout(&text)
 }
 
 /// The scalars and arrays that entry values consist of, in order.
@@ -68,16 +71,17 @@ fn spread(opaques: &OpaqueTypes, values: &[EntryValue]) -> Vec<ValueType> {
 }
 
 fn read_args(types: Vec<ValueType>) -> Result<Vec<EvalValue>, ExitCode> {
-    let mut reader =
-        Reader::stdin().map_err(|error| common::fail(format_args!("cannot read standard input: {error}")))?;
+    let mut reader = Reader::stdin()
+        .map_err(|error| common::report_error(format_args!("cannot read standard input: {error}")))?;
     let mut args = Vec::with_capacity(types.len());
     for ty in types {
-        let value = reader.read(ty).map_err(|error| common::fail(format_args!("standard input: {error}")))?;
+        let value =
+            reader.read(ty).map_err(|error| common::report_error(format_args!("standard input: {error}")))?;
         args.push(from_value(&value).ok_or_else(|| {
-            common::fail(format_args!("an argument of type {ty} is too large to evaluate"))
+            common::report_error(format_args!("an argument of type {ty} is too large to evaluate"))
         })?);
     }
-    reader.finish().map_err(|error| common::fail(format_args!("standard input: {error}")))?;
+    reader.finish().map_err(|error| common::report_error(format_args!("standard input: {error}")))?;
     Ok(args)
 }
 

@@ -12,9 +12,9 @@
 //! Unless all remarks are requested, those about library code only are omitted: fusion within one
 //! call of a library function, checks outside loops.
 
-use super::entry::{Entry, entry};
-use super::names::{Source, User};
-use super::settle::settled;
+use super::entry::{ShownRemark, remark};
+use super::names::{SourceNames, UserSource};
+use super::settle::merge_remarks;
 use check::tast::Program;
 use driver::{Ir, Observer, PassInfo, Remark};
 use ir::forest::{ChoiceTrees, forest};
@@ -25,7 +25,7 @@ use syntax::span::SourceMap;
 
 /// The decisions of a compilation.
 #[derive(Default)]
-pub struct Ledger {
+pub struct RemarkCollector {
     /// In the order in which they were made.
     pub decisions: Vec<Remark>,
     /// The choices between versions that remain after pruning.
@@ -34,12 +34,12 @@ pub struct Ledger {
     sizes: BTreeMap<String, i64>,
 }
 
-impl Observer for Ledger {
+impl Observer for RemarkCollector {
     fn pass(&mut self, pass: &PassInfo, _: Duration, ir: &Ir) {
-        if let (PRUNED, Ir::Segs(program)) = (pass.name.as_str(), ir) {
+        if let (LAST_PRUNING_PASS, Ir::Segs(program)) = (pass.name.as_str(), ir) {
             self.versions = forest(program);
         }
-        if let (SIZED, Ir::Segs(program)) = (pass.name.as_str(), ir) {
+        if let (SIZES_PASS, Ir::Segs(program)) = (pass.name.as_str(), ir) {
             let named = named(program).into_iter();
             self.sizes = named
                 .filter(|(_, tunable)| tunable.class == Class::Size)
@@ -54,12 +54,12 @@ impl Observer for Ledger {
 }
 
 /// The last pass that removes versions.
-const PRUNED: &str = "prune-versions";
+const LAST_PRUNING_PASS: &str = "prune-versions";
 /// The pass that introduces size parameters.
-const SIZED: &str = "grains";
+const SIZES_PASS: &str = "grains";
 
 /// The filter of remarks.
-pub struct Wanted<'a> {
+pub struct Filter<'a> {
     /// If given, only this function of the source.
     pub function: Option<&'a str>,
     /// True to include remarks about library code.
@@ -67,7 +67,7 @@ pub struct Wanted<'a> {
 }
 
 /// The remarks of a program.
-pub struct Account {
+pub struct Remarks {
     /// The program's file.
     pub program: String,
     /// Remarks by function, in the order of files and lines.
@@ -109,7 +109,7 @@ pub struct Line {
     /// Its text.
     pub text: String,
     /// The remarks.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<ShownRemark>,
 }
 
 /// Counts of remarks.
@@ -118,7 +118,7 @@ pub struct Summary {
     /// Pairs of combinators that were fused.
     pub fused: usize,
     /// Pairs that were not fused.
-    pub apart: usize,
+    pub not_fused: usize,
     /// Loops that run as tasks.
     pub tasks: usize,
     /// Operations that run on the device.
@@ -139,7 +139,7 @@ pub struct Summary {
     pub copies: usize,
 }
 
-impl Ledger {
+impl RemarkCollector {
     /// The choices between versions that remain after pruning.
     pub fn versions(&self) -> &[ChoiceTrees] {
         &self.versions
@@ -154,25 +154,25 @@ impl Ledger {
     ///
     /// # Errors
     /// No user function has the requested name.
-    pub fn account(
+    pub fn remarks(
         &self,
         program: &Program,
         sources: &SourceMap,
         name: &str,
-        wanted: &Wanted<'_>,
-    ) -> Result<Account, String> {
-        let source = Source::new(program, sources);
+        wanted: &Filter<'_>,
+    ) -> Result<Remarks, String> {
+        let source = UserSource::new(program, sources);
         if let Some(function) = wanted.function
             && !source.has_function(function)
         {
             return Err(format!("no function of the program is named `{function}`"));
         }
-        let user = User::new(&source, &self.decisions);
+        let user = SourceNames::new(&source, &self.decisions);
         let entries = self.decisions.iter();
-        let entries = entries.filter_map(|decision| entry(decision, &user, wanted.all));
-        let mut by_line: BTreeMap<(u32, u32), Vec<Entry>> = BTreeMap::new();
-        for entry in settled(entries.collect(), wanted.all) {
-            let at = (entry.place.file, entry.place.line);
+        let entries = entries.filter_map(|decision| remark(decision, &user, wanted.all));
+        let mut by_line: BTreeMap<(u32, u32), Vec<ShownRemark>> = BTreeMap::new();
+        for entry in merge_remarks(entries.collect(), wanted.all) {
+            let at = (entry.span.file, entry.span.line);
             by_line.entry(at).or_default().push(entry);
         }
         let mut functions: Vec<Function> = Vec::new();
@@ -181,7 +181,7 @@ impl Ledger {
             if wanted.function.is_some_and(|wanted| wanted != name) {
                 continue;
             }
-            entries.sort_by(|a, b| (a.of(), a.group).cmp(&(b.of(), b.group)));
+            entries.sort_by(|a, b| (a.key(), a.group).cmp(&(b.key(), b.group)));
             let own = Line { number, text: source.line(file, number).to_owned(), entries };
             match functions.last_mut() {
                 Some(last) if last.file == file && last.line == line => last.lines.push(own),
@@ -190,7 +190,7 @@ impl Ledger {
         }
         let versions = self.versions.iter();
         let of = |trees: &&ChoiceTrees| wanted.function.is_none_or(|wanted| *trees.function.0 == *wanted);
-        Ok(Account {
+        Ok(Remarks {
             versions: versions.filter(of).cloned().collect(),
             program: name.to_owned(),
             summary: Summary::of(&functions),
@@ -207,7 +207,7 @@ impl Summary {
         for entry in lines.flat_map(|line| &line.entries) {
             let count = match entry.name {
                 "fused" | "computed-again" | "computed-together" => &mut summary.fused,
-                "not-fused" => &mut summary.apart,
+                "not-fused" => &mut summary.not_fused,
                 "tasks" => &mut summary.tasks,
                 "kernels" => &mut summary.kernels,
                 "on-host" => &mut summary.on_host,
@@ -228,7 +228,7 @@ impl Summary {
     pub fn lines(&self) -> Vec<String> {
         let Self {
             fused,
-            apart,
+            not_fused: apart,
             tasks,
             kernels,
             on_host,

@@ -1,6 +1,6 @@
 //! A remark: a decision with its source location, text, and rating.
 
-use super::names::{At, User};
+use super::names::{RemarkContext, SourceNames};
 use driver::Remark;
 use driver::remark::{
     CopyReason, EnclosingLoop, Execution, FusionOperand, NotVectorisedReason, RemarkKind, Sequential,
@@ -76,9 +76,9 @@ impl Mark {
 
 /// A remark.
 #[derive(Clone)]
-pub struct Entry {
+pub struct ShownRemark {
     /// The source location.
-    pub place: SrcLoc,
+    pub span: SrcLoc,
     /// The subject of the decision.
     pub group: Group,
     /// The rating.
@@ -90,20 +90,20 @@ pub struct Entry {
     /// The operation's source text, truncated if it is long.
     pub subject: String,
     /// The library function that contains the operation.
-    pub within: Option<String>,
+    pub library_function: Option<String>,
     /// The text of the remark.
-    pub words: String,
+    pub text: String,
     /// The locations of other operations and loops that the remark mentions.
-    pub others: Vec<SrcLoc>,
+    pub related: Vec<SrcLoc>,
     /// The number of equal decisions.
     pub times: u32,
 }
 
-impl Entry {
+impl ShownRemark {
     /// The whole line.
     pub fn text(&self) -> String {
-        let Self { subject, words, .. } = self;
-        let inside = match &self.within {
+        let Self { subject, text: words, .. } = self;
+        let inside = match &self.library_function {
             Some(function) => format!(" (inside `{function}`)"),
             None => String::new(),
         };
@@ -119,13 +119,13 @@ impl Entry {
     }
 
     /// The key that identifies the operation.
-    pub fn of(&self) -> (SrcLoc, Option<&str>) {
-        (self.place, self.within.as_deref())
+    pub fn key(&self) -> (SrcLoc, Option<&str>) {
+        (self.span, self.library_function.as_deref())
     }
 
     /// The operation as text.
     pub fn title(&self) -> String {
-        match &self.within {
+        match &self.library_function {
             Some(function) => format!("`{}`, inside `{function}`", self.subject),
             None => format!("`{}`", self.subject),
         }
@@ -133,7 +133,7 @@ impl Entry {
 
     /// The line below a heading that names the operation.
     pub fn short(&self) -> String {
-        format!("{}{}", self.words, self.often())
+        format!("{}{}", self.text, self.often())
     }
 
     fn often(&self) -> String {
@@ -147,18 +147,18 @@ impl Entry {
 
 /// Returns the remark for a decision; `None` if it has no location in user code, or if it only
 /// concerns library code and `all` is not set.
-pub fn entry(decision: &Remark, user: &User<'_>, all: bool) -> Option<Entry> {
-    let places = user.places(decision);
-    let place = user.source.own(&places)?;
-    let within = user.source.within(&places);
-    let (group, mark) = judge(&decision.kind)?;
+pub fn remark(decision: &Remark, user: &SourceNames<'_>, all: bool) -> Option<ShownRemark> {
+    let places = user.spans(decision);
+    let place = user.source.innermost_user_span(&places)?;
+    let within = user.source.enclosing_library_function(&places);
+    let (group, mark) = classify(&decision.kind)?;
     if !all && decision.kind == RemarkKind::Hoisted && places.first() != Some(&place) {
         return None;
     }
-    let at = At { user, function: &decision.function, place };
+    let at = RemarkContext { user, function: &decision.function, place };
     let other = |party: &FusionOperand| {
-        let own = user.source.own(&party.places);
-        let inside = own == Some(place) && user.source.within(&party.places).is_some();
+        let own = user.source.innermost_user_span(&party.places);
+        let inside = own == Some(place) && user.source.enclosing_library_function(&party.places).is_some();
         (own, inside)
     };
     let others = match &decision.kind {
@@ -180,29 +180,29 @@ pub fn entry(decision: &Remark, user: &User<'_>, all: bool) -> Option<Entry> {
         | RemarkKind::CheckRemains {
             inside: EnclosingLoop::Loop(around) | EnclosingLoop::Parallel(around),
             ..
-        } => user.source.own(around).into_iter().collect(),
+        } => user.source.innermost_user_span(around).into_iter().collect(),
         RemarkKind::Copied { why: CopyReason::UsedLater { places, .. }, .. } => {
-            user.source.own(places).into_iter().collect()
+            user.source.innermost_user_span(places).into_iter().collect()
         }
         _ => Vec::new(),
     };
     let kind = user.named(&decision.kind);
-    Some(Entry {
-        place,
+    Some(ShownRemark {
+        span: place,
         group,
         mark,
         name: decision.kind.name(),
         subject: user.source.snippet(place),
-        within: within.map(str::to_owned),
-        words: kind.text(&at),
-        others,
+        library_function: within.map(str::to_owned),
+        text: kind.text(&at),
+        related: others,
         times: 1,
         kind,
     })
 }
 
 /// Returns the subject and rating of a decision; `None` for bookkeeping that is not reported.
-fn judge(kind: &RemarkKind) -> Option<(Group, Mark)> {
+fn classify(kind: &RemarkKind) -> Option<(Group, Mark)> {
     let around = |around: &EnclosingLoop| match around {
         EnclosingLoop::Nothing => Mark::Plain,
         EnclosingLoop::Loop(_) | EnclosingLoop::Parallel(_) => Mark::Left,

@@ -4,8 +4,8 @@
 //!
 //! All program text goes through [`escape`].
 
-use super::account::{Account, File, Function, Line};
-use super::entry::{Entry, Group};
+use super::account::{File, Function, Line, Remarks};
+use super::entry::{Group, ShownRemark};
 use crate::forest;
 use std::fmt::Write;
 
@@ -13,7 +13,7 @@ const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
 /// Returns the page.
-pub fn page(account: &Account) -> String {
+pub fn page(account: &Remarks) -> String {
     let title = escape(&account.program);
     let mut out = String::new();
     let mut put = |text: &str| {
@@ -62,17 +62,17 @@ pub fn page(account: &Account) -> String {
     out
 }
 
-fn entries(account: &Account) -> impl Iterator<Item = &Entry> {
+fn entries(account: &Remarks) -> impl Iterator<Item = &ShownRemark> {
     let lines = account.functions.iter().flat_map(|function| &function.lines);
     lines.flat_map(|line| &line.entries)
 }
 
-fn count(account: &Account, group: Group) -> usize {
+fn count(account: &Remarks, group: Group) -> usize {
     entries(account).filter(|entry| entry.group == group).count()
 }
 
 /// A file's lines with their remarks.
-fn table(account: &Account, file: &File) -> String {
+fn table(account: &Remarks, file: &File) -> String {
     let own: Vec<&Function> =
         (account.functions.iter()).filter(|function| function.file == file.id).collect();
     let told = |number: u32| {
@@ -101,7 +101,7 @@ fn fate(line: &Line) -> String {
     let mut out = String::from("<ul>");
     for entry in &line.entries {
         let elsewhere =
-            (entry.others.iter()).filter(|other| (other.file, other.line) != (entry.place.file, line.number));
+            (entry.related.iter()).filter(|other| (other.file, other.line) != (entry.span.file, line.number));
         let links: Vec<String> = elsewhere
             .map(|other| {
                 let (file, line) = (other.file, other.line);

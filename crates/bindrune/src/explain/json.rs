@@ -1,8 +1,8 @@
 //! The remarks as JSON. `docs/src/explain.md` documents the format. `version` is incremented by
 //! changes that a reader of an older version would misread.
 
-use super::account::{Account, File, Summary};
-use super::entry::Entry;
+use super::account::{File, Remarks, Summary};
+use super::entry::ShownRemark;
 use crate::forest;
 use driver::remark::{CopyReason, EnclosingLoop, Execution, RemarkKind, Sequential};
 use ir::SrcLoc;
@@ -12,14 +12,14 @@ use serde_json::{Map, Value, json};
 const VERSION: u32 = 1;
 
 /// Returns the remarks as JSON text.
-pub fn json(account: &Account) -> String {
+pub fn json(account: &Remarks) -> String {
     let functions: Vec<Value> = account
         .functions
         .iter()
         .map(|function| {
             let lines = function.lines.iter().map(|line| {
                 let entries: Vec<Value> =
-                    (line.entries.iter()).map(|entry| one(entry, &account.files)).collect();
+                    (line.entries.iter()).map(|entry| remark_value(entry, &account.files)).collect();
                 json!({ "line": line.number, "text": line.text, "entries": entries })
             });
             json!({
@@ -32,7 +32,7 @@ pub fn json(account: &Account) -> String {
         .collect();
     let Summary {
         fused,
-        apart,
+        not_fused: apart,
         tasks,
         kernels,
         on_host,
@@ -80,17 +80,17 @@ fn place(loc: SrcLoc, files: &[File]) -> Value {
     })
 }
 
-fn one(entry: &Entry, files: &[File]) -> Value {
-    let others: Vec<Value> = entry.others.iter().map(|loc| place(*loc, files)).collect();
+fn remark_value(entry: &ShownRemark, files: &[File]) -> Value {
+    let related: Vec<Value> = entry.related.iter().map(|loc| place(*loc, files)).collect();
     json!({
         "kind": entry.name,
         "group": entry.group.name(),
         "mark": entry.mark.name(),
         "subject": entry.subject,
-        "inside": entry.within,
+        "inside": entry.library_function,
         "text": entry.text(),
-        "place": place(entry.place, files),
-        "others": others,
+        "place": place(entry.span, files),
+        "others": related,
         "times": entry.times,
         "data": data(&entry.kind),
     })
@@ -108,14 +108,14 @@ fn data(kind: &RemarkKind) -> Value {
         | RemarkKind::Version { .. }
         | RemarkKind::Hoisted => Value::Object(Map::new()),
         RemarkKind::DeadRemoved(what) => json!({ "what": what.to_string() }),
-        RemarkKind::NotFused { why: reason, .. } => why(word(reason)),
+        RemarkKind::NotFused { why: reason, .. } => why(kebab_case(reason)),
         RemarkKind::Inlined(function)
         | RemarkKind::EvaluatedAtCall(function)
         | RemarkKind::SpecialisationReused(function) => {
             json!({ "function": &**function })
         }
         RemarkKind::NotInlined(function, reason) => {
-            json!({ "function": &**function, "why": word(reason) })
+            json!({ "function": &**function, "why": kebab_case(reason) })
         }
         RemarkKind::Specialised { of, instance, takes_functions } => json!({
             "function": &**of,
@@ -127,7 +127,7 @@ fn data(kind: &RemarkKind) -> Value {
             "cycles_in_lanes": gain.vector,
             "cycles_without": gain.scalar,
         }),
-        RemarkKind::NotVectorised { why: reason, .. } => why(word(reason)),
+        RemarkKind::NotVectorised { why: reason, .. } => why(kebab_case(reason)),
         RemarkKind::Executes { what, how, .. } => match how {
             Execution::Tasks { decomp, versions } => json!({
                 "what": what.to_string(),
@@ -154,16 +154,16 @@ fn data(kind: &RemarkKind) -> Value {
             }),
         },
         RemarkKind::VersionPruned { rule, why } => {
-            json!({ "rule": rule.name(), "why": word(why) })
+            json!({ "rule": rule.name(), "why": kebab_case(why) })
         }
-        RemarkKind::OnHost { what, why } => json!({ "what": word(what), "why": &**why }),
+        RemarkKind::OnHost { what, why } => json!({ "what": kebab_case(what), "why": &**why }),
         RemarkKind::ChoicesTooDeep { most } => json!({ "most": most }),
         RemarkKind::CheckRemoved { check, why } => {
-            json!({ "check": word(check), "why": word(why) })
+            json!({ "check": kebab_case(check), "why": kebab_case(why) })
         }
-        RemarkKind::CheckHoisted(check) => json!({ "check": word(check) }),
+        RemarkKind::CheckHoisted(check) => json!({ "check": kebab_case(check) }),
         RemarkKind::CheckRemains { check, inside } => json!({
-            "check": word(check),
+            "check": kebab_case(check),
             "inside": match inside {
                 EnclosingLoop::Nothing => "nothing",
                 EnclosingLoop::Loop(_) => "loop",
@@ -172,7 +172,7 @@ fn data(kind: &RemarkKind) -> Value {
         }),
         RemarkKind::Copied { array, why } => json!({
             "array": &**array,
-            "why": word(why),
+            "why": kebab_case(why),
             "keeps": match why {
                 CopyReason::Parameter(name)
                 | CopyReason::FromOutside(name)
@@ -190,7 +190,7 @@ fn data(kind: &RemarkKind) -> Value {
 }
 
 /// The name of a variant in kebab case.
-fn word(variant: &impl std::fmt::Debug) -> String {
+fn kebab_case(variant: &impl std::fmt::Debug) -> String {
     let text = format!("{variant:?}");
     let name: &str = text.split(|c: char| !c.is_alphanumeric()).next().unwrap_or("");
     let mut out = String::new();

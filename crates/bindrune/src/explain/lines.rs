@@ -3,12 +3,12 @@
 use std::fmt::Write;
 
 /// The text so far.
-pub struct Lines {
+pub struct Terminal {
     out: String,
     colour: bool,
 }
 
-impl Lines {
+impl Terminal {
     /// Creates an empty text.
     pub fn new(colour: bool) -> Self {
         let out = String::new();

@@ -11,10 +11,10 @@ use std::sync::Arc;
 use syntax::span::SourceMap;
 
 /// The length in characters to which an operation's text is truncated.
-const SHOWN: usize = 44;
+const MAX_SNIPPET: usize = 44;
 
 /// The files of a program and the definitions in them.
-pub struct Source<'a> {
+pub struct UserSource<'a> {
     files: Vec<Text<'a>>,
     /// Names of definitions by file and line.
     defs: BTreeMap<(u32, u32), &'a str>,
@@ -27,7 +27,7 @@ struct Text<'a> {
     library: bool,
 }
 
-impl<'a> Source<'a> {
+impl<'a> UserSource<'a> {
     /// Collects the files and definitions of a program.
     pub fn new(program: &'a Program, sources: &'a SourceMap) -> Self {
         let text = |id| {
@@ -107,14 +107,14 @@ impl<'a> Source<'a> {
     }
 
     /// Returns the innermost location in a user file; `places` are innermost first.
-    pub fn own(&self, places: &[SrcLoc]) -> Option<SrcLoc> {
+    pub fn innermost_user_span(&self, places: &[SrcLoc]) -> Option<SrcLoc> {
         let own = places.iter().find(|loc| !self.is_library(loc.file));
         own.copied().filter(|loc| loc.line > 0)
     }
 
     /// Returns the library function, called from user code, that contains the location; `None` if
     /// the location is the call itself.
-    pub fn within(&self, places: &[SrcLoc]) -> Option<&'a str> {
+    pub fn enclosing_library_function(&self, places: &[SrcLoc]) -> Option<&'a str> {
         let inner = places.iter().take_while(|loc| self.is_library(loc.file));
         let mut names = inner.filter_map(|loc| {
             let (name, _) = self.function_at(loc.file, loc.line);
@@ -143,18 +143,18 @@ impl<'a> Source<'a> {
         if count(')') == count('(') + 1 && before.ends_with('(') {
             text.insert(0, '(');
         }
-        if text.chars().count() <= SHOWN {
+        if text.chars().count() <= MAX_SNIPPET {
             return text;
         }
-        let start: String = text.chars().take(SHOWN - 4).collect();
+        let start: String = text.chars().take(MAX_SNIPPET - 4).collect();
         format!("{} ...", start.trim_end())
     }
 }
 
 /// Translates names of the IR to names of the source.
-pub struct User<'a> {
+pub struct SourceNames<'a> {
     /// The source.
-    pub source: &'a Source<'a>,
+    pub source: &'a UserSource<'a>,
     /// The locations of loops, by function and counter.
     counters: BTreeMap<(&'a str, &'a str), &'a [SrcLoc]>,
     /// The source names of the program's functions, by IR name.
@@ -163,9 +163,9 @@ pub struct User<'a> {
     versions: BTreeMap<&'a str, &'a str>,
 }
 
-impl<'a> User<'a> {
+impl<'a> SourceNames<'a> {
     /// Collects the names from decisions.
-    pub fn new(source: &'a Source<'a>, decisions: &'a [Remark]) -> Self {
+    pub fn new(source: &'a UserSource<'a>, decisions: &'a [Remark]) -> Self {
         let counters = decisions.iter().filter_map(|decision| {
             let RemarkKind::Loop { counter } = &decision.kind else {
                 return None;
@@ -214,7 +214,7 @@ impl<'a> User<'a> {
 
     /// Returns the locations of a decision, innermost first: those of the loop for decisions about
     /// loops of the imperative IR, those of the function where the decision has none.
-    pub fn places(&self, decision: &'a Remark) -> Vec<SrcLoc> {
+    pub fn spans(&self, decision: &'a Remark) -> Vec<SrcLoc> {
         match &decision.kind {
             RemarkKind::Vectorised { counter, .. } | RemarkKind::NotVectorised { counter, .. } => {
                 let key = (&*decision.function, &**counter);
@@ -230,22 +230,22 @@ impl<'a> User<'a> {
 }
 
 /// The context in which names of a remark are printed.
-pub struct At<'a> {
+pub struct RemarkContext<'a> {
     /// The names.
-    pub user: &'a User<'a>,
+    pub user: &'a SourceNames<'a>,
     /// The function of the program.
     pub function: &'a str,
     /// The remark's location.
     pub place: SrcLoc,
 }
 
-impl RemarkNames for At<'_> {
+impl RemarkNames for RemarkContext<'_> {
     fn party(&self, party: &FusionOperand) -> String {
         let source = self.user.source;
-        let Some(loc) = source.own(&party.places) else {
+        let Some(loc) = source.innermost_user_span(&party.places) else {
             return format!("a {}", party.what);
         };
-        let what = match source.within(&party.places) {
+        let what = match source.enclosing_library_function(&party.places) {
             Some(function) => format!("the {} inside `{function}`", party.what),
             None => format!("`{}`", source.snippet(loc)),
         };
@@ -257,12 +257,12 @@ impl RemarkNames for At<'_> {
     }
 
     fn place(&self, places: &[SrcLoc]) -> String {
-        let own = self.user.source.own(places);
+        let own = self.user.source.innermost_user_span(places);
         own.map_or_else(|| "a function that calls this".to_owned(), |loc| format!("line {}", loc.line))
     }
 
     fn lines(&self, parts: &[Vec<SrcLoc>]) -> Option<String> {
-        let own = parts.iter().filter_map(|part| self.user.source.own(part));
+        let own = parts.iter().filter_map(|part| self.user.source.innermost_user_span(part));
         let lines: BTreeSet<(u32, u32)> = own.map(|loc| (loc.file, loc.line)).collect();
         let mut lines: Vec<String> = lines.iter().map(|(_, line)| line.to_string()).collect();
         let last = lines.pop()?;
@@ -276,7 +276,7 @@ impl RemarkNames for At<'_> {
     fn counter(&self, name: &str) -> String {
         let key = (self.function, name);
         let places = self.user.counters.get(&key).copied().unwrap_or(&[]);
-        let own = self.user.source.own(places);
+        let own = self.user.source.innermost_user_span(places);
         own.map_or_else(|| "the loop".to_owned(), |loc| format!("the loop of line {}", loc.line))
     }
 

@@ -1,13 +1,13 @@
 //! The remarks as terminal output: each source line with its remarks below.
 
-use super::account::Account;
-use super::entry::{Entry, Mark};
-use super::lines::Lines;
+use super::account::Remarks;
+use super::entry::{Mark, ShownRemark};
+use super::lines::Terminal;
 use crate::forest;
 
 /// Returns the remarks as text, with ANSI colours if `colour` is set.
-pub fn text(account: &Account, colour: bool) -> String {
-    let mut lines = Lines::new(colour);
+pub fn text(account: &Remarks, colour: bool) -> String {
+    let mut lines = Terminal::new(colour);
     for function in &account.functions {
         let file = account.files.iter().find(|file| file.id == function.file);
         let file = file.map_or("", |file| &file.name);
@@ -20,12 +20,12 @@ pub fn text(account: &Account, colour: bool) -> String {
         for line in &function.lines {
             lines.source(line.number, &line.text);
             let mut subject = None;
-            let first = line.entries.first().map(Entry::of);
-            let several =
-                (line.entries.iter()).any(|entry| entry.within.is_some() || Some(entry.of()) != first);
+            let first = line.entries.first().map(ShownRemark::key);
+            let several = (line.entries.iter())
+                .any(|entry| entry.library_function.is_some() || Some(entry.key()) != first);
             for entry in &line.entries {
-                if several && subject != Some(entry.of()) {
-                    subject = Some(entry.of());
+                if several && subject != Some(entry.key()) {
+                    subject = Some(entry.key());
                     lines.put(format!("      {}", entry.title()));
                 }
                 let sign = entry.mark.sign().to_string();

@@ -9,23 +9,23 @@ mod nests;
 mod record;
 mod show;
 
-use super::account::Ledger;
-use super::names::Source;
+use super::account::RemarkCollector;
+use super::names::UserSource;
 use crate::common;
-use crate::tuning::{beside, block, record_extension, warnings};
+use crate::tuning::{record_extension, tblock_size, tuning_file, warnings};
 use check::tast::Program;
 use driver::Options;
 use ir::forest::{ChoiceTrees, Node};
 use nests::nests;
 use record::Record;
-use runtime::tuning::{Assignment, BLOCK, read_file};
+use runtime::tuning_params::{Assignment, THREAD_BLOCK_SIZE, read_file};
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::Path;
 use syntax::span::SourceMap;
 
 /// The parameters of a report.
-pub struct Asked<'a> {
+pub struct Request<'a> {
     /// The program's file.
     pub file: &'a Path,
     /// The tuning file's extension.
@@ -47,7 +47,7 @@ pub struct Asked<'a> {
 /// # Errors
 /// There is no record, or it is invalid.
 pub fn record(file: &Path, extension: &OsStr) -> Result<Record, String> {
-    let path = beside(file, &record_extension(extension));
+    let path = tuning_file(file, &record_extension(extension));
     if !path.exists() {
         return Err(format!(
             "there is no record of tuning, {}; `bindrune tune {}` writes it",
@@ -63,20 +63,20 @@ pub fn record(file: &Path, extension: &OsStr) -> Result<Record, String> {
 /// # Errors
 /// The tuning file is invalid, or there is no such function.
 pub fn explain(
-    asked: &Asked<'_>,
-    ledger: &Ledger,
+    asked: &Request<'_>,
+    ledger: &RemarkCollector,
     program: &Program,
     sources: &SourceMap,
 ) -> Result<String, String> {
     let record = asked.record;
-    let file = beside(asked.file, asked.extension);
+    let file = tuning_file(asked.file, asked.extension);
     let given = if file.exists() {
         read_file(&file)?
     } else {
-        common::say(&format!("warning: there is no tuning file {}; these are the defaults", file.display()));
+        common::note(&format!("warning: there is no tuning file {}; these are the defaults", file.display()));
         Vec::new()
     };
-    let source = Source::new(program, sources);
+    let source = UserSource::new(program, sources);
     if let Some(function) = asked.function
         && !source.has_function(function)
     {
@@ -93,27 +93,27 @@ pub fn explain(
             *default = record.default(name).unwrap_or(*default);
         }
     }
-    let path = beside(asked.file, &record_extension(asked.extension));
-    warn(&path, record, (&defaults, ledger.sizes()), &given);
+    let path = tuning_file(asked.file, &record_extension(asked.extension));
+    warn_mismatches(&path, record, (&defaults, ledger.sizes()), &given);
     let value = |name: &str| {
         let default = defaults.get(name).copied();
-        last(&given, name).or(default).unwrap_or(i64::MAX)
+        last_assignment(&given, name).or(default).unwrap_or(i64::MAX)
     };
     let wanted: Vec<ChoiceTrees> = forest
         .iter()
         .filter(|trees| asked.function.is_none_or(|name| *trees.function.0 == *name))
         .cloned()
         .collect();
-    let mut sizes = moved(ledger.sizes(), &given);
+    let mut sizes = changed_sizes(ledger.sizes(), &given);
     if asked.on_device {
         let default = Options::default().device.block;
-        let own = block(&given)?.filter(|block| *block != default);
-        sizes.extend(own.map(|block| (BLOCK.to_owned(), default, block)));
+        let own = tblock_size(&given)?.filter(|block| *block != default);
+        sizes.extend(own.map(|block| (THREAD_BLOCK_SIZE.to_owned(), default, block)));
     }
-    let shown = show::Shown {
+    let shown = show::Report {
         program: asked.file.display().to_string(),
         nests: nests(&wanted, record, &value),
-        own: own(record, &given),
+        own: custom_parameters(record, &given),
         sizes,
         record,
         source: &source,
@@ -135,7 +135,7 @@ fn params(node: &Node, out: &mut BTreeMap<String, i64>) {
 }
 
 /// Warns about mismatches between program, record and tuning file.
-fn warn(
+fn warn_mismatches(
     path: &Path,
     record: &Record,
     (defaults, sizes): (&BTreeMap<String, i64>, &BTreeMap<String, i64>),
@@ -146,7 +146,7 @@ fn warn(
         before.is_none_or(|before| *before != Some(**default))
     };
     if let Some((name, _)) = defaults.iter().find(changed) {
-        common::say(&format!(
+        common::note(&format!(
             "warning: {} is of another program or compiler, as it has `{name}` not or with \
              another default; tune again",
             path.display()
@@ -156,19 +156,19 @@ fn warn(
     let known = defaults.keys().chain(sizes.keys());
     let known = known.chain(own.map(|(name, _)| name));
     for line in warnings(&known.map(String::as_str).collect(), given) {
-        common::say(&line);
+        common::note(&line);
     }
 }
 
 /// The program's custom parameters, and their values in the tuning file.
-fn own(record: &Record, given: &[Assignment]) -> Vec<(String, Option<i64>)> {
+fn custom_parameters(record: &Record, given: &[Assignment]) -> Vec<(String, Option<i64>)> {
     let own = record.defaults.iter().filter(|(_, default)| default.is_none());
-    own.map(|(name, _)| (name.clone(), last(given, name))).collect()
+    own.map(|(name, _)| (name.clone(), last_assignment(given, name))).collect()
 }
 
 /// Size parameters that the tuning file changes: name, default, value.
-fn moved(sizes: &BTreeMap<String, i64>, given: &[Assignment]) -> Vec<(String, i64, i64)> {
-    let given = |name: &String| last(given, name);
+fn changed_sizes(sizes: &BTreeMap<String, i64>, given: &[Assignment]) -> Vec<(String, i64, i64)> {
+    let given = |name: &String| last_assignment(given, name);
     let moved = sizes.iter().filter_map(|(name, default)| {
         let value = given(name).filter(|value| value != default)?;
         Some((name.clone(), *default, value))
@@ -177,7 +177,7 @@ fn moved(sizes: &BTreeMap<String, i64>, given: &[Assignment]) -> Vec<(String, i6
 }
 
 /// The value that applies to a parameter: the last assignment.
-fn last(given: &[Assignment], name: &str) -> Option<i64> {
+fn last_assignment(given: &[Assignment], name: &str) -> Option<i64> {
     let last = given.iter().rev().find(|given| given.name == name);
     last.map(|given| given.value)
 }

@@ -3,7 +3,7 @@
 //!
 //! Each node is centred above its children. The font is monospaced, so no text is measured.
 
-use super::{question, title};
+use super::{condition, version_label};
 use ir::forest::{ChoiceTrees, Node};
 use std::fmt::Write;
 
@@ -17,14 +17,14 @@ const GAP: (f64, f64) = (18.0, 46.0);
 const SHOWN: usize = 44;
 
 /// A node with its position.
-struct Placed {
+struct LaidOut {
     text: String,
     kind: Kind,
     /// The horizontal centre.
     x: f64,
     /// The width of the subtree.
     width: f64,
-    below: Vec<(Edge, Placed)>,
+    below: Vec<(Edge, LaidOut)>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -48,13 +48,13 @@ pub fn svg(forest: &[ChoiceTrees]) -> String {
     let mut left = GAP.0;
     let mut roots = Vec::new();
     for ChoiceTrees { function, roots: trees } in forest {
-        let below = trees.iter().map(|node| (Edge::Plain, of(node)));
-        let mut root = placed(function.0.to_string(), Kind::Function, below.collect());
+        let below = trees.iter().map(|node| (Edge::Plain, layout_node(node)));
+        let mut root = layout(function.0.to_string(), Kind::Function, below.collect());
         root.shift(left);
         left += root.width + GAP.0;
         roots.push(root);
     }
-    let levels = roots.iter().map(Placed::levels).max().unwrap_or(0);
+    let levels = roots.iter().map(LaidOut::levels).max().unwrap_or(0);
     let box_height = LETTER.1 + 2.0 * PADDING.1;
     let height = 2.0 * GAP.0 + levels as f64 * (box_height + GAP.1) - GAP.1;
     let mut out = String::new();
@@ -76,27 +76,27 @@ pub fn svg(forest: &[ChoiceTrees]) -> String {
     out
 }
 
-fn of(node: &Node) -> Placed {
+fn layout_node(node: &Node) -> LaidOut {
     match node {
         Node::Choice(choice) => {
-            let holds = choice.if_true.iter().map(|node| (Edge::Yes, of(node)));
-            let fails = choice.if_false.iter().map(|node| (Edge::No, of(node)));
-            placed(question(choice), Kind::Choice, holds.chain(fails).collect())
+            let holds = choice.if_true.iter().map(|node| (Edge::Yes, layout_node(node)));
+            let fails = choice.if_false.iter().map(|node| (Edge::No, layout_node(node)));
+            layout(condition(choice), Kind::Choice, holds.chain(fails).collect())
         }
         Node::Version(version) => {
-            let inside = version.inside.iter().map(|node| (Edge::Inside, of(node)));
-            let whole = title(version);
+            let inside = version.inside.iter().map(|node| (Edge::Inside, layout_node(node)));
+            let whole = version_label(version);
             let mut text: String = whole.chars().take(SHOWN).collect();
             if text.len() < whole.len() {
                 text.push_str(" ...");
             }
-            placed(text, Kind::Version, inside.collect())
+            layout(text, Kind::Version, inside.collect())
         }
     }
 }
 
 /// Lays out a subtree, with its left edge at 0.
-fn placed(text: String, kind: Kind, mut below: Vec<(Edge, Placed)>) -> Placed {
+fn layout(text: String, kind: Kind, mut below: Vec<(Edge, LaidOut)>) -> LaidOut {
     let own = text.chars().count() as f64 * LETTER.0 + 2.0 * PADDING.0;
     let gaps = below.len().saturating_sub(1) as f64 * GAP.0;
     let all = below.iter().map(|(_, node)| node.width).sum::<f64>() + gaps;
@@ -110,10 +110,10 @@ fn placed(text: String, kind: Kind, mut below: Vec<(Edge, Placed)>) -> Placed {
     let middle = ends.map(|((_, first), (_, last))| f64::midpoint(first.x, last.x));
     // Keeps the node inside the subtree's width where the children's centre is far to one side.
     let x = middle.unwrap_or(width / 2.0).clamp(own / 2.0, width - own / 2.0);
-    Placed { text, kind, x, width, below }
+    LaidOut { text, kind, x, width, below }
 }
 
-impl Placed {
+impl LaidOut {
     fn shift(&mut self, by: f64) {
         self.x += by;
         for (_, node) in &mut self.below {

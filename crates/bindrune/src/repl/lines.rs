@@ -13,15 +13,15 @@ use std::path::Path;
 
 /// The line editor's helper.
 #[derive(Default)]
-pub struct Lines {
+pub struct LineHelper {
     session: Session,
     /// The names of the session, computed on the first completion.
     names: RefCell<Option<Vec<String>>>,
 }
 
-impl Lines {
+impl LineHelper {
     /// Completes with the names of this session from now on.
-    pub fn follow(&mut self, session: &Session) {
+    pub fn set_session(&mut self, session: &Session) {
         if self.session != *session {
             self.session = session.clone();
             self.names.replace(None);
@@ -87,7 +87,7 @@ fn files(before: &str, path: &str, ending: &str) -> (usize, Vec<String>) {
     (before.len() - path.len(), found)
 }
 
-impl Validator for Lines {
+impl Validator for LineHelper {
     fn validate(&self, context: &mut ValidationContext<'_>) -> rustyline::Result<ValidationResult> {
         let input = context.input();
         let ended = input.contains('\n') && input.ends_with('\n');
@@ -98,7 +98,7 @@ impl Validator for Lines {
     }
 }
 
-impl Completer for Lines {
+impl Completer for LineHelper {
     type Candidate = String;
 
     fn complete(&self, line: &str, pos: usize, _: &Context<'_>) -> rustyline::Result<(usize, Vec<String>)> {
@@ -106,17 +106,17 @@ impl Completer for Lines {
     }
 }
 
-impl Hinter for Lines {
+impl Hinter for LineHelper {
     type Hint = String;
 }
-impl Highlighter for Lines {}
-impl Helper for Lines {}
+impl Highlighter for LineHelper {}
+impl Helper for LineHelper {}
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn complete(lines: &Lines, text: &str) -> (usize, Vec<String>) {
+    fn complete(lines: &LineHelper, text: &str) -> (usize, Vec<String>) {
         lines.completions(text)
     }
 
@@ -130,8 +130,8 @@ mod tests {
             let declared = session.declare(declaration);
             assert_eq!(declared, Ok(String::new()));
         }
-        let mut lines = Lines::default();
-        lines.follow(&session);
+        let mut lines = LineHelper::default();
+        lines.set_session(&session);
         let one = |text: &str, start: usize, found: &[&str]| {
             let found = found.iter().map(|s| (*s).to_owned()).collect();
             assert_eq!(complete(&lines, text), (start, found), "{text}");
@@ -155,7 +155,7 @@ mod tests {
         }
         std::fs::create_dir(folder.path().join("onward")).expect("a folder");
         let path = folder.path().to_string_lossy().into_owned();
-        let lines = Lines::default();
+        let lines = LineHelper::default();
         let names = |text: String| complete(&lines, &text).1;
         let all =
             |names: &[&str]| -> Vec<String> { names.iter().map(|name| format!("{path}/{name}")).collect() };

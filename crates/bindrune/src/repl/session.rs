@@ -149,7 +149,7 @@ impl Session {
     }
 
     /// Returns the session with the variables of a call in progress in scope.
-    pub fn within(&self, call: &Call) -> Self {
+    pub fn in_frame(&self, call: &Call) -> Self {
         Self { locals: Locals(call.locals.clone()), ..self.clone() }
     }
 
@@ -240,7 +240,7 @@ impl Session {
     pub fn evaluate(
         &self,
         input: &str,
-        nans: bool,
+        break_on_nan: bool,
         watch: Option<&mut dyn FnMut(&interp::Stop, &SourceMap) -> interp::Resume>,
     ) -> Result<Evaluated, Failed> {
         let checked = self.check_expression(input);
@@ -268,10 +268,10 @@ impl Session {
         let args = self.locals.0.iter().map(|local| local.value.clone());
         let args = args.collect();
         let value = match watch {
-            Some(watch) if nans || interp::has_breakpoints(&program) => {
+            Some(watch) if break_on_nan || interp::has_breakpoints(&program) => {
                 let mut watcher = |stop: &interp::Stop| watch(stop, &checked.sources);
                 let watcher: &mut Debugger<'_> = &mut watcher;
-                interp.evaluate_watched(def.var, args, nans, watcher)
+                interp.evaluate_watched(def.var, args, break_on_nan, watcher)
             }
             _ => interp.value_of(def.var, args),
         };

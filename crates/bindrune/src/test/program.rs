@@ -1,15 +1,15 @@
 //! Tests one program: checks and compiles it, runs its cases and properties.
 
-use super::{Depth, Options};
-use crate::backend::{Backend, Call, Executable};
+use super::{LastStep, Options};
+use crate::backend::{Backend, CallOptions, Executable};
 use crate::common;
 use check::tast::Program;
 use driver::{Failure, Flatten, Ir, Session, Stack, Stage, levels};
 use harness::oracle::Oracle;
-use harness::programs::{Outcome, Verdict, first_line, judge};
+use harness::programs::{Outcome, Verdict, compare_outcome, first_line};
 use harness::{Case, Expected, Pattern as Message, Spec, Structure, property};
 use ir::metrics::{self, Pattern};
-use runtime::tuning::Assignment;
+use runtime::tuning_params::Assignment;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -86,7 +86,7 @@ pub fn test(file: &Path, executable: PathBuf, options: &Options) -> Report {
         return report;
     }
     let outcome = catch_unwind(AssertUnwindSafe(|| {
-        tested(file, &spec, executable, options, &mut report);
+        run_steps(file, &spec, executable, options, &mut report);
     }));
     if outcome.is_err() {
         report.fail("", "the compiler panics");
@@ -94,10 +94,10 @@ pub fn test(file: &Path, executable: PathBuf, options: &Options) -> Report {
     report
 }
 
-fn tested(file: &Path, spec: &Spec, executable: PathBuf, options: &Options, report: &mut Report) {
-    report.to_reject = spec.rejected.is_some();
+fn run_steps(file: &Path, spec: &Spec, executable: PathBuf, options: &Options, report: &mut Report) {
+    report.to_reject = spec.compile_error.is_some();
     let (mut session, program) = common::check(file);
-    let program = match (program, &spec.rejected) {
+    let program = match (program, &spec.compile_error) {
         (Err(Failure(errors)), Some(pattern)) => {
             report.rejected = true;
             match matches(pattern, &errors, &show(&session, &errors)) {
@@ -126,14 +126,14 @@ fn tested(file: &Path, spec: &Spec, executable: PathBuf, options: &Options, repo
         (Ok(program), None) => program,
     };
     report.checked = true;
-    if let Err(why) = warned(&spec.warnings, &mut session, &program) {
+    if let Err(why) = check_warnings(&spec.warnings, &mut session, &program) {
         report.fail("", why);
     }
-    if options.depth == Depth::Check {
+    if options.depth == LastStep::Check {
         return;
     }
-    if options.depth == Depth::Structure {
-        if let Err(why) = structured(&spec.structures, &mut session, &program, report) {
+    if options.depth == LastStep::Structure {
+        if let Err(why) = check_structures(&spec.structures, &mut session, &program, report) {
             report.fail("", why);
         }
         return;
@@ -146,7 +146,7 @@ fn tested(file: &Path, spec: &Spec, executable: PathBuf, options: &Options, repo
                 report.fail("", why);
                 Vec::new()
             });
-            let asked = backend.tuned(&given, &options.pass_compiler);
+            let asked = backend.options_for_tuning(&given, &options.pass_compiler);
             let built =
                 asked.and_then(|asked| Executable::build(file, executable, backend, &asked, options.limit));
             match built {
@@ -165,7 +165,7 @@ fn tested(file: &Path, spec: &Spec, executable: PathBuf, options: &Options, repo
         }
     };
     report.compiled = true;
-    if options.depth == Depth::Compile {
+    if options.depth == LastStep::Compile {
         return;
     }
     run_cases(file, spec, program, &session, compiled.as_ref(), options, report);
@@ -200,7 +200,7 @@ fn matches(pattern: &Message, diagnostics: &[Diagnostic], shown: &str) -> Result
 
 /// Checks that each pattern matches a warning of the checker or of the optimiser. The optimiser
 /// runs only if the checker's warnings do not match.
-fn warned(patterns: &[Message], session: &mut Session, program: &Program) -> Result<(), String> {
+fn check_warnings(patterns: &[Message], session: &mut Session, program: &Program) -> Result<(), String> {
     let first_missing = |session: &Session| -> Result<Option<String>, String> {
         for pattern in patterns {
             if !matches(pattern, &session.warnings, &show(session, &session.warnings))? {
@@ -221,14 +221,14 @@ fn warned(patterns: &[Message], session: &mut Session, program: &Program) -> Res
 
 /// The pass after which `structure` blocks of the pipeline `soacs` count operations: the last one
 /// before products and sums are contracted to fused multiply-adds.
-const OPTIMISED: &str = "fuse";
+const SOACS_PASS: &str = "fuse";
 /// The same for the pipeline `gpu`: the last pass before operations that cannot be kernels are
 /// moved to the host.
-const FLATTENED: &str = "migrate";
+const GPU_PASS: &str = "migrate";
 
 /// Counts operations of the optimised program, and of the program flattened for a GPU, if test
 /// blocks request it.
-fn structured(
+fn check_structures(
     structures: &[Structure],
     session: &mut Session,
     program: &Program,
@@ -238,7 +238,7 @@ fn structured(
         let asked = structure.pipeline.as_deref();
         asked.map_or(name == "soacs", |asked| asked == name)
     };
-    for (name, until, stack) in [("soacs", OPTIMISED, Stack::default()), ("gpu", FLATTENED, levels::GPU)] {
+    for (name, until, stack) in [("soacs", SOACS_PASS, Stack::default()), ("gpu", GPU_PASS, levels::GPU)] {
         let asked = structures.iter().filter(|it| pipeline(it, name));
         let asked: Vec<&Structure> = asked.collect();
         if asked.is_empty() {
@@ -328,7 +328,7 @@ fn run_cases(
             continue;
         }
         report.calls += 1;
-        match property::try_out(&oracle, name, options.seed) {
+        match property::check_property(&oracle, name, options.seed) {
             Ok(()) => report.passed += 1,
             Err(what) => report.fail(format!("property {name}"), what),
         }
@@ -350,26 +350,26 @@ fn call(
             (Ok(args), _) => args,
             // Input that cannot be read counts as a failure.
             (Err(why), Expected::Error(_)) => {
-                return judge(case, &Outcome::Failure(why), folder, || Ok(None));
+                return compare_outcome(case, &Outcome::Failure(why), folder, || Ok(None));
             }
             (Err(why), _) => return Err(why),
         };
         let outcome = oracle.call(point, args);
         if case.expected == Expected::Auto && matches!(outcome, Outcome::Values(_)) {
             // The interpreter itself computes expected values for `auto output`.
-            return Ok(Verdict::Right);
+            return Ok(Verdict::Expected);
         }
-        return judge(case, &outcome, folder, || Ok(None));
+        return compare_outcome(case, &outcome, folder, || Ok(None));
     };
     let input = oracle.input(&case.input, point)?;
     let outcome = executable.call(
         entry,
         &input,
-        &Call {
+        &CallOptions {
             options: &options.pass,
             results: matches!(case.expected, Expected::Values(_) | Expected::Auto),
             limit: options.limit,
         },
     );
-    judge(case, &outcome, folder, || oracle.auto(case, point))
+    compare_outcome(case, &outcome, folder, || oracle.auto(case, point))
 }

@@ -1,7 +1,7 @@
 //! The report of all tests: a summary as text, and JSON.
 
 use super::program::Report;
-use super::{Depth, Options};
+use super::{LastStep, Options};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -37,16 +37,16 @@ pub fn summary(reports: &[Report], options: &Options, time: Duration) -> String 
     if !good.is_empty() {
         let count = |f: &dyn Fn(&Report) -> bool| good.iter().filter(|r| f(r)).count();
         line(format!("checked            {}", share(count(&|r| r.checked), good.len())));
-        if matches!(options.depth, Depth::Compile | Depth::Run) {
+        if matches!(options.depth, LastStep::Compile | LastStep::Run) {
             line(format!("compiled           {}", share(count(&|r| r.compiled), good.len())));
         }
     }
     let sum = |f: &dyn Fn(&Report) -> usize| tested.iter().map(|r| f(r)).sum::<usize>();
-    if options.depth == Depth::Structure {
+    if options.depth == LastStep::Structure {
         let (blocks, held) = (sum(&|r| r.structures), sum(&|r| r.passed_structures));
         line(format!("structures         {}", share(held, blocks)));
     }
-    if options.depth == Depth::Run {
+    if options.depth == LastStep::Run {
         let (calls, passed) = (sum(&|r| r.calls), sum(&|r| r.passed));
         let skipped = sum(&|r| r.skipped);
         let mut left = String::new();
@@ -69,7 +69,7 @@ pub fn summary(reports: &[Report], options: &Options, time: Duration) -> String 
     }
     let mut causes: BTreeMap<String, usize> = BTreeMap::new();
     for (_, what) in reports.iter().flat_map(|report| &report.failures) {
-        *causes.entry(general(what)).or_default() += 1;
+        *causes.entry(normalise_message(what)).or_default() += 1;
     }
     let mut causes: Vec<(usize, String)> = causes.into_iter().map(|(c, n)| (n, c)).collect();
     causes.sort_by(|x, y| y.0.cmp(&x.0).then_with(|| x.1.cmp(&y.1)));
@@ -93,7 +93,7 @@ fn share(part: usize, whole: usize) -> String {
 
 /// Replaces quoted names and numbers in a message, so that equal causes in different programs
 /// merge.
-fn general(cause: &str) -> String {
+fn normalise_message(cause: &str) -> String {
     let cause = cause.lines().next().unwrap_or_default();
     let mut out = String::new();
     for (index, part) in cause.split('`').enumerate() {

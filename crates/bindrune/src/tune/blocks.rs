@@ -5,34 +5,34 @@
 
 use super::Tuning;
 use super::program::Prepared;
-use crate::backend::{self, Executable, FOREVER};
+use crate::backend::{self, Executable, NO_LIMIT};
 use driver::device::Device;
 use std::cell::OnceCell;
 use std::path::Path;
 
 /// The executables of a program.
-pub struct Blocks<'a> {
+pub struct TblockExecutables<'a> {
     tuning: &'a Tuning<'a>,
     file: &'a Path,
     prepared: &'a Prepared,
     /// Indexed by the binary logarithm of the block size.
-    made: [OnceCell<Result<Made, String>>; 64],
+    compiled: [OnceCell<Result<Compiled, String>>; 64],
 }
 
 /// An executable compiled for one block size.
-struct Made {
+struct Compiled {
     executable: Executable,
     /// Its own list of parameters: another block size may lack versions.
     listed: String,
 }
 
-impl<'a> Blocks<'a> {
+impl<'a> TblockExecutables<'a> {
     pub fn new(tuning: &'a Tuning<'a>, file: &'a Path, prepared: &'a Prepared) -> Self {
-        Self { tuning, file, prepared, made: [const { OnceCell::new() }; 64] }
+        Self { tuning, file, prepared, compiled: [const { OnceCell::new() }; 64] }
     }
 
     /// Returns true if the executable for a setting is not compiled yet.
-    pub fn is_open(&self, setting: &[i64]) -> bool {
+    pub fn is_compiled(&self, setting: &[i64]) -> bool {
         let cell = self.other(setting).map(|block| self.cell(block));
         cell.is_some_and(|cell| cell.get().is_none())
     }
@@ -41,7 +41,7 @@ impl<'a> Blocks<'a> {
     ///
     /// # Errors
     /// The executable does not compile or does not list its parameters.
-    pub fn of(&self, setting: &[i64]) -> Result<(&Executable, &str), String> {
+    pub fn executable_for(&self, setting: &[i64]) -> Result<(&Executable, &str), String> {
         let Some(block) = self.other(setting) else {
             return Ok((&self.prepared.executable, &self.prepared.listed));
         };
@@ -50,8 +50,8 @@ impl<'a> Blocks<'a> {
         Ok((&made.executable, &made.listed))
     }
 
-    fn cell(&self, block: i64) -> &OnceCell<Result<Made, String>> {
-        &self.made[block.trailing_zeros() as usize % self.made.len()]
+    fn cell(&self, block: i64) -> &OnceCell<Result<Compiled, String>> {
+        &self.compiled[block.trailing_zeros() as usize % self.compiled.len()]
     }
 
     /// The block size of a setting if it is not the default.
@@ -61,15 +61,15 @@ impl<'a> Blocks<'a> {
         (block != *self.prepared.forest.defaults.get(param)?).then_some(block)
     }
 
-    fn make(&self, block: i64) -> Result<Made, String> {
+    fn make(&self, block: i64) -> Result<Compiled, String> {
         if !Device::is_block(block) {
             return Err(format!("no block has {block} threads"));
         }
         let path = self.tuning.work.path().join(format!("blocks-{block}"));
         let mut options = self.tuning.args.pass_compiler_option.clone();
-        options.push(backend::blocks(block));
-        let executable = Executable::build(self.file, path, self.tuning.backend, &options, FOREVER)?;
-        let listed = executable.params(self.tuning.patience())?;
-        Ok(Made { executable, listed })
+        options.push(backend::tblock_size_option(block));
+        let executable = Executable::build(self.file, path, self.tuning.backend, &options, NO_LIMIT)?;
+        let listed = executable.params(self.tuning.default_time_limit())?;
+        Ok(Compiled { executable, listed })
     }
 }

@@ -4,26 +4,26 @@
 //! parameters that were not tuned. The tuned parameters follow, sorted.
 
 use crate::link;
-use crate::tuning::beside;
-use runtime::tuning::{Assignment, read_file};
+use crate::tuning::tuning_file;
+use runtime::tuning_params::{Assignment, read_file};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// A tuning file.
-pub struct Tuned {
+pub struct TuningFile {
     path: PathBuf,
     lines: Vec<String>,
     /// The assignments in the lines.
     pub given: Vec<Assignment>,
 }
 
-impl Tuned {
+impl TuningFile {
     /// Reads the tuning file of a program; empty if there is none. The error says what is wrong
     /// with it.
     pub fn read(program: &Path, extension: &OsStr) -> Result<Self, String> {
-        let path = beside(program, extension);
+        let path = tuning_file(program, extension);
         let (mut lines, mut given) = (Vec::new(), Vec::new());
         if path.exists() {
             given = read_file(&path)?;
@@ -36,24 +36,28 @@ impl Tuned {
 
     /// Writes the file with these values and without those of the parameters in `gone`. Returns its
     /// path.
-    pub fn write(&self, values: &BTreeMap<String, i64>, gone: &BTreeSet<String>) -> Result<String, String> {
+    pub fn write(
+        &self,
+        values: &BTreeMap<String, i64>,
+        removed: &BTreeSet<String>,
+    ) -> Result<String, String> {
         let kept = self.lines.iter().filter(|line| {
             let comment = line.trim().is_empty() || line.trim().starts_with("--");
             let assignment = Assignment::parse(line.trim());
-            let replaced = |name: &String| values.contains_key(name) || gone.contains(name);
+            let replaced = |name: &String| values.contains_key(name) || removed.contains(name);
             comment || !assignment.is_ok_and(|known| replaced(&known.name))
         });
         let mut text: String = kept.flat_map(|line| [line, "\n"]).collect();
         text.extend(values.iter().map(|(name, value)| format!("{name}={value}\n")));
-        write_whole(&self.path, &text)?;
+        write_atomically(&self.path, &text)?;
         Ok(self.path.display().to_string())
     }
 }
 
 /// Replaces a file atomically.
-pub fn write_whole(path: &Path, text: &str) -> Result<(), String> {
+pub fn write_atomically(path: &Path, text: &str) -> Result<(), String> {
     let unwritten = |e: std::io::Error| format!("cannot write {}: {e}", path.display());
-    let mut new = link::replacement(path).map_err(unwritten)?;
+    let mut new = link::temporary_beside(path).map_err(unwritten)?;
     let file = new.as_file_mut();
     let written = file.write_all(text.as_bytes());
     written.and_then(|()| file.sync_all()).map_err(unwritten)?;
@@ -77,7 +81,7 @@ mod tests {
         let file = folder.path().join("p.fut.tuning");
         let before = "-- By hand.\n\nmain.b_0=1\n  main.gone_0 = 7\nblock=8\nmain.a_0=2\nmain.b_0=3\n";
         std::fs::write(&file, before).expect("it can be written");
-        let known = Tuned::read(&program, OsStr::new("tuning")).expect("it is right");
+        let known = TuningFile::read(&program, OsStr::new("tuning")).expect("it is right");
         let values = [("main.b_0", 40), ("main.a_0", -50)];
         let values = values.map(|(name, value)| (name.to_owned(), value));
         known

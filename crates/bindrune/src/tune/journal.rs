@@ -4,7 +4,7 @@
 //! The search is deterministic given the outcomes of its calls. Resuming therefore replays outcomes
 //! from the journal until the journal ends or a call differs.
 
-use crate::tuning::beside;
+use crate::tuning::tuning_file;
 use serde_json::{Value, json};
 use std::collections::VecDeque;
 use std::ffi::OsStr;
@@ -29,7 +29,7 @@ impl Journal {
     pub fn open(program: &Path, extension: &OsStr, resume: bool) -> Result<Self, String> {
         let mut extension = extension.to_owned();
         extension.push(".part");
-        let path = beside(program, &extension);
+        let path = tuning_file(program, &extension);
         let shown = path.display();
         let mut before = VecDeque::new();
         if resume && path.exists() {
@@ -54,8 +54,8 @@ impl Journal {
 
     /// Writes or checks the header that identifies the program. Entries of another program are
     /// dropped.
-    pub fn begin(&mut self, mark: &str) -> Result<(), String> {
-        let mark = json!({ "program": mark });
+    pub fn begin(&mut self, fingerprint: &str) -> Result<(), String> {
+        let mark = json!({ "program": fingerprint });
         match self.before.pop_front() {
             Some((known, end)) if known == mark => {
                 self.length = end;
@@ -64,13 +64,13 @@ impl Journal {
             Some(_) | None => {
                 self.before.clear();
                 (self.length, self.used) = (0, false);
-                self.put(&mark)
+                self.append(&mark)
             }
         }
     }
 
     /// Returns the recorded outcome of a call, if it is the next entry.
-    pub fn known(&mut self, call: &Value) -> Option<Value> {
+    pub fn replay(&mut self, call: &Value) -> Option<Value> {
         let (mut known, end) = self.before.pop_front()?;
         if known["call"] != *call {
             self.before.clear();
@@ -81,14 +81,14 @@ impl Journal {
     }
 
     /// Appends the outcome of a call.
-    pub fn note(&mut self, call: &Value, outcome: &Value) -> Result<(), String> {
-        self.put(&json!({ "call": call, "outcome": outcome }))?;
+    pub fn record(&mut self, call: &Value, outcome: &Value) -> Result<(), String> {
+        self.append(&json!({ "call": call, "outcome": outcome }))?;
         self.used = true;
         Ok(())
     }
 
     /// Appends a line behind the valid part of the file, overwriting a partial line.
-    fn put(&mut self, line: &Value) -> Result<(), String> {
+    fn append(&mut self, line: &Value) -> Result<(), String> {
         let line = format!("{line}\n");
         let written = self.file.set_len(self.length);
         let written = written.and_then(|()| self.file.write_all(line.as_bytes()));
@@ -104,7 +104,7 @@ impl Journal {
     }
 
     /// The file's path if there is something to resume.
-    pub fn shown(&self) -> Option<String> {
+    pub fn resumable_path(&self) -> Option<String> {
         self.used.then(|| self.path.display().to_string())
     }
 }
@@ -138,8 +138,8 @@ mod tests {
         let calls = ["a", "b", "c"].map(Value::from);
         let mut journal = open(&program, false);
         for (call, outcome) in calls.iter().zip(0..) {
-            assert_eq!(journal.known(call), None);
-            journal.note(call, &json!(outcome)).expect("it can be written");
+            assert_eq!(journal.replay(call), None);
+            journal.record(call, &json!(outcome)).expect("it can be written");
         }
         drop(journal);
         let text = std::fs::read(&file).expect("it is there");
@@ -147,20 +147,20 @@ mod tests {
         std::fs::write(&file, [&text, &b"{\"call\": 7"[..]].concat()).expect("written");
         drop(open(&program, true));
         let mut journal = open(&program, true);
-        assert_eq!(journal.known(&calls[0]), Some(json!(0)));
-        assert_eq!(journal.known(&calls[1]), Some(json!(1)));
-        assert_eq!(journal.known(&json!("d")), None);
-        assert_eq!(journal.known(&calls[2]), None);
-        journal.note(&json!("d"), &json!(3)).expect("it can be written");
+        assert_eq!(journal.replay(&calls[0]), Some(json!(0)));
+        assert_eq!(journal.replay(&calls[1]), Some(json!(1)));
+        assert_eq!(journal.replay(&json!("d")), None);
+        assert_eq!(journal.replay(&calls[2]), None);
+        journal.record(&json!("d"), &json!(3)).expect("it can be written");
         drop(journal);
         let mut journal = open(&program, true);
         for (call, outcome) in [("a", 0), ("b", 1), ("d", 3)] {
-            assert_eq!(journal.known(&json!(call)), Some(json!(outcome)));
+            assert_eq!(journal.replay(&json!(call)), Some(json!(outcome)));
         }
         // The journal of another program is not used, nor that of a run that does not resume.
         journal.begin("q").expect("it can be written");
         drop(journal);
-        assert_eq!(open(&program, true).known(&calls[0]), None);
+        assert_eq!(open(&program, true).replay(&calls[0]), None);
         drop(open(&program, false));
         assert!(!file.exists());
     }

@@ -6,16 +6,16 @@
 //! that of a second call.
 
 use super::Tuning;
-use super::blocks::Blocks;
+use super::blocks::TblockExecutables;
 use super::journal::Journal;
 use super::program::{DataSet, Prepared};
-use crate::backend::{Call, FOREVER};
+use crate::backend::{CallOptions, NO_LIMIT};
 use crate::progress::Progress;
 use harness::process::End;
-use harness::programs::{Outcome as Came, judge};
+use harness::programs::{Outcome as Came, compare_outcome};
 use harness::{Expected, compare_all};
 use ir::tunable::UNSET;
-use runtime::tuning::Assignment;
+use runtime::tuning_params::Assignment;
 use rustc_hash::FxHashMap;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -26,47 +26,47 @@ use tune::explore::{Comparison, Executor, Outcome};
 use value::Value as Datum;
 
 /// The time limit of all runs of a path that reduce the uncertainty of its time.
-const PATIENCE: Duration = Duration::from_secs(10);
+const PATH_REPEAT_LIMIT: Duration = Duration::from_secs(10);
 /// The time limit of such runs of all paths of a data set: this fraction of the time of first
 /// calls, or this duration, whichever is longer.
-const REPEATS: (f64, Duration) = (0.25, Duration::from_secs(2));
+const REPEAT_BUDGET: (f64, Duration) = (0.25, Duration::from_secs(2));
 /// The extra time limit of a process, for reading its input.
-const START: Duration = Duration::from_secs(10);
+const STARTUP_ALLOWANCE: Duration = Duration::from_secs(10);
 /// Paths that take longer have no warm-up run.
-const LONG: Duration = Duration::from_millis(100);
+const NO_WARM_UP_ABOVE: Duration = Duration::from_millis(100);
 /// The time to log a comparison with several threads, in microseconds, and the fraction of a run
 /// that logging may take. Above it, the time is measured by a run without logging.
-const LOGGED: (f64, f64) = (0.1, 0.02);
+const LOG_OVERHEAD: (f64, f64) = (0.1, 0.02);
 /// The number of comparisons whose logging takes negligible time.
-const FEW: u64 = 50;
+const NEGLIGIBLE_COMPARISONS: u64 = 50;
 
 /// Executes calls as processes.
-pub struct Processes<'a> {
+pub struct ProcessRunner<'a> {
     tuning: &'a Tuning<'a>,
     folder: &'a Path,
     prepared: &'a Prepared,
-    blocks: Blocks<'a>,
+    blocks: TblockExecutables<'a>,
     /// Parameter indices by name.
-    places: FxHashMap<&'a str, usize>,
+    parameter_indices: FxHashMap<&'a str, usize>,
     /// The journal of calls.
     pub journal: Journal,
     progress: &'a Progress,
     began: Instant,
     /// The time of all runs of each path, by data set and setting, and their number.
-    spent: BTreeMap<(usize, Vec<i64>), (Duration, u32)>,
+    path_time: BTreeMap<(usize, Vec<i64>), (Duration, u32)>,
     /// The time of first calls and of repeated ones, by data set.
-    took: Vec<(Duration, Duration)>,
+    data_set_time: Vec<(Duration, Duration)>,
     /// The default's results on each data set, computed on demand.
     results: Vec<Option<Vec<Datum>>>,
     /// The number of first calls and of repeated ones.
     pub calls: (usize, usize),
     /// The number of known alternatives left to try, while the search explores.
-    open: Option<usize>,
+    alternatives_left: Option<usize>,
     /// The reason why the default fails or tuning cannot continue.
     pub failure: Option<String>,
 }
 
-impl<'a> Processes<'a> {
+impl<'a> ProcessRunner<'a> {
     /// Creates the state for a program; `began` is the start of the time budget.
     pub fn new(
         tuning: &'a Tuning<'a>,
@@ -84,23 +84,23 @@ impl<'a> Processes<'a> {
             format!("{} {sum:x}", data.entry)
         });
         let inputs: Vec<String> = inputs.collect();
-        journal.begin(&format!("{} {inputs:?}", prepared.mark))?;
+        journal.begin(&format!("{} {inputs:?}", prepared.fingerprint))?;
         let names = prepared.parameters.iter().map(|(name, _)| name.as_str());
         let results = prepared.data_sets.iter().map(|_| None).collect();
         Ok(Self {
             tuning,
             folder: file.parent().unwrap_or(file),
             prepared,
-            blocks: Blocks::new(tuning, file, prepared),
-            places: names.zip(0..).collect(),
+            blocks: TblockExecutables::new(tuning, file, prepared),
+            parameter_indices: names.zip(0..).collect(),
             journal,
             progress,
             began,
-            spent: BTreeMap::new(),
-            took: vec![(Duration::ZERO, Duration::ZERO); prepared.data_sets.len()],
+            path_time: BTreeMap::new(),
+            data_set_time: vec![(Duration::ZERO, Duration::ZERO); prepared.data_sets.len()],
             results,
             calls: (0, 0),
-            open: None,
+            alternatives_left: None,
             failure: None,
         })
     }
@@ -114,20 +114,20 @@ impl<'a> Processes<'a> {
     }
 
     /// The parameters that differ from their defaults.
-    fn moved(&self, setting: &[i64]) -> Vec<Assignment> {
+    fn changed_parameters(&self, setting: &[i64]) -> Vec<Assignment> {
         let pairs = self.prepared.parameters.iter().zip(setting);
         let moved = pairs.filter(|((_, default), value)| default != *value);
         let assignment = |((name, _), value): (&(String, i64), &i64)| Assignment {
             name: name.clone(),
             value: *value,
-            place: String::new(),
+            source: String::new(),
         };
         moved.map(assignment).collect()
     }
 
     /// [`Self::moved`] as text, separated by spaces.
     fn written(&self, setting: &[i64]) -> String {
-        let moved = self.moved(setting).into_iter();
+        let moved = self.changed_parameters(setting).into_iter();
         let moved = moved.map(|one| format!("{}={}", one.name, one.value));
         moved.collect::<Vec<_>>().join(" ")
     }
@@ -138,40 +138,40 @@ impl<'a> Processes<'a> {
         data: &DataSet,
         setting: &[i64],
         runs: Option<usize>,
-        first: First<'_>,
+        first: CallMode<'_>,
         limit: Duration,
-    ) -> Result<Called, Trouble> {
-        let broken = |why: String| Trouble::Fails(why);
+    ) -> Result<CallResult, CallError> {
+        let broken = |why: String| CallError::Fails(why);
         let stop = &self.tuning.stop;
-        let made = self.blocks.of(setting);
+        let made = self.blocks.executable_for(setting);
         if stop.load(Ordering::Relaxed) {
-            return Err(Trouble::Over);
+            return Err(CallError::Interrupted);
         }
         let (executable, listed) = made.map_err(broken)?;
         let times = self.tuning.work.path().join("times");
         let mut options = vec![format!("--write-runtime-to={}", times.display())];
         options.extend(runs.map(|runs| format!("-r{runs}")));
-        if !matches!(first, First::No) {
+        if !matches!(first, CallMode::No) {
             options.push("--log-versions".to_owned());
         }
         options.extend(self.tuning.args.pass_option.iter().cloned());
         // Only parameters that this executable has are passed.
-        options.extend(crate::tuning::options(listed, &self.moved(setting)).0);
+        options.extend(crate::tuning::options(listed, &self.changed_parameters(setting)).0);
         let compared = match first {
-            First::No => false,
-            First::Results | First::Against(_) => true,
-            First::Yes => matches!(data.case.expected, Expected::Values(_)),
+            CallMode::No => false,
+            CallMode::Results | CallMode::CompareWith(_) => true,
+            CallMode::Yes => matches!(data.case.expected, Expected::Values(_)),
         };
-        let call = Call { options: &options, results: compared, limit };
-        let mut finished = executable.finish(&data.entry, &data.input, &call, stop).map_err(broken)?;
+        let call = CallOptions { options: &options, results: compared, limit };
+        let mut finished = executable.run(&data.entry, &data.input, &call, stop).map_err(broken)?;
         if stop.load(Ordering::Relaxed) {
-            return Err(Trouble::Over);
+            return Err(CallError::Interrupted);
         }
         if finished.end == End::Timeout {
-            return Err(Trouble::Slow);
+            return Err(CallError::Slow);
         }
-        let (met, comparisons) = self.met(&finished.stderr);
-        let mut used = self.used(&finished.stderr);
+        let (met, comparisons) = self.comparisons(&finished.stderr);
+        let mut used = self.used_sizes(&finished.stderr);
         used.extend(self.prepared.block);
         finished.stderr = finished
             .stderr
@@ -180,54 +180,55 @@ impl<'a> Processes<'a> {
             .fold(String::new(), |text, line| text + line + "\n");
         let came = Came::of(finished, compared);
         let results = match (came, first) {
-            (Came::Values(values), First::Against(expected)) => {
+            (Came::Values(values), CallMode::CompareWith(expected)) => {
                 compare_all(expected, &values)
                     .map_err(|why| broken(format!("the results are not those of the default: {why}")))?;
                 values
             }
-            (Came::Values(values), First::No | First::Results) => values,
-            (Came::Opaque(_), First::No | First::Yes) => Vec::new(),
-            (Came::Opaque(why), First::Results | First::Against(_)) => return Err(broken(why)),
+            (Came::Values(values), CallMode::No | CallMode::Results) => values,
+            (Came::Opaque(_), CallMode::No | CallMode::Yes) => Vec::new(),
+            (Came::Opaque(why), CallMode::Results | CallMode::CompareWith(_)) => return Err(broken(why)),
             (came, _) => {
-                judge(&data.case, &came, self.folder, || Ok(None)).map_err(broken)?;
+                compare_outcome(&data.case, &came, self.folder, || Ok(None)).map_err(broken)?;
                 Vec::new()
             }
         };
         let text = std::fs::read_to_string(&times).map_err(|e| broken(e.to_string()))?;
         let micros: Result<Vec<u64>, _> = text.lines().map(|line| line.trim().parse()).collect();
         let micros = micros.map_err(|_| broken("run times that are no numbers".to_owned()))?;
-        Ok(Called { micros, met, used, compared: comparisons, results })
+        Ok(CallResult { micros, met, used, compared: comparisons, results })
     }
 
     /// Returns true if the setting has values of custom parameters.
-    fn has_own(&self, setting: &[i64]) -> bool {
+    fn has_custom_values(&self, setting: &[i64]) -> bool {
         let (defaults, others) = (&self.prepared.forest.defaults, &self.prepared.forest.free_params);
         others.keys().any(|param| defaults[*param] == UNSET && setting[*param] != UNSET)
     }
 
     /// Computes the default's results on a data set, unless they are known.
-    fn know_results(&mut self, data: usize) -> Result<(), Trouble> {
+    fn know_results(&mut self, data: usize) -> Result<(), CallError> {
         if self.results[data].is_none() {
             let (set, setting) = (&self.prepared.data_sets[data], &self.prepared.forest.defaults);
-            let limit = self.tuning.patience();
-            let called = self.call(set, setting, None, First::Results, limit)?;
+            let limit = self.tuning.default_time_limit();
+            let called = self.call(set, setting, None, CallMode::Results, limit)?;
             self.results[data] = Some(called.results);
         }
         Ok(())
     }
 
     /// The parameters that a log mentions as chunk sizes.
-    fn used(&self, log: &str) -> Vec<usize> {
+    fn used_sizes(&self, log: &str) -> Vec<usize> {
         let names = log.lines().filter_map(|line| {
             let (_, rest) = line.strip_prefix("Divided ")?.split_once(" points by ")?;
             rest.split_once(';').map(|(name, _)| name)
         });
-        let used: BTreeSet<usize> = names.filter_map(|name| self.places.get(name).copied()).collect();
+        let used: BTreeSet<usize> =
+            names.filter_map(|name| self.parameter_indices.get(name).copied()).collect();
         used.into_iter().collect()
     }
 
     /// The distinct comparisons in a log, and the total number of comparisons.
-    fn met(&self, log: &str) -> (Vec<Comparison>, u64) {
+    fn comparisons(&self, log: &str) -> (Vec<Comparison>, u64) {
         let mut met: Vec<Comparison> = Vec::new();
         let mut known: FxHashMap<(usize, i64), usize> = FxHashMap::default();
         let (mut number, mut more) = (0, 0);
@@ -239,7 +240,7 @@ impl<'a> Processes<'a> {
             let Some((name, size)) = rest.and_then(|(pair, _)| pair.rsplit_once(" <= ")) else {
                 continue;
             };
-            let (Some(param), Ok(size)) = (self.places.get(name), size.parse()) else {
+            let (Some(param), Ok(size)) = (self.parameter_indices.get(name), size.parse()) else {
                 continue;
             };
             let at = *known.entry((*param, size)).or_insert_with(|| {
@@ -268,13 +269,13 @@ impl<'a> Processes<'a> {
         let entry = &self.prepared.data_sets[data].entry;
         let name = crate::bench::dataset(data, &self.prepared.data_sets[data].case);
         let line = format!("{entry}, {name}: {what}: {moved}");
-        self.progress.pause(|| crate::common::say(&line));
+        self.progress.pause(|| crate::common::note(&line));
     }
 
     fn show(&self, data: usize, setting: &[i64]) {
         let (number, moved) = (self.prepared.data_sets.len(), self.written(setting));
         let (first, again) = self.calls;
-        let open = self.open.map(|open| format!("{open} to try here, "));
+        let open = self.alternatives_left.map(|open| format!("{open} to try here, "));
         self.progress.begin(&format!(
             "data set {} of {number}, {}{first} paths run, {again} repeated: {}",
             data + 1,
@@ -285,15 +286,19 @@ impl<'a> Processes<'a> {
 
     /// Returns the outcome of a call, from the journal or from `make`, which also returns whether
     /// to record it. `None` if no further runs are made.
-    fn ask(&mut self, call: &Value, make: impl FnOnce(&mut Self) -> Option<(Value, bool)>) -> Option<Value> {
-        if let Some(known) = self.journal.known(call) {
+    fn replay_or_run(
+        &mut self,
+        call: &Value,
+        make: impl FnOnce(&mut Self) -> Option<(Value, bool)>,
+    ) -> Option<Value> {
+        if let Some(known) = self.journal.replay(call) {
             return Some(known);
         }
         if self.is_over() {
             return None;
         }
         let (outcome, noted) = make(self)?;
-        if noted && let Err(why) = self.journal.note(call, &outcome) {
+        if noted && let Err(why) = self.journal.record(call, &outcome) {
             self.failure = Some(why);
             return None;
         }
@@ -301,66 +306,68 @@ impl<'a> Processes<'a> {
     }
 
     /// Makes the first call of a path.
-    fn first(&mut self, data: usize, setting: &[i64], against: Option<f64>) -> Option<(Value, bool)> {
+    fn first_call(&mut self, data: usize, setting: &[i64], against: Option<f64>) -> Option<(Value, bool)> {
         self.show(data, setting);
         let factor = self.tuning.args.cut_off;
         let most = against.map(|micros| micros * factor + 1e6);
-        let warm = against.is_none_or(|micros| micros < LONG.as_micros() as f64);
+        let warm = against.is_none_or(|micros| micros < NO_WARM_UP_ABOVE.as_micros() as f64);
         // A warm-up run and a measured one.
         let runs = 1 + u32::from(warm);
-        let limit = most.map_or(self.tuning.patience(), |most| {
+        let limit = most.map_or(self.tuning.default_time_limit(), |most| {
             let most = f64::from(runs) * most / 1e6;
-            START + Duration::try_from_secs_f64(most).unwrap_or(FOREVER)
+            STARTUP_ALLOWANCE + Duration::try_from_secs_f64(most).unwrap_or(NO_LIMIT)
         });
-        if self.blocks.is_open(setting) {
+        if self.blocks.is_compiled(setting) {
             self.progress.begin(&format!("compiling: {}", self.written(setting)));
             // An error is reported by the call below.
-            let _ = self.blocks.of(setting);
+            let _ = self.blocks.executable_for(setting);
             self.show(data, setting);
         }
-        let own = self.has_own(setting);
+        let own = self.has_custom_values(setting);
         let known = if own { self.know_results(data) } else { Ok(()) };
         let begin = Instant::now();
         let called = known.and_then(|()| {
             let results = self.results[data].as_deref().filter(|_| own);
-            let first = results.map_or(First::Yes, First::Against);
+            let first = results.map_or(CallMode::Yes, CallMode::CompareWith);
             let set = &self.prepared.data_sets[data];
             self.call(set, setting, warm.then_some(1), first, limit)
         });
         self.calls.0 += 1;
-        let is_right = |called: &Called| {
+        let is_right = |called: &CallResult| {
             let least = called.micros.iter().min().map_or(0.0, |least| *least as f64);
-            called.compared as f64 * LOGGED.0 <= least.max(1.0) * LOGGED.1
+            called.compared as f64 * LOG_OVERHEAD.0 <= least.max(1.0) * LOG_OVERHEAD.1
         };
         let (called, begin) = match called {
-            Ok(called) if called.compared <= FEW || is_right(&called) => (Ok(called), begin),
+            Ok(called) if called.compared <= NEGLIGIBLE_COMPARISONS || is_right(&called) => {
+                (Ok(called), begin)
+            }
             Ok(called) => {
                 let (set, begin) = (&self.prepared.data_sets[data], Instant::now());
-                let quiet = self.call(set, setting, warm.then_some(1), First::No, limit);
+                let quiet = self.call(set, setting, warm.then_some(1), CallMode::No, limit);
                 self.calls.1 += 1;
-                (quiet.map(|quiet| Called { met: called.met, used: called.used, ..quiet }), begin)
+                (quiet.map(|quiet| CallResult { met: called.met, used: called.used, ..quiet }), begin)
             }
             Err(trouble) => (Err(trouble), begin),
         };
         let (value, said) = match called {
-            Ok(Called { micros, met, used, .. }) => {
+            Ok(CallResult { micros, met, used, .. }) => {
                 let took = begin.elapsed();
-                self.took[data].0 += took;
-                self.spent.insert((data, setting.to_vec()), (took, runs));
+                self.data_set_time[data].0 += took;
+                self.path_time.insert((data, setting.to_vec()), (took, runs));
                 let said = format!("{} us", micros.first().copied().unwrap_or(0));
                 (json!({ "micros": micros, "met": met, "used": used }), said)
             }
-            Err(Trouble::Over) => return None,
-            Err(Trouble::Slow) if against.is_none() => {
+            Err(CallError::Interrupted) => return None,
+            Err(CallError::Slow) if against.is_none() => {
                 let why = "it does not end in time; see --timeout".to_owned();
                 (json!({ "cut": f64::MAX }), why)
             }
-            Err(Trouble::Slow) => {
+            Err(CallError::Slow) => {
                 let most = most.unwrap_or(f64::MAX);
                 let said = format!("cut off after {} us", most.round());
                 (json!({ "cut": most }), said)
             }
-            Err(Trouble::Fails(why)) => (json!({ "cut": FAILED }), why),
+            Err(CallError::Fails(why)) => (json!({ "cut": FAILED_MICROS }), why),
         };
         self.told(data, setting, &said);
         // A failure of the default is not recorded, as it may succeed on the next attempt.
@@ -372,7 +379,7 @@ impl<'a> Processes<'a> {
     }
 
     /// Repeats a path up to `times` times.
-    fn repeat(
+    fn repeat_call(
         &mut self,
         data: usize,
         setting: &[i64],
@@ -381,11 +388,11 @@ impl<'a> Processes<'a> {
     ) -> Option<(Value, bool)> {
         self.show(data, setting);
         let key = (data, setting.to_vec());
-        let (spent, before) = self.spent.get(&key).copied().unwrap_or_default();
+        let (spent, before) = self.path_time.get(&key).copied().unwrap_or_default();
         let each = (spent / before.max(1)).max(Duration::from_micros(1));
-        let (first, repeats) = self.took[data];
-        let all = first.mul_f64(REPEATS.0).max(REPEATS.1);
-        let mut left = PATIENCE.saturating_sub(spent);
+        let (first, repeats) = self.data_set_time[data];
+        let all = first.mul_f64(REPEAT_BUDGET.0).max(REPEAT_BUDGET.1);
+        let mut left = PATH_REPEAT_LIMIT.saturating_sub(spent);
         if !decisive {
             left = left.min(all.saturating_sub(repeats));
         }
@@ -394,16 +401,16 @@ impl<'a> Processes<'a> {
         if runs > 0 {
             let begin = Instant::now();
             let set = &self.prepared.data_sets[data];
-            match self.call(set, setting, Some(runs), First::No, FOREVER) {
+            match self.call(set, setting, Some(runs), CallMode::No, NO_LIMIT) {
                 Ok(called) => micros = called.micros,
-                Err(Trouble::Over) => return None,
+                Err(CallError::Interrupted) => return None,
                 // The first call succeeded, so its time is used.
-                Err(Trouble::Slow | Trouble::Fails(_)) => {}
+                Err(CallError::Slow | CallError::Fails(_)) => {}
             }
             self.calls.1 += 1;
-            let (time, number) = self.spent.entry(key).or_default();
+            let (time, number) = self.path_time.entry(key).or_default();
             let took = begin.elapsed();
-            self.took[data].1 += took;
+            self.data_set_time[data].1 += took;
             *time += took;
             *number += u32::try_from(runs).unwrap_or(u32::MAX - 1) + 1;
             self.told(data, setting, &format!("{} runs", micros.len()));
@@ -413,11 +420,11 @@ impl<'a> Processes<'a> {
 }
 
 /// The time that a failing path counts as, in microseconds.
-const FAILED: f64 = 1e15;
+const FAILED_MICROS: f64 = 1e15;
 
 /// The mode of a call: first or repeated, and the check of its results.
 #[derive(Clone, Copy)]
-enum First<'v> {
+enum CallMode<'v> {
     /// A repeated call; results are not read.
     No,
     /// A first call; results are compared with the test block.
@@ -425,11 +432,11 @@ enum First<'v> {
     /// A call of the default that returns its results.
     Results,
     /// A first call; results are compared with these.
-    Against(&'v [Datum]),
+    CompareWith(&'v [Datum]),
 }
 
 /// The outcome of a successful call.
-struct Called {
+struct CallResult {
     micros: Vec<u64>,
     met: Vec<Comparison>,
     /// The size parameters that were used.
@@ -441,9 +448,9 @@ struct Called {
 }
 
 /// The reason why a call has no outcome.
-enum Trouble {
+enum CallError {
     /// The user interrupted tuning.
-    Over,
+    Interrupted,
     /// The call exceeded its time limit.
     Slow,
     /// The call failed, or its results are wrong.
@@ -471,21 +478,21 @@ fn numbers(value: &Value) -> Option<Vec<u64>> {
     value.as_array()?.iter().map(Value::as_u64).collect()
 }
 
-impl Executor for Processes<'_> {
+impl Executor for ProcessRunner<'_> {
     fn run(&mut self, data: usize, setting: &[i64], against: Option<f64>) -> Option<Outcome> {
         let call = json!([data, setting, "first"]);
-        let value = self.ask(&call, |own| own.first(data, setting, against));
-        self.open = None;
+        let value = self.replay_or_run(&call, |own| own.first_call(data, setting, against));
+        self.alternatives_left = None;
         outcome(&value?)
     }
 
     fn report_open(&mut self, parts: usize) {
-        self.open = Some(parts);
+        self.alternatives_left = Some(parts);
     }
 
     fn repeat(&mut self, data: usize, setting: &[i64], times: usize, decisive: bool) -> Option<Vec<u64>> {
         let call = json!([data, setting, times]);
-        let value = self.ask(&call, |own| own.repeat(data, setting, times, decisive))?;
+        let value = self.replay_or_run(&call, |own| own.repeat_call(data, setting, times, decisive))?;
         numbers(&value)
     }
 }

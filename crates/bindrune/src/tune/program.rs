@@ -1,7 +1,7 @@
 //! The inputs of tuning: a program's data sets, its executable and its forest of versions.
 
 use super::Tuning;
-use crate::backend::{Backend, Executable, FOREVER};
+use crate::backend::{Backend, Executable, NO_LIMIT};
 use crate::bench::dataset;
 use crate::common;
 use driver::Options;
@@ -11,7 +11,7 @@ use harness::process::{End, run};
 use harness::programs::first_line;
 use harness::{Case, Expected};
 use ir::tunable::{Class, UNSET};
-use runtime::tuning::{Assignment, BLOCK};
+use runtime::tuning_params::{Assignment, THREAD_BLOCK_SIZE};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -97,7 +97,7 @@ pub struct Prepared {
     /// The index of the thread-block size, if it is tuned.
     pub block: Option<usize>,
     /// A text that identifies the program, for the journal.
-    pub mark: String,
+    pub fingerprint: String,
 }
 
 impl Prepared {
@@ -118,7 +118,7 @@ pub fn prepare(tuning: &Tuning<'_>, file: &Path, spec: &Spec) -> Result<Prepared
     let program = common::report(&session, program);
     let program = Arc::new(program.map_err(|_| "it is not accepted".to_owned())?);
     let folder = file.parent().unwrap_or(file);
-    let oracle = Oracle::new(program, &session.sources, folder, tuning.patience());
+    let oracle = Oracle::new(program, &session.sources, folder, tuning.default_time_limit());
     let mut data_sets = Vec::new();
     for ((entry, _, case), name) in spec.cases.iter().zip(spec.names()) {
         let input = oracle
@@ -129,10 +129,10 @@ pub fn prepare(tuning: &Tuning<'_>, file: &Path, spec: &Spec) -> Result<Prepared
     }
     let options = &tuning.args.pass_compiler_option;
     let executable = if tuning.args.skip_compilation {
-        Executable::beside(file, tuning.backend)?
+        Executable::existing(file, tuning.backend)?
     } else {
         let path = tuning.work.path().join("program");
-        Executable::build(file, path, tuning.backend, options, FOREVER)?
+        Executable::build(file, path, tuning.backend, options, NO_LIMIT)?
     };
     let mut reader = Reader::default();
     for function in forest(file, tuning.backend, options)?.as_array().into_iter().flatten() {
@@ -143,28 +143,31 @@ pub fn prepare(tuning: &Tuning<'_>, file: &Path, spec: &Spec) -> Result<Prepared
         reader.trees.extend(trees.into_iter().flatten());
     }
     // Thresholds of the executable that the forest lacks may be compared all the same.
-    let listed = executable.params(tuning.patience())?;
+    let listed = executable.params(tuning.default_time_limit())?;
     let of = |class: Class| {
         let suffix = format!(" ({})", class.name());
         let names = listed.lines().map(move |line| line.strip_suffix(&suffix));
         names.flatten()
     };
-    of(Class::Threshold).for_each(|name| reader.stranger(name));
-    let user = of(Class::User).map(|name| (reader.param(name, UNSET, None), SIZES));
+    of(Class::Threshold).for_each(|name| reader.add_unknown_threshold(name));
+    let user = of(Class::User).map(|name| (reader.param(name, UNSET, None), SIZE_RANGE));
     let mut others: BTreeMap<usize, Span> = user.collect();
     let mut block = None;
     if !tuning.args.thresholds_only {
-        others.extend(of(Class::Size).map(|name| (reader.param(name, UNKNOWN, None), SIZES)));
-        if tuning.backend.has_blocks(options) && !tuning.args.skip_compilation {
+        others
+            .extend(of(Class::Size).map(|name| (reader.param(name, PLACEHOLDER_DEFAULT, None), SIZE_RANGE)));
+        if tuning.backend.tunes_tblock_size(options) && !tuning.args.skip_compilation {
             let default = Options::default().device.block;
-            let param = reader.param(BLOCK, default, None);
-            others.insert(param, BLOCKS);
+            let param = reader.param(THREAD_BLOCK_SIZE, default, None);
+            others.insert(param, TBLOCK_RANGE);
             block = Some(param);
         }
     }
     // Defaults that only the executable knows: chunk sizes, and thresholds derived from the device.
     // A value passed to a custom parameter is not its default.
-    for Assignment { name, value, .. } in executable.values(&tuning.args.pass_option, tuning.patience())? {
+    for Assignment { name, value, .. } in
+        executable.values(&tuning.args.pass_option, tuning.default_time_limit())?
+    {
         if let Some(at) = reader.places.get(&name)
             && reader.parameters[*at].1 != UNSET
         {
@@ -184,7 +187,7 @@ pub fn prepare(tuning: &Tuning<'_>, file: &Path, spec: &Spec) -> Result<Prepared
         block,
         listed,
         parameters: reader.parameters,
-        mark,
+        fingerprint: mark,
     })
 }
 
@@ -197,7 +200,7 @@ fn forest(file: &Path, backend: Backend, options: &[String]) -> Result<Value, St
         command.extend(["--machine", "gpu"]);
     }
     command.extend(options.iter().map(String::as_str));
-    let finished = run(&command, b"", FOREVER)?;
+    let finished = run(&command, b"", NO_LIMIT)?;
     if finished.end != End::Code(0) {
         return Err(first_line(&finished.stderr));
     }
@@ -221,12 +224,12 @@ struct Reader {
 }
 
 /// The range of size and custom parameters.
-const SIZES: Span = Span { min: 1, most: 1 << 24 };
+const SIZE_RANGE: Span = Span { min: 1, most: 1 << 24 };
 /// The range of thread-block sizes. Only powers of two are tried, as the default is one.
-const BLOCKS: Span = Span { min: MAX_SUBGROUP, most: MAX_BLOCK };
+const TBLOCK_RANGE: Span = Span { min: MAX_SUBGROUP, most: MAX_BLOCK };
 
 /// The placeholder for a default that only the executable knows.
-const UNKNOWN: i64 = 16;
+const PLACEHOLDER_DEFAULT: i64 = 16;
 
 impl Reader {
     fn param(&mut self, name: &str, default: i64, size: Option<&str>) -> usize {
@@ -270,11 +273,11 @@ impl Reader {
         self.next - 1
     }
 
-    fn stranger(&mut self, name: &str) {
+    fn add_unknown_threshold(&mut self, name: &str) {
         if self.places.contains_key(name) {
             return;
         }
-        let param = self.param(name, UNKNOWN, None);
+        let param = self.param(name, PLACEHOLDER_DEFAULT, None);
         let mut version = || Tree::Version { number: self.number(), inside: Vec::new() };
         let (holds, fails) = (vec![version()], vec![version()]);
         self.trees.push(Tree::Choice { param, holds, fails });

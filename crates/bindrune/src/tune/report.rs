@@ -16,7 +16,7 @@ use tune::tuner::Tuned;
 pub const VERSION: u32 = 1;
 
 /// The result of tuning a program.
-pub struct Found<'a> {
+pub struct TuningReport<'a> {
     /// The program.
     pub file: &'a Path,
     /// The names of the data sets.
@@ -42,7 +42,7 @@ pub fn resume(journal: Option<&str>) -> String {
     journal.map_or_else(String::new, |journal| format!("; --resume goes on from {journal}"))
 }
 
-impl Found<'_> {
+impl TuningReport<'_> {
     /// Returns the values of all parameters that some data set compared, and of size and custom
     /// parameters that differ from their defaults.
     pub fn settings(&self) -> BTreeMap<String, i64> {
@@ -52,7 +52,7 @@ impl Found<'_> {
             met[*param] = true;
         }
         for param in self.prepared.forest.free_params.keys() {
-            met[*param] = !self.is_natural(*param);
+            met[*param] = !self.is_default(*param);
         }
         let named = self.prepared.parameters.iter().zip(&self.tuned.setting);
         let wanted = named.zip(met).filter(|(_, met)| *met);
@@ -60,14 +60,14 @@ impl Found<'_> {
     }
 
     /// Returns true if a parameter has its default.
-    fn is_natural(&self, param: usize) -> bool {
+    fn is_default(&self, param: usize) -> bool {
         self.tuned.setting[param] == self.prepared.forest.defaults[param]
     }
 
     /// Size and custom parameters whose default is best.
-    pub fn gone(&self) -> BTreeSet<String> {
+    pub fn removed_parameters(&self) -> BTreeSet<String> {
         let others = self.prepared.forest.free_params.keys();
-        let natural = others.filter(|param| self.is_natural(**param));
+        let natural = others.filter(|param| self.is_default(**param));
         // After an incomplete search, an earlier value may be better.
         let natural = natural.filter(|_| self.tuned.complete);
         natural.map(|param| self.name(*param).to_owned()).collect()

@@ -55,7 +55,7 @@ pub fn imperative(session: &mut Session) -> Result<Ir, driver::Failure> {
 fn kernels_give_the_expected_values_on_the_simulated_device() {
     let on_host: Mutex<Vec<String>> = Mutex::default();
     every_program(|program| {
-        if program.spec.rejected.is_some() {
+        if program.spec.compile_error.is_some() {
             return Vec::new();
         }
         let made = match compile(program) {
@@ -159,7 +159,7 @@ pub fn block_level_settings(made: &imp::Program) -> Option<Settings> {
 fn threads_of_blocks_give_the_expected_values_on_the_simulated_device() {
     let counts = Mutex::new((0, 0));
     every_program(|program| {
-        if program.spec.rejected.is_some() {
+        if program.spec.compile_error.is_some() {
             return Vec::new();
         }
         let made = match compile(program) {
@@ -209,7 +209,7 @@ const WITH_SCANS: usize = 20;
 fn scans_in_several_kernels_give_the_expected_values_on_the_simulated_device() {
     let count = Mutex::new(0);
     every_program(|program| {
-        if program.spec.rejected.is_some() {
+        if program.spec.compile_error.is_some() {
             return Vec::new();
         }
         let device = Device { progress: false, ..Device::SMALL };

@@ -6,7 +6,7 @@ use crate::support::{Files, Program, all_same_bits, every_program, programs, ren
 use crate::{as_expected, call, has_position};
 use driver::{DeviceTarget, Ir};
 use harness::compare_all;
-use runtime::tuning::Assignment;
+use runtime::tuning_params::Assignment;
 use runtime::{Config, Context, Image, device};
 
 /// Entry points whose sums of floats are combined in a different order on a device: their last bits
@@ -74,7 +74,7 @@ fn every_second(first: usize) {
     let mine: Vec<&str> =
         (programs().iter().skip(first).step_by(2)).map(|program| program.name.as_str()).collect();
     every_program(|program| {
-        if program.spec.rejected.is_some() || !mine.contains(&program.name.as_str()) {
+        if program.spec.compile_error.is_some() || !mine.contains(&program.name.as_str()) {
             return Vec::new();
         }
         on_device(program).unwrap_or_else(|message| vec![message])
@@ -96,7 +96,7 @@ fn by_blocks(program: &Program) -> Result<Vec<String>, String> {
         Err(failure) => return Err(render_failure(&session, &failure)),
     };
     let settings = settings.ok_or_else(|| "there is no version for blocks".to_owned())?;
-    let assignment = |(name, value)| Assignment { name, value, place: String::new() };
+    let assignment = |(name, value)| Assignment { name, value, source: String::new() };
     on_device_with(program, settings.0.into_iter().map(assignment).collect())
 }
 

@@ -30,7 +30,7 @@ fn kernels(program: &Program, target: DeviceTarget) -> Result<Option<String>, St
 /// Compiles the kernels of all programs; the compiler returns its diagnostics as the error.
 fn all_are_taken(target: DeviceTarget, compile: impl Fn(&str) -> Result<(), String> + Sync) {
     every_program(|program| {
-        if program.spec.rejected.is_some() {
+        if program.spec.compile_error.is_some() {
             return Vec::new();
         }
         let result = match kernels(program, target) {

@@ -37,7 +37,7 @@ pub fn programs() -> &'static [Program] {
     static PROGRAMS: OnceLock<Vec<Program>> = OnceLock::new();
     PROGRAMS.get_or_init(|| {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-        let files = harness::programs::ours(&root).expect("the programs are found");
+        let files = harness::programs::project_programs(&root).expect("the programs are found");
         files.into_iter().map(|path| Program::read(&root, path)).collect()
     })
 }

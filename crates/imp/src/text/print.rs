@@ -476,7 +476,7 @@ impl<'a> Printer<'a> {
 fn copy_plan(plan: CopyPlan) -> String {
     match plan {
         CopyPlan::Memory => "as memory".to_owned(),
-        CopyPlan::Registers(side) => format!("in registers {side}"),
+        CopyPlan::InRegister(side) => format!("in registers {side}"),
         CopyPlan::Elements => "one by one".to_owned(),
         CopyPlan::Dynamic(None) => "by strides".to_owned(),
         CopyPlan::Dynamic(Some(Tile { extent: side, pitch })) => {

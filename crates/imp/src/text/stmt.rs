@@ -278,7 +278,7 @@ impl FunctionParser<'_, '_> {
         }
         if self.p.take_keyword("in") {
             self.p.keyword("registers")?;
-            return Ok(CopyPlan::Registers(self.p.integer()?));
+            return Ok(CopyPlan::InRegister(self.p.integer()?));
         }
         if self.p.take_keyword("one") {
             self.p.keyword("by")?;

@@ -491,7 +491,7 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
     fn plan(&mut self, to: &Region, from: &Region, extents: &[Expr], plan: CopyPlan) {
         let fits = match plan {
             CopyPlan::Memory => copies::is_row(to, from, extents),
-            CopyPlan::Registers(side) => copies::square(to, from, extents) == Some(side),
+            CopyPlan::InRegister(side) => copies::square(to, from, extents) == Some(side),
             CopyPlan::Elements => extents.len() == 1,
             CopyPlan::Dynamic(None) => true,
             CopyPlan::Dynamic(Some(Tile { extent: side, pitch })) => {

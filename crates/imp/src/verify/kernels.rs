@@ -213,7 +213,7 @@ impl<'a> Walk<'a> {
         if !who.is_host() {
             self.check_access(to, who);
             self.check_access(from, who);
-            if matches!(plan, CopyPlan::Registers(_)) {
+            if matches!(plan, CopyPlan::InRegister(_)) {
                 self.error("a kernel copies through vectors");
             }
             return;

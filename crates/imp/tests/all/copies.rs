@@ -39,8 +39,8 @@ fn plans_go_by_what_is_constant() {
         let n = Some(n);
         plan(&[n, n], &[one, pitch], &[None, one])
     };
-    assert_eq!(side(8, Some(8)), CopyPlan::Registers(8));
-    assert_eq!(side(16, Some(64)), CopyPlan::Registers(16));
+    assert_eq!(side(8, Some(8)), CopyPlan::InRegister(8));
+    assert_eq!(side(16, Some(64)), CopyPlan::InRegister(16));
     assert_eq!(side(32, Some(32)), tiles);
     assert_eq!(side(6, Some(8)), tiles);
     assert_eq!(side(8, Some(4)), tiles);

@@ -140,7 +140,7 @@ fn tables_accesses_and_launches() {
         },
         copy(CopyPlan::Dynamic(None)),
         copy(CopyPlan::Dynamic(Some(Tile { extent: 4, pitch: 5 }))),
-        copy(CopyPlan::Registers(8)),
+        copy(CopyPlan::InRegister(8)),
         Stmt::If(Expr::Const(Scalar::Bool(true)), vec![], vec![Stmt::Release(Var(0))]),
         Stmt::For(For { mode: LoopMode::Lanes(16), var: Var(2), from: Expr::i64(0), to: v(1), body: vec![] }),
         Stmt::For(For {

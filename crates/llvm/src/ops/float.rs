@@ -3,7 +3,7 @@
 //! arise (conversion from double precision, fused multiply-add), the step through single precision
 //! rounds to odd, which keeps all that the second rounding needs.
 
-use super::build::{float_like, int_like, lanes_of};
+use super::instructions::{float_like, int_like, lanes_of};
 use super::{Ops, no_operator};
 use crate::error::Res;
 use crate::types::Value;

@@ -23,7 +23,7 @@
 //! exact), and products too small to count; the remaining cases go to the C library, lane by lane.
 
 use super::Ops;
-use super::build::{float_like, int_like, lanes_of};
+use super::instructions::{float_like, int_like, lanes_of};
 use crate::emit::{Effects, call_value};
 use crate::error::{Error, Res};
 use crate::types::{Value, int};
@@ -54,7 +54,7 @@ const TINY: u64 = (127 - 125) << 23;
 const MOST_LANES: u32 = 8;
 
 /// The intermediate values of a double-precision multiply-add.
-struct Parts<'c> {
+struct Terms<'c> {
     p: Value<'c>,
     s: Value<'c>,
     /// `-t` and `-e`.
@@ -64,7 +64,7 @@ struct Parts<'c> {
     w: Value<'c>,
     r: Value<'c>,
     /// True if `r` is not in the middle of two doubles.
-    clear: Value<'c>,
+    not_tie: Value<'c>,
 }
 
 impl<'c> Ops<'_, '_, 'c> {
@@ -89,21 +89,21 @@ impl<'c> Ops<'_, '_, 'c> {
         let (usual, trusted) = if ty == PrimType::F32 {
             let s = self.double_sum(x, y, z)?;
             let r = self.float_resize(s, self.emit.types.f32)?;
-            (r, self.not(self.doubtful(s, r)?)?)
+            (r, self.not(self.may_double_round(s, r)?)?)
         } else {
             let parts = self.parts(x, y, z)?;
             let types = &self.emit.types;
             let sizes = self.or(self.bits_as(parts.p, types.i64)?, self.bits_as(parts.s, types.i64)?)?;
             let size = self.intrinsic("llvm.fabs", &[self.bits_as(sizes, types.f64)?])?;
             let small = self.is_less(size, float_like(size, TRUSTED)?)?;
-            (parts.r, self.and(parts.clear, self.not(small)?)?)
+            (parts.r, self.and(parts.not_tie, self.not(small)?)?)
         };
         let trusted = match lanes_of(x) {
             Some(_) => self.all(trusted)?,
             None => trusted,
         };
         let rest = self.fma_function("fma.rare", ty, x, |ops, [x, y, z]| {
-            if ty == PrimType::F32 { ops.odd_sum(x, y, z) } else { ops.unusual(x, y, z) }
+            if ty == PrimType::F32 { ops.round_to_odd_f32(x, y, z) } else { ops.slow_path_f64(x, y, z) }
         })?;
         let b = self.builder;
         let (before, rare, after) = (
@@ -112,7 +112,7 @@ impl<'c> Ops<'_, '_, 'c> {
             self.new_block("fma")?,
         );
         let branch = b.build_conditional_branch(int(trusted)?, after, rare)?;
-        self.emit.metadata.likely(branch)?;
+        self.emit.metadata.set_likely(branch)?;
         b.position_at_end(rare);
         let other = call_value(b, rest, &[x, y, z])?;
         b.build_unconditional_branch(after)?;
@@ -129,7 +129,7 @@ impl<'c> Ops<'_, '_, 'c> {
     }
 
     /// Returns true if the double `s`, with `r` its value as a single, may have been rounded twice.
-    fn doubtful(&self, s: Value<'c>, r: Value<'c>) -> Res<Value<'c>> {
+    fn may_double_round(&self, s: Value<'c>, r: Value<'c>) -> Res<Value<'c>> {
         let types = &self.emit.types;
         let low = self.resize(self.bits_as(s, types.i64)?, types.i32, false)?;
         let dropped = self.and(low, int_like(low, DROPPED)?)?;
@@ -145,7 +145,7 @@ impl<'c> Ops<'_, '_, 'c> {
     }
 
     /// The intermediate values for doubles; see the module header.
-    fn parts(&self, x: Value<'c>, y: Value<'c>, z: Value<'c>) -> Res<Parts<'c>> {
+    fn parts(&self, x: Value<'c>, y: Value<'c>, z: Value<'c>) -> Res<Terms<'c>> {
         let p = self.float_mul(x, y)?;
         // 26 of 53 bits are kept. After rounding, the rest takes 26 bits and a sign.
         let bits = self.bits_as(x, self.emit.types.i64)?;
@@ -166,14 +166,14 @@ impl<'c> Ops<'_, '_, 'c> {
             e = self.float_sub(e, self.float_mul(x, y)?)?;
         }
         let s = self.float_add(p, z)?;
-        let t = self.lost(p, z, s)?;
+        let t = self.rounding_error(p, z, s)?;
         let w = self.float_add(t, e)?;
         let r = self.float_sub(s, w)?;
         // Of `s` and `w`, `s` is the larger, or 0.
         let d = self.float_add(w, self.float_sub(r, s)?)?;
         let more = self.float_mul(d, float_like(d, ABOVE_ONE)?)?;
         let clear = self.float_compare(FloatPredicate::OEQ, self.float_sub(r, more)?, r)?;
-        Ok(Parts { p, s, t, e, w, r, clear })
+        Ok(Terms { p, s, t, e, w, r, not_tie: clear })
     }
 
     /// A double with its low bits cleared.
@@ -183,7 +183,7 @@ impl<'c> Ops<'_, '_, 'c> {
     }
 
     /// The negated rounding error: the rounded sum `s` less the exact `x + y`.
-    fn lost(&self, x: Value<'c>, y: Value<'c>, s: Value<'c>) -> Res<Value<'c>> {
+    fn rounding_error(&self, x: Value<'c>, y: Value<'c>, s: Value<'c>) -> Res<Value<'c>> {
         let of_y = self.float_sub(s, x)?;
         let of_x = self.float_sub(s, of_y)?;
         self.float_add(self.float_sub(of_x, x)?, self.float_sub(of_y, y)?)
@@ -224,12 +224,12 @@ impl<'c> Ops<'_, '_, 'c> {
     }
 
     /// The helper's code for any singles: the sum as a double is rounded to odd.
-    fn odd_sum(&self, x: Value<'c>, y: Value<'c>, z: Value<'c>) -> Res<Value<'c>> {
+    fn round_to_odd_f32(&self, x: Value<'c>, y: Value<'c>, z: Value<'c>) -> Res<Value<'c>> {
         let types = &self.emit.types;
         let wide = |v| self.float_resize(v, types.f64);
         let (p, z) = (self.float_mul(wide(x)?, wide(y)?)?, wide(z)?);
         let s = self.float_add(p, z)?;
-        let lost = self.lost(p, z, s)?;
+        let lost = self.rounding_error(p, z, s)?;
         let inexact = self.float_compare(FloatPredicate::ONE, lost, float_like(s, 0.0)?)?;
         let bits = self.bits_as(s, types.i64)?;
         let last = self.and(bits, int_like(bits, 1)?)?;
@@ -245,7 +245,7 @@ impl<'c> Ops<'_, '_, 'c> {
     }
 
     /// The helper's code for any doubles.
-    fn unusual(&self, x: Value<'c>, y: Value<'c>, z: Value<'c>) -> Res<Value<'c>> {
+    fn slow_path_f64(&self, x: Value<'c>, y: Value<'c>, z: Value<'c>) -> Res<Value<'c>> {
         let parts = self.parts(x, y, z)?;
         let size = |v| self.intrinsic("llvm.fabs", &[v]);
         let is = |predicate, v, constant| self.float_compare(predicate, v, float_like(v, constant)?);
@@ -261,8 +261,8 @@ impl<'c> Ops<'_, '_, 'c> {
         let zero = |v| is(FloatPredicate::OEQ, v, 0.0);
         let nothing = self.or(zero(x)?, zero(y)?)?;
         let whole = self.or(self.not(small)?, nothing)?;
-        let exact = zero(self.lost(parts.t, parts.e, parts.w)?)?;
-        let right = self.and(whole, self.or(parts.clear, exact)?)?;
+        let exact = zero(self.rounding_error(parts.t, parts.e, parts.w)?)?;
+        let right = self.and(whole, self.or(parts.not_tie, exact)?)?;
         let good = self.or(right, self.or(plain, endless_z)?)?;
         let good = match lanes_of(x) {
             Some(_) => self.all(good)?,

@@ -2,8 +2,8 @@
 //! defines none (division by zero): checks precede the operators, but LLVM and the vectoriser may
 //! evaluate operators speculatively, or in lanes whose result is not used.
 
-use super::build::{int_like, lanes_of, ones_like, width};
-use super::quotients::by_products;
+use super::instructions::{int_like, lanes_of, ones_like, width};
+use super::quotients::uses_reciprocal;
 use super::{Ops, no_operator};
 use crate::emit::{Effects, call_value};
 use crate::error::Res;
@@ -63,15 +63,15 @@ impl<'c> Ops<'_, '_, 'c> {
 
     /// `x / y` truncated towards 0, where that is defined.
     fn quotient(&self, ty: PrimType, x: Value<'c>, y: Value<'c>, signed: bool) -> Res<Value<'c>> {
-        if by_products(ty, y) {
-            return self.quotient_by_products(ty, x, y, signed);
+        if uses_reciprocal(ty, y) {
+            return self.quotient_by_reciprocal(ty, x, y, signed);
         }
         if signed { self.signed_div(x, y) } else { self.unsigned_div(x, y) }
     }
 
     /// The remainder of `x / y` truncated towards 0, where that is defined.
     fn remainder(&self, ty: PrimType, x: Value<'c>, y: Value<'c>, signed: bool) -> Res<Value<'c>> {
-        if by_products(ty, y) {
+        if uses_reciprocal(ty, y) {
             let quotient = self.quotient(ty, x, y, signed)?;
             return self.sub(x, self.mul(quotient, y)?);
         }
@@ -80,7 +80,7 @@ impl<'c> Ops<'_, '_, 'c> {
 
     /// The divisor, or 1 where signed division is undefined.
     fn signed_divisor(&self, ty: PrimType, x: Value<'c>, y: Value<'c>) -> Res<Value<'c>> {
-        if by_products(ty, y) {
+        if uses_reciprocal(ty, y) {
             return self.nonzero(y);
         }
         self.safe_divisor(x, y)

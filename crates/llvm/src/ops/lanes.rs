@@ -2,7 +2,7 @@
 //! functions, which are made lane by lane.
 
 use super::Ops;
-use super::build::lanes_of;
+use super::instructions::lanes_of;
 use crate::emit::call_value;
 use crate::error::{Error, Res};
 use crate::types::{Value, int, vector};
@@ -53,7 +53,7 @@ impl<'c> Ops<'_, '_, 'c> {
     }
 
     /// The vector 0, 1, 2, ...
-    pub fn numbers(&self, ty: PrimType, lanes: u32) -> Value<'c> {
+    pub fn iota(&self, ty: PrimType, lanes: u32) -> Value<'c> {
         let ty = self.emit.types.int(ty);
         let numbers: Vec<_> = (0..u64::from(lanes)).map(|lane| ty.const_int(lane, false)).collect();
         VectorType::const_vector(&numbers).into()
@@ -102,7 +102,7 @@ impl<'c> Ops<'_, '_, 'c> {
 
     /// Compresses the values of the set lanes to the front; the other lanes are 0.
     #[allow(clippy::wildcard_enum_match_arm, reason = "the enum is LLVM's")]
-    pub fn pack(&self, x: Value<'c>, mask: Value<'c>) -> Res<Value<'c>> {
+    pub fn compress(&self, x: Value<'c>, mask: Value<'c>) -> Res<Value<'c>> {
         let lanes = lanes_of(x).ok_or_else(|| Error::bug("what is packed is no vector"))?;
         let scalar = vector(x)?.get_type().get_element_type();
         let types = &self.emit.types;

@@ -9,7 +9,7 @@
 //! below 1, both have the same integer part.
 
 use super::Ops;
-use super::build::{float_like, int_like};
+use super::instructions::{float_like, int_like};
 use crate::error::Res;
 use crate::types::Value;
 use inkwell::FloatPredicate;
@@ -19,13 +19,13 @@ use prim::PrimType;
 const BEYOND: f64 = 2_147_483_648.0;
 
 /// Returns true if division by `y` is done by multiplication.
-pub(super) fn by_products(ty: PrimType, y: Value<'_>) -> bool {
+pub(super) fn uses_reciprocal(ty: PrimType, y: Value<'_>) -> bool {
     ty.bits() <= 32 && matches!(y, Value::VectorValue(divisors) if !divisors.is_const())
 }
 
 impl<'c> Ops<'_, '_, 'c> {
     /// `x / y` truncated towards 0, where `y` is not 0; overflow wraps around.
-    pub(super) fn quotient_by_products(
+    pub(super) fn quotient_by_reciprocal(
         &self,
         ty: PrimType,
         x: Value<'c>,

@@ -22,7 +22,7 @@
 //! 2^60, or has a divisor with all fraction bits set, the divider computes the whole vector.
 
 use super::Ops;
-use super::build::{float_like, int_like};
+use super::instructions::{float_like, int_like};
 use crate::emit::call_value;
 use crate::error::Res;
 use crate::types::{Value, vector};
@@ -43,22 +43,22 @@ const FRACTION: u64 = (1 << 23) - 1;
 impl<'c> Ops<'_, '_, 'c> {
     /// Quotients of vectors of singles; they avoid the divider if the processor has the estimate
     /// instruction and no operand is out of range.
-    pub fn shared_quotients(&self, x: Value<'c>, y: Value<'c>) -> Res<Value<'c>> {
+    pub fn newton_division(&self, x: Value<'c>, y: Value<'c>) -> Res<Value<'c>> {
         if !self.emit.processor.has_masks() {
             return self.float_div(x, y);
         }
         let reciprocals = x == float_like(y, 1.0)?;
-        let mut good = self.near(y)?;
-        good = self.and(good, self.has_gaps(y)?)?;
+        let mut good = self.in_range(y)?;
+        good = self.and(good, self.fraction_not_all_ones(y)?)?;
         if !reciprocals {
-            good = self.and(good, self.near(x)?)?;
+            good = self.and(good, self.in_range(x)?)?;
         }
         let products = || self.by_newton(x, y, reciprocals);
-        self.usually(self.all(good)?, "quotient", products, || self.float_div(x, y))
+        self.select_by_likely_branch(self.all(good)?, "quotient", products, || self.float_div(x, y))
     }
 
     /// The lanes in the range where nothing overflows or underflows.
-    fn near(&self, x: Value<'c>) -> Res<Value<'c>> {
+    fn in_range(&self, x: Value<'c>) -> Res<Value<'c>> {
         let bits = self.bits_as(x, self.emit.types.i32)?;
         let size = self.and(bits, int_like(bits, UNSIGNED)?)?;
         let above = self.sub(size, int_like(bits, LEAST)?)?;
@@ -66,7 +66,7 @@ impl<'c> Ops<'_, '_, 'c> {
     }
 
     /// The lanes whose fraction bits are not all set.
-    fn has_gaps(&self, x: Value<'c>) -> Res<Value<'c>> {
+    fn fraction_not_all_ones(&self, x: Value<'c>) -> Res<Value<'c>> {
         let bits = self.bits_as(x, self.emit.types.i32)?;
         let next = self.add(bits, int_like(bits, 1)?)?;
         let fraction = self.and(next, int_like(bits, FRACTION)?)?;

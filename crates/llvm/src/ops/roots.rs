@@ -21,7 +21,7 @@
 //! and 2^256, the divider takes the second register too.
 
 use super::Ops;
-use super::build::{float_like, int_like};
+use super::instructions::{float_like, int_like};
 use crate::emit::call_value;
 use crate::error::Res;
 use crate::types::{Value, vector};
@@ -37,7 +37,7 @@ const RANGE: u64 = 512 << 52;
 impl<'c> Ops<'_, '_, 'c> {
     /// Square roots of two registers of doubles; the second register avoids the divider if the
     /// processor has the estimate instruction.
-    pub fn shared_roots(&self, x: Value<'c>) -> Res<Value<'c>> {
+    pub fn split_sqrt(&self, x: Value<'c>) -> Res<Value<'c>> {
         if !self.emit.processor.has_masks() {
             return self.intrinsic("llvm.sqrt", &[x]);
         }
@@ -59,7 +59,7 @@ impl<'c> Ops<'_, '_, 'c> {
         let above = self.sub(bits, int_like(bits, LEAST)?)?;
         let near = self.int_compare(IntPredicate::ULT, above, int_like(bits, RANGE)?)?;
         let plain = || self.intrinsic("llvm.sqrt", &[x]);
-        self.usually(self.all(near)?, "root", || self.newton(x), plain)
+        self.select_by_likely_branch(self.all(near)?, "root", || self.newton(x), plain)
     }
 
     /// The Newton steps of the module header.

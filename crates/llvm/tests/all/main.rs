@@ -1,15 +1,15 @@
 //! Tests of the LLVM back end, as one executable: linking one takes as long as linking one of many.
 
+mod chunks;
 mod common;
 mod fma;
 mod frames;
 mod operators;
-mod pieces;
 mod programs;
 mod reciprocals;
 mod roots;
 mod tunables;
+mod vector_compress;
 mod vector_masks;
 mod vector_memory;
 mod vector_operators;
-mod vector_packs;

@@ -4,7 +4,7 @@
 use crate::common::{self, Fun, array_of, at, c, jit, launch, program, tasks, v};
 use imp::{EntryType, Expr, Program, Stmt, Tunable, TunableClass, TunableId};
 use prim::{CmpOp, PrimType, ScalarType};
-use runtime::tuning::Assignment;
+use runtime::tuning_params::Assignment;
 use runtime::{Config, Context, Image, Output};
 use std::sync::Arc;
 use value::Value;

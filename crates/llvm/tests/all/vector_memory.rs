@@ -16,7 +16,7 @@ const FEW_LANES: &[u32] = &[3, 16];
 
 /// The lane positions of an access.
 #[derive(Clone, Copy, PartialEq, Debug)]
-enum Way {
+enum Positions {
     Unit,
     /// A small constant stride.
     Near(i64),
@@ -25,30 +25,30 @@ enum Way {
     Each,
 }
 
-const WAYS: &[Way] = &[
-    Way::Unit,
-    Way::Near(-16),
-    Way::Near(-4),
-    Way::Near(-3),
-    Way::Near(-2),
-    Way::Near(-1),
-    Way::Near(2),
-    Way::Near(3),
-    Way::Near(4),
-    Way::Near(5),
-    Way::Near(16),
-    Way::Stride(-3),
-    Way::Stride(0),
-    Way::Stride(1),
-    Way::Stride(7),
-    Way::Each,
+const WAYS: &[Positions] = &[
+    Positions::Unit,
+    Positions::Near(-16),
+    Positions::Near(-4),
+    Positions::Near(-3),
+    Positions::Near(-2),
+    Positions::Near(-1),
+    Positions::Near(2),
+    Positions::Near(3),
+    Positions::Near(4),
+    Positions::Near(5),
+    Positions::Near(16),
+    Positions::Stride(-3),
+    Positions::Stride(0),
+    Positions::Stride(1),
+    Positions::Stride(7),
+    Positions::Each,
 ];
 
 #[derive(Clone, Copy, Debug)]
 struct Access {
     ty: PrimType,
     lanes: u32,
-    way: Way,
+    way: Positions,
     masked: bool,
     store: bool,
     /// True if masked-off lanes access a location elsewhere (`Off::Elsewhere`).
@@ -57,17 +57,17 @@ struct Access {
 
 impl Access {
     /// Returns true if the access may use `Off::Elsewhere`.
-    fn may_go(self) -> bool {
-        self.masked && self.way == Way::Each
+    fn can_redirect(self) -> bool {
+        self.masked && self.way == Positions::Each
     }
 
     /// Returns true if such an access is valid: near strides other than -1 only for loads without a
     /// mask, run-time strides only without a mask.
     fn exists(self) -> bool {
         match self.way {
-            Way::Unit | Way::Near(-1) | Way::Each => true,
-            Way::Near(_) => !self.masked && !self.store,
-            Way::Stride(_) => !self.masked,
+            Positions::Unit | Positions::Near(-1) | Positions::Each => true,
+            Positions::Near(_) => !self.masked && !self.store,
+            Positions::Stride(_) => !self.masked,
         }
     }
 }
@@ -82,7 +82,7 @@ fn all_accesses(all_lanes: &[u32]) -> Vec<Access> {
                     if !access.exists() {
                         continue;
                     }
-                    let both = access.may_go();
+                    let both = access.can_redirect();
                     // Masked-off lanes are branches on many processors.
                     if !both || lanes <= 8 {
                         all.push(access);
@@ -122,10 +122,10 @@ fn add_access(program: &mut Program, access: Access, name: &str) {
         elem: ty,
         lanes,
         at: match way {
-            Way::Unit => LanePositions::Unit(v(position)),
-            Way::Near(stride) => LanePositions::SmallStride(v(position), stride),
-            Way::Stride(_) => LanePositions::Strided(v(position), v(stride)),
-            Way::Each => LanePositions::Gather(v(each)),
+            Positions::Unit => LanePositions::Unit(v(position)),
+            Positions::Near(stride) => LanePositions::SmallStride(v(position), stride),
+            Positions::Stride(_) => LanePositions::Strided(v(position), v(stride)),
+            Positions::Each => LanePositions::Gather(v(each)),
         },
         masked_off: if elsewhere { MaskedOff::Dummy } else { MaskedOff::Skip },
     };
@@ -143,12 +143,12 @@ fn add_access(program: &mut Program, access: Access, name: &str) {
 }
 
 /// The lanes' positions, and the size of the block: no more elements than the set lanes need.
-fn place(access: Access, set: &[bool], random: &mut Random) -> (Vec<i64>, i64, usize) {
+fn lane_positions(access: Access, set: &[bool], random: &mut Random) -> (Vec<i64>, i64, usize) {
     let lanes = i64::from(access.lanes);
     let stride = match access.way {
-        Way::Unit => 1,
-        Way::Near(stride) | Way::Stride(stride) => stride,
-        Way::Each => {
+        Positions::Unit => 1,
+        Positions::Near(stride) | Positions::Stride(stride) => stride,
+        Positions::Each => {
             let count = 1 + random.bits() as usize % 40;
             let far = |set: &bool| {
                 let place = (random.bits() >> 8) as i64;
@@ -174,9 +174,9 @@ fn one_access(access: Access, edge: Edge, code: runtime::abi::EntryFn, random: &
     };
     let flags: Vec<bool> = (0..lanes).map(flag).collect();
     let set: Vec<bool> = flags.iter().map(|set| *set || !masked).collect();
-    let (places, position, count) = place(access, &set, random);
+    let (places, position, count) = lane_positions(access, &set, random);
     let stride = match way {
-        Way::Stride(stride) => stride,
+        Positions::Stride(stride) => stride,
         _ => 0,
     };
     let mut elems = |n: usize| -> Vec<Scalar> { (0..n).map(|_| random.scalar(ty)).collect() };

@@ -5,7 +5,7 @@
 //! cannot be read or written, are ignored. Files are written under a temporary name and renamed, so
 //! that processes may share the directory.
 
-use super::sealed::{hash, seal, unseal};
+use super::checksum::{append_checksum, hash, verify_checksum};
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -40,7 +40,7 @@ pub fn find(file: &Path, key: &str) -> Option<Vec<u8>> {
 
 /// The contents of a file for a key, if it is intact.
 fn read(file: &[u8], key: &str) -> Option<Vec<u8>> {
-    let rest = unseal(file, &[])?.strip_prefix(MAGIC)?;
+    let rest = verify_checksum(file, &[])?.strip_prefix(MAGIC)?;
     let (length, rest) = rest.split_first_chunk::<8>()?;
     let (own, binary) = rest.split_at_checked(u64::from_le_bytes(*length) as usize)?;
     (own == key.as_bytes() && !binary.is_empty()).then(|| binary.to_vec())
@@ -51,7 +51,7 @@ fn written(key: &str, binary: &[u8]) -> Vec<u8> {
     file.extend((key.len() as u64).to_le_bytes());
     file.extend(key.as_bytes());
     file.extend(binary);
-    seal(file, &[])
+    append_checksum(file, &[])
 }
 
 /// Stores contents for a key, if possible.

@@ -12,13 +12,13 @@ pub enum Arg {
     /// A scalar: its bytes, and how many of them are significant.
     Scalar([u8; 8], usize),
     /// A shared-memory buffer of this many bytes, a positive multiple of eight.
-    Pad(u64),
+    SharedBuffer(u64),
 }
 
 /// The divisor for the number of threads that occupy a GPU. With a quarter of the threads that it
 /// holds, all units of a GPU have work and hide most latencies: with that many iterations, each
 /// runs sequentially, and their inner parallelism is not exploited.
-pub const BUSY: u64 = 4;
+pub const SATURATION_DIVISOR: u64 = 4;
 
 /// The capacities of a device, and the number of threads that occupy it.
 #[derive(Clone, Copy, Debug)]
@@ -31,7 +31,7 @@ pub struct Limits {
     pub shared: u64,
     /// The number of threads that occupy the device: a [`BUSY`]th of the number that it holds at
     /// once; `None` if it does not report that.
-    pub busy: Option<u64>,
+    pub saturating_threads: Option<u64>,
 }
 
 /// The driver of a device with a program's kernels. Errors are descriptions of the failure.

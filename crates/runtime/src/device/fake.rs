@@ -32,7 +32,7 @@ impl Driver for Fake {
     }
 
     fn limits(&self) -> Limits {
-        Limits { memory: self.left, block: self.left, shared: 1 << 10, busy: None }
+        Limits { memory: self.left, block: self.left, shared: 1 << 10, saturating_threads: None }
     }
 
     fn alloc(&mut self, bytes: u64) -> Result<Option<Memory>, String> {

@@ -23,24 +23,24 @@
 //! | [`profile`] | times of launches and copies |
 
 mod cache;
+mod checksum;
+mod device_names;
 mod driver;
 #[cfg(test)]
 mod fake;
 mod gpu;
-pub(crate) mod heads;
-mod naming;
 mod opencl;
 mod pool;
 mod profile;
-mod sealed;
+pub(crate) mod signatures;
 
 use crate::abi::{CheckDesc, Ctx, DeviceDesc, TARGET_CUDA, TARGET_HIP, TARGET_OPENCL};
-use crate::error::{render, said};
+use crate::error::{check_message, render};
 use crate::heap::{self, describe, memory_limit};
 use driver::{Arg, Driver, Limits, Memory};
 use gpu::Vendor;
-use pool::Pool;
-use profile::{Command, Profile, WAYS};
+use pool::DeviceHeap;
+use profile::{Command, DIRECTIONS, Profile};
 use smallvec::SmallVec;
 use std::path::PathBuf;
 use std::ptr::NonNull;
@@ -120,17 +120,17 @@ pub struct Device(Mutex<State>);
 
 struct State {
     driver: Box<dyn Driver>,
-    pool: Pool,
+    pool: DeviceHeap,
     desc: DeviceDesc,
     /// The failure block.
-    slot: Memory,
+    failure_block: Memory,
     /// The size of the failure block in bytes.
-    slot_bytes: usize,
+    failure_bytes: usize,
     limits: Limits,
     /// True if kernels that may fail have been launched since the failure block was last read.
-    unread: bool,
+    failures_unread: bool,
     launches: u64,
-    copied: [u64; WAYS.len()],
+    copied: [u64; DIRECTIONS.len()],
     profile: Option<Profile>,
 }
 
@@ -163,8 +163,8 @@ impl Device {
     ) -> Result<Self, String> {
         let limits = driver.limits();
         let limit = limit.unwrap_or_else(|| limits.memory.min(memory_limit()));
-        let mut pool = Pool::new(limit, limits.block);
-        let slot_bytes = 8 + 8 * desc.most_values().max(1);
+        let mut pool = DeviceHeap::new(limit, limits.block);
+        let slot_bytes = 8 + 8 * desc.max_message_words().max(1);
         let (slot, _) = pool
             .take(driver.as_mut(), slot_bytes as u64)?
             .map_err(|refused| pool.describe(slot_bytes as u64, refused))?;
@@ -177,12 +177,12 @@ impl Device {
             driver,
             pool,
             desc: *desc,
-            slot,
-            slot_bytes,
+            failure_block: slot,
+            failure_bytes: slot_bytes,
             limits,
-            unread: false,
+            failures_unread: false,
             launches: 0,
-            copied: [0; WAYS.len()],
+            copied: [0; DIRECTIONS.len()],
             profile,
         })))
     }
@@ -208,17 +208,17 @@ impl Device {
     /// The message of a kernel that failed.
     pub(crate) fn settle(&self) -> Result<(), String> {
         let mut state = self.state();
-        if state.unread {
+        if state.failures_unread {
             return state.read(None);
         }
-        state.driver.finish().map_err(|e| state.broken(&e))
+        state.driver.finish().map_err(|e| state.driver_error(&e))
     }
 
     /// Restarts the profile.
     pub(crate) fn warmed_up(&self) {
         let mut state = self.state();
         // A failure here recurs at the next command.
-        let _ = state.ask_times();
+        let _ = state.collect_times();
         if let Some(profile) = &mut state.profile {
             profile.restart();
         }
@@ -228,7 +228,7 @@ impl Device {
     pub(crate) fn report(&self) -> Vec<String> {
         let mut state = self.state();
         // After a failure the times are unknown; the failure has been reported.
-        let _ = state.ask_times();
+        let _ = state.collect_times();
         let mut lines = vec![
             format!("device: {}", state.driver.name()),
             format!("kernels launched: {}", state.launches),
@@ -236,7 +236,7 @@ impl Device {
             format!("blocks of the device: {}", state.pool.blocks),
             format!("blocks of the device reused: {}", state.pool.reused),
         ];
-        let copied = WAYS.iter().zip(state.copied);
+        let copied = DIRECTIONS.iter().zip(state.copied);
         lines.extend(copied.map(|(way, bytes)| format!("bytes copied {way}: {bytes}")));
         if let Some(profile) = &state.profile {
             lines.extend(profile.table(&state.desc));
@@ -255,48 +255,48 @@ impl Device {
 
 impl State {
     /// The message if the driver fails.
-    fn broken(&self, why: &str) -> String {
+    fn driver_error(&self, why: &str) -> String {
         render(&format!("the device `{}` fails: {why}.", self.driver.name()), "")
     }
 
     /// Records that a command was issued to the driver.
-    fn begun(&mut self, command: Command) -> Result<(), String> {
+    fn issued(&mut self, command: Command) -> Result<(), String> {
         let Some(profile) = &mut self.profile else {
             return Ok(());
         };
-        if profile.begun(command) {
-            self.ask_times()?;
+        if profile.issued(command) {
+            self.collect_times()?;
         }
         Ok(())
     }
 
     /// Collects the times of the commands since the last call.
-    fn ask_times(&mut self) -> Result<(), String> {
+    fn collect_times(&mut self) -> Result<(), String> {
         let Some(profile) = &mut self.profile else {
             return Ok(());
         };
         let times = self.driver.times().inspect_err(|_| profile.forget())?;
-        profile.ended(&self.desc, &times);
+        profile.completed(&self.desc, &times);
         Ok(())
     }
 
     /// Copies bytes to the host, and reads the failure block if necessary.
     fn read(&mut self, wanted: Option<(Memory, u64, &mut [u8])>) -> Result<(), String> {
-        let unread = std::mem::take(&mut self.unread);
-        let mut note = vec![0; if unread { self.slot_bytes } else { 0 }];
+        let unread = std::mem::take(&mut self.failures_unread);
+        let mut note = vec![0; if unread { self.failure_bytes } else { 0 }];
         let command = match &wanted {
             Some((_, _, into)) => Command::Copy(TO_HOST, into.len() as u64),
-            None => Command::Note,
+            None => Command::FailureBlock,
         };
         let mut pieces = SmallVec::<[_; 2]>::new();
         pieces.extend(wanted);
         if unread {
-            pieces.push((self.slot, 0, note.as_mut_slice()));
+            pieces.push((self.failure_block, 0, note.as_mut_slice()));
         }
         let read = self.driver.read(&mut pieces);
         drop(pieces);
-        let read = read.and_then(|()| self.begun(command));
-        read.map_err(|e| self.broken(&e))?;
+        let read = read.and_then(|()| self.issued(command));
+        read.map_err(|e| self.driver_error(&e))?;
         if !unread {
             return Ok(());
         }
@@ -306,25 +306,25 @@ impl State {
             return Ok(());
         };
         // Clears the failure block for later calls.
-        let cleared = self.driver.write(self.slot, 0, &[0; 8]);
-        let cleared = cleared.and_then(|()| self.begun(Command::Note));
-        cleared.map_err(|e| self.broken(&e))?;
+        let cleared = self.driver.write(self.failure_block, 0, &[0; 8]);
+        let cleared = cleared.and_then(|()| self.issued(Command::FailureBlock));
+        cleared.map_err(|e| self.driver_error(&e))?;
         let mut words = words.chunks_exact(8).map(|word| {
             let bytes = word.first_chunk();
             bytes.map_or(0, |bytes| u64::from_le_bytes(*bytes))
         });
         Err(match self.desc.check(number - 1) {
-            Some(check) => said(check, || words.next().unwrap_or_default()),
-            None => self.broken("a kernel notes a failure that there is not"),
+            Some(check) => check_message(check, || words.next().unwrap_or_default()),
+            None => self.driver_error("a kernel notes a failure that there is not"),
         })
     }
 
     fn launch(&mut self, kernel: usize, blocks: u64, words: &[u64]) -> Result<(), String> {
         let Some(desc) = self.desc.kernels().get(kernel).copied() else {
-            return Err(self.broken("a kernel does not exist"));
+            return Err(self.driver_error("a kernel does not exist"));
         };
         let mut args = Vec::with_capacity(words.len() + 1);
-        args.push(Arg::Memory(Some(self.slot)));
+        args.push(Arg::Memory(Some(self.failure_block)));
         for (&word, &size) in words.iter().zip(desc.sizes()) {
             args.push(if size == 0 {
                 let block = NonNull::new(word as usize as *mut Block);
@@ -339,7 +339,7 @@ impl State {
             // Negative sizes become at least 2^63, which exceeds every capacity.
             let bytes = bytes.checked_next_multiple_of(8).unwrap_or(u64::MAX);
             shared = shared.saturating_add(bytes);
-            args.push(Arg::Pad(bytes.max(8)));
+            args.push(Arg::SharedBuffer(bytes.max(8)));
         }
         if shared > self.limits.shared {
             let what = if shared > i64::MAX as u64 {
@@ -347,21 +347,21 @@ impl State {
             } else {
                 format!(
                     "the kernel `{}` needs {shared} bytes that a block shares, the device has {}.",
-                    desc.shown.get(),
+                    desc.display_name.get(),
                     self.limits.shared
                 )
             };
             // For fused operations, the source positions of the last one.
-            let places = desc.places.get();
+            let places = desc.spans.get();
             let place = places.split("\n\n").next().unwrap_or_default();
             return Err(render(&what, place));
         }
         let launched = self.driver.launch(kernel, blocks, &args);
-        launched.map_err(|e| self.broken(&e))?;
-        let ended = self.begun(Command::Launch(kernel, blocks));
-        ended.map_err(|e| self.broken(&format!("{e}, in {}", profile::named(&desc))))?;
+        launched.map_err(|e| self.driver_error(&e))?;
+        let ended = self.issued(Command::Launch(kernel, blocks));
+        ended.map_err(|e| self.driver_error(&format!("{e}, in {}", profile::display_name(&desc))))?;
         self.launches += 1;
-        self.unread |= desc.fails != 0;
+        self.failures_unread |= desc.fails != 0;
         Ok(())
     }
 }
@@ -371,7 +371,7 @@ impl Drop for State {
         // Kernels may still use the blocks; errors have been reported, or can no longer be.
         let _ = self.driver.finish();
         self.pool.empty(self.driver.as_mut());
-        self.driver.free(self.slot);
+        self.driver.free(self.failure_block);
     }
 }
 
@@ -405,7 +405,7 @@ pub unsafe extern "C" fn br_device_alloc(ctx: *mut Ctx, bytes: i64, place: *cons
         let (memory, total) = {
             let state = &mut *device.state();
             let taken = state.pool.take(state.driver.as_mut(), bytes);
-            let taken = taken.map_err(|e| state.broken(&e))?;
+            let taken = taken.map_err(|e| state.driver_error(&e))?;
             taken.map_err(|refused| render(&state.pool.describe(bytes, refused), &location()))?
         };
         let block = Block { memory, bytes: total };
@@ -432,7 +432,7 @@ pub unsafe extern "C" fn br_device_alloc(ctx: *mut Ctx, bytes: i64, place: *cons
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn br_device_copy(
     ctx: *mut Ctx,
-    way: i64,
+    direction: i64,
     to: *mut u8,
     to_at: i64,
     from: *mut u8,
@@ -448,14 +448,14 @@ pub unsafe extern "C" fn br_device_copy(
         return 0;
     };
     let state = &mut *device.state();
-    if let Some(copied) = state.copied.get_mut(way as usize) {
+    if let Some(copied) = state.copied.get_mut(direction as usize) {
         *copied += count as u64;
     }
     #[expect(clippy::cast_ptr_alignment, reason = "blocks lie where `br_device_alloc` made them")]
     // SAFETY: an address that `br_device_alloc` returned.
     let memory = |block: *mut u8| unsafe { block.cast::<Block>().read() }.memory;
     let (to_at, from_at) = (to_at as u64, from_at as u64);
-    let done = match way {
+    let done = match direction {
         0 => {
             // SAFETY: by the caller's promise there are `count` bytes.
             let bytes = unsafe { std::slice::from_raw_parts(from, count) };
@@ -474,10 +474,10 @@ pub unsafe extern "C" fn br_device_copy(
             state.driver.copy(to, from, count as u64)
         }
     };
-    let done = done.and_then(|()| state.begun(Command::Copy(way as usize, count as u64)));
+    let done = done.and_then(|()| state.issued(Command::Copy(direction as usize, count as u64)));
     match done {
         Ok(()) => 0,
-        Err(why) => fail(ctx, state.broken(&why)),
+        Err(why) => fail(ctx, state.driver_error(&why)),
     }
 }
 
@@ -498,7 +498,7 @@ pub unsafe extern "C" fn br_launch(ctx: *mut Ctx, kernel: i64, blocks: i64, word
     };
     let kernel = kernel as usize;
     let mut state = device.state();
-    let count = state.desc.kernels().get(kernel).map_or(0, |k| k.sizes().len() + k.n_pads as usize);
+    let count = state.desc.kernels().get(kernel).map_or(0, |k| k.sizes().len() + k.n_shared_buffers as usize);
     let words = if count == 0 {
         &[]
     } else {

@@ -13,20 +13,20 @@ const STEP: u64 = 256;
 const MAX_KEPT: usize = 256;
 
 /// A freed block.
-struct Kept {
+struct Cached {
     memory: Memory,
     bytes: u64,
 }
 
 /// The accounting of a device's memory.
-pub struct Pool {
+pub struct DeviceHeap {
     limit: u64,
     /// The largest block that the device can allocate.
     largest: u64,
     live: u64,
     peak: u64,
     /// Oldest first.
-    kept: Vec<Kept>,
+    kept: Vec<Cached>,
     kept_bytes: u64,
     /// The number of blocks requested, and the number that came from the cache.
     pub blocks: u64,
@@ -44,7 +44,7 @@ pub enum Refused {
     Device,
 }
 
-impl Pool {
+impl DeviceHeap {
     /// A pool with a limit and a maximum block size.
     pub fn new(limit: u64, largest: u64) -> Self {
         Self { limit, largest, live: 0, peak: 0, kept: Vec::new(), kept_bytes: 0, blocks: 0, reused: 0 }
@@ -70,34 +70,34 @@ impl Pool {
             return Ok(Err(Refused::Block));
         }
         let most = bytes + bytes / 4;
-        let fits = |kept: &Kept| (bytes..=most).contains(&kept.bytes);
+        let fits = |kept: &Cached| (bytes..=most).contains(&kept.bytes);
         let fit =
             (self.kept.iter().enumerate()).filter(|(_, kept)| fits(kept)).min_by_key(|(_, kept)| kept.bytes);
         if let Some((at, kept)) = fit
             && kept.bytes <= self.limit - self.live
         {
-            let Kept { memory, bytes } = self.kept.remove(at);
+            let Cached { memory, bytes } = self.kept.remove(at);
             self.kept_bytes -= bytes;
             self.reused += 1;
-            self.use_more(bytes);
+            self.count_live(bytes);
             return Ok(Ok((memory, bytes)));
         }
         while !self.kept.is_empty() && self.live + self.kept_bytes + bytes > self.limit {
-            self.drop_oldest(driver);
+            self.free_oldest(driver);
         }
         loop {
             if let Some(memory) = driver.alloc(bytes)? {
-                self.use_more(bytes);
+                self.count_live(bytes);
                 return Ok(Ok((memory, bytes)));
             }
             if self.kept.is_empty() {
                 return Ok(Err(Refused::Device));
             }
-            self.drop_oldest(driver);
+            self.free_oldest(driver);
         }
     }
 
-    fn use_more(&mut self, bytes: u64) {
+    fn count_live(&mut self, bytes: u64) {
         self.live += bytes;
         self.peak = self.peak.max(self.live);
     }
@@ -106,14 +106,14 @@ impl Pool {
     pub fn put(&mut self, driver: &mut dyn Driver, memory: Memory, bytes: u64) {
         self.live -= bytes;
         self.kept_bytes += bytes;
-        self.kept.push(Kept { memory, bytes });
+        self.kept.push(Cached { memory, bytes });
         if self.kept.len() > MAX_KEPT {
-            self.drop_oldest(driver);
+            self.free_oldest(driver);
         }
     }
 
-    fn drop_oldest(&mut self, driver: &mut dyn Driver) {
-        let Kept { memory, bytes } = self.kept.remove(0);
+    fn free_oldest(&mut self, driver: &mut dyn Driver) {
+        let Cached { memory, bytes } = self.kept.remove(0);
         self.kept_bytes -= bytes;
         driver.free(memory);
     }
@@ -121,7 +121,7 @@ impl Pool {
     /// Frees all cached blocks.
     pub fn empty(&mut self, driver: &mut dyn Driver) {
         while !self.kept.is_empty() {
-            self.drop_oldest(driver);
+            self.free_oldest(driver);
         }
     }
 
@@ -143,13 +143,13 @@ impl Pool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Pool, Refused};
+    use super::{DeviceHeap, Refused};
     use crate::device::fake::Fake;
 
     #[test]
     fn blocks_are_kept_for_reuse_and_never_exceed_the_limit() {
-        let (mut driver, mut pool) = (Fake::new(8192), Pool::new(4096, 2048));
-        let mut take = |pool: &mut Pool, bytes| pool.take(&mut driver, bytes).expect("it works");
+        let (mut driver, mut pool) = (Fake::new(8192), DeviceHeap::new(4096, 2048));
+        let mut take = |pool: &mut DeviceHeap, bytes| pool.take(&mut driver, bytes).expect("it works");
         let (first, size) = take(&mut pool, 1000).expect("it fits");
         assert_eq!(size, 1024);
         let (second, _) = take(&mut pool, 2048).expect("it fits");
@@ -159,7 +159,7 @@ mod tests {
             pool.describe(1025, Refused::Limit),
             "out of memory on the device: 1025 bytes were asked for while 3072 bytes are in use, and the limit is 4096 bytes."
         );
-        let (mut driver, mut other) = (Fake::new(8192), Pool::new(4096, 2048));
+        let (mut driver, mut other) = (Fake::new(8192), DeviceHeap::new(4096, 2048));
         assert_eq!(other.take(&mut driver, 2049), Ok(Err(Refused::Block)));
         let mut driver = Fake::new(8192);
         pool.put(&mut driver, second, 2048);
@@ -176,7 +176,7 @@ mod tests {
 
     #[test]
     fn kept_blocks_go_before_the_device_is_full() {
-        let (mut driver, mut pool) = (Fake::new(1024), Pool::new(4096, 4096));
+        let (mut driver, mut pool) = (Fake::new(1024), DeviceHeap::new(4096, 4096));
         let (small, _) = pool.take(&mut driver, 512).expect("it works").expect("it fits");
         pool.put(&mut driver, small, 512);
         assert!(pool.take(&mut driver, 1024).expect("it works").is_ok());

@@ -13,7 +13,7 @@ pub const MOST_PENDING: usize = 1024;
 const MOST_LINES: usize = 1 << 16;
 
 /// The directions of a copy, as [`crate::abi`] numbers them.
-pub const WAYS: [&str; 3] = ["to the device", "to the host", "on the device"];
+pub const DIRECTIONS: [&str; 3] = ["to the device", "to the host", "on the device"];
 
 /// A command of the driver.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -23,7 +23,7 @@ pub enum Command {
     /// A copy: direction and number of bytes.
     Copy(usize, u64),
     /// A read or reset of the failure block.
-    Note,
+    FailureBlock,
 }
 
 /// The totals of all commands of a kind.
@@ -40,7 +40,7 @@ pub struct Profile {
     pub debug: bool,
     pending: Vec<Command>,
     kernels: Vec<Row>,
-    copies: [Row; WAYS.len()],
+    copies: [Row; DIRECTIONS.len()],
     notes: Row,
     lines: Vec<String>,
     more: u64,
@@ -61,18 +61,18 @@ impl Profile {
     }
 
     /// Records an issued command; returns true if times should be collected now.
-    pub fn begun(&mut self, command: Command) -> bool {
+    pub fn issued(&mut self, command: Command) -> bool {
         self.pending.push(command);
         self.debug || self.pending.len() >= MOST_PENDING
     }
 
     /// Records the times, in nanoseconds, of the commands since the last call, in order.
-    pub fn ended(&mut self, desc: &DeviceDesc, times: &[u64]) {
+    pub fn completed(&mut self, desc: &DeviceDesc, times: &[u64]) {
         for (command, nanos) in std::mem::take(&mut self.pending).into_iter().zip(times) {
             let (row, bytes) = match command {
                 Command::Launch(kernel, _) => (self.kernels.get_mut(kernel), 0),
                 Command::Copy(way, bytes) => (self.copies.get_mut(way), bytes),
-                Command::Note => (Some(&mut self.notes), 0),
+                Command::FailureBlock => (Some(&mut self.notes), 0),
             };
             if let Some(row) = row {
                 row.calls += 1;
@@ -80,7 +80,7 @@ impl Profile {
                 row.bytes += bytes;
             }
             if self.debug {
-                self.say(desc, command, *nanos);
+                self.add_line(desc, command, *nanos);
             }
         }
     }
@@ -97,20 +97,20 @@ impl Profile {
         self.pending.clear();
     }
 
-    fn say(&mut self, desc: &DeviceDesc, command: Command, nanos: u64) {
+    fn add_line(&mut self, desc: &DeviceDesc, command: Command, nanos: u64) {
         let what = match command {
             Command::Launch(kernel, blocks) => {
                 let Some(kernel) = desc.kernels().get(kernel) else {
                     return;
                 };
                 let threads = kernel.threads;
-                format!("{}: {blocks} blocks of {threads} threads", named(kernel))
+                format!("{}: {blocks} blocks of {threads} threads", display_name(kernel))
             }
             Command::Copy(way, bytes) => {
-                let way = WAYS.get(way).unwrap_or(&"");
+                let way = DIRECTIONS.get(way).unwrap_or(&"");
                 format!("copy {way}: {bytes} bytes")
             }
-            Command::Note => return,
+            Command::FailureBlock => return,
         };
         if self.lines.len() < MOST_LINES {
             let took = micros(nanos);
@@ -133,8 +133,8 @@ impl Profile {
     /// The table, sorted by time, longest first.
     pub fn table(&self, desc: &DeviceDesc) -> Vec<String> {
         let kernels = desc.kernels().iter().zip(&self.kernels);
-        let mut rows: Vec<(String, Row)> = kernels.map(|(k, row)| (named(k), *row)).collect();
-        let copies = WAYS.iter().zip(&self.copies);
+        let mut rows: Vec<(String, Row)> = kernels.map(|(k, row)| (display_name(k), *row)).collect();
+        let copies = DIRECTIONS.iter().zip(&self.copies);
         rows.extend(copies.map(|(way, row)| (format!("copies {way}"), *row)));
         rows.push(("notes of failures".to_owned(), self.notes));
         rows.retain(|(_, row)| row.calls > 0);
@@ -174,10 +174,10 @@ const LIBRARY: &str = "/prelude/";
 
 /// A kernel's name in reports: name and number, and for each operation fused into it the innermost
 /// source position that is in the user's code.
-pub fn named(kernel: &KernelDesc) -> String {
-    let (name, id) = (kernel.shown.get(), kernel.id);
+pub fn display_name(kernel: &KernelDesc) -> String {
+    let (name, id) = (kernel.display_name.get(), kernel.id);
     let mut places: Vec<&str> = Vec::new();
-    for part in kernel.places.get().split("\n\n") {
+    for part in kernel.spans.get().split("\n\n") {
         let own = part.lines().find(|place| !place.starts_with(LIBRARY));
         let place = own.or_else(|| part.lines().next()).unwrap_or("");
         if !place.is_empty() && !places.contains(&place) {
@@ -192,18 +192,18 @@ pub fn named(kernel: &KernelDesc) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Command, MOST_PENDING, Profile, named};
+    use super::{Command, MOST_PENDING, Profile, display_name};
     use crate::abi::{DeviceDesc, KernelDesc, Str, TARGET_OPENCL};
 
     const KERNEL: KernelDesc = KernelDesc {
         name: Str::new("k0"),
-        shown: Str::new("main.segred"),
+        display_name: Str::new("main.segred"),
         id: 3,
-        places: Str::new("/prelude/x.fut:7:1-2\na.fut:1:1-2\na.fut:9:1-5\n\na.fut:2:3-4"),
+        spans: Str::new("/prelude/x.fut:7:1-2\na.fut:1:1-2\na.fut:9:1-5\n\na.fut:2:3-4"),
         threads: 256,
         sizes: std::ptr::null(),
         n_sizes: 0,
-        n_pads: 0,
+        n_shared_buffers: 0,
         fails: 1,
     };
 
@@ -221,17 +221,17 @@ mod tests {
 
     #[test]
     fn rows_are_sorted_by_time_and_lines_come_with_debugging() {
-        assert_eq!(named(&KERNEL), "main.segred#3 (a.fut:1:1-2, a.fut:2:3-4)");
+        assert_eq!(display_name(&KERNEL), "main.segred#3 (a.fut:1:1-2, a.fut:2:3-4)");
         let kernels = [KERNEL];
         let desc = desc(&kernels);
         for debug in [false, true] {
             let mut profile = Profile::new(&desc, debug);
             for command in
-                [Command::Copy(0, 100), Command::Launch(0, 7), Command::Launch(0, 8), Command::Note]
+                [Command::Copy(0, 100), Command::Launch(0, 7), Command::Launch(0, 8), Command::FailureBlock]
             {
-                assert_eq!(profile.begun(command), debug);
+                assert_eq!(profile.issued(command), debug);
             }
-            profile.ended(&desc, &[1000, 2500, 3500, 3000]);
+            profile.completed(&desc, &[1000, 2500, 3500, 3000]);
             let expected = [
                 "    times             us      us each   share          bytes  launch or copy",
                 "        2            6.0          3.0   60.0%              0  main.segred#3 (a.fut:1:1-2, a.fut:2:3-4)",
@@ -255,7 +255,7 @@ mod tests {
     #[test]
     fn times_are_wanted_before_many_are_behind() {
         let mut profile = Profile::new(&desc(&[]), false);
-        let wanted = (0..MOST_PENDING).position(|_| profile.begun(Command::Note));
+        let wanted = (0..MOST_PENDING).position(|_| profile.issued(Command::FailureBlock));
         assert_eq!(wanted, Some(MOST_PENDING - 1));
     }
 }

@@ -16,13 +16,13 @@ fn check(format: &'static str, location: &'static str) -> CheckDesc {
 
 pub(super) const KERNEL: KernelDesc = KernelDesc {
     name: Str::new("k"),
-    shown: Str::new("main.segmap"),
+    display_name: Str::new("main.segmap"),
     id: 0,
-    places: Str::new("a.fut:1:1-2"),
+    spans: Str::new("a.fut:1:1-2"),
     threads: 256,
     sizes: std::ptr::null(),
     n_sizes: 0,
-    n_pads: 0,
+    n_shared_buffers: 0,
     fails: 1,
 };
 
@@ -30,7 +30,7 @@ pub(super) const KERNEL: KernelDesc = KernelDesc {
 fn a_kernel_s_failure_comes_with_what_is_read_next_and_leaves_no_trace() {
     let checks = [check("", ""), check("no {i64} of {bool}", "a.fut:1:1-2")];
     let checks: Vec<*const CheckDesc> = checks.iter().map(std::ptr::from_ref).collect();
-    let shares = KernelDesc { n_pads: 2, fails: 1, ..KERNEL };
+    let shares = KernelDesc { n_shared_buffers: 2, fails: 1, ..KERNEL };
     let kernels = [KERNEL, KERNEL, KERNEL, shares];
     let desc = DeviceDesc {
         target: TARGET_OPENCL,

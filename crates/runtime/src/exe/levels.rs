@@ -45,13 +45,13 @@ impl Level {
     }
 
     /// The highest level of this machine.
-    pub fn of_this_machine() -> Option<Self> {
-        Self::ALL.into_iter().take_while(|level| level.is_here()).last()
+    pub fn of_host() -> Option<Self> {
+        Self::ALL.into_iter().take_while(|level| level.has_added_features()).last()
     }
 
     /// Returns true if this machine has the features that the level adds to the previous one.
     #[cfg(target_arch = "x86_64")]
-    fn is_here(self) -> bool {
+    fn has_added_features(self) -> bool {
         match self {
             Self::V2 => {
                 is_x86_feature_detected!("sse3")

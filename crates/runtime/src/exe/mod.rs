@@ -4,12 +4,12 @@
 //! It behaves as the reference compiler's executables do. The `main` of object files calls
 //! [`br_main`], the compiler's own `run` command calls [`run`]; both share one implementation.
 
-mod kernels;
+mod kernel_files;
 pub mod levels;
 pub mod options;
 
 use crate::abi::{EntryDesc, KIND_UNIT, LevelDesc, ParamDesc, Program};
-use crate::call::{Shown, Words, describe, show, value_type};
+use crate::call::{ResultView, Words, describe, value_type, view_result};
 use crate::context::{Config, Context};
 use crate::device;
 use crate::error::Error;
@@ -64,7 +64,7 @@ pub fn run<R: Read>(
 ) -> i32 {
     let mut args = args.into_iter();
     let name = args.next().map_or("program".to_owned(), |name| name.to_string_lossy().into_owned());
-    let message = match behave(code.into(), &name, args, &mut streams) {
+    let message = match execute(code.into(), &name, args, &mut streams) {
         Ok(()) => return 0,
         Err(Failure::Quiet) => return 1,
         Err(Failure::Message(message)) => message,
@@ -75,7 +75,7 @@ pub fn run<R: Read>(
     1
 }
 
-fn behave<R: Read>(
+fn execute<R: Read>(
     code: Code,
     name: &str,
     args: impl Iterator<Item = OsString>,
@@ -85,24 +85,24 @@ fn behave<R: Read>(
         Command::Run(options) => options,
         Command::Help => return put(streams.stdout, options::help(name).as_bytes()),
         Command::ListDevices => {
-            let (_, image) = code.choose(None, Level::of_this_machine())?;
+            let (_, image) = code.choose(None, Level::of_host())?;
             let lines = device::list(image.program().device())?.into_iter();
             let lines = lines.map(|line| line + "\n");
             return put(streams.stdout, lines.collect::<String>().as_bytes());
         }
         Command::PrintParams => {
-            let (_, image) = code.choose(None, Level::of_this_machine())?;
+            let (_, image) = code.choose(None, Level::of_host())?;
             let lines = image.program().tunables().iter();
             let lines = lines.map(|t| format!("{} ({})\n", t.name.get(), t.class.get()));
             return put(streams.stdout, lines.collect::<String>().as_bytes());
         }
     };
-    let (level, image) = code.choose(options.cpu_level, Level::of_this_machine())?;
+    let (level, image) = code.choose(options.cpu_level, Level::of_host())?;
     let dump = options.device.dump.as_ref();
     if let Some(into) = dump.filter(|into| !into.compiled) {
-        return Ok(kernels::dump(image.program(), into)?);
+        return Ok(kernel_files::dump(image.program(), into)?);
     }
-    for idle in kernels::idle(image.program(), &options) {
+    for idle in kernel_files::without_effect(image.program(), &options) {
         log(streams.stderr, &format!("{name}: {idle}"));
     }
     let mut times = match &options.runtime_file {
@@ -114,16 +114,16 @@ fn behave<R: Read>(
     let config = Config {
         num_threads: options.num_threads,
         memory_limit: options.memory_limit,
-        tuning: kernels::assignments(image.program(), &options),
+        tuning: kernel_files::assignments(image.program(), &options),
         log_comparisons: options.log_versions,
-        device: kernels::config(image.program(), &options)?,
+        device: kernel_files::config(image.program(), &options)?,
     };
     let mut context = Context::new(&config, image)?;
     if dump.is_some() {
         return Ok(());
     }
     if options.print_values {
-        let lines = context.settings().map(|(name, value)| format!("{name}={value}\n"));
+        let lines = context.tunable_values().map(|(name, value)| format!("{name}={value}\n"));
         return put(streams.stdout, lines.collect::<String>().as_bytes());
     }
     let entry = context.entry(&options.entry)?;
@@ -179,13 +179,13 @@ fn read_arguments<R: Read>(
             .into());
         };
         let value = stdin.read(expected).map_err(|e| format!("{}: {e}", describe(index, param)))?;
-        context.load(value, words).map_err(|e| format!("{}: {e}", describe(index, param)))?;
+        context.append_value(value, words).map_err(|e| format!("{}: {e}", describe(index, param)))?;
     }
     match stdin.at_end() {
         Ok(true) => Ok(()),
         Ok(false) => Err(format!(
             "there is more input after the {} of `{}`",
-            crate::error::arguments(entry.params().len()),
+            crate::error::count_arguments(entry.params().len()),
             entry.name.get()
         )
         .into()),
@@ -225,7 +225,7 @@ fn run_entry<R: Read>(
         }
         last = Some(outcome?);
         if number < warm_ups {
-            context.warmed_up();
+            context.restart_profile();
             continue;
         }
         if options.log {
@@ -240,7 +240,7 @@ fn run_entry<R: Read>(
         context.free(entry.results(), &results);
         return Ok(());
     }
-    let results = context.fetched(entry.results(), results)?;
+    let results = context.copy_results_to_host(entry.results(), results)?;
     let outcome = print_results(entry.results(), &results, options.binary, streams.stdout);
     context.free(entry.results(), &results);
     outcome
@@ -254,16 +254,16 @@ fn print_results(
 ) -> Result<(), Failure> {
     let mut out = BufWriter::with_capacity(64 << 10, stdout);
     for index in 0..params.len() {
-        let written = match show(params, results, index)? {
-            Shown::Unit => out.write_all(b"()"),
-            Shown::Opaque(name) => {
+        let written = match view_result(params, results, index)? {
+            ResultView::Unit => out.write_all(b"()"),
+            ResultView::Opaque(name) => {
                 out.flush().map_err(|e| write_failure(&e))?;
                 drop(out.into_parts());
                 return Err(format!("values of type `{name}` have no text or binary form").into());
             }
-            Shown::View(view) if binary => value::write_binary_header(&mut out, view.ty, &view.shape)
+            ResultView::View(view) if binary => value::write_binary_header(&mut out, view.ty, &view.shape)
                 .and_then(|()| out.write_all(view.bytes)),
-            Shown::View(view) => value::write_text_array(&mut out, view.ty, &view.shape, view.bytes),
+            ResultView::View(view) => value::write_text_array(&mut out, view.ty, &view.shape, view.bytes),
         };
         written.and_then(|()| out.write_all(b"\n")).map_err(|e| write_failure(&e))?;
     }

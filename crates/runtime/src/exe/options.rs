@@ -2,10 +2,10 @@
 
 mod device;
 
-pub use device::{DeviceOptions, Kernels};
+pub use device::{DeviceOptions, KernelFile};
 
 use super::levels::Level;
-use crate::tuning::{self, Assignment};
+use crate::tuning_params::{self, Assignment};
 use lexopt::prelude::*;
 use std::ffi::OsString;
 use std::fmt::Write as _;
@@ -222,7 +222,7 @@ fn parse_args(args: impl IntoIterator<Item = OsString>) -> Result<Command, lexop
             }
             Long("tuning") => {
                 let file = PathBuf::from(parser.value()?);
-                options.params.extend(tuning::read_file(&file)?);
+                options.params.extend(tuning_params::read_file(&file)?);
             }
             Long(name) => {
                 let name = name.to_owned();
@@ -253,7 +253,7 @@ fn parse_bytes(text: &str) -> Result<u64, &'static str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Assignment, Command, DeviceOptions, Kernels, Level, Options, help, parse};
+    use super::{Assignment, Command, DeviceOptions, KernelFile, Level, Options, help, parse};
 
     fn parsed(args: &[&str]) -> Result<Command, String> {
         parse(args.iter().map(Into::into))
@@ -276,10 +276,10 @@ mod tests {
                 platform: Some("v".to_owned()),
                 build_options: vec!["-cl-opt-disable".to_owned()],
                 cache_file: Some("x".into()),
-                dump: Some(Kernels { target: "cuda", compiled: false, file: "y".into() }),
-                load: Some(Kernels { target: "opencl", compiled: false, file: "z".into() }),
+                dump: Some(KernelFile { target: "cuda", compiled: false, file: "y".into() }),
+                load: Some(KernelFile { target: "opencl", compiled: false, file: "z".into() }),
                 default_threshold: Some(7),
-                idle: vec!["default-group-size", "default-tile-size"],
+                without_effect: vec!["default-group-size", "default-tile-size"],
             },
             ..Options::default()
         };

@@ -20,13 +20,13 @@ const HUGE_PAGE: u64 = 2 << 20;
 const PAGE: u64 = 4 << 10;
 /// Bytes of freed blocks that are cached in addition to the peak of live bytes (`bench/run.py
 /// reference --case breadthFirstSearch`).
-const SPARE: u64 = 32 << 20;
+const CACHE_SLACK: u64 = 32 << 20;
 /// Up to this size a cached block may be twice as large as requested; above, by a quarter larger.
-const LOOSE_BYTES: u64 = 2 << 20;
+const LOOSE_FIT_BYTES: u64 = 2 << 20;
 /// The maximum number of cached blocks.
 const MAX_CACHED: usize = 64;
 /// Below this much live memory the default limit is not determined.
-const SURELY_FINE: u64 = 64 << 20;
+const LIMIT_CHECK_BYTES: u64 = 64 << 20;
 
 /// A freed block.
 struct Cached {
@@ -46,7 +46,7 @@ struct Cache {
 
 /// The reason why an allocation was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Refused {
+pub struct OutOfMemory {
     /// Bytes in use at that time.
     pub live: u64,
     /// The limit in bytes; `None` if the system refused.
@@ -101,15 +101,15 @@ impl SharedHeap {
     }
 
     /// Counts `bytes` more as live, if the limit allows.
-    pub fn reserve(&self, bytes: u64) -> Result<(), Refused> {
+    pub fn reserve(&self, bytes: u64) -> Result<(), OutOfMemory> {
         let more = i64::try_from(bytes).unwrap_or(i64::MAX);
         let before = self.live.fetch_add(more, Ordering::Relaxed);
         let (after, before) = (before.saturating_add(more), at_least_0(before));
         let after = at_least_0(after);
-        let bound = self.given_limit.unwrap_or(SURELY_FINE);
+        let bound = self.given_limit.unwrap_or(LIMIT_CHECK_BYTES);
         if after > bound && after > self.limit() {
             self.live.fetch_sub(more, Ordering::Relaxed);
-            return Err(Refused { live: before, limit: Some(self.limit()) });
+            return Err(OutOfMemory { live: before, limit: Some(self.limit()) });
         }
         self.peak.fetch_max(after, Ordering::Relaxed);
         Ok(())
@@ -123,10 +123,10 @@ impl SharedHeap {
 
     /// Returns a block of at least `total` bytes, its true size, and true if it was cached. It
     /// counts as live from now on.
-    pub fn take(&self, total: u64) -> Result<(NonNull<u8>, u64, bool), Refused> {
+    pub fn take(&self, total: u64) -> Result<(NonNull<u8>, u64, bool), OutOfMemory> {
         let total = round_up(total, if total < MAP_BYTES { 64 } else { PAGE });
         let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
-        let most = total.saturating_add(total / 4).max(total.saturating_mul(2).min(LOOSE_BYTES));
+        let most = total.saturating_add(total / 4).max(total.saturating_mul(2).min(LOOSE_FIT_BYTES));
         let fit = cache
             .blocks
             .iter()
@@ -141,23 +141,23 @@ impl SharedHeap {
             return Ok((block.at, block.total, true));
         }
         self.reserve(total)?;
-        while cache.bytes > 0 && self.live() + cache.bytes > self.peak() + SPARE {
+        while cache.bytes > 0 && self.live() + cache.bytes > self.peak() + CACHE_SLACK {
             cache.give_back_oldest();
         }
         loop {
-            if let Some(at) = obtain(total) {
+            if let Some(at) = map_block(total) {
                 return Ok((at, total, false));
             }
             if cache.blocks.is_empty() {
                 self.release(total);
-                return Err(Refused { live: self.live(), limit: None });
+                return Err(OutOfMemory { live: self.live(), limit: None });
             }
             cache.give_back_oldest();
         }
     }
 
     /// Caches a block from `take`, of its true size.
-    pub fn put(&self, at: NonNull<u8>, total: u64) {
+    pub fn cache_block(&self, at: NonNull<u8>, total: u64) {
         self.release(total);
         let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
         if cache.blocks.len() >= MAX_CACHED {
@@ -182,7 +182,7 @@ impl Cache {
         let block = self.blocks.remove(0);
         self.bytes -= block.total;
         // SAFETY: the block came from `obtain` with this size and is unused.
-        unsafe { give_back(block.at, block.total) };
+        unsafe { unmap_block(block.at, block.total) };
     }
 }
 
@@ -199,7 +199,7 @@ fn layout(total: u64) -> Option<Layout> {
 }
 
 /// Obtains fresh memory of `total` bytes, aligned to 64.
-pub fn obtain(total: u64) -> Option<NonNull<u8>> {
+pub fn map_block(total: u64) -> Option<NonNull<u8>> {
     if total >= MAP_BYTES {
         return map(total);
     }
@@ -211,7 +211,7 @@ pub fn obtain(total: u64) -> Option<NonNull<u8>> {
 ///
 /// # Safety
 /// `at` must come from [`obtain`] with the same `total`, and be unused.
-pub unsafe fn give_back(at: NonNull<u8>, total: u64) {
+pub unsafe fn unmap_block(at: NonNull<u8>, total: u64) {
     if total >= MAP_BYTES {
         // SAFETY: a mapping of exactly this extent, by the caller's promise.
         unsafe { libc::munmap(at.as_ptr().cast(), total as usize) };
@@ -272,7 +272,7 @@ mod tests {
         let heap = SharedHeap::new(None);
         let turn = |mib: u64| {
             let (at, total, cached) = heap.take(mib * MIB).expect("there is memory");
-            heap.put(at, total);
+            heap.cache_block(at, total);
             cached
         };
         let first = [1, 3, 5].map(turn);

@@ -16,7 +16,7 @@ use crate::context::Shared;
 use crate::device;
 use crate::stats::Counter;
 
-use large::{Refused, SharedHeap, give_back, obtain};
+use large::{OutOfMemory, SharedHeap, map_block, unmap_block};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 use value::Buffer;
@@ -34,7 +34,7 @@ const REPORT_BYTES: i64 = 64 << 10;
 /// never written: it lies in read-only memory.
 const STATIC_REFERENCES: u64 = 1 << 62;
 /// [`Header::slots`] of a block that represents a device block.
-const REMOTE: u64 = u64::MAX;
+const DEVICE_BLOCK: u64 = u64::MAX;
 /// [`Header::class`] of a block of [`large`].
 const LARGE: u64 = u64::MAX;
 /// [`Header::class`] of a block whose memory is that of a `value::Buffer`.
@@ -100,7 +100,7 @@ impl Default for LocalHeap {
 
 impl LocalHeap {
     /// Reports small blocks to the shared accounting; refused only for growth.
-    fn report(&mut self, shared: &SharedHeap) -> Result<(), Refused> {
+    fn report(&mut self, shared: &SharedHeap) -> Result<(), OutOfMemory> {
         let change = self.unreported;
         shared.note_peak(std::mem::take(&mut self.highest));
         if change > 0 {
@@ -112,7 +112,12 @@ impl LocalHeap {
         Ok(())
     }
 
-    fn take_small(&mut self, class: usize, shared: &Shared, me: usize) -> Result<NonNull<Header>, Refused> {
+    fn take_small(
+        &mut self,
+        class: usize,
+        shared: &Shared,
+        me: usize,
+    ) -> Result<NonNull<Header>, OutOfMemory> {
         let total = class_bytes(class);
         self.unreported += total as i64;
         if self.unreported > REPORT_BYTES
@@ -127,12 +132,12 @@ impl LocalHeap {
             // SAFETY: blocks in a list are free and this thread's own.
             list.first = unsafe { block.as_ref() }.next;
             list.bytes -= total;
-            shared.stats.add(me, Counter::Reused, 1);
+            shared.stats.add(me, Counter::CacheHits, 1);
             return Ok(block);
         }
-        let Some(block) = obtain(total) else {
+        let Some(block) = map_block(total) else {
             self.unreported -= total as i64;
-            return Err(Refused { live: shared.heap.live(), limit: None });
+            return Err(OutOfMemory { live: shared.heap.live(), limit: None });
         };
         let block = block.cast::<Header>();
         // SAFETY: fresh memory, large enough and aligned for a header.
@@ -160,7 +165,7 @@ impl LocalHeap {
             list.bytes += total;
         } else {
             // SAFETY: it came from `obtain` with this size.
-            unsafe { give_back(block.cast(), total) };
+            unsafe { unmap_block(block.cast(), total) };
         }
         self.unreported -= total as i64;
         if self.unreported < -REPORT_BYTES {
@@ -186,7 +191,7 @@ impl LocalHeap {
                 // SAFETY: as in `take_small` and `put_small`.
                 unsafe {
                     list.first = block.as_ref().next;
-                    give_back(block.cast(), block.as_ref().total);
+                    unmap_block(block.cast(), block.as_ref().total);
                 }
             }
             list.bytes = 0;
@@ -198,7 +203,7 @@ impl LocalHeap {
     }
 
     /// Allocates a block for `bytes` bytes of data, with one reference.
-    pub fn alloc(&mut self, bytes: u64, shared: &Shared, me: usize) -> Result<NonNull<u8>, Refused> {
+    pub fn alloc(&mut self, bytes: u64, shared: &Shared, me: usize) -> Result<NonNull<u8>, OutOfMemory> {
         shared.stats.add(me, Counter::Allocations, 1);
         shared.stats.add(me, Counter::Bytes, bytes);
         let total = bytes.saturating_add(HEADER);
@@ -209,7 +214,7 @@ impl LocalHeap {
             self.report(&shared.heap)?;
             let (block, total, reused) = shared.heap.take(total)?;
             let block = block.cast::<Header>();
-            shared.stats.add(me, Counter::Reused, u64::from(reused));
+            shared.stats.add(me, Counter::CacheHits, u64::from(reused));
             // SAFETY: the block is this thread's, large enough and aligned.
             unsafe {
                 block.write(Header {
@@ -254,10 +259,10 @@ impl LocalHeap {
         fence(Ordering::Acquire);
         if slots > 0 {
             // SAFETY: there are no other references to the block.
-            unsafe { self.empty(block, shared) };
+            unsafe { self.release_slots(block, shared) };
         }
         match class {
-            LARGE => shared.heap.put(block.cast(), total),
+            LARGE => shared.heap.cache_block(block.cast(), total),
             ADOPTED => {
                 shared.heap.release(total);
                 // SAFETY: `adopt` took these parts from a buffer.
@@ -275,12 +280,12 @@ impl LocalHeap {
         remote: device::Block,
         shared: &Shared,
         me: usize,
-    ) -> Result<NonNull<u8>, Refused> {
+    ) -> Result<NonNull<u8>, OutOfMemory> {
         let data = self.alloc(size_of::<device::Block>() as u64, shared, me)?;
         // SAFETY: the block is new, large enough for it, and has a header.
         unsafe {
             data.cast::<device::Block>().write(remote);
-            data.cast::<Header>().sub(1).as_mut().slots = REMOTE;
+            data.cast::<Header>().sub(1).as_mut().slots = DEVICE_BLOCK;
         }
         Ok(data)
     }
@@ -291,10 +296,10 @@ impl LocalHeap {
     /// # Safety
     /// The block must have no references left, and its slots must hold what [`br_slots`] specifies.
     #[cold]
-    unsafe fn empty(&mut self, mut block: NonNull<Header>, shared: &Shared) {
+    unsafe fn release_slots(&mut self, mut block: NonNull<Header>, shared: &Shared) {
         // SAFETY: by the caller's promise the block is this thread's own.
         let slots = std::mem::take(unsafe { &mut block.as_mut().slots });
-        if slots == REMOTE {
+        if slots == DEVICE_BLOCK {
             // SAFETY: its data follow the header.
             let remote = unsafe { block.add(1).cast::<device::Block>().read() };
             if let Some(device) = &shared.device {
@@ -319,8 +324,8 @@ impl LocalHeap {
 pub const TOO_LARGE: &str = "the size of an array in bytes does not fit into 63 bits.";
 
 /// The message for a refused allocation at a location of the program.
-pub fn describe(bytes: u64, refused: Refused, location: &str) -> String {
-    let Refused { live, limit } = refused;
+pub fn describe(bytes: u64, refused: OutOfMemory, location: &str) -> String {
+    let OutOfMemory { live, limit } = refused;
     let message = match limit {
         Some(limit) => format!(
             "out of memory: {bytes} bytes were asked for while {live} bytes are in use, and the limit is {limit} bytes."

@@ -13,16 +13,16 @@
 //! after some time. Threads start at the first operation that is worth sharing; idle ones search
 //! for work for [`SPIN`] and then sleep.
 
+mod affinity;
 mod clock;
 mod deque;
-mod place;
 mod sleep;
 
 use crate::abi::{Ctx, TaskFn};
 use crate::context::{Shared, stack_address};
 use crate::stats::Counter;
 use deque::{Deque, Job, Steal};
-use sleep::Dormitory;
+use sleep::Sleepers;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -35,7 +35,7 @@ pub const SEQUENTIAL_NS: i64 = 5_000;
 const GRAIN_NS: i64 = 1_000;
 /// The number of grains that stay together when a range is first split. Ranges of recursive work
 /// are shorter: they are split lazily, one grain at a time (`bench/irregular.py --only quicksort`).
-const FEW: i64 = 4;
+const INITIAL_GRAINS: i64 = 4;
 /// The time for which an idle thread searches for work before it sleeps.
 const SPIN: Duration = Duration::from_micros(100);
 /// The number of searches before an idle thread yields between them.
@@ -50,7 +50,7 @@ const HELP_STACK: usize = 512 << 10;
 struct Join {
     fun: TaskFn,
     env: *mut u8,
-    grain: i64,
+    grain_size: i64,
     owner: usize,
     pending: AtomicI64,
     failed: AtomicBool,
@@ -59,7 +59,7 @@ struct Join {
 /// The part of a context that the scheduler shares between threads.
 pub struct Pool {
     deques: Box<[Deque]>,
-    dormitory: Dormitory,
+    dormitory: Sleepers,
     oversubscribed: bool,
     started: AtomicBool,
     stopping: AtomicBool,
@@ -71,7 +71,7 @@ impl Pool {
     pub fn new(n: usize, cores: usize) -> Self {
         Self {
             deques: (0..n).map(|_| Deque::default()).collect(),
-            dormitory: Dormitory::new(n),
+            dormitory: Sleepers::new(n),
             oversubscribed: n > cores,
             started: AtomicBool::new(false),
             stopping: AtomicBool::new(false),
@@ -94,7 +94,7 @@ impl Pool {
         if self.started.swap(true, Ordering::AcqRel) {
             return;
         }
-        let home = place::current();
+        let home = affinity::current_cpu();
         for index in 1..self.size() {
             let shared = Arc::clone(shared);
             let thread = std::thread::Builder::new()
@@ -123,7 +123,7 @@ impl Pool {
 /// The main function of a worker thread; `home` is its creator's processor.
 fn work(shared: Arc<Shared>, index: usize, home: Option<usize>) {
     if let Some(home) = home {
-        place::begin(home, index);
+        affinity::spread_to(home, index);
     }
     let limit = stack_address().saturating_sub(WORKER_STACK) + crate::context::STACK_MARGIN;
     let mut ctx = Ctx::new(Arc::clone(&shared), index);
@@ -136,14 +136,14 @@ fn work(shared: Arc<Shared>, index: usize, home: Option<usize>) {
             // SAFETY: a job that was taken counts in its join's `pending`, so the join is alive;
             // `ctx` is this thread's own.
             unsafe { run(ctx, &shared, index, job) };
-        } else if !search.linger() {
+        } else if !search.backoff() {
             pool.dormitory.sleep(index, || pool.stopping.load(Ordering::SeqCst) || pool.has_work());
-            search.rest();
+            search.reset();
         }
     }
     // SAFETY: `ctx` came from the box's allocation, which lives to the end of this function, and
     // nothing else uses it now.
-    unsafe { (*ctx).retire() };
+    unsafe { (*ctx).release_caches() };
 }
 
 /// One thread's search for work.
@@ -164,7 +164,7 @@ impl<'a> Search<'a> {
     fn find(&mut self) -> Option<Job> {
         let job = self.pool.deques[self.me].pop().or_else(|| self.steal());
         if job.is_some() {
-            self.rest();
+            self.reset();
         }
         job
     }
@@ -192,7 +192,7 @@ impl<'a> Search<'a> {
     }
 
     /// Waits a moment; returns false when it is time to sleep.
-    fn linger(&mut self) -> bool {
+    fn backoff(&mut self) -> bool {
         self.polls += 1;
         if self.polls <= PAUSES {
             for _ in 0..8 {
@@ -209,7 +209,7 @@ impl<'a> Search<'a> {
     }
 
     /// Resets the duration of the search.
-    fn rest(&mut self) {
+    fn reset(&mut self) {
         self.since = None;
         self.polls = 0;
     }
@@ -227,13 +227,13 @@ unsafe fn run(ctx: *mut Ctx, shared: &Shared, me: usize, job: Job) {
     // with which the join may end.
     let join = unsafe { &*(job.join as *const Join) };
     let Job { mut lo, mut hi, .. } = job;
-    let (grain, owner) = (join.grain, join.owner);
+    let (grain, owner) = (join.grain_size, join.owner);
     let mut done = 0;
     let mut grains = 0;
     let mut all = deque.is_empty();
     while lo < hi {
         let before = hi;
-        while hi - lo > grain && (deque.is_empty() || all && hi - lo > grain.saturating_mul(FEW)) {
+        while hi - lo > grain && (deque.is_empty() || all && hi - lo > grain.saturating_mul(INITIAL_GRAINS)) {
             let mid = lo + (hi - lo + 1) / 2;
             if !deque.push(Job { lo: mid, hi, ..job }) {
                 break;
@@ -256,7 +256,7 @@ unsafe fn run(ctx: *mut Ctx, shared: &Shared, me: usize, job: Job) {
         grains += 1;
         lo = end;
     }
-    shared.stats.add(me, Counter::Grains, grains);
+    shared.stats.add(me, Counter::TaskCalls, grains);
     if owner != me {
         shared.stats.add(me, Counter::Steals, 1);
     }
@@ -311,7 +311,7 @@ pub unsafe extern "C" fn br_tasks(ctx: *mut Ctx, fun: TaskFn, env: *mut u8, n: i
 /// # Safety
 /// As [`br_tasks`].
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn br_tasks_few(ctx: *mut Ctx, fun: TaskFn, env: *mut u8, n: i64, cost: i64) -> i32 {
+pub unsafe extern "C" fn br_tasks_coarse(ctx: *mut Ctx, fun: TaskFn, env: *mut u8, n: i64, cost: i64) -> i32 {
     if n <= 0 {
         return 0;
     }
@@ -339,8 +339,14 @@ unsafe fn share(ctx: *mut Ctx, (fun, env): (TaskFn, *mut u8), chunks: Range<i64>
         pool.start(shared);
     }
     shared.stats.add(me, Counter::Operations, 1);
-    let join =
-        Join { fun, env, grain, owner: me, pending: AtomicI64::new(n), failed: AtomicBool::new(false) };
+    let join = Join {
+        fun,
+        env,
+        grain_size: grain,
+        owner: me,
+        pending: AtomicI64::new(n),
+        failed: AtomicBool::new(false),
+    };
     let job = Job { join: (&raw const join) as u64, lo: chunks.start, hi: chunks.end };
     // SAFETY: the join lives until this function returns, which is after `pending` has reached 0.
     unsafe { run(ctx, shared, me, job) };
@@ -354,10 +360,10 @@ unsafe fn share(ctx: *mut Ctx, (fun, env): (TaskFn, *mut u8), chunks: Range<i64>
         if let Some(job) = job {
             // SAFETY: as in `work`.
             unsafe { run(ctx, shared, me, job) };
-        } else if !search.linger() {
+        } else if !search.backoff() {
             pool.dormitory
                 .sleep(me, || join.pending.load(Ordering::SeqCst) == 0 || (helps && pool.has_work()));
-            search.rest();
+            search.reset();
         }
     }
     i32::from(join.failed.load(Ordering::Relaxed))

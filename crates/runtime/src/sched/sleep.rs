@@ -11,35 +11,35 @@ const AWAKE: u32 = 0;
 const ASLEEP: u32 = 1;
 
 #[derive(Default)]
-struct Bed {
+struct SleepState {
     state: AtomicU32,
     lock: Mutex<()>,
-    bell: Condvar,
+    condvar: Condvar,
 }
 
-impl Bed {
+impl SleepState {
     /// Wakes the thread if it sleeps; returns true if this call did.
-    fn ring(&self) -> bool {
+    fn wake(&self) -> bool {
         let woke =
             self.state.load(Ordering::SeqCst) == ASLEEP && self.state.swap(AWAKE, Ordering::SeqCst) == ASLEEP;
         if woke {
             drop(self.lock.lock().unwrap_or_else(PoisonError::into_inner));
-            self.bell.notify_one();
+            self.condvar.notify_one();
         }
         woke
     }
 }
 
 /// The sleep states of all threads of a context.
-pub struct Dormitory {
+pub struct Sleepers {
     sleepers: AtomicUsize,
-    beds: Box<[Bed]>,
+    beds: Box<[SleepState]>,
 }
 
-impl Dormitory {
+impl Sleepers {
     /// Creates the states of `n` threads, all awake.
     pub fn new(n: usize) -> Self {
-        Self { sleepers: AtomicUsize::new(0), beds: (0..n).map(|_| Bed::default()).collect() }
+        Self { sleepers: AtomicUsize::new(0), beds: (0..n).map(|_| SleepState::default()).collect() }
     }
 
     /// Blocks thread `me` until it is woken, unless `has_reason_to_stay_awake` returns true; that
@@ -54,7 +54,7 @@ impl Dormitory {
         } else {
             let mut guard = bed.lock.lock().unwrap_or_else(PoisonError::into_inner);
             while bed.state.load(Ordering::SeqCst) == ASLEEP {
-                guard = bed.bell.wait(guard).unwrap_or_else(PoisonError::into_inner);
+                guard = bed.condvar.wait(guard).unwrap_or_else(PoisonError::into_inner);
             }
         }
         self.sleepers.fetch_sub(1, Ordering::SeqCst);
@@ -68,7 +68,7 @@ impl Dormitory {
         }
         let n = self.beds.len();
         for i in 1..n {
-            if self.beds[(me + i) % n].ring() {
+            if self.beds[(me + i) % n].wake() {
                 return;
             }
         }
@@ -78,7 +78,7 @@ impl Dormitory {
     pub fn wake(&self, who: usize) {
         fence(Ordering::SeqCst);
         if let Some(bed) = self.beds.get(who) {
-            bed.ring();
+            bed.wake();
         }
     }
 
@@ -86,7 +86,7 @@ impl Dormitory {
     pub fn wake_all(&self) {
         fence(Ordering::SeqCst);
         for bed in &self.beds {
-            bed.ring();
+            bed.wake();
         }
     }
 }

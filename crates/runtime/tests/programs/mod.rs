@@ -3,7 +3,7 @@
 
 use prim::ScalarType::{Bool, F64, I32, I64};
 use runtime::abi::{CheckDesc, Ctx, br_stack_check};
-use runtime::comparisons::br_compared;
+use runtime::comparison_log::br_compared;
 use runtime::error::br_fail;
 use runtime::heap::{br_alloc, br_ref, br_unref};
 use runtime::sched::br_tasks;

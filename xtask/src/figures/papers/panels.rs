@@ -13,10 +13,10 @@ fn lines<'a>(rows: impl Iterator<Item = &'a Row>, name: impl Fn(&Row, &str) -> O
             let (Some(x), Some(who)) = (number(row), name(row, who)) else {
                 continue;
             };
-            let point = Point { x, y: times.median, least: times.least, most: times.most };
-            match lines.iter_mut().find(|line| line.who == who) {
+            let point = Point { x, y: times.median, least: times.min, most: times.max };
+            match lines.iter_mut().find(|line| line.contestant == who) {
                 Some(line) => line.points.push(point),
-                None => lines.push(Line { who, points: vec![point] }),
+                None => lines.push(Line { contestant: who, points: vec![point] }),
             }
         }
     }

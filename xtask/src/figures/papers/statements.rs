@@ -2,7 +2,7 @@
 
 use super::{distinct, group, largest, name, number};
 use crate::figures::claims::{Claim, Way, mean, over_best};
-use crate::figures::data::{Figure, Row, X};
+use crate::figures::data::{Figure, Position, Row};
 
 /// The gains of fusion, and the comparison with hand-written code.
 pub fn redomap(figure: &Figure) -> Vec<Claim> {
@@ -38,7 +38,7 @@ pub fn redomap(figure: &Figure) -> Vec<Claim> {
 
 /// Returns the name of the tuned program, or of the untuned one if the tuned one was not measured.
 fn tuned(figure: &Figure) -> &'static str {
-    let there = figure.rows.iter().any(|row| row.of("AIF").is_some());
+    let there = figure.rows.iter().any(|row| row.times_of("AIF").is_some());
     if there { "AIF" } else { "IF" }
 }
 
@@ -153,7 +153,7 @@ pub fn basis(figure: &Figure) -> Vec<Claim> {
     ];
     let median = |entry: &str, who: &str| {
         let row = largest(figure.rows.iter().filter(|row| row.group == entry))?;
-        Some(row.of(who)?.median)
+        Some(row.times_of(who)?.median)
     };
     let mut claims = Vec::new();
     for (own, built_in, paper, way) in said {
@@ -175,8 +175,8 @@ pub fn basis(figure: &Figure) -> Vec<Claim> {
 /// A nest flattened by hand and by the compiler.
 pub fn book(figure: &Figure) -> Vec<Claim> {
     let time = |entry: &str| {
-        let row = figure.rows.iter().find(|row| row.x == X::Name(entry.to_owned()))?;
-        Some(row.of("IF")?.median)
+        let row = figure.rows.iter().find(|row| row.x == Position::Name(entry.to_owned()))?;
+        Some(row.times_of("IF")?.median)
     };
     let ratio = time("regular_scan").zip(time("map_scan")).map(|(by_hand, ours)| by_hand / ours);
     vec![Claim::on(

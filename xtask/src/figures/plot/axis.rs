@@ -36,7 +36,7 @@ enum Kind {
     Linear,
     Logarithmic,
     /// Linear from top to bottom.
-    Down,
+    LinearDown,
 }
 
 impl Ranged for Scale {
@@ -69,7 +69,7 @@ impl ValueFormatter<f64> for Scale {
 
 impl Axis {
     /// Creates an axis whose range contains all values.
-    pub fn over(unit: Unit, values: impl Iterator<Item = f64>) -> Self {
+    pub fn covering(unit: Unit, values: impl Iterator<Item = f64>) -> Self {
         let (least, most) =
             values.fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), x| (least.min(x), most.max(x)));
         // An axis without values still needs a range.
@@ -98,15 +98,15 @@ impl Axis {
     /// Creates an axis with names at positions from the top down to `end`.
     pub fn named(names: Vec<(f64, String)>, end: f64) -> Self {
         let ticks = names.into_iter().map(|(at, name)| (-at, name)).collect();
-        Self { scale: Scale { range: -end - 0.5..0.0, ticks }, kind: Kind::Down }
+        Self { scale: Scale { range: -end - 0.5..0.0, ticks }, kind: Kind::LinearDown }
     }
 
     /// The coordinate of a value.
-    pub fn place(&self, value: f64) -> f64 {
+    pub fn coordinate(&self, value: f64) -> f64 {
         match self.kind {
             Kind::Linear => value,
             Kind::Logarithmic => value.log10(),
-            Kind::Down => -value,
+            Kind::LinearDown => -value,
         }
     }
 }
@@ -235,15 +235,15 @@ mod tests {
 
     #[test]
     fn axes_have_ticks_and_a_place_for_all() {
-        let axis = Axis::over(Unit::Micros, [3.0, 4000.0].into_iter());
+        let axis = Axis::covering(Unit::Micros, [3.0, 4000.0].into_iter());
         let labels: Vec<&str> = axis.scale.ticks.iter().map(|(_, label)| &**label).collect();
         assert_eq!(labels, ["10 µs", "100 µs", "1 ms"]);
-        assert!(axis.scale.range.contains(&axis.place(3.0)));
-        let axis = Axis::over(Unit::Ratio, [0.5, 4.0].into_iter());
+        assert!(axis.scale.range.contains(&axis.coordinate(3.0)));
+        let axis = Axis::covering(Unit::Ratio, [0.5, 4.0].into_iter());
         let labels: Vec<&str> = axis.scale.ticks.iter().map(|(_, label)| &**label).collect();
         assert_eq!(labels, ["1/2×", "1×", "2×", "4×"]);
-        let axis = Axis::over(Unit::Number, [0.0, 3.0].into_iter());
+        let axis = Axis::covering(Unit::Number, [0.0, 3.0].into_iter());
         assert_eq!(axis.scale.ticks.len(), 4);
-        assert!(Axis::over(Unit::Count, std::iter::empty()).scale.range.contains(&0.0));
+        assert!(Axis::covering(Unit::Count, std::iter::empty()).scale.range.contains(&0.0));
     }
 }

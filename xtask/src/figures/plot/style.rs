@@ -13,7 +13,7 @@ pub const RIGHT: Pos = Pos { h_pos: HPos::Right, v_pos: VPos::Center };
 
 /// The style of a contestant.
 #[derive(Clone, Copy)]
-pub struct Look {
+pub struct Style {
     /// The colour.
     pub colour: RGBColor,
     marker: Marker,
@@ -34,7 +34,7 @@ enum Marker {
 }
 
 /// The contestants in the order of legends, and their styles.
-const LOOKS: [(&str, Look); 12] = [
+const STYLES: [(&str, Style); 12] = [
     ("bindrune", look(BLUE_, Marker::Circle, None, None)),
     ("AIF", look(VERMILION, Marker::Square, None, None)),
     ("each path once", look(BLUE_, Marker::Circle, None, None)),
@@ -49,7 +49,7 @@ const LOOKS: [(&str, Look); 12] = [
     ("futhark ispc", look(PURPLE, Marker::Square, Some((2, 3)), Some(3.0))),
 ];
 /// The same for algorithms.
-const OTHERS: [(&str, Look); 6] = [
+const OTHERS: [(&str, Style); 6] = [
     ("tree", look(VERMILION, Marker::Triangle, Some((4, 4)), None)),
     ("strided", look(SKY, Marker::Diamond, Some((7, 3)), None)),
     ("chunked", look(GREEN_, Marker::Down, Some((14, 4)), None)),
@@ -66,20 +66,20 @@ const SKY: RGBColor = RGBColor(86, 180, 233);
 const GREEN_: RGBColor = RGBColor(0, 158, 115);
 const PURPLE: RGBColor = RGBColor(204, 121, 167);
 
-const fn look(colour: RGBColor, marker: Marker, dashes: Option<(i32, i32)>, hatch: Option<f64>) -> Look {
-    Look { colour, marker, dashes, hatch }
+const fn look(colour: RGBColor, marker: Marker, dashes: Option<(i32, i32)>, hatch: Option<f64>) -> Style {
+    Style { colour, marker, dashes, hatch }
 }
 
 /// The position of a name in legends.
 pub fn rank(name: &str) -> usize {
-    let known = LOOKS.iter().chain(&OTHERS);
+    let known = STYLES.iter().chain(&OTHERS);
     known.take_while(|(other, _)| *other != name).count()
 }
 
-impl Look {
+impl Style {
     /// The style of a contestant; grey for unknown names.
     pub fn of(name: &str) -> Self {
-        let found = LOOKS.iter().chain(&OTHERS).find(|(other, _)| *other == name);
+        let found = STYLES.iter().chain(&OTHERS).find(|(other, _)| *other == name);
         found.map_or(look(RGBColor(110, 110, 110), Marker::Cross, None, None), |(_, look)| *look)
     }
 
@@ -193,9 +193,9 @@ pub fn legend(area: &Area<'_>, rows: &[Vec<String>], height: u32, bars: bool) ->
         let mut x = 20;
         for name in row {
             if bars {
-                Look::of(name).piece_of_bar(area, (x, middle))?;
+                Style::of(name).piece_of_bar(area, (x, middle))?;
             } else {
-                Look::of(name).piece_of_line(area, (x, middle))?;
+                Style::of(name).piece_of_line(area, (x, middle))?;
             }
             let label = Text::new(name.clone(), (x + SAMPLE + 8, middle), text(17).pos(LEFT));
             area.draw(&label).map_err(problem)?;
@@ -208,7 +208,7 @@ pub fn legend(area: &Area<'_>, rows: &[Vec<String>], height: u32, bars: bool) ->
 /// The width in pixels of a sample in the legend.
 const SAMPLE: i32 = 40;
 
-impl Look {
+impl Style {
     fn piece_of_bar(self, area: &Area<'_>, (x, y): (i32, i32)) -> Result<(), String> {
         let (top, bottom) = (y - 7, y + 7);
         let bar = Rectangle::new([(x, top), (x + SAMPLE, bottom)], self.colour.filled());

@@ -4,7 +4,7 @@
 //! versions that its own choices lead to. The time of a path is the least time of a run that took
 //! it, among runs that differ only in this nest (`Set::rivals`).
 
-use super::record::{Record, Set, Sizes};
+use super::record::{DataSet, Record, Sizes};
 use ir::forest::{Choice, ChoiceTrees, Node};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,12 +21,12 @@ pub struct Nest<'f> {
     /// The same node as a choice.
     pub choice: &'f Choice,
     /// The outcome on each data set; `None` if the nest is not reached.
-    pub fates: Vec<Option<Fate>>,
+    pub fates: Vec<Option<Outcome>>,
 }
 
 /// A path, and its time in microseconds if it was run.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Way {
+pub struct Path {
     /// The versions.
     pub versions: Versions,
     /// The time.
@@ -34,18 +34,18 @@ pub struct Way {
 }
 
 /// The outcome of a nest on a data set.
-pub struct Fate {
+pub struct Outcome {
     /// The path taken.
-    pub chosen: Way,
+    pub chosen: Path,
     /// The path taken with the default values.
-    pub default: Way,
+    pub default: Path,
     /// The fastest of the other paths that were run.
-    pub next: Option<Way>,
+    pub next: Option<Path>,
 }
 
-impl Fate {
+impl Outcome {
     /// The time of the fastest other path divided by that of the chosen one.
-    pub fn won(&self) -> Option<f64> {
+    pub fn speedup(&self) -> Option<f64> {
         let next = self.next.as_ref()?.micros?;
         Some(super::show::ratio(next, self.chosen.micros?))
     }
@@ -61,7 +61,7 @@ pub fn nests<'f>(forest: &'f [ChoiceTrees], record: &Record, tuned: Values<'_>) 
     for trees in forest {
         find(&trees.roots, &trees.function.0, None, &mut nests);
     }
-    let known: Vec<(&Set, Sizes)> = record.sets.iter().map(|set| (set, set.sizes())).collect();
+    let known: Vec<(&DataSet, Sizes)> = record.sets.iter().map(|set| (set, set.sizes())).collect();
     for nest in &mut nests {
         let fates = known.iter().map(|(set, sizes)| fate(nest.root, nest.choice, set, sizes, record, tuned));
         nest.fates = fates.collect();
@@ -101,7 +101,7 @@ fn versions_of<'f>(node: &'f Node, out: &mut BTreeMap<u32, &'f [Node]>) {
 }
 
 /// Returns the versions that parameter values lead to; `None` if a size is unknown.
-fn way(node: &Node, sizes: &Sizes, value: Values<'_>) -> Option<Versions> {
+fn versions_of_path(node: &Node, sizes: &Sizes, value: Values<'_>) -> Option<Versions> {
     let choice = match node {
         Node::Version(version) => return Some(Versions::from([version.number])),
         Node::Choice(choice) => choice,
@@ -112,7 +112,7 @@ fn way(node: &Node, sizes: &Sizes, value: Values<'_>) -> Option<Versions> {
     for holds in outcomes {
         let side = if holds { &choice.if_true } else { &choice.if_false };
         for node in side {
-            versions.extend(way(node, sizes, value)?);
+            versions.extend(versions_of_path(node, sizes, value)?);
         }
     }
     Some(versions)
@@ -121,28 +121,30 @@ fn way(node: &Node, sizes: &Sizes, value: Values<'_>) -> Option<Versions> {
 fn fate(
     root: &Node,
     choice: &Choice,
-    set: &Set,
+    set: &DataSet,
     sizes: &Sizes,
     record: &Record,
     tuned: Values<'_>,
-) -> Option<Fate> {
+) -> Option<Outcome> {
     // A run with the same outcomes of comparisons is more precise than all runs together.
     let of = |value: Values<'_>| {
         let run = set.run(record, value);
         match run {
-            Some(run) if run.met.contains_key(&choice.name) => way(root, &run.met, value),
+            Some(run) if run.comparisons.contains_key(&choice.name) => {
+                versions_of_path(root, &run.comparisons, value)
+            }
             Some(_) => None,
-            None => way(root, sizes, value),
+            None => versions_of_path(root, sizes, value),
         }
     };
     let chosen = of(tuned)?;
     let default = of(&|name| record.defaults.get(name).copied().flatten().unwrap_or(i64::MAX));
     let mut best: BTreeMap<Versions, f64> = BTreeMap::new();
-    for group in &set.rivals {
+    for group in &set.alternatives {
         let mut own: BTreeMap<Versions, f64> = BTreeMap::new();
         for run in group.iter().filter_map(|at| set.runs.get(*at)) {
             let value = |name: &str| run.value(name, record);
-            let came = way(root, &run.met, &value);
+            let came = versions_of_path(root, &run.comparisons, &value);
             if let (Some(came), Some(micros)) = (came, run.micros) {
                 let least = own.entry(came).or_insert(micros);
                 *least = least.min(micros);
@@ -152,10 +154,11 @@ fn fate(
             best = own;
         }
     }
-    let timed = |versions: &Versions| Way { versions: versions.clone(), micros: best.get(versions).copied() };
+    let timed =
+        |versions: &Versions| Path { versions: versions.clone(), micros: best.get(versions).copied() };
     let others = best.iter().filter(|(versions, _)| **versions != chosen);
     let next = others.min_by(|(_, x), (_, y)| x.total_cmp(y));
-    Some(Fate {
+    Some(Outcome {
         default: timed(default.as_ref().unwrap_or(&chosen)),
         next: next.map(|(versions, _)| timed(versions)),
         chosen: timed(&chosen),

@@ -14,20 +14,20 @@ pub struct Record {
     /// The cost function.
     pub cost: String,
     /// The cost with the default values.
-    pub before: f64,
+    pub default_cost: f64,
     /// The cost with the tuned values.
-    pub after: f64,
+    pub tuned_cost: f64,
     /// True if tuning was not interrupted.
     pub complete: bool,
     /// The parameters; custom ones have no default.
     pub defaults: BTreeMap<String, Option<i64>>,
     /// The data sets.
-    pub sets: Vec<Set>,
+    pub sets: Vec<DataSet>,
     /// Trial values of parameters that choose no version, and their cost if known.
     pub tried: Vec<(String, i64, Option<f64>)>,
 }
 
-pub struct Set {
+pub struct DataSet {
     /// Its name.
     pub name: String,
     /// Its entry point.
@@ -39,7 +39,7 @@ pub struct Set {
     /// The runs; that with the default values is first.
     pub runs: Vec<Run>,
     /// Groups of runs that differ only in one nest, or in several nests explored together.
-    pub rivals: Vec<Vec<usize>>,
+    pub alternatives: Vec<Vec<usize>>,
 }
 
 pub struct Run {
@@ -48,7 +48,7 @@ pub struct Run {
     /// The mean time in microseconds; `None` if the run timed out or failed.
     pub micros: Option<f64>,
     /// The sizes that were compared, by parameter.
-    pub met: Sizes,
+    pub comparisons: Sizes,
 }
 
 /// Sizes by parameter.
@@ -85,12 +85,12 @@ impl Record {
                 places.iter().all(|at| *at < runs.len()).then_some(places)
             });
             let rivals = rivals.collect::<Option<_>>()?;
-            let own = Set {
+            let own = DataSet {
                 name: name.clone(),
                 entry: set["entry"].as_str()?.to_owned(),
                 default: set["default"].as_f64()?,
                 tuned: set["tuned"].as_f64()?,
-                rivals,
+                alternatives: rivals,
                 runs,
             };
             sets.push((set["number"].as_u64()?, own));
@@ -103,8 +103,8 @@ impl Record {
         Some(Self {
             backend: value["backend"].as_str().map(str::to_owned),
             cost: value["cost"].as_str()?.to_owned(),
-            before: value["before"].as_f64()?,
-            after: value["after"].as_f64()?,
+            default_cost: value["before"].as_f64()?,
+            tuned_cost: value["after"].as_f64()?,
             complete: value["complete"].as_bool()?,
             defaults: defaults.map(|(k, v)| (k.clone(), v.as_i64())).collect(),
             sets: sets.into_iter().map(|(_, set)| set).collect(),
@@ -133,7 +133,7 @@ impl Run {
         Some(Self {
             setting: setting.collect::<Option<_>>()?,
             micros: whole.then(|| times.iter().sum::<f64>() / times.len() as f64),
-            met,
+            comparisons: met,
         })
     }
 
@@ -144,11 +144,11 @@ impl Run {
     }
 }
 
-impl Set {
+impl DataSet {
     /// Returns a completed run whose comparisons all have the outcomes that these values give.
     pub fn run(&self, record: &Record, value: &dyn Fn(&str) -> i64) -> Option<&Run> {
         self.runs.iter().find(|run| {
-            let mut met = run.met.iter();
+            let mut met = run.comparisons.iter();
             let alike = met.all(|(name, sizes)| {
                 let (own, other) = (run.value(name, record), value(name));
                 sizes.iter().all(|size| (own <= *size) == (other <= *size))
@@ -160,7 +160,7 @@ impl Set {
     /// All sizes that were compared, by parameter.
     pub fn sizes(&self) -> Sizes {
         let mut all = Sizes::new();
-        for (name, sizes) in self.runs.iter().flat_map(|run| &run.met) {
+        for (name, sizes) in self.runs.iter().flat_map(|run| &run.comparisons) {
             all.entry(name.clone()).or_default().extend(sizes);
         }
         all

@@ -1,9 +1,9 @@
 //! The tuning report as terminal output and as JSON.
 
-use super::nests::{Fate, Nest, Versions, Way};
+use super::nests::{Nest, Outcome, Path, Versions};
 use super::record::Record;
-use crate::explain::lines::Lines;
-use crate::explain::names::Source;
+use crate::explain::lines::Terminal;
+use crate::explain::names::UserSource;
 use crate::forest;
 use ir::forest::Choice;
 use serde_json::{Map, Value, json};
@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 const VERSION: u32 = 1;
 
 /// The contents of the report.
-pub struct Shown<'a> {
+pub struct Report<'a> {
     /// The program's file.
     pub program: String,
     /// The nests.
@@ -25,7 +25,7 @@ pub struct Shown<'a> {
     /// The measurements.
     pub record: &'a Record,
     /// The program's text.
-    pub source: &'a Source<'a>,
+    pub source: &'a UserSource<'a>,
     /// Values of parameters.
     pub value: &'a dyn Fn(&str) -> i64,
 }
@@ -45,11 +45,11 @@ pub fn ratio(before: f64, after: f64) -> f64 {
 }
 
 /// The mark and text for a nest on a data set.
-fn told(fate: &Fate) -> (char, String) {
-    let Fate { chosen, default, next } = fate;
+fn told(fate: &Outcome) -> (char, String) {
+    let Outcome { chosen, default, next } = fate;
     let taken = format!("{}, {}", names(&chosen.versions), micros(chosen.micros));
     let mut sign = '.';
-    let won = match (next, fate.won()) {
+    let won = match (next, fate.speedup()) {
         (Some(next), Some(won)) => {
             let (by, word) = if won >= 1.0 {
                 (won, "faster")
@@ -74,7 +74,7 @@ fn told(fate: &Fate) -> (char, String) {
     (sign, format!("{taken}; {won}; {usual}"))
 }
 
-impl Shown<'_> {
+impl Report<'_> {
     fn tuned(&self, choice: &Choice) -> Option<i64> {
         let value = (self.value)(&choice.name);
         (value != choice.tunable.default).then_some(value)
@@ -82,7 +82,7 @@ impl Shown<'_> {
 
     /// Returns the report as text, with ANSI colours if `colour` is set.
     pub fn text(&self, colour: bool) -> String {
-        let mut lines = Lines::new(colour);
+        let mut lines = Terminal::new(colour);
         let record = self.record;
         lines.title(&format!("{}: tuned for `{}`", self.program, record.cost));
         if !record.complete {
@@ -99,7 +99,7 @@ impl Shown<'_> {
         let reached = |nest: &&Nest<'_>| nest.fates.iter().any(Option::is_some);
         let outer = |nest: &&Nest<'_>| nest.inside.is_none();
         for nest in self.nests.iter().filter(|nest| outer(nest) || reached(nest)) {
-            let place = self.source.own(&nest.choice.places);
+            let place = self.source.innermost_user_span(&nest.choice.places);
             lines.put("");
             let inside = nest.inside.map(|version| format!(", inside of V{version}"));
             let title = format!("{}{}", nest.function, inside.unwrap_or_default());
@@ -170,8 +170,8 @@ impl Shown<'_> {
             "version": VERSION,
             "program": self.program,
             "cost": record.cost,
-            "before": record.before,
-            "after": record.after,
+            "before": record.default_cost,
+            "after": record.tuned_cost,
             "complete": record.complete,
             "datasets": sets.collect::<Vec<Value>>(),
             "nests": nests,
@@ -182,7 +182,7 @@ impl Shown<'_> {
     }
 
     fn nest(&self, nest: &Nest<'_>) -> Value {
-        let place = self.source.own(&nest.choice.places).map(|place| {
+        let place = self.source.innermost_user_span(&nest.choice.places).map(|place| {
             json!({
                 "file": self.source.file_name(place.file),
                 "line": place.line,
@@ -205,7 +205,7 @@ impl Shown<'_> {
                     "chosen": way(&fate.chosen),
                     "default": way(&fate.default),
                     "next": fate.next.as_ref().map(way),
-                    "won": fate.won(),
+                    "won": fate.speedup(),
                 })
             });
             sets.insert(set.name.clone(), json!(fate));
@@ -221,6 +221,6 @@ impl Shown<'_> {
     }
 }
 
-fn way(way: &Way) -> Value {
+fn way(way: &Path) -> Value {
     json!({ "versions": way.versions, "micros": way.micros })
 }

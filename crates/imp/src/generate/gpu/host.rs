@@ -78,7 +78,7 @@ impl Gen<'_, '_> {
         let Stmt::Copy { plan, .. } = &mut stmt else {
             return Err(PassError::bug("a copy is none"));
         };
-        if self.enclosing_kernel.is_some() && matches!(plan, CopyPlan::Registers(_)) {
+        if self.enclosing_kernel.is_some() && matches!(plan, CopyPlan::InRegister(_)) {
             *plan = CopyPlan::Dynamic(None);
         }
         let direct = *plan == CopyPlan::Memory || !self.is_device_memory(to.buffer);

@@ -79,15 +79,15 @@ pub const OUT_OF_MEMORY: Status = 2;
 /// The kernel attribute, for CUDA and HIP, of the maximum number of threads in a block.
 pub const MOST_THREADS: i32 = 0;
 /// The kernel attribute, for CUDA and HIP, of the statically allocated shared memory in bytes.
-pub const OWN_SHARED: i32 = 1;
+pub const STATIC_SHARED: i32 = 1;
 /// CUDA's device attributes of the compute capability.
 pub const CAPABILITY_MAJOR: i32 = 75;
 pub const CAPABILITY_MINOR: i32 = 76;
 /// CUDA's device attributes of the number of multiprocessors and of the threads that each holds.
-pub const UNITS: i32 = 16;
-pub const THREADS_OF_UNIT: i32 = 39;
+pub const MULTIPROCESSORS: i32 = 16;
+pub const MAX_THREADS_PER_MULTIPROCESSOR: i32 = 39;
 /// CUDA's device attribute of the maximum shared memory of a block, if the kernel requests it.
-pub const MOST_SHARED: i32 = 97;
+pub const MAX_SHARED_OPTIN: i32 = 97;
 /// CUDA's settable kernel attribute of the maximum dynamic shared memory.
 const DYNAMIC_SHARED: i32 = 8;
 
@@ -206,7 +206,7 @@ impl Api {
 
     /// Lets a kernel be launched with this much dynamic shared memory, in bytes. HIP requires no
     /// such request.
-    pub fn allow_shared(&self, kernel: Function, bytes: u64) -> Result<(), String> {
+    pub fn set_max_dynamic_shared(&self, kernel: Function, bytes: u64) -> Result<(), String> {
         type Tell = unsafe extern "C" fn(Function, i32, i32) -> Status;
         if self.vendor != Vendor::Cuda {
             return Ok(());

@@ -10,8 +10,8 @@ mod api;
 mod program;
 mod timer;
 
-use super::driver::{Arg, BUSY, Driver, Limits, Memory};
-use super::{Config, naming};
+use super::driver::{Arg, Driver, Limits, Memory, SATURATION_DIVISOR};
+use super::{Config, device_names};
 use crate::abi::{DeviceDesc, KernelDesc};
 pub use api::Vendor;
 use api::{Api, Status};
@@ -23,20 +23,20 @@ const NAME_BYTES: usize = 256;
 
 /// The number of bytes up to which several ranges are read through a staging buffer, with one wait
 /// for all of them.
-const LITTLE: usize = 4096;
+const STAGING_BYTES: usize = 4096;
 
 /// Shared memory in bytes that kernels may use on any device without a special request.
-const USUAL_SHARED: u64 = 48 << 10;
+const DEFAULT_SHARED: u64 = 48 << 10;
 
 /// A device.
-struct Found {
+struct FoundDevice {
     ordinal: api::Ordinal,
     name: String,
     memory: u64,
 }
 
 /// Loads the library and lists the available devices.
-fn devices(vendor: Vendor) -> Result<(Api, Vec<Found>), String> {
+fn devices(vendor: Vendor) -> Result<(Api, Vec<FoundDevice>), String> {
     let api = Api::load(vendor).map_err(|why| format!("{why}; install the driver of a device"))?;
     // SAFETY: the first call of the library.
     let status = unsafe { (api.init)(0) };
@@ -60,7 +60,11 @@ fn devices(vendor: Vendor) -> Result<(Api, Vec<Found>), String> {
         }
         // SAFETY: the last byte is a zero, as it was not passed to the driver.
         let name = unsafe { CStr::from_ptr(name.as_ptr()) };
-        all.push(Found { ordinal, name: name.to_string_lossy().trim().to_owned(), memory: memory as u64 });
+        all.push(FoundDevice {
+            ordinal,
+            name: name.to_string_lossy().trim().to_owned(),
+            memory: memory as u64,
+        });
     }
     Ok((api, all))
 }
@@ -78,7 +82,7 @@ pub fn list(vendor: Vendor) -> Result<Vec<String>, String> {
 /// A device with a program's kernels.
 pub struct Gpu {
     api: Api,
-    device: Found,
+    device: FoundDevice,
     context: api::Context,
     module: api::Module,
     /// Looked up at their first launch.
@@ -90,7 +94,7 @@ pub struct Gpu {
     shared: u64,
     /// The staging buffer: pinned host memory of [`LITTLE`] bytes for reads of several ranges; null
     /// until the first such read.
-    little: *mut c_void,
+    staging: *mut c_void,
 }
 
 // SAFETY: contexts may be entered by any thread; only one uses this at a time.
@@ -104,7 +108,7 @@ pub fn open(vendor: Vendor, desc: &DeviceDesc, config: &Config) -> Result<Gpu, S
     }
     let names: Vec<[&str; 2]> = (all.iter()).map(|device| [device.name.as_str(), vendor.name()]).collect();
     let at = match config.name.as_deref() {
-        Some(wanted) => naming::find(&names, wanted)?,
+        Some(wanted) => device_names::find(&names, wanted)?,
         None => 0,
     };
     let device = all.swap_remove(at);
@@ -121,11 +125,11 @@ pub fn open(vendor: Vendor, desc: &DeviceDesc, config: &Config) -> Result<Gpu, S
         kernels: vec![None; desc.kernels().len()],
         descs: desc.kernels().to_vec(),
         timer: config.timed.then(Timer::new),
-        shared: USUAL_SHARED,
-        little: std::ptr::null_mut(),
+        shared: DEFAULT_SHARED,
+        staging: std::ptr::null_mut(),
     };
-    let most = gpu.attribute(api::MOST_SHARED);
-    gpu.shared = u64::try_from(most).map_or(USUAL_SHARED, |most| most.max(USUAL_SHARED));
+    let most = gpu.attribute(api::MAX_SHARED_OPTIN);
+    gpu.shared = u64::try_from(most).map_or(DEFAULT_SHARED, |most| most.max(DEFAULT_SHARED));
     if !desc.kernels().is_empty() {
         gpu.load(config.kernels(desc), config)?;
     }
@@ -148,26 +152,26 @@ impl Gpu {
 
     /// The number of threads that occupy the device.
     fn busy(&self) -> Option<u64> {
-        let [units, threads] = [api::UNITS, api::THREADS_OF_UNIT].map(|what| {
+        let [units, threads] = [api::MULTIPROCESSORS, api::MAX_THREADS_PER_MULTIPROCESSOR].map(|what| {
             let number = u64::try_from(self.attribute(what)).ok();
             number.filter(|number| *number > 0)
         });
-        Some(units?.saturating_mul(threads?) / BUSY)
+        Some(units?.saturating_mul(threads?) / SATURATION_DIVISOR)
     }
 
     /// Reads several short ranges through the staging buffer.
-    fn read_together(&mut self, pieces: &mut [(Memory, u64, &mut [u8])]) -> Result<(), String> {
+    fn read_staged(&mut self, pieces: &mut [(Memory, u64, &mut [u8])]) -> Result<(), String> {
         let what = "bytes are not copied from the device";
-        if self.little.is_null() {
+        if self.staging.is_null() {
             // SAFETY: the pointer is to an address.
-            let status = unsafe { (self.api.alloc_host)(&raw mut self.little, LITTLE, 0) };
+            let status = unsafe { (self.api.alloc_host)(&raw mut self.staging, STAGING_BYTES, 0) };
             self.api.checked(what, status)?;
         }
         let mut begin = 0;
         for (from, at, into) in pieces.iter() {
             let from = address(*from, *at);
             // SAFETY: the buffer has space for the bytes of all ranges.
-            let to = unsafe { self.little.byte_add(begin) };
+            let to = unsafe { self.staging.byte_add(begin) };
             let stream = std::ptr::null_mut();
             // SAFETY: the bytes lie in the block.
             let status = unsafe { (self.api.read_soon)(to, from, into.len(), stream) };
@@ -176,7 +180,7 @@ impl Gpu {
         }
         self.finish()?;
         // SAFETY: all bytes have arrived, as all commands are complete.
-        let mut bytes = unsafe { std::slice::from_raw_parts(self.little.cast::<u8>(), begin) };
+        let mut bytes = unsafe { std::slice::from_raw_parts(self.staging.cast::<u8>(), begin) };
         for (.., into) in pieces {
             let (own, others) = bytes.split_at(into.len());
             into.copy_from_slice(own);
@@ -191,7 +195,7 @@ impl Gpu {
         // SAFETY: the pointer is to an integer; on failure it stays 0.
         let _ = unsafe { (self.api.version)(&raw mut version) };
         let [major, minor] = [api::CAPABILITY_MAJOR, api::CAPABILITY_MINOR];
-        let target = program::For {
+        let target = program::CompileTarget {
             vendor: self.api.vendor,
             name: &self.device.name,
             capability: 10 * self.attribute(major) + self.attribute(minor),
@@ -239,7 +243,7 @@ impl Gpu {
         let mut kernel = std::ptr::null_mut();
         // SAFETY: a module of this library, a zero-terminated string.
         let status = unsafe { (self.api.function)(&raw mut kernel, self.module, name.as_ptr()) };
-        let what = format!("the kernel `{}` is not found", desc.shown.get());
+        let what = format!("the kernel `{}` is not found", desc.display_name.get());
         self.api.checked(&what, status)?;
         let mut most = 0;
         // SAFETY: a kernel of this library; the pointer is to an integer.
@@ -250,17 +254,17 @@ impl Gpu {
         {
             return Err(format!(
                 "the kernel `{}` has blocks of {} threads, {most} fit on the device",
-                desc.shown.get(),
+                desc.display_name.get(),
                 desc.threads
             ));
         }
-        if desc.n_pads > 0 && self.shared > USUAL_SHARED {
+        if desc.n_shared_buffers > 0 && self.shared > DEFAULT_SHARED {
             let mut own = 0;
             // SAFETY: a kernel of this library; the pointer is to an integer.
-            let status = unsafe { (self.api.ask_function)(&raw mut own, api::OWN_SHARED, kernel) };
+            let status = unsafe { (self.api.ask_function)(&raw mut own, api::STATIC_SHARED, kernel) };
             self.api.checked(&what, status)?;
             let own = u64::try_from(own).unwrap_or(0);
-            (self.api).allow_shared(kernel, self.shared.saturating_sub(own))?;
+            (self.api).set_max_dynamic_shared(kernel, self.shared.saturating_sub(own))?;
         }
         *place = Some(kernel);
         Ok((kernel, *desc))
@@ -281,7 +285,7 @@ impl Driver for Gpu {
             memory: self.device.memory,
             block: self.device.memory,
             shared: self.shared,
-            busy: self.busy(),
+            saturating_threads: self.busy(),
         }
     }
 
@@ -314,8 +318,8 @@ impl Driver for Gpu {
     fn read(&mut self, pieces: &mut [(Memory, u64, &mut [u8])]) -> Result<(), String> {
         self.begin()?;
         let all: usize = pieces.iter().map(|(.., into)| into.len()).sum();
-        if pieces.len() > 1 && all <= LITTLE {
-            self.read_together(pieces)?;
+        if pieces.len() > 1 && all <= STAGING_BYTES {
+            self.read_staged(pieces)?;
             return self.end("", api::SUCCESS);
         }
         for (from, at, into) in pieces {
@@ -340,7 +344,7 @@ impl Driver for Gpu {
     fn launch(&mut self, kernel: usize, blocks: u64, args: &[Arg]) -> Result<(), String> {
         self.enter()?;
         let (kernel, desc) = self.kernel(kernel)?;
-        let what = format!("the kernel `{}` is not launched", desc.shown.get());
+        let what = format!("the kernel `{}` is not launched", desc.display_name.get());
         let blocks = i32::try_from(blocks).ok();
         let blocks = blocks.ok_or_else(|| format!("{what}: it has too many blocks"))?;
         let mut words: Vec<u64> = Vec::with_capacity(args.len());
@@ -349,7 +353,7 @@ impl Driver for Gpu {
             words.push(match arg {
                 Arg::Memory(block) => block.map_or(0, |block| block.0 as u64),
                 Arg::Scalar(word, _) => u64::from_le_bytes(*word),
-                Arg::Pad(bytes) => {
+                Arg::SharedBuffer(bytes) => {
                     shared += bytes;
                     shared - bytes
                 }
@@ -400,9 +404,9 @@ impl Driver for Gpu {
 impl Drop for Gpu {
     fn drop(&mut self) {
         if self.enter().is_ok() {
-            if !self.little.is_null() {
+            if !self.staging.is_null() {
                 // SAFETY: it was allocated by this value, and is no longer used.
-                unsafe { (self.api.free_host)(self.little) };
+                unsafe { (self.api.free_host)(self.staging) };
             }
             if let Some(timer) = &mut self.timer {
                 timer.clear(&self.api);

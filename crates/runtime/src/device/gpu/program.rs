@@ -8,7 +8,7 @@ use std::ffi::{CString, c_char};
 const SHOWN_LINES: usize = 12;
 
 /// The target of the compilation.
-pub struct For<'a> {
+pub struct CompileTarget<'a> {
     pub vendor: Vendor,
     /// The device's name.
     pub name: &'a str,
@@ -20,7 +20,7 @@ pub struct For<'a> {
 
 /// The compiler's options: no contraction, and the language's rounding; code for the device, or
 /// portable code for all similar ones.
-fn options(target: &For<'_>, config: &Config, portable: bool) -> Vec<String> {
+fn options(target: &CompileTarget<'_>, config: &Config, portable: bool) -> Vec<String> {
     let own: &[&str] = match target.vendor {
         Vendor::Cuda => {
             &["--std=c++17", "--fmad=false", "--ftz=false", "--prec-div=true", "--prec-sqrt=true"]
@@ -44,7 +44,7 @@ fn options(target: &For<'_>, config: &Config, portable: bool) -> Vec<String> {
 
 /// The code of a program's kernels for a device: given compiled kernels, cached ones, or the source
 /// compiled now.
-pub fn code(source: &str, target: &For<'_>, config: &Config) -> Result<Vec<u8>, String> {
+pub fn code(source: &str, target: &CompileTarget<'_>, config: &Config) -> Result<Vec<u8>, String> {
     if let Some(code) = &config.compiled {
         // The driver requires zero-terminated text.
         return Ok([code.as_slice(), &[0]].concat());
@@ -75,7 +75,12 @@ pub fn code(source: &str, target: &For<'_>, config: &Config) -> Result<Vec<u8>, 
 }
 
 /// Compiles kernels to machine code, or, if `portable`, to the driver's intermediate code.
-fn compile(source: &str, target: &For<'_>, options: &[String], portable: bool) -> Result<Vec<u8>, String> {
+fn compile(
+    source: &str,
+    target: &CompileTarget<'_>,
+    options: &[String],
+    portable: bool,
+) -> Result<Vec<u8>, String> {
     let compiler = Compiler::load(target.vendor)?;
     let text = CString::new(source).map_err(|_| "the kernels have a zero in their text")?;
     let options: Result<Vec<CString>, _> = options.iter().map(|it| CString::new(&**it)).collect();

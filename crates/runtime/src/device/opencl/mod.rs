@@ -8,7 +8,7 @@
 //! | [`timer`] | times of commands |
 
 mod api;
-mod choice;
+mod devices;
 mod program;
 mod timer;
 
@@ -16,19 +16,19 @@ use super::Config;
 use super::driver::{Arg, Driver, Limits, Memory};
 use crate::abi::{DeviceDesc, KernelDesc};
 use api::{Api, Status};
-use choice::Choice;
+use devices::ClDevice;
 use std::sync::{Mutex, PoisonError};
 use timer::Timer;
 
 /// Serialises the listing of devices: drivers initialise their lists at that time, and some expose
 /// incomplete lists to other threads. It guards the drivers' state and holds no data.
-static LISTING: Mutex<()> = Mutex::new(());
+static LISTING_LOCK: Mutex<()> = Mutex::new(());
 
 /// Loads the library and lists the available devices.
-fn devices() -> Result<(Api, Vec<Choice>), String> {
-    let _alone = LISTING.lock().unwrap_or_else(PoisonError::into_inner);
+fn devices() -> Result<(Api, Vec<ClDevice>), String> {
+    let _alone = LISTING_LOCK.lock().unwrap_or_else(PoisonError::into_inner);
     let api = Api::load()?;
-    let all = choice::all(&api)?;
+    let all = devices::all(&api)?;
     Ok((api, all))
 }
 
@@ -41,7 +41,7 @@ pub fn list() -> Result<Vec<String>, String> {
 
 /// A device with a program's kernels.
 pub struct OpenCl {
-    choice: Choice,
+    choice: ClDevice,
     context: api::Context,
     queue: api::Queue,
     program: api::Program,
@@ -62,7 +62,7 @@ unsafe impl Send for OpenCl {}
 static CONTEXTS: Mutex<Vec<(usize, usize)>> = Mutex::new(Vec::new());
 
 /// The context of a device.
-fn context_of(choice: &Choice, api: &Api) -> Result<api::Context, Status> {
+fn context_of(choice: &ClDevice, api: &Api) -> Result<api::Context, Status> {
     let mut contexts = CONTEXTS.lock().unwrap_or_else(PoisonError::into_inner);
     let device = choice.id as usize;
     if let Some((_, known)) = contexts.iter().find(|(own, _)| *own == device) {
@@ -86,15 +86,15 @@ fn context_of(choice: &Choice, api: &Api) -> Result<api::Context, Status> {
 }
 
 /// The maximum size of a fill pattern in bytes.
-const MOST_FILLED: usize = 16;
+const MAX_FILL_PATTERN: usize = 16;
 /// Blocking and non-blocking calls.
-const WAIT: api::Truth = 1;
-const GO_ON: api::Truth = 0;
+const BLOCKING: api::Truth = 1;
+const NON_BLOCKING: api::Truth = 0;
 
 /// Opens a device and compiles a program's kernels for it.
 pub fn open(desc: &DeviceDesc, config: &Config) -> Result<OpenCl, String> {
     let (api, all) = devices()?;
-    let choice = choice::choose(all, config.platform.as_deref(), config.name.as_deref())?;
+    let choice = devices::choose(all, config.platform.as_deref(), config.name.as_deref())?;
     let failed = |what: &str, status: Status| {
         let (name, why) = (&choice.name, api::describe(status));
         format!("the device `{name}` cannot be used: {what}: {why}")
@@ -150,7 +150,7 @@ impl OpenCl {
         if most > 0 && bytes as u64 + 8 > most {
             return Err(format!(
                 "the kernel `{}` takes {bytes} bytes of parameters, the device {most}",
-                desc.shown.get()
+                desc.display_name.get()
             ));
         }
         let kernel = program::kernel(self.program, desc.name.get(), desc.threads, own)?;
@@ -179,7 +179,7 @@ impl Driver for OpenCl {
             memory: number(api::DEVICE_GLOBAL_MEM_SIZE),
             block: number(api::DEVICE_MAX_MEM_ALLOC_SIZE),
             shared: number(api::DEVICE_LOCAL_MEM_SIZE),
-            busy: self.choice.busy(&self.api),
+            saturating_threads: self.choice.busy(&self.api),
         }
     }
 
@@ -211,7 +211,7 @@ impl Driver for OpenCl {
 
     fn write(&mut self, to: Memory, at: u64, bytes: &[u8]) -> Result<(), String> {
         let (at, count) = (at as usize, bytes.len());
-        if count <= MOST_FILLED && count.is_power_of_two() && at.is_multiple_of(count) {
+        if count <= MAX_FILL_PATTERN && count.is_power_of_two() && at.is_multiple_of(count) {
             // The driver copies the pattern, so the call need not block.
             let event = self.event();
             // SAFETY: the bytes lie in the block.
@@ -236,7 +236,7 @@ impl Driver for OpenCl {
             (self.api.write)(
                 self.queue,
                 mem(to),
-                WAIT,
+                BLOCKING,
                 at,
                 count,
                 bytes.as_ptr().cast(),
@@ -251,7 +251,7 @@ impl Driver for OpenCl {
     fn read(&mut self, pieces: &mut [(Memory, u64, &mut [u8])]) -> Result<(), String> {
         let last = pieces.len().saturating_sub(1);
         for (i, (from, at, into)) in pieces.iter_mut().enumerate() {
-            let wait = if i == last { WAIT } else { GO_ON };
+            let wait = if i == last { BLOCKING } else { NON_BLOCKING };
             let event = self.event();
             // SAFETY: the bytes lie in the block and fit in the destination. All have arrived when
             // the last range has, as commands are executed in order.
@@ -311,7 +311,7 @@ impl Driver for OpenCl {
                     bytes = *word;
                     ((&raw const bytes).cast(), *size)
                 }
-                Arg::Pad(bytes) => (std::ptr::null(), *bytes as usize),
+                Arg::SharedBuffer(bytes) => (std::ptr::null(), *bytes as usize),
             };
             // SAFETY: there are `size` bytes, which OpenCL copies; for shared memory it reads the
             // size alone.
@@ -335,7 +335,8 @@ impl Driver for OpenCl {
                 event,
             )
         };
-        self.end("clEnqueueNDRangeKernel", status).map_err(|why| format!("{why}, of `{}`", desc.shown.get()))
+        self.end("clEnqueueNDRangeKernel", status)
+            .map_err(|why| format!("{why}, of `{}`", desc.display_name.get()))
     }
 
     fn finish(&mut self) -> Result<(), String> {

@@ -1,8 +1,8 @@
 //! Compilation of a program's kernels for an OpenCL device.
 
-use super::super::{Config, cache, heads, sealed};
+use super::super::{Config, cache, checksum, signatures};
 use super::api::{self, Api, Context, Kernel, Program};
-use super::choice::Choice;
+use super::devices::ClDevice;
 use crate::abi::DeviceDesc;
 use std::ffi::CString;
 
@@ -13,7 +13,7 @@ const SHOWN_LINES: usize = 12;
 const POCL: &str = "Portable Computing Language";
 
 /// The compiler's options.
-fn options(config: &Config, choice: &Choice, api: &Api) -> String {
+fn options(config: &Config, choice: &ClDevice, api: &Api) -> String {
     let mut options = "-cl-std=CL1.2".to_owned();
     for option in &config.build_options {
         options.push(' ');
@@ -46,7 +46,7 @@ fn missing(needs: &str, has: &str, name: &str) -> Option<String> {
 pub fn build(
     desc: &DeviceDesc,
     config: &Config,
-    (choice, context): (&Choice, Context),
+    (choice, context): (&ClDevice, Context),
     api: &Api,
 ) -> Result<Program, String> {
     let has = choice.text(api, api::DEVICE_EXTENSIONS);
@@ -56,9 +56,9 @@ pub fn build(
     let options = options(config, choice, api);
     // Drivers may abort the process on truncated binaries, and do not check signatures. The
     // checksum is at the end, for tools that read the binary.
-    let owner = || heads::heads(desc).join("\n").into_bytes();
+    let owner = || signatures::signatures(desc).join("\n").into_bytes();
     if let Some(file) = &config.compiled {
-        let binary = sealed::unseal(file, &owner()).ok_or(
+        let binary = checksum::verify_checksum(file, &owner()).ok_or(
             "the compiled kernels are not whole, or not those that `--dump-opencl-binary` of this program writes",
         )?;
         return load(binary, choice, context, api, &options).ok_or_else(|| {
@@ -71,7 +71,8 @@ pub fn build(
         let binary = binary(program, api);
         let binary = binary.ok_or("the driver does not give its compiled kernels");
         let written = binary.map_err(str::to_owned);
-        let written = written.and_then(|binary| config.write_compiled(&sealed::seal(binary, &owner())));
+        let written =
+            written.and_then(|binary| config.write_compiled(&checksum::append_checksum(binary, &owner())));
         if let Err(why) = written {
             // SAFETY: it was created above, and is no longer used.
             unsafe { (api.release_program)(program) };
@@ -85,7 +86,7 @@ pub fn build(
 fn compiled(
     desc: &DeviceDesc,
     config: &Config,
-    (choice, context): (&Choice, Context),
+    (choice, context): (&ClDevice, Context),
     api: &Api,
     options: &str,
 ) -> Result<Program, String> {
@@ -137,7 +138,7 @@ fn compiled(
     Ok(program)
 }
 
-fn compile(program: Program, choice: &Choice, api: &Api, options: &str) -> Result<(), api::Status> {
+fn compile(program: Program, choice: &ClDevice, api: &Api, options: &str) -> Result<(), api::Status> {
     let options = CString::new(options).unwrap_or_default();
     // SAFETY: a program and a device of one context; no callback.
     api::checked(unsafe {
@@ -153,7 +154,7 @@ fn compile(program: Program, choice: &Choice, api: &Api, options: &str) -> Resul
 }
 
 /// The compiler's messages, shortened.
-fn log(program: Program, choice: &Choice, api: &Api) -> String {
+fn log(program: Program, choice: &ClDevice, api: &Api) -> String {
     let ask = |size, into, needed| {
         // SAFETY: a program and a device of one context; the buffer has `size` bytes.
         unsafe { (api.build_info)(program, choice.id, api::PROGRAM_BUILD_LOG, size, into, needed) }
@@ -187,7 +188,7 @@ fn binary(program: Program, api: &Api) -> Option<Vec<u8>> {
 }
 
 /// A program from a binary; `None` if the driver rejects it.
-fn load(binary: &[u8], choice: &Choice, context: Context, api: &Api, options: &str) -> Option<Program> {
+fn load(binary: &[u8], choice: &ClDevice, context: Context, api: &Api, options: &str) -> Option<Program> {
     let (mut status, mut taken) = (0, 0);
     let (place, length) = (binary.as_ptr(), binary.len());
     // SAFETY: one device and one binary of this length.
@@ -218,7 +219,7 @@ pub fn kernel(
     program: Program,
     name: &str,
     threads: u64,
-    (choice, api): (&Choice, &Api),
+    (choice, api): (&ClDevice, &Api),
 ) -> Result<Kernel, String> {
     let c_name = CString::new(name).unwrap_or_default();
     let mut status = 0;

@@ -16,18 +16,18 @@ pub struct DeviceOptions {
     /// The cache file for compiled kernels.
     pub cache_file: Option<PathBuf>,
     /// The file to which kernels are written instead of running, and their target.
-    pub dump: Option<Kernels>,
+    pub dump: Option<KernelFile>,
     /// The file from which kernels are loaded instead of the program's, and their target.
-    pub load: Option<Kernels>,
+    pub load: Option<KernelFile>,
     /// The value of thresholds that are not set otherwise.
     pub default_threshold: Option<i64>,
     /// Options that were given and have no effect.
-    pub idle: Vec<&'static str>,
+    pub without_effect: Vec<&'static str>,
 }
 
 /// A file with kernels.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Kernels {
+pub struct KernelFile {
     /// The kernels' target: `cuda`, `hip` or `opencl`.
     pub target: &'static str,
     /// True if the kernels are compiled, not source text.
@@ -92,7 +92,7 @@ pub(super) const LINES: &[Line] = &[
 
 /// Options of the reference compiler's executables that have no effect: the partition of work over
 /// threads is part of the program, so that results do not depend on it.
-const IDLE: &[&str] = &[
+const WITHOUT_EFFECT: &[&str] = &[
     "default-thread-block-size",
     "default-num-thread-blocks",
     "default-group-size",
@@ -120,9 +120,9 @@ impl DeviceOptions {
 
     /// Parses a long option, if it is a device option.
     pub(super) fn take(&mut self, name: &str, parser: &mut Parser) -> Result<bool, lexopt::Error> {
-        if let Some(idle) = IDLE.iter().find(|idle| **idle == name) {
+        if let Some(idle) = WITHOUT_EFFECT.iter().find(|idle| **idle == name) {
             parser.value()?.parse::<u64>()?;
-            self.idle.push(idle);
+            self.without_effect.push(idle);
             return Ok(true);
         }
         for (target, compiled, dump, load) in TARGETS {
@@ -132,7 +132,7 @@ impl DeviceOptions {
                 _ => continue,
             };
             let file = parser.value()?.into();
-            *place = Some(Kernels { target, compiled, file });
+            *place = Some(KernelFile { target, compiled, file });
             return Ok(true);
         }
         match name {

@@ -2,7 +2,7 @@
 //! else loads.
 
 use super::Ops;
-use super::build::{int_like, lanes_of};
+use super::instructions::{int_like, lanes_of};
 use crate::emit::call_value;
 use crate::error::Res;
 use crate::types::{Value, int, vector};
@@ -21,7 +21,7 @@ impl<'c> Ops<'_, '_, 'c> {
     pub(super) fn exp2_eighths(&self, x: Value<'c>) -> Res<Value<'c>> {
         let number = self.bits_as(x, self.emit.types.i64)?;
         match lanes_of(x) {
-            None => self.power_at(int(number)?),
+            None => self.load_power(int(number)?),
             Some(lanes) if self.emit.processor.has_masks() && lanes > 1 => {
                 self.permuted_powers(number, lanes)
             }
@@ -30,7 +30,7 @@ impl<'c> Ops<'_, '_, 'c> {
                 let mut powers: Value<'c> = ty.get_poison().into();
                 for lane in 0..lanes {
                     let lane = self.emit.types.i32.const_int(u64::from(lane), false);
-                    let power = self.power_at(int(self.extract(number, lane)?)?)?;
+                    let power = self.load_power(int(self.extract(number, lane)?)?)?;
                     powers = self.insert(powers, lane, power)?;
                 }
                 Ok(powers)
@@ -62,7 +62,7 @@ impl<'c> Ops<'_, '_, 'c> {
         Ok(powers.into())
     }
 
-    fn power_at(&self, number: IntValue<'c>) -> Res<Value<'c>> {
+    fn load_power(&self, number: IntValue<'c>) -> Res<Value<'c>> {
         let place = int(self.and(number.into(), int_like(number.into(), 7)?)?)?;
         let double = self.emit.types.float(PrimType::F64);
         // SAFETY: the table has eight entries.

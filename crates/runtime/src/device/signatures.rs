@@ -23,7 +23,7 @@ fn parts(head: &str) -> Option<(&str, &str)> {
 }
 
 /// `NAME(PARAMETERS)` of a program's kernels, from its source.
-pub fn heads(desc: &DeviceDesc) -> Vec<String> {
+pub fn signatures(desc: &DeviceDesc) -> Vec<String> {
     let names: BTreeSet<&str> = desc.kernels().iter().map(|it| it.name.get()).collect();
     let text = spaced(desc.source.get());
     let is_kernel = |head: &&str| parts(head).is_some_and(|(name, _)| names.contains(name));
@@ -31,19 +31,19 @@ pub fn heads(desc: &DeviceDesc) -> Vec<String> {
 }
 
 /// The signature of a kernel of the program that a text does not contain, if any.
-pub fn missing(desc: &DeviceDesc, text: &str) -> Option<String> {
+pub fn find_missing(desc: &DeviceDesc, text: &str) -> Option<String> {
     let text = spaced(text);
     let there: BTreeSet<&str> = functions(&text).collect();
-    heads(desc).into_iter().find(|head| !there.contains(&**head))
+    signatures(desc).into_iter().find(|head| !there.contains(&**head))
 }
 
 /// The signature of a kernel of the program that has another number of parameters in a PTX text, if
 /// any. The driver reports kernels that are missing there.
-pub fn differing(desc: &DeviceDesc, ptx: &str) -> Option<String> {
+pub fn find_mismatch(desc: &DeviceDesc, ptx: &str) -> Option<String> {
     let entries = ptx.split(".entry ").skip(1).filter_map(parts);
     let there: BTreeMap<&str, usize> =
         entries.map(|(name, list)| (name, list.matches(".param").count())).collect();
-    heads(desc).into_iter().find(|head| {
+    signatures(desc).into_iter().find(|head| {
         parts(head).is_some_and(|(name, list)| {
             let own = list.split(',').count();
             there.get(name).is_some_and(|count| *count != own)
@@ -54,7 +54,7 @@ pub fn differing(desc: &DeviceDesc, ptx: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::super::tests::KERNEL;
-    use super::{differing, missing};
+    use super::{find_mismatch, find_missing};
     use crate::abi::{DeviceDesc, KernelDesc, Str, TARGET_OPENCL};
 
     fn described<R>(f: impl FnOnce(&DeviceDesc) -> R) -> R {
@@ -75,12 +75,12 @@ mod tests {
     fn kernels_keep_names_and_parameters() {
         described(|desc| {
             let changed = "void k1(ctx *c)\n{ more; }\nvoid k0(ctx *c,\n  i64 n) { }";
-            assert_eq!(missing(desc, changed), None);
+            assert_eq!(find_missing(desc, changed), None);
             for other in ["", "void k0(ctx *c, i32 n) { } void k1(ctx *c) { }"] {
-                let head = missing(desc, other);
+                let head = find_missing(desc, other);
                 assert_eq!(head.as_deref(), Some("k0(ctx *c, i64 n)"), "{other}");
             }
-            let head = missing(desc, "void k0(ctx *c, i64 n) { } void k1() { }");
+            let head = find_missing(desc, "void k0(ctx *c, i64 n) { } void k1() { }");
             assert_eq!(head.as_deref(), Some("k1(ctx *c)"));
         });
     }
@@ -90,10 +90,10 @@ mod tests {
         let two = "\t.param .u64 k0_param_0,\n\t.param .u64 k0_param_1\n";
         described(|desc| {
             let ptx = format!(".visible .entry k0(\n{two})\n{{\n ld.param.u64 %rd1, [x];\n}}\n");
-            assert_eq!(differing(desc, &ptx), None);
-            let head = differing(desc, &ptx.replacen(".param", "", 1));
+            assert_eq!(find_mismatch(desc, &ptx), None);
+            let head = find_mismatch(desc, &ptx.replacen(".param", "", 1));
             assert_eq!(head.as_deref(), Some("k0(ctx *c, i64 n)"));
-            let head = differing(desc, &format!(".entry k1(\n{two})\n"));
+            let head = find_mismatch(desc, &format!(".entry k1(\n{two})\n"));
             assert_eq!(head.as_deref(), Some("k1(ctx *c)"));
         });
     }

@@ -30,10 +30,10 @@ use inkwell::values::{
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The maximum number of instructions searched for the width of a mask.
-const LOOKS: usize = 16;
+const MAX_SEARCH: usize = 16;
 
 /// The width of a mask if the search finds none.
-const USUAL_WIDTH: u32 = 32;
+const DEFAULT_WIDTH: u32 = 32;
 
 /// Widens the masks of a module that live across blocks.
 pub fn widen<'c>(context: &'c Context, module: &Module<'c>) -> Res<()> {
@@ -59,7 +59,7 @@ struct Widen<'c> {
 
 impl<'c> Widen<'c> {
     fn function(&mut self, f: FunctionValue<'c>) -> Res<()> {
-        let crossing = crossing(f);
+        let crossing = live_across_blocks(f);
         let mut phis = Vec::new();
         for block in f.get_basic_block_iter() {
             let is_mask = |i: &InstructionValue<'c>| mask_lanes(*i).is_some();
@@ -222,8 +222,8 @@ impl<'c> Widen<'c> {
 
     fn wide_type(&self, mask: InstructionValue<'c>) -> Res<VectorType<'c>> {
         let lanes = mask_lanes(mask).ok_or_else(not_a_mask)?;
-        let mut looks = LOOKS;
-        let elem = match self.width(mask, &mut looks).unwrap_or(USUAL_WIDTH) {
+        let mut looks = MAX_SEARCH;
+        let elem = match self.width(mask, &mut looks).unwrap_or(DEFAULT_WIDTH) {
             ..=8 => self.context.i8_type(),
             9..=16 => self.context.i16_type(),
             17..=32 => self.context.i32_type(),
@@ -286,7 +286,7 @@ fn is_logic(i: &InstructionValue<'_>) -> bool {
 }
 
 /// The masks that are used by phis or outside of their own block.
-fn crossing(f: FunctionValue<'_>) -> FxHashSet<InstructionValue<'_>> {
+fn live_across_blocks(f: FunctionValue<'_>) -> FxHashSet<InstructionValue<'_>> {
     let mut crossing = FxHashSet::default();
     for block in f.get_basic_block_iter() {
         for user in block.get_instructions() {

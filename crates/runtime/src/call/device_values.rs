@@ -24,13 +24,13 @@ impl Context {
 
     /// Creates a device block with these bytes.
     pub(super) fn upload(&mut self, bytes: &[u8]) -> Result<*mut u8, Error> {
-        let block = self.room(bytes.len())?;
+        let block = self.alloc_device(bytes.len())?;
         self.copy(TO_DEVICE, (block, bytes.as_ptr().cast_mut()), bytes.len())
     }
 
     /// Creates a device block with a copy of the first bytes of another one.
     pub(super) fn copy_remote(&mut self, from: *mut u8, bytes: usize) -> Result<*mut u8, Error> {
-        let block = self.room(bytes)?;
+        let block = self.alloc_device(bytes)?;
         self.copy(ON_DEVICE, (block, from), bytes)
     }
 
@@ -38,7 +38,11 @@ impl Context {
     ///
     /// # Errors
     /// Out of memory, or the device has failed; all blocks are released.
-    pub(crate) fn fetched(&mut self, params: &[ParamDesc], mut words: Words) -> Result<Words, Error> {
+    pub(crate) fn copy_results_to_host(
+        &mut self,
+        params: &[ParamDesc],
+        mut words: Words,
+    ) -> Result<Words, Error> {
         if !self.has_device() {
             return Ok(words);
         }
@@ -62,10 +66,10 @@ impl Context {
 
     /// Creates a host block with the first bytes of a device block, which is released.
     fn fetch(&mut self, block: *mut u8, bytes: usize) -> Result<*mut u8, Error> {
-        let ctx = self.enter();
+        let ctx = self.activate();
         // SAFETY: this thread's view of a live context.
         let to = unsafe { heap::br_alloc(ctx, bytes as i64, std::ptr::null()) };
-        let to = self.made(to)?;
+        let to = self.check_allocated(to)?;
         let to = self.copy(TO_HOST, (to, block), bytes)?;
         // SAFETY: there are no other references to the block.
         unsafe { heap::br_unref(ctx, block) };
@@ -73,20 +77,20 @@ impl Context {
     }
 
     /// Allocates a device block of `bytes` bytes.
-    fn room(&mut self, bytes: usize) -> Result<*mut u8, Error> {
-        let ctx = self.enter();
+    fn alloc_device(&mut self, bytes: usize) -> Result<*mut u8, Error> {
+        let ctx = self.activate();
         // SAFETY: this thread's view of a live context.
         let block = unsafe { br_device_alloc(ctx, bytes as i64, std::ptr::null()) };
-        self.made(block)
+        self.check_allocated(block)
     }
 
     /// Copies bytes to the beginning of a new block, which is released if that fails.
     fn copy(&mut self, way: i64, (to, from): (*mut u8, *mut u8), bytes: usize) -> Result<*mut u8, Error> {
-        let ctx = self.enter();
+        let ctx = self.activate();
         // SAFETY: both have at least `bytes` bytes, and are blocks or host memory as `way`
         // requires.
         let status = unsafe { br_device_copy(ctx, way, to, 0, from, 0, bytes as i64) };
-        self.outcome(status).map(|()| to).inspect_err(|_| {
+        self.check_status(status).map(|()| to).inspect_err(|_| {
             // SAFETY: there are no other references to the block.
             unsafe { heap::br_unref(ctx, to) };
         })

@@ -3,25 +3,25 @@
 //! A device is named as described in [`naming`]. The default is the first GPU, else the first
 //! device that is not a CPU, else the first device.
 
-use super::super::driver::BUSY;
-use super::super::naming;
+use super::super::device_names;
+use super::super::driver::SATURATION_DIVISOR;
 use super::api::{self, Api, DeviceId, Platform};
 
 /// The number of threads that occupy a compute unit of a GPU: most hold 2048 at once.
-const UNIT: u64 = 2048 / BUSY;
+const THREADS_PER_UNIT: u64 = 2048 / SATURATION_DIVISOR;
 /// The number of threads of a block, which one CPU core runs.
-const CORE: u64 = 256;
+const THREADS_PER_CORE: u64 = 256;
 
 /// A device.
 #[derive(Clone, Debug)]
-pub struct Choice {
+pub struct ClDevice {
     pub id: DeviceId,
     pub name: String,
     pub platform: String,
     pub kind: u64,
 }
 
-impl Choice {
+impl ClDevice {
     /// The device's line in lists.
     pub fn line(&self, number: usize, api: &Api) -> String {
         let kind = match self.kind {
@@ -38,7 +38,7 @@ impl Choice {
     /// CPUs a block per core. `None` if it does not report its number of units.
     pub fn busy(&self, api: &Api) -> Option<u64> {
         let is_processor = self.kind & api::DEVICE_TYPE_CPU != 0;
-        let threads = if is_processor { CORE } else { UNIT };
+        let threads = if is_processor { THREADS_PER_CORE } else { THREADS_PER_UNIT };
         let units = self.number(api, api::DEVICE_MAX_COMPUTE_UNITS);
         (units > 0).then(|| units.saturating_mul(threads))
     }
@@ -64,7 +64,7 @@ impl Choice {
 }
 
 /// All usable devices, platform by platform.
-pub fn all(api: &Api) -> Result<Vec<Choice>, String> {
+pub fn all(api: &Api) -> Result<Vec<ClDevice>, String> {
     let mut found = Vec::new();
     for platform in platforms(api)? {
         let ask = |size, into, needed| {
@@ -89,7 +89,7 @@ pub fn all(api: &Api) -> Result<Vec<Choice>, String> {
             continue;
         }
         for id in ids {
-            let mut choice = Choice { id, name: String::new(), platform: platform_name.clone(), kind: 0 };
+            let mut choice = ClDevice { id, name: String::new(), platform: platform_name.clone(), kind: 0 };
             choice.name = choice.text(api, api::DEVICE_NAME);
             choice.kind = choice.number(api, api::DEVICE_TYPE);
             if choice.number(api, api::DEVICE_AVAILABLE) & 1 == 1
@@ -119,17 +119,21 @@ fn platforms(api: &Api) -> Result<Vec<Platform>, String> {
 }
 
 /// Chooses a device by its platform's name and its own.
-pub fn choose(mut all: Vec<Choice>, platform: Option<&str>, wanted: Option<&str>) -> Result<Choice, String> {
+pub fn choose(
+    mut all: Vec<ClDevice>,
+    platform: Option<&str>,
+    wanted: Option<&str>,
+) -> Result<ClDevice, String> {
     if all.is_empty() {
         return Err("OpenCL finds no device on this machine; install the driver of one".to_owned());
     }
     if let Some(platform) = platform {
         let names: Vec<&str> = all.iter().map(|choice| &*choice.platform).collect();
-        let name = naming::platform(&names, platform)?.to_owned();
+        let name = device_names::platform(&names, platform)?.to_owned();
         all.retain(|choice| choice.platform == name);
     }
     let Some(wanted) = wanted else {
-        let is = |kind: u64| move |choice: &&Choice| choice.kind & kind != 0;
+        let is = |kind: u64| move |choice: &&ClDevice| choice.kind & kind != 0;
         let best = all
             .iter()
             .find(is(api::DEVICE_TYPE_GPU))
@@ -139,16 +143,16 @@ pub fn choose(mut all: Vec<Choice>, platform: Option<&str>, wanted: Option<&str>
     };
     let names: Vec<[&str; 2]> =
         (all.iter()).map(|choice| [choice.name.as_str(), choice.platform.as_str()]).collect();
-    let at = naming::find(&names, wanted)?;
+    let at = device_names::find(&names, wanted)?;
     all.into_iter().nth(at).ok_or_else(String::new)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Choice, api, choose};
+    use super::{ClDevice, api, choose};
 
-    fn device(name: &str, platform: &str, kind: u64) -> Choice {
-        Choice { id: std::ptr::null_mut(), name: name.to_owned(), platform: platform.to_owned(), kind }
+    fn device(name: &str, platform: &str, kind: u64) -> ClDevice {
+        ClDevice { id: std::ptr::null_mut(), name: name.to_owned(), platform: platform.to_owned(), kind }
     }
 
     #[test]

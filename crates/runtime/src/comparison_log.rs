@@ -1,18 +1,18 @@
 //! The log of comparisons of sizes with tuning parameters, if a context requests it; for parameters
 //! of class "size", only the first use.
 
-use crate::abi::{CLASS_SIZE, Ctx, TunableDesc};
+use crate::abi::{CLASS_CHUNK_SIZE, Ctx, TunableDesc};
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 
 /// The maximum number of comparisons between two calls of `take`.
-const MOST: usize = 1 << 20;
+const MAX_ENTRIES: usize = 1 << 20;
 
 /// The comparisons since the last `take`, in the order in which they were made; those of parallel
 /// tasks in any order.
 pub(crate) struct Comparisons {
     /// For each parameter, true if only its first use is logged.
-    first_alone: Box<[bool]>,
+    log_once: Box<[bool]>,
     seen: Mutex<Seen>,
 }
 
@@ -29,17 +29,17 @@ struct Seen {
 impl Comparisons {
     /// An empty log for a program with these parameters.
     pub(crate) fn of(tunables: &[TunableDesc]) -> Self {
-        let first_alone = tunables.iter().map(|it| it.class.get() == CLASS_SIZE);
-        Self { first_alone: first_alone.collect(), seen: Mutex::default() }
+        let first_alone = tunables.iter().map(|it| it.class.get() == CLASS_CHUNK_SIZE);
+        Self { log_once: first_alone.collect(), seen: Mutex::default() }
     }
 
     fn add(&self, tunable: usize, size: i64) {
-        let first_alone = self.first_alone.get(tunable).is_some_and(|first| *first);
+        let first_alone = self.log_once.get(tunable).is_some_and(|first| *first);
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         if first_alone && !seen.noted.insert(tunable) {
             return;
         }
-        if seen.kept.len() < MOST {
+        if seen.kept.len() < MAX_ENTRIES {
             seen.kept.push((tunable, size));
         } else {
             seen.more += 1;
@@ -70,15 +70,15 @@ mod tests {
     use super::*;
 
     fn of(first_alone: &[bool]) -> Comparisons {
-        Comparisons { first_alone: first_alone.into(), seen: Mutex::default() }
+        Comparisons { log_once: first_alone.into(), seen: Mutex::default() }
     }
 
     #[test]
     fn no_more_are_kept_than_fit() {
         let seen = of(&[false, false]);
-        (0..MOST as i64 + 3).for_each(|size| seen.add(1, size));
+        (0..MAX_ENTRIES as i64 + 3).for_each(|size| seen.add(1, size));
         let (kept, more) = seen.take();
-        assert_eq!((kept.len(), kept[5], more), (MOST, (1, 5), 3));
+        assert_eq!((kept.len(), kept[5], more), (MAX_ENTRIES, (1, 5), 3));
         assert_eq!(seen.take(), (Vec::new(), 0));
     }
 

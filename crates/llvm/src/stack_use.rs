@@ -12,24 +12,24 @@ use imp::{Program, Stmt};
 const COPIES: u64 = 2;
 
 /// The bytes for each function, in program order.
-pub fn needs(program: &Program) -> Vec<u64> {
+pub fn stack_bytes(program: &Program) -> Vec<u64> {
     let functions = &program.functions;
-    let mut needs = vec![0u64; functions.len()];
+    let mut bytes = vec![0u64; functions.len()];
     for at in callees_first(functions) {
         let (mut own, mut deepest) = (0u64, 0);
         each_stmt(&functions[at].body, &mut |stmt| {
             if let Stmt::Frame { elem, count, .. } = stmt {
-                let bytes = elem.size().saturating_mul(*count).saturating_mul(COPIES);
-                own = own.saturating_add(bytes);
+                let frame = elem.size().saturating_mul(*count).saturating_mul(COPIES);
+                own = own.saturating_add(frame);
             }
             if let Stmt::Call { fun, .. } = stmt {
                 let callee = fun.0 as usize;
                 if functions.get(callee).is_some_and(|f| !f.recursive) {
-                    deepest = needs[callee].max(deepest);
+                    deepest = bytes[callee].max(deepest);
                 }
             }
         });
-        needs[at] = own.saturating_add(deepest);
+        bytes[at] = own.saturating_add(deepest);
     }
-    needs
+    bytes
 }

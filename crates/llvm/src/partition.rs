@@ -9,7 +9,7 @@
 //! its own copy; the same holds for functions with `Code::Each`. A symbol that one part defines and
 //! another refers to is external.
 
-use crate::frames;
+use crate::stack_use;
 use imp::kernels::kernels;
 use imp::walk::{each_stmt, each_use};
 use imp::{CodePlacement, For, Function, Launch, LoopMode, Program, Stmt};
@@ -17,49 +17,49 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 
 /// Weight of a part. LLVM takes some hundred milliseconds for this much code.
-const PART: usize = 6_000;
+const MODULE_WEIGHT: usize = 6_000;
 /// A program of less weight is compiled as one part.
-const ALONE: usize = 1_200;
+const SINGLE_MODULE_WEIGHT: usize = 1_200;
 /// Constant data of more bytes is emitted in one part only.
-const SMALL_DATA: usize = 1024;
+const DUPLICATED_DATA_BYTES: usize = 1024;
 
 /// The assignment of code to parts.
-pub struct Plan {
+pub struct Partition {
     pub count: usize,
     /// The part of each function; `None` for functions that are inlined.
     functions: Vec<Option<usize>>,
     /// The parts of task loops that are compiled in other parts than their functions, by launch.
     tasks: FxHashMap<Key, usize>,
     /// Functions that other parts call.
-    shared: FxHashSet<usize>,
+    called_across: FxHashSet<usize>,
     /// The kernels' numbers, by launch.
     kernels: FxHashMap<Key, i64>,
     /// Bytes of stack that the frame arrays of each function use.
     frames: Vec<u64>,
 }
 
-impl Plan {
+impl Partition {
     /// The plan for a verified program.
     pub fn new(program: &Program) -> Self {
-        let units: Vec<Unit> = program.functions.iter().map(units).collect();
+        let units: Vec<Weights> = program.functions.iter().map(weights).collect();
         let total: usize = units
             .iter()
             .map(|unit| unit.host + unit.tasks.iter().map(|(_, weight)| weight).sum::<usize>())
             .sum();
         let count = match total {
-            ..ALONE => 1,
+            ..SINGLE_MODULE_WEIGHT => 1,
             // At least two, so that two workers have something to compile.
-            _ => total.div_ceil(PART).max(2),
+            _ => total.div_ceil(MODULE_WEIGHT).max(2),
         };
         let mut plan = Self {
             count,
             functions: Vec::with_capacity(units.len()),
             tasks: FxHashMap::default(),
-            shared: FxHashSet::default(),
+            called_across: FxHashSet::default(),
             kernels: (kernels(program).iter().zip(0..))
                 .map(|(kernel, number)| (key(kernel.launch), number))
                 .collect(),
-            frames: frames::needs(program),
+            frames: stack_use::stack_bytes(program),
         };
         let mut filled = 0;
         // The part that contains the middle of the next unit.
@@ -70,38 +70,38 @@ impl Plan {
         };
         for (function, unit) in program.functions.iter().zip(&units) {
             let home = place(unit.host);
-            plan.functions.push(has_home(function).then_some(home));
+            plan.functions.push(has_own_module(function).then_some(home));
             for (launch, weight) in &unit.tasks {
                 let part = place(*weight);
-                if part != home && has_home(function) {
+                if part != home && has_own_module(function) {
                     plan.tasks.insert(launch.clone(), part);
                 }
             }
         }
-        plan.share(program);
+        plan.record_cross_module_calls(program);
         plan
     }
 
     /// Records the functions that are called across parts.
-    fn share(&mut self, program: &Program) {
+    fn record_cross_module_calls(&mut self, program: &Program) {
         if self.count == 1 {
             return;
         }
         for (at, function) in program.functions.iter().enumerate() {
             let home = self.functions.get(at).copied().flatten();
-            each_unit(&function.body, home, &self.tasks, &mut |stmt, part| {
+            each_stmt_with_module(&function.body, home, &self.tasks, &mut |stmt, part| {
                 if let Stmt::Call { fun, .. } = stmt {
                     let callee = fun.0 as usize;
                     let own = self.functions.get(callee).copied().flatten();
                     // Inlined code can be in any part.
                     if part.is_none() || own != part {
-                        self.shared.insert(callee);
+                        self.called_across.insert(callee);
                     }
                 }
             });
         }
         // The first part contains the code that initialises the globals.
-        self.shared.extend(program.init.map(|id| id.0 as usize));
+        self.called_across.extend(program.init.map(|id| id.0 as usize));
     }
 
     /// Bytes of stack that the arrays of a function may use ([`frames`]).
@@ -110,13 +110,13 @@ impl Plan {
     }
 
     /// The part of a function's own code; `None` if each part emits its own copy.
-    pub fn home(&self, function: usize) -> Option<usize> {
+    pub fn module_of(&self, function: usize) -> Option<usize> {
         self.functions.get(function).copied().flatten()
     }
 
     /// Returns true if parts other than its own call a function.
     pub fn is_shared(&self, function: usize) -> bool {
-        self.shared.contains(&function)
+        self.called_across.contains(&function)
     }
 
     /// The part of a task loop, if it differs from that of the enclosing function.
@@ -130,8 +130,8 @@ impl Plan {
     }
 
     /// Returns true if data of this many bytes is emitted in the first part alone.
-    pub fn has_one_place(&self, bytes: usize) -> bool {
-        self.count > 1 && bytes > SMALL_DATA
+    pub fn is_in_first_module(&self, bytes: usize) -> bool {
+        self.count > 1 && bytes > DUPLICATED_DATA_BYTES
     }
 }
 
@@ -143,7 +143,7 @@ fn key(launch: &Launch) -> Key {
 }
 
 /// Returns true if a function's code is emitted in one part.
-const fn has_home(function: &Function) -> bool {
+const fn has_own_module(function: &Function) -> bool {
     match function.code {
         CodePlacement::OneModule | CodePlacement::NoInline => true,
         CodePlacement::Inline | CodePlacement::EachModule => false,
@@ -151,13 +151,13 @@ const fn has_home(function: &Function) -> bool {
 }
 
 /// The weight of a function's own code and of each of its outermost task loops.
-struct Unit {
+struct Weights {
     host: usize,
     tasks: Vec<(Key, usize)>,
 }
 
-fn units(function: &Function) -> Unit {
-    let mut unit = Unit { host: 0, tasks: Vec::new() };
+fn weights(function: &Function) -> Weights {
+    let mut unit = Weights { host: 0, tasks: Vec::new() };
     if function.code == CodePlacement::EachModule {
         return unit;
     }
@@ -170,19 +170,19 @@ fn units(function: &Function) -> Unit {
         }
         None => own.push(stmt),
     });
-    unit.host += own.into_iter().map(single).sum::<usize>();
+    unit.host += own.into_iter().map(stmt_weight).sum::<usize>();
     unit
 }
 
 /// The weight of statements, nested statements included.
 fn weight(stmts: &[Stmt]) -> usize {
     let mut sum = 0;
-    each_stmt(stmts, &mut |stmt| sum += single(stmt));
+    each_stmt(stmts, &mut |stmt| sum += stmt_weight(stmt));
     sum
 }
 
 /// The weight of a statement without its nested statements.
-fn single(stmt: &Stmt) -> usize {
+fn stmt_weight(stmt: &Stmt) -> usize {
     let mut sum = 1;
     each_use(stmt, &mut |_, _| sum += 1);
     sum
@@ -210,7 +210,7 @@ fn outermost<'s>(stmts: &'s [Stmt], f: &mut dyn FnMut(&'s Stmt, Option<(&'s Laun
 }
 
 /// Calls `f` on every statement with the part that it is compiled in.
-fn each_unit<'s>(
+fn each_stmt_with_module<'s>(
     body: &'s [Stmt],
     home: Option<usize>,
     tasks: &FxHashMap<Key, usize>,
@@ -227,11 +227,11 @@ fn each_unit<'s>(
 
 /// The outermost task loops of a function that are compiled in `part`, which is not the function's
 /// own, in program order.
-pub fn tasks_apart<'p>(function: &'p Function, plan: &Plan, part: usize) -> Vec<&'p For> {
+pub fn outlined_tasks<'p>(function: &'p Function, plan: &Partition, module: usize) -> Vec<&'p For> {
     let mut found = Vec::new();
     outermost(&function.body, &mut |stmt, task| {
         if let (Stmt::For(f), Some((launch, _))) = (stmt, task)
-            && plan.task(launch) == Some(part)
+            && plan.task(launch) == Some(module)
         {
             found.push(f);
         }

@@ -9,13 +9,13 @@
 use std::mem::{MaybeUninit, size_of};
 
 /// The processor on which this thread runs, if the system reports it.
-pub(super) fn current() -> Option<usize> {
+pub(super) fn current_cpu() -> Option<usize> {
     // SAFETY: a plain query.
     usize::try_from(unsafe { libc::sched_getcpu() }).ok()
 }
 
 /// Moves this thread to the processor `index` positions after `home`.
-pub(super) fn begin(home: usize, index: usize) {
+pub(super) fn spread_to(home: usize, index: usize) {
     let Some(all) = allowed() else {
         return;
     };
@@ -72,7 +72,7 @@ mod tests {
         for index in 0..=before.len() {
             std::thread::scope(|scope| {
                 scope.spawn(|| {
-                    begin(home, index);
+                    spread_to(home, index);
                     assert_eq!(numbers(), before);
                 });
             });
@@ -84,7 +84,7 @@ mod tests {
         let before = numbers();
         std::thread::scope(|scope| {
             scope.spawn(|| {
-                begin(usize::MAX, 1);
+                spread_to(usize::MAX, 1);
                 assert_eq!(numbers(), before);
             });
         });

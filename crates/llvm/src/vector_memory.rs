@@ -12,7 +12,7 @@
 
 use crate::emit::{call, call_instruction};
 use crate::error::{Error, Res};
-use crate::function::{Frame, instruction_of};
+use crate::function::{FunctionEmitter, instruction_of};
 use crate::types::{Value, vector};
 use imp::{Expr, LaneAccess, LanePositions, MaskedOff, Var};
 use inkwell::llvm_sys::core::LLVMBuildGEP2;
@@ -21,7 +21,7 @@ use inkwell::values::{AsValueRef, CallSiteValue, InstructionValue, IntValue, Poi
 use prim::PrimType;
 
 /// An access with all operands but the positions.
-struct Target<'c> {
+struct VectorAccess<'c> {
     var: Var,
     buffer: PointerValue<'c>,
     elem: PrimType,
@@ -32,7 +32,7 @@ struct Target<'c> {
     off: MaskedOff,
 }
 
-impl<'c> Frame<'_, '_, 'c> {
+impl<'c> FunctionEmitter<'_, '_, 'c> {
     /// Loads each lane's element into a variable.
     pub fn load_lanes(&mut self, var: Var, from: &LaneAccess, mask: Option<&Expr>) -> Res<()> {
         let target = self.target(from, mask)?;
@@ -43,7 +43,7 @@ impl<'c> Frame<'_, '_, 'c> {
             }
             LanePositions::SmallStride(position, stride) => {
                 let position = self.int_expr(position)?;
-                self.load_near(&target, position, *stride)?
+                self.load_small_stride(&target, position, *stride)?
             }
             LanePositions::Strided(position, stride) => {
                 let position = self.int_expr(position)?;
@@ -71,7 +71,7 @@ impl<'c> Frame<'_, '_, 'c> {
             }
             LanePositions::SmallStride(position, _) => {
                 let position = self.int_expr(position)?;
-                self.store_backwards(&target, position, value)
+                self.store_reversed(&target, position, value)
             }
             LanePositions::Strided(position, stride) => {
                 let position = self.int_expr(position)?;
@@ -85,10 +85,10 @@ impl<'c> Frame<'_, '_, 'c> {
         }
     }
 
-    fn target(&mut self, access: &LaneAccess, mask: Option<&Expr>) -> Res<Target<'c>> {
+    fn target(&mut self, access: &LaneAccess, mask: Option<&Expr>) -> Res<VectorAccess<'c>> {
         let (elem, lanes) = (access.elem, access.lanes);
         let mask = mask.map(|mask| self.expr(mask)).transpose()?;
-        Ok(Target {
+        Ok(VectorAccess {
             var: access.buffer,
             buffer: self.buffer(access.buffer)?,
             elem,
@@ -100,25 +100,30 @@ impl<'c> Frame<'_, '_, 'c> {
     }
 
     /// A position `by` elements further.
-    fn further(&self, position: IntValue<'c>, by: i64) -> Res<IntValue<'c>> {
+    fn offset_by(&self, position: IntValue<'c>, by: i64) -> Res<IntValue<'c>> {
         let by = self.emit.types.const_i64(by);
         Ok(self.builder.build_int_add(position, by, "")?)
     }
 
-    fn load_near(&self, target: &Target<'c>, position: IntValue<'c>, stride: i64) -> Res<VectorValue<'c>> {
+    fn load_small_stride(
+        &self,
+        target: &VectorAccess<'c>,
+        position: IntValue<'c>,
+        stride: i64,
+    ) -> Res<VectorValue<'c>> {
         let n = target.lanes;
-        let low = self.further(position, i64::from(n - 1) * stride.min(0))?;
-        let lies = lies(n, stride);
+        let low = self.offset_by(position, i64::from(n - 1) * stride.min(0))?;
+        let lies = lane_offsets(n, stride);
         let starts = rows(n, stride);
-        let mask = target.mask.map(|mask| self.pick(mask, mask, &lies));
+        let mask = target.mask.map(|mask| self.shuffle(mask, mask, &lies));
         let mask = mask.transpose()?;
-        let row = |start: u32| {
-            let position = self.further(low, i64::from(start))?;
+        let contiguous = |start: u32| {
+            let position = self.offset_by(low, i64::from(start))?;
             self.load_row(target, position, mask)
         };
-        let mut found = row(0)?;
+        let mut found = contiguous(0)?;
         if starts.len() == 1 {
-            return self.pick(found, found, &lies);
+            return self.shuffle(found, found, &lies);
         }
         // The index of each lane in `found`, where loaded so far; extended row by row.
         let mut known: Vec<Option<u32>> = lies.iter().map(|lie| lie.filter(|at| *at < n)).collect();
@@ -128,7 +133,7 @@ impl<'c> Frame<'_, '_, 'c> {
                 known.or(new.filter(|at| *at < n).map(|at| at + n))
             };
             let places: Vec<_> = known.iter().zip(&lies).map(lane).collect();
-            found = self.pick(found, row(*start)?, &places)?;
+            found = self.shuffle(found, contiguous(*start)?, &places)?;
             known = (0..n).zip(places).map(|(i, place)| place.map(|_| i)).collect();
         }
         Ok(found)
@@ -136,22 +141,22 @@ impl<'c> Frame<'_, '_, 'c> {
 
     /// Stores with stride -1, where the first lane has the highest position. The verifier admits no
     /// other near stride for stores.
-    fn store_backwards(
+    fn store_reversed(
         &self,
-        target: &Target<'c>,
+        target: &VectorAccess<'c>,
         position: IntValue<'c>,
         value: VectorValue<'c>,
     ) -> Res<()> {
-        let low = self.further(position, 1 - i64::from(target.lanes))?;
-        let lies = lies(target.lanes, -1);
-        let value = self.pick(value, value, &lies)?;
-        let mask = target.mask.map(|mask| self.pick(mask, mask, &lies));
+        let low = self.offset_by(position, 1 - i64::from(target.lanes))?;
+        let lies = lane_offsets(target.lanes, -1);
+        let value = self.shuffle(value, value, &lies)?;
+        let mask = target.mask.map(|mask| self.shuffle(mask, mask, &lies));
         self.store_row(target, low, value, mask.transpose()?)
     }
 
     fn load_strided(
         &self,
-        target: &Target<'c>,
+        target: &VectorAccess<'c>,
         position: IntValue<'c>,
         stride: IntValue<'c>,
     ) -> Res<VectorValue<'c>> {
@@ -160,7 +165,7 @@ impl<'c> Frame<'_, '_, 'c> {
         for lane in 0..target.lanes {
             let (lane, address) = self.lane_address(target, position, stride, lane)?;
             let value = self.builder.build_load(ty, address, "")?;
-            self.plain(target, instruction_of(value)?)?;
+            self.annotate_aligned(target, instruction_of(value)?)?;
             found = self.builder.build_insert_element(found, value, lane, "")?;
         }
         Ok(found)
@@ -168,7 +173,7 @@ impl<'c> Frame<'_, '_, 'c> {
 
     fn store_strided(
         &self,
-        target: &Target<'c>,
+        target: &VectorAccess<'c>,
         position: IntValue<'c>,
         stride: IntValue<'c>,
         value: VectorValue<'c>,
@@ -177,7 +182,7 @@ impl<'c> Frame<'_, '_, 'c> {
             let (lane, address) = self.lane_address(target, position, stride, lane)?;
             let value = self.builder.build_extract_element(value, lane, "")?;
             let store = self.builder.build_store(address, value)?;
-            self.plain(target, store)?;
+            self.annotate_aligned(target, store)?;
         }
         Ok(())
     }
@@ -185,7 +190,7 @@ impl<'c> Frame<'_, '_, 'c> {
     /// A lane's number as a constant, and the address of its element.
     fn lane_address(
         &self,
-        target: &Target<'c>,
+        target: &VectorAccess<'c>,
         position: IntValue<'c>,
         stride: IntValue<'c>,
         lane: u32,
@@ -197,21 +202,26 @@ impl<'c> Frame<'_, '_, 'c> {
         Ok((lane, address))
     }
 
-    fn pick(&self, x: VectorValue<'c>, y: VectorValue<'c>, places: &[Option<u32>]) -> Res<VectorValue<'c>> {
+    fn shuffle(
+        &self,
+        x: VectorValue<'c>,
+        y: VectorValue<'c>,
+        places: &[Option<u32>],
+    ) -> Res<VectorValue<'c>> {
         self.ops().shuffle(x, y, places)
     }
 
     /// Loads contiguous elements.
     fn load_row(
         &self,
-        target: &Target<'c>,
+        target: &VectorAccess<'c>,
         position: IntValue<'c>,
         mask: Option<VectorValue<'c>>,
     ) -> Res<VectorValue<'c>> {
         let address = self.start(target, position, mask)?;
         let Some(mask) = mask else {
             let value = self.builder.build_load(target.ty, address, "")?;
-            self.plain(target, instruction_of(value)?)?;
+            self.annotate_aligned(target, instruction_of(value)?)?;
             return vector(value);
         };
         let zero = target.ty.const_zero();
@@ -222,7 +232,7 @@ impl<'c> Frame<'_, '_, 'c> {
 
     fn store_row(
         &self,
-        target: &Target<'c>,
+        target: &VectorAccess<'c>,
         position: IntValue<'c>,
         value: VectorValue<'c>,
         mask: Option<VectorValue<'c>>,
@@ -230,7 +240,7 @@ impl<'c> Frame<'_, '_, 'c> {
         let address = self.start(target, position, mask)?;
         let Some(mask) = mask else {
             let store = self.builder.build_store(address, value)?;
-            return self.plain(target, store);
+            return self.annotate_aligned(target, store);
         };
         let args = [value.into(), address.into(), self.alignment(target), mask.into()];
         let types = [target.ty.into(), self.emit.types.ptr.into()];
@@ -238,13 +248,13 @@ impl<'c> Frame<'_, '_, 'c> {
         Ok(())
     }
 
-    fn gather(&self, target: &Target<'c>, positions: VectorValue<'c>) -> Res<VectorValue<'c>> {
+    fn gather(&self, target: &VectorAccess<'c>, positions: VectorValue<'c>) -> Res<VectorValue<'c>> {
         let mut addresses = self.addresses(target, positions);
         let mut mask = target.mask;
         if target.off == MaskedOff::Dummy
             && let Some(mask) = mask.take()
         {
-            addresses = self.replace(mask, addresses, self.emit.nothing())?;
+            addresses = self.replace(mask, addresses, self.emit.zero_constant())?;
         }
         let zero = target.ty.const_zero();
         let args = [addresses.into(), self.alignment(target), self.mask_or_all(target, mask), zero.into()];
@@ -254,7 +264,7 @@ impl<'c> Frame<'_, '_, 'c> {
 
     fn scatter(
         &mut self,
-        target: &Target<'c>,
+        target: &VectorAccess<'c>,
         positions: VectorValue<'c>,
         value: VectorValue<'c>,
     ) -> Res<()> {
@@ -290,18 +300,18 @@ impl<'c> Frame<'_, '_, 'c> {
 
     /// The stack slot to which masked-off lanes store.
     fn spare(&mut self) -> Res<PointerValue<'c>> {
-        if let Some(spare) = self.spare {
+        if let Some(spare) = self.masked_store_slot {
             return Ok(spare);
         }
         let spare = self.stack_slot(self.emit.types.i64, 8)?;
-        self.spare = Some(spare);
+        self.masked_store_slot = Some(spare);
         Ok(spare)
     }
 
     /// The address of the lowest lane's element.
     fn start(
         &self,
-        target: &Target<'c>,
+        target: &VectorAccess<'c>,
         position: IntValue<'c>,
         mask: Option<VectorValue<'c>>,
     ) -> Res<PointerValue<'c>> {
@@ -314,7 +324,7 @@ impl<'c> Frame<'_, '_, 'c> {
     }
 
     /// The address of each lane's element.
-    fn addresses(&self, target: &Target<'c>, positions: VectorValue<'c>) -> VectorValue<'c> {
+    fn addresses(&self, target: &VectorAccess<'c>, positions: VectorValue<'c>) -> VectorValue<'c> {
         let ty = self.emit.types.memory(target.elem);
         let mut positions = [positions.as_value_ref()];
         // SAFETY: a pointer and a vector of indices give a vector of pointers, for which inkwell
@@ -331,7 +341,7 @@ impl<'c> Frame<'_, '_, 'c> {
         }
     }
 
-    fn mask_or_all(&self, target: &Target<'c>, mask: Option<VectorValue<'c>>) -> Value<'c> {
+    fn mask_or_all(&self, target: &VectorAccess<'c>, mask: Option<VectorValue<'c>>) -> Value<'c> {
         let all = || {
             let set = self.emit.types.i1.const_all_ones();
             VectorType::const_vector(&vec![set; target.lanes as usize])
@@ -340,7 +350,7 @@ impl<'c> Frame<'_, '_, 'c> {
     }
 
     /// The element's alignment as the operand of an intrinsic.
-    fn alignment(&self, target: &Target<'c>) -> Value<'c> {
+    fn alignment(&self, target: &VectorAccess<'c>) -> Value<'c> {
         let bytes = self.emit.types.i32.const_int(target.elem.size(), false);
         bytes.into()
     }
@@ -348,7 +358,7 @@ impl<'c> Frame<'_, '_, 'c> {
     /// Calls an intrinsic for vectors in memory and annotates the access.
     fn masked(
         &self,
-        target: &Target<'c>,
+        target: &VectorAccess<'c>,
         name: &str,
         types: &[BasicTypeEnum<'c>],
         args: &[Value<'c>],
@@ -359,14 +369,14 @@ impl<'c> Frame<'_, '_, 'c> {
     }
 
     /// Aligns a load or store to its elements and annotates it.
-    fn plain(&self, target: &Target<'c>, access: InstructionValue<'c>) -> Res<()> {
+    fn annotate_aligned(&self, target: &VectorAccess<'c>, access: InstructionValue<'c>) -> Res<()> {
         access.set_alignment(target.elem.size() as u32).map_err(Error::bug)?;
         self.annotate(access, target.var)
     }
 }
 
 /// The offsets of lanes from the lowest one, in elements.
-fn lies(lanes: u32, stride: i64) -> Vec<Option<u32>> {
+fn lane_offsets(lanes: u32, stride: i64) -> Vec<Option<u32>> {
     let apart = stride.unsigned_abs() as u32;
     let mut lies: Vec<_> = (0..lanes).map(|lane| Some(lane * apart)).collect();
     if stride < 0 {

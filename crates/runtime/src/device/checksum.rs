@@ -14,32 +14,32 @@ pub fn hash(bytes: &[u8]) -> u128 {
 }
 
 /// Appends a checksum of `bytes` and of `to`, data that the reader knows.
-pub fn seal(mut bytes: Vec<u8>, to: &[u8]) -> Vec<u8> {
+pub fn append_checksum(mut bytes: Vec<u8>, to: &[u8]) -> Vec<u8> {
     let sum = hash_on(hash(to), &bytes);
     bytes.extend(sum.to_le_bytes());
     bytes
 }
 
 /// The sealed bytes, if the file is complete and was sealed with the same `to`.
-pub fn unseal<'b>(file: &'b [u8], to: &[u8]) -> Option<&'b [u8]> {
+pub fn verify_checksum<'b>(file: &'b [u8], to: &[u8]) -> Option<&'b [u8]> {
     let (bytes, sum) = file.split_last_chunk::<16>()?;
     (hash_on(hash(to), bytes) == u128::from_le_bytes(*sum)).then_some(bytes)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{seal, unseal};
+    use super::{append_checksum, verify_checksum};
 
     #[test]
     fn what_is_not_whole_or_another_s_shows() {
-        let file = seal(b"code".to_vec(), b"program");
-        assert_eq!(unseal(&file, b"program"), Some(&b"code"[..]));
-        assert_eq!(unseal(&file, b"another"), None);
+        let file = append_checksum(b"code".to_vec(), b"program");
+        assert_eq!(verify_checksum(&file, b"program"), Some(&b"code"[..]));
+        assert_eq!(verify_checksum(&file, b"another"), None);
         for at in 0..file.len() {
             let mut damaged = file.clone();
             damaged[at] ^= 1;
-            assert_eq!(unseal(&damaged, b"program"), None, "byte {at}");
-            assert_eq!(unseal(&file[..at], b"program"), None, "cut at {at}");
+            assert_eq!(verify_checksum(&damaged, b"program"), None, "byte {at}");
+            assert_eq!(verify_checksum(&file[..at], b"program"), None, "cut at {at}");
         }
     }
 }

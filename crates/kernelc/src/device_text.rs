@@ -6,7 +6,7 @@
 
 use crate::dialect::Dialect;
 use crate::error::{Error, Res};
-use crate::function::Unit;
+use crate::function::TranslationUnit;
 use crate::{names, portable};
 use imp::kernels::{Kernel, uses_device};
 use imp::{Program, Stmt};
@@ -61,7 +61,7 @@ pub struct Kernels {
     /// The kernels' names in the source, in the order of [`imp::kernels::kernels`].
     pub names: Vec<Arc<str>>,
     /// The OpenCL extensions that the device must have: names separated by spaces.
-    pub needs: Arc<str>,
+    pub required_extensions: Arc<str>,
 }
 
 /// The part of the prelude that all targets share.
@@ -79,7 +79,7 @@ pub fn kernels(program: &Program, target: Target) -> Result<Option<Kernels>, Err
     }
     let all = imp::kernels::kernels(program);
     portable::verified(program)?;
-    let unit = Unit::new(program, target.dialect());
+    let unit = TranslationUnit::new(program, target.dialect());
     let (code, names) = code(&unit, &all)?;
     let has = |wanted: &dyn Fn(&str) -> bool| {
         code.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').any(wanted)
@@ -108,11 +108,11 @@ pub fn kernels(program: &Program, target: Target) -> Result<Option<Kernels>, Err
     let mut source = head + target.prelude();
     for part in COMMON {
         source.push('\n');
-        source += &part.replace("EIGHTHS", &portable::eighths());
+        source += &part.replace("EIGHTHS", &portable::exp2_eighths_table());
     }
     source += "\n/* The program. */\n";
     source += &code;
-    Ok(Some(Kernels { source: source.into(), names, needs: needs.join(" ").into() }))
+    Ok(Some(Kernels { source: source.into(), names, required_extensions: needs.join(" ").into() }))
 }
 
 /// Returns the generated code alone, without the prelude.
@@ -121,14 +121,14 @@ pub fn kernels(program: &Program, target: Target) -> Result<Option<Kernels>, Err
 /// As [`kernels`].
 pub fn kernels_code(program: &Program, target: Target) -> Result<String, Error> {
     portable::verified(program)?;
-    let unit = Unit::new(program, target.dialect());
+    let unit = TranslationUnit::new(program, target.dialect());
     Ok(code(&unit, &imp::kernels::kernels(program))?.0)
 }
 
 const HEAD: &str = "/* Kernels that Bindrune made of a Futhark program. */\n\n";
 
 /// The functions that kernels call, and the kernels, with their names.
-fn code(unit: &Unit<'_>, all: &[Kernel<'_>]) -> Res<(String, Vec<Arc<str>>)> {
+fn code(unit: &TranslationUnit<'_>, all: &[Kernel<'_>]) -> Res<(String, Vec<Arc<str>>)> {
     let mut text = String::new();
     let called = called(unit.program, all);
     for &at in &called {

@@ -1,13 +1,13 @@
 //! A program's kernels on the command line: written to a file, or loaded from one.
 
-use super::options::{DeviceOptions, Kernels, Options};
+use super::options::{DeviceOptions, KernelFile, Options};
 use crate::abi::{CLASS_THRESHOLD, DeviceDesc, Program, TARGET_CUDA, TARGET_HIP, TARGET_OPENCL};
-use crate::device::{Config, NO_KERNELS, heads};
-use crate::tuning::{ALL_THRESHOLDS, Assignment, BLOCK, is_general};
+use crate::device::{Config, NO_KERNELS, signatures};
+use crate::tuning_params::{ALL_THRESHOLDS, Assignment, THREAD_BLOCK_SIZE, is_general};
 use std::fs;
 
 /// The kernels of a program, if they are for this target.
-fn of<'a>(program: &'a Program, wanted: &Kernels) -> Result<&'a DeviceDesc, String> {
+fn kernels_for_target<'a>(program: &'a Program, wanted: &KernelFile) -> Result<&'a DeviceDesc, String> {
     let desc = program.device().ok_or(NO_KERNELS)?;
     let target = match desc.target {
         TARGET_OPENCL => "opencl",
@@ -22,8 +22,8 @@ fn of<'a>(program: &'a Program, wanted: &Kernels) -> Result<&'a DeviceDesc, Stri
 }
 
 /// Writes the source of a program's kernels to a file.
-pub(super) fn dump(program: &Program, into: &Kernels) -> Result<(), String> {
-    let source = of(program, into)?.source.get();
+pub(super) fn dump(program: &Program, into: &KernelFile) -> Result<(), String> {
+    let source = kernels_for_target(program, into)?.source.get();
     let file = &into.file;
     fs::write(file, source).map_err(|e| format!("cannot write {}: {e}", file.display()))
 }
@@ -37,19 +37,19 @@ struct Loaded {
 
 /// Loads kernels for a program from a file. Those in text form, PTX included, must have the same
 /// parameters as the program's.
-fn load(desc: &DeviceDesc, from: &Kernels) -> Result<Loaded, String> {
+fn load(desc: &DeviceDesc, from: &KernelFile) -> Result<Loaded, String> {
     let file = from.file.display();
     let cannot = |e| format!("cannot read {file}: {e}");
     let (mut loaded, mut other) = (Loaded::default(), None);
     if from.compiled {
         let code = fs::read(&from.file).map_err(cannot)?;
         if desc.target == TARGET_CUDA {
-            other = heads::differing(desc, &String::from_utf8_lossy(&code));
+            other = signatures::find_mismatch(desc, &String::from_utf8_lossy(&code));
         }
         loaded.compiled = Some(code);
     } else {
         let text = fs::read_to_string(&from.file).map_err(cannot)?;
-        other = heads::missing(desc, &text);
+        other = signatures::find_missing(desc, &text);
         loaded.source = Some(text);
     }
     other.map_or(Ok(loaded), |head| {
@@ -62,12 +62,12 @@ fn load(desc: &DeviceDesc, from: &Kernels) -> Result<Loaded, String> {
 pub(super) fn config(program: &Program, options: &Options) -> Result<Config, String> {
     let DeviceOptions { name, platform, build_options, cache_file, load: from, dump, .. } = &options.device;
     let Loaded { source, compiled } = match from {
-        Some(from) => load(of(program, from)?, from)?,
+        Some(from) => load(kernels_for_target(program, from)?, from)?,
         None => Loaded::default(),
     };
     let mut compiled_into = None;
     if let Some(into) = dump {
-        of(program, into)?;
+        kernels_for_target(program, into)?;
         compiled_into = Some(into.file.clone());
     }
     Ok(Config {
@@ -84,14 +84,14 @@ pub(super) fn config(program: &Program, options: &Options) -> Result<Config, Str
 }
 
 /// The messages about options and parameters for all kernels that have no effect.
-pub(super) fn idle(program: &Program, options: &Options) -> Vec<String> {
+pub(super) fn without_effect(program: &Program, options: &Options) -> Vec<String> {
     let said = "changes nothing: how work falls apart over threads is part of the program";
-    let given = options.device.idle.iter();
+    let given = options.device.without_effect.iter();
     let mut lines: Vec<String> = given.map(|idle| format!("--{idle} {said}")).collect();
     let kernels = program.device().map_or(&[][..], DeviceDesc::kernels);
     let largest = kernels.iter().map(|kernel| kernel.threads).max();
-    for Assignment { name, value, place } in &options.params {
-        let is_block = name == BLOCK;
+    for Assignment { name, value, source: place } in &options.params {
+        let is_block = name == THREAD_BLOCK_SIZE;
         let has_it = is_block && u64::try_from(*value).ok() == largest;
         let is_idle = is_general(name) && name != ALL_THRESHOLDS;
         if largest.is_none() || has_it || !is_idle {
@@ -112,7 +112,7 @@ pub(super) fn assignments(program: &Program, options: &Options) -> Vec<Assignmen
     let all = options.device.default_threshold.or_else(|| Some(all?.value)).into_iter().flat_map(|value| {
         let thresholds = program.tunables().iter();
         let thresholds = thresholds.filter(|it| it.class.get() == CLASS_THRESHOLD);
-        thresholds.map(move |it| Assignment { name: it.name.get().to_owned(), value, place: String::new() })
+        thresholds.map(move |it| Assignment { name: it.name.get().to_owned(), value, source: String::new() })
     });
     all.chain(own.into_iter().cloned()).collect()
 }

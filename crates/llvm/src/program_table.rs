@@ -23,7 +23,7 @@ const KIND_ARRAY: u64 = 1;
 const KIND_OPAQUE: u64 = 2;
 const KIND_UNIT: u64 = 3;
 
-struct Tables<'e, 'p, 'c>(&'e Emit<'p, 'c>);
+struct TableEmitter<'e, 'p, 'c>(&'e Emit<'p, 'c>);
 
 /// Emits the table of a program whose exported functions are defined or declared.
 pub fn program<'c>(
@@ -32,7 +32,7 @@ pub fn program<'c>(
     (init, fini): (Option<FunctionValue<'c>>, Option<FunctionValue<'c>>),
     device: Option<&DeviceCode>,
 ) -> Res<PointerValue<'c>> {
-    let tables = Tables(emit);
+    let tables = TableEmitter(emit);
     let descs: Vec<StructValue<'c>> =
         entries.iter().map(|(entry, code)| tables.entry(entry, *code)).collect();
     let code = |f: Option<FunctionValue<'c>>| f.map_or_else(|| emit.types.ptr.const_null(), address);
@@ -69,14 +69,14 @@ pub fn levels<'c>(emit: &Emit<'_, 'c>, levels: &[(u64, &str)]) -> [Value<'c>; 2]
             emit.context.const_struct(&fields, false)
         })
         .collect();
-    Tables(emit).array("levels", &levels)
+    TableEmitter(emit).array("levels", &levels)
 }
 
 fn address(f: FunctionValue<'_>) -> PointerValue<'_> {
     f.as_global_value().as_pointer_value()
 }
 
-impl<'c> Tables<'_, '_, 'c> {
+impl<'c> TableEmitter<'_, '_, 'c> {
     /// The address and length of an array of structures of one type.
     fn array(&self, name: &str, elements: &[StructValue<'c>]) -> [Value<'c>; 2] {
         let length = self.0.types.const_i64(elements.len() as i64).into();
@@ -109,7 +109,7 @@ impl<'c> Tables<'_, '_, 'c> {
         let target = emit.types.i64.const_int(code.target as u64, false);
         let mut fields: Vec<Value<'c>> = vec![target.into()];
         fields.extend(emit.text_fields(&code.source));
-        fields.extend(emit.text_fields(&code.needs));
+        fields.extend(emit.text_fields(&code.required_extensions));
         fields.extend(self.array("kernels", &descs));
         fields.extend(self.array("checks", &checks));
         let table = emit.context.const_struct(&fields, false);

@@ -17,25 +17,26 @@ const MAX_COMPARED: usize = 200;
 
 /// The parameter for the number of threads in a block, with the reference compiler's name. It has
 /// effect at compile time only, as the kernels' text contains the number.
-pub const BLOCK: &str = "default_tblock_size";
+pub const THREAD_BLOCK_SIZE: &str = "default_tblock_size";
 
 /// The reference compiler's parameter for all thresholds that are not set by name.
 pub const ALL_THRESHOLDS: &str = "default_threshold";
 
 /// Further parameters of the reference compiler for all kernels of a program. They have no effect.
-const IDLE: [&str; 3] = ["default_grid_size", "default_tile_size", "default_reg_tile_size"];
+const WITHOUT_EFFECT: [&str; 3] = ["default_grid_size", "default_tile_size", "default_reg_tile_size"];
 
 /// Older names of some of these parameters.
-const OLDER: [(&str, &str); 2] = [("default_group_size", BLOCK), ("default_num_groups", "default_grid_size")];
+const OLD_NAMES: [(&str, &str); 2] =
+    [("default_group_size", THREAD_BLOCK_SIZE), ("default_num_groups", "default_grid_size")];
 
 /// Returns true if a parameter applies to all kernels of any program.
 #[must_use]
 pub fn is_general(name: &str) -> bool {
-    name == BLOCK || name == ALL_THRESHOLDS || IDLE.contains(&name)
+    name == THREAD_BLOCK_SIZE || name == ALL_THRESHOLDS || WITHOUT_EFFECT.contains(&name)
 }
 
 /// The message for text that is no assignment.
-const FORM: &str = "must be of the form NAME=N, where N is a 64-bit integer";
+const SYNTAX_ERROR: &str = "must be of the form NAME=N, where N is a 64-bit integer";
 
 /// A value for a parameter.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,7 +46,7 @@ pub struct Assignment {
     /// The value given to it.
     pub value: i64,
     /// The value's location, as the beginning of a message: `tuning file x, line 3: `.
-    pub place: String,
+    pub source: String,
 }
 
 impl Assignment {
@@ -54,17 +55,17 @@ impl Assignment {
     /// # Errors
     /// The reason why the text is no assignment.
     pub fn parse(text: &str) -> Result<Self, &'static str> {
-        Self::at(text, String::new()).ok_or(FORM)
+        Self::at(text, String::new()).ok_or(SYNTAX_ERROR)
     }
 
     fn at(text: &str, place: String) -> Option<Self> {
         let (name, value) = text.rsplit_once('=')?;
         let name = name.trim();
-        let older = OLDER.iter().find(|(older, _)| *older == name);
+        let older = OLD_NAMES.iter().find(|(older, _)| *older == name);
         Some(Self {
             name: older.map_or(name, |(_, name)| name).to_owned(),
             value: value.trim().parse().ok()?,
-            place,
+            source: place,
         })
     }
 }
@@ -97,7 +98,7 @@ pub fn read_file(file: &Path) -> Result<Vec<Assignment>, String> {
         let place = format!("tuning file {shown}, line {line}: ");
         match Assignment::at(text, place.clone()) {
             Some(assignment) => assignments.push(assignment),
-            None => return Err(place + FORM),
+            None => return Err(place + SYNTAX_ERROR),
         }
     }
     Ok(assignments)
@@ -115,7 +116,7 @@ pub fn resolve(known: &[&str], assignments: &[Assignment]) -> Result<Vec<usize>,
     assignments.iter().map(position).collect()
 }
 
-fn unknown(known: &[&str], Assignment { name, place, .. }: &Assignment) -> String {
+fn unknown(known: &[&str], Assignment { name, source: place, .. }: &Assignment) -> String {
     let advice = match nearest(known.iter().copied(), name) {
         _ if known.is_empty() => "the program has none".to_owned(),
         Some(other) => format!("did you mean `{other}`?"),
@@ -176,7 +177,7 @@ mod tests {
         let read = read_file(file.path()).expect("it is right");
         let pairs: Vec<_> = read.iter().map(|a| (a.name.as_str(), a.value)).collect();
         assert_eq!(pairs, [("main.a_0", 12), ("main.b_0", -3), ("<=.c_1", 0)]);
-        assert!(read[2].place.ends_with("line 5: "), "{}", read[2].place);
+        assert!(read[2].source.ends_with("line 5: "), "{}", read[2].source);
     }
 
     #[test]

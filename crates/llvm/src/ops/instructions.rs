@@ -15,7 +15,7 @@ pub fn lanes_of(x: Value<'_>) -> Option<u32> {
 }
 
 /// A constant with the shape of a value: a scalar, or the same in all lanes.
-fn spread<'c>(x: Value<'c>, constant: Value<'c>) -> Value<'c> {
+fn broadcast_constant<'c>(x: Value<'c>, constant: Value<'c>) -> Value<'c> {
     match lanes_of(x) {
         Some(lanes) => VectorType::const_vector(&vec![constant; lanes as usize]).into(),
         None => constant,
@@ -39,17 +39,17 @@ fn elem_type(x: Value<'_>) -> BasicTypeEnum<'_> {
 
 /// An integer constant in the type of a value.
 pub fn int_like(x: Value<'_>, constant: u64) -> Res<Value<'_>> {
-    Ok(spread(x, int_type(x)?.const_int(constant, false).into()))
+    Ok(broadcast_constant(x, int_type(x)?.const_int(constant, false).into()))
 }
 
 /// The constant in the type of a value whose bits are all set.
 pub fn ones_like(x: Value<'_>) -> Res<Value<'_>> {
-    Ok(spread(x, int_type(x)?.const_all_ones().into()))
+    Ok(broadcast_constant(x, int_type(x)?.const_all_ones().into()))
 }
 
 /// A float constant in the type of a value.
 pub fn float_like(x: Value<'_>, constant: f64) -> Res<Value<'_>> {
-    Ok(spread(x, float_type(x)?.const_float(constant).into()))
+    Ok(broadcast_constant(x, float_type(x)?.const_float(constant).into()))
 }
 
 /// The width of an integer, or of the integer in each lane.
@@ -64,7 +64,7 @@ fn shaped_int<'c>(x: Value<'c>, elem: IntType<'c>) -> BasicTypeEnum<'c> {
 
 /// A type with the shape of a value.
 #[allow(clippy::wildcard_enum_match_arm, reason = "the enum is LLVM's")]
-fn shaped<'c>(x: Value<'c>, elem: BasicTypeEnum<'c>) -> Res<BasicTypeEnum<'c>> {
+fn with_shape_of<'c>(x: Value<'c>, elem: BasicTypeEnum<'c>) -> Res<BasicTypeEnum<'c>> {
     match elem {
         BasicTypeEnum::IntType(elem) => Ok(shaped_int(x, elem)),
         BasicTypeEnum::FloatType(elem) => {
@@ -181,7 +181,7 @@ impl<'c> Ops<'_, '_, 'c> {
     /// Converts a float to a wider or narrower type.
     pub(super) fn float_resize(&self, x: Value<'c>, to: FloatType<'c>) -> Res<Value<'c>> {
         let b = self.builder;
-        Ok(match (x, shaped(x, to.into())?) {
+        Ok(match (x, with_shape_of(x, to.into())?) {
             (Value::FloatValue(x), BasicTypeEnum::FloatType(to)) => b.build_float_cast(x, to, "")?.into(),
             (Value::VectorValue(x), BasicTypeEnum::VectorType(to)) => b.build_float_cast(x, to, "")?.into(),
             _ => return Err(unfit("a float")),
@@ -191,7 +191,7 @@ impl<'c> Ops<'_, '_, 'c> {
     /// Converts an integer to the nearest float.
     pub(super) fn int_to_float(&self, x: Value<'c>, to: FloatType<'c>, signed: bool) -> Res<Value<'c>> {
         let b = self.builder;
-        Ok(match (x, shaped(x, to.into())?) {
+        Ok(match (x, with_shape_of(x, to.into())?) {
             (Value::IntValue(x), BasicTypeEnum::FloatType(to)) if signed => {
                 b.build_signed_int_to_float(x, to, "")?.into()
             }
@@ -230,7 +230,7 @@ impl<'c> Ops<'_, '_, 'c> {
 
     /// Reinterprets the bits, lane by lane, as another type.
     pub(super) fn bits_as(&self, x: Value<'c>, to: impl BasicType<'c>) -> Res<Value<'c>> {
-        let to = shaped(x, to.as_basic_type_enum())?;
+        let to = with_shape_of(x, to.as_basic_type_enum())?;
         Ok(self.builder.build_bit_cast(x, to, "")?)
     }
 
@@ -242,7 +242,7 @@ impl<'c> Ops<'_, '_, 'c> {
 
     /// Branches on a condition that is likely true: the value of `usual` if it holds, else of
     /// `other`.
-    pub(super) fn usually(
+    pub(super) fn select_by_likely_branch(
         &self,
         cond: Value<'c>,
         name: &str,
@@ -256,7 +256,7 @@ impl<'c> Ops<'_, '_, 'c> {
             self.new_block(name)?,
         );
         let branch = b.build_conditional_branch(int(cond)?, near, far)?;
-        self.emit.metadata.likely(branch)?;
+        self.emit.metadata.set_likely(branch)?;
         b.position_at_end(near);
         let usual = usual()?;
         b.build_unconditional_branch(after)?;
