@@ -167,3 +167,8 @@ def functions(xs, n):
 @oracle(ORDER, "i64")
 def nested(_):
     return 2 + (1 + 2)
+
+
+@oracle(SIZES, "i64")
+def boxed_payload(k, n):
+    return (7 if k % 5 else 0) + n + 1

@@ -107,7 +107,7 @@ fn examples() {
 /// the table of reasons for a mismatch.
 fn ids(source: &str) -> Vec<&str> {
     const CALLS: [&str; 5] =
-        ["Diagnostic::error(", "Diagnostic::warning(", ".error(", ".complain(", "Mismatch::"];
+        ["Diagnostic::error(", "Diagnostic::warning(", ".error(", ".report(", "Mismatch::"];
     let mut out = Vec::new();
     for call in CALLS {
         for (at, _) in source.match_indices(call) {

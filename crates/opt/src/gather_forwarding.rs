@@ -45,7 +45,7 @@ pub(crate) fn forward_gathers(
     let aliases = Aliases::of(&function, &types, signatures);
     let mut picks = found.0;
     picks.retain(|name, pick| !aliases.consumed(*name) && !aliases.consumed(pick.rows));
-    let mut reads = Uses {
+    let mut reads = GatherUses {
         picks: &picks,
         types: &types,
         uses: FxHashMap::default(),
@@ -54,7 +54,7 @@ pub(crate) fn forward_gathers(
         together: FxHashSet::default(),
     };
     reads.body(&function.body);
-    let Uses { uses, together, .. } = reads;
+    let GatherUses { uses, together, .. } = reads;
     picks.retain(|name, _| together.contains(name) && uses.get(name) == Some(&0));
     if picks.is_empty() || !context.fuel.take() {
         return Ok(function);
@@ -122,7 +122,7 @@ fn projected(lambda: &Lambda<Soacs>, result: Atom) -> Option<(usize, usize, Vec<
 }
 
 /// The uses of projected arrays.
-struct Uses<'a> {
+struct GatherUses<'a> {
     picks: &'a FxHashMap<Name, Projection>,
     types: &'a TypeEnv,
     /// The number of uses that are not reads at data-dependent indices.
@@ -135,7 +135,7 @@ struct Uses<'a> {
     together: FxHashSet<Name>,
 }
 
-impl Uses<'_> {
+impl GatherUses<'_> {
     /// If a statement reads a projected array at a data-dependent index: returns the array, its
     /// origin and the index.
     fn read(&self, stm: &Stm<Soacs>) -> Option<(Name, &Projection, Vec<Atom>)> {
@@ -188,7 +188,7 @@ impl Uses<'_> {
     }
 }
 
-impl Visit<Soacs> for Uses<'_> {
+impl Visit<Soacs> for GatherUses<'_> {
     fn name(&mut self, name: &Name) {
         if self.picks.contains_key(name) {
             *self.uses.entry(*name).or_default() += 1;

@@ -94,3 +94,24 @@ def const_opt: opt = if length [1,2] > 3 then #some (iota 1000000000000000000) e
 -- entry: constant
 -- input { 1i64 } output { -1i64 }
 entry constant (_: i64) = match const_opt case #some x -> i64.sum x case #none -> -1
+
+module boxes: {
+  type~ box '~a
+  val mk '~a : a -> box a
+  val get '~a : box a -> a
+} = {
+  type~ box '~a = {x: a}
+  def mk '~a (x: a) : box a = {x}
+  def get '~a (x: box a) : a = x.x
+}
+def down (n: i64) (b: boxes.box opt) (acc: []i64): i64 =
+  if n <= 0
+  then match boxes.get b case #none -> length acc case #some xs -> i64.sum xs + length acc
+  else down (n - 1) b (acc ++ [n])
+-- ==
+-- entry: boxed_payload
+-- input { 3i64 2i64 } output { 10i64 }
+-- input { 5i64 0i64 } output { 1i64 }
+entry boxed_payload (k: i64) (n: i64): i64 =
+  let xs: [k % 5]i64 = tabulate (k % 5) (\i -> if i < 1 then 7 else 0)
+  in down n (boxes.mk (#some xs: opt)) [0]

@@ -9,7 +9,7 @@ use ir::SrcLoc;
 use serde_json::{Map, Value, json};
 
 /// The version of the format.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// Returns the remarks as JSON text.
 pub fn json(account: &Remarks) -> String {

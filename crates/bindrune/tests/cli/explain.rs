@@ -386,7 +386,7 @@ fn as_data_it_has_what_the_guide_describes() {
     let folder = Folder::new();
     let done = explain(&folder, PROGRAM, &["--json"]).quiet();
     let account: Value = serde_json::from_str(done.text()).expect("it is JSON");
-    assert_eq!(account["version"], 1);
+    assert_eq!(account["version"], 2);
     assert_eq!(account["summary"]["fused"], 2);
     assert_eq!(account["summary"]["checks_in_parallel_loops"], 1);
     assert_eq!(account["functions"][0]["name"], "main");

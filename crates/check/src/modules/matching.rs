@@ -10,7 +10,7 @@ use crate::define::DefinitionChecker;
 use crate::env::{
     AbstractSpec, Entry, ModType, Module, ModuleExports, NamedType, Target, TypeParam, ValueEntry,
 };
-use crate::infer::{Infer, InferTables, Mismatch, Sizes, Walk};
+use crate::infer::{FreeVars, Infer, InferTables, Mismatch, Sizes, Walk};
 use crate::modules::instances::{TypeSubst, abstract_module};
 use crate::subst::Subst;
 use crate::tast::{Dim, Exp, ExpKind, Ty, TyVarId, VarId};
@@ -227,6 +227,10 @@ impl<'a> Matcher<'_, 'a> {
 impl Matcher<'_, '_> {
     /// A use of a value at a type: first its types are inferred, then its sizes.
     fn instance_at(&mut self, wanted: &Ty, value: &ValueEntry) -> (Exp, Result<(), Mismatch>) {
+        // Only an error that was reported leaves a type open, which the first walk would solve by
+        // a variable of its own.
+        let free = FreeVars::of(&self.tables.resolve(wanted)).types;
+        let wrong = free.iter().any(|var| self.tables.is_open_ty(*var));
         let mark = self.tables.mark();
         let mut walk = Walk::first();
         loop {
@@ -238,7 +242,7 @@ impl Matcher<'_, '_> {
                 u.unify(wanted, &used.ty)?;
                 u.solve_deferred()
             });
-            match infer.shapes(mark).filter(|_| result.is_ok()) {
+            match infer.shapes(mark).filter(|_| result.is_ok() && !wrong) {
                 Some(shapes) => walk = Walk::InferSizes(shapes),
                 None => return (used, result),
             }

@@ -175,7 +175,7 @@ impl LevelOp<Soacs> for Soac {
 
     fn keyword(&self) -> &'static str {
         match self {
-            Self::Screma(Screma { map, scan_reduce: scan_reduce, .. }) => {
+            Self::Screma(Screma { map, scan_reduce, .. }) => {
                 let ScanReduce { scans, reduces, post } = scan_reduce;
                 let plain = map.is_identity() && scan_reduce.n_accumulated() == map.ret.len();
                 match (scans.is_empty(), reduces.is_empty(), post.is_none()) {
@@ -224,7 +224,7 @@ impl LevelOp<Soacs> for Soac {
 
     fn result_types(&self, type_of: &dyn Fn(Name) -> Type) -> Vec<Type> {
         match self {
-            Self::Screma(Screma { width, inputs: _, map, scan_reduce: scan_reduce }) => {
+            Self::Screma(Screma { width, inputs: _, map, scan_reduce }) => {
                 let reduced = scan_reduce.reduced_types().cloned();
                 let elements = scan_reduce.element_types(&map.ret);
                 let arrays = elements.iter().map(|ty| ty.array_of(*width));

@@ -130,7 +130,7 @@ impl Ranges {
                 Note::Part(s) => drop(self.quotients_const.remove(&s)),
                 Note::Wrapping(s) => drop(self.wrapping.remove(&s)),
                 Note::Fit(pair) => drop(self.products.non_wrapping.remove(&pair)),
-                Note::Whole(pair) => drop(self.products.products.remove(&pair)),
+                Note::Whole(pair) => drop(self.products.of_factors.remove(&pair)),
                 Note::Quotient(s) => drop(self.products.quotients.remove(&s)),
                 Note::Room(s) => drop(self.products.row_slack.remove(&s)),
             }

@@ -47,7 +47,7 @@ pub(super) struct Bins<'s> {
     /// The number of dimensions that count segments.
     outer: usize,
     /// The number of bins of a segment.
-    bins_per_segment: Expr,
+    per_segment: Expr,
 }
 
 /// The histograms of a segop.
@@ -103,7 +103,7 @@ impl Gen<'_, '_> {
         let dims = seg.space.dims.as_slice();
         let outer = &dims[..dims.len().saturating_sub(1)];
         let bins = self.bins_of(ops, outer)?;
-        let most = bins.iter().map(|hist| hist.bins_per_segment.clone());
+        let most = bins.iter().map(|hist| hist.per_segment.clone());
         let most = most.fold(Expr::i64(1), max);
         let hists = Hists {
             seg,
@@ -205,7 +205,7 @@ impl Gen<'_, '_> {
                 dests: places.collect::<Result<_, _>>()?,
                 extents,
                 outer: outer.len(),
-                bins_per_segment: self.bind_value(own, PrimType::I64, "bins"),
+                per_segment: self.bind_value(own, PrimType::I64, "bins"),
             });
         }
         Ok(hists)
@@ -264,7 +264,7 @@ impl Gen<'_, '_> {
 
     /// The number of a segment's bin among the bins of all segments, in a variable.
     fn bin_number(&mut self, hist: &Bins<'_>, segment: &Expr, own: Expr) -> Expr {
-        let bin = add(mul(segment.clone(), hist.bins_per_segment.clone()), own);
+        let bin = add(mul(segment.clone(), hist.per_segment.clone()), own);
         self.bind_value(bin, PrimType::I64, "bin")
     }
 

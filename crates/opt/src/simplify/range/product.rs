@@ -19,7 +19,7 @@ pub(super) struct Products {
     /// Pairs of sizes whose product does not wrap.
     pub(super) non_wrapping: FxHashSet<(u32, u32)>,
     /// Names of products that do not wrap.
-    pub(super) products: FxHashMap<(u32, u32), u32>,
+    pub(super) of_factors: FxHashMap<(u32, u32), u32>,
     /// Names of quotients, with the dividend and the positive divisor.
     pub(super) quotients: FxHashMap<u32, (u32, u32)>,
     /// `s + x <= a` for names `s`, given certificates.
@@ -67,7 +67,7 @@ impl Ranges {
             known.is_some_and(|(_, divisor)| *divisor == by)
         };
         self.products.non_wrapping.contains(&pair(x, y))
-            || self.products.products.contains_key(&pair(x, y))
+            || self.products.of_factors.contains_key(&pair(x, y))
             || part(x, y)
             || part(y, x)
     }
@@ -100,7 +100,7 @@ impl Ranges {
         self.no_less_than_factors(s, x, y, &all);
         if all.is_empty() {
             let pair = pair(x.node, y.node);
-            self.products.products.insert(pair, s.node);
+            self.products.of_factors.insert(pair, s.node);
             self.note(Note::Whole(pair));
         }
         true
@@ -121,7 +121,7 @@ impl Ranges {
         }
         if self.products.non_wrapping.contains(&pair(x.node, y.node)) {
             let pair = pair(x.node, y.node);
-            self.products.products.insert(pair, s.node);
+            self.products.of_factors.insert(pair, s.node);
             self.note(Note::Whole(pair));
             self.add(constant(0), s, certs);
             self.add(s, constant(i128::from(SLOW_START)), certs);
@@ -137,7 +137,7 @@ impl Ranges {
                 if fact.k > -1 || fact.other == ZERO {
                     return None;
                 }
-                let whole = self.products.products.get(&pair(x.node, fact.other)).copied();
+                let whole = self.products.of_factors.get(&pair(x.node, fact.other)).copied();
                 let whole = whole.or_else(|| {
                     let (dividend, divisor) = self.products.quotients.get(&fact.other)?;
                     (*divisor == x.node).then_some(*dividend)

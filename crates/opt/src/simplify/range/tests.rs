@@ -155,5 +155,5 @@ fn notes_end_with_their_scope() {
     ranges.forget(&touched, 1);
     assert!(natural(&ranges).is_none());
     assert!(ranges.noted.is_empty() && ranges.products.non_wrapping.is_empty());
-    assert!(ranges.products.products.is_empty() && !ranges.below.contains_key(&(node(size) + 1)));
+    assert!(ranges.products.of_factors.is_empty() && !ranges.below.contains_key(&(node(size) + 1)));
 }

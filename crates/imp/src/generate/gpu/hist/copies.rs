@@ -96,7 +96,7 @@ impl Gen<'_, '_> {
     fn init_copies(&mut self, hists: &Hists<'_>, copies: &Expr) -> Result<Vec<Copies>, PassError> {
         let mut made = Vec::with_capacity(hists.bins.len());
         for hist in &hists.bins {
-            let count = mul(hists.segments.clone(), hist.bins_per_segment.clone());
+            let count = mul(hists.segments.clone(), hist.per_segment.clone());
             let count = self.bind_value(count, PrimType::I64, "count");
             let all = mul(copies.clone(), count.clone());
             let all = self.bind_value(all, PrimType::I64, "all");

@@ -139,7 +139,7 @@ impl Gen<'_, '_> {
         let chunks = self.partial_chunks(segments, &shares.all);
         let mut copies = Vec::with_capacity(hists.bins.len());
         for hist in &hists.bins {
-            let count = mul(chunks.clone(), hist.bins_per_segment.clone());
+            let count = mul(chunks.clone(), hist.per_segment.clone());
             let count = self.bind_value(count, PrimType::I64, "copies");
             copies.push(self.device_arrays("copies", &hist.types, &count, hists.prov));
         }
@@ -183,7 +183,7 @@ impl Gen<'_, '_> {
                     Ok(())
                 })?;
                 for ((hist, pad), copies) in hists.bins.iter().zip(&pads).zip(&copies) {
-                    g.distribute((&Expr::i64(0), &hist.bins_per_segment), true, &member.thread, |g, own| {
+                    g.distribute((&Expr::i64(0), &hist.per_segment), true, &member.thread, |g, own| {
                         let total = g.total_of_copies(hist, &pad.bins, &shares.parts, &own)?;
                         let whole = g.collect(|g| {
                             let bin = g.bin_number(hist, &chunk.segment, own.clone());
@@ -204,7 +204,7 @@ impl Gen<'_, '_> {
         })?;
         let several = self.collect(|g| {
             for (hist, copies) in hists.bins.iter().zip(&copies) {
-                let counts = (&segments.count, &segments.chunks, &hist.bins_per_segment);
+                let counts = (&segments.count, &segments.chunks, &hist.per_segment);
                 g.combine_copies(hist, copies, counts, hists.prov)?;
             }
             Ok(())
@@ -288,7 +288,7 @@ impl Gen<'_, '_> {
                 let bin = g.bind_value(wide, PrimType::I64, "bin");
                 let owner = shares.place(bin.clone());
                 let body = g.collect(|g| {
-                    let bin = add(mul(part.clone(), hist.bins_per_segment.clone()), bin.clone());
+                    let bin = add(mul(part.clone(), hist.per_segment.clone()), bin.clone());
                     let bin = g.bind_value(bin, PrimType::I64, "bin");
                     let olds = g.load_all(&pad.bins, &hist.types, bin.clone(), "old");
                     let values = g.load_all(&pad.value, &hist.types, Expr::Var(point), "new");

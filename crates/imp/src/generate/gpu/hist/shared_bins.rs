@@ -47,10 +47,8 @@ impl Gen<'_, '_> {
                     g.bind_index_to(segments.index, i);
                     g.each_update(hists, |g, k, index, values| {
                         let (hist, (op, elem)) = (&bins[k], operators[k]);
-                        let place = add(
-                            mul(part.clone(), hist.bins_per_segment.clone()),
-                            hist.segment_position(index),
-                        );
+                        let place =
+                            add(mul(part.clone(), hist.per_segment.clone()), hist.segment_position(index));
                         let value = g.atom(values[0])?;
                         g.atomic_update(element_of_buffer(pads[k], elem, place), op, value);
                         Ok(())
@@ -58,7 +56,7 @@ impl Gen<'_, '_> {
                 })?;
                 g.barrier();
                 for ((hist, &pad), &(op, _)) in bins.iter().zip(&pads).zip(operators) {
-                    g.distribute((&Expr::i64(0), &hist.bins_per_segment), true, &thread, |g, own| {
+                    g.distribute((&Expr::i64(0), &hist.per_segment), true, &thread, |g, own| {
                         let total = g.total_of_copies(hist, &[pad], &parts, &own)?;
                         let bin = g.bin_number(hist, &segment, own);
                         for (place, total) in g.destination_elements(hist, &bin)?.into_iter().zip(total) {
@@ -80,7 +78,7 @@ impl Gen<'_, '_> {
         parts: &Expr,
         thread: &Expr,
     ) -> Result<(), PassError> {
-        let all = mul(hist.bins_per_segment.clone(), parts.clone());
+        let all = mul(hist.per_segment.clone(), parts.clone());
         self.distribute((&Expr::i64(0), &all), true, thread, |g, place| {
             let neutral = g.neutral(&[hist.op], &hist.types)?;
             g.store_all(pads, &hist.types, place, &neutral);
@@ -98,7 +96,7 @@ impl Gen<'_, '_> {
     ) -> Result<Vec<Var>, PassError> {
         let total = self.load_all(pads, &hist.types, bin.clone(), "total");
         self.for_seq("other", Expr::i64(1), parts.clone(), false, |g, part| {
-            let place = add(mul(Expr::Var(part), hist.bins_per_segment.clone()), bin.clone());
+            let place = add(mul(Expr::Var(part), hist.per_segment.clone()), bin.clone());
             let others = g.load_all(pads, &hist.types, place, "more");
             g.combine(&[hist.op], &total, &others)
         })?;
