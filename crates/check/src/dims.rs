@@ -2,7 +2,7 @@
 //!
 //! A size is a polynomial with integer coefficients over atoms: variables, and expressions that are
 //! not sums, differences or products. Two sizes are equal if their difference is the zero
-//! polynomial. [`compare`] decides about others, and returns [`Cmp::Unknown`] if an atom is an
+//! polynomial. [`compare`] decides about others, and returns [`SizeComparison::Unknown`] if an atom is an
 //! expression of a form that it does not compare.
 
 use crate::intrinsics::Intrinsic;

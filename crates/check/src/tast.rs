@@ -1,4 +1,4 @@
-//! The typed tree: the checker's output, for `lower` and the interpreter.
+//! The typed tree: the checker's output, for `less_lifted` and the interpreter.
 //!
 //! It has no modules: every definition that the program can reach is one [`Def`] in a flat list,
 //! for any module and for each application of a parametric module. Each definition comes after all

@@ -1,6 +1,6 @@
 //! Random testing of properties: entry points that return `true` for every argument.
 //!
-//! [`try_out`] calls the property with random arguments, made by a generator in the program
+//! [`check_property`] calls the property with random arguments, made by a generator in the program
 //! (`#[prop(gen(f))]`) or from the parameter's type. A counterexample is shrunk while smaller
 //! arguments are counterexamples too, and reported.
 

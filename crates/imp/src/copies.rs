@@ -8,7 +8,7 @@
 //! - a small square of constant size that is transposed goes through registers;
 //! - one dimension with other constant strides is copied element by element, which LLVM vectorises
 //!   with strided accesses;
-//! - every other copy considers its strides at run time ([`Plan::Strides`]); several dimensions are
+//! - every other copy considers its strides at run time ([`Plan::Dynamic`]); several dimensions are
 //!   tiled where the sides turn out to differ in which one is contiguous, so that both use whole
 //!   cache lines. There is one function for a rank, so this is the plan even where both sides are
 //!   known to be rows.

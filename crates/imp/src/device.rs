@@ -13,16 +13,16 @@
 //! }
 //! ```
 //!
-//! A kernel is a loop over thread blocks ([`How::Grid`](crate::How::Grid)) that the host launches;
+//! A kernel is a loop over thread blocks ([`LoopMode::Grid`](crate::How::Grid)) that the host launches;
 //! its captures list what it takes from the host, and its [`Launch`](crate::Launch) identifies it.
 //! The statements of its body are common to all threads of a block: arrays in shared memory, and
 //! uniform scalars. The last statement is the loop over the threads
-//! ([`How::Block`](crate::How::Block)), whose bound the host knows. Blocks and threads run
+//! ([`LoopMode::Block`](crate::How::Block)), whose bound the host knows. Blocks and threads run
 //! concurrently, in any order. After a barrier, threads of a block see what its other threads did
 //! before the barrier; a subgroup barrier does this for a subgroup only, that is for as many
 //! neighbours as run in lockstep on devices with warps. Of other blocks, a thread sees only what a
 //! signal that it has awaited publishes: what the signalling thread had done and seen by then. A
-//! signal of [`WORD`] publishes nothing but its own value, and costs no fence.
+//! signal of [`RELAXED_TYPE`] publishes nothing but its own value, and costs no fence.
 //!
 //! **Progress.** Awaiting a signal of another block relies on two things: the other block has
 //! started, as a number that it took from a counter shows, and the device schedules started blocks
@@ -67,20 +67,20 @@ pub enum DeviceOp {
         /// The new value.
         value: Expr,
     },
-    /// Sets an element to a value, atomically; with the type [`SIGNAL`], a release: ordered after
+    /// Sets an element to a value, atomically; with the type [`RELEASE_TYPE`], a release: ordered after
     /// all that the thread has done so far.
     Signal {
-        /// The element, of type [`SIGNAL`] or [`WORD`].
+        /// The element, of type [`RELEASE_TYPE`] or [`RELAXED_TYPE`].
         at: Access,
         /// The value.
         value: Expr,
     },
-    /// Waits until an element is not 0 and loads it into a variable; with the type [`SIGNAL`], an
+    /// Waits until an element is not 0 and loads it into a variable; with the type [`RELEASE_TYPE`], an
     /// acquire: ordered before all that the thread does from then on.
     Await {
         /// The variable.
         var: Var,
-        /// The element, of type [`SIGNAL`] or [`WORD`].
+        /// The element, of type [`RELEASE_TYPE`] or [`RELAXED_TYPE`].
         at: Access,
     },
 }

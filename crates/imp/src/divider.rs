@@ -11,7 +11,7 @@
 //! loop's as balance the divider with the other units. Their latency is higher then, so the ones on
 //! a loop-carried path remain.
 //!
-//! [`shares_roots`] considers only the operators of the code, scalar or vector.
+//! [`should_split_roots`] considers only the operators of the code, scalar or vector.
 
 mod quotients;
 

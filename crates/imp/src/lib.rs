@@ -12,7 +12,7 @@
 //! **Ownership.** Buffer variables are either borrowed (parameters, results of [`Stmt::Borrow`] and
 //! constants) or owned: those listed in the `owned` of a function or a task loop. Owned variables
 //! are null at first; [`Stmt::Alloc`] and [`Stmt::Share`] set them, [`Stmt::Release`] releases the
-//! reference and sets them to null; [`Slots::Keep`] moves it into a block of slots, for blocks that
+//! reference and sets them to null; [`Slots::Put`] moves it into a block of slots, for blocks that
 //! tasks produce and other code reads. When the function (or one iteration of a task loop) ends,
 //! with success or failure, every owned variable that is not a result releases its reference. So a
 //! failing check leaks nothing.

@@ -143,8 +143,8 @@ pub enum MaskedOff {
 pub enum LanePositions {
     /// Contiguous from a position on (`i64`): one access.
     Unit(Expr),
-    /// From a position on (`i64`), at a constant distance: 2 to [`MAX_NEAR`] elements, or -1 down
-    /// to -[`MAX_NEAR`]. A few vector accesses, each of as many elements as there are lanes, cover
+    /// From a position on (`i64`), at a constant distance: 2 to [`MAX_SMALL_STRIDE`] elements, or -1 down
+    /// to -[`MAX_SMALL_STRIDE`]. A few vector accesses, each of as many elements as there are lanes, cover
     /// all of them, read nothing outside of the span between the first and the last, and are sorted
     /// by shuffles. Stores and masked accesses leave no gaps: their distance is -1.
     SmallStride(Expr, i64),

@@ -294,7 +294,7 @@ operands! {
 }
 
 operands! {
-    /// As [`each_part`], mutable.
+    /// As [`each_operand`], mutable.
     each_part_mut<>, iter_mut, mut
 }
 

@@ -1,7 +1,7 @@
 //! Marks the last use of each variable, so that its value is moved out.
 //!
 //! In-place updates require that an array has no other reference. A variable that is not read
-//! afterwards must therefore not keep its value: its last [`Node::Slot`] becomes [`Node::Take`].
+//! afterwards must therefore not keep its value: its last [`Node::Slot`] becomes [`Node::Move`].
 //! The walk goes backwards through the order of evaluation and tracks the slots that are read
 //! later. That set only grows, since every variable has a slot of its own; all branches start with
 //! the same set. In a loop, variables from outside are read again in the next iteration.

@@ -16,7 +16,7 @@
 //! | `warn(safety_checks)` | kept if on either | kept if on either | to checks and calls |
 //! | any other | kept if on either | kept if on either | removed |
 //!
-//! The columns are [`Attrs::fused`], [`Attrs::of_equal`] and [`Attrs::heritage`]. A statement that
+//! The columns are [`Attrs::fused`], [`Attrs::merged_equal`] and [`Attrs::heritage`]. A statement that
 //! moves keeps its attributes, and so do the parts of a statement that is split; statements added
 //! next to it (sizes, indices) have none.
 

@@ -38,7 +38,7 @@
 //!
 //! All values are checked against the types of the names to which they are bound (in statements and
 //! as parameters of functions, lambdas and loops): element type, and a shape of the sizes in the
-//! type ([`typed`]).
+//! type ([`type_check`]).
 //!
 //! Errors are of five classes ([`ErrorClass`]) and carry the provenance of the failed statement and
 //! of the calls around it. The number of statements is limited by a budget, the depth of calls and

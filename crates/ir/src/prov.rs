@@ -5,7 +5,7 @@
 //! statements were merged: the producer's before the consumer's. Entries are interned, so equal
 //! ones have the same index.
 //!
-//! A provenance has at most [`MOST`] stacks, all different, so each step of a chain of fusions adds
+//! A provenance has at most [`MAX_STACKS`] stacks, all different, so each step of a chain of fusions adds
 //! a table entry of bounded length. If there are more, the first ones and the last are kept. The
 //! last stack, the consumer's, represents the statement where only one is possible, also as the
 //! provenance of a call whose body is inlined.
@@ -88,7 +88,7 @@ impl ProvTable {
     }
 
     /// Returns these stacks as one provenance: without repetitions, each at its first occurrence,
-    /// and at most [`MOST`].
+    /// and at most [`MAX_STACKS`].
     pub fn intern_stacks(&mut self, stacks: &[Prov]) -> Prov {
         let mut all = Stacks::new();
         for stack in stacks {

@@ -1,11 +1,11 @@
 //! Decisions of the passes and their reasons, as data: the optimisation remarks.
 //!
-//! `dev`, tests and `explain` read them; their text is in [`words`] only. A decision is recorded
+//! `dev`, tests and `explain` read them; their text is in [`text`] only. A decision is recorded
 //! where it is made, in the context of the function that it concerns, so the order of decisions is
 //! that of the functions, on any number of threads.
 //!
 //! Decisions about fusion, inlining and vectorisation are always recorded; the others only if
-//! remarks are requested ([`Options::account`](crate::Options::account)), so that other
+//! remarks are requested ([`Options::remarks`](crate::Options::account)), so that other
 //! compilations do not pay for them.
 
 mod text;

@@ -60,7 +60,7 @@ impl SegSpace {
 /// chunks, by sizes alone.
 ///
 /// `n` iterations are grouped by `step`: the greatest power of two that is at most `width` or
-/// `streams * depth` and leaves [`FULL_CHUNKS`] chunks. The number of chunks is
+/// `streams * depth` and leaves [`MIN_GROUPS`] chunks. The number of chunks is
 /// `clamp(n / max(grain, step), 1, max_chunks)`. Chunk `c` of `k` begins at
 /// `c * (n / step) / k * step`; the last one ends at `n`.
 ///
@@ -153,7 +153,7 @@ impl Decomp {
     /// value folded before (initially the neutral elements). The remaining iterations are folded
     /// into it one by one. No groups if `streams` is 1.
     ///
-    /// Most groups are short: [`PIECE`] iterations or more. In the remainder, some consist of whole
+    /// Most groups are short: [`MIN_GROUP`] iterations or more. In the remainder, some consist of whole
     /// squares of `depth` iterations by `depth` sub-chunks; the length of the last group is such
     /// that its last square does not read past the end of the chunk.
     pub fn sub_chunks(self, points: i64) -> impl Iterator<Item = SubChunks> {
@@ -176,7 +176,7 @@ impl Decomp {
         }))
     }
 
-    /// The number of squares of `depth` by `depth` iterations per sub-chunk of a group of [`PIECE`]
+    /// The number of squares of `depth` by `depth` iterations per sub-chunk of a group of [`MIN_GROUP`]
     /// iterations.
     pub fn squares(self) -> i64 {
         (MIN_GROUP / (i64::from(self.accumulators) * i64::from(self.scan_block)).max(1)).max(1)

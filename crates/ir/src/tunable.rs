@@ -12,7 +12,7 @@
 //! sums are combined (contract 1).
 //!
 //! User-defined parameters (`#[param(NAME)]`) are the source program's own: their meaning is
-//! defined there, and they are global to the program ([`user`]).
+//! defined there, and they are global to the program ([`user_params`]).
 
 use crate::name::FunName;
 use crate::syntax::{BasicOp, Function, Level, Program};
@@ -81,7 +81,7 @@ pub enum Class {
     Capacity,
     /// A chunk size; values below 1 count as 1.
     Size,
-    /// A user-defined parameter ([`BasicOp::Param`]); [`NOT_GIVEN`] stands for its default.
+    /// A user-defined parameter ([`BasicOp::Param`]); [`UNSET`] stands for its default.
     User,
 }
 

@@ -6,7 +6,7 @@
 //! LLVM scatters in lane order. A `bool` is a byte in memory.
 //!
 //! If there is a mask, lanes that are not set may have positions outside of the block, so address
-//! computations are not marked `inbounds`. If the access specifies `Off::Elsewhere`, such lanes
+//! computations are not marked `inbounds`. If the access specifies `Off::Dummy`, such lanes
 //! read a constant 0 or write to a stack slot; otherwise they are masked off, if need be by
 //! branches.
 

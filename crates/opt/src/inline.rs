@@ -37,7 +37,7 @@ const COMBINATOR_SIZE: usize = 4000;
 const MAX_CALLER_SIZE: usize = 20_000;
 
 /// Limits for functions with arrays or within combinators, tried in turn. The limit of other
-/// functions of scalars is the chosen one, or [`SCALAR`] if that is less.
+/// functions of scalars is the chosen one, or [`SCALAR_SIZE`] if that is less.
 const LIMITS: [usize; 9] = [COMBINATOR_SIZE, 2800, 2000, 1400, 1000, 700, 400, 200, 100];
 /// The size up to which any program may grow by inlining.
 const MIN_PROGRAM_BUDGET: usize = 24_000;

@@ -18,7 +18,7 @@
 //! - `jam`: unroll and jam of loops around lane reductions.
 //! - `sink`: moves reads into the only branch arm that uses them.
 //! - `migrate`: keeps scalars on a device where reading them back would wait for it.
-//! - `survey`: optimisation remarks about the checks and copies that are left.
+//! - `remarks`: optimisation remarks about the checks and copies that are left.
 //!
 //! All passes but inlining and `migrate` work on one function at a time; the facts they need about
 //! other functions are in [`passes::Signatures`].

@@ -13,7 +13,7 @@
 //! *storage*. Kernels and other such segmaps read the storage, updates and copies copy from it,
 //! branches and loops pass it on; any other use of the scalar reads it back, once.
 //!
-//! 1. The partition is a minimum cut ([`weigh`], [`flow`]): a read costs 1, multiplied by 16 for
+//! 1. The partition is a minimum cut ([`weigh`], [`min_cut`]): a read costs 1, multiplied by 16 for
 //!    each enclosing loop. Of equal cuts the one that moves least is taken. Branches and loops move
 //!    as a whole only if that keeps their conditions on the device. Literals of scalars always
 //!    move: each element would be a copy.

@@ -21,7 +21,7 @@ pub use token::Comment;
 
 /// The maximum nesting depth of brackets, branches and bodies; deeper nesting is the error
 /// `nesting-too-deep`. On a thread with less than [`STACK_PER_LEVEL`] times as much stack left, the
-/// limit is lower, but never below [`SAFE_NESTING`].
+/// limit is lower, but never below [`MIN_NESTING_LIMIT`].
 pub const MAX_NESTING: u32 = 250_000;
 
 /// The nesting depth allowed on any thread, however small its stack: recursive walks grow the stack

@@ -10,7 +10,7 @@ pub struct Device {
     /// The number of threads of a block, a power of two up to [`MAX_BLOCK`].
     pub block: i64,
     /// The number of threads of a subgroup, which synchronise at little cost: neighbours in a
-    /// block, a power of two up to [`GROUP`] and to the block size.
+    /// block, a power of two up to [`MAX_SUBGROUP`] and to the block size.
     pub subgroup: i64,
     /// The largest number of blocks that share a scan, or a reduction of one of several segments:
     /// one block combines their partial results.
@@ -143,7 +143,7 @@ impl Device {
         progress: true,
     };
 
-    /// The same with another block size, a power of two from [`GROUP`] to [`MAX_BLOCK`].
+    /// The same with another block size, a power of two from [`MAX_SUBGROUP`] to [`MAX_BLOCK`].
     #[must_use]
     pub const fn with_block(self, block: i64) -> Self {
         let window = self.scans.window;

@@ -3,8 +3,8 @@
 //! [`processors`](crate::processors) has the names for each.
 //!
 //! Costs are reciprocal throughputs in cycles for a lane of the widest register. They were measured
-//! by `bench/machine` ([`Make::ZEN5`]) or by microbenchmark loops ([`Make::ZEN4`]), or are from the
-//! tables of uops.info ([`Make::INTEL`]: Skylake to Golden Cove). `bench/machine/machine.py`
+//! by `bench/machine` ([`Microarchitecture::ZEN5`]) or by microbenchmark loops ([`Microarchitecture::ZEN4`]), or are from the
+//! tables of uops.info ([`Microarchitecture::INTEL`]: Skylake to Golden Cove). `bench/machine/machine.py`
 //! compares the machine at hand with this table.
 
 /// The instructions of a processor and their costs.

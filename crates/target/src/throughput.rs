@@ -1,6 +1,6 @@
 //! The reciprocal throughput of operations in cycles, with enough independent ones: the basis for
 //! comparing scalar and vector code. Approximate, and the same everywhere except for differences
-//! between microarchitectures ([`Make`]), so that a decision does not depend on the machine that
+//! between microarchitectures ([`Microarchitecture`]), so that a decision does not depend on the machine that
 //! the compiler runs on. Chosen by `bench/run.py lanes` and compared with machines by
 //! `bench/machine`.
 

@@ -28,7 +28,7 @@ const ALLOWED_DEPENDENCIES: [(&str, &[&str]); 7] = [
 /// The document with a section for each crate.
 const ARCHITECTURE: &str = "ARCHITECTURE.md";
 
-/// Dependencies follow [`ORDER`] and [`NARROW`]; dev-dependencies are exempt.
+/// Dependencies follow [`ORDER`] and [`ALLOWED_DEPENDENCIES`]; dev-dependencies are exempt.
 pub fn order(tree: &Tree) -> Vec<Problem> {
     let rank = |name: &str| ORDER.iter().position(|other| *other == name);
     let mut problems = Vec::new();

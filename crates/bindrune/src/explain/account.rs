@@ -1,6 +1,6 @@
 //! The optimisation remarks of a compilation, by source line.
 //!
-//! A [`Ledger`] collects decisions as passes record them. [`Ledger::account`] attributes each
+//! A [`RemarkCollector`] collects decisions as passes record them. [`RemarkCollector::account`] attributes each
 //! decision to the innermost source location of its inlining stack that is in a user file; library
 //! frames are skipped. Equal remarks are merged; where several describe the same operation, the
 //! last outcome counts:

@@ -1,7 +1,7 @@
 //! Expressions.
 //!
 //! Each form yields its typed node. The sizes that a node's type mentions and that were created
-//! inside it are listed in its `ext` ([`Definer::exp`]).
+//! inside it are listed in its `ext` ([`DefinitionChecker::exp`]).
 
 use crate::define::AnonymousSizes;
 use crate::define::ambiguous::SizeOrigin;

@@ -1,6 +1,6 @@
 //! The checking of one definition, and its state.
 //!
-//! A [`Definer`] is made for each walk over a definition (and over each type and module type in a
+//! A [`DefinitionChecker`] is made for each walk over a definition (and over each type and module type in a
 //! declaration) and dropped after it, so its records of sections, sizes, literals and local names
 //! cannot leak into another definition. It infers types with [`Infer`], looks up names in the
 //! [`Context`] that it borrows, and reports errors there. [`finish`] completes the definition.

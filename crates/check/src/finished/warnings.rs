@@ -6,7 +6,7 @@
 //!   becomes unknown.
 //!
 //! Needs a finished definition without errors. Warnings about unreachable cases come from
-//! [`super::exhaust`], warnings about types from the code that checks them.
+//! [`super::exhaustiveness`], warnings about types from the code that checks them.
 
 use crate::context::Context;
 use crate::infer::FreeVars;

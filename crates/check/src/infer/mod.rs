@@ -1,6 +1,6 @@
 //! The core of inference, on types and sizes only.
 //!
-//! [`Tables`] hold the variables of the whole program and their solutions. [`Infer`] is the state
+//! [`InferTables`] hold the variables of the whole program and their solutions. [`Infer`] is the state
 //! of one walk over a definition ([`shapes`]: the first infers types, the second sizes): the scope
 //! depth, and the size equations that could not be decided yet. It creates open types ([`fresh`]),
 //! unifies types ([`unify`]), moves them out of scopes ([`leave`]), replaces their sizes

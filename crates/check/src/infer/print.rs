@@ -128,7 +128,7 @@ impl InferTables {
         printer.out
     }
 
-    /// As [`Tables::show`], with abstract types named as in their modules.
+    /// As [`InferTables::show`], with abstract types named as in their modules.
     pub(crate) fn show_inside(&self, ty: &Ty) -> String {
         let ty = self.resolve(ty);
         let mut printer = Printer { names: &UnqualifiedNames(self), out: String::new(), limit: MAX_SHOWN };
@@ -178,7 +178,7 @@ impl<'t> DistinctNames<'t> {
         Self { tables, names }
     }
 
-    /// As [`Tables::show`].
+    /// As [`InferTables::show`].
     pub(crate) fn show(&self, ty: &Ty) -> String {
         let ty = self.tables.resolve(ty);
         let mut printer = Printer { names: self, out: String::new(), limit: MAX_SHOWN };
@@ -186,7 +186,7 @@ impl<'t> DistinctNames<'t> {
         printer.out
     }
 
-    /// As [`Tables::show_dim`].
+    /// As [`InferTables::show_dim`].
     pub(crate) fn show_dim(&self, dim: &Dim) -> String {
         let mut printer = Printer { names: self, out: String::new(), limit: MAX_SHOWN };
         printer.dim(&self.tables.resolve_dim(dim), 0);

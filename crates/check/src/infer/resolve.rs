@@ -146,7 +146,7 @@ impl<'t> ResolveAbstract<'t> {
         Self::keeping(tables, false)
     }
 
-    /// As [`Reveal::new`], but with `keep`, abstract types and existential sizes that the program
+    /// As [`ResolveAbstract::new`], but with `keep`, abstract types and existential sizes that the program
     /// computes are kept.
     pub(crate) fn keeping(tables: &'t InferTables, keep: bool) -> Self {
         Self {
@@ -170,7 +170,7 @@ impl<'t> ResolveAbstract<'t> {
         new
     }
 
-    /// As [`Reveal::ty`], for the result of a function.
+    /// As [`ResolveAbstract::ty`], for the result of a function.
     pub(crate) fn ret(&mut self, ret: &mut RetType) {
         if let Some(ty) = self.ty(&ret.ty) {
             ret.ty = ty;
@@ -182,7 +182,7 @@ impl<'t> ResolveAbstract<'t> {
         self.kept
     }
 
-    /// As [`Reveal::ty`], for a size.
+    /// As [`ResolveAbstract::ty`], for a size.
     pub(crate) fn dim(&mut self, dim: &Dim) -> Option<Dim> {
         self.extent = Extent::default();
         map_dim(dim, self)

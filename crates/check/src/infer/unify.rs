@@ -4,7 +4,7 @@
 //! walk over a definition solves types and ignores sizes ([`Sizes::Ignore`]); in the second, types
 //! are known and sizes are solved. The two sides differ for functions with existential results
 //! only: a function that promises nothing about a size cannot replace one with a definite result.
-//! Equations of sizes that cannot be decided yet are deferred and retried by [`Unifier::settle`].
+//! Equations of sizes that cannot be decided yet are deferred and retried by [`Unifier::solve_deferred`].
 //!
 //! A size that is bound in a function's type (a parameter name, an existential size) does not
 //! belong to a scope. If an open size of an instantiated type ([`Origin::Instance`]) is unified

@@ -231,7 +231,7 @@ impl InferTables {
         &mut self.vars[id.0 as usize]
     }
 
-    /// A mark for [`Tables::truncate`].
+    /// A mark for [`InferTables::truncate`].
     pub(crate) const fn mark(&self) -> TablesMark {
         TablesMark { vars: self.vars.len(), ty_vars: self.ty_vars.len() }
     }

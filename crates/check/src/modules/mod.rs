@@ -3,7 +3,7 @@
 //!
 //! It owns all that lives as long as the program is checked: the inference tables, the context, the
 //! checked files, and the resulting definitions and entry points. For each walk over typed syntax
-//! it makes a new [`Definer`].
+//! it makes a new [`DefinitionChecker`].
 //!
 //! It has no access to the checking of expressions, the scopes within a definition, or inference.
 

@@ -9,13 +9,13 @@
 //! | G3: a map with inner parallelism has three versions | [`versions::g3`] |
 //! | G4: a reduction or scan of maps is a map of reductions or scans | [`interchange`] |
 //! | chunks of rows, as an alternative to G4 | [`chunks`] |
-//! | G5: the views of all iterations are one view of an array | [`book::g5`] |
+//! | G5: the views of all iterations are one view of an array | [`array_ops::g5`] |
 //! | G6: a nest over statements is a nest over each | [`mod@distribute`] |
 //! | statements invariant along a dimension are computed in one iteration of it | [`mod@once`] |
 //! | G7: a nest over a loop is a loop of nests | [`loops::g7`] |
 //! | G8: a nest over a branch is a branch of nests | [`branches::g8`] |
 //! | G9: a reduction of a map with inner parallelism has two versions | [`folds::g9`] |
-//! | map-iota, map-replicate, map-copy | [`book`] |
+//! | map-iota, map-replicate, map-copy | [`array_ops`] |
 //! | updates in all iterations | [`updates`], [`accumulators`] |
 //! | a flat map is tasks whose iterations contain tasks | [`mod@flat_map`] |
 //! | sizes that vary across iterations | [`irregular`], [`segments`], [`mod@rows`] |

@@ -11,7 +11,7 @@
 //! ```
 //!
 //! Needs: a verified program. Guarantees: a verified program with the same results, in which no
-//! copy of the host has [`Plan::Strides`]; those in kernels are small, and remain. The functions
+//! copy of the host has [`Plan::Dynamic`]; those in kernels are small, and remain. The functions
 //! follow all others, in order of first use.
 
 use super::nest;

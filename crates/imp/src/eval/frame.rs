@@ -25,7 +25,7 @@ pub(super) struct Variables {
 /// The enclosing variables of a block or a thread.
 #[derive(Clone)]
 struct Enclosing {
-    /// The index of each variable among the own ones, or [`OUTSIDE`].
+    /// The index of each variable among the own ones, or [`ENCLOSING`].
     places: Rc<[u32]>,
     variables: Rc<Variables>,
 }

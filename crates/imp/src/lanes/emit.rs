@@ -8,7 +8,7 @@
 //!     if 0 < rest { i = lo + groups * w; mask = lane < rest; <body under mask> }
 //! ```
 //!
-//! Code of a region (see [`vary`](super::vary)) is only executed if some lane is active there. So
+//! Code of a region (see [`divergence`](super::vary)) is only executed if some lane is active there. So
 //! uniform values may be computed, loaded, checked and stored by scalar code there, too.
 
 use super::divergence::Region;

@@ -24,14 +24,14 @@
 //! |---|---|
 //! | [`expand`], [`sink`] | preparation: copies of small arrays become loops, stores are sunk below conditionals |
 //! | [`rewrite`] | the traversal and replacement of statements for both |
-//! | [`legal`] | legality |
-//! | [`value`], [`vary`] | analysis of uniform, affine and varying values |
+//! | [`legality`] | legality |
+//! | [`value`], [`divergence`] | analysis of uniform, affine and varying values |
 //! | [`indices`] | 32-bit indices, which are affine though their arithmetic wraps |
 //! | [`likely`], [`chain`] | conditions that nearly always hold; the loop-carried critical path |
 //! | [`cost`], [`choose`] | the cost model, the choice of loops and widths |
 //! | [`steps`] | accesses along rows |
 //! | [`rows`] | loops over rows that may have few elements |
-//! | [`unravel`] | delinearisation of loops over pairs of indices |
+//! | [`delinearise`] | delinearisation of loops over pairs of indices |
 //! | [`ends`] | trip-count bounds: loops that do nothing from some index on |
 //! | [`twins`] | loop versioning: by row length, and by trip count |
 //! | [`emit`], [`body`] | vector code |

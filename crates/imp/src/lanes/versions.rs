@@ -1,6 +1,6 @@
 //! Loop versioning: by the trip count for loops in lanes, by the number of elements for loops over
 //! short rows ([`rows`](super::rows)), and the two-loop version of a loop over pairs of indices
-//! ([`unravel`](super::unravel)).
+//! ([`delinearise`](super::unravel)).
 //!
 //! ```text
 //! for i in lo .. hi independent {        if hi - lo < least {

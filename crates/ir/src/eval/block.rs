@@ -24,7 +24,7 @@ pub(super) const MAX_TIME: u32 = u32::MAX >> 1;
 /// A block, shared by its arrays.
 pub(super) type BlockRef = Rc<RefCell<Block>>;
 
-/// A name of any function, as a number; see [`Legend`].
+/// A name of any function, as a number; see [`WriterNames`].
 pub(super) type Writer = u32;
 
 /// Time and writer of a write.

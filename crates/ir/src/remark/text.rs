@@ -1,5 +1,5 @@
 //! Text of decisions: one line with the compiler's internal names ([`std::fmt::Display`]), and the
-//! remark for users, shown at the source span of the operation ([`Kind::told`]).
+//! remark for users, shown at the source span of the operation ([`RemarkKind::text`]).
 
 use super::{
     Check, CheckRemovedReason, CopyReason, Cycles, EnclosingLoop, Execution, FusionOperand, NotFusedReason,

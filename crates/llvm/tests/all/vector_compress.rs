@@ -18,7 +18,7 @@ const TYPES: [PrimType; 8] = [
 ];
 const WIDTHS: [u32; 8] = [1, 2, 3, 4, 8, 16, 33, 64];
 
-/// `out = pack(xs, flags)` and the number of set flags.
+/// `out = compress(xs, flags)` and the number of set flags.
 fn add_pack(program: &mut Program, ty: PrimType, lanes: u32) {
     let mut f = Fun::default();
     let ((out, _), (count, _)) = (f.array("out"), f.array("count"));

@@ -34,7 +34,7 @@ pub(super) fn has_noop_predicate(folds: &ScanReduce<Mems>) -> bool {
 }
 
 /// Builds the predicate that is true if all operators leave their left operands unchanged, given
-/// [`says_so`].
+/// [`has_noop_predicate`].
 pub(super) fn noop_predicate(folds: &ScanReduce<Mems>, names: &mut NameTable) -> Option<Lambda<Mems>> {
     let (mut held, mut values, mut stms) = (Vec::new(), Vec::new(), Vec::new());
     let mut all = Atom::Const(Scalar::Bool(true));

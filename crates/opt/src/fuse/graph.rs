@@ -257,7 +257,7 @@ impl Graph {
         whole.consumes.extend(consumes);
     }
 
-    /// As [`Graph::unite`], where the first statement is moved into a lambda of the second: the
+    /// As [`Graph::merge`], where the first statement is moved into a lambda of the second: the
     /// arrays that it reads become dependencies of the inside.
     pub(super) fn sink(&mut self, first: usize, second: usize, stms: Vec<Stm<Soacs>>, read: &[Name]) {
         self.merge(first, second, stms);
@@ -353,7 +353,7 @@ impl Graph {
         }
     }
 
-    /// Takes a node's statements. [`Graph::unite`] sets them again.
+    /// Takes a node's statements. [`Graph::merge`] sets them again.
     pub(super) fn take(&mut self, id: usize) -> Vec<Stm<Soacs>> {
         std::mem::take(&mut self.nodes[id].stms)
     }

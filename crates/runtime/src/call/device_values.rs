@@ -1,7 +1,7 @@
 //! Arguments and results of programs with a device, whose arrays are device blocks.
 //!
 //! Before a call, elements are copied to device blocks. After it, results that are shown are copied
-//! to host blocks by [`Context::fetched`]. Needs words that fit their descriptions; the words own
+//! to host blocks by [`Context::copy_results_to_host`]. Needs words that fit their descriptions; the words own
 //! every block created here.
 
 use super::{Words, array_of};

@@ -29,7 +29,7 @@ pub struct Limits {
     pub block: u64,
     /// The size in bytes of a block's shared memory.
     pub shared: u64,
-    /// The number of threads that occupy the device: a [`BUSY`]th of the number that it holds at
+    /// The number of threads that occupy the device: a [`SATURATION_DIVISOR`]th of the number that it holds at
     /// once; `None` if it does not report that.
     pub saturating_threads: Option<u64>,
 }

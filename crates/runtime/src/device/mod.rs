@@ -16,10 +16,10 @@
 //! | [`pool`] | memory limit and reuse of freed blocks |
 //! | [`opencl`] | the driver for OpenCL |
 //! | [`gpu`] | the driver for CUDA and HIP |
-//! | [`naming`] | devices by name |
+//! | [`device_names`] | devices by name |
 //! | [`cache`] | compiled kernels on disk |
-//! | [`sealed`] | file contents with a checksum |
-//! | [`heads`] | kernel signatures, to check kernels from files |
+//! | [`checksum`] | file contents with a checksum |
+//! | [`signatures`] | kernel signatures, to check kernels from files |
 //! | [`profile`] | times of launches and copies |
 
 mod cache;
@@ -375,7 +375,7 @@ impl Drop for State {
     }
 }
 
-/// The index of copies to the host in [`WAYS`].
+/// The index of copies to the host in [`DIRECTIONS`].
 const TO_HOST: usize = 1;
 
 const NO_DEVICE: &str = "the context has no device; this is a bug of the compiler, please report it";

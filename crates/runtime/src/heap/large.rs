@@ -1,7 +1,7 @@
 //! Large blocks, shared by all threads: fresh ones from the system, a cache of freed ones for
 //! reuse, and the accounting of live bytes.
 //!
-//! Live bytes plus cached bytes exceed the peak of live bytes by at most [`SPARE`]: before a fresh
+//! Live bytes plus cached bytes exceed the peak of live bytes by at most [`CACHE_SLACK`]: before a fresh
 //! block would break that, the oldest cached ones are freed. So repeated runs reuse their (already
 //! paged-in) blocks, loops whose arrays grow and shrink do not fault the same pages in at each
 //! iteration, and the process is hardly larger than it would be without a cache.
@@ -181,7 +181,7 @@ impl Cache {
     fn give_back_oldest(&mut self) {
         let block = self.blocks.remove(0);
         self.bytes -= block.total;
-        // SAFETY: the block came from `obtain` with this size and is unused.
+        // SAFETY: the block came from `map_block` with this size and is unused.
         unsafe { unmap_block(block.at, block.total) };
     }
 }
@@ -210,7 +210,7 @@ pub fn map_block(total: u64) -> Option<NonNull<u8>> {
 /// Returns memory to the system.
 ///
 /// # Safety
-/// `at` must come from [`obtain`] with the same `total`, and be unused.
+/// `at` must come from [`map_block`] with the same `total`, and be unused.
 pub unsafe fn unmap_block(at: NonNull<u8>, total: u64) {
     if total >= MAP_BYTES {
         // SAFETY: a mapping of exactly this extent, by the caller's promise.

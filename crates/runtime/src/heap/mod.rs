@@ -51,7 +51,7 @@ struct Header {
     /// Next free block of the class, while it is free.
     next: Option<NonNull<Header>>,
     /// The number of slots at the start of the data: addresses of blocks to each of which it holds
-    /// a reference, or null. [`REMOTE`] if the data are a [`device::Block`].
+    /// a reference, or null. [`DEVICE_BLOCK`] if the data are a [`device::Block`].
     slots: u64,
 }
 
@@ -164,7 +164,7 @@ impl LocalHeap {
             list.first = Some(block);
             list.bytes += total;
         } else {
-            // SAFETY: it came from `obtain` with this size.
+            // SAFETY: it came from `map_block` with this size.
             unsafe { unmap_block(block.cast(), total) };
         }
         self.unreported -= total as i64;

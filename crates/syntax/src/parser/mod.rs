@@ -298,7 +298,7 @@ impl<'a> Parser<'a> {
         result
     }
 
-    /// Counts a suffix of the expression parsed in this [`Parser::spine`].
+    /// Counts a suffix of the expression parsed in this [`Parser::with_suffixes`].
     fn count_suffix(&mut self) -> Res<()> {
         self.suffixes += 1;
         if self.suffixes > MAX_SUFFIXES {

@@ -2,7 +2,7 @@
 //!
 //! A nest is a tree of choices, at top level or inside a version. Its paths are the sets of
 //! versions that its own choices lead to. The time of a path is the least time of a run that took
-//! it, among runs that differ only in this nest (`Set::rivals`).
+//! it, among runs that differ only in this nest (`DataSet::rivals`).
 
 use super::record::{DataSet, Record, Sizes};
 use ir::forest::{Choice, ChoiceTrees, Node};

@@ -10,7 +10,7 @@
 //! For functions without a declared result, uniqueness is inferred from the body: a component of
 //! the result that shares memory with no parameter and no other component is unique.
 //!
-//! Needs a finished definition without errors. Guarantees nothing but the errors: `lower` proves by
+//! Needs a finished definition without errors. Guarantees nothing but the errors: `less_lifted` proves by
 //! itself which arrays are updated in place.
 
 mod alias;

@@ -1,6 +1,6 @@
 //! Unification of sizes: they are equal as polynomials, or one of them is solved.
 //!
-//! Sizes that cannot be compared yet are deferred; [`Unifier::settle`] retries them when their
+//! Sizes that cannot be compared yet are deferred; [`Unifier::solve_deferred`] retries them when their
 //! context is known.
 
 use super::{BOUND_DEPTH, Mismatch, Result, Sizes, Unifier};

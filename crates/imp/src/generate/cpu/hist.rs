@@ -12,7 +12,7 @@
 //!
 //! Out-of-bounds bins are ignored. Expensive iterations are strip-mined ([`strips`]). If there are
 //! too many bins for private copies and iterations are cheap, each task takes a range of the bins
-//! ([`ranges`](super::ranges)).
+//! ([`range_partition`](super::ranges)).
 
 use super::fills::Fill;
 use super::segops::SegSpace;

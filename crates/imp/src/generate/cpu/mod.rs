@@ -9,10 +9,10 @@
 //! |---|---|
 //! | [`segops`] | segmaps, and the parts that kinds of segops share |
 //! | [`reduce`], [`fold`], [`streams`], [`skip`] | reductions, and their chunks |
-//! | [`scan`], [`prefix`], [`compress`] | scans, their blocks, and filters |
+//! | [`scan`], [`prefix`], [`filter`] | scans, their blocks, and filters |
 //! | [`scatter`] | chunks that end with scatters, as packed lane stores |
 //! | [`hist`], [`accs`] | histograms, and segops that update accumulators with an operator |
-//! | [`ranges`] | histograms whose tasks each own a range of the bins |
+//! | [`range_partition`] | histograms whose tasks each own a range of the bins |
 //! | [`strips`] | strip-mined chunks of which only the updates are sequential |
 //! | [`flat_map`] | flat maps |
 //! | [`fills`] | copies, iotas, replicates |

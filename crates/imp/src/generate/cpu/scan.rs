@@ -16,7 +16,7 @@
 //!
 //! A group is small enough to stay in the outer caches between its two passes. The grouping has no
 //! effect on results, only the chunks have. If the decomposition has blocks, chunks run a block at
-//! a time (see [`prefix`](super::prefix), and [`compress`](super::compress) for filters).
+//! a time (see [`prefix`](super::prefix), and [`filter`](super::compress) for filters).
 
 use super::reduce::Operators;
 use super::reduce_chunk::ChunkReduction;

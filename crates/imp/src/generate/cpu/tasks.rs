@@ -36,8 +36,8 @@ impl Gen<'_, '_> {
         self.slice_loop((what, prov), cut, cost, distinct, f)
     }
 
-    /// As [`Self::for_pieces`], for tasks with a high cost that does not depend on the length of
-    /// the slice: a task takes several slices at once ([`Pieces::few`]).
+    /// As [`Self::for_slices`], for tasks with a high cost that does not depend on the length of
+    /// the slice: a task takes several slices at once ([`Slices::few`]).
     pub(crate) fn for_coarse_slices(
         &mut self,
         what: &str,

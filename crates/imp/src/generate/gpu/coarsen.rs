@@ -27,7 +27,7 @@ impl Gen<'_, '_> {
     }
 
     /// A kernel with several of `n` iterations per thread if there are at least `many`
-    /// ([`Gen::many_points`]), otherwise with one: `write` stores the values that `read` computes.
+    /// ([`Gen::coarsening_threshold`]), otherwise with one: `write` stores the values that `read` computes.
     pub(super) fn coarsened<T>(
         &mut self,
         what: (&str, Prov),

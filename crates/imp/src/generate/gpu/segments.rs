@@ -135,7 +135,7 @@ impl Gen<'_, '_> {
         self.few_threads_of(device.block, points)
     }
 
-    /// As [`Gen::few_threads`], with at most `most` threads in a group.
+    /// As [`Gen::group_for`], with at most `most` threads in a group.
     pub(super) fn few_threads_of(&mut self, most: i64, points: &Expr) -> ThreadGroup {
         let few = Expr::i64(self.layout().segment_iterations);
         self.few_threads_by(most, points, few)

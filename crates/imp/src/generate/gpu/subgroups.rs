@@ -90,7 +90,7 @@ impl Gen<'_, '_> {
         Ok(())
     }
 
-    /// Folds the totals of the subgroups `from..to`, for values scanned by [`Gen::scan_groups`].
+    /// Folds the totals of the subgroups `from..to`, for values scanned by [`Gen::scan_subgroups`].
     pub(super) fn fold_subgroups(
         &mut self,
         (operators, types): OperatorTypes<'_, '_>,
@@ -179,7 +179,7 @@ impl Gen<'_, '_> {
         self.tree_reduce((operators, types), part, (thread, halvings))
     }
 
-    /// As [`Gen::reduce_groups`], for values already in shared memory, which other threads may have
+    /// As [`Gen::reduce_group`], for values already in shared memory, which other threads may have
     /// stored.
     pub(super) fn reduce_stored(
         &mut self,

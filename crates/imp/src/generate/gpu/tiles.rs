@@ -45,7 +45,7 @@ use shared_reads::TilingPlan;
 use tile_extents::{Shape, TileSide, register_tile};
 use tiled_loop::TiledLoop;
 
-/// A loop is tiled if its trip count is at least this fraction (one in `PART`) of a tile's depth.
+/// A loop is tiled if its trip count is at least this fraction (one in `MIN_DEPTH_FRACTION`) of a tile's depth.
 const MIN_DEPTH_FRACTION: i64 = 4;
 
 /// A segmap to be tiled, and its plan.

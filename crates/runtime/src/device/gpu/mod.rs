@@ -92,7 +92,7 @@ pub struct Gpu {
     timer: Option<Timer>,
     /// The maximum shared memory of a block in bytes.
     shared: u64,
-    /// The staging buffer: pinned host memory of [`LITTLE`] bytes for reads of several ranges; null
+    /// The staging buffer: pinned host memory of [`STAGING_BYTES`] bytes for reads of several ranges; null
     /// until the first such read.
     staging: *mut c_void,
 }

@@ -1,6 +1,6 @@
 //! Listing and choosing devices.
 //!
-//! A device is named as described in [`naming`]. The default is the first GPU, else the first
+//! A device is named as described in [`device_names`]. The default is the first GPU, else the first
 //! device that is not a CPU, else the first device.
 
 use super::super::device_names;
