@@ -222,13 +222,6 @@ pub(crate) fn variables(dim: &Dim) -> Vec<VarId> {
     found
 }
 
-/// As [`variables`], for a size expression.
-pub(crate) fn variables_of(exp: &Exp) -> Vec<VarId> {
-    let mut found = Vec::new();
-    in_exp(exp, &mut found);
-    found
-}
-
 fn in_dim(dim: &Dim, found: &mut Vec<VarId>) {
     match dim {
         Dim::Any | Dim::Const(_) => {}
@@ -238,11 +231,12 @@ fn in_dim(dim: &Dim, found: &mut Vec<VarId>) {
             in_dim(&args.0, found);
             in_dim(&args.1, found);
         }
-        Dim::Exp(exp) => in_exp(exp, found),
+        Dim::Exp(exp) => add_variables(exp, found),
     }
 }
 
-fn in_exp(exp: &Exp, found: &mut Vec<VarId>) {
+/// Adds the variables that the value of a size expression depends on, each once.
+pub(crate) fn add_variables(exp: &Exp, found: &mut Vec<VarId>) {
     stacker::maybe_grow(crate::STACK_RED_ZONE, crate::STACK_GROWTH, || {
         if let ExpKind::Var { id, size_args, .. } = &exp.kind {
             in_dim(&Dim::Var(*id), found);
@@ -250,7 +244,7 @@ fn in_exp(exp: &Exp, found: &mut Vec<VarId>) {
                 in_dim(dim, found);
             }
         }
-        crate::visit::children(exp, &mut |child| in_exp(child, found));
+        crate::visit::children(exp, &mut |child| add_variables(child, found));
     });
 }
 

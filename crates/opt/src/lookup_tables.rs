@@ -181,19 +181,19 @@ impl LookupTables<'_> {
         let Some(free) = Invariants::of(self, screma, map) else {
             return;
         };
-        let dear = free.expensive(&screma.map.body);
-        if dear.is_empty() || dear.len() > MAX_TABLES {
+        let expensive = free.expensive(&screma.map.body);
+        if expensive.is_empty() || expensive.len() > MAX_TABLES {
             return;
         }
-        let wanted = free.slice(&dear);
-        let Some(to) = self.target_level(free.level_of(&dear), map) else {
+        let wanted = free.slice(&expensive);
+        let Some(to) = self.target_level(free.level_of(&expensive), map) else {
             return;
         };
         let stms = screma.map.body.stms.iter().enumerate();
         let stms = stms.filter(|(at, _)| wanted.contains(at));
         let body = Body {
             stms: stms.map(|(_, stm)| stm.clone()).collect(),
-            result: dear.iter().map(|name| Atom::Var(*name)).collect(),
+            result: expensive.iter().map(|name| Atom::Var(*name)).collect(),
         };
         let used: FxHashSet<Name> = free_names(&body).into_iter().collect();
         let inputs = screma.map.params.iter().zip(&screma.inputs);
@@ -221,14 +221,14 @@ impl LookupTables<'_> {
             let param = stm.pat.iter().find(|param| param.name == *name);
             (stm.aux.prov, param.map(|param| param.ty.clone()))
         };
-        let (provs, ret): (Vec<Prov>, Vec<Option<Type>>) = dear.iter().map(bound).unzip();
+        let (provs, ret): (Vec<Prov>, Vec<Option<Type>>) = expensive.iter().map(bound).unzip();
         let ret: Vec<Type> = ret.into_iter().flatten().collect();
         let lambda = Lambda { params, body, ret };
         let lambda = refresh_lambda(&lambda, self.names, &mut Substitution::default());
-        let mut pat = Vec::with_capacity(dear.len());
+        let mut pat = Vec::with_capacity(expensive.len());
         let mut reads = Vec::new();
         let mut own = Substitution::default();
-        for ((name, ty), prov) in dear.iter().zip(&lambda.ret).zip(&provs) {
+        for ((name, ty), prov) in expensive.iter().zip(&lambda.ret).zip(&provs) {
             let table = self.param(*name, ty.array_of(width));
             self.known.insert(table.name, to);
             let element = self.param(*name, ty.clone());

@@ -368,9 +368,7 @@ impl TypeMapper for FreeVars {
     }
 
     fn size_exp(&mut self, exp: &Exp) -> bool {
-        for var in crate::dims::variables_of(exp) {
-            self.dim_var(var);
-        }
+        crate::dims::add_variables(exp, &mut self.dims);
         false
     }
 }

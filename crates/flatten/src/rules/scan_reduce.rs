@@ -76,7 +76,7 @@ fn is_acc(ty: &Type) -> bool {
 fn is_expensive(body: &Body<Soacs>) -> bool {
     with_stack(|| {
         let mut takes = 0;
-        let dear = body.stms.iter().any(|stm| match &stm.exp {
+        let expensive = body.stms.iter().any(|stm| match &stm.exp {
             Exp::Basic(op) => {
                 takes += cost::basic(op);
                 false
@@ -84,7 +84,7 @@ fn is_expensive(body: &Body<Soacs>) -> bool {
             Exp::If { cond: _, then_body, else_body } => is_expensive(then_body) || is_expensive(else_body),
             Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_) => true,
         });
-        dear || takes > time::SCAN_BUFFER
+        expensive || takes > time::SCAN_BUFFER
     })
 }
 

@@ -249,9 +249,9 @@ impl Planner<'_> {
             }
         }
         let half_loses = 2.0 * least > f64::from(lanes);
-        let may_be_dear = half_loses && body >= EXPENSIVE_IF_LONG && f.body.iter().any(may_be_long);
-        let dear = body >= EXPENSIVE || may_be_dear;
-        if !constant && least > 1.0 && dear && forced.is_none() {
+        let may_be_expensive = half_loses && body >= EXPENSIVE_IF_LONG && f.body.iter().any(may_be_long);
+        let expensive = body >= EXPENSIVE || may_be_expensive;
+        if !constant && least > 1.0 && expensive && forced.is_none() {
             self.twins.insert(at, LoopVersion::TripCount((least as i64).min(lanes.into())));
         }
         self.chosen.push(Chosen { at, lanes, decision: self.decisions.len() });

@@ -204,8 +204,8 @@ impl Hoistable {
                 }
                 if read.contains(&param.name) {
                     // A size bound in the body is not in scope outside of the map.
-                    let sizes = param.ty.shape().iter().filter_map(|dim| dim.atom()?.var());
-                    if sizes.into_iter().any(|size| bound.contains_key(&size)) {
+                    let mut sizes = param.ty.shape().iter().filter_map(|dim| dim.atom()?.var());
+                    if sizes.any(|size| bound.contains_key(&size)) {
                         return None;
                     }
                     same.results.push((param.name, param.ty.clone()));

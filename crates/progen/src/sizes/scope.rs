@@ -165,11 +165,8 @@ impl Gen<'_> {
         let most = names.len();
         // The first names are more frequent, so that they hide each other.
         let at = self.c.below(most).min(self.c.below(most * 2));
-        if let Some(name) = names.get(at) {
-            return (**name).into();
-        }
-        let mut others = (0..).map(|n| Name::from(format!("z{n}")));
-        others.find(|name| !avoid.contains(name)).unwrap_or_else(|| "z".into())
+        // Without a name left, the number of those in use makes one.
+        names.get(at).map_or_else(|| format!("z{}", avoid.len()).into(), |name| (**name).into())
     }
 
     /// The entries that are not shadowed, the innermost first.
