@@ -1,11 +1,11 @@
 """The minimal basis: library functions written in Futhark, compared with the built-in ones
 (`tests/programs/prelude/minimal_basis.fut`)."""
 
-from contest import ROOT, WORK, Contestant, build_futhark, medians, take_turns
+from harness import ROOT, WORK, Implementation, build_all, interleave, medians
 from values import random_i32s
 
 BASIS = ROOT / "tests" / "programs" / "prelude" / "minimal_basis.fut"
-# Entry points of the minimal basis, with the number of arrays that each takes.
+# Entry points of the minimal basis, with the number of array parameters of each.
 BASIS_ENTRIES = {
     "sum_builtin": 1, "sum_tree": 1, "sum_strided": 1, "sum_chunked": 1,
     "scan_builtin": 2, "scan_ours": 2, "filter_builtin": 1, "filter_ours": 1,
@@ -22,11 +22,11 @@ def basis_input(arrays, n):
     return path
 
 
-def figure_basis(options, notes):
-    """Median run times at 10^6 elements, contestants alternating."""
-    futhark, rows = build_futhark(BASIS, "basis", notes), {}
+def figure_basis(options, warnings):
+    """Median run times at 10^6 elements, implementations alternating."""
+    built, rows = build_all(BASIS, "basis", warnings), {}
     for name, arrays in BASIS_ENTRIES.items():
-        entrants = [Contestant(k, [exe, "-e", name]) for k, exe in futhark.items()]
-        rows[name] = medians(take_turns(entrants, basis_input(arrays, 1_000_000), options))
+        implementations = [Implementation(impl, [exe, "-e", name]) for impl, exe in built.items()]
+        rows[name] = medians(interleave(implementations, basis_input(arrays, 1_000_000), options))
         print(name, rows[name], flush=True)
     return {"elements": 1_000_000, "microseconds": rows}

@@ -9,7 +9,8 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from contest import ROOT, tool
+from harness import ROOT, baseline_compiler, compiler
+from results import table
 
 SEGOP = re.compile(r"= seg[a-z]+\b")
 CHECK = re.compile(r"\bassert [^ ]+ \((.*)\)\s*$")
@@ -18,9 +19,12 @@ KINDS = [
     ("index", "out of bounds"), ("division", "division by zero"), ("range", "Range "),
     ("shape", "cannot match shape"), ("size", "size"), ("match", "match"), ("assertion", "assert"),
 ]
+# The most programs in the report.
+MOST_ROWS = 40
 
 
 def kind(message):
+    """The kind of a check, from its message."""
     return next((name for name, part in KINDS if part.lower() in message.lower()), "other")
 
 
@@ -47,8 +51,8 @@ def checks(text):
 
 
 def programs():
-    """The programs below BENCHMARKS (folders separated by colons) and our own. Of identical
-    files, which are copies of libraries, only the first is used."""
+    """The programs below BENCHMARKS (folders separated by colons) and in `tests/programs`. Of
+    identical files, which are copies of libraries, only the first is used."""
     roots = [Path(p) for p in os.environ.get("BENCHMARKS", "").split(":") if p]
     roots.append(ROOT / "tests" / "programs")
     found = {}
@@ -57,11 +61,11 @@ def programs():
     return list(found.values())
 
 
-def count(compiler, paths):
+def count(binary, paths):
     """Checks by kind for each program that compiles, and the total time in seconds."""
     found, start = {}, time.perf_counter()
     for path in paths:
-        command = [compiler, "dev", "--stage", "segs", path]
+        command = [binary, "dev", "--stage", "segs", path]
         try:
             done = subprocess.run(command, capture_output=True, timeout=60)
         except subprocess.TimeoutExpired:
@@ -71,46 +75,41 @@ def count(compiler, paths):
     return found, time.perf_counter() - start
 
 
-def figure_checks(_options, notes):
-    """Checks in parallel loops, and those left by the compiler BEFORE."""
-    compilers = {"bindrune": tool("BINDRUNE", str(ROOT / "build" / "bindrune"))}
-    if os.environ.get("BEFORE"):
-        compilers["before"] = os.environ["BEFORE"]
-    if not compilers["bindrune"]:
-        notes.add("bindrune is not built")
+def figure_checks(_options, warnings):
+    """Checks in parallel loops left by Bindrune and by the baseline."""
+    if not compiler():
+        warnings.add("bindrune is not built")
         return {"programs": {}, "kinds": {}}
+    compilers = {"bindrune": compiler()}
+    if baseline := baseline_compiler():
+        compilers["baseline"] = baseline
     paths, counts, seconds = programs(), {}, {}
-    for name, compiler in compilers.items():
-        counts[name], seconds[name] = count(compiler, paths)
+    for name, binary in compilers.items():
+        counts[name], seconds[name] = count(binary, paths)
     both = [p for p in map(str, paths) if all(p in found for found in counts.values())]
     rows = {p: {name: sum(found[p].values()) for name, found in counts.items()} for p in both}
     kinds = {name: sum((found[p] for p in both), Counter()) for name, found in counts.items()}
     return {
-        "programs": {p: row for p, row in rows.items() if any(row.values())},
+        "programs": {"/".join(Path(p).parts[-3:]): row for p, row in rows.items() if any(row.values())},
         "compiled": len(both), "kinds": kinds, "seconds": seconds,
     }
 
 
-def report_checks(results):
-    if "checks" not in results or not results["checks"]["kinds"]:
-        return []
-    figure = results["checks"]
+def report_checks(figure):
+    """The report's lines on this figure."""
     names, rows = list(figure["kinds"]), figure["programs"]
-    lines = ["## Checks in parallel loops", "", "| program | " + " | ".join(names) + " |"]
-    lines.append("|---|" + "---:|" * len(names))
     by_count = sorted(rows.items(), key=lambda item: -max(item[1].values()))
-    for path, row in by_count[:40]:
-        lines.append(f"| {Path(path).name} | " + " | ".join(str(row[n]) for n in names) + " |")
-    for kind_ in sorted({k for counted in figure["kinds"].values() for k in counted}):
-        line = " | ".join(str(figure["kinds"][n].get(kind_, 0)) for n in names)
-        lines.append(f"| *{kind_}* | {line} |")
-    sums = {n: sum(row[n] for row in rows.values()) for n in names}
-    lines.append("| **sum** | " + " | ".join(str(sums[n]) for n in names) + " |")
-    lines += ["", f"{figure['compiled']} programs compile, {len(rows)} of them with checks there."]
-    if "before" in names and sums["before"]:
-        left = [row["bindrune"] / row["before"] for row in rows.values() if row["before"]]
+    cells = [[Path(path).name, *(str(row[name]) for name in names)] for path, row in by_count[:MOST_ROWS]]
+    for each in sorted({kind for counted in figure["kinds"].values() for kind in counted}):
+        cells.append([f"*{each}*", *(str(figure["kinds"][name].get(each, 0)) for name in names)])
+    sums = {name: sum(row[name] for row in rows.values()) for name in names}
+    cells.append(["**sum**", *(str(sums[name]) for name in names)])
+    lines = table(["program", *names], cells)
+    lines += ["", f"{figure['compiled']} programs compile; {len(rows)} of them have checks in parallel loops."]
+    if "baseline" in names and sums["baseline"]:
+        left = [row["bindrune"] / row["baseline"] for row in rows.values() if row["baseline"]]
         lines.append(
-            f"Left of those before: {sums['bindrune'] / sums['before']:.2f} in sum, "
+            f"Of the baseline's checks, {sums['bindrune'] / sums['baseline']:.2f} are left in sum, "
             f"{statistics.median(left):.2f} in the median program."
         )
-    return [*lines, ""]
+    return lines

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Measures what the figures of the papers show, and keeps it for `cargo xtask figures`.
+"""Measures what the figures of the papers show, for `cargo xtask figures`.
 
     python3 bench/figures.py                        all figures
-    python3 bench/figures.py redomap --case mssp    some rows of one, the others are kept
+    python3 bench/figures.py redomap --case mssp    some rows of one figure
     python3 bench/figures.py --quick                one round, into build/bench/figures
 
 Figures: redomap, products, volatility, bulk, nests, tuning, basis, book (see README.md). Rows are
 written to `data.json` in the folder (default docs/figures) as soon as they are measured, each
-figure with the machine, the compilers, the settings and the command. Rows of earlier calls are kept
+figure with the machine, the compilers, the settings and the command. Rows of earlier calls stay
 if these are unchanged; other figures are not touched. Requirements and environment are those of
-run.py. Exits 1 if contestants disagree on a result.
+run.py. Exits 1 if implementations disagree on a result.
 """
 
 import argparse
@@ -20,19 +20,16 @@ import sys
 import time
 from pathlib import Path
 
-from contest import ROOT, WORK, machine, shell
-from lanes import compiler
-from papers import BACKENDS, FIGURES, Ask, absent
-from tuned import Tuner
+from harness import ROOT, WORK, compiler, machine, run_checked, tools
+from papers import BACKENDS, FIGURES, Request, absent
+from tuning import Tuner
 
 FOLDER = ROOT / "docs" / "figures"
 
 
-def where():
-    """The machine and the compilers, without transient properties."""
-    found = machine()
-    del found["date"], found["load"]
-    return found | {"bindrune": shell([compiler(), "--version"]).decode().strip()}
+def conditions():
+    """The machine and the compilers."""
+    return machine() | tools() | {"bindrune": run_checked([compiler(), "--version"]).decode().strip()}
 
 
 def command(name, options):
@@ -42,7 +39,7 @@ def command(name, options):
     return " ".join(map(str, words))
 
 
-def kept(known, head):
+def reusable_rows(known, head):
     """The rows of a figure that were measured in the same conditions."""
     same = all(known.get(key) == value for key, value in head.items())
     return known.get("rows", {}) if same else {}
@@ -61,32 +58,32 @@ def save(path, key, figure):
     os.replace(new, path)
 
 
-def measure(name, ask, path):
+def measure(name, request, path):
     """Measures the requested rows of a figure. Returns true if all results agree."""
-    key = name if ask.backend == next(iter(BACKENDS)) else f"{name} {ask.backend}"
-    head = {"command": command(name, ask.options), "machine": where(), "backend": ask.backend}
-    rows, figure = kept(load(path).get(key, {}), head), FIGURES[name][0]
-    listed, good = dict(figure(ask)), True
-    if not any(ask.options.case in row for row in listed):
-        print(f"{key}: no row has {ask.options.case!r} in its name; there are: {', '.join(listed)}", flush=True)
-    rows = {row: found for row, found in rows.items() if row in listed}
-    for place, (row, make) in enumerate(listed.items()):
-        wanted = ask.options.case in row and not (ask.options.missing and row in rows)
-        if wanted and time.monotonic() < ask.options.end:
-            busy = os.getloadavg()[0]
-            rows[row] = make() | {"date": time.strftime("%Y-%m-%d"), "load": round(busy, 2)}
+    key = name if request.backend == next(iter(BACKENDS)) else f"{name} {request.backend}"
+    head = {"command": command(name, request.options), "machine": conditions(), "backend": request.backend}
+    rows, figure = reusable_rows(load(path).get(key, {}), head), FIGURES[name][0]
+    selected, good = dict(figure(request)), True
+    if not any(request.options.case in row for row in selected):
+        print(f"{key}: no row has {request.options.case!r} in its name; there are: {', '.join(selected)}", flush=True)
+    rows = {row: found for row, found in rows.items() if row in selected}
+    for index, (row, measure_row) in enumerate(selected.items()):
+        requested = request.options.case in row and not (request.options.missing and row in rows)
+        if requested and time.monotonic() < request.options.end:
+            load_average = os.getloadavg()[0]
+            rows[row] = measure_row() | {"date": time.strftime("%Y-%m-%d"), "load": round(load_average, 2)}
             good &= rows[row]["agree"]
-            print(f"{key} {place + 1}/{len(listed)} {row}: {brief(rows[row])}", flush=True)
+            print(f"{key} {index + 1}/{len(selected)} {row}: {brief(rows[row])}", flush=True)
         if row in rows:
-            rows[row]["place"] = place
-        save(path, key, head | {"absent": absent(name, ask), "rows": rows})
+            rows[row]["place"] = index
+        save(path, key, head | {"absent": absent(name, request), "rows": rows})
     return good
 
 
 def brief(row):
     """The one-line form of a row."""
-    times = {who: round(found["median"], 2) for who, found in row.get("times", {}).items()}
-    shown = ", ".join(f"{who} {value}" for who, value in (times | row.get("counts", {})).items())
+    times = {impl: round(found["median"], 2) for impl, found in row.get("times", {}).items()}
+    shown = ", ".join(f"{impl} {value}" for impl, value in (times | row.get("counts", {})).items())
     return "; ".join([shown, *row["notes"]])
 
 
@@ -94,13 +91,13 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("figures", nargs="*", default=list(FIGURES), help=" ".join(FIGURES))
     parser.add_argument("--case", default="", help="only rows with this in the name")
-    parser.add_argument("--missing", action="store_true", help="only rows that are not there yet")
+    parser.add_argument("--missing", action="store_true", help="only rows without measurements")
     parser.add_argument("--seconds", type=float, default=math.inf, help="begin no row after this long")
-    parser.add_argument("--quick", action="store_true", help="one round of two runs, to see that all works")
-    parser.add_argument("--rounds", type=int, default=5, help="turns of each contestant")
-    parser.add_argument("--runs", type=int, default=5, help="runs a turn")
-    parser.add_argument("--backend", choices=BACKENDS, default=next(iter(BACKENDS)), help="what our code runs on")
-    parser.add_argument("--folder", type=Path, help="where data.json is")
+    parser.add_argument("--quick", action="store_true", help="one round of two runs, to test the benchmarks")
+    parser.add_argument("--rounds", type=int, default=5, help="rounds in which implementations alternate")
+    parser.add_argument("--runs", type=int, default=5, help="runs of each implementation in a round")
+    parser.add_argument("--backend", choices=BACKENDS, default=next(iter(BACKENDS)), help="the backend of Bindrune")
+    parser.add_argument("--folder", type=Path, help="the folder of data.json")
     options = parser.parse_args()
     options.end = time.monotonic() + options.seconds
     if options.quick:
@@ -115,9 +112,9 @@ def main():
     for needed in (WORK, folder):
         needed.mkdir(parents=True, exist_ok=True)
     path = folder / "data.json"
-    ask, good = Ask(options, options.backend, Tuner()), True
+    request, good = Request(options, options.backend, Tuner()), True
     for name in options.figures:
-        good &= measure(name, ask, path)
+        good &= measure(name, request, path)
     return 0 if good else 1
 
 

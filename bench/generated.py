@@ -1,13 +1,13 @@
 """Generated programs: the growth of the compiler's time and memory with program size.
 
-Each maker takes a size and returns a program's text. `bench/run.py generated` builds each at
+Each generator takes a size and returns a program's text. `bench/run.py generated` builds each at
 several sizes and reports time and memory.
 """
 
 import random
 
 
-def straight(n):
+def straight_line(n):
     """One function of n statements."""
     choice, lines, names = random.Random(1), [], ["x", "y"]
     for i in range(n):
@@ -87,7 +87,7 @@ def cases(n):
     return "\n".join([*lines, "  case _ -> -1", ""])
 
 
-def beside(n):
+def independent(n):
     """n independent maps, each with a reduction."""
     lines = ["entry main [n] (xs: [n]i32) (ys: [n]i32) (k: i32) : i32 ="]
     for i in range(n):
@@ -98,7 +98,7 @@ def beside(n):
     return "\n".join([*lines, "  in " + " ^ ".join(f"s{i}" for i in range(n)), ""])
 
 
-def chain(n):
+def dependent(n):
     """n reductions of maps over one array, each depending on the previous one."""
     lines = ["entry main [n] (xs: [n]i32) (s0: i32) : i32 ="]
     for i in range(n):
@@ -138,9 +138,9 @@ def updates(n):
     return "\n".join([*lines, f"  in xs{n}", ""])
 
 
-# Name, maker, sizes in increasing order; each is twice the previous one where growth is reported.
+# Name, generator, sizes in increasing order.
 PROGRAMS = [
-    ("straight", straight, [1_000, 12_500, 25_000, 50_000, 100_000, 300_000]),
+    ("straight_line", straight_line, [1_000, 12_500, 25_000, 50_000, 100_000, 300_000]),
     ("library", library, [4, 8, 16]),
     ("higher_order", higher_order, [75, 150, 300]),
     ("maps", maps, [500, 1000, 2000]),
@@ -151,10 +151,10 @@ PROGRAMS = [
 ]
 
 # The same up to the imperative IR only, for the optimiser's growth.
-MIDDLE = [
-    ("straight", straight, [12_500, 25_000, 50_000]),
-    ("beside", beside, [1600, 3200, 6400]),
-    ("chain", chain, [1600, 3200, 6400]),
+OPTIMISER_PROGRAMS = [
+    ("straight_line", straight_line, [12_500, 25_000, 50_000]),
+    ("independent", independent, [1600, 3200, 6400]),
+    ("dependent", dependent, [1600, 3200, 6400]),
     ("nest", nest, [1000, 2000, 4000]),
     ("results", results, [1600, 3200, 6400]),
     ("updates", updates, [8000, 16_000, 32_000]),

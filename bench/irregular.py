@@ -1,16 +1,10 @@
-#!/usr/bin/env python3
-"""Figures on nests whose points have different amounts of work.
-
-    python3 bench/irregular.py                    all programs, all sizes
-    python3 bench/irregular.py --only quicksort --rounds 5
+"""Irregular nests: iterations with different amounts of work.
 
 Compares each entry point of programs/irregular.fut with its sequential variant: on one thread,
-where tasks should cost nothing, and on two. Times of one thread are processor times, so other load
-on the machine matters little; times of two threads are those of the busier one, including busy
-waiting. Environment: BINDRUNE.
+where tasks should cost nothing, and on two. Times are processor times, so other load on the machine
+matters little; times of two threads are those of the busier one, including busy waiting.
 """
 
-import argparse
 import array
 import os
 import random
@@ -19,7 +13,8 @@ import subprocess
 import sys
 import time
 
-from contest import HERE, ROOT, WORK, shell, tool
+from harness import HERE, WORK, Implementation, build_bindrune, compiler, result
+from results import number, table
 from values import agree, parse, scalar, vector
 
 PROGRAM = HERE / "programs" / "irregular.fut"
@@ -64,7 +59,7 @@ INPUTS = {
 }
 
 
-def threads_of(process):
+def thread_times(process):
     """Milliseconds of processor time of the threads of a process, sampled until it ends."""
     spent = {}
     while process.poll() is None:
@@ -78,63 +73,72 @@ def threads_of(process):
     return spent.values()
 
 
-def measure(executable, entry, data, threads, runs):
+def busiest_thread(executable, entry, data, threads, runs):
     """Milliseconds per run of the busiest thread."""
     command = [executable, "-e", entry, f"--num-threads={threads}", "-r", str(runs), "-n"]
     with open(data, "rb") as source:
         process = subprocess.Popen(command, stdin=source, stdout=subprocess.DEVNULL)
         # A process that ends at once is not sampled.
-        return max(threads_of(process), default=0.0) / runs
+        return max(thread_times(process), default=0.0) / runs
 
 
 def runs_for(executable, entry, data):
     """The number of runs for a measurement of the intended duration."""
     runs = 1
     while runs < 1_000_000:
-        begin = time.monotonic()
-        measure(executable, entry, data, 1, runs)
-        taken = time.monotonic() - begin
-        if taken > SECONDS / 4:
-            return max(int(runs * SECONDS / taken), 1)
+        start = time.monotonic()
+        busiest_thread(executable, entry, data, 1, runs)
+        duration = time.monotonic() - start
+        if duration > SECONDS / 4:
+            return max(int(runs * SECONDS / duration), 1)
         runs *= 8
     return runs
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--only", action="append", choices=INPUTS, help="one program")
-    parser.add_argument("--rounds", type=int, default=3, help="turns of each contestant")
-    options = parser.parse_args()
-    compiler = tool("BINDRUNE", str(ROOT / "build" / "bindrune"))
-    if not compiler:
-        sys.exit("bindrune is not built")
-    WORK.mkdir(parents=True, exist_ok=True)
-    executable, data = WORK / "irregular-bindrune", WORK / "irregular.in"
-    shell([compiler, "build", PROGRAM, "-o", executable])
-    print("| program | size | in order, ms | one thread, ms | times as fast | two threads, ms | times as fast as one |")
-    print("|---|---:|---:|---:|---:|---:|---:|")
-    good = True
-    for entry in options.only or INPUTS:
-        for size, make in INPUTS[entry].items():
-            data.write_bytes(make(size))
-            in_order, results = f"{entry}_in_order", []
-            for name in (entry, in_order):
-                with open(data, "rb") as source:
-                    results.append(parse(shell([executable, "-e", name, "-b"], stdin=source)))
-            if not agree(*results, 1e-9):
-                print(f"{entry} {size}: results differ")
+def measure_row(executable, entry, data, options):
+    """A row: the sequential variant, one thread and two threads."""
+    sequential, runs = f"{entry}_sequential", runs_for(executable, entry, data)
+    variants = {"sequential": (sequential, 1), "one": (entry, 1), "two": (entry, 2)}
+    times = {name: [] for name in variants}
+    for _ in range(options.rounds):
+        for name, (each, threads) in variants.items():
+            times[name].append(busiest_thread(executable, each, data, threads, runs))
+    return {name: statistics.median(found) for name, found in times.items()}
+
+
+def figure_irregular(options, warnings):
+    """Times of all programs at all sizes."""
+    if not compiler():
+        warnings.add("bindrune is not built")
+        return {"rows": {}}
+    executable, data = build_bindrune(PROGRAM, "irregular-bindrune"), WORK / "irregular.in"
+    rows, good = {}, True
+    for entry, sizes in INPUTS.items():
+        for size, generate in sizes.items():
+            name = f"{entry} {size}"
+            if options.case not in name:
+                continue
+            data.write_bytes(generate(size))
+            variants = [Implementation(each, [executable, "-e", each]) for each in (entry, f"{entry}_sequential")]
+            if not agree(*(parse(result(each, data)) for each in variants), 1e-9):
+                warnings.add(f"{name}: the results of the sequential variant differ")
                 good = False
-            runs = runs_for(executable, entry, data)
-            turns = [(in_order, 1), (entry, 1), (entry, 2)]
-            times = {turn: [] for turn in turns}
-            for _ in range(options.rounds):
-                for turn in turns:
-                    times[turn].append(measure(executable, turn[0], data, turn[1], runs))
-            alone, one, two = (statistics.median(times[turn]) for turn in turns)
-            print(f"| {entry} | {size} | {alone:.4f} | {one:.4f} | {alone / one:.2f} | {two:.4f} | {one / two:.2f} |", flush=True)
-    data.unlink()
-    return 0 if good else 1
+            rows[name] = measure_row(executable, entry, data, options)
+            print(name, {key: round(value, 4) for key, value in rows[name].items()}, flush=True)
+            data.unlink()
+    return {"rows": rows, "agree": good}
+
+
+def report_irregular(figure):
+    """The report's lines on this figure."""
+    cells = []
+    for name, row in figure["rows"].items():
+        alone, one, two = row["sequential"], row["one"], row["two"]
+        ratios = [number(a / b) if b else "" for a, b in ((alone, one), (one, two))]
+        cells.append([name, number(alone, 4), number(one, 4), ratios[0], number(two, 4), ratios[1]])
+    head = ["ms", "sequential", "one thread", "sequential over one", "two threads", "one over two"]
+    return table(head, cells)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit("this is now a figure: python3 bench/run.py irregular [--case TEXT]")

@@ -2,13 +2,25 @@
 the C library's vector functions, and the cost in compile time."""
 
 import array
-import math
 import random
 import statistics
 import time
 
-from contest import HERE, ROOT, WORK, Contestant, build_peer, medians, shell, take_turns, tool
-from values import agree, matrix, parse, random_i32s, scalar, vector
+from harness import (
+    HERE,
+    ROOT,
+    WORK,
+    Implementation,
+    build_c_peer,
+    compiler,
+    input_file,
+    interleave,
+    medians,
+    result,
+    run_checked,
+)
+from results import number, table
+from values import agree, matrix, parse, scalar, vector
 
 CLASSIC = ROOT / "tests" / "programs" / "classic"
 FUNCTIONS = HERE / "programs" / "functions.fut"
@@ -74,44 +86,29 @@ PROGRAMS = {
 }
 
 
-def compiler():
-    return tool("BINDRUNE", str(ROOT / "build" / "bindrune"))
-
-
-def input_file(name, make):
-    path = WORK / f"{name}.in"
-    if not path.exists():
-        path.write_bytes(make())
-    return path
-
-
-def result(contestant, data):
-    with open(data, "rb") as source:
-        return shell([*contestant.command, "-b"], stdin=source)
-
-
-def figure_lanes(options, notes):
+def figure_lanes(options, warnings):
     """Programs with and without lanes: equal bits, and times."""
     if not compiler():
-        notes.add("bindrune is not built")
+        warnings.add("bindrune is not built")
         return {"microseconds": {}, "agree": True}
     rows, good = {}, True
-    for name, (path, entry, make, _) in PROGRAMS.items():
-        entrants = []
+    for name, (path, entry, generate, _) in PROGRAMS.items():
+        implementations = []
         for label, lanes in [("bindrune", "auto"), ("lanes off", "off")]:
             exe = WORK / f"lanes-{path.stem}-{lanes}"
-            shell([compiler(), "build", path, "--lanes", lanes, "-o", exe])
-            entrants.append(Contestant(label, [exe, "-e", entry]))
-        data = input_file(f"lanes-{name}", make)
-        if result(entrants[0], data) != result(entrants[1], data):
-            notes.add(f"{name}: lanes change the result")
+            run_checked([compiler(), "build", path, "--lanes", lanes, "-o", exe])
+            implementations.append(Implementation(label, [exe, "-e", entry]))
+        data = input_file(f"lanes-{name}", generate)
+        if result(implementations[0], data) != result(implementations[1], data):
+            warnings.add(f"{name}: lanes change the result")
             good = False
-        rows[name] = medians(take_turns(entrants, data, options))
+        rows[name] = medians(interleave(implementations, data, options))
         print(name, rows[name], flush=True)
     return {"microseconds": rows, "agree": good}
 
 
-# Name: the C function, ranges (low, high) of well-behaved and badly behaved arguments.
+# Name of the C function: ranges (low, high) of typical arguments, and of arguments that include
+# overflow, underflow, negative or large ones.
 ARGUMENTS = {
     "exp": ((-10, 10), (-1000, 1000)),
     "log": ((0.01, 100), (-1, 1)),
@@ -133,78 +130,81 @@ def build_function(name, elem):
     real, suffix = ("float", "f") if elem == "f32" else ("double", "")
     flags = ["-Ofast", f"-DFUNCTION={name}{suffix}", f"-DREAL={real}", f'-DTYPE=" {elem}"']
     flags += ["-DARGUMENTS=2"] if name == "pow" else []
-    return build_peer("functions", f"{name}-{elem}", flags)
+    return build_c_peer("functions", f"{name}-{elem}", flags)
 
 
-def figure_functions(options, notes):
-    """Mathematical functions on one core, compared with the C library's vector functions."""
+def figure_functions(options, warnings):
+    """Nanoseconds per element of mathematical functions, compared with libmvec's."""
     if not compiler():
-        notes.add("bindrune is not built")
-        return {"microseconds": {}, "agree": True}
-    exe, rows, good = WORK / "functions", {}, True
-    shell([compiler(), "build", FUNCTIONS, "-o", exe])
+        warnings.add("bindrune is not built")
+        return {"nanoseconds": {}, "agree": True}
+    exe, rows, good, elements = WORK / "functions", {}, True, ELEMENTS // BLOCK * BLOCK
+    run_checked([compiler(), "build", FUNCTIONS, "-o", exe])
     for elem in ["f32", "f64"]:
         for name, (well, badly) in ARGUMENTS.items():
-            ours = Contestant("bindrune", [exe, "--num-threads", "1", "-e", f"{name}_{elem}"])
-            peer = Contestant("libmvec", [build_function(name, elem)])
+            ours = Implementation("bindrune", [exe, "--num-threads", "1", "-e", f"{name}_{elem}"])
+            peer = Implementation("libmvec", [build_function(name, elem)])
             row = {}
             for kind, bounds in [("", well), (" bad", badly)]:
                 data = input_file(
                     f"functions-{name}-{elem}{kind.strip()}",
                     lambda b=bounds: function_input(elem, name, b, len(name)),
                 )
-                times = medians(take_turns([peer, ours], data, options))
-                row |= {label + kind: time for label, time in times.items()}
-                results = [parse(result(c, data)) for c in (peer, ours)]
+                times = medians(interleave([peer, ours], data, options))
+                row |= {label + kind: time * 1e3 / elements for label, time in times.items()}
+                results = [parse(result(each, data)) for each in (peer, ours)]
                 if not kind and not agree(*results, 1e-3):
-                    notes.add(f"{name}_{elem}: bindrune and libmvec disagree")
+                    warnings.add(f"{name}_{elem}: bindrune and libmvec disagree")
                     good = False
             rows[f"{name}_{elem}"] = row
             print(f"{name}_{elem}", row, flush=True)
-    return {"elements": ELEMENTS // BLOCK * BLOCK, "microseconds": rows, "agree": good}
+    ratios = {name: ratios_to_libmvec(row) for name, row in rows.items()}
+    return {"elements": elements, "nanoseconds": rows, "ratios": ratios, "agree": good}
 
 
-def figure_growth(options, notes):
+def figure_growth(options, warnings):
     """Seconds to compile the mini-benchmarks with and without lanes."""
     if not compiler():
-        notes.add("bindrune is not built")
+        warnings.add("bindrune is not built")
         return {"seconds": {}}
     program, samples = HERE / "programs" / "mini.fut", {"auto": [], "off": []}
     for _ in range(max(options.rounds, 5)):
         for lanes, times in samples.items():
             start = time.perf_counter()
-            shell([compiler(), "build", program, "--lanes", lanes, "-o", WORK / "timed"])
+            run_checked([compiler(), "build", program, "--lanes", lanes, "-o", WORK / "timed"])
             times.append(time.perf_counter() - start)
     row = {f"lanes {lanes}": statistics.median(times) for lanes, times in samples.items()}
     return {"seconds": row, "ratio": row["lanes auto"] / row["lanes off"]}
 
 
-def report_lanes(results):
-    """The report's lines on this module's figures."""
-    lines = []
-    if "lanes" in results:
-        lines += ["## Lanes", "", "| µs | lanes off | bindrune | ratio | goal |", "|---|---:|---:|---:|---:|"]
-        for name, row in results["lanes"]["microseconds"].items():
-            off, on = row["lanes off"], row["bindrune"]
-            lines.append(f"| {name} | {off:.0f} | {on:.0f} | {off / on:.2f} | {PROGRAMS[name][3]} |")
-        lines.append("")
-    if "functions" in results:
-        lines += [
-            "## Functions", "", "Nanoseconds an element; ratio: libmvec on good arguments to bindrune.", "",
-            "| | libmvec | bindrune | ratio | libmvec, bad | bindrune, bad | ratio |",
-            "|---|---:|---:|---:|---:|---:|---:|",
-        ]
-        elements = results["functions"]["elements"]
-        for name, row in results["functions"]["microseconds"].items():
-            ns = {k: v * 1e3 / elements for k, v in row.items()}
-            good, bad = (ns["libmvec"] / ns[k] if ns[k] else math.nan for k in ("bindrune", "bindrune bad"))
-            lines.append(
-                f"| {name} | {ns['libmvec']:.3f} | {ns['bindrune']:.3f} | {good:.2f} | "
-                f"{ns['libmvec bad']:.3f} | {ns['bindrune bad']:.3f} | {bad:.2f} |"
-            )
-        lines.append("")
-    if "growth" in results and results["growth"]["seconds"]:
-        row = results["growth"]["seconds"]
-        values = ", ".join(f"{k} {v:.3f} s" for k, v in row.items())
-        lines += [f"**growth** of compile time: {values}, ratio {results['growth']['ratio']:.2f}", ""]
-    return lines
+def report_lanes(figure):
+    """The report's lines on programs."""
+    cells = []
+    for name, row in figure["microseconds"].items():
+        off, on = row["lanes off"], row["bindrune"]
+        cells.append([name, number(off, 0), number(on, 0), number(off / on), str(PROGRAMS[name][3])])
+    return table(["µs", "lanes off", "bindrune", "ratio", "goal"], cells)
+
+
+def ratios_to_libmvec(row):
+    """libmvec's time on typical arguments over Bindrune's on typical and on difficult ones."""
+    return [row["libmvec"] / row[impl] for impl in ("bindrune", "bindrune bad")]
+
+
+def report_functions(figure):
+    """The report's lines on mathematical functions."""
+    cells = []
+    for name, row in figure["nanoseconds"].items():
+        ratios = figure.get("ratios", {}).get(name) or ratios_to_libmvec(row)
+        shown = [number(row[impl], 3) for impl in ("libmvec", "bindrune", "libmvec bad", "bindrune bad")]
+        cells.append([name, *shown[:2], number(ratios[0]), *shown[2:], number(ratios[1])])
+    head = ["ns per element", "libmvec", "bindrune", "ratio", "libmvec, difficult", "bindrune, difficult", "ratio"]
+    return table(head, cells) + [
+        "", "Ratios: libmvec on typical arguments over Bindrune on typical and on difficult ones.",
+    ]
+
+
+def report_growth(figure):
+    """The report's lines on compile time."""
+    cells = [[name, number(seconds, 3)] for name, seconds in figure["seconds"].items()]
+    return [*(table(["", "s"], cells) + [""] if cells else []), f"Ratio: {figure['ratio']:.2f}."]

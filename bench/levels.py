@@ -1,16 +1,15 @@
-"""The cost of portable executables: code for older processors, and the selection of code at start.
+"""The cost of portable executables: code for older processors, and the selection of code at startup.
 
 Each program of `mini`, `lanes` and `rows` is built for this machine (`native`), with code for
 several processor levels (`portable`), for `x86-64-v2` and for `generic`; the reference compiler's
 `c` for `-march=x86-64`. All run on one core, as `c` does.
 """
 
-import math
 import os
-import statistics
 
-from contest import WORK, Contestant, medians, shell, take_turns, tool
-from lanes import PROGRAMS, compiler, input_file, result
+from harness import WORK, Implementation, compiler, find_program, input_file, interleave, medians, result, run_checked
+from lanes import PROGRAMS
+from results import geometric_mean, number, table
 from rows import ENTRIES, SHAPES
 from rows import PROGRAM as ROWS
 from rows import input_file as rows_input
@@ -30,62 +29,49 @@ def programs(mini, benchmarks, mini_input):
         yield entry, ROWS, entry, lambda entry=entry: rows_input(entry, *SHAPES[0])
 
 
-def executables(path, notes):
-    """The executables of a file, by contestant."""
-    made = {}
+def executables(path, warnings):
+    """The executables of a file, by implementation."""
+    built = {}
     for cpu in CPUS:
-        made[cpu] = WORK / f"levels-{path.stem}-{cpu}"
-        shell([compiler(), "build", path, "--cpu", cpu, "-o", made[cpu]])
-    futhark = tool("FUTHARK", "futhark")
+        built[cpu] = WORK / f"levels-{path.stem}-{cpu}"
+        run_checked([compiler(), "build", path, "--cpu", cpu, "-o", built[cpu]])
+    futhark = find_program("FUTHARK", "futhark")
     if futhark:
-        made[REFERENCE] = WORK / f"levels-{path.stem}-c"
-        shell([futhark, "c", path, "-o", made[REFERENCE]], env={**os.environ, "CFLAGS": CFLAGS})
+        built[REFERENCE] = WORK / f"levels-{path.stem}-c"
+        run_checked([futhark, "c", path, "-o", built[REFERENCE]], env={**os.environ, "CFLAGS": CFLAGS})
     else:
-        notes.add("the reference compiler is not installed")
-    return made
+        warnings.add("the reference compiler is not installed")
+    return built
 
 
-def figure_levels(options, notes, listed):
-    """Median run times on one core, contestants alternating; results must have equal bits."""
+def figure_levels(options, warnings, cases):
+    """Median run times on one core, implementations alternating; results must have equal bits."""
     built, rows, good = {}, {}, True
-    for name, path, entry, data in listed:
+    for name, path, entry, data in cases:
         if path not in built:
-            built[path] = executables(path, notes)
-        entrants = [
-            Contestant(who, [exe, *([] if who == REFERENCE else ["--num-threads", "1"]), "-e", entry])
-            for who, exe in built[path].items()
+            built[path] = executables(path, warnings)
+        implementations = [
+            Implementation(impl, [exe, *([] if impl == REFERENCE else ["--num-threads", "1"]), "-e", entry])
+            for impl, exe in built[path].items()
         ]
         data = data()
-        ours = {result(c, data) for c in entrants if c.name != REFERENCE}
+        ours = {result(each, data) for each in implementations if each.name != REFERENCE}
         if len(ours) != 1:
-            notes.add(f"{name}: the bits depend on the processor")
+            warnings.add(f"{name}: the bits of the results depend on the processor level")
             good = False
-        rows[name] = medians(take_turns(entrants, data, options))
+        rows[name] = medians(interleave(implementations, data, options))
         print(name, rows[name], flush=True)
     return {"microseconds": rows, "agree": good}
 
 
-def mean(ratios):
-    return math.exp(statistics.fmean(math.log(r) for r in ratios))
-
-
-def report_levels(results):
+def report_levels(figure):
     """The report's lines on this figure."""
-    rows = results.get("levels", {}).get("microseconds")
-    if not rows:
-        return []
+    rows = figure["microseconds"]
     names = list(next(iter(rows.values())))
-    lines = ["## Levels of processors, one core", "", "| µs | " + " | ".join(names) + " |"]
-    lines.append("|---|" + "---:|" * len(names))
-    for name, row in rows.items():
-        lines.append(f"| {name} | " + " | ".join(f"{row[n]:.0f}" for n in names) + " |")
-    lines.append("")
-    pairs = [("native", "portable")] + [(REFERENCE, cpu) for cpu in CPUS[2:] if REFERENCE in names]
-    for peer, cpu in pairs:
+    lines = table(["µs", *names], [[name, *(number(row[impl], 0) for impl in names)] for name, row in rows.items()])
+    cells = []
+    for peer, cpu in [("native", "portable")] + [(REFERENCE, cpu) for cpu in CPUS[2:] if REFERENCE in names]:
         ratios = {name: row[peer] / row[cpu] for name, row in rows.items()}
         least = min(ratios, key=ratios.get)
-        lines.append(
-            f"- {peer} over {cpu}: geometric mean {mean(ratios.values()):.2f}, "
-            f"least {ratios[least]:.2f} ({least})"
-        )
-    return [*lines, ""]
+        cells.append([f"{peer} over {cpu}", number(geometric_mean(ratios.values())), f"{ratios[least]:.2f} ({least})"])
+    return [*lines, "", *table(["ratio", "geometric mean", "least"], cells)]

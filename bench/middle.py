@@ -11,17 +11,17 @@ the programs that have kernels.
 
 import os
 import re
-import statistics
 import subprocess
 from pathlib import Path
 
+from builds import programs as programs_below
 from cases import NESTS
-from lanes import compiler
-from sizes import programs as below
+from harness import compiler
+from results import geometric_mean, number, table
 
 LINE = re.compile(r"^(\S+) +([0-9.]+) ms(?: +(\d+) statements)?$", re.MULTILINE)
-GOAL, GROWTH = 0.5, 4.0
-KERNELS = 1.5
+# The goals: seconds of all passes, growth in statements, time to kernels over that for the CPU.
+GOAL, GROWTH, KERNELS = 0.5, 4.0, 1.5
 
 
 def passes(path, *extra):
@@ -31,13 +31,13 @@ def passes(path, *extra):
     if done.returncode:
         return None
     found = LINE.findall(done.stderr.decode(errors="replace"))
-    return {name: (float(time), int(left) if left else None) for name, time, left in found}
+    return {name: (float(time), int(count) if count else None) for name, time, count in found}
 
 
-def measure(path, turns):
+def measure(path, repeats):
     """A row; the time is the least of several runs."""
     least = None
-    for _ in range(turns):
+    for _ in range(repeats):
         found = passes(path)
         if found is None:
             return None
@@ -45,10 +45,10 @@ def measure(path, turns):
         least = min(seconds, least or seconds)
     names = list(found)
     before = found[names[names.index("flatten") - 1]][1]
-    made, left = found["flatten"][1], found["prune-versions"][1]
+    flattened, pruned = found["flatten"][1], found["prune-versions"][1]
     return {
         "seconds": least, "slowest": max(found, key=lambda name: found[name][0]),
-        "before": before, "flattened": made, "pruned": left, "growth": left / max(before, 1),
+        "before": before, "flattened": flattened, "pruned": pruned, "growth": pruned / max(before, 1),
     }
 
 
@@ -58,22 +58,22 @@ def seconds(path, *extra):
     return sum(time for time, _ in found.values()) / 1e3 if found else None
 
 
-def chosen():
+def selected_programs():
     """The programs, by name."""
     paths = {path.stem: path for path in sorted(NESTS.glob("*.fut"))}
     folder = os.environ.get("BENCHMARKS")
     if folder:
-        paths |= {str(path.relative_to(Path(folder))): path for path in below(folder)}
+        paths |= {str(path.relative_to(Path(folder))): path for path in programs_below(folder)}
     return paths
 
 
-def figure_kernels(options, notes):
+def figure_kernels(options, warnings):
     """Seconds to kernels, and to the CPU's imperative IR, of each program."""
     if not compiler():
-        notes.add("bindrune is not built")
+        warnings.add("bindrune is not built")
         return {"rows": {}}
     rows, without = {}, []
-    for name, path in chosen().items():
+    for name, path in selected_programs().items():
         pairs = [
             (seconds(path), seconds(path, "--machine", "gpu"))
             for _ in range(min(options.rounds, 5))
@@ -87,54 +87,49 @@ def figure_kernels(options, notes):
     return {"rows": rows, "without": without}
 
 
-def report_kernels(results):
+def report_kernels(figure):
     """The report's lines on compilation to kernels."""
-    rows = results.get("kernels", {}).get("rows")
-    if not rows:
-        return []
-    lines = ["## Kernels", "", "| program | CPU, s | device, s | ratio |", "|---|---:|---:|---:|"]
-    for name, row in rows.items():
-        lines.append(f"| {name} | {row['cpu']:.3f} | {row['device']:.3f} | {row['ratio']:.2f} |")
-    total = sum(row["device"] for row in rows.values()) / sum(row["cpu"] for row in rows.values())
-    mean = statistics.geometric_mean(row["ratio"] for row in rows.values())
-    slow = [name for name, row in rows.items() if row["ratio"] > KERNELS]
-    lines += [
-        "", f"Geometric mean {mean:.2f}, all together {total:.2f}; above {KERNELS}: {', '.join(slow) or 'none'}; "
-        f"without kernels: {', '.join(results['kernels']['without']) or 'none'}.", "",
+    rows = figure["rows"]
+    cells = [
+        [name, number(row["cpu"], 3), number(row["device"], 3), number(row["ratio"])] for name, row in rows.items()
     ]
-    return lines
+    mean = geometric_mean(row["ratio"] for row in rows.values())
+    total = sum(row["device"] for row in rows.values()) / sum(row["cpu"] for row in rows.values())
+    slow = [name for name, row in rows.items() if row["ratio"] > KERNELS]
+    return table(["program", "CPU, s", "device, s", "ratio"], cells) + [
+        "", f"Geometric mean {mean:.2f}, ratio of the sums {total:.2f}; "
+        f"above {KERNELS}: {', '.join(slow) or 'none'}; without kernels: {', '.join(figure['without']) or 'none'}.",
+    ]
 
 
-def figure_middle(options, notes):
+def figure_middle(options, warnings):
     """Seconds and statements of each program."""
     if not compiler():
-        notes.add("bindrune is not built")
+        warnings.add("bindrune is not built")
         return {"rows": {}}
     rows = {}
-    for name, path in chosen().items():
+    for name, path in selected_programs().items():
         row = measure(path, min(options.rounds, 3))
         if row:
             rows[name] = row
             print(name, row, flush=True)
         else:
-            notes.add(f"{name} does not compile")
+            warnings.add(f"{name} does not compile")
     return {"rows": rows}
 
 
-def report_middle(results):
-    """The report's lines on this figure."""
-    rows = results.get("middle", {}).get("rows")
-    if not rows:
-        return []
-    lines = ["## Middle end", "", "| program | s | slowest pass | before | flattened | pruned | growth |"]
-    lines.append("|---|---:|---|---:|---:|---:|---:|")
-    for name, row in rows.items():
-        lines.append(
-            f"| {name} | {row['seconds']:.3f} | {row['slowest']} | {row['before']} | {row['flattened']} | "
-            f"{row['pruned']} | {row['growth']:.2f} |"
-        )
+def report_middle(figure):
+    """The report's lines on the middle end."""
+    rows = figure["rows"]
+    cells = [
+        [name, number(row["seconds"], 3), f"`{row['slowest']}`", str(row["before"]), str(row["flattened"]),
+         str(row["pruned"]), number(row["growth"])]
+        for name, row in rows.items()
+    ]
     slow = [name for name, row in rows.items() if row["seconds"] > GOAL]
     large = [name for name, row in rows.items() if row["growth"] > GROWTH]
-    lines += ["", f"Above {GOAL} s: {', '.join(slow) or 'none'}; above {GROWTH:.0f} times the statements: "
-              f"{', '.join(large) or 'none'}.", ""]
-    return lines
+    head = ["program", "s", "slowest pass", "statements", "after flattening", "after pruning", "growth"]
+    return table(head, cells, ["slowest pass"]) + [
+        "", f"Above {GOAL} s: {', '.join(slow) or 'none'}; above {GROWTH:.0f} times the statements: "
+        f"{', '.join(large) or 'none'}.",
+    ]

@@ -1,9 +1,9 @@
-"""The nine mini-benchmarks of `programs/mini.fut` compared with hand-written C and the reference
-compiler: at 10^7 elements, and in many calls at 10^4."""
+"""The nine mini-benchmarks of `programs/mini.fut` compared with C by hand and the reference compiler:
+at 10^7 elements, and in many calls at 10^4."""
 
 import statistics
 
-from contest import HERE, WORK, build_futhark, contestants, medians, shell, take_turns, wall_per_call
+from harness import HERE, WORK, all_implementations, build_all, interleave, medians, result, wall_per_call
 from values import agree, parse, random_i32s, scalar
 
 MINI = HERE / "programs" / "mini.fut"
@@ -27,47 +27,44 @@ def data_file(name, n):
     return path
 
 
-def check_results(name, entrants, data, notes):
+def check_results(name, implementations, data, warnings):
     """Compares all results with that of C; returns False on a difference."""
-    results = []
-    for contestant in entrants:
-        with open(data, "rb") as source:
-            results.append(parse(shell([*contestant.command, "-b"], stdin=source)))
+    results = [parse(result(each, data)) for each in implementations]
     good = True
-    for contestant, result in zip(entrants[1:], results[1:]):
+    for each, own in zip(implementations[1:], results[1:]):
         # Sums of 10^7 f32 depend on the order by more than a unit in the last place.
-        if not agree(results[0], result, 1e-3):
-            notes.add(f"{name}: {contestant.name} and C disagree")
+        if not agree(results[0], own, 1e-3):
+            warnings.add(f"{name}: {each.name} and C disagree")
             good = False
     return good
 
 
-def figure_mini(options, notes):
-    """Median run times at 10^7 elements, contestants alternating."""
-    futhark, rows, good = build_futhark(MINI, "mini", notes), {}, True
+def figure_mini(options, warnings):
+    """Median run times at 10^7 elements, implementations alternating."""
+    built, rows, good = build_all(MINI, "mini", warnings), {}, True
     least = {}
     for name in options.only:
-        entrants, data = contestants(name, futhark), data_file(name, options.size)
-        good &= check_results(name, entrants, data, notes)
-        rounds = take_turns(entrants, data, options)
+        implementations, data = all_implementations(name, built), data_file(name, options.size)
+        good &= check_results(name, implementations, data, warnings)
+        rounds = interleave(implementations, data, options)
         rows[name] = medians(rounds)
-        least[name] = {who: min(map(min, found)) for who, found in rounds.items()}
+        least[name] = {impl: min(map(min, found)) for impl, found in rounds.items()}
         print(name, rows[name], flush=True)
     return {"elements": options.size, "microseconds": rows, "least": least, "agree": good}
 
 
-def figure_small(options, notes):
+def figure_small(options, warnings):
     """Microseconds per call at 10^4 elements: 10,000 calls in one process, minus the time of a
     process with one call."""
-    futhark, rows, good = build_futhark(MINI, "mini", notes), {}, True
-    futhark = {k: v for k, v in futhark.items() if k == "bindrune"}
+    built, rows, good = build_all(MINI, "mini", warnings), {}, True
+    built = {impl: exe for impl, exe in built.items() if impl == "bindrune"}
     for name in options.only:
-        entrants, data = contestants(name, futhark), data_file(name, 10_000)
-        good &= check_results(name, entrants, data, notes)
-        samples = {c.name: [] for c in entrants}
+        implementations, data = all_implementations(name, built), data_file(name, 10_000)
+        good &= check_results(name, implementations, data, warnings)
+        samples = {each.name: [] for each in implementations}
         for i in range(options.rounds):
-            for contestant in entrants if i % 2 else entrants[::-1]:
-                samples[contestant.name].append(wall_per_call(contestant, data, options.calls))
-        rows[name] = {k: statistics.median(v) for k, v in samples.items()}
+            for each in implementations if i % 2 else implementations[::-1]:
+                samples[each.name].append(wall_per_call(each, data, options.calls))
+        rows[name] = {impl: statistics.median(times) for impl, times in samples.items()}
         print(name, rows[name], flush=True)
     return {"elements": 10_000, "calls": options.calls, "microseconds": rows, "agree": good}

@@ -1,10 +1,10 @@
-"""Nested parallelism (`cases.py`) compared with the reference compiler: `nests` compares our times
-with those of the fastest of its back ends, `scaling` two threads with one.
+"""Nested parallelism (`cases.py`): `nests` compares Bindrune with the fastest back end of the
+reference compiler, `scaling` two threads with one.
 
 Each executable measures its own time. All peers run once to find the relevant ones; those slower
 than the fastest peer by more than the factor `FAR` are not measured further. A ratio is the peer's
-median over ours within one round; the median over the rounds is reported. If both threads of a
-process start on one core, they may stay there; so `least` compares the best round of each.
+median over Bindrune's within one round; the median over the rounds is reported. If both threads of
+a process start on one core, they may stay there; so `least` compares the best round of each.
 """
 
 import argparse
@@ -13,8 +13,8 @@ import statistics
 import subprocess
 
 from cases import cases
-from contest import WORK, Contestant, build_bindrune, build_futhark, take_turns
-from lanes import compiler
+from harness import WORK, Implementation, build_all, build_bindrune, compiler, interleave
+from results import geometric_mean, number, table
 from values import agree, parse
 
 PEERS = ["futhark c", "futhark multicore", "futhark ispc"]
@@ -23,28 +23,29 @@ FAR = 1.4
 # round has a single run.
 LIMIT = 20
 LONG = 2.0
+# The goals for the gain from a second thread.
 GAIN = {"compute": 1.8, "irregular": 1.6}
 
 
-def executables(case, built, notes, peers=True):
-    """The executables of the case's program, by contestant."""
+def executables(case, built, warnings, peers=True):
+    """The implementations of the case; those of a program are built once and kept in `built`."""
     key = (case.path, peers)
     if key not in built:
         if peers:
-            built[key] = build_futhark(case.path, f"nest-{case.program}", notes)
+            built[key] = build_all(case.path, f"nest-{case.program}", warnings)
         else:
             built[key] = {"bindrune": build_bindrune(case.path, f"nest-{case.program}-bindrune")}
-    return [Contestant(who, [exe, "-e", case.entry]) for who, exe in built[key].items()]
+    return [Implementation(impl, [exe, "-e", case.entry]) for impl, exe in built[key].items()]
 
 
-def once(contestant, data, limit):
+def run_once(implementation, data, limit):
     """The result of a run, and its microseconds by the executable's own clock; None if it fails
     or takes more than `limit` seconds."""
     times = WORK / "once"
     with open(data, "rb") as source:
         try:
             done = subprocess.run(
-                [*contestant.command, "-b", "-t", times], stdin=source, capture_output=True, timeout=limit
+                [*implementation.command, "-b", "-t", times], stdin=source, capture_output=True, timeout=limit
             )
         except subprocess.TimeoutExpired:
             return None
@@ -53,13 +54,14 @@ def once(contestant, data, limit):
     return done.stdout, float(times.read_text().split()[-1])
 
 
-def same(case, left, right):
+def results_agree(case, left, right):
+    """Returns true if results are equal, floats within the case's tolerance."""
     return left == right or agree(parse(left), parse(right), case.tolerance)
 
 
-def is_known(case, result):
+def matches_expected(case, result):
     """Returns true if a result agrees with that provided with the input, or if there is none."""
-    known = case.known()
+    known = case.expected_results()
     if known is None:
         return True
     found = [x for values in parse(result) for x in values]
@@ -67,131 +69,137 @@ def is_known(case, result):
     return len(found) == len(known) and all(close)
 
 
-def turns(entrants, data, options, expected):
-    """Medians of each round by contestant. `expected` microseconds determine the number of runs
-    per process."""
+def round_medians(implementations, data, options, expected):
+    """Medians of each round by implementation. `expected`, a run's microseconds, determines the
+    number of runs per process."""
     runs = 1 if expected > LONG * 1e6 else options.runs
     settings = argparse.Namespace(rounds=options.rounds, runs=runs)
-    rounds = take_turns(entrants, data, settings)
-    return {who: [statistics.median(times) for times in found] for who, found in rounds.items()}
+    rounds = interleave(implementations, data, settings)
+    return {impl: [statistics.median(times) for times in found] for impl, found in rounds.items()}
 
 
-def paired(theirs, ours):
-    """The median over the rounds of their time over ours."""
-    return statistics.median(a / max(b, 1) for a, b in zip(theirs, ours))
+def median_ratio(numerators, denominators):
+    """The median over the rounds of the ratio of two times."""
+    return statistics.median(a / max(b, 1) for a, b in zip(numerators, denominators))
 
 
-def compare(case, entrants, options, notes):
+def compare(case, implementations, options, warnings):
     """A row: times, the fastest peer and the ratio to it."""
     data, first = case.input(), {}
-    for contestant in entrants:
+    for each in implementations:
         # Peers far behind the others are irrelevant; Bindrune always runs.
         others = min((time for _, time in first.values()), default=math.inf) / 1e6
-        found = once(contestant, data, LIMIT + 10 * others if others < math.inf else None)
+        found = run_once(each, data, LIMIT + 10 * others if others < math.inf else None)
         if found is None:
-            notes.add(f"{case.name}: {contestant.name} fails or takes too long")
+            warnings.add(f"{case.name}: {each.name} fails or takes too long")
         else:
-            first[contestant.name] = found
+            first[each.name] = found
     if "bindrune" not in first:
         return {"agree": False}
-    results = {who: result for who, (result, _) in first.items()}
-    wrong = [who for who, result in results.items() if not same(case, results["bindrune"], result)]
+    results = {impl: result for impl, (result, _) in first.items()}
+    wrong = [impl for impl, result in results.items() if not results_agree(case, results["bindrune"], result)]
     if wrong:
-        notes.add(f"{case.name}: {', '.join(wrong)} and bindrune disagree")
-    if not is_known(case, results["bindrune"]):
-        notes.add(f"{case.name}: bindrune's result is not the one beside the input")
+        warnings.add(f"{case.name}: {', '.join(wrong)} and bindrune disagree")
+    if not matches_expected(case, results["bindrune"]):
+        warnings.add(f"{case.name}: bindrune's result differs from the one provided with the input")
         wrong.append("bindrune")
-    times = {who: time for who, (_, time) in first.items()}
-    least = min((times[who] for who in times if who in PEERS), default=math.inf)
-    near = [c for c in entrants if c.name == "bindrune" or times.get(c.name, math.inf) <= FAR * least]
-    rounds = turns(near, data, options, max(times[c.name] for c in near))
-    row = {"microseconds": times | {who: statistics.median(found) for who, found in rounds.items()}}
-    peers = [who for who in rounds if who != "bindrune"]
+    times = {impl: time for impl, (_, time) in first.items()}
+    least = min((times[impl] for impl in times if impl in PEERS), default=math.inf)
+    near = [
+        each for each in implementations
+        if each.name == "bindrune" or times.get(each.name, math.inf) <= FAR * least
+    ]
+    rounds = round_medians(near, data, options, max(times[each.name] for each in near))
+    row = {"microseconds": times | {impl: statistics.median(found) for impl, found in rounds.items()}}
+    peers = [impl for impl in rounds if impl != "bindrune"]
     if peers:
-        ratios = {who: paired(rounds[who], rounds["bindrune"]) for who in peers}
+        ratios = {impl: median_ratio(rounds[impl], rounds["bindrune"]) for impl in peers}
         row["peer"] = min(ratios, key=ratios.get)
         row["ratio"] = ratios[row["peer"]]
-        row["least"] = min(min(rounds[who]) for who in peers) / max(min(rounds["bindrune"]), 1)
+        row["least"] = min(min(rounds[impl]) for impl in peers) / max(min(rounds["bindrune"]), 1)
     return row | {"agree": not wrong}
 
 
-def listed(options, notes, wanted=lambda _: True):
+def selected_cases(options, warnings, predicate=lambda _: True):
     """The requested cases with available inputs."""
-    for case in filter(wanted, cases(options.case)):
+    for case in filter(predicate, cases(options.case)):
         if case.input():
             yield case
         else:
-            notes.add(f"{case.name}: the input is not at hand (DATA names its folder)")
+            warnings.add(f"{case.name}: the input is not available (DATA names its folder)")
 
 
-def figure_nests(options, notes):
-    """Our times compared with those of the fastest peer."""
+def figure_nests(options, warnings):
+    """Times of Bindrune and of the fastest peers."""
     if not compiler():
-        notes.add("bindrune is not built")
+        warnings.add("bindrune is not built")
         return {"rows": {}, "agree": True}
     built, rows = {}, {}
-    for case in listed(options, notes):
-        rows[case.name] = compare(case, executables(case, built, notes), options, notes)
-        case.forget()
+    for case in selected_cases(options, warnings):
+        rows[case.name] = compare(case, executables(case, built, warnings), options, warnings)
+        case.delete_input()
         print(case.name, brief(rows[case.name]), flush=True)
     return {"rows": rows, "agree": all(row["agree"] for row in rows.values())}
 
 
 def brief(row):
     """The one-line form of a row."""
-    return " ".join(f"{who} {value:.0f}" for who, value in row.get("microseconds", {}).items()) + (
-        f": {row['ratio']:.2f} of {row['peer']}, least {row['least']:.2f}" if "ratio" in row else ""
+    return " ".join(f"{impl} {value:.0f}" for impl, value in row.get("microseconds", {}).items()) + (
+        f": {row['ratio']:.2f} to {row['peer']}, of the best rounds {row['least']:.2f}" if "ratio" in row else ""
     )
 
 
-def figure_scaling(options, notes):
-    """Two threads compared with one, for the nests that can gain."""
+def figure_scaling(options, warnings):
+    """Two threads compared with one, for the cases with a goal."""
     if not compiler():
-        notes.add("bindrune is not built")
+        warnings.add("bindrune is not built")
         return {"rows": {}}
     built, rows = {}, {}
-    for case in listed(options, notes, lambda case: case.bound):
-        (ours,) = executables(case, built, notes, peers=False)
-        entrants = [Contestant(str(n), [*ours.command, "--num-threads", str(n)]) for n in (1, 2)]
-        found = once(entrants[0], case.input(), None)
+    for case in selected_cases(options, warnings, lambda case: case.scaling):
+        (ours,) = executables(case, built, warnings, peers=False)
+        implementations = [Implementation(str(n), [*ours.command, "--num-threads", str(n)]) for n in (1, 2)]
+        found = run_once(implementations[0], case.input(), None)
         if found is None:
-            notes.add(f"{case.name}: fails on one thread")
+            warnings.add(f"{case.name}: fails on one thread")
             continue
-        rounds = turns(entrants, case.input(), options, found[1])
+        rounds = round_medians(implementations, case.input(), options, found[1])
         rows[case.name] = {
             "one": statistics.median(rounds["1"]), "two": statistics.median(rounds["2"]),
-            "gain": paired(rounds["1"], rounds["2"]), "least": min(rounds["1"]) / min(rounds["2"]),
-            "wanted": GAIN[case.bound],
+            "gain": median_ratio(rounds["1"], rounds["2"]), "least": min(rounds["1"]) / min(rounds["2"]),
+            "goal": GAIN[case.scaling],
         }
-        case.forget()
+        case.delete_input()
         print(case.name, {key: round(value, 2) for key, value in rows[case.name].items()}, flush=True)
     return {"rows": rows}
 
 
-def report_nests(results):
-    """The report's lines on this module's figures."""
-    lines = []
-    if results.get("nests", {}).get("rows"):
-        rows = results["nests"]["rows"]
-        names = ["bindrune", *PEERS]
-        lines += ["## Nested parallelism", "", "| µs | " + " | ".join(names) + " | ratio | least |"]
-        lines.append("|---|" + "---:|" * (len(names) + 2))
-        for name, row in rows.items():
-            times = [f"{row['microseconds'][n]:.0f}" if n in row.get("microseconds", {}) else "" for n in names]
-            ratios = " | ".join(f"{row.get(key, math.nan):.2f}" for key in ("ratio", "least"))
-            lines.append(f"| {name} | " + " | ".join(times) + f" | {ratios} |")
-        ratios = {name: row["ratio"] for name, row in rows.items() if "ratio" in row}
-        if ratios:
-            mean = math.exp(statistics.fmean(map(math.log, ratios.values())))
-            low = sorted((name for name in ratios if ratios[name] < 1), key=ratios.get)
-            lines += ["", f"Ratio: the fastest peer to bindrune. Geometric mean {mean:.2f}; below 1: " + (
-                ", ".join(f"{name} {ratios[name]:.2f}" for name in low) or "none") + "."]
-        lines.append("")
-    if results.get("scaling", {}).get("rows"):
-        lines += ["## Two threads", "", "| µs | one | two | gain | least | wanted |", "|---|---:|---:|---:|---:|---:|"]
-        for name, row in results["scaling"]["rows"].items():
-            lines.append(
-                f"| {name} | {row['one']:.0f} | {row['two']:.0f} | {row['gain']:.2f} | {row['least']:.2f} | {row['wanted']} |"
-            )
-        lines.append("")
+def report_nests(figure):
+    """The report's lines on run times."""
+    cells = []
+    for name, row in figure["rows"].items():
+        times = row.get("microseconds", {})
+        shown = [number(times.get(impl), 0) for impl in ("bindrune", *PEERS)]
+        cells.append([name, *shown, number(row.get("ratio")), number(row.get("least"))])
+    lines = table(["µs", "bindrune", *PEERS, "ratio", "of the best rounds"], cells)
+    ratios = {name: row["ratio"] for name, row in figure["rows"].items() if "ratio" in row}
+    if ratios:
+        low = sorted((name for name in ratios if ratios[name] < 1), key=ratios.get)
+        below = ", ".join(f"{name} {ratios[name]:.2f}" for name in low) or "none"
+        mean = geometric_mean(ratios.values())
+        lines += [
+            "", f"Ratio: the fastest peer over Bindrune; geometric mean {mean:.2f} of {len(ratios)} cases; "
+            f"below 1: {below}.",
+        ]
     return lines
+
+
+def report_scaling(figure):
+    """The report's lines on two threads."""
+    cells = [
+        [
+            name, number(row["one"], 0), number(row["two"], 0), number(row["gain"]), number(row.get("least")),
+            str(row["goal"]),
+        ]
+        for name, row in figure["rows"].items()
+    ]
+    return table(["µs", "one thread", "two threads", "gain", "of the best rounds", "goal"], cells)

@@ -2,18 +2,18 @@
 `diku-dk/futhark-benchmarks`), compared with its own back ends.
 
 `bindrune bench` measures both, on the data sets of each program's test blocks, in one copy of the
-folder per back end. The reference compiler builds servers there, which are kept, so that a second
-run only measures (`serve.py` calls them). Data sets whose files are missing, because they are
+folder per back end. The reference compiler builds servers there, which are stored, so that a second
+run only measures (`server_adapter.py` calls them). Data sets whose files are missing, because they are
 downloads, are replaced by generated ones (`inputs`).
 
-All contestants run once in a first round. Peers that are far behind another peer on all data sets,
+All implementations run once in a first round. Peers that are far behind another peer on all data sets,
 or far behind Bindrune, are not measured further, as only the fastest one counts. The ratio of a
-data set is the fastest peer's median over ours within a round; the median over the rounds is
+data set is the fastest peer's median over Bindrune's within a round; the median over the rounds is
 reported. That of a program is the geometric mean over its data sets. A peer that takes much longer
 than Bindrune, or than the fastest one so far, is stopped; its ratio is then a lower bound. Programs
-with a data set of some tenths of a second have one run per round.
+with a data set of more than `LONG` microseconds have one run per round.
 
-Measurements are stored in `build/bench/reference.kept.json`, so that the figure can be measured in
+Measurements are stored in `build/bench/reference.cache.json`, so that the figure can be measured in
 parts (`--case`, `--seconds`). A program is measured again if the compiler generates other code for
 it, or if the runtime has changed.
 """
@@ -30,11 +30,11 @@ import subprocess
 import time
 from pathlib import Path
 
-from contest import CFLAGS, HERE, ROOT, WORK, tool
-from inputs.blocks import install
-from kept import Kept
-from lanes import compiler
-from sizes import programs
+from builds import programs
+from cache import MeasurementCache
+from harness import CFLAGS, HERE, ROOT, WORK, compiler, find_program
+from inputs.test_blocks import install
+from results import geometric_mean, number, table
 
 # Back ends that are usually the fastest come first, as they bound the others. With `--backend` only
 # the reference compiler's back end for the same devices is used.
@@ -50,7 +50,7 @@ FAR = 1.5
 # The factor over Bindrune's time from which a peer is far behind.
 AHEAD = 4
 # The message of `bindrune bench` for a data set that was stopped.
-STOPPED = "it does not end in time"
+STOPPED = "timed out"
 # The time limit for compiling a peer, in seconds.
 COMPILING = 300
 # The extra time for reading a data set, in seconds.
@@ -61,13 +61,13 @@ LONG = 300_000
 SHORT = 20
 
 
-def copies(folder, backends, notes):
+def copies(folder, backends, warnings):
     """Creates copies of the folder, one for Bindrune and one per back end, with the generated
     data sets."""
     found = {}
     for backend in ["bindrune", *backends]:
         if backend == "ispc" and not shutil.which("ispc"):
-            notes.add("the compiler ispc is not installed")
+            warnings.add("the compiler ispc is not installed")
             continue
         found[backend] = WORK / f"reference-{backend}"
         if not found[backend].exists():
@@ -80,7 +80,7 @@ def copies(folder, backends, notes):
     return found
 
 
-def measured(path, runs, limit, options=()):
+def bench_times(path, runs, limit, options=()):
     """Medians in microseconds by entry point and data set; infinite if it was stopped."""
     out = WORK / "reference.json"
     out.unlink(missing_ok=True)
@@ -103,44 +103,45 @@ def measured(path, runs, limit, options=()):
     return times
 
 
-def bound(own, peers, runs):
+def time_limit(own, peers, runs):
     """The time limit in seconds of the runs of a data set: peers much slower than Bindrune or
     than another peer are stopped."""
     longest = 0
-    for key, time in own.items():
-        longest = max(longest, min([SLOWER * time, *(BEHIND * peer[key] for peer in peers if key in peer)]))
+    for key, microseconds in own.items():
+        longest = max(longest, min([SLOWER * microseconds, *(BEHIND * peer[key] for peer in peers if key in peer)]))
     return math.ceil(longest / 1e6 * (runs + 1)) + READING
 
 
 def compile_server(command, folder):
     """Runs a compiler with a time limit; its process group is killed at the limit."""
     env, silent = {**os.environ, "CFLAGS": CFLAGS}, subprocess.DEVNULL
-    made = subprocess.Popen(command, cwd=folder, env=env, stdout=silent, stderr=silent, start_new_session=True)
+    process = subprocess.Popen(command, cwd=folder, env=env, stdout=silent, stderr=silent, start_new_session=True)
     try:
-        made.wait(COMPILING)
+        process.wait(COMPILING)
     except subprocess.TimeoutExpired:
-        os.killpg(made.pid, signal.SIGKILL)
-        made.wait()
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
 
 
-def theirs(futhark, backend, path, limit, runs):
-    """Times of one of the reference compiler's back ends, whose runs of a data set are stopped
-    after `limit` seconds. Builds the server if necessary."""
+def peer_times(futhark, backend, path, limit, runs):
+    """Times of a back end of the reference compiler. Its runs of a data set are stopped after
+    `limit` seconds. Builds the server if necessary."""
     server = path.with_suffix(".server")
     if not server.exists():
         compile_server([futhark, backend, "--server", path.name, "-o", server.name], path.parent)
-    called = path.with_suffix("")
-    called.write_text(f"#!/bin/sh\nexec python3 {HERE / 'serve.py'} {server} \"$@\"\n")
-    called.chmod(0o755)
-    return measured(path, runs, limit, ["--skip-compilation"]) if server.exists() else {}
+    adapter = path.with_suffix("")
+    adapter.write_text(f"#!/bin/sh\nexec python3 {HERE / 'server_adapter.py'} {server} \"$@\"\n")
+    adapter.chmod(0o755)
+    return bench_times(path, runs, limit, ["--skip-compilation"]) if server.exists() else {}
 
 
-def ours(path, runs, options):
-    times = measured(path, runs, LIMIT, [f"--backend={options.backend}"] if options.backend else [])
+def bindrune_times(path, runs, options):
+    """Times of Bindrune."""
+    times = bench_times(path, runs, LIMIT, [f"--backend={options.backend}"] if options.backend else [])
     return {key: time for key, time in times.items() if time < math.inf}
 
 
-def runtime():
+def runtime_hash():
     """A hash of the runtime's source."""
     text = hashlib.sha256()
     for source in sorted((ROOT / "crates" / "runtime" / "src").rglob("*.rs")):
@@ -148,7 +149,7 @@ def runtime():
     return text
 
 
-def code(path, of_runtime, options):
+def code_hash(path, of_runtime, options):
     """A hash of the code generated for a program (LLVM IR or kernels) and of the runtime."""
     text = of_runtime.copy()
     dump = [compiler(), "dev", "--stage", options.backend or "llvm", path.name]
@@ -156,81 +157,78 @@ def code(path, of_runtime, options):
     return text.hexdigest()
 
 
-def close(turn):
-    """The peers that are close to the fastest peer and to Bindrune on at least one data set of a
-    round."""
-    peers = {who: times for who, times in turn.items() if who != "bindrune"}
-    fastest = {key: AHEAD / FAR * time for key, time in turn["bindrune"].items()}
+def close_peers(first):
+    """The peers that are close to the fastest peer and to Bindrune on at least one data set of the
+    first round."""
+    peers = {impl: times for impl, times in first.items() if impl != "bindrune"}
+    fastest = {key: AHEAD / FAR * time for key, time in first["bindrune"].items()}
     for times in peers.values():
-        for key, time in times.items():
-            fastest[key] = min(time, fastest.get(key, math.inf))
+        for key, microseconds in times.items():
+            fastest[key] = min(microseconds, fastest.get(key, math.inf))
     near = lambda times: any(time <= FAR * fastest[key] < math.inf for key, time in times.items())
-    return [who for who, times in peers.items() if near(times)]
+    return [impl for impl, times in peers.items() if near(times)]
 
 
-def round_of(futhark, folders, place, order, own, runs, options):
-    """Times of Bindrune and some peers, by contestant; `own` are Bindrune's times so far."""
-    turn = {}
-    for who in order:
-        if who == "bindrune":
-            own = turn[who] = ours(folders[who] / place, runs, options)
+def measure_round(futhark, folders, program, order, own, runs, options):
+    """Times of Bindrune and some peers, by implementation; `own` are Bindrune's times so far."""
+    found = {}
+    for impl in order:
+        if impl == "bindrune":
+            own = found[impl] = bindrune_times(folders[impl] / program, runs, options)
         else:
-            others = [times for other, times in turn.items() if other != "bindrune"]
-            turn[who] = theirs(futhark, who, folders[who] / place, bound(own, others, runs), runs)
-    return turn
+            others = [times for other, times in found.items() if other != "bindrune"]
+            found[impl] = peer_times(futhark, impl, folders[impl] / program, time_limit(own, others, runs), runs)
+    return found
 
 
 def compare(futhark, folders, folder, path, options):
-    """A program: the fastest peer's time, ours and the ratio for each data set."""
-    place = path.relative_to(folder)
-    first = round_of(futhark, folders, place, folders, {}, 1, options)
+    """Bindrune's time, the fastest peer and the ratio for each data set of a program."""
+    program = path.relative_to(folder)
+    first = measure_round(futhark, folders, program, folders, {}, 1, options)
     own = first["bindrune"]
     if not own:
         return {}
     runs = 1 if max(own.values()) > LONG else options.runs
-    rounds, there = [], close(first)
-    for i in range(options.rounds if there else 0):
-        order = ["bindrune", *there][:: -1 if i % 2 else 1]
-        rounds.append(round_of(futhark, folders, place, order, own, runs, options))
+    rounds, near = [], close_peers(first)
+    for i in range(options.rounds if near else 0):
+        order = ["bindrune", *near][:: -1 if i % 2 else 1]
+        rounds.append(measure_round(futhark, folders, program, order, own, runs, options))
     rows = {}
     for key in own:
         ratios = {}
-        for who in list(folders)[1:]:
-            turns = [turn for turn in rounds if who in turn] or [first]
-            pairs = [(turn[who].get(key), turn["bindrune"].get(key)) for turn in turns]
+        for impl in list(folders)[1:]:
+            measured = [each for each in rounds if impl in each] or [first]
+            pairs = [(each[impl].get(key), each["bindrune"].get(key)) for each in measured]
             if all(a and b for a, b in pairs):
-                ratios[who] = statistics.median(SLOWER if a == math.inf else a / b for a, b in pairs)
-        times = [turn["bindrune"].get(key, 0) for turn in rounds or [first]]
+                ratios[impl] = statistics.median(SLOWER if a == math.inf else a / b for a, b in pairs)
+        times = [each["bindrune"].get(key, 0) for each in rounds or [first]]
         if ratios and max(times) >= SHORT:
             best = min(ratios, key=ratios.get)
             rows[" ".join(key)] = {"bindrune": statistics.median(times), "peer": best, "ratio": ratios[best]}
     return rows
 
 
-def mean(ratios):
-    return math.exp(statistics.fmean(map(math.log, ratios)))
-
-
-def figure_reference(options, notes):
+def figure_reference(options, warnings):
     """Ratios of all programs with test blocks."""
-    futhark, folder = tool("FUTHARK", "futhark"), os.environ.get("BENCHMARKS")
+    futhark, folder = find_program("FUTHARK", "futhark"), os.environ.get("BENCHMARKS")
     if not (futhark and compiler() and folder):
-        notes.add("reference: BENCHMARKS names no folder of programs, or a compiler is missing")
+        warnings.add("reference: BENCHMARKS names no folder of programs, or a compiler is missing")
         return {"rows": {}}
     folder = Path(folder).resolve()
     backends = [options.backend] if options.backend else BACKENDS
-    folders, end = copies(folder, backends, notes), time.monotonic() + options.seconds
-    file = WORK / f"reference{options.backend or ''}.kept.json"
-    kept = Kept(file, f"{options.rounds} rounds of {options.runs}", by_compiler=False)
-    rows, of_runtime = kept.data["rows"], runtime()
-    shown, left = {}, []
+    folders, end = copies(folder, backends, warnings), time.monotonic() + options.seconds
+    stem = WORK / f"reference{options.backend or ''}"
+    path, old = stem.with_suffix(".cache.json"), stem.with_suffix(".kept.json")
+    cache = MeasurementCache(path, f"{options.rounds} rounds of {options.runs}", by_compiler=False, old=old)
+    rows, of_runtime = cache.data["rows"], runtime_hash()
+    selected, left = {}, []
     for path in programs(folder):
         name = str(path.relative_to(folder))
         if options.case not in name:
             continue
-        made = code(folders["bindrune"] / name, of_runtime, options)
-        if rows.get(name, {}).get("code") == made:
-            shown[name] = rows[name]
+        current = code_hash(folders["bindrune"] / name, of_runtime, options)
+        if rows.get(name, {}).get("code") == current:
+            selected[name] = rows[name]
             continue
         rows.pop(name, None)
         if time.monotonic() > end:
@@ -238,29 +236,31 @@ def figure_reference(options, notes):
             continue
         found = compare(futhark, folders, folder, path, options)
         if found:
-            ratio = mean([row["ratio"] for row in found.values()])
-            rows[name] = shown[name] = {"sets": found, "ratio": ratio, "code": made}
-            kept.save()
+            ratio = geometric_mean([row["ratio"] for row in found.values()])
+            rows[name] = selected[name] = {"sets": found, "ratio": ratio, "code": current}
+            cache.save()
             print(name, rows[name], flush=True)
         else:
-            notes.add(f"reference: {name} has no data set that all can run")
+            warnings.add(f"reference: {name} has no data set that all implementations can run")
     if left:
-        notes.add(f"reference: not begun: {', '.join(left)}")
-    return {"rows": shown}
+        warnings.add(f"reference: not measured: {', '.join(left)}")
+    return {"rows": selected, "complete": not left}
 
 
-def report_reference(results):
+def report_reference(figure):
     """The report's lines on this figure."""
-    rows = results.get("reference", {}).get("rows")
-    if not rows:
-        return []
-    lines = ["## The reference's benchmarks", "", "| program | ratio | least | data set | µs | of |"]
-    lines.append("|---|---:|---:|---|---:|---|")
-    for name, row in sorted(rows.items(), key=lambda item: item[1]["ratio"]):
+    rows, cells = figure["rows"], []
+    for name, row in sorted(rows.items(), key=lambda item: -item[1]["ratio"]):
         least = min(row["sets"], key=lambda key: row["sets"][key]["ratio"])
         found = row["sets"][least]
-        lines.append(
-            f"| {name} | {row['ratio']:.2f} | {found['ratio']:.2f} | {least} | {found['bindrune']:.0f} | {found['peer']} |"
-        )
-    lines += ["", f"{len(rows)} programs, geometric mean {mean([row['ratio'] for row in rows.values()]):.2f}.", ""]
-    return lines
+        cells.append([
+            name, number(row["ratio"]), number(found["ratio"]), least.replace("|", "\\|"),
+            number(found.get("bindrune"), 0), found["peer"],
+        ])
+    head = ["program", "ratio", "least", "data set", "bindrune, µs", "fastest peer"]
+    mean = geometric_mean(row["ratio"] for row in rows.values())
+    return table(head, cells, ["data set", "fastest peer"]) + [
+        "", f"Ratio: the fastest peer over Bindrune, the geometric mean over the data sets; {SLOWER} if the peer was "
+        "stopped. The other columns: the data set with the least ratio. "
+        f"{len(rows)} programs, geometric mean {mean:.2f}.",
+    ]

@@ -3,7 +3,7 @@
 import array
 import random
 
-from contest import HERE, WORK, Contestant, build_futhark, medians, shell, take_turns
+from harness import HERE, WORK, Implementation, build_all, interleave, medians, result
 from values import agree, matrix, parse, vector
 
 PROGRAM = HERE / "programs" / "rows.fut"
@@ -25,21 +25,18 @@ def input_file(entry, rows, columns):
     return path
 
 
-def figure_rows(options, notes):
-    """Median run times, contestants alternating."""
-    futhark, rows, good = build_futhark(PROGRAM, "rows", notes), {}, True
+def figure_rows(options, warnings):
+    """Median run times, implementations alternating."""
+    built, rows, good = build_all(PROGRAM, "rows", warnings), {}, True
     for entry in ENTRIES:
-        entrants = [Contestant(k, [exe, "-e", entry]) for k, exe in futhark.items()]
+        implementations = [Implementation(impl, [exe, "-e", entry]) for impl, exe in built.items()]
         for shape in SHAPES:
             data, name = input_file(entry, *shape), f"{entry} {shape[0]}x{shape[1]}"
-            results = []
-            for contestant in entrants:
-                with open(data, "rb") as source:
-                    results.append(parse(shell([*contestant.command, "-b"], stdin=source)))
-            if not all(agree(results[0], result, 1e-9) for result in results):
-                notes.add(f"{name}: results differ")
+            results = [parse(result(each, data)) for each in implementations]
+            if not all(agree(results[0], other, 1e-9) for other in results):
+                warnings.add(f"{name}: results differ")
                 good = False
-            rows[name] = medians(take_turns(entrants, data, options))
+            rows[name] = medians(interleave(implementations, data, options))
             print(name, rows[name], flush=True)
             data.unlink()
     return {"microseconds": rows, "agree": good}

@@ -3,7 +3,7 @@
 --   echo '[1.0, 2.0, 3.0] [4.0, 5.0, 6.0]' | bindrune run examples/dot_product.fut
 --
 -- A function marked `entry` can be called from outside.  The lines below the
--- `==` are its tests: what goes in and what must come out.
+-- `==` are its tests: inputs and expected outputs.
 -- ==
 -- entry: main
 -- input { [1.0, 2.0, 3.0] [4.0, 5.0, 6.0] }
@@ -15,8 +15,8 @@
 
 -- `[n]` in front of the parameters names a size: it says that both arrays have
 -- the same length, whatever that is.  `map2` multiplies the elements in pairs,
--- `reduce` adds up the products.  Both run in parallel, and the compiler joins
--- them into one pass: the array of products never exists.
+-- `reduce` adds up the products.  Both run in parallel, and the compiler fuses
+-- them into one loop: the array of products never exists.
 entry main [n] (xs: [n]f64) (ys: [n]f64) : f64 =
   reduce (+) 0 (map2 (*) xs ys)
 

@@ -3,8 +3,8 @@
 --   echo 1080i64 1920i64 1000 | bindrune run examples/mandelbrot.fut -b > picture
 --
 -- A point c of the plane belongs to the set if z -> z * z + c, begun at 0, stays
--- near 0 for ever.  All pixels are computed in parallel; each by a loop of its
--- own, which ends as soon as z is far out.
+-- near 0 for ever.  All pixels are computed in parallel; each by its own
+-- loop, which ends as soon as z is far from 0.
 
 -- Futhark has records ...
 type complex = {re: f64, im: f64}
@@ -19,9 +19,9 @@ def square (a: complex) : complex =
 
 def norm2 (a: complex) : f64 = a.re * a.re + a.im * a.im
 
--- How many steps z stays within distance 2, and where it is then.  A `loop` is
--- the way to repeat something in order: `z` and `i` begin with the values after
--- `=` and get those after `do` for the next round.
+-- How many steps z stays within distance 2, and where it is then.  A `loop`
+-- is sequential: `z` and `i` start with the values after `=` and have those
+-- after `do` in the next iteration.
 def escape (limit: i32) (c: complex) : (i32, complex) =
   loop (i, z) = (0, c) while i < limit && norm2 z <= 4 do
     (i + 1, add (square z) c)

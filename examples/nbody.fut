@@ -18,7 +18,7 @@ type body = {position: vec, velocity: vec, mass: f64}
 -- counts as a little larger than it is.
 def softening : f64 = 0.05
 
--- What body `b` does to the velocity of anything at `place`, per unit of time.
+-- The acceleration by body `b` at `place`.
 def pull (place: vec) (b: body) : vec =
   let r = sub b.position place
   let d2 = dot r r + softening
@@ -33,7 +33,7 @@ def step [n] (dt: f64) (bodies: [n]body) : [n]body =
     in {position = add b.position (scale dt velocity), velocity, mass = b.mass}
   in map advance bodies
 
--- Energy of motion and of attraction: it should hardly change over time.
+-- Kinetic and potential energy: the sum should hardly change over time.
 def energy [n] (bodies: [n]body) : f64 =
   let motion = f64.sum (map (\(b: body) -> 0.5 * b.mass * dot b.velocity b.velocity) bodies)
   let between (a: body) (b: body) =

@@ -31,7 +31,7 @@ def drop [n] 't (i: i64) (x: [n]t): [n - i]t = x[i:]
 -- | The array with a size that is checked at run time.
 def sized [m] 't (n: i64) (xs: [m]t): [n]t = xs :> [n]t
 
--- | The array in two parts, whose sizes the context decides.
+-- | The array in two parts, whose sizes are inferred.
 def split [n] [m] 't (xs: [n + m]t): ([n]t, [m]t) = (xs[0:n], xs[n:n + m] :> [m]t)
 
 -- | The elements from last to first.
@@ -57,7 +57,7 @@ def rotate [n] 't (r: i64) (a: [n]t): *[n]t =
 -- | `n` times the same value.
 def replicate 't (n: i64) (x: t): *[n]t = intrinsics.replicate n x
 
--- | `replicate` to the size that the context asks for.
+-- | `replicate` to an inferred size.
 def rep 't [n] (x: t): *[n]t = intrinsics.replicate n x
 
 -- | A copy that aliases nothing.

@@ -1,10 +1,10 @@
 -- | Mathematical functions on `f32`, in terms of arithmetic, `fma` and bit
 -- operations alone, so that every evaluator, scalar code and lanes of any width
--- agree bit for bit. Straight lines of code with selects; nothing is slow for
--- some arguments, except where a function says so.
+-- agree bit for bit. Straight-line code with selects: the time depends on the
+-- argument only where a function says so.
 --
--- The bounds are for all arguments, in units in the last place; how they were
--- measured and where the constants come from: tests/oracle/libm/README.md.
+-- The bounds are for all arguments, in units in the last place; measurements of
+-- them, and the origin of the constants: tests/oracle/libm/README.md.
 
 local def fma = intrinsics.fma_f32
 local def bits = intrinsics.to_bits_f32

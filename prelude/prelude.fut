@@ -1,4 +1,4 @@
--- | What every program sees without importing it.
+-- | The declarations that every program imports.
 
 open import "soacs"
 open import "array"
@@ -21,11 +21,11 @@ def t64 (x: f64): i32 = intrinsics.f64_to_i32 x
 -- | Negation.
 def not (x: bool): bool = !x
 
--- | The identity, which the optimiser does not look through.
+-- | The identity, opaque to the optimiser.
 def opaque 't (x: t): t = intrinsics.opaque x
 
 -- | The identity, which prints its argument.
 def trace 't (x: t): t = intrinsics.trace x
 
--- | The identity, where an interpreter stops.
+-- | The identity, a breakpoint in the interpreter.
 def break 't (x: t): t = intrinsics.break x

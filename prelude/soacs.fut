@@ -1,4 +1,4 @@
--- | Second-order array combinators: what parallel programs are made of.
+-- | Second-order array combinators.
 
 import "zip"
 
@@ -81,12 +81,12 @@ def scatter_3d 't [k] [n] [o] [l] (dest: *[k][n][o]t) (is: [l](i64, i64, i64)) (
 def spread 't [n] (k: i64) (x: t) (is: [n]i64) (vs: [n]t): *[k]t =
   intrinsics.scatter (intrinsics.replicate k x) is vs
 
--- How many flags are set.
+-- The number of set flags.
 local def count [n] (flags: [n]bool): i64 =
   intrinsics.reduce_comm intrinsics.add_i64 0 (intrinsics.map intrinsics.bool_to_i64 flags)
 
 -- The `k` elements whose flag is set, in order. They were counted before, so that
--- nothing but the scatter needs their places.
+-- only the scatter needs their indices.
 local def packed [n] 'a (k: i64) (flags: [n]bool) (as: [n]a): *[k]a =
   let places = intrinsics.scan intrinsics.add_i64 0 (intrinsics.map intrinsics.bool_to_i64 flags)
   let is = map2 (\b o -> if b then o - 1 else -1) flags places
@@ -112,9 +112,9 @@ def partition2 [n] 'a (p1: a -> bool) (p2: a -> bool) (as: [n]a): ?[k][l].([k]a,
   let l = count (is 1)
   in (packed k (is 0) as, packed l (is 1) as, packed (n - k - l) (is 2) as)
 
--- | The concatenated results of a function whose result varies in size: the
--- sizes, where each result begins (as flags and as offsets), the results, and
--- the uniform results.
+-- | The concatenated results of a function whose results vary in size: their
+-- sizes, flags and offsets of the first element of each, the results, and the
+-- uniform results.
 def flatmap [n] 'a 'b 'c (f: a -> ?[k].([k]b, c)) (as: [n]a): ?[m].([n]i64, [m]bool, [n]i64, [m]b, [n]c) =
   intrinsics.flatmap f as
 

@@ -2,7 +2,7 @@
 
 local def each 'a [n] 'x (f: a -> x) (as: [n]a): *[n]x = intrinsics.map f as
 
--- | Pairs of the elements at the same places.
+-- | Pairs of the elements at equal indices.
 def zip [n] 'a 'b (as: [n]a) (bs: [n]b): *[n](a, b) = intrinsics.zip as bs
 
 -- | The same as `zip`.

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs what the build needs and the machine lacks; does nothing if all is there.
+# Installs missing dependencies of the build.
 #
 #   xtask/setup.sh LLVM-PREFIX "DEBIAN PACKAGES" "RUST COMPONENTS"
 
@@ -18,17 +18,17 @@ for component in $components; do
   command=${component#rust}
   if ! cargo "$command" --version >/dev/null 2>&1; then
     command -v rustup >/dev/null 2>&1 ||
-      fail "\`cargo $command\` is missing, and so is rustup to install it: install $component"
+      fail "\`cargo $command\` is missing, and rustup is not available: install $component"
     rustup component add "$component"
   fi
 done
 
 if ! command -v dpkg >/dev/null 2>&1; then
-  # Not a Debian: whatever brought LLVM 19 and a linker is good enough.
+  # Not Debian: any installation of LLVM 19 and a linker suffices.
   [ -x "$prefix/bin/llvm-config" ] ||
     fail "no LLVM 19 below $prefix: install its development files (on Debian: $packages)," \
-      "and set LLVM_SYS_191_PREFIX to where they are"
-  command -v cc >/dev/null 2>&1 || fail "no linker: install a C compiler that is called cc"
+      "and set LLVM_SYS_191_PREFIX to their prefix"
+  command -v cc >/dev/null 2>&1 || fail "no linker: install a C compiler named cc"
   exit 0
 fi
 

@@ -4,7 +4,7 @@ import hashlib
 import math
 import struct
 
-from .sets import array_of, made, normal, numbers, uniform
+from .data_sets import array_of, data_set, normal, numbers, uniform
 
 
 def colours(source, rows, columns):
@@ -23,23 +23,23 @@ def colours(source, rows, columns):
             yield [min(255, max(0, part + int(6 * source.random()) - 3)) for part in pixel]
 
 
-@made("accelerate/canny/canny.fut", 256)
-@made("accelerate/canny/canny.fut", 1024)
+@data_set("accelerate/canny/canny.fut", 256)
+@data_set("accelerate/canny/canny.fut", 1024)
 def canny(source, side):
     yield numbers("f32", 50, 100)
     packed = [struct.unpack(">i", bytes([*pixel, 255]))[0] for pixel in colours(source, side, side)]
     yield array_of("i32", (side, side), packed)
 
 
-@made("accelerate/fft/fft.fut", 64, 256)
-@made("accelerate/fft/fft.fut", 512, 512)
+@data_set("accelerate/fft/fft.fut", 64, 256)
+@data_set("accelerate/fft/fft.fut", 512, 512)
 def fft(source, rows, columns):
     yield numbers("i32", 100)
     yield array_of("u8", (rows, columns, 3), [part for pixel in colours(source, rows, columns) for part in pixel])
 
 
-@made("accelerate/kmeans/kmeans.fut", 5, 50000)
-@made("accelerate/kmeans/kmeans.fut", 5, 200000)
+@data_set("accelerate/kmeans/kmeans.fut", 5, 50000)
+@data_set("accelerate/kmeans/kmeans.fut", 5, 200000)
 def clusters(source, count, points):
     """Points of the plane around `count` centres."""
     centres = [(10 * math.cos(i), 10 * math.sin(i)) for i in range(count)]
@@ -51,11 +51,11 @@ def clusters(source, count, points):
     yield array_of("f32", (points, 2), items)
 
 
-@made("accelerate/nbody/nbody.fut", 1000)
-@made("accelerate/nbody/nbody.fut", 10000)
-@made("accelerate/nbody/nbody-bh.fut", 1000)
-@made("accelerate/nbody/nbody-bh.fut", 10000)
-@made("accelerate/nbody/nbody-bh.fut", 100000)
+@data_set("accelerate/nbody/nbody.fut", 1000)
+@data_set("accelerate/nbody/nbody.fut", 10000)
+@data_set("accelerate/nbody/nbody-bh.fut", 1000)
+@data_set("accelerate/nbody/nbody-bh.fut", 10000)
+@data_set("accelerate/nbody/nbody-bh.fut", 100000)
 def bodies(source, n):
     """A cloud of nearly stationary bodies."""
     yield numbers("i32", 1) + numbers("f32", 50, 1)
@@ -66,7 +66,7 @@ def bodies(source, n):
         yield uniform(source, "f32", (n,), -1, 1)
 
 
-@made("accelerate/pagerank/pagerank.fut", 50000, 400000)
+@data_set("accelerate/pagerank/pagerank.fut", 50000, 400000)
 def links(source, pages, count):
     """Links sorted by target, with a skewed distribution, and the number of links from each
     page."""
@@ -80,13 +80,15 @@ def links(source, pages, count):
     yield numbers("i32", 10)
 
 
-@made("accelerate/hashcat/hashcat.fut", 20000)
-@made("accelerate/hashcat/hashcat.fut", 400000)
+@data_set("accelerate/hashcat/hashcat.fut", 20000)
+@data_set("accelerate/hashcat/hashcat.fut", 400000)
 def words(source, n):
     """Words of lower-case letters and digits, and the hash of an early one."""
     letters = b"abcdefghijklmnopqrstuvwxyz0123456789"
     size = len(letters)
-    found = [bytes([letters[int(size * source.random())] for _ in range(4 + int(9 * source.random()))]) for _ in range(n)]
+    found = [
+        bytes([letters[int(size * source.random())] for _ in range(4 + int(9 * source.random()))]) for _ in range(n)
+    ]
     offsets, at = [], 0
     for word in found:
         offsets.append(at)

@@ -1,11 +1,11 @@
-"""Compares our results on the generated inputs with the reference compiler's.
+"""Compares Bindrune's results on the generated inputs with the reference compiler's.
 
     bench/inputs/check.py [parts of programs' names]
 
 Each program with generated data sets is compiled by `bindrune build` and `futhark c` and run on
 each of them. Integers must be equal, and floats within a thousandth of their magnitude or of a
-hundredth of the array's largest. The smaller of two times of each, in microseconds, only indicates
-if a size is suitable.
+hundredth of the array's largest. The lesser of two times of each, in microseconds, indicates
+whether a size is suitable.
 """
 
 import math
@@ -16,9 +16,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from contest import WORK, tool  # noqa: E402
-from inputs import SETS, file  # noqa: E402
-from lanes import compiler  # noqa: E402
+from harness import WORK, compiler, find_program  # noqa: E402
+from inputs import SETS, data_file  # noqa: E402
 from reference import copies  # noqa: E402
 from values import parse  # noqa: E402
 
@@ -39,52 +38,54 @@ def close(a, b):
     return f"{len(wrong)} of {len(a)} floats, {wrong[0][0]} and {wrong[0][1]}" if wrong else ""
 
 
-def outcome(command, data):
+def run_program(command, data):
     """Runs a program. Returns its values and time, or a text that says why it failed."""
     times = WORK / "times"
     try:
         done = subprocess.run([*command, "-b", "-r", "2", "-t", times], input=data, capture_output=True, timeout=LIMIT)
     except subprocess.TimeoutExpired:
-        return "too long"
+        return f"it takes more than {LIMIT} s"
     if done.returncode:
         return done.stderr.decode(errors="replace")[-300:].strip()
     return parse(done.stdout), min(map(float, times.read_text().split()))
 
 
-def built(command, source, out):
+def build(command, source, out):
+    """Builds a program. Returns None, or the compiler's message."""
     env = {**os.environ, "CFLAGS": "-O3"}
     done = subprocess.run([*command, source, "-o", out], capture_output=True, env=env)
     return None if done.returncode == 0 else done.stderr.decode(errors="replace")[:300]
 
 
 def main():
-    wanted, original = sys.argv[1:] or [""], Path(os.environ["BENCHMARKS"]).resolve()
+    parts, original = sys.argv[1:] or [""], Path(os.environ["BENCHMARKS"]).resolve()
     copy = copies(original, [], set())["bindrune"]
-    futhark = tool("FUTHARK", "futhark")
-    bad = 0
+    futhark = find_program("FUTHARK", "futhark")
+    differences = 0
     for program in dict.fromkeys(entry.program for entry in SETS):
-        if not any(part in program for part in wanted):
+        if not any(part in program for part in parts):
             continue
-        executables = [WORK / "check-ours", WORK / "check-theirs"]
-        why = built([compiler(), "build"], copy / program, executables[0])
-        why = why or built([futhark, "c"], copy / program, executables[1])
+        executables = [WORK / "check-bindrune", WORK / "check-futhark"]
+        why = build([compiler(), "build"], copy / program, executables[0])
+        why = why or build([futhark, "c"], copy / program, executables[1])
         for entry in [entry for entry in SETS if entry.program == program]:
             if why is None and entry.script:
-                found = "left to the test blocks, as a function makes the arguments"
+                found = "not compared, as a script computes the arguments"
             elif why is None:
-                data = file(entry).read_bytes()
-                ours, theirs = (outcome([out, "-e", entry.entry], data) for out in executables)
-                failed = [f"{who}: {result}" for who, result in [("ours", ours), ("theirs", theirs)] if isinstance(result, str)]
+                data = data_file(entry).read_bytes()
+                ours, theirs = (run_program([out, "-e", entry.entry], data) for out in executables)
+                both = [("bindrune", ours), ("futhark", theirs)]
+                failed = [f"{impl}: {result}" for impl, result in both if isinstance(result, str)]
                 if failed:
                     found = "; ".join(failed)
                 else:
                     wrong = "; ".join(filter(None, map(close, ours[0], theirs[0])))
-                    bad += bool(wrong)
-                    found = f"{wrong or 'equal'}: ours {ours[1]:.0f}, theirs {theirs[1]:.0f}"
+                    differences += bool(wrong)
+                    found = f"{wrong or 'equal'}: bindrune {ours[1]:.0f}, futhark {theirs[1]:.0f}"
             else:
                 found = why
             print(program, entry.entry, entry.name, found, flush=True)
-    sys.exit(bad > 0)
+    sys.exit(differences > 0)
 
 
 if __name__ == "__main__":

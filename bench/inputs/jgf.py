@@ -2,17 +2,17 @@
 
 from values import matrix
 
-from .sets import integers, made, numbers
+from .data_sets import data_set, integers, numbers
 
 
-@made("jgf/series/series.fut", 100)
-@made("jgf/series/series.fut", 5000)
+@data_set("jgf/series/series.fut", 100)
+@data_set("jgf/series/series.fut", 5000)
 def series(_source, coefficients):
     yield numbers("i64", coefficients)
 
 
-@made("jgf/crypt/crypt.fut", 1 << 17)
-@made("jgf/crypt/crypt.fut", 1 << 22)
+@data_set("jgf/crypt/crypt.fut", 1 << 17)
+@data_set("jgf/crypt/crypt.fut", 1 << 22)
 def text(source, size):
     """An encryption key, the decryption key, and a text."""
     for _ in range(2):

@@ -2,7 +2,7 @@
 
 import math
 
-from .sets import array_of, at_hand, made, numbers, uniform
+from .data_sets import array_of, data_set, local_data_set, numbers, uniform
 
 DAYS = [20170217, 20170317, 20170421, 20170616, 20170915, 20171215, 20180119, 20180615]
 
@@ -20,15 +20,15 @@ def pixels(source, count, size, cloudy):
     return array_of("f32", (count, size), items)
 
 
-@made("misc/bfast/bfast.fut", 2048, 414)
-@made("misc/bfast/bfast.fut", 8192, 235)
+@data_set("misc/bfast/bfast.fut", 2048, 414)
+@data_set("misc/bfast/bfast.fut", 8192, 235)
 def clear(source, count, size):
     yield numbers("i32", 3, size * 55 // 100) + numbers("f32", 12, 0.25, 1.736126)
     yield pixels(source, count, size, 0.1)
 
 
-@made("misc/bfast/bfast-cloudy.fut", 2048, 414)
-@made("misc/bfast/bfast-cloudy.fut", 8192, 235)
+@data_set("misc/bfast/bfast-cloudy.fut", 2048, 414)
+@data_set("misc/bfast/bfast-cloudy.fut", 8192, 235)
 def cloudy(source, count, size):
     yield numbers("i32", 1, 3, size * 55 // 100) + numbers("f32", 12, 0.25, 2.39)
     yield array_of("i32", (size,), range(1, size + 1))
@@ -45,10 +45,10 @@ def price(strike, years, deviation):
     return below(high) - strike * below(high - spread)
 
 
-@made("misc/heston/heston32.fut", 200, 40)
-@made("misc/heston/heston32.fut", 1000, 40)
-@made("misc/heston/heston64.fut", 200, 40)
-@made("misc/heston/heston64.fut", 1000, 40)
+@data_set("misc/heston/heston32.fut", 200, 40)
+@data_set("misc/heston/heston32.fut", 1000, 40)
+@data_set("misc/heston/heston64.fut", 200, 40)
+@data_set("misc/heston/heston64.fut", 1000, 40)
 def quotes(_source, count, rounds):
     """Option prices for several maturities and strikes, with a volatility smile."""
     each = count // len(DAYS)
@@ -66,11 +66,11 @@ def quotes(_source, count, rounds):
 
 
 for width in [32, 64]:
-    at_hand(f"misc/heston/heston{width}.fut", "heston32/1062_quotes.in")
+    local_data_set(f"misc/heston/heston{width}.fut", "heston32/1062_quotes.in")
 
 
-@made("misc/knn-by-kdtree/buildKDtree.fut", 32, 8192, 8)
-@made("misc/knn-by-kdtree/buildKDtree.fut", 32, 65536, 8)
+@data_set("misc/knn-by-kdtree/buildKDtree.fut", 32, 8192, 8)
+@data_set("misc/knn-by-kdtree/buildKDtree.fut", 32, 65536, 8)
 def references(source, leaf, points, coordinates):
     yield numbers("i32", leaf)
     yield uniform(source, "f32", (points, coordinates), 0, 1)

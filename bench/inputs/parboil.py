@@ -4,11 +4,11 @@ import array
 
 from values import matrix
 
-from .sets import array_of, made, normal, numbers, uniform
+from .data_sets import array_of, data_set, normal, numbers, uniform
 
 
-@made("parboil/histo/histo.fut", 256, 512)
-@made("parboil/histo/histo.fut", 1024, 2048)
+@data_set("parboil/histo/histo.fut", 256, 512)
+@data_set("parboil/histo/histo.fut", 1024, 2048)
 def histo(source, bins, points):
     """Pixels concentrated in the middle bins, as in an image of a round beam."""
     middle, spread = bins * bins / 2, bins * bins / 16
@@ -18,8 +18,8 @@ def histo(source, bins, points):
     yield array_of("i32", (points // 2, points // 2), pixels)
 
 
-@made("parboil/mri-q/mri-q.fut", 1024, 2048)
-@made("parboil/mri-q/mri-q.fut", 2048, 8192)
+@data_set("parboil/mri-q/mri-q.fut", 1024, 2048)
+@data_set("parboil/mri-q/mri-q.fut", 2048, 8192)
 def mri_q(source, samples, voxels):
     for _ in range(3):
         yield uniform(source, "f32", (samples,), -0.5, 0.5)
@@ -29,23 +29,23 @@ def mri_q(source, samples, voxels):
         yield normal(source, "f32", (samples,), 0, 1)
 
 
-@made("parboil/sgemm/sgemm.fut", 128, 96, 160)
-@made("parboil/sgemm/sgemm.fut", 1024, 992, 1056)
+@data_set("parboil/sgemm/sgemm.fut", 128, 96, 160)
+@data_set("parboil/sgemm/sgemm.fut", 1024, 992, 1056)
 def sgemm(source, n, m, p):
     for shape in [(n, m), (m, p), (n, p)]:
         yield uniform(source, "f32", shape, 0, 1)
     yield numbers("f32", 1.0, 1.0)
 
 
-@made("parboil/stencil/stencil.fut", 100, 128, 128, 32)
-@made("parboil/stencil/stencil.fut", 10, 512, 512, 64)
+@data_set("parboil/stencil/stencil.fut", 100, 128, 128, 32)
+@data_set("parboil/stencil/stencil.fut", 10, 512, 512, 64)
 def stencil(source, iterations, nx, ny, nz):
     yield numbers("i32", iterations, nx)
     yield uniform(source, "f32", (ny, nz), 0, 1)
 
 
-@made("parboil/tpacf/tpacf.fut", 487, 20)
-@made("parboil/tpacf/tpacf.fut", 1024, 10)
+@data_set("parboil/tpacf/tpacf.fut", 487, 20)
+@data_set("parboil/tpacf/tpacf.fut", 1024, 10)
 def tpacf(source, points, sets):
     """Right ascensions and declinations in degrees, of a catalogue and of random ones."""
     yield uniform(source, "f64", (points,), 0, 360)
@@ -54,7 +54,7 @@ def tpacf(source, points, sets):
     yield uniform(source, "f64", (sets, points), -90, 90)
 
 
-@made("parboil/lbm/lbm.fut", 120, 150)
+@data_set("parboil/lbm/lbm.fut", 120, 150)
 def lbm(_source, side, height):
     """A lid-driven cavity at rest: lattice weights, and walls with two driven layers behind the
     top and bottom ones."""

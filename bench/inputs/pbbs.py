@@ -6,7 +6,7 @@ import math
 
 from values import matrix
 
-from .sets import array_of, made, uniform
+from .data_sets import array_of, data_set, uniform
 
 SORTS = ["merge_sort", "quick_sort"]
 
@@ -33,9 +33,9 @@ def random_pairs(source, n):
 
 
 for sort in SORTS:
-    for maker in [almost_sorted, exponential, random_floats]:
-        made(f"pbbs/comparisonSort/{sort}.fut", 200000, entry="sort_f64")(maker)
-    made(f"pbbs/comparisonSort/{sort}.fut", 200000, entry="sort_f64_pair")(random_pairs)
+    for generator in [almost_sorted, exponential, random_floats]:
+        data_set(f"pbbs/comparisonSort/{sort}.fut", 200000, entry="sort_f64")(generator)
+    data_set(f"pbbs/comparisonSort/{sort}.fut", 200000, entry="sort_f64_pair")(random_pairs)
 
 
 def random_integers(source, n):
@@ -70,10 +70,10 @@ def trigrams(source, n):
 
 
 for kind in ["hash", "sort"]:
-    for maker in [random_integers, exponential_integers]:
-        made("pbbs/removeDuplicates/removeDuplicates.fut", 200000, entry=f"{kind}_dedup_int")(maker)
-    place = "pbbs/removeDuplicates/removeDuplicates.fut"
-    made(place, 100000, entry=f"{kind}_dedup_str", script="mk_slices")(trigrams)
+    for generator in [random_integers, exponential_integers]:
+        data_set("pbbs/removeDuplicates/removeDuplicates.fut", 200000, entry=f"{kind}_dedup_int")(generator)
+    program = "pbbs/removeDuplicates/removeDuplicates.fut"
+    data_set(program, 100000, entry=f"{kind}_dedup_str", script="mk_slices")(trigrams)
 
 
 def in_disc(source):
@@ -104,10 +104,10 @@ def points_of(kind):
 
 
 POINTS = [points_of(kind) for kind in [in_disc, on_circle, kuzmin]]
-for maker in POINTS:
-    made("pbbs/convexHull/convexhull.fut", 10000 if maker.__name__ == "on_circle" else 200000)(maker)
-    made("pbbs/rangeQuery2d/naive.fut", 10000)(maker)
-    made("pbbs/rangeQuery2d/range.fut", 100000)(maker)
+for generator in POINTS:
+    data_set("pbbs/convexHull/convexhull.fut", 10000 if generator.__name__ == "on_circle" else 200000)(generator)
+    data_set("pbbs/rangeQuery2d/naive.fut", 10000)(generator)
+    data_set("pbbs/rangeQuery2d/range.fut", 100000)(generator)
 
 
 def local_edges(source, n, degree):
@@ -141,9 +141,9 @@ def grid_edges(_source, side):
     def at(x, y, z):
         return (x % side * side + y % side) * side + z % side
 
-    places = [(x, y, z) for x in range(side) for y in range(side) for z in range(side)]
+    positions = [(x, y, z) for x in range(side) for y in range(side) for z in range(side)]
     steps = [(1, 0, 0), (0, 1, 0), (0, 0, 1)]
-    return [(at(*p), at(*(a + b for a, b in zip(p, step)))) for p in places for step in steps]
+    return [(at(*p), at(*(a + b for a, b in zip(p, step)))) for p in positions for step in steps]
 
 
 def rows(edges):
@@ -166,28 +166,28 @@ def pairs(edges):
 
 def graph(name, form, edges, weights=False):
     """Returns a generator of a graph in a representation, with random edge weights if requested."""
-    def maker(source, *sizes):
+    def generator(source, *sizes):
         found = edges(source, *sizes)
         yield from form(found)
         if weights:
             yield uniform(source, "f64", (len(found),), 0, 1)
 
-    maker.__name__ = name
-    return maker
+    generator.__name__ = name
+    return generator
 
 
 GRAPHS = [("local", local_edges, (20000, 5)), ("skewed", skewed_edges, (14, 100000)), ("grid", grid_edges, (32,))]
 for name, edges, sizes in GRAPHS:
     adjacent = graph(f"{name}_rows", rows, edges)
-    made("pbbs/breadthFirstSearch/breadthFirstSearch.fut", *sizes)(adjacent)
-    made("pbbs/maximalIndependentSet/maximalIndependentSet.fut", *sizes)(adjacent)
-    made("pbbs/maximalMatching/maximalMatching.fut", *sizes)(graph(f"{name}_edges", pairs, edges))
+    data_set("pbbs/breadthFirstSearch/breadthFirstSearch.fut", *sizes)(adjacent)
+    data_set("pbbs/maximalIndependentSet/maximalIndependentSet.fut", *sizes)(adjacent)
+    data_set("pbbs/maximalMatching/maximalMatching.fut", *sizes)(graph(f"{name}_edges", pairs, edges))
     weighted = graph(f"{name}_weighted", pairs, edges, weights=True)
-    made("pbbs/minSpanningForest/minSpanningForest.fut", *sizes)(weighted)
+    data_set("pbbs/minSpanningForest/minSpanningForest.fut", *sizes)(weighted)
 
 
-@made("pbbs/ray/ray.fut", 100, 50000)
-@made("pbbs/ray/ray.fut", 200, 200000)
+@data_set("pbbs/ray/ray.fut", 100, 50000)
+@data_set("pbbs/ray/ray.fut", 200, 200000)
 def ray(source, side, rays):
     """A bumpy sphere of triangles, and rays from around it to points near its centre."""
     corners, triangles = [], []

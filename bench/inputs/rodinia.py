@@ -5,7 +5,7 @@ import math
 
 from values import matrix
 
-from .sets import array_of, at_hand, integers, made, numbers, uniform
+from .data_sets import array_of, data_set, integers, local_data_set, numbers, uniform
 
 
 def starts(degrees):
@@ -43,13 +43,13 @@ def breadth_first_skewed(source, nodes):
 
 
 for variant in BFS:
-    made(f"rodinia/bfs/bfs_{variant}.fut", 100000)(breadth_first)
-    made(f"rodinia/bfs/bfs_{variant}.fut", 20000)(breadth_first_skewed)
+    data_set(f"rodinia/bfs/bfs_{variant}.fut", 100000)(breadth_first)
+    data_set(f"rodinia/bfs/bfs_{variant}.fut", 20000)(breadth_first_skewed)
 
 
-@made("rodinia/hotspot/hotspot.fut", 360, 64)
-@made("rodinia/hotspot/hotspot.fut", 360, 512)
-@made("rodinia/hotspot/hotspot.fut", 60, 1024)
+@data_set("rodinia/hotspot/hotspot.fut", 360, 64)
+@data_set("rodinia/hotspot/hotspot.fut", 360, 512)
+@data_set("rodinia/hotspot/hotspot.fut", 60, 1024)
 def hotspot(source, iterations, side):
     """Temperatures in kelvin, and power of the cells in watts, with some hot blocks."""
     yield numbers("i32", iterations)
@@ -59,8 +59,8 @@ def hotspot(source, iterations, side):
     yield array_of("f32", (side, side), cells)
 
 
-@made("rodinia/kmeans/kmeans.fut", 4000, 5)
-@made("rodinia/kmeans/kmeans.fut", 40000, 5)
+@data_set("rodinia/kmeans/kmeans.fut", 4000, 5)
+@data_set("rodinia/kmeans/kmeans.fut", 40000, 5)
 def kmeans(source, points, clusters):
     """Points with 34 coordinates around centres."""
     size = 34
@@ -72,21 +72,21 @@ def kmeans(source, points, clusters):
     yield array_of("f32", (points, size), items)
 
 
-@made("rodinia/lavaMD/lavaMD.fut", 3, 100)
-@made("rodinia/lavaMD/lavaMD.fut", 5, 100)
+@data_set("rodinia/lavaMD/lavaMD.fut", 3, 100)
+@data_set("rodinia/lavaMD/lavaMD.fut", 5, 100)
 def lava(source, side, particles):
     """Boxes in a cube with lists of their neighbours, and their particles."""
-    places = [(x, y, z) for z in range(side) for y in range(side) for x in range(side)]
-    index = {place: i for i, place in enumerate(places)}
+    positions = [(x, y, z) for z in range(side) for y in range(side) for x in range(side)]
+    index = {position: i for i, position in enumerate(positions)}
     near = [(x, y, z) for z in (-1, 0, 1) for y in (-1, 0, 1) for x in (-1, 0, 1) if (x, y, z) != (0, 0, 0)]
     lists = []
-    for place in places:
-        around = [tuple(a + b for a, b in zip(place, step)) for step in near]
+    for position in positions:
+        around = [tuple(a + b for a, b in zip(position, step)) for step in near]
         lists.append([other for other in around if other in index])
-    boxes, none = len(places), (0, 0, 0)
+    boxes, none = len(positions), (0, 0, 0)
     yield numbers("f32", 0.5)
     for axis in range(3):
-        yield array_of("i32", (boxes,), [place[axis] for place in places])
+        yield array_of("i32", (boxes,), [position[axis] for position in positions])
     yield array_of("i32", (boxes,), range(boxes))
     padded = [found + [none] * (26 - len(found)) for found in lists]
     for part in [lambda at: at[0], lambda at: at[1], lambda at: at[2], index.get]:
@@ -97,11 +97,11 @@ def lava(source, side, particles):
         yield array_of("f32", (boxes, particles), tenths)
 
 
-at_hand("rodinia/lavaMD/lavaMD.fut", "lavaMD/D2.in")
+local_data_set("rodinia/lavaMD/lavaMD.fut", "lavaMD/D2.in")
 
 
-@made("rodinia/lud/lud.fut", 512)
-@made("rodinia/lud/lud.fut", 1024)
+@data_set("rodinia/lud/lud.fut", 512)
+@data_set("rodinia/lud/lud.fut", 1024)
 def lud(source, n):
     """A diagonally dominant matrix."""
     items = array.array("f", [source.random() for _ in range(n * n)])
@@ -110,8 +110,8 @@ def lud(source, n):
     yield matrix("f32", (n, n), items.tobytes())
 
 
-@made("rodinia/nn/nn.fut", 10, 400000)
-@made("rodinia/nn/nn.fut", 100, 400000)
+@data_set("rodinia/nn/nn.fut", 10, 400000)
+@data_set("rodinia/nn/nn.fut", 100, 400000)
 def nearest(source, results, records):
     """Latitudes and longitudes of hurricanes, and the target location."""
     yield numbers("i32", results) + numbers("f32", 30, 90)
@@ -119,8 +119,8 @@ def nearest(source, results, records):
     yield uniform(source, "f32", (records,), 0, 180)
 
 
-@made("rodinia/nw/nw.fut", 512)
-@made("rodinia/nw/nw.fut", 2048)
+@data_set("rodinia/nw/nw.fut", 512)
+@data_set("rodinia/nw/nw.fut", 2048)
 def needleman(source, n):
     """Penalties along the edges, and similarity scores of the letters of two sequences."""
     penalty, size = 10, n + 1
@@ -140,8 +140,8 @@ def needleman(source, n):
     yield matrix("i32", (size, size), fit.tobytes())
 
 
-@made("rodinia/srad/srad.fut", 128, 128)
-@made("rodinia/srad/srad.fut", 502, 458)
+@data_set("rodinia/srad/srad.fut", 128, 128)
+@data_set("rodinia/srad/srad.fut", 502, 458)
 def speckles(source, rows, columns):
     """An ultrasound image: two bright discs with speckle noise."""
     items = []
@@ -152,15 +152,15 @@ def speckles(source, rows, columns):
     yield array_of("u8", (rows, columns), items)
 
 
-@made("rodinia/particlefilter/particlefilter.fut", 128, 10, 2000)
-@made("rodinia/particlefilter/particlefilter.fut", 128, 10, 10000)
+@data_set("rodinia/particlefilter/particlefilter.fut", 128, 10, 2000)
+@data_set("rodinia/particlefilter/particlefilter.fut", 128, 10, 10000)
 def particles(source, side, frames, count):
     yield integers(source, "i32", (side, side, frames), 0, 256)
     yield numbers("i64", count)
 
 
-@made("rodinia/cfd/cfd.fut", 16)
-@made("rodinia/cfd/cfd.fut", 48)
+@data_set("rodinia/cfd/cfd.fut", 16)
+@data_set("rodinia/cfd/cfd.fut", 48)
 def cfd(_source, side):
     """Square cells with inward normals: inflow and outflow at the sides, walls above, below and
     around a block in the flow."""

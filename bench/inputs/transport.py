@@ -4,7 +4,7 @@ import array
 
 from values import matrix
 
-from .sets import array_of, integers, made, numbers, uniform
+from .data_sets import array_of, data_set, integers, numbers, uniform
 
 NUCLIDES = 68
 # The number of nuclides of each material, fuel first.
@@ -30,24 +30,24 @@ def cross_sections(source, points, lookups):
         for energy in table:
             rows.extend([energy, *(source.random() for _ in range(5))])
     every = sorted((energy, nuclide) for nuclide, table in enumerate(tables) for energy in table)
-    at, places = [-1] * NUCLIDES, array.array("i")
+    at, positions = [-1] * NUCLIDES, array.array("i")
     for _, nuclide in every:
         at[nuclide] += 1
-        places.extend([max(place, 0) for place in at])
+        positions.extend([max(position, 0) for position in at])
     parts, kinds, amounts = materials(source)
     yield numbers("i64", NUCLIDES, points, 0, 10000, lookups)
     yield parts + amounts + kinds
     yield matrix("f64", (NUCLIDES, points, 6), rows.tobytes())
-    yield matrix("i32", (len(every), NUCLIDES), places.tobytes())
+    yield matrix("i32", (len(every), NUCLIDES), positions.tobytes())
     yield array_of("f64", (len(every),), [energy for energy, _ in every])
 
 
-made("xsbench/xsbench.fut", 100, 20000)(cross_sections)
-made("xsbench/xsbench.fut", 400, 200000)(cross_sections)
+data_set("xsbench/xsbench.fut", 100, 20000)(cross_sections)
+data_set("xsbench/xsbench.fut", 400, 200000)(cross_sections)
 
 
-@made("rsbench/rsbench.fut", 200, 20, 1000)
-@made("rsbench/rsbench.fut", 1000, 100, 10000)
+@data_set("rsbench/rsbench.fut", 200, 20, 1000)
+@data_set("rsbench/rsbench.fut", 1000, 100, 10000)
 def resonances(source, poles, windows, lookups):
     """The poles of each nuclide, and the poles of each energy window."""
     most_poles, most_windows = 2 * poles, 2 * windows

@@ -1,13 +1,12 @@
-/* What a processor's vector units do: cycles that each operation keeps them busy,
-   where nothing waits for anything else (reciprocal throughput).  One line an
-   operation, `name cycles`; operations that the processor lacks are left out.
+/* Reciprocal throughput of vector operations: cycles of independent operations.  Prints
+   a line per operation, `name cycles`, without operations that the processor lacks.
 
-   A cycle is the time of an integer addition in a chain of such, so that neither
-   clock rates nor counters need be known.  Each figure is the least of many runs.
+   A cycle is the time of an integer addition in a dependent chain, so neither the
+   clock rate nor counters are needed.  Each time is the least of many runs.
 
        gcc -O2 -o machine machine.c && ./machine
 
-   `machine.py` does that and compares with the compiler's tables. */
+   `machine.py` does this and compares with the compiler's table. */
 
 #include <immintrin.h>
 #include <stdint.h>
@@ -16,7 +15,7 @@
 
 #define RUNS 40
 #define ROUNDS 2000
-#define SAME 8 /* operations side by side in a round */
+#define SAME 8 /* independent operations in a round */
 
 static double now(void) {
   struct timespec t;
@@ -24,7 +23,7 @@ static double now(void) {
   return t.tv_sec * 1e9 + t.tv_nsec;
 }
 
-/* Nanoseconds of one integer addition in a chain. */
+/* Nanoseconds of an integer addition in a dependent chain. */
 static double cycle(void) {
   double least = 1e30;
   for (int run = 0; run < RUNS * 4; run++) {
@@ -43,13 +42,13 @@ static double cycle(void) {
   return least;
 }
 
-/* A loop of eight equal instructions whose results nobody waits for. */
+/* A loop of eight equal independent instructions. */
 #define MEASURE(NAME, BODY)                                                  \
   static double NAME(void) {                                                 \
     double least = 1e30;                                                     \
     for (int run = 0; run < RUNS; run++) {                                   \
       double start = now();                                                  \
-      for (int i = 0; i < ROUNDS; i++) __asm__ volatile(BODY ::"r"(places), "r"(numbers) \
+      for (int i = 0; i < ROUNDS; i++) __asm__ volatile(BODY ::"r"(indices), "r"(numbers) \
         : "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", \
           "xmm9", "xmm10", "xmm11", "memory", "cc");                 \
       double took = (now() - start) / (ROUNDS * (double)SAME);               \
@@ -58,12 +57,12 @@ static double cycle(void) {
     return least;                                                            \
   }
 
-static int32_t places[64] __attribute__((aligned(64)));
+static int32_t indices[64] __attribute__((aligned(64)));
 static double numbers[64] __attribute__((aligned(64)));
 
 #define EIGHT(A, B) \
   A "0" B "\n" A "1" B "\n" A "2" B "\n" A "3" B "\n" A "4" B "\n" A "5" B "\n" A "6" B "\n" A "7" B "\n"
-/* Operands that are numbers near 1, in registers 8 and 9. */
+/* Loads operands near 1 into registers 8 and 9. */
 #define LOAD(R) "vmovupd (%1), %%" R "8\n vmovupd 64(%1), %%" R "9\n"
 #define TWO(NAME, OP, R) MEASURE(NAME, LOAD(R) EIGHT(OP " %%" R "8, %%" R "9, %%" R, ""))
 #define ONE(NAME, OP, R) MEASURE(NAME, LOAD(R) EIGHT(OP " %%" R "8, %%" R, ""))
@@ -83,7 +82,7 @@ ALL(z)
 TWO(permute_f64_z, "vpermpd", "zmm")
 ONE(compress_f64_z, "vpcompressq", "zmm")
 
-/* The compiler of this file does not use mask registers, so none is saved. */
+/* The C compiler does not use mask registers, so they are not saved. */
 #define GATHER_Z(NAME, OP, R, INDEX)                                         \
   MEASURE(NAME, "vmovdqu64 (%0), %%" INDEX "10\n"                            \
           "kxnorw %%k1, %%k1, %%k1\n " OP " (%1,%%" INDEX "10,8), %%" R "0 %{%%k1%}\n" \
@@ -96,7 +95,7 @@ ONE(compress_f64_z, "vpcompressq", "zmm")
           "kxnorw %%k1, %%k1, %%k1\n " OP " (%1,%%" INDEX "10,8), %%" R "7 %{%%k1%}\n")
 GATHER_Z(gather_f64_z, "vgatherdpd", "zmm", "ymm")
 GATHER_Z(gather_f32_z, "vgatherdps", "zmm", "zmm")
-static unsigned char room[8192] __attribute__((aligned(64)));
+static unsigned char buffer[8192] __attribute__((aligned(64)));
 static double pack_store_z(void) {
   double least = 1e30;
   for (int run = 0; run < RUNS; run++) {
@@ -107,7 +106,7 @@ static double pack_store_z(void) {
           "vpcompressq %%zmm8, (%0) %{%%k1%}\n vpcompressq %%zmm8, 64(%0) %{%%k1%}\n"
           "vpcompressq %%zmm8, 128(%0) %{%%k1%}\n vpcompressq %%zmm8, 192(%0) %{%%k1%}\n"
           "vpcompressq %%zmm8, 256(%0) %{%%k1%}\n vpcompressq %%zmm8, 320(%0) %{%%k1%}\n"
-          "vpcompressq %%zmm8, 384(%0) %{%%k1%}\n vpcompressq %%zmm8, 448(%0) %{%%k1%}\n" ::"r"(room)
+          "vpcompressq %%zmm8, 384(%0) %{%%k1%}\n vpcompressq %%zmm8, 448(%0) %{%%k1%}\n" ::"r"(buffer)
           : "memory", "xmm8");
     double took = (now() - start) / (ROUNDS * (double)SAME);
     if (took < least) least = took;
@@ -115,7 +114,7 @@ static double pack_store_z(void) {
   return least;
 }
 
-/* AVX2's gathers clear their masks, which are vectors. */
+/* AVX2's gathers clear their masks, which are vector registers. */
 #define STEP_Y(OP, R) "vpcmpeqd %%ymm11, %%ymm11, %%ymm11\n " OP " %%ymm11, (%1,%%" R "10,8), %%ymm"
 #define GATHER_Y(NAME, OP, R) MEASURE(NAME, "vmovdqu (%0), %%ymm10\n" EIGHT(STEP_Y(OP, R), ""))
 GATHER_Y(gather_f64_y, "vgatherdpd", "xmm")
@@ -123,7 +122,7 @@ GATHER_Y(gather_f32_y, "vgatherdps", "ymm")
 
 static const struct {
   const char *name;
-  int level; /* 2, 3, 4: what x86-64 level has it */
+  int level; /* the x86-64 level that has it: 2, 3 or 4 */
   double (*measure)(void);
 } all[] = {
 #define ROW(LEVEL, NAME) {#NAME, LEVEL, NAME}
@@ -139,7 +138,7 @@ static const struct {
 
 int main(void) {
   for (int i = 0; i < 64; i++) {
-    places[i] = i % 16 * 3;
+    indices[i] = i % 16 * 3;
     numbers[i] = 1.0 + (i * 2654435761u % 1000003u) / 1000003.0;
   }
   int level = 2;

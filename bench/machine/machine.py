@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Measures this machine's vector units, and compares them with the compiler's table of processor
-models (TABLE).
+"""Measures the reciprocal throughput of this machine's vector operations, and compares it with the
+compiler's table of microarchitectures (TABLE).
 
     python3 bench/machine/machine.py
 
@@ -16,9 +16,9 @@ import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-TABLE = HERE.parent.parent / "crates" / "imp" / "src" / "machine.rs"
+TABLE = HERE.parent.parent / "crates" / "target" / "src" / "machine.rs"
 # Names in the compiler's table: the measured operation, and the element size in bytes.
-FIGURES = {
+COSTS = {
     "product_f64": ("fma_f64", 8), "quotient_f64": ("div_f64", 8), "quotient_f32": ("div_f32", 4),
     "root_f64": ("sqrt_f64", 8), "root_f32": ("sqrt_f32", 4), "gather_f64": ("gather_f64", 8),
 }
@@ -34,8 +34,8 @@ def measure():
     return {name: float(cycles) for name, cycles in (line.split() for line in lines.splitlines())}
 
 
-def makes():
-    """The compiler's table: the figures of each processor model."""
+def microarchitectures():
+    """The compiler's table: the costs of each microarchitecture."""
     found = {}
     for name, body in re.findall(r"pub const (\w+): Self = Self \{(.*?)\};", TABLE.read_text(), re.S):
         fields = re.findall(r"(\w+): ([\d.]+)(?: / ([\d.]+))?,", body)
@@ -44,36 +44,36 @@ def makes():
 
 
 def per_lane(cycles):
-    """Figures of the widest registers, per lane."""
+    """Costs per lane of the widest registers."""
     widest, size = ("z", 64) if "fma_f64_z" in cycles else ("y", 32)
     return {
-        figure: cycles[f"{operation}_{widest}"] * element / size
-        for figure, (operation, element) in FIGURES.items()
+        cost: cycles[f"{operation}_{widest}"] * element / size
+        for cost, (operation, element) in COSTS.items()
     }
 
 
 def compare(cycles):
-    """Figures of this machine and of each model, and the nearest model."""
-    here, table = per_lane(cycles), makes()
+    """The costs of this machine and of each microarchitecture, and the nearest one."""
+    here, table = per_lane(cycles), microarchitectures()
 
-    def far(make):
-        return sum(abs(math.log(here[figure] / make[figure])) for figure in FIGURES)
+    def distance(costs):
+        return sum(abs(math.log(here[cost] / costs[cost])) for cost in COSTS)
 
-    return here, table, min(table, key=lambda name: far(table[name]))
+    return here, table, min(table, key=lambda name: distance(table[name]))
 
 
 def main():
     cycles = measure()
     if "fma_f64_y" not in cycles:
-        print("this machine has no AVX2: there is nothing to compare")
+        print("without AVX2 this machine cannot be compared with the table")
         return 0
     for name, value in cycles.items():
         print(f"{name:<18}{value:8.2f}")
     here, table, nearest = compare(cycles)
-    print("\n" + f"{'cycles a lane':<18}{'here':>8}" + "".join(f"{name:>8}" for name in table))
-    for figure in FIGURES:
-        row = "".join(f"{make[figure]:8.2f}" for make in table.values())
-        print(f"{figure:<18}{here[figure]:8.2f}{row}")
+    print("\n" + f"{'cycles per lane':<18}{'here':>8}" + "".join(f"{name:>8}" for name in table))
+    for cost in COSTS:
+        row = "".join(f"{costs[cost]:8.2f}" for costs in table.values())
+        print(f"{cost:<18}{here[cost]:8.2f}{row}")
     print(f"\nnearest: {nearest}")
     return 0
 

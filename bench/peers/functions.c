@@ -1,5 +1,5 @@
-/* A mathematical function over many rounds of a block, results added up, by way
- * of the C library's vector functions.  Built once for each function with
+/* A mathematical function over many rounds of a block, with a sum of the results, by
+ * the C library's vector functions.  Built once for each function with
  *   -DFUNCTION=expf -DREAL=float -DTYPE='" f32"' [-DARGUMENTS=2] -Ofast
  */
 #include "peer.h"

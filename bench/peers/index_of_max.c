@@ -1,5 +1,5 @@
 /* Position of the largest element: the largest element of each block (in vector
- * registers), then a search in the first block that has the overall largest. */
+ * registers), then a search in the first block with the overall largest. */
 #include "peer.h"
 
 #define BLOCK 4096

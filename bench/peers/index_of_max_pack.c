@@ -1,5 +1,5 @@
-/* Position of the largest element, by the maximum of integers that hold the
- * value in their upper half and the inverted index in their lower. */
+/* Position of the largest element, by the maximum of integers with the value in
+ * the upper half and the inverted index in the lower half. */
 #include "peer.h"
 
 static int32_t *a;

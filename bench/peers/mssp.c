@@ -1,5 +1,5 @@
-/* Largest sum of a run of neighbours.  As in reduce_2x2mm.c, a thread's stretch
- * is taken in LANES parts side by side. */
+/* Maximum segment sum.  As in reduce_2x2mm.c, the elements of a thread are LANES
+ * parts in parallel. */
 #include "peer.h"
 
 #define LANES 16
@@ -9,7 +9,7 @@ static int32_t *a;
 static int64_t n;
 static int32_t result;
 
-/* Best run, best run from the start, best run to the end, sum. */
+/* Best segment, best prefix, best suffix, sum. */
 typedef struct {
     int32_t best, left, right, sum;
 } segment;
@@ -29,7 +29,7 @@ static segment single(int32_t x) {
     return (segment){top, top, top, x};
 }
 
-static segment stretch(const int32_t *xs, int64_t count) {
+static segment reduce_range(const int32_t *xs, int64_t count) {
     int64_t part = count / LANES;
     int32_t best[LANES] = {0}, left[LANES] = {0}, right[LANES] = {0}, sum[LANES] = {0};
     for (int64_t j = 0; j < part; j++) {
@@ -56,7 +56,7 @@ static void compute(void) {
     {
         int t = omp_get_thread_num(), all = omp_get_num_threads();
         int64_t from = n * t / all, to = n * (t + 1) / all;
-        parts[t] = stretch(a + from, to - from);
+        parts[t] = reduce_range(a + from, to - from);
 #pragma omp master
         threads = all;
     }

@@ -1,10 +1,10 @@
-/* What all hand-written peers share: input and output in Futhark's binary data
- * format, and the timing loop of its executables.
+/* The shared part of the peers in C: input and output in Futhark's binary data
+ * format, and the timing loop.
  *
- * A peer includes this file and defines prepare (reads the inputs, allocates
- * the results), compute (the part that is timed) and finish (writes the
- * results).  Options: -r N runs compute N times after one untimed run, -t FILE
- * writes the microseconds of each of them, one a line; -b is accepted and
+ * A peer includes this file and defines prepare (reads the inputs, allocates the
+ * results), compute (the timed part) and finish (writes the results).  Options:
+ * -r N times N runs of compute after an untimed one, -t FILE writes their
+ * microseconds, one per line; -b is accepted and implied.
  * implied.
  */
 #include <math.h>
@@ -16,7 +16,7 @@
 #include <string.h>
 #include <time.h>
 
-/* Below this many elements threads cost more than they bring. */
+/* With fewer elements threads are slower. */
 #define PARALLEL_FROM 32768
 
 static void prepare(void);

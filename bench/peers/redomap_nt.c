@@ -1,5 +1,5 @@
-/* Three reductions and two mapped arrays in one pass.  The results' memory is
- * the same in every run. */
+/* Three reductions and two mapped arrays in one pass.  The results use the same
+ * memory in every run. */
 #include "peer.h"
 
 static float a, b, *v, *w;

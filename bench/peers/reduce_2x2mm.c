@@ -1,5 +1,5 @@
 /* 42 rounds of products of 2x2 matrices of bytes.  The product of a thread's
- * stretch is LANES products of parts of it, side by side in vector registers. */
+ * elements is that of LANES parts, computed in parallel in vector registers. */
 #include "peer.h"
 
 #define LANES 16
@@ -10,7 +10,7 @@ static int64_t n;
 static int32_t result;
 
 typedef struct {
-    uint32_t p, q, r, s; /* only the lowest byte of each counts */
+    uint32_t p, q, r, s; /* only the lowest byte of each is used */
 } matrix;
 
 static void prepare(void) { a = read_i32s(&n); }

@@ -1,5 +1,5 @@
-/* Prefix sums: the sum of each thread's stretch, then the stretches themselves.
- * The result's memory is the same in every run. */
+/* Prefix sums: the sum of each thread's elements, then their prefix sums.  The
+ * result uses the same memory in every run. */
 #include "peer.h"
 
 #define MAX_THREADS 1024

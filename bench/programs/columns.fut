@@ -1,5 +1,5 @@
--- Few rows, long ones: their columns are reduced, and what that gives is mapped. As one
--- (`--fuse on`) each row is a stream that is read once, and nothing is stored between.
+-- A matrix with few long rows: its columns are reduced and the results are mapped. Fused
+-- (`--fuse on`), each row is a stream that is read once, without intermediate arrays.
 -- ==
 -- entry: four
 -- input { [[1, 2], [3, 4], [-1, 0], [0, 7]] [5, 6] } output { [26, 87] }

@@ -1,6 +1,6 @@
--- The mathematical functions of the figure `functions`: each over many blocks
--- that stay in the first cache, every result added up. In a round all elements
--- of the block are moved by a little, so that no round can be left out.
+-- The mathematical functions of the figure `functions`, over many rounds of a block
+-- that stays in the L1 cache, with a sum of all results. Each round shifts the
+-- elements a little, so that no round is redundant.
 
 def over [n] 't (add: t -> t -> t) (zero: t) (small: i64 -> t) (f: t -> t) (rounds: i64) (xs: [n]t) : t =
   reduce add zero (map (\r -> reduce add zero (map (\x -> f (add x (small r))) xs)) (iota rounds))

@@ -29,8 +29,8 @@ entry reduce_plus (a: []i32) : i32 =
 entry reduce_max (a: []i32) : i32 =
   reduce_comm (\x y -> if x < y then y else x) i32.lowest a
 
--- Of two (value, index) pairs the larger value; of equal values the smaller
--- index.
+-- The larger of two values with their indices; of equal values, the one with the
+-- smaller index.
 def max_with_index (xv: i32, xi: i32) (yv: i32, yi: i32) : (i32, i32) =
   if xv < yv then (yv, yi)
   else if yv < xv then (xv, xi)
@@ -53,7 +53,7 @@ entry index_of_max [n] (a: [n]i32) : i32 =
   let (_, i) = reduce_comm max_with_index (i32.lowest, i32.highest) (zip a is)
   in i
 
--- A value in the upper and an index in the lower half of one word.
+-- A value in the upper half and an index in the lower half of a word.
 def pack (v: i32) (i: i64) : i64 = (i64.i32 v << 32) | i
 
 def max_with_index_packed (x: i64) (y: i64) : i64 =
@@ -102,7 +102,7 @@ entry reduce_2x2mm (a: []i32) : i32 =
   loop s = 1 for _i < 42 do
     reduce two_by_two_mult 0x01000001 (map (+ s) a)
 
--- Largest sum of a run of neighbours (0 for the empty run).
+-- Maximum segment sum (0 for the empty segment).
 -- ==
 -- entry: mssp
 -- input { empty([0]i32) }
@@ -138,7 +138,7 @@ entry mssp (xs: []i32) : i32 =
 entry scan_plus [n] (a: [n]i32) : [n]i32 =
   scan (+) 0 a
 
--- The shape of the paper's figure 3 with dearer functions: three reductions
+-- The shape of the paper's figure 3 with more expensive functions: three reductions
 -- and two mapped results, which fuse into one pass over `iota n`.
 -- ==
 -- entry: redomap_nt

@@ -1,4 +1,4 @@
--- What is done with the rows and columns of a matrix.
+-- Reductions along the rows and columns of a matrix.
 
 -- ==
 -- entry: row_sums

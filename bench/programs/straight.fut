@@ -1,5 +1,5 @@
--- Short vectors, again and again for each element: of up to eight numbers there is
--- straight code, of more a combinator, which becomes a loop.
+-- Repeated operations on a short array per element: up to eight elements become
+-- straight-line code, more become a combinator, which is a loop.
 -- ==
 -- entry: eight
 -- input { [1f32] [2f32] }

@@ -11,7 +11,7 @@ def both(name, *kinds):
     """Registers a function for an entry point and its sequential variant."""
 
     def tied(function):
-        for entry in (name, f"{name}_in_order"):
+        for entry in (name, f"{name}_sequential"):
             function.__name__ = entry
             oracle(IRREGULAR, *kinds)(function)
         return function

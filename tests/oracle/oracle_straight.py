@@ -7,7 +7,7 @@ from futdata import f32
 from registry import oracle
 
 STRAIGHT = "bench/programs/straight.fut"
-TURNS = "bench/programs/turns.fut"
+MAP_LOOPS = "bench/programs/map_loops.fut"
 
 
 def norm(xs):
@@ -33,7 +33,7 @@ def nine(xs, ys):
     return [turns(x, y, 1) for x, y in zip(xs, ys)]
 
 
-@oracle(TURNS, "[]f32")
+@oracle(MAP_LOOPS, "[]f32")
 def ten(xs):
     factor, results = f32(0.999), []
     for x in xs:

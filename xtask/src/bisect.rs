@@ -9,8 +9,8 @@ use std::process::{Command, Stdio};
 
 const USAGE: &str = "usage: cargo xtask bisect FILE [COMMAND WORD...]
 
-The words may hold {fuel} and {file}; without a command the test blocks of FILE are
-run: build/bindrune test --no-terminal --pass-compiler-option=--fuel={fuel} {file}";
+The words may contain {fuel} and {file}; the default command runs the test blocks of
+FILE: build/bindrune test --no-terminal --pass-compiler-option=--fuel={fuel} {file}";
 
 /// The amount of fuel that counts as unlimited.
 const MOST: u64 = 1 << 40;
@@ -32,7 +32,7 @@ pub fn task(root: &Path) -> Result<(), String> {
     }
     let holds = |fuel: u64| succeeds(&command, fuel, &file);
     if !holds(0)? {
-        return Err("the command fails without rewrites too".to_owned());
+        return Err("the command also fails without rewrites".to_owned());
     }
     let least = least_failing(holds)?;
     println!("the command fails from {least} units of fuel on");
@@ -85,7 +85,7 @@ fn stage_of(compiler: &str, file: &str, fuel: u64) -> Result<String, String> {
             return Ok(stage.to_owned());
         }
     }
-    Err("no pass's outcome depends on the last unit of fuel".to_owned())
+    Err("no pass's output depends on the last unit of fuel".to_owned())
 }
 
 fn text_of_list(compiler: &str, file: &str) -> Result<String, String> {
@@ -99,7 +99,7 @@ mod tests {
     use super::least_failing;
 
     #[test]
-    fn the_least_amount_is_found() {
+    fn finds_the_least_failing_amount() {
         for least in [1, 2, 3, 4, 5, 63, 64, 65, 1000] {
             assert_eq!(least_failing(|fuel| Ok(fuel < least)), Ok(least));
         }

@@ -15,7 +15,7 @@ pub fn run(root: &Path) -> Outcome {
     let folder = root.join("build/determinism");
     std::fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
     let mut different = Vec::new();
-    let mut refused = 0;
+    let mut rejected = 0;
     for program in &programs {
         let name = program.strip_prefix(root).unwrap_or(program).display();
         let first = compile(root, program, &folder.join("first"))?;
@@ -23,13 +23,13 @@ pub fn run(root: &Path) -> Outcome {
         if first != second {
             different.push(format!("{name}: two runs of the compiler differ"));
         }
-        refused += usize::from(first.executable.is_none());
+        rejected += usize::from(first.executable.is_none());
     }
-    if programs.is_empty() || refused == programs.len() {
+    if programs.is_empty() || rejected == programs.len() {
         return Err(format!("none of {} programs compiles", programs.len()));
     }
     if different.is_empty() {
-        println!("determinism: {} programs, {refused} of them refused", programs.len());
+        println!("determinism: {} programs, {rejected} of them rejected", programs.len());
         return Ok(());
     }
     Err(different.join("\n"))

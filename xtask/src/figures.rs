@@ -24,7 +24,7 @@ pub fn task(root: &Path) -> Outcome {
     let mut args = std::env::args().skip(2);
     let folder = args.next().map_or_else(|| root.join("docs/figures"), Into::into);
     if let Some(other) = args.next() {
-        return Err(format!("unexpected argument `{other}`: one folder, please"));
+        return Err(format!("unexpected argument `{other}`: at most one folder is expected"));
     }
     let path = folder.join("data.json");
     let text = std::fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
@@ -77,16 +77,16 @@ mod tests {
     }
 
     #[test]
-    fn the_same_data_give_the_same_bytes() {
-        let files = render(DATA).expect("the data are sound");
-        assert_eq!(files, render(DATA).expect("the data are sound"));
+    fn rendering_is_deterministic() {
+        let files = render(DATA).expect("valid data");
+        assert_eq!(files, render(DATA).expect("valid data"));
         let names: Vec<&str> = files.iter().map(|(name, _)| &**name).collect();
         assert_eq!(names, ["redomap.svg", "tuning.svg", "index.html"]);
     }
 
     #[test]
-    fn the_report_says_what_was_measured_where_and_by_what() {
-        let files = render(DATA).expect("the data are sound");
+    fn the_report_names_machine_command_and_dates() {
+        let files = render(DATA).expect("valid data");
         let page = file(&files, "index.html");
         for part in [
             "python3 bench/figures.py redomap",
@@ -116,13 +116,13 @@ mod tests {
             let path = folder.join(name);
             std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
         };
-        for (name, text) in render(&read("data.json")).expect("the data are sound") {
+        for (name, text) in render(&read("data.json")).expect("valid data") {
             assert!(read(&name) == text, "{name}: run `cargo xtask figures`");
         }
     }
 
     #[test]
-    fn what_is_wrong_with_the_data_is_said() {
+    fn invalid_data_are_reported_with_their_path() {
         for (from, to, said) in [
             ("\"figures\"", "\"figure\"", "figures: missing"),
             ("[3600,", "[\"x\",", "figures.redomap.rows.b.times.no redomap.rounds[0]: not a number"),
@@ -132,7 +132,7 @@ mod tests {
             ("{\"figures\"", "figures", "expected ident at line 1"),
         ] {
             let wrong = DATA.replacen(from, to, 1);
-            let error = render(&wrong).expect_err("the data are damaged");
+            let error = render(&wrong).expect_err("invalid data");
             assert!(error.contains(said), "{said}: {error}");
         }
     }

@@ -25,21 +25,23 @@ pub fn task(_: &Path) -> Outcome {
     while checked < count {
         let end = seed.saturating_add((count - checked).min(1000));
         if seed == end {
-            return Err("there are no more seeds".to_owned());
+            return Err("no seeds are left".to_owned());
         }
         let seeds: Vec<u64> = (seed..end).collect();
         seed = end;
         for outcome in parallel_map(&seeds, |_, seed| check_against_exhaustive(*seed, MOST)) {
             match outcome? {
-                Some(own) => {
+                Some(paths) => {
                     checked += 1;
-                    runs += own;
+                    runs += paths;
                 }
                 None => large += 1,
             }
         }
     }
-    println!("{checked} forests held against all of their settings: none is better; {runs} paths were run");
-    println!("{large} more have over {MOST} settings and were left out");
+    println!(
+        "{checked} forests compared with all of their settings: none is better than the tuner's; {runs} paths were run"
+    );
+    println!("{large} more have over {MOST} settings and were skipped");
     Ok(())
 }

@@ -5,6 +5,7 @@ mod demo;
 mod determinism;
 mod figures;
 mod forests;
+mod measurements;
 mod modes;
 mod mutate;
 mod progen;
@@ -22,13 +23,14 @@ type Outcome = Result<(), String>;
 /// A task: name, help text, function of the repository's root.
 type Task = (&'static str, &'static str, fn(&Path) -> Outcome);
 
-const TASKS: [Task; 11] = [
+const TASKS: [Task; 12] = [
     ("bisect", "find the rewrite that breaks a program (--help)", bisect::task),
-    ("tidy", "check the conventions that no compiler checks", tidy::run),
+    ("tidy", "check conventions that the compiler does not check", tidy::run),
     ("demo", "compile and run three examples with build/bindrune", demo::run),
     ("determinism", "compile every program twice and compare the bytes", determinism::run),
     ("figures", "draw the papers' figures from docs/figures/data.json", figures::task),
-    ("forests", "hold the tuner against all settings of random forests (--count N)", forests::task),
+    ("forests", "compare the tuner with all settings of random forests (--count N)", forests::task),
+    ("measurements", "render docs/measurements.md from its data (--check)", measurements::task),
     ("modes", "run every program for each processor, with and without lanes", modes::task),
     ("mutate", "run the compiler on mutated programs (--help)", mutate::task),
     ("progen", "run random programs in the interpreter and compiled (--help)", progen::task),

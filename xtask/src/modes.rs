@@ -104,18 +104,18 @@ fn cases(spec: &Spec, path: &Path, how: &Run<'_>, judged: bool) -> Result<Vec<Ca
         };
         let stdin = stdin?;
         for entry in case.entries.iter() {
-            let place = format!("line {}, {entry}", case.line);
+            let location = format!("line {}, {entry}", case.line);
             let mut args = vec![how.executable, "--num-threads", how.threads, "-e", entry];
             args.extend(how.level.into_iter().flat_map(|level| ["--cpu-level", level]));
             let finished = run(&args, &stdin, LIMIT)?;
             let good = match finished.end {
                 End::Code(0) => true,
                 End::Code(1) => false,
-                end => return Err(format!("{place}: {end:?}")),
+                end => return Err(format!("{location}: {end:?}")),
             };
             all.push((good, finished.stdout.clone(), finished.stderr.clone()));
             if judged {
-                verdict(case, finished, folder).map_err(|e| format!("{place}: {e}"))?;
+                verdict(case, finished, folder).map_err(|e| format!("{location}: {e}"))?;
             }
         }
     }

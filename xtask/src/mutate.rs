@@ -30,10 +30,10 @@ use std::time::{Duration, Instant};
 
 const USAGE: &str = "usage: cargo xtask mutate [OPTIONS]
   --count N     mutants (1000)
-  --seed N      what they are drawn from (1)
-  --sizes       edits of sizes in types; mutants run in the interpreter that checks them
-  --only N      the mutant of this number alone, which stays
-  --corpus DIR  a folder of programs, once or more (tests/programs, examples)";
+  --seed N      the seed of the random edits (1)
+  --sizes       edit sizes in types, and run mutants in the interpreter with size checks
+  --only N      only the mutant of this number, which is kept
+  --corpus DIR  a folder of programs; may be repeated (tests/programs, examples)";
 
 /// The default directories of programs.
 const CORPUS: [&str; 2] = ["tests/programs", "examples"];
@@ -66,7 +66,7 @@ fn arguments() -> Result<Args, String> {
         let value = value.ok_or_else(|| USAGE.to_owned())?;
         let number = || {
             let number = value.parse::<u64>();
-            number.map_err(|_| format!("`{value}` is no number\n{USAGE}"))
+            number.map_err(|_| format!("`{value}` is not a number\n{USAGE}"))
         };
         match option.as_str() {
             "--count" => args.count = number()?,
@@ -105,7 +105,7 @@ const KINDS: [(Kind, &str); 5] = [
     (Kind::Panic, "panics"),
     (Kind::Bug, "compiler bugs"),
     (Kind::Slow, "runs of more than 2 s"),
-    (Kind::SlowOriginal, "runs of more than 2 s whose originals take half of that or more"),
+    (Kind::SlowOriginal, "runs of more than 2 s whose originals take at least half of that"),
 ];
 
 /// The result of a mutant.
@@ -141,9 +141,9 @@ pub fn task(root: &Path) -> Outcome {
     let mut results: Vec<Mutant> = results.into_iter().collect::<Result<_, _>>()?;
     for result in &mut results {
         setting.recheck_slow(result)?;
-        let stays = args.only.is_some()
+        let is_kept = args.only.is_some()
             || result.problem.as_ref().is_some_and(|(kind, ..)| *kind != Kind::SlowOriginal);
-        if !stays {
+        if !is_kept {
             std::fs::remove_file(&result.path).map_err(|e| format!("{}: {e}", result.path.display()))?;
         }
     }
@@ -172,7 +172,7 @@ impl Campaign {
             }
         }
         if originals.is_empty() {
-            return Err("there are no programs to mutate".to_owned());
+            return Err("no programs to mutate".to_owned());
         }
         Ok(Self {
             compiler: compiler(root),
@@ -341,7 +341,7 @@ impl Campaign {
             print!("{text}");
             return Ok(());
         }
-        let _ = write!(text, "their mutants are in {}", short(&self.folder));
+        let _ = write!(text, "the mutants are in {}", short(&self.folder));
         Err(text)
     }
 }

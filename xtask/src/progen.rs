@@ -18,5 +18,5 @@ pub fn task(root: &Path) -> Outcome {
     if status.success() {
         return Ok(());
     }
-    Err("progen: there are problems, or it did not run".to_owned())
+    Err("progen: it found problems or failed to start".to_owned())
 }

@@ -36,8 +36,8 @@ pub fn task(root: &Path) -> Outcome {
             .status()
             .map_err(|e| {
                 format!(
-                    "sanitize: `{sanitizer}` cannot be started ({e}); it comes with the CUDA \
-                     toolkit and needs a GPU of NVIDIA's"
+                    "sanitize: cannot start `{sanitizer}` ({e}); it is part of the CUDA toolkit \
+                     and needs an NVIDIA GPU"
                 )
             })?;
         if !status.success() {
@@ -45,8 +45,8 @@ pub fn task(root: &Path) -> Outcome {
         }
     }
     if wrong.is_empty() {
-        println!("sanitize: nothing was found");
+        println!("sanitize: no findings");
         return Ok(());
     }
-    Err(format!("sanitize: see above: {}", wrong.join(", ")))
+    Err(format!("sanitize: findings (see above) by {}", wrong.join(", ")))
 }

@@ -81,8 +81,8 @@ fn cases(spec: &Spec, folder: &Path, executable: &str) -> Result<usize, Vec<Stri
         for entry in case.entries.iter() {
             let mut note = |result: Result<(), String>| {
                 runs += 1;
-                let place = format!("line {}, {entry}", case.line);
-                problems.extend(result.err().map(|e| format!("{place}: {e}")));
+                let location = format!("line {}, {entry}", case.line);
+                problems.extend(result.err().map(|e| format!("{location}: {e}")));
             };
             let stdin = match &stdin {
                 Ok(stdin) => stdin,
@@ -153,5 +153,5 @@ fn check_out_of_memory(finished: Finished) -> Result<(), String> {
         return Ok(());
     }
     let line = first_line(&finished.stderr);
-    Err(format!("half of the memory: {:?}: {line}", finished.end))
+    Err(format!("with half of the memory: {:?}: {line}", finished.end))
 }

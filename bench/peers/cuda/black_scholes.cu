@@ -1,5 +1,5 @@
-/* Total price of options with rising spot price and time to maturity, by a reduction of
- * Thrust's. */
+/* Total price of options with rising spot price and time to maturity, by a Thrust
+ * reduction. */
 #include "peer.cuh"
 
 #include <thrust/execution_policy.h>

@@ -1,4 +1,4 @@
-/* A copy on the device: the bandwidth that others are held against. */
+/* A copy on the device: the reference for bandwidth. */
 #include "peer.cuh"
 
 static std::int32_t *a, *b;

@@ -1,5 +1,5 @@
-/* Counts of values: each block counts in memory that it shares, then adds that to the rest.
- * Bins that do not fit there are counted at once. */
+/* Histogram: each block counts in shared memory, then adds its counts to the result.
+ * Bins that do not fit are counted in global memory. */
 #include "peer.cuh"
 
 static const int THREADS = 256, SHARED_BINS = 8192;

@@ -1,4 +1,4 @@
-/* The same with value and index in one word, by a reduction of Thrust's. */
+/* The same with value and index in one word, by a Thrust reduction. */
 #include "peer.cuh"
 
 #include <climits>

@@ -1,4 +1,4 @@
-/* Jacobi's method on a plate: a thread a point; rows side by side come from the cache. */
+/* Jacobi's method on a plate: a thread per point; adjacent rows come from the cache. */
 #include "peer.cuh"
 
 static std::int32_t steps;

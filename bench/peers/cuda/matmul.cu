@@ -1,5 +1,5 @@
-/* The product of two matrices of f32 by cuBLAS, without tensor cores: singles throughout.
- * cuBLAS has columns side by side, so it is told of the transposed product. */
+/* The product of two matrices of f32 by cuBLAS, in single precision without tensor
+ * cores.  cuBLAS is column-major, so it computes the transposed product. */
 #include "peer.cuh"
 
 #include <cublas_v2.h>

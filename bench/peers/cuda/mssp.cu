@@ -1,11 +1,11 @@
-/* Largest sum of a run of neighbours.  The operator does not commute, so this is the last
- * element of a scan of Thrust's (see reduce_2x2mm.cu). */
+/* Maximum segment sum.  The operator does not commute, so this is the last element of
+ * a Thrust scan (see reduce_2x2mm.cu). */
 #include "peer.cuh"
 
 #include <thrust/execution_policy.h>
 #include <thrust/transform_scan.h>
 
-/* Best run, best run from the start, best run to the end, sum. */
+/* Best segment, best prefix, best suffix, sum. */
 struct Segment {
     std::int32_t best, left, right, sum;
 };

@@ -1,5 +1,5 @@
-/* Bodies that pull each other: a block of threads takes bodies in turns through memory that
- * it shares, a thread a body. */
+/* N-body simulation: a thread per body; a block loads tiles of bodies into shared
+ * memory. */
 #include "peer.cuh"
 
 static const int THREADS = 256;
@@ -10,33 +10,33 @@ struct Vec {
 
 static std::int32_t steps;
 static double dt;
-static Vec *first_places, *first_speeds, *places[2], *speeds;
+static Vec *first_positions, *first_velocities, *positions[2], *velocities;
 static double *masses;
 static std::int64_t n;
 static int now;
 
 static __global__ void advance(
-    const Vec *from, Vec *to, Vec *speeds, const double *masses, std::int64_t n, double dt) {
-    __shared__ Vec place[THREADS];
+    const Vec *from, Vec *to, Vec *velocities, const double *masses, std::int64_t n, double dt) {
+    __shared__ Vec tile[THREADS];
     __shared__ double mass[THREADS];
     std::int64_t me = (std::int64_t)blockIdx.x * THREADS + threadIdx.x;
     Vec own = me < n ? from[me] : Vec{0, 0, 0}, force = {0, 0, 0};
     for (std::int64_t start = 0; start < n; start += THREADS) {
         std::int64_t other = start + threadIdx.x;
-        place[threadIdx.x] = other < n ? from[other] : Vec{0, 0, 0};
+        tile[threadIdx.x] = other < n ? from[other] : Vec{0, 0, 0};
         mass[threadIdx.x] = other < n ? masses[other] : 0;
         __syncthreads();
         for (int j = 0; j < THREADS; j++) {
-            double x = place[j].x - own.x, y = place[j].y - own.y, z = place[j].z - own.z;
+            double x = tile[j].x - own.x, y = tile[j].y - own.y, z = tile[j].z - own.z;
             double d2 = x * x + y * y + z * z + 0.01, s = mass[j] / (d2 * sqrt(d2));
             force.x += s * x, force.y += s * y, force.z += s * z;
         }
         __syncthreads();
     }
     if (me >= n) return;
-    Vec v = speeds[me];
+    Vec v = velocities[me];
     v.x += dt * force.x, v.y += dt * force.y, v.z += dt * force.z;
-    speeds[me] = v;
+    velocities[me] = v;
     to[me] = {own.x + dt * v.x, own.y + dt * v.y, own.z + dt * v.z};
 }
 
@@ -44,23 +44,23 @@ static void prepare() {
     steps = read_scalar<std::int32_t>();
     dt = read_scalar<double>();
     std::vector<std::int64_t> shape(2);
-    first_places = (Vec *)read_to_device<double>(shape);
-    first_speeds = (Vec *)read_to_device<double>(shape);
+    first_positions = (Vec *)read_to_device<double>(shape);
+    first_velocities = (Vec *)read_to_device<double>(shape);
     masses = read_to_device<double>(&n);
-    for (auto &block : places) block = on_device<Vec>(n);
-    speeds = on_device<Vec>(n);
+    for (auto &block : positions) block = on_device<Vec>(n);
+    velocities = on_device<Vec>(n);
 }
 
 static void compute() {
     now = 0;
-    check(cudaMemcpyAsync(places[0], first_places, n * sizeof(Vec), cudaMemcpyDeviceToDevice));
-    check(cudaMemcpyAsync(speeds, first_speeds, n * sizeof(Vec), cudaMemcpyDeviceToDevice));
+    check(cudaMemcpyAsync(positions[0], first_positions, n * sizeof(Vec), cudaMemcpyDeviceToDevice));
+    check(cudaMemcpyAsync(velocities, first_velocities, n * sizeof(Vec), cudaMemcpyDeviceToDevice));
     for (int i = 0; i < steps; i++, now = 1 - now)
         advance<<<blocks_for(n, THREADS), THREADS>>>(
-            places[now], places[1 - now], speeds, masses, n, dt);
+            positions[now], positions[1 - now], velocities, masses, n, dt);
 }
 
 static void finish() {
-    write_from_device<double>({n, 3}, (double *)places[now]);
-    write_from_device<double>({n, 3}, (double *)speeds);
+    write_from_device<double>({n, 3}, (double *)positions[now]);
+    write_from_device<double>({n, 3}, (double *)velocities);
 }

@@ -1,9 +1,9 @@
-/* What all peers on NVIDIA's devices share: input and output in Futhark's binary data
+/* The shared part of the peers in CUDA C++: input and output in Futhark's binary data
  * format, arrays on the device, and the timing loop.
  *
  * A peer includes this file and defines prepare (reads the inputs, copies them to the
- * device, allocates the results there), compute (the part that is timed; what it launches
- * has ended when the clock stops) and finish (writes the results).  Options as those of
+ * device, allocates the results there), compute (the timed part, until its kernels have
+ * ended) and finish (writes the results).  Options as those of
  * the peers in C: -r N, -t FILE, -b.
  */
 #pragma once
@@ -77,7 +77,7 @@ template <class T> static T *read_to_device(std::vector<std::int64_t> &shape) {
     return block;
 }
 
-/* The same of one dimension. */
+/* The same with one dimension. */
 template <class T> static T *read_to_device(std::int64_t *n) {
     std::vector<std::int64_t> shape(1);
     T *block = read_to_device<T>(shape);
@@ -106,7 +106,7 @@ static void write_from_device(const std::vector<std::int64_t> &shape, const T *b
     write_array(shape, data);
 }
 
-/* Blocks of so many threads for n points, one a thread. */
+/* The number of blocks of this many threads for n points, one per thread. */
 [[maybe_unused]] static unsigned blocks_for(std::int64_t n, int threads) {
     return (unsigned)((n + threads - 1) / threads);
 }

@@ -1,5 +1,5 @@
-/* Three reductions and two mapped arrays in one pass: Thrust's reduction of a function that
- * writes the arrays beside. */
+/* Three reductions and two mapped arrays in one pass: a Thrust reduction of a function
+ * that also writes the arrays. */
 #include "peer.cuh"
 
 #include <cmath>

@@ -1,4 +1,4 @@
-/* Sum of integers by CUB: what Thrust's reduction does, without its allocation. */
+/* Sum of integers by CUB: as Thrust's reduction, without its allocation. */
 #include "peer.cuh"
 
 #include <cub/device/device_reduce.cuh>

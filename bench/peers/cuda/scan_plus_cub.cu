@@ -1,4 +1,4 @@
-/* Prefix sums by CUB: what Thrust's scan does, without its allocation. */
+/* Prefix sums by CUB: as Thrust's scan, without its allocation. */
 #include "peer.cuh"
 
 #include <cub/device/device_scan.cuh>

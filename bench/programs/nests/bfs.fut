@@ -1,8 +1,8 @@
--- Breadth-first search: how many edges lie between node 0 and each node, -1 where no
--- path leads. The edges of node i are `edges[starts[i]..starts[i + 1]]`.
+-- Breadth-first search: the distance of each node from node 0, or -1 if it is not
+-- reachable. The edges of node i are `edges[starts[i]..starts[i + 1]]`.
 
--- Every node looks in every turn whether it was just reached, then goes along its
--- edges, whose number differs from node to node.
+-- In each iteration every node tests whether it was just reached, and then follows its
+-- edges, whose number differs between nodes.
 -- ==
 -- entry: by_flags by_frontier
 -- input { [0i64, 2i64, 3i64, 3i64, 4i64, 4i64] [1i32, 2i32, 3i32, 1i32] }
@@ -30,8 +30,8 @@ entry by_flags [n1][m] (starts: [n1]i64) (edges: [m]i32) : []i32 =
       in (far', turn + 1, or (map (== turn + 1) far'))
   in far
 
--- Only the nodes just reached, their edges side by side: segments of different
--- lengths made flat by a scan of their sizes.
+-- Only the frontier: the edges of all its nodes are segments of different lengths,
+-- flattened by a scan of their sizes.
 entry by_frontier [n1][m] (starts: [n1]i64) (edges: [m]i32) : []i32 =
   let n = n1 - 1
   let far = replicate n (-1i32) with [0] = 0
@@ -53,7 +53,7 @@ entry by_frontier [n1][m] (starts: [n1]i64) (edges: [m]i32) : []i32 =
              (iota total)
              owners
       let fresh = filter (\to -> far[to] < 0) targets
-      -- Of those that reach the same node one goes on.
+      -- Of the edges that reach the same node, one remains.
       let claims = scatter (replicate n (-1i64)) fresh (indices fresh)
       let next = map (.1) (filter (\(i, to) -> claims[to] == i) (zip (indices fresh) fresh))
       in (scatter far next (map (const turn) next), turn + 1, next)

@@ -1,14 +1,14 @@
--- Sums of what loops of very different lengths give: the steps that numbers take
--- to 1 by the rule of Collatz.
+-- Sums over loops of very different lengths: the numbers of steps of the Collatz
+-- sequence until 1.
 
--- Half of an even number, three times an odd one and one more, until 1 is reached.
+-- Half of an even number, or three times an odd number plus one, until 1 is reached.
 def steps (start: i64) : i32 =
   let (_, count) =
     loop (x, count) = (start, 0) while x > 1 do
       (if x % 2 == 0 then x / 2 else 3 * x + 1, count + 1)
   in count
 
--- For each of k numbers p the steps of p + 1, ..., p + n together.
+-- For each of k numbers p the sum of the steps of p + 1, ..., p + n.
 -- ==
 -- input { 1i64 10i64 }
 -- output { [67] }

@@ -23,15 +23,15 @@ def exp (a: complex) : complex =
 def log (a: complex) : complex =
   (0.5 * f32.log (a.0 * a.0 + a.1 * a.1), f32.atan2 a.1 a.0)
 
--- The root with a real part that is not negative.
+-- The square root with a real part that is not negative.
 def sqrt (a: complex) : complex =
   let size = f32.sqrt (a.0 * a.0 + a.1 * a.1)
   let real = f32.sqrt (f32.max 0 (0.5 * (size + a.0)))
   let imaginary = f32.sqrt (f32.max 0 (0.5 * (size - a.0)))
   in (real, if a.1 < 0 then -imaginary else imaginary)
 
--- Variance today, in the long run, its speed of return and its volatility; how it
--- goes with the price.
+-- Initial variance, long-term variance, mean reversion, volatility of the variance, and
+-- its correlation with the price.
 type model = {start: f32, long: f32, speed: f32, volatility: f32, correlation: f32}
 
 -- The characteristic function of the logarithm of the price after `t`, in the form
@@ -86,23 +86,23 @@ def laguerre (n: i64) : [n](f32, f32) =
             in (f32.f64 x, f32.f64 (f64.exp x * x / (size * size * before * before))))
          roots
 
--- The day of a date written as year, month, day in one number, from any beginning.
+-- The number of the day of a date written as yyyymmdd, from an arbitrary start.
 def day (date: i32) : i32 =
   let (year, month) = (date / 10000, date / 100 % 100)
-  -- Years begin in March, so that the leap day comes last.
+  -- Years start in March, so that the leap day is the last day.
   let (y, m) = if month > 2 then (year, month - 3) else (year - 1, month + 9)
   in 365 * y + y / 4 - y / 100 + y / 400 + (153 * m + 2) / 5 + date % 100
 
 def normal_cdf (x: f32) : f32 = 0.5 * (1 + f32.erf (x / f32.sqrt 2))
 
--- Price of a call on 1 and its derivative by the volatility.
+-- Price of a call on 1 and its derivative with respect to the volatility.
 def black_scholes (t: f32) (strike: f32) (volatility: f32) : (f32, f32) =
   let spread = volatility * f32.sqrt t
   let d = -f32.log strike / spread + 0.5 * spread
   let price = normal_cdf d - strike * normal_cdf (d - spread)
   in (price, f32.sqrt t * f32.exp (-0.5 * d * d) / f32.sqrt (2 * f32.pi))
 
--- A number from 0 to 1 for each counter, by a mixing function of integers.
+-- A number from 0 to 1 for each counter, by an integer hash.
 def uniform (counter: u32) : f32 =
   let x = counter * 0x9E3779B9
   let x = (x ^ (x >> 16)) * 0x85EBCA6B
@@ -130,7 +130,7 @@ def evolve (n: i64) (error: [5]f32 -> f32) (turns: i64) : ([5]f32, f32) =
       let weight = 0.5 + 0.5 * draw (turn + 1) 0 15
       let best = least errors
       let mutant (i: i64) : [5]f32 =
-        -- Three others, all different: by steps around the circle of candidates.
+        -- Three other candidates, all different: by steps around a circle of candidates.
         let step (what: i64) (most: i64) = i64.f32 (draw (turn + 1) i what * f32.i64 most)
         let s = 1 + step 10 (n - 3)
         let s' = s + 1 + step 11 (n - 2 - s)
@@ -151,8 +151,8 @@ def evolve (n: i64) (error: [5]f32 -> f32) (turns: i64) : ([5]f32, f32) =
   let best = least errors
   in (population[best], errors[best])
 
--- The errors of all quotes for one candidate, to compare compilers: what evolves from
--- small differences differs much.
+-- The errors of all quotes for one candidate, to compare compilers: in an evolution,
+-- small differences grow.
 -- ==
 -- entry: errors
 -- input { 5i32 20170126i32 [20170217i32, 20170519i32, 20180119i32] [0.8f64, 1.0f64, 1.25f64] [0.3f64, 0.2f64, 0.25f64] }
@@ -173,7 +173,7 @@ entry errors [quotes]
           strikes
           volatilities
 
--- The quotes' root mean square error, how many candidates were tried, and the model.
+-- The root mean square error of the quotes, the number of candidates, and the model.
 entry main [quotes]
            (tries: i32)
            (points: i32)

@@ -1,21 +1,21 @@
 -- Forces between particles of a box and of its neighbours ("LavaMD" of the Rodinia
 -- benchmarks, as described by Henriksen, Thorøe, Elsman and Oancea, "Incremental
 -- Flattening for Nested Data Parallelism", §5.3): two maps, a loop over boxes, a redomap
--- over their particles. How many neighbours a box has differs.
+-- over their particles. The number of neighbours differs between boxes.
 
 type particle = {v: f32, x: f32, y: f32, z: f32}
 
 def add (a: particle) (b: particle) : particle =
   {v = a.v + b.v, x = a.x + b.x, y = a.y + b.y, z = a.z + b.z}
 
--- What particle b of charge q does to particle a.
+-- The force of particle b with charge q on particle a.
 def force (alpha: f32) (a: particle) (b: particle) (q: f32) : particle =
   let distance = a.v + b.v - (a.x * b.x + a.y * b.y + a.z * b.z)
   let near = q * f32.exp (-2 * alpha * alpha * distance)
   in {v = near, x = 2 * near * (a.x - b.x), y = 2 * near * (a.y - b.y), z = 2 * near * (a.z - b.z)}
 
--- Coordinates of boxes come with the data and are not needed; `places` and `neighbours`
--- say where a box's particles are and which boxes lie around it.
+-- The data include the coordinates of boxes, which are not needed; `places` has the
+-- positions of a box's particles, and `neighbours` the adjacent boxes.
 -- ==
 -- entry: main
 -- input { 0.5f32 [0i32, 0i32, 0i32] [0i32, 0i32, 0i32] [0i32, 0i32, 0i32] [0i32, 1i32, 2i32] [[0i32, 0i32, 0i32], [0i32, 0i32, 0i32]] [[0i32, 0i32, 0i32], [0i32, 0i32, 0i32]] [[0i32, 0i32, 0i32], [0i32, 0i32, 0i32]] [[1i32, 0i32, 1i32], [2i32, 2i32, 0i32]] [2i32, 1i32, 2i32] [[0.25f32, 0.59375f32], [0.546875f32, 0.140625f32], [0.375f32, 0.609375f32]] [[0.484375f32, 0.59375f32], [0.078125f32, 0.609375f32], [0.015625f32, 0.484375f32]] [[0.265625f32, 0.5625f32], [0.234375f32, 0.203125f32], [0.484375f32, 0.546875f32]] [[0.5625f32, 0.484375f32], [0.40625f32, 0.15625f32], [0.234375f32, 0.15625f32]] [[0.53125f32, 0.390625f32], [0.015625f32, 0.078125f32], [0.171875f32, 0.59375f32]] }

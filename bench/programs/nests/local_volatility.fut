@@ -1,17 +1,17 @@
--- Calls under a model of local volatility, one for each strike, by finite differences:
--- Crank and Nicolson's scheme in alternating directions, backwards in time. The shape
+-- Call options under a local volatility model, one per strike, by finite differences:
+-- the Crank-Nicolson scheme with alternating directions, backwards in time. The shape
 -- is LocVolCalib's (Henriksen, Thorøe, Elsman and Oancea, "Incremental Flattening for
 -- Nested Data Parallelism", §5.2): a map over strikes, a loop over time, maps over rows
 -- and columns, and three scans that solve a tridiagonal system.
 
--- The coefficients of the point before, the point and the point after.
+-- The coefficients of the previous, the current and the next grid point.
 type stencil = (f32, f32, f32)
 
 def plus (a: stencil) (b: stencil) : stencil = (a.0 + b.0, a.1 + b.1, a.2 + b.2)
 
 def times (c: f32) (a: stencil) : stencil = (c * a.0, c * a.1, c * a.2)
 
--- First and second derivatives on a grid; at its ends differences to one side.
+-- First and second derivatives on a grid; one-sided differences at its ends.
 def derivatives [n] (grid: [n]f32) : [n](stencil, stencil) =
   tabulate n (\i ->
                 if i == 0
@@ -24,7 +24,7 @@ def derivatives [n] (grid: [n]f32) : [n](stencil, stencil) =
                         , (2 / l / (l + r), -2 * (1 / l + 1 / r) / (l + r), 2 / r / (l + r))
                         ))
 
--- A stencil at each point of a row; what lies outside counts nothing.
+-- A stencil at each point of a row; points outside have weight zero.
 def apply_stencils [n] (stencils: [n]stencil) (row: [n]f32) : [n]f32 =
   map2 (\i (before, at, after) ->
           at * row[i]
@@ -33,13 +33,13 @@ def apply_stencils [n] (stencils: [n]stencil) (row: [n]f32) : [n]f32 =
        (iota n)
        stencils
 
--- All prefixes of x = p + q * x', from the first on.
+-- All prefixes of x = p + q * x', starting with the first.
 def linear_recurrence [n] (steps: [n](f32, f32)) (first: f32) : [n]f32 =
   map (\(p, q) -> p + q * first)
       (scan (\(p, q) (r, s) -> (r + s * p, s * q)) (0, 1) steps)
 
 -- The solution of a tridiagonal system by three recurrences, each a scan: quotients of
--- linear functions for the diagonal, linear functions for what follows.
+-- linear functions for the diagonal, linear functions for the other two.
 def tridag [n] (rows: [n]stencil) (y: [n]f32) : [n]f32 =
   let first = rows[0].1
   let fractions =
@@ -64,7 +64,7 @@ def tridag [n] (rows: [n]stencil) (y: [n]f32) : [n]f32 =
                   in if k == 0 then (0, 1) else (forward[i] / pivots[i], -rows[i].2 / pivots[i]))
   in reverse (linear_recurrence upper (forward[n - 1] / pivots[n - 1]))
 
--- Half a step that solves: `rate` on the diagonal less half of the operator.
+-- The implicit half of a step: `rate` on the diagonal minus half of the operator.
 def implicit [n] (rate: f32) (operator: [n]stencil) (row: [n]f32) : [n]f32 =
   tridag (map (plus (0, rate, 0) <-< times (-0.5)) operator) row
 
@@ -78,7 +78,7 @@ def price (nx: i64) (ny: i64) (nt: i64)
   let ys = tabulate ny (\i -> f32.i64 i * hy - f32.i64 y0 * hy + f32.log alpha)
   let (dxs, dys) = (derivatives xs, derivatives ys)
   let time (k: i64) : f32 = t * f32.i64 k / (f32.i64 nt - 1)
-  -- Along y the variance is nu squared; nothing drifts.
+  -- Along y the variance is nu squared, without drift.
   let along_y = map (\(_, dd) -> times (0.5 * nu * nu) dd) dys
   let payoff = replicate ny (map (\x -> f32.max (x - strike) 0) xs)
   let values =
@@ -105,8 +105,8 @@ def price (nx: i64) (ny: i64) (nt: i64)
       in transpose (map (implicit rate along_y) rest)
   in values[y0, x0]
 
--- Arguments: how many strikes, points of the grid, points in time; price today, time
--- to maturity, and the model's parameters.
+-- Arguments: numbers of strikes, of grid points, and of points in time; today's price,
+-- time to maturity, and the parameters of the model.
 -- ==
 -- entry: main
 -- input { 2i32 6i32 8i32 4i32 0.03f32 5.0f32 0.2f32 0.6f32 0.5f32 }

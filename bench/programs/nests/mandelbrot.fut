@@ -1,4 +1,4 @@
--- How long points of the plane stay near: a nest whose rows take very different
+-- The escape times of points of the plane: a nest whose rows take very different
 -- times.
 -- ==
 -- input { 2i64 3i64 50 }

@@ -1,13 +1,13 @@
--- Contracts on several assets priced by simulation: Sobol's numbers, made normal, as a
--- Brownian bridge, through Black and Scholes's model to what is paid ("OptionPricing" of
+-- Prices of contracts on several assets by simulation: normally distributed Sobol
+-- numbers, a Brownian bridge, the Black-Scholes model, and the payoff ("OptionPricing" of
 -- Henriksen, Thorøe, Elsman and Oancea, "Incremental Flattening for Nested Data
 -- Parallelism", §5.3). Many paths of few dates use the outermost parallelism, few paths
--- of many dates need what lies inside.
+-- of many dates the inner parallelism.
 
 def polynomial [n] (coefficients: [n]f32) (x: f32) : f32 =
   foldr (\c value -> value * x + c) 0 coefficients
 
--- The normal distribution's inverse, by the rational functions of Wichura (1988,
+-- The inverse of the normal distribution, by the rational functions of Wichura (1988,
 -- algorithm AS 241).
 def normal (p: f32) : f32 =
   let q = p - 0.5
@@ -25,7 +25,7 @@ def normal (p: f32) : f32 =
                  / polynomial [ 1, 5.99832206555887937690e-1, 1.36929880922735805310e-1, 1.48753612908506148525e-2, 7.86869131145613259100e-4, 1.84631831751005468180e-5, 1.42151175831644588870e-7, 2.04426310338993978564e-15 ] (r - 5)
           in if q < 0 then -x else x
 
--- Number i of Sobol's sequence, from a dimension's direction numbers.
+-- Element i of a Sobol sequence with the direction numbers of a dimension.
 def sobol [bits] (directions: [bits]i32) (i: i32) : f32 =
   let gray = i ^ (i >> 1)
   let chosen =
@@ -34,14 +34,14 @@ def sobol [bits] (directions: [bits]i32) (i: i32) : f32 =
          (iota bits)
   in f32.i32 (reduce (^) 0 chosen) / f32.i64 (1 << bits)
 
--- The order in which a bridge is built: places from 1, 0 where there is none, and
+-- The order in which a bridge is built: positions from 1, or 0 for none, and
 -- deviations and weights.
 type bridge [dates] =
   { place: [dates]i32, left: [dates]i32, right: [dates]i32
   , deviation: [dates]f32, left_weight: [dates]f32, right_weight: [dates]f32
   }
 
--- The steps of a Brownian motion between dates.
+-- The increments of a Brownian motion between dates.
 def motion [dates] (bridge: bridge [dates]) (noise: [dates]f32) : [dates]f32 =
   let start = replicate dates 0f32
   let start[i64.i32 bridge.place[0] - 1] = bridge.deviation[0] * noise[0]
@@ -56,7 +56,7 @@ def motion [dates] (bridge: bridge [dates]) (noise: [dates]f32) : [dates]f32 =
       in levels with [i64.i32 bridge.place[k] - 1] = level
   in map (\k -> levels[k] - (if k == 0 then 0 else levels[k - 1])) (iota dates)
 
--- The assets' prices at the dates.
+-- The prices of the assets at the dates.
 def prices [dates] [assets]
            (correlation: [assets][assets]f32)
            (volatility: [dates][assets]f32)
@@ -77,13 +77,13 @@ def prices [dates] [assets]
          drift
   in map (map2 (*) start) (scan (map2 (*)) (replicate assets 1) growth)
 
--- The worst of three assets beside its start.
+-- The worst of three assets relative to its initial price.
 def worst [assets] (row: [assets]f32) : f32 =
   f32.min (row[0] / 3758.05) (f32.min (row[1] / 11840) (row[2] / 1200))
 
--- What a contract pays, discounted. The first is a call on one asset, the second pays
--- at the first of five dates where none of three assets lies below its start, the third
--- depends on whether one of them ever fell below a barrier.
+-- The discounted payoff of a contract. The first is a call on one asset, the second pays
+-- at the first of five dates at which no asset is below its initial price, the third
+-- depends on whether any asset was ever below a barrier.
 def payoff [dates] [assets] [terms]
            (contract: i32)
            (discount: [terms]f32)

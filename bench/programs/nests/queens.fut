@@ -1,13 +1,13 @@
--- How many ways there are to put n queens on a board of n by n so that none attacks
--- another. The first two rows are points of a nest; the others a search with a stack
--- of its own, as the language has no recursion.
+-- The number of placements of n queens on a board of n by n so that none attacks
+-- another. The first two rows are iterations of a nest; the others a search with an
+-- explicit stack, as the language has no recursion.
 
--- The squares of a row that are free, as bits: `columns` are those with a queen in
--- the column, `falling` and `rising` on a diagonal that meets this row there.
+-- The free squares of a row, as bits: `columns` are those with a queen in the
+-- column, `falling` and `rising` on a diagonal that meets this row there.
 def free (board: u32) (columns: u32) (falling: u32) (rising: u32) : u32 =
   board & !(columns | falling | rising)
 
--- The ways to fill the rows from `first` on.
+-- The number of ways to fill the rows from `first`.
 def fill (n: i64) (first: i64) (columns: u32) (falling: u32) (rising: u32) : i64 =
   let board = (1u32 << u32.i64 n) - 1
   let stack () : *[n]u32 = replicate n 0

@@ -1,12 +1,12 @@
--- Segments of different lengths, each put in order by quicksort with a stack of its own:
--- points of a nest that take very different times and arrays of very different sizes.
+-- Segments of different lengths, each sorted by quicksort with an explicit stack:
+-- iterations with very different times and arrays of very different sizes.
 
 def swap [n] (xs: *[n]i32) (i: i64) (j: i64) : *[n]i32 =
   let (x, y) = (xs[i], xs[j])
   in xs with [i] = y with [j] = x
 
--- Moves what is below the middle element of `xs[low..high]` to the front and what is
--- above to the back; the last place of the front and the first of the back.
+-- Moves elements below the middle element of `xs[low..high]` to the front and those
+-- above to the back. Returns the last index of the front and the first of the back.
 def split [n] (xs: *[n]i32) (low: i64) (high: i64) : (*[n]i32, i64, i64) =
   let pivot = copy xs[(low + high) / 2]
   in loop (xs, i, j) = (xs, low, high) while i <= j do
@@ -15,7 +15,7 @@ def split [n] (xs: *[n]i32) (low: i64) (high: i64) : (*[n]i32, i64, i64) =
        in if i <= j then (swap xs i j, i + 1, j - 1) else (xs, i, j)
 
 def sort [n] (xs: *[n]i32) : *[n]i32 =
-  -- The longer part waits, so that few do.
+  -- The longer part is pushed, so that the stack stays small.
   let (lows, highs) = (replicate 64 0i64, replicate 64 0i64 with [0] = n - 1)
   let (xs, _, _, _) =
     loop (xs, lows, highs, waiting) = (xs, lows, highs, 1i64) while waiting > 0 do
@@ -32,7 +32,7 @@ def sort [n] (xs: *[n]i32) : *[n]i32 =
                  )
   in xs
 
--- For each segment the sum of its elements times their places, from 0, in order.
+-- For each segment the sum of its sorted elements times their indices.
 -- ==
 -- input { [0i64, 3i64, 3i64, 8i64] [5, -2, 7, 4, 4, 1, 9, -3] }
 -- output { [19i64, 0i64, 57i64] }

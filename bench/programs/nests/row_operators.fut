@@ -8,7 +8,7 @@
 entry reduce_rows [n][m] (rows: [n][m]f32) : [m]f32 =
   reduce (map2 (+)) (replicate m 0) rows
 
--- The sums of the rows so far.
+-- The prefix sums of the rows.
 -- ==
 -- entry: scan_rows
 -- input { [[1.0f32, 2.0f32], [3.0f32, -4.0f32], [0.5f32, 8.0f32]] }
@@ -16,7 +16,7 @@ entry reduce_rows [n][m] (rows: [n][m]f32) : [m]f32 =
 entry scan_rows [n][m] (rows: [n][m]f32) : [n][m]f32 =
   scan (map2 (+)) (replicate m 0) rows
 
--- Shares of the exponentials of a row's numbers.
+-- The softmax of each row.
 -- ==
 -- entry: softmax
 -- input { [[0.0f32, 0.0f32], [1000.0f32, 1000.0f32]] }

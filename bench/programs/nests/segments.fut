@@ -1,4 +1,4 @@
--- Reductions and scans of segments, from many short ones to one long one.
+-- Reductions and scans of segments, from many short ones to a single one.
 
 -- ==
 -- entry: sums
@@ -12,7 +12,7 @@ entry sums [k][n] (segments: [k][n]f32) : [k]f32 = map f32.sum segments
 -- output { [[1.0f32, 3.0f32], [3.0f32, -1.0f32]] }
 entry scans [k][n] (segments: [k][n]f32) : [k][n]f32 = map (scan (+) 0) segments
 
--- The largest square: a function of each element before an operator that is exact.
+-- The largest square: a map before a reduction whose operator is exact.
 -- ==
 -- entry: largest
 -- input { [[1, 2, -3], [-4, -5, 1]] }

@@ -1,6 +1,6 @@
 -- Products of sparse matrices and vectors.
 
--- Entries in any order: each adds to its row.
+-- Entries in any order, each added to its row.
 -- ==
 -- entry: by_index
 -- input { 3i64 [0i32, 2i32, 0i32] [1i32, 0i32, 2i32] [2.0, 5.0, 3.0] [1.0, 10.0, 100.0] }
@@ -16,7 +16,7 @@ entry by_index [e][m] (n: i64)
                   (map i64.i32 rows)
                   (map2 (\value column -> value * x[i64.i32 column]) values columns)
 
--- Entries row by row, the number of which differs: a nest that is not regular.
+-- Entries by rows of different lengths: an irregular nest.
 -- ==
 -- entry: by_rows
 -- input { [0i64, 2i64, 2i64, 3i64] [1i32, 2i32, 0i32] [2.0, 3.0, 5.0] [1.0, 10.0, 100.0] }

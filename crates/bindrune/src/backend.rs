@@ -51,9 +51,9 @@ impl Backend {
             // Only `no_<name>`, added below.
             Self::Device(_) => &[],
         };
-        let own = format!("no_{name}");
+        let by_name = format!("no_{name}");
         let all = names.iter().map(|name| (*name).to_owned());
-        all.chain([own]).collect()
+        all.chain([by_name]).collect()
     }
 
     /// Returns the compiler options for a program with this tuning file: `options`, and the file's
@@ -73,8 +73,8 @@ impl Backend {
 
     /// Returns true if the backend has thread blocks whose size these compiler options leave open.
     pub fn tunes_tblock_size(self, options: &[String]) -> bool {
-        let said = options.iter().any(|it| it.starts_with(TBLOCK_SIZE_OPTION));
-        matches!(self, Self::Device(_)) && !said
+        let is_set = options.iter().any(|it| it.starts_with(TBLOCK_SIZE_OPTION));
+        matches!(self, Self::Device(_)) && !is_set
     }
 
     /// The compiler options that select the backend.
@@ -128,13 +128,13 @@ impl Executable {
         let finished = run(&command, b"", limit)?;
         match finished.end {
             End::Code(0) => Ok(Self { path, backend, tuning: Vec::new() }),
-            End::Timeout => Err("compiling does not end in time".to_owned()),
-            End::OutputLimit => Err("compiling says more than 2 GiB".to_owned()),
+            End::Timeout => Err("compilation exceeded the time limit".to_owned()),
+            End::OutputLimit => Err("the compiler printed more than 2 GiB".to_owned()),
             End::Signal(signal) => {
-                Err(format!("the compiler crashes: signal {signal}: {}", first_line(&finished.stderr)))
+                Err(format!("the compiler crashed: signal {signal}: {}", first_line(&finished.stderr)))
             }
             End::Code(panics::EXIT_CODE) => {
-                Err(format!("the compiler breaks: {}", first_line(&finished.stderr)))
+                Err(format!("the compiler panicked: {}", first_line(&finished.stderr)))
             }
             End::Code(_) => {
                 let errors = finished.stderr.lines().find(|line| line.starts_with("error"));
@@ -151,7 +151,7 @@ impl Executable {
         let path = source.with_extension("");
         if !path.is_file() {
             return Err(format!(
-                "there is no executable {}, and --skip-compilation wants it",
+                "there is no executable {}, which --skip-compilation requires",
                 path.display()
             ));
         }
@@ -184,7 +184,10 @@ impl Executable {
         command.extend(options.iter().map(String::as_str));
         let finished = run(&command, b"", limit)?;
         if finished.end != End::Code(0) {
-            return Err(format!("its tuning parameters are not listed: {}", first_line(&finished.stderr)));
+            return Err(format!(
+                "the executable cannot list its tuning parameters: {}",
+                first_line(&finished.stderr)
+            ));
         }
         Ok(String::from_utf8_lossy(&finished.stdout).into_owned())
     }

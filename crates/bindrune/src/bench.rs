@@ -34,34 +34,34 @@ use tune::statistics::Statistics;
 /// Arguments of `bench`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Programs, and folders that are searched for programs.
+    /// Programs, or folders to search for programs.
     #[arg(required = true)]
     paths: Vec<PathBuf>,
-    /// What runs the programs: `cpu` (or `multicore`), `c` (one core), `opencl`, `cuda`, `hip`, `interp`.
+    /// The backend: `cpu` (or `multicore`), `c` (one core), `opencl`, `cuda`, `hip` or `interp`.
     #[arg(long, default_value = "cpu", value_parser = Backend::NAMES)]
     backend: String,
-    /// How many runs there are at least.
+    /// The minimum number of runs.
     #[arg(short = 'r', long, value_name = "N", default_value_t = 10)]
     runs: u64,
-    /// Write run times to a file, in the reference compiler's form.
+    /// Write run times to a JSON file in the reference compiler's format.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
     /// Run only the entry point of this name.
     #[arg(long, value_name = "NAME")]
     entry_point: Option<String>,
-    /// Leave out data sets with this tag.
+    /// Exclude data sets with this tag.
     #[arg(long, value_name = "TAG")]
     exclude_case: Vec<String>,
-    /// Leave out programs whose path this regular expression fits.
+    /// Exclude programs whose path matches this regular expression.
     #[arg(long, value_name = "REGEX")]
     ignore_files: Vec<String>,
-    /// Do not add runs to those that are asked for.
+    /// Make only the number of runs given by `--runs`.
     #[arg(long)]
     no_convergence_phase: bool,
-    /// How long runs are added, in seconds.
+    /// The time limit for further runs, in seconds.
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     convergence_max_seconds: u64,
-    /// How many seconds all runs of a data set may take; forever if negative.
+    /// The time limit of all runs of a data set, in seconds; none if negative.
     #[arg(long, value_name = "SECONDS", default_value_t = -1, allow_hyphen_values = true)]
     timeout: i64,
     /// An option for executables, such as `--num-threads=2`.
@@ -69,11 +69,11 @@ pub struct Args {
     pass_option: Vec<String>,
     #[command(flatten)]
     tuning: tuning::TuningFileOptions,
-    /// Measure programs with a tuning file beside them, with it and without in turns, and
-    /// say how much it gains.
+    /// Measure programs that have a tuning file beside them, alternately with and without it, and
+    /// report its gain.
     #[arg(long, conflicts_with_all = ["no_tuning", "no_convergence_phase"])]
     untuned_vs_tuned: bool,
-    /// Take the executables that lie beside the programs.
+    /// Use the existing executables beside the programs.
     #[arg(long)]
     skip_compilation: bool,
     /// An option for the compiler, such as `--fp=strict`.
@@ -150,7 +150,7 @@ fn go(args: &Args) -> Result<ExitCode, ExitCode> {
 fn ignored(patterns: &[String]) -> Result<Vec<regex_lite::Regex>, ExitCode> {
     let compiled = patterns.iter().map(|pattern| {
         regex_lite::Regex::new(pattern)
-            .map_err(|e| common::report_error(format_args!("the pattern `{pattern}`: {e}")))
+            .map_err(|e| common::report_error(format_args!("invalid pattern `{pattern}`: {e}")))
     });
     compiled.collect()
 }
@@ -214,12 +214,12 @@ impl Bench<'_> {
             Ok(spec) => spec,
             Err(e) => return failure(format!("test blocks: {e}")),
         };
-        let wanted = |case: &&Case| !case.tags.iter().any(|tag| self.excluded.contains(tag));
+        let is_included = |case: &&Case| !case.tags.iter().any(|tag| self.excluded.contains(tag));
         let cases: Vec<(usize, &Case)> = spec
             .cases
             .iter()
             .enumerate()
-            .filter(|(_, case)| wanted(case))
+            .filter(|(_, case)| is_included(case))
             .filter(|(_, case)| !matches!(case.expected, harness::Expected::Error(_)))
             .collect();
         if cases.is_empty() || spec.tags.iter().any(|tag| self.excluded.contains(tag)) {
@@ -228,7 +228,7 @@ impl Bench<'_> {
         let (session, program) = common::check(file);
         let program = match common::report(&session, program) {
             Ok(program) => Arc::new(program),
-            Err(_) => return failure("it is not accepted".to_owned()),
+            Err(_) => return failure("the program has errors".to_owned()),
         };
         let folder = file.parent().unwrap_or(file);
         let limit = self.limits.timeout.unwrap_or(NO_LIMIT);
@@ -237,9 +237,9 @@ impl Bench<'_> {
             None
         } else {
             match self.executables(file) {
-                Ok((made, unknown)) => {
+                Ok((executables, unknown)) => {
                     lines.extend(unknown);
-                    Some(made)
+                    Some(executables)
                 }
                 Err(why) => return failure(why),
             }
@@ -248,8 +248,8 @@ impl Bench<'_> {
         let untuned = untuned.flatten();
         let mut entries: Vec<&str> = Vec::new();
         for entry in cases.iter().flat_map(|(_, case)| case.entries.iter()) {
-            let asked = self.entry.is_none_or(|only| only == entry);
-            if asked && !entries.contains(&entry.as_str()) {
+            let is_selected = self.entry.is_none_or(|only| only == entry);
+            if is_selected && !entries.contains(&entry.as_str()) {
                 entries.push(entry);
             }
         }
@@ -257,10 +257,10 @@ impl Bench<'_> {
             let key = if entry == "main" { name.clone() } else { format!("{name}:{entry}") };
             lines.push(key.clone());
             let mut datasets = Map::new();
-            let own = cases.iter().filter(|(_, case)| case.entries.iter().any(|e| e == entry));
-            let own: Vec<_> = own.map(|(at, case)| (dataset(*at, case), *case)).collect();
-            let width = own.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
-            for (dataset, case) in own {
+            let data_sets = cases.iter().filter(|(_, case)| case.entries.iter().any(|e| e == entry));
+            let data_sets: Vec<_> = data_sets.map(|(at, case)| (dataset(*at, case), *case)).collect();
+            let width = data_sets.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
+            for (dataset, case) in data_sets {
                 let target = Target {
                     oracle: &oracle,
                     executable: executable.as_ref(),
@@ -281,16 +281,16 @@ impl Bench<'_> {
                 } else {
                     let measured = target.measure(&self.limits);
                     measured.map(|measured| {
-                        let said = measured.stderr.lines();
-                        let said = said.map(|line| format!("    {line}")).collect();
-                        (summary_line(&measured), json_entry(&measured), said)
+                        let stderr = measured.stderr.lines();
+                        let stderr = stderr.map(|line| format!("    {line}")).collect();
+                        (summary_line(&measured), json_entry(&measured), stderr)
                     })
                 };
                 failed |= measured.is_err();
-                let (line, value, said) =
+                let (line, value, stderr) =
                     measured.unwrap_or_else(|why| (format!("failed: {why}"), json!(why), Vec::new()));
                 lines.push(format!("  {dataset:width$}  {line}"));
-                lines.extend(said);
+                lines.extend(stderr);
                 datasets.insert(dataset, value);
             }
             json.insert(key, json!({ "datasets": datasets }));

@@ -15,11 +15,11 @@ use std::process::ExitCode;
 pub struct Args {
     #[command(flatten)]
     program: Program,
-    /// The executable; the program's name without `.fut` if not given.
+    /// The executable; the default is the program's name without `.fut`.
     #[arg(short = 'o', long, value_name = "OUT")]
     output: Option<PathBuf>,
-    /// What the code runs on: `cpu` (or `multicore`), whatever the C compiler makes code for
-    /// (`c`), or a device of OpenCL's (`opencl`), NVIDIA's (`cuda`) or AMD's (`hip`).
+    /// The target: `cpu` (or `multicore`), portable C compiled by the system's C compiler (`c`),
+    /// OpenCL devices (`opencl`), NVIDIA GPUs (`cuda`) or AMD GPUs (`hip`).
     #[arg(long, default_value = "cpu", value_parser = ["cpu", "multicore", "c", "opencl", "cuda", "hip"])]
     backend: String,
 }
@@ -31,7 +31,7 @@ pub struct Program {
     compiler: Compiler,
     #[command(flatten)]
     source: SourceOptions,
-    /// Another entry point: a function at the program's top level. It may be given several
+    /// An additional entry point: a function at the program's top level. May be given several
     /// times.
     #[arg(long = "entry-point", value_name = "NAME")]
     entry_points: Vec<String>,
@@ -57,14 +57,13 @@ impl Program {
 
 /// Builds the executable.
 pub fn run(args: Args) -> ExitCode {
-    let asked = args.program.request(&args.backend);
-    let made = link::output(args.output, asked.file).map_err(common::report_error).and_then(|output| {
-        match asked.backend {
-            "c" => portable_executable(&asked, &portable_c(&asked)?, &output),
-            _ => executable(&asked, &output),
-        }
+    let request = args.program.request(&args.backend);
+    let output = link::output(args.output, request.file).map_err(common::report_error);
+    let built = output.and_then(|output| match request.backend {
+        "c" => portable_executable(&request, &portable_c(&request)?, &output),
+        _ => executable(&request, &output),
     });
-    made.err().unwrap_or(ExitCode::SUCCESS)
+    built.err().unwrap_or(ExitCode::SUCCESS)
 }
 
 /// A request to compile a program.
@@ -84,36 +83,36 @@ pub struct Request<'a> {
 }
 
 /// Builds an executable of host machine code, including the kernels' source for a device backend.
-pub fn executable(asked: &Request<'_>, output: &Path) -> Result<(), ExitCode> {
-    let (file, compiler) = (asked.file, asked.compiler);
-    let options = compiler.tuned_options(asked.backend, true, asked.tuning, file)?;
-    let objects = compile_with(asked, options, |session, ir, stages| session.objects(ir, stages))?;
+pub fn executable(request: &Request<'_>, output: &Path) -> Result<(), ExitCode> {
+    let (file, compiler) = (request.file, request.compiler);
+    let options = compiler.tuned_options(request.backend, true, request.tuning, file)?;
+    let objects = compile_with(request, options, |session, ir, stages| session.objects(ir, stages))?;
     link::executable(&objects, output).map_err(common::report_error)
 }
 
 /// Builds an executable from a program's portable C with the system's C compiler.
-pub fn portable_executable(asked: &Request<'_>, text: &str, output: &Path) -> Result<(), ExitCode> {
-    portable::executable(text, &asked.compiler.cpu, output).map_err(common::report_error)
+pub fn portable_executable(request: &Request<'_>, text: &str, output: &Path) -> Result<(), ExitCode> {
+    portable::executable(text, &request.compiler.cpu, output).map_err(common::report_error)
 }
 
 /// The portable C text of a program.
-pub fn portable_c(asked: &Request<'_>) -> Result<String, ExitCode> {
-    let options = asked.compiler.options(true).portable_c();
-    compile_with(asked, options, |session, ir, stages| session.portable_c(ir, stages))
+pub fn portable_c(request: &Request<'_>) -> Result<String, ExitCode> {
+    let options = request.compiler.options(true).portable_c();
+    compile_with(request, options, |session, ir, stages| session.portable_c(ir, stages))
 }
 
 /// Runs all passes on a program and returns the result of `finish`.
 pub fn compile_with<T>(
-    asked: &Request<'_>,
+    request: &Request<'_>,
     options: Options,
     finish: impl FnOnce(&mut Session, Ir, &mut PassTracker) -> Result<T, Failure>,
 ) -> Result<T, ExitCode> {
-    let _watch = memory::watch_memory(asked.file, asked.compiler.memory);
-    let options = Options { entry_points: asked.entry_points.to_vec(), ..asked.source.options(options) };
-    let (mut session, ir) = common::open(asked.file, options);
-    let mut stages = asked.source.stages();
+    let _watch = memory::watch_memory(request.file, request.compiler.memory);
+    let options = Options { entry_points: request.entry_points.to_vec(), ..request.source.options(options) };
+    let (mut session, ir) = common::open(request.file, options);
+    let mut stages = request.source.stages();
     let made = ir
-        .and_then(|ir| (asked.tuning).apply(asked.file, &mut session, ir, &mut stages))
+        .and_then(|ir| (request.tuning).apply(request.file, &mut session, ir, &mut stages))
         .and_then(|ir| finish(&mut session, ir, &mut stages));
-    asked.source.report(&mut session, made)
+    request.source.report(&mut session, made)
 }

@@ -16,13 +16,13 @@ pub struct Args {
     /// The programs.
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Give no warnings.
+    /// Suppress warnings.
     #[arg(short = 'w', visible_short_alias = 'W')]
     quiet: bool,
     /// Fail, with exit code 2, if there are warnings and no errors.
     #[arg(long = "Werror")]
     strict: bool,
-    /// How much memory the compiler may use.
+    /// The compiler's memory limit.
     #[arg(long, value_name = "BYTES", hide = true)]
     compiler_memory: Option<u64>,
 }

@@ -16,47 +16,49 @@ use syntax::render;
 /// Options of every command that compiles.
 #[derive(Args, Clone)]
 pub struct Compiler {
-    /// The processor: native, generic, portable (executables that take the best of
-    /// their code for x86-64-v2, -v3 and -v4), one of these three, or an LLVM name.
+    /// The processor: `native`, `generic`, `portable` (the executable contains code for x86-64-v2,
+    /// -v3 and -v4 and selects the best at start), one of these three levels, or an LLVM name.
     #[arg(long, default_value = "native", value_name = "CPU")]
     pub cpu: String,
-    /// Floating point: `fused` lets `a * b + c` round once, `strict` never.
+    /// Floating point: with `fused`, `a * b + c` may round once; with `strict`, each operation
+    /// rounds.
     #[arg(long, default_value = "fused", value_parser = ["fused", "strict"])]
     pub fp: String,
-    /// Whether combinators that feed each other become one: `off` shows what that gains.
+    /// Fusion of combinators; `off` shows what it gains.
     #[arg(long, default_value = "on", value_parser = ["on", "off"])]
     pub fuse: String,
-    /// Vector lanes of parallel loops: `auto`, `off`, or a number (a power of
-    /// two from 2 to 64) for every loop that can run in lanes.
+    /// Vector lanes of parallel loops: `auto`, `off`, or a power of two from 2 to 64 for every loop
+    /// that can be vectorised.
     #[arg(long, default_value = "auto", value_name = "LANES", value_parser = lanes)]
     pub lanes: VectorLanes,
-    /// Which versions are made of nested parallelism: `none` (only the outermost is
-    /// parallel), `moderate`, `incremental` (several, sizes decide), or `full`.
+    /// Flattening of nested parallelism: `none` (only the outermost level is parallel), `moderate`
+    /// (one version, by heuristics), `incremental` (several versions, selected by sizes at run
+    /// time), or `full` (one version, all levels are parallel).
     #[arg(long, default_value = "incremental", value_name = "MODE", value_parser = flatten)]
     pub flatten: Flatten,
-    /// How many threads a block of a device has, a power of two from 32 to 1024; if not given,
-    /// what a tuning file beside the program says (`default_tblock_size`), or 256. Sums of
+    /// The number of threads per block on devices, a power of two from 32 to 1024. The default is
+    /// the value in the tuning file beside the program (`default_tblock_size`), or 256. Sums of
     /// floats may be rounded differently with another number.
     #[arg(long, value_name = "N", value_parser = tblock_size)]
     pub tblock_size: Option<i64>,
-    /// How many rewrites the optimiser may make, to find a wrong one by bisection.
+    /// The number of rewrites that the optimiser may make, to find a wrong one by bisection.
     #[arg(long, value_name = "N")]
     pub fuel: Option<u64>,
-    /// How many statements may be copied where functions are specialised before
-    /// those that come to much are shared; with 0 all that can be are.
+    /// The number of names that copies of functions may add; beyond it, large functions are shared
+    /// between calls. With 0, all functions are shared where possible.
     #[arg(long, value_name = "N")]
     pub copies: Option<usize>,
-    /// How much LLVM optimises, to tell its part in what code does from ours.
+    /// LLVM's optimisation level; 0 shows what LLVM contributes.
     #[arg(long, default_value_t = 3, value_name = "LEVEL", value_parser = clap::value_parser!(u8).range(0..=3))]
     pub llvm_level: u8,
-    /// How much memory the compiler may use; what the machine or the container gives if absent.
+    /// The compiler's memory limit; the default is that of the machine or the container.
     #[arg(long = "compiler-memory", value_name = "BYTES", hide = true)]
     pub memory: Option<u64>,
-    /// Check the compiler's own invariants after every pass.
+    /// Verify the IR after every pass.
     #[arg(long)]
     pub verify: bool,
-    /// How many threads compile at most; all processors if not given. What comes
-    /// out is the same.
+    /// The maximum number of compiler threads; the default is that of processors. The output does
+    /// not depend on it.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
 }
@@ -77,8 +79,8 @@ impl Compiler {
         let mut options = self.options_for(backend, executable);
         if options.stack.has_device() && self.tblock_size.is_none() {
             let given = tuning.of(file);
-            let block = given.and_then(|given| tuning::tblock_size(&given)).map_err(report_error)?;
-            options.device = block.map_or(options.device, |n| options.device.with_block(n));
+            let size = given.and_then(|given| tuning::tblock_size(&given)).map_err(report_error)?;
+            options.device = size.map_or(options.device, |n| options.device.with_block(n));
         }
         Ok(options)
     }
@@ -122,13 +124,13 @@ impl Compiler {
 }
 
 fn flatten(text: &str) -> Result<Flatten, String> {
-    let known = Flatten::ALL.into_iter().find(|mode| mode.name() == text);
-    known.ok_or_else(|| "it is `none`, `moderate`, `incremental` or `full`".to_owned())
+    let mode = Flatten::ALL.into_iter().find(|mode| mode.name() == text);
+    mode.ok_or_else(|| "expected `none`, `moderate`, `incremental` or `full`".to_owned())
 }
 
 fn tblock_size(text: &str) -> Result<i64, String> {
     let size = text.parse().ok().filter(|size| Device::is_block(*size));
-    size.ok_or_else(|| format!("it is {}", tuning::tblock_size_range()))
+    size.ok_or_else(|| format!("expected {}", tuning::tblock_size_range()))
 }
 
 fn lanes(text: &str) -> Result<VectorLanes, String> {
@@ -138,7 +140,7 @@ fn lanes(text: &str) -> Result<VectorLanes, String> {
         (_, Ok(lanes)) if (2..=64).contains(&lanes) && lanes.is_power_of_two() => {
             Ok(VectorLanes::Width(lanes))
         }
-        _ => Err("it is `auto`, `off` or a power of two from 2 to 64".to_owned()),
+        _ => Err("expected `auto`, `off` or a power of two from 2 to 64".to_owned()),
     }
 }
 
@@ -170,7 +172,7 @@ pub fn check_with(file: &Path, options: Options) -> (Session, Result<Program, Fa
     if file.extension().is_none_or(|ext| ext != "fut") {
         let failure = Failure::message(
             "no-source-file",
-            format!("{name} is no Futhark program: its name does not end in `.fut`"),
+            format!("{name} is not a Futhark program: its name does not end in `.fut`"),
         );
         return (session, Err(failure));
     }
@@ -217,7 +219,7 @@ pub fn handle_ctrl_c(interrupt: &Arc<AtomicBool>) -> Result<(), ExitCode> {
     register_conditional_shutdown(SIGINT, 128 + SIGINT, first)
         .and_then(|_| register(SIGINT, second))
         .map(|_| ())
-        .map_err(|e| report_error(format_args!("cannot listen for Ctrl-C: {e}")))
+        .map_err(|e| report_error(format_args!("cannot handle Ctrl-C: {e}")))
 }
 
 /// Ignores SIGXFSZ, so that exceeding the file size limit is a write error and does not kill the
@@ -226,7 +228,7 @@ pub fn ignore_file_size_signal() -> Result<(), ExitCode> {
     let unread = Arc::new(AtomicBool::new(false));
     signal_hook::flag::register(signal_hook::consts::signal::SIGXFSZ, unread)
         .map(|_| ())
-        .map_err(|e| report_error(format_args!("cannot listen for SIGXFSZ: {e}")))
+        .map_err(|e| report_error(format_args!("cannot ignore SIGXFSZ: {e}")))
 }
 
 /// Writes text to standard output. A closed pipe fails without a message.

@@ -12,17 +12,17 @@ use std::process::ExitCode;
 pub struct Args {
     #[command(flatten)]
     program: Program,
-    /// The executable; the program's name without `.fut` if not given. `bindrune c` writes the
-    /// C beside it, into a file of this name with `.c`.
+    /// The executable; the default is the program's name without `.fut`. `bindrune c` also writes
+    /// the C, to a file of this name with `.c` appended.
     #[arg(short = 'o', long, value_name = "OUT")]
     output: Option<PathBuf>,
-    /// Make an executable; this is the default.
+    /// Build an executable; this is the default.
     #[arg(long, conflicts_with_all = ["library", "server"])]
     executable: bool,
-    /// Make a library.
+    /// Build a library.
     #[arg(long, conflicts_with = "server")]
     library: bool,
-    /// Make an executable that is a server.
+    /// Build a server executable.
     #[arg(long)]
     server: bool,
 }
@@ -37,14 +37,14 @@ fn run(args: Args, backend: &str) -> Result<(), ExitCode> {
         let what = if args.library { "libraries" } else { "servers" };
         return Err(common::report_error(format_args!("not supported yet: {what} of `bindrune {backend}`")));
     }
-    let asked = args.program.request(backend);
-    let output = link::output(args.output, asked.file).map_err(common::report_error)?;
+    let request = args.program.request(backend);
+    let output = link::output(args.output, request.file).map_err(common::report_error)?;
     if backend != "c" {
-        return build::executable(&asked, &output);
+        return build::executable(&request, &output);
     }
-    let text = build::portable_c(&asked)?;
-    let mut beside = output.clone().into_os_string();
-    beside.push(".c");
-    link::write(Path::new(&beside), text.as_bytes()).map_err(common::report_error)?;
-    build::portable_executable(&asked, &text, &output)
+    let text = build::portable_c(&request)?;
+    let mut c_file = output.clone().into_os_string();
+    c_file.push(".c");
+    link::write(Path::new(&c_file), text.as_bytes()).map_err(common::report_error)?;
+    build::portable_executable(&request, &text, &output)
 }

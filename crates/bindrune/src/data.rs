@@ -34,9 +34,14 @@ enum OutputFormat {
 
 /// The format switches: name, short name, format, help text.
 const FORMS: [(&str, Option<char>, OutputFormat, &str); 3] = [
-    ("binary", Some('b'), OutputFormat::Binary, "Write values behind this in the binary format"),
-    ("text", None, OutputFormat::Text, "Write values behind this in the text format, which is the default"),
-    ("type", Some('t'), OutputFormat::Type, "Write the types of values behind this instead of the values"),
+    ("binary", Some('b'), OutputFormat::Binary, "Write values after this option in the binary format"),
+    ("text", None, OutputFormat::Text, "Write values after this option in the text format, the default"),
+    (
+        "type",
+        Some('t'),
+        OutputFormat::Type,
+        "Write the types of values after this option instead of the values",
+    ),
 ];
 
 impl clap::Args for Args {
@@ -48,7 +53,7 @@ impl clap::Args for Args {
                 .value_name("TYPE")
                 .action(ArgAction::Append)
                 .allow_hyphen_values(true)
-                .help("Make a random value of a type such as `[1000]f32`, or write a value"),
+                .help("Generate a random value of a type such as `[1000]f32`, or write the given value"),
         );
         for (name, short, _, help) in FORMS {
             let mut arg = Arg::new(name)
@@ -70,7 +75,7 @@ impl clap::Args for Args {
                 .action(ArgAction::Append)
                 .value_parser(clap::value_parser!(i64))
                 .allow_hyphen_values(true)
-                .help("The seed of values behind this; 1 by default"),
+                .help("The seed of values after this option; 1 by default"),
         );
         for ty in ScalarType::ALL {
             cmd = cmd.arg(
@@ -79,7 +84,7 @@ impl clap::Args for Args {
                     .value_name("MIN:MAX")
                     .action(ArgAction::Append)
                     .allow_hyphen_values(true)
-                    .help(format!("Bounds of elements of type {ty} behind this")),
+                    .help(format!("Bounds of elements of type {ty} in values after this option")),
             );
         }
         cmd
@@ -94,11 +99,11 @@ impl clap::FromArgMatches for Args {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
         let mut steps: Vec<(usize, Argument)> = Vec::new();
         let mut add = |name: &str, make: &dyn Fn(String) -> Argument| {
-            let (Some(places), Some(values)) = (matches.indices_of(name), matches.get_many::<String>(name))
+            let (Some(indices), Some(values)) = (matches.indices_of(name), matches.get_many::<String>(name))
             else {
                 return;
             };
-            steps.extend(places.zip(values.map(|value| make(value.clone()))));
+            steps.extend(indices.zip(values.map(|value| make(value.clone()))));
         };
         add("generate", &Argument::Generate);
         for (name, _, form, _) in FORMS {
@@ -107,11 +112,11 @@ impl clap::FromArgMatches for Args {
         for ty in ScalarType::ALL {
             add(ty.name(), &|text| Argument::Bounds(*ty, text));
         }
-        if let (Some(places), Some(values)) = (matches.indices_of("seed"), matches.get_many::<i64>("seed")) {
+        if let (Some(indices), Some(values)) = (matches.indices_of("seed"), matches.get_many::<i64>("seed")) {
             let seeds = values.map(|seed| Argument::Seed(seed.cast_unsigned()));
-            steps.extend(places.zip(seeds));
+            steps.extend(indices.zip(seeds));
         }
-        steps.sort_by_key(|(place, _)| *place);
+        steps.sort_by_key(|(index, _)| *index);
         Ok(Self { arguments: steps.into_iter().map(|(_, step)| step).collect() })
     }
 
@@ -132,19 +137,19 @@ pub fn run(args: Args) -> ExitCode {
 fn write_all(steps: &[Argument]) -> Result<(), String> {
     let mut out = BufWriter::new(std::io::stdout().lock());
     let (mut form, mut bounds, mut seed) = (OutputFormat::Text, Bounds::default(), 1u64);
-    let mut made = 0u64;
+    let mut generated = 0u64;
     for step in steps {
         match step {
             Argument::Form(new) => form = *new,
             Argument::Seed(new) => seed = *new,
             Argument::Bounds(ty, text) => bounds.set(*ty, text)?,
             Argument::Generate(text) => {
-                let wanted = parse(text)?;
-                if wanted.is_empty() {
-                    return Err("nothing is to be made; give a type such as `[10]i32`".to_owned());
+                let types = parse(text)?;
+                if types.is_empty() {
+                    return Err("no type or value is given; give a type such as `[10]i32`".to_owned());
                 }
-                let values = generate(&wanted, &bounds, seed.wrapping_add(made << 20))?;
-                made += values.len() as u64;
+                let values = generate(&types, &bounds, seed.wrapping_add(generated << 20))?;
+                generated += values.len() as u64;
                 for value in values {
                     write(&mut out, &value, form)?;
                 }

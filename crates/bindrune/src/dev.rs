@@ -19,19 +19,19 @@ use std::time::Duration;
 pub struct Args {
     #[command(flatten)]
     compiler: Compiler,
-    /// A program (`.fut`) or IR text (anything else).
+    /// A program (`.fut`), or IR text (any other file).
     file: PathBuf,
-    /// Where to stop: the name of a stage or pass; `--stage list` lists them.
+    /// The last stage or pass; `--stage list` lists them.
     #[arg(long, default_value = "imp", value_name = "STAGE")]
     stage: String,
-    /// Evaluate the entry point at that stage instead of printing it: arguments
-    /// from standard input, results on standard output.
+    /// Evaluate the entry point at that stage instead of printing the stage. Arguments come from
+    /// standard input; results go to standard output.
     #[arg(long)]
     run: bool,
     /// The entry point to evaluate.
     #[arg(short = 'e', long, default_value = "main", requires = "run")]
     entry: String,
-    /// Of the imperative IR: which of the orders independent iterations run in.
+    /// For the imperative IR: the seed of the order in which independent iterations run.
     #[arg(
         long,
         value_name = "N",
@@ -41,27 +41,26 @@ pub struct Args {
     seed: u64,
     #[command(flatten)]
     values: tuning::ParameterOptions,
-    /// The machine whose levels of parallelism nests are flattened for. With `gpu`, segops
-    /// become kernels; `--run` evaluates them on a simulated device.
+    /// The machine whose levels of parallelism nests are flattened for: `cpu`, `gpu` or `thread`.
+    /// With `gpu`, segops become kernels; `--run` evaluates them on a simulated device.
     #[arg(long, value_name = "MACHINE", default_value = "cpu", value_parser = machine)]
     machine: Stack,
-    /// With `--stage versions`: how the choices between versions are shown.
+    /// With `--stage versions`: the output format.
     #[arg(long, value_enum, value_name = "FORM", default_value = "text")]
     form: forest::Format,
-    /// With `--stage typed`: print the standard library's definitions too.
+    /// With `--stage typed`: also print the standard library's definitions.
     #[arg(long)]
     all: bool,
-    /// Print the time that each pass took and how many statements it left, to standard
-    /// error.
+    /// Print the time of each pass, and the number of statements after it, to standard error.
     #[arg(long)]
     times: bool,
-    /// Break after the pass of this name, to see what is said then.
+    /// Panic after the pass of this name, to test the report of compiler bugs.
     #[arg(long, value_name = "PASS", hide = true)]
     panic_after: Option<String>,
 }
 
 fn machine(text: &str) -> Result<Stack, String> {
-    Stack::named(text).ok_or_else(|| "it is `cpu`, `gpu` or `thread`".to_owned())
+    Stack::named(text).ok_or_else(|| "expected `cpu`, `gpu` or `thread`".to_owned())
 }
 
 /// The stage that shows the program versions and the conditions that choose between them. It is the
@@ -92,7 +91,7 @@ fn go(args: Args) -> Result<(), ExitCode> {
     let versions = args.stage == VERSIONS;
     let name = if versions { "flatten" } else { &args.stage };
     let stage = Stage::from_name(name).ok_or_else(|| {
-        common::report_error(format_args!("no stage is named `{}`; --stage list lists them", args.stage))
+        common::report_error(format_args!("there is no stage `{}`; `--stage list` lists all", args.stage))
     })?;
     let is_source = args.file.extension().is_some_and(|ext| ext == "fut");
     let _watch = memory::watch_memory(&args.file, args.compiler.memory);
@@ -111,7 +110,7 @@ fn go(args: Args) -> Result<(), ExitCode> {
         let text = session.ast(bytes);
         return common::write_stdout(&common::report(&session, text)?);
     }
-    let mut times = PassObserver {
+    let mut observer = PassObserver {
         times: String::new(),
         decisions: String::new(),
         fresh: false,
@@ -120,14 +119,14 @@ fn go(args: Args) -> Result<(), ExitCode> {
         stages: memory::PassTracker::new(),
     };
     let result = if is_source {
-        from_source(&mut session, stage, args.all, &mut times)
+        from_source(&mut session, stage, args.all, &mut observer)
     } else {
         let text = common::read_text(&args.file)?;
-        session.read_ir(&text).and_then(|ir| finish(&mut session, ir, stage, &mut times))
+        session.read_ir(&text).and_then(|ir| finish(&mut session, ir, stage, &mut observer))
     };
     let output = common::report(&session, result)?;
     if args.times {
-        eprint!("{}", times.times);
+        eprint!("{}", observer.times);
     }
     match output {
         Output::Text(_) if args.run => {
@@ -150,7 +149,7 @@ fn go(args: Args) -> Result<(), ExitCode> {
             };
             evaluate::run(&ir, &args.entry, options)
         }
-        Output::Ir(ir) => common::write_stdout(&format!("{}{}", times.decisions, ir.print())),
+        Output::Ir(ir) => common::write_stdout(&format!("{}{}", observer.decisions, ir.print())),
     }
 }
 
@@ -162,7 +161,7 @@ enum Output {
 
 struct PassObserver {
     times: String,
-    /// Those of the last pass that recorded any at the current IR level.
+    /// The decisions of the last pass that recorded any at the current IR level.
     decisions: String,
     /// True if the current pass has recorded decisions.
     fresh: bool,
@@ -181,9 +180,10 @@ impl Observer for PassObserver {
             self.decisions.clear();
         }
         self.fresh = false;
-        assert!(self.panic_after.as_ref() != Some(&pass.name), "this was asked for");
-        let left = ir.statements().map_or_else(String::new, |count| format!("{count:>10} statements"));
-        let written = writeln!(self.times, "{:<24}{:>10.3} ms{left}", pass.name, time.as_secs_f64() * 1e3);
+        assert!(self.panic_after.as_ref() != Some(&pass.name), "requested by --panic-after");
+        let statements = ir.statements().map_or_else(String::new, |count| format!("{count:>10} statements"));
+        let written =
+            writeln!(self.times, "{:<24}{:>10.3} ms{statements}", pass.name, time.as_secs_f64() * 1e3);
         debug_assert!(written.is_ok(), "writing to a string does not fail");
     }
 
@@ -203,14 +203,14 @@ fn from_source(
     session: &mut Session,
     stage: Stage,
     all: bool,
-    times: &mut PassObserver,
+    observer: &mut PassObserver,
 ) -> Result<Output, Failure> {
     let program = session.check(&mut Files)?;
     if stage == Stage::Typed {
         return Ok(Output::Text(typed(&program, all)));
     }
     let ir = session.lower(&program)?;
-    finish(session, ir, stage, times)
+    finish(session, ir, stage, observer)
 }
 
 /// Prints the typed tree: the program's own definitions, or with `all` those of the prelude too.
@@ -223,25 +223,30 @@ fn typed(program: &Program, all: bool) -> String {
     for entry in &program.entries {
         let _ = writeln!(text, "{entry:#?}\n");
     }
-    let mut named = BTreeSet::new();
+    let mut variables = BTreeSet::new();
     for rest in text.split("VarId(").skip(1) {
         let number = rest.trim_start();
         let end = number.find(|c: char| !c.is_ascii_digit());
-        named.extend(number[..end.unwrap_or(number.len())].parse().map(VarId));
+        variables.extend(number[..end.unwrap_or(number.len())].parse().map(VarId));
     }
-    for var in named {
+    for var in variables {
         let _ = writeln!(text, "// {var:?}: {}", program.name(var));
     }
     text
 }
 
-fn finish(session: &mut Session, ir: Ir, stage: Stage, times: &mut PassObserver) -> Result<Output, Failure> {
+fn finish(
+    session: &mut Session,
+    ir: Ir,
+    stage: Stage,
+    observer: &mut PassObserver,
+) -> Result<Output, Failure> {
     match stage {
         Stage::Llvm | Stage::Asm | Stage::C | Stage::Kernels(_) => {
-            Ok(Output::Text(session.text(ir, stage, times)?))
+            Ok(Output::Text(session.text(ir, stage, observer)?))
         }
         Stage::Ast | Stage::Typed | Stage::Lower | Stage::Pass(_) => {
-            Ok(Output::Ir(session.run_passes(ir, stage, times)?))
+            Ok(Output::Ir(session.run_passes(ir, stage, observer)?))
         }
     }
 }

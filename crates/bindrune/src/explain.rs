@@ -1,27 +1,27 @@
 //! `bindrune explain`: optimisation remarks, by source line.
 //!
 //! The passes record decisions with their source locations ([`driver::decision`]). This module
-//! turns them into remarks ([`account`]) and prints these as text, JSON or an HTML page. [`tuning`]
+//! turns them into remarks ([`remarks`]) and prints these as text, JSON or an HTML page. [`tuning`]
 //! reports the versions that a tuning file selects.
 
 use crate::common::{self, Compiler};
 use crate::memory;
 use crate::tuning::TuningFileOptions;
-use account::{Filter, RemarkCollector};
 use check::tast::Program;
 use driver::{Failure, Session, Stage};
+use remarks::{Filter, RemarkCollector};
 use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-mod account;
-mod entry;
 mod html;
 mod json;
 mod lines;
+mod merge;
 mod names;
-mod settle;
+mod remark;
+mod remarks;
 mod text;
 mod tuning;
 
@@ -30,23 +30,23 @@ mod tuning;
 pub struct Args {
     #[command(flatten)]
     compiler: Compiler,
-    /// What the code runs on: `cpu`, or a device of OpenCL's (`opencl`), NVIDIA's (`cuda`) or
-    /// AMD's (`hip`). With `--tuning`, what the program was tuned for if not given, else `cpu`.
+    /// The target: `cpu`, OpenCL devices (`opencl`), NVIDIA GPUs (`cuda`) or AMD GPUs (`hip`).
+    /// The default is `cpu`; with `--tuning`, the backend that the program was tuned for.
     #[arg(long, value_parser = ["cpu", "opencl", "cuda", "hip"])]
     backend: Option<String>,
-    /// A program (`.fut`).
+    /// The program (`.fut`).
     file: PathBuf,
-    /// Tell of this function only.
+    /// Report on this function only.
     #[arg(short = 'e', long, value_name = "NAME")]
     function: Option<String>,
-    /// Tell all that is known, of library functions' insides, too.
+    /// Report all remarks, including overridden ones and those inside library functions.
     #[arg(long)]
     all: bool,
-    /// Write data for other programs to standard output.
+    /// Write JSON to standard output.
     #[arg(long, conflicts_with = "html")]
     json: bool,
-    /// Tell instead which versions the tuning file beside the program chooses on each data set
-    /// of its tuning, and by how much these are faster.
+    /// Report instead which versions the tuning file beside the program selects on each data set
+    /// of its tuning, and their speedups.
     #[arg(
         long,
         value_name = "EXTENSION",
@@ -56,7 +56,7 @@ pub struct Args {
         conflicts_with_all = ["html", "all"]
     )]
     tuning: Option<OsString>,
-    /// Write a page that shows the source beside its fate to this file.
+    /// Write an HTML page that shows the source beside its remarks to this file.
     #[arg(long, value_name = "PAGE")]
     html: Option<PathBuf>,
 }
@@ -81,10 +81,10 @@ fn go(args: &Args) -> Result<(), ExitCode> {
     let backend = backend.or_else(|| tuned.as_ref()?.1.backend.as_deref());
     let compiled = compile(args, backend.unwrap_or("cpu"))?;
     let colour = std::io::stdout().is_terminal();
-    let Compiled { session, program, ledger } = &compiled;
+    let Compiled { session, program, collector } = &compiled;
     let function = args.function.as_deref();
     if let Some((extension, record)) = &tuned {
-        let asked = tuning::Request {
+        let request = tuning::Request {
             file: &args.file,
             extension,
             record,
@@ -93,29 +93,29 @@ fn go(args: &Args) -> Result<(), ExitCode> {
             json: args.json,
             colour,
         };
-        let text = tuning::explain(&asked, ledger, program, &session.sources);
+        let text = tuning::explain(&request, collector, program, &session.sources);
         return common::write_stdout(&text.map_err(common::report_error)?);
     }
-    let wanted = Filter { function, all: args.all };
+    let filter = Filter { function, all: args.all };
     let name = args.file.to_string_lossy();
-    let account = ledger.remarks(program, &session.sources, &name, &wanted);
-    let account = account.map_err(common::report_error)?;
+    let remarks = collector.remarks(program, &session.sources, &name, &filter);
+    let remarks = remarks.map_err(common::report_error)?;
     if let Some(file) = &args.html {
-        let page = html::page(&account);
+        let page = html::page(&remarks);
         return std::fs::write(file, page)
             .map_err(|e| common::report_error(format_args!("cannot write {}: {e}", file.display())));
     }
     if args.json {
-        return common::write_stdout(&json::json(&account));
+        return common::write_stdout(&json::json(&remarks));
     }
-    common::write_stdout(&text::text(&account, colour))
+    common::write_stdout(&text::text(&remarks, colour))
 }
 
 /// A compiled program and the recorded decisions.
 struct Compiled {
     session: Session,
     program: Program,
-    ledger: RemarkCollector,
+    collector: RemarkCollector,
 }
 
 /// Compiles up to the last pass that records decisions, and collects them.
@@ -131,14 +131,14 @@ fn compile(args: &Args, backend: &str) -> Result<Compiled, ExitCode> {
     };
     options.remarks = true;
     let (mut session, checked) = common::check_with(&args.file, options);
-    let mut ledger = RemarkCollector::default();
-    let told = checked.and_then(|program| {
+    let mut collector = RemarkCollector::default();
+    let program = checked.and_then(|program| {
         let (ir, decisions) = session.lower_with_remarks(&program)?;
-        ledger.decisions = decisions;
-        let last = Stage::from_name("lanes").ok_or_else(|| Failure::bug("no pass is `lanes`"))?;
-        session.run_passes(ir, last, &mut ledger)?;
+        collector.decisions = decisions;
+        let last = Stage::from_name("lanes").ok_or_else(|| Failure::bug("there is no pass `lanes`"))?;
+        session.run_passes(ir, last, &mut collector)?;
         Ok(program)
     });
-    let program = common::report(&session, told)?;
-    Ok(Compiled { session, program, ledger })
+    let program = common::report(&session, program)?;
+    Ok(Compiled { session, program, collector })
 }

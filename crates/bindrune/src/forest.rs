@@ -6,16 +6,16 @@ use ir::forest::{Choice, ChoiceTrees, Node, VersionNode};
 use serde_json::{Value, json};
 use std::fmt::Write;
 
-/// How a forest is shown.
+/// An output format of forests.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
 pub enum Format {
-    /// Lines, further in the further down.
+    /// Indented lines.
     Text,
-    /// Data.
+    /// JSON.
     Json,
-    /// The language of Graphviz.
+    /// Graphviz's DOT language.
     Dot,
-    /// A picture.
+    /// An SVG image.
     Svg,
 }
 
@@ -48,9 +48,9 @@ fn tuned_condition(choice: &Choice, tuned: Tuned<'_>) -> String {
 }
 
 fn version_label(version: &VersionNode) -> String {
-    let what = version.operations.join("; ");
-    let what = if what.is_empty() { "in order" } else { &what };
-    format!("V{}: {what}", version.number)
+    let operations = version.operations.join("; ");
+    let operations = if operations.is_empty() { "sequential" } else { &operations };
+    format!("V{}: {operations}", version.number)
 }
 
 /// The forest as indented lines.
@@ -212,35 +212,35 @@ tunable#0 suff_outer_par 0 threshold 16
   in (r_3)
 }
 ";
-        let program = ir::text::parse(text).expect("it is a program");
+        let program = ir::text::parse(text).expect("the program parses");
         ir::forest::forest(&program)
     }
 
     #[test]
-    fn text_data_and_picture_say_the_same() {
+    fn all_formats_show_the_same_forest() {
         let forest = forest();
-        let question = "n_0 * n_0 >= f.suff_outer_par_0 (16)?";
+        let condition = "n_0 * n_0 >= f.suff_outer_par_0 (16)?";
         assert_eq!(
             show(&forest, Format::Text),
-            format!("f\n  {question}\n    V0: in order\n  else\n    V1: in order\n")
+            format!("f\n  {condition}\n    V0: sequential\n  else\n    V1: sequential\n")
         );
         let data = super::data(&forest);
         let root = &data[0]["roots"][0];
         assert_eq!(root["size"], "n_0 * n_0");
         assert_eq!((&root["holds"][0]["version"], &root["default"]), (&0.into(), &16.into()));
         let dot = show(&forest, Format::Dot);
-        assert!(dot.contains(&format!("n1 [shape=ellipse, label=\"{question}\"];")), "{dot}");
+        assert!(dot.contains(&format!("n1 [shape=ellipse, label=\"{condition}\"];")), "{dot}");
         assert!(dot.contains("n1 -> n2 [label=\"T\"];"), "{dot}");
         // The SVG, too, has each node once, and a parent above the middle of its two children.
         let svg = show(&forest, Format::Svg);
         assert_eq!(svg.matches("<rect x=").count(), 3, "{svg}");
-        assert!(svg.contains(&format!(">{}<", question.replace('>', "&gt;"))), "{svg}");
-        let of = |text: &str| -> f64 {
-            let line = svg.lines().find(|line| line.contains(text)).expect("it is there");
-            let x = line.split('"').nth(1).expect("its middle");
+        assert!(svg.contains(&format!(">{}<", condition.replace('>', "&gt;"))), "{svg}");
+        let centre_of = |text: &str| -> f64 {
+            let line = svg.lines().find(|line| line.contains(text)).expect("the SVG has the text");
+            let x = line.split('"').nth(1).expect("a coordinate");
             x.parse().expect("a number")
         };
-        let middle = f64::midpoint(of(">V0: in order<"), of(">V1: in order<"));
-        assert!((of("suff_outer_par_0") - middle).abs() < 0.2, "{svg}");
+        let middle = f64::midpoint(centre_of(">V0: sequential<"), centre_of(">V1: sequential<"));
+        assert!((centre_of("suff_outer_par_0") - middle).abs() < 0.2, "{svg}");
     }
 }

@@ -4,7 +4,7 @@
 use crate::common;
 use crate::source::SourceOptions;
 use check::tast::{Entry, EntryParam, Ty};
-use interp::{Class, Interp, Val};
+use interp::{Class, Interp, RunValue};
 use runtime::exe::options::{self, Command, Options};
 use std::ffi::OsString;
 use std::io::{BufWriter, Read, Write};
@@ -34,7 +34,7 @@ pub fn run(file: &Path, source: &SourceOptions, check_sizes: bool, args: Vec<OsS
         Err(message) => return failed(&name, &message),
     };
     if options.device.is_wanted() {
-        return failed(&name, "the interpreter runs on no device");
+        return failed(&name, "the interpreter does not run on devices");
     }
     // The interpreter does not flatten, so it has no tuning parameters.
     if let Err(message) = runtime::tuning_params::resolve(&[], &options.params) {
@@ -80,8 +80,8 @@ impl From<String> for Stop {
 /// Returns a tracer that prints `trace` output to standard error.
 pub fn tracer(sources: Arc<SourceMap>) -> interp::Tracer {
     Box::new(move |tag, text, span| {
-        let place = interp::source_location(span, &sources);
-        let tag = tag.map_or_else(|| format!("Trace: {place}"), str::to_owned);
+        let location = interp::source_location(span, &sources);
+        let tag = tag.map_or_else(|| format!("Trace: {location}"), str::to_owned);
         // A closed standard error does not fail the program.
         let _ = writeln!(std::io::stderr(), "{tag}: {text}");
     })
@@ -133,7 +133,7 @@ fn evaluate(
     if options.print_result { print(entry, &results, options.binary) } else { Ok(()) }
 }
 
-fn read_arguments<R: Read>(entry: &Entry, mut stdin: Reader<R>) -> Result<Vec<Val>, Stop> {
+fn read_arguments<R: Read>(entry: &Entry, mut stdin: Reader<R>) -> Result<Vec<RunValue>, Stop> {
     let mut args = Vec::with_capacity(entry.params.len());
     for (index, param) in entry.params.iter().enumerate() {
         let value = interp::read_argument(&mut stdin, &param.ty.ty)
@@ -165,7 +165,7 @@ fn describe(index: usize, param: &EntryParam) -> String {
     }
 }
 
-fn print(entry: &Entry, results: &[Val], binary: bool) -> Result<(), Stop> {
+fn print(entry: &Entry, results: &[RunValue], binary: bool) -> Result<(), Stop> {
     let mut out = BufWriter::new(std::io::stdout().lock());
     for (val, ty) in results.iter().zip(&entry.results) {
         let written = if matches!(&ty.ty, Ty::Tuple(parts) if parts.is_empty()) {

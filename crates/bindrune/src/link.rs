@@ -38,34 +38,34 @@ pub fn executable(objects: &[Vec<u8>], output: &Path) -> Result<(), String> {
         )
     })?;
     if !run.status.success() {
-        let said = String::from_utf8_lossy(&run.stderr);
-        return Err(format!("the linker `{name}` failed ({}):\n{}", run.status, said.trim_end()));
+        let stderr = String::from_utf8_lossy(&run.stderr);
+        return Err(format!("the linker `{name}` failed ({}):\n{}", run.status, stderr.trim_end()));
     }
     install(&linked, output)
 }
 
 /// Returns the path of a program's executable: the requested one, or that of the source without its
 /// extension.
-pub fn output(wanted: Option<PathBuf>, program: &Path) -> Result<PathBuf, &'static str> {
-    let output = wanted.unwrap_or_else(|| program.with_extension(""));
+pub fn output(requested: Option<PathBuf>, program: &Path) -> Result<PathBuf, &'static str> {
+    let output = requested.unwrap_or_else(|| program.with_extension(""));
     let file = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
     // Imports are not known yet, so no `.fut` file is overwritten.
     let is_source = output.extension().is_some_and(|it| it == "fut");
     if is_source || file(&output) == file(program) {
-        return Err("the executable would overwrite the program; name it with -o");
+        return Err("the executable would overwrite the program; choose another name with -o");
     }
     Ok(output)
 }
 
 /// Moves an executable to `output`. An existing file is replaced atomically; devices and pipes are
 /// written to.
-pub fn install(made: &Path, output: &Path) -> Result<(), String> {
+pub fn install(executable: &Path, output: &Path) -> Result<(), String> {
     let cannot = |e| format!("cannot write {}: {e}", output.display());
-    if std::fs::metadata(output).is_ok_and(|there| !there.is_file() && !there.is_dir()) {
-        return std::fs::copy(made, output).map(drop).map_err(cannot);
+    if std::fs::metadata(output).is_ok_and(|file| !file.is_file() && !file.is_dir()) {
+        return std::fs::copy(executable, output).map(drop).map_err(cannot);
     }
     let new = temporary_beside(output).map_err(cannot)?;
-    std::fs::copy(made, new.path()).map_err(cannot)?;
+    std::fs::copy(executable, new.path()).map_err(cannot)?;
     new.persist(output).map_err(|e| cannot(e.error))?;
     Ok(())
 }
@@ -78,7 +78,7 @@ pub fn temporary_beside(file: &Path) -> std::io::Result<tempfile::NamedTempFile>
 
 /// Creates a temporary directory.
 pub fn work_folder() -> Result<tempfile::TempDir, String> {
-    tempfile::tempdir().map_err(|e| format!("cannot make a temporary folder: {e}"))
+    tempfile::tempdir().map_err(|e| format!("cannot create a temporary folder: {e}"))
 }
 
 pub fn write(path: &Path, bytes: &[u8]) -> Result<(), String> {

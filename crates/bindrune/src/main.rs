@@ -39,40 +39,40 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Compile a program and run it in this process: arguments from standard
-    /// input, results on standard output.
+    /// Compile a program and run it in this process. Arguments come from standard input; results
+    /// go to standard output.
     Run(run::Args),
     /// Compile a program to an executable.
     Build(build::Args),
-    /// Compile a program to C and that to an executable: both are written.
+    /// Compile a program to C, and the C to an executable; both are written.
     C(compile::Args),
-    /// Compile a program to an executable that runs on all cores of a processor.
+    /// Compile a program to an executable for all cores of the processor.
     Multicore(compile::Args),
-    /// Compile a program to an executable that runs on a device of OpenCL's.
+    /// Compile a program to an executable for OpenCL devices.
     Opencl(compile::Args),
-    /// Compile a program to an executable that runs on a device of NVIDIA's.
+    /// Compile a program to an executable for NVIDIA GPUs.
     Cuda(compile::Args),
-    /// Compile a program to an executable that runs on a device of AMD's.
+    /// Compile a program to an executable for AMD GPUs.
     Hip(compile::Args),
     /// Check a program for errors.
     Check(check_command::Args),
-    /// Hold programs against their test blocks.
+    /// Run the tests in programs' test blocks.
     Test(test::Args),
-    /// Measure how long programs take on the data sets of their test blocks.
+    /// Measure the run times of programs on the data sets of their test blocks.
     Bench(bench::Args),
-    /// Find the values of tuning parameters that suit a program's data sets best.
+    /// Find the best values of tuning parameters for a program's data sets.
     #[command(alias = "autotune")]
     Tune(tune::Args),
     /// Compare two results of `bench --json`.
     Benchcmp(bench::CompareArgs),
-    /// Make random values, or convert values between formats.
+    /// Generate random values, or convert values between formats.
     Data(data::Args),
     /// Evaluate expressions and declarations as they are entered.
     Repl(repl::Args),
-    /// Say what became of a program: what fused, what runs in parallel, which checks and
-    /// copies are left, and why.
+    /// Report optimisation remarks: what fused, what runs in parallel, which checks and copies
+    /// remain, and why.
     Explain(explain::Args),
-    /// Look into the compiler: print any stage, go on from IR text.
+    /// Inspect the compiler: print any stage, or continue from IR text.
     Dev(dev::Args),
 }
 

@@ -36,23 +36,23 @@ unsafe impl GlobalAlloc for Allocator {
         check_allocated(unsafe { MiMalloc.alloc_zeroed(layout) })
     }
 
-    unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
+    unsafe fn dealloc(&self, ptr: *mut u8, layout: Layout) {
         // SAFETY: the caller upholds the contract of `dealloc`.
-        unsafe { MiMalloc.dealloc(place, layout) }
+        unsafe { MiMalloc.dealloc(ptr, layout) }
     }
 
-    unsafe fn realloc(&self, place: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+    unsafe fn realloc(&self, ptr: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         // SAFETY: the caller upholds the contract of `realloc`.
-        check_allocated(unsafe { MiMalloc.realloc(place, layout, size) })
+        check_allocated(unsafe { MiMalloc.realloc(ptr, layout, size) })
     }
 }
 
 #[inline]
-fn check_allocated(place: *mut u8) -> *mut u8 {
-    if place.is_null() && WATCHING.load(Ordering::Relaxed) {
-        out_of_memory(format_args!("the system gives no more"));
+fn check_allocated(ptr: *mut u8) -> *mut u8 {
+    if ptr.is_null() && WATCHING.load(Ordering::Relaxed) {
+        out_of_memory(format_args!("the system refused an allocation"));
     }
-    place
+    ptr
 }
 
 /// True while a command compiles. Otherwise a refused request returns a null pointer to its caller.
@@ -114,11 +114,11 @@ fn poll(limit: Option<u64>) {
             return;
         };
         if used > limit {
-            out_of_memory(format_args!("it uses {} MiB and may use {} MiB", used >> 20, limit >> 20));
+            out_of_memory(format_args!("it uses {} MiB, the limit is {} MiB", used >> 20, limit >> 20));
         }
         if mapped > space {
             out_of_memory(format_args!(
-                "it maps {} MiB of address space and may map {} MiB",
+                "it maps {} MiB of address space, the limit is {} MiB",
                 mapped >> 20,
                 space >> 20
             ));

@@ -21,11 +21,11 @@ pub fn install_hook() {
 /// Returns the message for a panic.
 pub fn message(info: &PanicHookInfo<'_>) -> String {
     let what = info.payload_as_str().unwrap_or("no message");
-    let place = info.location().map(|at| format!(" at {at}"));
+    let location = info.location().map(|at| format!(" at {at}"));
     let work = memory::work().map(|(file, stage)| format!(" ({file}, {stage})"));
     format!(
-        "bindrune: a bug of the compiler: {what}{}{}\nplease report it, with the program: this is bindrune {}",
-        place.unwrap_or_default(),
+        "bindrune: compiler bug: {what}{}{}\nplease report it with the program; this is bindrune {}",
+        location.unwrap_or_default(),
         work.unwrap_or_default(),
         env!("CARGO_PKG_VERSION"),
     )

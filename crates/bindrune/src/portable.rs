@@ -12,20 +12,20 @@ use std::process::{Command, ExitCode};
 /// Compiles C into an executable at `output`. The error message says how to fix the problem.
 pub fn executable(text: &str, cpu: &str, output: &Path) -> Result<(), String> {
     let folder = link::work_folder()?;
-    let made = compile_c(text, cpu, folder.path())?;
-    link::install(&made, output)
+    let executable = compile_c(text, cpu, folder.path())?;
+    link::install(&executable, output)
 }
 
 /// Compiles C and runs the executable with the program's options. Returns its exit code.
 pub fn run(text: &str, cpu: &str, file: &Path, options: &[OsString]) -> ExitCode {
-    let ran = link::work_folder().and_then(|folder| {
-        let made = compile_c(text, cpu, folder.path())?;
-        let mut command = Command::new(made);
+    let status = link::work_folder().and_then(|folder| {
+        let executable = compile_c(text, cpu, folder.path())?;
+        let mut command = Command::new(executable);
         std::os::unix::process::CommandExt::arg0(&mut command, file);
         let status = command.args(options).status();
         status.map_err(|e| format!("cannot run the compiled program: {e}"))
     });
-    match ran {
+    match status {
         Ok(status) => {
             let code = status.code().and_then(|code| u8::try_from(code).ok());
             code.map_or(ExitCode::FAILURE, ExitCode::from)
@@ -44,7 +44,7 @@ fn flags(cpu: &str) -> String {
 
 /// Compiles C in a folder and returns the path of the executable.
 fn compile_c(text: &str, cpu: &str, folder: &Path) -> Result<PathBuf, String> {
-    let (source, made) = (folder.join("program.c"), folder.join("program"));
+    let (source, executable) = (folder.join("program.c"), folder.join("program"));
     link::write(&source, text.as_bytes())?;
     let compiler = std::env::var_os("CC").unwrap_or_else(|| "cc".into());
     let flags = std::env::var("CFLAGS").unwrap_or_else(|_| flags(cpu));
@@ -52,7 +52,7 @@ fn compile_c(text: &str, cpu: &str, folder: &Path) -> Result<PathBuf, String> {
         .args(["-std=c11", "-ffp-contract=off", "-fno-math-errno", "-w"])
         .args(flags.split_whitespace())
         .arg("-o")
-        .arg(&made)
+        .arg(&executable)
         .arg(&source)
         .arg("-lm")
         .output();
@@ -64,8 +64,8 @@ fn compile_c(text: &str, cpu: &str, folder: &Path) -> Result<PathBuf, String> {
         )
     })?;
     if run.status.success() {
-        return Ok(made);
+        return Ok(executable);
     }
-    let said = String::from_utf8_lossy(&run.stderr);
-    Err(format!("the C compiler `{name}` failed ({}):\n{}", run.status, said.trim_end()))
+    let stderr = String::from_utf8_lossy(&run.stderr);
+    Err(format!("the C compiler `{name}` failed ({}):\n{}", run.status, stderr.trim_end()))
 }

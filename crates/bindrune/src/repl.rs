@@ -32,8 +32,7 @@ use syntax::span::SourceMap;
 /// Arguments of `repl`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Check all values against the sizes in their types, to find errors of the
-    /// compiler's type checker.
+    /// Check all values against the sizes in their types, to find bugs of the type checker.
     #[arg(long)]
     check_sizes: bool,
     /// A program to load.
@@ -122,8 +121,8 @@ impl Prompt {
             if let Some(helper) = self.editor.helper_mut() {
                 helper.set_session(&session);
             }
-            let mark = if halt.is_some() { "break " } else { "" };
-            let line = match self.editor.readline(&format!("{mark}[{}]> ", self.number)) {
+            let prefix = if halt.is_some() { "break " } else { "" };
+            let line = match self.editor.readline(&format!("{prefix}[{}]> ", self.number)) {
                 Ok(line) => line,
                 Err(ReadlineError::Interrupted) => continue,
                 Err(ReadlineError::Eof) => return Ok(End::Quit),
@@ -173,9 +172,7 @@ impl Prompt {
     ) -> Result<Option<End>, ExitCode> {
         let reload = command.action == Action::Load && rest.is_empty() && session.has_file();
         if !command.argument.is_empty() && rest.is_empty() && !reload {
-            let (name, argument) = (command.name, command.argument);
-            let question = if argument == "FILE" { "which program?" } else { "of what?" };
-            eprintln!("{question} `:{name} {argument}`");
+            eprintln!("the command needs an argument: `:{} {}`", command.name, command.argument);
             return Ok(None);
         }
         let result = match command.action {
@@ -220,15 +217,15 @@ impl Prompt {
             Action::NanBreak => {
                 self.nans = !self.nans;
                 let text = if self.nans {
-                    "Evaluations stop where operators make new NaNs.\n"
+                    "Evaluations stop at new NaNs.\n"
                 } else {
-                    "Evaluations do not stop at NaNs any more.\n"
+                    "Evaluations no longer stop at NaNs.\n"
                 };
                 Ok(text.to_owned())
             }
             Action::Folder => match std::env::current_dir() {
                 Ok(folder) => Ok(format!("{}\n", folder.display())),
-                Err(e) => Err(format!("there is no current folder: {e}\n")),
+                Err(e) => Err(format!("cannot read the current folder: {e}\n")),
             },
             Action::ChangeFolder => session.change_folder(rest),
             Action::Help => Ok(commands::help()),
@@ -282,11 +279,12 @@ impl Prompt {
         halt: Option<&Stopped<'_>>,
     ) -> Result<(Result<Evaluated, String>, Option<End>), ExitCode> {
         let nans = self.nans;
-        let (mut end, mut broken) = (None, None);
+        let (mut end, mut output_error) = (None, None);
         let mut watch = |stop: &Stop, sources: &SourceMap| {
-            let places = stop.calls.iter();
-            let places: Vec<String> = places.map(|c| interp::source_location(c.place, sources)).collect();
-            match self.open_nested_prompt(session, stop, &places) {
+            let calls = stop.calls.iter();
+            let locations: Vec<String> =
+                calls.map(|call| interp::source_location(call.place, sources)).collect();
+            match self.open_nested_prompt(session, stop, &locations) {
                 Ok(End::Continue) => Resume::Continue,
                 Ok(End::Quit) => Resume::End,
                 Ok(loaded) => {
@@ -294,7 +292,7 @@ impl Prompt {
                     Resume::End
                 }
                 Err(code) => {
-                    broken = Some(code);
+                    output_error = Some(code);
                     Resume::End
                 }
             }
@@ -304,7 +302,7 @@ impl Prompt {
         } else {
             session.evaluate(input, nans, Some(&mut watch))
         };
-        if let Some(code) = broken {
+        if let Some(code) = output_error {
             return Err(code);
         }
         let value = value.map_err(|failed| match failed {
@@ -319,35 +317,35 @@ impl Prompt {
         &mut self,
         outer: &Session,
         stop: &Stop,
-        places: &[String],
+        locations: &[String],
     ) -> Result<End, ExitCode> {
-        let (Some(call), Some(place)) = (stop.calls.first(), places.first()) else {
+        let (Some(call), Some(location)) = (stop.calls.first(), locations.first()) else {
             return Ok(End::Continue);
         };
-        if self.disabled_breakpoints.contains(place) {
+        if self.disabled_breakpoints.contains(location) {
             return Ok(End::Continue);
         }
         let what = match stop.reason {
             Reason::Breakpoint => "Breakpoint",
             Reason::NewNan => "A new NaN",
         };
-        let mut text = format!("{what} at {place}\n{}", backtrace(places, 0));
+        let mut text = format!("{what} at {location}\n{}", backtrace(locations, 0));
         if self.interactive {
-            text.push_str("Enter goes on, :frame N looks at a call, :quit gives up.\n");
+            text.push_str("Enter continues, :frame N selects a call, :quit ends the evaluation.\n");
         }
         common::write_stdout(&text)?;
-        let halt = Stopped { stop, locations: places, outer };
+        let halt = Stopped { stop, locations, outer };
         self.read_eval_loop(outer.in_frame(call), Some(&halt))
     }
 }
 
 /// The stack of calls in progress, with call `at` marked.
-fn backtrace(places: &[String], at: usize) -> String {
+fn backtrace(locations: &[String], at: usize) -> String {
     let mut text = String::new();
-    for (number, place) in places.iter().enumerate() {
+    for (number, location) in locations.iter().enumerate() {
         let arrow = if number == at { "->" } else { "  " };
         // Writing to a string cannot fail.
-        let _ = writeln!(text, "{arrow} #{number:<3} {place}");
+        let _ = writeln!(text, "{arrow} #{number:<3} {location}");
     }
     text
 }
@@ -356,8 +354,8 @@ fn backtrace(places: &[String], at: usize) -> String {
 fn as_text(value: &Evaluated) -> Result<String, String> {
     match value.bytes.as_deref().map(std::str::from_utf8) {
         Some(Ok(text)) => Ok(format!("{}{text}\n", value.messages)),
-        Some(Err(_)) => Err(format!("this is no UTF-8 text: {}\n", value.text)),
-        None => Err(format!("this is no array of u8: {}\n", value.text)),
+        Some(Err(_)) => Err(format!("the array is not UTF-8 text: {}\n", value.text)),
+        None => Err(format!("the value is not an array of u8: {}\n", value.text)),
     }
 }
 

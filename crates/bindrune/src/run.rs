@@ -16,12 +16,12 @@ use std::process::ExitCode;
 pub struct Args {
     #[command(flatten)]
     compiler: Compiler,
-    /// What evaluates the program: compiled code (`cpu` or `multicore`), portable C, kernels
-    /// on a device of OpenCL's, or the interpreter.
+    /// The backend that runs the program: compiled code (`cpu` or `multicore`), portable C (`c`),
+    /// kernels on a device (`opencl`, `cuda`, `hip`), or the interpreter (`interp`).
     #[arg(long, default_value = "cpu", value_parser = ["cpu", "multicore", "c", "opencl", "cuda", "hip", "interp"])]
     backend: String,
-    /// With the interpreter: check all values against the sizes in their types, to find
-    /// errors of the compiler's type checker.
+    /// With the interpreter: check all values against the sizes in their types, to find bugs of the
+    /// type checker.
     #[arg(long)]
     check_sizes: bool,
     /// The program.
@@ -30,8 +30,8 @@ pub struct Args {
     source: SourceOptions,
     #[command(flatten)]
     tuning: tuning::TuningFileOptions,
-    /// Options that the program's executable would take: `-e ENTRY`, `-t FILE`,
-    /// `-r RUNS`, `-b`, `-n`, `-D`, `--num-threads N`, `--help`, ...
+    /// Options of the program's executable: `-e ENTRY`, `-t FILE`, `-r RUNS`, `-b`, `-n`, `-D`,
+    /// `--num-threads N`, `--help`, ...
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGS")]
     options: Vec<OsString>,
 }
@@ -44,7 +44,7 @@ pub fn run(args: Args) -> ExitCode {
     if args.check_sizes {
         return common::report_error("`--check-sizes` needs `--backend interp`");
     }
-    let asked = build::Request {
+    let request = build::Request {
         file: &args.file,
         backend: &args.backend,
         compiler: &args.compiler,
@@ -53,15 +53,15 @@ pub fn run(args: Args) -> ExitCode {
         tuning: &args.tuning,
     };
     if args.backend == "c" {
-        return match on_large_stack(|| build::portable_c(&asked)) {
+        return match on_large_stack(|| build::portable_c(&request)) {
             Ok(text) => portable::run(&text, &args.compiler.cpu, &args.file, &args.options),
             Err(code) => code,
         };
     }
     let image = on_large_stack(|| {
-        let (file, compiler) = (asked.file, asked.compiler);
-        let options = compiler.tuned_options(asked.backend, false, asked.tuning, file)?;
-        build::compile_with(&asked, options, |session, ir, stages| session.image(ir, stages))
+        let (file, compiler) = (request.file, request.compiler);
+        let options = compiler.tuned_options(request.backend, false, request.tuning, file)?;
+        build::compile_with(&request, options, |session, ir, stages| session.image(ir, stages))
     });
     let image = match image {
         Ok(image) => image,

@@ -8,16 +8,16 @@ use std::process::ExitCode;
 /// Options about warnings and checks.
 #[derive(clap::Args)]
 pub struct SourceOptions {
-    /// Give no warnings.
+    /// Suppress warnings.
     #[arg(short = 'w', visible_short_alias = 'W')]
     quiet: bool,
-    /// Fail if there are warnings; nothing is written then.
+    /// Treat warnings as errors; nothing is written then.
     #[arg(long = "Werror")]
     werror: bool,
-    /// Check what the program says is safe without checks: `#[unsafe]` means nothing.
+    /// Ignore `#[unsafe]`: make all checks.
     #[arg(long)]
     safe: bool,
-    /// Print each pass to standard error, and the time that it took.
+    /// Print each pass and its time to standard error.
     #[arg(short, long)]
     verbose: bool,
 }

@@ -20,12 +20,12 @@ use std::time::{Duration, Instant};
 
 /// Arguments of `test`.
 #[derive(clap::Args)]
-#[allow(clippy::struct_excessive_bools, reason = "they are switches of the command line")]
+#[allow(clippy::struct_excessive_bools, reason = "command-line switches")]
 pub struct Args {
-    /// Programs, and folders that are searched for programs.
+    /// Programs, or folders to search for programs.
     #[arg(required = true)]
     paths: Vec<PathBuf>,
-    /// What runs the programs: `cpu` (or `multicore`), `c` (one core), `opencl`, `cuda`, `hip`, `interp`.
+    /// The backend: `cpu` (or `multicore`), `c` (one core), `opencl`, `cuda`, `hip` or `interp`.
     #[arg(long, default_value = "cpu", value_parser = Backend::NAMES)]
     backend: String,
     /// Run compiled code; this is the default.
@@ -34,32 +34,32 @@ pub struct Args {
     /// Run in the interpreter.
     #[arg(short = 'i')]
     interpreted: bool,
-    /// In the interpreter, and where it computes expected values: check all values
-    /// against the sizes in their types.
+    /// In the interpreter, also where it computes expected values: check all values against the
+    /// sizes in their types.
     #[arg(long)]
     check_sizes: bool,
     /// Compile the programs, but do not run them.
     #[arg(short = 'C')]
     compile_only: bool,
-    /// Check the programs, but neither compile nor run them.
+    /// Type-check the programs, but neither compile nor run them.
     #[arg(short = 't', short_alias = 'I')]
     check_only: bool,
-    /// Hold optimised programs against `structure` blocks, but run nothing.
+    /// Compare optimised programs with their `structure` blocks, but run nothing.
     #[arg(short = 's', long, conflicts_with_all = ["compile_only", "check_only"])]
     structure: bool,
-    /// Leave out programs and cases with this tag.
+    /// Exclude programs and cases with this tag.
     #[arg(long, value_name = "TAG")]
     exclude: Vec<String>,
     /// Run only the entry point of this name.
     #[arg(long, value_name = "NAME")]
     entry_point: Option<String>,
-    /// How many programs to work on at a time; as many as there are processors.
+    /// The number of programs tested at a time; the default is that of processors.
     #[arg(long, value_name = "N")]
     concurrency: Option<usize>,
-    /// Write what became of each program and case to a file.
+    /// Write the outcome and the failures of each program to a JSON file.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// How many seconds compiling a program, or one call, may take.
+    /// The time limit of each compilation and of each call, in seconds.
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     timeout: u64,
     /// An option for executables, such as `--num-threads=2`.
@@ -70,14 +70,14 @@ pub struct Args {
     /// An option for the compiler, such as `--fp=strict`.
     #[arg(long, value_name = "OPT", allow_hyphen_values = true)]
     pass_compiler_option: Vec<String>,
-    /// The seed of the values that properties are tried with.
+    /// The seed of property tests.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Set each program's thresholds to values drawn from this seed, to try versions
-    /// that sizes do not choose otherwise.
+    /// Set each program's thresholds to values drawn from this seed, to run versions that the sizes
+    /// would not select.
     #[arg(long, value_name = "SEED")]
     random_thresholds: Option<u64>,
-    /// No progress bar, also on a terminal.
+    /// Show no progress bar, even on a terminal.
     #[arg(long)]
     no_terminal: bool,
 }

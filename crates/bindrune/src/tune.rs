@@ -7,12 +7,12 @@
 //! blocks, the result goes to a tuning file beside the program, and the measurements to a record
 //! beside that, for `explain --tuning`.
 
-mod blocks;
+mod executables;
 mod file;
 mod journal;
-mod machine;
 mod program;
 mod report;
+mod runner;
 
 pub use report::VERSION as RECORD_VERSION;
 
@@ -33,58 +33,58 @@ use tune::tuner::Failure;
 /// Arguments of `tune`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Programs, and folders that are searched for programs.
+    /// Programs, or folders to search for programs.
     #[arg(required = true)]
     paths: Vec<PathBuf>,
-    /// What runs the programs: `cpu` (or `multicore`), `c` (one core), `opencl`, `cuda`, `hip`.
+    /// The backend: `cpu` (or `multicore`), `c` (one core), `opencl`, `cuda` or `hip`.
     #[arg(long, default_value = "cpu", value_parser = ["cpu", "multicore", "c", "opencl", "cuda", "hip"])]
     backend: String,
-    /// How often a path is run, at least, whose time is close to that of another one.
+    /// The minimum number of runs of a path whose time is close to that of another.
     #[arg(short = 'r', long, value_name = "N", default_value_t = 10)]
     runs: usize,
-    /// What is to be made least: `sum`, `geomean` (against the default), `worst` (the same),
+    /// The cost to minimise: `sum` of times, `geomean` or `worst` of ratios to the default's times,
     /// or an expression over names of data sets, such as 'max(a, 2 * b)'.
     #[arg(long, value_name = "FUNCTION", default_value = "sum")]
     cost: String,
-    /// What a data set weighs in `sum` and `geomean`; 1 if not given.
+    /// The weight of a data set in `sum` and `geomean`; 1 by default.
     #[arg(long, value_name = "DATASET=WEIGHT", value_parser = weight)]
     weight: Vec<(String, f64)>,
-    /// What is run: the paths of each `trees` by itself, or all combinations of `paths`.
+    /// The runs: each path of each tree by itself (`trees`), or all combinations (`paths`).
     #[arg(long, default_value = "trees", value_parser = ["trees", "paths"])]
     search: String,
-    /// Leave alone how large the parts are that work falls apart into; find thresholds, and
-    /// values of the program's own parameters.
+    /// Tune only thresholds and the program's own parameters, not the sizes of chunks and thread
+    /// blocks.
     #[arg(long)]
     thresholds_only: bool,
-    /// How many seconds a program's tuning may take; forever if absent.
+    /// The time limit of a program's tuning, in seconds; none by default.
     #[arg(long, value_name = "SECONDS")]
     budget: Option<u64>,
-    /// A path is cut off that takes so many times as long as the one it is held against, and
-    /// a second.
+    /// Cut off a path that takes this many times as long as the one it is compared with, plus a
+    /// second.
     #[arg(long, value_name = "FACTOR", default_value_t = 3.0, value_parser = factor)]
     cut_off: f64,
-    /// How many seconds the default may take on a data set; forever if negative.
+    /// The time limit of the default on a data set, in seconds; none if negative.
     #[arg(long, value_name = "SECONDS", default_value_t = 600, allow_hyphen_values = true)]
     timeout: i64,
     /// Write tuning files with this extension.
     #[arg(long, value_name = "EXTENSION", default_value = "tuning")]
     tuning: OsString,
-    /// Go on where a run was interrupted.
+    /// Continue an interrupted run.
     #[arg(long)]
     resume: bool,
-    /// Write what was run and found to a file.
+    /// Write all runs and the result to a JSON file.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
     /// Tune for this entry point only.
     #[arg(long, value_name = "NAME")]
     entry_point: Option<String>,
-    /// Leave out data sets with this tag.
+    /// Exclude data sets with this tag.
     #[arg(long, value_name = "TAG")]
     exclude_case: Vec<String>,
-    /// Take test blocks from this file, without comment signs, rather than the program.
+    /// Read test blocks, without comment signs, from this file instead of the program.
     #[arg(long, value_name = "FILE")]
     spec_file: Option<PathBuf>,
-    /// Take the executable that lies beside the program.
+    /// Use the existing executable beside the program.
     #[arg(long)]
     skip_compilation: bool,
     /// An option for executables, such as `--num-threads=2`.
@@ -93,24 +93,24 @@ pub struct Args {
     /// An option for the compiler, such as `--fp=strict`.
     #[arg(long, value_name = "OPT", allow_hyphen_values = true)]
     pass_compiler_option: Vec<String>,
-    /// Say what is run, and how long it takes.
+    /// Print each run and its time.
     #[arg(short = 'v', long, action = clap::ArgAction::Count)]
     verbose: u8,
 }
 
 fn weight(text: &str) -> Result<(String, f64), String> {
-    let wrong = "it is DATASET=WEIGHT, where WEIGHT is a number that is not negative";
-    let (name, weight) = text.rsplit_once('=').ok_or(wrong)?;
-    let weight: f64 = weight.trim().parse().map_err(|_| wrong)?;
+    let expected = "expected DATASET=WEIGHT, where WEIGHT is a number that is not negative";
+    let (name, weight) = text.rsplit_once('=').ok_or(expected)?;
+    let weight: f64 = weight.trim().parse().map_err(|_| expected)?;
     if !(0.0..f64::INFINITY).contains(&weight) {
-        return Err(wrong.to_owned());
+        return Err(expected.to_owned());
     }
     Ok((name.trim().to_owned(), weight))
 }
 
 fn factor(text: &str) -> Result<f64, String> {
     let factor = text.parse().ok().filter(|factor: &f64| *factor >= 1.0);
-    factor.ok_or_else(|| "it is a number, and at least 1".to_owned())
+    factor.ok_or_else(|| "expected a number, at least 1".to_owned())
 }
 
 /// The state shared by all programs.
@@ -146,8 +146,8 @@ fn go(args: &Args) -> Result<ExitCode, ExitCode> {
     };
     common::handle_ctrl_c(&tuning.stop)?;
     common::ignore_file_size_signal()?;
-    // A folder may contain programs with nothing to tune. A program named on the command line may
-    // not.
+    // Programs with nothing to tune are skipped in folders, but not if they are named on the command
+    // line.
     let named = |file: &PathBuf| args.paths.contains(file);
     let (mut json, mut failed) = (Map::new(), false);
     for file in &files {
@@ -208,7 +208,7 @@ impl Tuning<'_> {
             let text = format!("{}: there is nothing to tune\n", file.display());
             return Ok(named.then(|| (text, Value::Object(Map::new()))));
         }
-        let mut machine = machine::ProcessRunner::new(self, file, &prepared, journal, progress, start)?;
+        let mut runner = runner::ProcessRunner::new(self, file, &prepared, journal, progress, start)?;
         let (_, unknown) = crate::tuning::options(&prepared.listed, &tuning.given);
         for line in unknown {
             progress.pause(|| common::note(&line));
@@ -221,15 +221,15 @@ impl Tuning<'_> {
             options: tune::tuner::Options {
                 joint: self.args.search == "paths",
                 runs: self.args.runs.max(1),
-                most: self.args.runs.max(1).saturating_mul(MAX_REPEAT_FACTOR),
-                matters: RELATIVE_TOLERANCE,
+                max_runs: self.args.runs.max(1).saturating_mul(MAX_REPEAT_FACTOR),
+                tolerance: RELATIVE_TOLERANCE,
             },
             earlier: earlier.as_deref(),
         };
-        let tuned = tune::tuner::tune(&task, &mut machine);
-        let journal = machine.journal.resumable_path();
+        let tuned = tune::tuner::tune(&task, &mut runner);
+        let journal = runner.journal.resumable_path();
         let journal = journal.as_deref();
-        let failure = machine.failure.take();
+        let failure = runner.failure.take();
         let tuned = tuned.map_err(|failed| {
             let what = match failed {
                 Failure::Fails(data) => {
@@ -237,13 +237,15 @@ impl Tuning<'_> {
                     format!("data set {}: {why}", names[data])
                 }
                 Failure::Stopped => failure.clone().unwrap_or_else(|| {
-                    "the end came before each data set had run once; nothing is written".to_owned()
+                    "tuning ended before each data set had run once; nothing was written".to_owned()
                 }),
-                Failure::TooMany => "the cost function leaves too many combinations".to_owned(),
+                Failure::TooManyCombinations => {
+                    "the cost function leaves too many combinations of run times".to_owned()
+                }
             };
             what + &report::resume(journal)
         })?;
-        let found = report::TuningReport {
+        let report = report::TuningReport {
             file,
             names: &names,
             prepared: &prepared,
@@ -251,22 +253,22 @@ impl Tuning<'_> {
             cost: &cost,
             cost_name: &self.args.cost,
             backend: &self.args.backend,
-            calls: machine.calls,
+            calls: runner.calls,
             seconds: start.elapsed().as_secs_f64(),
         };
-        let told = |why: String| why + &report::resume(journal);
-        let written = tuning.write(&found.settings(), &found.removed_parameters());
-        let written = written.map_err(told)?;
-        let data = found.json();
+        let with_resume = |why: String| why + &report::resume(journal);
+        let written = tuning.write(&report.settings(), &report.removed_parameters());
+        let written = written.map_err(with_resume)?;
+        let data = report.json();
         let record = tuning_file(file, &record_extension(&self.args.tuning));
-        file::write_atomically(&record, &format!("{data}\n")).map_err(told)?;
+        file::write_atomically(&record, &format!("{data}\n")).map_err(with_resume)?;
         if let Some(why) = failure {
-            return Err(told(format!("{why}; {written} has the best so far")));
+            return Err(with_resume(format!("{why}; {written} has the best values so far")));
         }
         if tuned.complete {
-            machine.journal.remove();
+            runner.journal.remove();
         }
-        Ok(Some((found.text(&written, journal), data)))
+        Ok(Some((report.text(&written, journal), data)))
     }
 
     /// The time limit of a run with the default values.

@@ -19,13 +19,13 @@ use std::process::ExitCode;
 /// Options of `dev --run`.
 #[derive(clap::Args)]
 pub struct ParameterOptions {
-    /// Set a tuning parameter of the program that is evaluated.
+    /// Set a tuning parameter of the evaluated program.
     #[arg(long, value_name = "NAME=N", requires = "run", value_parser = Assignment::parse)]
     param: Vec<Assignment>,
-    /// Set tuning parameters from a file of lines NAME=N. What --param says counts more.
+    /// Set tuning parameters from a file of lines NAME=N. `--param` overrides it.
     #[arg(long, value_name = "FILE", requires = "run")]
     tuning: Vec<PathBuf>,
-    /// Print the program's tuning parameters at that stage, and what they are.
+    /// Print the program's tuning parameters at that stage, and their classes.
     #[arg(long)]
     pub print_params: bool,
     /// Log each comparison with a tuning parameter to standard error.
@@ -54,9 +54,9 @@ impl ParameterOptions {
     }
 }
 
-fn log(Comparison { name, size, threshold: least }: Comparison<'_>) {
+fn log(Comparison { name, size, threshold }: Comparison<'_>) {
     // Write errors of standard error are ignored.
-    let _ = writeln!(std::io::stderr(), "{}", tuning_params::comparison(name, size, least));
+    let _ = writeln!(std::io::stderr(), "{}", tuning_params::comparison(name, size, threshold));
 }
 
 /// A program's parameters and their classes, one per line, as executables print them.
@@ -72,10 +72,10 @@ pub fn list(ir: &Ir) -> String {
 /// The names and classes of a program's parameters.
 fn names(ir: &Ir) -> Vec<(String, &'static str)> {
     fn level<L: ir::Level>(program: &ir::Program<L>) -> Vec<(String, &'static str)> {
-        let own = ir::tunable::named(program).into_iter();
-        let own = own.map(|(name, tunable)| (name, tunable.class.name()));
+        let named = ir::tunable::named(program).into_iter();
+        let named = named.map(|(name, tunable)| (name, tunable.class.name()));
         let user = ir::tunable::user_params(program).into_iter();
-        own.chain(user.map(|name| (name.to_string(), Class::User.name()))).collect()
+        named.chain(user.map(|name| (name.to_string(), Class::User.name()))).collect()
     }
     match ir {
         Ir::Soacs(program) => level(program),
@@ -90,10 +90,10 @@ fn names(ir: &Ir) -> Vec<(String, &'static str)> {
 /// Options of `test`, `bench`, `run` and `build`.
 #[derive(clap::Args, Clone)]
 pub struct TuningFileOptions {
-    /// Look beside each program for a tuning file with this extension.
+    /// Read the tuning file with this extension beside each program, if there is one.
     #[arg(long, value_name = "EXTENSION", default_value = "tuning")]
     tuning: OsString,
-    /// Do not look for tuning files.
+    /// Ignore tuning files.
     #[arg(long)]
     no_tuning: bool,
 }
@@ -130,7 +130,7 @@ impl TuningFileOptions {
         if given.is_empty() {
             return Ok(ir);
         }
-        let stage = Stage::from_name("imp").ok_or_else(|| Failure::bug("no stage is `imp`"))?;
+        let stage = Stage::from_name("imp").ok_or_else(|| Failure::bug("there is no stage `imp`"))?;
         let mut ir = session.run_passes(ir, stage, stages)?;
         let (_, unknown) = options(&list(&ir), &given);
         for line in unknown {
@@ -158,8 +158,8 @@ pub fn tblock_size_range() -> String {
 pub fn tblock_size(given: &[Assignment]) -> Result<Option<i64>, String> {
     let is_block = |given: &&Assignment| given.name == tuning_params::THREAD_BLOCK_SIZE;
     match given.iter().rev().find(is_block) {
-        Some(Assignment { name, value, source: place }) if !Device::is_block(*value) => {
-            Err(format!("{place}{name} must be {}", tblock_size_range()))
+        Some(Assignment { name, value, source }) if !Device::is_block(*value) => {
+            Err(format!("{source}{name} must be {}", tblock_size_range()))
         }
         last => Ok(last.map(|given| given.value)),
     }
@@ -194,10 +194,10 @@ pub fn options(params: &str, given: &[Assignment]) -> (Vec<String>, Vec<String>)
 pub fn warnings(known: &BTreeSet<&str>, given: &[Assignment]) -> Vec<String> {
     let is_known = |name: &str| known.contains(name) || tuning_params::is_general(name);
     let unknown = given.iter().filter(|one| !is_known(&one.name));
-    let warning = |Assignment { name, source: place, .. }: &Assignment| {
+    let warning = |Assignment { name, source, .. }: &Assignment| {
         let near = tuning_params::nearest(known.iter().copied(), name);
         let advice = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
-        format!("warning: {place}the program has no tuning parameter `{name}`{advice}")
+        format!("warning: {source}the program has no tuning parameter `{name}`{advice}")
     };
     unknown.map(warning).collect()
 }
@@ -227,14 +227,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn thresholds_are_drawn_and_other_parameters_are_not() {
+    fn random_thresholds_leave_custom_parameters_alone() {
         let params = "f.a_0 (threshold)\nsize (user)\n<=.c_1 (threshold)\n";
         let values = |seed| -> Vec<i64> {
             let options = random_thresholds(params, seed);
             assert_eq!(options.len(), 2);
             let value = |(option, name): (&String, &str)| {
                 let value = option.strip_prefix(&format!("--param={name}="));
-                value.expect("its name").parse().expect("a number")
+                value.expect("the option names the parameter").parse().expect("a number")
             };
             options.iter().zip(["f.a_0", "<=.c_1"]).map(value).collect()
         };
@@ -245,8 +245,9 @@ mod tests {
     }
 
     #[test]
-    fn only_parameters_that_there_are_become_options() {
-        let given = ["f.a_0=3", "g.b_1=4", "f.a_10=5"].map(|text| Assignment::parse(text).expect("right"));
+    fn unknown_parameters_become_warnings() {
+        let given = ["f.a_0=3", "g.b_1=4", "f.a_10=5"]
+            .map(|text| Assignment::parse(text).expect("a valid assignment"));
         let (options, unknown) = options("f.a_0 (threshold)\n", &given);
         assert_eq!(options, ["--param=f.a_0=3"]);
         assert_eq!(

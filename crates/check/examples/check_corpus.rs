@@ -59,8 +59,8 @@ fn expected_error(text: &str) -> Option<&str> {
 /// The text of a diagnostic, with its location and its id.
 fn diagnostic_text(diag: &Diagnostic, sources: &SourceMap) -> String {
     let labels = diag.primary.iter().chain(&diag.secondary);
-    let place = diag.primary.as_ref().map(|label| sources.location(label.span));
-    let mut all: Vec<String> = place.into_iter().collect();
+    let location = diag.primary.as_ref().map(|label| sources.location(label.span));
+    let mut all: Vec<String> = location.into_iter().collect();
     all.push(diag.message.clone());
     all.extend(labels.map(|label| label.text.clone()));
     all.extend(diag.notes.iter().chain(&diag.hints).cloned());
@@ -93,12 +93,12 @@ fn main() {
         let Ok(text) = std::fs::read_to_string(file) else {
             continue;
         };
-        let wanted = expected_error(&text);
+        let pattern = expected_error(&text);
         let mut sources = SourceMap::new();
         let interner = Interner::new();
         let path = file.to_string_lossy();
         let checked = check_program(&mut sources, &interner, &mut Disk, &path);
-        match (wanted, checked.program.is_some()) {
+        match (pattern, checked.program.is_some()) {
             (None, true) => accepted += 1,
             (Some(pattern), false) => {
                 rejected += 1;
@@ -134,7 +134,7 @@ fn main() {
     }
     println!(
         "{} files in {:?}: accepted {accepted}, wrongly rejected {wrongly_rejected}, \
-         rejected {rejected} ({matched} with the message wanted), wrongly accepted {wrongly_accepted}",
+         rejected {rejected} ({matched} with the expected message), wrongly accepted {wrongly_accepted}",
         files.len(),
         start.elapsed()
     );

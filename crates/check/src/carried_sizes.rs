@@ -134,7 +134,7 @@ pub(crate) fn only_in_payloads(ty: &Ty) -> Vec<VarId> {
     payloads
 }
 
-/// The sizes in the parameter types of functions inside a type, without those that the function
+/// The sizes in the parameter types of functions inside a type, except the sizes that the function
 /// itself carries: a caller must know them to apply it.
 pub(crate) fn in_parameters(ty: &Ty) -> Vec<VarId> {
     fn walk(ty: &Ty, found: &mut Vec<VarId>) {

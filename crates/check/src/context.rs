@@ -81,9 +81,9 @@ impl<'a> Context<'a> {
             return;
         }
         let hint = if update {
-            format!("leave it out: the \"{name}\" that this makes is used nowhere")
+            format!("remove it: the updated \"{name}\" is not used")
         } else {
-            format!("leave it out, or call it \"_{name}\" if it is meant to be unused")
+            format!("remove it, or rename it to \"_{name}\" if it is unused on purpose")
         };
         self.warn(
             Diagnostic::warning("unused-name", format!("Unused name \"{name}\""))

@@ -16,7 +16,7 @@ const MAX_COLLECTED: usize = 1000;
 const MAX_ERRORS: usize = 30;
 
 /// The maximum number of additional labels of an unknown name.
-const MAX_PLACES: usize = 4;
+const MAX_LOCATIONS: usize = 4;
 
 /// The diagnostics found so far.
 pub(crate) struct Diagnostics<'a> {
@@ -129,13 +129,13 @@ impl<'a> Diagnostics<'a> {
     pub(crate) fn set_span_too_large(&mut self, tables: &InferTables, span: Span) {
         if tables.too_large.get() && self.too_large.is_none() {
             self.too_large = Some(
-                Diagnostic::error("type-too-large", "the type of this is too large")
+                Diagnostic::error("type-too-large", "the type here is too large")
                     .at(span, "")
                     .note(format!(
-                        "types may have {MAX_PARTS} parts and nest {MAX_DEPTH} levels deep, where \
-                         each parameter of a function is a level"
+                        "types may have {MAX_PARTS} parts and nest {MAX_DEPTH} levels deep; each \
+                         parameter of a function is a level"
                     ))
-                    .hint("use arrays in place of tuples, and records in place of many parameters"),
+                    .hint("use arrays instead of tuples, and records instead of many parameters"),
             );
         }
     }
@@ -150,7 +150,7 @@ impl<'a> Diagnostics<'a> {
             let message = format!("this function has {} parameters", params.len());
             self.too_large = Some(
                 Diagnostic::error("too-many-parameters", message)
-                    .at(first.span, "this one is too many")
+                    .at(first.span, "first parameter beyond the limit")
                     .note(format!("a function takes at most {limit} parameters"))
                     .hint("put several parameters into a tuple, a record or an array"),
             );
@@ -184,22 +184,22 @@ fn deduplicate(diags: Vec<Diagnostic>) -> Vec<Diagnostic> {
             continue;
         }
         let key = (diag.message.clone(), span.map(|span| span.file));
-        let (first, places) = names.entry(key).or_insert((out.len(), 0));
-        *places += 1;
+        let (first, uses) = names.entry(key).or_insert((out.len(), 0));
+        *uses += 1;
         match (out.get_mut(*first), span) {
-            (Some(first), Some(span)) if *places <= MAX_PLACES => {
+            (Some(first), Some(span)) if *uses <= MAX_LOCATIONS => {
                 first.secondary.push(Label { span, text: "here too".to_owned() });
             }
             (Some(_), _) => {}
             (None, _) => out.push(diag),
         }
     }
-    for (first, places) in names.into_values() {
-        if places > MAX_PLACES
+    for (first, uses) in names.into_values() {
+        if uses > MAX_LOCATIONS
             && let Some(diag) = out.get_mut(first)
         {
-            let more = places - MAX_PLACES;
-            diag.notes.push(format!("and at {more} more places"));
+            let more = uses - MAX_LOCATIONS;
+            diag.notes.push(format!("and {more} more locations"));
         }
     }
     limit(out)

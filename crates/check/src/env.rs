@@ -44,13 +44,13 @@ pub(crate) struct NamedType {
     pub(crate) lifted: Liftedness,
     /// The external spelling, if the type was declared at the top level of a file without type
     /// parameters.
-    pub(crate) spelled: Option<Arc<ExternalName>>,
+    pub(crate) external_name: Option<Arc<ExternalName>>,
 }
 
 impl NamedType {
     /// A type without parameters.
     pub(crate) const fn plain(ty: Ty) -> Self {
-        Self { params: Vec::new(), ext: Vec::new(), ty, lifted: Liftedness::Unlifted, spelled: None }
+        Self { params: Vec::new(), ext: Vec::new(), ty, lifted: Liftedness::Unlifted, external_name: None }
     }
 
     /// The type with its parameters replaced; existential sizes become unknown.
@@ -173,7 +173,7 @@ pub(crate) enum ModType<'a> {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ModTypeSpecs<'a> {
     /// The abstract types, each with the path that leads to it.
-    pub(crate) holes: Vec<AbstractSpec>,
+    pub(crate) abstract_types: Vec<AbstractSpec>,
     /// The specifications; the targets of values are placeholders.
     pub(crate) body: ModuleExports<'a>,
 }

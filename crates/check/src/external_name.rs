@@ -1,4 +1,4 @@
-//! External spellings of the types of entry points, made by `modules::spelled`.
+//! External spellings of the types of entry points, made by `modules::external_names`.
 
 use crate::tast::Name;
 use std::sync::Arc;

@@ -313,7 +313,7 @@ fn fun(params: &[ScalarType], ret: ScalarType) -> Ty {
 /// The binary operator `op` at a source type, if it is a [`BinOp`].
 pub fn binary(op: &str, ty: ScalarType) -> Option<BinOp> {
     let (float, signed) = (ty.is_float(), ty.is_signed());
-    let pick = |s: BinOp, u: BinOp, f: BinOp| {
+    let select = |s: BinOp, u: BinOp, f: BinOp| {
         if float {
             f
         } else if signed {
@@ -323,18 +323,18 @@ pub fn binary(op: &str, ty: ScalarType) -> Option<BinOp> {
         }
     };
     let found = match op {
-        "add" => pick(BinOp::Add, BinOp::Add, BinOp::FAdd),
-        "sub" => pick(BinOp::Sub, BinOp::Sub, BinOp::FSub),
-        "mul" => pick(BinOp::Mul, BinOp::Mul, BinOp::FMul),
-        "div" => pick(BinOp::SDiv, BinOp::UDiv, BinOp::FDiv),
-        "mod" => pick(BinOp::SMod, BinOp::UMod, BinOp::FMod),
-        "min" => pick(BinOp::SMin, BinOp::UMin, BinOp::FMin),
-        "max" => pick(BinOp::SMax, BinOp::UMax, BinOp::FMax),
-        "quot" => pick(BinOp::SQuot, BinOp::UDiv, BinOp::SQuot),
-        "rem" => pick(BinOp::SRem, BinOp::UMod, BinOp::SRem),
+        "add" => select(BinOp::Add, BinOp::Add, BinOp::FAdd),
+        "sub" => select(BinOp::Sub, BinOp::Sub, BinOp::FSub),
+        "mul" => select(BinOp::Mul, BinOp::Mul, BinOp::FMul),
+        "div" => select(BinOp::SDiv, BinOp::UDiv, BinOp::FDiv),
+        "mod" => select(BinOp::SMod, BinOp::UMod, BinOp::FMod),
+        "min" => select(BinOp::SMin, BinOp::UMin, BinOp::FMin),
+        "max" => select(BinOp::SMax, BinOp::UMax, BinOp::FMax),
+        "quot" => select(BinOp::SQuot, BinOp::UDiv, BinOp::SQuot),
+        "rem" => select(BinOp::SRem, BinOp::UMod, BinOp::SRem),
         "pow" => BinOp::Pow,
         "shl" => BinOp::Shl,
-        "shr" => pick(BinOp::AShr, BinOp::LShr, BinOp::AShr),
+        "shr" => select(BinOp::AShr, BinOp::LShr, BinOp::AShr),
         "lshr" => BinOp::LShr,
         "and" => BinOp::And,
         "or" => BinOp::Or,

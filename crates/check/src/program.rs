@@ -78,8 +78,8 @@ pub fn check_with_entries(
     root: &str,
     entries: &[String],
 ) -> Checked {
-    let asked = Request::Entries(entries);
-    check_root(sources, interner, loader, root, asked).0
+    let request = Request::Entries(entries);
+    check_root(sources, interner, loader, root, request).0
 }
 
 /// Checks a program as [`check_program`] does, and returns the type of one of the root's modules as
@@ -124,7 +124,7 @@ fn check_root(
     interner: &Interner,
     loader: &mut dyn Loader,
     root: &str,
-    asked: Request<'_>,
+    request: Request<'_>,
 ) -> (Checked, Option<String>) {
     let mut files = ImportReader {
         sources,
@@ -141,7 +141,7 @@ fn check_root(
     let root = root.strip_suffix(".fut").unwrap_or(root);
     files.visit(root, None);
     let ImportReader { progs, imports, diags, .. } = files;
-    check_files(sources, interner, &progs, prelude, &imports, diags, asked)
+    check_files(sources, interner, &progs, prelude, &imports, diags, request)
 }
 
 fn check_files(
@@ -151,12 +151,12 @@ fn check_files(
     prelude: usize,
     imports: &Imports,
     diags: Vec<Diagnostic>,
-    asked: Request<'_>,
+    request: Request<'_>,
 ) -> (Checked, Option<String>) {
     let mut described = None;
     let cx = Context::new(interner, sources, diags);
     let mut elaborator = Elaborator::new(cx, imports);
-    let more: &[String] = match asked {
+    let more: &[String] = match request {
         Request::Entries(names) => names,
         Request::Nothing | Request::Module(_) | Request::Names => &[],
     };
@@ -179,11 +179,11 @@ fn check_files(
         elaborator.cx.env = base.clone();
         let exports = Rc::new(elaborator.decls(&prog.decls));
         elaborator.files.insert(path.clone(), Rc::clone(&exports));
-        if kind == FileKind::Root && matches!(asked, Request::Names) {
+        if kind == FileKind::Root && matches!(request, Request::Names) {
             described = Some(elaborator.cx.visible_names());
         }
         if kind == FileKind::Root
-            && let Request::Module(name) = asked
+            && let Request::Module(name) = request
             && let Some(Entry::Module(module)) = exports.terms.get(&interner.intern(name))
         {
             described = Some(elaborator.describe(module));
@@ -280,7 +280,7 @@ impl ImportReader<'_> {
                 let message = format!("the file \"{path}.fut\" imports itself");
                 let diag = Diagnostic::error("import-cycle", message);
                 self.diags.push(match from {
-                    Some(span) => diag.at(span, "this import closes the circle"),
+                    Some(span) => diag.at(span, "this import closes the cycle"),
                     None => diag,
                 });
                 return;

@@ -75,10 +75,10 @@ impl<'a> Context<'a> {
         found
     }
 
-    /// The candidate most similar to `wanted`, if one is similar enough.
-    pub(crate) fn suggest(&self, wanted: &str, candidates: &[Symbol]) -> Option<Name> {
+    /// The candidate most similar to an unknown name, if one is similar enough.
+    pub(crate) fn suggest(&self, unknown: &str, candidates: &[Symbol]) -> Option<Name> {
         // A short name is similar to many others.
-        let limit = match wanted.chars().count() {
+        let limit = match unknown.chars().count() {
             0..=2 => return None,
             3..=4 => 1,
             5..=7 => 2,
@@ -87,10 +87,10 @@ impl<'a> Context<'a> {
         let mut best: Option<(usize, Name)> = None;
         for symbol in candidates {
             let name = self.symbols.resolve(*symbol);
-            if name.len().abs_diff(wanted.len()) > limit || name.len() < 3 || *name == *wanted {
+            if name.len().abs_diff(unknown.len()) > limit || name.len() < 3 || *name == *unknown {
                 continue;
             }
-            let distance = edit_distance(wanted, &name);
+            let distance = edit_distance(unknown, &name);
             let better = match &best {
                 None => distance <= limit,
                 Some((d, other)) => distance < *d || (distance == *d && name < *other),

@@ -1,4 +1,4 @@
-//! The typed tree: the checker's output, for `less_lifted` and the interpreter.
+//! The typed tree: the checker's output, for the crate `lower` and the interpreter.
 //!
 //! It has no modules: every definition that the program can reach is one [`Def`] in a flat list,
 //! for any module and for each application of a parametric module. Each definition comes after all
@@ -359,7 +359,7 @@ pub enum RangeKind {
 
 /// The index of one dimension.
 #[derive(Clone, PartialEq, Debug)]
-#[allow(clippy::large_enum_variant, reason = "few, and made once")]
+#[allow(clippy::large_enum_variant, reason = "few values, each created once")]
 pub enum Index {
     /// `[i]`: an integer of any type.
     At(Exp),

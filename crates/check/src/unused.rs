@@ -25,8 +25,8 @@ impl BindingUses {
     }
 
     /// Records a use of the name bound at a span.
-    pub(crate) fn use_name(&mut self, place: Span) {
-        self.used.insert(place);
+    pub(crate) fn use_name(&mut self, binding: Span) {
+        self.used.insert(binding);
     }
 
     /// The unused names, by position and each once.

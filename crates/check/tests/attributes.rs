@@ -47,7 +47,7 @@ fn program() -> Program {
     let interner = Interner::new();
     let checked = check_program(&mut sources, &interner, &mut OneFile, "main.fut");
     assert_eq!(checked.diagnostics, []);
-    checked.program.expect("there are no errors")
+    checked.program.expect("the program has no errors")
 }
 
 fn show(attr: &Attr) -> String {
@@ -84,18 +84,18 @@ fn attributes(def: &Def) -> Vec<String> {
 }
 
 #[test]
-fn all_are_carried() {
+fn all_attributes_are_kept() {
     let program = program();
     let of = |name: &str| {
         let def = program.defs.iter().rev().find(|def| program.name(def.var) == name);
-        attributes(def.expect("it is defined"))
+        attributes(def.expect("the definition exists"))
     };
     assert_eq!(of("f"), ["inline"]);
     assert_eq!(of("g"), ["noinline", "reproducible(1)", "lent"]);
     assert_eq!(of("h"), ["inner"]);
     let mut main = of("main");
     main.sort_unstable();
-    let mut wanted = [
+    let mut expected = [
         "sequential",
         "sequential_inner",
         "opaque",
@@ -110,6 +110,6 @@ fn all_are_carried() {
         "param(tile, 16)",
         "unsafe",
     ];
-    wanted.sort_unstable();
-    assert_eq!(main, wanted);
+    expected.sort_unstable();
+    assert_eq!(main, expected);
 }

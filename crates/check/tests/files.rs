@@ -27,11 +27,11 @@ fn checker_output(program: &str, kind: &str, expected: &str) -> String {
     let mut out = String::new();
     if kind == "errors" || checked.program.is_none() {
         for diag in &checked.diagnostics {
-            let place = diag.primary.as_ref().and_then(|label| {
+            let location = diag.primary.as_ref().and_then(|label| {
                 let at = sources.get(label.span.file)?.line_col(label.span.start);
                 Some(format!("{}:{}", at.line, at.column))
             });
-            let _ = writeln!(out, "{} {}", place.unwrap_or_else(|| "-".to_owned()), diag.id);
+            let _ = writeln!(out, "{} {}", location.unwrap_or_else(|| "-".to_owned()), diag.id);
         }
         return out;
     }
@@ -41,7 +41,7 @@ fn checker_output(program: &str, kind: &str, expected: &str) -> String {
     for line in expected.lines() {
         let name = line.split([' ', ':']).next().unwrap_or("");
         let def = program.defs.iter().rev().find(|d| program.name(d.var) == name);
-        let shown = def.map_or_else(|| format!("{name} is not there"), |d| program.show_def(d));
+        let shown = def.map_or_else(|| format!("{name} is not defined"), |d| program.show_def(d));
         let _ = writeln!(out, "{shown}");
     }
     out

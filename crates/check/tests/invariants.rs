@@ -109,13 +109,13 @@ impl Scope {
                 self.ty(&arrow.ret.ty);
             }
             Ty::Var(var) => assert!(self.types.contains(var), "{var:?} is not a type parameter"),
-            Ty::Abstract(id, _) => panic!("{id:?} was not replaced"),
+            Ty::Abstract(id, _) => panic!("{id:?} was not replaced by its representation"),
         }
     }
 
     fn dim(dim: &Dim) {
         match dim {
-            // Sizes are claims: one may mention a variable of an inner scope.
+            // Sizes are not verified: one may mention a variable of an inner scope.
             Dim::Any | Dim::Const(_) | Dim::Var(_) => {}
             Dim::Op(_, args) => {
                 Self::dim(&args.0);
@@ -152,7 +152,7 @@ impl Scope {
                 assert_eq!(value.ty(), ty.prim());
             }
             ExpKind::String(_) | ExpKind::Intrinsic { .. } => {}
-            ExpKind::Hole => panic!("no hole was written"),
+            ExpKind::Hole => panic!("a hole in a program without holes"),
             ExpKind::Operator(op) => panic!("{op:?} was not resolved"),
             ExpKind::Var { id, ty_args, size_args } => {
                 assert!(self.vars.contains(id), "{id:?} is not in scope at {:?}", exp.span);
@@ -260,12 +260,12 @@ fn check_invariants(program: &Program) {
 }
 
 #[test]
-fn the_prelude() {
+fn prelude() {
     check_invariants(&check(""));
 }
 
 #[test]
-fn all_forms() {
+fn all_expression_forms() {
     check_invariants(&check(include_str!("programs/forms.fut")));
 }
 

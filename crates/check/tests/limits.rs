@@ -64,7 +64,7 @@ fn applications_of_generic_functions() {
 }
 
 #[test]
-fn definitions_that_double() {
+fn types_that_double_per_definition() {
     let step = |start: &str, line: &dyn Fn(usize) -> String| {
         let ids = errors(format!("{start}\n{}", lines(100, line)), 31);
         assert_eq!(ids[0], "type-too-large", "{start}");
@@ -85,7 +85,7 @@ fn definitions_that_double() {
 }
 
 #[test]
-fn definitions_that_deepen() {
+fn types_that_deepen_per_definition() {
     let step = |start: &str, line: &dyn Fn(usize) -> String| {
         let ids = errors(format!("{start}\n{}", lines(5000, line)), 31);
         assert_eq!(ids[0], "type-too-large", "{start}");
@@ -102,7 +102,7 @@ fn definitions_that_deepen() {
 }
 
 #[test]
-fn parameters() {
+fn many_parameters() {
     let params = |n: usize, form: &dyn Fn(usize) -> String| (0..n).map(form).collect::<Vec<_>>().join(" ");
     let name = |i: usize| format!("{}x{i}", if i == 0 { "" } else { "_" });
     let typed: &dyn Fn(usize) -> String = &|i| format!("({}: i32)", name(i));
@@ -124,7 +124,7 @@ fn parameters() {
 }
 
 #[test]
-fn sizes_that_grow() {
+fn sizes_of_exponential_extent() {
     let lets = lines(70, |i| format!("let n{i} = n{0} + n{0}", i - 1));
     assert_eq!(errors(format!("def f (n0: i64) = {lets} in iota n69"), 0), [""; 0]);
     let pair = format!("def f (n0: i64) = {lets} in (iota n69, iota n69)");
@@ -140,7 +140,7 @@ fn sizes_that_grow() {
 }
 
 #[test]
-fn constructors() {
+fn many_constructors() {
     let sum = |n: usize| {
         let all: Vec<String> = (0..n).map(|i| format!("#c{i}")).collect();
         format!("type t = {}\ndef f (x: t) = x", all.join(" | "))

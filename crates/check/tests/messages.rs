@@ -44,8 +44,8 @@ fn messages() {
             new += part;
             continue;
         }
-        let (program, rest) = part.split_once(ANSWER).expect("an answer follows");
-        let (_, after) = rest.split_once("```\n").expect("the answer ends");
+        let (program, rest) = part.split_once(ANSWER).expect("the diagnostics follow the program");
+        let (_, after) = rest.split_once("```\n").expect("the block of diagnostics ends");
         for piece in [OPEN, program, ANSWER, &answer(program), "```\n", after] {
             new += piece;
         }

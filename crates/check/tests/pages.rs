@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use syntax::span::SourceMap;
 use syntax::symbol::Interner;
 
-/// Pages without examples: limits that would need huge programs, and errors that no text can show.
+/// Pages without examples: limits that only huge programs reach, and errors that no text can show.
 const WITHOUT_EXAMPLES: [&str; 10] = [
     "file-too-large",
     "invalid-utf8",
@@ -47,7 +47,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
         return vec![folder.to_owned()];
     }
     let mut out = Vec::new();
-    for entry in std::fs::read_dir(folder).expect("the folder is there") {
+    for entry in std::fs::read_dir(folder).expect("the folder exists") {
         let path = entry.expect("the folder can be read").path();
         if path.is_dir() {
             out.extend(files(&path));
@@ -76,7 +76,7 @@ fn programs(page: &str) -> Vec<&str> {
 }
 
 #[test]
-fn examples() {
+fn examples_have_the_documented_ids() {
     let mut failures = String::new();
     for path in files(&folder("../../docs/errors")) {
         let name = path.file_stem().unwrap_or_default().to_string_lossy();
@@ -86,8 +86,8 @@ fn examples() {
             continue;
         }
         assert!(page.starts_with(&format!("# {name}\n\n")), "{name}: title");
-        let [wrong, mended] = programs(&page)[..] else {
-            panic!("{name}: two programs are needed");
+        let [wrong, corrected] = programs(&page)[..] else {
+            panic!("{name}: the page must have two programs");
         };
         let found = errors(wrong);
         if OPTIMISER_WARNINGS.contains(&&*name) {
@@ -95,9 +95,9 @@ fn examples() {
         } else if found.is_empty() || found.iter().any(|id| *id != name) {
             let _ = writeln!(failures, "{name}: the first program has {found:?}");
         }
-        let found = errors(mended);
+        let found = errors(corrected);
         if !found.is_empty() {
-            let _ = writeln!(failures, "{name}: the mended program has {found:?}");
+            let _ = writeln!(failures, "{name}: the corrected program has {found:?}");
         }
     }
     assert!(failures.is_empty(), "\n{failures}");
@@ -127,7 +127,7 @@ fn ids(source: &str) -> Vec<&str> {
 }
 
 #[test]
-fn every_error_has_a_page() {
+fn every_id_has_a_page() {
     let mut found = BTreeSet::new();
     for source in ["src", "../syntax/src", "../driver/src/warnings.rs"] {
         for path in files(&folder(source)) {

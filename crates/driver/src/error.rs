@@ -20,7 +20,7 @@ impl Failure {
     pub fn bug(message: impl Into<String>) -> Self {
         Self(vec![
             Diagnostic::error("compiler-bug", message)
-                .hint("this is a bug of the compiler, please report it with the program"),
+                .hint("this is a compiler bug: please report it together with the program"),
         ])
     }
 
@@ -33,12 +33,12 @@ impl Failure {
                     Diagnostic::error("not-supported-yet", format!("not supported yet: {what}"));
                 let mut spans = stack.iter().filter_map(|&loc| span_of(loc, files, sources));
                 if let Some(span) = spans.next() {
-                    diagnostic = diagnostic.at(span, "needed here");
+                    diagnostic = diagnostic.at(span, "required here");
                 }
                 for span in spans {
                     diagnostic = diagnostic.also(span, "called from here");
                 }
-                Self(vec![diagnostic.hint("docs/limitations.md lists what will lift this")])
+                Self(vec![diagnostic.hint("docs/limitations.md says what will lift this limitation")])
             }
         }
     }

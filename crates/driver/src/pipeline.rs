@@ -134,6 +134,8 @@ pub struct PassInfo {
     /// True if compilation succeeds without the pass: it only improves programs, and without fuel
     /// leaves them unchanged.
     pub optional: bool,
+    /// The crate with the pass's code.
+    pub crate_name: &'static str,
     run: PassFn,
 }
 
@@ -181,95 +183,113 @@ enum PassFn {
 /// The passes, in order.
 pub fn passes() -> Vec<PassInfo> {
     let mut list: Vec<PassInfo> = Vec::new();
-    let mut add = |base: &str, description, run| {
-        let again = list
+    let mut add = |crate_name, base: &str, description, run| {
+        let earlier = list
             .iter()
             .filter(|pass| pass.name == base || pass.name.starts_with(&format!("{base}-")))
             .count();
-        let name = if again == 0 { base.to_owned() } else { format!("{base}-{}", again + 1) };
+        let name = if earlier == 0 { base.to_owned() } else { format!("{base}-{}", earlier + 1) };
         let optional = match run {
             PassFn::Soacs(_) | PassFn::Segs(_) | PassFn::Mems(_) | PassFn::Imp(_) => {
                 !["accumulators", "copies", "dimensions", "place"].contains(&base)
             }
             PassFn::ToSegs(_) | PassFn::ToMems(_) | PassFn::ToImp(_) => false,
         };
-        list.push(PassInfo { name, description, optional, run });
+        list.push(PassInfo { name, description, optional, crate_name, run });
     };
     for pass in opt::SOACS {
-        add(pass.name, pass.description, PassFn::Soacs(pass.run));
+        add("opt", pass.name, pass.description, PassFn::Soacs(pass.run));
     }
     add(
+        "flatten",
         "accumulators",
-        "accumulators with an operator become arrays that are updated in place",
+        "replace accumulators with an operator by arrays that are updated in place",
         PassFn::Soacs(flatten::accumulators),
     );
-    add("flatten", "nested combinators become segmented operations", PassFn::ToSegs(flatten::flatten));
     add(
+        "flatten",
+        "flatten",
+        "flatten nested combinators to segmented operations",
+        PassFn::ToSegs(flatten::flatten),
+    );
+    add(
+        "flatten",
         "prune-versions",
-        "versions of segmented operations go that cannot win",
+        "remove versions of segmented operations that cannot win",
         PassFn::Segs(|program, context| Ok(flatten::prune_versions(program, context))),
     );
     add(
+        "flatten",
         "dimensions",
-        "spaces of several dimensions become tasks in tasks",
+        "nest segmented operations over several dimensions as tasks in tasks",
         PassFn::Segs(|program, context| Ok(flatten::dimensions(program, context))),
     );
     for pass in opt::SEGS {
-        add(pass.name, pass.description, PassFn::Segs(pass.run));
+        add("opt", pass.name, pass.description, PassFn::Segs(pass.run));
     }
-    add("place", "what cannot be a kernel of a device runs on its host", PassFn::Segs(mem::offload));
+    add("mem", "place", "offload: move code that cannot be a kernel to the host", PassFn::Segs(mem::offload));
     add(
+        "flatten",
         "dimensions",
-        "spaces of several dimensions become tasks in tasks",
+        "nest segmented operations over several dimensions as tasks in tasks",
         PassFn::Segs(|program, context| Ok(flatten::dimensions(program, context))),
     );
     add(
+        "flatten",
         "grains",
-        "how many points tasks have at least becomes a parameter",
+        "make the grain sizes of tasks tuning parameters",
         PassFn::Segs(|program, context| Ok(flatten::grains(program, context))),
     );
     add(
+        "mem",
         "layout",
-        "which dimensions lanes take, and in which order results lie",
+        "choose lane dimensions and the dimension order of results",
         PassFn::Segs(|program, context| Ok(mem::layout(program, context))),
     );
-    add("mem", "arrays get memory blocks and index functions", PassFn::ToMems(mem::allocate));
+    add("mem", "mem", "give arrays memory blocks and index functions", PassFn::ToMems(mem::allocate));
     add(
+        "mem",
         "facts",
-        "what code may be made by is noted on operations",
+        "annotate operations with proved facts for code generation",
         PassFn::Mems(|program, context| Ok(mem::facts(program, context))),
     );
     add(
         "imp",
-        "segmented operations become loops and tasks",
+        "imp",
+        "generate loops, tasks and kernels from segmented operations",
         PassFn::ToImp(|program, context| imp::generate::generate(&program, context)),
     );
     add(
+        "imp",
         "tail-calls",
-        "functions that call themselves last become loops",
+        "replace tail calls of a function to itself by loops",
         PassFn::Imp(|program, context| Ok(imp::tail::tail_calls(program, context))),
     );
     add(
+        "imp",
         "lanes",
-        "loops run several iterations at once, in vector lanes",
+        "vectorise loops: run several iterations at once in vector lanes",
         PassFn::Imp(|program, context| Ok(imp::lanes::vectorise(program, context))),
     );
     add(
+        "imp",
         "pipeline",
-        "parts of the next iteration run beside this one in long loops",
+        "software pipelining: overlap iterations of long loops",
         PassFn::Imp(|program, context| Ok(imp::pipeline::pipeline(program, context))),
     );
     add(
+        "imp",
         "split",
-        "functions too large for a back end become several",
+        "split functions that are too large for a back end",
         PassFn::Imp(|program, context| {
             let sizes = imp::split::Sizes::default();
             Ok(imp::split::split(program, sizes, context))
         }),
     );
     add(
+        "imp",
         "copies",
-        "copies that look at their strides become calls of functions",
+        "outline copies that choose by their strides at run time",
         PassFn::Imp(|program, _| Ok(imp::copies::outline_copies(program))),
     );
     list

@@ -173,15 +173,13 @@ impl Session {
         if !errors.is_empty() {
             return Err(Failure(errors));
         }
-        let program = program.ok_or_else(|| Failure::bug("checking gave neither a program nor an error"))?;
+        let program =
+            program.ok_or_else(|| Failure::bug("the checker returned neither a program nor an error"))?;
         let known = |name: &String| program.entries.iter().any(|entry| *entry.name == **name);
         match self.options.entry_points.iter().find(|name| !known(name)) {
             Some(name) => Err(Failure::message(
                 "unknown-entry-point",
-                format!(
-                    "{} has no function `{name}` at its top level that could be an entry point",
-                    self.source_name
-                ),
+                format!("{} has no top-level function `{name}` that can be an entry point", self.source_name),
             )),
             None => Ok(program),
         }
@@ -237,7 +235,7 @@ impl Session {
             _ => {
                 return Err(Failure::message(
                     "ir-syntax",
-                    "IR text begins with its level: `soacs`, `segs`, `mems` or `imp`",
+                    "IR text must begin with its level: `soacs`, `segs`, `mems` or `imp`",
                 ));
             }
         };
@@ -322,7 +320,7 @@ impl Session {
     fn imperative(&mut self, ir: Ir, observer: &mut dyn Observer) -> Result<imp::Program, Failure> {
         match self.run_passes(ir, Stage::Llvm, observer)? {
             Ir::Imp(program) => Ok(program),
-            _ => Err(Failure::bug("the passes do not lead to the imperative IR")),
+            _ => Err(Failure::bug("the passes did not produce the imperative IR")),
         }
     }
 
@@ -365,9 +363,12 @@ impl Session {
         if self.options.cpu != PORTABLE {
             return Ok(&self.options.cpu);
         }
-        Level::of_host()
-            .map(Level::processor)
-            .ok_or_else(|| Failure::message("usage", "this machine has no level of processors"))
+        Level::of_host().map(Level::processor).ok_or_else(|| {
+            Failure::message(
+                "usage",
+                "this processor supports none of the levels x86-64-v2, x86-64-v3 and x86-64-v4",
+            )
+        })
     }
 
     /// A program's assembly, C or kernels at these stages, its LLVM IR at any other.

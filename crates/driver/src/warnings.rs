@@ -68,15 +68,15 @@ fn check(msg: &[MsgPart]) -> Diagnostic {
         .collect();
     Diagnostic::warning("safety-check", "Safety check required at run time")
         .note(format!("it fails with: {parts}"))
-        .hint("a condition around it that implies the check, or sizes in types, may make it unnecessary")
+        .hint("an enclosing condition that implies the check, or sizes in types, may make it unnecessary")
 }
 
 fn unrolled(form: &LoopForm) -> Diagnostic {
     let why = match form {
-        LoopForm::For { bound, .. } if bound.constant().is_some() => "too many statements would come out",
-        LoopForm::For { .. } | LoopForm::While { .. } => {
-            "the number of its iterations is not known to the compiler"
+        LoopForm::For { bound, .. } if bound.constant().is_some() => {
+            "unrolling would produce too many statements"
         }
+        LoopForm::For { .. } | LoopForm::While { .. } => "its trip count is not known at compile time",
     };
-    Diagnostic::warning("unroll", format!("This loop remains one in spite of `#[unroll]`: {why}"))
+    Diagnostic::warning("unroll", format!("This loop is not unrolled in spite of `#[unroll]`: {why}"))
 }

@@ -27,7 +27,7 @@ fn restricting_attributes_apply_to_their_expression() {
 }
 
 #[test]
-fn branches_loops_and_functions_belong_to_the_expression() {
+fn sequential_applies_to_branches_loops_and_called_functions() {
     let program = "def squares [n] (xs: [n]i32) : [n]i32 = map (\\x -> x * x) xs\n\
                    #[noinline] def total [n] (xs: [n]i32) : i32 = i32.sum xs\n\
                    entry main [n] (c: bool) (xs: [n]i32) : ([n]i32, i32) =\n\
@@ -41,7 +41,7 @@ fn branches_loops_and_functions_belong_to_the_expression() {
 }
 
 #[test]
-fn scatters_and_histograms_run_in_order_too() {
+fn scatters_and_histograms_are_made_sequential_too() {
     let program = "entry main [n] (is: [n]i64) : ([n]i64, [4]i64) =\n\
                    #[sequential] (scatter (replicate n 0) is is, hist (+) 0 4 is is)";
     let segs = at("segs", program);
@@ -51,7 +51,7 @@ fn scatters_and_histograms_run_in_order_too() {
 }
 
 #[test]
-fn checks_are_left_out_in_inlined_functions() {
+fn unsafe_removes_checks_of_inlined_functions() {
     let program = "def two (xs: []i32) (i: i64) (j: i64) : i32 =\n\
                    let a = xs[i] * xs[j] let b = a * a + 3 * a let c = b * b - a in c * c + xs[i - j]\n\
                    entry main (xs: []i32) (i: i64) (j: i64) : i32 = two xs i j";
@@ -63,7 +63,7 @@ fn checks_are_left_out_in_inlined_functions() {
 }
 
 #[test]
-fn calls_stay_or_go_as_each_says() {
+fn inline_attributes_of_a_call_override_the_definition() {
     let program = "def next (x: i32) : i32 = x + 1\n\
                    #[noinline] def last (x: i32) : i32 = x - 1\n\
                    entry main (x: i32) : (i32, i32) = (next x, last x)";

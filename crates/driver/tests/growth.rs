@@ -36,7 +36,7 @@ fn lines(text: &str) -> (usize, usize) {
 }
 
 #[test]
-fn functions_that_call_the_one_before_twice_are_shared() {
+fn functions_that_call_the_previous_one_twice_are_shared() {
     let mut text = "def f0 (x: i32) (y: i32) = x * y + 1\n".to_owned();
     for i in 1..40 {
         let _ = writeln!(text, "def f{i} (x: i32) (y: i32) = f{0} x (f{0} y x)", i - 1);
@@ -67,7 +67,7 @@ module M0 = { type t = i32 def f (x: i32) : i32 = x * 3 + 1 }
 }
 
 #[test]
-fn local_functions_and_those_that_take_functions_are_shared() {
+fn local_and_higher_order_functions_are_shared() {
     let mut text = "def twice (f: i32 -> i32) (x: i32) : i32 = f (f x)
 entry main (k: i32) (x: i32) : i32 =
   let f0 (y: i32) = y * k + 1
@@ -103,7 +103,7 @@ fn many() -> String {
 }
 
 #[test]
-fn the_same_bytes_with_any_number_of_threads() {
+fn objects_do_not_depend_on_the_number_of_threads() {
     let objects = |threads| {
         let mut session = session(threads);
         let ir = lowered(&mut session, &many());
@@ -130,7 +130,7 @@ fn no_near_addresses_across_modules() {
 }
 
 #[test]
-fn modules_work_together() {
+fn code_in_several_modules_runs() {
     let mut session = session(2);
     let ir = lowered(&mut session, &many());
     let image = session.image(ir, &mut ());

@@ -10,7 +10,7 @@ fn copies(body: &str) -> usize {
 }
 
 #[test]
-fn columns_need_no_copy() {
+fn transposed_scans_of_columns_are_not_copied() {
     assert_eq!(copies("transpose (map (scan (+) 0) (transpose xs))"), 0);
     let sums = "transpose (map (\\c -> let s = f32.sum c in map (/ s) c) (transpose xs))";
     assert_eq!(copies(sums), 0);
@@ -19,7 +19,7 @@ fn columns_need_no_copy() {
 }
 
 #[test]
-fn rows_that_are_transposed_are_copied() {
+fn transposed_scans_of_rows_are_copied() {
     // The rows are read contiguously; writing columns instead would be strided.
     let rows = "transpose (map (scan (+) 0) xs) :> [n][m]f32";
     assert_eq!(copies(rows), 1);

@@ -37,9 +37,9 @@ struct File {
 }
 
 fn listed(folder: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(folder).expect("the folder can be read");
+    let entries = std::fs::read_dir(folder).expect("cannot read the folder");
     let mut paths: Vec<PathBuf> =
-        entries.map(|entry| entry.expect("the folder can be read").path()).collect();
+        entries.map(|entry| entry.expect("cannot read the folder").path()).collect();
     paths.sort();
     paths
 }
@@ -54,7 +54,7 @@ fn files(only: Option<&str>) -> Vec<File> {
             continue;
         }
         for path in listed(folder) {
-            let content = std::fs::read_to_string(&path).expect("the file can be read");
+            let content = std::fs::read_to_string(&path).expect("cannot read the file");
             let (source, after) = content.split_once(AFTER).unwrap_or((&content, ""));
             let (source, after) = (source.to_owned(), after.to_owned());
             let pass = pass(&name, &source).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
@@ -69,10 +69,10 @@ fn files(only: Option<&str>) -> Vec<File> {
 /// The first pass of this name that takes programs of the text's level.
 fn pass(name: &str, source: &str) -> Result<PassInfo, String> {
     let subject = TestProgram::parse(source)?;
-    let again = format!("{name}-");
+    let repeated = format!("{name}-");
     let mut passes = driver::passes().into_iter();
-    let pass =
-        passes.find(|pass| (pass.name == name || pass.name.starts_with(&again)) && pass.accepts(&subject.ir));
+    let pass = passes
+        .find(|pass| (pass.name == name || pass.name.starts_with(&repeated)) && pass.accepts(&subject.ir));
     pass.ok_or_else(|| format!("no pass {name} takes programs of this level"))
 }
 
@@ -90,13 +90,13 @@ fn settings(source: &str) -> Result<(Options, Vec<Sizes>), String> {
                 options.lanes = VectorLanes::Width(count.parse().map_err(|e| format!("{line}: {e}"))?);
             }
             Some(("levels", name)) if !name.contains(' ') => {
-                options.stack = Stack::named(name).ok_or_else(|| format!("{line}: no machine"))?;
+                options.stack = Stack::named(name).ok_or_else(|| format!("{line}: unknown levels"))?;
             }
             Some(("device", "small")) => options.device = Device::SMALL,
             Some(("device", "without-progress")) => options.device.progress = false,
             Some(("flatten", name)) if !name.contains(' ') => {
                 let mode = Flatten::ALL.into_iter().find(|mode| mode.name() == name);
-                options.flatten = mode.ok_or_else(|| format!("{line}: no mode"))?;
+                options.flatten = mode.ok_or_else(|| format!("{line}: unknown flattening mode"))?;
             }
             Some(("size", size)) if !size.contains(' ') => {
                 let size = size.parse().map_err(|e| format!("{line}: {e}"))?;
@@ -110,7 +110,7 @@ fn settings(source: &str) -> Result<(Options, Vec<Sizes>), String> {
 
 /// Checks all files in parallel, and reports all problems at the end.
 fn every_file(files: &[File], check: impl Fn(&File) -> Result<(), String> + Sync) {
-    assert!(!files.is_empty(), "there are no files");
+    assert!(!files.is_empty(), "no test files found");
     let problems = Mutex::new(Vec::new());
     let next = Mutex::new(files.iter().enumerate());
     let threads = std::thread::available_parallelism().map_or(2, usize::from);
@@ -118,17 +118,17 @@ fn every_file(files: &[File], check: impl Fn(&File) -> Result<(), String> + Sync
         for _ in 0..threads {
             scope.spawn(|| {
                 loop {
-                    let file = next.lock().expect("no thread panics").next();
+                    let file = next.lock().expect("no thread panicked").next();
                     let Some((at, file)) = file else { break };
                     if let Err(problem) = check(file) {
                         let text = format!("{}: {problem}", file.path.display());
-                        problems.lock().expect("no thread panics").push((at, text));
+                        problems.lock().expect("no thread panicked").push((at, text));
                     }
                 }
             });
         }
     });
-    let mut problems = problems.into_inner().expect("no thread panics");
+    let mut problems = problems.into_inner().expect("no thread panicked");
     problems.sort();
     let texts: Vec<String> = problems.into_iter().map(|(_, text)| text).collect();
     assert!(texts.is_empty(), "{}", texts.join("\n\n"));
@@ -139,7 +139,7 @@ fn context(fuel: Option<u64>, file: &File) -> Context {
 }
 
 #[test]
-fn passes_do_what_the_files_say() {
+fn passes_produce_the_expected_programs() {
     let bless = std::env::var_os("BLESS").is_some();
     every_file(&files(None), |file| {
         let before = TestProgram::parse(&file.source)?;
@@ -156,13 +156,13 @@ fn passes_do_what_the_files_say() {
             let content = format!("{}{AFTER}{text}", file.source);
             std::fs::write(&file.path, content).map_err(|e| e.to_string())
         } else {
-            Err(format!("another program:\n{text}"))
+            Err(format!("the pass returns another program (BLESS=1 accepts it):\n{text}"))
         }
     });
 }
 
 #[test]
-fn fuel_may_run_out_anywhere() {
+fn passes_preserve_semantics_with_any_amount_of_fuel() {
     every_file(&files(None), |file| {
         let before = TestProgram::parse(&file.source)?;
         for units in 0.. {
@@ -184,7 +184,7 @@ fn fuel_may_run_out_anywhere() {
 
 /// Lanes are forced for any machine, also where they do not pay.
 #[test]
-fn lanes_of_any_number_compute_the_same() {
+fn results_do_not_depend_on_the_number_of_lanes() {
     every_file(&files(Some("lanes")), |file| {
         let before = TestProgram::parse(&file.source)?;
         for bytes in [16, 32, 64] {

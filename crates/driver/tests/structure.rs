@@ -8,7 +8,7 @@ fn at(stage: &str, program: &str) -> String {
 }
 
 #[test]
-fn filters_keep_flags_and_results_only() {
+fn filters_allocate_only_flags_and_results() {
     let program = "entry main (xs: []f32) : []f32 = filter (> 0) xs";
     let mem = at("mem", program);
     assert_eq!(mem.matches("= alloc ").count(), 2, "{mem}");
@@ -23,7 +23,7 @@ fn filters_keep_flags_and_results_only() {
 }
 
 #[test]
-fn launches_say_where_all_that_they_run_comes_from() {
+fn fused_operations_name_the_sources_of_all_parts() {
     let program = "entry main (xs: []f32) : f32 =\n  let ys = map (* 2) xs\n  in f32.sum ys";
     let imp = at("imp", program);
     let line = imp.lines().find(|line| line.contains("main.fut:2:12"));
@@ -35,7 +35,7 @@ fn launches_say_where_all_that_they_run_comes_from() {
 }
 
 #[test]
-fn partitions_have_no_places_either() {
+fn partitions_do_not_store_indices() {
     let two = at("mem", "entry main (xs: []f32) = partition (> 0) xs");
     assert_eq!(two.matches("= alloc ").count(), 3, "{two}");
     let three = at("mem", "entry main (xs: []f32) = partition2 (> 0) (< 0) xs");
@@ -43,7 +43,7 @@ fn partitions_have_no_places_either() {
 }
 
 #[test]
-fn scatters_to_scanned_places_go_with_the_scan() {
+fn scatters_to_scanned_indices_are_fused_with_the_scan() {
     let program = "entry main [n] (xs: [n]i64) : [n]i64 = \
                    scatter (replicate n 0) (scan (+) 0 xs) xs";
     let mem = at("mem", program);
@@ -54,7 +54,7 @@ fn scatters_to_scanned_places_go_with_the_scan() {
 }
 
 #[test]
-fn long_rows_are_scanned_by_the_lanes_of_one_worker() {
+fn long_rows_are_scanned_across_vector_lanes() {
     let mem = at("mem", "entry main [n][m] (xs: [n][m]f32) : [n][m]f32 = map (scan (+) 0) xs");
     assert_eq!(mem.matches("segscan level 0").count(), 1, "{mem}");
     // One result array in each of three versions, and no array of rows besides.

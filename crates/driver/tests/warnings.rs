@@ -13,24 +13,24 @@ fn warnings(program: &str) -> Vec<&'static str> {
 
 fn page(id: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../docs/errors/{id}.md"));
-    std::fs::read_to_string(path).expect("the page is there")
+    std::fs::read_to_string(path).expect("cannot read the page")
 }
 
 #[test]
-fn pages_say_what_is_warned_of() {
+fn documented_programs_have_the_documented_warnings() {
     for id in ["safety-check", "unroll"] {
         let page = page(id);
         let programs: Vec<&str> =
             page.split("```futhark\n").skip(1).filter_map(|block| block.split("```").next()).collect();
-        let [odd, mended] = programs[..] else {
-            panic!("{id}: two programs are needed");
+        let [warned, fixed] = programs[..] else {
+            panic!("{id}: the page must have two programs");
         };
-        assert_eq!((warnings(odd), warnings(mended)), (vec![id], vec![]), "{id}");
+        assert_eq!((warnings(warned), warnings(fixed)), (vec![id], vec![]), "{id}");
     }
 }
 
 #[test]
-fn checks_of_called_functions_are_told() {
+fn checks_in_called_functions_are_warned_of() {
     let called = "def get (xs: []f32) (i: i64) = xs[i]\n\
                   #[noinline] def f (xs: []f32) (i: i64) = get xs i + 1\n\
                   entry main (xs: []f32) (is: []i64) : []f32 =\n\
@@ -42,7 +42,7 @@ fn checks_of_called_functions_are_told() {
 }
 
 #[test]
-fn loops_that_are_too_long_are_told() {
+fn unroll_warns_of_loops_that_are_too_long() {
     let long = "entry main (xs: []f32) : f32 =\n\
                 #[unroll] loop y = 0 for i < 1000000i64 do y * xs[i]";
     assert_eq!(warnings(long), ["unroll"]);

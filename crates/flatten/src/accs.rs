@@ -299,9 +299,9 @@ impl Pass {
             | Soac::Vjp { .. }) => soac,
         };
         match &mut soac {
-            Soac::Screma(Screma { width, inputs, map, scan_reduce: folds }) => {
+            Soac::Screma(Screma { width, inputs, map, scan_reduce }) => {
                 if inputs.iter().any(|input| self.arrays.contains_key(input)) {
-                    if !folds.is_map() {
+                    if !scan_reduce.is_map() {
                         let what = "accumulators whose operator works on arrays, in scans and reductions";
                         self.error.get_or_insert((what, aux.clone()));
                         return;
@@ -317,7 +317,7 @@ impl Pass {
                     return;
                 }
                 self.lambda(b, map);
-                for lambda in folds.lambdas_mut() {
+                for lambda in scan_reduce.lambdas_mut() {
                     self.lambda(b, lambda);
                 }
             }
@@ -426,7 +426,7 @@ impl Pass {
         values: &[Atom],
     ) {
         let Some(kind) = self.kind(ty) else { return };
-        let dests = self.arrays.get(&acc).cloned().unwrap_or_default();
+        let destinations = self.arrays.get(&acc).cloned().unwrap_or_default();
         let mut cond = Atom::Const(Scalar::Bool(true));
         for (&at, size) in index.iter().zip(kind.shape.iter().filter_map(|d| d.atom())) {
             // An unsigned comparison refuses negative indices too.
@@ -441,8 +441,8 @@ impl Pass {
             cond,
             kind.types(),
             |b| {
-                let mut args = Vec::with_capacity(2 * dests.len());
-                for &dest in &dests {
+                let mut args = Vec::with_capacity(2 * destinations.len());
+                for &dest in &destinations {
                     let old = b.index("old", dest, index);
                     args.push(if b.type_of(old.into()).is_array() {
                         b.let_basic("old", BasicOp::Copy(old)).into()
@@ -452,10 +452,10 @@ impl Pass {
                 }
                 args.extend_from_slice(values);
                 let combined = inline(b, &kind.op.op, &args);
-                let updates = dests.iter().zip(combined);
+                let updates = destinations.iter().zip(combined);
                 updates.map(|(&dest, value)| b.update("dest", dest, index, value).into()).collect()
             },
-            |_| dests.iter().map(|dest| Atom::Var(*dest)).collect(),
+            |_| destinations.iter().map(|dest| Atom::Var(*dest)).collect(),
         );
         self.arrays.insert(result, new);
     }

@@ -29,7 +29,7 @@ pub(crate) struct Ctx<'a> {
     pub(crate) called: Vec<Version>,
     pub(crate) stack: Stack,
     pub(crate) mode: Flatten,
-    /// True if what is bound now is bound inside a segop.
+    /// True while names are bound inside a segop.
     is_inside: bool,
     /// Names that are bound inside a segop.
     bound_in_segop: FxHashSet<Name>,
@@ -55,7 +55,7 @@ pub(crate) struct Ctx<'a> {
     pub(crate) lane_versions: LaneVersions,
     /// True if a scan or reduction in the segop that is being made has both versions, behind its
     /// own comparison.
-    pub(crate) both: bool,
+    pub(crate) has_both_versions: bool,
     /// The number of enclosing choices between versions.
     pub(crate) choice_depth: u32,
     /// True if the segop that is being made has an enclosing loop over the iterations of a map.
@@ -113,7 +113,7 @@ pub(crate) struct SegopParts<T> {
     pub(crate) parts: T,
     pub(crate) guards: Vec<Guard>,
     /// True if a scan or reduction has both versions, behind its own comparison.
-    pub(crate) both: bool,
+    pub(crate) has_both_versions: bool,
 }
 
 impl Guard {
@@ -155,7 +155,7 @@ impl<'a> Ctx<'a> {
             outer_parallelism: None,
             lanes: LaneSharing { here: true, inside: true },
             lane_versions: LaneVersions::Shared,
-            both: false,
+            has_both_versions: false,
             choice_depth: 0,
             in_map_loop: false,
             summed: FxHashSet::default(),
@@ -179,7 +179,7 @@ impl<'a> Ctx<'a> {
     /// Returns the signature of a function that has lifted versions.
     pub(crate) fn signature(&self, fun: &FunName) -> Result<Signature, PassError> {
         let known = self.callees.signature(fun).cloned();
-        known.ok_or_else(|| PassError::bug(format!("{fun} has no version for all points")))
+        known.ok_or_else(|| PassError::bug(format!("{fun} has no lifted version")))
     }
 
     /// Returns the lifted version of a function, and records the call.
@@ -215,8 +215,8 @@ impl<'a> Ctx<'a> {
     /// Records that a combinator becomes a sequential loop.
     pub(crate) fn remark_loop(&mut self, aux: &Aux, what: OperationKind, at: Position) {
         self.remark(aux, what, |ctx| {
-            let asked = ctx.sequential_requested || !ctx.stack.is_parallel();
-            Execution::Loop(if asked || aux.attrs.has(&Attr::SequentialOuter) {
+            let requested = ctx.sequential_requested || !ctx.stack.is_parallel();
+            Execution::Loop(if requested || aux.attrs.has(&Attr::SequentialOuter) {
                 Sequential::Attribute
             } else if at.enclosing.is_some() {
                 Sequential::Inside(ctx.outermost_locations())
@@ -245,19 +245,20 @@ impl<'a> Ctx<'a> {
     /// ones that the parts need.
     pub(crate) fn make_segop<T>(
         &mut self,
-        (arm, guards): (LaneVersions, Vec<Guard>),
+        (versions, guards): (LaneVersions, Vec<Guard>),
         f: impl FnOnce(&mut Self) -> Result<T, PassError>,
     ) -> Result<SegopParts<T>, PassError> {
         let around = (self.is_inside, self.making_segop, self.in_map_loop, self.lane_versions);
         let before = std::mem::replace(&mut self.guards, guards);
-        let both = std::mem::replace(&mut self.both, false);
-        (self.is_inside, self.making_segop, self.in_map_loop, self.lane_versions) = (true, true, false, arm);
+        let has_both_versions = std::mem::replace(&mut self.has_both_versions, false);
+        (self.is_inside, self.making_segop, self.in_map_loop, self.lane_versions) =
+            (true, true, false, versions);
         let parts = f(self)?;
         (self.is_inside, self.making_segop, self.in_map_loop, self.lane_versions) = around;
         Ok(SegopParts {
             parts,
             guards: std::mem::replace(&mut self.guards, before),
-            both: std::mem::replace(&mut self.both, both),
+            has_both_versions: std::mem::replace(&mut self.has_both_versions, has_both_versions),
         })
     }
 
@@ -398,8 +399,8 @@ impl<'a> Ctx<'a> {
     }
 
     /// A copy of scans and reductions with fresh names.
-    pub(crate) fn copy_folds(&mut self, folds: &ScanReduce<Soacs>) -> ScanReduce<Soacs> {
-        let copy = folds.refreshed(&mut self.names);
+    pub(crate) fn copy_scan_reduce(&mut self, scan_reduce: &ScanReduce<Soacs>) -> ScanReduce<Soacs> {
+        let copy = scan_reduce.refreshed(&mut self.names);
         for lambda in copy.lambdas() {
             self.types.add_params(&lambda.params);
             self.types.add_body(&lambda.body);
@@ -413,7 +414,7 @@ impl<'a> Ctx<'a> {
             width: s.width,
             inputs: s.inputs.clone(),
             map: self.copy_lambda(&s.map),
-            scan_reduce: self.copy_folds(&s.scan_reduce),
+            scan_reduce: self.copy_scan_reduce(&s.scan_reduce),
         }
     }
 

@@ -24,7 +24,7 @@ pub(crate) fn decompose(body: &Body<Segs>, kind: &SegKind<Segs>, combines: bool)
     let (mut width, mut streams, mut depth) = (1, 1, 1);
     match kind {
         SegKind::Hist(_) | SegKind::FlatMap => {}
-        SegKind::ScanReduce(folds) if folds.is_map() => {}
+        SegKind::ScanReduce(scan_reduce) if scan_reduce.is_map() => {}
         SegKind::ScanReduce(ScanReduce { scans, reduces: operators, post: None }) if scans.is_empty() => {
             for operator in operators {
                 let (more, inner) = body_cost(&operator.op.body);
@@ -41,14 +41,14 @@ pub(crate) fn decompose(body: &Body<Segs>, kind: &SegKind<Segs>, combines: bool)
                 depth = block_size(operators);
             }
         }
-        SegKind::ScanReduce(folds) => {
-            for lambda in folds.lambdas() {
+        SegKind::ScanReduce(scan_reduce) => {
+            for lambda in scan_reduce.lambdas() {
                 let (more, inner) = body_cost(&lambda.body);
                 cost += 2 * more;
                 loops |= inner;
             }
-            let operators: &[_] = &folds.operators().collect::<Vec<_>>();
-            let after = folds.post.as_ref();
+            let operators: &[_] = &scan_reduce.operators().collect::<Vec<_>>();
+            let after = scan_reduce.post.as_ref();
             let scalar = is_scalar(body) && after.is_none_or(|post| is_scalar(&post.body));
             if can_lockstep(operators) && (all_exact(operators) || scalar) {
                 (width, streams) = accumulators(body, operators, true);
@@ -63,7 +63,7 @@ pub(crate) fn decompose(body: &Body<Segs>, kind: &SegKind<Segs>, combines: bool)
     }
     // Copies of the accumulated arrays cost as much as a chunk.
     let flat = matches!(kind, SegKind::FlatMap);
-    let grain = if flat && !has_loops_or_calls(body) {
+    let grain_size = if flat && !has_loops_or_calls(body) {
         // Sizes are not known; but each iteration shares its own large parts.
         (CHUNK_WORK / FLAT_MAP_DIVISOR / cost.max(1)).max(1)
     } else if loops && !combines {
@@ -73,7 +73,7 @@ pub(crate) fn decompose(body: &Body<Segs>, kind: &SegKind<Segs>, combines: bool)
     };
     Decomp {
         updates_per_iteration: writes,
-        grain_size: grain,
+        grain_size,
         tunable: None,
         max_chunks: MAX_CHUNKS,
         width,
@@ -129,13 +129,13 @@ pub(crate) fn lane_reduction<L: Level<Op: SequentialOp<L>>>(
 /// totals comes first.
 pub(crate) fn lane_scan<L: Level<Op: SequentialOp<L>>>(
     body: &Body<L>,
-    folds: &ScanReduce<L>,
+    scan_reduce: &ScanReduce<L>,
 ) -> Option<Decomp> {
-    let operators: &[_] = &folds.operators().collect::<Vec<_>>();
+    let operators: &[_] = &scan_reduce.operators().collect::<Vec<_>>();
     let exact = operators.iter().all(|op| is_exact(&op.op));
     let loops = if exact { AllowedLoops::ConstantTrip } else { AllowedLoops::None };
-    let after = folds.post.as_ref();
-    if folds.scans.is_empty()
+    let after = scan_reduce.post.as_ref();
+    if scan_reduce.scans.is_empty()
         || !can_lockstep(operators)
         || !is_scalar_with_loops(body, loops)
         || !after.is_none_or(|post| is_scalar(&post.body))
@@ -143,7 +143,7 @@ pub(crate) fn lane_scan<L: Level<Op: SequentialOp<L>>>(
         return None;
     }
     let (width, streams) =
-        if folds.reduces.is_empty() { (1, 1) } else { accumulators(body, operators, true) };
+        if scan_reduce.reduces.is_empty() { (1, 1) } else { accumulators(body, operators, true) };
     Some(Decomp { width, accumulators: streams, scan_block: block_size(operators), ..Decomp::SINGLE_CHUNK })
 }
 
@@ -177,12 +177,13 @@ pub(crate) trait SequentialOp<L: Level> {
 
 impl SequentialOp<Soacs> for Soac {
     fn scalar_bodies(&self) -> Option<Vec<&Body<Soacs>>> {
-        let Self::Screma(Screma { map, scan_reduce: folds, .. }) = self else {
+        let Self::Screma(Screma { map, scan_reduce, .. }) = self else {
             return None;
         };
-        let folds_all = folds.n_accumulated() > 0 && map.ret.len() == folds.n_accumulated();
-        let operators = folds.operators().map(|op| &op.op.body);
-        (folds.post.is_none() && folds_all).then(|| std::iter::once(&map.body).chain(operators).collect())
+        let combines_all = scan_reduce.n_accumulated() > 0 && map.ret.len() == scan_reduce.n_accumulated();
+        let operators = scan_reduce.operators().map(|op| &op.op.body);
+        (scan_reduce.post.is_none() && combines_all)
+            .then(|| std::iter::once(&map.body).chain(operators).collect())
     }
 
     fn scans(body: &Body<Soacs>) -> Vec<Name> {
@@ -222,8 +223,9 @@ fn is_scalar_with_loops<L: Level<Op: SequentialOp<L>>>(body: &Body<L>, loops: Al
             AllowedLoops::None | AllowedLoops::ConstantTrip => Vec::new(),
         };
         body.stms.iter().all(|stm| {
-            let is_own = |p: &Param<L>| matches!(p.ty, Type::Prim(_) | Type::Cert) || scans.contains(&p.name);
-            let own = stm.pat.iter().all(is_own);
+            let is_iteration_local =
+                |p: &Param<L>| matches!(p.ty, Type::Prim(_) | Type::Cert) || scans.contains(&p.name);
+            let iteration_local = stm.pat.iter().all(is_iteration_local);
             let plain = match &stm.exp {
                 Exp::Basic(_) => true,
                 Exp::If { cond: _, then_body, else_body } => {
@@ -245,7 +247,7 @@ fn is_scalar_with_loops<L: Level<Op: SequentialOp<L>>>(body: &Body<L>, loops: Al
                 }
                 Exp::Apply { .. } => false,
             };
-            own && plain
+            iteration_local && plain
         })
     })
 }

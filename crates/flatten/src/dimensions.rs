@@ -69,26 +69,26 @@ impl Nester<'_> {
         let (kind, rest) = split(seg);
         match kind {
             SegKind::Hist(ops) => self.flattened_histogram(ops, rest, aux, out),
-            SegKind::ScanReduce(folds) => self.nested_segop(folds, rest, aux),
+            SegKind::ScanReduce(scan_reduce) => self.nested_segop(scan_reduce, rest, aux),
             // A flat map has only one dimension.
             SegKind::FlatMap => self.nested_segop(ScanReduce::default(), rest, aux),
         }
     }
 
     /// A map, scan or reduction: its first dimension becomes a segop around the others.
-    fn nested_segop(&mut self, folds: ScanReduce<Segs>, rest: SegopRest, aux: &Aux) -> Seg<Segs> {
-        let SegopRest { level, mut dims, body, ret, decomp, keeps } = rest;
+    fn nested_segop(&mut self, scan_reduce: ScanReduce<Segs>, rest: SegopRest, aux: &Aux) -> Seg<Segs> {
+        let SegopRest { level, mut dims, body, ret, decomp, identity_predicate } = rest;
         let outer = dims.remove(0);
         let space = SegSpace { dims, lane: None };
-        let types = space.scan_reduce_types(&folds, &ret);
+        let types = space.scan_reduce_types(&scan_reduce, &ret);
         let inner = Seg {
             level,
             space,
-            kind: SegKind::ScanReduce(folds),
+            kind: SegKind::ScanReduce(scan_reduce),
             body,
             ret,
             decomp,
-            identity_predicate: keeps,
+            identity_predicate,
         };
         let pat = types.iter().map(|ty| Param { name: self.names.fresh("row"), ty: ty.clone(), ann: () });
         let pat: Vec<Param<Segs>> = pat.collect();
@@ -119,16 +119,16 @@ impl Nester<'_> {
         aux: &Aux,
         out: &mut Vec<Stm<Segs>>,
     ) -> Seg<Segs> {
-        let SegopRest { level, dims, mut body, mut ret, decomp, keeps } = rest;
+        let SegopRest { level, dims, mut body, mut ret, decomp, identity_predicate } = rest;
         let prov = aux.prov;
         let mut count = Atom::i64(1);
         for (_, size) in &dims {
             let size = size.atom().unwrap_or(Atom::i64(0));
             count = self.binary(BinOp::Mul, count, size, prov, out);
         }
-        let point = self.names.fresh("gtid");
+        let flat_index = self.names.fresh("gtid");
         let mut stms = Vec::new();
-        let mut rest = Atom::Var(point);
+        let mut rest = Atom::Var(flat_index);
         for (at, (index, size)) in dims.iter().enumerate().rev() {
             let size = size.atom().unwrap_or(Atom::i64(1));
             let digit = if at == 0 {
@@ -166,12 +166,12 @@ impl Nester<'_> {
         let width = Dim::from_atom(count).unwrap_or(Dim::Const(0));
         Seg {
             level,
-            space: SegSpace { dims: vec![(point, width)], lane: None },
+            space: SegSpace { dims: vec![(flat_index, width)], lane: None },
             kind,
             body,
             ret,
             decomp,
-            identity_predicate: keeps,
+            identity_predicate,
         }
     }
 
@@ -189,12 +189,12 @@ struct SegopRest {
     body: Body<Segs>,
     ret: Vec<Type>,
     decomp: Decomp,
-    keeps: Option<Lambda<Segs>>,
+    identity_predicate: Option<Lambda<Segs>>,
 }
 
 fn split(seg: Seg<Segs>) -> (SegKind<Segs>, SegopRest) {
-    let Seg { level, space, kind, body, ret, decomp, identity_predicate: keeps } = seg;
-    let rest = SegopRest { level, dims: space.dims, body, ret, decomp, keeps };
+    let Seg { level, space, kind, body, ret, decomp, identity_predicate } = seg;
+    let rest = SegopRest { level, dims: space.dims, body, ret, decomp, identity_predicate };
     (kind, rest)
 }
 

@@ -34,12 +34,12 @@ pub(crate) fn checks(
     ctx: &mut Ctx<'_>,
     nest: &Nest<'_>,
     inside: Position,
-    point: &SegopBody,
+    segop_body: &SegopBody,
     aux: &Aux,
     out: &mut Vec<Stm<Segs>>,
 ) -> Result<Vec<Name>, PassError> {
     let mut certs = Vec::new();
-    for shallow in nest.outer_checks(|| free_names(&point.body)) {
+    for shallow in nest.outer_checks(|| free_names(&segop_body.body)) {
         if let Some(alone) = has_empty_inner(ctx, &shallow, aux, out) {
             certs.push(conditional_checks(ctx, &shallow, inside, alone, aux, out)?);
         }
@@ -112,7 +112,7 @@ fn conditional_checks(
         exp: Exp::If { cond: alone, then_body, else_body },
     });
     let mut builder = ctx.builder::<Segs>(aux);
-    let said = MsgPart::Text("a check does not hold".into());
+    let said = MsgPart::Text("a check fails in a nest whose inner size is 0".into());
     let cert = builder.assert(name.into(), vec![said]);
     out.extend(builder.take_stms());
     Ok(cert)
@@ -130,11 +130,11 @@ fn check_body(
     let mut certain = aux.clone();
     certain.certs = shallow.certs.iter().copied().collect();
     let stms = vec![Stm { pat: vec![made], aux: certain, exp: Exp::Basic(BasicOp::Atom(TRUE)) }];
-    let point = SegopBody::map(Body { stms, result }, vec![Type::BOOL]);
+    let segop_body = SegopBody::map(Body { stms, result }, vec![Type::BOOL]);
     let all: Param<Soacs> = ctx.fresh("all", shallow.nest.expand(&Type::BOOL));
     let (array, first) = (all.name, vec![Atom::i64(0); all.ty.rank()]);
     let mut stms = Vec::new();
-    manifest::segop(ctx, shallow.nest, inside, point, vec![all], aux.clone(), &mut stms)?;
+    manifest::segop(ctx, shallow.nest, inside, segop_body, vec![all], aux.clone(), &mut stms)?;
     let mut builder = ctx.builder::<Segs>(aux);
     let held = builder.index("held", array, &first);
     stms.extend(builder.take_stms());

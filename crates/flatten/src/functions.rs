@@ -57,9 +57,9 @@ impl Version {
 
     /// The version's key in the resulting program.
     fn key(&self) -> Option<version::Version> {
-        let place = self.position()?;
+        let position = self.position()?;
         let of = self.fun.clone();
-        Some(version::Version { of, position: place })
+        Some(version::Version { of, position })
     }
 }
 
@@ -191,7 +191,7 @@ pub fn flatten(mut program: Program<Soacs>, context: &mut Context) -> Result<Pro
     })
 }
 
-/// The functions that irregular nests call. Those that a program does not use are dropped after
+/// The functions that irregular nests call. The ones that a program does not use are dropped after
 /// flattening.
 fn builtin_functions() -> Result<Vec<Function<Soacs>>, PassError> {
     let program = ir::text::parse::<Soacs>(include_str!("added.ir"));
@@ -258,7 +258,7 @@ impl Visit<Soacs> for Replicates<'_> {
     }
 }
 
-/// Whether a function contains a combinator, and the functions that it calls.
+/// True if a function contains a combinator, and the functions that it calls.
 #[derive(Default)]
 struct Summary {
     has_combinator: bool,

@@ -25,10 +25,10 @@ use target::levels;
 
 /// Makes the grain sizes parameters.
 pub fn grains(mut program: Program<Segs>, context: &mut Context) -> Program<Segs> {
-    let (machine, points) = (program.levels, context.options.device.grain);
+    let (machine, least_per_thread) = (program.levels, context.options.device.grain);
     program.functions = context.over(program.functions, |mut function: Function<Segs>, own| {
         let stack = version::stack(function.version.as_ref(), machine);
-        let of_threads = stack.has_device().then_some(points);
+        let of_threads = stack.has_device().then_some(least_per_thread);
         if stack.nests() || of_threads.is_some() {
             let mut grains = Grains {
                 tunables: TunableTable::of(std::mem::take(&mut function.tunables)),
@@ -60,8 +60,8 @@ impl VisitMut<Segs> for Grains<'_> {
             && self.is_partitioned(seg)
             && self.fuel.take()
         {
-            if let Some(points) = self.default_per_thread {
-                seg.decomp.grain_size = points;
+            if let Some(least_per_thread) = self.default_per_thread {
+                seg.decomp.grain_size = least_per_thread;
             }
             let id = self.tunables.add(Rule::GrainSize, Class::Size, seg.decomp.grain_size);
             seg.decomp.tunable = Some(id);

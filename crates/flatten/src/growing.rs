@@ -29,11 +29,11 @@ pub(crate) fn flat_map_loop(
     (width, inputs, lambda): FlatMap,
     out: &mut Vec<Stm<Soacs>>,
 ) -> Result<(), PassError> {
-    let Lambda { params: given, body, ret } = lambda;
+    let Lambda { params: row_params, body, ret } = lambda;
     let used = ctx.fresh("used", Type::I64);
-    let room = ctx.fresh("room", Type::I64);
-    let (at, capacity) = (used.name, room.name);
-    let mut params = vec![plain(used), plain(room)];
+    let capacity_param = ctx.fresh("room", Type::I64);
+    let (at, capacity) = (used.name, capacity_param.name);
+    let mut params = vec![plain(used), plain(capacity_param)];
     for ty in &ret[1..] {
         let (ty, empty) = if is_concatenated(ty) {
             (with_outer_size(ty, Dim::Var(capacity)), with_outer_size(ty, Dim::Const(0)))
@@ -46,11 +46,11 @@ pub(crate) fn flat_map_loop(
 
     let mut stms = Vec::new();
     let index = ctx.fresh::<Soacs>("i", Type::I64).name;
-    bind_rows(ctx, given, &inputs, index, aux, &mut stms)?;
+    bind_rows(ctx, row_params, &inputs, index, aux, &mut stms)?;
     stms.extend(body.stms);
     let mut values = body.result.into_iter();
     let Some(size) = values.next() else {
-        return Err(PassError::bug("a flat map without a size"));
+        return Err(PassError::bug("a flat map has no size"));
     };
     let sum = BasicOp::Binary(BinOp::Add, PrimType::I64, at.into(), size);
     let need = bind(ctx, "need", Type::I64, sum, aux, &mut stms);
@@ -60,11 +60,12 @@ pub(crate) fn flat_map_loop(
     let grown = reallocate(ctx, (at, capacity, need), &growing, aux, &mut stms)?;
     let mut result = vec![need];
     let mut grown = grown.into_iter();
-    result.extend(grown.next().map(|room| Atom::Var(room.name)));
+    result.extend(grown.next().map(|capacity| Atom::Var(capacity.name)));
     for ((param, ty), value) in params[2..].iter().zip(&ret[1..]).zip(values) {
         let (array, slice) = if is_concatenated(ty) {
             let array = grown.next();
-            let array = array.ok_or_else(|| PassError::bug("an array that does not grow"))?;
+            let array =
+                array.ok_or_else(|| PassError::bug("a concatenated result has no array to append to"))?;
             let slice = rows(&array.ty, at.into(), size)?;
             (array, slice)
         } else {
@@ -79,12 +80,12 @@ pub(crate) fn flat_map_loop(
     let mut views = Vec::new();
     let mut pat = pat.into_iter();
     let Some(total) = pat.next() else {
-        return Err(PassError::bug("a flat map without a size"));
+        return Err(PassError::bug("a flat map has no size"));
     };
     let size = total.name;
-    let room = ctx.fresh("room", Type::I64);
-    let capacity = room.name;
-    pattern.extend([total, room]);
+    let capacity_param = ctx.fresh("room", Type::I64);
+    let capacity = capacity_param.name;
+    pattern.extend([total, capacity_param]);
     for (param, ty) in pat.zip(&ret[1..]) {
         if !is_concatenated(ty) {
             pattern.push(param);
@@ -116,24 +117,24 @@ pub(crate) fn flat_map_loop(
 /// Appends a branch that makes the capacity at least `need`; returns the capacity and the arrays.
 fn reallocate(
     ctx: &mut Ctx<'_>,
-    (used, room, need): (Name, Name, Atom),
+    (used, capacity, need): (Name, Name, Atom),
     arrays: &[Param<Soacs>],
     aux: &Aux,
     out: &mut Vec<Stm<Soacs>>,
 ) -> Result<Vec<Param<Soacs>>, PassError> {
     // The comparison is unsigned, so that sums that wrap are too large as well.
-    let fits = BasicOp::Compare(CmpOp::ULe, PrimType::I64, need, room.into());
+    let fits = BasicOp::Compare(CmpOp::ULe, PrimType::I64, need, capacity.into());
     let fits = bind(ctx, "fits", Type::BOOL, fits, aux, out);
     let then_body = Body {
         stms: Vec::new(),
-        result: [room].into_iter().chain(arrays.iter().map(|p| p.name)).map(Atom::Var).collect(),
+        result: [capacity].into_iter().chain(arrays.iter().map(|p| p.name)).map(Atom::Var).collect(),
     };
     let mut stms = Vec::new();
-    let twice = BasicOp::Binary(BinOp::Mul, PrimType::I64, room.into(), Atom::i64(2));
+    let twice = BasicOp::Binary(BinOp::Mul, PrimType::I64, capacity.into(), Atom::i64(2));
     let twice = bind(ctx, "twice", Type::I64, twice, aux, &mut stms);
     let more = BasicOp::Binary(BinOp::UMax, PrimType::I64, need, twice);
     let more = bind(ctx, "room", Type::I64, more, aux, &mut stms);
-    let size = Dim::from_atom(more).ok_or_else(|| PassError::bug("a size"))?;
+    let size = Dim::from_atom(more).ok_or_else(|| PassError::bug("a size is not an i64"))?;
     let mut result = vec![more];
     for array in arrays {
         let longer = with_outer_size(&array.ty, size);
@@ -145,9 +146,9 @@ fn reallocate(
         result.push(bind(ctx, "all", longer, update, aux, &mut stms));
     }
     let else_body = Body { stms, result };
-    let room = ctx.fresh("room", Type::I64);
-    let size = Dim::Var(room.name);
-    let mut pat = vec![room];
+    let new_capacity = ctx.fresh("room", Type::I64);
+    let size = Dim::Var(new_capacity.name);
+    let mut pat = vec![new_capacity];
     for array in arrays {
         pat.push(ctx.fresh("all", with_outer_size(&array.ty, size)));
     }
@@ -170,6 +171,6 @@ fn with_outer_size(ty: &Type, size: Dim) -> Type {
 
 /// The slice that selects `count` rows from `start` on.
 fn rows(ty: &Type, start: Atom, count: Atom) -> Result<Vec<DimIndex>, PassError> {
-    let count = Dim::from_atom(count).ok_or_else(|| PassError::bug("a size"))?;
+    let count = Dim::from_atom(count).ok_or_else(|| PassError::bug("a size is not an i64"))?;
     Ok(rows_slice(ty, start, count))
 }

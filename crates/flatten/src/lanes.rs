@@ -22,12 +22,12 @@
 //! The length of a row is known at run time, so both versions are made, behind a comparison of the
 //! row's size with a tuning parameter: around the whole segop if the size is known there, else in
 //! place. The segop is then made twice, with the versions of its scans and reductions given by
-//! [`Arm`]. In the version for long rows all of them are shared: the segop's iterations are not
-//! vectorised there, so a loop would run in no lanes. Only where several sizes are compared, each
-//! scan or reduction is behind its own comparison; likewise where each number of a row is computed
-//! by a reduction over another size: lanes share the rows, or, where these are few, the inner
-//! reduction. A size that is known at compile time is compared with the parameter's default at
-//! once, and there is no parameter.
+//! [`LaneVersions`]. In the version for long rows all of them are shared: the segop's iterations
+//! are not vectorised there, so a loop would run in no lanes. Only where several sizes are
+//! compared, each scan or reduction is behind its own comparison; likewise where each number of a
+//! row is computed by a reduction over another size: lanes share the rows, or, where these are few,
+//! the inner reduction. A size that is known at compile time is compared with the parameter's
+//! default at once, and there is no parameter.
 
 use crate::context::{Ctx, Guard, LaneVersions};
 use crate::decomp;
@@ -68,11 +68,11 @@ pub(crate) fn screma(
         (Some(level), Some(decomp)) if allowed && is_contiguous(ctx, &pat, &s) && ctx.fuel.take() => {
             (level, decomp)
         }
-        _ => return in_order(ctx, at, pat, &aux, s, out),
+        _ => return sequential_loop(ctx, at, pat, &aux, s, out),
     };
     let least = least_width(decomp, &s);
     let size = match s.width {
-        Dim::Const(n) if n < least => return in_order(ctx, at, pat, &aux, s, out),
+        Dim::Const(n) if n < least => return sequential_loop(ctx, at, pat, &aux, s, out),
         Dim::Const(_) => {
             decide(ctx, &aux, &s, false);
             return seg(ctx, level, pat, aux, s, decomp, out);
@@ -81,7 +81,7 @@ pub(crate) fn screma(
         Dim::Ext(_) => return Err(PassError::bug("a width is existential")),
     };
     if ctx.is_known_before_segop(size) && ctx.lane_versions == LaneVersions::Loops {
-        return in_order(ctx, at, pat, &aux, s, out);
+        return sequential_loop(ctx, at, pat, &aux, s, out);
     }
     decide(ctx, &aux, &s, true);
     let cond = ctx.guard(size, Rule::InnerLanes, least, &aux, out);
@@ -91,19 +91,19 @@ pub(crate) fn screma(
     if ctx.is_known_before_segop(size) && alone {
         return seg(ctx, level, pat, aux, s, decomp, out);
     }
-    ctx.both |= ctx.is_known_before_segop(size);
+    ctx.has_both_versions |= ctx.is_known_before_segop(size);
     let copy = ctx.copy_screma(&s);
-    let arm = |ctx: &mut Ctx<'_>| -> Vec<Param<Soacs>> {
+    let fresh_results = |ctx: &mut Ctx<'_>| -> Vec<Param<Soacs>> {
         pat.iter().map(|param| ctx.fresh("acc", param.ty.clone())).collect()
     };
-    let (long, short) = (arm(ctx), arm(ctx));
+    let (long, short) = (fresh_results(ctx), fresh_results(ctx));
     let body = |stms, pat: &[Param<Soacs>]| Body {
         stms,
         result: pat.iter().map(|param| param.name.into()).collect(),
     };
     let (mut then_stms, mut else_stms) = (Vec::new(), Vec::new());
     seg(ctx, level, long.clone(), aux.clone(), s, decomp, &mut then_stms)?;
-    in_order(ctx, at, short.clone(), &aux, copy, &mut else_stms)?;
+    sequential_loop(ctx, at, short.clone(), &aux, copy, &mut else_stms)?;
     let exp = Exp::If { cond, then_body: body(then_stms, &long), else_body: body(else_stms, &short) };
     let pat = ctx.params(pat);
     out.push(Stm { pat, aux, exp });
@@ -111,7 +111,7 @@ pub(crate) fn screma(
 }
 
 /// Appends a screma as a loop.
-fn in_order(
+fn sequential_loop(
     ctx: &mut Ctx<'_>,
     at: Position,
     pat: Vec<Param<Soacs>>,
@@ -228,7 +228,7 @@ fn seg(
     let nest = nest.with_map(ctx, s.width, &s.map.params, &s.inputs)?;
     let inside = Position::sequential_in(level);
     let (space, body) = manifest::body(ctx, &nest, inside, s.map.body)?;
-    let kind = SegKind::ScanReduce(manifest::folds(ctx, inside, s.scan_reduce)?);
+    let kind = SegKind::ScanReduce(manifest::converted_scan_reduce(ctx, inside, s.scan_reduce)?);
     let op = SegOp::Seg(Seg { level, space, kind, body, ret: s.map.ret, decomp, identity_predicate: None });
     let pat = ctx.params(pat);
     let exp = Exp::Op(op);

@@ -34,7 +34,7 @@ pub(crate) struct SegopBody {
 /// The operators that a segop applies to its iterations' results.
 #[derive(Clone)]
 pub(crate) enum SegopKind {
-    Folds(ScanReduce<Soacs>),
+    ScanReduce(ScanReduce<Soacs>),
     Hist(Vec<HistOp<Soacs>>),
     FlatMap,
 }
@@ -44,7 +44,7 @@ impl SegopBody {
     /// made manifest.
     fn copy(&self, ctx: &mut Ctx<'_>) -> Self {
         let kind = match &self.kind {
-            SegopKind::Folds(folds) => SegopKind::Folds(ctx.copy_folds(folds)),
+            SegopKind::ScanReduce(scan_reduce) => SegopKind::ScanReduce(ctx.copy_scan_reduce(scan_reduce)),
             SegopKind::Hist(ops) => {
                 let ops = ops.iter().map(|op| HistOp {
                     op: Operator { op: ctx.copy_lambda(&op.op.op), ..op.op.clone() },
@@ -60,58 +60,58 @@ impl SegopBody {
 
     /// A body whose results are elements of mapped arrays.
     pub(crate) fn map(body: Body<Soacs>, ret: Vec<Type>) -> Self {
-        let kind = SegopKind::Folds(ScanReduce::default());
+        let kind = SegopKind::ScanReduce(ScanReduce::default());
         Self { body, ret, kind }
     }
 }
 
-/// Appends a segop over a nest, at the level of `inside`, the position of its body. There are two
-/// versions if lanes may share scans or reductions in it and a size decides.
+/// Appends a segop over a nest, at the level of `inside`, the position of its body. If lanes may
+/// share scans or reductions in it, a comparison of sizes chooses between two versions.
 pub(crate) fn segop(
     ctx: &mut Ctx<'_>,
     nest: &Nest<'_>,
     inside: Position,
-    point: SegopBody,
+    segop_body: SegopBody,
     pat: Vec<Param<Soacs>>,
     aux: Aux,
     out: &mut Vec<Stm<Segs>>,
 ) -> Result<(), PassError> {
     let Some(level) = inside.enclosing else {
-        return Err(PassError::bug("a segop at no level"));
+        return Err(PassError::bug("a segop has no level"));
     };
     let mut aux = aux;
-    aux.certs.extend(empty_checks::checks(ctx, nest, inside, &point, &aux, out)?);
+    aux.certs.extend(empty_checks::checks(ctx, nest, inside, &segop_body, &aux, out)?);
     let may_share = ctx.stack.for_scans_and_reductions(level).is_some() && ctx.lanes.inside;
-    let mut copies = may_share.then(|| point.clone());
-    let shared = seg(ctx, nest, inside, point, (LaneVersions::Shared, Vec::new()))?;
+    let mut original = may_share.then(|| segop_body.clone());
+    let shared = seg(ctx, nest, inside, segop_body, (LaneVersions::Shared, Vec::new()))?;
     let guards = shared.guards.clone();
-    let Some(point) = copies.take_if(|_| !guards.is_empty()) else {
+    let Some(segop_body) = original.take_if(|_| !guards.is_empty()) else {
         decide(ctx, &aux, &shared);
         let pat = ctx.params(pat);
         push(pat, aux, shared, out);
         return Ok(());
     };
-    let again = |ctx: &mut Ctx<'_>, arm| {
-        let point = point.copy(ctx);
-        seg(ctx, nest, inside, point, (arm, guards.clone()))
+    let make_copy = |ctx: &mut Ctx<'_>, versions| {
+        let segop_body = segop_body.copy(ctx);
+        seg(ctx, nest, inside, segop_body, (versions, guards.clone()))
     };
     let long = match guards.as_slice() {
-        [_] if shared.both => again(ctx, LaneVersions::Long)?,
+        [_] if shared.has_both_versions => make_copy(ctx, LaneVersions::Long)?,
         [_] => shared,
-        _ => again(ctx, LaneVersions::Each)?,
+        _ => make_copy(ctx, LaneVersions::Each)?,
     };
     decide(ctx, &aux, &long);
-    let short = again(ctx, LaneVersions::Loops)?;
+    let short = make_copy(ctx, LaneVersions::Loops)?;
     let cond = lanes::any_guard(ctx, &guards, &aux, out);
-    let arm = |ctx: &mut Ctx<'_>, seg| {
-        let own = pat.iter().map(|param| ctx.fresh("r", param.ty.clone()));
-        let own: Vec<Param<Segs>> = own.collect();
-        let result = atoms(&own);
+    let branch = |ctx: &mut Ctx<'_>, seg| {
+        let results = pat.iter().map(|param| ctx.fresh("r", param.ty.clone()));
+        let results: Vec<Param<Segs>> = results.collect();
+        let result = atoms(&results);
         let mut stms = Vec::new();
-        push(own, aux.clone(), seg, &mut stms);
+        push(results, aux.clone(), seg, &mut stms);
         Body { stms, result }
     };
-    let exp = Exp::If { cond, then_body: arm(ctx, long), else_body: arm(ctx, short) };
+    let exp = Exp::If { cond, then_body: branch(ctx, long), else_body: branch(ctx, short) };
     let pat = ctx.params(pat);
     out.push(Stm { pat, aux, exp });
     Ok(())
@@ -123,20 +123,23 @@ fn seg(
     ctx: &mut Ctx<'_>,
     nest: &Nest<'_>,
     inside: Position,
-    point: SegopBody,
+    segop_body: SegopBody,
     versions: (LaneVersions, Vec<Guard>),
 ) -> Result<SegopParts<Seg<Segs>>, PassError> {
     let Some(level) = inside.enclosing else {
-        return Err(PassError::bug("a segop at no level"));
+        return Err(PassError::bug("a segop has no level"));
     };
-    let SegopBody { body: own, ret, kind } = point;
+    let SegopBody { body: own, ret, kind } = segop_body;
     ctx.make_segop(versions, |ctx| {
         let (space, body) = body(ctx, nest, inside, own)?;
         let (kind, combines) = match kind {
-            SegopKind::Folds(mut own) => {
-                let post = own.post.take();
-                own.post = post.map(|post| nest.manifest_lambda(ctx, &space, post));
-                (SegKind::ScanReduce(folds(ctx, inside, own)?), ctx.has_acc_with_operator(&ret))
+            SegopKind::ScanReduce(mut scan_reduce) => {
+                let post = scan_reduce.post.take();
+                scan_reduce.post = post.map(|post| nest.manifest_lambda(ctx, &space, post));
+                (
+                    SegKind::ScanReduce(converted_scan_reduce(ctx, inside, scan_reduce)?),
+                    ctx.has_acc_with_operator(&ret),
+                )
             }
             SegopKind::Hist(ops) => (SegKind::Hist(histograms(ctx, inside, ops)?), false),
             SegopKind::FlatMap => (SegKind::FlatMap, false),
@@ -160,10 +163,10 @@ pub(crate) fn body(
 
 /// The scans and reductions of a segop; operators that are known to commute are marked as
 /// commutative.
-pub(crate) fn folds(
+pub(crate) fn converted_scan_reduce(
     ctx: &mut Ctx<'_>,
     inside: Position,
-    own: ScanReduce<Soacs>,
+    scan_reduce: ScanReduce<Soacs>,
 ) -> Result<ScanReduce<Segs>, PassError> {
     let inside = inside.sequential();
     let operators = |ctx: &mut Ctx<'_>, operators: Vec<Operator<Soacs>>| {
@@ -175,9 +178,9 @@ pub(crate) fn folds(
         noted.collect::<Result<_, PassError>>()
     };
     Ok(ScanReduce {
-        scans: operators(ctx, own.scans)?,
-        reduces: operators(ctx, own.reduces)?,
-        post: own.post.map(|post| ctx.lambda_inside(inside, post)).transpose()?,
+        scans: operators(ctx, scan_reduce.scans)?,
+        reduces: operators(ctx, scan_reduce.reduces)?,
+        post: scan_reduce.post.map(|post| ctx.lambda_inside(inside, post)).transpose()?,
     })
 }
 
@@ -187,10 +190,10 @@ fn histograms(
     ops: Vec<HistOp<Soacs>>,
 ) -> Result<Vec<HistOp<Segs>>, PassError> {
     let mut converted = Vec::with_capacity(ops.len());
-    for HistOp { shape, destinations: dests, op } in ops {
+    for HistOp { shape, destinations, op } in ops {
         let op = Operator { comm: true, ..op };
         let op = ctx.operator_inside(inside, op)?;
-        converted.push(HistOp { shape, destinations: dests, op });
+        converted.push(HistOp { shape, destinations, op });
     }
     Ok(converted)
 }
@@ -204,7 +207,7 @@ fn push(pat: Vec<Param<Segs>>, aux: Aux, seg: SegopParts<Seg<Segs>>, out: &mut V
 fn decide(ctx: &mut Ctx<'_>, aux: &Aux, seg: &SegopParts<Seg<Segs>>) {
     let SegopParts { parts, guards, .. } = seg;
     let what = match &parts.kind {
-        SegKind::ScanReduce(folds) => OperationKind::of_scan_reduce(folds),
+        SegKind::ScanReduce(scan_reduce) => OperationKind::of_scan_reduce(scan_reduce),
         SegKind::Hist(_) => OperationKind::Histogram,
         SegKind::FlatMap => OperationKind::FlatMap,
     };

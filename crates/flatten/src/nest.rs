@@ -109,8 +109,8 @@ impl<'p> Nest<'p> {
     /// The number of iterations, if it is a constant.
     pub(crate) fn iterations(&self) -> Option<i64> {
         let mut widths = self.widths();
-        widths.try_fold(1i64, |points, width| match width {
-            Dim::Const(n) => Some(points.saturating_mul(n)),
+        widths.try_fold(1i64, |iterations, width| match width {
+            Dim::Const(n) => Some(iterations.saturating_mul(n)),
             Dim::Var(_) | Dim::Ext(_) => None,
         })
     }
@@ -165,7 +165,7 @@ impl<'p> Nest<'p> {
                 }
                 Type::Acc { .. } => BasicOp::Atom(input.into()),
                 Type::Prim(_) | Type::Cert | Type::Mem(_) => {
-                    return Err(PassError::bug("a combinator's input is no array"));
+                    return Err(PassError::bug("an input of a combinator is not an array"));
                 }
             };
             let whole = match self.element(input) {
@@ -239,10 +239,10 @@ impl<'p> Nest<'p> {
             left = next;
         }
         nest.segments = nest.binds.len();
-        let place = ctx.fresh::<Soacs>("j", Type::I64);
-        let name = place.name;
+        let inner_index = ctx.fresh::<Soacs>("j", Type::I64);
+        let name = inner_index.name;
         let from = BasicOp::Binary(BinOp::Sub, PrimType::I64, index.into(), segments.start.into());
-        nest.bind_op(place, from);
+        nest.bind_op(inner_index, from);
         (nest, name)
     }
 

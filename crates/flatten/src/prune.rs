@@ -114,9 +114,9 @@ impl Pruner<'_> {
                 Removed::Version => rule,
                 Removed::Rest => Rule::InnerParallelism,
             };
-            let places = self.provs.stack(aux.prov);
+            let spans = self.provs.stack(aux.prov);
             let kind = RemarkKind::VersionPruned { rule, why };
-            self.context.remark(&self.name.0, places, kind);
+            self.context.remark(&self.name.0, spans, kind);
         }
         let exp = Exp::If { cond, then_body, else_body };
         keep_branch(Stm { pat, aux, exp }, goes == Removed::Rest, out);
@@ -149,14 +149,17 @@ impl Pruner<'_> {
             Rule::OuterParallelism => {
                 let width = self.stack.level(level).map_or(1, |level| level.width);
                 let known = choice.size.constant().and_then(prim::Scalar::as_i64);
-                if !choice.or_rest_too_small && known.is_some_and(|points| points < width) {
+                if !choice.or_rest_too_small && known.is_some_and(|iterations| iterations < width) {
                     return Some(Pruned::FewIterations);
                 }
-                let folds = !is_map(seg);
+                let combines = !is_map(seg);
                 let rank = seg.space.dims.len();
                 // A scan or reduction itself always has two versions if there is more parallelism
                 // in it.
-                if !folds && self.stack.for_maps(level) != Some(level) && n_separate_segops(rest, rank) <= 1 {
+                if !combines
+                    && self.stack.for_maps(level) != Some(level)
+                    && n_separate_segops(rest, rank) <= 1
+                {
                     return Some(Pruned::SingleOperation);
                 }
                 None
@@ -188,11 +191,11 @@ fn one_chunk(body: &Body<Segs>, level: u8) -> bool {
             Exp::Loop { body, .. } => one_chunk(body, level),
             Exp::Op(SegOp::WithAcc { lambda, .. }) => one_chunk(&lambda.body, level),
             Exp::Op(SegOp::Seg(seg)) if seg.level == level => {
-                let points = seg.space.dims.iter().try_fold(1i64, |n, (_, dim)| match dim {
+                let iterations = seg.space.dims.iter().try_fold(1i64, |n, (_, dim)| match dim {
                     Dim::Const(size) => n.checked_mul(*size),
                     Dim::Var(_) | Dim::Ext(_) => None,
                 });
-                points.is_some_and(|n| seg.decomp.chunks(n) <= 1) && one_chunk(&seg.body, level)
+                iterations.is_some_and(|n| seg.decomp.chunks(n) <= 1) && one_chunk(&seg.body, level)
             }
             Exp::Op(SegOp::Seg(_)) => true,
         })
@@ -243,7 +246,7 @@ fn compared(body: &Body<Segs>) -> FxHashSet<Name> {
 }
 
 fn is_map(seg: &Seg<Segs>) -> bool {
-    matches!(&seg.kind, SegKind::ScanReduce(folds) if folds.is_map())
+    matches!(&seg.kind, SegKind::ScanReduce(scan_reduce) if scan_reduce.is_map())
 }
 
 /// The number of segops in a body that a nest of this rank would have in its sequential body, and
@@ -265,15 +268,15 @@ fn n_separate_segops(body: &Body<Segs>, rank: usize) -> u32 {
             Exp::Loop { body, .. } => n_separate_segops(body, rank).saturating_mul(10),
             Exp::Op(SegOp::WithAcc { lambda, .. }) => n_separate_segops(&lambda.body, rank),
             Exp::Op(SegOp::Seg(seg)) => match &seg.kind {
-                SegKind::ScanReduce(folds) if folds.is_map() => 0,
+                SegKind::ScanReduce(scan_reduce) if scan_reduce.is_map() => 0,
                 // Reductions of values computed in the same segop may be tiled.
-                SegKind::ScanReduce(folds) => {
+                SegKind::ScanReduce(scan_reduce) => {
                     let computes =
                         seg.body.stms.iter().any(|stm| {
                             !matches!(stm.exp, Exp::Basic(BasicOp::Index { .. } | BasicOp::Atom(_)))
                         });
-                    let own = seg.space.dims.len() == rank + 1;
-                    1 + u32::from(own && computes && folds.scans.is_empty())
+                    let is_inner = seg.space.dims.len() == rank + 1;
+                    1 + u32::from(is_inner && computes && scan_reduce.scans.is_empty())
                 }
                 SegKind::Hist(_) | SegKind::FlatMap => 0,
             },
@@ -295,8 +298,8 @@ fn n_segops_at(body: &Body<Segs>, level: u8, width: i64) -> u32 {
             Exp::Op(SegOp::WithAcc { lambda, .. }) => n_segops_at(&lambda.body, level, width),
             Exp::Op(SegOp::Seg(seg)) => {
                 let small = |(_, dim): &(Name, Dim)| matches!(dim, Dim::Const(n) if *n < width);
-                let twin = before.replace(seg).is_some_and(|it| are_scan_and_reduce(it, seg));
-                u32::from(seg.level == level && !twin && !seg.space.dims.iter().all(small))
+                let shares_segop = before.replace(seg).is_some_and(|it| are_scan_and_reduce(it, seg));
+                u32::from(seg.level == level && !shares_segop && !seg.space.dims.iter().all(small))
             }
         });
         each.fold(0, u32::saturating_add)
@@ -307,7 +310,7 @@ fn n_segops_at(body: &Body<Segs>, level: u8, width: i64) -> u32 {
 /// scans and reductions need not be separate.
 fn are_scan_and_reduce(one: &Seg<Segs>, other: &Seg<Segs>) -> bool {
     let scans = |seg: &Seg<Segs>| match &seg.kind {
-        SegKind::ScanReduce(folds) if !folds.is_map() => Some(!folds.scans.is_empty()),
+        SegKind::ScanReduce(scan_reduce) if !scan_reduce.is_map() => Some(!scan_reduce.scans.is_empty()),
         SegKind::ScanReduce(_) | SegKind::Hist(_) | SegKind::FlatMap => None,
     };
     let widths = |seg: &Seg<Segs>| -> Vec<Dim> {

@@ -42,12 +42,12 @@ pub(crate) fn screma_loop(
     (screma, bound): (Screma, Atom),
     out: &mut Vec<Stm<Soacs>>,
 ) -> Result<(), PassError> {
-    let Screma { width, inputs, map, scan_reduce: folds } = screma;
+    let Screma { width, inputs, map, scan_reduce } = screma;
     let mut params: Vec<LoopParam<Soacs>> = Vec::new();
-    let n_reduced = folds.n_reduced();
-    let types = folds.values(&map.ret);
-    accumulators(ctx, &folds.reduces, types.reduced, aux, out, &mut params);
-    let element_types = folds.element_types(&map.ret);
+    let n_reduced = scan_reduce.n_reduced();
+    let types = scan_reduce.values(&map.ret);
+    accumulators(ctx, &scan_reduce.reduces, types.reduced, aux, out, &mut params);
+    let element_types = scan_reduce.element_types(&map.ret);
     // Accumulators among the inputs are threaded through the loop: each accumulator result belongs
     // to the accumulator input of the same token.
     let mut inputs = inputs;
@@ -67,30 +67,30 @@ pub(crate) fn screma_loop(
         let init = scratch(ctx, &param.ty, aux, out)?;
         params.push(LoopParam { param, init: Atom::Var(init), consumed: true });
     }
-    accumulators(ctx, &folds.scans, types.scanned, aux, out, &mut params);
+    accumulators(ctx, &scan_reduce.scans, types.scanned, aux, out, &mut params);
 
     let mut stms = Vec::new();
     let index = ctx.fresh::<Soacs>("i", Type::I64).name;
     bind_rows(ctx, map.params, &inputs, index, aux, &mut stms)?;
     stms.extend(map.body.stms);
     let mapped = map.body.result;
-    let groups = folds.values(&mapped);
+    let groups = scan_reduce.values(&mapped);
     let accs: Vec<Atom> = params.iter().map(|p| Atom::Var(p.param.name)).collect();
     let n_out = element_types.len();
     let row = Atom::Var(index);
     let outs = RowOutputs { arrays: &[], row };
     let values = (&accs[..n_reduced], groups.reduced);
-    let reduced = operators(ctx, folds.reduces, values, outs, aux, &mut stms)?;
-    let arrays = match folds.post {
+    let reduced = operators(ctx, scan_reduce.reduces, values, outs, aux, &mut stms)?;
+    let arrays = match scan_reduce.post {
         None => &params[n_reduced..n_reduced + groups.scanned.len()],
         Some(_) => &[],
     };
     let outs = RowOutputs { arrays, row };
     let values = (&accs[n_reduced + n_out..], groups.scanned);
-    let scanned = operators(ctx, folds.scans, values, outs, aux, &mut stms)?;
+    let scanned = operators(ctx, scan_reduce.scans, values, outs, aux, &mut stms)?;
     let elements = scanned.values.iter().chain(groups.mapped);
     let elements: Vec<Atom> = elements.copied().collect();
-    let elements = match folds.post {
+    let elements = match scan_reduce.post {
         Some(post) => inline(post, elements, &mut stms),
         None => elements,
     };
@@ -145,7 +145,7 @@ pub(crate) fn scratch(
     out: &mut Vec<Stm<Soacs>>,
 ) -> Result<Name, PassError> {
     let Type::Array { elem, shape } = ty else {
-        return Err(PassError::bug("a mapped result is no array"));
+        return Err(PassError::bug("a mapped result is not an array"));
     };
     let exp = Exp::Basic(BasicOp::Scratch { elem: *elem, shape: shape.clone() });
     let pat = ctx.fresh("out", ty.clone());
@@ -156,7 +156,7 @@ pub(crate) fn scratch(
 
 /// Appends a histogram as a loop over the inputs: the destinations are updated in place where the
 /// index is in bounds. Operators may work on arrays.
-#[allow(clippy::too_many_arguments, reason = "the parts of one combinator and where it stands")]
+#[allow(clippy::too_many_arguments, reason = "the parts of one combinator and its position")]
 pub(crate) fn hist_loop(
     ctx: &mut Ctx<'_>,
     pat: Vec<Param<Soacs>>,
@@ -188,9 +188,9 @@ pub(crate) fn hist_loop(
         let k = op.destinations.len();
         let (new, more) = values.split_at(k);
         values = more;
-        let dests: Vec<Param<Soacs>> = params[at..at + k].iter().map(|p| p.param.clone()).collect();
+        let destinations: Vec<Param<Soacs>> = params[at..at + k].iter().map(|p| p.param.clone()).collect();
         at += k;
-        result.extend(update_bucket(ctx, &op.shape, bucket, op.op, &dests, new, aux, &mut stms)?);
+        result.extend(update_bucket(ctx, &op.shape, bucket, op.op, &destinations, new, aux, &mut stms)?);
     }
     let form = LoopForm::For { var: index, ty: PrimType::I64, bound: bound(width)? };
     let exp = Exp::Loop { params, form, body: Body { stms, result } };
@@ -199,13 +199,13 @@ pub(crate) fn hist_loop(
 }
 
 /// `if bucket is in bounds then dest with [bucket] <- op dest[bucket] new else dest`.
-#[allow(clippy::too_many_arguments, reason = "the parts of one update and where it stands")]
+#[allow(clippy::too_many_arguments, reason = "the parts of one update and its position")]
 fn update_bucket(
     ctx: &mut Ctx<'_>,
     shape: &[Dim],
     bucket: &[Atom],
     operator: Operator<Soacs>,
-    dests: &[Param<Soacs>],
+    destinations: &[Param<Soacs>],
     new: &[Atom],
     aux: &Aux,
     out: &mut Vec<Stm<Soacs>>,
@@ -216,15 +216,15 @@ fn update_bucket(
         // An unsigned comparison refuses negative indices too.
         let below = BasicOp::Compare(CmpOp::ULt, PrimType::I64, at, size);
         let below = bind(ctx, "below", Type::BOOL, below, aux, out);
-        let both = BasicOp::Binary(BinOp::And, PrimType::Bool, cond, below);
-        cond = bind(ctx, "inside", Type::BOOL, both, aux, out);
+        let inside = BasicOp::Binary(BinOp::And, PrimType::Bool, cond, below);
+        cond = bind(ctx, "inside", Type::BOOL, inside, aux, out);
     }
     let mut stms = Vec::new();
     let mut old = Vec::new();
-    for dest in dests {
+    for dest in destinations {
         let slice = bucket_slice(&dest.ty, bucket);
         let row = Type::array(
-            dest.ty.elem().ok_or_else(|| PassError::bug("a destination is no array"))?,
+            dest.ty.elem().ok_or_else(|| PassError::bug("a destination is not an array"))?,
             dest.ty.shape().iter().skip(bucket.len()).copied(),
         );
         let read = BasicOp::Index { array: dest.name, slice };
@@ -237,7 +237,7 @@ fn update_bucket(
     let args: Vec<Atom> = old.into_iter().chain(new.iter().copied()).collect();
     let combined = inline(operator.op, args, &mut stms);
     let mut updated = Vec::new();
-    for (dest, value) in dests.iter().zip(combined) {
+    for (dest, value) in destinations.iter().zip(combined) {
         let slice = bucket_slice(&dest.ty, bucket);
         let update = BasicOp::Update { array: dest.name, slice, value };
         updated.push(bind(ctx, "dest", dest.ty.clone(), update, aux, &mut stms));
@@ -245,9 +245,12 @@ fn update_bucket(
     let exp = Exp::If {
         cond,
         then_body: Body { stms, result: updated },
-        else_body: Body { stms: Vec::new(), result: dests.iter().map(|d| Atom::Var(d.name)).collect() },
+        else_body: Body {
+            stms: Vec::new(),
+            result: destinations.iter().map(|d| Atom::Var(d.name)).collect(),
+        },
     };
-    let pat: Vec<Param<Soacs>> = dests.iter().map(|d| ctx.fresh("dest", d.ty.clone())).collect();
+    let pat: Vec<Param<Soacs>> = destinations.iter().map(|d| ctx.fresh("dest", d.ty.clone())).collect();
     let results = pat.iter().map(|p| Atom::Var(p.name)).collect();
     out.push(Stm { pat, aux: Aux::at(aux.prov), exp });
     Ok(results)
@@ -290,7 +293,7 @@ pub(crate) fn bind_rows(
             }
             Type::Acc { .. } => BasicOp::Atom(Atom::Var(input)),
             Type::Prim(_) | Type::Cert | Type::Mem(_) => {
-                return Err(PassError::bug("a combinator's input is no array"));
+                return Err(PassError::bug("an input of a combinator is not an array"));
             }
         };
         out.push(Stm { pat: vec![param], aux: Aux::at(aux.prov), exp: Exp::Basic(exp) });

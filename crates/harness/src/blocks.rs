@@ -242,7 +242,7 @@ impl<'a> Parser<'a> {
                     }
                     "auto" => {
                         if self.take_word() != "output" {
-                            return self.error("`output` was expected after `auto`");
+                            return self.error("expected `output` after `auto`");
                         }
                         self.expect(spec, first, Expected::Auto)?;
                     }
@@ -267,7 +267,7 @@ impl<'a> Parser<'a> {
         while let Some(name) = words.next() {
             let count = words.next().and_then(|count| count.parse().ok());
             let Some(count) = count else {
-                let message = format!("how often should `{name}` occur?");
+                let message = format!("expected a count after the operation `{name}`");
                 return Err(SpecError::new(line, message));
             };
             // The last count of an operation applies.
@@ -285,7 +285,7 @@ impl<'a> Parser<'a> {
                 case.expected = what;
                 Ok(())
             }
-            _ => self.error("an expectation without an input"),
+            _ => self.error("expected outcome without an input, or a second one for an input"),
         }
     }
 
@@ -305,13 +305,11 @@ impl<'a> Parser<'a> {
                 let found = if found.is_empty() { "the end of the line" } else { found };
                 return Err(SpecError::new(
                     line,
-                    format!(
-                        "an `input`, `output`, `error:` or other directive was expected, found `{found}`"
-                    ),
+                    format!("expected `input`, `output`, `error:` or another directive, found `{found}`"),
                 ));
             }
             if self.line() != line && !self.rest().starts_with("input") {
-                return Err(SpecError::new(line, format!("`{word}` is no directive of a test block")));
+                return Err(SpecError::new(line, format!("`{word}` is not a directive of a test block")));
             }
             tags.push(word.to_owned());
             word = self.take_word();
@@ -340,7 +338,7 @@ impl<'a> Parser<'a> {
                 self.at += name.len() + 1;
                 Ok(name.to_owned())
             }
-            None => self.error("the name's closing quote is missing"),
+            None => self.error("missing closing quote of the data set's name"),
         }
     }
 
@@ -363,7 +361,7 @@ impl<'a> Parser<'a> {
         self.skip_blanks();
         let open = self.line();
         if !self.take("{") {
-            return self.error("`{` was expected");
+            return self.error("expected `{`");
         }
         let (mut depth, mut in_string, mut string_end) = (1, false, 0);
         for (i, c) in self.rest().char_indices() {
@@ -384,7 +382,7 @@ impl<'a> Parser<'a> {
                 return Ok(inside);
             }
         }
-        Err(SpecError::new(open, "the closing `}` is missing"))
+        Err(SpecError::new(open, "missing closing `}`"))
     }
 }
 
@@ -393,11 +391,11 @@ mod tests {
     use super::{Data, Expected, Spec, parse_blocks};
 
     fn parse(text: &str) -> Spec {
-        parse_blocks(text).expect("the blocks are well-formed")
+        parse_blocks(text).expect("the test blocks are well formed")
     }
 
     #[test]
-    fn every_form_of_a_case() {
+    fn all_forms_of_cases_are_parsed() {
         let spec = parse(
             "\
 -- Prose, with input { 1 } in it.
@@ -425,14 +423,16 @@ entry f = 1
         assert_eq!(spec.properties, ["p"]);
         assert_eq!(spec.warnings[0].line, 19);
         assert_eq!(spec.compile_error, None);
-        let [structure] = spec.structures.as_slice() else { panic!("one structure: {spec:#?}") };
+        let [structure] = spec.structures.as_slice() else { panic!("expected one structure: {spec:#?}") };
         assert_eq!(structure.pipeline.as_deref(), Some("gpu"));
         assert_eq!(structure.counts, [("A".into(), 1), ("/B/C".into(), 2)]);
-        let [one, big, random, script, last] = spec.cases.as_slice() else { panic!("five cases: {spec:#?}") };
+        let [one, big, random, script, last] = spec.cases.as_slice() else {
+            panic!("expected five cases: {spec:#?}")
+        };
         assert_eq!((one.line, &*one.entries), (5, &["f".to_owned(), "g".to_owned()][..]));
         let (Data::Text(input, 5), Expected::Values(Data::Text(output, 6))) = (&one.input, &one.expected)
         else {
-            panic!("{one:?}")
+            panic!("expected text input and output: {one:?}")
         };
         assert_eq!(input.split_whitespace().collect::<Vec<_>>(), ["[1,", "2]", r#""a}\"{\^\""#]);
         assert_eq!(output, " 3 ");
@@ -447,16 +447,18 @@ entry f = 1
     }
 
     #[test]
-    fn programs_to_be_rejected() {
+    fn error_before_any_input_is_the_compile_error() {
         let spec = parse("-- ==\n-- error: Cannot\n--   unify\n".replace("--   unify\n", "").as_str());
-        assert!(spec.compile_error.as_ref().is_some_and(|p| p.matches("I Cannot").expect("a pattern")));
+        assert!(
+            spec.compile_error.as_ref().is_some_and(|p| p.matches("I Cannot").expect("the pattern is valid"))
+        );
         assert!(spec.cases.is_empty());
         assert_eq!(parse("def main = 1\n"), Spec::default());
     }
 
     #[test]
-    fn errors_have_lines() {
-        let line = |text: &str| parse_blocks(text).expect_err("malformed").line;
+    fn errors_report_their_line() {
+        let line = |text: &str| parse_blocks(text).expect_err("the block is malformed").line;
         assert_eq!(line("\n-- ==\n-- input { 1\n-- output 2\n"), 3);
         assert_eq!(line("-- ==\n-- output { 1 }\n"), 2);
         assert_eq!(line("-- ==\n-- input { 1 }\n-- outptu { 1 }\n"), 3);

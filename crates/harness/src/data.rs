@@ -33,7 +33,7 @@ impl Data {
     pub fn values(&self, dir: &Path) -> Result<Vec<Value>, DataError> {
         match self {
             Self::Text(text, line) => read_all(Reader::from_slice(text.as_bytes()))
-                .map_err(|e| DataError::Unreadable(format!("the values at line {line}: {e}"))),
+                .map_err(|e| DataError::Unreadable(format!("values at line {line}: {e}"))),
             Self::File(path) => {
                 let path = dir.join(path);
                 read_file(&path)
@@ -42,7 +42,7 @@ impl Data {
                     .map_err(|e| DataError::Unreadable(format!("{}: {e}", path.display())))
             }
             Self::Random(types) => random::parse(types)
-                .and_then(|wanted| random::generate(&wanted, &Bounds::default(), SEED))
+                .and_then(|specs| random::generate(&specs, &Bounds::default(), SEED))
                 .map_err(DataError::Unreadable),
             Self::Script(_) | Self::ScriptFile(_) => {
                 Err(DataError::Unsupported("script input without the interpreter"))

@@ -7,6 +7,10 @@ use ir::{Level, Program};
 use std::fmt;
 use value::{Value, ValueType};
 
+/// A hash of the source of the evaluators and of what they use: outcomes of evaluations with
+/// different hashes may differ.
+pub const EVALUATOR: &str = env!("EVALUATOR_HASH");
+
 /// The reason why an evaluation has no results.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Failure {
@@ -30,10 +34,10 @@ impl fmt::Display for Failure {
 
 /// Evaluates an entry point.
 pub fn call<L: Level>(program: &Program<L>, entry: &str, args: &[Value]) -> Result<Vec<Value>, Failure> {
-    let point = program.entries.iter().find(|point| &*point.name == entry);
-    let types = point.map(|point| {
+    let entry_point = program.entries.iter().find(|entry_point| &*entry_point.name == entry);
+    let types = entry_point.map(|entry_point| {
         let spread = |values| flatten_entry_values(&program.opaques, values);
-        (spread(&point.params), spread(&point.results))
+        (spread(&entry_point.params), spread(&entry_point.results))
     });
     evaluate(entry, types, args, |args| {
         ir::eval::eval_entry(program, entry, args).map_err(|error| from_error(&error, program))
@@ -59,10 +63,10 @@ pub fn call_imp_with(
     args: &[Value],
     options: imp::eval::Options,
 ) -> Result<Vec<Value>, Failure> {
-    let point = program.entries.iter().find(|point| &*point.name == entry);
-    let types = point.map(|point| {
+    let entry_point = program.entries.iter().find(|entry_point| &*entry_point.name == entry);
+    let types = entry_point.map(|entry_point| {
         let spread = |values| flatten_entry_values(&program.opaques, values);
-        (spread(&point.params), spread(&point.results))
+        (spread(&entry_point.params), spread(&entry_point.results))
     });
     evaluate(entry, types, args, |args| {
         imp::eval::eval_entry_with(program, entry, args, options)
@@ -84,7 +88,7 @@ fn evaluate(
         let list =
             |types: Vec<ValueType>| types.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
         return Err(Failure::Argument(format!(
-            "`{entry}` takes {}; given were {}",
+            "`{entry}` takes arguments of types {}, not {}",
             list(params),
             list(args.iter().map(Value::value_type).collect())
         )));
@@ -94,12 +98,13 @@ fn evaluate(
     let results = eval(args.ok_or_else(too_large)?)?;
     if results.len() != types.len() {
         return Err(Failure::Evaluator(format!(
-            "{} results where the entry point has {}",
+            "{} results, but the entry point has {}",
             results.len(),
             types.len()
         )));
     }
-    let other = || Failure::Evaluator("a result has another type than its entry point says".to_owned());
+    let other =
+        || Failure::Evaluator("a result does not have the type that the entry point declares".to_owned());
     results.iter().zip(types).map(|(result, ty)| from_eval_value(result, ty).ok_or_else(other)).collect()
 }
 

@@ -6,7 +6,7 @@ use crate::data::read_file;
 use crate::programs::Outcome;
 use crate::script;
 use check::tast::{Entry, Program};
-use interp::{Class, Interp, Val};
+use interp::{Class, Interp, RunValue};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -47,7 +47,7 @@ impl<'a> Oracle<'a> {
     }
 
     /// Calls an entry point. The results may be of types without an external representation.
-    pub fn call_raw(&self, entry: &Entry, args: Vec<Val>) -> Result<Vec<Val>, String> {
+    pub fn call_raw(&self, entry: &Entry, args: Vec<RunValue>) -> Result<Vec<RunValue>, String> {
         self.start();
         self.interp
             .call(entry, args)
@@ -55,10 +55,10 @@ impl<'a> Oracle<'a> {
     }
 
     /// Returns the arguments of a case for an entry point.
-    pub fn arguments(&self, data: &Data, entry: &Entry) -> Result<Vec<Val>, String> {
+    pub fn arguments(&self, data: &Data, entry: &Entry) -> Result<Vec<RunValue>, String> {
         match data {
             Data::Text(text, line) => {
-                read_arguments(text.as_bytes(), entry).map_err(|e| format!("the values at line {line}: {e}"))
+                read_arguments(text.as_bytes(), entry).map_err(|e| format!("values at line {line}: {e}"))
             }
             Data::File(path) => {
                 let path = self.folder.join(path);
@@ -98,12 +98,12 @@ impl<'a> Oracle<'a> {
         }
     }
 
-    fn script(&self, text: &str, entry: &Entry) -> Result<Vec<Val>, String> {
+    fn script(&self, text: &str, entry: &Entry) -> Result<Vec<RunValue>, String> {
         self.start();
         let context = script::Context { interp: &self.interp, sources: self.sources, folder: &self.folder };
         script::evaluate(text, &context)
             .and_then(|value| script::arguments(&value, entry))
-            .map_err(|e| format!("the script: {e}"))
+            .map_err(|e| format!("script: {e}"))
     }
 
     fn start(&self) {
@@ -111,7 +111,7 @@ impl<'a> Oracle<'a> {
     }
 
     /// Calls an entry point.
-    pub fn call(&self, entry: &Entry, args: Vec<Val>) -> Outcome {
+    pub fn call(&self, entry: &Entry, args: Vec<RunValue>) -> Outcome {
         self.start();
         match self.interp.call(entry, args) {
             Ok(results) => values(entry, &results),
@@ -119,7 +119,7 @@ impl<'a> Oracle<'a> {
                 Class::Program => Outcome::Failure(failure.render(self.sources)),
                 Class::Unsound => Outcome::Abnormal(failure.render(self.sources)),
                 Class::Usage => Outcome::Failure(failure.message),
-                Class::Timeout => Outcome::Abnormal("it does not end in time".to_owned()),
+                Class::Timeout => Outcome::Abnormal("timed out".to_owned()),
                 Class::Unsupported | Class::Interrupted | Class::Bug | Class::Unbound => {
                     Outcome::Abnormal(failure.message)
                 }
@@ -128,7 +128,7 @@ impl<'a> Oracle<'a> {
     }
 
     /// Encodes arguments in the binary format.
-    pub fn encode(&self, entry: &Entry, args: &[Val]) -> Result<Vec<u8>, String> {
+    pub fn encode(&self, entry: &Entry, args: &[RunValue]) -> Result<Vec<u8>, String> {
         let mut out = Vec::new();
         for (arg, param) in args.iter().zip(&entry.params) {
             let value = interp::export(arg, &param.ty.ty)?;
@@ -141,8 +141,8 @@ impl<'a> Oracle<'a> {
     /// Results of slow calls are cached.
     pub fn auto(&self, case: &Case, entry: &Entry) -> Result<Option<Vec<Value>>, String> {
         let file = cache_file(self.sources, case, entry);
-        let kept = file.as_ref().and_then(|file| std::fs::read(file).ok());
-        if let Some(bytes) = kept {
+        let cached = file.as_ref().and_then(|file| std::fs::read(file).ok());
+        if let Some(bytes) = cached {
             if bytes == TOO_SLOW {
                 return Ok(None);
             }
@@ -152,21 +152,21 @@ impl<'a> Oracle<'a> {
         }
         let start = Instant::now();
         let args = self.arguments(&case.input, entry)?;
-        let patience = self.limit.min(TIME_LIMIT);
-        self.interp.set_deadline(Instant::now().checked_add(patience));
+        let time_limit = self.limit.min(TIME_LIMIT);
+        self.interp.set_deadline(Instant::now().checked_add(time_limit));
         let results = self.interp.call(entry, args);
-        let keep = |bytes: &[u8]| {
+        let cache = |bytes: &[u8]| {
             if let Some(file) = file.filter(|_| start.elapsed() > CACHE_ABOVE) {
                 write_cache(&file, bytes);
             }
         };
-        let none = "no expected output from the interpreter";
+        let none = "the interpreter cannot compute the expected output";
         match results.map(|results| values(entry, &results)) {
             Ok(Outcome::Values(values)) => {
                 let mut bytes = Vec::new();
                 let encoded = values.iter().all(|v| write_binary(&mut bytes, v).is_ok());
                 if encoded {
-                    keep(&bytes);
+                    cache(&bytes);
                 }
                 Ok(Some(values))
             }
@@ -174,7 +174,7 @@ impl<'a> Oracle<'a> {
                 Err(format!("{none}: {why}"))
             }
             Err(failure) if failure.class == Class::Timeout => {
-                keep(TOO_SLOW);
+                cache(TOO_SLOW);
                 Ok(None)
             }
             Err(failure) if failure.is_out_of_memory() => Ok(None),
@@ -195,7 +195,7 @@ const TOO_SLOW: &[u8] = b"-- too slow";
 const CACHE_ABOVE: Duration = Duration::from_millis(100);
 
 /// Converts results to values; opaque if they have no external representation.
-fn values(entry: &Entry, results: &[Val]) -> Outcome {
+fn values(entry: &Entry, results: &[RunValue]) -> Outcome {
     let mut values = Vec::with_capacity(results.len());
     for (result, ty) in results.iter().zip(&entry.results) {
         // A unit result is printed, but not listed among expected values.
@@ -210,7 +210,7 @@ fn values(entry: &Entry, results: &[Val]) -> Outcome {
     Outcome::Values(values)
 }
 
-fn read_arguments(bytes: &[u8], entry: &Entry) -> Result<Vec<Val>, String> {
+fn read_arguments(bytes: &[u8], entry: &Entry) -> Result<Vec<RunValue>, String> {
     let mut reader = Reader::from_slice(bytes);
     let mut args = Vec::with_capacity(entry.params.len());
     for (index, param) in entry.params.iter().enumerate() {

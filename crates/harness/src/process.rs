@@ -55,9 +55,9 @@ pub fn run_until(
     start(&mut command, stdin, limit, stop)
 }
 
-/// As [`run`], without a limit on address space, of which `valgrind` needs much.
+/// As [`run`], without a limit on address space: `valgrind` needs a large one.
 pub fn run_unlimited(program: &[&str], stdin: &[u8], limit: Duration) -> Result<Finished, String> {
-    let (name, args) = program.split_first().ok_or("no program is named")?;
+    let (name, args) = program.split_first().ok_or("no program to run")?;
     start(Command::new(name).args(args), stdin, limit, &AtomicBool::new(false))
 }
 
@@ -77,9 +77,9 @@ fn start(
         let out = scope.spawn(|| from.is_none_or(|from| read_limited(from, &mut stdout)));
         let err = scope.spawn(|| errors.is_none_or(|errors| read_limited(errors, &mut stderr)));
         let end = wait(&mut child, limit, stop)?;
-        let whole = [out, err].map(|reader| reader.join().unwrap_or(false));
+        let complete = [out, err].map(|reader| reader.join().unwrap_or(false));
         Ok::<End, String>(match end {
-            End::Code(_) if whole != [true, true] => End::OutputLimit,
+            End::Code(_) if complete != [true, true] => End::OutputLimit,
             end => end,
         })
     })?;
@@ -89,8 +89,8 @@ fn start(
 
 /// Reads to the end and keeps up to the limit. Returns true if that is everything.
 fn read_limited(mut from: impl Read, to: &mut Vec<u8>) -> bool {
-    let kept = from.by_ref().take(MAX_OUTPUT).read_to_end(to);
-    kept.is_ok() && std::io::copy(&mut from, &mut std::io::sink()).is_ok_and(|more| more == 0)
+    let result = from.by_ref().take(MAX_OUTPUT).read_to_end(to);
+    result.is_ok() && std::io::copy(&mut from, &mut std::io::sink()).is_ok_and(|more| more == 0)
 }
 
 fn wait(child: &mut Child, limit: Duration, stop: &AtomicBool) -> Result<End, String> {

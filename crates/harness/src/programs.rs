@@ -104,22 +104,24 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// Returns the outcome of an executable's process. Results are parsed if `wanted` is set;
+    /// Returns the outcome of an executable's process. Results are parsed if `parse_results` is set;
     /// otherwise [`Self::Values`] is empty.
-    pub fn of(finished: Finished, wanted: bool) -> Self {
+    pub fn of(finished: Finished, parse_results: bool) -> Self {
         match finished.end {
-            End::Code(0) if wanted => results(&finished.stdout).map_or_else(Self::Abnormal, Self::Values),
+            End::Code(0) if parse_results => {
+                results(&finished.stdout).map_or_else(Self::Abnormal, Self::Values)
+            }
             End::Code(0) => Self::Values(Vec::new()),
             End::Code(1) => Self::Failure(finished.stderr),
-            End::Code(code) => Self::Abnormal(format!("it ends with exit code {code}")),
-            End::Signal(signal) => Self::Abnormal(format!("it crashes: signal {signal}")),
-            End::Timeout => Self::Abnormal("it does not end in time".to_owned()),
-            End::OutputLimit => Self::Abnormal("it writes more than 2 GiB".to_owned()),
+            End::Code(code) => Self::Abnormal(format!("unexpected exit code {code}")),
+            End::Signal(signal) => Self::Abnormal(format!("crashed with signal {signal}")),
+            End::Timeout => Self::Abnormal("timed out".to_owned()),
+            End::OutputLimit => Self::Abnormal("wrote more than 2 GiB of output".to_owned()),
         }
     }
 }
 
-/// The verdict on an outcome that is not wrong.
+/// The verdict on an outcome that is not a failure of the test.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Verdict {
     /// It is as expected.
@@ -149,8 +151,8 @@ fn check_outcome(case: &Case, outcome: &Outcome, folder: &Path) -> Result<(), St
     match (outcome, &case.expected) {
         (Outcome::Abnormal(why), _) => Err(why.clone()),
         (Outcome::Failure(message), Expected::Error(pattern)) => check_failure(pattern, message),
-        (Outcome::Failure(message), _) => Err(format!("it fails: {}", first_line(message))),
-        (_, Expected::Error(_)) => Err("it should fail, but does not".to_owned()),
+        (Outcome::Failure(message), _) => Err(format!("run-time error: {}", first_line(message))),
+        (_, Expected::Error(_)) => Err("expected a run-time error, but the call succeeded".to_owned()),
         (_, Expected::Success) | (Outcome::Values(_), Expected::Auto) => Ok(()),
         (Outcome::Opaque(why), _) => Err(why.clone()),
         (Outcome::Values(values), Expected::Values(data)) => {
@@ -163,7 +165,9 @@ fn check_outcome(case: &Case, outcome: &Outcome, folder: &Path) -> Result<(), St
 fn check_failure(pattern: &Pattern, message: &str) -> Result<(), String> {
     match pattern.matches(message) {
         Ok(true) => Ok(()),
-        Ok(false) => Err(format!("another failure than expected: {}", first_line(message))),
+        Ok(false) => {
+            Err(format!("the run-time error does not match the expected pattern: {}", first_line(message)))
+        }
         Err(e) => Err(e.to_string()),
     }
 }
@@ -176,7 +180,7 @@ pub fn results(stdout: &[u8]) -> Result<Vec<Value>, String> {
         if reader.skip_unit().map_err(|e| e.to_string())? {
             continue;
         }
-        match reader.read_any().map_err(|e| format!("unreadable results: {e}"))? {
+        match reader.read_any().map_err(|e| format!("cannot read the results: {e}"))? {
             Some(value) => values.push(value),
             None => return Ok(values),
         }

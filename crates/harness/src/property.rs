@@ -9,7 +9,7 @@ use crate::programs::{Outcome, first_line};
 use crate::random::Random;
 use crate::script::same_shape_of_type;
 use check::tast::{Attr, Dim, Entry, Ty, VarId};
-use interp::{Interp, Val, show};
+use interp::{Interp, RunValue, show};
 use prim::{Scalar, ScalarType};
 
 /// The number of random arguments.
@@ -31,7 +31,7 @@ struct Settings {
 pub fn check_property(oracle: &Oracle<'_>, name: &str, seed: u64) -> Result<(), String> {
     let entry = oracle.entry(name)?;
     let [param] = entry.params.as_slice() else {
-        return Err("a property takes one argument".to_owned());
+        return Err("a property must take exactly one argument".to_owned());
     };
     let settings = settings(oracle, entry)?;
     let size = settings.size.unwrap_or(SIZE);
@@ -41,12 +41,12 @@ pub fn check_property(oracle: &Oracle<'_>, name: &str, seed: u64) -> Result<(), 
         let size = size.saturating_mul(number as i64 + 1) / TESTS as i64 + 1;
         let candidate = match &settings.generator {
             Some(generator) => {
-                let args = vec![Val::i64(size), word(random.bits())];
+                let args = vec![RunValue::i64(size), word(random.bits())];
                 let types = [SIZE_TYPE, SEED_TYPE];
                 call_helper(oracle, generator, args, &types, &param.ty.ty)?
             }
             None => make(&param.ty.ty, size, &mut random, &mut Vec::new())
-                .ok_or("arguments of this type cannot be made; name a generator")?,
+                .ok_or("cannot generate arguments of this type; specify a generator: `#[prop(gen(f))]`")?,
         };
         if let Some(why) = counterexample(oracle, entry, &candidate)? {
             let (small, why) = shrink(oracle, entry, &settings, candidate, why, &mut random)?;
@@ -58,8 +58,8 @@ pub fn check_property(oracle: &Oracle<'_>, name: &str, seed: u64) -> Result<(), 
     Ok(())
 }
 
-fn word(bits: u64) -> Val {
-    Val::Scalar(Scalar::I64(bits.cast_signed()))
+fn word(bits: u64) -> RunValue {
+    RunValue::Scalar(Scalar::I64(bits.cast_signed()))
 }
 
 fn settings(oracle: &Oracle<'_>, entry: &Entry) -> Result<Settings, String> {
@@ -72,10 +72,10 @@ fn settings(oracle: &Oracle<'_>, entry: &Entry) -> Result<Settings, String> {
             ("gen", arg @ Some(_)) => settings.generator = arg,
             ("shrink", arg @ Some(_)) => settings.shrinker = arg,
             ("size", Some(arg)) => {
-                let size = arg.parse().map_err(|_| format!("`{arg}` is no size"))?;
+                let size = arg.parse().map_err(|_| format!("`{arg}` is not a valid size"))?;
                 settings.size = Some(size);
             }
-            (name, _) => return Err(format!("`{name}` says nothing of a property")),
+            (name, _) => return Err(format!("unknown or incomplete attribute `{name}` of a property")),
         }
     }
     Ok(settings)
@@ -87,7 +87,7 @@ const SIZE_TYPE: Ty = Ty::I64;
 const SEED_TYPE: Ty = Ty::Scalar(ScalarType::U64);
 
 fn param_type(entry: &Entry) -> Result<Ty, String> {
-    let param = entry.params.first().ok_or("a property takes one argument")?;
+    let param = entry.params.first().ok_or("a property must take exactly one argument")?;
     Ok(param.ty.ty.clone())
 }
 
@@ -96,49 +96,53 @@ fn param_type(entry: &Entry) -> Result<Ty, String> {
 fn call_helper(
     oracle: &Oracle<'_>,
     name: &str,
-    args: Vec<Val>,
+    args: Vec<RunValue>,
     types: &[Ty],
     result: &Ty,
-) -> Result<Val, String> {
+) -> Result<RunValue, String> {
     let entry = oracle.entry(name)?;
     if entry.params.len() != args.len() {
         let s = if args.len() == 1 { "" } else { "s" };
-        return Err(format!("`{name}` has to take {} argument{s}", args.len()));
+        return Err(format!("`{name}` must take {} argument{s}", args.len()));
     }
     let same = |x: &Ty, y: &Ty| same_shape_of_type(&Interp::plain_type(x), &Interp::plain_type(y));
-    let mut given = entry.params.iter().zip(types);
-    if let Some((param, ty)) = given.find(|(param, ty)| !same(&param.ty.ty, ty)) {
+    let mut params = entry.params.iter().zip(types);
+    if let Some((param, ty)) = params.find(|(param, ty)| !same(&param.ty.ty, ty)) {
         let program = oracle.program();
-        let (found, wanted) = (program.show(&param.ty.ty), program.show(ty));
-        return Err(format!("`{name}` has to take a value of type {wanted}, not {found}"));
+        let (found, expected) = (program.show(&param.ty.ty), program.show(ty));
+        return Err(format!("`{name}` must take a value of type {expected}, not {found}"));
     }
     let mut components = entry.results.iter().map(|result| &result.ty);
-    let fits = match result {
+    let matches = match result {
         Ty::Tuple(parts) if entry.results.len() == parts.len() => {
             parts.iter().zip(components).all(|(x, y)| same(x, y))
         }
         other => entry.results.len() == 1 && components.all(|ty| same(ty, other)),
     };
-    if !fits {
-        let wanted = oracle.program().show(result);
-        return Err(format!("`{name}` has to give a value of type {wanted}"));
+    if !matches {
+        let expected = oracle.program().show(result);
+        return Err(format!("`{name}` must return a value of type {expected}"));
     }
     let results = oracle.call_raw(entry, args).map_err(|why| format!("`{name}`: {why}"))?;
-    Ok(match <[Val; 1]>::try_from(results) {
+    Ok(match <[RunValue; 1]>::try_from(results) {
         Ok([one]) => one,
-        Err(many) => Val::tuple(many),
+        Err(many) => RunValue::tuple(many),
     })
 }
 
 /// Returns the reason why the property does not hold for an argument, if it does not.
-fn counterexample(oracle: &Oracle<'_>, entry: &Entry, candidate: &Val) -> Result<Option<String>, String> {
+fn counterexample(
+    oracle: &Oracle<'_>,
+    entry: &Entry,
+    candidate: &RunValue,
+) -> Result<Option<String>, String> {
     match oracle.call(entry, vec![candidate.clone()]) {
         Outcome::Values(values) => match values.first().and_then(value::Value::as_scalar) {
             Some(Scalar::Bool(true)) => Ok(None),
-            Some(Scalar::Bool(false)) => Ok(Some("it does not hold".to_owned())),
-            _ => Err("a property gives a truth value".to_owned()),
+            Some(Scalar::Bool(false)) => Ok(Some("does not hold".to_owned())),
+            _ => Err("a property must return `bool`".to_owned()),
         },
-        Outcome::Failure(message) => Ok(Some(format!("it fails ({})", first_line(&message)))),
+        Outcome::Failure(message) => Ok(Some(format!("run-time error ({})", first_line(&message)))),
         Outcome::Opaque(why) | Outcome::Abnormal(why) => Err(why),
     }
 }
@@ -148,14 +152,14 @@ fn shrink(
     oracle: &Oracle<'_>,
     entry: &Entry,
     settings: &Settings,
-    candidate: Val,
+    candidate: RunValue,
     why: String,
     random: &mut Random,
-) -> Result<(Val, String), String> {
+) -> Result<(RunValue, String), String> {
     let (mut small, mut why) = (candidate, why);
     let mut tries = 0;
     'smaller: while tries < SHRINKS {
-        let next: Vec<Val> = match &settings.shrinker {
+        let next: Vec<RunValue> = match &settings.shrinker {
             Some(shrinker) => {
                 let args = vec![small.clone(), word(random.bits())];
                 let ty = &param_type(entry)?;
@@ -166,10 +170,10 @@ fn shrink(
             None if settings.generator.is_some() => break,
             None => smaller(&small),
         };
-        let alone = next.len() == 1 && settings.shrinker.is_some();
+        let has_shrinker = next.len() == 1 && settings.shrinker.is_some();
         for candidate in next {
             tries += 1;
-            // Shrinking may break sizes that have to agree.
+            // Shrinking may break sizes that must be equal.
             if let Some(reason) = counterexample(oracle, entry, &candidate)?
                 && !reason.contains("invalid sizes")
             {
@@ -177,7 +181,7 @@ fn shrink(
                 continue 'smaller;
             }
         }
-        if !alone {
+        if !has_shrinker {
             break;
         }
     }
@@ -185,21 +189,21 @@ fn shrink(
 }
 
 /// Returns slightly smaller values.
-fn smaller(val: &Val) -> Vec<Val> {
+fn smaller(val: &RunValue) -> Vec<RunValue> {
     match val {
-        Val::Scalar(x) => match x.as_i64() {
+        RunValue::Scalar(x) => match x.as_i64() {
             Some(0) | None => Vec::new(),
             Some(n) => [0, n / 2, n - n.signum()]
                 .into_iter()
                 .filter(|m| *m != n)
-                .map(|m| Val::Scalar(Scalar::int(x.ty(), m)))
+                .map(|m| RunValue::Scalar(Scalar::int(x.ty(), m)))
                 .collect(),
         },
-        Val::Array(array) => {
+        RunValue::Array(array) => {
             let n = array.len();
             let rows = |keep: &dyn Fn(usize) -> bool| {
-                let kept = (0..n).filter(|i| keep(*i)).map(|i| array.row(i));
-                Val::rows(kept)
+                let remaining = (0..n).filter(|i| keep(*i)).map(|i| array.row(i));
+                RunValue::rows(remaining)
             };
             let mut out = Vec::new();
             if n > 1 {
@@ -207,25 +211,25 @@ fn smaller(val: &Val) -> Vec<Val> {
                 out.extend(rows(&|i| i >= n / 2));
             }
             if n > 1 && n <= 20 {
-                out.extend((0..n).filter_map(|gone| rows(&|i| i != gone)));
+                out.extend((0..n).filter_map(|removed| rows(&|i| i != removed)));
             }
             if n <= 20 {
                 for at in 0..n {
                     for row in smaller(&array.row(at)) {
                         let all = (0..n).map(|i| if i == at { row.clone() } else { array.row(i) });
-                        out.extend(Val::rows(all));
+                        out.extend(RunValue::rows(all));
                     }
                 }
             }
             out
         }
-        Val::Tuple(parts) => {
+        RunValue::Tuple(parts) => {
             let mut out = Vec::new();
             for (at, part) in parts.iter().enumerate() {
                 for one in smaller(part) {
                     let all = parts.iter().enumerate();
                     let all = all.map(|(i, part)| if i == at { &one } else { part });
-                    out.push(Val::tuple(all.cloned()));
+                    out.push(RunValue::tuple(all.cloned()));
                 }
             }
             out
@@ -236,12 +240,12 @@ fn smaller(val: &Val) -> Vec<Val> {
 
 /// Makes a random value of a type; `None` for function types and types without values. `sizes`
 /// holds the sizes chosen so far.
-fn make(ty: &Ty, size: i64, random: &mut Random, sizes: &mut Vec<(VarId, i64)>) -> Option<Val> {
+fn make(ty: &Ty, size: i64, random: &mut Random, sizes: &mut Vec<(VarId, i64)>) -> Option<RunValue> {
     Some(match ty {
         Ty::Scalar(scalar) => {
             let bits = random.bits();
             let small = (bits % (2 * size.unsigned_abs() + 1)) as i64 - size;
-            Val::Scalar(match scalar {
+            RunValue::Scalar(match scalar {
                 ScalarType::Bool => Scalar::Bool(bits & 1 == 1),
                 ty if ty.is_float() => {
                     let low = Scalar::int(ty.prim(), -size);
@@ -269,9 +273,9 @@ fn make(ty: &Ty, size: i64, random: &mut Random, sizes: &mut Vec<(VarId, i64)>) 
             for _ in 0..n {
                 rows.push(make(&array.elem, size, random, sizes)?);
             }
-            match Val::rows(rows) {
+            match RunValue::rows(rows) {
                 Some(array) => array,
-                None => Val::no_rows(&Interp::plain_type(&array.elem)),
+                None => RunValue::no_rows(&Interp::plain_type(&array.elem)),
             }
         }
         Ty::Tuple(parts) => all(parts.iter(), size, random, sizes)?,
@@ -283,7 +287,7 @@ fn make(ty: &Ty, size: i64, random: &mut Random, sizes: &mut Vec<(VarId, i64)>) 
             for ty in tys.iter() {
                 parts.push(make(ty, size, random, sizes)?);
             }
-            Val::constructed(at as u32, parts)
+            RunValue::constructed(at as u32, parts)
         }
         Ty::Arrow(_) | Ty::Var(_) | Ty::Abstract(..) => return None,
     })
@@ -294,10 +298,10 @@ fn all<'a>(
     size: i64,
     random: &mut Random,
     sizes: &mut Vec<(VarId, i64)>,
-) -> Option<Val> {
+) -> Option<RunValue> {
     let mut parts = Vec::new();
     for ty in tys {
         parts.push(make(ty, size, random, sizes)?);
     }
-    Some(Val::tuple(parts))
+    Some(RunValue::tuple(parts))
 }

@@ -51,12 +51,13 @@ fn default_bounds(ty: ScalarType) -> (Scalar, Scalar) {
 impl Bounds {
     /// Sets the bounds of a type from a text of the form `min:max`.
     pub fn set(&mut self, ty: ScalarType, text: &str) -> Result<(), String> {
-        let wrong = || format!("`{text}` is no pair of bounds of type {ty}, such as `0:100`");
-        let (low, high) = text.split_once(':').ok_or_else(wrong)?;
-        let low = scalar(ty, low).ok_or_else(wrong)?;
-        let high = scalar(ty, high).ok_or_else(wrong)?;
+        let invalid =
+            || format!("invalid bounds `{text}` of type {ty}; expected MIN:MAX, for example `0:100`");
+        let (low, high) = text.split_once(':').ok_or_else(invalid)?;
+        let low = scalar(ty, low).ok_or_else(invalid)?;
+        let high = scalar(ty, high).ok_or_else(invalid)?;
         if order_key(ty, low) > order_key(ty, high) {
-            return Err(format!("the bounds `{text}` are in the wrong order"));
+            return Err(format!("lower bound above upper bound: `{text}`"));
         }
         for bound in &mut self.bounds {
             if bound.0 == ty {
@@ -94,8 +95,8 @@ pub fn parse(text: &str) -> Result<Vec<ValueSpec>, String> {
     let mut out = Vec::new();
     let mut rest = text.trim();
     while !rest.is_empty() {
-        let (wanted, left) = one(rest)?;
-        out.push(wanted);
+        let (spec, left) = one(rest)?;
+        out.push(spec);
         rest = left.trim_start();
     }
     Ok(out)
@@ -139,24 +140,24 @@ fn size_of_dim(text: &str) -> Option<i64> {
 }
 
 /// Generates the values, each from the seed and its index.
-pub fn generate(wanted: &[ValueSpec], bounds: &Bounds, seed: u64) -> Result<Vec<Value>, String> {
-    let numbered = wanted.iter().zip(0u64..);
+pub fn generate(specs: &[ValueSpec], bounds: &Bounds, seed: u64) -> Result<Vec<Value>, String> {
+    let numbered = specs.iter().zip(0u64..);
     numbered.map(|(one, number)| make(one, bounds, seed.wrapping_add(number.wrapping_mul(0x9e37)))).collect()
 }
 
-fn make(wanted: &ValueSpec, bounds: &Bounds, seed: u64) -> Result<Value, String> {
-    match wanted {
+fn make(spec: &ValueSpec, bounds: &Bounds, seed: u64) -> Result<Value, String> {
+    match spec {
         ValueSpec::Literal(text) => match Reader::from_slice(text.as_bytes()).read_any() {
             Ok(Some(value)) => Ok(value),
-            Ok(None) => Err("a value is missing".to_owned()),
+            Ok(None) => Err("missing value".to_owned()),
             Err(e) => Err(e.to_string()),
         },
         ValueSpec::Random(ty, shape) => {
             let count = shape.iter().try_fold(ty.size() as i64, |n, d| n.checked_mul(*d));
             let count = count.and_then(|n| usize::try_from(n).ok());
-            let count = count.ok_or_else(|| format!("{shape:?} is too large a shape"))?;
+            let count = count.ok_or_else(|| format!("the shape {shape:?} is too large"))?;
             let mut bytes = Vec::new();
-            bytes.try_reserve_exact(count).map_err(|_| format!("there is no memory for {count} bytes"))?;
+            bytes.try_reserve_exact(count).map_err(|_| format!("cannot allocate {count} bytes"))?;
             let mut random = Random::new(seed);
             let (low, high) = bounds.get(*ty);
             let size = ty.size() as usize;
@@ -226,10 +227,11 @@ mod tests {
     use prim::ScalarType;
 
     #[test]
-    fn types_and_values() {
-        let wanted = parse(" [100]i32 [2][3]f64 5i64 bool [1, 2] ").expect("well-formed");
+    fn types_and_values_are_parsed() {
+        let specs =
+            parse(" [100]i32 [2][3]f64 5i64 bool [1, 2] ").expect("the types and values are well formed");
         assert_eq!(
-            wanted,
+            specs,
             [
                 ValueSpec::Random(ScalarType::I32, vec![100]),
                 ValueSpec::Random(ScalarType::F64, vec![2, 3]),
@@ -243,25 +245,25 @@ mod tests {
     }
 
     #[test]
-    fn elements_keep_to_their_bounds_and_fill_them() {
+    fn elements_cover_the_range_of_their_bounds() {
         let mut bounds = Bounds::default();
-        bounds.set(ScalarType::I8, "-2:2").expect("bounds");
-        bounds.set(ScalarType::F32, "-1:1").expect("bounds");
+        bounds.set(ScalarType::I8, "-2:2").expect("the bounds are valid");
+        bounds.set(ScalarType::F32, "-1:1").expect("the bounds are valid");
         assert!(bounds.set(ScalarType::U8, "3:2").is_err());
         assert!(bounds.set(ScalarType::U8, "x").is_err());
-        let wanted = parse("[1000]i8 [1000]f32 [1000]u64").expect("well-formed");
-        let values = generate(&wanted, &bounds, 1).expect("values");
-        let bytes = values[0].elements::<i8>().expect("bytes");
+        let specs = parse("[1000]i8 [1000]f32 [1000]u64").expect("the types and values are well formed");
+        let values = generate(&specs, &bounds, 1).expect("the values can be generated");
+        let bytes = values[0].elements::<i8>().expect("the elements are i8");
         for x in -2..=2 {
             assert!(bytes.contains(&x));
         }
         assert!(bytes.iter().all(|x| (-2..=2).contains(x)));
-        let floats = values[1].elements::<f32>().expect("floats");
+        let floats = values[1].elements::<f32>().expect("the elements are f32");
         assert!(floats.iter().all(|x| (-1.0..=1.0).contains(x)));
         assert!(floats.iter().any(|x| *x < -0.9) && floats.iter().any(|x| *x > 0.9));
-        let words = values[2].elements::<u64>().expect("words");
+        let words = values[2].elements::<u64>().expect("the elements are u64");
         assert!(words.iter().any(|x| *x > u64::MAX / 4 * 3));
-        assert_eq!(generate(&wanted, &bounds, 1), Ok(values));
-        assert_ne!(generate(&wanted, &bounds, 1), generate(&wanted, &bounds, 2));
+        assert_eq!(generate(&specs, &bounds, 1), Ok(values));
+        assert_ne!(generate(&specs, &bounds, 1), generate(&specs, &bounds, 2));
     }
 }

@@ -6,7 +6,7 @@
 mod parser;
 
 use check::tast::Entry;
-use interp::{Class, Interp, RunType, Val};
+use interp::{Class, Interp, RunType, RunValue};
 use parser::Exp;
 use prim::{Scalar, ScalarType};
 use std::path::Path;
@@ -18,7 +18,7 @@ use value::Reader;
 #[derive(Clone, Debug)]
 pub struct Typed {
     /// The value.
-    pub val: Val,
+    pub val: RunValue,
     /// The type; its sizes are irrelevant.
     pub ty: Rc<RunType>,
     origin: TypeFlexibility,
@@ -36,18 +36,19 @@ enum TypeFlexibility {
 }
 
 impl Typed {
-    fn fixed(val: Val, ty: Rc<RunType>) -> Self {
+    fn fixed(val: RunValue, ty: Rc<RunType>) -> Self {
         Self { val, ty, origin: TypeFlexibility::Fixed }
     }
 
     /// Converts the value to this type, if possible.
-    pub fn convert_to(&self, ty: &RunType) -> Option<Val> {
+    pub fn convert_to(&self, ty: &RunType) -> Option<RunValue> {
         converted(&self.val, &self.ty, &self.origin, ty)
     }
 
     /// Returns a component of a tuple, or a field of a record.
     fn part(&self, at: usize) -> Option<Self> {
-        let (Val::Tuple(vals), RunType::Tuple(tys) | RunType::Record(_, tys)) = (&self.val, &*self.ty) else {
+        let (RunValue::Tuple(vals), RunType::Tuple(tys) | RunType::Record(_, tys)) = (&self.val, &*self.ty)
+        else {
             return None;
         };
         let origin = match &self.origin {
@@ -59,13 +60,13 @@ impl Typed {
 }
 
 /// Converts a value from type `from` to type `to`, if its origin permits it.
-fn converted(val: &Val, from: &RunType, origin: &TypeFlexibility, to: &RunType) -> Option<Val> {
+fn converted(val: &RunValue, from: &RunType, origin: &TypeFlexibility, to: &RunType) -> Option<RunValue> {
     match (origin, val, from, to) {
         (_, _, _, RunType::Unknown) => Some(val.clone()),
-        (TypeFlexibility::Number, Val::Scalar(x), _, RunType::Scalar(to)) => {
-            Some(Val::Scalar(number(*x, *to)?))
+        (TypeFlexibility::Number, RunValue::Scalar(x), _, RunType::Scalar(to)) => {
+            Some(RunValue::Scalar(number(*x, *to)?))
         }
-        (TypeFlexibility::Number, Val::Array(array), ..) if !same_shape_of_type(from, to) => {
+        (TypeFlexibility::Number, RunValue::Array(array), ..) if !same_shape_of_type(from, to) => {
             let (mut rank, mut elem) = (0, to);
             while let RunType::Array(_, inner) = elem {
                 (rank, elem) = (rank + 1, inner);
@@ -74,7 +75,7 @@ fn converted(val: &Val, from: &RunType, origin: &TypeFlexibility, to: &RunType) 
             let elements = (rank == array.shape.len()).then(|| 0..array.data.len())?;
             let mut bytes = Vec::new();
             for at in elements {
-                let Val::Scalar(x) = array.data.get(at) else {
+                let RunValue::Scalar(x) = array.data.get(at) else {
                     return None;
                 };
                 let value = value::Value::from_scalar(*elem, number(x, *elem)?)?;
@@ -83,7 +84,7 @@ fn converted(val: &Val, from: &RunType, origin: &TypeFlexibility, to: &RunType) 
             let value = value::Value::from_bytes(*elem, array.shape.to_vec(), &bytes).ok()?;
             Some(interp::import(&value))
         }
-        (TypeFlexibility::Parts(origins), Val::Tuple(vals), _, _) => {
+        (TypeFlexibility::Parts(origins), RunValue::Tuple(vals), _, _) => {
             let (froms, tos) = match (from, to) {
                 (RunType::Tuple(froms), RunType::Tuple(tos)) => (froms, tos),
                 (RunType::Record(xs, froms), RunType::Record(ys, tos)) if xs == ys => (froms, tos),
@@ -91,8 +92,8 @@ fn converted(val: &Val, from: &RunType, origin: &TypeFlexibility, to: &RunType) 
             };
             let parts = vals.iter().zip(origins).zip(froms.iter().zip(tos));
             let parts = parts.map(|((val, origin), (from, to))| converted(val, from, origin, to));
-            let parts: Vec<Val> = parts.collect::<Option<_>>()?;
-            (parts.len() == tos.len()).then(|| Val::tuple(parts))
+            let parts: Vec<RunValue> = parts.collect::<Option<_>>()?;
+            (parts.len() == tos.len()).then(|| RunValue::tuple(parts))
         }
         _ => same_shape_of_type(from, to).then(|| val.clone()),
     }
@@ -149,7 +150,7 @@ pub fn evaluate(text: &str, context: &Context<'_>) -> Result<Typed, String> {
 }
 
 /// Converts a value to the arguments of an entry point. A tuple is spread over several parameters.
-pub fn arguments(value: &Typed, entry: &Entry) -> Result<Vec<Val>, String> {
+pub fn arguments(value: &Typed, entry: &Entry) -> Result<Vec<RunValue>, String> {
     let types: Vec<Rc<RunType>> = entry.params.iter().map(|param| Interp::plain_type(&param.ty.ty)).collect();
     let parts = spread(value);
     let given = match &parts {
@@ -158,7 +159,7 @@ pub fn arguments(value: &Typed, entry: &Entry) -> Result<Vec<Val>, String> {
     };
     if given.len() != types.len() {
         return Err(format!(
-            "`{}` takes {} arguments, the script gives {}",
+            "`{}` takes {} arguments, but the script returns {}",
             entry.name,
             types.len(),
             given.len()
@@ -172,10 +173,10 @@ pub fn arguments(value: &Typed, entry: &Entry) -> Result<Vec<Val>, String> {
 }
 
 fn wrong_type(value: &Typed, ty: &RunType) -> String {
-    let (mut found, mut wanted) = (String::new(), String::new());
+    let (mut found, mut expected) = (String::new(), String::new());
     interp::push_type(&value.ty, &mut found);
-    interp::push_type(ty, &mut wanted);
-    format!("a value of type {wanted} was expected, found one of type {found}")
+    interp::push_type(ty, &mut expected);
+    format!("expected a value of type {expected}, found {found}")
 }
 
 /// The components of a tuple; `None` for other types.
@@ -227,7 +228,7 @@ impl Context<'_> {
             Exp::Array(parts) => {
                 let parts = self.all(parts, scope)?;
                 let elem = parts.first().map(|part| Rc::clone(&part.ty));
-                let elem = elem.ok_or("empty arrays are written `empty([0]t)`")?;
+                let elem = elem.ok_or("cannot infer the type of an empty array; write `empty([0]t)`")?;
                 let n = parts.len() as i64;
                 let is_number = |part: &Typed| matches!(part.origin, TypeFlexibility::Number);
                 let origin = if parts.iter().all(is_number) {
@@ -235,9 +236,8 @@ impl Context<'_> {
                 } else {
                     TypeFlexibility::Fixed
                 };
-                let vals: Option<Vec<Val>> = parts.iter().map(|part| part.convert_to(&elem)).collect();
-                let val =
-                    vals.and_then(Val::rows).ok_or("an array of values that differ in shape or type")?;
+                let vals: Option<Vec<RunValue>> = parts.iter().map(|part| part.convert_to(&elem)).collect();
+                let val = vals.and_then(RunValue::rows).ok_or("array elements differ in shape or type")?;
                 let ty = Rc::new(RunType::Array(n, elem));
                 Typed { val, ty, origin }
             }
@@ -254,12 +254,12 @@ impl Context<'_> {
                 let mut value = self.eval(array, scope)?;
                 for index in indices {
                     let index = self.eval(index, scope)?;
-                    let Val::Scalar(i) = &index.val else {
-                        return Err("an index that is no number".to_owned());
+                    let RunValue::Scalar(i) = &index.val else {
+                        return Err("an index is not a number".to_owned());
                     };
                     let row = i.as_i64().and_then(|i| value.val.row_at(i));
                     let (Some(val), RunType::Array(_, ty)) = (row, &*value.ty) else {
-                        return Err("an index out of bounds".to_owned());
+                        return Err("index out of bounds".to_owned());
                     };
                     let ty = Rc::clone(ty);
                     value = Typed { val, ty, ..value };
@@ -288,7 +288,7 @@ impl Context<'_> {
                 scope.push((name.clone(), value));
             } else {
                 let parts = spread(&value).filter(|parts| parts.len() == names.len());
-                let parts = parts.ok_or("a tuple pattern for another value")?;
+                let parts = parts.ok_or("tuple pattern does not match the value")?;
                 scope.extend(names.iter().cloned().zip(parts));
             }
         }
@@ -311,7 +311,7 @@ impl Context<'_> {
         if args.len() != types.len() {
             return Err(format!("`{name}` takes {} arguments, not {}", types.len(), args.len()));
         }
-        let vals: Result<Vec<Val>, String> = args
+        let vals: Result<Vec<RunValue>, String> = args
             .iter()
             .zip(&types)
             .map(|(arg, ty)| arg.convert_to(ty).ok_or_else(|| wrong_type(arg, ty)))
@@ -326,14 +326,14 @@ impl Context<'_> {
         let (val, ty) = if results.len() == 1 && tys.len() == 1 {
             (results.remove(0), tys.remove(0))
         } else {
-            (Val::tuple(results), Rc::new(RunType::Tuple(tys)))
+            (RunValue::tuple(results), Rc::new(RunType::Tuple(tys)))
         };
         Ok(Typed::fixed(val, ty))
     }
 
     fn builtin(&self, name: &str, args: &[Exp]) -> Result<Typed, String> {
         let [Exp::String(file)] = args else {
-            return Err(format!("`${name}` takes a file name in quotes"));
+            return Err(format!("`${name}` takes a file name in double quotes"));
         };
         let path = self.folder.join(file);
         let shown = path.display();
@@ -354,7 +354,7 @@ impl Context<'_> {
 fn aggregate(parts: Vec<Typed>, ty: RunType) -> Typed {
     let origins = parts.iter().map(|part| part.origin.clone()).collect();
     Typed {
-        val: Val::tuple(parts.into_iter().map(|part| part.val)),
+        val: RunValue::tuple(parts.into_iter().map(|part| part.val)),
         ty: Rc::new(ty),
         origin: TypeFlexibility::Parts(origins),
     }

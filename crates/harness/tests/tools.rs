@@ -53,8 +53,8 @@ fn with_oracle(test: impl FnOnce(&Oracle<'_>)) {
     let (mut sources, interner) = (SourceMap::new(), Interner::new());
     let checked = check::check_program(&mut sources, &interner, &mut Text, "p.fut");
     let program = checked.program.expect("the program is correct");
-    let folder = tempfile::tempdir().expect("a folder can be made");
-    std::fs::write(folder.path().join("data.in"), "3i64 [4, 5, 6]").expect("it can be written");
+    let folder = tempfile::tempdir().expect("a temporary directory can be created");
+    std::fs::write(folder.path().join("data.in"), "3i64 [4, 5, 6]").expect("the data file can be written");
     let limit = Duration::from_mins(1);
     let oracle = Oracle::new(Arc::new(program), &sources, folder.path(), limit);
     oracle.set_check_sizes(true);
@@ -63,9 +63,9 @@ fn with_oracle(test: impl FnOnce(&Oracle<'_>)) {
 
 /// Returns the result of an entry point called with a script's value.
 fn call(oracle: &Oracle<'_>, entry: &str, script: &str) -> Result<String, String> {
-    let point = oracle.entry(entry)?;
-    let args = oracle.arguments(&Data::Script(script.to_owned()), point)?;
-    match oracle.call(point, args) {
+    let entry_point = oracle.entry(entry)?;
+    let args = oracle.arguments(&Data::Script(script.to_owned()), entry_point)?;
+    match oracle.call(entry_point, args) {
         Outcome::Values(values) => {
             let values: Vec<String> = values.iter().map(Value::to_string).collect();
             Ok(values.join(" "))
@@ -108,31 +108,31 @@ fn scripts_compute_arguments_of_any_type() {
 }
 
 #[test]
-fn wrong_scripts_are_explained() {
+fn errors_in_scripts_are_reported() {
     with_oracle(|oracle| {
         for (entry, script, message) in [
             ("sum", "absent 3", "there is no entry point `absent`"),
             ("sum", "points 3i64 4", "`points` takes 1 arguments, not 2"),
-            ("sum", "points true", "a value of type i64 was expected, found one of type bool"),
-            ("sum", "(points 3", "`,` was expected, found `the end`"),
-            ("sum", "3 )", "`)` was not expected"),
-            ("half", "1.5f64", "a value of type f32 was expected"),
+            ("sum", "points true", "expected a value of type i64, found bool"),
+            ("sum", "(points 3", "expected `,`, found `end of script`"),
+            ("sum", "3 )", "unexpected `)`"),
+            ("half", "1.5f64", "expected a value of type f32"),
             ("second", "(1, 2, 3)", "takes 2 arguments"),
             ("half", "$loadimg \"data.in\"", "not supported yet: the script function `$loadimg`"),
             ("half", "$loaddata \"absent\"", "absent"),
-            ("second", "let (a, b) = 3 in a", "a tuple pattern for another value"),
-            ("half", "let g = grid 2 2 in g[2, 0]", "an index out of bounds"),
-            ("half", "let x = 3 x", "`in` was expected, found `the end`"),
-            ("half", "let x = 3 let", "a name was expected"),
-            ("half", "let let = 3 in 3", "a name was expected, found `let`"),
+            ("second", "let (a, b) = 3 in a", "tuple pattern does not match the value"),
+            ("half", "let g = grid 2 2 in g[2, 0]", "index out of bounds"),
+            ("half", "let x = 3 x", "expected `in`, found `end of script`"),
+            ("half", "let x = 3 let", "expected a name"),
+            ("half", "let let = 3 in 3", "expected a name, found `let`"),
             ("half", "let half = 3 in half 1", "`half` is a variable"),
-            ("norm", "{x = 1, x = 2}", "the field `x` is there twice"),
+            ("norm", "{x = 1, x = 2}", "duplicate field `x`"),
             (
                 "both",
                 "((1, true), {xs = [1], y = (1, 1)})",
-                "a value of type (i64, f32) was expected, found one of type (i32, bool)",
+                "expected a value of type (i64, f32), found (i32, bool)",
             ),
-            ("second", "(1, [2, 3.5])", "an array of values that differ"),
+            ("second", "(1, [2, 3.5])", "array elements differ"),
         ] {
             let failure = call(oracle, entry, script).expect_err(script);
             assert!(failure.contains(message), "{script}: {failure}");
@@ -151,26 +151,26 @@ fn expected_outputs_come_from_the_interpreter() {
             input: Data::Text("3".to_owned(), 1),
             expected: Expected::Auto,
         };
-        let point = oracle.entry("half").expect("it is there");
-        let values = oracle.auto(&case, point).expect("it has values");
-        let values = values.expect("they are small");
+        let entry_point = oracle.entry("half").expect("the entry point exists");
+        let values = oracle.auto(&case, entry_point).expect("the call succeeds");
+        let values = values.expect("the call is within its limits");
         assert_eq!(values.len(), 1);
         assert_eq!(values[0].to_string(), "1.5f32");
     });
 }
 
 #[test]
-fn properties_that_do_not_hold_get_a_small_counterexample() {
+fn counterexamples_of_properties_are_shrunk() {
     with_oracle(|oracle| {
         assert_eq!(property::check_property(oracle, "even", 1), Ok(()));
         assert_eq!(property::check_property(oracle, "fine", 1), Ok(()));
-        let what = property::check_property(oracle, "sorted", 1).expect_err("it does not hold");
-        assert!(what.starts_with("it does not hold for [0i32, 0i32, 0i32]"), "{what}");
-        let what = property::check_property(oracle, "small", 1).expect_err("it does not hold");
-        assert!(what.starts_with("it does not hold for 10i64"), "{what}");
+        let what = property::check_property(oracle, "sorted", 1).expect_err("the property does not hold");
+        assert!(what.starts_with("does not hold for [0i32, 0i32, 0i32]"), "{what}");
+        let what = property::check_property(oracle, "small", 1).expect_err("the property does not hold");
+        assert!(what.starts_with("does not hold for 10i64"), "{what}");
         for (name, message) in [
-            ("unfit", "`grid` has to take a value of type u64, not i64"),
-            ("misfit", "`numbers` has to give a value of type i32"),
+            ("unfit", "`grid` must take a value of type u64, not i64"),
+            ("misfit", "`numbers` must return a value of type i32"),
             ("absent", "no entry point"),
         ] {
             let what = property::check_property(oracle, name, 1).expect_err(name);
@@ -183,15 +183,15 @@ fn properties_that_do_not_hold_get_a_small_counterexample() {
 #[test]
 fn arguments_are_encoded_for_executables() {
     with_oracle(|oracle| {
-        let point = oracle.entry("second").expect("it is there");
+        let entry_point = oracle.entry("second").expect("the entry point exists");
         let script = Data::Script("pair 2".to_owned());
-        let args = oracle.arguments(&script, point).expect("it has values");
-        let bytes = oracle.encode(point, &args).expect("they have a form");
-        let values = harness::programs::results(&bytes).expect("it can be read");
+        let args = oracle.arguments(&script, entry_point).expect("the script evaluates");
+        let bytes = oracle.encode(entry_point, &args).expect("the arguments have an external representation");
+        let values = harness::programs::results(&bytes).expect("the encoding can be read");
         assert_eq!(values[1].to_string(), "[0i32, 1i32]");
-        let point = oracle.entry("norm").expect("it is there");
+        let entry_point = oracle.entry("norm").expect("the entry point exists");
         let script = Data::Script("point 1 2".to_owned());
-        let args = oracle.arguments(&script, point).expect("it has values");
-        assert!(oracle.encode(point, &args).is_err());
+        let args = oracle.arguments(&script, entry_point).expect("the script evaluates");
+        assert!(oracle.encode(entry_point, &args).is_err());
     });
 }

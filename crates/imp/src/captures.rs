@@ -5,7 +5,7 @@
 //! of loops in its body, nor local to its threads (for nested task loops, their captures count as
 //! named). Where tasks take slices, each computes its bounds, and the variables in these count as
 //! named before the body. Captures are listed in the [`Launch`](crate::Launch) in the order in
-//! which the body names them first, by [`names`].
+//! which the body names them first, by [`each_use`](crate::walk::each_use).
 //!
 //! Passes that change bodies call [`fill`] at their end; the verifier compares. Both take time
 //! linear in the program and its lists of captures.

@@ -1,19 +1,19 @@
 //! Plans of copies.
 //!
 //! The order in which a copy visits its elements is free, and matters much where the layouts of the
-//! two sides differ. Each copy has a [`Plan`]; [`Stmt::copy`] chooses the best one for the
+//! two sides differ. Each copy has a [`CopyPlan`]; [`Stmt::copy`] chooses the best one for the
 //! constants in the copy:
 //!
 //! - a row that is contiguous on both sides is a `memcpy`;
 //! - a small square of constant size that is transposed goes through registers;
 //! - one dimension with other constant strides is copied element by element, which LLVM vectorises
 //!   with strided accesses;
-//! - every other copy considers its strides at run time ([`Plan::Dynamic`]); several dimensions are
-//!   tiled where the sides turn out to differ in which one is contiguous, so that both use whole
-//!   cache lines. There is one function for a rank, so this is the plan even where both sides are
-//!   known to be rows.
+//! - every other copy considers its strides at run time ([`CopyPlan::Dynamic`]); several dimensions
+//!   are tiled where the sides turn out to differ in which one is contiguous, so that both use
+//!   whole cache lines. There is one function for a rank, so this is the plan even where both sides
+//!   are known to be rows.
 //!
-//! Finally [`calls`] replaces copies of the last kind by calls of functions.
+//! Finally [`outline_copies`] replaces copies of the last kind by calls of functions.
 
 mod nest;
 mod strided;

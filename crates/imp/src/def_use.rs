@@ -28,21 +28,21 @@ impl DefUse {
     /// Numbers a function.
     pub(crate) fn new(function: &Function) -> Self {
         let unnamed = Occurrences { first: u32::MAX, last: 0, block_end: 0 };
-        let mut places =
+        let mut def_use =
             Self { ends: Vec::new(), others: Vec::new(), vars: vec![unnamed; function.vars.len()] };
         // Parameters are set before the first statement, results read after the last one.
         for var in &function.params {
-            places.name(*var, 0);
+            def_use.name(*var, 0);
         }
-        places.ends.push(0);
-        places.others.push(0);
+        def_use.ends.push(0);
+        def_use.others.push(0);
         let mut open = Vec::new();
-        places.block(&function.body, &mut open);
-        let end = places.ends.len() as u32;
+        def_use.block(&function.body, &mut open);
+        let end = def_use.ends.len() as u32;
         for var in &function.results {
-            places.name(*var, end);
+            def_use.name(*var, end);
         }
-        places
+        def_use
     }
 
     /// The number of a function's first statement.

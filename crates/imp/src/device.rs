@@ -13,23 +13,23 @@
 //! }
 //! ```
 //!
-//! A kernel is a loop over thread blocks ([`LoopMode::Grid`](crate::How::Grid)) that the host launches;
-//! its captures list what it takes from the host, and its [`Launch`](crate::Launch) identifies it.
+//! A kernel is a loop over thread blocks ([`LoopMode::Grid`](crate::LoopMode::Grid)) that the host
+//! launches; its captures are its inputs from the host, and its [`Launch`](crate::Launch) names it.
 //! The statements of its body are common to all threads of a block: arrays in shared memory, and
 //! uniform scalars. The last statement is the loop over the threads
-//! ([`LoopMode::Block`](crate::How::Block)), whose bound the host knows. Blocks and threads run
-//! concurrently, in any order. After a barrier, threads of a block see what its other threads did
-//! before the barrier; a subgroup barrier does this for a subgroup only, that is for as many
-//! neighbours as run in lockstep on devices with warps. Of other blocks, a thread sees only what a
-//! signal that it has awaited publishes: what the signalling thread had done and seen by then. A
-//! signal of [`RELAXED_TYPE`] publishes nothing but its own value, and costs no fence.
+//! ([`LoopMode::Threads`](crate::LoopMode::Threads)), whose bound the host knows. Blocks and
+//! threads run concurrently, in any order. After a barrier, threads of a block see the writes of
+//! its other threads before the barrier; after a subgroup barrier, only the writes of the subgroup:
+//! the neighbours that run in lockstep on devices with warps. Of other blocks, a thread sees only
+//! the writes that an awaited signal publishes: those that the signalling thread had made or seen
+//! by then. A signal of [`RELAXED_TYPE`] publishes only its own value, and costs no fence.
 //!
 //! **Progress.** Awaiting a signal of another block relies on two things: the other block has
 //! started, as a number that it took from a counter shows, and the device schedules started blocks
 //! until they end ([`Device::progress`](target::device::Device::progress)).
 //!
 //! Arrays in shared memory have a constant size (`frame`), or one that the host computes: these are
-//! the [`Pad`](crate::Pad)s of the launch.
+//! the [`SharedBuffer`](crate::SharedBuffer)s of the launch.
 //!
 //! **Memory.** A buffer variable's type has the space of its block. The host accesses host memory;
 //! threads access device memory, shared memory and their own ([`Space::Private`](crate::Space)).
@@ -50,8 +50,9 @@ pub enum DeviceOp {
     /// A barrier for the threads of a block.
     Barrier,
     /// A barrier for the threads of a subgroup: a number of neighbours in a block, a power of two
-    /// up to [`GROUP`](target::device::GROUP), the same throughout a kernel. As devices may
-    /// implement it as a barrier for the whole block, it is valid only where that would be.
+    /// up to [`MAX_SUBGROUP`](target::device::MAX_SUBGROUP), the same throughout a kernel. As
+    /// devices may implement it as a barrier for the whole block, it is valid only where that would
+    /// be.
     SubgroupBarrier(u32),
     /// Combines an element with a value, atomically.
     Update(Box<AtomicUpdate>),

@@ -122,7 +122,7 @@ impl Split<'_> {
                 && lanes_of(self.vars, x) == Some(ROOT_LANES)
             {
                 let x = std::mem::replace(x, Box::new(Expr::i64(0)));
-                *e = Expr::SplitRoot(x);
+                *e = Expr::SplitSqrt(x);
             }
         });
     }
@@ -189,8 +189,8 @@ impl Load {
                 | Expr::Unary(..)
                 | Expr::Binary(..)
                 | Expr::Select(..)
-                | Expr::SplitRoot(_)
-                | Expr::MultipliedQuotient(..)
+                | Expr::SplitSqrt(_)
+                | Expr::NewtonQuotient(..)
                 | Expr::Math(..)
                 | Expr::Splat(..)
                 | Expr::LaneIds(..)
@@ -215,7 +215,7 @@ mod tests {
     use target::Microarchitecture;
 
     #[test]
-    fn roots_are_shared_where_the_multipliers_are_idle() {
+    fn square_roots_are_split_if_the_multipliers_are_idle() {
         let x = || Box::new(Expr::Var(Var(0)));
         let root = Stmt::Set(Var(1), Expr::Unary(UnOp::FSqrt, PrimType::F64, x()));
         let single = Stmt::Set(Var(1), Expr::Unary(UnOp::FSqrt, PrimType::F32, x()));

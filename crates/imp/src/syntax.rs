@@ -48,10 +48,10 @@ pub enum Expr {
     /// The square roots of [`ROOT_LANES`] doubles: the divider computes the first half, the
     /// multipliers the other one (see [`divider`](crate::divider)). The bits equal those of the
     /// operator.
-    SplitRoot(Box<Expr>),
+    SplitSqrt(Box<Expr>),
     /// The quotients of vectors of singles, whose lanes are a multiple of [`ROOT_LANES`], computed
     /// without the divider. The bits equal those of the operator.
-    MultipliedQuotient(Box<Expr>, Box<Expr>),
+    NewtonQuotient(Box<Expr>, Box<Expr>),
     /// `a * b + c` with one rounding.
     Fma(PrimType, Box<Expr>, Box<Expr>, Box<Expr>),
     /// A library function of the runtime.

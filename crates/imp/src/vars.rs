@@ -19,7 +19,7 @@ pub enum VarType {
 /// The largest number of lanes of a vector.
 pub const MAX_LANES: u32 = 256;
 
-/// The largest distance of near elements, see [`LanePositions::SmallStride`](crate::LanePositions::Near).
+/// The largest [`LanePositions::SmallStride`](crate::LanePositions::SmallStride).
 pub const MAX_SMALL_STRIDE: u64 = 16;
 
 /// The number of lanes of a shared square root: two registers of the widest kind.

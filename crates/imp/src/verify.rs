@@ -26,7 +26,7 @@
 //! 10. Vectors have 1 to [`MAX_LANES`](crate::MAX_LANES) lanes. The operands of an operator on
 //!     vectors have equal lanes; masks are vectors of `bool` with the lanes of what they mask.
 //!     Conditions, bounds, checks' values and everything else is scalar.
-//! 11. A copy's plan is possible, by the constants in it (see [`Plan`](crate::Plan)).
+//! 11. A copy's plan is possible, by the constants in it (see [`CopyPlan`](crate::CopyPlan)).
 //! 12. Memory is accessed only where it is reachable: host memory by the host; device, shared and
 //!     private memory by threads. Blocks are made in the space of their variables' types: `alloc`
 //!     by the host, in host or device memory, `frame` by the host, by a thread block in shared
@@ -119,7 +119,7 @@ fn placeholders(format: &str) -> Result<Vec<PrimType>, String> {
                 types.push(ty.prim());
                 rest = after;
             }
-            None => return Err(format!("bad placeholder in check format {format:?}")),
+            None => return Err(format!("invalid placeholder in check format {format:?}")),
         }
     }
     Ok(types)
@@ -142,7 +142,7 @@ impl Tables<'_> {
         let mut names = FxHashSet::default();
         for function in &program.functions {
             if !names.insert(&function.name) {
-                self.error(format!("two functions are called {}", function.name));
+                self.error(format!("two functions are named {}", function.name));
             }
         }
         for bad in self.formats.clone().into_iter().filter_map(Result::err) {
@@ -162,7 +162,7 @@ impl Tables<'_> {
             match program.functions.get(init.0 as usize) {
                 None => self.error("the initialiser does not exist"),
                 Some(f) if !f.params.is_empty() || !f.results.is_empty() => {
-                    self.error("the initialiser takes or gives something");
+                    self.error("the initialiser has parameters or results");
                 }
                 Some(_) => {}
             }
@@ -170,7 +170,7 @@ impl Tables<'_> {
         let mut names = FxHashSet::default();
         for tunable in &program.tunables {
             if !names.insert(&tunable.name) {
-                self.error(format!("two parameters are called {}", tunable.name));
+                self.error(format!("two tuning parameters are named {}", tunable.name));
             }
         }
         for problem in program.opaques.problems() {
@@ -183,7 +183,7 @@ impl Tables<'_> {
 
     fn entry(&mut self, entry: &Entry) {
         let Some(function) = self.program.functions.get(entry.fun.0 as usize) else {
-            self.error(format!("entry {} has no function", entry.name));
+            self.error(format!("the function of entry point {} does not exist", entry.name));
             return;
         };
         let sides =
@@ -203,7 +203,7 @@ impl Tables<'_> {
             let types: Vec<_> = vars.iter().filter_map(|v| function.vars.get(v.index())).collect();
             let known = self.program.opaques.contains_types_of(values);
             if !known || words.len() != vars.len() || !types.iter().map(|t| t.ty).eq(words) {
-                self.error(format!("the {what} of entry {} are not its function's", entry.name));
+                self.error(format!("the {what} of entry point {} do not match its function", entry.name));
             }
         }
     }

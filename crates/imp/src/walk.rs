@@ -262,7 +262,7 @@ macro_rules! operands {
                 | Expr::LogsComparisons => {}
                 Expr::Unary(_, _, x)
                 | Expr::Convert(_, _, _, x)
-                | Expr::SplitRoot(x)
+                | Expr::SplitSqrt(x)
                 | Expr::Splat(_, x)
                 | Expr::Any(x)
                 | Expr::All(x)
@@ -270,7 +270,7 @@ macro_rules! operands {
                 | Expr::Count(x) => f(x),
                 Expr::Binary(_, _, x, y)
                 | Expr::Compare(_, _, x, y)
-                | Expr::MultipliedQuotient(x, y)
+                | Expr::NewtonQuotient(x, y)
                 | Expr::Extract(x, y)
                 | Expr::Pack(x, y)
                 | Expr::Shift(x, _, y) => {
@@ -313,8 +313,8 @@ pub fn type_of(vars: &[VarInfo], expr: &Expr) -> Option<PrimType> {
         Expr::Var(v) => return scalar_type(vars, *v),
         Expr::Compare(..) | Expr::Any(_) | Expr::All(_) | Expr::LogsComparisons => PrimType::Bool,
         Expr::FirstLane(_) | Expr::Count(_) | Expr::Tunable(_) => PrimType::I64,
-        Expr::SplitRoot(_) => PrimType::F64,
-        Expr::MultipliedQuotient(..) => PrimType::F32,
+        Expr::SplitSqrt(_) => PrimType::F64,
+        Expr::NewtonQuotient(..) => PrimType::F32,
         Expr::Unary(_, ty, _)
         | Expr::Binary(_, ty, _, _)
         | Expr::Convert(_, _, ty, _)
@@ -340,7 +340,7 @@ pub(crate) fn lanes_of(vars: &[VarInfo], expr: &Expr) -> Option<u32> {
             VarType::Scalar(_) | VarType::Buffer(_) => None,
         },
         Expr::Splat(lanes, _) | Expr::LaneIds(_, lanes) => Some(*lanes),
-        Expr::SplitRoot(_) => Some(ROOT_LANES),
+        Expr::SplitSqrt(_) => Some(ROOT_LANES),
         Expr::Const(_)
         | Expr::Tunable(_)
         | Expr::LogsComparisons
@@ -352,7 +352,7 @@ pub(crate) fn lanes_of(vars: &[VarInfo], expr: &Expr) -> Option<u32> {
         Expr::Unary(_, _, x)
         | Expr::Convert(_, _, _, x)
         | Expr::Binary(_, _, x, _)
-        | Expr::MultipliedQuotient(x, _)
+        | Expr::NewtonQuotient(x, _)
         | Expr::Compare(_, _, x, _)
         | Expr::Fma(_, x, _, _)
         | Expr::Select(_, _, x, _)
@@ -380,8 +380,8 @@ pub(crate) fn divides(e: &Expr) -> bool {
         | Expr::Compare(..)
         | Expr::Convert(..)
         | Expr::Select(..)
-        | Expr::SplitRoot(_)
-        | Expr::MultipliedQuotient(..)
+        | Expr::SplitSqrt(_)
+        | Expr::NewtonQuotient(..)
         | Expr::Fma(..)
         | Expr::Splat(..)
         | Expr::LaneIds(..)

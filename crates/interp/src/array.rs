@@ -5,7 +5,7 @@ use crate::failure::{Failure, OUT_OF_MEMORY, Res};
 use crate::machine::{Machine, index_of};
 use crate::shape::{push_shape, shapes_differ};
 use crate::tree::{Index, Node, Range, SizedType};
-use crate::value::{Array, Data, Dims, RunType, Val, map_data, with_both};
+use crate::value::{Array, Data, Dims, RunType, RunValue, map_data, with_both};
 use check::tast::RangeKind;
 use prim::{PrimType, Scalar};
 use smallvec::SmallVec;
@@ -62,9 +62,9 @@ impl Machine<'_> {
     }
 
     /// Evaluates `array[indices]`.
-    pub fn index(&mut self, array: &Node, indices: &[Index], span: Span) -> Res<Val> {
-        let Val::Array(array) = self.eval(array)? else {
-            return Err(Failure::bug("an index into other than an array"));
+    pub fn index(&mut self, array: &Node, indices: &[Index], span: Span) -> Res<RunValue> {
+        let RunValue::Array(array) = self.eval(array)? else {
+            return Err(Failure::bug("indexing of a value that is not an array"));
         };
         if let [Index::At(node, signed)] = indices {
             let at = index_of(self.scalar(node)?, *signed);
@@ -74,53 +74,53 @@ impl Machine<'_> {
             return Ok(array.row(at as usize));
         }
         let positions = self.positions(indices)?;
-        let place = extents(&positions, &array, span)?;
+        let slice = extents(&positions, &array, span)?;
         let rest = &array.shape[positions.len()..];
-        let mut shape: Dims = place.iter().filter_map(|extent| extent.count).collect();
+        let mut shape: Dims = slice.iter().filter_map(|extent| extent.count).collect();
         shape.extend_from_slice(rest);
         let block: i64 = rest.iter().product();
         if shape.is_empty() {
-            return Ok(array.data.get(offset(&place, &array.shape) as usize));
+            return Ok(array.data.get(offset(&slice, &array.shape) as usize));
         }
-        let data = gather(&array, &place, block as usize);
-        Ok(Val::array(shape, data))
+        let data = gather(&array, &slice, block as usize);
+        Ok(RunValue::array(shape, data))
     }
 
     /// Evaluates `array with [indices] = value`. The value is evaluated first, as it may read the
     /// array before the update.
-    pub fn update(&mut self, array: &Node, indices: &[Index], value: &Node, span: Span) -> Res<Val> {
+    pub fn update(&mut self, array: &Node, indices: &[Index], value: &Node, span: Span) -> Res<RunValue> {
         let value = self.eval(value)?;
         let positions = self.positions(indices)?;
-        let Val::Array(mut array) = self.eval(array)? else {
-            return Err(Failure::bug("an update of other than an array"));
+        let RunValue::Array(mut array) = self.eval(array)? else {
+            return Err(Failure::bug("an update of a value that is not an array"));
         };
-        let place = extents(&positions, &array, span)?;
+        let slice = extents(&positions, &array, span)?;
         let rest = &array.shape[positions.len()..];
-        let mut shape: Dims = place.iter().filter_map(|extent| extent.count).collect();
+        let mut shape: Dims = slice.iter().filter_map(|extent| extent.count).collect();
         shape.extend_from_slice(rest);
         let block: i64 = rest.iter().product();
-        if let Val::Array(value) = &value
+        if let RunValue::Array(value) = &value
             && value.shape != shape
         {
             let ty = shape.iter().rev().fold(array.data.elem(), |ty, dim| Rc::new(RunType::Array(*dim, ty)));
             return Err(shapes_differ(&value.shape, &ty, span));
         }
-        let own = Rc::make_mut(&mut array);
+        let target = Rc::make_mut(&mut array);
         if shape.is_empty() {
-            let at = offset(&place, &own.shape) as usize;
-            if !own.data.set(at, value) {
-                return Err(Failure::bug("an update with another type"));
+            let at = offset(&slice, &target.shape) as usize;
+            if !target.data.set(at, value) {
+                return Err(Failure::bug("an update with a value of another type"));
             }
-        } else if let Val::Array(value) = &value {
-            scatter(own, &place, block as usize, &value.data)?;
+        } else if let RunValue::Array(value) = &value {
+            scatter(target, &slice, block as usize, &value.data)?;
         } else {
-            return Err(Failure::bug("an update with other than an array"));
+            return Err(Failure::bug("an update of a slice with a value that is not an array"));
         }
-        Ok(Val::Array(array))
+        Ok(RunValue::Array(array))
     }
 
     /// The elements of a range. Lengths are computed in `i64`.
-    pub fn range(&mut self, range: &Range) -> Res<Val> {
+    pub fn range(&mut self, range: &Range) -> Res<RunValue> {
         let first = self.scalar(&range.start)?;
         let second = match &range.second {
             Some(node) => Some(self.scalar(node)?),
@@ -162,7 +162,7 @@ impl Machine<'_> {
             PrimType::I32 => Data::I32((0..count).map(|i| element(i) as i32).collect()),
             _ => Data::I64((0..count).map(element).collect()),
         };
-        Ok(Val::vector(data))
+        Ok(RunValue::vector(data))
     }
 
     /// Turns the error of appending a row into a failure; `ty` is the type of the rows.
@@ -274,17 +274,17 @@ fn extent(position: Position, size: i64) -> Option<Extent> {
 }
 
 /// The offset of the first element.
-fn offset(place: &[Extent], shape: &[i64]) -> i64 {
+fn offset(slice: &[Extent], shape: &[i64]) -> i64 {
     let mut at = 0;
-    for (extent, size) in place.iter().zip(shape) {
+    for (extent, size) in slice.iter().zip(shape) {
         at = at * size + extent.start;
     }
     at
 }
 
 /// Calls `f` with the number of each block of the slice, in order.
-fn each_block(place: &[Extent], shape: &[i64], at: i64, f: &mut dyn FnMut(usize)) {
-    let (Some((extent, rest)), Some((size, inner))) = (place.split_first(), shape.split_first()) else {
+fn each_block(slice: &[Extent], shape: &[i64], at: i64, f: &mut dyn FnMut(usize)) {
+    let (Some((extent, rest)), Some((size, inner))) = (slice.split_first(), shape.split_first()) else {
         f(at as usize);
         return;
     };
@@ -295,8 +295,8 @@ fn each_block(place: &[Extent], shape: &[i64], at: i64, f: &mut dyn FnMut(usize)
 }
 
 /// The elements of a slice, copied in blocks.
-fn gather(array: &Array, place: &[Extent], block: usize) -> Data {
-    if let [extent] = place
+fn gather(array: &Array, slice: &[Extent], block: usize) -> Data {
+    if let [extent] = slice
         && extent.step == 1
         && let Some(count) = extent.count
     {
@@ -304,7 +304,7 @@ fn gather(array: &Array, place: &[Extent], block: usize) -> Data {
         return array.data.range(start * block, (start + count as usize) * block);
     }
     let mut starts = Vec::new();
-    each_block(place, &array.shape, 0, &mut |at| starts.push(at * block));
+    each_block(slice, &array.shape, 0, &mut |at| starts.push(at * block));
     if starts.is_empty() || block == 0 {
         return array.data.range(0, 0);
     }
@@ -323,9 +323,9 @@ pub fn gather_blocks(data: &Data, starts: &[usize], block: usize) -> Data {
 }
 
 /// Writes the elements of a value to a slice, in blocks.
-fn scatter(array: &mut Array, place: &[Extent], block: usize, value: &Data) -> Res<()> {
+fn scatter(array: &mut Array, slice: &[Extent], block: usize, value: &Data) -> Res<()> {
     let mut starts = Vec::new();
-    each_block(place, &array.shape, 0, &mut |at| starts.push(at * block));
+    each_block(slice, &array.shape, 0, &mut |at| starts.push(at * block));
     write_blocks(&mut array.data, &starts, block, value)
 }
 
@@ -335,6 +335,6 @@ pub fn write_blocks(data: &mut Data, starts: &[usize], block: usize, value: &Dat
         for (i, start) in starts.iter().enumerate() {
             to[*start..start + block].clone_from_slice(&from[i * block..(i + 1) * block]);
         }
-    }, else return Err(Failure::bug("an update with another type")));
+    }, else return Err(Failure::bug("an update with a value of another type")));
     Ok(())
 }

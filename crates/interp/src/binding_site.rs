@@ -22,7 +22,7 @@ fn in_def(def: &Def, var: VarId) -> Option<Span> {
 
 fn in_pat(pat: &Pat, var: VarId) -> Option<Span> {
     match &pat.kind {
-        PatKind::Var(own) => (*own == var).then_some(pat.span),
+        PatKind::Var(bound) => (*bound == var).then_some(pat.span),
         PatKind::Wildcard | PatKind::Lit(..) => None,
         PatKind::Tuple(pats) | PatKind::Constr(_, pats) => pats.iter().find_map(|pat| in_pat(pat, var)),
         PatKind::Record(pats) => pats.iter().find_map(|(_, pat)| in_pat(pat, var)),
@@ -32,7 +32,7 @@ fn in_pat(pat: &Pat, var: VarId) -> Option<Span> {
 
 fn in_exp(exp: &Exp, var: VarId) -> Option<Span> {
     stacker::maybe_grow(crate::RED_ZONE, crate::STACK_STEP, || {
-        let mut found = own(exp, var);
+        let mut found = in_node(exp, var);
         check::children(exp, &mut |part| {
             if found.is_none() {
                 found = in_exp(part, var);
@@ -43,7 +43,7 @@ fn in_exp(exp: &Exp, var: VarId) -> Option<Span> {
 }
 
 /// The span of a binding in the expression itself, not in its subexpressions.
-fn own(exp: &Exp, var: VarId) -> Option<Span> {
+fn in_node(exp: &Exp, var: VarId) -> Option<Span> {
     match &exp.kind {
         ExpKind::Lambda(lambda) => lambda.params.iter().find_map(|pat| in_pat(pat, var)),
         ExpKind::Let { binds, .. } => binds.iter().find_map(|bind| match bind {

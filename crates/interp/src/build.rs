@@ -1,6 +1,6 @@
 //! Arrays built row by row.
 
-use crate::value::{Array, Data, Dims, RunType, Val, with_both};
+use crate::value::{Array, Data, Dims, RunType, RunValue, with_both};
 use prim::Scalar;
 use smallvec::SmallVec;
 use std::rc::Rc;
@@ -55,27 +55,27 @@ impl Rows {
     }
 
     /// Adds a row.
-    pub fn push(&mut self, value: Val) -> Result<(), RowError> {
+    pub fn push(&mut self, value: RunValue) -> Result<(), RowError> {
         self.count += 1;
         match value {
-            Val::Array(array) => self.push_array(array),
+            RunValue::Array(array) => self.push_array(array),
             value => self.push_one(value),
         }
     }
 
-    fn push_one(&mut self, value: Val) -> Result<(), RowError> {
+    fn push_one(&mut self, value: RunValue) -> Result<(), RowError> {
         if self.data.is_none() {
             self.data = Some(start(&value, self.expected)?);
         }
         match (self.data.as_mut(), value) {
-            (Some(Data::I64(v)), Val::Scalar(Scalar::I64(x))) => v.push(x),
-            (Some(Data::I32(v)), Val::Scalar(Scalar::I32(x))) => v.push(x),
-            (Some(Data::F32(v)), Val::Scalar(Scalar::F32(x))) => v.push(x),
-            (Some(Data::F64(v)), Val::Scalar(Scalar::F64(x))) => v.push(x),
-            (Some(Data::Bool(v)), Val::Scalar(Scalar::Bool(x))) => v.push(x),
-            (Some(Data::I8(v)), Val::Scalar(Scalar::I8(x))) => v.push(x),
-            (Some(Data::I16(v)), Val::Scalar(Scalar::I16(x))) => v.push(x),
-            (Some(Data::F16(v)), Val::Scalar(Scalar::F16(x))) => v.push(x),
+            (Some(Data::I64(v)), RunValue::Scalar(Scalar::I64(x))) => v.push(x),
+            (Some(Data::I32(v)), RunValue::Scalar(Scalar::I32(x))) => v.push(x),
+            (Some(Data::F32(v)), RunValue::Scalar(Scalar::F32(x))) => v.push(x),
+            (Some(Data::F64(v)), RunValue::Scalar(Scalar::F64(x))) => v.push(x),
+            (Some(Data::Bool(v)), RunValue::Scalar(Scalar::Bool(x))) => v.push(x),
+            (Some(Data::I8(v)), RunValue::Scalar(Scalar::I8(x))) => v.push(x),
+            (Some(Data::I16(v)), RunValue::Scalar(Scalar::I16(x))) => v.push(x),
+            (Some(Data::F16(v)), RunValue::Scalar(Scalar::F16(x))) => v.push(x),
             (Some(Data::Other(v, _)), value) => v.push(value),
             _ => return Err(RowError::Type),
         }
@@ -110,22 +110,22 @@ impl Rows {
     }
 
     /// The finished array. Without rows it is empty, and `claim` is the type of its rows.
-    pub fn finish(self, claim: impl FnOnce() -> Rc<RunType>) -> Val {
+    pub fn finish(self, claim: impl FnOnce() -> Rc<RunType>) -> RunValue {
         match self.data {
-            None => Val::Array(Rc::new(Array::empty_of(&claim()))),
+            None => RunValue::Array(Rc::new(Array::empty_of(&claim()))),
             Some(data) => {
                 let mut shape = Dims::from_slice(&[self.count as i64]);
                 shape.extend_from_slice(&self.row);
-                Val::array(shape, data)
+                RunValue::array(shape, data)
             }
         }
     }
 }
 
 /// An empty vector for elements of the value's kind.
-fn start(value: &Val, expected: usize) -> Result<Data, RowError> {
+fn start(value: &RunValue, expected: usize) -> Result<Data, RowError> {
     let mut data = match value {
-        Val::Scalar(x) => match x {
+        RunValue::Scalar(x) => match x {
             Scalar::I8(_) => Data::I8(Vec::new()),
             Scalar::I16(_) => Data::I16(Vec::new()),
             Scalar::I32(_) => Data::I32(Vec::new()),

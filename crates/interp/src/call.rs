@@ -5,7 +5,7 @@ use crate::failure::{Class, Failure, Res};
 use crate::machine::{Args, Machine, NO_SPAN};
 use crate::shape::{INVALID_SIZES, Mode};
 use crate::tree::{Comparison, Function, Slot};
-use crate::value::{FunKind, FunVal, RunType, Val};
+use crate::value::{FunKind, FunValue, RunType, RunValue};
 use check::intrinsics::{Intrinsic, bits_type, conversion};
 use prim::{BinOp, ConvOp, Scalar, ScalarType};
 use smallvec::SmallVec;
@@ -17,7 +17,13 @@ const MAX_DEPTH: usize = 100_000;
 
 impl Machine<'_> {
     /// Calls a function with as many arguments as it takes.
-    pub fn call(&mut self, func: &Function, captured: &[Val], inst: &[Val], args: Args) -> Res<Val> {
+    pub fn call(
+        &mut self,
+        func: &Function,
+        captured: &[RunValue],
+        inst: &[RunValue],
+        args: Args,
+    ) -> Res<RunValue> {
         self.framed(func, |machine| {
             machine.bind_args(func, captured, inst, args)?;
             let value = machine.eval(&func.body)?;
@@ -29,7 +35,7 @@ impl Machine<'_> {
     pub(crate) fn framed<R>(&mut self, func: &Function, f: impl FnOnce(&mut Self) -> Res<R>) -> Res<R> {
         self.step()?;
         if self.depth >= MAX_DEPTH {
-            return Err(Failure::new(Class::Program, "the stack is used up: the recursion is too deep."));
+            return Err(Failure::new(Class::Program, "stack overflow: the recursion is too deep."));
         }
         self.depth += 1;
         let (base, site) = (self.base, self.call_site);
@@ -39,7 +45,7 @@ impl Machine<'_> {
             let base = self.base;
             self.active.push(ActiveCall { scope, base, site });
         }
-        self.stack.resize_with(self.base + func.n_slots, Val::default);
+        self.stack.resize_with(self.base + func.n_slots, RunValue::default);
         let result = f(self);
         self.stack.truncate(self.base);
         self.base = base;
@@ -55,8 +61,8 @@ impl Machine<'_> {
     pub(crate) fn bind_args(
         &mut self,
         func: &Function,
-        captured: &[Val],
-        inst: &[Val],
+        captured: &[RunValue],
+        inst: &[RunValue],
         args: Args,
     ) -> Res<()> {
         let comparable = std::mem::take(&mut self.comparable);
@@ -88,7 +94,7 @@ impl Machine<'_> {
         // Sizes that the arguments do not determine are taken from the instance.
         let sizes = func.n_types as Slot..(func.n_types + func.n_sizes) as Slot;
         for (slot, size) in sizes.zip(inst.iter().skip(func.n_types)) {
-            if matches!(self.peek(slot), Val::Unbound) {
+            if matches!(self.peek(slot), RunValue::Unbound) {
                 self.set(slot, size.clone());
             }
         }
@@ -102,7 +108,7 @@ impl Machine<'_> {
     }
 
     /// Checks that a function's result has the shape of its type.
-    pub(crate) fn returned(&mut self, func: &Function, value: Val) -> Res<Val> {
+    pub(crate) fn returned(&mut self, func: &Function, value: RunValue) -> Res<RunValue> {
         if let Some(ty) = &func.ret {
             if func.check.is_none() {
                 self.unbind(&func.ext);
@@ -118,7 +124,7 @@ impl Machine<'_> {
     }
 
     /// Calls a definition with as many arguments as it takes.
-    pub fn call_global(&mut self, id: u32, inst: &[Val], args: Args) -> Res<Val> {
+    pub fn call_global(&mut self, id: u32, inst: &[RunValue], args: Args) -> Res<RunValue> {
         let func = self.interp.func(id)?;
         self.framed(&func, |machine| {
             machine.bind_args(&func, &[], inst, args)?;
@@ -128,7 +134,7 @@ impl Machine<'_> {
 
     /// Applies a definition to arguments from outside, as many as there are. Messages refer to them
     /// by `names`.
-    pub fn call_entry(&mut self, id: u32, args: Args, names: Box<[String]>) -> Res<Val> {
+    pub fn call_entry(&mut self, id: u32, args: Args, names: Box<[String]>) -> Res<RunValue> {
         let fun = self.definition(id)?;
         if args.is_empty() {
             return Ok(fun);
@@ -138,9 +144,9 @@ impl Machine<'_> {
     }
 
     /// Applies a function value to arguments, as many as there are.
-    pub fn apply(&mut self, fun: &Val, args: Args) -> Res<Val> {
-        let Val::Fun(fun) = fun else {
-            return Err(Failure::bug("application of other than a function"));
+    pub fn apply(&mut self, fun: &RunValue, args: Args) -> Res<RunValue> {
+        let RunValue::Fun(fun) = fun else {
+            return Err(Failure::bug("application of a value that is not a function"));
         };
         if fun.args.is_empty() {
             return self.apply_kind(&fun.kind, args);
@@ -150,7 +156,7 @@ impl Machine<'_> {
         self.apply_kind(&fun.kind, all)
     }
 
-    fn apply_kind(&mut self, kind: &FunKind, mut args: Args) -> Res<Val> {
+    fn apply_kind(&mut self, kind: &FunKind, mut args: Args) -> Res<RunValue> {
         let arity = match kind {
             FunKind::Closure { func, .. } => func.params.len(),
             FunKind::Global { id, .. } => self.interp.arity(*id),
@@ -158,8 +164,8 @@ impl Machine<'_> {
         };
         if args.len() < arity {
             self.comparable = false;
-            let fun = FunVal { kind: kind.clone(), args: args.into_vec() };
-            return Ok(Val::Fun(Rc::new(fun)));
+            let fun = FunValue { kind: kind.clone(), args: args.into_vec() };
+            return Ok(RunValue::Fun(Rc::new(fun)));
         }
         let rest: Args = args.drain(arity..).collect();
         let value = match kind {
@@ -174,13 +180,13 @@ impl Machine<'_> {
     }
 
     /// Applies a function to one argument.
-    pub fn apply1(&mut self, fun: &Val, x: Val) -> Res<Val> {
+    pub fn apply1(&mut self, fun: &RunValue, x: RunValue) -> Res<RunValue> {
         self.apply(fun, Args::from_iter([x]))
     }
 
     /// Applies a function to two arguments.
-    pub fn apply2(&mut self, fun: &Val, x: Val, y: Val) -> Res<Val> {
-        if let (Val::Fun(fun), Val::Scalar(x), Val::Scalar(y)) = (fun, &x, &y)
+    pub fn apply2(&mut self, fun: &RunValue, x: RunValue, y: RunValue) -> Res<RunValue> {
+        if let (RunValue::Fun(fun), RunValue::Scalar(x), RunValue::Scalar(y)) = (fun, &x, &y)
             && let FunKind::Intrinsic(Intrinsic::Binary(op, ty), _) = &fun.kind
             && fun.args.is_empty()
         {
@@ -188,20 +194,20 @@ impl Machine<'_> {
             if self.nans {
                 return self.apply_watched(*op, *ty, *x, *y);
             }
-            return binary(*op, *ty, *x, *y, NO_SPAN).map(Val::Scalar);
+            return binary(*op, *ty, *x, *y, NO_SPAN).map(RunValue::Scalar);
         }
         self.apply(fun, Args::from_iter([x, y]))
     }
 
-    fn intrinsic(&mut self, fun: Intrinsic, types: &[Rc<RunType>], args: Args) -> Res<Val> {
+    fn intrinsic(&mut self, fun: Intrinsic, types: &[Rc<RunType>], args: Args) -> Res<RunValue> {
         let scalars: SmallVec<[Scalar; 3]> = args
             .iter()
             .map_while(|arg| match arg {
-                Val::Scalar(x) => Some(*x),
+                RunValue::Scalar(x) => Some(*x),
                 _ => None,
             })
             .collect();
-        let wrong = || Failure::bug("a built-in function of other arguments");
+        let wrong = || Failure::bug("a built-in function with arguments of wrong types");
         let result = match (fun, scalars.as_slice()) {
             (Intrinsic::Array(fun), _) => return self.array_fun(fun, types, args, NO_SPAN),
             (Intrinsic::Equal { negate }, _) => match args.as_slice() {
@@ -231,14 +237,14 @@ impl Machine<'_> {
         if self.nans && !matches!(fun, Intrinsic::FromBits(_)) {
             self.check_new_nan(&scalars, result, NO_SPAN)?;
         }
-        Ok(Val::Scalar(result))
+        Ok(RunValue::Scalar(result))
     }
 }
 
 /// The failure of an entry point's argument that contradicts the others.
 fn of_argument(failure: &Failure, name: &str, span: Span) -> Box<Failure> {
-    let said = failure.message.strip_prefix("Value").unwrap_or("");
-    let end = if said.is_empty() { "." } else { said };
+    let mismatch = failure.message.strip_prefix("Value").unwrap_or("");
+    let end = if mismatch.is_empty() { "." } else { mismatch };
     Failure::at(span, format!("{INVALID_SIZES}: {name}{end}"))
 }
 
@@ -265,7 +271,7 @@ pub fn binary(op: BinOp, ty: ScalarType, x: Scalar, y: Scalar, span: Span) -> Re
         BinOp::SDiv | BinOp::SMod | BinOp::SQuot | BinOp::SRem | BinOp::UDiv | BinOp::UMod => {
             Failure::at(span, "division by zero")
         }
-        _ => Failure::bug(format_args!("`{}` of other operands", op.name())),
+        _ => Failure::bug(format_args!("`{}` with operands of wrong types", op.name())),
     })
 }
 
@@ -274,6 +280,6 @@ pub fn compare(comparison: Comparison, x: Scalar, y: Scalar) -> Res<bool> {
     let (x, y) = if comparison.swap { (y, x) } else { (x, y) };
     match prim::eval::compare(comparison.op, x, y) {
         Some(holds) => Ok(holds != comparison.negate),
-        None => Err(Failure::bug("a comparison of other operands")),
+        None => Err(Failure::bug("a comparison of operands of wrong types")),
     }
 }

@@ -10,7 +10,7 @@ use crate::call::binary;
 use crate::failure::{Class, Failure, Res};
 use crate::machine::{Machine, NO_SPAN};
 use crate::tree::{Node, SizeExpr, SizedType, Slot};
-use crate::value::{Data, RunType, UNKNOWN, Val};
+use crate::value::{Data, RunType, RunValue, UNKNOWN};
 use check::intrinsics::{ArrayFun, Intrinsic};
 use check::tast::{Exp, ExpKind, Name, Program, Ty, VarId};
 use prim::{BinOp, Scalar, ScalarType};
@@ -40,7 +40,7 @@ pub struct Local {
     /// Its type in source syntax; sizes are variables or numbers.
     pub ty: String,
     /// Its value.
-    pub value: Val,
+    pub value: RunValue,
 }
 
 /// A call in progress.
@@ -86,9 +86,9 @@ pub struct ScopedVar {
 
 impl ScopedVar {
     /// Returns true if the variable is in scope at a span.
-    pub(crate) fn is_seen_from(&self, place: Span) -> bool {
+    pub(crate) fn is_visible_at(&self, span: Span) -> bool {
         let region = self.region;
-        region.file == place.file && region.start <= place.start && place.end <= region.end
+        region.file == span.file && region.start <= span.start && span.end <= region.end
     }
 }
 
@@ -149,7 +149,7 @@ impl Machine<'_> {
     }
 
     /// The value of an operator, with a check for new NaNs.
-    pub(crate) fn eval_watched(&mut self, node: &Node, span: Span) -> Res<Val> {
+    pub(crate) fn eval_watched(&mut self, node: &Node, span: Span) -> Res<RunValue> {
         let mut operands: SmallVec<[Scalar; 3]> = SmallVec::new();
         let result = match node {
             Node::Binary(op, ty, pair, span) => {
@@ -176,16 +176,16 @@ impl Machine<'_> {
         if self.nans {
             self.check_new_nan(&operands, result, span)?;
         }
-        Ok(Val::Scalar(result))
+        Ok(RunValue::Scalar(result))
     }
 
     /// The application of an operator that is a function value, with a check for new NaNs.
     #[cold]
     #[inline(never)]
-    pub(crate) fn apply_watched(&mut self, op: BinOp, ty: ScalarType, x: Scalar, y: Scalar) -> Res<Val> {
+    pub(crate) fn apply_watched(&mut self, op: BinOp, ty: ScalarType, x: Scalar, y: Scalar) -> Res<RunValue> {
         let z = binary(op, ty, x, y, NO_SPAN)?;
         self.check_new_nan(&[x, y], z, NO_SPAN)?;
-        Ok(Val::Scalar(z))
+        Ok(RunValue::Scalar(z))
     }
 
     /// Stops if an operator yielded a NaN from operands that are not NaN.
@@ -211,23 +211,23 @@ impl Machine<'_> {
         }
     }
 
-    fn backtrace(&self, mut place: Span) -> Vec<Call> {
+    fn backtrace(&self, mut span: Span) -> Vec<Call> {
         let mut calls = Vec::new();
         for active in self.active.iter().rev().take(MOST_CALLS) {
-            let locals = self.locals(active, place);
-            calls.push(Call { place, locals });
-            place = active.site;
+            let locals = self.locals(active, span);
+            calls.push(Call { place: span, locals });
+            span = active.site;
         }
         if calls.is_empty() {
-            calls.push(Call { place, locals: Vec::new() });
+            calls.push(Call { place: span, locals: Vec::new() });
         }
         calls
     }
 
     /// The variables in scope at a span in a call's function; of several with the same name the
     /// innermost.
-    fn locals(&self, active: &ActiveCall, place: Span) -> Vec<Local> {
-        let seen: Vec<&ScopedVar> = active.scope.iter().filter(|seen| seen.is_seen_from(place)).collect();
+    fn locals(&self, active: &ActiveCall, span: Span) -> Vec<Local> {
+        let seen: Vec<&ScopedVar> = active.scope.iter().filter(|it| it.is_visible_at(span)).collect();
         let mut last = FxHashMap::default();
         for (at, one) in seen.iter().enumerate() {
             last.insert(&one.name, at);
@@ -238,14 +238,14 @@ impl Machine<'_> {
         let value = |slot: Slot| self.stack.get(active.base + slot as usize);
         let mut sizes = FxHashMap::default();
         for one in &visible {
-            if one.source == Ty::I64 && matches!(value(one.slot), Some(Val::Scalar(_))) {
+            if one.source == Ty::I64 && matches!(value(one.slot), Some(RunValue::Scalar(_))) {
                 sizes.insert(one.slot, Rc::from(&*one.name));
             }
         }
         let types = Types { sizes: &sizes, slot: &value };
         let mut locals: Vec<(bool, Local)> = Vec::new();
         for one in visible {
-            let Some(value) = value(one.slot).filter(|value| !matches!(value, Val::Unbound)) else {
+            let Some(value) = value(one.slot).filter(|value| !matches!(value, RunValue::Unbound)) else {
                 continue;
             };
             let mut ty = String::new();
@@ -272,13 +272,13 @@ fn is_nan(x: Scalar) -> bool {
 #[derive(Clone, Copy)]
 struct Shape<'a> {
     dims: &'a [i64],
-    value: Option<&'a Val>,
+    value: Option<&'a RunValue>,
 }
 
 impl<'a> Shape<'a> {
-    fn of(value: &'a Val) -> Self {
+    fn of(value: &'a RunValue) -> Self {
         match value {
-            Val::Array(array) => Self {
+            RunValue::Array(array) => Self {
                 dims: &array.shape,
                 value: match &array.data {
                     Data::Other(elements, _) => elements.first(),
@@ -304,7 +304,7 @@ impl<'a> Shape<'a> {
 
     fn part(self, at: usize) -> Self {
         match self.value {
-            Some(Val::Tuple(parts)) => parts.get(at).map_or(self.nothing(), Shape::of),
+            Some(RunValue::Tuple(parts)) => parts.get(at).map_or(self.nothing(), Shape::of),
             _ => self.nothing(),
         }
     }
@@ -314,7 +314,7 @@ impl<'a> Shape<'a> {
 struct Types<'a> {
     /// The names of slots that are sizes.
     sizes: &'a FxHashMap<Slot, Rc<str>>,
-    slot: &'a dyn Fn(Slot) -> Option<&'a Val>,
+    slot: &'a dyn Fn(Slot) -> Option<&'a RunValue>,
 }
 
 impl Types<'_> {
@@ -323,7 +323,7 @@ impl Types<'_> {
         match ty {
             SizedType::Static(ty) => push_plain(ty, *shape, out),
             SizedType::Var(slot) => match (self.slot)(*slot) {
-                Some(Val::Type(ty)) => push_plain(ty, *shape, out),
+                Some(RunValue::Type(ty)) => push_plain(ty, *shape, out),
                 _ => None,
             },
             SizedType::Array(dim, elem) => {

@@ -6,14 +6,14 @@ use crate::build::fits;
 use crate::failure::{Failure, Res};
 use crate::machine::Args;
 use crate::shape::shapes_differ;
-use crate::value::{Array, Dims, RunType, Val};
+use crate::value::{Array, Dims, RunType, RunValue};
 use prim::Scalar;
 use std::rc::Rc;
 use syntax::span::Span;
 
 /// The arguments of a built-in function, in order.
 pub struct Arguments {
-    args: std::iter::Rev<smallvec::IntoIter<[Val; 4]>>,
+    args: std::iter::Rev<smallvec::IntoIter<[RunValue; 4]>>,
 }
 
 impl Arguments {
@@ -25,43 +25,43 @@ impl Arguments {
     }
 
     /// The next argument.
-    pub fn next(&mut self) -> Res<Val> {
-        self.args.next().ok_or_else(|| Failure::bug("an argument is missing"))
+    pub fn next(&mut self) -> Res<RunValue> {
+        self.args.next().ok_or_else(|| Failure::bug("a built-in function with too few arguments"))
     }
 
     /// The next argument, an array.
     pub fn array(&mut self) -> Res<Rc<Array>> {
         match self.next()? {
-            Val::Array(array) => Ok(array),
-            _ => Err(Failure::bug("an array was expected")),
+            RunValue::Array(array) => Ok(array),
+            _ => Err(Failure::bug("an argument that is not an array")),
         }
     }
 
     /// The next argument, an `i64`.
     pub fn i64(&mut self) -> Res<i64> {
         match self.next()? {
-            Val::Scalar(Scalar::I64(x)) => Ok(x),
-            _ => Err(Failure::bug("a number was expected")),
+            RunValue::Scalar(Scalar::I64(x)) => Ok(x),
+            _ => Err(Failure::bug("an argument that is not an `i64`")),
         }
     }
 }
 
 /// The rows at these indices, which must be in bounds.
-pub fn rows_at(xs: &Array, order: &[usize]) -> Val {
+pub fn rows_at(xs: &Array, order: &[usize]) -> RunValue {
     let block = xs.row_len();
     let mut shape = xs.shape.clone();
     shape[0] = order.len() as i64;
     if order.is_empty() || block == 0 {
-        return Val::array(shape, xs.data.range(0, 0));
+        return RunValue::array(shape, xs.data.range(0, 0));
     }
     let starts: Vec<usize> = order.iter().map(|i| i * block).collect();
-    Val::array(shape, gather_blocks(&xs.data, &starts, block))
+    RunValue::array(shape, gather_blocks(&xs.data, &starts, block))
 }
 
 /// The same elements in another shape.
-pub fn reshaped(xs: Rc<Array>, shape: Dims) -> Val {
+pub fn reshaped(xs: Rc<Array>, shape: Dims) -> RunValue {
     let data = Rc::try_unwrap(xs).map_or_else(|xs| xs.data.clone(), |xs| xs.data);
-    Val::array(shape, data)
+    RunValue::array(shape, data)
 }
 
 /// A location in an array: an element, or a row of elements.
@@ -72,10 +72,10 @@ pub struct Bin {
 }
 
 /// The bucket at an index, which is a number or a tuple of numbers; `None` if it is out of bounds.
-pub fn bucket(dest: &Array, index: &Val) -> Option<Bin> {
+pub fn bucket(dest: &Array, index: &RunValue) -> Option<Bin> {
     let (mut at, mut rank) = (0, 0);
-    let mut step = |x: &Val| {
-        let (Val::Scalar(Scalar::I64(i)), Some(size)) = (x, dest.shape.get(rank)) else {
+    let mut step = |x: &RunValue| {
+        let (RunValue::Scalar(Scalar::I64(i)), Some(size)) = (x, dest.shape.get(rank)) else {
             return None;
         };
         if *i < 0 || i >= size {
@@ -86,7 +86,7 @@ pub fn bucket(dest: &Array, index: &Val) -> Option<Bin> {
         Some(())
     };
     match index {
-        Val::Tuple(parts) => parts.iter().try_for_each(step)?,
+        RunValue::Tuple(parts) => parts.iter().try_for_each(step)?,
         one => step(one)?,
     }
     let block: i64 = dest.shape[rank..].iter().product();
@@ -94,25 +94,25 @@ pub fn bucket(dest: &Array, index: &Val) -> Option<Bin> {
 }
 
 /// The contents of a bucket.
-pub fn bin_value(dest: &Array, bucket: &Bin) -> Val {
+pub fn bin_value(dest: &Array, bucket: &Bin) -> RunValue {
     let inner = &dest.shape[bucket.rank..];
     if inner.is_empty() {
         return dest.data.get(bucket.at);
     }
     let block: i64 = inner.iter().product();
     let data = dest.data.range(bucket.at, bucket.at + block as usize);
-    Val::array(Dims::from_slice(inner), data)
+    RunValue::array(Dims::from_slice(inner), data)
 }
 
 /// Sets the contents of a bucket.
-pub fn set_bin(dest: &mut Array, bucket: &Bin, value: Val) -> Res<()> {
+pub fn set_bin(dest: &mut Array, bucket: &Bin, value: RunValue) -> Res<()> {
     let inner = &dest.shape[bucket.rank..];
     match value {
-        Val::Array(array) if array.shape.as_slice() == inner => {
+        RunValue::Array(array) if array.shape.as_slice() == inner => {
             let block = array.data.len();
             write_blocks(&mut dest.data, &[bucket.at], block, &array.data)
         }
-        Val::Array(array) => {
+        RunValue::Array(array) => {
             let dims = inner.iter().rev();
             let ty = dims.fold(dest.data.elem(), |ty, dim| Rc::new(RunType::Array(*dim, ty)));
             Err(shapes_differ(&array.shape, &ty, crate::machine::NO_SPAN))
@@ -121,42 +121,42 @@ pub fn set_bin(dest: &mut Array, bucket: &Bin, value: Val) -> Res<()> {
             if inner.is_empty() && dest.data.set(bucket.at, value) {
                 Ok(())
             } else {
-                Err(Failure::bug("an update with another type"))
+                Err(Failure::bug("an update with a value of another type"))
             }
         }
     }
 }
 
 /// Writes rows at indices; out-of-bounds indices are ignored.
-pub fn scatter(dest: Rc<Array>, is: &Array, vs: &Array, span: Span) -> Res<Val> {
+pub fn scatter(dest: Rc<Array>, is: &Array, vs: &Array, span: Span) -> Res<RunValue> {
     let mut dest = dest;
     if is.len() != vs.len() {
         let ty = RunType::Array(is.len() as i64, vs.row_type());
         return Err(shapes_differ(&vs.shape, &ty, span));
     }
-    let own = Rc::make_mut(&mut dest);
+    let target = Rc::make_mut(&mut dest);
     for i in 0..is.len() {
-        if let Some(bucket) = bucket(own, &is.row(i)) {
-            set_bin(own, &bucket, vs.row(i))?;
+        if let Some(bucket) = bucket(target, &is.row(i)) {
+            set_bin(target, &bucket, vs.row(i))?;
         }
     }
-    Ok(Val::Array(dest))
+    Ok(RunValue::Array(dest))
 }
 
 /// The element indices of a view into a flat array; `None` if one is out of bounds.
 fn view(offset: i64, dims: &[(i64, i64)], size: i64) -> Option<Vec<usize>> {
-    let mut places = vec![i128::from(offset)];
+    let mut indices = vec![i128::from(offset)];
     for (n, stride) in dims {
-        if *n < 0 || !fits((places.len() as i64).checked_mul(*n)?, 16) {
+        if *n < 0 || !fits((indices.len() as i64).checked_mul(*n)?, 16) {
             return None;
         }
         let steps = |at: &i128| {
             let at = *at;
             (0..*n).map(move |i| at + i128::from(i) * i128::from(*stride))
         };
-        places = places.iter().flat_map(steps).collect();
+        indices = indices.iter().flat_map(steps).collect();
     }
-    places.into_iter().map(|at| usize::try_from(at).ok().filter(|at| (*at as i64) < size)).collect()
+    indices.into_iter().map(|at| usize::try_from(at).ok().filter(|at| (*at as i64) < size)).collect()
 }
 
 fn view_failure(offset: i64, dims: &[(i64, i64)], size: i64, span: Span) -> Box<Failure> {
@@ -167,16 +167,16 @@ fn view_failure(offset: i64, dims: &[(i64, i64)], size: i64, span: Span) -> Box<
 
 /// A view into a flat array; the arguments are the offset, and the size and stride of each
 /// dimension.
-pub fn flat_index(given: &mut Arguments, rank: usize, span: Span) -> Res<Val> {
+pub fn flat_index(given: &mut Arguments, rank: usize, span: Span) -> Res<RunValue> {
     let (xs, offset) = (given.array()?, given.i64()?);
     let mut dims = Vec::with_capacity(rank);
     for _ in 0..rank {
         dims.push((given.i64()?, given.i64()?));
     }
-    let places =
+    let indices =
         view(offset, &dims, xs.shape[0]).ok_or_else(|| view_failure(offset, &dims, xs.shape[0], span))?;
-    let Val::Array(rows) = rows_at(&xs, &places) else {
-        return Err(Failure::bug("a view"));
+    let RunValue::Array(rows) = rows_at(&xs, &indices) else {
+        return Err(Failure::bug("a view of a value that is not an array"));
     };
     let mut shape: Dims = dims.iter().map(|(n, _)| *n).collect();
     shape.extend_from_slice(&xs.shape[1..]);
@@ -185,7 +185,7 @@ pub fn flat_index(given: &mut Arguments, rank: usize, span: Span) -> Res<Val> {
 
 /// A flat array with a view of it overwritten; the arguments are the offset, the strides and the
 /// value.
-pub fn flat_update(given: &mut Arguments, rank: usize, span: Span) -> Res<Val> {
+pub fn flat_update(given: &mut Arguments, rank: usize, span: Span) -> Res<RunValue> {
     let (mut xs, offset) = (given.array()?, given.i64()?);
     let mut strides = Vec::with_capacity(rank);
     for _ in 0..rank {
@@ -194,9 +194,9 @@ pub fn flat_update(given: &mut Arguments, rank: usize, span: Span) -> Res<Val> {
     let value = given.array()?;
     let dims: Vec<(i64, i64)> = value.shape.iter().copied().zip(strides).collect();
     let size = xs.shape[0];
-    let places = view(offset, &dims, size).ok_or_else(|| view_failure(offset, &dims, size, span))?;
+    let indices = view(offset, &dims, size).ok_or_else(|| view_failure(offset, &dims, size, span))?;
     let block = xs.row_len();
-    let starts: Vec<usize> = places.iter().map(|at| at * block).collect();
+    let starts: Vec<usize> = indices.iter().map(|at| at * block).collect();
     write_blocks(&mut Rc::make_mut(&mut xs).data, &starts, block, &value.data)?;
-    Ok(Val::Array(xs))
+    Ok(RunValue::Array(xs))
 }

@@ -3,7 +3,7 @@
 
 use crate::failure::Res;
 use crate::shape::invalid_sizes;
-use crate::value::{Array, Data, Dims, RunType, Val};
+use crate::value::{Array, Data, Dims, RunType, RunValue};
 use ::value::{Reader, Value, ValueType};
 use check::tast::{Dim, Entry, Ty, VarId};
 use half::f16;
@@ -14,9 +14,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 /// Converts an external value.
-pub fn import(value: &Value) -> Val {
+pub fn import(value: &Value) -> RunValue {
     if let Some(scalar) = value.as_scalar() {
-        return Val::Scalar(scalar);
+        return RunValue::Scalar(scalar);
     }
     let shape = Dims::from_slice(value.shape());
     let bytes = value.bytes();
@@ -44,11 +44,11 @@ pub fn import(value: &Value) -> Val {
         ScalarType::F64 => words!(F64, 8, f64::from_le_bytes),
         ScalarType::Bool => Data::Bool(bytes.iter().map(|b| *b != 0).collect()),
     };
-    Val::array(shape, data)
+    RunValue::array(shape, data)
 }
 
 /// Converts an external value, if it has this type; the error explains the mismatch.
-pub fn checked(value: &Value, ty: &Ty) -> Result<Val, String> {
+pub fn checked(value: &Value, ty: &Ty) -> Result<RunValue, String> {
     let (rank, elem) = ty.peel();
     match elem {
         Ty::Scalar(scalar) if value.scalar_type() == *scalar && value.rank() == rank => Ok(import(value)),
@@ -62,10 +62,10 @@ pub fn checked(value: &Value, ty: &Ty) -> Result<Val, String> {
 }
 
 /// Reads an argument of this type; the error explains a failure.
-pub fn read_argument<R: Read>(reader: &mut Reader<R>, ty: &Ty) -> Result<Val, String> {
+pub fn read_argument<R: Read>(reader: &mut Reader<R>, ty: &Ty) -> Result<RunValue, String> {
     if matches!(ty, Ty::Tuple(parts) if parts.is_empty()) {
         reader.skip_unit().map_err(|e| e.to_string())?;
-        return Ok(Val::unit());
+        return Ok(RunValue::unit());
     }
     let (rank, elem) = ty.peel();
     let Ty::Scalar(scalar) = elem else {
@@ -77,7 +77,7 @@ pub fn read_argument<R: Read>(reader: &mut Reader<R>, ty: &Ty) -> Result<Val, St
 }
 
 /// Converts a value to external form, if its type has one; the error explains why not.
-pub fn export(val: &Val, ty: &Ty) -> Result<Value, String> {
+pub fn export(val: &RunValue, ty: &Ty) -> Result<Value, String> {
     let (_, elem) = ty.peel();
     let Ty::Scalar(scalar) = elem else {
         let mut text = String::new();
@@ -85,12 +85,12 @@ pub fn export(val: &Val, ty: &Ty) -> Result<Value, String> {
         return Err(format!("values of type `{text}` have no text or binary form"));
     };
     match val {
-        Val::Scalar(x) => Value::from_scalar(*scalar, *x)
-            .ok_or_else(|| "a result has another type than its entry point says".to_owned()),
-        Val::Array(array) => {
+        RunValue::Scalar(x) => Value::from_scalar(*scalar, *x)
+            .ok_or_else(|| "a result's type differs from its entry point's declaration".to_owned()),
+        RunValue::Array(array) => {
             Value::from_bytes(*scalar, array.shape.to_vec(), &bytes(array)).map_err(|e| e.to_string())
         }
-        _ => Err("a result has another type than its entry point says".to_owned()),
+        _ => Err("a result's type differs from its entry point's declaration".to_owned()),
     }
 }
 
@@ -150,7 +150,7 @@ pub fn names(entry: &Entry) -> Box<[String]> {
 }
 
 /// Fails unless sizes of the same name are equal in all arguments.
-pub fn check_sizes(entry: &Entry, names: &[String], args: &[Val]) -> Res<()> {
+pub fn check_sizes(entry: &Entry, names: &[String], args: &[RunValue]) -> Res<()> {
     let mut sizes = FxHashMap::default();
     for ((param, name), arg) in entry.params.iter().zip(names).zip(args) {
         fit(&param.ty.ty, arg, &mut sizes)
@@ -162,9 +162,9 @@ pub fn check_sizes(entry: &Entry, names: &[String], args: &[Val]) -> Res<()> {
 /// An array's shape, and the type that it contradicts.
 type SizeConflict = (Dims, RunType);
 
-fn fit(ty: &Ty, arg: &Val, sizes: &mut FxHashMap<VarId, i64>) -> Result<(), SizeConflict> {
+fn fit(ty: &Ty, arg: &RunValue, sizes: &mut FxHashMap<VarId, i64>) -> Result<(), SizeConflict> {
     match (ty, arg) {
-        (Ty::Array(_), Val::Array(array)) => {
+        (Ty::Array(_), RunValue::Array(array)) => {
             let mut elem = ty;
             let mut wanted = Dims::new();
             for actual in &array.shape {
@@ -187,11 +187,11 @@ fn fit(ty: &Ty, arg: &Val, sizes: &mut FxHashMap<VarId, i64>) -> Result<(), Size
                 _ => Ok(()),
             }
         }
-        (Ty::Tuple(tys), Val::Tuple(parts)) => {
+        (Ty::Tuple(tys), RunValue::Tuple(parts)) => {
             let mut parts = tys.iter().zip(parts.iter());
             parts.try_for_each(|(ty, part)| fit(ty, part, sizes))
         }
-        (Ty::Record(fields), Val::Tuple(parts)) => {
+        (Ty::Record(fields), RunValue::Tuple(parts)) => {
             let mut parts = fields.iter().zip(parts.iter());
             parts.try_for_each(|((_, ty), part)| fit(ty, part, sizes))
         }

@@ -21,10 +21,10 @@
 
 mod array;
 mod binding_site;
-mod blank;
 mod build;
 mod call;
 mod debug;
+mod dont_care;
 mod failure;
 mod indexed;
 mod interface;
@@ -45,7 +45,7 @@ pub use failure::{Class, Failure, source_location};
 pub use interface::{export, import, read_argument};
 pub use shape::push_type;
 pub use show::show;
-pub use value::{RunType, Val};
+pub use value::{RunType, RunValue};
 
 use ::value::Value;
 use check::tast::{Entry, Program, Ty, VarId};
@@ -74,7 +74,7 @@ pub struct Interp {
     program: Arc<Program>,
     globals: Globals,
     code: Vec<OnceCell<Rc<Function>>>,
-    constants: Vec<RefCell<Option<Val>>>,
+    constants: Vec<RefCell<Option<RunValue>>>,
     tracer: RefCell<Option<Tracer>>,
     deadline: RefCell<Option<Instant>>,
     interrupt: RefCell<Option<Arc<AtomicBool>>>,
@@ -141,12 +141,12 @@ impl Interp {
     }
 
     /// Calls an entry point with values of its parameters' types.
-    pub fn call(&self, entry: &Entry, args: Vec<Val>) -> Result<Vec<Val>, Failure> {
+    pub fn call(&self, entry: &Entry, args: Vec<RunValue>) -> Result<Vec<RunValue>, Failure> {
         let value = self.call_entry(entry, args).map_err(|failure| *failure)?;
         match (&value, entry.results.len()) {
             (_, 1) => Ok(vec![value]),
-            (Val::Tuple(parts), n) if parts.len() == n => Ok(parts.to_vec()),
-            _ => Err(*Failure::bug("an entry point's results")),
+            (RunValue::Tuple(parts), n) if parts.len() == n => Ok(parts.to_vec()),
+            _ => Err(*Failure::bug("an entry point with a wrong number of results")),
         }
     }
 
@@ -170,7 +170,7 @@ impl Interp {
         results.iter().zip(&entry.results).map(|(val, ty)| export(val, &ty.ty).map_err(usage)).collect()
     }
 
-    fn call_entry(&self, entry: &Entry, args: Vec<Val>) -> Res<Val> {
+    fn call_entry(&self, entry: &Entry, args: Vec<RunValue>) -> Res<RunValue> {
         let Some(id) = self.globals.get(&entry.var).copied() else {
             return Err(Failure::bug("an entry point without a definition"));
         };
@@ -180,14 +180,14 @@ impl Interp {
         let value = machine.call_entry(id, Args::from_vec(args), names);
         value.map_err(|mut failure| {
             if failure.class == Class::Unbound {
-                failure = Failure::bug("a size that is not known");
+                failure = Failure::bug("use of an unknown size");
             }
             failure
         })
     }
 
     /// The value of a definition, applied to as many arguments as it has parameters.
-    pub fn value_of(&self, var: VarId, args: Vec<Val>) -> Result<Val, Failure> {
+    pub fn value_of(&self, var: VarId, args: Vec<RunValue>) -> Result<RunValue, Failure> {
         let Some(id) = self.globals.get(&var).copied() else {
             return Err(*Failure::bug("no such definition"));
         };
@@ -201,10 +201,10 @@ impl Interp {
     pub fn evaluate_watched<'a>(
         &'a self,
         var: VarId,
-        args: Vec<Val>,
+        args: Vec<RunValue>,
         nans: bool,
         watcher: &'a mut Debugger<'a>,
-    ) -> Result<Val, Failure> {
+    ) -> Result<RunValue, Failure> {
         let Some(id) = self.globals.get(&var).copied() else {
             return Err(*Failure::bug("no such definition"));
         };
@@ -217,7 +217,7 @@ impl Interp {
     }
 
     /// Applies a function value.
-    pub fn apply(&self, fun: &Val, args: Vec<Val>) -> Result<Val, Failure> {
+    pub fn apply(&self, fun: &RunValue, args: Vec<RunValue>) -> Result<RunValue, Failure> {
         let mut machine = Machine::new(self, *self.deadline.borrow());
         machine.apply(fun, Args::from_vec(args)).map_err(|failure| *failure)
     }
@@ -255,11 +255,11 @@ impl Interp {
         def.is_some_and(|def| def.is_prelude)
     }
 
-    pub(crate) fn constant(&self, id: u32) -> Option<Val> {
+    pub(crate) fn constant(&self, id: u32) -> Option<RunValue> {
         self.constants.get(id as usize)?.borrow().clone()
     }
 
-    pub(crate) fn set_constant(&self, id: u32, value: Val) {
+    pub(crate) fn set_constant(&self, id: u32, value: RunValue) {
         if let Some(constant) = self.constants.get(id as usize) {
             constant.replace(Some(value));
         }
@@ -275,7 +275,7 @@ impl Interp {
         flag.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed))
     }
 
-    pub(crate) fn trace(&self, tag: Option<&str>, value: &Val, ty: &RunType, span: Span) {
+    pub(crate) fn trace(&self, tag: Option<&str>, value: &RunValue, ty: &RunType, span: Span) {
         if let Some(tracer) = self.tracer.borrow_mut().as_mut() {
             tracer(tag, &show(value, ty), span);
         }

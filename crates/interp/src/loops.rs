@@ -3,12 +3,12 @@
 use crate::failure::{Failure, Res};
 use crate::machine::{Machine, index_of};
 use crate::tree::{Form, Loop};
-use crate::value::Val;
+use crate::value::RunValue;
 use prim::Scalar;
 
 impl Machine<'_> {
     /// The value of a loop.
-    pub(crate) fn run_loop(&mut self, inner: &Loop) -> Res<Val> {
+    pub(crate) fn run_loop(&mut self, inner: &Loop) -> Res<RunValue> {
         let mut value = self.eval(&inner.init)?;
         match &inner.form {
             Form::For(slot, ty, bound) => {
@@ -16,14 +16,14 @@ impl Machine<'_> {
                 let mut i = 0;
                 while i < bound {
                     self.enter(inner, value)?;
-                    self.set(*slot, Val::Scalar(Scalar::int(ty.prim(), i)));
+                    self.set(*slot, RunValue::Scalar(Scalar::int(ty.prim(), i)));
                     value = self.eval(&inner.body)?;
                     i += 1;
                 }
             }
             Form::ForIn(param, array) => {
-                let Val::Array(array) = self.eval(array)? else {
-                    return Err(Failure::bug("a loop over other than an array"));
+                let RunValue::Array(array) = self.eval(array)? else {
+                    return Err(Failure::bug("a loop over a value that is not an array"));
                 };
                 for i in 0..array.len() {
                     self.enter(inner, value)?;
@@ -45,7 +45,7 @@ impl Machine<'_> {
         Ok(value)
     }
 
-    fn enter(&mut self, inner: &Loop, value: Val) -> Res<()> {
+    fn enter(&mut self, inner: &Loop, value: RunValue) -> Res<()> {
         self.step()?;
         self.unbind(&inner.reset_sizes);
         self.bind(&inner.param, value)?;

@@ -9,7 +9,7 @@ use crate::debug::{ActiveCall, Debugger};
 use crate::failure::{Class, Failure, Res};
 use crate::shape::Mode;
 use crate::tree::{Bind, Instance, Node, Param, Pat, SizeExpr, SizedType, Slot};
-use crate::value::{FunKind, FunVal, Parts, RunType, Val};
+use crate::value::{FunKind, FunValue, Parts, RunType, RunValue};
 use prim::{CmpOp, Scalar};
 use smallvec::SmallVec;
 use std::rc::Rc;
@@ -26,12 +26,12 @@ const DEADLINE_INTERVAL: u32 = 1 << 12;
 const POLL_INTERVAL: u32 = 1 << 6;
 
 /// Arguments of a call.
-pub type Args = SmallVec<[Val; 4]>;
+pub type Args = SmallVec<[RunValue; 4]>;
 
 /// An evaluation in progress.
 pub struct Machine<'a> {
     pub(crate) interp: &'a Interp,
-    pub(crate) stack: Vec<Val>,
+    pub(crate) stack: Vec<RunValue>,
     pub(crate) base: usize,
     pub(crate) depth: usize,
     steps: u32,
@@ -78,12 +78,12 @@ impl<'a> Machine<'a> {
     // ------------------------------------------------------------------ slots
 
     /// The value in a slot.
-    pub fn peek(&self, slot: Slot) -> &Val {
+    pub fn peek(&self, slot: Slot) -> &RunValue {
         &self.stack[self.base + slot as usize]
     }
 
     /// Puts a value into a slot.
-    pub fn set(&mut self, slot: Slot, value: Val) {
+    pub fn set(&mut self, slot: Slot, value: RunValue) {
         let at = self.base + slot as usize;
         self.stack[at] = value;
     }
@@ -91,7 +91,7 @@ impl<'a> Machine<'a> {
     /// Resets slots to unbound.
     pub fn unbind(&mut self, slots: &[Slot]) {
         for slot in slots {
-            self.set(*slot, Val::Unbound);
+            self.set(*slot, RunValue::Unbound);
         }
     }
 
@@ -114,7 +114,7 @@ impl<'a> Machine<'a> {
         if self.steps.is_multiple_of(DEADLINE_INTERVAL)
             && self.deadline.is_some_and(|end| Instant::now() > end)
         {
-            return Err(Failure::new(Class::Timeout, "it takes too long"));
+            return Err(Failure::new(Class::Timeout, "time limit exceeded"));
         }
         Ok(())
     }
@@ -129,7 +129,7 @@ impl<'a> Machine<'a> {
     // --------------------------------------------------------------- patterns
 
     /// Binds a pattern that matches, after checking the value's shape.
-    pub fn bind(&mut self, param: &Param, value: Val) -> Res<()> {
+    pub fn bind(&mut self, param: &Param, value: RunValue) -> Res<()> {
         if param.ty.is_some() || param.check.is_some() {
             self.check_bound(param, &value, true)?;
         }
@@ -138,7 +138,7 @@ impl<'a> Machine<'a> {
 
     /// Checks the shape of a value that a pattern will bind. `comparable` is true if the checker
     /// could compare the sizes of the value's type, regardless of the pattern's own type.
-    pub(crate) fn check_bound(&mut self, param: &Param, value: &Val, comparable: bool) -> Res<()> {
+    pub(crate) fn check_bound(&mut self, param: &Param, value: &RunValue, comparable: bool) -> Res<()> {
         if let Some(ty) = &param.ty
             && let Err(failure) = self.check_shape(ty, value, Mode::Check, param.span)
         {
@@ -151,7 +151,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    pub(crate) fn destructure(&mut self, pat: &Pat, value: Val) -> Res<()> {
+    pub(crate) fn destructure(&mut self, pat: &Pat, value: RunValue) -> Res<()> {
         match (pat, value) {
             (Pat::Var(slot), value) => self.set(*slot, value),
             (Pat::Checked(pat, check), value) => {
@@ -159,35 +159,35 @@ impl<'a> Machine<'a> {
                 self.destructure(pat, value)?;
             }
             (Pat::Wild | Pat::Lit(_), _) => {}
-            (Pat::Parts(pats), Val::Tuple(parts)) => {
+            (Pat::Parts(pats), RunValue::Tuple(parts)) => {
                 let mut parts = Rc::try_unwrap(parts).unwrap_or_else(|shared| (*shared).clone());
                 for (at, pat) in pats {
                     let part = parts.get_mut(*at as usize).map(std::mem::take);
-                    let part = part.ok_or_else(|| Failure::bug("a pattern's component"))?;
+                    let part = part.ok_or_else(|| Failure::bug("a pattern with too many components"))?;
                     self.destructure(pat, part)?;
                 }
             }
-            (Pat::Constr(_, pats), Val::Sum(sum)) => {
+            (Pat::Constr(_, pats), RunValue::Sum(sum)) => {
                 let sum = Rc::try_unwrap(sum).unwrap_or_else(|shared| (*shared).clone());
                 for (pat, part) in pats.iter().zip(sum.1) {
                     self.destructure(pat, part)?;
                 }
             }
-            _ => return Err(Failure::bug("a pattern for another value")),
+            _ => return Err(Failure::bug("a pattern for a value of another type")),
         }
         Ok(())
     }
 
-    fn matches(pat: &Pat, value: &Val) -> bool {
+    fn matches(pat: &Pat, value: &RunValue) -> bool {
         match (pat, value) {
             (Pat::Var(_) | Pat::Wild, _) => true,
             (Pat::Checked(pat, _), value) => Self::matches(pat, value),
-            (Pat::Lit(x), Val::Scalar(y)) => prim::eval::compare(CmpOp::Eq, *x, *y) == Some(true),
-            (Pat::Parts(pats), Val::Tuple(parts)) => pats.iter().all(|(at, pat)| {
+            (Pat::Lit(x), RunValue::Scalar(y)) => prim::eval::compare(CmpOp::Eq, *x, *y) == Some(true),
+            (Pat::Parts(pats), RunValue::Tuple(parts)) => pats.iter().all(|(at, pat)| {
                 let part = parts.get(*at as usize);
                 part.is_some_and(|part| Self::matches(pat, part))
             }),
-            (Pat::Constr(number, pats), Val::Sum(sum)) => {
+            (Pat::Constr(number, pats), RunValue::Sum(sum)) => {
                 *number == sum.0 && pats.iter().zip(&sum.1).all(|(p, v)| Self::matches(p, v))
             }
             _ => false,
@@ -197,17 +197,17 @@ impl<'a> Machine<'a> {
     // ------------------------------------------------------------ expressions
 
     /// The value of an expression.
-    pub fn eval(&mut self, node: &Node) -> Res<Val> {
+    pub fn eval(&mut self, node: &Node) -> Res<RunValue> {
         match node {
             Node::Const(value) => Ok(value.clone()),
             Node::Slot(slot) => match self.peek(*slot) {
-                Val::Unbound => Err(Failure::new(Class::Unbound, "a size that is not known")),
+                RunValue::Unbound => Err(Failure::new(Class::Unbound, "an unknown size")),
                 value => Ok(value.clone()),
             },
             Node::Move(slot) => {
                 let at = self.base + *slot as usize;
                 match std::mem::take(&mut self.stack[at]) {
-                    Val::Unbound => Err(Failure::new(Class::Unbound, "a size that is not known")),
+                    RunValue::Unbound => Err(Failure::new(Class::Unbound, "an unknown size")),
                     value => Ok(value),
                 }
             }
@@ -218,15 +218,15 @@ impl<'a> Machine<'a> {
     /// The value of a scalar expression.
     pub fn scalar(&mut self, node: &Node) -> Res<Scalar> {
         match self.eval(node)? {
-            Val::Scalar(x) => Ok(x),
-            _ => Err(Failure::bug("a scalar was expected")),
+            RunValue::Scalar(x) => Ok(x),
+            _ => Err(Failure::bug("a value that is not a scalar")),
         }
     }
 
     pub(crate) fn truth(&mut self, node: &Node) -> Res<bool> {
         match self.eval(node)? {
-            Val::Scalar(Scalar::Bool(x)) => Ok(x),
-            _ => Err(Failure::bug("a truth value was expected")),
+            RunValue::Scalar(Scalar::Bool(x)) => Ok(x),
+            _ => Err(Failure::bug("a value that is not a `bool`")),
         }
     }
 
@@ -243,7 +243,7 @@ impl<'a> Machine<'a> {
     pub(crate) fn inst(&mut self, inst: &Instance) -> Res<Args> {
         let mut out = Args::new();
         for ty in &inst.types {
-            out.push(Val::Type(self.rty(ty)?));
+            out.push(RunValue::Type(self.rty(ty)?));
         }
         for dim in &inst.sizes {
             out.push(self.size(dim)?);
@@ -251,32 +251,34 @@ impl<'a> Machine<'a> {
         Ok(out)
     }
 
-    fn size(&mut self, dim: &SizeExpr) -> Res<Val> {
-        Ok(self.dim(dim)?.map_or(Val::Unbound, Val::i64))
+    fn size(&mut self, dim: &SizeExpr) -> Res<RunValue> {
+        Ok(self.dim(dim)?.map_or(RunValue::Unbound, RunValue::i64))
     }
 
-    fn eval_node(&mut self, node: &Node) -> Res<Val> {
+    fn eval_node(&mut self, node: &Node) -> Res<RunValue> {
         match node {
             Node::Const(_) | Node::Slot(_) | Node::Move(_) => self.eval(node),
             Node::Binary(op, ty, pair, span) => {
                 let x = self.scalar(&pair.0)?;
                 let y = self.scalar(&pair.1)?;
-                binary(*op, *ty, x, y, *span).map(Val::Scalar)
+                binary(*op, *ty, x, y, *span).map(RunValue::Scalar)
             }
             Node::Compare(comparison, pair) => {
                 let x = self.scalar(&pair.0)?;
                 let y = self.scalar(&pair.1)?;
-                Ok(Val::bool(compare(*comparison, x, y)?))
+                Ok(RunValue::bool(compare(*comparison, x, y)?))
             }
             Node::Unary(op, inner) => {
                 let x = self.scalar(inner)?;
                 let value = prim::eval::unary(*op, x);
-                value.map(Val::Scalar).ok_or_else(|| Failure::bug(op.name()))
+                value.map(RunValue::Scalar).ok_or_else(|| Failure::bug(op.name()))
             }
             Node::Convert(op, to, inner) => {
                 let x = self.scalar(inner)?;
                 let value = prim::eval::convert(*op, x, *to);
-                value.map(Val::Scalar).ok_or_else(|| Failure::bug("a conversion"))
+                value
+                    .map(RunValue::Scalar)
+                    .ok_or_else(|| Failure::bug("a conversion of an operand of wrong type"))
             }
             Node::Math(fun, nodes) => {
                 let mut args: SmallVec<[Scalar; 2]> = SmallVec::new();
@@ -284,19 +286,19 @@ impl<'a> Machine<'a> {
                     args.push(self.scalar(node)?);
                 }
                 let value = prim::eval::math(*fun, &args);
-                value.map(Val::Scalar).ok_or_else(|| Failure::bug(fun.name()))
+                value.map(RunValue::Scalar).ok_or_else(|| Failure::bug(fun.name()))
             }
             Node::Fma(nodes) => {
                 let x = self.scalar(&nodes[0])?;
                 let y = self.scalar(&nodes[1])?;
                 let z = self.scalar(&nodes[2])?;
                 let value = prim::eval::fma(x, y, z);
-                value.map(Val::Scalar).ok_or_else(|| Failure::bug("fma"))
+                value.map(RunValue::Scalar).ok_or_else(|| Failure::bug("fma"))
             }
             Node::Equal(negate, pair) => {
                 let x = self.eval(&pair.0)?;
                 let y = self.eval(&pair.1)?;
-                Ok(Val::bool(x.equals(&y) != *negate))
+                Ok(RunValue::bool(x.equals(&y) != *negate))
             }
             Node::If(parts) => {
                 if self.truth(&parts.0)? {
@@ -305,8 +307,8 @@ impl<'a> Machine<'a> {
                     self.eval(&parts.2)
                 }
             }
-            Node::And(pair) => Ok(Val::bool(self.truth(&pair.0)? && self.truth(&pair.1)?)),
-            Node::Or(pair) => Ok(Val::bool(self.truth(&pair.0)? || self.truth(&pair.1)?)),
+            Node::And(pair) => Ok(RunValue::bool(self.truth(&pair.0)? && self.truth(&pair.1)?)),
+            Node::Or(pair) => Ok(RunValue::bool(self.truth(&pair.0)? || self.truth(&pair.1)?)),
             Node::Let(binds, body) => {
                 self.binds(binds)?;
                 self.eval(body)
@@ -322,36 +324,36 @@ impl<'a> Machine<'a> {
                     let value = self.eval(node)?;
                     let at = *at as usize;
                     if at >= parts.len() {
-                        parts.resize(at + 1, Val::Unbound);
+                        parts.resize(at + 1, RunValue::Unbound);
                     }
                     parts[at] = value;
                 }
-                Ok(Val::Tuple(Rc::new(parts)))
+                Ok(RunValue::Tuple(Rc::new(parts)))
             }
             Node::Field(inner, at) => {
-                let Val::Tuple(mut parts) = self.eval(inner)? else {
-                    return Err(Failure::bug("a projection from another value"));
+                let RunValue::Tuple(mut parts) = self.eval(inner)? else {
+                    return Err(Failure::bug("a projection from a value that is not a tuple"));
                 };
                 let at = *at as usize;
                 let part = match Rc::get_mut(&mut parts) {
-                    Some(own) => own.get_mut(at).map(std::mem::take),
+                    Some(unshared) => unshared.get_mut(at).map(std::mem::take),
                     None => parts.get(at).cloned(),
                 };
-                part.ok_or_else(|| Failure::bug("a projection of another field"))
+                part.ok_or_else(|| Failure::bug("a projection of a field that does not exist"))
             }
             Node::WithField(pair, path) => {
                 let mut record = self.eval(&pair.0)?;
                 let value = self.eval(&pair.1)?;
-                let mut place = &mut record;
+                let mut part = &mut record;
                 for at in path {
-                    let Val::Tuple(parts) = place else {
-                        return Err(Failure::bug("an update of another value"));
+                    let RunValue::Tuple(parts) = part else {
+                        return Err(Failure::bug("a field update of a value that is not a record"));
                     };
-                    place = Rc::make_mut(parts)
+                    part = Rc::make_mut(parts)
                         .get_mut(*at as usize)
-                        .ok_or_else(|| Failure::bug("an update of another field"))?;
+                        .ok_or_else(|| Failure::bug("an update of a field that does not exist"))?;
                 }
-                *place = value;
+                *part = value;
                 Ok(record)
             }
             Node::Index(array, indices, span) => self.index(array, indices, *span),
@@ -394,11 +396,11 @@ impl<'a> Machine<'a> {
             Node::LocalInst(inner, inst, span) => {
                 let fun = self.eval(inner)?;
                 let inst = self.inst(inst)?;
-                let Val::Fun(fun) = &fun else {
+                let RunValue::Fun(fun) = &fun else {
                     return Ok(fun);
                 };
                 let FunKind::Closure { func, captured, .. } = &fun.kind else {
-                    return Err(Failure::bug("an instance of another function"));
+                    return Err(Failure::bug("instantiation of a function that is not a closure"));
                 };
                 if func.params.is_empty() {
                     return self
@@ -420,7 +422,7 @@ impl<'a> Machine<'a> {
                 for node in nodes {
                     parts.push(self.eval(node)?);
                 }
-                Ok(Val::Sum(Rc::new((*number, parts))))
+                Ok(RunValue::Sum(Rc::new((*number, parts))))
             }
             Node::Coerce(inner, sizes, ty, span) => {
                 let value = self.eval(inner)?;
@@ -437,9 +439,9 @@ impl<'a> Machine<'a> {
             Node::Trace(tag, inner, ty, span) => {
                 let value = self.eval(inner)?;
                 let ty = self.rty(ty)?;
-                let place = self.user_span(*span);
+                let span = self.user_span(*span);
                 if self.size_depth == 0 {
-                    self.interp.trace(tag.as_deref(), &value, &ty, place);
+                    self.interp.trace(tag.as_deref(), &value, &ty, span);
                 }
                 Ok(value)
             }
@@ -448,7 +450,7 @@ impl<'a> Machine<'a> {
                 self.eval(inner)
             }
             Node::Watched(inner, span) => self.eval_watched(inner, *span),
-            Node::DontCare(inner, ty, span) => self.blank(inner, ty, *span),
+            Node::DontCare(inner, ty, span) => self.dont_care(inner, ty, *span),
             Node::BindSizes(inner, slots, ty) => {
                 let value = self.eval(inner)?;
                 self.bind_sizes(slots, ty, &value)?;
@@ -504,23 +506,23 @@ impl<'a> Machine<'a> {
     }
 
     /// A captured value; a captured size may still be unbound.
-    fn captured(&mut self, node: &Node) -> Val {
+    fn captured(&mut self, node: &Node) -> RunValue {
         match node {
             Node::Move(slot) => {
                 let at = self.base + *slot as usize;
                 std::mem::take(&mut self.stack[at])
             }
             Node::Slot(slot) => self.peek(*slot).clone(),
-            _ => Val::Unbound,
+            _ => RunValue::Unbound,
         }
     }
 
     /// The value of a definition without type and size parameters.
-    pub fn definition(&mut self, id: u32) -> Res<Val> {
+    pub fn definition(&mut self, id: u32) -> Res<RunValue> {
         self.global(id, &[])
     }
 
-    fn global(&mut self, id: u32, inst: &[Val]) -> Res<Val> {
+    fn global(&mut self, id: u32, inst: &[RunValue]) -> Res<RunValue> {
         if self.interp.arity(id) > 0 {
             let inst = inst.iter().cloned().collect();
             return Ok(function(FunKind::Global { id, inst }));
@@ -541,7 +543,7 @@ impl<'a> Machine<'a> {
         Ok(value)
     }
 
-    fn literal(&mut self, nodes: &[Node], ty: &SizedType, span: Span) -> Res<Val> {
+    fn literal(&mut self, nodes: &[Node], ty: &SizedType, span: Span) -> Res<RunValue> {
         let mut rows = crate::build::Rows::new(nodes.len());
         for node in nodes {
             let value = self.eval(node)?;
@@ -554,8 +556,8 @@ impl<'a> Machine<'a> {
 }
 
 /// A function value without arguments.
-fn function(kind: FunKind) -> Val {
-    Val::Fun(Rc::new(FunVal { kind, args: Vec::new() }))
+fn function(kind: FunKind) -> RunValue {
+    RunValue::Fun(Rc::new(FunValue { kind, args: Vec::new() }))
 }
 
 /// An integer as an `i64`, according to its signedness; a larger unsigned number becomes

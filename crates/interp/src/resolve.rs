@@ -17,7 +17,7 @@ mod types;
 use crate::debug::ScopedVar;
 use crate::last_use;
 use crate::tree::{Function, Index, Node, Range, SizedType, Slot, Subject};
-use crate::value::{RunType, Val};
+use crate::value::{RunType, RunValue};
 use check::tast::{self, Attr, Def, Exp, ExpKind, Lambda, Program, RetType, Ty, TyVarId, VarId};
 use prim::ScalarType;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -273,10 +273,10 @@ impl Resolver<'_> {
 
     fn resolve_kind(&mut self, exp: &Exp) -> Node {
         match &exp.kind {
-            ExpKind::Lit(value, _) => Node::Const(Val::Scalar(*value)),
+            ExpKind::Lit(value, _) => Node::Const(RunValue::Scalar(*value)),
             ExpKind::String(bytes) => {
                 let data = bytes.iter().map(|b| b.cast_signed()).collect();
-                Node::Const(Val::vector(crate::value::Data::I8(data)))
+                Node::Const(RunValue::vector(crate::value::Data::I8(data)))
             }
             ExpKind::Var { id, ty_args, size_args } => self.variable(*id, ty_args, size_args, exp),
             ExpKind::Intrinsic { fun, ty_args, .. } => {
@@ -428,10 +428,10 @@ fn closure(func: Function, captured: Vec<Slot>) -> Node {
 
 /// An array literal; a constant if all elements are scalar constants.
 fn literal(elems: Vec<Node>, ty: SizedType, span: Span) -> Node {
-    let constants: Option<Vec<Val>> = elems
+    let constants: Option<Vec<RunValue>> = elems
         .iter()
         .map(|node| match node {
-            Node::Const(value @ Val::Scalar(_)) => Some(value.clone()),
+            Node::Const(value @ RunValue::Scalar(_)) => Some(value.clone()),
             _ => None,
         })
         .collect();

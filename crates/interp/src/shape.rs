@@ -6,7 +6,7 @@
 use crate::failure::{Class, Failure, Res};
 use crate::machine::Machine;
 use crate::tree::{SizeExpr, SizedType, Slot};
-use crate::value::{Array, Data, RunType, UNKNOWN, Val};
+use crate::value::{Array, Data, RunType, RunValue, UNKNOWN};
 use prim::Scalar;
 use std::fmt::Write as _;
 use std::rc::Rc;
@@ -29,7 +29,7 @@ impl Machine<'_> {
         Ok(match ty {
             SizedType::Static(ty) => Rc::clone(ty),
             SizedType::Var(slot) => match self.peek(*slot) {
-                Val::Type(ty) => Rc::clone(ty),
+                RunValue::Type(ty) => Rc::clone(ty),
                 _ => Rc::new(RunType::Unknown),
             },
             SizedType::Array(dim, elem) => {
@@ -56,11 +56,11 @@ impl Machine<'_> {
             SizeExpr::Any => None,
             SizeExpr::Const(n) => Some(*n),
             SizeExpr::Slot(slot) => match self.peek(*slot) {
-                Val::Scalar(Scalar::I64(n)) => Some(*n),
+                RunValue::Scalar(Scalar::I64(n)) => Some(*n),
                 _ => None,
             },
             SizeExpr::Exp(node) => match self.eval(node) {
-                Ok(Val::Scalar(Scalar::I64(n))) => Some(n),
+                Ok(RunValue::Scalar(Scalar::I64(n))) => Some(n),
                 Ok(_) => None,
                 // A size may mention variables that are unbound here.
                 Err(failure) if failure.class == Class::Unbound => None,
@@ -70,12 +70,12 @@ impl Machine<'_> {
     }
 
     /// Fails unless the value has the shape of the type. Size variables without a value are bound.
-    pub fn check_shape(&mut self, ty: &SizedType, value: &Val, mode: Mode, span: Span) -> Res<()> {
+    pub fn check_shape(&mut self, ty: &SizedType, value: &RunValue, mode: Mode, span: Span) -> Res<()> {
         match (ty, value) {
             (SizedType::Static(ty), value) if mode != Mode::BindSizes && !static_fit(ty, value) => {
                 return Err(mismatch(value, ty, span));
             }
-            (SizedType::Array(..), Val::Array(array)) => {
+            (SizedType::Array(..), RunValue::Array(array)) => {
                 let fits = self.fit_array(ty, array, 0, mode)? || mode == Mode::BindSizes;
                 if fits {
                     return Ok(());
@@ -83,12 +83,12 @@ impl Machine<'_> {
                 let wanted = self.rty(ty)?;
                 return Err(mismatch(value, &wanted, span));
             }
-            (SizedType::Tuple(tys) | SizedType::Record(_, tys), Val::Tuple(parts)) => {
+            (SizedType::Tuple(tys) | SizedType::Record(_, tys), RunValue::Tuple(parts)) => {
                 for (ty, part) in tys.iter().zip(parts.iter()) {
                     self.check_shape(ty, part, mode, span)?;
                 }
             }
-            (SizedType::Sum(_, constrs), Val::Sum(sum)) => {
+            (SizedType::Sum(_, constrs), RunValue::Sum(sum)) => {
                 if let Some(tys) = constrs.get(sum.0 as usize) {
                     for (ty, part) in tys.iter().zip(&sum.1) {
                         self.check_shape(ty, part, mode, span)?;
@@ -96,7 +96,7 @@ impl Machine<'_> {
                 }
             }
             (SizedType::Var(slot), value) if mode == Mode::Strict => {
-                if let Val::Type(ty) = self.peek(*slot).clone()
+                if let RunValue::Type(ty) = self.peek(*slot).clone()
                     && !static_fit(&ty, value)
                 {
                     return Err(mismatch(value, &ty, span));
@@ -118,7 +118,7 @@ impl Machine<'_> {
             }
             SizedType::Static(ty) => mode == Mode::BindSizes || fit_known(ty, array, at),
             SizedType::Var(slot) if mode == Mode::Strict => match self.peek(*slot).clone() {
-                Val::Type(ty) => fit_known(&ty, array, at),
+                RunValue::Type(ty) => fit_known(&ty, array, at),
                 _ => true,
             },
             _ => true,
@@ -175,9 +175,9 @@ impl Machine<'_> {
             SizeExpr::Any => true,
             SizeExpr::Const(n) => *n == actual || mode == Mode::BindSizes,
             SizeExpr::Slot(slot) => match self.peek(*slot) {
-                Val::Scalar(Scalar::I64(n)) => *n == actual || mode == Mode::BindSizes,
-                Val::Unbound => {
-                    self.set(*slot, Val::i64(actual));
+                RunValue::Scalar(Scalar::I64(n)) => *n == actual || mode == Mode::BindSizes,
+                RunValue::Unbound => {
+                    self.set(*slot, RunValue::i64(actual));
                     true
                 }
                 _ => true,
@@ -189,12 +189,12 @@ impl Machine<'_> {
 
     /// Binds sizes to the sizes of a value. A size that occurs only in expressions of the type
     /// keeps its former value.
-    pub fn bind_sizes(&mut self, slots: &[Slot], ty: &SizedType, value: &Val) -> Res<()> {
-        let before: Vec<Val> = slots.iter().map(|slot| self.peek(*slot).clone()).collect();
+    pub fn bind_sizes(&mut self, slots: &[Slot], ty: &SizedType, value: &RunValue) -> Res<()> {
+        let before: Vec<RunValue> = slots.iter().map(|slot| self.peek(*slot).clone()).collect();
         self.unbind(slots);
         self.check_shape(ty, value, Mode::BindSizes, crate::machine::NO_SPAN)?;
         for (slot, before) in slots.iter().zip(before) {
-            if matches!(self.peek(*slot), Val::Unbound) {
+            if matches!(self.peek(*slot), RunValue::Unbound) {
                 self.set(*slot, before);
             }
         }
@@ -207,21 +207,21 @@ impl Machine<'_> {
     /// Sets payload sizes that are still unbound to 0.
     pub fn zero_unbound_sizes(&mut self, payload: &[Slot]) {
         for slot in payload {
-            if matches!(self.peek(*slot), Val::Unbound) {
-                self.set(*slot, Val::i64(0));
+            if matches!(self.peek(*slot), RunValue::Unbound) {
+                self.set(*slot, RunValue::i64(0));
             }
         }
     }
 }
 
 /// Returns true if a value has the known sizes of a type.
-fn static_fit(ty: &RunType, value: &Val) -> bool {
+fn static_fit(ty: &RunType, value: &RunValue) -> bool {
     match (ty, value) {
-        (RunType::Array(..), Val::Array(array)) => fit_known(ty, array, 0),
-        (RunType::Tuple(tys) | RunType::Record(_, tys), Val::Tuple(parts)) => {
+        (RunType::Array(..), RunValue::Array(array)) => fit_known(ty, array, 0),
+        (RunType::Tuple(tys) | RunType::Record(_, tys), RunValue::Tuple(parts)) => {
             tys.iter().zip(parts.iter()).all(|(ty, v)| static_fit(ty, v))
         }
-        (RunType::Sum(_, constrs), Val::Sum(sum)) => constrs
+        (RunType::Sum(_, constrs), RunValue::Sum(sum)) => constrs
             .get(sum.0 as usize)
             .is_none_or(|tys| tys.iter().zip(&sum.1).all(|(ty, v)| static_fit(ty, v))),
         _ => true,
@@ -261,16 +261,16 @@ fn types_fit(wanted: &RunType, found: &RunType) -> bool {
 
 /// The failure of a value that does not fit its type. For a tuple, it shows the component that does
 /// not fit.
-pub fn mismatch(value: &Val, ty: &RunType, span: Span) -> Box<Failure> {
+pub fn mismatch(value: &RunValue, ty: &RunType, span: Span) -> Box<Failure> {
     match (value, ty) {
-        (Val::Tuple(parts), RunType::Tuple(tys) | RunType::Record(_, tys)) => {
+        (RunValue::Tuple(parts), RunType::Tuple(tys) | RunType::Record(_, tys)) => {
             let mut pairs = parts.iter().zip(tys);
             match pairs.find(|(part, ty)| !static_fit(ty, part)) {
                 Some((part, ty)) => mismatch(part, ty, span),
                 None => Failure::at(span, "sizes differ"),
             }
         }
-        (Val::Sum(sum), RunType::Sum(_, constrs)) => {
+        (RunValue::Sum(sum), RunType::Sum(_, constrs)) => {
             let tys = constrs.get(sum.0 as usize).into_iter().flatten();
             let mut pairs = sum.1.iter().zip(tys);
             match pairs.find(|(part, ty)| !static_fit(ty, part)) {
@@ -278,7 +278,7 @@ pub fn mismatch(value: &Val, ty: &RunType, span: Span) -> Box<Failure> {
                 None => Failure::at(span, "sizes differ"),
             }
         }
-        (Val::Array(array), _) => shapes_differ(&array.shape, ty, span),
+        (RunValue::Array(array), _) => shapes_differ(&array.shape, ty, span),
         _ => Failure::at(span, "sizes differ"),
     }
 }

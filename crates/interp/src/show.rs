@@ -1,24 +1,24 @@
 //! Values as text, for traces and the prompt: the text format of values, with tuples, records and
 //! sums in source syntax.
 
-use crate::value::{Array, Data, RunType, Val};
+use crate::value::{Array, Data, RunType, RunValue};
 use ::value::push_element;
 use prim::{Scalar, ScalarType};
 use std::fmt::Write as _;
 
 /// The value as text; the type determines which integers are unsigned, and the names of fields and
 /// constructors.
-pub fn show(value: &Val, ty: &RunType) -> String {
+pub fn show(value: &RunValue, ty: &RunType) -> String {
     let mut out = String::new();
     push(value, ty, &mut out);
     out
 }
 
-fn push(value: &Val, ty: &RunType, out: &mut String) {
+fn push(value: &RunValue, ty: &RunType, out: &mut String) {
     match (value, ty) {
-        (Val::Scalar(x), ty) => push_scalar(*x, ty, out),
-        (Val::Array(array), ty) => push_array(array, 0, 0, ty, out),
-        (Val::Tuple(parts), RunType::Record(names, tys)) => {
+        (RunValue::Scalar(x), ty) => push_scalar(*x, ty, out),
+        (RunValue::Array(array), ty) => push_array(array, 0, 0, ty, out),
+        (RunValue::Tuple(parts), RunType::Record(names, tys)) => {
             out.push('{');
             for (i, ((part, ty), name)) in parts.iter().zip(tys).zip(names.iter()).enumerate() {
                 // Writing to a string cannot fail.
@@ -27,7 +27,7 @@ fn push(value: &Val, ty: &RunType, out: &mut String) {
             }
             out.push('}');
         }
-        (Val::Tuple(parts), ty) => {
+        (RunValue::Tuple(parts), ty) => {
             out.push('(');
             for (i, part) in parts.iter().enumerate() {
                 out.push_str(if i > 0 { ", " } else { "" });
@@ -38,7 +38,7 @@ fn push(value: &Val, ty: &RunType, out: &mut String) {
             }
             out.push(')');
         }
-        (Val::Sum(sum), ty) => {
+        (RunValue::Sum(sum), ty) => {
             let known = match ty {
                 RunType::Sum(names, tys) => names.get(sum.0 as usize).zip(tys.get(sum.0 as usize)),
                 _ => None,
@@ -53,9 +53,9 @@ fn push(value: &Val, ty: &RunType, out: &mut String) {
                 push(part, ty.map_or(&RunType::Unknown, |ty| ty), out);
             }
         }
-        (Val::Fun(_), _) => out.push_str("#<fun>"),
-        (Val::Acc(_), _) => out.push_str("#<acc>"),
-        (Val::Unbound | Val::Type(_), _) => out.push('?'),
+        (RunValue::Fun(_), _) => out.push_str("#<fun>"),
+        (RunValue::Acc(_), _) => out.push_str("#<acc>"),
+        (RunValue::Unbound | RunValue::Type(_), _) => out.push('?'),
     }
 }
 

@@ -3,7 +3,7 @@
 //! Sizes in types are claims of the checker. The evaluator takes sizes from values where these
 //! determine them, so a wrong claim goes unnoticed here, while the compiler relies on it. With
 //! [`crate::Interp::set_check_sizes`] claims are checked; a wrong one is a failure of
-//! [`Class::Unsound`], a bug of the compiler.
+//! [`Class::Unsound`], a compiler bug.
 //!
 //! The rule:
 //! 1. The type of an *expression* describes that expression's own value, so a difference is always
@@ -21,7 +21,7 @@
 //!    their failures are errors of the program.
 //! 4. A size variable has one value per call of the function, and per iteration of the innermost
 //!    loop around its binding: the first value that binds it determines it; every other value that
-//!    lists it in `ext` is compared.
+//!    lists it in `existential_sizes` is compared.
 //! 5. A size accepts any value if it is [`Dim::Any`], if a variable in it is unbound, or if its
 //!    evaluation fails. In sum types only the constructor of the value is compared; arrays of
 //!    tuples and other non-scalars are sampled; the row sizes of an empty array are not compared if
@@ -33,7 +33,7 @@ use crate::failure::{Class, Failure, Res};
 use crate::machine::Machine;
 use crate::shape::{push_shape, push_type};
 use crate::tree::{Function, SizeCheck, SizeExpr, SizedType, Slot, Subject};
-use crate::value::{Array, Data, Dims, RunType, UNKNOWN, Val};
+use crate::value::{Array, Data, Dims, RunType, RunValue, UNKNOWN};
 use check::tast::{Dim, Exp, ExpKind, Ty, VarId};
 use prim::Scalar;
 use std::fmt::Write as _;
@@ -87,13 +87,13 @@ impl Traversal<'_> {
         })
     }
 
-    fn known(&mut self, ty: &RunType, value: &Val) -> Outcome {
+    fn known(&mut self, ty: &RunType, value: &RunValue) -> Outcome {
         match (ty, value) {
-            (RunType::Array(..), Val::Array(array)) => self.known_array(ty, array, 0),
-            (RunType::Tuple(tys) | RunType::Record(_, tys), Val::Tuple(parts)) => (0u32..)
+            (RunType::Array(..), RunValue::Array(array)) => self.known_array(ty, array, 0),
+            (RunType::Tuple(tys) | RunType::Record(_, tys), RunValue::Tuple(parts)) => (0u32..)
                 .zip(tys.iter().zip(parts.iter()))
                 .find_map(|(i, (ty, part))| self.inside(i, |walk| walk.known(ty, part))),
-            (RunType::Sum(_, constrs), Val::Sum(sum)) => {
+            (RunType::Sum(_, constrs), RunValue::Sum(sum)) => {
                 let tys = constrs.get(sum.0 as usize)?;
                 self.inside(sum.0, |walk| {
                     (0u32..)
@@ -120,8 +120,8 @@ impl Traversal<'_> {
 }
 
 /// A sample of an array's elements, if they are neither scalars nor arrays.
-fn samples(array: &Array) -> impl Iterator<Item = &Val> {
-    let elements: &[Val] = match &array.data {
+fn samples(array: &Array) -> impl Iterator<Item = &RunValue> {
+    let elements: &[RunValue] = match &array.data {
         Data::Other(elements, _) => elements,
         _ => &[],
     };
@@ -130,11 +130,11 @@ fn samples(array: &Array) -> impl Iterator<Item = &Val> {
 
 impl Machine<'_> {
     /// Fails if a value's shape contradicts its type; binds the sizes that it determines.
-    pub(crate) fn check_value(&mut self, check: &SizeCheck, value: &Val) -> Res<()> {
+    pub(crate) fn check_value(&mut self, check: &SizeCheck, value: &RunValue) -> Res<()> {
         if self.size_depth > 0 {
             // Size expressions evaluated for a check are not checked themselves.
             let binds = check.binds.iter();
-            let unbound = binds.filter(|slot| matches!(self.peek(**slot), Val::Unbound));
+            let unbound = binds.filter(|slot| matches!(self.peek(**slot), RunValue::Unbound));
             let unbound: Vec<Slot> = unbound.copied().collect();
             return self.bind_sizes(&unbound, &check.ty, value);
         }
@@ -151,7 +151,7 @@ impl Machine<'_> {
         &mut self,
         failure: Box<Failure>,
         check: Option<&SizeCheck>,
-        value: &Val,
+        value: &RunValue,
     ) -> Box<Failure> {
         match check {
             Some(check) if check.comparable && failure.class == Class::Program => {
@@ -165,9 +165,9 @@ impl Machine<'_> {
     }
 
     /// Fails if a size argument of a call differs from the size of the arguments.
-    fn check_size_arg(&self, claimed: &Val, actual: &Val, var: VarId) -> Res<()> {
+    fn check_size_arg(&self, claimed: &RunValue, actual: &RunValue, var: VarId) -> Res<()> {
         match (claimed, actual) {
-            (Val::Scalar(claimed), Val::Scalar(actual)) if claimed != actual => {
+            (RunValue::Scalar(claimed), RunValue::Scalar(actual)) if claimed != actual => {
                 let (program, claimed) = (self.interp.program(), claimed.as_i64().unwrap_or(0));
                 let actual = actual.as_i64().unwrap_or(0);
                 if claimed < 0 && actual == 0 {
@@ -175,7 +175,7 @@ impl Machine<'_> {
                 }
                 let name = program.name(var);
                 let mut failure = Failure::unsound(format_args!(
-                    "the call's size argument for `{name}` is {claimed}, the arguments have {actual}"
+                    "the call's size argument for `{name}` is {claimed}, but the size of the arguments is {actual}"
                 ));
                 if let Some(span) = binding_site(program, var) {
                     let note = format!("size `{name}` is bound");
@@ -188,7 +188,7 @@ impl Machine<'_> {
     }
 
     /// Checks bound arguments; the size parameters are bound by now.
-    pub(crate) fn check_args(&mut self, func: &Function, inst: &[Val]) -> Res<()> {
+    pub(crate) fn check_args(&mut self, func: &Function, inst: &[RunValue]) -> Res<()> {
         let args = self.bound_args.pop().unwrap_or_default();
         if self.size_depth > 0 {
             return Ok(());
@@ -205,31 +205,36 @@ impl Machine<'_> {
         Ok(())
     }
 
-    fn differs(&mut self, check: &SizeCheck, value: &Val) -> Res<Outcome> {
+    fn differs(&mut self, check: &SizeCheck, value: &RunValue) -> Res<Outcome> {
         let mut walk = Traversal { binds: &check.binds, path: Vec::new() };
         self.compare(&check.ty, value, &mut walk)
     }
 
-    fn compare(&mut self, ty: &SizedType, value: &Val, walk: &mut Traversal<'_>) -> Res<Outcome> {
+    fn compare(&mut self, ty: &SizedType, value: &RunValue, walk: &mut Traversal<'_>) -> Res<Outcome> {
         Ok(match (ty, value) {
             (SizedType::Static(ty), value) => walk.known(ty, value),
-            (SizedType::Array(..), Val::Array(array)) => self.compare_array(ty, array, 0, walk)?,
-            (SizedType::Tuple(tys) | SizedType::Record(_, tys), Val::Tuple(parts)) => {
+            (SizedType::Array(..), RunValue::Array(array)) => self.compare_array(ty, array, 0, walk)?,
+            (SizedType::Tuple(tys) | SizedType::Record(_, tys), RunValue::Tuple(parts)) => {
                 self.compare_all(tys, parts, walk)?
             }
-            (SizedType::Sum(_, constrs), Val::Sum(sum)) => match constrs.get(sum.0 as usize) {
+            (SizedType::Sum(_, constrs), RunValue::Sum(sum)) => match constrs.get(sum.0 as usize) {
                 Some(tys) => walk.inside(sum.0, |walk| self.compare_all(tys, &sum.1, walk))?,
                 None => None,
             },
             (SizedType::Var(slot), value) => match self.peek(*slot).clone() {
-                Val::Type(ty) => walk.known(&ty, value),
+                RunValue::Type(ty) => walk.known(&ty, value),
                 _ => None,
             },
             _ => None,
         })
     }
 
-    fn compare_all(&mut self, tys: &[SizedType], parts: &[Val], walk: &mut Traversal<'_>) -> Res<Outcome> {
+    fn compare_all(
+        &mut self,
+        tys: &[SizedType],
+        parts: &[RunValue],
+        walk: &mut Traversal<'_>,
+    ) -> Res<Outcome> {
         for (i, (ty, part)) in (0u32..).zip(tys.iter().zip(parts)) {
             let found = walk.inside(i, |walk| self.compare(ty, part, walk))?;
             if found.is_some() {
@@ -260,9 +265,9 @@ impl Machine<'_> {
             SizedType::Array(dim, elem) => {
                 let wanted = match dim {
                     SizeExpr::Slot(slot)
-                        if walk.binds.contains(slot) && matches!(self.peek(*slot), Val::Unbound) =>
+                        if walk.binds.contains(slot) && matches!(self.peek(*slot), RunValue::Unbound) =>
                     {
-                        self.set(*slot, Val::i64(array.shape[at]));
+                        self.set(*slot, RunValue::i64(array.shape[at]));
                         None
                     }
                     dim => self.size_of(dim)?,
@@ -274,7 +279,7 @@ impl Machine<'_> {
             }
             SizedType::Static(ty) => walk.known_array(ty, array, at),
             SizedType::Var(slot) => match self.peek(*slot).clone() {
-                Val::Type(ty) => walk.known_array(&ty, array, at),
+                RunValue::Type(ty) => walk.known_array(&ty, array, at),
                 _ => None,
             },
             SizedType::Tuple(_) | SizedType::Record(..) | SizedType::Sum(..) => None,
@@ -326,7 +331,7 @@ impl Machine<'_> {
         }
         let _ = write!(text, ": dimension {} should be {}", found.dimension, found.wanted);
         if !check.comparable {
-            text.push_str(" (the checker cannot compare such sizes, and nothing else does)");
+            text.push_str(" (neither the checker nor the program compares such sizes)");
         }
         let subject = match check.subject {
             Subject::Expression => "it is the value of the expression",
@@ -347,7 +352,7 @@ impl Machine<'_> {
             Some(Part::Size(dim)) => mentioned(dim, &mut vars),
             Some(Part::Param(ty)) => {
                 let name = program.show(ty);
-                let note = format!("the size is that of the type parameter {name} of what stands");
+                let note = format!("the size comes from the type parameter {name} of the expression");
                 return vec![(note, check.span)];
             }
             None => {}
@@ -359,7 +364,7 @@ impl Machine<'_> {
         let sites = vars.into_iter().filter_map(|var| {
             let slot = check.vars.iter().find(|(known, _)| *known == var);
             let value = match slot.map(|(_, slot)| self.peek(*slot)) {
-                Some(Val::Scalar(Scalar::I64(n))) => format!(" ({n})"),
+                Some(RunValue::Scalar(Scalar::I64(n))) => format!(" ({n})"),
                 _ => String::new(),
             };
             let note = format!("size `{}`{value} is bound", program.name(var));

@@ -8,7 +8,7 @@ use crate::indexed::{
 };
 use crate::machine::{Args, Machine};
 use crate::shape::{push_shape, shapes_differ};
-use crate::value::{Accumulator, Array, Data, Dims, Parts, RunType, Val};
+use crate::value::{Accumulator, Array, Data, Dims, Parts, RunType, RunValue};
 use check::intrinsics::ArrayFun;
 use prim::Scalar;
 use std::cell::RefCell;
@@ -17,7 +17,13 @@ use syntax::span::Span;
 
 impl Machine<'_> {
     /// A built-in function on arrays, applied to all of its arguments.
-    pub fn array_fun(&mut self, fun: ArrayFun, types: &[Rc<RunType>], args: Args, span: Span) -> Res<Val> {
+    pub fn array_fun(
+        &mut self,
+        fun: ArrayFun,
+        types: &[Rc<RunType>],
+        args: Args,
+        span: Span,
+    ) -> Res<RunValue> {
         let mut given = Arguments::new(args);
         let given = &mut given;
         match fun {
@@ -63,16 +69,16 @@ impl Machine<'_> {
             ArrayFun::Filter => {
                 let (p, xs) = (given.next()?, given.array()?);
                 let keep = self.flags(&p, &xs)?;
-                let kept = places(&keep, true);
-                Ok(rows_at(&xs, &kept))
+                let order = indices_of(&keep, true);
+                Ok(rows_at(&xs, &order))
             }
             ArrayFun::Partition => {
                 let (p, xs) = (given.next()?, given.array()?);
                 let keep = self.flags(&p, &xs)?;
-                let mut order = places(&keep, true);
+                let mut order = indices_of(&keep, true);
                 let count = order.len() as i64;
-                order.extend(places(&keep, false));
-                Ok(Val::pair(Val::i64(count), rows_at(&xs, &order)))
+                order.extend(indices_of(&keep, false));
+                Ok(RunValue::pair(RunValue::i64(count), rows_at(&xs, &order)))
             }
             ArrayFun::FlatMap => {
                 let (f, xs) = (given.next()?, given.array()?);
@@ -120,7 +126,7 @@ impl Machine<'_> {
                 if !fits(n, 8) {
                     return Err(out_of_memory(span));
                 }
-                Ok(Val::vector(Data::I64((0..n).collect())))
+                Ok(RunValue::vector(Data::I64((0..n).collect())))
             }
             ArrayFun::Zip => {
                 let (xs, ys) = (given.array()?, given.array()?);
@@ -132,9 +138,9 @@ impl Machine<'_> {
                 let mut pairs = Data::Other(Vec::new(), ty());
                 reserve(&mut pairs, xs.len()).map_err(|_| out_of_memory(span))?;
                 if let Data::Other(pairs, _) = &mut pairs {
-                    pairs.extend((0..xs.len()).map(|i| Val::pair(xs.row(i), ys.row(i))));
+                    pairs.extend((0..xs.len()).map(|i| RunValue::pair(xs.row(i), ys.row(i))));
                 }
-                Ok(Val::vector(pairs))
+                Ok(RunValue::vector(pairs))
             }
             ArrayFun::Unzip => self.unzip(&*given.array()?, types, span),
             ArrayFun::Manifest
@@ -173,16 +179,16 @@ impl Machine<'_> {
         }
     }
 
-    fn flags(&mut self, p: &Val, xs: &Array) -> Res<Vec<bool>> {
+    fn flags(&mut self, p: &RunValue, xs: &Array) -> Res<Vec<bool>> {
         (0..xs.len())
             .map(|i| match self.apply1(p, xs.row(i))? {
-                Val::Scalar(Scalar::Bool(keep)) => Ok(keep),
-                _ => Err(Failure::bug("a predicate's result")),
+                RunValue::Scalar(Scalar::Bool(keep)) => Ok(keep),
+                _ => Err(Failure::bug("a predicate whose result is not a `bool`")),
             })
             .collect()
     }
 
-    fn hist(&mut self, dest: Rc<Array>, op: &Val, is: &Array, vs: &Array) -> Res<Val> {
+    fn hist(&mut self, dest: Rc<Array>, op: &RunValue, is: &Array, vs: &Array) -> Res<RunValue> {
         let mut dest = dest;
         for i in 0..is.len().min(vs.len()) {
             let Some(bucket) = bucket(&dest, &is.row(i)) else {
@@ -191,20 +197,20 @@ impl Machine<'_> {
             let new = self.apply2(op, bin_value(&dest, &bucket), vs.row(i))?;
             set_bin(Rc::make_mut(&mut dest), &bucket, new)?;
         }
-        Ok(Val::Array(dest))
+        Ok(RunValue::Array(dest))
     }
 
-    fn flat_map(&mut self, f: &Val, xs: &Array, types: &[Rc<RunType>], span: Span) -> Res<Val> {
+    fn flat_map(&mut self, f: &RunValue, xs: &Array, types: &[Rc<RunType>], span: Span) -> Res<RunValue> {
         let (mut sizes, mut offsets, mut starts) = (Vec::new(), Vec::new(), Vec::new());
         let mut data: Option<Array> = None;
         let mut uniform = Rows::new(xs.len());
         let mut total = 0i64;
         for i in 0..xs.len() {
-            let Val::Tuple(parts) = self.apply1(f, xs.row(i))? else {
-                return Err(Failure::bug("a result of a flatmap's function"));
+            let RunValue::Tuple(parts) = self.apply1(f, xs.row(i))? else {
+                return Err(Failure::bug("a `flatmap` function whose result is not an array and a value"));
             };
-            let [Val::Array(part), rest] = parts.as_slice() else {
-                return Err(Failure::bug("a result of a flatmap's function"));
+            let [RunValue::Array(part), rest] = parts.as_slice() else {
+                return Err(Failure::bug("a `flatmap` function whose result is not an array and a value"));
             };
             let pushed = uniform.push(rest.clone());
             self.row_result(pushed, None, span)?;
@@ -226,20 +232,20 @@ impl Machine<'_> {
             ty.unwrap_or_else(|| Rc::new(RunType::Unknown))
         };
         let data = data.unwrap_or_else(|| Array::empty_of(&claim(1)));
-        Ok(Val::Tuple(Rc::new(Parts::from_iter([
-            Val::vector(Data::I64(sizes)),
-            Val::vector(Data::Bool(starts)),
-            Val::vector(Data::I64(offsets)),
-            Val::Array(Rc::new(data)),
+        Ok(RunValue::Tuple(Rc::new(Parts::from_iter([
+            RunValue::vector(Data::I64(sizes)),
+            RunValue::vector(Data::Bool(starts)),
+            RunValue::vector(Data::I64(offsets)),
+            RunValue::Array(Rc::new(data)),
             uniform.finish(|| claim(2)),
         ]))))
     }
 
-    fn unzip(&mut self, xs: &Array, types: &[Rc<RunType>], span: Span) -> Res<Val> {
+    fn unzip(&mut self, xs: &Array, types: &[Rc<RunType>], span: Span) -> Res<RunValue> {
         let mut sides = [Rows::new(xs.len()), Rows::new(xs.len())];
         for i in 0..xs.len() {
-            let Val::Tuple(pair) = xs.row(i) else {
-                return Err(Failure::bug("`unzip` of other than pairs"));
+            let RunValue::Tuple(pair) = xs.row(i) else {
+                return Err(Failure::bug("`unzip` of elements that are not pairs"));
             };
             for (side, part) in sides.iter_mut().zip(pair.iter()) {
                 let pushed = side.push(part.clone());
@@ -259,46 +265,46 @@ impl Machine<'_> {
             ty.unwrap_or_else(|| Rc::new(RunType::Unknown))
         };
         let [left, right] = sides;
-        Ok(Val::pair(left.finish(|| claim(0)), right.finish(|| claim(1))))
+        Ok(RunValue::pair(left.finish(|| claim(0)), right.finish(|| claim(1))))
     }
 
-    fn stream(&mut self, dest: Val, op: Option<Val>, f: &Val, bs: &Array) -> Res<Val> {
+    fn stream(&mut self, dest: RunValue, op: Option<RunValue>, f: &RunValue, bs: &Array) -> Res<RunValue> {
         let state = Rc::new(Accumulator { array: RefCell::new(dest), op });
         for i in 0..bs.len() {
-            self.apply2(f, Val::Acc(Rc::clone(&state)), bs.row(i))?;
+            self.apply2(f, RunValue::Acc(Rc::clone(&state)), bs.row(i))?;
         }
         Ok(state.array.take())
     }
 
-    fn acc_write(&mut self, acc: Val, i: i64, v: Val) -> Res<Val> {
-        let Val::Acc(state) = &acc else {
-            return Err(Failure::bug("a write to other than an accumulator"));
+    fn acc_write(&mut self, acc: RunValue, i: i64, v: RunValue) -> Res<RunValue> {
+        let RunValue::Acc(state) = &acc else {
+            return Err(Failure::bug("an update of a value that is not an accumulator"));
         };
         // The operator cannot access the accumulator, so the array can be taken out meanwhile.
-        let Val::Array(mut array) = state.array.take() else {
-            return Err(Failure::bug("an accumulator in use"));
+        let RunValue::Array(mut array) = state.array.take() else {
+            return Err(Failure::bug("a nested update of an accumulator"));
         };
-        if let Some(bucket) = bucket(&array, &Val::i64(i)) {
+        if let Some(bucket) = bucket(&array, &RunValue::i64(i)) {
             let new = match &state.op {
                 Some(op) => self.apply2(op, bin_value(&array, &bucket), v)?,
                 None => v,
             };
             set_bin(Rc::make_mut(&mut array), &bucket, new)?;
         }
-        state.array.replace(Val::Array(array));
+        state.array.replace(RunValue::Array(array));
         Ok(acc)
     }
 }
 
 /// The indices of the flags with this value.
-fn places(flags: &[bool], value: bool) -> Vec<usize> {
+fn indices_of(flags: &[bool], value: bool) -> Vec<usize> {
     let pairs = flags.iter().enumerate();
     pairs.filter(|(_, flag)| **flag == value).map(|(i, _)| i).collect()
 }
 
 /// Fails unless an operator's result has the shape of its operand.
-fn same_shape(before: &Val, after: &Val, span: Span) -> Res<()> {
-    if let (Val::Array(before), Val::Array(after)) = (before, after)
+fn same_shape(before: &RunValue, after: &RunValue, span: Span) -> Res<()> {
+    if let (RunValue::Array(before), RunValue::Array(after)) = (before, after)
         && before.shape != after.shape
     {
         let dims = before.shape.iter().rev();
@@ -317,13 +323,13 @@ fn append(xs: &mut Array, ys: &Array, span: Span) -> Res<()> {
     extend(&mut xs.data, &ys.data).map_err(|_| out_of_memory(span))
 }
 
-fn concat(xs: Rc<Array>, ys: &Array, span: Span) -> Res<Val> {
+fn concat(xs: Rc<Array>, ys: &Array, span: Span) -> Res<RunValue> {
     let mut xs = Rc::try_unwrap(xs).unwrap_or_else(|xs| (*xs).clone());
     append(&mut xs, ys, span)?;
-    Ok(Val::Array(Rc::new(xs)))
+    Ok(RunValue::Array(Rc::new(xs)))
 }
 
-fn transpose(xs: &Array) -> Res<Val> {
+fn transpose(xs: &Array) -> Res<RunValue> {
     let [n, m, rest @ ..] = xs.shape.as_slice() else {
         return Err(Failure::bug("`transpose` of a vector"));
     };
@@ -333,29 +339,29 @@ fn transpose(xs: &Array) -> Res<Val> {
     let mut shape = Dims::from_slice(&[m as i64, n as i64]);
     shape.extend_from_slice(rest);
     if xs.data.is_empty() {
-        return Ok(Val::array(shape, xs.data.clone()));
+        return Ok(RunValue::array(shape, xs.data.clone()));
     }
     let starts: Vec<usize> = (0..m).flat_map(|j| (0..n).map(move |i| (i * m + j) * block)).collect();
-    Ok(Val::array(shape, gather_blocks(&xs.data, &starts, block)))
+    Ok(RunValue::array(shape, gather_blocks(&xs.data, &starts, block)))
 }
 
 /// An array of `n` copies.
-pub fn replicate(n: i64, x: Val, span: Span) -> Res<Val> {
+pub fn replicate(n: i64, x: RunValue, span: Span) -> Res<RunValue> {
     if n < 0 {
         let text = format!("Negative size {n} in replicate.");
         return Err(Failure::at(span, text));
     }
     let one = match x {
-        Val::Array(array) => Rc::try_unwrap(array).unwrap_or_else(|array| (*array).clone()),
+        RunValue::Array(array) => Rc::try_unwrap(array).unwrap_or_else(|array| (*array).clone()),
         x => {
             let mut row = Rows::new(1);
             row.push(x).map_err(|_| out_of_memory(span))?;
             match row.finish(|| Rc::new(RunType::Unknown)) {
-                Val::Array(row) => {
+                RunValue::Array(row) => {
                     let row = Rc::try_unwrap(row).unwrap_or_else(|row| (*row).clone());
                     Array { shape: Dims::new(), data: row.data }
                 }
-                _ => return Err(Failure::bug("an array was expected")),
+                _ => return Err(Failure::bug("a value that is not an array")),
             }
         }
     };
@@ -368,5 +374,5 @@ pub fn replicate(n: i64, x: Val, span: Span) -> Res<Val> {
         .and_then(|total| reserve(&mut data, total).ok())
         .and_then(|()| extend_with(&mut data, n as usize, &one.data).ok())
         .ok_or_else(|| out_of_memory(span))?;
-    Ok(Val::array(shape, data))
+    Ok(RunValue::array(shape, data))
 }

@@ -4,30 +4,30 @@
 use crate::failure::{Failure, Res};
 use crate::machine::{Args, Machine};
 use crate::tree::{Function, Node, SizeCheck};
-use crate::value::Val;
+use crate::value::RunValue;
 use syntax::span::Span;
 
 /// The outcome of a body.
 enum Tail {
-    Value(Val),
+    Value(RunValue),
     /// A tail call of the same definition: its instance, its arguments, its source span.
     Call(Args, Args, Span),
 }
 
 impl Machine<'_> {
     /// Evaluates the body of a definition whose arguments are in the frame.
-    pub(crate) fn run_tail_calls(&mut self, id: u32, func: &Function) -> Res<Val> {
-        let mut place = None;
+    pub(crate) fn run_tail_calls(&mut self, id: u32, func: &Function) -> Res<RunValue> {
+        let mut last_call = None;
         loop {
             // Backtraces contain the last tail call only.
-            let last = self.eval_tail(func, id).map_err(|failure| match place {
+            let last = self.eval_tail(func, id).map_err(|failure| match last_call {
                 Some(span) => failure.with_caller(span),
                 None => failure,
             })?;
             match last {
                 Tail::Value(value) => return self.returned(func, value),
                 Tail::Call(inst, args, span) => {
-                    place = Some(span);
+                    last_call = Some(span);
                     if let Some(value) = self.next_tail_call(id, func, &inst, args, span)? {
                         return self.returned(func, value);
                     }
@@ -42,10 +42,10 @@ impl Machine<'_> {
         &mut self,
         id: u32,
         func: &Function,
-        inst: &[Val],
+        inst: &[RunValue],
         args: Args,
         span: Span,
-    ) -> Res<Option<Val>> {
+    ) -> Res<Option<RunValue>> {
         let (base, next) = (self.base, self.stack.len());
         let shape = match &func.ret {
             Some(ty) => {

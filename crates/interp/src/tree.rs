@@ -6,7 +6,7 @@
 //! own. Nothing else is changed.
 
 use crate::debug::ScopedVar;
-use crate::value::{RunType, Val};
+use crate::value::{RunType, RunValue};
 use check::intrinsics::{ArrayFun, Intrinsic};
 use check::tast::{Name, RangeKind, Ty, VarId};
 use prim::{BinOp, CmpOp, ConvOp, MathFun, PrimType, Scalar, ScalarType, UnOp};
@@ -158,7 +158,7 @@ pub struct Instance {
 #[derive(Debug)]
 pub enum Node {
     /// A constant.
-    Const(Val),
+    Const(RunValue),
     /// The value of a variable.
     Slot(Slot),
     /// The value of a variable at its last use, moved out of its slot.

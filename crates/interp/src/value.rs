@@ -14,14 +14,14 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 /// The components of a tuple or record, or the payload of a constructor.
-pub type Parts = SmallVec<[Val; 3]>;
+pub type Parts = SmallVec<[RunValue; 3]>;
 
 /// The dimensions of an array, outermost first.
 pub type Dims = SmallVec<[i64; 3]>;
 
 /// A run-time value.
 #[derive(Clone, Debug, Default)]
-pub enum Val {
+pub enum RunValue {
     /// No value: a size that has not been determined yet.
     #[default]
     Unbound,
@@ -34,7 +34,7 @@ pub enum Val {
     /// A value of a sum type: the number of its constructor, and the payload.
     Sum(Rc<(u32, Parts)>),
     /// A function.
-    Fun(Rc<FunVal>),
+    Fun(Rc<FunValue>),
     /// An accumulator.
     Acc(Rc<Accumulator>),
     /// The value of a type parameter.
@@ -70,7 +70,7 @@ pub enum Data {
     /// Truth values.
     Bool(Vec<bool>),
     /// Values that are neither scalars nor arrays. The type is only relevant if there are none.
-    Other(Vec<Val>, Rc<RunType>),
+    Other(Vec<RunValue>, Rc<RunType>),
 }
 
 /// A type with sizes: the value of a type parameter, or the element type of an empty array.
@@ -97,11 +97,11 @@ pub const UNKNOWN: i64 = i64::MIN;
 
 /// A function value.
 #[derive(Debug)]
-pub struct FunVal {
+pub struct FunValue {
     /// The kind of function.
     pub kind: FunKind,
     /// The arguments of a partial application, fewer than the function takes.
-    pub args: Vec<Val>,
+    pub args: Vec<RunValue>,
 }
 
 /// The kinds of function values.
@@ -112,16 +112,16 @@ pub enum FunKind {
         /// Its code.
         func: Rc<Function>,
         /// The captured values of the enclosing scope.
-        captured: Rc<[Val]>,
+        captured: Rc<[RunValue]>,
         /// The values of its type and size parameters.
-        inst: Rc<[Val]>,
+        inst: Rc<[RunValue]>,
     },
     /// A definition.
     Global {
         /// The definition's number.
         id: u32,
         /// The values of its type and size parameters.
-        inst: Rc<[Val]>,
+        inst: Rc<[RunValue]>,
     },
     /// A built-in function with its type arguments.
     Intrinsic(Intrinsic, Rc<[Rc<RunType>]>),
@@ -131,9 +131,9 @@ pub enum FunKind {
 #[derive(Debug)]
 pub struct Accumulator {
     /// The array.
-    pub array: RefCell<Val>,
+    pub array: RefCell<RunValue>,
     /// The operator that combines values; if it is absent, a new value replaces the old one.
-    pub op: Option<Val>,
+    pub op: Option<RunValue>,
 }
 
 /// Evaluates `$body` with `$v` bound to the vector in `$data`, for any element type.
@@ -204,32 +204,32 @@ impl Data {
     }
 
     /// The element at an index, which must be in bounds.
-    pub fn get(&self, at: usize) -> Val {
+    pub fn get(&self, at: usize) -> RunValue {
         match self {
-            Self::I8(v) => Val::Scalar(Scalar::I8(v[at])),
-            Self::I16(v) => Val::Scalar(Scalar::I16(v[at])),
-            Self::I32(v) => Val::Scalar(Scalar::I32(v[at])),
-            Self::I64(v) => Val::Scalar(Scalar::I64(v[at])),
-            Self::F16(v) => Val::Scalar(Scalar::F16(v[at])),
-            Self::F32(v) => Val::Scalar(Scalar::F32(v[at])),
-            Self::F64(v) => Val::Scalar(Scalar::F64(v[at])),
-            Self::Bool(v) => Val::Scalar(Scalar::Bool(v[at])),
+            Self::I8(v) => RunValue::Scalar(Scalar::I8(v[at])),
+            Self::I16(v) => RunValue::Scalar(Scalar::I16(v[at])),
+            Self::I32(v) => RunValue::Scalar(Scalar::I32(v[at])),
+            Self::I64(v) => RunValue::Scalar(Scalar::I64(v[at])),
+            Self::F16(v) => RunValue::Scalar(Scalar::F16(v[at])),
+            Self::F32(v) => RunValue::Scalar(Scalar::F32(v[at])),
+            Self::F64(v) => RunValue::Scalar(Scalar::F64(v[at])),
+            Self::Bool(v) => RunValue::Scalar(Scalar::Bool(v[at])),
             Self::Other(v, _) => v[at].clone(),
         }
     }
 
     /// Sets the element at an index, which must be in bounds; returns `false` if the value has
     /// another type.
-    pub fn set(&mut self, at: usize, value: Val) -> bool {
+    pub fn set(&mut self, at: usize, value: RunValue) -> bool {
         match (self, value) {
-            (Self::I8(v), Val::Scalar(Scalar::I8(x))) => v[at] = x,
-            (Self::I16(v), Val::Scalar(Scalar::I16(x))) => v[at] = x,
-            (Self::I32(v), Val::Scalar(Scalar::I32(x))) => v[at] = x,
-            (Self::I64(v), Val::Scalar(Scalar::I64(x))) => v[at] = x,
-            (Self::F16(v), Val::Scalar(Scalar::F16(x))) => v[at] = x,
-            (Self::F32(v), Val::Scalar(Scalar::F32(x))) => v[at] = x,
-            (Self::F64(v), Val::Scalar(Scalar::F64(x))) => v[at] = x,
-            (Self::Bool(v), Val::Scalar(Scalar::Bool(x))) => v[at] = x,
+            (Self::I8(v), RunValue::Scalar(Scalar::I8(x))) => v[at] = x,
+            (Self::I16(v), RunValue::Scalar(Scalar::I16(x))) => v[at] = x,
+            (Self::I32(v), RunValue::Scalar(Scalar::I32(x))) => v[at] = x,
+            (Self::I64(v), RunValue::Scalar(Scalar::I64(x))) => v[at] = x,
+            (Self::F16(v), RunValue::Scalar(Scalar::F16(x))) => v[at] = x,
+            (Self::F32(v), RunValue::Scalar(Scalar::F32(x))) => v[at] = x,
+            (Self::F64(v), RunValue::Scalar(Scalar::F64(x))) => v[at] = x,
+            (Self::Bool(v), RunValue::Scalar(Scalar::Bool(x))) => v[at] = x,
             (Self::Other(v, _), value) => v[at] = value,
             _ => return false,
         }
@@ -241,7 +241,7 @@ impl Data {
         if let Self::Other(v, ty) = self
             && start == end
         {
-            let ty = v.first().map_or_else(|| Rc::clone(ty), Val::rty);
+            let ty = v.first().map_or_else(|| Rc::clone(ty), RunValue::rty);
             return Self::Other(Vec::new(), ty);
         }
         map_data!(self, v => v[start..end].to_vec())
@@ -276,7 +276,7 @@ impl Data {
             Self::F32(_) => scalar(ScalarType::F32),
             Self::F64(_) => scalar(ScalarType::F64),
             Self::Bool(_) => scalar(ScalarType::Bool),
-            Self::Other(v, ty) => v.first().map_or_else(|| Rc::clone(ty), Val::rty),
+            Self::Other(v, ty) => v.first().map_or_else(|| Rc::clone(ty), RunValue::rty),
         }
     }
 }
@@ -298,12 +298,12 @@ impl Array {
     }
 
     /// The row at an index, which must be in bounds.
-    pub fn row(&self, at: usize) -> Val {
+    pub fn row(&self, at: usize) -> RunValue {
         if self.shape.len() == 1 {
             return self.data.get(at);
         }
         let size = self.row_len();
-        Val::array(Dims::from_slice(&self.shape[1..]), self.data.range(at * size, (at + 1) * size))
+        RunValue::array(Dims::from_slice(&self.shape[1..]), self.data.range(at * size, (at + 1) * size))
     }
 
     /// The type of a row.
@@ -324,7 +324,7 @@ impl Array {
     }
 }
 
-impl Val {
+impl RunValue {
     /// The value `()`.
     pub fn unit() -> Self {
         Self::Tuple(Rc::new(Parts::new()))

@@ -24,12 +24,12 @@ impl Loader for Files {
 }
 
 #[test]
-fn programs_give_the_values_of_their_test_blocks() {
+fn test_blocks_of_programs_pass() {
     run_all(false);
 }
 
 #[test]
-fn programs_that_are_watched_give_the_same() {
+fn watched_programs_have_the_same_results() {
     run_all(true);
     let seen = SEEN.load(Ordering::Relaxed);
     assert!(seen > 100, "{seen} variables seen");
@@ -40,8 +40,8 @@ static SEEN: AtomicUsize = AtomicUsize::new(0);
 
 fn run_all(watched: bool) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let files = project_programs(&root).expect("the programs are found");
-    assert!(files.len() > 30, "programs were not found");
+    let files = project_programs(&root).expect("the folder of programs");
+    assert!(files.len() > 30, "only {} programs found", files.len());
     let problems: Vec<String> = parallel_map_with(2, &files, |_, path| {
         let found = program(path, watched).into_iter();
         found.map(|what| format!("{}: {what}", path.display())).collect::<Vec<_>>()
@@ -51,8 +51,8 @@ fn run_all(watched: bool) {
 }
 
 fn program(path: &Path, watched: bool) -> Vec<String> {
-    let text = std::fs::read_to_string(path).expect("the program can be read");
-    let spec = harness::parse_blocks(&text).expect("the blocks are well-formed");
+    let text = std::fs::read_to_string(path).expect("a readable program");
+    let spec = harness::parse_blocks(&text).expect("well-formed test blocks");
     let (mut sources, interner) = (SourceMap::new(), Interner::new());
     let name = path.to_string_lossy();
     let checked = check::check_program(&mut sources, &interner, &mut Files, &name);
@@ -96,7 +96,7 @@ fn watch(interp: &Interp, case: &Case, entry: &str, folder: &Path) -> Result<(),
     }
     let args = case.input.values(folder).map_err(|e| e.to_string())?;
     let args = args.iter().map(interp::import).collect();
-    let mut strange = None;
+    let mut invalid = None;
     let mut watcher = |stop: &interp::Stop| {
         for call in &stop.calls {
             SEEN.fetch_add(call.locals.len(), Ordering::Relaxed);
@@ -104,7 +104,7 @@ fn watch(interp: &Interp, case: &Case, entry: &str, folder: &Path) -> Result<(),
                 let parameter = format!("def f ({}: {}) = 0i32", local.name, local.ty);
                 let text = syntax::parse(&parameter, syntax::span::FileId(0), &Interner::new());
                 if !text.errors.is_empty() {
-                    strange = Some(parameter);
+                    invalid = Some(parameter);
                 }
             }
         }
@@ -112,7 +112,7 @@ fn watch(interp: &Interp, case: &Case, entry: &str, folder: &Path) -> Result<(),
     };
     interp.set_deadline(Some(Instant::now() + LIMIT));
     let _ = interp.evaluate_watched(entry.var, args, true, &mut watcher);
-    strange.map_or(Ok(()), |text| Err(format!("no declaration: {text}")))
+    invalid.map_or(Ok(()), |text| Err(format!("not a declaration: {text}")))
 }
 
 fn call(interp: &Interp, sources: &SourceMap, case: &Case, entry: &str, folder: &Path) -> Result<(), String> {

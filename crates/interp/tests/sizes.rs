@@ -24,14 +24,14 @@ fn checked(text: &'static str) -> (Program, SourceMap) {
     let errors = checked.diagnostics.iter().filter(|d| d.is_error());
     let errors: Vec<String> = errors.map(|d| render(d, &sources, false)).collect();
     assert!(errors.is_empty(), "{}", errors.join("\n"));
-    (checked.program.expect("there are no errors"), sources)
+    (checked.program.expect("a program without errors"), sources)
 }
 
 fn call(program: Program, entry: &str, args: &str, check: bool) -> Result<String, Failure> {
     let interp = Interp::new(Arc::new(program));
     interp.set_check_sizes(check);
     let entry = interp.entry(entry).expect("the entry point exists");
-    let args = harness::programs::results(args.as_bytes()).expect("the arguments can be read");
+    let args = harness::programs::results(args.as_bytes()).expect("readable arguments");
     let results = interp.call_values(entry, &args)?;
     let results: Vec<String> = results.iter().map(Value::to_string).collect();
     Ok(results.join(" "))
@@ -48,7 +48,7 @@ fn definition<'p>(program: &'p mut Program, name: &str) -> &'p mut Def {
 // ------------------------------------------------------------ changes to types
 
 /// An occurrence of a type.
-enum Place<'a> {
+enum Occurrence<'a> {
     /// An expression's type and its existential sizes.
     Exp(&'a mut Ty, &'a mut Vec<VarId>),
     /// A pattern's type; the flag is true for parameters of the definition or a lambda.
@@ -57,18 +57,18 @@ enum Place<'a> {
     Ret(&'a mut Ty),
 }
 
-type Visit<'f> = &'f mut dyn FnMut(Place<'_>, Span);
+type Visit<'f> = &'f mut dyn FnMut(Occurrence<'_>, Span);
 
 fn visit_def(def: &mut Def, f: Visit<'_>) {
     def.params.iter_mut().for_each(|pat| visit_pat(pat, true, f));
-    f(Place::Ret(&mut def.ret.ty), def.span);
+    f(Occurrence::Ret(&mut def.ret.ty), def.span);
     visit(&mut def.body, f);
 }
 
 fn visit_pat(pat: &mut Pat, param: bool, f: Visit<'_>) {
     // A constructor without payload has no visible size.
     if !matches!(&pat.kind, PatKind::Constr(_, parts) if parts.is_empty()) {
-        f(Place::Pat(&mut pat.ty, param), pat.span);
+        f(Occurrence::Pat(&mut pat.ty, param), pat.span);
     }
     match &mut pat.kind {
         PatKind::Tuple(pats) | PatKind::Constr(_, pats) => {
@@ -85,7 +85,7 @@ fn visit_pat(pat: &mut Pat, param: bool, f: Visit<'_>) {
 fn visit(exp: &mut Exp, f: Visit<'_>) {
     let bare = matches!(&exp.kind, ExpKind::Constr(_, parts) if parts.is_empty());
     if !bare && !matches!(exp.kind, ExpKind::Coerce(_)) {
-        f(Place::Exp(&mut exp.ty, &mut exp.existential_sizes), exp.span);
+        f(Occurrence::Exp(&mut exp.ty, &mut exp.existential_sizes), exp.span);
     }
     match &mut exp.kind {
         ExpKind::Tuple(parts) | ExpKind::Array(parts) | ExpKind::Constr(_, parts) => {
@@ -119,7 +119,7 @@ fn visit(exp: &mut Exp, f: Visit<'_>) {
             let lambda = Arc::make_mut(lambda);
             let Lambda { params, ret, body } = lambda;
             params.iter_mut().for_each(|pat| visit_pat(pat, true, f));
-            f(Place::Ret(&mut ret.ty), body.span);
+            f(Occurrence::Ret(&mut ret.ty), body.span);
             visit(body, f);
         }
         ExpKind::Let { binds, body } => {
@@ -163,7 +163,7 @@ fn visit(exp: &mut Exp, f: Visit<'_>) {
 const WRONG: i64 = 97;
 
 /// Replaces the size number `*left` of the type by a wrong one, counting down on the way.
-fn spoil(ty: &mut Ty, left: &mut i64) {
+fn alter(ty: &mut Ty, left: &mut i64) {
     match ty {
         Ty::Array(array) => {
             let array = Arc::make_mut(array);
@@ -171,23 +171,23 @@ fn spoil(ty: &mut Ty, left: &mut i64) {
                 array.dim = Dim::Const(WRONG);
             }
             *left -= 1;
-            spoil(&mut array.elem, left);
+            alter(&mut array.elem, left);
         }
         Ty::Tuple(parts) => {
             let mut all = parts.to_vec();
-            all.iter_mut().for_each(|ty| spoil(ty, left));
+            all.iter_mut().for_each(|ty| alter(ty, left));
             *parts = all.into();
         }
         Ty::Record(fields) => {
             let mut all = fields.to_vec();
-            all.iter_mut().for_each(|(_, ty)| spoil(ty, left));
+            all.iter_mut().for_each(|(_, ty)| alter(ty, left));
             *fields = all.into();
         }
         Ty::Sum(constrs) => {
             let mut all = constrs.to_vec();
             for (_, payload) in &mut all {
                 let mut tys = payload.to_vec();
-                tys.iter_mut().for_each(|ty| spoil(ty, left));
+                tys.iter_mut().for_each(|ty| alter(ty, left));
                 *payload = tys.into();
             }
             *constrs = all.into();
@@ -198,7 +198,7 @@ fn spoil(ty: &mut Ty, left: &mut i64) {
 
 /// The kind of the type that was altered.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Spoilt {
+enum Altered {
     Exp,
     Pat,
     Param,
@@ -207,25 +207,25 @@ enum Spoilt {
 
 /// Calls `f` with each program that differs from the given one in one size of one type in the
 /// definition; returns their number.
-fn each_spoilt(program: &Program, name: &str, f: &mut dyn FnMut(Program, Spoilt, Span)) -> usize {
+fn each_altered(program: &Program, name: &str, f: &mut dyn FnMut(Program, Altered, Span)) -> usize {
     for number in 0.. {
         let mut program = program.clone();
         let (mut left, mut what) = (number, None);
-        visit_def(definition(&mut program, name), &mut |place, span| {
-            let (ty, spoilt) = match place {
-                Place::Exp(ty, _) => (ty, Spoilt::Exp),
-                Place::Pat(ty, false) => (ty, Spoilt::Pat),
-                Place::Pat(ty, true) => (ty, Spoilt::Param),
-                Place::Ret(ty) => (ty, Spoilt::Ret),
+        visit_def(definition(&mut program, name), &mut |occurrence, span| {
+            let (ty, altered) = match occurrence {
+                Occurrence::Exp(ty, _) => (ty, Altered::Exp),
+                Occurrence::Pat(ty, false) => (ty, Altered::Pat),
+                Occurrence::Pat(ty, true) => (ty, Altered::Param),
+                Occurrence::Ret(ty) => (ty, Altered::Ret),
             };
             let before = left;
-            spoil(ty, &mut left);
+            alter(ty, &mut left);
             if before >= 0 && left < 0 {
-                what = Some((spoilt, span));
+                what = Some((altered, span));
             }
         });
         match what {
-            Some((spoilt, span)) => f(program, spoilt, span),
+            Some((altered, span)) => f(program, altered, span),
             None => return number as usize,
         }
     }
@@ -261,7 +261,7 @@ entry main (k: i64) = go k
 const ARGUMENTS: [&str; 2] = ["3i64", "2i64"];
 
 #[test]
-fn each_wrong_size_is_reported() {
+fn every_wrong_size_is_reported() {
     let (program, sources) = checked(PROGRAM);
     for args in ARGUMENTS {
         let plain = call(program.clone(), "main", args, false);
@@ -270,51 +270,51 @@ fn each_wrong_size_is_reported() {
     }
     let mut kinds = Vec::new();
     let mut problems = Vec::new();
-    let count = each_spoilt(&program, "go", &mut |program, spoilt, span| {
+    let count = each_altered(&program, "go", &mut |program, altered, span| {
         let at = interp::source_location(span, &sources);
         let mut results = ARGUMENTS.iter().map(|args| call(program.clone(), "main", args, true));
         match results.find(Result::is_err).unwrap_or_else(|| Ok("no failure".to_owned())) {
             Err(failure) if failure.class == Class::Unsound => {
                 let text = failure.render(&sources);
-                let places = text.matches(" at p.fut:").count();
-                if places < 2 || !text.contains("97") {
+                let locations = text.matches(" at p.fut:").count();
+                if locations < 2 || !text.contains("97") {
                     problems.push(format!("{at}: {text}"));
                 }
-                kinds.push(spoilt);
+                kinds.push(altered);
             }
             // Lambdas applied by built-in functions fail as they do unchecked.
-            Err(failure) if failure.class == Class::Program && spoilt == Spoilt::Param => {}
-            other => problems.push(format!("{spoilt:?} at {at}: {other:?}")),
+            Err(failure) if failure.class == Class::Program && altered == Altered::Param => {}
+            other => problems.push(format!("{altered:?} at {at}: {other:?}")),
         }
     });
     assert!(problems.is_empty(), "{}", problems.join("\n"));
     assert!(count > 100, "{count} sizes");
-    for kind in [Spoilt::Exp, Spoilt::Pat, Spoilt::Param, Spoilt::Ret] {
+    for kind in [Altered::Exp, Altered::Pat, Altered::Param, Altered::Ret] {
         assert!(kinds.contains(&kind), "{kind:?} among {kinds:?}");
     }
 }
 
 /// Two existential sizes that are the same variable must be equal.
 #[test]
-fn a_size_that_two_expressions_bring_is_the_same() {
+fn one_existential_size_of_two_expressions_must_be_equal() {
     let (mut program, sources) = checked(
         "entry main (xs: []i64) =
            let as = filter (> 2) xs
            let bs = filter (> 5) xs
            in length as + length bs",
     );
-    let mut brought: Vec<VarId> = Vec::new();
-    visit_def(definition(&mut program, "main"), &mut |place, _| {
-        if let Place::Exp(_, ext) = place {
-            brought.extend(ext.iter());
+    let mut sizes: Vec<VarId> = Vec::new();
+    visit_def(definition(&mut program, "main"), &mut |occurrence, _| {
+        if let Occurrence::Exp(_, ext) = occurrence {
+            sizes.extend(ext.iter());
         }
     });
-    brought.dedup();
-    let [first, .., second] = brought.as_slice() else {
-        panic!("two sizes, not {brought:?}");
+    sizes.dedup();
+    let [first, .., second] = sizes.as_slice() else {
+        panic!("expected two sizes, found {sizes:?}");
     };
-    visit_def(definition(&mut program, "main"), &mut |place, _| {
-        if let Place::Exp(ty, ext) = place
+    visit_def(definition(&mut program, "main"), &mut |occurrence, _| {
+        if let Occurrence::Exp(ty, ext) = occurrence
             && ext.contains(second)
         {
             *ext = vec![*first];
@@ -332,17 +332,17 @@ fn a_size_that_two_expressions_bring_is_the_same() {
 
 /// A size argument of a call is compared with the size of the arguments.
 #[test]
-fn size_arguments_are_those_of_the_arguments() {
+fn size_arguments_must_equal_sizes_of_arguments() {
     let (mut program, sources) = checked(
         "def f [n] (xs: [n]i64) = n
          entry main (k: i64) = f (iota k)",
     );
     let body = &mut definition(&mut program, "main").body;
     let ExpKind::Apply { fun, .. } = &mut body.kind else {
-        panic!("an application");
+        panic!("expected an application");
     };
     let ExpKind::Var { size_args, .. } = &mut fun.kind else {
-        panic!("a function's name");
+        panic!("expected a function's name");
     };
     for (_, dim) in size_args.iter_mut() {
         *dim = Dim::Const(WRONG);
@@ -350,7 +350,7 @@ fn size_arguments_are_those_of_the_arguments() {
     assert_eq!(
         call(program.clone(), "main", "3i64", false).as_deref(),
         Ok("3i64"),
-        "the argument tells the size"
+        "the size comes from the argument"
     );
     let failure = call(program, "main", "3i64", true).expect_err("sizes differ");
     assert_eq!(failure.class, Class::Unsound);
@@ -360,21 +360,21 @@ fn size_arguments_are_those_of_the_arguments() {
 
 /// The value of a type parameter is compared with the values that have its type.
 #[test]
-fn type_arguments_are_those_of_the_arguments() {
+fn type_arguments_must_match_values() {
     let (mut program, sources) = checked(
         "def id 'a (x: a) : a = x
          entry main (k: i64) = length (id (iota k))",
     );
     let body = &mut definition(&mut program, "main").body;
-    let mut spoilt = 0;
+    let mut altered = 0;
     in_applications(body, &mut |ty_args| {
         for ty in ty_args {
             let mut left = 0;
-            spoil(ty, &mut left);
-            spoilt += i64::from(left < 0);
+            alter(ty, &mut left);
+            altered += i64::from(left < 0);
         }
     });
-    assert!(spoilt > 0, "there is a type argument");
+    assert!(altered > 0, "no type argument");
     let plain = call(program.clone(), "main", "3i64", false);
     assert_eq!(plain.as_deref(), Ok("3i64"));
     let failure = call(program, "main", "3i64", true).expect_err("sizes differ");
@@ -396,7 +396,7 @@ fn in_applications(exp: &mut Exp, f: &mut dyn FnMut(Vec<&mut Ty>)) {
 
 /// Where values meet types, sizes that the checker cannot compare are errors of the program.
 #[test]
-fn errors_of_the_program_stay_its_errors() {
+fn errors_of_the_program_are_not_reported_as_bugs() {
     let text = "
       entry coerce (x: i64) (y: i64) = length (iota x :> [y]i64)
       entry outside (x: i64) (y: i64) = (\\(n: i64) (xs: [n]i64) -> length xs) y (iota x :> [y]i64)
@@ -416,7 +416,7 @@ fn errors_of_the_program_stay_its_errors() {
 
 /// The sizes of different iterations and calls are independent.
 #[test]
-fn sizes_vary_where_they_may() {
+fn sizes_of_iterations_and_calls_are_independent() {
     let text = "
       def id [n] (xs: [n]i64) : [n]i64 = xs
       def twice [n] (f: (m: i64) -> [m]i64) (xs: [n]i64) = length (f n) + n
@@ -446,12 +446,12 @@ fn sizes_vary_where_they_may() {
 
 /// A wrong size has no effect without checks.
 #[test]
-fn values_are_not_checked_unless_asked() {
+fn values_are_checked_only_on_request() {
     let (mut program, _) = checked("entry main (k: i64) = length (iota k)");
     let mut left = 0;
-    visit_def(definition(&mut program, "main"), &mut |place, _| {
-        if let Place::Exp(ty, _) = place {
-            spoil(ty, &mut left);
+    visit_def(definition(&mut program, "main"), &mut |occurrence, _| {
+        if let Occurrence::Exp(ty, _) = occurrence {
+            alter(ty, &mut left);
         }
     });
     let plain = call(program.clone(), "main", "3i64", false);

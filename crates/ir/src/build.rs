@@ -170,15 +170,15 @@ impl<'a, L: Level> Builder<'a, L> {
         let types = exp_types(&exp, &|name| self.types.type_of(name).clone());
         match types.as_deref() {
             Some([ty]) => self.bind(hint, ty.clone(), exp),
-            _ => panic!("let_exp needs an expression of one result with a type of its own"),
+            _ => panic!("let_exp requires an expression with one result whose type can be inferred"),
         }
     }
 
     /// Binds the results of an operation or loop, all with the same hint.
-    #[allow(clippy::expect_used, reason = "the caller promises it, by its own choice of expression")]
+    #[allow(clippy::expect_used, reason = "the caller guarantees that the result types can be inferred")]
     pub fn let_exps(&mut self, hint: &str, exp: Exp<L>) -> Vec<Name> {
         let types = exp_types(&exp, &|name| self.types.type_of(name).clone())
-            .expect("let_exps needs an expression that is no conditional and no call");
+            .expect("let_exps requires an expression other than a conditional or a call");
         self.bind_all(types.into_iter().map(|ty| (hint, ty)), exp)
     }
 
@@ -255,9 +255,9 @@ impl<'a, L: Level> Builder<'a, L> {
     }
 
     /// The dimension of an `i64` operand.
-    #[allow(clippy::expect_used, reason = "the caller promises that it is an i64")]
+    #[allow(clippy::expect_used, reason = "the caller guarantees that the atom is an i64")]
     pub fn dim(atom: Atom) -> Dim {
-        Dim::from_atom(atom).expect("a size is an i64")
+        Dim::from_atom(atom).expect("a size must be an i64")
     }
 
     /// A check; statements that depend on it list the certificate.
@@ -344,7 +344,7 @@ impl<'a, L: Level> Builder<'a, L> {
 
     /// A loop that iterates as long as the first parameter (a `bool`) is true: the closure takes
     /// the parameters and returns their next values.
-    #[allow(clippy::expect_used, reason = "the caller passes the condition")]
+    #[allow(clippy::expect_used, reason = "the caller passes the condition of a while loop")]
     pub fn while_loop(
         &mut self,
         inits: Vec<LoopInit>,
@@ -422,9 +422,10 @@ impl<'a, L: Level> Builder<'a, L> {
 
 impl Builder<'_, Soacs> {
     /// The types of the arrays' rows (an accumulator is its own row).
-    #[allow(clippy::expect_used, reason = "the caller promises arrays and accumulators")]
+    #[allow(clippy::expect_used, reason = "the caller guarantees arrays and accumulators")]
     pub fn row_types(&self, arrays: &[Name]) -> Vec<Type> {
-        let row = |array: &Name| self.types.type_of(*array).row().expect("an array or accumulator");
+        let row =
+            |array: &Name| self.types.type_of(*array).row().expect("a row requires an array or accumulator");
         arrays.iter().map(row).collect()
     }
 

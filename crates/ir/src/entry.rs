@@ -204,7 +204,10 @@ impl OpaqueTypes {
             }
         }
         if count > MAX_LEAVES {
-            return Err(format!("the type {:?} comes to more than {MAX_LEAVES} scalars and arrays", ty.name));
+            return Err(format!(
+                "the type {:?} consists of more than {MAX_LEAVES} scalars and arrays",
+                ty.name
+            ));
         }
         let id = u32::try_from(self.types.len()).map_err(|_| "too many opaque types")?;
         self.types.push(ty);
@@ -219,7 +222,7 @@ impl OpaqueTypes {
                 .counts
                 .get(id.0 as usize)
                 .copied()
-                .ok_or_else(|| format!("opaque type {} is not there", id.0)),
+                .ok_or_else(|| format!("opaque type {} does not exist", id.0)),
         }
     }
 
@@ -284,7 +287,7 @@ impl OpaqueTypes {
                 problems.push(format!("opaque type {:?} {what}", ty.name));
             };
             if ty.name.is_empty() || !names.insert(&ty.name) {
-                problem("has no name of its own");
+                problem("has an empty or duplicate name");
             }
             if !self.is_ranked(&ty.kind) {
                 problem("has arrays without dimensions");
@@ -292,19 +295,19 @@ impl OpaqueTypes {
             match &ty.kind {
                 OpaqueKind::Record(fields) => {
                     if !differ(fields.iter().map(|(name, _)| name)) {
-                        problem("has two fields of one name");
+                        problem("has two fields with the same name");
                     }
                 }
                 OpaqueKind::Sum { leaves, constrs } => {
                     if leaves.first().is_none_or(|leaf| *leaf != TAG) {
-                        problem("does not begin with the constructor's number");
+                        problem("does not begin with the constructor tag");
                     }
                     if !differ(constrs.iter().map(|constr| &constr.name)) {
-                        problem("has two constructors of one name");
+                        problem("has two constructors with the same name");
                     }
                     let payloads = constrs.iter().flat_map(|constr| &constr.payload);
                     if !payloads.into_iter().all(|part| self.is_represented(part, leaves)) {
-                        problem("has a payload that is not carried");
+                        problem("has a payload that does not match its values");
                     }
                 }
                 OpaqueKind::RecordArray { elem, rank, fields } => {
@@ -316,13 +319,13 @@ impl OpaqueTypes {
                         _ => false,
                     };
                     if !fits {
-                        problem("is no array of the record's fields");
+                        problem("is not an array of the record's fields");
                     }
                 }
                 OpaqueKind::Array { elem, rank, leaves } => {
                     let of = self.leaves(&EntryType::Opaque(*elem));
                     if *leaves != within(*rank, of) {
-                        problem("is no array of its element type");
+                        problem("is not an array of its element type");
                     }
                 }
             }

@@ -19,8 +19,8 @@
 //! written in iteration order. At the level of combinators everything is one chunk.
 //!
 //! **With memory**, an array is a memory block and an index function, and it is written and read
-//! there ([`place`], [`block`]). Nothing is copied that compiled code would not copy, so programs
-//! have the meaning of the code made from them. The evaluator detects misuse of memory:
+//! there ([`location`], [`block`]). Nothing is copied that compiled code would not copy, so
+//! programs have the meaning of the code made from them. The evaluator detects misuse of memory:
 //!
 //! - reading an element of an array that another definition has overwritten since the array was
 //!   created, even with the same value; this includes overlapping rows of one result,
@@ -145,10 +145,10 @@ impl EvalError {
     /// The message and the source spans, with file names.
     pub fn render(&self, files: &[Arc<str>]) -> String {
         let mut text = self.to_string();
-        for (i, place) in self.spans.iter().enumerate() {
-            let file = files.get(place.file as usize).map_or("?", |file| &**file);
+        for (i, span) in self.spans.iter().enumerate() {
+            let file = files.get(span.file as usize).map_or("?", |file| &**file);
             let word = if i == 0 { "at" } else { "called at" };
-            let _ = write!(text, "\n  {word} {file}:{}:{}", place.line, place.col);
+            let _ = write!(text, "\n  {word} {file}:{}:{}", span.line, span.col);
         }
         text
     }
@@ -158,7 +158,7 @@ impl fmt::Display for EvalError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.class {
             ErrorClass::Failure => "",
-            ErrorClass::Argument => "wrong argument: ",
+            ErrorClass::Argument => "invalid argument: ",
             ErrorClass::Limit => "limit reached: ",
             ErrorClass::Unsupported => "not supported yet: ",
             ErrorClass::Bug => "bug: ",
@@ -212,30 +212,30 @@ pub fn eval_entry_with<L: Level>(
     options: &Options,
 ) -> Result<Vec<EvalValue>, EvalError> {
     let argument = |message: String| EvalError::new(ErrorClass::Argument, message);
-    let point = program
+    let entry_point = program
         .entries
         .iter()
-        .find(|point| &*point.name == entry)
-        .ok_or_else(|| argument(format!("there is no entry point {entry}")))?;
+        .find(|entry_point| &*entry_point.name == entry)
+        .ok_or_else(|| argument(format!("entry point {entry} does not exist")))?;
     let mut m = Evaluator::new(program, options);
-    let index = m.function_index(&point.fun)?;
+    let index = m.function_index(&entry_point.fun)?;
     let function = &program.functions[index];
 
-    let leaves = program.opaques.flatten_values(&point.params);
+    let leaves = program.opaques.flatten_values(&entry_point.params);
     if leaves.len() != args.len() {
-        return Err(argument(format!("{} where {} are needed", args.len(), leaves.len())));
+        return Err(argument(format!("{} arguments, but {} are required", args.len(), leaves.len())));
     }
     let mut core = Vec::new();
     for ((leaf, param), value) in leaves.into_iter().zip(args) {
         core.extend(core_values(leaf, value).ok_or_else(|| {
-            argument(format!("{} has another type than the entry point's parameter", param.name))
+            argument(format!("the argument for {} does not have the parameter's type", param.name))
         })?);
     }
     let mut core = core.into_iter();
     let mut values = Vec::new();
     for param in &function.params {
         let value = if matches!(param.param.ty, Type::Mem(_)) { Some(Value::Unit) } else { core.next() };
-        values.push(value.ok_or_else(|| argument("too few for the function".to_owned()))?);
+        values.push(value.ok_or_else(|| argument("too few arguments for the function".to_owned()))?);
     }
     check_sizes(function, &values)?;
     m.arguments_in_blocks(index, &mut values)?;
@@ -244,17 +244,17 @@ pub fn eval_entry_with<L: Level>(
     m.call(index, &mut values, &mut results)?;
     let mut results = results.into_iter().filter(|value| !matches!(value, Value::Unit | Value::Block(_)));
     let mut out = Vec::new();
-    for (leaf, _) in program.opaques.flatten_values(&point.results) {
+    for (leaf, _) in program.opaques.flatten_values(&entry_point.results) {
         match results.nth(leaf.rank) {
             Some(Value::Scalar(x)) => out.push(EvalValue::Scalar(x)),
             Some(Value::Array(array)) => {
                 if !array.is_row_major_at_start() {
-                    let message = "a result does not lie row-major from the start of its block";
+                    let message = "a result is not row-major from the start of its block";
                     return Err(EvalError::bug(message));
                 }
                 out.push(EvalValue::Array(array.result()?));
             }
-            _ => return Err(EvalError::bug("a result does not fit the entry point")),
+            _ => return Err(EvalError::bug("a result does not match the entry point's type")),
         }
     }
     Ok(out)
@@ -293,7 +293,7 @@ fn check_sizes<L: Level>(function: &crate::Function<L>, values: &[Value]) -> Res
             };
             if let Some(want) = want.filter(|want| want != size) {
                 let name = function.names.hint(param.param.name);
-                let message = format!("{name} has size {size} where {want} is needed");
+                let message = format!("{name} has size {size}, but {want} is required");
                 return Err(EvalError::new(ErrorClass::Argument, message));
             }
         }

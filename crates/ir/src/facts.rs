@@ -15,7 +15,7 @@
 //! followed; all other facts are found afterwards.
 //!
 //! The condition under which an iteration leaves accumulators unchanged is a lambda of the segop
-//! ([`Seg::keeps`](crate::seg::Seg::keeps)).
+//! ([`Seg::identity_predicate`](crate::seg::Seg::identity_predicate)).
 
 use smallvec::SmallVec;
 

@@ -219,8 +219,8 @@ impl<'a> Finder<'a> {
         };
         let (x, y) = (self.size(*x), self.size(*y));
         let factor = |text: String| {
-            let apart = [" + ", " - ", " / "].iter().any(|op| text.contains(op));
-            if apart { format!("({text})") } else { text }
+            let compound = [" + ", " - ", " / "].iter().any(|op| text.contains(op));
+            if compound { format!("({text})") } else { text }
         };
         if *op == BinOp::Mul {
             format!("{} * {}", factor(x), factor(y))

@@ -34,7 +34,7 @@ impl Level for Mems {
 }
 
 /// An operation of the level with memory.
-#[allow(clippy::large_enum_variant, reason = "nearly all are segops, and no code holds many")]
+#[allow(clippy::large_enum_variant, reason = "nearly all are segops, and few exist at a time")]
 #[derive(Clone, PartialEq, Debug)]
 pub enum MemOp {
     /// A new block of a number of bytes (`i64`).

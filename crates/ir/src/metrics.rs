@@ -86,8 +86,8 @@ impl Counted for SegOp<Segs> {
     fn pattern_name(&self) -> &'static str {
         match self {
             Self::Seg(seg) => match &seg.kind {
-                SegKind::ScanReduce(folds) if !folds.scans.is_empty() => "SegScan",
-                SegKind::ScanReduce(folds) if !folds.reduces.is_empty() => "SegRed",
+                SegKind::ScanReduce(scan_reduce) if !scan_reduce.scans.is_empty() => "SegScan",
+                SegKind::ScanReduce(scan_reduce) if !scan_reduce.reduces.is_empty() => "SegRed",
                 SegKind::ScanReduce(_) if seg.is_single_iteration() => "GPUBody",
                 SegKind::ScanReduce(_) => "SegMap",
                 SegKind::Hist(_) => "SegHist",
@@ -283,7 +283,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_one_thread_computes_is_a_gpu_body() {
+    fn code_of_one_thread_is_a_gpu_body() {
         let program: Program<Segs> = crate::text::parse(
             "segs
 machine gpu
@@ -305,14 +305,14 @@ fun main(n_0: i64, xs_1: [n_0]f32) : (f32)
 }
 ",
         )
-        .expect("it is well formed");
+        .expect("the text is valid");
         let names = ["/GPUBody", "/GPUBody/Index", "/GPUBody/Apply", "BinOp", "SegMap", "/Index"];
         let counts = count(&program, &names.map(Pattern::new));
         assert_eq!(counts, [1, 1, 1, 2, 1, 1]);
     }
 
     #[test]
-    fn patterns_fit_at_the_end_or_all() {
+    fn patterns_match_whole_keys_or_suffixes() {
         let fits = |pattern: &str, path: &[&str]| Pattern::new(pattern).matches(path);
         let path = ["If", "True", "Screma", "BinOp"];
         assert!(fits("BinOp", &path) && fits("Screma/BinOp", &path));

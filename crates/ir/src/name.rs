@@ -41,7 +41,7 @@ impl NameTable {
     }
 
     /// A fresh name with a shared hint.
-    #[allow(clippy::expect_used, reason = "2^32 hints are 64 GiB: memory ends first")]
+    #[allow(clippy::expect_used, reason = "2^32 hints need 64 GiB")]
     pub fn fresh_shared(&mut self, hint: Arc<str>) -> Name {
         let name = Name(u32::try_from(self.hints.len()).expect("fewer than 2^32 names"));
         self.hints.push(hint);

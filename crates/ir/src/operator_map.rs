@@ -14,7 +14,7 @@ pub fn operator_map(operator: &Operator<Soacs>) -> Option<(Dim, Vec<usize>)> {
     let [stm] = operator.op.body.stms.as_slice() else {
         return None;
     };
-    let Exp::Op(Soac::Screma(Screma { width, inputs, map, scan_reduce: folds })) = &stm.exp else {
+    let Exp::Op(Soac::Screma(Screma { width, inputs, map, scan_reduce })) = &stm.exp else {
         return None;
     };
     let params = &operator.op.params;
@@ -22,7 +22,7 @@ pub fn operator_map(operator: &Operator<Soacs>) -> Option<(Dim, Vec<usize>)> {
     let only_elements = free.iter().all(|name| params.iter().all(|param| param.name != *name));
     let returned = stm.pat.len() == operator.op.body.result.len()
         && stm.pat.iter().zip(&operator.op.body.result).all(|(p, &r)| Atom::Var(p.name) == r);
-    if !folds.is_map() || !returned || !only_elements {
+    if !scan_reduce.is_map() || !returned || !only_elements {
         return None;
     }
     let position = |input: &Name| params.iter().position(|p| p.name == *input);

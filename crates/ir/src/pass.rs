@@ -190,14 +190,14 @@ mod tests {
     }
 
     #[test]
-    fn limited_fuel_goes_to_the_first() {
+    fn limited_fuel_is_used_by_the_first_functions() {
         let mut context =
             Context { workers: Workers::new(4, |_| 1 << 20), ..Context::new(Some(40), Options::default()) };
         assert_eq!(squares(&mut context), Err(40));
     }
 
     #[test]
-    fn of_several_errors_the_first_is_told() {
+    fn first_of_several_errors_is_reported() {
         let mut context = Context { workers: Workers::new(4, |_| 1 << 20), ..Context::default() };
         let failed: Result<Vec<()>, u32> = context.each((0..50).collect(), |n, _| Err(n));
         assert_eq!(failed, Err(0));

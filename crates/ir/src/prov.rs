@@ -108,7 +108,7 @@ impl ProvTable {
         }
     }
 
-    #[allow(clippy::expect_used, reason = "2^32 entries are more than 64 GiB: memory ends first")]
+    #[allow(clippy::expect_used, reason = "2^32 entries need more than 64 GiB")]
     fn intern(&mut self, entry: ProvEntry) -> Prov {
         let entries = &mut self.entries;
         *self.index.entry(entry).or_insert_with_key(|entry| {
@@ -149,12 +149,12 @@ impl ProvTable {
 
     /// The spans of the (last) stack, innermost first.
     pub fn stack(&self, mut prov: Prov) -> Vec<SrcLoc> {
-        let mut places = Vec::new();
+        let mut spans = Vec::new();
         while let Some((loc, rest)) = self.pop(prov) {
-            places.push(loc);
+            spans.push(loc);
             prov = rest;
         }
-        places
+        spans
     }
 
     /// The spans of all stacks, producers first.
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn both_are_kept_and_the_consumer_counts() {
+    fn fused_provenance_keeps_both_and_starts_with_the_consumer() {
         let mut table = ProvTable::new();
         let call = table.push(at(9), Prov::NONE);
         let (a, b) = (table.push(at(1), call), table.push(at(2), Prov::NONE));
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn long_chains_grow_by_one_bounded_entry_a_step() {
+    fn long_provenance_chains_have_bounded_entries() {
         let mut table = ProvTable::new();
         let mut all = Prov::NONE;
         for line in 1..=1000 {

@@ -5,7 +5,7 @@
 //! that of the functions, on any number of threads.
 //!
 //! Decisions about fusion, inlining and vectorisation are always recorded; the others only if
-//! remarks are requested ([`Options::remarks`](crate::Options::account)), so that other
+//! remarks are requested ([`Options::remarks`](crate::Options::remarks)), so that other
 //! compilations do not pay for them.
 
 mod text;
@@ -214,7 +214,7 @@ impl OperationKind {
     pub fn of_segop<L: Level>(op: &SegOp<L>) -> Self {
         match op {
             SegOp::Seg(seg) => match &seg.kind {
-                SegKind::ScanReduce(folds) => Self::of_scan_reduce(folds),
+                SegKind::ScanReduce(scan_reduce) => Self::of_scan_reduce(scan_reduce),
                 SegKind::Hist(_) => Self::Histogram,
                 SegKind::FlatMap => Self::FlatMap,
             },
@@ -223,8 +223,8 @@ impl OperationKind {
     }
 
     /// The kind of an operation with these scans and reductions.
-    pub fn of_scan_reduce<L: Level>(folds: &ScanReduce<L>) -> Self {
-        match (folds.scans.is_empty(), folds.reduces.is_empty()) {
+    pub fn of_scan_reduce<L: Level>(scan_reduce: &ScanReduce<L>) -> Self {
+        match (scan_reduce.scans.is_empty(), scan_reduce.reduces.is_empty()) {
             (true, true) => Self::Map,
             (true, false) => Self::Reduce,
             (false, true) => Self::Scan,

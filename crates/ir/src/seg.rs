@@ -42,15 +42,15 @@ impl SegSpace {
     /// Returns the result types of scans and reductions over the space, given the types `ret` of
     /// the body's results: reduced values have one element per segment, all others one per
     /// iteration.
-    pub fn scan_reduce_types<L: Level>(&self, folds: &ScanReduce<L>, ret: &[Type]) -> Vec<Type> {
+    pub fn scan_reduce_types<L: Level>(&self, scan_reduce: &ScanReduce<L>, ret: &[Type]) -> Vec<Type> {
         let dims: Vec<Dim> = self.dims.iter().map(|(_, dim)| *dim).collect();
         let segments = &dims[..dims.len().saturating_sub(1)];
         let over = |ty: &Type, dims: &[Dim]| {
             let dims = dims.iter().rev();
             dims.fold(ty.clone(), |ty, dim| ty.array_of(*dim))
         };
-        let reduced = folds.reduced_types().map(|ty| over(ty, segments));
-        let elements = folds.element_types(ret);
+        let reduced = scan_reduce.reduced_types().map(|ty| over(ty, segments));
+        let elements = scan_reduce.element_types(ret);
         let arrays = elements.iter().map(|ty| over(ty, &dims));
         reduced.chain(arrays).collect()
     }
@@ -60,15 +60,15 @@ impl SegSpace {
 /// chunks, by sizes alone.
 ///
 /// `n` iterations are grouped by `step`: the greatest power of two that is at most `width` or
-/// `streams * depth` and leaves [`MIN_GROUPS`] chunks. The number of chunks is
-/// `clamp(n / max(grain, step), 1, max_chunks)`. Chunk `c` of `k` begins at
+/// `accumulators * scan_block` and leaves [`MIN_GROUPS`] chunks. The number of chunks is
+/// `clamp(n / max(grain_size, step), 1, max_chunks)`. Chunk `c` of `k` begins at
 /// `c * (n / step) / k * step`; the last one ends at `n`.
 ///
-/// The grain size of a `seghist` is `max(grain, bins)`, where `bins` is the size of its largest
-/// histogram; that of a segop that passes accumulators with an operator is
-/// `max(grain, bins / writes)`, where `bins` is the size of the largest accumulator. A single chunk
-/// updates the destination directly, in iteration order. Several chunks have private copies, which
-/// start from the neutral elements and are updated in iteration order; then each bin of the
+/// The grain size of a `seghist` is `max(grain_size, bins)`, where `bins` is the size of its
+/// largest histogram; that of a segop that passes accumulators with an operator is `max(grain_size,
+/// bins / updates_per_iteration)`, where `bins` is the size of the largest accumulator. A single
+/// chunk updates the destination directly, in iteration order. Several chunks have private copies,
+/// which start from the neutral elements and are updated in iteration order; then each bin of the
 /// destination is combined with the copies' bins, from the first chunk to the last. This holds for
 /// all operators; for exact ones the result does not depend on it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -76,7 +76,7 @@ pub struct Decomp {
     /// Minimum number of iterations per chunk on average (unless there is only one chunk); as
     /// bounds are multiples of `step`, single chunks may have fewer.
     pub grain_size: i64,
-    /// The function's tuning parameter that replaces the grain size; `grain` is its default.
+    /// The function's tuning parameter that replaces the grain size; `grain_size` is its default.
     pub tunable: Option<TunableId>,
     /// Maximum number of chunks.
     pub max_chunks: i64,
@@ -84,12 +84,12 @@ pub struct Decomp {
     /// width`. They are combined by halves: with `h` half of their number, rounded up, accumulator
     /// `h + i` is combined into accumulator `i`, until one is left. 1 unless the operator commutes.
     pub width: u32,
-    /// Number of sub-chunks of a chunk that are folded simultaneously, a multiple of `depth`; 1 if
-    /// the chunk is folded from the first iteration to the last. See [`Decomp::stretches`]. Above 1
-    /// only if `width` is 1.
+    /// Number of sub-chunks of a chunk that are reduced simultaneously, a multiple of `scan_block`;
+    /// 1 if the chunk is reduced from the first iteration to the last. See [`Decomp::sub_chunks`].
+    /// Above 1 only if `width` is 1.
     pub accumulators: u32,
     /// A power of two; the lengths of most sub-chunks are multiples of it. If above 1, a chunk is
-    /// scanned in blocks of `depth` elements: element `w` of a block is combined with element
+    /// scanned in blocks of `scan_block` elements: element `w` of a block is combined with element
     /// `w - d` (the neutral element where there is none) on its left, for `d` of 1, 2, 4 and so on
     /// up to half of the block; then the prefix of the elements before is combined into each; the
     /// remainder is scanned element by element.
@@ -97,8 +97,8 @@ pub struct Decomp {
     /// Estimated cost of one iteration in sixteenths of a nanosecond, for the scheduler.
     pub cost: i64,
     /// Assumed number of updates per iteration of accumulators with an operator: at least 1 if the
-    /// segop passes any, else 0. If above 0, `width`, `streams` and `depth` are 1, and nothing is
-    /// scanned.
+    /// segop passes any, else 0. If above 0, `width`, `accumulators` and `scan_block` are 1, and
+    /// nothing is scanned.
     pub updates_per_iteration: u32,
 }
 
@@ -147,25 +147,25 @@ impl Decomp {
         (0..count).map(move |c| bound(c)..bound(c + 1))
     }
 
-    /// The sub-chunks of a chunk of `points` iterations: groups of `count` sub-chunks of `length`
-    /// iterations. Each sub-chunk is folded from the neutral elements; the results of a group are
-    /// combined in pairs, these in pairs, and so on until one is left, which is combined with the
-    /// value folded before (initially the neutral elements). The remaining iterations are folded
-    /// into it one by one. No groups if `streams` is 1.
+    /// The sub-chunks of a chunk of `iterations` iterations: groups of `count` sub-chunks of
+    /// `length` iterations. Each sub-chunk is reduced from the neutral elements; the results of a
+    /// group are combined in pairs, these in pairs, and so on until one is left, which is combined
+    /// with the value so far (initially the neutral elements). The remaining iterations are
+    /// combined with it one by one. No groups if `accumulators` is 1.
     ///
-    /// Most groups are short: [`MIN_GROUP`] iterations or more. In the remainder, some consist of whole
-    /// squares of `depth` iterations by `depth` sub-chunks; the length of the last group is such
-    /// that its last square does not read past the end of the chunk.
-    pub fn sub_chunks(self, points: i64) -> impl Iterator<Item = SubChunks> {
+    /// Most groups are short: [`MIN_GROUP`] iterations or more. In the remainder, some consist of
+    /// whole squares of `scan_block` iterations by `scan_block` sub-chunks; the length of the last
+    /// group is such that its last square does not read past the end of the chunk.
+    pub fn sub_chunks(self, iterations: i64) -> impl Iterator<Item = SubChunks> {
         let depth = i64::from(self.scan_block.max(1));
         let most = if self.accumulators > 1 { i64::from(self.accumulators) / depth } else { 0 };
-        let piece = SubChunks { count: most * depth, length: self.squares() * depth };
-        let pieces = points.checked_div(piece.count * piece.length).unwrap_or(0);
-        let mut left = points - pieces * piece.count * piece.length;
-        let pieces = (0..pieces).map(move |_| piece);
+        let full = SubChunks { count: most * depth, length: self.squares() * depth };
+        let full_groups = iterations.checked_div(full.count * full.length).unwrap_or(0);
+        let mut left = iterations - full_groups * full.count * full.length;
+        let full_groups = (0..full_groups).map(move |_| full);
         let squares = (1..=most).rev().map(Some);
         let last = (most > 0).then_some(None);
-        pieces.chain(squares.chain(last).map(move |vectors| {
+        full_groups.chain(squares.chain(last).map(move |vectors| {
             let count = vectors.unwrap_or(1) * depth;
             let length = match vectors {
                 Some(_) => left / (count * depth) * depth,
@@ -176,8 +176,8 @@ impl Decomp {
         }))
     }
 
-    /// The number of squares of `depth` by `depth` iterations per sub-chunk of a group of [`MIN_GROUP`]
-    /// iterations.
+    /// The number of squares of `scan_block` by `scan_block` iterations per sub-chunk of a group of
+    /// [`MIN_GROUP`] iterations.
     pub fn squares(self) -> i64 {
         (MIN_GROUP / (i64::from(self.accumulators) * i64::from(self.scan_block)).max(1)).max(1)
     }
@@ -190,16 +190,16 @@ impl Decomp {
 
     /// The number of iterations that fill all accumulators or sub-chunks, at least 1.
     pub fn full_group(self) -> i64 {
-        let stretches = i64::from(self.accumulators) * i64::from(self.scan_block);
-        stretches.max(i64::from(self.width)).max(1)
+        let n_sub_chunks = i64::from(self.accumulators) * i64::from(self.scan_block);
+        n_sub_chunks.max(i64::from(self.width)).max(1)
     }
 
     /// Returns the decomposition of a `seghist` whose largest histogram has `bins` bins, or of a
     /// segop that passes accumulators with an operator, the largest of `bins` elements.
     #[must_use]
     pub fn with_bins(self, bins: i64) -> Self {
-        let points = bins / i64::from(self.updates_per_iteration.max(1));
-        Self { grain_size: self.grain_size.max(points), ..self }
+        let iterations = bins / i64::from(self.updates_per_iteration.max(1));
+        Self { grain_size: self.grain_size.max(iterations), ..self }
     }
 }
 
@@ -245,7 +245,7 @@ impl<L: Level> SegKind<L> {
     /// Returns true if all results are elements of the result arrays.
     pub fn is_map(&self) -> bool {
         match self {
-            Self::ScanReduce(folds) => folds.is_map(),
+            Self::ScanReduce(scan_reduce) => scan_reduce.is_map(),
             Self::Hist(_) | Self::FlatMap => false,
         }
     }
@@ -303,7 +303,7 @@ impl<L: Level> Seg<L> {
 }
 
 /// An operation of a segmented level.
-#[allow(clippy::large_enum_variant, reason = "nearly all are segops, and no code holds many")]
+#[allow(clippy::large_enum_variant, reason = "nearly all are segops, and few exist at a time")]
 #[derive(Clone, PartialEq, Debug)]
 pub enum SegOp<L: Level> {
     /// A segmented operation.

@@ -67,8 +67,8 @@ pub const MAX_INDENT: usize = 64;
 
 /// Maximum nesting of bodies and types in text that the current thread parses.
 pub fn max_depth() -> usize {
-    let room = stacker::remaining_stack().unwrap_or(0) / STACK_PER_LEVEL;
-    room.clamp(MAX_DEPTH, MAX_DEPTH_LARGE_STACK)
+    let levels = stacker::remaining_stack().unwrap_or(0) / STACK_PER_LEVEL;
+    levels.clamp(MAX_DEPTH, MAX_DEPTH_LARGE_STACK)
 }
 
 /// The text form of operations and annotations.

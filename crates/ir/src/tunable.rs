@@ -46,7 +46,7 @@ pub enum Rule {
     InnerParallelism,
     /// Capacity in bytes of a thread block's shared memory on the device.
     SharedMemory,
-    /// Minimum number of iterations per chunk ([`Decomp::grain`](crate::seg::Decomp)).
+    /// Minimum number of iterations per chunk ([`Decomp::grain_size`](crate::seg::Decomp)).
     GrainSize,
 }
 

@@ -134,7 +134,7 @@ pub fn verify<L: Level>(program: &Program<L>) -> Result<(), Vec<VerifyError>> {
     let mut functions: FxHashMap<&FunName, &Function<L>> = FxHashMap::default();
     for function in &program.functions {
         if functions.insert(&function.name, function).is_some() {
-            errors.push(error_in(&function.name, "the program has two functions of this name"));
+            errors.push(error_in(&function.name, "two functions have this name"));
         }
     }
     for function in &program.functions {
@@ -163,8 +163,10 @@ pub fn verify<L: Level>(program: &Program<L>) -> Result<(), Vec<VerifyError>> {
         match functions.get(&entry.fun) {
             Some(function) => check_entry(&program.opaques, entry, function, &mut errors),
             None => {
-                errors
-                    .push(error_in(&entry.fun, &format!("entry point {} has no such function", entry.name)));
+                errors.push(error_in(
+                    &entry.fun,
+                    &format!("the function of entry point {} does not exist", entry.name),
+                ));
             }
         }
     }
@@ -204,7 +206,7 @@ fn check_entry<L: Level>(
         [("parameters", &entry.params, &params), ("results", &entry.results, &results)]
     {
         if !opaques.contains_types_of(values) || !values_fit(opaques, values, types) {
-            fail(format!("the {what} of entry point {} do not fit the function", entry.name));
+            fail(format!("the {what} of entry point {} do not match the function", entry.name));
         }
     }
     let core_params = function.params.iter().filter(|p| !matches!(p.param.ty, Type::Mem(_)));
@@ -213,7 +215,7 @@ fn check_entry<L: Level>(
     for value in &entry.params {
         let end = (at + opaques.n_values(&value.ty)).min(consumed.len());
         if !value.unique && consumed[at.min(end)..end].contains(&true) {
-            fail(format!("entry point {} consumes {} without saying so", entry.name, value.name));
+            fail(format!("entry point {} consumes {}, which is not declared unique", entry.name, value.name));
         }
         at = end;
     }

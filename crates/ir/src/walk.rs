@@ -20,7 +20,7 @@
 //! order: the binder of a name comes before its uses, and names bound between [`Visit::enter`] and
 //! [`Visit::leave`] are visible only there. Nested bodies of any depth do not overflow the stack.
 //!
-//! [`Operation`] is the interface of each level's operations for generic code. Substitution, free
+//! [`LevelOp`] is the interface of each level's operations for generic code. Substitution, free
 //! names and copies with fresh names are in [`rename`].
 
 mod ops;

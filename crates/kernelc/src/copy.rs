@@ -22,7 +22,7 @@ impl Printer<'_, '_> {
         match plan {
             CopyPlan::Memory => self.copy_row((to, from), elem, extents.first()),
             CopyPlan::Elements | CopyPlan::InRegister(_) => self.copy_each((to, from), elem, extents),
-            CopyPlan::Dynamic(_) => Err(Error::bug("a copy by strides has not become a call before")),
+            CopyPlan::Dynamic(_) => Err(Error::bug("a dynamic copy has not been replaced by a call")),
         }
     }
 

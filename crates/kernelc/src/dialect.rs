@@ -62,7 +62,7 @@ impl Dialect {
         match ty {
             VarType::Scalar(ty) => Ok(scalar(ty).to_owned()),
             VarType::Buffer(space) => Ok(format!("{}u8 *", self.space(space))),
-            VarType::Vector(..) => Err(Error::bug("a vector in code without lanes")),
+            VarType::Vector(..) => Err(Error::bug("the back end does not support vectors")),
         }
     }
 }

@@ -51,7 +51,7 @@ pub struct Expressions<'a> {
 }
 
 fn no_operator(name: &str, ty: PrimType) -> Error {
-    Error::bug(format_args!("{name} is not an operator on {ty}"))
+    Error::bug(format_args!("{name} is not defined for {ty}"))
 }
 
 impl Expressions<'_> {
@@ -73,7 +73,7 @@ impl Expressions<'_> {
 
     /// The type of a scalar expression.
     pub fn type_of(&self, e: &Expr) -> Res<PrimType> {
-        imp::walk::type_of(self.vars, e).ok_or_else(|| Error::bug("a buffer is no scalar"))
+        imp::walk::type_of(self.vars, e).ok_or_else(|| Error::bug("an operand is not a scalar"))
     }
 
     /// An expression for a context without neighbouring operators.
@@ -162,8 +162,8 @@ impl Expressions<'_> {
             }
             Expr::Fma(ty, x, y, z) => self.call(&format!("br_fma_{ty}"), &[x, y, z]),
             Expr::Math(fun, ty, args) => self.math(*fun, *ty, args),
-            Expr::SplitRoot(_)
-            | Expr::MultipliedQuotient(..)
+            Expr::SplitSqrt(_)
+            | Expr::NewtonQuotient(..)
             | Expr::Splat(..)
             | Expr::LaneIds(..)
             | Expr::Any(_)
@@ -173,7 +173,7 @@ impl Expressions<'_> {
             | Expr::Pack(..)
             | Expr::Extract(..)
             | Expr::Insert(..)
-            | Expr::Shift(..) => Err(Error::bug("a vector in code without lanes")),
+            | Expr::Shift(..) => Err(Error::bug("the back end does not support vectors")),
         }
     }
 
@@ -197,7 +197,7 @@ impl Expressions<'_> {
     fn bits_here(&self, e: &Expr, ty: PrimType) -> Res<Text> {
         let is_wide = ty == PrimType::I64;
         if let Expr::Const(x) = e {
-            let n = x.as_i64().ok_or_else(|| Error::bug("no integer"))?;
+            let n = x.as_i64().ok_or_else(|| Error::bug("a constant is not an integer"))?;
             return Ok(Text::tight(literal::bits(n, is_wide, self.dialect)));
         }
         if let Expr::Unary(UnOp::Neg, _, x) = e {
@@ -418,7 +418,7 @@ impl Expressions<'_> {
     /// Calls a library function whose results are the same in every C library.
     #[allow(
         clippy::wildcard_enum_match_arm,
-        reason = "the other functions are not exact, so C's library may have other results"
+        reason = "the other functions are not exact: the results of C's library may differ"
     )]
     fn math(&self, fun: MathFun, ty: PrimType, args: &[Expr]) -> Res<Text> {
         let args: Vec<&Expr> = args.iter().collect();
@@ -432,10 +432,7 @@ impl Expressions<'_> {
 }
 
 /// The operator and the operands of a sum, difference or product.
-#[allow(
-    clippy::wildcard_enum_match_arm,
-    reason = "it asks for three operators, and whatever else there is is none of them"
-)]
+#[allow(clippy::wildcard_enum_match_arm, reason = "true for three operators, false for all others")]
 fn sum(e: &Expr) -> Option<(&'static str, &Expr, &Expr)> {
     match e {
         Expr::Binary(BinOp::Add, _, x, y) => Some(("+", x, y)),

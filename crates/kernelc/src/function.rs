@@ -212,7 +212,7 @@ impl<'a, 'p> Printer<'a, 'p> {
             let mut declared = self.declare_variables().into_iter().peekable();
             for (at, stmt) in stmts.iter().enumerate() {
                 let mut own = false;
-                while let Some((_, var)) = declared.next_if(|(place, _)| *place == at) {
+                while let Some((_, var)) = declared.next_if(|(position, _)| *position == at) {
                     if sets(stmt) == Some(var) {
                         own = true;
                     } else {
@@ -277,8 +277,8 @@ impl<'a, 'p> Printer<'a, 'p> {
             // In shared memory the array has the space qualifier, but pointers to it may need
             // another.
             let shared = self.exprs.is_shared(var)?;
-            let room = if shared { "BR_SHARED " } else { space };
-            self.line(format!("{room}{elem}_m {name}_room[{}];", count.max(1)));
+            let qualifier = if shared { "BR_SHARED " } else { space };
+            self.line(format!("{qualifier}{elem}_m {name}_room[{}];", count.max(1)));
             self.line(format!("{space}u8 *{name} = ({space}u8 *){name}_room;"));
         }
         Ok(())

@@ -42,9 +42,9 @@ impl TranslationUnit<'_> {
     pub fn kernel(&self, kernel: &Kernel<'_>, name: &str, any_fails: bool) -> Res<String> {
         let Kernel { function, grid, launch } = *kernel;
         let threads =
-            kernel.threads().ok_or_else(|| Error::bug("how many threads a block has is not known"))?;
+            kernel.threads().ok_or_else(|| Error::bug("the number of threads of a block is not known"))?;
         if grid.from != Expr::i64(0) {
-            return Err(Error::bug("the blocks of a kernel do not begin with 0"));
+            return Err(Error::bug("the blocks of a kernel are not counted from 0"));
         }
         let vars = names::variables(function);
         let mut others: FxHashSet<Var> = launch.captures.iter().copied().collect();
@@ -104,7 +104,7 @@ impl<'a> Printer<'a, '_> {
     /// The threads of a block: prints the code of one of them.
     pub fn threads(&mut self, f: &'a For) -> Res<()> {
         if self.unit.dialect.address_spaces.is_none() {
-            return Err(Error::Unsupported("kernels of a device in portable C".to_owned()));
+            return Err(Error::Unsupported("device kernels in portable C".to_owned()));
         }
         let name = self.name(f.var)?;
         let ty = declarator(&self.exprs.spelled(f.var)?);
@@ -144,8 +144,8 @@ impl<'a> Printer<'a, '_> {
                 }
                 let is_last = |stmt: &Stmt| has_barrier(std::slice::from_ref(stmt));
                 let end = rest.iter().position(is_last).unwrap_or(rest.len());
-                let (stretch, others) = rest.split_at(end);
-                self.segment(stretch, failing)?;
+                let (segment_stmts, others) = rest.split_at(end);
+                self.segment(segment_stmts, failing)?;
                 rest = others;
             }
             Ok(())
@@ -248,7 +248,9 @@ impl<'a> Printer<'a, '_> {
                 self.end_block("}");
                 Ok(())
             }
-            Stmt::For(_) => Err(Error::bug("a thread has threads of its own")),
+            Stmt::For(_) => {
+                Err(Error::bug("a device thread contains a loop of tasks, lanes, blocks or threads"))
+            }
             // None of these contains a barrier.
             imp::leaf_stmt!() => self.stmt(stmt, false),
         }
@@ -281,7 +283,7 @@ impl<'a> Printer<'a, '_> {
     /// Prints a device operation.
     pub fn device_op(&mut self, op: &DeviceOp) -> Res<()> {
         if self.unit.dialect.address_spaces.is_none() {
-            return Err(Error::bug("what threads of a device do, on a CPU"));
+            return Err(Error::bug("a statement of device threads is in portable C"));
         }
         match op {
             DeviceOp::Barrier => {

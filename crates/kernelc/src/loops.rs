@@ -21,8 +21,8 @@ impl<'a> Printer<'a, '_> {
             LoopMode::Tasks(Launch { pieces: Some(pieces), .. }) => self.chunked_loop(f, pieces),
             LoopMode::Tasks(launch) => self.counted(f, &launch.owned),
             LoopMode::Threads(_) => self.threads(f),
-            LoopMode::Grid(_) => Err(Error::Unsupported("kernels of a device in portable C".to_owned())),
-            LoopMode::Lanes(_) => Err(Error::bug("a loop in lanes in code without them")),
+            LoopMode::Grid(_) => Err(Error::Unsupported("device kernels in portable C".to_owned())),
+            LoopMode::Lanes(_) => Err(Error::bug("the back end does not support loops in lanes")),
         }
     }
 
@@ -104,11 +104,11 @@ impl<'a> Printer<'a, '_> {
     }
 
     fn stmt_is_independent(&self, stmt: &Stmt) -> bool {
-        let mut apart = true;
+        let mut unframed = true;
         each_use(stmt, &mut |var, _| {
-            apart &= !self.scopes.framed.contains(&var);
+            unframed &= !self.scopes.framed.contains(&var);
         });
-        apart
+        unframed
             && match stmt {
                 Stmt::Set(..)
                 | Stmt::Load(..)

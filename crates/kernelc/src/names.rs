@@ -48,6 +48,6 @@ pub fn data(id: imp::DataId) -> String {
 }
 
 /// The position of a function in its program's list.
-pub const fn place(id: FunId) -> usize {
+pub const fn index(id: FunId) -> usize {
     id.0 as usize
 }

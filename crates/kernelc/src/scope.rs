@@ -73,25 +73,25 @@ impl Walk {
         });
     }
 
-    fn stmt(&mut self, stmt: &Stmt, place: Position) {
+    fn stmt(&mut self, stmt: &Stmt, position: Position) {
         let is_loop = matches!(stmt, Stmt::For(_));
         each_use(stmt, &mut |var, how| {
             if !(is_loop && how == Use::Sets) {
-                self.used(var, place);
+                self.used(var, position);
             }
         });
         match stmt {
             Stmt::If(_, yes, no) => {
-                self.nested(yes, place);
-                self.nested(no, place);
+                self.nested(yes, position);
+                self.nested(no, position);
             }
-            Stmt::While(_, body) => self.nested(body, place),
+            Stmt::While(_, body) => self.nested(body, position),
             Stmt::For(f) => {
                 let body = self.blocks.len();
                 for var in f.counters() {
                     self.counters.push((var, body));
                 }
-                self.for_loop(f, place, body);
+                self.for_loop(f, position, body);
             }
             Stmt::Frame { buffer, .. } => self.frames.push(*buffer),
             Stmt::Borrow(to, from) => self.borrows.push((*to, *from)),
@@ -115,32 +115,32 @@ impl Walk {
         }
     }
 
-    fn for_loop(&mut self, f: &For, place: Position, body: usize) {
-        self.nested(&f.body, place);
+    fn for_loop(&mut self, f: &For, position: Position, body: usize) {
+        self.nested(&f.body, position);
         for var in f.counters() {
             self.used(var, Position { block: body, at: 0 });
         }
     }
 
-    fn nested(&mut self, stmts: &[Stmt], place: Position) {
-        let depth = self.depth(place.block) + 1;
-        self.block(stmts, Block { parent: place.block, at: place.at, depth });
+    fn nested(&mut self, stmts: &[Stmt], position: Position) {
+        let depth = self.depth(position.block) + 1;
+        self.block(stmts, Block { parent: position.block, at: position.at, depth });
     }
 
     fn depth(&self, block: usize) -> usize {
         self.blocks.get(block).map_or(0, |block| block.depth)
     }
 
-    fn used(&mut self, var: Var, place: Position) {
+    fn used(&mut self, var: Var, position: Position) {
         let Some(known) = self.found.get(var.index()).copied() else {
             return;
         };
         let now = match known {
             None => {
                 self.order.push(var);
-                (place.block, place)
+                (position.block, position)
             }
-            Some((block, first)) => (self.common(block, place.block), first),
+            Some((block, first)) => (self.common(block, position.block), first),
         };
         if let Some(slot) = self.found.get_mut(var.index()) {
             *slot = Some(now);
@@ -184,15 +184,15 @@ impl Walk {
             if by_loop.contains(var) || others.contains(var) {
                 continue;
             }
-            let mut place = first;
-            while place.block != block {
-                let Some(nested) = self.blocks.get(place.block) else {
+            let mut position = first;
+            while position.block != block {
+                let Some(nested) = self.blocks.get(position.block) else {
                     break;
                 };
-                place = Position { block: nested.parent, at: nested.at };
+                position = Position { block: nested.parent, at: nested.at };
             }
             if let Some(declared) = scopes.blocks.get_mut(block) {
-                declared.push((place.at, *var));
+                declared.push((position.at, *var));
             }
         }
         for declared in &mut scopes.blocks {

@@ -24,7 +24,7 @@ impl<'a> Printer<'a, '_> {
                 Ok(())
             }
             Stmt::LoadLanes { .. } | Stmt::StoreLanes { .. } => {
-                Err(Error::bug("a vector in code without lanes"))
+                Err(Error::bug("the back end does not support vectors"))
             }
             Stmt::Alloc(v, bytes, place) => self.new_owned("br_alloc", *v, bytes, *place),
             Stmt::Frame { buffer, elem, count } => {
@@ -154,7 +154,7 @@ impl<'a> Printer<'a, '_> {
     /// loops are not taken.
     fn call(&mut self, fun: FunId, args: &[Arg], results: &[Var], place: Option<CheckId>) -> Res<()> {
         let unit = self.unit;
-        let (_, callee) = unit.function(names::place(fun))?;
+        let (_, callee) = unit.function(names::index(fun))?;
         let mut words = vec!["ctx".to_owned()];
         for arg in args {
             words.push(match arg {

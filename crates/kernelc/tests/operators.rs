@@ -47,7 +47,7 @@ fn value(ty: PrimType) -> EntryValue {
     EntryValue {
         name: "".into(),
         type_name: ty.name().into(),
-        ty: EntryType::Scalar(*scalar.expect("each type carries some")),
+        ty: EntryType::Scalar(*scalar.expect("each type has values")),
         unique: false,
     }
 }
@@ -103,16 +103,17 @@ fn arguments(case: &Case) -> Vec<Vec<Scalar>> {
 
 fn all_operators(level: &str) {
     let cases: Vec<Case> = cases().into_iter().filter(is_exact).collect();
-    let text = kernelc::program(&program(&cases)).expect("C has all of them");
-    let folder = tempfile::tempdir().expect("a folder");
+    let text = kernelc::program(&program(&cases)).expect("C supports all operators");
+    let folder = tempfile::tempdir().expect("the folder can be created");
     let (source, made) = (folder.path().join("p.c"), folder.path().join("p"));
-    std::fs::write(&source, format!("#define main program_main\n{text}{CALLER}")).expect("written");
+    std::fs::write(&source, format!("#define main program_main\n{text}{CALLER}"))
+        .expect("the file can be written");
     let compiled = Command::new(std::env::var("CC").unwrap_or_else(|_| "cc".to_owned()))
         .args(["-std=c11", "-w", level, "-o"])
         .args([&made, &source])
         .arg("-lm")
         .output()
-        .expect("there is a C compiler");
+        .expect("a C compiler is installed");
     let said = String::from_utf8_lossy(&compiled.stderr);
     assert!(compiled.status.success(), "{said}");
 
@@ -126,11 +127,11 @@ fn all_operators(level: &str) {
         }
     }
     let mut child =
-        Command::new(&made).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("it starts");
-    let mut stdin = child.stdin.take().expect("it is a pipe");
+        Command::new(&made).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("the process starts");
+    let mut stdin = child.stdin.take().expect("standard input is a pipe");
     let writer = std::thread::spawn(move || stdin.write_all(&input));
-    let output = child.wait_with_output().expect("it ends");
-    writer.join().expect("no panic").expect("it reads all");
+    let output = child.wait_with_output().expect("the process ends");
+    writer.join().expect("the writer does not panic").expect("the process reads all input");
     assert!(output.status.success(), "{}", output.status);
     assert_eq!(output.stdout.len(), 8 * calls.len());
 
@@ -139,7 +140,7 @@ fn all_operators(level: &str) {
         let Some(wanted) = (case.meaning)(args) else {
             continue;
         };
-        let word = u64::from_le_bytes(word.try_into().expect("eight bytes"));
+        let word = u64::from_le_bytes(word.try_into().expect("a word has eight bytes"));
         let got = Scalar::from_bits(case.result, word);
         compared += 1;
         if got != wanted && !(is_nan(got) && is_nan(wanted)) {
@@ -152,11 +153,11 @@ fn all_operators(level: &str) {
 }
 
 #[test]
-fn as_it_stands() {
+fn unoptimised_c_matches() {
     all_operators("-O0");
 }
 
 #[test]
-fn optimised() {
+fn optimised_c_matches() {
     all_operators("-O2");
 }

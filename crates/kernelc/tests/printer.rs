@@ -18,30 +18,30 @@ fn files(folder: &str) -> Vec<PathBuf> {
 }
 
 #[test]
-fn programs_become_the_c_beside_them() {
-    become_what_is_beside_them("c", 7, kernelc::functions);
+fn printed_c_matches_expected_files() {
+    check_expected_files("c", 7, kernelc::functions);
 }
 
 #[test]
-fn kernels_become_the_opencl_c_beside_them() {
+fn printed_opencl_matches_expected_files() {
     let print = |program: &imp::Program| kernelc::kernels_code(program, Target::OpenCl);
-    become_what_is_beside_them("opencl", 10, print);
+    check_expected_files("opencl", 10, print);
 }
 
 #[test]
-fn kernels_become_the_cuda_beside_them() {
+fn printed_cuda_matches_expected_files() {
     let print = |program: &imp::Program| kernelc::kernels_code(program, Target::Cuda);
-    become_what_is_beside_them("cuda", 5, print);
+    check_expected_files("cuda", 5, print);
 }
 
-fn become_what_is_beside_them(
+fn check_expected_files(
     folder: &str,
     count: usize,
     print: fn(&imp::Program) -> Result<String, kernelc::Error>,
 ) {
     let bless = std::env::var_os("BLESS").is_some();
     let files = files(folder);
-    assert!(files.len() >= count, "files were not found");
+    assert!(files.len() >= count, "test files are missing");
     let mut problems = Vec::new();
     for file in files {
         let text = std::fs::read_to_string(&file).expect("the file can be read");
@@ -62,19 +62,19 @@ fn become_what_is_beside_them(
 }
 
 #[test]
-fn what_is_not_for_one_thread_is_a_bug() {
+fn vector_code_is_a_bug() {
     for text in [
         "imp file \"x.fut\"\n\nfun f(x_0: 4 x i32) -> () {\n}\n",
         "imp file \"x.fut\"\n\nfun f(n_0: i64) -> () {\n  for i_1: i64 in 0 .. n_0 lanes(4) {\n  }\n}\n",
     ] {
-        let program = imp::parse(text).expect("it is right");
-        let error = kernelc::functions(&program).expect_err("must be refused");
+        let program = imp::parse(text).expect("the text is valid");
+        let error = kernelc::functions(&program).expect_err("the program is rejected");
         assert!(matches!(error, kernelc::Error::Bug(_)), "{error}");
     }
 }
 
 #[test]
-fn threads_wait_before_they_decide_by_what_a_failed_one_does_not_compute() {
+fn barriers_precede_conditions_that_failed_threads_do_not_compute() {
     let text = "imp file \"x.fut\"\ncheck#0 = \"no\" at \"\"\n\n\
         fun f(n_0: i64, a_1: buffer device) -> () {\n  \
         for b_2: i64 in 0 .. n_0 grid#0 \"f\" at \"\" cost 1 owned () locals () captures (n_0) distinct () {\n    \
@@ -82,9 +82,10 @@ fn threads_wait_before_they_decide_by_what_a_failed_one_does_not_compute() {
         check#0 slt.i64(t_3, n_0) values ()\n      \
         k_4: i64 = n_0\n      \
         for i_5: i64 in 0 .. k_4 {\n        barrier\n      }\n    }\n  }\n}\n";
-    let program = imp::parse(text).expect("it is right");
-    let kernels =
-        kernelc::kernels(&program, Target::OpenCl).expect("it is supported").expect("it has kernels");
+    let program = imp::parse(text).expect("the text is valid");
+    let kernels = kernelc::kernels(&program, Target::OpenCl)
+        .expect("the program is supported")
+        .expect("the program has kernels");
     let wanted = "    BR_BARRIER_OR_STOP\n    for (i64 i_5 = 0, i_5_end = br_goes_on ? k_4 : 0;";
     assert!(kernels.source.contains(wanted), "{}", kernels.source);
     let end = "\n    BR_END\n}\n";
@@ -92,7 +93,7 @@ fn threads_wait_before_they_decide_by_what_a_failed_one_does_not_compute() {
 }
 
 #[test]
-fn what_a_device_has_to_have_is_said() {
+fn device_requirements_are_reported() {
     let program = |elem: &str| {
         let text = format!(
             "imp file \"x.fut\"\n\nfun f(n_0: i64, a_1: buffer device) -> () {{\n  \
@@ -100,8 +101,10 @@ fn what_a_device_has_to_have_is_said() {
              for t_3: i64 in 0 .. 8 block locals (x_4) {{\n      \
              x_4: {elem} = a_1[{elem}: t_3]\n      a_1[{elem}: t_3] = x_4\n    }}\n  }}\n}}\n"
         );
-        let program = imp::parse(&text).expect("it is right");
-        kernelc::kernels(&program, Target::OpenCl).expect("it is supported").expect("it has kernels")
+        let program = imp::parse(&text).expect("the text is valid");
+        kernelc::kernels(&program, Target::OpenCl)
+            .expect("the program is supported")
+            .expect("the program has kernels")
     };
     let (single, double) = (program("f32"), program("f64"));
     assert_eq!((&*single.required_extensions, &*double.required_extensions), ("", "cl_khr_fp64"));
@@ -111,9 +114,9 @@ fn what_a_device_has_to_have_is_said() {
 }
 
 #[test]
-fn library_functions_that_are_not_exact_are_refused_by_name() {
+fn inexact_library_functions_are_rejected_by_name() {
     let text = "imp file \"x.fut\"\n\nfun f(x_0: f64) -> (r_1: f64) {\n  r_1: f64 = sin.f64(x_0)\n}\n";
-    let program = imp::parse(text).expect("it is right");
-    let error = kernelc::functions(&program).expect_err("must be refused");
+    let program = imp::parse(text).expect("the text is valid");
+    let error = kernelc::functions(&program).expect_err("the program is rejected");
     assert_eq!(error.to_string(), "not supported yet: the library function `sin` on f64 in C");
 }

@@ -23,7 +23,7 @@ impl<'p, 'c> FunctionEmitter<'_, 'p, 'c> {
             CopyPlan::InRegister(side) => self.transpose(side, to, from, elem),
             CopyPlan::Elements => self.copy_each((to, from), elem, extents),
             CopyPlan::Memory => self.copy_row((to, from), elem, extents.first()),
-            CopyPlan::Dynamic(_) => Err(Error::bug("a copy by strides has not become a call before")),
+            CopyPlan::Dynamic(_) => Err(Error::bug("a dynamic copy has not been replaced by a call")),
         }
     }
 
@@ -44,7 +44,7 @@ impl<'p, 'c> FunctionEmitter<'_, 'p, 'c> {
         let bytes = self.builder.build_int_nsw_mul(count, size, "")?;
         self.builder.build_memcpy(to_place, align, from_place, align, bytes)?;
         let copy = self.current()?.get_last_instruction();
-        let copy = copy.ok_or_else(|| Error::bug("a copy emits nothing"))?;
+        let copy = copy.ok_or_else(|| Error::bug("a copy emits no instruction"))?;
         self.independent(copy, &[to.buffer, from.buffer])
     }
 
@@ -56,7 +56,7 @@ impl<'p, 'c> FunctionEmitter<'_, 'p, 'c> {
         extents: &'p [Expr],
     ) -> Res<()> {
         let ([count], [to_by], [from_by]) = (extents, &to.strides[..], &from.strides[..]) else {
-            return Err(Error::bug("a copy of one dimension has several"));
+            return Err(Error::bug("an element-wise copy does not have one dimension"));
         };
         let (to_start, from_start) = (self.region_start(to, elem)?, self.region_start(from, elem)?);
         let count = self.int_expr(count)?;
@@ -69,7 +69,7 @@ impl<'p, 'c> FunctionEmitter<'_, 'p, 'c> {
                 (frame.element(to_start, elem, to_at)?, frame.element(from_start, elem, from_at)?);
             let value = frame.builder.build_load(ty, from_place, "")?;
             let load = value.as_instruction_value();
-            let load = load.ok_or_else(|| Error::bug("a load is an instruction"))?;
+            let load = load.ok_or_else(|| Error::bug("a load is not an instruction"))?;
             let store = frame.builder.build_store(to_place, value)?;
             frame.annotate(load, from.buffer)?;
             frame.annotate(store, to.buffer)

@@ -86,7 +86,7 @@ impl<'p, 'c> FunctionEmitter<'_, 'p, 'c> {
     pub fn launch(&mut self, f: &'p For, launch: &'p Launch) -> Res<()> {
         let types = self.emit.types;
         let number = self.emit.plan.kernel(launch);
-        let number = number.ok_or_else(|| Error::bug("a kernel has no number"))?;
+        let number = number.ok_or_else(|| Error::bug("a kernel is not in the plan"))?;
         let blocks = self.expr(&f.to)?;
         let mut values: Vec<Value<'c>> = Vec::with_capacity(launch.captures.len());
         for var in &launch.captures {
@@ -94,7 +94,7 @@ impl<'p, 'c> FunctionEmitter<'_, 'p, 'c> {
             values.push(match self.var_type(*var)? {
                 VarType::Scalar(ty) => self.word(value, ty)?.into(),
                 VarType::Buffer(_) => value,
-                VarType::Vector(..) => return Err(Error::bug("a kernel takes a vector")),
+                VarType::Vector(..) => return Err(Error::bug("a kernel captures a vector")),
             });
         }
         for pad in &launch.shared_buffers {
@@ -105,8 +105,8 @@ impl<'p, 'c> FunctionEmitter<'_, 'p, 'c> {
         for (i, word) in values.into_iter().enumerate() {
             let index = types.const_i64(i as i64);
             // SAFETY: there are as many words as values.
-            let place = unsafe { self.builder.build_in_bounds_gep(types.i64, words, &[index], "")? };
-            self.builder.build_store(place, word)?;
+            let address = unsafe { self.builder.build_in_bounds_gep(types.i64, words, &[index], "")? };
+            self.builder.build_store(address, word)?;
         }
         let number = types.const_i64(number);
         let args = [self.ctx.into(), number.into(), blocks, words.into()];

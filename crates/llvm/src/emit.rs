@@ -219,7 +219,7 @@ impl<'p, 'c> Emit<'p, 'c> {
     pub fn intrinsic(&self, name: &str, types: &[BasicTypeEnum<'c>]) -> Res<FunctionValue<'c>> {
         Intrinsic::find(name)
             .and_then(|intrinsic| intrinsic.get_declaration(&self.module, types))
-            .ok_or_else(|| Error::bug(format_args!("LLVM does not know {name}")))
+            .ok_or_else(|| Error::bug(format_args!("LLVM has no intrinsic {name}")))
     }
 
     /// Declares a library function of the runtime.
@@ -261,9 +261,9 @@ impl<'p, 'c> Emit<'p, 'c> {
     pub fn zero_constant(&self) -> PointerValue<'c> {
         self.nothing.get().unwrap_or_else(|| {
             let zero = self.types.i64.const_zero();
-            let place = self.constant("nothing", zero, 8).as_pointer_value();
-            self.nothing.set(Some(place));
-            place
+            let address = self.constant("nothing", zero, 8).as_pointer_value();
+            self.nothing.set(Some(address));
+            address
         })
     }
 

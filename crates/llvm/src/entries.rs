@@ -30,7 +30,7 @@ fn export<'c>(emit: &Emit<'_, 'c>, name: &str, params: usize) -> (FunctionValue<
 }
 
 fn param(f: FunctionValue<'_>, i: u32) -> Res<PointerValue<'_>> {
-    pointer(f.get_nth_param(i).ok_or_else(|| Error::bug("an entry's parameter is missing"))?)
+    pointer(f.get_nth_param(i).ok_or_else(|| Error::bug("a parameter of an entry point is missing"))?)
 }
 
 /// The address of a word in an array of words.
@@ -56,7 +56,7 @@ pub fn entry_elsewhere<'c>(emit: &Emit<'_, 'c>, entry: &Entry) -> FunctionValue<
 /// Defines the exported code of an entry point: unpacks words, calls the function, packs words.
 pub fn entry<'c>(emit: &Emit<'_, 'c>, entry: &Entry) -> Res<FunctionValue<'c>> {
     let id = entry.fun.0 as usize;
-    let missing = || Error::bug(format_args!("entry {} has no function", entry.name));
+    let missing = || Error::bug(format_args!("the function of entry point {} does not exist", entry.name));
     let function = emit.program.functions.get(id).ok_or_else(missing)?;
     let callee = emit.function(id)?;
     let name = entry_symbol(&entry.name) + emit.suffix;
@@ -64,16 +64,16 @@ pub fn entry<'c>(emit: &Emit<'_, 'c>, entry: &Entry) -> Res<FunctionValue<'c>> {
     let (ctx, args, results) = (param(f, 0)?, param(f, 1)?, param(f, 2)?);
     let mut values: Vec<Value<'c>> = vec![ctx.into()];
     for (i, var) in function.params.iter().enumerate() {
-        let place = word_at(emit, &b, args, i)?;
+        let address = word_at(emit, &b, args, i)?;
         values.push(match var_type(function, *var)? {
             VarType::Scalar(PrimType::Bool) => {
-                let word = int(b.build_load(emit.types.i64, place, "")?)?;
+                let word = int(b.build_load(emit.types.i64, address, "")?)?;
                 let zero = emit.types.i64.const_zero();
                 b.build_int_compare(IntPredicate::NE, word, zero, "")?.into()
             }
             // Little-endian: the value's bytes come first in its word.
             ty @ (VarType::Scalar(_) | VarType::Buffer(_) | VarType::Vector(..)) => {
-                b.build_load(emit.types.var(ty), place, "")?
+                b.build_load(emit.types.var(ty), address, "")?
             }
         });
     }
@@ -93,7 +93,7 @@ pub fn entry<'c>(emit: &Emit<'_, 'c>, entry: &Entry) -> Res<FunctionValue<'c>> {
                 b.build_int_z_extend_or_bit_cast(bits, emit.types.i64, "")?.into()
             }
             VarType::Buffer(_) => value,
-            VarType::Vector(..) => return Err(Error::bug("an entry gives a vector")),
+            VarType::Vector(..) => return Err(Error::bug("an entry point returns a vector")),
         };
         b.build_store(word_at(emit, &b, results, i)?, word)?;
     }
@@ -136,10 +136,10 @@ fn release_globals<'c>(emit: &Emit<'_, 'c>, b: &Builder<'c>, ctx: PointerValue<'
     let globals = pointer(b.build_load(emit.types.ptr, ctx, "")?)?;
     for (i, ty) in emit.program.globals.iter().enumerate() {
         if ty.is_buffer() {
-            let place = word_at(emit, b, globals, i)?;
-            let block = b.build_load(emit.types.ptr, place, "")?;
+            let address = word_at(emit, b, globals, i)?;
+            let block = b.build_load(emit.types.ptr, address, "")?;
             call(b, emit.runtime.release_ref, &[ctx.into(), block])?;
-            b.build_store(place, emit.types.ptr.const_null())?;
+            b.build_store(address, emit.types.ptr.const_null())?;
         }
     }
     Ok(())

@@ -36,7 +36,7 @@ impl std::error::Error for Error {}
 
 impl From<inkwell::builder::BuilderError> for Error {
     fn from(error: inkwell::builder::BuilderError) -> Self {
-        Self::bug(format_args!("LLVM refuses to build an instruction: {error}"))
+        Self::bug(format_args!("LLVM cannot build an instruction: {error}"))
     }
 }
 

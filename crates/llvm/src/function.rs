@@ -160,7 +160,7 @@ impl<'e, 'p, 'c> FunctionEmitter<'e, 'p, 'c> {
         let builder = self.emit.context.create_builder();
         builder.position_at_end(self.entry);
         let body = self.entry.get_next_basic_block();
-        builder.build_unconditional_branch(body.ok_or_else(|| Error::bug("no body"))?)?;
+        builder.build_unconditional_branch(body.ok_or_else(|| Error::bug("a function has no body"))?)?;
         Ok(())
     }
 
@@ -380,11 +380,11 @@ impl<'e, 'p, 'c> FunctionEmitter<'e, 'p, 'c> {
         match expr {
             Expr::Const(x) => self.ops().constant(*x),
             Expr::Var(v) => self.get(*v),
-            Expr::SplitRoot(x) => {
+            Expr::SplitSqrt(x) => {
                 let x = self.expr(x)?;
                 self.ops().split_sqrt(x)
             }
-            Expr::MultipliedQuotient(x, y) => {
+            Expr::NewtonQuotient(x, y) => {
                 let (x, y) = (self.expr(x)?, self.expr(y)?);
                 self.ops().newton_division(x, y)
             }
@@ -484,8 +484,8 @@ fn small_power(exponent: &Expr) -> Option<u32> {
         | Expr::Compare(..)
         | Expr::Convert(..)
         | Expr::Select(..)
-        | Expr::SplitRoot(_)
-        | Expr::MultipliedQuotient(..)
+        | Expr::SplitSqrt(_)
+        | Expr::NewtonQuotient(..)
         | Expr::Fma(..)
         | Expr::Math(..)
         | Expr::LaneIds(..)

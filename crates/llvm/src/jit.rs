@@ -113,7 +113,7 @@ impl Jit {
 }
 
 fn c_string(text: &str) -> Res<CString> {
-    CString::new(text).map_err(|_| Error::bug(format_args!("a zero byte in symbol {text:?}")))
+    CString::new(text).map_err(|_| Error::bug(format_args!("symbol {text:?} contains a zero byte")))
 }
 
 /// Converts an LLVM error.

@@ -118,7 +118,7 @@ pub fn compile(program: &imp::Program, options: &Options, output: Output) -> Res
     let kernels = imp::kernels::kernels(program).len();
     let known = options.device.as_ref().map(|code| code.names.len());
     if known != imp::kernels::uses_device(program).then_some(kernels) {
-        return Err(Error::bug("the code of the program's kernels is missing"));
+        return Err(Error::bug("the options do not have the code of the program's kernels"));
     }
     module::compile(program, options, output)
 }

@@ -36,8 +36,8 @@ impl<'p, 'c> FunctionEmitter<'_, 'p, 'c> {
             }
             LoopMode::Tasks(launch) => self.task_loop(f, launch),
             LoopMode::Grid(launch) => self.launch(f, launch),
-            LoopMode::Threads(_) => Err(Error::bug("threads of a block outside of a kernel")),
-            LoopMode::Lanes(_) => Err(Error::bug("a loop in lanes has not become vector code before")),
+            LoopMode::Threads(_) => Err(Error::bug("a loop over threads is outside of a kernel")),
+            LoopMode::Lanes(_) => Err(Error::bug("a loop in lanes has not been vectorised")),
         }
     }
 
@@ -93,13 +93,13 @@ impl<'p, 'c> FunctionEmitter<'_, 'p, 'c> {
 
     /// The block at the insertion point.
     pub fn current(&self) -> Res<inkwell::basic_block::BasicBlock<'c>> {
-        self.builder.get_insert_block().ok_or_else(|| Error::bug("code without a block"))
+        self.builder.get_insert_block().ok_or_else(|| Error::bug("the builder is not in a block"))
     }
 
     /// Emits a loop that runs while a variable is true.
     pub fn while_loop(&mut self, cond: Var, body: &'p [Stmt]) -> Res<()> {
         if !matches!(self.var_type(cond)?, VarType::Scalar(prim::PrimType::Bool)) {
-            return Err(Error::bug("the condition of a loop is not a truth value"));
+            return Err(Error::bug("the condition of a loop is not a bool"));
         }
         let (head, inside, after) =
             (self.new_block("while"), self.new_block("while.body"), self.new_block("while.after"));

@@ -88,10 +88,10 @@ fn emit_part(emit: &Emit<'_, '_>, options: &Options) -> Res<()> {
         if emit.plan.module_of(id) == Some(emit.part) {
             function::function(emit, f, id)?;
         } else {
-            let apart = outlined_tasks(f, emit.plan, emit.part);
-            if !apart.is_empty() {
+            let outlined = outlined_tasks(f, emit.plan, emit.part);
+            if !outlined.is_empty() {
                 let framed = function::frame_array_vars(&f.body);
-                for task in apart {
+                for task in outlined {
                     tasks::outlined(emit, f, &framed, task)?;
                 }
             }

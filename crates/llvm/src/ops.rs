@@ -2,7 +2,7 @@
 //! scalars: dispatch by type, operators on `bool`, comparisons, conversions.
 //!
 //! The same code serves both: an operator on vectors is built from the same instructions, which
-//! work lane by lane ([`build`]). Integers, floats and vector-only operations ([`lanes`],
+//! work lane by lane ([`instructions`]). Integers, floats and vector-only operations ([`lanes`],
 //! [`roots`]) have files of their own.
 
 mod exp2_eighths;
@@ -31,7 +31,7 @@ pub struct Ops<'e, 'p, 'c> {
 }
 
 fn no_operator(name: &str, ty: PrimType) -> Error {
-    Error::bug(format_args!("{name} is not an operator on {ty}"))
+    Error::bug(format_args!("{name} is not defined for {ty}"))
 }
 
 impl<'c> Ops<'_, '_, 'c> {

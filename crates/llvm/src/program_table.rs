@@ -123,11 +123,11 @@ impl<'c> TableEmitter<'_, '_, 'c> {
             sizes.push(match var_type(kernel.function, *var)? {
                 VarType::Scalar(ty) => ty.size() as u8,
                 VarType::Buffer(_) => 0,
-                VarType::Vector(..) => return Err(Error::bug("a kernel takes a vector")),
+                VarType::Vector(..) => return Err(Error::bug("a kernel captures a vector")),
             });
         }
         let threads = kernel.threads();
-        let threads = threads.ok_or_else(|| Error::bug("a block of unknown size"))?;
+        let threads = threads.ok_or_else(|| Error::bug("the number of threads of a block is not known"))?;
         let mut fields = emit.text_fields(name).to_vec();
         fields.extend(emit.text_fields(&kernel.launch.name));
         fields.push(emit.types.const_i64(i64::from(kernel.launch.id)).into());

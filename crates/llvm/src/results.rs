@@ -85,22 +85,22 @@ impl<'c> Emit<'_, 'c> {
         slot: impl FnOnce(StructType<'c>) -> Res<PointerValue<'c>>,
     ) -> Res<CallResults<'c>> {
         let results = self.results(function)?;
-        let mut place = None;
+        let mut address = None;
         if let Results::Memory(all) = results {
             let to = slot(all)?;
             args.push(to.into());
-            place = Some(to);
+            address = Some(to);
         }
         let site = call(builder, callee, &args)?;
         let value = site.try_as_basic_value().basic();
         let value = value.ok_or_else(|| Error::bug("a function returns no status"))?;
-        let (status, fields) = match (results, place) {
+        let (status, fields) = match (results, address) {
             (Results::Registers(_), _) => {
                 let all = value.into_struct_value();
                 let status = builder.build_extract_value(all, 0, "")?;
                 (status, Fields::Registers(all))
             }
-            (Results::Memory(all), Some(place)) => (value, Fields::Memory(all, place)),
+            (Results::Memory(all), Some(address)) => (value, Fields::Memory(all, address)),
             (Results::None | Results::Memory(_), _) => (value, Fields::None),
         };
         Ok(CallResults { site, status: int(status)?, fields })
@@ -114,11 +114,11 @@ impl<'c> CallResults<'c> {
         match &self.fields {
             Fields::None => Err(Error::bug("a function has no results")),
             Fields::Registers(all) => Ok(builder.build_extract_value(*all, index + 1, "")?),
-            Fields::Memory(all, place) => {
+            Fields::Memory(all, address) => {
                 let missing = || Error::bug("a result is missing");
                 let ty = all.get_field_type_at_index(index).ok_or_else(missing)?;
-                let place = builder.build_struct_gep(*all, *place, index, "")?;
-                Ok(builder.build_load(ty, place, "")?)
+                let address = builder.build_struct_gep(*all, *address, index, "")?;
+                Ok(builder.build_load(ty, address, "")?)
             }
         }
     }
@@ -142,12 +142,12 @@ impl FunctionEmitter<'_, '_, '_> {
             }
             Results::Memory(all) => {
                 let to = self.value.get_last_param();
-                let to = to.ok_or_else(|| Error::bug("nowhere to put results"))?;
+                let to = to.ok_or_else(|| Error::bug("a function has no pointer for its results"))?;
                 for (i, result) in function.results.iter().enumerate() {
                     let value = self.get(*result)?;
                     let to = to.into_pointer_value();
-                    let place = self.builder.build_struct_gep(all, to, i as u32, "")?;
-                    self.builder.build_store(place, value)?;
+                    let address = self.builder.build_struct_gep(all, to, i as u32, "")?;
+                    self.builder.build_store(address, value)?;
                 }
                 self.builder.build_return(Some(&ok))?;
             }

@@ -50,7 +50,7 @@ impl<'p, 'c> FunctionEmitter<'_, 'p, 'c> {
             Stmt::Check { cond, check, values } => self.check(cond, *check, values),
             Stmt::ReadGlobal(v, global) => self.read_global(*v, *global),
             Stmt::WriteGlobal(global, v) => self.write_global(*global, *v),
-            Stmt::Device(_) => Err(Error::bug("what threads of a device do, on a CPU")),
+            Stmt::Device(_) => Err(Error::bug("a statement of device threads is on a CPU")),
         }
     }
 
@@ -181,8 +181,8 @@ impl<'p, 'c> FunctionEmitter<'_, 'p, 'c> {
     }
 
     fn frame_array(&mut self, var: Var, elem: PrimType, count: u64) -> Res<()> {
-        let count =
-            u32::try_from(count).map_err(|_| Error::bug(format_args!("a frame of {count} elements")))?;
+        let count = u32::try_from(count)
+            .map_err(|_| Error::bug(format_args!("a frame cannot have {count} elements")))?;
         let array = self.emit.types.memory(elem).array_type(count);
         let place = self.stack_slot(array, 64)?;
         self.set(var, place)
@@ -272,7 +272,7 @@ impl<'p, 'c> FunctionEmitter<'_, 'p, 'c> {
         };
         for (i, value) in values.iter().enumerate() {
             let ty = imp::walk::type_of(&self.function.vars, value)
-                .ok_or_else(|| Error::bug("a check shows a buffer"))?;
+                .ok_or_else(|| Error::bug("a value of a check is a buffer"))?;
             let value = self.expr(value)?;
             let word = self.word(value, ty)?;
             let index = types.const_i64(i as i64);

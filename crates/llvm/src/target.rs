@@ -102,5 +102,5 @@ pub fn machine(processor: &Processor, level: OptimizationLevel) -> Res<TargetMac
     let target = Target::from_triple(&triple).map_err(Error::bug)?;
     target
         .create_target_machine(&triple, name, features, level, RelocMode::PIC, CodeModel::Default)
-        .ok_or_else(|| Error::bug(format_args!("LLVM makes no target machine for {name}")))
+        .ok_or_else(|| Error::bug(format_args!("LLVM has no target machine for {name}")))
 }

@@ -187,7 +187,7 @@ impl<'p, 'c> Task<'p, 'c> {
         let param = |i| value.get_nth_param(i).ok_or_else(|| Error::bug("a task's parameter is missing"));
         let (env, low, high) = (pointer(param(1)?)?, int(param(2)?)?, int(param(3)?)?);
         let VarType::Scalar(counter) = var_type(function, f.var)? else {
-            return Err(Error::bug("a loop's counter is no scalar"));
+            return Err(Error::bug("a loop's counter is not a scalar"));
         };
         let counter = types.int(counter);
 

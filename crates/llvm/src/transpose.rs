@@ -25,7 +25,8 @@ impl<'p, 'c> FunctionEmitter<'_, 'p, 'c> {
             _ => types.i64,
         };
         let vector = word.vec_type(side);
-        let pitch = from.strides.first().ok_or_else(|| Error::bug("a square without rows"))?;
+        let pitch =
+            from.strides.first().ok_or_else(|| Error::bug("a transposed square has no source stride"))?;
         let pitch = self.int_expr(pitch)?;
         let start = self.int_expr(&from.offset)?;
         let buffer = self.buffer(from.buffer)?;
@@ -34,8 +35,8 @@ impl<'p, 'c> FunctionEmitter<'_, 'p, 'c> {
             let i = types.const_i64(i64::from(i));
             let skipped = self.builder.build_int_mul(i, pitch, "")?;
             let position = self.builder.build_int_add(start, skipped, "")?;
-            let place = self.element(buffer, elem, position)?;
-            let row = self.builder.build_load(vector, place, "row")?;
+            let address = self.element(buffer, elem, position)?;
+            let row = self.builder.build_load(vector, address, "row")?;
             let load = instruction_of(row)?;
             load.set_alignment(align).map_err(Error::bug)?;
             self.independent(load, &[from.buffer])?;
@@ -48,15 +49,15 @@ impl<'p, 'c> FunctionEmitter<'_, 'p, 'c> {
         }
         let start = self.int_expr(&to.offset)?;
         let Some(Expr::Const(pitch)) = to.strides.last() else {
-            return Err(Error::bug("a square without lines"));
+            return Err(Error::bug("a transposed square has no destination stride"));
         };
         let pitch = pitch.as_i64().unwrap_or_default();
         let buffer = self.buffer(to.buffer)?;
         for (k, row) in rows.into_iter().enumerate() {
             let skipped = types.const_i64(k as i64 * pitch);
             let position = self.builder.build_int_add(start, skipped, "")?;
-            let place = self.element(buffer, elem, position)?;
-            let store = self.builder.build_store(place, row)?;
+            let address = self.element(buffer, elem, position)?;
+            let store = self.builder.build_store(address, row)?;
             store.set_alignment(align).map_err(Error::bug)?;
             self.independent(store, &[to.buffer])?;
         }

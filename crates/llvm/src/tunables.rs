@@ -17,16 +17,16 @@ impl<'c> FunctionEmitter<'_, '_, 'c> {
     /// Loads a parameter's value, which is constant while compiled code runs.
     pub fn tunable(&mut self, id: TunableId) -> Res<Value<'c>> {
         let types = self.emit.types;
-        let place = self.context_word(VALUES)?;
-        let values = self.builder.build_load(types.ptr, place, "tunables")?;
+        let address = self.context_word(VALUES)?;
+        let values = self.builder.build_load(types.ptr, address, "tunables")?;
         self.emit.metadata.invariant(instruction_of(values)?)?;
         let index = types.const_i64(i64::from(id.0));
         // SAFETY: a context has as many values as the program has parameters.
-        let place = unsafe {
+        let address = unsafe {
             let values = pointer(values)?;
             self.builder.build_in_bounds_gep(types.i64, values, &[index], "")?
         };
-        let value = self.builder.build_load(types.i64, place, "tunable")?;
+        let value = self.builder.build_load(types.i64, address, "tunable")?;
         self.emit.metadata.invariant(instruction_of(value)?)?;
         Ok(value)
     }
@@ -34,8 +34,8 @@ impl<'c> FunctionEmitter<'_, '_, 'c> {
     /// Returns true at run time if comparisons are logged; constant while compiled code runs.
     pub fn log_comparisons(&mut self) -> Res<Value<'c>> {
         let types = self.emit.types;
-        let place = self.context_word(LOG_COMPARISONS)?;
-        let word = self.builder.build_load(types.i64, place, "logging")?;
+        let address = self.context_word(LOG_COMPARISONS)?;
+        let word = self.builder.build_load(types.i64, address, "logging")?;
         self.emit.metadata.invariant(instruction_of(word)?)?;
         let zero = types.i64.const_zero();
         let wanted = self.builder.build_int_compare(IntPredicate::NE, int(word)?, zero, "")?;

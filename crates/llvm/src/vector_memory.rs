@@ -113,9 +113,9 @@ impl<'c> FunctionEmitter<'_, '_, 'c> {
     ) -> Res<VectorValue<'c>> {
         let n = target.lanes;
         let low = self.offset_by(position, i64::from(n - 1) * stride.min(0))?;
-        let lies = lane_offsets(n, stride);
+        let offsets = lane_offsets(n, stride);
         let starts = rows(n, stride);
-        let mask = target.mask.map(|mask| self.shuffle(mask, mask, &lies));
+        let mask = target.mask.map(|mask| self.shuffle(mask, mask, &offsets));
         let mask = mask.transpose()?;
         let contiguous = |start: u32| {
             let position = self.offset_by(low, i64::from(start))?;
@@ -123,18 +123,18 @@ impl<'c> FunctionEmitter<'_, '_, 'c> {
         };
         let mut found = contiguous(0)?;
         if starts.len() == 1 {
-            return self.shuffle(found, found, &lies);
+            return self.shuffle(found, found, &offsets);
         }
         // The index of each lane in `found`, where loaded so far; extended row by row.
-        let mut known: Vec<Option<u32>> = lies.iter().map(|lie| lie.filter(|at| *at < n)).collect();
+        let mut known: Vec<Option<u32>> = offsets.iter().map(|offset| offset.filter(|at| *at < n)).collect();
         for start in &starts[1..] {
-            let lane = |(known, lie): (&Option<u32>, &Option<u32>)| {
-                let new = lie.and_then(|at| at.checked_sub(*start));
+            let lane = |(known, offset): (&Option<u32>, &Option<u32>)| {
+                let new = offset.and_then(|at| at.checked_sub(*start));
                 known.or(new.filter(|at| *at < n).map(|at| at + n))
             };
-            let places: Vec<_> = known.iter().zip(&lies).map(lane).collect();
-            found = self.shuffle(found, contiguous(*start)?, &places)?;
-            known = (0..n).zip(places).map(|(i, place)| place.map(|_| i)).collect();
+            let indices: Vec<_> = known.iter().zip(&offsets).map(lane).collect();
+            found = self.shuffle(found, contiguous(*start)?, &indices)?;
+            known = (0..n).zip(indices).map(|(i, place)| place.map(|_| i)).collect();
         }
         Ok(found)
     }
@@ -148,9 +148,9 @@ impl<'c> FunctionEmitter<'_, '_, 'c> {
         value: VectorValue<'c>,
     ) -> Res<()> {
         let low = self.offset_by(position, 1 - i64::from(target.lanes))?;
-        let lies = lane_offsets(target.lanes, -1);
-        let value = self.shuffle(value, value, &lies)?;
-        let mask = target.mask.map(|mask| self.shuffle(mask, mask, &lies));
+        let offsets = lane_offsets(target.lanes, -1);
+        let value = self.shuffle(value, value, &offsets)?;
+        let mask = target.mask.map(|mask| self.shuffle(mask, mask, &offsets));
         self.store_row(target, low, value, mask.transpose()?)
     }
 
@@ -206,9 +206,9 @@ impl<'c> FunctionEmitter<'_, '_, 'c> {
         &self,
         x: VectorValue<'c>,
         y: VectorValue<'c>,
-        places: &[Option<u32>],
+        indices: &[Option<u32>],
     ) -> Res<VectorValue<'c>> {
-        self.ops().shuffle(x, y, places)
+        self.ops().shuffle(x, y, indices)
     }
 
     /// Loads contiguous elements.
@@ -377,23 +377,23 @@ impl<'c> FunctionEmitter<'_, '_, 'c> {
 
 /// The offsets of lanes from the lowest one, in elements.
 fn lane_offsets(lanes: u32, stride: i64) -> Vec<Option<u32>> {
-    let apart = stride.unsigned_abs() as u32;
-    let mut lies: Vec<_> = (0..lanes).map(|lane| Some(lane * apart)).collect();
+    let distance = stride.unsigned_abs() as u32;
+    let mut offsets: Vec<_> = (0..lanes).map(|lane| Some(lane * distance)).collect();
     if stride < 0 {
-        lies.reverse();
+        offsets.reverse();
     }
-    lies
+    offsets
 }
 
 /// The starts, relative to the lowest lane, of rows that together cover all lanes; each row has as
 /// many elements as there are lanes. The last row ends with the last lane.
 fn rows(lanes: u32, stride: i64) -> Vec<u32> {
-    let apart = stride.unsigned_abs() as u32;
-    let last = (lanes - 1) * apart + 1 - lanes;
+    let distance = stride.unsigned_abs() as u32;
+    let last = (lanes - 1) * distance + 1 - lanes;
     let mut starts: Vec<u32> = Vec::new();
-    for lie in (0..lanes).map(|lane| lane * apart) {
-        if starts.last().is_none_or(|start| lie >= start + lanes) {
-            starts.push(lie.min(last));
+    for offset in (0..lanes).map(|lane| lane * distance) {
+        if starts.last().is_none_or(|start| offset >= start + lanes) {
+            starts.push(offset.min(last));
         }
     }
     starts
@@ -402,5 +402,5 @@ fn rows(lanes: u32, stride: i64) -> Vec<u32> {
 /// The vector result of an intrinsic.
 fn result(site: CallSiteValue<'_>) -> Res<VectorValue<'_>> {
     let value = site.try_as_basic_value().basic();
-    vector(value.ok_or_else(|| Error::bug("a load has no value"))?)
+    vector(value.ok_or_else(|| Error::bug("a load returns no value"))?)
 }

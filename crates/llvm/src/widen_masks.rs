@@ -102,7 +102,7 @@ impl<'c> Widen<'c> {
 
     /// Replaces a logical operator on masks by one on wide masks, if its result or an operand
     /// crosses blocks.
-    #[allow(clippy::wildcard_enum_match_arm, reason = "the enum is LLVM's")]
+    #[allow(clippy::wildcard_enum_match_arm, reason = "the enum is from LLVM and has many variants")]
     fn logic(&mut self, op: InstructionValue<'c>, crossing: &FxHashSet<InstructionValue<'c>>) -> Res<()> {
         let (Some(x), Some(y)) = (vector_operand(op, 0), vector_operand(op, 1)) else {
             return Ok(());
@@ -233,7 +233,7 @@ impl<'c> Widen<'c> {
     }
 
     /// The width of the compared operands from which a mask derives.
-    #[allow(clippy::wildcard_enum_match_arm, reason = "the enum is LLVM's")]
+    #[allow(clippy::wildcard_enum_match_arm, reason = "the enum is from LLVM and has many variants")]
     fn width(&self, mask: InstructionValue<'c>, looks: &mut usize) -> Option<u32> {
         *looks = looks.checked_sub(1)?;
         let operand = |i| vector_operand(mask, i);
@@ -260,7 +260,7 @@ impl<'c> Widen<'c> {
 }
 
 fn not_a_mask() -> Error {
-    Error::bug("a mask between blocks has lost its shape")
+    Error::bug("a mask between basic blocks does not have its shape")
 }
 
 fn phis_of(block: BasicBlock<'_>) -> impl Iterator<Item = InstructionValue<'_>> {
@@ -268,7 +268,7 @@ fn phis_of(block: BasicBlock<'_>) -> impl Iterator<Item = InstructionValue<'_>> 
 }
 
 /// The number of lanes of the mask that an instruction defines; `None` if it defines no mask.
-#[allow(clippy::wildcard_enum_match_arm, reason = "the enum is LLVM's")]
+#[allow(clippy::wildcard_enum_match_arm, reason = "the enum is from LLVM and has many variants")]
 fn mask_lanes(made: InstructionValue<'_>) -> Option<u32> {
     match made.get_type() {
         AnyTypeEnum::VectorType(ty) => match ty.get_element_type() {

@@ -47,10 +47,10 @@ impl Lower<'_> {
         let mut params = Vec::new();
         let element = self.element(&bs.elem, &mut params)?;
         let inner = self.f.param("acc", ty.core());
-        let given = Value::Acc(inner.name, Rc::clone(&ty));
+        let acc_value = Value::Acc(inner.name, Rc::clone(&ty));
         params.push(inner);
-        let Value::Acc(written, _) = self.apply(f, vec![given, element])? else {
-            return self.bug("a function that gives no accumulator back");
+        let Value::Acc(written, _) = self.apply(f, vec![acc_value, element])? else {
+            return self.bug("a function for an accumulator does not return it");
         };
         let stms = self.f.leave();
         let map = Lambda { params, body: Body { stms, result: vec![written.into()] }, ret: vec![ty.core()] };
@@ -74,7 +74,7 @@ impl Lower<'_> {
     /// One write to an accumulator.
     pub(crate) fn acc_write(&mut self, acc: &Value, at: &Value, value: &Value) -> Res<Value> {
         let Value::Acc(acc, ty) = acc else {
-            return self.bug("an accumulator was expected");
+            return self.bug("expected an accumulator");
         };
         let at = self.as_scalar(at)?;
         let value = self.shaped(value.clone(), &ty.elem, Mismatch::Type)?;
@@ -96,6 +96,6 @@ impl Lower<'_> {
         if structure(x.ty()) == structure(y.ty()) {
             return Ok(());
         }
-        self.unsupported("accumulators in sum types whose constructor is not static")
+        self.unsupported("accumulators in sum types whose constructor is unknown at compile time")
     }
 }

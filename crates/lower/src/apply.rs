@@ -1,7 +1,7 @@
 //! Application: functions are inlined where they are called, unless they become core functions (see
 //! [`crate::function`]).
 
-use crate::inline::Place;
+use crate::inline::InlineDecision;
 use crate::payload::unclaimed;
 use crate::size::Mismatch;
 use crate::value::{Env, FunKind, FunVal, Inst, Value};
@@ -20,7 +20,7 @@ impl Lower<'_> {
     /// Applies a function to any number of arguments.
     pub(crate) fn apply(&mut self, fun: &Value, args: Vec<Value>) -> Res<Value> {
         let Value::Fun(fun) = fun else {
-            return self.bug("application of other than a function");
+            return self.bug("the applied value is not a function");
         };
         let arity = match &fun.kind {
             FunKind::Lambda(lambda, _) => lambda.params.len(),
@@ -28,7 +28,7 @@ impl Lower<'_> {
             FunKind::Intrinsic(fun, ..) => fun.arity(),
             FunKind::Hole(..) => 1,
             FunKind::Absent => {
-                return self.bug("functions in sum types whose constructor is not static");
+                return self.bug("a function in a sum type whose constructor is unknown at compile time");
             }
             FunKind::Checked(inner, cert) => {
                 let result = self.apply(&Value::Fun(Rc::clone(inner)), args)?;
@@ -68,34 +68,34 @@ impl Lower<'_> {
             }
             FunKind::Intrinsic(Intrinsic::Equal { negate }, ..) => {
                 let [x, y] = all.as_slice() else {
-                    return self.bug("an equality of two");
+                    return self.bug("an equality needs two operands");
                 };
                 let same = self.equal(x, y)?;
                 Value::bool(if *negate { self.f.not(same) } else { same })
             }
             FunKind::Intrinsic(fun, ..) => self.scalar_intrinsic(*fun, &all)?,
-            FunKind::Absent | FunKind::Checked(..) => return self.bug("an absent function"),
+            FunKind::Absent | FunKind::Checked(..) => return self.bug("application of an absent function"),
         };
         if rest.is_empty() { Ok(result) } else { self.apply(&result, rest) }
     }
 
     fn call(&mut self, def: &Arc<Def>, env: &Rc<Env>, inst: &Rc<Inst>, args: Vec<Value>) -> Res<Value> {
-        let place = self.inline_decision(def, inst, &args);
-        let shared = match place {
-            Place::Function => true,
-            Place::Inline { or_function: or_own } => or_own && self.copies.should_share(def.var),
+        let decision = self.inline_decision(def, inst, &args);
+        let shared = match decision {
+            InlineDecision::Function => true,
+            InlineDecision::Inline { or_function } => or_function && self.copies.should_share(def.var),
         };
         if shared {
             // If not all of its captured values can be passed, it is inlined after all.
             match self.captures(def, env, inst, &args) {
                 Ok(captured) => match self.call_instance(def, env, inst, &args, captured)? {
                     Some(result) => return Ok(result),
-                    None if place == Place::Function => {
-                        return self.bug("sizes that neither arguments nor context give");
+                    None if decision == InlineDecision::Function => {
+                        return self.bug("neither arguments nor context determine a size of a call");
                     }
                     None => {}
                 },
-                Err(error) if place == Place::Function => return Err(error),
+                Err(error) if decision == InlineDecision::Function => return Err(error),
                 Err(_) => {}
             }
         }
@@ -110,7 +110,7 @@ impl Lower<'_> {
         let entered = self.inline_depth.entry(def.var).or_insert(0);
         *entered += 1;
         if *entered > MAX_ENTERED {
-            return self.unsupported("recursive functions that are evaluated in place");
+            return self.unsupported("recursive functions that must be inlined");
         }
         let (copy, before) = (self.copies.begin(def.var), self.f.n_names());
         // A library function is a part of the caller's expression.
@@ -139,10 +139,10 @@ impl Lower<'_> {
         args: Vec<Value>,
     ) -> Res<Value> {
         self.calls.push(self.span);
-        let (span, place, calls) = (self.span, self.f.location, self.f.calls);
+        let (span, location, calls) = (self.span, self.f.location, self.f.calls);
         self.f.calls = self.f.prov();
         let mark = self.f.n_names();
-        let bind_given = || {
+        let bind_sizes = || {
             for (var, size) in sizes {
                 if let (Some(size), None) = (size, env.get(*var)) {
                     env.bind(*var, Value::size(*size));
@@ -154,12 +154,12 @@ impl Lower<'_> {
             for (pat, arg) in params.iter().zip(&args) {
                 self.target(&pat.ty, &arg.ty(), env, false)?;
             }
-            bind_given();
+            bind_sizes();
         }
         for (pat, arg) in params.iter().zip(args) {
             self.bind_pattern(pat, arg, env, mark)?;
         }
-        bind_given();
+        bind_sizes();
         // Existential sizes of the result are bound anew.
         let value = self.eval(body, env)?;
         for var in &ret.existential_sizes {
@@ -168,7 +168,7 @@ impl Lower<'_> {
         let value = unclaimed(value, &ret.ty, &ret.existential_sizes);
         let value = self.conform(&ret.ty, value, env, false, Mismatch::Type)?;
         self.f.calls = calls;
-        self.f.location = place;
+        self.f.location = location;
         self.span = span;
         self.calls.pop();
         Ok(value)

@@ -66,9 +66,10 @@ impl Lower<'_> {
             (ArrayFun::Opaque, [x]) => self.opaque(x),
             (ArrayFun::Trace | ArrayFun::Break, [x]) => Ok(x.clone()),
             (ArrayFun::WithVjp, [f, _, x]) => self.apply_to(f, &[x]),
-            (ArrayFun::Filter | ArrayFun::Partition | ArrayFun::Rotate, _) => {
-                self.unsupported(format!("the built-in `{}`, which is a library function", fun.name()))
-            }
+            (ArrayFun::Filter | ArrayFun::Partition | ArrayFun::Rotate, _) => self.unsupported(format!(
+                "the intrinsic `{}`: use the library function of this name",
+                fun.name()
+            )),
             (ArrayFun::FlatMap, [f, xs]) => self.flat_map(f, xs, [types.get(1), types.get(2)]),
             (ArrayFun::Jvp2 | ArrayFun::Vjp2 | ArrayFun::Jmp2 | ArrayFun::Mjp2, _) => {
                 self.unsupported(format!("automatic differentiation ({})", fun.name()))
@@ -84,7 +85,7 @@ impl Lower<'_> {
                 ArrayFun::FlatUpdate2d | ArrayFun::FlatUpdate3d | ArrayFun::FlatUpdate4d,
                 [dest, offset, strides @ .., value],
             ) => self.flat_update(dest, offset, strides, value),
-            _ => self.bug(format!("`{}` of other arguments", fun.name())),
+            _ => self.bug(format!("`{}` has the wrong arguments", fun.name())),
         }
     }
 
@@ -92,7 +93,7 @@ impl Lower<'_> {
     pub(crate) fn as_array(&self, value: &Value) -> Res<ArrayVal> {
         match value {
             Value::Array(array) => Ok(array.clone()),
-            _ => self.bug("an array was expected"),
+            _ => self.bug("expected an array"),
         }
     }
 
@@ -100,7 +101,7 @@ impl Lower<'_> {
     pub(crate) fn as_scalar(&self, value: &Value) -> Res<Atom> {
         match value {
             Value::Scalar(atom, _) => Ok(*atom),
-            _ => self.bug("a scalar was expected"),
+            _ => self.bug("expected a scalar"),
         }
     }
 
@@ -113,7 +114,7 @@ impl Lower<'_> {
         let cert = self.f.assert(ok, msg);
         match size_of(atom) {
             Some(dim) => Ok((dim, cert)),
-            None => self.bug("a size of another type"),
+            None => self.bug("a size is not an i64"),
         }
     }
 
@@ -154,13 +155,13 @@ impl Lower<'_> {
     fn flatten(&mut self, xs: &Value) -> Res<Value> {
         let xs = self.as_array(xs)?;
         let LTy::Array(inner) = xs.elem.clone() else {
-            return self.bug("`flatten` of a vector");
+            return self.bug("`flatten` of a one-dimensional array");
         };
         let (Some(n), Some(m)) = (xs.dim.atom(), inner.0.and_then(Dim::atom)) else {
-            return self.bug("an array without sizes");
+            return self.bug("an array has no size");
         };
         let Some(dim) = size_of(self.f.mul(n, m)) else {
-            return self.bug("a size");
+            return self.bug("a size is not an i64");
         };
         let leaves = self.reshape(&xs, 2, &[dim], None);
         Ok(rebuilt(dim, inner.1.clone(), leaves, xs.shared))
@@ -185,7 +186,7 @@ impl Lower<'_> {
         msg.push(text("."));
         let cert = self.f.assert(ok, join(msg));
         let (Some(n), Some(m)) = (size_of(n), size_of(m)) else {
-            return self.bug("sizes of another type");
+            return self.bug("a size is not an i64");
         };
         let leaves = self.reshape(&xs, 1, &[n, m], cert);
         Ok(rebuilt(n, LTy::array(Some(m), xs.elem), leaves, xs.shared))
@@ -199,7 +200,7 @@ impl Lower<'_> {
         let ys = self.as_array(&ys)?;
         let (n, m) = (xs.dim.atom().unwrap_or(Atom::i64(0)), ys.dim.atom().unwrap_or(Atom::i64(0)));
         let Some(width) = size_of(self.f.add(n, m)) else {
-            return self.bug("a size");
+            return self.bug("a size is not an i64");
         };
         let mut leaves = Vec::new();
         for (x, y) in xs.leaves.iter().zip(ys.leaves.iter()) {
@@ -212,7 +213,7 @@ impl Lower<'_> {
     fn transpose(&mut self, xs: &Value) -> Res<Value> {
         let xs = self.as_array(xs)?;
         let LTy::Array(inner) = xs.elem.clone() else {
-            return self.bug("`transpose` of a vector");
+            return self.bug("`transpose` of a one-dimensional array");
         };
         let mut leaves = Vec::new();
         for leaf in xs.leaves.iter() {
@@ -228,7 +229,7 @@ impl Lower<'_> {
     fn replicate(&mut self, n: &Value, x: &Value, claim: Option<&LTy>) -> Res<Value> {
         let (dim, cert) = self.as_size(n, ["Negative size ", " in replicate."])?;
         if x.has_fun() {
-            return self.bug("arrays of functions");
+            return self.bug("an array of functions");
         }
         let elem = self.element_type(std::slice::from_ref(x), claim)?;
         let x = self.shaped(x.clone(), &elem, Mismatch::Type)?;
@@ -260,7 +261,7 @@ impl Lower<'_> {
     fn unzip(&mut self, xs: &Value) -> Res<Value> {
         let xs = self.as_array(xs)?;
         let LTy::Tuple(elems) = &xs.elem else {
-            return self.bug("`unzip` of other than pairs");
+            return self.bug("`unzip` of an array whose elements are not tuples");
         };
         let mut leaves = xs.leaves.iter().copied();
         let parts = elems
@@ -279,12 +280,12 @@ impl Lower<'_> {
         let Some(first) = values.first() else {
             let ty = self.resolve(ty, env, &[])?;
             let LTy::Array(array) = &ty else {
-                return self.bug("an array literal's type");
+                return self.bug("the type of an array literal is not an array");
             };
             return self.blank(&LTy::array(Some(Dim::Const(0)), array.1.clone()));
         };
         if first.has_fun() {
-            return self.bug("arrays of functions");
+            return self.bug("an array of functions");
         }
         let elem = if first.has_payload_sizes() {
             let claim = match self.resolve(ty, env, &[])? {
@@ -333,10 +334,10 @@ impl Lower<'_> {
             (Value::Sum(xs, _), Value::Sum(ys, _)) => {
                 // Payloads of other constructors are blank, so they are equal if their sizes are.
                 let (Some(tag), tys) = (xs.first(), x.ty()) else {
-                    return self.bug("a sum value without a constructor");
+                    return self.bug("a sum value has no constructor");
                 };
                 let LTy::Sum(constrs) = &tys else {
-                    return self.bug("an equality of sums");
+                    return self.bug("the type of a sum value is not a sum");
                 };
                 let mut pairs = xs.iter().zip(ys.iter());
                 let mut all = yes;
@@ -355,7 +356,7 @@ impl Lower<'_> {
                 Ok(all)
             }
             (Value::Array(xs), Value::Array(ys)) => self.equal_arrays(xs, ys),
-            _ => self.bug("an equality of different types"),
+            _ => self.bug("an equality of values of different types"),
         }
     }
 }

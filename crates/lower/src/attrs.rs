@@ -1,4 +1,4 @@
-//! Attributes: those that lowering handles, and those that are attached to core statements.
+//! Attributes: some are handled by lowering, the others are attached to core statements.
 //!
 //! An attribute before an expression applies to everything that is evaluated for the expression in
 //! the same body, in branches and loops inside it (`unroll` applies to the outermost loop only),

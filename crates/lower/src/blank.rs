@@ -1,8 +1,7 @@
 //! Expressions with `#[blank]` and `#[scratch]`, whose values do not matter.
 //!
 //! Such an expression may be replaced by any other of its type. It is evaluated separately for its
-//! type; of its statements only those are kept that the sizes of this type depend on, with their
-//! checks.
+//! type; only the statements that the sizes of this type depend on are kept, with their checks.
 
 use crate::value::{Env, Value};
 use crate::{Lower, Res};
@@ -65,14 +64,14 @@ fn needed(stms: Vec<Stm<Soacs>>, results: &[Atom]) -> Vec<Stm<Soacs>> {
             self.0.insert(*name);
         }
     }
-    let mut wanted = Names(results.iter().filter_map(|atom| atom.var()).collect());
-    let mut kept = Vec::new();
+    let mut used = Names(results.iter().filter_map(|atom| atom.var()).collect());
+    let mut needed = Vec::new();
     for stm in stms.into_iter().rev() {
-        if stm.pat.iter().any(|param| wanted.0.contains(&param.name)) {
-            wanted.stm(&stm);
-            kept.push(stm);
+        if stm.pat.iter().any(|param| used.0.contains(&param.name)) {
+            used.stm(&stm);
+            needed.push(stm);
         }
     }
-    kept.reverse();
-    kept
+    needed.reverse();
+    needed
 }

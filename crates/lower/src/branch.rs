@@ -36,10 +36,11 @@ impl Lower<'_> {
         let no = otherwise(self)?;
         let no_scope = self.f.suspend();
         if yes.has_fun() || no.has_fun() {
-            return self.bug("functions as results of conditionals");
+            return self.bug("a conditional returns a function");
         }
         self.same_accumulators(&yes, &no)?;
-        // Sizes: those that both agree on, those in the type, and existential results for the rest.
+        // Sizes that are equal in both branches or stand in the type are used; the rest are
+        // existential.
         let claim = self.resolve(&exp.ty, env, &exp.existential_sizes)?;
         let (yes_ty, no_ty) = (yes.claims(), no.claims());
         let mut claims = claim.sizes().into_iter();
@@ -132,7 +133,7 @@ impl Lower<'_> {
     /// The value of the first case that matches.
     pub(crate) fn cases(&mut self, value: &Value, cases: &[Case], exp: &Exp, env: &Rc<Env>) -> Res<Value> {
         let Some((first, rest)) = cases.split_first() else {
-            return self.bug("a match without cases");
+            return self.bug("a match has no cases");
         };
         let take = |s: &mut Self| {
             let mark = s.f.n_names();
@@ -158,7 +159,7 @@ impl Lower<'_> {
         self.f.enter(false);
         let value = self.eval(y, env)?;
         let Value::Scalar(second, _) = value else {
-            return self.bug("an operand of `&&`");
+            return self.bug("an operand of `&&` or `||` is not a scalar");
         };
         let stms = self.f.stms();
         let eager =
@@ -176,7 +177,7 @@ impl Lower<'_> {
         let names = self.f.bind_all("b", vec![Type::BOOL], cond);
         match names.first() {
             Some(name) => Ok(Value::bool(*name)),
-            None => self.bug("a conditional without a result"),
+            None => self.bug("a conditional has no result"),
         }
     }
 }

@@ -27,7 +27,7 @@ trait Components {
     fn text(&mut self, text: &str);
     /// A size or number; `size` is true if it is an array's size.
     fn dim(&mut self, dim: Dim, size: bool) -> Dim;
-    /// An operand, its new type, and whether it is shared.
+    /// An operand and its new type; `shared` is true if other values refer to it.
     fn leaf(&mut self, lower: &mut Lower<'_>, atom: Atom, ty: Type, shared: bool) -> Atom;
     /// A certificate that the results of a function depend on.
     fn cert(&mut self, cert: Name);
@@ -40,7 +40,7 @@ pub(crate) struct Captured {
     pub(crate) shape: String,
     /// The distinct sizes and numbers, in order; true if it is an array's size.
     pub(crate) dims: Vec<(Dim, bool)>,
-    /// The other operands, and whether they are shared.
+    /// The other operands; true if other values refer to them.
     pub(crate) leaves: Vec<(Atom, bool)>,
     /// Certificates that the call depends on.
     pub(crate) certs: Vec<Name>,
@@ -115,15 +115,15 @@ impl Lower<'_> {
 
     /// Rebuilds the argument in the core function that is being made; `dims` maps its sizes and
     /// numbers. Its other operands become fresh names, which are appended to `leaves`.
-    pub(crate) fn given(
+    pub(crate) fn rebuild(
         &mut self,
         value: &Value,
         dims: &FxHashMap<Dim, Dim>,
         leaves: &mut Vec<Name>,
     ) -> Res<Value> {
-        let mut given = Rebuilt { dims, leaves: Vec::new() };
-        let value = self.anew(value, &mut given)?;
-        leaves.append(&mut given.leaves);
+        let mut rebuilt = Rebuilt { dims, leaves: Vec::new() };
+        let value = self.anew(value, &mut rebuilt)?;
+        leaves.append(&mut rebuilt.leaves);
         Ok(value)
     }
 
@@ -148,7 +148,7 @@ impl Lower<'_> {
             Value::Sum(_, _) if !value.has_fun() => self.leaves_anew(value, parts),
             Value::Sum(fields, ty) => {
                 let Some(tag @ Value::Scalar(Atom::Const(number), _)) = fields.first() else {
-                    return self.bug("functions in sum types whose constructor is not static");
+                    return self.bug("a function in a sum type whose constructor is unknown at compile time");
                 };
                 parts.text(&format!("<{}", number.as_i64().unwrap_or(0)));
                 let mut out = vec![tag.clone()];
@@ -157,7 +157,7 @@ impl Lower<'_> {
                 Ok(Value::Sum(out.into(), ty))
             }
             Value::Fun(fun) => Ok(Value::Fun(Rc::new(self.function_anew(fun, parts)?))),
-            Value::Acc(..) => self.unsupported("accumulators that functions capture"),
+            Value::Acc(..) => self.unsupported("accumulators captured by functions"),
         })
     }
 

@@ -70,9 +70,9 @@ impl Lower<'_> {
             return Ok(false);
         }
         let constant = self.core_constant(def)?;
-        let place = self.functions.iter().rposition(|f| f.name == constant.name);
+        let position = self.functions.iter().rposition(|f| f.name == constant.name);
         let scalar = |stm: &Stm<Soacs>| matches!(stm.exp, CoreExp::Basic(_));
-        let plain = place.filter(|at| self.functions[*at].body.stms.iter().all(scalar));
+        let plain = position.filter(|at| self.functions[*at].body.stms.iter().all(scalar));
         if let Some(at) = plain {
             self.functions.remove(at);
             self.constants.remove(&def.var);

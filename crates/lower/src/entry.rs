@@ -26,7 +26,7 @@ impl Lower<'_> {
     pub(crate) fn entry(&mut self, entry: &Entry) -> Res<EntryPoint> {
         self.span = entry.span;
         let name = FunName(Arc::clone(&entry.name));
-        let ((point, function_parts), f) = self.in_function(|s| s.entry_body(entry, &name))?;
+        let ((entry_point, function_parts), f) = self.in_function(|s| s.entry_body(entry, &name))?;
         let (params, ret, result, attrs) = function_parts;
         let params = params
             .into_iter()
@@ -49,27 +49,27 @@ impl Lower<'_> {
             names,
             provs,
         });
-        Ok(point)
+        Ok(entry_point)
     }
 
-    #[allow(clippy::type_complexity, reason = "the parts of the function, used up at once")]
+    #[allow(clippy::type_complexity, reason = "the parts of the function, used in one place")]
     fn entry_body(
         &mut self,
         entry: &Entry,
         name: &FunName,
     ) -> Res<(EntryPoint, (Vec<(Name, bool)>, Vec<FunResult<Soacs>>, Vec<Atom>, Attrs))> {
         let Some(def) = self.defs.get(&entry.var).cloned() else {
-            return self.bug("an entry point without a definition");
+            return self.bug("an entry point has no definition");
         };
         let env = Env::inside(&self.root);
-        self.f.location = self.locations.place(entry.span);
+        self.f.location = self.locations.location(entry.span);
         let mut params = Params::default();
         let mut values = Vec::new();
         let mut args = Vec::new();
         for param in &entry.params {
             let ty = self.resolve(&param.ty.ty, &env, &def.size_params)?;
             if ty.has_fun() {
-                return self.bug("functions as parameters of entry points");
+                return self.bug("a parameter of an entry point is a function");
             }
             values.push(EntryValue {
                 name: Arc::clone(&param.name),
@@ -120,14 +120,14 @@ impl Lower<'_> {
             results.extend(entry.results.iter().zip(parts.iter().cloned()));
         }
         if results.len() != entry.results.len() {
-            return self.bug("an entry point's results");
+            return self.bug("an entry point returns another number of results than it declares");
         }
         let mut ret: Vec<FunResult<Soacs>> = Vec::new();
         let mut atoms: Vec<Atom> = Vec::new();
         let mut outs = Vec::new();
         for (result, value) in results {
             if value.has_fun() {
-                return self.bug("functions as results of entry points");
+                return self.bug("a result of an entry point is a function");
             }
             let ty = value.ty();
             outs.push(EntryValue {
@@ -154,9 +154,9 @@ impl Lower<'_> {
                 atoms.push(atom);
             }
         }
-        let point =
+        let entry_point =
             EntryPoint { name: Arc::clone(&entry.name), fun: name.clone(), params: values, results: outs };
-        Ok((point, (params.all, ret, atoms, self.attributes(&def.attrs))))
+        Ok((entry_point, (params.all, ret, atoms, self.attributes(&def.attrs))))
     }
 
     /// The external type of an entry point's parameter or result.
@@ -177,13 +177,13 @@ impl Lower<'_> {
 
     /// Inlines the definition's body, without a call on the provenance stack.
     fn enter_def(&mut self, def: &Arc<check::tast::Def>, args: Vec<Value>) -> Res<Value> {
-        let place = std::mem::replace(&mut self.f.location, crate::state::NO_LOCATION);
+        let location = std::mem::replace(&mut self.f.location, crate::state::NO_LOCATION);
         let mut args = args;
         let rest = args.split_off(def.params.len().min(args.len()));
         let env = Env::inside(&self.root);
         let value = self.in_place(&def.params, &[], &def.ret, &def.body, &env, args)?;
         let value = if rest.is_empty() { value } else { self.apply(&value, rest)? };
-        self.f.location = place;
+        self.f.location = location;
         Ok(value)
     }
 
@@ -231,14 +231,14 @@ impl Lower<'_> {
             LTy::Scalar(scalar) => {
                 let mut dims = Vec::with_capacity(path.len());
                 for known in path.iter_mut() {
-                    let own = self.f.fresh_size();
-                    params.all.push((own, false));
-                    let own = Dim::Var(own);
+                    let size = self.f.fresh_size();
+                    params.all.push((size, false));
+                    let size = Dim::Var(size);
                     match known {
-                        Some(known) => params.pairs.push((*known, own)),
-                        None => *known = Some(own),
+                        Some(known) => params.pairs.push((*known, size)),
+                        None => *known = Some(size),
                     }
-                    dims.push(own);
+                    dims.push(size);
                 }
                 let is_array = !dims.is_empty();
                 let name = self.f.fresh("x", Type::array(scalar.prim(), dims));
@@ -294,24 +294,24 @@ impl Lower<'_> {
                 continue;
             };
             let mut ok = Atom::Const(Scalar::Bool(true));
-            let own: Vec<Dim> = self.f.type_of(name).shape().to_vec();
-            let wanted: Vec<Dim> = leaf.dims.iter().copied().flatten().collect();
-            for (x, y) in own.iter().zip(&wanted) {
+            let actual: Vec<Dim> = self.f.type_of(name).shape().to_vec();
+            let expected: Vec<Dim> = leaf.dims.iter().copied().flatten().collect();
+            for (x, y) in actual.iter().zip(&expected) {
                 if let (Some(x), Some(y)) = (x.atom(), y.atom()) {
                     let same = self.f.cmp(CmpOp::Eq, x, y);
                     ok = self.f.and(ok, same);
                 }
             }
-            if own == wanted {
+            if actual == expected {
                 atoms.push(atom);
                 continue;
             }
             let msg = vec![crate::size::text(&format!(
-                "{ENTRY_SIZES_MESSAGE}: the arrays that {} is made of differ in size.",
+                "{ENTRY_SIZES_MESSAGE}: the component arrays of {} differ in size.",
                 self.argument
             ))];
             let cert = self.f.assert(ok, msg);
-            let shape = wanted.into_iter().collect();
+            let shape = expected.into_iter().collect();
             let op = BasicOp::Reshape { kind: ReshapeKind::Coerce, shape, array: name };
             atoms.push(self.f.certified(cert, |f| f.basic("coerced", op)).into());
         }

@@ -22,16 +22,16 @@ impl Lower<'_> {
     /// The value of an expression.
     pub(crate) fn eval(&mut self, exp: &Exp, env: &Rc<Env>) -> Res<Value> {
         stacker::maybe_grow(RED_ZONE, STACK_STEP, || {
-            let (span, place) = (self.span, self.f.location);
+            let (span, location) = (self.span, self.f.location);
             self.span = exp.span;
-            self.f.location = self.locations.place(exp.span);
+            self.f.location = self.locations.location(exp.span);
             if self.f.n_names() > MAX_NAMES {
-                return self.unsupported("functions that become this large when specialised");
+                return self.unsupported("functions of this size after specialisation");
             }
             let value = self.eval_kind(exp, env)?;
             let value = self.bind_ext(&exp.existential_sizes, &exp.ty, value, env)?;
             self.span = span;
-            self.f.location = place;
+            self.f.location = location;
             Ok(value)
         })
     }
@@ -51,7 +51,7 @@ impl Lower<'_> {
                 let kind = FunKind::Intrinsic(*fun, types, sizes);
                 Ok(Value::Fun(Rc::new(FunVal { kind, args: Vec::new() })))
             }
-            ExpKind::Operator(_) => self.bug("an operator without a type"),
+            ExpKind::Operator(_) => self.bug("an operator has no type"),
             ExpKind::Tuple(parts) => {
                 let parts = parts.iter().map(|part| self.eval(part, env)).collect::<Res<_>>()?;
                 Ok(Value::Tuple(parts))
@@ -59,7 +59,7 @@ impl Lower<'_> {
             ExpKind::Record(fields) => self.record(fields, &exp.ty, env),
             ExpKind::Project(record, label) => match self.eval(record, env)?.field(label) {
                 Some(value) => Ok(value),
-                None => self.bug("a projection from another value"),
+                None => self.bug("a projection of a field that the value does not have"),
             },
             ExpKind::RecordUpdate { record, path, value } => {
                 let record = self.eval(record, env)?;
@@ -149,7 +149,7 @@ impl Lower<'_> {
     pub(crate) fn eval_scalar(&mut self, exp: &Exp, env: &Rc<Env>) -> Res<Atom> {
         match self.eval(exp, env)? {
             Value::Scalar(atom, _) => Ok(atom),
-            _ => self.bug("a scalar was expected"),
+            _ => self.bug("expected a scalar"),
         }
     }
 
@@ -163,8 +163,8 @@ impl Lower<'_> {
                 }
                 // A size that the payload does not determine may be in the type.
                 if !sizes.is_empty() && value.has_payload_sizes() {
-                    let said = self.claim(&rhs.ty, &value.ty(), env, true, true)?;
-                    value = self.coerce(value, &said, Mismatch::Type)?;
+                    let claimed = self.claim(&rhs.ty, &value.ty(), env, true, true)?;
+                    value = self.coerce(value, &claimed, Mismatch::Type)?;
                 }
                 self.bind_pattern(pat, value, env, mark)
             }
@@ -211,7 +211,7 @@ impl Lower<'_> {
             return Ok(value);
         }
         let Some(def) = self.defs.get(&var).cloned() else {
-            return self.bug(format!("no value for `{}`", self.program.name(var)));
+            return self.bug(format!("`{}` has no value", self.program.name(var)));
         };
         if def.params.is_empty() {
             return self.constant(&def, &inst);
@@ -240,7 +240,7 @@ impl Lower<'_> {
         };
         match record {
             Some(record) => Ok(record),
-            None => self.bug("a record that does not fit its type"),
+            None => self.bug("a record does not match its type"),
         }
     }
 
@@ -249,7 +249,7 @@ impl Lower<'_> {
             return Ok(new);
         };
         let Some(old) = record.field(label) else {
-            return self.bug("an update of a field that is not there");
+            return self.bug("an update of a field that the record does not have");
         };
         let new = self.with_field(&old, path, new)?;
         Ok(match record {
@@ -280,7 +280,7 @@ impl Lower<'_> {
     pub(crate) fn value_of(&mut self, ty: &LTy, atoms: &[Atom]) -> Res<Value> {
         match Value::from_atoms(ty, &mut atoms.iter().copied()) {
             Some(value) => Ok(value),
-            None => self.bug("leaves that do not fit their type"),
+            None => self.bug("the leaves of a value do not match its type"),
         }
     }
 

@@ -24,17 +24,17 @@ impl Lower<'_> {
         let lambda = self.lambda(&[&xs.elem], |s, args| {
             let result = s.apply(f, args.to_vec())?;
             if result.has_fun() {
-                return s.bug("arrays of functions");
+                return s.bug("an array of functions");
             }
             let Value::Tuple(parts) = &result else {
-                return s.bug("a result of a flatmap's function");
+                return s.bug("the function of a flatmap does not return a pair");
             };
             let [part, other] = &parts[..] else {
-                return s.bug("a result of a flatmap's function");
+                return s.bug("the function of a flatmap does not return a pair");
             };
             let part = s.as_array(part)?;
             let Some(size) = part.dim.atom() else {
-                return s.bug("an array without a size");
+                return s.bug("an array has no size");
             };
             elem = s.regular(&part.elem, claims[0])?;
             let ty = s.element_type(std::slice::from_ref(other), claims[1])?;
@@ -54,7 +54,7 @@ impl Lower<'_> {
         let op = Soac::FlatMap { width, inputs, lambda };
         let names = self.f.soac("r", op);
         let [total, sizes, arrays @ ..] = names.as_slice() else {
-            return self.bug("a flatmap without sizes");
+            return self.bug("a flatmap has no sizes");
         };
         let m = Dim::Var(*total);
         let (data, others) = arrays.split_at(elem.n_leaves().min(arrays.len()));
@@ -79,7 +79,7 @@ impl Lower<'_> {
         let i64s = LTy::Scalar(ScalarType::I64);
         let add = self.lambda(&[&i64s, &i64s], |s, args| {
             let [Value::Scalar(x, _), Value::Scalar(y, _)] = args else {
-                return s.bug("sizes");
+                return s.bug("a size is not a scalar");
             };
             let sum = BasicOp::Binary(BinOp::Add, PrimType::I64, *x, *y);
             Ok((vec![s.f.basic("end", sum).into()], vec![Type::I64]))
@@ -89,7 +89,7 @@ impl Lower<'_> {
         let ends = self.screma(width, vec![sizes], sized, vec![add], Vec::new());
         let begin = self.lambda(&[&i64s, &i64s], |s, args| {
             let [Value::Scalar(end, _), Value::Scalar(size, _)] = args else {
-                return s.bug("sizes");
+                return s.bug("a size is not a scalar");
             };
             let offset = BasicOp::Binary(BinOp::Sub, PrimType::I64, *end, *size);
             let offset = s.f.basic("offset", offset).into();
@@ -106,7 +106,7 @@ impl Lower<'_> {
         let names = self.screma(width, inputs, begin, Vec::new(), Vec::new());
         match names[..] {
             [offsets, starts] => Ok((offsets, starts)),
-            _ => self.bug("offsets"),
+            _ => self.bug("a scan and a map of sizes do not return two arrays"),
         }
     }
 

@@ -132,9 +132,9 @@ impl Lower<'_> {
             instance
         } else {
             let local = self.local(def, env, inst);
-            let wanted =
+            let request =
                 InstanceRequest { local: local.as_ref(), inst, args, captured: &captured, key: &key };
-            let instance = Rc::new(self.instance(def, &wanted)?);
+            let instance = Rc::new(self.instance(def, &request)?);
             self.instances.insert(key, Rc::clone(&instance));
             instance
         };
@@ -148,10 +148,10 @@ impl Lower<'_> {
                 sizes.insert(*name, *dim);
             }
         }
-        let mut given = instance.leaves.iter();
+        let mut leaf_names = instance.leaves.iter();
         for arg in &plain {
             for atom in arg.atoms() {
-                if let (Some(name), Some(dim)) = (given.next(), size_of(atom)) {
+                if let (Some(name), Some(dim)) = (leaf_names.next(), size_of(atom)) {
                     sizes.insert(*name, dim);
                 }
             }
@@ -159,10 +159,10 @@ impl Lower<'_> {
         let mut values = Vec::new();
         for (arg, ty) in plain.into_iter().zip(&instance.params) {
             let mut payload = ty.payload_sizes().into_iter();
-            let target = ty.zip_sizes(&arg.ty(), &mut |wanted, found| {
-                let size = match (wanted, found) {
+            let target = ty.zip_sizes(&arg.ty(), &mut |expected, found| {
+                let size = match (expected, found) {
                     (Some(Dim::Var(name)), Some(found)) => Some(*sizes.entry(name).or_insert(found)),
-                    (wanted, _) => wanted,
+                    (expected, _) => expected,
                 };
                 size.filter(|_| payload.next() != Some(true))
             });
@@ -224,17 +224,17 @@ impl Lower<'_> {
         Ok(Some(self.results(&ret, exts, leaves)?.with_claims(&claims)))
     }
 
-    fn instance(&mut self, def: &Arc<Def>, wanted: &InstanceRequest<'_>) -> Res<Instance> {
+    fn instance(&mut self, def: &Arc<Def>, request: &InstanceRequest<'_>) -> Res<Instance> {
         let recursive = self.definition_size(def).recursive;
         let in_progress = self.making.entry(def.var).or_insert(0);
         *in_progress += u32::from(recursive);
         if *in_progress > MAX_IN_PROGRESS {
-            return self.unsupported("recursive functions whose functions grow from call to call");
+            return self.unsupported("recursive functions whose function arguments grow from call to call");
         }
         let name = self.fun_name(self.program.name(def.var));
-        let takes_functions = wanted.args.iter().any(Value::has_fun);
+        let takes_functions = request.args.iter().any(Value::has_fun);
         self.remark(def, |of| RemarkKind::Specialised { of, instance: name.0.clone(), takes_functions });
-        let ((instance, result), f) = self.in_function(|s| s.instance_body(name, def, wanted))?;
+        let ((instance, result), f) = self.in_function(|s| s.instance_body(name, def, request))?;
         if let Some(making) = self.making.get_mut(&def.var) {
             *making -= u32::from(recursive);
         }
@@ -246,18 +246,18 @@ impl Lower<'_> {
         &mut self,
         name: FunName,
         def: &Arc<Def>,
-        wanted: &InstanceRequest<'_>,
+        request: &InstanceRequest<'_>,
     ) -> Res<(Instance, Vec<Atom>)> {
-        let InstanceRequest { local, inst, args, captured, key } = *wanted;
+        let InstanceRequest { local, inst, args, captured, key } = *request;
         let mut sizes: Vec<(Name, SizeFrom)> = Vec::new();
         let mut dims: FxHashMap<Dim, Dim> = FxHashMap::default();
-        let mut own_leaves = Vec::new();
+        let mut captured_leaves = Vec::new();
         let mut env = Env::inside(&self.root);
         if let Some(local) = local {
             // Types of its parameters may name sizes that it captures.
             self.captured_dims(captured, &mut dims, &mut sizes);
-            let given = self.given(local, &dims, &mut own_leaves)?;
-            if let Value::Fun(fun) = &given
+            let rebuilt = self.rebuild(local, &dims, &mut captured_leaves)?;
+            if let Value::Fun(fun) = &rebuilt
                 && let ValueKind::Def(_, inner, _) = &fun.kind
             {
                 env = Env::inside(inner);
@@ -282,9 +282,9 @@ impl Lower<'_> {
         for (pat, arg) in plain {
             let arg = arg.ty();
             let ty = self.abstract_sizes(&pat.ty, &arg, &env, &mut sizes)?;
-            for (own, given) in ty.sizes().into_iter().zip(arg.sizes()) {
-                if let (Some(own), Some(given)) = (own, given) {
-                    dims.entry(given).or_insert(own);
+            for (own, actual) in ty.sizes().into_iter().zip(arg.sizes()) {
+                if let (Some(own), Some(actual)) = (own, actual) {
+                    dims.entry(actual).or_insert(own);
                 }
             }
             let mut atoms: Vec<Atom> = Vec::new();
@@ -312,12 +312,12 @@ impl Lower<'_> {
             }
             params.push(ty);
         }
-        leaves.append(&mut own_leaves);
+        leaves.append(&mut captured_leaves);
         if !with_funs.is_empty() {
             self.captured_dims(captured, &mut dims, &mut sizes);
         }
         for (pat, arg) in with_funs {
-            let value = self.given(arg, &dims, &mut leaves)?;
+            let value = self.rebuild(arg, &dims, &mut leaves)?;
             self.bind_pattern(pat, value, &env, usize::MAX)?;
         }
         consumed.resize(leaves.len(), false);
@@ -358,7 +358,7 @@ impl Lower<'_> {
         let value = unclaimed(value, &def.ret.ty, &def.ret.existential_sizes);
         let mut value = self.conform(&def.ret.ty, value, &env, false, Mismatch::Type)?;
         if value.has_fun() {
-            return self.bug("functions that return functions where they are called");
+            return self.bug("a function that is not inlined returns a function");
         }
         let mut exts: Vec<Atom> = Vec::new();
         if recursive {

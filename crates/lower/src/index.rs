@@ -162,10 +162,10 @@ impl Lower<'_> {
         let mut ty = LTy::array(Some(array.dim), array.elem.clone());
         for (i, index) in indices.iter().enumerate() {
             let LTy::Array(inner) = ty else {
-                return self.bug("more indices than dimensions");
+                return self.bug("an array has fewer dimensions than indices");
             };
             let Some(size) = inner.0.and_then(Dim::atom) else {
-                return self.bug("an array without sizes");
+                return self.bug("an array has no size");
             };
             dims.push(inner.0);
             if i > 0 {
@@ -174,7 +174,7 @@ impl Lower<'_> {
             let (one, dim_ok) = match index {
                 Index::At(exp) => {
                     let Value::Scalar(atom, ty) = self.eval(exp, env)? else {
-                        return self.bug("an index that is no scalar");
+                        return self.bug("an index is not a scalar");
                     };
                     let at = self.as_i64(atom, ty);
                     msg.push(number(at));
@@ -246,7 +246,7 @@ impl Lower<'_> {
             Some(step) => self.strided(size, from, to, step),
         };
         let Some(count) = size_of(count) else {
-            return self.bug("a slice's length");
+            return self.bug("the length of a slice is not an i64");
         };
         Ok((DimIndex::Slice { start, count, stride }, count, ok))
     }

@@ -15,9 +15,9 @@ const MAX_PRELUDE_NODES: usize = 120;
 /// Other functions up to this number of nodes are inlined.
 const MAX_INLINE_NODES: usize = 12;
 
-/// The function that the body of a called function becomes part of.
+/// The core function that the body of a called function becomes part of.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum InlineDecision {
     /// The caller; or a core function, if inlining makes the program too large.
     Inline {
         /// True if it can become a core function.
@@ -29,11 +29,11 @@ pub(crate) enum Place {
 
 impl Lower<'_> {
     /// The inlining decision for a call.
-    pub(crate) fn inline_decision(&mut self, def: &Arc<Def>, inst: &Inst, args: &[Value]) -> Place {
+    pub(crate) fn inline_decision(&mut self, def: &Arc<Def>, inst: &Inst, args: &[Value]) -> InlineDecision {
         if args.iter().any(Value::has_acc) || returns_function(&def.ret.ty, inst) {
-            return Place::Inline { or_function: false };
+            return InlineDecision::Inline { or_function: false };
         }
-        let either = Place::Inline { or_function: true };
+        let either = InlineDecision::Inline { or_function: true };
         if !self.defs.contains_key(&def.var) {
             return either;
         }
@@ -41,23 +41,26 @@ impl Lower<'_> {
         let takes_functions =
             args.iter().any(Value::has_fun) || inst.types.iter().any(|(_, ty)| ty.has_fun());
         if takes_functions {
-            return if recursive { Place::Function } else { either };
+            return if recursive { InlineDecision::Function } else { either };
         }
         // A library function is a part of the caller's expression.
-        let asked = self.f.attrs();
-        let asked = |attr| !def.is_prelude && asked.has(&attr);
-        if recursive || asked(Attr::NoInline) {
-            return Place::Function;
+        let requested = self.f.attrs();
+        let requested = |attr| !def.is_prelude && requested.has(&attr);
+        if recursive || requested(Attr::NoInline) {
+            return InlineDecision::Function;
         }
-        let own = self.attributes(&def.attrs);
-        if own.has(&Attr::NoInline) && !asked(Attr::Inline) {
-            return Place::Function;
+        let attributes = self.attributes(&def.attrs);
+        if attributes.has(&Attr::NoInline) && !requested(Attr::Inline) {
+            return InlineDecision::Function;
         }
         let limit = if def.is_prelude { MAX_PRELUDE_NODES } else { MAX_INLINE_NODES };
-        if own.has(&Attr::Inline) || asked(Attr::Inline) || self.definition_size(def).nodes <= limit {
+        if attributes.has(&Attr::Inline)
+            || requested(Attr::Inline)
+            || self.definition_size(def).nodes <= limit
+        {
             either
         } else {
-            Place::Function
+            InlineDecision::Function
         }
     }
 

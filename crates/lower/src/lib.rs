@@ -16,7 +16,7 @@
 //! Functions that take or return functions, that are local or tiny, or that have the attribute
 //! `inline` are inlined; others become core functions, one for each structure of types that they
 //! are used at ([`function`]). When copies have made a program much larger, large inlined functions
-//! are shared, too ([`copies`]). Nothing is optimised, apart from folding that keeps sizes
+//! are shared, too ([`inline_budget`]). Nothing is optimised, apart from folding that keeps sizes
 //! canonical.
 
 mod acc;
@@ -61,7 +61,7 @@ pub use inline_budget::Limits;
 use ir::remark::{Remark, RemarkKind};
 use ir::walk::VisitMut;
 use ir::{Function, Soacs, Stack};
-use location::Places;
+use location::SpanLocations;
 use opaque::Opaques;
 use rustc_hash::{FxHashMap, FxHashSet};
 use state::FunctionBuilder;
@@ -87,7 +87,7 @@ struct DefinitionSize {
 /// The state of lowering one program.
 struct Lower<'a> {
     program: &'a Program,
-    locations: Places<'a>,
+    locations: SpanLocations<'a>,
     defs: FxHashMap<VarId, Arc<Def>>,
     /// The empty environment, of global definitions.
     root: Rc<Env>,
@@ -171,7 +171,7 @@ fn run(
         program.defs.iter().map(|def| (def.var, Arc::clone(def))).collect();
     let mut lower = Lower {
         program,
-        locations: Places::new(sources),
+        locations: SpanLocations::new(sources),
         defs,
         root: Env::root(),
         f: FunctionBuilder::new(),
@@ -246,10 +246,10 @@ impl Lower<'_> {
         let message = format!("not supported yet: {}", what.as_ref());
         let error = Diagnostic::error("not-supported-yet", message);
         let user = |span: &&Span| !self.locations.is_prelude(**span);
-        let mut places = std::iter::once(&self.span).chain(self.calls.iter().rev());
-        Err(Box::new(match places.find(user) {
+        let mut spans = std::iter::once(&self.span).chain(self.calls.iter().rev());
+        Err(Box::new(match spans.find(user) {
             Some(span) if *span != self.span => {
-                let text = "called from here in the standard library";
+                let text = "in the standard library, here";
                 error.at(*span, "").also(self.span, text)
             }
             _ => error.at(self.span, ""),

@@ -26,7 +26,7 @@ impl Lower<'_> {
         let mut view = Vec::with_capacity(pairs.len());
         for (count, stride) in pairs {
             let Some(count) = size_of(count) else {
-                return self.bug("a size of another type");
+                return self.bug("a size is not an i64");
             };
             view.push((count, stride));
         }
@@ -36,7 +36,7 @@ impl Lower<'_> {
             leaves.push(self.f.certified(cert, |f| f.basic("view", op)));
         }
         let [(outer, _), inner @ ..] = view.as_slice() else {
-            return self.bug("a view without dimensions");
+            return self.bug("a view has no dimensions");
         };
         let elem = inner.iter().rev().fold(xs.elem, |elem, (count, _)| LTy::array(Some(*count), elem));
         Ok(Value::Array(ArrayVal { dim: *outer, elem, leaves: leaves.into(), shared: true }))
@@ -57,10 +57,10 @@ impl Lower<'_> {
         let mut ty = value.ty();
         for _ in &strides {
             let LTy::Array(array) = &ty else {
-                return self.bug("a value of fewer dimensions than strides");
+                return self.bug("a value has fewer dimensions than strides");
             };
             let Some(count) = array.0 else {
-                return self.bug("an array without sizes");
+                return self.bug("an array has no size");
             };
             counts.push(count);
             ty = array.1.clone();
@@ -74,7 +74,7 @@ impl Lower<'_> {
         let mut leaves = Vec::new();
         for (&leaf, value) in dest.leaves.iter().zip(value.atoms()) {
             let Atom::Var(value) = value else {
-                return self.bug("an array was expected");
+                return self.bug("expected an array");
             };
             let op = BasicOp::FlatUpdate {
                 array: self.f.owned_or_copied(leaf, dest.shared),
@@ -90,7 +90,7 @@ impl Lower<'_> {
     /// The check that a view with `dims` (size and stride) from `offset` on is within `size` rows.
     fn flat_bounds(&mut self, size: Dim, offset: Atom, dims: &[(Atom, Atom)]) -> Res<Option<Name>> {
         let Some(rows) = size.atom() else {
-            return self.bug("an array without sizes");
+            return self.bug("an array has no size");
         };
         let zero = Atom::i64(0);
         let mut sizes_ok = Atom::Const(Scalar::Bool(true));

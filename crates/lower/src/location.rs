@@ -5,7 +5,7 @@ use syntax::span::{FileId, SourceMap, Span};
 
 /// Translates spans into lines and columns, at a cost that is independent of the length of lines if
 /// the file is ASCII.
-pub(crate) struct Places<'a> {
+pub(crate) struct SpanLocations<'a> {
     sources: &'a SourceMap,
     files: Vec<Option<Lines>>,
     last: Option<(Span, SrcLoc)>,
@@ -16,23 +16,23 @@ struct Lines {
     ascii: bool,
 }
 
-impl<'a> Places<'a> {
+impl<'a> SpanLocations<'a> {
     pub(crate) fn new(sources: &'a SourceMap) -> Self {
         Self { sources, files: Vec::new(), last: None }
     }
 
     /// The source location of a span; line 1, column 1 for a span of an unknown file.
-    pub(crate) fn place(&mut self, span: Span) -> SrcLoc {
-        if let Some((last, place)) = self.last
+    pub(crate) fn location(&mut self, span: Span) -> SrcLoc {
+        if let Some((last, location)) = self.last
             && last == span
         {
-            return place;
+            return location;
         }
         let (line, col) = self.line_col(span.file, span.start);
         let (end_line, end_col) = self.line_col(span.file, span.end);
-        let place = SrcLoc { file: span.file.0, line, col, end_line, end_col };
-        self.last = Some((span, place));
-        place
+        let location = SrcLoc { file: span.file.0, line, col, end_line, end_col };
+        self.last = Some((span, location));
+        location
     }
 
     /// Returns true if the span is in a file that is part of the compiler.

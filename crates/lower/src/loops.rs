@@ -35,12 +35,12 @@ impl Lower<'_> {
     ) -> Res<Value> {
         let init = self.eval(init, env)?;
         if init.has_fun() {
-            return self.bug("functions as loop parameters");
+            return self.bug("a loop parameter is a function");
         }
         let driver = match form {
             LoopForm::For(var, bound) => {
                 let Value::Scalar(bound, ty) = self.eval(bound, env)? else {
-                    return self.bug("a loop bound that is no scalar");
+                    return self.bug("a loop bound is not a scalar");
                 };
                 Driver::For { var: Some(*var), ty, bound, array: None }
             }
@@ -76,10 +76,7 @@ impl Lower<'_> {
         self.loop_of(sizes, pat, init, first, &driver, body, env)
     }
 
-    #[allow(
-        clippy::too_many_arguments,
-        reason = "the parts of a loop, taken apart in one place and put together in this one"
-    )]
+    #[allow(clippy::too_many_arguments, reason = "the parts of a loop, passed from the only caller")]
     fn loop_of(
         &mut self,
         sizes: &[VarId],
@@ -140,7 +137,7 @@ impl Lower<'_> {
             claims = self.claim(&pat.ty, &param_ty, env, false, true)?;
             value = value.with_claims(&claims);
         }
-        let said_sizes = claims.sizes();
+        let claimed_sizes = claims.sizes();
         let mark = leaf_params.first().map_or(usize::MAX, |param| param.name.index());
         self.bind_pattern(pat, value, env, mark)?;
         let (form, cond_param) = self.drive(driver, env)?;
@@ -153,7 +150,7 @@ impl Lower<'_> {
         let mut at = 0..;
         let fixed = param_ty.map_sizes(&mut |size| {
             let size = match at.next() {
-                Some(i) if payload[i] => said_sizes.get(i).copied().flatten(),
+                Some(i) if payload[i] => claimed_sizes.get(i).copied().flatten(),
                 _ => size,
             };
             size.filter(|dim| !matches!(dim, Dim::Var(name) if is_size(*name)))
@@ -173,7 +170,7 @@ impl Lower<'_> {
         if payload.contains(&true) {
             let mut at = 0..;
             joined = joined.map_sizes(&mut |size| match at.next() {
-                Some(i) if payload[i] => match said_sizes.get(i).copied().flatten() {
+                Some(i) if payload[i] => match claimed_sizes.get(i).copied().flatten() {
                     Some(Dim::Var(name)) if is_size(name) => next_sizes.get(&name).copied().and_then(size_of),
                     size => size,
                 },
@@ -245,12 +242,12 @@ impl Lower<'_> {
             Some(Dim::Var(name)) => Some(position.get(&name).copied().unwrap_or(Dim::Var(name))),
             size => size,
         });
-        let said = claims.map_sizes(&mut |size| match size {
+        let claimed = claims.map_sizes(&mut |size| match size {
             Some(Dim::Var(name)) => Some(position.get(&name).copied().unwrap_or(Dim::Var(name))),
             size => size,
         });
-        let said = said.map_sizes(&mut |size| of_results(size, sizes_out));
-        let value = self.results(&ty, sizes_out, leaves)?.with_claims(&said);
+        let claimed = claimed.map_sizes(&mut |size| of_results(size, sizes_out));
+        let value = self.results(&ty, sizes_out, leaves)?.with_claims(&claimed);
         let lent = shared.contains(&true) || init.shared().contains(&true);
         Ok(if lent { value.mark_shared() } else { value })
     }
@@ -304,9 +301,9 @@ impl Lower<'_> {
         }
     }
 
-    /// Determines the consumed parameters: those that the body consumes, and those that the next
-    /// value of a consumed one may alias. Next values of consumed parameters that the body does not
-    /// own are copied.
+    /// Determines the consumed parameters: the parameters that the body consumes, and the ones that
+    /// the next value of a consumed one may alias. Next values of consumed parameters that the body
+    /// does not own are copied.
     fn consumption(&mut self, params: &[Param<Soacs>], next: &mut [Atom], shared: &[bool]) -> Vec<bool> {
         let position: FxHashMap<Name, usize> =
             params.iter().enumerate().map(|(i, param)| (param.name, i)).collect();
@@ -320,8 +317,8 @@ impl Lower<'_> {
             };
             let roots = self.f.roots(name);
             let owned = roots.iter().all(|root| position.contains_key(root)) || self.f.is_owned(name);
-            let again = roots.iter().any(|root| taken.contains(root));
-            if !owned || again || shared.get(i).copied().unwrap_or(false) {
+            let is_taken = roots.iter().any(|root| taken.contains(root));
+            if !owned || is_taken || shared.get(i).copied().unwrap_or(false) {
                 next[i] = self.f.basic("copy", BasicOp::Copy(name)).into();
                 continue;
             }

@@ -127,7 +127,7 @@ impl Opaques {
         let own = self.within(elem, 0, by.map_or(By::None, By::Whole))?;
         let mut leaves = self.table.leaves(&own);
         let EntryType::Opaque(own) = own else {
-            return Err("an array of scalars is no opaque type".to_owned());
+            return Err("an array of scalars is not an opaque type".to_owned());
         };
         if let LTy::Tuple(_) | LTy::Record(_) = elem
             && !leaves.is_empty()

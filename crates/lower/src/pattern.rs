@@ -1,4 +1,4 @@
-//! Patterns: binding their variables, and testing whether they match.
+//! Patterns: binding their variables, and matching tests.
 
 use crate::size::Mismatch;
 use crate::types::LTy;
@@ -67,7 +67,7 @@ impl Lower<'_> {
             PatKind::Tuple(pats) => {
                 for (i, pat) in pats.iter().enumerate() {
                     let Some(part) = value.field(&i.to_string()) else {
-                        return self.bug("a tuple pattern for another value");
+                        return self.bug("a tuple pattern for a value of another type");
                     };
                     self.destructure(pat, part, env, mark)?;
                 }
@@ -75,7 +75,7 @@ impl Lower<'_> {
             PatKind::Record(pats) => {
                 for (label, pat) in pats {
                     let Some(part) = value.field(label) else {
-                        return self.bug("a record pattern for another value");
+                        return self.bug("a record pattern for a value of another type");
                     };
                     self.destructure(pat, part, env, mark)?;
                 }
@@ -102,7 +102,7 @@ impl Lower<'_> {
             PatKind::Var(_) | PatKind::Wildcard => yes,
             PatKind::Lit(literal, ty) => {
                 let Value::Scalar(atom, _) = value else {
-                    return self.bug("a literal pattern for another value");
+                    return self.bug("a literal pattern for a value of another type");
                 };
                 self.f.compare(CmpOp::Eq, ty.prim(), *atom, Atom::Const(*literal))
             }
@@ -110,7 +110,7 @@ impl Lower<'_> {
                 let mut all = yes;
                 for (i, pat) in pats.iter().enumerate() {
                     let Some(part) = value.field(&i.to_string()) else {
-                        return self.bug("a tuple pattern for another value");
+                        return self.bug("a tuple pattern for a value of another type");
                     };
                     let one = self.matches(pat, &part)?;
                     all = self.f.and(all, one);
@@ -121,7 +121,7 @@ impl Lower<'_> {
                 let mut all = yes;
                 for (label, pat) in pats {
                     let Some(part) = value.field(label) else {
-                        return self.bug("a record pattern for another value");
+                        return self.bug("a record pattern for a value of another type");
                     };
                     let one = self.matches(pat, &part)?;
                     all = self.f.and(all, one);
@@ -151,8 +151,8 @@ impl Lower<'_> {
     }
 }
 
-/// Appends, for each leaf of a value that the pattern matches, whether the function whose parameter
-/// it is consumes it.
+/// Appends, for each leaf of a value that the pattern matches, true if the function with this
+/// parameter consumes it.
 pub(crate) fn consumed_leaves(pat: &Pat, ty: &LTy, outer: bool, out: &mut Vec<bool>) {
     let from = out.len();
     match (&pat.kind, ty) {

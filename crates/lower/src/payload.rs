@@ -57,7 +57,7 @@ impl Lower<'_> {
             Value::Scalar(Atom::Const(tag), _) if *tag == Scalar::I8(number) => Presence::Present,
             Value::Scalar(Atom::Const(_), _) => Presence::Absent,
             Value::Scalar(tag, _) => Presence::Unknown(*tag),
-            _ => return self.bug("a sum value without a constructor"),
+            _ => return self.bug("a sum value has no constructor"),
         })
     }
 
@@ -69,8 +69,8 @@ impl Lower<'_> {
     /// The condition, or true if the value has another constructor.
     pub(crate) fn or_absent(&mut self, tag: &Value, number: i8, truth: Atom) -> Res<Atom> {
         let tag = self.as_scalar(tag)?;
-        let there = self.has_tag(tag, number);
-        let absent = self.f.not(there);
+        let present = self.has_tag(tag, number);
+        let absent = self.f.not(present);
         Ok(self.f.or(absent, truth))
     }
 
@@ -121,24 +121,24 @@ impl Lower<'_> {
                 Ok(Value::Record(labels.zip(values).collect()))
             }
             Value::Sum(values, _) => {
-                let (LTy::Sum(own), LTy::Sum(wanted)) = (claims, target) else {
-                    return self.bug("a sum of another type");
+                let (LTy::Sum(own), LTy::Sum(expected)) = (claims, target) else {
+                    return self.bug("the type of a sum value is not a sum");
                 };
                 let mut values = values.iter();
                 let Some(tag) = values.next() else {
-                    return self.bug("a sum value without a constructor");
+                    return self.bug("a sum value has no constructor");
                 };
                 let mut out = vec![tag.clone()];
-                for (((_, own), (_, wanted)), number) in own.iter().zip(wanted.iter()).zip(0i8..) {
+                for (((_, own), (_, expected)), number) in own.iter().zip(expected.iter()).zip(0i8..) {
                     let presence = self.presence(tag, number, n_constructors(claims))?;
                     let mut inner = path.clone();
                     if let Presence::Unknown(tag) = presence {
                         inner.push((tag, number));
                     }
-                    for ((own, wanted), value) in own.iter().zip(wanted.iter()).zip(&mut values) {
+                    for ((own, expected), value) in own.iter().zip(expected.iter()).zip(&mut values) {
                         out.push(match presence {
                             Presence::Absent => value.clone(),
-                            _ => self.coerce_claims(value, own, wanted, &inner, why)?,
+                            _ => self.coerce_claims(value, own, expected, &inner, why)?,
                         });
                     }
                 }
@@ -158,8 +158,8 @@ impl Lower<'_> {
         why: Mismatch,
     ) -> Res<Value> {
         let mut same = Atom::Const(Scalar::Bool(true));
-        for (wanted, claim) in target.sizes().into_iter().zip(claims.sizes()) {
-            if let (Some(x), Some(y)) = (wanted.and_then(Dim::atom), claim.and_then(Dim::atom))
+        for (expected, claim) in target.sizes().into_iter().zip(claims.sizes()) {
+            if let (Some(x), Some(y)) = (expected.and_then(Dim::atom), claim.and_then(Dim::atom))
                 && x != y
             {
                 let one = self.f.cmp(CmpOp::Eq, x, y);
@@ -170,15 +170,15 @@ impl Lower<'_> {
         if same.constant() == Some(Scalar::Bool(true)) {
             return Ok(value);
         }
-        let there = self.is_on_path(path);
-        let absent = self.f.not(there);
+        let present = self.is_on_path(path);
+        let absent = self.f.not(present);
         let ok = self.f.or(absent, same);
         let what = match why {
             Mismatch::Type => "Value".to_owned(),
             Mismatch::Entry => format!("{ENTRY_SIZES_MESSAGE}: {}", self.argument),
         };
-        let wanted = target.zip_sizes(claims, &mut |wanted, claim| wanted.or(claim));
-        let msg = mismatch_message(&what, claims, &wanted);
+        let expected = target.zip_sizes(claims, &mut |expected, claim| expected.or(claim));
+        let msg = mismatch_message(&what, claims, &expected);
         let cert = self.f.assert(ok, msg);
         self.under(cert, &value)
     }
@@ -206,26 +206,26 @@ impl Lower<'_> {
             (Value::Sum(parts, own), LTy::Sum(constrs)) => {
                 let mut parts = parts.iter();
                 let Some(tag) = parts.next() else {
-                    return self.bug("a sum value without a constructor");
+                    return self.bug("a sum value has no constructor");
                 };
                 let mut out = vec![tag.clone()];
                 for ((_, tys), number) in constrs.iter().zip(0i8..) {
                     let presence = self.presence(tag, number, n_constructors(own))?;
                     for (ty, part) in tys.iter().zip(parts.by_ref()) {
                         let actual = part.ty();
-                        let wanted = ty.zip_sizes(&actual, &mut |wanted, own| wanted.or(own));
+                        let expected = ty.zip_sizes(&actual, &mut |expected, own| expected.or(own));
                         out.push(match presence {
-                            _ if wanted == actual || part.has_fun() => part.clone(),
-                            Presence::Present => self.shaped(part.clone(), &wanted, why)?,
-                            Presence::Absent => self.blank(&wanted)?,
+                            _ if expected == actual || part.has_fun() => part.clone(),
+                            Presence::Present => self.shaped(part.clone(), &expected, why)?,
+                            Presence::Absent => self.blank(&expected)?,
                             Presence::Unknown(tag) => {
                                 let cond = self.has_tag(tag, number);
-                                self.shaped_if(cond, part, &wanted, why)?
+                                self.shaped_if(cond, part, &expected, why)?
                             }
                         });
                     }
                 }
-                let ty = target.zip_sizes(own, &mut |wanted, own| wanted.or(own));
+                let ty = target.zip_sizes(own, &mut |expected, own| expected.or(own));
                 Value::Sum(out.into(), ty)
             }
             _ => value,
@@ -254,7 +254,7 @@ impl Lower<'_> {
     /// type. Sizes of payloads are the claimed ones, or the largest.
     pub(crate) fn element_type(&mut self, values: &[Value], claim: Option<&LTy>) -> Res<LTy> {
         let Some(first) = values.first() else {
-            return self.bug("an element type without elements");
+            return self.bug("the element type of no elements");
         };
         let ty = first.ty();
         if !first.has_payload_sizes() {
@@ -263,7 +263,7 @@ impl Lower<'_> {
         let payload = ty.payload_sizes();
         let claims: Vec<Vec<Size>> = values.iter().map(|v| v.claims().sizes()).collect();
         let own: Vec<Vec<Size>> = values.iter().map(|v| v.ty().sizes()).collect();
-        let said = claim.map(LTy::sizes).filter(|s| s.len() == payload.len());
+        let claim_sizes = claim.map(LTy::sizes).filter(|s| s.len() == payload.len());
         let mut at = 0;
         Ok(ty.map_sizes(&mut |size| {
             let i = at;
@@ -275,8 +275,8 @@ impl Lower<'_> {
                 let claim = claims.get(i).copied().flatten();
                 claim.filter(|_| claim != own.get(i).copied().flatten())
             });
-            let said = || said.as_ref().and_then(|sizes| sizes[i]);
-            claimed.or_else(said).or_else(|| {
+            let claim_sizes = || claim_sizes.as_ref().and_then(|sizes| sizes[i]);
+            claimed.or_else(claim_sizes).or_else(|| {
                 let mut sizes = own.iter().filter_map(|own| own.get(i)?.and_then(Dim::atom));
                 let first = sizes.next()?;
                 size_of(sizes.fold(first, |x, y| {
@@ -291,12 +291,12 @@ impl Lower<'_> {
     /// payloads of all iterations have one shape.
     pub(crate) fn absent(&self, ty: &LTy) -> LTy {
         let zero = Some(Dim::Const(0));
-        let kept = ty.map_sizes(&mut |size| match size {
+        let small = ty.map_sizes(&mut |size| match size {
             Some(Dim::Const(n)) if n >= 0 => size,
             Some(Dim::Var(name)) if self.combinator_depth > 0 && self.f.is_size(name.into()) => size,
             _ => zero,
         });
-        let large = kept.leaves().iter().any(|leaf| {
+        let large = small.leaves().iter().any(|leaf| {
             let sizes = leaf.dims.iter().map(|dim| match dim {
                 Some(Dim::Const(n)) => *n,
                 _ => 1,
@@ -304,7 +304,7 @@ impl Lower<'_> {
             let product = sizes.fold(1i64, i64::saturating_mul);
             product > MAX_ABSENT_ELEMENTS
         });
-        if large { ty.map_sizes(&mut |_| zero) } else { kept }
+        if large { ty.map_sizes(&mut |_| zero) } else { small }
     }
 
     /// Binds the unbound size variables of a type that occur in payloads of the value.
@@ -342,9 +342,9 @@ impl Lower<'_> {
                 size = own;
                 continue;
             }
-            let there = self.is_on_path(&one.path);
+            let present = self.is_on_path(&one.path);
             if let (Some(x), Some(y)) = (own.atom(), size.atom())
-                && let Some(chosen) = size_of(self.f.select(PrimType::I64, there, x, y))
+                && let Some(chosen) = size_of(self.f.select(PrimType::I64, present, x, y))
             {
                 size = chosen;
             }
@@ -461,12 +461,12 @@ pub(crate) fn unclaimed(value: Value, ty: &Ty, sizes: &[VarId]) -> Value {
     let own = value.ty();
     let mut known = Vec::new();
     known_dims(ty, &own, sizes, &mut known);
-    let mut told = known.into_iter();
-    let claims = own.map_sizes(&mut |own| own.filter(|_| told.next() == Some(false)));
+    let mut known_flags = known.into_iter();
+    let claims = own.map_sizes(&mut |own| own.filter(|_| known_flags.next() == Some(false)));
     value.with_claims(&claims)
 }
 
-/// Appends, for each size of a type, whether it is known independently of the value.
+/// Appends, for each size of a type, true if it is known independently of the value.
 fn known_dims(ty: &Ty, actual: &LTy, unknown: &[VarId], out: &mut Vec<bool>) {
     match (ty, actual) {
         (Ty::Array(array), LTy::Array(found)) => {

@@ -10,7 +10,7 @@ use std::sync::Arc;
 const MAX_NODES: usize = 400;
 
 impl Lower<'_> {
-    /// The size of a definition, and whether it mentions itself.
+    /// The size of a definition; true if it mentions itself.
     pub(crate) fn definition_size(&mut self, def: &Arc<Def>) -> DefinitionSize {
         *self.weights.entry(def.var).or_insert_with(|| {
             let mut weight = DefinitionSize { nodes: 0, recursive: false };

@@ -19,7 +19,7 @@ impl Lower<'_> {
         kind: RangeKind,
     ) -> Res<Value> {
         let (Value::Scalar(first, ty), Value::Scalar(last, _)) = (start, end) else {
-            return self.bug("a range of other than scalars");
+            return self.bug("a bound of a range is not a scalar");
         };
         let (first, last, ty) = (*first, *last, *ty);
         let second = match second {
@@ -92,7 +92,7 @@ impl Lower<'_> {
             }),
         };
         let Some(count) = size_of(count) else {
-            return self.bug("a range's length");
+            return self.bug("the length of a range is not an i64");
         };
         let op = BasicOp::Iota { ty: prim, count, start: first, stride: step };
         let name = self.f.certified(cert, |f| f.basic("range", op));

@@ -38,7 +38,7 @@ impl Lower<'_> {
         for arg in args {
             match arg {
                 Value::Scalar(atom, _) => atoms.push(*atom),
-                _ => return self.bug("a scalar operation on other than scalars"),
+                _ => return self.bug("an operand of a scalar operation is not a scalar"),
             }
         }
         Ok(match (fun, atoms.as_slice()) {
@@ -71,7 +71,7 @@ impl Lower<'_> {
                 let op = BasicOp::Math(fun, ty.prim(), atoms.iter().copied().collect());
                 Value::Scalar(self.f.basic(fun.name(), op).into(), ty)
             }
-            _ => return self.bug("a scalar operation with another number of arguments"),
+            _ => return self.bug("a scalar operation has the wrong number of arguments"),
         })
     }
 }

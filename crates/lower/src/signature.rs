@@ -78,7 +78,7 @@ impl Lower<'_> {
             }
             (Ty::Var(var), _) => match env.get_type(*var) {
                 Some(ty) => ty,
-                None => return self.bug("a type variable without a type"),
+                None => return self.bug("a type variable has no type"),
             },
             _ => arg.clone(),
         })

@@ -165,7 +165,7 @@ impl Lower<'_> {
                 actual.clone()
             }
             (Ty::Var(var), _) if strict => match env.get_type(*var) {
-                Some(ty) => ty.zip_sizes(actual, &mut |wanted, found| wanted.or(found)),
+                Some(ty) => ty.zip_sizes(actual, &mut |expected, found| expected.or(found)),
                 None => actual.clone(),
             },
             _ => actual.clone(),
@@ -264,15 +264,15 @@ impl Lower<'_> {
 
     fn coerce_array(&mut self, array: ArrayVal, target: &LTy, why: Mismatch) -> ArrayVal {
         let actual = LTy::array(Some(array.dim), array.elem.clone());
-        let target = target.zip_sizes(&actual, &mut |wanted, found| wanted.or(found));
+        let target = target.zip_sizes(&actual, &mut |expected, found| expected.or(found));
         let mut cond = Atom::Const(prim::Scalar::Bool(true));
         let pairs: Vec<(Size, Size)> =
             target.sizes().into_iter().zip(actual.sizes()).filter(|(x, y)| x != y).collect();
         if pairs.is_empty() {
             return array;
         }
-        for (wanted, found) in pairs {
-            if let (Some(x), Some(y)) = (wanted.and_then(Dim::atom), found.and_then(Dim::atom)) {
+        for (expected, found) in pairs {
+            if let (Some(x), Some(y)) = (expected.and_then(Dim::atom), found.and_then(Dim::atom)) {
                 let same = self.f.compare(CmpOp::Eq, PrimType::I64, x, y);
                 cond = self.f.and(cond, same);
             }
@@ -338,11 +338,11 @@ pub(crate) fn mismatch_message(what: &str, actual: &LTy, target: &LTy) -> Vec<Ms
         (dims, ty)
     };
     let (found, _) = outer(actual);
-    let (wanted, elem) = outer(target);
+    let (expected, elem) = outer(target);
     let mut msg = vec![text(&format!("{what} of shape "))];
     shape_text(&found, &mut msg);
     msg.push(text(" cannot match shape of type \""));
-    shape_text(&wanted, &mut msg);
+    shape_text(&expected, &mut msg);
     type_text(&elem, &mut msg);
     msg.push(text("\"."));
     join(msg)

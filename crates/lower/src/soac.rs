@@ -78,7 +78,7 @@ impl Lower<'_> {
             }
         });
         if irregular {
-            return self.unsupported("arrays whose elements vary in size");
+            return self.unsupported("arrays whose elements differ in size");
         }
         Ok(ty)
     }
@@ -90,7 +90,7 @@ impl Lower<'_> {
         let map = self.lambda(&[&xs.elem], |s, args| {
             let result = s.apply(f, args.to_vec())?;
             if result.has_fun() {
-                return s.bug("arrays of functions");
+                return s.bug("an array of functions");
             }
             let ty = s.element_type(std::slice::from_ref(&result), claim)?;
             elem = s.regular(&ty, claim)?;
@@ -177,7 +177,7 @@ impl Lower<'_> {
         let mut elem = dest.elem.clone();
         for _ in 1..rank {
             let LTy::Array(array) = &elem else {
-                return self.bug("a destination's rank");
+                return self.bug("the rank of a destination is too small");
             };
             dims.extend(array.0);
             elem = array.1.clone();
@@ -283,21 +283,21 @@ impl Lower<'_> {
         let exp = Exp::If { cond: same, then_body, else_body };
         match self.f.bind_all("equal", vec![Type::BOOL], exp).first() {
             Some(name) => Ok((*name).into()),
-            None => self.bug("a conditional without a result"),
+            None => self.bug("a conditional has no result"),
         }
     }
 
     fn equal_elements(&mut self, xs: &ArrayVal, ys: &ArrayVal) -> Res<Atom> {
         let map = self.lambda(&[&xs.elem, &ys.elem], |s, args| {
             let [x, y] = args else {
-                return s.bug("an equality of two");
+                return s.bug("an equality needs two operands");
             };
             Ok((vec![s.equal(x, y)?], vec![Type::BOOL]))
         })?;
         let bool_ty = LTy::Scalar(ScalarType::Bool);
         let op = self.lambda(&[&bool_ty, &bool_ty], |s, args| {
             let [Value::Scalar(x, _), Value::Scalar(y, _)] = args else {
-                return s.bug("truth values");
+                return s.bug("an operand of a conjunction is not a scalar");
             };
             Ok((vec![s.f.and(*x, *y)], vec![Type::BOOL]))
         })?;
@@ -306,7 +306,7 @@ impl Lower<'_> {
         let inputs = xs.leaves.iter().chain(ys.leaves.iter()).copied().collect();
         match self.screma(xs.dim, inputs, map, Vec::new(), vec![op]).first() {
             Some(name) => Ok((*name).into()),
-            None => self.bug("a reduction without a result"),
+            None => self.bug("a reduction has no result"),
         }
     }
 }

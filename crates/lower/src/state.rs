@@ -1,12 +1,12 @@
 //! The core function that is being made: names with their types, scopes of statements, aliases and
 //! ownership, and the `i64` arithmetic that has been emitted.
 //!
-//! - Bodies nest ([`Fun::enter`], [`Fun::leave`]). A name's *level* is the number of bodies around
-//!   its binding: a name may be mentioned outside of a body only if its level is smaller than the
-//!   body's.
+//! - Bodies nest ([`FunctionBuilder::enter`], [`FunctionBuilder::leave`]). A name's *level* is the
+//!   number of bodies around its binding: a name may be mentioned outside of a body only if its
+//!   level is smaller than the body's.
 //! - A name's *iteration* is the number of loops and lambdas around its binding. An array bound in
 //!   an outer iteration may not be updated in place, nor may parameters that are only lent
-//!   ([`Fun::own`] copies these).
+//!   ([`FunctionBuilder::owned_or_copied`] copies these).
 //! - Arithmetic on `i64` returns the same name for the same operands within a scope, so that equal
 //!   sizes are equal names where that is easily seen.
 
@@ -219,7 +219,7 @@ impl FunctionBuilder {
         self.infos[name.index()].lent
     }
 
-    /// Sets whether the roots of the arrays are lent; returns the names that have changed.
+    /// Marks the roots of the arrays as lent or owned; returns the names that have changed.
     pub(crate) fn set_lent(&mut self, arrays: &[Name], lent: bool) -> Vec<Name> {
         let mut changed = Vec::new();
         for array in arrays {
@@ -324,15 +324,15 @@ impl FunctionBuilder {
             return false;
         };
         let mut moved = Vec::new();
-        let mut kept = Vec::with_capacity(scope.stms.len());
+        let mut remaining = Vec::with_capacity(scope.stms.len());
         for (i, stm) in std::mem::take(&mut scope.stms).into_iter().enumerate() {
             if needed.binary_search(&i).is_ok() {
                 moved.push(stm);
             } else {
-                kept.push(stm);
+                remaining.push(stm);
             }
         }
-        scope.stms = kept;
+        scope.stms = remaining;
         let outer = self.scopes.len() - 2;
         for stm in moved {
             for param in &stm.pat {
@@ -384,8 +384,8 @@ impl FunctionBuilder {
 
     /// The provenance of the expression that is being evaluated.
     pub(crate) fn prov(&mut self) -> Prov {
-        if let Some((place, calls, prov)) = self.prov
-            && place == self.location
+        if let Some((location, calls, prov)) = self.prov
+            && location == self.location
             && calls == self.calls
         {
             return prov;

@@ -16,10 +16,10 @@ impl Lower<'_> {
     /// `#label args` of a type. It is an error if the type has more than 128 constructors.
     pub(crate) fn construct(&mut self, label: &str, args: Vec<Value>, ty: &LTy) -> Res<Value> {
         let LTy::Sum(constrs) = ty else {
-            return self.bug("a constructor of another type");
+            return self.bug("the type of a constructor is not a sum");
         };
         let Some(at) = constrs.iter().position(|(l, _)| &**l == label) else {
-            return self.bug("a constructor that its type does not have");
+            return self.bug("a sum type does not have a constructor");
         };
         let Ok(number) = i8::try_from(at) else {
             return self.unsupported("sum types with more than 128 constructors");
@@ -50,7 +50,7 @@ impl Lower<'_> {
         {
             return Ok((*tag, Scalar::I8(at as i8)));
         }
-        self.bug("a constructor pattern for another value")
+        self.bug("a constructor pattern for a value of another type")
     }
 
     /// The payload that the value has if `label` is its constructor, each part with its claimed
@@ -66,7 +66,7 @@ impl Lower<'_> {
                 at += tys.len();
             }
         }
-        self.bug("a constructor pattern for another value")
+        self.bug("a constructor pattern for a value of another type")
     }
 
     /// The value of a hole of this type: blank; a function that returns blank values.

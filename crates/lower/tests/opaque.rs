@@ -21,9 +21,10 @@ fn check(text: &str, expected: Expect) {
     let interner = Interner::new();
     let checked = check_program(&mut sources, &interner, &mut Text(text), "test.fut");
     let program = checked.program.ok_or(checked.diagnostics);
-    let program = program.expect("the program is fine");
-    let program = lower::lower(&program, &sources, lower::Options::default()).expect("it lowers");
-    ir::verify::verify(&program).expect("it is valid");
+    let program = program.expect("the checker accepts the program");
+    let program =
+        lower::lower(&program, &sources, lower::Options::default()).expect("the program can be lowered");
+    ir::verify::verify(&program).expect("the core program is valid");
     let printed = ir::text::print(&program);
     assert_eq!(ir::text::parse(&printed).as_ref(), Ok(&program));
     let lines = printed.lines().skip(1);
@@ -33,7 +34,7 @@ fn check(text: &str, expected: Expect) {
 }
 
 #[test]
-fn records_and_tuples_are_there_once_after_what_they_mention() {
+fn records_and_tuples_are_listed_once_after_their_components() {
     check(
         "type point = {y: f32, x: f32}
          type~ line = {from: point, to: point, name: []u8}
@@ -52,7 +53,7 @@ fn records_and_tuples_are_there_once_after_what_they_mention() {
 }
 
 #[test]
-fn what_nobody_named_shows_what_it_is_made_of() {
+fn anonymous_types_are_named_by_their_structure() {
     check(
         "entry main (x: i32) = {a = x, b = (x, [x]), c = (if x > 0 then #some x else #none : #some i32 | #none)}",
         expect![[r##"
@@ -65,7 +66,7 @@ fn what_nobody_named_shows_what_it_is_made_of() {
 }
 
 #[test]
-fn names_have_no_sizes_and_keep_arguments() {
+fn type_names_have_arguments_but_no_sizes() {
     check(
         "type pair 'a 'b = (a, b)
          type grid [n] = [n](i32, bool)
@@ -84,7 +85,7 @@ fn names_have_no_sizes_and_keep_arguments() {
 }
 
 #[test]
-fn sums_say_what_carries_their_payloads() {
+fn sums_list_the_leaves_of_their_payloads() {
     check(
         "type point = {x: f32, y: f32}
          type~ shape = #line ([]point) bool | #none | #dot point i32
@@ -99,7 +100,7 @@ fn sums_say_what_carries_their_payloads() {
 }
 
 #[test]
-fn arrays_have_their_elements_in_the_table() {
+fn element_types_of_arrays_are_listed() {
     check(
         "type point = {x: f32, ys: [2]f32}
          type flag = #on i32 | #off
@@ -124,7 +125,7 @@ fn arrays_have_their_elements_in_the_table() {
 }
 
 #[test]
-fn abstract_types_are_what_they_stand_for_by_their_name() {
+fn abstract_types_have_their_name_and_their_representation() {
     check(
         "module m : { type t val make : i32 -> t } = { type t = {x: i32, y: bool} def make x = {x, y = true} }
          module k : { type t val make : i32 -> t } = { type t = i32 def make x = x }
@@ -143,7 +144,7 @@ fn abstract_types_are_what_they_stand_for_by_their_name() {
 }
 
 #[test]
-fn two_types_of_one_name_are_told_apart() {
+fn types_of_equal_names_are_distinguished() {
     check(
         "module a = { type t = {x: i32} }
          module b = { type t = {y: f32} }
@@ -164,7 +165,7 @@ fn two_types_of_one_name_are_told_apart() {
 }
 
 #[test]
-fn deep_nests_of_arrays_are_walked_once() {
+fn deeply_nested_arrays_are_visited_once() {
     let mut text = "type t0 = {x: i32, y: f32}\n".to_owned();
     for i in 1..40 {
         let last = i - 1;
@@ -174,8 +175,9 @@ fn deep_nests_of_arrays_are_walked_once() {
     let mut sources = SourceMap::new();
     let interner = Interner::new();
     let checked = check_program(&mut sources, &interner, &mut Text(&text), "test.fut");
-    let program = checked.program.expect("the program is fine");
-    let program = lower::lower(&program, &sources, lower::Options::default()).expect("it lowers");
+    let program = checked.program.expect("the checker accepts the program");
+    let program =
+        lower::lower(&program, &sources, lower::Options::default()).expect("the program can be lowered");
     // Each record, for each number of dimensions around it.
     assert_eq!(program.opaques.len(), 40 * 41 / 2);
 }

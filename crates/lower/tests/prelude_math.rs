@@ -528,8 +528,8 @@ fn math_module_is_generated() {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../prelude/math.fut");
     let expected = generate();
     if std::env::var_os("BLESS").is_some() {
-        std::fs::write(&path, &expected).expect("prelude/math.fut can be written");
+        std::fs::write(&path, &expected).expect("cannot write prelude/math.fut");
     }
-    let found = std::fs::read_to_string(&path).expect("prelude/math.fut can be read");
-    assert!(found == expected, "prelude/math.fut differs: run with BLESS=1");
+    let found = std::fs::read_to_string(&path).expect("cannot read prelude/math.fut");
+    assert!(found == expected, "prelude/math.fut is out of date: run this test with BLESS=1");
 }

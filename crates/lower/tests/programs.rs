@@ -49,38 +49,38 @@ fn compiled(text: &str) -> Program<Soacs> {
 fn files() -> Vec<(PathBuf, String)> {
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/files");
     let mut files: Vec<(PathBuf, String)> = std::fs::read_dir(dir)
-        .expect("the directory is there")
-        .map(|entry| entry.expect("a directory entry").path())
-        .map(|path| (path.clone(), std::fs::read_to_string(path).expect("a text file")))
+        .expect("cannot read the directory")
+        .map(|entry| entry.expect("cannot read a directory entry").path())
+        .map(|path| (path.clone(), std::fs::read_to_string(path).expect("cannot read the file")))
         .collect();
     files.sort();
     files
 }
 
 #[test]
-fn programs_give_their_expected_values() {
+fn programs_compute_their_expected_values() {
     for (path, text) in files() {
         let program = compiled(&text);
         let spec = parse_blocks(&text).expect("well-formed test blocks");
         assert!(!spec.cases.is_empty(), "{}", path.display());
         for case in &spec.cases {
             for entry in case.entries.iter() {
-                let place = format!("{}:{} {entry}", path.display(), case.line);
+                let at = format!("{}:{} {entry}", path.display(), case.line);
                 let args = case.input.values(Path::new(".")).expect("arguments");
                 let result = evaluate::call(&program, entry, &args);
                 match (&case.expected, result) {
                     (Expected::Values(data), Ok(actual)) => {
                         let expected = data.values(Path::new(".")).expect("expected values");
                         if let Err(difference) = compare_all(&expected, &actual) {
-                            panic!("{place}: {difference}");
+                            panic!("{at}: {difference}");
                         }
                     }
                     (Expected::Error(pattern), Err(failure)) => {
                         let message = failure.to_string();
-                        assert_eq!(pattern.matches(&message), Ok(true), "{place}: {message}");
+                        assert_eq!(pattern.matches(&message), Ok(true), "{at}: {message}");
                     }
                     (Expected::Success, Ok(_)) => {}
-                    (_, result) => panic!("{place}: {result:?}"),
+                    (_, result) => panic!("{at}: {result:?}"),
                 }
             }
         }
@@ -155,7 +155,7 @@ fn equal_sizes_need_no_checks() {
 }
 
 #[test]
-fn updates_copy_only_what_is_lent() {
+fn updates_copy_only_arrays_with_other_uses() {
     let in_place = compiled("entry main (xs: *[]i32) = loop xs for i < 10 do xs with [i] = 1");
     assert_eq!(counts(&in_place).copies, 0);
     let copied = compiled(
@@ -167,21 +167,21 @@ fn updates_copy_only_what_is_lent() {
 }
 
 #[test]
-fn failures_tell_the_calls_around_them() {
+fn failure_messages_list_the_enclosing_calls() {
     let program = compiled("def third (xs: []i32) = head (drop 2 xs)\nentry main (xs: []i32) =\n  third xs");
     let short = value::Value::from_slice(&[2], &[1i32, 2]).expect("a value");
     let failure = evaluate::call(&program, "main", &[short]).expect_err("out of bounds");
     let message = failure.to_string();
     assert!(message.contains("Index [0] out of bounds for array of shape [0]."), "{message}");
-    let places: Vec<usize> = ["/prelude/array.fut", "test.fut:1:", "test.fut:3:"]
+    let positions: Vec<usize> = ["/prelude/array.fut", "test.fut:1:", "test.fut:3:"]
         .iter()
-        .map(|place| message.find(place).unwrap_or_else(|| panic!("no {place} in {message}")))
+        .map(|span| message.find(span).unwrap_or_else(|| panic!("no {span} in {message}")))
         .collect();
-    assert!(places.is_sorted(), "{message}");
+    assert!(positions.is_sorted(), "{message}");
 }
 
 #[test]
-fn functions_of_one_shape_share_a_recursive_function() {
+fn closures_with_the_same_code_share_a_recursive_function() {
     // The closures of the first two calls have the same code; the numbers that they capture differ.
     let program = compiled(
         "def f (n: i64) (g: i64 -> i64) (x: i64): i64 =
@@ -195,7 +195,7 @@ fn functions_of_one_shape_share_a_recursive_function() {
 }
 
 #[test]
-fn what_is_not_supported_has_a_name() {
+fn unsupported_constructs_are_named() {
     for (text, name) in [
         ("entry main (x: f32) = vjp (\\y -> y * y) x 1", "automatic differentiation"),
         ("entry main (n: i64) = map (\\i -> i64.sum (iota i)) (iota n)", ""),
@@ -224,10 +224,10 @@ fn what_is_not_supported_has_a_name() {
 }
 
 #[test]
-fn what_is_not_supported_is_shown_where_the_program_asks_for_it() {
+fn unsupported_constructs_are_reported_at_the_user_call() {
     let text = "def slope f (x: f32) =\n  vjp f x 1f32\nentry main (x: f32) = slope (\\y -> y * y) x";
     let message = compile(text).expect_err("no derivatives yet");
-    let at = |place: &str| message.find(place).unwrap_or_else(|| panic!("{message}"));
+    let at = |span: &str| message.find(span).unwrap_or_else(|| panic!("{message}"));
     assert!(at("test.fut:2:3") < at("/prelude/ad.fut"), "{message}");
 }
 

@@ -24,7 +24,7 @@ pub(crate) struct Ctx<'a> {
     pub(crate) names: NameTable,
     pub(crate) callees: &'a Callees,
     pub(crate) roots: MustAlias,
-    pub(crate) dests: FxHashMap<Name, Destination>,
+    pub(crate) destinations: FxHashMap<Name, Destination>,
     /// The number of arrays that may still get a location other than a block of their own.
     pub(crate) fuel: &'a mut Fuel,
     /// True in a segop's body.
@@ -67,7 +67,7 @@ impl<'a> Ctx<'a> {
             names,
             callees,
             roots,
-            dests: FxHashMap::default(),
+            destinations: FxHashMap::default(),
             fuel,
             in_segop: false,
             home_space: home,
@@ -115,7 +115,7 @@ impl<'a> Ctx<'a> {
             return Err(Self::not_in_kernels("operators on arrays"));
         }
         if param.ty.is_array() {
-            return Err(PassError::bug("an array is bound where only scalars can be"));
+            return Err(PassError::bug("an array is bound where only a scalar can be"));
         }
         Ok(self.bind(param.name, param.ty, MemAnn::None))
     }
@@ -130,7 +130,7 @@ impl<'a> Ctx<'a> {
         match self.ann(name) {
             MemAnn::In { block: Block::Var(block), lmad } => Ok((block, lmad)),
             MemAnn::In { block: Block::Ext(_), lmad: _ } | MemAnn::None => {
-                Err(PassError::bug(format!("{}_{} has no memory", self.names.hint(name), name.0)))
+                Err(PassError::bug(format!("{}_{} has no memory block", self.names.hint(name), name.0)))
             }
         }
     }
@@ -278,7 +278,7 @@ impl<'a> Ctx<'a> {
 
     /// The destination of a bound array.
     pub(crate) fn dest(&self, param: &Param<Segs>) -> Option<Destination> {
-        let dest = self.dests.get(&param.name)?;
+        let dest = self.destinations.get(&param.name)?;
         let rank = dest.lmad.dims.len();
         (rank == param.ty.rank())
             .then(|| Destination { block: dest.block, lmad: dest.lmad.with_extents(param.ty.shape()) })
@@ -337,7 +337,7 @@ impl<'a> Ctx<'a> {
         out: &mut Vec<Stm<Mems>>,
     ) -> Result<(Name, Name), PassError> {
         if self.in_kernel() {
-            return Err(Self::not_in_kernels("blocks that are passed on"));
+            return Err(Self::not_in_kernels("memory blocks passed through control flow"));
         }
         let (block, lmad) = self.location_of(array)?;
         let ty = self.type_of(array)?;

@@ -19,7 +19,7 @@ impl Ctx<'_> {
         out: &mut Vec<Stm<Mems>>,
     ) -> Result<(), PassError> {
         let [param]: [Param<Segs>; 1] =
-            pat.try_into().map_err(|_| PassError::bug("a basic operation binds one name"))?;
+            pat.try_into().map_err(|_| PassError::bug("a basic operation must bind one name"))?;
         self.check_basic(&param, &op)?;
         if !param.ty.is_array() {
             let pat = vec![self.plain(param)?];
@@ -55,7 +55,7 @@ impl Ctx<'_> {
                 | BasicOp::FlatIndex { .. }
                 | BasicOp::Rearrange { .. }
                 | BasicOp::Reshape { kind: ReshapeKind::Coerce, .. } => {
-                    return Err(PassError::bug("a view of what has no memory"));
+                    return Err(PassError::bug("a view of an array without a memory block"));
                 }
                 BasicOp::Unary(..)
                 | BasicOp::Binary(..)

@@ -51,7 +51,7 @@ impl Callees {
                 home: home(function, program.levels),
                 constant: function.kind == FunKind::Constant,
                 not_in_kernels: match state {
-                    State::Seen(beyond) => beyond,
+                    State::Seen(limit) => limit,
                     State::Unseen | State::Open => None,
                 },
             };
@@ -92,52 +92,52 @@ impl Walk<'_> {
     /// Returns the property that prevents kernels from calling a function, if there is one.
     fn visit(&mut self, at: usize) -> Option<&'static str> {
         match self.states.get(at) {
-            Some(State::Seen(beyond)) => return *beyond,
-            Some(State::Open) => return Some("functions that call themselves"),
+            Some(State::Seen(limit)) => return *limit,
+            Some(State::Open) => return Some("recursive functions"),
             Some(State::Unseen) | None => {}
         }
         let function = self.functions.get(at)?;
         self.states[at] = State::Open;
-        let mut own = Own::default();
-        Visit::<Segs>::body(&mut own, &function.body);
+        let mut uses = Uses::default();
+        Visit::<Segs>::body(&mut uses, &function.body);
         let arrays = function.params.iter().any(|p| p.param.ty.is_array())
             || function.ret.iter().any(|ret| ret.ty.is_array());
-        let mut beyond = arrays.then_some("functions on arrays").or(own.beyond);
-        for called in own.calls {
+        let mut limit = arrays.then_some("functions on arrays").or(uses.limit);
+        for called in uses.calls {
             let Some(&next) = self.by_name.get(&called) else {
                 continue;
             };
-            let there = if self.functions[next].kind == FunKind::Constant {
-                Some("functions with constants")
+            let callee_limit = if self.functions[next].kind == FunKind::Constant {
+                Some("functions that read constants")
             } else {
                 with_stack(|| self.visit(next))
             };
-            beyond = beyond.or(there);
+            limit = limit.or(callee_limit);
         }
-        self.states[at] = State::Seen(beyond);
-        beyond
+        self.states[at] = State::Seen(limit);
+        limit
     }
 }
 
 /// The properties of a function by itself.
 #[derive(Default)]
-struct Own {
-    beyond: Option<&'static str>,
+struct Uses {
+    limit: Option<&'static str>,
     calls: Vec<FunName>,
 }
 
-impl Visit<Segs> for Own {
+impl Visit<Segs> for Uses {
     fn param(&mut self, param: &Param<Segs>) {
         if matches!(param.ty, Type::Array { .. }) {
-            self.beyond = self.beyond.or(Some("functions with arrays"));
+            self.limit = self.limit.or(Some("functions with arrays"));
         }
     }
 
     fn exp(&mut self, exp: &Exp<Segs>) {
         match exp {
-            Exp::Op(_) => self.beyond = self.beyond.or(Some("functions with kernels")),
+            Exp::Op(_) => self.limit = self.limit.or(Some("functions with parallel operations")),
             Exp::Basic(BasicOp::SizeAtLeast { .. } | BasicOp::Param { .. }) => {
-                self.beyond = self.beyond.or(Some("functions with tuning parameters"));
+                self.limit = self.limit.or(Some("functions that read tuning parameters"));
             }
             Exp::Apply { fun, .. } => self.calls.push(fun.clone()),
             Exp::Basic(_) | Exp::If { .. } | Exp::Loop { .. } => {}

@@ -12,7 +12,7 @@
 //!
 //! An iteration of such a segop is run by a thread block, whose threads share its work. All its
 //! arrays are in shared memory ([`kernel`](crate::kernel)). Their total size, with arrays that are
-//! not live at once sharing a slot ([`rooms`](ir::mem::rooms)), is found by a trial run of memory
+//! not live at once sharing a slot ([`ir::mem::assign_slots`]), is found by a trial run of memory
 //! assignment. If it is a constant that every device has, no guard is needed. Otherwise the guard
 //! is added to the enclosing choice between versions, as soon as the sizes are known there. If
 //! there is no such choice, one is created, between the segop and a copy whose arrays are in device
@@ -63,9 +63,9 @@ pub(crate) fn guard_capacity(
     let mut needs = needs(function, callees, &mut trial)?;
     needs.retain(|(_, need)| !need.slots.is_empty() && context.fuel.take());
     let small = |need: &Need| need.constant().is_some_and(|bytes| bytes <= SHARED_MEMORY_BYTES);
-    let (known, asked): (Vec<_>, Vec<_>) = needs.into_iter().partition(|(_, need)| small(need));
+    let (known, guarded): (Vec<_>, Vec<_>) = needs.into_iter().partition(|(_, need)| small(need));
     let fitting: FxHashSet<Name> = known.into_iter().map(|(name, _)| name).collect();
-    if asked.is_empty() {
+    if guarded.is_empty() {
         return Ok(fitting);
     }
     let mut tunables = TunableTable::of(std::mem::take(&mut function.tunables));
@@ -76,7 +76,7 @@ pub(crate) fn guard_capacity(
     let mut guards = Guards {
         tunable,
         scope: params.collect(),
-        needs: asked.into_iter().collect(),
+        needs: guarded.into_iter().collect(),
         names: &mut function.names,
         types: &mut types,
         fitting,
@@ -90,9 +90,9 @@ impl Need {
     /// An upper bound in bytes, if it is constant.
     fn constant(&self) -> Option<u64> {
         let mut all = self.reserved;
-        for room in &self.slots {
+        for slot in &self.slots {
             let mut most = 0;
-            for ty in room {
+            for ty in slot {
                 let bytes = crate::alloc::constant_bytes(ty)?;
                 most = u64::try_from(bytes).unwrap_or_default().max(most);
             }
@@ -115,9 +115,9 @@ impl Need {
         let float = |x: f64| Atom::Const(Scalar::F64(x));
         let rounding = ALIGNMENT * self.slots.len() as u64;
         let mut all = float((self.reserved + rounding) as f64 - 1.0);
-        for room in &self.slots {
+        for slot in &self.slots {
             let mut most: Option<Atom> = None;
-            for ty in room {
+            for ty in slot {
                 let known = ty.shape().iter().map(|dim| match dim {
                     Dim::Const(n) => *n as f64,
                     Dim::Var(_) | Dim::Ext(_) => 1.0,

@@ -20,7 +20,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Returns the body with its checks as early as possible.
 pub(crate) fn checks_first(mut body: Body<Segs>) -> Body<Segs> {
-    let moving = wanted(&body.stms);
+    let moving = movable(&body.stms);
     if !moving.contains(&true) {
         return body;
     }
@@ -48,7 +48,7 @@ pub(crate) fn checks_first(mut body: Body<Segs>) -> Body<Segs> {
 }
 
 /// Flags the assertions, and the scalars that assertions or the indices of updates depend on.
-fn wanted(stms: &[Stm<Segs>]) -> Vec<bool> {
+fn movable(stms: &[Stm<Segs>]) -> Vec<bool> {
     let mut needed: FxHashSet<Name> = FxHashSet::default();
     let mut moving = vec![false; stms.len()];
     for (stm, moves) in stms.iter().zip(&mut moving).rev() {

@@ -40,7 +40,7 @@ impl Ctx<'_> {
             let body = checks_first::checks_first(body);
             for (name, dest) in destinations::propagate(self, &body, results) {
                 if self.fuel.take() {
-                    self.dests.insert(name, dest);
+                    self.destinations.insert(name, dest);
                 }
             }
             let mut stms = Vec::with_capacity(body.stms.len());
@@ -120,14 +120,14 @@ impl Ctx<'_> {
         homes: &[Home],
         prov: ir::Prov,
     ) -> Result<Body<Mems>, PassError> {
-        let dests: Vec<Option<Destination>> = homes
+        let destinations: Vec<Option<Destination>> = homes
             .iter()
             .map(|home| match home {
                 Home::Fixed(dest) => Some(dest.clone()),
                 Home::SameAsRoot(_) | Home::Returned => None,
             })
             .collect();
-        let mut body = self.body(body, &dests)?;
+        let mut body = self.body(body, &destinations)?;
         let mut result = Vec::with_capacity(body.result.len());
         for (atom, home) in std::mem::take(&mut body.result).into_iter().zip(homes) {
             match (home, atom) {
@@ -221,7 +221,7 @@ impl Ctx<'_> {
                     (Atom::Var(array), ann)
                 }
                 (Home::Fixed(_) | Home::Returned, Atom::Const(_)) => {
-                    return Err(PassError::bug("an array starts from a constant"));
+                    return Err(PassError::bug("the initial value of an array parameter is a constant"));
                 }
             };
             let param = self.bind(param.name, param.ty, ann);
@@ -322,12 +322,12 @@ impl Ctx<'_> {
             match (arg, is_array) {
                 (Atom::Var(array), true) => {
                     let prov = aux.prov;
-                    let mut there = self.row_major_home(array, prov, CopyReason::Argument, out)?;
+                    let mut moved = self.row_major_home(array, prov, CopyReason::Argument, out)?;
                     if crosses {
                         let why = CopyReason::Argument;
-                        there = self.copy_to_space(there.0, callee.home, prov, why, out)?;
+                        moved = self.copy_to_space(moved.0, callee.home, prov, why, out)?;
                     }
-                    let (array, block) = there;
+                    let (array, block) = moved;
                     converted.extend([Atom::Var(block), Atom::Var(array)]);
                 }
                 _ => converted.push(arg),
@@ -349,7 +349,7 @@ impl Ctx<'_> {
         pat: Vec<Param<Segs>>,
         aux: Aux,
         exp: Exp<Mems>,
-        there: Space,
+        space: Space,
         out: &mut Vec<Stm<Mems>>,
     ) -> Result<(), PassError> {
         let prov = aux.prov;
@@ -361,7 +361,7 @@ impl Ctx<'_> {
                 continue;
             }
             let hint = self.names.hint(param.name).clone();
-            let block = self.fresh(&format!("{hint}_mem"), Type::Mem(there), MemAnn::None);
+            let block = self.fresh(&format!("{hint}_mem"), Type::Mem(space), MemAnn::None);
             let ann = row_major_in(block.name, &param.ty);
             let array = self.fresh(&hint, param.ty.clone(), ann);
             arrays.push((array.name, param));

@@ -14,7 +14,8 @@
 //! early write is unobservable.
 //!
 //! The checks that the value fits (the certificates of the update and of coercions on the way) must
-//! pass before the first element is written; [`crate::order`] moves them ahead where possible.
+//! pass before the first element is written; [`crate::checks_first`] moves them ahead where
+//! possible.
 
 use crate::alloc::Ctx;
 use crate::checks_first::{count_uses, slice_operands};
@@ -56,7 +57,7 @@ pub(crate) fn propagate(
     for stm in body.stms.iter().rev() {
         match &stm.exp {
             Exp::Basic(op) => {
-                let dest = stm.pat.first().and_then(|elem| flow.dests.get(&elem.name)).cloned();
+                let dest = stm.pat.first().and_then(|elem| flow.destinations.get(&elem.name)).cloned();
                 // The certificates of a reshape say that the sizes are equal.
                 let checked = matches!(op, BasicOp::Reshape { .. });
                 let source = op.in_place_of();
@@ -67,14 +68,14 @@ pub(crate) fn propagate(
                 if let BasicOp::Update { array, slice, value: Atom::Var(value) } = op
                     && flow.defined.contains_key(value)
                     && !flow.defined.contains_key(array)
-                    && !flow.dests.contains_key(value)
+                    && !flow.destinations.contains_key(value)
                     && let MemAnn::In { block: ir::mem::Block::Var(block), lmad } = ctx.ann(*array)
                 {
                     let uses = uses.get_or_insert_with(|| count_uses(body));
-                    if uses.get(array) == Some(&1) && !lies_there(ctx, uses, *array, block) {
-                        let place = slice.iter().flat_map(slice_operands);
-                        let place: Vec<Name> = place.filter_map(Atom::var).collect();
-                        let from = flow.known_from(&place, flow.known_from(&stm.aux.certs, 0));
+                    if uses.get(array) == Some(&1) && !uses_block(ctx, uses, *array, block) {
+                        let index_operands = slice.iter().flat_map(slice_operands);
+                        let index_operands: Vec<Name> = index_operands.filter_map(Atom::var).collect();
+                        let from = flow.known_from(&index_operands, flow.known_from(&stm.aux.certs, 0));
                         let dest = Destination { block, lmad: lmad.slice(slice) };
                         flow.add(*value, ReadyDestination { dest, from });
                     }
@@ -83,7 +84,7 @@ pub(crate) fn propagate(
             Exp::Loop { params, form: _, body: _ } => {
                 for (elem, param) in stm.pat.iter().zip(params) {
                     if let (true, Some(ready), Atom::Var(init)) =
-                        (ctx.roots.in_place(param.param.name), flow.dests.get(&elem.name), param.init)
+                        (ctx.roots.in_place(param.param.name), flow.destinations.get(&elem.name), param.init)
                     {
                         let ready = ready.clone();
                         flow.add(init, ready);
@@ -93,15 +94,15 @@ pub(crate) fn propagate(
             Exp::If { .. } | Exp::Apply { .. } | Exp::Op(_) => {}
         }
     }
-    let mut dests: Vec<(Name, Destination)> =
-        (flow.dests.into_iter()).map(|(name, ready)| (name, ready.dest)).collect();
-    dests.sort_unstable_by_key(|(name, _)| *name);
-    dests
+    let mut destinations: Vec<(Name, Destination)> =
+        (flow.destinations.into_iter()).map(|(name, ready)| (name, ready.dest)).collect();
+    destinations.sort_unstable_by_key(|(name, _)| *name);
+    destinations
 }
 
 /// Destinations during the backward walk of a body.
 struct Flow {
-    dests: FxHashMap<Name, ReadyDestination>,
+    destinations: FxHashMap<Name, ReadyDestination>,
     /// The statement that binds each name of the body.
     defined: FxHashMap<Name, usize>,
 }
@@ -110,7 +111,7 @@ impl Flow {
     fn new(body: &Body<Segs>) -> Self {
         let stms = body.stms.iter().enumerate();
         let defined = stms.flat_map(|(at, stm)| stm.pat.iter().map(move |p| (p.name, at)));
-        Self { dests: FxHashMap::default(), defined: defined.collect() }
+        Self { destinations: FxHashMap::default(), defined: defined.collect() }
     }
 
     /// The first statement from `from` on before which all these names are bound.
@@ -122,13 +123,13 @@ impl Flow {
     /// Gives an array a destination, unless it has one or is created too early.
     fn add(&mut self, array: Name, ready: ReadyDestination) {
         if self.defined.get(&array).is_none_or(|&at| at >= ready.from) {
-            self.dests.entry(array).or_insert(ready);
+            self.destinations.entry(array).or_insert(ready);
         }
     }
 }
 
 /// Returns true if the body uses another array from outside in this block.
-fn lies_there(ctx: &Ctx<'_>, uses: &FxHashMap<Name, u32>, array: Name, block: Name) -> bool {
-    let there = |name: &Name| matches!(ctx.ann(*name), MemAnn::In { block: ir::mem::Block::Var(b), .. } if b == block);
-    uses.keys().any(|name| *name != array && there(name))
+fn uses_block(ctx: &Ctx<'_>, uses: &FxHashMap<Name, u32>, array: Name, block: Name) -> bool {
+    let is_in_block = |name: &Name| matches!(ctx.ann(*name), MemAnn::In { block: ir::mem::Block::Var(b), .. } if b == block);
+    uses.keys().any(|name| *name != array && is_in_block(name))
 }

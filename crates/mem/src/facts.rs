@@ -1,15 +1,15 @@
 //! Facts on operations that code generation may use, beyond the operations' meaning.
 //!
 //! Before and after: level `mems`. No statement is rewritten; some get a fact ([`ir::facts`] lists
-//! them), each for one unit of fuel, and segops get a no-op predicate ([`ir::seg::Seg::keeps`]) if
-//! it can be derived from their operators.
+//! them), each for one unit of fuel, and segops get a no-op predicate
+//! ([`ir::seg::Seg::identity_predicate`]) if it can be derived from their operators.
 //!
 //! | module | finds |
 //! |---|---|
-//! | [`apart`] | iterations that may run in any order |
+//! | [`independence`] | iterations that may run in any order |
 //! | [`scatter`] | iterations that end by writing one scalar to each of some vectors |
 //! | [`filter`] | scans that count flags to compute the positions of flagged elements |
-//! | [`keeps`] | operators that select one of their operands |
+//! | [`noop`] | operators that select one of their operands |
 //! | [`streamed`] | elements that a reduction reads at its index |
 //!
 //! Needs: a verified program. Guarantees: the same program except for facts; code generation does
@@ -43,12 +43,12 @@ pub fn facts(mut program: Program<Mems>, context: &mut Context) -> Program<Mems>
 }
 
 fn of_function(function: &mut Function<Mems>, fuel: &mut Fuel) {
-    let mut places = Locations::default();
+    let mut locations = Locations::default();
     for param in &function.params {
-        places.param(&param.param);
+        locations.param(&param.param);
     }
-    Visit::<Mems>::body(&mut places, &function.body);
-    let mut finder = Finder { places, names: &mut function.names, fuel };
+    Visit::<Mems>::body(&mut locations, &function.body);
+    let mut finder = Finder { locations, names: &mut function.names, fuel };
     finder.body(&mut function.body);
 }
 
@@ -63,8 +63,8 @@ struct Locations {
 impl Visit<Mems> for Locations {
     fn param(&mut self, param: &Param<Mems>) {
         if param.ty.is_array() {
-            let place = (param.ty.clone(), param.ann.clone());
-            self.arrays.insert(param.name, place);
+            let location = (param.ty.clone(), param.ann.clone());
+            self.arrays.insert(param.name, location);
         }
     }
 
@@ -81,7 +81,7 @@ impl Visit<Mems> for Locations {
 }
 
 struct Finder<'a> {
-    places: Locations,
+    locations: Locations,
     names: &'a mut NameTable,
     fuel: &'a mut Fuel,
 }
@@ -117,8 +117,8 @@ impl Finder<'_> {
             Exp::Op(MemOp::Seg(SegOp::Seg(seg))) => {
                 self.body(&mut seg.body);
                 match &mut seg.kind {
-                    SegKind::ScanReduce(folds) => {
-                        folds.lambdas_mut().for_each(|it| self.body(&mut it.body));
+                    SegKind::ScanReduce(scan_reduce) => {
+                        scan_reduce.lambdas_mut().for_each(|it| self.body(&mut it.body));
                     }
                     SegKind::Hist(ops) => {
                         ops.iter_mut().for_each(|op| self.body(&mut op.op.op.body));
@@ -139,42 +139,42 @@ impl Finder<'_> {
         if independence::independent(&seg.body.stms) && self.fuel.take() {
             facts.add(FactFlag::Independent);
         }
-        let SegKind::ScanReduce(folds) = &mut seg.kind else {
+        let SegKind::ScanReduce(scan_reduce) = &mut seg.kind else {
             return;
         };
-        if folds.is_map() {
+        if scan_reduce.is_map() {
             self.scatter(&mut seg.body);
             return;
         }
-        if let Some(post) = &mut folds.post {
+        if let Some(post) = &mut scan_reduce.post {
             let packed = self.scatter(&mut post.body);
             if (packed || independence::independent(&post.body.stms)) && self.fuel.take() {
                 facts.add(FactFlag::PostScanIndependent);
             }
             if packed {
-                self.filter(&seg.body, folds);
+                self.filter(&seg.body, scan_reduce);
             }
         }
-        if noop::has_noop_predicate(folds) && self.fuel.take() {
-            seg.identity_predicate = noop::noop_predicate(folds, self.names);
+        if noop::has_noop_predicate(scan_reduce) && self.fuel.take() {
+            seg.identity_predicate = noop::noop_predicate(scan_reduce, self.names);
         }
         streamed::mark(&seg.space, &mut seg.body, self.fuel);
     }
 
     /// Marks the update at the end of a body if it can be packed. Returns true if it can.
     fn scatter(&mut self, body: &mut Body<Mems>) -> bool {
-        let found = scatter::packs(body, &self.places) && self.fuel.take();
+        let found = scatter::packs(body, &self.locations) && self.fuel.take();
         if let (true, Some(last)) = (found, body.stms.last_mut()) {
             last.aux.facts.add(FactFlag::Packable);
         }
         found
     }
 
-    fn filter(&mut self, body: &Body<Mems>, folds: &mut ScanReduce<Mems>) {
-        let Some(filter) = filter::filter(body, folds) else {
+    fn filter(&mut self, body: &Body<Mems>, scan_reduce: &mut ScanReduce<Mems>) {
+        let Some(filter) = filter::filter(body, scan_reduce) else {
             return;
         };
-        if let Some(last) = folds.post.as_mut().and_then(|p| p.body.stms.last_mut())
+        if let Some(last) = scan_reduce.post.as_mut().and_then(|p| p.body.stms.last_mut())
             && self.fuel.take()
         {
             last.aux.facts.set_filter(filter);

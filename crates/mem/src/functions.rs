@@ -38,9 +38,9 @@ pub(crate) fn refused(
     callees: &Callees,
     context: &mut Context,
 ) -> Result<Vec<KernelRefusal>, PassError> {
-    let want = |ctx: &mut Ctx<'_>| ctx.refused = Some(Vec::new());
-    let given = |ctx: Ctx<'_>| ctx.refused.unwrap_or_default();
-    trial(function, callees, context, want, given)
+    let enable = |ctx: &mut Ctx<'_>| ctx.refused = Some(Vec::new());
+    let results_of = |ctx: Ctx<'_>| ctx.refused.unwrap_or_default();
+    trial(function, callees, context, enable, results_of)
 }
 
 /// Returns the shared-memory requirement of each segop of a function whose iterations are run by
@@ -53,9 +53,9 @@ pub(crate) fn needs(
     callees: &Callees,
     context: &mut Context,
 ) -> Result<Vec<(Name, Need)>, PassError> {
-    let want = |ctx: &mut Ctx<'_>| ctx.needs = Some(Vec::new());
-    let given = |ctx: Ctx<'_>| ctx.needs.unwrap_or_default();
-    trial(function, callees, context, want, given)
+    let enable = |ctx: &mut Ctx<'_>| ctx.needs = Some(Vec::new());
+    let results_of = |ctx: Ctx<'_>| ctx.needs.unwrap_or_default();
+    trial(function, callees, context, enable, results_of)
 }
 
 /// Runs memory assignment on a copy of a function, for its side results.
@@ -63,8 +63,8 @@ fn trial<T>(
     function: &Function<Segs>,
     callees: &Callees,
     context: &mut Context,
-    want: impl FnOnce(&mut Ctx<'_>),
-    given: impl FnOnce(Ctx<'_>) -> T,
+    enable: impl FnOnce(&mut Ctx<'_>),
+    results_of: impl FnOnce(Ctx<'_>) -> T,
 ) -> Result<T, PassError> {
     let home = callees.get(&function.name)?.home;
     let roots = MustAlias::new(&function.body, function.names.len());
@@ -72,10 +72,10 @@ fn trial<T>(
     let options = context.options.clone();
     let own = (&*options, home);
     let mut ctx = Ctx::new(names, callees, roots, &mut context.fuel, own);
-    want(&mut ctx);
+    enable(&mut ctx);
     parameters(&mut ctx, function.params.clone());
     ctx.body(function.body.clone(), &[])?;
-    Ok(given(ctx))
+    Ok(results_of(ctx))
 }
 
 /// Converts the parameters, adding a block before each array. Also returns the new position of each

@@ -84,15 +84,15 @@ impl Kernel {
         if self.of_blocks == 0 {
             return Ok(None);
         }
-        let rooms = assign_slots(body, &Blocks::of_body(body, names.len()))?;
-        let arrays = |room: &SharedSlot| {
-            let blocks = room.blocks.iter();
+        let slots = assign_slots(body, &Blocks::of_body(body, names.len()))?;
+        let arrays = |slot: &SharedSlot| {
+            let blocks = slot.blocks.iter();
             let types = blocks.filter_map(|(block, _)| self.scratchpad.get(block).cloned());
             types.collect()
         };
         Ok(Some(Need {
             reserved: self.taken + RESERVED_SHARED_BYTES,
-            slots: rooms.iter().map(arrays).collect(),
+            slots: slots.iter().map(arrays).collect(),
         }))
     }
 
@@ -127,13 +127,13 @@ impl Ctx<'_> {
     /// The kernel that a segop with these results becomes.
     pub(crate) fn kernel_of(&self, seg: &Seg<Segs>, pat: &[Param<Segs>]) -> Result<Kernel, PassError> {
         let inner = outermost_segops(&seg.body);
-        let is_map = matches!(&seg.kind, SegKind::ScanReduce(folds) if folds.is_map());
+        let is_map = matches!(&seg.kind, SegKind::ScanReduce(scan_reduce) if scan_reduce.is_map());
         if !is_map || inner.is_empty() {
             return Ok(Kernel::new(&seg.space));
         }
         let needed = values_of_threads(&inner).saturating_mul(self.block);
         let Some(left) = (SHARED_MEMORY_BYTES - RESERVED_SHARED_BYTES).checked_sub(needed) else {
-            return Err(Self::not_in_kernels("operators on so many values"));
+            return Err(Self::not_in_kernels("operators whose values exceed shared memory"));
         };
         let fits = |param: &Param<Segs>| self.fitting.contains(&param.name);
         let all_fit = self.needs.is_some() || pat.first().is_some_and(fits);
@@ -166,7 +166,7 @@ impl Ctx<'_> {
         out: &mut Vec<Stm<Mems>>,
     ) -> Option<Name> {
         let mut kernel = self.kernel.take_if(|kernel| kernel.is_blocks())?;
-        let there = match kernel.shared_memory_left {
+        let fits_slot = match kernel.shared_memory_left {
             None => self.is_known(&kernel, ty.shape()),
             Some(left) => {
                 let bytes = constant_bytes(ty).and_then(|bytes| u64::try_from(bytes).ok());
@@ -176,7 +176,7 @@ impl Ctx<'_> {
             }
         };
         // The size is computed on the host.
-        let bytes = there.then(|| self.bytes(ty, prov, &mut kernel.outer));
+        let bytes = fits_slot.then(|| self.bytes(ty, prov, &mut kernel.outer));
         let block = bytes.map(|bytes| self.alloc_bytes(hint, bytes, Space::Shared, prov, out));
         if let Some(block) = block {
             kernel.bind(block);
@@ -204,19 +204,19 @@ impl Ctx<'_> {
         prov: Prov,
     ) -> Result<Name, PassError> {
         let Some(mut kernel) = self.kernel.take() else {
-            return Err(PassError::bug("parts of a block outside of a kernel"));
+            return Err(PassError::bug("an array per iteration outside of a kernel"));
         };
-        let points = kernel.dims.iter().map(|(_, dim)| dim);
-        let fits = !kernel.in_operator && self.is_known(&kernel, ty.shape().iter().chain(points));
+        let iteration_dims = kernel.dims.iter().map(|(_, dim)| dim);
+        let fits = !kernel.in_operator && self.is_known(&kernel, ty.shape().iter().chain(iteration_dims));
         let result = if fits {
-            let whole = of_all_points(&kernel.dims, ty);
+            let whole = per_iteration(&kernel.dims, ty);
             let block = self.alloc_in(hint, &whole, Space::Device, prov, &mut kernel.outer);
             kernel.shared.insert(block, kernel.dims.len());
             Ok(block)
         } else if kernel.in_operator {
-            Err(Self::not_in_kernels("arrays in operators"))
+            Err(Self::not_in_kernels("operators that allocate arrays"))
         } else {
-            Err(Self::not_in_kernels("arrays whose sizes differ from point to point"))
+            Err(Self::not_in_kernels("arrays whose sizes differ between threads"))
         };
         self.kernel = Some(kernel);
         result
@@ -235,19 +235,19 @@ impl Ctx<'_> {
             return Lmad::with_dim_order(perm, ty.shape());
         };
         let dims = &kernel.dims[..outer];
-        let full = of_all_points(dims, ty);
+        let full = per_iteration(dims, ty);
         // A thread block's part is contiguous; within it, the threads' parts are interleaved.
         let blocks = kernel.of_blocks.min(outer);
         let own = perm.iter().map(|at| at + outer);
         let order: Vec<usize> = (0..blocks).chain(own).chain(blocks..outer).collect();
-        let point = dims.iter();
-        let point = point.map(|(index, _)| DimIndex::Fix(Atom::Var(*index)));
+        let indices = dims.iter();
+        let indices = indices.map(|(index, _)| DimIndex::Fix(Atom::Var(*index)));
         let rest = ty.shape().iter().map(|&count| DimIndex::Slice {
             start: Atom::i64(0),
             count,
             stride: Atom::i64(1),
         });
-        let slice: Vec<DimIndex> = point.chain(rest).collect();
+        let slice: Vec<DimIndex> = indices.chain(rest).collect();
         Lmad::with_dim_order(&order, full.shape()).slice(&slice)
     }
 
@@ -285,11 +285,11 @@ fn values_of_threads(inner: &[&SegOp<Segs>]) -> u64 {
     let mut most: FxHashMap<PrimType, u64> = FxHashMap::default();
     for op in inner {
         let SegOp::Seg(seg) = op else { continue };
-        let SegKind::ScanReduce(folds) = &seg.kind else {
+        let SegKind::ScanReduce(scan_reduce) = &seg.kind else {
             continue;
         };
         let mut own: FxHashMap<PrimType, u64> = FxHashMap::default();
-        for elem in folds.operators().flat_map(|op| &op.op.ret).filter_map(Type::elem) {
+        for elem in scan_reduce.operators().flat_map(|op| &op.op.ret).filter_map(Type::elem) {
             *own.entry(elem).or_default() += 1;
         }
         for &elem in PrimType::ALL {
@@ -303,6 +303,6 @@ fn values_of_threads(inner: &[&SegOp<Segs>]) -> u64 {
 }
 
 /// The type of an array with a part of this type for every iteration.
-fn of_all_points(dims: &[(Name, Dim)], ty: &Type) -> Type {
+fn per_iteration(dims: &[(Name, Dim)], ty: &Type) -> Type {
     dims.iter().rev().fold(ty.clone(), |ty, (_, dim)| ty.array_of(*dim))
 }

@@ -21,9 +21,9 @@
 //!   them read elements with a large stride from loop iteration to loop iteration and stride 1 from
 //!   segop iteration to segop iteration, unless an iteration is a chunk by itself.
 //! - **Orders.** A result that is transposed later gets the dimension order that makes the
-//!   transposition free ([`wishes`]), if neighbouring iterations read adjacent elements: they run
-//!   in adjacent lanes, and write adjacent elements in that order. A branch's result gets the order
-//!   if a segop in one of its arms would.
+//!   transposition free ([`preferences`]), if neighbouring iterations read adjacent elements: they
+//!   run in adjacent lanes, and write adjacent elements in that order. A branch's result gets the
+//!   order if a segop in one of its arms would.
 //!
 //! Needs: a verified program at level `segs` that is not rewritten afterwards: strides are visible
 //! only once indices are simplified. Guarantees: the same program except for lanes and orders, each
@@ -63,7 +63,7 @@ fn of_function(function: &mut Function<Segs>, fuel: &mut Fuel) {
     let mut layout = Layout {
         roots: MustAlias::new(&function.body, names),
         lies: vec![None; names],
-        dests: FxHashMap::default(),
+        destinations: FxHashMap::default(),
         orders: FxHashMap::default(),
         inside: false,
         fuel,
@@ -80,7 +80,7 @@ struct Layout<'f> {
     /// The index functions of arrays in their blocks.
     lies: Vec<Option<Lmad>>,
     /// The destinations of arrays that become parts of others.
-    dests: FxHashMap<Name, Lmad>,
+    destinations: FxHashMap<Name, Lmad>,
     /// The preferred dimension orders.
     orders: FxHashMap<Name, DimOrder>,
     /// True inside a segop.
@@ -115,13 +115,13 @@ impl Layout<'_> {
 
     /// The destination of a new array.
     fn dest(&self, param: &Param<Segs>) -> Option<Lmad> {
-        let dest = self.dests.get(&param.name)?;
+        let dest = self.destinations.get(&param.name)?;
         let same = dest.dims.len() == param.ty.rank();
         same.then(|| dest.with_extents(param.ty.shape()))
     }
 
     /// Places a new array at its destination, or else row-major.
-    fn place(&mut self, param: &Param<Segs>) {
+    fn choose_location(&mut self, param: &Param<Segs>) {
         match self.dest(param) {
             Some(lmad) => self.set(param.name, lmad),
             None => self.row_major(param),
@@ -146,25 +146,25 @@ impl Layout<'_> {
         }
         for (result, home) in body.result.iter().zip(homes) {
             if let (Atom::Var(name), Some(home)) = (result, home) {
-                self.dests.entry(*name).or_insert_with(|| home.clone());
+                self.destinations.entry(*name).or_insert_with(|| home.clone());
             }
         }
         for Stm { pat, aux: _, exp } in body.stms.iter().rev() {
             match exp {
                 Exp::Basic(op) => {
-                    let dest = pat.first().and_then(|param| self.dests.get(&param.name));
+                    let dest = pat.first().and_then(|param| self.destinations.get(&param.name));
                     if let (Some(source), Some(dest)) = (op.in_place_of(), dest.cloned()) {
-                        self.dests.entry(source).or_insert(dest);
+                        self.destinations.entry(source).or_insert(dest);
                     }
                 }
                 Exp::Loop { params, .. } => {
                     for (bound, param) in pat.iter().zip(params) {
                         if let (true, Some(dest), Atom::Var(init)) = (
                             self.roots.in_place(param.param.name),
-                            self.dests.get(&bound.name).cloned(),
+                            self.destinations.get(&bound.name).cloned(),
                             param.init,
                         ) {
-                            self.dests.entry(init).or_insert(dest);
+                            self.destinations.entry(init).or_insert(dest);
                         }
                     }
                 }
@@ -218,11 +218,11 @@ impl Layout<'_> {
             // A reshape that needs a copy.
             self.row_major(param);
         } else {
-            self.place(param);
+            self.choose_location(param);
         }
     }
 
-    fn branch(&mut self, pat: &[Param<Segs>], aux: &mut Aux, arms: [&mut Body<Segs>; 2]) {
+    fn branch(&mut self, pat: &[Param<Segs>], aux: &mut Aux, branches: [&mut Body<Segs>; 2]) {
         let mut homes = Vec::with_capacity(pat.len());
         for (at, param) in pat.iter().enumerate() {
             let root = self.roots.root(param.name);
@@ -233,7 +233,7 @@ impl Layout<'_> {
                 None
             } else if let Some(dest) = self.dest(param) {
                 Some(dest)
-            } else if let Some(order) = self.arms_order(pat, at, [&*arms[0], &*arms[1]])
+            } else if let Some(order) = self.order_in_branches(pat, at, [&*branches[0], &*branches[1]])
                 && self.fuel.take()
             {
                 let lmad = Lmad::with_dim_order(&order, param.ty.shape());
@@ -248,8 +248,8 @@ impl Layout<'_> {
             }
             homes.push(home);
         }
-        for arm in arms {
-            self.body(arm, &homes);
+        for branch in branches {
+            self.body(branch, &homes);
         }
     }
 
@@ -273,8 +273,8 @@ impl Layout<'_> {
         }
         match &seg.kind {
             SegKind::Hist(ops) => {
-                let dests = ops.iter().flat_map(|op| &op.destinations);
-                for (param, dest) in pat.iter().zip(dests) {
+                let destinations = ops.iter().flat_map(|op| &op.destinations);
+                for (param, dest) in pat.iter().zip(destinations) {
                     self.same(param, *dest);
                 }
             }
@@ -283,21 +283,23 @@ impl Layout<'_> {
                     if is_concatenated(ty) {
                         self.row_major(param);
                     } else {
-                        self.place(param);
+                        self.choose_location(param);
                     }
                 }
             }
-            SegKind::ScanReduce(folds) => {
+            SegKind::ScanReduce(scan_reduce) => {
                 for (at, param) in pat.iter().enumerate() {
                     let order = (self.orders.get(&param.name))
-                        .filter(|order| folds.is_map() && self.may_reorder(order, param, &seg.space, reads))
+                        .filter(|order| {
+                            scan_reduce.is_map() && self.may_reorder(order, param, &seg.space, reads)
+                        })
                         .cloned();
                     match order {
                         Some(order) if self.fuel.take() => {
                             self.set(param.name, Lmad::with_dim_order(&order, param.ty.shape()));
                             aux.facts.set_layout(at, order);
                         }
-                        _ => self.place(param),
+                        _ => self.choose_location(param),
                     }
                 }
             }
@@ -309,19 +311,19 @@ impl Layout<'_> {
 
     /// Processes the body of a segop, and its operators.
     fn segop_body(&mut self, pat: &[Param<Segs>], seg: &mut Seg<Segs>) {
-        let places: Vec<Option<Lmad>> = pat.iter().map(|p| self.iteration_slice(p, &seg.space)).collect();
+        let slices: Vec<Option<Lmad>> = pat.iter().map(|p| self.iteration_slice(p, &seg.space)).collect();
         match &mut seg.kind {
-            SegKind::ScanReduce(folds) => {
-                let (reduced, elements) = folds.results(&places);
-                let at = if folds.post.is_some() {
+            SegKind::ScanReduce(scan_reduce) => {
+                let (reduced, elements) = scan_reduce.results(&slices);
+                let at = if scan_reduce.post.is_some() {
                     Vec::new()
                 } else {
-                    let (scanned, mapped) = elements.split_at(folds.n_scanned());
+                    let (scanned, mapped) = elements.split_at(scan_reduce.n_scanned());
                     [scanned, reduced, mapped].concat()
                 };
                 let elements = elements.to_vec();
                 self.body(&mut seg.body, &at);
-                let ScanReduce { scans, reduces, post } = folds;
+                let ScanReduce { scans, reduces, post } = scan_reduce;
                 for operator in scans.iter_mut().chain(reduces) {
                     self.body(&mut operator.op.body, &[]);
                 }
@@ -336,8 +338,8 @@ impl Layout<'_> {
                 }
             }
             SegKind::FlatMap => {
-                let places = seg.ret.iter().zip(places);
-                let at = places.map(|(ty, place)| place.filter(|_| !is_concatenated(ty)));
+                let slices = seg.ret.iter().zip(slices);
+                let at = slices.map(|(ty, slice)| slice.filter(|_| !is_concatenated(ty)));
                 let at: Vec<Option<Lmad>> = at.collect();
                 self.body(&mut seg.body, &at);
             }
@@ -367,12 +369,17 @@ impl Layout<'_> {
     }
 
     /// The preferred order of a branch's result, if a segop in one of the arms may have it.
-    fn arms_order(&self, pat: &[Param<Segs>], at: usize, arms: [&Body<Segs>; 2]) -> Option<DimOrder> {
+    fn order_in_branches(
+        &self,
+        pat: &[Param<Segs>],
+        at: usize,
+        branches: [&Body<Segs>; 2],
+    ) -> Option<DimOrder> {
         let param = pat.get(at)?;
         let order = self.orders.get(&param.name)?;
         let mut sizes = param.ty.shape().iter();
         let own = |dim: &Dim| pat.iter().any(|param| *dim == Dim::Var(param.name));
-        let granted = !sizes.any(own) && arms.iter().any(|arm| self.may_reorder_in(arm, at, order));
+        let granted = !sizes.any(own) && branches.iter().any(|branch| self.may_reorder_in(branch, at, order));
         granted.then(|| order.clone())
     }
 
@@ -394,7 +401,7 @@ impl Layout<'_> {
                 self.may_reorder(order, &stm.pat[at], &seg.space, reads)
             }
             Exp::If { then_body, else_body, .. } => {
-                [then_body, else_body].iter().any(|arm| self.may_reorder_in(arm, at, order))
+                [then_body, else_body].iter().any(|branch| self.may_reorder_in(branch, at, order))
             }
             Exp::Basic(_) | Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_) => false,
         }

@@ -1,6 +1,6 @@
 //! Memory: every array gets a block and an index function.
 //!
-//! If segops run on a device, [`place()`] first moves those that cannot be kernels to functions
+//! If segops run on a device, [`offload()`] first moves those that cannot be kernels to functions
 //! that the host runs.
 //!
 //! Then [`layout()`] chooses, at the level of segops, the dimension order of each result and the
@@ -11,11 +11,11 @@
 //!
 //! - Views (slices, transposes, and reshapes that one LMAD can express) share the block of the
 //!   viewed array.
-//! - Updates happen in place: the updated array has the memory location of its source. [`roots`]
-//!   finds the chains of updates through loops and branches.
-//! - A result is built in its final location ([`dests`], short-circuiting): the row that a segop's
-//!   body or a loop's iteration yields is stored in the result array from the start, so nothing is
-//!   copied.
+//! - Updates happen in place: the updated array has the memory location of its source.
+//!   [`must_alias`] finds the chains of updates through loops and branches.
+//! - A result is built in its final location ([`destinations`], short-circuiting): the row that a
+//!   segop's body or a loop's iteration yields is stored in the result array from the start, so
+//!   nothing is copied.
 //! - A result has the dimension order that layout chose, if that is not row-major.
 //! - Functions, and branches and loops whose arrays do not stay in place, take and return a block
 //!   with each array, row-major from its start.
@@ -24,7 +24,7 @@
 //!   segops ([`kernel`]). Arrays of host functions are in the host's memory: calls copy arguments
 //!   there and results back.
 //! - Arrays local to a thread block are in shared memory if they fit; a version whose arrays do not
-//!   fit is not taken ([`fits`]).
+//!   fit is not taken ([`capacity_guards`]).
 //!
 //! Afterwards [`facts()`] annotates operations with facts for code generation.
 //!

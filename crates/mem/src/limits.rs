@@ -1,5 +1,5 @@
-//! Limitations of device kernels. The pass [`place`](crate::place()) finds segops that exceed them
-//! beforehand, and moves them to the host.
+//! Limitations of device kernels. The pass [`offload`](crate::offload()) finds segops that exceed
+//! them beforehand, and moves them to the host.
 
 use crate::alloc::Ctx;
 use ir::exact::atomic_operator;
@@ -24,27 +24,27 @@ impl Ctx<'_> {
     /// The error for a limitation of kernels.
     pub(crate) fn not_in_kernels(what: &str) -> PassError {
         // `functions` adds the provenance.
-        PassError::unsupported(format!("{what} in kernels of a device"), Vec::new())
+        PassError::unsupported(format!("{what} in device kernels"), Vec::new())
     }
 
     /// Checks that a segop can be a kernel, apart from its body.
     pub(crate) fn check_kernel(&self, seg: &Seg<Segs>) -> Result<(), PassError> {
-        let SegKind::ScanReduce(folds) = &seg.kind else {
+        let SegKind::ScanReduce(scan_reduce) = &seg.kind else {
             return Ok(());
         };
-        if !folds.is_map() && seg.decomp.updates_per_iteration > 0 {
+        if !scan_reduce.is_map() && seg.decomp.updates_per_iteration > 0 {
             let what = "accumulators in reductions and scans";
             return Err(Self::not_in_kernels(what));
         }
-        let mapped = folds.values(&seg.ret).mapped;
-        if folds.post.is_some() && mapped.iter().any(Type::is_array) {
-            return Err(Self::not_in_kernels("arrays that a scan passes on"));
+        let mapped = scan_reduce.values(&seg.ret).mapped;
+        if scan_reduce.post.is_some() && mapped.iter().any(Type::is_array) {
+            return Err(Self::not_in_kernels("scans that return mapped arrays"));
         }
         // Each thread has values of these types in the block's shared memory.
-        let folded = folds.operators().flat_map(|op| &op.op.ret);
+        let folded = scan_reduce.operators().flat_map(|op| &op.op.ret);
         let bytes: u64 = folded.filter_map(Type::elem).map(prim::PrimType::size).sum();
         if bytes.saturating_mul(self.block) > SHARED_MEMORY_BYTES {
-            return Err(Self::not_in_kernels("operators on so many values"));
+            return Err(Self::not_in_kernels("operators whose values exceed shared memory"));
         }
         Ok(())
     }
@@ -58,12 +58,14 @@ impl Ctx<'_> {
             (BasicOp::UpdateAcc { .. }, Type::Acc { token, .. })
                 if self.combining.get(token) == Some(&false) =>
             {
-                "accumulators with such an operator"
+                "accumulators whose operator is not atomic"
             }
             (BasicOp::ConstArray { bytes, .. }, _) if bytes.len() as i64 > FRAME_BYTES => {
                 "large constant arrays"
             }
-            (BasicOp::Param { default: Atom::Var(_), .. }, _) => "parameters",
+            (BasicOp::Param { default: Atom::Var(_), .. }, _) => {
+                "tuning parameters whose default is computed"
+            }
             _ => return Ok(()),
         };
         Err(Self::not_in_kernels(what))

@@ -95,8 +95,8 @@ impl MustAlias {
             })) => {
                 self.body(body);
                 match kind {
-                    SegKind::ScanReduce(folds) => {
-                        folds.lambdas().for_each(|lambda| self.body(&lambda.body));
+                    SegKind::ScanReduce(scan_reduce) => {
+                        scan_reduce.lambdas().for_each(|lambda| self.body(&lambda.body));
                     }
                     SegKind::Hist(ops) => {
                         ops.iter().for_each(|op| self.body(&op.op.op.body));

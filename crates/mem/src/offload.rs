@@ -14,17 +14,17 @@
 //! Before and after: level `segs`. Kernels are the segops that `mem` accepts
 //! ([`limits`](crate::limits)), so each function undergoes a trial run of memory assignment. A
 //! segop, or a whole `withacc`, outside of all others that is refused even as a map of loops
-//! ([`in_order`]) moves to a function that takes its free names ([`outline`]), with segops at the
-//! levels of the host ([`host`]). Functions called there get host clones. Of two versions between
-//! which a size decides, one that would run on the host is dropped if the other does not
-//! ([`choices`]). Functions that are no longer called are removed.
+//! ([`mod@sequentialise`]) moves to a function that takes its free names ([`outline`]), with segops
+//! at the levels of the host ([`host`]). Functions called there get host clones. If one of two
+//! versions that a comparison of sizes chooses between would run on the host and the other does
+//! not, it is dropped ([`choices`]). Functions that are no longer called are removed.
 //!
 //! Does nothing on target machines without a device.
 
 mod choices;
 mod host;
-mod in_order;
 mod outline;
+mod sequentialise;
 
 use crate::callees::Callees;
 use crate::functions::refused;
@@ -50,16 +50,16 @@ pub fn offload(mut program: Program<Segs>, context: &mut Context) -> Result<Prog
     }
     let callees = Callees::of(&program);
     let functions = std::mem::take(&mut program.functions);
-    let placed = context.each(functions, |function, own| place_function(function, &callees, own))?;
-    if placed.iter().all(|(_, own)| own.is_empty()) {
-        program.functions = placed.into_iter().map(|(function, _)| function).collect();
+    let outlined = context.each(functions, |function, own| outline_function(function, &callees, own))?;
+    if outlined.iter().all(|(_, own)| own.is_empty()) {
+        program.functions = outlined.into_iter().map(|(function, _)| function).collect();
         return Ok(program);
     }
-    let twins = host_clones(&placed)?;
-    for ((function, own), twin) in placed.into_iter().zip(twins) {
+    let clones = host_clones(&outlined)?;
+    for ((function, own), host_clone) in outlined.into_iter().zip(clones) {
         program.functions.push(function);
         program.functions.extend(own);
-        program.functions.extend(twin);
+        program.functions.extend(host_clone);
     }
     let reached = reached(&program);
     (program.functions).retain(|function| reached.contains(&function.name));
@@ -67,7 +67,7 @@ pub fn offload(mut program: Program<Segs>, context: &mut Context) -> Result<Prog
 }
 
 /// Processes a function. Also returns the host functions made from its parts.
-fn place_function(
+fn outline_function(
     mut function: Function<Segs>,
     callees: &Callees,
     context: &mut Context,
@@ -77,7 +77,7 @@ fn place_function(
     if version.is_some_and(|it| matches!(it.position, CallPosition::Within { .. })) {
         return Ok((function, Vec::new()));
     }
-    in_order::sequentialise_in_threads(&mut function)?;
+    sequentialise::sequentialise_in_threads(&mut function)?;
     let mut trial = Context::new(None, (*context.options).clone());
     let refused = refused(&function, callees, &mut trial)?;
     if refused.is_empty() {
@@ -110,9 +110,9 @@ impl VisitMut<Segs> for OutlineRefused<'_, '_> {
                     (Exp::Op(op), Some(why)) => {
                         let what = OperationKind::of_segop(op);
                         let why = why.as_str().into();
-                        let places = self.outline.places(stm.aux.prov);
+                        let spans = self.outline.spans(stm.aux.prov);
                         let kind = RemarkKind::OnHost { what, why };
-                        self.context.remark(&self.outline.name().0, places, kind);
+                        self.context.remark(&self.outline.name().0, spans, kind);
                         self.outline.unit(stm);
                     }
                     (Exp::Op(_), None) => {}
@@ -127,31 +127,31 @@ impl VisitMut<Segs> for OutlineRefused<'_, '_> {
 
 /// Returns the host clone of each function, if host functions call it.
 fn host_clones(
-    placed: &[(Function<Segs>, Vec<Function<Segs>>)],
+    outlined: &[(Function<Segs>, Vec<Function<Segs>>)],
 ) -> Result<Vec<Option<Function<Segs>>>, PassError> {
-    let each = placed.iter().enumerate();
+    let each = outlined.iter().enumerate();
     let by_name = each.map(|(at, (function, _))| (host::host_clone_name(&function.name), at));
     let by_name: FxHashMap<FunName, usize> = by_name.collect();
-    let mut twins: Vec<Option<Function<Segs>>> = placed.iter().map(|_| None).collect();
+    let mut clones: Vec<Option<Function<Segs>>> = outlined.iter().map(|_| None).collect();
     let mut open: Vec<FunName> = Vec::new();
-    for own in placed.iter().flat_map(|(_, own)| own) {
+    for own in outlined.iter().flat_map(|(_, own)| own) {
         callees(&own.body, |fun| open.push(fun.clone()));
     }
     while let Some(name) = open.pop() {
         let Some(&at) = by_name.get(&name) else {
             return Err(PassError::bug(format!("no function named {name}")));
         };
-        if twins[at].is_some() {
+        if clones[at].is_some() {
             continue;
         }
-        let (function, _) = &placed[at];
+        let (function, _) = &outlined[at];
         let version = Version { of: function.name.clone(), position: CallPosition::Host };
-        let mut twin = Function { name, version: Some(version), ..function.clone() };
-        host::convert(&mut twin)?;
-        callees(&twin.body, |fun| open.push(fun.clone()));
-        twins[at] = Some(twin);
+        let mut host_clone = Function { name, version: Some(version), ..function.clone() };
+        host::convert(&mut host_clone)?;
+        callees(&host_clone.body, |fun| open.push(fun.clone()));
+        clones[at] = Some(host_clone);
     }
-    Ok(twins)
+    Ok(clones)
 }
 
 /// The functions that are reachable from entry points.

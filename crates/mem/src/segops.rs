@@ -104,40 +104,40 @@ impl Ctx<'_> {
         ret: &[Type],
     ) -> Result<(SegKind<Mems>, Body<Mems>), PassError> {
         let own = pat.iter().filter(|p| !matches!(p.ty, Type::Mem(_)));
-        let places: Vec<Option<Destination>> = own.map(|p| self.point(p, space)).collect();
-        let places = places.as_slice();
+        let slices: Vec<Option<Destination>> = own.map(|p| self.iteration_slice(p, space)).collect();
+        let slices = slices.as_slice();
         Ok(match kind {
-            SegKind::ScanReduce(folds) => {
-                let (reduced, elements) = folds.results(places);
+            SegKind::ScanReduce(scan_reduce) => {
+                let (reduced, elements) = scan_reduce.results(slices);
                 // Results of the body that a post lambda takes have no destination.
-                let at = if folds.post.is_some() {
+                let at = if scan_reduce.post.is_some() {
                     Vec::new()
                 } else {
-                    let (scanned, mapped) = elements.split_at(folds.n_scanned());
+                    let (scanned, mapped) = elements.split_at(scan_reduce.n_scanned());
                     [scanned, reduced, mapped].concat()
                 };
                 let body = self.body(body, &at)?;
-                let ScanReduce { scans, reduces, post } = folds;
-                let folds = ScanReduce {
+                let ScanReduce { scans, reduces, post } = scan_reduce;
+                let scan_reduce = ScanReduce {
                     scans: self.operators(scans)?,
                     reduces: self.operators(reduces)?,
                     post: post.map(|post| self.post(post, elements)).transpose()?,
                 };
-                (SegKind::ScanReduce(folds), body)
+                (SegKind::ScanReduce(scan_reduce), body)
             }
             SegKind::Hist(ops) => {
                 let body = self.body(body, &[])?;
                 let mut converted = Vec::with_capacity(ops.len());
-                for HistOp { shape, destinations: dests, op } in ops {
-                    converted.push(HistOp { shape, destinations: dests, op: self.operator(op)? });
+                for HistOp { shape, destinations, op } in ops {
+                    converted.push(HistOp { shape, destinations, op: self.operator(op)? });
                 }
                 (SegKind::Hist(converted), body)
             }
             SegKind::FlatMap => {
                 let at: Vec<Option<Destination>> = ret
                     .iter()
-                    .zip(places)
-                    .map(|(ty, place)| place.clone().filter(|_| !is_concatenated(ty)))
+                    .zip(slices)
+                    .map(|(ty, slice)| slice.clone().filter(|_| !is_concatenated(ty)))
                     .collect();
                 (SegKind::FlatMap, self.body(body, &at)?)
             }
@@ -146,7 +146,7 @@ impl Ctx<'_> {
 
     /// The location of one iteration's part of a result array, if the array has a row for each
     /// iteration.
-    fn point(&self, param: &Param<Mems>, space: &SegSpace) -> Option<Destination> {
+    fn iteration_slice(&self, param: &Param<Mems>, space: &SegSpace) -> Option<Destination> {
         let MemAnn::In { block: Block::Var(block), lmad } = &param.ann else {
             return None;
         };
@@ -165,7 +165,7 @@ impl Ctx<'_> {
     }
 
     /// The annotation of an array in a block of its own, which is bound before it.
-    fn own_block(&mut self, param: &Param<Segs>, bound: &mut Vec<Param<Mems>>) -> MemAnn {
+    fn new_block(&mut self, param: &Param<Segs>, bound: &mut Vec<Param<Mems>>) -> MemAnn {
         let hint = format!("{}_mem", self.names.hint(param.name));
         let block = self.fresh(&hint, Type::Mem(self.home_space), MemAnn::None);
         let ann = row_major_in(block.name, &param.ty);
@@ -184,7 +184,7 @@ impl Ctx<'_> {
         let mut bound = Vec::with_capacity(2 * pat.len());
         for (param, ty) in pat.into_iter().zip(ret) {
             let ann = if is_concatenated(ty) {
-                self.own_block(&param, &mut bound)
+                self.new_block(&param, &mut bound)
             } else {
                 self.locate_new(&param, prov, out)?
             };
@@ -198,9 +198,9 @@ impl Ctx<'_> {
         pat: Vec<Param<Segs>>,
         ops: &[HistOp<Segs>],
     ) -> Result<Vec<Param<Mems>>, PassError> {
-        let dests: Vec<Name> = ops.iter().flat_map(|op| op.destinations.iter().copied()).collect();
+        let destinations: Vec<Name> = ops.iter().flat_map(|op| op.destinations.iter().copied()).collect();
         let mut bound = Vec::with_capacity(pat.len());
-        for (param, dest) in pat.into_iter().zip(dests) {
+        for (param, dest) in pat.into_iter().zip(destinations) {
             let ann = self.same(dest, &param.ty)?;
             bound.push(self.bind(param.name, param.ty, ann));
         }
@@ -283,7 +283,7 @@ impl Ctx<'_> {
             let ann = if let Some(&array) = arrays.get(k) {
                 self.same(array, &param.ty)?
             } else if param.ty.is_array() {
-                self.own_block(&param, &mut bound)
+                self.new_block(&param, &mut bound)
             } else {
                 MemAnn::None
             };

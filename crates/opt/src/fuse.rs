@@ -15,14 +15,15 @@
 //!   after a scan, in the `post` lambda ([`merge`]);
 //! - a producer into a `withacc` in which only one combinator reads it, and two `withacc`s or two
 //!   histograms over the same elements ([`accs`]);
-//! - two combinators that read the same array: horizontal fusion ([`beside`]);
+//! - two combinators that read the same array: horizontal fusion ([`horizontal`]);
 //! - a producer that is read through a view, or at the map's own index, after the view is moved to
-//!   the producer's inputs ([`views`]), or after the reads became inputs ([`own`]);
+//!   the producer's inputs ([`views`]), or after the reads became inputs ([`own_index`]);
 //! - recomputation: an array that would be stored for several readers, which cannot be merged, is
-//!   recomputed in each reader where that is cheaper ([`again`]);
-//! - interchange of a reduction of arrays to a map of reductions ([`interchange`]);
-//! - interchange of a loop of maps to a map of loops ([`loops`]);
-//! - a reduction that returns the last element of a scan, where that is read too ([`totals`]).
+//!   recomputed in each reader where that is cheaper ([`recompute`]);
+//! - interchange of a reduction of arrays to a map of reductions ([`reduce_interchange`]);
+//! - interchange of a loop of maps to a map of loops ([`loop_interchange`]);
+//! - a reduction that returns the last element of a scan, where that is read too
+//!   ([`last_elements`]).
 //!
 //! Bodies are fused innermost first. A fusion brings contents of two lambdas together, which the
 //! next walk fuses after simplification. The walks are repeated until nothing fuses; each has fewer
@@ -72,10 +73,10 @@ pub(crate) fn fuse(
     }
     let mut phase = Phase::Vertical;
     let mut needs_full_simplify = false;
-    let (mut fates, mut turned) = (Outcomes::default(), Vec::new());
+    let (mut outcomes, mut interchanged) = (Outcomes::default(), Vec::new());
     let mut stored = context.options.remarks.then(IndexedReaders::default);
     loop {
-        if walk(&mut function, signatures, context, phase, &mut fates, &mut turned, &mut stored) {
+        if walk(&mut function, signatures, context, phase, &mut outcomes, &mut interchanged, &mut stored) {
             simplify::one_round(&mut function, signatures, context);
             needs_full_simplify = true;
         } else if phase == Phase::Vertical {
@@ -88,26 +89,26 @@ pub(crate) fn fuse(
         }
     }
     let named = |name: Name| Arc::from(format!("{}_{}", function.names.hint(name), name.index()));
-    for (name, prov) in turned {
-        let places = function.provs.stack(prov);
-        context.remark(&function.name.0, places, RemarkKind::LoopInterchanged(named(name)));
+    for (name, prov) in interchanged {
+        let spans = function.provs.stack(prov);
+        context.remark(&function.name.0, spans, RemarkKind::LoopInterchanged(named(name)));
     }
-    let stored = stored.map(IndexedReaders::fates).unwrap_or_default();
-    for (first, second, fate) in fates.into_values().chain(stored) {
-        let party = |(name, what, prov): Combinator| FusionOperand {
+    let stored = stored.map(IndexedReaders::outcomes).unwrap_or_default();
+    for (first, second, outcome) in outcomes.into_values().chain(stored) {
+        let operand_of = |(name, what, prov): Combinator| FusionOperand {
             name: name.map_or_else(|| Arc::from("?"), named),
             what,
             places: function.provs.stack(prov),
         };
-        let (first, second) = (party(first), party(second));
-        let places = first.places.clone();
-        let kind = match fate {
+        let (first, second) = (operand_of(first), operand_of(second));
+        let spans = first.places.clone();
+        let kind = match outcome {
             Outcome::Fused => RemarkKind::Fused { producer: first, consumer: second },
             Outcome::Recomputed => RemarkKind::Recomputed { producer: first, consumer: second },
             Outcome::Horizontal => RemarkKind::FusedHorizontally { first, second },
             Outcome::NotFused(why) => RemarkKind::NotFused { producer: first, consumer: second, why },
         };
-        context.remark(&function.name.0, places, kind);
+        context.remark(&function.name.0, spans, kind);
     }
     Ok(function)
 }
@@ -150,8 +151,8 @@ fn walk(
         fuel: &mut context.fuel,
         phase,
         stored,
-        fates: outcomes,
-        turned: interchanged,
+        outcomes,
+        interchanged,
         fused: false,
         versions: !context.options.stack.nests(),
         lambdas: 0,
@@ -204,9 +205,9 @@ struct Fuser<'a> {
     /// The readers that index arrays freely, if remarks are requested.
     stored: &'a mut Option<IndexedReaders>,
     /// The outcome for each pair of combinators considered.
-    fates: &'a mut Outcomes,
+    outcomes: &'a mut Outcomes,
     /// Loops that became maps of loops: the first bound name and the provenance.
-    turned: &'a mut Vec<(Name, Prov)>,
+    interchanged: &'a mut Vec<(Name, Prov)>,
     fused: bool,
     /// True if loops in maps are left to flattening, which makes versions of them.
     versions: bool,
@@ -315,8 +316,8 @@ impl Fuser<'_> {
         // Inputs are not dependencies of the inside.
         let held = inputs_mut(&mut stm.exp).map(std::mem::take);
         self.stm(stm);
-        if let (Some(place), Some(held)) = (inputs_mut(&mut stm.exp), held) {
-            *place = held;
+        if let (Some(inputs), Some(held)) = (inputs_mut(&mut stm.exp), held) {
+            *inputs = held;
         }
         let open = self.open.pop();
         let mut needs = open.map(|open| open.needs).unwrap_or_default();
@@ -411,8 +412,8 @@ impl Fuser<'_> {
             }
             let way = self.way(graph, id, consumer);
             let pair = (Self::describe(producer), Self::describe(stm));
-            let fate = way.map_or_else(Outcome::NotFused, |_| Outcome::Fused);
-            self.record_outcome(pair, fate);
+            let outcome = way.map_or_else(Outcome::NotFused, |_| Outcome::Fused);
+            self.record_outcome(pair, outcome);
             if let Ok(way) = way {
                 found = Some((id, way));
                 break;
@@ -472,9 +473,9 @@ impl Fuser<'_> {
     }
 
     /// Records the outcome for two combinators.
-    fn record_outcome(&mut self, (first, second): (Combinator, Combinator), fate: Outcome) {
+    fn record_outcome(&mut self, (first, second): (Combinator, Combinator), outcome: Outcome) {
         let pair = (first.0, second.0);
-        self.fates.insert(pair, (first, second, fate));
+        self.outcomes.insert(pair, (first, second, outcome));
     }
 
     /// The number of times an array occurs among the inputs.

@@ -43,10 +43,10 @@ pub(crate) fn forward_gathers(
     }
     let types = TypeEnv::of_function(&function);
     let aliases = Aliases::of(&function, &types, signatures);
-    let mut picks = found.0;
-    picks.retain(|name, pick| !aliases.consumed(*name) && !aliases.consumed(pick.rows));
+    let mut projections = found.0;
+    projections.retain(|name, projection| !aliases.consumed(*name) && !aliases.consumed(projection.rows));
     let mut reads = GatherUses {
-        picks: &picks,
+        projections: &projections,
         types: &types,
         uses: FxHashMap::default(),
         indices: FxHashSet::default(),
@@ -55,11 +55,11 @@ pub(crate) fn forward_gathers(
     };
     reads.body(&function.body);
     let GatherUses { uses, together, .. } = reads;
-    picks.retain(|name, _| together.contains(name) && uses.get(name) == Some(&0));
-    if picks.is_empty() || !context.fuel.take() {
+    projections.retain(|name, _| together.contains(name) && uses.get(name) == Some(&0));
+    if projections.is_empty() || !context.fuel.take() {
         return Ok(function);
     }
-    VisitMut::<Soacs>::body(&mut Rewrite(&picks), &mut function.body);
+    VisitMut::<Soacs>::body(&mut Rewrite(&projections), &mut function.body);
     dce::remove(&mut function, &mut context.fuel);
     Ok(function)
 }
@@ -111,7 +111,7 @@ fn projected(lambda: &Lambda<Soacs>, result: Atom) -> Option<(usize, usize, Vec<
             let at: Option<Vec<Atom>> = slice.iter().map(constant).collect();
             Some((parameter(*array)?, 1, at?))
         }
-        Exp::Op(Soac::Screma(Screma { inputs, map, scan_reduce: folds, .. })) if folds.is_map() => {
+        Exp::Op(Soac::Screma(Screma { inputs, map, scan_reduce, .. })) if scan_reduce.is_map() => {
             let position = stm.pat.iter().position(|param| param.name == name)?;
             let result = map.body.result.get(position)?;
             let (input, depth, at) = with_stack(|| projected(map, *result))?;
@@ -123,7 +123,7 @@ fn projected(lambda: &Lambda<Soacs>, result: Atom) -> Option<(usize, usize, Vec<
 
 /// The uses of projected arrays.
 struct GatherUses<'a> {
-    picks: &'a FxHashMap<Name, Projection>,
+    projections: &'a FxHashMap<Name, Projection>,
     types: &'a TypeEnv,
     /// The number of uses that are not reads at data-dependent indices.
     uses: FxHashMap<Name, u64>,
@@ -142,22 +142,22 @@ impl GatherUses<'_> {
         let Exp::Basic(BasicOp::Index { array, slice }) = &stm.exp else {
             return None;
         };
-        let pick = self.picks.get(array)?;
-        let mut places = Vec::with_capacity(pick.shared_dims);
-        for at in slice.get(..pick.shared_dims)? {
+        let projection = self.projections.get(array)?;
+        let mut fixed = Vec::with_capacity(projection.shared_dims);
+        for at in slice.get(..projection.shared_dims)? {
             match at {
-                DimIndex::Fix(at) => places.push(*at),
+                DimIndex::Fix(at) => fixed.push(*at),
                 DimIndex::Slice { .. } => return None,
             }
         }
-        let tells = |at: &Atom| at.var().is_some_and(|name| self.scattered.contains(&name));
-        places.iter().any(tells).then_some((*array, pick, places))
+        let is_scattered = |at: &Atom| at.var().is_some_and(|name| self.scattered.contains(&name));
+        fixed.iter().any(is_scattered).then_some((*array, projection, fixed))
     }
 
     /// The number of elements of a row, if it is known.
-    fn elements(&self, pick: &Projection) -> Option<u64> {
-        let shape = self.types.get(pick.rows)?.shape();
-        let row = shape.get(pick.shared_dims..pick.shared_dims + pick.row_index.len())?;
+    fn elements(&self, projection: &Projection) -> Option<u64> {
+        let shape = self.types.get(projection.rows)?.shape();
+        let row = shape.get(projection.shared_dims..projection.shared_dims + projection.row_index.len())?;
         row.iter().try_fold(1u64, |all, dim| match dim {
             Dim::Const(n) => all.checked_mul(n.unsigned_abs()),
             Dim::Var(_) | Dim::Ext(_) => None,
@@ -166,15 +166,15 @@ impl GatherUses<'_> {
 
     /// Adds the arrays that a body itself reads together.
     fn note(&mut self, body: &Body<Soacs>) {
-        let mut places: FxHashMap<(Name, Vec<Atom>), (Option<u64>, FxHashSet<Name>)> = FxHashMap::default();
+        let mut reads: FxHashMap<(Name, Vec<Atom>), (Option<u64>, FxHashSet<Name>)> = FxHashMap::default();
         for stm in &body.stms {
-            if let Some((array, pick, at)) = self.read(stm) {
-                let known = places.entry((pick.rows, at));
-                let (_, arrays) = known.or_insert_with(|| (self.elements(pick), FxHashSet::default()));
+            if let Some((array, projection, at)) = self.read(stm) {
+                let known = reads.entry((projection.rows, at));
+                let (_, arrays) = known.or_insert_with(|| (self.elements(projection), FxHashSet::default()));
                 arrays.insert(array);
             }
         }
-        for (elements, arrays) in places.into_values() {
+        for (elements, arrays) in reads.into_values() {
             let n = arrays.len() as u64;
             if n > 1 && elements.is_some_and(|all| 2 * n >= all) {
                 self.together.extend(arrays);
@@ -182,7 +182,7 @@ impl GatherUses<'_> {
         }
     }
 
-    fn tell(&mut self, stm: &Stm<Soacs>) {
+    fn mark_scattered(&mut self, stm: &Stm<Soacs>) {
         let names = stm.pat.iter().filter(|param| param.ty.is_prim());
         self.scattered.extend(names.map(|param| param.name));
     }
@@ -190,7 +190,7 @@ impl GatherUses<'_> {
 
 impl Visit<Soacs> for GatherUses<'_> {
     fn name(&mut self, name: &Name) {
-        if self.picks.contains_key(name) {
+        if self.projections.contains_key(name) {
             *self.uses.entry(*name).or_default() += 1;
         }
     }
@@ -205,21 +205,21 @@ impl Visit<Soacs> for GatherUses<'_> {
             Exp::Basic(BasicOp::Iota { .. }) => {
                 self.indices.extend(stm.pat.iter().map(|param| param.name));
             }
-            Exp::Basic(BasicOp::Index { .. }) | Exp::Apply { .. } => self.tell(stm),
+            Exp::Basic(BasicOp::Index { .. }) | Exp::Apply { .. } => self.mark_scattered(stm),
             Exp::Basic(_) => {
                 let mut any = false;
                 used_names(&stm.exp, |name| any |= self.scattered.contains(&name));
                 if any {
-                    self.tell(stm);
+                    self.mark_scattered(stm);
                 }
             }
             Exp::Loop { params, .. } => {
                 let own = params.iter().map(|param| &param.param);
                 let own = own.filter(|param| param.ty.is_prim());
                 self.scattered.extend(own.map(|param| param.name));
-                self.tell(stm);
+                self.mark_scattered(stm);
             }
-            Exp::If { .. } => self.tell(stm),
+            Exp::If { .. } => self.mark_scattered(stm),
             Exp::Op(Soac::Screma(screma)) => {
                 let inputs = screma.map.params.iter().zip(&screma.inputs);
                 let read = inputs.filter(|(_, input)| !self.indices.contains(input));
@@ -246,11 +246,11 @@ impl VisitMut<Soacs> for Rewrite<'_> {
 
     fn basic(&mut self, op: &mut BasicOp) {
         if let BasicOp::Index { array, slice } = op
-            && let Some(pick) = self.0.get(array)
+            && let Some(projection) = self.0.get(array)
         {
-            *array = pick.rows;
-            let at = pick.row_index.iter().map(|at| DimIndex::Fix(*at));
-            slice.splice(pick.shared_dims..pick.shared_dims, at);
+            *array = projection.rows;
+            let at = projection.row_index.iter().map(|at| DimIndex::Fix(*at));
+            slice.splice(projection.shared_dims..projection.shared_dims, at);
         }
     }
 }

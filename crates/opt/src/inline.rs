@@ -87,8 +87,8 @@ pub(crate) fn inline<L: Level>(program: Program<L>, context: &mut Context) -> Re
         };
         VisitMut::<L>::body(&mut inliner, &mut function.body);
         for (prov, kind) in inliner.decided {
-            let places = function.provs.stack(prov);
-            context.remark(&function.name.0, places, kind);
+            let spans = function.provs.stack(prov);
+            context.remark(&function.name.0, spans, kind);
         }
         sure.hoist(&mut function, &mut context.fuel);
         if !recursive[i] {
@@ -321,7 +321,7 @@ fn calls_of<L: Level>(function: &Function<L>, index: &FxHashMap<FunName, usize>)
     Calls::of(function, index).all
 }
 
-/// Returns, for each function, whether it is called within combinators, directly or through other
+/// Returns, for each function, true if it is called within combinators, directly or through other
 /// functions.
 fn inside_combinators<L: Level>(
     functions: &[Function<L>],

@@ -10,12 +10,12 @@
 //!   bounds checks that cannot fail, conditionals to selections.
 //! - `dce`: dead-code elimination.
 //! - `fuse`: vertical and horizontal fusion of combinators.
-//! - `picks`: gather forwarding: elements gathered from rows are read from the rows' own arrays.
-//! - `tables`: precomputes lookup tables of values that depend on a map's index alone.
+//! - `gather_forwarding`: elements projected out of rows are read from the rows themselves.
+//! - `lookup_tables`: precomputes values that depend on an inner index alone.
 //! - `fma`: products that are added become fused multiply-adds.
 //! - `unroll`: expands loops under `#[unroll]`.
-//! - `join`: sequential loop fusion, after flattening.
-//! - `jam`: unroll and jam of loops around lane reductions.
+//! - `loop_fusion`: sequential loop fusion, after flattening.
+//! - `unroll_and_jam`: unroll and jam of loops around lane reductions.
 //! - `sink`: moves reads into the only branch arm that uses them.
 //! - `migrate`: keeps scalars on a device where reading them back would wait for it.
 //! - `remarks`: optimisation remarks about the checks and copies that are left.

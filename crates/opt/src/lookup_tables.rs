@@ -10,8 +10,8 @@
 //!   } ..                                     } ..
 //! ```
 //!
-//! This undoes a fusion, or what the program says: a value is stored if it is much more expensive
-//! to compute than to read. Only computations that cannot fail are moved, and only out of
+//! This undoes a fusion, or hoists code of the program: a value is stored if it is much more
+//! expensive to compute than to read. Only computations that cannot fail are moved, and only out of
 //! combinators that every iteration of the map executes, so the table's elements would be computed
 //! anyway unless the map is empty. If it is empty, the combinator's size may not be a valid size: a
 //! table computed from indices alone then has no elements, and is read by index. The table is
@@ -74,8 +74,8 @@ pub(crate) fn precompute(
     let stms = std::mem::take(&mut function.body.stms);
     function.body.stms = pass.statements(stms);
     for prov in pass.made {
-        let places = function.provs.stack(prov);
-        context.remark(&function.name.0, places, RemarkKind::Hoisted);
+        let spans = function.provs.stack(prov);
+        context.remark(&function.name.0, spans, RemarkKind::Hoisted);
     }
     Ok(function)
 }

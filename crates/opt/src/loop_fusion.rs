@@ -93,11 +93,11 @@ fn fusable_loop(before: &[Stm<Segs>], stm: &Stm<Segs>) -> Option<(usize, Substit
         });
         count
     };
-    let apart = first.range == second.range
+    let can_fuse = first.range == second.range
         && first.params.len() <= MAX_PARAMS
         && first.params.iter().any(|p| p.param.ty.is_prim())
         && before[at + 1..].iter().all(|stm| uses(stm) == 0);
-    if !apart {
+    if !can_fuse {
         return None;
     }
     let mut made = Substitution::default();

@@ -13,9 +13,9 @@
 //! *storage*. Kernels and other such segmaps read the storage, updates and copies copy from it,
 //! branches and loops pass it on; any other use of the scalar reads it back, once.
 //!
-//! 1. The partition is a minimum cut ([`weigh`], [`min_cut`]): a read costs 1, multiplied by 16 for
-//!    each enclosing loop. Of equal cuts the one that moves least is taken. Branches and loops move
-//!    as a whole only if that keeps their conditions on the device. Literals of scalars always
+//! 1. The partition is a minimum cut ([`partition`], [`min_cut`]): a read costs 1, multiplied by 16
+//!    for each enclosing loop. Of equal cuts the one that moves least is taken. Branches and loops
+//!    move as a whole only if that keeps their conditions on the device. Literals of scalars always
 //!    move: each element would be a copy.
 //! 2. Statements that move are grouped into as few segmaps as data dependencies and consumption
 //!    allow ([`rewrite`], [`storage`], [`groups`]); kernels read storage ([`kernels`]).

@@ -26,33 +26,37 @@ pub struct Pass<L: Level> {
 pub const SOACS: &[Pass<Soacs>] = &[
     Pass {
         name: "prepare",
-        description: "simplify functions before they are copied",
+        description: "simplify functions before inlining",
         run: |program, context| per_function(program, context, simplify::before_inlining),
     },
     Pass {
         name: "inline",
-        description: "replace calls by bodies where that pays; drop what no entry point reaches",
+        description: "inline calls where that pays; remove functions that no entry point reaches",
         run: inline::inline,
     },
-    Pass { name: "simplify", description: "fold, share, hoist and remove", run: simplify_program },
+    Pass {
+        name: "simplify",
+        description: "fold constants, share common expressions, hoist invariants, remove dead code",
+        run: simplify_program,
+    },
     Pass {
         name: "fuse",
-        description: "combinators that feed each other become one; simplify what that makes",
+        description: "fuse combinators; simplify the fused ones",
         run: |program, context| per_function(program, context, fuse::fuse),
     },
     Pass {
         name: "picks",
-        description: "elements picked from rows are read where the rows lie, if they are read together",
+        description: "gather forwarding: read elements projected out of rows from the rows themselves",
         run: |program, context| per_function(program, context, gather_forwarding::forward_gathers),
     },
     Pass {
         name: "fma",
-        description: "fuse products with the sums that they go to",
+        description: "contract multiplications and additions to fused multiply-adds",
         run: |program, context| per_function(program, context, fma::fuse_products),
     },
     Pass {
         name: "tables",
-        description: "what combinators in maps compute of their index alone is computed once before",
+        description: "lookup tables: compute values that depend on an inner index only once, before the outer map",
         run: |program, context| per_function(program, context, lookup_tables::precompute),
     },
 ];
@@ -61,28 +65,32 @@ pub const SOACS: &[Pass<Soacs>] = &[
 pub const SEGS: &[Pass<Segs>] = &[
     Pass {
         name: "join",
-        description: "loops in order become one, where the second reads what the first has just made",
+        description: "sequential loop fusion: merge a loop with the one that reads its latest element",
         run: |program, context| per_function(program, context, loop_fusion::fuse_loops),
     },
-    Pass { name: "simplify", description: "fold, share, hoist and remove", run: simplify_program },
+    Pass {
+        name: "simplify",
+        description: "fold constants, share common expressions, hoist invariants, remove dead code",
+        run: simplify_program,
+    },
     Pass {
         name: "fma",
-        description: "fuse products with the sums that they go to, where loops brought them together",
+        description: "contract multiplications and additions that loop fusion brought together",
         run: |program, context| per_function(program, context, fma::fuse_products),
     },
     Pass {
         name: "jam",
-        description: "turns of loops share reductions that need nothing of the turn before",
+        description: "unroll and jam: merge reductions of consecutive iterations of a loop",
         run: |program, context| per_function(program, context, unroll_and_jam::unroll_and_jam),
     },
     Pass {
         name: "sink",
-        description: "reads that one arm alone uses go into it, where threads wait for memory",
+        description: "sink reads into the only branch arm that uses them, on machines that wait for memory",
         run: |program, context| per_function(program, context, sink::sink),
     },
     Pass {
         name: "migrate",
-        description: "scalars stay on a device where reading them back would wait for it",
+        description: "keep scalars on the device where that avoids reading them back",
         run: migrate::migrate,
     },
 ];

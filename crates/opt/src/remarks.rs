@@ -27,8 +27,8 @@ pub fn remarks(program: &Program<Segs>, context: &mut Context) {
     for function in &program.functions {
         let is_inside = inside.contains(&function.name);
         for (prov, kind) in collect(function, &signatures, is_inside) {
-            let places = function.provs.stack(prov);
-            context.remark(&function.name.0, places, kind);
+            let spans = function.provs.stack(prov);
+            context.remark(&function.name.0, spans, kind);
         }
     }
 }
@@ -81,7 +81,7 @@ impl Visit<Segs> for Calls {
 fn collect(function: &Function<Segs>, signatures: &Signatures, inside: bool) -> Vec<(Prov, RemarkKind)> {
     let types = TypeEnv::of_function(function);
     let aliases = Aliases::of(function, &types, signatures);
-    let mut look = RemarkCollector {
+    let mut collector = RemarkCollector {
         aliases: &aliases,
         depth: vec![0; function.names.len()],
         loops: 0,
@@ -93,31 +93,31 @@ fn collect(function: &Function<Segs>, signatures: &Signatures, inside: bool) -> 
         checks: Vec::new(),
         copies: Vec::new(),
     };
-    Visit::<Segs>::body(&mut look, &function.body);
-    let RemarkCollector { last, checks, copies, .. } = look;
+    Visit::<Segs>::body(&mut collector, &function.body);
+    let RemarkCollector { last, checks, copies, .. } = collector;
     let hint = |name: Name| function.names.hint(name).clone();
-    let place = |prov: Prov| function.provs.stack(prov);
+    let spans = |prov: Prov| function.provs.stack(prov);
     let mut found: Vec<(Prov, RemarkKind)> = Vec::new();
-    for (prov, check, stands) in checks {
-        let inside = match stands {
+    for (prov, check, enclosing) in checks {
+        let inside = match enclosing {
             Enclosing::None => EnclosingLoop::Nothing,
-            Enclosing::Loop(prov) => EnclosingLoop::Loop(place(prov)),
-            Enclosing::Parallel(prov) => EnclosingLoop::Parallel(place(prov)),
+            Enclosing::Loop(prov) => EnclosingLoop::Loop(spans(prov)),
+            Enclosing::Parallel(prov) => EnclosingLoop::Parallel(spans(prov)),
         };
         found.push((prov, RemarkKind::CheckRemains { check, inside }));
     }
     for (prov, array, at, from_around) in copies {
         let class = aliases.class(array);
         let mut params = function.params.iter();
-        let kept = params.find(|p| !p.consumed && aliases.class(p.param.name) == class);
-        let why = if let Some(param) = kept {
+        let borrowed = params.find(|p| !p.consumed && aliases.class(p.param.name) == class);
+        let why = if let Some(param) = borrowed {
             CopyReason::Parameter(hint(param.param.name))
         } else if from_around {
             CopyReason::FromOutside(hint(array))
         } else {
             match last.get(&class) {
                 Some((last, name, prov)) if *last > at => {
-                    CopyReason::UsedLater { array: hint(*name), places: place(*prov) }
+                    CopyReason::UsedLater { array: hint(*name), places: spans(*prov) }
                 }
                 Some(_) | None => CopyReason::Requested,
             }
@@ -144,8 +144,8 @@ impl Combinators {
         let after: FxHashSet<Name> = Self::of(function).0.into_iter().flat_map(|c| c.0).collect();
         for (names, prov, what) in self.0 {
             if !names.iter().any(|name| after.contains(name)) {
-                let places = function.provs.stack(prov);
-                context.remark(&function.name.0, places, RemarkKind::DeadRemoved(what));
+                let spans = function.provs.stack(prov);
+                context.remark(&function.name.0, spans, RemarkKind::DeadRemoved(what));
             }
         }
     }
@@ -196,12 +196,12 @@ impl Visit<Segs> for RemarkCollector<'_> {
         self.at += 1;
         match &stm.exp {
             Exp::Basic(BasicOp::Assert { cond: _, msg }) => {
-                let stands = match (self.parallel, self.sequential) {
+                let enclosing = match (self.parallel, self.sequential) {
                     (Some(prov), _) => Enclosing::Parallel(prov),
                     (None, Some(prov)) => Enclosing::Loop(prov),
                     (None, None) => Enclosing::None,
                 };
-                self.checks.push((self.prov, Check::of(msg), stands));
+                self.checks.push((self.prov, Check::of(msg), enclosing));
             }
             Exp::Basic(BasicOp::Copy(array)) => {
                 let from_around = self.depth[array.index()] < self.loops;

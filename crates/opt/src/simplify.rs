@@ -201,8 +201,8 @@ fn walk<L: OptLevel>(
     let decided = s.decided.unwrap_or_default();
     function.body = Body { stms, result };
     for (prov, kind) in decided {
-        let places = function.provs.stack(prov);
-        context.remark(&function.name.0, places, kind);
+        let spans = function.provs.stack(prov);
+        context.remark(&function.name.0, spans, kind);
     }
     seen
 }

@@ -1,8 +1,8 @@
 //! Replaces a statement by the statements of a body that it ran: a call by the function's body, a
 //! loop by its iterations.
 //!
-//! The statement's certificates are added to all of them, its attributes to those that inherit them
-//! ([`ir::attrs`]).
+//! The statement's certificates are added to all of them, its attributes to the statements that
+//! inherit them ([`ir::attrs`]).
 
 use crate::simplify::add_certs;
 use ir::attrs::Inheritor;

@@ -50,17 +50,17 @@ pub(crate) fn unroll_and_jam(
     if !context.options.stack.nests() {
         return Ok(function);
     }
-    let Some(turns) = turns(context.options.machine.bytes) else {
+    let Some(unroll_factor) = unroll_factor(context.options.machine.bytes) else {
         return Ok(function);
     };
-    let mut pass = UnrollAndJam { turns, names: &mut function.names, fuel: &mut context.fuel };
+    let mut pass = UnrollAndJam { unroll_factor, names: &mut function.names, fuel: &mut context.fuel };
     VisitMut::<Segs>::body(&mut pass, &mut function.body);
     Ok(function)
 }
 
 /// Returns the unroll factor for a machine with vectors of `bytes` bytes. The accumulators of all
 /// iterations stay in registers; machines with 64-byte vectors have twice as many.
-fn turns(bytes: u32) -> Option<i64> {
+fn unroll_factor(bytes: u32) -> Option<i64> {
     match bytes {
         64 => Some(4),
         32 => Some(2),
@@ -69,7 +69,7 @@ fn turns(bytes: u32) -> Option<i64> {
 }
 
 struct UnrollAndJam<'a> {
-    turns: i64,
+    unroll_factor: i64,
     names: &'a mut NameTable,
     fuel: &'a mut Fuel,
 }
@@ -118,7 +118,7 @@ impl UnrollAndJam<'_> {
             return None;
         };
         let few = bound.constant().and_then(prim::Scalar::as_i64);
-        if few.is_some_and(|n| n < self.turns) {
+        if few.is_some_and(|n| n < self.unroll_factor) {
             return None;
         }
         let at = body.stms.iter().position(is_reduction)?;
@@ -159,9 +159,9 @@ impl UnrollAndJam<'_> {
         let Exp::Loop { params, form: LoopForm::For { var, bound, .. }, body } = exp else {
             return;
         };
-        let turns = Atom::i64(self.turns);
-        let groups = self.bind(BinOp::SQuot, bound, turns, aux.prov, out);
-        let done = self.bind(BinOp::Mul, groups, turns, aux.prov, out);
+        let unroll_factor = Atom::i64(self.unroll_factor);
+        let groups = self.bind(BinOp::SQuot, bound, unroll_factor, aux.prov, out);
+        let done = self.bind(BinOp::Mul, groups, unroll_factor, aux.prov, out);
         let left = self.bind(BinOp::Sub, bound, done, aux.prov, out);
         let whole = CountedLoop { pat, aux, params, var, bound: groups, body };
         let first = self.main_loop(&whole, shared);
@@ -173,8 +173,8 @@ impl UnrollAndJam<'_> {
         }
         let counter = self.names.fresh_like(var);
         let mut ahead = Vec::new();
-        let turn = self.bind(BinOp::Add, done, counter.into(), aux.prov, &mut ahead);
-        let from = Substitution::from_iter([(var, turn)]);
+        let iteration = self.bind(BinOp::Add, done, counter.into(), aux.prov, &mut ahead);
+        let from = Substitution::from_iter([(var, iteration)]);
         substitute_body(&mut body, &from);
         ahead.append(&mut body.stms);
         body.stms = ahead;
@@ -188,15 +188,15 @@ impl UnrollAndJam<'_> {
         let CountedLoop { pat, aux, params, var, bound, body } = whole;
         let group = self.names.fresh("group");
         let mut stms = Vec::new();
-        let turns = Atom::i64(self.turns);
-        let first = self.bind(BinOp::Mul, group.into(), turns, aux.prov, &mut stms);
+        let unroll_factor = Atom::i64(self.unroll_factor);
+        let first = self.bind(BinOp::Mul, group.into(), unroll_factor, aux.prov, &mut stms);
         let mut copies: Vec<Substitution> = Vec::new();
-        for k in 0..self.turns {
-            let turn = match k {
+        for k in 0..self.unroll_factor {
+            let iteration = match k {
                 0 => first,
                 k => self.bind(BinOp::Add, first, Atom::i64(k), aux.prov, &mut stms),
             };
-            copies.push(Substitution::from_iter([(*var, turn)]));
+            copies.push(Substitution::from_iter([(*var, iteration)]));
         }
         let (before, rest) = body.stms.split_at(shared.at);
         let marked = before.iter().zip(&shared.needed_by_reduction);
@@ -207,8 +207,8 @@ impl UnrollAndJam<'_> {
         for copy in &mut copies {
             stms.extend(refresh_body(&early, self.names, copy).stms);
         }
-        if let Some(fold) = rest.first() {
-            stms.push(self.merged_stm(fold, &shared.varying, &mut copies));
+        if let Some(reduction) = rest.first() {
+            stms.push(self.merged_stm(reduction, &shared.varying, &mut copies));
         }
         let others = marked.filter(|(_, early)| !**early).map(|(stm, _)| stm);
         let late =
@@ -293,27 +293,27 @@ impl UnrollAndJam<'_> {
                 shared.push(stm.clone());
             }
         }
-        let mut points = Substitution::default();
-        let dims = seg.space.dims.iter().map(|(point, dim)| {
-            let fresh = self.names.fresh_like(*point);
-            points.insert(*point, fresh.into());
+        let mut index_names = Substitution::default();
+        let dims = seg.space.dims.iter().map(|(index, dim)| {
+            let fresh = self.names.fresh_like(*index);
+            index_names.insert(*index, fresh.into());
             (fresh, *dim)
         });
         let space = SegSpace { dims: dims.collect(), lane: seg.space.lane };
         let shared = Body { stms: shared, result: Vec::new() };
         let own = Body { stms: own, result: seg.body.result.clone() };
-        let mut body = refresh_body(&shared, self.names, &mut points);
+        let mut body = refresh_body(&shared, self.names, &mut index_names);
         let mut reduces: Vec<Operator<Segs>> = Vec::new();
         let mut ret = Vec::new();
         for copy in copies {
-            let mut names = points.clone();
+            let mut names = index_names.clone();
             names.extend(copy.iter().map(|(name, atom)| (*name, *atom)));
-            let turn = refresh_body(&own, self.names, &mut names);
-            body.stms.extend(turn.stms);
-            body.result.extend(turn.result);
+            let iteration = refresh_body(&own, self.names, &mut names);
+            body.stms.extend(iteration.stms);
+            body.result.extend(iteration.result);
             ret.extend_from_slice(&seg.ret);
-            if let SegKind::ScanReduce(folds) = &seg.kind {
-                reduces.extend(folds.reduces.iter().map(|op| op.refreshed(self.names)));
+            if let SegKind::ScanReduce(scan_reduce) = &seg.kind {
+                reduces.extend(scan_reduce.reduces.iter().map(|op| op.refreshed(self.names)));
             }
         }
         Seg {
@@ -380,17 +380,17 @@ fn is_reduction(stm: &Stm<Segs>) -> bool {
 
 /// Returns true if a segop is a lane reduction of few scalars and has no other results.
 fn is_small_reduction(seg: &Seg<Segs>) -> bool {
-    let SegKind::ScanReduce(folds) = &seg.kind else {
+    let SegKind::ScanReduce(scan_reduce) = &seg.kind else {
         return false;
     };
     seg.level == levels::LANES
         && seg.space.dims.len() == 1
         && seg.decomp.width > 1
         && seg.identity_predicate.is_none()
-        && folds.scans.is_empty()
-        && folds.post.is_none()
-        && folds.operators().all(Operator::is_scalar)
-        && seg.ret.len() == folds.n_reduced()
+        && scan_reduce.scans.is_empty()
+        && scan_reduce.post.is_none()
+        && scan_reduce.operators().all(Operator::is_scalar)
+        && seg.ret.len() == scan_reduce.n_reduced()
         && seg.ret.len() <= MAX_VALUES
         && seg.body.stms.iter().all(|stm| matches!(stm.exp, Exp::Basic(_)))
 }
@@ -402,8 +402,8 @@ fn must_be_invariant(stm: &Stm<Segs>) -> Vec<Name> {
         Exp::Op(SegOp::Seg(seg)) => {
             let dims = seg.space.dims.iter();
             let mut names: Vec<Name> = dims.filter_map(|(_, dim)| dim.atom()?.var()).collect();
-            if let SegKind::ScanReduce(folds) = &seg.kind {
-                for op in folds.operators() {
+            if let SegKind::ScanReduce(scan_reduce) = &seg.kind {
+                for op in scan_reduce.operators() {
                     names.extend(op.neutral.iter().filter_map(|ne| ne.var()));
                     names.extend(free_names_lambda(&op.op));
                 }

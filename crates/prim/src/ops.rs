@@ -12,7 +12,7 @@ pub enum Domain {
     Int,
     /// Floats of any width.
     Float,
-    /// Floats of 64 bits.
+    /// 64-bit floats.
     Double,
     /// Truth values.
     Bool,

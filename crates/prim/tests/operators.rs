@@ -15,7 +15,7 @@ fn ty(name: &str) -> PrimType {
 }
 
 #[test]
-fn operators_give_the_expected_bits() {
+fn operators_have_the_expected_bits() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/oracle/prim/operators.txt");
     let mut seen = BTreeSet::new();
     for line in std::fs::read_to_string(path).unwrap().lines() {
@@ -84,7 +84,7 @@ fn check_math(line: &str, fun: MathFun, args: &[f64], expected: f64) {
 }
 
 #[test]
-fn truth_values() {
+fn operators_on_truth_values() {
     let b = Scalar::Bool;
     for (x, y) in [(false, false), (false, true), (true, false), (true, true)] {
         let binary = |op| eval::binary(op, b(x), b(y));
@@ -105,7 +105,7 @@ fn truth_values() {
 }
 
 #[test]
-fn neighbours_of_halves() {
+fn nextafter_steps_through_all_halves() {
     let next = |x: f16, y: f16| eval::math(MathFun::Nextafter, &[Scalar::F16(x), Scalar::F16(y)]);
     for bits in 0..0x7c00u16 {
         let (low, high) = (f16::from_bits(bits), f16::from_bits(bits + 1));

@@ -4,7 +4,7 @@
 //! results, and no misuse of memory.
 
 use crate::choices::Choices;
-use crate::differ::{Expected, Problem, refused, same_values, without_numbers};
+use crate::differ::{Expected, Problem, compile_problem, same_values, without_numbers};
 use crate::generator::Call;
 use driver::{Ir, Session, Stage, levels};
 use harness::evaluate::{Failure, call_imp_with};
@@ -31,13 +31,13 @@ impl Kernels {
         let stage = Stage::from_name("imp").ok_or_else(|| Problem::new("stage", "imp"))?;
         let stack = std::mem::replace(&mut session.options.stack, levels::GPU);
         let device = std::mem::replace(&mut session.options.device, Device::SMALL);
-        let made = session.run_passes(ir, stage, &mut ());
+        let compiled = session.run_passes(ir, stage, &mut ());
         (session.options.stack, session.options.device) = (stack, device);
-        match made {
+        match compiled {
             Ok(Ir::Imp(program)) => Ok(Some(Self { settings: settings(&program, seed), program, seed })),
             Ok(_) => Err(Problem::new("stage", "no imperative IR")),
             Err(failure) if failure.0.iter().all(|d| d.id == "not-supported-yet") => Ok(None),
-            Err(failure) => Err(refused("for a device", session, &failure)),
+            Err(failure) => Err(compile_problem("for a device", session, &failure)),
         }
     }
 
@@ -67,11 +67,11 @@ impl Kernels {
                 if without_numbers(&first_line(&text)) == without_numbers(&first_line(message)) {
                     Ok(true)
                 } else {
-                    differs("other failure", format!("{text}\ninstead of\n{message}"))
+                    differs("other failure", format!("found:\n{text}\nexpected:\n{message}"))
                 }
             }
             (Expected::Failure(message), Ok(_)) => {
-                differs("does not fail", format!("it should fail: {message}"))
+                differs("does not fail", format!("expected failure: {message}"))
             }
             (
                 Expected::Values(_) | Expected::Failure(_),

@@ -231,15 +231,15 @@ impl Loader for OneFile {
 }
 
 /// A compilation failure as a problem; the kind is the stage and the start of the message.
-pub(crate) fn refused(stage: &str, session: &Session, failure: &Failure) -> Problem {
+pub(crate) fn compile_problem(stage: &str, session: &Session, failure: &Failure) -> Problem {
     let mut text = String::new();
     for diagnostic in &failure.0 {
         let _ = writeln!(text, "{}", render(diagnostic, &session.sources, false));
     }
     let id = failure.0.first().map_or("none", |diagnostic| diagnostic.id);
-    let said = failure.0.first().map_or("", |diagnostic| &*diagnostic.message);
-    let said = message_kind(&first_line(said));
-    Problem::new(&format!("{stage}: {id}: {said}"), text)
+    let message = failure.0.first().map_or("", |diagnostic| &*diagnostic.message);
+    let message = message_kind(&first_line(message));
+    Problem::new(&format!("{stage}: {id}: {message}"), text)
 }
 
 /// A message without names, numbers and positions, which vary.
@@ -252,7 +252,7 @@ fn message_kind(message: &str) -> String {
 fn run(program: &Program, setting: &Setting) -> Result<Report, Problem> {
     let mut session = Session::new(NAME, setting.options.clone());
     let mut loader = OneFile(program.text.clone().into_bytes());
-    let typed = session.check(&mut loader).map_err(|failure| refused("check", &session, &failure))?;
+    let typed = session.check(&mut loader).map_err(|failure| compile_problem("check", &session, &failure))?;
     let mut report = Report::default();
     let interp = Interp::new(Arc::new(typed.clone()));
     interp.set_check_sizes(true);
@@ -266,13 +266,14 @@ fn run(program: &Program, setting: &Setting) -> Result<Report, Problem> {
         report.values += wanted.len() as u64;
         return Ok(report);
     }
-    let ir = session.lower(&typed).map_err(|failure| refused("lower", &session, &failure))?;
+    let ir = session.lower(&typed).map_err(|failure| compile_problem("lower", &session, &failure))?;
     report.seen.add(&ir);
     let kernels = Kernels::of(&mut session, ir.clone(), setting.device)?;
     let on_opencl =
         if setting.opencl { OnOpenCl::of(&mut session, ir.clone(), setting.optimised)? } else { None };
-    let image =
-        session.image(ir, &mut report.seen).map_err(|failure| refused("compile", &session, &failure))?;
+    let image = session
+        .image(ir, &mut report.seen)
+        .map_err(|failure| compile_problem("compile", &session, &failure))?;
     let tuning = setting.tuning(image.program());
     for (call, wanted) in &wanted {
         if let Some(kernels) = &kernels
@@ -292,10 +293,10 @@ fn run(program: &Program, setting: &Setting) -> Result<Report, Problem> {
         };
         for (call, wanted) in &wanted {
             let found = context.call(&call.entry, arguments(call)?);
-            let place = format!("entry {}, {threads} threads", call.entry);
-            let told = compare(call, wanted, found)
-                .map_err(|problem| Problem::new(&problem.kind, format!("{place}: {}", problem.what)))?;
-            match told {
+            let location = format!("entry {}, {threads} threads", call.entry);
+            let outcome = compare(call, wanted, found)
+                .map_err(|problem| Problem::new(&problem.kind, format!("{location}: {}", problem.what)))?;
+            match outcome {
                 Outcome::Values => report.values += 1,
                 Outcome::Failure => report.failures += 1,
                 Outcome::Slow => report.slow += 1,
@@ -303,7 +304,7 @@ fn run(program: &Program, setting: &Setting) -> Result<Report, Problem> {
         }
         let left = context.finish();
         if left != 0 {
-            return Err(Problem::new("leak", format!("{left} bytes are left")));
+            return Err(Problem::new("leak", format!("{left} bytes leaked")));
         }
     }
     Ok(report)
@@ -384,24 +385,24 @@ pub(crate) fn compare(
         }
         (Expected::Values(_), Err(error)) => {
             let text = error.to_string();
-            let said = message_kind(&first_line(&text));
-            Err(Problem::new(&format!("fails: {said}"), text))
+            let kind = format!("fails: {}", message_kind(&first_line(&text)));
+            Err(Problem::new(&kind, text))
         }
         (Expected::Failure(message), Ok(_)) => {
             let kind = format!("does not fail: {}", message_kind(message));
-            Err(Problem::new(&kind, format!("it should fail: {message}")))
+            Err(Problem::new(&kind, format!("expected failure: {message}")))
         }
         (Expected::Failure(message), Err(error)) => {
             let text = match error {
                 Error::Program(text) => text,
                 Error::Usage(text) => return Err(Problem::new("usage", text)),
             };
-            let said = text.strip_prefix("Error: ").unwrap_or(&text);
+            let found = text.strip_prefix("Error: ").unwrap_or(&text);
             // Any of several failing iterations may be reported, so numbers may differ.
-            if without_numbers(&first_line(said)) != without_numbers(&first_line(message)) {
+            if without_numbers(&first_line(found)) != without_numbers(&first_line(message)) {
                 return Err(Problem::new(
                     "other failure",
-                    format!("it should fail so:\n{message}\nbut fails so:\n{text}"),
+                    format!("expected failure:\n{message}\nactual failure:\n{text}"),
                 ));
             }
             Ok(Outcome::Failure)
@@ -417,7 +418,7 @@ pub(crate) fn without_numbers(message: &str) -> String {
 /// Compares values: shapes, and bits up to `ulps` units in the last place.
 pub(crate) fn same_values(wanted: &[Value], found: &[Value], ulps: u64) -> Result<(), String> {
     if wanted.len() != found.len() {
-        return Err(format!("{} results and {}", wanted.len(), found.len()));
+        return Err(format!("expected {} results, found {}", wanted.len(), found.len()));
     }
     for (at, (x, y)) in wanted.iter().zip(found).enumerate() {
         let (ty, size) = (x.scalar_type(), x.scalar_type().size() as usize);
@@ -429,7 +430,11 @@ pub(crate) fn same_values(wanted: &[Value], found: &[Value], ulps: u64) -> Resul
         let differing =
             elements.enumerate().find(|(_, (x, y))| !same_bits(ty, x, y, ulps)).map_or(0, |(at, _)| at);
         let cut = |value: &Value| value.to_string().chars().take(2000).collect::<String>();
-        return Err(format!("result {at} differs, element {differing}:\n{}\nshould be\n{}", cut(y), cut(x)));
+        return Err(format!(
+            "result {at} differs at element {differing}: found\n{}\nexpected\n{}",
+            cut(y),
+            cut(x)
+        ));
     }
     Ok(())
 }

@@ -13,19 +13,19 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 const USAGE: &str = "usage: progen [OPTIONS]
-  --count N     programs (1000)
-  --seed N      the first program's seed (1)
-  --size N      bounds programs; 100 is ordinary
-  --jobs N      processes at a time (as many as there are processors)
-  --tries N     tries to make a failing program smaller (1500)
-  --opencl      run kernels on a device of OpenCL's, too; compiling them takes long
-  --sizes       programs about sizes in types alone; otherwise one in eight is
-  --interp      run programs in the interpreter alone
-  --out FOLDER  where failing programs go, as they are and small (build/progen)
-  --show SEED   print a program and its calls
-  --try SEED    run one program
-  --write       write programs with test blocks to the folder of --out
-  --give FILE   run the program of the choices in a file; --seed draws the mode";
+  --count N      number of programs (1000)
+  --seed N       seed of the first program (1)
+  --size N       bound on the size of programs (100)
+  --jobs N       number of processes at a time (number of processors)
+  --tries N      attempts to shrink a failing program (1500)
+  --opencl       also run kernels on an OpenCL device, whose compiler is slow
+  --sizes        only programs about sizes in types; otherwise one in eight is
+  --interp       run programs in the interpreter only
+  --out FOLDER   folder for failing programs, shrunk (build/progen)
+  --show SEED    print a program and its calls
+  --try SEED     run one program
+  --write        write programs with test blocks to the folder of --out
+  --replay FILE  run the program of the choices in a file; --seed determines the mode";
 
 /// The number of programs that one process runs.
 const BATCH: u64 = 50;
@@ -42,7 +42,7 @@ struct Args {
     seed: u64,
     size: usize,
     jobs: usize,
-    /// The number of smaller programs that are tried for a failing one.
+    /// The number of attempts to shrink a failing program.
     tries: usize,
     out: PathBuf,
     opencl: bool,
@@ -56,7 +56,7 @@ enum Action {
     Show(u64),
     Try(u64),
     Write,
-    Give(PathBuf),
+    Replay(PathBuf),
     /// The action of the processes of `Many`.
     Worker,
 }
@@ -90,7 +90,7 @@ fn arguments() -> Result<Args, lexopt::Error> {
             Long("show") => args.action = Action::Show(parser.value()?.parse()?),
             Long("try") => args.action = Action::Try(parser.value()?.parse()?),
             Long("write") => args.action = Action::Write,
-            Long("give") => args.action = Action::Give(parser.value()?.into()),
+            Long("replay") => args.action = Action::Replay(parser.value()?.into()),
             Long("worker") => args.action = Action::Worker,
             Long("help") => return Err(USAGE.into()),
             other => return Err(other.unexpected()),
@@ -139,7 +139,7 @@ fn act(args: &Args) -> Result<(), String> {
             println!("{}", setting(args, *seed).text());
             single(Choices::random(*seed), &setting(args, *seed), args.size)
         }
-        Action::Give(file) => {
+        Action::Replay(file) => {
             let text = std::fs::read_to_string(file).map_err(|e| e.to_string())?;
             let numbers = text.split_whitespace().map(str::parse);
             let choices: Vec<u64> =
@@ -159,7 +159,7 @@ fn single(choices: Choices, setting: &Setting, size: usize) -> Result<(), String
     let tried = try_choices(choices, size, setting);
     let report = tried.map_err(|problem| format!("{}\n{}", problem.kind, problem.what))?;
     println!(
-        "{} values, {} failures, {} as kernels, {} on OpenCL",
+        "{} values, {} failures, {} on the simulated device, {} on OpenCL",
         report.values, report.failures, report.on_device, report.on_opencl
     );
     Ok(())
@@ -330,7 +330,7 @@ fn many(args: &Args) -> Result<(), String> {
     let sums = sums.into_inner().map_err(|e| e.to_string())?;
     println!("{}", sums.coverage.table());
     println!(
-        "{} programs, {} calls with values, {} that fail, {} slow, {} as kernels too, {} on OpenCL, {} kinds of problems, {:.0} s",
+        "{} programs, {} calls with values, {} that fail, {} too slow to compare, {} on the simulated device, {} on OpenCL, {} kinds of problems, {:.0} s",
         sums.programs,
         sums.values,
         sums.failures,
@@ -364,20 +364,20 @@ fn save(args: &Args, worker: usize, kind: &str, seed: u64) -> Result<String, Str
     let mut choices = Choices::random(seed);
     setting(args, seed).generate(&mut choices, args.size);
     let file = args.out.join(format!("try-{worker}"));
-    let mut said = String::new();
+    let mut message = String::new();
     let small = shrink(choices.into_made(), args.tries, |choices| match replay(args, &file, choices, seed) {
         Ok(Some(problem)) if problem.kind == kind => {
-            said = problem.what;
+            message = problem.what;
             true
         }
         _ => false,
     });
     let _ = std::fs::remove_file(&file);
-    let said: Vec<String> = said.lines().map(|line| format!("-- {line}")).collect();
+    let message: Vec<String> = message.lines().map(|line| format!("-- {line}")).collect();
     let text = format!(
         "-- seed {seed}: {kind}\n-- {}\n{}\n{}",
         setting(args, seed).text(),
-        said.join("\n"),
+        message.join("\n"),
         listing(Choices::replay(small), &setting(args, seed), args.size)
     );
     let path = args.out.join(format!("seed-{seed}.fut"));
@@ -397,7 +397,7 @@ fn replay(
     let program = std::env::current_exe().map_err(|e| e.to_string())?;
     let (program, file) = (program.to_string_lossy(), file.to_string_lossy());
     let (seed, size) = (seed.to_string(), args.size.to_string());
-    let mut command = vec![&*program, "--give", &file, "--seed", &seed, "--size", &size];
+    let mut command = vec![&*program, "--replay", &file, "--seed", &seed, "--size", &size];
     flags(args).for_each(|flag| command.push(flag));
     let finished = run_unlimited(&command, b"", LIMIT_OF_ONE)?;
     Ok((finished.end != End::Code(0))

@@ -3,7 +3,7 @@
 //! records of kernels. Unlike the simulated device it checks results only; compilation takes long,
 //! so it runs only on request.
 
-use crate::differ::{Expected, Outcome, Problem, arguments, compare, refused};
+use crate::differ::{Expected, Outcome, Problem, arguments, compare, compile_problem};
 use crate::generator::Call;
 use driver::{DeviceTarget, Ir, Session};
 use runtime::abi::Program;
@@ -20,14 +20,14 @@ pub(crate) struct OnOpenCl {
 impl OnOpenCl {
     /// Compiles a program for the device; `None` if it needs an unsupported feature.
     pub(crate) fn of(session: &mut Session, ir: Ir, optimised: bool) -> Result<Option<Self>, Problem> {
-        let own = session.options.clone();
-        session.options = own.clone().on_device(DeviceTarget::OpenCl);
-        let made = session.image(ir, &mut ());
-        session.options = own;
-        match made {
+        let saved = session.options.clone();
+        session.options = saved.clone().on_device(DeviceTarget::OpenCl);
+        let image = session.image(ir, &mut ());
+        session.options = saved;
+        match image {
             Ok(image) => Ok(Some(Self { image, optimised })),
             Err(failure) if failure.0.iter().all(|d| d.id == "not-supported-yet") => Ok(None),
-            Err(failure) => Err(refused("for OpenCL", session, &failure)),
+            Err(failure) => Err(compile_problem("for OpenCL", session, &failure)),
         }
     }
 
@@ -37,7 +37,7 @@ impl OnOpenCl {
         calls: &[(&Call, Expected)],
         tuning: impl Fn(&Program) -> Vec<Assignment>,
     ) -> Result<u64, Problem> {
-        // There is much to compile, and little to run.
+        // Compilation dominates the run time.
         let plain = (!self.optimised).then(|| "-cl-opt-disable".to_owned());
         let config = Config {
             tuning: tuning(self.image.program()),
@@ -55,15 +55,15 @@ impl OnOpenCl {
                 continue;
             }
             let found = context.call(&call.entry, arguments(call)?);
-            let told = compare(call, wanted, found).map_err(|problem| {
+            let outcome = compare(call, wanted, found).map_err(|problem| {
                 let what = format!("entry {}, on OpenCL: {}", call.entry, problem.what);
                 Problem::new(&format!("OpenCL: {}", problem.kind), what)
             })?;
-            agreed += u64::from(told != Outcome::Slow);
+            agreed += u64::from(outcome != Outcome::Slow);
         }
         let left = context.finish();
         if left != 0 {
-            return Err(Problem::new("OpenCL: leak", format!("{left} bytes are left")));
+            return Err(Problem::new("OpenCL: leak", format!("{left} bytes leaked")));
         }
         Ok(agreed)
     }

@@ -63,7 +63,7 @@ mod tests {
     use super::shrink;
 
     #[test]
-    fn what_matters_is_left() {
+    fn shrinks_to_the_smallest_failing_sequence() {
         let choices = vec![5, 9, 100, 3, 40, 7, 7, 7];
         let small = shrink(choices, 1000, |choices| choices.iter().any(|&c| c >= 50));
         assert_eq!(small, [50]);

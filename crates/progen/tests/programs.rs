@@ -10,7 +10,7 @@ const PROGRAMS: u64 = 80;
 const SIZE: usize = 60;
 
 #[test]
-fn compiled_programs_give_what_the_interpreter_gives() {
+fn compiled_programs_agree_with_the_interpreter() {
     let seeds: Vec<u64> = (1..=PROGRAMS).collect();
     let tried = parallel_map_with(2, &seeds, |_, seed| {
         let setting = Setting::draw(*seed);
@@ -34,8 +34,8 @@ fn compiled_programs_give_what_the_interpreter_gives() {
     }
     assert!(problems.is_empty(), "{}", problems.join("\n"));
     // Most programs return values, and some fail as expected.
-    assert!(values > PROGRAMS * 2, "{values} calls gave values");
-    assert!(failures > PROGRAMS / 10, "{failures} calls failed");
+    assert!(values > PROGRAMS * 2, "only {values} calls returned values");
+    assert!(failures > PROGRAMS / 10, "only {failures} calls failed");
 }
 
 /// Runs `work` with enough stack for unoptimised code.
@@ -48,12 +48,12 @@ fn stacked<R: Send>(work: impl FnOnce() -> R + Send) -> R {
 }
 
 #[test]
-fn a_seed_makes_one_program_and_its_choices_make_it_again() {
+fn choices_replay_the_program_of_a_seed() {
     for seed in 1..50 {
         let mut choices = Choices::random(seed);
         let setting = Setting::draw(seed);
         let program = setting.generate(&mut choices, SIZE);
-        let mut again = Choices::replay(choices.into_made());
-        assert_eq!(program.text, setting.generate(&mut again, SIZE).text);
+        let mut replayed = Choices::replay(choices.into_made());
+        assert_eq!(program.text, setting.generate(&mut replayed, SIZE).text);
     }
 }

@@ -32,7 +32,7 @@ fn setting(seed: u64) -> Setting {
 }
 
 #[test]
-fn programs_about_sizes_give_what_is_known_of_them() {
+fn programs_about_sizes_have_the_expected_results() {
     let work = || {
         let mut values = 0;
         let mut problems = Vec::new();
@@ -49,22 +49,22 @@ fn programs_about_sizes_give_what_is_known_of_them() {
         }
         assert!(problems.is_empty(), "{}", problems.join("\n"));
         // Nearly all programs have two calls.
-        assert!(values > PROGRAMS * 3 / 2, "{values} calls gave values");
+        assert!(values > PROGRAMS * 3 / 2, "only {values} calls returned values");
     };
     // Unoptimised code needs much stack.
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().stack_size(64 << 20);
         let thread = thread.spawn_scoped(scope, work).expect("a thread starts");
-        thread.join().expect("no problem is found");
+        thread.join().expect("no problems");
     });
 }
 
 #[test]
-fn programs_about_sizes_have_what_they_are_about() {
+fn programs_about_sizes_contain_all_forms() {
     let programs: Vec<String> =
         (1..=200).map(|seed| setting(seed).generate(&mut Choices::random(seed), SIZE).text).collect();
     for (content, least) in CONTENT {
         let count = programs.iter().filter(|text| text.contains(content)).count();
-        assert!(count >= least, "{content}: in {count} programs");
+        assert!(count >= least, "{content}: only in {count} programs");
     }
 }

@@ -44,7 +44,7 @@
 //! | `br_compared` | `void (Ctx*, i64 parameter, i64 size)`: logs that the size is compared with the tuning parameter of this number, which is within bounds, or that this many iterations are divided into chunks by it. Called only if word 3 is not 0. |
 //! | `br_stack_check` | `i32 (Ctx*, i64 bytes)`: 0 if more than `bytes` bytes of stack are left, else records the failure and returns 1. Generated code may first compare its stack address with word 1. |
 //! | `br_device_alloc` | as `br_alloc`, for a block in the memory of the device on which the context's program runs. The address is that of a host block that represents it and counts its references; generated code never accesses its contents. |
-//! | `br_device_copy` | `i32 (Ctx*, i64 way, u8 *to, i64 to_at, u8 *from, i64 from_at, i64 bytes)`: copies bytes to the device (way 0), to the host (1), or within the device (2). A device block is denoted by its address and an offset in bytes, host memory by the address of the first byte and 0. Copies to the host are complete on return. Not 0 on failure, also if an earlier kernel has failed. |
+//! | `br_device_copy` | `i32 (Ctx*, i64 direction, u8 *to, i64 to_at, u8 *from, i64 from_at, i64 bytes)`: copies bytes to the device (direction 0), to the host (1), or within the device (2). A device block is denoted by its address and an offset in bytes, host memory by the address of the first byte and 0. Copies to the host are complete on return. Not 0 on failure, also if an earlier kernel has failed. |
 //! | `br_launch` | `i32 (Ctx*, i64 kernel, i64 blocks, const u64 *words)`: launches `blocks` thread blocks of the kernel of this number; none if not positive. The words are its captures, in order: scalars, addresses of device blocks; then the sizes in bytes (`i64`) of the shared-memory buffers that are sized at launch: negative sizes, and more than the capacity, fail. The kernel may run later: launches and copies are executed in order. |
 //! | `br_math_<name>_<type>` | each `prim::MathFun` on `f16` (as `u16` bits), `f32` and `f64`: `T (T)` or `T (T, T)`. |
 //! | `br_main` | `i32 (i32 argc, const u8 *const *argv, const Program*)`: the whole of an executable's `main`. |
@@ -206,7 +206,7 @@ pub struct KernelDesc {
     pub name: Str,
     /// Its name in reports: function and operation.
     pub display_name: Str,
-    /// Its number among the kernels with this `shown` name; the pair does not change when other
+    /// Its number among the kernels with this `display_name`; the pair does not change when other
     /// functions change.
     pub id: u64,
     /// Source positions, innermost first, one per line.

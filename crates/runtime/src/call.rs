@@ -2,7 +2,7 @@
 //!
 //! An argument's elements become a block without being copied. Results are views of blocks until
 //! they are converted to values. If a program has a device, blocks of arguments and results are
-//! device blocks ([`remote`]); the time of a call does not include the copies before and after it.
+//! device blocks ([`device_values`]); the time of a call does not include the copies before and after it.
 
 mod device_values;
 
@@ -72,7 +72,7 @@ impl Words {
 }
 
 fn bug(what: &str) -> Error {
-    Error::Usage(format!("{what}; this is a bug of the compiler, please report it"))
+    Error::Usage(format!("{what}; this is a compiler bug, please report it"))
 }
 
 /// The type of a parameter's values; `None` if they have no text form.
@@ -118,14 +118,14 @@ pub fn view_result<'a>(
             };
             Ok(ResultView::View(View { ty, shape, bytes }))
         }
-        _ => Err(bug("a value does not fit its description")),
+        _ => Err(bug("a value does not match its description")),
     }
 }
 
 /// The block of an array, and the size of its elements in bytes.
 fn array_of(param: &ParamDesc, words: &[u64]) -> Result<(*mut u8, usize), Error> {
     let (Some(ty), [block, dims @ ..]) = (param.scalar_type(), words) else {
-        return Err(bug("a value does not fit its description"));
+        return Err(bug("a value does not match its description"));
     };
     let elements = if dims.contains(&0) {
         Some(0)
@@ -135,7 +135,7 @@ fn array_of(param: &ParamDesc, words: &[u64]) -> Result<(*mut u8, usize), Error>
     };
     let bytes = elements.and_then(|n| n.checked_mul(ty.size() as i64));
     let bytes = bytes.and_then(|n| usize::try_from(n).ok());
-    let bytes = bytes.ok_or_else(|| bug("an array has an impossible shape"))?;
+    let bytes = bytes.ok_or_else(|| bug("an array has an invalid shape"))?;
     Ok((*block as usize as *mut u8, bytes))
 }
 
@@ -147,7 +147,7 @@ impl Context {
         self.program().entry(name).copied().ok_or_else(|| {
             let names: Vec<&str> = self.program().entries().iter().map(|e| e.name.get()).collect();
             Error::Usage(if names.is_empty() {
-                format!("there is no entry point `{name}`: the program has none at all")
+                format!("there is no entry point `{name}`: the program has none")
             } else {
                 format!("there is no entry point `{name}`; there are: {}", names.join(", "))
             })
@@ -216,7 +216,10 @@ impl Context {
     /// Returns an allocated block, or the recorded failure if it is null.
     fn check_allocated(&self, block: *mut u8) -> Result<*mut u8, Error> {
         if block.is_null() {
-            return Err(self.check_status(1).err().unwrap_or_else(|| bug("no memory")));
+            return Err(self
+                .check_status(1)
+                .err()
+                .unwrap_or_else(|| bug("an allocation failed without a message")));
         }
         Ok(block)
     }
@@ -336,7 +339,7 @@ fn check_type(index: usize, param: &ParamDesc, value: &Value) -> Result<(), Erro
             value.value_type()
         ))),
         None => Err(Error::Usage(format!(
-            "{}: values of this type cannot be given from outside",
+            "{}: values of this type cannot be passed from outside of the program",
             describe(index, param)
         ))),
     }

@@ -19,38 +19,38 @@ pub(crate) struct Comparisons {
 #[derive(Default)]
 struct Seen {
     /// Parameter and size.
-    kept: Vec<(usize, i64)>,
+    entries: Vec<(usize, i64)>,
     /// The parameters of class "size" whose first use is logged.
-    noted: BTreeSet<usize>,
+    logged_once: BTreeSet<usize>,
     /// The number of comparisons dropped because the log was full.
-    more: u64,
+    dropped: u64,
 }
 
 impl Comparisons {
     /// An empty log for a program with these parameters.
     pub(crate) fn of(tunables: &[TunableDesc]) -> Self {
-        let first_alone = tunables.iter().map(|it| it.class.get() == CLASS_CHUNK_SIZE);
-        Self { log_once: first_alone.collect(), seen: Mutex::default() }
+        let log_once = tunables.iter().map(|it| it.class.get() == CLASS_CHUNK_SIZE);
+        Self { log_once: log_once.collect(), seen: Mutex::default() }
     }
 
     fn add(&self, tunable: usize, size: i64) {
-        let first_alone = self.log_once.get(tunable).is_some_and(|first| *first);
+        let log_once = self.log_once.get(tunable).is_some_and(|first| *first);
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        if first_alone && !seen.noted.insert(tunable) {
+        if log_once && !seen.logged_once.insert(tunable) {
             return;
         }
-        if seen.kept.len() < MAX_ENTRIES {
-            seen.kept.push((tunable, size));
+        if seen.entries.len() < MAX_ENTRIES {
+            seen.entries.push((tunable, size));
         } else {
-            seen.more += 1;
+            seen.dropped += 1;
         }
     }
 
     /// Takes the logged comparisons, as parameter number and size, and the number of dropped ones.
     pub(crate) fn take(&self) -> (Vec<(usize, i64)>, u64) {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        let Seen { kept, more, .. } = std::mem::take(&mut *seen);
-        (kept, more)
+        let Seen { entries, dropped, .. } = std::mem::take(&mut *seen);
+        (entries, dropped)
     }
 }
 
@@ -69,21 +69,21 @@ pub unsafe extern "C" fn br_compared(ctx: *mut Ctx, tunable: i64, size: i64) {
 mod tests {
     use super::*;
 
-    fn of(first_alone: &[bool]) -> Comparisons {
-        Comparisons { log_once: first_alone.into(), seen: Mutex::default() }
+    fn of(log_once: &[bool]) -> Comparisons {
+        Comparisons { log_once: log_once.into(), seen: Mutex::default() }
     }
 
     #[test]
-    fn no_more_are_kept_than_fit() {
+    fn entries_beyond_the_limit_are_counted() {
         let seen = of(&[false, false]);
         (0..MAX_ENTRIES as i64 + 3).for_each(|size| seen.add(1, size));
-        let (kept, more) = seen.take();
-        assert_eq!((kept.len(), kept[5], more), (MAX_ENTRIES, (1, 5), 3));
+        let (entries, dropped) = seen.take();
+        assert_eq!((entries.len(), entries[5], dropped), (MAX_ENTRIES, (1, 5), 3));
         assert_eq!(seen.take(), (Vec::new(), 0));
     }
 
     #[test]
-    fn some_are_noted_once() {
+    fn chunk_sizes_are_logged_once() {
         let seen = of(&[true, false]);
         for size in [3, 4] {
             seen.add(0, size);

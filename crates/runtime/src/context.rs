@@ -159,7 +159,7 @@ pub unsafe extern "C" fn br_stack_check(ctx: *mut Ctx, bytes: i64) -> i32 {
     if ctx.stack_left() as u64 > bytes.unsigned_abs() {
         return 0;
     }
-    let message = "the stack is used up: the recursion is too deep.";
+    let message = "stack overflow: the recursion is too deep.";
     ctx.shared().errors.record_with_backtrace(ctx.index(), message);
     1
 }
@@ -180,9 +180,9 @@ fn tunables(program: &Program, given: &[Assignment], device: Option<&Device>) ->
     };
     let mut values: Box<[i64]> = table.iter().map(value).collect();
     let names: Vec<&str> = table.iter().map(|tunable| tunable.name.get()).collect();
-    let places = tuning_params::resolve(&names, given).map_err(Error::Usage)?;
-    for (place, given) in places.into_iter().zip(given) {
-        values[place] = given.value;
+    let indices = tuning_params::resolve(&names, given).map_err(Error::Usage)?;
+    for (index, given) in indices.into_iter().zip(given) {
+        values[index] = given.value;
     }
     Ok(values)
 }
@@ -206,7 +206,7 @@ impl Context {
         let program: &Program = image.program();
         if program.version != ABI_VERSION {
             return Err(Error::Usage(format!(
-                "the program was compiled for version {} of the runtime, this is version {ABI_VERSION}",
+                "the program was compiled for version {} of the runtime; this is version {ABI_VERSION}",
                 program.version
             )));
         }
@@ -282,14 +282,14 @@ impl Context {
         }
         Err(Error::Program(
             failure
-                .unwrap_or_else(|| render("the program failed without saying why; please report this.", "")),
+                .unwrap_or_else(|| render("the program failed without a message; please report this.", "")),
         ))
     }
 
     /// Waits for the device's pending commands; fails if a kernel did.
     pub(crate) fn synchronise(&self) -> Result<(), Error> {
         match &self.shared().device {
-            Some(device) => device.settle().map_err(Error::Program),
+            Some(device) => device.synchronise().map_err(Error::Program),
             None => Ok(()),
         }
     }
@@ -371,7 +371,7 @@ impl Context {
     /// Restarts the device's profile after warm-up runs.
     pub(crate) fn restart_profile(&self) {
         if let Some(device) = &self.shared().device {
-            device.warmed_up();
+            device.restart_profile();
         }
     }
 

@@ -234,7 +234,7 @@ mod tests {
 
     fn filled(format: &str, words: &[u64]) -> String {
         let mut words = words.iter();
-        fill(format, || *words.next().expect("a word too many was asked for"))
+        fill(format, || *words.next().expect("as many words as placeholders"))
     }
 
     #[test]
@@ -260,7 +260,7 @@ mod tests {
             render("division by zero", "a.fut:1:2-3\nb.fut:10:1-4"),
             "Error: division by zero\n\nBacktrace:\n-> #0  a.fut:1:2-3\n   #1  b.fut:10:1-4"
         );
-        assert_eq!(render("no place", ""), "Error: no place");
+        assert_eq!(render("no location", ""), "Error: no location");
     }
 
     #[test]

@@ -185,9 +185,9 @@ impl Builder {
 
     fn params(&mut self, params: Vec<ParamSpec>) -> (*const ParamDesc, u64) {
         let table: Box<[ParamDesc]> = params.into_iter().map(|p| self.param(p)).collect();
-        let place = (table.as_ptr(), table.len() as u64);
+        let slice = (table.as_ptr(), table.len() as u64);
         self.params.push(table);
-        place
+        slice
     }
 
     fn param(&mut self, param: ParamSpec) -> ParamDesc {

@@ -7,8 +7,8 @@ pub fn can_reserve(bytes: usize) -> bool {
     // SAFETY: a new mapping at an address chosen by the system, which is not used and is unmapped
     // at once.
     unsafe {
-        let place = libc::mmap(std::ptr::null_mut(), bytes, protection, flags, -1, 0);
-        place != libc::MAP_FAILED && libc::munmap(place, bytes) == 0
+        let address = libc::mmap(std::ptr::null_mut(), bytes, protection, flags, -1, 0);
+        address != libc::MAP_FAILED && libc::munmap(address, bytes) == 0
     }
 }
 

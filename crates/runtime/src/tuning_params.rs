@@ -35,7 +35,7 @@ pub fn is_general(name: &str) -> bool {
     name == THREAD_BLOCK_SIZE || name == ALL_THRESHOLDS || WITHOUT_EFFECT.contains(&name)
 }
 
-/// The message for text that is no assignment.
+/// The message for text that is not an assignment.
 const SYNTAX_ERROR: &str = "must be of the form NAME=N, where N is a 64-bit integer";
 
 /// A value for a parameter.
@@ -53,19 +53,19 @@ impl Assignment {
     /// Parses an option's value.
     ///
     /// # Errors
-    /// The reason why the text is no assignment.
+    /// The reason why the text is not an assignment.
     pub fn parse(text: &str) -> Result<Self, &'static str> {
         Self::at(text, String::new()).ok_or(SYNTAX_ERROR)
     }
 
-    fn at(text: &str, place: String) -> Option<Self> {
+    fn at(text: &str, source: String) -> Option<Self> {
         let (name, value) = text.rsplit_once('=')?;
         let name = name.trim();
         let older = OLD_NAMES.iter().find(|(older, _)| *older == name);
         Some(Self {
             name: older.map_or(name, |(_, name)| name).to_owned(),
             value: value.trim().parse().ok()?,
-            source: place,
+            source,
         })
     }
 }
@@ -73,7 +73,7 @@ impl Assignment {
 /// Reads the assignments in a tuning file.
 ///
 /// # Errors
-/// A message for the user: the file cannot be read, is too large, or has a line that is no
+/// A message for the user: the file cannot be read, is too large, or has a line that is not an
 /// assignment.
 pub fn read_file(file: &Path) -> Result<Vec<Assignment>, String> {
     let shown = file.display();
@@ -85,7 +85,7 @@ pub fn read_file(file: &Path) -> Result<Vec<Assignment>, String> {
         }
         Ok(_) => {}
         Err(e) if e.kind() == ErrorKind::InvalidData => {
-            return Err(format!("tuning file {shown} is not text in UTF-8"));
+            return Err(format!("tuning file {shown} is not UTF-8 text"));
         }
         Err(e) => return Err(format!("cannot read tuning file {shown}: {e}")),
     }
@@ -95,10 +95,10 @@ pub fn read_file(file: &Path) -> Result<Vec<Assignment>, String> {
         if text.is_empty() || text.starts_with("--") {
             continue;
         }
-        let place = format!("tuning file {shown}, line {line}: ");
-        match Assignment::at(text, place.clone()) {
+        let source = format!("tuning file {shown}, line {line}: ");
+        match Assignment::at(text, source.clone()) {
             Some(assignment) => assignments.push(assignment),
-            None => return Err(place + SYNTAX_ERROR),
+            None => return Err(source + SYNTAX_ERROR),
         }
     }
     Ok(assignments)
@@ -116,13 +116,13 @@ pub fn resolve(known: &[&str], assignments: &[Assignment]) -> Result<Vec<usize>,
     assignments.iter().map(position).collect()
 }
 
-fn unknown(known: &[&str], Assignment { name, source: place, .. }: &Assignment) -> String {
+fn unknown(known: &[&str], Assignment { name, source, .. }: &Assignment) -> String {
     let advice = match nearest(known.iter().copied(), name) {
         _ if known.is_empty() => "the program has none".to_owned(),
         Some(other) => format!("did you mean `{other}`?"),
-        None => "--print-params lists those that there are".to_owned(),
+        None => "--print-params lists the parameters".to_owned(),
     };
-    format!("{place}there is no tuning parameter `{name}`; {advice}")
+    format!("{source}there is no tuning parameter `{name}`; {advice}")
 }
 
 /// The most similar known name, if it is similar enough to suggest a misspelling.
@@ -156,8 +156,8 @@ pub fn comparison(name: &str, size: i64, least: i64) -> String {
 }
 
 /// The message for iterations that are divided into chunks by a parameter.
-pub fn division(name: &str, points: i64, least: i64) -> String {
-    format!("Divided {points} points by {name}; the parameter is {least}.")
+pub fn division(name: &str, iterations: i64, least: i64) -> String {
+    format!("Divided {iterations} points by {name}; the parameter is {least}.")
 }
 
 #[cfg(test)]
@@ -174,14 +174,14 @@ mod tests {
     #[test]
     fn tuning_files_have_assignments_blank_lines_and_comments() {
         let file = file(b"\n-- a comment\nmain.a_0=12\r\n  main.b_0 = -3  \n<=.c_1=0");
-        let read = read_file(file.path()).expect("it is right");
+        let read = read_file(file.path()).expect("well-formed");
         let pairs: Vec<_> = read.iter().map(|a| (a.name.as_str(), a.value)).collect();
         assert_eq!(pairs, [("main.a_0", 12), ("main.b_0", -3), ("<=.c_1", 0)]);
         assert!(read[2].source.ends_with("line 5: "), "{}", read[2].source);
     }
 
     #[test]
-    fn what_is_wrong_with_a_tuning_file_is_said() {
+    fn errors_in_tuning_files_are_reported() {
         for (bytes, part) in [
             (&b"a=1\nb"[..], "line 2: must be of the form NAME=N"),
             (b"a=x", "line 1: must be"),
@@ -192,23 +192,23 @@ mod tests {
             let message = read_file(file(bytes).path()).expect_err("must be refused");
             assert!(message.contains(part), "{message}");
         }
-        let message = read_file(Path::new("/does/not/exist")).expect_err("there is none");
+        let message = read_file(Path::new("/does/not/exist")).expect_err("no such file");
         assert!(message.contains("/does/not/exist"), "{message}");
-        let message = read_file(Path::new("/dev/zero")).expect_err("it has no end");
+        let message = read_file(Path::new("/dev/zero")).expect_err("endless file");
         assert!(message.contains("larger than"), "{message}");
     }
 
     #[test]
-    fn unknown_names_are_told_with_the_nearest() {
+    fn unknown_names_get_a_suggestion() {
         let set = |name: &str| [Assignment::parse(&format!("{name}=1")).expect("an assignment")];
         let known = ["main.lanes_share_0", "f.lanes_share_0"];
         assert_eq!(resolve(&known, &set("f.lanes_share_0")), Ok(vec![1]));
-        let message = |known, name| resolve(known, &set(name)).expect_err("it is unknown");
+        let message = |known, name| resolve(known, &set(name)).expect_err("unknown name");
         assert_eq!(
             message(&known, "main.lane_share_0"),
             "there is no tuning parameter `main.lane_share_0`; did you mean `main.lanes_share_0`?"
         );
-        assert!(message(&known, "tile").ends_with("--print-params lists those that there are"));
+        assert!(message(&known, "tile").ends_with("--print-params lists the parameters"));
         assert!(message(&[], "tile").ends_with("the program has none"));
         let long = "x".repeat(1 << 20);
         assert!(message(&known, &long).contains("--print-params"));

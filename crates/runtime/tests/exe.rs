@@ -1,9 +1,6 @@
 //! Tests of executables: options, input, output, exit codes, messages.
 
-#![allow(
-    clippy::cast_ptr_alignment,
-    reason = "environments and blocks are aligned as their makers made them"
-)]
+#![allow(clippy::cast_ptr_alignment, reason = "environments and blocks are aligned for their types")]
 
 mod programs;
 
@@ -80,7 +77,7 @@ fn runs_are_timed_and_unique_arguments_are_fresh_in_each() {
 }
 
 #[test]
-fn wrong_data_name_the_argument() {
+fn input_errors_name_the_argument() {
     let message = bad(&["-e", "update"], b"[1,2] 1.5 5");
     assert!(message.contains("argument 2 (`i`, of type i64)"), "{message}");
     assert!(message.contains("line 1, column 7"), "{message}");
@@ -105,7 +102,7 @@ fn failures_show_message_and_backtrace() {
     let message = bad(&["-e", "deep"], b"");
     assert!(message.contains("the recursion is too deep"), "{message}");
     let message = bad(&["-e", "big", "--memory-limit=1M"], b"1000000");
-    assert!(message.contains("8000000 bytes were asked for"), "{message}");
+    assert!(message.contains("cannot allocate 8000000 bytes"), "{message}");
     assert!(message.contains("the limit is 1048576 bytes"), "{message}");
 }
 
@@ -181,7 +178,7 @@ impl Write for Full {
 #[test]
 fn output_that_cannot_be_written_is_an_error() {
     for (kind, quiet) in [(io::ErrorKind::StorageFull, false), (io::ErrorKind::BrokenPipe, true)] {
-        for (entry, stdin, room) in
+        for (entry, stdin, capacity) in
             [("swap", "1.5 true", 0), ("big", "100000", 0), ("big", "100000", 100_000)]
         {
             let mut stderr = Vec::new();
@@ -190,7 +187,7 @@ fn output_that_cannot_be_written_is_an_error() {
                 ["./test", "-e", entry, "-D"].iter().map(Into::into),
                 Streams {
                     stdin: Reader::new(stdin.as_bytes()),
-                    stdout: &mut Full(room, kind),
+                    stdout: &mut Full(capacity, kind),
                     stderr: &mut stderr,
                 },
             );

@@ -1,9 +1,6 @@
 //! Tests of the allocator with programs: reuse, limits, peak.
 
-#![allow(
-    clippy::cast_ptr_alignment,
-    reason = "environments and blocks are aligned as their makers made them"
-)]
+#![allow(clippy::cast_ptr_alignment, reason = "environments and blocks are aligned for their types")]
 
 mod programs;
 

@@ -1,10 +1,7 @@
 //! Stress tests of the scheduler: every chunk once, nesting, failure, more threads than processors,
 //! sleeping and waking.
 
-#![allow(
-    clippy::cast_ptr_alignment,
-    reason = "environments and blocks are aligned as their makers made them"
-)]
+#![allow(clippy::cast_ptr_alignment, reason = "environments and blocks are aligned for their types")]
 
 use runtime::abi::{Ctx, TaskFn};
 use runtime::heap::{br_alloc, br_slots, br_unref};
@@ -103,7 +100,7 @@ unsafe extern "C" fn count_ranges(ctx: *mut Ctx, env: *mut u8, lo: i64, hi: i64)
 }
 
 #[test]
-fn few_ranges_hold_every_chunk_once() {
+fn coarse_ranges_are_few_and_cover_every_chunk_once() {
     for threads in [1, 2, 3, 4, 9] {
         for (n, cost) in [(0, MUCH), (1, MUCH), (5, MUCH), (512, MUCH), (512, 1000)] {
             let counts = Counts((0..n).map(|_| AtomicU32::new(0)).collect());
@@ -128,7 +125,7 @@ unsafe extern "C" fn in_order(ctx: *mut Ctx, env: *mut u8, lo: i64, hi: i64) -> 
 }
 
 #[test]
-fn little_work_stays_with_its_caller() {
+fn cheap_operations_run_on_the_caller() {
     for (threads, cost) in [(4, 1000), (1, MUCH)] {
         let mut ranges = AtomicI64::new(0);
         let (outcome, context) = with_tasks(threads, 1000, cost, in_order, (&raw mut ranges).cast());
@@ -145,7 +142,7 @@ unsafe extern "C" fn slow(ctx: *mut Ctx, env: *mut u8, lo: i64, hi: i64) -> i32 
 }
 
 #[test]
-fn what_may_be_much_is_shared_when_it_is() {
+fn operations_of_unknown_cost_are_shared_if_slow() {
     for (fun, n) in [(count as TaskFn, 1000), (slow, 50)] {
         for threads in [1, 2, 4] {
             let mut counts = Counts((0..n).map(|_| AtomicU32::new(0)).collect());
@@ -196,7 +193,7 @@ unsafe extern "C" fn keep_all(ctx: *mut Ctx, env: *mut u8, lo: i64, hi: i64) -> 
 }
 
 #[test]
-fn what_slots_hold_goes_with_them() {
+fn blocks_in_slots_are_freed_with_the_slots() {
     for threads in [1, 2, 4] {
         let mut kept = Kept(AtomicPtr::default());
         let (outcome, context) = with_tasks(threads, 1, MUCH, keep_all, (&raw mut kept).cast());
@@ -292,16 +289,16 @@ unsafe extern "C" fn repeat(ctx: *mut Ctx, env: *mut u8, _: i64, _: i64) -> i32 
 }
 
 #[test]
-fn sleepers_wake_for_work_and_waiters_for_its_end() {
+fn sleeping_workers_wake_up_and_waiters_are_notified() {
     let mut done = AtomicI64::new(0);
     let (outcome, context) = with_tasks(4, 1, MUCH, repeat, (&raw mut done).cast());
     assert_eq!(outcome, Ok(()));
     assert_eq!(done.into_inner(), 160);
-    assert!(context.counter(Counter::Steals) > 0, "others took part");
+    assert!(context.counter(Counter::Steals) > 0, "other threads took ranges");
 }
 
 #[test]
-fn contexts_live_side_by_side() {
+fn contexts_run_concurrently() {
     std::thread::scope(|scope| {
         for threads in [2, 3, 4] {
             scope.spawn(move || {

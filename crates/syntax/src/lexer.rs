@@ -1,7 +1,7 @@
 //! The lexer: from text to tokens.
 //!
 //! It works on bytes, in one pass, and always takes the longest token. Comments are kept apart from
-//! the tokens; a documentation comment records the token that it precedes. Text that is no token
+//! the tokens; a documentation comment records the token that it precedes. Text that is not a token
 //! becomes [`Tok::Invalid`] and an error, so the parser need not report it again.
 //!
 //! Two rules depend on context: a bracket directly after a name, number or closing bracket indexes
@@ -308,15 +308,13 @@ impl Lexer<'_> {
             self.pos += 1;
         }
         let shown = if first.is_control() { format!("U+{:04X}", first as u32) } else { first.to_string() };
-        let mut error = Diagnostic::error(
-            "invalid-character",
-            format!("the character `{shown}` cannot start anything here"),
-        )
-        .at(self.span(start), "");
+        let mut error =
+            Diagnostic::error("invalid-character", format!("no token starts with the character `{shown}`"))
+                .at(self.span(start), "");
         error = match first {
-            '#' => error.hint("a constructor is `#` and a name, without a space between: `#some`"),
+            '#' => error.hint("a constructor is `#` and a name, without a space: `#some`"),
             ';' => error.hint("declarations and bindings need no separator"),
-            _ if !first.is_ascii() => error.hint("names are made of ASCII letters, digits, `_` and `'`"),
+            _ if !first.is_ascii() => error.hint("names consist of ASCII letters, digits, `_` and `'`"),
             _ => error,
         };
         self.error(error);
@@ -343,7 +341,7 @@ impl Lexer<'_> {
                         return;
                     }
                     let error =
-                        Diagnostic::error("invalid-escape", "not an escape sequence of one character")
+                        Diagnostic::error("invalid-escape", "not an escape sequence for one character")
                             .at(self.span(start), "");
                     self.error(error);
                     self.push_invalid(start);

@@ -99,7 +99,7 @@ impl Lexer<'_> {
         }
         let ty = match suffix.parse::<ScalarType>() {
             Ok(ty) if ty != ScalarType::Bool => Ok(Some(ty)),
-            _ => Err(format!("`{suffix}` is no suffix of a number")),
+            _ => Err(format!("`{suffix}` is not a number suffix")),
         };
         self.pos += len;
         ty
@@ -182,7 +182,7 @@ impl Lexer<'_> {
             match self.bytes.get(end) {
                 None | Some(b'\n') => {
                     self.pos = end;
-                    let error = Diagnostic::error("unterminated-string", "this string does not end")
+                    let error = Diagnostic::error("unterminated-string", "unterminated string")
                         .at(self.span(start), "no closing `\"` on this line");
                     self.error(error);
                     self.push_invalid(start);

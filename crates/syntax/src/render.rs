@@ -76,13 +76,13 @@ pub fn render_line(diagnostic: &Diagnostic, sources: &SourceMap) -> String {
         Severity::Error => "error",
         Severity::Warning => "warning",
     };
-    let place = diagnostic
+    let location = diagnostic
         .primary
         .as_ref()
         .map(|label| format!("{}: ", sources.location(label.span)))
         .unwrap_or_default();
     let message = diagnostic.message.replace('\n', " ");
-    format!("{place}{level}: {message} [{}]", diagnostic.id)
+    format!("{location}{level}: {message} [{}]", diagnostic.id)
 }
 
 fn clip<'a>(file: &SourceFile, label: &'a Label, primary: bool) -> LabelSpan<'a> {
@@ -102,68 +102,68 @@ fn clip<'a>(file: &SourceFile, label: &'a Label, primary: bool) -> LabelSpan<'a>
 
 /// Adds excerpts of the source lines around the labels: one for the labels near the first, one for
 /// each of the others.
-fn excerpts<'a>(file: &'a SourceFile, places: Vec<LabelSpan<'a>>, elements: &mut Vec<Element<'a>>) {
-    let Some(first) = places.first() else {
+fn excerpts<'a>(file: &'a SourceFile, labels: Vec<LabelSpan<'a>>, elements: &mut Vec<Element<'a>>) {
+    let Some(first) = labels.first() else {
         return;
     };
     let first_line = first.line;
-    let near = |place: &LabelSpan<'_>| {
-        place.line.abs_diff(first_line) <= MAX_EXCERPT_DISTANCE && place.line_range.len() <= LONG_LINE
+    let near = |label: &LabelSpan<'_>| {
+        label.line.abs_diff(first_line) <= MAX_EXCERPT_DISTANCE && label.line_range.len() <= LONG_LINE
     };
-    let (near, far): (Vec<_>, Vec<_>) = places.into_iter().partition(near);
-    let lines = near.iter().map(|place| place.line);
+    let (near, far): (Vec<_>, Vec<_>) = labels.into_iter().partition(near);
+    let lines = near.iter().map(|label| label.line);
     if let (Some(low), Some(high)) = (lines.clone().min(), lines.max()) {
         let range = file.line_range(low).start..file.line_range(high).end;
         let source = file.text().get(range.clone()).unwrap_or("");
-        let annotations = near.iter().map(|place| {
-            place
+        let annotations = near.iter().map(|label| {
+            label
                 .kind
-                .span(place.range.start - range.start..place.range.end - range.start)
-                .label(text_of(place))
+                .span(label.range.start - range.start..label.range.end - range.start)
+                .label(text_of(label))
         });
         let snippet = Snippet::source(source).line_start(low + 1).path(file.name()).annotations(annotations);
         elements.push(snippet.into());
     }
-    for place in far {
-        if place.line_range.len() <= LONG_LINE {
-            let source = file.text().get(place.line_range.clone()).unwrap_or("");
-            let start = place.line_range.start;
+    for label in far {
+        if label.line_range.len() <= LONG_LINE {
+            let source = file.text().get(label.line_range.clone()).unwrap_or("");
+            let start = label.line_range.start;
             let annotation =
-                place.kind.span(place.range.start - start..place.range.end - start).label(text_of(&place));
+                label.kind.span(label.range.start - start..label.range.end - start).label(text_of(&label));
             let snippet =
-                Snippet::source(source).line_start(place.line + 1).path(file.name()).annotation(annotation);
+                Snippet::source(source).line_start(label.line + 1).path(file.name()).annotation(annotation);
             elements.push(snippet.into());
         } else {
-            long_line(file, &place, elements);
+            long_line(file, &label, elements);
         }
     }
 }
 
-fn text_of<'a>(place: &LabelSpan<'a>) -> Option<&'a str> {
-    Some(place.label.text.as_str()).filter(|text| !text.is_empty())
+fn text_of<'a>(label: &LabelSpan<'a>) -> Option<&'a str> {
+    Some(label.label.text.as_str()).filter(|text| !text.is_empty())
 }
 
 /// Adds a window of a long line.
-fn long_line<'a>(file: &'a SourceFile, place: &LabelSpan<'a>, elements: &mut Vec<Element<'a>>) {
+fn long_line<'a>(file: &'a SourceFile, label: &LabelSpan<'a>, elements: &mut Vec<Element<'a>>) {
     let text = file.text();
-    let mut from = place.range.start.saturating_sub(LONG_LINE_WINDOW.0).max(place.line_range.start);
+    let mut from = label.range.start.saturating_sub(LONG_LINE_WINDOW.0).max(label.line_range.start);
     while !text.is_char_boundary(from) {
         from -= 1;
     }
-    let mut to = (place.range.start + LONG_LINE_WINDOW.1).min(place.line_range.end);
+    let mut to = (label.range.start + LONG_LINE_WINDOW.1).min(label.line_range.end);
     while !text.is_char_boundary(to) {
         to += 1;
     }
-    let before = if from > place.line_range.start { "..." } else { "" };
-    let after = if to < place.line_range.end { "..." } else { "" };
+    let before = if from > label.line_range.start { "..." } else { "" };
+    let after = if to < label.line_range.end { "..." } else { "" };
     let window = text.get(from..to).unwrap_or("");
-    let start = before.len() + place.range.start - from;
-    let end = before.len() + place.range.end.min(to) - from;
-    let position = file.line_col(place.range.start as u32);
+    let start = before.len() + label.range.start - from;
+    let end = before.len() + label.range.end.min(to) - from;
+    let position = file.line_col(label.range.start as u32);
     elements.push(
         Snippet::source(format!("{before}{window}{after}"))
-            .line_start(place.line + 1)
-            .annotation(place.kind.span(start..end).label(text_of(place)))
+            .line_start(label.line + 1)
+            .annotation(label.kind.span(start..end).label(text_of(label)))
             .into(),
     );
     elements.push(Origin::path(file.name()).line(position.line).char_column(position.column).into());

@@ -178,7 +178,7 @@ impl SourceMap {
                         "invalid-utf8",
                         format!("`{name}` is not valid UTF-8: byte {byte:#04x} at offset {at}, line {line}"),
                     )
-                    .hint("source files are UTF-8 text; is this a source file at all?"),
+                    .hint("source files must be UTF-8 text"),
                 ))
             }
         }

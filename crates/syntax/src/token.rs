@@ -8,7 +8,7 @@ use crate::span::{FileId, Span};
 pub(crate) enum Tok {
     /// End of the file; the last token, and the only one of its kind.
     Eof,
-    /// Text that is no token; the lexer has reported it.
+    /// Text that is not a token; the lexer has reported it.
     Invalid,
 
     /// `x`; data is the symbol

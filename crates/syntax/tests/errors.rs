@@ -1,6 +1,6 @@
 //! Malformed programs: messages and error recovery.
 
-#![allow(clippy::needless_raw_string_hashes, reason = "expect-test writes its strings so")]
+#![allow(clippy::needless_raw_string_hashes, reason = "expect-test writes raw strings")]
 
 mod common;
 
@@ -13,13 +13,13 @@ use syntax::symbol::Interner;
 fn rendered(text: &str) -> String {
     let names = Interner::new();
     let mut sources = SourceMap::new();
-    let file = sources.add("test.fut", text).expect("small");
+    let file = sources.add("test.fut", text).expect("the text is below 4 GiB");
     let parse = syntax::parse(text, file, &names);
     parse.errors.iter().map(|error| render(error, &sources, false)).collect()
 }
 
 #[test]
-fn several_errors_and_recovery() {
+fn parser_recovers_after_each_error() {
     let text = "
 def a = (1 +
 def b x = x
@@ -90,22 +90,22 @@ fn messages() {
     expect![[r#"
         exp:1:3: error: expected an operator, an argument or the end, but found `!` [unexpected-token]
         exp:1:6: error: a space before `[` makes it an argument [split-index]
-        exp:1:2: error: `..` alone does not make a range [range-without-end]
+        exp:1:2: error: this range has no end [range-without-end]
         exp:1:8: error: the operator of this section binds more tightly than its operand [ambiguous-section]
-        exp:1:1: error: only a module can be opened for an expression [open-of-non-module]
-        exp:1:1: error: a tuple has no or at least two elements [one-element-tuple]
+        exp:1:1: error: only a module can be opened in an expression [open-of-non-module]
+        exp:1:1: error: a tuple has zero or at least two elements [one-element-tuple]
         exp:1:10: error: this `let` has no body [missing-in]
         exp:1:8: error: expected `case`, but the file ends [unexpected-end]
-        exp:1:1: error: this string does not end [unterminated-string]
-        exp:1:1: error: `u3` is no suffix of a number [invalid-number]
+        exp:1:1: error: unterminated string [unterminated-string]
+        exp:1:1: error: `u3` is not a number suffix [invalid-number]
         exp:1:1: error: a number with a fraction or an exponent cannot be of type `i32` [invalid-number]
-        exp:1:1: error: `p3` is no suffix of a number [invalid-number]
+        exp:1:1: error: `p3` is not a number suffix [invalid-number]
         exp:1:1: error: this integer needs more than 128 bits [invalid-number]
-        exp:1:1: error: between the quotes must stand one character or escape sequence [invalid-character-literal]
+        exp:1:1: error: a character literal has exactly one character or escape sequence [invalid-character-literal]
         exp:1:2: error: not an escape sequence [invalid-escape]
-        exp:1:3: error: the character `$` cannot start anything here [invalid-character]
-        exp:1:3: error: the character `ö` cannot start anything here [invalid-character]
-        exp:1:1: error: the character `#` cannot start anything here [invalid-character]
+        exp:1:3: error: no token starts with the character `$` [invalid-character]
+        exp:1:3: error: no token starts with the character `ö` [invalid-character]
+        exp:1:1: error: no token starts with the character `#` [invalid-character]
         (: (apply (index a [(slice - - -)]) [b]) c)
         (index a [])
         exp:1:3: error: expected a field name, but the file ends [unexpected-end]
@@ -138,16 +138,16 @@ module type = {}
         (def x [] [] - <error>)
         (def y [] [] - 1)
         test.fut:2:5: error: expected a name or a parameter, but found `!` [unexpected-token]
-        test.fut:3:7: error: `!` is a prefix and cannot be defined [prefix-operator]
+        test.fut:3:7: error: `!` is a prefix operator and cannot be defined [prefix-operator]
         test.fut:4:5: error: a declaration binds one name, not a pattern [pattern-declaration]
-        test.fut:5:7: error: a name that is bound has no module path [qualified-binding]
+        test.fut:5:7: error: a bound name cannot have a module path [qualified-binding]
         test.fut:6:5: error: a declaration binds one name, not a pattern [pattern-declaration]
         test.fut:8:1: error: this comment documents nothing: no declaration follows it [misplaced-documentation]
         test.fut:10:3: error: expected an operator, an argument or the next declaration, but found `=` [unexpected-token]
         test.fut:12:1: error: expected a type parameter or `=`, but found `import` [unexpected-token]
         test.fut:12:8: error: expected the path of a file as a string, but found `foo` [unexpected-token]
         test.fut:13:13: error: expected the name of a module type, but found `=` [unexpected-token]
-        test.fut:14:5: error: an attribute's number has no type [typed-attribute]
+        test.fut:14:5: error: a number in an attribute cannot have a type suffix [typed-attribute]
         test.fut:15:1: error: this comment documents nothing: no declaration follows it [misplaced-documentation]
     "#]].assert_eq(&prog(text));
 }
@@ -161,7 +161,7 @@ fn rendering() {
          --> test.fut:3:3
           |
         2 |   let ys = map (\x -> (x + 1) xs
-          |                - the bracket that is open
+          |                - enclosing bracket
         3 |   in reduce (+) 0 ys
           |   ^^ expected an operator, `,` or `)`
         error[unexpected-token]: expected an expression, but found `)`
@@ -173,7 +173,7 @@ fn rendering() {
 }
 
 #[test]
-fn odd_texts() {
+fn malformed_texts_do_not_panic() {
     for text in ["", "\n", "\u{feff}", "-- only a comment", "\u{feff}def x = 1\r\n"] {
         assert_eq!(rendered(text), "", "{text:?}");
     }
@@ -189,7 +189,7 @@ fn odd_texts() {
             ] {
                 let parse = syntax::parse(&text, syntax::span::FileId(0), &Interner::new());
                 for error in &parse.errors {
-                    let span = error.primary.as_ref().expect("has a place").span;
+                    let span = error.primary.as_ref().expect("every syntax error has a span").span;
                     assert!(text.get(span.range()).is_some(), "{text:?}: {error:?}");
                 }
                 rendered(&text);
@@ -199,20 +199,22 @@ fn odd_texts() {
 }
 
 #[test]
-fn files_that_are_not_text() {
+fn invalid_utf8_is_rejected() {
     let mut sources = SourceMap::new();
-    let error = sources.add_bytes("bad.fut", b"def x = 1\ndef \xff = 2\n".to_vec()).expect_err("not UTF-8");
+    let error = sources
+        .add_bytes("bad.fut", b"def x = 1\ndef \xff = 2\n".to_vec())
+        .expect_err("the text is not UTF-8");
     assert_eq!(error.id, "invalid-utf8");
     assert_eq!(error.message, "`bad.fut` is not valid UTF-8: byte 0xff at offset 14, line 2",);
 }
 
 #[test]
-fn characters_that_start_nothing_are_passed() {
+fn invalid_characters_are_skipped() {
     for code in (0..=0xffu8).map(char::from) {
         // Terminates for every character.
         rendered(&format!("def a = 1 {code} 2"));
     }
     let text = rendered("def a = \u{7f}\u{0} 2");
-    assert!(text.contains("`U+007F` cannot start anything"), "{text}");
+    assert!(text.contains("no token starts with the character `U+007F`"), "{text}");
     assert_eq!(text.matches("error").count(), 1, "{text}");
 }

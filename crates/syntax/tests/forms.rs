@@ -1,6 +1,6 @@
 //! Every form of the grammar, with the tree that it parses to.
 
-#![allow(clippy::needless_raw_string_hashes, reason = "expect-test writes its strings so")]
+#![allow(clippy::needless_raw_string_hashes, reason = "expect-test writes raw strings")]
 
 mod common;
 

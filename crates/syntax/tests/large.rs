@@ -40,7 +40,7 @@ const NESTS: [(&str, &str, &str); 22] = [
 ];
 
 #[test]
-fn nests() {
+fn nesting_is_accepted_up_to_the_limit() {
     for (number, (start, open, close)) in NESTS.into_iter().enumerate() {
         let core = if start.contains("module") { "{}" } else { "y" };
         let text = |depth: usize| {
@@ -75,7 +75,7 @@ fn nests() {
 }
 
 #[test]
-fn suffixes_nest_too() {
+fn suffixes_are_accepted_up_to_the_limit() {
     for suffix in [".0", "[0]", ": t", ":> t", " with [0] = 1"] {
         let names = Interner::new();
         let text = |count: u32| format!("def x = (a){}", suffix.repeat(count as usize));
@@ -99,7 +99,7 @@ fn suffixes_nest_too() {
 }
 
 #[test]
-fn long_runs_are_flat() {
+fn long_sequences_are_flat() {
     let n = 100_000;
     let text = format!(
         "def a = 1{}\ndef b = {} x\ndef c = {} in x\ndef d = [{}]\ndef e = f{}\ndef g = {}\n",
@@ -130,7 +130,7 @@ fn long_runs_are_flat() {
 }
 
 #[test]
-fn many_errors_are_cut() {
+fn number_of_errors_is_limited() {
     let names = Interner::new();
     for text in ["$ ", "def x = )\n", ") ", "{", "-- |\n\n", "\"\n"] {
         let parse = syntax::parse(&text.repeat(100_000), FileId(0), &names);

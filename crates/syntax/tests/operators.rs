@@ -1,6 +1,6 @@
 //! Precedence and associativity of operators.
 
-#![allow(clippy::needless_raw_string_hashes, reason = "expect-test writes its strings so")]
+#![allow(clippy::needless_raw_string_hashes, reason = "expect-test writes raw strings")]
 
 mod common;
 
@@ -46,7 +46,7 @@ fn precedence() {
 }
 
 #[test]
-fn runs() {
+fn operators_of_one_precedence_are_flat() {
     let text = "
         a + b - c +^ d * e // f %% g
         a - (b - c) - d

@@ -5,7 +5,7 @@
 /// is negligible (`bench/run.py small`).
 pub const CHUNK_WORK: i64 = 8_000 * 16;
 /// The divisor of [`CHUNK_WORK`] for chunks of flat maps whose inner sizes are assumed, like the
-/// trip counts of loops: keeping a chunk's part costs about 50 ns (`bench/irregular.py`: expand).
+/// trip counts of loops: keeping a chunk's part costs about 50 ns (`bench/run.py irregular`: expand).
 pub const FLAT_MAP_DIVISOR: i64 = 16;
 /// The least work of a nest with few outer iterations that has nested tasks: a few chunks' worth
 /// (`bindrune bench` of LU decomposition).
@@ -21,14 +21,14 @@ pub const MAX_ALLOCATING_CHUNKS: i64 = 1 << 13;
 /// size of the copies).
 pub const MAX_UPDATES: u32 = 8;
 /// The least work per element of an array argument of a function, in nanoseconds, if the function
-/// may call itself (`bench/irregular.py`: quicksort).
+/// may call itself (`bench/run.py irregular`: quicksort).
 pub const ELEMENT_WORK: i64 = 4;
 /// The least number of elements that a task fills or copies (`bench/run.py rows`).
 pub const FILL_CHUNK: i64 = 1 << 15;
 /// The number of iterations of a chunk that fill vector lanes well. Chunks of expensive iterations
 /// have fewer where there would otherwise be fewer chunks than this number, but enough for
 /// [`CHUNK_WORK`] where the cost of an iteration is known beforehand (`bench/run.py lanes`,
-/// `bindrune bench bench/programs/turns.fut`).
+/// `bindrune bench bench/programs/map_loops.fut`).
 pub const LANES_CHUNK: i64 = 64;
 /// The least number of chunks for which iterations of known cost fill lanes (a register of their
 /// results) rather than form smaller chunks: 98 chunks of 2 of 196 take as long as 24 of 8 on as

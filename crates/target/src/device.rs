@@ -42,7 +42,7 @@ pub struct Device {
 pub struct Scans {
     /// The largest number of iterations per thread, an odd number: neighbouring threads then access
     /// different banks.
-    pub points: i64,
+    pub max_iterations: i64,
     /// The number of preceding tiles that a block looks back at together, up to its number of
     /// threads.
     pub window: i64,
@@ -50,22 +50,22 @@ pub struct Scans {
 
 impl Scans {
     /// The number of iterations per thread of a block, where shared memory has `bytes` for each
-    /// iteration and as many for each thread, and `beside` more bytes for each thread; `None` if
+    /// iteration and as many for each thread, and `extra` more bytes for each thread; `None` if
     /// not even one iteration fits.
-    pub const fn iterations(&self, bytes: u64, beside: u64, block: i64) -> Option<i64> {
+    pub const fn iterations(&self, bytes: u64, extra: u64, block: i64) -> Option<i64> {
         let block = block.unsigned_abs();
-        let others = (bytes + beside) * block + RESERVED_SHARED_BYTES;
-        let Some(room) = SHARED_MEMORY_BYTES.checked_sub(others) else {
+        let others = (bytes + extra) * block + RESERVED_SHARED_BYTES;
+        let Some(available) = SHARED_MEMORY_BYTES.checked_sub(others) else {
             return None;
         };
         let each = bytes * block;
-        if room < each {
+        if available < each {
             return None;
         }
-        let room = if room < TILE_BYTES { room } else { TILE_BYTES };
-        let fit = match room.checked_div(each) {
-            Some(fit) if (fit as i64) < self.points => fit as i64,
-            Some(_) | None => self.points,
+        let available = if available < TILE_BYTES { available } else { TILE_BYTES };
+        let fit = match available.checked_div(each) {
+            Some(fit) if (fit as i64) < self.max_iterations => fit as i64,
+            Some(_) | None => self.max_iterations,
         };
         Some(if fit < 3 { 1 } else { fit - 1 + fit % 2 })
     }
@@ -101,7 +101,7 @@ pub struct Tiles {
 
 impl Default for Device {
     /// The parameters of the paper on redomap: blocks of 256 threads, as many blocks as one block
-    /// can combine. Measured on an H200 (`docs/gpu.md`): sums of 10^8 numbers take 97 us with four
+    /// can combine. Measured on an H200 (`docs/measurements.md`): sums of 10^8 numbers take 97 us with four
     /// waves of interleaved blocks and 121 with one wave of contiguous slices, copies with four
     /// elements per thread 191 us and with one 293. The others were not chosen on a GPU: four
     /// neighbouring singles are half of a memory transaction, eight owners of bins read all of it;
@@ -120,7 +120,7 @@ impl Default for Device {
             segment_iterations: 4,
             iterations_per_thread: 4,
             tiles: Tiles { square: 32, iterations: 4, depth: 16, busy_blocks: 64 },
-            scans: Scans { points: 23, window: 256 },
+            scans: Scans { max_iterations: 23, window: 256 },
             bins: Bins { bytes: TILE_BYTES, sharers: 8, contention: 4 },
             progress: true,
         }
@@ -138,7 +138,7 @@ impl Device {
         segment_iterations: 1,
         iterations_per_thread: 2,
         tiles: Tiles { square: 4, iterations: 2, depth: 3, busy_blocks: 1 },
-        scans: Scans { points: 3, window: 2 },
+        scans: Scans { max_iterations: 3, window: 2 },
         bins: Bins { bytes: 128, sharers: 2, contention: 1 },
         progress: true,
     };

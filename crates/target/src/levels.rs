@@ -192,7 +192,7 @@ mod tests {
     use super::{BLOCK, CPU, GPU, GRID, LANES, Stack, TASKS, THREAD};
 
     #[test]
-    fn lanes_stand_in_tasks_and_nothing_in_lanes() {
+    fn tasks_contain_lanes_and_lanes_contain_nothing() {
         assert!(CPU.may_contain(TASKS, None) && CPU.may_contain(LANES, Some(TASKS)));
         assert!(CPU.may_contain(LANES, None) && CPU.may_contain(TASKS, Some(TASKS)));
         assert!(!CPU.may_contain(LANES, Some(LANES)));
@@ -200,13 +200,13 @@ mod tests {
     }
 
     #[test]
-    fn blocks_stand_in_the_grid_alone() {
+    fn only_the_grid_contains_blocks() {
         assert!(GPU.may_contain(GRID, None) && GPU.may_contain(BLOCK, Some(GRID)));
         assert!(!GPU.may_contain(GRID, Some(GRID)) && !GPU.may_contain(BLOCK, Some(BLOCK)));
     }
 
     #[test]
-    fn inside_there_are_levels_for_maps_and_for_folds() {
+    fn inner_levels_for_maps_and_for_scans_and_reductions() {
         assert_eq!((CPU.for_maps(TASKS), CPU.for_scans_and_reductions(TASKS)), (Some(TASKS), Some(LANES)));
         assert_eq!((CPU.for_maps(LANES), CPU.for_scans_and_reductions(LANES)), (None, None));
         assert_eq!((GPU.for_maps(GRID), GPU.for_scans_and_reductions(GRID)), (Some(BLOCK), None));
@@ -218,13 +218,13 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_is_alone() {
+    fn a_thread_has_no_levels() {
         assert!(CPU.is_parallel() && GPU.is_parallel() && !THREAD.is_parallel());
         assert_eq!(THREAD.for_scans_and_reductions(THREAD.outermost()), None);
     }
 
     #[test]
-    fn stacks_have_names() {
+    fn stacks_are_found_by_name() {
         assert!(Stack::ALL.iter().all(|it| Stack::named(it.name) == Some(*it)));
         assert_eq!(Stack::named("abacus"), None);
     }

@@ -8,12 +8,12 @@
 //! | [`throughput`] | the throughput of operations, scalar and in lanes |
 //! | [`latency`] | the latency of operations |
 //! | [`memory`] | capacities |
-//! | [`tasks`] | the partition of work into chunks |
+//! | [`chunks`] | the partition of work into chunks |
 //! | [`device`] | thread blocks, shared memory |
 //! | [`levels`] | the stack of levels, and defaults of thresholds |
 //!
 //! Decisions that affect results (the decomposition of a segop, design contract 1) must not depend
-//! on the machine at hand: [`time`] and [`tasks`] are constants, of a typical current processor.
+//! on the machine at hand: [`time`] and [`chunks`] are constants, of a typical current processor.
 //! Decisions that affect only the speed take a [`Machine`].
 //!
 //! Each constant names the command whose figures it was chosen by, unless it is a plain fact.

@@ -13,7 +13,7 @@ pub const MAX_SHUFFLED_STRIDE: u64 = 4;
 /// The ratio of the slowest lane's trip count to the average.
 pub const DIVERGENCE: f64 = 1.5;
 /// The same for loops whose iterations contain such loops: few rows are much longer than the others
-/// (`bench/irregular.py`: collatz).
+/// (`bench/run.py irregular`: collatz).
 pub const NESTED_DIVERGENCE: f64 = 3.0;
 /// The average cost of a poorly predictable branch.
 pub const BRANCH: f64 = 6.0;
@@ -54,12 +54,12 @@ pub struct Throughput {
     pub lane: f64,
 }
 
-/// A price for scalars and registers.
+/// The cost for scalars and registers.
 pub const fn throughput(scalar: f64, register: f64) -> Throughput {
     Throughput { scalar, register, lane: 0.0 }
 }
 
-/// A price for scalars and single lanes.
+/// The cost for scalars and single lanes.
 pub const fn per_lane(scalar: f64, lane: f64) -> Throughput {
     Throughput { scalar, register: 0.0, lane }
 }

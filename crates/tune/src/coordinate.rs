@@ -1,9 +1,9 @@
 //! Coordinate search over parameters that are not compared with sizes.
 //!
 //! Such a parameter (`#[param(NAME)]`) is used by the program in its own way, or it is the grain
-//! size of chunks; only run times are known. Before: the best setting of all parameters that choose
-//! versions, and its run times. After: a setting that differs in the others, and is faster with
-//! certainty; or the same.
+//! size of chunks; only run times are known. Input: the best setting of all parameters that choose
+//! versions, and its run times. Output: a setting with other values of the remaining parameters that
+//! is faster with certainty, or the same setting.
 //!
 //! 1. Each parameter by itself is tried with powers of two that are far apart; one with a default
 //!    size, with much smaller and larger values. If none of them is faster by more than the error
@@ -53,7 +53,7 @@ pub struct Search<'a> {
     pub default: &'a [f64],
     /// The numbers of runs.
     pub options: &'a Options,
-    /// A setting of an earlier tuning, whose values are tried, too.
+    /// The setting of an earlier tuning, whose values are also tried.
     pub earlier: Option<&'a [i64]>,
 }
 
@@ -100,11 +100,11 @@ pub struct SearchResult {
 }
 
 /// Searches from a setting on.
-pub fn search(search: &Search<'_>, start: Measured, machine: &mut dyn Executor) -> SearchResult {
+pub fn search(search: &Search<'_>, start: Measured, executor: &mut dyn Executor) -> SearchResult {
     let first = Measured { setting: start.setting.clone(), micros: search.first.to_vec() };
     let mut climb = HillClimb {
         search,
-        machine,
+        executor,
         known: BTreeMap::from([(start.setting.clone(), Some(first))]),
         best: start,
         tried: Vec::new(),
@@ -118,7 +118,7 @@ struct Stopped;
 
 struct HillClimb<'a> {
     search: &'a Search<'a>,
-    machine: &'a mut dyn Executor,
+    executor: &'a mut dyn Executor,
     best: Measured,
     /// Times of first runs by setting; `None` for abandoned ones.
     known: BTreeMap<Setting, Option<Measured>>,
@@ -143,11 +143,11 @@ impl HillClimb<'_> {
             params.map(|(param, span)| (*param, *span, self.probes(*param, *span))).collect();
         let mut open: usize = probes.iter().map(|(.., values)| values.len()).sum();
         for (param, span, values) in probes {
-            let now = self.now(param, span);
-            let stays = self.cost(self.best_first()) * (1.0 - MIN_GAIN);
-            let mut least = now.map(|now| (stays, now));
+            let current = self.current(param, span);
+            let cost_to_beat = self.cost(self.best_first()) * (1.0 - MIN_GAIN);
+            let mut least = current.map(|value| (cost_to_beat, value));
             for value in values {
-                self.machine.report_open(open.max(1));
+                self.executor.report_open(open.max(1));
                 open = open.saturating_sub(1);
                 if let Some(cost) = self.value(param, value)?
                     && least.is_none_or(|(least, _)| cost < least)
@@ -155,7 +155,7 @@ impl HillClimb<'_> {
                     least = Some((cost, value));
                 }
             }
-            let least = least.filter(|(_, value)| now != Some(*value));
+            let least = least.filter(|(_, value)| current != Some(*value));
             order.extend(least.map(|(cost, value)| (cost, (param, span), value)));
         }
         order.sort_by(|(x, ..), (y, ..)| x.total_cmp(y));
@@ -163,8 +163,8 @@ impl HillClimb<'_> {
             let before = self.best.setting.clone();
             for (_, (param, span), value) in &order {
                 // The value found before is better than the first one tried.
-                let now = self.now(*param, *span).filter(|_| round > 0);
-                self.hill_climb(*param, *span, now.unwrap_or(*value))?;
+                let current = self.current(*param, *span).filter(|_| round > 0);
+                self.hill_climb(*param, *span, current.unwrap_or(*value))?;
             }
             if self.best.setting == before {
                 break;
@@ -174,31 +174,31 @@ impl HillClimb<'_> {
     }
 
     /// The value of a parameter in the best setting so far, if it is a permitted one.
-    fn now(&self, param: Param, span: Span) -> Option<i64> {
-        let now = self.best.setting.get(param).copied();
-        now.filter(|now| span.contains(*now))
+    fn current(&self, param: Param, span: Span) -> Option<i64> {
+        let value = self.best.setting.get(param).copied();
+        value.filter(|value| span.contains(*value))
     }
 
     /// The first values to be tried of a parameter.
     fn probes(&self, param: Param, span: Span) -> Vec<i64> {
-        let natural = self.search.defaults.get(param).copied();
-        let mut values = match natural.filter(|natural| span.contains(*natural)) {
-            Some(natural) => [natural / PROBE_FACTOR, natural.saturating_mul(PROBE_FACTOR)]
+        let default = self.search.defaults.get(param).copied();
+        let mut values = match default.filter(|default| span.contains(*default)) {
+            Some(default) => [default / PROBE_FACTOR, default.saturating_mul(PROBE_FACTOR)]
                 .map(|far| span.nearest(far))
                 .to_vec(),
             None => PROBES.to_vec(),
         };
         values.extend(self.search.earlier.and_then(|earlier| earlier.get(param)));
-        let now = self.best.setting.get(param);
-        values.retain(|value| Some(value) != now);
+        let current = self.best.setting.get(param);
+        values.retain(|value| Some(value) != current);
         values
     }
 
     /// The best setting so far with another value of a parameter.
     fn with(&self, param: Param, value: i64) -> Setting {
         let mut setting = self.best.setting.clone();
-        if let Some(own) = setting.get_mut(param) {
-            *own = value;
+        if let Some(changed) = setting.get_mut(param) {
+            *changed = value;
         }
         setting
     }
@@ -220,18 +220,18 @@ impl HillClimb<'_> {
     fn first(&mut self, setting: &[i64]) -> Result<Option<Measured>, Stopped> {
         let best = self.best_first();
         let (times, least) = (best.times(), self.cost(best));
-        let falls = matches!(self.search.cost.shape(), Shape::Any);
+        let may_decrease = matches!(self.search.cost.shape(), Shape::Any);
         let mut measured = Measured { setting: setting.to_vec(), micros: Vec::new() };
         for (data, against) in times.iter().enumerate() {
-            let outcome = self.machine.run(data, setting, Some(*against));
+            let outcome = self.executor.run(data, setting, Some(*against));
             match outcome.ok_or(Stopped)? {
                 Outcome::CutOff(_) => return Ok(None),
                 Outcome::Completed { micros, .. } => measured.micros.push(micros),
             }
-            let mut certain = measured.times();
-            certain.resize(times.len(), 0.0);
-            let certain = self.search.cost.of(&certain, self.search.default);
-            if !falls && certain > least * (1.0 + SINGLE_RUN_ERROR) {
+            let mut lower_bounds = measured.times();
+            lower_bounds.resize(times.len(), 0.0);
+            let lower_bound = self.search.cost.of(&lower_bounds, self.search.default);
+            if !may_decrease && lower_bound > least * (1.0 + SINGLE_RUN_ERROR) {
                 return Ok(None);
             }
         }
@@ -282,12 +282,12 @@ impl HillClimb<'_> {
             }
             let gain = self.cost(&old) - self.cost(&new);
             let uncertain = self.uncertain(&new, 1.0) + self.uncertain(&old, -1.0);
-            let least = self.search.options.matters * self.cost(&old).abs();
+            let least = self.search.options.tolerance * self.cost(&old).abs();
             if gain.abs() > uncertain || uncertain < least || !more {
                 break gain > uncertain.max(least);
             }
             runs *= 2;
-            if runs > self.search.options.most {
+            if runs > self.search.options.max_runs {
                 break false;
             }
         };
@@ -311,14 +311,14 @@ impl HillClimb<'_> {
             if micros.len() >= runs {
                 continue;
             }
-            let again = self.machine.repeat(data, &measured.setting, runs, true);
-            let again = again.ok_or(Stopped)?;
+            let new_times = self.executor.repeat(data, &measured.setting, runs, true);
+            let new_times = new_times.ok_or(Stopped)?;
             // A single run is not comparable with many runs in a row.
-            if again.len() >= MIN_RUNS && micros.len() < MIN_RUNS {
+            if new_times.len() >= MIN_RUNS && micros.len() < MIN_RUNS {
                 micros.clear();
             }
-            more |= !again.is_empty();
-            micros.extend(again);
+            more |= !new_times.is_empty();
+            micros.extend(new_times);
         }
         Ok(more)
     }
@@ -328,10 +328,11 @@ impl HillClimb<'_> {
 mod tests {
     use super::*;
 
-    const NATURAL: i64 = i64::MIN;
-    const SIZES: Span = Span { min: 1, most: 1 << 24 };
+    /// The value of a parameter without a default.
+    const UNSET: i64 = i64::MIN;
+    const SIZES: Span = Span { min: 1, max: 1 << 24 };
 
-    /// Times of two parameters: the first is best at 256, and its natural value counts as 16; the
+    /// Times of two parameters: the first is best at 256, and its unset value counts as 16; the
     /// second has no influence; values above 2000 fail.
     struct Fake {
         runs: Vec<Setting>,
@@ -339,7 +340,7 @@ mod tests {
     }
 
     fn time(setting: &[i64], data: usize) -> u64 {
-        let first = if setting[0] == NATURAL { 16 } else { setting[0] };
+        let first = if setting[0] == UNSET { 16 } else { setting[0] };
         let off = (first as f64).log2() - 8.0;
         (data as u64 + 1) * (1000.0 + 100.0 * off * off) as u64
     }
@@ -364,54 +365,54 @@ mod tests {
     }
 
     fn found(left: usize) -> (SearchResult, Vec<Setting>) {
-        found_from([NATURAL, NATURAL], [SIZES; 2], left)
+        found_from([UNSET, UNSET], [SIZES; 2], left)
     }
 
-    fn found_from(natural: [i64; 2], spans: [Span; 2], left: usize) -> (SearchResult, Vec<Setting>) {
+    fn found_from(defaults: [i64; 2], spans: [Span; 2], left: usize) -> (SearchResult, Vec<Setting>) {
         let (cost, options) =
-            (Cost::Sum(vec![1.0; 2]), Options { joint: false, runs: 5, most: 10, matters: 0.01 });
-        let setting = natural.to_vec();
+            (Cost::Sum(vec![1.0; 2]), Options { joint: false, runs: 5, max_runs: 10, tolerance: 0.01 });
+        let setting = defaults.to_vec();
         let micros = vec![vec![time(&setting, 0)], vec![time(&setting, 1)]];
         let default: Vec<f64> = micros.iter().map(|one| one[0] as f64).collect();
-        let asked = Search {
+        let input = Search {
             params: &[(0, spans[0]), (1, spans[1])],
-            defaults: &natural,
+            defaults: &defaults,
             first: &micros,
             cost: &cost,
             default: &default,
             options: &options,
             earlier: None,
         };
-        let mut machine = Fake { runs: Vec::new(), left };
+        let mut executor = Fake { runs: Vec::new(), left };
         let micros = micros.clone();
-        let found = search(&asked, Measured { setting, micros }, &mut machine);
-        (found, machine.runs)
+        let found = search(&input, Measured { setting, micros }, &mut executor);
+        (found, executor.runs)
     }
 
     #[test]
-    fn the_best_value_is_found_and_nothing_moves_that_does_not_matter() {
+    fn best_value_is_found_and_irrelevant_parameters_stay_unset() {
         let (found, runs) = found(usize::MAX);
         assert!(found.complete);
-        assert_eq!(found.best.setting, [256, NATURAL]);
+        assert_eq!(found.best.setting, [256, UNSET]);
         // By hand: (1000 + 0) and twice that.
         assert_eq!(found.best.times(), [1000.0, 2000.0]);
         // A setting that costs more on one data set than the best on both would not run on the
         // other; none does here: 1 takes 7400 there, and the start takes 7800 on both. Failing
         // settings (4096) run on one data set only.
-        let number = |value: i64| runs.iter().filter(|s| s[0] == value).count();
-        assert_eq!((number(4096), number(64), number(512)), (1, 2, 2), "{runs:?}");
+        let count = |value: i64| runs.iter().filter(|s| s[0] == value).count();
+        assert_eq!((count(4096), count(64), count(512)), (1, 2, 2), "{runs:?}");
         assert!(runs.len() < 50, "{} runs", runs.len());
     }
 
     #[test]
-    fn sizes_are_tried_around_their_defaults_and_stay_where_that_gains_nothing() {
+    fn sizes_are_probed_around_their_defaults_and_kept_without_gain() {
         // The first is 16 by default, best at 256; the second has no influence.
         let (found, runs) = found_from([16, 100], [SIZES; 2], usize::MAX);
         assert!(found.complete);
         assert_eq!(found.best.setting, [256, 100]);
         let tried = |param: usize| -> Vec<i64> {
-            let own = found.tried.iter().filter(|tried| tried.param == param);
-            own.map(|tried| tried.value).collect()
+            let trials = found.tried.iter().filter(|tried| tried.param == param);
+            trials.map(|tried| tried.value).collect()
         };
         // A sixteenth and sixteen times, then double and half of the faster one.
         assert_eq!(tried(0)[..4], [1, 256, 512, 128]);
@@ -420,9 +421,9 @@ mod tests {
     }
 
     #[test]
-    fn values_stay_among_those_that_may_be_tried() {
+    fn only_permitted_values_are_tried() {
         // Its optimum of 256 is not permitted.
-        let span = Span { min: 8, most: 128 };
+        let span = Span { min: 8, max: 128 };
         let (found, runs) = found_from([32, 100], [span, SIZES], usize::MAX);
         assert_eq!(found.best.setting, [128, 100]);
         let tried = found.tried.iter().filter(|tried| tried.param == 0);
@@ -431,11 +432,11 @@ mod tests {
     }
 
     #[test]
-    fn what_is_stopped_keeps_the_best_so_far() {
+    fn stopped_search_returns_the_best_so_far() {
         let (found, runs) = found(20);
         assert!(!found.complete);
         assert_eq!(runs.len(), 20);
-        assert_eq!(found.best.setting, [NATURAL, NATURAL]);
+        assert_eq!(found.best.setting, [UNSET, UNSET]);
         let all = found.tried.iter().map(|tried| tried.value);
         assert_eq!(all.take(7).collect::<Vec<_>>(), PROBES);
     }

@@ -21,7 +21,7 @@ pub enum Cost {
     /// The largest ratio.
     Worst,
     /// An expression of the user.
-    Own(Expression),
+    Expression(Expression),
 }
 
 /// The names of the predefined cost functions.
@@ -43,10 +43,10 @@ impl Cost {
             "sum" => Self::Sum(all),
             "geomean" => Self::GeometricMean(all),
             "worst" => Self::Worst,
-            other => Self::Own(Expression::parse(other, names)?),
+            other => Self::Expression(Expression::parse(other, names)?),
         };
-        let weighs = matches!(cost, Self::Sum(_) | Self::GeometricMean(_));
-        if !weights.is_empty() && !weighs {
+        let takes_weights = matches!(cost, Self::Sum(_) | Self::GeometricMean(_));
+        if !weights.is_empty() && !takes_weights {
             return Err(format!(
                 "weights are for the cost functions `sum` and `geomean`, not for `{}`",
                 text.trim()
@@ -55,7 +55,7 @@ impl Cost {
         if let Self::Sum(all) | Self::GeometricMean(all) = &cost
             && !all.iter().any(|weight| *weight > 0.0)
         {
-            return Err("all data sets weigh nothing".to_owned());
+            return Err("all weights are 0".to_owned());
         }
         Ok(cost)
     }
@@ -73,7 +73,7 @@ impl Cost {
                 (logs.sum::<f64>() / weights.iter().sum::<f64>()).exp()
             }
             Self::Worst => ratios.fold(0.0, f64::max),
-            Self::Own(expression) => expression.value(&times),
+            Self::Expression(expression) => expression.value(&times),
         }
     }
 
@@ -82,8 +82,8 @@ impl Cost {
         match self {
             Self::Sum(weights) => Shape::WeightedSum(weights.clone()),
             Self::GeometricMean(_) | Self::Worst => Shape::Monotone,
-            Self::Own(expression) if expression.is_monotone() => Shape::Monotone,
-            Self::Own(_) => Shape::Any,
+            Self::Expression(expression) if expression.is_monotone() => Shape::Monotone,
+            Self::Expression(_) => Shape::Any,
         }
     }
 }
@@ -97,11 +97,11 @@ mod tests {
     }
 
     #[test]
-    fn costs_are_what_their_names_say() {
+    fn predefined_cost_functions_have_the_documented_values() {
         let cost = |text, weights: &[(&str, f64)]| {
             let weights: Vec<(String, f64)> =
                 weights.iter().map(|(name, weight)| ((*name).to_owned(), *weight)).collect();
-            let cost = Cost::parse(text, &names(), &weights).expect("it is right");
+            let cost = Cost::parse(text, &names(), &weights).expect("a valid cost function");
             cost.of(&[20.0, 400.0], &[10.0, 100.0])
         };
         assert_eq!(cost("sum", &[]), 420.0);
@@ -116,9 +116,10 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said() {
-        let fails =
-            |text, weights: &[(String, f64)]| Cost::parse(text, &names(), weights).expect_err("it is wrong");
+    fn invalid_cost_functions_are_errors() {
+        let fails = |text, weights: &[(String, f64)]| {
+            Cost::parse(text, &names(), weights).expect_err("an invalid cost function")
+        };
         let message = fails("fastest", &[]);
         assert!(message.contains("`fastest`") && message.contains("geomean"), "{message}");
         let weight = [("smal".to_owned(), 1.0)];
@@ -126,6 +127,6 @@ mod tests {
         let weight = [("small".to_owned(), 1.0)];
         assert!(fails("worst", &weight).contains("weights are for"));
         let none: Vec<(String, f64)> = names().into_iter().map(|name| (name, 0.0)).collect();
-        assert!(fails("sum", &none).contains("weigh nothing"));
+        assert!(fails("sum", &none).contains("all weights are 0"));
     }
 }

@@ -1,7 +1,8 @@
 //! Exploration: runs every path of one data set, and none twice.
 //!
-//! Before: a forest, and a way to run the program. After: runs, and *differences* ([`Difference`]):
-//! the time of a setting is the default's plus those whose region it is in.
+//! Input: a forest, and an [`Executor`] of the program. Output: runs, and *differences*
+//! ([`Difference`]): the time of a setting is the default's plus the differences of the regions that
+//! contain it.
 //!
 //! Sizes are not known before the program has run. The default is run first; its comparisons
 //! determine the settings for which nothing would change (a [`Region`]). Settings outside of it are
@@ -18,10 +19,10 @@
 //! (*jointly*). That times add up is an assumption; [`crate::tuner`] checks the results against
 //! measurements.
 //!
-//! Guarantees: for a program that is deterministic given the outcomes of its comparisons, no two
-//! runs meet the same comparisons with the same outcomes.
+//! Guarantee: for a program that is deterministic given the outcomes of its comparisons, no two runs
+//! make the same comparisons with the same outcomes.
 
-use crate::forest::{Forest, Sizes, Tree, VersionSet, way};
+use crate::forest::{Forest, Sizes, Tree, VersionSet, follow};
 use crate::order::Order;
 use crate::region::{Param, Region, Setting, Span};
 use std::collections::BTreeSet;
@@ -71,7 +72,7 @@ pub struct Run {
     /// The setting.
     pub setting: Setting,
     /// The comparisons that were made.
-    pub met: Vec<Comparison>,
+    pub comparisons: Vec<Comparison>,
     /// The parameters that were used as grain sizes.
     pub used: Vec<Param>,
     /// All settings with the same outcomes.
@@ -88,13 +89,13 @@ pub struct Run {
 
 impl Run {
     /// The run with a setting that had this outcome. If it was cut off, its comparisons are
-    /// unknown: it covers `blind`.
-    pub fn of(outcome: Outcome, setting: &[i64], blind: Region) -> Self {
+    /// unknown: it covers `cut_off_region`.
+    pub fn of(outcome: Outcome, setting: &[i64], cut_off_region: Region) -> Self {
         match outcome {
-            Outcome::Completed { micros, comparisons: met, used } => Self {
+            Outcome::Completed { micros, comparisons, used } => Self {
                 setting: setting.to_vec(),
-                region: Region::around(met.iter().map(|(param, size, _)| (*param, *size)), setting),
-                met,
+                region: Region::around(comparisons.iter().map(|(param, size, _)| (*param, *size)), setting),
+                comparisons,
                 used,
                 first: micros.clone(),
                 micros,
@@ -103,9 +104,9 @@ impl Run {
             },
             Outcome::CutOff(time) => Self {
                 setting: setting.to_vec(),
-                met: Vec::new(),
+                comparisons: Vec::new(),
                 used: Vec::new(),
-                region: blind,
+                region: cut_off_region,
                 micros: Vec::new(),
                 first: Vec::new(),
                 cut_off: Some(time),
@@ -137,7 +138,7 @@ pub struct Difference {
 pub struct Explored {
     /// The runs, the default's first.
     pub runs: Vec<Run>,
-    /// The differences: the time of a setting is the default's plus those whose region it is in.
+    /// The time of a setting is the default's plus the differences of the regions that contain it.
     pub differences: Vec<Difference>,
     /// Groups of runs that differ in one tree, or in several that are explored jointly.
     pub alternatives: Vec<Vec<usize>>,
@@ -152,12 +153,12 @@ pub fn explore(
     data: usize,
     joint: bool,
     known: Vec<Run>,
-    machine: &mut dyn Executor,
+    executor: &mut dyn Executor,
 ) -> Explored {
     let mut search = Search {
-        machine,
+        executor,
         data,
-        plain: &forest.has_fixed_sizes,
+        has_fixed_sizes: &forest.has_fixed_sizes,
         sizes: vec![BTreeSet::new(); forest.defaults.len()],
         found: Explored::default(),
         unrelated: BTreeSet::new(),
@@ -178,10 +179,10 @@ enum Halt {
 }
 
 struct Search<'m> {
-    machine: &'m mut dyn Executor,
+    executor: &'m mut dyn Executor,
     data: usize,
-    plain: &'m [bool],
-    /// The sizes of plain parameters.
+    has_fixed_sizes: &'m [bool],
+    /// The sizes that parameters with fixed sizes are compared with.
     sizes: Sizes,
     found: Explored,
     /// Parameters that occur in no tree.
@@ -209,7 +210,7 @@ impl Unit<'_> {
 }
 
 /// Settings that lead to the same versions.
-struct Ways {
+struct SettingClass {
     run: usize,
     /// The first setting found.
     setting: Setting,
@@ -222,13 +223,13 @@ struct Ways {
 fn units<'t>(trees: impl IntoIterator<Item = &'t Tree>) -> Vec<Unit<'t>> {
     let mut units: Vec<Unit<'t>> = Vec::new();
     for tree in trees {
-        let mut own = Unit { trees: vec![tree], whole: false };
-        let outer = own.params(false);
+        let mut unit = Unit { trees: vec![tree], whole: false };
+        let outer = unit.params(false);
         tree.inside(&mut |tree| {
-            tree.params(true, &mut |param| own.whole |= outer.contains(&param));
+            tree.params(true, &mut |param| unit.whole |= outer.contains(&param));
         });
-        let params = own.params(true);
-        units.push(own);
+        let params = unit.params(true);
+        units.push(unit);
         merge(&mut units, &params);
     }
     units
@@ -236,13 +237,13 @@ fn units<'t>(trees: impl IntoIterator<Item = &'t Tree>) -> Vec<Unit<'t>> {
 
 /// Merges the units that have any of these parameters.
 fn merge(units: &mut Vec<Unit<'_>>, params: &BTreeSet<Param>) {
-    let concerned = |unit: &Unit<'_>| !unit.params(true).is_disjoint(params);
-    let Some(first) = units.iter().position(concerned) else {
+    let uses_params = |unit: &Unit<'_>| !unit.params(true).is_disjoint(params);
+    let Some(first) = units.iter().position(uses_params) else {
         return;
     };
     let mut at = first + 1;
     while at < units.len() {
-        if concerned(&units[at]) {
+        if uses_params(&units[at]) {
             let other = units.remove(at);
             units[first].trees.extend(other.trees);
             units[first].whole = true;
@@ -269,19 +270,20 @@ impl Search<'_> {
                 }
                 Err(Halt::Stopped) => return Err(Halt::Stopped),
                 Err(Halt::Dependent(mut params)) => {
-                    // Returns to the first unit concerned; runs are kept.
+                    // Returns to the first dependent unit; runs are kept.
                     params.extend(units[at].params(true));
-                    let concerned = units.iter().position(|unit| !unit.params(true).is_disjoint(&params));
-                    at = concerned.map_or(at, |first| first.min(at));
-                    let (differences, rivals) = done.get(at).copied().unwrap_or(before);
+                    let first_dependent =
+                        units.iter().position(|unit| !unit.params(true).is_disjoint(&params));
+                    at = first_dependent.map_or(at, |first| first.min(at));
+                    let (differences, alternatives) = done.get(at).copied().unwrap_or(before);
                     self.found.differences.truncate(differences);
-                    self.found.alternatives.truncate(rivals);
+                    self.found.alternatives.truncate(alternatives);
                     done.truncate(at);
                     let number = units.len();
                     merge(&mut units, &params);
-                    let alone = units.len() == number;
+                    let nothing_merged = units.len() == number;
                     if let Some(unit) = units.get_mut(at) {
-                        if unit.whole && alone {
+                        if unit.whole && nothing_merged {
                             self.unrelated.extend(params);
                         }
                         unit.whole = true;
@@ -299,17 +301,17 @@ impl Search<'_> {
         if let Some(known) = known.into_iter().position(|run| run.region.contains(setting)) {
             return Ok(known);
         }
-        let outcome = self.machine.run(self.data, setting, against);
-        let blind = region.cloned().unwrap_or_default();
-        let run = Run::of(outcome.ok_or(Halt::Stopped)?, setting, blind);
+        let outcome = self.executor.run(self.data, setting, against);
+        let cut_off_region = region.cloned().unwrap_or_default();
+        let run = Run::of(outcome.ok_or(Halt::Stopped)?, setting, cut_off_region);
         Ok(self.add_run(run))
     }
 
     /// Adds a run, and the sizes in its comparisons; returns its index.
     fn add_run(&mut self, run: Run) -> usize {
-        for (param, size, _) in &run.met {
-            let plain = self.plain.get(*param).is_some_and(|plain| *plain);
-            if let Some(sizes) = self.sizes.get_mut(*param).filter(|_| plain) {
+        for (param, size, _) in &run.comparisons {
+            let is_fixed = self.has_fixed_sizes.get(*param).is_some_and(|fixed| *fixed);
+            if let Some(sizes) = self.sizes.get_mut(*param).filter(|_| is_fixed) {
                 sizes.insert(*size);
             }
         }
@@ -318,149 +320,150 @@ impl Search<'_> {
     }
 
     /// The comparisons of a run with parameters that are not among these.
-    fn outside(&self, run: usize, own: &BTreeSet<Param>) -> BTreeSet<Comparison> {
-        let met = self.found.runs.get(run).into_iter().flat_map(|r| &r.met);
-        let met = met.filter(|(param, ..)| !own.contains(param) && !self.unrelated.contains(param));
-        met.copied().collect()
+    fn outside(&self, run: usize, params: &BTreeSet<Param>) -> BTreeSet<Comparison> {
+        let comparisons = self.found.runs.get(run).into_iter().flat_map(|run| &run.comparisons);
+        let outside =
+            comparisons.filter(|(param, ..)| !params.contains(param) && !self.unrelated.contains(param));
+        outside.copied().collect()
     }
 
     /// Explores a unit, while everything else stays as in the run `context`, whose setting is
     /// `base`. The differences found hold for the settings in any of `guards`.
     fn unit(&mut self, unit: &Unit<'_>, context: usize, base: &[i64], guards: &[Region]) -> Result<(), Halt> {
-        let (subject, own) = (unit.params(unit.whole), unit.params(true));
-        let is_met = |run: &Run| run.met.iter().any(|(param, ..)| subject.contains(param));
-        if !self.found.runs.get(context).is_some_and(is_met) {
+        let (subject, all_params) = (unit.params(unit.whole), unit.params(true));
+        let is_reached = |run: &Run| run.comparisons.iter().any(|(param, ..)| subject.contains(param));
+        if !self.found.runs.get(context).is_some_and(is_reached) {
             return Ok(());
         }
-        let outside = self.outside(context, &own);
-        let met = self.found.runs.get(context).map_or(&[][..], |run| &run.met);
-        let order = Order::of(met, &subject);
+        let outside = self.outside(context, &all_params);
+        let comparisons = self.found.runs.get(context).map_or(&[][..], |run| &run.comparisons);
+        let order = Order::of(comparisons, &subject);
         let start = guards.iter().find(|guard| guard.contains(base)).cloned();
         let mut open = vec![start.unwrap_or_default()];
-        let mut ways: Vec<Ways> = Vec::new();
+        let mut classes: Vec<SettingClass> = Vec::new();
         let mut halted = None;
-        // Everything that is covered; the regions of `ways` are disjoint.
+        // Everything that is covered; the regions of `classes` are disjoint.
         let mut done: Vec<Region> = Vec::new();
-        while let Some((place, point)) = order.next(&mut open, base, done.is_empty()) {
-            let told = way(unit.trees.iter().copied(), &point, &self.sizes, unit.whole);
-            let known = told.as_ref().ok().and_then(|told| {
-                let known = ways.iter().position(|w| w.signature == told.signature);
-                known.map(|at| (at, told.region.of(|param| subject.contains(&param))))
+        while let Some((open_region, setting)) = order.next(&mut open, base, done.is_empty()) {
+            let path = follow(unit.trees.iter().copied(), &setting, &self.sizes, unit.whole);
+            let known = path.as_ref().ok().and_then(|path| {
+                let known = classes.iter().position(|class| class.signature == path.signature);
+                known.map(|at| (at, path.region.of(|param| subject.contains(&param))))
             });
             let (at, covered) = if let Some(known) = known {
                 known
             } else {
                 // The settings that are covered if the run is cut off.
-                let blind = match &told {
-                    Ok(told) => told.region.of(|param| subject.contains(&param)),
-                    Err(unknown) => uncertain_region(&place, *unknown),
+                let cut_off_region = match &path {
+                    Ok(path) => path.region.of(|param| subject.contains(&param)),
+                    Err(unknown) => uncertain_region(&open_region, *unknown),
                 };
-                let blind_here = place.and(&blind).unwrap_or_else(|| place.clone());
+                let cut_off_here = open_region.and(&cut_off_region).unwrap_or_else(|| open_region.clone());
                 let against = self.found.runs.get(context).map(Run::time);
-                self.machine.report_open(open.len() + 1);
-                let run = match self.run(&point, against, Some(&blind_here)) {
+                self.executor.report_open(open.len() + 1);
+                let run = match self.run(&setting, against, Some(&cut_off_here)) {
                     Ok(run) => run,
                     Err(halt) => {
                         halted = Some(halt);
                         break;
                     }
                 };
-                let cut = self.found.runs[run].cut_off.is_some();
-                if !cut {
-                    let now = self.outside(run, &own);
-                    if now != outside {
-                        let changed = now.symmetric_difference(&outside);
+                let is_cut_off = self.found.runs[run].cut_off.is_some();
+                if !is_cut_off {
+                    let new_outside = self.outside(run, &all_params);
+                    if new_outside != outside {
+                        let changed = new_outside.symmetric_difference(&outside);
                         return Err(Halt::Dependent(changed.map(|(param, ..)| *param).collect()));
                     }
                 }
-                let region = if cut {
-                    blind
+                let region = if is_cut_off {
+                    cut_off_region
                 } else {
                     let region = &self.found.runs[run].region;
                     region.of(|param| subject.contains(&param))
                 };
-                (self.record(unit, &mut ways, run, point, &subject), region)
+                (self.record(unit, &mut classes, run, setting, &subject), region)
             };
             let fresh = done.iter().fold(vec![covered.clone()], |parts, other| {
                 parts.iter().flat_map(|part| part.minus(other)).collect()
             });
-            if let Some(ways) = ways.get_mut(at) {
-                ways.regions.extend(fresh);
+            if let Some(class) = classes.get_mut(at) {
+                class.regions.extend(fresh);
             }
             done.push(covered.clone());
-            open = open.iter().chain([&place]).flat_map(|part| part.minus(&covered)).collect();
+            open = open.iter().chain([&open_region]).flat_map(|part| part.minus(&covered)).collect();
         }
-        for ways in ways.iter().filter(|ways| ways.run != context) {
-            for region in intersections(guards, &ways.regions) {
-                self.found.differences.push(Difference { region, run: ways.run, against: context });
+        for class in classes.iter().filter(|class| class.run != context) {
+            for region in intersections(guards, &class.regions) {
+                self.found.differences.push(Difference { region, run: class.run, against: context });
             }
         }
-        let rivals: BTreeSet<usize> = ways.iter().map(|ways| ways.run).chain([context]).collect();
-        self.found.alternatives.push(rivals.into_iter().collect());
+        let alternatives: BTreeSet<usize> = classes.iter().map(|class| class.run).chain([context]).collect();
+        self.found.alternatives.push(alternatives.into_iter().collect());
         if let Some(halt) = halted {
             return Err(halt);
         }
         if unit.whole {
             return Ok(());
         }
-        for ways in ways {
-            if self.found.runs[ways.run].cut_off.is_some() {
+        for class in classes {
+            if self.found.runs[class.run].cut_off.is_some() {
                 continue;
             }
             let sizes = &self.sizes;
-            let Ok(taken) = way(unit.trees.iter().copied(), &ways.setting, sizes, false) else {
+            let Ok(path) = follow(unit.trees.iter().copied(), &class.setting, sizes, false) else {
                 continue;
             };
-            let inside = taken.versions.iter().flat_map(|version| match version {
+            let inside = path.versions.iter().flat_map(|version| match version {
                 Tree::Version { inside, .. } => inside.as_slice(),
                 Tree::Choice { .. } => &[],
             });
-            let guards = intersections(guards, &ways.regions);
+            let guards = intersections(guards, &class.regions);
             for inner in units(inside) {
-                self.unit(&inner, ways.run, &ways.setting, &guards)?;
+                self.unit(&inner, class.run, &class.setting, &guards)?;
             }
         }
         Ok(())
     }
 
-    /// Records the versions that a run leads to; returns the index in `ways`.
+    /// Records the versions that a run leads to; returns the index in `classes`.
     fn record(
         &self,
         unit: &Unit<'_>,
-        ways: &mut Vec<Ways>,
+        classes: &mut Vec<SettingClass>,
         run: usize,
         setting: Setting,
         subject: &BTreeSet<Param>,
     ) -> usize {
-        let told = way(unit.trees.iter().copied(), &setting, &self.sizes, unit.whole);
-        let signature = told.map_or_else(
+        let path = follow(unit.trees.iter().copied(), &setting, &self.sizes, unit.whole);
+        let signature = path.map_or_else(
             |_| {
                 // If sizes are not known, only the comparisons distinguish paths.
-                let met = self.found.runs[run].met.iter();
-                let met = met.filter(|(param, ..)| subject.contains(param));
+                let comparisons = self.found.runs[run].comparisons.iter();
+                let comparisons = comparisons.filter(|(param, ..)| subject.contains(param));
                 let outcome = |(param, size, _): &Comparison| {
                     let value = setting.get(*param).copied().unwrap_or(i64::MAX);
                     (*param, *size, value <= *size)
                 };
-                (BTreeSet::new(), met.map(outcome).collect())
+                (BTreeSet::new(), comparisons.map(outcome).collect())
             },
-            |told| told.signature,
+            |path| path.signature,
         );
-        let cut = self.found.runs[run].cut_off.is_some();
-        let known = ways.iter().position(|w| w.signature == signature && !cut);
+        let is_cut_off = self.found.runs[run].cut_off.is_some();
+        let known = classes.iter().position(|class| class.signature == signature && !is_cut_off);
         known.unwrap_or_else(|| {
-            ways.push(Ways { run, setting, signature, regions: Vec::new() });
-            ways.len() - 1
+            classes.push(SettingClass { run, setting, signature, regions: Vec::new() });
+            classes.len() - 1
         })
     }
 }
 
 /// The region covered by a run that was cut off before the sizes of a parameter were known: the
 /// settings of a region except those whose comparisons certainly hold, or fail.
-fn uncertain_region(place: &Region, unknown: Param) -> Region {
-    let inner = Span { min: i64::MIN + 1, most: i64::MAX - 1 };
-    let whole = place.clone();
-    whole.with(unknown, inner).unwrap_or_else(|| place.clone())
+fn uncertain_region(region: &Region, unknown: Param) -> Region {
+    let inner = Span { min: i64::MIN + 1, max: i64::MAX - 1 };
+    let whole = region.clone();
+    whole.with(unknown, inner).unwrap_or_else(|| region.clone())
 }
 
 /// The intersections of a guard with a region.

@@ -6,7 +6,7 @@
 //! atom    = NUMBER | NAME | "NAME" | "(" sum ")" | ("max" | "min") "(" sum { "," sum } ")"
 //! ```
 //!
-//! A name is that of a data set; one that is no word is in quotation marks. A data set's value is
+//! A name is that of a data set; names that are not words are quoted. A data set's value is
 //! its time in microseconds.
 
 use runtime::tuning_params::nearest;
@@ -84,7 +84,7 @@ impl Expression {
         let whole = parser.sum()?;
         parser.space();
         if parser.at < text.len() {
-            return Err(parser.wrong("an operator or the end"));
+            return Err(parser.error("an operator or the end"));
         }
         Ok(whole)
     }
@@ -157,21 +157,24 @@ impl Parser<'_> {
     }
 
     /// Consumes this character if it is next; returns true if it was.
-    fn takes(&mut self, sign: char) -> bool {
+    fn accept(&mut self, sign: char) -> bool {
         self.space();
-        let takes = self.rest().starts_with(sign);
-        self.at += if takes { sign.len_utf8() } else { 0 };
-        takes
+        let accepted = self.rest().starts_with(sign);
+        self.at += if accepted { sign.len_utf8() } else { 0 };
+        accepted
     }
 
-    fn wrong(&mut self, wanted: &str) -> String {
+    fn error(&mut self, expected: &str) -> String {
         self.space();
         let found = match self.rest().chars().next() {
             Some(found) => format!("`{found}`"),
             None => "the end".to_owned(),
         };
         let column = self.text[..self.at].chars().count() + 1;
-        format!("the cost function `{}`: at character {column}, expected {wanted}, found {found}", self.text)
+        format!(
+            "the cost function `{}`: at character {column}, expected {expected}, found {found}",
+            self.text
+        )
     }
 
     fn sum(&mut self) -> Result<Expression, String> {
@@ -189,7 +192,7 @@ impl Parser<'_> {
     ) -> Result<Expression, String> {
         let mut whole = part(self)?;
         loop {
-            let next = operators.iter().find(|(sign, _)| self.takes(*sign));
+            let next = operators.iter().find(|(sign, _)| self.accept(*sign));
             let Some((_, operator)) = next else {
                 return Ok(whole);
             };
@@ -207,12 +210,12 @@ impl Parser<'_> {
 
     fn atom(&mut self) -> Result<Expression, String> {
         self.space();
-        if self.takes('(') {
+        if self.accept('(') {
             return self.nested();
         }
-        if self.takes('"') {
+        if self.accept('"') {
             let Some(end) = self.rest().find('"') else {
-                return Err(self.wrong("a name and `\"`"));
+                return Err(self.error("a name and `\"`"));
             };
             let name = self.rest()[..end].to_owned();
             self.at += end + 1;
@@ -228,10 +231,10 @@ impl Parser<'_> {
                 self.at += digits;
                 return Ok(Expression::Number(number));
             }
-            return Err(self.wrong("a number"));
+            return Err(self.error("a number"));
         }
         if !first.is_some_and(word) {
-            return Err(self.wrong("a data set, a number, or `(`"));
+            return Err(self.error("a data set, a number, or `(`"));
         }
         let letters = length(self.rest(), |c| c.is_alphanumeric() || c == '_');
         let name = self.rest()[..letters].to_owned();
@@ -239,20 +242,20 @@ impl Parser<'_> {
         let operator = match name.as_str() {
             "max" => Operator::Max,
             "min" => Operator::Min,
-            _ => return self.known(&name).map(Expression::Time),
+            _ => return self.unquoted(&name).map(Expression::Time),
         };
-        if !self.takes('(') {
-            return Err(self.wrong("`(`"));
+        if !self.accept('(') {
+            return Err(self.error("`(`"));
         }
-        self.several(operator)
+        self.arguments(operator)
     }
 
-    /// A data set that is named without quotation marks.
-    fn known(&self, name: &str) -> Result<usize, String> {
+    /// A data set that is named without quotes.
+    fn unquoted(&self, name: &str) -> Result<usize, String> {
         data_set(name, self.names).map_err(|error| {
-            let whole = self.text.trim() == name;
+            let is_whole_text = self.text.trim() == name;
             let functions = crate::cost::NAMES.join("`, `");
-            if whole {
+            if is_whole_text {
                 format!("there is no cost function `{name}`; there are `{functions}`, and {error}")
             } else {
                 error
@@ -263,19 +266,19 @@ impl Parser<'_> {
     /// The expression after an opening parenthesis, and the closing one.
     fn nested(&mut self) -> Result<Expression, String> {
         let inside = self.deeper()?;
-        if !self.takes(')') {
-            return Err(self.wrong("`)`"));
+        if !self.accept(')') {
+            return Err(self.error("`)`"));
         }
         Ok(inside)
     }
 
-    fn several(&mut self, operator: Operator) -> Result<Expression, String> {
+    fn arguments(&mut self, operator: Operator) -> Result<Expression, String> {
         let mut operands = vec![self.deeper()?];
-        while self.takes(',') {
+        while self.accept(',') {
             operands.push(self.deeper()?);
         }
-        if !self.takes(')') {
-            return Err(self.wrong("`,` or `)`"));
+        if !self.accept(')') {
+            return Err(self.error("`,` or `)`"));
         }
         Ok(Expression::Apply(operator, operands))
     }
@@ -313,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn what_grows_is_known() {
+    fn monotone_expressions_are_recognised() {
         for text in ["a", "2 * a + b / 3", "max(a, b) * a", "a - 5", "min(a, 3)"] {
             assert!(parsed(text).is_monotone(), "{text}");
         }
@@ -323,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said() {
+    fn invalid_expressions_are_errors() {
         let deep = "(".repeat(100_000);
         for (text, part) in [
             ("a +", "at character 4, expected a data set, a number, or `(`, found the end"),
@@ -338,11 +341,11 @@ mod tests {
             ("speed", "there is no cost function `speed`; there are `sum`, `geomean`, `worst`"),
             (&deep, "nested too deeply"),
         ] {
-            let message = Expression::parse(text, &names()).expect_err("it is wrong");
+            let message = Expression::parse(text, &names()).expect_err("an invalid expression");
             assert!(message.contains(part), "{text}: {message}");
         }
         let twice = ["a", "a"].map(str::to_owned);
-        let message = Expression::parse("a", &twice).expect_err("which one?");
+        let message = Expression::parse("a", &twice).expect_err("an ambiguous name");
         assert!(message.contains("several"), "{message}");
     }
 }

@@ -91,7 +91,7 @@ impl Tree {
 }
 
 /// The path of a setting through trees.
-pub struct Way<'t> {
+pub struct Path<'t> {
     /// The versions and outcomes.
     pub signature: VersionSet,
     /// All settings whose comparisons have the same outcomes.
@@ -105,24 +105,24 @@ pub struct Way<'t> {
 ///
 /// # Errors
 /// The first parameter on the path whose sizes are not known, with another value.
-pub fn way<'t>(
+pub fn follow<'t>(
     trees: impl IntoIterator<Item = &'t Tree>,
     setting: &[i64],
     sizes: &Sizes,
     whole: bool,
-) -> Result<Way<'t>, Param> {
-    let mut way = Way { signature: VersionSet::default(), region: Region::default(), versions: Vec::new() };
+) -> Result<Path<'t>, Param> {
+    let mut path = Path { signature: VersionSet::default(), region: Region::default(), versions: Vec::new() };
     let mut outcomes = Outcomes::default();
     for tree in trees {
-        walk(tree, setting, sizes, whole, &mut way, &mut outcomes)?;
+        walk(tree, setting, sizes, whole, &mut path, &mut outcomes)?;
     }
     if outcomes.mixed {
-        way.signature.1 = outcomes.all;
+        path.signature.1 = outcomes.all;
     }
-    Ok(way)
+    Ok(path)
 }
 
-impl Way<'_> {
+impl Path<'_> {
     fn narrow(&mut self, param: Param, span: Span) -> Result<(), Param> {
         let narrowed = std::mem::take(&mut self.region).with(param, span);
         self.region = narrowed.ok_or(param)?;
@@ -138,8 +138,8 @@ struct Outcomes {
     mixed: bool,
 }
 
-/// The smallest and the largest.
-fn ends(sizes: &BTreeSet<i64>) -> Option<(i64, i64)> {
+/// The smallest and the largest size.
+fn bounds(sizes: &BTreeSet<i64>) -> Option<(i64, i64)> {
     Some((*sizes.first()?, *sizes.last()?))
 }
 
@@ -148,7 +148,7 @@ fn walk<'t>(
     setting: &[i64],
     sizes: &Sizes,
     whole: bool,
-    way: &mut Way<'t>,
+    path: &mut Path<'t>,
     outcomes: &mut Outcomes,
 ) -> Result<(), Param> {
     match tree {
@@ -156,31 +156,31 @@ fn walk<'t>(
             let value = setting.get(*param).copied().unwrap_or(i64::MAX);
             let known = sizes.get(*param).filter(|known| !known.is_empty());
             let (first, last) = match known {
-                Some(known) => ends(known).ok_or(*param)?,
+                Some(known) => bounds(known).ok_or(*param)?,
                 // The outcome is the same for any size.
                 None if value == i64::MIN || value == i64::MAX => (0, 0),
                 None => return Err(*param),
             };
             if known.is_none() {
-                let alone = Span { min: value, most: value };
-                way.narrow(*param, alone)?;
+                let exact = Span { min: value, max: value };
+                path.narrow(*param, exact)?;
             }
             outcomes.mixed |= first < value && value <= last;
             for size in known.into_iter().flatten() {
                 let holds = value <= *size;
-                way.narrow(*param, Span::of(*size, holds).ok_or(*param)?)?;
+                path.narrow(*param, Span::of(*size, holds).ok_or(*param)?)?;
                 outcomes.all.insert((*param, *size, holds));
             }
-            let held = (value <= last).then_some(holds).into_iter().flatten();
-            let failed = (value > first).then_some(fails).into_iter().flatten();
-            held.chain(failed).try_for_each(|tree| walk(tree, setting, sizes, whole, way, outcomes))
+            let holds = (value <= last).then_some(holds).into_iter().flatten();
+            let fails = (value > first).then_some(fails).into_iter().flatten();
+            holds.chain(fails).try_for_each(|tree| walk(tree, setting, sizes, whole, path, outcomes))
         }
         Tree::Version { number, inside } => {
-            if way.signature.0.insert(*number) {
-                way.versions.push(tree);
+            if path.signature.0.insert(*number) {
+                path.versions.push(tree);
             }
             let inside = whole.then_some(inside).into_iter().flatten();
-            inside.into_iter().try_for_each(|tree| walk(tree, setting, sizes, whole, way, outcomes))
+            inside.into_iter().try_for_each(|tree| walk(tree, setting, sizes, whole, path, outcomes))
         }
     }
 }
@@ -213,10 +213,10 @@ mod tests {
     fn settings_lead_to_versions() {
         let (tree, known) = (tree(), sizes(&[&[10], &[20], &[30]]));
         let versions = |setting: &[i64], whole| {
-            let way =
-                way([&tree], setting, &known, whole).unwrap_or_else(|param| panic!("the sizes of {param}"));
-            assert!(way.region.contains(setting));
-            way.signature.0.into_iter().collect::<Vec<_>>()
+            let path = follow([&tree], setting, &known, whole)
+                .unwrap_or_else(|param| panic!("the sizes of {param} are unknown"));
+            assert!(path.region.contains(setting));
+            path.signature.0.into_iter().collect::<Vec<_>>()
         };
         assert_eq!(versions(&[10, 0, 0], true), [0]);
         assert_eq!(versions(&[11, 21, 0], true), [0]);
@@ -224,21 +224,21 @@ mod tests {
         assert_eq!(versions(&[11, 20, 31], true), [1, 3]);
         assert_eq!(versions(&[11, 20, 31], false), [1]);
         let unknown = sizes(&[&[10], &[], &[30]]);
-        let end = |value| way([&tree], &[11, value, 0], &unknown, true).map(|way| way.signature.0);
+        let end = |value| follow([&tree], &[11, value, 0], &unknown, true).map(|path| path.signature.0);
         assert_eq!(end(0), Err(1));
         assert_eq!(end(i64::MIN), Ok(BTreeSet::from([1, 2])));
         assert_eq!(end(i64::MAX), Ok(BTreeSet::from([0])));
     }
 
     #[test]
-    fn several_sizes_may_go_both_ways() {
+    fn several_sizes_may_take_both_branches() {
         let (tree, known) = (tree(), sizes(&[&[10, 12], &[20], &[30]]));
-        let way =
-            way([&tree], &[11, 20, 30], &known, true).unwrap_or_else(|param| panic!("the sizes of {param}"));
-        assert_eq!(way.signature.0, BTreeSet::from([0, 1, 2]));
+        let path = follow([&tree], &[11, 20, 30], &known, true)
+            .unwrap_or_else(|param| panic!("the sizes of {param} are unknown"));
+        assert_eq!(path.signature.0, BTreeSet::from([0, 1, 2]));
         let second = [(1, 20, true), (2, 30, true)];
         let mixed: BTreeSet<_> = [(0, 10, false), (0, 12, true)].into_iter().chain(second).collect();
-        assert_eq!(way.signature.1, mixed);
-        assert_eq!(way.region.span(0), Span { min: 11, most: 12 });
+        assert_eq!(path.signature.1, mixed);
+        assert_eq!(path.region.span(0), Span { min: 11, max: 12 });
     }
 }

@@ -1,6 +1,6 @@
 //! The order in which open settings are run.
 //!
-//! Before: regions that no run covers yet. After: one of them is taken out, and a setting of it.
+//! Input: the regions that no run covers yet. Output: one of them, removed, and a setting in it.
 //!
 //! Usually it is the region that was opened last, and the setting nearest to the default: few
 //! parameters change then. If a program compares one parameter with many sizes, for example each
@@ -23,9 +23,9 @@ pub struct Order {
 
 impl Order {
     /// The order for these parameters, given the comparisons of a run.
-    pub fn of(met: &[Comparison], subject: &BTreeSet<Param>) -> Self {
+    pub fn of(comparisons: &[Comparison], subject: &BTreeSet<Param>) -> Self {
         let mut sizes: BTreeMap<Param, BTreeSet<i64>> = BTreeMap::new();
-        for (param, size, _) in met.iter().filter(|(param, ..)| subject.contains(param)) {
+        for (param, size, _) in comparisons.iter().filter(|(param, ..)| subject.contains(param)) {
             sizes.entry(*param).or_default().insert(*size);
         }
         let many = sizes.into_iter().filter(|(_, sizes)| sizes.len() > FEW);
@@ -35,34 +35,34 @@ impl Order {
     /// Takes an open region, and one of its settings; the first time `base`, which is in one.
     pub fn next(&self, open: &mut Vec<Region>, base: &[i64], is_first: bool) -> Option<(Region, Setting)> {
         if self.many_sizes.is_empty() || is_first {
-            let place = open.pop()?;
-            let point = place.nearest(base);
-            return Some((place, point));
+            let region = open.pop()?;
+            let setting = region.nearest(base);
+            return Some((region, setting));
         }
-        let sizes_in = |place: &Region| {
+        let sizes_in = |region: &Region| {
             let many = self.many_sizes.iter();
-            let each = many.map(|(param, sizes)| between(sizes, place.span(*param)).len());
+            let each = many.map(|(param, sizes)| between(sizes, region.span(*param)).len());
             each.max().unwrap_or(0)
         };
-        let parts = open.iter().enumerate();
-        let (at, _) = parts.max_by_key(|(_, place)| sizes_in(place))?;
-        let place = open.swap_remove(at);
-        let mut point = place.nearest(base);
+        let regions = open.iter().enumerate();
+        let (at, _) = regions.max_by_key(|(_, region)| sizes_in(region))?;
+        let region = open.swap_remove(at);
+        let mut setting = region.nearest(base);
         for (param, sizes) in &self.many_sizes {
-            let sizes = between(sizes, place.span(*param));
-            let middle = sizes.get(sizes.len() / 2);
-            if let (Some(middle), Some(value)) = (middle, point.get_mut(*param)) {
-                *value = *middle;
+            let sizes = between(sizes, region.span(*param));
+            let median = sizes.get(sizes.len() / 2);
+            if let (Some(median), Some(value)) = (median, setting.get_mut(*param)) {
+                *value = *median;
             }
         }
-        Some((place, point))
+        Some((region, setting))
     }
 }
 
 /// The sizes, of a sorted slice, that are in a span.
 fn between(sizes: &[i64], span: Span) -> &[i64] {
     let from = sizes.partition_point(|size| *size < span.min);
-    let to = sizes.partition_point(|size| *size <= span.most);
+    let to = sizes.partition_point(|size| *size <= span.max);
     sizes.get(from..to).unwrap_or(&[])
 }
 
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_runs_lie_far_apart() {
+    fn first_runs_are_far_apart() {
         let (values, complete) = runs(16);
         assert!(!complete && values.len() == 16);
         assert_eq!(values[..2], [16, 509]);
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn in_the_end_all_have_run() {
+    fn all_paths_are_run_eventually() {
         // One for each number of rows that are at least as long as the parameter: 0 to 1000.
         let (mut values, complete) = runs(2000);
         assert!(complete);

@@ -16,42 +16,42 @@ pub struct Span {
     /// The smallest value.
     pub min: i64,
     /// The largest value.
-    pub most: i64,
+    pub max: i64,
 }
 
 impl Span {
     /// All values.
-    pub const ALL: Self = Self { min: i64::MIN, most: i64::MAX };
+    pub const ALL: Self = Self { min: i64::MIN, max: i64::MAX };
 
     /// The values for which a comparison with this size has this outcome; `None` if there are none.
     pub fn of(size: i64, holds: bool) -> Option<Self> {
         if holds {
-            return Some(Self { min: i64::MIN, most: size });
+            return Some(Self { min: i64::MIN, max: size });
         }
-        let least = size.checked_add(1)?;
-        Some(Self { min: least, most: i64::MAX })
+        let min = size.checked_add(1)?;
+        Some(Self { min, max: i64::MAX })
     }
 
     /// The intersection.
     pub fn and(self, other: Self) -> Option<Self> {
-        let (least, most) = (self.min.max(other.min), self.most.min(other.most));
-        (least <= most).then_some(Self { min: least, most })
+        let (min, max) = (self.min.max(other.min), self.max.min(other.max));
+        (min <= max).then_some(Self { min, max })
     }
 
     /// Returns true if it contains a value.
     pub fn contains(self, value: i64) -> bool {
-        self.min <= value && value <= self.most
+        self.min <= value && value <= self.max
     }
 
     /// The nearest value to this one.
     pub fn nearest(self, value: i64) -> i64 {
-        value.clamp(self.min, self.most)
+        value.clamp(self.min, self.max)
     }
 
     /// The values below it, and those above.
-    fn beside(self) -> [Option<Self>; 2] {
-        let below = self.min.checked_sub(1).map(|most| Self { min: i64::MIN, most });
-        let above = self.most.checked_add(1).map(|least| Self { min: least, most: i64::MAX });
+    fn complement(self) -> [Option<Self>; 2] {
+        let below = self.min.checked_sub(1).map(|max| Self { min: i64::MIN, max });
+        let above = self.max.checked_add(1).map(|min| Self { min, max: i64::MAX });
         [below, above]
     }
 }
@@ -68,9 +68,9 @@ impl Region {
 
     /// All settings for which these comparisons of parameters with sizes have the same outcomes as
     /// for this one, which is among them.
-    pub fn around(met: impl IntoIterator<Item = (Param, i64)>, setting: &[i64]) -> Self {
+    pub fn around(comparisons: impl IntoIterator<Item = (Param, i64)>, setting: &[i64]) -> Self {
         let mut region = Self::default();
-        for (param, size) in met {
+        for (param, size) in comparisons {
             let value = setting.get(param).copied().unwrap_or(i64::MAX);
             let span = Span::of(size, value <= size);
             // The setting is in all of these spans, so their intersection is not empty.
@@ -120,8 +120,8 @@ impl Region {
         Self(spans.copied().collect())
     }
 
-    /// The settings that are not in the other region, as disjoint regions: those that differ from
-    /// it in the first of its parameters, in the second but not the first, and so on.
+    /// The settings outside the other region, as disjoint regions: settings that differ from it in the
+    /// first of its parameters, in the second but not the first, and so on.
     pub fn minus(&self, other: &Self) -> Vec<Self> {
         if self.and(other).is_none() {
             return vec![self.clone()];
@@ -129,8 +129,8 @@ impl Region {
         let (mut parts, mut rest) = (Vec::new(), Some(self.clone()));
         for (param, span) in &other.0 {
             let Some(whole) = rest else { break };
-            let beside = span.beside().into_iter().flatten();
-            parts.extend(beside.filter_map(|side| whole.clone().with(*param, side)));
+            let complement = span.complement().into_iter().flatten();
+            parts.extend(complement.filter_map(|span| whole.clone().with(*param, span)));
             rest = whole.with(*param, *span);
         }
         parts
@@ -153,22 +153,22 @@ mod tests {
     use super::*;
 
     fn region(spans: &[(Param, i64, i64)]) -> Region {
-        let spans = spans.iter().map(|(param, least, most)| {
-            let span = Span { min: *least, most: *most };
+        let spans = spans.iter().map(|(param, min, max)| {
+            let span = Span { min: *min, max: *max };
             (*param, span)
         });
         Region(spans.collect())
     }
 
     #[test]
-    fn what_is_left_of_a_region_and_what_was_taken_are_all_of_it() {
+    fn difference_is_a_disjoint_partition() {
         let whole = region(&[(0, 0, 9), (1, 0, 9)]);
         let hole = region(&[(0, 3, 5), (1, -7, 4)]);
-        let left = whole.minus(&hole);
+        let parts = whole.minus(&hole);
         for x in -1..=10 {
             for y in -1..=10 {
                 let setting = [x, y];
-                let times = left.iter().filter(|part| part.contains(&setting)).count();
+                let times = parts.iter().filter(|part| part.contains(&setting)).count();
                 let expected = whole.contains(&setting) && !hole.contains(&setting);
                 assert_eq!(times, usize::from(expected), "{setting:?}");
             }
@@ -178,9 +178,9 @@ mod tests {
     }
 
     #[test]
-    fn comparisons_hold_up_to_the_size() {
-        let holds = Span::of(7, true).expect("some");
-        let fails = Span::of(7, false).expect("some");
+    fn comparison_holds_for_parameters_up_to_the_size() {
+        let holds = Span::of(7, true).expect("a non-empty span");
+        let fails = Span::of(7, false).expect("a non-empty span");
         assert!(holds.contains(7) && !holds.contains(8));
         assert!(fails.contains(8) && !fails.contains(7));
         assert_eq!(Span::of(i64::MAX, false), None);

@@ -1,7 +1,7 @@
 //! The best setting, exactly, given the times of all paths.
 //!
-//! Before: for each data set a time and *terms*, (region, amount): a setting's time is the time
-//! plus the amounts of all terms whose region it is in. After: a setting of minimal cost.
+//! Input: for each data set a time and *terms*, (region, amount): a setting's time is the time
+//! plus the amounts of all terms whose region contains it. Output: a setting of minimal cost.
 //!
 //! This is dynamic programming over the forest:
 //!
@@ -11,8 +11,8 @@
 //! 2. Once the cell of a parameter is chosen, terms that need another one are gone, and the others
 //!    no longer mention it. Terms that share no parameter, not even transitively, are
 //!    *independent*: no choice that concerns the one concerns the other. So when the root of a tree
-//!    is decided, its parameters are partitioned into those that matter if it holds and those that
-//!    matter if not, for each data set.
+//!    is chosen, its parameters are partitioned, for each data set, into the ones that matter if it
+//!    holds and the ones that matter if it does not.
 //! 3. A subproblem is identified by its remaining terms and undecided parameters; it is solved
 //!    once, whatever decisions led to it.
 //!
@@ -64,7 +64,7 @@ pub struct Problem<'a> {
     pub times: &'a [f64],
     /// The terms.
     pub terms: &'a [Term],
-    /// The default of each parameter, for those that do not matter.
+    /// The default of each parameter; the value of parameters that do not matter.
     pub defaults: &'a [i64],
     /// The cost function's shape.
     pub shape: Shape,
@@ -95,8 +95,8 @@ const MAX_FRONT: usize = 20_000;
 struct Entry {
     /// Amounts by data set.
     times: Vec<f64>,
-    /// The number of parameters that leave the cell of their default.
-    moved: u32,
+    /// The number of parameters outside the cell of their default.
+    changed: u32,
     chosen: Option<Rc<Chosen>>,
 }
 
@@ -128,7 +128,7 @@ pub fn solve(problem: &Problem<'_>) -> Result<Solution, TooManyCombinations> {
         let times: Vec<f64> = pairs.map(|(base, more)| base + more).collect();
         ((problem.cost)(&times), entry, times)
     });
-    let best = best.min_by(|(x, one, _), (y, other, _)| x.total_cmp(y).then(one.moved.cmp(&other.moved)));
+    let best = best.min_by(|(x, one, _), (y, other, _)| x.total_cmp(y).then(one.changed.cmp(&other.changed)));
     let (cost, entry, times) = best.ok_or(TooManyCombinations)?;
     let mut setting = problem.defaults.to_vec();
     apply(entry.chosen.as_deref(), &mut setting);
@@ -167,29 +167,29 @@ impl Solver<'_> {
                 *sum += term.amount;
             }
         }
-        let mut front = vec![Entry { times: sums, moved: 0, chosen: None }];
-        for part in independent(open) {
-            let other = self.part(part)?;
+        let mut front = vec![Entry { times: sums, changed: 0, chosen: None }];
+        for connected in independent(open) {
+            let other = self.connected_front(connected)?;
             if front.len().saturating_mul(other.len()) > 16 * MAX_FRONT {
                 return Err(TooManyCombinations);
             }
-            let pairs = front.iter().flat_map(|x| other.iter().map(move |y| both(x, y)));
-            front = self.least(pairs.collect())?;
+            let pairs = front.iter().flat_map(|x| other.iter().map(move |y| combine(x, y)));
+            front = self.prune(pairs.collect())?;
         }
         Ok(front)
     }
 
     /// The front of connected terms.
-    fn part(&mut self, left: Subproblem) -> Result<Rc<Vec<Entry>>, TooManyCombinations> {
-        let numbers: Vec<u32> = left.iter().map(|(number, _)| *number).collect();
+    fn connected_front(&mut self, terms: Subproblem) -> Result<Rc<Vec<Entry>>, TooManyCombinations> {
+        let numbers: Vec<u32> = terms.iter().map(|(number, _)| *number).collect();
         let params: BTreeSet<Param> =
-            left.iter().flat_map(|(_, region)| region.spans().iter().map(|(param, _)| *param)).collect();
+            terms.iter().flat_map(|(_, region)| region.spans().iter().map(|(param, _)| *param)).collect();
         let key = (numbers, params.iter().copied().collect::<Vec<_>>());
         if let Some(known) = self.known.get(&key) {
             return Ok(Rc::clone(known));
         }
         let mentions = |param: Param| {
-            let mentioned = left.iter().filter(|(_, region)| {
+            let mentioned = terms.iter().filter(|(_, region)| {
                 let mut spans = region.spans().iter();
                 spans.any(|(other, _)| *other == param)
             });
@@ -200,12 +200,12 @@ impl Solver<'_> {
             return Err(TooManyCombinations);
         };
         let default = self.problem.defaults.get(param).copied().unwrap_or(0);
-        let mut cells = cells(left.iter().map(|(_, region)| region.span(param)));
+        let mut cells = cells(terms.iter().map(|(_, region)| region.span(param)));
         cells.sort_by_key(|cell| cell.nearest(default).abs_diff(default));
         let mut seen = BTreeSet::new();
         let mut entries = Vec::new();
         for cell in cells {
-            let rest: Subproblem = left
+            let rest: Subproblem = terms
                 .iter()
                 .filter(|(_, region)| region.span(param).and(cell).is_some())
                 .map(|(number, region)| (*number, region.of(|other| other != param)))
@@ -214,31 +214,31 @@ impl Solver<'_> {
             if !seen.insert(numbers) {
                 continue;
             }
-            let moved = u32::from(!cell.contains(default));
+            let changed = u32::from(!cell.contains(default));
             for entry in self.pareto_front(rest)? {
                 entries.push(Entry {
                     times: entry.times,
-                    moved: entry.moved + moved,
+                    changed: entry.changed + changed,
                     chosen: Some(Rc::new(Chosen::One(param, cell, entry.chosen))),
                 });
             }
         }
-        let front = Rc::new(self.least(entries)?);
+        let front = Rc::new(self.prune(entries)?);
         self.known.insert(key, Rc::clone(&front));
         Ok(front)
     }
 
     /// Removes entries that cannot be part of the best setting.
-    fn least(&self, mut entries: Vec<Entry>) -> Result<Vec<Entry>, TooManyCombinations> {
+    fn prune(&self, mut entries: Vec<Entry>) -> Result<Vec<Entry>, TooManyCombinations> {
         match &self.problem.shape {
             Shape::WeightedSum(weights) => {
-                let weighed = |entry: &Entry| -> f64 {
+                let weighted = |entry: &Entry| -> f64 {
                     let pairs = entry.times.iter().zip(weights);
                     pairs.map(|(time, weight)| time * weight).sum()
                 };
                 let least = entries.into_iter().min_by(|x, y| {
-                    let times = weighed(x).total_cmp(&weighed(y));
-                    times.then(x.moved.cmp(&y.moved))
+                    let times = weighted(x).total_cmp(&weighted(y));
+                    times.then(x.changed.cmp(&y.changed))
                 });
                 return Ok(least.into_iter().collect());
             }
@@ -248,10 +248,10 @@ impl Solver<'_> {
         entries.sort_by(|x, y| {
             let pairs = x.times.iter().zip(&y.times).map(|(x, y)| x.total_cmp(y));
             let times = pairs.fold(Ordering::Equal, Ordering::then);
-            times.then(x.moved.cmp(&y.moved))
+            times.then(x.changed.cmp(&y.changed))
         });
         let monotone = matches!(self.problem.shape, Shape::Monotone);
-        let mut kept: Vec<Entry> = Vec::new();
+        let mut front: Vec<Entry> = Vec::new();
         for entry in entries {
             let covers = |other: &Entry| {
                 let mut pairs = other.times.iter().zip(&entry.times);
@@ -259,25 +259,26 @@ impl Solver<'_> {
             };
             // With up to two data sets, and for equal times, comparing with the last one is enough.
             let few = entry.times.len() <= 2 || !monotone;
-            let known = if few { kept.len().saturating_sub(1) } else { 0 };
-            if !kept[known..].iter().any(covers) {
-                kept.push(entry);
+            let known = if few { front.len().saturating_sub(1) } else { 0 };
+            if !front[known..].iter().any(covers) {
+                front.push(entry);
             }
-            if kept.len() > MAX_FRONT {
+            if front.len() > MAX_FRONT {
                 return Err(TooManyCombinations);
             }
         }
-        Ok(kept)
+        Ok(front)
     }
 }
 
-fn both(x: &Entry, y: &Entry) -> Entry {
+/// The entry of both choices together.
+fn combine(x: &Entry, y: &Entry) -> Entry {
     let times = x.times.iter().zip(&y.times).map(|(x, y)| x + y);
     let chosen = match (&x.chosen, &y.chosen) {
         (Some(x), Some(y)) => Some(Rc::new(Chosen::Both(Rc::clone(x), Rc::clone(y)))),
         (one, other) => one.clone().or_else(|| other.clone()),
     };
-    Entry { times: times.collect(), moved: x.moved + y.moved, chosen }
+    Entry { times: times.collect(), changed: x.changed + y.changed, chosen }
 }
 
 /// The cells into which these spans divide all values.
@@ -285,19 +286,19 @@ fn cells(spans: impl Iterator<Item = Span>) -> Vec<Span> {
     let mut starts = BTreeSet::from([i64::MIN]);
     for span in spans {
         starts.insert(span.min);
-        starts.extend(span.most.checked_add(1));
+        starts.extend(span.max.checked_add(1));
     }
     let starts: Vec<i64> = starts.into_iter().collect();
     let ends = starts.iter().skip(1).map(|next| next - 1);
     let ends = ends.chain([i64::MAX]);
     let cells = starts.iter().zip(ends);
-    cells.map(|(least, most)| Span { min: *least, most }).collect()
+    cells.map(|(min, max)| Span { min: *min, max }).collect()
 }
 
 /// Divides terms into groups that share no parameter.
-fn independent(left: Subproblem) -> Vec<Subproblem> {
+fn independent(terms: Subproblem) -> Vec<Subproblem> {
     // Union-find: each term points to an earlier one of its group, or to itself.
-    let mut parents: Vec<usize> = (0..left.len()).collect();
+    let mut parents: Vec<usize> = (0..terms.len()).collect();
     fn root(parents: &mut [usize], mut at: usize) -> usize {
         while parents[at] != at {
             parents[at] = parents[parents[at]];
@@ -306,7 +307,7 @@ fn independent(left: Subproblem) -> Vec<Subproblem> {
         at
     }
     let mut owners: FxHashMap<Param, usize> = FxHashMap::default();
-    for (at, (_, region)) in left.iter().enumerate() {
+    for (at, (_, region)) in terms.iter().enumerate() {
         for (param, _) in region.spans() {
             let owner = *owners.entry(*param).or_insert(at);
             let (x, y) = (root(&mut parents, owner), root(&mut parents, at));
@@ -314,14 +315,14 @@ fn independent(left: Subproblem) -> Vec<Subproblem> {
         }
     }
     let mut parts: Vec<Subproblem> = Vec::new();
-    let mut places: FxHashMap<usize, usize> = FxHashMap::default();
-    for (at, term) in left.into_iter().enumerate() {
+    let mut indices: FxHashMap<usize, usize> = FxHashMap::default();
+    for (at, term) in terms.into_iter().enumerate() {
         let root = root(&mut parents, at);
-        let place = *places.entry(root).or_insert_with(|| {
+        let index = *indices.entry(root).or_insert_with(|| {
             parts.push(Subproblem::new());
             parts.len() - 1
         });
-        parts[place].push(term);
+        parts[index].push(term);
     }
     parts
 }
@@ -331,9 +332,9 @@ mod tests {
     use super::*;
 
     fn region(spans: &[(Param, i64, i64)]) -> Region {
-        spans.iter().fold(Region::default(), |region, (param, least, most)| {
-            let span = Span { min: *least, most: *most };
-            region.with(*param, span).expect("it is not empty")
+        spans.iter().fold(Region::default(), |region, (param, min, max)| {
+            let span = Span { min: *min, max: *max };
+            region.with(*param, span).expect("a non-empty region")
         })
     }
 
@@ -359,27 +360,27 @@ mod tests {
     }
 
     #[test]
-    fn what_is_best_for_both_is_found() {
+    fn best_setting_for_both_data_sets_is_found() {
         let best = solved(&terms(), Shape::WeightedSum(vec![1.0, 1.0]), &|t| t[0] + t[1]);
         assert_eq!(best.setting, [16, 9], "nearest to the defaults");
         assert_eq!((best.times, best.cost), (vec![100.0, 40.0], 140.0));
     }
 
     #[test]
-    fn nothing_is_moved_where_nothing_is_won() {
+    fn parameters_without_gain_keep_their_defaults() {
         let none = [term(0, &[(0, MIN, 5)], 50.0), term(1, &[(1, 17, MAX)], 0.0)];
         let best = solved(&none, Shape::Monotone, &|t| t[0].max(t[1]));
         assert_eq!(best.setting, [16, 16]);
     }
 
     #[test]
-    fn other_costs_take_other_settings() {
+    fn best_setting_depends_on_the_cost_function() {
         // Either data set can be made fast, not both.
         let either = [term(0, &[(0, MIN, 7)], -90.0), term(1, &[(0, 8, MAX)], -60.0)];
         let sum = solved(&either, Shape::WeightedSum(vec![1.0, 1.0]), &|t| t[0] + t[1]);
         assert_eq!(sum.times, [10.0, 100.0]);
-        let weighed = solved(&either, Shape::WeightedSum(vec![1.0, 2.0]), &|t| t[0] + 2.0 * t[1]);
-        assert_eq!(weighed.times, [100.0, 40.0]);
+        let weighted = solved(&either, Shape::WeightedSum(vec![1.0, 2.0]), &|t| t[0] + 2.0 * t[1]);
+        assert_eq!(weighted.times, [100.0, 40.0]);
         let falling = solved(&either, Shape::Any, &|t| t[1] - t[0]);
         assert_eq!(falling.times, [100.0, 40.0]);
     }

@@ -1,7 +1,7 @@
 //! Tuning: the setting of all parameters that minimises the cost over all data sets.
 //!
 //! 1. The default is run on each data set, then the setting of an earlier tuning if there is one.
-//!    So the earlier best is known, wherever the rest ends. Each data set is explored
+//!    So the earlier best is known even if tuning ends early. Each data set is explored
 //!    ([`crate::explore`]): every path of every tree is run once.
 //! 2. If two runs that differ in one tree are so close that their confidence intervals overlap,
 //!    both are run again, with increasing repetition, until the intervals are disjoint, or the
@@ -12,9 +12,9 @@
 //! 4. Its paths are run unless they have been. If one takes longer than the sum of differences
 //!    predicts, trees depend on each other: the sum is corrected for all settings that take that
 //!    path, and step 3 is repeated.
-//! 5. It is compared with the default. If it is not better, the default stays.
-//! 6. Parameters that choose no version are tuned from there ([`crate::coordinate`]): those that
-//!    the versions of that setting use.
+//! 5. It is compared with the default, which is kept unless the setting is better.
+//! 6. Of the parameters that choose no version, those used by the versions of that setting are tuned
+//!    from there ([`crate::coordinate`]).
 //!
 //! If all paths of all trees are run jointly, step 3 is exact; otherwise it is exact as far as
 //! times add up, and step 4 detects where they do not.
@@ -22,7 +22,7 @@
 use crate::coordinate::{Measured, Search, Trial, search};
 use crate::cost::Cost;
 use crate::explore::{Executor, Explored, Run, explore};
-use crate::forest::{Forest, Sizes, way};
+use crate::forest::{Forest, Sizes, follow};
 use crate::region::{Param, Region, Setting, Span};
 use crate::solve::{Problem, Term, TooManyCombinations, solve};
 use crate::statistics::Statistics;
@@ -36,9 +36,9 @@ pub struct Options {
     /// The least number of runs of a path that is close to another one.
     pub runs: usize,
     /// The largest number of runs.
-    pub most: usize,
+    pub max_runs: usize,
     /// The relative difference of times that does not matter.
-    pub matters: f64,
+    pub tolerance: f64,
 }
 
 /// The input of tuning.
@@ -83,21 +83,21 @@ pub enum Failure {
     /// Tuning was stopped before each data set was run once.
     Stopped,
     /// The cost function leaves too many combinations of times.
-    TooMany,
+    TooManyCombinations,
 }
 
 /// Finds the best setting.
 ///
 /// # Errors
 /// The default fails, tuning was stopped too early, or there are too many combinations.
-pub fn tune(task: &Task<'_>, machine: &mut dyn Executor) -> Result<Tuned, Failure> {
+pub fn tune(task: &Task<'_>, executor: &mut dyn Executor) -> Result<Tuned, Failure> {
     let Task { forest, data_sets, cost, options, earlier } = task;
     let mut tuner = Tuner {
         forest,
         defaults: &forest.defaults,
         cost,
         options,
-        machine,
+        executor,
         complete: true,
         explored: vec![Explored::default(); *data_sets],
         corrections: Vec::new(),
@@ -116,12 +116,12 @@ pub fn tune(task: &Task<'_>, machine: &mut dyn Executor) -> Result<Tuned, Failur
     }
     for data in 0..*data_sets {
         let known = std::mem::take(&mut tuner.explored[data].runs);
-        let found = explore(forest, data, options.joint, known, &mut *tuner.machine);
+        let found = explore(forest, data, options.joint, known, &mut *tuner.executor);
         tuner.complete &= found.complete;
         tuner.explored[data] = found;
     }
-    tuner.separate_rivals();
-    let setting = tuner.best().map_err(|TooManyCombinations| Failure::TooMany)?;
+    tuner.repeat_close_alternatives();
+    let setting = tuner.best().map_err(|TooManyCombinations| Failure::TooManyCombinations)?;
     let setting = tuner.against_default(setting);
     let times = tuner.times(&setting);
     let default = tuner.times(&forest.defaults).unwrap_or_default();
@@ -140,7 +140,7 @@ pub fn tune(task: &Task<'_>, machine: &mut dyn Executor) -> Result<Tuned, Failur
         default,
     };
     if tuned.complete && !forest.free_params.is_empty() {
-        tuned.others(task, &best, tuner.machine);
+        tuned.tune_free_params(task, &best, tuner.executor);
     }
     Ok(tuned)
 }
@@ -148,7 +148,7 @@ pub fn tune(task: &Task<'_>, machine: &mut dyn Executor) -> Result<Tuned, Failur
 impl Tuned {
     /// Tunes the parameters that choose no version; `best` are the runs of the setting so far, by
     /// data set.
-    fn others(&mut self, task: &Task<'_>, best: &[Run], machine: &mut dyn Executor) {
+    fn tune_free_params(&mut self, task: &Task<'_>, best: &[Run], executor: &mut dyn Executor) {
         let start = Measured {
             micros: best.iter().map(|run| run.micros.clone()).collect(),
             setting: self.setting.clone(),
@@ -159,15 +159,15 @@ impl Tuned {
         }
         let first: Vec<Vec<u64>> = best.iter().map(|run| run.first.clone()).collect();
         let used: BTreeSet<Param> = best.iter().flat_map(|run| &run.used).copied().collect();
-        let Forest { free_params: others, defaults, .. } = task.forest;
-        let has_own = |param: Param, span: Span| {
-            let natural = defaults.get(param);
-            natural.is_some_and(|natural| span.contains(*natural))
+        let Forest { free_params, defaults, .. } = task.forest;
+        let has_default = |param: Param, span: Span| {
+            let default = defaults.get(param);
+            default.is_some_and(|default| span.contains(*default))
         };
-        let params = others.iter().map(|(param, span)| (*param, *span));
+        let params = free_params.iter().map(|(param, span)| (*param, *span));
         let params: Vec<_> =
-            params.filter(|(param, span)| used.contains(param) || !has_own(*param, *span)).collect();
-        let asked = Search {
+            params.filter(|(param, span)| used.contains(param) || !has_default(*param, *span)).collect();
+        let input = Search {
             params: &params,
             defaults,
             first: &first,
@@ -176,7 +176,7 @@ impl Tuned {
             options: &task.options,
             earlier: task.earlier,
         };
-        let found = search(&asked, start, machine);
+        let found = search(&input, start, executor);
         if found.best.setting != self.setting {
             self.times = found.best.times();
         }
@@ -191,7 +191,7 @@ struct Tuner<'a> {
     defaults: &'a [i64],
     cost: &'a Cost,
     options: &'a Options,
-    machine: &'a mut dyn Executor,
+    executor: &'a mut dyn Executor,
     explored: Vec<Explored>,
     corrections: Vec<(usize, Region, f64, f64)>,
     /// Settings that ran on all data sets.
@@ -218,12 +218,12 @@ fn estimate(run: &Run) -> (f64, f64) {
 }
 
 impl Tuner<'_> {
-    /// Repeats the runs that are close to the best of their rivals until none is.
-    fn separate_rivals(&mut self) {
+    /// Repeats alternatives that are close to the best of their group until none is.
+    fn repeat_close_alternatives(&mut self) {
         for data in 0..self.explored.len() {
             for at in 0..self.explored[data].alternatives.len() {
-                let rivals = self.explored[data].alternatives[at].clone();
-                while let Some(close) = self.close_alternatives(data, &rivals) {
+                let alternatives = self.explored[data].alternatives[at].clone();
+                while let Some(close) = self.close_alternatives(data, &alternatives) {
                     let more = close.into_iter().all(|run| self.repeat(data, run, false));
                     if !more {
                         return;
@@ -233,11 +233,11 @@ impl Tuner<'_> {
         }
     }
 
-    /// The best of these runs and those that may be as good, as far as they may be repeated; `None`
-    /// if it is certain which is best.
-    fn close_alternatives(&self, data: usize, rivals: &[usize]) -> Option<Vec<usize>> {
+    /// The best of these runs and runs that may be equally fast, as far as they may be repeated; `None`
+    /// if the best is certain.
+    fn close_alternatives(&self, data: usize, alternatives: &[usize]) -> Option<Vec<usize>> {
         let runs = &self.explored[data].runs;
-        let estimates = rivals.iter().map(|run| (*run, estimate(&runs[*run])));
+        let estimates = alternatives.iter().map(|run| (*run, estimate(&runs[*run])));
         let mut estimates: Vec<_> = estimates.collect();
         estimates.sort_by(|(_, (x, _)), (_, (y, _))| x.total_cmp(y));
         let (&(_, (best, margin)), others) = estimates.split_first()?;
@@ -245,10 +245,10 @@ impl Tuner<'_> {
         if best > least * (1.0 + SINGLE_RUN_ERROR) {
             return None;
         }
-        let is_close = |&&(_, (mean, own)): &&(usize, (f64, f64))| {
-            let apart = mean - best;
-            let certain = apart + margin + own < self.options.matters * best;
-            apart < margin + own && !certain
+        let is_close = |&&(_, (mean, own_margin)): &&(usize, (f64, f64))| {
+            let difference = mean - best;
+            let is_negligible = difference + margin + own_margin < self.options.tolerance * best;
+            difference < margin + own_margin && !is_negligible
         };
         let close = others.iter().filter(is_close).map(|(run, _)| *run);
         let mut close: Vec<usize> = close.collect();
@@ -258,7 +258,7 @@ impl Tuner<'_> {
         close.push(estimates[0].0);
         close.retain(|run| {
             let run = &runs[*run];
-            run.micros.len() < self.options.most && !run.exhausted && run.cut_off.is_none()
+            run.micros.len() < self.options.max_runs && !run.exhausted && run.cut_off.is_none()
         });
         (!close.is_empty()).then_some(close)
     }
@@ -272,7 +272,7 @@ impl Tuner<'_> {
         // A single run is not comparable with many runs in a row.
         let known = if run.micros.len() < MIN_RUNS { 0 } else { run.micros.len() };
         let more = known.max(self.options.runs).max(MIN_RUNS);
-        let micros = self.machine.repeat(data, &run.setting, more, decisive);
+        let micros = self.executor.repeat(data, &run.setting, more, decisive);
         match micros {
             Some(micros) => {
                 run.micros.truncate(if micros.len() < MIN_RUNS { usize::MAX } else { known });
@@ -293,23 +293,24 @@ impl Tuner<'_> {
         let same = runs.iter().position(|run| run.region.contains(setting));
         same.or_else(|| {
             let sizes = self.sizes(data);
-            let leads = |setting: &[i64]| {
-                let told = way(&self.forest.trees, setting, &sizes, true);
-                told.ok().map(|told| told.signature)
+            let signature = |setting: &[i64]| {
+                let path = follow(&self.forest.trees, setting, &sizes, true);
+                path.ok().map(|path| path.signature)
             };
-            let wanted = leads(setting)?;
-            let alike =
-                |run: &Run| run.cut_off.is_none() && leads(&run.setting).is_some_and(|own| own == wanted);
-            runs.iter().position(alike)
+            let wanted = signature(setting)?;
+            let same_versions = |run: &Run| {
+                run.cut_off.is_none() && signature(&run.setting).is_some_and(|other| other == wanted)
+            };
+            runs.iter().position(same_versions)
         })
     }
 
-    /// The sizes that plain parameters were compared with on a data set.
+    /// The sizes that parameters with fixed sizes were compared with on a data set.
     fn sizes(&self, data: usize) -> Sizes {
         let mut sizes: Sizes = vec![BTreeSet::new(); self.defaults.len()];
         let runs = self.explored[data].runs.iter();
-        for (param, size, _) in runs.flat_map(|run| &run.met) {
-            if self.forest.has_fixed_sizes.get(*param).is_some_and(|plain| *plain) {
+        for (param, size, _) in runs.flat_map(|run| &run.comparisons) {
+            if self.forest.has_fixed_sizes.get(*param).is_some_and(|fixed| *fixed) {
                 sizes[*param].insert(*size);
             }
         }
@@ -335,13 +336,13 @@ impl Tuner<'_> {
                 let amount = run.0 - against.0;
                 let certain =
                     run.1.min(SINGLE_RUN_ERROR * run.0) + against.1.min(SINGLE_RUN_ERROR * against.0);
-                let least = self.options.matters * against.0;
+                let least = self.options.tolerance * against.0;
                 let repeated = found.runs[difference.run].micros.len() >= MIN_RUNS;
                 let noise = amount.abs() < least || (repeated && amount.abs() < certain);
                 terms.push(Term {
                     data,
                     region: difference.region.clone(),
-                    amount: if noise && self.options.matters > 0.0 { 0.0 } else { amount },
+                    amount: if noise && self.options.tolerance > 0.0 { 0.0 } else { amount },
                 });
             }
         }
@@ -377,8 +378,8 @@ impl Tuner<'_> {
         let default = self.default();
         // Each iteration but the last corrects a path. Few are enough unless trees depend on each
         // other strongly; then the best measured setting is taken.
-        let turns = 16 + 2 * self.defaults.len();
-        for _ in 0..turns {
+        let max_iterations = 16 + 2 * self.defaults.len();
+        for _ in 0..max_iterations {
             let terms = self.terms();
             let solution = solve(&Problem {
                 times: &default,
@@ -387,21 +388,21 @@ impl Tuner<'_> {
                 shape: self.cost.shape(),
                 cost: &|times| self.cost.of(times, &default),
             })?;
-            let mut right = true;
+            let mut is_consistent = true;
             for data in 0..self.explored.len() {
-                let told = solution.times[data];
-                let Some(is) = self.measure(data, &solution.setting) else {
+                let predicted = solution.times[data];
+                let Some(measured) = self.measure(data, &solution.setting) else {
                     self.complete = false;
                     return Ok(self.best_so_far());
                 };
-                if is > told * (1.0 + 3.0 * self.options.matters) {
-                    right = false;
+                if measured > predicted * (1.0 + 3.0 * self.options.tolerance) {
+                    is_consistent = false;
                     let region = self.path(data, &solution.setting);
-                    self.corrections.push((data, region, told, is));
+                    self.corrections.push((data, region, predicted, measured));
                 }
             }
             self.measured.push(solution.setting);
-            if right {
+            if is_consistent {
                 break;
             }
         }
@@ -448,7 +449,7 @@ impl Tuner<'_> {
 
     /// Runs a setting; returns the run's index, or `None` if tuning is stopped.
     fn first(&mut self, data: usize, setting: &[i64], against: Option<f64>) -> Option<usize> {
-        let outcome = self.machine.run(data, setting, against)?;
+        let outcome = self.executor.run(data, setting, against)?;
         let runs = &mut self.explored[data].runs;
         runs.push(Run::of(outcome, setting, exactly(setting)));
         Some(runs.len() - 1)
@@ -461,8 +462,8 @@ impl Tuner<'_> {
             return run.region.clone();
         }
         let sizes = self.sizes(data);
-        let told = way(&self.forest.trees, setting, &sizes, true);
-        told.map_or_else(|_| exactly(setting), |told| told.region)
+        let path = follow(&self.forest.trees, setting, &sizes, true);
+        path.map_or_else(|_| exactly(setting), |path| path.region)
     }
 
     /// The setting if it is better than the default, else the default. If tuning is not complete,
@@ -473,17 +474,18 @@ impl Tuner<'_> {
         if setting == from {
             return setting;
         }
-        let mut ends = vec![from.clone(), setting.clone()];
+        let mut candidates = vec![from.clone(), setting.clone()];
         for data in 0..self.explored.len() {
-            let runs: Vec<Option<usize>> = ends.iter().map(|end| self.known(data, end)).collect();
+            let runs: Vec<Option<usize>> =
+                candidates.iter().map(|setting| self.known(data, setting)).collect();
             if runs[0] == runs[1] {
                 continue;
             }
             for run in runs.into_iter().flatten() {
                 let measured = &self.explored[data].runs[run];
-                let few = measured.micros.len() < self.options.runs && measured.cut_off.is_none();
-                let few = few && !measured.exhausted;
-                if few && !self.repeat(data, run, true) {
+                let needs_runs = measured.micros.len() < self.options.runs && measured.cut_off.is_none();
+                let needs_runs = needs_runs && !measured.exhausted;
+                if needs_runs && !self.repeat(data, run, true) {
                     break;
                 }
             }
@@ -493,10 +495,10 @@ impl Tuner<'_> {
         };
         let default = self.default();
         let (old, new) = (self.cost.of(&before, &default), self.cost.of(&times, &default));
-        // If not all runs could be repeated often enough, single runs have to do.
-        let matters = if self.complete { self.options.matters / 2.0 } else { SINGLE_RUN_ERROR / 2.0 };
-        let better = old - new > matters * old.abs();
-        ends.swap_remove(usize::from(better))
+        // If not all runs could be repeated often enough, single runs are compared.
+        let tolerance = if self.complete { self.options.tolerance / 2.0 } else { SINGLE_RUN_ERROR / 2.0 };
+        let better = old - new > tolerance * old.abs();
+        candidates.swap_remove(usize::from(better))
     }
 }
 
@@ -504,8 +506,8 @@ impl Tuner<'_> {
 fn exactly(setting: &[i64]) -> Region {
     let mut region = Region::default();
     for (param, value) in setting.iter().enumerate() {
-        let alone = Span { min: *value, most: *value };
-        if let Some(narrowed) = region.clone().with(param, alone) {
+        let exact = Span { min: *value, max: *value };
+        if let Some(narrowed) = region.clone().with(param, exact) {
             region = narrowed;
         }
     }

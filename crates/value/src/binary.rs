@@ -18,7 +18,7 @@ pub const BINARY_VERSION: u8 = 2;
 /// Elements are copied as they are in memory, so the byte orders must agree.
 const _: () = assert!(cfg!(target_endian = "little"));
 
-/// The type as in the header: its name, padded with blanks on the left.
+/// The type as in the header: its name, padded with spaces on the left.
 fn type_tag(ty: ScalarType) -> [u8; 4] {
     let mut tag = *b"    ";
     let name = ty.name().as_bytes();
@@ -84,7 +84,7 @@ pub fn read<R: Read>(input: &mut Input<R>, expected: Option<ValueType>) -> Resul
         };
         let dim = i64::from_le_bytes(bytes);
         if dim < 0 {
-            return Err(fail(ErrorKind::Range, format!("binary value with the impossible size {dim}")));
+            return Err(fail(ErrorKind::Range, format!("binary value with the invalid size {dim}")));
         }
         shape.push(dim);
     }

@@ -40,7 +40,7 @@ pub struct OutOfMemory {
 
 impl fmt::Display for OutOfMemory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "out of memory: {} bytes were asked for", self.bytes)
+        write!(f, "out of memory: cannot allocate {} bytes", self.bytes)
     }
 }
 

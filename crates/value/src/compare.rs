@@ -65,7 +65,7 @@ impl fmt::Display for Mismatch {
                     write!(f, ", at index {index:?}")?;
                 }
                 match tolerance {
-                    Some(t) => write!(f, " (they may differ by {t:e})"),
+                    Some(t) => write!(f, " (tolerance {t:e})"),
                     None => Ok(()),
                 }
             }

@@ -29,11 +29,11 @@ impl fmt::Display for Position {
 pub enum ErrorKind {
     /// The input ended early.
     End,
-    /// Text that is no value, or an irregular array.
+    /// Text that is not a value, or an irregular array.
     Malformed,
     /// A value of another type than the one expected.
     Type,
-    /// A number outside the range of its type, or an impossible size.
+    /// A number outside the range of its type, or an invalid size.
     Range,
     /// Not enough memory for the value.
     Memory,

@@ -4,7 +4,7 @@
 /// reference compiler.
 pub(crate) const MAX_ESCAPE_LEN: usize = 10;
 
-/// The names of the control characters, by code; 32 is the blank.
+/// The names of the control characters, by code; 32 is the space.
 const NAMES: [&str; 33] = [
     "NUL", "SOH", "STX", "ETX", "EOT", "ENQ", "ACK", "BEL", "BS", "HT", "LF", "VT", "FF", "CR", "SO", "SI",
     "DLE", "DC1", "DC2", "DC3", "DC4", "NAK", "SYN", "ETB", "CAN", "EM", "SUB", "ESC", "FS", "GS", "RS",
@@ -44,7 +44,7 @@ fn number(text: &[u8], start: usize, base: u32) -> Option<(Option<char>, usize)>
     let mut digits = digits.map_while(|&c| char::from(c).to_digit(base));
     let first = digits.next()?;
     let (code, n) = digits.fold((first, 1), |(code, n), digit| (code * base + digit, n + 1));
-    // Surrogates are no characters.
+    // Surrogates are not characters.
     let is_half = (0xd800..0xe000).contains(&code);
     let c = if is_half { char::REPLACEMENT_CHARACTER } else { char::from_u32(code)? };
     Some((Some(c), start + n))
@@ -88,7 +88,7 @@ pub fn read_string(text: &str) -> Result<(String, usize), &'static str> {
     Err(NO_QUOTE)
 }
 
-pub(crate) const NO_ESCAPE: &str = "a backslash that begins no escape sequence in a string";
+pub(crate) const NO_ESCAPE: &str = "a backslash without an escape sequence in a string";
 pub(crate) const NO_QUOTE: &str = "a string without its closing quote";
 
 #[cfg(test)]
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn strings_end_at_the_quote() {
+    fn strings_end_at_the_closing_quote() {
         let read = |text| read_string(text).map(|(string, n)| (string, &text[n..]));
         assert_eq!(read(r#"a\"b\\" c"#), Ok((r#"a"b\"#.to_owned(), " c")));
         assert_eq!(read(r#"\SO\&H\65\&5é""#), Ok(("\x0eHA5é".to_owned(), "")));

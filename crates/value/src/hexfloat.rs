@@ -74,12 +74,12 @@ fn round(mantissa: u64, sticky: bool, exponent: i64, format: Format) -> u64 {
         return infinity;
     }
     let lost_by_gradual_underflow = (1 - bias - top).max(0);
-    let kept = i64::from(format.fraction) + 1 - lost_by_gradual_underflow;
-    if kept < 0 {
+    let precision = i64::from(format.fraction) + 1 - lost_by_gradual_underflow;
+    if precision < 0 {
         return 0;
     }
     let wide = u128::from(mantissa);
-    let shift = 64 - kept as u32;
+    let shift = 64 - precision as u32;
     let quotient = (wide >> shift) as u64;
     let remainder = wide & ((1 << shift) - 1);
     let half = 1u128 << (shift - 1);

@@ -243,7 +243,7 @@ impl<R: Read> Input<R> {
         if e.kind() == io::ErrorKind::OutOfMemory {
             return self.error(ErrorKind::Memory, e.to_string());
         }
-        self.error(ErrorKind::Io, format!("the input could not be read: {e}"))
+        self.error(ErrorKind::Io, format!("cannot read the input: {e}"))
     }
 
     /// The text at the current position, for a message.

@@ -8,7 +8,7 @@ use crate::input::is_token_char;
 use half::f16;
 use prim::{ScalarType, f16_from_f64};
 
-/// The reason why a token is no literal of the type.
+/// The reason why a token is not a literal of the type.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LiteralError {
     /// Not a literal of any number type, or of a kind that the type lacks.
@@ -33,7 +33,7 @@ pub trait Literal: Copy {
 }
 
 /// The value and length of the decimal number at the start of `text`, if it has at most 18 digits.
-/// Longer numbers give `None`.
+/// `None` for longer numbers.
 #[inline]
 fn fast_digits(text: &[u8]) -> Option<(u64, usize)> {
     let mut value = 0u64;
@@ -163,7 +163,7 @@ fn split_suffix(token: &[u8]) -> (&[u8], Option<ScalarType>) {
 }
 
 /// The type of a literal without an expected type: that of its suffix, else `i32` for an integer
-/// and `f64` for a float. `None` if the token is no literal.
+/// and `f64` for a float. `None` if the token is not a literal.
 pub fn default_type(token: &[u8]) -> Option<ScalarType> {
     if matches!(token, b"true" | b"false") {
         return Some(ScalarType::Bool);

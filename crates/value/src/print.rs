@@ -181,8 +181,8 @@ fn push_general(text: &mut Vec<u8>, x: f64, precision: usize) {
     }
     text.truncate(start);
     let digits = digits.get(..count).unwrap_or_default();
-    let kept = digits.iter().rposition(|&d| d != b'0').map_or(1, |i| i + 1);
-    let digits = digits.get(..kept).unwrap_or_default();
+    let len = digits.iter().rposition(|&d| d != b'0').map_or(1, |i| i + 1);
+    let digits = digits.get(..len).unwrap_or_default();
     if exponent < -4 || exponent >= precision as i32 {
         push_with_point(text, digits, 1);
         text.extend_from_slice(if exponent < 0 { b"e-" } else { b"e+" });

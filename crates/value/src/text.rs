@@ -135,11 +135,11 @@ fn empty<R: Read>(
         }
         input.pos += 1;
         input.skip_whitespace()?;
-        let place = input.position();
+        let position = input.position();
         let dim = element(input, ScalarType::I64)? as i64;
         if dim < 0 || shape.len() == MAX_RANK {
             let error = if dim < 0 { ShapeError::Negative(dim) } else { ShapeError::Rank(MAX_RANK + 1) };
-            return Err(ReadError { kind: ErrorKind::Range, position: place, message: error.to_string() });
+            return Err(ReadError { kind: ErrorKind::Range, position, message: error.to_string() });
         }
         shape.push(dim);
         punctuation(input, b']', "`]`")?;
@@ -202,7 +202,7 @@ impl<'a, R: Read> Array<'a, R> {
             None if input.peek()? == Some(b']') => {
                 return Err(input.error(
                     ErrorKind::Malformed,
-                    "an array without elements does not tell its type; \
+                    "the type of an array without elements is unknown; \
                      write it as in `empty([0]i32)`"
                         .to_owned(),
                 ));
@@ -289,8 +289,8 @@ impl<'a, R: Read> Array<'a, R> {
             return Err(self.input.error(
                 ErrorKind::Malformed,
                 format!(
-                    "an empty row does not tell the sizes within it; \
-                     write the array as in `empty({}{})`",
+                    "an empty row does not determine its inner sizes; \
+                     write the array as `empty({}{})`",
                     "[0]".repeat(self.shape.len()),
                     self.ty
                 ),

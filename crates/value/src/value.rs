@@ -91,7 +91,7 @@ impl fmt::Display for ShapeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Negative(dim) => write!(f, "negative size {dim}"),
-            Self::Rank(rank) => write!(f, "{rank} dimensions, where at most {MAX_RANK} can be"),
+            Self::Rank(rank) => write!(f, "{rank} dimensions; the maximum is {MAX_RANK}"),
             Self::Overflow => write!(f, "the size in bytes does not fit in 63 bits"),
             Self::Bytes { expected, found } => {
                 write!(f, "the shape needs {expected} bytes, but there are {found}")

@@ -70,7 +70,7 @@ proptest! {
         value in arbitrary_value(),
         binary: bool,
         cut in any::<prop::sample::Index>(),
-        place in any::<prop::sample::Index>(),
+        index in any::<prop::sample::Index>(),
         byte: u8,
     ) {
         let mut stream = Vec::new();
@@ -80,8 +80,8 @@ proptest! {
             write_text(&mut stream, &value).unwrap();
         }
         stream.truncate(cut.index(stream.len()) + 1);
-        let place = place.index(stream.len());
-        stream[place] = byte;
+        let index = index.index(stream.len());
+        stream[index] = byte;
         for mut reader in [Reader::from_slice(&stream), Reader::new(stream.as_slice())] {
             while let Ok(Some(_)) = reader.read_any() {}
         }
@@ -89,12 +89,12 @@ proptest! {
     }
 
     #[test]
-    fn any_text_is_read_or_refused(text in "[-\\[\\]0-9a-fx., \"_empty()\n]{0,40}") {
+    fn any_text_is_read_or_rejected(text in "[-\\[\\]0-9a-fx., \"_empty()\n]{0,40}") {
         let mut reader = Reader::from_slice(text.as_bytes());
         while let Ok(Some(value)) = reader.read_any() {
-            let again = Reader::from_slice(value.to_string().as_bytes())
+            let reread = Reader::from_slice(value.to_string().as_bytes())
                 .read(value.value_type()).unwrap();
-            prop_assert_eq!(again.to_string(), value.to_string());
+            prop_assert_eq!(reread.to_string(), value.to_string());
         }
     }
 }
@@ -108,7 +108,7 @@ fn read(text: &[u8], ty: ValueType) -> Result<Value, String> {
 }
 
 #[test]
-fn forms_of_text() {
+fn all_forms_of_text_are_read() {
     use ScalarType::{Bool, F32, F64, I8, I16, I32, U8, U32};
     let cases: [(&str, ValueType, &str); 20] = [
         ("-271733879u32", ty(U32, 0), "4023233417u32"),
@@ -162,7 +162,7 @@ fn forms_of_text() {
 }
 
 #[test]
-fn messages_about_text() {
+fn errors_in_text_are_reported() {
     use ScalarType::{Bool, F32, I8, I32, U8};
     let cases: [(&str, ValueType, &str); 27] = [
         ("", ty(I32, 0), "line 1, column 1 (byte 0): expected i32, found the end of the input"),
@@ -201,7 +201,7 @@ fn messages_about_text() {
         (
             "[]",
             ty(I32, 2),
-            "line 1, column 3 (byte 2): an empty row does not tell the sizes within it; write the array as in `empty([0][0]i32)`",
+            "line 1, column 3 (byte 2): an empty row does not determine its inner sizes; write the array as `empty([0][0]i32)`",
         ),
         ("empty([2]i32)", ty(I32, 1), "line 1, column 1 (byte 0): `empty` of shape [2], which is not empty"),
         ("empty([0]i64)", ty(I32, 1), "line 1, column 1 (byte 0): expected []i32, found an empty []i64"),
@@ -215,7 +215,7 @@ fn messages_about_text() {
         (
             "\"ab\\q\"",
             ty(U8, 1),
-            "line 1, column 4 (byte 3): a backslash that begins no escape sequence in a string",
+            "line 1, column 4 (byte 3): a backslash without an escape sequence in a string",
         ),
         ("\"ab\\\"", ty(U8, 1), "line 1, column 1 (byte 0): a string without its closing quote"),
         ("\"ab\"", ty(I32, 1), "line 1, column 1 (byte 0): expected []i32, found a string"),
@@ -247,7 +247,7 @@ fn header(rank: u8, tag: &[u8; 4], dims: &[u64]) -> Vec<u8> {
 }
 
 #[test]
-fn messages_about_binary() {
+fn errors_in_binary_data_are_reported() {
     let ints = ty(ScalarType::I32, 1);
     let mut short = header(1, b" i32", &[3]);
     short.extend([0; 11]);
@@ -272,7 +272,7 @@ fn messages_about_binary() {
         (
             &header(1, b" i32", &[u64::MAX]),
             ints,
-            "line 1, column 1 (byte 0): binary value with the impossible size -1",
+            "line 1, column 1 (byte 0): binary value with the invalid size -1",
         ),
         (
             &header(2, b" i32", &[1 << 40, 1 << 40]),
@@ -306,7 +306,7 @@ fn messages_about_binary() {
 }
 
 #[test]
-fn large_arrays_cross_every_window() {
+fn large_arrays_are_read_across_windows() {
     let numbers: Vec<i32> = (0..300_000).map(|i| i * 6151 - 900_000_000).collect();
     let value = Value::from_slice(&[300, 1000], &numbers).unwrap();
     let mut stream = b"-- two forms of one array\n".to_vec();
@@ -325,7 +325,7 @@ fn large_arrays_cross_every_window() {
 }
 
 #[test]
-fn values_keep_their_invariants() {
+fn constructors_check_the_invariants() {
     let eight = || Buffer::zeroed(8).unwrap();
     let new = |ty, shape: &[i64]| Value::new(ty, shape.to_vec(), eight()).map(|_| ());
     assert_eq!(new(ScalarType::I32, &[2]), Ok(()));
@@ -352,7 +352,7 @@ fn comparison_with_tolerance() {
     assert_eq!(check(&x, &floats(&[1.1, nan, inf, -99.9]), 0.002), Ok(()));
     assert_eq!(
         check(&x, &floats(&[1.0, nan, inf, -99.5]), 0.002),
-        Err("expected -100f64, got -99.5f64, at index [1, 1] (they may differ by 2e-1)".to_owned())
+        Err("expected -100f64, got -99.5f64, at index [1, 1] (tolerance 2e-1)".to_owned())
     );
     for other in [[1.0, 0.0, inf, -100.0], [1.0, nan, -inf, -100.0], [inf, nan, inf, -100.0]] {
         assert!(check(&x, &floats(&other), 0.5).is_err());

@@ -21,7 +21,7 @@ fn read_all(bytes: &[u8]) -> Result<Vec<Value>, value::ReadError> {
 }
 
 #[test]
-fn binary_of_futhark_data() -> Outcome {
+fn binary_data_equal_those_of_futhark_data() -> Outcome {
     let bytes = fs::read(file("values.bin"))?;
     let values = read_all(&bytes)?;
     assert_eq!(values.len(), 119);
@@ -29,20 +29,20 @@ fn binary_of_futhark_data() -> Outcome {
     for value in &values {
         write_binary(&mut ours, value)?;
     }
-    assert!(ours == bytes, "what was read is not what is written");
+    assert!(ours == bytes, "written data differ from the data read");
     Ok(())
 }
 
 #[test]
-fn text_of_futhark_data() -> Outcome {
+fn text_equals_that_of_futhark_data() -> Outcome {
     let from_binary = read_all(&fs::read(file("values.bin"))?)?;
     let from_text = read_all(&fs::read(file("values.txt"))?)?;
     assert_eq!(from_text.len(), from_binary.len());
     for (x, y) in from_binary.iter().zip(&from_text) {
         // futhark-data writes floats with 6 digits after the point.
         compare(x, y, Tolerance(6e-7))?;
-        let again = read_all(x.to_string().as_bytes())?;
-        assert_eq!(again.as_slice(), std::slice::from_ref(x));
+        let reread = read_all(x.to_string().as_bytes())?;
+        assert_eq!(reread.as_slice(), std::slice::from_ref(x));
     }
     Ok(())
 }

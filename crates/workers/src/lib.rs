@@ -35,11 +35,11 @@ impl Workers {
     }
 
     fn pool(&self) -> Option<&ThreadPool> {
-        let own = self.0.as_ref()?;
+        let pool = self.0.as_ref()?;
         let start = || {
-            let stack = (own.stack)(own.threads);
+            let stack = (pool.stack)(pool.threads);
             ThreadPoolBuilder::new()
-                .num_threads(own.threads)
+                .num_threads(pool.threads)
                 .spawn_handler(|thread| {
                     std::thread::Builder::new()
                         .spawn(move || stacker::grow(stack, || thread.run()))
@@ -48,7 +48,7 @@ impl Workers {
                 .build()
                 .ok()
         };
-        own.started.get_or_init(start).as_ref()
+        pool.started.get_or_init(start).as_ref()
     }
 
     /// Applies a function to each item and returns the results in order. The calling thread takes
@@ -94,7 +94,7 @@ mod tests {
     use std::sync::Barrier;
 
     #[test]
-    fn things_are_done_at_the_same_time() {
+    fn items_are_processed_concurrently() {
         // Terminates only if two threads arrive.
         let both = Barrier::new(2);
         Workers::new(2, |_| 1 << 20).map(vec![(), ()], |()| both.wait());

@@ -91,12 +91,12 @@ pub fn mean(ratios: &[f64]) -> Option<f64> {
 /// The time of a contestant divided by the best of the others in the same round; the median over
 /// the rounds. `None` if the row lacks either.
 pub fn over_best(row: &Row, who: &str, others: &[&str]) -> Option<f64> {
-    let own = row.times_of(who)?;
+    let times = row.times_of(who)?;
     let found: Vec<_> = others.iter().filter_map(|other| row.times_of(other)).collect();
     if found.is_empty() {
         return None;
     }
-    let rounds = own.rounds.iter().enumerate().filter_map(|(at, time)| {
+    let rounds = times.rounds.iter().enumerate().filter_map(|(at, time)| {
         let best = found.iter().filter_map(|times| times.rounds.get(at)).copied();
         Some(time / best.reduce(f64::min)?)
     });

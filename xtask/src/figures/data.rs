@@ -95,63 +95,63 @@ pub fn read(text: &str) -> Result<Vec<Figure>, String> {
     figures.entries()?.map(figure).collect()
 }
 
-fn figure((name, place): (&str, JsonPath<'_>)) -> Result<Figure, String> {
+fn figure((name, json): (&str, JsonPath<'_>)) -> Result<Figure, String> {
     let mut rows: Vec<(f64, Row)> = Vec::new();
-    for (name, place) in place.get("rows")?.entries()? {
-        rows.push((place.get("place")?.number()?, row(name, &place)?));
+    for (name, json) in json.get("rows")?.entries()? {
+        rows.push((json.get("place")?.number()?, row(name, &json)?));
     }
     rows.sort_by(|(x, _), (y, _)| x.total_cmp(y));
     Ok(Figure {
         name: name.to_owned(),
-        command: place.get("command")?.text()?,
-        backend: place.get("backend")?.text()?,
-        machine: place.get("machine")?.facts()?,
-        missing: place.get("absent")?.facts()?,
+        command: json.get("command")?.text()?,
+        backend: json.get("backend")?.text()?,
+        machine: json.get("machine")?.facts()?,
+        missing: json.get("absent")?.facts()?,
         rows: rows.into_iter().map(|(_, row)| row).collect(),
     })
 }
 
-fn row(name: &str, place: &JsonPath<'_>) -> Result<Row, String> {
-    let x = place.get("x")?;
+fn row(name: &str, json: &JsonPath<'_>) -> Result<Row, String> {
+    let x = json.get("x")?;
     let mut times = Vec::new();
-    if let Ok(found) = place.get("times") {
-        for (who, place) in found.entries()? {
-            times.push((who.to_owned(), run_times(&place)?));
+    if let Ok(found) = json.get("times") {
+        for (who, json) in found.entries()? {
+            times.push((who.to_owned(), run_times(&json)?));
         }
     }
     let mut counts = Vec::new();
-    if let Ok(found) = place.get("counts") {
-        for (what, place) in found.entries()? {
-            counts.push((what.to_owned(), place.positive()?));
+    if let Ok(found) = json.get("counts") {
+        for (what, json) in found.entries()? {
+            counts.push((what.to_owned(), json.positive()?));
         }
     }
-    let notes = place.get("notes")?;
+    let notes = json.get("notes")?;
     Ok(Row {
         name: name.to_owned(),
-        group: place.get("group")?.text()?,
+        group: json.get("group")?.text()?,
         x: match x.value {
             Value::String(text) => Position::Name(text.clone()),
             _ => Position::Number(x.positive_or_zero()?),
         },
         times,
         counts,
-        agree: place.get("agree")?.value == &Value::Bool(true),
+        agree: json.get("agree")?.value == &Value::Bool(true),
         notes: notes.items()?.map(|note| note.text()).collect::<Result<_, _>>()?,
-        date: place.get("date")?.text()?,
-        load: place.get("load")?.number()?,
+        date: json.get("date")?.text()?,
+        load: json.get("load")?.number()?,
     })
 }
 
-fn run_times(place: &JsonPath<'_>) -> Result<Times, String> {
-    let rounds = place.get("rounds")?;
+fn run_times(json: &JsonPath<'_>) -> Result<Times, String> {
+    let rounds = json.get("rounds")?;
     let found: Vec<f64> = rounds.items()?.map(|x| x.positive()).collect::<Result<_, _>>()?;
     if found.is_empty() {
         return Err(rounds.wrong("empty"));
     }
     Ok(Times {
-        median: place.get("median")?.positive()?,
-        min: place.get("least")?.positive()?,
-        max: place.get("most")?.positive()?,
+        median: json.get("median")?.positive()?,
+        min: json.get("least")?.positive()?,
+        max: json.get("most")?.positive()?,
         rounds: found,
     })
 }
@@ -203,7 +203,7 @@ impl<'a> JsonPath<'a> {
 
     /// Returns texts and numbers as text, by name.
     fn facts(&self) -> Result<Vec<(String, String)>, String> {
-        let fact = |(key, place): (&str, JsonPath<'_>)| match place.value {
+        let fact = |(key, json): (&str, JsonPath<'_>)| match json.value {
             Value::String(text) => (key.to_owned(), text.clone()),
             other => (key.to_owned(), other.to_string()),
         };

@@ -29,16 +29,16 @@ pub fn page(sections: &[Section<'_>]) -> String {
         &mut out,
         &format!("<title>The papers' figures</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n"),
     );
-    put(&mut out, "<h1>The papers' figures, made again with Bindrune</h1>\n");
+    put(&mut out, "<h1>The papers' figures, reproduced with Bindrune</h1>\n");
     put(
         &mut out,
-        "<p>Made by <code>make figures</code>: <code>bench/figures.py</code> measures, \
-         <code>cargo xtask figures</code> draws this page from <a href=\"data.json\">data.json</a>. A run time is the \
-         median over rounds in which all contestants take turns, each round's being the median of its runs (one where \
-         a run takes a second); thin lines in \
-         plots, and ranges in tables, go from the least to the greatest round. Ratios are those of the same round, and of \
-         these the median. Two ratios within 5 % are called no difference. What is called <em>here</em> was measured on \
-         the machine that stands at each figure, by the command that stands there.</p>\n<ul>\n",
+        "<p>Made by <code>make figures</code>: <code>bench/figures.py</code> measures, <code>cargo xtask \
+         figures</code> draws this page from <a href=\"data.json\">data.json</a>. A run time is the median \
+         over rounds, in each of which all contestants run in turn; the time of a round is the median of its \
+         runs (one run if it takes a second). Thin lines in plots and ranges in tables extend from the \
+         minimum to the maximum over the rounds. A ratio is the median over the rounds of the ratio within a \
+         round; ratios within 5 % of 1 count as no difference. Columns called <em>here</em> were measured on \
+         the machine and by the command listed for each figure.</p>\n<ul>\n",
     );
     for section in sections {
         put(&mut out, &format!("<li><a href=\"#{}\">{}</a></li>\n", section.id, escaped(section.title)));

@@ -33,8 +33,8 @@ struct FigureDefinition {
     name: &'static str,
     title: &'static str,
     source: &'static str,
-    says: &'static str,
-    here: &'static str,
+    paper_statement: &'static str,
+    our_conditions: &'static str,
     plot: fn(&Figure) -> Vec<Panel>,
     columns: usize,
     claims: fn(&Figure) -> Vec<Claim>,
@@ -52,28 +52,29 @@ const BOOK: &str =
 const FIGURES: [FigureDefinition; 8] = [
     FigureDefinition {
         name: "redomap",
-        title: "Nine programs, with redomap fusion and without",
+        title: "Nine programs with and without redomap fusion",
         source: REDOMAP,
-        says: "Figure 8 shows run times on a GPU over six sizes for Futhark with redomap fusion, without it (NoRedomap), \
-               and for Thrust, naturally written and tuned. Fusion gains about 4× for IndexOfMaxPack, MSSP and \
-               Reduce2by2MM and less for RedomapNT and Black-Scholes; against Thrust Futhark is faster everywhere but in \
-               the plain scan and, by a little, in the tuned RedomapNT.",
-        here: "The same nine programs; NoRedomap is --fuse off. On a CPU the peers are C by hand (threads, vector loops) and \
-               the reference compiler's back ends, so factors against Thrust are not comparable, directions are.",
+        paper_statement: "Figure 8 shows run times on a GPU over six sizes for Futhark with redomap fusion, without \
+               it (NoRedomap), and for Thrust, in natural and in tuned form. Fusion gains about 4× for \
+               IndexOfMaxPack, MSSP and Reduce2by2MM, and less for RedomapNT and Black-Scholes. Futhark is faster \
+               than Thrust except for the plain scan and, slightly, the tuned RedomapNT.",
+        our_conditions: "The same nine programs; NoRedomap is --fuse off. On a CPU the peers are hand-written C \
+               (threads, vector loops) and the reference compiler's back ends, so only the direction of the \
+               comparison with Thrust carries over.",
         plot: panels::redomap,
         columns: 3,
         claims: statements::redomap,
     },
     FigureDefinition {
         name: "products",
-        title: "Matrix products of constant work in all shapes",
+        title: "Matrix products of constant work in different shapes",
         source: INCREMENTAL,
-        says: "Figure 2 multiplies 2ⁿ × 2ᵐ by 2ᵐ × 2ⁿ matrices with m = k - 2n on a GPU. Moderate flattening (MF) uses \
-               one version and is slow for few rows; incremental flattening tuned on k = 20 (AIF) gets the best of both \
-               worlds at k = 20 and k = 25, with one version for n < 5 and the other from there on.",
-        here: "MF is --flatten moderate, IF the default with default thresholds, AIF the same with thresholds found by \
-               the tuner on the shapes of k = 20. Version (1) of a GPU needs a thread for each element of a segmented \
-               reduction; on a CPU it is tasks in tasks.",
+        paper_statement: "Figure 2 multiplies 2ⁿ × 2ᵐ by 2ᵐ × 2ⁿ matrices with m = k - 2n on a GPU. Moderate \
+               flattening (MF) uses one version and is slow for few rows; incremental flattening tuned on k = 20 \
+               (AIF) is best at k = 20 and k = 25: it takes one version for n < 5 and the other for n ≥ 5.",
+        our_conditions: "MF is --flatten moderate, IF incremental flattening with default thresholds, AIF with \
+               thresholds tuned on the shapes of k = 20. Version (1) takes a thread for each element of a segmented \
+               reduction on a GPU, and nested tasks on a CPU.",
         plot: panels::products,
         columns: 2,
         claims: statements::products,
@@ -82,9 +83,10 @@ const FIGURES: [FigureDefinition; 8] = [
         name: "volatility",
         title: "LocVolCalib",
         source: INCREMENTAL,
-        says: "Figure 7 shows the speed-up over moderate flattening on two GPUs for three data sets: AIF is significantly \
-               faster than MF in all cases, as it sequentialises what need not be parallel.",
-        here: "Three data sets with the sizes that the paper gives, tuned on others where there are others.",
+        paper_statement: "Figure 7 shows the speed-up over moderate flattening on two GPUs for three data sets: AIF \
+               is significantly faster than MF in all cases, as it sequentialises excess parallelism.",
+        our_conditions: "Three data sets of the paper's sizes; thresholds are tuned on other data sets where \
+               available.",
         plot: panels::speed_ups,
         columns: 1,
         claims: statements::volatility,
@@ -93,50 +95,54 @@ const FIGURES: [FigureDefinition; 8] = [
         name: "bulk",
         title: "Benchmarks on two data sets each",
         source: INCREMENTAL,
-        says: "Figure 8 shows the speed-up over moderate flattening on two data sets of different shape (D1, D2) for eight \
-               benchmarks on two GPUs. AIF is as fast as MF or faster on each: OptionPricing's D1 needs its outermost \
-               parallelism only and D2 the inner, too; MF exploits only Heston's outer map; LavaMD's D1 is best as MF does it.",
-        here: "Those of which there are programs here (bench/programs/nests) and data.",
+        paper_statement: "Figure 8 shows the speed-up over moderate flattening on two data sets of different shape \
+               (D1, D2) for eight benchmarks on two GPUs. AIF is as fast as MF or faster on each: OptionPricing D1 \
+               needs only the outermost parallelism, D2 also the inner one; MF exploits only the outer map of \
+               Heston; for LavaMD D1, the version of MF is best.",
+        our_conditions: "The benchmarks whose programs (bench/programs/nests) and data are available.",
         plot: panels::speed_ups,
         columns: 1,
         claims: statements::bulk,
     },
     FigureDefinition {
         name: "nests",
-        title: "Segments, and nests that were slow once",
+        title: "Segmented operations, and nests that were slow in earlier versions",
         source: INCREMENTAL,
-        says: "On benchmarks that are not shown the performance of incremental and moderate flattening is said to be very \
-               similar.",
-        here: "Segmented sums and scans of 10⁷ numbers from many short rows to one long, and our own nests.",
+        paper_statement: "According to the paper, incremental and moderate flattening perform very similarly on the \
+               benchmarks that it does not show.",
+        our_conditions: "Segmented sums and scans of 10⁷ numbers, from many short rows to one long row, and further \
+               nests.",
         plot: panels::speed_ups,
         columns: 1,
         claims: statements::nests,
     },
     FigureDefinition {
         name: "tuning",
-        title: "How many runs a search for thresholds takes",
+        title: "Runs that a search for thresholds takes",
         source: TUNING,
-        says: "Four thresholds of 2¹⁵ values each are some 10¹⁸ settings, but a matrix product has five ways to go: a \
-               setting can only end in five different executions, and a search that knows the tree of comparisons need \
-               not try more than these for each data set.",
-        here: "Runs of the program on all data sets that it is tuned on. Each path once: a search that takes every path \
-               of every tree of comparisons once for each data set, as sizes are the same in all runs. Blind: \
-               thresholds are powers of two up to 2³¹ by chance; it ends when it has taken all these paths, too, or, \
-               if someone told it, when it has thresholds within 2 % of the best. A blind search is not run: the sizes \
-               that the others' runs logged decide which versions its settings lead to, on average over 20 searches.",
+        paper_statement: "Four thresholds of 2¹⁵ values each have about 10¹⁸ settings, but a matrix product has only \
+               five different executions; a search that knows the tree of comparisons tries at most these for each \
+               data set.",
+        our_conditions: "Runs of the program on all data sets that it is tuned on. Each path once: the search takes \
+               every path of every tree of comparisons once for each data set, as sizes are equal in all runs. \
+               Blind: thresholds are random powers of two up to 2³¹; the search ends when it has taken all these \
+               paths, or when its thresholds are within 2 % of the best, which it cannot detect by itself. Blind \
+               searches are simulated with the sizes logged by the other runs; numbers are averages over 20 \
+               searches.",
         plot: panels::tuning,
         columns: 1,
         claims: statements::tuning,
     },
     FigureDefinition {
         name: "basis",
-        title: "The minimal basis: library functions beside the built-in ones",
+        title: "The minimal basis: library functions compared with built-in ones",
         source: BASIS,
-        says: "Tables of run times on a GPU over sizes. A tree reduction is about three times slower than the built-in one at \
-               the largest size, a strided one with a fixed number of threads within 10 % of it; the scan of Hillis and \
-               Steele is far behind; a dot product with the former is almost twice as slow, since nothing fuses into it.",
-        here: "The same functions in tests/programs/prelude/minimal_basis.fut; the strided and chunked reductions there \
-               have four workers, which is enough for a CPU of few cores.",
+        paper_statement: "Tables of run times on a GPU by size. A tree reduction is about three times slower than \
+               the built-in one at the largest size, a strided one with a fixed number of threads within 10 % of it; \
+               the scan of Hillis and Steele is much slower; a dot product with the former is almost twice as slow, \
+               since nothing fuses into it.",
+        our_conditions: "The same functions in tests/programs/prelude/minimal_basis.fut; the strided and chunked \
+               reductions there have four workers, which is enough for a CPU of few cores.",
         plot: panels::basis,
         columns: 3,
         claims: statements::basis,
@@ -145,9 +151,10 @@ const FIGURES: [FigureDefinition; 8] = [
         name: "book",
         title: "Segmented operations of the book",
         source: BOOK,
-        says: "The chapter defines segmented operations by scans and says which rules flatten nested parallelism into them. It \
-               measures nothing.",
-        here: "The operations on 10⁶ elements, compiled in all modes of flattening, beside the reference compiler.",
+        paper_statement: "The chapter defines segmented operations by scans and says which rules flatten nested \
+               parallelism into them. It has no measurements.",
+        our_conditions: "The operations on 10⁶ elements, compiled in all modes of flattening and by the reference \
+               compiler.",
         plot: panels::speed_ups,
         columns: 1,
         claims: statements::book,
@@ -167,8 +174,8 @@ pub fn sections(figures: &[Figure]) -> Vec<Section<'_>> {
                 id: figure.name.replace(' ', "-"),
                 title: known.title,
                 source: known.source,
-                paper_statement: known.says,
-                our_conditions: known.here,
+                paper_statement: known.paper_statement,
+                our_conditions: known.our_conditions,
                 plot: (!panels.is_empty()).then_some(Plot { panels, columns: known.columns }),
                 claims: (known.claims)(figure),
                 figure,

@@ -2,7 +2,7 @@
 //!
 //! Colours are those of Okabe and Ito, which are safe for colour-blind readers; markers, dashes and
 //! hatches differ as well, for greyscale. Axes of times, ratios and counts are logarithmic: values
-//! are mapped to logarithms here, and [`axis`] places the ticks. Text uses generic fonts with
+//! are mapped to logarithms here, and [`axis`] positions the ticks. Text uses generic fonts with
 //! estimated widths, so that a plot is the same wherever it is drawn.
 
 mod axis;
@@ -177,10 +177,10 @@ impl Panel {
                 let spread = PathElement::new(spread, look.colour.stroke_width(1));
                 chart.plotting_area().draw(&spread).map_err(problem)?;
             }
-            let places: Vec<_> = line.points.iter().map(|point| at(point, point.y)).collect();
-            look.line(&mut chart, &places)?;
-            for place in places {
-                look.marker(chart.plotting_area(), place)?;
+            let positions: Vec<_> = line.points.iter().map(|point| at(point, point.y)).collect();
+            look.line(&mut chart, &positions)?;
+            for position in positions {
+                look.marker(chart.plotting_area(), position)?;
             }
         }
         Ok(())

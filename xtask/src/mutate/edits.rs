@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn a_seed_gives_one_mutant_and_seeds_give_many() {
+    fn mutants_are_determined_by_the_seed() {
         let material = material();
         let make = |seed| material.mutant(seed as usize % 2, &mut Random::new(seed));
         let mut all: Vec<Vec<u8>> = (0..500).map(make).collect();
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_change_places_unless_they_overlap() {
+    fn parts_are_swapped_unless_they_overlap() {
         assert_eq!(swapped(b"a b c", 4..5, 0..1), b"c b a");
         assert_eq!(swapped(b"a b c", 0..3, 2..5), b"a b c");
         assert_eq!(copied(b"a b", 2..3, 2), b"a b b b");

@@ -28,13 +28,13 @@ fn edited(text: &str, random: &mut Random) -> Option<String> {
     }
     let groups = groups(&parsed.prog);
     // Sites are drawn uniformly, so declarations with more sites are edited more often.
-    let places: Vec<(usize, usize)> = groups
+    let candidates: Vec<(usize, usize)> = groups
         .iter()
         .enumerate()
         .flat_map(|(at, group)| (0..group.sites.len()).map(move |site| (at, site)))
         .collect();
     for _ in 0..TRIES {
-        let (at, site) = *pick(&places, random)?;
+        let (at, site) = *pick(&candidates, random)?;
         let group = groups.get(at)?;
         let made = edit(text, group, group.sites.get(site)?, random);
         if let Some(made) = made.filter(|made| made != text) {
@@ -79,18 +79,18 @@ fn edit(text: &str, group: &DeclSites, site: &EditSite, random: &mut Random) -> 
             let colon = before.strip_suffix(':')?.len();
             Some(replaced(text, &(colon..at.end), ""))
         }
-        EditSite::Args(places) | EditSite::Branches(places) | EditSite::Bindings(places) => {
+        EditSite::Args(parts) | EditSite::Branches(parts) | EditSite::Bindings(parts) => {
             if random.below(4) > 0 {
-                return swapped(text, pick(places, random)?, pick(places, random)?);
+                return swapped(text, pick(parts, random)?, pick(parts, random)?);
             }
             // One is replaced by another: a binding by a binding, others by any argument or branch.
-            let at = pick(places, random)?;
+            let at = pick(parts, random)?;
             let other = random_other_site(group, random, |site| match site {
-                EditSite::Args(places) | EditSite::Branches(places) => places.first().cloned(),
+                EditSite::Args(parts) | EditSite::Branches(parts) => parts.first().cloned(),
                 _ => None,
             })?;
             let bindings = matches!(site, EditSite::Bindings(_));
-            let other = if bindings { pick(places, random)?.clone() } else { other };
+            let other = if bindings { pick(parts, random)?.clone() } else { other };
             let other = text.get(other)?.to_owned();
             Some(replaced(text, at, &other))
         }
@@ -156,7 +156,7 @@ entry main [n] (b: bool) (xs: [n]i64) : []i64 =
 ";
 
     #[test]
-    fn mutants_are_many_and_most_of_them_parse() {
+    fn all_kinds_of_edits_occur_and_most_mutants_parse() {
         let made: Vec<String> = (0..300).filter_map(|seed| mutant(PROGRAM, &mut Random::new(seed))).collect();
         assert_eq!(made.len(), 300);
         let parses = |text: &&String| {
@@ -173,8 +173,8 @@ entry main [n] (b: bool) (xs: [n]i64) : []i64 =
         assert!(has("(both ys xs).0\n"), "a coercion is dropped");
         assert!(has("let  (ys: [k]i64)"), "a bound size is dropped");
         assert!(has("(xs: [n]i64)  =\n"), "a declared result is dropped");
-        assert!(has("both xs ys"), "arguments change places");
-        assert!(has("([m]i64, [n]i64)"), "sizes change places");
+        assert!(has("both xs ys"), "arguments are swapped");
+        assert!(has("([m]i64, [n]i64)"), "sizes are swapped");
     }
 
     #[test]

@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_falls_apart_into_its_tokens() {
+    fn lines_are_split_into_tokens() {
         use Kind::{Bracket, Number, Quoted, Sign, Word};
         let expected = [
             (Word, "let"),
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_keep_their_ends() {
+    fn lines_include_their_line_breaks() {
         assert_eq!(lines(b"a\n\nb"), [0..2, 2..3, 3..4]);
         assert_eq!(lines(b""), []);
     }

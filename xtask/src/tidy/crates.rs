@@ -33,14 +33,14 @@ pub fn order(tree: &Tree) -> Vec<Problem> {
     let rank = |name: &str| ORDER.iter().position(|other| *other == name);
     let mut problems = Vec::new();
     for (name, manifest) in tree.crates() {
-        let Some(own) = rank(name) else {
-            problems.push(format!("{}: has no place in the order", manifest.path));
+        let Some(position) = rank(name) else {
+            problems.push(format!("{}: not in the list of crates", manifest.path));
             continue;
         };
         let narrow = ALLOWED_DEPENDENCIES.iter().find(|(other, _)| *other == name);
         for (line, used) in dependencies(manifest) {
-            let Some(theirs) = rank(used) else { continue };
-            let allowed = narrow.map_or(theirs < own, |(_, names)| names.contains(&used));
+            let Some(used_position) = rank(used) else { continue };
+            let allowed = narrow.map_or(used_position < position, |(_, names)| names.contains(&used));
             if !allowed {
                 problems.push(format!("{}:{line}: `{name}` may not use `{used}`", manifest.path));
             }

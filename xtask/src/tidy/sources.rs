@@ -42,7 +42,7 @@ pub fn budget(tree: &Tree) -> Vec<Problem> {
             (Some(path), Some(lines)) if lines <= HARD_BUDGET && words.len() > 2 => {
                 allowances.push((*path, lines));
                 if tree.file(path).is_none() {
-                    problems.push(format!("{LONG_FILES}:{number}: {path} is gone; remove its line"));
+                    problems.push(format!("{LONG_FILES}:{number}: {path} does not exist; remove its line"));
                 }
             }
             _ => problems.push(format!(
@@ -75,15 +75,15 @@ pub fn budget(tree: &Tree) -> Vec<Problem> {
 
 /// There are no macros for unwritten code or debugging.
 pub fn placeholders(tree: &Tree) -> Vec<Problem> {
-    find(tree.rust(), &["todo!", "unimplemented!", "dbg!"], |_| Some("left behind".to_owned()))
+    find(tree.rust(), &["todo!", "unimplemented!", "dbg!"], |_| Some("placeholder macro".to_owned()))
 }
 
 /// No test is ignored; tests that expect a panic state its message.
 pub fn test_attributes(tree: &Tree) -> Vec<Problem> {
-    let mut problems = find(tree.rust(), &["#[ignore"], |_| Some("no test is ignored".to_owned()));
+    let mut problems = find(tree.rust(), &["#[ignore"], |_| Some("ignored test".to_owned()));
     problems.extend(find(tree.rust(), &["#[should_panic"], |after| {
         let attribute = after.split(']').next().unwrap_or_default();
-        (!attribute.contains("expected")).then(|| "which panic is `expected`?".to_owned())
+        (!attribute.contains("expected")).then(|| "no `expected` message".to_owned())
     }));
     problems
 }
@@ -105,7 +105,7 @@ pub fn unsafe_code(tree: &Tree) -> Vec<Problem> {
     })
 }
 
-/// Reports the occurrences of `patterns` in code for which `judge`, given the text behind the
+/// Reports the occurrences of `patterns` in code for which `judge`, given the text after the
 /// pattern, returns a message.
 fn find<'a>(
     files: impl Iterator<Item = &'a File>,

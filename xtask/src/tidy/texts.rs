@@ -2,6 +2,7 @@
 
 use super::Problem;
 use super::tree::{File, Tree};
+use crate::measurements::{DOCUMENT, FOLDER, outdated, render};
 
 /// The list of unsupported features.
 const LIMITATIONS: &str = "docs/limitations.md";
@@ -36,7 +37,7 @@ pub fn machine_paths(tree: &Tree) -> Vec<Problem> {
                 // After these characters the pattern is part of a relative path.
                 let goes_on = |c: char| c.is_alphanumeric() || "._-$})*".contains(c);
                 if line.match_indices(pattern).any(|(at, _)| !line[..at].ends_with(goes_on)) {
-                    problems.push(format!("{}:{number}: names `{pattern}`", file.path));
+                    problems.push(format!("{}:{number}: contains `{pattern}`", file.path));
                 }
             }
         }
@@ -57,7 +58,7 @@ pub fn limitations(tree: &Tree) -> Vec<Problem> {
         let cells: Vec<&str> = row.trim_end().trim_end_matches('|').split('|').collect();
         if cells.len() != 3 || cells.iter().any(|cell| cell.trim().is_empty()) {
             problems.push(format!(
-                "{LIMITATIONS}:{number}: expected what is missing, its message and what lifts it"
+                "{LIMITATIONS}:{number}: expected three cells: limitation, message, what lifts it"
             ));
         }
     }
@@ -79,9 +80,9 @@ pub fn unsupported_messages(tree: &Tree) -> Vec<Problem> {
                 continue;
             };
             // Messages are searched by their longest part without placeholders.
-            let pieces = words.split(['{', '}', '`', '(', ')']).map(str::trim);
-            let piece = pieces.max_by_key(|piece| piece.len()).unwrap_or_default();
-            if !list.contains(piece) {
+            let parts = words.split(['{', '}', '`', '(', ')']).map(str::trim);
+            let longest = parts.max_by_key(|part| part.len()).unwrap_or_default();
+            if !list.contains(longest) {
                 problems.push(format!("{}: \"{words}\" is not listed", file.path));
             }
         }
@@ -105,12 +106,26 @@ pub fn links(tree: &Tree) -> Vec<Problem> {
                 let path = resolve(folder, target);
                 let inside = format!("{path}/");
                 if !tree.files.iter().any(|f| f.path == path || f.path.starts_with(&inside)) {
-                    problems.push(format!("{}:{number}: there is no {path}", file.path));
+                    problems.push(format!("{}:{number}: {path} does not exist", file.path));
                 }
             }
         }
     }
     problems
+}
+
+/// The document of measurements is the rendering of the data, if there are any.
+pub fn measurements(tree: &Tree) -> Vec<Problem> {
+    let data = tree.files.iter().filter(|file| file.path.starts_with(FOLDER) && file.is("json"));
+    let data: Vec<(String, String)> = data.map(|file| (file.path.clone(), file.text.clone())).collect();
+    if data.is_empty() {
+        return Vec::new();
+    }
+    match render(&data) {
+        Ok(text) if tree.file(DOCUMENT).is_some_and(|file| file.text == text) => Vec::new(),
+        Ok(_) => vec![outdated()],
+        Err(problem) => vec![problem],
+    }
 }
 
 /// Resolves `target` relative to `folder`.

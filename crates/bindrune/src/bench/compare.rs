@@ -12,14 +12,14 @@ use tune::statistics::Statistics;
 /// Arguments of `benchcmp`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Results before, as `bench --json` writes them.
+    /// The results before, written by `bench --json`.
     before: PathBuf,
-    /// Results after.
+    /// The results after.
     after: PathBuf,
-    /// Sort programs by a measure.
+    /// The measure by which programs are sorted.
     #[arg(long, value_parser = ["significant", "geomean-significant", "geomean-all"])]
     sort_by: Option<String>,
-    /// Which end of the measure comes first.
+    /// The order of programs sorted by the measure.
     #[arg(long, default_value = "worst-first", value_parser = ["worst-first", "best-first"])]
     order: String,
 }
@@ -81,7 +81,7 @@ fn read(file: &Path) -> Result<Value, String> {
     let shown = file.display();
     let text = std::fs::read_to_string(file).map_err(|e| format!("cannot read {shown}: {e}"))?;
     let json: Value = serde_json::from_str(&text).map_err(|e| format!("{shown}: {e}"))?;
-    if json.is_object() { Ok(json) } else { Err(format!("{shown}: these are no results of benchmarks")) }
+    if json.is_object() { Ok(json) } else { Err(format!("{shown} is not a result of `bench --json`")) }
 }
 
 fn table(before: &Value, after: &Value, args: &Args) -> String {

@@ -29,22 +29,22 @@ impl Gap {
         let first = untuned.runs(limits.runs, limits, true)?;
         tuned.runs(1, limits, true)?;
         let each = Duration::from_micros(median(&first.micros).max(1.0) as u64);
-        let enough = (MIN_ROUND.as_micros() / each.as_micros()) as u64;
-        let runs = enough.min(MAX_RUNS).max(limits.runs);
-        let (mut both, mut ratios) = ([Vec::new(), Vec::new()], Vec::new());
-        for turn in 0..ROUNDS {
+        let runs = (MIN_ROUND.as_micros() / each.as_micros()) as u64;
+        let runs = runs.min(MAX_RUNS).max(limits.runs);
+        let (mut times, mut ratios) = ([Vec::new(), Vec::new()], Vec::new());
+        for round in 0..ROUNDS {
             let mut medians = [0.0; 2];
-            for place in 0..2 {
+            for position in 0..2 {
                 // The order of the two alternates from round to round.
-                let who = (place + turn) % 2;
-                let target = if who == 0 { untuned } else { tuned };
+                let index = (position + round) % 2;
+                let target = if index == 0 { untuned } else { tuned };
                 let micros = target.runs(runs, limits, false)?.micros;
-                medians[who] = median(&micros);
-                both[who].extend(micros);
+                medians[index] = median(&micros);
+                times[index].extend(micros);
             }
             ratios.push(medians[0].max(1.0) / medians[1].max(1.0));
         }
-        let [untuned, tuned] = both;
+        let [untuned, tuned] = times;
         Ok(Self { untuned, tuned, ratio: median_of(&mut ratios) })
     }
 

@@ -14,7 +14,7 @@ const MIN_FIRST_PHASE: Duration = Duration::from_millis(500);
 /// The relative margin of error at which a mean counts as certain.
 const TARGET_RELATIVE_MARGIN: f64 = 0.01;
 /// The most runs per call of an executable.
-const MOST_RUNS: u64 = 100_000;
+const MAX_RUNS: u64 = 100_000;
 
 /// Termination criteria.
 pub struct Limits {
@@ -26,7 +26,7 @@ pub struct Limits {
     pub timeout: Option<Duration>,
 }
 
-/// An entry point, a data set, and the ways to run it.
+/// An entry point with a data set and its executors.
 #[derive(Clone, Copy)]
 pub struct Target<'a> {
     /// The program in the interpreter.
@@ -61,7 +61,7 @@ impl Target<'_> {
         let total: u64 = micros.iter().sum();
         if limits.converge.is_some() && Duration::from_micros(total) < MIN_FIRST_PHASE {
             let each = (total / micros.len().max(1) as u64).max(1);
-            let runs = (MIN_FIRST_PHASE.as_micros() as u64 / each).clamp(limits.runs, MOST_RUNS);
+            let runs = (MIN_FIRST_PHASE.as_micros() as u64 / each).clamp(limits.runs, MAX_RUNS);
             Measured { micros, stderr } = self.runs(runs, limits, false)?;
         }
         let Some(most) = limits.converge else {
@@ -72,7 +72,7 @@ impl Target<'_> {
             if limits.timeout.is_some_and(|limit| start.elapsed() > limit) {
                 break;
             }
-            let more = (micros.len() as u64 / 2).clamp(limits.runs, MOST_RUNS);
+            let more = (micros.len() as u64 / 2).clamp(limits.runs, MAX_RUNS);
             let added = self.runs(more, limits, false)?;
             micros.extend(added.micros);
             stderr = added.stderr;
@@ -118,7 +118,7 @@ impl Target<'_> {
         check_outcome(self.case, &outcome, self.folder, compared)?;
         let text = std::fs::read_to_string(&times).map_err(|e| e.to_string())?;
         let micros: Result<Vec<u64>, _> = text.lines().map(|line| line.trim().parse()).collect();
-        let micros = micros.map_err(|_| "run times that are no numbers".to_owned())?;
+        let micros = micros.map_err(|_| "the executable wrote run times that are not numbers".to_owned())?;
         Ok(Measured { micros, stderr })
     }
 }

@@ -20,7 +20,7 @@ pub fn run(ir: &Ir, entry: &str, options: Options) -> Result<(), ExitCode> {
 }
 
 fn level<L: ir::Level>(program: &ir::Program<L>, entry: &str, options: Options) -> Result<(), ExitCode> {
-    let names = program.entries.iter().map(|point| &*point.name);
+    let names = program.entries.iter().map(|entry| &*entry.name);
     let point = &program.entries[position(names, entry)?];
     let params = spread(&program.opaques, &point.params);
     let results = spread(&program.opaques, &point.results);
@@ -33,7 +33,7 @@ fn level<L: ir::Level>(program: &ir::Program<L>, entry: &str, options: Options) 
 }
 
 fn imperative(program: &imp::Program, entry: &str, options: Options) -> Result<(), ExitCode> {
-    let names = program.entries.iter().map(|point| &*point.name);
+    let names = program.entries.iter().map(|entry| &*entry.name);
     let point = &program.entries[position(names, entry)?];
     let params = spread(&program.opaques, &point.params);
     let results = spread(&program.opaques, &point.results);
@@ -56,8 +56,9 @@ fn position<'a>(names: impl Iterator<Item = &'a str> + Clone, entry: &str) -> Re
 fn write_results(results: &[EvalValue], types: Vec<ValueType>) -> Result<(), ExitCode> {
     let mut text = String::new();
     for (result, ty) in results.iter().zip(types) {
-        let value = to_value(result, ty)
-            .ok_or_else(|| common::report_error("a result has another type than the entry point says"))?;
+        let value = to_value(result, ty).ok_or_else(|| {
+            common::report_error("the type of a result differs from that of the entry point")
+        })?;
         text.push_str(&value.to_string());
         text.push('\n');
     }

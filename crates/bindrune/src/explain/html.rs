@@ -1,11 +1,11 @@
 //! The remarks as one self-contained HTML page: each file's source with the remarks beside its
-//! lines. Buttons select kinds, and so does the fragment of the page's URL
+//! lines. Buttons select groups, and so does the fragment of the page's URL
 //! (`page.html#checks,copies`). Without JavaScript everything is shown.
 //!
 //! All program text goes through [`escape`].
 
-use super::account::{File, Function, Line, Remarks};
-use super::entry::{Group, ShownRemark};
+use super::remark::{Group, ShownRemark};
+use super::remarks::{File, Function, Line, Remarks};
 use crate::forest;
 use std::fmt::Write;
 
@@ -13,8 +13,8 @@ const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
 /// Returns the page.
-pub fn page(account: &Remarks) -> String {
-    let title = escape(&account.program);
+pub fn page(remarks: &Remarks) -> String {
+    let title = escape(&remarks.program);
     let mut out = String::new();
     let mut put = |text: &str| {
         out.push_str(text);
@@ -28,33 +28,33 @@ pub fn page(account: &Remarks) -> String {
     put(
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'\">",
     );
-    put(&format!("<title>{title}: what became of it</title>"));
+    put(&format!("<title>{title}: optimisation remarks</title>"));
     put(&format!("<style>\n{STYLE}</style>"));
     put("</head>");
     put("<body>");
     put(&format!("<h1>{title}</h1>"));
-    if !account.versions.is_empty() {
-        let forest = escape(&forest::text(&account.versions));
+    if !remarks.versions.is_empty() {
+        let forest = escape(&forest::text(&remarks.versions));
         put(&format!(
-            "<details><summary>Versions, and the sizes that choose between them</summary><pre>{forest}</pre></details>"
+            "<details><summary>Versions and the conditions that select them</summary><pre>{forest}</pre></details>"
         ));
     }
     put("<ul class=\"summary\">");
-    for line in account.summary.lines() {
+    for line in remarks.summary.lines() {
         put(&format!("<li>{}</li>", escape(&line)));
     }
     put("</ul>");
     put("<p class=\"filters\">");
     for group in Group::ALL {
-        let (name, count) = (group.name(), count(account, group));
+        let (name, count) = (group.name(), count(remarks, group));
         put(&format!(
             "<button type=\"button\" data-group=\"{name}\" aria-pressed=\"true\">{name} ({count})</button>"
         ));
     }
     put("</p>");
-    for file in &account.files {
+    for file in &remarks.files {
         put(&format!("<h2>{}</h2>", escape(&file.name)));
-        put(&table(account, file));
+        put(&table(remarks, file));
     }
     put(&format!("<script>\n{SCRIPT}</script>"));
     put("</body>");
@@ -62,33 +62,33 @@ pub fn page(account: &Remarks) -> String {
     out
 }
 
-fn entries(account: &Remarks) -> impl Iterator<Item = &ShownRemark> {
-    let lines = account.functions.iter().flat_map(|function| &function.lines);
+fn entries(remarks: &Remarks) -> impl Iterator<Item = &ShownRemark> {
+    let lines = remarks.functions.iter().flat_map(|function| &function.lines);
     lines.flat_map(|line| &line.entries)
 }
 
-fn count(account: &Remarks, group: Group) -> usize {
-    entries(account).filter(|entry| entry.group == group).count()
+fn count(remarks: &Remarks, group: Group) -> usize {
+    entries(remarks).filter(|entry| entry.group == group).count()
 }
 
 /// A file's lines with their remarks.
-fn table(account: &Remarks, file: &File) -> String {
-    let own: Vec<&Function> =
-        (account.functions.iter()).filter(|function| function.file == file.id).collect();
-    let told = |number: u32| {
-        let lines = own.iter().flat_map(|function| &function.lines);
+fn table(remarks: &Remarks, file: &File) -> String {
+    let functions: Vec<&Function> =
+        (remarks.functions.iter()).filter(|function| function.file == file.id).collect();
+    let remarks_of_line = |number: u32| {
+        let lines = functions.iter().flat_map(|function| &function.lines);
         lines.into_iter().find(|line| line.number == number)
     };
     let mut out = String::from("<table>\n");
     for (text, number) in file.lines.iter().zip(1u32..) {
-        let line = told(number);
-        let class = if line.is_some() { " class=\"told\"" } else { "" };
+        let line = remarks_of_line(number);
+        let class = if line.is_some() { " class=\"has-remarks\"" } else { "" };
         let id = format!("f{}l{number}", file.id);
         let written = writeln!(
             out,
-            "<tr id=\"{id}\"{class}><td class=\"number\">{number}</td><td class=\"source\"><code>{}</code></td><td class=\"fate\">{}</td></tr>",
+            "<tr id=\"{id}\"{class}><td class=\"number\">{number}</td><td class=\"source\"><code>{}</code></td><td class=\"remarks\">{}</td></tr>",
             escape(text),
-            line.map_or_else(String::new, fate)
+            line.map_or_else(String::new, remark_list)
         );
         debug_assert!(written.is_ok(), "writing to a string does not fail");
     }
@@ -96,8 +96,8 @@ fn table(account: &Remarks, file: &File) -> String {
     out
 }
 
-/// The remarks of a line.
-fn fate(line: &Line) -> String {
+/// The remarks of a line, as a list.
+fn remark_list(line: &Line) -> String {
     let mut out = String::from("<ul>");
     for entry in &line.entries {
         let elsewhere =
@@ -109,12 +109,12 @@ fn fate(line: &Line) -> String {
             })
             .collect();
         let links = links.concat();
-        let (mark, group) = (entry.mark.name(), entry.group.name());
-        let sign = entry.mark.sign();
-        let text = told(&entry.text());
+        let (rating, group) = (entry.rating.name(), entry.group.name());
+        let sign = entry.rating.sign();
+        let text = with_code(&entry.text());
         let written = write!(
             out,
-            "<li class=\"{mark}\" data-group=\"{group}\" data-kind=\"{}\"><b>{sign} {group}</b> {text}{links}</li>",
+            "<li class=\"{rating}\" data-group=\"{group}\" data-kind=\"{}\"><b>{sign} {group}</b> {text}{links}</li>",
             entry.name
         );
         debug_assert!(written.is_ok(), "writing to a string does not fail");
@@ -124,7 +124,7 @@ fn fate(line: &Line) -> String {
 }
 
 /// A remark's text, with program text in back quotes as `<code>`.
-fn told(text: &str) -> String {
+fn with_code(text: &str) -> String {
     let parts: Vec<&str> = text.split('`').collect();
     if parts.len().is_multiple_of(2) {
         return escape(text);

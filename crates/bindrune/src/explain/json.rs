@@ -1,8 +1,8 @@
 //! The remarks as JSON. `docs/src/explain.md` documents the format. `version` is incremented by
 //! changes that a reader of an older version would misread.
 
-use super::account::{File, Remarks, Summary};
-use super::entry::ShownRemark;
+use super::remark::ShownRemark;
+use super::remarks::{File, Remarks, Summary};
 use crate::forest;
 use driver::remark::{CopyReason, EnclosingLoop, Execution, RemarkKind, Sequential};
 use ir::SrcLoc;
@@ -12,19 +12,19 @@ use serde_json::{Map, Value, json};
 const VERSION: u32 = 2;
 
 /// Returns the remarks as JSON text.
-pub fn json(account: &Remarks) -> String {
-    let functions: Vec<Value> = account
+pub fn json(remarks: &Remarks) -> String {
+    let functions: Vec<Value> = remarks
         .functions
         .iter()
         .map(|function| {
             let lines = function.lines.iter().map(|line| {
                 let entries: Vec<Value> =
-                    (line.entries.iter()).map(|entry| remark_value(entry, &account.files)).collect();
+                    (line.entries.iter()).map(|entry| remark_value(entry, &remarks.files)).collect();
                 json!({ "line": line.number, "text": line.text, "entries": entries })
             });
             json!({
                 "name": function.name,
-                "file": file(function.file, &account.files),
+                "file": file(function.file, &remarks.files),
                 "line": function.line,
                 "lines": lines.collect::<Vec<Value>>(),
             })
@@ -32,7 +32,7 @@ pub fn json(account: &Remarks) -> String {
         .collect();
     let Summary {
         fused,
-        not_fused: apart,
+        not_fused,
         tasks,
         kernels,
         on_host,
@@ -42,15 +42,15 @@ pub fn json(account: &Remarks) -> String {
         in_parallel,
         in_loops,
         copies,
-    } = account.summary;
+    } = remarks.summary;
     let whole = json!({
         "version": VERSION,
-        "program": account.program,
+        "program": remarks.program,
         "functions": functions,
-        "versions": forest::data(&account.versions),
+        "versions": forest::data(&remarks.versions),
         "summary": {
             "fused": fused,
-            "not_fused": apart,
+            "not_fused": not_fused,
             "tasks": tasks,
             "kernels": kernels,
             "on_host": on_host,
@@ -70,7 +70,7 @@ fn file(id: u32, files: &[File]) -> &str {
     found.map_or("", |file| &file.name)
 }
 
-fn place(loc: SrcLoc, files: &[File]) -> Value {
+fn location(loc: SrcLoc, files: &[File]) -> Value {
     json!({
         "file": file(loc.file, files),
         "line": loc.line,
@@ -81,15 +81,15 @@ fn place(loc: SrcLoc, files: &[File]) -> Value {
 }
 
 fn remark_value(entry: &ShownRemark, files: &[File]) -> Value {
-    let related: Vec<Value> = entry.related.iter().map(|loc| place(*loc, files)).collect();
+    let related: Vec<Value> = entry.related.iter().map(|loc| location(*loc, files)).collect();
     json!({
         "kind": entry.name,
         "group": entry.group.name(),
-        "mark": entry.mark.name(),
+        "mark": entry.rating.name(),
         "subject": entry.subject,
         "inside": entry.library_function,
         "text": entry.text(),
-        "place": place(entry.span, files),
+        "place": location(entry.span, files),
         "others": related,
         "times": entry.times,
         "data": data(&entry.kind),

@@ -1,7 +1,6 @@
-//! A program's files, lines and functions as the user knows them, and the names of operations
-//! there.
+//! A program's files, lines and functions, and the source names of operations.
 
-use super::account::{File, Function};
+use super::remarks::{File, Function};
 use check::tast::Program;
 use driver::Remark;
 use driver::remark::{FusionOperand, RemarkKind, RemarkNames};
@@ -53,8 +52,8 @@ impl<'a> UserSource<'a> {
 
     /// Returns true if a user file defines the function.
     pub fn has_function(&self, name: &str) -> bool {
-        let own = self.defs.iter().filter(|((file, _), _)| !self.is_library(*file));
-        own.into_iter().any(|(_, def)| *def == name)
+        let mut definitions = self.defs.iter();
+        definitions.any(|((file, _), def)| !self.is_library(*file) && *def == name)
     }
 
     /// Returns the definition that contains a line, and the line of its name.
@@ -65,8 +64,8 @@ impl<'a> UserSource<'a> {
 
     /// The location of a definition in a user file.
     fn definition(&self, name: &str) -> Option<SrcLoc> {
-        let mut own = self.defs.iter();
-        let found = own.find(|((file, _), def)| !self.is_library(*file) && **def == name);
+        let mut definitions = self.defs.iter();
+        let found = definitions.find(|((file, _), def)| !self.is_library(*file) && **def == name);
         found.map(|((file, line), _)| SrcLoc {
             file: *file,
             line: *line,
@@ -94,9 +93,9 @@ impl<'a> UserSource<'a> {
 
     /// The user files that have remarks, and the program's own file.
     pub fn files(&self, program: &str, functions: &[Function]) -> Vec<File> {
-        let told = |id| functions.iter().any(|function| function.file == id);
+        let has_remarks = |id| functions.iter().any(|function| function.file == id);
         let files = self.files.iter().zip(0u32..);
-        let files = files.filter(|(file, id)| told(*id) || file.name == program);
+        let files = files.filter(|(file, id)| has_remarks(*id) || file.name == program);
         files
             .map(|(file, id)| File {
                 id,
@@ -106,16 +105,16 @@ impl<'a> UserSource<'a> {
             .collect()
     }
 
-    /// Returns the innermost location in a user file; `places` are innermost first.
-    pub fn innermost_user_span(&self, places: &[SrcLoc]) -> Option<SrcLoc> {
-        let own = places.iter().find(|loc| !self.is_library(loc.file));
-        own.copied().filter(|loc| loc.line > 0)
+    /// Returns the innermost location in a user file; `stack` is innermost first.
+    pub fn innermost_user_span(&self, stack: &[SrcLoc]) -> Option<SrcLoc> {
+        let innermost = stack.iter().find(|loc| !self.is_library(loc.file));
+        innermost.copied().filter(|loc| loc.line > 0)
     }
 
     /// Returns the library function, called from user code, that contains the location; `None` if
     /// the location is the call itself.
-    pub fn enclosing_library_function(&self, places: &[SrcLoc]) -> Option<&'a str> {
-        let inner = places.iter().take_while(|loc| self.is_library(loc.file));
+    pub fn enclosing_library_function(&self, stack: &[SrcLoc]) -> Option<&'a str> {
+        let inner = stack.iter().take_while(|loc| self.is_library(loc.file));
         let mut names = inner.filter_map(|loc| {
             let (name, _) = self.function_at(loc.file, loc.line);
             name.starts_with(|c: char| c.is_alphabetic()).then_some(name)
@@ -236,20 +235,20 @@ pub struct RemarkContext<'a> {
     /// The function of the program.
     pub function: &'a str,
     /// The remark's location.
-    pub place: SrcLoc,
+    pub span: SrcLoc,
 }
 
 impl RemarkNames for RemarkContext<'_> {
-    fn party(&self, party: &FusionOperand) -> String {
+    fn party(&self, operand: &FusionOperand) -> String {
         let source = self.user.source;
-        let Some(loc) = source.innermost_user_span(&party.places) else {
-            return format!("a {}", party.what);
+        let Some(loc) = source.innermost_user_span(&operand.places) else {
+            return format!("a {}", operand.what);
         };
-        let what = match source.enclosing_library_function(&party.places) {
-            Some(function) => format!("the {} inside `{function}`", party.what),
+        let what = match source.enclosing_library_function(&operand.places) {
+            Some(function) => format!("the {} inside `{function}`", operand.what),
             None => format!("`{}`", source.snippet(loc)),
         };
-        if (loc.file, loc.line) == (self.place.file, self.place.line) {
+        if (loc.file, loc.line) == (self.span.file, self.span.line) {
             what
         } else {
             format!("{what} (line {})", loc.line)
@@ -257,13 +256,13 @@ impl RemarkNames for RemarkContext<'_> {
     }
 
     fn place(&self, places: &[SrcLoc]) -> String {
-        let own = self.user.source.innermost_user_span(places);
-        own.map_or_else(|| "a function that calls this".to_owned(), |loc| format!("line {}", loc.line))
+        let loc = self.user.source.innermost_user_span(places);
+        loc.map_or_else(|| "a calling function".to_owned(), |loc| format!("line {}", loc.line))
     }
 
     fn lines(&self, parts: &[Vec<SrcLoc>]) -> Option<String> {
-        let own = parts.iter().filter_map(|part| self.user.source.innermost_user_span(part));
-        let lines: BTreeSet<(u32, u32)> = own.map(|loc| (loc.file, loc.line)).collect();
+        let spans = parts.iter().filter_map(|part| self.user.source.innermost_user_span(part));
+        let lines: BTreeSet<(u32, u32)> = spans.map(|loc| (loc.file, loc.line)).collect();
         let mut lines: Vec<String> = lines.iter().map(|(_, line)| line.to_string()).collect();
         let last = lines.pop()?;
         (!lines.is_empty()).then(|| format!("lines {} and {last}", lines.join(", ")))
@@ -275,9 +274,9 @@ impl RemarkNames for RemarkContext<'_> {
 
     fn counter(&self, name: &str) -> String {
         let key = (self.function, name);
-        let places = self.user.counters.get(&key).copied().unwrap_or(&[]);
-        let own = self.user.source.innermost_user_span(places);
-        own.map_or_else(|| "the loop".to_owned(), |loc| format!("the loop of line {}", loc.line))
+        let stack = self.user.counters.get(&key).copied().unwrap_or(&[]);
+        let loc = self.user.source.innermost_user_span(stack);
+        loc.map_or_else(|| "the loop".to_owned(), |loc| format!("the loop of line {}", loc.line))
     }
 
     fn function(&self, name: &str) -> String {

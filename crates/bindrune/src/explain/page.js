@@ -1,4 +1,4 @@
-// Shows the kinds of entries that buttons, or the address behind `#`, choose.
+// Shows the groups of remarks that the buttons or the fragment of the URL select.
 (function () {
   "use strict";
   var buttons = Array.from(document.querySelectorAll("button[data-group]"));

@@ -1,15 +1,15 @@
 //! The remarks as terminal output: each source line with its remarks below.
 
-use super::account::Remarks;
-use super::entry::{Mark, ShownRemark};
 use super::lines::Terminal;
+use super::remark::{Rating, ShownRemark};
+use super::remarks::Remarks;
 use crate::forest;
 
 /// Returns the remarks as text, with ANSI colours if `colour` is set.
-pub fn text(account: &Remarks, colour: bool) -> String {
+pub fn text(remarks: &Remarks, colour: bool) -> String {
     let mut lines = Terminal::new(colour);
-    for function in &account.functions {
-        let file = account.files.iter().find(|file| file.id == function.file);
+    for function in &remarks.functions {
+        let file = remarks.files.iter().find(|file| file.id == function.file);
         let file = file.map_or("", |file| &file.name);
         let title = if function.name.is_empty() {
             file.to_owned()
@@ -28,11 +28,11 @@ pub fn text(account: &Remarks, colour: bool) -> String {
                     subject = Some(entry.key());
                     lines.put(format!("      {}", entry.title()));
                 }
-                let sign = entry.mark.sign().to_string();
-                let sign = match entry.mark {
-                    Mark::Good => lines.paint("32", &sign),
-                    Mark::Left => lines.paint("33;1", &sign),
-                    Mark::Plain => sign,
+                let sign = entry.rating.sign().to_string();
+                let sign = match entry.rating {
+                    Rating::Good => lines.paint("32", &sign),
+                    Rating::Left => lines.paint("33;1", &sign),
+                    Rating::Plain => sign,
                 };
                 let indent = if several { 8 } else { 6 };
                 let group = entry.group.name();
@@ -41,14 +41,14 @@ pub fn text(account: &Remarks, colour: bool) -> String {
         }
         lines.put("");
     }
-    if !account.versions.is_empty() {
-        lines.title("versions, and the sizes that choose between them");
-        for line in forest::text(&account.versions).lines() {
+    if !remarks.versions.is_empty() {
+        lines.title("versions and the conditions that select them");
+        for line in forest::text(&remarks.versions).lines() {
             lines.put(format!("  {line}"));
         }
         lines.put("");
     }
-    for line in account.summary.lines() {
+    for line in remarks.summary.lines() {
         lines.put(line);
     }
     lines.finish()

@@ -9,8 +9,8 @@ mod nests;
 mod record;
 mod show;
 
-use super::account::RemarkCollector;
 use super::names::UserSource;
+use super::remarks::RemarkCollector;
 use crate::common;
 use crate::tuning::{record_extension, tblock_size, tuning_file, warnings};
 use check::tast::Program;
@@ -50,7 +50,7 @@ pub fn record(file: &Path, extension: &OsStr) -> Result<Record, String> {
     let path = tuning_file(file, &record_extension(extension));
     if !path.exists() {
         return Err(format!(
-            "there is no record of tuning, {}; `bindrune tune {}` writes it",
+            "there is no tuning record {}; `bindrune tune {}` writes one",
             path.display(),
             file.display()
         ));
@@ -63,63 +63,66 @@ pub fn record(file: &Path, extension: &OsStr) -> Result<Record, String> {
 /// # Errors
 /// The tuning file is invalid, or there is no such function.
 pub fn explain(
-    asked: &Request<'_>,
-    ledger: &RemarkCollector,
+    request: &Request<'_>,
+    collector: &RemarkCollector,
     program: &Program,
     sources: &SourceMap,
 ) -> Result<String, String> {
-    let record = asked.record;
-    let file = tuning_file(asked.file, asked.extension);
+    let record = request.record;
+    let file = tuning_file(request.file, request.extension);
     let given = if file.exists() {
         read_file(&file)?
     } else {
-        common::note(&format!("warning: there is no tuning file {}; these are the defaults", file.display()));
+        common::note(&format!(
+            "warning: there is no tuning file {}; the report shows the defaults",
+            file.display()
+        ));
         Vec::new()
     };
     let source = UserSource::new(program, sources);
-    if let Some(function) = asked.function
+    if let Some(function) = request.function
         && !source.has_function(function)
     {
-        return Err(format!("no function of the program is named `{function}`"));
+        return Err(format!("the program has no function `{function}`"));
     }
-    let forest = ledger.versions();
+    let forest = collector.versions();
     let mut defaults = BTreeMap::new();
     for trees in forest {
         trees.roots.iter().for_each(|node| params(node, &mut defaults));
     }
-    if asked.on_device {
+    if request.on_device {
         // The device's capacity may have determined the default.
         for (name, default) in &mut defaults {
             *default = record.default(name).unwrap_or(*default);
         }
     }
-    let path = tuning_file(asked.file, &record_extension(asked.extension));
-    warn_mismatches(&path, record, (&defaults, ledger.sizes()), &given);
+    let path = tuning_file(request.file, &record_extension(request.extension));
+    warn_mismatches(&path, record, (&defaults, collector.sizes()), &given);
     let value = |name: &str| {
         let default = defaults.get(name).copied();
         last_assignment(&given, name).or(default).unwrap_or(i64::MAX)
     };
-    let wanted: Vec<ChoiceTrees> = forest
+    let reported: Vec<ChoiceTrees> = forest
         .iter()
-        .filter(|trees| asked.function.is_none_or(|name| *trees.function.0 == *name))
+        .filter(|trees| request.function.is_none_or(|name| *trees.function.0 == *name))
         .cloned()
         .collect();
-    let mut sizes = changed_sizes(ledger.sizes(), &given);
-    if asked.on_device {
+    let mut sizes = changed_sizes(collector.sizes(), &given);
+    if request.on_device {
         let default = Options::default().device.block;
-        let own = tblock_size(&given)?.filter(|block| *block != default);
-        sizes.extend(own.map(|block| (THREAD_BLOCK_SIZE.to_owned(), default, block)));
+        let changed = tblock_size(&given)?.filter(|block| *block != default);
+        sizes.extend(changed.map(|block| (THREAD_BLOCK_SIZE.to_owned(), default, block)));
     }
-    let shown = show::Report {
-        program: asked.file.display().to_string(),
-        nests: nests(&wanted, record, &value),
-        own: custom_parameters(record, &given),
+    let report = show::Report {
+        program: request.file.display().to_string(),
+        nests: nests(&reported, record, &value),
+        custom: custom_parameters(record, &given),
         sizes,
         record,
         source: &source,
         value: &value,
     };
-    Ok(if asked.json { shown.json() } else { shown.text(asked.colour) })
+    Ok(if request.json { report.json() } else { report.text(request.colour) })
 }
 
 /// Collects the parameters below a node and their defaults.
@@ -147,14 +150,14 @@ fn warn_mismatches(
     };
     if let Some((name, _)) = defaults.iter().find(changed) {
         common::note(&format!(
-            "warning: {} is of another program or compiler, as it has `{name}` not or with \
-             another default; tune again",
+            "warning: {} is for another program or compiler version: it lacks `{name}` or has \
+             another default for it; tune again",
             path.display()
         ));
     }
-    let own = record.defaults.iter().filter(|(_, default)| default.is_none());
+    let custom = record.defaults.iter().filter(|(_, default)| default.is_none());
     let known = defaults.keys().chain(sizes.keys());
-    let known = known.chain(own.map(|(name, _)| name));
+    let known = known.chain(custom.map(|(name, _)| name));
     for line in warnings(&known.map(String::as_str).collect(), given) {
         common::note(&line);
     }
@@ -162,18 +165,18 @@ fn warn_mismatches(
 
 /// The program's custom parameters, and their values in the tuning file.
 fn custom_parameters(record: &Record, given: &[Assignment]) -> Vec<(String, Option<i64>)> {
-    let own = record.defaults.iter().filter(|(_, default)| default.is_none());
-    own.map(|(name, _)| (name.clone(), last_assignment(given, name))).collect()
+    let custom = record.defaults.iter().filter(|(_, default)| default.is_none());
+    custom.map(|(name, _)| (name.clone(), last_assignment(given, name))).collect()
 }
 
 /// Size parameters that the tuning file changes: name, default, value.
 fn changed_sizes(sizes: &BTreeMap<String, i64>, given: &[Assignment]) -> Vec<(String, i64, i64)> {
     let given = |name: &String| last_assignment(given, name);
-    let moved = sizes.iter().filter_map(|(name, default)| {
+    let changed = sizes.iter().filter_map(|(name, default)| {
         let value = given(name).filter(|value| value != default)?;
         Some((name.clone(), *default, value))
     });
-    moved.collect()
+    changed.collect()
 }
 
 /// The value that applies to a parameter: the last assignment.

@@ -97,19 +97,19 @@ fn layout_node(node: &Node) -> LaidOut {
 
 /// Lays out a subtree, with its left edge at 0.
 fn layout(text: String, kind: Kind, mut below: Vec<(Edge, LaidOut)>) -> LaidOut {
-    let own = text.chars().count() as f64 * LETTER.0 + 2.0 * PADDING.0;
+    let text_width = text.chars().count() as f64 * LETTER.0 + 2.0 * PADDING.0;
     let gaps = below.len().saturating_sub(1) as f64 * GAP.0;
-    let all = below.iter().map(|(_, node)| node.width).sum::<f64>() + gaps;
-    let width = own.max(all);
-    let mut left = (width - all) / 2.0;
+    let below_width = below.iter().map(|(_, node)| node.width).sum::<f64>() + gaps;
+    let width = text_width.max(below_width);
+    let mut left = (width - below_width) / 2.0;
     for (_, node) in &mut below {
         node.shift(left);
         left += node.width + GAP.0;
     }
-    let ends = below.first().zip(below.last());
-    let middle = ends.map(|((_, first), (_, last))| f64::midpoint(first.x, last.x));
+    let outermost = below.first().zip(below.last());
+    let middle = outermost.map(|((_, first), (_, last))| f64::midpoint(first.x, last.x));
     // Keeps the node inside the subtree's width where the children's centre is far to one side.
-    let x = middle.unwrap_or(width / 2.0).clamp(own / 2.0, width - own / 2.0);
+    let x = middle.unwrap_or(width / 2.0).clamp(text_width / 2.0, width - text_width / 2.0);
     LaidOut { text, kind, x, width, below }
 }
 

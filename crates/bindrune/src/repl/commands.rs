@@ -46,29 +46,29 @@ const fn command(name: &'static str, argument: &'static str, action: Action, abo
 
 /// All commands, in the order of `:help`.
 pub const COMMANDS: [Command; 13] = [
-    command("load", "FILE", Action::Load, "load a program; what was declared before is forgotten"),
-    command("reload", "", Action::Reload, "load it again"),
-    command("type", "EXP", Action::Type, "the type of an expression"),
-    command("mtype", "MOD", Action::ModuleType, "the type of a module"),
+    command("load", "FILE", Action::Load, "load a program; earlier declarations are dropped"),
+    command("reload", "", Action::Reload, "load the program again"),
+    command("type", "EXP", Action::Type, "print the type of an expression"),
+    command("mtype", "MOD", Action::ModuleType, "print the type of a module"),
     command("format", "TEXT", Action::Format, "print a text in which each {EXP} is replaced by its value"),
     command("string", "EXP", Action::Text, "print an array of u8 as text"),
-    command("frame", "N", Action::Frame, "at a breakpoint: look at the variables of another call"),
-    command("unbreak", "", Action::Unbreak, "at a breakpoint: go on, and do not stop here again"),
-    command("nanbreak", "", Action::NanBreak, "stop where operators make new NaNs, or no longer"),
-    command("pwd", "", Action::Folder, "the current folder"),
-    command("cd", "FOLDER", Action::ChangeFolder, "go to another folder"),
-    command("help", "", Action::Help, "this text"),
-    command("quit", "", Action::Quit, "the end; so is Ctrl-D"),
+    command("frame", "N", Action::Frame, "at a breakpoint: select another call and its variables"),
+    command("unbreak", "", Action::Unbreak, "at a breakpoint: continue, and do not stop here again"),
+    command("nanbreak", "", Action::NanBreak, "switch stops at new NaNs on or off"),
+    command("pwd", "", Action::Folder, "print the current folder"),
+    command("cd", "FOLDER", Action::ChangeFolder, "change the current folder"),
+    command("help", "", Action::Help, "print this text"),
+    command("quit", "", Action::Quit, "leave the prompt; so does Ctrl-D"),
 ];
 
 /// Returns the command with this name, or the only one with this prefix.
 pub fn find(given: &str) -> Result<&'static Command, String> {
     let given = if given == "?" { "help" } else { given };
     let exact = COMMANDS.iter().find(|command| command.name == given);
-    let like = COMMANDS.iter();
-    let like = like.filter(|c| !given.is_empty() && c.name.starts_with(given));
-    let like: Vec<&Command> = like.collect();
-    match (exact, like.as_slice()) {
+    let matches = COMMANDS.iter();
+    let matches = matches.filter(|c| !given.is_empty() && c.name.starts_with(given));
+    let matches: Vec<&Command> = matches.collect();
+    match (exact, matches.as_slice()) {
         (Some(command), _) => Ok(command),
         (None, [command]) => Ok(command),
         (None, []) => Err(format!("there is no command `:{given}`; `:help` lists them\n")),
@@ -82,7 +82,7 @@ pub fn find(given: &str) -> Result<&'static Command, String> {
 /// The text of `:help`.
 pub fn help() -> String {
     let mut text = String::from(
-        "An expression is evaluated, a declaration is kept. Input may go on over several lines; \
+        "Expressions are evaluated, declarations are kept. Input may continue over several lines; \
          an empty line ends it. Tab completes names, Ctrl-C ends an evaluation.\n\n",
     );
     for command in &COMMANDS {
@@ -127,7 +127,7 @@ pub fn parts(text: &str) -> Result<Vec<Part>, String> {
         }
     }
     if depth > 0 {
-        return Err("a `{` without a `}` behind it\n".to_owned());
+        return Err("a `{` without a `}` after it\n".to_owned());
     }
     parts.push(Part::Text(text[start..].to_owned()));
     parts.retain(|part| *part != Part::Text(String::new()));
@@ -139,7 +139,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn commands_are_found_by_their_first_letters() {
+    fn commands_are_found_by_unambiguous_prefixes() {
         let name = |given| find(given).map(|command| command.name);
         assert_eq!(name("l"), Ok("load"));
         assert_eq!(name("?"), Ok("help"));
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn format_texts_fall_apart_at_their_braces() {
+    fn format_texts_are_split_at_braces() {
         let text = |text: &str| Part::Text(text.to_owned());
         let value = |text: &str| Part::Value(text.to_owned());
         assert_eq!(parts("a {x} b"), Ok(vec![text("a "), value("x"), text(" b")]));

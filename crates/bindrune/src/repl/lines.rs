@@ -36,8 +36,8 @@ impl LineHelper {
         };
         let Some((name, _)) = command.split_once(char::is_whitespace) else {
             let names = COMMANDS.iter().map(|c| c.name);
-            let like = names.filter(|name| name.starts_with(command));
-            return (indent + 1, like.map(str::to_owned).collect());
+            let matches = names.filter(|name| name.starts_with(command));
+            return (indent + 1, matches.map(str::to_owned).collect());
         };
         let rest = before[indent + 1 + name.len()..].trim_start();
         match find(name).map(|command| command.action) {
@@ -59,19 +59,19 @@ impl LineHelper {
         let mut names = self.names.borrow_mut();
         let names = names.get_or_insert_with(|| self.session.names());
         let dots = |text: &str| text.matches('.').count();
-        let like = names.iter();
-        let like = like.filter(|name| name.starts_with(word) && dots(name) == dots(word));
-        (start, like.cloned().collect())
+        let matches = names.iter();
+        let matches = matches.filter(|name| name.starts_with(word) && dots(name) == dots(word));
+        (start, matches.cloned().collect())
     }
 }
 
-/// Completes a path: directories, and files with the extension `ending`.
-fn files(before: &str, path: &str, ending: &str) -> (usize, Vec<String>) {
+/// Completes a path: directories, and files with the extension `extension`.
+fn files(before: &str, path: &str, extension: &str) -> (usize, Vec<String>) {
     let (folder, start) =
         path.rsplit_once('/').map_or(("", path), |(folder, start)| (&path[..=folder.len()], start));
-    let place = if folder.is_empty() { "." } else { folder };
+    let directory = if folder.is_empty() { "." } else { folder };
     let mut found = Vec::new();
-    for entry in std::fs::read_dir(place).into_iter().flatten().flatten() {
+    for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
         let hidden = name.starts_with('.') && !start.starts_with('.');
         if !name.starts_with(start) || hidden {
@@ -79,7 +79,7 @@ fn files(before: &str, path: &str, ending: &str) -> (usize, Vec<String>) {
         }
         if entry.path().is_dir() {
             found.push(format!("{folder}{name}/"));
-        } else if Path::new(&name).extension().is_some_and(|e| e == ending) {
+        } else if Path::new(&name).extension().is_some_and(|e| e == extension) {
             found.push(format!("{folder}{name}"));
         }
     }

@@ -108,8 +108,8 @@ pub fn classify(text: &str) -> Input {
     }
     let end = text.trim_end().len();
     let at_end = |errors: &[Diagnostic]| {
-        let places = errors.iter().filter_map(|e| e.primary.as_ref());
-        places.map(|label| label.span.start as usize).any(|place| place >= end)
+        let labels = errors.iter().filter_map(|e| e.primary.as_ref());
+        labels.map(|label| label.span.start as usize).any(|start| start >= end)
     };
     if at_end(&declarations.errors) || at_end(&errors) { Input::Unfinished } else { Input::Neither }
 }
@@ -188,22 +188,22 @@ impl Session {
             let _ = write!(new, " ({}: {})", local.name, local.ty);
         }
         new.push_str(" =\n");
-        let made = new.len();
+        let generated = new.len();
         new.push_str(input);
-        self.check_as(&new, "", made, Some("defaulted-type")).0
+        self.check_as(&new, "", generated, Some("defaulted-type")).0
     }
 
     /// As `check`, and describes the type of `module`. Suppresses warnings with the identifier
-    /// `silent` and those in the first `made` bytes, which the user did not enter.
+    /// `silent` and warnings in the first `generated` bytes, which the user did not enter.
     fn check_as(
         &self,
         new: &str,
         module: &str,
-        made: usize,
+        generated: usize,
         silent: Option<&str>,
     ) -> (Checked, Option<String>) {
         let (text, root, start) = self.text(new);
-        let start = start + made;
+        let start = start + generated;
         let (mut sources, interner) = (SourceMap::new(), Interner::new());
         let mut files = Files { root: &root, text: &text };
         let (checked, described) = check::describe_module(&mut sources, &interner, &mut files, &root, module);
@@ -235,8 +235,8 @@ impl Session {
         Ok(checked.messages)
     }
 
-    /// Evaluates an expression. `watch` is called at breakpoints, and at new NaNs if `nans` is set,
-    /// and decides if the evaluation continues.
+    /// Evaluates an expression. `watch` is called at breakpoints, and at new NaNs if
+    /// `break_on_nan` is set; it returns if the evaluation continues.
     pub fn evaluate(
         &self,
         input: &str,
@@ -248,17 +248,17 @@ impl Session {
             return Err(checked.messages.into());
         };
         let Some(def) = result(&program) else {
-            return Err("there is nothing to evaluate\n".to_owned().into());
+            return Err("there is no expression to evaluate\n".to_owned().into());
         };
-        let done = |text: String, bytes: Option<Vec<u8>>| Evaluated {
+        let evaluated = |text: String, bytes: Option<Vec<u8>>| Evaluated {
             messages: checked.messages.clone(),
             text,
             bytes,
         };
-        let given = self.locals.0.len();
-        if !def.ty_params.is_empty() || matches!(def.ret.ty, Ty::Arrow(_)) || def.params.len() != given {
+        let locals = self.locals.0.len();
+        if !def.ty_params.is_empty() || matches!(def.ret.ty, Ty::Arrow(_)) || def.params.len() != locals {
             let text = self.type_text(&program, &def);
-            return Ok(done(format!("a function of type {text}"), None));
+            return Ok(evaluated(format!("a function of type {text}"), None));
         }
         let interp = Interp::new(Arc::clone(&program));
         interp.set_check_sizes(self.check_sizes);
@@ -279,7 +279,7 @@ impl Session {
             Ok(value) => {
                 let ty = Interp::plain_type(&def.ret.ty);
                 let bytes = bytes(&value, &def.ret.ty);
-                Ok(done(show(&value, &ty), bytes))
+                Ok(evaluated(show(&value, &ty), bytes))
             }
             Err(failure) => Err(match failure.class {
                 Class::Interrupted => Failed::Interrupted,
@@ -309,7 +309,7 @@ impl Session {
         };
         match result(&program) {
             Some(def) => Ok(format!("{input} : {}\n", self.type_text(&program, &def))),
-            None => Err("there is nothing that has a type\n".to_owned()),
+            None => Err("there is no expression\n".to_owned()),
         }
     }
 
@@ -326,7 +326,7 @@ impl Session {
     pub fn load(&mut self, file: PathBuf) -> Result<String, String> {
         if file.extension().is_none_or(|ext| ext != "fut") {
             return Err(format!(
-                "{} is no Futhark program: its name does not end in `.fut`\n",
+                "{} is not a Futhark program: its name does not end in `.fut`\n",
                 file.display()
             ));
         }
@@ -350,12 +350,12 @@ impl Session {
     /// Changes the working directory. The path of the loaded program is made absolute first.
     pub fn change_folder(&mut self, folder: &str) -> Result<String, String> {
         if let Some(file) = &self.file
-            && let Ok(whole) = std::path::absolute(file)
+            && let Ok(absolute) = std::path::absolute(file)
         {
-            self.file = Some(whole);
+            self.file = Some(absolute);
         }
-        let moved = std::env::set_current_dir(folder);
-        moved.map_err(|e| format!("cannot go to {folder}: {e}\n"))?;
+        let changed = std::env::set_current_dir(folder);
+        changed.map_err(|e| format!("cannot change to {folder}: {e}\n"))?;
         Ok(String::new())
     }
 
@@ -363,16 +363,16 @@ impl Session {
     pub fn reload(&mut self) -> Result<String, String> {
         match self.file.clone() {
             Some(file) => self.load(file),
-            None => Err("nothing was loaded\n".to_owned()),
+            None => Err("no program is loaded\n".to_owned()),
         }
     }
 
     /// The type of a definition, without the parameters for variables of a call in progress.
     fn type_text(&self, program: &Program, def: &Def) -> String {
-        let given = self.locals.0.len();
-        if given > 0 {
+        let locals = self.locals.0.len();
+        if locals > 0 {
             let mut rest = def.clone();
-            rest.params = def.params.get(given..).unwrap_or_default().to_vec();
+            rest.params = def.params.get(locals..).unwrap_or_default().to_vec();
             return type_text(program, &rest);
         }
         type_text(program, def)
@@ -380,7 +380,7 @@ impl Session {
 }
 
 /// The elements of an array of `u8`; `None` for other types.
-fn bytes(value: &interp::Val, ty: &Ty) -> Option<Vec<u8>> {
+fn bytes(value: &interp::RunValue, ty: &Ty) -> Option<Vec<u8>> {
     let (1, Ty::Scalar(ScalarType::U8)) = ty.peel() else {
         return None;
     };

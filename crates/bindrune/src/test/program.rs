@@ -54,15 +54,15 @@ pub struct Report {
 }
 
 impl Report {
-    fn fail(&mut self, place: impl Into<String>, what: impl Into<String>) {
-        self.failures.push((place.into(), what.into()));
+    fn fail(&mut self, location: impl Into<String>, message: impl Into<String>) {
+        self.failures.push((location.into(), message.into()));
     }
 
     /// Warnings and failures, one per line.
     pub fn lines(&self) -> Vec<String> {
-        let failures = self.failures.iter().map(|(place, what)| {
-            let sep = if place.is_empty() { "" } else { ": " };
-            format!("{}: {place}{sep}{what}", self.name)
+        let failures = self.failures.iter().map(|(location, message)| {
+            let sep = if location.is_empty() { "" } else { ": " };
+            format!("{}: {location}{sep}{message}", self.name)
         });
         self.warnings.iter().cloned().chain(failures).collect()
     }
@@ -89,7 +89,7 @@ pub fn test(file: &Path, executable: PathBuf, options: &Options) -> Report {
         run_steps(file, &spec, executable, options, &mut report);
     }));
     if outcome.is_err() {
-        report.fail("", "the compiler panics");
+        report.fail("", "the compiler panicked");
     }
     report
 }
@@ -115,11 +115,11 @@ fn run_steps(file: &Path, spec: &Spec, executable: PathBuf, options: &Options, r
             return;
         }
         (Err(Failure(errors)), None) => {
-            report.fail("", format!("not accepted: {}", first_line(&show(&session, &errors))));
+            report.fail("", format!("rejected: {}", first_line(&show(&session, &errors))));
             return;
         }
         (Ok(_), Some(pattern)) => {
-            let text = format!("accepted, should be rejected with `{}`", pattern.regex);
+            let text = format!("accepted, expected an error that matches `{}`", pattern.regex);
             report.fail("", text);
             return;
         }
@@ -141,14 +141,14 @@ fn run_steps(file: &Path, spec: &Spec, executable: PathBuf, options: &Options, r
     let compiled = match options.backend {
         Backend::Interp => None,
         backend => {
-            // A program that is not run must compile all the same.
+            // An invalid tuning file does not keep the program from being compiled.
             let given = options.tuning.of(file).unwrap_or_else(|why| {
                 report.fail("", why);
                 Vec::new()
             });
-            let asked = backend.options_for_tuning(&given, &options.pass_compiler);
-            let built =
-                asked.and_then(|asked| Executable::build(file, executable, backend, &asked, options.limit));
+            let compiler_options = backend.options_for_tuning(&given, &options.pass_compiler);
+            let built = compiler_options
+                .and_then(|flags| Executable::build(file, executable, backend, &flags, options.limit));
             match built {
                 Ok(mut executable) => {
                     match tune(&mut executable, &given, options) {
@@ -235,28 +235,28 @@ fn check_structures(
     report: &mut Report,
 ) -> Result<(), String> {
     let pipeline = |structure: &Structure, name: &str| {
-        let asked = structure.pipeline.as_deref();
-        asked.map_or(name == "soacs", |asked| asked == name)
+        let requested = structure.pipeline.as_deref();
+        requested.map_or(name == "soacs", |requested| requested == name)
     };
     for (name, until, stack) in [("soacs", SOACS_PASS, Stack::default()), ("gpu", GPU_PASS, levels::GPU)] {
-        let asked = structures.iter().filter(|it| pipeline(it, name));
-        let asked: Vec<&Structure> = asked.collect();
-        if asked.is_empty() {
+        let structures = structures.iter().filter(|it| pipeline(it, name));
+        let structures: Vec<&Structure> = structures.collect();
+        if structures.is_empty() {
             continue;
         }
-        let stage = Stage::from_name(until).ok_or("no such stage")?;
+        let stage = Stage::from_name(until).ok_or_else(|| format!("there is no pass `{until}`"))?;
         let before = (session.options.stack, session.options.flatten);
         (session.options.stack, session.options.flatten) = (stack, Flatten::Incremental);
         let made = session.lower(program).and_then(|ir| session.run_passes(ir, stage, &mut ()));
         (session.options.stack, session.options.flatten) = before;
         let made = made.map_err(|Failure(errors)| show(session, &errors))?;
-        for structure in asked {
+        for structure in structures {
             let names = structure.counts.iter().map(|(name, _)| name);
             let patterns: Vec<Pattern> = names.map(|name| Pattern::new(name)).collect();
             let found = match &made {
                 Ir::Soacs(program) => metrics::count(program, &patterns),
                 Ir::Segs(program) => metrics::count(program, &patterns),
-                Ir::Mems(_) | Ir::Imp(_) => return Err("nothing to count".to_owned()),
+                Ir::Mems(_) | Ir::Imp(_) => return Err("this IR level has no operation counts".to_owned()),
             };
             compare(structure, &found, report);
         }
@@ -269,14 +269,14 @@ fn compare(structure: &Structure, found: &[u64], report: &mut Report) {
     report.structures += 1;
     let counts = structure.counts.iter().zip(found);
     let wrong: Vec<String> = counts
-        .filter(|((_, wanted), found)| wanted != *found)
-        .map(|((name, wanted), found)| format!("{found} of {name}, expected {wanted}"))
+        .filter(|((_, expected), found)| expected != *found)
+        .map(|((name, expected), found)| format!("{found} of {name}, expected {expected}"))
         .collect();
     if wrong.is_empty() {
         report.passed_structures += 1;
     } else {
-        let place = format!("line {}, structure", structure.line);
-        report.fail(place, wrong.join("; "));
+        let location = format!("line {}, structure", structure.line);
+        report.fail(location, wrong.join("; "));
     }
 }
 

@@ -49,19 +49,19 @@ pub fn summary(reports: &[Report], options: &Options, time: Duration) -> String 
     if options.depth == LastStep::Run {
         let (calls, passed) = (sum(&|r| r.calls), sum(&|r| r.passed));
         let skipped = sum(&|r| r.skipped);
-        let mut left = String::new();
+        let mut notes = String::new();
         let unknown = sum(&|r| r.unknown);
         if unknown > 0 {
-            left.push_str(", ");
-            left.push_str(&unknown.to_string());
-            left.push_str(" of them not compared: too much for the interpreter");
+            notes.push_str(", ");
+            notes.push_str(&unknown.to_string());
+            notes.push_str(" of them not compared: too expensive for the interpreter");
         }
         if skipped > 0 {
-            left.push_str(", ");
-            left.push_str(&skipped.to_string());
-            left.push_str(" left out");
+            notes.push_str(", ");
+            notes.push_str(&skipped.to_string());
+            notes.push_str(" left out");
         }
-        line(format!("calls              {}{left}", share(passed, calls)));
+        line(format!("calls              {}{notes}", share(passed, calls)));
         let (fail, right) = (sum(&|r| r.expected_failures), sum(&|r| r.passed_failures));
         if fail > 0 {
             line(format!("  that should fail {}", share(right, fail)));
@@ -74,7 +74,7 @@ pub fn summary(reports: &[Report], options: &Options, time: Duration) -> String 
     let mut causes: Vec<(usize, String)> = causes.into_iter().map(|(c, n)| (n, c)).collect();
     causes.sort_by(|x, y| y.0.cmp(&x.0).then_with(|| x.1.cmp(&y.1)));
     if !causes.is_empty() {
-        line("What went wrong, by frequency:".to_owned());
+        line("Causes of failure, by frequency:".to_owned());
     }
     let more = causes.len().saturating_sub(CAUSES);
     for (n, cause) in causes.into_iter().take(CAUSES) {
@@ -129,7 +129,7 @@ pub fn json(reports: &[Report], backend: &str) -> String {
             };
             let failures = report.failures.iter();
             let failures: Vec<Value> =
-                failures.map(|(place, what)| json!({ "place": place, "what": what })).collect();
+                failures.map(|(location, message)| json!({ "place": location, "what": message })).collect();
             json!({
                 "program": report.name,
                 "outcome": outcome,

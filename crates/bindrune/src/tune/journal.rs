@@ -16,7 +16,7 @@ pub struct Journal {
     path: PathBuf,
     file: File,
     /// Entries not replayed yet, each with the offset of the end of its line.
-    before: VecDeque<(Value, u64)>,
+    unreplayed: VecDeque<(Value, u64)>,
     /// The number of valid bytes of the file.
     length: u64,
     /// True if it contains a call.
@@ -31,7 +31,7 @@ impl Journal {
         extension.push(".part");
         let path = tuning_file(program, &extension);
         let shown = path.display();
-        let mut before = VecDeque::new();
+        let mut unreplayed = VecDeque::new();
         if resume && path.exists() {
             let bytes = std::fs::read(&path).map_err(|e| format!("cannot read {shown}: {e}"))?;
             let mut end = 0;
@@ -39,7 +39,7 @@ impl Journal {
             for line in bytes.split_inclusive(|byte| *byte == b'\n') {
                 end += line.len() as u64;
                 match serde_json::from_slice(line) {
-                    Ok(value) if line.ends_with(b"\n") => before.push_back((value, end)),
+                    Ok(value) if line.ends_with(b"\n") => unreplayed.push_back((value, end)),
                     Ok(_) | Err(_) => break,
                 }
             }
@@ -49,31 +49,31 @@ impl Journal {
             .create(true)
             .open(&path)
             .map_err(|e| format!("cannot write {shown}: {e}"))?;
-        Ok(Self { path, file, before, length: 0, used: false })
+        Ok(Self { path, file, unreplayed, length: 0, used: false })
     }
 
     /// Writes or checks the header that identifies the program. Entries of another program are
     /// dropped.
     pub fn begin(&mut self, fingerprint: &str) -> Result<(), String> {
-        let mark = json!({ "program": fingerprint });
-        match self.before.pop_front() {
-            Some((known, end)) if known == mark => {
+        let header = json!({ "program": fingerprint });
+        match self.unreplayed.pop_front() {
+            Some((known, end)) if known == header => {
                 self.length = end;
                 Ok(())
             }
             Some(_) | None => {
-                self.before.clear();
+                self.unreplayed.clear();
                 (self.length, self.used) = (0, false);
-                self.append(&mark)
+                self.append(&header)
             }
         }
     }
 
     /// Returns the recorded outcome of a call, if it is the next entry.
     pub fn replay(&mut self, call: &Value) -> Option<Value> {
-        let (mut known, end) = self.before.pop_front()?;
+        let (mut known, end) = self.unreplayed.pop_front()?;
         if known["call"] != *call {
-            self.before.clear();
+            self.unreplayed.clear();
             return None;
         }
         (self.length, self.used) = (end, true);
@@ -114,7 +114,7 @@ impl Drop for Journal {
     /// remain.
     fn drop(&mut self) {
         let empty = self.file.metadata().is_ok_and(|file| file.len() == 0);
-        let unused = self.length > 0 && !self.used && self.before.is_empty();
+        let unused = self.length > 0 && !self.used && self.unreplayed.is_empty();
         if empty || unused {
             self.remove();
         }
@@ -126,39 +126,39 @@ mod tests {
     use super::*;
 
     fn open(program: &Path, resume: bool) -> Journal {
-        let mut journal = Journal::open(program, OsStr::new("t"), resume).expect("it opens");
-        journal.begin("p").expect("it can be written");
+        let mut journal = Journal::open(program, OsStr::new("t"), resume).expect("the journal opens");
+        journal.begin("p").expect("the journal can be written");
         journal
     }
 
     #[test]
-    fn what_was_noted_is_known_until_something_else_is_asked() {
+    fn recorded_outcomes_are_replayed_until_a_call_differs() {
         let folder = tempfile::tempdir().expect("a folder");
         let (program, file) = (folder.path().join("p"), folder.path().join("p.t.part"));
         let calls = ["a", "b", "c"].map(Value::from);
         let mut journal = open(&program, false);
         for (call, outcome) in calls.iter().zip(0..) {
             assert_eq!(journal.replay(call), None);
-            journal.record(call, &json!(outcome)).expect("it can be written");
+            journal.record(call, &json!(outcome)).expect("the journal can be written");
         }
         drop(journal);
-        let text = std::fs::read(&file).expect("it is there");
+        let text = std::fs::read(&file).expect("the journal exists");
         // An incomplete line, and a run that replays nothing, lose no entries.
-        std::fs::write(&file, [&text, &b"{\"call\": 7"[..]].concat()).expect("written");
+        std::fs::write(&file, [&text, &b"{\"call\": 7"[..]].concat()).expect("the journal can be written");
         drop(open(&program, true));
         let mut journal = open(&program, true);
         assert_eq!(journal.replay(&calls[0]), Some(json!(0)));
         assert_eq!(journal.replay(&calls[1]), Some(json!(1)));
         assert_eq!(journal.replay(&json!("d")), None);
         assert_eq!(journal.replay(&calls[2]), None);
-        journal.record(&json!("d"), &json!(3)).expect("it can be written");
+        journal.record(&json!("d"), &json!(3)).expect("the journal can be written");
         drop(journal);
         let mut journal = open(&program, true);
         for (call, outcome) in [("a", 0), ("b", 1), ("d", 3)] {
             assert_eq!(journal.replay(&json!(call)), Some(json!(outcome)));
         }
         // The journal of another program is not used, nor that of a run that does not resume.
-        journal.begin("q").expect("it can be written");
+        journal.begin("q").expect("the journal can be written");
         drop(journal);
         assert_eq!(open(&program, true).replay(&calls[0]), None);
         drop(open(&program, false));

@@ -67,8 +67,8 @@ pub fn spec(tuning: &Tuning<'_>, file: &Path, named: bool) -> Result<Option<Spec
     match (cases.is_empty(), named) {
         (false, _) => Ok(Some(Spec { cases })),
         (true, false) => Ok(None),
-        (true, true) => Err("it has no data set: no test block gives an input to run it \
-                             with (`-- ==`, `-- input { ... }`)"
+        (true, true) => Err("the program has no data set: no test block has an input \
+                             (`-- ==`, `-- input { ... }`)"
             .to_owned()),
     }
 }
@@ -116,7 +116,7 @@ impl Prepared {
 pub fn prepare(tuning: &Tuning<'_>, file: &Path, spec: &Spec) -> Result<Prepared, String> {
     let (session, program) = common::check(file);
     let program = common::report(&session, program);
-    let program = Arc::new(program.map_err(|_| "it is not accepted".to_owned())?);
+    let program = Arc::new(program.map_err(|_| "the program has errors".to_owned())?);
     let folder = file.parent().unwrap_or(file);
     let oracle = Oracle::new(program, &session.sources, folder, tuning.default_time_limit());
     let mut data_sets = Vec::new();
@@ -144,22 +144,23 @@ pub fn prepare(tuning: &Tuning<'_>, file: &Path, spec: &Spec) -> Result<Prepared
     }
     // Thresholds of the executable that the forest lacks may be compared all the same.
     let listed = executable.params(tuning.default_time_limit())?;
-    let of = |class: Class| {
+    let names_of = |class: Class| {
         let suffix = format!(" ({})", class.name());
         let names = listed.lines().map(move |line| line.strip_suffix(&suffix));
         names.flatten()
     };
-    of(Class::Threshold).for_each(|name| reader.add_unknown_threshold(name));
-    let user = of(Class::User).map(|name| (reader.param(name, UNSET, None), SIZE_RANGE));
-    let mut others: BTreeMap<usize, Span> = user.collect();
+    names_of(Class::Threshold).for_each(|name| reader.add_unknown_threshold(name));
+    let user = names_of(Class::User).map(|name| (reader.param(name, UNSET, None), SIZE_RANGE));
+    let mut free_params: BTreeMap<usize, Span> = user.collect();
     let mut block = None;
     if !tuning.args.thresholds_only {
-        others
-            .extend(of(Class::Size).map(|name| (reader.param(name, PLACEHOLDER_DEFAULT, None), SIZE_RANGE)));
+        free_params.extend(
+            names_of(Class::Size).map(|name| (reader.param(name, PLACEHOLDER_DEFAULT, None), SIZE_RANGE)),
+        );
         if tuning.backend.tunes_tblock_size(options) && !tuning.args.skip_compilation {
             let default = Options::default().device.block;
             let param = reader.param(THREAD_BLOCK_SIZE, default, None);
-            others.insert(param, TBLOCK_RANGE);
+            free_params.insert(param, TBLOCK_RANGE);
             block = Some(param);
         }
     }
@@ -168,13 +169,13 @@ pub fn prepare(tuning: &Tuning<'_>, file: &Path, spec: &Spec) -> Result<Prepared
     for Assignment { name, value, .. } in
         executable.values(&tuning.args.pass_option, tuning.default_time_limit())?
     {
-        if let Some(at) = reader.places.get(&name)
+        if let Some(at) = reader.indices.get(&name)
             && reader.parameters[*at].1 != UNSET
         {
             reader.parameters[*at].1 = value;
         }
     }
-    let mark = format!("{:?} {options:?} {:?}", reader.parameters, tuning.args.backend);
+    let fingerprint = format!("{:?} {options:?} {:?}", reader.parameters, tuning.args.backend);
     Ok(Prepared {
         executable,
         data_sets,
@@ -182,12 +183,12 @@ pub fn prepare(tuning: &Tuning<'_>, file: &Path, spec: &Spec) -> Result<Prepared
             trees: reader.trees,
             defaults: reader.parameters.iter().map(|(_, default)| *default).collect(),
             has_fixed_sizes: reader.sizes.iter().map(Option::is_some).collect(),
-            free_params: others,
+            free_params,
         },
         block,
         listed,
         parameters: reader.parameters,
-        fingerprint: mark,
+        fingerprint,
     })
 }
 
@@ -204,14 +205,14 @@ fn forest(file: &Path, backend: Backend, options: &[String]) -> Result<Value, St
     if finished.end != End::Code(0) {
         return Err(first_line(&finished.stderr));
     }
-    serde_json::from_slice(&finished.stdout).map_err(|e| format!("the forest of versions: {e}"))
+    serde_json::from_slice(&finished.stdout).map_err(|e| format!("invalid forest of versions: {e}"))
 }
 
 /// Reads trees of versions from JSON.
 #[derive(Default)]
 struct Reader {
     parameters: Vec<(String, i64)>,
-    places: BTreeMap<String, usize>,
+    indices: BTreeMap<String, usize>,
     /// The size expression that each parameter is compared with, in terms of the entry point's
     /// sizes, if it is the same everywhere.
     sizes: Vec<Option<String>>,
@@ -224,9 +225,9 @@ struct Reader {
 }
 
 /// The range of size and custom parameters.
-const SIZE_RANGE: Span = Span { min: 1, most: 1 << 24 };
+const SIZE_RANGE: Span = Span { min: 1, max: 1 << 24 };
 /// The range of thread-block sizes. Only powers of two are tried, as the default is one.
-const TBLOCK_RANGE: Span = Span { min: MAX_SUBGROUP, most: MAX_BLOCK };
+const TBLOCK_RANGE: Span = Span { min: MAX_SUBGROUP, max: MAX_BLOCK };
 
 /// The placeholder for a default that only the executable knows.
 const PLACEHOLDER_DEFAULT: i64 = 16;
@@ -234,7 +235,7 @@ const PLACEHOLDER_DEFAULT: i64 = 16;
 impl Reader {
     fn param(&mut self, name: &str, default: i64, size: Option<&str>) -> usize {
         let size = size.filter(|_| self.is_entry);
-        if let Some(known) = self.places.get(name) {
+        if let Some(known) = self.indices.get(name) {
             if self.sizes[*known].as_deref() != size {
                 self.sizes[*known] = None;
             }
@@ -242,7 +243,7 @@ impl Reader {
         }
         self.sizes.push(size.map(str::to_owned));
         self.parameters.push((name.to_owned(), default));
-        self.places.insert(name.to_owned(), self.parameters.len() - 1);
+        self.indices.insert(name.to_owned(), self.parameters.len() - 1);
         self.parameters.len() - 1
     }
 
@@ -259,12 +260,12 @@ impl Reader {
                 fails: self.read(&node["fails"])?,
             });
         }
-        let own = node["version"].as_i64()?;
-        let number = match self.versions.get(&own) {
+        let version = node["version"].as_i64()?;
+        let number = match self.versions.get(&version) {
             Some(known) => *known,
             None => self.number(),
         };
-        self.versions.insert(own, number);
+        self.versions.insert(version, number);
         Some(Tree::Version { number, inside: self.read(&node["inside"])? })
     }
 
@@ -274,7 +275,7 @@ impl Reader {
     }
 
     fn add_unknown_threshold(&mut self, name: &str) {
-        if self.places.contains_key(name) {
+        if self.indices.contains_key(name) {
             return;
         }
         let param = self.param(name, PLACEHOLDER_DEFAULT, None);

@@ -39,7 +39,7 @@ pub struct TuningReport<'a> {
 
 /// The note on a journal that can be resumed.
 pub fn resume(journal: Option<&str>) -> String {
-    journal.map_or_else(String::new, |journal| format!("; --resume goes on from {journal}"))
+    journal.map_or_else(String::new, |journal| format!("; --resume continues from {journal}"))
 }
 
 impl TuningReport<'_> {
@@ -47,16 +47,16 @@ impl TuningReport<'_> {
     /// parameters that differ from their defaults.
     pub fn settings(&self) -> BTreeMap<String, i64> {
         let runs = self.tuned.explored.iter().flat_map(|found| &found.runs);
-        let mut met = vec![false; self.prepared.parameters.len()];
-        for (param, ..) in runs.flat_map(|run| &run.met) {
-            met[*param] = true;
+        let mut is_written = vec![false; self.prepared.parameters.len()];
+        for (param, ..) in runs.flat_map(|run| &run.comparisons) {
+            is_written[*param] = true;
         }
         for param in self.prepared.forest.free_params.keys() {
-            met[*param] = !self.is_default(*param);
+            is_written[*param] = !self.is_default(*param);
         }
         let named = self.prepared.parameters.iter().zip(&self.tuned.setting);
-        let wanted = named.zip(met).filter(|(_, met)| *met);
-        wanted.map(|(((name, _), value), _)| (name.clone(), *value)).collect()
+        let written = named.zip(is_written).filter(|(_, is_written)| *is_written);
+        written.map(|(((name, _), value), _)| (name.clone(), *value)).collect()
     }
 
     /// Returns true if a parameter has its default.
@@ -66,11 +66,11 @@ impl TuningReport<'_> {
 
     /// Size and custom parameters whose default is best.
     pub fn removed_parameters(&self) -> BTreeSet<String> {
-        let others = self.prepared.forest.free_params.keys();
-        let natural = others.filter(|param| self.is_default(**param));
+        let free_params = self.prepared.forest.free_params.keys();
+        let removed = free_params.filter(|param| self.is_default(**param));
         // After an incomplete search, an earlier value may be better.
-        let natural = natural.filter(|_| self.tuned.complete);
-        natural.map(|param| self.name(*param).to_owned()).collect()
+        let removed = removed.filter(|_| self.tuned.complete);
+        removed.map(|param| self.name(*param).to_owned()).collect()
     }
 
     fn costs(&self) -> (f64, f64) {
@@ -95,9 +95,9 @@ impl TuningReport<'_> {
             put(format!("  {name:width$}  {before:>12.0} us -> {after:>12.0} us  {ratio:>6.2}x"));
         }
         let (before, after) = self.costs();
-        let (first, again) = self.calls;
+        let (first, repeated) = self.calls;
         put(format!(
-            "  cost `{}`: {before:.6} -> {after:.6}; {first} paths run, {again} repeated, {:.1} s",
+            "  cost `{}`: {before:.6} -> {after:.6}; {first} paths run, {repeated} repeated, {:.1} s",
             self.cost_name, self.seconds
         ));
         for (name, value) in self.settings() {
@@ -107,7 +107,7 @@ impl TuningReport<'_> {
             put(format!("  written to {written}"));
         } else {
             put(format!(
-                "  not everything was run; the best so far is written to {written}{}",
+                "  tuning is incomplete; the best values so far are written to {written}{}",
                 resume(journal)
             ));
         }
@@ -170,10 +170,10 @@ impl TuningReport<'_> {
 
     fn run(&self, run: &Run) -> Value {
         let values = self.prepared.parameters.iter().zip(&run.setting);
-        let moved = values.filter(|((_, default), value)| default != *value);
-        let moved: Map<String, Value> =
-            moved.map(|((name, _), value)| (name.clone(), json!(value))).collect();
-        let met = run.met.iter().map(|(param, size, times)| {
+        let changed = values.filter(|((_, default), value)| default != *value);
+        let changed: Map<String, Value> =
+            changed.map(|((name, _), value)| (name.clone(), json!(value))).collect();
+        let comparisons = run.comparisons.iter().map(|(param, size, times)| {
             json!({
                 "parameter": self.name(*param),
                 "size": size,
@@ -182,10 +182,10 @@ impl TuningReport<'_> {
             })
         });
         json!({
-            "setting": moved,
+            "setting": changed,
             "runtimes": run.micros,
             "cut": run.cut_off,
-            "compared": met.collect::<Vec<Value>>(),
+            "compared": comparisons.collect::<Vec<Value>>(),
         })
     }
 
@@ -201,10 +201,10 @@ impl TuningReport<'_> {
 
     fn region(&self, region: &Region) -> Value {
         let spans = region.spans().iter().map(|(param, span)| {
-            let Span { min: least, most } = *span;
+            let Span { min, max } = *span;
             let span = json!({
-                "least": (least > i64::MIN).then_some(least),
-                "most": (most < i64::MAX).then_some(most),
+                "least": (min > i64::MIN).then_some(min),
+                "most": (max < i64::MAX).then_some(max),
             });
             (self.name(*param).to_owned(), span)
         });

@@ -3,7 +3,7 @@
 use crate::process::{Folder, SAMPLE, bindrune, sample, sample_command};
 
 #[test]
-fn wrong_arguments_are_named_with_what_was_expected_and_what_came() {
+fn invalid_arguments_are_errors_with_expected_and_actual_types() {
     let main = |stdin: &str, parts: &[&str]| {
         let all = [&["argument 1", "`xs`", "[]i32"], parts].concat();
         sample(&[], stdin).fails(&all);
@@ -43,7 +43,7 @@ fn binary(version: u8, ty: &str, dims: &[i64], elements: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn binary_data_that_lies_or_ends_too_soon() {
+fn corrupt_or_truncated_binary_data_is_an_error() {
     let one = [1, 0, 0, 0];
     let good = binary(2, " i32", &[1], &one);
     assert_eq!(sample(&[], &good).quiet().text(), "1i32\n");
@@ -65,7 +65,7 @@ fn binary_data_that_lies_or_ends_too_soon() {
     main(&binary(2, " i32", &[1, 1], &one), &["[][]i32"]);
     main(&binary(2, " i32", &[1; 255], &one), &["[][][]"]);
     for size in [-1, i64::MIN] {
-        main(&binary(2, " i32", &[size], &one), &["impossible size"]);
+        main(&binary(2, " i32", &[size], &one), &["invalid size"]);
     }
     // The header announces more elements than there are, than fit in memory, than a 64-bit size can
     // hold.
@@ -104,7 +104,7 @@ fn line(start: &str) -> usize {
 }
 
 #[test]
-fn failures_in_tasks_say_what_and_where() {
+fn failures_in_tasks_have_a_message_and_location() {
     let many = |f: fn(i64) -> i64, count: i64| {
         let all: Vec<String> = (0..count).map(|i| f(i).to_string()).collect();
         format!("[{}]", all.join(", "))
@@ -124,7 +124,7 @@ fn failures_in_tasks_say_what_and_where() {
 }
 
 #[test]
-fn out_of_memory_says_how_much_was_wanted_and_the_limit() {
+fn out_of_memory_reports_request_and_limit() {
     sample(&["-e", "fill", "--memory-limit", "1M"], "1000000 7").fails(&["8000000", "1048576"]);
     // More than the memory of any machine, and more than a 64-bit size.
     sample(&["-e", "fill"], "1000000000000000 7").fails(&["memory", "8000000000000000"]);
@@ -134,7 +134,7 @@ fn out_of_memory_says_how_much_was_wanted_and_the_limit() {
 }
 
 #[test]
-fn failures_of_run_and_dev_are_the_same_as_those_of_executables() {
+fn run_and_dev_fail_with_the_messages_of_executables() {
     let folder = Folder::new();
     let program = folder.file("sample.fut", SAMPLE);
     let place = format!("sample.fut:{}:", line("entry gather") + 1);

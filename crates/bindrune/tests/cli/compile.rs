@@ -4,14 +4,14 @@ use crate::process::{Folder, SAMPLE, bindrune, finish};
 use std::process::{Command, Stdio};
 
 #[test]
-fn check_says_nothing_of_a_good_program() {
+fn check_prints_nothing_for_a_valid_program() {
     let folder = Folder::new();
     let program = folder.file("good.fut", SAMPLE);
     assert_eq!(bindrune(&["check", &program], "").quiet().text(), "");
 }
 
 #[test]
-fn check_takes_several_files_and_is_as_strict_as_asked() {
+fn check_takes_several_files_and_warning_options() {
     let folder = Folder::new();
     let good = folder.file("good.fut", SAMPLE);
     let odd = folder.file("odd.fut", "entry main (x: i32) (y: i32) : i32 = x\n");
@@ -59,7 +59,7 @@ fn run_compiles_and_runs() {
 }
 
 #[test]
-fn build_names_the_executable_after_the_program_or_as_told() {
+fn build_output_name_defaults_to_program_name() {
     let folder = Folder::new();
     let program = folder.file("p.fut", "entry main (x: i32) = x + 1\n");
     bindrune(&["build", &program], "").quiet();
@@ -77,7 +77,7 @@ fn build_names_the_executable_after_the_program_or_as_told() {
 }
 
 #[test]
-fn executables_go_into_devices_and_do_not_replace_them() {
+fn device_files_are_written_to_and_not_replaced() {
     let folder = Folder::new();
     let program = folder.file("p.fut", "entry main (x: i32) = x + 1\n");
     let (null, full) = (folder.path("null"), folder.path("full"));
@@ -93,13 +93,13 @@ fn executables_go_into_devices_and_do_not_replace_them() {
     }
     bindrune(&["build", &program, "-o", &folder.path(".")], "").fails(&["cannot write"]);
     let left = std::fs::read_dir(folder.path(".")).expect("the folder is there");
-    let mut left: Vec<_> = left.map(|file| file.expect("it is one").file_name()).collect();
+    let mut left: Vec<_> = left.map(|file| file.expect("the folder can be read").file_name()).collect();
     left.sort();
     assert_eq!(left, ["full", "full.c", "null", "null.c", "p.fut"]);
 }
 
 #[test]
-fn dev_prints_every_stage_and_goes_on_from_what_it_printed() {
+fn dev_prints_every_stage_and_continues_from_its_output() {
     let folder = Folder::new();
     let program = folder.file("p.fut", "entry main (xs: []i32) = reduce (+) 1 (map (* 2) xs)\n");
     let list = bindrune(&["dev", "--stage", "list", &program], "").quiet();
@@ -144,7 +144,7 @@ fn dev_prints_every_stage_and_goes_on_from_what_it_printed() {
 }
 
 #[test]
-fn the_typed_tree_is_the_programs_own_unless_all_is_wanted() {
+fn typed_stage_omits_the_library_unless_all_is_given() {
     let folder = Folder::new();
     folder.file("library.fut", "def twice (x: i32) = x * 2\n");
     let text = "import \"library\"\nentry main (xs: []i32) = reduce (+) 1 (map twice xs)\n";
@@ -175,7 +175,7 @@ fn help_and_version_go_to_standard_output() {
 }
 
 #[test]
-fn loops_use_whole_registers_on_all_makes_of_processors() {
+fn loops_use_full_vector_registers_on_every_processor() {
     let folder = Folder::new();
     let program = folder.file(
         "loops.fut",

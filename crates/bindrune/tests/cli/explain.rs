@@ -15,13 +15,13 @@ fn explain(folder: &Folder, program: &str, options: &[&str]) -> Finished {
 }
 
 /// An expected remark: its kind, a part of its source line, and parts of its text.
-type Told = (&'static str, &'static str, &'static [&'static str]);
+type ExpectedRemark = (&'static str, &'static str, &'static [&'static str]);
 
 /// The remarks in JSON output, each with the text of its line.
-fn entries(account: &Value) -> Vec<(String, Value)> {
+fn entries(report: &Value) -> Vec<(String, Value)> {
     let mut found = Vec::new();
     let list = |value: &Value, key: &str| value[key].as_array().expect("a list").clone();
-    for function in list(account, "functions") {
+    for function in list(report, "functions") {
         for line in list(&function, "lines") {
             for entry in list(&line, "entries") {
                 found.push((line["text"].as_str().expect("text").to_owned(), entry));
@@ -33,13 +33,13 @@ fn entries(account: &Value) -> Vec<(String, Value)> {
 
 /// Checks that these remarks on a program are reported.
 #[track_caller]
-fn tells(program: &str, options: &[&str], told: &[Told]) {
+fn assert_remarks(program: &str, options: &[&str], expected: &[ExpectedRemark]) {
     let folder = Folder::new();
     let done = explain(&folder, program, &[&["--json"], options].concat());
     assert_eq!((done.code, done.stderr.as_str()), (0, ""));
-    let account: Value = serde_json::from_str(done.text()).expect("it is JSON");
-    let entries = entries(&account);
-    for (kind, line, parts) in told {
+    let report: Value = serde_json::from_str(done.text()).expect("the output is JSON");
+    let entries = entries(&report);
+    for (kind, line, parts) in expected {
         let fits = |(text, entry): &&(String, Value)| {
             let said = entry["text"].as_str().expect("text");
             entry["kind"] == *kind && text.contains(line) && parts.iter().all(|part| said.contains(part))
@@ -52,8 +52,8 @@ fn tells(program: &str, options: &[&str], told: &[Told]) {
 }
 
 #[test]
-fn what_fuses_and_what_does_not_and_why() {
-    tells(
+fn fusion_remarks() {
+    assert_remarks(
         "entry main (n: i64) (xs: [n]i32): (i32, i32, i32, [n]i32) =
   let doubled = map (* 2) xs
   let turned = map (\\i -> doubled[(7 * i) % n]) (iota n)
@@ -64,13 +64,17 @@ fn what_fuses_and_what_does_not_and_why() {
 ",
         &[],
         &[
-            ("not-fused", "let doubled", &["`map (\\i -> doubled", "(line 3)", "own iteration"]),
-            ("fused", "let turned", &["goes into `i32.sum turned` (line 6)"]),
+            (
+                "not-fused",
+                "let doubled",
+                &["`map (\\i -> doubled", "(line 3)", "elements of other iterations"],
+            ),
+            ("fused", "let turned", &["fused into `i32.sum turned` (line 6)"]),
             ("computed-together", "let low", &["`i32.maximum xs` (line 5)"]),
-            ("tasks", "let sum", &["lines 3 and 6 in one", "runs as tasks"]),
+            ("tasks", "let sum", &["lines 3 and 6 fused", "runs as at most"]),
         ],
     );
-    tells(
+    assert_remarks(
         "entry main (n: i64) (xs: [n]i32): ([n]i32, [n]i32) =
   let doubled = map (* 2) xs
   let sums = scan (+) 0 doubled
@@ -79,24 +83,24 @@ fn what_fuses_and_what_does_not_and_why() {
         &[],
         &[("computed-again", "let sums", &["(line 4)", "not stored"])],
     );
-    tells(
+    assert_remarks(
         "entry main (n: i64) (k: i64) (xs: [n]f32): [n]f32 =
   loop ys = xs for i < k do
     map (\\y -> y * f32.i64 i + 1) ys
 ",
         &[],
-        &[("turned-inside", "loop ys", &["each element takes all turns"])],
+        &[("turned-inside", "loop ys", &["each element runs all iterations"])],
     );
-    tells(
+    assert_remarks(
         "entry main (n: i64) (xs: [n]i32) = i32.sum (map (* 2) xs)\n",
         &["--fuse", "off"],
-        &[("tasks", "entry main", &["`map (* 2) xs`: map runs as tasks"])],
+        &[("tasks", "entry main", &["`map (* 2) xs`: map runs as at most"])],
     );
 }
 
 #[test]
-fn where_functions_go() {
-    tells(
+fn function_remarks() {
+    assert_remarks(
         "#[noinline]
 def collatz (x: i32) = if x % 2 == 0 then x / 2 else 3 * x + 1
 def twice 'a (f: a -> a) (x: a): a = f (f x)
@@ -110,20 +114,20 @@ entry main (xs: []i32) (ys: []f64): ([]i32, f64, i32) =
 ",
         &["--all"],
         &[
-            ("in-place", "map (twice collatz)", &["`twice` is evaluated in place"]),
-            ("instance", "def twice", &["`collatz` becomes a function for these types"]),
-            ("shared-instance", "def twice", &["that other calls go to"]),
-            ("called", "def twice", &["the call of `collatz` stays", "asked to stay"]),
-            ("inlined", "sum ys", &["the call of `sum` is replaced by its body"]),
-            ("inlined", "sum ys + f'", &["the call of `f'` is replaced by its body"]),
-            ("called", "rec 5", &["the call of `rec` stays", "recursive"]),
+            ("in-place", "map (twice collatz)", &["`twice` inlined during lowering"]),
+            ("instance", "def twice", &["`collatz` specialised for these types"]),
+            ("shared-instance", "def twice", &["uses the specialisation made for another call"]),
+            ("called", "def twice", &["call of `collatz` not inlined", "marked `noinline`"]),
+            ("inlined", "sum ys", &["call of `sum` inlined"]),
+            ("inlined", "sum ys + f'", &["call of `f'` inlined"]),
+            ("called", "rec 5", &["call of `rec` not inlined", "recursive"]),
         ],
     );
 }
 
 #[test]
-fn functions_that_take_functions_are_shared_where_copies_come_to_too_much() {
-    tells(
+fn higher_order_functions_are_shared_beyond_the_copy_budget() {
+    assert_remarks(
         "def thrice 'a (f: a -> a) (x: a): a = f (f (f x))
 entry main (x: i32): i32 =
   thrice (+ 1) x
@@ -133,15 +137,15 @@ entry main (x: i32): i32 =
         &["--copies", "0", "--all"],
         &[
             ("instance", "  + thrice (* x) x", &["for these types and functions"]),
-            ("in-place", "  thrice (+ 1) x", &["`thrice` is evaluated in place"]),
-            ("inlined", "  + thrice (* x) x", &["the call of `thrice`"]),
+            ("in-place", "  thrice (+ 1) x", &["`thrice` inlined during lowering"]),
+            ("inlined", "  + thrice (* x) x", &["call of `thrice`"]),
         ],
     );
 }
 
 #[test]
-fn how_combinators_run() {
-    tells(
+fn parallelism_and_lane_remarks() {
+    assert_remarks(
         "entry rows (n: i64) (m: i64) (xss: [n][m]f32): [n]f32 =
   map (\\xs -> f32.sum xs) xss
 entry inner (n: i64) (m: i64) (xss: [n][m]i32): [n][m]i32 =
@@ -161,23 +165,23 @@ entry steps (n: i64) (xs: [n]f64): [n]f64 =
 ",
         &[],
         &[
-            ("tasks", "f32.sum xs) xss", &["map runs as tasks", "two versions"]),
+            ("tasks", "f32.sum xs) xss", &["map runs as at most", "two versions"]),
             ("shared-by-lanes", "f32.sum xs) xss", &["`f32.sum xs`", "of line 2"]),
             ("sequential", "scatter (copy xs)", &["inside the parallel loop of line 4"]),
-            ("sequential", "#[sequential]", &["an attribute asks for it"]),
-            ("sequential", "reduce (\\xs ys", &["its operator takes arrays"]),
-            ("tasks", "scan (\\x y", &["scan runs as tasks of"]),
-            ("tasks", "reduce_by_index", &["histogram runs as tasks of"]),
+            ("sequential", "#[sequential]", &["required by an attribute"]),
+            ("sequential", "reduce (\\xs ys", &["its operator works on arrays"]),
+            ("tasks", "scan (\\x y", &["scan runs as at most"]),
+            ("tasks", "reduce_by_index", &["histogram runs as at most"]),
             ("lanes", "while y > 2", &["lanes: about"]),
-            ("no-lanes", "map (map (+ 1)) xss", &["runs without lanes: not worth it"]),
+            ("no-lanes", "map (map (+ 1)) xss", &["not vectorised: not profitable"]),
         ],
     );
 }
 
 #[test]
-fn reductions_that_llvm_vectorises_are_said_to_be() {
-    let left: &[&str] = &["is left to LLVM, which makes vectors of it"];
-    tells(
+fn reductions_vectorised_by_llvm_are_reported() {
+    let left: &[&str] = &["vectorised by LLVM"];
+    assert_remarks(
         "entry sum (xs: []i32): i32 = reduce (+) 0 xs
 entry most (xs: []u8): u8 = reduce u8.max 0 (map (+ 1) xs)
 entry any (xs: []i32): bool = or (map (> 3) xs)
@@ -189,15 +193,15 @@ entry picked (xs: []i32) (is: []i64): i32 = i32.sum (map (\\i -> xs[i]) is)
             ("no-lanes", "entry sum", left),
             ("no-lanes", "entry most", left),
             ("no-lanes", "entry any", left),
-            ("no-lanes", "entry divided", &["where the processor has"]),
-            ("no-lanes", "entry picked", &["an iteration reads"]),
+            ("no-lanes", "entry divided", &["if the processor has"]),
+            ("no-lanes", "entry picked", &["is carried from one iteration to the next"]),
         ],
     );
 }
 
 #[test]
-fn checks_that_stay_and_checks_that_go() {
-    tells(
+fn check_remarks() {
+    assert_remarks(
         "entry main (n: i64) (xs: [n]i32) (is: [n]i64) (k: i64): ([n]i32, [n]i32, i32, i32, [n]i32) =
   let gathered = map (\\i -> xs[i]) is
   let shifted = map (\\x -> x + xs[k]) xs
@@ -214,28 +218,28 @@ entry indices (n: i64) = map (* 2) (iota (i64.max 0 n))
         &["--all"],
         &[
             ("check-in-parallel-loop", "let gathered", &["`xs[i]`: bounds check", "line 2"]),
-            ("check-moved", "let shifted", &["`xs[k]`: bounds check moved out"]),
+            ("check-moved", "let shifted", &["`xs[k]`: bounds check hoisted out"]),
             ("check-in-loop", "let walked", &["`xs[is[i] - 1]`", "sequential loop of line 4"]),
             ("check-removed", "let walked", &["`is[i]`: bounds check removed: it cannot fail"]),
-            ("check-once", "let first", &["`xs[k + 1]`", "outside of loops"]),
-            ("check-in-parallel-loop", "let divided", &["check of a divisor"]),
-            ("check-in-parallel-loop", "entry asserted", &["assertion stays"]),
-            ("check-once", "entry sizes", &["check of sizes"]),
-            ("check-moved", "entry raised", &["check of an exponent moved"]),
-            ("check-in-parallel-loop", "entry ranges", &["check of a range"]),
-            ("check-removed", "entry indices", &["check of a range"]),
+            ("check-once", "let first", &["`xs[k + 1]`", "outside loops"]),
+            ("check-in-parallel-loop", "let divided", &["divisor check"]),
+            ("check-in-parallel-loop", "entry asserted", &["assertion remains"]),
+            ("check-once", "entry sizes", &["size check"]),
+            ("check-moved", "entry raised", &["exponent check hoisted"]),
+            ("check-in-parallel-loop", "entry ranges", &["range check"]),
+            ("check-removed", "entry indices", &["range check"]),
         ],
     );
-    tells(
+    assert_remarks(
         "entry main (k: i32) (n: i32) = (k / n, k % n)\n",
         &["--all"],
-        &[("check-removed", "entry main", &["the same is checked elsewhere"])],
+        &[("check-removed", "entry main", &["another check implies it"])],
     );
 }
 
 #[test]
-fn what_is_copied_and_what_keeps_it() {
-    tells(
+fn copy_remarks() {
+    assert_remarks(
         "entry kept (n: i64) (xs: [n]i32): [n]i32 =
   copy xs with [0] = 1
 entry later (n: i64): ([n]i32, i32) =
@@ -279,14 +283,14 @@ entry given (n: i64) (xss: [n][n]i32): i32 =
             (
                 "copied",
                 "loop ys = copy base",
-                &["`base` comes from outside of the loop"],
+                &["`base` is defined outside of the loop"],
             ),
             (
                 "copied",
                 "copy xs with [0] = 2",
-                &["nothing was found that needs it"],
+                &["no need found"],
             ),
-            ("copied", "  transpose xss", &["a function's result lies"]),
+            ("copied", "  transpose xss", &["a function's result is returned row-major"]),
             (
                 "copied",
                 "flatten (transpose xss)",
@@ -295,34 +299,34 @@ entry given (n: i64) (xss: [n][n]i32): i32 =
             (
                 "copied",
                 "if b then",
-                &["has to lie where the others' does"],
+                &["share one memory location"],
             ),
             (
                 "copied",
                 "map (\\i -> if i > 3",
-                &["a part of a larger result"],
+                &["part of a larger result"],
             ),
-            ("copied", "for _i < k do", &["would overwrite what the others are made from"]),
+            ("copied", "for _i < k do", &["would overwrite an array that another result"]),
             (
                 "copied",
                 "use (transpose xss)",
-                &["a function takes arrays"],
+                &["a function's argument is passed row-major"],
             ),
         ],
     );
 }
 
 #[test]
-fn what_is_computed_before_loops_and_what_is_not_computed() {
-    tells(
+fn hoisting_and_dead_code_remarks() {
+    assert_remarks(
         "entry main (n: i64) (xs: [n]f64) (x: f64): [n]f64 =
   let _unused = map (+ 1) xs
   in map (\\y -> y + f64.sqrt (x * 3)) xs
 ",
         &[],
         &[
-            ("removed", "let _unused", &["map removed: nothing needs its results"]),
-            ("hoisted", "f64.sqrt", &["`f64.sqrt (x * 3)` is computed before the loop"]),
+            ("removed", "let _unused", &["map removed: its results are not used"]),
+            ("hoisted", "f64.sqrt", &["`f64.sqrt (x * 3)` hoisted out of the loop"]),
         ],
     );
 }
@@ -337,7 +341,7 @@ entry mean (xs: []f64): f64 =
 ";
 
 #[test]
-fn on_the_terminal_each_line_has_its_fate_below() {
+fn text_shows_remarks_below_each_line() {
     let folder = Folder::new();
     let file = folder.file("program.fut", PROGRAM);
     let done = explain(&folder, PROGRAM, &["--lanes", "off", "-e", "main"]).quiet();
@@ -346,17 +350,17 @@ fn on_the_terminal_each_line_has_its_fate_below() {
 main ({file}:1)
     2 |   let found = map (\\i -> table[i]) places
       `map (\\i -> table[i]) places`
-        + fusion: goes into `map (* 2) found` (line 3)
+        + fusion: fused into `map (* 2) found` (line 3)
       `table[i]`
-        ! checks: bounds check stays in the parallel loop of line 4
+        ! checks: bounds check remains in the parallel loop of line 4
     3 |   let doubled = map (* 2) found
-      + fusion: goes into `f32.sum doubled` (line 4)
+      + fusion: fused into `f32.sum doubled` (line 4)
     4 |   in f32.sum doubled
-      + parallel: reduction (lines 2, 3 and 4 in one) runs as tasks of 32000 points or more, 512 at most
+      + parallel: reduction (lines 2, 3 and 4 fused) runs as at most 512 tasks of at least 32000 iterations
 
-fusion: 2 of 2 pairs of combinators became one
-loops: 1 run as tasks, 0 sequentially; 0 have vector lanes
-checks: 1 stay in parallel loops, 0 in other loops; 0 removed
+fusion: 2 of 2 pairs of combinators fused
+loops: 1 run as tasks, 0 sequentially; 0 vectorised
+checks: 1 remain in parallel loops, 0 in other loops; 0 removed
 copies: 0
 "
     );
@@ -369,34 +373,34 @@ copies: 0
 }
 
 #[test]
-fn on_a_terminal_marks_have_colours() {
+fn terminal_output_is_coloured() {
     let folder = Folder::new();
     let file = folder.file("program.fut", PROGRAM);
     let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_bindrune"));
     command.args(CPU).args(["-e", "main", &file]);
-    let mut session = rexpect::session::spawn_command(command, Some(60_000)).expect("it starts");
+    let mut session = rexpect::session::spawn_command(command, Some(60_000)).expect("the process starts");
     for painted in ["\u{1b}[1mmain (", "\u{1b}[33;1m!\u{1b}[0m checks", "\u{1b}[32m+\u{1b}[0m fusion"] {
-        session.exp_string(painted).expect("it has colours");
+        session.exp_string(painted).expect("the output is coloured");
     }
-    session.exp_eof().expect("that is the end");
+    session.exp_eof().expect("the process ends");
 }
 
 #[test]
-fn as_data_it_has_what_the_guide_describes() {
+fn json_has_the_documented_keys() {
     let folder = Folder::new();
     let done = explain(&folder, PROGRAM, &["--json"]).quiet();
-    let account: Value = serde_json::from_str(done.text()).expect("it is JSON");
-    assert_eq!(account["version"], 2);
-    assert_eq!(account["summary"]["fused"], 2);
-    assert_eq!(account["summary"]["checks_in_parallel_loops"], 1);
-    assert_eq!(account["functions"][0]["name"], "main");
-    assert_eq!(account["functions"][1]["name"], "mean");
-    assert_eq!(account["functions"][1]["line"], 5);
-    let file = account["program"].as_str().expect("text");
+    let report: Value = serde_json::from_str(done.text()).expect("the output is JSON");
+    assert_eq!(report["version"], 2);
+    assert_eq!(report["summary"]["fused"], 2);
+    assert_eq!(report["summary"]["checks_in_parallel_loops"], 1);
+    assert_eq!(report["functions"][0]["name"], "main");
+    assert_eq!(report["functions"][1]["name"], "mean");
+    assert_eq!(report["functions"][1]["line"], 5);
+    let file = report["program"].as_str().expect("text");
     assert!(file.ends_with("program.fut"), "{file}");
-    let entries = entries(&account);
+    let entries = entries(&report);
     let check = entries.iter().find(|(_, entry)| entry["group"] == "checks");
-    let (line, check) = check.expect("there is a check");
+    let (line, check) = check.expect("a check remark");
     assert_eq!(line, "  let found = map (\\i -> table[i]) places");
     assert_eq!(check["kind"], "check-in-parallel-loop");
     assert_eq!(check["mark"], "left");
@@ -409,43 +413,43 @@ fn as_data_it_has_what_the_guide_describes() {
     assert_eq!(check["data"]["check"], "index");
     assert_eq!(check["data"]["inside"], "parallel-loop");
     let fused = entries.iter().find(|(_, entry)| entry["kind"] == "fused");
-    let (_, fused) = fused.expect("something fuses");
+    let (_, fused) = fused.expect("a fusion remark");
     assert_eq!(fused["others"][0]["line"], 3);
-    assert_eq!(fused["others"][0]["file"], account["program"]);
+    assert_eq!(fused["others"][0]["file"], report["program"]);
     // The output is deterministic.
     let again = explain(&folder, PROGRAM, &["--json", "--threads", "3"]).quiet();
     assert_eq!(again.stdout, done.stdout);
 }
 
 #[test]
-fn places_in_imported_files_are_found() {
+fn remarks_in_imported_files_are_attributed() {
     let folder = Folder::new();
     folder.file("part.fut", "def gather (xs: []f32) (is: []i64) =\n  map (\\i -> xs[i]) is\n");
     let program = "import \"part\"\nentry main (xs: []f32) (is: []i64) = gather xs is\n";
     let done = explain(&folder, program, &[]).quiet();
     let text = done.text();
     assert!(text.contains("part.fut:1)\n    2 |   map (\\i -> xs[i]) is\n"), "{text}");
-    assert!(text.contains("bounds check stays in the parallel loop of line 2"), "{text}");
+    assert!(text.contains("bounds check remains in the parallel loop of line 2"), "{text}");
 }
 
 #[test]
-fn library_functions_are_told_of_where_they_are_called() {
+fn library_remarks_are_attributed_to_the_call() {
     let folder = Folder::new();
     let program = "entry main (xs: []i32) =\n  filter (> 0) xs\n";
     let brief = explain(&folder, program, &[]).quiet();
     let text = brief.text();
     assert!(text.contains("    2 |   filter (> 0) xs\n"), "{text}");
     assert!(text.contains("`filter (> 0) xs`, inside `filter`"), "{text}");
-    assert!(!text.contains("fusion: goes"), "{text}");
+    assert!(!text.contains("fusion: fused"), "{text}");
     let all = explain(&folder, program, &["--all"]).quiet();
-    assert!(all.text().contains("fusion: goes into"), "{}", all.text());
+    assert!(all.text().contains("fusion: fused into"), "{}", all.text());
 }
 
 #[test]
-fn what_is_wrong_is_said_once() {
+fn errors_are_reported_once() {
     let folder = Folder::new();
     let unknown = explain(&folder, PROGRAM, &["-e", "other"]);
-    unknown.fails(&["bindrune: no function of the program is named `other`\n"]);
+    unknown.fails(&["bindrune: the program has no function `other`\n"]);
     let wrong = "entry main (x: i32) = x + true\n";
     let file = folder.file("wrong.fut", wrong);
     let checked = bindrune(&["check", &file], "");
@@ -453,7 +457,7 @@ fn what_is_wrong_is_said_once() {
     assert_eq!(explained.stderr, checked.stderr);
     explained.fails(&["error", "wrong.fut:1"]);
     bindrune(&["explain", "nothing.fut"], "").fails(&["nothing.fut"]);
-    bindrune(&["explain", "nothing.txt"], "").fails(&["no Futhark program"]);
+    bindrune(&["explain", "nothing.txt"], "").fails(&["not a Futhark program"]);
     let derivative = "entry main (x: f64) = jvp f64.sin x 1\n";
     explain(&folder, derivative, &[]).fails(&["not supported yet"]);
     let page = folder.path("no/such/folder.html");
@@ -462,7 +466,7 @@ fn what_is_wrong_is_said_once() {
 }
 
 #[test]
-fn what_runs_on_a_device_and_what_on_its_host() {
+fn device_and_host_remarks() {
     let folder = Folder::new();
     let program = "-- How many numbers below one are met by steps of its length.
 def met (n: i64): i64 =
@@ -474,8 +478,8 @@ entry main [n] (xs: [n]i64) (yss: [n][n]i64): ([n]i64, [n]i64) =
     for backend in ["opencl", "cuda", "hip"] {
         let options = ["--json", "--backend", backend];
         let done = explain(&folder, program, &options).quiet();
-        let account: Value = serde_json::from_str(done.text()).expect("it is JSON");
-        let entries = entries(&account);
+        let report: Value = serde_json::from_str(done.text()).expect("the output is JSON");
+        let entries = entries(&report);
         let has = |kind: &str, line: &str| {
             let fits = |(text, entry): &(String, Value)| entry["kind"] == kind && text.contains(line);
             entries.iter().any(fits)
@@ -486,5 +490,5 @@ entry main [n] (xs: [n]i64) (yss: [n][n]i64): ([n]i64, [n]i64) =
     }
     let text = explain(&folder, program, &["--backend=cuda"]).quiet();
     let text = text.text();
-    assert!(text.contains("run on the device, 1 on its host"), "{text}");
+    assert!(text.contains("run on the device, 1 on the host"), "{text}");
 }

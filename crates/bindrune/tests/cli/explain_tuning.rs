@@ -70,7 +70,7 @@ impl Setup {
 }
 
 #[test]
-fn ways_are_told_with_what_they_gain_and_what_the_defaults_would_do() {
+fn paths_are_reported_with_speedups_and_defaults() {
     // 51 rows suffice for V0, 50,000 elements in total for V1.
     let setup = Setup::new(&format!("{OUTER}=51\n{INTRA}=50000\n"));
     let text = setup.text();
@@ -79,9 +79,9 @@ fn ways_are_told_with_what_they_gain_and_what_the_defaults_would_do() {
         "3 |   map (\\xs -> i64.sum (map (\\x -> x * x % 7) xs)) xss",
         "n_0 >= main.suff_outer_par_0 (16, tuned 51)?",
         "n_0 * n_1 >= main.suff_intra_par_0 (102400, tuned 50000)?",
-        ". few    V1, 100 us; 2.50x faster than V0, 250 us; so by default",
+        ". few    V1, 100 us; 2.50x faster than V0, 250 us; the same by default",
         "+ many   V1, 100 us; 4.00x faster than V0, 400 us; by default V0, 400 us",
-        ". other  V0, 30 us; 2.00x faster than V1, 60 us; so by default",
+        ". other  V0, 30 us; 2.00x faster than V1, 60 us; the same by default",
     ] {
         assert!(lines.contains(&line), "{line}:\n{text}");
     }
@@ -93,7 +93,7 @@ fn ways_are_told_with_what_they_gain_and_what_the_defaults_would_do() {
 }
 
 #[test]
-fn sizes_of_tasks_are_told_where_they_are_not_those_by_default() {
+fn changed_grain_sizes_are_reported() {
     let text = Setup::new("main.grain_0=3\n").text();
     assert!(text.contains("main.grain_0 (size): 3, "), "{text}");
     assert!(text.contains(" by default; 0 tried"), "{text}");
@@ -105,10 +105,10 @@ fn sizes_of_tasks_are_told_where_they_are_not_those_by_default() {
 }
 
 #[test]
-fn the_same_as_data() {
+fn json_report() {
     let setup = Setup::new(&format!("{OUTER}=51\n{INTRA}=50000\n"));
     let done = bindrune(&["explain", "--tuning", "--json", &setup.program], "").quiet();
-    let data: Value = serde_json::from_slice(&done.stdout).expect("it is JSON");
+    let data: Value = serde_json::from_slice(&done.stdout).expect("the output is JSON");
     assert_eq!(data["version"], 1);
     let nest = &data["nests"][0];
     assert_eq!((&nest["function"], &nest["place"]["line"]), (&json!("main"), &json!(3)));
@@ -123,7 +123,7 @@ fn the_same_as_data() {
 }
 
 #[test]
-fn what_does_not_fit_is_told() {
+fn mismatched_tuning_files_and_records_are_reported() {
     let setup = Setup::new("main.suff_outer_pa_0=3\n");
     let explain = ["explain", "--tuning", &*setup.program];
     let said = bindrune(&explain, "");
@@ -136,17 +136,17 @@ fn what_does_not_fit_is_told() {
     assert!(said.code == 0 && said.stderr.contains("tune again"), "{said:?}");
     for damaged in ["{", "[]", "{\"version\": 1, \"datasets\": {\"a\": {}}}"] {
         setup.folder.file("rows.fut.tuning.json", damaged);
-        bindrune(&explain, "").fails(&["rows.fut.tuning.json is no record of tuning"]);
+        bindrune(&explain, "").fails(&["rows.fut.tuning.json is not a tuning record"]);
     }
     setup.folder.file("rows.fut.tuning.json", "{\"version\": 2}");
     bindrune(&explain, "").fails(&["was written by another version"]);
     let none = ["explain", "--tuning=other", &setup.program];
-    bindrune(&none, "").fails(&["there is no record of tuning", "bindrune tune"]);
+    bindrune(&none, "").fails(&["there is no tuning record", "bindrune tune"]);
 }
 
 /// The report on a program tuned for a device has the device's versions and defaults.
 #[test]
-fn a_program_that_was_tuned_for_a_device_is_explained_for_it() {
+fn report_uses_the_device_of_the_record() {
     let folder = Folder::new();
     let block =
         "-- ==\n-- \"few\" random input { [4][3000]i64 }\n-- \"many\" random input { [2000][5]i64 }\n";
@@ -162,7 +162,7 @@ fn a_program_that_was_tuned_for_a_device_is_explained_for_it() {
 
 /// `explain` reads the record that `tune` writes.
 #[test]
-fn a_program_that_was_tuned_is_explained() {
+fn explain_reads_the_record_of_tune() {
     let folder = Folder::new();
     let block =
         "-- ==\n-- \"few\" random input { [4][30000]i64 }\n-- \"many\" random input { [20000][5]i64 }\n";
@@ -171,7 +171,7 @@ fn a_program_that_was_tuned_is_explained() {
     let done = bindrune(&["explain", "--tuning", &program], "").quiet();
     let text = done.text();
     for name in ["few", "many"] {
-        let told = |line: &str| line.contains(name) && line.contains(" than V");
-        assert!(text.lines().any(told), "{text}");
+        let is_reported = |line: &str| line.contains(name) && line.contains(" than V");
+        assert!(text.lines().any(is_reported), "{text}");
     }
 }

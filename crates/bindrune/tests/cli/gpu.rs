@@ -50,7 +50,7 @@ impl Built {
 
     #[track_caller]
     fn run(&self, args: &[&str], fails: &str) -> Finished {
-        let folder = Path::new(&self.path).parent().expect("it is in a folder");
+        let folder = Path::new(&self.path).parent().expect("the executable is in a folder");
         let mut command = Command::new(&self.path);
         command
             .args(args)
@@ -71,7 +71,7 @@ impl Built {
 }
 
 #[test]
-fn drivers_are_called_as_they_want() {
+fn driver_calls_follow_the_vendors_interface() {
     for (vendor, option) in
         [("cuda", "option --gpu-architecture=sm_90\n"), ("hip", "option -ffp-contract=off\n")]
     {
@@ -111,7 +111,7 @@ fn compiled_kernels_are_written_and_read() {
     let file = built.folder.path("kernels.ptx");
     let run = built.run(&["--dump-ptx", &file], "").quiet();
     assert_eq!(run.text(), "");
-    assert_eq!(std::fs::read(&file).expect("it is written"), b"text");
+    assert_eq!(std::fs::read(&file).expect("the file was written"), b"text");
     let log = built.log();
     assert!(log.contains("option --gpu-architecture=compute_90\n"), "{log}");
     assert!(!log.contains(" by 256\n"), "{log}");
@@ -124,10 +124,10 @@ fn compiled_kernels_are_written_and_read() {
     built.folder.file("kernels.ptx", fewer);
     built.run(&["--load-ptx", &file], "").fails(&[
         "kernels.ptx has no kernel `void k0_main_segred(BR_GLOBAL br_ctx *ctx, ",
-        "as the program launches it",
+        "which the program launches",
     ]);
     built.folder.file("kernels.ptx", "these are none");
-    built.run(&["--load-ptx", &file], "").fails(&["the device does not take the program's kernels"]);
+    built.run(&["--load-ptx", &file], "").fails(&["cannot load the program's kernels"]);
 }
 
 /// One iteration per thread block, whose threads share an array.
@@ -139,15 +139,15 @@ const SHARED: &str = "def main [n] (ks: [n]i64) : [n]i64 =
 ";
 
 #[test]
-fn what_a_block_shares_is_asked_for_at_the_launch() {
+fn shared_memory_is_requested_at_launch() {
     for vendor in ["cuda", "hip"] {
         let built = Built::with_libraries_as(vendor, &[], SHARED);
         built.run(&[], "").quiet();
         let log = built.log();
         assert!(log.contains("launch 3 by 256\n24 bytes are shared\n"), "{vendor}: {log}");
         // A limit above that of any device is set beforehand.
-        let told = log.contains("63488 bytes may be shared\n");
-        assert_eq!(told, vendor == "cuda", "{vendor}: {log}");
+        let sets_limit = log.contains("63488 bytes may be shared\n");
+        assert_eq!(sets_limit, vendor == "cuda", "{vendor}: {log}");
         // An array that does not fit in shared memory is in global memory.
         built.run(&["--param=main.scratchpad_0=16"], "").quiet();
         assert!(!built.log().contains("bytes are shared"), "{vendor}");
@@ -160,7 +160,7 @@ const ROWS: &str = "def main [n] (ks: [n]i64) : [n]i64 =
 ";
 
 #[test]
-fn enough_is_what_keeps_the_device_busy() {
+fn default_thresholds_depend_on_device_capacity() {
     // A quarter of 5 multiprocessors with 300 threads each. HIP keeps its default, because its
     // attribute numbers change between versions.
     for (vendor, busy) in [("cuda", 375), ("hip", 1 << 15)] {
@@ -183,7 +183,7 @@ fn enough_is_what_keeps_the_device_busy() {
 }
 
 #[test]
-fn launches_and_copies_are_timed_where_that_is_wanted() {
+fn launches_and_copies_are_timed_on_request() {
     for vendor in ["cuda", "hip"] {
         let built = Built::with_libraries(vendor);
         built.run(&[], "").quiet();
@@ -213,27 +213,27 @@ fn launches_and_copies_are_timed_where_that_is_wanted() {
 }
 
 #[test]
-fn what_fails_is_said_in_one_message() {
+fn driver_failures_are_reported_in_one_message() {
     let built = Built::with_libraries("cuda");
     for (fails, message) in [
-        ("init", "its driver cannot be used: CUDA_ERROR_NO_DEVICE"),
-        ("count", "CUDA finds no device on this machine"),
-        ("context", "the device `Fake 100` cannot be used: no context is made"),
+        ("init", "cannot initialise the driver: CUDA_ERROR_NO_DEVICE"),
+        ("count", "CUDA found no device on this machine"),
+        ("context", "cannot use the device `Fake 100`: cannot create a context"),
         (
             "compile",
-            "the compiler of CUDA does not compile the program's kernels for `Fake 100` \
+            "the CUDA compiler cannot compile the program's kernels for `Fake 100` \
              (COMPILATION):\nkernels(7): error: unlikely",
         ),
-        ("module", "the device does not take the program's kernels: "),
+        ("module", "cannot load the program's kernels: "),
         (
             "memory",
-            "out of memory on the device: 16 bytes were asked for while 0 bytes are in use, and \
+            "out of memory on the device: cannot allocate 16 bytes with 0 bytes in use; \
              the device has no more.",
         ),
-        ("block", "` has blocks of 256 threads, 128 fit on the device"),
-        ("launch", "is not launched"),
-        ("lost", "the device `Fake 100` fails: bytes are not copied from the device: "),
-        ("end", "the device does not end its work: "),
+        ("block", "` has blocks of 256 threads; the device allows 128"),
+        ("launch", "cannot launch the kernel `"),
+        ("lost", "the device `Fake 100` failed: cannot copy from the device: "),
+        ("end", "cannot complete the pending commands: "),
     ] {
         // Results that are not read back are waited for with `-D`, which names the failing kernel.
         let debug = (fails == "end").then_some("-D");
@@ -249,7 +249,7 @@ fn what_fails_is_said_in_one_message() {
 }
 
 #[test]
-fn a_driver_that_is_too_old_says_so() {
+fn outdated_driver_is_reported() {
     for (vendor, symbol) in [("cuda", "cuEventCreate"), ("hip", "hipEventCreateWithFlags")] {
         let run = Built::with_libraries_as(vendor, &["-DOLD"], PROGRAM).run(&[], "");
         assert_eq!((run.code, run.stderr.lines().count()), (1, 1), "{}", run.stderr);
@@ -259,16 +259,16 @@ fn a_driver_that_is_too_old_says_so() {
 }
 
 #[test]
-fn what_is_kept_may_be_damaged_or_find_no_room() {
+fn kernel_cache_survives_corruption_and_full_disks() {
     let built = Built::with_libraries("cuda");
     let cache = built.folder.path("cache/bindrune");
     let kept = || -> Vec<_> {
-        let files = std::fs::read_dir(&cache).expect("there is a folder");
-        files.map(|file| file.expect("it is listed").path()).collect()
+        let files = std::fs::read_dir(&cache).expect("the cache folder exists");
+        files.map(|file| file.expect("the folder can be read").path()).collect()
     };
     // A full disk: files may not grow beyond 1 KiB, and a write error results.
     let line = "trap '' XFSZ; ulimit -f 1; exec \"$@\"";
-    let folder = Path::new(&built.path).parent().expect("it is in a folder");
+    let folder = Path::new(&built.path).parent().expect("the executable is in a folder");
     let mut full = Command::new("bash");
     full.args(["-c", line, "bash", &built.path])
         .env("LD_LIBRARY_PATH", folder)
@@ -279,19 +279,19 @@ fn what_is_kept_may_be_damaged_or_find_no_room() {
     built.run(&[], "").quiet();
     let files = kept();
     assert_eq!(files.len(), 1);
-    let whole = std::fs::read(&files[0]).expect("it can be read");
+    let whole = std::fs::read(&files[0]).expect("the file can be read");
     for damaged in [&whole[..whole.len() / 2], b"", b"something else"] {
-        std::fs::write(&files[0], damaged).expect("it can be written");
+        std::fs::write(&files[0], damaged).expect("the file can be written");
         built.log();
         built.run(&[], "").quiet();
-        assert!(built.log().contains("program of kernels"), "it is compiled again");
-        let again = std::fs::read(&files[0]).expect("it can be read");
-        assert!(again == whole, "it is kept again");
+        assert!(built.log().contains("program of kernels"), "kernels are compiled again");
+        let again = std::fs::read(&files[0]).expect("the file can be read");
+        assert!(again == whole, "kernels are cached again");
     }
 }
 
 #[test]
-fn a_machine_without_a_driver_says_so() {
+fn missing_driver_is_reported() {
     for (vendor, library) in [("cuda", "libcuda.so.1"), ("hip", "libamdhip64.so.7")] {
         let run = Built::new(vendor, PROGRAM).run(&[], "");
         assert_eq!(run.code, 1);

@@ -153,12 +153,12 @@ fn commands_print_what_the_guide_shows() {
         }
     }
     assert!(failures.is_empty(), "these commands print:\n\n{failures}");
-    assert!(runs > 20, "{runs} commands");
+    assert!(runs > 20, "only {runs} commands");
 }
 
 /// The image of a forest in the guide is the output of the command that the page names.
 #[test]
-fn the_picture_of_a_forest_is_that_of_the_program() {
+fn forest_image_is_up_to_date() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let program = root.join("bench/programs/nests/matmul.fut");
     let program = program.to_string_lossy();
@@ -166,8 +166,8 @@ fn the_picture_of_a_forest_is_that_of_the_program() {
     let picture = crate::process::bindrune(&dev, "").quiet();
     let path = root.join("docs/src/forest.svg");
     if std::env::var_os("BLESS").is_some() {
-        std::fs::write(&path, &picture.stdout).expect("it can be written");
+        std::fs::write(&path, &picture.stdout).expect("the image can be written");
     }
-    let there = std::fs::read_to_string(path).expect("it is there");
-    assert_eq!(there, picture.text(), "BLESS=1 writes it anew");
+    let there = std::fs::read_to_string(path).expect("the image exists");
+    assert_eq!(there, picture.text(), "BLESS=1 updates the image");
 }

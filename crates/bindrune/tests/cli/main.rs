@@ -10,6 +10,7 @@ mod explain;
 mod explain_tuning;
 mod gpu;
 mod guide;
+mod limitations;
 mod opencl;
 mod portable;
 mod process;

@@ -41,7 +41,7 @@ impl Built {
 
 /// Exit code, standard output and standard error, without the parts that depend on the backend:
 /// file names in locations.
-fn told(finished: &Finished, name: &str) -> (i32, String, String) {
+fn output(finished: &Finished, name: &str) -> (i32, String, String) {
     let stderr = finished.stderr.replace(name, "NAME");
     let words = stderr.split_whitespace();
     let words = words.map(|word| word.rsplit_once(".fut:").map_or(word, |(_, place)| place));
@@ -50,7 +50,7 @@ fn told(finished: &Finished, name: &str) -> (i32, String, String) {
 }
 
 #[test]
-fn results_and_messages_are_those_of_processors() {
+fn results_and_messages_equal_those_on_the_cpu() {
     let built = Built::new(SAMPLE);
     for (entry, input) in [
         ("main", "[1, 2, 3]"),
@@ -77,14 +77,14 @@ fn results_and_messages_are_those_of_processors() {
     ] {
         let mut for_cpu = sample_command(&["-e", entry]);
         let name = for_cpu.get_program().to_string_lossy().into_owned();
-        let cpu = told(&finish(&mut for_cpu, input.as_bytes()), &name);
-        let device = told(&built.run(&["-e", entry], input), &built.path);
+        let cpu = output(&finish(&mut for_cpu, input.as_bytes()), &name);
+        let device = output(&built.run(&["-e", entry], input), &built.path);
         assert_eq!(cpu, device, "{entry} {input}");
     }
 }
 
 #[test]
-fn several_runs_share_what_was_compiled_and_allocated() {
+fn several_runs_reuse_kernels_and_memory() {
     let built = Built::new(SAMPLE);
     let times = built.folder.path("times");
     let args = ["-e", "main", "-r", "5", "-t", &times, "-D"];
@@ -103,7 +103,7 @@ fn several_runs_share_what_was_compiled_and_allocated() {
     ] {
         assert!(run.stderr.contains(part), "{}", run.stderr);
     }
-    assert!(!run.stderr.contains("behind"), "{}", run.stderr);
+    assert!(!run.stderr.contains("leaked"), "{}", run.stderr);
     // A kernel's line: name, number and location, and the number of launches in measured runs.
     let row = run.stderr.lines().find(|line| line.contains("main.seg") && !line.contains(" blocks of "));
     let row = row.unwrap_or_else(|| panic!("no kernel: {}", run.stderr));
@@ -120,7 +120,7 @@ fn several_runs_share_what_was_compiled_and_allocated() {
 }
 
 #[test]
-fn compiled_kernels_are_kept_and_damaged_ones_are_not_taken() {
+fn compiled_kernels_are_cached_and_corrupt_ones_rejected() {
     let built = Built::new(SAMPLE);
     let file = built.folder.path("kernels");
     let main = |options: &[&str]| {
@@ -150,16 +150,16 @@ fn compiled_kernels_are_kept_and_damaged_ones_are_not_taken() {
 fn devices_are_listed_and_chosen() {
     let built = Built::new("entry main (x: i32) = map (+ x) [1, 2]\n");
     let list = built.run(&["--list-devices"], "").quiet();
-    let first = list.text().lines().next().expect("there is a device");
-    let name = first.strip_prefix("#0 ").expect("it is the first");
-    let (name, _) = name.split_once(" (").expect("its platform follows");
+    let first = list.text().lines().next().expect("a device");
+    let name = first.strip_prefix("#0 ").expect("the first device");
+    let (name, _) = name.split_once(" (").expect("the platform in parentheses");
     let chosen = built.run(&["-d", &name.to_uppercase()], "1").quiet();
     assert_eq!(chosen.text(), "[2i32, 3i32]\n");
     built.run(&["-d", "#0"], "1").quiet();
     for (wanted, parts) in [
         ("nonsense", &["there is no device `nonsense`; there are: ", name][..]),
         ("#99", &["there is no device `#99`"]),
-        ("#", &["no number behind `#`"]),
+        ("#", &["no number after `#`"]),
     ] {
         built.run(&["-d", wanted], "1").fails(parts);
     }
@@ -167,7 +167,7 @@ fn devices_are_listed_and_chosen() {
     built.run(&["-p", "nonsense"], "1").fails(&["there is no platform `nonsense`; there are: "]);
     for option in ["-d", "-p"] {
         let on_cpu = finish(&mut sample_command(&[option, "#0"]), b"[1]");
-        on_cpu.fails(&["the program runs on no device"]);
+        on_cpu.fails(&["the program has no kernels"]);
     }
 }
 
@@ -182,7 +182,7 @@ fn kernels_are_written_and_read() {
     let loaded = built.run(&["--load-opencl", &file], "1").quiet();
     assert_eq!(loaded.text(), "[2i32, 3i32]\n");
     built.folder.file("kernels.cl", format!("{kernels}\nnonsense\n"));
-    built.run(&["--load-opencl", &file], "1").fails(&["does not compile the program's kernels"]);
+    built.run(&["--load-opencl", &file], "1").fails(&["cannot compile the program's kernels"]);
     // A launch would pass its arguments to the wrong parameters.
     let fewer = kernels.replace("void k0_main_segmap(BR_GLOBAL br_ctx *ctx, ", "void k0_main_segmap(");
     assert_ne!(fewer, kernels);
@@ -190,7 +190,7 @@ fn kernels_are_written_and_read() {
         built.folder.file("kernels.cl", others);
         built.run(&["--load-opencl", &file], "1").fails(&[
             "kernels.cl has no kernel `void k0_main_segmap(BR_GLOBAL br_ctx *ctx, ",
-            "as the program launches it",
+            "which the program launches",
         ]);
     }
     for (options, parts) in [
@@ -201,7 +201,7 @@ fn kernels_are_written_and_read() {
         built.run(&options, "1").fails(&parts);
     }
     let on_cpu = finish(&mut sample_command(&["--dump-opencl", &file]), b"[1]");
-    on_cpu.fails(&["the program runs on no device"]);
+    on_cpu.fails(&["the program has no kernels"]);
 }
 
 #[test]
@@ -222,13 +222,13 @@ fn compiled_kernels_are_written_and_read() {
         std::fs::write(&file, bytes).expect("the folder takes files");
         built
             .run(&["--load-opencl-binary", &file], "1")
-            .fails(&["the compiled kernels are not whole, or not those that"]);
+            .fails(&["the compiled kernels are damaged, or were not written by"]);
     }
     std::fs::write(&file, kernels).expect("the folder takes files");
     let other = Built::new("entry main (x: i32) (y: i32) = map (+ (x * y)) [1, 2]\n");
     other
         .run(&["--load-opencl-binary", &file], "1 2")
-        .fails(&["the compiled kernels are not whole, or not those that"]);
+        .fails(&["the compiled kernels are damaged, or were not written by"]);
     for (options, part) in [
         (["--load-opencl-binary", "no/such"], "cannot read no/such: "),
         (["--dump-opencl-binary", "/dev/full"], "cannot write /dev/full: "),
@@ -240,12 +240,12 @@ fn compiled_kernels_are_written_and_read() {
 }
 
 #[test]
-fn options_that_change_nothing_say_so() {
+fn ignored_options_are_reported() {
     let built = Built::new("entry main (x: i32) = map (+ x) [1, 2]\n");
     let run = built.run(&["--default-thread-block-size=64"], "1");
     assert_eq!((run.code, run.text()), (0, "[2i32, 3i32]\n"));
     assert!(
-        (run.stderr).contains("--default-thread-block-size changes nothing: how work falls apart"),
+        (run.stderr).contains("--default-thread-block-size has no effect: the partition of work"),
         "{}",
         run.stderr
     );
@@ -253,7 +253,7 @@ fn options_that_change_nothing_say_so() {
 }
 
 #[test]
-fn a_machine_without_a_driver_gets_one_sentence() {
+fn missing_driver_is_reported_in_one_sentence() {
     let built = Built::new("entry main (x: i32) = map (+ x) [1, 2]\n");
     for args in [&[][..], &["--list-devices"]] {
         let mut run = built.command(args);
@@ -263,32 +263,32 @@ fn a_machine_without_a_driver_gets_one_sentence() {
         }
         let run = finish(run.env("LD_LIBRARY_PATH", built.folder.path("")), b"1");
         assert_eq!(run.stderr.lines().count(), 1, "{}", run.stderr);
-        run.fails(&["there is no OpenCL on this machine", "install"]);
+        run.fails(&["OpenCL is not available on this machine", "install"]);
     }
     let mut run = built.command(&[]);
     let run = finish(run.env("OCL_ICD_VENDORS", built.folder.path("none")), b"1");
     assert_eq!(run.stderr.lines().count(), 1, "{}", run.stderr);
-    run.fails(&["OpenCL finds no device on this machine", "install"]);
+    run.fails(&["OpenCL found no device on this machine", "install"]);
 }
 
 #[test]
-fn memory_and_compilers_that_do_not_suffice_are_told() {
+fn device_memory_and_kernel_compiler_failures_are_reported() {
     let built = Built::new(SAMPLE);
     built.run(&["-e", "fill", "--memory-limit=1M"], "1000000 1").fails(&[
-        "out of memory on the device: 8000000 bytes were asked for",
+        "out of memory on the device: cannot allocate 8000000 bytes",
         "the limit is 1048576 bytes.",
         "sample.fut:11:",
     ]);
     built
         .run(&["--build-option=-D", "--build-option=bool=+"], "[1]")
-        .fails(&["does not compile the program's kernels", "CL_BUILD_PROGRAM_FAILURE"]);
+        .fails(&["cannot compile the program's kernels", "CL_BUILD_PROGRAM_FAILURE"]);
 }
 
 /// The name of the OpenCL loader, which [`finish`]ed programs find by themselves.
 const LIBRARY: &str = "libOpenCL.so.1";
 
 #[test]
-fn what_fails_in_the_driver_is_said_in_one_message() {
+fn driver_failures_are_reported_in_one_message() {
     let built = Built::new(SAMPLE);
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli/opencl/shim.c");
     let made = Command::new("cc")
@@ -309,13 +309,13 @@ fn what_fails_in_the_driver_is_said_in_one_message() {
     run("", &["--dump-opencl-binary", &kernels]).quiet();
     let load = ["--load-opencl-binary", &kernels];
     for (fails, message) in [
-        ("binary", "does not take these compiled kernels"),
-        ("queue", "cannot be used: no queue is made: CL_OUT_OF_HOST_MEMORY"),
-        ("memory", "and the device has no more."),
-        ("block", " has blocks of 256 threads, 64 fit on the device"),
-        ("shared", " needs 1099511627776 bytes that a block shares, the device has "),
-        ("launch", " fails: clEnqueueNDRangeKernel: CL_OUT_OF_RESOURCES, of `main."),
-        ("lost", " fails: clEnqueueReadBuffer: CL_INVALID_COMMAND_QUEUE"),
+        ("binary", "rejects these compiled kernels"),
+        ("queue", "`: cannot create a queue: CL_OUT_OF_HOST_MEMORY"),
+        ("memory", "the device has no more."),
+        ("block", " has blocks of 256 threads; the device allows 64"),
+        ("shared", " needs 1099511627776 bytes of shared memory per block; the device has "),
+        ("launch", " failed: clEnqueueNDRangeKernel: CL_OUT_OF_RESOURCES, for the kernel `main."),
+        ("lost", " failed: clEnqueueReadBuffer: CL_INVALID_COMMAND_QUEUE"),
     ] {
         let options = if fails == "binary" { &load[..] } else { &[] };
         let run = run(fails, options);
@@ -328,12 +328,12 @@ fn what_fails_in_the_driver_is_said_in_one_message() {
 /// The path of the OpenCL loader, according to the system's linker.
 fn installed() -> String {
     let asked = Command::new("cc").arg(format!("-print-file-name={LIBRARY}")).output();
-    let path = String::from_utf8(asked.expect("a C compiler").stdout).expect("it is a path");
+    let path = String::from_utf8(asked.expect("a C compiler").stdout).expect("the path is UTF-8");
     path.trim().to_owned()
 }
 
 #[test]
-fn a_library_that_is_too_old_says_so() {
+fn outdated_library_is_reported() {
     let built = Built::new("entry main (x: i32) = map (+ x) [1, 2]\n");
     let empty = built.folder.file("empty.c", "int nothing = 0;\n");
     let made =
@@ -346,7 +346,7 @@ fn a_library_that_is_too_old_says_so() {
 }
 
 #[test]
-fn run_takes_the_options_of_executables() {
+fn run_accepts_the_options_of_executables() {
     let folder = Folder::new();
     let program = folder
         .file("p.fut", "entry twice (xs: []i32) = map (* 2) xs\nentry inverse (xs: []i32) = map (1 /) xs\n");

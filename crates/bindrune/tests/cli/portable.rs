@@ -22,7 +22,7 @@ fn binary(ty: &str, shape: &[i64], elements: &[u8]) -> Vec<u8> {
 }
 
 /// Exit code, standard output and standard error, without the executable's name.
-fn told(finished: &Finished, name: &str) -> (i32, Vec<u8>, String) {
+fn output(finished: &Finished, name: &str) -> (i32, Vec<u8>, String) {
     let stderr = finished.stderr.replace(name, "NAME");
     (finished.code, finished.stdout.clone(), stderr)
 }
@@ -32,9 +32,9 @@ fn told(finished: &Finished, name: &str) -> (i32, Vec<u8>, String) {
 fn same(c: &str, args: &[&str], stdin: &[u8]) {
     let mut for_cpu = sample_command(args);
     let cpu_name = for_cpu.get_program().to_string_lossy().into_owned();
-    let cpu = told(&finish(&mut for_cpu, stdin), &cpu_name);
+    let cpu = output(&finish(&mut for_cpu, stdin), &cpu_name);
     let mut as_c = Command::new(c);
-    let c = told(&finish(as_c.args(args).stdout(Stdio::piped()), stdin), c);
+    let c = output(&finish(as_c.args(args).stdout(Stdio::piped()), stdin), c);
     // The CPU's sample has another file name.
     let place = |stderr: &str| {
         let words = stderr.split_whitespace();
@@ -46,7 +46,7 @@ fn same(c: &str, args: &[&str], stdin: &[u8]) {
 }
 
 #[test]
-fn values_in_and_out_are_the_same() {
+fn values_equal_those_on_the_cpu() {
     let folder = Folder::new();
     let c = built(&folder);
     for (entry, inputs) in [
@@ -95,7 +95,7 @@ fn values_in_and_out_are_the_same() {
 }
 
 #[test]
-fn failures_are_told_in_the_same_words() {
+fn failure_messages_equal_those_on_the_cpu() {
     let folder = Folder::new();
     let c = built(&folder);
     for (entry, input) in [
@@ -115,14 +115,14 @@ fn failures_are_told_in_the_same_words() {
         finish(run.args(args).stdout(Stdio::piped()), b"1000000 1")
     };
     out_of_memory(&["-e", "fill", "--memory-limit=1M"]).fails(&[
-        "out of memory: 8000000 bytes were asked for",
+        "out of memory: cannot allocate 8000000 bytes",
         "the limit is 1048576 bytes.",
         "sample.fut:11:",
     ]);
 }
 
 #[test]
-fn malformed_input_is_told_in_the_same_words() {
+fn input_errors_equal_those_on_the_cpu() {
     let folder = Folder::new();
     let c = built(&folder);
     let text = [
@@ -180,7 +180,7 @@ fn malformed_input_is_told_in_the_same_words() {
 }
 
 #[test]
-fn options_are_the_same() {
+fn options_equal_those_on_the_cpu() {
     let folder = Folder::new();
     let c = built(&folder);
     let times = folder.path("times");
@@ -233,11 +233,11 @@ fn options_are_the_same() {
     for part in ["1 threads", "took", "peak memory"] {
         assert!(debug.stderr.contains(part), "{}", debug.stderr);
     }
-    assert!(!debug.stderr.contains("behind"), "{}", debug.stderr);
+    assert!(!debug.stderr.contains("leaked"), "{}", debug.stderr);
 }
 
 #[test]
-fn results_that_cannot_be_written_are_an_error() {
+fn write_errors_of_results_are_reported() {
     let folder = Folder::new();
     let c = built(&folder);
     let full = std::fs::OpenOptions::new().write(true).open("/dev/full");
@@ -247,7 +247,7 @@ fn results_that_cannot_be_written_are_an_error() {
 }
 
 #[test]
-fn the_c_stands_beside_the_executable() {
+fn c_file_is_written_beside_the_executable() {
     let folder = Folder::new();
     let program = folder.file("p.fut", "entry main (x: f64) = f64.sqrt x\n");
     bindrune(&["c", &program], "").quiet();
@@ -267,7 +267,7 @@ fn the_c_stands_beside_the_executable() {
 }
 
 #[test]
-fn run_takes_the_options_of_executables() {
+fn run_accepts_the_options_of_executables() {
     let folder = Folder::new();
     let program = folder.file("p.fut", "entry twice (x: i32) = 2 * x\nentry inverse (x: i32) = 1 / x\n");
     let run = ["run", "--backend=c", &program, "-e"];
@@ -277,7 +277,7 @@ fn run_takes_the_options_of_executables() {
 }
 
 #[test]
-fn a_missing_c_compiler_is_named_with_what_to_do() {
+fn missing_c_compiler_is_reported_with_advice() {
     let folder = Folder::new();
     let program = folder.file("p.fut", "entry main (x: i32) = x\n");
     let build = || command(&["build", "--backend=c", &program, "-o", &folder.path("p")]);
@@ -300,7 +300,7 @@ fn a_missing_c_compiler_is_named_with_what_to_do() {
 }
 
 #[test]
-fn recursion_that_is_too_deep_is_an_error() {
+fn too_deep_recursion_is_an_error() {
     let folder = Folder::new();
     let program = folder.file(
         "p.fut",
@@ -310,5 +310,5 @@ fn recursion_that_is_too_deep_is_an_error() {
     let run = ["run", "--backend=c", &program];
     // The exclusive or of the numbers up to 1000 is 1000.
     assert_eq!(bindrune(&run, "1000").quiet().text(), "2001i64\n");
-    bindrune(&run, "1000000000").fails(&["the stack is used up", "p.fut:1:", "more calls"]);
+    bindrune(&run, "1000000000").fails(&["stack overflow", "p.fut:1:", "more calls"]);
 }

@@ -31,7 +31,7 @@ fn expressions_are_evaluated_and_declarations_kept() {
 }
 
 #[test]
-fn input_goes_on_over_several_lines() {
+fn input_continues_over_several_lines() {
     let done =
         enter(&["def f (x: i32) =", "  let y = x + 1", "  in y * y", "f (", "2", ")", "let z = 3 in", "z"]);
     assert_eq!(done.text(), "9i32\n3i32\n", "{}", done.stderr);
@@ -65,7 +65,7 @@ fn types_of_expressions_and_modules() {
 }
 
 #[test]
-fn errors_are_explained_and_change_nothing() {
+fn errors_are_reported_and_change_nothing() {
     let done = enter(&[
         "def x = 1i32",
         "def x = true + 1",
@@ -88,7 +88,7 @@ fn errors_are_explained_and_change_nothing() {
         "Index [2] out of bounds for array of shape [2].",
         "division by zero",
         "there is no command `:nothing`",
-        "which program?",
+        "the command needs an argument: `:load FILE`",
         "cannot read absent.fut",
         "its name does not end in `.fut`",
         "Trace",
@@ -110,7 +110,7 @@ fn programs_are_loaded_with_their_imports() {
 }
 
 #[test]
-fn traces_name_the_users_place() {
+fn traces_have_source_locations() {
     let done = enter(&["def f (x: i32) = trace (x + 1)", "f 1", "map trace [5i32]", "#[trace(tag)] 3i32"]);
     assert_eq!(done.text(), "2i32\n[5i32]\n3i32\n");
     let lines: Vec<&str> = done.stderr.lines().collect();
@@ -196,7 +196,7 @@ fn breakpoints_in_lambdas_loops_and_local_functions() {
 }
 
 #[test]
-fn new_nans_stop_evaluations_if_that_is_wanted() {
+fn nanbreak_stops_at_new_nans() {
     let done = enter(&[
         ":nanbreak",
         "def root (x: f64) = f64.sqrt (x - 2)",
@@ -212,11 +212,11 @@ fn new_nans_stop_evaluations_if_that_is_wanted() {
     let text = done.text();
     assert_eq!(text.matches("A new NaN at").count(), 2, "{text}");
     assert!(text.contains("1f64\nf64.nan\n"), "{text}");
-    assert!(text.ends_with("f64.nan\nEvaluations do not stop at NaNs any more.\nf64.nan\n"));
+    assert!(text.ends_with("f64.nan\nEvaluations no longer stop at NaNs.\nf64.nan\n"));
 }
 
 #[test]
-fn texts_and_folders() {
+fn format_string_and_folder_commands() {
     let folder = Folder::new();
     folder.file("p.fut", "def seven = 7i32\n");
     let input = format!(
@@ -230,8 +230,8 @@ fn texts_and_folders() {
     assert_eq!((done.code, done.text()), (0, expected.as_str()), "{done:?}");
     for part in [
         "a `{` without a `}`",
-        "this is no array of u8: 3i32",
-        "cannot go to /no/such",
+        "the value is not an array of u8: 3i32",
+        "cannot change to /no/such",
         "`:f` could be `:format` or `:frame`",
         "no evaluation is stopped",
     ] {

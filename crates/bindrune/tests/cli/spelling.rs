@@ -10,7 +10,7 @@ fn say(executable: &str, args: &[&str], stdin: &str) -> Finished {
 }
 
 #[test]
-fn multicore_is_the_processor() {
+fn multicore_builds_for_the_cpu() {
     let folder = Folder::new();
     let program = folder.file("sum.fut", "entry main (xs: []i64) = reduce (+) 0 xs\n");
     let out = folder.path("out");
@@ -23,7 +23,7 @@ fn multicore_is_the_processor() {
         bindrune(args, "").quiet();
         let sum = say(&out, &["--num-threads", "2"], "[1, 2, 3]").quiet();
         assert_eq!(sum.text(), "6i64\n");
-        std::fs::remove_file(&out).expect("it is there");
+        std::fs::remove_file(&out).expect("the executable exists");
     }
     for wanted in ["--library", "--server"] {
         bindrune(&["multicore", wanted, &program], "").fails(&["not supported yet", "`bindrune multicore`"]);
@@ -31,7 +31,7 @@ fn multicore_is_the_processor() {
 }
 
 #[test]
-fn warnings_are_left_out_or_count_as_errors() {
+fn warnings_are_suppressed_or_count_as_errors() {
     let folder = Folder::new();
     let odd = folder.file("odd.fut", "entry main (x: i32) (y: i32) : i32 = x\n");
     let out = folder.path("odd");
@@ -53,7 +53,7 @@ fn warnings_are_left_out_or_count_as_errors() {
 }
 
 #[test]
-fn all_is_checked_where_that_is_wanted() {
+fn safe_option_ignores_unsafe_attributes() {
     let folder = Folder::new();
     let program = folder.file(
         "p.fut",
@@ -77,7 +77,7 @@ entry each (xs: []i32) (is: []i64) = map (\\i -> #[unsafe] xs[i]) is\n",
 }
 
 #[test]
-fn functions_become_entry_points() {
+fn entry_point_option_adds_entry_points() {
     let folder = Folder::new();
     folder.file("other.fut", "def triple (x: i32) = 3 * x\n");
     let program = folder.file(
@@ -105,18 +105,18 @@ entry main (x: i32) = twice x + 1\n",
 }
 
 #[test]
-fn passes_are_told_and_every_command_says_its_version() {
+fn verbose_lists_passes_and_commands_print_versions() {
     let folder = Folder::new();
     let program = folder.file("p.fut", "entry main (x: i32) = x + 1\n");
     let out = folder.path("out");
     for option in ["-v", "--verbose"] {
-        let told = bindrune(&["multicore", option, &program, "-o", &out], "");
-        assert_eq!(told.code, 0, "{}", told.stderr);
+        let done = bindrune(&["multicore", option, &program, "-o", &out], "");
+        assert_eq!(done.code, 0, "{}", done.stderr);
         let line = |name: &str| {
-            let mut lines = told.stderr.lines();
+            let mut lines = done.stderr.lines();
             lines.any(|line| line.starts_with(name) && line.ends_with(" ms"))
         };
-        assert!(line("flatten") && line("imp"), "{}", told.stderr);
+        assert!(line("flatten") && line("imp"), "{}", done.stderr);
     }
     for command in ["c", "multicore", "opencl", "cuda", "hip", "run", "test", "bench"] {
         let version = bindrune(&[command, "-V"], "").quiet();

@@ -17,7 +17,7 @@ fn closed() -> Stdio {
 }
 
 #[test]
-fn results_that_cannot_be_written() {
+fn write_errors_of_results_are_reported() {
     let folder = Folder::new();
     let program = folder.file("p.fut", "entry main (n: i64) = iota n\n");
     let run =
@@ -42,7 +42,7 @@ fn results_that_cannot_be_written() {
 }
 
 #[test]
-fn messages_that_cannot_be_written() {
+fn unwritable_standard_error_keeps_the_exit_code() {
     let folder = Folder::new();
     let wrong = folder.file("wrong.fut", "entry main = x\n");
     for stderr in [full(), closed()] {
@@ -58,7 +58,7 @@ fn messages_that_cannot_be_written() {
 }
 
 #[test]
-fn executables_that_cannot_be_written() {
+fn write_errors_of_executables_are_reported() {
     let folder = Folder::new();
     let program = folder.file("p.fut", "entry main (x: i32) = x\n");
     let output = folder.path("no/such/folder/p");
@@ -68,7 +68,7 @@ fn executables_that_cannot_be_written() {
 }
 
 #[test]
-fn a_missing_linker_is_named_with_what_to_do() {
+fn missing_linker_is_reported_with_advice() {
     let folder = Folder::new();
     let program = folder.file("p.fut", "entry main (x: i32) = x\n");
     let build = || command(&["build", &program, "-o", &folder.path("p")]);
@@ -88,7 +88,7 @@ fn a_missing_linker_is_named_with_what_to_do() {
 }
 
 #[test]
-fn a_temporary_folder_that_is_not_there() {
+fn missing_temporary_folder_is_reported() {
     let folder = Folder::new();
     let program = folder.file("p.fut", "entry main (x: i32) = x\n");
     let mut build = command(&["build", &program, "-o", &folder.path("p")]);
@@ -96,7 +96,7 @@ fn a_temporary_folder_that_is_not_there() {
 }
 
 #[test]
-fn arguments_that_never_come() {
+fn missing_input_is_an_error() {
     let mut sample = sample_command(&[]);
     let status = sample.stdin(Stdio::null()).stderr(Stdio::null()).status();
     assert_eq!(status.expect("the process starts").code(), Some(1));

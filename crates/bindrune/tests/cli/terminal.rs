@@ -11,12 +11,12 @@ fn prompt(folder: &Folder) -> PtySession {
     fresh.args(command.get_args()).env("TERM", "xterm").env("XDG_STATE_HOME", folder.path(""));
     std::mem::swap(&mut command, &mut fresh);
     let mut session = spawn_command(command, Some(60_000)).expect("the prompt starts");
-    session.exp_string("[0]> ").expect("there is a prompt");
+    session.exp_string("[0]> ").expect("a prompt");
     session
 }
 
 #[test]
-fn control_c_ends_an_evaluation_and_gives_the_prompt_back() {
+fn control_c_ends_an_evaluation_and_returns_to_the_prompt() {
     let folder = Folder::new();
     let mut session = prompt(&folder);
     let endless = [
@@ -27,16 +27,16 @@ fn control_c_ends_an_evaluation_and_gives_the_prompt_back() {
     for (number, line) in endless.iter().enumerate() {
         session.send_line(line).expect("a line can be entered");
         // The evaluation has started once this is printed.
-        session.exp_string(": 42i").expect("it begins");
+        session.exp_string(": 42i").expect("the evaluation starts");
         session.send_control('c').expect("Ctrl-C can be pressed");
-        session.exp_string("Interrupted.").expect("it ends");
+        session.exp_string("Interrupted.").expect("the evaluation ends");
         let next = format!("[{}]> ", number + 1);
-        session.exp_string(&next).expect("there is a prompt");
+        session.exp_string(&next).expect("a prompt");
     }
     session.send_line("20 + 3").expect("a line can be entered");
-    session.exp_string("23i32").expect("it is evaluated");
+    session.exp_string("23i32").expect("the value");
     session.send_line(":quit").expect("a line can be entered");
-    session.exp_eof().expect("that is the end");
+    session.exp_eof().expect("the process ends");
 }
 
 #[test]

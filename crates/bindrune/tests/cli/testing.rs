@@ -4,7 +4,7 @@
 use crate::process::{Folder, SAMPLE, bindrune};
 
 #[test]
-fn the_interpreter_does_what_compiled_code_does() {
+fn interpreter_and_compiled_code_agree() {
     let folder = Folder::new();
     let program = folder.file("sample.fut", SAMPLE);
     let both = |entry: &str, stdin: &str| {
@@ -44,7 +44,7 @@ fn the_interpreter_does_what_compiled_code_does() {
 }
 
 #[test]
-fn the_interpreter_runs_what_is_not_compiled_yet() {
+fn interpreter_runs_programs_that_are_not_supported_by_the_compiler() {
     let folder = Folder::new();
     let program = folder.file(
         "p.fut",
@@ -88,7 +88,7 @@ entry nth (xs: []i32) (i: i64) : i32 = xs[i]
 ";
 
 #[test]
-fn test_blocks_of_every_form_pass_on_every_backend() {
+fn all_forms_of_test_blocks_pass_on_all_backends() {
     let folder = Folder::new();
     let program = folder.file("p.fut", TESTED);
     folder.file("numbers.in", "[1, 2, 3, 4]\n");
@@ -106,7 +106,7 @@ fn test_blocks_of_every_form_pass_on_every_backend() {
 }
 
 #[test]
-fn records_of_scripts_reach_the_interpreter_alone() {
+fn script_records_are_supported_by_the_interpreter_only() {
     let folder = Folder::new();
     let program = folder.file(
         "p.fut",
@@ -142,8 +142,8 @@ fn failures_are_shown_counted_and_written_as_json() {
     assert_eq!(done.code, 1, "{done:?}");
     for part in [
         "line 3, main: result 0: expected 4i32, got 3i32",
-        "line 4, main: it should fail, but does not",
-        "property small: it does not hold for [20i32]",
+        "line 4, main: expected a run-time error, but the call succeeded",
+        "property small: does not hold for [20i32]",
     ] {
         assert!(done.stderr.contains(part), "{part}:\n{}", done.stderr);
     }
@@ -153,7 +153,7 @@ fn failures_are_shown_counted_and_written_as_json() {
         done.text()
     );
     let json = std::fs::read_to_string(&report).expect("the report was written");
-    let json: serde_json::Value = serde_json::from_str(&json).expect("it is JSON");
+    let json: serde_json::Value = serde_json::from_str(&json).expect("the report is JSON");
     assert_eq!(json["programs"][0]["calls"], 4);
     assert_eq!(json["programs"][0]["passed"], 1);
     assert_eq!(json["programs"][1]["outcome"], "left out");

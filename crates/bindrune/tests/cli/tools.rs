@@ -4,7 +4,7 @@ use crate::process::{Folder, bindrune};
 use serde_json::Value;
 
 #[test]
-fn data_makes_values_of_the_types_and_within_the_bounds_that_are_asked_for() {
+fn data_generates_values_of_given_types_and_bounds() {
     let done =
         bindrune(&["data", "--i32-bounds=-3:3", "-g", "[5]i32", "-g", "[2][0]f64", "-g", "7u8"], "").quiet();
     let lines: Vec<&str> = done.text().lines().collect();
@@ -27,13 +27,13 @@ fn data_makes_values_of_the_types_and_within_the_bounds_that_are_asked_for() {
 }
 
 #[test]
-fn data_converts_between_formats_and_tells_types() {
+fn data_converts_formats_and_prints_types() {
     let folder = Folder::new();
     let binary = bindrune(&["data", "-b"], "[1, 2] 3.5 true").quiet().stdout;
     let file = folder.file("values", &binary);
     let program =
         folder.file("p.fut", "entry main (xs: []i32) (y: f64) (b: bool) = (xs[0], if b then y else 0)\n");
-    assert_eq!(std::fs::read(&file).expect("it was written"), binary);
+    assert_eq!(std::fs::read(&file).expect("the file was written"), binary);
     let form = bindrune(&["data", "-t", "-g", "[3]f32", "--text", "-g", "1i8"], "").quiet();
     assert_eq!(form.text(), "[3]f32\n1i8\n");
     let wrong = bindrune(&["data"], "[1, 2");
@@ -76,8 +76,8 @@ fn bench_measures_every_data_set_and_benchcmp_compares() {
         for part in ["small ", "5000i64 ", "us (95 % between", "5 runs", "wrong  failed: result 0"] {
             assert!(text.contains(part), "{part}:\n{text}");
         }
-        let json = std::fs::read_to_string(json).expect("it was written");
-        let json: Value = serde_json::from_str(&json).expect("it is JSON");
+        let json = std::fs::read_to_string(json).expect("the file was written");
+        let json: Value = serde_json::from_str(&json).expect("the file is JSON");
         let datasets = json[&program]["datasets"].as_object().expect("data sets");
         assert_eq!(datasets.keys().collect::<Vec<_>>(), ["small", "5000i64"]);
         let runtimes = datasets["small"]["runtimes"].as_array().expect("run times");
@@ -98,7 +98,7 @@ fn bench_measures_every_data_set_and_benchcmp_compares() {
 }
 
 #[test]
-fn benchcmp_tells_significant_changes_and_sorts() {
+fn benchcmp_marks_significant_changes_and_sorts() {
     let folder = Folder::new();
     let before = folder.file(
         "before.json",
@@ -122,7 +122,7 @@ fn benchcmp_tells_significant_changes_and_sorts() {
 }
 
 #[test]
-fn ir_that_misuses_memory_is_told() {
+fn memory_misuse_in_ir_is_reported() {
     let folder = Folder::new();
     let racing = folder.file(
         "racing.ir",
@@ -143,7 +143,7 @@ fn ir_that_misuses_memory_is_told() {
     let seeds = ["2", "3", "4", "5"];
     let others = seeds.map(|seed| run(&["--seed", seed]).quiet().text().to_owned());
     assert!(others.iter().any(|other| *other != first), "{others:?}");
-    let text = std::fs::read_to_string(&racing).expect("it was written");
+    let text = std::fs::read_to_string(&racing).expect("the file was written");
     let unmarked = folder.file("unmarked.ir", text.replace(" scattered (a_2)", ""));
     bindrune(&["dev", &unmarked, "--run"], "3").fails(&[
         "of tasks#0 \"main.map\" meet in byte 0 of block a_2",

@@ -19,7 +19,7 @@ const OUTER: &str = "squares.suff_outer_par_0";
 const INTRA: &str = "squares.suff_intra_par_0";
 
 fn read(path: impl AsRef<std::path::Path>) -> String {
-    std::fs::read_to_string(path).expect("it is there")
+    std::fs::read_to_string(path).expect("the file exists")
 }
 
 /// The names in a directory, sorted.
@@ -32,7 +32,7 @@ fn names(folder: &Folder) -> Vec<String> {
 }
 
 #[test]
-fn it_writes_a_file_that_others_find() {
+fn tuning_file_is_written_and_found_by_other_commands() {
     let folder = Folder::new();
     let program = folder.file("rows.fut", ROWS);
     let kept = "-- By hand.\nsquares.suff_outer_pa_0=3\n";
@@ -45,8 +45,8 @@ fn it_writes_a_file_that_others_find() {
     assert!(said.contains(warning) && said.lines().count() == 1, "{said}");
     assert!(said.contains(&format!("did you mean `{OUTER}`?")), "{said}");
     // The run time is below the clock's resolution.
-    let told = text.contains("written to") && text.contains("1.00x");
-    assert!(told && !text.contains("0.00x"), "{text}");
+    let is_reported = text.contains("written to") && text.contains("1.00x");
+    assert!(is_reported && !text.contains("0.00x"), "{text}");
     let written = read(folder.path("rows.fut.tuning"));
     assert!(written.starts_with(kept), "{written}");
     for name in [OUTER, INTRA] {
@@ -59,7 +59,7 @@ fn it_writes_a_file_that_others_find() {
 }
 
 #[test]
-fn bad_input_is_told_and_loses_nothing() {
+fn invalid_input_is_reported_and_keeps_files() {
     let folder = Folder::new();
     let program = folder.file("rows.fut", ROWS);
     bindrune(&["tune", &program, "--cost", "most"], "").fails(&["there is no cost function `most`"]);
@@ -68,7 +68,7 @@ fn bad_input_is_told_and_loses_nothing() {
     bindrune(&["tune", &program], "").fails(&["line 1: must be of the form NAME=N"]);
     assert_eq!(read(&tuning), damaged);
     let none = folder.file("none.fut", "entry main (x: i64) = x\n");
-    bindrune(&["tune", &none], "").fails(&["it has no data set"]);
+    bindrune(&["tune", &none], "").fails(&["the program has no data set"]);
     // An invalid data set does not change the values found on others.
     let second = "-- \"second\" input { [[2i64, 2i64]] } output { [9i64] }\nentry squares";
     let wrong = folder.file("wrong.fut", ROWS.replace("entry squares", second));
@@ -86,7 +86,7 @@ fn bad_input_is_told_and_loses_nothing() {
 }
 
 #[test]
-fn what_cannot_be_written_is_told_and_loses_nothing() {
+fn write_errors_are_reported_and_keep_files() {
     let folder = Folder::new();
     let program = folder.file("rows.fut", ROWS);
     let before = format!("{OUTER}=7\n");
@@ -120,7 +120,7 @@ fn what_cannot_be_written_is_told_and_loses_nothing() {
         finish(limited.stdout(Stdio::piped()), b"")
     };
     let part = "rows.fut.tuning.part";
-    limited(&skip).fails(&[part, "File too large", "--resume goes on from"]);
+    limited(&skip).fails(&[part, "File too large", "--resume continues from"]);
     assert_eq!(read(folder.path("rows.fut.tuning")), before);
     let known = read(folder.path(part)).lines().count();
     assert!(known > 1, "{known}");
@@ -131,7 +131,7 @@ fn what_cannot_be_written_is_told_and_loses_nothing() {
 
 /// Ctrl-C after all data sets have run once, but before all of their paths have.
 #[test]
-fn an_interrupted_run_keeps_the_best_so_far_and_is_resumed() {
+fn interrupted_run_writes_best_values_and_is_resumed() {
     let folder = Folder::new();
     let program = "\
 -- ==
@@ -144,7 +144,7 @@ entry main [n][m] (xss: [n][m]i64) : [n]i64 =
     folder.file("long.fut.tuning", "-- By hand.\nmain.other_0=3\n");
     let mut tune = command(&["tune", "-v", "--runs", "3", &program]);
     tune.stdin(Stdio::null()).stderr(Stdio::piped());
-    let mut child = tune.spawn().expect("it starts");
+    let mut child = tune.spawn().expect("the process starts");
     let mut lines = BufReader::new(child.stderr.take().expect("a pipe")).lines();
     let defaults = |line: &String| line.ends_with(": defaults");
     let seen: Vec<String> =
@@ -157,10 +157,10 @@ entry main [n][m] (xss: [n][m]i64) : [n]i64 =
     let mut text = String::new();
     let mut stdout = child.stdout.take().expect("a pipe");
     stdout.read_to_string(&mut text).expect("text");
-    let status = child.wait().expect("it ends");
+    let status = child.wait().expect("the process ends");
     assert_eq!(status.code(), Some(1), "{text}{rest:?}");
     let part = "long.fut.tuning.part";
-    for said in ["the best so far is written to", "--resume goes on from", part] {
+    for said in ["the best values so far are written to", "--resume continues from", part] {
         assert!(text.contains(said), "{text}{rest:?}");
     }
     let tuning = read(folder.path("long.fut.tuning"));
@@ -197,7 +197,7 @@ entry main [n] (xs: [n]i64) : (i64, i64) =
     let block: i64 = block.and_then(|n| n.parse().ok()).expect("a value");
     assert!(block >= 64, "{tuning}");
     assert!(!tuning.contains("more="), "{tuning}{}", done.text());
-    let json: serde_json::Value = serde_json::from_str(&read(json)).expect("it is JSON");
+    let json: serde_json::Value = serde_json::from_str(&read(json)).expect("the file is JSON");
     let tried = json[&program]["tried"].as_array().expect("a list");
     let of = |name: &str| {
         let own = tried.iter().filter(|one| one["parameter"] == name);
@@ -206,27 +206,27 @@ entry main [n] (xs: [n]i64) : (i64, i64) =
     // Seven values and that of the file; none of them preserves the results.
     assert!(of("more").len() == 8 && of("more").iter().all(|one| one["cost"].is_null()));
     assert!(of("block").iter().any(|one| one["cost"].is_f64()));
-    let told = bindrune(&["explain", "--tuning", &program], "").quiet();
-    assert!(told.text().contains(&format!("block (custom): {block}; ")), "{told:?}");
-    assert!(told.text().contains("more (custom): the program's own value; 8 tried"));
+    let report = bindrune(&["explain", "--tuning", &program], "").quiet();
+    assert!(report.text().contains(&format!("block (custom): {block}; ")), "{report:?}");
+    assert!(report.text().contains("more (custom): the program's own value; 8 tried"));
 }
 
 /// Grain sizes are tried around their defaults, except with `--thresholds-only`.
 #[test]
-fn sizes_of_tasks_are_tried() {
+fn grain_sizes_are_tuned() {
     let folder = Folder::new();
     let program = folder.file("rows.fut", ROWS);
     let json = folder.path("json");
     let tried = |more: &[&str]| {
         let options = ["tune", "--runs", "2", "--json", &json, &program];
         bindrune(&[&options, more].concat(), "").quiet();
-        let json: serde_json::Value = serde_json::from_str(&read(&json)).expect("it is JSON");
+        let json: serde_json::Value = serde_json::from_str(&read(&json)).expect("the file is JSON");
         let tried = json[&program]["tried"].as_array().expect("a list");
         let of_size = tried.iter().map(|one| {
             let name = one["parameter"].as_str().expect("a name").to_owned();
             assert!(name.starts_with("squares.grain_"), "{name}");
             let default = json[&program]["defaults"][&name].as_i64();
-            let default = default.expect("it has a default");
+            let default = default.expect("a default");
             let value = one["value"].as_i64().expect("a value");
             assert!(value == default / 16 || value >= 2 * default, "{one}");
             name
@@ -234,13 +234,13 @@ fn sizes_of_tasks_are_tried() {
         of_size.collect::<Vec<_>>()
     };
     assert!(tried(&[]).contains(&"squares.grain_0".to_owned()));
-    std::fs::remove_file(folder.path("rows.fut.tuning")).expect("it was written");
+    std::fs::remove_file(folder.path("rows.fut.tuning")).expect("the file was written");
     assert!(tried(&["--thresholds-only"]).is_empty());
 }
 
 /// A value passed to all runs is not taken for the default of a custom parameter.
 #[test]
-fn custom_parameters_are_searched_where_a_value_is_passed() {
+fn custom_parameters_are_searched_when_a_value_is_passed() {
     let folder = Folder::new();
     let program = "-- ==\n-- input { 3i64 } output { 3i64 }\n\
         entry main (x: i64) = x + #[param(block)] 0 * 0\n";
@@ -249,7 +249,7 @@ fn custom_parameters_are_searched_where_a_value_is_passed() {
     let options = ["tune", "--runs", "2", "--json", &json, &program];
     let passed = [&options[..], &["--pass-option=--param=block=0"]].concat();
     bindrune(&passed, "").quiet();
-    let json: serde_json::Value = serde_json::from_str(&read(&json)).expect("it is JSON");
+    let json: serde_json::Value = serde_json::from_str(&read(&json)).expect("the file is JSON");
     assert!(json[&program]["defaults"]["block"].is_null());
     let tried = json[&program]["tried"].as_array().expect("a list");
     assert_eq!(tried.len(), 7);

@@ -43,7 +43,7 @@ fn compared(log: &str) -> String {
 }
 
 #[test]
-fn executables_list_take_and_log_them() {
+fn executables_list_accept_and_log_parameters() {
     let folder = Folder::new();
     let rows = executable(&folder);
     let listed = rows(&["--print-params"], "").quiet();
@@ -122,7 +122,7 @@ Compared squares.suff_intra_par_0 <= 6: true; the parameter is 6.
 }
 
 #[test]
-fn what_is_wrong_with_them_is_said() {
+fn invalid_parameters_are_errors() {
     let folder = Folder::new();
     let rows = executable(&folder);
     let fails = |args: &[&str], parts: &[&str]| {
@@ -151,7 +151,7 @@ fn what_is_wrong_with_them_is_said() {
 }
 
 #[test]
-fn programs_that_are_run_or_evaluated_take_them() {
+fn run_and_dev_accept_parameters() {
     let folder = Folder::new();
     let program = folder.file("rows.fut", ROWS);
     let tuning = folder.file("a.tuning", "squares.lanes_share_0=2\n");
@@ -174,7 +174,7 @@ fn programs_that_are_run_or_evaluated_take_them() {
 }
 
 #[test]
-fn names_stay_when_something_else_is_edited() {
+fn parameter_names_are_stable_under_edits_elsewhere() {
     let folder = Folder::new();
     let names = |name: &str, source: String| {
         let program = folder.file(name, source);
@@ -258,7 +258,7 @@ fn tuning_files_beside_programs_are_found() {
 /// The values in the tuning file are much worse than the defaults: each of many short rows is
 /// partitioned into tasks. The gap is therefore below 1.
 #[test]
-fn what_tuning_gains_is_measured_in_turns() {
+fn untuned_and_tuned_runs_alternate() {
     let folder = Folder::new();
     let blocks = "-- ==\n-- entry: squares\n-- \"few\" random input { [20000][4]f32 }\n\
                   -- \"wrong\" input { [[2f32]] } output { [5f32] }\n";
@@ -280,8 +280,8 @@ fn what_tuning_gains_is_measured_in_turns() {
     {
         assert!(text.contains(part), "{part}:\n{text}");
     }
-    let json = std::fs::read_to_string(json).expect("it was written");
-    let json: serde_json::Value = serde_json::from_str(&json).expect("it is JSON");
+    let json = std::fs::read_to_string(json).expect("the file was written");
+    let json: serde_json::Value = serde_json::from_str(&json).expect("the file is JSON");
     let (_, datasets) = json.as_object().and_then(|all| all.iter().next()).expect("a program");
     let few = &datasets["datasets"]["few"];
     let runs = |who: &str| few[who].as_array().map_or(0, Vec::len);

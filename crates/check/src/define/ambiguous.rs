@@ -12,7 +12,7 @@ use syntax::diag::Diagnostic;
 use syntax::span::Span;
 
 /// A size that must be inferred.
-pub(super) struct Wanted {
+pub(super) struct RequiredSize {
     size: VarId,
     span: Span,
     reason: SizeOrigin,
@@ -35,7 +35,7 @@ impl DefinitionChecker<'_, '_> {
     /// Records a size that must be inferred. Nothing is recorded in the prelude.
     pub(super) fn require_size(&mut self, size: VarId, span: Span, reason: SizeOrigin) {
         if !self.cx.site.is_prelude() {
-            self.required_sizes.push(Wanted { size, span, reason });
+            self.required_sizes.push(RequiredSize { size, span, reason });
         }
     }
 
@@ -53,22 +53,27 @@ impl DefinitionChecker<'_, '_> {
 }
 
 /// Reports the recorded sizes that were not inferred.
-pub(super) fn check(wanted: Vec<Wanted>, def: &Def, tables: &InferTables, cx: &mut Context<'_>) {
+pub(super) fn check(
+    required_sizes: Vec<RequiredSize>,
+    def: &Def,
+    tables: &InferTables,
+    cx: &mut Context<'_>,
+) {
     let mut seen = Vec::new();
-    for wanted in wanted {
-        let Dim::Var(var) = tables.resolve_dim(&Dim::Var(wanted.size)) else {
+    for required in required_sizes {
+        let Dim::Var(var) = tables.resolve_dim(&Dim::Var(required.size)) else {
             continue;
         };
         if !tables.is_open(var)
-            || tables.var(var).met_any
+            || tables.var(var).unified_with_any
             || def.size_params.contains(&var)
             || seen.contains(&var)
         {
             continue;
         }
         seen.push(var);
-        let name = tables.var(wanted.size).name.to_string();
-        let arising = match wanted.reason {
+        let name = tables.var(required.size).name.to_string();
+        let origin = match required.reason {
             SizeOrigin::Instance(Target::Var(fun)) => {
                 let fun = &tables.var(fun).name;
                 format!(
@@ -78,16 +83,16 @@ pub(super) fn check(wanted: Vec<Wanted>, def: &Def, tables: &InferTables, cx: &m
             }
             SizeOrigin::Instance(Target::Intrinsic(_)) => "a built-in function".to_owned(),
             SizeOrigin::Anonymous => "an anonymous size in a type".to_owned(),
-            SizeOrigin::Pattern => "the value that is bound".to_owned(),
+            SizeOrigin::Pattern => "the bound value".to_owned(),
             SizeOrigin::Coercion => "a size coercion".to_owned(),
         };
         cx.report(
             Diagnostic::error(
                 "ambiguous-size",
-                format!("Ambiguous size \"{name}\": nothing determines it ({arising})"),
+                format!("Ambiguous size \"{name}\": nothing determines it ({origin})"),
             )
-            .at(wanted.span, "")
-            .hint("say what the size is, by an explicit type ascription"),
+            .at(required.span, "")
+            .hint("specify the size by an explicit type ascription"),
         );
     }
 }

@@ -63,7 +63,12 @@ impl<'a> DefinitionChecker<'_, 'a> {
         for e in elems {
             let e = self.exp(e);
             let elem = elem.get_or_insert_with(|| e.ty.clone());
-            self.unify(elem, &e.ty, e.span, "an array element does not have the type of those before it");
+            self.unify(
+                elem,
+                &e.ty,
+                e.span,
+                "an array element does not have the type of the preceding elements",
+            );
             out.push(e);
         }
         let elem = elem.unwrap_or_else(Ty::unit);
@@ -276,7 +281,7 @@ impl<'a> DefinitionChecker<'_, 'a> {
             } else {
                 slot
             };
-            let what = "the new value does not have the type of what it replaces";
+            let what = "the new value does not have the type of the value that it replaces";
             self.unify(&slot, &value.ty, value.span, what);
             let (array, value) = (Box::new(base), Box::new(value));
             return node(ExpKind::Update { array, indices, value }, ty, span);

@@ -113,7 +113,7 @@ impl<'a> DefinitionChecker<'_, 'a> {
                 let inner = self.exp(inner);
                 let (ty, _) = self.type_exp(te, &mut AnonymousSizes::Infer);
                 self.require_sizes_of(&ty, te.span, SizeOrigin::Anonymous);
-                self.unify(&ty, &inner.ty, span, "Expression does not have expected type, which is ascribed");
+                self.unify(&ty, &inner.ty, span, "Expression does not have expected type, the ascribed type");
                 inner
             }
             ast::ExpKind::Coerce(inner, te) => {
@@ -221,7 +221,7 @@ impl<'a> DefinitionChecker<'_, 'a> {
         for case in cases {
             let (pat, body) = self.scoped(|c| {
                 let pat = c.pattern(&case.pat, Some(&scrutinee.ty));
-                let what = "the pattern does not fit the value: they cannot match";
+                let what = "the pattern cannot match the value: their types differ";
                 c.unify(&scrutinee.ty, &pat.ty, pat.span, what);
                 let body = c.exp(&case.body);
                 (pat, body)

@@ -27,25 +27,25 @@ impl DefinitionChecker<'_, '_> {
                     self.cx.warn(
                         Diagnostic::warning("defaulted-type", format!("Defaulting ambiguous type to {ty}"))
                             .at(span, "")
-                            .hint("say which type is meant in the definition's parameters or result"),
+                            .hint("declare the types of the definition's parameters or result"),
                     );
                 }
                 DefaultedType::Record(span, fields) => {
                     let labels: Vec<String> = fields.iter().map(|l| format!("\"{l}\"")).collect();
                     let message = format!(
-                        "Type is ambiguous: cannot tell the type of this record from its field{} {}",
+                        "Type is ambiguous: cannot infer the type of this record from its field{} {}",
                         if labels.len() == 1 { "" } else { "s" },
                         labels.join(", ")
                     );
                     let diag = Diagnostic::error("ambiguous-record", message)
                         .at(span, "")
-                        .hint("give the parameter a type");
+                        .hint("declare the type of the parameter");
                     self.cx.reports.report_first(problems, diag);
                 }
                 DefaultedType::Sum(span, constrs) => {
                     let labels: Vec<String> = constrs.iter().map(|l| format!("\"#{l}\"")).collect();
                     let message = format!(
-                        "Type is ambiguous: cannot tell the sum type from its constructor{} {}",
+                        "Type is ambiguous: cannot infer the sum type from its constructor{} {}",
                         if labels.len() == 1 { "" } else { "s" },
                         labels.join(", ")
                     );
@@ -62,22 +62,22 @@ impl DefinitionChecker<'_, '_> {
     /// Returns the shapes for the second walk, or `None` if this is the last walk. `problems` and
     /// `mark` are the numbers of errors and variables at its start.
     pub(crate) fn shapes(&mut self, problems: usize, mark: TablesMark) -> Option<ErasedTypes> {
-        let sound = self.cx.reports.no_errors_since(problems);
-        sound.then(|| self.infer.shapes(mark)).flatten()
+        let no_errors = self.cx.reports.no_errors_since(problems);
+        no_errors.then(|| self.infer.shapes(mark)).flatten()
     }
 
     /// Returns the shapes for another second walk, if one with other settings may succeed.
-    pub(crate) fn shapes_again(&self, problems: usize) -> Option<ErasedTypes> {
-        let sound = self.cx.reports.no_errors_since(problems);
-        let mut manner = self.infer.walk_options();
-        if self.recursive_sizes_differ && !manner.unknown_results {
-            manner.unknown_results = true;
-        } else if !sound && self.infer.tables.joined_loop && !manner.loose_loops {
-            manner.loose_loops = true;
+    pub(crate) fn shapes_for_retry(&self, problems: usize) -> Option<ErasedTypes> {
+        let no_errors = self.cx.reports.no_errors_since(problems);
+        let mut options = self.infer.walk_options();
+        if self.recursive_sizes_differ && !options.unknown_results {
+            options.unknown_results = true;
+        } else if !no_errors && self.infer.tables.joined_loop && !options.loose_loops {
+            options.loose_loops = true;
         } else {
             return None;
         }
-        self.infer.retry(manner)
+        self.infer.retry(options)
     }
 
     /// Ends the walk over a type or module type: checks its literals against their types.
@@ -91,20 +91,20 @@ impl DefinitionChecker<'_, '_> {
             infer,
             cx,
             sections,
-            required_sizes: wanted,
+            required_sizes,
             literals,
             names,
             functions: _,
             declared,
-            non_unique_params: lent,
+            non_unique_params,
             recursive_sizes_differ: _,
             size_args: _,
             holes,
             current_def: _,
-            needed_checks: judge,
+            needed_checks,
         } = self;
         cx.function_facts.declared.extend(declared);
-        cx.function_facts.non_unique_params.extend(lent);
+        cx.function_facts.non_unique_params.extend(non_unique_params);
         let tables = infer.tables;
         literals.check(tables, cx);
         for (span, ty) in holes {
@@ -112,34 +112,34 @@ impl DefinitionChecker<'_, '_> {
             let diag = Diagnostic::warning("hole", message).at(span, "");
             cx.warn(diag.hint("write an expression of this type; evaluation stops here"));
         }
-        let kept = tables.finish_def(def, true);
+        let kept_abstract = tables.finish_def(def, true);
         cx.reports.report_too_large(tables, bind.name.span);
         if !cx.reports.no_errors_since(problems) {
             return;
         }
-        super::ambiguous::check(wanted, def, tables, cx);
-        if tables.unknowns > judge.unknowns || tables.absorbed {
+        super::ambiguous::check(required_sizes, def, tables, cx);
+        if tables.unknowns > needed_checks.unknowns || tables.absorbed {
             causality::check(def, tables, &sections, cx);
             tables.absorbed = false;
         }
-        if judge.equality {
+        if needed_checks.equality {
             recursion::check_equality(def, cx);
         }
         if !cx.site.is_prelude() {
             consume::check(def, tables, cx);
         }
         // The following checks see through abstract types.
-        if kept {
+        if kept_abstract {
             tables.finish_def(def, false);
         }
-        if judge.refutable {
+        if needed_checks.refutable {
             exhaustiveness::check(def, cx);
         }
         warnings::check(def, cx);
         for (ident, update) in names.unused() {
             cx.warn_unused_name(&ident, update);
         }
-        if judge.recursive {
+        if needed_checks.recursive {
             recursion::check_recursion(def, bind, cx);
         }
     }

@@ -70,14 +70,14 @@ impl<'a> DefinitionChecker<'_, 'a> {
         let mentioned = FreeVars::of(&self.infer.tables.resolve(&ret.ty)).dims;
         if let Some(var) = mentioned.iter().find(|var| inner.contains(var)) {
             let data = self.infer.tables.var(*var);
-            let (name, place) = (Arc::clone(&data.name), data.span);
+            let (name, binding) = (Arc::clone(&data.name), data.span);
             let diag = Diagnostic::error(
                 "component-in-type",
                 format!("the declared result mentions \"{name}\", which is a component of a parameter"),
             )
             .at(te.span, "")
-            .hint(format!("make \"{name}\" a parameter of its own, or write `[]`"));
-            self.cx.report(match place {
+            .hint(format!("make \"{name}\" a separate parameter, or write `[]`"));
+            self.cx.report(match binding {
                 Some(span) => diag.also(span, "bound here"),
                 None => diag,
             });
@@ -95,7 +95,7 @@ impl<'a> DefinitionChecker<'_, 'a> {
             &expected,
             &body.ty,
             tail_span(body),
-            "Function body does not have expected type, which is declared",
+            "Function body does not have expected type, the declared result type",
         );
         self.infer.close_ret(ret, open, mark)
     }
@@ -187,14 +187,14 @@ impl<'a> DefinitionChecker<'_, 'a> {
                         format!("Cannot bind [{name}]: it is not the size of any array here"),
                     )
                     .at(ident.span, "")
-                    .note("the size is used in the type of a function or in an expression only"),
+                    .note("the size occurs only in function types or in expressions"),
                 );
             } else if !crate::define::types::mentions(&pat_ty, *var) {
                 let name = self.cx.symbol_text(ident.name);
                 self.cx.error(
                     "unused-size-parameter",
                     ident.span,
-                    format!("Size [{name}] unused: it is the size of nothing in the pattern"),
+                    format!("Size [{name}] unused: no type in the pattern mentions it"),
                 );
             }
             known.insert(*var, &self.infer.tables.resolve_dim(dim));
@@ -345,13 +345,13 @@ impl<'a> DefinitionChecker<'_, 'a> {
                 "existential-parameter",
                 format!(
                     "Cannot generalise \"{name}\": Unknown size \"{size}\" in parameter of the \
-                     function that it gives"
+                     function that it returns"
                 ),
             )
             .at(span, "")
             .note(format!("its type is \"{shown}\""))
-            .note("the size is computed by the definition, so no argument would fit")
-            .hint("let the function take an array of any size, and coerce it with `:>` inside"),
+            .note("the definition computes the size, so callers cannot make an argument of this size")
+            .hint("let the function take an array of any size, and coerce it with `:>`"),
         );
     }
 
@@ -372,7 +372,7 @@ impl<'a> DefinitionChecker<'_, 'a> {
         let mut named = self.infer.tables.named_params(params);
         let mut size_params = sizes_of(type_params);
         let ret = match ret {
-            // Sizes that the declaration leaves to the body may differ from call to call.
+            // Sizes that the declaration leaves to the body may differ at each call.
             Some(ret) if self.infer.infers_sizes() => {
                 if !self.infer.walk_options().unknown_results {
                     for (_, ty, _) in &mut named {
@@ -452,7 +452,7 @@ impl<'a> DefinitionChecker<'_, 'a> {
             &ty,
             &body.ty,
             body.span,
-            "Function body does not have expected type, that of its recursive calls",
+            "Function body does not have expected type, the result type of its recursive calls",
         );
     }
 }

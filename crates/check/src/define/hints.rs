@@ -60,8 +60,7 @@ impl DefinitionChecker<'_, '_> {
                     if let Ty::Abstract(..) = ty {
                         let name = self.infer.tables.show(ty);
                         diag = diag.note(format!(
-                            "\"{name}\" is an abstract type: only the functions of its module know \
-                             what it stands for"
+                            "\"{name}\" is an abstract type: its definition is visible in its module only"
                         ));
                     }
                 }
@@ -84,7 +83,7 @@ impl DefinitionChecker<'_, '_> {
             return diag;
         }
         if text.starts_with(|c: char| c.is_ascii_digit()) {
-            return diag.hint(format!("leave out \"{from}\" at the end of the literal"));
+            return diag.hint(format!("remove the suffix \"{from}\" from the literal"));
         }
         let value = if text.len() > MAX_EXCERPT || text.contains('\n') {
             "(...)".to_owned()
@@ -109,14 +108,14 @@ impl DefinitionChecker<'_, '_> {
             Ty::Var(var) => self.literals.float(self.infer.tables, *var),
             _ => None,
         });
-        let Some(place) = literal else {
+        let Some(literal) = literal else {
             return diag;
         };
-        let text = self.cx.reports.snippet(place);
-        if place == span {
+        let text = self.cx.reports.snippet(literal);
+        if literal == span {
             diag = diag.note(format!("the literal \"{text}\" is a float"));
         } else {
-            diag = diag.also(place, "this literal is a float");
+            diag = diag.also(literal, "this literal is a float");
         }
         let whole = text.strip_suffix(".0").filter(|text| !text.is_empty());
         let convert = match other {
@@ -143,32 +142,32 @@ impl DefinitionChecker<'_, '_> {
         for exp in [fun, arg] {
             let Some(var) = head(exp) else { continue };
             let data = self.infer.tables.var(var);
-            let (name, place) = (data.name.clone(), data.span);
+            let (name, binding) = (data.name.clone(), data.span);
             if let Some(ty) = self.cx.defaulted.get(&var)
                 && is_about(why, *ty)
             {
                 diag = diag
                     .note(format!(
-                        "nothing in the definition of \"{name}\" says which number type is meant, \
-                         so it is \"{ty}\" by default"
+                        "the definition of \"{name}\" does not determine the number type, so it has \
+                         the default \"{ty}\""
                     ))
                     .hint(format!(
-                        "give types in the definition of \"{name}\"; for several types, define it \
-                         for each"
+                        "declare types in the definition of \"{name}\"; for several types, define it \
+                         once per type"
                     ));
             }
             if let Some(number) = self.functions.0.get(&var) {
                 diag = diag.note(format!(
-                    "\"{name}\" is a local function without type parameters: it has one type for \
-                     all its uses, found out from the first of them"
+                    "\"{name}\" is a local function without type parameters: all its uses have one \
+                     type, inferred from the first"
                 ));
                 diag = diag.hint(if *number {
-                    "define it for each number type".to_owned()
+                    "define it once per number type".to_owned()
                 } else {
                     format!("give it a type parameter: `let {name} 'a (x: a) ...`, or define it with `def`")
                 });
-                if let Some(place) = place {
-                    diag = diag.also(place, "defined here");
+                if let Some(binding) = binding {
+                    diag = diag.also(binding, "defined here");
                 }
             }
         }
@@ -181,11 +180,11 @@ impl DefinitionChecker<'_, '_> {
         let data = self.infer.tables.var(var);
         let prelude = self.cx.builtins.prelude.as_ref();
         let known = prelude.and_then(|prelude| prelude.terms.get(&self.cx.symbols.symbol(&data.name)));
+        let is_same = |target: Target| matches!(target, Target::Var(other) if other == var);
         match (known, data.span) {
-            (Some(Entry::Value(value)), Some(place)) if !matches!(value.target, Target::Var(other) if other == var) =>
-            {
+            (Some(Entry::Value(value)), Some(binding)) if !is_same(value.target) => {
                 let name = &data.name;
-                diag.also(place, format!("this \"{name}\" hides the one of the standard library"))
+                diag.also(binding, format!("this \"{name}\" shadows the standard library function"))
             }
             _ => diag,
         }

@@ -74,7 +74,7 @@ impl<'a> DefinitionChecker<'_, 'a> {
                     let unlifted = Liftedness::Unlifted;
                     let elem = self.infer.open_ty("t", unlifted, array.span);
                     let ty = Ty::array(Dim::Any, elem);
-                    self.unify(&ty, &array.ty, array.span, "the loop runs over an array");
+                    self.unify(&ty, &array.ty, array.span, "the loop must iterate over an array");
                 }
                 LoopHead::ForIn(pat, array)
             }
@@ -135,7 +135,7 @@ impl<'a> DefinitionChecker<'_, 'a> {
                     _ => self.infer.open_ty("t", Liftedness::Unlifted, array.span),
                 };
                 let pat = self.pattern(pat, Some(&elem));
-                let what = "the pattern does not fit the elements";
+                let what = "the pattern does not have the type of the elements";
                 self.unify(&elem, &pat.ty, pat.span, what);
                 Some(LoopForm::ForIn(Box::new(pat), Box::new(array)))
             }
@@ -159,17 +159,17 @@ impl<'a> DefinitionChecker<'_, 'a> {
     /// Unifies the pattern's types with the parameter's.
     fn unify_loop_pattern(&mut self, pat: &Pat, param: &Ty) {
         let ty = self.infer.tables.resolve(&pat.ty);
-        let what = "Initial loop values do not have expected type. The pattern asks for another";
+        let what = "Initial loop values do not have expected type, the type of the pattern";
         self.unify_pattern(pat, &ty, (param, pat.span), what);
     }
 
     /// Unifies the type of a pattern with a type found at a span. If the pattern's type mentions
     /// one of its own variables as a size, sizes are ignored here and checked at run time.
     fn unify_pattern(&mut self, pat: &Pat, expected: &Ty, (found, at): (&Ty, Span), what: &str) {
-        let mut own = Vec::new();
-        crate::visit::bound_vars(pat, &mut |id, _| own.push(id));
+        let mut bound = Vec::new();
+        crate::visit::bound_vars(pat, &mut |id, _| bound.push(id));
         let mentioned = FreeVars::of(expected).dims;
-        let sizes = if mentioned.iter().any(|v| own.contains(v)) { Sizes::Ignore } else { Sizes::Strict };
+        let sizes = if mentioned.iter().any(|v| bound.contains(v)) { Sizes::Ignore } else { Sizes::Strict };
         let result = self.infer.unifying(sizes, at, |u| u.unify(expected, found));
         if let Err(mismatch) = result {
             self.mismatch(expected, found, &mismatch, at, what);
@@ -185,17 +185,17 @@ impl<'a> DefinitionChecker<'_, 'a> {
         before: VarId,
         body: &Exp,
     ) -> Vec<VarId> {
-        let what = "Loop body does not have expected type, that of the loop parameter";
+        let what = "Loop body does not have expected type, the type of the loop parameter";
         if !self.infer.infers_sizes() {
             self.unify_with_param(pat, &[], body, what);
             return Vec::new();
         }
         let errors = self.cx.reports.error_count();
-        let own = positions.iter().filter_map(|p| self.open_position(p));
-        let own: Vec<VarId> = own.collect();
+        let open_sizes = positions.iter().filter_map(|p| self.open_position(p));
+        let open_sizes: Vec<VarId> = open_sizes.collect();
         self.check_inner_sizes(pat, before);
         // First for any sizes of the parameter, to learn the sizes that the body yields.
-        self.unify_with_param(pat, &own, body, what);
+        self.unify_with_param(pat, &open_sizes, body, what);
         if !self.cx.reports.no_errors_since(errors) {
             return Vec::new();
         }
@@ -251,21 +251,21 @@ impl<'a> DefinitionChecker<'_, 'a> {
             return;
         };
         let data = self.infer.tables.var(var);
-        let (name, place) = (Arc::clone(&data.name), data.span);
+        let (name, origin) = (Arc::clone(&data.name), data.span);
         let shown = self.infer.tables.show(&ty);
         let message = format!(
             "Inferred type for loop parameter is \"{shown}\", but \"{name}\" is a size computed \
              inside the loop body"
         );
         let diag = Diagnostic::error("size-mismatch", message).at(pat.span, "");
-        self.cx.report(match place {
-            Some(place) => diag.also(place, format!("\"{name}\" is computed here")),
+        self.cx.report(match origin {
+            Some(origin) => diag.also(origin, format!("\"{name}\" is computed here")),
             None => diag,
         });
     }
 
     /// Reports variant sizes that occur in the types of values outside of the loop. `variant` are
-    /// those that differ by form.
+    /// the sizes whose forms differ.
     fn check_escape(&mut self, variant: &[VarId], span: Span) {
         let outer = self.infer.depth - 3;
         let escaped = |v: &&VarId| self.infer.tables.var(**v).depth < outer;
@@ -297,7 +297,7 @@ impl<'a> DefinitionChecker<'_, 'a> {
             .rev()
             .filter_map(|p| Some((self.open_position(p)?, tables.resolve_dim(&p.initial))))
             .collect();
-        let mut given: Vec<(VarId, YieldedSize)> = Vec::new();
+        let mut yielded: Vec<(VarId, YieldedSize)> = Vec::new();
         for (size, found) in expected.iter().zip(&found) {
             if same(size, found) {
                 continue;
@@ -318,13 +318,13 @@ impl<'a> DefinitionChecker<'_, 'a> {
                     _ if var >= before => YieldedSize::Fresh,
                     _ => continue,
                 };
-                given.push((var, how));
+                yielded.push((var, how));
             }
         }
-        let fresh = given.iter().filter(|(_, how)| *how == YieldedSize::Fresh);
+        let fresh = yielded.iter().filter(|(_, how)| *how == YieldedSize::Fresh);
         let mut variant: FxHashSet<VarId> = fresh.map(|(var, _)| *var).collect();
         loop {
-            let copies = given.iter().filter(|(var, how)| {
+            let copies = yielded.iter().filter(|(var, how)| {
                 matches!(how, YieldedSize::Copied(of) if variant.contains(of)) && !variant.contains(var)
             });
             let more: Vec<VarId> = copies.map(|(var, _)| *var).collect();
@@ -367,7 +367,7 @@ impl<'a> DefinitionChecker<'_, 'a> {
                     self.cx.error(
                         "unknown-variable",
                         span,
-                        format!("Unknown name \"{name}\" to start the loop with"),
+                        format!("Unknown name \"{name}\" as the initial value of the loop"),
                     );
                     let ty = self.infer.fresh(span);
                     node(ExpKind::Hole, ty, span)

@@ -49,7 +49,7 @@ fn mismatch(tables: &InferTables, expected: &Ty, found: &Ty, why: &Mismatch, wha
         _ => &[],
     };
     let labels = DistinctNames::of(tables, sizes);
-    let (wanted, got) = (labels.show(expected), labels.show(found));
+    let (expected_text, found_text) = (labels.show(expected), labels.show(found));
     let id = match why {
         Mismatch::Types(..) => "type-mismatch",
         Mismatch::Sizes(..) => "size-mismatch",
@@ -63,13 +63,13 @@ fn mismatch(tables: &InferTables, expected: &Ty, found: &Ty, why: &Mismatch, wha
         Mismatch::TooLarge => "type-too-large",
     };
     let mut diag = Diagnostic::error(id, what.to_owned());
-    if wanted != got {
-        diag = diag.note(format!("expected \"{wanted}\"")).note(format!("found    \"{got}\""));
+    if expected_text != found_text {
+        diag = diag.note(format!("expected \"{expected_text}\"")).note(format!("found    \"{found_text}\""));
     }
     match why {
         Mismatch::Types(a, b) => {
             let (x, y) = (labels.show(a), labels.show(b));
-            if x != wanted || y != got {
+            if x != expected_text || y != found_text {
                 diag = diag.note(format!("\"{x}\" is not \"{y}\""));
             }
             diag = differing_parts(diag, a, b);
@@ -78,11 +78,11 @@ fn mismatch(tables: &InferTables, expected: &Ty, found: &Ty, why: &Mismatch, wha
             let (x, y) = (labels.show_dim(a), labels.show_dim(b));
             let (a, b) = (tables.resolve_dim(a), tables.resolve_dim(b));
             let differ = crate::dims::always_differ(&a, &b);
-            let why = if differ { "they always differ" } else { "nothing says that they are equal" };
+            let why = if differ { "they always differ" } else { "they are not known to be equal" };
             diag = diag.note(format!("Sizes \"{x}\" and \"{y}\" do not match: {why}"));
             diag = origins(tables, &labels, diag, &[&a, &b]);
             if !differ {
-                diag = diag.hint("if they are equal, say so with a size coercion `:>`");
+                diag = diag.hint("if they are always equal, use a size coercion `:>`");
             }
         }
         Mismatch::Infinite(var, ty) => {
@@ -94,27 +94,27 @@ fn mismatch(tables: &InferTables, expected: &Ty, found: &Ty, why: &Mismatch, wha
         Mismatch::Escapes(dim) => {
             let text = labels.show_dim(dim);
             diag = diag.note(format!(
-                "the size \"{text}\" is not known yet where the type is needed: a scope-violation"
+                "the size \"{text}\" is not yet known where the type is needed (scope-violation)"
             ));
             diag = origins(tables, &labels, diag, &[dim]);
             diag = diag
-                .note("Causality check: what is computed later is no size of what was there before")
-                .hint("bind what has the size to a name before, or take the size as a parameter");
+                .note("Causality check: a size cannot depend on a value computed later")
+                .hint("bind the value of this size with `let` first, or take the size as a parameter");
         }
         Mismatch::TypeEscapes(var) => {
             let text = tables.show(&Ty::Var(*var));
-            diag = diag
-                .note(format!("the type \"{text}\" is not visible where it is needed: a scope-violation"));
+            diag =
+                diag.note(format!("the type \"{text}\" is not visible where it is needed (scope-violation)"));
         }
         Mismatch::Lifted(ty) => {
             let text = tables.show(ty);
             diag = diag.note(match tables.lifted(ty) {
                 Liftedness::SizeLifted => format!(
-                    "\"{text}\" is lifted (its values may differ in size), which an array element \
-                     and a non-lifted type may not contain: size-lifted types stand alone"
+                    "\"{text}\" is lifted (its values may differ in size): neither an array element nor a \
+                     non-lifted type may contain it"
                 ),
                 Liftedness::Lifted | Liftedness::Unlifted => {
-                    format!("\"{text}\" is lifted: it is or might contain functions, which cannot stand here")
+                    format!("\"{text}\" is lifted: it might contain functions, which are not allowed here")
                 }
             });
         }
@@ -130,10 +130,7 @@ fn mismatch(tables: &InferTables, expected: &Ty, found: &Ty, why: &Mismatch, wha
             ));
         }
         Mismatch::NoField(label, ty) => {
-            diag = diag.note(format!(
-                "\"{}\" has no field \"{label}\", so it is no such record type",
-                tables.show(ty)
-            ));
+            diag = diag.note(format!("\"{}\" has no field \"{label}\"", tables.show(ty)));
         }
         Mismatch::NoConstr(label, ty) => {
             diag = diag.note(format!(
@@ -144,8 +141,8 @@ fn mismatch(tables: &InferTables, expected: &Ty, found: &Ty, why: &Mismatch, wha
         Mismatch::TooLarge => {}
         Mismatch::Existential => {
             diag = diag
-                .note("a function gives a type containing anonymous sizes: they differ from call to call")
-                .hint("the elements of an array must all have one size, fixed before the call");
+                .note("a function returns a type containing anonymous sizes, which may differ at each call")
+                .hint("all elements of an array must have the same size, known before the call");
         }
     }
     diag
@@ -195,7 +192,7 @@ fn origins(
         crate::subst::map_dim(&tables.resolve_dim(dim), &mut mentions);
     }
     // Sizes that come from one expression share a label.
-    let mut given: Vec<(Span, Vec<&str>)> = Vec::new();
+    let mut unknown_sizes: Vec<(Span, Vec<&str>)> = Vec::new();
     for var in mentions.dims {
         let data = tables.var(var);
         let Some(span) = data.span else { continue };
@@ -204,27 +201,27 @@ fn origins(
             (VarState::Unknown, "range") => "unknown length of range".to_owned(),
             (VarState::Unknown, "slice") => "unknown length of slice".to_owned(),
             (VarState::Unknown, _) => {
-                match given.iter_mut().find(|(place, _)| *place == span) {
+                match unknown_sizes.iter_mut().find(|(other, _)| *other == span) {
                     Some((_, names)) => names.push(name),
-                    None => given.push((span, vec![name])),
+                    None => unknown_sizes.push((span, vec![name])),
                 }
                 continue;
             }
             (VarState::Value, _) => format!("the size \"{name}\" is bound here"),
             (VarState::Open(_) | VarState::Copy { .. } | VarState::Existential { .. }, _) => {
-                format!("the size \"{name}\" is this one")
+                format!("this is the size \"{name}\"")
             }
             (VarState::Solved(_), _) => continue,
         };
-        let mut said = diag.secondary.iter();
-        if !said.any(|l| l.span == span && l.text == text) {
+        let mut existing = diag.secondary.iter();
+        if !existing.any(|l| l.span == span && l.text == text) {
             diag = diag.also(span, text);
         }
     }
-    for (span, names) in given {
+    for (span, names) in unknown_sizes {
         let text = match names.as_slice() {
-            [name] => format!("the size \"{name}\" is the size of what this gives"),
-            names => format!("the sizes \"{}\" are sizes of what this gives", names.join("\" and \"")),
+            [name] => format!("the size \"{name}\" is computed here"),
+            names => format!("the sizes \"{}\" are computed here", names.join("\" and \"")),
         };
         diag = diag.also(span, text);
     }

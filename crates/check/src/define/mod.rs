@@ -31,7 +31,7 @@ use crate::context::Context;
 use crate::infer::{Infer, InferTables, Scalars, Sizes, Walk};
 use crate::tast::{Dim, Ty, VarId};
 use crate::unused::BindingUses;
-use ambiguous::Wanted as RequiredSize;
+use ambiguous::RequiredSize;
 use hints::MonomorphicFunctions;
 use literals::Literals;
 use rustc_hash::FxHashSet;
@@ -123,11 +123,11 @@ impl<'d, 'a> DefinitionChecker<'d, 'a> {
     }
 
     /// Records a use of the name bound at a span.
-    fn record_use(&mut self, place: Option<Span>) {
-        if let Some(place) = place
+    fn record_use(&mut self, binding: Option<Span>) {
+        if let Some(binding) = binding
             && !self.cx.site.is_prelude()
         {
-            self.names.use_name(place);
+            self.names.use_name(binding);
         }
     }
 
@@ -181,10 +181,10 @@ impl<'d, 'a> DefinitionChecker<'d, 'a> {
                 self.cx.report(
                     Diagnostic::error(
                         "ambiguous-size",
-                        format!("cannot tell sizes from \"{a}\" being equal to \"{b}\""),
+                        format!("cannot infer sizes such that \"{a}\" equals \"{b}\""),
                     )
                     .at(span, "")
-                    .hint("say what the sizes are with a size coercion `:>`"),
+                    .hint("specify the sizes with a size coercion `:>`"),
                 );
             }
         }

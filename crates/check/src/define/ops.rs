@@ -59,7 +59,7 @@ impl<'a> DefinitionChecker<'_, 'a> {
             .at(op.span, "")
             .note(format!("\"{name}\" has type \"{}\"", self.infer.tables.show(&ty)))
             .hint(format!(
-                "to give the operator to the function, put it in parentheses: `{name} ({op_text}) {rest}`"
+                "to pass the operator to the function, put it in parentheses: `{name} ({op_text}) {rest}`"
             )),
         );
         true
@@ -206,15 +206,15 @@ impl<'a> DefinitionChecker<'_, 'a> {
             let arg = args.last().map_or(String::new(), |arg| self.cx.reports.excerpt(arg.span));
             let message = format!(
                 "Existential size would appear in a parameter: \"{fun}\" applied to \"{arg}\" \
-                 gives a function that takes a size \"{name}\" of its own"
+                 returns a function whose parameter has an unknown size \"{name}\""
             );
             let shown = self.infer.tables.show(&ty);
             self.cx.report(
                 Diagnostic::error("existential-parameter", message)
                     .at(span, "")
-                    .note(format!("the function that this gives has type \"{shown}\""))
-                    .note("the size differs from call to call, so no argument would fit")
-                    .hint("apply to all arguments, or use a pipeline `x |> f |> g`"),
+                    .note(format!("the returned function has type \"{shown}\""))
+                    .note("the size may differ at each call, so no argument is sure to have it")
+                    .hint("apply the function to all arguments at once, or use a pipeline `x |> f |> g`"),
             );
         }
     }
@@ -264,22 +264,22 @@ impl<'a> DefinitionChecker<'_, 'a> {
             Ty::Var(var) if self.infer.tables.is_open_ty(var) => {
                 let ret = self.infer.open_ty("t", Liftedness::Lifted, arg.span);
                 let arrow = Ty::arrow(arg.ty.clone(), ret.clone());
-                let what = "Cannot apply function: this is applied, but its type is another";
+                let what = "Cannot apply function: its type does not match this application";
                 self.unify(&Ty::Var(var), &arrow, fun.span, what).then_some(ret)
             }
             other => {
                 let text = self.infer.tables.show(&other);
                 let message = if i == 0 {
-                    "Cannot apply expression as function: it is none".to_owned()
+                    "Cannot apply expression as function: it is not a function".to_owned()
                 } else {
                     let plural = if i == 1 { "" } else { "s" };
-                    format!("too many arguments: the function takes {i} argument{plural} only")
+                    format!("too many arguments: the function takes only {i} argument{plural}")
                 };
-                let place = if i == 0 { fun.span } else { arg.span };
+                let at = if i == 0 { fun.span } else { arg.span };
                 // After an argument with an error, this error is suppressed.
                 if !self.cx.reports.has_error_within(fun.span.to(arg.span)) {
                     let diag = Diagnostic::error("not-a-function", message)
-                        .at(place, "")
+                        .at(at, "")
                         .note(format!("its type is \"{text}\""));
                     let diag = self.note_shadowing(diag, fun);
                     self.cx.report(diag);

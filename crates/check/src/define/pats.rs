@@ -76,7 +76,7 @@ impl<'a> DefinitionChecker<'_, 'a> {
                         self.cx.error(
                             "duplicate-field",
                             field.name.span,
-                            format!("Duplicate fields: \"{name}\" stands twice in this pattern"),
+                            format!("Duplicate fields: \"{name}\" occurs twice in this pattern"),
                         );
                     } else {
                         parts.push((name, inner));
@@ -94,7 +94,7 @@ impl<'a> DefinitionChecker<'_, 'a> {
             ast::PatKind::Ascript(inner, te) => {
                 let (ty, unique) = self.type_exp(te, &mut AnonymousSizes::Infer);
                 let mut inner = self.pat(inner, Some(&ty), bound);
-                self.unify(&ty, &inner.ty, span, "the pattern does not have this type");
+                self.unify(&ty, &inner.ty, span, "the pattern does not have the type of its ascription");
                 if let (PatKind::Var(var), Uniq::None) = (&inner.kind, &unique) {
                     self.non_unique_params.push(*var);
                 }
@@ -125,7 +125,7 @@ impl<'a> DefinitionChecker<'_, 'a> {
         span: Span,
     ) -> Pat {
         self.needed_checks.refutable = true;
-        let (place, known) = match expected.map(|ty| self.infer.tables.resolve_head(ty)) {
+        let (slot, known) = match expected.map(|ty| self.infer.tables.resolve_head(ty)) {
             Some(ty @ Ty::Sum(_)) => {
                 self.infer.skip_recorded();
                 (None, Some(ty))
@@ -156,11 +156,11 @@ impl<'a> DefinitionChecker<'_, 'a> {
                 ty
             }
             // The type does not have the constructor, or has it with another payload.
-            (_, _) => match place {
-                Some(place) => self.infer.open_sum(&label, found(), place, span),
+            (_, _) => match slot {
+                Some(slot) => self.infer.open_sum(&label, found(), slot, span),
                 None => {
-                    let place = self.infer.record(&Ty::BOOL);
-                    self.infer.open_sum(&label, found(), place, span)
+                    let slot = self.infer.record(&Ty::BOOL);
+                    self.infer.open_sum(&label, found(), slot, span)
                 }
             },
         };

@@ -33,8 +33,8 @@ impl<'a> DefinitionChecker<'_, 'a> {
             self.cx.report(
                 Diagnostic::error("existential-size", message)
                     .at(source.name.span, "")
-                    .note("each use would compute the value, and its size, anew")
-                    .hint("make it a function of a parameter"),
+                    .note("each use would recompute the value and its size")
+                    .hint("make it a function by adding a parameter"),
             );
         }
         for (param, ident) in params.iter().zip(source.type_params) {
@@ -43,12 +43,9 @@ impl<'a> DefinitionChecker<'_, 'a> {
             {
                 let name = self.cx.symbol_text(ident.name.name);
                 let message = if patterns.is_empty() {
-                    format!("a size-polymorphic value binding: nothing tells the size \"{name}\"")
+                    format!("a size-polymorphic value binding: nothing determines the size \"{name}\"")
                 } else {
-                    format!(
-                        "Size [{name}] unused: it stands in the type of no parameter, nor in that of \
-                         the result"
-                    )
+                    format!("Size [{name}] unused: no parameter type mentions it, nor does the result type")
                 };
                 self.cx.report(
                     Diagnostic::error("unused-size-parameter", message)

@@ -57,7 +57,7 @@ impl Context<'_> {
         self.report(
             Diagnostic::error("functional-type", message)
                 .at(te.span, "")
-                .hint("declare the type with `type`, or its parameter with `'`, if it can be"),
+                .hint("if possible, declare the type with `type`, or the type parameter with `'`"),
         );
         true
     }
@@ -123,7 +123,7 @@ impl Context<'_> {
                         self.report(
                             Diagnostic::error("not-consumable", message)
                                 .at(arg.span, "consumed here")
-                                .hint("compute the size before, and take it as a parameter"),
+                                .hint("compute the size first, and take it as a parameter"),
                         );
                     }
                     ty = &arrow.ret.ty;

@@ -75,7 +75,7 @@ impl<'a> DefinitionChecker<'_, 'a> {
                         self.cx.error(
                             "duplicate-field",
                             label.span,
-                            format!("Duplicate field: \"{name}\" stands twice in this record type"),
+                            format!("Duplicate field: \"{name}\" occurs twice in this record type"),
                         );
                     } else {
                         parts.push((name, ty, uniq));
@@ -109,7 +109,7 @@ impl<'a> DefinitionChecker<'_, 'a> {
                         self.cx.error(
                             "duplicate-constructor",
                             constr.name.span,
-                            format!("Duplicate constructor: \"#{name}\" stands twice in this type"),
+                            format!("Duplicate constructor: \"#{name}\" occurs twice in this type"),
                         );
                     } else {
                         out.push((name, Arc::from(payload)));
@@ -123,7 +123,7 @@ impl<'a> DefinitionChecker<'_, 'a> {
                         )
                         .at(te.span, "")
                         .note(format!("a sum type has at most {MAX_CONSTRUCTORS} constructors"))
-                        .hint("put some constructors into a sum type of their own"),
+                        .hint("move some constructors into another sum type"),
                     );
                 }
                 out.sort_by(|a, b| a.0.cmp(&b.0));
@@ -196,7 +196,7 @@ impl<'a> DefinitionChecker<'_, 'a> {
         match anon {
             AnonymousSizes::Infer | AnonymousSizes::Forbid => {
                 if matches!(anon, AnonymousSizes::Forbid) {
-                    self.cx.error("anonymous-size", span, "this size must be non-anonymous: a named one");
+                    self.cx.error("anonymous-size", span, "this size must be non-anonymous: give it a name");
                 }
                 (self.infer.tables).new_open(name, Origin::Plain, self.infer.depth)
             }
@@ -276,15 +276,17 @@ impl<'a> DefinitionChecker<'_, 'a> {
                     } else {
                         Liftedness::Lifted
                     };
-                    self.require_lifted(&ty, limit, te.span, "the type argument is lifted: the type may not contain size-lifted types or functions");
+                    let what = "the type argument is lifted: the type may not contain size-lifted types or \
+                                functions";
+                    self.require_lifted(&ty, limit, te.span, what);
                     subst.types.push((*var, ty));
                 }
                 (TypeParam::Size(var), TypeArg::Type(te)) => {
-                    self.cx.error("type-arguments", te.span, "a size in brackets is needed here");
+                    self.cx.error("type-arguments", te.span, "expected a size in brackets");
                     subst.dims.push((*var, Dim::Any));
                 }
                 (TypeParam::Type(var, _), TypeArg::Size(size)) => {
-                    self.cx.error("type-arguments", size.span, "a type is needed here, not a size");
+                    self.cx.error("type-arguments", size.span, "expected a type, found a size");
                     let ty = self.infer.fresh(size.span);
                     subst.types.push((*var, ty));
                 }
@@ -369,7 +371,7 @@ impl<'a> DefinitionChecker<'_, 'a> {
                 ext,
                 ty: c.infer.tables.resolve(&ty),
                 lifted: Liftedness::Lifted,
-                spelled: None,
+                external_name: None,
             }
         })
     }
@@ -396,7 +398,7 @@ impl<'a> DefinitionChecker<'_, 'a> {
                 };
                 c.require_lifted(&ty, bind.lifted, bind.body.span, what);
             }
-            NamedType { params, ext, ty, lifted: bind.lifted, spelled: None }
+            NamedType { params, ext, ty, lifted: bind.lifted, external_name: None }
         });
         let name = self.cx.symbol_text(bind.name.name);
         if bind.lifted == Liftedness::Unlifted && !abbr.ext.is_empty() {
@@ -433,7 +435,7 @@ impl<'a> DefinitionChecker<'_, 'a> {
                 self.cx.error(
                     "unused-size-parameter",
                     source.span,
-                    format!("Size parameter \"[{text}]\" is the size of nothing in the type"),
+                    format!("Size parameter \"[{text}]\" is not used in the type"),
                 );
             }
         }

@@ -171,7 +171,7 @@ impl Causality<'_> {
 
     fn need_sizes(&mut self, sizes: &[VarId], span: Span, what: &str) {
         for var in sizes {
-            let Some(place) = self.origins.get(var).copied().or_else(|| self.absorbed(*var)) else {
+            let Some(origin) = self.origins.get(var).copied().or_else(|| self.absorbed(*var)) else {
                 continue;
             };
             if self.known.contains(var) {
@@ -181,10 +181,10 @@ impl Causality<'_> {
             let message = format!("Causality check: {what} needs the size \"{name}\" too early");
             let diag = Diagnostic::error("causality", message)
                 .at(span, "needed here")
-                .also(place, format!("\"{name}\" is computed here"))
+                .also(origin, format!("\"{name}\" is computed here"))
                 .note(
-                    "arguments are evaluated before functions, the last one first, and left \
-                     operands before right ones",
+                    "arguments are evaluated before the function, from last to first; left operands \
+                     before right operands",
                 )
                 .hint(format!(
                     "bind the value that has the size \"{name}\" with `let` before this expression"

@@ -59,7 +59,7 @@ fn matches_in(exp: &Exp, cx: &mut Context<'_>) {
                     cx.report(
                         Diagnostic::error("unmatched-cases", message)
                             .at(exp.span, "")
-                            .hint("add a case, or `case _` for all that is left"),
+                            .hint("add a case, or `case _` for all other values"),
                     );
                 }
                 if !cx.site.is_prelude() {
@@ -83,7 +83,7 @@ fn unreachable(ty: &Ty, cases: &[Case], cx: &mut Context<'_>) {
             cx.warn(
                 Diagnostic::warning("unreachable-case", "This case is never reached")
                     .at(case.pat.span, "")
-                    .note("the cases before it fit every value that it fits"),
+                    .note("earlier cases match every value that it matches"),
             );
         }
         before.push(row);
@@ -92,11 +92,11 @@ fn unreachable(ty: &Ty, cases: &[Case], cx: &mut Context<'_>) {
 
 fn irrefutable(pat: &Pat, cx: &mut Context<'_>) {
     if let Some(missing) = unmatched(&pat.ty, std::iter::once(pat)) {
-        let message = format!("Refutable pattern: it does not fit \"{missing}\"");
+        let message = format!("Refutable pattern: it does not match \"{missing}\"");
         cx.report(
             Diagnostic::error("refutable-pattern", message)
                 .at(pat.span, "")
-                .hint("only the patterns of a `match` may fail"),
+                .hint("only the patterns of a `match` may be refutable"),
         );
     }
 }
@@ -202,9 +202,9 @@ impl Search {
         }
         let column =
             PatternMatrix { rows, heads: rows.iter().map(|row| head(first(row))).collect(), must, ty, rest };
-        let wanted = head(first(must));
+        let target = head(first(must));
         match ty {
-            _ if wanted == Head::Any && column.heads.iter().all(|head| *head == Head::Any) => {}
+            _ if target == Head::Any && column.heads.iter().all(|head| *head == Head::Any) => {}
             Ty::Tuple(parts) => {
                 let parts: Vec<&Ty> = parts.iter().collect();
                 let found = self.specialise(&column, &Head::Only, &parts)?;
@@ -222,13 +222,13 @@ impl Search {
                 let used: FxHashSet<&Name> = column
                     .heads
                     .iter()
-                    .chain([&wanted])
+                    .chain([&target])
                     .filter_map(|head| match head {
                         Head::Constr(label) => Some(label),
                         Head::Any | Head::Only | Head::Bool(_) | Head::Literal(_) => None,
                     })
                     .collect();
-                if wanted == Head::Any
+                if target == Head::Any
                     && let Some((label, payload)) = constrs.iter().find(|(l, _)| !used.contains(l))
                 {
                     let mut found = self.default_matrix(&column)?;
@@ -254,23 +254,23 @@ impl Search {
             }
             Ty::Scalar(_) | Ty::Array(_) | Ty::Arrow(_) | Ty::Var(_) | Ty::Abstract(..) => {}
         }
-        let mut found = match wanted {
-            Head::Literal(_) => self.specialise(&column, &wanted, &[])?,
+        let mut found = match target {
+            Head::Literal(_) => self.specialise(&column, &target, &[])?,
             _ => self.default_matrix(&column)?,
         };
         found.insert(0, Witness::Any);
         Some(found)
     }
 
-    /// Values whose first has the head `wanted`: its components, of types `parts`, then the rest.
+    /// Values whose first has the head `target`: its components, of types `parts`, then the rest.
     fn specialise<'p>(
         &mut self,
         column: &PatternMatrix<'_, 'p>,
-        wanted: &Head,
+        target: &Head,
         parts: &[&Ty],
     ) -> Option<Vec<Witness>> {
         let inner = |row: &Row<'p>, head: &Head| {
-            (head == wanted || *head == Head::Any).then(|| {
+            (head == target || *head == Head::Any).then(|| {
                 let mut cells = components(first(row), column.ty, parts.len());
                 // The number differs only if an error was reported.
                 cells.resize(parts.len(), None);

@@ -17,13 +17,13 @@ pub(crate) fn check_equality(def: &Def, cx: &mut Context<'_>) {
     for (span, is_abstract) in found {
         let (message, hint) = if is_abstract {
             (
-                "an abstract type does not support equality: only its module knows what it stands for",
+                "an abstract type does not support equality: its definition is visible in its module only",
                 "compare with a function of the module",
             )
         } else {
             (
-                "a type parameter does not support equality: it may stand for a function",
-                "take a function that compares",
+                "a type parameter does not support equality: it may be a function type",
+                "take a comparison function as a parameter",
             )
         };
         cx.report(Diagnostic::error("no-equality", message).at(span, "").hint(hint));
@@ -54,11 +54,9 @@ pub(crate) fn check_recursion(def: &Def, bind: &ast::ValBind, cx: &mut Context<'
         found.push((def.span, message.to_owned()));
     }
     for (span, message) in found {
-        cx.report(
-            Diagnostic::error("higher-order-recursion", message)
-                .at(span, "")
-                .hint("recursive functions take and give functions in restricted ways only"),
-        );
+        let hint = "a recursive function must pass on its functional parameters unchanged, and may not \
+                    return functions";
+        cx.report(Diagnostic::error("higher-order-recursion", message).at(span, "").hint(hint));
     }
 }
 
@@ -91,15 +89,15 @@ impl Recursion<'_> {
     }
 
     fn exp_inner(&mut self, exp: &Exp) {
-        let own = |e: &Exp| matches!(e.kind, ExpKind::Var { id, .. } if id == self.def.var);
+        let is_current = |e: &Exp| matches!(e.kind, ExpKind::Var { id, .. } if id == self.def.var);
         match &exp.kind {
-            ExpKind::Apply { fun, args, .. } if own(fun) => {
+            ExpKind::Apply { fun, args, .. } if is_current(fun) => {
                 self.mentioned = true;
                 self.call(args, exp.span);
                 args.iter().for_each(|arg| self.exp(arg));
                 return;
             }
-            ExpKind::Var { .. } if own(exp) => {
+            ExpKind::Var { .. } if is_current(exp) => {
                 self.mentioned = true;
                 if self.functions.contains(&true) {
                     let message = "A recursive function with a higher-order parameter may only be \

@@ -86,8 +86,8 @@ fn warn_of_binding(size: &Exp, cx: &mut Context<'_>) {
         cx.warn(
             Diagnostic::warning("size-binding", "Size expression with binding is replaced by unknown size")
                 .at(size.span, "")
-                .also(span, "names are bound here")
-                .hint("bind the size with `let` before, and give its name"),
+                .also(span, "this binds a name")
+                .hint("bind the size to a name with `let` first, and use that name"),
         );
     }
 }

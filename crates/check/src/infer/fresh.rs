@@ -69,19 +69,19 @@ impl Infer<'_> {
             let expected = found.map_or_else(|| Arc::from(payload), |(_, p)| Arc::clone(p));
             return (known, expected);
         }
-        let place = self.record(&Ty::BOOL);
-        let ty = self.open_sum(label, payload.clone(), place, span);
+        let slot = self.record(&Ty::BOOL);
+        let ty = self.open_sum(label, payload.clone(), slot, span);
         (ty, Arc::from(payload))
     }
 
     /// An open sum type with this constructor, recorded in the given slot.
-    pub(crate) fn open_sum(&mut self, label: &Name, payload: Vec<Ty>, place: usize, span: Span) -> Ty {
+    pub(crate) fn open_sum(&mut self, label: &Name, payload: Vec<Ty>, slot: usize, span: Span) -> Ty {
         let ty = self.open_ty("sum", Liftedness::Lifted, span);
         if let Ty::Var(id) = ty {
             let constraint = Constraint::Constrs(vec![(Arc::clone(label), payload)]);
             self.tables.ty_var_mut(id).constraint = constraint;
         }
-        self.record_at(place, &ty);
+        self.record_at(slot, &ty);
         ty
     }
 

@@ -30,28 +30,28 @@ impl InferTables {
             if !matches!(data.state, TyState::Open) {
                 continue;
             }
-            let (ty, tell) = match &data.constraint {
+            let (ty, default) = match &data.constraint {
                 Constraint::None => continue,
                 Constraint::Scalars(set) => {
                     let Some(ty) = set.default_type() else {
                         continue;
                     };
-                    let place = data.span.filter(|_| public.contains(&id));
-                    let tell = place.map(|span| DefaultedType::Number(span, ty));
-                    (Ty::Scalar(ty), tell)
+                    let reported_at = data.span.filter(|_| public.contains(&id));
+                    let default = reported_at.map(|span| DefaultedType::Number(span, ty));
+                    (Ty::Scalar(ty), default)
                 }
                 Constraint::Fields(fields) => {
                     let labels = || fields.iter().map(|(l, _)| Arc::clone(l)).collect();
-                    let tell = data.span.map(|span| DefaultedType::Record(span, labels()));
-                    (Ty::unit(), tell)
+                    let default = data.span.map(|span| DefaultedType::Record(span, labels()));
+                    (Ty::unit(), default)
                 }
                 Constraint::Constrs(constrs) => {
                     let labels = || constrs.iter().map(|(l, _)| Arc::clone(l)).collect();
-                    let tell = data.span.map(|span| DefaultedType::Sum(span, labels()));
-                    (Ty::unit(), tell)
+                    let default = data.span.map(|span| DefaultedType::Sum(span, labels()));
+                    (Ty::unit(), default)
                 }
             };
-            found.extend(tell);
+            found.extend(default);
             self.ty_var_mut(id).state = TyState::Solved(ty);
         }
         found

@@ -1,10 +1,10 @@
 //! The core of inference, on types and sizes only.
 //!
 //! [`InferTables`] hold the variables of the whole program and their solutions. [`Infer`] is the state
-//! of one walk over a definition ([`shapes`]: the first infers types, the second sizes): the scope
+//! of one walk over a definition ([`walks`]: the first infers types, the second sizes): the scope
 //! depth, and the size equations that could not be decided yet. It creates open types ([`fresh`]),
-//! unifies types ([`unify`]), moves them out of scopes ([`leave`]), replaces their sizes
-//! ([`resize`], which has the rules for joins), and generalises them ([`generalise`]).
+//! unifies types ([`unify`]), moves them out of scopes ([`scope_exit`]), replaces their sizes
+//! ([`size_replacement`], which has the rules for joins), and generalises them ([`generalise`]).
 //!
 //! It has no access to names and their meaning, the syntax tree, or the definition being checked;
 //! spans are only recorded. It reports no errors: failed unification returns a [`Mismatch`], which

@@ -201,8 +201,8 @@ impl<'t> DistinctNames<'t> {
 
 impl Names for DistinctNames<'_> {
     fn var(&self, var: VarId) -> &str {
-        let own = self.names.get(&var).map(String::as_str);
-        own.unwrap_or_else(|| Names::var(self.tables, var))
+        let distinct = self.names.get(&var).map(String::as_str);
+        distinct.unwrap_or_else(|| Names::var(self.tables, var))
     }
 
     fn ty_var(&self, var: TyVarId) -> &str {
@@ -383,17 +383,17 @@ impl Printer<'_> {
             }
             Dim::Var(var) => self.var(*var),
             Dim::Op(op, args) => {
-                let (text, own) = match op {
+                let (text, own_prec) = match op {
                     BinOp::Add => ("+", 0),
                     BinOp::Sub => ("-", 0),
                     BinOp::Mul => ("*", 1),
                     other => (other.name(), 1),
                 };
-                self.open(prec > own);
-                self.dim(&args.0, own);
+                self.open(prec > own_prec);
+                self.dim(&args.0, own_prec);
                 let _ = write!(self.out, " {text} ");
-                self.dim(&args.1, own + 1);
-                self.close(prec > own);
+                self.dim(&args.1, own_prec + 1);
+                self.close(prec > own_prec);
             }
             Dim::Exp(exp) => self.exp(exp, prec),
         }

@@ -74,9 +74,9 @@ impl Infer<'_> {
             return a.clone();
         }
         // Sizes that only the values determine may all differ.
-        let told = *a == Dim::Any || *b == Dim::Any;
+        let is_any = *a == Dim::Any || *b == Dim::Any;
         let known = seen.iter().find(|(x, y, _)| x == a && y == b);
-        if let Some((.., dim)) = known.filter(|_| !told) {
+        if let Some((.., dim)) = known.filter(|_| !is_any) {
             return dim.clone();
         }
         let dim = self.unknown(Arc::from("k"), span);

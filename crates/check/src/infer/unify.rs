@@ -53,7 +53,7 @@ pub(crate) enum Mismatch {
     NoConstr(Name, Ty),
     /// The type has too many parts or is nested too deeply.
     TooLarge,
-    /// The size of the result varies from call to call.
+    /// The size of the result may differ at each call.
     Existential,
 }
 
@@ -282,13 +282,13 @@ impl Unifier<'_> {
         let b = self.tables.ty_var(y).clone();
         let constraint = self.merge_constraints(a.constraint, b.constraint)?;
         // Union by rank, so that chains are short.
-        let (keep, gone) = if a.rank >= b.rank { (x, y) } else { (y, x) };
-        let data = self.tables.ty_var_mut(keep);
+        let (representative, solved) = if a.rank >= b.rank { (x, y) } else { (y, x) };
+        let data = self.tables.ty_var_mut(representative);
         data.constraint = constraint;
         data.lifted = less_lifted(a.lifted, b.lifted);
         data.depth = a.depth.min(b.depth);
         data.rank = a.rank.max(b.rank) + u8::from(a.rank == b.rank);
-        self.tables.ty_var_mut(gone).state = TyState::Solved(Ty::Var(keep));
+        self.tables.ty_var_mut(solved).state = TyState::Solved(Ty::Var(representative));
         Ok(())
     }
 

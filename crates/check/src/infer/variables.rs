@@ -131,7 +131,7 @@ pub(crate) struct VarData {
     pub(crate) state: VarState,
     pub(crate) depth: u32,
     /// For open sizes: true if unified with [`Dim::Any`], a size that only the value has.
-    pub(crate) met_any: bool,
+    pub(crate) unified_with_any: bool,
     /// True if it is the parameter name of an instantiated function type, to which sizes of that
     /// type may be linked.
     pub(crate) is_param_name: bool,
@@ -197,7 +197,14 @@ impl InferTables {
     /// A new value or size.
     pub(crate) fn new_var(&mut self, name: Name, state: VarState, depth: u32) -> VarId {
         let id = VarId(self.vars.len() as u32);
-        self.vars.push(VarData { name, state, depth, met_any: false, is_param_name: false, span: None });
+        self.vars.push(VarData {
+            name,
+            state,
+            depth,
+            unified_with_any: false,
+            is_param_name: false,
+            span: None,
+        });
         id
     }
 
@@ -290,7 +297,7 @@ impl InferTables {
             }
         }
         let ty = Ty::Abstract(id, Arc::new(args));
-        (id, NamedType { params, ext: Vec::new(), ty, lifted, spelled: None })
+        (id, NamedType { params, ext: Vec::new(), ty, lifted, external_name: None })
     }
 
     /// A new value of a scope; its name is not bound.

@@ -57,7 +57,7 @@ pub(crate) struct ErasedTypes {
     /// The number of explicit type parameters created so far.
     next_param: usize,
     /// The settings of this walk.
-    manner: WalkOptions,
+    options: WalkOptions,
     /// Variables of the second walk, by those of the first.
     renamed: FxHashMap<TyVarId, TyVarId>,
 }
@@ -87,8 +87,8 @@ pub(crate) struct WalkOptions {
 
 impl ErasedTypes {
     /// The same results, for another second walk with these settings.
-    fn retry_with(&self, manner: WalkOptions) -> Self {
-        Self { found: Rc::clone(&self.found), manner, ..Self::default() }
+    fn retry_with(&self, options: WalkOptions) -> Self {
+        Self { found: Rc::clone(&self.found), options, ..Self::default() }
     }
 }
 
@@ -114,15 +114,15 @@ impl Infer<'_> {
     pub(crate) fn walk_options(&self) -> WalkOptions {
         match &self.walk {
             Walk::InferTypes(_) => WalkOptions::default(),
-            Walk::InferSizes(shapes) => shapes.manner,
+            Walk::InferSizes(shapes) => shapes.options,
         }
     }
 
     /// The results of the first walk, for another second walk with these settings.
-    pub(crate) fn retry(&self, manner: WalkOptions) -> Option<ErasedTypes> {
+    pub(crate) fn retry(&self, options: WalkOptions) -> Option<ErasedTypes> {
         match &self.walk {
             Walk::InferTypes(_) => None,
-            Walk::InferSizes(shapes) => Some(shapes.retry_with(manner)),
+            Walk::InferSizes(shapes) => Some(shapes.retry_with(options)),
         }
     }
 
@@ -138,11 +138,11 @@ impl Infer<'_> {
     }
 
     /// Replaces the type in a recorded slot.
-    pub(crate) fn record_at(&mut self, place: usize, ty: &Ty) {
+    pub(crate) fn record_at(&mut self, slot: usize, ty: &Ty) {
         if let Walk::InferTypes(recorded) = &mut self.walk
-            && let Some(slot) = recorded.types.get_mut(place)
+            && let Some(recorded_ty) = recorded.types.get_mut(slot)
         {
-            *slot = ty.clone();
+            *recorded_ty = ty.clone();
         }
     }
 
@@ -295,7 +295,7 @@ impl Infer<'_> {
         let Recorded { types, params } = std::mem::take(recorded);
         let mut erase = Erase {
             tables: self.tables,
-            own: TyVarId(mark.ty_vars as u32),
+            first_var: TyVarId(mark.ty_vars as u32),
             known: FxHashMap::default(),
             open: FxHashMap::default(),
             budget: 0,
@@ -330,7 +330,7 @@ enum SizeReplacement {
 struct Erase<'t> {
     tables: &'t InferTables,
     /// The first variable of the walk.
-    own: TyVarId,
+    first_var: TyVarId,
     known: FxHashMap<TyVarId, Erased>,
     open: FxHashMap<TyVarId, TyVarData>,
     /// The number of parts of the type that may still be visited.
@@ -449,12 +449,12 @@ impl Erase<'_> {
             self.known.insert(var, erased.clone());
             return erased;
         }
-        let own = var >= self.own;
-        if own {
+        let of_this_walk = var >= self.first_var;
+        if of_this_walk {
             let data = || self.tables.ty_var(var).clone();
             self.open.entry(var).or_insert_with(data);
         }
-        Erased::of(Ty::Var(var), own, &[])
+        Erased::of(Ty::Var(var), of_this_walk, &[])
     }
 }
 

@@ -17,7 +17,7 @@ impl InferTables {
         let mut zonk = Zonk {
             reveal: ResolveAbstract::keeping(self, keep),
             tables: self,
-            own: (def.var, def.ty_params.clone(), def.size_params.clone()),
+            current_def: (def.var, def.ty_params.clone(), def.size_params.clone()),
         };
         zonk.def(def);
         zonk.reveal.kept_abstract()
@@ -60,7 +60,7 @@ struct Zonk<'t> {
     reveal: ResolveAbstract<'t>,
     tables: &'t InferTables,
     /// The definition itself, for its recursive uses.
-    own: (VarId, Vec<TyVarId>, Vec<VarId>),
+    current_def: (VarId, Vec<TyVarId>, Vec<VarId>),
 }
 
 impl Zonk<'_> {
@@ -93,7 +93,7 @@ impl Zonk<'_> {
             self.ty(&mut exp.ty);
             match &mut exp.kind {
                 ExpKind::Var { id, ty_args, size_args } => {
-                    if *id == self.own.0 {
+                    if *id == self.current_def.0 {
                         self.recursive(ty_args, size_args);
                     }
                     for (_, ty) in ty_args {
@@ -139,9 +139,9 @@ impl Zonk<'_> {
     /// A recursive use has the definition's own type parameters, and the size arguments inferred
     /// for it; other sizes are determined by the arguments.
     fn recursive(&self, ty_args: &mut Vec<(TyVarId, Ty)>, size_args: &mut Vec<(VarId, Dim)>) {
-        *ty_args = self.own.1.iter().map(|v| (*v, Ty::Var(*v))).collect();
+        *ty_args = self.current_def.1.iter().map(|v| (*v, Ty::Var(*v))).collect();
         let mut given = Subst { types: Vec::new(), dims: std::mem::take(size_args) };
-        *size_args = self.own.2.iter().map(|v| (*v, given.dim_var(*v).unwrap_or(Dim::Any))).collect();
+        *size_args = self.current_def.2.iter().map(|v| (*v, given.dim_var(*v).unwrap_or(Dim::Any))).collect();
     }
 }
 

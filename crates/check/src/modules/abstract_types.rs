@@ -17,13 +17,13 @@ impl<'a> Matcher<'_, 'a> {
     pub(super) fn match_abstract_type(
         &mut self,
         module: &ModuleExports<'a>,
-        hole: &AbstractSpec,
+        abstract_type: &AbstractSpec,
         opaque: bool,
         actual: &mut TypeSubst,
         seen: &mut TypeSubst,
     ) {
-        let name = Arc::clone(&self.tables.abstracts[hole.id.0 as usize].name);
-        let Some(found) = find_path(module, &hole.path) else {
+        let name = Arc::clone(&self.tables.abstracts[abstract_type.id.0 as usize].name);
+        let Some(found) = find_path(module, &abstract_type.path) else {
             self.cx.error(
                 "module-mismatch",
                 self.span,
@@ -31,19 +31,19 @@ impl<'a> Matcher<'_, 'a> {
             );
             return;
         };
-        if found.params.len() != hole.params.len() {
+        if found.params.len() != abstract_type.params.len() {
             self.cx.error(
                 "module-mismatch",
                 self.span,
                 format!(
                     "the type \"{name}\" has {} parameters; its module type specifies {}",
                     found.params.len(),
-                    hole.params.len()
+                    abstract_type.params.len()
                 ),
             );
             return;
         }
-        if crate::infer::less_lifted(found.lifted, hole.lifted) != found.lifted {
+        if crate::infer::less_lifted(found.lifted, abstract_type.lifted) != found.lifted {
             let kind = |lifted| match lifted {
                 Liftedness::Unlifted => "non-lifted",
                 Liftedness::SizeLifted => "size-lifted",
@@ -55,18 +55,18 @@ impl<'a> Matcher<'_, 'a> {
                     format!(
                         "the type \"{name}\" is {}, but the module type requires a {} type",
                         kind(found.lifted),
-                        kind(hole.lifted)
+                        kind(abstract_type.lifted)
                     ),
                 )
                 .at(self.span, "")
-                .hint("declare both with the same of `type`, `type~` and `type^`"),
+                .hint("declare both with the same keyword: `type`, `type~` or `type^`"),
             );
             return;
         }
-        let witness = crate::carried_sizes::CarriedSizes::of(&self.tables.finish_ty(&found.ty));
-        for (param, own) in found.params.iter().zip(&hole.params) {
-            if let (TypeParam::Size(var), TypeParam::Size(_)) = (param, own)
-                && witness.mentions_only(*var)
+        let carried = crate::carried_sizes::CarriedSizes::of(&self.tables.finish_ty(&found.ty));
+        for (param, specified) in found.params.iter().zip(&abstract_type.params) {
+            if let (TypeParam::Size(var), TypeParam::Size(_)) = (param, specified)
+                && carried.mentions_only(*var)
             {
                 let size = Arc::clone(&self.tables.var(*var).name);
                 self.cx.report(
@@ -78,15 +78,12 @@ impl<'a> Matcher<'_, 'a> {
                         ),
                     )
                     .at(self.span, "")
-                    .note(
-                        "whoever gets a value of an abstract type must be able to read its size \
-                         parameters off the value",
-                    )
+                    .note("the size parameters of an abstract type must be readable from each of its values")
                     .hint(format!("add a component of type \"[{size}]()\", which takes no memory")),
                 );
             }
         }
-        if hole.lifted == Liftedness::Unlifted && !found.ext.is_empty() {
+        if abstract_type.lifted == Liftedness::Unlifted && !found.ext.is_empty() {
             self.cx.report(
                 Diagnostic::error(
                     "module-mismatch",
@@ -96,18 +93,19 @@ impl<'a> Matcher<'_, 'a> {
                 .hint("the module type must declare it with `type~`"),
             );
         }
-        let what = format!("the type \"{name}\" cannot stand for the abstract type of this name");
+        let what = format!("the type \"{name}\" cannot implement the abstract type of this name");
         let span = self.span;
-        self.definer().require_lifted(&found.ty, hole.lifted, span, &what);
-        actual.types.insert(hole.id, Rc::clone(&found));
+        self.checker().require_lifted(&found.ty, abstract_type.lifted, span, &what);
+        actual.types.insert(abstract_type.id, Rc::clone(&found));
         let shown = if opaque {
             let repr = Some(Arc::new(NamedType::clone(&found)));
-            let (_, abbr) = self.tables.new_abstract(name, hole.params.clone(), hole.lifted, repr);
+            let (_, abbr) =
+                self.tables.new_abstract(name, abstract_type.params.clone(), abstract_type.lifted, repr);
             Rc::new(abbr)
         } else {
             found
         };
-        seen.types.insert(hole.id, shown);
+        seen.types.insert(abstract_type.id, shown);
     }
 
     /// Reports a value specification, not of a function, whose type is implemented by a type with
@@ -134,12 +132,13 @@ impl<'a> Matcher<'_, 'a> {
         map_ty(spec, &mut hidden);
         if hidden.1 {
             let name = self.cx.symbol_text(symbol);
-            let message =
-                format!("the value \"{name}\" is specified at a type whose definition has a size of its own");
+            let message = format!(
+                "the type of \"{name}\" mentions an abstract type whose definition has an existential size"
+            );
             self.cx.report(
-                Diagnostic::error("module-mismatch", message)
-                    .at(self.span, "")
-                    .hint("specify a function that gives the value, or make the size a parameter"),
+                Diagnostic::error("module-mismatch", message).at(self.span, "").hint(
+                    "specify a function that returns the value, or make the size a parameter of the type",
+                ),
             );
         }
     }

@@ -105,7 +105,7 @@ impl<'a> Elaborator<'a> {
                     && bind.params.iter().all(sizes)
                     && self.cx.reports.no_errors_since(errors)
                 {
-                    abbr.spelled = Some(external_name(&bind.body, &mut self.cx));
+                    abbr.external_name = Some(external_name(&bind.body, &mut self.cx));
                 }
                 let abbr = Rc::new(abbr);
                 self.cx.reports.report_too_large(&self.tables, bind.name.span);
@@ -214,23 +214,23 @@ impl<'a> Elaborator<'a> {
         loop {
             self.tables.saw_sizes = false;
             self.tables.joined_loop = false;
-            let mut definer = DefinitionChecker::new(&mut self.tables, &mut self.cx, walk);
-            let (mut def, scheme) = definer.function(&source);
-            let again = definer.shapes_again(errors);
-            if again.is_some() {
-                let problems = definer.cx.reports.take_errors_since(errors);
+            let mut checker = DefinitionChecker::new(&mut self.tables, &mut self.cx, walk);
+            let (mut def, scheme) = checker.function(&source);
+            let next_walk = checker.shapes_for_retry(errors);
+            if next_walk.is_some() {
+                let problems = checker.cx.reports.take_errors_since(errors);
                 if !problems.is_empty() {
                     found.get_or_insert(problems);
                 }
             } else if let Some(found) = found.take()
-                && !definer.cx.reports.no_errors_since(errors)
+                && !checker.cx.reports.no_errors_since(errors)
             {
-                definer.cx.reports.replace_errors_since(errors, found);
+                checker.cx.reports.replace_errors_since(errors, found);
             }
-            match again.or_else(|| definer.shapes(errors, mark)) {
+            match next_walk.or_else(|| checker.shapes(errors, mark)) {
                 None => {
-                    def.entry = definer.cx.site.is_root() && is_entry;
-                    definer.finish(&mut def, bind, errors);
+                    def.entry = checker.cx.site.is_root() && is_entry;
+                    checker.finish(&mut def, bind, errors);
                     return (def, scheme);
                 }
                 Some(shapes) => walk = Walk::InferSizes(shapes),
@@ -319,10 +319,10 @@ impl<'a> Elaborator<'a> {
             ModExpKind::Import(import) => self.import(import),
             ModExpKind::Decls(decls) => {
                 let saved = self.cx.env.snapshot();
-                let place = self.cx.site;
-                self.cx.site = place.enter_module();
+                let saved_site = self.cx.site;
+                self.cx.site = saved_site.enter_module();
                 let exports = self.decls(decls);
-                self.cx.site = place;
+                self.cx.site = saved_site;
                 self.cx.env = saved;
                 Module::Struct(Rc::new(exports))
             }
@@ -341,7 +341,7 @@ impl<'a> Elaborator<'a> {
                 match functor {
                     Module::Functor(functor) => self.apply_functor(&functor, &arg_module, arg.span),
                     Module::Struct(_) | Module::Intrinsics => {
-                        let message = "this module has no parameter to apply it to";
+                        let message = "this module is not parametric and cannot be applied";
                         self.cx.error("not-a-functor", fun.span, message);
                         empty_module()
                     }
@@ -383,10 +383,10 @@ impl<'a> Elaborator<'a> {
                 let view = self.matcher(span).match_mod_type(arg, &sig, false);
                 self.cx.env.bind_term(param.name.name, Entry::Module(view));
                 let result = if rest.is_empty() {
-                    let place = self.cx.site;
-                    self.cx.site = place.enter_application();
+                    let saved_site = self.cx.site;
+                    self.cx.site = saved_site.enter_application();
                     let module = self.mod_exp(body);
-                    self.cx.site = place;
+                    self.cx.site = saved_site;
                     match ret {
                         Some(ret) => {
                             let sig = self.mod_type_exp(ret);

@@ -27,18 +27,18 @@ pub(super) fn entry_point(
         cx.report(
             Diagnostic::error(
                 "bad-entry-point",
-                format!("Entry point functions may not be polymorphic, as \"{name}\" is"),
+                format!("Entry point functions may not be polymorphic: \"{name}\" has type parameters"),
             )
             .at(span, "")
             .note(format!("its type is \"{}\"", tables.show(&scheme.ty)))
-            .hint("give its parameters types"),
+            .hint("declare the types of its parameters"),
         );
     }
     check_entry_sizes(bind, scheme, tables, cx);
     if is_lifted(&scheme.ty, tables) {
         let message = format!(
             "Entry point functions may not be higher-order: the type of \"{name}\" has an abstract \
-             type that may stand for functions"
+             type that may contain functions"
         );
         cx.report(
             Diagnostic::error("bad-entry-point", message)
@@ -57,7 +57,8 @@ pub(super) fn entry_point(
                 "bad-entry-point",
                 pattern.map_or(span, |p| p.span),
                 format!(
-                    "Entry point functions may not be higher-order: a parameter of \"{name}\" is a function"
+                    "Entry point functions may not be higher-order: a parameter of \"{name}\" contains a \
+                     function"
                 ),
             );
         }
@@ -80,7 +81,7 @@ pub(super) fn entry_point(
     }
     if holds_function(&ty) {
         let message = format!(
-            "Entry point functions may not be higher-order: the result of \"{name}\" holds a function"
+            "Entry point functions may not be higher-order: the result of \"{name}\" contains a function"
         );
         cx.error("bad-entry-point", span, message);
     }
@@ -111,8 +112,8 @@ fn check_entry_sizes(bind: &ast::ValBind, scheme: &Scheme, tables: &InferTables,
                 Diagnostic::error(
                     "bad-entry-point",
                     format!(
-                        "Entry point size parameter [{size}] is used non-constructively only: \
-                         it is not itself the size of an argument"
+                        "Entry point size parameter [{size}] is only used non-constructively: \
+                         it is not the size of an array in an argument"
                     ),
                 )
                 .at(span, "")
@@ -123,12 +124,14 @@ fn check_entry_sizes(bind: &ast::ValBind, scheme: &Scheme, tables: &InferTables,
                 Diagnostic::error(
                     "bad-entry-point",
                     format!(
-                        "Entry point is size-polymorphic in its result: nothing tells the size \
-                         \"{size}\""
+                        "Entry point is size-polymorphic in its result: no argument determines \
+                         the size \"{size}\""
                     ),
                 )
                 .at(span, "")
-                .hint(format!("take \"{size}\" as a parameter of type `i64`, or declare the size")),
+                .hint(format!(
+                    "take \"{size}\" as a parameter of type `i64`, or declare the size in the result type"
+                )),
             );
         }
     }

@@ -27,7 +27,7 @@ pub(super) fn external_name(te: &TypeExp, cx: &mut Context<'_>) -> Arc<ExternalN
             TypeExpKind::Var(var) => {
                 let name = Arc::from(cx.reports.snippet(te.span));
                 let before = cx.reports.error_count();
-                let known = cx.find_type(var).and_then(|abbr| abbr.spelled.clone());
+                let known = cx.find_type(var).and_then(|abbr| abbr.external_name.clone());
                 // Errors were reported when the type was checked.
                 cx.reports.take_errors_since(before);
                 let parts = match known.as_deref().map(|known| &known.parts) {

@@ -64,9 +64,9 @@ impl TypeSubst {
         }
     }
 
-    /// The module type with abstract types replaced; its list of holes is unchanged.
+    /// The module type with abstract types replaced; the list of abstract types is unchanged.
     pub(super) fn struct_sig<'a>(&mut self, sig: &ModTypeSpecs<'a>) -> ModTypeSpecs<'a> {
-        ModTypeSpecs { holes: sig.holes.clone(), body: self.body(&sig.body) }
+        ModTypeSpecs { abstract_types: sig.abstract_types.clone(), body: self.body(&sig.body) }
     }
 
     fn body<'a>(&mut self, body: &ModuleExports<'a>) -> ModuleExports<'a> {
@@ -129,20 +129,21 @@ pub(super) fn fresh_mod_type<'a>(tables: &mut InferTables, sig: &ModType<'a>) ->
         ModType::Struct(sig) => {
             let mut map = TypeSubst::default();
             fresh_size_placeholders(tables, &sig.body, &mut map);
-            if sig.holes.is_empty() && map.targets.is_empty() {
+            if sig.abstract_types.is_empty() && map.targets.is_empty() {
                 return ModType::Struct(Rc::clone(sig));
             }
             let mut ids = FxHashMap::default();
-            for hole in &sig.holes {
-                let name = Arc::clone(&tables.abstracts[hole.id.0 as usize].name);
-                let (id, abbr) = tables.new_abstract(name, hole.params.clone(), hole.lifted, None);
-                map.types.insert(hole.id, Rc::new(abbr));
-                ids.insert(hole.id, id);
+            for abstract_type in &sig.abstract_types {
+                let name = Arc::clone(&tables.abstracts[abstract_type.id.0 as usize].name);
+                let (id, abbr) =
+                    tables.new_abstract(name, abstract_type.params.clone(), abstract_type.lifted, None);
+                map.types.insert(abstract_type.id, Rc::new(abbr));
+                ids.insert(abstract_type.id, id);
             }
             let mut out = map.struct_sig(sig);
-            for hole in &mut out.holes {
-                if let Some(id) = ids.get(&hole.id) {
-                    hole.id = *id;
+            for abstract_type in &mut out.abstract_types {
+                if let Some(id) = ids.get(&abstract_type.id) {
+                    abstract_type.id = *id;
                 }
             }
             ModType::Struct(Rc::new(out))

@@ -30,8 +30,8 @@ pub(super) struct Matcher<'m, 'a> {
 }
 
 impl<'a> Matcher<'_, 'a> {
-    /// A definer for types that are known without inference.
-    pub(super) fn definer(&mut self) -> DefinitionChecker<'_, 'a> {
+    /// A checker for types that are known without inference.
+    pub(super) fn checker(&mut self) -> DefinitionChecker<'_, 'a> {
         DefinitionChecker::new(self.tables, self.cx, Walk::known())
     }
 
@@ -46,19 +46,25 @@ impl<'a> Matcher<'_, 'a> {
             (Module::Struct(module), ModType::Struct(sig)) => {
                 let mut actual = TypeSubst::default();
                 let mut seen = TypeSubst::default();
-                for hole in &sig.holes {
-                    self.match_abstract_type(module, hole, opaque, &mut actual, &mut seen);
+                for abstract_type in &sig.abstract_types {
+                    self.match_abstract_type(module, abstract_type, opaque, &mut actual, &mut seen);
                 }
                 let mut sizes = FxHashMap::default();
                 specified_sizes(module, &sig.body, &mut sizes);
                 actual.dims.clone_from(&sizes);
                 seen.dims = sizes;
-                Module::Struct(Rc::new(self.view(module, &sig.body, &sig.holes, &mut actual, &mut seen)))
+                Module::Struct(Rc::new(self.view(
+                    module,
+                    &sig.body,
+                    &sig.abstract_types,
+                    &mut actual,
+                    &mut seen,
+                )))
             }
             (Module::Functor(_), ModType::Functor { .. }) => module.clone(),
             (Module::Intrinsics, _) => module.clone(),
             (Module::Struct(_), ModType::Functor { .. }) => {
-                self.cx.error("module-mismatch", self.span, "a parametric module is needed here");
+                self.cx.error("module-mismatch", self.span, "expected a parametric module");
                 abstract_module(self.tables, sig)
             }
             (Module::Functor(_), ModType::Struct(_)) => {
@@ -73,9 +79,9 @@ impl<'a> Matcher<'_, 'a> {
         self.match_mod_type(module, sig, false);
         let mut actual = TypeSubst::default();
         if let (Module::Struct(module), ModType::Struct(sig)) = (module, sig) {
-            for hole in &sig.holes {
-                if let Some(found) = find_path(module, &hole.path) {
-                    actual.types.insert(hole.id, found);
+            for abstract_type in &sig.abstract_types {
+                if let Some(found) = find_path(module, &abstract_type.path) {
+                    actual.types.insert(abstract_type.id, found);
                 }
             }
             specified_sizes(module, &sig.body, &mut actual.dims);
@@ -87,14 +93,14 @@ impl<'a> Matcher<'_, 'a> {
         &mut self,
         module: &ModuleExports<'a>,
         body: &ModuleExports<'a>,
-        holes: &[AbstractSpec],
+        abstract_types: &[AbstractSpec],
         actual: &mut TypeSubst,
         seen: &mut TypeSubst,
     ) -> ModuleExports<'a> {
         let mut out = ModuleExports::default();
         for (symbol, abbr) in &body.types {
-            let hole = holes.iter().any(|hole| hole.path == [*symbol]);
-            if !hole {
+            let is_abstract = abstract_types.iter().any(|abstract_type| abstract_type.path == [*symbol]);
+            if !is_abstract {
                 self.check_abbr(module, *symbol, &actual.abbr(abbr));
             }
             out.types.insert(*symbol, seen.abbr(abbr));
@@ -113,10 +119,13 @@ impl<'a> Matcher<'_, 'a> {
                     }))
                 }
                 (Entry::Module(Module::Struct(spec)), Some(Entry::Module(Module::Struct(inner)))) => {
-                    let below: Vec<AbstractSpec> = holes
+                    let below: Vec<AbstractSpec> = abstract_types
                         .iter()
-                        .filter(|hole| hole.path.first() == Some(symbol))
-                        .map(|hole| AbstractSpec { path: hole.path[1..].to_vec(), ..hole.clone() })
+                        .filter(|abstract_type| abstract_type.path.first() == Some(symbol))
+                        .map(|abstract_type| AbstractSpec {
+                            path: abstract_type.path[1..].to_vec(),
+                            ..abstract_type.clone()
+                        })
                         .collect();
                     let inner = self.view(inner, spec, &below, actual, seen);
                     Entry::Module(Module::Struct(Rc::new(inner)))
@@ -131,7 +140,7 @@ impl<'a> Matcher<'_, 'a> {
                         None => {
                             format!("the module has no {kind} \"{name}\", which its module type specifies")
                         }
-                        Some(_) => format!("\"{name}\" must be a {kind} of the specified form"),
+                        Some(_) => format!("\"{name}\" is not the {kind} that its module type specifies"),
                     };
                     self.cx.error("module-mismatch", self.span, message);
                     spec.clone()
@@ -165,40 +174,39 @@ impl<'a> Matcher<'_, 'a> {
         let expected = spec.apply(&types, &dims);
         let shown = self.tables.show(&expected);
         let what = format!(
-            "the type \"{name}\" is not the specified one: the module type requires \
+            "the type \"{name}\" does not have the specified definition: the module type requires \
              \"type {name} = {shown}\""
         );
         let span = self.span;
-        self.definer().unify(&expected, &actual, span, &what);
+        self.checker().unify(&expected, &actual, span, &what);
     }
 
     /// Checks a value against its specification. Returns the arguments for its own parameters, in
     /// terms of the parameters of the specification.
     fn match_value(&mut self, symbol: Symbol, spec: &ValueEntry, value: &ValueEntry) -> Option<Arc<Subst>> {
-        let (wanted, own) = (&spec.scheme, &value.scheme);
-        if own.ty_params.is_empty() && own.size_params.is_empty() && own.ty == wanted.ty {
+        let (specified, actual) = (&spec.scheme, &value.scheme);
+        if actual.ty_params.is_empty() && actual.size_params.is_empty() && actual.ty == specified.ty {
             return value.instance_args.clone();
         }
-        let (used, result) = self.instance_at(&wanted.ty, value);
+        let (used, result) = self.instance_at(&specified.ty, value);
         if let Err(mismatch) = result {
             let name = self.cx.symbol_text(symbol);
-            let shown = self.tables.show(&wanted.ty);
+            let shown = self.tables.show(&specified.ty);
             let what = format!(
                 "\"{name}\" does not have the specified type: Module type requires \
                  \"val {name} : {shown}\""
             );
             let span = self.span;
-            self.definer().mismatch(&wanted.ty, &used.ty, &mismatch, span, &what);
-        } else if !self.cx.function_facts.satisfies_spec(value.target, &wanted.ty, &own.ty) {
+            self.checker().mismatch(&specified.ty, &used.ty, &mismatch, span, &what);
+        } else if !self.cx.function_facts.satisfies_spec(value.target, &specified.ty, &actual.ty) {
             let name = self.cx.symbol_text(symbol);
-            let (wanted, own) = (self.tables.show(&wanted.ty), self.tables.show(&own.ty));
-            let message =
-                format!("\"{name}\" consumes more than is specified, or shares what must be unique");
+            let (specified, actual) = (self.tables.show(&specified.ty), self.tables.show(&actual.ty));
+            let message = format!("\"{name}\" consumes or aliases more than its specification allows");
             self.cx.report(
                 Diagnostic::error("unique-mismatch", message)
                     .at(self.span, "")
-                    .note(format!("specified: `val {name} : {wanted}`"))
-                    .note(format!("found    : `val {name} : {own}`")),
+                    .note(format!("specified: `val {name} : {specified}`"))
+                    .note(format!("found    : `val {name} : {actual}`")),
             );
         }
         let mut via = match &used.kind {
@@ -226,11 +234,11 @@ impl<'a> Matcher<'_, 'a> {
 
 impl Matcher<'_, '_> {
     /// A use of a value at a type: first its types are inferred, then its sizes.
-    fn instance_at(&mut self, wanted: &Ty, value: &ValueEntry) -> (Exp, Result<(), Mismatch>) {
+    fn instance_at(&mut self, specified: &Ty, value: &ValueEntry) -> (Exp, Result<(), Mismatch>) {
         // Only an error that was reported leaves a type open, which the first walk would solve by
         // a variable of its own.
-        let free = FreeVars::of(&self.tables.resolve(wanted)).types;
-        let wrong = free.iter().any(|var| self.tables.is_open_ty(*var));
+        let free = FreeVars::of(&self.tables.resolve(specified)).types;
+        let has_error = free.iter().any(|var| self.tables.is_open_ty(*var));
         let mark = self.tables.mark();
         let mut walk = Walk::first();
         loop {
@@ -239,10 +247,10 @@ impl Matcher<'_, '_> {
             infer.depth += 2;
             let used = infer.instantiate(value, self.span);
             let result = infer.unifying(Sizes::Strict, self.span, |u| {
-                u.unify(wanted, &used.ty)?;
+                u.unify(specified, &used.ty)?;
                 u.solve_deferred()
             });
-            match infer.shapes(mark).filter(|_| result.is_ok() && !wrong) {
+            match infer.shapes(mark).filter(|_| result.is_ok() && !has_error) {
                 Some(shapes) => walk = Walk::InferSizes(shapes),
                 None => return (used, result),
             }

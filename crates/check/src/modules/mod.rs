@@ -69,11 +69,11 @@ impl<'a> Elaborator<'a> {
         let mut walk = Walk::first();
         loop {
             self.tables.saw_sizes = false;
-            let mut definer = DefinitionChecker::new(&mut self.tables, &mut self.cx, walk);
-            let out = check(&mut definer);
-            match definer.shapes(errors, mark) {
+            let mut checker = DefinitionChecker::new(&mut self.tables, &mut self.cx, walk);
+            let out = check(&mut checker);
+            match checker.shapes(errors, mark) {
                 None => {
-                    definer.finish_types();
+                    checker.finish_types();
                     return out;
                 }
                 Some(shapes) => walk = Walk::InferSizes(shapes),
@@ -82,8 +82,8 @@ impl<'a> Elaborator<'a> {
         }
     }
 
-    /// A definer for types that are known without inference.
-    fn known_definer(&mut self) -> DefinitionChecker<'_, 'a> {
+    /// A checker for types that are known without inference.
+    fn known_checker(&mut self) -> DefinitionChecker<'_, 'a> {
         DefinitionChecker::new(&mut self.tables, &mut self.cx, Walk::known())
     }
 

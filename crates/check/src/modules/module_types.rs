@@ -62,8 +62,8 @@ impl<'a> Elaborator<'a> {
 
     fn specs(&mut self, specs: &'a [ast::Spec]) -> ModType<'a> {
         let saved = self.cx.env.snapshot();
-        let place = self.cx.site;
-        self.cx.site = place.with_spec(true);
+        let saved_site = self.cx.site;
+        self.cx.site = saved_site.with_spec(true);
         let mut sig = ModTypeSpecs::default();
         let mut seen: Vec<(Symbol, u8)> = Vec::new();
         for spec in specs {
@@ -87,7 +87,7 @@ impl<'a> Elaborator<'a> {
             }
             self.spec(spec, &mut sig);
         }
-        self.cx.site = place;
+        self.cx.site = saved_site;
         self.cx.env = saved;
         ModType::Struct(Rc::new(sig))
     }
@@ -116,7 +116,7 @@ impl<'a> Elaborator<'a> {
                 let text = self.cx.symbol_text(name.name);
                 let params = self.spec_params(params);
                 let (id, abbr) = self.tables.new_abstract(text, params.clone(), *lifted, None);
-                sig.holes.push(AbstractSpec { path: vec![name.name], id, lifted: *lifted, params });
+                sig.abstract_types.push(AbstractSpec { path: vec![name.name], id, lifted: *lifted, params });
                 let abbr = Rc::new(abbr);
                 sig.body.types.insert(name.name, Rc::clone(&abbr));
                 self.cx.env.bind_type(name.name, abbr);
@@ -124,9 +124,13 @@ impl<'a> Elaborator<'a> {
             SpecKind::Mod(name, mte) => {
                 let inner = self.mod_type_exp(mte);
                 if let ModType::Struct(inner) = &inner {
-                    sig.holes.extend(inner.holes.iter().map(|hole| AbstractSpec {
-                        path: std::iter::once(name.name).chain(hole.path.iter().copied()).collect(),
-                        ..hole.clone()
+                    sig.abstract_types.extend(inner.abstract_types.iter().map(|abstract_type| {
+                        AbstractSpec {
+                            path: std::iter::once(name.name)
+                                .chain(abstract_type.path.iter().copied())
+                                .collect(),
+                            ..abstract_type.clone()
+                        }
                     }));
                 }
                 let entry = Entry::Module(module_of(&inner));
@@ -135,10 +139,9 @@ impl<'a> Elaborator<'a> {
             }
             SpecKind::Include(mte) => match self.mod_type_exp(mte) {
                 ModType::Struct(inner) => {
-                    // A type that `with` has made equal to an outer one is no hole and shadows
-                    // nothing.
-                    for hole in &inner.holes {
-                        if let [name] = hole.path.as_slice()
+                    // A type that `with` equates with an outer one is not abstract and shadows nothing.
+                    for abstract_type in &inner.abstract_types {
+                        if let [name] = abstract_type.path.as_slice()
                             && self.cx.env.ty(*name).is_some()
                         {
                             let name = self.cx.symbol_text(*name);
@@ -147,7 +150,7 @@ impl<'a> Elaborator<'a> {
                         }
                     }
                     self.cx.env.open(&inner.body);
-                    sig.holes.extend(inner.holes.iter().cloned());
+                    sig.abstract_types.extend(inner.abstract_types.iter().cloned());
                     let body = &inner.body;
                     sig.body.terms.extend(body.terms.iter().map(|(n, e)| (*n, e.clone())));
                     sig.body.types.extend(body.types.iter().map(|(n, t)| (*n, Rc::clone(t))));
@@ -162,17 +165,17 @@ impl<'a> Elaborator<'a> {
 
     /// The type of a `val` specification.
     pub(super) fn val_spec(&mut self, type_params: &'a [ast::TypeParam], ty: &'a ast::TypeExp) -> Scheme {
-        self.check_in_walks(|definer| definer.val_spec(type_params, ty))
+        self.check_in_walks(|checker| checker.val_spec(type_params, ty))
     }
 
     /// The parameters of an abstract type.
     pub(super) fn spec_params(&mut self, params: &[ast::TypeParam]) -> Vec<TypeParam> {
-        self.known_definer().scoped(|c| c.type_params(params))
+        self.known_checker().scoped(|c| c.type_params(params))
     }
 
     /// A type with a definition.
     pub(super) fn type_bind(&mut self, bind: &'a ast::TypeBind) -> NamedType {
-        self.check_in_walks(|definer| definer.type_bind(bind))
+        self.check_in_walks(|checker| checker.type_bind(bind))
     }
 
     /// `mte with t 'a = te`.
@@ -183,12 +186,13 @@ impl<'a> Elaborator<'a> {
             return sig.clone();
         };
         let path: Vec<Symbol> = with.name.quals.iter().map(|q| q.name).chain([with.name.name.name]).collect();
-        let place = self.cx.site;
-        self.cx.site = place.with_spec(false);
-        let abbr = self.check_in_walks(|definer| definer.with_type(with));
-        self.cx.site = place;
+        let saved_site = self.cx.site;
+        self.cx.site = saved_site.with_spec(false);
+        let abbr = self.check_in_walks(|checker| checker.with_type(with));
+        self.cx.site = saved_site;
         let text = self.cx.symbol_text(with.name.name.name);
-        let Some(hole) = body.holes.iter().find(|hole| hole.path == path) else {
+        let Some(abstract_type) = body.abstract_types.iter().find(|abstract_type| abstract_type.path == path)
+        else {
             self.cx.error(
                 "unknown-type",
                 with.name.span(),
@@ -196,45 +200,53 @@ impl<'a> Elaborator<'a> {
             );
             return sig.clone();
         };
-        if hole.params.len() != abbr.params.len() {
+        if abstract_type.params.len() != abbr.params.len() {
             self.cx.error(
                 "type-arguments",
                 with.span,
-                format!("Cannot refine a type with other parameters: \"{text}\" has {}", hole.params.len()),
+                format!(
+                    "Cannot refine a type with different parameters: \"{text}\" has {}",
+                    abstract_type.params.len()
+                ),
             );
             return sig.clone();
         }
         let same = |pair: (&TypeParam, &TypeParam)| match pair {
             (TypeParam::Size(_), TypeParam::Size(_)) => true,
-            (TypeParam::Type(_, own), TypeParam::Type(_, wanted)) => less_lifted(*own, *wanted) == *wanted,
+            (TypeParam::Type(_, given), TypeParam::Type(_, required)) => {
+                less_lifted(*given, *required) == *required
+            }
             _ => false,
         };
-        if !abbr.params.iter().zip(&hole.params).all(same) {
+        if !abbr.params.iter().zip(&abstract_type.params).all(same) {
             self.cx.report(
                 Diagnostic::error(
                     "type-arguments",
-                    format!("Cannot refine a type with other parameters: those of \"{text}\" differ"),
+                    format!(
+                        "Cannot refine a type with different parameters: those of \"{text}\" differ in \
+                         kind or liftedness"
+                    ),
                 )
                 .at(with.span, "")
-                .hint("give the parameters as the module type has them, `'` and `'^` included"),
+                .hint("copy the parameters from the module type, including `'` and `'^`"),
             );
             return sig.clone();
         }
         if abbr.params.is_empty() {
-            let what = "the type cannot stand for this abstract type";
+            let what = "the type cannot implement this abstract type";
             // If `with` gives a definition, the abstract type's users know it, including
             // existential sizes.
-            let limit = match hole.lifted {
+            let limit = match abstract_type.lifted {
                 Liftedness::Unlifted | Liftedness::SizeLifted => Liftedness::SizeLifted,
                 Liftedness::Lifted => Liftedness::Lifted,
             };
-            self.known_definer().require_lifted(&abbr.ty, limit, with.span, what);
+            self.known_checker().require_lifted(&abbr.ty, limit, with.span, what);
         }
-        let id = hole.id;
+        let id = abstract_type.id;
         let mut map = TypeSubst::default();
         map.types.insert(id, Rc::new(abbr));
         let mut out = map.struct_sig(body);
-        out.holes.retain(|hole| hole.id != id);
+        out.abstract_types.retain(|abstract_type| abstract_type.id != id);
         ModType::Struct(Rc::new(out))
     }
 }

@@ -36,7 +36,7 @@ pub fn entry_of<L: Level>(function: &Function<L>) -> Result<EntryPoint, String> 
     let results: Vec<&Type> = function.ret.iter().map(|r| &r.ty).collect();
     let group = |types| {
         group(&function.names, types)
-            .ok_or_else(|| format!("{}: sizes do not stand before their arrays", function.name.0))
+            .ok_or_else(|| format!("{}: a size does not precede its array", function.name.0))
     };
     Ok(EntryPoint {
         name: function.name.0.clone(),
@@ -137,7 +137,7 @@ pub fn arguments(params: &[Param], sizes: Sizes) -> Vec<EvalValue> {
             bytes.extend_from_slice(&bits[..param.elem.size() as usize]);
         }
         let array = Array::from_bytes(param.elem.prim(), &shape, &bytes);
-        values.push(EvalValue::Array(array.expect("an array")));
+        values.push(EvalValue::Array(array.expect("a value of this shape")));
     }
     values
 }

@@ -38,8 +38,8 @@ fn check<L: Level>(program: &Program<L>) -> Result<(), String> {
     let printed = text::print(program);
     match text::parse::<L>(&printed) {
         Ok(parsed) if parsed == *program => Ok(()),
-        Ok(_) => Err(format!("parses back to another program\n{printed}")),
-        Err(error) => Err(format!("does not parse back: {error}\n{printed}")),
+        Ok(_) => Err(format!("the printed program parses to another program\n{printed}")),
+        Err(error) => Err(format!("the printed program does not parse: {error}\n{printed}")),
     }
 }
 
@@ -48,22 +48,22 @@ fn check_imp(program: &imp::Program) -> Result<(), String> {
     imp::verify(program).map_err(|errors| format!("{errors:?}\n{printed}"))?;
     match imp::parse(&printed) {
         Ok(parsed) if parsed == *program => Ok(()),
-        Ok(_) => Err(format!("parses back to another program\n{printed}")),
-        Err(error) => Err(format!("does not parse back: {error}\n{printed}")),
+        Ok(_) => Err(format!("the printed program parses to another program\n{printed}")),
+        Err(error) => Err(format!("the printed program does not parse: {error}\n{printed}")),
     }
 }
 
-fn params(points: &[ir::syntax::EntryValue]) -> Result<Vec<Param>, String> {
-    let param = |point: &ir::syntax::EntryValue| {
-        let (elem, rank) = match &point.ty {
+fn params(values: &[ir::syntax::EntryValue]) -> Result<Vec<Param>, String> {
+    let param = |value: &ir::syntax::EntryValue| {
+        let (elem, rank) = match &value.ty {
             EntryType::Scalar(elem) => (*elem, 0),
             EntryType::Array { elem, rank } => (*elem, *rank),
-            EntryType::Opaque(_) => return Err("opaque arguments are not made".to_owned()),
+            EntryType::Opaque(_) => return Err("arguments of opaque types cannot be generated".to_owned()),
         };
-        let type_name = point.type_name.clone();
+        let type_name = value.type_name.clone();
         Ok(Param { type_name, elem, rank })
     };
-    points.iter().map(param).collect()
+    values.iter().map(param).collect()
 }
 
 impl TestProgram {
@@ -74,7 +74,7 @@ impl TestProgram {
             Some("segs") => parse::<Segs>(source).map(|(p, made)| (Ir::Segs(p), made))?,
             Some("mems") => parse::<Mems>(source).map(|(p, made)| (Ir::Mems(p), made))?,
             Some("imp") => (Ir::Imp(imp::parse(source).map_err(|e| e.to_string())?), false),
-            other => return Err(format!("level {other:?}")),
+            other => return Err(format!("unknown level {other:?}")),
         };
         Ok(Self { ir, generated_entries: made_entries })
     }
@@ -112,9 +112,9 @@ impl TestProgram {
 
     /// The entry points' names and parameters.
     fn entries(&self) -> Result<Vec<(String, Vec<Param>)>, String> {
-        let of = |points: &[ir::syntax::EntryPoint]| {
+        let of = |entries: &[ir::syntax::EntryPoint]| {
             let entry = |p: &ir::syntax::EntryPoint| Ok((p.name.to_string(), params(&p.params)?));
-            points.iter().map(entry).collect()
+            entries.iter().map(entry).collect()
         };
         match &self.ir {
             Ir::Soacs(program) => of(&program.entries),
@@ -183,7 +183,7 @@ impl TestProgram {
     pub fn same_results(&self, other: &Self, sizes: &[&[Sizes]]) -> Result<(), String> {
         let entries = self.entries()?;
         if entries.is_empty() {
-            return Err("there is nothing to call".to_owned());
+            return Err("the program has no entry points".to_owned());
         }
         for (entry, params) in entries {
             let mut any = false;
@@ -193,20 +193,22 @@ impl TestProgram {
                 };
                 let args = arguments(&params, *sizes);
                 let plain = self.call(&entry, args.clone(), Settings::default());
-                let wanted = plain.map_err(|e| at(self, &e))?;
+                let expected = plain.map_err(|e| at(self, &e))?;
                 for settings in other.settings() {
-                    let render_failure = format!("{settings:?}");
-                    let got = other.call(&entry, args.clone(), settings);
-                    let got = got.map_err(|e| at(other, &format!("{render_failure}: {e}")))?;
-                    if wanted != got {
-                        let what = format!("other results: {wanted:?}, then {got:?}; {render_failure}");
+                    let shown_settings = format!("{settings:?}");
+                    let actual = other.call(&entry, args.clone(), settings);
+                    let actual = actual.map_err(|e| at(other, &format!("{shown_settings}: {e}")))?;
+                    if expected != actual {
+                        let what = format!(
+                            "results differ: {expected:?} before, {actual:?} after; {shown_settings}"
+                        );
                         return Err(at(other, &what));
                     }
                 }
-                any |= wanted.is_some();
+                any |= expected.is_some();
             }
             if !any {
-                return Err(format!("{entry} fails for arguments of any size"));
+                return Err(format!("{entry} fails for arguments of every size tried"));
             }
         }
         Ok(())

@@ -13,9 +13,9 @@ impl check::Loader for Text<'_> {
 /// The program at a stage, with the session, which has its warnings.
 pub fn advanced(program: &str, stage: &str) -> (Session, Ir) {
     let mut session = Session::new("main.fut", Options::default());
-    let program = session.check(&mut Text(program)).expect("it is accepted");
-    let ir = session.lower(&program).expect("it can be lowered");
-    let stage = Stage::from_name(stage).expect("the stage is there");
-    let ir = session.run_passes(ir, stage, &mut ()).expect("it compiles");
+    let program = session.check(&mut Text(program)).expect("the checker accepts the program");
+    let ir = session.lower(&program).expect("the program can be lowered");
+    let stage = Stage::from_name(stage).expect("the stage exists");
+    let ir = session.run_passes(ir, stage, &mut ()).expect("the program compiles");
     (session, ir)
 }

@@ -21,7 +21,7 @@ use rustc_hash::FxHashMap;
 /// Returns true if all operators that work on arrays are maps of operators on scalars, and the
 /// device cannot apply all of these atomically, as accumulators require.
 pub(super) fn pays(b: &mut Build<'_>, ops: &[HistOp<Soacs>]) -> bool {
-    let mut at_once = true;
+    let mut all_atomic = true;
     for HistOp { op, .. } in ops.iter().filter(|op| is_array_operator(&op.op)) {
         let Some(elements) = element_operator(op, &mut |hint, ty| b.param(hint, ty)) else {
             return false;
@@ -29,9 +29,9 @@ pub(super) fn pays(b: &mut Build<'_>, ops: &[HistOp<Soacs>]) -> bool {
         if elements.ret.iter().any(Type::is_array) {
             return false;
         }
-        at_once = at_once && atomic_operator(&elements).is_some();
+        all_atomic = all_atomic && atomic_operator(&elements).is_some();
     }
-    !at_once
+    !all_atomic
 }
 
 /// Binds the results of a histogram of rows, computed by columns. [`pays`] holds for its operators;
@@ -44,17 +44,17 @@ pub(super) fn histogram(
     replicates: &FxHashMap<Name, Atom>,
 ) {
     let n_indices = ops.iter().map(|op| op.shape.len()).sum();
-    let points = mapped_arrays(b, width, inputs, map);
-    let (mut indices, mut values) = points.split_at(n_indices);
+    let mapped = mapped_arrays(b, width, inputs, map);
+    let (mut indices, mut values) = mapped.split_at(n_indices);
     let mut pat = pat.into_iter();
-    for HistOp { shape, destinations: dests, op } in ops {
+    for HistOp { shape, destinations, op } in ops {
         let (bins, rows);
         (bins, indices) = indices.split_at(shape.len());
-        (rows, values) = values.split_at(dests.len());
-        let results: Vec<Param<Soacs>> = pat.by_ref().take(dests.len()).collect();
+        (rows, values) = values.split_at(destinations.len());
+        let results: Vec<Param<Soacs>> = pat.by_ref().take(destinations.len()).collect();
         let inner = operator_map(&op).map(|(inner, _)| inner);
         let (true, Some(inner)) = (is_array_operator(&op), inner) else {
-            let hist = scalar_histogram(b, width, (bins, rows), HistOp { shape, destinations: dests, op });
+            let hist = scalar_histogram(b, width, (bins, rows), HistOp { shape, destinations, op });
             b.let_pat(results, Exp::Op(hist));
             continue;
         };
@@ -68,13 +68,13 @@ pub(super) fn histogram(
         let columns: Vec<Name> = rows.iter().map(|row| transposed(b, *row, &[1, 0])).collect();
         let front: Vec<usize> = std::iter::once(rank).chain(0..rank).collect();
         let back: Vec<usize> = (1..=rank).chain([0]).collect();
-        let dests: Vec<Name> = dests.iter().map(|dest| transposed(b, *dest, &front)).collect();
-        let both: Vec<Name> = columns.iter().chain(&dests).copied().collect();
+        let destinations: Vec<Name> = destinations.iter().map(|dest| transposed(b, *dest, &front)).collect();
+        let both: Vec<Name> = columns.iter().chain(&destinations).copied().collect();
         let made = b.map("columns", inner, &both, |b, own| {
-            let (column, dests) = own.split_at(columns.len());
-            let copies = dests.iter().map(|dest| b.let_basic("dest", BasicOp::Copy(*dest)));
-            let dests = copies.collect();
-            let hist = scalar_histogram(b, width, (bins, column), HistOp { shape, destinations: dests, op });
+            let (column, destinations) = own.split_at(columns.len());
+            let copies = destinations.iter().map(|dest| b.let_basic("dest", BasicOp::Copy(*dest)));
+            let destinations = copies.collect();
+            let hist = scalar_histogram(b, width, (bins, column), HistOp { shape, destinations, op });
             b.let_op("column", hist).into_iter().map(Atom::Var).collect()
         });
         for (result, made) in results.into_iter().zip(made) {
@@ -89,8 +89,8 @@ pub(super) fn histogram(
 fn mapped_arrays(b: &mut Build<'_>, width: Dim, inputs: &[Name], map: Lambda<Soacs>) -> Vec<Name> {
     let own: FxHashMap<Name, Name> =
         (map.params.iter().zip(inputs)).map(|(param, input)| (param.name, *input)).collect();
-    let given = |result: &Atom| own.get(&result.var()?).copied();
-    match map.body.result.iter().map(given).collect() {
+    let value_name = |result: &Atom| own.get(&result.var()?).copied();
+    match map.body.result.iter().map(value_name).collect() {
         Some(arrays) if map.body.stms.is_empty() => arrays,
         _ => b.let_op(
             "points",

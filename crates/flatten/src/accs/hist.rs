@@ -46,8 +46,8 @@ pub(super) fn as_accumulators(
     let rows: Vec<Name> = inputs.iter().chain(&accs).copied().collect();
     let body = b.body(|b| {
         let updated = b.map("acc", width, &rows, |b, names| {
-            let (point, accs) = names.split_at(inputs.len());
-            let results = inline(b, map, &atoms(point));
+            let (elements, accs) = names.split_at(inputs.len());
+            let results = inline(b, map, &atoms(elements));
             let n_indices = ops.iter().map(|op| op.shape.len()).sum();
             let (mut indices, mut values) = results.split_at(n_indices);
             let update = |(op, acc): (&HistOp<Soacs>, &Name)| {
@@ -70,9 +70,9 @@ pub(super) fn as_accumulators(
         params: tokens.into_iter().chain(params).collect(),
         body,
     };
-    let accs = ops.into_iter().map(|HistOp { shape, destinations: dests, op }| AccInput {
+    let accs = ops.into_iter().map(|HistOp { shape, destinations, op }| AccInput {
         shape,
-        arrays: dests,
+        arrays: destinations,
         op: Some(op),
     });
     (accs.collect(), lambda)

@@ -43,7 +43,7 @@ pub(super) fn with_acc(
     out: &mut Vec<Stm<Segs>>,
 ) -> Result<(), PassError> {
     let mut all = Vec::with_capacity(inputs.len());
-    let mut places = Vec::with_capacity(inputs.len());
+    let mut locations = Vec::with_capacity(inputs.len());
     for AccInput { shape, arrays, op } in inputs {
         let arrays = arrays.into_iter();
         let arrays = arrays.map(|array| array_of(ctx, nest, at, array.into(), &aux, out));
@@ -52,9 +52,9 @@ pub(super) fn with_acc(
             shape: nest.widths().chain(shape).collect(),
             op,
         });
-        places.push(Location::Dims);
+        locations.push(Location::Dims);
     }
-    over_nest(ctx, (nest, None), at, (pat, aux), (all, lambda), places, out)
+    over_nest(ctx, (nest, None), at, (pat, aux), (all, lambda), locations, out)
 }
 
 /// The known segments of a nest by their lengths, and the arrays that segments are part of.
@@ -67,11 +67,11 @@ fn over_nest(
     at: Position,
     (pat, aux): (Vec<Param<Soacs>>, Aux),
     (inputs, mut lambda): WithAcc,
-    places: Vec<Location>,
+    locations: Vec<Location>,
     out: &mut Vec<Stm<Segs>>,
 ) -> Result<(), PassError> {
     let tokens = lambda.params.iter().map(|param| param.name);
-    let mut wider = WidenAccs { tokens: tokens.zip(places).collect(), nest, ctx };
+    let mut wider = WidenAccs { tokens: tokens.zip(locations).collect(), nest, ctx };
     wider.lambda(&mut lambda);
     let inputs = ctx.acc_inputs(at, inputs, &lambda)?;
     let Lambda { params, body, ret } = lambda;
@@ -136,12 +136,12 @@ impl Distribution<'_, '_> {
         let of = inputs.iter().flat_map(|input| input.arrays.iter().copied());
         let (aux, checks) = self.certs(aux, &of.collect::<Vec<Name>>());
         let mut all = Vec::with_capacity(inputs.len());
-        let mut places = Vec::with_capacity(inputs.len());
+        let mut locations = Vec::with_capacity(inputs.len());
         let mut own: Vec<(Param<Soacs>, Atom, Segments)> = Vec::with_capacity(pat.len());
         let mut pat = pat.into_iter();
         for AccInput { shape, arrays, op } in inputs {
             let length = shape.first().and_then(|dim| dim.atom());
-            let length = length.ok_or_else(|| PassError::bug("no segment"))?;
+            let length = length.ok_or_else(|| PassError::bug("a segment has no length"))?;
             let segments = self.segments(ctx, length, &aux, out)?;
             let mut whole = Vec::with_capacity(arrays.len());
             for (array, param) in arrays.into_iter().zip(pat.by_ref()) {
@@ -157,7 +157,7 @@ impl Distribution<'_, '_> {
                 arrays: whole,
                 op,
             });
-            places.push(Location::Segment { length, segments });
+            locations.push(Location::Segment { length, segments });
         }
         let given: Vec<Param<Soacs>> = (own.iter())
             .map(|(param, _, segments)| ctx.fresh("updated", segment_array_type(&param.ty, *segments)))
@@ -165,7 +165,7 @@ impl Distribution<'_, '_> {
         let nest = self.nest.child(checks.clone());
         let parts = (given.clone(), aux);
         let nest = (&nest, Some((&self.segments, &self.segment_arrays)));
-        over_nest(ctx, nest, self.at, parts, (all, lambda), places, out)?;
+        over_nest(ctx, nest, self.at, parts, (all, lambda), locations, out)?;
         for ((param, length, segments), array) in own.into_iter().zip(given) {
             self.bind_segment(param, (array.name, length, segments), &checks);
         }
@@ -191,10 +191,10 @@ struct WidenAccs<'a, 'n, 'c> {
 impl VisitMut<Soacs> for WidenAccs<'_, '_, '_> {
     fn ty(&mut self, ty: &mut Type) {
         if let Type::Acc { token, shape, .. } = ty
-            && let Some(place) = self.tokens.get(token)
+            && let Some(location) = self.tokens.get(token)
         {
             let own = shape.iter().copied();
-            let wider: Shape = match place {
+            let wider: Shape = match location {
                 Location::Dims => self.nest.widths().chain(own).collect(),
                 Location::Segment { segments, .. } => {
                     let total = std::iter::once(Dim::Var(segments.total));
@@ -230,11 +230,11 @@ impl WidenAccs<'_, '_, '_> {
         let Exp::Basic(BasicOp::UpdateAcc { index, .. }) = &mut stm.exp else {
             return;
         };
-        let place = stm.pat.iter().find_map(|param| match &param.ty {
+        let location = stm.pat.iter().find_map(|param| match &param.ty {
             Type::Acc { token, .. } => self.tokens.get(token),
             Type::Prim(_) | Type::Array { .. } | Type::Cert | Type::Mem(_) => None,
         });
-        let all: SmallVec<[Atom; 2]> = match place {
+        let all: SmallVec<[Atom; 2]> = match location {
             None => return,
             Some(Location::Dims) => self.nest.indices().chain(index.iter().copied()).collect(),
             Some(Location::Segment { length, segments }) => {

@@ -51,16 +51,16 @@ impl Distribution<'_, '_> {
         let one_name = one.name;
         here.nest.bind_element(one, ones);
         let active = here.segments(ctx, one_name.into(), aux, out)?;
-        let given = body.result.clone();
-        let sizes = self.next_lengths(params, carried, &given);
+        let body_results = body.result.clone();
+        let sizes = self.next_lengths(params, carried, &body_results);
         // The nest of the active iterations.
         let (nest, _) = here.nest.with_segments(ctx, active);
         let mut on = Distribution::new(ctx, nest.child(Vec::new()), self.at, aux, &body);
         on.statements(ctx, body.stms, &mut ResultArrays::default(), out)?;
-        on.bind_pending(ctx, given.iter().filter_map(|it| it.var()).collect(), out)?;
-        let mut wholes = Vec::with_capacity(given.len());
-        let mut parts = Vec::with_capacity(given.len());
-        for ((carried, result), size) in carried.iter().zip(&given).zip(&sizes) {
+        on.bind_pending(ctx, body_results.iter().filter_map(|it| it.var()).collect(), out)?;
+        let mut wholes = Vec::with_capacity(body_results.len());
+        let mut parts = Vec::with_capacity(body_results.len());
+        for ((carried, result), size) in carried.iter().zip(&body_results).zip(&sizes) {
             match carried {
                 Carried::Whole(_) => {
                     wholes.push(Some(array_of(ctx, &on.nest, self.at, *result, aux, out)?));
@@ -68,13 +68,13 @@ impl Distribution<'_, '_> {
                 }
                 Carried::Segments { .. } => {
                     let of = result.var().zip(*size);
-                    let of = of.ok_or_else(|| PassError::bug("no segment"))?;
+                    let of = of.ok_or_else(|| PassError::bug("a segment has no length"))?;
                     wholes.push(None);
                     parts.push(Some(on.segment_array(ctx, of, aux, out)?));
                 }
             }
         }
-        let mut changed = Vec::with_capacity(given.len());
+        let mut changed = Vec::with_capacity(body_results.len());
         for (carried, new) in carried.iter().zip(wholes) {
             changed.push(match (carried, new) {
                 (Carried::Whole(all), Some(new)) => {
@@ -83,7 +83,7 @@ impl Distribution<'_, '_> {
                 _ => None,
             });
         }
-        let mut next = Vec::with_capacity(given.len());
+        let mut next = Vec::with_capacity(body_results.len());
         // Arrays of the same size are segments of the same length.
         let mut lengths: FxHashMap<usize, Atom> = FxHashMap::default();
         for ((i, carried), part) in carried.iter().enumerate().zip(parts) {
@@ -91,7 +91,7 @@ impl Distribution<'_, '_> {
                 next.extend(changed[i].map(Atom::Var));
                 continue;
             };
-            let new = part.ok_or_else(|| PassError::bug("no segment"))?;
+            let new = part.ok_or_else(|| PassError::bug("an irregular loop parameter has no next value"))?;
             let old = here.segments(ctx, *length, aux, out)?;
             let own = params.iter().position(|p| length.var() == Some(p.param.name));
             let mut size = *length;
@@ -106,8 +106,8 @@ impl Distribution<'_, '_> {
             let after = here.segments(ctx, size, aux, out)?;
             let ty = params[i].param.ty.clone();
             let old = (data.name, old.start);
-            let merged = here.make_by_element(ctx, (ty, after), aux, out, |ctx, places| {
-                Ok(select_element(ctx, aux, (one_name, active.start), new, old, places))
+            let merged = here.make_by_element(ctx, (ty, after), aux, out, |ctx, element_indices| {
+                Ok(select_element(ctx, aux, (one_name, active.start), new, old, element_indices))
             })?;
             if carried.total().is_some() {
                 next.push(after.total.into());
@@ -127,33 +127,33 @@ impl Distribution<'_, '_> {
         out: &mut Vec<Stm<Segs>>,
     ) -> Result<Name, PassError> {
         let Type::Array { elem, shape } = &all.ty else {
-            return Err(PassError::bug("no array"));
+            return Err(PassError::bug("expected an array"));
         };
         let rank = self.nest.widths().count();
         let rest: Vec<Dim> = shape.iter().skip(rank).copied().collect();
         let (nest, _) = self.nest.with_segments(ctx, active);
         let nest = nest.with_dims(ctx, &rest);
-        let places: Vec<Atom> = nest.indices().collect();
+        let element_indices: Vec<Atom> = nest.indices().collect();
         let mut builder = ctx.builder::<Segs>(aux);
         let [token, acc] = accumulator(&mut builder, vec![Type::Prim(*elem)], shape);
         let ty = acc.ty.clone();
         let mut builder = ctx.builder::<Soacs>(aux);
-        let value = builder.index("x", new, &places);
-        let index = self.nest.indices().chain(places.iter().skip(1).copied());
+        let value = builder.index("x", new, &element_indices);
+        let index = self.nest.indices().chain(element_indices.iter().skip(1).copied());
         let update = BasicOp::UpdateAcc { acc: acc.name, index: index.collect(), values: vec![value.into()] };
         let done = builder.let_basic("acc", update);
         let body = builder.finish(vec![done.into()]);
         let done: Param<Soacs> = ctx.fresh("done", ty.clone());
         let result = vec![Atom::Var(done.name)];
         let mut stms = Vec::new();
-        let point = SegopBody::map(body, vec![ty.clone()]);
-        versions::g2(ctx, &nest, self.at, vec![done], aux.clone(), point, &mut stms)?;
+        let segop_body = SegopBody::map(body, vec![ty.clone()]);
+        versions::g2(ctx, &nest, self.at, vec![done], aux.clone(), segop_body, &mut stms)?;
         let lambda = Lambda { params: vec![token, acc], body: Body { stms, result }, ret: vec![ty] };
         let inputs = vec![AccInput { shape: shape.clone(), arrays: vec![all.name], op: None }];
         let mut builder = ctx.builder::<Segs>(aux);
         let arrays = builder.let_op("all", SegOp::WithAcc { inputs, lambda });
         out.extend(builder.take_stms());
-        arrays.first().copied().ok_or_else(|| PassError::bug("no array"))
+        arrays.first().copied().ok_or_else(|| PassError::bug("a `withacc` has no result"))
     }
 }
 
@@ -164,13 +164,14 @@ fn select_element(
     (one, rank): (Name, Name),
     (new, segments): (Name, Segments),
     (old, start): (Name, Name),
-    places: &[Atom],
+    element_indices: &[Atom],
 ) -> Body<Soacs> {
     let mut builder = ctx.builder::<Soacs>(aux);
     let elem = builder.type_of(old.into()).elem().unwrap_or(PrimType::Bool);
     let goes = builder.compare(CmpOp::SLt, PrimType::I64, Atom::i64(0), one.into());
     let read = |b: &mut Builder<'_, Soacs>, array: Name, start: Atom| {
-        let (first, rest) = places.split_first().map_or((Atom::i64(0), places), |(f, r)| (*f, r));
+        let (first, rest) =
+            element_indices.split_first().map_or((Atom::i64(0), element_indices), |(f, r)| (*f, r));
         let first = b.add_i64(start, first);
         let index: Vec<Atom> = std::iter::once(first).chain(rest.iter().copied()).collect();
         vec![b.index("x", array, &index).into()]

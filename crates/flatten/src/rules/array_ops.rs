@@ -60,10 +60,10 @@ pub(super) fn is_lmad_update(
     let Exp::Basic(BasicOp::FlatUpdate { offset, strides, value, .. }) = &stm.exp else {
         return false;
     };
-    let mut places = std::iter::once(offset).chain(strides);
+    let mut operands = std::iter::once(offset).chain(strides);
     let mut checks = stm.aux.certs.iter();
     bound.irregular
-        && !places.any(|at| bound.atom_varies(*at))
+        && !operands.any(|at| bound.atom_varies(*at))
         && !checks.any(|cert| bound.is_variant(*cert))
         && bound.nest.certs().is_empty()
         && stm.pat.iter().all(|param| bound.is_regular(&param.ty))
@@ -75,7 +75,7 @@ pub(super) fn is_lmad_update(
 /// own.
 pub(super) fn returns_elements(bound: NestBindings<'_>, body: &Body<Soacs>) -> bool {
     let mut own: FxHashMap<Name, Type> = FxHashMap::default();
-    let mut gives = false;
+    let mut found = false;
     for stm in &body.stms {
         let more = |name: Name| own.contains_key(&name) || (bound.more)(name);
         let inner = NestBindings { more: &more, ..bound };
@@ -90,10 +90,10 @@ pub(super) fn returns_elements(bound: NestBindings<'_>, body: &Body<Soacs>) -> b
         }
         let result = |param: &Param<Soacs>| body.result.contains(&Atom::Var(param.name));
         let put = updates || known && matches!(op, BasicOp::Concat { .. });
-        gives |= put && stm.pat.iter().all(result);
+        found |= put && stm.pat.iter().all(result);
         own.extend(stm.pat.iter().map(|param| (param.name, param.ty.clone())));
     }
-    gives
+    found
 }
 
 /// Returns true if a statement fills an array with one value that is nest-invariant.
@@ -148,7 +148,7 @@ pub(super) fn operation(
     out: &mut Vec<Stm<Segs>>,
 ) -> Result<(), PassError> {
     let Ok([param]) = <[Param<Soacs>; 1]>::try_from(pat) else {
-        return Err(PassError::bug("an operation with several results"));
+        return Err(PassError::bug("a basic operation must bind one name"));
     };
     if let BasicOp::Rearrange { perm, array } = op {
         return g5(ctx, nest, at, param, &aux, (perm, array), out);
@@ -282,7 +282,7 @@ fn elementwise(
 ) -> Result<(), PassError> {
     let outer = nest.widths().count();
     let dims: Vec<Dim> = param.ty.shape().iter().skip(outer).copied().collect();
-    let elem = param.ty.elem().ok_or_else(|| PassError::bug("no array"))?;
+    let elem = param.ty.elem().ok_or_else(|| PassError::bug("expected an array"))?;
     let frames = nest.child(Vec::new());
     let inner = frames.with_dims(ctx, &dims);
     let indices: Vec<Atom> = inner.indices().skip(outer).collect();
@@ -304,6 +304,6 @@ fn elementwise(
         exp: Exp::Basic(BasicOp::Index { array, slice: indices.into_iter().map(DimIndex::Fix).collect() }),
     });
     let body = Body { stms, result: vec![name.into()] };
-    let point = SegopBody::map(body, vec![Type::Prim(elem)]);
-    versions::g2(ctx, &inner, at, vec![param], aux, point, out)
+    let segop_body = SegopBody::map(body, vec![Type::Prim(elem)]);
+    versions::g2(ctx, &inner, at, vec![param], aux, segop_body, out)
 }

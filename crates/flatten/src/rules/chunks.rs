@@ -56,10 +56,10 @@ pub(super) enum Chunks {
 
 /// The versions of a screma with operators on arrays that this rule applies to.
 pub(super) fn wanted(ctx: &Ctx<'_>, nest: &Nest<'_>, at: Position, s: &Screma) -> Chunks {
-    let folds = &s.scan_reduce;
-    let one = folds.scans.is_empty() != folds.reduces.is_empty();
-    let maps = !s.map.body.stms.is_empty() || s.map.ret.len() > folds.n_accumulated();
-    let only = folds.post.is_none() && !maps;
+    let scan_reduce = &s.scan_reduce;
+    let one = scan_reduce.scans.is_empty() != scan_reduce.reduces.is_empty();
+    let maps = !s.map.body.stms.is_empty() || s.map.ret.len() > scan_reduce.n_accumulated();
+    let only = scan_reduce.post.is_none() && !maps;
     let arrays = s.inputs.iter().all(|&input| ctx.types.type_of(input).is_array());
     let alone = nest.is_empty() && at.enclosing.is_none();
     if !(one && only && arrays && alone && versions::level_nests(ctx, at)) {
@@ -93,7 +93,7 @@ struct RowPartition {
     count: Dim,
 }
 
-/// Appends a reduction or scan by chunks; `fold` appends the one of the chunks' results, with the
+/// Appends a reduction or scan by chunks; `merge` appends the one of the chunks' results, with the
 /// given pattern.
 pub(super) fn chunks(
     ctx: &mut Ctx<'_>,
@@ -102,22 +102,22 @@ pub(super) fn chunks(
     (pat, aux): (Vec<Param<Soacs>>, &Aux),
     s: Screma,
     out: &mut Vec<Stm<Segs>>,
-    fold: impl FnOnce(&mut Ctx<'_>, Vec<Param<Soacs>>, Screma, &mut Vec<Stm<Segs>>) -> Result<(), PassError>,
+    merge: impl FnOnce(&mut Ctx<'_>, Vec<Param<Soacs>>, Screma, &mut Vec<Stm<Segs>>) -> Result<(), PassError>,
 ) -> Result<(), PassError> {
     let mut builder: Builder<'_, Segs> = ctx.builder(aux);
     let parts = RowPartition::of(&mut builder, bound(s.width)?);
     out.extend(builder.take_stms());
     let over = nest.with_map(ctx, parts.count, &[], &[])?;
     let Some(chunk) = over.indices().last() else {
-        return Err(PassError::bug("a nest without dimensions"));
+        return Err(PassError::bug("a nest has no dimensions"));
     };
     let map = |ctx: &mut Ctx<'_>, pat, body, ret, out: &mut Vec<Stm<Segs>>| {
-        let point = SegopBody::map(body, ret);
-        versions::g2(ctx, &over, at, pat, aux.clone(), point, out)
+        let segop_body = SegopBody::map(body, ret);
+        versions::g2(ctx, &over, at, pat, aux.clone(), segop_body, out)
     };
     let scan = !s.scan_reduce.scans.is_empty();
-    let rest = ctx.copy_folds(&s.scan_reduce);
-    let again = scan.then(|| ctx.copy_screma(&s));
+    let rest = ctx.copy_scan_reduce(&s.scan_reduce);
+    let second_pass = scan.then(|| ctx.copy_screma(&s));
     let mut first = s;
     if scan {
         first.scan_reduce = ScanReduce::reduce(std::mem::take(&mut first.scan_reduce.scans));
@@ -128,12 +128,12 @@ pub(super) fn chunks(
     let names = totals.iter().map(|param| param.name).collect();
     map(ctx, totals, body, types.clone(), out)?;
     let rest = identity_screma(ctx, parts.count, names, &types, rest);
-    let Some(s) = again else {
-        return fold(ctx, pat, rest, out);
+    let Some(s) = second_pass else {
+        return merge(ctx, pat, rest, out);
     };
     let starts = rows(ctx, "starts", &types, Some(parts.count));
     let names: Vec<Name> = starts.iter().map(|param| param.name).collect();
-    fold(ctx, starts, rest, out)?;
+    merge(ctx, starts, rest, out)?;
     let (body, ret) = parts.scan(ctx, aux, s, chunk, &names)?;
     let chunks = rows(ctx, "chunks", &ret, Some(parts.count));
     let names: Vec<Name> = chunks.iter().map(|param| param.name).collect();
@@ -146,9 +146,9 @@ pub(super) fn chunks(
 
 impl RowPartition {
     fn of(builder: &mut Builder<'_, Segs>, width: Atom) -> Self {
-        let even = quotient(builder, width, Atom::i64(MAX_CHUNKS));
+        let even_share = quotient(builder, width, Atom::i64(MAX_CHUNKS));
         let least = Atom::i64(MIN_ROWS);
-        let per = builder.binary(BinOp::SMax, PrimType::I64, even, least).into();
+        let per = builder.binary(BinOp::SMax, PrimType::I64, even_share, least).into();
         let count = quotient(builder, width, per);
         Self { width, per, count: Builder::<Segs>::dim(count) }
     }

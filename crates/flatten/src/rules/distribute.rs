@@ -34,7 +34,7 @@ pub(super) fn pays(ctx: &Ctx<'_>, nest: &Nest<'_>, body: &Body<Soacs>, irregular
 
 /// Returns true if the rule pays though no statement is parallel: each element of the results can
 /// be computed by itself.
-pub(super) fn gives_elements(ctx: &Ctx<'_>, nest: &Nest<'_>, body: &Body<Soacs>) -> bool {
+pub(super) fn computes_elements(ctx: &Ctx<'_>, nest: &Nest<'_>, body: &Body<Soacs>) -> bool {
     let bound = NestBindings { nest, more: &|_| false, irregular: true, lifts: &ctx.lifted_functions };
     array_ops::returns_elements(bound, body)
 }
@@ -64,7 +64,7 @@ pub(crate) fn distribute(
 /// The arrays that a body's results are stored in.
 #[derive(Default)]
 pub(super) struct ResultArrays {
-    wanted: FxHashMap<Name, Vec<(usize, Param<Soacs>)>>,
+    stores: FxHashMap<Name, Vec<(usize, Param<Soacs>)>>,
     /// The indices of the results that are stored already.
     done: FxHashSet<usize>,
 }
@@ -133,7 +133,7 @@ impl Distribution<'_, '_> {
         let mut sink = ResultArrays::default();
         for (k, (result, param)) in results.iter().zip(&pat).enumerate() {
             if let Atom::Var(name) = result {
-                sink.wanted.entry(*name).or_default().push((k, param.clone()));
+                sink.stores.entry(*name).or_default().push((k, param.clone()));
             }
         }
         self.statements(ctx, body.stms, &mut sink, out)?;
@@ -177,7 +177,7 @@ impl Distribution<'_, '_> {
             self.bind_outside(ctx, stm, out);
             return Ok(());
         }
-        let is_result = stm.pat.iter().any(|p| sink.wanted.contains_key(&p.name));
+        let is_result = stm.pat.iter().any(|p| sink.stores.contains_key(&p.name));
         if !is_result && let Some(same) = self.invariant(&stm) {
             return self.in_one_iteration(ctx, stm, same, out);
         }
@@ -196,19 +196,19 @@ impl Distribution<'_, '_> {
         let may_leave_out =
             matches!(stm.exp, Exp::Loop { .. } | Exp::If { .. } | Exp::Op(Soac::WithAcc { .. }));
         checks.retain(|cert| may_leave_out && self.nest.is_variant(*cert));
-        let at_point = !checks.is_empty() && way == Regularity::Regular;
+        let keeps_own_checks = !checks.is_empty() && way == Regularity::Regular;
         // A result that is used in only one place is stored there directly.
         let mut own = Vec::with_capacity(stm.pat.len());
         for param in &stm.pat {
-            let own_size =
+            let is_bound_here =
                 |dim: &Dim| matches!(dim, Dim::Var(name) if stm.pat.iter().any(|p| p.name == *name));
-            let varies = |dim: &Dim| self.bound(&|_| false).varies(*dim) || own_size(dim);
+            let varies = |dim: &Dim| self.bound(&|_| false).varies(*dim) || is_bound_here(dim);
             if way == Regularity::Irregular && param.ty.shape().iter().any(varies) {
                 own.push(None);
                 continue;
             }
-            let expanded = match sink.wanted.get(&param.name).map(Vec::as_slice) {
-                Some([(k, param)]) if !at_point => {
+            let expanded = match sink.stores.get(&param.name).map(Vec::as_slice) {
+                Some([(k, param)]) if !keeps_own_checks => {
                     sink.done.insert(*k);
                     param.clone()
                 }
@@ -255,7 +255,7 @@ impl Distribution<'_, '_> {
             names.dedup();
         }
         let needs = self.needs(self.bound(&more), names);
-        let needs = needs.ok_or_else(|| PassError::bug("a value without a regular shape"))?;
+        let needs = needs.ok_or_else(|| PassError::bug("a value has no regular shape"))?;
         self.flush(ctx, needs, out)
     }
 
@@ -266,13 +266,13 @@ impl Distribution<'_, '_> {
 
     /// Computes the needed pending values, and binds them in the nest.
     fn flush(&mut self, ctx: &mut Ctx<'_>, needs: Needs, out: &mut Vec<Stm<Segs>>) -> Result<(), PassError> {
-        let Needs { recomputed: again, stored, stored_as_segments: filled } = needs;
-        if again.is_empty() && stored.is_empty() && filled.is_empty() {
+        let Needs { recomputed, stored, stored_as_segments: filled } = needs;
+        if recomputed.is_empty() && stored.is_empty() && filled.is_empty() {
             return Ok(());
         }
         let Pending { stms, .. } = std::mem::take(&mut self.pending);
-        let again = again.into_iter().filter_map(|at| stms.get(at).cloned());
-        let again: Vec<Stm<Soacs>> = again.collect();
+        let recomputed = recomputed.into_iter().filter_map(|at| stms.get(at).cloned());
+        let recomputed: Vec<Stm<Soacs>> = recomputed.collect();
         let find = |name: &Name| {
             let mut all = stms.iter().flat_map(|stm| &stm.pat);
             all.find(|param| param.name == *name).cloned()
@@ -301,7 +301,7 @@ impl Distribution<'_, '_> {
         }
         // Recomputed statements that read segments are bound after these.
         let mut late: FxHashSet<Name> = filled.iter().map(|param| param.name).collect();
-        let (after, before): (Vec<_>, Vec<_>) = again.into_iter().partition(|stm| {
+        let (after, before): (Vec<_>, Vec<_>) = recomputed.into_iter().partition(|stm| {
             let mut found = false;
             stm_names(stm, |name| found |= late.contains(&name));
             if found {
@@ -330,9 +330,9 @@ impl Distribution<'_, '_> {
         pat: Vec<Param<Soacs>>,
         out: &mut Vec<Stm<Segs>>,
     ) -> Result<(), PassError> {
-        let point = SegopBody::map(body, ret);
+        let segop_body = SegopBody::map(body, ret);
         let aux = Aux::at(self.aux.prov);
-        versions::g2(ctx, &self.nest, self.at, pat, aux, point, out)
+        versions::g2(ctx, &self.nest, self.at, pat, aux, segop_body, out)
     }
 
     /// Applies the rule for a parallel statement.
@@ -358,7 +358,7 @@ impl Distribution<'_, '_> {
                 branches::g8(ctx, &nest, self.at, pat, aux, (cond, then_body, else_body), out)
             }
             Exp::Basic(op) => array_ops::operation(ctx, &nest, self.at, pat, aux, op, out),
-            Exp::Apply { .. } => Err(PassError::bug("a nest goes into a call")),
+            Exp::Apply { .. } => Err(PassError::bug("a call was chosen for distribution")),
         }
     }
 

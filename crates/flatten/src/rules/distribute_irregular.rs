@@ -139,11 +139,11 @@ impl Distribution<'_, '_> {
                 return self.segment_accs(ctx, pat, aux, (inputs, lambda), out);
             }
             Exp::If { .. } | Exp::Op(_) => {
-                return Err(PassError::bug("no irregular combinator"));
+                return Err(PassError::bug("the statement is not an irregular combinator"));
             }
         };
         let Dim::Var(width) = s.width else {
-            return Err(PassError::bug("a width that does not vary"));
+            return Err(PassError::bug("the width of an irregular combinator is a constant"));
         };
         let own: Vec<_> = pat.into_iter().zip(own).collect();
         let both = !s.scan_reduce.scans.is_empty() && !s.scan_reduce.reduces.is_empty();
@@ -158,7 +158,7 @@ impl Distribution<'_, '_> {
             let body = split(ctx, &aux, s);
             return self.each_statement(ctx, body, own, out);
         }
-        self.fold(ctx, (width, s), own, aux, out)
+        self.scan_or_reduce(ctx, (width, s), own, aux, out)
     }
 
     /// Appends irregular combinators one after the other, with these results.
@@ -170,15 +170,15 @@ impl Distribution<'_, '_> {
         out: &mut Vec<Stm<Segs>>,
     ) -> Result<(), PassError> {
         for mut stm in body.stms {
-            let mut given = vec![None; stm.pat.len()];
+            let mut patterns = vec![None; stm.pat.len()];
             for (result, (param, all)) in body.result.iter().zip(&own) {
                 let at = stm.pat.iter().position(|p| *result == Atom::Var(p.name));
                 if let Some(at) = at {
                     stm.pat[at] = param.clone();
-                    given[at].clone_from(all);
+                    patterns[at].clone_from(all);
                 }
             }
-            self.irregular(ctx, stm, given, out)?;
+            self.irregular(ctx, stm, patterns, out)?;
         }
         Ok(())
     }
@@ -198,8 +198,8 @@ impl Distribution<'_, '_> {
         let results = result_names(results, &own);
         let (aux, checks) = self.certs(aux, &s.inputs);
         let checked = self.nest.child(checks.clone());
-        let (mut nest, place) = checked.with_segments(ctx, segments);
-        self.elements(ctx, &mut nest, (&s.map.params, &s.inputs), (segments, place))?;
+        let (mut nest, inner_index) = checked.with_segments(ctx, segments);
+        self.elements(ctx, &mut nest, (&s.map.params, &s.inputs), (segments, inner_index))?;
         let (body, ret) = (s.map.body, s.map.ret);
         versions::g3(ctx, &nest, self.at, results.clone(), aux, (body, ret), out)?;
         for ((param, _), array) in own.into_iter().zip(results) {
@@ -227,7 +227,7 @@ impl Distribution<'_, '_> {
         ctx: &Ctx<'_>,
         nest: &mut Nest<'_>,
         (params, inputs): (&[Param<Soacs>], &[Name]),
-        (segments, place): (Segments, Name),
+        (segments, inner_index): (Segments, Name),
     ) -> Result<(), PassError> {
         for (param, &input) in params.iter().zip(inputs) {
             if let Some((array, _)) =
@@ -238,7 +238,7 @@ impl Distribution<'_, '_> {
             }
             let op = match ctx.type_of(input)? {
                 ty @ Type::Array { .. } => {
-                    BasicOp::Index { array: input, slice: row_slice(&ty, place.into()) }
+                    BasicOp::Index { array: input, slice: row_slice(&ty, inner_index.into()) }
                 }
                 Type::Prim(_) | Type::Acc { .. } | Type::Cert | Type::Mem(_) => BasicOp::Atom(input.into()),
             };
@@ -248,7 +248,7 @@ impl Distribution<'_, '_> {
     }
 
     /// Appends a scan of all segments; a reduction's results are the last elements.
-    fn fold(
+    fn scan_or_reduce(
         &mut self,
         ctx: &mut Ctx<'_>,
         (width, s): (Name, Screma),
@@ -258,17 +258,17 @@ impl Distribution<'_, '_> {
     ) -> Result<(), PassError> {
         let segments = self.segments(ctx, width.into(), &aux, out)?;
         let reduces = s.scan_reduce.scans.is_empty();
-        let Screma { width: _, inputs, map, scan_reduce: folds } = s;
-        let operators = if reduces { folds.reduces } else { folds.scans };
+        let Screma { width: _, inputs, map, scan_reduce } = s;
+        let operators = if reduces { scan_reduce.reduces } else { scan_reduce.scans };
         let (aux, checks) = self.certs(aux, &inputs);
         let checked = self.nest.child(checks.clone());
-        let (mut nest, place) = checked.with_segments(ctx, segments);
-        self.elements(ctx, &mut nest, (&map.params, &inputs), (segments, place))?;
+        let (mut nest, inner_index) = checked.with_segments(ctx, segments);
+        self.elements(ctx, &mut nest, (&map.params, &inputs), (segments, inner_index))?;
         // Each operator has its own flag before its values.
         let Lambda { mut body, ret, .. } = map;
         let first: Param<Soacs> = ctx.fresh("first", Type::BOOL);
         let flag = Atom::Var(first.name);
-        let is_first = BasicOp::Compare(CmpOp::Eq, PrimType::I64, place.into(), Atom::i64(0));
+        let is_first = BasicOp::Compare(CmpOp::Eq, PrimType::I64, inner_index.into(), Atom::i64(0));
         body.stms.push(Stm { pat: vec![first], aux: Aux::at(aux.prov), exp: Exp::Basic(is_first) });
         let (mut result, mut types) = (Vec::new(), Vec::new());
         let (mut values, mut left) = (body.result.iter().copied(), ret.iter().cloned());
@@ -286,14 +286,14 @@ impl Distribution<'_, '_> {
         let neutrals: Vec<Vec<Atom>> = operators.iter().map(|op| op.neutral.clone()).collect();
         let flagged = operators.into_iter();
         let flagged = flagged.map(|operator| flagged_operator(ctx, &self.nest, operator));
-        let kind = SegopKind::Folds(ScanReduce::scan(flagged.collect()));
+        let kind = SegopKind::ScanReduce(ScanReduce::scan(flagged.collect()));
         let total = Some(Dim::Var(segments.total));
         let mut arrays = rows(ctx, "scanned", &types, total);
         let mapped = arrays.split_off(n_scanned);
         let last = own.len().saturating_sub(mapped.len());
         arrays.extend(result_names(mapped, &own[last..]));
-        let point = SegopBody { body, ret: types, kind };
-        versions::g2(ctx, &nest, self.at, arrays.clone(), aux.clone(), point, out)?;
+        let segop_body = SegopBody { body, ret: types, kind };
+        versions::g2(ctx, &nest, self.at, arrays.clone(), aux.clone(), segop_body, out)?;
         let (scanned, mapped) = arrays.split_at(n_scanned);
         let mut own = own.into_iter();
         let mut scanned = scanned.iter();
@@ -360,7 +360,7 @@ impl Distribution<'_, '_> {
     }
 }
 
-/// The arrays of elements; those that are accumulators have the names in `own`.
+/// The arrays of elements; accumulators among them have the names in `own`.
 fn result_names(
     mut arrays: Vec<Param<Soacs>>,
     own: &[(Param<Soacs>, Option<Param<Soacs>>)],

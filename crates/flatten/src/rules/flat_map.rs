@@ -35,6 +35,6 @@ pub(super) fn flat_map(
     let Lambda { params, body, ret } = lambda;
     let nest = Nest::default();
     let nest = nest.with_map(ctx, width, &params, &inputs)?;
-    let point = SegopBody { body, ret, kind: SegopKind::FlatMap };
-    manifest::segop(ctx, &nest, inside, point, pat, aux, out)
+    let segop_body = SegopBody { body, ret, kind: SegopKind::FlatMap };
+    manifest::segop(ctx, &nest, inside, segop_body, pat, aux, out)
 }

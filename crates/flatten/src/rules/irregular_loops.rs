@@ -110,10 +110,10 @@ fn for_to_while(ctx: &mut Ctx<'_>, (mut params, form, mut body): Loop, pat: &mut
         return (params, form, body);
     };
     let aux = Aux::at(ir::Prov::NONE);
-    let goes: Param<Soacs> = ctx.fresh("goes", Type::BOOL);
-    let turn = Param { name: var, ty: Type::Prim(ty), ann: () };
+    let condition: Param<Soacs> = ctx.fresh("goes", Type::BOOL);
+    let counter = Param { name: var, ty: Type::Prim(ty), ann: () };
     ctx.types.set(var, Type::Prim(ty));
-    for like in [&turn, &goes] {
+    for like in [&counter, &condition] {
         let unused = ctx.fresh("unused", like.ty.clone());
         pat.push(unused);
     }
@@ -123,9 +123,9 @@ fn for_to_while(ctx: &mut Ctx<'_>, (mut params, form, mut body): Loop, pat: &mut
     let on = builder.compare(CmpOp::SLt, ty, next.into(), bound);
     body.stms = builder.take_stms();
     body.result.extend([Atom::Var(next), Atom::Var(on)]);
-    let cond = goes.name;
-    params.push(LoopParam { param: turn, init: Atom::Const(Scalar::int(ty, 0)), consumed: false });
-    params.push(LoopParam { param: goes, init: bound, consumed: false });
+    let cond = condition.name;
+    params.push(LoopParam { param: counter, init: Atom::Const(Scalar::int(ty, 0)), consumed: false });
+    params.push(LoopParam { param: condition, init: bound, consumed: false });
     (params, LoopForm::While { cond }, body)
 }
 
@@ -140,25 +140,25 @@ impl Distribution<'_, '_> {
         out: &mut Vec<Stm<Segs>>,
     ) -> Result<(), PassError> {
         let is_for = matches!(parts.1, LoopForm::For { .. });
-        let even = matches!(parts.1, LoopForm::For { bound, .. }
+        let regular = matches!(parts.1, LoopForm::For { bound, .. }
             if !bound.var().is_some_and(|name| self.nest.is_variant(name)));
-        let (mut params, form, body) = if even { parts } else { for_to_while(ctx, parts, &mut pat) };
+        let (mut params, form, body) = if regular { parts } else { for_to_while(ctx, parts, &mut pat) };
         own.resize(pat.len(), None);
-        if is_for && !even {
+        if is_for && !regular {
             self.initial_conditions(ctx, &mut params, &aux);
         }
         let mut all = Vec::with_capacity(params.len());
         let mut carried = Vec::with_capacity(params.len());
         while carried.len() < params.len() {
-            let next = self.carry(ctx, &params, carried.len(), even, (&aux, &mut all), out)?;
+            let next = self.carry(ctx, &params, carried.len(), regular, (&aux, &mut all), out)?;
             carried.push(next);
         }
         let mut stms = Vec::new();
-        let results = if even {
+        let results = if regular {
             self.uniform_iteration(ctx, (&params, &carried), body, &aux, &mut stms)?
         } else {
             let LoopForm::While { cond } = form else {
-                return Err(PassError::bug("a loop of no form"));
+                return Err(PassError::bug("an irregular loop was not converted to a `while` loop"));
             };
             self.active_iteration(ctx, (&params, &carried, cond), body, &aux, &mut stms)?
         };
@@ -166,10 +166,11 @@ impl Distribution<'_, '_> {
         let mut form = form;
         if let LoopForm::While { cond } = form {
             let at = params.iter().position(|p| p.param.name == cond);
-            let at = at.ok_or_else(|| PassError::bug("a condition from nowhere"))?;
-            let place = flat_place(&carried, at);
-            let first = self.any(ctx, all[place].init, &aux, out)?;
-            let next = self.any(ctx, inner.result[place], &aux, &mut inner.stms)?;
+            let at =
+                at.ok_or_else(|| PassError::bug("the condition of a `while` loop is not a parameter"))?;
+            let flat = flat_position(&carried, at);
+            let first = self.any(ctx, all[flat].init, &aux, out)?;
+            let next = self.any(ctx, inner.result[flat], &aux, &mut inner.stms)?;
             let go: Param<Soacs> = ctx.fresh("go", Type::BOOL);
             form = LoopForm::While { cond: go.name };
             let go = ctx.param(go);
@@ -182,13 +183,13 @@ impl Distribution<'_, '_> {
 
     /// The initial conditions of a `for` loop that has become a `while` loop.
     fn initial_conditions(&mut self, ctx: &mut Ctx<'_>, params: &mut [LoopParam<Soacs>], aux: &Aux) {
-        if let [.., turn, goes] = params {
-            let ty = turn.param.ty.elem().unwrap_or(PrimType::I64);
+        if let [.., counter, condition] = params {
+            let ty = counter.param.ty.elem().unwrap_or(PrimType::I64);
             let first: Param<Soacs> = ctx.fresh("first", Type::BOOL);
             let name = first.name;
-            let op = BasicOp::Compare(CmpOp::SLt, ty, turn.init, goes.init);
+            let op = BasicOp::Compare(CmpOp::SLt, ty, counter.init, condition.init);
             self.nest.bind(Stm { pat: vec![first], aux: Aux::at(aux.prov), exp: Exp::Basic(op) });
-            goes.init = name.into();
+            condition.init = name.into();
         }
     }
 
@@ -198,7 +199,7 @@ impl Distribution<'_, '_> {
         ctx: &mut Ctx<'_>,
         params: &[LoopParam<Soacs>],
         at: usize,
-        even: bool,
+        regular: bool,
         (aux, all): (&Aux, &mut Vec<LoopParam<Segs>>),
         out: &mut Vec<Stm<Segs>>,
     ) -> Result<Carried, PassError> {
@@ -216,11 +217,11 @@ impl Distribution<'_, '_> {
             let name = copy.name;
             bind(ctx, copy, BasicOp::Copy(array), aux, out);
             let whole: Param<Soacs> = ctx.fresh("all", ty);
-            push(ctx, &whole, name.into(), !even);
+            push(ctx, &whole, name.into(), !regular);
             return Ok(Carried::Whole(whole));
         };
         let first = own.map_or(length, |p| p.init);
-        let name = init.var().ok_or_else(|| PassError::bug("no array"))?;
+        let name = init.var().ok_or_else(|| PassError::bug("expected an array"))?;
         let (array, segments) = self.segment_array(ctx, (name, first), aux, out)?;
         let mut of = segments;
         let total = own.map(|_| ctx.fresh::<Soacs>("total", Type::I64));
@@ -271,17 +272,17 @@ impl Distribution<'_, '_> {
         out: &mut Vec<Stm<Segs>>,
     ) -> Result<Vec<Atom>, PassError> {
         let mut inner = self.inside(ctx, (params, carried), aux, &body, out)?;
-        let given = body.result.clone();
+        let body_results = body.result.clone();
         inner.statements(ctx, body.stms, &mut ResultArrays::default(), out)?;
         let (mut next, mut rest) = (Vec::new(), Vec::new());
-        let segments = carried.iter().zip(&given);
+        let segments = carried.iter().zip(&body_results);
         let segments = segments.filter(|(it, _)| matches!(it, Carried::Segments { .. }));
         let names = segments.filter_map(|(_, result)| result.var());
-        let sizes = self.next_lengths(params, carried, &given);
+        let sizes = self.next_lengths(params, carried, &body_results);
         let names = names.chain(sizes.iter().filter_map(|size| size.and_then(Atom::var)));
         let names = names.collect();
         inner.bind_pending(ctx, names, out)?;
-        for ((carried, result), size) in carried.iter().zip(&given).zip(sizes) {
+        for ((carried, result), size) in carried.iter().zip(&body_results).zip(sizes) {
             match carried {
                 Carried::Whole(all) => {
                     let own: Param<Soacs> = ctx.fresh("next", all.ty.clone());
@@ -290,7 +291,7 @@ impl Distribution<'_, '_> {
                 }
                 Carried::Segments { .. } => {
                     let of = result.var().zip(size);
-                    let of = of.ok_or_else(|| PassError::bug("no segment"))?;
+                    let of = of.ok_or_else(|| PassError::bug("a segment has no length"))?;
                     let (data, segments) = inner.segment_array(ctx, of, aux, out)?;
                     if carried.total().is_some() {
                         next.push(segments.total.into());
@@ -320,7 +321,7 @@ impl Distribution<'_, '_> {
         carried.iter().map(next).collect()
     }
 
-    /// Reduces an array of truth values to whether any is true.
+    /// Reduces an array of truth values by disjunction.
     fn any(
         &self,
         ctx: &mut Ctx<'_>,
@@ -328,11 +329,11 @@ impl Distribution<'_, '_> {
         aux: &Aux,
         out: &mut Vec<Stm<Segs>>,
     ) -> Result<Atom, PassError> {
-        let all = all.var().ok_or_else(|| PassError::bug("no array"))?;
+        let all = all.var().ok_or_else(|| PassError::bug("expected an array"))?;
         let widths: Vec<Dim> = self.nest.widths().collect();
         let mut builder = ctx.builder::<Soacs>(aux);
-        let points = builder.product(&widths);
-        let width = Builder::<Soacs>::dim(points);
+        let iterations = builder.product(&widths);
+        let width = Builder::<Soacs>::dim(iterations);
         let all = match widths.len() {
             1 => all,
             _ => builder.let_basic("flags", reshape(&[width], all)),
@@ -345,7 +346,7 @@ impl Distribution<'_, '_> {
         let any = builder.reduce("any", width, &[all], op);
         let stms = builder.take_stms();
         ctx.stms(self.at, stms, out)?;
-        let any = any.first().ok_or_else(|| PassError::bug("no result"))?;
+        let any = any.first().ok_or_else(|| PassError::bug("a reduction has no result"))?;
         Ok(Atom::Var(*any))
     }
 
@@ -404,7 +405,7 @@ impl Distribution<'_, '_> {
         }
         for (param, array) in segments {
             let length = param.ty.shape().first().and_then(|dim| dim.atom());
-            let length = length.ok_or_else(|| PassError::bug("no segment"))?;
+            let length = length.ok_or_else(|| PassError::bug("a segment has no length"))?;
             let segments = self.segments(ctx, length, &aux, out)?;
             self.bind_segment(param.clone(), (array, length, segments), &variant);
         }
@@ -413,7 +414,7 @@ impl Distribution<'_, '_> {
 }
 
 /// The position, among the loop's own parameters, of a value that is carried as a whole array.
-fn flat_place(carried: &[Carried], at: usize) -> usize {
+fn flat_position(carried: &[Carried], at: usize) -> usize {
     let width = |carried: &Carried| 1 + usize::from(carried.total().is_some());
     carried.iter().take(at).map(width).sum()
 }

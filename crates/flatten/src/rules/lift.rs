@@ -112,12 +112,16 @@ impl Signature {
                 Form::Segments { size, here }
             })
         };
-        let (mut given, mut made) = (Vec::new(), Vec::new());
+        let (mut param_sizes, mut result_sizes) = (Vec::new(), Vec::new());
         let params = self.params.iter().enumerate().map(|(i, param)| {
-            if lift == Lift::Regular && sizes.contains(&i) { Form::Same } else { form(&param.ty, &mut given) }
+            if lift == Lift::Regular && sizes.contains(&i) {
+                Form::Same
+            } else {
+                form(&param.ty, &mut param_sizes)
+            }
         });
         let params = params.collect();
-        let ret = self.ret.iter().map(|ty| form(ty, &mut made)).collect();
+        let ret = self.ret.iter().map(|ty| form(ty, &mut result_sizes)).collect();
         (params, ret)
     }
 }
@@ -141,11 +145,11 @@ impl Distribution<'_, '_> {
         let (params, ret) = signature.forms(lift);
         let widths: Vec<Dim> = self.nest.widths().collect();
         let mut builder = ctx.builder::<Segs>(aux);
-        let points = builder.product(&widths);
+        let iterations = builder.product(&widths);
         out.extend(builder.take_stms());
         let one = widths.len() == 1;
-        let flat = [Builder::<Segs>::dim(points)];
-        let mut all = vec![points];
+        let flat = [Builder::<Segs>::dim(iterations)];
+        let mut all = vec![iterations];
         for (form, arg) in params.iter().zip(&args) {
             let (array, rest) = match form {
                 Form::Same => {
@@ -162,9 +166,9 @@ impl Distribution<'_, '_> {
                 }
                 Form::Segments { size, here } => {
                     let Size::Param(at) = size else {
-                        return Err(PassError::bug("an argument of no size"));
+                        return Err(PassError::bug("the size of an irregular argument is not a parameter"));
                     };
-                    let name = arg.var().ok_or_else(|| PassError::bug("no array"))?;
+                    let name = arg.var().ok_or_else(|| PassError::bug("expected an array"))?;
                     let (data, segments) = self.segment_array(ctx, (name, args[*at]), aux, out)?;
                     if *here {
                         let starts = reshaped(ctx, (one, &flat), segments.starts, &[], aux, out);
@@ -178,7 +182,7 @@ impl Distribution<'_, '_> {
             all.push(reshaped(ctx, (one, &flat), array, &rest, aux, out).into());
         }
         let fun = ctx.call_lifted(&fun, lift);
-        let width = Builder::<Segs>::dim(points);
+        let width = Builder::<Segs>::dim(iterations);
         let mut pattern: Vec<Param<Soacs>> = Vec::new();
         let mut bound = Vec::with_capacity(pat.len());
         let mut totals: FxHashMap<Atom, Segments> = FxHashMap::default();
@@ -199,7 +203,7 @@ impl Distribution<'_, '_> {
             }
             left.extend(own.map(|own| (param.name, own)));
             let length = param.ty.shape().first().and_then(|dim| dim.atom());
-            let length = length.ok_or_else(|| PassError::bug("no segment"))?;
+            let length = length.ok_or_else(|| PassError::bug("a segment has no length"))?;
             if let Form::Segments { here: true, .. } = form {
                 let made = descriptor_params(ctx, width);
                 totals.insert(
@@ -214,7 +218,7 @@ impl Distribution<'_, '_> {
                 pattern.extend(made);
             }
             let segments = totals.get(&length).copied();
-            let segments = segments.ok_or_else(|| PassError::bug("no segments"))?;
+            let segments = segments.ok_or_else(|| PassError::bug("the segments of a result are unknown"))?;
             let data: Param<Soacs> = ctx.fresh("data", segment_array_type(&param.ty, segments));
             bound.push((param, data.name, Some((length, segments))));
             pattern.push(data);
@@ -312,12 +316,12 @@ pub(crate) fn lifted(
 ) -> Result<Lifted, PassError> {
     let aux = Aux::at(ir::Prov::NONE);
     let (forms, results) = signature.forms(lift);
-    let points: Param<Soacs> = ctx.fresh("w", Type::I64);
-    let width = Dim::Var(points.name);
+    let iterations: Param<Soacs> = ctx.fresh("w", Type::I64);
+    let width = Dim::Var(iterations.name);
     let outer = Nest::default();
     let nest = outer.with_dims(ctx, &[width]);
     let mut d = Distribution::new(ctx, nest, at, &aux, &body);
-    let mut params = vec![points];
+    let mut params = vec![iterations];
     let mut stms = Vec::new();
     for ((form, param), consumed) in forms.iter().zip(&signature.params).zip(consumed) {
         match form {
@@ -335,7 +339,7 @@ pub(crate) fn lifted(
             }
             Form::Segments { size, here } => {
                 let Size::Param(size) = size else {
-                    return Err(PassError::bug("a parameter of no size"));
+                    return Err(PassError::bug("the size of an irregular parameter is not a parameter"));
                 };
                 let length = Atom::Var(signature.params[*size].name);
                 if *here {
@@ -358,14 +362,14 @@ pub(crate) fn lifted(
     }
     let params: Vec<FunParam<Segs>> =
         params.into_iter().map(|param| FunParam { param: ctx.param(param), consumed: false }).collect();
-    let given = body.result.clone();
+    let body_results = body.result.clone();
     d.statements(ctx, body.stms, &mut ResultArrays::default(), &mut stms)?;
     let length_of = |size: Size| match size {
         Size::Param(at) => Atom::Var(signature.params[at].name),
-        Size::Result(at) => given.get(at).copied().unwrap_or(Atom::i64(0)),
+        Size::Result(at) => body_results.get(at).copied().unwrap_or(Atom::i64(0)),
     };
     let mut names: Vec<Name> = Vec::new();
-    for (form, result) in results.iter().zip(&given) {
+    for (form, result) in results.iter().zip(&body_results) {
         if let Form::Segments { size, .. } = form {
             names.extend(result.var());
             names.extend(length_of(*size).var());
@@ -379,7 +383,7 @@ pub(crate) fn lifted(
         ret.push(FunResult { ty, aliases: Vec::new(), ann: () });
         all.push(value);
     };
-    for ((form, result), ty) in results.iter().zip(&given).zip(&signature.ret) {
+    for ((form, result), ty) in results.iter().zip(&body_results).zip(&signature.ret) {
         let Form::Segments { size, here } = form else {
             let ty = ty.array_of(width);
             let own: Param<Soacs> = ctx.fresh("r", ty.clone());
@@ -388,7 +392,7 @@ pub(crate) fn lifted(
             continue;
         };
         let length = length_of(*size);
-        let name = result.var().ok_or_else(|| PassError::bug("no array"))?;
+        let name = result.var().ok_or_else(|| PassError::bug("expected an array"))?;
         let (data, segments) = d.segment_array(ctx, (name, length), &aux, &mut stms)?;
         if *here {
             let total = Dim::Ext(all.len() as u32);
@@ -404,7 +408,7 @@ pub(crate) fn lifted(
         let total = totals.get(&length).copied().map_or(Dim::Const(0), Dim::Ext);
         let inner = ty.shape().iter().skip(1).copied();
         let shape: Vec<Dim> = std::iter::once(total).chain(inner).collect();
-        let elem = ty.elem().ok_or_else(|| PassError::bug("no array"))?;
+        let elem = ty.elem().ok_or_else(|| PassError::bug("expected an array"))?;
         let value = unaliased(ctx, data, &mut stms);
         add(&mut all, Type::array(elem, shape), value);
     }

@@ -33,7 +33,7 @@ pub(super) fn g7(
         };
         let (init, consumed) = if matches!(param.ty, Type::Acc { .. }) {
             let outer = init.var().and_then(|name| nest.acc(name));
-            let outer = outer.ok_or_else(|| PassError::bug("an accumulator from nowhere"))?;
+            let outer = outer.ok_or_else(|| PassError::bug("an accumulator is not bound by the nest"))?;
             (outer.into(), consumed)
         } else {
             let array = array_of(ctx, nest, at, init, &aux, out)?;

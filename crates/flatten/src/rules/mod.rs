@@ -7,20 +7,20 @@
 //! | G0: statements that no rule applies to remain | [`crate::host`] |
 //! | G1, G2: a nest without inner parallelism is a segop | [`versions::g2`] |
 //! | G3: a map with inner parallelism has three versions | [`versions::g3`] |
-//! | G4: a reduction or scan of maps is a map of reductions or scans | [`interchange`] |
+//! | G4: a reduction or scan of maps is a map of reductions or scans | [`operator_interchange`] |
 //! | chunks of rows, as an alternative to G4 | [`chunks`] |
 //! | G5: the views of all iterations are one view of an array | [`array_ops::g5`] |
 //! | G6: a nest over statements is a nest over each | [`mod@distribute`] |
-//! | statements invariant along a dimension are computed in one iteration of it | [`mod@once`] |
+//! | statements invariant along a dimension are computed in one iteration of it | [`mod@invariant`] |
 //! | G7: a nest over a loop is a loop of nests | [`loops::g7`] |
 //! | G8: a nest over a branch is a branch of nests | [`branches::g8`] |
-//! | G9: a reduction of a map with inner parallelism has two versions | [`folds::g9`] |
+//! | G9: a reduction of a map with inner parallelism has two versions | [`scan_reduce::g9`] |
 //! | map-iota, map-replicate, map-copy | [`array_ops`] |
 //! | updates in all iterations | [`updates`], [`accumulators`] |
 //! | a flat map is tasks whose iterations contain tasks | [`mod@flat_map`] |
-//! | sizes that vary across iterations | [`irregular`], [`segments`], [`mod@rows`] |
+//! | sizes that vary across iterations | [`distribute_irregular`], [`segments`], [`mod@segment_rows`] |
 //! | lifted functions | [`mod@lift`] |
-//! | loops whose trip count varies across iterations of the nest | [`turns`], [`active`] |
+//! | loops whose trip count varies across iterations of the nest | [`irregular_loops`], [`active`] |
 
 mod accumulators;
 mod active;
@@ -87,8 +87,8 @@ pub(crate) fn combinator(
             let ops = updates::destinations(ctx, nest, at, ops, &aux, out)?;
             let inner = nest.with_map(ctx, width, &map.params, &inputs)?;
             let inside = versions::inside(at)?;
-            let point = SegopBody { body: map.body, ret: map.ret, kind: SegopKind::Hist(ops) };
-            manifest::segop(ctx, &inner, inside, point, pat, aux, out)
+            let segop_body = SegopBody { body: map.body, ret: map.ret, kind: SegopKind::Hist(ops) };
+            manifest::segop(ctx, &inner, inside, segop_body, pat, aux, out)
         }
         Soac::WithAcc { inputs, lambda } => {
             if nest.is_empty() {

@@ -55,9 +55,9 @@ pub(super) fn array_operators(
                 few.attrs.add(Attr::SequentialInner);
             }
             let rest = ctx.body_of(&pat, |ctx, own, stms| columns(ctx, nest, at, own, few, s, stms))?;
-            let arms = [(Some(guard), body), (None, rest)];
-            let arms = arms.map(|(guard, body)| versions::VersionWithGuard { guard, body });
-            versions::choose(ctx, arms.into(), pat, &aux, out)
+            let candidates = [(Some(guard), body), (None, rest)];
+            let candidates = candidates.map(|(guard, body)| versions::VersionWithGuard { guard, body });
+            versions::choose(ctx, candidates.into(), pat, &aux, out)
         }
         (Chunks::Some | Chunks::No, _) => columns(ctx, nest, at, pat, aux, s, out),
     }
@@ -154,7 +154,7 @@ fn map_over_columns(
     (along, operator): (Along, Operator<Soacs>),
     before: &mut Vec<Stm<Soacs>>,
 ) -> Result<Screma, PassError> {
-    let bug = || PassError::bug("an operator changed its form");
+    let bug = || PassError::bug("an operator does not have the form it was checked for");
     let (inner, _) = operator_map(&operator).ok_or_else(bug)?;
     let element = element_operator(&operator, &mut |hint, ty| ctx.fresh(hint, ty));
     let element = element.ok_or_else(bug)?;
@@ -183,16 +183,16 @@ fn map_over_columns(
         params.push(column);
     }
     let operators = vec![Operator { op: element, neutral, comm: operator.comm }];
-    let folds = match along {
+    let scan_reduce = match along {
         Along::Reduce => ScanReduce::reduce(operators),
         Along::Scan => ScanReduce::scan(operators),
     };
-    let fold = identity_screma(ctx, outer, columns, &elements, folds);
-    let pat = results(ctx, &fold);
+    let combined = identity_screma(ctx, outer, columns, &elements, scan_reduce);
+    let pat = results(ctx, &combined);
     let map = Lambda {
         params,
         ret: pat.iter().map(|param| param.ty.clone()).collect(),
-        body: Body { result: atoms(&pat), stms: vec![screma(pat, &Aux::at(Prov::NONE), fold)] },
+        body: Body { result: atoms(&pat), stms: vec![screma(pat, &Aux::at(Prov::NONE), combined)] },
     };
     Ok(Screma::map(inner, inputs, map))
 }

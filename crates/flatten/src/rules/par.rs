@@ -15,11 +15,11 @@ use target::levels::Level;
 /// `Par(Σ)`: the product of the widths, including those of the enclosing nests where their tasks
 /// contain the tasks of this one.
 pub(super) fn of_nest(ctx: &mut Ctx<'_>, nest: &Nest<'_>, aux: &Aux, out: &mut Vec<Stm<Segs>>) -> Atom {
-    let beside = ctx.outer_parallelism;
+    let enclosing = ctx.outer_parallelism;
     let mut builder = ctx.builder(aux);
     let mut product = product(&mut builder, nest.widths());
-    if let Some(beside) = beside {
-        product = times(&mut builder, beside, product);
+    if let Some(enclosing) = enclosing {
+        product = times(&mut builder, enclosing, product);
     }
     out.extend(builder.take_stms());
     product
@@ -61,13 +61,13 @@ pub(super) fn of_body(
     all.retain(|space| space.iter().all(known) && seen.insert(space.clone()));
     let block = ctx.stack.level(level).filter(|_| ctx.stack.has_device());
     let mut builder = ctx.builder(aux);
-    let points = all.into_iter();
-    let points = points.map(|space| product(&mut builder, space.into_iter()));
-    let points: Vec<Atom> = points.collect();
+    let sizes = all.into_iter();
+    let sizes = sizes.map(|space| product(&mut builder, space.into_iter()));
+    let sizes: Vec<Atom> = sizes.collect();
     let outer = product(&mut builder, nest.widths());
     let inner = match block {
-        Some(block) => threads(&mut builder, block, outer, points)?,
-        None => fold(&mut builder, BinOp::SMax, points)?,
+        Some(block) => threads(&mut builder, block, outer, sizes)?,
+        None => combine_sizes(&mut builder, BinOp::SMax, sizes)?,
     };
     let all = times(&mut builder, outer, inner);
     out.extend(builder.take_stms());
@@ -78,7 +78,7 @@ pub(super) fn of_body(
 /// be half empty counts twice, and so on.
 pub(super) fn weighted_by_blocks(
     ctx: &mut Ctx<'_>,
-    (points, threads): (Atom, Threads),
+    (iterations, threads): (Atom, Threads),
     aux: &Aux,
     out: &mut Vec<Stm<Segs>>,
 ) -> Atom {
@@ -86,7 +86,7 @@ pub(super) fn weighted_by_blocks(
     let mut builder = ctx.builder(aux);
     let some = apply(&mut builder, BinOp::SMax, busy, Atom::i64(block.width));
     let weight = apply(&mut builder, BinOp::SQuot, Atom::i64(block.threshold), some);
-    let weighed = times(&mut builder, points, weight);
+    let weighed = times(&mut builder, iterations, weight);
     out.extend(builder.take_stms());
     weighed
 }
@@ -95,9 +95,9 @@ pub(super) fn weighted_by_blocks(
 /// there are `outer` blocks. `None` if there are no segops. It is rounded down to a multiple of a
 /// group: the more blocks there are, the larger the group (up to half a block), as blocks have to
 /// be fuller to pay where there is enough parallelism without them.
-fn threads(builder: &mut Builder<'_, Segs>, block: Level, outer: Atom, points: Vec<Atom>) -> Option<Atom> {
-    let segops = points.len() as i64;
-    let sum = fold(builder, BinOp::Add, points)?;
+fn threads(builder: &mut Builder<'_, Segs>, block: Level, outer: Atom, sizes: Vec<Atom>) -> Option<Atom> {
+    let segops = sizes.len() as i64;
+    let sum = combine_sizes(builder, BinOp::Add, sizes)?;
     let mean = if segops == 1 { sum } else { apply(builder, BinOp::SQuot, sum, Atom::i64(segops)) };
     let most = apply(builder, BinOp::SMin, mean, Atom::i64(block.threshold));
     let share = apply(builder, BinOp::SQuot, outer, Atom::i64(block.threshold));
@@ -107,7 +107,7 @@ fn threads(builder: &mut Builder<'_, Segs>, block: Level, outer: Atom, points: V
     Some(times(builder, groups, group))
 }
 
-fn fold(builder: &mut Builder<'_, Segs>, op: BinOp, sizes: Vec<Atom>) -> Option<Atom> {
+fn combine_sizes(builder: &mut Builder<'_, Segs>, op: BinOp, sizes: Vec<Atom>) -> Option<Atom> {
     let sizes = sizes.into_iter();
     sizes.reduce(|so_far, size| apply(builder, op, so_far, size))
 }
@@ -151,7 +151,8 @@ pub(super) fn has(body: &Body<Segs>, level: u8) -> bool {
 pub(super) fn scans(body: &Body<Segs>, level: u8) -> bool {
     with_stack(|| {
         segs(body, level).any(|seg| {
-            let scans = matches!(&seg.kind, SegKind::ScanReduce(folds) if !folds.scans.is_empty());
+            let scans =
+                matches!(&seg.kind, SegKind::ScanReduce(scan_reduce) if !scan_reduce.scans.is_empty());
             scans || self::scans(&seg.body, level)
         })
     })

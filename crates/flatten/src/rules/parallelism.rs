@@ -23,10 +23,10 @@ pub(super) fn only_redomaps(body: &Body<Soacs>) -> bool {
 }
 
 fn is_redomap(soac: &Soac) -> bool {
-    let Soac::Screma(Screma { map, scan_reduce: folds, .. }) = soac else {
+    let Soac::Screma(Screma { map, scan_reduce, .. }) = soac else {
         return false;
     };
-    folds.scans.is_empty() && !folds.reduces.is_empty() && !map.body.stms.is_empty()
+    scan_reduce.scans.is_empty() && !scan_reduce.reduces.is_empty() && !map.body.stms.is_empty()
 }
 
 fn any(body: &Body<Soacs>, test: &dyn Fn(&Soac) -> bool) -> bool {
@@ -107,12 +107,12 @@ impl NestBindings<'_> {
     }
 
     /// Returns true if operators are nest-variant and no rule for irregular nests applies to them.
-    fn folds_vary(self, folds: &ScanReduce<Soacs>) -> bool {
-        folds.operators().any(|operator| {
+    fn folds_vary(self, scan_reduce: &ScanReduce<Soacs>) -> bool {
+        scan_reduce.operators().any(|operator| {
             self.lambda_varies(&operator.op)
                 || operator.neutral.iter().any(|ne| self.atom_varies(*ne))
                     && !(self.irregular
-                        && folds.post.is_none()
+                        && scan_reduce.post.is_none()
                         && (distribute_irregular::neutral(&operator.op).is_some()
                             || operator_map(operator).is_some()))
         })
@@ -139,8 +139,8 @@ impl NestBindings<'_> {
             return false;
         }
         match &stm.exp {
-            Exp::Op(Soac::Screma(Screma { width, inputs: _, map: _, scan_reduce: folds })) => {
-                !self.varies(*width) && !self.folds_vary(folds)
+            Exp::Op(Soac::Screma(Screma { width, inputs: _, map: _, scan_reduce })) => {
+                !self.varies(*width) && !self.folds_vary(scan_reduce)
             }
             Exp::Op(Soac::Hist { width, ops, .. }) => {
                 !self.varies(*width)

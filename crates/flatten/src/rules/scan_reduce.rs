@@ -75,16 +75,16 @@ fn is_acc(ty: &Type) -> bool {
 /// Returns true if an iteration costs more than storing its results and reading them again.
 fn is_expensive(body: &Body<Soacs>) -> bool {
     with_stack(|| {
-        let mut takes = 0;
+        let mut total_cost = 0;
         let expensive = body.stms.iter().any(|stm| match &stm.exp {
             Exp::Basic(op) => {
-                takes += cost::basic(op);
+                total_cost += cost::basic(op);
                 false
             }
             Exp::If { cond: _, then_body, else_body } => is_expensive(then_body) || is_expensive(else_body),
             Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_) => true,
         });
-        expensive || takes > time::SCAN_BUFFER
+        expensive || total_cost > time::SCAN_BUFFER
     })
 }
 
@@ -133,11 +133,12 @@ pub(super) fn g9(
             (outer || !inner, inner)
         }
     };
-    let level = at.level.ok_or_else(|| PassError::bug("a segop at no level"))?;
+    let level = at.level.ok_or_else(|| PassError::bug("a segop has no level"))?;
     let top = |ctx: &mut Ctx<'_>, s: Screma, pat, out: &mut Vec<Stm<Segs>>| {
         let over = nest.with_map(ctx, s.width, &s.map.params, &s.inputs)?;
-        let point = SegopBody { body: s.map.body, ret: s.map.ret, kind: SegopKind::Folds(s.scan_reduce) };
-        versions::g2(ctx, &over, at, pat, aux.clone(), point, out)
+        let segop_body =
+            SegopBody { body: s.map.body, ret: s.map.ret, kind: SegopKind::ScanReduce(s.scan_reduce) };
+        versions::g2(ctx, &over, at, pat, aux.clone(), segop_body, out)
     };
     if !flat {
         return top(ctx, s, pat, out);
@@ -154,39 +155,39 @@ pub(super) fn g9(
         enough: (size, versions::threshold(ctx, Rule::OuterParallelism, level)),
         little: None,
     };
-    let copy = Screma { scan_reduce: ctx.copy_folds(&s.scan_reduce), ..s.clone() };
+    let copy = Screma { scan_reduce: ctx.copy_scan_reduce(&s.scan_reduce), ..s.clone() };
     let whole = ctx.body_of(&pat, |ctx, own, stms| top(ctx, copy, own, stms))?;
     let body = split(ctx, &aux, s);
     let rest = versions::inside_choice(ctx, |ctx| {
         ctx.body_of(&pat, |ctx, own, stms| distribute(ctx, nest, at, body, own, &aux, stms))
     })?;
-    let arms = [(Some(guard), whole), (None, rest)];
-    let arms = arms.map(|(guard, body)| versions::VersionWithGuard { guard, body });
-    versions::choose(ctx, arms.into(), pat, &aux, out)
+    let candidates = [(Some(guard), whole), (None, rest)];
+    let candidates = candidates.map(|(guard, body)| versions::VersionWithGuard { guard, body });
+    versions::choose(ctx, candidates.into(), pat, &aux, out)
 }
 
 /// Splits a screma into a map, a scan or reduction of its results, and a map with the post lambda.
 pub(super) fn split(ctx: &mut Ctx<'_>, aux: &Aux, s: Screma) -> Body<Soacs> {
-    let given: Vec<Option<Name>> = s.forwarded_inputs().collect();
-    let Screma { width, inputs, map, scan_reduce: mut folds } = s;
+    let forwarded: Vec<Option<Name>> = s.forwarded_inputs().collect();
+    let Screma { width, inputs, map, mut scan_reduce } = s;
     let types = map.ret.clone();
-    let post = folds.post.take();
-    if let (Some(post), true) = (&post, given.iter().all(Option::is_some)) {
+    let post = scan_reduce.post.take();
+    if let (Some(post), true) = (&post, forwarded.iter().all(Option::is_some)) {
         // The mapped values are arrays already.
-        let names = given.into_iter().flatten().collect();
-        let fold = identity_screma(ctx, width, names, &types, folds);
-        return map_after(ctx, aux, fold, post.clone());
+        let names = forwarded.into_iter().flatten().collect();
+        let combined = identity_screma(ctx, width, names, &types, scan_reduce);
+        return map_after(ctx, aux, combined, post.clone());
     }
     let arrays = rows(ctx, "xs", &types, Some(width));
     let names = arrays.iter().map(|param| param.name).collect();
     let map = screma(arrays, aux, Screma::map(width, inputs, map));
-    let fold = identity_screma(ctx, width, names, &types, folds);
+    let combined = identity_screma(ctx, width, names, &types, scan_reduce);
     let mut rest = match post {
-        Some(post) => map_after(ctx, aux, fold, post),
+        Some(post) => map_after(ctx, aux, combined, post),
         None => {
-            let pat = results(ctx, &fold);
+            let pat = results(ctx, &combined);
             let result = atoms(&pat);
-            let stms = vec![screma(pat, aux, fold)];
+            let stms = vec![screma(pat, aux, combined)];
             Body { stms, result }
         }
     };
@@ -200,39 +201,34 @@ pub(super) fn identity_screma(
     width: Dim,
     inputs: Vec<Name>,
     types: &[Type],
-    folds: ScanReduce<Soacs>,
+    scan_reduce: ScanReduce<Soacs>,
 ) -> Screma {
-    Screma {
-        width,
-        inputs,
-        map: ctx.builder(&Aux::at(Prov::NONE)).identity_lambda(types),
-        scan_reduce: folds,
-    }
+    Screma { width, inputs, map: ctx.builder(&Aux::at(Prov::NONE)).identity_lambda(types), scan_reduce }
 }
 
 /// Splits a screma that scans and reduces, for machines without such segops: into a map, and a scan
 /// and a reduction of its results.
 pub(super) fn scan_and_reduce(ctx: &mut Ctx<'_>, aux: &Aux, s: Screma) -> Body<Soacs> {
     // Elements of an input are in an array already.
-    let given: Vec<Option<Name>> = s.forwarded_inputs().collect();
-    let Screma { width, inputs, map, scan_reduce: folds } = s;
+    let forwarded: Vec<Option<Name>> = s.forwarded_inputs().collect();
+    let Screma { width, inputs, map, scan_reduce } = s;
     let types = map.ret.clone();
     let arrays = rows(ctx, "xs", &types, Some(width));
-    let all = given.iter().zip(&arrays);
+    let all = forwarded.iter().zip(&arrays);
     let all: Vec<Name> = all.map(|(name, array)| name.unwrap_or(array.name)).collect();
-    let own = folds.values(&types);
-    let (reduced, kept) = (own.reduced.to_vec(), [own.scanned, own.mapped].concat());
-    let names = folds.values(&all);
+    let value_types = scan_reduce.values(&types);
+    let (reduced, other) = (value_types.reduced.to_vec(), [value_types.scanned, value_types.mapped].concat());
+    let names = scan_reduce.values(&all);
     let (totalled, scanned) = (names.reduced.to_vec(), [names.scanned, names.mapped].concat());
-    let ScanReduce { scans, reduces, post } = folds;
+    let ScanReduce { scans, reduces, post } = scan_reduce;
     let reduce = identity_screma(ctx, width, totalled, &reduced, ScanReduce::reduce(reduces));
-    let folds = ScanReduce { scans, reduces: Vec::new(), post };
-    let scan = identity_screma(ctx, width, scanned, &kept, folds);
+    let scan_reduce = ScanReduce { scans, reduces: Vec::new(), post };
+    let scan = identity_screma(ctx, width, scanned, &other, scan_reduce);
     let (totals, elements) = (results(ctx, &reduce), results(ctx, &scan));
     let result = [atoms(&totals), atoms(&elements)].concat();
     let mut stms = vec![screma(totals, aux, reduce), screma(elements, aux, scan)];
-    if given.contains(&None) {
-        let (arrays, map) = restrict(map, arrays, |i| given[i].is_none());
+    if forwarded.contains(&None) {
+        let (arrays, map) = restrict(map, arrays, |i| forwarded[i].is_none());
         stms.insert(0, screma(arrays, aux, Screma::map(width, inputs, map)));
     }
     Body { stms, result }
@@ -242,23 +238,23 @@ pub(super) fn scan_and_reduce(ctx: &mut Ctx<'_>, aux: &Aux, s: Screma) -> Body<S
 /// unless the scan has a post lambda that takes them. Elements of the map's inputs are read from
 /// these by the scan.
 fn map_before(ctx: &mut Ctx<'_>, aux: &Aux, s: Screma) -> Body<Soacs> {
-    let given: Vec<Option<Name>> = s.forwarded_inputs().collect();
-    let Screma { width, inputs, map, scan_reduce: folds } = s;
+    let forwarded: Vec<Option<Name>> = s.forwarded_inputs().collect();
+    let Screma { width, inputs, map, scan_reduce } = s;
     let types = map.ret.clone();
     let mapped = rows(ctx, "xs", &types, Some(width));
-    let n_folded = folds.n_accumulated();
-    let taken_up = folds.post.is_some();
-    let goes_on = |i: &usize| *i < n_folded || taken_up && !is_acc(&types[*i]);
+    let n_folded = scan_reduce.n_accumulated();
+    let post_takes_mapped = scan_reduce.post.is_some();
+    let goes_on = |i: &usize| *i < n_folded || post_takes_mapped && !is_acc(&types[*i]);
     let left: Vec<usize> = (0..types.len()).filter(goes_on).collect();
     let own: Vec<Type> = left.iter().map(|&i| types[i].clone()).collect();
-    let names = left.iter().map(|&i| given[i].unwrap_or(mapped[i].name));
+    let names = left.iter().map(|&i| forwarded[i].unwrap_or(mapped[i].name));
     let names = names.collect();
-    let scan = identity_screma(ctx, width, names, &own, folds);
+    let scan = identity_screma(ctx, width, names, &own, scan_reduce);
     let pat = results(ctx, &scan);
     let rest = (n_folded..types.len()).filter(|i| !goes_on(i));
     let mut result = atoms(&pat);
     result.extend(rest.map(|i| Atom::Var(mapped[i].name)));
-    let (mapped, map) = restrict(map, mapped, |i| given[i].is_none() || !goes_on(&i));
+    let (mapped, map) = restrict(map, mapped, |i| forwarded[i].is_none() || !goes_on(&i));
     let map = Screma::map(width, inputs, map);
     let stms = vec![screma(mapped, aux, map), screma(pat, aux, scan)];
     Body { stms, result }
@@ -268,11 +264,11 @@ fn map_before(ctx: &mut Ctx<'_>, aux: &Aux, s: Screma) -> Body<Soacs> {
 fn restrict(
     mut map: Lambda<Soacs>,
     arrays: Vec<Param<Soacs>>,
-    wanted: impl Fn(usize) -> bool,
+    selected: impl Fn(usize) -> bool,
 ) -> (Vec<Param<Soacs>>, Lambda<Soacs>) {
     let results = map.ret.into_iter().zip(map.body.result).zip(arrays);
-    let wanted = results.enumerate().filter(|(i, _)| wanted(*i));
-    let (types, arrays): (Vec<_>, Vec<_>) = wanted.map(|(_, result)| result).unzip();
+    let selected = results.enumerate().filter(|(i, _)| selected(*i));
+    let (types, arrays): (Vec<_>, Vec<_>) = selected.map(|(_, result)| result).unzip();
     (map.ret, map.body.result) = types.into_iter().unzip();
     (arrays, map)
 }

@@ -42,15 +42,15 @@ impl Distribution<'_, '_> {
         let fun = FunName(format!("{}segments", FunName::ADDED).into());
         let fun = ctx.call_version(&fun, self.at);
         let mut builder = ctx.builder::<Segs>(aux);
-        let points = builder.product(&widths);
-        let dim = Builder::<Segs>::dim(points);
+        let nest_size = builder.product(&widths);
+        let dim = Builder::<Segs>::dim(nest_size);
         let lengths =
             if widths.len() == 1 { all } else { builder.let_basic("lengths", reshape(&[dim], all)) };
         out.extend(builder.take_stms());
         let [total, starts, ids] = descriptor_params::<Segs>(ctx, dim);
         let mut builder = ctx.builder::<Segs>(aux);
         let (total_name, mut starts_name, ids_name) = (total.name, starts.name, ids.name);
-        let args = vec![points, lengths.into()];
+        let args = vec![nest_size, lengths.into()];
         builder.let_pat(vec![total, starts, ids], Exp::Apply { fun, args });
         if widths.len() > 1 {
             starts_name = builder.let_basic("starts", reshape(&widths, starts_name));
@@ -117,19 +117,19 @@ impl Distribution<'_, '_> {
         out: &mut Vec<Stm<Segs>>,
         make: impl FnOnce(&mut Ctx<'_>, &[Atom]) -> Result<Body<Soacs>, PassError>,
     ) -> Result<Name, PassError> {
-        let elem = ty.elem().ok_or_else(|| PassError::bug("no array"))?;
+        let elem = ty.elem().ok_or_else(|| PassError::bug("expected an array"))?;
         let rest: Vec<Dim> = ty.shape().iter().skip(1).copied().collect();
-        let (nest, place) = self.nest.with_segments(ctx, segments);
+        let (nest, inner_index) = self.nest.with_segments(ctx, segments);
         let nest = nest.with_dims(ctx, &rest);
-        let places = std::iter::once(Atom::Var(place)).chain(nest.indices().skip(1));
-        let places: Vec<Atom> = places.collect();
-        let body = make(ctx, &places)?;
+        let element_indices = std::iter::once(Atom::Var(inner_index)).chain(nest.indices().skip(1));
+        let element_indices: Vec<Atom> = element_indices.collect();
+        let body = make(ctx, &element_indices)?;
         let all = segment_array_type(&ty, segments);
         let all: Param<Soacs> = ctx.fresh("elements", all);
         let name = all.name;
-        let point = SegopBody::map(body, vec![Type::Prim(elem)]);
+        let segop_body = SegopBody::map(body, vec![Type::Prim(elem)]);
         let aux = Aux::at(aux.prov);
-        versions::g2(ctx, &nest, self.at, vec![all], aux, point, out)?;
+        versions::g2(ctx, &nest, self.at, vec![all], aux, segop_body, out)?;
         Ok(name)
     }
 
@@ -143,10 +143,10 @@ impl Distribution<'_, '_> {
         out: &mut Vec<Stm<Segs>>,
     ) -> Result<(), PassError> {
         let Ok([param]) = <[Param<Soacs>; 1]>::try_from(pat) else {
-            return Err(PassError::bug("an operation with several results"));
+            return Err(PassError::bug("a basic operation must bind one name"));
         };
         let length = param.ty.shape().first().and_then(|dim| dim.atom());
-        let length = length.ok_or_else(|| PassError::bug("no segment"))?;
+        let length = length.ok_or_else(|| PassError::bug("a segment has no length"))?;
         let mut certs: Vec<Name> = aux.certs.to_vec();
         if let BasicOp::Opaque(Atom::Var(name)) | BasicOp::Copy(name) = op {
             // An empty segment has no element that makes the checks.
@@ -188,12 +188,12 @@ impl Distribution<'_, '_> {
         let mut all = Vec::with_capacity(filled.len());
         for param in filled {
             let length = param.ty.shape().first().and_then(|dim| dim.atom());
-            let length = length.ok_or_else(|| PassError::bug("no segment"))?;
+            let length = length.ok_or_else(|| PassError::bug("a segment has no length"))?;
             let segments = self.segments(ctx, length, &aux, out)?;
             if is_scratch(&stms, param.name) {
                 // Scratch arrays have no contents to fill in.
-                let room = scratch_for(ctx, segment_array_type(&param.ty, segments), &aux, out)?;
-                self.bind_segment(param, (room, length, segments), &[]);
+                let data = scratch_for(ctx, segment_array_type(&param.ty, segments), &aux, out)?;
+                self.bind_segment(param, (data, length, segments), &[]);
                 continue;
             }
             all.push((param, length, segments));
@@ -204,13 +204,13 @@ impl Distribution<'_, '_> {
         let (mut inputs, mut tokens, mut accs) = (Vec::new(), Vec::new(), Vec::new());
         for (param, _, segments) in &all {
             let ty = segment_array_type(&param.ty, *segments);
-            let room = scratch_for(ctx, ty.clone(), &aux, out)?;
+            let data = scratch_for(ctx, ty.clone(), &aux, out)?;
             let Type::Array { elem, shape } = ty else {
-                return Err(PassError::bug("no segment"));
+                return Err(PassError::bug("expected an array"));
             };
             let mut builder = ctx.builder::<Segs>(&aux);
             let [token, acc] = accumulator(&mut builder, vec![Type::Prim(elem)], &shape);
-            inputs.push(AccInput { shape, arrays: vec![room], op: None });
+            inputs.push(AccInput { shape, arrays: vec![data], op: None });
             accs.push(acc);
             tokens.push(token);
         }
@@ -226,8 +226,8 @@ impl Distribution<'_, '_> {
         let done: Vec<Param<Soacs>> = (ret.iter()).map(|ty| ctx.fresh("done", ty.clone())).collect();
         let result = atoms(&done);
         let mut stms = Vec::new();
-        let point = SegopBody::map(body, ret.clone());
-        versions::g2(ctx, &self.nest, self.at, done, aux.clone(), point, &mut stms)?;
+        let segop_body = SegopBody::map(body, ret.clone());
+        versions::g2(ctx, &self.nest, self.at, done, aux.clone(), segop_body, &mut stms)?;
         let lambda =
             Lambda { params: tokens.into_iter().chain(accs).collect(), body: Body { stms, result }, ret };
         let mut builder = ctx.builder::<Segs>(&aux);
@@ -249,12 +249,12 @@ fn is_scratch(stms: &[Stm<Soacs>], array: Name) -> bool {
 /// An array for all segments, of unspecified contents.
 fn scratch_for(ctx: &mut Ctx<'_>, ty: Type, aux: &Aux, out: &mut Vec<Stm<Segs>>) -> Result<Name, PassError> {
     let Type::Array { elem, shape } = ty else {
-        return Err(PassError::bug("no segment"));
+        return Err(PassError::bug("expected an array"));
     };
     let mut builder = ctx.builder::<Segs>(aux);
-    let room = builder.let_basic("room", BasicOp::Scratch { elem, shape });
+    let data = builder.let_basic("room", BasicOp::Scratch { elem, shape });
     out.extend(builder.take_stms());
-    Ok(room)
+    Ok(data)
 }
 
 /// Writes an array to an accumulator, from this index on in its outermost dimension; returns the

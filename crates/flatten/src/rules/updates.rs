@@ -85,12 +85,12 @@ fn start_from_neutral(
     let reduced = 0..n_reduced;
     let scanned = n_reduced..n_reduced + s.scan_reduce.n_scanned();
     let mut after = Vec::new();
-    for (operators, places, scans) in
+    for (operators, positions, scans) in
         [(&mut s.scan_reduce.reduces, reduced, false), (&mut s.scan_reduce.scans, scanned, true)]
     {
-        let mut places = places;
+        let mut positions = positions;
         for operator in operators {
-            let own: Vec<usize> = places.by_ref().take(operator.neutral.len()).collect();
+            let own: Vec<usize> = positions.by_ref().take(operator.neutral.len()).collect();
             let (true, Some(neutral), [at]) =
                 (varies(operator), distribute_irregular::neutral(&operator.op), own.as_slice())
             else {
@@ -153,7 +153,7 @@ fn scatter(
     aux: &Aux,
 ) -> Result<Exp<Soacs>, PassError> {
     let Type::Array { elem, shape } = ty else {
-        return Err(PassError::bug("an update of no array"));
+        return Err(PassError::bug("the updated value is not an array"));
     };
     let mut builder = ctx.builder::<Soacs>(aux);
     let [token, acc] = accumulator(&mut builder, vec![Type::Prim(*elem)], shape);
@@ -223,9 +223,9 @@ pub(super) fn array_of(
     let array = param.name;
     if value.var().is_some_and(|name| nest.is_variant(name)) {
         let body = Body { stms: Vec::new(), result: vec![value] };
-        let point = SegopBody::map(body, vec![ty]);
+        let segop_body = SegopBody::map(body, vec![ty]);
         let aux = Aux::at(aux.prov);
-        versions::g2(ctx, nest, at, vec![param], aux, point, out)?;
+        versions::g2(ctx, nest, at, vec![param], aux, segop_body, out)?;
     } else {
         let shape = nest.widths().collect();
         bind(ctx, param, BasicOp::Replicate { shape, value }, aux, out);
@@ -246,10 +246,10 @@ pub(super) fn destinations(
         return Ok(ops);
     }
     let mut all = Vec::with_capacity(ops.len());
-    for HistOp { shape, destinations: dests, op } in ops {
-        let dests = dests.into_iter();
-        let dests = dests.map(|dest| array_of(ctx, nest, at, dest.into(), aux, out));
-        all.push(HistOp { shape, destinations: dests.collect::<Result<_, _>>()?, op });
+    for HistOp { shape, destinations, op } in ops {
+        let destinations = destinations.into_iter();
+        let destinations = destinations.map(|dest| array_of(ctx, nest, at, dest.into(), aux, out));
+        all.push(HistOp { shape, destinations: destinations.collect::<Result<_, _>>()?, op });
     }
     Ok(all)
 }

@@ -19,7 +19,7 @@
 //! where the block's segops fill it, and one thread per iteration needs less parallelism where they
 //! would not.
 
-use super::distribute::{bind, distribute, gives_elements, pays};
+use super::distribute::{bind, computes_elements, distribute, pays};
 use super::par::Threads;
 use super::{array_ops, distribute_irregular, par, parallelism};
 use crate::context::{Ctx, atoms};
@@ -38,7 +38,7 @@ use target::levels::{BLOCK_THREADS, ENOUGH_SCANS};
 
 /// The position of the body of a segop without inner parallelism.
 pub(super) fn inside(at: Position) -> Result<Position, PassError> {
-    let level = at.level.ok_or_else(|| PassError::bug("a segop at no level"))?;
+    let level = at.level.ok_or_else(|| PassError::bug("a segop has no level"))?;
     Ok(Position::sequential_in(level))
 }
 
@@ -49,11 +49,11 @@ pub(super) fn g2(
     at: Position,
     pat: Vec<Param<Soacs>>,
     aux: Aux,
-    point: SegopBody,
+    segop_body: SegopBody,
     out: &mut Vec<Stm<Segs>>,
 ) -> Result<(), PassError> {
     let inside = inside(at)?;
-    manifest::segop(ctx, nest, inside, point, pat, aux, out)
+    manifest::segop(ctx, nest, inside, segop_body, pat, aux, out)
 }
 
 /// The versions to be made.
@@ -79,7 +79,7 @@ fn wanted(ctx: &mut Ctx<'_>, nest: &Nest<'_>, at: Position, aux: &Aux, body: &Bo
         let flat = goes
             && (pays(ctx, nest, body, goes)
                 || array_ops::returns_views(nest, body)
-                || gives_elements(ctx, nest, body));
+                || computes_elements(ctx, nest, body));
         return if flat { VersionSet::FLAT } else { VersionSet::OUTER };
     }
     let below = at.level.and_then(|level| Position::inside(ctx.stack, level));
@@ -187,58 +187,59 @@ pub(super) fn g3(
     (body, ret): (Body<Soacs>, Vec<Type>),
     out: &mut Vec<Stm<Segs>>,
 ) -> Result<(), PassError> {
-    let want = wanted(ctx, nest, at, &aux, &body);
-    let level = at.level.ok_or_else(|| PassError::bug("a segop at no level"))?;
-    let mut arms: Vec<VersionWithGuard> = Vec::new();
-    if want.outer {
-        let guard = (want.middle || want.flat).then(|| {
+    let chosen = wanted(ctx, nest, at, &aux, &body);
+    let level = at.level.ok_or_else(|| PassError::bug("a segop has no level"))?;
+    let mut candidates: Vec<VersionWithGuard> = Vec::new();
+    if chosen.outer {
+        let guard = (chosen.middle || chosen.flat).then(|| {
             let mut before = Vec::new();
             let size = par::of_nest(ctx, nest, &aux, &mut before);
             Guard { before, enough: (size, threshold(ctx, Rule::OuterParallelism, level)), little: None }
         });
-        let point = SegopBody::map(body.clone(), ret.clone());
-        let body = ctx.body_of(&pat, |ctx, own, stms| g2(ctx, nest, at, own, aux.clone(), point, stms))?;
-        arms.push(VersionWithGuard { guard, body });
+        let segop_body = SegopBody::map(body.clone(), ret.clone());
+        let body =
+            ctx.body_of(&pat, |ctx, own, stms| g2(ctx, nest, at, own, aux.clone(), segop_body, stms))?;
+        candidates.push(VersionWithGuard { guard, body });
     }
-    if let Some(below) = Position::inside(ctx.stack, level).filter(|_| want.middle) {
+    if let Some(below) = Position::inside(ctx.stack, level).filter(|_| chosen.middle) {
         let made = inside_choice(ctx, |ctx| intra_version(ctx, nest, below, &pat, &aux, (&body, &ret)))?;
-        if let Some((mut arm, threads)) = made {
-            let outer = arms.last_mut().and_then(|outer| outer.guard.as_mut());
-            if let (Some(outer), Some(inner), Some(threads)) = (outer, &mut arm.guard, threads) {
+        if let Some((mut candidate, threads)) = made {
+            let outer = candidates.last_mut().and_then(|outer| outer.guard.as_mut());
+            if let (Some(outer), Some(inner), Some(threads)) = (outer, &mut candidate.guard, threads) {
                 outer.before.append(&mut inner.before);
                 let sizes = (outer.enough.0, threads);
                 outer.enough.0 = par::weighted_by_blocks(ctx, sizes, &aux, &mut outer.before);
             }
-            arms.push(arm);
+            candidates.push(candidate);
         }
         if level_nests(ctx, at) {
-            set_default_threshold(ctx, &arms, level);
+            set_default_threshold(ctx, &candidates, level);
         }
-        if !want.flat {
-            drop_last_guard(&mut arms);
+        if !chosen.flat {
+            drop_last_guard(&mut candidates);
         }
     }
-    if arms.is_empty() && !want.flat {
+    if candidates.is_empty() && !chosen.flat {
         // None of the requested versions exists.
-        let point = SegopBody::map(body, ret);
-        return g2(ctx, nest, at, pat, aux, point, out);
+        let segop_body = SegopBody::map(body, ret);
+        return g2(ctx, nest, at, pat, aux, segop_body, out);
     }
-    if want.flat {
+    if chosen.flat {
         let body = inherit_attributes(ctx, &aux, body);
         let flat = |ctx: &mut Ctx<'_>| {
             ctx.body_of(&pat, |ctx, own, stms| distribute(ctx, nest, at, body, own, &aux, stms))
         };
-        let body = if arms.is_empty() { flat(ctx)? } else { inside_choice(ctx, flat)? };
-        arms.push(VersionWithGuard { guard: None, body });
+        let body = if candidates.is_empty() { flat(ctx)? } else { inside_choice(ctx, flat)? };
+        candidates.push(VersionWithGuard { guard: None, body });
     }
-    choose(ctx, arms, pat, &aux, out)
+    choose(ctx, candidates, pat, &aux, out)
 }
 
 /// Sets the default number of iterations that suffices for tasks alone, now that the versions with
 /// inner tasks are known.
-fn set_default_threshold(ctx: &mut Ctx<'_>, arms: &[VersionWithGuard], level: u8) {
-    let [outer, inner @ ..] = arms else { return };
-    if inner.iter().any(|arm| par::scans(&arm.body, level))
+fn set_default_threshold(ctx: &mut Ctx<'_>, candidates: &[VersionWithGuard], level: u8) {
+    let [outer, inner @ ..] = candidates else { return };
+    if inner.iter().any(|candidate| par::scans(&candidate.body, level))
         && let Some(guard) = &outer.guard
         && let Some(tunable) = ctx.tunables.get_mut(guard.enough.1)
     {
@@ -263,9 +264,9 @@ fn inherit_attributes(ctx: &Ctx<'_>, aux: &Aux, mut body: Body<Soacs>) -> Body<S
 }
 
 /// With two versions left, the first is also taken where the guard of the second fails.
-fn drop_last_guard(arms: &mut [VersionWithGuard]) {
-    let [first, second] = arms else {
-        if let [only] = arms {
+fn drop_last_guard(candidates: &mut [VersionWithGuard]) {
+    let [first, second] = candidates else {
+        if let [only] = candidates {
             only.guard = None;
         }
         return;
@@ -289,13 +290,13 @@ fn intra_version(
     let (Some(_), Some(inner)) = (below.enclosing, below.level) else {
         return Ok(None);
     };
-    let point = SegopBody::map(body.clone(), ret.to_vec());
+    let segop_body = SegopBody::map(body.clone(), ret.to_vec());
     let body = ctx.body_of(pat, |ctx, own, stms| {
         let around = ctx.outer_parallelism;
         if level_nests(ctx, below) {
             ctx.outer_parallelism = Some(par::of_nest(ctx, nest, aux, stms));
         }
-        manifest::segop(ctx, nest, below, point, own, aux.clone(), stms)?;
+        manifest::segop(ctx, nest, below, segop_body, own, aux.clone(), stms)?;
         ctx.outer_parallelism = around;
         Ok(())
     })?;
@@ -353,16 +354,16 @@ impl Guard {
 /// Appends the choice between versions: the first whose guard holds, or the last.
 pub(super) fn choose(
     ctx: &mut Ctx<'_>,
-    mut arms: Vec<VersionWithGuard>,
+    mut candidates: Vec<VersionWithGuard>,
     pat: Vec<Param<Soacs>>,
     aux: &Aux,
     out: &mut Vec<Stm<Segs>>,
 ) -> Result<(), PassError> {
-    let Some(last) = arms.pop() else {
-        return Err(PassError::bug("a nest without versions"));
+    let Some(last) = candidates.pop() else {
+        return Err(PassError::bug("a nest has no versions"));
     };
-    let mut arms = arms.into_iter();
-    let Some(first) = arms.next() else {
+    let mut candidates = candidates.into_iter();
+    let Some(first) = candidates.next() else {
         let Body { stms, result } = last.body;
         out.extend(stms);
         for (param, result) in pat.into_iter().zip(result) {
@@ -371,11 +372,11 @@ pub(super) fn choose(
         return Ok(());
     };
     let mut rest = last.body;
-    for arm in arms.rev() {
+    for candidate in candidates.rev() {
         let own = ctx.fresh_like(&pat);
         let result = atoms(&own);
         let mut stms = Vec::new();
-        choice(ctx, own, aux, (arm, rest), &mut stms)?;
+        choice(ctx, own, aux, (candidate, rest), &mut stms)?;
         rest = Body { stms, result };
     }
     let pat = ctx.params(pat);
@@ -387,15 +388,15 @@ fn choice(
     ctx: &mut Ctx<'_>,
     pat: Vec<Param<Segs>>,
     aux: &Aux,
-    (arm, else_body): (VersionWithGuard, Body<Segs>),
+    (candidate, else_body): (VersionWithGuard, Body<Segs>),
     out: &mut Vec<Stm<Segs>>,
 ) -> Result<(), PassError> {
-    let Some(guard) = arm.guard else {
-        return Err(PassError::bug("a version without a guard before another"));
+    let Some(guard) = candidate.guard else {
+        return Err(PassError::bug("a version other than the last has no guard"));
     };
     let (stms, name) = guard.condition(ctx, aux);
     out.extend(stms);
-    let exp = Exp::If { cond: name.into(), then_body: arm.body, else_body };
+    let exp = Exp::If { cond: name.into(), then_body: candidate.body, else_body };
     let aux = Aux::at(aux.prov);
     out.push(Stm { pat, aux, exp });
     Ok(())

@@ -99,7 +99,7 @@ fn in_place(
     aux: &Aux,
     out: &mut Vec<Stm<Soacs>>,
 ) -> Result<(Vec<Atom>, Vec<Option<Atom>>), PassError> {
-    let bug = || PassError::bug("an operator changed its form");
+    let bug = || PassError::bug("an operator does not have the form it was checked for");
     let (width, _) = operator_map(operator).ok_or_else(bug)?;
     let element = element_operator(operator, &mut |hint, ty| ctx.fresh(hint, ty));
     let element = element.ok_or_else(bug)?;
@@ -115,8 +115,8 @@ fn in_place(
     let var = ctx.fresh::<Soacs>("j", Type::I64).name;
     let mut stms = Vec::new();
     let own = params.iter().take(accs.len()).map(|p| Some(p.param.name));
-    let given = values.iter().map(|value| value.var());
-    for (param, array) in element.params.into_iter().zip(own.chain(given)) {
+    let value_names = values.iter().map(|value| value.var());
+    for (param, array) in element.params.into_iter().zip(own.chain(value_names)) {
         let array = array.ok_or_else(bug)?;
         let slice = row_slice(&param.ty.array_of(width), var.into());
         let read = BasicOp::Index { array, slice };

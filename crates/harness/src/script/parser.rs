@@ -38,7 +38,7 @@ pub(super) fn parse(text: &str) -> Result<Exp, String> {
     let exp = parser.exp(0)?;
     parser.blanks();
     if parser.at < text.len() {
-        return Err(format!("`{}` was not expected", parser.shown()));
+        return Err(format!("unexpected `{}` after the expression", parser.shown()));
     }
     Ok(exp)
 }
@@ -62,7 +62,7 @@ impl<'a> Parser<'a> {
     fn shown(&self) -> String {
         match self.rest().split_whitespace().next() {
             Some(word) => word.chars().take(20).collect(),
-            None => "the end".to_owned(),
+            None => "end of script".to_owned(),
         }
     }
 
@@ -87,11 +87,7 @@ impl<'a> Parser<'a> {
     }
 
     fn expect(&mut self, token: &str) -> Result<(), String> {
-        if self.take(token) {
-            Ok(())
-        } else {
-            Err(format!("`{token}` was expected, found `{}`", self.shown()))
-        }
+        if self.take(token) { Ok(()) } else { Err(format!("expected `{token}`, found `{}`", self.shown())) }
     }
 
     /// Returns the next name without consuming it.
@@ -116,7 +112,7 @@ impl<'a> Parser<'a> {
     fn name(&mut self) -> Result<String, String> {
         let name = self.peek_name();
         if name.is_empty() || RESERVED.contains(&name) {
-            return Err(format!("a name was expected, found `{}`", self.shown()));
+            return Err(format!("expected a name, found `{}`", self.shown()));
         }
         self.at += name.len();
         Ok(name.to_owned())
@@ -124,7 +120,7 @@ impl<'a> Parser<'a> {
 
     fn exp(&mut self, depth: usize) -> Result<Exp, String> {
         if depth > MAX_DEPTH {
-            return Err("the script nests too deeply".to_owned());
+            return Err("the script is nested too deeply".to_owned());
         }
         if self.peek_name() == "let" {
             return self.bindings(depth);
@@ -149,7 +145,7 @@ impl<'a> Parser<'a> {
                 return Ok(Exp::Let(bindings, Box::new(body)));
             }
         }
-        Err(format!("`in` was expected, found `{}`", self.shown()))
+        Err(format!("expected `in`, found `{}`", self.shown()))
     }
 
     fn separated<T>(
@@ -191,7 +187,7 @@ impl<'a> Parser<'a> {
                 let end = after.find(|c: char| !(c.is_alphanumeric() || "_'".contains(c)));
                 let field = &after[..end.unwrap_or(after.len())];
                 if field.is_empty() {
-                    return Err("a field was expected after `.`".to_owned());
+                    return Err("expected a field after `.`".to_owned());
                 }
                 self.at += 1 + field.len();
                 exp = Exp::Field(Box::new(exp), field.to_owned());
@@ -219,7 +215,7 @@ impl<'a> Parser<'a> {
             self.separated("}", |s| {
                 let name = s.name()?;
                 if fields.iter().any(|(other, _)| *other == name) {
-                    return Err(format!("the field `{name}` is there twice"));
+                    return Err(format!("duplicate field `{name}`"));
                 }
                 s.expect("=")?;
                 fields.push((name, s.exp(depth + 1)?));
@@ -247,7 +243,7 @@ impl<'a> Parser<'a> {
         }
         let length = self.value_length();
         if length == 0 {
-            return Err(format!("an expression was expected, found `{}`", self.shown()));
+            return Err(format!("expected an expression, found `{}`", self.shown()));
         }
         let text = &self.rest()[..length];
         self.at += length;

@@ -11,8 +11,8 @@
 //! ```
 //!
 //! Needs: a verified program. Guarantees: a verified program with the same results, in which no
-//! copy of the host has [`Plan::Dynamic`]; those in kernels are small, and remain. The functions
-//! follow all others, in order of first use.
+//! copy of the host has [`CopyPlan::Dynamic`]; those in kernels are small, and remain. The
+//! functions follow all others, in order of first use.
 
 use super::nest;
 use crate::captures;

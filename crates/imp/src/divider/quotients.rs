@@ -181,7 +181,7 @@ fn mark(vars: &[VarInfo], waiting: &FxHashSet<Var>, left: &mut (usize, usize), e
         {
             *left -= 1;
             let [x, y] = [x, y].map(|x| std::mem::replace(x, Box::new(Expr::i64(0))));
-            *e = Expr::MultipliedQuotient(x, y);
+            *e = Expr::NewtonQuotient(x, y);
         }
     });
 }
@@ -207,7 +207,7 @@ mod tests {
     use target::Microarchitecture;
 
     #[test]
-    fn bodies_with_loops_wait_for_these() {
+    fn quotients_in_bodies_with_loops_remain() {
         let splat = |x| Box::new(Expr::Splat(ROOT_LANES, Box::new(x)));
         let (one, y) = (Expr::Const(Scalar::F32(1.0)), Expr::Var(Var(0)));
         let quotient = Expr::Binary(BinOp::FDiv, PrimType::F32, splat(one), splat(y));
@@ -217,7 +217,7 @@ mod tests {
             share(&[], machine, &mut body);
             let mut count = 0;
             block(&mut body, &mut |e| {
-                count += usize::from(matches!(e, Expr::MultipliedQuotient(..)));
+                count += usize::from(matches!(e, Expr::NewtonQuotient(..)));
             });
             count
         };

@@ -119,8 +119,8 @@ impl<'s> Values<'s> {
             | Expr::Compare(..)
             | Expr::Convert(..)
             | Expr::Select(..)
-            | Expr::SplitRoot(_)
-            | Expr::MultipliedQuotient(..)
+            | Expr::SplitSqrt(_)
+            | Expr::NewtonQuotient(..)
             | Expr::Fma(..)
             | Expr::Math(..)
             | Expr::Splat(..)
@@ -188,8 +188,8 @@ impl<'s> Values<'s> {
                 let x = self.vector(x)?;
                 known(x[self.lane(lane, x.len())?], "the lane")
             }
-            Expr::SplitRoot(_)
-            | Expr::MultipliedQuotient(..)
+            Expr::SplitSqrt(_)
+            | Expr::NewtonQuotient(..)
             | Expr::Splat(..)
             | Expr::LaneIds(..)
             | Expr::Pack(..)
@@ -261,8 +261,8 @@ impl<'s> Values<'s> {
                 Ok(x)
             }
             Expr::Unary(op, _, x) => self.lanes([x], |[x]| eval::unary(*op, x)),
-            Expr::SplitRoot(x) => self.lanes([x], |[x]| eval::unary(UnOp::FSqrt, x)),
-            Expr::MultipliedQuotient(x, y) => self.lane_pairs(x, y, |x, y| eval::binary(BinOp::FDiv, x?, y?)),
+            Expr::SplitSqrt(x) => self.lanes([x], |[x]| eval::unary(UnOp::FSqrt, x)),
+            Expr::NewtonQuotient(x, y) => self.lane_pairs(x, y, |x, y| eval::binary(BinOp::FDiv, x?, y?)),
             Expr::Binary(op @ (BinOp::And | BinOp::Or), PrimType::Bool, x, y) => {
                 // One operand may determine the result, whatever the other is.
                 let deciding = Some(Scalar::Bool(*op == BinOp::Or));

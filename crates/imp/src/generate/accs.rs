@@ -48,7 +48,7 @@ impl Gen<'_, '_> {
             Type::Acc { token, .. } => self.accs.get(token),
             Type::Prim(_) | Type::Array { .. } | Type::Cert | Type::Mem(_) => None,
         };
-        target.ok_or_else(|| PassError::bug("an accumulator outside of its withacc"))
+        target.ok_or_else(|| PassError::bug("an accumulator is used outside of its withacc"))
     }
 
     pub(crate) fn with_acc(

@@ -23,7 +23,7 @@ impl Gen<'_, '_> {
                 self.single_thread(|g| g.acc_op(pat, op))
             }
             Type::Acc { .. } => self.acc_op(pat, op),
-            Type::Mem(_) => Err(PassError::bug("a basic operation yields a block")),
+            Type::Mem(_) => Err(PassError::bug("a basic operation returns a block")),
         }
     }
 
@@ -34,7 +34,7 @@ impl Gen<'_, '_> {
         }
         if let BasicOp::Index { array, slice } = op {
             let (ty, block, lmad) = self.location(*array)?;
-            let elem = ty.elem().ok_or_else(|| PassError::bug("an index into no array"))?;
+            let elem = ty.elem().ok_or_else(|| PassError::bug("the indexed value is not an array"))?;
             let access = match self.tiled_reads.get(&pat.name) {
                 Some(access) => access.clone(),
                 None => self.fixed(elem, block, &lmad, slice)?,
@@ -96,7 +96,7 @@ impl Gen<'_, '_> {
             | BasicOp::ArrayLit { .. }
             | BasicOp::ConstArray { .. }
             | BasicOp::UpdateAcc { .. } => {
-                return Err(PassError::bug("an array operation yields a scalar"));
+                return Err(PassError::bug("an array operation returns a scalar"));
             }
         })
     }
@@ -131,7 +131,7 @@ impl Gen<'_, '_> {
             | BasicOp::ConstArray { .. }
             | BasicOp::Opaque(_)
             | BasicOp::UpdateAcc { .. } => {
-                return Err(PassError::bug("a certificate that no check yields"));
+                return Err(PassError::bug("a certificate does not come from a check"));
             }
         };
         let mut format = String::new();
@@ -163,7 +163,7 @@ impl Gen<'_, '_> {
         slice: &[DimIndex],
         value: Atom,
     ) -> Result<(), PassError> {
-        let elem = ty.elem().ok_or_else(|| PassError::bug("a write into no array"))?;
+        let elem = ty.elem().ok_or_else(|| PassError::bug("the updated value is not an array"))?;
         if slice.iter().all(|index| matches!(index, DimIndex::Fix(_))) {
             let access = self.fixed(elem, block, lmad, slice)?;
             let value = self.atom(value)?;
@@ -173,7 +173,7 @@ impl Gen<'_, '_> {
             });
         }
         let Atom::Var(array) = value else {
-            return Err(PassError::bug("a scalar is written into a slice"));
+            return Err(PassError::bug("a scalar is written to a slice"));
         };
         self.copy_into(block, &lmad.slice(slice), array)
     }
@@ -268,7 +268,7 @@ impl Gen<'_, '_> {
             | BasicOp::Fma(..)
             | BasicOp::Math(..)
             | BasicOp::Assert { .. }
-            | BasicOp::UpdateAcc { .. } => Err(PassError::bug("a scalar operation yields an array")),
+            | BasicOp::UpdateAcc { .. } => Err(PassError::bug("a scalar operation returns an array")),
         }
     }
 
@@ -290,7 +290,7 @@ impl Gen<'_, '_> {
         }
         let extents: Vec<Expr> = shape[..outer].iter().map(|&dim| self.dim(dim)).collect::<Result<_, _>>()?;
         let Some((first, rest)) = extents.split_first() else {
-            return Err(PassError::bug("a replicate without dimensions"));
+            return Err(PassError::bug("a replicate has no dimensions"));
         };
         let mut row = Expr::i64(1);
         for extent in rest {

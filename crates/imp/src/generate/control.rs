@@ -63,7 +63,7 @@ impl Gen<'_, '_> {
         match &stm.exp {
             Exp::Basic(op) => match stm.pat.as_slice() {
                 [pat] => self.basic(pat, &stm.aux, op),
-                _ => Err(PassError::bug("a basic operation binds one name")),
+                _ => Err(PassError::bug("a basic operation does not bind exactly one name")),
             },
             Exp::If { cond, then_body, else_body } => self.branch(&stm.pat, *cond, then_body, else_body),
             Exp::Loop { params, form, body } => {
@@ -79,7 +79,7 @@ impl Gen<'_, '_> {
 
     fn alloc(&mut self, pat: &[Param<Mems>], prov: Prov, bytes: Atom, space: Space) -> Result<(), PassError> {
         let [pat] = pat else {
-            return Err(PassError::bug("an allocation binds one name"));
+            return Err(PassError::bug("an allocation does not bind exactly one name"));
         };
         match space {
             Space::Host | Space::Device if self.enclosing_kernel.is_some() => {
@@ -87,7 +87,9 @@ impl Gen<'_, '_> {
             }
             Space::Host | Space::Device => {
                 let bytes = self.atom(bytes)?;
-                let var = self.bind_owned(pat).ok_or_else(|| PassError::bug("no block"))?;
+                let var = self
+                    .bind_owned(pat)
+                    .ok_or_else(|| PassError::bug("a name of a block has no variable"))?;
                 self.emit_alloc(var, bytes, prov);
                 Ok(())
             }
@@ -95,16 +97,18 @@ impl Gen<'_, '_> {
                 let bytes = bytes
                     .constant()
                     .and_then(prim::Scalar::as_i64)
-                    .ok_or_else(|| PassError::bug("a register block of unknown size"))?;
-                let buffer = self.bind_borrowed(pat).ok_or_else(|| PassError::bug("no block"))?;
+                    .ok_or_else(|| PassError::bug("a block in registers has no constant size"))?;
+                let buffer = self
+                    .bind_borrowed(pat)
+                    .ok_or_else(|| PassError::bug("a name of a block has no variable"))?;
                 let count = (bytes as u64).div_ceil(PrimType::I64.size()).max(1);
                 self.emit(Stmt::Frame { buffer, elem: PrimType::I64, count });
                 Ok(())
             }
             Space::Shared => {
-                let room = self.shared_memory.slots.get(&pat.name).copied();
-                let room = room.ok_or_else(|| PassError::bug("a part of no scratchpad"))?;
-                self.set_var(pat.name, room);
+                let slot = self.shared_memory.slots.get(&pat.name).copied();
+                let slot = slot.ok_or_else(|| PassError::bug("a shared-memory block has no slot"))?;
+                self.set_var(pat.name, slot);
                 Ok(())
             }
         }
@@ -278,7 +282,7 @@ impl Gen<'_, '_> {
             .ids
             .get(fun)
             .cloned()
-            .ok_or_else(|| PassError::bug(format!("no function named {fun}")))?;
+            .ok_or_else(|| PassError::bug(format!("function {fun} does not exist")))?;
         match callee {
             Callee::Function(id) => {
                 self.check_call(pat, fun, args, prov)?;

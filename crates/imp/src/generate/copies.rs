@@ -17,7 +17,7 @@ impl Gen<'_, '_> {
     /// destination share a block, the copy goes through a temporary block.
     pub(crate) fn copy_into(&mut self, block: Name, lmad: &Lmad, array: Name) -> Result<(), PassError> {
         let (ty, from_block, from_lmad) = self.location(array)?;
-        let elem = ty.elem().ok_or_else(|| PassError::bug("a copy of no array"))?;
+        let elem = ty.elem().ok_or_else(|| PassError::bug("the copied value is not an array"))?;
         let same = lmad.offset == from_lmad.offset
             && lmad.dims.iter().zip(&from_lmad.dims).all(|(a, b)| a.stride == b.stride);
         if block == from_block && same {
@@ -70,7 +70,7 @@ impl Gen<'_, '_> {
         for &dim in ty.shape() {
             extents.push(self.dim(dim)?);
         }
-        let apart = self.is_injective(lmad, &extents)?;
+        let injective = self.is_injective(lmad, &extents)?;
         let free = self.collect(|g| g.copy_into(block, lmad, array))?;
         let ordered = self.collect(|g| {
             g.sequential_nest(extents, Vec::new(), &mut |g, indices| {
@@ -82,7 +82,7 @@ impl Gen<'_, '_> {
                 Ok(())
             })
         })?;
-        self.emit(Stmt::If(apart, free, ordered));
+        self.emit(Stmt::If(injective, free, ordered));
         Ok(())
     }
 
@@ -103,7 +103,7 @@ impl Gen<'_, '_> {
             let reach = self.bind_value(mul(last.clone(), distance.clone()), PrimType::I64, "reach");
             dims.push((distance, reach, last));
         }
-        let mut apart = Expr::Const(Scalar::Bool(true));
+        let mut injective = Expr::Const(Scalar::Bool(true));
         for (own, (distance, _, last)) in dims.iter().enumerate() {
             let mut inside = Expr::i64(0);
             let others = dims.iter().enumerate().filter(|(other, _)| *other != own);
@@ -114,9 +114,9 @@ impl Gen<'_, '_> {
             // A dimension of extent 1 cannot collide.
             let one = compare(CmpOp::Eq, last.clone(), Expr::i64(0));
             let beyond = compare(CmpOp::SLt, inside, distance.clone());
-            apart = and(apart, or(one, beyond));
+            injective = and(injective, or(one, beyond));
         }
-        Ok(apart)
+        Ok(injective)
     }
 
     /// Sequential nested loops over the extents; `f` is called with the indices.
@@ -161,7 +161,7 @@ impl Gen<'_, '_> {
             }
         }
         let Some((outer, rest)) = extents.split_first() else {
-            return Err(PassError::bug("a copy of an array without dimensions"));
+            return Err(PassError::bug("a copied array has no dimensions"));
         };
         let row = rest.iter().cloned().fold(Expr::i64(1), mul);
         let row = self.bind_value(row, PrimType::I64, "row");
@@ -223,6 +223,6 @@ impl Gen<'_, '_> {
 
     /// The element type of an array type.
     pub(crate) fn elem_of(ty: &Type) -> Result<PrimType, PassError> {
-        ty.elem().ok_or_else(|| PassError::bug("no element type"))
+        ty.elem().ok_or_else(|| PassError::bug("a value has no element type"))
     }
 }

@@ -17,7 +17,7 @@ pub(crate) fn generate(
     functions: &[Function],
     shared: &ProgramContext<'_>,
 ) -> Result<(Entry, Function), PassError> {
-    let bug = || PassError::bug(format!("entry point {} does not fit its function", entry.name));
+    let bug = || PassError::bug(format!("entry point {} does not match its function", entry.name));
     let Some(Callee::Function(id)) = shared.ids.get(&entry.fun) else {
         return Err(bug());
     };

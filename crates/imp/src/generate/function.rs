@@ -331,7 +331,7 @@ impl Gen<'_, '_> {
     pub(crate) fn block_var(&self, atom: Atom) -> Result<Var, PassError> {
         match atom {
             Atom::Var(name) => self.var(name),
-            Atom::Const(_) => Err(PassError::bug("a block is a constant")),
+            Atom::Const(_) => Err(PassError::bug("an operand that is a block is a constant")),
         }
     }
 
@@ -429,7 +429,7 @@ impl Gen<'_, '_> {
         match dim {
             Dim::Const(n) => Ok(Expr::i64(n)),
             Dim::Var(name) => Ok(Expr::Var(self.var(name)?)),
-            Dim::Ext(_) => Err(PassError::bug("an existential size is used")),
+            Dim::Ext(_) => Err(PassError::bug("an existential size is used as an operand")),
         }
     }
 

@@ -48,7 +48,7 @@ impl Gen<'_, '_> {
             for (param, &value) in operator.op.params.iter().zip(accs[..k].iter().chain(&values[..k])) {
                 let var = self
                     .bind_borrowed(param)
-                    .ok_or_else(|| PassError::bug("an operator's parameter is no scalar"))?;
+                    .ok_or_else(|| PassError::bug("an operator's parameter is not a scalar"))?;
                 self.emit(Stmt::Set(var, Expr::Var(value)));
             }
             let results = self.body(&operator.op.body)?;
@@ -96,7 +96,7 @@ pub(crate) fn operator_types(operators: &[&Operator<Mems>]) -> Result<Vec<PrimTy
             if let Type::Prim(prim) = ty {
                 Ok(*prim)
             } else {
-                Err(PassError::bug("an operator works on arrays"))
+                Err(PassError::bug("an operator has array parameters"))
             }
         })
         .collect()

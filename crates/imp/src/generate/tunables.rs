@@ -53,13 +53,13 @@ impl Gen<'_, '_> {
         let numbers = self.shared.tunables.of.get(&self.function.name);
         let number = numbers.and_then(|numbers| numbers.get(id.index()));
         let number = number.copied().flatten();
-        number.ok_or_else(|| PassError::bug("a comparison with a parameter that there is not"))
+        number.ok_or_else(|| PassError::bug("a comparison uses a tuning parameter that does not exist"))
     }
 
     /// The value of a parameter of the source program.
     pub(super) fn param(&self, name: &str, default: Expr) -> Result<Expr, PassError> {
         let id = self.shared.tunables.user.get(name).copied();
-        let id = id.ok_or_else(|| PassError::bug("a parameter without a number"))?;
+        let id = id.ok_or_else(|| PassError::bug("a user-defined parameter has no number"))?;
         let none = compare(CmpOp::Eq, Expr::Tunable(id), Expr::i64(UNSET));
         let value = Box::new(Expr::Tunable(id));
         Ok(Expr::Select(PrimType::I64, Box::new(none), Box::new(default), value))

@@ -16,7 +16,7 @@ impl Emit<'_, '_> {
         stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
             for stmt in stmts {
                 self.stmt(stmt, at, outer, mask);
-                at = self.places.end(at);
+                at = self.def_use.end(at);
             }
         });
     }
@@ -131,7 +131,7 @@ impl Emit<'_, '_> {
             self.assign(var, LaneValue::Uniform(Expr::Var(scalar)), mask);
             return;
         }
-        let kept = mask.region.is_some_and(|region| region.must_blend(var, self.places));
+        let kept = mask.region.is_some_and(|region| region.must_blend(var, self.def_use));
         let into = if kept { self.var(VarType::Vector(access.elem, self.lanes()), "x") } else { var };
         self.load_lanes(into, access, position, mask);
         if kept {
@@ -181,7 +181,7 @@ impl Emit<'_, '_> {
     }
 
     fn conditional(&mut self, cond: &Expr, yes: &[Stmt], no: &[Stmt], at: u32, outer: u32, mask: Mask) {
-        let (other, end) = (self.places.else_start(at), self.places.end(at));
+        let (other, end) = (self.def_use.else_start(at), self.def_use.end(at));
         let cond = match self.shapes.value(cond) {
             LaneValue::Uniform(cond) => {
                 let yes = self.collect(|emit| emit.block(yes, at + 1, outer, mask));
@@ -235,7 +235,7 @@ impl Emit<'_, '_> {
     ) {
         let live = self.mask(Self::restrict(mask.lanes, go(self)), "live");
         let more = self.bind(any(live), VarType::Scalar(PrimType::Bool), "more");
-        let end = self.places.end(at);
+        let end = self.def_use.end(at);
         let inside = Mask { lanes: Some(live), region: Some(Region::Loop { end, outer }) };
         let stmts = self.loop_body(|emit| {
             body(emit, inside);

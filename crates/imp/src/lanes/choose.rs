@@ -79,12 +79,12 @@ struct Candidate {
 
 struct Planner<'a> {
     vars: &'a [VarInfo],
-    places: &'a DefUse,
+    def_use: &'a DefUse,
     likely: LikelyConditions,
     lanes: VectorLanes,
     machine: Machine,
     chosen: Vec<Chosen>,
-    twins: BTreeMap<u32, LoopVersion>,
+    loop_versions: BTreeMap<u32, LoopVersion>,
     /// One for each independent loop, inner ones first.
     decisions: Vec<RemarkKind>,
     nest: usize,
@@ -96,24 +96,24 @@ pub(super) struct Plan {
     decisions: Vec<RemarkKind>,
     /// Versions of loops in lanes, by their numbers: with fewer iterations than the bound, the loop
     /// is faster scalar, or with lanes for its inner loops.
-    pub(super) twins: BTreeMap<u32, LoopVersion>,
+    pub(super) loop_versions: BTreeMap<u32, LoopVersion>,
 }
 
 /// Plans a function.
-pub(super) fn plan(function: &Function, places: &DefUse, context: &Context) -> Plan {
+pub(super) fn plan(function: &Function, def_use: &DefUse, context: &Context) -> Plan {
     let mut planner = Planner {
         vars: &function.vars,
-        places,
+        def_use,
         likely: LikelyConditions::of(&function.body),
         lanes: context.options.lanes,
         machine: context.options.machine,
         chosen: Vec::new(),
-        twins: BTreeMap::new(),
+        loop_versions: BTreeMap::new(),
         decisions: Vec::new(),
         nest: 0,
     };
     planner.block(&function.body, DefUse::FIRST);
-    Plan { chosen: planner.chosen, decisions: planner.decisions, twins: planner.twins }
+    Plan { chosen: planner.chosen, decisions: planner.decisions, loop_versions: planner.loop_versions }
 }
 
 impl Plan {
@@ -143,7 +143,7 @@ impl Planner<'_> {
             let mut cost = 0.0;
             for stmt in stmts {
                 cost += self.stmt(stmt, at);
-                at = self.places.end(at);
+                at = self.def_use.end(at);
             }
             cost
         })
@@ -157,7 +157,7 @@ impl Planner<'_> {
         match stmt {
             Stmt::If(_, yes, no) => {
                 arms.push(self.block(yes, at + 1));
-                arms.push(self.block(no, self.places.else_start(at)));
+                arms.push(self.block(no, self.def_use.else_start(at)));
             }
             Stmt::While(_, body) => arms.push(self.block(body, at + 1)),
             Stmt::Set(..)
@@ -239,7 +239,7 @@ impl Planner<'_> {
         let constant = matches!((&f.from, &f.to), (Expr::Const(_), Expr::Const(_)));
         let least = (vector / (trips(f) / f64::from(lanes)).ceil() / (body + 1.0)).ceil();
         for chosen in self.chosen.drain(before..) {
-            self.twins.remove(&chosen.at);
+            self.loop_versions.remove(&chosen.at);
             let decision = &mut self.decisions[chosen.decision];
             if let RemarkKind::Vectorised { counter: inner, .. } = decision {
                 *decision = RemarkKind::NotVectorised {
@@ -252,7 +252,7 @@ impl Planner<'_> {
         let may_be_expensive = half_loses && body >= EXPENSIVE_IF_LONG && f.body.iter().any(may_be_long);
         let expensive = body >= EXPENSIVE || may_be_expensive;
         if !constant && least > 1.0 && expensive && forced.is_none() {
-            self.twins.insert(at, LoopVersion::TripCount((least as i64).min(lanes.into())));
+            self.loop_versions.insert(at, LoopVersion::TripCount((least as i64).min(lanes.into())));
         }
         self.chosen.push(Chosen { at, lanes, decision: self.decisions.len() });
         self.decisions.push(RemarkKind::Vectorised { counter, lanes, gain });
@@ -271,8 +271,8 @@ impl Planner<'_> {
 
     /// The width of a loop in lanes and its cost then, or the reason why it is not possible.
     fn candidate(&self, f: &For, at: u32, forced: Option<u32>) -> Result<Candidate, NotVectorisedReason> {
-        let mut shapes = legality::analyse(self.vars, self.places, f, at)?;
-        divergence::analyse(&mut shapes, self.places, f, at)?;
+        let mut shapes = legality::analyse(self.vars, self.def_use, f, at)?;
+        divergence::analyse(&mut shapes, self.def_use, f, at)?;
         shapes.check_extents()?;
         let mut costs = Costs::vector(&shapes, self.machine).knowing(&self.likely);
         costs.block(&f.body);
@@ -338,12 +338,12 @@ impl Planner<'_> {
     /// The cost of a plain sequential loop if LLVM vectorises it: a reduction of integers with
     /// contiguous or uniform loads.
     fn reduction(&self, f: &For, at: u32) -> Option<f64> {
-        let end = self.places.end(at);
+        let end = self.def_use.end(at);
         let mut own = FxHashSet::default();
         for stmt in &f.body {
             if let Stmt::Set(v, _) | Stmt::Load(v, _) = stmt {
                 let ty = crate::walk::scalar_type(self.vars, *v)?;
-                if ty.is_float() && !self.places.is_local(*v, at, end) {
+                if ty.is_float() && !self.def_use.is_local(*v, at, end) {
                     return None;
                 }
                 own.insert(*v);
@@ -363,7 +363,7 @@ impl Planner<'_> {
             extents: Vec::new(),
             extended: FxHashMap::default(),
         };
-        divergence::analyse(&mut shapes, self.places, f, at).ok()?;
+        divergence::analyse(&mut shapes, self.def_use, f, at).ok()?;
         let in_order = f.body.iter().all(|stmt| {
             if let Stmt::Load(_, access) = stmt {
                 matches!(
@@ -429,8 +429,8 @@ pub(super) fn is_plain(body: &[Stmt], machine: Machine) -> bool {
             Expr::Binary(_, _, x, y) | Expr::Compare(_, _, x, y) => expr(x, fma) && expr(y, fma),
             Expr::Fma(..) if !fma => false,
             Expr::Select(_, x, y, z) | Expr::Fma(_, x, y, z) => expr(x, fma) && expr(y, fma) && expr(z, fma),
-            Expr::SplitRoot(_)
-            | Expr::MultipliedQuotient(..)
+            Expr::SplitSqrt(_)
+            | Expr::NewtonQuotient(..)
             | Expr::Math(..)
             | Expr::Splat(..)
             | Expr::LaneIds(..)

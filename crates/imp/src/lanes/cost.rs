@@ -176,8 +176,8 @@ impl<'s, 'a> Costs<'s, 'a> {
                 let args: Vec<&Expr> = args.iter().collect();
                 self.operator(args.as_slice(), *ty, false, throughput::MATH)
             }
-            Expr::SplitRoot(_)
-            | Expr::MultipliedQuotient(..)
+            Expr::SplitSqrt(_)
+            | Expr::NewtonQuotient(..)
             | Expr::Splat(..)
             | Expr::LaneIds(..)
             | Expr::Any(_)

@@ -11,9 +11,9 @@
 //!
 //! Programs flatten two dimensions into one where that suits another machine. In two loops, values
 //! that depend on one index are uniform over a row, accesses by the other index have unit stride
-//! over the lanes, and there is no division ([`twins`](super::twins) makes the versions). 32-bit
-//! numbers equal the index below 2^31, which the guard checks as well. The order is the same, so
-//! loops need not be independent.
+//! over the lanes, and there is no division ([`versions`](super::versions) makes the versions).
+//! 32-bit numbers equal the index below 2^31, which the guard checks as well. The order is the
+//! same, so loops need not be independent.
 
 use super::short_rows::each_loop;
 use super::versions::LoopVersion;
@@ -27,7 +27,7 @@ use std::collections::BTreeMap;
 /// The largest number of statements of a loop's body.
 const MOST: usize = 200;
 /// From this number of statements on, or with loops in it, a body is expensive.
-const DEAR: usize = 64;
+const EXPENSIVE: usize = 64;
 
 /// The loop's index is divided by this variable of a type.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -43,13 +43,13 @@ pub(super) fn is_expensive(f: &For) -> bool {
         count += 1;
         loops |= matches!(stmt, Stmt::For(_) | Stmt::While(..));
     });
-    loops || count >= DEAR
+    loops || count >= EXPENSIVE
 }
 
 /// The loops of a function whose index is divided, by their numbers.
-pub(super) fn find(function: &Function, places: &DefUse) -> BTreeMap<u32, LoopVersion> {
+pub(super) fn find(function: &Function, def_use: &DefUse) -> BTreeMap<u32, LoopVersion> {
     let mut found = BTreeMap::new();
-    each_loop(&function.body, DefUse::FIRST, places, &mut |f, at| {
+    each_loop(&function.body, DefUse::FIRST, def_use, &mut |f, at| {
         if let Some(rows) = rows(f) {
             found.insert(at, LoopVersion::Delinearised(rows));
         }

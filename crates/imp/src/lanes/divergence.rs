@@ -31,11 +31,11 @@ pub(super) enum Region {
 
 impl Region {
     /// Returns true if setting a variable here has to keep the values of inactive lanes.
-    pub(super) fn must_blend(self, var: Var, places: &DefUse) -> bool {
-        match (self, places.dominating_def(var)) {
+    pub(super) fn must_blend(self, var: Var, def_use: &DefUse) -> bool {
+        match (self, def_use.dominating_def(var)) {
             (_, None) => true,
             (Self::Arm { from, to }, Some(first)) => !(from..to).contains(&first),
-            (Self::Loop { end, outer }, Some(first)) => first <= outer || places.is_used_after(var, end),
+            (Self::Loop { end, outer }, Some(first)) => first <= outer || def_use.is_used_after(var, end),
         }
     }
 }
@@ -45,7 +45,7 @@ const MAX_ROUNDS: usize = 24;
 
 struct Walk<'s, 'a> {
     shapes: &'s mut Shapes<'a>,
-    places: &'s DefUse,
+    def_use: &'s DefUse,
     changed: bool,
     problem: Option<NotVectorisedReason>,
 }
@@ -53,14 +53,14 @@ struct Walk<'s, 'a> {
 /// Infers the shapes of all variables of the loop with number `at`.
 pub(super) fn analyse(
     shapes: &mut Shapes<'_>,
-    places: &DefUse,
+    def_use: &DefUse,
     f: &For,
     at: u32,
 ) -> Result<(), NotVectorisedReason> {
     let counter = Shape::Affine(Stride::Const(1));
     shapes.known.insert(f.var, counter);
     for _ in 0..MAX_ROUNDS {
-        let mut walk = Walk { shapes, places, changed: false, problem: None };
+        let mut walk = Walk { shapes, def_use, changed: false, problem: None };
         walk.block(&f.body, at + 1, None, at);
         if let Some(problem) = walk.problem {
             return Err(problem);
@@ -74,7 +74,7 @@ pub(super) fn analyse(
 
 impl Walk<'_, '_> {
     fn assign(&mut self, var: Var, shape: Shape, region: Option<Region>) {
-        let keeps = region.is_some_and(|region| region.must_blend(var, self.places));
+        let keeps = region.is_some_and(|region| region.must_blend(var, self.def_use));
         let is_buffer = self.shapes.vars.get(var.index()).is_some_and(|info| info.ty.is_buffer());
         if is_buffer {
             if keeps {
@@ -108,7 +108,7 @@ impl Walk<'_, '_> {
         stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
             for stmt in stmts {
                 self.stmt(stmt, at, region, outer);
-                at = self.places.end(at);
+                at = self.def_use.end(at);
             }
         });
     }
@@ -135,8 +135,8 @@ impl Walk<'_, '_> {
             | Stmt::ReadGlobal(v, _) => self.assign(*v, Shape::Uniform, region),
             Stmt::If(cond, yes, no) => {
                 let uniform = self.shapes.value(cond).is_uniform();
-                let other = self.places.else_start(at);
-                let end = self.places.end(at);
+                let other = self.def_use.else_start(at);
+                let end = self.def_use.end(at);
                 let arm = |from, to| {
                     if uniform { region } else { Some(Region::Arm { from, to }) }
                 };
@@ -178,12 +178,15 @@ impl Walk<'_, '_> {
         if uniform {
             return region;
         }
-        let end = self.places.end(at);
+        let end = self.def_use.end(at);
         Some(Region::Loop { end, outer })
     }
 
     fn for_loop(&mut self, f: &For, at: u32, region: Option<Region>, outer: u32) {
-        debug_assert!(!matches!(f.mode, LoopMode::Tasks(_)), "tasks are no candidates");
+        debug_assert!(
+            !matches!(f.mode, LoopMode::Tasks(_)),
+            "a loop of tasks is not a candidate for vectorisation"
+        );
         let from = self.shapes.value(&f.from);
         let uniform = from.is_uniform() && self.shapes.value(&f.to).is_uniform();
         // The counter is incremented in all lanes, active or not.

@@ -8,8 +8,8 @@
 //!     if 0 < rest { i = lo + groups * w; mask = lane < rest; <body under mask> }
 //! ```
 //!
-//! Code of a region (see [`divergence`](super::vary)) is only executed if some lane is active there. So
-//! uniform values may be computed, loaded, checked and stored by scalar code there, too.
+//! Code of a region (see [`divergence`](super::divergence)) is only executed if some lane is active
+//! there. So uniform values may be computed, loaded, checked and stored by scalar code there, too.
 
 use super::divergence::Region;
 use super::value::{LaneValue, Shape, Shapes};
@@ -32,7 +32,7 @@ pub(super) struct Mask {
 /// The emitter of a loop.
 pub(super) struct Emit<'s, 'a> {
     pub(super) shapes: &'s Shapes<'a>,
-    pub(super) places: &'s DefUse,
+    pub(super) def_use: &'s DefUse,
     pub(super) machine: Machine,
     /// The number of inner loops around the current statement.
     pub(super) inside: u32,
@@ -44,12 +44,12 @@ pub(super) struct Emit<'s, 'a> {
 /// The statements that replace the loop, and the new variables that they need.
 pub(super) fn vector_loop(
     shapes: &Shapes<'_>,
-    places: &DefUse,
+    def_use: &DefUse,
     f: &For,
     at: u32,
     machine: Machine,
 ) -> (Vec<Stmt>, Vec<VarInfo>) {
-    let mut emit = Emit { shapes, places, machine, inside: 0, fresh: Vec::new(), out: Vec::new() };
+    let mut emit = Emit { shapes, def_use, machine, inside: 0, fresh: Vec::new(), out: Vec::new() };
     emit.groups(f, at);
     (emit.out, emit.fresh)
 }
@@ -164,7 +164,7 @@ impl Emit<'_, '_> {
     /// A vector, blended with the variable's old value in inactive lanes if that may be read.
     pub(super) fn blended(&self, var: Var, value: Expr, mask: Mask) -> Expr {
         match mask {
-            Mask { lanes: Some(lanes), region: Some(region) } if region.must_blend(var, self.places) => {
+            Mask { lanes: Some(lanes), region: Some(region) } if region.must_blend(var, self.def_use) => {
                 let ty = self.shapes.type_of(&Expr::Var(var));
                 Expr::Select(ty, Box::new(Expr::Var(lanes)), Box::new(value), Box::new(Expr::Var(var)))
             }

@@ -31,7 +31,7 @@ const MOST_ADDED: u64 = 1 << 30;
 /// The narrow expressions that variables of a loop's body are extended from, where the readers of
 /// the variables may recompute them: nothing that they name is set in between.
 pub(super) fn extended_from(
-    places: &DefUse,
+    def_use: &DefUse,
     f: &For,
     own: &FxHashSet<Var>,
 ) -> FxHashMap<Var, (PrimType, Expr)> {
@@ -41,7 +41,7 @@ pub(super) fn extended_from(
     // A variable set once, before all its uses, has one value for all of them.
     let invariant = |var: Var| {
         let once = times.get(&var).copied().unwrap_or(0) <= 1;
-        var == f.var || !own.contains(&var) || once && places.dominating_def(var).is_some()
+        var == f.var || !own.contains(&var) || once && def_use.dominating_def(var).is_some()
     };
     from.retain(|var, (_, expr)| {
         let mut all = invariant(*var);

@@ -13,7 +13,7 @@ use target::memory::PRIVATE_BYTES;
 /// The facts collected from a candidate's body.
 struct Body<'a> {
     vars: &'a [VarInfo],
-    places: &'a DefUse,
+    def_use: &'a DefUse,
     from: u32,
     to: u32,
     own: FxHashSet<Var>,
@@ -32,7 +32,7 @@ struct Body<'a> {
 /// the number of lanes are not known yet.
 pub(super) fn analyse<'a>(
     vars: &'a [VarInfo],
-    places: &DefUse,
+    def_use: &DefUse,
     f: &For,
     at: u32,
 ) -> Result<Shapes<'a>, NotVectorisedReason> {
@@ -42,9 +42,9 @@ pub(super) fn analyse<'a>(
     }
     let mut body = Body {
         vars,
-        places,
+        def_use,
         from: at,
-        to: places.end(at),
+        to: def_use.end(at),
         own: FxHashSet::default(),
         private: FxHashMap::default(),
         sizes: FxHashMap::default(),
@@ -60,7 +60,7 @@ pub(super) fn analyse<'a>(
     Ok(Shapes {
         vars,
         lanes: 1,
-        extended: super::indices::extended_from(places, f, &body.own),
+        extended: super::indices::extended_from(def_use, f, &body.own),
         own: body.own,
         known: FxHashMap::default(),
         private: body.private,
@@ -127,7 +127,7 @@ impl Body<'_> {
         if info.is_none_or(|info| matches!(info.ty, VarType::Vector(..))) {
             return Err(NotVectorisedReason::Already);
         }
-        if !self.places.is_local(var, self.from, self.to) {
+        if !self.def_use.is_local(var, self.from, self.to) {
             return Err(NotVectorisedReason::Shared(self.hint(var)));
         }
         if self.assigned.insert(var) {
@@ -179,7 +179,7 @@ impl Body<'_> {
             Stmt::Borrow(v, w) => {
                 let private = self.private.get(w).copied();
                 match (private, self.private.get(v)) {
-                    (Some(private), None) if self.places.dominating_def(*v).is_some() => {
+                    (Some(private), None) if self.def_use.dominating_def(*v).is_some() => {
                         self.private.insert(*v, private);
                         Ok(())
                     }
@@ -205,7 +205,7 @@ impl Body<'_> {
                 if f.mode.launch().is_some() || f.mode.is_kernel() {
                     return Err(NotVectorisedReason::Tasks);
                 }
-                if self.places.dominating_def(f.var).is_none_or(|first| first <= self.from) {
+                if self.def_use.dominating_def(f.var).is_none_or(|first| first <= self.from) {
                     return Err(NotVectorisedReason::CounterOutside);
                 }
                 self.conditionally(|this| this.block(&f.body)).map(|_| ())

@@ -27,14 +27,15 @@
 //! | [`legality`] | legality |
 //! | [`value`], [`divergence`] | analysis of uniform, affine and varying values |
 //! | [`indices`] | 32-bit indices, which are affine though their arithmetic wraps |
-//! | [`likely`], [`chain`] | conditions that nearly always hold; the loop-carried critical path |
+//! | [`branch_probability`], [`critical_path`] | conditions that nearly always hold; the loop-carried critical path |
 //! | [`cost`], [`choose`] | the cost model, the choice of loops and widths |
-//! | [`steps`] | accesses along rows |
-//! | [`rows`] | loops over rows that may have few elements |
+//! | [`positions`], [`strides`] | lane positions of accesses, accesses along rows |
+//! | [`short_rows`] | loops over rows that may have few elements |
 //! | [`delinearise`] | delinearisation of loops over pairs of indices |
-//! | [`ends`] | trip-count bounds: loops that do nothing from some index on |
-//! | [`twins`] | loop versioning: by row length, and by trip count |
+//! | [`trip_bounds`] | trip-count bounds: loops that do nothing from some index on |
+//! | [`versions`] | loop versioning: by row length, and by trip count |
 //! | [`emit`], [`body`] | vector code |
+//! | [`reduction`] | integer reductions that LLVM vectorises |
 //!
 //! Needs: a verified program. Guarantees: a program that `verify` accepts, without loops marked as
 //! running in lanes.
@@ -84,32 +85,32 @@ fn vectorise_function(function: &mut Function, context: &mut Context) {
     }
     expand::expand(function);
     sink::sink(function);
-    let mut places = DefUse::new(function);
-    let mut flat = delinearise::find(function, &places);
+    let mut def_use = DefUse::new(function);
+    let mut flat = delinearise::find(function, &def_use);
     flat.retain(|_, _| context.fuel.take());
     if !flat.is_empty() {
-        versions::make_versions(function, &places, &flat);
-        places = DefUse::new(function);
+        versions::make_versions(function, &def_use, &flat);
+        def_use = DefUse::new(function);
     }
-    if trip_bounds::bound_trips(function, &places, &mut context.fuel) {
-        places = DefUse::new(function);
+    if trip_bounds::bound_trips(function, &def_use, &mut context.fuel) {
+        def_use = DefUse::new(function);
     }
-    let mut rows = short_rows::find(function, &places, context.options.machine);
+    let mut rows = short_rows::find(function, &def_use, context.options.machine);
     rows.retain(|_, _| context.fuel.take());
     if !rows.is_empty() {
-        versions::make_versions(function, &places, &rows);
-        places = DefUse::new(function);
+        versions::make_versions(function, &def_use, &rows);
+        def_use = DefUse::new(function);
     }
-    let mut plan = choose::plan(function, &places, context);
-    plan.twins.retain(|_, _| context.fuel.take());
-    if !plan.twins.is_empty() {
-        versions::make_versions(function, &places, &plan.twins);
-        places = DefUse::new(function);
-        plan = choose::plan(function, &places, context);
+    let mut plan = choose::plan(function, &def_use, context);
+    plan.loop_versions.retain(|_, _| context.fuel.take());
+    if !plan.loop_versions.is_empty() {
+        versions::make_versions(function, &def_use, &plan.loop_versions);
+        def_use = DefUse::new(function);
+        plan = choose::plan(function, &def_use, context);
     }
     let widths = plan.widths(function, context);
     if !widths.is_empty() {
-        rewrite(function, &places, &widths, context.options.machine);
+        rewrite(function, &def_use, &widths, context.options.machine);
     }
     captures::fill(function);
 }
@@ -118,7 +119,7 @@ fn vectorise_function(function: &mut Function, context: &mut Context) {
 struct Rewrite<'p> {
     machine: Machine,
     vars: Vec<VarInfo>,
-    places: &'p DefUse,
+    def_use: &'p DefUse,
     widths: &'p FxHashMap<u32, u32>,
     /// Variables that now hold vectors, with their lanes.
     vectors: Vec<(Var, u32)>,
@@ -126,11 +127,11 @@ struct Rewrite<'p> {
     fresh: Vec<Var>,
 }
 
-fn rewrite(function: &mut Function, places: &DefUse, widths: &FxHashMap<u32, u32>, machine: Machine) {
+fn rewrite(function: &mut Function, def_use: &DefUse, widths: &FxHashMap<u32, u32>, machine: Machine) {
     let mut rewrite = Rewrite {
         machine,
         vars: std::mem::take(&mut function.vars),
-        places,
+        def_use,
         widths,
         vectors: Vec::new(),
         fresh: Vec::new(),
@@ -153,7 +154,7 @@ impl Rewrite<'_> {
             let mut out = Vec::with_capacity(stmts.len());
             for stmt in stmts {
                 self.stmt(stmt, at, &mut out);
-                at = self.places.end(at);
+                at = self.def_use.end(at);
             }
             out
         })
@@ -163,7 +164,7 @@ impl Rewrite<'_> {
         out.push(match stmt {
             Stmt::If(cond, yes, no) => {
                 let yes = self.block(yes, at + 1);
-                let no = self.block(no, self.places.else_start(at));
+                let no = self.block(no, self.def_use.else_start(at));
                 Stmt::If(cond, yes, no)
             }
             Stmt::While(cond, body) => Stmt::While(cond, self.block(body, at + 1)),
@@ -191,8 +192,8 @@ impl Rewrite<'_> {
 
     /// Replaces a loop by vector code.
     fn in_lanes(&mut self, f: &For, at: u32, lanes: u32, out: &mut Vec<Stmt>) {
-        let shapes = legality::analyse(&self.vars, self.places, f, at).and_then(|mut shapes| {
-            divergence::analyse(&mut shapes, self.places, f, at)?;
+        let shapes = legality::analyse(&self.vars, self.def_use, f, at).and_then(|mut shapes| {
+            divergence::analyse(&mut shapes, self.def_use, f, at)?;
             Ok(shapes)
         });
         let Ok(mut shapes) = shapes else {
@@ -201,7 +202,7 @@ impl Rewrite<'_> {
             return;
         };
         shapes.lanes = lanes;
-        let (stmts, fresh) = emit::vector_loop(&shapes, self.places, f, at, self.machine);
+        let (stmts, fresh) = emit::vector_loop(&shapes, self.def_use, f, at, self.machine);
         let varying = shapes.varying();
         self.vectors.extend(varying.into_iter().map(|var| (var, lanes)));
         let first = self.vars.len();

@@ -5,7 +5,7 @@
 //!
 //! - contiguous lanes, forwards or backwards, are one access;
 //! - unmasked loads of lanes a small constant distance apart read the gaps too, and are sorted by
-//!   shuffles ([`throughput::NEAR`]);
+//!   shuffles ([`MAX_SHUFFLED_STRIDE`](target::throughput::MAX_SHUFFLED_STRIDE));
 //! - other regular distances are a scalar access per lane; with a mask, and for loads in loops
 //!   where the processor has fast gathers, each lane has an address of its own, as for irregular
 //!   positions (`misc/ocean-sim` of `bench/run.py reference`).

@@ -13,7 +13,7 @@
 //! The overhead of a loop over one or two elements is larger than its work. With a constant number
 //! of elements the body is straight-line code, adjacent rows are in vectors, and their elements are
 //! a small distance apart. So loops that do little but reduce rows, which are consecutive in
-//! memory, have versions for the smallest row lengths ([`twins`](super::twins)). All versions
+//! memory, have versions for the smallest row lengths ([`versions`](super::versions)). All versions
 //! combine the elements of a row in the same order.
 
 use super::choose::is_plain;
@@ -27,9 +27,9 @@ use target::Machine;
 use target::chunks::ROW_STATEMENTS;
 
 /// The loops of a function over rows, by their numbers.
-pub(super) fn find(function: &Function, places: &DefUse, machine: Machine) -> BTreeMap<u32, LoopVersion> {
+pub(super) fn find(function: &Function, def_use: &DefUse, machine: Machine) -> BTreeMap<u32, LoopVersion> {
     let mut found = BTreeMap::new();
-    each_loop(&function.body, DefUse::FIRST, places, &mut |f, at| {
+    each_loop(&function.body, DefUse::FIRST, def_use, &mut |f, at| {
         if let Some(size) = rows(f, machine) {
             found.insert(at, LoopVersion::RowLength(size));
         }
@@ -38,22 +38,22 @@ pub(super) fn find(function: &Function, places: &DefUse, machine: Machine) -> BT
 }
 
 /// Calls `f` on all loops, with their numbers.
-pub(super) fn each_loop(stmts: &[Stmt], mut at: u32, places: &DefUse, f: &mut dyn FnMut(&For, u32)) {
+pub(super) fn each_loop(stmts: &[Stmt], mut at: u32, def_use: &DefUse, f: &mut dyn FnMut(&For, u32)) {
     stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
         for stmt in stmts {
             match stmt {
                 Stmt::If(_, yes, no) => {
-                    each_loop(yes, at + 1, places, f);
-                    each_loop(no, places.else_start(at), places, f);
+                    each_loop(yes, at + 1, def_use, f);
+                    each_loop(no, def_use.else_start(at), def_use, f);
                 }
-                Stmt::While(_, body) => each_loop(body, at + 1, places, f),
+                Stmt::While(_, body) => each_loop(body, at + 1, def_use, f),
                 Stmt::For(inner) => {
                     f(inner, at);
-                    each_loop(&inner.body, at + 1, places, f);
+                    each_loop(&inner.body, at + 1, def_use, f);
                 }
                 crate::leaf_stmt!() => {}
             }
-            at = places.end(at);
+            at = def_use.end(at);
         }
     });
 }

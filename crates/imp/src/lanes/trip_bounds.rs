@@ -18,7 +18,7 @@
 //! side effect may remain. Then the computation of the bound moves before the loop; loads do so
 //! where the loop writes nothing that they read.
 //!
-//! Needs: numbered statements ([`Places`]). Guarantees: the same writes in the same order.
+//! Needs: numbered statements ([`DefUse`]). Guarantees: the same writes in the same order.
 
 use super::delinearise::{indices, sets};
 use super::legality;
@@ -37,15 +37,15 @@ const TRIED: usize = 4;
 
 /// Bounds the loops of a function, each for one unit of fuel; returns true if there are any:
 /// statements have other numbers then.
-pub(super) fn bound_trips(function: &mut Function, places: &DefUse, fuel: &mut Fuel) -> bool {
-    let mut ends = TripBounds { vars: &function.vars, places, fuel, scattered: Vec::new(), any: false };
+pub(super) fn bound_trips(function: &mut Function, def_use: &DefUse, fuel: &mut Fuel) -> bool {
+    let mut ends = TripBounds { vars: &function.vars, def_use, fuel, scattered: Vec::new(), any: false };
     ends.block(&mut function.body, DefUse::FIRST);
     ends.any
 }
 
 struct TripBounds<'f> {
     vars: &'f [VarInfo],
-    places: &'f DefUse,
+    def_use: &'f DefUse,
     fuel: &'f mut Fuel,
     /// Buffers that the enclosing launches scatter into; the buffers that they read are disjoint
     /// from these.
@@ -72,7 +72,7 @@ impl TripBounds<'_> {
                 match stmt {
                     Stmt::If(_, yes, no) => {
                         self.block(yes, at + 1);
-                        self.block(no, self.places.else_start(at));
+                        self.block(no, self.def_use.else_start(at));
                     }
                     Stmt::While(_, body) => self.block(body, at + 1),
                     Stmt::For(f) if f.mode.is_kernel() => {}
@@ -90,7 +90,7 @@ impl TripBounds<'_> {
                     }
                     crate::leaf_stmt!() => {}
                 }
-                at = self.places.end(at);
+                at = self.def_use.end(at);
             }
         });
     }
@@ -111,7 +111,7 @@ impl TripBounds<'_> {
             known.is_idle(&f.body)
         })?;
         // No variable is loop-carried, or read after the loop.
-        legality::analyse(self.vars, self.places, f, at).ok()?;
+        legality::analyse(self.vars, self.def_use, f, at).ok()?;
         if !self.fuel.take() {
             return None;
         }
@@ -132,7 +132,7 @@ impl TripBounds<'_> {
     fn invariant_prefix(&self, f: &For, sets: &FxHashMap<Var, usize>) -> Vec<Stmt> {
         let written = written(&f.body);
         let independent = f.mode == (LoopMode::Seq { independent: true });
-        let apart = |access: &Access| {
+        let invariant_memory = |access: &Access| {
             independent
                 || !written.contains(&access.buffer)
                     && written.iter().all(|buffer| self.scattered.contains(buffer))
@@ -143,15 +143,15 @@ impl TripBounds<'_> {
             let Some(var) = set(stmt) else {
                 break;
             };
-            let mut steady = sets.get(&var) == Some(&1);
+            let mut is_invariant = sets.get(&var) == Some(&1);
             if let Stmt::Load(_, access) = stmt {
-                steady &= apart(access);
+                is_invariant &= invariant_memory(access);
             }
             each_use(stmt, &mut |used, _| {
                 let own = used == f.var || sets.contains_key(&used);
-                steady &= used == var || !own || same.contains(&used);
+                is_invariant &= used == var || !own || same.contains(&used);
             });
-            if steady {
+            if is_invariant {
                 same.insert(var);
                 before.push(stmt.clone());
             }
@@ -247,9 +247,9 @@ fn compared(e: &Expr, index: &FxHashSet<Var>, same: &dyn Fn(Var) -> bool, found:
     };
     for (x, with, then, behind) in either {
         let is_index = matches!(&**x, Expr::Var(x) if index.contains(x));
-        let mut steady = !divides(with);
-        each_var(with, &mut |var, _| steady &= same(var));
-        if is_index && steady && matches!(ty, PrimType::I32 | PrimType::I64) {
+        let mut is_invariant = !divides(with);
+        each_var(with, &mut |var, _| is_invariant &= same(var));
+        if is_index && is_invariant && matches!(ty, PrimType::I32 | PrimType::I64) {
             found.push(Bound { cond: e.clone(), then, with: Expr::clone(with), ty: *ty, inclusive: behind });
         }
     }

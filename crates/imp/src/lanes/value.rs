@@ -88,8 +88,8 @@ impl Shapes<'_> {
             | Expr::Compare(..)
             | Expr::Convert(..)
             | Expr::Select(..)
-            | Expr::SplitRoot(_)
-            | Expr::MultipliedQuotient(..)
+            | Expr::SplitSqrt(_)
+            | Expr::NewtonQuotient(..)
             | Expr::Fma(..)
             | Expr::Math(..)
             | Expr::Splat(..)
@@ -154,8 +154,8 @@ impl Shapes<'_> {
                 self.combine(args, |args| Expr::Math(*fun, *ty, args))
             }
             // Loops that are still scalar have no vector expressions.
-            Expr::SplitRoot(_)
-            | Expr::MultipliedQuotient(..)
+            Expr::SplitSqrt(_)
+            | Expr::NewtonQuotient(..)
             | Expr::Splat(..)
             | Expr::LaneIds(..)
             | Expr::Any(_)

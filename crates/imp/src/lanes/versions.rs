@@ -1,6 +1,6 @@
 //! Loop versioning: by the trip count for loops in lanes, by the number of elements for loops over
-//! short rows ([`rows`](super::rows)), and the two-loop version of a loop over pairs of indices
-//! ([`delinearise`](super::unravel)).
+//! short rows ([`short_rows`](super::short_rows)), and the two-loop version of a loop over pairs of
+//! indices ([`delinearise`](super::delinearise)).
 //!
 //! ```text
 //! for i in lo .. hi independent {        if hi - lo < least {
@@ -41,13 +41,18 @@ pub(super) enum LoopVersion {
     /// numbers are small.
     Delinearised(Rows),
     /// By the number of a row's elements, a variable: a version for each value up to
-    /// [`SHORTEST_ROWS`].
+    /// [`MAX_SPECIALISED_ROW`].
     RowLength(Var),
 }
 
 /// Makes the versions of loops, given by their numbers.
-pub(super) fn make_versions(function: &mut Function, places: &DefUse, twins: &BTreeMap<u32, LoopVersion>) {
-    let mut split = Split { vars: std::mem::take(&mut function.vars), places, twins, renamed: Vec::new() };
+pub(super) fn make_versions(
+    function: &mut Function,
+    def_use: &DefUse,
+    loop_versions: &BTreeMap<u32, LoopVersion>,
+) {
+    let mut split =
+        Split { vars: std::mem::take(&mut function.vars), def_use, loop_versions, renamed: Vec::new() };
     let body = std::mem::take(&mut function.body);
     function.body = split.block(body, DefUse::FIRST);
     function.vars = split.vars;
@@ -68,8 +73,8 @@ fn list_copies(list: &mut Vec<Var>, renamed: &[(Var, Var)]) {
 
 struct Split<'p> {
     vars: Vec<VarInfo>,
-    places: &'p DefUse,
-    twins: &'p BTreeMap<u32, LoopVersion>,
+    def_use: &'p DefUse,
+    loop_versions: &'p BTreeMap<u32, LoopVersion>,
     /// Variables of the innermost frame and their copies.
     renamed: Vec<(Var, Var)>,
 }
@@ -80,7 +85,7 @@ impl Split<'_> {
             let mut out = Vec::with_capacity(stmts.len());
             for stmt in stmts {
                 out.push(self.stmt(stmt, at));
-                at = self.places.end(at);
+                at = self.def_use.end(at);
             }
             out
         })
@@ -90,14 +95,14 @@ impl Split<'_> {
         match stmt {
             Stmt::If(cond, yes, no) => {
                 let yes = self.block(yes, at + 1);
-                let no = self.block(no, self.places.else_start(at));
+                let no = self.block(no, self.def_use.else_start(at));
                 Stmt::If(cond, yes, no)
             }
             Stmt::While(cond, body) => Stmt::While(cond, self.block(body, at + 1)),
             Stmt::For(f) if f.mode.is_kernel() => Stmt::For(f),
-            Stmt::For(f) => match self.twins.get(&at) {
-                Some(&LoopVersion::TripCount(least)) => self.twin(f, at, least),
-                Some(&LoopVersion::Delinearised(rows)) => self.unravelled(f, at, rows),
+            Stmt::For(f) => match self.loop_versions.get(&at) {
+                Some(&LoopVersion::TripCount(least)) => self.short_trip_version(f, at, least),
+                Some(&LoopVersion::Delinearised(rows)) => self.delinearised(f, at, rows),
                 Some(&LoopVersion::RowLength(size)) => self.by_size(f, at, size),
                 None => Stmt::For(self.for_loop(f, at)),
             },
@@ -118,7 +123,7 @@ impl Split<'_> {
     }
 
     /// A scalar version for few iterations, and the loop.
-    fn twin(&mut self, f: For, at: u32, least: i64) -> Stmt {
+    fn short_trip_version(&mut self, f: For, at: u32, least: i64) -> Stmt {
         let mut few = vec![Stmt::For(For { mode: LoopMode::Seq { independent: false }, ..f.clone() })];
         self.rename(&mut few, at);
         let count = sub(f.to.clone(), f.from.clone());
@@ -127,7 +132,7 @@ impl Split<'_> {
     }
 
     /// The delinearised version, and the loop.
-    fn unravelled(&mut self, f: For, at: u32, rows: Rows) -> Stmt {
+    fn delinearised(&mut self, f: For, at: u32, rows: Rows) -> Stmt {
         let mut copy = vec![Stmt::For(f.clone())];
         self.rename(&mut copy, at);
         let Some(Stmt::For(mut inner)) = copy.pop() else {
@@ -203,11 +208,11 @@ impl Split<'_> {
 
     /// New variables for those that a loop sets and that are local to it.
     fn fresh(&mut self, stmts: &[Stmt], at: u32) -> Renamed {
-        let end = self.places.end(at);
+        let end = self.def_use.end(at);
         let mut renamed = Renamed::default();
         each_stmt(stmts, &mut |stmt| {
             each_use(stmt, &mut |var, used| {
-                if used != Use::Sets || renamed.contains_key(&var) || !self.places.is_local(var, at, end) {
+                if used != Use::Sets || renamed.contains_key(&var) || !self.def_use.is_local(var, at, end) {
                     return;
                 }
                 let new = self.like(var);

@@ -6,7 +6,7 @@
 //! where no iteration stores. The best one leaves the shortest critical paths on both sides and few
 //! live values between them.
 
-use super::graph::{Graph, Memory};
+use super::graph::{DependenceGraph, Memory};
 use crate::syntax::Var;
 use target::memory::{MAX_LIVE_REGISTERS, WINDOW};
 
@@ -26,37 +26,37 @@ pub(super) struct Cut {
 }
 
 /// The best part, if any is worth it. `local` returns true if a variable is named only in the loop.
-pub(super) fn choose(graph: &Graph, local: impl Fn(Var) -> bool) -> Option<Cut> {
+pub(super) fn choose(graph: &DependenceGraph, local: impl Fn(Var) -> bool) -> Option<Cut> {
     let nodes = &graph.nodes;
     let operations: f64 = nodes.iter().map(|node| node.cost.operations).sum();
     let busy: f64 = nodes.iter().map(|node| node.cost.busy).sum();
     let finished = graph.finished(|_| true);
-    let chain = longest(&finished, |_| true);
-    if operations < WINDOW || chain < WAITING * busy {
+    let critical_path = longest(&finished, |_| true);
+    if operations < WINDOW || critical_path < WAITING * busy {
         return None;
     }
-    let bound: Vec<bool> = (0..nodes.len())
+    let pinned: Vec<bool> = (0..nodes.len())
         .map(|at| is_pinned(graph, at) || nodes[at].sets.is_none_or(|var| !local(var)))
         .collect();
     let mut best: Option<(f64, Cut)> = None;
     for at in 0..nodes.len() {
         // Only cuts that leave a substantial path on both sides.
-        if finished[at] < 0.2 * chain || finished[at] > WORTH * chain {
+        if finished[at] < 0.2 * critical_path || finished[at] > WORTH * critical_path {
             continue;
         }
         let parts =
-            [backward_slice(graph, at, &bound), Some(ready_by(graph, &finished, finished[at], &bound))];
+            [backward_slice(graph, at, &pinned), Some(ready_by(graph, &finished, finished[at], &pinned))];
         for early in parts.into_iter().flatten() {
             let crossing = crossing(graph, &early);
-            let kept: f64 = crossing.iter().map(|at| nodes[*at].registers).sum();
-            if kept > MAX_LIVE_REGISTERS {
+            let live: f64 = crossing.iter().map(|at| nodes[*at].registers).sum();
+            if live > MAX_LIVE_REGISTERS {
                 continue;
             }
             let before = longest(&finished, |at| early[at]);
             let after = longest(&graph.finished(|at| !early[at]), |_| true);
             let left = before.max(after);
-            let price = left + LIVE_COST * kept;
-            if left <= WORTH * chain && best.as_ref().is_none_or(|(least, _)| price < *least) {
+            let price = left + LIVE_COST * live;
+            if left <= WORTH * critical_path && best.as_ref().is_none_or(|(least, _)| price < *least) {
                 let crossing = crossing.iter().filter_map(|at| nodes[*at].sets).collect();
                 best = Some((price, Cut { early, crossing }));
             }
@@ -71,18 +71,18 @@ fn longest(finished: &[f64], counts: impl Fn(usize) -> bool) -> f64 {
 }
 
 /// Returns true if a statement cannot run ahead.
-fn is_pinned(graph: &Graph, at: usize) -> bool {
+fn is_pinned(graph: &DependenceGraph, at: usize) -> bool {
     let node = &graph.nodes[at];
-    let meets = |other: &super::graph::Node| graph.meet(other.memory, node.memory);
-    node.carried || node.traps || matches!(node.memory, Memory::Store(_)) || graph.nodes.iter().any(meets)
+    let conflicts = |other: &super::graph::Node| graph.conflict(other.memory, node.memory);
+    node.carried || node.traps || matches!(node.memory, Memory::Store(_)) || graph.nodes.iter().any(conflicts)
 }
 
 /// The backward slice of a statement, itself included, if all of it can run ahead.
-fn backward_slice(graph: &Graph, at: usize, bound: &[bool]) -> Option<Vec<bool>> {
+fn backward_slice(graph: &DependenceGraph, at: usize, pinned: &[bool]) -> Option<Vec<bool>> {
     let mut early = vec![false; graph.nodes.len()];
     let mut todo = vec![at];
     while let Some(at) = todo.pop() {
-        if bound[at] {
+        if pinned[at] {
             return None;
         }
         if !std::mem::replace(&mut early[at], true) {
@@ -93,16 +93,16 @@ fn backward_slice(graph: &Graph, at: usize, bound: &[bool]) -> Option<Vec<bool>>
 }
 
 /// The statements that can run ahead and finish by a time.
-fn ready_by(graph: &Graph, finished: &[f64], time: f64, bound: &[bool]) -> Vec<bool> {
+fn ready_by(graph: &DependenceGraph, finished: &[f64], time: f64, pinned: &[bool]) -> Vec<bool> {
     let mut early = vec![false; graph.nodes.len()];
     for (at, node) in graph.nodes.iter().enumerate() {
-        early[at] = finished[at] <= time && !bound[at] && node.before.iter().all(|before| early[*before]);
+        early[at] = finished[at] <= time && !pinned[at] && node.before.iter().all(|before| early[*before]);
     }
     early
 }
 
 /// The statements of a part whose results the rest reads.
-fn crossing(graph: &Graph, early: &[bool]) -> Vec<usize> {
+fn crossing(graph: &DependenceGraph, early: &[bool]) -> Vec<usize> {
     let mut crossing: Vec<usize> = graph
         .nodes
         .iter()

@@ -38,22 +38,22 @@ pub(super) struct Node {
 }
 
 /// The statements with their dependences.
-pub(super) struct Graph {
+pub(super) struct DependenceGraph {
     /// In program order.
     pub(super) nodes: Vec<Node>,
     disjoint: Rc<FxHashSet<Var>>,
 }
 
-impl Graph {
-    /// The graph of statements without control flow; `None` if a variable is set twice. `apart` has
-    /// the buffers whose block no other buffer denotes.
+impl DependenceGraph {
+    /// The graph of statements without control flow; `None` if a variable is set twice. `disjoint`
+    /// has the buffers whose block no other buffer denotes.
     pub(super) fn new(
         vars: &[VarInfo],
         stmts: &[Stmt],
         machine: Machine,
-        apart: &Rc<FxHashSet<Var>>,
+        disjoint: &Rc<FxHashSet<Var>>,
     ) -> Option<Self> {
-        let mut graph = Self { nodes: Vec::with_capacity(stmts.len()), disjoint: Rc::clone(apart) };
+        let mut graph = Self { nodes: Vec::with_capacity(stmts.len()), disjoint: Rc::clone(disjoint) };
         let mut setters: FxHashMap<Var, usize> = FxHashMap::default();
         for (at, stmt) in stmts.iter().enumerate() {
             let mut twice = false;
@@ -83,8 +83,8 @@ impl Graph {
                 Use::Sets => node.before.extend(readers.get(&var).into_iter().flatten().filter(|r| **r < at)),
             });
             node.before.extend(&node.operands);
-            let met = |earlier: &&usize| graph.meet(graph.nodes[**earlier].memory, node.memory);
-            node.before.extend(accesses.iter().filter(met));
+            let conflicting = |earlier: &&usize| graph.conflict(graph.nodes[**earlier].memory, node.memory);
+            node.before.extend(accesses.iter().filter(conflicting));
             if node.memory != Memory::None {
                 accesses.push(at);
             }
@@ -96,7 +96,7 @@ impl Graph {
     }
 
     /// Returns true if the order of two memory accesses matters.
-    pub(super) fn meet(&self, x: Memory, y: Memory) -> bool {
+    pub(super) fn conflict(&self, x: Memory, y: Memory) -> bool {
         match (x, y) {
             (Memory::Store(a), Memory::Store(b) | Memory::Load(b)) | (Memory::Load(a), Memory::Store(b)) => {
                 a == b || !(self.disjoint.contains(&a) || self.disjoint.contains(&b))

@@ -42,7 +42,7 @@ use crate::syntax::{Expr, For, LoopMode, Program, Stmt, Var, VarInfo, VarType};
 use crate::walk::each_stmt;
 use copy::Renamed;
 use cut::Cut;
-use graph::Graph;
+use graph::DependenceGraph;
 use ir::{Context, Fuel, VectorLanes};
 use prim::{BinOp, CmpOp, Scalar};
 use rustc_hash::FxHashSet;
@@ -67,15 +67,15 @@ pub fn pipeline(mut program: Program, context: &mut Context) -> Program {
         return program;
     }
     program.functions = context.over(program.functions, |mut function, own| {
-        let places = DefUse::new(&function);
+        let def_use = DefUse::new(&function);
         let shared = shared(&function.body);
         let body = std::mem::take(&mut function.body);
         let mut pass = Pipeline {
             vars: &mut function.vars,
-            places: &places,
+            def_use: &def_use,
             machine,
             shared: &shared,
-            apart: Rc::default(),
+            disjoint: Rc::default(),
             fresh: Vec::new(),
             fuel: &mut own.fuel,
         };
@@ -89,12 +89,12 @@ pub fn pipeline(mut program: Program, context: &mut Context) -> Program {
 
 struct Pipeline<'f> {
     vars: &'f mut Vec<VarInfo>,
-    places: &'f DefUse,
+    def_use: &'f DefUse,
     machine: Machine,
     /// Buffers whose blocks other variables may denote too.
     shared: &'f FxHashSet<Var>,
     /// Buffers in scope whose block no other buffer denotes.
-    apart: Rc<FxHashSet<Var>>,
+    disjoint: Rc<FxHashSet<Var>>,
     /// New variables of the innermost task or of the function.
     fresh: Vec<Var>,
     fuel: &'f mut Fuel,
@@ -106,7 +106,7 @@ impl Pipeline<'_> {
             let mut out = Vec::with_capacity(stmts.len());
             for stmt in stmts {
                 out.push(self.stmt(stmt, at));
-                at = self.places.end(at);
+                at = self.def_use.end(at);
             }
             out
         })
@@ -116,7 +116,7 @@ impl Pipeline<'_> {
         match stmt {
             Stmt::If(cond, yes, no) => {
                 let yes = self.block(yes, at + 1);
-                let no = self.block(no, self.places.else_start(at));
+                let no = self.block(no, self.def_use.else_start(at));
                 Stmt::If(cond, yes, no)
             }
             Stmt::While(cond, body) => Stmt::While(cond, self.block(body, at + 1)),
@@ -127,7 +127,7 @@ impl Pipeline<'_> {
             },
             Stmt::Frame { buffer, .. } => {
                 if !self.shared.contains(&buffer) {
-                    Rc::make_mut(&mut self.apart).insert(buffer);
+                    Rc::make_mut(&mut self.disjoint).insert(buffer);
                 }
                 stmt
             }
@@ -163,10 +163,10 @@ impl Pipeline<'_> {
             | LoopMode::Threads(_) => Vec::new(),
         };
         let added: Vec<Var> =
-            added.into_iter().filter(|var| Rc::make_mut(&mut self.apart).insert(*var)).collect();
+            added.into_iter().filter(|var| Rc::make_mut(&mut self.disjoint).insert(*var)).collect();
         f.body = self.block(f.body, at + 1);
         for var in added {
-            Rc::make_mut(&mut self.apart).remove(&var);
+            Rc::make_mut(&mut self.disjoint).remove(&var);
         }
         if let LoopMode::Tasks(launch) = &mut f.mode {
             launch.locals.extend(self.fresh.drain(before..));
@@ -209,17 +209,17 @@ impl Pipeline<'_> {
             let info = self.vars[var.index()].clone();
             self.fresh_var(info)
         });
-        let graph = Graph::new(self.vars, &body, self.machine, &self.apart)?;
+        let graph = DependenceGraph::new(self.vars, &body, self.machine, &self.disjoint)?;
         // New variables are local to this loop; the bounds are outside of it.
-        let places = self.places;
-        let inside = (at + 1, places.end(at));
+        let def_use = self.def_use;
+        let inside = (at + 1, def_use.end(at));
         let cut =
-            cut::choose(&graph, |var| var.index() >= known || places.is_local(var, inside.0, inside.1))?;
+            cut::choose(&graph, |var| var.index() >= known || def_use.is_local(var, inside.0, inside.1))?;
         self.rotated(f, &body, &graph, &cut)
     }
 
     /// The loop over these statements, rotated at a cut.
-    fn rotated(&mut self, f: &For, body: &[Stmt], graph: &Graph, cut: &Cut) -> Option<Stmt> {
+    fn rotated(&mut self, f: &For, body: &[Stmt], graph: &DependenceGraph, cut: &Cut) -> Option<Stmt> {
         let VarType::Scalar(counter_type) = self.vars.get(f.var.index())?.ty else {
             return None;
         };
@@ -256,7 +256,7 @@ impl Pipeline<'_> {
         merged.extend(early().map(|(stmt, _)| copy::renamed(stmt, &renamed, &renamed)));
         let late = body.iter().zip(&cut.early).filter(|(_, early)| !**early);
         merged.extend(late.map(|(stmt, _)| stmt.clone()));
-        let order = order::schedule(&Graph::new(self.vars, &merged, self.machine, &self.apart)?);
+        let order = order::schedule(&DependenceGraph::new(self.vars, &merged, self.machine, &self.disjoint)?);
         let mut merged: Vec<Option<Stmt>> = merged.into_iter().map(Some).collect();
         let mut inside: Vec<Stmt> = order.into_iter().filter_map(|at| merged.get_mut(at)?.take()).collect();
         for var in &cut.crossing {

@@ -1,12 +1,12 @@
 //! List scheduling by the critical path: an order of statements in which operands are ready when
 //! they are needed.
 
-use super::graph::Graph;
+use super::graph::DependenceGraph;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// The indices of the statements in scheduled order.
-pub(super) fn schedule(graph: &Graph) -> Vec<usize> {
+pub(super) fn schedule(graph: &DependenceGraph) -> Vec<usize> {
     let nodes = &graph.nodes;
     let count = nodes.len();
     let mut after: Vec<Vec<usize>> = vec![Vec::new(); count];

@@ -73,19 +73,19 @@ const TASKS: u64 = 50;
 pub fn split(mut program: Program, sizes: Sizes, context: &mut Context) -> Program {
     let first = program.functions.len();
     let done = context.over(program.functions, |mut function, own| {
-        let mut pieces = Vec::new();
+        let mut parts = Vec::new();
         if heavy(&function.body, sizes) && own.fuel.take() {
-            split_function(&mut function, sizes, first, &mut pieces);
+            split_function(&mut function, sizes, first, &mut parts);
         }
-        (function, pieces)
+        (function, parts)
     });
     program.functions = Vec::with_capacity(first);
     let mut all = Vec::new();
-    for (mut function, mut pieces) in done {
+    for (mut function, mut parts) in done {
         // The outlined functions of each function are numbered as if they were the only ones.
         let before = all.len() as u32;
-        if before > 0 && !pieces.is_empty() {
-            for function in std::iter::once(&mut function).chain(&mut pieces) {
+        if before > 0 && !parts.is_empty() {
+            for function in std::iter::once(&mut function).chain(&mut parts) {
                 each_stmt_mut(&mut function.body, &mut |stmt| {
                     if let Stmt::Call { fun, .. } = stmt
                         && fun.0 as usize >= first
@@ -96,7 +96,7 @@ pub fn split(mut program: Program, sizes: Sizes, context: &mut Context) -> Progr
             }
         }
         program.functions.push(function);
-        all.append(&mut pieces);
+        all.append(&mut parts);
     }
     program.functions.append(&mut all);
     program.functions.iter_mut().for_each(captures::fill);
@@ -110,15 +110,15 @@ fn heavy(body: &[Stmt], sizes: Sizes) -> bool {
     weight > sizes.function.min(sizes.tasks)
 }
 
-fn split_function(function: &mut Function, sizes: Sizes, first: usize, pieces: &mut Vec<Function>) {
-    let places = DefUse::new(function);
+fn split_function(function: &mut Function, sizes: Sizes, first: usize, parts: &mut Vec<Function>) {
+    let def_use = DefUse::new(function);
     let body = std::mem::take(&mut function.body);
     let mut split = Split {
         vars: &function.vars,
-        places: &places,
+        def_use: &def_use,
         name: &function.name,
         first,
-        pieces,
+        parts,
         made: 0,
         sizes,
         frame: Frame::new(&body, &function.owned, sizes.function),
@@ -213,11 +213,11 @@ struct Item {
 
 struct Split<'f> {
     vars: &'f [VarInfo],
-    places: &'f DefUse,
+    def_use: &'f DefUse,
     name: &'f str,
     /// The number of the first outlined function in the program.
     first: usize,
-    pieces: &'f mut Vec<Function>,
+    parts: &'f mut Vec<Function>,
     /// The number of functions outlined from this one.
     made: u32,
     sizes: Sizes,
@@ -232,7 +232,7 @@ impl Split<'_> {
             let mut items = Vec::with_capacity(stmts.len());
             let mut total = 0;
             for stmt in stmts {
-                let to = self.places.end(at);
+                let to = self.def_use.end(at);
                 let (stmt, weight) = self.stmt(stmt, at);
                 total += weight;
                 items.push(Item { stmt, from: at, to, weight });
@@ -263,7 +263,7 @@ impl Split<'_> {
         match stmt {
             Stmt::If(cond, yes, no) => {
                 let (yes, first) = self.block(yes, at + 1);
-                let (no, second) = self.block(no, self.places.else_start(at));
+                let (no, second) = self.block(no, self.def_use.else_start(at));
                 (Stmt::If(cond, yes, no), own + first + second)
             }
             Stmt::While(cond, body) => {
@@ -312,10 +312,10 @@ impl Split<'_> {
         let mut behind = Vec::new();
         if 8 * weight >= self.sizes.outline {
             // Blocks that others own are released after the call.
-            let places = self.places;
+            let def_use = self.def_use;
             let others = |stmt: &Stmt| {
                 if let Stmt::Release(var) = stmt
-                    && !places.is_local(*var, from, to)
+                    && !def_use.is_local(*var, from, to)
                 {
                     Some(*var)
                 } else {
@@ -339,7 +339,7 @@ impl Split<'_> {
     /// The parameters and results of a run of statements as a function; none where it cannot be
     /// one.
     fn interface(&mut self, run: &[Item], from: u32, to: u32, behind: &[Var]) -> Option<Signature> {
-        let local = |var: Var| self.places.is_local(var, from, to);
+        let local = |var: Var| self.def_use.is_local(var, from, to);
         let mut flow = LiveInOut::new(&local);
         for item in run {
             let of_others = matches!(&item.stmt, Stmt::Release(var) if !local(*var));
@@ -369,7 +369,7 @@ impl Split<'_> {
             return None;
         }
         // A parameter has a value from the start.
-        zero.retain(|var| !self.places.is_param(*var));
+        zero.retain(|var| !self.def_use.is_param(*var));
         self.frame.zero.extend(zero);
         Some(Signature { inputs, outputs })
     }
@@ -390,7 +390,7 @@ impl Split<'_> {
             if self.frame.owned.contains(&old) && !inputs.contains(&old) {
                 owned.push(new);
             }
-            if !outside.contains(&old) && self.places.is_local(old, from, to) {
+            if !outside.contains(&old) && self.def_use.is_local(old, from, to) {
                 self.frame.moved.insert(old);
                 // Its initialisation moves with it.
                 if self.frame.zero.remove(&old) {
@@ -401,13 +401,13 @@ impl Split<'_> {
         }
         start.append(&mut body);
         self.made += 1;
-        let fun = FunId((self.first + self.pieces.len()) as u32);
+        let fun = FunId((self.first + self.parts.len()) as u32);
         let args = inputs.iter().map(|var| match self.vars[var.index()].ty {
             VarType::Buffer(_) => Arg::Buffer(*var),
             VarType::Scalar(_) | VarType::Vector(..) => Arg::Scalar(Expr::Var(*var)),
         });
         let call = Stmt::Call { fun, args: args.collect(), results: outputs, place: None };
-        self.pieces.push(Function {
+        self.parts.push(Function {
             name: Arc::from(format!("{} part {}", self.name, self.made)),
             params,
             results,

@@ -52,7 +52,7 @@ impl FunctionParser<'_, '_> {
         }
         let name = self.p.ident()?;
         let Some(op) = BinOp::from_name(name) else {
-            return self.p.error(format!("`{name}` is no binary operator"));
+            return self.p.error(format!("`{name}` is not a binary operator"));
         };
         let at = self.one_element()?;
         self.p.punct("<-")?;

@@ -54,7 +54,7 @@ impl FunctionParser<'_, '_> {
                     "any" => Expr::Any(x),
                     "all" => Expr::All(x),
                     "first" => Expr::FirstLane(x),
-                    "shared_sqrt" => Expr::SplitRoot(x),
+                    "shared_sqrt" => Expr::SplitSqrt(x),
                     _ => Expr::Count(x),
                 })
             }
@@ -66,7 +66,7 @@ impl FunctionParser<'_, '_> {
             ("shared_div", None, None) => {
                 self.p.ident()?;
                 let [x, y] = self.operands()?;
-                Ok(Expr::MultipliedQuotient(x, y))
+                Ok(Expr::NewtonQuotient(x, y))
             }
             ("pack", None, None) => {
                 self.p.ident()?;

@@ -51,7 +51,7 @@ pub fn parse(text: &str) -> Result<Program> {
         p.punct(":")?;
         let word = p.ident()?;
         let Some(class) = Class::ALL.into_iter().find(|class| class.name() == word) else {
-            return p.error(format!("no class of parameters is called `{word}`"));
+            return p.error(format!("unknown parameter class `{word}`"));
         };
         p.punct("=")?;
         program.tunables.push(Tunable { name: p.string()?, class, default: p.integer()? });
@@ -99,7 +99,7 @@ fn bytes(p: &mut Parser<'_>) -> Result<Vec<u8>> {
             Some(digits) if digits.len().is_multiple_of(2) => {
                 bytes.extend(digits.chunks_exact(2).map(|d| (d[0] << 4 | d[1]) as u8));
             }
-            _ => return p.error("the string before is not pairs of hexadecimal digits"),
+            _ => return p.error("the preceding string does not consist of pairs of hexadecimal digits"),
         }
     }
     Ok(bytes)
@@ -261,7 +261,7 @@ impl FunctionParser<'_, '_> {
     /// Runs `f` one nesting level deeper.
     pub(super) fn deeper<T>(&mut self, f: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         if self.depth >= self.max_depth {
-            return self.p.error(format!("nested more than {} deep", self.max_depth));
+            return self.p.error(format!("nested more than {} levels deep", self.max_depth));
         }
         self.depth += 1;
         let result = stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || f(self));

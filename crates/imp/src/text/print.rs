@@ -244,8 +244,8 @@ impl<'a> Printer<'a> {
             Expr::Select(ty, c, x, y) => {
                 format!("select.{ty}({}, {}, {})", self.expr(c), self.expr(x), self.expr(y))
             }
-            Expr::SplitRoot(x) => format!("shared_sqrt({})", self.expr(x)),
-            Expr::MultipliedQuotient(x, y) => {
+            Expr::SplitSqrt(x) => format!("shared_sqrt({})", self.expr(x)),
+            Expr::NewtonQuotient(x, y) => {
                 format!("shared_div({}, {})", self.expr(x), self.expr(y))
             }
             Expr::Fma(ty, x, y, z) => {

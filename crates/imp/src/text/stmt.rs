@@ -243,7 +243,7 @@ impl FunctionParser<'_, '_> {
         let buffer = self.var()?;
         match self.element(buffer)? {
             Element::One(access) => Ok(access),
-            Element::Lanes(..) => self.p.error("one element is needed here"),
+            Element::Lanes(..) => self.p.error("expected a single element"),
         }
     }
 

@@ -1,4 +1,4 @@
-//! Checks one function: variables, statements and calls (points 1 to 6, 8, 10 and 11 of the list in
+//! Checks one function: variables, statements and calls (items 1 to 6, 8, 10 and 11 of the list in
 //! [`verify`](super)); its expressions and loops, in [`expr`] and [`loops`].
 
 mod expr;
@@ -79,7 +79,7 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
         self.own_in_loops(&function.body);
         for param in &function.params {
             if self.owned.get(param.index()) == Some(&true) {
-                self.error(format!("parameter {} is owned", self.name(*param)));
+                self.error(format!("parameter {} is an owned variable", self.name(*param)));
             }
         }
         self.distinct(&function.owned, "owned variables");
@@ -100,7 +100,7 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
             match self.stamp.get_mut(var.index()) {
                 None => self.error(format!("variable {} does not exist", var.0)),
                 Some(stamp) if *stamp == self.stamps => {
-                    self.error(format!("{} stands twice in the {what}", self.name(*var)));
+                    self.error(format!("{} occurs twice in the {what}", self.name(*var)));
                 }
                 Some(stamp) => *stamp = self.stamps,
             }
@@ -112,10 +112,10 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
             match self.function.vars.get(var.index()).map(|info| info.ty) {
                 None => self.error(format!("owned variable {} does not exist", var.0)),
                 Some(VarType::Scalar(_) | VarType::Vector(..)) => {
-                    self.error(format!("owned variable {} is no buffer", self.name(*var)));
+                    self.error(format!("owned variable {} is not a buffer", self.name(*var)));
                 }
                 Some(VarType::Buffer(_)) if self.owned[var.index()] => {
-                    self.error(format!("{} is owned twice", self.name(*var)));
+                    self.error(format!("{} has two owners", self.name(*var)));
                 }
                 Some(VarType::Buffer(_)) => self.owned[var.index()] = true,
             }
@@ -189,7 +189,7 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
         };
         let home = self.frame_of[var.index()] as usize;
         if self.open.get(home) != Some(&true) {
-            self.error(format!("{} is named outside the loop it belongs to", self.name(var)));
+            self.error(format!("{} is used outside the loop it belongs to", self.name(var)));
         }
         Some(ty)
     }
@@ -218,7 +218,7 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
                 self.error(format!("{} is a buffer", self.name(var)));
             }
             (Some(ty), Some(value)) if ty != value => {
-                self.error(format!("{} gets a value of type {value}", self.name(var)));
+                self.error(format!("{} is set to a value of type {value}", self.name(var)));
             }
             _ => {}
         }
@@ -323,7 +323,7 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
             Stmt::Call { fun, args, results, place } => {
                 self.call(*fun, args, results);
                 if place.is_some_and(|check| self.tables.formats.len() <= check.0 as usize) {
-                    self.error("a call's place does not exist");
+                    self.error("the source span of a call does not exist");
                 }
             }
             Stmt::RecordComparison(tunable, size) => {
@@ -338,7 +338,7 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
                     Some(Ok(wanted))
                         if !types.iter().copied().eq(wanted.iter().map(|t| Some(VarType::Scalar(*t)))) =>
                     {
-                        self.error(format!("the values of check#{} do not fit its format", check.0));
+                        self.error(format!("the values of check#{} do not match its format", check.0));
                     }
                     Some(_) => {}
                 }
@@ -348,7 +348,7 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
                 Some(ty) if ty.is_buffer() => {
                     self.write_buffer(*v, false);
                     if self.var_type(*v) != Some(*ty) {
-                        self.error(format!("global#{} lies in another space", global.0));
+                        self.error(format!("global#{} is in another memory space", global.0));
                     }
                 }
                 Some(ty) => self.write_value(*v, Some(*ty)),
@@ -358,10 +358,10 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
                 let ty = self.read(*v);
                 let wanted = self.tables.program.globals.get(global.0 as usize).copied();
                 if wanted.is_none() || (ty.is_some() && ty != wanted) {
-                    self.error(format!("global#{} does not hold {}", global.0, self.name(*v)));
+                    self.error(format!("global#{} does not have the type of {}", global.0, self.name(*v)));
                 }
                 if self.tables.program.init != Some(self.id) || self.frame != 0 {
-                    self.error("a global is written outside the initialiser");
+                    self.error("a global variable is written outside the initialiser");
                 }
             }
         }
@@ -419,17 +419,17 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
             return;
         };
         if program.init == Some(fun) {
-            self.error("calls the initialiser");
+            self.error("the initialiser is called");
         }
         let types = |vars: &[Var]| -> Vec<Option<VarType>> {
             vars.iter().map(|v| callee.vars.get(v.index()).map(|info| info.ty)).collect()
         };
         let given: Vec<_> = results.iter().map(|v| self.var_type(*v)).collect();
         if types(&callee.params) != args {
-            self.error(format!("arguments do not fit the parameters of {}", callee.name));
+            self.error(format!("the arguments do not match the parameters of {}", callee.name));
         }
         if types(&callee.results) != given {
-            self.error(format!("variables do not fit the results of {}", callee.name));
+            self.error(format!("the variables do not match the results of {}", callee.name));
         }
     }
 
@@ -455,14 +455,14 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
                 let near = *stride == -1
                     || gaps && *stride != 1 && (1..=MAX_SMALL_STRIDE).contains(&stride.unsigned_abs());
                 if !near {
-                    self.error(format!("lanes {stride} elements apart are not near"));
+                    self.error(format!("{stride} is not a small stride"));
                 }
             }
             LanePositions::Strided(position, stride) => {
                 self.typed(position, PrimType::I64);
                 self.typed(stride, PrimType::I64);
                 if mask.is_some() {
-                    self.error("lanes that are accesses of their own have a mask");
+                    self.error("a strided access has a mask");
                 }
             }
             LanePositions::Gather(positions) => {
@@ -470,7 +470,7 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
             }
         }
         if *off == MaskedOff::Dummy && (mask.is_none() || access.is_contiguous()) {
-            self.error("no lane of an access is elsewhere");
+            self.error("an access whose lanes are all active has dummy locations");
         }
         if let Some(mask) = mask {
             self.expect_type(mask, VarType::Vector(PrimType::Bool, *lanes));
@@ -483,7 +483,7 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
         self.typed(offset, PrimType::I64);
         self.all_i64(strides);
         if strides.len() != rank {
-            self.error(format!("a copy of rank {rank} has {} strides", strides.len()));
+            self.error(format!("a copy of rank {rank} has {} strides on one side", strides.len()));
         }
     }
 
@@ -499,7 +499,7 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
             }
         };
         if !fits {
-            self.error(format!("a copy cannot go {plan:?}"));
+            self.error(format!("the copy does not allow the plan {plan:?}"));
         }
     }
 

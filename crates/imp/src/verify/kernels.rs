@@ -1,4 +1,4 @@
-//! Checks the rules for devices (points 12 to 15 of the list in [`verify`](super)): the memory that
+//! Checks the rules for devices (items 12 to 15 of the list in [`verify`](super)): the memory that
 //! the host and threads access, the parts of a kernel, and the functions that kernels call.
 
 use super::uniform::divergent_barriers;
@@ -50,7 +50,7 @@ impl Tables<'_> {
             *seen = true;
             let mut walk = Walk::new(function);
             if function.recursive {
-                walk.error("a kernel calls a function that calls itself");
+                walk.error("a kernel calls a recursive function");
             }
             walk.block(&function.body, Executor::Callee);
             open.append(&mut walk.calls);
@@ -59,7 +59,7 @@ impl Tables<'_> {
         for (at, ty) in self.program.globals.iter().enumerate() {
             let space = ty.space();
             if space.is_some_and(|space| !matches!(space, Space::Host | Space::Device)) {
-                self.error(format!("global#{at} lies where only threads reach it"));
+                self.error(format!("global#{at} is in memory that only threads access"));
             }
         }
     }
@@ -91,17 +91,17 @@ impl<'a> Walk<'a> {
     }
 
     /// Checks an access to the elements of a buffer.
-    fn check_access(&mut self, var: Var, who: Executor) {
+    fn check_access(&mut self, var: Var, executor: Executor) {
         let Some(space) = self.space(var) else { return };
         let reached = match space {
-            Space::Host => who.is_host(),
-            Space::Device | Space::Shared | Space::Private => !who.is_host(),
+            Space::Host => executor.is_host(),
+            Space::Device | Space::Shared | Space::Private => !executor.is_host(),
             Space::Registers => false,
         };
         if !reached {
-            let who = if who.is_host() { "the host" } else { "a thread" };
+            let executor = if executor.is_host() { "the host" } else { "a thread" };
             let (name, space) = (self.name(var), space.name());
-            self.error(format!("{who} touches {name}, which lies in memory `{space}`"));
+            self.error(format!("{executor} accesses {name}, which is in memory `{space}`"));
         }
     }
 
@@ -119,102 +119,102 @@ impl<'a> Walk<'a> {
             && one != other
         {
             let (v, w) = (self.name(v), self.name(w));
-            self.error(format!("{v} and {w} lie in different spaces"));
+            self.error(format!("{v} and {w} are in different memory spaces"));
         }
     }
 
     /// Checks that the host executes the statement.
-    fn host_alone(&mut self, who: Executor, what: &str) {
-        if !who.is_host() {
+    fn host_alone(&mut self, executor: Executor, what: &str) {
+        if !executor.is_host() {
             self.error(format!("a kernel {what}"));
         }
     }
 
-    fn block(&mut self, stmts: &'a [Stmt], who: Executor) {
+    fn block(&mut self, stmts: &'a [Stmt], executor: Executor) {
         stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
             for stmt in stmts {
-                self.stmt(stmt, who);
+                self.stmt(stmt, executor);
             }
         });
     }
 
-    fn stmt(&mut self, stmt: &'a Stmt, who: Executor) {
+    fn stmt(&mut self, stmt: &'a Stmt, executor: Executor) {
         match stmt {
-            Stmt::Set(_, value) => self.value(value, who),
-            Stmt::Load(_, access) => self.check_access(access.buffer, who),
+            Stmt::Set(_, value) => self.value(value, executor),
+            Stmt::Load(_, access) => self.check_access(access.buffer, executor),
             Stmt::Store(access, value) => {
-                self.value(value, who);
-                self.check_access(access.buffer, who);
+                self.value(value, executor);
+                self.check_access(access.buffer, executor);
             }
             Stmt::LoadLanes { from: access, .. } | Stmt::StoreLanes { to: access, .. } => {
-                self.host_alone(who, "has vectors");
-                self.check_access(access.buffer, who);
+                self.host_alone(executor, "uses vectors");
+                self.check_access(access.buffer, executor);
             }
             Stmt::Alloc(var, _, _) => {
-                self.host_alone(who, "allocates");
+                self.host_alone(executor, "allocates memory");
                 self.check_space(*var, &[Space::Host, Space::Device], "allocated");
             }
             Stmt::Slots(slots) => {
-                self.host_alone(who, "has slots");
+                self.host_alone(executor, "uses slots");
                 let (Slots::New(var, _, _) | Slots::Put { slots: var, .. } | Slots::Get { slots: var, .. }) =
                     slots;
                 self.check_access(*var, Executor::Host { in_task: false });
             }
             Stmt::Frame { buffer, .. } => {
-                let space = if who.is_host() { Space::Host } else { Space::Private };
+                let space = if executor.is_host() { Space::Host } else { Space::Private };
                 self.check_space(*buffer, &[space], "an array of the frame");
             }
             Stmt::Share(v, w) => {
-                self.host_alone(who, "keeps a block");
+                self.host_alone(executor, "shares a block");
                 self.check_same_space(*v, *w);
             }
             Stmt::Borrow(v, w) => self.check_same_space(*v, *w),
-            Stmt::Release(_) => self.host_alone(who, "gives a block back"),
+            Stmt::Release(_) => self.host_alone(executor, "releases a block"),
             Stmt::Copy { to, from, plan, .. } => {
-                self.copy(to.buffer, from.buffer, *plan, who);
+                self.copy(to.buffer, from.buffer, *plan, executor);
             }
             Stmt::ConstData(var, _) => {
-                self.host_alone(who, "has constant data");
+                self.host_alone(executor, "reads constant data");
                 self.check_space(*var, &[Space::Host], "constant data");
             }
             Stmt::If(cond, yes, no) => {
-                self.value(cond, who);
-                self.block(yes, who);
-                self.block(no, who);
+                self.value(cond, executor);
+                self.block(yes, executor);
+                self.block(no, executor);
             }
-            Stmt::While(_, body) => self.block(body, who),
-            Stmt::For(f) => self.for_loop(f, who),
+            Stmt::While(_, body) => self.block(body, executor),
+            Stmt::For(f) => self.for_loop(f, executor),
             Stmt::Call { fun, results, .. } => {
-                if !who.is_host() {
+                if !executor.is_host() {
                     self.calls.push(*fun);
                     if let Some(var) = results.iter().find(|var| self.space(**var).is_some()) {
                         let name = self.name(*var);
-                        self.error(format!("a kernel gets the block {name} from a call"));
+                        self.error(format!("a kernel calls a function that returns the block {name}"));
                     }
                 }
             }
-            Stmt::Check { cond, .. } => self.value(cond, who),
-            Stmt::RecordComparison(..) => self.host_alone(who, "notes comparisons"),
+            Stmt::Check { cond, .. } => self.value(cond, executor),
+            Stmt::RecordComparison(..) => self.host_alone(executor, "records comparisons"),
             Stmt::ReadGlobal(..) | Stmt::WriteGlobal(..) => {
-                self.host_alone(who, "has globals");
+                self.host_alone(executor, "accesses global variables");
             }
-            Stmt::Device(op) => self.device_op(op, who),
+            Stmt::Device(op) => self.device_op(op, executor),
         }
     }
 
     /// Checks that threads read no tuning parameters of the context.
-    fn value(&mut self, expr: &Expr, who: Executor) {
-        if !who.is_host() && reads_context(expr) {
-            self.error("a kernel asks the context for a tuning parameter");
+    fn value(&mut self, expr: &Expr, executor: Executor) {
+        if !executor.is_host() && reads_context(expr) {
+            self.error("a kernel reads a tuning parameter from the context");
         }
     }
 
-    fn copy(&mut self, to: Var, from: Var, plan: CopyPlan, who: Executor) {
-        if !who.is_host() {
-            self.check_access(to, who);
-            self.check_access(from, who);
+    fn copy(&mut self, to: Var, from: Var, plan: CopyPlan, executor: Executor) {
+        if !executor.is_host() {
+            self.check_access(to, executor);
+            self.check_access(from, executor);
             if matches!(plan, CopyPlan::InRegister(_)) {
-                self.error("a kernel copies through vectors");
+                self.error("a kernel copies through vector registers");
             }
             return;
         }
@@ -223,27 +223,27 @@ impl<'a> Walk<'a> {
         }
         let device = [to, from].map(|var| self.space(var) == Some(Space::Device));
         if device.contains(&true) && plan != CopyPlan::Memory {
-            self.error("the host copies what is not contiguous to or from a device");
+            self.error("the host copies a region that is not contiguous to or from a device");
         }
     }
 
-    fn device_op(&mut self, op: &DeviceOp, who: Executor) {
-        if who.is_host() {
-            self.error("the host does what only threads of a device do");
+    fn device_op(&mut self, op: &DeviceOp, executor: Executor) {
+        if executor.is_host() {
+            self.error("the host executes a statement of device threads");
             return;
         }
         match op {
             DeviceOp::Barrier => {
-                if who == Executor::Callee {
-                    self.error("a barrier stands in a function");
+                if executor == Executor::Callee {
+                    self.error("a barrier is in a function");
                 }
             }
             DeviceOp::SubgroupBarrier(size) => {
-                if who == Executor::Callee {
-                    self.error("a barrier stands in a function");
+                if executor == Executor::Callee {
+                    self.error("a barrier is in a function");
                 }
                 if !size.is_power_of_two() || i64::from(*size) > MAX_SUBGROUP {
-                    self.error(format!("a barrier of {size} threads"));
+                    self.error(format!("{size} is not a subgroup size"));
                 }
             }
             DeviceOp::Update(update) => {
@@ -256,16 +256,16 @@ impl<'a> Walk<'a> {
             DeviceOp::CompareExchange { at, .. } => {
                 self.shared(at);
                 if !is_word(at.elem) {
-                    self.error(format!("a swap of {} is not atomic", at.elem));
+                    self.error(format!("compare-and-swap of {} is not atomic", at.elem));
                 }
             }
             DeviceOp::Signal { at, .. } | DeviceOp::Await { at, .. } => {
-                if who == Executor::Callee {
-                    self.error("a signal stands in a function");
+                if executor == Executor::Callee {
+                    self.error("a signal is in a function");
                 }
-                self.check_space(at.buffer, &[Space::Device], "given signals");
+                self.check_space(at.buffer, &[Space::Device], "used for signals");
                 if at.elem != RELEASE_TYPE && at.elem != RELAXED_TYPE {
-                    self.error(format!("a signal of {}", at.elem));
+                    self.error(format!("a signal cannot have type {}", at.elem));
                 }
             }
         }
@@ -274,16 +274,16 @@ impl<'a> Walk<'a> {
     /// Checks an element that several threads access.
     fn shared(&mut self, access: &Access) {
         let spaces = [Space::Device, Space::Shared];
-        self.check_space(access.buffer, &spaces, "changed atomically");
+        self.check_space(access.buffer, &spaces, "updated atomically");
     }
 
-    fn for_loop(&mut self, f: &'a For, who: Executor) {
-        match (&f.mode, who) {
-            (LoopMode::Seq { .. } | LoopMode::Scheduled, _) => self.block(&f.body, who),
-            (LoopMode::Lanes(_), Executor::Host { .. }) => self.block(&f.body, who),
+    fn for_loop(&mut self, f: &'a For, executor: Executor) {
+        match (&f.mode, executor) {
+            (LoopMode::Seq { .. } | LoopMode::Scheduled, _) => self.block(&f.body, executor),
+            (LoopMode::Lanes(_), Executor::Host { .. }) => self.block(&f.body, executor),
             (LoopMode::Tasks(launch), Executor::Host { .. }) => {
                 if !launch.shared_buffers.is_empty() {
-                    self.error("tasks have arrays in a scratchpad");
+                    self.error("a task loop has arrays in shared memory");
                 }
                 self.block(&f.body, Executor::Host { in_task: true });
             }
@@ -292,32 +292,32 @@ impl<'a> Walk<'a> {
                 self.error("a kernel is launched by a task");
             }
             (LoopMode::Threads(_), Executor::Host { .. }) => {
-                self.error("threads of a block stand outside of a kernel");
+                self.error("a loop over threads is outside of a kernel");
             }
             (LoopMode::Lanes(_) | LoopMode::Tasks(_) | LoopMode::Grid(_) | LoopMode::Threads(_), _) => {
-                self.error("a thread has threads of its own");
+                self.error("a device thread contains a loop of tasks, lanes, blocks or threads");
             }
         }
     }
 
     fn kernel(&mut self, f: &'a For, launch: &Launch) {
         if !launch.owned.is_empty() || launch.pieces.is_some() {
-            self.error("a kernel owns blocks or takes pieces");
+            self.error("a kernel owns blocks or takes slices");
         }
         for pad in &launch.shared_buffers {
-            self.check_space(pad.buffer, &[Space::Shared], "an array of a block");
+            self.check_space(pad.buffer, &[Space::Shared], "a shared-memory array");
             if !launch.locals.contains(&pad.buffer) {
                 let name = self.name(pad.buffer);
-                self.error(format!("{name} does not belong to a block"));
+                self.error(format!("{name} is not local to the thread block"));
             }
         }
         self.counts(f);
         let Some((Stmt::For(threads), common)) = f.body.split_last() else {
-            self.error("a kernel has no threads");
+            self.error("a kernel has no statements");
             return;
         };
         let LoopMode::Threads(_) = &threads.mode else {
-            self.error("a kernel does not end with its threads");
+            self.error("the last statement of a kernel is not the loop over its threads");
             return;
         };
         let mut bytes = 0u64;
@@ -325,7 +325,7 @@ impl<'a> Walk<'a> {
             match stmt {
                 Stmt::Set(_, value) => self.value(value, Executor::Thread),
                 Stmt::Frame { buffer, elem, count } => {
-                    self.check_space(*buffer, &[Space::Shared], "an array of a block");
+                    self.check_space(*buffer, &[Space::Shared], "a shared-memory array");
                     bytes = bytes.saturating_add(elem.size().saturating_mul(*count));
                 }
                 Stmt::Load(..)
@@ -348,23 +348,25 @@ impl<'a> Walk<'a> {
                 | Stmt::ReadGlobal(..)
                 | Stmt::WriteGlobal(..)
                 | Stmt::Device(_) => {
-                    self.error("a block does what only its threads do");
+                    self.error("a statement of a thread block is outside of its loop over threads");
                 }
             }
         }
         if bytes > SHARED_MEMORY_BYTES {
-            self.error(format!("a block has {bytes} bytes in the scratchpad, and {SHARED_MEMORY_BYTES} fit"));
+            self.error(format!(
+                "a block needs {bytes} bytes of shared memory, but the limit is {SHARED_MEMORY_BYTES}"
+            ));
         }
         self.counts(threads);
         each_var(&threads.to, &mut |var, _| {
             if !captured(launch, var) {
                 let name = self.name(var);
-                self.error(format!("the host does not know {name}, which bounds a block"));
+                self.error(format!("the number of threads depends on {name}, which the host does not know"));
             }
         });
         self.block(&threads.body, Executor::Thread);
         for _ in 0..divergent_barriers(self.function, threads) {
-            self.error("a barrier stands where threads of a block part");
+            self.error("a barrier is in divergent code");
         }
     }
 
@@ -374,7 +376,7 @@ impl<'a> Walk<'a> {
         let is_i64 = info.is_none_or(|info| info.ty == VarType::Scalar(PrimType::I64));
         if f.from != Expr::i64(0) || !is_i64 {
             let name = self.name(f.var);
-            self.error(format!("{name} does not count blocks or threads from 0"));
+            self.error(format!("{name} is not an i64 that counts from 0"));
         }
         self.value(&f.to, Executor::Thread);
     }

@@ -21,7 +21,7 @@ fn plan(extents: &[Option<i64>], to: &[Option<i64>], from: &[Option<i64>]) -> Co
 }
 
 #[test]
-fn plans_go_by_what_is_constant() {
+fn plans_depend_on_constant_extents_and_strides() {
     let (n, one) = (None, Some(1));
     let tiles = CopyPlan::Dynamic(Some(Tile { extent: 32, pitch: 33 }));
     assert_eq!(plan(&[], &[], &[]), CopyPlan::Memory);
@@ -48,7 +48,7 @@ fn plans_go_by_what_is_constant() {
 }
 
 #[test]
-fn plans_that_cannot_be_are_refused() {
+fn impossible_plans_are_rejected() {
     let verdict = |copy: &str| {
         let text =
             format!("imp file \"a\" fun f(a_0: buffer, b_1: buffer, n_2: i64) -> () {{ copy {copy} }}");
@@ -79,7 +79,7 @@ fn plans_that_cannot_be_are_refused() {
     ];
     for copy in bad {
         let errors = verdict(copy);
-        let found = errors.iter().any(|e| e.contains("a copy cannot go"));
+        let found = errors.iter().any(|e| e.contains("the copy does not allow the plan"));
         assert!(found, "{copy}: {errors:?}");
     }
 }

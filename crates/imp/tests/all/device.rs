@@ -72,7 +72,7 @@ fn gives(program: &Program, n: i64, wanted: i64) {
 
 /// The evaluator reports the same misuse in all orders.
 #[track_caller]
-fn is_told(program: &Program, wanted: &str) {
+fn is_reported(program: &Program, wanted: &str) {
     for result in run(program, 5) {
         let error = result.expect_err(wanted);
         assert_eq!(error.class, ErrorClass::Bug, "{error}");
@@ -102,17 +102,17 @@ const TREE: &str = "
     }";
 
 #[test]
-fn the_launch_says_how_large_a_scratchpad_is() {
+fn launch_sets_the_size_of_shared_memory() {
     let end = "if eq.i64(thread_10, 0) { x_11: i64 = pad_5[i64: at 0] out_3[i64: block_8] = x_11 }";
     let of = |bytes: &str| {
         let pads = format!("pads (pad_5: buffer scratchpad of {bytes})");
         program_with(&pads, "3", "", &format!("{TREE} {end}"))
     };
     gives(&of("(n_0 * 8)"), 4, 1 + 2 + 3);
-    is_told(&of("((n_0 * 8) - 16)"), "outside of a block of 24 bytes");
+    is_reported(&of("((n_0 * 8) - 16)"), "outside of a block of 24 bytes");
     for bytes in ["(0 - n_0)", "(49152 + n_0)"] {
         for result in run(&of(bytes), 8) {
-            let error = result.expect_err("it does not fit");
+            let error = result.expect_err("the buffer does not fit");
             assert_eq!(error.class, ErrorClass::Limit, "{error}");
             assert!(error.message.contains("in the scratchpad"), "{error}");
         }
@@ -120,14 +120,14 @@ fn the_launch_says_how_large_a_scratchpad_is() {
 }
 
 #[test]
-fn threads_of_a_block_share_the_scratchpad_between_barriers() {
+fn threads_of_a_block_communicate_in_shared_memory() {
     let end = "if eq.i64(thread_10, 0) { x_11: i64 = pad_5[i64: at 0] out_3[i64: block_8] = x_11 }";
     let program = program("3", "", &format!("{TREE} {end}"));
     gives(&program, 0, 1 + 2 + 3);
 }
 
 #[test]
-fn atomic_updates_come_in_any_order() {
+fn atomic_updates_race_only_with_plain_accesses() {
     let sum = program(
         "4",
         "common_9: i64 = (block_8 * 4)",
@@ -137,7 +137,7 @@ fn atomic_updates_come_in_any_order() {
          atomic add xs_2[i64: at 15] <- 0",
     );
     // Element 15 is both read non-atomically and updated.
-    is_told(&sum, "meet in byte 120 of block xs_2");
+    is_reported(&sum, "meet in byte 120 of block xs_2");
     let count = program(
         "4",
         "",
@@ -183,7 +183,7 @@ fn functions_run_in_threads() {
     );
     gives(&calls, 10, 20);
     for result in run(&calls, 97) {
-        let error = result.expect_err("100 is too much");
+        let error = result.expect_err("the check fails for 100");
         assert_eq!(error.class, ErrorClass::Failure);
         let text = "100 is bad.\n  at a.fut:1:2-3\n  called at a.fut:4:5-6";
         assert_eq!(error.message, text);
@@ -191,7 +191,7 @@ fn functions_run_in_threads() {
 }
 
 #[test]
-fn a_failed_thread_keeps_nobody_waiting() {
+fn failed_threads_do_not_block_barriers() {
     let fails = program(
         "4",
         "",
@@ -201,7 +201,7 @@ fn a_failed_thread_keeps_nobody_waiting() {
     );
     let mut seen = Vec::new();
     for result in run(&fails, 0) {
-        let error = result.expect_err("some thread fails");
+        let error = result.expect_err("a thread fails");
         assert_eq!(error.class, ErrorClass::Failure);
         let text = error.message.lines().next().unwrap_or_default();
         seen.push(text.to_owned());
@@ -214,7 +214,7 @@ fn a_failed_thread_keeps_nobody_waiting() {
 }
 
 #[test]
-fn threads_that_meet_are_told() {
+fn races_between_threads_are_reported() {
     let missing = program(
         "1",
         "",
@@ -223,9 +223,9 @@ fn threads_that_meet_are_told() {
          pad_5[i64: thread_10] = thread_10
          x_11: i64 = pad_5[i64: (3 - thread_10)]",
     );
-    is_told(&missing, "of block 0 of grid#0 \"main.test\" meet in byte");
+    is_reported(&missing, "of block 0 of grid#0 \"main.test\" meet in byte");
     let shared = program("1", "", "pad_5[i64: at 0] = thread_10");
-    is_told(&shared, "meet in byte 0 of block pad_5: one writes it and the other writes it");
+    is_reported(&shared, "meet in byte 0 of block pad_5: one writes it and the other writes it");
     // A barrier orders the threads of one block only.
     let blocks = program(
         "2",
@@ -234,9 +234,9 @@ fn threads_that_meet_are_told() {
          barrier
          x_11: i64 = xs_2[i64: at 9]",
     );
-    is_told(&blocks, "meet in byte 72 of block xs_2");
+    is_reported(&blocks, "meet in byte 72 of block xs_2");
     let blocks = program("2", "", "out_3[i64: thread_10] = 1");
-    is_told(&blocks, "of block out_3");
+    is_reported(&blocks, "of block out_3");
     // Readers before the last one count.
     let readers = program(
         "1",
@@ -244,13 +244,13 @@ fn threads_that_meet_are_told() {
         "x_11: i64 = xs_2[i64: at 3]
          if eq.i64(thread_10, 2) { xs_2[i64: at 3] = 1 }",
     );
-    is_told(&readers, "meet in byte 24 of block xs_2");
+    is_reported(&readers, "meet in byte 24 of block xs_2");
     let part = program(
         "1",
         "",
         "if eq.i64(thread_10, 0) { pad_5[i64: at 0] = 1 } else { pad_5[i8: at 1 + thread_10] = 1i8 }",
     );
-    is_told(&part, "of block pad_5");
+    is_reported(&part, "of block pad_5");
     let atomic = program(
         "1",
         "",
@@ -259,49 +259,49 @@ fn threads_that_meet_are_told() {
          pad_5[i64: thread_10] = 1
          atomic add pad_5[i64: at 0] <- 1",
     );
-    is_told(&atomic, "meet in byte 0 of block pad_5");
+    is_reported(&atomic, "meet in byte 0 of block pad_5");
 }
 
 #[test]
-fn scattered_writes_may_meet() {
+fn scattered_writes_may_race() {
     let scatter =
         program_with("scattered (out_3)", "2", "", "out_3[i64: at 0] = 8 out_3[i64: thread_10] = 8");
     gives(&scatter, 0, 8);
     let read =
         program_with("scattered (out_3)", "2", "", "out_3[i64: at 0] = 8 x_11: i64 = out_3[i64: at 0]");
-    is_told(&read, "of block out_3");
+    is_reported(&read, "of block out_3");
 }
 
 #[test]
-fn other_misuse_is_told() {
+fn other_misuse_is_reported() {
     let outside = program("1", "", "x_11: i64 = xs_2[i64: (13 + thread_10)]");
-    is_told(&outside, "lie outside of a block of 128 bytes");
+    is_reported(&outside, "lie outside of a block of 128 bytes");
     let outside = program("1", "", "pad_5[i64: (thread_10 - 1)] = 1");
-    is_told(&outside, "lie outside of a block of 64 bytes");
+    is_reported(&outside, "lie outside of a block of 64 bytes");
     let unwritten = program("1", "", "x_11: i64 = out_3[i64: thread_10] y_12: i64 = (x_11 + 1)");
-    is_told(&unwritten, "is used and was never written");
+    is_reported(&unwritten, "is used and was never written");
     // A block does not see another block's shared memory.
     let left = program(
         "2",
         "",
         "if eq.i64(block_8, 0) { pad_5[i64: thread_10] = 1 } barrier x_11: i64 = pad_5[i64: thread_10] y_12: i64 = (x_11 + 1)",
     );
-    is_told(&left, "is used and was never written");
+    is_reported(&left, "is used and was never written");
     let own = "own_6 = frame [1]i64 x_11: i64 = own_6[i64: at 0]";
     let private = program("1", "", &format!("{own} y_12: i64 = (x_11 + 1)"));
-    is_told(&private, "is used and was never written");
+    is_reported(&private, "is used and was never written");
     // A copy keeps the value unwritten.
     let copied = "out_3[i64: thread_10] = x_11 z_13: i64 = out_3[i64: thread_10]";
     let fine = program("1", "", &format!("{own} {copied} out_3[i64: thread_10] = 7"));
     gives(&fine, 0, 7);
     let used = program("1", "", &format!("{own} {copied} y_12: i64 = (z_13 + 1)"));
-    is_told(&used, "is used and was never written");
+    is_reported(&used, "is used and was never written");
     let unset = program("1", "", "y_12: i64 = x_11");
-    is_told(&unset, "is not set");
+    is_reported(&unset, "is not set");
 }
 
 #[test]
-fn variables_of_others_are_not_set() {
+fn writes_to_variables_of_other_levels_are_reported() {
     let mut program = program("2", "common_9: i64 = 1", "x_11: i64 = common_9");
     assert_eq!(print(&program).matches("locals (x_11, ").count(), 1);
     let main = program.functions.iter_mut().find(|f| &*f.name == "main");
@@ -317,21 +317,21 @@ fn variables_of_others_are_not_set() {
             locals.remove(0);
         }
     }
-    is_told(&program, "is set by a block or a thread, and is not its own");
+    is_reported(&program, "is set by a block or a thread, and is not its own");
 }
 
 #[test]
-fn divergent_barriers_are_told() {
+fn divergent_barriers_are_reported() {
     // The simulated device reports what the verifier refuses.
     let mut ended = program("1", "", "if eq.i64(thread_10, 0) { x_11: i64 = 1 } barrier");
     let text = print(&ended);
     let text = text.replace("x_11: i64 = 1", "barrier").replacen("}\n      barrier", "}", 1);
-    ended = parse(&text).expect("it is as it was");
+    ended = parse(&text).expect("the text is valid");
     assert!(verify(&ended).is_err());
-    is_told(&ended, "waits at a barrier, and 3 have ended");
+    is_reported(&ended, "waits at a barrier, and 3 have ended");
     let text = text.replace("barrier\n      }", "barrier\n      } else {\n barrier\n }");
-    let other = parse(&text).expect("it is as it was");
-    is_told(&other, "wait at different barriers");
+    let other = parse(&text).expect("the text is valid");
+    is_reported(&other, "wait at different barriers");
 }
 
 /// Code of two blocks that pass data: of the one that takes number 0 from a counter, and of the
@@ -359,7 +359,7 @@ const WRITTEN: &str = "xs_2[i64: (4 + thread_10)] = n_0";
 const READ: &str = "y_12: i64 = xs_2[i64: (7 - thread_10)] out_3[i64: thread_10] = y_12";
 
 #[test]
-fn who_awaits_a_signal_sees_what_stands_before_it() {
+fn await_makes_earlier_writes_visible() {
     let whole = handed_on(&format!("{WRITTEN} barrier {GIVEN}"), &format!("{AWAITED} barrier {READ}"));
     gives(&whole, 13, 13);
     // A single thread needs no barriers.
@@ -376,7 +376,7 @@ fn who_awaits_a_signal_sees_what_stands_before_it() {
 }
 
 #[test]
-fn signals_go_from_block_to_block() {
+fn signals_are_transitive_across_blocks() {
     // Each block awaits the previous one, and adds to its result.
     let chain = program(
         "8",
@@ -414,9 +414,9 @@ fn signals_go_from_block_to_block() {
 }
 
 #[test]
-fn what_no_signal_hands_on_is_told() {
+fn unsynchronised_accesses_are_reported() {
     let told = |first: &str, second: &str| {
-        is_told(&handed_on(first, second), "of block xs_2: one");
+        is_reported(&handed_on(first, second), "of block xs_2: one");
     };
     let (awaited, written) = (format!("{AWAITED} barrier {READ}"), format!("{WRITTEN} barrier {GIVEN}"));
     // No signal, or none awaited.
@@ -441,9 +441,9 @@ fn what_no_signal_hands_on_is_told() {
 }
 
 #[test]
-fn what_nobody_signals_is_told() {
+fn awaiting_a_missing_signal_is_reported() {
     let never = program("2", "", "await s_15: i32 = xs_2[i32: at 1]");
-    is_told(&never, "await signals that none of them gives");
+    is_reported(&never, "await signals that none of them gives");
     // Not all awaited blocks have started: none has taken a number.
     let next = program(
         "8",
@@ -463,7 +463,7 @@ fn what_nobody_signals_is_told() {
 }
 
 #[test]
-fn a_failed_block_keeps_no_other_one_waiting() {
+fn failed_blocks_do_not_block_waiting_blocks() {
     let fails = handed_on(
         &format!("check#0 slt.i64(n_0, thread_10) values (n_0) barrier {GIVEN}"),
         &format!("{AWAITED} barrier {READ}"),
@@ -476,7 +476,7 @@ fn a_failed_block_keeps_no_other_one_waiting() {
 }
 
 #[test]
-fn groups_wait_for_their_own() {
+fn subgroup_barriers_order_their_subgroup_only() {
     let exchange = |barrier: &str, other: i64| {
         let text = format!(
             "pad_5[i64: thread_10] = (thread_10 * 10)
@@ -488,10 +488,13 @@ fn groups_wait_for_their_own() {
     };
     gives(&exchange("barrier of 2", 1), 5, 10);
     gives(&exchange("barrier of 4", 2), 5, 20);
-    is_told(&exchange("barrier of 2", 2), "of block pad_5: one");
-    is_told(&exchange("barrier of 1", 1), "of block pad_5: one");
-    is_told(&exchange("barrier of 2 barrier of 4", 1), "groups in a block of 4 threads that differ in size");
-    is_told(&exchange("barrier of 8", 1), "groups in a block of 4 threads");
+    is_reported(&exchange("barrier of 2", 2), "of block pad_5: one");
+    is_reported(&exchange("barrier of 1", 1), "of block pad_5: one");
+    is_reported(
+        &exchange("barrier of 2 barrier of 4", 1),
+        "groups in a block of 4 threads that differ in size",
+    );
+    is_reported(&exchange("barrier of 8", 1), "groups in a block of 4 threads");
     // Readers of one subgroup are ordered before its writer, those of two subgroups are not.
     let readers = |place: &str| {
         let text = format!(
@@ -504,7 +507,7 @@ fn groups_wait_for_their_own() {
         program("2", "", &text)
     };
     gives(&readers("(thread_10 - and.i64(thread_10, 1))"), 5, 7);
-    is_told(&readers("0"), "of block pad_5: one");
+    is_reported(&readers("0"), "of block pad_5: one");
     // A subgroup that has passed more of its barriers than another one still waits at the block's.
     let steps = program(
         "2",
@@ -519,7 +522,7 @@ fn groups_wait_for_their_own() {
 }
 
 #[test]
-fn words_tell_nothing_but_themselves() {
+fn relaxed_signals_publish_only_their_value() {
     let tell = "if eq.i64(thread_10, 0) { signal xs_2[i64: at 0] <- n_0 }";
     let hear = "if eq.i64(thread_10, 2) {
           await y_12: i64 = xs_2[i64: at 0]
@@ -530,5 +533,5 @@ fn words_tell_nothing_but_themselves() {
         &format!("{WRITTEN} barrier {tell}"),
         &format!("{hear} barrier y_12: i64 = xs_2[i64: (7 - thread_10)]"),
     );
-    is_told(&behind, "of block xs_2: one");
+    is_reported(&behind, "of block xs_2: one");
 }

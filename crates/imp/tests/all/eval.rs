@@ -149,7 +149,7 @@ fn misuse_of_memory_is_found() {
 }
 
 #[test]
-fn tasks_that_take_pieces() {
+fn tasks_that_take_slices() {
     let body = "a_2 = alloc (n_0 * 8)
         for i_7: i64 in 0 .. n_0 tasks#0 \"t\" at \"\" cost 1 pieces 3 to e_8: i64 owned () locals (k_9)
           captures (n_0, a_2) distinct (a_2) {
@@ -178,10 +178,10 @@ fn arguments_and_results_of_every_kind() {
         let values: Vec<Scalar> = values.iter().map(|x| Scalar::I32(*x)).collect();
         imp::eval::Array::from_scalars(prim::PrimType::I32, shape, &values)
             .map(EvalValue::Array)
-            .expect("the values fit")
+            .expect("the arguments match")
     };
     let call = |mark: &str, args| {
-        let program = parse(&text.replace("MARK", mark)).expect("a program");
+        let program = parse(&text.replace("MARK", mark)).expect("the text is valid");
         assert_eq!(verify(&program), Ok(()));
         eval_entry(&program, "fill", args)
     };

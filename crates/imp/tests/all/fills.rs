@@ -32,7 +32,7 @@ fun f(n_0: i64) : (i64)
 }
 
 #[test]
-fn fills_take_pieces_unless_they_are_one() {
+fn fills_take_slices_unless_there_is_one_task() {
     let iota = |n: &str| {
         format!(
             "  let mem_1: mem host = alloc 8000000i64 host

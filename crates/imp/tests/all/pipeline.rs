@@ -36,7 +36,7 @@ fn program(body: &str) -> Program {
 
 fn result(program: &Program, n: i64) -> EvalValue {
     let args = vec![EvalValue::Scalar(Scalar::I64(n))];
-    let mut results = eval_entry(program, "main", args).expect("it runs");
+    let mut results = eval_entry(program, "main", args).expect("the program runs");
     results.remove(0)
 }
 
@@ -81,7 +81,7 @@ fn overlaps(body: &str, wanted: bool) {
 }
 
 #[test]
-fn long_chains_overlap() {
+fn long_dependence_chains_are_pipelined() {
     overlaps(&long(COUNTED, 80, SUM), true);
     // A quotient in the middle, and operands from both parts.
     let mut body = long(COUNTED, 40, "x_200: 16 x f64 = fdiv.f64(@, x_20)");
@@ -102,7 +102,7 @@ fn variables_that_are_set_again_and_loops_of_one_iteration() {
 }
 
 #[test]
-fn chains_side_by_side_are_cut_together() {
+fn parallel_chains_are_cut_together() {
     let inner = |count, steps| {
         format!(
             "for k_8: i64 in 0 .. {count} independent {{\n{}\n}}",
@@ -123,7 +123,7 @@ fn chains_side_by_side_are_cut_together() {
 }
 
 #[test]
-fn memory_that_is_only_read_is_read_ahead() {
+fn loads_run_ahead_if_nothing_is_stored() {
     let read = "heap_4[16 x f64: (i_2 * 16) ..]";
     overlaps(&long(read, 80, SUM), true);
     // Another block, with one name, is written.
@@ -132,7 +132,7 @@ fn memory_that_is_only_read_is_read_ahead() {
 }
 
 #[test]
-fn what_depends_on_the_iteration_before_stays() {
+fn loop_carried_computations_do_not_run_ahead() {
     // A later iteration reads a written element.
     let read = "heap_4[16 x f64: (i_2 * 16) ..]";
     let written = "heap_4[16 x f64: ((i_2 + 1) * 16) ..] = @\nacc_5: 16 x f64 = fadd.f64(acc_5, @)";
@@ -143,7 +143,7 @@ fn what_depends_on_the_iteration_before_stays() {
 }
 
 #[test]
-fn blocks_with_two_names_are_not_apart() {
+fn aliased_blocks_are_not_disjoint() {
     // The block that is read is the frame that is written.
     let read = "lent_9[16 x f64: 0 ..]";
     let written = "other_3[16 x f64: 0 ..] = @\nacc_5: 16 x f64 = fadd.f64(acc_5, @)";
@@ -151,7 +151,7 @@ fn blocks_with_two_names_are_not_apart() {
 }
 
 #[test]
-fn short_loops_and_independent_operations_stay() {
+fn short_or_independent_code_is_not_pipelined() {
     overlaps(&long(COUNTED, 20, SUM), false);
     let mut wide = format!("x_10: 16 x f64 = {COUNTED}\n");
     for at in 11..100 {

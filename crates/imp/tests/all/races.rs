@@ -68,7 +68,7 @@ fn tasks(lists: &str, body: &str) -> String {
 }
 
 #[test]
-fn what_one_iteration_writes_another_does_not_read() {
+fn read_write_races_are_reported() {
     let shifted = "a_2 = alloc (8 * n_0)
         for j_5: i64 in 0 .. n_0 { a_2[i64: j_5] = j_5 }
         for i_6: i64 in 0 .. (n_0 - 1) independent { x_7: i64 = a_2[i64: (i_6 + 1)] a_2[i64: i_6] = x_7 }";
@@ -115,7 +115,7 @@ fn what_one_iteration_writes_another_does_not_read() {
 }
 
 #[test]
-fn independent_iterations_do_not_write_the_same() {
+fn write_write_races_are_reported() {
     // Even with the same value.
     meet(
         "a_2 = alloc 8 for i_6: i64 in 0 .. n_0 independent { a_2[i64: 0] = 5 }",
@@ -159,11 +159,11 @@ fn independent_iterations_do_not_write_the_same() {
 }
 
 #[test]
-fn tasks_may_scatter_where_nobody_reads() {
+fn tasks_may_scatter_to_unread_buffers() {
     // One of the values remains, which depends on the order.
     let scatter = tasks(SCATTERED, "if ult.i64(0, n_0) { a_2[i64: 0] = i_8 } else { }");
     let read = format!("{scatter} r_1: i64 = a_2[i64: 0]");
-    let mut results: Vec<i64> = run(&read, 3).into_iter().map(|r| r.expect("it runs")).collect();
+    let mut results: Vec<i64> = run(&read, 3).into_iter().map(|r| r.expect("the program runs")).collect();
     results.sort_unstable();
     results.dedup();
     assert!(results.len() > 1 && results.iter().all(|x| (0..3).contains(x)), "{results:?}");
@@ -184,7 +184,7 @@ fn tasks_may_scatter_where_nobody_reads() {
 }
 
 #[test]
-fn lanes_share_no_variables() {
+fn variables_shared_by_lanes_are_reported() {
     for result in run("for i_6: i64 in 0 .. n_0 lanes(4) { r_1: i64 = (r_1 + i_6) }", 3) {
         let error = result.expect_err("a variable is shared");
         let wanted = "iterations in lanes share the variable r_1\n  in main: for i_6";
@@ -193,7 +193,7 @@ fn lanes_share_no_variables() {
 }
 
 #[test]
-fn iterations_that_keep_to_themselves_run_in_any_order() {
+fn race_free_iterations_run_in_any_order() {
     let sum = "for k_5: i64 in 0 .. n_0 { v_6: i64 = a_2[i64: k_5] r_1: i64 = ((r_1 * 10) + v_6) }";
     // Each writes its own element, and again in a later loop, while all read one.
     gives(

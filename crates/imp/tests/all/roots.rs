@@ -29,7 +29,7 @@ fn program(how: &str, body: &str) -> Program {
 
 fn result(program: &Program) -> EvalValue {
     let args = vec![EvalValue::Scalar(Scalar::I64(3))];
-    let mut results = eval_entry(program, "main", args).expect("it runs");
+    let mut results = eval_entry(program, "main", args).expect("the program runs");
     results.remove(0)
 }
 
@@ -51,7 +51,7 @@ const LOOP: &str = "for i_2: i64 in 0 .. n_0 independent";
 const ROOT: &str = "x_5: 16 x f64 = fadd.f64(fsqrt.f64(x_5), splat.16(2.0f64))";
 
 #[test]
-fn roots_of_two_registers_in_loops_that_wait_are_shared() {
+fn square_roots_are_split_in_loops_bound_by_the_divider() {
     let wide = Machine::of(64);
     assert_eq!(shared(LOOP, ROOT, wide), 1);
     let both = format!("if slt.i64(i_2, 1) {{ {ROOT} }} else {{ {ROOT} }}");
@@ -71,7 +71,7 @@ fn roots_of_two_registers_in_loops_that_wait_are_shared() {
 }
 
 #[test]
-fn quotients_of_singles_that_nothing_waits_for_are_computed_by_products() {
+fn quotients_off_the_critical_path_are_computed_by_multiplications() {
     let intel = Machine { uarch: Microarchitecture::INTEL, ..Machine::of(64) };
     let sum = |x: &str| format!("w_8: 16 x f32 = fadd.f32(w_8, {x})");
     let reciprocal = "fdiv.f32(splat.16(1.0f32), fadd.f32(z_7, splat.16(1.0f32)))";

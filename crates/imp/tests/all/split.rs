@@ -92,14 +92,14 @@ fn branches_in_branches() {
 }
 
 #[test]
-fn small_functions_stay() {
+fn small_functions_are_not_split() {
     let body = chain(300, |i| format!("r_1: i64 = {i}"), "r_1: i64 = -1\n");
     let before = program("", &body);
     assert_eq!(print(&split(before.clone(), Sizes::default(), &mut ir::Context::default())), print(&before));
 }
 
 #[test]
-fn failures_come_out() {
+fn failures_propagate_out_of_parts() {
     let body =
         chain(2000, |i| format!("r_1: i64 = {i}\ncheck#0 slt.i64(n_0, 1500) values (n_0)"), "r_1: i64 = 0\n");
     assert_eq!(splits("", &body, 10, &[3, 1499, 1500]), None);
@@ -154,7 +154,7 @@ fn blocks() {
 }
 
 #[test]
-fn loops_and_variables_set_on_some_ways() {
+fn loops_and_conditionally_set_variables() {
     // Loop-carried variables.
     let mut body = String::from("r_1: i64 = 1\nfor i_2: i64 in 0 .. 3 {\n");
     for i in 0..3000 {

@@ -66,7 +66,7 @@ fn calls(owned: &str, body: &str, wanted: &[(i64, i64)]) -> usize {
 }
 
 #[test]
-fn blocks_and_numbers_are_handed_on() {
+fn parameters_of_tail_calls_are_updated() {
     // The new block holds one more than the old one.
     let body = "c_5: bool = eq.i64(n_0, 0)
         if c_5 {
@@ -111,7 +111,7 @@ fn the_same_block_and_swapped_numbers() {
 }
 
 #[test]
-fn calls_that_are_not_last_stay() {
+fn calls_not_in_tail_position_remain() {
     let rest = "if c_5 {
           x_3: i64 = a_1
           b_4 = share m_2
@@ -135,7 +135,7 @@ fn calls_that_are_not_last_stay() {
 }
 
 #[test]
-fn places_of_calls_are_text() {
+fn source_spans_of_calls_round_trip() {
     let before = program("", "(x_3: i64, b_4: buffer) = f(n_0, a_1, m_2) at check#0");
     assert!(print(&before).contains("f(n_0, 0, m_2) at check#0"));
     assert_eq!(parse(&print(&before)).map(|p| print(&p)), Ok(print(&before)));

@@ -53,7 +53,7 @@ fn constants_keep_their_bits() {
 }
 
 #[test]
-fn odd_names_and_variables_that_stand_nowhere() {
+fn unusual_names_and_unused_variables() {
     let i64 = VarType::Scalar(PrimType::I64);
     let vars = [
         ("", i64),
@@ -189,7 +189,7 @@ fn tables_accesses_and_launches() {
 }
 
 #[test]
-fn mistakes_are_said_with_their_place() {
+fn syntax_errors_have_positions() {
     let head = "imp\nfile \"a.fut\"\n";
     let cases = [
         ("segs", "1:1: expected `imp`"),
@@ -211,7 +211,7 @@ fn mistakes_are_said_with_their_place() {
             "4:3: a name's number must be below the length of the text",
         ),
         ("fun f() -> () {", "3:16: expected a statement or `}`"),
-        ("data#0: f64 = \"0g\"", "3:19: the string before is not pairs"),
+        ("data#0: f64 = \"0g\"", "3:19: the preceding string does not consist of pairs"),
     ];
     let mut problems = Vec::new();
     for (text, wanted) in cases {
@@ -225,7 +225,7 @@ fn mistakes_are_said_with_their_place() {
 }
 
 #[test]
-fn every_beginning_of_a_text_and_every_gap_in_it_is_read_without_panic() {
+fn truncated_and_damaged_text_never_panics() {
     let text = "imp\nfile \"a\"\ndata#0: f64 = \"00\"\nopaque#0 \"t\" = sum (i8, f32) (\"a\" (f32 at 1))\n\
         entry \"m\" = f (\"x\": *\"t\" as opaque#0) -> ()\n\
         fun f(b_0: buffer) -> () {\n  x_1: 4 x f32 = b_0[4 x f32: 0 .. near 2] mask splat.4(true)\n  \
@@ -259,6 +259,6 @@ fn deep_text_is_an_error() {
         let error = parse(&body(make(100_000))).expect_err("too deep");
         assert!(error.message.contains("nested more than"), "{error}");
     }
-    let deep = parse(&entry(10_000)).expect("it is read");
+    let deep = parse(&entry(10_000)).expect("the text is valid");
     assert_eq!(imp::verify(&deep), Ok(()));
 }

@@ -21,13 +21,13 @@ fun main(n_0: i64) -> (r_1: i64) {
 ";
 
 #[test]
-fn they_print_and_parse_back() {
-    let program = parse(TEXT).expect("it parses");
+fn text_form_round_trips() {
+    let program = parse(TEXT).expect("the text is valid");
     assert_eq!(verify(&program), Ok(()));
     assert_eq!(print(&program), TEXT);
     for (from, to, part) in [
         ("tunable#1: threshold", "tunable#2: threshold", "expected the number 1"),
-        ("tunable#1: threshold", "tunable#1: tile", "no class of parameters"),
+        ("tunable#1: threshold", "tunable#1: tile", "unknown parameter class"),
         ("compared tunable#1 with", "compared tunable#1", "expected `with`"),
         ("compared tunable#1 with", "compared 1 with", "expected `tunable`"),
     ] {
@@ -37,15 +37,19 @@ fn they_print_and_parse_back() {
 }
 
 #[test]
-fn the_verifier_knows_the_table() {
+fn verifier_checks_the_tuning_parameter_table() {
     for (from, to, part) in [
-        ("with (n_0 + 1)", "with true", "a value of type bool stands where i64 is wanted"),
+        ("with (n_0 + 1)", "with true", "a value has type bool, but i64 is required"),
         ("compared tunable#1", "compared tunable#2", "tunable#2 does not exist"),
         (", tunable#0, -1", ", tunable#9, -1", "tunable#9 does not exist"),
-        ("if logging", "if tunable#0", "a value of type i64 stands where bool is wanted"),
-        ("\"f.lanes_share_0\"", "\"main.lanes_share_1\"", "two parameters are called main.lanes_share_1"),
+        ("if logging", "if tunable#0", "a value has type i64, but bool is required"),
+        (
+            "\"f.lanes_share_0\"",
+            "\"main.lanes_share_1\"",
+            "two tuning parameters are named main.lanes_share_1",
+        ),
     ] {
-        let program = parse(&TEXT.replace(from, to)).expect("it parses");
+        let program = parse(&TEXT.replace(from, to)).expect("the text is valid");
         let errors = verify(&program).expect_err(part);
         let shown: Vec<_> = errors.iter().map(ToString::to_string).collect();
         assert!(shown.iter().any(|e| e.contains(part)), "{part}: {shown:?}");
@@ -70,7 +74,7 @@ fn run(program: &Program, n: i64, given: &[(&str, i64)], listens: bool) -> (i64,
         ..Options::default()
     };
     let args = vec![EvalValue::Scalar(Scalar::I64(n))];
-    let results = eval_entry_with(program, "main", args, options).expect("it runs");
+    let results = eval_entry_with(program, "main", args, options).expect("the program runs");
     let [EvalValue::Scalar(Scalar::I64(result))] = results.as_slice() else { panic!("{results:?}") };
     let seen = SEEN.take().into_iter();
     let seen = seen.map(|(name, size, least)| {
@@ -81,8 +85,8 @@ fn run(program: &Program, n: i64, given: &[(&str, i64)], listens: bool) -> (i64,
 }
 
 #[test]
-fn the_evaluator_takes_values_and_tells_comparisons() {
-    let program = parse(TEXT).expect("it parses");
+fn evaluator_uses_set_values_and_reports_comparisons() {
+    let program = parse(TEXT).expect("the text is valid");
     assert_eq!(run(&program, -8, &[], true), (64, vec![(-7, -7)]));
     assert_eq!(run(&program, -9, &[], false), (-1, vec![]));
     let given = [("f.lanes_share_0", 5), ("main.lanes_share_1", i64::MAX)];
@@ -92,7 +96,7 @@ fn the_evaluator_takes_values_and_tells_comparisons() {
 }
 
 #[test]
-fn lanes_compare_each_and_tell_each() {
+fn vectorised_comparisons_are_reported_per_lane() {
     // The number of n, 2, 2, 3, 3, ... that are at least the parameter.
     let text = "imp file \"a.fut\"
         tunable#0: threshold = \"main.lanes_share_1\" 3
@@ -118,7 +122,7 @@ fn lanes_compare_each_and_tell_each() {
           r_1: i64 = 0
           for j_7: i64 in 0 .. 20 { x_8: i64 = a_2[i64: j_7] r_1: i64 = ((r_1 * 5) + x_8) }
         }";
-    let plain = parse(text).expect("it parses");
+    let plain = parse(text).expect("the text is valid");
     assert_eq!(verify(&plain), Ok(()));
     let mut context =
         ir::Context::new(None, ir::Options { lanes: ir::VectorLanes::Width(8), ..ir::Options::default() });

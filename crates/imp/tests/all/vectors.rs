@@ -111,8 +111,8 @@ fn valid_vector_code_passes_and_prints() {
 }
 
 #[track_caller]
-fn refused(program: &Program, wanted: &str) {
-    let errors = verify(program).expect_err("valid");
+fn rejected(program: &Program, wanted: &str) {
+    let errors = verify(program).expect_err("the program is invalid");
     assert!(errors.iter().any(|e| e.to_string().contains(wanted)), "{errors:?}");
 }
 
@@ -122,77 +122,77 @@ fn each_violation_is_found() {
     let sum = |x, y| Expr::Binary(BinOp::FAdd, PrimType::F32, Box::new(x), Box::new(y));
     let set = |e| program(vec![Stmt::Set(X, e)]);
     let unit = || LanePositions::Unit(Expr::i64(0));
-    refused(&set(one()), "x_2 gets a value of type f32");
-    refused(&set(sum(v(X), one())), "operands of types 8 x f32 and f32 differ in lanes");
-    refused(
+    rejected(&set(one()), "x_2 is set to a value of type f32");
+    rejected(&set(sum(v(X), one())), "operands of types 8 x f32 and f32 have different numbers of lanes");
+    rejected(
         &set(sum(v(X), Expr::Splat(4, Box::new(one())))),
-        "operands of types 8 x f32 and 4 x f32 differ in lanes",
+        "operands of types 8 x f32 and 4 x f32 have different numbers of lanes",
     );
-    refused(&set(sum(v(X), v(MASK))), "a value of type 8 x bool stands where f32 is wanted");
-    refused(
+    rejected(&set(sum(v(X), v(MASK))), "a value has type 8 x bool, but f32 is required");
+    rejected(
         &set(Expr::Select(PrimType::F32, Box::new(v(GO)), Box::new(v(X)), Box::new(v(X)))),
-        "operands of types bool and 8 x f32 differ in lanes",
+        "operands of types bool and 8 x f32 have different numbers of lanes",
     );
-    refused(&set(Expr::Splat(8, Box::new(v(X)))), "8 x f32 is spread over lanes");
-    refused(&set(Expr::LaneIds(PrimType::F32, 8)), "lanes is not an operator on f32");
-    refused(&set(Expr::LaneIds(PrimType::I32, 0)), "a vector of 0 lanes");
-    refused(&set(Expr::Splat(MAX_LANES + 1, Box::new(one()))), "a vector of 257 lanes");
-    refused(&set(Expr::Extract(Box::new(v(X)), Box::new(Expr::i64(0)))), "x_2 gets a value of type f32");
-    refused(&set(Expr::Extract(Box::new(v(N)), Box::new(v(N)))), "i64 is not a vector");
-    refused(
+    rejected(&set(Expr::Splat(8, Box::new(v(X)))), "splat of a 8 x f32");
+    rejected(&set(Expr::LaneIds(PrimType::F32, 8)), "lanes is not defined for f32");
+    rejected(&set(Expr::LaneIds(PrimType::I32, 0)), "a vector cannot have 0 lanes");
+    rejected(&set(Expr::Splat(MAX_LANES + 1, Box::new(one()))), "a vector cannot have 257 lanes");
+    rejected(
+        &set(Expr::Extract(Box::new(v(X)), Box::new(Expr::i64(0)))),
+        "x_2 is set to a value of type f32",
+    );
+    rejected(&set(Expr::Extract(Box::new(v(N)), Box::new(v(N)))), "i64 is not a vector");
+    rejected(
         &set(Expr::Insert(Box::new(v(X)), Box::new(v(N)), Box::new(v(X)))),
-        "a value of type 8 x f32 stands where f32 is wanted",
+        "a value has type 8 x f32, but f32 is required",
     );
-    refused(&program(vec![Stmt::Set(GO, Expr::Any(Box::new(v(X))))]), "a vector of f32 is not a mask");
-    refused(&program(vec![Stmt::Set(GO, Expr::All(Box::new(v(GO))))]), "bool is not a vector");
-    refused(
+    rejected(&program(vec![Stmt::Set(GO, Expr::Any(Box::new(v(X))))]), "a vector of f32 is not a mask");
+    rejected(&program(vec![Stmt::Set(GO, Expr::All(Box::new(v(GO))))]), "bool is not a vector");
+    rejected(
         &program(vec![Stmt::If(v(MASK), vec![], vec![])]),
-        "a value of type 8 x bool stands where bool is wanted",
+        "a value has type 8 x bool, but bool is required",
     );
-    refused(&program(vec![Stmt::While(MASK, vec![])]), "m_3 is not of type bool");
-    refused(
-        &program(vec![load(unit(), Some(v(GO)))]),
-        "a value of type bool stands where 8 x bool is wanted",
-    );
-    refused(
+    rejected(&program(vec![Stmt::While(MASK, vec![])]), "m_3 is not of type bool");
+    rejected(&program(vec![load(unit(), Some(v(GO)))]), "a value has type bool, but 8 x bool is required");
+    rejected(
         &program(vec![load(LanePositions::Gather(v(N)), None)]),
-        "a value of type i64 stands where 8 x i64 is wanted",
+        "a value has type i64, but 8 x i64 is required",
     );
-    refused(
+    rejected(
         &program(vec![load(LanePositions::Strided(v(N), v(GO)), None)]),
-        "a value of type bool stands where i64 is wanted",
+        "a value has type bool, but i64 is required",
     );
     let near = |by| LanePositions::SmallStride(v(N), by);
     for (by, mask) in [(0, None), (1, None), (17, None), (-17, None), (i64::MIN, None), (2, Some(v(MASK)))] {
-        let wanted = format!("lanes {by} elements apart are not near");
-        refused(&program(vec![load(near(by), mask)]), &wanted);
+        let wanted = format!("{by} is not a small stride");
+        rejected(&program(vec![load(near(by), mask)]), &wanted);
     }
     let gaps = Stmt::StoreLanes { to: access(8, near(2)), value: v(X), mask: None };
-    refused(&program(vec![gaps]), "lanes 2 elements apart are not near");
-    refused(
+    rejected(&program(vec![gaps]), "2 is not a small stride");
+    rejected(
         &program(vec![load(LanePositions::Strided(v(N), v(N)), Some(v(MASK)))]),
-        "lanes that are accesses of their own have a mask",
+        "a strided access has a mask",
     );
     for (at, mask) in [(near(2), None), (near(-1), Some(v(MASK))), (unit(), Some(v(MASK)))] {
         let load = program(vec![elsewhere(at, mask)]);
-        refused(&load, "no lane of an access is elsewhere");
+        rejected(&load, "an access whose lanes are all active has dummy locations");
     }
-    refused(&set(Expr::SplitRoot(Box::new(v(X)))), "a value of type 8 x f32 stands where 16 x f64 is wanted");
+    rejected(&set(Expr::SplitSqrt(Box::new(v(X)))), "a value has type 8 x f32, but 16 x f64 is required");
     let narrow = Stmt::LoadLanes { var: X, from: access(4, unit()), mask: None };
-    refused(&program(vec![narrow]), "x_2 gets a value of type 4 x f32");
+    rejected(&program(vec![narrow]), "x_2 is set to a value of type 4 x f32");
     let store = Stmt::StoreLanes { to: access(8, unit()), value: one(), mask: None };
-    refused(&program(vec![store]), "a value of type f32 stands where 8 x f32 is wanted");
+    rejected(&program(vec![store]), "a value has type f32, but 8 x f32 is required");
     let call = Stmt::Call {
         fun: FunId(0),
         args: vec![Arg::Buffer(BUFFER), Arg::Scalar(v(X))],
         results: vec![],
         place: None,
     };
-    refused(&program(vec![call]), "arguments do not fit the parameters of main");
+    rejected(&program(vec![call]), "the arguments do not match the parameters of main");
     let mut global = valid();
     global.globals = vec![VarType::Vector(PrimType::F32, 8)];
-    refused(&global, "global#0 is a vector");
+    rejected(&global, "global#0 is a vector");
     let mut owned = valid();
     owned.functions[0].owned = vec![X];
-    refused(&owned, "owned variable x_2 is no buffer");
+    rejected(&owned, "owned variable x_2 is not a buffer");
 }

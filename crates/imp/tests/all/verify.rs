@@ -113,14 +113,14 @@ fn each_violation_is_found() {
             let cond = Expr::Const(Scalar::Bool(true));
             p.functions[1].body.push(Stmt::Check { cond, check: CheckId(9), values: vec![] });
         }),
-        ("two functions are called main", |p| {
+        ("two functions are named main", |p| {
             p.functions[1].name = "main".into();
         }),
-        ("fadd is not an operator on i64", |p| {
+        ("fadd is not defined for i64", |p| {
             let sum = Expr::Binary(BinOp::FAdd, PrimType::I64, Box::new(v(0)), Box::new(v(0)));
             p.functions[1].body.push(Stmt::Set(Var(1), sum));
         }),
-        ("r_1 gets a value of type bool", |p| {
+        ("r_1 is set to a value of type bool", |p| {
             p.functions[1].body.push(Stmt::Set(Var(1), Expr::Const(Scalar::Bool(true))));
         }),
         ("xs_0 is not an owned variable", |p| {
@@ -129,10 +129,10 @@ fn each_violation_is_found() {
         ("ys_2 is an owned variable", |p| {
             p.functions[0].body.push(Stmt::Borrow(Var(2), Var(0)));
         }),
-        ("parameter xs_0 is owned", |p| {
+        ("parameter xs_0 is an owned variable", |p| {
             p.functions[0].owned.push(Var(0));
         }),
-        ("ys_2 is owned twice", |p| task_loop(p).0.owned.push(Var(2))),
+        ("ys_2 has two owners", |p| task_loop(p).0.owned.push(Var(2))),
         ("result ys_2 is not an owned variable", |p| {
             p.functions[0].owned.clear();
             p.functions[0].body.remove(0);
@@ -140,16 +140,16 @@ fn each_violation_is_found() {
         ("n_1 is set inside a loop it does not belong to", |p| {
             task_loop(p).1.push(Stmt::Set(Var(1), Expr::i64(0)));
         }),
-        ("the loop 1 does not capture n_1", |p| {
+        ("loop 1 does not capture n_1", |p| {
             task_loop(p).0.captures.remove(0);
         }),
-        ("the loop 1 captures x_4, which is not its body's", |p| {
+        ("loop 1 captures x_4, which its body does not use", |p| {
             task_loop(p).0.captures.push(Var(4));
         }),
-        ("the captures of the loop 1 are in another order", |p| {
+        ("the captures of loop 1 are in another order", |p| {
             task_loop(p).0.captures.swap(0, 2);
         }),
-        ("n_1 stands twice in the captures of the loop 1", |p| {
+        ("n_1 occurs twice in the captures of loop 1", |p| {
             task_loop(p).0.captures.push(Var(1));
         }),
         ("x_4 is set inside a loop it does not belong to", |p| {
@@ -158,36 +158,36 @@ fn each_violation_is_found() {
         ("i_3 is set, but is a loop's counter", |p| {
             task_loop(p).1.push(Stmt::Set(Var(3), Expr::i64(0)));
         }),
-        ("x_4 is named outside the loop it belongs to", |p| {
+        ("x_4 is used outside the loop it belongs to", |p| {
             p.functions[0].body.push(Stmt::Set(Var(1), v(4)));
         }),
-        ("pieces of i_3 do not begin at 0", |p| {
+        ("slices of i_3 do not begin at 0", |p| {
             *pieces(p) = v(1);
             let Stmt::For(f) = &mut p.functions[0].body[1] else { panic!() };
             f.from = v(1);
         }),
-        ("a value of type bool stands where i64 is wanted", |p| {
+        ("a value has type bool, but i64 is required", |p| {
             *pieces(p) = Expr::Const(Scalar::Bool(true));
         }),
-        ("n_1 is both ends of a piece", |p| {
+        ("n_1 is both bounds of a slice", |p| {
             pieces(p);
             let Stmt::For(f) = &mut p.functions[0].body[1] else { panic!() };
             f.var = Var(1);
             if let LoopMode::Tasks(launch) = &mut f.mode {
-                launch.pieces.as_mut().expect("it was set").end = Var(1);
+                launch.pieces.as_mut().expect("the tasks take slices").end = Var(1);
             }
         }),
-        ("x_4 bounds its own loop", |p| {
+        ("the bounds of a loop depend on its own variable x_4", |p| {
             *pieces(p) = v(4);
         }),
-        ("own_5 bounds pieces and is no i64", |p| {
+        ("own_5 bounds slices, but is not an i64", |p| {
             pieces(p);
-            task_loop(p).0.pieces.as_mut().expect("it was set").end = Var(5);
+            task_loop(p).0.pieces.as_mut().expect("the tasks take slices").end = Var(5);
         }),
         ("x_4 is set, but is a loop's counter", |p| {
             pieces(p);
         }),
-        ("arguments do not fit the parameters of helper", |p| {
+        ("the arguments do not match the parameters of helper", |p| {
             p.functions[0].body.push(Stmt::Call {
                 fun: FunId(1),
                 args: vec![Arg::Buffer(Var(0))],
@@ -204,17 +204,17 @@ fn each_violation_is_found() {
             };
             p.functions[1].body.push(call);
         }),
-        ("the values of check#0 do not fit its format", |p| {
+        ("the values of check#0 do not match its format", |p| {
             let Stmt::Check { values, .. } = &mut task_loop(p).1[0] else { panic!() };
             values.clear();
         }),
-        ("bad placeholder in check format", |p| {
+        ("invalid placeholder in check format", |p| {
             p.checks[0].format = "{int}".into();
         }),
-        ("the results of entry main are not its function's", |p| {
+        ("the results of entry point main do not match its function", |p| {
             p.entries[0].results.clear();
         }),
-        ("a global is written outside the initialiser", |p| {
+        ("a global variable is written outside the initialiser", |p| {
             p.functions[1].body.push(Stmt::WriteGlobal(GlobalId(0), Var(0)));
         }),
         ("two loops have the launch id 1", |p| {

@@ -156,7 +156,11 @@ fn applied(fun: Node, args: Vec<Node>, span: Span, comparable: bool) -> Node {
 /// A built-in function with all of its arguments.
 fn intrinsic_node(fun: Intrinsic, types: Vec<SizedType>, args: Vec<Node>, span: Span) -> Node {
     let mut rest = args.into_iter();
-    let mut next = || Box::new(rest.next().unwrap_or(Node::Refused("an argument is missing".into(), span)));
+    let mut next = || {
+        Box::new(
+            rest.next().unwrap_or(Node::Refused("a built-in function with too few arguments".into(), span)),
+        )
+    };
     match fun {
         Intrinsic::Binary(op, ty) => Node::Binary(op, ty, Box::new((*next(), *next())), span),
         Intrinsic::Compare { op, swap, negate, .. } => {

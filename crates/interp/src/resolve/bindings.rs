@@ -65,8 +65,8 @@ impl Resolver<'_> {
                 let sizes: Vec<Slot> = sizes.iter().map(|var| self.bind_size(*var)).collect();
                 let region = self.region_after(end, body);
                 let param = self.param_in_scope(pat, &from, region);
-                let told = sizes.iter().any(|slot| param.payload_sizes.contains(slot));
-                let ty = told.then(|| Box::new(self.ty(&rhs.ty)));
+                let in_payload = sizes.iter().any(|slot| param.payload_sizes.contains(slot));
+                let ty = in_payload.then(|| Box::new(self.ty(&rhs.ty)));
                 Bind::Pat(sizes, param, node, ty)
             }
             tast::Bind::Fun(def) => {

@@ -64,7 +64,7 @@ impl Resolver<'_> {
         let seen: Vec<(VarId, Ty)> = around
             .seen
             .iter()
-            .filter(|seen| seen.is_seen_from(body))
+            .filter(|it| it.is_visible_at(body))
             .map(|seen| (seen.var, seen.source.clone()))
             .collect();
         for (var, source) in seen {

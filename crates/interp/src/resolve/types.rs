@@ -3,7 +3,7 @@
 use super::{Found, Resolver};
 use crate::machine::NO_SPAN;
 use crate::tree::{Node, SizeExpr, SizedType, Slot};
-use crate::value::{RunType, UNKNOWN, Val};
+use crate::value::{RunType, RunValue, UNKNOWN};
 use check::tast::{self, Ty};
 use prim::ScalarType;
 use std::rc::Rc;
@@ -108,7 +108,7 @@ impl Resolver<'_> {
             }
             other => match self.dim(other) {
                 SizeExpr::Any => None,
-                SizeExpr::Const(n) => Some(Node::Const(Val::i64(n))),
+                SizeExpr::Const(n) => Some(Node::Const(RunValue::i64(n))),
                 SizeExpr::Slot(slot) => Some(Node::Slot(slot)),
                 SizeExpr::Exp(node) => Some(*node),
             },

@@ -27,14 +27,14 @@ fn written_forms_are_read_back() {
 }
 
 #[test]
-fn each_is_there_once_and_the_last_of_opposites_holds() {
+fn attributes_are_unique_and_the_last_opposite_wins() {
     assert_eq!(text(&attrs("unroll a unroll b a")), "unroll a b");
     assert_eq!(text(&attrs("inline a noinline")), "a noinline");
     assert_eq!(text(&attrs("noinline inline")), "inline");
 }
 
 #[test]
-fn fusion_keeps_what_restricts_and_drops_what_permits() {
+fn fusion_keeps_restricting_attributes_only() {
     let fused = |p, c| text(&Attrs::fused(&attrs(p), &attrs(c)));
     assert_eq!(fused("sequential a", "flattening(no_outer) b"), "flattening(no_outer) b sequential a");
     assert_eq!(fused("sequential_outer", ""), "sequential_outer");
@@ -48,7 +48,7 @@ fn fusion_keeps_what_restricts_and_drops_what_permits() {
 }
 
 #[test]
-fn one_that_does_for_two_is_as_safe_as_both() {
+fn merging_equal_statements_keeps_safe_attributes() {
     let equal = |a, b| text(&Attrs::merged_equal(&attrs(a), &attrs(b)));
     assert_eq!(equal("", "warn(safety_checks)"), "warn(safety_checks)");
     assert_eq!(equal("unsafe", ""), "");
@@ -57,7 +57,7 @@ fn one_that_does_for_two_is_as_safe_as_both() {
 }
 
 #[test]
-fn bodies_inherit_what_was_meant_for_them() {
+fn bodies_inherit_their_attributes() {
     let all: Attrs = (SPELLINGS.iter().map(|(_, attr)| attr.clone())).chain([Attr::of("mine")]).collect();
     assert_eq!(text(&all.inherited_by(Inheritor::Check)), "unsafe warn(safety_checks)");
     let operations = "sequential sequential_outer sequential_inner flattening(no_outer) \

@@ -69,7 +69,7 @@ pub(super) fn checked_count(shape: &[i64], elem: PrimType) -> Result<usize, Eval
 }
 
 fn read_of_unwritten<T>() -> Result<T, EvalError> {
-    Err(EvalError::bug("an element is read, but nobody wrote it"))
+    Err(EvalError::bug("an element is read before it is written"))
 }
 
 impl Array {
@@ -277,7 +277,7 @@ impl Array {
         if let Data::Own(store) = &copy.0.data
             && store.unset.contains(&true)
         {
-            Err(EvalError::bug("a result was not written wholly"))
+            Err(EvalError::bug("a result was not completely written"))
         } else {
             Ok(copy)
         }
@@ -362,7 +362,7 @@ impl Array {
             return Ok(());
         }
         Err(EvalError::bug(format!(
-            "the shape {:?} where there is room for {:?}",
+            "a value of shape {:?} is written to a location of shape {:?}",
             value.shape(),
             self.shape()
         )))

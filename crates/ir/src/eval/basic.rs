@@ -37,7 +37,7 @@ impl<'p, L: Level> Evaluator<'p, L> {
             | BasicOp::Select { .. }
             | BasicOp::Fma(..)
             | BasicOp::Math(..) => {
-                return Err(EvalError::bug("an operation on scalars that gives none"));
+                return Err(EvalError::bug("a scalar operation has no scalar result"));
             }
             BasicOp::Assert { cond, msg } => {
                 if !frame.bool(*cond)? {
@@ -82,7 +82,7 @@ impl<'p, L: Level> Evaluator<'p, L> {
                 let (start, stride) = (frame.scalar(*start)?, frame.scalar(*stride)?);
                 let count = checked_count(&[n], *ty)?;
                 let parts = start.as_i64().zip(stride.as_i64());
-                let (start, stride) = or_bug(parts, || "iota of no integers".to_owned())?;
+                let (start, stride) = or_bug(parts, || "iota of a non-integer type".to_owned())?;
                 let mut data = Buffer::with_capacity(*ty, count);
                 for i in 0..count as i64 {
                     let x = start.wrapping_add(i.wrapping_mul(stride));
@@ -101,7 +101,7 @@ impl<'p, L: Level> Evaluator<'p, L> {
             }
             BasicOp::Rearrange { perm, array } => {
                 let result = frame.array(*array)?.rearrange(perm);
-                Value::Array(or_bug(result, || format!("{perm:?} is no permutation"))?)
+                Value::Array(or_bug(result, || format!("{perm:?} is not a permutation"))?)
             }
             BasicOp::Reshape { kind: _, shape, array } => {
                 let shape = frame.sizes(shape)?;
@@ -109,11 +109,13 @@ impl<'p, L: Level> Evaluator<'p, L> {
                 if shape.is_empty() {
                     let first: SmallVec<[i64; 3]> = SmallVec::from_elem(0, array.shape().len());
                     let value = array.element(&first)?;
-                    return Ok(Value::Scalar(or_bug(value, || "reshape of nothing".to_owned())?));
+                    return Ok(Value::Scalar(or_bug(value, || {
+                        "reshape of an empty array to a scalar".to_owned()
+                    })?));
                 }
                 let result = array.reshape(&shape)?;
                 Value::Array(or_bug(result, || {
-                    format!("the shape {:?} cannot become {shape:?}", array.shape())
+                    format!("shape {:?} cannot be reshaped to {shape:?}", array.shape())
                 })?)
             }
             BasicOp::Copy(array) | BasicOp::Manifest { perm: _, array } => {
@@ -121,7 +123,7 @@ impl<'p, L: Level> Evaluator<'p, L> {
             }
             BasicOp::ArrayLit { row, elems } => {
                 let values: Result<Vec<Value>> = elems.iter().map(|elem| frame.atom(*elem)).collect();
-                let elem = or_bug(row.elem(), || "an array of no values".to_owned())?;
+                let elem = or_bug(row.elem(), || "array elements are not values".to_owned())?;
                 let mut rows = Rows::new(elem, elems.len());
                 for value in values? {
                     rows.push(&value, self.time)?;
@@ -131,7 +133,9 @@ impl<'p, L: Level> Evaluator<'p, L> {
             }
             BasicOp::ConstArray { elem, shape, bytes } => {
                 let array = Array::from_bytes(*elem, shape, bytes);
-                Value::Array(or_bug(array, || "a constant array of another size".to_owned())?)
+                Value::Array(or_bug(array, || {
+                    "the bytes of a constant array do not match its shape".to_owned()
+                })?)
             }
             BasicOp::UpdateAcc { acc, index, values } => {
                 let stamp = self.stamp(frame, name)?;
@@ -182,7 +186,7 @@ impl<'p, L: Level> Evaluator<'p, L> {
 }
 
 fn flat_view_out_of_bounds() -> String {
-    "a view of a flat array that is out of bounds or of another shape".to_owned()
+    "a flat view is out of bounds or has the wrong shape".to_owned()
 }
 
 /// An array with this outer shape, filled with a value.
@@ -202,14 +206,14 @@ pub(super) fn replicate(frame: &Frame<'_>, shape: &[Dim], value: Atom) -> Result
             fresh(&shape, row.store()?.repeated(times))
         }
         Value::Empty | Value::Acc(_) | Value::Unit | Value::Block(_) => {
-            Err(EvalError::bug("replicate of no value"))
+            Err(EvalError::bug("replicate of an operand that is not a value"))
         }
     }
 }
 
 /// The error for an index out of bounds of a shape.
 pub(super) fn out_of_bounds(shape: &[i64]) -> EvalError {
-    EvalError::bug(format!("an index out of bounds for the shape {shape:?}"))
+    EvalError::bug(format!("an index is out of bounds for shape {shape:?}"))
 }
 
 fn index(frame: &Frame<'_>, array: Name, slice: &[DimIndex]) -> Result<Value> {
@@ -253,12 +257,12 @@ fn write(frame: &Frame<'_>, target: &mut Array, slice: &[DimIndex], value: Atom,
         Value::Empty | Value::Acc(_) | Value::Unit | Value::Block(_) => false,
     };
     or_bug(ok.then_some(()), || {
-        format!("an update out of bounds or of another shape in {:?}", target.shape())
+        format!("an update of shape {:?} is out of bounds or has the wrong shape", target.shape())
     })
 }
 
 fn concat(frame: &Frame<'_>, dim: usize, arrays: &[Name], width: i64) -> Result<Array> {
-    let wrong = || "concat of arrays that do not fit".to_owned();
+    let wrong = || "concat of arrays with mismatched shapes".to_owned();
     let parts: Result<Vec<&Array>> = arrays.iter().map(|name| frame.array(*name)).collect();
     let parts = parts?;
     let first = or_bug(parts.first().copied(), wrong)?;

@@ -119,13 +119,13 @@ impl Block {
         if let Some(data) = &self.data
             && data.elem() != elem
         {
-            return self.wrong(&format!("it holds {} and is used for {elem}", data.elem()));
+            return self.wrong(&format!("it contains {}, but is accessed as {elem}", data.elem()));
         }
         let n = (self.bytes / elem.size()) as i64;
         match view.bounds() {
             Some((least, most)) if least < 0 || most >= n => {
                 let at = if least < 0 { least } else { most };
-                self.wrong(&format!("element {at} lies outside, there are {n}"))
+                self.wrong(&format!("element {at} is out of bounds ({n} elements)"))
             }
             _ => Ok(()),
         }
@@ -161,7 +161,7 @@ impl Block {
 
     fn clobbered<T>(&self, at: usize, mark: WriteRecord) -> Result<T> {
         let by = self.legend.show(mark.writer());
-        self.wrong(&format!("element {at} is read, but {by} has overwritten what was there"))
+        self.wrong(&format!("element {at} is read, but {by} has overwritten it"))
     }
 
     /// Returns an element, which must not have been overwritten since `born`.
@@ -174,7 +174,7 @@ impl Block {
         }
         match self.data.as_ref().and_then(|data| data.get(at as usize)) {
             Some(value) if !mark.unset() => Ok(value),
-            _ => self.wrong(&format!("element {at} is read, but nobody wrote it")),
+            _ => self.wrong(&format!("element {at} is read before it is written")),
         }
     }
 
@@ -204,7 +204,7 @@ impl Block {
             return Ok(());
         }
         if self.read_only {
-            return self.wrong("it is written, but what is in it is still needed");
+            return self.wrong("it is read-only, but is written");
         }
         if self.data.is_none() {
             let n = (self.bytes / elem.size()) as i64;

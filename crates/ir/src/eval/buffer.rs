@@ -76,10 +76,10 @@ macro_rules! buffers {
             /// Copies the elements of another buffer to the positions of the view, in order;
             /// returns false if their type or number differs.
             #[must_use]
-            pub(super) fn put(&mut self, places: &View, from: &Self) -> bool {
+            pub(super) fn put(&mut self, target: &View, from: &Self) -> bool {
                 match (self, from) {
                     $((Self::$variant(xs), Self::$variant(ys)) => {
-                        if let Some(range) = places.contiguous() {
+                        if let Some(range) = target.contiguous() {
                             let Some(xs) = xs.get_mut(range) else { return false };
                             let fits = xs.len() == ys.len();
                             if fits {
@@ -89,7 +89,7 @@ macro_rules! buffers {
                         }
                         let mut ys = ys.iter();
                         let mut ok = true;
-                        places.each(|i| match (xs.get_mut(i), ys.next()) {
+                        target.each(|i| match (xs.get_mut(i), ys.next()) {
                             (Some(x), Some(y)) => *x = *y,
                             _ => ok = false,
                         });
@@ -180,8 +180,8 @@ impl PartialBuffer {
     /// Copies the elements of another store to the positions of the view, in order; returns false
     /// if their type or number differs.
     #[must_use]
-    pub(super) fn put(&mut self, places: &View, from: &Self) -> bool {
-        if !self.data.put(places, &from.data) {
+    pub(super) fn put(&mut self, target: &View, from: &Self) -> bool {
+        if !self.data.put(target, &from.data) {
             return false;
         }
         if self.unset.is_empty() && !from.unset.is_empty() {
@@ -189,7 +189,7 @@ impl PartialBuffer {
         }
         if !self.unset.is_empty() {
             let mut unset = from.unset.iter();
-            places.each(|at| self.unset[at] = unset.next() == Some(&true));
+            target.each(|at| self.unset[at] = unset.next() == Some(&true));
         }
         true
     }

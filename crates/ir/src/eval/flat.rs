@@ -49,11 +49,12 @@ impl<'p> FlatMapState<'p> {
     ) -> Result<()> {
         let mut values = values.into_iter().zip(self.ret);
         let Some((Value::Scalar(Scalar::I64(size)), _)) = values.next() else {
-            return Err(EvalError::bug("a flat map's point without a size"));
+            return Err(EvalError::bug("a flat map's iteration returns no size"));
         };
         let total = self.total.checked_add(size);
         let Some(total) = total.filter(|_| size >= 0) else {
-            let message = format!("sizes that come to {} and {size}", self.total);
+            let message =
+                format!("the total size of a flat map's result is out of range: {} plus {size}", self.total);
             return Err(EvalError::new(ErrorClass::Limit, message));
         };
         self.total = total;
@@ -61,7 +62,7 @@ impl<'p> FlatMapState<'p> {
         let (mut whole, mut elements) = (self.concatenated.iter_mut(), elements.iter_mut());
         for (value, ty) in values {
             let rows = if is_concatenated(ty) { whole.next() } else { elements.next() };
-            let rows = rows.ok_or_else(|| EvalError::bug("a result without rows"))?;
+            let rows = rows.ok_or_else(|| EvalError::bug("a result has no rows"))?;
             if is_concatenated(ty) {
                 for j in 0..size {
                     rows.push(&row(&value, j)?, time)?;
@@ -93,7 +94,7 @@ impl<'p> FlatMapState<'p> {
             } else {
                 (elements.next(), frame.row_shape(ty), n)
             };
-            let rows = rows.ok_or_else(|| EvalError::bug("a result without rows"))?;
+            let rows = rows.ok_or_else(|| EvalError::bug("a result has no rows"))?;
             let value = rows.finish(&[size], &row, time)?;
             if let (Value::Array(array), Some(block)) = (&value, pat.get(out.len()))
                 && L::RETURNS_BLOCKS

@@ -57,16 +57,16 @@ impl Frame<'_> {
     fn integer(&self, name: Name) -> Result<i64> {
         let value = self.scalar(name.into())?;
         let known = Scalar::as_i64(value);
-        known.ok_or_else(|| EvalError::bug("an integer is needed in an index function"))
+        known.ok_or_else(|| EvalError::bug("an operand of an index function is not an integer"))
     }
 
     /// The array at the location that an annotation gives.
     pub(super) fn array_at(&self, block: Block, lmad: &Lmad, elem: PrimType) -> Result<Array> {
         let Block::Var(block) = block else {
-            return Err(EvalError::bug("a block that is a result has no value here"));
+            return Err(EvalError::bug("an existential block has no value here"));
         };
         let Value::Block(block) = self.value(block)? else {
-            return Err(EvalError::bug("a block is needed"));
+            return Err(EvalError::bug("a name in an index function is not bound to a block"));
         };
         let mut view = View {
             offset: self.poly(&lmad.offset)?,
@@ -99,7 +99,7 @@ impl<'p, L: Level> Evaluator<'p, L> {
                 Value::Array(array)
             } else {
                 let name = frame.show(param.name);
-                return Err(EvalError::bug(format!("{name} does not lie where its annotation says")));
+                return Err(EvalError::bug(format!("{name} is not at the location in its annotation")));
             }
         } else {
             value
@@ -128,7 +128,7 @@ impl<'p, L: Level> Evaluator<'p, L> {
     pub(super) fn stamp_for(&mut self, frame: &Frame<'p>, pat: &[Param<L>]) -> Result<Stamp> {
         match pat.first() {
             Some(param) => self.stamp(frame, param.name),
-            None => Err(EvalError::bug("an operation without results")),
+            None => Err(EvalError::bug("an operation has no results")),
         }
     }
 
@@ -152,7 +152,7 @@ impl<'p, L: Level> Evaluator<'p, L> {
             let whole = frame.array_at(block, lmad, elem)?;
             if whole.shape().get(..outer.len()) != Some(outer) {
                 let name = frame.show(name);
-                let message = format!("{name} has another shape than its operation");
+                let message = format!("{name} does not have the shape of its operation");
                 return Err(EvalError::bug(message));
             }
             Ok(Rows::placed(whole, outer, frame.writer(name)))
@@ -180,7 +180,7 @@ impl<'p, L: Level> Evaluator<'p, L> {
                 placed.make_read_only();
             }
             let (Some(at), Some(own)) = (position.get(&block), placed.block()) else {
-                return Err(EvalError::bug("a parameter's block is no parameter"));
+                return Err(EvalError::bug("a parameter's block is not a parameter"));
             };
             values[*at as usize] = Value::Block(own.clone());
             values[i] = Value::Array(placed);

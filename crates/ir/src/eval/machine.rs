@@ -142,18 +142,22 @@ impl Frame<'_> {
     pub(super) fn scalar(&self, atom: Atom) -> Result<Scalar> {
         self.known_scalar(atom).ok_or_else(|| match atom {
             Atom::Var(name) if matches!(self.slots[name.index()], Value::Empty) => self.missing(name),
-            Atom::Var(_) | Atom::Const(_) => EvalError::bug("a scalar is needed"),
+            Atom::Var(_) | Atom::Const(_) => EvalError::bug("an operand is not a scalar"),
         })
     }
 
     /// An `i64` operand.
     pub(super) fn i64(&self, atom: Atom) -> Result<i64> {
-        if let Scalar::I64(x) = self.scalar(atom)? { Ok(x) } else { Err(EvalError::bug("an i64 is needed")) }
+        if let Scalar::I64(x) = self.scalar(atom)? {
+            Ok(x)
+        } else {
+            Err(EvalError::bug("an operand is not an i64"))
+        }
     }
 
     /// A `bool` operand.
     pub(super) fn bool(&self, atom: Atom) -> Result<bool> {
-        self.scalar(atom)?.as_bool().ok_or_else(|| EvalError::bug("a bool is needed"))
+        self.scalar(atom)?.as_bool().ok_or_else(|| EvalError::bug("an operand is not a bool"))
     }
 
     /// An array operand.
@@ -162,7 +166,7 @@ impl Frame<'_> {
             Value::Array(array) => Ok(array),
             Value::Empty => Err(self.missing(name)),
             Value::Scalar(_) | Value::Acc(_) | Value::Unit | Value::Block(_) => {
-                Err(EvalError::bug("an array is needed"))
+                Err(EvalError::bug("an operand is not an array"))
             }
         }
     }
@@ -172,7 +176,7 @@ impl Frame<'_> {
         if let Value::Array(array) = self.take(name)? {
             Ok(array)
         } else {
-            Err(EvalError::bug("an array is needed"))
+            Err(EvalError::bug("an operand is not an array"))
         }
     }
 
@@ -180,7 +184,7 @@ impl Frame<'_> {
     pub(super) fn dim(&self, dim: Dim) -> Result<i64> {
         match dim.atom() {
             Some(atom) => self.i64(atom),
-            None => Err(EvalError::bug("a size that is a result has no value here")),
+            None => Err(EvalError::bug("an existential size has no value here")),
         }
     }
 
@@ -211,7 +215,7 @@ impl<'p, L: Level> Evaluator<'p, L> {
 
     pub(super) fn function_index(&self, name: &FunName) -> Result<usize> {
         let known = self.index.get(name).copied();
-        known.ok_or_else(|| EvalError::bug(format!("there is no function {name}")))
+        known.ok_or_else(|| EvalError::bug(format!("function {name} does not exist")))
     }
 
     /// The last uses in a function, and the number of its first name.
@@ -233,7 +237,7 @@ impl<'p, L: Level> Evaluator<'p, L> {
             return Ok(());
         }
         if self.depth >= MAX_CALL_DEPTH {
-            let message = format!("calls nest {MAX_CALL_DEPTH} deep");
+            let message = format!("calls are nested {MAX_CALL_DEPTH} deep");
             return Err(EvalError::new(ErrorClass::Limit, message));
         }
         if args.len() != function.params.len() {
@@ -274,7 +278,7 @@ impl<'p, L: Level> Evaluator<'p, L> {
     /// A tuning parameter of the function being evaluated, and its value.
     fn tunable<'t>(&self, frame: &Frame<'t>, id: TunableId) -> Result<(&'t Tunable, i64)> {
         let tunable = frame.tunables.get(id.index());
-        let tunable = tunable.ok_or_else(|| EvalError::bug("there is no such parameter"))?;
+        let tunable = tunable.ok_or_else(|| EvalError::bug("the tuning parameter does not exist"))?;
         let value = self.options.settings.value(frame.function, tunable);
         Ok((tunable, value))
     }
@@ -311,7 +315,7 @@ impl<'p, L: Level> Evaluator<'p, L> {
                 self.budget = rest;
                 Ok(())
             }
-            None => Err(EvalError::new(ErrorClass::Limit, "the budget of statements is spent")),
+            None => Err(EvalError::new(ErrorClass::Limit, "the statement budget is used up")),
         }
     }
 
@@ -390,7 +394,7 @@ impl<'p, L: Level> Evaluator<'p, L> {
         let mut out = Vec::with_capacity(stm.pat.len());
         self.exp(frame, stm, &mut out)?;
         if out.len() != stm.pat.len() {
-            let message = format!("{} results for {} names", out.len(), stm.pat.len());
+            let message = format!("{} results are bound to {} names", out.len(), stm.pat.len());
             return Err(EvalError::bug(message));
         }
         for (param, value) in stm.pat.iter().zip(out) {
@@ -443,12 +447,12 @@ impl<'p, L: Level> Evaluator<'p, L> {
             LoopForm::For { var: _, ty: _, bound } => frame.scalar(bound)?.as_i64(),
             LoopForm::While { cond: _ } => Some(i64::MAX),
         };
-        let bound = bound.ok_or_else(|| EvalError::bug("the bound is no integer"))?;
+        let bound = bound.ok_or_else(|| EvalError::bug("the bound is not an integer"))?;
         let mut i = 0;
         while i < bound {
             self.charge(1)?;
             if values.len() != params.len() {
-                return Err(EvalError::bug("a loop body with a wrong number of results"));
+                return Err(EvalError::bug("a loop body has the wrong number of results"));
             }
             for (param, value) in params.iter().zip(values.drain(..)) {
                 self.bind(frame, &param.param, value)?;

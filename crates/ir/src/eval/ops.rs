@@ -54,7 +54,7 @@ fn neutral_arrays<L: Level>(frame: &Frame<'_>, shape: &[Dim], op: &Operator<L>) 
         if let Value::Array(array) = super::basic::replicate(frame, shape, *atom)? {
             Ok(array)
         } else {
-            Err(EvalError::bug("a histogram without bins"))
+            Err(EvalError::bug("a histogram has no bins"))
         }
     };
     op.neutral.iter().map(array).collect()
@@ -75,7 +75,7 @@ pub(super) fn row(input: &Value, i: i64) -> Result<Value> {
         Value::Array(array) => array.slice(&[Ok(i)]).map(Value::Array).ok_or_else(out_of_bounds),
         Value::Acc(_) => Ok(input.clone()),
         Value::Scalar(_) | Value::Unit | Value::Block(_) | Value::Empty => {
-            Err(EvalError::bug("a wrong input"))
+            Err(EvalError::bug("an input is neither an array nor an accumulator"))
         }
     }
 }
@@ -181,8 +181,8 @@ impl<'p, L: Level> Evaluator<'p, L> {
 
     /// The open accumulator with this token.
     fn open_acc(&self, token: Name) -> Result<Value> {
-        let place = self.accs.iter().rposition(|acc| acc.token == token);
-        place.map(Value::Acc).ok_or_else(|| EvalError::bug("the accumulator is closed"))
+        let number = self.accs.iter().rposition(|acc| acc.token == token);
+        number.map(Value::Acc).ok_or_else(|| EvalError::bug("the accumulator is closed"))
     }
 
     /// Combines `values` with the arrays' elements at an index (without an operator, writes them
@@ -217,7 +217,7 @@ impl<'p, L: Level> Evaluator<'p, L> {
             values
         };
         if new.len() != arrays.len() {
-            return Err(EvalError::bug("a wrong number of values for an index"));
+            return Err(EvalError::bug("an update has the wrong number of values"));
         }
         for (array, value) in arrays.iter_mut().zip(new) {
             let ok = match value {
@@ -226,7 +226,7 @@ impl<'p, L: Level> Evaluator<'p, L> {
                 Value::Empty | Value::Scalar(_) | Value::Acc(_) | Value::Unit | Value::Block(_) => false,
             };
             if !ok {
-                return Err(EvalError::bug("a value of another shape for an index"));
+                return Err(EvalError::bug("an update is out of bounds or has a value of the wrong shape"));
             }
         }
         Ok(())
@@ -241,7 +241,7 @@ impl<'p, L: Level> Evaluator<'p, L> {
         stamp: Stamp,
     ) -> Result<Value> {
         let Value::Acc(open) = frame.value(acc)? else {
-            return Err(EvalError::bug("an accumulator is needed"));
+            return Err(EvalError::bug("an operand is not an accumulator"));
         };
         let index: Result<SmallVec<[i64; 2]>> = index.iter().map(|i| frame.i64(*i)).collect();
         let values: Result<Vec<Value>> = values.iter().map(|x| frame.atom(*x)).collect();
@@ -286,7 +286,7 @@ impl<'p, L: Level> Evaluator<'p, L> {
         &mut self,
         frame: &mut Frame<'p>,
         ops: &'p [HistOp<L>],
-        dests: &mut [Vec<Array>],
+        destinations: &mut [Vec<Array>],
         segment: &[i64],
         values: Vec<Value>,
         stamp: Stamp,
@@ -298,11 +298,11 @@ impl<'p, L: Level> Evaluator<'p, L> {
             if let Value::Scalar(Scalar::I64(i)) = value {
                 indices.push(i);
             } else {
-                return Err(EvalError::bug("a bucket index that is no i64"));
+                return Err(EvalError::bug("a bucket index is not an i64"));
             }
         }
         let mut indices = indices.into_iter();
-        for (op, arrays) in ops.iter().zip(dests) {
+        for (op, arrays) in ops.iter().zip(destinations) {
             let mut index: SmallVec<[i64; 3]> = SmallVec::from_slice(segment);
             index.extend(indices.by_ref().take(op.shape.len()));
             let own = values.by_ref().take(arrays.len()).collect();
@@ -316,12 +316,12 @@ impl<'p, L: Level> Evaluator<'p, L> {
         &mut self,
         frame: &mut Frame<'p>,
         ops: &'p [HistOp<L>],
-        dests: &mut [Vec<Array>],
+        destinations: &mut [Vec<Array>],
         segment: &[i64],
         own: &[Vec<Array>],
         stamp: Stamp,
     ) -> Result<()> {
-        for ((op, arrays), own) in ops.iter().zip(dests).zip(own) {
+        for ((op, arrays), own) in ops.iter().zip(destinations).zip(own) {
             let shape = frame.sizes(&op.shape)?;
             for bin in 0..checked_count(&shape, PrimType::Bool)? as i64 {
                 self.charge(1)?;
@@ -369,14 +369,14 @@ impl Evaluate<Soacs> for Soac {
         out: &mut Vec<Value>,
     ) -> Result<()> {
         match self {
-            Self::Screma(Screma { width, inputs, map, scan_reduce: folds }) => {
+            Self::Screma(Screma { width, inputs, map, scan_reduce }) => {
                 let n = frame.dim(*width)?;
                 let inputs = frame.inputs(inputs)?;
-                let scans: Vec<_> = folds.scans.iter().collect();
-                let reduces: Vec<_> = folds.reduces.iter().collect();
+                let scans: Vec<_> = scan_reduce.scans.iter().collect();
+                let reduces: Vec<_> = scan_reduce.reduces.iter().collect();
                 let mut scan = frame.neutral(&scans)?;
                 let mut reduce = frame.neutral(&reduces)?;
-                let types = folds.element_types(&map.ret);
+                let types = scan_reduce.element_types(&map.ret);
                 let mut rows = rows_for(types.iter(), n.max(0) as usize);
                 let mut values = Vec::new();
                 let mut elements = Vec::new();
@@ -389,7 +389,7 @@ impl Evaluate<Soacs> for Soac {
                     m.combine(frame, &scans, &mut scan, &mut results)?;
                     m.combine(frame, &reduces, &mut reduce, &mut results)?;
                     elements.extend(scan.iter().cloned().chain(results));
-                    if let Some(post) = &folds.post {
+                    if let Some(post) = &scan_reduce.post {
                         let args = std::mem::take(&mut elements);
                         m.apply(frame, post, args, &mut elements)?;
                     }
@@ -403,7 +403,7 @@ impl Evaluate<Soacs> for Soac {
             Self::Hist { width, inputs, map, ops } => {
                 let n = frame.dim(*width)?;
                 let inputs = frame.inputs(inputs)?;
-                let mut dests = frame.take_destinations(ops)?;
+                let mut destinations = frame.take_destinations(ops)?;
                 for i in 0..n {
                     m.charge(1)?;
                     let args: Result<SmallVec<[Value; 4]>> =
@@ -411,9 +411,9 @@ impl Evaluate<Soacs> for Soac {
                     let mut values = Vec::new();
                     m.apply(frame, map, args?, &mut values)?;
                     let stamp = m.stamp_for(frame, pat)?;
-                    m.update_histograms(frame, ops, &mut dests, &[], values, stamp)?;
+                    m.update_histograms(frame, ops, &mut destinations, &[], values, stamp)?;
                 }
-                out.extend(dests.into_iter().flatten().map(Value::Array));
+                out.extend(destinations.into_iter().flatten().map(Value::Array));
                 Ok(())
             }
             Self::WithAcc { inputs, lambda } => m.withacc(frame, inputs, lambda, out),

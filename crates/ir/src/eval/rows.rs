@@ -35,7 +35,7 @@ pub(super) enum Rows {
 }
 
 fn other_type<T>() -> Result<T> {
-    Err(EvalError::bug("a row of another type"))
+    Err(EvalError::bug("a row has the wrong type"))
 }
 
 impl Rows {
@@ -94,7 +94,10 @@ fn collect(data: &mut PartialBuffer, shape: &mut Option<Sizes>, value: &Value) -
         Value::Array(row) => {
             let known = shape.get_or_insert_with(|| SmallVec::from_slice(row.shape()));
             if known[..] != *row.shape() {
-                return Err(EvalError::bug(format!("rows of the shapes {known:?} and {:?}", row.shape())));
+                return Err(EvalError::bug(format!(
+                    "rows have different shapes, {known:?} and {:?}",
+                    row.shape()
+                )));
             }
             row.append_to(data)?
         }
@@ -123,6 +126,6 @@ fn write_row(array: &mut Array, index: &[i64], value: &Value, stamp: Stamp) -> R
 pub(super) fn fresh(shape: &[i64], data: PartialBuffer) -> Result<Value> {
     match Array::of(shape, data) {
         Some(array) => Ok(Value::Array(array)),
-        None => Err(EvalError::bug("an array of another size than its shape")),
+        None => Err(EvalError::bug("the elements of an array do not match its shape")),
     }
 }

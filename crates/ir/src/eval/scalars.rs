@@ -12,7 +12,7 @@ use smallvec::SmallVec;
 type Result<T> = std::result::Result<T, EvalError>;
 
 fn undefined(name: &str, args: &[Scalar]) -> EvalError {
-    EvalError::bug(format!("{name} has no value for {args:?}"))
+    EvalError::bug(format!("{name} is undefined for {args:?}"))
 }
 
 impl<L: Level> Evaluator<'_, L> {

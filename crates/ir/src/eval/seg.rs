@@ -72,15 +72,15 @@ impl<'p, L: Level> Segments<'p, L> {
         &self,
         m: &mut Evaluator<'p, L>,
         frame: &mut Frame<'p>,
-        folds: &'p ScanReduce<L>,
+        scan_reduce: &'p ScanReduce<L>,
         outer: &[i64],
         (pat, rows): (&[Param<L>], &mut [Rows]),
     ) -> Result<Vec<Value>> {
         let mut total: Option<Vec<Value>> = None;
         let decomp = self.decomp.with_bins(m.bins(&self.combining)?);
         let several = decomp.chunks(self.inner()) > 1;
-        let ops: &[_] = &folds.operators().collect::<Vec<_>>();
-        let scalars = folds.n_accumulated();
+        let ops: &[_] = &scan_reduce.operators().collect::<Vec<_>>();
+        let scalars = scan_reduce.n_accumulated();
         for chunk in decomp.bounds(self.inner()) {
             let copies = if several { m.start_copies(frame, &self.combining)? } else { Vec::new() };
             let mut points = Vec::new();
@@ -157,7 +157,9 @@ impl<'p, L: Level> Segments<'p, L> {
             };
             m.combine(frame, ops, acc, &mut values.iter().cloned())?;
             if kept.is_some_and(|kept| !same_scalars(&kept, acc)) {
-                return Err(EvalError::bug("a point was to change nothing, and did"));
+                return Err(EvalError::bug(
+                    "an iteration changed accumulators although its identity predicate holds",
+                ));
             }
         }
         while accs.len() > 1 {
@@ -174,31 +176,31 @@ impl<'p, L: Level> Segments<'p, L> {
         &self,
         m: &mut Evaluator<'p, L>,
         frame: &mut Frame<'p>,
-        folds: &'p ScanReduce<L>,
+        scan_reduce: &'p ScanReduce<L>,
         outer: &[i64],
         rows: &mut [Rows],
     ) -> Result<Vec<Value>> {
-        let all: &[_] = &folds.operators().collect::<Vec<_>>();
-        let ops: &[_] = &folds.scans.iter().collect::<Vec<_>>();
+        let all: &[_] = &scan_reduce.operators().collect::<Vec<_>>();
+        let ops: &[_] = &scan_reduce.scans.iter().collect::<Vec<_>>();
         let mut carry: Option<Vec<Value>> = None;
         let depth = self.decomp.scan_block.max(1) as usize;
         for chunk in self.decomp.bounds(self.inner()) {
             let (mut points, mut folded, mut others) = (Vec::new(), Vec::new(), Vec::new());
             for point in chunk.clone() {
                 let values = self.iteration(m, frame, outer, point)?;
-                points.push(folds.values(&values).scanned.to_vec());
-                folded.push(values[..folds.n_accumulated()].to_vec());
-                let mapped = values.into_iter().skip(folds.n_accumulated());
-                if folds.post.is_some() {
+                points.push(scan_reduce.values(&values).scanned.to_vec());
+                folded.push(values[..scan_reduce.n_accumulated()].to_vec());
+                let mapped = values.into_iter().skip(scan_reduce.n_accumulated());
+                if scan_reduce.post.is_some() {
                     others.push(mapped.collect::<Vec<_>>());
                 } else {
-                    push_all(&mut rows[folds.n_scanned()..], mapped, m.tick()?)?;
+                    push_all(&mut rows[scan_reduce.n_scanned()..], mapped, m.tick()?)?;
                     others.push(Vec::new());
                 }
             }
             let total = self.fold(m, frame, all, &folded)?;
             let mut running = match &carry {
-                Some(carry) => carry[..folds.n_scanned()].to_vec(),
+                Some(carry) => carry[..scan_reduce.n_scanned()].to_vec(),
                 None => frame.neutral(ops)?,
             };
             let blocks = if depth > 1 { points.len() / depth * depth } else { 0 };
@@ -218,7 +220,7 @@ impl<'p, L: Level> Segments<'p, L> {
             }
             for ((scanned, others), point) in points.into_iter().zip(others).zip(chunk) {
                 let mut elements: Vec<Value> = scanned.into_iter().chain(others).collect();
-                if let Some(post) = &folds.post {
+                if let Some(post) = &scan_reduce.post {
                     self.set_indices(frame, outer, point);
                     let args = std::mem::take(&mut elements);
                     m.apply(frame, post, args, &mut elements)?;
@@ -231,7 +233,7 @@ impl<'p, L: Level> Segments<'p, L> {
             }
         }
         let totals = carry.ok_or_else(too_few)?;
-        Ok(totals.into_iter().skip(folds.n_scanned()).collect())
+        Ok(totals.into_iter().skip(scan_reduce.n_scanned()).collect())
     }
 
     /// The histograms of a segment.
@@ -242,7 +244,7 @@ impl<'p, L: Level> Segments<'p, L> {
         ops: &'p [HistOp<L>],
         outer: &[i64],
         pat: &[Param<L>],
-        dests: &mut [Vec<Array>],
+        destinations: &mut [Vec<Array>],
     ) -> Result<()> {
         let mut largest = 1;
         for op in ops {
@@ -260,12 +262,12 @@ impl<'p, L: Level> Segments<'p, L> {
                     m.update_histograms(frame, ops, &mut own, &[], values, stamp)?;
                 }
                 let stamp = m.stamp_for(frame, pat)?;
-                m.combine_bins(frame, ops, dests, outer, &own, stamp)?;
+                m.combine_bins(frame, ops, destinations, outer, &own, stamp)?;
             } else {
                 for i in chunk {
                     let values = self.iteration(m, frame, outer, i)?;
                     let stamp = m.stamp_for(frame, pat)?;
-                    m.update_histograms(frame, ops, dests, outer, values, stamp)?;
+                    m.update_histograms(frame, ops, destinations, outer, values, stamp)?;
                 }
             }
         }
@@ -326,21 +328,21 @@ impl<L: Level> Evaluate<L> for SegOp<L> {
         let run = Segments { space, body, decomp: m.tuned(frame, decomp)?, keeps, combining, sizes };
         let last = run.sizes.len().saturating_sub(1);
         match kind {
-            SegKind::ScanReduce(folds) => {
-                let (first, others) = folds.results(pat);
-                let elements = folds.element_types(ret);
+            SegKind::ScanReduce(scan_reduce) => {
+                let (first, others) = scan_reduce.results(pat);
+                let elements = scan_reduce.element_types(ret);
                 let mut rows = m.rows_of(frame, others, elements.iter(), &run.sizes)?;
                 let mut totals = if last == 0 {
                     Vec::new()
                 } else {
-                    m.rows_of(frame, first, folds.reduced_types(), &run.sizes[..last])?
+                    m.rows_of(frame, first, scan_reduce.reduced_types(), &run.sizes[..last])?
                 };
                 for segment in 0..run.segments() {
                     let outer = run.outer_indices(segment);
-                    let total = if folds.scans.is_empty() && folds.post.is_none() {
-                        run.reduce(m, frame, folds, &outer, (pat, &mut rows))?
+                    let total = if scan_reduce.scans.is_empty() && scan_reduce.post.is_none() {
+                        run.reduce(m, frame, scan_reduce, &outer, (pat, &mut rows))?
                     } else {
-                        run.scan(m, frame, folds, &outer, &mut rows)?
+                        run.scan(m, frame, scan_reduce, &outer, &mut rows)?
                     };
                     if last == 0 {
                         out.extend(total);
@@ -349,17 +351,17 @@ impl<L: Level> Evaluate<L> for SegOp<L> {
                     }
                 }
                 if last > 0 {
-                    m.finish(frame, totals, &run.sizes[..last], folds.reduced_types(), out)?;
+                    m.finish(frame, totals, &run.sizes[..last], scan_reduce.reduced_types(), out)?;
                 }
                 m.finish(frame, rows, &run.sizes, elements.iter(), out)
             }
             SegKind::Hist(ops) => {
-                let mut dests = frame.take_destinations(ops)?;
+                let mut destinations = frame.take_destinations(ops)?;
                 for segment in 0..run.segments() {
                     let outer = run.outer_indices(segment);
-                    run.hist(m, frame, ops, &outer, pat, &mut dests)?;
+                    run.hist(m, frame, ops, &outer, pat, &mut destinations)?;
                 }
-                out.extend(dests.into_iter().flatten().map(Value::Array));
+                out.extend(destinations.into_iter().flatten().map(Value::Array));
                 Ok(())
             }
             SegKind::FlatMap => {
@@ -392,7 +394,7 @@ impl Evaluate<Mems> for MemOp {
             Self::Alloc { bytes, space: _ } => {
                 let bytes = frame.i64(*bytes)?;
                 let (Ok(bytes), [param]) = (u64::try_from(bytes), pat) else {
-                    return Err(EvalError::bug(format!("a block of {bytes} bytes")));
+                    return Err(EvalError::bug(format!("an allocation of {bytes} bytes")));
                 };
                 let block = Block::new(bytes, frame.writer(param.name), &m.legend);
                 out.push(Value::Block(Rc::new(RefCell::new(block))));

@@ -69,9 +69,9 @@ impl Frame<'_> {
             Type::Prim(elem) => {
                 let _ = write!(message, "{elem}");
             }
-            Type::Acc { .. } => message.push_str("an accumulator's"),
-            Type::Cert => message.push_str("a certificate's"),
-            Type::Mem(_) => message.push_str("a block's"),
+            Type::Acc { .. } => message.push_str("an accumulator type"),
+            Type::Cert => message.push_str("a certificate type"),
+            Type::Mem(_) => message.push_str("a block type"),
         }
         EvalError::bug(message)
     }

@@ -85,7 +85,7 @@ pub fn assign_slots(body: &Body<Mems>, blocks: &Blocks) -> Result<Vec<SharedSlot
         pairs.all(|(one, two)| one.alive.1 < two.alive.0 || two.alive.1 < one.alive.0)
     });
     if !disjoint || slots.iter().map(Vec::len).sum::<usize>() != blocks_found.len() {
-        return Err(PassError::bug("two arrays are alive at once in one place"));
+        return Err(PassError::bug("two arrays in one slot are live at the same time"));
     }
     let slots = slots
         .into_iter()

@@ -59,74 +59,72 @@ impl RemarkKind {
     /// The remark for users, with the operation as its implied subject.
     pub fn text(&self, names: &dyn RemarkNames) -> String {
         match self {
-            Self::Fused { consumer, .. } => format!("goes into {}", names.party(consumer)),
+            Self::Fused { consumer, .. } => format!("fused into {}", names.party(consumer)),
             Self::Recomputed { consumer, .. } => {
-                format!("is computed again in {}, not stored", names.party(consumer))
+                format!("recomputed in {}, not stored", names.party(consumer))
             }
             Self::FusedHorizontally { second, .. } => {
-                format!("is computed together with {}", names.party(second))
+                format!("fused horizontally with {}", names.party(second))
             }
             Self::LoopInterchanged(_) => {
-                "runs inside of its map: each element takes all turns at once".to_owned()
+                "interchanged with the map inside it: each element runs all iterations".to_owned()
             }
             Self::NotFused { consumer, why, .. } => {
-                format!("does not go into {}: {why}", names.party(consumer))
+                format!("not fused into {}: {why}", names.party(consumer))
             }
             Self::Inlined(callee) => {
-                format!("the call of {} is replaced by its body", names.function(callee))
+                format!("call of {} inlined", names.function(callee))
             }
             Self::NotInlined(callee, why) => {
-                format!("the call of {} stays: {why}", names.function(callee))
+                format!("call of {} not inlined: {why}", names.function(callee))
             }
             Self::Vectorised { lanes, gain, .. } => {
-                format!("runs in {lanes} lanes: about {} cycles, not {}", gain.vector, gain.scalar)
+                format!("vectorised, {lanes} lanes: about {} cycles instead of {}", gain.vector, gain.scalar)
             }
             Self::NotVectorised { why: NotVectorisedReason::LlvmVectorises, .. } => {
-                "is left to LLVM, which makes vectors of it".to_owned()
+                "vectorised by LLVM".to_owned()
             }
             Self::NotVectorised { why: NotVectorisedReason::LlvmVectorisesReduction, .. } => {
-                "is left to LLVM, which vectorises this reduction of integers \
-                  where the processor has the instructions"
-                    .to_owned()
+                "integer reduction: vectorised by LLVM if the processor has the instructions".to_owned()
             }
-            Self::NotVectorised { why, .. } => format!("runs without lanes: {}", why.text(names)),
+            Self::NotVectorised { why, .. } => format!("not vectorised: {}", why.text(names)),
             Self::Loop { .. } => "is a loop".to_owned(),
             Self::Version { of } => format!("is a version of {}", names.function(of)),
             Self::EvaluatedAtCall(function) => {
-                format!("{} is evaluated in place", names.function(function))
+                format!("{} inlined during lowering", names.function(function))
             }
             Self::Specialised { of, instance: _, takes_functions } => {
                 let what = if *takes_functions { "these types and functions" } else { "these types" };
-                format!("{} becomes a function for {what}", names.function(of))
+                format!("{} specialised for {what}", names.function(of))
             }
             Self::SpecialisationReused(of) => {
-                format!("the call of {} goes to a function that other calls go to", names.function(of))
+                format!("call of {} uses the specialisation made for another call", names.function(of))
             }
             Self::Executes { what, how, parts } => {
                 let lines = names.lines(parts);
-                let of = lines.map_or_else(String::new, |lines| format!(" ({lines} in one)"));
+                let of = lines.map_or_else(String::new, |lines| format!(" ({lines} fused)"));
                 format!("{what}{of} {}", how.text(names))
             }
-            Self::Hoisted => "is computed before the loop around it".to_owned(),
-            Self::DeadRemoved(what) => format!("{what} removed: nothing needs its results"),
+            Self::Hoisted => "hoisted out of the loop".to_owned(),
+            Self::DeadRemoved(what) => format!("{what} removed: its results are not used"),
             Self::VersionPruned { rule, why } => {
-                format!("the version by {} cannot win: {why}", rule.name())
+                format!("version of rule {} removed: {why}", rule.name())
             }
             Self::OnHost { what, why } => {
-                format!("{what} runs on the host: there are no {why} yet")
+                format!("{what} runs on the host: not supported yet: {why}")
             }
             Self::ChoicesTooDeep { most } => {
-                format!("has no versions of its own: there are {most} choices around it already")
+                format!("no versions of its own: already nested in {most} choices of versions")
             }
             Self::CheckRemoved { check, why } => format!("{check} removed: {why}"),
-            Self::CheckHoisted(check) => format!("{check} moved out of the loop around it"),
+            Self::CheckHoisted(check) => format!("{check} hoisted out of the loop"),
             Self::CheckRemains { check, inside } => match inside {
-                EnclosingLoop::Nothing => format!("{check} stays, outside of loops"),
+                EnclosingLoop::Nothing => format!("{check} remains, outside loops"),
                 EnclosingLoop::Loop(places) => {
-                    format!("{check} stays in the sequential loop of {}", names.place(places))
+                    format!("{check} remains in the sequential loop of {}", names.place(places))
                 }
                 EnclosingLoop::Parallel(places) => {
-                    format!("{check} stays in the parallel loop of {}", names.place(places))
+                    format!("{check} remains in the parallel loop of {}", names.place(places))
                 }
             },
             Self::Copied { array: _, why } => format!("makes a copy: {}", why.text(names)),
@@ -176,11 +174,11 @@ impl RemarkKind {
 impl fmt::Display for Pruned {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Same => "another does the same",
-            Self::FewIterations => "it has too few points",
-            Self::SingleOperation => "the other has all parallelism in one operation, too",
-            Self::LittleInnerParallelism => "there is little to share inside",
-            Self::OneChunk => "each operation inside is one chunk",
+            Self::Same => "it is equal to the other version",
+            Self::FewIterations => "it has too few iterations",
+            Self::SingleOperation => "the other version also has all parallelism in one operation",
+            Self::LittleInnerParallelism => "it has little inner parallelism",
+            Self::OneChunk => "each operation in it is a single chunk",
             Self::NotOffloadable => "it cannot run on a device",
         })
     }
@@ -188,7 +186,7 @@ impl fmt::Display for Pruned {
 
 /// The addition to the remark on an operation with a second version.
 const fn by_sizes(versions: bool) -> &'static str {
-    if versions { "; in two versions, by the sizes inside" } else { "" }
+    if versions { "; two versions, chosen by the inner sizes" } else { "" }
 }
 
 impl Execution {
@@ -197,36 +195,36 @@ impl Execution {
             Self::Tasks { decomp, versions } => {
                 let Decomp { grain_size: grain, max_chunks, updates_per_iteration: writes, .. } = decomp;
                 let mut text = match (*grain, *max_chunks) {
-                    (1, most) => format!("runs as tasks, {most} at most"),
+                    (1, most) => format!("runs as at most {most} tasks"),
                     (grain, most) => {
-                        format!("runs as tasks of {grain} points or more, {most} at most")
+                        format!("runs as at most {most} tasks of at least {grain} iterations")
                     }
                 };
                 if *writes > 0 {
-                    text.push_str("; each updates a copy of its own of what is small");
+                    text.push_str("; each task updates private copies of small arrays");
                 }
                 text + by_sizes(*versions)
             }
             Self::Kernels { in_block, versions } => {
                 let runs = if *in_block {
-                    "is shared by the threads of a block of the device"
+                    "runs on the threads of one block of the device"
                 } else {
                     "runs on the device"
                 };
                 runs.to_owned() + by_sizes(*versions)
             }
             Self::InnerLanes { guarded, around } => {
-                let long = if *guarded { ", where it is long enough" } else { "" };
+                let long = if *guarded { ", if it is long enough" } else { "" };
                 let around = names.place(around);
-                format!("is shared by the lanes of one worker in the parallel loop of {around}{long}")
+                format!("runs on the vector lanes of one worker in the parallel loop of {around}{long}")
             }
             Self::Loop(why) => match why {
                 Sequential::Inside(around) => {
-                    format!("runs sequentially: it is inside the parallel loop of {}", names.place(around))
+                    format!("runs sequentially, inside the parallel loop of {}", names.place(around))
                 }
-                Sequential::Attribute => "runs sequentially: an attribute asks for it".to_owned(),
+                Sequential::Attribute => "runs sequentially: required by an attribute".to_owned(),
                 Sequential::ArrayOperator => {
-                    "runs sequentially: its operator takes arrays and is parallel itself".to_owned()
+                    "runs sequentially: its operator works on arrays and is itself parallel".to_owned()
                 }
             },
         }
@@ -237,7 +235,7 @@ impl CopyReason {
     fn text(&self, names: &dyn RemarkNames) -> String {
         match self {
             Self::Parameter(param) => {
-                format!("parameter {} is not consumed, so the caller keeps it", names.variable(param))
+                format!("parameter {} is not consumed: its type is not unique (`*`)", names.variable(param))
             }
             Self::UsedLater { array, places } => format!(
                 "{} is used later, {}",
@@ -249,19 +247,19 @@ impl CopyReason {
                 }
             ),
             Self::FromOutside(array) => {
-                format!("{} comes from outside of the loop around it", names.variable(array))
+                format!("{} is defined outside of the loop or function", names.variable(array))
             }
-            Self::Result => "a function's result lies in memory of its own, row by row".to_owned(),
-            Self::Argument => "a function takes arrays that lie row by row".to_owned(),
+            Self::Result => "a function's result is returned row-major in its own memory block".to_owned(),
+            Self::Argument => "a function's argument is passed row-major".to_owned(),
             Self::ControlFlowMerge => {
-                "what a branch or an iteration gives has to lie where the others' does".to_owned()
+                "results of branches or iterations share one memory location".to_owned()
             }
-            Self::PartOfResult => "it is a part of a larger result, and made elsewhere".to_owned(),
+            Self::PartOfResult => "it is copied into its part of a larger result".to_owned(),
             Self::LoopValuesOverlap => {
-                "an iteration's results would overwrite what the others are made from".to_owned()
+                "it would overwrite an array that another result of the iteration is computed from".to_owned()
             }
-            Self::Reshaped => "its elements do not lie in the order of the new shape".to_owned(),
-            Self::Requested => "nothing was found that needs it; a `copy` in the source can go".to_owned(),
+            Self::Reshaped => "its elements are not in the order of the new shape".to_owned(),
+            Self::Requested => "no need found; a `copy` in the source can be removed".to_owned(),
         }
     }
 }
@@ -285,10 +283,10 @@ impl fmt::Display for Check {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Index => "bounds check",
-            Self::Sizes => "check of sizes",
-            Self::Range => "check of a range",
-            Self::Division => "check of a divisor",
-            Self::Exponent => "check of an exponent",
+            Self::Sizes => "size check",
+            Self::Range => "range check",
+            Self::Division => "divisor check",
+            Self::Exponent => "exponent check",
             Self::Assertion => "assertion",
             Self::Other => "check",
         })
@@ -299,7 +297,7 @@ impl fmt::Display for CheckRemovedReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Holds => "it cannot fail",
-            Self::Same => "the same is checked elsewhere",
+            Self::Same => "another check implies it",
         })
     }
 }
@@ -317,23 +315,23 @@ impl fmt::Display for RemarkKind {
                 write!(f, "{} ", producer.name)?;
             }
             Self::Recomputed { producer, consumer } => {
-                return write!(f, "{} is computed again in {}", producer.name, consumer.name);
+                return write!(f, "{} recomputed in {}", producer.name, consumer.name);
             }
             Self::FusedHorizontally { first, second } => {
-                return write!(f, "{} and {} are computed together", first.name, second.name);
+                return write!(f, "{} and {} fused horizontally", first.name, second.name);
             }
             Self::Inlined(callee) => {
-                return write!(f, "a call of {callee} is replaced by its body");
+                return write!(f, "call of {callee} inlined");
             }
-            Self::NotInlined(callee, why) => return write!(f, "a call of {callee} stays: {why}"),
+            Self::NotInlined(callee, why) => return write!(f, "call of {callee} not inlined: {why}"),
             Self::Vectorised { counter, lanes, gain } => {
-                return write!(f, "loop over {counter} in {lanes} lanes: {gain}");
+                return write!(f, "loop over {counter} vectorised, {lanes} lanes: {gain}");
             }
             Self::NotVectorised { counter, why } => {
-                return write!(f, "loop over {counter} without lanes: {}", why.text(&InternalNames));
+                return write!(f, "loop over {counter} not vectorised: {}", why.text(&InternalNames));
             }
             Self::Loop { counter } => write!(f, "{counter} ")?,
-            Self::LoopInterchanged(result) => write!(f, "the loop of {result} ")?,
+            Self::LoopInterchanged(result) => write!(f, "loop of {result} ")?,
             Self::EvaluatedAtCall(_)
             | Self::Specialised { .. }
             | Self::SpecialisationReused(_)
@@ -347,7 +345,9 @@ impl fmt::Display for RemarkKind {
             | Self::CheckRemoved { .. }
             | Self::CheckHoisted(_)
             | Self::CheckRemains { .. } => {}
-            Self::Copied { array, .. } => write!(f, "{array} ")?,
+            Self::Copied { array, why } => {
+                return write!(f, "copy of {array}: {}", why.text(&InternalNames));
+            }
         }
         f.write_str(&self.text(&InternalNames))
     }
@@ -356,18 +356,18 @@ impl fmt::Display for RemarkKind {
 impl fmt::Display for NotFusedReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::ReadsOtherElements => "not every element is read by its own iteration alone",
-            Self::Overwritten => "what it reads is overwritten before",
-            Self::DependencyPath => "something else needs the one and is needed by the other",
-            Self::Attributes => "one would lose an attribute that the other does not have",
-            Self::Widths => "their widths are different",
-            Self::ReadsReduction => "its result is there after all iterations only",
-            Self::ScanAndReduction => "scans and reductions would come together",
-            Self::Accumulators => "it passes accumulators on",
-            Self::Histogram => "a histogram takes maps only, all of whose results it reads",
-            Self::ArrayOperator => "the operator of a histogram takes arrays, so that it runs sequentially",
-            Self::ArraysAfterScan => "what follows a scan would keep arrays",
-            Self::Fuel => "there is no fuel left",
+            Self::ReadsOtherElements => "elements of other iterations are read",
+            Self::Overwritten => "an input of the producer is overwritten before the consumer",
+            Self::DependencyPath => "another operation depends on the producer, and the consumer on it",
+            Self::Attributes => "an attribute of one would apply to the other",
+            Self::Widths => "their widths differ",
+            Self::ReadsReduction => "a reduction's result is complete only after all iterations",
+            Self::ScanAndReduction => "a scan and a reduction, or two scans, would be combined",
+            Self::Accumulators => "the producer's accumulator updates cannot be fused",
+            Self::Histogram => "a histogram fuses only with maps whose results it reads all",
+            Self::ArrayOperator => "a histogram of arrays runs sequentially",
+            Self::ArraysAfterScan => "arrays would be computed after a scan",
+            Self::Fuel => "the fuel is used up",
         })
     }
 }
@@ -375,58 +375,57 @@ impl fmt::Display for NotFusedReason {
 impl fmt::Display for NotInlinedReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::NotInlinable => "it is recursive, computed once, or asked to stay",
+            Self::NotInlinable => "it is recursive, a constant, or marked `noinline`",
             Self::Large => "it is too large",
-            Self::Fuel => "there is no fuel left",
+            Self::Fuel => "the fuel is used up",
         })
     }
 }
 
 impl fmt::Display for Cycles {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} cycles, without {}", self.vector, self.scalar)
+        write!(f, "{} cycles, scalar {}", self.vector, self.scalar)
     }
 }
 
 impl NotVectorisedReason {
     fn text(&self, names: &dyn RemarkNames) -> String {
         let text = match self {
-            Self::NotProfitable(cycles) => return format!("not worth it: {cycles}"),
-            Self::LlvmVectorises => "plain: LLVM makes vectors of it",
+            Self::NotProfitable(cycles) => return format!("not profitable: {cycles}"),
+            Self::LlvmVectorises => "LLVM vectorises it",
             Self::LlvmVectorisesReduction => {
-                "a reduction of integers: LLVM vectorises it where the processor has \
-                 the instructions"
+                "an integer reduction: LLVM vectorises it if the processor has the instructions"
             }
             Self::OuterVectorised(counter) => {
-                return format!("{} around it runs in lanes", names.counter(counter));
+                return format!("{} around it is vectorised", names.counter(counter));
             }
-            Self::NestedTooDeep => "it stands in many independent loops",
-            Self::Counter => "its counter is no i64",
-            Self::Already => "it runs in lanes already",
+            Self::NestedTooDeep => "it is nested in too many independent loops",
+            Self::Counter => "its counter is not an i64",
+            Self::Already => "it already runs in lanes",
             Self::Shared(var) => {
                 let var = names.variable(var);
-                return format!("iterations share the variable {var}");
+                return format!("iterations share variable {var}");
             }
             Self::Carried(var) => {
                 let var = names.variable(var);
-                return format!("an iteration reads {var} of the one before");
+                return format!("{var} is carried from one iteration to the next");
             }
             Self::Private { bytes, lanes } => {
-                return format!("its private arrays take {bytes} bytes in each of {lanes} lanes");
+                return format!("its private arrays take {bytes} bytes per lane, with {lanes} lanes");
             }
             Self::PrivateUse(what) => match what {
-                PrivateUse::Aliased => "a private array has several names",
-                PrivateUse::Sizes => "a private array holds elements of several sizes",
-                PrivateUse::PassedToCall => "it gives a private array to a function",
+                PrivateUse::Aliased => "a private array is aliased",
+                PrivateUse::Sizes => "a private array has elements of several sizes",
+                PrivateUse::PassedToCall => "it passes a private array to a function",
             },
-            Self::Tasks => "it holds a loop of tasks",
+            Self::Tasks => "it contains a loop of tasks",
             Self::CounterOutside => "a counter is used outside of its loop",
-            Self::Call => "it calls a function that gives an array",
+            Self::Call => "it calls a function that returns an array",
             Self::Allocates => "it allocates memory",
-            Self::Globals => "it writes globals",
+            Self::Globals => "it writes global variables",
             Self::Buffers => "lanes would use different buffers",
-            Self::DependencesTooComplex => "its variables are too entangled",
-            Self::Fuel => "there is no fuel left",
+            Self::DependencesTooComplex => "the dependences between its variables are too complex",
+            Self::Fuel => "the fuel is used up",
         };
         text.to_owned()
     }

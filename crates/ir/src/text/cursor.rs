@@ -168,7 +168,7 @@ impl<'a> Parser<'a> {
     pub fn integer<T: TryFrom<i128>>(&mut self) -> Result<T> {
         match self.take_integer() {
             Some(value) => Ok(value),
-            None => self.expected("an integer (in range, without a suffix)"),
+            None => self.expected("an integer in range without a suffix"),
         }
     }
 
@@ -202,7 +202,7 @@ impl<'a> Parser<'a> {
     /// Parses a nested construct, one level deeper.
     pub fn nested<T>(&mut self, f: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         if self.depth >= self.max_depth {
-            return self.error(format!("nested more than {} deep", self.max_depth));
+            return self.error(format!("nested more than {} levels deep", self.max_depth));
         }
         self.depth += 1;
         let result = with_stack(|| f(self));

@@ -80,7 +80,7 @@ impl Parser<'_> {
         while self.take_keyword("opaque") {
             self.punct("#")?;
             if self.integer::<usize>()? != types.len() {
-                return self.error("opaque types count up from 0");
+                return self.error("opaque types must be numbered consecutively from 0");
             }
             let name = self.string()?;
             self.punct("=")?;

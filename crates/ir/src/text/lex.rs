@@ -108,7 +108,7 @@ pub(super) fn tokens(text: &str) -> Result<Vec<(Token<'_>, usize)>, ParseError> 
             tokens.push((Token::Punct(punct), at));
             at += punct.len();
         } else {
-            return Err(error_at(text, at, "a character that cannot stand here"));
+            return Err(error_at(text, at, "unexpected character"));
         }
     }
     tokens.push((Token::End, at));
@@ -136,16 +136,16 @@ fn string(text: &str, start: usize) -> Result<(String, usize), ParseError> {
                         .collect();
                     let decoded = u32::from_str_radix(&code, 16).ok().and_then(char::from_u32);
                     let Some(c) = decoded else {
-                        return Err(error_at(text, start + 1 + i, "a wrong escape in a string"));
+                        return Err(error_at(text, start + 1 + i, "invalid escape in a string"));
                     };
                     value.push(c);
                 }
-                _ => return Err(error_at(text, start + 1 + i, "a wrong escape in a string")),
+                _ => return Err(error_at(text, start + 1 + i, "invalid escape in a string")),
             },
             c => value.push(c),
         }
     }
-    Err(error_at(text, start, "a string without an end"))
+    Err(error_at(text, start, "unterminated string"))
 }
 
 /// An error at a byte offset.

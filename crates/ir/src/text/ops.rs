@@ -18,10 +18,10 @@ impl TextForm for Soac {
         p.put(keyword);
         p.put(" ");
         match self {
-            Self::Screma(Screma { width, inputs, map, scan_reduce: folds }) => {
+            Self::Screma(Screma { width, inputs, map, scan_reduce }) => {
                 let bare = keyword == "reduce" || keyword == "scan";
                 print_map(p, *width, inputs, map, bare);
-                print_folds(p, folds);
+                print_scan_reduce(p, scan_reduce);
             }
             Self::Hist { width, inputs, map, ops } => {
                 print_map(p, *width, inputs, map, false);
@@ -55,7 +55,7 @@ impl TextForm for Soac {
             Some("map" | "reduce" | "scan" | "redomap" | "scanomap" | "screma") => {
                 p.ident()?;
                 let (width, inputs, map) = parse_map(p)?;
-                Self::Screma(Screma { width, inputs, map, scan_reduce: parse_folds(p)? })
+                Self::Screma(Screma { width, inputs, map, scan_reduce: parse_scan_reduce(p)? })
             }
             Some("hist") => {
                 p.ident()?;
@@ -166,8 +166,8 @@ fn parse_operators<L: Level>(p: &mut Parser<'_>, keyword: &str) -> Result<Vec<Op
     Ok(ops)
 }
 
-pub(super) fn print_folds<L: Level>(p: &mut Printer<'_>, folds: &ScanReduce<L>) {
-    let ScanReduce { scans, reduces, post } = folds;
+pub(super) fn print_scan_reduce<L: Level>(p: &mut Printer<'_>, scan_reduce: &ScanReduce<L>) {
+    let ScanReduce { scans, reduces, post } = scan_reduce;
     for op in scans {
         p.clause(|p| print_operator(p, "scan ", op));
     }
@@ -182,7 +182,7 @@ pub(super) fn print_folds<L: Level>(p: &mut Printer<'_>, folds: &ScanReduce<L>) 
     }
 }
 
-pub(super) fn parse_folds<L: Level>(p: &mut Parser<'_>) -> Result<ScanReduce<L>> {
+pub(super) fn parse_scan_reduce<L: Level>(p: &mut Parser<'_>) -> Result<ScanReduce<L>> {
     let scans = parse_operators(p, "scan")?;
     let reduces = parse_operators(p, "reduce")?;
     let post = if p.take_keyword("post") { Some(p.lambda()?) } else { None };
@@ -190,20 +190,20 @@ pub(super) fn parse_folds<L: Level>(p: &mut Parser<'_>) -> Result<ScanReduce<L>>
 }
 
 pub(super) fn print_hist<L: Level>(p: &mut Printer<'_>, hist: &HistOp<L>) {
-    let HistOp { shape, destinations: dests, op } = hist;
+    let HistOp { shape, destinations, op } = hist;
     p.put("into ");
     p.shape(shape);
     p.put(" ");
-    p.name_list(dests);
+    p.name_list(destinations);
     print_operator(p, " by ", op);
 }
 
 pub(super) fn parse_hists<L: Level>(p: &mut Parser<'_>) -> Result<Vec<HistOp<L>>> {
     let mut hists = Vec::new();
     while p.take_keyword("into") {
-        let (shape, dests) = (p.shape()?, p.name_list()?);
+        let (shape, destinations) = (p.shape()?, p.name_list()?);
         p.keyword("by")?;
-        hists.push(HistOp { shape, destinations: dests, op: parse_operator(p)? });
+        hists.push(HistOp { shape, destinations, op: parse_operator(p)? });
     }
     Ok(hists)
 }

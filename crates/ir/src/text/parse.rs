@@ -241,7 +241,7 @@ impl Parser<'_> {
         }
         self.keyword("of")?;
         let of = self.fun_name()?;
-        let place = if self.take_keyword("even") {
+        let position = if self.take_keyword("even") {
             CallPosition::LiftedRegular
         } else if self.take_keyword("uneven") {
             CallPosition::LiftedIrregular
@@ -254,7 +254,7 @@ impl Parser<'_> {
             let level = if self.take_keyword("at") { Some(self.integer()?) } else { None };
             CallPosition::Within { segop_level: around, level }
         };
-        Ok(Some(Version { of, position: place }))
+        Ok(Some(Version { of, position }))
     }
 
     fn tunables(&mut self) -> Result<Vec<Tunable>> {
@@ -262,16 +262,16 @@ impl Parser<'_> {
         while self.take_keyword("tunable") {
             self.punct("#")?;
             if self.integer::<usize>()? != tunables.len() {
-                return self.error("parameters must count up from 0");
+                return self.error("tuning parameters must be numbered consecutively from 0");
             }
             let word = self.ident()?;
             let Some(rule) = Rule::ALL.into_iter().find(|rule| rule.name() == word) else {
-                return self.error(format!("no rule is called `{word}`"));
+                return self.error(format!("unknown rule `{word}`"));
             };
             let ordinal = self.integer()?;
             let word = self.ident()?;
             let Some(class) = Class::ALL.into_iter().find(|class| class.name() == word) else {
-                return self.error(format!("no class of parameters is called `{word}`"));
+                return self.error(format!("unknown parameter class `{word}`"));
             };
             tunables.push(Tunable { rule, ordinal, class, default: self.integer()? });
         }
@@ -304,11 +304,11 @@ impl Parser<'_> {
                 Prov::NONE
             };
             if !is_stack(&provs, outer) && outer != Prov::NONE {
-                return self.error("a provenance may only stand in an earlier one");
+                return self.error("a provenance may only be nested in an earlier one");
             }
             let prov = provs.push(SrcLoc { file, line, col, end_line, end_col }, outer);
             if prov.0 != number {
-                return self.error("provenances must differ and count up from 1");
+                return self.error("provenances must be distinct and numbered consecutively from 1");
             }
         }
         Ok(provs)
@@ -322,13 +322,13 @@ impl Parser<'_> {
             stacks.push(Prov(self.integer()?));
         }
         if !stacks.iter().all(|stack| is_stack(provs, *stack)) {
-            return self.error("only earlier provenances may stand together");
+            return self.error("a list may only contain earlier provenances");
         }
         if stacks.len() > MAX_STACKS {
-            return self.error(format!("no more than {MAX_STACKS} provenances stand together"));
+            return self.error(format!("a list contains at most {MAX_STACKS} provenances"));
         }
         if provs.intern_stacks(&stacks).0 != number || provs.len() != number as usize {
-            return self.error("provenances must differ and count up from 1");
+            return self.error("provenances must be distinct and numbered consecutively from 1");
         }
         Ok(())
     }

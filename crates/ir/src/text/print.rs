@@ -106,10 +106,10 @@ fn print_function<'a, L: Level>(function: &'a Function<L>, notes: impl Iterator<
     for FunParam { param, .. } in params {
         p.notes_for(param.name);
     }
-    if let Some(Version { of, position: place }) = version {
+    if let Some(Version { of, position }) = version {
         p.line();
         p.put(format_args!("version of {} ", fun_name(of)));
-        match place {
+        match position {
             CallPosition::Within { segop_level: around, level } => {
                 p.put(format_args!("within {around}"));
                 if let Some(level) = level {

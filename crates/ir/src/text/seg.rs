@@ -1,6 +1,8 @@
 //! The text form of segops.
 
-use super::ops::{parse_folds, parse_hists, parse_withacc, print_folds, print_hist, print_withacc};
+use super::ops::{
+    parse_hists, parse_scan_reduce, parse_withacc, print_hist, print_scan_reduce, print_withacc,
+};
 use super::{ParseError, Parser, Printer, TextForm};
 use crate::seg::{Decomp, Seg, SegKind, SegOp, SegSpace};
 use crate::syntax::Level;
@@ -50,7 +52,7 @@ impl<L: Level> TextForm for SegOp<L> {
                 p.put(" -> ");
                 p.body(body);
                 match kind {
-                    SegKind::ScanReduce(folds) => print_folds(p, folds),
+                    SegKind::ScanReduce(scan_reduce) => print_scan_reduce(p, scan_reduce),
                     SegKind::Hist(ops) => {
                         for op in ops {
                             p.clause(|p| print_hist(p, op));
@@ -97,7 +99,7 @@ impl<L: Level> TextForm for SegOp<L> {
         let kind = match keyword {
             "seghist" => SegKind::Hist(parse_hists(p)?),
             "segflatmap" => SegKind::FlatMap,
-            _ => SegKind::ScanReduce(parse_folds(p)?),
+            _ => SegKind::ScanReduce(parse_scan_reduce(p)?),
         };
         let space = SegSpace { dims, lane };
         let keeps = if p.take_keyword("keeps") { Some(p.lambda()?) } else { None };

@@ -15,13 +15,13 @@ impl<L: Level> Checker<'_, L> {
             return Some((*elem, shape.to_vec()));
         }
         let (name, ty) = (self.show_name(name), self.show(&ty));
-        self.fail(format!("{name} has type {ty}, but an array is needed"));
+        self.fail(format!("{name} has type {ty}, but an array is required"));
         None
     }
 
     fn slice(&mut self, rank: usize, slice: &[DimIndex]) {
         let len = slice.len();
-        self.require(len == rank, || format!("{len} indices for {rank} dimensions"));
+        self.require(len == rank, || format!("{len} indices, but {rank} dimensions"));
         for index in slice {
             match index {
                 DimIndex::Fix(i) => {
@@ -53,13 +53,13 @@ impl<L: Level> Checker<'_, L> {
             let mut sorted = perm.to_vec();
             sorted.sort_unstable();
             let right = sorted.iter().copied().eq(0..shape.len());
-            self.require(right, || format!("{perm:?} is no permutation of the dimensions"));
+            self.require(right, || format!("{perm:?} is not a permutation of the dimensions"));
         }
     }
 
     pub(super) fn basic(&mut self, op: &BasicOp) {
         let domain = |c: &mut Self, fits: bool, name: &str, ty: PrimType| {
-            c.require(fits, || format!("{name} does not take {ty}"));
+            c.require(fits, || format!("{name} is not defined for {ty}"));
         };
         match op {
             BasicOp::Atom(_) | BasicOp::Opaque(_) => {}
@@ -82,7 +82,7 @@ impl<L: Level> Checker<'_, L> {
             BasicOp::Param { name: _, default } => self.operands(&[*default], PrimType::I64),
             BasicOp::Convert { op, from, to, arg } => {
                 let fits = op.accepts(*from, *to);
-                self.require(fits, || format!("{} does not take {from} to {to}", op.name()));
+                self.require(fits, || format!("{} does not convert {from} to {to}", op.name()));
                 self.operands(&[*arg], *from);
             }
             BasicOp::Select { ty, cond, if_true, if_false } => {
@@ -96,7 +96,7 @@ impl<L: Level> Checker<'_, L> {
             BasicOp::Math(fun, ty, args) => {
                 domain(self, ty.is_float(), fun.name(), *ty);
                 let (got, want) = (args.len(), fun.arity());
-                self.require(got == want, || format!("{} takes {want} operands, not {got}", fun.name()));
+                self.require(got == want, || format!("{} takes {want} operands, but has {got}", fun.name()));
                 self.operands(args, *ty);
             }
             BasicOp::Assert { cond, msg } => {
@@ -129,7 +129,7 @@ impl<L: Level> Checker<'_, L> {
                     self.operands(&[*stride], PrimType::I64);
                 }
                 let right = !dims.is_empty();
-                self.require(right, || "a view without dimensions".to_owned());
+                self.require(right, || "a view has no dimensions".to_owned());
             }
             BasicOp::FlatUpdate { array, offset, strides, value } => {
                 self.operands(&[*offset], PrimType::I64);
@@ -145,7 +145,7 @@ impl<L: Level> Checker<'_, L> {
             BasicOp::Replicate { shape, value } => {
                 self.shape(shape);
                 let ty = self.atom_type(*value);
-                self.require(ty.elem().is_some(), || "only values are replicated".to_owned());
+                self.require(ty.elem().is_some(), || "the operand of replicate is not a value".to_owned());
             }
             BasicOp::Scratch { elem: _, shape } => self.shape(shape),
             BasicOp::Rearrange { perm, array } | BasicOp::Manifest { perm, array } => {
@@ -155,7 +155,7 @@ impl<L: Level> Checker<'_, L> {
                 self.shape(shape);
                 if let Some((_, old)) = self.array(*array) {
                     let right = *kind == ReshapeKind::Arbitrary || old.len() == shape.len();
-                    self.require(right, || "a coerce keeps the number of dimensions".to_owned());
+                    self.require(right, || "a coerce changes the number of dimensions".to_owned());
                 }
             }
             BasicOp::Copy(array) => {
@@ -163,7 +163,7 @@ impl<L: Level> Checker<'_, L> {
             }
             BasicOp::ArrayLit { row, elems } => {
                 self.ty(row, None);
-                self.require(row.elem().is_some(), || "elements must be values".to_owned());
+                self.require(row.elem().is_some(), || "the elements are not values".to_owned());
                 for elem in elems {
                     self.atom(*elem, row, "an element");
                 }
@@ -177,13 +177,13 @@ impl<L: Level> Checker<'_, L> {
                 );
                 let size = count.and_then(|n| n.checked_mul(elem.size() as i64));
                 let right = size == Some(bytes.len() as i64) && !shape.is_empty();
-                self.require(right, || "the bytes do not fit the shape".to_owned());
+                self.require(right, || "the bytes do not match the shape".to_owned());
             }
             BasicOp::UpdateAcc { acc, index, values } => {
                 let ty = self.type_of(*acc);
                 let Type::Acc { token: _, shape, elems } = &ty else {
                     let ty = self.show(&ty);
-                    self.fail(format!("updateacc of something of type {ty}"));
+                    self.fail(format!("updateacc of a name of type {ty}"));
                     return;
                 };
                 self.atoms(index, &vec![Type::I64; shape.len()], "an index");
@@ -201,19 +201,19 @@ impl<L: Level> Checker<'_, L> {
         let want = Type::array(elem, outer.chain(shape.iter().skip(1).copied()));
         self.atom(Atom::Var(value), &want, "the new value");
         let right = rank > 0 && given.len() >= rank;
-        self.require(right, || "a view without dimensions".to_owned());
+        self.require(right, || "a view has no dimensions".to_owned());
     }
 
     fn concat(&mut self, dim: usize, arrays: &[Name], width: Dim) {
         self.dim(width);
-        self.require(!arrays.is_empty(), || "concat of nothing".to_owned());
+        self.require(!arrays.is_empty(), || "concat without arrays".to_owned());
         let mut first: Option<Type> = None;
         for array in arrays {
             let Some((elem, mut shape)) = self.array(*array) else {
                 continue;
             };
             let Some(size) = shape.get_mut(dim) else {
-                self.fail(format!("there is no dimension {dim} to concatenate along"));
+                self.fail(format!("the arrays of a concat have no dimension {dim}"));
                 continue;
             };
             *size = width;
@@ -221,7 +221,7 @@ impl<L: Level> Checker<'_, L> {
             match &first {
                 None => first = Some(ty),
                 Some(first) => {
-                    self.equal(&ty, first, || "an array (but for its size)".to_owned());
+                    self.equal(&ty, first, || "an array of a concat, apart from its size,".to_owned());
                 }
             }
         }

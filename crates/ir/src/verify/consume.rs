@@ -51,7 +51,7 @@ pub(super) fn check<'a, L: Level>(
             // Consumed parameters are owned by the function, which may return them.
             let mine = param.consumed || ret.aliases.contains(&(j as u32));
             if !mine && c.seen[param.param.name.index()] == c.round {
-                c.fail(format!("result {i} aliases parameter {j} without saying so"));
+                c.fail(format!("result {i} aliases parameter {j}, which its declaration does not list"));
             }
         }
     }
@@ -140,7 +140,7 @@ impl<L: Level> Consumption<'_, L> {
     fn use_name(&mut self, name: Name) {
         if self.nodes[name.index()].life != State::Alive {
             let shown = self.show(name);
-            self.fail(format!("{shown} is used after it, or an alias of it, was consumed"));
+            self.fail(format!("{shown} is used after it or an alias of it was consumed"));
         }
     }
 
@@ -210,7 +210,7 @@ impl<L: Level> Consumption<'_, L> {
             self.fail(format!("{shown} may not be consumed"));
         } else if depth < self.depth && !self.is_acc(name) {
             let shown = self.show(name);
-            self.fail(format!("{shown} is consumed in a body that may run more than once"));
+            self.fail(format!("{shown} is consumed in a body that may be executed repeatedly"));
         }
     }
 
@@ -394,7 +394,7 @@ impl<L: Level> Consumption<'_, L> {
             }
             if let Some(problem) = problem {
                 let (name, problem) = (self.show(param.param.name), self.show(problem));
-                self.fail(format!("the next value of consumed {name} aliases {problem}"));
+                self.fail(format!("the next value of consumed parameter {name} aliases {problem}"));
             }
         }
     }

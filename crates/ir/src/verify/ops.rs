@@ -15,10 +15,10 @@ use rustc_hash::FxHashSet;
 impl Rules<Soacs> for Soac {
     fn verify(&self, c: &mut Checker<'_, Soacs>) {
         match self {
-            Self::Screma(Screma { width, inputs, map, scan_reduce: folds }) => {
+            Self::Screma(Screma { width, inputs, map, scan_reduce }) => {
                 let rows = c.inputs(*width, inputs);
                 c.lambda(map, &rows, "the map lambda");
-                c.folds(folds, &map.ret);
+                c.scan_reduce(scan_reduce, &map.ret);
             }
             Self::Hist { width, inputs, map, ops } => {
                 let rows = c.inputs(*width, inputs);
@@ -34,11 +34,13 @@ impl Rules<Soacs> for Soac {
                 args.extend(rows.iter().map(|row| row.array_of(Dim::Ext(0))));
                 c.lambda(lambda, &args, "the fold");
                 let right = lambda.ret.len() >= accs.len() && lambda.ret[..accs.len()] == accs[..];
-                c.require(right, || "the fold does not give its accumulators back".to_owned());
+                c.require(right, || "the fold does not return its accumulators".to_owned());
                 let chunk = lambda.params.first().map(|p| Dim::Var(p.name));
                 for ty in lambda.ret.iter().skip(accs.len()) {
                     let right = ty.shape().first().copied() == chunk;
-                    c.require(right, || "a mapped result of the fold is no chunk".to_owned());
+                    c.require(right, || {
+                        "a mapped result of the fold does not have the chunk's size".to_owned()
+                    });
                 }
             }
             Self::FlatMap { width, inputs, lambda } => {
@@ -75,7 +77,7 @@ impl<L: Level> Checker<'_, L> {
             };
             if !fits {
                 let (name, ty) = (self.show_name(*input), self.show(&ty));
-                self.fail(format!("the input {name}: {ty} is no array of the operation's width"));
+                self.fail(format!("the input {name}: {ty} is not an array of the operation's width"));
             }
             rows.push(ty.row().unwrap_or(ty));
         }
@@ -90,37 +92,37 @@ impl<L: Level> Checker<'_, L> {
         self.lambda(op, &args, "the operator");
         self.atoms(neutral, &op.ret, "a neutral element");
         if values.len() < k {
-            self.fail("there are fewer values than the operators take");
+            self.fail("the operators take more values than exist");
             *values = &[];
             return;
         }
         let (own, rest) = values.split_at(k);
         if own != op.ret.as_slice() {
             let own: Vec<String> = own.iter().map(|ty| self.show(ty)).collect();
-            self.fail(format!("the operator does not take values of type ({})", own.join(", ")));
+            self.fail(format!("the operator does not apply to values of type ({})", own.join(", ")));
         }
         *values = rest;
     }
 
     /// Checks scans and reductions of values of these types.
-    fn folds(&mut self, folds: &ScanReduce<L>, ret: &[Type]) {
-        let ScanReduce { scans, reduces, post } = folds;
+    fn scan_reduce(&mut self, scan_reduce: &ScanReduce<L>, ret: &[Type]) {
+        let ScanReduce { scans, reduces, post } = scan_reduce;
         let mut rest = ret;
         for op in scans.iter().chain(reduces) {
             self.operator(op, &mut rest);
         }
         if let Some(post) = post {
-            self.require(!scans.is_empty(), || "a post lambda behind no scan".to_owned());
+            self.require(!scans.is_empty(), || "a post lambda without a scan".to_owned());
             let scanned = scans.iter().flat_map(|op| &op.op.ret);
             let args: Vec<Type> = scanned.chain(rest).cloned().collect();
             self.lambda(post, &args, "the post lambda");
             let filter = post.body.stms.last().and_then(|stm| stm.aux.facts.filter());
             if let Some(Filter { flag, values, .. }) = filter {
-                let counts = folds.n_scanned() == 1 && args.first() == Some(&Type::I64);
+                let counts = scan_reduce.n_scanned() == 1 && args.first() == Some(&Type::I64);
                 let right = counts
                     && rest.get(*flag) == Some(&Type::BOOL)
                     && values.iter().all(|at| *at < rest.len());
-                self.require(right, || "a filter of something else".to_owned());
+                self.require(right, || "a filter fact on an operation that is not a filter".to_owned());
             }
         }
     }
@@ -132,7 +134,9 @@ impl<L: Level> Checker<'_, L> {
             return;
         }
         let marked = FactFlag::ALL.into_iter().any(|mark| facts.has(mark));
-        self.require(L::FACTS || !marked && facts.filter().is_none(), || "a fact at this level".to_owned());
+        self.require(L::FACTS || !marked && facts.filter().is_none(), || {
+            "facts are not allowed at this level".to_owned()
+        });
         self.orders(facts, exp, pat);
         let scalar = matches!(pat, [param] if param.ty.is_prim());
         let may = |mark: FactFlag| match (mark, exp) {
@@ -144,7 +148,7 @@ impl<L: Level> Checker<'_, L> {
         };
         let right = FactFlag::ALL.into_iter().all(|mark| !facts.has(mark) || may(mark))
             && (facts.has(FactFlag::Packable) || facts.filter().is_none());
-        self.require(right, || "a fact about something else".to_owned());
+        self.require(right, || "the operation cannot have this fact".to_owned());
     }
 
     /// Checks that orders are permutations for array results of maps or conditionals.
@@ -152,7 +156,7 @@ impl<L: Level> Checker<'_, L> {
         if facts.layouts().is_empty() {
             return;
         }
-        self.require(L::LAYOUTS, || "an order at this level".to_owned());
+        self.require(L::LAYOUTS, || "dimension orders are not allowed at this level".to_owned());
         let may = |order: &DimOrder| match exp {
             Exp::If { .. } => true,
             Exp::Op(op) => op.allows_layout(order),
@@ -165,7 +169,7 @@ impl<L: Level> Checker<'_, L> {
             dims.sort_unstable();
             seen.insert(*at) && rank > 0 && dims.iter().copied().eq(0..rank) && may(order)
         });
-        self.require(right, || "an order of something else".to_owned());
+        self.require(right, || "the operation cannot have this dimension order".to_owned());
     }
 
     /// Checks the identity predicate of an operation's accumulators.
@@ -173,14 +177,14 @@ impl<L: Level> Checker<'_, L> {
         let Some(keeps) = keeps else {
             return;
         };
-        let SegKind::ScanReduce(folds) = kind else {
-            self.fail("a histogram keeps no accumulators");
+        let SegKind::ScanReduce(scan_reduce) = kind else {
+            self.fail("a histogram has an identity predicate");
             return;
         };
-        let values: Vec<Type> = (folds.operators().flat_map(|op| &op.op.ret).cloned()).collect();
-        self.lambda(keeps, &[&*values, &*values].concat(), "what keeps accumulators");
+        let values: Vec<Type> = (scan_reduce.operators().flat_map(|op| &op.op.ret).cloned()).collect();
+        self.lambda(keeps, &[&*values, &*values].concat(), "the identity predicate");
         let right = keeps.ret == [Type::BOOL];
-        self.require(right, || "what keeps accumulators is no condition".to_owned());
+        self.require(right, || "the identity predicate does not return a bool".to_owned());
     }
 
     /// Checks the results of a flat map's iteration: a size, arrays of that size, and others.
@@ -193,44 +197,44 @@ impl<L: Level> Checker<'_, L> {
                 && !matches!(ty.shape().first(), Some(Dim::Ext(1..)))
                 && !matches!(ty, Type::Acc { .. } | Type::Cert);
             self.require(right, || {
-                "a result of a flat map's point that is neither concatenated nor mapped".to_owned()
+                "a result of a flat map's iteration is neither concatenated nor mapped".to_owned()
             });
         }
         let right = ret.first() == Some(&Type::I64);
-        self.require(right, || "a flat map's point gives no size".to_owned());
+        self.require(right, || "a flat map's iteration does not return a size".to_owned());
         let size = body.result.first().and_then(|atom| Dim::from_atom(*atom));
         let want = ret.iter().map(|ty| {
             let sized = |i| size.filter(|_| i == 0);
             crate::typing::instantiate(ty, &sized)
         });
         let want: Vec<Type> = want.collect();
-        self.body_with(body, &want, "the results of a point");
+        self.body_with(body, &want, "the results of an iteration");
     }
 
     /// Checks histograms, given the result types of the bucket function.
     fn histograms(&mut self, ops: &[HistOp<L>], ret: &[Type], segments: &[Dim]) {
         let n_indices: usize = ops.iter().map(|op| op.shape.len()).sum();
         let Some((indices, mut values)) = ret.split_at_checked(n_indices) else {
-            self.fail("the bucket function gives too few results");
+            self.fail("the bucket function returns too few results");
             return;
         };
         let right = indices.iter().all(|ty| *ty == Type::I64);
         self.require(right, || "the bucket indices are not i64".to_owned());
-        for HistOp { shape, destinations: dests, op } in ops {
+        for HistOp { shape, destinations, op } in ops {
             for dim in shape {
                 self.dim(*dim);
             }
             self.operator(op, &mut values);
             let k = op.op.ret.len();
-            let got = dests.len();
-            self.require(got == k, || format!("{got} destinations for {k} values"));
-            for (dest, ty) in dests.iter().zip(&op.op.ret) {
+            let got = destinations.len();
+            self.require(got == k, || format!("{got} destinations, but {k} values"));
+            for (dest, ty) in destinations.iter().zip(&op.op.ret) {
                 let dims = segments.iter().chain(shape).rev();
                 let want = dims.fold(ty.clone(), |ty, dim| ty.array_of(*dim));
                 self.atom(Atom::Var(*dest), &want, "a destination");
             }
         }
-        self.require(values.is_empty(), || "the bucket function gives too many results".into());
+        self.require(values.is_empty(), || "the bucket function returns too many results".into());
     }
 
     fn withacc(&mut self, inputs: &[AccInput<L>], lambda: &Lambda<L>) {
@@ -242,9 +246,7 @@ impl<L: Level> Checker<'_, L> {
                     continue;
                 };
                 let right = dims.starts_with(shape);
-                self.require(right, || {
-                    "an array does not begin with the accumulator's dimensions".to_owned()
-                });
+                self.require(right, || "an array's outer dimensions are not the accumulator's".to_owned());
                 rows.push(Type::array(elem, dims.into_iter().skip(shape.len())));
             }
             if let Some(op) = op {
@@ -265,7 +267,7 @@ impl<L: Level> Checker<'_, L> {
         args.extend(accs.iter().cloned());
         self.lambda(lambda, &args, "the lambda");
         let right = lambda.ret.get(..accs.len()) == Some(accs.as_slice());
-        self.require(right, || "the lambda does not give its accumulators back".to_owned());
+        self.require(right, || "the lambda does not return its accumulators".to_owned());
     }
 
     fn decomp(&mut self, decomp: Decomp, ops: &[&Operator<L>]) {
@@ -282,14 +284,16 @@ impl<L: Level> Checker<'_, L> {
         let in_step = streams == 1 || (width <= 1 && streams.is_multiple_of(depth.max(1)));
         let right = grain >= 1 && max_chunks >= 1 && width >= 1 && cost >= 0;
         let right = right && streams >= 1 && depth.is_power_of_two() && in_step;
-        self.require(right, || "a decomposition out of range".to_owned());
+        self.require(right, || "a component of the decomposition is out of range".to_owned());
         if let Some(tunable) = tunable {
             self.has_tunable(tunable);
         }
         let in_order = writes == 0 || (width, streams, depth) == (1, 1, 1);
-        self.require(in_order, || "updates of accumulators have an order".to_owned());
+        self.require(in_order, || {
+            "accumulator updates require a width, accumulators and scan_block of 1".to_owned()
+        });
         let comm = width <= 1 || ops.iter().all(|op| op.comm);
-        self.require(comm, || "partial accumulators of an operator that does not commute".into());
+        self.require(comm, || "partial accumulators require a commutative operator".into());
     }
 }
 
@@ -323,16 +327,16 @@ impl<L: Level> Rules<L> for SegOp<L> {
         let SegSpace { dims, lane } = space;
         let outer = c.seg_level;
         c.require(c.stack.may_contain(level, outer), || match outer {
-            Some(outer) => format!("a segop at level {level} in one at level {outer}"),
-            None => format!("a segop at level {level}, which there is not"),
+            Some(outer) => format!("a segop at level {level} is nested in one at level {outer}"),
+            None => format!("level {level} does not exist"),
         });
         let maps = c.stack.level(level).is_none_or(|level| level.runs_maps);
         c.require(maps || !kind.is_map() && !matches!(kind, SegKind::FlatMap), || {
-            "a map at a level for reductions and scans".to_owned()
+            "a map is at a level for reductions and scans only".to_owned()
         });
-        c.require(!dims.is_empty(), || "a segop without dimensions".to_owned());
+        c.require(!dims.is_empty(), || "a segop has no dimensions".to_owned());
         let lane_ok = lane.is_none_or(|lane| (lane as usize) < dims.len());
-        c.require(lane_ok, || "the lane dimension is not one of the space".to_owned());
+        c.require(lane_ok, || "the lane dimension is not in the index space".to_owned());
         for (_, size) in dims {
             c.dim(*size);
         }
@@ -344,13 +348,13 @@ impl<L: Level> Rules<L> for SegOp<L> {
             c.body_with(body, ret, "the results of the body");
         }
         match kind {
-            SegKind::ScanReduce(folds) => {
-                let scans = !folds.scans.is_empty() || folds.post.is_some();
+            SegKind::ScanReduce(scan_reduce) => {
+                let scans = !scan_reduce.scans.is_empty() || scan_reduce.post.is_some();
                 c.require(decomp.updates_per_iteration == 0 || !scans, || {
-                    "a scan that updates accumulators with an operator".to_owned()
+                    "a scan updates accumulators with an operator".to_owned()
                 });
-                c.folds(folds, ret);
-                c.decomp(decomp, &folds.operators().collect::<Vec<_>>());
+                c.scan_reduce(scan_reduce, ret);
+                c.decomp(decomp, &scan_reduce.operators().collect::<Vec<_>>());
             }
             SegKind::Hist(ops) => {
                 let sizes: Vec<Dim> = dims.iter().map(|(_, size)| *size).collect();
@@ -359,7 +363,7 @@ impl<L: Level> Rules<L> for SegOp<L> {
             }
             SegKind::FlatMap => {
                 let one = dims.len() == 1;
-                c.require(one, || "a flat map over several dimensions".to_owned());
+                c.require(one, || "a flat map has several dimensions".to_owned());
                 c.flat_map(body, ret);
                 c.decomp(decomp, &[]);
             }
@@ -381,7 +385,7 @@ impl Rules<Mems> for MemOp {
             Self::Alloc { bytes, space } => {
                 c.atom(*bytes, &Type::I64, "the size of a block");
                 let right = *space != Space::Registers || bytes.constant().is_some();
-                c.require(right, || "registers need a constant size".to_owned());
+                c.require(right, || "a block in registers requires a constant size".to_owned());
             }
             Self::Seg(op) => op.verify(c),
         }
@@ -391,18 +395,18 @@ impl Rules<Mems> for MemOp {
 impl AnnotationRules for MemAnn {
     fn verify(&self, ty: &Type, mem_type: &dyn Fn(Block) -> Option<Type>) -> Result<(), String> {
         match (self, ty) {
-            (Self::None, Type::Array { .. }) => Err("an array without a block".to_owned()),
+            (Self::None, Type::Array { .. }) => Err("an array has no block".to_owned()),
             (Self::None, _) => Ok(()),
             (Self::In { block, lmad }, Type::Array { shape, .. }) => {
                 if !matches!(mem_type(*block), Some(Type::Mem(_))) {
-                    return Err("the block is no memory".to_owned());
+                    return Err("the block does not have type mem".to_owned());
                 }
                 if !lmad.dims.iter().map(|dim| dim.extent).eq(shape.iter().copied()) {
-                    return Err("the index function has not the array's shape".to_owned());
+                    return Err("the index function does not have the array's shape".to_owned());
                 }
                 Ok(())
             }
-            (Self::In { .. }, _) => Err("a block for what is no array".to_owned()),
+            (Self::In { .. }, _) => Err("a name that is not an array has a block".to_owned()),
         }
     }
 }

@@ -85,7 +85,7 @@ impl<L: Level> Visit<L> for Scopes<'_, L> {
             State::Open => {}
             State::Unbound => {
                 let shown = self.show(*name);
-                self.fail(format!("{shown} is used but not bound before"));
+                self.fail(format!("{shown} is used before it is bound"));
             }
             State::Closed => {
                 let shown = self.show(*name);

@@ -39,7 +39,7 @@ pub(super) fn check<'a, L: Level>(
     let mut tunables = FxHashSet::default();
     for tunable in &function.tunables {
         if !tunables.insert((tunable.rule, tunable.ordinal)) {
-            c.fail(format!("two parameters are called {tunable}"));
+            c.fail(format!("two tuning parameters are named {tunable}"));
         }
     }
     for param in &function.params {
@@ -49,7 +49,7 @@ pub(super) fn check<'a, L: Level>(
     for (i, ret) in function.ret.iter().enumerate() {
         c.ty(&ret.ty, Some(&ret_types[..i]));
         if let Some(bad) = ret.aliases.iter().find(|a| **a as usize >= function.params.len()) {
-            c.fail(format!("result {i} aliases parameter {bad}, which there is not"));
+            c.fail(format!("result {i} aliases parameter {bad}, which does not exist"));
         }
         let mem_type = |block| match block {
             Block::Ext(i) => ret_types.get(i as usize).map(|ty| (*ty).clone()),
@@ -62,7 +62,7 @@ pub(super) fn check<'a, L: Level>(
     c.body(&function.body);
     let result = &function.body.result;
     if result.len() != function.ret.len() {
-        c.fail(format!("{} results where {} are declared", result.len(), function.ret.len()));
+        c.fail(format!("{} results, but {} are declared", result.len(), function.ret.len()));
         return;
     }
     for (i, (atom, ret)) in result.iter().zip(&function.ret).enumerate() {
@@ -90,7 +90,7 @@ impl<L: Level> Checker<'_, L> {
     /// Requires that the function has this tuning parameter.
     pub(super) fn has_tunable(&mut self, id: TunableId) {
         let known = id.index() < self.function.tunables.len();
-        self.require(known, || format!("the function has no parameter {}", id.0));
+        self.require(known, || format!("the function has no tuning parameter {}", id.0));
     }
 
     /// The type as text.
@@ -119,7 +119,7 @@ impl<L: Level> Checker<'_, L> {
             return true;
         }
         let (got, want) = (self.show(got), self.show(want));
-        self.fail(format!("{} has type {got}, but {want} is needed", what()));
+        self.fail(format!("{} has type {got}, but {want} is required", what()));
         false
     }
 
@@ -132,7 +132,7 @@ impl<L: Level> Checker<'_, L> {
     /// Requires operands to have these types.
     pub fn atoms(&mut self, atoms: &[Atom], want: &[Type], what: &str) -> bool {
         if atoms.len() != want.len() {
-            self.fail(format!("{what}: {} where {} are needed", atoms.len(), want.len()));
+            self.fail(format!("{what}: {}, but {} are required", atoms.len(), want.len()));
             return false;
         }
         let mut ok = true;
@@ -152,7 +152,7 @@ impl<L: Level> Checker<'_, L> {
                 let ty = self.type_of(name);
                 self.equal(&ty, &Type::I64, || "a size".to_owned());
             }
-            Dim::Ext(i) => self.fail(format!("?{i} stands outside a function's results")),
+            Dim::Ext(i) => self.fail(format!("?{i} is not in a function's results")),
         }
     }
 
@@ -161,7 +161,7 @@ impl<L: Level> Checker<'_, L> {
         match ty {
             Type::Prim(_) | Type::Cert | Type::Mem(_) => {}
             Type::Array { elem: _, shape } => {
-                self.require(!shape.is_empty(), || "an array type without a dimension".to_owned());
+                self.require(!shape.is_empty(), || "an array type has no dimensions".to_owned());
                 for dim in shape {
                     match (dim, earlier) {
                         (Dim::Ext(i), Some(earlier)) => {
@@ -234,7 +234,7 @@ impl<L: Level> Checker<'_, L> {
     pub fn lambda_params(&mut self, params: &[Param<L>], args: &[Type], what: &str) {
         if params.len() != args.len() {
             let n = args.len();
-            self.fail(format!("{what} has {} parameters where {n} are needed", params.len()));
+            self.fail(format!("{what} has {} parameters, but {n} are required", params.len()));
         }
         for (param, arg) in params.iter().zip(args) {
             self.param(param);
@@ -271,12 +271,12 @@ impl<L: Level> Checker<'_, L> {
     /// Requires a pattern to have these types, in which [`Dim::Ext`] refers to its elements.
     fn pattern(&mut self, pat: &[Param<L>], types: &[Type]) {
         if pat.len() != types.len() {
-            self.fail(format!("{} names for {} results", pat.len(), types.len()));
+            self.fail(format!("{} names, but {} results", pat.len(), types.len()));
             return;
         }
         for (param, ty) in pat.iter().zip(types) {
             let want = instantiate(ty, &|i| pat.get(i as usize).map(|p| Dim::Var(p.name)));
-            self.equal(&param.ty, &want, || "the name bound".to_owned());
+            self.equal(&param.ty, &want, || "the bound name".to_owned());
         }
     }
 
@@ -292,7 +292,7 @@ impl<L: Level> Checker<'_, L> {
     {
         let count = params.clone().count();
         if values.len() != count {
-            self.fail(format!("{what}: {} values where {count} are needed", values.len()));
+            self.fail(format!("{what}: {} values, but {count} are required", values.len()));
             return;
         }
         let index = positions(params.clone().map(|p| p.name));
@@ -324,12 +324,12 @@ impl<L: Level> Checker<'_, L> {
                 self.telescope(ps(), &inits, "an initial value");
                 match form {
                     LoopForm::For { var: _, ty, bound } => {
-                        self.require(ty.is_int(), || "the counter is no integer".to_owned());
+                        self.require(ty.is_int(), || "the counter is not an integer".to_owned());
                         self.atom(*bound, &Type::Prim(*ty), "the bound");
                     }
                     LoopForm::While { cond } => {
                         let own = params.iter().any(|p| p.param.name == *cond);
-                        self.require(own, || "the condition is no loop parameter".to_owned());
+                        self.require(own, || "the condition is not a loop parameter".to_owned());
                         self.atom(Atom::Var(*cond), &Type::BOOL, "the condition");
                     }
                 }
@@ -338,7 +338,7 @@ impl<L: Level> Checker<'_, L> {
             }
             Exp::Apply { fun, args } => {
                 let Some(callee) = self.functions.get(fun).copied() else {
-                    self.fail(format!("there is no function {fun}"));
+                    self.fail(format!("function {fun} does not exist"));
                     return;
                 };
                 self.call(callee, args, pat);
@@ -350,7 +350,7 @@ impl<L: Level> Checker<'_, L> {
     fn call(&mut self, callee: &Function<L>, args: &[Atom], pat: &[Param<L>]) {
         if args.len() != callee.params.len() {
             let want = callee.params.len();
-            self.fail(format!("{} arguments where {want} are needed", args.len()));
+            self.fail(format!("{} arguments, but {want} are required", args.len()));
             return;
         }
         // The callee's parameters are replaced by the arguments.

@@ -66,8 +66,8 @@ fn sub_chunks_leave_few_iterations() {
         for points in sizes() {
             let mut left = points;
             let side = i64::from(decomp.scan_block);
-            for stretches in decomp.sub_chunks(points) {
-                let SubChunks { count, length } = stretches;
+            for sub_chunks in decomp.sub_chunks(points) {
+                let SubChunks { count, length } = sub_chunks;
                 let whole = length % side == 0;
                 // A square of the last sub-chunk reads up to this position.
                 let reach = (count - 1) * length + side;

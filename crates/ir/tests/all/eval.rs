@@ -311,7 +311,7 @@ fun f(n_0: i64, m_1: i64, b_2: mem host, xs_3: [n_0][m_1]i64 @ b_2 -> {0; (m_1: 
 }
 
 #[test]
-fn what_a_branch_gives_back_stays() {
+fn branch_results_outlive_the_branch() {
     let source = entry(
         "soacs",
         &format!("\"p\": \"bool\" as bool, {ARRAY}"),
@@ -333,7 +333,7 @@ fun f(p_0: bool, n_1: i64, xs_2: [n_1]i64) : (i64, i64, [?1]i64 alias (2))
 }
 
 #[test]
-fn failures_have_message_and_places() {
+fn failures_have_message_and_backtrace() {
     let source = entry(
         "soacs",
         "\"n\": \"i64\" as i64",
@@ -389,14 +389,14 @@ fn broken_programs_are_errors() {
     let int = "\"\": \"i64\" as i64";
     let cases = [
         ("{ let a_2: i64 = xs_1[2i64] in (a_2) }", "out of bounds"),
-        ("{ let a_2: i64 = sdiv.i64 n_0 0i64 in (a_2) }", "sdiv has no value"),
+        ("{ let a_2: i64 = sdiv.i64 n_0 0i64 in (a_2) }", "sdiv is undefined"),
         (
             "{ let a_2: [n_0]i64 = xs_1 with [0i64] = 1i64 let b_3: i64 = xs_1[0i64] in (b_3) }",
             "consumed before",
         ),
         ("{ let a_2: i64 = call f (n_0, xs_1) in (a_2) }", "deep"),
         ("{ let a_2: [4000000000000]i64 = replicate [4000000000000] 0i64 in (n_0) }", "4000000000000"),
-        ("{ let a_2: i64 = call nothing () in (a_2) }", "no function"),
+        ("{ let a_2: i64 = call nothing () in (a_2) }", "function nothing does not exist"),
         (
             "{ let a_2: [3]i64 = copy xs_1 in (n_0) }",
             "a_2 is bound to an array of i64 of shape [2], but its type is [3]i64",
@@ -413,7 +413,7 @@ fn broken_programs_are_errors() {
 /// Results of branches and loop parameters are checked against their types, here in programs that
 /// the verifier rejects.
 #[test]
-fn shapes_are_those_of_types() {
+fn shapes_are_checked_against_types() {
     let cases = [
         (
             "let c_2: bool = eq.i64 n_0 4i64

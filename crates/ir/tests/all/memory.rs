@@ -55,14 +55,14 @@ fn bug(body: &str, wanted: &[&str]) {
 }
 
 #[test]
-fn what_was_overwritten_is_not_read() {
+fn reads_of_overwritten_elements_are_errors() {
     // Another array at the same location.
     bug(
         "let a_3: [n_0]i64 @ m_1 -> {0; (1: n_0)} = iota.i64 n_0 0i64 1i64
          let x_4: i64 = xs_2[3i64]
          in (x_4)",
         &[
-            "block m_1 of f: element 3 is read, but a_3 of f has overwritten what was there",
+            "block m_1 of f: element 3 is read, but a_3 of f has overwritten it",
             "\n  in f: let x_4: i64 = xs_2[3i64]",
         ],
     );
@@ -106,7 +106,7 @@ fn what_was_overwritten_is_not_read() {
 }
 
 #[test]
-fn callees_overwrite_too() {
+fn writes_of_callees_are_detected() {
     let callee = "fun g(n_0: i64, m_1: mem host, ys_2: [n_0]i64 @ m_1 -> {0; (1: n_0)}) : (i64) {
          let a_3: [n_0]i64 @ m_1 -> {0; (1: n_0)} = replicate [n_0] 0i64
          in (n_0)
@@ -118,49 +118,49 @@ fn callees_overwrite_too() {
 }
 
 #[test]
-fn nothing_outside_of_a_block_is_touched() {
+fn accesses_out_of_bounds_are_errors() {
     bug(
         "let b_3: mem host = alloc 24i64 host
          let a_4: [n_0]i64 @ b_3 -> {0; (1: n_0)} = iota.i64 n_0 0i64 1i64
          in (n_0)",
-        &["block b_3 of f: element 3 lies outside, there are 3", "in f: let a_4"],
+        &["block b_3 of f: element 3 is out of bounds (3 elements)", "in f: let a_4"],
     );
     bug(
         "let a_3: [2]i64 @ m_1 -> {-1; (1: 2)} = iota.i64 2 0i64 1i64
          in (n_0)",
-        &["element -1 lies outside"],
+        &["element -1 is out of bounds"],
     );
     bug(
         "let b_3: mem host = alloc 32i64 host
          let r_4: [n_0]i64 @ b_3 -> {0; (2: n_0)} = segmap level 1 (i_5 < n_0) chunks (1, 1, 1, 0) : (i64) -> { in (i_5) }
          in (n_0)",
-        &["element 4 lies outside, there are 4", "in f: let r_4"],
+        &["element 4 is out of bounds (4 elements)", "in f: let r_4"],
     );
     bug(
         "let b_3: mem host = alloc 32i64 host
          let a_4: [2]i64 @ b_3 -> {0; (1: 2)} = iota.i64 2 0i64 1i64
          let c_5: [2]i32 @ b_3 -> {4; (1: 2)} = iota.i32 2 0i32 1i32
          in (n_0)",
-        &["it holds i64 and is used for i32"],
+        &["it contains i64, but is accessed as i32"],
     );
 }
 
 #[test]
-fn what_nobody_wrote_is_not_read() {
+fn reads_of_unwritten_elements_are_errors() {
     bug(
         "let b_3: mem host = alloc 32i64 host
          let a_4: [n_0]i64 @ b_3 -> {0; (1: n_0)} = scratch.i64 [n_0]
          let c_5: [n_0]i64 @ b_3 -> {0; (1: n_0)} = a_4 with [2i64] = 1i64
          let x_6: i64 = c_5[1i64]
          in (x_6)",
-        &["element 1 is read, but nobody wrote it", "in f: let x_6"],
+        &["element 1 is read before it is written", "in f: let x_6"],
     );
     // Values from before the scratch do not count.
     bug(
         "let a_3: [n_0]i64 @ m_1 -> {0; (1: n_0)} = scratch.i64 [n_0]
          let x_4: i64 = a_3[0i64]
          in (x_4)",
-        &["nobody wrote it"],
+        &["before it is written"],
     );
     // Unwritten elements may be copied and remain unwritten; the others are defined.
     let copied = |at: i64| {
@@ -175,7 +175,7 @@ fn what_nobody_wrote_is_not_read() {
         )
     };
     gives(&copied(2), 7);
-    bug(&copied(3), &["block b_6 of f: element 3", "nobody wrote it"]);
+    bug(&copied(3), &["block b_6 of f: element 3", "before it is written"]);
     is_bug(
         run(
             "",
@@ -185,22 +185,22 @@ fn what_nobody_wrote_is_not_read() {
             "",
             true,
         ),
-        &["a result was not written wholly"],
+        &["a result was not completely written"],
     );
 }
 
 #[test]
-fn arrays_lie_where_annotations_say() {
+fn locations_are_checked_against_annotations() {
     bug(
         "let v_3: [2]i64 @ m_1 -> {0; (1: 2)} = xs_2[1i64 :+ 2 * 1i64]
          in (n_0)",
-        &["v_3 does not lie where its annotation says", "in f: let v_3"],
+        &["v_3 is not at the location in its annotation", "in f: let v_3"],
     );
     bug(
         "let b_3: mem host = alloc 32i64 host
          let y_4: [n_0]i64 @ b_3 -> {0; (1: n_0)} = xs_2 with [0i64] = 1i64
          in (n_0)",
-        &["y_4 does not lie"],
+        &["y_4 is not at the location"],
     );
     bug(
         "let b_3: mem host = alloc 32i64 host
@@ -208,14 +208,14 @@ fn arrays_lie_where_annotations_say() {
          let c_5: bool = eq.i64 n_0 4i64
          let y_6: [n_0]i64 @ m_1 -> {0; (1: n_0)} = if c_5 then { in (a_4) } else { in (xs_2) }
          in (n_0)",
-        &["y_6 does not lie"],
+        &["y_6 is not at the location"],
     );
     bug(
         "let b_3: mem host = alloc 32i64 host
          let a_4: [n_0]i64 @ b_3 -> {0; (1: n_0)} = copy xs_2
          let r_5: [n_0]i64 @ m_1 -> {0; (1: n_0)} = loop (y_6: [n_0]i64 @ m_1 -> {0; (1: n_0)} = xs_2) for i_7: i64 < 2i64 do { in (a_4) }
          in (n_0)",
-        &["y_6 does not lie", "in f: let r_5"],
+        &["y_6 is not at the location", "in f: let r_5"],
     );
     bug(
         "let t_3: [2][2]i64 @ m_1 -> {0; (2: 2), (1: 2)} = reshape [2][2] xs_2
@@ -232,12 +232,12 @@ fn arrays_lie_where_annotations_say() {
             "",
             true,
         ),
-        &["does not lie row-major from the start of its block"],
+        &["is not row-major from the start of its block"],
     );
 }
 
 #[test]
-fn rows_of_results_do_not_meet() {
+fn overlapping_result_rows_are_errors() {
     bug(
         "let b_3: mem host = alloc 64i64 host
          let r_4: [n_0][2]i64 @ b_3 -> {0; (1: n_0), (1: 2)} = segmap level 1 (i_5 < n_0) chunks (1, 1, 1, 0) : ([2]i64) -> {
@@ -286,7 +286,7 @@ fn rows_of_results_do_not_meet() {
 }
 
 #[test]
-fn what_others_need_is_not_written() {
+fn writes_to_read_only_blocks_are_errors() {
     is_bug(
         run(
             "",
@@ -295,7 +295,7 @@ fn what_others_need_is_not_written() {
             "",
             false,
         ),
-        &["block m_1 of f: it is written, but what is in it is still needed", "in f: let a_3"],
+        &["block m_1 of f: it is read-only, but is written", "in f: let a_3"],
     );
     let constant = "const table() : (mem host, [2]i64 @ ?0 -> {0; (1: 2)}) {
          let b_0: mem host = alloc 16i64 host
@@ -306,7 +306,7 @@ fn what_others_need_is_not_written() {
          let u_5: [2]i64 @ b_3 -> {0; (1: 2)} = t_4 with [0i64] = 5i64
          let x_6: i64 = u_5[0i64]
          in (x_6)";
-    is_bug(run("", body, constant, false), &["block b_0 of table: it is written", "in f: let u_5"]);
+    is_bug(run("", body, constant, false), &["block b_0 of table: it is read-only", "in f: let u_5"]);
 }
 
 #[test]

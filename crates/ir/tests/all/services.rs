@@ -88,7 +88,7 @@ fn checked(function: Function<Soacs>) -> String {
 }
 
 #[test]
-fn what_the_builder_makes_verifies() {
+fn built_programs_pass_the_verifier() {
     let listing = checked(sample());
     assert!(listing.contains("reduce n_0 (x_"), "{listing}");
 }

@@ -46,7 +46,7 @@ fn every_level_round_trips() {
 }
 
 #[test]
-fn wrong_text_is_an_error_with_its_place() {
+fn syntax_errors_have_positions() {
     let error = |text: &str| text::parse::<Soacs>(text).unwrap_err().to_string();
     assert_eq!(error(""), "1:1: expected the level `soacs`");
     assert_eq!(error("soacs\nfun f() : () { in (x_1"), "2:23: expected `,` or `)`");
@@ -55,22 +55,22 @@ fn wrong_text_is_an_error_with_its_place() {
         "1:23: name 1 already has the hint `x`"
     );
     assert!(error("soacs fun f(x_4000000000: i32) : () { in () }").contains("below the length"));
-    assert_eq!(error("soacs\n  §"), "2:3: a character that cannot stand here");
+    assert_eq!(error("soacs\n  §"), "2:3: unexpected character");
     assert!(error("soacs fun f() : () { in (300i8) }").contains("in range"));
-    assert!(error("soacs file \"abc").contains("without an end"));
+    assert!(error("soacs file \"abc").contains("unterminated"));
     let provs = |text: &str| error(&format!("soacs fun f() : () {{ in () }}\n{text}"));
     let three = "where ^1 = 0:1:1-1:2\nwhere ^2 = 0:2:1-2:2\nwhere ^3 = ^1, ^2\n";
     for wrong in ["where ^1 = ^1", "where ^1 = ^0", "where ^1 = ^7, ^8"] {
-        assert!(provs(wrong).contains("only earlier"), "{wrong}");
+        assert!(provs(wrong).contains("only contain earlier"), "{wrong}");
     }
     for wrong in ["where ^4 = ^1", "where ^4 = ^1, ^2", "where ^5 = ^2, ^1"] {
         let error = provs(&format!("{three}{wrong}"));
-        assert!(error.contains("must differ"), "{wrong}: {error}");
+        assert!(error.contains("must be distinct"), "{wrong}: {error}");
     }
-    assert!(provs(&format!("{three}where ^4 = ^3, ^1")).contains("only earlier"));
-    assert!(provs(&format!("{three}where ^4 = 0:1:1-1:2 in ^3")).contains("only stand in"));
+    assert!(provs(&format!("{three}where ^4 = ^3, ^1")).contains("only contain earlier"));
+    assert!(provs(&format!("{three}where ^4 = 0:1:1-1:2 in ^3")).contains("only be nested in"));
     let many = format!("{three}where ^4 = ^1{}", ", ^2".repeat(8));
-    assert!(provs(&many).contains("no more than 8"));
+    assert!(provs(&many).contains("at most 8"));
 }
 
 #[test]
@@ -92,7 +92,7 @@ fn check_listing<L: Level>(text: &str) -> Result<String, String> {
 }
 
 #[test]
-fn verifier_errors_stand_where_they_belong() {
+fn verifier_errors_are_listed_at_their_statements() {
     for (path, content) in files("verify") {
         let listing = match text::level_of(&content) {
             Some("soacs") => check_listing::<Soacs>(&content),

@@ -22,30 +22,30 @@ tunable#2 lanes_share 2 threshold 9223372036854775807
 ";
 
 fn program() -> Program<Segs> {
-    let program = text::parse::<Segs>(TEXT).expect("it parses");
+    let program = text::parse::<Segs>(TEXT).expect("the text is valid");
     assert_eq!(verify::verify(&program), Ok(()));
     program
 }
 
 #[test]
-fn they_print_and_parse_back() {
+fn text_form_round_trips() {
     assert_eq!(text::print(&program()), TEXT);
     let wrong = |from: &str, to: &str| {
         let text = TEXT.replace(from, to);
-        text::parse::<Segs>(&text).expect_err("it is wrong").to_string()
+        text::parse::<Segs>(&text).expect_err("the text is invalid").to_string()
     };
     let message = wrong("tunable#1 lanes_share", "tunable#3 lanes_share");
-    assert!(message.contains("count up from 0"), "{message}");
+    assert!(message.contains("numbered consecutively from 0"), "{message}");
     let message = wrong("lanes_share 3", "lanes_shore 3");
-    assert!(message.contains("no rule is called `lanes_shore`"), "{message}");
+    assert!(message.contains("unknown rule `lanes_shore`"), "{message}");
     let message = wrong("threshold -5", "bound -5");
-    assert!(message.contains("no class of parameters"), "{message}");
+    assert!(message.contains("unknown parameter class"), "{message}");
     let message = wrong("9223372036854775807", "9223372036854775808");
     assert!(message.starts_with("8:35"), "{message}");
 }
 
 #[test]
-fn names_are_of_function_rule_and_ordinal() {
+fn names_consist_of_function_rule_and_ordinal() {
     let program = program();
     let main = &program.functions[0];
     let names = main.tunables.iter().map(|t| t.full_name(&main.name));
@@ -63,14 +63,14 @@ fn note(Comparison { name, size, threshold: least }: Comparison<'_>) {
 }
 
 #[test]
-fn comparisons_are_with_the_value_that_is_given() {
+fn comparisons_use_the_set_value() {
     let program = program();
     let run = |n: i64, given: &[(&str, i64)]| {
         let given = given.iter().map(|(name, n)| ((*name).to_owned(), *n));
         let options =
             Options { settings: Settings(given.collect()), listener: Some(note), ..Options::default() };
         let args = vec![EvalValue::Scalar(Scalar::I64(n))];
-        let results = eval_entry_with(&program, "main", args, &options).expect("it runs");
+        let results = eval_entry_with(&program, "main", args, &options).expect("the program runs");
         results.into_iter().map(|result| match result {
             EvalValue::Scalar(Scalar::Bool(holds)) => holds,
             other => panic!("{other:?}"),
@@ -113,8 +113,8 @@ tunable#0 grain 0 size 4
 ";
 
 #[test]
-fn chunks_have_as_many_points_as_the_parameter_says() {
-    let program = text::parse::<Segs>(SUM).expect("it parses");
+fn grain_size_parameter_sets_chunk_sizes() {
+    let program = text::parse::<Segs>(SUM).expect("the text is valid");
     assert_eq!(verify::verify(&program), Ok(()));
     assert_eq!(text::print(&program), SUM);
     assert_eq!(used(&program.functions[0]), [true]);
@@ -122,7 +122,7 @@ fn chunks_have_as_many_points_as_the_parameter_says() {
         let given = given.iter().map(|n| ("main.grain_0".to_owned(), *n));
         let options = Options { settings: Settings(given.collect()), ..Options::default() };
         let args = vec![EvalValue::Scalar(Scalar::I64(4))];
-        let results = eval_entry_with(&program, "main", args, &options).expect("it runs");
+        let results = eval_entry_with(&program, "main", args, &options).expect("the program runs");
         match results.as_slice() {
             [EvalValue::Scalar(Scalar::F64(sum))] => *sum,
             other => panic!("{other:?}"),
@@ -139,8 +139,8 @@ fn chunks_have_as_many_points_as_the_parameter_says() {
     }
 
     let wrong = SUM.replace("grain tunable#0", "grain tunable#1");
-    let program = text::parse::<Segs>(&wrong).expect("it parses");
-    let errors = verify::verify(&program).expect_err("there is no such parameter");
-    let said = |error: &verify::VerifyError| error.to_string().contains("no parameter 1");
+    let program = text::parse::<Segs>(&wrong).expect("the text is valid");
+    let errors = verify::verify(&program).expect_err("the tuning parameter does not exist");
+    let said = |error: &verify::VerifyError| error.to_string().contains("no tuning parameter 1");
     assert!(errors.iter().any(said), "{errors:?}");
 }

@@ -93,7 +93,7 @@ static bool br_read_elements(br_input *in, br_place start, br_value *value, u64 
             if (got < 0) {
                 int number = errno;
                 br_text *error = br_error_here(in);
-                br_puts(error, "the input could not be read: ");
+                br_puts(error, "cannot read the input: ");
                 br_put_errno(error, number);
                 return false;
             }
@@ -147,7 +147,7 @@ static bool br_read_binary(br_input *in, br_value *value) {
         u64 dim = 0;
         for (int k = 7; k >= 0; k--) dim = dim << 8 | size[k];
         if ((i64)dim < 0) {
-            br_putf(br_error_at(in, start), "binary value with the impossible size %" PRId64, (i64)dim);
+            br_putf(br_error_at(in, start), "binary value with the invalid size %" PRId64, (i64)dim);
             return false;
         }
         value->shape[i] = (i64)dim;

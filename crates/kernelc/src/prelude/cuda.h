@@ -6,7 +6,7 @@
    quotients and roots. */
 
 #ifdef __FAST_MATH__
-#error "results would not be those of the language; compile without --use_fast_math"
+#error "fast math changes results; compile without --use_fast_math"
 #endif
 
 /* No program calls all of the prelude. */

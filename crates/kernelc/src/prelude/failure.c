@@ -148,7 +148,7 @@ static BR_COLD void br_called(br_ctx *ctx, const br_check *place) {
 
 static BR_COLD void br_too_deep(br_ctx *ctx) {
     br_text *message = br_fails(ctx, "", true);
-    if (message != NULL) br_puts(message, "the stack is used up: the recursion is too deep.");
+    if (message != NULL) br_puts(message, "stack overflow: the recursion is too deep.");
 }
 
 /* Returns true if the stack is nearly used up, and records the failure; the stack grows
@@ -165,7 +165,7 @@ static inline bool br_stack_low(br_ctx *ctx) {
 static void br_take_failure(br_ctx *ctx, br_text *out) {
     br_failure *failure = &ctx->failure;
     br_puts(out, "Error: ");
-    if (!failure->set) br_puts(out, "the program failed without saying why; please report this.");
+    if (!failure->set) br_puts(out, "the program failed without a message; please report this.");
     br_put(out, br_shown(&failure->message), failure->message.length);
     const char *line = br_shown(&failure->location);
     for (int i = 0; *line != 0;) {

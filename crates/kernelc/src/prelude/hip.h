@@ -5,7 +5,7 @@
    compiler options request neither contraction nor fast mathematics. */
 
 #ifdef __FAST_MATH__
-#error "results would not be those of the language; compile without -ffast-math"
+#error "fast math changes results; compile without -ffast-math"
 #endif
 #pragma clang fp contract(off)
 

@@ -120,7 +120,7 @@ static bool br_refill(br_input *in) {
         if (got < 0) {
             int number = errno;
             br_text *error = br_error_here(in);
-            br_puts(error, "the input could not be read: ");
+            br_puts(error, "cannot read the input: ");
             br_put_errno(error, number);
         }
         return false;

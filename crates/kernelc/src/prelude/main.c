@@ -297,7 +297,7 @@ static bool br_start(br_run *run, const char *name) {
     if (run->entry == NULL) {
         br_puts(&run->error, "there is no entry point `");
         br_puts(&run->error, run->options.entry);
-        br_puts(&run->error, program.entries_count == 0 ? "`: the program has none at all" : "`; there are: ");
+        br_puts(&run->error, program.entries_count == 0 ? "`: the program has none" : "`; there are: ");
         for (int i = 0; i < program.entries_count; i++) {
             if (i > 0) br_puts(&run->error, ", ");
             br_puts(&run->error, program.entries[i].name);
@@ -354,7 +354,7 @@ static bool br_behave(br_run *run, const char *name) {
     }
     program.fini(ctx);
     if (fine && run->options.debug && ctx->live > 0) {
-        fprintf(stderr, "the program left %" PRIu64 " bytes of memory behind; please report this.\n", ctx->live);
+        fprintf(stderr, "the program leaked %" PRIu64 " bytes of memory; please report this.\n", ctx->live);
     }
     return fine;
 }

@@ -20,7 +20,7 @@ static BR_COLD void br_no_memory(br_ctx *ctx, i64 bytes, const br_check *place, 
         br_puts(message, "the size of an array in bytes does not fit into 63 bits.");
         return;
     }
-    br_putf(message, "out of memory: %" PRId64 " bytes were asked for while %" PRIu64 " bytes are in use, and ",
+    br_putf(message, "out of memory: cannot allocate %" PRId64 " bytes with %" PRIu64 " bytes in use; ",
             bytes, ctx->live);
     if (limited) br_putf(message, "the limit is %" PRIu64 " bytes.", ctx->limit);
     else br_puts(message, "the system has no more.");

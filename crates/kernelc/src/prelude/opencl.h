@@ -13,7 +13,7 @@
 #pragma OPENCL EXTENSION cl_khr_int64_extended_atomics : enable
 #endif
 #ifdef __FAST_RELAXED_MATH__
-#error "results would not be those of the language; compile without -cl-fast-relaxed-math"
+#error "fast math changes results; compile without -cl-fast-relaxed-math"
 #endif
 
 #define BR_KERNEL(threads) __kernel __attribute__((reqd_work_group_size(threads, 1, 1)))

@@ -29,10 +29,10 @@
 #endif
 
 #if defined(FLT_EVAL_METHOD) && FLT_EVAL_METHOD != 0 && FLT_EVAL_METHOD != 16
-#error "floats are computed with more bits than they have; for x86 use -msse2 -mfpmath=sse"
+#error "floats are evaluated with excess precision; for x86 use -msse2 -mfpmath=sse"
 #endif
 #ifdef __FAST_MATH__
-#error "results would not be those of the language; compile without -ffast-math"
+#error "fast math changes results; compile without -ffast-math"
 #endif
 #if defined(__clang__)
 #pragma STDC FP_CONTRACT OFF

@@ -15,7 +15,7 @@ static bool br_reserve(br_input *in, br_value *value, size_t room) {
     if (room <= value->room) return true;
     u8 *raw = room <= SIZE_MAX - sizeof(br_header) ? realloc(value->raw, room + sizeof(br_header)) : NULL;
     if (raw == NULL) {
-        br_putf(br_error_here(in), "out of memory: %zu bytes were asked for", room);
+        br_putf(br_error_here(in), "out of memory: cannot allocate %zu bytes", room);
         return false;
     }
     value->raw = raw;
@@ -95,7 +95,7 @@ static bool br_read_empty(br_input *in, br_value *value) {
         if ((i64)bits < 0 || rank == BR_MAX_RANK) {
             br_text *error = br_error_at(in, place);
             if ((i64)bits < 0) br_putf(error, "negative size %" PRId64, (i64)bits);
-            else br_puts(error, "128 dimensions, where at most 127 can be");
+            else br_puts(error, "128 dimensions; the maximum is 127");
             return false;
         }
         is_empty = is_empty || bits == 0;
@@ -134,7 +134,7 @@ static bool br_close_row(br_input *in, br_value *value, i64 *counts, int *open, 
     int level = --*open;
     if (count == 0 && level + 1 < value->rank && value->shape[level + 1] < 0) {
         br_text *error = br_error_here(in);
-        br_puts(error, "an empty row does not tell the sizes within it; write the array as in `empty(");
+        br_puts(error, "an empty row does not determine its inner sizes; write the array as `empty(");
         for (int i = 0; i < value->rank; i++) br_puts(error, "[0]");
         br_putf(error, "%s)`", br_scalar_names[value->type]);
         return false;
@@ -226,7 +226,7 @@ static bool br_read_escape(br_input *in, br_value *value, i64 *count) {
     size_t have = in->end - in->at, length;
     i64 c = br_escape(in->window + in->at, have < LONGEST ? have : LONGEST, &length);
     if (length == 0) {
-        br_puts(br_error_here(in), "a backslash that begins no escape sequence in a string");
+        br_puts(br_error_here(in), "a backslash without an escape sequence in a string");
         return false;
     }
     in->at += length;

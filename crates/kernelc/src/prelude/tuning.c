@@ -106,7 +106,7 @@ static bool br_apply(const br_program *program, const br_setting *settings, size
             br_puts(error, "did you mean `");
             br_puts(error, program->tunables[nearest].name);
             br_puts(error, "`?");
-        } else br_puts(error, "--print-params lists those that there are");
+        } else br_puts(error, "--print-params lists the parameters");
         return false;
     }
     return true;

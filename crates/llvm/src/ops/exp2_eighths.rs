@@ -63,10 +63,10 @@ impl<'c> Ops<'_, '_, 'c> {
     }
 
     fn load_power(&self, number: IntValue<'c>) -> Res<Value<'c>> {
-        let place = int(self.and(number.into(), int_like(number.into(), 7)?)?)?;
+        let index = int(self.and(number.into(), int_like(number.into(), 7)?)?)?;
         let double = self.emit.types.float(PrimType::F64);
         // SAFETY: the table has eight entries.
-        let entry = unsafe { self.builder.build_in_bounds_gep(double, self.powers(), &[place], "")? };
+        let entry = unsafe { self.builder.build_in_bounds_gep(double, self.powers(), &[index], "")? };
         Ok(self.builder.build_load(double, entry, "")?)
     }
 

@@ -107,7 +107,7 @@ impl<'c> Ops<'_, '_, 'c> {
         })?;
         let b = self.builder;
         let (before, rare, after) = (
-            b.get_insert_block().ok_or_else(|| Error::bug("code without a block"))?,
+            b.get_insert_block().ok_or_else(|| Error::bug("the builder is not in a block"))?,
             self.new_block("fma.rare")?,
             self.new_block("fma")?,
         );
@@ -138,9 +138,9 @@ impl<'c> Ops<'_, '_, 'c> {
         // integers.
         let bits = self.bits_as(r, types.i32)?;
         let size = self.left_shift(bits, int_like(bits, 1)?)?;
-        let place = self.add(size, int_like(bits, (1 << 31) - 1)?)?;
+        let exponent = self.add(size, int_like(bits, (1 << 31) - 1)?)?;
         let bound = (TINY << 1).wrapping_add((1 << 31) - 1);
-        let tiny = self.int_compare(IntPredicate::SLT, place, int_like(bits, bound)?)?;
+        let tiny = self.int_compare(IntPredicate::SLT, exponent, int_like(bits, bound)?)?;
         self.or(middle, tiny)
     }
 
@@ -213,7 +213,7 @@ impl<'c> Ops<'_, '_, 'c> {
         }
         emit.effects(f, Effects::None);
         let [x, y, z] = f.get_params()[..] else {
-            return Err(Error::bug("a function has lost its parameters"));
+            return Err(Error::bug("a helper function does not have three parameters"));
         };
         let builder = emit.context.create_builder();
         builder.position_at_end(emit.context.append_basic_block(f, "entry"));

@@ -63,7 +63,7 @@ fn shaped_int<'c>(x: Value<'c>, elem: IntType<'c>) -> BasicTypeEnum<'c> {
 }
 
 /// A type with the shape of a value.
-#[allow(clippy::wildcard_enum_match_arm, reason = "the enum is LLVM's")]
+#[allow(clippy::wildcard_enum_match_arm, reason = "the enum is from LLVM and has many variants")]
 fn with_shape_of<'c>(x: Value<'c>, elem: BasicTypeEnum<'c>) -> Res<BasicTypeEnum<'c>> {
     match elem {
         BasicTypeEnum::IntType(elem) => Ok(shaped_int(x, elem)),
@@ -126,7 +126,7 @@ instructions! {
 
 impl<'c> Ops<'_, '_, 'c> {
     /// `yes` if the condition holds, else `no`, per lane for vectors.
-    #[allow(clippy::wildcard_enum_match_arm, reason = "the enum is LLVM's")]
+    #[allow(clippy::wildcard_enum_match_arm, reason = "the enum is from LLVM and has many variants")]
     pub fn select(&self, c: Value<'c>, yes: Value<'c>, no: Value<'c>) -> Res<Value<'c>> {
         Ok(match c {
             Value::IntValue(c) => self.builder.build_select(c, yes, no, "")?,
@@ -275,7 +275,7 @@ impl<'c> Ops<'_, '_, 'c> {
             .builder
             .get_insert_block()
             .and_then(BasicBlock::get_parent)
-            .ok_or_else(|| Error::bug("code without a function"))?;
+            .ok_or_else(|| Error::bug("the builder is not in a function"))?;
         Ok(self.emit.context.append_basic_block(function, name))
     }
 }

@@ -18,7 +18,7 @@ impl<'c> Ops<'_, '_, 'c> {
     }
 
     /// Broadcasts a scalar or an address to all lanes.
-    #[allow(clippy::wildcard_enum_match_arm, reason = "the enum is LLVM's")]
+    #[allow(clippy::wildcard_enum_match_arm, reason = "the enum is from LLVM and has many variants")]
     pub fn splat(&self, x: Value<'c>, lanes: u32) -> Res<Value<'c>> {
         let ty = match x {
             Value::IntValue(x) if x.is_const() => {
@@ -30,26 +30,26 @@ impl<'c> Ops<'_, '_, 'c> {
             Value::IntValue(x) => x.get_type().vec_type(lanes),
             Value::FloatValue(x) => x.get_type().vec_type(lanes),
             Value::PointerValue(x) => x.get_type().vec_type(lanes),
-            _ => return Err(Error::bug("what is spread over lanes is no scalar")),
+            _ => return Err(Error::bug("the operand of a splat is not a scalar")),
         };
         let first = self.builder.build_insert_element(ty.get_poison(), x, self.lane(0), "")?;
-        let places = vec![Some(0); lanes as usize];
-        Ok(self.shuffle(first, ty.get_poison(), &places)?.into())
+        let indices = vec![Some(0); lanes as usize];
+        Ok(self.shuffle(first, ty.get_poison(), &indices)?.into())
     }
 
-    /// Shuffles two vectors: `places` are lane numbers into their concatenation; `None` gives an
+    /// Shuffles two vectors: `indices` are lane numbers into their concatenation; `None` gives an
     /// undefined lane.
     pub fn shuffle(
         &self,
         x: VectorValue<'c>,
         y: VectorValue<'c>,
-        places: &[Option<u32>],
+        indices: &[Option<u32>],
     ) -> Res<VectorValue<'c>> {
         let none = self.emit.types.i32.get_poison();
-        let places: Vec<_> =
-            places.iter().map(|place| place.map_or(none, |place| self.lane(place))).collect();
-        let places = VectorType::const_vector(&places);
-        Ok(self.builder.build_shuffle_vector(x, y, places, "")?)
+        let indices: Vec<_> =
+            indices.iter().map(|index| index.map_or(none, |index| self.lane(index))).collect();
+        let indices = VectorType::const_vector(&indices);
+        Ok(self.builder.build_shuffle_vector(x, y, indices, "")?)
     }
 
     /// The vector 0, 1, 2, ...
@@ -101,16 +101,16 @@ impl<'c> Ops<'_, '_, 'c> {
     }
 
     /// Compresses the values of the set lanes to the front; the other lanes are 0.
-    #[allow(clippy::wildcard_enum_match_arm, reason = "the enum is LLVM's")]
+    #[allow(clippy::wildcard_enum_match_arm, reason = "the enum is from LLVM and has many variants")]
     pub fn compress(&self, x: Value<'c>, mask: Value<'c>) -> Res<Value<'c>> {
-        let lanes = lanes_of(x).ok_or_else(|| Error::bug("what is packed is no vector"))?;
+        let lanes = lanes_of(x).ok_or_else(|| Error::bug("the operand of pack is not a vector"))?;
         let scalar = vector(x)?.get_type().get_element_type();
         let types = &self.emit.types;
         let own = match scalar {
             BasicTypeEnum::FloatType(ty) if ty == types.float(PrimType::F64) => types.i64,
             BasicTypeEnum::FloatType(_) => types.i32,
             BasicTypeEnum::IntType(ty) => ty,
-            _ => return Err(Error::bug("what is packed is no vector of numbers")),
+            _ => return Err(Error::bug("the operand of pack is not a vector of numbers")),
         };
         // There is no instruction for narrower elements.
         let wide = if own == types.i64 { own } else { types.i32 };

@@ -1,4 +1,4 @@
-//! Quotients of singles by multiplications, for `Expr::SharedQuotient` (`imp::divider`).
+//! Quotients of singles by multiplications, for `Expr::NewtonQuotient` (`imp::divider`).
 //!
 //! With x and y the operands and r0 the processor's estimate of 1 / y, with a relative error of at
 //! most 2^-14,
@@ -97,10 +97,10 @@ impl<'c> Ops<'_, '_, 'c> {
             return vector(call_value(self.builder, function, &[y.into(), none.into(), all])?);
         }
         let half = |from: u32| {
-            let places: Vec<_> = (from..from + lanes / 2).map(Some).collect();
-            self.reciprocal_estimates(self.shuffle(y, none, &places)?)
+            let indices: Vec<_> = (from..from + lanes / 2).map(Some).collect();
+            self.reciprocal_estimates(self.shuffle(y, none, &indices)?)
         };
-        let places: Vec<_> = (0..lanes).map(Some).collect();
-        self.shuffle(half(0)?, half(lanes / 2)?, &places)
+        let indices: Vec<_> = (0..lanes).map(Some).collect();
+        self.shuffle(half(0)?, half(lanes / 2)?, &indices)
     }
 }

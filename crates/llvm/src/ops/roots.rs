@@ -1,4 +1,4 @@
-//! Square roots of doubles divided between the divider and the multipliers, for `Expr::SharedRoot`
+//! Square roots of doubles divided between the divider and the multipliers, for `Expr::SplitSqrt`
 //! (`imp::divider`).
 //!
 //! Of two vector registers of arguments the divider takes the first. For the second, let x be the
@@ -43,13 +43,13 @@ impl<'c> Ops<'_, '_, 'c> {
         }
         let both = vector(x)?;
         let half = |from: u32| {
-            let places: Vec<_> = (from..from + LANES).map(Some).collect();
-            self.shuffle(both, both.get_type().get_poison(), &places)
+            let indices: Vec<_> = (from..from + LANES).map(Some).collect();
+            self.shuffle(both, both.get_type().get_poison(), &indices)
         };
         let first = self.intrinsic("llvm.sqrt", &[half(0)?.into()])?;
         let second = self.root_by_products(half(LANES)?.into())?;
-        let places: Vec<_> = (0..2 * LANES).map(Some).collect();
-        Ok(self.shuffle(vector(first)?, vector(second)?, &places)?.into())
+        let indices: Vec<_> = (0..2 * LANES).map(Some).collect();
+        Ok(self.shuffle(vector(first)?, vector(second)?, &indices)?.into())
     }
 
     /// Square roots of one register of doubles without the divider, unless an argument is out of

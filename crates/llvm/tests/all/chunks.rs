@@ -17,7 +17,7 @@ fun f(n_0: i64, count_1: i64) -> (ys_2: buffer, n_0: i64) {
 }"#;
 
 #[test]
-fn pieces_lie_side_by_side() {
+fn slices_are_consecutive() {
     let program = imp::parse(PROGRAM).unwrap();
     for n in [0, 1, 7, 512, 100_003] {
         for count in [1, 2, 5, 512] {
@@ -36,7 +36,7 @@ fn pieces_lie_side_by_side() {
 }
 
 #[test]
-fn few_tasks_take_what_lies_side_by_side_at_once() {
+fn coarse_tasks_merge_adjacent_slices() {
     let few = PROGRAM.replace("hi_4: i64\n", "hi_4: i64 few\n");
     let program = imp::parse(&few).unwrap();
     for (n, count) in [(0, 3), (1, 1), (7, 5), (100_003, 512)] {
@@ -61,7 +61,7 @@ fn few_tasks_take_what_lies_side_by_side_at_once() {
 }
 
 #[test]
-fn filling_with_zeros_is_clearing_memory() {
+fn zero_fills_become_memset() {
     let zeros = PROGRAM.replace("((lo_3 * 1000000) + hi_4)", "0");
     let program = imp::parse(&zeros).unwrap();
     let options = llvm::Options::default();

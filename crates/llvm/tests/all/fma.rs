@@ -125,9 +125,9 @@ impl Operands {
         let exponent = |bits: u64| ((bits >> low) & ((1 << high) - 1)) as i64;
         let product = exponent(x) + exponent(y) - bias;
         let far = 3 * i64::from(low);
-        let apart = (self.bits() % (2 * far as u64 + 1)) as i64 - far;
+        let distance = (self.bits() % (2 * far as u64 + 1)) as i64 - far;
         let (sign, fraction) = (self.bits(), self.fraction());
-        self.float(sign, product + apart, fraction)
+        self.float(sign, product + distance, fraction)
     }
 
     fn add(&mut self, x: u64, y: u64, z: u64) {
@@ -222,7 +222,7 @@ fn products_and_sums_are_rounded_once() {
         let wanted = [false, true].map(|square| {
             let of = |row: &[u64; 3]| {
                 let [x, y, z] = row.map(|bits| value(ty, bits));
-                eval::fma(x, if square { x } else { y }, z).expect("floats have it")
+                eval::fma(x, if square { x } else { y }, z).expect("fma is defined for floats")
             };
             rows.iter().map(of).collect::<Vec<Scalar>>()
         });

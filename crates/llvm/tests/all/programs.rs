@@ -78,7 +78,7 @@ fn float_maps_become_vectors() {
 }
 
 #[test]
-fn same_bytes_again() {
+fn compilation_is_deterministic() {
     let program = map_program();
     let object = |threads| {
         let options = Options {
@@ -442,7 +442,7 @@ fn frame_arrays_are_not_independent() {
 }
 
 #[test]
-fn limitations_and_mistakes_are_errors() {
+fn limitations_and_invalid_programs_are_errors() {
     let mut program = map_program();
     let Some(Stmt::For(tasks)) = program.functions[0].body.last_mut() else { panic!() };
     tasks.body.iter_mut().for_each(|stmt| {
@@ -451,12 +451,12 @@ fn limitations_and_mistakes_are_errors() {
         }
     });
     let error = llvm::compile(&program, &Options::default(), Output::Object).err().unwrap().to_string();
-    assert!(error.starts_with("a loop in lanes has not become vector code"), "{error}");
+    assert!(error.starts_with("a loop in lanes has not been vectorised"), "{error}");
 
     let mut program = map_program();
     program.functions[0].results.clear();
     let error = llvm::compile(&program, &Options::default(), Output::Object).err().unwrap().to_string();
-    assert!(error.contains("the results of entry main are not its function's"), "{error}");
+    assert!(error.contains("the results of entry point main do not match its function"), "{error}");
 
     let options = Options { cpu: "z80".to_owned(), ..Options::default() };
     let error = llvm::compile(&map_program(), &options, Output::Object).err().unwrap().to_string();

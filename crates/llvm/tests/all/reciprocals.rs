@@ -26,7 +26,7 @@ fn program(reciprocals: bool) -> Program {
     let body = vec![
         load(x, xs),
         load(y, ys),
-        Stmt::Set(x, Expr::MultipliedQuotient(Box::new(dividend), Box::new(v(y)))),
+        Stmt::Set(x, Expr::NewtonQuotient(Box::new(dividend), Box::new(v(y)))),
         Stmt::StoreLanes { to: unit(out, ty, LANES, position()), value: v(x), mask: None },
     ];
     let lanes = Expr::i64(i64::from(LANES));
@@ -101,7 +101,7 @@ fn operands() -> Vec<(f32, f32)> {
 }
 
 #[test]
-fn shared_quotients_are_rounded_right() {
+fn newton_quotients_are_rounded_correctly() {
     let (xs, ys): (Vec<f32>, Vec<f32>) = operands().into_iter().unzip();
     for reciprocals in [false, true] {
         let jit = jit(&program(reciprocals), "native");

@@ -21,7 +21,7 @@ fn program() -> Program {
     let position = || mul(v(i), Expr::i64(i64::from(LANES)));
     let body = vec![
         Stmt::LoadLanes { var: x, from: unit(xs, ty, LANES, position()), mask: None },
-        Stmt::Set(x, Expr::SplitRoot(Box::new(v(x)))),
+        Stmt::Set(x, Expr::SplitSqrt(Box::new(v(x)))),
         Stmt::StoreLanes { to: unit(out, ty, LANES, position()), value: v(x), mask: None },
     ];
     let lanes = Expr::i64(i64::from(LANES));
@@ -97,7 +97,7 @@ fn arguments() -> Vec<f64> {
 }
 
 #[test]
-fn shared_roots_are_rounded_right() {
+fn split_square_roots_are_rounded_correctly() {
     let xs = arguments();
     let jit = jit(&program(), "native");
     let code = entry_fn(&jit, "roots");

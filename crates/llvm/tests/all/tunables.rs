@@ -42,28 +42,28 @@ fn compare() -> Program {
 
 fn context(config: &Config) -> Result<Context, runtime::Error> {
     let jit = Arc::new(jit(&compare(), "native"));
-    let table = jit.program().expect("a table").cast::<runtime::abi::Program>();
+    let table = jit.program().expect("the program has a table").cast::<runtime::abi::Program>();
     // SAFETY: the table is a constant of the code, which the image keeps.
     Context::new(config, unsafe { Image::new(*table, jit) })
 }
 
 fn call(context: &mut Context) -> Vec<i64> {
-    let sizes = Value::from_slice(&[4], &[4i64, 5, 6, i64::MIN]).expect("a value");
-    match context.call("main", vec![sizes]).expect("it runs").as_slice() {
-        [Output::Value(value)] => value.elements::<i64>().expect("numbers").to_vec(),
+    let sizes = Value::from_slice(&[4], &[4i64, 5, 6, i64::MIN]).expect("the value is valid");
+    match context.call("main", vec![sizes]).expect("the program runs").as_slice() {
+        [Output::Value(value)] => value.elements::<i64>().expect("the results are numbers").to_vec(),
         other => panic!("{other:?}"),
     }
 }
 
 fn set(text: &str) -> Vec<Assignment> {
-    vec![Assignment::parse(text).expect("an assignment")]
+    vec![Assignment::parse(text).expect("the assignment is valid")]
 }
 
 #[test]
-fn values_are_those_of_the_context() {
-    let mut by_default = context(&Config::default()).expect("a context");
-    let mut tuned =
-        context(&Config { tuning: set("compare.b_0=6"), ..Config::default() }).expect("a context");
+fn values_come_from_the_context() {
+    let mut by_default = context(&Config::default()).expect("the context is created");
+    let mut tuned = context(&Config { tuning: set("compare.b_0=6"), ..Config::default() })
+        .expect("the context is created");
     assert_eq!(call(&mut tuned), [-6, -6, 6, -6]);
     assert_eq!(call(&mut by_default), [-5, 5, 5, -5]);
     let names: Vec<_> = tuned.program().tunables().iter().map(|t| t.name.get()).collect();
@@ -75,11 +75,11 @@ fn values_are_those_of_the_context() {
 }
 
 #[test]
-fn comparisons_are_told_where_they_are_wanted() {
+fn comparisons_are_logged_on_request() {
     for threads in [1, 3] {
         let mut context =
             context(&Config { num_threads: Some(threads), log_comparisons: true, ..Config::default() })
-                .expect("a context");
+                .expect("the context is created");
         call(&mut context);
         let mut lines = context.comparisons();
         lines.sort_unstable();

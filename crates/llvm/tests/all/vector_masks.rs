@@ -203,7 +203,7 @@ fn masks_through_blocks() {
 }
 
 #[test]
-fn masks_are_wide_where_they_have_no_registers() {
+fn masks_are_widened_without_mask_registers() {
     let (program, _) = countdowns();
     let text = |cpu: &str| {
         let options = Options { cpu: cpu.to_owned(), ..Options::default() };

@@ -51,12 +51,12 @@ struct Access {
     way: Positions,
     masked: bool,
     store: bool,
-    /// True if masked-off lanes access a location elsewhere (`Off::Dummy`).
+    /// True if masked-off lanes access a location elsewhere (`MaskedOff::Dummy`).
     elsewhere: bool,
 }
 
 impl Access {
-    /// Returns true if the access may use `Off::Dummy`.
+    /// Returns true if the access may use `MaskedOff::Dummy`.
     fn can_redirect(self) -> bool {
         self.masked && self.way == Positions::Each
     }

@@ -132,12 +132,12 @@ fn all_operators(cpu: &str) {
 }
 
 #[test]
-fn operators_here() {
+fn vector_operators_on_the_host() {
     all_operators("native");
 }
 
 #[test]
-fn operators_elsewhere() {
+fn vector_operators_on_other_processors() {
     // Operators are the same for all processors with AVX-512.
     let others = ["x86-64-v2", "x86-64-v3", "x86-64-v4"];
     for cpu in machines().into_iter().filter(|cpu| others.contains(cpu)) {
@@ -147,7 +147,7 @@ fn operators_elsewhere() {
 
 /// Vectors as parameters and results, in stack slots across a loop, in a task's environment.
 #[test]
-fn vectors_travel() {
+fn vectors_cross_calls_loops_and_tasks() {
     let lanes = 16;
     let vector = VarType::Vector(PrimType::F32, lanes);
     let mut g = Fun::default();
@@ -224,7 +224,7 @@ fn vectors_travel() {
 }
 
 #[test]
-fn registers_are_as_wide_as_said() {
+fn registers_have_the_requested_width() {
     let lanes = 16;
     let mut f = Fun::default();
     let (xs, _) = f.array("xs");

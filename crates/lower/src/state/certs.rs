@@ -1,4 +1,4 @@
-//! Certificates: the checks that statements rely on, and those that the sizes of arrays need.
+//! Certificates: the checks that statements rely on, and the checks that the sizes of arrays need.
 //!
 //! The size of an array that an operation makes is computed separately from the array: `b - a` for
 //! the range `a..<b`, `n` for `iota n`. Only the array relies on the check that the size is valid,
@@ -49,7 +49,7 @@ fn add(certs: &mut Certs, cert: Name) {
     }
 }
 
-/// Returns true if the operation makes an array whose size is what it checks.
+/// Returns true if the operation makes an array whose size it checks.
 fn makes_size(exp: &Exp<Soacs>) -> bool {
     match exp {
         Exp::Basic(BasicOp::Iota { .. } | BasicOp::Replicate { .. }) => true,

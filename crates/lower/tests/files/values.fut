@@ -1,5 +1,5 @@
--- What lowering has to get right beyond the simple cases. Expected values were
--- computed by the reference compiler (`futhark c`, 0.25.32), apart from those of
+-- Cases beyond the simple ones. Expected values were
+-- computed by the reference compiler (`futhark c`, 0.25.32), except for
 -- `recursive` (Python), which that version does not accept.
 
 -- Closures that capture and are applied partially, in tuples and records.
@@ -29,7 +29,7 @@ entry polymorphic (xs: []i32) (ys: []f64) =
   let (a, b) = swap (reverse xs, ys[1])
   in (pairwise (+) xs, pairwise (*) ys, a, b)
 
--- Arrays zipped and then updated do not change what they were zipped from.
+-- An update of zipped arrays does not change the original arrays.
 -- ==
 -- entry: zipped
 -- input { [1, 2, 3] [4, 5, 6] }
@@ -41,7 +41,7 @@ entry zipped [n] (xs: [n]i32) (ys: [n]i32) =
   let (as, bs) = unzip zs'
   in (as, bs, xs'[0] + ys[0] + 1)
 
--- Two arrays that change places from iteration to iteration.
+-- Two arrays that are swapped in each iteration.
 -- ==
 -- entry: swapping
 -- input { 3 [1, 2, 3] }
@@ -90,7 +90,7 @@ entry sums (k: i32) : i64 =
   let s = loop s = some for _i < k do grow s
   in measure s
 
--- Recursion, with results that only the recursion knows.
+-- Recursion, with a result size that only the recursion determines.
 def collatz (n: i64) (k: i64) : i64 =
   if n <= 1 then k else collatz (if n % 2 == 0 then n / 2 else 3 * n + 1) (k + 1)
 def evens [m] (n: i64) (xs: [m]i64) : []i64 =
@@ -101,7 +101,7 @@ def evens [m] (n: i64) (xs: [m]i64) : []i64 =
 -- output { 111i64 [2i64, 4i64, 6i64] }
 entry recursive (n: i64) = (collatz n 0, evens 7 [])
 
--- Constants: computed once, of sizes that only they know.
+-- Constants: computed once, of sizes that their values determine.
 def primes: []i64 = filter (\n -> all (\d -> n % d != 0) (2..<n)) (2..<30)
 def table = map (\i -> (i, primes[i % length primes])) (iota 3)
 def scale = 3i64

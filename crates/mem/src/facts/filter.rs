@@ -19,19 +19,19 @@ use prim::{BinOp, ConvOp};
 const MOST_ADDED: i64 = 1 << 31;
 
 /// Returns the filter that a scan over this body and its scatter implement, if they do.
-pub(super) fn filter(body: &Body<Mems>, folds: &ScanReduce<Mems>) -> Option<Filter> {
-    let [operator] = folds.scans.as_slice() else {
+pub(super) fn filter(body: &Body<Mems>, scan_reduce: &ScanReduce<Mems>) -> Option<Filter> {
+    let [operator] = scan_reduce.scans.as_slice() else {
         return None;
     };
     let counts = operator.op.ret == [Type::I64] && adds(&operator.op) && operator.neutral == [Atom::i64(0)];
-    let groups = folds.values(&body.result);
+    let groups = scan_reduce.values(&body.result);
     let ([counted], mapped) = (groups.scanned, groups.mapped) else {
         return None;
     };
     let Some(BasicOp::Convert { op: ConvOp::BToI, arg: flag, .. }) = definition(body, *counted) else {
         return None;
     };
-    let post = folds.post.as_ref()?;
+    let post = scan_reduce.post.as_ref()?;
     let (count, params) = post.params.split_first()?;
     let among = |atom: &Atom| {
         let name = atom.var()?;

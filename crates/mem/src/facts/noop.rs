@@ -24,21 +24,21 @@ const MOST_CONDITIONS: usize = 8;
 
 /// Returns true if each operator is straight-line code and shows when its left operands stay
 /// unchanged.
-pub(super) fn has_noop_predicate(folds: &ScanReduce<Mems>) -> bool {
+pub(super) fn has_noop_predicate(scan_reduce: &ScanReduce<Mems>) -> bool {
     let straight = |op: &Operator<Mems>| {
         let mut stms = op.op.body.stms.iter();
         stms.all(|stm| matches!(stm.exp, Exp::Basic(_)))
     };
-    let mut operators = folds.operators();
+    let mut operators = scan_reduce.operators();
     operators.all(|op| straight(op) && unchanged(&op.op).is_some())
 }
 
 /// Builds the predicate that is true if all operators leave their left operands unchanged, given
 /// [`has_noop_predicate`].
-pub(super) fn noop_predicate(folds: &ScanReduce<Mems>, names: &mut NameTable) -> Option<Lambda<Mems>> {
+pub(super) fn noop_predicate(scan_reduce: &ScanReduce<Mems>, names: &mut NameTable) -> Option<Lambda<Mems>> {
     let (mut held, mut values, mut stms) = (Vec::new(), Vec::new(), Vec::new());
     let mut all = Atom::Const(Scalar::Bool(true));
-    for op in folds.operators() {
+    for op in scan_reduce.operators() {
         let own = refresh_lambda(&op.op, names, &mut Substitution::default());
         let conditions = unchanged(&own)?;
         let needed = needed(&own.body, &conditions);

@@ -11,7 +11,7 @@ use ir::types::Type;
 use prim::PrimType;
 
 /// Returns true if an iteration of this body can be packed with others.
-pub(super) fn packs(body: &Body<Mems>, places: &Locations) -> bool {
+pub(super) fn packs(body: &Body<Mems>, locations: &Locations) -> bool {
     let Some((last, before)) = body.stms.split_last() else {
         return false;
     };
@@ -24,11 +24,11 @@ pub(super) fn packs(body: &Body<Mems>, places: &Locations) -> bool {
     let Type::Acc { token, .. } = &param.ty else {
         return false;
     };
-    let Some(arrays) = places.accs.get(token) else {
+    let Some(arrays) = locations.accs.get(token) else {
         return false;
     };
-    let in_order = arrays.iter().all(|array| {
-        places.arrays.get(array).is_some_and(|(ty, ann)| {
+    let contiguous = arrays.iter().all(|array| {
+        locations.arrays.get(array).is_some_and(|(ty, ann)| {
             let MemAnn::In { block: _, lmad } = ann else {
                 return false;
             };
@@ -42,6 +42,6 @@ pub(super) fn packs(body: &Body<Mems>, places: &Locations) -> bool {
     *result == Atom::Var(param.name)
         && index.len() == 1
         && arrays.len() == values.len()
-        && in_order
+        && contiguous
         && independent(before)
 }

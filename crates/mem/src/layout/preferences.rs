@@ -20,23 +20,23 @@ use rustc_hash::FxHashMap;
 
 /// The preferred orders in a body whose results have these destinations, except for row-major ones.
 pub(super) fn preferences(body: &Body<Segs>, results: &[Option<Lmad>]) -> FxHashMap<Name, DimOrder> {
-    let mut wishes: FxHashMap<Name, DimOrder> = FxHashMap::default();
+    let mut preferred: FxHashMap<Name, DimOrder> = FxHashMap::default();
     let transposes = body.stms.iter().any(|stm| matches!(stm.exp, Exp::Basic(BasicOp::Rearrange { .. })));
     if !transposes {
-        return wishes;
+        return preferred;
     }
     let uses = count_uses(body);
     // Arrays that are row-major anyway have an empty order.
     for (at, result) in body.result.iter().enumerate() {
         if let (Atom::Var(name), None) = (result, results.get(at).and_then(Option::as_ref)) {
-            wishes.insert(*name, DimOrder::new());
+            preferred.insert(*name, DimOrder::new());
         }
     }
     for stm in body.stms.iter().rev() {
         let (Exp::Basic(op), [bound]) = (&stm.exp, stm.pat.as_slice()) else {
             continue;
         };
-        let Some(order) = wishes.get(&bound.name) else {
+        let Some(order) = preferred.get(&bound.name) else {
             continue;
         };
         let (array, order) = if let BasicOp::Rearrange { perm, array } = op {
@@ -49,9 +49,9 @@ pub(super) fn preferences(body: &Body<Segs>, results: &[Option<Lmad>]) -> FxHash
             continue;
         };
         if uses.get(&array) == Some(&1) {
-            wishes.entry(array).or_insert(order);
+            preferred.entry(array).or_insert(order);
         }
     }
-    wishes.retain(|_, order| !order.iter().enumerate().all(|(at, dim)| at == *dim));
-    wishes
+    preferred.retain(|_, order| !order.iter().enumerate().all(|(at, dim)| at == *dim));
+    preferred
 }

@@ -152,16 +152,16 @@ impl<F: Fn(Name) -> Option<Lmad>> Reader<F> {
 
     /// Records a read at an offset.
     fn read(&mut self, at: &Poly, row: bool) {
-        let apart = |step: &Poly| !matches!(step.as_constant(), Some(-1..=1));
-        let point = self.index.and_then(|index| at.step(index));
-        let along = point.as_ref().and_then(Poly::as_constant) == Some(1);
+        let is_strided = |step: &Poly| !matches!(step.as_constant(), Some(-1..=1));
+        let iteration_step = self.index.and_then(|index| at.step(index));
+        let along = iteration_step.as_ref().and_then(Poly::as_constant) == Some(1);
         self.reads.contiguous |= along;
-        self.reads.strided |= point.as_ref().is_some_and(apart);
+        self.reads.strided |= iteration_step.as_ref().is_some_and(is_strided);
         if row || self.tasks > 0 {
             return;
         }
         let mut steps = self.counters.iter().rev().filter_map(|it| at.step(*it));
         let loop_step = steps.find(|step| *step != Poly::default());
-        self.reads.strided_in_loop |= along && loop_step.as_ref().is_some_and(apart);
+        self.reads.strided_in_loop |= along && loop_step.as_ref().is_some_and(is_strided);
     }
 }

@@ -58,8 +58,8 @@ impl Choices<'_> {
         let goes = match &stm.exp {
             Exp::If { cond, then_body, else_body } => {
                 let rule = cond.var().and_then(|name| rules.get(&name).copied());
-                let both = [then_body, else_body].map(|body| has_refused(body, self.refused));
-                match (rule, both) {
+                let refused_in = [then_body, else_body].map(|body| has_refused(body, self.refused));
+                match (rule, refused_in) {
                     (Some(rule), [true, false]) => Some((true, rule)),
                     (Some(_), [false, true]) => Some((false, Rule::InnerParallelism)),
                     _ => None,
@@ -72,9 +72,9 @@ impl Choices<'_> {
             return;
         };
         if self.context.options.remarks {
-            let places = self.provs.stack(stm.aux.prov);
+            let spans = self.provs.stack(stm.aux.prov);
             let why = Pruned::NotOffloadable;
-            self.context.remark(&self.name.0, places, RemarkKind::VersionPruned { rule, why });
+            self.context.remark(&self.name.0, spans, RemarkKind::VersionPruned { rule, why });
         }
         keep_branch(stm, !first, out);
     }

@@ -1,10 +1,10 @@
 //! Host functions: segops at the host's levels, calls of host clones, and no choices between
 //! versions.
 //!
-//! A machine with nested tasks shares the work inside tasks itself, so of two versions between
-//! which a size decides the first is taken, which is the more sequential one.
+//! A machine with nested tasks shares the work inside tasks itself. A choice between versions by a
+//! comparison of sizes is therefore replaced by the first version, the more sequential one.
 
-use super::in_order;
+use super::sequentialise;
 use ir::forest::{keep_branch, or_not};
 use ir::name::FunName;
 use ir::seg::{Seg, SegKind, SegOp};
@@ -97,11 +97,11 @@ impl Converter<'_> {
     /// Appends a statement. Scans and reductions of arrays, or with arrays in a post lambda, become
     /// loops.
     fn push_sequentialised(&mut self, stm: Stm<Segs>, out: &mut Vec<Stm<Segs>>) {
-        if !in_order::combines_arrays(&stm.exp) {
+        if !sequentialise::combines_arrays(&stm.exp) {
             out.push(stm);
             return;
         }
-        match in_order::sequentialise(stm, self.names, &mut self.types) {
+        match sequentialise::sequentialise(stm, self.names, &mut self.types) {
             Ok(stms) => out.extend(stms),
             Err(error) => self.failed = self.failed.take().or(Some(error)),
         }
@@ -111,9 +111,9 @@ impl Converter<'_> {
 /// The host level of a segop: lanes for a scan or reduction over a row of scalars inside a task,
 /// else tasks.
 fn level(seg: &Seg<Segs>, inside: bool) -> u8 {
-    let folds = matches!(&seg.kind, SegKind::ScanReduce(folds)
-        if !folds.is_map() && folds.operators().all(Operator::is_scalar));
-    let row = folds && seg.space.dims.len() == 1 && seg.decomp.updates_per_iteration == 0;
+    let combines_scalars = matches!(&seg.kind, SegKind::ScanReduce(scan_reduce)
+        if !scan_reduce.is_map() && scan_reduce.operators().all(Operator::is_scalar));
+    let row = combines_scalars && seg.space.dims.len() == 1 && seg.decomp.updates_per_iteration == 0;
     if inside && row && is_plain(&seg.body) { LANES } else { TASKS }
 }
 

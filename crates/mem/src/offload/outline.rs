@@ -51,7 +51,7 @@ impl<'a> Outline<'a> {
     }
 
     /// The source locations of a statement.
-    pub(super) fn places(&self, prov: Prov) -> Vec<SrcLoc> {
+    pub(super) fn spans(&self, prov: Prov) -> Vec<SrcLoc> {
         self.provs.stack(prov)
     }
 

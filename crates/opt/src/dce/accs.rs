@@ -26,7 +26,7 @@ pub(super) fn histograms<L: OptLevel>(
     let n_indices: usize = ops.iter().map(|op| op.shape.len()).sum();
     let (mut indices, mut rest) = nodes.split_at(n_indices);
     let mut pat = pat;
-    for HistOp { shape, destinations: dests, op } in ops {
+    for HistOp { shape, destinations, op } in ops {
         let node = graph.node();
         graph.need(node, stm);
         for size in shape.iter().filter_map(|dim| dim.atom()) {
@@ -37,12 +37,12 @@ pub(super) fn histograms<L: OptLevel>(
         for index in own {
             graph.need(node, *index);
         }
-        let (new, more) = rest.split_at(dests.len());
+        let (new, more) = rest.split_at(destinations.len());
         rest = more;
         let components = operator(op, new, stm, graph);
-        let (bound, more) = pat.split_at(dests.len());
+        let (bound, more) = pat.split_at(destinations.len());
         pat = more;
-        for ((component, dest), param) in components.iter().zip(dests).zip(bound) {
+        for ((component, dest), param) in components.iter().zip(destinations).zip(bound) {
             graph.need(*component, node);
             graph.need_name(*component, *dest);
             graph.need(param.name.0, *component);
@@ -124,14 +124,14 @@ pub(super) fn update<L: OptLevel>(
     }
 }
 
-/// Adds a `withacc`. If `apart` is true, dead components may be removed one by one; otherwise one
+/// Adds a `withacc`. If `separable` is true, dead components may be removed one by one; otherwise one
 /// live component keeps all of its accumulator's.
 pub(super) fn with_acc<L: OptLevel>(
     inputs: &[AccInput<L>],
     lambda: &Lambda<L>,
     pat: &[Param<L>],
     stm: u32,
-    apart: bool,
+    separable: bool,
     graph: &mut Graph,
 ) {
     let n = inputs.len();
@@ -152,7 +152,7 @@ pub(super) fn with_acc<L: OptLevel>(
             graph.need(*component, node);
             graph.need_name(*component, *array);
             graph.need(param.name.0, *component);
-            if !apart {
+            if !separable {
                 graph.need(node, *component);
             }
         }

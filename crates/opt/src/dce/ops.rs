@@ -75,17 +75,17 @@ fn operators<L: OptLevel>(ops: &[Operator<L>], mut values: &[u32], stm: u32, gra
 
 fn scan_reduce_dependencies<L: OptLevel>(
     values: &Values<'_>,
-    folds: &ScanReduce<L>,
+    scan_reduce: &ScanReduce<L>,
     pat: &[Param<L>],
     stm: u32,
     graph: &mut Graph,
 ) {
     let nodes = value_nodes(values, stm, graph);
-    let groups = folds.values(&nodes);
-    let scanned = operators(&folds.scans, groups.scanned, stm, graph);
-    let reduced = operators(&folds.reduces, groups.reduced, stm, graph);
+    let groups = scan_reduce.values(&nodes);
+    let scanned = operators(&scan_reduce.scans, groups.scanned, stm, graph);
+    let reduced = operators(&scan_reduce.reduces, groups.reduced, stm, graph);
     let elements = scanned.iter().chain(groups.mapped);
-    if let Some(post) = &folds.post {
+    if let Some(post) = &scan_reduce.post {
         for (param, element) in post.params.iter().zip(elements) {
             graph.binding(param, stm);
             graph.need(param.name.0, *element);
@@ -132,24 +132,24 @@ fn sweep_operators<L: OptLevel>(ops: &mut Vec<Operator<L>>, needed: &[bool], liv
 fn sweep_scan_reduce<L: OptLevel>(
     results: &mut Vec<Atom>,
     ret: &mut Vec<Type>,
-    folds: &mut ScanReduce<L>,
+    scan_reduce: &mut ScanReduce<L>,
     pat: &mut Vec<Param<L>>,
     live: &Live,
 ) {
-    let n_scanned = folds.n_scanned();
+    let n_scanned = scan_reduce.n_scanned();
     let alive: Vec<bool> = pat.iter().map(|param| live.name(param.name)).collect();
-    let (reduced, rest) = folds.results(&alive);
-    let keep_reduced = sweep_operators(&mut folds.reduces, reduced, live);
-    let elements: Vec<bool> = match &folds.post {
+    let (reduced, rest) = scan_reduce.results(&alive);
+    let keep_reduced = sweep_operators(&mut scan_reduce.reduces, reduced, live);
+    let elements: Vec<bool> = match &scan_reduce.post {
         Some(post) => post.params.iter().map(|p| live.name(p.name)).collect(),
         None => rest.to_vec(),
     };
     let (scanned, mapped) = elements.split_at(n_scanned);
-    let keep_scanned = sweep_operators(&mut folds.scans, scanned, live);
+    let keep_scanned = sweep_operators(&mut scan_reduce.scans, scanned, live);
     let keep_values: Vec<bool> = keep_scanned.iter().chain(&keep_reduced).chain(mapped).copied().collect();
     retain(results, &keep_values);
     retain(ret, &keep_values);
-    let keep_rest: Vec<bool> = if let Some(post) = &mut folds.post {
+    let keep_rest: Vec<bool> = if let Some(post) = &mut scan_reduce.post {
         let keep: Vec<bool> = keep_scanned.iter().chain(mapped).copied().collect();
         retain(&mut post.params, &keep);
         retain(&mut post.ret, rest);
@@ -165,15 +165,19 @@ fn sweep_scan_reduce<L: OptLevel>(
 
 /// Appends a post lambda that follows no scan to the body, as a continuation of the mapped-out
 /// values. Returns true if it did.
-fn append_post<L: OptLevel>(body: &mut Body<L>, ret: &mut Vec<Type>, folds: &mut ScanReduce<L>) -> bool {
-    if !folds.scans.is_empty() {
+fn append_post<L: OptLevel>(
+    body: &mut Body<L>,
+    ret: &mut Vec<Type>,
+    scan_reduce: &mut ScanReduce<L>,
+) -> bool {
+    if !scan_reduce.scans.is_empty() {
         return false;
     }
-    let Some(post) = folds.post.take() else {
+    let Some(post) = scan_reduce.post.take() else {
         return false;
     };
-    let mapped = body.result.split_off(folds.n_reduced());
-    ret.truncate(folds.n_reduced());
+    let mapped = body.result.split_off(scan_reduce.n_reduced());
+    ret.truncate(scan_reduce.n_reduced());
     // The post lambda consumes none of its parameters.
     let params = post.params.iter().map(|param| param.name);
     let same: Substitution = params.zip(mapped).collect();
@@ -222,10 +226,10 @@ impl OptLevel for Soacs {
 
     fn dependencies(op: &Soac, pat: &[Param<Self>], stm: u32, graph: &mut Graph) {
         match op {
-            Soac::Screma(Screma { width, inputs, map, scan_reduce: folds }) => {
+            Soac::Screma(Screma { width, inputs, map, scan_reduce }) => {
                 input_dependencies(*width, inputs, map, stm, graph);
                 let values = Values { results: &map.body.result, ret: &map.ret };
-                scan_reduce_dependencies(&values, folds, pat, stm, graph);
+                scan_reduce_dependencies(&values, scan_reduce, pat, stm, graph);
             }
             Soac::Hist { width, inputs, map, ops } => {
                 input_dependencies(*width, inputs, map, stm, graph);
@@ -269,9 +273,9 @@ impl OptLevel for Soacs {
 
     fn sweep(op: &mut Soac, pat: &mut Vec<Param<Self>>, live: &Live) {
         match op {
-            Soac::Screma(Screma { width: _, inputs, map, scan_reduce: folds }) => {
-                sweep_scan_reduce(&mut map.body.result, &mut map.ret, folds, pat, live);
-                append_post(&mut map.body, &mut map.ret, folds);
+            Soac::Screma(Screma { width: _, inputs, map, scan_reduce }) => {
+                sweep_scan_reduce(&mut map.body.result, &mut map.ret, scan_reduce, pat, live);
+                append_post(&mut map.body, &mut map.ret, scan_reduce);
                 sweep_inputs(inputs, map, live);
             }
             Soac::Hist { width: _, inputs, map, ops } => {
@@ -336,7 +340,9 @@ fn seg_dependencies<L: OptLevel>(op: &SegOp<L>, pat: &[Param<L>], stm: u32, grap
             graph.body(body);
             let values = Values { results: &body.result, ret };
             match kind {
-                SegKind::ScanReduce(folds) => scan_reduce_dependencies(&values, folds, pat, stm, graph),
+                SegKind::ScanReduce(scan_reduce) => {
+                    scan_reduce_dependencies(&values, scan_reduce, pat, stm, graph)
+                }
                 SegKind::Hist(ops) => histograms(&values, ops, pat, stm, graph),
                 SegKind::FlatMap => flat_map(&values, pat, stm, graph),
             }
@@ -350,9 +356,9 @@ fn seg_sweep<L: OptLevel>(op: &mut SegOp<L>, pat: &mut Vec<Param<L>>, live: &Liv
     match op {
         SegOp::Seg(Seg { level: _, space: _, kind, body, ret, decomp, identity_predicate: _ }) => {
             match kind {
-                SegKind::ScanReduce(folds) => {
-                    sweep_scan_reduce(&mut body.result, ret, folds, pat, live);
-                    if append_post(body, ret, folds) && folds.is_map() {
+                SegKind::ScanReduce(scan_reduce) => {
+                    sweep_scan_reduce(&mut body.result, ret, scan_reduce, pat, live);
+                    if append_post(body, ret, scan_reduce) && scan_reduce.is_map() {
                         // Iterations of a map are independent of each other.
                         (decomp.width, decomp.accumulators, decomp.scan_block) = (1, 1, 1);
                     }

@@ -123,7 +123,7 @@ impl Fuser<'_> {
                     kept.all(|param| !self.is_kept(param.name, read))
                 };
                 let here = || merge::is_map(producer) && self.all_in(lambda, &producer.pat);
-                let beside = || {
+                let horizontally = || {
                     self.phase == Phase::Horizontal
                         && merge::is_map(producer)
                         && reads_only(whole, inner, &producer.pat)
@@ -132,7 +132,7 @@ impl Fuser<'_> {
                     && merge::maps_or_scans(producer)
                     && !merge::passes_accumulators(producer)
                     && merge::possible(producer, inner, &|_| false).is_ok()
-                    && (alone() || here() || beside())
+                    && (alone() || here() || horizontally())
                     && self.may_merge(graph, from, id).is_ok()
                 {
                     return Some((from, at));

@@ -125,8 +125,8 @@ impl Fuser<'_> {
             self.may_merge(graph, first, second)?;
             Ok(way)
         });
-        let fate = done.map_or_else(Outcome::NotFused, |_| Outcome::Horizontal);
-        self.record_outcome(pair, fate);
+        let outcome = done.map_or_else(Outcome::NotFused, |_| Outcome::Horizontal);
+        self.record_outcome(pair, outcome);
         self.merge_horizontal(graph, first, second, done.ok()?);
         Some(second)
     }
@@ -138,8 +138,8 @@ impl Fuser<'_> {
         let prov = self.provs.merge(one.aux.prov, other.aux.prov);
         let (names, types) = (&mut *self.names, &mut self.types);
         let fused = match way {
-            HorizontalWay::Combinators { way, turned } => {
-                let (producer, mut consumer) = if turned { (other, one) } else { (one, other) };
+            HorizontalWay::Combinators { way, swapped } => {
+                let (producer, mut consumer) = if swapped { (other, one) } else { (one, other) };
                 consumer.aux.prov = prov;
                 merge::merge(way, producer, consumer, &|_| true, names, types)
             }
@@ -192,8 +192,8 @@ fn free(graph: &Graph, heads: &[Head], id: usize) -> Vec<usize> {
 /// The way to fuse two statements horizontally.
 #[derive(Clone, Copy)]
 enum HorizontalWay {
-    /// As combinators. `turned` is true if the second acts as the producer.
-    Combinators { way: Position, turned: bool },
+    /// As combinators. `swapped` is true if the second acts as the producer.
+    Combinators { way: Position, swapped: bool },
     /// As `withacc`s or histograms.
     Accumulators,
 }
@@ -201,7 +201,7 @@ enum HorizontalWay {
 /// The way to fuse two statements that read the same array horizontally; `None` if their kinds
 /// never do.
 fn horizontal_way(one: &Stm<Soacs>, other: &Stm<Soacs>) -> Option<Result<HorizontalWay, NotFusedReason>> {
-    let combinators = |(way, turned)| HorizontalWay::Combinators { way, turned };
+    let combinators = |(way, swapped)| HorizontalWay::Combinators { way, swapped };
     match (&one.exp, &other.exp) {
         (Exp::Op(Soac::Screma(_)), Exp::Op(Soac::Screma(_))) => {
             Some(merge::horizontal(one, other).map(combinators))

@@ -2,8 +2,8 @@
 //! is stored; recorded only for optimisation remarks.
 //!
 //! Such a pair is never considered for fusion. Its provenance in the source is known before
-//! anything has fused, its presence only at the end. So the pairs of the first walk are reported
-//! whose arrays are still read that way in the last.
+//! anything has fused, its presence only at the end. So a pair of the first walk is reported if
+//! the last walk finds that its array is still read that way.
 
 use super::graph::Graph;
 use super::{Combinator, Fuser, NotFusedReason, Outcome, is_candidate, merge};
@@ -29,7 +29,7 @@ pub(super) struct IndexedReaders {
 
 impl IndexedReaders {
     /// The pairs present at the end, as recorded from the source where possible.
-    pub(super) fn fates(self) -> Vec<(Combinator, Combinator, Outcome)> {
+    pub(super) fn outcomes(self) -> Vec<(Combinator, Combinator, Outcome)> {
         let arrays = |pairs: &Pairs| -> FxHashSet<Name> { pairs.keys().map(|key| key.0).collect() };
         let (before, after) = (arrays(&self.early), arrays(&self.late));
         let early = self.early.into_iter().filter(|(key, _)| after.contains(&key.0));

@@ -66,10 +66,10 @@ impl Fuser<'_> {
         let Some(stm) = graph.stm(scan) else {
             return false;
         };
-        let Exp::Op(Soac::Screma(Screma { width, scan_reduce: folds, .. })) = &stm.exp else {
+        let Exp::Op(Soac::Screma(Screma { width, scan_reduce, .. })) = &stm.exp else {
             return false;
         };
-        let scanned = stm.pat.iter().take(folds.n_scanned());
+        let scanned = stm.pat.iter().take(scan_reduce.n_scanned());
         let mut lasts = Lasts {
             counts: scanned.map(|param| (param.name, 0)).collect(),
             size: *width,
@@ -92,21 +92,21 @@ impl Fuser<'_> {
     /// readers to it.
     fn split_last_element(&mut self, graph: &mut Graph, scan: usize, id: usize) -> Option<()> {
         let stm = graph.stm(scan)?.clone();
-        let Exp::Op(Soac::Screma(Screma { width, inputs, mut map, scan_reduce: folds })) = stm.exp else {
+        let Exp::Op(Soac::Screma(Screma { width, inputs, mut map, scan_reduce })) = stm.exp else {
             return None;
         };
         if !self.fuel.take() {
             return None;
         }
-        let scanned = folds.n_scanned();
+        let scanned = scan_reduce.n_scanned();
         map.body.result.truncate(scanned);
         map.ret.truncate(scanned);
         let map = refresh_lambda(&map, self.names, &mut Substitution::default());
         for param in &map.params {
             self.types.set(param.name, param.ty.clone());
         }
-        let reduces = folds.scans.iter().map(|scan| scan.refreshed(self.names));
-        let folds = ScanReduce::reduce(reduces.collect());
+        let reduces = scan_reduce.scans.iter().map(|scan| scan.refreshed(self.names));
+        let scan_reduce = ScanReduce::reduce(reduces.collect());
         let mut pat = Vec::with_capacity(scanned);
         for (param, ty) in stm.pat.iter().zip(&map.ret) {
             let hint = format!("{}_last", self.names.hint(param.name));
@@ -115,11 +115,8 @@ impl Fuser<'_> {
         let sums: Vec<Name> = stm.pat.iter().take(scanned).map(|p| p.name).collect();
         let lasts: Vec<Name> = pat.iter().map(|param| param.name).collect();
         self.uses.resize(self.names.len(), 0);
-        let reduction = Stm {
-            pat,
-            aux: stm.aux,
-            exp: Exp::Op(Soac::Screma(Screma { width, inputs, map, scan_reduce: folds })),
-        };
+        let reduction =
+            Stm { pat, aux: stm.aux, exp: Exp::Op(Soac::Screma(Screma { width, inputs, map, scan_reduce })) };
         let made = graph.insert_before(scan, reduction);
         let mut take =
             Take { last_of: sums.iter().copied().zip(lasts.iter().copied()).collect(), uses: &mut self.uses };
@@ -133,10 +130,10 @@ impl Fuser<'_> {
 
 /// Returns true if a statement is a scan by exact operators whose map is cheap to compute twice.
 fn is_cheap_scan(stm: &Stm<Soacs>) -> bool {
-    let Exp::Op(Soac::Screma(Screma { map, scan_reduce: folds, .. })) = &stm.exp else {
+    let Exp::Op(Soac::Screma(Screma { map, scan_reduce, .. })) = &stm.exp else {
         return false;
     };
-    let scans = !folds.scans.is_empty() && folds.post.is_none();
+    let scans = !scan_reduce.scans.is_empty() && scan_reduce.post.is_none();
     scans && merge::maps_or_scans(stm) && merge::is_cheap(map)
 }
 

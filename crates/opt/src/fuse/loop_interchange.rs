@@ -49,12 +49,12 @@ impl Fuser<'_> {
         };
         let Screma { width, inputs, map, .. } = screma;
         let mut outer: Vec<(Param<Soacs>, Name)> = Vec::new();
-        let mut turns: Vec<LoopParam<Soacs>> = Vec::new();
+        let mut loop_params: Vec<LoopParam<Soacs>> = Vec::new();
         for (param, at) in params.iter().zip(&results) {
             let (hint, ty) = (self.names.hint(param.param.name).to_string(), &map.ret[*at]);
             let first = fresh(&hint, ty.clone(), self.names, &mut self.types);
-            let turn = fresh(&hint, ty.clone(), self.names, &mut self.types);
-            turns.push(LoopParam { param: turn, init: Atom::Var(first.name), consumed: false });
+            let loop_param = fresh(&hint, ty.clone(), self.names, &mut self.types);
+            loop_params.push(LoopParam { param: loop_param, init: Atom::Var(first.name), consumed: false });
             outer.extend(param.init.var().map(|init| (first, init)));
         }
         let mut inner = before;
@@ -63,17 +63,17 @@ impl Fuser<'_> {
                 Some(at) => inner.push(Stm {
                     pat: vec![param],
                     aux: Aux::at(own.prov),
-                    exp: Exp::Basic(BasicOp::Atom(Atom::Var(turns[at].param.name))),
+                    exp: Exp::Basic(BasicOp::Atom(Atom::Var(loop_params[at].param.name))),
                 }),
                 None => outer.push((param, input)),
             }
         }
         inner.extend(map.body.stms);
         let ret: Vec<Type> = results.iter().map(|at| map.ret[*at].clone()).collect();
-        let last: Vec<Param<Soacs>> = (turns.iter())
-            .map(|turn| {
-                let hint = self.names.hint(turn.param.name).to_string();
-                fresh(&hint, turn.param.ty.clone(), self.names, &mut self.types)
+        let last: Vec<Param<Soacs>> = (loop_params.iter())
+            .map(|loop_param| {
+                let hint = self.names.hint(loop_param.param.name).to_string();
+                fresh(&hint, loop_param.param.ty.clone(), self.names, &mut self.types)
             })
             .collect();
         let result = last.iter().map(|param| Atom::Var(param.name)).collect();
@@ -83,7 +83,7 @@ impl Fuser<'_> {
             pat: last,
             aux: around,
             exp: Exp::Loop {
-                params: turns,
+                params: loop_params,
                 form,
                 body: Body { stms: inner, result: results.iter().map(|at| map.body.result[*at]).collect() },
             },
@@ -101,7 +101,7 @@ impl Fuser<'_> {
         }));
         self.uses.resize(self.names.len(), 1);
         self.marks.resize(self.names.len(), (0, 0));
-        self.turned.extend(stm.pat.first().map(|param| (param.name, stm.aux.prov)));
+        self.interchanged.extend(stm.pat.first().map(|param| (param.name, stm.aux.prov)));
         self.fused = true;
     }
 }

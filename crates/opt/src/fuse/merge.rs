@@ -67,9 +67,9 @@ fn reads_scalars(map: &Lambda<Soacs>) -> bool {
 }
 
 /// Returns true if the consumer reads results of the producer that come after a scan.
-fn reads_scanned(producer: &Stm<Soacs>, folds: &ScanReduce<Soacs>, inputs: &[Name]) -> bool {
-    let (_, elements) = folds.results(&producer.pat);
-    let n_scanned = if folds.post.is_some() { elements.len() } else { folds.n_scanned() };
+fn reads_scanned(producer: &Stm<Soacs>, scan_reduce: &ScanReduce<Soacs>, inputs: &[Name]) -> bool {
+    let (_, elements) = scan_reduce.results(&producer.pat);
+    let n_scanned = if scan_reduce.post.is_some() { elements.len() } else { scan_reduce.n_scanned() };
     elements[..n_scanned].iter().any(|param| inputs.contains(&param.name))
 }
 
@@ -141,7 +141,7 @@ pub(super) fn possible(
     consumer: &Stm<Soacs>,
     kept: &dyn Fn(Name) -> bool,
 ) -> Result<Position, NotFusedReason> {
-    let Exp::Op(Soac::Screma(Screma { width, inputs: _, map, scan_reduce: folds })) = &producer.exp else {
+    let Exp::Op(Soac::Screma(Screma { width, inputs: _, map, scan_reduce })) = &producer.exp else {
         return Err(NotFusedReason::ReadsOtherElements);
     };
     let or = |holds: bool, why: NotFusedReason| if holds { Ok(()) } else { Err(why) };
@@ -159,19 +159,19 @@ pub(super) fn possible(
         Exp::Op(Soac::Screma(Screma { width: other, inputs, map: own_map, scan_reduce: own })) => {
             or(width == other, NotFusedReason::Widths)?;
             // A reduced array exists only after all iterations.
-            let (reduced, _) = folds.results(&producer.pat);
+            let (reduced, _) = scan_reduce.results(&producer.pat);
             let reads_reduced = reduced.iter().any(|param| inputs.contains(&param.name));
             or(!reads_reduced, NotFusedReason::ReadsReduction)?;
-            if reads_scanned(producer, folds, inputs) {
+            if reads_scanned(producer, scan_reduce, inputs) {
                 or(own.is_map(), NotFusedReason::ScanAndReduction)?;
                 let scalars = !passes_accumulators(consumer) || reads_scalars(own_map);
                 or(scalars, NotFusedReason::ArraysAfterScan)?;
                 return Ok(Position::InPost);
             }
             // Scans compute their maps twice, reductions do not.
-            let dearer = !folds.reduces.is_empty() && !own.scans.is_empty();
-            let dearer = dearer && folds.scans.is_empty();
-            or(folds.post.is_none() && !dearer, NotFusedReason::ScanAndReduction)?;
+            let is_more_expensive = !scan_reduce.reduces.is_empty() && !own.scans.is_empty();
+            let is_more_expensive = is_more_expensive && scan_reduce.scans.is_empty();
+            or(scan_reduce.post.is_none() && !is_more_expensive, NotFusedReason::ScanAndReduction)?;
             Ok(Position::InMap)
         }
         Exp::Basic(_) | Exp::If { .. } | Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_) => {
@@ -258,7 +258,7 @@ fn append(
     fused.ret.extend(ret);
 }
 
-#[allow(clippy::too_many_arguments, reason = "two combinators, their patterns and the tables")]
+#[allow(clippy::too_many_arguments, reason = "two combinators, their patterns, names and types")]
 fn in_map(
     p: Screma,
     pat_p: Vec<Param<Soacs>>,
@@ -340,7 +340,7 @@ fn in_map(
     (pat, fused)
 }
 
-#[allow(clippy::too_many_arguments, reason = "two combinators, their patterns and the tables")]
+#[allow(clippy::too_many_arguments, reason = "two combinators, their patterns, names and types")]
 fn after_scan(
     p: Screma,
     pat_p: Vec<Param<Soacs>>,

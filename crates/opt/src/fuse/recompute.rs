@@ -9,7 +9,7 @@
 //! let zs = scanomap n (x <- xs) -> f x  op'
 //! ```
 //!
-//! The cost rule: an element is computed by a few cheap operations ([`target::memory::AGAIN`]) from
+//! The cost rule: an element is computed by a few cheap operations ([`RECOMPUTE_OPERATIONS`]) from
 //! elements of arrays that take no more bytes than the element. So no more is read than before, and
 //! nothing is written. All readers of the array must be combinators of this body, as it is stored
 //! otherwise.
@@ -38,7 +38,7 @@ impl Fuser<'_> {
                 if let Some((maker, readers)) = self.recomputable(graph, id, at, array) {
                     self.fused = true;
                     for reader in readers {
-                        self.give(graph, &maker, reader, array);
+                        self.fuse_copy(graph, &maker, reader, array);
                     }
                 }
             }
@@ -59,13 +59,13 @@ impl Fuser<'_> {
             return None;
         };
         // Only a plain mapped result: neither the result of a scan nor one of a post lambda.
-        let folds = &screma.scan_reduce;
-        let mapped = at >= folds.n_reduced() + folds.n_scanned() && folds.post.is_none();
+        let scan_reduce = &screma.scan_reduce;
+        let mapped = at >= scan_reduce.n_reduced() + scan_reduce.n_scanned() && scan_reduce.post.is_none();
         if !mapped || stm.pat[at].ty.row().is_none_or(|row| row.rank() != 0) {
             return None;
         }
         let readers = self.readers(graph, id, array)?;
-        let value = at - folds.n_reduced() + folds.n_accumulated() - folds.n_scanned();
+        let value = at - scan_reduce.n_reduced() + scan_reduce.n_accumulated() - scan_reduce.n_scanned();
         let maker = producer_map(screma, stm, at, value)?;
         let bytes = |name: &Name| self.types.type_of(*name).elem().map_or(u64::MAX, prim::PrimType::size);
         let Exp::Op(Soac::Screma(made)) = &maker.exp else {
@@ -98,7 +98,7 @@ impl Fuser<'_> {
     }
 
     /// Fuses a copy of the map into a reader.
-    fn give(&mut self, graph: &mut Graph, maker: &Stm<Soacs>, reader: usize, array: Name) {
+    fn fuse_copy(&mut self, graph: &mut Graph, maker: &Stm<Soacs>, reader: usize, array: Name) {
         let Some(consumer) = graph.take(reader).pop() else {
             return;
         };

@@ -46,12 +46,13 @@ impl Fuser<'_> {
         };
         let inside = &graph.needs(id).inside;
         let elementwise = !stm.pat.iter().any(|param| inside.contains(&param.name));
-        let folds = &screma.scan_reduce;
-        let reduces_only =
-            folds.scans.is_empty() && folds.post.is_none() && screma.map.ret.len() == folds.n_reduced();
+        let scan_reduce = &screma.scan_reduce;
+        let reduces_only = scan_reduce.scans.is_empty()
+            && scan_reduce.post.is_none()
+            && screma.map.ret.len() == scan_reduce.n_reduced();
         let maps = |reduce: &Operator<Soacs>| operator_map(reduce).is_some_and(|(m, _)| m == width);
         let few = matches!(screma.width, Dim::Const(n) if n <= target::memory::STREAMS);
-        if !few || !elementwise || !reduces_only || !folds.reduces.iter().all(maps) {
+        if !few || !elementwise || !reduces_only || !scan_reduce.reduces.iter().all(maps) {
             return None;
         }
         let fuses = !graph.collide(producer, id) && graph.no_path_through_others(producer, id);
@@ -65,7 +66,7 @@ impl Fuser<'_> {
         if !self.fuel.take() {
             return None;
         }
-        let (pat, aux, reduces) = (stm.pat.clone(), stm.aux.clone(), folds.reduces.clone());
+        let (pat, aux, reduces) = (stm.pat.clone(), stm.aux.clone(), scan_reduce.reduces.clone());
         let mut throwaway: Vec<Param<Soacs>> = Vec::with_capacity(pat.len());
         for param in &pat {
             let hint = self.names.hint(param.name).to_string();

@@ -81,12 +81,12 @@ impl IndexSpaceChange {
         match self {
             Self::Order(order) => {
                 // Its dimensions, in the order of the new levels.
-                let place = |level: usize| order.iter().position(|old| *old == level);
+                let position_of = |level: usize| order.iter().position(|old| *old == level);
                 let mut own: Vec<(usize, usize)> = read
                     .levels
                     .iter()
                     .enumerate()
-                    .map(|(dim, level)| (place(*level).unwrap_or(*level), dim))
+                    .map(|(dim, level)| (position_of(*level).unwrap_or(*level), dim))
                     .collect();
                 own.sort_unstable();
                 let levels = own.iter().map(|(level, _)| *level).collect();

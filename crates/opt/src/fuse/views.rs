@@ -129,7 +129,7 @@ impl Fuser<'_> {
         }
         let parts = dims[..parts].to_vec();
         let producer = graph.stm(graph.binder(*array)?)?;
-        if !gives_nest(producer, *array) {
+        if !has_combinator_rows(producer, *array) {
             return None;
         }
         let stm = graph.stm(id)?;
@@ -248,12 +248,12 @@ impl Fuser<'_> {
         aux: &Aux,
     ) -> Vec<Read> {
         let mut reads = Vec::with_capacity(2);
-        let mut places = Vec::with_capacity(2);
+        let mut indices = Vec::with_capacity(2);
         let ty = Type::Prim(PrimType::I64);
         for (level, count) in parts.into_iter().enumerate() {
             let array = fresh("iota", ty.array_of(count), self.names, &mut self.types);
             let index = fresh("i", ty.clone(), self.names, &mut self.types);
-            places.push(Atom::Var(index.name));
+            indices.push(Atom::Var(index.name));
             reads.push(Read { param: index, array: array.name, levels: vec![level] });
             let op = BasicOp::Iota { ty: PrimType::I64, count, start: Atom::i64(0), stride: Atom::i64(1) };
             let aux = Aux { certs: aux.certs.clone(), ..Aux::at(aux.prov) };
@@ -267,9 +267,9 @@ impl Fuser<'_> {
             value
         };
         let mut some = || fresh("at", ty.clone(), self.names, &mut self.types);
-        let row = add(BinOp::Mul, places[0], dim_atom(parts[1]), some());
-        let place = add(BinOp::Add, row, places[1], some());
-        let scaled = add(BinOp::Mul, place, stride, some());
+        let row = add(BinOp::Mul, indices[0], dim_atom(parts[1]), some());
+        let flat_index = add(BinOp::Add, row, indices[1], some());
+        let scaled = add(BinOp::Mul, flat_index, stride, some());
         add(BinOp::Add, start, scaled, param);
         stms.append(&mut nest.body.stms);
         nest.body.stms = stms;
@@ -278,7 +278,7 @@ impl Fuser<'_> {
 }
 
 /// Returns true if the rows of an array bound by a statement are results of combinators.
-fn gives_nest(stm: &Stm<Soacs>, array: Name) -> bool {
+fn has_combinator_rows(stm: &Stm<Soacs>, array: Name) -> bool {
     let Exp::Op(Soac::Screma(screma)) = &stm.exp else {
         return false;
     };

@@ -48,8 +48,7 @@ impl Speculable {
             replacements: Substitution::default(),
         };
         VisitMut::<L>::body(&mut hoist, &mut function.body);
-        let twins = hoist.replacements;
-        substitute_body(&mut function.body, &twins);
+        substitute_body(&mut function.body, &hoist.replacements);
     }
 }
 

@@ -75,12 +75,12 @@ mod tests {
     }
 
     #[test]
-    fn few_copies_are_made_whatever_their_size() {
+    fn a_few_copies_are_inlined_at_any_size() {
         assert_eq!(callers(3, 2, 1900), LIMITS[0]);
     }
 
     #[test]
-    fn many_copies_are_made_of_what_is_small_only() {
+    fn many_copies_are_inlined_only_of_small_functions() {
         assert_eq!(callers(30, 3, 1200), 1000);
         assert_eq!(callers(300, 30, 150), 100);
     }

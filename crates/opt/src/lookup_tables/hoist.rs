@@ -167,7 +167,7 @@ impl Hoistable {
             let makes = matches!(&stm.exp, Exp::Op(_) | Exp::If { .. })
                 || matches!(&stm.exp, Exp::Basic(op) if is_array(op));
             let follows = makes && of.iter().any(|at| same.hoisted.contains(at));
-            if follows || is_dear(stm) {
+            if follows || is_expensive(stm) {
                 same.hoisted.insert(at);
             }
             same.levels.insert(at, level);
@@ -272,7 +272,7 @@ const fn is_view(op: &BasicOp) -> bool {
 
 /// Returns true if a statement is a combinator that is much more expensive than reading its
 /// results.
-fn is_dear(stm: &Stm<Soacs>) -> bool {
+fn is_expensive(stm: &Stm<Soacs>) -> bool {
     matches!(&stm.exp, Exp::Op(_)) && cost_per_element(&stm.exp) >= MIN_COST
 }
 

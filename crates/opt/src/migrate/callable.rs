@@ -1,4 +1,4 @@
-//! The functions that a device thread can call, and those that kernels call already.
+//! The functions that a device thread can call, and the functions that kernels call already.
 
 use ir::seg::SegOp;
 use ir::syntax::{BasicOp, Exp, FunKind, Function, Param};

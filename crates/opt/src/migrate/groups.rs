@@ -56,7 +56,7 @@ pub(super) struct Group {
 }
 
 /// A host statement or a group of device statements.
-#[allow(clippy::large_enum_variant, reason = "nearly all items are the host's statements")]
+#[allow(clippy::large_enum_variant, reason = "nearly all items are host statements")]
 pub(super) enum Item {
     Host(Stm<Segs>),
     Group(Group),

@@ -21,8 +21,8 @@ impl Rewrite<'_> {
         };
         self.in_body(&mut seg.body, &mut touched);
         match &mut seg.kind {
-            SegKind::ScanReduce(folds) => {
-                for lambda in folds.lambdas_mut() {
+            SegKind::ScanReduce(scan_reduce) => {
+                for lambda in scan_reduce.lambdas_mut() {
                     self.in_lambda(lambda, &mut touched);
                 }
             }

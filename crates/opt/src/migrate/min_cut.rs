@@ -126,7 +126,7 @@ mod tests {
     use super::{INFINITE, Network};
 
     #[test]
-    fn the_cut_that_costs_least_is_found() {
+    fn the_minimum_cut_is_found() {
         // Two values that are read, and one computed from both.
         let mut network = Network::new(8);
         for (from, to, carries) in [
@@ -141,17 +141,17 @@ mod tests {
         ] {
             network.arc(from, to, carries);
         }
-        let side = network.source_side(0, 1).expect("it is quick");
+        let side = network.source_side(0, 1).expect("the search stays below its limit");
         assert_eq!(side, [true, false, true, true, true, true, true, false]);
     }
 
     #[test]
-    fn of_equal_cuts_the_one_at_the_source_is_taken() {
+    fn among_equal_cuts_the_one_nearest_the_source_is_chosen() {
         let mut network = Network::new(4);
         network.arc(0, 2, 3);
         network.arc(2, 3, 3);
         network.arc(3, 1, 3);
-        let side = network.source_side(0, 1).expect("it is quick");
+        let side = network.source_side(0, 1).expect("the search stays below its limit");
         assert_eq!(side, [true, false, false, false]);
     }
 }

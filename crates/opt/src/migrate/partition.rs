@@ -64,11 +64,11 @@ impl Plan {
         match &stm.exp {
             Exp::Basic(op @ BasicOp::Index { slice, .. }) if is_element(op) => {
                 // The host itself makes a read whose result it needs, unless it lacks the index.
-                let place = slice.iter().filter_map(|at| match at {
+                let index_operands = slice.iter().filter_map(|at| match at {
                     DimIndex::Fix(at) => at.var(),
                     DimIndex::Slice { .. } => None,
                 });
-                stays(first.name) || place.chain(stm.aux.certs.iter().copied()).any(stays)
+                stays(first.name) || index_operands.chain(stm.aux.certs.iter().copied()).any(stays)
             }
             Exp::Basic(_) => !first.ty.is_array() && self.computed_on_device(first.name),
             Exp::Apply { .. } => self.computed_on_device(first.name),
@@ -109,15 +109,15 @@ pub(super) fn is_single(ty: &Type) -> bool {
 /// Returns true if a segop is a reduction of scalars whose results could stay on the device, as
 /// those of a single segment.
 pub(super) fn is_whole_reduction(seg: &Seg<Segs>) -> bool {
-    let SegKind::ScanReduce(folds) = &seg.kind else {
+    let SegKind::ScanReduce(scan_reduce) = &seg.kind else {
         return false;
     };
     seg.space.dims.len() == 1
         && seg.decomp.updates_per_iteration == 0
-        && folds.scans.is_empty()
-        && folds.post.is_none()
-        && folds.n_reduced() > 0
-        && folds.reduced_types().all(Type::is_prim)
+        && scan_reduce.scans.is_empty()
+        && scan_reduce.post.is_none()
+        && scan_reduce.n_reduced() > 0
+        && scan_reduce.reduced_types().all(Type::is_prim)
 }
 
 const SOURCE: u32 = 0;
@@ -428,8 +428,8 @@ impl Partitioner<'_> {
                     self.needed(Atom::Var(cert));
                 }
                 match &seg.kind {
-                    SegKind::ScanReduce(folds) => {
-                        for atom in folds.neutral() {
+                    SegKind::ScanReduce(scan_reduce) => {
+                        for atom in scan_reduce.neutral() {
                             self.needed(atom);
                         }
                     }

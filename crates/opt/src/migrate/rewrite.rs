@@ -113,7 +113,7 @@ impl Rewrite<'_> {
                     self.require_on_host(*name);
                 }
             }
-            self.place();
+            self.place_open();
             let scope = self.scopes.pop();
             let stms = scope.map(|scope| scope.finish(self.level, self.names));
             Body { stms: stms.unwrap_or_default(), result }
@@ -297,7 +297,7 @@ impl Rewrite<'_> {
         }
         let at = self.at();
         if self.scopes[at].must_place_open {
-            self.place();
+            self.place_open();
         }
         let bound: Vec<Name> = stm.pat.iter().map(|param| param.name).collect();
         let item = self.scopes[at].push(stm);
@@ -339,7 +339,7 @@ impl Rewrite<'_> {
     }
 
     /// Places the open group.
-    fn place(&mut self) {
+    fn place_open(&mut self) {
         let at = self.at();
         let Some((item, bound, reads)) = self.scopes[at].place_open_group() else {
             return;
@@ -411,12 +411,12 @@ impl Rewrite<'_> {
         let inner = copy.name;
         let (at, item) = self.add_to_group(self.at(), basic(copy, BasicOp::Atom(element.into()), prov));
         let name = bound.name;
-        self.give(at, item, inner, bound);
+        self.add_result(at, item, inner, bound);
         self.sites.insert(name, Site { scope: at, item });
     }
 
     /// Adds a scalar to a group's results, under an outer name.
-    pub(super) fn give(&mut self, at: usize, item: usize, inner: Name, outer: Param<Segs>) {
+    pub(super) fn add_result(&mut self, at: usize, item: usize, inner: Name, outer: Param<Segs>) {
         let group = self.scopes[at].group(item);
         let inner = match group.inner.get(&inner) {
             Some(Atom::Var(own)) => *own,

@@ -19,7 +19,7 @@ impl Rewrite<'_> {
         let storage = self.fresh_storage(name);
         let own = storage.name;
         if let Some(site) = self.sites.get(&name).copied() {
-            self.give(site.scope, site.item, name, storage);
+            self.add_result(site.scope, site.item, name, storage);
             self.sites.insert(own, site);
         }
         self.storage.insert(name, own);
@@ -61,7 +61,7 @@ impl Rewrite<'_> {
                 let copy = self.fresh(name, ty);
                 let inner = copy.name;
                 let (at, item) = self.add_to_group(at, basic(copy, BasicOp::Atom(atom), Prov::NONE));
-                self.give(at, item, inner, storage);
+                self.add_result(at, item, inner, storage);
                 self.sites.insert(own, Site { scope: at, item });
                 own
             }
@@ -101,13 +101,13 @@ impl Rewrite<'_> {
         match self.sites.get(&name) {
             Some(site) if site.scope == at && site.item == OPEN => OPEN,
             // A group may use names that it binds itself.
-            Some(site) if site.scope == at && (is_moved || self.is_given(*site)) => site.item,
+            Some(site) if site.scope == at && (is_moved || self.is_in_group(*site)) => site.item,
             Some(site) if site.scope == at => site.item + 1,
             Some(_) | None => START,
         }
     }
 
-    pub(super) fn is_given(&self, site: Site) -> bool {
+    pub(super) fn is_in_group(&self, site: Site) -> bool {
         let scope = self.scopes.get(site.scope);
         scope.is_some_and(|scope| scope.is_group(site.item))
     }
@@ -160,11 +160,11 @@ impl Rewrite<'_> {
         for name in names {
             self.resolve(at, item, name);
         }
-        let again = self.fresh(cert, Type::Cert);
+        let repeated = self.fresh(cert, Type::Cert);
         let group = self.scopes[at].group(item);
         substitute_stm(&mut check, &group.inner);
-        group.inner.insert(cert, again.name.into());
-        check.pat = vec![again];
+        group.inner.insert(cert, repeated.name.into());
+        check.pat = vec![repeated];
         group.stms.push(check);
     }
 

@@ -11,7 +11,7 @@
 //! and the exact last index is in bounds, then so are all indices in between. If not, then some
 //! iteration fails: the first one whose exact index is out of bounds exceeds them by less than
 //! `|a|`, which is too little to wrap back into them. So if `a*(w-1)` cannot wrap, the last index
-//! is checked; otherwise the check is that there is room for `w-1` steps of `a`, which takes a
+//! is checked; otherwise the check is that `w-1` steps of `a` fit below the size, which takes a
 //! division, or the check stays. For several loop indices all corners are checked.
 //!
 //! An index computed in 32 bits is out of bounds where the exact one exceeds 32 bits, too.
@@ -66,8 +66,8 @@ struct EliminatedIndex {
 enum Form {
     /// At all corners.
     Corners,
-    /// At the first index, and that the steps fit into the room behind it, by a division.
-    DivideRoom,
+    /// At the first index; a division checks that the steps from it fit below the bound.
+    Division,
 }
 
 /// A check that can be hoisted.
@@ -90,31 +90,31 @@ impl<L: OptLevel> Simplifier<'_, L> {
         let BasicOp::Assert { cond, msg } = op else {
             return None;
         };
-        let way = self.way_of_ends(*cond, aux, msg)?;
+        let hoisted = self.hoisted_check(*cond, aux, msg)?;
         if !self.rewrite() {
             return None;
         }
         self.decide(aux, op, RemarkKind::CheckHoisted);
         let mut aux = aux.clone();
-        add_certs(&mut aux.certs, &way.certs);
-        let (holds, shown) = self.check_ends(&way, aux.prov);
+        add_certs(&mut aux.certs, &hoisted.certs);
+        let (holds, shown) = self.emit_bounds_check(&hoisted, aux.prov);
         let mut shown = shown.into_iter();
-        let msg = msg.iter().zip(&way.shown).map(|(part, poly)| match part {
+        let msg = msg.iter().zip(&hoisted.shown).map(|(part, poly)| match part {
             MsgPart::Value(ty, _) if poly.is_some() => {
                 MsgPart::Value(*ty, shown.next().unwrap_or(Atom::i64(0)))
             }
             MsgPart::Value(..) | MsgPart::Text(_) => part.clone(),
         });
         let msg = msg.collect();
-        let cond_outside = self.unless_guarded(holds, &way.guards, aux.prov, way.depth);
+        let cond_outside = self.unless_guarded(holds, &hoisted.guards, aux.prov, hoisted.depth);
         let op = BasicOp::Assert { cond: cond_outside, msg };
-        self.emit_at(way.depth, param.clone(), aux, op);
+        self.emit_at(hoisted.depth, param.clone(), aux, op);
         let certs = Certs::from_slice(&[param.name]);
         self.assume(*cond, true, &certs, self.current());
-        Some(way.depth)
+        Some(hoisted.depth)
     }
 
-    fn way_of_ends(&self, cond: Atom, aux: &Aux, msg: &[MsgPart]) -> Option<HoistedCheck> {
+    fn hoisted_check(&self, cond: Atom, aux: &Aux, msg: &[MsgPart]) -> Option<HoistedCheck> {
         let mut certs = aux.certs.clone();
         let goal = self.goal(cond, &mut certs)?;
         // The scope required by all operands except the loop indices themselves.
@@ -352,7 +352,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
                 natural.is_empty()
             }
         };
-        (up && !often).then_some(Form::DivideRoom)
+        (up && !often).then_some(Form::Division)
     }
 }
 

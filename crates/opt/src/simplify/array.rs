@@ -192,7 +192,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
             BasicOp::FlatIndex { array: source, offset, dims } => {
                 let (source, offset, dims) = (*source, *offset, dims.clone());
                 let at = fixed(slice.get(..dims.len())?)?;
-                let at = self.flat_place(offset, &dims, &at);
+                let at = self.flat_position(offset, &dims, &at);
                 let inner = slice[dims.len()..].iter().copied();
                 let slice = std::iter::once(DimIndex::Fix(at)).chain(inner).collect();
                 Some(Simplified::Op(index(source, slice), certs))
@@ -292,15 +292,15 @@ impl<L: OptLevel> Simplifier<'_, L> {
     }
 
     /// The position, in the outermost dimension, of an index into a flat view.
-    pub(super) fn flat_place(&mut self, offset: Atom, dims: &[(Dim, Atom)], at: &[Atom]) -> Atom {
+    pub(super) fn flat_position(&mut self, offset: Atom, dims: &[(Dim, Atom)], at: &[Atom]) -> Atom {
         let aux = ir::Aux::at(self.prov);
         let ty = PrimType::I64;
-        let mut place = offset;
+        let mut offset_so_far = offset;
         for (&(_, stride), &at) in dims.iter().zip(at) {
             let way = self.make("way", &aux, BasicOp::Binary(BinOp::Mul, ty, at, stride));
-            place = self.make("at", &aux, BasicOp::Binary(BinOp::Add, ty, place, way));
+            offset_so_far = self.make("at", &aux, BasicOp::Binary(BinOp::Add, ty, offset_so_far, way));
         }
-        place
+        offset_so_far
     }
 
     /// The row-major position of an index in an array of this shape.

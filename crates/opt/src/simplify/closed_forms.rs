@@ -20,7 +20,7 @@ use prim::{BinOp, CmpOp, ConvOp, PrimType, Scalar};
 use rustc_hash::FxHashMap;
 
 /// The recurrence of a loop parameter, or of a combinator over one value
-/// ([`multiples`](super::multiples)).
+/// ([`uniform_scans`](super::uniform_scans)).
 pub(super) enum Closed {
     /// Each iteration assigns this value, which does not depend on the parameter.
     Constant(Atom),
@@ -49,8 +49,8 @@ impl<L: OptLevel> Simplifier<'_, L> {
     }
 
     /// Merges parameters with equal initial and next values into the first of them. Returns the
-    /// results of the others with the name that replaces each: they are bound once it is known
-    /// whether the loop returns that name.
+    /// results of the others with the name that replaces each: they are bound after the loop's
+    /// results are known.
     pub(super) fn merge_equal_params(
         &mut self,
         pat: &mut Vec<Param<L>>,

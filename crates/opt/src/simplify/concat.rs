@@ -204,7 +204,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         };
         if !param.ty.is_prim()
             || arrays.len() > MAX_OPERANDS
-            || !arrays.iter().all(|piece| self.size_in(*piece, *dim).and_then(Dim::atom).is_some())
+            || !arrays.iter().all(|operand| self.size_in(*operand, *dim).and_then(Dim::atom).is_some())
             || !self.few_elements(*array)
             || !self.may_delay_reads(arrays)
             || !self.rewrite()
@@ -230,29 +230,29 @@ impl<L: OptLevel> Simplifier<'_, L> {
     ) {
         let plain = Aux::at(aux.prov);
         // Each operand with the position in it and the condition that it contains the element.
-        let mut places = Vec::with_capacity(arrays.len());
-        let mut place = at;
+        let mut candidates = Vec::with_capacity(arrays.len());
+        let mut position = at;
         for array in arrays {
             let Some(size) = self.size_in(*array, dim).and_then(Dim::atom) else {
                 return;
             };
-            let here = BasicOp::Compare(CmpOp::SLt, PrimType::I64, place, size);
+            let here = BasicOp::Compare(CmpOp::SLt, PrimType::I64, position, size);
             let cond = self.make("here", &plain, here);
-            places.push((*array, place, cond));
-            let rest = BasicOp::Binary(BinOp::Sub, PrimType::I64, place, size);
-            place = self.make("rest", &plain, rest);
+            candidates.push((*array, position, cond));
+            let rest = BasicOp::Binary(BinOp::Sub, PrimType::I64, position, size);
+            position = self.make("rest", &plain, rest);
         }
-        let read = |array: Name, place: Atom| {
+        let read = |array: Name, position: Atom| {
             let mut slice = slice.to_vec();
-            slice[dim] = DimIndex::Fix(place);
+            slice[dim] = DimIndex::Fix(position);
             BasicOp::Index { array, slice }
         };
-        let Some((last, at_last, _)) = places.pop() else {
+        let Some((last, at_last, _)) = candidates.pop() else {
             return;
         };
         let mut rest = Exp::Basic(read(last, at_last));
-        for (array, place, cond) in places.into_iter().rev() {
-            let then_body = self.only(&param, &aux, Exp::Basic(read(array, place)));
+        for (array, position, cond) in candidates.into_iter().rev() {
+            let then_body = self.only(&param, &aux, Exp::Basic(read(array, position)));
             let else_body = self.only(&param, &aux, rest);
             rest = Exp::If { cond, then_body, else_body };
         }

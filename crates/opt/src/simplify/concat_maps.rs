@@ -52,11 +52,11 @@ impl Simplifier<'_, Soacs> {
         aux: &Aux,
         screma: &Screma,
     ) -> Option<Vec<(Vec<Param<Soacs>>, Aux, Soac)>> {
-        let Screma { width: _, inputs, map, scan_reduce: folds } = screma;
+        let Screma { width: _, inputs, map, scan_reduce } = screma;
         let is_acc = |ty: &Type| matches!(ty, Type::Acc { .. });
-        if !folds.scans.is_empty()
-            || !folds.reduces.is_empty()
-            || folds.post.is_some()
+        if !scan_reduce.scans.is_empty()
+            || !scan_reduce.reduces.is_empty()
+            || scan_reduce.post.is_some()
             || !map.ret.iter().all(is_acc)
             || !map.body.result.iter().all(|atom| atom.var().is_some())
         {
@@ -65,10 +65,10 @@ impl Simplifier<'_, Soacs> {
         let mut aux = aux.clone();
         // The operands of each input; `None` for an accumulator.
         let mut cut: Option<Vec<Dim>> = None;
-        let mut pieces: Vec<Option<Vec<Name>>> = Vec::new();
+        let mut operands: Vec<Option<Vec<Name>>> = Vec::new();
         for (input, param) in inputs.iter().zip(&map.params) {
             if is_acc(&param.ty) {
-                pieces.push(None);
+                operands.push(None);
                 continue;
             }
             let mut input = *input;
@@ -86,11 +86,11 @@ impl Simplifier<'_, Soacs> {
                 return None;
             }
             add_certs(&mut aux.certs, &def.certs);
-            pieces.push(Some(arrays.clone()));
+            operands.push(Some(arrays.clone()));
         }
         let cut = cut?;
         // The accumulator that each result continues in the next map.
-        let accs = pieces.iter().filter(|pieces| pieces.is_none()).count();
+        let accs = operands.iter().filter(|operands| operands.is_none()).count();
         if accs != pat.len() || cut.len() * size_of(&map.body) > COPIES || !self.rewrite() {
             return None;
         }
@@ -98,28 +98,28 @@ impl Simplifier<'_, Soacs> {
             && rest.iter().all(|size| size == first)
             && map.params.iter().all(|param| self.is_scatter(&param.ty))
         {
-            let map = self.interleaved(map, &pieces, cut.len());
+            let map = self.interleaved(map, &operands, cut.len());
             let op = Soac::Screma(Screma {
                 width: *first,
-                inputs: side_by_side_inputs(inputs, &pieces, cut.len()),
+                inputs: interleaved_inputs(inputs, &operands, cut.len()),
                 map,
-                scan_reduce: folds.clone(),
+                scan_reduce: scan_reduce.clone(),
             });
             return Some(vec![(pat.to_vec(), aux, op)]);
         }
         let mut accs: Vec<Name> = inputs
             .iter()
-            .zip(&pieces)
-            .filter(|(_, pieces)| pieces.is_none())
+            .zip(&operands)
+            .filter(|(_, operands)| operands.is_none())
             .map(|(input, _)| *input)
             .collect();
         let mut maps = Vec::with_capacity(cut.len());
         for (at, width) in cut.iter().enumerate() {
             let mut rest = accs.iter();
-            let own = pieces
+            let own = operands
                 .iter()
-                .filter_map(|pieces| match pieces {
-                    Some(pieces) => pieces.get(at).copied(),
+                .filter_map(|operands| match operands {
+                    Some(operands) => operands.get(at).copied(),
                     None => rest.next().copied(),
                 })
                 .collect();
@@ -130,8 +130,12 @@ impl Simplifier<'_, Soacs> {
                 pat.iter().map(|param| self.fresh("acc", param.ty.clone())).collect()
             };
             accs = pat.iter().map(|param| param.name).collect();
-            let op =
-                Soac::Screma(Screma { width: *width, inputs: own, map: copy, scan_reduce: folds.clone() });
+            let op = Soac::Screma(Screma {
+                width: *width,
+                inputs: own,
+                map: copy,
+                scan_reduce: scan_reduce.clone(),
+            });
             maps.push((pat, aux.clone(), op));
         }
         Some(maps)
@@ -147,11 +151,16 @@ impl Simplifier<'_, Soacs> {
 
     /// Builds a lambda that processes a row of each operand in turn, passing the accumulators of
     /// one copy of the body to the next.
-    fn interleaved(&mut self, map: &Lambda<Soacs>, pieces: &[Option<Vec<Name>>], n: usize) -> Lambda<Soacs> {
+    fn interleaved(
+        &mut self,
+        map: &Lambda<Soacs>,
+        operands: &[Option<Vec<Name>>],
+        n: usize,
+    ) -> Lambda<Soacs> {
         let mut params = Vec::new();
         let mut stms = Vec::new();
         let mut accs: Vec<Atom> = Vec::new();
-        for (param, _) in map.params.iter().zip(pieces).filter(|(_, p)| p.is_none()) {
+        for (param, _) in map.params.iter().zip(operands).filter(|(_, p)| p.is_none()) {
             let own = self.fresh("acc", param.ty.clone());
             accs.push(Atom::Var(own.name));
             params.push(own);
@@ -159,8 +168,8 @@ impl Simplifier<'_, Soacs> {
         for _ in 0..n {
             let mut inside = Substitution::default();
             let mut rest = accs.iter();
-            for (param, pieces) in map.params.iter().zip(pieces) {
-                if pieces.is_none() {
+            for (param, operands) in map.params.iter().zip(operands) {
+                if operands.is_none() {
                     inside.extend(rest.next().map(|acc| (param.name, *acc)));
                 } else {
                     let own = self.fresh("x", param.ty.clone());
@@ -181,9 +190,9 @@ impl Simplifier<'_, Soacs> {
     ///
     /// `map f (reshape [n * m] xss) = map (\xs -> map f xs) xss`
     pub(super) fn nest_over_rows(&mut self, aux: &Aux, screma: &Screma) -> Option<(Aux, Soac)> {
-        let Screma { width: _, inputs, map, scan_reduce: folds } = screma;
+        let Screma { width: _, inputs, map, scan_reduce } = screma;
         let is_acc = |ty: &Type| matches!(ty, Type::Acc { .. });
-        if !folds.is_map() || !map.ret.iter().all(is_acc) {
+        if !scan_reduce.is_map() || !map.ret.iter().all(is_acc) {
             return None;
         }
         let mut aux = aux.clone();
@@ -235,14 +244,14 @@ impl Simplifier<'_, Soacs> {
             width: m,
             inputs: params.iter().map(|param| param.name).collect(),
             map: map.clone(),
-            scan_reduce: folds.clone(),
+            scan_reduce: scan_reduce.clone(),
         });
         let stms = vec![Stm { pat, aux: Aux::at(aux.prov), exp: Exp::Op(inner) }];
         let outer = Screma {
             width: n,
             inputs: rows.into_iter().map(|(input, _)| input).collect(),
             map: Lambda { params, body: Body { stms, result }, ret: map.ret.clone() },
-            scan_reduce: folds.clone(),
+            scan_reduce: scan_reduce.clone(),
         };
         Some((aux, Soac::Screma(outer)))
     }
@@ -255,8 +264,8 @@ impl Simplifier<'_, Soacs> {
 }
 
 /// The accumulators, followed by each operand's arrays in turn.
-fn side_by_side_inputs(inputs: &[Name], pieces: &[Option<Vec<Name>>], n: usize) -> Vec<Name> {
-    let accs = inputs.iter().zip(pieces).filter(|(_, p)| p.is_none());
-    let arrays = (0..n).flat_map(|at| pieces.iter().flatten().filter_map(move |p| p.get(at)));
+fn interleaved_inputs(inputs: &[Name], operands: &[Option<Vec<Name>>], n: usize) -> Vec<Name> {
+    let accs = inputs.iter().zip(operands).filter(|(_, p)| p.is_none());
+    let arrays = (0..n).flat_map(|at| operands.iter().flatten().filter_map(move |p| p.get(at)));
     accs.map(|(input, _)| *input).chain(arrays.copied()).collect()
 }

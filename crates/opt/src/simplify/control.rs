@@ -120,7 +120,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         mut else_body: Body<L>,
     ) {
         let mut keep = vec![true; pat.len()];
-        let (mut firsts, mut twins) = (FxHashMap::default(), Vec::new());
+        let (mut firsts, mut merged) = (FxHashMap::default(), Vec::new());
         let used_in_types = mentioned(&pat);
         for i in 0..pat.len() {
             let (yes, no) = (then_body.result[i], else_body.result[i]);
@@ -157,14 +157,17 @@ impl<L: OptLevel> Simplifier<'_, L> {
                 continue;
             }
             // Results that are equal in both branches are merged.
-            let twin = firsts.entry((yes, no)).or_insert(param.name);
-            if *twin != param.name && param.ty.is_prim() && (!sized || aux.certs.is_empty()) && self.rewrite()
+            let kept_result = firsts.entry((yes, no)).or_insert(param.name);
+            if *kept_result != param.name
+                && param.ty.is_prim()
+                && (!sized || aux.certs.is_empty())
+                && self.rewrite()
             {
                 keep[i] = false;
                 if sized {
-                    self.bind_atom(param, aux.clone(), Atom::Var(*twin));
+                    self.bind_atom(param, aux.clone(), Atom::Var(*kept_result));
                 } else {
-                    twins.push((param, *twin));
+                    merged.push((param, *kept_result));
                 }
             }
         }
@@ -174,8 +177,8 @@ impl<L: OptLevel> Simplifier<'_, L> {
         if !pat.is_empty() {
             self.emit_conditional(pat, aux.clone(), cond, then_body, else_body);
         }
-        for (param, twin) in twins {
-            self.bind_all(vec![param], &aux, &[Atom::Var(twin)]);
+        for (param, kept_result) in merged {
+            self.bind_all(vec![param], &aux, &[Atom::Var(kept_result)]);
         }
     }
 

@@ -67,11 +67,11 @@ impl<L: OptLevel> Simplifier<'_, L> {
         if long.next().is_some() || self.type_of(source).rank() != 1 {
             return None;
         }
-        let place = match step {
-            Some(dim) => self.flat_place(offset, &[*dim], &[at]),
+        let position = match step {
+            Some(dim) => self.flat_position(offset, &[*dim], &[at]),
             None => offset,
         };
-        let op = BasicOp::Index { array: source, slice: vec![DimIndex::Fix(place)] };
+        let op = BasicOp::Index { array: source, slice: vec![DimIndex::Fix(position)] };
         Some(Simplified::Op(op, certs))
     }
 

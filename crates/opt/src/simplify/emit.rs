@@ -75,7 +75,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         let name = param.name;
         if let Atom::Var(other) = atom {
             let more = self.uses.get(name.index()).copied().unwrap_or(1);
-            self.used_again(other, more);
+            self.add_uses(other, more);
         }
         let certs = aux.certs.clone();
         if certs.is_empty() {
@@ -97,7 +97,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
             stm.exp = Exp::Basic(BasicOp::Atom(atom));
             add_certs(&mut stm.aux.certs, certs);
             if let Atom::Var(other) = atom {
-                self.used_again(other, 1);
+                self.add_uses(other, 1);
             }
         }
     }
@@ -285,7 +285,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
     }
 
     /// Adds uses of a name that a rule creates.
-    fn used_again(&mut self, name: Name, more: u32) {
+    fn add_uses(&mut self, name: Name, more: u32) {
         if let Some(uses) = self.uses.get_mut(name.index()) {
             *uses = uses.saturating_add(more);
         }
@@ -302,7 +302,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         let mut names = Names(SmallVec::new());
         Visit::<L>::basic(&mut names, op);
         for name in names.0 {
-            self.used_again(name, 1);
+            self.add_uses(name, 1);
         }
     }
 

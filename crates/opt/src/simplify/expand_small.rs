@@ -22,12 +22,12 @@ impl Simplifier<'_, Soacs> {
     /// Replaces a combinator, whose width is rewritten, by straight-line code. Returns true if it
     /// did.
     pub(super) fn expand(&mut self, pat: &[Param<Soacs>], aux: &Aux, screma: &Screma) -> bool {
-        let Screma { width, inputs, map, scan_reduce: folds } = screma;
+        let Screma { width, inputs, map, scan_reduce } = screma;
         let Dim::Const(n @ 1..=UNROLL_WIDTH) = *width else {
             return false;
         };
         let once: usize =
-            std::iter::once(map).chain(folds.lambdas()).map(|lambda| lambda.body.stms.len()).sum();
+            std::iter::once(map).chain(scan_reduce.lambdas()).map(|lambda| lambda.body.stms.len()).sum();
         let scalar = |lambda: &Lambda<Soacs>| {
             let stms = &lambda.body.stms;
             lambda.params.iter().all(|param| param.ty.is_prim())
@@ -35,7 +35,7 @@ impl Simplifier<'_, Soacs> {
                 && stms.iter().all(|stm| matches!(stm.exp, Exp::Basic(_)))
         };
         let few = usize::try_from(n).is_ok_and(|n| n * once <= UNROLL_STATEMENTS);
-        if !few || folds.post.is_some() || !scalar(map) || !folds.lambdas().all(scalar) {
+        if !few || scan_reduce.post.is_some() || !scalar(map) || !scan_reduce.lambdas().all(scalar) {
             return false;
         }
         let (mut listed, mut aux) = (false, aux.clone());
@@ -48,19 +48,19 @@ impl Simplifier<'_, Soacs> {
                 _ => return false,
             }
         }
-        if !(listed || folds.n_accumulated() > 0) || !self.rewrite() {
+        if !(listed || scan_reduce.n_accumulated() > 0) || !self.rewrite() {
             return false;
         }
-        let mut points: Vec<Vec<Atom>> = Vec::new();
+        let mut iterations: Vec<Vec<Atom>> = Vec::new();
         for i in 0..n {
             let mut inside = Substitution::default();
             for (param, input) in map.params.iter().zip(inputs) {
                 let read = BasicOp::Index { array: *input, slice: vec![DimIndex::Fix(Atom::i64(i))] };
                 inside.insert(param.name, self.make("x", &aux, read));
             }
-            points.push(self.run(&map.body, inside, &aux));
+            iterations.push(self.run(&map.body, inside, &aux));
         }
-        let values = self.combined_results(folds, &points, &aux);
+        let values = self.combined_results(scan_reduce, &iterations, &aux);
         for (param, op) in pat.iter().zip(values) {
             self.use_more(&op);
             self.basic(param.clone(), aux.clone(), op);
@@ -80,16 +80,16 @@ impl Simplifier<'_, Soacs> {
     /// Returns the combinator's results, in order, from the mapped values of all iterations.
     fn combined_results(
         &mut self,
-        folds: &ScanReduce<Soacs>,
+        scan_reduce: &ScanReduce<Soacs>,
         iterations: &[Vec<Atom>],
         aux: &Aux,
     ) -> Vec<BasicOp> {
         let (mut scanned, mut reduced) = (Vec::new(), Vec::new());
         let mut at = 0;
-        for (i, op) in folds.operators().enumerate() {
+        for (i, op) in scan_reduce.operators().enumerate() {
             let steps = self.steps(op, iterations, at, aux);
             at += op.neutral.len();
-            if i < folds.scans.len() {
+            if i < scan_reduce.scans.len() {
                 scanned.extend((0..op.neutral.len()).map(|j| literal(&steps, j, &op.op.ret[j])));
             } else if let Some(last) = steps.last() {
                 reduced.extend(last.iter().map(|value| BasicOp::Atom(*value)));
@@ -97,7 +97,7 @@ impl Simplifier<'_, Soacs> {
         }
         let types: Vec<Type> = iterations
             .first()
-            .map(|point| point.iter().map(|atom| self.type_of_atom(*atom)).collect())
+            .map(|iteration| iteration.iter().map(|atom| self.type_of_atom(*atom)).collect())
             .unwrap_or_default();
         let mapped = (at..types.len()).map(|j| literal(iterations, j, &types[j]));
         reduced.into_iter().chain(scanned).chain(mapped).collect()
@@ -105,12 +105,18 @@ impl Simplifier<'_, Soacs> {
 
     /// The values of an operator's accumulators after each iteration; its inputs are the values
     /// from `at` on.
-    fn steps(&mut self, op: &Operator<Soacs>, points: &[Vec<Atom>], at: usize, aux: &Aux) -> Vec<Vec<Atom>> {
+    fn steps(
+        &mut self,
+        op: &Operator<Soacs>,
+        iterations: &[Vec<Atom>],
+        at: usize,
+        aux: &Aux,
+    ) -> Vec<Vec<Atom>> {
         let mut so_far = self.results(op.neutral.clone());
         let k = so_far.len();
-        let mut steps = Vec::with_capacity(points.len());
-        for point in points {
-            let operands = so_far.iter().chain(&point[at..at + k]);
+        let mut steps = Vec::with_capacity(iterations.len());
+        for iteration in iterations {
+            let operands = so_far.iter().chain(&iteration[at..at + k]);
             let inside: Substitution =
                 op.op.params.iter().zip(operands).map(|(param, value)| (param.name, *value)).collect();
             so_far = self.run(&op.op.body, inside, aux);
@@ -120,6 +126,6 @@ impl Simplifier<'_, Soacs> {
     }
 }
 
-fn literal(points: &[Vec<Atom>], at: usize, row: &Type) -> BasicOp {
-    BasicOp::ArrayLit { row: row.clone(), elems: points.iter().map(|point| point[at]).collect() }
+fn literal(iterations: &[Vec<Atom>], at: usize, row: &Type) -> BasicOp {
+    BasicOp::ArrayLit { row: row.clone(), elems: iterations.iter().map(|iteration| iteration[at]).collect() }
 }

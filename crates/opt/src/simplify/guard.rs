@@ -4,7 +4,7 @@
 //! Each scope records when its body runs: if certain sizes are positive, if a truth value holds, or
 //! unknown. A check whose operands are in scope further out is moved there, with a disjunct for
 //! each scope that it leaves. Inside, where the body runs, the condition is known to hold. A later
-//! walk learns that again: a checked disjunction is stored under the names of its guards until a
+//! walk infers that again: a checked disjunction is stored under the names of its guards until a
 //! scope says that they are false.
 //!
 //! Guarantees: a program fails in exactly the same cases as before.

@@ -1,10 +1,10 @@
 //! Invariants of loop parameters at the start of the body.
 //!
 //! Candidates are relations `a <= b + k` among integer parameters, their initial values, constants
-//! and the counter. Those that hold initially are assumed, the statements that the next values
-//! depend on are evaluated (`scan`), and candidates that do not follow for the next values are
-//! dropped, until the remaining ones are inductive. The condition of a `while` loop holds whenever
-//! the body starts, so the comparisons in it hold too, if they hold initially.
+//! and the counter. The candidates that hold initially are assumed, the statements that the next
+//! values depend on are evaluated (`scan`), and candidates that do not follow for the next values
+//! are dropped, until the remaining ones are inductive. The condition of a `while` loop holds
+//! whenever the body starts, so the comparisons in it hold too, if they hold initially.
 //!
 //! 64-bit parameters that start below 2^61 and grow by at most [`SLOW`] per iteration stay below
 //! 2^62: no loop runs for that many iterations. That holds while the loop runs; a counted loop's
@@ -322,7 +322,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         body: &Body<L>,
         scan: &Scan,
     ) -> Vec<Relation> {
-        let mut said = scan.conjuncts(self, body.result[condition], params, body);
+        let mut required = scan.conjuncts(self, body.result[condition], params, body);
         self.enter(ScopeKind::Branch);
         let depth = self.current();
         self.assume(params[condition].init, true, &Certs::new(), depth);
@@ -331,14 +331,16 @@ impl<L: OptLevel> Simplifier<'_, L> {
             Operand::Counter(_) => Atom::i64(0),
             Operand::Outer(atom) => atom,
         };
-        said.retain_mut(|relation| match self.ranges.at_most(at(relation.a), at(relation.b), relation.k) {
-            Some(certs) => {
-                relation.certs = certs;
-                true
+        required.retain_mut(|relation| {
+            match self.ranges.at_most(at(relation.a), at(relation.b), relation.k) {
+                Some(certs) => {
+                    relation.certs = certs;
+                    true
+                }
+                None => false,
             }
-            None => false,
         });
         self.leave();
-        said
+        required
     }
 }

@@ -30,23 +30,24 @@ impl<L: OptLevel> Simplifier<'_, L> {
             LoopForm::While { cond } => Some(*cond),
             LoopForm::For { .. } => None,
         };
-        let mut steady: Vec<bool> = params.iter().map(|param| condition != Some(param.param.name)).collect();
+        let mut invariant: Vec<bool> =
+            params.iter().map(|param| condition != Some(param.param.name)).collect();
         for _ in 0..TRIES {
-            let known = params.iter().zip(&steady).filter(|(_, steady)| **steady);
+            let known = params.iter().zip(&invariant).filter(|(_, invariant)| **invariant);
             let known: Known = known.map(|(param, _)| (param.param.name, param.init)).collect();
             let next = self.values(body, &known, DEEP);
             let seen: Vec<bool> = params
                 .iter()
                 .zip(&next)
-                .zip(&steady)
-                .map(|((param, next), steady)| {
-                    *steady && (*next == param.init || *next == Atom::Var(param.param.name))
+                .zip(&invariant)
+                .map(|((param, next), invariant)| {
+                    *invariant && (*next == param.init || *next == Atom::Var(param.param.name))
                 })
                 .collect();
-            if seen == steady || !seen.contains(&true) {
+            if seen == invariant || !seen.contains(&true) {
                 return seen;
             }
-            steady = seen;
+            invariant = seen;
         }
         // The parameters that are invariant without the assumption.
         let next = self.values(body, &Known::default(), 0);
@@ -79,8 +80,8 @@ impl<L: OptLevel> Simplifier<'_, L> {
                 continue;
             }
             for (param, value) in stm.pat.iter().zip(self.bound(stm, known, deep - 1)) {
-                let places = open.get(&param.name).into_iter().flatten();
-                places.for_each(|at| values[*at] = value);
+                let positions = open.get(&param.name).into_iter().flatten();
+                positions.for_each(|at| values[*at] = value);
             }
         }
         values
@@ -107,8 +108,8 @@ impl<L: OptLevel> Simplifier<'_, L> {
                     .map(|param| {
                         let mut first = param.init;
                         self.rewrite_plain(&mut first);
-                        let stands = first.var().and_then(|name| known.get(&name));
-                        stands.copied().unwrap_or(first)
+                        let replaced = first.var().and_then(|name| known.get(&name));
+                        replaced.copied().unwrap_or(first)
                     })
                     .collect();
                 inner.extend(params.iter().zip(&first).map(|(param, first)| (param.param.name, *first)));

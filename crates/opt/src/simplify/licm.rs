@@ -95,7 +95,7 @@ impl Simplifier<'_, Soacs> {
     pub(super) fn push_hoisted(&mut self, pat: Vec<Param<Soacs>>, aux: Aux, screma: Screma) {
         let (inputs, cheap) = (screma.inputs.clone(), is_cheap(&screma));
         let exp = Exp::Op(Soac::Screma(screma));
-        let depth = if cheap { self.current() } else { self.place_of(&pat, &aux, &inputs, &exp) };
+        let depth = if cheap { self.current() } else { self.target_depth(&pat, &aux, &inputs, &exp) };
         if depth < self.current() && self.rewrite() {
             self.push_at(depth, pat, aux, exp);
         } else {
@@ -104,7 +104,7 @@ impl Simplifier<'_, Soacs> {
     }
 
     /// The scope that a combinator can be hoisted to.
-    fn place_of(&self, pat: &[Param<Soacs>], aux: &Aux, inputs: &[Name], exp: &Exp<Soacs>) -> usize {
+    fn target_depth(&self, pat: &[Param<Soacs>], aux: &Aux, inputs: &[Name], exp: &Exp<Soacs>) -> usize {
         let current = self.current();
         if current == 0 || current > MAX_DEPTH {
             return current;
@@ -183,7 +183,7 @@ fn is_fast(stm: &Stm<Soacs>) -> bool {
     }
 }
 
-/// The dependencies of a combinator, and whether it may run speculatively.
+/// The dependencies of a combinator; true if it may run speculatively.
 struct Mentions<'a, 'b> {
     s: &'a Simplifier<'b, Soacs>,
     /// The innermost scope that binds one of its operands.

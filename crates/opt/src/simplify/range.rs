@@ -69,7 +69,7 @@ enum Note {
     Fit((u32, u32)),
     Whole((u32, u32)),
     Quotient(u32),
-    Room(u32),
+    RowSlack(u32),
 }
 
 /// The facts known at the current point.
@@ -132,7 +132,7 @@ impl Ranges {
                 Note::Fit(pair) => drop(self.products.non_wrapping.remove(&pair)),
                 Note::Whole(pair) => drop(self.products.of_factors.remove(&pair)),
                 Note::Quotient(s) => drop(self.products.quotients.remove(&s)),
-                Note::Room(s) => drop(self.products.row_slack.remove(&s)),
+                Note::RowSlack(s) => drop(self.products.row_slack.remove(&s)),
             }
         }
     }
@@ -385,8 +385,8 @@ struct Tried {
 impl Tried {
     /// Adds a goal. Returns false if it or an easier one was tried before, or if no steps remain.
     fn is_new(&mut self, a: u32, b: u32, k: i128) -> bool {
-        let again = |goal: &(u32, u32, i128)| (goal.0, goal.1) == (a, b) && goal.2 >= k;
-        if self.steps == 0 || self.goals.iter().any(again) {
+        let is_known = |goal: &(u32, u32, i128)| (goal.0, goal.1) == (a, b) && goal.2 >= k;
+        if self.steps == 0 || self.goals.iter().any(is_known) {
             return false;
         }
         self.steps -= 1;

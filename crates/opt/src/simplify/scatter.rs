@@ -42,7 +42,7 @@ impl Simplifier<'_, Soacs> {
         let [bound] = stm.pat.as_slice() else {
             return None;
         };
-        let Screma { width, inputs: sources, map, scan_reduce: folds } = screma;
+        let Screma { width, inputs: sources, map, scan_reduce } = screma;
         let (mut width, mut size) = (*width, *size);
         self.rewrite_dim(&mut width);
         self.rewrite_dim(&mut size);
@@ -51,7 +51,7 @@ impl Simplifier<'_, Soacs> {
         if width != size
             || *result != Atom::Var(bound.name)
             || !rest.iter().all(outside)
-            || !folds.is_map()
+            || !scan_reduce.is_map()
             || !stm.aux.certs.is_empty()
             || !aux.certs.is_empty()
         {
@@ -73,8 +73,8 @@ impl Simplifier<'_, Soacs> {
         let (Atom::Var(index), true) = (*index.first()?, index.len() == 1) else {
             return None;
         };
-        let place = |name: Name| map.params.iter().position(|param| param.name == name);
-        let (counter, input) = (place(index)?, place(*own)?);
+        let position_of = |name: Name| map.params.iter().position(|param| param.name == name);
+        let (counter, input) = (position_of(index)?, position_of(*own)?);
         let certs = &update.aux.certs;
         if sources.get(input) != Some(&acc.name)
             || !certs.is_empty()

@@ -42,21 +42,21 @@ impl<L: OptLevel> Simplifier<'_, L> {
 
     /// Simplifies operators and the post lambda, with the facts added by `learn` in the latter's
     /// scope.
-    pub(crate) fn scan_reduce(&mut self, folds: &mut ScanReduce<L>, learn: impl FnOnce(&mut Self)) {
-        for op in folds.operators_mut() {
+    pub(crate) fn scan_reduce(&mut self, scan_reduce: &mut ScanReduce<L>, learn: impl FnOnce(&mut Self)) {
+        for op in scan_reduce.operators_mut() {
             self.operator(op, false);
         }
-        if let Some(post) = &mut folds.post {
+        if let Some(post) = &mut scan_reduce.post {
             self.replace_lambda_and(post, false, learn);
         }
     }
 
     pub(crate) fn histograms(&mut self, ops: &mut [HistOp<L>], aux: &mut Aux) {
-        for HistOp { shape, destinations: dests, op } in ops {
+        for HistOp { shape, destinations, op } in ops {
             for dim in shape {
                 self.rewrite_dim(dim);
             }
-            for dest in dests {
+            for dest in destinations {
                 self.rewrite_name(dest, &mut aux.certs);
             }
             self.operator(op, false);
@@ -114,7 +114,7 @@ pub(crate) fn simplify(s: &mut Simplifier<'_, Segs>, pat: Vec<Param<Segs>>, mut 
                 s.rewrite_dim(size);
             }
             match &mut kind {
-                SegKind::ScanReduce(folds) => s.scan_reduce(folds, |s| iteration(s, &space)),
+                SegKind::ScanReduce(scan_reduce) => s.scan_reduce(scan_reduce, |s| iteration(s, &space)),
                 SegKind::Hist(ops) => s.histograms(ops, &mut aux),
                 SegKind::FlatMap => {}
             }

@@ -6,8 +6,8 @@
 //! - A mapped result that is the same in every iteration is a replicate; one that is an input is a
 //!   copy of it; two equal ones are merged (with a copy); an accumulator that is passed through
 //!   needs no map.
-//! - Rules for maps over concatenations are in `pieces`, closed forms of scans and reductions of
-//!   one value in `multiples`.
+//! - Rules for maps over concatenations are in `concat_maps`, closed forms of scans and reductions
+//!   of one value in `uniform_scans`.
 
 use super::{Certs, Simplifier};
 use crate::dce::retain;
@@ -23,9 +23,9 @@ use smallvec::smallvec;
 /// Simplifies a combinator.
 pub(crate) fn simplify(s: &mut Simplifier<'_, Soacs>, pat: Vec<Param<Soacs>>, mut aux: Aux, op: Soac) {
     match op {
-        Soac::Screma(Screma { mut width, inputs, map, scan_reduce: folds }) => {
+        Soac::Screma(Screma { mut width, inputs, map, scan_reduce }) => {
             s.rewrite_dim(&mut width);
-            let screma = Screma { width, inputs, map, scan_reduce: folds };
+            let screma = Screma { width, inputs, map, scan_reduce };
             if let Some(maps) = s.split_over_concat(&pat, &aux, &screma) {
                 for (pat, aux, op) in maps {
                     simplify(s, pat, aux, op);
@@ -39,23 +39,23 @@ pub(crate) fn simplify(s: &mut Simplifier<'_, Soacs>, pat: Vec<Param<Soacs>>, mu
                 simplify(s, pat, aux, nest);
                 return;
             }
-            let Screma { width, mut inputs, map, scan_reduce: mut folds } = screma;
+            let Screma { width, mut inputs, map, mut scan_reduce } = screma;
             let mut map = simplify_inputs(s, width, &mut inputs, map, &mut aux);
-            s.scan_reduce(&mut folds, |_| {});
-            if let Some(body) = s.uniform_body(width, &inputs, &mut map, &folds) {
+            s.scan_reduce(&mut scan_reduce, |_| {});
+            if let Some(body) = s.uniform_body(width, &inputs, &mut map, &scan_reduce) {
                 let result = s.splice(body, &aux);
                 s.replicate_all(pat, &aux, width, &result);
                 return;
             }
             let mut pat = pat;
             let (mut after, mut multiples) = (Vec::new(), Vec::new());
-            if folds.post.is_none() {
-                multiples = s.closed_results(width, &mut map, &mut folds, &mut pat);
-                after = extract_mapped(s, width, &mut inputs, &mut map, &folds, &mut pat);
-                folds.post = drop_scanned(s, &map.ret, &folds, &mut pat);
+            if scan_reduce.post.is_none() {
+                multiples = s.closed_results(width, &mut map, &mut scan_reduce, &mut pat);
+                after = extract_mapped(s, width, &mut inputs, &mut map, &scan_reduce, &mut pat);
+                scan_reduce.post = drop_scanned(s, &map.ret, &scan_reduce, &mut pat);
             }
             let dead = pat.is_empty();
-            let screma = Screma { width, inputs, map, scan_reduce: folds };
+            let screma = Screma { width, inputs, map, scan_reduce };
             if !dead {
                 s.push_hoisted(pat, aux.clone(), screma);
             }
@@ -214,20 +214,20 @@ fn repeated(s: &mut Simplifier<'_, Soacs>, input: Name, aux: &mut Aux) -> Option
 fn drop_scanned(
     s: &mut Simplifier<'_, Soacs>,
     types: &[Type],
-    folds: &ScanReduce<Soacs>,
+    scan_reduce: &ScanReduce<Soacs>,
     pat: &mut Vec<Param<Soacs>>,
 ) -> Option<Lambda<Soacs>> {
-    let (reduced, elements) = folds.results(pat);
+    let (reduced, elements) = scan_reduce.results(pat);
     let keep: Vec<bool> = elements
         .iter()
         .enumerate()
-        .map(|(i, param)| i >= folds.n_scanned() || s.is_used(param.name))
+        .map(|(i, param)| i >= scan_reduce.n_scanned() || s.is_used(param.name))
         .collect();
     if !keep.contains(&false) || !keep.contains(&true) || !s.rewrite() {
         return None;
     }
     let keep_pat = [vec![true; reduced.len()], keep.clone()].concat();
-    let mut ret = folds.element_types(types);
+    let mut ret = scan_reduce.element_types(types);
     let params: Vec<Param<Soacs>> = ret.iter().map(|ty| s.fresh("x", ty.clone())).collect();
     let mut result = params.iter().map(|param| Atom::Var(param.name)).collect();
     retain(&mut result, &keep);
@@ -272,10 +272,10 @@ fn extract_mapped(
     width: Dim,
     inputs: &mut Vec<Name>,
     map: &mut Lambda<Soacs>,
-    folds: &ScanReduce<Soacs>,
+    scan_reduce: &ScanReduce<Soacs>,
     pat: &mut Vec<Param<Soacs>>,
 ) -> Vec<(Param<Soacs>, BasicOp, Certs)> {
-    let first = folds.n_accumulated();
+    let first = scan_reduce.n_accumulated();
     let (mut rows, mut accs) = (FxHashMap::default(), FxHashMap::default());
     for (i, (param, input)) in map.params.iter().zip(inputs.iter()).enumerate() {
         if matches!(param.ty, Type::Acc { .. }) {

@@ -15,11 +15,11 @@ impl Simplifier<'_, Soacs> {
         width: Dim,
         inputs: &[Name],
         map: &mut Lambda<Soacs>,
-        folds: &ScanReduce<Soacs>,
+        scan_reduce: &ScanReduce<Soacs>,
     ) -> Option<Body<Soacs>> {
         let arrays = |ty: &Type| ty.elem().is_some();
         let same = inputs.is_empty()
-            && folds.is_map()
+            && scan_reduce.is_map()
             && map.ret.iter().all(arrays)
             && !map.body.stms.is_empty()
             && self.positive(width)

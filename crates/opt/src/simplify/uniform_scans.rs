@@ -8,7 +8,8 @@
 //! ```
 //!
 //! No iteration then depends on the previous one. Closed forms exist for integer sums only, as
-//! float sums round in each iteration, and for idempotent operators. `closed` has those of loops.
+//! float sums round in each iteration, and for idempotent operators. `closed_forms` has the ones of
+//! loops.
 
 use super::Simplifier;
 use super::closed_forms::{Closed, is_idempotent};
@@ -39,12 +40,12 @@ impl Simplifier<'_, Soacs> {
         &mut self,
         width: Dim,
         map: &mut Lambda<Soacs>,
-        folds: &mut ScanReduce<Soacs>,
+        scan_reduce: &mut ScanReduce<Soacs>,
         pat: &mut Vec<Param<Soacs>>,
     ) -> Vec<ClosedResult> {
-        let (n_reduced, n_scanned) = (folds.n_reduced(), folds.n_scanned());
+        let (n_reduced, n_scanned) = (scan_reduce.n_reduced(), scan_reduce.n_scanned());
         let mut found = Vec::new();
-        let Some(points) = width.atom() else {
+        let Some(iterations) = width.atom() else {
             return found;
         };
         let mut keep_values = vec![true; map.ret.len()];
@@ -68,13 +69,13 @@ impl Simplifier<'_, Soacs> {
                 ty,
                 closed,
                 neutral: *neutral,
-                width: points,
+                width: iterations,
                 scanned,
             });
             false
         };
-        folds.scans.retain(|op| multiple(self, op, true));
-        folds.reduces.retain(|op| multiple(self, op, false));
+        scan_reduce.scans.retain(|op| multiple(self, op, true));
+        scan_reduce.reduces.retain(|op| multiple(self, op, false));
         if !found.is_empty() {
             retain(&mut map.ret, &keep_values);
             retain(&mut map.body.result, &keep_values);
@@ -90,7 +91,7 @@ impl Simplifier<'_, Soacs> {
         aux: &Aux,
         width: Dim,
     ) -> Option<(Vec<Param<Soacs>>, Soac)> {
-        let ClosedResult { param, ty, closed, neutral, width: points, scanned } = multiple;
+        let ClosedResult { param, ty, closed, neutral, width: iterations, scanned } = multiple;
         let op = match closed {
             Closed::Sum(_, _, value) if scanned => {
                 let map = self.counted(aux, width, ty, value);
@@ -101,7 +102,7 @@ impl Simplifier<'_, Soacs> {
                 value: self.make("once", aux, BasicOp::Binary(op, ty, neutral, value)),
             },
             closed @ (Closed::Constant(_) | Closed::Sum(..) | Closed::Idempotent(..)) => {
-                self.value_after(closed, neutral, ty, (PrimType::I64, points), false, aux)
+                self.value_after(closed, neutral, ty, (PrimType::I64, iterations), false, aux)
             }
         };
         self.use_more(&op);

@@ -27,7 +27,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
             Self::update_of_nothing,
             Self::update_with_itself,
             Self::update_of_one,
-            Self::update_again,
+            Self::overwritten_update,
             Self::update_with_the_same,
             Self::update_of_all,
             Self::update_of_literal,
@@ -45,10 +45,10 @@ impl<L: OptLevel> Simplifier<'_, L> {
     /// `xs with [i] = xs[i]` is `xs`.
     fn update_with_itself(&self, update: &Update<'_>) -> Option<Simplified> {
         let def = self.def_of(update.value)?;
-        let BasicOp::Index { array: read, slice: place } = &def.op else {
+        let BasicOp::Index { array: read, slice: read_slice } = &def.op else {
             return None;
         };
-        (*read == update.array && place.as_slice() == update.slice)
+        (*read == update.array && read_slice.as_slice() == update.slice)
             .then(|| Simplified::Atom(Atom::Var(update.array), def.certs.clone()))
     }
 
@@ -85,7 +85,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
     }
 
     /// `(xs with [i] = a) with [i] = b` is `xs with [i] = b`.
-    fn update_again(&self, update: &Update<'_>) -> Option<Simplified> {
+    fn overwritten_update(&self, update: &Update<'_>) -> Option<Simplified> {
         let def = self.def(update.array)?;
         let BasicOp::Update { array, slice, .. } = &def.op else {
             return None;

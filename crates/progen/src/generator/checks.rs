@@ -1,6 +1,6 @@
-//! Expressions that may fail at one point at most, and whose value depends on that point whatever
-//! the rest is: no optimisation may remove the failure. So all executions of a program agree on
-//! whether it fails, and with which message.
+//! Expressions that may fail at one point at most, and whose value always depends on that point: no
+//! optimisation may remove the failure. So all executions of a program agree on whether it fails,
+//! and with which message.
 
 use super::Gen;
 use super::types::{BOOL, I64, Size, Ty};
@@ -138,7 +138,7 @@ impl Gen<'_> {
                 self.restore(mark);
                 let xs = self.expr(&Ty::array(size, ty.clone()), deeper);
                 let f = format!("(\\({x}: {}) -> {body})", ty.text());
-                // Equal numbers do not cancel each other, whatever they are.
+                // Equal numbers never cancel each other.
                 let odd = format!("(\\({x}: {}) -> 2 * {body} + 1)", ty.text());
                 match self.c.below(3) {
                     0 => format!("(i64.sum (map {f} {xs}))"),

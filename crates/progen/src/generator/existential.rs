@@ -93,10 +93,10 @@ impl Gen<'_> {
         let mark = self.mark();
         self.bind(&x, row.clone());
         let (part, more) = self.repeated(estimate, |g| g.existential(row, fuel));
-        let beside = self.repeated(estimate, |g| g.expr(row, fuel / 2));
+        let row_result = self.repeated(estimate, |g| g.expr(row, fuel / 2));
         self.restore(mark);
         let total = estimate.saturating_mul(more.max(1));
-        let flat = format!("flatmap (\\({x}: {}) -> ({part}, {beside})) {xs}", row.text());
+        let flat = format!("flatmap (\\({x}: {}) -> ({part}, {row_result})) {xs}", row.text());
         match (self.c.below(6), row) {
             (0, _) => (format!("(({flat}).4)"), estimate),
             (1, row) if *row == BOOL => (format!("(({flat}).1)"), total),

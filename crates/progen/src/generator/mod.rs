@@ -16,7 +16,7 @@
 #![allow(
     clippy::format_collect,
     clippy::format_push_string,
-    reason = "programs are put together of small texts; making them is not what takes time"
+    reason = "programs are concatenated from small texts; generation takes little time"
 )]
 
 mod arrays;

@@ -9,7 +9,7 @@
 #![allow(
     clippy::format_collect,
     clippy::format_push_string,
-    reason = "programs are put together of small texts; making them is not what takes time"
+    reason = "programs are concatenated from small texts; generation takes little time"
 )]
 
 mod control;
@@ -24,7 +24,7 @@ mod values;
 use crate::choices::Choices;
 use crate::generator::{Call, Program};
 use exp::{Exp, Name};
-use model::{Eval, Val};
+use model::{Eval, ModelValue};
 use scope::{Abbreviation, Binding, Gen};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -209,12 +209,17 @@ impl Gen<'_> {
             let array = |data: &Vec<i64>| {
                 let shape = vec![data.len() as i64];
                 let data = data.clone();
-                Val::Array(Rc::new(model::Array { shape, data }))
+                ModelValue::Array(Rc::new(model::Array { shape, data }))
             };
             let [a, b] = &arrays;
-            let values =
-                [Val::Int(a.len() as i64), Val::Int(b.len() as i64), Val::Int(k), array(a), array(b)];
-            let mut env: Vec<(Name, Val)> = names.iter().cloned().zip(values.clone()).collect();
+            let values = [
+                ModelValue::Int(a.len() as i64),
+                ModelValue::Int(b.len() as i64),
+                ModelValue::Int(k),
+                array(a),
+                array(b),
+            ];
+            let mut env: Vec<(Name, ModelValue)> = names.iter().cloned().zip(values.clone()).collect();
             // A call for which the model takes too long is left out.
             let Ok(value) = Eval::new(&self.defs).exp(&body, &mut env) else {
                 continue;
@@ -236,17 +241,17 @@ impl Gen<'_> {
 }
 
 /// Writes a number, an array, or the components of a tuple, one a line.
-fn write_value(value: &Val, text: &mut String) {
+fn write_value(value: &ModelValue, text: &mut String) {
     match value {
-        Val::Int(n) => {
+        ModelValue::Int(n) => {
             let _ = writeln!(text, "{n}i64");
         }
-        Val::Array(array) if array.data.is_empty() => text.push_str("empty([0]i64)\n"),
-        Val::Array(array) => {
+        ModelValue::Array(array) if array.data.is_empty() => text.push_str("empty([0]i64)\n"),
+        ModelValue::Array(array) => {
             let elements: Vec<String> = array.data.iter().map(|x| format!("{x}i64")).collect();
             let _ = writeln!(text, "[{}]", elements.join(", "));
         }
-        Val::Parts(parts) => parts.iter().for_each(|part| write_value(part, text)),
-        Val::Constr(..) | Val::Fun(..) => {}
+        ModelValue::Parts(parts) => parts.iter().for_each(|part| write_value(part, text)),
+        ModelValue::Constr(..) | ModelValue::Fun(..) => {}
     }
 }

@@ -6,7 +6,7 @@ use super::exp::{Builtin, Cond, Exp, Iter, Name, Op, Pat, Step, Test};
 use std::rc::Rc;
 
 #[derive(Clone, Debug)]
-pub(super) enum Val {
+pub(super) enum ModelValue {
     Int(i64),
     /// An array, or a value of an abstract type, represented by the array it was made of.
     Array(Rc<Array>),
@@ -47,8 +47,8 @@ const STEPS: u64 = 200_000;
 /// The largest call depth.
 const DEEPEST: u32 = 40;
 
-type Res = Result<Val, LimitExceeded>;
-type Env = Vec<(Name, Val)>;
+type Res = Result<ModelValue, LimitExceeded>;
+type Env = Vec<(Name, ModelValue)>;
 
 pub(super) struct Eval<'d> {
     defs: &'d [Def],
@@ -57,17 +57,17 @@ pub(super) struct Eval<'d> {
 }
 
 /// An array of one dimension as a value.
-fn vector(data: Vec<i64>) -> Val {
+fn vector(data: Vec<i64>) -> ModelValue {
     let shape = vec![data.len() as i64];
-    Val::Array(Rc::new(Array { shape, data }))
+    ModelValue::Array(Rc::new(Array { shape, data }))
 }
 
-fn matrix(n: i64, m: i64, data: Vec<i64>) -> Val {
+fn matrix(n: i64, m: i64, data: Vec<i64>) -> ModelValue {
     let shape = vec![n, m];
-    Val::Array(Rc::new(Array { shape, data }))
+    ModelValue::Array(Rc::new(Array { shape, data }))
 }
 
-impl Val {
+impl ModelValue {
     fn int(&self) -> Result<i64, LimitExceeded> {
         match self {
             Self::Int(n) => Ok(*n),
@@ -83,7 +83,7 @@ impl Val {
     }
 }
 
-impl Val {
+impl ModelValue {
     /// The sizes of an array, or of the arrays in a tuple or record, in order.
     fn sizes(&self) -> Vec<i64> {
         match self {
@@ -105,7 +105,7 @@ impl Array {
         (0..self.dim(0) as usize).map(move |i| &self.data[i * m..(i + 1) * m])
     }
 
-    fn transposed(&self) -> Val {
+    fn transposed(&self) -> ModelValue {
         let (n, m) = (self.dim(0), self.dim(1));
         let at = |j: i64, i: i64| self.data[(i * m + j) as usize];
         let data = (0..m).flat_map(|j| (0..n).map(move |i| (j, i)));
@@ -122,17 +122,17 @@ impl Array {
     }
 
     /// The rows whose sums are greater than `least`.
-    fn keep_rows(&self, least: i64) -> Val {
+    fn keep_rows(&self, least: i64) -> ModelValue {
         let sums = self.row_sums();
-        let kept = self.rows().zip(&sums).filter(|(_, sum)| **sum > least);
-        let data: Vec<i64> = kept.flat_map(|(row, _)| row.iter().copied()).collect();
+        let rows = self.rows().zip(&sums).filter(|(_, sum)| **sum > least);
+        let data: Vec<i64> = rows.flat_map(|(row, _)| row.iter().copied()).collect();
         let count = sums.iter().filter(|sum| **sum > least).count();
         matrix(count as i64, self.dim(1), data)
     }
 
-    fn with_data(&self, data: Vec<i64>) -> Val {
+    fn with_data(&self, data: Vec<i64>) -> ModelValue {
         let shape = self.shape.clone();
-        Val::Array(Rc::new(Self { shape, data }))
+        ModelValue::Array(Rc::new(Self { shape, data }))
     }
 }
 
@@ -152,7 +152,7 @@ impl<'d> Eval<'d> {
         let value = self.step(e, env);
         env.truncate(mark);
         let value = value?;
-        if let Val::Array(array) = &value {
+        if let ModelValue::Array(array) = &value {
             self.steps += array.data.len() as u64;
             if array.shape.iter().any(|n| *n > LARGEST) || array.data.len() as i64 > LARGEST {
                 return Err(LimitExceeded);
@@ -161,14 +161,14 @@ impl<'d> Eval<'d> {
         Ok(value)
     }
 
-    fn all(&mut self, exps: &[Exp], env: &mut Env) -> Result<Vec<Val>, LimitExceeded> {
+    fn all(&mut self, exps: &[Exp], env: &mut Env) -> Result<Vec<ModelValue>, LimitExceeded> {
         exps.iter().map(|e| self.exp(e, env)).collect()
     }
 
     fn step(&mut self, e: &Exp, env: &mut Env) -> Res {
         Ok(match e {
             Exp::Var(name) => lookup(name, env)?,
-            Exp::Int(n) => Val::Int(*n),
+            Exp::Int(n) => ModelValue::Int(*n),
             Exp::Array(elements) => vector(elements.clone()),
             Exp::Prim(prim, _, args) => {
                 let args = self.all(args, env)?;
@@ -182,7 +182,7 @@ impl<'d> Eval<'d> {
                 let xs = self.exp(xs, env)?;
                 let mut results = Vec::new();
                 for element in &xs.array()?.data {
-                    env.push((x.clone(), Val::Int(*element)));
+                    env.push((x.clone(), ModelValue::Int(*element)));
                     results.push(self.exp(e, env)?.int()?);
                     env.pop();
                 }
@@ -195,7 +195,7 @@ impl<'d> Eval<'d> {
             }
             Exp::Local(name, args) => {
                 let args = self.all(args, env)?;
-                let Val::Fun(fun, captured) = lookup(name, env)? else {
+                let ModelValue::Fun(fun, captured) = lookup(name, env)? else {
                     return Err(LimitExceeded);
                 };
                 self.call(fun, args, captured.to_vec())?
@@ -210,23 +210,23 @@ impl<'d> Eval<'d> {
                 self.exp(body, env)?
             }
             Exp::LetFun(fun, name, rest) => {
-                let closure = Val::Fun(*fun, Rc::new(env.clone()));
+                let closure = ModelValue::Fun(*fun, Rc::new(env.clone()));
                 env.push((name.clone(), closure));
                 self.exp(rest, env)?
             }
             Exp::Loop(pat, init, iter, body) => self.run_loop(pat, init, iter, body, env)?,
-            Exp::Tuple(parts) => Val::Parts(self.all(parts, env)?),
+            Exp::Tuple(parts) => ModelValue::Parts(self.all(parts, env)?),
             Exp::Record(fields) => {
                 let values = fields.iter().map(|(_, e)| self.exp(e, env));
-                Val::Parts(values.collect::<Result<_, _>>()?)
+                ModelValue::Parts(values.collect::<Result<_, _>>()?)
             }
             Exp::Field(e, _, at) => match self.exp(e, env)? {
-                Val::Parts(parts) => parts.get(*at).cloned().ok_or(LimitExceeded)?,
+                ModelValue::Parts(parts) => parts.get(*at).cloned().ok_or(LimitExceeded)?,
                 _ => return Err(LimitExceeded),
             },
-            Exp::Constr(at, _, payload) => Val::Constr(*at, self.all(payload, env)?),
+            Exp::Constr(at, _, payload) => ModelValue::Constr(*at, self.all(payload, env)?),
             Exp::Match(e, cases) => {
-                let Val::Constr(at, payload) = self.exp(e, env)? else {
+                let ModelValue::Constr(at, payload) = self.exp(e, env)? else {
                     return Err(LimitExceeded);
                 };
                 let case = cases.iter().find(|(other, ..)| *other == at);
@@ -250,7 +250,7 @@ impl<'d> Eval<'d> {
     }
 
     /// Calls a function; `env` has its captures.
-    fn call(&mut self, fun: usize, args: Vec<Val>, mut env: Env) -> Res {
+    fn call(&mut self, fun: usize, args: Vec<ModelValue>, mut env: Env) -> Res {
         let defs = self.defs;
         let def = defs.get(fun).ok_or(LimitExceeded)?;
         if self.depth > DEEPEST {
@@ -259,7 +259,7 @@ impl<'d> Eval<'d> {
         for (name, param, dim) in &def.sizes {
             let size = args.get(*param).ok_or(LimitExceeded)?.sizes().get(*dim).copied();
             let size = size.ok_or(LimitExceeded)?;
-            env.push((name.clone(), Val::Int(size)));
+            env.push((name.clone(), ModelValue::Int(size)));
         }
         env.extend(def.params.iter().cloned().zip(args));
         self.depth += 1;
@@ -279,7 +279,7 @@ impl<'d> Eval<'d> {
         let mark = env.len();
         if let Iter::For(name, _) | Iter::In(name, _) = iter {
             for element in elements {
-                env.push((name.clone(), Val::Int(element)));
+                env.push((name.clone(), ModelValue::Int(element)));
                 bind(pat, value, env)?;
                 value = self.exp(body, env)?;
                 env.truncate(mark);
@@ -299,7 +299,7 @@ impl<'d> Eval<'d> {
         Ok(value)
     }
 
-    fn prim(&self, prim: &Builtin, args: &[Val], env: &Env) -> Res {
+    fn prim(&self, prim: &Builtin, args: &[ModelValue], env: &Env) -> Res {
         let int = |at: usize| args.get(at).ok_or(LimitExceeded)?.int();
         let arr = |at: usize| args.get(at).ok_or(LimitExceeded)?.array();
         let added = || {
@@ -308,15 +308,15 @@ impl<'d> Eval<'d> {
             if a.shape == b.shape { Ok(vector(sums.collect())) } else { Err(LimitExceeded) }
         };
         Ok(match prim {
-            Builtin::Add => Val::Int(int(0)?.wrapping_add(int(1)?)),
-            Builtin::Sub => Val::Int(int(0)?.wrapping_sub(int(1)?)),
-            Builtin::Mul => Val::Int(int(0)?.wrapping_mul(int(1)?)),
-            Builtin::Mod(k) => Val::Int(int(0)?.rem_euclid(*k)),
-            Builtin::Length | Builtin::Len => Val::Int(arr(0)?.dim(0)),
-            Builtin::Sum => Val::Int(arr(0)?.sum()),
+            Builtin::Add => ModelValue::Int(int(0)?.wrapping_add(int(1)?)),
+            Builtin::Sub => ModelValue::Int(int(0)?.wrapping_sub(int(1)?)),
+            Builtin::Mul => ModelValue::Int(int(0)?.wrapping_mul(int(1)?)),
+            Builtin::Mod(k) => ModelValue::Int(int(0)?.rem_euclid(*k)),
+            Builtin::Length | Builtin::Len => ModelValue::Int(arr(0)?.dim(0)),
+            Builtin::Sum => ModelValue::Int(arr(0)?.sum()),
             Builtin::Dims => {
                 let a = arr(0)?;
-                Val::Int(a.dim(0) * 100 + a.dim(1))
+                ModelValue::Int(a.dim(0) * 100 + a.dim(1))
             }
             Builtin::Iota => {
                 let n = int(0)?;
@@ -331,8 +331,8 @@ impl<'d> Eval<'d> {
                     return Err(LimitExceeded);
                 }
                 match args.get(1).ok_or(LimitExceeded)? {
-                    Val::Int(x) => vector(vec![*x; n as usize]),
-                    Val::Array(row) => {
+                    ModelValue::Int(x) => vector(vec![*x; n as usize]),
+                    ModelValue::Array(row) => {
                         if n * row.data.len() as i64 > LARGEST {
                             return Err(LimitExceeded);
                         }
@@ -396,7 +396,7 @@ impl<'d> Eval<'d> {
 }
 
 /// The result of a module's operation, which does not depend on the representation.
-fn operation(op: Op, args: &[Val]) -> Res {
+fn operation(op: Op, args: &[ModelValue]) -> Res {
     let int = |at: usize| args.get(at).ok_or(LimitExceeded)?.int();
     let arr = |at: usize| args.get(at).ok_or(LimitExceeded)?.array();
     Ok(match op {
@@ -409,14 +409,14 @@ fn operation(op: Op, args: &[Val]) -> Res {
                 return Err(LimitExceeded);
             }
             let data = (0..total).collect();
-            Val::Array(Rc::new(Array { shape, data }))
+            ModelValue::Array(Rc::new(Array { shape, data }))
         }
         Op::Cat => {
             let (a, b) = (arr(0)?, arr(1)?);
             let mut shape = a.shape.clone();
             shape[0] += b.dim(0);
             let data = [&a.data[..], &b.data[..]].concat();
-            Val::Array(Rc::new(Array { shape, data }))
+            ModelValue::Array(Rc::new(Array { shape, data }))
         }
         Op::Both => {
             let (a, b) = (arr(0)?, arr(1)?);
@@ -435,10 +435,10 @@ fn operation(op: Op, args: &[Val]) -> Res {
         }
         Op::Len => {
             let a = arr(0)?;
-            let places = a.shape.iter().rev().enumerate();
-            Val::Int(places.map(|(at, n)| n * [1, 100][at.min(1)]).sum())
+            let dims = a.shape.iter().rev().enumerate();
+            ModelValue::Int(dims.map(|(at, n)| n * [1, 100][at.min(1)]).sum())
         }
-        Op::Sum => Val::Int(arr(0)?.sum()),
+        Op::Sum => ModelValue::Int(arr(0)?.sum()),
         Op::Flip => arr(0)?.transposed(),
         Op::Sums => vector(arr(0)?.row_sums()),
     })
@@ -449,17 +449,17 @@ fn lookup(name: &str, env: &Env) -> Res {
     found.map(|(_, value)| value.clone()).ok_or(LimitExceeded)
 }
 
-fn bind(pat: &Pat, value: Val, env: &mut Env) -> Result<(), LimitExceeded> {
+fn bind(pat: &Pat, value: ModelValue, env: &mut Env) -> Result<(), LimitExceeded> {
     match (pat, value) {
         (Pat::Name(name, _), value) => env.push((name.clone(), value)),
-        (Pat::Tuple(pats), Val::Parts(parts)) => {
+        (Pat::Tuple(pats), ModelValue::Parts(parts)) => {
             for (pat, part) in pats.iter().zip(parts) {
                 bind(pat, part, env)?;
             }
         }
         (Pat::Sized(sizes, name, _), value) => {
             for (at, size) in sizes.iter().enumerate() {
-                env.push((size.clone(), Val::Int(value.array()?.dim(at))));
+                env.push((size.clone(), ModelValue::Int(value.array()?.dim(at))));
             }
             env.push((name.clone(), value));
         }

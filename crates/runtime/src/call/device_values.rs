@@ -1,8 +1,8 @@
 //! Arguments and results of programs with a device, whose arrays are device blocks.
 //!
 //! Before a call, elements are copied to device blocks. After it, results that are shown are copied
-//! to host blocks by [`Context::copy_results_to_host`]. Needs words that fit their descriptions; the words own
-//! every block created here.
+//! to host blocks by [`Context::copy_results_to_host`]. The words must match their descriptions; they
+//! own every block created here.
 
 use super::{Words, array_of};
 use crate::abi::{KIND_ARRAY, ParamDesc};
@@ -11,7 +11,7 @@ use crate::device::{br_device_alloc, br_device_copy};
 use crate::error::Error;
 use crate::heap;
 
-/// The `way` argument of [`br_device_copy`].
+/// The `direction` argument of [`br_device_copy`].
 const TO_DEVICE: i64 = 0;
 const TO_HOST: i64 = 1;
 const ON_DEVICE: i64 = 2;
@@ -85,11 +85,16 @@ impl Context {
     }
 
     /// Copies bytes to the beginning of a new block, which is released if that fails.
-    fn copy(&mut self, way: i64, (to, from): (*mut u8, *mut u8), bytes: usize) -> Result<*mut u8, Error> {
+    fn copy(
+        &mut self,
+        direction: i64,
+        (to, from): (*mut u8, *mut u8),
+        bytes: usize,
+    ) -> Result<*mut u8, Error> {
         let ctx = self.activate();
-        // SAFETY: both have at least `bytes` bytes, and are blocks or host memory as `way`
+        // SAFETY: both have at least `bytes` bytes, and are blocks or host memory as `direction`
         // requires.
-        let status = unsafe { br_device_copy(ctx, way, to, 0, from, 0, bytes as i64) };
+        let status = unsafe { br_device_copy(ctx, direction, to, 0, from, 0, bytes as i64) };
         self.check_status(status).map(|()| to).inspect_err(|_| {
             // SAFETY: there are no other references to the block.
             unsafe { heap::br_unref(ctx, to) };

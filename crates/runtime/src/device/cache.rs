@@ -42,8 +42,8 @@ pub fn find(file: &Path, key: &str) -> Option<Vec<u8>> {
 fn read(file: &[u8], key: &str) -> Option<Vec<u8>> {
     let rest = verify_checksum(file, &[])?.strip_prefix(MAGIC)?;
     let (length, rest) = rest.split_first_chunk::<8>()?;
-    let (own, binary) = rest.split_at_checked(u64::from_le_bytes(*length) as usize)?;
-    (own == key.as_bytes() && !binary.is_empty()).then(|| binary.to_vec())
+    let (own_key, binary) = rest.split_at_checked(u64::from_le_bytes(*length) as usize)?;
+    (own_key == key.as_bytes() && !binary.is_empty()).then(|| binary.to_vec())
 }
 
 fn written(key: &str, binary: &[u8]) -> Vec<u8> {
@@ -61,14 +61,14 @@ pub fn keep(file: &Path, key: &str, binary: &[u8]) {
     if fs::metadata(file).is_ok_and(|about| !about.is_file()) {
         return;
     }
-    let beside = file.with_extension(format!("new-{}", std::process::id()));
-    let placed = fs::create_dir_all(folder)
-        .and_then(|()| fs::File::create(&beside))
+    let temporary = file.with_extension(format!("new-{}", std::process::id()));
+    let outcome = fs::create_dir_all(folder)
+        .and_then(|()| fs::File::create(&temporary))
         .and_then(|mut new| new.write_all(&written(key, binary)))
-        .and_then(|()| fs::rename(&beside, file));
-    if placed.is_err() {
+        .and_then(|()| fs::rename(&temporary, file));
+    if outcome.is_err() {
         // If it was not created, there is nothing to remove.
-        let _ = fs::remove_file(&beside);
+        let _ = fs::remove_file(&temporary);
     }
 }
 
@@ -77,7 +77,7 @@ mod tests {
     use super::{read, written};
 
     #[test]
-    fn what_is_damaged_or_another_s_is_not_taken() {
+    fn damaged_files_and_other_keys_are_rejected() {
         let file = written("source", b"code");
         assert_eq!(read(&file, "source").as_deref(), Some(&b"code"[..]));
         assert_eq!(read(&file, "other"), None);
@@ -85,7 +85,7 @@ mod tests {
             let mut damaged = file.clone();
             damaged[at] ^= 1;
             assert_eq!(read(&damaged, "source"), None, "byte {at}");
-            assert_eq!(read(&file[..at], "source"), None, "cut at {at}");
+            assert_eq!(read(&file[..at], "source"), None, "truncated at {at}");
         }
         assert_eq!(read(&written("source", b""), "source"), None);
     }

@@ -3,7 +3,7 @@
 
 /// The index of the requested device; `all` has each device's name and its platform's.
 pub fn find(all: &[[&str; 2]], wanted: &str) -> Result<usize, String> {
-    pick("device", all, wanted, " (--list-devices says more)")
+    pick("device", all, wanted, " (see --list-devices)")
 }
 
 /// The requested platform, among the platforms of all devices in order.
@@ -36,6 +36,6 @@ fn split(wanted: &str) -> Result<(usize, &str), String> {
     let (number, name) = rest.split_at(end);
     match number.parse() {
         Ok(number) => Ok((number, name.trim_start())),
-        Err(_) => Err(format!("`{wanted}` has no number behind `#`; it is `#K NAME`")),
+        Err(_) => Err(format!("`{wanted}` has no number after `#`; write `#K NAME`")),
     }
 }

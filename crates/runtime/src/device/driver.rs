@@ -53,7 +53,7 @@ pub trait Driver: Send {
 
     /// Copies several ranges to the host, each given by its block, offset and destination. They
     /// have arrived when this returns.
-    fn read(&mut self, pieces: &mut [(Memory, u64, &mut [u8])]) -> Result<(), String>;
+    fn read(&mut self, ranges: &mut [(Memory, u64, &mut [u8])]) -> Result<(), String>;
 
     /// Copies bytes between blocks, or within a block without overlap.
     fn copy(&mut self, to: (Memory, u64), from: (Memory, u64), bytes: u64) -> Result<(), String>;

@@ -56,8 +56,8 @@ impl Driver for Fake {
         Ok(())
     }
 
-    fn read(&mut self, pieces: &mut [(Memory, u64, &mut [u8])]) -> Result<(), String> {
-        for (from, at, into) in pieces {
+    fn read(&mut self, ranges: &mut [(Memory, u64, &mut [u8])]) -> Result<(), String> {
+        for (from, at, into) in ranges {
             let bytes = self.bytes(*from, *at, into.len());
             into.copy_from_slice(bytes);
         }
@@ -73,7 +73,7 @@ impl Driver for Fake {
     fn launch(&mut self, kernel: usize, _: u64, args: &[Arg]) -> Result<(), String> {
         (self.run)(kernel, &mut self.blocks, args);
         if kernel == 2 {
-            return Err("it is gone".to_owned());
+            return Err("device lost".to_owned());
         }
         self.commands += 1;
         Ok(())

@@ -59,7 +59,7 @@ pub fn list(program: Option<&DeviceDesc>) -> Result<Vec<String>, String> {
 }
 
 /// The message if a device is requested and the program has no kernels.
-pub(crate) const NO_KERNELS: &str = "the program runs on no device: it was compiled for processors";
+pub(crate) const NO_KERNELS: &str = "the program has no kernels: it was compiled for a CPU";
 
 /// The configuration of a device.
 #[derive(Clone, Debug, Default)]
@@ -146,8 +146,8 @@ impl Device {
             TARGET_HIP => Box::new(gpu::open(Vendor::Hip, desc, config)?),
             other => {
                 return Err(format!(
-                    "the program's kernels are for devices of kind {other}, which this runtime \
-                     does not know"
+                    "the program's kernels are for device kind {other}, which this runtime does \
+                     not support"
                 ));
             }
         };
@@ -197,7 +197,7 @@ impl Device {
     }
 
     /// Frees a device block whose host block has been freed.
-    pub(crate) fn give_back(&self, block: Block) {
+    pub(crate) fn release(&self, block: Block) {
         let state = &mut *self.state();
         state.pool.put(state.driver.as_mut(), block.memory, block.bytes);
     }
@@ -206,7 +206,7 @@ impl Device {
     ///
     /// # Errors
     /// The message of a kernel that failed.
-    pub(crate) fn settle(&self) -> Result<(), String> {
+    pub(crate) fn synchronise(&self) -> Result<(), String> {
         let mut state = self.state();
         if state.failures_unread {
             return state.read(None);
@@ -215,7 +215,7 @@ impl Device {
     }
 
     /// Restarts the profile.
-    pub(crate) fn warmed_up(&self) {
+    pub(crate) fn restart_profile(&self) {
         let mut state = self.state();
         // A failure here recurs at the next command.
         let _ = state.collect_times();
@@ -232,9 +232,9 @@ impl Device {
         let mut lines = vec![
             format!("device: {}", state.driver.name()),
             format!("kernels launched: {}", state.launches),
-            format!("peak memory of the device: {} bytes", state.pool.peak()),
-            format!("blocks of the device: {}", state.pool.blocks),
-            format!("blocks of the device reused: {}", state.pool.reused),
+            format!("peak device memory: {} bytes", state.pool.peak()),
+            format!("device blocks allocated: {}", state.pool.blocks),
+            format!("device blocks reused: {}", state.pool.reused),
         ];
         let copied = DIRECTIONS.iter().zip(state.copied);
         lines.extend(copied.map(|(way, bytes)| format!("bytes copied {way}: {bytes}")));
@@ -256,7 +256,7 @@ impl Device {
 impl State {
     /// The message if the driver fails.
     fn driver_error(&self, why: &str) -> String {
-        render(&format!("the device `{}` fails: {why}.", self.driver.name()), "")
+        render(&format!("the device `{}` failed: {why}.", self.driver.name()), "")
     }
 
     /// Records that a command was issued to the driver.
@@ -283,24 +283,24 @@ impl State {
     /// Copies bytes to the host, and reads the failure block if necessary.
     fn read(&mut self, wanted: Option<(Memory, u64, &mut [u8])>) -> Result<(), String> {
         let unread = std::mem::take(&mut self.failures_unread);
-        let mut note = vec![0; if unread { self.failure_bytes } else { 0 }];
+        let mut record = vec![0; if unread { self.failure_bytes } else { 0 }];
         let command = match &wanted {
             Some((_, _, into)) => Command::Copy(TO_HOST, into.len() as u64),
             None => Command::FailureBlock,
         };
-        let mut pieces = SmallVec::<[_; 2]>::new();
-        pieces.extend(wanted);
+        let mut ranges = SmallVec::<[_; 2]>::new();
+        ranges.extend(wanted);
         if unread {
-            pieces.push((self.failure_block, 0, note.as_mut_slice()));
+            ranges.push((self.failure_block, 0, record.as_mut_slice()));
         }
-        let read = self.driver.read(&mut pieces);
-        drop(pieces);
+        let read = self.driver.read(&mut ranges);
+        drop(ranges);
         let read = read.and_then(|()| self.issued(command));
         read.map_err(|e| self.driver_error(&e))?;
         if !unread {
             return Ok(());
         }
-        let (number, words) = note.split_at(8);
+        let (number, words) = record.split_at(8);
         let number = number.first_chunk().map_or(0, |bytes| i32::from_le_bytes(*bytes));
         let Ok(number @ 1..) = usize::try_from(number) else {
             return Ok(());
@@ -315,13 +315,13 @@ impl State {
         });
         Err(match self.desc.check(number - 1) {
             Some(check) => check_message(check, || words.next().unwrap_or_default()),
-            None => self.driver_error("a kernel notes a failure that there is not"),
+            None => self.driver_error("a kernel recorded an unknown failure"),
         })
     }
 
     fn launch(&mut self, kernel: usize, blocks: u64, words: &[u64]) -> Result<(), String> {
         let Some(desc) = self.desc.kernels().get(kernel).copied() else {
-            return Err(self.driver_error("a kernel does not exist"));
+            return Err(self.driver_error("unknown kernel"));
         };
         let mut args = Vec::with_capacity(words.len() + 1);
         args.push(Arg::Memory(Some(self.failure_block)));
@@ -346,15 +346,15 @@ impl State {
                 heap::TOO_LARGE.to_owned()
             } else {
                 format!(
-                    "the kernel `{}` needs {shared} bytes that a block shares, the device has {}.",
+                    "the kernel `{}` needs {shared} bytes of shared memory per block; the device has {}.",
                     desc.display_name.get(),
                     self.limits.shared
                 )
             };
             // For fused operations, the source positions of the last one.
-            let places = desc.spans.get();
-            let place = places.split("\n\n").next().unwrap_or_default();
-            return Err(render(&what, place));
+            let spans = desc.spans.get();
+            let span = spans.split("\n\n").next().unwrap_or_default();
+            return Err(render(&what, span));
         }
         let launched = self.driver.launch(kernel, blocks, &args);
         launched.map_err(|e| self.driver_error(&e))?;
@@ -378,7 +378,7 @@ impl Drop for State {
 /// The index of copies to the host in [`DIRECTIONS`].
 const TO_HOST: usize = 1;
 
-const NO_DEVICE: &str = "the context has no device; this is a bug of the compiler, please report it";
+const NO_DEVICE: &str = "the context has no device; this is a compiler bug, please report it";
 
 /// Records a failure as finished text and returns the status.
 fn fail(ctx: &Ctx, text: String) -> i32 {
@@ -395,7 +395,7 @@ pub unsafe extern "C" fn br_device_alloc(ctx: *mut Ctx, bytes: i64, place: *cons
     // SAFETY: by the caller's promise.
     let ctx = unsafe { &mut *ctx };
     let shared = ctx.shared().clone();
-    let mut made = || -> Result<NonNull<u8>, String> {
+    let mut alloc = || -> Result<NonNull<u8>, String> {
         // SAFETY: by the caller's promise.
         let location = || unsafe { heap::location(place) };
         let Ok(bytes) = u64::try_from(bytes) else {
@@ -411,11 +411,11 @@ pub unsafe extern "C" fn br_device_alloc(ctx: *mut Ctx, bytes: i64, place: *cons
         let block = Block { memory, bytes: total };
         let index = ctx.index();
         ctx.heap.alloc_remote(block, &shared, index).map_err(|refused| {
-            device.give_back(block);
+            device.release(block);
             describe(size_of::<Block>() as u64, refused, &location())
         })
     };
-    match made() {
+    match alloc() {
         Ok(block) => block.as_ptr(),
         Err(text) => {
             shared.errors.record(|| text);
@@ -451,7 +451,7 @@ pub unsafe extern "C" fn br_device_copy(
     if let Some(copied) = state.copied.get_mut(direction as usize) {
         *copied += count as u64;
     }
-    #[expect(clippy::cast_ptr_alignment, reason = "blocks lie where `br_device_alloc` made them")]
+    #[expect(clippy::cast_ptr_alignment, reason = "`br_device_alloc` aligns blocks")]
     // SAFETY: an address that `br_device_alloc` returned.
     let memory = |block: *mut u8| unsafe { block.cast::<Block>().read() }.memory;
     let (to_at, from_at) = (to_at as u64, from_at as u64);

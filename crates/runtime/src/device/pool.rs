@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 /// The granularity of block sizes, in bytes.
 const STEP: u64 = 256;
 /// The maximum number of cached blocks.
-const MAX_KEPT: usize = 256;
+const MAX_CACHED: usize = 256;
 
 /// A freed block.
 struct Cached {
@@ -26,8 +26,8 @@ pub struct DeviceHeap {
     live: u64,
     peak: u64,
     /// Oldest first.
-    kept: Vec<Cached>,
-    kept_bytes: u64,
+    cached: Vec<Cached>,
+    cached_bytes: u64,
     /// The number of blocks requested, and the number that came from the cache.
     pub blocks: u64,
     pub reused: u64,
@@ -47,7 +47,7 @@ pub enum Refused {
 impl DeviceHeap {
     /// A pool with a limit and a maximum block size.
     pub fn new(limit: u64, largest: u64) -> Self {
-        Self { limit, largest, live: 0, peak: 0, kept: Vec::new(), kept_bytes: 0, blocks: 0, reused: 0 }
+        Self { limit, largest, live: 0, peak: 0, cached: Vec::new(), cached_bytes: 0, blocks: 0, reused: 0 }
     }
 
     /// The peak of bytes in use.
@@ -70,19 +70,20 @@ impl DeviceHeap {
             return Ok(Err(Refused::Block));
         }
         let most = bytes + bytes / 4;
-        let fits = |kept: &Cached| (bytes..=most).contains(&kept.bytes);
-        let fit =
-            (self.kept.iter().enumerate()).filter(|(_, kept)| fits(kept)).min_by_key(|(_, kept)| kept.bytes);
-        if let Some((at, kept)) = fit
-            && kept.bytes <= self.limit - self.live
+        let fits = |block: &Cached| (bytes..=most).contains(&block.bytes);
+        let fit = (self.cached.iter().enumerate())
+            .filter(|(_, block)| fits(block))
+            .min_by_key(|(_, block)| block.bytes);
+        if let Some((at, block)) = fit
+            && block.bytes <= self.limit - self.live
         {
-            let Cached { memory, bytes } = self.kept.remove(at);
-            self.kept_bytes -= bytes;
+            let Cached { memory, bytes } = self.cached.remove(at);
+            self.cached_bytes -= bytes;
             self.reused += 1;
             self.count_live(bytes);
             return Ok(Ok((memory, bytes)));
         }
-        while !self.kept.is_empty() && self.live + self.kept_bytes + bytes > self.limit {
+        while !self.cached.is_empty() && self.live + self.cached_bytes + bytes > self.limit {
             self.free_oldest(driver);
         }
         loop {
@@ -90,7 +91,7 @@ impl DeviceHeap {
                 self.count_live(bytes);
                 return Ok(Ok((memory, bytes)));
             }
-            if self.kept.is_empty() {
+            if self.cached.is_empty() {
                 return Ok(Err(Refused::Device));
             }
             self.free_oldest(driver);
@@ -105,22 +106,22 @@ impl DeviceHeap {
     /// Caches a block of `bytes` bytes.
     pub fn put(&mut self, driver: &mut dyn Driver, memory: Memory, bytes: u64) {
         self.live -= bytes;
-        self.kept_bytes += bytes;
-        self.kept.push(Cached { memory, bytes });
-        if self.kept.len() > MAX_KEPT {
+        self.cached_bytes += bytes;
+        self.cached.push(Cached { memory, bytes });
+        if self.cached.len() > MAX_CACHED {
             self.free_oldest(driver);
         }
     }
 
     fn free_oldest(&mut self, driver: &mut dyn Driver) {
-        let Cached { memory, bytes } = self.kept.remove(0);
-        self.kept_bytes -= bytes;
+        let Cached { memory, bytes } = self.cached.remove(0);
+        self.cached_bytes -= bytes;
         driver.free(memory);
     }
 
     /// Frees all cached blocks.
     pub fn empty(&mut self, driver: &mut dyn Driver) {
-        while !self.kept.is_empty() {
+        while !self.cached.is_empty() {
             self.free_oldest(driver);
         }
     }
@@ -128,13 +129,13 @@ impl DeviceHeap {
     /// The message for a refused request of `bytes` bytes.
     pub fn describe(&self, bytes: u64, refused: Refused) -> String {
         let mut text = format!(
-            "out of memory on the device: {bytes} bytes were asked for while {} bytes are in use, and ",
+            "out of memory on the device: cannot allocate {bytes} bytes with {} bytes in use; ",
             self.live
         );
         // Writing to a string cannot fail.
         let _ = match refused {
             Refused::Limit => write!(text, "the limit is {} bytes.", self.limit),
-            Refused::Block => write!(text, "a block has {} bytes at most.", self.largest),
+            Refused::Block => write!(text, "a block has at most {} bytes.", self.largest),
             Refused::Device => write!(text, "the device has no more."),
         };
         text
@@ -147,25 +148,26 @@ mod tests {
     use crate::device::fake::Fake;
 
     #[test]
-    fn blocks_are_kept_for_reuse_and_never_exceed_the_limit() {
+    fn freed_blocks_are_reused_within_the_limit() {
         let (mut driver, mut pool) = (Fake::new(8192), DeviceHeap::new(4096, 2048));
-        let mut take = |pool: &mut DeviceHeap, bytes| pool.take(&mut driver, bytes).expect("it works");
-        let (first, size) = take(&mut pool, 1000).expect("it fits");
+        let mut take =
+            |pool: &mut DeviceHeap, bytes| pool.take(&mut driver, bytes).expect("the driver works");
+        let (first, size) = take(&mut pool, 1000).expect("enough memory");
         assert_eq!(size, 1024);
-        let (second, _) = take(&mut pool, 2048).expect("it fits");
+        let (second, _) = take(&mut pool, 2048).expect("enough memory");
         assert_eq!(take(&mut pool, 1025), Err(Refused::Limit));
         assert_eq!(take(&mut pool, u64::MAX), Err(Refused::Limit));
         assert_eq!(
             pool.describe(1025, Refused::Limit),
-            "out of memory on the device: 1025 bytes were asked for while 3072 bytes are in use, and the limit is 4096 bytes."
+            "out of memory on the device: cannot allocate 1025 bytes with 3072 bytes in use; the limit is 4096 bytes."
         );
         let (mut driver, mut other) = (Fake::new(8192), DeviceHeap::new(4096, 2048));
         assert_eq!(other.take(&mut driver, 2049), Ok(Err(Refused::Block)));
         let mut driver = Fake::new(8192);
         pool.put(&mut driver, second, 2048);
         // The same block, though fewer bytes are requested; a much larger one would not be reused.
-        let again = pool.take(&mut driver, 1800).expect("it works");
-        assert_eq!(again, Ok((second, 2048)));
+        let reused = pool.take(&mut driver, 1800).expect("the driver works");
+        assert_eq!(reused, Ok((second, 2048)));
         assert_eq!((pool.blocks, pool.reused), (5, 1));
         pool.put(&mut driver, second, 2048);
         pool.put(&mut driver, first, 1024);
@@ -175,11 +177,11 @@ mod tests {
     }
 
     #[test]
-    fn kept_blocks_go_before_the_device_is_full() {
+    fn cached_blocks_are_freed_before_the_device_is_full() {
         let (mut driver, mut pool) = (Fake::new(1024), DeviceHeap::new(4096, 4096));
-        let (small, _) = pool.take(&mut driver, 512).expect("it works").expect("it fits");
+        let (small, _) = pool.take(&mut driver, 512).expect("the driver works").expect("enough memory");
         pool.put(&mut driver, small, 512);
-        assert!(pool.take(&mut driver, 1024).expect("it works").is_ok());
+        assert!(pool.take(&mut driver, 1024).expect("the driver works").is_ok());
         assert_eq!(driver.freed, [small]);
         assert_eq!(pool.take(&mut driver, 256), Ok(Err(Refused::Device)));
     }

@@ -36,7 +36,7 @@ struct Row {
 
 /// The times of a context's commands.
 pub struct Profile {
-    /// True if each command is waited for and gets a line.
+    /// True if the host waits for each command and logs a line for it.
     pub debug: bool,
     pending: Vec<Command>,
     kernels: Vec<Row>,
@@ -176,18 +176,18 @@ const LIBRARY: &str = "/prelude/";
 /// source position that is in the user's code.
 pub fn display_name(kernel: &KernelDesc) -> String {
     let (name, id) = (kernel.display_name.get(), kernel.id);
-    let mut places: Vec<&str> = Vec::new();
+    let mut spans: Vec<&str> = Vec::new();
     for part in kernel.spans.get().split("\n\n") {
-        let own = part.lines().find(|place| !place.starts_with(LIBRARY));
-        let place = own.or_else(|| part.lines().next()).unwrap_or("");
-        if !place.is_empty() && !places.contains(&place) {
-            places.push(place);
+        let user_span = part.lines().find(|span| !span.starts_with(LIBRARY));
+        let span = user_span.or_else(|| part.lines().next()).unwrap_or("");
+        if !span.is_empty() && !spans.contains(&span) {
+            spans.push(span);
         }
     }
-    if places.is_empty() {
+    if spans.is_empty() {
         return format!("{name}#{id}");
     }
-    format!("{name}#{id} ({})", places.join(", "))
+    format!("{name}#{id} ({})", spans.join(", "))
 }
 
 #[cfg(test)]
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_are_sorted_by_time_and_lines_come_with_debugging() {
+    fn rows_are_sorted_by_time_and_debugging_adds_lines() {
         assert_eq!(display_name(&KERNEL), "main.segred#3 (a.fut:1:1-2, a.fut:2:3-4)");
         let kernels = [KERNEL];
         let desc = desc(&kernels);
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn times_are_wanted_before_many_are_behind() {
+    fn times_are_collected_before_too_many_are_pending() {
         let mut profile = Profile::new(&desc(&[]), false);
         let wanted = (0..MOST_PENDING).position(|_| profile.issued(Command::FailureBlock));
         assert_eq!(wanted, Some(MOST_PENDING - 1));

@@ -52,8 +52,8 @@ fn load(desc: &DeviceDesc, from: &KernelFile) -> Result<Loaded, String> {
         other = signatures::find_missing(desc, &text);
         loaded.source = Some(text);
     }
-    other.map_or(Ok(loaded), |head| {
-        Err(format!("{file} has no kernel `void {head}`, as the program launches it"))
+    other.map_or(Ok(loaded), |signature| {
+        Err(format!("{file} has no kernel `void {signature}`, which the program launches"))
     })
 }
 
@@ -85,12 +85,12 @@ pub(super) fn config(program: &Program, options: &Options) -> Result<Config, Str
 
 /// The messages about options and parameters for all kernels that have no effect.
 pub(super) fn without_effect(program: &Program, options: &Options) -> Vec<String> {
-    let said = "changes nothing: how work falls apart over threads is part of the program";
+    let message = "has no effect: the partition of work over threads is fixed at compile time";
     let given = options.device.without_effect.iter();
-    let mut lines: Vec<String> = given.map(|idle| format!("--{idle} {said}")).collect();
+    let mut lines: Vec<String> = given.map(|idle| format!("--{idle} {message}")).collect();
     let kernels = program.device().map_or(&[][..], DeviceDesc::kernels);
     let largest = kernels.iter().map(|kernel| kernel.threads).max();
-    for Assignment { name, value, source: place } in &options.params {
+    for Assignment { name, value, source } in &options.params {
         let is_block = name == THREAD_BLOCK_SIZE;
         let has_it = is_block && u64::try_from(*value).ok() == largest;
         let is_idle = is_general(name) && name != ALL_THRESHOLDS;
@@ -99,7 +99,7 @@ pub(super) fn without_effect(program: &Program, options: &Options) -> Vec<String
         }
         let advice =
             if is_block { format!("; compile it with --tblock-size={value}") } else { String::new() };
-        lines.push(format!("{place}{name} {said}{advice}"));
+        lines.push(format!("{source}{name} {message}{advice}"));
     }
     lines
 }

@@ -81,7 +81,7 @@ impl Level {
     }
 
     #[cfg(not(target_arch = "x86_64"))]
-    fn is_here(self) -> bool {
+    fn has_added_features(self) -> bool {
         false
     }
 }
@@ -118,14 +118,14 @@ impl Code {
             (Self::One(image), None) => return Ok((None, image)),
             (Self::One(_), Some(_)) => {
                 return Err("this program has code for one processor only; \
-                            --cpu-level is for what was built with --cpu portable"
+                            --cpu-level requires a program built with --cpu portable"
                     .to_owned());
             }
             (Self::Levels(levels), _) => levels,
         };
         let has = |level: Level| machine.is_some_and(|machine| level <= machine);
         if let Some(wanted) = wanted.filter(|wanted| !has(*wanted)) {
-            return Err(format!("this processor is not of level {wanted}"));
+            return Err(format!("this processor does not support level {wanted}"));
         }
         let least = levels.first().map_or(Level::V2, |(level, _)| *level);
         levels
@@ -164,9 +164,9 @@ mod tests {
     }
 
     #[test]
-    fn the_best_code_that_runs_is_taken() {
+    fn highest_supported_level_is_chosen() {
         for machine in Level::ALL {
-            let (level, image) = all().choose(None, Some(machine)).expect("it runs");
+            let (level, image) = all().choose(None, Some(machine)).expect("a supported level");
             assert_eq!(level, Some(machine));
             assert_eq!(image.program().source_name.get(), machine.name());
             for wanted in Level::ALL {
@@ -184,18 +184,18 @@ mod tests {
     }
 
     #[test]
-    fn machines_without_any_level_are_told() {
-        let message = all().choose(None, None).map(|_| ()).expect_err("nothing fits");
+    fn machines_below_all_levels_get_a_message() {
+        let message = all().choose(None, None).map(|_| ()).expect_err("no supported level");
         assert!(message.contains("x86-64-v2"), "{message}");
         let one = Code::from(image("one"));
         assert!(one.choose(None, None).is_ok());
         let one = Code::from(image("one"));
         let message = one.choose(Some(Level::V2), Some(Level::V4)).map(|_| ());
-        assert!(message.expect_err("there is one").contains("portable"));
+        assert!(message.expect_err("code for one processor").contains("portable"));
     }
 
     #[test]
-    fn names_are_read_back() {
+    fn level_names_parse_back() {
         for level in Level::ALL {
             assert_eq!(Level::from_name(level.name()), Some(level));
         }

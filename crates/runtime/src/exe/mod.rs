@@ -294,7 +294,7 @@ fn log(stderr: &mut dyn Write, line: &str) {
 fn check_leaks(context: Context, stderr: &mut dyn Write) {
     let leaked = context.finish();
     if leaked > 0 {
-        log(stderr, &format!("the program left {leaked} bytes of memory behind; please report this."));
+        log(stderr, &format!("the program leaked {leaked} bytes of memory; please report this."));
     }
 }
 
@@ -318,7 +318,7 @@ fn reader(mut stdin: File) -> Reader<File> {
 /// The whole of an executable's `main`; see [`crate::abi`].
 ///
 /// # Safety
-/// `argc` and `argv` must be what `main` got, `program` a valid table that lives
+/// `argc` and `argv` must be the arguments of `main`, `program` a valid table that lives
 /// as long as the process.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn br_main(argc: i32, argv: *const *const c_char, program: *const Program) -> i32 {
@@ -357,7 +357,7 @@ pub unsafe extern "C" fn br_main_levels(
 /// Runs a program as the only purpose of the process.
 ///
 /// # Safety
-/// `argc` and `argv` must be what `main` got.
+/// `argc` and `argv` must be the arguments of `main`.
 unsafe fn start(argc: i32, argv: *const *const c_char, code: Code) -> i32 {
     // A closed pipe becomes an error of `write` and does not kill the process.
     // SAFETY: no other handler is replaced; the process has just started.

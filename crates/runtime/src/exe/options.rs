@@ -118,12 +118,12 @@ const LINES: &[Line] = &[
         Some('D'),
         "debugging",
         None,
-        "Log all there is, print what -P does, and check that all memory is released.",
+        "Log everything, print the counters of -P, and check that all memory is released.",
     ),
-    line(Some('L'), "log", None, "Log what is done to standard error."),
+    line(Some('L'), "log", None, "Log threads, comparisons and run times to standard error."),
     line(None, "log-versions", None, "Log each comparison with a tuning parameter; --log does so too."),
-    line(Some('P'), "profile", None, "Print counters, and what launches and copies took, at the end."),
-    line(None, "num-threads", Some("N"), "Use N threads; by default as many as there are processors."),
+    line(Some('P'), "profile", None, "Print counters and the times of launches and copies at the end."),
+    line(None, "num-threads", Some("N"), "Use N threads; the default is the number of processors."),
     line(
         None,
         "memory-limit",
@@ -134,11 +134,11 @@ const LINES: &[Line] = &[
         None,
         "cpu-level",
         Some("LEVEL"),
-        "Run the code for processors of level v2, v3 or v4, rather than the best.",
+        "Run the code for processor level v2, v3 or v4 instead of the best.",
     ),
     line(None, "param", Some("NAME=N"), "Set a tuning parameter."),
     line(None, "tuning", Some("FILE"), "Set tuning parameters from a file of lines NAME=N."),
-    line(None, "print-params", None, "Print the tuning parameters and what they are, and exit."),
+    line(None, "print-params", None, "Print the tuning parameters and their classes, and exit."),
     line(None, "print-values", None, "Print the tuning parameters' values as a tuning file, and exit."),
 ];
 
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn every_spelling_of_the_reference() {
+    fn accepts_every_spelling_of_the_reference() {
         let expected = Options {
             entry: "dot".to_owned(),
             runs: Some(10),
@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_options_are_named() {
+    fn errors_name_the_wrong_option() {
         for (args, part) in [
             (&["--frobnicate"][..], "--frobnicate"),
             (&["-r", "0"], "positive"),

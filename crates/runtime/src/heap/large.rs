@@ -142,7 +142,7 @@ impl SharedHeap {
         }
         self.reserve(total)?;
         while cache.bytes > 0 && self.live() + cache.bytes > self.peak() + CACHE_SLACK {
-            cache.give_back_oldest();
+            cache.free_oldest();
         }
         loop {
             if let Some(at) = map_block(total) {
@@ -152,7 +152,7 @@ impl SharedHeap {
                 self.release(total);
                 return Err(OutOfMemory { live: self.live(), limit: None });
             }
-            cache.give_back_oldest();
+            cache.free_oldest();
         }
     }
 
@@ -161,7 +161,7 @@ impl SharedHeap {
         self.release(total);
         let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
         if cache.blocks.len() >= MAX_CACHED {
-            cache.give_back_oldest();
+            cache.free_oldest();
         }
         cache.bytes += total;
         cache.blocks.push(Cached { at, total });
@@ -172,13 +172,13 @@ impl Drop for SharedHeap {
     fn drop(&mut self) {
         let cache = self.cache.get_mut().unwrap_or_else(PoisonError::into_inner);
         while !cache.blocks.is_empty() {
-            cache.give_back_oldest();
+            cache.free_oldest();
         }
     }
 }
 
 impl Cache {
-    fn give_back_oldest(&mut self) {
+    fn free_oldest(&mut self) {
         let block = self.blocks.remove(0);
         self.bytes -= block.total;
         // SAFETY: the block came from `map_block` with this size and is unused.
@@ -268,24 +268,24 @@ mod tests {
     const MIB: u64 = 1 << 20;
 
     #[test]
-    fn what_grows_and_shrinks_finds_its_blocks_again() {
+    fn freed_blocks_of_several_sizes_are_reused() {
         let heap = SharedHeap::new(None);
-        let turn = |mib: u64| {
-            let (at, total, cached) = heap.take(mib * MIB).expect("there is memory");
+        let take_and_free = |mib: u64| {
+            let (at, total, cached) = heap.take(mib * MIB).expect("enough memory");
             heap.cache_block(at, total);
             cached
         };
-        let first = [1, 3, 5].map(turn);
-        let again = [1, 3, 5].map(turn);
-        assert_eq!((first, again), ([false; 3], [true; 3]));
+        let first = [1, 3, 5].map(take_and_free);
+        let second = [1, 3, 5].map(take_and_free);
+        assert_eq!((first, second), ([false; 3], [true; 3]));
         // Only small blocks may be twice as large as requested.
-        assert!(turn(4) && !turn(2));
+        assert!(take_and_free(4) && !take_and_free(2));
     }
 
     #[test]
-    fn what_no_machine_has_is_refused() {
+    fn impossible_sizes_are_refused() {
         let heap = SharedHeap::new(Some(MIB));
-        let refused = heap.take(1 << 63).expect_err("there is not so much");
+        let refused = heap.take(1 << 63).expect_err("too large");
         assert_eq!((refused.live, refused.limit), (0, Some(MIB)));
         assert_eq!(heap.live(), 0);
     }

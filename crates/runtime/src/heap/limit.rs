@@ -62,7 +62,7 @@ mod tests {
     use super::{control_group_files, default_limit, parse_meminfo};
 
     #[test]
-    fn reads_what_the_kernel_writes() {
+    fn parses_files_of_the_linux_kernel() {
         assert_eq!(parse_meminfo("MemTotal:       24644456 kB\nMemFree: 1 kB\n"), Some(24644456 * 1024));
         assert_eq!(
             control_group_files("5:cpu:/x\n4:memory:/a/b\n0::/\n"),

@@ -303,7 +303,7 @@ impl LocalHeap {
             // SAFETY: its data follow the header.
             let remote = unsafe { block.add(1).cast::<device::Block>().read() };
             if let Some(device) = &shared.device {
-                device.give_back(remote);
+                device.release(remote);
             }
             return;
         }
@@ -328,10 +328,10 @@ pub fn describe(bytes: u64, refused: OutOfMemory, location: &str) -> String {
     let OutOfMemory { live, limit } = refused;
     let message = match limit {
         Some(limit) => format!(
-            "out of memory: {bytes} bytes were asked for while {live} bytes are in use, and the limit is {limit} bytes."
+            "out of memory: cannot allocate {bytes} bytes with {live} bytes in use; the limit is {limit} bytes."
         ),
         None => format!(
-            "out of memory: {bytes} bytes were asked for while {live} bytes are in use, and the system has no more."
+            "out of memory: cannot allocate {bytes} bytes with {live} bytes in use; the system has no more."
         ),
     };
     crate::error::render(&message, location)
@@ -479,7 +479,7 @@ mod tests {
     use super::{CLASSES, SMALL_BYTES, class_bytes, class_of};
 
     #[test]
-    fn classes_hold_what_they_promise() {
+    fn size_classes_are_tight_upper_bounds() {
         assert_eq!(class_of(SMALL_BYTES), CLASSES - 1);
         for class in 0..CLASSES {
             assert_eq!(class_of(class_bytes(class)), class);

@@ -22,15 +22,15 @@ pub(super) fn spread_to(home: usize, index: usize) {
     // SAFETY: the numbers lie within the set.
     let is_allowed = |&cpu: &usize| unsafe { libc::CPU_ISSET(cpu, &all) };
     let numbers: Vec<usize> = (0..libc::CPU_SETSIZE as usize).filter(is_allowed).collect();
-    let own = numbers.iter().position(|&cpu| cpu == home);
-    let own = own.and_then(|at| numbers.get((at + index) % numbers.len()));
-    let Some(&own) = own else {
+    let home_index = numbers.iter().position(|&cpu| cpu == home);
+    let target = home_index.and_then(|at| numbers.get((at + index) % numbers.len()));
+    let Some(&target) = target else {
         return;
     };
     // SAFETY: all zeros is the empty set, and the number lies within it.
     let one = unsafe {
         let mut one = MaybeUninit::<libc::cpu_set_t>::zeroed().assume_init();
-        libc::CPU_SET(own, &mut one);
+        libc::CPU_SET(target, &mut one);
         one
     };
     let size = size_of::<libc::cpu_set_t>();
@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_moves_and_stays_free() {
+    fn moving_a_thread_keeps_its_affinity_mask() {
         let before = numbers();
         let home = before[0];
         for index in 0..=before.len() {
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn a_home_outside_of_the_set_changes_nothing() {
+    fn unknown_home_leaves_the_thread_in_place() {
         let before = numbers();
         std::thread::scope(|scope| {
             scope.spawn(|| {

@@ -34,7 +34,7 @@ pub const SEQUENTIAL_NS: i64 = 5_000;
 /// The approximate work (in ns) of one grain.
 const GRAIN_NS: i64 = 1_000;
 /// The number of grains that stay together when a range is first split. Ranges of recursive work
-/// are shorter: they are split lazily, one grain at a time (`bench/irregular.py --only quicksort`).
+/// are shorter: they are split lazily, one grain at a time (`bench/run.py irregular --case quicksort`).
 const INITIAL_GRAINS: i64 = 4;
 /// The time for which an idle thread searches for work before it sleeps.
 const SPIN: Duration = Duration::from_micros(100);

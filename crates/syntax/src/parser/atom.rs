@@ -38,7 +38,7 @@ impl Parser<'_> {
                             return self.fail(Some(
                                 Diagnostic::error(
                                     "open-of-non-module",
-                                    "only a module can be opened for an expression",
+                                    "only a module can be opened in an expression",
                                 )
                                 .at(exp.span, "not a module"),
                             ));
@@ -92,10 +92,10 @@ impl Parser<'_> {
                 return self.fail(Some(
                     Diagnostic::error(
                         "invalid-character-literal",
-                        "between the quotes must stand one character or escape sequence",
+                        "a character literal has exactly one character or escape sequence",
                     )
                     .at(start, "not a character literal")
-                    .hint("several characters are a string: `\"...\"`"),
+                    .hint("write a string for several characters: `\"...\"`"),
                 ));
             }
             _ => return self.expected("an expression"),

@@ -18,7 +18,7 @@ impl Parser<'_> {
     }
 
     /// Parses declarations up to the end of the file, or to the closing brace of their module.
-    /// Those that cannot be parsed are left out.
+    /// Malformed ones are left out.
     pub(super) fn decls(&mut self, in_module: bool) -> Vec<Decl> {
         let mut decls = Vec::new();
         let braces = self.braces;
@@ -162,7 +162,7 @@ impl Parser<'_> {
                 return self.fail(Some(
                     Diagnostic::error("pattern-declaration", "a declaration binds one name, not a pattern")
                         .at(self.span_since(start), "a pattern")
-                        .hint("give the value a name and project its parts"),
+                        .hint("bind the value to a name and project its components"),
                 ));
             }
             let name = self.binding_operator()?;
@@ -181,8 +181,8 @@ impl Parser<'_> {
         self.expect(Tok::Equals, "a parameter, `:` or `=`")?;
         match self.exp() {
             Ok(_) if matches!(self.kind(), Tok::Equals | Tok::Arrow) => {
-                let wanted = "an operator, an argument or the next declaration";
-                let _: Res<()> = self.expected(wanted);
+                let what = "an operator, an argument or the next declaration";
+                let _: Res<()> = self.expected(what);
                 self.needs_recovery = true;
             }
             Ok(body) => bind.body = body,
@@ -240,13 +240,14 @@ impl Parser<'_> {
         let span = self.span();
         if self.at(Tok::Bang) {
             return self.fail(Some(
-                Diagnostic::error("prefix-operator", "`!` is a prefix and cannot be defined").at(span, ""),
+                Diagnostic::error("prefix-operator", "`!` is a prefix operator and cannot be defined")
+                    .at(span, ""),
             ));
         }
         let operator = self.operator()?;
         if !operator.name.quals.is_empty() {
             return self.fail(Some(
-                Diagnostic::error("qualified-binding", "a name that is bound has no module path")
+                Diagnostic::error("qualified-binding", "a bound name cannot have a module path")
                     .at(operator.span, ""),
             ));
         }
@@ -279,8 +280,11 @@ impl Parser<'_> {
                 Lit::Int(value, None) => AttrKind::Int(value),
                 _ => {
                     return self.fail(Some(
-                        Diagnostic::error("typed-attribute", "an attribute's number has no type")
-                            .at(start, ""),
+                        Diagnostic::error(
+                            "typed-attribute",
+                            "a number in an attribute cannot have a type suffix",
+                        )
+                        .at(start, ""),
                     ));
                 }
             },
@@ -356,7 +360,7 @@ impl Parser<'_> {
                 "this comment documents nothing: no declaration follows it",
             )
             .at(span, "")
-            .hint("leave out the bar to make it an ordinary comment: `-- ...`"),
+            .hint("remove the bar to make it an ordinary comment: `-- ...`"),
         ));
     }
 

@@ -165,9 +165,9 @@ impl Parser<'_> {
             Tok::DotsGreater => RangeEnd::DownTo,
             _ => {
                 return self.fail(Some(
-                    Diagnostic::error("range-without-end", "`..` alone does not make a range")
+                    Diagnostic::error("range-without-end", "this range has no end")
                         .at(dots, "")
-                        .hint("write `a...b` with `b` in the range, `a..<b` or `a..>b` without"),
+                        .hint("write `a...b` to include `b`, `a..<b` or `a..>b` to exclude it"),
                 ));
             }
         };
@@ -242,7 +242,7 @@ impl Parser<'_> {
                 return self.fail(Some(
                     Diagnostic::error("split-index", "a space before `[` makes it an argument")
                         .at(arg.span, "an array, not an index")
-                        .also(head.span, "this is indexed")
+                        .also(head.span, "the indexed array")
                         .hint("write all indices in one pair of brackets: `a[i, j]`"),
                 ));
             }

@@ -60,8 +60,8 @@ type Res<T> = Result<T, Failed>;
 
 /// The maximum nesting depth for the remaining stack of this thread.
 fn max_nesting() -> u32 {
-    let room = stacker::remaining_stack().unwrap_or(0) / STACK_PER_LEVEL;
-    u32::try_from(room).map_or(MAX_NESTING, |room| room.clamp(MIN_NESTING_LIMIT, MAX_NESTING))
+    let levels = stacker::remaining_stack().unwrap_or(0) / STACK_PER_LEVEL;
+    u32::try_from(levels).map_or(MAX_NESTING, |levels| levels.clamp(MIN_NESTING_LIMIT, MAX_NESTING))
 }
 
 struct Parser<'a> {
@@ -203,7 +203,7 @@ impl<'a> Parser<'a> {
         };
         let ends = matches!(self.kind(), Tok::Eof | Tok::Def | Tok::Entry | Tok::Type | Tok::Module);
         self.fail(error.map(|error| {
-            let error = error.also(open, "the bracket that is open");
+            let error = error.also(open, "enclosing bracket");
             if ends { error.hint(format!("a `{bracket}` is missing before this")) } else { error }
         }))
     }
@@ -233,7 +233,9 @@ impl<'a> Parser<'a> {
                 let binds = ["name", "parameter", "pattern"];
                 let binds = binds.iter().any(|word| what.contains(word));
                 Some(match token.kind {
-                    Tok::Bang => error.hint("`!` is a prefix; as an argument it needs parentheses: `f (!x)`"),
+                    Tok::Bang => {
+                        error.hint("`!` is a prefix operator; as an argument it needs parentheses: `f (!x)`")
+                    }
                     Tok::Equals if !binds => error.hint("to compare two values, write `==`"),
                     Tok::Arrow if !binds => {
                         error.hint("an anonymous function begins with a backslash: `\\x -> x + 1`")
@@ -272,7 +274,7 @@ impl<'a> Parser<'a> {
                      and {MAX_SUFFIXES} suffixes may follow an expression",
                     self.max_depth
                 ))
-                .hint("bind a part of it to a name"),
+                .hint("bind an inner part to a name"),
         ));
         self.suppress_errors = true;
         failed
@@ -292,9 +294,9 @@ impl<'a> Parser<'a> {
     /// Parses something that suffixes may follow. Its suffixes and those of earlier siblings lie on
     /// different paths, so the maximum of the two counts is kept, not their sum.
     fn with_suffixes<T>(&mut self, step: impl FnOnce(&mut Self) -> Res<T>) -> Res<T> {
-        let beside = std::mem::take(&mut self.suffixes);
+        let siblings = std::mem::take(&mut self.suffixes);
         let result = step(self);
-        self.suffixes = self.suffixes.max(beside);
+        self.suffixes = self.suffixes.max(siblings);
         result
     }
 
@@ -369,9 +371,9 @@ impl<'a> Parser<'a> {
         if self.at(Tok::RParen) {
             self.bump();
             return self.fail(Some(
-                Diagnostic::error("one-element-tuple", "a tuple has no or at least two elements")
+                Diagnostic::error("one-element-tuple", "a tuple has zero or at least two elements")
                     .at(self.span_since(open), "only one element")
-                    .hint("leave out the comma"),
+                    .hint("remove the comma"),
             ));
         }
         let mut items = vec![first];

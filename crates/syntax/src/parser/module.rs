@@ -158,7 +158,7 @@ impl Parser<'_> {
         Ok(ModTypeExp { kind, span: self.span_since(start) })
     }
 
-    /// Parses specifications up to the closing brace. Those that cannot be parsed are left out.
+    /// Parses specifications up to the closing brace. Malformed ones are left out.
     fn specs(&mut self) -> Vec<Spec> {
         let mut specs = Vec::new();
         let braces = self.braces;

@@ -12,10 +12,10 @@ pub fn exps(text: &str) -> String {
     for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
         let names = Interner::new();
         let mut sources = SourceMap::new();
-        let file = sources.add("exp", line).expect("small");
+        let file = sources.add("exp", line).expect("the text is below 4 GiB");
         let (exp, errors) = syntax::parse_expr(line, file, &names);
         if errors.is_empty() {
-            out += &dump::exp(&exp.expect("no error, so an expression"), &names);
+            out += &dump::exp(&exp.expect("without errors there is an expression"), &names);
             out.push('\n');
         }
         for error in errors {
@@ -31,7 +31,7 @@ pub fn exps(text: &str) -> String {
 pub fn prog(text: &str) -> String {
     let names = Interner::new();
     let mut sources = SourceMap::new();
-    let file = sources.add("test.fut", text).expect("small");
+    let file = sources.add("test.fut", text).expect("the text is below 4 GiB");
     let parse = syntax::parse(text, file, &names);
     let mut out = dump::prog(&parse.prog, &names);
     for error in &parse.errors {

@@ -31,7 +31,7 @@ pub fn redomap(figure: &Figure) -> Vec<Claim> {
     };
     let peer = |(name, paper, way): (&str, &str, Way)| {
         let ratio = at(name).and_then(|row| row.ratio("C", "bindrune"));
-        Claim::on(format!("{name} beside code by hand (here C), largest size"), paper, ratio, way)
+        Claim::on(format!("{name} against hand-written code (here C), largest size"), paper, ratio, way)
     };
     gains.into_iter().map(gain).chain(peers.into_iter().map(peer)).collect()
 }
@@ -88,11 +88,11 @@ pub fn volatility(figure: &Figure) -> Vec<Claim> {
 /// The paper's benchmarks that are available here.
 pub fn bulk(figure: &Figure) -> Vec<Claim> {
     let who = tuned(figure);
-    let said = [
+    let statements = [
         ("Heston D1", "AIF is faster: MF exploits only the outer map", Way::Above),
         ("OptionPricing D1", "best with the outermost parallelism only", Way::AtLeast),
         ("OptionPricing D2", "AIF is faster: inner layers are needed", Way::Above),
-        ("LavaMD D1", "two outer levels, as MF does it, are best", Way::AtLeast),
+        ("LavaMD D1", "the two outer levels, as in MF, are best", Way::AtLeast),
         ("LavaMD D2", "AIF is faster: the inner redomap is needed", Way::Above),
     ];
     let claim = |(which, paper, way): (&str, &str, Way)| {
@@ -100,7 +100,7 @@ pub fn bulk(figure: &Figure) -> Vec<Claim> {
         let ratio = row.and_then(|row| row.ratio("MF", who));
         Claim::on(format!("{which}: MF over {who}"), paper, ratio, way)
     };
-    said.into_iter().map(claim).collect()
+    statements.into_iter().map(claim).collect()
 }
 
 /// The speed-ups of all nests together.
@@ -133,10 +133,10 @@ pub fn tuning(figure: &Figure) -> Vec<Claim> {
             mean(&all),
             Way::Above,
         ),
-        Claim::on("the same, least", paper, all.into_iter().reduce(f64::min), Way::AtLeast),
+        Claim::on("the same, minimum", paper, all.into_iter().reduce(f64::min), Way::AtLeast),
         Claim::on(
             "a blind search until it has thresholds as good as the best, geometric mean",
-            "no figure; it would not know that it is done",
+            "no figure; such a search cannot detect its end",
             mean(&good),
             Way::Above,
         ),
@@ -145,7 +145,7 @@ pub fn tuning(figure: &Figure) -> Vec<Claim> {
 
 /// Library functions relative to built-in ones, for Bindrune and the reference compiler.
 pub fn basis(figure: &Figure) -> Vec<Claim> {
-    let said = [
+    let statements = [
         ("sum_tree", "sum_builtin", "about 3× slower than built in", Way::Above),
         ("sum_strided", "sum_builtin", "10 % slower than built in", Way::Near(1.25)),
         ("scan_ours", "scan_builtin", "much slower than built in", Way::Above),
@@ -156,12 +156,13 @@ pub fn basis(figure: &Figure) -> Vec<Claim> {
         Some(row.times_of(who)?.median)
     };
     let mut claims = Vec::new();
-    for (own, built_in, paper, way) in said {
+    for (library, built_in, paper, way) in statements {
         for who in ["bindrune", "futhark multicore"] {
-            let ratio = median(own, who).zip(median(built_in, who)).map(|(own, built_in)| own / built_in);
+            let ratio =
+                median(library, who).zip(median(built_in, who)).map(|(library, built_in)| library / built_in);
             if who == "bindrune" || ratio.is_some() {
                 claims.push(Claim::on(
-                    format!("{own} over {built_in}, {who}, largest size"),
+                    format!("{library} over {built_in}, {who}, largest size"),
                     paper,
                     ratio,
                     way,
@@ -180,8 +181,8 @@ pub fn book(figure: &Figure) -> Vec<Claim> {
     };
     let ratio = time("regular_scan").zip(time("map_scan")).map(|(by_hand, ours)| by_hand / ours);
     vec![Claim::on(
-        "a map of scans, by hand with a segmented scan over as the compiler flattens it",
-        "the latter becomes a segmented scan",
+        "a map of scans: hand-written segmented scan over the compiler's flattening",
+        "the map of scans becomes a segmented scan",
         ratio,
         Way::AtLeast,
     )]

@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn axes_have_ticks_and_a_place_for_all() {
+    fn axes_have_ticks_and_positions_for_all_names() {
         let axis = Axis::covering(Unit::Micros, [3.0, 4000.0].into_iter());
         let labels: Vec<&str> = axis.scale.ticks.iter().map(|(_, label)| &**label).collect();
         assert_eq!(labels, ["10 µs", "100 µs", "1 ms"]);

@@ -87,13 +87,13 @@ impl Style {
     pub fn line(
         self,
         chart: &mut ChartContext<'_, SVGBackend<'_>, Cartesian2d<Scale, Scale>>,
-        places: &[(f64, f64)],
+        positions: &[(f64, f64)],
     ) -> Result<(), String> {
         let stroke = self.colour.stroke_width(2);
         let drawn = match self.dashes {
-            None => chart.draw_series(LineSeries::new(places.iter().copied(), stroke)).map(drop),
+            None => chart.draw_series(LineSeries::new(positions.iter().copied(), stroke)).map(drop),
             Some((dash, gap)) => {
-                let series = DashedLineSeries::new(places.iter().copied(), dash, gap, stroke);
+                let series = DashedLineSeries::new(positions.iter().copied(), dash, gap, stroke);
                 chart.draw_series(series).map(drop)
             }
         };
@@ -104,7 +104,7 @@ impl Style {
     pub fn marker<CT: CoordTranslate>(
         self,
         area: &DrawingArea<SVGBackend<'_>, CT>,
-        place: CT::From,
+        position: CT::From,
     ) -> Result<(), String>
     where
         CT::From: Clone,
@@ -112,12 +112,12 @@ impl Style {
         let style = self.colour.filled();
         let corners: &[(i32, i32)] = match self.marker {
             Marker::Circle => {
-                let circle = EmptyElement::at(place) + Circle::new((0, 0), 4, style);
+                let circle = EmptyElement::at(position) + Circle::new((0, 0), 4, style);
                 return area.draw(&circle).map_err(problem);
             }
             Marker::Cross => {
                 let stroke = self.colour.stroke_width(2);
-                let cross = EmptyElement::at(place)
+                let cross = EmptyElement::at(position)
                     + PathElement::new([(-4, -4), (4, 4)], stroke)
                     + PathElement::new([(-4, 4), (4, -4)], stroke);
                 return area.draw(&cross).map_err(problem);
@@ -127,7 +127,7 @@ impl Style {
             Marker::Down => &[(-5, -4), (5, -4), (0, 5)],
             Marker::Diamond => &[(-5, 0), (0, -5), (5, 0), (0, 5)],
         };
-        let polygon = EmptyElement::at(place) + Polygon::new(corners.to_vec(), style);
+        let polygon = EmptyElement::at(position) + Polygon::new(corners.to_vec(), style);
         area.draw(&polygon).map_err(problem)
     }
 

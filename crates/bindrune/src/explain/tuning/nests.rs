@@ -2,7 +2,7 @@
 //!
 //! A nest is a tree of choices, at top level or inside a version. Its paths are the sets of
 //! versions that its own choices lead to. The time of a path is the least time of a run that took
-//! it, among runs that differ only in this nest (`DataSet::rivals`).
+//! it, among runs that differ only in this nest (`DataSet::alternatives`).
 
 use super::record::{DataSet, Record, Sizes};
 use ir::forest::{Choice, ChoiceTrees, Node};
@@ -21,7 +21,7 @@ pub struct Nest<'f> {
     /// The same node as a choice.
     pub choice: &'f Choice,
     /// The outcome on each data set; `None` if the nest is not reached.
-    pub fates: Vec<Option<Outcome>>,
+    pub outcomes: Vec<Option<Outcome>>,
 }
 
 /// A path, and its time in microseconds if it was run.
@@ -63,8 +63,9 @@ pub fn nests<'f>(forest: &'f [ChoiceTrees], record: &Record, tuned: Values<'_>) 
     }
     let known: Vec<(&DataSet, Sizes)> = record.sets.iter().map(|set| (set, set.sizes())).collect();
     for nest in &mut nests {
-        let fates = known.iter().map(|(set, sizes)| fate(nest.root, nest.choice, set, sizes, record, tuned));
-        nest.fates = fates.collect();
+        let outcomes =
+            known.iter().map(|(set, sizes)| outcome(nest.root, nest.choice, set, sizes, record, tuned));
+        nest.outcomes = outcomes.collect();
     }
     nests
 }
@@ -73,11 +74,11 @@ fn find<'f>(nodes: &'f [Node], function: &'f str, inside: Option<u32>, out: &mut
     for node in nodes {
         match node {
             Node::Choice(choice) => {
-                out.push(Nest { function, inside, root: node, choice, fates: Vec::new() });
+                out.push(Nest { function, inside, root: node, choice, outcomes: Vec::new() });
                 let mut versions = BTreeMap::new();
                 versions_of(node, &mut versions);
-                for (number, own) in versions {
-                    find(own, function, Some(number), out);
+                for (number, nested) in versions {
+                    find(nested, function, Some(number), out);
                 }
             }
             Node::Version(version) => {
@@ -106,19 +107,20 @@ fn versions_of_path(node: &Node, sizes: &Sizes, value: Values<'_>) -> Option<Ver
         Node::Version(version) => return Some(Versions::from([version.number])),
         Node::Choice(choice) => choice,
     };
-    let (sizes_of, least) = (sizes.get(&choice.name)?, value(&choice.name));
-    let outcomes: BTreeSet<bool> = sizes_of.iter().map(|size| least <= *size).collect();
+    let (compared, threshold) = (sizes.get(&choice.name)?, value(&choice.name));
+    let outcomes: BTreeSet<bool> = compared.iter().map(|size| threshold <= *size).collect();
     let mut versions = Versions::new();
     for holds in outcomes {
-        let side = if holds { &choice.if_true } else { &choice.if_false };
-        for node in side {
+        let branch = if holds { &choice.if_true } else { &choice.if_false };
+        for node in branch {
             versions.extend(versions_of_path(node, sizes, value)?);
         }
     }
     Some(versions)
 }
 
-fn fate(
+/// The outcome of a nest on a data set; `None` if it is not reached.
+fn outcome(
     root: &Node,
     choice: &Choice,
     set: &DataSet,
@@ -127,7 +129,7 @@ fn fate(
     tuned: Values<'_>,
 ) -> Option<Outcome> {
     // A run with the same outcomes of comparisons is more precise than all runs together.
-    let of = |value: Values<'_>| {
+    let versions_with = |value: Values<'_>| {
         let run = set.run(record, value);
         match run {
             Some(run) if run.comparisons.contains_key(&choice.name) => {
@@ -137,21 +139,21 @@ fn fate(
             None => versions_of_path(root, sizes, value),
         }
     };
-    let chosen = of(tuned)?;
-    let default = of(&|name| record.defaults.get(name).copied().flatten().unwrap_or(i64::MAX));
+    let chosen = versions_with(tuned)?;
+    let default = versions_with(&|name| record.defaults.get(name).copied().flatten().unwrap_or(i64::MAX));
     let mut best: BTreeMap<Versions, f64> = BTreeMap::new();
     for group in &set.alternatives {
-        let mut own: BTreeMap<Versions, f64> = BTreeMap::new();
+        let mut times: BTreeMap<Versions, f64> = BTreeMap::new();
         for run in group.iter().filter_map(|at| set.runs.get(*at)) {
             let value = |name: &str| run.value(name, record);
-            let came = versions_of_path(root, &run.comparisons, &value);
-            if let (Some(came), Some(micros)) = (came, run.micros) {
-                let least = own.entry(came).or_insert(micros);
+            let versions = versions_of_path(root, &run.comparisons, &value);
+            if let (Some(versions), Some(micros)) = (versions, run.micros) {
+                let least = times.entry(versions).or_insert(micros);
                 *least = least.min(micros);
             }
         }
-        if own.contains_key(&chosen) && own.len() > best.len() {
-            best = own;
+        if times.contains_key(&chosen) && times.len() > best.len() {
+            best = times;
         }
     }
     let timed =

@@ -63,11 +63,10 @@ impl Record {
         let shown = path.display();
         let text = std::fs::read_to_string(path);
         let text = text.map_err(|e| format!("cannot read {shown}: {e}"))?;
-        let damaged =
-            || format!("{shown} is no record of tuning, or a damaged one; `bindrune tune` writes it");
+        let damaged = || format!("{shown} is not a tuning record, or is damaged; `bindrune tune` writes one");
         let value: Value = serde_json::from_str(&text).map_err(|_| damaged())?;
         if value["version"].as_u64().is_some_and(|v| v != VERSION) {
-            return Err(format!("{shown} was written by another version"));
+            return Err(format!("{shown} was written by another version of bindrune; tune again"));
         }
         Self::of(&value).ok_or_else(damaged)
     }
@@ -78,22 +77,22 @@ impl Record {
         for (name, set) in value["datasets"].as_object()? {
             let runs = set["runs"].as_array()?.iter().map(Run::of);
             let runs: Vec<Run> = runs.collect::<Option<_>>()?;
-            let rivals = set["rivals"].as_array()?.iter().map(|group| {
+            let alternatives = set["rivals"].as_array()?.iter().map(|group| {
                 let group = group.as_array()?.iter();
-                let places = group.map(|place| Some(place.as_u64()? as usize));
-                let places: Vec<usize> = places.collect::<Option<_>>()?;
-                places.iter().all(|at| *at < runs.len()).then_some(places)
+                let indices = group.map(|index| Some(index.as_u64()? as usize));
+                let indices: Vec<usize> = indices.collect::<Option<_>>()?;
+                indices.iter().all(|index| *index < runs.len()).then_some(indices)
             });
-            let rivals = rivals.collect::<Option<_>>()?;
-            let own = DataSet {
+            let alternatives = alternatives.collect::<Option<_>>()?;
+            let data_set = DataSet {
                 name: name.clone(),
                 entry: set["entry"].as_str()?.to_owned(),
                 default: set["default"].as_f64()?,
                 tuned: set["tuned"].as_f64()?,
-                alternatives: rivals,
+                alternatives,
                 runs,
             };
-            sets.push((set["number"].as_u64()?, own));
+            sets.push((set["number"].as_u64()?, data_set));
         }
         sets.sort_by_key(|(number, _)| *number);
         let tried = value["tried"].as_array()?.iter().map(|one| {
@@ -124,23 +123,23 @@ impl Run {
         let setting = setting.map(|(name, value)| Some((name.clone(), value.as_i64()?)));
         let times = value["runtimes"].as_array()?.iter().map(Value::as_f64);
         let times: Vec<f64> = times.collect::<Option<_>>()?;
-        let mut met = Sizes::new();
+        let mut comparisons = Sizes::new();
         for one in value["compared"].as_array()? {
-            let sizes = met.entry(one["parameter"].as_str()?.to_owned());
+            let sizes = comparisons.entry(one["parameter"].as_str()?.to_owned());
             sizes.or_default().insert(one["size"].as_i64()?);
         }
-        let whole = value["cut"].is_null() && !times.is_empty();
+        let is_complete = value["cut"].is_null() && !times.is_empty();
         Some(Self {
             setting: setting.collect::<Option<_>>()?,
-            micros: whole.then(|| times.iter().sum::<f64>() / times.len() as f64),
-            comparisons: met,
+            micros: is_complete.then(|| times.iter().sum::<f64>() / times.len() as f64),
+            comparisons,
         })
     }
 
     /// The value of a parameter in this run; `i64::MAX` if it is unknown.
     pub fn value(&self, name: &str, record: &Record) -> i64 {
-        let own = self.setting.get(name).copied();
-        own.or_else(|| record.default(name)).unwrap_or(i64::MAX)
+        let value = self.setting.get(name).copied();
+        value.or_else(|| record.default(name)).unwrap_or(i64::MAX)
     }
 }
 
@@ -148,12 +147,12 @@ impl DataSet {
     /// Returns a completed run whose comparisons all have the outcomes that these values give.
     pub fn run(&self, record: &Record, value: &dyn Fn(&str) -> i64) -> Option<&Run> {
         self.runs.iter().find(|run| {
-            let mut met = run.comparisons.iter();
-            let alike = met.all(|(name, sizes)| {
-                let (own, other) = (run.value(name, record), value(name));
-                sizes.iter().all(|size| (own <= *size) == (other <= *size))
+            let mut comparisons = run.comparisons.iter();
+            let same_outcomes = comparisons.all(|(name, sizes)| {
+                let (threshold, other) = (run.value(name, record), value(name));
+                sizes.iter().all(|size| (threshold <= *size) == (other <= *size))
             });
-            run.micros.is_some() && alike
+            run.micros.is_some() && same_outcomes
         })
     }
 

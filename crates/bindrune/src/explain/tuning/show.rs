@@ -19,7 +19,7 @@ pub struct Report<'a> {
     /// The nests.
     pub nests: Vec<Nest<'a>>,
     /// Custom parameters, with their values in the tuning file.
-    pub own: Vec<(String, Option<i64>)>,
+    pub custom: Vec<(String, Option<i64>)>,
     /// Size parameters that differ from their defaults: name, default, value.
     pub sizes: Vec<(String, i64, i64)>,
     /// The measurements.
@@ -44,26 +44,26 @@ pub fn ratio(before: f64, after: f64) -> f64 {
     before.max(1.0) / after.max(1.0)
 }
 
-/// The mark and text for a nest on a data set.
-fn told(fate: &Outcome) -> (char, String) {
-    let Outcome { chosen, default, next } = fate;
+/// The sign and text for a nest on a data set.
+fn describe(outcome: &Outcome) -> (char, String) {
+    let Outcome { chosen, default, next } = outcome;
     let taken = format!("{}, {}", names(&chosen.versions), micros(chosen.micros));
     let mut sign = '.';
-    let won = match (next, fate.speedup()) {
-        (Some(next), Some(won)) => {
-            let (by, word) = if won >= 1.0 {
-                (won, "faster")
+    let gain = match (next, outcome.speedup()) {
+        (Some(next), Some(speedup)) => {
+            let (factor, word) = if speedup >= 1.0 {
+                (speedup, "faster")
             } else {
                 sign = '!';
-                (1.0 / won, "slower")
+                (1.0 / speedup, "slower")
             };
             let (other, time) = (names(&next.versions), micros(next.micros));
-            format!("{by:.2}x {word} than {other}, {time}")
+            format!("{factor:.2}x {word} than {other}, {time}")
         }
-        (Some(_) | None, _) => "nothing else ran".to_owned(),
+        (Some(_) | None, _) => "no other path was run".to_owned(),
     };
-    let usual = if default.versions == chosen.versions {
-        "so by default".to_owned()
+    let by_default = if default.versions == chosen.versions {
+        "the same by default".to_owned()
     } else {
         if sign == '.' {
             sign = '+';
@@ -71,7 +71,7 @@ fn told(fate: &Outcome) -> (char, String) {
         let (other, time) = (names(&default.versions), micros(default.micros));
         format!("by default {other}, {time}")
     };
-    (sign, format!("{taken}; {won}; {usual}"))
+    (sign, format!("{taken}; {gain}; {by_default}"))
 }
 
 impl Report<'_> {
@@ -86,7 +86,7 @@ impl Report<'_> {
         let record = self.record;
         lines.title(&format!("{}: tuned for `{}`", self.program, record.cost));
         if !record.complete {
-            lines.put("  tuning was interrupted; this is the best so far");
+            lines.put("  tuning was interrupted; these are the best values so far");
         }
         let width = record.sets.iter().map(|set| set.name.chars().count()).max();
         let width = width.unwrap_or(0);
@@ -96,25 +96,25 @@ impl Report<'_> {
             lines.put(format!("  {name:width$}  {before:>12.0} us -> {after:>12.0} us  {gain:>6.2}x"));
         }
         // Nests inside versions that never run appear only in the tree of the enclosing nest.
-        let reached = |nest: &&Nest<'_>| nest.fates.iter().any(Option::is_some);
+        let reached = |nest: &&Nest<'_>| nest.outcomes.iter().any(Option::is_some);
         let outer = |nest: &&Nest<'_>| nest.inside.is_none();
         for nest in self.nests.iter().filter(|nest| outer(nest) || reached(nest)) {
-            let place = self.source.innermost_user_span(&nest.choice.places);
+            let span = self.source.innermost_user_span(&nest.choice.places);
             lines.put("");
-            let inside = nest.inside.map(|version| format!(", inside of V{version}"));
+            let inside = nest.inside.map(|version| format!(", inside V{version}"));
             let title = format!("{}{}", nest.function, inside.unwrap_or_default());
             lines.title(&title);
-            if let Some(place) = place {
-                let line = self.source.line(place.file, place.line);
-                lines.source(place.line, line);
+            if let Some(span) = span {
+                let line = self.source.line(span.file, span.line);
+                lines.source(span.line, line);
             }
             let tuned = |choice: &Choice| self.tuned(choice);
             for line in forest::tree(nest.root, &tuned).lines() {
                 lines.put(format!("      {line}"));
             }
-            for (set, fate) in record.sets.iter().zip(&nest.fates) {
-                let Some(fate) = fate else { continue };
-                let (sign, text) = told(fate);
+            for (set, outcome) in record.sets.iter().zip(&nest.outcomes) {
+                let Some(outcome) = outcome else { continue };
+                let (sign, text) = describe(outcome);
                 let sign = match sign {
                     '+' => lines.paint("32", "+"),
                     '!' => lines.paint("33;1", "!"),
@@ -122,14 +122,14 @@ impl Report<'_> {
                 };
                 lines.put(format!("      {sign} {:width$}  {text}", set.name));
             }
-            if nest.fates.iter().all(Option::is_none) {
-                lines.put("      . no data set comes to it");
+            if nest.outcomes.iter().all(Option::is_none) {
+                lines.put("      . no data set reaches this nest");
             }
         }
         if self.nests.is_empty() {
-            lines.put("  there is no choice between versions");
+            lines.put("  the program has no choices between versions");
         }
-        for (name, value) in &self.own {
+        for (name, value) in &self.custom {
             lines.put("");
             let value = value.map_or_else(|| "the program's own value".to_owned(), |value| value.to_string());
             let tried = record.tried.iter().filter(|(other, ..)| other == name);
@@ -155,7 +155,7 @@ impl Report<'_> {
                 "tuned": set.tuned,
             })
         });
-        let own = self.own.iter().map(|(name, value)| {
+        let custom = self.custom.iter().map(|(name, value)| {
             let tried = record.tried.iter().filter(|(other, ..)| other == name);
             let tried = tried.map(|(_, value, cost)| json!({ "value": value, "cost": cost }));
             let tried: Vec<Value> = tried.collect();
@@ -175,45 +175,45 @@ impl Report<'_> {
             "complete": record.complete,
             "datasets": sets.collect::<Vec<Value>>(),
             "nests": nests,
-            "custom": own.collect::<Vec<Value>>(),
+            "custom": custom.collect::<Vec<Value>>(),
             "sizes": sizes.collect::<Vec<Value>>(),
         });
         format!("{whole:#}\n")
     }
 
     fn nest(&self, nest: &Nest<'_>) -> Value {
-        let place = self.source.innermost_user_span(&nest.choice.places).map(|place| {
+        let span = self.source.innermost_user_span(&nest.choice.places).map(|span| {
             json!({
-                "file": self.source.file_name(place.file),
-                "line": place.line,
-                "column": place.col,
-                "end_line": place.end_line,
-                "end_column": place.end_col,
+                "file": self.source.file_name(span.file),
+                "line": span.line,
+                "column": span.col,
+                "end_line": span.end_line,
+                "end_column": span.end_col,
             })
         });
         let mut parameters = Map::new();
         forest::choices(nest.root, &mut |choice| {
             let value = (self.value)(&choice.name);
             let default = choice.tunable.default;
-            let both = json!({ "default": default, "value": value, "size": choice.size });
-            parameters.insert(choice.name.clone(), both);
+            let parameter = json!({ "default": default, "value": value, "size": choice.size });
+            parameters.insert(choice.name.clone(), parameter);
         });
         let mut sets = Map::new();
-        for (set, fate) in self.record.sets.iter().zip(&nest.fates) {
-            let fate = fate.as_ref().map(|fate| {
+        for (set, outcome) in self.record.sets.iter().zip(&nest.outcomes) {
+            let outcome = outcome.as_ref().map(|outcome| {
                 json!({
-                    "chosen": way(&fate.chosen),
-                    "default": way(&fate.default),
-                    "next": fate.next.as_ref().map(way),
-                    "won": fate.speedup(),
+                    "chosen": path_data(&outcome.chosen),
+                    "default": path_data(&outcome.default),
+                    "next": outcome.next.as_ref().map(path_data),
+                    "won": outcome.speedup(),
                 })
             });
-            sets.insert(set.name.clone(), json!(fate));
+            sets.insert(set.name.clone(), json!(outcome));
         }
         json!({
             "function": nest.function,
             "inside": nest.inside,
-            "place": place,
+            "place": span,
             "parameters": parameters,
             "tree": forest::tree_data(nest.root),
             "datasets": sets,
@@ -221,6 +221,6 @@ impl Report<'_> {
     }
 }
 
-fn way(way: &Path) -> Value {
-    json!({ "versions": way.versions, "micros": way.micros })
+fn path_data(path: &Path) -> Value {
+    json!({ "versions": path.versions, "micros": path.micros })
 }

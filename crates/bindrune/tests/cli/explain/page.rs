@@ -36,7 +36,7 @@ fn tags(text: &str) -> Vec<&str> {
         tags.push(tag);
         for name in ["style", "script"] {
             if tag == name {
-                let end = rest.find(&format!("</{name}>")).expect("it is closed");
+                let end = rest.find(&format!("</{name}>")).expect("a closing tag");
                 rest = &rest[end..];
             }
         }
@@ -45,7 +45,7 @@ fn tags(text: &str) -> Vec<&str> {
 }
 
 #[test]
-fn the_page_is_well_formed_and_needs_nothing_from_outside() {
+fn page_is_well_formed_and_self_contained() {
     let folder = Folder::new();
     let (_, text) = page(&folder, PROGRAM);
     let mut open: Vec<&str> = Vec::new();
@@ -133,15 +133,15 @@ fn pressed(dom: &str) -> Vec<&str> {
 }
 
 #[test]
-fn a_browser_shows_the_source_beside_its_fate_and_filters_it() {
+fn browser_shows_source_beside_remarks_and_filters_them() {
     let folder = Folder::new();
     let (path, text) = page(&folder, PROGRAM);
     let whole = dom(&folder, &path, "", "profile-whole");
     // No program text became part of the page's markup.
-    assert!(whole.contains(": what became of it</title>"), "{whole}");
+    assert!(whole.contains(": optimisation remarks</title>"), "{whole}");
     assert_eq!(whole.matches("<script>").count(), 1);
     assert_eq!(whole.matches("<tr ").count(), PROGRAM.lines().count());
-    assert!(whole.contains("<td class=\"source\"><code>  let c = copy b with [0] = 1</code></td><td class=\"fate\"><ul><li class=\"left\" data-group=\"copies\" data-kind=\"copied\">"), "{whole}");
+    assert!(whole.contains("<td class=\"source\"><code>  let c = copy b with [0] = 1</code></td><td class=\"remarks\"><ul><li class=\"left\" data-group=\"copies\" data-kind=\"copied\">"), "{whole}");
     let all = entries(&whole);
     assert_eq!(all, entries(&text));
     assert!(all.iter().all(|(_, hidden)| !hidden));

@@ -17,7 +17,7 @@ fn has_blocks_of(built: &Built, size: &str) {
 }
 
 #[test]
-fn blocks_have_as_many_threads_as_is_asked_for() {
+fn block_size_option_sets_threads_per_block() {
     let source = "entry main (n: i64) = let xs = scan (+) 0 (iota n)
   in (i64.sum (map (% 7) xs), reduce_by_index (replicate 3 0) (+) 0 (map (% 3) xs) xs)\n";
     for size in ["32", "64", "512", "1024"] {
@@ -32,13 +32,13 @@ fn blocks_have_as_many_threads_as_is_asked_for() {
     for size in ["0", "16", "100", "2048", "many"] {
         let command = ["opencl", &program, "--tblock-size", size];
         let done = bindrune(&command, "");
-        let told = "it is a power of two from 32 to 1024";
-        assert!(done.code == 1 && done.stderr.contains(told), "{done:?}");
+        let message = "expected a power of two from 32 to 1024";
+        assert!(done.code == 1 && done.stderr.contains(message), "{done:?}");
     }
 }
 
 #[test]
-fn blocks_are_those_of_the_tuning_file() {
+fn block_size_comes_from_the_tuning_file() {
     let source = "entry main (xs: []i64) = i64.sum xs\n";
     let program = "sample.fut";
     let built = Built::new(source);
@@ -69,15 +69,15 @@ fn blocks_are_those_of_the_tuning_file() {
     assert_eq!(given("default_tblock_size=256").quiet().text(), "3i64\n");
     let run = given("default_tblock_size=64");
     assert_eq!((run.code, run.text()), (0, "3i64\n"));
-    let said = "default_tblock_size changes nothing: how work falls apart over threads is part of \
-                the program; compile it with --tblock-size=64\n";
+    let said = "default_tblock_size has no effect: the partition of work over threads is fixed at \
+                compile time; compile it with --tblock-size=64\n";
     assert!(run.stderr.ends_with(said), "{}", run.stderr);
     let run = given("default_tile_size=64");
-    assert!(run.stderr.contains("default_tile_size changes nothing"), "{}", run.stderr);
+    assert!(run.stderr.contains("default_tile_size has no effect"), "{}", run.stderr);
 }
 
 #[test]
-fn tuning_compiles_for_blocks_of_several_sizes() {
+fn tune_compiles_for_several_block_sizes() {
     let folder = Folder::new();
     let program = "-- ==\n-- input { 1000i64 } output { 499500i64 }\n\
         entry main (n: i64) = i64.sum (iota n)\n";
@@ -88,8 +88,8 @@ fn tuning_compiles_for_blocks_of_several_sizes() {
         let options = ["tune", "--backend=opencl", "--runs=2", "-v", "--json", &json, &program];
         let run = bindrune(&[&options, more].concat(), "");
         assert_eq!(run.code, 0, "{}", run.stderr);
-        let json = std::fs::read_to_string(&json).expect("it is there");
-        let json: serde_json::Value = serde_json::from_str(&json).expect("it is JSON");
+        let json = std::fs::read_to_string(&json).expect("the file exists");
+        let json: serde_json::Value = serde_json::from_str(&json).expect("the file is JSON");
         (json[&program].clone(), run.stderr)
     };
     let (found, said) = tune(&[]);
@@ -106,7 +106,7 @@ fn tuning_compiles_for_blocks_of_several_sizes() {
         assert!(said.contains(&ran), "{said}");
     }
     // The file has one name and one value, if that is a gain.
-    let file = std::fs::read_to_string(folder.path("sum.fut.tuning")).expect("it is there");
+    let file = std::fs::read_to_string(folder.path("sum.fut.tuning")).expect("the file exists");
     let value = found["setting"]["default_tblock_size"].as_i64();
     let line = value.map_or(String::new(), |value| format!("default_tblock_size={value}\n"));
     let kept = |line: &&str| line.contains("tblock") || line.contains("group");
@@ -122,7 +122,7 @@ fn tuning_compiles_for_blocks_of_several_sizes() {
 /// Regression: PoCL's optimiser took the control flow of a block's first thread for that of all
 /// threads.
 #[test]
-fn threads_of_kernels_that_may_fail_end_together() {
+fn threads_of_failing_kernels_reach_the_same_barriers() {
     let built = Built::new(
         "def at (n: i64) (bad: i64) (i: i64): i64 = if i == bad then n + i else i
 entry whole (n: i64) (bad: i64) =

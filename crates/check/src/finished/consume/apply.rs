@@ -31,20 +31,22 @@ impl FunctionFacts {
         if consumes_more(specified, found) {
             return false;
         }
-        let Some((arity, wanted, own)) = last_results(specified, found) else {
+        let Some((arity, specified_result, found_result)) = last_results(specified, found) else {
             return true;
         };
-        if !wanted.unique.any() || !holds_memory(&wanted.ty) {
+        if !specified_result.unique.any() || !holds_memory(&specified_result.ty) {
             return true;
         }
         let Target::Var(var) = function else {
             return true;
         };
         match self.inferred_results.get(&var) {
-            Some((n, unique)) => *n != arity || is_unique_enough(unique, &wanted.unique, &wanted.ty),
+            Some((n, unique)) => {
+                *n != arity || is_unique_enough(unique, &specified_result.unique, &specified_result.ty)
+            }
             None if self.declared.contains(&var) => {
-                let given = self.body_uniqueness.get(&var).unwrap_or(&own.unique);
-                is_unique_enough(given, &wanted.unique, &wanted.ty)
+                let body_unique = self.body_uniqueness.get(&var).unwrap_or(&found_result.unique);
+                is_unique_enough(body_unique, &specified_result.unique, &specified_result.ty)
             }
             None => true,
         }
@@ -95,8 +97,8 @@ impl ConsumptionCheck<'_> {
         for (aliases, consumes) in &values {
             let mut leaves = Vec::new();
             aliases.leaves(consumes, &mut leaves);
-            let kept = leaves.iter().filter(|(_, consumed)| !consumed);
-            roots.extend(kept.flat_map(|(roots, _)| roots.iter().copied()));
+            let not_consumed = leaves.iter().filter(|(_, consumed)| !consumed);
+            roots.extend(not_consumed.flat_map(|(roots, _)| roots.iter().copied()));
         }
         if let Ty::Arrow(_) = ty {
             let all = values.iter().flat_map(|(aliases, _)| aliases.to_vec());
@@ -127,7 +129,7 @@ impl ConsumptionCheck<'_> {
             return;
         }
         // The argument and component in which each root was first found.
-        let mut met: FxHashMap<MemoryRoot, (usize, usize)> = FxHashMap::default();
+        let mut first_found: FxHashMap<MemoryRoot, (usize, usize)> = FxHashMap::default();
         let mut consumed: Vec<(MemoryRoot, usize)> = Vec::new();
         let mut clashes: Vec<(MemoryRoot, usize, bool)> = Vec::new();
         let mut is_consumed: FxHashMap<MemoryRoot, bool> = FxHashMap::default();
@@ -136,7 +138,7 @@ impl ConsumptionCheck<'_> {
             aliases.leaves(consumes, &mut leaves);
             for (j, (roots, unique)) in leaves.iter().enumerate() {
                 for root in roots.iter() {
-                    let before = *met.entry(*root).or_insert((i, j));
+                    let before = *first_found.entry(*root).or_insert((i, j));
                     let was = is_consumed.get(root).copied().unwrap_or(false);
                     if before != (i, j) && (*unique || was) {
                         clashes.push((*root, i, before.0 == i));
@@ -176,8 +178,7 @@ impl ConsumptionCheck<'_> {
     /// Reports a function-typed result that consumes more than its declared type allows.
     pub(super) fn check_result_consumption(&mut self, expected: &Ty, body: &Exp) {
         if consumes_more(expected, &body.ty) {
-            let message =
-                "The function consumes what its declared type does not: it does not have expected type";
+            let message = "The function does not have expected type: it consumes more than its declared type";
             let diag = Diagnostic::error("consuming-function", message).at(body.span, "");
             self.diags.push(diag);
         }
@@ -187,18 +188,19 @@ impl ConsumptionCheck<'_> {
     /// result is not unique where that type requires it.
     fn check_function_argument(&mut self, expected: &Ty, arg: &Exp) {
         let lambda = self.lambda.take();
-        let Some((arity, wanted, found)) = last_results(expected, &arg.ty) else {
+        let Some((arity, required, found)) = last_results(expected, &arg.ty) else {
             return;
         };
         if consumes_more(expected, &arg.ty) {
-            let message = "The argument is a consuming function, the parameter is not".to_owned();
+            let message =
+                "The argument is a consuming function, but the parameter type is not consuming".to_owned();
             let diag = Diagnostic::error("consuming-function", message)
                 .at(arg.span, "")
-                .hint("pass a function that takes a `copy`");
+                .hint("pass a function that consumes a `copy` of its argument");
             self.diags.push(diag);
             return;
         }
-        if !wanted.unique.any() || !holds_memory(&wanted.ty) {
+        if !required.unique.any() || !holds_memory(&required.ty) {
             return;
         }
         let known = match &arg.kind {
@@ -210,11 +212,13 @@ impl ConsumptionCheck<'_> {
             },
             _ => None,
         };
-        if known.is_some_and(|known| !is_unique_enough(&known, &wanted.unique, &wanted.ty)) {
-            let message = "The argument is a function whose result is not unique, but it must be".to_owned();
+        if known.is_some_and(|known| !is_unique_enough(&known, &required.unique, &required.ty)) {
+            let message =
+                "The argument is a function whose result is not unique, but the parameter type requires it"
+                    .to_owned();
             let diag = Diagnostic::error("unique-result", message)
                 .at(arg.span, "")
-                .hint("let the function return a `copy`");
+                .hint("return a `copy` from the function");
             self.diags.push(diag);
         }
     }
@@ -248,15 +252,15 @@ fn result(ty: &Ty, unique: &Uniq, roots: &Rc<[MemoryRoot]>) -> Aliases {
 }
 
 /// Returns true if all parts that must be unique are.
-fn is_unique_enough(known: &Uniq, wanted: &Uniq, ty: &Ty) -> bool {
+fn is_unique_enough(known: &Uniq, required: &Uniq, ty: &Ty) -> bool {
     let parts: Vec<&Ty> = match ty {
-        _ if *known == Uniq::All || !wanted.any() || !holds_memory(ty) => return true,
+        _ if *known == Uniq::All || !required.any() || !holds_memory(ty) => return true,
         Ty::Tuple(parts) => parts.iter().collect(),
         Ty::Record(fields) => fields.iter().map(|(_, ty)| ty).collect(),
         _ => return known.any(),
     };
     let mut parts = parts.into_iter().enumerate();
-    parts.all(|(i, ty)| is_unique_enough(known.part(i), wanted.part(i), ty))
+    parts.all(|(i, ty)| is_unique_enough(known.part(i), required.part(i), ty))
 }
 
 /// Returns true if a function consumes an argument that the expected type does not consume.

@@ -15,7 +15,7 @@ use std::rc::Rc;
 /// A component of the loop-carried value.
 struct LoopComponent {
     /// The parameter's root, if it holds memory and has a name.
-    own: Option<MemoryRoot>,
+    root: Option<MemoryRoot>,
     init: Rc<[MemoryRoot]>,
     next: Rc<[MemoryRoot]>,
     consumed: bool,
@@ -60,8 +60,8 @@ impl ConsumptionCheck<'_> {
     fn loop_param(&mut self, pat: &Pat) -> Aliases {
         match &pat.kind {
             PatKind::Var(var) => {
-                let lent = self.functions.non_unique_params.contains(var);
-                let unique = if lent { &Uniq::None } else { &Uniq::All };
+                let is_non_unique = self.functions.non_unique_params.contains(var);
+                let unique = if is_non_unique { &Uniq::None } else { &Uniq::All };
                 let aliases = self.param_aliases(*var, &pat.ty, unique);
                 self.vars.insert(*var, aliases.clone());
                 aliases
@@ -92,19 +92,19 @@ impl ConsumptionCheck<'_> {
             out
         };
         let (param, init, next) = (leaves(param), leaves(init), leaves(next));
-        let own: FxHashSet<MemoryRoot> =
+        let param_roots: FxHashSet<MemoryRoot> =
             (param.iter().flat_map(|(roots, _)| roots.iter().copied())).collect();
-        let alone = param.iter().filter(|(roots, _)| !roots.is_empty()).count() < 2;
-        let is_old = |root: &MemoryRoot| root.0 < self.barrier || own.contains(root);
+        let is_single = param.iter().filter(|(roots, _)| !roots.is_empty()).count() < 2;
+        let is_old = |root: &MemoryRoot| root.0 < self.barrier || param_roots.contains(root);
         param
             .into_iter()
             .zip(init.into_iter().zip(next))
-            .map(|((own, unique), ((init, _), (next, _)))| {
-                let own = own.first().copied();
-                let info = own.and_then(|root| self.roots.get(root.0 as usize));
-                let asked = unique && (alone || next.iter().any(is_old));
-                let consumed = asked || info.is_some_and(|info| info.consumed.is_some());
-                LoopComponent { own, init, next, consumed }
+            .map(|((roots, unique), ((init, _), (next, _)))| {
+                let root = roots.first().copied();
+                let info = root.and_then(|root| self.roots.get(root.0 as usize));
+                let by_type = unique && (is_single || next.iter().any(is_old));
+                let consumed = by_type || info.is_some_and(|info| info.consumed.is_some());
+                LoopComponent { root, init, next, consumed }
             })
             .collect()
     }
@@ -116,18 +116,18 @@ impl ConsumptionCheck<'_> {
             *count.entry(*root).or_default() += 1;
         }
         for part in parts.iter().filter(|part| part.consumed) {
-            let own = part.own.map_or_else(|| "a value".to_owned(), |root| self.root_name(root));
+            let param = part.root.map_or_else(|| "a value".to_owned(), |root| self.root_name(root));
             for root in part.next.iter() {
                 let name = self.root_name(*root);
                 if root.0 < self.barrier || self.owner(*root) != Owner::Owned {
                     let message = format!(
-                        "The next value of consuming loop parameter {own} aliases {name}, \
-                         which comes from outside of the loop: {own} aliases {name}"
+                        "The next value of consuming loop parameter {param} aliases {name}, \
+                         which comes from outside of the loop: {param} aliases {name}"
                     );
                     self.report("consuming-loop-param-aliases", *root, body.span, message);
                 } else if count.get(root).is_some_and(|n| *n > 1) {
                     let message = format!(
-                        "The next value of loop parameter {own} aliases other consumed loop \
+                        "The next value of loop parameter {param} aliases other consumed loop \
                          parameter: it aliases previously returned value by {name}"
                     );
                     self.report("loop-parameter-aliases-other", *root, body.span, message);
@@ -168,7 +168,7 @@ impl ConsumptionCheck<'_> {
 /// Marks parameters as consumed that become the next value of a consumed one.
 fn propagate_consumption(parts: &mut [LoopComponent]) {
     let at: FxHashMap<MemoryRoot, usize> =
-        parts.iter().enumerate().filter_map(|(i, part)| Some((part.own?, i))).collect();
+        parts.iter().enumerate().filter_map(|(i, part)| Some((part.root?, i))).collect();
     let mut todo: Vec<usize> = (0..parts.len()).collect();
     while let Some(i) = todo.pop() {
         let Some(part) = parts.get(i).filter(|part| part.consumed) else {
@@ -190,7 +190,7 @@ fn propagate_consumption(parts: &mut [LoopComponent]) {
 /// with the roots of other parameters replaced by theirs. Empty for consumed components.
 fn result_roots(parts: &[LoopComponent]) -> Vec<Rc<[MemoryRoot]>> {
     let at: FxHashMap<MemoryRoot, usize> =
-        parts.iter().enumerate().filter_map(|(i, part)| Some((part.own?, i))).collect();
+        parts.iter().enumerate().filter_map(|(i, part)| Some((part.root?, i))).collect();
     let reach = |start: usize| {
         let mut seen = vec![false; parts.len()];
         let mut todo = vec![start];

@@ -10,8 +10,8 @@
 //! For functions without a declared result, uniqueness is inferred from the body: a component of
 //! the result that shares memory with no parameter and no other component is unique.
 //!
-//! Needs a finished definition without errors. Guarantees nothing but the errors: `less_lifted` proves by
-//! itself which arrays are updated in place.
+//! Needs a finished definition without errors. Guarantees nothing but the errors: the crate `lower`
+//! proves by itself which arrays are updated in place.
 
 mod alias;
 mod apply;
@@ -131,7 +131,7 @@ impl ConsumptionCheck<'_> {
             if def.ret.unique.any() {
                 let message = "A constant cannot have a unique type".to_owned();
                 let diag =
-                    Diagnostic::error("unique-constant", message).at(def.span, "").hint("leave out the `*`");
+                    Diagnostic::error("unique-constant", message).at(def.span, "").hint("remove the `*`");
                 self.diags.push(diag);
             }
             self.exp(&def.body);
@@ -301,13 +301,13 @@ impl ConsumptionCheck<'_> {
             return result;
         }
         // A root consumed by one branch and returned by another belongs to the result.
-        let gone: FxHashSet<MemoryRoot> = all.iter().map(|(root, _)| *root).collect();
+        let consumed: FxHashSet<MemoryRoot> = all.iter().map(|(root, _)| *root).collect();
         for (root, span) in all {
             self.mark(root, span);
         }
         result.map_leaves(&mut |roots| {
-            if roots.iter().any(|root| gone.contains(root)) {
-                roots.iter().filter(|root| !gone.contains(root)).copied().collect()
+            if roots.iter().any(|root| consumed.contains(root)) {
+                roots.iter().filter(|root| !consumed.contains(root)).copied().collect()
             } else {
                 Rc::clone(roots)
             }

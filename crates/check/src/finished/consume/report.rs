@@ -47,11 +47,11 @@ impl ConsumptionCheck<'_> {
         let Some(info) = self.roots.get(root.0 as usize) else {
             return diag;
         };
-        let place = match &info.origin {
+        let binding = match &info.origin {
             Origin::Var(var) => self.binding_span(*var),
             Origin::Result(_) => None,
         };
-        match place {
+        match binding {
             Some(span) => diag.also(span, format!("{} is bound here", self.root_name(root))),
             None => diag,
         }
@@ -78,7 +78,7 @@ impl ConsumptionCheck<'_> {
         if let Some((alias, Some(span))) = alias
             && diag.secondary.iter().all(|label| label.span != span)
         {
-            diag = diag.also(span, format!("\"{alias}\" gets its memory here"));
+            diag = diag.also(span, format!("\"{alias}\" is bound here"));
         }
         let diag = diag.hint("use it before it is consumed, or consume a `copy` of it");
         self.diags.push(diag);
@@ -105,7 +105,7 @@ impl ConsumptionCheck<'_> {
             }
             _ => (
                 format!("Consuming {name}, which is not consumable"),
-                "let the parameter be consumed by a `*` before its type, or consume a `copy`",
+                "declare the type of the parameter unique with `*`, or consume a `copy`",
             ),
         };
         let diag = Diagnostic::error("not-consumable", message).at(span, "consumed here").hint(hint);
@@ -118,7 +118,7 @@ impl ConsumptionCheck<'_> {
         if self.first_report(root) {
             let diag = Diagnostic::error(id, message).at(span, "");
             let name = self.root_name(root);
-            let diag = diag.hint(format!("a `copy` of {name} in this place shares nothing"));
+            let diag = diag.hint(format!("use a `copy` of {name} here, which shares no memory"));
             let diag = self.label_binding(root, diag);
             self.diags.push(diag);
         }

@@ -83,7 +83,7 @@ impl Unifier<'_> {
                 if let Dim::Var(var) = other
                     && self.tables.is_open(*var)
                 {
-                    self.tables.var_mut(*var).met_any = true;
+                    self.tables.var_mut(*var).unified_with_any = true;
                 }
                 Ok(())
             }
@@ -107,17 +107,18 @@ impl Unifier<'_> {
     /// Unifies two open sizes. The found one remains, unless it is bound in a type.
     fn join_open(&mut self, expected: VarId, found: VarId) {
         let depth = |var| self.tables.var(var).depth;
-        let (keep, gone) = if depth(found) == BOUND_DEPTH { (expected, found) } else { (found, expected) };
-        let gone_data = self.tables.var(gone);
-        let (told, depth) = (gone_data.met_any, gone_data.depth);
-        let name = Arc::clone(&gone_data.name);
-        let kept = self.tables.var_mut(keep);
-        kept.met_any |= told;
-        kept.depth = kept.depth.min(depth);
-        if *kept.name == *UNNAMED {
-            kept.name = name;
+        let (representative, solved) =
+            if depth(found) == BOUND_DEPTH { (expected, found) } else { (found, expected) };
+        let solved_data = self.tables.var(solved);
+        let (is_any, depth) = (solved_data.unified_with_any, solved_data.depth);
+        let name = Arc::clone(&solved_data.name);
+        let data = self.tables.var_mut(representative);
+        data.unified_with_any |= is_any;
+        data.depth = data.depth.min(depth);
+        if *data.name == *UNNAMED {
+            data.name = name;
         }
-        self.assign(gone, &Dim::Var(keep));
+        self.assign(solved, &Dim::Var(representative));
     }
 
     /// Solves an open size by one that is not open. `own` is the size as it occurs in the type.

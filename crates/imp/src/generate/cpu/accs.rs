@@ -114,7 +114,7 @@ impl Gen<'_, '_> {
     /// An accumulator's arrays as bins.
     fn bins<'t>(&mut self, target: &'t AccTarget) -> Result<Bins<'t>, PassError> {
         let op = target.op.as_deref();
-        let op = op.ok_or_else(|| PassError::bug("an accumulator without an operator"))?;
+        let op = op.ok_or_else(|| PassError::bug("an accumulator has no operator"))?;
         let extents = self.extents(&target.shape)?;
         let size = extents.iter().cloned().fold(Expr::i64(1), mul);
         Ok(Bins {

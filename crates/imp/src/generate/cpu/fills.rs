@@ -40,9 +40,9 @@ impl Gen<'_, '_> {
         f: impl FnOnce(&mut Self, Expr, Expr) -> Result<(), PassError>,
     ) -> Result<(), PassError> {
         let Fill { operation: what, prov, count, row, unaliased: fresh } = fill;
-        if let Some(team) = self.thread_block {
+        if let Some(thread_block) = self.thread_block {
             let from = Expr::i64(0);
-            return self.distributed(team, |g, thread| {
+            return self.distributed(thread_block, |g, thread| {
                 g.distribute((&from, &count), true, thread, |g, at| {
                     let next = add(at.clone(), Expr::i64(1));
                     f(g, at, next)

@@ -37,7 +37,7 @@ impl Gen<'_, '_> {
         (lo, hi): (Expr, Expr),
     ) -> Result<(), PassError> {
         let &[acc] = accs else {
-            return Err(PassError::bug("a filter counts one thing"));
+            return Err(PassError::bug("a filter does not have exactly one count"));
         };
         let elems = &scatter.types[1..];
         let narrow = elems.iter().all(|elem| elem.size() <= NARROW);
@@ -53,7 +53,7 @@ impl Gen<'_, '_> {
             g.for_seq("w", Expr::i64(0), Expr::i64(width), true, |g, w| {
                 g.set_index(scan.space, add(first, Expr::Var(w)));
                 g.iteration(scan.space.body, |g, results| {
-                    let mapped = scan.folds.values(&results).mapped;
+                    let mapped = scan.scan_reduce.values(&results).mapped;
                     let flag = g.copy_operands(&[mapped[filter.flag]], &[PrimType::Bool])?;
                     g.store_all(&flags, &[PrimType::Bool], Expr::Var(w), &flag);
                     let atoms: Vec<Atom> = filter.values.iter().map(|at| mapped[*at]).collect();

@@ -40,7 +40,7 @@ struct FlatResult {
 
 /// The parts of the results that a chunk has so far.
 struct ChunkParts<'w> {
-    wholes: &'w [FlatResult],
+    concatenated: &'w [FlatResult],
     blocks: Vec<Var>,
     /// The number of elements so far, and the capacity of the blocks.
     used: Var,
@@ -62,17 +62,18 @@ impl Gen<'_, '_> {
         let chunks = self.n_chunks(n.clone(), grain, space.decomp.max_chunks);
         let place = self.span_check(space.prov);
         let [total, arrays @ ..] = pat else {
-            return Err(PassError::bug("a flat map without a size"));
+            return Err(PassError::bug("a flat map has no size"));
         };
-        let total = self.bind_owned(total).ok_or_else(|| PassError::bug("a size"))?;
-        let (wholes, mapped) = self.flat_results(arrays, ret, &chunks, place)?;
+        let total =
+            self.bind_owned(total).ok_or_else(|| PassError::bug("the size of a flat map has no variable"))?;
+        let (concatenated, mapped) = self.flat_results(arrays, ret, &chunks, place)?;
         let mut most = space.decomp.max_chunks;
         if let Expr::Const(Scalar::I64(n)) = n {
             most = n.clamp(1, most);
         }
         let used = self.partials("used", &[PrimType::I64], &chunks, most, space.prov);
         let [used_in] = used[..] else {
-            return Err(PassError::bug("a buffer for sizes"));
+            return Err(PassError::bug("a flat map does not have exactly one buffer for sizes"));
         };
         let elements: Vec<Param<Mems>> = mapped.iter().map(|(_, param)| param.clone()).collect();
         let mut distinct = self.unaliased_blocks(&elements, space.body)?;
@@ -82,8 +83,8 @@ impl Gen<'_, '_> {
             let (lo, hi) = g.bounds(n.clone(), all, Expr::Var(c));
             let alone = compare(CmpOp::Eq, sub(hi.clone(), lo.clone()), Expr::i64(1));
             let parts = ChunkParts {
-                wholes: &wholes,
-                blocks: wholes.iter().map(|_| g.owned("part")).collect(),
+                concatenated: &concatenated,
+                blocks: concatenated.iter().map(|_| g.owned("part")).collect(),
                 used: g.scalar(PrimType::I64, "used"),
                 capacity: g.scalar(PrimType::I64, "room"),
                 is_single: g.bind_value(alone, PrimType::Bool, "alone"),
@@ -100,26 +101,26 @@ impl Gen<'_, '_> {
                 element_of_buffer(used_in, PrimType::I64, Expr::Var(c)),
                 Expr::Var(parts.used),
             ));
-            let keep = parts.blocks.iter().zip(&wholes).map(|(block, whole)| {
-                Stmt::Slots(Slots::Put { slots: whole.slots, at: Expr::Var(c), block: *block })
+            let keep = parts.blocks.iter().zip(&concatenated).map(|(block, flat_result)| {
+                Stmt::Slots(Slots::Put { slots: flat_result.slots, at: Expr::Var(c), block: *block })
             });
             let any = compare(CmpOp::SLt, Expr::i64(0), Expr::Var(parts.used));
             g.emit(Stmt::If(any, keep.collect(), Vec::new()));
             Ok(())
         })?;
         self.exclusive_offsets(used_in, chunks.clone(), total)?;
-        if wholes.is_empty() {
+        if concatenated.is_empty() {
             // Elements of size 0: a count that overflows must fail to allocate here too.
             let none = self.owned("none");
             let bytes = self.flat_bytes(Expr::Var(total), &Expr::i64(0));
             self.emit(Stmt::Alloc(none, bytes, place));
             self.emit(Stmt::Release(none));
         } else {
-            self.concatenate(&wholes, space, (n, chunks), (used_in, total), place)?;
+            self.concatenate(&concatenated, space, (n, chunks), (used_in, total), place)?;
         }
         self.release_partials(&used);
-        for whole in &wholes {
-            self.emit(Stmt::Release(whole.slots));
+        for flat_result in &concatenated {
+            self.emit(Stmt::Release(flat_result.slots));
         }
         Ok(())
     }
@@ -133,21 +134,23 @@ impl Gen<'_, '_> {
         chunks: &Expr,
         place: Option<CheckId>,
     ) -> Result<(Vec<FlatResult>, Vec<(usize, Param<Mems>)>), PassError> {
-        let (mut wholes, mut mapped) = (Vec::new(), Vec::new());
+        let (mut concatenated, mut mapped) = (Vec::new(), Vec::new());
         for (at, ty) in ret.iter().enumerate().skip(1) {
             let count = if is_concatenated(ty) { 2 } else { 1 };
             let Some((own, rest)) = pat.split_at_checked(count) else {
-                return Err(PassError::bug("a flat map with too few results"));
+                return Err(PassError::bug("a flat map has too few results"));
             };
             pat = rest;
             match own {
                 [block, array] => {
-                    let result = self.bind_owned(block).ok_or_else(|| PassError::bug("no block"))?;
+                    let result = self
+                        .bind_owned(block)
+                        .ok_or_else(|| PassError::bug("a name of a block has no variable"))?;
                     let rows = self.extents(array.ty.shape().get(1..).unwrap_or_default())?;
                     let row = rows.into_iter().fold(Expr::i64(1), mul);
                     let slots = self.owned("slots");
                     self.emit(Stmt::Slots(Slots::New(slots, chunks.clone(), place)));
-                    wholes.push(FlatResult {
+                    concatenated.push(FlatResult {
                         result,
                         elem: Self::elem_of(&array.ty)?,
                         row: self.bind_value(row, PrimType::I64, "row"),
@@ -158,7 +161,7 @@ impl Gen<'_, '_> {
                 own => mapped.extend(own.iter().map(|param| (at, param.clone()))),
             }
         }
-        Ok((wholes, mapped))
+        Ok((concatenated, mapped))
     }
 
     /// Appends the results of an iteration to the chunk's parts.
@@ -169,21 +172,21 @@ impl Gen<'_, '_> {
         place: Option<CheckId>,
     ) -> Result<(), PassError> {
         let Some(size) = results.first() else {
-            return Err(PassError::bug("a point without a size"));
+            return Err(PassError::bug("an iteration of a flat map returns no size"));
         };
         let size = self.atom(*size)?;
-        let (used, room) = (Expr::Var(parts.used), Expr::Var(parts.capacity));
+        let (used, capacity) = (Expr::Var(parts.used), Expr::Var(parts.capacity));
         let need = self.bind_value(sum(used.clone(), size.clone()), PrimType::I64, "need");
         let append = self.collect(|g| {
             // A wrapped sum exceeds the capacity as well.
-            let full = compare(CmpOp::ULt, room.clone(), need.clone());
+            let full = compare(CmpOp::ULt, capacity.clone(), need.clone());
             let grow = g.collect(|g| g.grow(parts, results, &need, place))?;
             g.emit(Stmt::If(full, grow, Vec::new()));
-            for (whole, &block) in parts.wholes.iter().zip(&parts.blocks) {
-                let handed = g.reusable_block(results[whole.at])?;
+            for (flat_result, &block) in parts.concatenated.iter().zip(&parts.blocks) {
+                let handed = g.reusable_block(results[flat_result.at])?;
                 let copy = g.collect(|g| {
-                    let offset = mul(used.clone(), whole.row.clone());
-                    g.copy_part(whole, (block, offset), results[whole.at], &size)
+                    let offset = mul(used.clone(), flat_result.row.clone());
+                    g.copy_part(flat_result, (block, offset), results[flat_result.at], &size)
                 })?;
                 if handed.is_some() {
                     g.emit(Stmt::If(parts.is_single.clone(), Vec::new(), copy));
@@ -211,16 +214,16 @@ impl Gen<'_, '_> {
         let twice = mul(Expr::Var(parts.capacity), Expr::i64(2));
         let more = binary(BinOp::UMax, need.clone(), twice);
         let more = self.bind_value(more, PrimType::I64, "more");
-        for (whole, &block) in parts.wholes.iter().zip(&parts.blocks) {
+        for (flat_result, &block) in parts.concatenated.iter().zip(&parts.blocks) {
             let longer = self.collect(|g| {
                 let longer = g.owned("longer");
-                let bytes = g.flat_bytes(more.clone(), &mul(whole.row.clone(), size_of(whole)));
+                let bytes = g.flat_bytes(more.clone(), &mul(flat_result.row.clone(), size_of(flat_result)));
                 g.emit(Stmt::Alloc(longer, bytes, place));
                 let before = vec![Stmt::copy(
                     row_at(longer, Expr::i64(0)),
                     row_at(block, Expr::i64(0)),
-                    whole.elem,
-                    vec![mul(Expr::Var(parts.used), whole.row.clone())],
+                    flat_result.elem,
+                    vec![mul(Expr::Var(parts.used), flat_result.row.clone())],
                 )];
                 let any = compare(CmpOp::SLt, Expr::i64(0), Expr::Var(parts.used));
                 g.emit(Stmt::If(any, before, Vec::new()));
@@ -228,7 +231,7 @@ impl Gen<'_, '_> {
                 g.emit(Stmt::Release(longer));
                 Ok(())
             })?;
-            match self.reusable_block(results[whole.at])? {
+            match self.reusable_block(results[flat_result.at])? {
                 Some(own) => {
                     let take = vec![Stmt::Share(block, own)];
                     self.emit(Stmt::If(parts.is_single.clone(), take, longer));
@@ -250,7 +253,7 @@ impl Gen<'_, '_> {
     /// Copies the result of an iteration into a block.
     fn copy_part(
         &mut self,
-        whole: &FlatResult,
+        flat_result: &FlatResult,
         (block, offset): (Var, Expr),
         result: Atom,
         size: &Expr,
@@ -259,9 +262,9 @@ impl Gen<'_, '_> {
         let from = self.region(own, &lmad)?;
         let mut to = row_at(block, offset);
         if lmad == row_major_at(&lmad, ty.shape()) {
-            let count = mul(size.clone(), whole.row.clone());
+            let count = mul(size.clone(), flat_result.row.clone());
             let from = Region { strides: vec![Expr::i64(1)], ..from };
-            self.emit(Stmt::copy(to, from, whole.elem, vec![count]));
+            self.emit(Stmt::copy(to, from, flat_result.elem, vec![count]));
             return Ok(());
         }
         let extents = self.extents(ty.shape())?;
@@ -272,7 +275,7 @@ impl Gen<'_, '_> {
             stride = mul(extent.clone(), stride);
         }
         to.strides.reverse();
-        self.emit(Stmt::copy(to, from, whole.elem, extents));
+        self.emit(Stmt::copy(to, from, flat_result.elem, extents));
         Ok(())
     }
 
@@ -293,7 +296,7 @@ impl Gen<'_, '_> {
     /// Copies the chunks' parts into the results.
     fn concatenate(
         &mut self,
-        wholes: &[FlatResult],
+        concatenated: &[FlatResult],
         space: &SegSpace<'_>,
         (n, chunks): (Expr, Expr),
         (begins, total): (Var, Var),
@@ -301,25 +304,25 @@ impl Gen<'_, '_> {
     ) -> Result<(), PassError> {
         let all = Expr::Var(total);
         let take = self.collect(|g| {
-            for whole in wholes {
-                let part = g.part(whole, Expr::i64(0));
-                g.emit(Stmt::Share(whole.result, part));
+            for flat_result in concatenated {
+                let part = g.part(flat_result, Expr::i64(0));
+                g.emit(Stmt::Share(flat_result.result, part));
             }
             Ok(())
         })?;
         let copy = self.collect(|g| {
             let mut scalars = Expr::i64(0);
-            for whole in wholes {
-                let bytes = g.flat_bytes(all.clone(), &mul(whole.row.clone(), size_of(whole)));
-                g.emit(Stmt::Alloc(whole.result, bytes, place));
-                scalars = add(scalars, whole.row.clone());
+            for flat_result in concatenated {
+                let bytes = g.flat_bytes(all.clone(), &mul(flat_result.row.clone(), size_of(flat_result)));
+                g.emit(Stmt::Alloc(flat_result.result, bytes, place));
+                scalars = add(scalars, flat_result.row.clone());
             }
             let cost = div(mul(all.clone(), scalars), Expr::i64(4));
             let cost = g.bind_value(cost, PrimType::I64, "cost");
-            let results = wholes.iter().map(|whole| whole.result).collect();
+            let results = concatenated.iter().map(|flat_result| flat_result.result).collect();
             let count = chunks.clone();
             g.for_tasks("flatten", space.prov, count.clone(), cost, results, |g, c| {
-                g.copy_chunk(wholes, (c, count), (begins, all.clone()))
+                g.copy_chunk(concatenated, (c, count), (begins, all.clone()))
             })
         })?;
         // A single chunk of several iterations has blocks of its own.
@@ -332,9 +335,9 @@ impl Gen<'_, '_> {
     }
 
     /// The part of an array that a chunk has kept.
-    fn part(&mut self, whole: &FlatResult, at: Expr) -> Var {
+    fn part(&mut self, flat_result: &FlatResult, at: Expr) -> Var {
         let var = self.borrowed("part");
-        let slots = whole.slots;
+        let slots = flat_result.slots;
         self.emit(Stmt::Slots(Slots::Get { var, slots, at }));
         var
     }
@@ -342,7 +345,7 @@ impl Gen<'_, '_> {
     /// Copies a chunk's parts to its offset in the results.
     fn copy_chunk(
         &mut self,
-        wholes: &[FlatResult],
+        concatenated: &[FlatResult],
         (c, chunks): (Var, Expr),
         (begins, total): (Var, Expr),
     ) -> Result<(), PassError> {
@@ -356,14 +359,14 @@ impl Gen<'_, '_> {
         let count = sub(Expr::Var(end), Expr::Var(begin));
         let count = self.bind_value(count, PrimType::I64, "count");
         let copy = self.collect(|g| {
-            for whole in wholes {
-                let part = g.part(whole, Expr::Var(c));
-                let offset = mul(Expr::Var(begin), whole.row.clone());
+            for flat_result in concatenated {
+                let part = g.part(flat_result, Expr::Var(c));
+                let offset = mul(Expr::Var(begin), flat_result.row.clone());
                 g.emit(Stmt::copy(
-                    row_at(whole.result, offset),
+                    row_at(flat_result.result, offset),
                     row_at(part, Expr::i64(0)),
-                    whole.elem,
-                    vec![mul(count.clone(), whole.row.clone())],
+                    flat_result.elem,
+                    vec![mul(count.clone(), flat_result.row.clone())],
                 ));
             }
             Ok(())
@@ -395,8 +398,8 @@ fn row_at(buffer: Var, offset: Expr) -> Region {
     Region { buffer, offset, strides: vec![Expr::i64(1)] }
 }
 
-fn size_of(whole: &FlatResult) -> Expr {
-    Expr::i64(whole.elem.size() as i64)
+fn size_of(flat_result: &FlatResult) -> Expr {
+    Expr::i64(flat_result.elem.size() as i64)
 }
 
 fn array(result: Atom) -> Result<Name, PassError> {

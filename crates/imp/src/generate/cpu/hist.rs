@@ -10,9 +10,10 @@
 //!        for tasks over b < m: for c < copies: dest[b] = op dest[b] own[c][b]
 //! ```
 //!
-//! Out-of-bounds bins are ignored. Expensive iterations are strip-mined ([`strips`]). If there are
-//! too many bins for private copies and iterations are cheap, each task takes a range of the bins
-//! ([`range_partition`](super::ranges)).
+//! Out-of-bounds bins are ignored. Expensive iterations are strip-mined
+//! ([`strip_mine`](super::strip_mine)). If there are too many bins for private copies and
+//! iterations are cheap, each task takes a range of the bins
+//! ([`range_partition`](super::range_partition)).
 
 use super::fills::Fill;
 use super::segops::SegSpace;
@@ -47,14 +48,14 @@ impl Gen<'_, '_> {
     pub(crate) fn seg_hist(&mut self, space: &SegSpace<'_>, ops: &[HistOp<Mems>]) -> Result<(), PassError> {
         let mut bins = Vec::with_capacity(ops.len());
         let mut largest = Expr::i64(1);
-        for HistOp { shape, destinations: dests, op } in ops {
+        for HistOp { shape, destinations, op } in ops {
             let extents = self.extents(shape)?;
             let size = extents.iter().cloned().fold(Expr::i64(1), mul);
             let size = self.bind_value(size, PrimType::I64, "bins");
             largest = max(largest, size.clone());
             let types = operator_types(&[op])?;
-            let dests = dests.iter().map(|&d| self.location(d)).collect::<Result<_, _>>()?;
-            bins.push(Bins { extents, size, op, types, destinations: dests });
+            let destinations = destinations.iter().map(|&d| self.location(d)).collect::<Result<_, _>>()?;
+            bins.push(Bins { extents, size, op, types, destinations });
         }
         let n = self.bind_value(space.width.clone(), PrimType::I64, "n");
         let ranged = match bins.as_slice() {

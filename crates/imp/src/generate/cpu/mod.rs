@@ -8,12 +8,12 @@
 //! | module | generates |
 //! |---|---|
 //! | [`segops`] | segmaps, and the parts that kinds of segops share |
-//! | [`reduce`], [`fold`], [`streams`], [`skip`] | reductions, and their chunks |
-//! | [`scan`], [`prefix`], [`filter`] | scans, their blocks, and filters |
+//! | [`reduce`], [`reduce_chunk`], [`streams`], [`skip_rounds`] | reductions, and their chunks |
+//! | [`scan`], [`scan_blocks`], [`filter`] | scans, their blocks, and filters |
 //! | [`scatter`] | chunks that end with scatters, as packed lane stores |
 //! | [`hist`], [`accs`] | histograms, and segops that update accumulators with an operator |
 //! | [`range_partition`] | histograms whose tasks each own a range of the bins |
-//! | [`strips`] | strip-mined chunks of which only the updates are sequential |
+//! | [`strip_mine`] | strip-mined chunks of which only the updates are sequential |
 //! | [`flat_map`] | flat maps |
 //! | [`fills`] | copies, iotas, replicates |
 //! | [`tasks`], [`chunks`] | loops of tasks, and their bounds |

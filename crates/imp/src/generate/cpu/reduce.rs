@@ -7,7 +7,7 @@
 //!                           acc = partial[0]; for c in 1..chunks: acc = op acc partial[c]
 //! ```
 //!
-//! For the code of a chunk see [`fold`](super::fold).
+//! For the code of a chunk see [`reduce_chunk`](super::reduce_chunk).
 
 use super::reduce_chunk::ChunkReduction;
 use super::segops::SegSpace;
@@ -130,8 +130,8 @@ impl<'s> Operators<'s> {
     }
 
     /// The operators of a segop.
-    pub(crate) fn new(folds: &'s ScanReduce<Mems>) -> Result<Self, PassError> {
-        let all: Vec<_> = folds.operators().collect();
+    pub(crate) fn new(scan_reduce: &'s ScanReduce<Mems>) -> Result<Self, PassError> {
+        let all: Vec<_> = scan_reduce.operators().collect();
         let types = operator_types(&all)?;
         Ok(Self { all, types })
     }

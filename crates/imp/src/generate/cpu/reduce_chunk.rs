@@ -147,8 +147,8 @@ impl Gen<'_, '_> {
         count: Option<Expr>,
     ) -> Result<(), PassError> {
         let width = Expr::i64(i64::from(fold.space.decomp.width));
-        let apart = fold.space.independent;
-        self.for_seq("w", Expr::i64(0), width, apart, |g, w| {
+        let independent = fold.space.independent;
+        self.for_seq("w", Expr::i64(0), width, independent, |g, w| {
             let there = count.map(|count| compare(CmpOp::SLt, Expr::Var(w), count));
             g.reduce_iteration(fold, buffers, add(first, Expr::Var(w)), w, there)
         })

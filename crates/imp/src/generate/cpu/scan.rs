@@ -16,7 +16,7 @@
 //!
 //! A group is small enough to stay in the outer caches between its two passes. The grouping has no
 //! effect on results, only the chunks have. If the decomposition has blocks, chunks run a block at
-//! a time (see [`prefix`](super::prefix), and [`filter`](super::compress) for filters).
+//! a time (see [`scan_blocks`](super::scan_blocks), and [`filter`](super::filter) for filters).
 
 use super::reduce::Operators;
 use super::reduce_chunk::ChunkReduction;
@@ -44,7 +44,7 @@ pub(crate) struct Scan<'s> {
     /// The pattern elements of the arrays.
     pub(crate) pat: &'s [Param<Mems>],
     pub(crate) space: &'s SegSpace<'s>,
-    pub(crate) folds: &'s ScanReduce<Mems>,
+    pub(crate) scan_reduce: &'s ScanReduce<Mems>,
     /// Scans and reductions.
     all: &'s Operators<'s>,
     pub(crate) operators: &'s [&'s Operator<Mems>],
@@ -60,20 +60,20 @@ impl<'s> Scan<'s> {
     pub(crate) fn of(
         pat: &'s [Param<Mems>],
         space: &'s SegSpace<'s>,
-        folds: &'s ScanReduce<Mems>,
+        scan_reduce: &'s ScanReduce<Mems>,
         all: &'s Operators<'s>,
         after: bool,
     ) -> Self {
-        let (reduced, pat) = folds.results(pat);
+        let (reduced, pat) = scan_reduce.results(pat);
         Self {
             reduced,
             pat,
             space,
-            folds,
+            scan_reduce,
             all,
-            operators: &all.all[..folds.scans.len()],
-            types: folds.values(&all.types).scanned,
-            post: folds.post.as_ref(),
+            operators: &all.all[..scan_reduce.scans.len()],
+            types: scan_reduce.values(&all.types).scanned,
+            post: scan_reduce.post.as_ref(),
             post_independent: after,
         }
     }
@@ -109,7 +109,7 @@ impl Gen<'_, '_> {
         let blocks = if scan.space.independent || !exact { self.block_form_of(scan)? } else { None };
         let blocks = blocks.filter(|blocks| blocks.scatter.is_none() || depth.is_multiple_of(BLOCK));
         if blocks.is_none() && !exact {
-            return Err(PassError::bug("a scan in blocks of what is no scalar"));
+            return Err(PassError::bug("a scan in blocks requires scalars"));
         }
         Ok(blocks)
     }
@@ -147,8 +147,8 @@ impl Gen<'_, '_> {
         blocks.scatter = self.scatter_of(&post.body);
         blocks.filter = (blocks.scatter.as_ref()).and(last).and_then(|stm| stm.aux.facts.filter());
         let exact = scan.operators.iter().all(|op| is_exact(&op.op));
-        let apart = !packed && (scan.post_independent || !exact);
-        Ok((blocks.scatter.is_some() || apart).then_some(blocks))
+        let worthwhile = !packed && (scan.post_independent || !exact);
+        Ok((blocks.scatter.is_some() || worthwhile).then_some(blocks))
     }
 
     /// A scan by tasks.
@@ -249,7 +249,7 @@ impl Gen<'_, '_> {
 
     /// Binds the reduced values; `totals` has the totals of all operators.
     fn set_reduced(&mut self, scan: &Scan<'_>, totals: &[Var]) {
-        let totals = scan.folds.values(totals).reduced;
+        let totals = scan.scan_reduce.values(totals).reduced;
         for (param, &total) in scan.reduced.iter().zip(totals) {
             self.set_var(param.name, total);
         }

@@ -216,8 +216,8 @@ impl Gen<'_, '_> {
         let expected = add(every(first.clone()), numbers);
         let follows = compare(CmpOp::Eq, packed, expected);
         let follows = Expr::Unary(UnOp::Not, PrimType::Bool, Box::new(follows));
-        let apart = and(there.clone(), follows);
-        let apart = self.bind_value(Expr::Any(Box::new(apart)), PrimType::Bool, "apart");
+        let has_gaps = and(there.clone(), follows);
+        let has_gaps = self.bind_value(Expr::Any(Box::new(has_gaps)), PrimType::Bool, "apart");
         let mut one_by_one = self.collect(|g| {
             let end = Expr::i64(start + i64::from(BLOCK));
             g.for_seq("w", Expr::i64(start), end, false, |g, w| {
@@ -228,7 +228,7 @@ impl Gen<'_, '_> {
         one_by_one.extend(otherwise);
         let block = Packed { lanes: BLOCK, start, first, chosen: inside, occupied: there };
         let together = self.collect(|g| g.store_packed(scatter, &arrays[1..], &block))?;
-        self.emit(Stmt::If(apart, one_by_one, together));
+        self.emit(Stmt::If(has_gaps, one_by_one, together));
         Ok(())
     }
 

@@ -81,25 +81,25 @@ impl Gen<'_, '_> {
             self.record_location(param);
         }
         match kind {
-            SegKind::ScanReduce(folds) if decomp.updates_per_iteration > 0 => {
-                let operators = Operators::new(folds)?;
+            SegKind::ScanReduce(scan_reduce) if decomp.updates_per_iteration > 0 => {
+                let operators = Operators::new(scan_reduce)?;
                 self.seg_accumulating(pat, &space, &operators)
             }
-            SegKind::ScanReduce(folds) if !folds.is_map() => {
-                let operators = Operators::new(folds)?;
-                let plain = folds.scans.is_empty() && folds.post.is_none();
+            SegKind::ScanReduce(scan_reduce) if !scan_reduce.is_map() => {
+                let operators = Operators::new(scan_reduce)?;
+                let plain = scan_reduce.scans.is_empty() && scan_reduce.post.is_none();
                 match (plain, *level) {
                     (true, levels::LANES) => self.seg_red_lanes(pat, &space, &operators),
                     (true, _) => self.seg_red(pat, &space, &operators),
                     (false, level) => {
                         let after = aux.facts.has(FactFlag::PostScanIndependent);
-                        let scan = Scan::of(pat, &space, folds, &operators, after);
+                        let scan = Scan::of(pat, &space, scan_reduce, &operators, after);
                         if level == levels::LANES { self.seg_scan_lanes(&scan) } else { self.seg_scan(&scan) }
                     }
                 }
             }
             _ if *level == levels::LANES => {
-                Err(PassError::bug("lanes of one worker share reductions and scans only"))
+                Err(PassError::bug("only reductions and scans run on the lanes of one worker"))
             }
             SegKind::ScanReduce(_) => self.seg_map(pat, &space),
             SegKind::Hist(ops) => self.seg_hist(&space, ops),
@@ -208,8 +208,8 @@ impl Gen<'_, '_> {
 
     /// The step of chunk lengths: at least `few`, a power of two. If the cost of an iteration is
     /// known before the segop, the step is also large enough that a step in lanes has some work to
-    /// do, and that lanes are filled while there are still at least `LEAST_FULL` chunks: a further
-    /// lane then costs nothing.
+    /// do, and that lanes are filled while there are still at least `MIN_FULL_CHUNKS` chunks: a
+    /// further lane then costs nothing.
     fn lane_step(&mut self, space: &SegSpace<'_>, n: Expr, few: Expr, lanes: i64) -> Result<Expr, PassError> {
         if !space.independent || !self.is_bounded(space.body) {
             return Ok(few);

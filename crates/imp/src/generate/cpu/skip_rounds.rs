@@ -49,12 +49,16 @@ impl Gen<'_, '_> {
                 for (param, value) in identity.params.iter().zip(accs.into_iter().chain(values)) {
                     let var = g
                         .bind_borrowed(param)
-                        .ok_or_else(|| PassError::bug("what is folded is no scalar"))?;
+                        .ok_or_else(|| PassError::bug("a reduced value is not a scalar"))?;
                     g.emit(Stmt::Set(var, Expr::Var(value)));
                 }
                 let kept = match g.body(&identity.body)?.as_slice() {
                     [kept] => g.atom(*kept)?,
-                    _ => return Err(PassError::bug("several conditions")),
+                    _ => {
+                        return Err(PassError::bug(
+                            "an identity predicate does not return exactly one value",
+                        ));
+                    }
                 };
                 let changed = Expr::Unary(UnOp::Not, PrimType::Bool, Box::new(kept));
                 g.emit(Stmt::Store(element_of_buffer(changes, PrimType::Bool, Expr::Var(w)), changed));

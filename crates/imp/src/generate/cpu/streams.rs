@@ -22,7 +22,7 @@
 //! index are brought into lane order by transposing square tiles, which stay in registers or the
 //! first-level cache: the CPU's form of the coalescing in section 4 of the redomap paper.
 //! Sub-chunks are short, so that memory is read cache line after cache line: `T` is small
-//! ([`Decomp::stretches`](ir::seg::Decomp::stretches)).
+//! ([`Decomp::sub_chunks`](ir::seg::Decomp::sub_chunks)).
 
 use super::reduce_chunk::ChunkReduction;
 use super::segops::SegSpace;
@@ -47,8 +47,8 @@ struct Tiles {
 
 impl Tiles {
     const fn full(side: i64, count: Expr) -> Self {
-        let turns = Expr::i64(side);
-        Self { count, depth: turns }
+        let iterations = Expr::i64(side);
+        Self { count, depth: iterations }
     }
 }
 
@@ -75,15 +75,15 @@ impl Gen<'_, '_> {
         let accs = self.neutral(fold.operators, fold.types)?;
         let tiles = decomp.squares();
         let size = Expr::i64(streams * side * tiles);
-        let pieces = div(sub(hi.clone(), lo.clone()), size.clone());
-        let pieces = self.bind_value(pieces, PrimType::I64, "pieces");
-        self.for_seq("piece", Expr::i64(0), pieces.clone(), false, |g, piece| {
-            let first = add(lo.clone(), mul(Expr::Var(piece), size.clone()));
+        let sub_chunks = div(sub(hi.clone(), lo.clone()), size.clone());
+        let sub_chunks = self.bind_value(sub_chunks, PrimType::I64, "pieces");
+        self.for_seq("piece", Expr::i64(0), sub_chunks.clone(), false, |g, sub_chunk| {
+            let first = add(lo.clone(), mul(Expr::Var(sub_chunk), size.clone()));
             let first = g.bind_value(first, PrimType::I64, "first");
             let (part, _) = g.reduce_tiles(fold, vectors, first, Tiles::full(side, Expr::i64(tiles)))?;
             g.combine(fold.operators, &accs, &part)
         })?;
-        lo = self.bind_value(add(lo, mul(pieces, size)), PrimType::I64, "lo");
+        lo = self.bind_value(add(lo, mul(sub_chunks, size)), PrimType::I64, "lo");
         for vectors in (1..=vectors).rev() {
             let points = sub(hi.clone(), lo.clone());
             let tiles = div(points, Expr::i64(side * side * vectors));
@@ -94,9 +94,9 @@ impl Gen<'_, '_> {
         }
         // The row of a tile for the last stream must not reach beyond the end of the chunk.
         let left = sub(sub(hi.clone(), lo.clone()), Expr::i64(side));
-        let turns = div(max(left, Expr::i64(0)), Expr::i64(side - 1));
-        let turns = self.bind_value(turns, PrimType::I64, "turns");
-        let short = Tiles { count: min(turns.clone(), Expr::i64(1)), depth: turns };
+        let iterations = div(max(left, Expr::i64(0)), Expr::i64(side - 1));
+        let iterations = self.bind_value(iterations, PrimType::I64, "turns");
+        let short = Tiles { count: min(iterations.clone(), Expr::i64(1)), depth: iterations };
         let (part, rest) = self.reduce_tiles(fold, 1, lo, short)?;
         self.combine(fold.operators, &accs, &part)?;
         lo = self.bind_value(rest, PrimType::I64, "rest");
@@ -113,7 +113,7 @@ impl Gen<'_, '_> {
         lo: Expr,
         tiles: Tiles,
     ) -> Result<(Vec<Var>, Expr), PassError> {
-        let (types, apart) = (fold.types, fold.space.independent);
+        let (types, independent) = (fold.types, fold.space.independent);
         let side = i64::from(fold.space.decomp.scan_block);
         let count = side * vectors;
         let (depth, streams) = (Expr::i64(side), Expr::i64(count));
@@ -130,7 +130,7 @@ impl Gen<'_, '_> {
             g.for_seq("k", Expr::i64(0), tiles.depth, false, |g, k| {
                 let step = add(first, Expr::Var(k));
                 let step = g.bind_value(step, PrimType::I64, "step");
-                g.for_seq("w", Expr::i64(0), streams.clone(), apart, |g, w| {
+                g.for_seq("w", Expr::i64(0), streams.clone(), independent, |g, w| {
                     let place = add(mul(Expr::Var(k), streams.clone()), Expr::Var(w));
                     for input in &inputs {
                         let access = element_of_buffer(input.tile, input.elem, place.clone());

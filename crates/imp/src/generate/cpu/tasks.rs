@@ -37,7 +37,7 @@ impl Gen<'_, '_> {
     }
 
     /// As [`Self::for_slices`], for tasks with a high cost that does not depend on the length of
-    /// the slice: a task takes several slices at once ([`Slices::few`]).
+    /// the slice: a task takes several slices at once ([`Slices::merge_adjacent`]).
     pub(crate) fn for_coarse_slices(
         &mut self,
         what: &str,

@@ -19,7 +19,7 @@
 //! in all threads, as they are computed from equal values, so barriers are allowed in branches and
 //! loops. Side effects are executed by one thread, or distributed, with a barrier before, as other
 //! threads may still read the old values, and one after. The code of a segop's iterations belongs
-//! to single threads ([`shared`](super::shared)).
+//! to single threads ([`sequential`](super::sequential)).
 
 use crate::generate::expr::{binary, mul};
 use crate::generate::function::Gen;
@@ -61,17 +61,17 @@ impl Gen<'_, '_> {
     ) -> Result<(), PassError> {
         let n = self.extent_product(&seg.space.dims, "n")?;
         self.shared_memory.parts.clear();
-        let rooms = self.assign_slots(&seg.body)?;
+        let slots = self.assign_slots(&seg.body)?;
         self.kernel(("segmap", prov), n, |g, block| {
             g.threads(prov, |g, thread| {
                 let Expr::Var(thread) = thread else {
-                    return Err(PassError::bug("a thread has no variable"));
+                    return Err(PassError::bug("a thread index is not a variable"));
                 };
                 g.thread_block = Some(ThreadBlock { thread });
                 let made = g.map_iteration(pat, seg, &Expr::Var(block));
                 g.thread_block = None;
                 made?;
-                g.declare_slots(rooms)
+                g.declare_slots(slots)
             })
         })
     }
@@ -81,14 +81,14 @@ impl Gen<'_, '_> {
     fn assign_slots(&mut self, body: &Body<Mems>) -> Result<Vec<(Var, Expr)>, PassError> {
         self.shared_memory.slots.clear();
         let mut made = Vec::new();
-        for room in assign_slots(body, &self.blocks)? {
-            let Some((first, _)) = room.blocks.first() else {
+        for slot in assign_slots(body, &self.blocks)? {
+            let Some((first, _)) = slot.blocks.first() else {
                 continue;
             };
             let hint = self.function.names.hint(*first).clone();
             let var = self.new_var(VarType::Buffer(Space::Shared), &hint);
             let mut bytes: Option<Expr> = None;
-            for (block, own) in room.blocks {
+            for (block, own) in slot.blocks {
                 self.shared_memory.slots.insert(block, var);
                 let own = self.atom(own)?;
                 bytes = Some(match bytes {
@@ -103,20 +103,20 @@ impl Gen<'_, '_> {
 
     /// Declares the slots: slots of constant size are arrays of the block as long as they fit on
     /// any device, the launch allocates the others.
-    fn declare_slots(&mut self, rooms: Vec<(Var, Expr)>) -> Result<(), PassError> {
+    fn declare_slots(&mut self, slots: Vec<(Var, Expr)>) -> Result<(), PassError> {
         let threads = self.layout().block.unsigned_abs();
         let parts = self.shared_memory.parts.iter().map(|(elem, _)| elem.size() * threads);
         let mut left = (SHARED_MEMORY_BYTES - RESERVED_SHARED_BYTES).saturating_sub(parts.sum());
         let word = PrimType::I64.size();
-        for (room, bytes) in rooms {
+        for (slot, bytes) in slots {
             if let Expr::Const(Scalar::I64(bytes @ 0..)) = bytes
                 && let count = bytes.unsigned_abs().div_ceil(word).max(1)
                 && let Some(rest) = left.checked_sub(count.saturating_mul(word))
             {
                 left = rest;
-                self.declare_shared_array(room, PrimType::I64, count)?;
+                self.declare_shared_array(slot, PrimType::I64, count)?;
             } else {
-                self.dynamic_shared_buffer(room, bytes)?;
+                self.dynamic_shared_buffer(slot, bytes)?;
             }
         }
         Ok(())
@@ -145,7 +145,7 @@ impl Gen<'_, '_> {
     ) -> Result<(), PassError> {
         match self.thread_block {
             None => f(self),
-            Some(team) => self.distributed(team, |g, thread| g.first_thread(thread, f)),
+            Some(thread_block) => self.distributed(thread_block, |g, thread| g.first_thread(thread, f)),
         }
     }
 
@@ -160,14 +160,14 @@ impl Gen<'_, '_> {
     /// A copy that the threads of a block distribute.
     pub(super) fn block_copy(
         &mut self,
-        team: ThreadBlock,
+        thread_block: ThreadBlock,
         to: &Region,
         from: &Region,
         elem: PrimType,
         extents: &[Expr],
     ) -> Result<(), PassError> {
         let n = extents.iter().cloned().fold(Expr::i64(1), mul);
-        self.distributed(team, |g, thread| {
+        self.distributed(thread_block, |g, thread| {
             g.distribute((&Expr::i64(0), &n), true, thread, |g, point| {
                 g.copy_element((to, from), elem, extents, point);
                 Ok(())

@@ -36,44 +36,44 @@ impl Gen<'_, '_> {
     /// A block-level segop.
     pub(super) fn block_seg(
         &mut self,
-        team: ThreadBlock,
+        thread_block: ThreadBlock,
         pat: &[Param<Mems>],
         seg: &Seg<Mems>,
     ) -> Result<(), PassError> {
         let dims = seg.space.dims.as_slice();
         let updates = pat.iter().any(|param| matches!(param.ty, Type::Acc { .. }));
         if updates && self.colliding_withaccs > 0 {
-            return self.single_thread_seg(team, pat, seg);
+            return self.single_thread_seg(thread_block, pat, seg);
         }
         match &seg.kind {
-            SegKind::ScanReduce(folds) if folds.is_map() => {
+            SegKind::ScanReduce(scan_reduce) if scan_reduce.is_map() => {
                 let n = self.extent_product(dims, "n")?;
-                self.distributed(team, |g, thread| {
+                self.distributed(thread_block, |g, thread| {
                     g.distribute((&Expr::i64(0), &n), true, thread, |g, point| {
                         g.map_iteration(pat, seg, &point)
                     })
                 })
             }
-            SegKind::ScanReduce(folds) => match dims.split_last() {
-                Some((inner, [])) if folds.scans.is_empty() && folds.post.is_none() => {
-                    self.block_reduce(team, pat, seg, folds, (inner, &[]))
+            SegKind::ScanReduce(scan_reduce) => match dims.split_last() {
+                Some((inner, [])) if scan_reduce.scans.is_empty() && scan_reduce.post.is_none() => {
+                    self.block_reduce(thread_block, pat, seg, scan_reduce, (inner, &[]))
                 }
-                Some((inner, [])) if folds.reduces.iter().all(|op| op.comm) => {
-                    self.block_scan(team, pat, seg, folds, (inner, &[]))
+                Some((inner, [])) if scan_reduce.reduces.iter().all(|op| op.comm) => {
+                    self.block_scan(thread_block, pat, seg, scan_reduce, (inner, &[]))
                 }
                 Some((inner, outer)) if !outer.is_empty() => {
-                    self.block_segments(team, pat, seg, folds, (inner, outer))
+                    self.block_segments(thread_block, pat, seg, scan_reduce, (inner, outer))
                 }
-                _ => self.single_thread_seg(team, pat, seg),
+                _ => self.single_thread_seg(thread_block, pat, seg),
             },
             SegKind::Hist(ops) => {
                 let operators = ops.iter().map(|hist| atomic_operator(&hist.op.op));
                 let Some(operators) = operators.collect::<Option<Vec<_>>>() else {
-                    return self.single_thread_seg(team, pat, seg);
+                    return self.single_thread_seg(thread_block, pat, seg);
                 };
                 let n = self.extent_product(dims, "n")?;
                 let hists = self.bins_of(ops, &dims[..dims.len().saturating_sub(1)])?;
-                self.distributed(team, |g, thread| {
+                self.distributed(thread_block, |g, thread| {
                     g.distribute((&Expr::i64(0), &n), true, thread, |g, point| {
                         g.delinearise(dims, &point)?;
                         g.atomic_updates(seg, ops, &hists, &operators)
@@ -88,22 +88,22 @@ impl Gen<'_, '_> {
     /// each thread processes some of them.
     fn block_segments(
         &mut self,
-        team: ThreadBlock,
+        thread_block: ThreadBlock,
         pat: &[Param<Mems>],
         seg: &Seg<Mems>,
-        folds: &ScanReduce<Mems>,
+        scan_reduce: &ScanReduce<Mems>,
         (inner, outer): (&(Name, Dim), &[(Name, Dim)]),
     ) -> Result<(), PassError> {
         let n = self.extent_product(outer, "segments")?;
-        let reduces = folds.scans.is_empty() && folds.post.is_none();
-        let may_share = reduces || folds.reduces.iter().all(|op| op.comm);
+        let reduces = scan_reduce.scans.is_empty() && scan_reduce.post.is_none();
+        let may_share = reduces || scan_reduce.reduces.iter().all(|op| op.comm);
         let size = self.layout().block;
         let each = |g: &mut Self| {
-            let (reduced, _) = folds.results(pat);
-            g.distributed(team, |g, thread| {
+            let (reduced, _) = scan_reduce.results(pat);
+            g.distributed(thread_block, |g, thread| {
                 g.distribute((&Expr::i64(0), &n), true, thread, |g, segment| {
                     g.delinearise(outer, &segment)?;
-                    let totals = g.reduce_segment(pat, seg, folds, inner)?;
+                    let totals = g.reduce_segment(pat, seg, scan_reduce, inner)?;
                     g.store_results(reduced, outer, &totals)
                 })
             })
@@ -121,21 +121,21 @@ impl Gen<'_, '_> {
             g.for_seq("segment", Expr::i64(0), n.clone(), false, |g, segment| {
                 g.delinearise(outer, &Expr::Var(segment))?;
                 if reduces {
-                    g.block_reduce(team, pat, seg, folds, (inner, outer))
+                    g.block_reduce(thread_block, pat, seg, scan_reduce, (inner, outer))
                 } else {
-                    g.block_scan(team, pat, seg, folds, (inner, outer))
+                    g.block_scan(thread_block, pat, seg, scan_reduce, (inner, outer))
                 }
             })
         })?;
-        let apart = self.collect(each)?;
-        self.emit(Stmt::If(few, shared, apart));
+        let per_thread = self.collect(each)?;
+        self.emit(Stmt::If(few, shared, per_thread));
         Ok(())
     }
 
     /// A segop that one thread runs; all threads get its scalar results.
     fn single_thread_seg(
         &mut self,
-        team: ThreadBlock,
+        thread_block: ThreadBlock,
         pat: &[Param<Mems>],
         seg: &Seg<Mems>,
     ) -> Result<(), PassError> {
@@ -145,7 +145,7 @@ impl Gen<'_, '_> {
         };
         let (names, types): (Vec<Name>, Vec<PrimType>) = pat.iter().filter_map(scalar).unzip();
         let parts = self.per_thread_arrays(&types)?;
-        let values = self.distributed(team, |g, thread| {
+        let values = self.distributed(thread_block, |g, thread| {
             g.first_thread(thread, |g| {
                 g.seg_sequential(pat, seg)?;
                 let mut values = Vec::with_capacity(names.len());
@@ -171,24 +171,24 @@ impl Gen<'_, '_> {
     /// over the outer dimensions.
     fn block_reduce(
         &mut self,
-        team: ThreadBlock,
+        thread_block: ThreadBlock,
         pat: &[Param<Mems>],
         seg: &Seg<Mems>,
-        folds: &ScanReduce<Mems>,
+        scan_reduce: &ScanReduce<Mems>,
         ((index, width), outer): (&(Name, Dim), &[(Name, Dim)]),
     ) -> Result<(), PassError> {
-        let (reduced, mapped) = folds.results(pat);
-        let reduction = Reduction::of(folds, reduced)?;
+        let (reduced, mapped) = scan_reduce.results(pat);
+        let reduction = Reduction::of(scan_reduce, reduced)?;
         let types = &reduction.types;
         let part = self.per_thread_arrays(types)?;
         let width = self.dim(*width)?;
-        let any_order = folds.reduces.iter().all(|op| op.comm);
-        let sums = self.distributed(team, |g, thread| {
+        let any_order = scan_reduce.reduces.iter().all(|op| op.comm);
+        let sums = self.distributed(thread_block, |g, thread| {
             let accs = g.neutral(&reduction.operators, types)?;
             g.distribute((&Expr::i64(0), &width), any_order, thread, |g, i| {
                 g.bind_index_to(*index, i);
                 g.iteration(&seg.body, |g, results| {
-                    let values = folds.values(&results);
+                    let values = scan_reduce.values(&results);
                     let own = g.copy_operands(values.reduced, types)?;
                     g.combine(&reduction.operators, &accs, &own)?;
                     g.write_elements(mapped, &seg.space.dims, values.mapped)
@@ -226,25 +226,25 @@ impl Gen<'_, '_> {
     /// Scans of one segment, with commutative reductions in the same segop.
     fn block_scan(
         &mut self,
-        team: ThreadBlock,
+        thread_block: ThreadBlock,
         pat: &[Param<Mems>],
         seg: &Seg<Mems>,
-        folds: &ScanReduce<Mems>,
+        scan_reduce: &ScanReduce<Mems>,
         ((index, width), outer): (&(Name, Dim), &[(Name, Dim)]),
     ) -> Result<(), PassError> {
         let dims = seg.space.dims.as_slice();
-        let (reduced, elements) = folds.results(pat);
-        let reduction = Reduction::of(folds, reduced)?;
-        let operators: Vec<&Operator<Mems>> = folds.scans.iter().collect();
+        let (reduced, elements) = scan_reduce.results(pat);
+        let reduction = Reduction::of(scan_reduce, reduced)?;
+        let operators: Vec<&Operator<Mems>> = scan_reduce.scans.iter().collect();
         let types = operator_types(&operators)?;
         let all = [types.as_slice(), reduction.types.as_slice()].concat();
         let parts = self.per_thread_arrays(&all)?;
-        let (part, beside) = parts.split_at(types.len());
+        let (part, reduce_parts) = parts.split_at(types.len());
         let size = self.layout().block;
         let width = self.dim(*width)?;
         let rounds = div_up(width.clone(), size);
         let rounds = self.bind_value(rounds, PrimType::I64, "rounds");
-        let sums = self.distributed(team, |g, thread| {
+        let sums = self.distributed(thread_block, |g, thread| {
             let accs = g.neutral(&reduction.operators, &reduction.types)?;
             let carry = g.neutral(&operators, &types)?;
             g.for_seq("round", Expr::i64(0), rounds, false, |g, round| {
@@ -252,18 +252,18 @@ impl Gen<'_, '_> {
                 let i = g.bind_value(add(first, thread.clone()), PrimType::I64, "i");
                 let inside = compare(CmpOp::SLt, i.clone(), width);
                 let xs = g.neutral(&operators, &types)?;
-                let mapped = g.passed_on(folds.values(&seg.ret).mapped, folds);
+                let mapped = g.passed_on(scan_reduce.values(&seg.ret).mapped, scan_reduce);
                 let body = g.collect(|g| {
                     g.bind_index_to(*index, i.clone());
                     g.iteration(&seg.body, |g, results| {
-                        let values = folds.values(&results);
+                        let values = scan_reduce.values(&results);
                         for (&x, &value) in xs.iter().zip(values.scanned) {
                             let value = g.atom(value)?;
                             g.emit(Stmt::Set(x, value));
                         }
                         let own = g.copy_operands(values.reduced, &reduction.types)?;
                         g.combine(&reduction.operators, &accs, &own)?;
-                        if folds.post.is_none() {
+                        if scan_reduce.post.is_none() {
                             return g.write_elements(&elements[types.len()..], dims, values.mapped);
                         }
                         for (var, &value) in mapped.iter().zip(values.mapped) {
@@ -283,7 +283,7 @@ impl Gen<'_, '_> {
                 g.combine(&operators, &own, &mine)?;
                 let body = g.collect(|g| {
                     g.bind_index_to(*index, i);
-                    let Some(post) = &folds.post else {
+                    let Some(post) = &scan_reduce.post else {
                         return g.store_results(&elements[..types.len()], dims, &own);
                     };
                     let values = own.iter().copied().map(Some).chain(mapped);
@@ -303,8 +303,8 @@ impl Gen<'_, '_> {
             if reduction.types.is_empty() {
                 return Ok(Vec::new());
             }
-            g.reduce_block(&reduction, beside, &accs, thread)?;
-            g.totals_of(&reduction, beside, outer, thread)
+            g.reduce_block(&reduction, reduce_parts, &accs, thread)?;
+            g.totals_of(&reduction, reduce_parts, outer, thread)
         })?;
         for (param, sum) in reduced.iter().zip(sums) {
             self.set_var(param.name, sum);
@@ -313,8 +313,8 @@ impl Gen<'_, '_> {
     }
 
     /// Variables for the mapped scalars that a post lambda takes.
-    fn passed_on(&mut self, types: &[Type], folds: &ScanReduce<Mems>) -> Vec<Option<Var>> {
-        if folds.post.is_none() {
+    fn passed_on(&mut self, types: &[Type], scan_reduce: &ScanReduce<Mems>) -> Vec<Option<Var>> {
+        if scan_reduce.post.is_none() {
             return Vec::new();
         }
         let mut vars = Vec::with_capacity(types.len());

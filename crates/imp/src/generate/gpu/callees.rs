@@ -25,7 +25,7 @@ pub(in crate::generate) fn check_callees(functions: &[Function]) -> Result<(), P
         *seen = true;
         if let Some(what) = unsupported_in_thread(&function.body) {
             return Err(PassError::unsupported(
-                format!("functions with {what} in kernels of a device"),
+                format!("functions with {what} in device kernels"),
                 Vec::new(),
             ));
         }

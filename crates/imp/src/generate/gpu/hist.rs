@@ -2,7 +2,7 @@
 //!
 //! With atomic operators ([`atomic_operator`]):
 //! - If the bins fit in shared memory, and segments have at least as many iterations as bins, a
-//!   block updates bins of its own there, and with them the histogram ([`pad`]).
+//!   block updates bins of its own there, and with them the histogram ([`shared_bins`]).
 //! - With more bins, on which many threads would collide, iterations update one of several copies
 //!   of the bins, and the copies are combined with the histogram ([`copies`]).
 //! - Otherwise, iterations update the histogram.
@@ -41,7 +41,7 @@ use prim::{BinOp, CmpOp, PrimType, UnOp};
 pub(super) struct Bins<'s> {
     pub(super) op: &'s Operator<Mems>,
     pub(super) types: Vec<PrimType>,
-    pub(super) dests: Vec<(Type, Name, Lmad)>,
+    pub(super) destinations: Vec<(Type, Name, Lmad)>,
     /// The extents of the index space, including the dimensions that count segments.
     extents: Vec<Expr>,
     /// The number of dimensions that count segments.
@@ -123,27 +123,27 @@ impl Gen<'_, '_> {
 
     /// Histograms with atomic operators.
     fn hist_atomic(&mut self, hists: &Hists<'_>, operators: &[(BinOp, PrimType)]) -> Result<(), PassError> {
-        let room = (self.layout().bins.bytes / hists.bytes()) as i64;
+        let capacity = (self.layout().bins.bytes / hists.bytes()) as i64;
         let everywhere = self.collect(|g| g.hist_global_atomic(hists, operators))?;
-        if room == 0 {
+        if capacity == 0 {
             everywhere.into_iter().for_each(|stmt| self.emit(stmt));
             return Ok(());
         }
         let segments = self.segments_by(hists.seg, hists.most.clone(), self.layout().blocks)?;
         let enough = max(hists.most.clone(), Expr::i64(self.layout().block));
         let fits = and(
-            compare(CmpOp::SLe, hists.most.clone(), Expr::i64(room)),
+            compare(CmpOp::SLe, hists.most.clone(), Expr::i64(capacity)),
             compare(CmpOp::SLe, enough, segments.width.clone()),
         );
-        let in_pads = self.collect(|g| g.hist_in_shared_memory(hists, operators, &segments, room))?;
-        self.emit(Stmt::If(fits, in_pads, everywhere));
+        let in_shared = self.collect(|g| g.hist_in_shared_memory(hists, operators, &segments, capacity))?;
+        self.emit(Stmt::If(fits, in_shared, everywhere));
         Ok(())
     }
 
-    /// The binary logarithm of the number of private copies of the bins that fit into `room` bins;
-    /// at most `most`.
-    fn halvings(&mut self, hists: &Hists<'_>, room: i64, most: u32) -> Expr {
-        let times = div(Expr::i64(room), hists.most.clone());
+    /// The binary logarithm of the number of private copies of the bins that fit into `capacity`
+    /// bins; at most `most`.
+    fn halvings(&mut self, hists: &Hists<'_>, capacity: i64, most: u32) -> Expr {
+        let times = div(Expr::i64(capacity), hists.most.clone());
         let times = max(times, Expr::i64(1));
         let zeros = Expr::Unary(UnOp::Clz, PrimType::I64, Box::new(times));
         let halvings = min(sub(Expr::i64(63), zeros), Expr::i64(i64::from(most)));
@@ -162,7 +162,7 @@ impl Gen<'_, '_> {
         self.iteration(&seg.body, |g, results| {
             g.each_bin(hists, ops, dims, &results, |g, k, index, values| {
                 let (by, elem) = operators[k];
-                let (_, block, lmad) = &hists[k].dests[0];
+                let (_, block, lmad) = &hists[k].destinations[0];
                 let at = g.element(elem, *block, lmad, index.to_vec())?;
                 let value = g.atom(values[0])?;
                 g.atomic_update(at, by, value);
@@ -193,16 +193,16 @@ impl Gen<'_, '_> {
         outer: &[(Name, Dim)],
     ) -> Result<Vec<Bins<'s>>, PassError> {
         let mut hists = Vec::with_capacity(ops.len());
-        for HistOp { shape, destinations: dests, op } in ops {
+        for HistOp { shape, destinations, op } in ops {
             let own = self.extents(shape)?;
             let dims: Vec<Dim> = outer.iter().map(|(_, dim)| *dim).collect();
             let extents = [self.extents(&dims)?, own.clone()].concat();
             let own = own.into_iter().fold(Expr::i64(1), mul);
-            let places = dests.iter().map(|&dest| self.location(dest));
+            let places = destinations.iter().map(|&dest| self.location(dest));
             hists.push(Bins {
                 op,
                 types: operator_types(&[op])?,
-                dests: places.collect::<Result<_, _>>()?,
+                destinations: places.collect::<Result<_, _>>()?,
                 extents,
                 outer: outer.len(),
                 per_segment: self.bind_value(own, PrimType::I64, "bins"),
@@ -255,8 +255,8 @@ impl Gen<'_, '_> {
             }
         }
         index.reverse();
-        let mut places = Vec::with_capacity(hist.dests.len());
-        for ((_, block, lmad), &elem) in hist.dests.iter().zip(&hist.types) {
+        let mut places = Vec::with_capacity(hist.destinations.len());
+        for ((_, block, lmad), &elem) in hist.destinations.iter().zip(&hist.types) {
             places.push(self.element(elem, *block, lmad, index.clone())?);
         }
         Ok(places)
@@ -279,7 +279,7 @@ impl Gen<'_, '_> {
         let (Some((by, elem)), [(_, block, lmad)], [value]) =
             (atomic_operator(&op.op), target.arrays.as_slice(), values)
         else {
-            return Err(self.not_in_kernels("accumulators with such an operator", self.prov));
+            return Err(self.not_in_kernels("accumulators whose operator is not atomic", self.prov));
         };
         let at = self.element(elem, *block, lmad, index.to_vec())?;
         let value = self.atom(*value)?;

@@ -71,12 +71,12 @@ impl Gen<'_, '_> {
         elem: PrimType,
         extents: Vec<Expr>,
     ) -> Result<(), PassError> {
-        if let Some(team) = self.thread_block {
-            return self.block_copy(team, &to, &from, elem, &extents);
+        if let Some(thread_block) = self.thread_block {
+            return self.block_copy(thread_block, &to, &from, elem, &extents);
         }
         let mut stmt = Stmt::copy(to.clone(), from.clone(), elem, extents.clone());
         let Stmt::Copy { plan, .. } = &mut stmt else {
-            return Err(PassError::bug("a copy is none"));
+            return Err(PassError::bug("a copy is not a copy statement"));
         };
         if self.enclosing_kernel.is_some() && matches!(plan, CopyPlan::InRegister(_)) {
             *plan = CopyPlan::Dynamic(None);
@@ -237,7 +237,7 @@ impl Gen<'_, '_> {
             return Ok(());
         }
         if self.shared.recursive.contains(fun) {
-            return Err(self.not_in_kernels("functions that call themselves", prov));
+            return Err(self.not_in_kernels("recursive functions", prov));
         }
         let is_array = |atom: &Atom| atom.var().is_some_and(|name| self.location(name).is_ok());
         if args.iter().any(is_array) || pat.iter().any(|p| p.ty.is_array()) {

@@ -111,7 +111,7 @@ impl Gen<'_, '_> {
         if frame.owned.is_empty() {
             Ok(())
         } else {
-            Err(self.not_in_kernels("blocks that are passed on", prov))
+            Err(self.not_in_kernels("memory blocks passed through control flow", prov))
         }
     }
 
@@ -122,9 +122,9 @@ impl Gen<'_, '_> {
         };
         let lists = self.lists.split_off(around.lists);
         let frames = self.frames.split_off(around.frames);
-        let team = self.thread_block.take();
+        let thread_block = self.thread_block.take();
         let result = f(self);
-        self.thread_block = team;
+        self.thread_block = thread_block;
         self.lists.extend(lists);
         self.frames.extend(frames);
         self.enclosing_kernel = Some(around);
@@ -146,7 +146,7 @@ impl Gen<'_, '_> {
         count: u64,
     ) -> Result<(), PassError> {
         let enclosing = self.enclosing_kernel;
-        let around = enclosing.ok_or_else(|| PassError::bug("a scratchpad outside of a kernel"))?;
+        let around = enclosing.ok_or_else(|| PassError::bug("shared memory is used outside of a kernel"))?;
         if let (Some(list), Some(frame)) =
             (self.lists.get_mut(around.lists), self.frames.get_mut(around.frames))
         {
@@ -160,7 +160,7 @@ impl Gen<'_, '_> {
     /// computes at launch.
     pub(super) fn dynamic_shared_buffer(&mut self, buffer: Var, bytes: Expr) -> Result<(), PassError> {
         let frame = self.enclosing_kernel.and_then(|around| self.frames.get_mut(around.frames));
-        let frame = frame.ok_or_else(|| PassError::bug("a scratchpad outside of a kernel"))?;
+        let frame = frame.ok_or_else(|| PassError::bug("shared memory is used outside of a kernel"))?;
         frame.locals.push(buffer);
         self.shared_memory.dynamic_buffers.push(SharedBuffer { buffer, bytes });
         Ok(())

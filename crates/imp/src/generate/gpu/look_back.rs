@@ -88,7 +88,7 @@ struct Tiled<'s> {
     count: Expr,
     /// The tile counter, followed by the states of the tiles, if these are not in status words.
     state: Var,
-    told: Published,
+    published: Published,
 }
 
 /// The memory in which tiles publish their aggregates and inclusive prefixes.
@@ -157,11 +157,11 @@ struct TileIteration {
 }
 
 /// The condition that a shared number equals this one.
-fn equals(told: Var, number: i32) -> Expr {
+fn equals(value: Var, number: i32) -> Expr {
     Expr::Compare(
         CmpOp::Eq,
         PrimType::I32,
-        Box::new(Expr::Var(told)),
+        Box::new(Expr::Var(value)),
         Box::new(Expr::Const(Scalar::I32(number))),
     )
 }
@@ -179,21 +179,25 @@ fn n_status_words(ty: PrimType) -> usize {
 
 impl Gen<'_, '_> {
     /// The number of iterations per thread in a tile, if the scan can run as a single pass.
-    pub(super) fn tile_iterations_per_thread(&self, folds: &ScanReduce<Mems>, segments: bool) -> Option<i64> {
+    pub(super) fn tile_iterations_per_thread(
+        &self,
+        scan_reduce: &ScanReduce<Mems>,
+        segments: bool,
+    ) -> Option<i64> {
         let device = self.layout();
         // A reduction in the same segop has one partial result per tile, which cannot be split by
         // segment.
-        if !device.progress || segments && !folds.reduces.is_empty() {
+        if !device.progress || segments && !scan_reduce.reduces.is_empty() {
             return None;
         }
         let bytes = |operators: &[Operator<Mems>]| -> u64 {
             let types = operators.iter().flat_map(|op| &op.op.ret);
             types.filter_map(Type::elem).map(PrimType::size).sum()
         };
-        let own = bytes(&folds.scans);
-        let heard = if uses_status_words(&folds.scans) { own } else { 0 };
-        let beside = bytes(&folds.reduces) + heard + PrimType::I32.size();
-        device.scans.iterations(own, beside, device.block)
+        let own = bytes(&scan_reduce.scans);
+        let heard = if uses_status_words(&scan_reduce.scans) { own } else { 0 };
+        let other_bytes = bytes(&scan_reduce.reduces) + heard + PrimType::I32.size();
+        device.scans.iterations(own, other_bytes, device.block)
     }
 
     /// A single-pass scan with `own` iterations per thread in a tile.
@@ -201,12 +205,12 @@ impl Gen<'_, '_> {
         &mut self,
         pat: &[Param<Mems>],
         seg: &Seg<Mems>,
-        folds: &ScanReduce<Mems>,
+        scan_reduce: &ScanReduce<Mems>,
         (own, prov): (i64, Prov),
     ) -> Result<(), PassError> {
-        let (reduced, elements) = folds.results(pat);
-        let reduction = Reduction::of(folds, reduced)?;
-        let tiled = self.tiled_scan(seg, folds, own, prov)?;
+        let (reduced, elements) = scan_reduce.results(pat);
+        let reduction = Reduction::of(scan_reduce, reduced)?;
+        let tiled = self.tiled_scan(seg, scan_reduce, own, prov)?;
         let partials = self.device_arrays("partial", &reduction.types, &tiled.count, prov);
         let states = add(tiled.count.clone(), Expr::i64(1));
         self.each_iteration(("segscan.begin", prov), states, |g, place| {
@@ -214,23 +218,23 @@ impl Gen<'_, '_> {
             Ok(())
         })?;
         self.kernel(("segscan", prov), tiled.count.clone(), |g, _| {
-            let pads = g.pads(&tiled, prov)?;
+            let shared_buffers = g.shared_buffers(&tiled, prov)?;
             let sums = g.shared_arrays("sum", &reduction.types, prov)?;
             g.threads(prov, |g, thread| {
-                let tile = g.take_tile(&tiled, &pads, &thread)?;
+                let tile = g.take_tile(&tiled, &shared_buffers, &thread)?;
                 let accs = g.neutral(&reduction.operators, &reduction.types)?;
-                let kept = g.alloc_kept(folds, folds.values(&seg.ret).mapped, (own, prov))?;
+                let kept = g.alloc_kept(scan_reduce, scan_reduce.values(&seg.ret).mapped, (own, prov))?;
                 let places = (&tiled, &tile, &thread);
                 g.tile_iterations(
                     places,
                     &|g, it| {
                         g.delinearise(tiled.dims, &it.point)?;
                         g.iteration(&seg.body, |g, results| {
-                            let values = folds.values(&results);
-                            g.store_atoms(&pads.tile, &tiled.types, &it.place, values.scanned)?;
+                            let values = scan_reduce.values(&results);
+                            g.store_atoms(&shared_buffers.tile, &tiled.types, &it.place, values.scanned)?;
                             let ys = g.copy_operands(values.reduced, &reduction.types)?;
                             g.combine(&reduction.operators, &accs, &ys)?;
-                            match &folds.post {
+                            match &scan_reduce.post {
                                 Some(_) => g.keep(&kept, &it.round, values.mapped),
                                 None => {
                                     let (_, mapped) = elements.split_at(tiled.types.len());
@@ -241,25 +245,26 @@ impl Gen<'_, '_> {
                     },
                     &|g, it| {
                         let neutral = g.neutral(&tiled.operators, &tiled.types)?;
-                        g.store_all(&pads.tile, &tiled.types, it.place.clone(), &neutral);
+                        g.store_all(&shared_buffers.tile, &tiled.types, it.place.clone(), &neutral);
                         Ok(())
                     },
                 )?;
                 g.barrier();
                 let run = g.run_of(&tiled, &tile, &thread);
-                let sums_of_run = g.sum_run(&tiled, &pads, &run)?;
+                let sums_of_run = g.sum_run(&tiled, &shared_buffers, &run)?;
                 let joined = g.threads_of_segment(&tiled, &tile, &run, &thread);
-                let folded = (tiled.operators.as_slice(), tiled.types.as_slice());
-                g.scan_subgroups(folded, &pads.part, &sums_of_run, (&thread, &joined))?;
-                let lefts = g.look_back(&tiled, &pads, &tile, (&run, &thread))?;
-                g.scan_run(&tiled, &pads, &run, &lefts)?;
+                let typed_operators = (tiled.operators.as_slice(), tiled.types.as_slice());
+                g.scan_subgroups(typed_operators, &shared_buffers.part, &sums_of_run, (&thread, &joined))?;
+                let lefts = g.look_back(&tiled, &shared_buffers, &tile, (&run, &thread))?;
+                g.scan_run(&tiled, &shared_buffers, &run, &lefts)?;
                 g.barrier();
                 g.tile_iterations(
                     places,
                     &|g, it| {
                         g.delinearise(tiled.dims, &it.point)?;
-                        let values = g.load_all(&pads.tile, &tiled.types, it.place.clone(), "scanned");
-                        let Some(post) = &folds.post else {
+                        let values =
+                            g.load_all(&shared_buffers.tile, &tiled.types, it.place.clone(), "scanned");
+                        let Some(post) = &scan_reduce.post else {
                             return g.store_results(&elements[..values.len()], tiled.dims, &values);
                         };
                         let mapped = g.load_kept(&kept, &it.round);
@@ -285,12 +290,12 @@ impl Gen<'_, '_> {
             })
         })?;
         self.release_arrays(&[tiled.state]);
-        self.release_arrays(&tiled.told.arrays());
+        self.release_arrays(&tiled.published.arrays());
         if reduction.types.is_empty() {
             return Ok(());
         }
         let Some(((index, _), outer)) = tiled.dims.split_last() else {
-            return Err(PassError::bug("a space without dimensions"));
+            return Err(PassError::bug("an index space has no dimensions"));
         };
         let segments = Segments {
             outer,
@@ -306,31 +311,31 @@ impl Gen<'_, '_> {
     fn tiled_scan<'s>(
         &mut self,
         seg: &'s Seg<Mems>,
-        folds: &'s ScanReduce<Mems>,
+        scan_reduce: &'s ScanReduce<Mems>,
         own: i64,
         prov: Prov,
     ) -> Result<Tiled<'s>, PassError> {
         let dims = seg.space.dims.as_slice();
         let Some(((_, width), outer)) = dims.split_last() else {
-            return Err(PassError::bug("a space without dimensions"));
+            return Err(PassError::bug("an index space has no dimensions"));
         };
-        let operators: Vec<_> = folds.scans.iter().collect();
+        let operators: Vec<_> = scan_reduce.scans.iter().collect();
         let types = operator_types(&operators)?;
         let points = self.extent_product(dims, "points")?;
         let width = self.dim(*width)?;
         let width = (!outer.is_empty()).then(|| self.bind_value(width, PrimType::I64, "width"));
         let size = own * self.layout().block;
         let count = self.bind_value(div_up(points.clone(), size), PrimType::I64, "tiles");
-        let by_words = uses_status_words(&folds.scans);
+        let by_words = uses_status_words(&scan_reduce.scans);
         let states = if by_words { Expr::i64(0) } else { count.clone() };
         let states = add(states, Expr::i64(1));
         let states = self.device_arrays("state", &[RELEASE_TYPE], &states, prov);
         let [state] = states.as_slice() else {
-            return Err(PassError::bug("a type has one array"));
+            return Err(PassError::bug("a device array has not exactly one buffer"));
         };
         Ok(Tiled {
             dims,
-            told: if by_words {
+            published: if by_words {
                 let words = types.iter().map(|ty| n_status_words(*ty)).sum();
                 let words = vec![RELAXED_TYPE; words];
                 Published::StatusWords(self.device_arrays("word", &words, &count, prov))
@@ -351,7 +356,7 @@ impl Gen<'_, '_> {
         })
     }
 
-    fn pads(&mut self, tiled: &Tiled<'_>, prov: Prov) -> Result<SharedBuffers, PassError> {
+    fn shared_buffers(&mut self, tiled: &Tiled<'_>, prov: Prov) -> Result<SharedBuffers, PassError> {
         let mut tile = Vec::with_capacity(tiled.types.len());
         for &elem in &tiled.types {
             tile.push(self.shared_tile("tile", elem, tiled.size));
@@ -360,7 +365,7 @@ impl Gen<'_, '_> {
             tile,
             part: self.shared_arrays("part", &tiled.types, prov)?,
             number: self.shared_tile("number", PrimType::I32, 1),
-            heard: match tiled.told {
+            heard: match tiled.published {
                 Published::StatusWords(_) => self.shared_arrays("heard", &tiled.types, prov)?,
                 Published::Elements { .. } => Vec::new(),
             },
@@ -370,7 +375,7 @@ impl Gen<'_, '_> {
 
     /// Initialises the tile counter, and the states of all tiles to empty.
     fn init_states(&mut self, tiled: &Tiled<'_>, place: &Expr) {
-        match &tiled.told {
+        match &tiled.published {
             Published::StatusWords(words) => self.init_status_words(tiled, words, place),
             Published::Elements { .. } => {
                 let state = element_of_buffer(tiled.state, RELEASE_TYPE, place.clone());
@@ -383,7 +388,7 @@ impl Gen<'_, '_> {
     fn take_tile(
         &mut self,
         tiled: &Tiled<'_>,
-        pads: &SharedBuffers,
+        shared_buffers: &SharedBuffers,
         thread: &Expr,
     ) -> Result<Tile, PassError> {
         self.first_thread(thread, |g| {
@@ -394,12 +399,12 @@ impl Gen<'_, '_> {
                 op: BinOp::Add,
                 value: Expr::Const(Scalar::I32(1)),
             }))));
-            let told = element_of_buffer(pads.number, PrimType::I32, Expr::i64(0));
-            g.emit(Stmt::Store(told, Expr::Var(number)));
+            let element = element_of_buffer(shared_buffers.number, PrimType::I32, Expr::i64(0));
+            g.emit(Stmt::Store(element, Expr::Var(number)));
             Ok(())
         })?;
         self.barrier();
-        let number = self.load_i32(pads.number, Expr::i64(0), "number");
+        let number = self.load_i32(shared_buffers.number, Expr::i64(0), "number");
         let from = mul(number.clone(), Expr::i64(tiled.size));
         let from = self.bind_value(from, PrimType::I64, "from");
         let to = min(add(from.clone(), Expr::i64(tiled.size)), tiled.points.clone());
@@ -500,11 +505,11 @@ impl Gen<'_, '_> {
     /// element for each of its iterations.
     fn alloc_kept(
         &mut self,
-        folds: &ScanReduce<Mems>,
+        scan_reduce: &ScanReduce<Mems>,
         types: &[Type],
         (count, prov): (i64, Prov),
     ) -> Result<Vec<Option<(Var, PrimType)>>, PassError> {
-        if folds.post.is_none() {
+        if scan_reduce.post.is_none() {
             return Ok(Vec::new());
         }
         let mut kept = Vec::with_capacity(types.len());
@@ -518,7 +523,7 @@ impl Gen<'_, '_> {
                 }
                 Type::Acc { .. } => None,
                 Type::Array { .. } | Type::Cert | Type::Mem(_) => {
-                    return Err(self.not_in_kernels("arrays that a scan passes on", prov));
+                    return Err(self.not_in_kernels("scans that return mapped arrays", prov));
                 }
             });
         }

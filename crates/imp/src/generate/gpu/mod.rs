@@ -9,15 +9,15 @@
 //! | [`host`] | the host's accesses to device memory |
 //! | [`transpose`] | copies between arrays of the device, tiled where they are transpositions |
 //! | [`map`] | segmaps, one thread for each iteration |
-//! | [`several`] | segmaps with several cheap iterations per thread |
+//! | [`coarsen`] | segmaps with several cheap iterations per thread |
 //! | [`tiles`] | segmaps whose iterations share reads: block and register tiling |
-//! | [`grain`] | the number of iterations per thread |
+//! | [`grain_size`] | the number of iterations per thread |
 //! | [`segments`] | the partitioning of segments into chunks, one for each thread block |
 //! | [`reduce`], [`scan`], [`hist`] | the other segops |
 //! | [`look_back`] | single-pass scans (decoupled look-back) |
-//! | [`block`] | kernels with one iteration per thread block, and their collective operations |
-//! | [`shared`] | segops that the threads of a block share |
-//! | [`in_order`] | segops of one thread: loops |
+//! | [`block_level`] | kernels with one iteration per thread block, and their collective operations |
+//! | [`block_segops`], [`subgroups`] | segops that the threads of a block share |
+//! | [`sequential`] | segops of one thread: loops |
 //! | [`callees`] | checks of the functions that kernels call |
 //!
 //! The assignment of iterations to threads depends on sizes and [`Device`](target::device::Device)
@@ -59,24 +59,28 @@ impl Gen<'_, '_> {
         for param in pat {
             self.record_location(param);
         }
-        if let Some(team) = self.thread_block {
-            return self.block_seg(team, pat, seg);
+        if let Some(thread_block) = self.thread_block {
+            return self.block_seg(thread_block, pat, seg);
         }
         if self.enclosing_kernel.is_some() {
             return self.seg_sequential(pat, seg);
         }
         match &seg.kind {
-            SegKind::ScanReduce(folds) if folds.is_map() && block_level::has_segops(&seg.body) => {
+            SegKind::ScanReduce(scan_reduce)
+                if scan_reduce.is_map() && block_level::has_segops(&seg.body) =>
+            {
                 self.block_level_map(pat, seg, aux.prov)
             }
-            SegKind::ScanReduce(folds) if folds.is_map() => self.kernel_map(pat, seg, aux.prov),
+            SegKind::ScanReduce(scan_reduce) if scan_reduce.is_map() => self.kernel_map(pat, seg, aux.prov),
             SegKind::ScanReduce(_) if seg.decomp.updates_per_iteration > 0 => {
                 Err(self.not_in_kernels("accumulators in reductions and scans", aux.prov))
             }
-            SegKind::ScanReduce(folds) if folds.scans.is_empty() && folds.post.is_none() => {
-                self.kernel_reduce(pat, seg, folds, aux.prov)
+            SegKind::ScanReduce(scan_reduce)
+                if scan_reduce.scans.is_empty() && scan_reduce.post.is_none() =>
+            {
+                self.kernel_reduce(pat, seg, scan_reduce, aux.prov)
             }
-            SegKind::ScanReduce(folds) => self.kernel_scan(pat, seg, folds, aux.prov),
+            SegKind::ScanReduce(scan_reduce) => self.kernel_scan(pat, seg, scan_reduce, aux.prov),
             SegKind::Hist(ops) => self.kernel_hist(seg, ops, aux.prov),
             SegKind::FlatMap => Err(self.not_in_kernels("flat maps", aux.prov)),
         }
@@ -84,6 +88,6 @@ impl Gen<'_, '_> {
 
     /// The error for a construct that kernels do not support.
     pub(crate) fn not_in_kernels(&self, what: &str, prov: Prov) -> PassError {
-        PassError::unsupported(format!("{what} in kernels of a device"), self.function.provs.stack(prov))
+        PassError::unsupported(format!("{what} in device kernels"), self.function.provs.stack(prov))
     }
 }

@@ -13,7 +13,7 @@
 //! ```
 //!
 //! If segments share their operands, as in a matrix product, a tiled version is chosen by sizes
-//! ([`split`](super::tiles)).
+//! ([`tiles`](super::tiles)).
 //!
 //! Neighbours are combined left to right, so operators need not commute. If they do, iterations are
 //! assigned to chunks cyclically, as many neighbours at a time as a chunk has threads.
@@ -73,8 +73,8 @@ impl Totals {
 }
 
 impl<'s> Reduction<'s> {
-    pub(super) fn of(folds: &'s ScanReduce<Mems>, pat: &'s [Param<Mems>]) -> Result<Self, PassError> {
-        let operators: Vec<_> = folds.reduces.iter().collect();
+    pub(super) fn of(scan_reduce: &'s ScanReduce<Mems>, pat: &'s [Param<Mems>]) -> Result<Self, PassError> {
+        let operators: Vec<_> = scan_reduce.reduces.iter().collect();
         let types = operator_types(&operators)?;
         Ok(Self { operators, types, pat })
     }
@@ -85,17 +85,17 @@ impl Gen<'_, '_> {
         &mut self,
         pat: &[Param<Mems>],
         seg: &Seg<Mems>,
-        folds: &ScanReduce<Mems>,
+        scan_reduce: &ScanReduce<Mems>,
         prov: Prov,
     ) -> Result<(), PassError> {
-        let (reduced, _) = folds.results(pat);
-        let reduction = Reduction::of(folds, reduced)?;
-        if let Some(plan) = self.reduction_tiling_plan(pat, seg, folds)
+        let (reduced, _) = scan_reduce.results(pat);
+        let reduction = Reduction::of(scan_reduce, reduced)?;
+        if let Some(plan) = self.reduction_tiling_plan(pat, seg, scan_reduce)
             && self.fuel.take()
         {
-            return self.reduce_in_tiles(pat, seg, (folds, &reduction), &plan, prov);
+            return self.reduce_in_tiles(pat, seg, (scan_reduce, &reduction), &plan, prov);
         }
-        self.reduce_by_blocks(pat, seg, (folds, &reduction), prov)
+        self.reduce_by_blocks(pat, seg, (scan_reduce, &reduction), prov)
     }
 
     /// A reduction whose blocks, or groups of threads, reduce chunks of segments.
@@ -103,7 +103,7 @@ impl Gen<'_, '_> {
         &mut self,
         pat: &[Param<Mems>],
         seg: &Seg<Mems>,
-        (folds, reduction): (&ScanReduce<Mems>, &Reduction<'_>),
+        (scan_reduce, reduction): (&ScanReduce<Mems>, &Reduction<'_>),
         prov: Prov,
     ) -> Result<(), PassError> {
         let types = &reduction.types;
@@ -117,11 +117,11 @@ impl Gen<'_, '_> {
         };
         let block = self.whole_block();
         if chunks.segments.outer.is_empty() {
-            self.reduce_each(pat, seg, (folds, reduction), (&chunks, &all, &block), prov)?;
+            self.reduce_each(pat, seg, (scan_reduce, reduction), (&chunks, &all, &block), prov)?;
         } else {
             let few = self.group_for_segments(&chunks.segments);
             let is_less = compare(CmpOp::SLt, few.log2_threads.clone(), block.log2_threads.clone());
-            let what = (folds, reduction);
+            let what = (scan_reduce, reduction);
             let short = self.collect(|g| g.reduce_each(pat, seg, what, (&chunks, &all, &few), prov))?;
             let long = self.collect(|g| g.reduce_each(pat, seg, what, (&chunks, &all, &block), prov))?;
             self.emit(Stmt::If(is_less, short, long));
@@ -139,14 +139,14 @@ impl Gen<'_, '_> {
         &mut self,
         pat: &[Param<Mems>],
         seg: &Seg<Mems>,
-        (folds, reduction): (&ScanReduce<Mems>, &Reduction<'_>),
+        (scan_reduce, reduction): (&ScanReduce<Mems>, &Reduction<'_>),
         (chunks, all, group): (&ReductionChunks<'_>, &Expr, &ThreadGroup),
         prov: Prov,
     ) -> Result<(), PassError> {
-        let (_, mapped) = folds.results(pat);
+        let (_, mapped) = scan_reduce.results(pat);
         let types = &reduction.types;
         let segments = &chunks.segments;
-        let any_order = folds.reduces.iter().all(|op| op.comm);
+        let any_order = scan_reduce.reduces.iter().all(|op| op.comm);
         let is_whole = compare(CmpOp::Eq, segments.chunks.clone(), Expr::i64(1));
         let blocks = self.blocks_for(group, all);
         self.kernel(("segred", prov), blocks, |g, block| {
@@ -161,7 +161,7 @@ impl Gen<'_, '_> {
                     let point = |g: &mut Self, i| {
                         g.bind_index_to(segments.index, i);
                         g.iteration(&seg.body, |g, results| {
-                            let values = folds.values(&results);
+                            let values = scan_reduce.values(&results);
                             let reduced = g.copy_operands(values.reduced, types)?;
                             g.combine(&reduction.operators, &accs, &reduced)?;
                             g.write_elements(mapped, &seg.space.dims, values.mapped)
@@ -175,8 +175,8 @@ impl Gen<'_, '_> {
                     g.distribute_among((&from, &to), false, among, point)
                 })?;
                 let halvings = group.log2_threads.clone();
-                let folded = (reduction.operators.as_slice(), types.as_slice());
-                g.reduce_group(folded, &part, &accs, (&thread, halvings))?;
+                let typed_operators = (reduction.operators.as_slice(), types.as_slice());
+                g.reduce_group(typed_operators, &part, &accs, (&thread, halvings))?;
                 g.if_in_bounds(&own, |g| {
                     g.first_thread(&own.place, |g| {
                         let sums = g.load_all(&part, types, thread, "sum");
@@ -251,8 +251,9 @@ impl Gen<'_, '_> {
         let here = self.copy_to_host(totals.block, totals.bytes);
         let types = reduction.types.iter();
         for ((param, &place), &elem) in reduction.pat.iter().zip(&totals.offsets).zip(types) {
-            let var =
-                self.bind_borrowed(param).ok_or_else(|| PassError::bug("what is reduced has no variable"))?;
+            let var = self
+                .bind_borrowed(param)
+                .ok_or_else(|| PassError::bug("a result of a reduction has no variable"))?;
             self.emit(Stmt::Load(var, element_of_buffer(here, elem, Expr::i64(place))));
         }
         self.release_arrays(&[totals.block]);
@@ -318,8 +319,8 @@ impl Gen<'_, '_> {
         thread: &Expr,
     ) -> Result<(), PassError> {
         let halvings = self.whole_block().log2_threads;
-        let folded = (reduction.operators.as_slice(), reduction.types.as_slice());
-        self.reduce_group(folded, part, accs, (thread, halvings))
+        let typed_operators = (reduction.operators.as_slice(), reduction.types.as_slice());
+        self.reduce_group(typed_operators, part, accs, (thread, halvings))
     }
 
     /// Emits code that only thread 0 executes.

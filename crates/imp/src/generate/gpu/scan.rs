@@ -52,19 +52,19 @@ impl Gen<'_, '_> {
         &mut self,
         pat: &[Param<Mems>],
         seg: &Seg<Mems>,
-        folds: &ScanReduce<Mems>,
+        scan_reduce: &ScanReduce<Mems>,
         prov: Prov,
     ) -> Result<(), PassError> {
         let dims = seg.space.dims.as_slice();
-        if let Some(own) = self.tile_iterations_per_thread(folds, dims.len() > 1) {
-            return self.scan_by_tiles(pat, seg, folds, (own, prov));
+        if let Some(own) = self.tile_iterations_per_thread(scan_reduce, dims.len() > 1) {
+            return self.scan_by_tiles(pat, seg, scan_reduce, (own, prov));
         }
-        let (reduced, elements) = folds.results(pat);
-        let reduction = Reduction::of(folds, reduced)?;
+        let (reduced, elements) = scan_reduce.results(pat);
+        let reduction = Reduction::of(scan_reduce, reduced)?;
         let segments = self.segments(seg)?;
         let all = self.all_chunks(&segments);
         let points = self.extent_product(dims, "points")?;
-        let operators: Vec<_> = folds.scans.iter().collect();
+        let operators: Vec<_> = scan_reduce.scans.iter().collect();
         let types = operator_types(&operators)?;
         let scan = Scan {
             locals: self.device_arrays("local", &types, &points, prov),
@@ -73,8 +73,8 @@ impl Gen<'_, '_> {
             types,
         };
         let partials = self.device_arrays("partial", &reduction.types, &all, prov);
-        let mapped = match &folds.post {
-            Some(_) => self.mapped(folds.values(&seg.ret).mapped, &points, prov)?,
+        let mapped = match &scan_reduce.post {
+            Some(_) => self.mapped(scan_reduce.values(&seg.ret).mapped, &points, prov)?,
             None => Mapped { types: Vec::new(), arrays: Vec::new() },
         };
         let size = self.layout().block;
@@ -97,14 +97,14 @@ impl Gen<'_, '_> {
                     let body = g.collect(|g| {
                         g.bind_index_to(segments.index, i.clone());
                         g.iteration(&seg.body, |g, results| {
-                            let values = folds.values(&results);
+                            let values = scan_reduce.values(&results);
                             for (&x, &value) in xs.iter().zip(values.scanned) {
                                 let value = g.atom(value)?;
                                 g.emit(Stmt::Set(x, value));
                             }
                             let ys = g.copy_operands(values.reduced, &reduction.types)?;
                             g.combine(&reduction.operators, &accs, &ys)?;
-                            match &folds.post {
+                            match &scan_reduce.post {
                                 Some(_) => g.store_mapped(&mapped, values.mapped, &at),
                                 None => {
                                     let (_, own) = elements.split_at(scan.types.len());
@@ -114,8 +114,8 @@ impl Gen<'_, '_> {
                         })
                     })?;
                     g.emit(Stmt::If(inside.clone(), body, Vec::new()));
-                    let folded = (scan.operators.as_slice(), scan.types.as_slice());
-                    g.scan_block(folded, &part, &xs, &thread)?;
+                    let typed_operators = (scan.operators.as_slice(), scan.types.as_slice());
+                    g.scan_block(typed_operators, &part, &xs, &thread)?;
                     // The carry is the left operand.
                     let own = g.copied(&scan.types, &carry, "own");
                     let mine = g.load_all(&part, &scan.types, thread.clone(), "mine");
@@ -147,7 +147,7 @@ impl Gen<'_, '_> {
         self.each_iteration(("segscan.add", prov), n, |g, point| {
             g.delinearise(dims, &point)?;
             let values = g.add_carry(&scan, &segments, &point)?;
-            match &folds.post {
+            match &scan_reduce.post {
                 Some(post) => g.post(post, elements, (&values, &mapped), &point, dims),
                 None => g.store_results(&elements[..values.len()], dims, &values),
             }
@@ -169,7 +169,7 @@ impl Gen<'_, '_> {
                 Type::Prim(ty) => Some(*ty),
                 Type::Acc { .. } => None,
                 Type::Array { .. } | Type::Cert | Type::Mem(_) => {
-                    return Err(self.not_in_kernels("arrays that a scan passes on", prov));
+                    return Err(self.not_in_kernels("scans that return mapped arrays", prov));
                 }
             });
         }
@@ -273,7 +273,7 @@ impl Gen<'_, '_> {
         for param in &post.params {
             if let Some(var) = self.bind_borrowed(param) {
                 let value = values.next();
-                let value = value.ok_or_else(|| PassError::bug("a post lambda takes more"))?;
+                let value = value.ok_or_else(|| PassError::bug("a post lambda has too many parameters"))?;
                 self.emit(Stmt::Set(var, Expr::Var(value)));
             }
         }

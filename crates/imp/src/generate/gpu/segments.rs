@@ -5,7 +5,7 @@
 //! that one block can combine, and each thread of a block has at least the grain size of
 //! iterations. Segments that are too short for a block are chunks of a group of its threads, whose
 //! size is such that each thread has a few iterations. All of this depends on sizes and the grain
-//! size only ([`grain`](super::grain)).
+//! size only ([`grain_size`](super::grain_size)).
 
 use crate::generate::expr::{add, binary, compare, div, max, min, mul, sub};
 use crate::generate::function::Gen;
@@ -84,7 +84,7 @@ impl Gen<'_, '_> {
         most: i64,
     ) -> Result<Segments<'s>, PassError> {
         let Some(((index, width), outer)) = seg.space.dims.split_last() else {
-            return Err(PassError::bug("a space without dimensions"));
+            return Err(PassError::bug("an index space has no dimensions"));
         };
         let count = self.extent_product(outer, "segments")?;
         let width = self.dim(*width)?;
@@ -257,9 +257,9 @@ impl Gen<'_, '_> {
         let step = self.bind_value(step, PrimType::I64, "step");
         let first = add(mul(chunk.clone(), threads.clone()), thread.clone());
         let first = self.bind_value(first, PrimType::I64, "first");
-        let turns = div_up_by(sub(segments.width.clone(), first.clone()), step.clone());
-        self.for_seq("turn", Expr::i64(0), turns, false, |g, turn| {
-            let i = add(first, mul(Expr::Var(turn), step));
+        let iterations = div_up_by(sub(segments.width.clone(), first.clone()), step.clone());
+        self.for_seq("turn", Expr::i64(0), iterations, false, |g, iteration| {
+            let i = add(first, mul(Expr::Var(iteration), step));
             let i = g.bind_value(i, PrimType::I64, "i");
             f(g, i)
         })
@@ -346,7 +346,7 @@ impl Gen<'_, '_> {
         let count = self.layout().block as u64;
         let bytes: u64 = types.iter().map(|ty| ty.size() * count).sum();
         if bytes > target::device::SHARED_MEMORY_BYTES {
-            return Err(self.not_in_kernels("operators on so many values", prov));
+            return Err(self.not_in_kernels("operators whose values exceed shared memory", prov));
         }
         let mut buffers = Vec::with_capacity(types.len());
         for &elem in types {

@@ -1,6 +1,6 @@
 //! Segops of a single thread, as loops: inside of iterations that one thread runs, and in
-//! block-level segops ([`shared`](super::shared)) the parts that its threads cannot share, and
-//! segments.
+//! block-level segops ([`block_segops`](super::block_segops)) the parts that its threads cannot
+//! share, and segments.
 
 use crate::generate::function::Gen;
 use crate::generate::operators::operator_types;
@@ -19,10 +19,10 @@ impl Gen<'_, '_> {
     pub(super) fn seg_sequential(&mut self, pat: &[Param<Mems>], seg: &Seg<Mems>) -> Result<(), PassError> {
         let dims = seg.space.dims.as_slice();
         match &seg.kind {
-            SegKind::ScanReduce(folds) if folds.is_map() => self.loop_nest(dims, &mut |g| {
+            SegKind::ScanReduce(scan_reduce) if scan_reduce.is_map() => self.loop_nest(dims, &mut |g| {
                 g.iteration(&seg.body, |g, results| g.write_elements(pat, dims, &results))
             }),
-            SegKind::ScanReduce(folds) => self.reduce_sequential(pat, seg, folds),
+            SegKind::ScanReduce(scan_reduce) => self.reduce_sequential(pat, seg, scan_reduce),
             SegKind::Hist(ops) => self.loop_nest(dims, &mut |g| {
                 g.iteration(&seg.body, |g, results| g.hist_sequential(dims, ops, &results))
             }),
@@ -50,16 +50,16 @@ impl Gen<'_, '_> {
         &mut self,
         pat: &[Param<Mems>],
         seg: &Seg<Mems>,
-        folds: &ScanReduce<Mems>,
+        scan_reduce: &ScanReduce<Mems>,
     ) -> Result<(), PassError> {
         let dims = seg.space.dims.as_slice();
         let Some((inner, outer)) = dims.split_last() else {
-            return Err(PassError::bug("a space without dimensions"));
+            return Err(PassError::bug("an index space has no dimensions"));
         };
-        let (reduced, _) = folds.results(pat);
+        let (reduced, _) = scan_reduce.results(pat);
         let mut scalars: Vec<Var> = Vec::new();
         self.loop_nest(outer, &mut |g| {
-            let totals = g.reduce_segment(pat, seg, folds, inner)?;
+            let totals = g.reduce_segment(pat, seg, scan_reduce, inner)?;
             if outer.is_empty() {
                 scalars = totals;
                 return Ok(());
@@ -77,23 +77,23 @@ impl Gen<'_, '_> {
         &mut self,
         pat: &[Param<Mems>],
         seg: &Seg<Mems>,
-        folds: &ScanReduce<Mems>,
+        scan_reduce: &ScanReduce<Mems>,
         inner: &(Name, Dim),
     ) -> Result<Vec<Var>, PassError> {
         let dims = seg.space.dims.as_slice();
-        let operators: Vec<&Operator<Mems>> = folds.operators().collect();
+        let operators: Vec<&Operator<Mems>> = scan_reduce.operators().collect();
         let types = operator_types(&operators)?;
-        let (_, elements) = folds.results(pat);
-        let n_scanned = folds.n_scanned();
+        let (_, elements) = scan_reduce.results(pat);
+        let n_scanned = scan_reduce.n_scanned();
         let accs = self.neutral(&operators, &types)?;
         self.loop_nest(std::slice::from_ref(inner), &mut |g| {
             g.iteration(&seg.body, |g, results| {
                 let n = types.len().min(results.len());
-                let (folded, mapped) = results.split_at(n);
-                let values = g.copy_operands(folded, &types)?;
+                let (accumulated, mapped) = results.split_at(n);
+                let values = g.copy_operands(accumulated, &types)?;
                 g.combine(&operators, &accs, &values)?;
                 let (scanned, _) = accs.split_at(n_scanned);
-                match &folds.post {
+                match &scan_reduce.post {
                     None => {
                         g.store_results(&elements[..n_scanned], dims, scanned)?;
                         g.write_elements(&elements[n_scanned..], dims, mapped)
@@ -119,7 +119,7 @@ impl Gen<'_, '_> {
 
     pub(super) fn set_param(&mut self, param: &Param<Mems>, value: Expr) -> Result<(), PassError> {
         let var = self.bind_borrowed(param);
-        let var = var.ok_or_else(|| PassError::bug("a post lambda takes an array"))?;
+        let var = var.ok_or_else(|| PassError::bug("a parameter of a post lambda is an array"))?;
         self.emit(Stmt::Set(var, value));
         Ok(())
     }
@@ -133,7 +133,7 @@ impl Gen<'_, '_> {
     ) -> Result<(), PassError> {
         for (param, &value) in pat.iter().zip(vars) {
             let MemAnn::In { block: Block::Var(block), lmad } = &param.ann else {
-                return Err(PassError::bug("an array of results has no memory"));
+                return Err(PassError::bug("a result array has no memory"));
             };
             let mut indices = Vec::with_capacity(dims.len());
             for (index, _) in dims {
@@ -157,8 +157,8 @@ impl Gen<'_, '_> {
         let hists = self.bins_of(ops, outer)?;
         self.each_bin(&hists, ops, dims, results, |g, k, index, values| {
             let hist = &hists[k];
-            let mut places = Vec::with_capacity(hist.dests.len());
-            for ((_, block, lmad), &elem) in hist.dests.iter().zip(&hist.types) {
+            let mut places = Vec::with_capacity(hist.destinations.len());
+            for ((_, block, lmad), &elem) in hist.destinations.iter().zip(&hist.types) {
                 places.push(g.element(elem, *block, lmad, index.to_vec())?);
             }
             let values = g.copy_operands(values, &hist.types)?;

@@ -120,15 +120,15 @@ impl Gen<'_, '_> {
     /// Inclusive scan of the threads' values in shared memory over the block.
     pub(super) fn scan_block(
         &mut self,
-        folded: OperatorTypes<'_, '_>,
+        typed_operators: OperatorTypes<'_, '_>,
         part: &[Var],
         xs: &[Var],
         thread: &Expr,
     ) -> Result<(), PassError> {
-        self.scan_subgroups(folded, part, xs, (thread, thread))?;
+        self.scan_subgroups(typed_operators, part, xs, (thread, thread))?;
         let group = self.subgroup_of(thread);
-        let sums = self.fold_subgroups(folded, part, (&Expr::i64(0), &group))?;
-        let (operators, types) = folded;
+        let sums = self.fold_subgroups(typed_operators, part, (&Expr::i64(0), &group))?;
+        let (operators, types) = typed_operators;
         let own = self.load_all(part, types, thread.clone(), "own");
         self.combine(operators, &sums, &own)?;
         self.barrier();
@@ -183,12 +183,12 @@ impl Gen<'_, '_> {
     /// stored.
     pub(super) fn reduce_stored(
         &mut self,
-        folded: OperatorTypes<'_, '_>,
+        typed_operators: OperatorTypes<'_, '_>,
         part: &[Var],
         (thread, halvings): (&Expr, Expr),
     ) -> Result<(), PassError> {
         self.barrier();
-        self.tree_reduce(folded, part, (thread, halvings))
+        self.tree_reduce(typed_operators, part, (thread, halvings))
     }
 
     /// Reduces values in shared memory that are visible to their subgroup.

@@ -1,5 +1,6 @@
-//! Segmaps whose iterations share the reads of their loops ([`reads`]): the threads of a block load
-//! tiles of the shared arrays into shared memory, and compute from there ([`turns`]).
+//! Segmaps whose iterations share the reads of their loops ([`shared_reads`]): the threads of a
+//! block load tiles of the shared arrays into shared memory, and compute from there
+//! ([`tiled_loop`]).
 //!
 //! ```text
 //! block of iterations    the statements before the loop, for each iteration of the thread
@@ -23,7 +24,7 @@
 //! relies on it is loaded.
 //!
 //! Small spaces and short loops use one thread for each iteration; the host chooses by sizes at run
-//! time. For reductions whose segments share operands see [`split`].
+//! time. For reductions whose segments share operands see [`split_k`].
 
 mod shared_reads;
 mod split_k;
@@ -42,7 +43,7 @@ use ir::types::Dim;
 use ir::{Mems, PassError, Prov};
 use prim::{CmpOp, PrimType, Scalar};
 use shared_reads::TilingPlan;
-use tile_extents::{Shape, TileSide, register_tile};
+use tile_extents::{Shape, TileExtent, register_tile};
 use tiled_loop::TiledLoop;
 
 /// A loop is tiled if its trip count is at least this fraction (one in `MIN_DEPTH_FRACTION`) of a tile's depth.
@@ -80,7 +81,8 @@ impl Gen<'_, '_> {
             return self.untiled_map(pat, seg, prov);
         };
         let device = self.layout();
-        let shape = |points| Shape { threads: device.thread_grid(), points, depth: device.tiles.depth };
+        let shape =
+            |iterations| Shape { threads: device.thread_grid(), iterations, depth: device.tiles.depth };
         let mut fill = Expr::i64(device.tiles.busy_blocks);
         let mut shapes = Vec::new();
         if plan.square {
@@ -90,7 +92,7 @@ impl Gen<'_, '_> {
             }
             shapes.push(shape(1));
         } else {
-            shapes.push(Shape { threads: (1, device.block), points: 1, depth: device.block });
+            shapes.push(Shape { threads: (1, device.block), iterations: 1, depth: device.block });
         }
         let tiling = Tiling { pat, seg, plan: &plan, prov, min_blocks: &fill };
         self.tiled_versions(tiling, &shapes)
@@ -115,14 +117,14 @@ impl Gen<'_, '_> {
             return self.tiled_versions(tiling, others);
         }
         let spaces = self.extent_product(outer, "spaces")?;
-        let sides = self.sides(inner, shape)?;
-        let blocks = sides.iter().fold(spaces, |all, side| mul(all, side.blocks.clone()));
+        let extents = self.tile_extents(inner, shape)?;
+        let blocks = extents.iter().fold(spaces, |all, extent| mul(all, extent.blocks.clone()));
         let blocks = self.bind_value(blocks, PrimType::I64, "blocks");
         if tiling.plan.square {
             needed.push((tiling.min_blocks.clone(), blocks.clone()));
         }
         let fits = is_large(needed);
-        let tiled = self.collect(|g| g.tiled_kernel(tiling, shape, sides, blocks))?;
+        let tiled = self.collect(|g| g.tiled_kernel(tiling, shape, extents, blocks))?;
         if let Expr::Const(_) = fits {
             tiled.into_iter().for_each(|stmt| self.emit(stmt));
             return Ok(());
@@ -137,7 +139,7 @@ impl Gen<'_, '_> {
         &mut self,
         tiling: Tiling<'_>,
         shape: Shape,
-        mut sides: Vec<TileSide>,
+        mut extents: Vec<TileExtent>,
         blocks: Expr,
     ) -> Result<(), PassError> {
         let (outer, _) = tiling.dims();
@@ -149,7 +151,7 @@ impl Gen<'_, '_> {
             counts.push((bound, self.bind_value(count, PrimType::I64, "tiles")));
         }
         self.kernel(("segmap.tiled", prov), blocks, |g, block| {
-            let rest = g.block_origin(&mut sides, shape, block);
+            let rest = g.block_origin(&mut extents, shape, block);
             g.delinearise(outer, &rest)?;
             let mut bytes = 0;
             let mut tiles = Vec::with_capacity(counts.len());
@@ -157,8 +159,8 @@ impl Gen<'_, '_> {
                 tiles.push(g.tiles(shared, shape, &mut bytes));
             }
             g.threads(prov, |g, thread| {
-                g.thread_indices(&mut sides, &thread, shape);
-                let mut points = register_tile(&sides);
+                g.thread_indices(&mut extents, &thread, shape);
+                let mut iterations = register_tile(&extents);
                 let stms = &tiling.seg.body.stms;
                 let mut done = 0;
                 for ((shared, tiles), count) in tiling.plan.loops.iter().zip(&tiles).zip(&counts) {
@@ -166,14 +168,14 @@ impl Gen<'_, '_> {
                         continue;
                     }
                     for stm in &stms[done..shared.at] {
-                        for point in &mut points {
-                            g.bind_iteration(point);
+                        for iteration in &mut iterations {
+                            g.bind_iteration(iteration);
                             g.stm(stm)?;
-                            g.record_bindings(point, &stm.pat);
+                            g.record_bindings(iteration, &stm.pat);
                         }
                     }
                     let around = std::mem::replace(&mut g.prov, stms[shared.at].aux.prov);
-                    let turns = TiledLoop {
+                    let tiled_loop = TiledLoop {
                         shared,
                         tiles,
                         from: &Expr::i64(0),
@@ -181,12 +183,12 @@ impl Gen<'_, '_> {
                         count: &count.1,
                         thread: &thread,
                     };
-                    g.tiled_loop(&turns, &stms[shared.at], shape, &sides, &mut points)?;
+                    g.tiled_loop(&tiled_loop, &stms[shared.at], shape, &extents, &mut iterations)?;
                     g.prov = around;
                     done = shared.at + 1;
                 }
-                for point in &points {
-                    g.bind_iteration(point);
+                for iteration in &iterations {
+                    g.bind_iteration(iteration);
                     let end = g.collect(|g| {
                         for stm in &stms[done..] {
                             g.stm(stm)?;
@@ -194,7 +196,7 @@ impl Gen<'_, '_> {
                         let dims = &tiling.seg.space.dims;
                         g.write_elements(tiling.pat, dims, &tiling.seg.body.result)
                     })?;
-                    g.emit(Stmt::If(point.is_inside(&sides), end, Vec::new()));
+                    g.emit(Stmt::If(iteration.is_inside(&extents), end, Vec::new()));
                 }
                 Ok(())
             })

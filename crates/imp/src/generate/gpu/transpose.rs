@@ -260,8 +260,8 @@ impl Gen<'_, '_> {
                 let line = g.bind_value(div(thread, Expr::i64(side)), PrimType::I64, "line");
                 // Copies the thread's elements between the array and the tile.
                 let pass = |g: &mut Self, reads: bool| {
-                    g.for_seq("turn", Expr::i64(0), Expr::i64(side / lines), false, |g, turn| {
-                        let y = add(line.clone(), mul(Expr::Var(turn), Expr::i64(lines)));
+                    g.for_seq("turn", Expr::i64(0), Expr::i64(side / lines), false, |g, step| {
+                        let y = add(line.clone(), mul(Expr::Var(step), Expr::i64(lines)));
                         let y = g.bind_value(y, PrimType::I64, "y");
                         let (a, d) = if reads { (&y, &x) } else { (&x, &y) };
                         let a = add(first_across.clone(), a.clone());

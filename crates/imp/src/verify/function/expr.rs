@@ -8,7 +8,7 @@ impl FunctionCheck<'_, '_> {
     /// Checks that back ends support the number of lanes.
     pub(super) fn lanes(&mut self, lanes: u32) {
         if lanes == 0 || lanes > MAX_LANES {
-            self.error(format!("a vector of {lanes} lanes"));
+            self.error(format!("a vector cannot have {lanes} lanes"));
         }
     }
 
@@ -22,7 +22,7 @@ impl FunctionCheck<'_, '_> {
         if let Some(ty) = self.expr(expr)
             && ty != wanted
         {
-            self.error(format!("a value of type {ty} stands where {wanted} is wanted"));
+            self.error(format!("a value has type {ty}, but {wanted} is required"));
         }
     }
 
@@ -58,16 +58,16 @@ impl FunctionCheck<'_, '_> {
                 self.elementwise(&[(x, *from)], *to)
             }
             Expr::Select(ty, c, x, y) => self.elementwise(&[(c, PrimType::Bool), (x, *ty), (y, *ty)], *ty),
-            Expr::SplitRoot(x) => {
+            Expr::SplitSqrt(x) => {
                 let ty = VarType::Vector(PrimType::F64, ROOT_LANES);
                 self.expect_type(x, ty);
                 Some(ty)
             }
-            Expr::MultipliedQuotient(x, y) => {
+            Expr::NewtonQuotient(x, y) => {
                 let ty = self.elementwise(&[(x, PrimType::F32), (y, PrimType::F32)], PrimType::F32);
                 let full = |lanes: u32| lanes.is_multiple_of(ROOT_LANES);
                 if !matches!(ty, Some(VarType::Vector(_, lanes)) if full(lanes)) {
-                    self.error(format!("shared_div takes vectors of {ROOT_LANES} lanes or more"));
+                    self.error(format!("shared_div requires a multiple of {ROOT_LANES} lanes"));
                 }
                 ty
             }
@@ -93,7 +93,7 @@ impl FunctionCheck<'_, '_> {
                 match self.expr(x)? {
                     VarType::Scalar(ty) => Some(VarType::Vector(ty, *lanes)),
                     other @ (VarType::Buffer(_) | VarType::Vector(..)) => {
-                        self.error(format!("{other} is spread over lanes"));
+                        self.error(format!("splat of a {other}"));
                         None
                     }
                 }
@@ -116,7 +116,7 @@ impl FunctionCheck<'_, '_> {
                 let (ty, lanes) = self.vector(x)?;
                 let others = self.vector(mask).map(|(_, lanes)| lanes);
                 if others.is_some_and(|others| others != lanes) {
-                    self.error(format!("a mask of other than {lanes} lanes"));
+                    self.error(format!("the mask does not have {lanes} lanes"));
                 }
                 Some(VarType::Vector(ty, lanes))
             }
@@ -135,7 +135,7 @@ impl FunctionCheck<'_, '_> {
                 let (ty, lanes) = self.vector(x)?;
                 self.typed(value, ty);
                 if *by > lanes {
-                    self.error(format!("a shift of {lanes} lanes by {by}"));
+                    self.error(format!("{lanes} lanes are shifted by {by}"));
                 }
                 Some(VarType::Vector(ty, lanes))
             }
@@ -151,12 +151,12 @@ impl FunctionCheck<'_, '_> {
                 continue;
             };
             if ty != ty.with_elem(*wanted) {
-                self.error(format!("a value of type {ty} stands where {wanted} is wanted"));
+                self.error(format!("a value has type {ty}, but {wanted} is required"));
             }
             match shared {
                 None => shared = Some(ty),
                 Some(first) if first.lanes() != ty.lanes() => {
-                    self.error(format!("operands of types {first} and {ty} differ in lanes"));
+                    self.error(format!("operands of types {first} and {ty} have different numbers of lanes"));
                 }
                 Some(_) => {}
             }
@@ -184,7 +184,7 @@ impl FunctionCheck<'_, '_> {
 
     fn domain(&mut self, fits: bool, op: &str, ty: PrimType) {
         if !fits {
-            self.error(format!("{op} is not an operator on {ty}"));
+            self.error(format!("{op} is not defined for {ty}"));
         }
     }
 }

@@ -25,7 +25,7 @@ impl<'a> FunctionCheck<'_, 'a> {
             Some(VarType::Scalar(ty)) if ty.is_int() => {
                 let other = |bound: &VarType| *bound != VarType::Scalar(ty);
                 if [from, to].iter().flatten().any(other) {
-                    self.error(format!("the bounds of {} have other types", self.name(*var)));
+                    self.error(format!("the bounds of {} do not have its type", self.name(*var)));
                 }
             }
             Some(_) => self.error(format!("counter {} is not an integer", self.name(*var))),
@@ -38,7 +38,7 @@ impl<'a> FunctionCheck<'_, 'a> {
         let counters: Vec<Var> = f.counters().filter(|v| self.var_type(*v).is_some()).collect();
         for var in &counters {
             if self.counter[var.index()] {
-                self.error(format!("{} counts two nested loops", self.name(*var)));
+                self.error(format!("{} is the counter of two nested loops", self.name(*var)));
             }
         }
         let around = self.frame;
@@ -84,7 +84,7 @@ impl<'a> FunctionCheck<'_, 'a> {
             match self.var_type(var) {
                 None => self.error(format!("variable {} does not exist", var.0)),
                 Some(VarType::Scalar(PrimType::I64)) => {}
-                Some(_) => self.error(format!("{} bounds pieces and is no i64", self.name(var))),
+                Some(_) => self.error(format!("{} bounds slices, but is not an i64", self.name(var))),
             }
         }
         // Each task evaluates them again.
@@ -93,15 +93,15 @@ impl<'a> FunctionCheck<'_, 'a> {
         for bound in [&f.to, &pieces.count] {
             each_var(bound, &mut |var, _| {
                 if own.contains(&var) {
-                    self.error(format!("{} bounds its own loop", self.name(var)));
+                    self.error(format!("the bounds of a loop depend on its own variable {}", self.name(var)));
                 }
             });
         }
         if f.from != Expr::i64(0) {
-            self.error(format!("pieces of {} do not begin at 0", self.name(f.var)));
+            self.error(format!("slices of {} do not begin at 0", self.name(f.var)));
         }
         if f.var == pieces.end {
-            self.error(format!("{} is both ends of a piece", self.name(f.var)));
+            self.error(format!("{} is both bounds of a slice", self.name(f.var)));
         }
     }
 
@@ -114,7 +114,7 @@ impl<'a> FunctionCheck<'_, 'a> {
         self.captures(launch);
         if !(self.tables.launches).insert((launch.name.clone(), launch.id)) {
             let Launch { id, name, .. } = launch;
-            self.error(format!("two loops have the launch id {id} of \"{name}\""));
+            self.error(format!("two loops have the launch id {id} and name \"{name}\""));
         }
         self.distinct(&launch.locals, "locals of a loop");
         self.distinct(&launch.scattered, "scattered buffers of a loop");
@@ -149,7 +149,7 @@ impl<'a> FunctionCheck<'_, 'a> {
         if launch.captures == named {
             return;
         }
-        let loop_ = format!("the loop {}", launch.id);
+        let loop_ = format!("loop {}", launch.id);
         self.distinct(&launch.captures, &format!("captures of {loop_}"));
         let [has, wants] = [&launch.captures, &named].map(|list| {
             let list = list.iter().copied();
@@ -159,7 +159,7 @@ impl<'a> FunctionCheck<'_, 'a> {
         let less = named.iter().find(|var| !has.contains(var));
         let name = |var: &Var| self.name(*var);
         let message = match (more.map(name), less.map(name)) {
-            (Some(more), _) => format!("{loop_} captures {more}, which is not its body's to take"),
+            (Some(more), _) => format!("{loop_} captures {more}, which its body does not use"),
             (_, Some(less)) => format!("{loop_} does not capture {less}"),
             (None, None) => format!("the captures of {loop_} are in another order"),
         };

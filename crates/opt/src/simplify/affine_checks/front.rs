@@ -10,7 +10,7 @@ use ir::{Name, Prov};
 use prim::{BinOp, CmpOp, ConvOp, PrimType, Scalar};
 
 /// One of the iterations that represent all.
-struct End {
+struct CheckedIteration {
     /// The indices that are not 0.
     indices: Vec<(Name, Atom)>,
     /// True if the iteration is in bounds.
@@ -19,23 +19,23 @@ struct End {
 
 impl<L: OptLevel> Simplifier<'_, L> {
     /// Emits the hoisted condition, and the values that its message shows.
-    pub(super) fn check_ends(&mut self, way: &HoistedCheck, prov: Prov) -> (Atom, Vec<Atom>) {
-        let depth = way.depth;
-        let mut bound = way.goal.bound;
-        if way.goal.index.narrow {
+    pub(super) fn emit_bounds_check(&mut self, hoisted: &HoistedCheck, prov: Prov) -> (Atom, Vec<Atom>) {
+        let depth = hoisted.depth;
+        let mut bound = hoisted.goal.bound;
+        if hoisted.goal.index.narrow {
             let most = Atom::i64(1 << 31);
             bound = self.number(BinOp::SMin, bound, most, prov, depth);
         }
-        let base = self.base(&way.goal.index, prov, depth);
-        let ends = match way.form {
-            Form::Corners => self.corners(way, base, bound, prov),
-            Form::DivideRoom => self.room(way, base, bound, prov),
+        let base = self.base(&hoisted.goal.index, prov, depth);
+        let checks = match hoisted.form {
+            Form::Corners => self.corners(hoisted, base, bound, prov),
+            Form::Division => self.check_by_division(hoisted, base, bound, prov),
         };
         let mut shown = Vec::new();
-        for (affine, left) in way.shown.iter().flatten() {
-            shown.extend(self.at_failing(affine, left, &ends, prov, depth));
+        for (affine, left) in hoisted.shown.iter().flatten() {
+            shown.extend(self.at_failing(affine, left, &checks, prov, depth));
         }
-        let all = ends.into_iter().map(|end| end.ok).reduce(|all, ok| {
+        let all = checks.into_iter().map(|check| check.ok).reduce(|all, ok| {
             let and = BasicOp::Binary(BinOp::And, PrimType::Bool, all, ok);
             self.emit_in_outer("both", Type::BOOL, prov, and, depth)
         });
@@ -43,38 +43,50 @@ impl<L: OptLevel> Simplifier<'_, L> {
     }
 
     /// Each index is the first or the last.
-    fn corners(&mut self, way: &HoistedCheck, base: Atom, bound: Atom, prov: Prov) -> Vec<End> {
-        let depth = way.depth;
+    fn corners(
+        &mut self,
+        hoisted: &HoistedCheck,
+        base: Atom,
+        bound: Atom,
+        prov: Prov,
+    ) -> Vec<CheckedIteration> {
+        let depth = hoisted.depth;
         // The first corner has all indices 0.
         let mut corners: Vec<Vec<(Name, Atom)>> = vec![Vec::new()];
-        for left in &way.left {
+        for left in &hoisted.left {
             let last = self.number(BinOp::Add, left.width, Atom::i64(-1), prov, depth);
             for corner in corners.clone() {
                 corners.push([corner, vec![(left.counter, last)]].concat());
             }
         }
-        let ends = corners.into_iter().map(|indices| {
-            let at = self.at_corner(base, &way.left, &indices, prov, depth);
-            let ok = BasicOp::Compare(way.goal.op, PrimType::I64, at, bound);
+        let checks = corners.into_iter().map(|indices| {
+            let at = self.at_corner(base, &hoisted.left, &indices, prov, depth);
+            let ok = BasicOp::Compare(hoisted.goal.op, PrimType::I64, at, bound);
             let ok = self.emit_in_outer("ok", Type::BOOL, prov, ok, depth);
-            End { indices, ok }
+            CheckedIteration { indices, ok }
         });
-        ends.collect()
+        checks.collect()
     }
 
-    /// The first index is in bounds, and there is room for all steps from it. The failing iteration
-    /// shown is otherwise the first one without room.
-    fn room(&mut self, way: &HoistedCheck, base: Atom, bound: Atom, prov: Prov) -> Vec<End> {
-        let (one, depth) = (&way.left[0], way.depth);
-        let ok = BasicOp::Compare(way.goal.op, PrimType::I64, base, bound);
+    /// The first index is in bounds, and all steps from it fit below the bound. If they do not, the
+    /// message shows the first iteration out of bounds.
+    fn check_by_division(
+        &mut self,
+        hoisted: &HoistedCheck,
+        base: Atom,
+        bound: Atom,
+        prov: Prov,
+    ) -> Vec<CheckedIteration> {
+        let (one, depth) = (&hoisted.left[0], hoisted.depth);
+        let ok = BasicOp::Compare(hoisted.goal.op, PrimType::I64, base, bound);
         let ok = self.emit_in_outer("ok", Type::BOOL, prov, ok, depth);
-        let mut room = self.number(BinOp::Sub, bound, base, prov, depth);
-        if way.goal.op == CmpOp::ULt {
-            room = self.number(BinOp::Add, room, Atom::i64(-1), prov, depth);
+        let mut slack = self.number(BinOp::Sub, bound, base, prov, depth);
+        if hoisted.goal.op == CmpOp::ULt {
+            slack = self.number(BinOp::Add, slack, Atom::i64(-1), prov, depth);
         }
         let by = self.computed(&one.by, prov, depth);
         let positive = self.number(BinOp::SMax, by, Atom::i64(1), prov, depth);
-        let steps = self.number(BinOp::SQuot, room, positive, prov, depth);
+        let steps = self.number(BinOp::SQuot, slack, positive, prov, depth);
         let last = self.number(BinOp::Add, one.width, Atom::i64(-1), prov, depth);
         let enough = BasicOp::Compare(CmpOp::SLe, PrimType::I64, last, steps);
         let mut enough = self.emit_in_outer("enough", Type::BOOL, prov, enough, depth);
@@ -84,24 +96,24 @@ impl<L: OptLevel> Simplifier<'_, L> {
             enough = self.or(stays, enough, prov, depth);
         }
         let fails = self.number(BinOp::Add, steps, Atom::i64(1), prov, depth);
-        let first = End { indices: Vec::new(), ok };
-        let last = End { indices: vec![(one.counter, fails)], ok: enough };
+        let first = CheckedIteration { indices: Vec::new(), ok };
+        let last = CheckedIteration { indices: vec![(one.counter, fails)], ok: enough };
         vec![first, last]
     }
 
-    /// A value at the first of the ends that is out of bounds.
+    /// A value at the first of the checked indices that is out of bounds.
     fn at_failing(
         &mut self,
         value: &Affine,
         left: &[EliminatedIndex],
-        ends: &[End],
+        checks: &[CheckedIteration],
         prov: Prov,
         depth: usize,
     ) -> Option<Atom> {
         let base = self.base(value, prov, depth);
         let mut shown: Option<Atom> = None;
-        for end in ends.iter().rev() {
-            let mut at = self.at_corner(base, left, &end.indices, prov, depth);
+        for check in checks.iter().rev() {
+            let mut at = self.at_corner(base, left, &check.indices, prov, depth);
             if value.narrow {
                 at = self.lowest_bits(at, prov, depth);
             }
@@ -109,7 +121,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
                 None => at,
                 Some(later) => {
                     let choice =
-                        BasicOp::Select { ty: PrimType::I64, cond: end.ok, if_true: later, if_false: at };
+                        BasicOp::Select { ty: PrimType::I64, cond: check.ok, if_true: later, if_false: at };
                     self.emit_in_outer("shown", Type::I64, prov, choice, depth)
                 }
             });

@@ -408,8 +408,8 @@ impl Ranges {
 
     /// Keeps a sum that may wrap, until more is known about it.
     fn may_wrap(&mut self, s: Term, x: Term, y: Term, certs: &Certs) {
-        if let Entry::Vacant(place) = self.wrapping.entry(s.node) {
-            place.insert((x, y, certs.clone()));
+        if let Entry::Vacant(vacant) = self.wrapping.entry(s.node) {
+            vacant.insert((x, y, certs.clone()));
             self.note(Note::Wrapping(s.node));
         }
     }

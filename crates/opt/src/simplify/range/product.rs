@@ -133,7 +133,7 @@ impl Ranges {
                 return;
             }
             let facts = self.above.get(&y.node).map_or(&[] as &[_], Vec::as_slice);
-            let room = facts.iter().rev().take(NEWEST).find_map(|fact| {
+            let slack = facts.iter().rev().take(NEWEST).find_map(|fact| {
                 if fact.k > -1 || fact.other == ZERO {
                     return None;
                 }
@@ -144,7 +144,7 @@ impl Ranges {
                 })?;
                 Some((whole, fact.certs.clone()))
             });
-            let Some((whole, mut all)) = room else {
+            let Some((whole, mut all)) = slack else {
                 continue;
             };
             add_certs(&mut all, certs);
@@ -158,7 +158,7 @@ impl Ranges {
                 self.add(s, whole, &all);
             }
             self.products.row_slack.insert(s.node, (x, whole, all));
-            self.note(Note::Room(s.node));
+            self.note(Note::RowSlack(s.node));
             return;
         }
     }
@@ -174,7 +174,7 @@ impl Ranges {
             let Some(mut proof) = self.prove(constant(0), at) else {
                 continue;
             };
-            let (within, room) = match self.prove(at, less) {
+            let (within, slack) = match self.prove(at, less) {
                 Some(within) => (within, 1),
                 None => match self.prove(at, length) {
                     Some(within) => (within, 0),
@@ -185,7 +185,7 @@ impl Ranges {
             add_certs(&mut proof, &more);
             add_certs(&mut proof, certs);
             self.add(row, s, &proof);
-            let below = Term { node: whole.node, offset: whole.offset - room };
+            let below = Term { node: whole.node, offset: whole.offset - slack };
             self.add(s, below, &proof);
             return;
         }

@@ -75,7 +75,7 @@ fn name(i: usize) -> Name {
 
 proptest! {
     #[test]
-    fn what_is_proved_holds(
+    fn proved_comparisons_are_true(
         first in proptest::collection::vec(number(), 3..6),
         steps in proptest::collection::vec(step(), 1..40),
     ) {
@@ -142,7 +142,7 @@ proptest! {
 
 /// Table entries are removed with their scope.
 #[test]
-fn notes_end_with_their_scope() {
+fn facts_end_with_their_scope() {
     let (n, m, size) = (name(0), name(1), name(2));
     let product = BasicOp::Binary(BinOp::Mul, PrimType::I64, Atom::Var(n), Atom::Var(m));
     let mut ranges = Ranges { depth: 1, ..Ranges::default() };

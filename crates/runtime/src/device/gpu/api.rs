@@ -2,7 +2,7 @@
 //! different names, which are looked up in the driver's library when a device is requested.
 //! Likewise for the run-time compilers that come with them.
 //!
-//! The signatures are declared here rather than taken from a binding, like those of OpenCL: the
+//! The signatures are declared here rather than taken from a binding, as for OpenCL: the
 //! maintained binding that loads the library at run time, cudarc, supports CUDA alone, and two
 //! dozen signatures serve both.
 
@@ -112,7 +112,7 @@ macro_rules! functions {
                 let found = names.iter().find_map(|name| unsafe { Library::new(*name) }.ok());
                 let library = ManuallyDrop::new(found.ok_or_else(|| {
                     format!(
-                        "there is no {} on this machine: {} `{}` cannot be loaded",
+                        "{} is not available on this machine: cannot load {} `{}`",
                         vendor.name(),
                         $what,
                         names.first().unwrap_or(&""),
@@ -217,7 +217,7 @@ impl Api {
         let bytes = i32::try_from(bytes).unwrap_or(i32::MAX);
         // SAFETY: a kernel of this library.
         let status = unsafe { tell(kernel, DYNAMIC_SHARED, bytes) };
-        self.checked("a block does not get the memory that it shares", status)
+        self.checked("cannot raise the shared memory limit of a block", status)
     }
 
     /// The driver's name of an error.
@@ -262,7 +262,7 @@ fn text(library: &Library, symbol: &[u8], status: Status) -> *const c_char {
 
 fn shown(vendor: Vendor, name: *const c_char, status: Status) -> String {
     if name.is_null() {
-        return format!("{}'s error {status}", vendor.name());
+        return format!("{} error {status}", vendor.name());
     }
     // SAFETY: a zero-terminated string.
     let name = unsafe { CStr::from_ptr(name) };

@@ -37,14 +37,14 @@ struct FoundDevice {
 
 /// Loads the library and lists the available devices.
 fn devices(vendor: Vendor) -> Result<(Api, Vec<FoundDevice>), String> {
-    let api = Api::load(vendor).map_err(|why| format!("{why}; install the driver of a device"))?;
+    let api = Api::load(vendor).map_err(|why| format!("{why}; install a device driver"))?;
     // SAFETY: the first call of the library.
     let status = unsafe { (api.init)(0) };
-    api.checked("its driver cannot be used", status)?;
+    api.checked("cannot initialise the driver", status)?;
     let mut count = 0;
     // SAFETY: the pointer is to an integer.
     let status = unsafe { (api.count)(&raw mut count) };
-    api.checked("its devices are not counted", status)?;
+    api.checked("cannot count the devices", status)?;
     let mut all = Vec::new();
     for number in 0..count.max(0) {
         let (mut ordinal, mut memory) = (0, 0);
@@ -52,11 +52,11 @@ fn devices(vendor: Vendor) -> Result<(Api, Vec<FoundDevice>), String> {
         // SAFETY: all results fit in their variables.
         unsafe {
             let status = (api.device)(&raw mut ordinal, number);
-            api.checked("a device is not there", status)?;
+            api.checked("cannot access a device", status)?;
             let status = (api.name)(name.as_mut_ptr(), NAME_BYTES as i32 - 1, ordinal);
-            api.checked("a device has no name", status)?;
+            api.checked("cannot query a device's name", status)?;
             let status = (api.memory)(&raw mut memory, ordinal);
-            api.checked("a device does not say how much memory it has", status)?;
+            api.checked("cannot query a device's memory size", status)?;
         }
         // SAFETY: the last byte is a zero, as it was not passed to the driver.
         let name = unsafe { CStr::from_ptr(name.as_ptr()) };
@@ -104,7 +104,7 @@ unsafe impl Send for Gpu {}
 pub fn open(vendor: Vendor, desc: &DeviceDesc, config: &Config) -> Result<Gpu, String> {
     let (api, mut all) = devices(vendor)?;
     if all.is_empty() {
-        return Err(format!("{} finds no device on this machine", vendor.name()));
+        return Err(format!("{} found no device on this machine", vendor.name()));
     }
     let names: Vec<[&str; 2]> = (all.iter()).map(|device| [device.name.as_str(), vendor.name()]).collect();
     let at = match config.name.as_deref() {
@@ -112,11 +112,11 @@ pub fn open(vendor: Vendor, desc: &DeviceDesc, config: &Config) -> Result<Gpu, S
         None => 0,
     };
     let device = all.swap_remove(at);
-    let failed = |why: String| format!("the device `{}` cannot be used: {why}", device.name);
+    let failed = |why: String| format!("cannot use the device `{}`: {why}", device.name);
     let mut context = std::ptr::null_mut();
     // SAFETY: a device of this library; the pointer is to a context.
     let status = unsafe { (api.retain)(&raw mut context, device.ordinal) };
-    api.checked("no context is made", status).map_err(failed)?;
+    api.checked("cannot create a context", status).map_err(failed)?;
     let mut gpu = Gpu {
         api,
         device,
@@ -160,15 +160,15 @@ impl Gpu {
     }
 
     /// Reads several short ranges through the staging buffer.
-    fn read_staged(&mut self, pieces: &mut [(Memory, u64, &mut [u8])]) -> Result<(), String> {
-        let what = "bytes are not copied from the device";
+    fn read_staged(&mut self, ranges: &mut [(Memory, u64, &mut [u8])]) -> Result<(), String> {
+        let what = "cannot copy from the device";
         if self.staging.is_null() {
             // SAFETY: the pointer is to an address.
             let status = unsafe { (self.api.alloc_host)(&raw mut self.staging, STAGING_BYTES, 0) };
             self.api.checked(what, status)?;
         }
         let mut begin = 0;
-        for (from, at, into) in pieces.iter() {
+        for (from, at, into) in ranges.iter() {
             let from = address(*from, *at);
             // SAFETY: the buffer has space for the bytes of all ranges.
             let to = unsafe { self.staging.byte_add(begin) };
@@ -181,10 +181,10 @@ impl Gpu {
         self.finish()?;
         // SAFETY: all bytes have arrived, as all commands are complete.
         let mut bytes = unsafe { std::slice::from_raw_parts(self.staging.cast::<u8>(), begin) };
-        for (.., into) in pieces {
-            let (own, others) = bytes.split_at(into.len());
-            into.copy_from_slice(own);
-            bytes = others;
+        for (.., into) in ranges {
+            let (range, rest) = bytes.split_at(into.len());
+            into.copy_from_slice(range);
+            bytes = rest;
         }
         Ok(())
     }
@@ -205,14 +205,14 @@ impl Gpu {
         let code = program::code(source, &target, config)?;
         // SAFETY: code for this device; the pointer is to a module.
         let status = unsafe { (self.api.load_module)(&raw mut self.module, code.as_ptr().cast()) };
-        self.api.checked("the device does not take the program's kernels", status)
+        self.api.checked("cannot load the program's kernels", status)
     }
 
     /// Makes the device's context current in the calling thread.
     fn enter(&self) -> Result<(), String> {
         // SAFETY: a context of this library.
         let status = unsafe { (self.api.enter)(self.context) };
-        self.api.checked("the device cannot be entered", status)
+        self.api.checked("cannot make the device's context current", status)
     }
 
     /// Prepares for a command.
@@ -234,16 +234,16 @@ impl Gpu {
     }
 
     fn kernel(&mut self, number: usize) -> Result<(api::Function, KernelDesc), String> {
-        let places = self.kernels.get_mut(number).zip(self.descs.get(number));
-        let (place, desc) = places.ok_or("a kernel does not exist")?;
-        if let Some(kernel) = place {
+        let slots = self.kernels.get_mut(number).zip(self.descs.get(number));
+        let (slot, desc) = slots.ok_or("unknown kernel")?;
+        if let Some(kernel) = slot {
             return Ok((*kernel, *desc));
         }
-        let name = CString::new(desc.name.get()).map_err(|_| "a kernel has no name")?;
+        let name = CString::new(desc.name.get()).map_err(|_| "a kernel's name contains a zero byte")?;
         let mut kernel = std::ptr::null_mut();
         // SAFETY: a module of this library, a zero-terminated string.
         let status = unsafe { (self.api.function)(&raw mut kernel, self.module, name.as_ptr()) };
-        let what = format!("the kernel `{}` is not found", desc.display_name.get());
+        let what = format!("cannot find the kernel `{}`", desc.display_name.get());
         self.api.checked(&what, status)?;
         let mut most = 0;
         // SAFETY: a kernel of this library; the pointer is to an integer.
@@ -253,20 +253,21 @@ impl Gpu {
             && most < desc.threads
         {
             return Err(format!(
-                "the kernel `{}` has blocks of {} threads, {most} fit on the device",
+                "the kernel `{}` has blocks of {} threads; the device allows {most}",
                 desc.display_name.get(),
                 desc.threads
             ));
         }
         if desc.n_shared_buffers > 0 && self.shared > DEFAULT_SHARED {
-            let mut own = 0;
+            let mut static_bytes = 0;
             // SAFETY: a kernel of this library; the pointer is to an integer.
-            let status = unsafe { (self.api.ask_function)(&raw mut own, api::STATIC_SHARED, kernel) };
+            let status =
+                unsafe { (self.api.ask_function)(&raw mut static_bytes, api::STATIC_SHARED, kernel) };
             self.api.checked(&what, status)?;
-            let own = u64::try_from(own).unwrap_or(0);
-            (self.api).set_max_dynamic_shared(kernel, self.shared.saturating_sub(own))?;
+            let static_bytes = u64::try_from(static_bytes).unwrap_or(0);
+            (self.api).set_max_dynamic_shared(kernel, self.shared.saturating_sub(static_bytes))?;
         }
-        *place = Some(kernel);
+        *slot = Some(kernel);
         Ok((kernel, *desc))
     }
 }
@@ -297,7 +298,7 @@ impl Driver for Gpu {
         if status == api::OUT_OF_MEMORY {
             return Ok(None);
         }
-        self.api.checked("no memory is given", status)?;
+        self.api.checked("cannot allocate memory", status)?;
         Ok(Some(Memory(memory as usize)))
     }
 
@@ -312,22 +313,22 @@ impl Driver for Gpu {
         self.begin()?;
         // SAFETY: the bytes lie in the block; they have been read when this returns.
         let status = unsafe { (self.api.write)(address(to, at), bytes.as_ptr().cast(), bytes.len()) };
-        self.end("bytes are not copied to the device", status)
+        self.end("cannot copy to the device", status)
     }
 
-    fn read(&mut self, pieces: &mut [(Memory, u64, &mut [u8])]) -> Result<(), String> {
+    fn read(&mut self, ranges: &mut [(Memory, u64, &mut [u8])]) -> Result<(), String> {
         self.begin()?;
-        let all: usize = pieces.iter().map(|(.., into)| into.len()).sum();
-        if pieces.len() > 1 && all <= STAGING_BYTES {
-            self.read_staged(pieces)?;
+        let all: usize = ranges.iter().map(|(.., into)| into.len()).sum();
+        if ranges.len() > 1 && all <= STAGING_BYTES {
+            self.read_staged(ranges)?;
             return self.end("", api::SUCCESS);
         }
-        for (from, at, into) in pieces {
+        for (from, at, into) in ranges {
             let to = into.as_mut_ptr().cast();
             // SAFETY: the bytes lie in the block and fit in the destination; they have arrived when
             // this returns, as have those of earlier ranges.
             let status = unsafe { (self.api.read)(to, address(*from, *at), into.len()) };
-            self.api.checked("bytes are not copied from the device", status)?;
+            self.api.checked("cannot copy from the device", status)?;
         }
         self.end("", api::SUCCESS)
     }
@@ -338,15 +339,15 @@ impl Driver for Gpu {
         let stream = std::ptr::null_mut();
         // SAFETY: the bytes lie in their blocks.
         let status = unsafe { (self.api.copy)(to, from, bytes as usize, stream) };
-        self.end("bytes are not copied on the device", status)
+        self.end("cannot copy on the device", status)
     }
 
     fn launch(&mut self, kernel: usize, blocks: u64, args: &[Arg]) -> Result<(), String> {
         self.enter()?;
         let (kernel, desc) = self.kernel(kernel)?;
-        let what = format!("the kernel `{}` is not launched", desc.display_name.get());
+        let what = format!("cannot launch the kernel `{}`", desc.display_name.get());
         let blocks = i32::try_from(blocks).ok();
-        let blocks = blocks.ok_or_else(|| format!("{what}: it has too many blocks"))?;
+        let blocks = blocks.ok_or_else(|| format!("{what}: too many blocks"))?;
         let mut words: Vec<u64> = Vec::with_capacity(args.len());
         let mut shared = 0;
         for arg in args {
@@ -359,7 +360,7 @@ impl Driver for Gpu {
                 }
             });
         }
-        let mut places: Vec<*mut c_void> =
+        let mut addresses: Vec<*mut c_void> =
             words.iter_mut().map(|word| std::ptr::from_mut(word).cast()).collect();
         self.begin()?;
         // SAFETY: a kernel of this device with as many parameters, from each of which the driver
@@ -375,7 +376,7 @@ impl Driver for Gpu {
                 1,
                 shared as u32,
                 std::ptr::null_mut(),
-                places.as_mut_ptr(),
+                addresses.as_mut_ptr(),
                 std::ptr::null_mut(),
             )
         };
@@ -386,7 +387,7 @@ impl Driver for Gpu {
         self.enter()?;
         // SAFETY: the context lives as long as the value.
         let status = unsafe { (self.api.finish)() };
-        self.api.checked("the device does not end its work", status)
+        self.api.checked("cannot complete the pending commands", status)
     }
 
     fn times(&mut self) -> Result<Vec<u64>, String> {

@@ -21,7 +21,7 @@ pub struct CompileTarget<'a> {
 /// The compiler's options: no contraction, and the language's rounding; code for the device, or
 /// portable code for all similar ones.
 fn options(target: &CompileTarget<'_>, config: &Config, portable: bool) -> Vec<String> {
-    let own: &[&str] = match target.vendor {
+    let fixed: &[&str] = match target.vendor {
         Vendor::Cuda => {
             &["--std=c++17", "--fmad=false", "--ftz=false", "--prec-div=true", "--prec-sqrt=true"]
         }
@@ -32,7 +32,7 @@ fn options(target: &CompileTarget<'_>, config: &Config, portable: bool) -> Vec<S
             "-fno-gpu-flush-denormals-to-zero",
         ],
     };
-    let mut options: Vec<String> = own.iter().map(|option| (*option).to_owned()).collect();
+    let mut options: Vec<String> = fixed.iter().map(|option| (*option).to_owned()).collect();
     if target.vendor == Vendor::Cuda {
         // PTX is for all devices of an architecture and later ones.
         let kind = if portable { "compute" } else { "sm" };
@@ -82,9 +82,9 @@ fn compile(
     portable: bool,
 ) -> Result<Vec<u8>, String> {
     let compiler = Compiler::load(target.vendor)?;
-    let text = CString::new(source).map_err(|_| "the kernels have a zero in their text")?;
+    let text = CString::new(source).map_err(|_| "the kernels' source contains a zero byte")?;
     let options: Result<Vec<CString>, _> = options.iter().map(|it| CString::new(&**it)).collect();
-    let options = options.map_err(|_| "an option for the compiler has a zero in it")?;
+    let options = options.map_err(|_| "a compiler option contains a zero byte")?;
     let options: Vec<*const c_char> = options.iter().map(|option| option.as_ptr()).collect();
     let mut program: Program = std::ptr::null_mut();
     // SAFETY: zero-terminated strings, no headers.
@@ -101,10 +101,10 @@ fn compile(
     let vendor = target.vendor.name();
     let failed = |what: &str, status| {
         let why = compiler.describe(status);
-        format!("the compiler of {vendor} fails: {what}: {why}")
+        format!("the {vendor} compiler failed: {what}: {why}")
     };
     if status != api::SUCCESS {
-        return Err(failed("it takes no program", status));
+        return Err(failed("cannot create a program", status));
     }
     // SAFETY: a program of this compiler, and an array of its options.
     let status = unsafe { (compiler.compile)(program, options.len() as i32, options.as_ptr()) };
@@ -114,14 +114,14 @@ fn compile(
         } else {
             bytes(program, compiler.code_size, compiler.code)
         };
-        code.map_err(|status| failed("it gives no code", status))
+        code.map_err(|status| failed("cannot read the code", status))
     } else {
         let log = bytes(program, compiler.log_size, compiler.log).unwrap_or_default();
         let log = String::from_utf8_lossy(&log).into_owned();
         let log = log.trim_end_matches('\0').lines().take(SHOWN_LINES);
         let (name, why) = (target.name, compiler.describe(status));
         Err(format!(
-            "the compiler of {vendor} does not compile the program's kernels for `{name}` \
+            "the {vendor} compiler cannot compile the program's kernels for `{name}` \
              ({why}):\n{}",
             log.collect::<Vec<_>>().join("\n")
         ))

@@ -42,7 +42,7 @@ impl Timer {
         let mut event = std::ptr::null_mut();
         // SAFETY: the pointer is to an event.
         let status = unsafe { (api.create_event)(&raw mut event, 0) };
-        api.checked("no event is made", status)?;
+        api.checked("cannot create an event", status)?;
         Ok(event)
     }
 
@@ -54,7 +54,7 @@ impl Timer {
             let mut millis = 0f32;
             // SAFETY: events that have completed; the pointer is to a number.
             let status = unsafe { (api.elapsed)(&raw mut millis, start, end) };
-            if let Err(why) = api.checked("it does not say what a command took", status) {
+            if let Err(why) = api.checked("cannot query the time of a command", status) {
                 outcome = Err(why);
             }
             times.push((f64::from(millis) * 1e6).round() as u64);
@@ -76,5 +76,5 @@ impl Timer {
 fn record(event: Event, api: &Api) -> Result<(), String> {
     // SAFETY: an event of this library; the stream is the default one.
     let status = unsafe { (api.record)(event, std::ptr::null_mut()) };
-    api.checked("an event is not recorded", status)
+    api.checked("cannot record an event", status)
 }

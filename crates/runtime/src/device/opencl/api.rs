@@ -155,8 +155,8 @@ impl Api {
             }
         }
         Err(format!(
-            "there is no OpenCL on this machine: the library {} cannot be loaded; install the \
-             driver of a device (for processors, for example, the packages pocl-opencl-icd and \
+            "OpenCL is not available on this machine: cannot load the library {}; install a device \
+             driver (for CPUs, for example, the packages pocl-opencl-icd and \
              ocl-icd-libopencl1)",
             LIBRARIES.first().unwrap_or(&"OpenCL")
         ))
@@ -218,7 +218,7 @@ pub fn describe(status: Status) -> String {
         -61 => "CL_INVALID_BUFFER_SIZE",
         -63 => "CL_INVALID_GLOBAL_WORK_SIZE",
         PLATFORM_NOT_FOUND => "CL_PLATFORM_NOT_FOUND_KHR",
-        _ => return format!("OpenCL's error {status}"),
+        _ => return format!("OpenCL error {status}"),
     };
     name.to_owned()
 }

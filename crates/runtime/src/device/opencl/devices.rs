@@ -26,7 +26,7 @@ impl ClDevice {
     pub fn line(&self, number: usize, api: &Api) -> String {
         let kind = match self.kind {
             kind if kind & api::DEVICE_TYPE_GPU != 0 => "GPU",
-            kind if kind & api::DEVICE_TYPE_CPU != 0 => "processor",
+            kind if kind & api::DEVICE_TYPE_CPU != 0 => "CPU",
             _ => "accelerator",
         };
         let units = self.number(api, api::DEVICE_MAX_COMPUTE_UNITS);
@@ -109,7 +109,7 @@ fn platforms(api: &Api) -> Result<Vec<Platform>, String> {
     if status == api::PLATFORM_NOT_FOUND {
         return Ok(Vec::new());
     }
-    let failed = |status| format!("OpenCL's platforms are not listed: {}", api::describe(status));
+    let failed = |status| format!("cannot list the OpenCL platforms: {}", api::describe(status));
     api::checked(status).map_err(failed)?;
     let mut ids: Vec<Platform> = vec![std::ptr::null_mut(); count as usize];
     // SAFETY: the buffer holds `count` ids.
@@ -125,7 +125,7 @@ pub fn choose(
     wanted: Option<&str>,
 ) -> Result<ClDevice, String> {
     if all.is_empty() {
-        return Err("OpenCL finds no device on this machine; install the driver of one".to_owned());
+        return Err("OpenCL found no device on this machine; install a device driver".to_owned());
     }
     if let Some(platform) = platform {
         let names: Vec<&str> = all.iter().map(|choice| &*choice.platform).collect();
@@ -173,21 +173,21 @@ mod tests {
             (Some("portable"), "cpu-znver4"),
             (Some("200"), "Quick 200"),
         ] {
-            let chosen = choose(all(), None, wanted).expect("there is one");
+            let chosen = choose(all(), None, wanted).expect("a device");
             assert_eq!(chosen.name, name);
         }
         for (wanted, message) in [
             ("slow", "there is no device `slow`; there are: `cpu-znver4`, `Quick 100`"),
             ("#2 quick", "there is no device `#2 quick`"),
-            ("#x", "no number behind `#`"),
+            ("#x", "no number after `#`"),
         ] {
-            let error = choose(all(), None, Some(wanted)).expect_err("there is none");
+            let error = choose(all(), None, Some(wanted)).expect_err("no device");
             assert!(error.contains(message), "{error}");
         }
         for (platform, wanted, name) in
             [("vendor", None, "Quick 100"), ("#1", Some("#1"), "Quick 200"), ("portable", None, "cpu-znver4")]
         {
-            let chosen = choose(all(), Some(platform), wanted).expect("there is one");
+            let chosen = choose(all(), Some(platform), wanted).expect("a device");
             assert_eq!(chosen.name, name);
         }
         for (platform, wanted, message) in [
@@ -195,19 +195,19 @@ mod tests {
             ("#2", None, "there is no platform `#2`"),
             ("portable", Some("quick"), "there are: `cpu-znver4` ("),
         ] {
-            let error = choose(all(), Some(platform), wanted).expect_err("there is none");
+            let error = choose(all(), Some(platform), wanted).expect_err("no device");
             assert!(error.contains(message), "{error}");
         }
-        let none = choose(Vec::new(), None, None).expect_err("there is none");
+        let none = choose(Vec::new(), None, None).expect_err("no device");
         assert!(none.contains("no device"), "{none}");
     }
 
     #[test]
-    fn a_processor_is_the_last_resort() {
+    fn cpu_is_chosen_last() {
         let cpu = device("cpu", "a", api::DEVICE_TYPE_CPU);
         let other = device("other", "b", 1 << 3);
-        let chosen = choose(vec![cpu.clone(), other], None, None).expect("there is one");
+        let chosen = choose(vec![cpu.clone(), other], None, None).expect("a device");
         assert_eq!(chosen.name, "other");
-        assert_eq!(choose(vec![cpu], None, None).expect("there is one").name, "cpu");
+        assert_eq!(choose(vec![cpu], None, None).expect("a device").name, "cpu");
     }
 }

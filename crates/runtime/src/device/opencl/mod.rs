@@ -3,7 +3,7 @@
 //! | module | contents |
 //! |---|---|
 //! | [`api`] | the library's functions |
-//! | [`choice`] | listing and choosing devices |
+//! | [`devices`] | listing and choosing devices |
 //! | [`program`] | compilation of kernels |
 //! | [`timer`] | times of commands |
 
@@ -53,7 +53,7 @@ pub struct OpenCl {
     api: Api,
 }
 
-// SAFETY: OpenCL's objects may be used from any thread, by one at a time.
+// SAFETY: OpenCL objects may be used from any thread, by one at a time.
 unsafe impl Send for OpenCl {}
 
 /// The context of each opened device, as addresses. A device has one context per process, as in
@@ -65,8 +65,8 @@ static CONTEXTS: Mutex<Vec<(usize, usize)>> = Mutex::new(Vec::new());
 fn context_of(choice: &ClDevice, api: &Api) -> Result<api::Context, Status> {
     let mut contexts = CONTEXTS.lock().unwrap_or_else(PoisonError::into_inner);
     let device = choice.id as usize;
-    if let Some((_, known)) = contexts.iter().find(|(own, _)| *own == device) {
-        return Ok(*known as api::Context);
+    if let Some((_, context)) = contexts.iter().find(|(known, _)| *known == device) {
+        return Ok(*context as api::Context);
     }
     let mut status = 0;
     // SAFETY: one device; no callback.
@@ -97,15 +97,15 @@ pub fn open(desc: &DeviceDesc, config: &Config) -> Result<OpenCl, String> {
     let choice = devices::choose(all, config.platform.as_deref(), config.name.as_deref())?;
     let failed = |what: &str, status: Status| {
         let (name, why) = (&choice.name, api::describe(status));
-        format!("the device `{name}` cannot be used: {what}: {why}")
+        format!("cannot use the device `{name}`: {what}: {why}")
     };
     let context = context_of(&choice, &api);
-    let context = context.map_err(|status| failed("no context is made", status))?;
+    let context = context.map_err(|status| failed("cannot create a context", status))?;
     let properties = if config.timed { api::QUEUE_PROFILING_ENABLE } else { 0 };
     let mut status = 0;
     // SAFETY: the device is the context's.
     let queue = unsafe { (api.create_queue)(context, choice.id, properties, &raw mut status) };
-    api::checked(status).map_err(|status| failed("no queue is made", status))?;
+    api::checked(status).map_err(|status| failed("cannot create a queue", status))?;
     let mut device = OpenCl {
         choice,
         context,
@@ -127,7 +127,7 @@ impl OpenCl {
     /// The location for the command's event; null if times are not requested.
     fn event(&mut self) -> *mut api::Event {
         let timer = self.timer.as_mut();
-        timer.map_or(std::ptr::null_mut(), Timer::place)
+        timer.map_or(std::ptr::null_mut(), Timer::next_event)
     }
 
     /// Completes the command, with its status.
@@ -139,22 +139,22 @@ impl OpenCl {
     }
 
     fn kernel(&mut self, number: usize) -> Result<(api::Kernel, KernelDesc), String> {
-        let places = self.kernels.get_mut(number).zip(self.descs.get(number));
-        let (place, desc) = places.ok_or("a kernel does not exist")?;
-        if let Some(kernel) = place {
+        let slots = self.kernels.get_mut(number).zip(self.descs.get(number));
+        let (slot, desc) = slots.ok_or("unknown kernel")?;
+        if let Some(kernel) = slot {
             return Ok((*kernel, *desc));
         }
-        let own = (&self.choice, &self.api);
+        let device = (&self.choice, &self.api);
         let bytes: usize = desc.sizes().iter().map(|size| usize::from(*size).max(8)).sum();
         let most = self.choice.number(&self.api, api::DEVICE_MAX_PARAMETER_SIZE);
         if most > 0 && bytes as u64 + 8 > most {
             return Err(format!(
-                "the kernel `{}` takes {bytes} bytes of parameters, the device {most}",
+                "the kernel `{}` takes {bytes} bytes of parameters; the device allows {most}",
                 desc.display_name.get()
             ));
         }
-        let kernel = program::kernel(self.program, desc.name.get(), desc.threads, own)?;
-        *place = Some(kernel);
+        let kernel = program::kernel(self.program, desc.name.get(), desc.threads, device)?;
+        *slot = Some(kernel);
         Ok((kernel, *desc))
     }
 }
@@ -248,9 +248,9 @@ impl Driver for OpenCl {
         self.end("clEnqueueWriteBuffer", status)
     }
 
-    fn read(&mut self, pieces: &mut [(Memory, u64, &mut [u8])]) -> Result<(), String> {
-        let last = pieces.len().saturating_sub(1);
-        for (i, (from, at, into)) in pieces.iter_mut().enumerate() {
+    fn read(&mut self, ranges: &mut [(Memory, u64, &mut [u8])]) -> Result<(), String> {
+        let last = ranges.len().saturating_sub(1);
+        for (i, (from, at, into)) in ranges.iter_mut().enumerate() {
             let wait = if i == last { BLOCKING } else { NON_BLOCKING };
             let event = self.event();
             // SAFETY: the bytes lie in the block and fit in the destination. All have arrived when
@@ -302,7 +302,7 @@ impl Driver for OpenCl {
         for (i, arg) in args.iter().enumerate() {
             let none = std::ptr::null_mut();
             let (memory, bytes);
-            let (place, size) = match arg {
+            let (value, size) = match arg {
                 Arg::Memory(block) => {
                     memory = block.map_or(none, mem);
                     ((&raw const memory).cast(), size_of::<api::Mem>())
@@ -315,7 +315,7 @@ impl Driver for OpenCl {
             };
             // SAFETY: there are `size` bytes, which OpenCL copies; for shared memory it reads the
             // size alone.
-            let status = unsafe { (self.api.set_arg)(kernel, i as u32, size, place) };
+            let status = unsafe { (self.api.set_arg)(kernel, i as u32, size, value) };
             call("clSetKernelArg", status)?;
         }
         let local = desc.threads as usize;
@@ -336,7 +336,7 @@ impl Driver for OpenCl {
             )
         };
         self.end("clEnqueueNDRangeKernel", status)
-            .map_err(|why| format!("{why}, of `{}`", desc.display_name.get()))
+            .map_err(|why| format!("{why}, for the kernel `{}`", desc.display_name.get()))
     }
 
     fn finish(&mut self) -> Result<(), String> {

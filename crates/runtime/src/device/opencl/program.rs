@@ -9,7 +9,7 @@ use std::ffi::CString;
 /// The number of lines shown of a compiler's messages.
 const SHOWN_LINES: usize = 12;
 
-/// The name of PoCL's platform.
+/// The platform name of PoCL.
 const POCL: &str = "Portable Computing Language";
 
 /// The compiler's options.
@@ -33,13 +33,11 @@ fn missing(needs: &str, has: &str, name: &str) -> Option<String> {
     let mut needs = needs.split_whitespace();
     let lacks = needs.find(|needed| !has.contains(needed))?;
     let what = match lacks {
-        "cl_khr_fp64" => "floats of 64 bits (f64)",
-        "cl_khr_int64_base_atomics" | "cl_khr_int64_extended_atomics" => {
-            "atomic updates of integers of 64 bits"
-        }
+        "cl_khr_fp64" => "64-bit floats (f64)",
+        "cl_khr_int64_base_atomics" | "cl_khr_int64_extended_atomics" => "atomic updates of 64-bit integers",
         other => other,
     };
-    Some(format!("the program needs {what}, which the device `{name}` does not have ({lacks})"))
+    Some(format!("the program needs {what}, which the device `{name}` does not support ({lacks})"))
 }
 
 /// A program's kernels for a device: given compiled ones, or compiled from source.
@@ -59,17 +57,17 @@ pub fn build(
     let owner = || signatures::signatures(desc).join("\n").into_bytes();
     if let Some(file) = &config.compiled {
         let binary = checksum::verify_checksum(file, &owner()).ok_or(
-            "the compiled kernels are not whole, or not those that `--dump-opencl-binary` of this program writes",
+            "the compiled kernels are damaged, or were not written by `--dump-opencl-binary` of this program",
         )?;
         return load(binary, choice, context, api, &options).ok_or_else(|| {
             let name = &choice.name;
-            format!("the driver of the device `{name}` does not take these compiled kernels")
+            format!("the driver of the device `{name}` rejects these compiled kernels")
         });
     }
     let program = compiled(desc, config, (choice, context), api, &options)?;
     if config.compiled_into.is_some() {
         let binary = binary(program, api);
-        let binary = binary.ok_or("the driver does not give its compiled kernels");
+        let binary = binary.ok_or("the driver does not return its compiled kernels");
         let written = binary.map_err(str::to_owned);
         let written =
             written.and_then(|binary| config.write_compiled(&checksum::append_checksum(binary, &owner())));
@@ -118,14 +116,14 @@ fn compiled(
     let program =
         unsafe { (api.create_program)(context, 1, &raw const text, &raw const length, &raw mut status) };
     api::checked(status)
-        .map_err(|status| format!("OpenCL does not take the program's kernels: {}", api::describe(status)))?;
+        .map_err(|status| format!("OpenCL rejects the program's kernels: {}", api::describe(status)))?;
     if let Err(status) = compile(program, choice, api, options) {
         let log = log(program, choice, api);
         // SAFETY: it was created above, and is no longer used.
         unsafe { (api.release_program)(program) };
         let log = if log.is_empty() { String::new() } else { format!(":\n{log}") };
         return Err(format!(
-            "the driver of the device `{}` does not compile the program's kernels ({}){log}",
+            "the driver of the device `{}` cannot compile the program's kernels ({}){log}",
             choice.name,
             api::describe(status)
         ));
@@ -173,14 +171,14 @@ fn binary(program: Program, api: &Api) -> Option<Vec<u8>> {
     });
     let size = api::number(&sizes.ok()?);
     let mut binary = vec![0u8; usize::try_from(size).ok().filter(|size| *size > 0)?];
-    let mut place = binary.as_mut_ptr();
+    let mut address = binary.as_mut_ptr();
     // SAFETY: one device, so one address, to as many bytes as the binary has.
     let status = unsafe {
         (api.program_info)(
             program,
             api::PROGRAM_BINARIES,
             size_of::<*mut u8>(),
-            (&raw mut place).cast(),
+            (&raw mut address).cast(),
             std::ptr::null_mut(),
         )
     };
@@ -190,7 +188,7 @@ fn binary(program: Program, api: &Api) -> Option<Vec<u8>> {
 /// A program from a binary; `None` if the driver rejects it.
 fn load(binary: &[u8], choice: &ClDevice, context: Context, api: &Api, options: &str) -> Option<Program> {
     let (mut status, mut taken) = (0, 0);
-    let (place, length) = (binary.as_ptr(), binary.len());
+    let (address, length) = (binary.as_ptr(), binary.len());
     // SAFETY: one device and one binary of this length.
     let program = unsafe {
         (api.load_program)(
@@ -198,7 +196,7 @@ fn load(binary: &[u8], choice: &ClDevice, context: Context, api: &Api, options: 
             1,
             &raw const choice.id,
             &raw const length,
-            &raw const place,
+            &raw const address,
             &raw mut taken,
             &raw mut status,
         )
@@ -226,7 +224,7 @@ pub fn kernel(
     // SAFETY: a compiled program, and a zero-terminated name.
     let kernel = unsafe { (api.create_kernel)(program, c_name.as_ptr(), &raw mut status) };
     api::checked(status)
-        .map_err(|status| format!("the kernel `{name}` is not made: {}", api::describe(status)))?;
+        .map_err(|status| format!("cannot create the kernel `{name}`: {}", api::describe(status)))?;
     let info = |what| {
         let bytes = Api::info(|size, into, needed| {
             // SAFETY: a kernel of the device; the buffer has `size` bytes.
@@ -235,15 +233,17 @@ pub fn kernel(
         bytes.ok().map(|bytes| api::number(&bytes))
     };
     let most = info(api::KERNEL_WORK_GROUP_SIZE).filter(|most| *most > 0);
-    let wants = info(api::KERNEL_LOCAL_MEM_SIZE).unwrap_or(0);
+    let needed = info(api::KERNEL_LOCAL_MEM_SIZE).unwrap_or(0);
     let has = choice.number(api, api::DEVICE_LOCAL_MEM_SIZE);
     let refused = if most.is_some_and(|most| threads > most) {
         Some(format!(
-            "the kernel `{name}` has blocks of {threads} threads, {} fit on the device",
+            "the kernel `{name}` has blocks of {threads} threads; the device allows {}",
             most.unwrap_or(0)
         ))
-    } else if wants > has {
-        Some(format!("the kernel `{name}` needs {wants} bytes that a block shares, the device has {has}"))
+    } else if needed > has {
+        Some(format!(
+            "the kernel `{name}` needs {needed} bytes of shared memory per block; the device has {has}"
+        ))
     } else {
         None
     };
@@ -262,17 +262,17 @@ mod tests {
     use super::missing;
 
     #[test]
-    fn what_a_device_lacks_is_said_by_name() {
+    fn missing_extensions_are_named() {
         let doubles = "cl_khr_fp64";
         assert_eq!(missing("", "", "small"), None);
         assert_eq!(missing(doubles, "cl_khr_icd cl_khr_fp64 other", "large"), None);
         assert_eq!(
             missing(doubles, "cl_khr_icd cl_khr_fp64x", "small").as_deref(),
             Some(
-                "the program needs floats of 64 bits (f64), which the device `small` does not have (cl_khr_fp64)"
+                "the program needs 64-bit floats (f64), which the device `small` does not support (cl_khr_fp64)"
             )
         );
         let atomics = missing("cl_khr_fp64 cl_khr_int64_base_atomics", doubles, "small");
-        assert!(atomics.is_some_and(|text| text.contains("atomic updates of integers of 64 bits")));
+        assert!(atomics.is_some_and(|text| text.contains("atomic updates of 64-bit integers")));
     }
 }

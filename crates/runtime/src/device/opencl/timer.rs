@@ -15,7 +15,7 @@ impl Timer {
     }
 
     /// The location for the command's next event.
-    pub fn place(&mut self) -> *mut Event {
+    pub fn next_event(&mut self) -> *mut Event {
         self.events.push(std::ptr::null_mut());
         self.events.last_mut().map_or(std::ptr::null_mut(), std::ptr::from_mut)
     }
@@ -25,8 +25,8 @@ impl Timer {
         if taken {
             self.ends.push(self.events.len());
         } else {
-            let kept = self.ends.last().copied().unwrap_or(0);
-            release(self.events.drain(kept..), api);
+            let end = self.ends.last().copied().unwrap_or(0);
+            release(self.events.drain(end..), api);
         }
     }
 
@@ -42,7 +42,7 @@ impl Timer {
                     Ok(nanos) => sum += nanos,
                     Err(status) => {
                         let why = api::describe(status);
-                        outcome = Err(format!("it does not say what a command took: {why}"));
+                        outcome = Err(format!("cannot query the time of a command: {why}"));
                     }
                 }
             }
@@ -70,10 +70,10 @@ fn release(events: impl Iterator<Item = Event>, api: &Api) {
 /// The time from a command's start on the device to its end.
 fn nanos(event: Event, api: &Api) -> Result<u64, api::Status> {
     let mut ends = [0u64; 2];
-    for (what, place) in [api::PROFILING_START, api::PROFILING_END].into_iter().zip(&mut ends) {
-        let place = std::ptr::from_mut(place).cast();
+    for (what, end) in [api::PROFILING_START, api::PROFILING_END].into_iter().zip(&mut ends) {
+        let into = std::ptr::from_mut(end).cast();
         // SAFETY: an event of this library; the buffer holds a word.
-        let status = unsafe { (api.event_time)(event, what, 8, place, std::ptr::null_mut()) };
+        let status = unsafe { (api.event_time)(event, what, 8, into, std::ptr::null_mut()) };
         api::checked(status)?;
     }
     let [start, end] = ends;

@@ -41,52 +41,42 @@ pub(super) const LINES: &[Line] = &[
         Some('d'),
         "device",
         Some("NAME"),
-        "Run on the first device whose name contains NAME; #K before it for the K-th.",
+        "Run on the first device whose name contains NAME; `#K NAME` for the K-th.",
     ),
     line(
         Some('p'),
         "platform",
         Some("NAME"),
-        "Only devices of the platform whose name contains NAME, in the same form.",
+        "Use only devices of the platform whose name contains NAME; `#K NAME` as above.",
     ),
-    line(None, "list-devices", None, "Print the devices that there are, and exit."),
-    line(
-        None,
-        "build-option",
-        Some("OPT"),
-        "Give the device's compiler an option; --nvrtc-option is the same.",
-    ),
+    line(None, "list-devices", None, "Print the available devices and exit."),
+    line(None, "build-option", Some("OPT"), "Pass OPT to the kernel compiler; --nvrtc-option is the same."),
     line(
         None,
         "cache-file",
         Some("FILE"),
-        "Keep a device's compiled kernels in FILE, not in the user's cache.",
+        "Cache compiled kernels in FILE instead of the user's cache directory.",
     ),
     line(
         None,
         "dump-TARGET",
         Some("FILE"),
-        "Write the kernels into FILE and exit; TARGET is cuda, hip or opencl.",
+        "Write the kernels to FILE and exit; TARGET is cuda, hip or opencl.",
     ),
-    line(
-        None,
-        "load-TARGET",
-        Some("FILE"),
-        "Take the kernels from FILE, into which --dump-TARGET wrote them.",
-    ),
+    line(None, "load-TARGET", Some("FILE"), "Load the kernels from FILE, as written by --dump-TARGET."),
     line(
         None,
         "dump-opencl-binary",
         Some("FILE"),
-        "Write the kernels into FILE as they are compiled, and exit; --dump-ptx for CUDA.",
+        "Write the compiled kernels to FILE and exit; --dump-ptx for CUDA.",
     ),
-    line(None, "load-opencl-binary", Some("FILE"), "Take compiled kernels from FILE; --load-ptx for CUDA."),
+    line(None, "load-opencl-binary", Some("FILE"), "Load compiled kernels from FILE; --load-ptx for CUDA."),
     line(None, "default-threshold", Some("N"), "Set all thresholds that are not set otherwise."),
     line(
         None,
         "default-thread-block-size",
         Some("N"),
-        "Changes nothing, nor do --default-tile-size and the like.",
+        "Accepted without effect, as are --default-tile-size and similar options.",
     ),
 ];
 
@@ -126,13 +116,13 @@ impl DeviceOptions {
             return Ok(true);
         }
         for (target, compiled, dump, load) in TARGETS {
-            let place = match name {
+            let file_option = match name {
                 name if name == dump => &mut self.dump,
                 name if name == load => &mut self.load,
                 _ => continue,
             };
             let file = parser.value()?.into();
-            *place = Some(KernelFile { target, compiled, file });
+            *file_option = Some(KernelFile { target, compiled, file });
             return Ok(true);
         }
         match name {

@@ -35,7 +35,7 @@ struct OwnedLayout<'s> {
     /// The number of chunks of all segments.
     all: Expr,
     /// The number of bins of each histogram that fit into shared memory.
-    room: i64,
+    capacity: i64,
     /// Iterations that a block runs at a time.
     tile: i64,
     /// The number of parts that the threads running iterations are divided into.
@@ -84,7 +84,7 @@ impl Gen<'_, '_> {
             owned = vec![Stmt::If(short, in_order, owned)];
         }
         let chunks = self.collect(|g| g.hist_private_chunks(hists))?;
-        let fits = compare(CmpOp::SLe, hists.most.clone(), Expr::i64(shares.room));
+        let fits = compare(CmpOp::SLe, hists.most.clone(), Expr::i64(shares.capacity));
         self.emit(Stmt::If(fits, owned, chunks));
         Ok(())
     }
@@ -109,16 +109,16 @@ impl Gen<'_, '_> {
         while tile > 1 && tile * of_point > device.bins.bytes / 2 {
             tile /= 2;
         }
-        let room = device.bins.bytes.saturating_sub(tile * of_point) / bytes;
-        let room = room.max(1);
-        if tile * of_point + room * bytes > SHARED_MEMORY_BYTES {
-            return Err(self.not_in_kernels("operators on so many values", hists.prov));
+        let capacity = device.bins.bytes.saturating_sub(tile * of_point) / bytes;
+        let capacity = capacity.max(1);
+        if tile * of_point + capacity * bytes > SHARED_MEMORY_BYTES {
+            return Err(self.not_in_kernels("operators whose values exceed shared memory", hists.prov));
         }
-        let (room, tile) = (room as i64, tile as i64);
+        let (capacity, tile) = (capacity as i64, tile as i64);
         let segments = self.segments_by(hists.seg, hists.most.clone(), self.layout().blocks)?;
         let tile_halvings = tile.trailing_zeros();
         let most = tile_halvings.saturating_sub(device.bins.sharers.trailing_zeros());
-        let halvings = self.halvings(hists, room, most);
+        let halvings = self.halvings(hists, capacity, most);
         let parts = binary(BinOp::Shl, Expr::i64(1), halvings.clone());
         let halvings = sub(Expr::i64(i64::from(tile_halvings)), halvings);
         let halvings = self.bind_value(halvings, PrimType::I64, "halvings");
@@ -126,7 +126,7 @@ impl Gen<'_, '_> {
         Ok(OwnedLayout {
             all: self.all_chunks(&segments),
             segments,
-            room,
+            capacity,
             tile,
             parts: self.bind_value(parts, PrimType::I64, "parts"),
             members: self.bind_value(members, PrimType::I64, "members"),
@@ -144,11 +144,11 @@ impl Gen<'_, '_> {
             copies.push(self.device_arrays("copies", &hist.types, &count, hists.prov));
         }
         self.kernel(("seghist", hists.prov), shares.all.clone(), |g, block| {
-            let mut pads = Vec::with_capacity(hists.bins.len());
+            let mut buffers = Vec::with_capacity(hists.bins.len());
             for hist in &hists.bins {
                 let types = hist.types.iter();
-                pads.push(SharedBins {
-                    bins: types.clone().map(|&ty| g.shared_tile("pad", ty, shares.room)).collect(),
+                buffers.push(SharedBins {
+                    bins: types.clone().map(|&ty| g.shared_tile("pad", ty, shares.capacity)).collect(),
                     tag: g.shared_tile("tag", TAG, shares.tile),
                     value: types.map(|&ty| g.shared_tile("value", ty, shares.tile)).collect(),
                 });
@@ -165,8 +165,8 @@ impl Gen<'_, '_> {
                 let (from, to) = (add(chunk.from.clone(), from), add(chunk.from.clone(), to));
                 let from = g.bind_value(add(from, member.place.clone()), PrimType::I64, "from");
                 let to = g.bind_value(to, PrimType::I64, "to");
-                for (hist, pad) in hists.bins.iter().zip(&pads) {
-                    g.init_shared_bins(hist, &pad.bins, &shares.parts, &member.thread)?;
+                for (hist, buffer) in hists.bins.iter().zip(&buffers) {
+                    g.init_shared_bins(hist, &buffer.bins, &shares.parts, &member.thread)?;
                 }
                 g.barrier();
                 g.for_seq("round", Expr::i64(0), rounds, false, |g, round| {
@@ -175,16 +175,16 @@ impl Gen<'_, '_> {
                     let is_point = compare(CmpOp::SLt, i.clone(), to);
                     g.if_runs_iterations(shares, &member, |g| {
                         g.bind_index_to(segments.index, i);
-                        g.tag_point(hists, &pads, is_point, &member.thread)
+                        g.tag_point(hists, &buffers, is_point, &member.thread)
                     })?;
                     g.barrier();
-                    g.if_runs_iterations(shares, &member, |g| g.own_bins(hists, &pads, shares, &member))?;
+                    g.if_runs_iterations(shares, &member, |g| g.own_bins(hists, &buffers, shares, &member))?;
                     g.barrier();
                     Ok(())
                 })?;
-                for ((hist, pad), copies) in hists.bins.iter().zip(&pads).zip(&copies) {
+                for ((hist, buffer), copies) in hists.bins.iter().zip(&buffers).zip(&copies) {
                     g.distribute((&Expr::i64(0), &hist.per_segment), true, &member.thread, |g, own| {
-                        let total = g.total_of_copies(hist, &pad.bins, &shares.parts, &own)?;
+                        let total = g.total_of_copies(hist, &buffer.bins, &shares.parts, &own)?;
                         let whole = g.collect(|g| {
                             let bin = g.bin_number(hist, &chunk.segment, own.clone());
                             g.add_to_bin(hist, &bin, &total)
@@ -246,21 +246,21 @@ impl Gen<'_, '_> {
     fn tag_point(
         &mut self,
         hists: &Hists<'_>,
-        pads: &[SharedBins],
+        buffers: &[SharedBins],
         is_point: Expr,
         thread: &Expr,
     ) -> Result<(), PassError> {
-        for pad in pads {
+        for buffer in buffers {
             let none = Expr::Const(Scalar::I32(-1));
-            self.emit(Stmt::Store(element_of_buffer(pad.tag, TAG, thread.clone()), none));
+            self.emit(Stmt::Store(element_of_buffer(buffer.tag, TAG, thread.clone()), none));
         }
         let body = self.collect(|g| {
             g.each_update(hists, |g, k, index, values| {
-                let (hist, pad) = (&hists.bins[k], &pads[k]);
+                let (hist, buffer) = (&hists.bins[k], &buffers[k]);
                 let own = Box::new(hist.segment_position(index));
                 let tag = Expr::Convert(ConvOp::SExt, PrimType::I64, TAG, own);
-                g.emit(Stmt::Store(element_of_buffer(pad.tag, TAG, thread.clone()), tag));
-                g.store_atoms(&pad.value, &hist.types, thread, values)
+                g.emit(Stmt::Store(element_of_buffer(buffer.tag, TAG, thread.clone()), tag));
+                g.store_atoms(&buffer.value, &hist.types, thread, values)
             })
         })?;
         self.emit(Stmt::If(is_point, body, Vec::new()));
@@ -271,7 +271,7 @@ impl Gen<'_, '_> {
     fn own_bins(
         &mut self,
         hists: &Hists<'_>,
-        pads: &[SharedBins],
+        buffers: &[SharedBins],
         shares: &OwnedLayout<'_>,
         member: &PartMember,
     ) -> Result<(), PassError> {
@@ -280,9 +280,9 @@ impl Gen<'_, '_> {
         let from = self.bind_value(from, PrimType::I64, "from");
         let to = add(from.clone(), shares.members.clone());
         self.for_seq("point", from, to, false, |g, point| {
-            for (hist, pad) in hists.bins.iter().zip(pads) {
+            for (hist, buffer) in hists.bins.iter().zip(buffers) {
                 let tag = g.scalar(TAG, "tag");
-                g.emit(Stmt::Load(tag, element_of_buffer(pad.tag, TAG, Expr::Var(point))));
+                g.emit(Stmt::Load(tag, element_of_buffer(buffer.tag, TAG, Expr::Var(point))));
                 let wide = Box::new(Expr::Var(tag));
                 let wide = Expr::Convert(ConvOp::SExt, TAG, PrimType::I64, wide);
                 let bin = g.bind_value(wide, PrimType::I64, "bin");
@@ -290,10 +290,10 @@ impl Gen<'_, '_> {
                 let body = g.collect(|g| {
                     let bin = add(mul(part.clone(), hist.per_segment.clone()), bin.clone());
                     let bin = g.bind_value(bin, PrimType::I64, "bin");
-                    let olds = g.load_all(&pad.bins, &hist.types, bin.clone(), "old");
-                    let values = g.load_all(&pad.value, &hist.types, Expr::Var(point), "new");
+                    let olds = g.load_all(&buffer.bins, &hist.types, bin.clone(), "old");
+                    let values = g.load_all(&buffer.value, &hist.types, Expr::Var(point), "new");
                     g.combine(&[hist.op], &olds, &values)?;
-                    g.store_all(&pad.bins, &hist.types, bin, &olds);
+                    g.store_all(&buffer.bins, &hist.types, bin, &olds);
                     Ok(())
                 })?;
                 let owns =

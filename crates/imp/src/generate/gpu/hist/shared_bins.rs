@@ -24,20 +24,20 @@ impl Gen<'_, '_> {
         hists: &Hists<'_>,
         operators: &[(BinOp, PrimType)],
         segments: &Segments<'_>,
-        room: i64,
+        capacity: i64,
     ) -> Result<(), PassError> {
         let bins = &hists.bins;
-        let halvings = self.halvings(hists, room, self.layout().block.trailing_zeros());
+        let halvings = self.halvings(hists, capacity, self.layout().block.trailing_zeros());
         let parts = binary(BinOp::Shl, Expr::i64(1), halvings);
         let parts = self.bind_value(parts, PrimType::I64, "parts");
         let chunks = self.all_chunks(segments);
         self.kernel(("seghist", hists.prov), chunks, |g, block| {
-            let pads = operators.iter();
-            let pads: Vec<Var> = pads.map(|&(_, elem)| g.shared_tile("pad", elem, room)).collect();
+            let buffers = operators.iter();
+            let buffers: Vec<Var> = buffers.map(|&(_, elem)| g.shared_tile("pad", elem, capacity)).collect();
             let Chunk { segment, from, to } = g.chunk_of(segments, Expr::Var(block))?;
             g.threads(hists.prov, |g, thread| {
-                for (hist, &pad) in bins.iter().zip(&pads) {
-                    g.init_shared_bins(hist, &[pad], &parts, &thread)?;
+                for (hist, &buffer) in bins.iter().zip(&buffers) {
+                    g.init_shared_bins(hist, &[buffer], &parts, &thread)?;
                 }
                 g.barrier();
                 let others = sub(parts.clone(), Expr::i64(1));
@@ -50,14 +50,14 @@ impl Gen<'_, '_> {
                         let place =
                             add(mul(part.clone(), hist.per_segment.clone()), hist.segment_position(index));
                         let value = g.atom(values[0])?;
-                        g.atomic_update(element_of_buffer(pads[k], elem, place), op, value);
+                        g.atomic_update(element_of_buffer(buffers[k], elem, place), op, value);
                         Ok(())
                     })
                 })?;
                 g.barrier();
-                for ((hist, &pad), &(op, _)) in bins.iter().zip(&pads).zip(operators) {
+                for ((hist, &buffer), &(op, _)) in bins.iter().zip(&buffers).zip(operators) {
                     g.distribute((&Expr::i64(0), &hist.per_segment), true, &thread, |g, own| {
-                        let total = g.total_of_copies(hist, &[pad], &parts, &own)?;
+                        let total = g.total_of_copies(hist, &[buffer], &parts, &own)?;
                         let bin = g.bin_number(hist, &segment, own);
                         for (place, total) in g.destination_elements(hist, &bin)?.into_iter().zip(total) {
                             g.atomic_update(place, op, Expr::Var(total));
@@ -74,14 +74,14 @@ impl Gen<'_, '_> {
     pub(super) fn init_shared_bins(
         &mut self,
         hist: &Bins<'_>,
-        pads: &[Var],
+        buffers: &[Var],
         parts: &Expr,
         thread: &Expr,
     ) -> Result<(), PassError> {
         let all = mul(hist.per_segment.clone(), parts.clone());
         self.distribute((&Expr::i64(0), &all), true, thread, |g, place| {
             let neutral = g.neutral(&[hist.op], &hist.types)?;
-            g.store_all(pads, &hist.types, place, &neutral);
+            g.store_all(buffers, &hist.types, place, &neutral);
             Ok(())
         })
     }
@@ -90,14 +90,14 @@ impl Gen<'_, '_> {
     pub(super) fn total_of_copies(
         &mut self,
         hist: &Bins<'_>,
-        pads: &[Var],
+        buffers: &[Var],
         parts: &Expr,
         bin: &Expr,
     ) -> Result<Vec<Var>, PassError> {
-        let total = self.load_all(pads, &hist.types, bin.clone(), "total");
+        let total = self.load_all(buffers, &hist.types, bin.clone(), "total");
         self.for_seq("other", Expr::i64(1), parts.clone(), false, |g, part| {
             let place = add(mul(Expr::Var(part), hist.per_segment.clone()), bin.clone());
-            let others = g.load_all(pads, &hist.types, place, "more");
+            let others = g.load_all(buffers, &hist.types, place, "more");
             g.combine(&[hist.op], &total, &others)
         })?;
         Ok(total)

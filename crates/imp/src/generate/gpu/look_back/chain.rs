@@ -17,23 +17,25 @@ impl Gen<'_, '_> {
     pub(super) fn look_back(
         &mut self,
         tiled: &Tiled<'_>,
-        pads: &SharedBuffers,
+        shared_buffers: &SharedBuffers,
         tile: &Tile,
         (run, thread): (&Run, &Expr),
     ) -> Result<Vec<Var>, PassError> {
         let operators = &tiled.operators;
-        let lasts = self.tile_aggregate(tiled, pads, tile)?;
+        let lasts = self.tile_aggregate(tiled, shared_buffers, tile)?;
         self.first_thread(thread, |g| {
             let ending = g.collect(|g| g.signal(tiled, tile, PREFIX, &lasts))?;
             let total = g.collect(|g| g.signal(tiled, tile, AGGREGATE, &lasts))?;
             g.emit(Stmt::If(tile.has_segment_start.clone(), ending, total));
             Ok(())
         })?;
-        let lefts = self.run_prefix(tiled, pads, (run, thread))?;
-        let carries = match &tiled.told {
-            Published::StatusWords(words) => self.prefix_from_words(tiled, pads, tile, (words, thread))?,
+        let lefts = self.run_prefix(tiled, shared_buffers, (run, thread))?;
+        let carries = match &tiled.published {
+            Published::StatusWords(words) => {
+                self.prefix_from_words(tiled, shared_buffers, tile, (words, thread))?
+            }
             Published::Elements { aggregates: totals, inclusive_prefixes: endings } => {
-                self.prefix_from_elements(tiled, pads, tile, (totals, endings, thread))?
+                self.prefix_from_elements(tiled, shared_buffers, tile, (totals, endings, thread))?
             }
         };
         self.first_thread(thread, |g| {
@@ -60,7 +62,7 @@ impl Gen<'_, '_> {
     fn tile_aggregate(
         &mut self,
         tiled: &Tiled<'_>,
-        pads: &SharedBuffers,
+        shared_buffers: &SharedBuffers,
         tile: &Tile,
     ) -> Result<Vec<Var>, PassError> {
         let first = match &tiled.width {
@@ -70,9 +72,9 @@ impl Gen<'_, '_> {
                 self.subgroup_of(&opener)
             }
         };
-        let folded = (tiled.operators.as_slice(), tiled.types.as_slice());
+        let typed_operators = (tiled.operators.as_slice(), tiled.types.as_slice());
         let groups = Expr::i64(self.n_subgroups());
-        self.fold_subgroups(folded, &pads.part, (&first, &groups))
+        self.fold_subgroups(typed_operators, &shared_buffers.part, (&first, &groups))
     }
 
     /// Signals values of the tile.
@@ -83,7 +85,7 @@ impl Gen<'_, '_> {
         state: i32,
         values: &[Var],
     ) -> Result<(), PassError> {
-        let buffers = match &tiled.told {
+        let buffers = match &tiled.published {
             Published::StatusWords(words) => return self.publish(tiled, tile, (words, state), values),
             Published::Elements { inclusive_prefixes: endings, .. } if state == PREFIX => endings,
             Published::Elements { aggregates: totals, .. } => totals,
@@ -130,27 +132,27 @@ impl Gen<'_, '_> {
     fn prefix_from_elements(
         &mut self,
         tiled: &Tiled<'_>,
-        pads: &SharedBuffers,
+        shared_buffers: &SharedBuffers,
         tile: &Tile,
         (totals, endings, thread): (&[Var], &[Var], &Expr),
     ) -> Result<Vec<Var>, PassError> {
         let (operators, types) = (&tiled.operators, &tiled.types);
-        let near = self.nearest_prefix(tiled, pads, tile, thread)?;
+        let near = self.nearest_prefix(tiled, shared_buffers, tile, thread)?;
         let carries = self.neutral(operators, types)?;
         self.first_thread_if_continuing(tile, thread, |g| {
             let endings = g.load_all(endings, types, near.clone(), "ending");
             g.set_all(&carries, &endings);
             Ok(())
         })?;
-        self.fold_totals(tiled, pads, tile, (totals, &near, thread), &carries)?;
+        self.fold_totals(tiled, shared_buffers, tile, (totals, &near, thread), &carries)?;
         self.first_thread_if_continuing(tile, thread, |g| {
-            g.store_all(&pads.part, types, Expr::i64(0), &carries);
+            g.store_all(&shared_buffers.part, types, Expr::i64(0), &carries);
             Ok(())
         })?;
         self.barrier();
         let body = self.collect(|g| {
-            let told = g.load_all(&pads.part, types, Expr::i64(0), "carry");
-            g.set_all(&carries, &told);
+            let loaded = g.load_all(&shared_buffers.part, types, Expr::i64(0), "carry");
+            g.set_all(&carries, &loaded);
             Ok(())
         })?;
         self.emit(Stmt::If(tile.continues_segment.clone(), body, Vec::new()));
@@ -175,7 +177,7 @@ impl Gen<'_, '_> {
     fn nearest_prefix(
         &mut self,
         tiled: &Tiled<'_>,
-        pads: &SharedBuffers,
+        shared_buffers: &SharedBuffers,
         tile: &Tile,
         thread: &Expr,
     ) -> Result<Expr, PassError> {
@@ -196,13 +198,13 @@ impl Gen<'_, '_> {
             })?;
             g.emit(Stmt::If(looks, body, Vec::new()));
             let own = Expr::Var(own);
-            g.store_i32(pads.ended, thread.clone(), own);
+            g.store_i32(shared_buffers.ended, thread.clone(), own);
             g.subgroup_barrier();
             let steps = Expr::i64(i64::from(g.layout().subgroup.trailing_zeros()));
             g.pairwise_tree((Expr::i64(0), steps), true, thread, |g, other| {
-                let left = g.load_i32(pads.ended, thread.clone(), "left");
-                let right = g.load_i32(pads.ended, other, "right");
-                g.store_i32(pads.ended, thread.clone(), max(left, right));
+                let left = g.load_i32(shared_buffers.ended, thread.clone(), "left");
+                let right = g.load_i32(shared_buffers.ended, other, "right");
+                g.store_i32(shared_buffers.ended, thread.clone(), max(left, right));
                 Ok(())
             })?;
             g.barrier();
@@ -210,7 +212,7 @@ impl Gen<'_, '_> {
             let (groups, size) = (Expr::i64(g.n_subgroups()), Expr::i64(g.layout().subgroup));
             g.for_seq("group", Expr::i64(0), groups, false, |g, group| {
                 let first = mul(Expr::Var(group), size);
-                let found = g.load_i32(pads.ended, first, "found");
+                let found = g.load_i32(shared_buffers.ended, first, "found");
                 g.emit(Stmt::Set(near, max(Expr::Var(near), found)));
                 Ok(())
             })?;
@@ -230,7 +232,7 @@ impl Gen<'_, '_> {
     fn fold_totals(
         &mut self,
         tiled: &Tiled<'_>,
-        pads: &SharedBuffers,
+        shared_buffers: &SharedBuffers,
         tile: &Tile,
         (totals, near, thread): (&[Var], &Expr, &Expr),
         carries: &[Var],
@@ -247,7 +249,7 @@ impl Gen<'_, '_> {
             let body = g.collect(|g| {
                 let other = add(first, add(before, thread.clone()));
                 let totals = g.load_all(totals, types, other, "total");
-                g.store_all(&pads.part, types, thread.clone(), &totals);
+                g.store_all(&shared_buffers.part, types, thread.clone(), &totals);
                 Ok(())
             })?;
             let inside = compare(CmpOp::SLt, thread.clone(), rest.clone());
@@ -256,7 +258,7 @@ impl Gen<'_, '_> {
             g.first_thread(thread, |g| {
                 let to = min(rest, Expr::i64(size));
                 g.for_seq("k", Expr::i64(0), to, false, |g, k| {
-                    let totals = g.load_all(&pads.part, types, Expr::Var(k), "total");
+                    let totals = g.load_all(&shared_buffers.part, types, Expr::Var(k), "total");
                     g.combine(&tiled.operators, carries, &totals)
                 })
             })?;

@@ -44,7 +44,7 @@ impl Gen<'_, '_> {
                     _ => binary(BinOp::And, wide, Expr::i64(-1 << UP)),
                 };
                 let word = words.next();
-                let word = *word.ok_or_else(|| PassError::bug("a value has too few words"))?;
+                let word = *word.ok_or_else(|| PassError::bug("a value has too few status words"))?;
                 self.emit(Stmt::Device(DeviceOp::Signal {
                     at: element_of_buffer(word, RELAXED_TYPE, tile.number.clone()),
                     value: binary(BinOp::Or, bits, state.clone()),
@@ -75,7 +75,7 @@ impl Gen<'_, '_> {
             })
             .collect();
         let [first, others @ ..] = heard.as_slice() else {
-            return Err(PassError::bug("a scan of nothing"));
+            return Err(PassError::bug("a scan has no values"));
         };
         let state = |word: Var| binary(BinOp::And, Expr::Var(word), Expr::i64(STATE));
         if others.is_empty() {
@@ -103,7 +103,7 @@ impl Gen<'_, '_> {
             let mut bits = Expr::i64(0);
             for part in 0..super::n_status_words(ty) {
                 let word = heard.next();
-                let word = *word.ok_or_else(|| PassError::bug("a value has too few words"))?;
+                let word = *word.ok_or_else(|| PassError::bug("a value has too few status words"))?;
                 bits = match part {
                     0 => binary(BinOp::LShr, Expr::Var(word), Expr::i64(UP)),
                     _ => {
@@ -121,7 +121,7 @@ impl Gen<'_, '_> {
     pub(super) fn prefix_from_words(
         &mut self,
         tiled: &Tiled<'_>,
-        pads: &SharedBuffers,
+        shared_buffers: &SharedBuffers,
         tile: &Tile,
         (words, thread): (&[Var], &Expr),
     ) -> Result<Vec<Var>, PassError> {
@@ -133,17 +133,17 @@ impl Gen<'_, '_> {
             g.emit(Stmt::Set(ends, Expr::Const(Scalar::I32(0))));
             let body = g.collect(|g| g.await_values(tiled, words, &other, (&values, ends)))?;
             g.emit(Stmt::If(looks, body, Vec::new()));
-            g.store_values(pads, types, thread, (&values, ends));
+            g.store_values(shared_buffers, types, thread, (&values, ends));
             g.subgroup_barrier();
             let steps = Expr::i64(i64::from(g.layout().subgroup.trailing_zeros()));
             g.pairwise_tree((Expr::i64(0), steps), true, thread, |g, right| {
-                let (rights, right_ends) = g.load_values(pads, types, &right);
+                let (rights, right_ends) = g.load_values(shared_buffers, types, &right);
                 g.append_right(operators, (&values, ends), (&rights, right_ends))?;
-                g.store_values(pads, types, thread, (&values, ends));
+                g.store_values(shared_buffers, types, thread, (&values, ends));
                 Ok(())
             })?;
             g.barrier();
-            let found = g.fold_subgroup_values(pads, (operators, types), &carries)?;
+            let found = g.fold_subgroup_values(shared_buffers, (operators, types), &carries)?;
             Ok(equals(found, 0))
         })?;
         Ok(carries)
@@ -153,7 +153,7 @@ impl Gen<'_, '_> {
     /// with an inclusive prefix. Returns a variable that is 1 if one has it.
     fn fold_subgroup_values(
         &mut self,
-        pads: &SharedBuffers,
+        shared_buffers: &SharedBuffers,
         (operators, types): OperatorTypes<'_, '_>,
         carries: &[Var],
     ) -> Result<Var, PassError> {
@@ -163,7 +163,7 @@ impl Gen<'_, '_> {
         let (from, to) = (Expr::i64(1), Expr::i64(groups + 1));
         self.for_seq("back", from, to, false, |g, back| {
             let first = mul(sub(Expr::i64(groups), Expr::Var(back)), size);
-            let (lefts, left_ends) = g.load_values(pads, types, &first);
+            let (lefts, left_ends) = g.load_values(shared_buffers, types, &first);
             let body = g.collect(|g| {
                 g.combine(operators, &lefts, carries)?;
                 g.set_all(carries, &lefts);
@@ -202,20 +202,25 @@ impl Gen<'_, '_> {
 
     fn store_values(
         &mut self,
-        pads: &SharedBuffers,
+        shared_buffers: &SharedBuffers,
         types: &[PrimType],
         thread: &Expr,
         (values, ends): (&[Var], Var),
     ) {
-        self.store_all(&pads.heard, types, thread.clone(), values);
-        let ended = element_of_buffer(pads.ended, PrimType::I32, thread.clone());
+        self.store_all(&shared_buffers.heard, types, thread.clone(), values);
+        let ended = element_of_buffer(shared_buffers.ended, PrimType::I32, thread.clone());
         self.emit(Stmt::Store(ended, Expr::Var(ends)));
     }
 
-    fn load_values(&mut self, pads: &SharedBuffers, types: &[PrimType], thread: &Expr) -> (Vec<Var>, Var) {
-        let values = self.load_all(&pads.heard, types, thread.clone(), "heard");
+    fn load_values(
+        &mut self,
+        shared_buffers: &SharedBuffers,
+        types: &[PrimType],
+        thread: &Expr,
+    ) -> (Vec<Var>, Var) {
+        let values = self.load_all(&shared_buffers.heard, types, thread.clone(), "heard");
         let ends = self.scalar(PrimType::I32, "ends");
-        let ended = element_of_buffer(pads.ended, PrimType::I32, thread.clone());
+        let ended = element_of_buffer(shared_buffers.ended, PrimType::I32, thread.clone());
         self.emit(Stmt::Load(ends, ended));
         (values, ends)
     }

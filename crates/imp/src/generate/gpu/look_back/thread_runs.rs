@@ -61,11 +61,11 @@ impl Gen<'_, '_> {
     pub(super) fn sum_run(
         &mut self,
         tiled: &Tiled<'_>,
-        pads: &SharedBuffers,
+        shared_buffers: &SharedBuffers,
         run: &Run,
     ) -> Result<Vec<Var>, PassError> {
         let accs = self.neutral(&tiled.operators, &tiled.types)?;
-        self.fold_run(tiled, pads, run, &accs, |_, _| ())?;
+        self.fold_run(tiled, shared_buffers, run, &accs, |_, _| ())?;
         Ok(accs)
     }
 
@@ -74,12 +74,12 @@ impl Gen<'_, '_> {
     pub(super) fn scan_run(
         &mut self,
         tiled: &Tiled<'_>,
-        pads: &SharedBuffers,
+        shared_buffers: &SharedBuffers,
         run: &Run,
         lefts: &[Var],
     ) -> Result<(), PassError> {
-        self.fold_run(tiled, pads, run, lefts, |g, place| {
-            g.store_all(&pads.tile, &tiled.types, place, lefts);
+        self.fold_run(tiled, shared_buffers, run, lefts, |g, place| {
+            g.store_all(&shared_buffers.tile, &tiled.types, place, lefts);
         })
     }
 
@@ -88,7 +88,7 @@ impl Gen<'_, '_> {
     fn fold_run(
         &mut self,
         tiled: &Tiled<'_>,
-        pads: &SharedBuffers,
+        shared_buffers: &SharedBuffers,
         run: &Run,
         accs: &[Var],
         f: impl FnOnce(&mut Self, Expr),
@@ -114,7 +114,7 @@ impl Gen<'_, '_> {
             }
             let place = add(run.place.clone(), Expr::Var(k));
             let place = g.bind_value(place, PrimType::I64, "place");
-            let xs = g.load_all(&pads.tile, types, place.clone(), "x");
+            let xs = g.load_all(&shared_buffers.tile, types, place.clone(), "x");
             g.combine(operators, accs, &xs)?;
             f(g, place);
             Ok(())
@@ -145,19 +145,19 @@ impl Gen<'_, '_> {
     pub(super) fn run_prefix(
         &mut self,
         tiled: &Tiled<'_>,
-        pads: &SharedBuffers,
+        shared_buffers: &SharedBuffers,
         (run, thread): (&Run, &Expr),
     ) -> Result<Vec<Var>, PassError> {
-        let folded = (tiled.operators.as_slice(), tiled.types.as_slice());
+        let typed_operators = (tiled.operators.as_slice(), tiled.types.as_slice());
         let own = self.subgroup_of(thread);
         let first = match &tiled.width {
             None => Expr::i64(0),
             Some(_) => self.subgroup_of(&run.segment_thread),
         };
-        let lefts = self.fold_subgroups(folded, &pads.part, (&first, &own))?;
+        let lefts = self.fold_subgroups(typed_operators, &shared_buffers.part, (&first, &own))?;
         let body = self.collect(|g| {
             let other = sub(thread.clone(), Expr::i64(1));
-            let sums = g.load_all(&pads.part, &tiled.types, other, "left");
+            let sums = g.load_all(&shared_buffers.part, &tiled.types, other, "left");
             g.combine(&tiled.operators, &lefts, &sums)
         })?;
         let among = self.lane_in_subgroup(thread);

@@ -5,7 +5,7 @@
 //! ```text
 //! segmap (i < n, j < m) { loop for k < l { a[i, k]   by row: the same for all j
 //!                                          b[k, j]   by column: the same for all i
-//!                                          w[k] } }  by turn: the same for all iterations
+//!                                          w[k] } }  by loop counter: the same for all iterations
 //! ```
 //!
 //! The location of an element is a polynomial in names ([`Lmad`]), after substituting the sums and
@@ -103,10 +103,10 @@ impl Gen<'_, '_> {
             }
         }
         loops.retain(|shared| !shared.reads.is_empty());
-        let (carried, turn, around) = SMALL;
+        let (carried, statements, outer_statements) = SMALL;
         let is_small = matches!(loops.as_slice(), [one] if one.params.len() <= carried
-            && is_straight_line(one.body, turn))
-            && seg.body.stms.len() <= around;
+            && is_straight_line(one.body, statements))
+            && seg.body.stms.len() <= outer_statements;
         (!loops.is_empty()).then_some(TilingPlan { loops, square, is_small })
     }
 
@@ -116,7 +116,7 @@ impl Gen<'_, '_> {
         &self,
         pat: &[Param<Mems>],
         seg: &'s Seg<Mems>,
-        folds: &ScanReduce<Mems>,
+        scan_reduce: &ScanReduce<Mems>,
     ) -> Option<TilingPlan<'s>> {
         let (&(counter, width), outer) = seg.space.dims.split_last()?;
         let bound = match width {
@@ -125,7 +125,7 @@ impl Gen<'_, '_> {
             Dim::Ext(_) => return None,
         };
         let inside: FxHashSet<Name> = binders(&seg.body).into_iter().collect();
-        let is_mapped = !folds.values(&seg.ret).mapped.is_empty();
+        let is_mapped = !scan_reduce.values(&seg.ret).mapped.is_empty();
         if is_mapped || outer.len() < 2 || !self.is_scalar_only(pat, seg, &inside) {
             return None;
         }
@@ -134,10 +134,10 @@ impl Gen<'_, '_> {
         if !has(Dependence::Row) || !has(Dependence::Column) {
             return None;
         }
-        let (carried, turn, _) = SMALL;
-        let is_small = folds.n_reduced() <= carried
-            && is_straight_line(&seg.body, turn)
-            && folds.lambdas().all(|op| is_straight_line(&op.body, turn));
+        let (carried, statements, _) = SMALL;
+        let is_small = scan_reduce.n_reduced() <= carried
+            && is_straight_line(&seg.body, statements)
+            && scan_reduce.lambdas().all(|op| is_straight_line(&op.body, statements));
         Some(TilingPlan {
             loops: vec![SharedLoop { at: 0, params: &[], counter, bound, body: &seg.body, reads }],
             square: true,

@@ -27,7 +27,7 @@
 //! keep a device busy, blocks reduce chunks of one segment each ([`reduce`](super::super::reduce)).
 
 use super::shared_reads::TilingPlan;
-use super::tile_extents::{Shape, ThreadIteration, TileSide, register_tile};
+use super::tile_extents::{Shape, ThreadIteration, TileExtent, register_tile};
 use super::tiled_loop::TiledLoop;
 use super::{is_large, is_too_small};
 use crate::generate::expr::{add, binary, compare, div, max, min, mul, or, select, sub};
@@ -67,7 +67,7 @@ struct SplitReduction<'s> {
 /// A partitioning into rectangles and chunks.
 struct Partitioning {
     shape: Shape,
-    sides: Vec<TileSide>,
+    extents: Vec<TileExtent>,
     /// Rectangles of a chunk.
     rectangles: Expr,
     /// Iterations of a chunk, a multiple of a tile's depth.
@@ -83,12 +83,12 @@ impl Gen<'_, '_> {
         &mut self,
         pat: &[Param<Mems>],
         seg: &Seg<Mems>,
-        (folds, reduction): (&ScanReduce<Mems>, &Reduction<'_>),
+        (scan_reduce, reduction): (&ScanReduce<Mems>, &Reduction<'_>),
         plan: &TilingPlan<'_>,
         prov: Prov,
     ) -> Result<(), PassError> {
         let Some(((_, width), segments)) = seg.space.dims.split_last() else {
-            return Err(PassError::bug("a space without dimensions"));
+            return Err(PassError::bug("an index space has no dimensions"));
         };
         let (outer, inner) = segments.split_at(segments.len().saturating_sub(2));
         let split = SplitReduction {
@@ -103,13 +103,13 @@ impl Gen<'_, '_> {
             width: self.dim(*width)?,
         };
         let mut cuts = Vec::new();
-        let mut points = if plan.is_small { self.layout().tiles.iterations } else { 1 };
-        while points > 0 {
-            cuts.extend(self.partitioning(&split, points)?);
-            points /= 2;
+        let mut iterations = if plan.is_small { self.layout().tiles.iterations } else { 1 };
+        while iterations > 0 {
+            cuts.extend(self.partitioning(&split, iterations)?);
+            iterations /= 2;
         }
         let Some(any) = cuts.iter().map(|cut| cut.fits.clone()).reduce(or) else {
-            return self.reduce_by_blocks(pat, seg, (folds, reduction), prov);
+            return self.reduce_by_blocks(pat, seg, (scan_reduce, reduction), prov);
         };
         let mut chunks = Expr::i64(1);
         for cut in cuts.iter().rev() {
@@ -128,42 +128,42 @@ impl Gen<'_, '_> {
             g.release_arrays(&partials);
             Ok(())
         })?;
-        let others = self.collect(|g| g.reduce_by_blocks(pat, seg, (folds, reduction), prov))?;
+        let others = self.collect(|g| g.reduce_by_blocks(pat, seg, (scan_reduce, reduction), prov))?;
         self.emit(Stmt::If(any, tiled, others));
         Ok(())
     }
 
-    /// The partitioning with a register tile of side length `points`; `None` if there are known to
-    /// be too few segments.
+    /// The partitioning with a register tile of side length `iterations`; `None` if there are known
+    /// to be too few segments.
     fn partitioning(
         &mut self,
         split: &SplitReduction<'_>,
-        points: i64,
+        iterations: i64,
     ) -> Result<Option<Partitioning>, PassError> {
         let device = self.layout();
         let shape = Shape {
             threads: device.thread_grid(),
-            points,
-            depth: device.tiles.depth * (device.tiles.iterations / points).max(1),
+            iterations,
+            depth: device.tiles.depth * (device.tiles.iterations / iterations).max(1),
         };
         let mut needed = vec![(Expr::i64(device.tiles.depth), split.width.clone())];
         for ((_, dim), length) in split.inner.iter().zip(shape.lengths(2)) {
-            let more = i64::from(points > 1);
+            let more = i64::from(iterations > 1);
             needed.push((Expr::i64(length / 2 + more), self.dim(*dim)?));
         }
         if is_too_small(&needed) {
             return Ok(None);
         }
         let spaces = self.extent_product(split.outer, "spaces")?;
-        let sides = self.sides(split.inner, shape)?;
-        let rectangles = sides.iter().fold(spaces, |all, side| mul(all, side.blocks.clone()));
+        let extents = self.tile_extents(split.inner, shape)?;
+        let rectangles = extents.iter().fold(spaces, |all, extent| mul(all, extent.blocks.clone()));
         let rectangles = self.bind_value(rectangles, PrimType::I64, "rectangles");
         let enough = div(split.width.clone(), Expr::i64(TILES * device.tiles.depth));
         let most = div(Expr::i64(device.blocks), max(rectangles.clone(), Expr::i64(1)));
         let wanted = max(min(enough, most), Expr::i64(1));
         let wanted = self.bind_value(wanted, PrimType::I64, "wanted");
         let work = mul(rectangles.clone(), wanted.clone());
-        needed.push((split.fill.clone(), mul(work, Expr::i64(points * points))));
+        needed.push((split.fill.clone(), mul(work, Expr::i64(iterations * iterations))));
         let length = div_up_by(split.width.clone(), wanted);
         let depth = Expr::i64(shape.depth);
         let length = mul(max(div_up(length, shape.depth), Expr::i64(1)), depth);
@@ -173,7 +173,7 @@ impl Gen<'_, '_> {
         let fits = is_large(needed);
         Ok(Some(Partitioning {
             shape,
-            sides,
+            extents,
             rectangles,
             length,
             chunks,
@@ -205,16 +205,16 @@ impl Gen<'_, '_> {
         cut: Partitioning,
         partials: &[Var],
     ) -> Result<(), PassError> {
-        let Partitioning { shape, mut sides, rectangles, length, chunks, .. } = cut;
+        let Partitioning { shape, mut extents, rectangles, length, chunks, .. } = cut;
         let spaces = self.extent_product(split.outer, "spaces")?;
         let SplitReduction { reduction, prov, .. } = *split;
         let [shared] = split.plan.loops.as_slice() else {
-            return Err(PassError::bug("a reduction is one loop"));
+            return Err(PassError::bug("a split reduction does not have exactly one loop"));
         };
         let blocks = mul(rectangles, chunks.clone());
         let blocks = self.bind_value(blocks, PrimType::I64, "blocks");
         self.kernel(("segred.tiled", prov), blocks, |g, block| {
-            let rest = g.block_origin(&mut sides, shape, block);
+            let rest = g.block_origin(&mut extents, shape, block);
             let (chunk, space) = if split.outer.is_empty() {
                 (rest, Expr::i64(0))
             } else {
@@ -231,14 +231,14 @@ impl Gen<'_, '_> {
             let count = g.bind_value(count, PrimType::I64, "tiles");
             let tiles = g.tiles(shared, shape, &mut 0);
             g.threads(prov, |g, thread| {
-                g.thread_indices(&mut sides, &thread, shape);
-                let points = register_tile(&sides);
-                let mut accs = Vec::with_capacity(points.len());
-                for point in &points {
-                    g.bind_iteration(point);
+                g.thread_indices(&mut extents, &thread, shape);
+                let iterations = register_tile(&extents);
+                let mut accs = Vec::with_capacity(iterations.len());
+                for iteration in &iterations {
+                    g.bind_iteration(iteration);
                     accs.push(g.neutral(&reduction.operators, &reduction.types)?);
                 }
-                let turns = TiledLoop {
+                let tiled_loop = TiledLoop {
                     shared,
                     tiles: &tiles,
                     from: &from,
@@ -246,7 +246,7 @@ impl Gen<'_, '_> {
                     count: &count,
                     thread: &thread,
                 };
-                g.tiled_iterations(&turns, shape, (&sides, &points), |g, number| {
+                g.tiled_iterations(&tiled_loop, shape, (&extents, &iterations), |g, number| {
                     g.iteration(&split.seg.body, |g, results| {
                         let values = g.copy_operands(&results, &reduction.types)?;
                         let accs = accs.get(number).map_or(&[][..], Vec::as_slice);
@@ -254,16 +254,16 @@ impl Gen<'_, '_> {
                     })
                 })?;
                 let first = mul(chunk, split.count.clone());
-                let sides = sides.as_slice();
-                let whole = g.each_segment(sides, &points, &accs, |g, _, accs| {
+                let extents = extents.as_slice();
+                let whole = g.each_segment(extents, &iterations, &accs, |g, _, accs| {
                     let dims = &split.seg.space.dims;
                     g.store_results(reduction.pat, &dims[..dims.len() - 1], accs)
                 })?;
-                let piece = g.each_segment(sides, &points, &accs, |g, point, accs| {
+                let piece = g.each_segment(extents, &iterations, &accs, |g, iteration, accs| {
                     let mut at = space.clone();
-                    for (side, &place) in sides.iter().zip(&point.places) {
-                        let (index, _) = side.points[place].clone();
-                        at = add(mul(at, side.size.clone()), index);
+                    for (extent, &place) in extents.iter().zip(&iteration.places) {
+                        let (index, _) = extent.iterations[place].clone();
+                        at = add(mul(at, extent.size.clone()), index);
                     }
                     let at = g.bind_value(add(first.clone(), at), PrimType::I64, "at");
                     g.store_all(partials, &reduction.types, at, accs);
@@ -279,16 +279,16 @@ impl Gen<'_, '_> {
     /// Emits `f` for the accumulators of each segment of a thread that is in the space.
     fn each_segment(
         &mut self,
-        sides: &[TileSide],
-        points: &[ThreadIteration],
+        extents: &[TileExtent],
+        iterations: &[ThreadIteration],
         accs: &[Vec<Var>],
         mut f: impl FnMut(&mut Self, &ThreadIteration, &[Var]) -> Result<(), PassError>,
     ) -> Result<Vec<Stmt>, PassError> {
         self.collect(|g| {
-            for (point, accs) in points.iter().zip(accs) {
-                g.bind_iteration(point);
-                let body = g.collect(|g| f(g, point, accs))?;
-                g.emit(Stmt::If(point.is_inside(sides), body, Vec::new()));
+            for (iteration, accs) in iterations.iter().zip(accs) {
+                g.bind_iteration(iteration);
+                let body = g.collect(|g| f(g, iteration, accs))?;
+                g.emit(Stmt::If(iteration.is_inside(extents), body, Vec::new()));
             }
             Ok(())
         })

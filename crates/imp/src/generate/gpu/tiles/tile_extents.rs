@@ -23,24 +23,24 @@ pub(super) struct Shape {
     /// Threads along the outer dimension and along the innermost one.
     pub(super) threads: (i64, i64),
     /// The side length of a thread's register tile, in iterations.
-    pub(super) points: i64,
+    pub(super) iterations: i64,
     /// The number of loop iterations per shared-memory tile.
     pub(super) depth: i64,
 }
 
 impl Shape {
     pub(super) const fn height(self) -> i64 {
-        self.threads.0 * self.points
+        self.threads.0 * self.iterations
     }
 
     pub(super) const fn width(self) -> i64 {
-        self.threads.1 * self.points
+        self.threads.1 * self.iterations
     }
 
     /// The side lengths of a block, the outer one first; with one side, that of the innermost
     /// dimension.
-    pub(super) fn lengths(self, sides: usize) -> impl DoubleEndedIterator<Item = i64> + ExactSizeIterator {
-        [self.height(), self.width()].into_iter().skip(2 - sides.min(2))
+    pub(super) fn lengths(self, dims: usize) -> impl DoubleEndedIterator<Item = i64> + ExactSizeIterator {
+        [self.height(), self.width()].into_iter().skip(2 - dims.min(2))
     }
 
     /// The number of rounds in which the `block` threads of a block load a tile.
@@ -54,14 +54,14 @@ impl Shape {
     /// straddle shared-memory lines.
     pub(super) const fn line_layout(self, by: Dependence) -> (i64, i64) {
         match by {
-            Dependence::Row => (self.height(), self.height() + self.points),
+            Dependence::Row => (self.height(), self.height() + self.iterations),
             Dependence::Column => (self.width(), self.width() + 1),
             Dependence::Loop => (1, 1),
         }
     }
 }
 
-impl TileSide {
+impl TileExtent {
     /// The offset of a thread's iteration in the block, by its number.
     pub(super) fn place(&self, number: i64) -> Expr {
         add(
@@ -72,7 +72,7 @@ impl TileSide {
 }
 
 /// One dimension of a block of iterations.
-pub(super) struct TileSide {
+pub(super) struct TileExtent {
     pub(super) index: Name,
     /// The extent of the dimension.
     pub(super) size: Expr,
@@ -82,13 +82,13 @@ pub(super) struct TileSide {
     pub(super) first: Expr,
     /// The thread's index along the side.
     position: Expr,
-    /// The stride between the first iterations of neighbouring threads (`near`), and between the
-    /// iterations of one thread (`apart`).
+    /// The stride between the first iterations of neighbouring threads (`thread_stride`), and
+    /// between the iterations of one thread (`iteration_stride`).
     thread_stride: i64,
     iteration_stride: i64,
     /// The indices of the thread's iterations, and variables with the indices clamped to the
     /// dimension.
-    pub(super) points: Vec<(Expr, Var)>,
+    pub(super) iterations: Vec<(Expr, Var)>,
 }
 
 /// An iteration of a thread: its position, and the variables that names are bound to.
@@ -100,11 +100,11 @@ pub(super) struct ThreadIteration {
 
 impl ThreadIteration {
     /// The condition that the iteration is in the space.
-    pub(super) fn is_inside(&self, sides: &[TileSide]) -> Expr {
+    pub(super) fn is_inside(&self, extents: &[TileExtent]) -> Expr {
         let mut inside = yes();
-        for (side, &place) in sides.iter().zip(&self.places) {
-            let (index, _) = side.points[place].clone();
-            inside = and(inside, compare(CmpOp::SLt, index, side.size.clone()));
+        for (extent, &place) in extents.iter().zip(&self.places) {
+            let (index, _) = extent.iterations[place].clone();
+            inside = and(inside, compare(CmpOp::SLt, index, extent.size.clone()));
         }
         inside
     }
@@ -112,97 +112,101 @@ impl ThreadIteration {
 
 impl Gen<'_, '_> {
     /// Blocks over the innermost one or two dimensions of a space.
-    pub(super) fn sides(&mut self, inner: &[(Name, Dim)], shape: Shape) -> Result<Vec<TileSide>, PassError> {
-        let mut sides = Vec::with_capacity(inner.len());
+    pub(super) fn tile_extents(
+        &mut self,
+        inner: &[(Name, Dim)],
+        shape: Shape,
+    ) -> Result<Vec<TileExtent>, PassError> {
+        let mut extents = Vec::with_capacity(inner.len());
         for (number, ((index, dim), length)) in inner.iter().zip(shape.lengths(inner.len())).enumerate() {
-            let (near, apart) =
-                if number + 1 == inner.len() { (1, shape.threads.1) } else { (shape.points, 1) };
+            let (thread_stride, iteration_stride) =
+                if number + 1 == inner.len() { (1, shape.threads.1) } else { (shape.iterations, 1) };
             let size = self.dim(*dim)?;
             let along = div_up(size.clone(), length);
-            sides.push(TileSide {
+            extents.push(TileExtent {
                 index: *index,
                 size,
                 blocks: self.bind_value(along, PrimType::I64, "along"),
                 first: Expr::i64(0),
                 position: Expr::i64(0),
-                thread_stride: near,
-                iteration_stride: apart,
-                points: Vec::new(),
+                thread_stride,
+                iteration_stride,
+                iterations: Vec::new(),
             });
         }
-        Ok(sides)
+        Ok(extents)
     }
 
     /// Computes the first index of a block along each side; returns the rest of its number, which
     /// counts the other dimensions.
-    pub(super) fn block_origin(&mut self, sides: &mut [TileSide], shape: Shape, block: Var) -> Expr {
+    pub(super) fn block_origin(&mut self, extents: &mut [TileExtent], shape: Shape, block: Var) -> Expr {
         let mut rest = Expr::Var(block);
-        let lengths = shape.lengths(sides.len());
-        for (side, length) in sides.iter_mut().zip(lengths).rev() {
-            let number = binary(BinOp::UMod, rest.clone(), side.blocks.clone());
+        let lengths = shape.lengths(extents.len());
+        for (extent, length) in extents.iter_mut().zip(lengths).rev() {
+            let number = binary(BinOp::UMod, rest.clone(), extent.blocks.clone());
             let first = mul(number, Expr::i64(length));
-            side.first = self.bind_value(first, PrimType::I64, "first");
-            rest = div(rest, side.blocks.clone());
+            extent.first = self.bind_value(first, PrimType::I64, "first");
+            rest = div(rest, extent.blocks.clone());
             rest = self.bind_value(rest, PrimType::I64, "rest");
         }
         rest
     }
 
     /// Computes the position of a thread in its block, and the indices of its iterations.
-    pub(super) fn thread_indices(&mut self, sides: &mut [TileSide], thread: &Expr, shape: Shape) {
+    pub(super) fn thread_indices(&mut self, extents: &mut [TileExtent], thread: &Expr, shape: Shape) {
         let (_, columns) = shape.threads;
-        let owns = if sides.len() == 1 {
+        let owns = if extents.len() == 1 {
             vec![thread.clone()]
         } else {
             let row = div(thread.clone(), Expr::i64(columns));
             let column = binary(BinOp::UMod, thread.clone(), Expr::i64(columns));
             vec![row, column]
         };
-        for (side, own) in sides.iter_mut().zip(owns) {
-            side.position = self.bind_value(own, PrimType::I64, "own");
-            let hint = self.function.names.hint(side.index).clone();
-            let last = sub(side.size.clone(), Expr::i64(1));
-            for number in 0..shape.points {
-                let index = add(side.first.clone(), side.place(number));
+        for (extent, own) in extents.iter_mut().zip(owns) {
+            extent.position = self.bind_value(own, PrimType::I64, "own");
+            let hint = self.function.names.hint(extent.index).clone();
+            let last = sub(extent.size.clone(), Expr::i64(1));
+            for number in 0..shape.iterations {
+                let index = add(extent.first.clone(), extent.place(number));
                 let index = self.bind_value(index, PrimType::I64, "index");
                 let var = self.scalar(PrimType::I64, &hint);
                 self.emit(Stmt::Set(var, min(index.clone(), last.clone())));
-                side.points.push((index, var));
+                extent.iterations.push((index, var));
             }
         }
     }
 
     /// Binds names to an iteration's variables.
-    pub(super) fn bind_iteration(&mut self, point: &ThreadIteration) {
-        for &(name, var) in &point.vars {
+    pub(super) fn bind_iteration(&mut self, iteration: &ThreadIteration) {
+        for &(name, var) in &iteration.vars {
             self.set_var(name, var);
         }
     }
 
     /// Records the variables of names that were bound for an iteration.
-    pub(super) fn record_bindings(&self, point: &mut ThreadIteration, pat: &[Param<Mems>]) {
+    pub(super) fn record_bindings(&self, iteration: &mut ThreadIteration, pat: &[Param<Mems>]) {
         for param in pat {
             if let Ok(var) = self.var(param.name) {
-                point.vars.push((param.name, var));
+                iteration.vars.push((param.name, var));
             }
         }
     }
 }
 
 /// The iterations of a thread, with their index variables.
-pub(super) fn register_tile(sides: &[TileSide]) -> Vec<ThreadIteration> {
-    let mut points = vec![ThreadIteration { places: Vec::new(), vars: Vec::new() }];
-    for side in sides {
-        let mut more = Vec::with_capacity(points.len() * side.points.len());
-        for point in &points {
-            for (place, &(_, var)) in side.points.iter().enumerate() {
-                let (mut places, mut vars) = (point.places.clone(), point.vars.clone());
+pub(super) fn register_tile(extents: &[TileExtent]) -> Vec<ThreadIteration> {
+    let mut iterations = vec![ThreadIteration { places: Vec::new(), vars: Vec::new() }];
+    for extent in extents {
+        let mut more = Vec::with_capacity(iterations.len() * extent.iterations.len());
+        for iteration in &iterations {
+            for (place, &(_, var)) in extent.iterations.iter().enumerate() {
+                let (mut places, mut vars) = (iteration.places.clone(), iteration.vars.clone());
                 places.push(place);
-                vars.push((side.index, var));
+                vars.push((extent.index, var));
                 more.push(ThreadIteration { places, vars });
             }
         }
-        points = more;
+        iterations = more;
     }
-    points
+    iterations
 }

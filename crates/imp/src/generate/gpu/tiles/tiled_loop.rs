@@ -20,7 +20,7 @@
 //! them.
 
 use super::shared_reads::{Dependence, SharedLoop, SharedRead};
-use super::tile_extents::{Shape, ThreadIteration, TileSide};
+use super::tile_extents::{Shape, ThreadIteration, TileExtent};
 use super::yes;
 use crate::generate::expr::{add, and, binary, compare, div, min, mul, sub};
 use crate::generate::function::Gen;
@@ -76,34 +76,34 @@ impl Gen<'_, '_> {
     /// A loop of the segmap's body, executed from tiles.
     pub(super) fn tiled_loop(
         &mut self,
-        turns: &TiledLoop<'_>,
+        tiled: &TiledLoop<'_>,
         stm: &Stm<Mems>,
         shape: Shape,
-        sides: &[TileSide],
-        points: &mut [ThreadIteration],
+        extents: &[TileExtent],
+        iterations: &mut [ThreadIteration],
     ) -> Result<(), PassError> {
-        let shared = turns.shared;
-        let mut carried = Vec::with_capacity(points.len());
-        for point in &mut *points {
-            self.bind_iteration(point);
+        let shared = tiled.shared;
+        let mut carried = Vec::with_capacity(iterations.len());
+        for iteration in &mut *iterations {
+            self.bind_iteration(iteration);
             let mut own = Vec::with_capacity(shared.params.len());
             for p in shared.params {
                 let init = self.atom(p.init)?;
                 let var = self.bind_borrowed(&p.param);
                 let var = var.ok_or_else(|| PassError::bug("a tiled loop carries an array"))?;
                 self.emit(Stmt::Set(var, init));
-                point.vars.push((p.param.name, var));
+                iteration.vars.push((p.param.name, var));
                 own.push(Some(var));
             }
             carried.push(own);
         }
-        self.tiled_iterations(turns, shape, (sides, points), |g, number| {
+        self.tiled_iterations(tiled, shape, (extents, iterations), |g, number| {
             let own = carried.get(number).map_or(&[][..], Vec::as_slice);
             g.loop_iteration(shared.params, own, shared.body)
         })?;
-        for (point, own) in points.iter_mut().zip(carried) {
+        for (iteration, own) in iterations.iter_mut().zip(carried) {
             for (param, var) in stm.pat.iter().zip(own) {
-                point.vars.extend(var.map(|var| (param.name, var)));
+                iteration.vars.extend(var.map(|var| (param.name, var)));
             }
         }
         Ok(())
@@ -113,49 +113,49 @@ impl Gen<'_, '_> {
     /// given by its number.
     pub(super) fn tiled_iterations(
         &mut self,
-        turns: &TiledLoop<'_>,
+        tiled: &TiledLoop<'_>,
         shape: Shape,
-        (sides, points): (&[TileSide], &[ThreadIteration]),
+        (extents, iterations): (&[TileExtent], &[ThreadIteration]),
         mut each: impl FnMut(&mut Self, usize) -> Result<(), PassError>,
     ) -> Result<(), PassError> {
-        let shared = turns.shared;
+        let shared = tiled.shared;
         let depth = Expr::i64(shape.depth);
         let hint = self.function.names.hint(shared.counter).clone();
         self.barrier();
-        let mut loaded = Vec::with_capacity(turns.tiles.len());
-        for tile in turns.tiles {
+        let mut loaded = Vec::with_capacity(tiled.tiles.len());
+        for tile in tiled.tiles {
             let rounds = shape.rounds(tile.read.by, self.layout().block);
             let own: Vec<Var> = (0..rounds).map(|_| self.scalar(tile.read.elem, "next")).collect();
-            self.prefetch(turns, tile, (shape, sides), (turns.from, &own))?;
+            self.prefetch(tiled, tile, (shape, extents), (tiled.from, &own))?;
             loaded.push(own);
         }
-        self.for_seq("tile", Expr::i64(0), turns.count.clone(), false, |g, tile| {
+        self.for_seq("tile", Expr::i64(0), tiled.count.clone(), false, |g, tile| {
             let before = mul(Expr::Var(tile), depth.clone());
-            let first = add(turns.from.clone(), before);
+            let first = add(tiled.from.clone(), before);
             let first = g.bind_value(first, PrimType::I64, "first");
-            for (tile, own) in turns.tiles.iter().zip(&loaded) {
-                g.store_tile(turns, tile, shape, own);
+            for (tile, own) in tiled.tiles.iter().zip(&loaded) {
+                g.store_tile(tiled, tile, shape, own);
             }
             g.barrier();
             let next = g.bind_value(add(first.clone(), depth.clone()), PrimType::I64, "next");
-            for (tile, own) in turns.tiles.iter().zip(&loaded) {
-                g.prefetch(turns, tile, (shape, sides), (&next, own))?;
+            for (tile, own) in tiled.tiles.iter().zip(&loaded) {
+                g.prefetch(tiled, tile, (shape, extents), (&next, own))?;
             }
-            let left = sub(turns.bound.clone(), first.clone());
+            let left = sub(tiled.bound.clone(), first.clone());
             let count = g.bind_value(min(left, depth), PrimType::I64, "turns");
-            g.for_seq("turn", Expr::i64(0), count, false, |g, turn| {
+            g.for_seq("turn", Expr::i64(0), count, false, |g, step| {
                 let counter = g.scalar(PrimType::I64, &hint);
-                g.emit(Stmt::Set(counter, add(first, Expr::Var(turn))));
+                g.emit(Stmt::Set(counter, add(first, Expr::Var(step))));
                 g.set_var(shared.counter, counter);
                 let held: Vec<Vec<Var>> =
-                    turns.tiles.iter().map(|tile| g.load_registers(tile, shape, sides, turn)).collect();
-                for (number, point) in points.iter().enumerate() {
-                    g.bind_iteration(point);
-                    for (tile, vars) in turns.tiles.iter().zip(&held) {
+                    tiled.tiles.iter().map(|tile| g.load_registers(tile, shape, extents, step)).collect();
+                for (number, iteration) in iterations.iter().enumerate() {
+                    g.bind_iteration(iteration);
+                    for (tile, vars) in tiled.tiles.iter().zip(&held) {
                         let place = match tile.read.by {
                             Dependence::Loop => Some(&0),
-                            Dependence::Row => point.places.first(),
-                            Dependence::Column => point.places.last(),
+                            Dependence::Row => iteration.places.first(),
+                            Dependence::Column => iteration.places.last(),
                         };
                         if let Some(&var) = place.and_then(|&place| vars.get(place)) {
                             g.register_reads.insert(tile.read.name, var);
@@ -168,7 +168,7 @@ impl Gen<'_, '_> {
             g.barrier();
             Ok(())
         })?;
-        for tile in turns.tiles {
+        for tile in tiled.tiles {
             self.register_reads.remove(&tile.read.name);
         }
         Ok(())
@@ -178,30 +178,30 @@ impl Gen<'_, '_> {
     /// threads.
     fn prefetch(
         &mut self,
-        turns: &TiledLoop<'_>,
+        tiled: &TiledLoop<'_>,
         tile: &Tile<'_>,
-        (shape, sides): (Shape, &[TileSide]),
+        (shape, extents): (Shape, &[TileExtent]),
         (first, own): (&Expr, &[Var]),
     ) -> Result<(), PassError> {
         let read = tile.read;
-        let side = match read.by {
+        let extent = match read.by {
             Dependence::Loop => None,
-            Dependence::Row => sides.first(),
-            Dependence::Column => sides.last(),
+            Dependence::Row => extents.first(),
+            Dependence::Column => extents.last(),
         };
         for (round, &value) in own.iter().enumerate() {
-            let (turn, place, in_tile) = self.place_in_tile(turns, tile, shape, round);
+            let (step, place, in_tile) = self.position_in_tile(tiled, tile, shape, round);
             let counter = self.scalar(PrimType::I64, "at");
-            self.emit(Stmt::Set(counter, add(first.clone(), turn)));
-            let before_end = compare(CmpOp::SLt, Expr::Var(counter), turns.bound.clone());
+            self.emit(Stmt::Set(counter, add(first.clone(), step)));
+            let before_end = compare(CmpOp::SLt, Expr::Var(counter), tiled.bound.clone());
             let inside = and(in_tile, before_end);
-            let (mut names, mut vars) = (vec![Atom::Var(turns.shared.counter)], vec![counter]);
-            if let Some(side) = side {
-                let index = add(side.first.clone(), place);
-                let last = sub(side.size.clone(), Expr::i64(1));
+            let (mut names, mut vars) = (vec![Atom::Var(tiled.shared.counter)], vec![counter]);
+            if let Some(extent) = extent {
+                let index = add(extent.first.clone(), place);
+                let last = sub(extent.size.clone(), Expr::i64(1));
                 let index_var = self.scalar(PrimType::I64, "index");
                 self.emit(Stmt::Set(index_var, min(index, last)));
-                names.push(Atom::Var(side.index));
+                names.push(Atom::Var(extent.index));
                 vars.push(index_var);
             }
             let offset = self.with_vars(&names, &vars, |g| g.poly(&read.place))?;
@@ -213,11 +213,11 @@ impl Gen<'_, '_> {
     }
 
     /// Stores the loaded elements into the tile.
-    fn store_tile(&mut self, turns: &TiledLoop<'_>, tile: &Tile<'_>, shape: Shape, own: &[Var]) {
+    fn store_tile(&mut self, tiled: &TiledLoop<'_>, tile: &Tile<'_>, shape: Shape, own: &[Var]) {
         let (_, pitch) = shape.line_layout(tile.read.by);
         for (round, &value) in own.iter().enumerate() {
-            let (turn, place, in_tile) = self.place_in_tile(turns, tile, shape, round);
-            let to = add(mul(turn, Expr::i64(pitch)), place);
+            let (step, place, in_tile) = self.position_in_tile(tiled, tile, shape, round);
+            let to = add(mul(step, Expr::i64(pitch)), place);
             let store = Stmt::Store(element_of_buffer(tile.buffer, tile.read.elem, to), Expr::Var(value));
             if in_tile == yes() {
                 self.emit(store);
@@ -229,9 +229,9 @@ impl Gen<'_, '_> {
 
     /// The element of a tile that a thread loads in a round: its loop iteration, its position in
     /// the line, and the condition that it exists.
-    fn place_in_tile(
+    fn position_in_tile(
         &mut self,
-        turns: &TiledLoop<'_>,
+        tiled: &TiledLoop<'_>,
         tile: &Tile<'_>,
         shape: Shape,
         round: usize,
@@ -240,7 +240,7 @@ impl Gen<'_, '_> {
         let count = shape.depth * length;
         let block = self.layout().block;
         let before = Expr::i64(block * round as i64);
-        let number = self.bind_value(add(before, turns.thread.clone()), PrimType::I64, "number");
+        let number = self.bind_value(add(before, tiled.thread.clone()), PrimType::I64, "number");
         let by = Expr::i64(if tile.read.along_loop { shape.depth } else { length });
         let fast = binary(BinOp::UMod, number.clone(), by.clone());
         let slow = div(number.clone(), by);
@@ -253,18 +253,24 @@ impl Gen<'_, '_> {
     }
 
     /// Loads the elements that a thread's iterations use in one loop iteration into variables.
-    fn load_registers(&mut self, tile: &Tile<'_>, shape: Shape, sides: &[TileSide], turn: Var) -> Vec<Var> {
+    fn load_registers(
+        &mut self,
+        tile: &Tile<'_>,
+        shape: Shape,
+        extents: &[TileExtent],
+        step: Var,
+    ) -> Vec<Var> {
         let Tile { read, buffer } = tile;
-        let side = match read.by {
+        let extent = match read.by {
             Dependence::Loop => None,
-            Dependence::Row => sides.first(),
-            Dependence::Column => sides.last(),
+            Dependence::Row => extents.first(),
+            Dependence::Column => extents.last(),
         };
         let (_, pitch) = shape.line_layout(read.by);
-        let line = mul(Expr::Var(turn), Expr::i64(pitch));
-        let places = match side {
+        let line = mul(Expr::Var(step), Expr::i64(pitch));
+        let places = match extent {
             None => vec![Expr::i64(0)],
-            Some(side) => (0..shape.points).map(|number| side.place(number)).collect(),
+            Some(extent) => (0..shape.iterations).map(|number| extent.place(number)).collect(),
         };
         let mut vars = Vec::with_capacity(places.len());
         for place in places {

@@ -1,0 +1,141 @@
+//! Every program on an OpenCL device (PoCL runs on the CPU): the expected values of the test
+//! blocks, the bits of the CPU, the same messages at the same source locations, no leaked memory.
+
+use super::simulated_device::block_level_settings;
+use crate::outcome::{all_same_bits, as_expected, call_compiled, has_position};
+use crate::program::{Program, render_failure};
+use driver::DeviceTarget;
+use harness::compare_all;
+use runtime::tuning_params::Assignment;
+use runtime::{Config, Context, Image, device};
+
+/// Entry points whose sums of floats are combined in a different order on a device: their last bits
+/// may differ from the CPU's, but not from run to run. All other results have the CPU's bits.
+const SUMS: [(&str, &[&str]); 11] = [
+    ("bench/programs/mini.fut", &["black_scholes", "redomap_nt"]),
+    ("bench/programs/nests/lava_md.fut", &["main"]),
+    ("bench/programs/nests/local_volatility.fut", &["main"]),
+    ("bench/programs/nests/option_pricing.fut", &["main"]),
+    ("bench/programs/straight.fut", &["nine"]),
+    ("examples/dot_product.fut", &["waves"]),
+    ("examples/nbody.fut", &["main"]),
+    ("tests/programs/classic/simulation.fut", &["nbody"]),
+    ("tests/programs/features/bins.fut", &["sums"]),
+    ("tests/programs/features/histograms.fut", &["single", "double", "onto", "grid"]),
+    ("tests/programs/features/large.fut", &["sums", "running", "rows", "compose_floats"]),
+];
+
+/// Entry points with calls in which the host launches a kernel, or reads an element, tens of
+/// thousands of times sequentially. That takes minutes and adds no coverage.
+const LONG: [(&str, &str); 2] = [
+    ("tests/programs/features/accumulators.fut", "greatest"),
+    ("tests/programs/features/scan_and_reduce.fut", "as_apart"),
+];
+
+/// Programs whose kernels PoCL optimises, as it does by default.
+const OPTIMISED: [&str; 2] =
+    ["tests/programs/features/scans_reductions.fut", "tests/programs/features/segmented_scans.fut"];
+
+/// Programs with nests, for which block-level versions are tested: scans that solve systems of
+/// equations, reductions, scans, maps and histograms in maps, loops around them.
+const NESTS: [&str; 9] = [
+    "bench/programs/nests/heston.fut",
+    "bench/programs/nests/local_volatility.fut",
+    "bench/programs/nests/option_pricing.fut",
+    "bench/programs/nests/row_operators.fut",
+    "tests/programs/features/accumulators.fut",
+    "tests/programs/features/blocks.fut",
+    "tests/programs/features/running_rows.fut",
+    "tests/programs/features/scratchpad.fut",
+    "tests/programs/features/scans_reductions.fut",
+];
+
+/// Runs a program's calls on the device.
+pub fn gives_expected_values(program: &Program) -> Vec<String> {
+    if !program.is_accepted() {
+        return Vec::new();
+    }
+    with_tuning(program, Vec::new()).unwrap_or_else(|message| vec![message])
+}
+
+/// Runs a program's calls on the device in the block-level versions of nests, if it is one of
+/// [`NESTS`].
+pub fn blocks_give_expected_values(program: &Program) -> Vec<String> {
+    if !NESTS.contains(&program.name.as_str()) {
+        return Vec::new();
+    }
+    by_blocks(program).unwrap_or_else(|message| vec![message])
+}
+
+fn by_blocks(program: &Program) -> Result<Vec<String>, String> {
+    let mut session = program.session();
+    session.options = session.options.clone().on_device(DeviceTarget::OpenCl);
+    let made = program.imperative(&mut session)?;
+    let settings = block_level_settings(&made).ok_or("there is no block-level version")?;
+    let assignment = |(name, value)| Assignment { name, value, source: String::new() };
+    with_tuning(program, settings.0.into_iter().map(assignment).collect())
+}
+
+/// Runs a program's calls on the device with values of tuning parameters; returns the problems.
+fn with_tuning(program: &Program, tuning: Vec<Assignment>) -> Result<Vec<String>, String> {
+    let mut session = program.session();
+    session.options = session.options.clone().on_device(DeviceTarget::OpenCl);
+    session.options.llvm_level = 0;
+    let ir = program.lowered(&mut session)?;
+    let image = session.image(ir, &mut ()).map_err(|failure| render_failure(&session, &failure))?;
+    Ok(run(program, image, tuning))
+}
+
+/// Calls each entry point twice, and compares the outcomes.
+fn run(program: &Program, image: Image, tuning: Vec<Assignment>) -> Vec<String> {
+    let mut problems = Vec::new();
+    // Blocks combine sums in a different order than single threads.
+    let tuned = !tuning.is_empty();
+    // Compilation dominates the time.
+    let build_options = if OPTIMISED.contains(&program.name.as_str()) {
+        Vec::new()
+    } else {
+        vec!["-cl-opt-disable".to_owned()]
+    };
+    let config = Config {
+        device: device::Config { build_options, ..device::Config::default() },
+        tuning,
+        ..Config::default()
+    };
+    let mut context = match Context::new(&config, image) {
+        Ok(context) => context,
+        Err(e) => return vec![format!("cannot create a context: {e}")],
+    };
+    let sums = SUMS.iter().find(|(name, _)| *name == program.name);
+    let sums = sums.map_or(&[][..], |(_, entries)| entries);
+    for (number, (case, entry)) in program.calls().enumerate() {
+        if LONG.contains(&(&program.name, entry)) {
+            continue;
+        }
+        let outcome = call_compiled(&mut context, program, case, entry);
+        let again = call_compiled(&mut context, program, case, entry);
+        let result = as_expected(program, case, outcome.as_deref()).and_then(|()| {
+            if let (Ok(values), Ok(again)) = (&outcome, &again) {
+                all_same_bits(values, again)
+                    .map_err(|what| format!("differs from the first call: {what}"))?;
+            }
+            match (program.last_evaluation(number)?.as_ref(), &outcome) {
+                (Ok(evaluated), Ok(values)) if tuned || sums.contains(&entry) => {
+                    compare_all(evaluated, values)
+                }
+                (Ok(evaluated), Ok(values)) => all_same_bits(evaluated, values),
+                (_, Err(failure)) => has_position(program, failure),
+                (Err(_), Ok(_)) => Ok(()),
+            }
+            .map_err(|what| format!("differs from the CPU: {what}"))
+        });
+        if let Err(what) = result {
+            problems.push(format!("line {}, {entry}: {what}", case.line));
+        }
+    }
+    let left = context.finish();
+    if left != 0 {
+        problems.push(format!("{left} bytes leaked"));
+    }
+    problems
+}

@@ -1,0 +1,5 @@
+-- run: lsp FILE
+-- exit: 1
+-- prints: unrecognized subcommand 'lsp'
+
+entry main (x: i32) = x

@@ -1,0 +1,7 @@
+-- run: test FILE
+-- exit: 1
+-- prints: not supported yet: the script function `$restore`
+
+-- ==
+-- script input { $restore "test-restore.fut" } output { 6 }
+entry main (xs: [][]u32): i64 = length xs
