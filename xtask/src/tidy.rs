@@ -125,7 +125,7 @@ mod tests {
     }
 
     const INCOMPLETE_ROW: &str =
-        "| What | Message | What lifts it |\n|---|---|---|\n| sums | no sums yet | |\n";
+        "| Limitation | Message | Lifted by | Test |\n|---|---|---|---|\n| sums | no sums yet | | |\n";
 
     /// A small tree without violations.
     fn valid_files() -> Vec<(&'static str, &'static str)> {
@@ -140,7 +140,7 @@ mod tests {
             ),
             (
                 "docs/limitations.md",
-                "| What | Message | What lifts it |\n|---|---|---|\n| sums | no sums yet | issue 4 |\n",
+                "| Limitation | Message | Lifted by | Test |\n|---|---|---|---|\n| sums | no sums yet | issue 4 | `a.fut` |\n",
             ),
             ("tests/programs/b.fut", "-- ==\n-- input { 1i32 }\n-- output { 1i32 }\nentry f = id\n"),
         ]

@@ -89,7 +89,11 @@ fn go(args: Args) -> Result<(), ExitCode> {
         return common::write_stdout(&text);
     }
     let versions = args.stage == VERSIONS;
-    let name = if versions { "flatten" } else { &args.stage };
+    let mut name = if versions { "flatten" } else { &args.stage };
+    if let Some(present) = Stage::renamed(name) {
+        common::report_warning(format_args!("the stage `{name}` is named `{present}` now"));
+        name = present;
+    }
     let stage = Stage::from_name(name).ok_or_else(|| {
         common::report_error(format_args!("there is no stage `{}`; `--stage list` lists all", args.stage))
     })?;

@@ -41,6 +41,7 @@ impl ParameterOptions {
             given.extend(tuning_params::read_file(file).map_err(common::report_error)?);
         }
         given.extend(self.param.iter().cloned());
+        warn_of_former_names(&given);
         let known = names(ir);
         let known: Vec<&str> = known.iter().map(|(name, _)| name.as_str()).collect();
         tuning_params::resolve(&known, &given).map_err(common::report_error)?;
@@ -113,7 +114,9 @@ impl TuningFileOptions {
         if self.no_tuning || !file.exists() {
             return Ok(Vec::new());
         }
-        tuning_params::read_file(&file)
+        let given = tuning_params::read_file(&file)?;
+        warn_of_former_names(&given);
+        Ok(given)
     }
 
     /// Makes the values in a program's tuning file, if there is one, the defaults of its
@@ -146,6 +149,11 @@ impl TuningFileOptions {
     }
 }
 
+/// Warns about parameters that are given by a former name.
+pub fn warn_of_former_names(given: &[Assignment]) {
+    given.iter().filter_map(Assignment::warning).for_each(common::report_warning);
+}
+
 /// The description of valid thread-block sizes.
 pub fn tblock_size_range() -> String {
     format!("a power of two from {MAX_SUBGROUP} to {MAX_BLOCK}")
@@ -158,7 +166,7 @@ pub fn tblock_size_range() -> String {
 pub fn tblock_size(given: &[Assignment]) -> Result<Option<i64>, String> {
     let is_block = |given: &&Assignment| given.name == tuning_params::THREAD_BLOCK_SIZE;
     match given.iter().rev().find(is_block) {
-        Some(Assignment { name, value, source }) if !Device::is_block(*value) => {
+        Some(Assignment { name, value, source, .. }) if !Device::is_block(*value) => {
             Err(format!("{source}{name} must be {}", tblock_size_range()))
         }
         last => Ok(last.map(|given| given.value)),

@@ -88,7 +88,23 @@ pub enum Stage {
     Kernels(Target),
 }
 
+/// Former names of passes and their present ones. Numbers of repeated passes are the same.
+const FORMER_NAMES: [(&str, &str); 7] = [
+    ("join", "fuse-loops"),
+    ("jam", "unroll-and-jam"),
+    ("picks", "gather-forwarding"),
+    ("tables", "lookup-tables"),
+    ("place", "offload"),
+    ("grains", "grain-sizes"),
+    ("copies", "strided-copies"),
+];
+
 impl Stage {
+    /// The present name of a stage that was renamed.
+    pub fn renamed(former: &str) -> Option<&'static str> {
+        FORMER_NAMES.iter().find(|(name, _)| *name == former).map(|(_, name)| *name)
+    }
+
     /// The stage of this name.
     pub fn from_name(name: &str) -> Option<Self> {
         match name {
@@ -191,7 +207,7 @@ pub fn passes() -> Vec<PassInfo> {
         let name = if earlier == 0 { base.to_owned() } else { format!("{base}-{}", earlier + 1) };
         let optional = match run {
             PassFn::Soacs(_) | PassFn::Segs(_) | PassFn::Mems(_) | PassFn::Imp(_) => {
-                !["accumulators", "copies", "dimensions", "place"].contains(&base)
+                !["accumulators", "dimensions", "offload", "strided-copies"].contains(&base)
             }
             PassFn::ToSegs(_) | PassFn::ToMems(_) | PassFn::ToImp(_) => false,
         };
@@ -227,7 +243,12 @@ pub fn passes() -> Vec<PassInfo> {
     for pass in opt::SEGS {
         add("opt", pass.name, pass.description, PassFn::Segs(pass.run));
     }
-    add("mem", "place", "offload: move code that cannot be a kernel to the host", PassFn::Segs(mem::offload));
+    add(
+        "mem",
+        "offload",
+        "offload: move code that cannot be a kernel to the host",
+        PassFn::Segs(mem::offload),
+    );
     add(
         "flatten",
         "dimensions",
@@ -236,9 +257,9 @@ pub fn passes() -> Vec<PassInfo> {
     );
     add(
         "flatten",
-        "grains",
+        "grain-sizes",
         "make the grain sizes of tasks tuning parameters",
-        PassFn::Segs(|program, context| Ok(flatten::grains(program, context))),
+        PassFn::Segs(|program, context| Ok(flatten::grain_sizes(program, context))),
     );
     add(
         "mem",
@@ -288,7 +309,7 @@ pub fn passes() -> Vec<PassInfo> {
     );
     add(
         "imp",
-        "copies",
+        "strided-copies",
         "outline copies that choose by their strides at run time",
         PassFn::Imp(|program, _| Ok(imp::copies::outline_copies(program))),
     );

@@ -32,8 +32,8 @@ impl Version {
     pub(crate) fn name(&self, stack: Stack) -> FunName {
         let word = match self.position() {
             None => return self.fun.clone(),
-            Some(CallPosition::LiftedRegular) => "even",
-            Some(CallPosition::LiftedIrregular) => "uneven",
+            Some(CallPosition::LiftedRegular) => "regular",
+            Some(CallPosition::LiftedIrregular) => "irregular",
             Some(CallPosition::Host) => "host",
             Some(CallPosition::Within { level: None, .. }) => "seq",
             Some(CallPosition::Within { level: Some(level), .. }) => {

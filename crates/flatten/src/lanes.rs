@@ -1,7 +1,7 @@
 //! Reductions and scans inside a segop, shared by the lanes of one worker.
 //!
 //! ```text
-//! segmap (i < n) {               if m >= lanes_share_0
+//! segmap (i < n) {               if m >= inner_lanes_0
 //!   let row = xss[i]             then segmap (i < n) { let row = xss[i]
 //!   in reduce op ne row     =>                         in segred level 0 (j < m) (op) { row[j] } }
 //! }                              else segmap (i < n) { .. a loop over row .. }

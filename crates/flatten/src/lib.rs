@@ -10,7 +10,7 @@
 //! 3. [`prune_versions`]: removes the versions that cannot win;
 //! 4. [`dimensions`]: where a level may contain itself, index spaces of several dimensions become
 //!    segops in segops;
-//! 5. [`grains`]: the grain size of each segop becomes a tuning parameter.
+//! 5. [`grain_sizes`]: the grain size of each segop becomes a tuning parameter.
 //!
 //! A rule takes a combinator and its mapnest context (`nest`) and returns the statements that
 //! replace it. A nest is made `manifest` as a segop. Sequential code inside a segop is a loop
@@ -30,7 +30,7 @@ mod decomp;
 mod dimensions;
 mod empty_checks;
 mod functions;
-mod grains;
+mod grain_sizes;
 mod growing;
 mod lanes;
 mod manifest;
@@ -44,5 +44,5 @@ mod statements;
 pub use accs::accumulators;
 pub use dimensions::dimensions;
 pub use functions::flatten;
-pub use grains::grains;
+pub use grain_sizes::grain_sizes;
 pub use prune::prune_versions;

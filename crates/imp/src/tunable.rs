@@ -13,7 +13,7 @@ pub struct TunableId(pub u32);
 /// A tuning parameter.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Tunable {
-    /// Function, rule and ordinal: `main.lanes_share_0`.
+    /// Function, rule and ordinal: `main.inner_lanes_0`.
     pub name: Arc<str>,
     /// The kind of number.
     pub class: TunableClass,

@@ -4,7 +4,7 @@
 //! A function has a table of them ([`Function::tunables`](crate::Function)); a
 //! [`BasicOp::SizeAtLeast`](crate::BasicOp) or a segop's [`Decomp`](crate::seg::Decomp) refers to
 //! an entry by its index. Outside of its function a parameter is identified by the function, the
-//! rule that made it, and an ordinal that counts within both: `main.lanes_share_0`. So parameters
+//! rule that made it, and an ordinal that counts within both: `main.inner_lanes_0`. So parameters
 //! keep their names when other parts of the program change. Entries of the table may become unused;
 //! their ordinals are not reused.
 //!
@@ -63,11 +63,11 @@ impl Rule {
     /// Its component of parameters' names.
     pub const fn name(self) -> &'static str {
         match self {
-            Self::InnerLanes => "lanes_share",
+            Self::InnerLanes => "inner_lanes",
             Self::OuterParallelism => "suff_outer_par",
             Self::InnerParallelism => "suff_intra_par",
-            Self::SharedMemory => "scratchpad",
-            Self::GrainSize => "grain",
+            Self::SharedMemory => "shared_memory",
+            Self::GrainSize => "grain_size",
         }
     }
 }

@@ -74,7 +74,7 @@ impl Space {
         match self {
             Self::Host => "host",
             Self::Device => "device",
-            Self::Shared => "scratchpad",
+            Self::Shared => "shared",
             Self::Private => "private",
             Self::Registers => "registers",
         }

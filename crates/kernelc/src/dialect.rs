@@ -52,7 +52,7 @@ impl Dialect {
     pub(crate) const fn space(&self, space: Space) -> &'static str {
         match (self.address_spaces, space) {
             (Some([device, _]), Space::Device) => device,
-            (Some([_, scratchpad]), Space::Shared) => scratchpad,
+            (Some([_, shared]), Space::Shared) => shared,
             (None, _) | (Some(_), Space::Host | Space::Private | Space::Registers) => "",
         }
     }

@@ -1,9 +1,9 @@
-//! Shared-memory capacity guards: finds the segops whose arrays fit into the scratchpad (shared
-//! memory), and guards the others, before memory is assigned.
+//! Shared-memory capacity guards: finds the segops whose arrays fit into shared memory, and
+//! guards the others, before memory is assigned.
 //!
 //! ```text
 //! if enough {                          let bytes = ..             -- the segop's requirement
-//!   segmap level 1 (i < n) {           let large = size_at_least bytes scratchpad_0
+//!   segmap level 1 (i < n) {           let large = size_at_least bytes shared_memory_0
 //!     .. arrays of m elements ..   =>  let goes = select large false enough
 //!     segred level 0 ..                if goes { segmap level 1 (i < n) { .. } } else { .. }
 //!   }
@@ -18,7 +18,7 @@
 //! there is no such choice, one is created, between the segop and a copy whose arrays are in device
 //! memory. So no launch requests more shared memory than there is.
 //!
-//! The capacity is a tuning parameter of the function, `scratchpad`, whose value the runtime knows.
+//! The capacity is a tuning parameter of the function, `shared_memory`, whose value the runtime knows.
 //! `size_at_least` is given one byte less, as arrays of exactly the capacity fit.
 //!
 //! Before and after: level `segs`, immediately before memory assignment. Each segop takes a unit of

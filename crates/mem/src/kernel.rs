@@ -14,7 +14,7 @@
 //!
 //! **Thread blocks.** If a segmap of the grid contains segops at the level of thread blocks, each
 //! of its iterations is run by a thread block, whose threads share the work. All arrays local to
-//! such an iteration are in shared memory (the scratchpad) if that was found to fit before
+//! such an iteration are in shared memory if that was found to fit before
 //! ([`fits`](crate::fits)); their sizes are computed before the kernel. Otherwise only arrays of
 //! constant size are, as long as there is space besides the buffers of reductions and scans; the
 //! others are parts of a block in device memory as above, each contiguous. Arrays local to an
@@ -45,7 +45,7 @@ pub(crate) struct Kernel {
     /// The remaining bytes of shared memory; `None` if all arrays of a thread block fit.
     shared_memory_left: Option<u64>,
     /// The arrays in shared memory, by their blocks.
-    scratchpad: FxHashMap<Name, Type>,
+    shared_types: FxHashMap<Name, Type>,
     /// The statements to emit before the kernel.
     outer: Vec<Stm<Mems>>,
     /// The blocks divided among iterations, with the number of dimensions that index the parts.
@@ -64,7 +64,7 @@ impl Kernel {
             of_blocks: 0,
             taken: 0,
             shared_memory_left: Some(0),
-            scratchpad: FxHashMap::default(),
+            shared_types: FxHashMap::default(),
             outer: Vec::new(),
             shared: FxHashMap::default(),
             bound: FxHashSet::default(),
@@ -87,7 +87,7 @@ impl Kernel {
         let slots = assign_slots(body, &Blocks::of_body(body, names.len()))?;
         let arrays = |slot: &SharedSlot| {
             let blocks = slot.blocks.iter();
-            let types = blocks.filter_map(|(block, _)| self.scratchpad.get(block).cloned());
+            let types = blocks.filter_map(|(block, _)| self.shared_types.get(block).cloned());
             types.collect()
         };
         Ok(Some(Need {
@@ -180,7 +180,7 @@ impl Ctx<'_> {
         let block = bytes.map(|bytes| self.alloc_bytes(hint, bytes, Space::Shared, prov, out));
         if let Some(block) = block {
             kernel.bind(block);
-            kernel.scratchpad.insert(block, ty.clone());
+            kernel.shared_types.insert(block, ty.clone());
         }
         self.kernel = Some(kernel);
         block

@@ -45,7 +45,7 @@ pub const SOACS: &[Pass<Soacs>] = &[
         run: |program, context| per_function(program, context, fuse::fuse),
     },
     Pass {
-        name: "picks",
+        name: "gather-forwarding",
         description: "gather forwarding: read elements projected out of rows from the rows themselves",
         run: |program, context| per_function(program, context, gather_forwarding::forward_gathers),
     },
@@ -55,7 +55,7 @@ pub const SOACS: &[Pass<Soacs>] = &[
         run: |program, context| per_function(program, context, fma::fuse_products),
     },
     Pass {
-        name: "tables",
+        name: "lookup-tables",
         description: "lookup tables: compute values that depend on an inner index only once, before the outer map",
         run: |program, context| per_function(program, context, lookup_tables::precompute),
     },
@@ -64,7 +64,7 @@ pub const SOACS: &[Pass<Soacs>] = &[
 /// The passes over segmented operations, after flattening.
 pub const SEGS: &[Pass<Segs>] = &[
     Pass {
-        name: "join",
+        name: "fuse-loops",
         description: "sequential loop fusion: merge a loop with the one that reads its latest element",
         run: |program, context| per_function(program, context, loop_fusion::fuse_loops),
     },
@@ -79,7 +79,7 @@ pub const SEGS: &[Pass<Segs>] = &[
         run: |program, context| per_function(program, context, fma::fuse_products),
     },
     Pass {
-        name: "jam",
+        name: "unroll-and-jam",
         description: "unroll and jam: merge reductions of consecutive iterations of a loop",
         run: |program, context| per_function(program, context, unroll_and_jam::unroll_and_jam),
     },

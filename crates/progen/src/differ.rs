@@ -133,11 +133,8 @@ impl Setting {
         let draw = |tunable: &TunableDesc| {
             let small = c.below(48) as i64;
             let values = [0, 1, small, small, tunable.default, 100_000, i64::MAX];
-            Assignment {
-                name: tunable.name.get().to_owned(),
-                value: c.pick(&values).copied().unwrap_or(tunable.default),
-                source: String::new(),
-            }
+            let value = c.pick(&values).copied().unwrap_or(tunable.default);
+            Assignment::new(tunable.name.get().to_owned(), value)
         };
         program.tunables().iter().map(draw).collect()
     }

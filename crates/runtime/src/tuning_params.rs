@@ -29,6 +29,18 @@ const WITHOUT_EFFECT: [&str; 3] = ["default_grid_size", "default_tile_size", "de
 const OLD_NAMES: [(&str, &str); 2] =
     [("default_group_size", THREAD_BLOCK_SIZE), ("default_num_groups", "default_grid_size")];
 
+/// Former names of the program's own parameters: the component before the number.
+const FORMER_RULES: [(&str, &str); 3] =
+    [("grain", "grain_size"), ("scratchpad", "shared_memory"), ("lanes_share", "inner_lanes")];
+
+/// The present name of a program's parameter that was renamed.
+fn present_name(name: &str) -> Option<String> {
+    let (function, parameter) = name.rsplit_once('.')?;
+    let (rule, number) = parameter.rsplit_once('_')?;
+    let (_, present) = FORMER_RULES.iter().find(|(former, _)| *former == rule)?;
+    Some(format!("{function}.{present}_{number}"))
+}
+
 /// Returns true if a parameter applies to all kernels of any program.
 #[must_use]
 pub fn is_general(name: &str) -> bool {
@@ -47,9 +59,16 @@ pub struct Assignment {
     pub value: i64,
     /// The value's location, as the beginning of a message: `tuning file x, line 3: `.
     pub source: String,
+    /// The parameter's former name, if the text has that.
+    pub former_name: Option<String>,
 }
 
 impl Assignment {
+    /// A value for the parameter of this name.
+    pub fn new(name: String, value: i64) -> Self {
+        Self { name, value, source: String::new(), former_name: None }
+    }
+
     /// Parses an option's value.
     ///
     /// # Errors
@@ -61,12 +80,20 @@ impl Assignment {
     fn at(text: &str, source: String) -> Option<Self> {
         let (name, value) = text.rsplit_once('=')?;
         let name = name.trim();
+        let value = value.trim().parse().ok()?;
+        if let Some(present) = present_name(name) {
+            return Some(Self { name: present, value, source, former_name: Some(name.to_owned()) });
+        }
         let older = OLD_NAMES.iter().find(|(older, _)| *older == name);
-        Some(Self {
-            name: older.map_or(name, |(_, name)| name).to_owned(),
-            value: value.trim().parse().ok()?,
-            source,
-        })
+        let name = older.map_or(name, |(_, name)| name).to_owned();
+        Some(Self { name, value, source, former_name: None })
+    }
+
+    /// The warning that the text has the parameter's former name.
+    pub fn warning(&self) -> Option<String> {
+        let Self { name, source, former_name, .. } = self;
+        let former = former_name.as_ref()?;
+        Some(format!("{source}the tuning parameter `{former}` is named `{name}` now"))
     }
 }
 
@@ -157,7 +184,7 @@ pub fn comparison(name: &str, size: i64, least: i64) -> String {
 
 /// The message for iterations that are divided into chunks by a parameter.
 pub fn division(name: &str, iterations: i64, least: i64) -> String {
-    format!("Divided {iterations} points by {name}; the parameter is {least}.")
+    format!("Divided {iterations} iterations by {name}; the parameter is {least}.")
 }
 
 #[cfg(test)]
@@ -199,14 +226,30 @@ mod tests {
     }
 
     #[test]
+    fn former_names_are_read_with_a_warning() {
+        let read = Assignment::parse("f.g.grain_0=7").expect("an assignment");
+        assert_eq!((read.name.as_str(), read.value), ("f.g.grain_size_0", 7));
+        let warning = "the tuning parameter `f.g.grain_0` is named `f.g.grain_size_0` now";
+        assert_eq!(read.warning().as_deref(), Some(warning));
+        for (former, present) in [("scratchpad", "shared_memory"), ("lanes_share", "inner_lanes")] {
+            let read = Assignment::parse(&format!("main.{former}_12=1")).expect("an assignment");
+            assert_eq!(read.name, format!("main.{present}_12"));
+        }
+        for name in ["grain_0", "main.suff_outer_par_0", "main.grain_size_0", "default_group_size"] {
+            let read = Assignment::parse(&format!("{name}=1")).expect("an assignment");
+            assert_eq!(read.warning(), None, "{name}");
+        }
+    }
+
+    #[test]
     fn unknown_names_get_a_suggestion() {
         let set = |name: &str| [Assignment::parse(&format!("{name}=1")).expect("an assignment")];
-        let known = ["main.lanes_share_0", "f.lanes_share_0"];
-        assert_eq!(resolve(&known, &set("f.lanes_share_0")), Ok(vec![1]));
+        let known = ["main.inner_lanes_0", "f.inner_lanes_0"];
+        assert_eq!(resolve(&known, &set("f.inner_lanes_0")), Ok(vec![1]));
         let message = |known, name| resolve(known, &set(name)).expect_err("unknown name");
         assert_eq!(
             message(&known, "main.lane_share_0"),
-            "there is no tuning parameter `main.lane_share_0`; did you mean `main.lanes_share_0`?"
+            "there is no tuning parameter `main.lane_share_0`; did you mean `main.inner_lanes_0`?"
         );
         assert!(message(&known, "tile").ends_with("--print-params lists the parameters"));
         assert!(message(&[], "tile").ends_with("the program has none"));

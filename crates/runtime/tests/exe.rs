@@ -110,7 +110,7 @@ fn failures_show_message_and_backtrace() {
 fn options_that_print() {
     let text = String::from_utf8(good(&["--help"], b"")).expect("UTF-8");
     assert!(text.contains("--entry-point=NAME") && text.contains("./test"));
-    let params = b"deep.lanes_share_0 (threshold)\nlong.lanes_share_0 (threshold)\n";
+    let params = b"deep.inner_lanes_0 (threshold)\nlong.inner_lanes_0 (threshold)\n";
     assert_eq!(good(&["--print-params"], b""), params);
     let outcome = exe(&["-D"], b"[1]");
     assert_eq!(outcome.code, 0);
@@ -126,23 +126,23 @@ fn tuning_parameters() {
     };
     assert_eq!(long(&[], "100"), "100i64\n");
     assert_eq!(long(&[], "99"), "99i64\n");
-    let set = "--param=long.lanes_share_0=-5";
+    let set = "--param=long.inner_lanes_0=-5";
     assert_eq!(long(&[set], "99"), "-5i64\n");
     // The last value counts, and nothing is left for the next context.
-    assert_eq!(long(&[set, "--param", "long.lanes_share_0=7"], "6"), "6i64\n");
+    assert_eq!(long(&[set, "--param", "long.inner_lanes_0=7"], "6"), "6i64\n");
     assert_eq!(long(&[], "99"), "99i64\n");
     let file = tempfile::NamedTempFile::new().expect("a file");
-    std::fs::write(file.path(), "long.lanes_share_0=12\n").expect("written");
+    std::fs::write(file.path(), "long.inner_lanes_0=12\n").expect("written");
     let tuning = format!("--tuning={}", file.path().display());
     assert_eq!(long(&[&tuning], "12"), "12i64\n");
 
     let message = bad(&["--param=long.lane_share_0=1"], b"");
     assert_eq!(
         message,
-        "./test: there is no tuning parameter `long.lane_share_0`; did you mean `long.lanes_share_0`?\n"
+        "./test: there is no tuning parameter `long.lane_share_0`; did you mean `long.inner_lanes_0`?\n"
     );
     assert!(bad(&["--param=x"], b"").contains("must be of the form NAME=N"));
-    std::fs::write(file.path(), "long.lanes_share_0=12\n\nnobody=3\n").expect("written");
+    std::fs::write(file.path(), "long.inner_lanes_0=12\n\nnobody=3\n").expect("written");
     let message = bad(&[&tuning], b"");
     assert!(message.contains(", line 3: there is no tuning parameter `nobody`"), "{message}");
 }
@@ -151,12 +151,12 @@ fn tuning_parameters() {
 fn comparisons_are_logged() {
     let outcome = exe(&["-e", "long", "--log-versions", "-r", "1"], b"99");
     assert_eq!((outcome.code, outcome.stdout), (0, b"99i64\n".to_vec()));
-    let line = "Compared long.lanes_share_0 <= 99: false; the parameter is 100.\n";
+    let line = "Compared long.inner_lanes_0 <= 99: false; the parameter is 100.\n";
     // The warm-up run is logged too.
     assert_eq!(outcome.stderr, line.repeat(2));
-    let set = "--param=long.lanes_share_0=3";
+    let set = "--param=long.inner_lanes_0=3";
     let outcome = exe(&["-e", "long", "-L", set], b"99");
-    let line = "Compared long.lanes_share_0 <= 99: true; the parameter is 3.\n";
+    let line = "Compared long.inner_lanes_0 <= 99: true; the parameter is 3.\n";
     assert!(outcome.stderr.contains(line), "{}", outcome.stderr);
 }
 

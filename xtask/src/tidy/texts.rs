@@ -45,7 +45,7 @@ pub fn machine_paths(tree: &Tree) -> Vec<Problem> {
     problems
 }
 
-/// The list of limitations has a table with three non-empty cells per row.
+/// The list of limitations has tables with four non-empty cells per row.
 pub fn limitations(tree: &Tree) -> Vec<Problem> {
     let text = tree.file(LIMITATIONS).map_or("", |file| &file.text);
     let mut problems = Vec::new();
@@ -56,9 +56,9 @@ pub fn limitations(tree: &Tree) -> Vec<Problem> {
         };
         rows += 1;
         let cells: Vec<&str> = row.trim_end().trim_end_matches('|').split('|').collect();
-        if cells.len() != 3 || cells.iter().any(|cell| cell.trim().is_empty()) {
+        if cells.len() != 4 || cells.iter().any(|cell| cell.trim().is_empty()) {
             problems.push(format!(
-                "{LIMITATIONS}:{number}: expected three cells: limitation, message, what lifts it"
+                "{LIMITATIONS}:{number}: expected four cells: limitation, what happens, what lifts it, test"
             ));
         }
     }

@@ -56,7 +56,7 @@ impl Observer for RemarkCollector {
 /// The last pass that removes versions.
 const LAST_PRUNING_PASS: &str = "prune-versions";
 /// The pass that introduces size parameters.
-const SIZES_PASS: &str = "grains";
+const SIZES_PASS: &str = "grain-sizes";
 
 /// The filter of remarks.
 pub struct Filter<'a> {

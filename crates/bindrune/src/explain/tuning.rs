@@ -12,7 +12,7 @@ mod show;
 use super::names::UserSource;
 use super::remarks::RemarkCollector;
 use crate::common;
-use crate::tuning::{record_extension, tblock_size, tuning_file, warnings};
+use crate::tuning::{record_extension, tblock_size, tuning_file, warn_of_former_names, warnings};
 use check::tast::Program;
 use driver::Options;
 use ir::forest::{ChoiceTrees, Node};
@@ -71,7 +71,9 @@ pub fn explain(
     let record = request.record;
     let file = tuning_file(request.file, request.extension);
     let given = if file.exists() {
-        read_file(&file)?
+        let given = read_file(&file)?;
+        warn_of_former_names(&given);
+        given
     } else {
         common::note(&format!(
             "warning: there is no tuning file {}; the report shows the defaults",

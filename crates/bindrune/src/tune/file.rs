@@ -4,7 +4,7 @@
 //! parameters that were not tuned. The tuned parameters follow, sorted.
 
 use crate::link;
-use crate::tuning::tuning_file;
+use crate::tuning::{tuning_file, warn_of_former_names};
 use runtime::tuning_params::{Assignment, read_file};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -27,6 +27,7 @@ impl TuningFile {
         let (mut lines, mut given) = (Vec::new(), Vec::new());
         if path.exists() {
             given = read_file(&path)?;
+            warn_of_former_names(&given);
             let text = std::fs::read_to_string(&path);
             let text = text.map_err(|e| format!("cannot read {}: {e}", path.display()))?;
             lines.extend(text.lines().map(str::to_owned));

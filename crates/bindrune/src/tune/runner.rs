@@ -117,12 +117,7 @@ impl<'a> ProcessRunner<'a> {
     fn changed_parameters(&self, setting: &[i64]) -> Vec<Assignment> {
         let pairs = self.prepared.parameters.iter().zip(setting);
         let changed = pairs.filter(|((_, default), value)| default != *value);
-        let assignment = |((name, _), value): (&(String, i64), &i64)| Assignment {
-            name: name.clone(),
-            value: *value,
-            source: String::new(),
-        };
-        changed.map(assignment).collect()
+        changed.map(|((name, _), value)| Assignment::new(name.clone(), *value)).collect()
     }
 
     /// [`Self::changed_parameters`] as text, separated by spaces.
@@ -222,7 +217,7 @@ impl<'a> ProcessRunner<'a> {
     /// The parameters that a log mentions as chunk sizes.
     fn used_sizes(&self, log: &str) -> Vec<usize> {
         let names = log.lines().filter_map(|line| {
-            let (_, rest) = line.strip_prefix("Divided ")?.split_once(" points by ")?;
+            let (_, rest) = line.strip_prefix("Divided ")?.split_once(" iterations by ")?;
             rest.split_once(';').map(|(name, _)| name)
         });
         let used: BTreeSet<usize> =

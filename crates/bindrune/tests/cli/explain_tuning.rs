@@ -94,13 +94,13 @@ fn paths_are_reported_with_speedups_and_defaults() {
 
 #[test]
 fn changed_grain_sizes_are_reported() {
-    let text = Setup::new("main.grain_0=3\n").text();
-    assert!(text.contains("main.grain_0 (size): 3, "), "{text}");
+    let text = Setup::new("main.grain_size_0=3\n").text();
+    assert!(text.contains("main.grain_size_0 (size): 3, "), "{text}");
     assert!(text.contains(" by default; 0 tried"), "{text}");
-    assert!(!text.contains("main.grain_1"), "{text}");
-    let setup = Setup::new("main.grain_99=3\n");
+    assert!(!text.contains("main.grain_size_1"), "{text}");
+    let setup = Setup::new("main.grain_size_99=3\n");
     let done = bindrune(&["explain", "--tuning", &setup.program], "");
-    let warning = "the program has no tuning parameter `main.grain_99`";
+    let warning = "the program has no tuning parameter `main.grain_size_99`";
     assert!(done.stderr.contains(warning), "{done:?}");
 }
 

@@ -149,7 +149,7 @@ fn shared_memory_is_requested_at_launch() {
         let sets_limit = log.contains("63488 bytes may be shared\n");
         assert_eq!(sets_limit, vendor == "cuda", "{vendor}: {log}");
         // An array that does not fit in shared memory is in global memory.
-        built.run(&["--param=main.scratchpad_0=16"], "").quiet();
+        built.run(&["--param=main.shared_memory_0=16"], "").quiet();
         assert!(!built.log().contains("bytes are shared"), "{vendor}");
     }
 }

@@ -72,7 +72,8 @@ fn differences(path: &Path) -> Result<(), String> {
     let comment = if path.extension().is_some_and(|it| it == "ir") { "//" } else { "--" };
     let expected = Directives::parse(&text, comment)?;
     let file = path.to_string_lossy();
-    let args: Vec<&str> = expected.run.iter().map(|arg| if arg == "FILE" { &file } else { &**arg }).collect();
+    let args: Vec<&str> =
+        expected.run.iter().map(|arg| if arg == "FILE" { &*file } else { &**arg }).collect();
     let folder = Folder::new();
     let mut run = command(&args);
     let done = finish(run.current_dir(folder.path("")), expected.input.as_bytes());
@@ -82,16 +83,16 @@ fn differences(path: &Path) -> Result<(), String> {
     if done.code != expected.exit {
         let _ = writeln!(found, "exit code {}, not {}", done.code, expected.exit);
     }
-    for text in expected.prints.iter().filter(|text| !output.contains(&***text)) {
+    for text in expected.prints.iter().filter(|text| !output.contains(text.as_str())) {
         let _ = writeln!(found, "not printed: {text}");
     }
-    for text in expected.not.iter().filter(|text| output.contains(&***text)) {
+    for text in expected.not.iter().filter(|text| output.contains(text.as_str())) {
         let _ = writeln!(found, "printed: {text}");
     }
     if found.is_empty() { Ok(()) } else { Err(format!("{found}{output}")) }
 }
 
-/// The names of programs in a table's last column, for each row with the row's first cell.
+/// The rows of the tables: the first cell, and the names of programs in the last cell.
 fn rows(text: &str) -> Vec<(&str, Vec<&str>)> {
     let mut rows = Vec::new();
     for line in text.lines() {

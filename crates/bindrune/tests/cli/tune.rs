@@ -233,7 +233,7 @@ fn grain_sizes_are_tuned() {
         });
         of_size.collect::<Vec<_>>()
     };
-    assert!(tried(&[]).contains(&"squares.grain_0".to_owned()));
+    assert!(tried(&[]).contains(&"squares.grain_size_0".to_owned()));
     std::fs::remove_file(folder.path("rows.fut.tuning")).expect("the file was written");
     assert!(tried(&["--thresholds-only"]).is_empty());
 }

@@ -47,7 +47,7 @@ fn executables_list_accept_and_log_parameters() {
     let folder = Folder::new();
     let rows = executable(&folder);
     let listed = rows(&["--print-params"], "").quiet();
-    let (first, second) = ("running.lanes_share_0", "squares.lanes_share_0");
+    let (first, second) = ("running.inner_lanes_0", "squares.inner_lanes_0");
     let mut lines: Vec<&str> = listed.text().lines().collect();
     lines.sort_unstable();
     let thresholds = [
@@ -104,7 +104,7 @@ Compared squares.suff_intra_par_0 <= 6: true; the parameter is 6.
     // The partition of an index space is logged once per parameter.
     let param = format!("--param={}=7", sizes[5]);
     let done = rows(&["-e", "squares", "--log-versions", ENOUGH, &param], INPUT);
-    let line = "Divided 2 points by squares.grain_1; the parameter is 7.\n";
+    let line = "Divided 2 iterations by squares.grain_size_1; the parameter is 7.\n";
     assert_eq!(done.stderr.matches("Divided ").count(), 1, "{done:?}");
     assert!(done.stderr.contains(line), "{done:?}");
 
@@ -130,15 +130,15 @@ fn invalid_parameters_are_errors() {
     };
     fails(
         &["--param", "squares.lane_share_0=1"],
-        &["no tuning parameter `squares.lane_share_0`; did you mean `squares.lanes_share_0`?"],
+        &["no tuning parameter `squares.lane_share_0`; did you mean `squares.inner_lanes_0`?"],
     );
     fails(&["--param", "tile=1"], &["`tile`", "--print-params"]);
-    for wrong in ["squares.lanes_share_0", "x=", "x=1.5", "x=99999999999999999999"] {
+    for wrong in ["squares.inner_lanes_0", "x=", "x=1.5", "x=99999999999999999999"] {
         fails(&["--param", wrong], &["must be of the form NAME=N"]);
     }
-    let tuning = folder.file("a.tuning", "squares.lanes_share_0=1\nnobody=2\n");
+    let tuning = folder.file("a.tuning", "squares.inner_lanes_0=1\nnobody=2\n");
     fails(&["--tuning", &tuning], &["a.tuning, line 2: there is no tuning parameter `nobody`"]);
-    let tuning = folder.file("b.tuning", "squares.lanes_share_0: 1\n");
+    let tuning = folder.file("b.tuning", "squares.inner_lanes_0: 1\n");
     fails(&["--tuning", &tuning], &["b.tuning, line 1: must be of the form NAME=N"]);
     fails(&["--tuning", &folder.path("none")], &["cannot read tuning file", "none"]);
     fails(&["--tuning", "/dev/zero"], &["larger than 16 MiB"]);
@@ -154,8 +154,8 @@ fn invalid_parameters_are_errors() {
 fn run_and_dev_accept_parameters() {
     let folder = Folder::new();
     let program = folder.file("rows.fut", ROWS);
-    let tuning = folder.file("a.tuning", "squares.lanes_share_0=2\n");
-    let line = &*format!("{IS_ENOUGH}Compared squares.lanes_share_0 <= 3: true; the parameter is 2.\n");
+    let tuning = folder.file("a.tuning", "squares.inner_lanes_0=2\n");
+    let line = &*format!("{IS_ENOUGH}Compared squares.inner_lanes_0 <= 3: true; the parameter is 2.\n");
     let options = ["-e", "squares", "--tuning", &*tuning, ENOUGH, "--log-versions"];
     let run = bindrune(&[&["run", &*program], &options[..]].concat(), INPUT);
     assert_eq!((run.text(), &*compared(&run.stderr)), (SQUARES, line));
@@ -164,7 +164,7 @@ fn run_and_dev_accept_parameters() {
         let done = bindrune(&[&dev[..], &["--run"], &options].concat(), INPUT);
         assert_eq!((done.text(), done.stderr.as_str()), (SQUARES, line), "{stage}");
         let names = bindrune(&[&dev[..], &["--print-params"]].concat(), "").quiet();
-        assert!(names.text().contains("squares.lanes_share_0 (threshold)\n"));
+        assert!(names.text().contains("squares.inner_lanes_0 (threshold)\n"));
         let wrong = [&dev[..], &["--run", "-e", "squares", "--param=x=1"]].concat();
         bindrune(&wrong, INPUT).fails(&["no tuning parameter `x`"]);
     }
@@ -193,8 +193,8 @@ fn parameter_names_are_stable_under_edits_elsewhere() {
 fn tuning_files_beside_programs_are_found() {
     let folder = Folder::new();
     let program = folder.file("rows.fut", ROWS);
-    folder.file("rows.fut.tuning", "squares.lanes_share_0=2\nmain.suff_outer_par_0=4\n");
-    folder.file("rows.fut.broken", "squares.lanes_share_0\n");
+    folder.file("rows.fut.tuning", "squares.inner_lanes_0=2\nmain.suff_outer_par_0=4\n");
+    folder.file("rows.fut.broken", "squares.inner_lanes_0\n");
     let warning = "line 2: the program has no tuning parameter `main.suff_outer_par_0`";
     for command in ["test", "bench"] {
         let log = ["--pass-option=-L"];
@@ -244,8 +244,8 @@ fn tuning_files_beside_programs_are_found() {
         ),
     );
     let enough = "main.suff_outer_par_0=1";
-    folder.file("ones.fut.tuning", format!("{enough}\nmain.lanes_share_0=2\n"));
-    folder.file("ones.fut.high", format!("{enough}\nmain.lanes_share_0=1000\n"));
+    folder.file("ones.fut.tuning", format!("{enough}\nmain.inner_lanes_0=2\n"));
+    folder.file("ones.fut.high", format!("{enough}\nmain.inner_lanes_0=1000\n"));
     let enough = format!("--pass-option=--param={enough}");
     for command in ["test", "bench"] {
         let code = |option: &[&str]| bindrune(&[&[command, &*program], option].concat(), "").code;

@@ -2,9 +2,9 @@
 //! of a nest.
 //!
 //! ```text
-//! f (n, x, ys: [n]) = e       f.uneven (w, ns, xs, (total, starts, ids, data))
+//! f (n, x, ys: [n]) = e       f.irregular (w, ns, xs, (total, starts, ids, data))
 //!                               = ⟨i < w⟩, n ∈ ns, x ∈ xs, ys ∈ segments ⊢ e
-//! Σ ⊢ f (n, x, ys)        =>  f.uneven (size of Σ, all n, all x, all ys)
+//! Σ ⊢ f (n, x, ys)        =>  f.irregular (size of Σ, all n, all x, all ys)
 //! ```
 //!
 //! If the sizes among the arguments are nest-invariant, they are passed as they are (`f.even`), and

@@ -443,10 +443,10 @@ impl<'a> Printer<'a> {
             quote(&launch.name),
             quote(&launch.provenance),
             self.expr(&launch.cost),
-            launch.pieces.as_ref().map_or_else(String::new, |pieces| {
-                let end = self.typed_var(pieces.end);
-                let few = if pieces.merge_adjacent { " few" } else { "" };
-                format!(" pieces {} to {end}{few}", self.expr(&pieces.count))
+            launch.pieces.as_ref().map_or_else(String::new, |slices| {
+                let end = self.typed_var(slices.end);
+                let few = if slices.merge_adjacent { " few" } else { "" };
+                format!(" slices {} to {end}{few}", self.expr(&slices.count))
             }),
             self.vars(&launch.owned),
             self.vars(&launch.locals),
@@ -456,20 +456,20 @@ impl<'a> Printer<'a> {
                 [] => String::new(),
                 scattered => format!(" scattered ({})", self.vars(scattered)),
             },
-            self.pads(&launch.shared_buffers)
+            self.shared_buffers(&launch.shared_buffers)
         )
     }
 
-    fn pads(&self, pads: &[SharedBuffer]) -> String {
-        if pads.is_empty() {
+    fn shared_buffers(&self, buffers: &[SharedBuffer]) -> String {
+        if buffers.is_empty() {
             return String::new();
         }
-        let pads = pads.iter().map(|SharedBuffer { buffer, bytes }| {
+        let buffers = buffers.iter().map(|SharedBuffer { buffer, bytes }| {
             let buffer = self.typed_var(*buffer);
             format!("{buffer} of {}", self.expr(bytes))
         });
-        let pads: Vec<String> = pads.collect();
-        format!(" pads ({})", pads.join(", "))
+        let buffers: Vec<String> = buffers.collect();
+        format!(" shared ({})", buffers.join(", "))
     }
 }
 

@@ -351,13 +351,13 @@ impl FunctionParser<'_, '_> {
         let provenance = self.p.string()?;
         self.p.keyword("cost")?;
         let cost = self.expr()?;
-        let mut pieces = None;
-        if self.p.take_keyword("pieces") {
+        let mut slices = None;
+        if self.p.take_keyword("slices") {
             let count = self.expr()?;
             self.p.keyword("to")?;
             let end = self.typed_var()?;
             let few = self.p.take_keyword("few");
-            pieces = Some(Box::new(Slices { count, end, merge_adjacent: few }));
+            slices = Some(Box::new(Slices { count, end, merge_adjacent: few }));
         }
         self.p.keyword("owned")?;
         let owned = self.vars()?;
@@ -368,9 +368,9 @@ impl FunctionParser<'_, '_> {
         self.p.keyword("distinct")?;
         let distinct = self.vars()?;
         let scattered = if self.p.take_keyword("scattered") { self.vars()? } else { Vec::new() };
-        let mut pads = Vec::new();
-        if self.p.take_keyword("pads") {
-            pads = self.list(|f| {
+        let mut shared_buffers = Vec::new();
+        if self.p.take_keyword("shared") {
+            shared_buffers = self.list(|f| {
                 let buffer = f.typed_var()?;
                 f.p.keyword("of")?;
                 let bytes = f.expr()?;
@@ -382,13 +382,13 @@ impl FunctionParser<'_, '_> {
             name,
             provenance,
             cost,
-            pieces,
+            pieces: slices,
             owned,
             locals,
             captures,
             distinct,
             scattered,
-            shared_buffers: pads,
+            shared_buffers,
         })
     }
 

@@ -26,7 +26,7 @@ fn program_with(lists: &str, blocks: &str, common: &str, threads: &str) -> Progr
         }}
         fun main(n_0: i64) -> (r_1: i64) {{
           owned xs_2, out_3, host_4
-          vars xs_2: buffer device, out_3: buffer device, pad_5: buffer scratchpad, own_6: buffer private, x_11: i64, y_12: i64, z_13: i64, go_14: bool, s_15: i32, k_16: i64, common_9: i64
+          vars xs_2: buffer device, out_3: buffer device, pad_5: buffer shared, own_6: buffer private, x_11: i64, y_12: i64, z_13: i64, go_14: bool, s_15: i32, k_16: i64, common_9: i64
           host_4 = alloc 128
           for i_7: i64 in 0 .. 16 {{ host_4[i64: i_7] = i_7 }}
           xs_2 = alloc 128
@@ -105,7 +105,7 @@ const TREE: &str = "
 fn launch_sets_the_size_of_shared_memory() {
     let end = "if eq.i64(thread_10, 0) { x_11: i64 = pad_5[i64: at 0] out_3[i64: block_8] = x_11 }";
     let of = |bytes: &str| {
-        let pads = format!("pads (pad_5: buffer scratchpad of {bytes})");
+        let pads = format!("shared (pad_5: buffer shared of {bytes})");
         program_with(&pads, "3", "", &format!("{TREE} {end}"))
     };
     gives(&of("(n_0 * 8)"), 4, 1 + 2 + 3);

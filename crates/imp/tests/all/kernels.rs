@@ -21,7 +21,7 @@ fun made() -> (b_0: buffer device) {
 }
 fun main(d_0: buffer device, n_1: i64) -> (b_2: buffer device) {
   owned b_2, h_3
-  vars e_4: buffer device, pad_5: buffer scratchpad, own_6: buffer private, small_14: buffer, go_15: bool, v_17: 2 x i64, kept_18: buffer device
+  vars e_4: buffer device, pad_5: buffer shared, own_6: buffer private, small_14: buffer, go_15: bool, v_17: 2 x i64, kept_18: buffer device
   h_3 = alloc 80
   b_2 = alloc 80
   copy [10]i64 b_2[0 strides 1] <- h_3[0 strides 1] as memory
@@ -142,7 +142,7 @@ fn kernel_structure_is_checked() {
         "pad_5 = frame [6145]i64",
         "a block needs 49160 bytes of shared memory, but the limit is 49152",
     );
-    let pads = |what: &str| format!("scattered (b_2) pads ({what})");
+    let pads = |what: &str| format!("scattered (b_2) shared ({what})");
     rejected(
         "scattered (b_2)",
         &pads("own_6: buffer private of 8"),

@@ -8,8 +8,8 @@ use prim::Scalar;
 use std::cell::RefCell;
 
 const TEXT: &str = "imp file \"a.fut\"
-tunable#0: threshold = \"f.lanes_share_0\" 64
-tunable#1: threshold = \"main.lanes_share_1\" -7
+tunable#0: threshold = \"f.inner_lanes_0\" 64
+tunable#1: threshold = \"main.inner_lanes_1\" -7
 entry \"main\" = main (\"n\": \"i64\" as i64) -> (\"\": \"i64\" as i64)
 
 fun main(n_0: i64) -> (r_1: i64) {
@@ -44,9 +44,9 @@ fn verifier_checks_the_tuning_parameter_table() {
         (", tunable#0, -1", ", tunable#9, -1", "tunable#9 does not exist"),
         ("if logging", "if tunable#0", "a value has type i64, but bool is required"),
         (
-            "\"f.lanes_share_0\"",
-            "\"main.lanes_share_1\"",
-            "two tuning parameters are named main.lanes_share_1",
+            "\"f.inner_lanes_0\"",
+            "\"main.inner_lanes_1\"",
+            "two tuning parameters are named main.inner_lanes_1",
         ),
     ] {
         let program = parse(&TEXT.replace(from, to)).expect("the text is valid");
@@ -78,7 +78,7 @@ fn run(program: &Program, n: i64, given: &[(&str, i64)], listens: bool) -> (i64,
     let [EvalValue::Scalar(Scalar::I64(result))] = results.as_slice() else { panic!("{results:?}") };
     let seen = SEEN.take().into_iter();
     let seen = seen.map(|(name, size, least)| {
-        assert_eq!(name, "main.lanes_share_1");
+        assert_eq!(name, "main.inner_lanes_1");
         (size, least)
     });
     (*result, seen.collect())
@@ -89,9 +89,9 @@ fn evaluator_uses_set_values_and_reports_comparisons() {
     let program = parse(TEXT).expect("the text is valid");
     assert_eq!(run(&program, -8, &[], true), (64, vec![(-7, -7)]));
     assert_eq!(run(&program, -9, &[], false), (-1, vec![]));
-    let given = [("f.lanes_share_0", 5), ("main.lanes_share_1", i64::MAX)];
+    let given = [("f.inner_lanes_0", 5), ("main.inner_lanes_1", i64::MAX)];
     assert_eq!(run(&program, 1, &given, true), (-1, vec![(2, i64::MAX)]));
-    let given = [("f.lanes_share_0", 5), ("main.lanes_share_1", 2)];
+    let given = [("f.inner_lanes_0", 5), ("main.inner_lanes_1", 2)];
     assert_eq!(run(&program, 1, &given, false), (5, vec![]));
 }
 
@@ -99,7 +99,7 @@ fn evaluator_uses_set_values_and_reports_comparisons() {
 fn vectorised_comparisons_are_reported_per_lane() {
     // The number of n, 2, 2, 3, 3, ... that are at least the parameter.
     let text = "imp file \"a.fut\"
-        tunable#0: threshold = \"main.lanes_share_1\" 3
+        tunable#0: threshold = \"main.inner_lanes_1\" 3
         entry \"main\" = main (\"n\": \"i64\" as i64) -> (\"\": \"i64\" as i64)
         fun main(n_0: i64) -> (r_1: i64) {
           owned a_2
@@ -132,7 +132,7 @@ fn vectorised_comparisons_are_reported_per_lane() {
     assert!(shown.contains("compared tunable#0 with extract("), "{shown}");
     for n in [0, 3, 100] {
         for least in [-1, 0, 3, 9, 50, i64::MAX] {
-            let given = [("main.lanes_share_1", least)];
+            let given = [("main.inner_lanes_1", least)];
             let (result, mut seen) = run(&plain, n, &given, true);
             let (with_lanes, mut with_seen) = run(&lanes, n, &given, true);
             assert_eq!(with_lanes, result, "{n} {least}\n{shown}");

@@ -2,10 +2,10 @@
 //! time share a slot.
 //!
 //! ```text
-//! let a_mem = alloc x scratchpad        a |        slot 0: a, c    of max (x, z) bytes
-//! let b_mem = alloc y scratchpad        | b        slot 1: b       of y bytes
+//! let a_mem = alloc x shared        a |        slot 0: a, c    of max (x, z) bytes
+//! let b_mem = alloc y shared        | b        slot 1: b       of y bytes
 //! .. a, b ..                            | |
-//! let c_mem = alloc z scratchpad        c |
+//! let c_mem = alloc z shared        c |
 //! .. b, c ..                            | |
 //! ```
 //!

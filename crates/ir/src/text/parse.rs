@@ -241,9 +241,9 @@ impl Parser<'_> {
         }
         self.keyword("of")?;
         let of = self.fun_name()?;
-        let position = if self.take_keyword("even") {
+        let position = if self.take_keyword("regular") {
             CallPosition::LiftedRegular
-        } else if self.take_keyword("uneven") {
+        } else if self.take_keyword("irregular") {
             CallPosition::LiftedIrregular
         } else if self.take_keyword("on") {
             self.keyword("host")?;

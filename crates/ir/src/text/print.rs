@@ -116,8 +116,8 @@ fn print_function<'a, L: Level>(function: &'a Function<L>, notes: impl Iterator<
                     p.put(format_args!(" at {level}"));
                 }
             }
-            CallPosition::LiftedRegular => p.put("even"),
-            CallPosition::LiftedIrregular => p.put("uneven"),
+            CallPosition::LiftedRegular => p.put("regular"),
+            CallPosition::LiftedIrregular => p.put("irregular"),
             CallPosition::Host => p.put("on host"),
         }
     }

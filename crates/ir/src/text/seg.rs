@@ -16,7 +16,7 @@ impl<L: Level> TextForm for SegOp<L> {
         p.put(LevelOp::<L>::keyword(self));
         p.put(" ");
         match self {
-            Self::Seg(Seg { level, space, kind, body, ret, decomp, identity_predicate: keeps }) => {
+            Self::Seg(Seg { level, space, kind, body, ret, decomp, identity_predicate }) => {
                 let SegSpace { dims, lane } = space;
                 let Decomp {
                     grain_size: grain,
@@ -39,7 +39,7 @@ impl<L: Level> TextForm for SegOp<L> {
                 }
                 p.put(format_args!(" chunks ({grain}, {max_chunks}, {width}, {cost})"));
                 if let Some(tunable) = tunable {
-                    p.put(format_args!(" grain tunable#{}", tunable.0));
+                    p.put(format_args!(" grain_size tunable#{}", tunable.0));
                 }
                 if (*streams, *depth) != (1, 1) {
                     p.put(format_args!(" streams ({streams}, {depth})"));
@@ -60,10 +60,10 @@ impl<L: Level> TextForm for SegOp<L> {
                     }
                     SegKind::FlatMap => {}
                 }
-                if let Some(keeps) = keeps {
+                if let Some(identity) = identity_predicate {
                     p.clause(|p| {
-                        p.put("keeps ");
-                        p.lambda(keeps);
+                        p.put("identity ");
+                        p.lambda(identity);
                     });
                 }
             }
@@ -102,8 +102,8 @@ impl<L: Level> TextForm for SegOp<L> {
             _ => SegKind::ScanReduce(parse_scan_reduce(p)?),
         };
         let space = SegSpace { dims, lane };
-        let keeps = if p.take_keyword("keeps") { Some(p.lambda()?) } else { None };
-        Ok(Some(Self::Seg(Seg { level, space, kind, body, ret, decomp, identity_predicate: keeps })))
+        let identity_predicate = if p.take_keyword("identity") { Some(p.lambda()?) } else { None };
+        Ok(Some(Self::Seg(Seg { level, space, kind, body, ret, decomp, identity_predicate })))
     }
 }
 
@@ -118,7 +118,7 @@ fn parse_decomp(p: &mut Parser<'_>) -> Result<Decomp> {
     p.punct(",")?;
     let cost = p.integer()?;
     p.punct(")")?;
-    let tunable = if p.take_keyword("grain") {
+    let tunable = if p.take_keyword("grain_size") {
         p.keyword("tunable")?;
         p.punct("#")?;
         Some(TunableId(p.integer()?))

@@ -11,9 +11,9 @@ file \"a.fut\"
 entry \"main\" = main (\"n\": \"i64\" as i64) -> (\"\": \"bool\" as bool, \"\": \"bool\" as bool)
 
 fun main(n_0: i64) : (bool, bool)
-tunable#0 lanes_share 0 threshold 64
-tunable#1 lanes_share 3 threshold -5
-tunable#2 lanes_share 2 threshold 9223372036854775807
+tunable#0 inner_lanes 0 threshold 64
+tunable#1 inner_lanes 3 threshold -5
+tunable#2 inner_lanes 2 threshold 9223372036854775807
 {
   let a_1: bool = size_at_least n_0 tunable#0
   let b_2: bool = size_at_least n_0 tunable#2
@@ -34,7 +34,7 @@ fn text_form_round_trips() {
         let text = TEXT.replace(from, to);
         text::parse::<Segs>(&text).expect_err("the text is invalid").to_string()
     };
-    let message = wrong("tunable#1 lanes_share", "tunable#3 lanes_share");
+    let message = wrong("tunable#1 inner_lanes", "tunable#3 inner_lanes");
     assert!(message.contains("numbered consecutively from 0"), "{message}");
     let message = wrong("lanes_share 3", "lanes_shore 3");
     assert!(message.contains("unknown rule `lanes_shore`"), "{message}");
@@ -49,7 +49,7 @@ fn names_consist_of_function_rule_and_ordinal() {
     let program = program();
     let main = &program.functions[0];
     let names = main.tunables.iter().map(|t| t.full_name(&main.name));
-    assert_eq!(names.collect::<Vec<_>>(), ["main.lanes_share_0", "main.lanes_share_3", "main.lanes_share_2"]);
+    assert_eq!(names.collect::<Vec<_>>(), ["main.inner_lanes_0", "main.inner_lanes_3", "main.inner_lanes_2"]);
     assert_eq!(used(main), [true, false, true]);
     assert_eq!(main.tunables[TunableId(1).index()].default, -5);
 }
@@ -81,11 +81,11 @@ fn comparisons_use_the_set_value() {
     assert_eq!(results(63, &[]), [false, false]);
     assert_eq!(results(i64::MAX, &[]), [true, true]);
     SEEN.take();
-    let given = [("main.lanes_share_2", i64::MIN), ("main.lanes_share_0", 8)];
+    let given = [("main.inner_lanes_2", i64::MIN), ("main.inner_lanes_0", 8)];
     assert_eq!(results(7, &given), [false, true]);
     assert_eq!(
         SEEN.take(),
-        ["main.lanes_share_0 7 8".to_owned(), format!("main.lanes_share_2 7 {}", i64::MIN)]
+        ["main.inner_lanes_0 7 8".to_owned(), format!("main.inner_lanes_2 7 {}", i64::MIN)]
     );
 }
 
@@ -95,9 +95,9 @@ file \"a.fut\"
 entry \"main\" = main (\"n\": \"i64\" as i64) -> (\"\": \"f64\" as f64)
 
 fun main(n_0: i64) : (f64)
-tunable#0 grain 0 size 4
+tunable#0 grain_size 0 size 4
 {
-  let sum_1: f64 = segred level 1 (i_2 < n_0) chunks (4, 512, 1, 1) grain tunable#0 : (f64) -> {
+  let sum_1: f64 = segred level 1 (i_2 < n_0) chunks (4, 512, 1, 1) grain_size tunable#0 : (f64) -> {
     let first_3: bool = eq.i64 i_2 0i64
     let last_4: bool = sle.i64 2i64 i_2
     let small_5: f64 = select.f64 last_4 1.0f64 0.0f64
@@ -119,7 +119,7 @@ fn grain_size_parameter_sets_chunk_sizes() {
     assert_eq!(text::print(&program), SUM);
     assert_eq!(used(&program.functions[0]), [true]);
     let sum = |given: &[i64]| {
-        let given = given.iter().map(|n| ("main.grain_0".to_owned(), *n));
+        let given = given.iter().map(|n| ("main.grain_size_0".to_owned(), *n));
         let options = Options { settings: Settings(given.collect()), ..Options::default() };
         let args = vec![EvalValue::Scalar(Scalar::I64(4))];
         let results = eval_entry_with(&program, "main", args, &options).expect("the program runs");
@@ -138,7 +138,7 @@ fn grain_size_parameter_sets_chunk_sizes() {
         assert_eq!(sum(&[least]), alone, "{least}");
     }
 
-    let wrong = SUM.replace("grain tunable#0", "grain tunable#1");
+    let wrong = SUM.replace("grain_size tunable#0", "grain_size tunable#1");
     let program = text::parse::<Segs>(&wrong).expect("the text is valid");
     let errors = verify::verify(&program).expect_err("the tuning parameter does not exist");
     let said = |error: &verify::VerifyError| error.to_string().contains("no tuning parameter 1");

@@ -341,7 +341,7 @@ fn seg_dependencies<L: OptLevel>(op: &SegOp<L>, pat: &[Param<L>], stm: u32, grap
             let values = Values { results: &body.result, ret };
             match kind {
                 SegKind::ScanReduce(scan_reduce) => {
-                    scan_reduce_dependencies(&values, scan_reduce, pat, stm, graph)
+                    scan_reduce_dependencies(&values, scan_reduce, pat, stm, graph);
                 }
                 SegKind::Hist(ops) => histograms(&values, ops, pat, stm, graph),
                 SegKind::FlatMap => flat_map(&values, pat, stm, graph),

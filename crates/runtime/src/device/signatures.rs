@@ -29,10 +29,9 @@ fn normalise(text: &str) -> String {
 fn comment_length(text: &str) -> Option<usize> {
     if text.starts_with("//") {
         Some(text.find('\n').unwrap_or(text.len()))
-    } else if let Some(comment) = text.strip_prefix("/*") {
-        Some(comment.find("*/").map_or(text.len(), |end| end + 4))
     } else {
-        None
+        let comment = text.strip_prefix("/*")?;
+        Some(comment.find("*/").map_or(text.len(), |end| end + 4))
     }
 }
 

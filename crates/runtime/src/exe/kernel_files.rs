@@ -90,7 +90,7 @@ pub(super) fn without_effect(program: &Program, options: &Options) -> Vec<String
     let mut lines: Vec<String> = given.map(|idle| format!("--{idle} {message}")).collect();
     let kernels = program.device().map_or(&[][..], DeviceDesc::kernels);
     let largest = kernels.iter().map(|kernel| kernel.threads).max();
-    for Assignment { name, value, source } in &options.params {
+    for Assignment { name, value, source, .. } in &options.params {
         let is_block = name == THREAD_BLOCK_SIZE;
         let has_it = is_block && u64::try_from(*value).ok() == largest;
         let is_idle = is_general(name) && name != ALL_THRESHOLDS;
@@ -112,7 +112,7 @@ pub(super) fn assignments(program: &Program, options: &Options) -> Vec<Assignmen
     let all = options.device.default_threshold.or_else(|| Some(all?.value)).into_iter().flat_map(|value| {
         let thresholds = program.tunables().iter();
         let thresholds = thresholds.filter(|it| it.class.get() == CLASS_THRESHOLD);
-        thresholds.map(move |it| Assignment { name: it.name.get().to_owned(), value, source: String::new() })
+        thresholds.map(move |it| Assignment::new(it.name.get().to_owned(), value))
     });
     all.chain(own.into_iter().cloned()).collect()
 }

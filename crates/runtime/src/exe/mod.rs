@@ -14,6 +14,7 @@ use crate::context::{Config, Context};
 use crate::device;
 use crate::error::Error;
 use crate::image::Image;
+use crate::tuning_params::Assignment;
 use levels::{Code, Level};
 use options::{Command, Options};
 use std::ffi::{CStr, OsString, c_char};
@@ -101,6 +102,9 @@ fn execute<R: Read>(
     let dump = options.device.dump.as_ref();
     if let Some(into) = dump.filter(|into| !into.compiled) {
         return Ok(kernel_files::dump(image.program(), into)?);
+    }
+    for warning in options.params.iter().filter_map(Assignment::warning) {
+        log(streams.stderr, &format!("{name}: warning: {warning}"));
     }
     for idle in kernel_files::without_effect(image.program(), &options) {
         log(streams.stderr, &format!("{name}: {idle}"));

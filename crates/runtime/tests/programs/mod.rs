@@ -241,7 +241,7 @@ pub fn image() -> Image {
         n_globals: 1,
         init: Some(init),
         fini: Some(fini),
-        tunables: ["deep.lanes_share_0", "long.lanes_share_0"]
+        tunables: ["deep.inner_lanes_0", "long.inner_lanes_0"]
             .map(|name| TunableSpec { name: name.into(), class: "threshold".into(), default: 100 })
             .into(),
     };

@@ -72,8 +72,8 @@ fn by_blocks(program: &Program) -> Result<Vec<String>, String> {
     session.options = session.options.clone().on_device(DeviceTarget::OpenCl);
     let made = program.imperative(&mut session)?;
     let settings = block_level_settings(&made).ok_or("there is no block-level version")?;
-    let assignment = |(name, value)| Assignment { name, value, source: String::new() };
-    with_tuning(program, settings.0.into_iter().map(assignment).collect())
+    let assignments = settings.0.into_iter().map(|(name, value)| Assignment::new(name, value));
+    with_tuning(program, assignments.collect())
 }
 
 /// Runs a program's calls on the device with values of tuning parameters; returns the problems.

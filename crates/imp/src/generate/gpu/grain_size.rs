@@ -1,7 +1,7 @@
 //! Grain size: the number of iterations per thread.
 //!
 //! It is the device's parameter ([`Device::grain`](target::device::Device)), or the function's
-//! tuning parameter in its place (pass `grains`), whose default is the same value. Twice the grain
+//! tuning parameter in its place (pass `grain-sizes`), whose default is the same value. Twice the grain
 //! size doubles the minimum number of iterations of a chunk and of a thread in a short segment, and
 //! halves the number of iterations from which on threads get several, or tiles get several of each
 //! thread.

@@ -1,9 +1,9 @@
-//! The pass `grains`: the grain size of a segop (the least number of iterations of a chunk) becomes
+//! The pass `grain-sizes`: the grain size of a segop (the least number of iterations of a chunk) becomes
 //! a tuning parameter.
 //!
 //! ```text
 //! segmap level 1 (i < n) chunks (64, 512, 1, 16)
-//!   =>  segmap level 1 (i < n) chunks (64, 512, 1, 16) grain tunable#0
+//!   =>  segmap level 1 (i < n) chunks (64, 512, 1, 16) grain_size tunable#0
 //! ```
 //!
 //! Before: every segop has its decomposition, and one dimension where it is partitioned into tasks.
@@ -24,33 +24,33 @@ use ir::{Context, Fuel, Program, Segs, version};
 use target::levels;
 
 /// Makes the grain sizes parameters.
-pub fn grains(mut program: Program<Segs>, context: &mut Context) -> Program<Segs> {
+pub fn grain_sizes(mut program: Program<Segs>, context: &mut Context) -> Program<Segs> {
     let (machine, least_per_thread) = (program.levels, context.options.device.grain);
     program.functions = context.over(program.functions, |mut function: Function<Segs>, own| {
         let stack = version::stack(function.version.as_ref(), machine);
         let of_threads = stack.has_device().then_some(least_per_thread);
         if stack.nests() || of_threads.is_some() {
-            let mut grains = Grains {
+            let mut grain_sizes = GrainSizes {
                 tunables: TunableTable::of(std::mem::take(&mut function.tunables)),
                 default_per_thread: of_threads,
                 fuel: &mut own.fuel,
             };
-            grains.body(&mut function.body);
-            function.tunables = grains.tunables.into_tunables();
+            grain_sizes.body(&mut function.body);
+            function.tunables = grain_sizes.tunables.into_tunables();
         }
         function
     });
     program
 }
 
-struct Grains<'f> {
+struct GrainSizes<'f> {
     tunables: TunableTable,
     /// The default number of iterations of a device's thread; `None` if segops run on the CPU.
     default_per_thread: Option<i64>,
     fuel: &'f mut Fuel,
 }
 
-impl VisitMut<Segs> for Grains<'_> {
+impl VisitMut<Segs> for GrainSizes<'_> {
     fn body(&mut self, body: &mut Body<Segs>) {
         with_stack(|| self.walk_body(body));
     }
@@ -70,7 +70,7 @@ impl VisitMut<Segs> for Grains<'_> {
     }
 }
 
-impl Grains<'_> {
+impl GrainSizes<'_> {
     /// Returns true if the segop may have several chunks, or several iterations for each thread,
     /// and its grain size is not a parameter yet.
     fn is_partitioned(&self, seg: &Seg<Segs>) -> bool {
