@@ -103,7 +103,8 @@ fn rows(text: &str) -> Vec<(&str, Vec<&str>)> {
         let (Some(first), Some(last)) = (cells.first(), cells.last()) else {
             continue;
         };
-        let is_program = |part: &&str| part.ends_with(".fut") || part.ends_with(".ir");
+        let is_program =
+            |part: &&str| matches!(Path::new(part).extension(), Some(e) if e == "fut" || e == "ir");
         rows.push((*first, last.split('`').filter(is_program).collect()));
     }
     rows

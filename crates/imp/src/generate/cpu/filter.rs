@@ -53,7 +53,7 @@ impl Gen<'_, '_> {
             g.for_seq("w", Expr::i64(0), Expr::i64(width), true, |g, w| {
                 g.set_index(scan.space, add(first, Expr::Var(w)));
                 g.iteration(scan.space.body, |g, results| {
-                    let mapped = scan.scan_reduce.values(&results).mapped;
+                    let mapped = scan.operation.values(&results).mapped;
                     let flag = g.copy_operands(&[mapped[filter.flag]], &[PrimType::Bool])?;
                     g.store_all(&flags, &[PrimType::Bool], Expr::Var(w), &flag);
                     let atoms: Vec<Atom> = filter.values.iter().map(|at| mapped[*at]).collect();

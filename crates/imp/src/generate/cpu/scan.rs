@@ -44,7 +44,7 @@ pub(crate) struct Scan<'s> {
     /// The pattern elements of the arrays.
     pub(crate) pat: &'s [Param<Mems>],
     pub(crate) space: &'s SegSpace<'s>,
-    pub(crate) scan_reduce: &'s ScanReduce<Mems>,
+    pub(crate) operation: &'s ScanReduce<Mems>,
     /// Scans and reductions.
     all: &'s Operators<'s>,
     pub(crate) operators: &'s [&'s Operator<Mems>],
@@ -69,7 +69,7 @@ impl<'s> Scan<'s> {
             reduced,
             pat,
             space,
-            scan_reduce,
+            operation: scan_reduce,
             all,
             operators: &all.all[..scan_reduce.scans.len()],
             types: scan_reduce.values(&all.types).scanned,
@@ -249,7 +249,7 @@ impl Gen<'_, '_> {
 
     /// Binds the reduced values; `totals` has the totals of all operators.
     fn set_reduced(&mut self, scan: &Scan<'_>, totals: &[Var]) {
-        let totals = scan.scan_reduce.values(totals).reduced;
+        let totals = scan.operation.values(totals).reduced;
         for (param, &total) in scan.reduced.iter().zip(totals) {
             self.set_var(param.name, total);
         }

@@ -55,7 +55,7 @@ impl Gen<'_, '_> {
             g.for_seq("w", Expr::i64(0), count.clone(), true, |g, w| {
                 g.set_index(scan.space, add(first.clone(), Expr::Var(w)));
                 g.iteration(scan.space.body, |g, results| {
-                    let groups = scan.scan_reduce.values(&results);
+                    let groups = scan.operation.values(&results);
                     let (values, others) = (groups.scanned, groups.mapped);
                     let values = g.copy_operands(values, types)?;
                     g.store_all(&scanned, types, Expr::Var(w), &values);
@@ -140,7 +140,7 @@ impl Gen<'_, '_> {
         hi: Expr,
     ) -> Result<(), PassError> {
         self.iterations(scan.space, lo, hi, |g, results| {
-            let groups = scan.scan_reduce.values(&results);
+            let groups = scan.operation.values(&results);
             let values = g.copy_operands(groups.scanned, scan.types)?;
             g.combine(scan.operators, accs, &values)?;
             g.scan_point(scan, accs, groups.mapped)
