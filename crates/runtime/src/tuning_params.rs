@@ -248,8 +248,8 @@ mod tests {
         assert_eq!(resolve(&known, &set("f.inner_lanes_0")), Ok(vec![1]));
         let message = |known, name| resolve(known, &set(name)).expect_err("unknown name");
         assert_eq!(
-            message(&known, "main.lane_share_0"),
-            "there is no tuning parameter `main.lane_share_0`; did you mean `main.inner_lanes_0`?"
+            message(&known, "main.inner_lane_0"),
+            "there is no tuning parameter `main.inner_lane_0`; did you mean `main.inner_lanes_0`?"
         );
         assert!(message(&known, "tile").ends_with("--print-params lists the parameters"));
         assert!(message(&[], "tile").ends_with("the program has none"));

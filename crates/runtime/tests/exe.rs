@@ -136,10 +136,10 @@ fn tuning_parameters() {
     let tuning = format!("--tuning={}", file.path().display());
     assert_eq!(long(&[&tuning], "12"), "12i64\n");
 
-    let message = bad(&["--param=long.lane_share_0=1"], b"");
+    let message = bad(&["--param=long.inner_lane_0=1"], b"");
     assert_eq!(
         message,
-        "./test: there is no tuning parameter `long.lane_share_0`; did you mean `long.inner_lanes_0`?\n"
+        "./test: there is no tuning parameter `long.inner_lane_0`; did you mean `long.inner_lanes_0`?\n"
     );
     assert!(bad(&["--param=x"], b"").contains("must be of the form NAME=N"));
     std::fs::write(file.path(), "long.inner_lanes_0=12\n\nnobody=3\n").expect("written");

@@ -295,7 +295,7 @@ fn missing_driver_is_reported() {
     for (vendor, library) in [("cuda", "libcuda.so.1"), ("hip", "libamdhip64.so.7")] {
         let run = Built::new(vendor, PROGRAM).run(&[], "");
         assert_eq!(run.code, 1);
-        let message = format!("the driver's library `{library}` cannot be loaded");
+        let message = format!("cannot load the driver's library `{library}`");
         assert!(run.stderr.contains(&message), "{}", run.stderr);
     }
 }

@@ -99,7 +99,7 @@ entry main (x: i32) = twice x + 1\n",
     build("main").quiet();
     say(&out, &["-e", "twice"], "21").fails(&["no entry point `twice`"]);
     for name in ["thrice", "inner", "m.inner", "triple"] {
-        build(name).fails(&[&format!("no function `{name}`"), "p.fut"]);
+        build(name).fails(&[&format!("no top-level function `{name}`"), "p.fut"]);
     }
     build("generic").fails(&["generic", "p.fut:4"]);
 }

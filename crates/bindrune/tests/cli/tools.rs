@@ -23,7 +23,7 @@ fn data_generates_values_of_given_types_and_bounds() {
     assert_eq!(with("1"), bindrune(&["data", "-g", "[9]i64"], "").quiet().stdout);
     assert_ne!(with("1"), with("2"));
     bindrune(&["data", "-g", "[x]i32"], "").fails(&["`[x]i32` is neither a type nor a value"]);
-    bindrune(&["data", "--u8-bounds=3:1", "-g", "u8"], "").fails(&["wrong order"]);
+    bindrune(&["data", "--u8-bounds=3:1", "-g", "u8"], "").fails(&["lower bound above upper bound"]);
 }
 
 #[test]

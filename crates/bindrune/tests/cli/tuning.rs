@@ -61,7 +61,7 @@ fn executables_list_accept_and_log_parameters() {
     // Each nest has tasks of rows, with and without shared lanes, and tasks in tasks.
     let sizes = ["running", "squares"]
         .into_iter()
-        .flat_map(|entry| (0..4).map(move |at| format!("{entry}.grain_{at}")));
+        .flat_map(|entry| (0..4).map(move |at| format!("{entry}.grain_size_{at}")));
     let sizes: Vec<String> = sizes.collect();
     let mut listed: Vec<String> = sizes.iter().map(|name| format!("{name} (size)")).collect();
     listed.extend(thresholds.map(|name| format!("{name} (threshold)")));
@@ -129,8 +129,8 @@ fn invalid_parameters_are_errors() {
         rows(&[&["-e", "squares"], args].concat(), INPUT).fails(parts);
     };
     fails(
-        &["--param", "squares.lane_share_0=1"],
-        &["no tuning parameter `squares.lane_share_0`; did you mean `squares.inner_lanes_0`?"],
+        &["--param", "squares.inner_lane_0=1"],
+        &["no tuning parameter `squares.inner_lane_0`; did you mean `squares.inner_lanes_0`?"],
     );
     fails(&["--param", "tile=1"], &["`tile`", "--print-params"]);
     for wrong in ["squares.inner_lanes_0", "x=", "x=1.5", "x=99999999999999999999"] {

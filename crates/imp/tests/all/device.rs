@@ -13,9 +13,9 @@ fn program(blocks: &str, common: &str, threads: &str) -> Program {
     program_with("", blocks, common, threads)
 }
 
-/// With pads in `lists`, the launch has the shared-memory buffer.
+/// With `shared` in `lists`, the launch has the shared-memory buffer.
 fn program_with(lists: &str, blocks: &str, common: &str, threads: &str) -> Program {
-    let frame = if lists.contains("pads") { "" } else { "pad_5 = frame [8]i64" };
+    let frame = if lists.contains("shared") { "" } else { "pad_5 = frame [8]i64" };
     let text = format!(
         "imp file \"a.fut\"
         check#0 = \"{{i64}} is bad.\" at \"a.fut:1:2-3\\na.fut:4:5-6\"
@@ -105,8 +105,8 @@ const TREE: &str = "
 fn launch_sets_the_size_of_shared_memory() {
     let end = "if eq.i64(thread_10, 0) { x_11: i64 = pad_5[i64: at 0] out_3[i64: block_8] = x_11 }";
     let of = |bytes: &str| {
-        let pads = format!("shared (pad_5: buffer shared of {bytes})");
-        program_with(&pads, "3", "", &format!("{TREE} {end}"))
+        let shared = format!("shared (pad_5: buffer shared of {bytes})");
+        program_with(&shared, "3", "", &format!("{TREE} {end}"))
     };
     gives(&of("(n_0 * 8)"), 4, 1 + 2 + 3);
     is_reported(&of("((n_0 * 8) - 16)"), "outside of a block of 24 bytes");

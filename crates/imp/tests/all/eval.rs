@@ -135,7 +135,7 @@ fn misuse_of_memory_is_found() {
     bug("r_1: i64 = extract(lanes.i64.4, n_0)", 4, "lane 4 of 4");
     bug("r_1: i64 = sdiv.i64(1, n_0)", 0, "sdiv has no value");
     bug("x_6: i64 = 0", 0, "result variable 1 of main is not set");
-    let no_piece = "for i_7: i64 in 0 .. 2 tasks#0 \"t\" at \"\" cost 1 pieces n_0 to e_8: i64
+    let no_piece = "for i_7: i64 in 0 .. 2 tasks#0 \"t\" at \"\" cost 1 slices n_0 to e_8: i64
         owned () locals () captures (n_0) distinct () { } r_1: i64 = 0";
     bug(no_piece, 0, "falls apart into 0 pieces");
     gives(no_piece, 1, 0);
@@ -151,7 +151,7 @@ fn misuse_of_memory_is_found() {
 #[test]
 fn tasks_that_take_slices() {
     let body = "a_2 = alloc (n_0 * 8)
-        for i_7: i64 in 0 .. n_0 tasks#0 \"t\" at \"\" cost 1 pieces 3 to e_8: i64 owned () locals (k_9)
+        for i_7: i64 in 0 .. n_0 tasks#0 \"t\" at \"\" cost 1 slices 3 to e_8: i64 owned () locals (k_9)
           captures (n_0, a_2) distinct (a_2) {
           for k_9: i64 in i_7 .. e_8 independent { a_2[i64: k_9] = ((i_7 * 100) + e_8) }
         }

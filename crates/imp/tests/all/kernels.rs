@@ -102,7 +102,7 @@ fn memory_spaces_are_checked() {
     rejected(THREAD, "x_10: i64 = h_3[i64: at 0]", "a thread accesses h_3");
     rejected(THREAD, "h_3[i64: at 0] = 1", "a thread accesses h_3");
     rejected(THREAD, "copy [1]i64 h_3[0 strides 1] <- own_6[0 strides 1] as memory", "a thread accesses h_3");
-    rejected(HOST, "pad_5 = alloc 8", "pad_5 is allocated in memory `scratchpad`");
+    rejected(HOST, "pad_5 = alloc 8", "pad_5 is allocated in memory `shared`");
     rejected("e_4 = borrow b_2", "e_4 = borrow h_3", "e_4 and h_3 are in different memory spaces");
     rejected(HOST, "small_14 = data#0 e_4 = data#0", "e_4 is constant data in memory `device`");
     rejected(HOST, "small_14: buffer = global#1", "global#1 is in another memory space");
@@ -142,15 +142,15 @@ fn kernel_structure_is_checked() {
         "pad_5 = frame [6145]i64",
         "a block needs 49160 bytes of shared memory, but the limit is 49152",
     );
-    let pads = |what: &str| format!("scattered (b_2) shared ({what})");
+    let shared = |what: &str| format!("scattered (b_2) shared ({what})");
     rejected(
         "scattered (b_2)",
-        &pads("own_6: buffer private of 8"),
+        &shared("own_6: buffer private of 8"),
         "own_6 is a shared-memory array in memory `private`",
     );
     rejected(
         "scattered (b_2)",
-        &pads("own_6: buffer private of 8"),
+        &shared("own_6: buffer private of 8"),
         "own_6 is not local to the thread block",
     );
     rejected(

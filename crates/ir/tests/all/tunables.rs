@@ -36,8 +36,8 @@ fn text_form_round_trips() {
     };
     let message = wrong("tunable#1 inner_lanes", "tunable#3 inner_lanes");
     assert!(message.contains("numbered consecutively from 0"), "{message}");
-    let message = wrong("lanes_share 3", "lanes_shore 3");
-    assert!(message.contains("unknown rule `lanes_shore`"), "{message}");
+    let message = wrong("inner_lanes 3", "inner_lines 3");
+    assert!(message.contains("unknown rule `inner_lines`"), "{message}");
     let message = wrong("threshold -5", "bound -5");
     assert!(message.contains("unknown parameter class"), "{message}");
     let message = wrong("9223372036854775807", "9223372036854775808");

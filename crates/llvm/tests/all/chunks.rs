@@ -8,7 +8,7 @@ entry "main" = f ("n": "i64" as i64, "count": "i64" as i64) -> ("": "[]i64" as a
 fun f(n_0: i64, count_1: i64) -> (ys_2: buffer, n_0: i64) {
   owned ys_2
   ys_2 = alloc (n_0 * 8)
-  for lo_3: i64 in 0 .. n_0 tasks#0 "fill" at "" cost 1000000000 pieces count_1 to hi_4: i64
+  for lo_3: i64 in 0 .. n_0 tasks#0 "fill" at "" cost 1000000000 slices count_1 to hi_4: i64
       owned () locals (i_5) captures (n_0, count_1, ys_2) distinct (ys_2) {
     for i_5: i64 in lo_3 .. hi_4 independent {
       ys_2[i64: i_5] = ((lo_3 * 1000000) + hi_4)
