@@ -17,11 +17,13 @@ TEST_PACKAGES := chromium pocl-opencl-icd ocl-icd-libopencl1 clang-19
 # CUDA's compiler, which is a package of Python's.
 NVRTC := nvidia-cuda-nvrtc-cu12==12.9.86
 
-.PHONY: help setup setup-test build test demo bench figures determinism clean
+.PHONY: help setup setup-test build check test test-all demo bench figures determinism clean
 
 help:
 	@echo "make demo         set up, build, compile and run three examples"
-	@echo "make test         set up, check format and lints, run all tests"
+	@echo "make check        set up, check format and lints, run unit tests and files of passes"
+	@echo "make test         the same, and all programs on all back ends"
+	@echo "make test-all     the same after every pass, vendors' compilers, random programs"
 	@echo "make build        set up, make build/bindrune with LLVM inside"
 	@echo "make bench        build, run the benchmarks"
 	@echo "make figures      build, measure the papers' figures again, draw docs/figures/index.html"
@@ -41,18 +43,17 @@ build: setup
 	@mkdir -p build
 	cp $(TARGET)/release/bindrune build/bindrune
 
-# Lints are checked in the profile of the tests, so that build scripts run once.
+# Format, lints, unit tests, files of passes.
+check: setup-test
+	$(PYTHON) tests/run.py check
+
+# Also all programs on all back ends.
 test: setup-test
-	$(CARGO) fmt --all --check
-	$(CARGO) clippy --profile test --locked --workspace --all-targets -- -D warnings
-	$(PYTHON) tests/oracle/check.py
-	@if $(CARGO) nextest --version >/dev/null 2>&1; then \
-	  echo "$(CARGO) nextest run"; \
-	  $(CARGO) nextest run --locked --workspace --no-fail-fast; \
-	else \
-	  echo "$(CARGO) test"; \
-	  $(CARGO) test --locked --workspace --no-fail-fast --lib --bins --tests; \
-	fi
+	$(PYTHON) tests/run.py test
+
+# Also after every pass, vendors' compilers, random programs, mutants; nothing from the cache.
+test-all: setup-test build
+	$(PYTHON) tests/run.py all
 
 demo: build
 	$(CARGO) run --release --quiet --locked --package xtask -- demo

@@ -20,7 +20,6 @@ import datetime
 import hashlib
 import json
 import os
-import shutil
 import subprocess
 import sys
 import time
@@ -32,10 +31,13 @@ CARGO = os.environ.get("CARGO", "cargo")
 ALL = ROOT / "tests" / "all.json"
 # Hashes of the crates at the last successful run, and seconds by tier.
 RECORD = TARGET / "tests.json"
-# The tests of `check`, of those that the build makes anyway.
-CHECK = "kind(lib) + kind(bin) + package(check) + package(syntax) + package(value) + binary(passes) + binary(structure)"
-# Tests that take long and check limits or formats of other programs: only in `all`.
-ONLY_ALL = "test(/^(all_tier|.*::all_tier)::/)"
+# The tests of `check`: unit tests, and files of expected outputs.
+CHECK = (
+    "kind(lib) + kind(bin) + package(check) + package(syntax) + package(value) + package(ir) + package(imp)"
+    " + (package(driver) & binary(/passes|structure|attributes|layout|warnings/))"
+)
+# Tests that only `all` runs stand in modules of this name.
+ALL_TIER = "all_tier"
 # Commands of `all` besides the tests: name, words behind `cargo xtask`.
 RANDOM = {
     "random programs": ["progen", "--count", "1500"],
@@ -43,7 +45,6 @@ RANDOM = {
     "random programs on OpenCL": ["progen", "--opencl", "--count", "200"],
     "mutants": ["mutate", "--count", "500"],
     "mutants of sizes": ["mutate", "--sizes", "--count", "1000"],
-    "lanes by processor": ["modes"],
 }
 
 
@@ -93,28 +94,33 @@ def said():
     )
 
 
-def nextest(words, env):
-    """Runs the tests; returns seconds and the number of tests, if known."""
+def run_tests(tier, words, env):
+    """Builds and runs the tests; returns the number of tests, if known."""
     if subprocess.run([CARGO, "nextest", "--version"], capture_output=True).returncode:
         command = [CARGO, "test", "--locked", "--workspace", "--no-fail-fast", "--lib", "--bins", "--tests"]
-        return run(command, env), None
-    command = [CARGO, "nextest", "run", "--locked", "--workspace", "--no-fail-fast"]
+        run([*command, "--", *([] if tier == "all" else ["--skip", ALL_TIER])], env)
+        return None
+    selection = {
+        "check": f"({CHECK}) - test({ALL_TIER}::)",
+        "test": f"not test({ALL_TIER}::)",
+        "all": "all()",
+    }[tier]
+    command = [CARGO, "nextest", "run", "--locked", "--workspace", "--no-fail-fast", "-E", selection]
     command += ["--status-level", "fail", "--final-status-level", "slow"]
-    return run([*command, *words], env), count(words, env)
+    run([*command, *words], env)
+    return count(selection, env)
 
 
-def count(words, env):
-    """The number of tests that a selection has."""
-    command = [CARGO, "nextest", "list", "--locked", "--workspace", "--message-format", "json"]
-    selection = [word for word in words if not word.startswith("--")]
-    made = subprocess.run([*command, *(["-E", selection[1]] if "-E" in words else [])],
-                          cwd=ROOT, env=env, capture_output=True, text=True)
+def count(selection, env):
+    """The number of tests in a selection."""
+    command = [CARGO, "nextest", "list", "--locked", "--workspace", "--message-format", "json", "-E", selection]
+    made = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True)
     try:
         suites = json.loads(made.stdout)["rust-suites"].values()
+        cases = [case for suite in suites for case in suite["testcases"].values()]
+        return sum(case["filter-match"]["status"] == "matches" for case in cases)
     except (ValueError, KeyError):
         return None
-    cases = [case for suite in suites for case in suite["testcases"].values()]
-    return sum(case["filter-match"]["status"] == "matches" for case in cases)
 
 
 def main():
@@ -140,12 +146,11 @@ def main():
     run([CARGO, "fmt", "--all", "--check"])
     if options.tier != "check":
         run([sys.executable, "tests/oracle/check.py"])
-    words = list(options.words)
-    if options.tier == "check":
-        words += ["-E", CHECK]
     if changed and options.tier == "test":
         print("evaluated after every pass of:", ", ".join(changed))
-    seconds, tests = nextest(words, env)
+    before = time.perf_counter()
+    tests = run_tests(options.tier, options.words, env)
+    seconds = time.perf_counter() - before
     parts = {"build and tests": round(seconds)}
     if options.tier == "all":
         for name, task in RANDOM.items():

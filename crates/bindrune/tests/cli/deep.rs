@@ -21,45 +21,50 @@ fn cases(count: usize) -> String {
     text + "  case _ -> -1\n"
 }
 
-#[test]
-fn thousands_of_branches_run_on_both_backends() {
-    for text in [chain(5000), cases(5000)] {
-        let folder = Folder::new();
-        let file = folder.file("long.fut", text);
-        for (input, output) in
-            [("0 5", "5i32\n"), ("21000 5", "5i32\n"), ("34993 -7", "990i32\n"), ("3 5", "-1i32\n")]
-        {
-            assert_eq!(bindrune(&["run", &file], input).quiet().text(), output);
-            let interpreted = bindrune(&["run", "--backend", "interp", &file], input);
-            assert_eq!(interpreted.quiet().text(), output);
-        }
-        bindrune(&["dev", "--verify", "--stage", "split", &file], "").quiet();
-    }
-}
+/// Tests that only `make test-all` runs.
+mod all_tier {
+    use super::*;
 
-#[test]
-fn nesting_of_a_hundred_thousand_levels_compiles() {
-    let n = 100_000;
-    let folder = Folder::new();
-    for (name, text) in [
-        ("parens", format!("entry main (x: i32) : i32 = {}x{}\n", "(".repeat(n), ")".repeat(n))),
-        ("sum", format!("entry main (x: i32) : i32 = x{}\n", " + x".repeat(n))),
-        ("lets", format!("entry main (x: i32) : i32 = {}x{}\n", "let y = ".repeat(n), " in y".repeat(n))),
-        ("else", chain(n)),
-        ("types", format!("type t = {}i32{}\nentry main (x: t) : t = x\n", "(".repeat(n), ")".repeat(n))),
-    ] {
-        let file = folder.file(&format!("{name}.fut"), text);
-        bindrune(&["check", &file], "").quiet();
-        let input = if name == "else" { "699993 1" } else { "2" };
-        let interpreted = bindrune(&["run", "--backend", "interp", &file], input).quiet();
-        let wanted = match name {
-            "sum" => "200002i32\n",
-            "else" => "998i32\n",
-            _ => "2i32\n",
-        };
-        assert_eq!(interpreted.text(), wanted, "{name}");
-        if name != "else" {
-            assert_eq!(bindrune(&["run", &file], input).quiet().text(), wanted, "{name}");
+    #[test]
+    fn thousands_of_branches_run_on_both_backends() {
+        for text in [chain(5000), cases(5000)] {
+            let folder = Folder::new();
+            let file = folder.file("long.fut", text);
+            for (input, output) in
+                [("0 5", "5i32\n"), ("21000 5", "5i32\n"), ("34993 -7", "990i32\n"), ("3 5", "-1i32\n")]
+            {
+                assert_eq!(bindrune(&["run", &file], input).quiet().text(), output);
+                let interpreted = bindrune(&["run", "--backend", "interp", &file], input);
+                assert_eq!(interpreted.quiet().text(), output);
+            }
+            bindrune(&["dev", "--verify", "--stage", "split", &file], "").quiet();
+        }
+    }
+
+    #[test]
+    fn nesting_of_a_hundred_thousand_levels_compiles() {
+        let n = 100_000;
+        let folder = Folder::new();
+        for (name, text) in [
+            ("parens", format!("entry main (x: i32) : i32 = {}x{}\n", "(".repeat(n), ")".repeat(n))),
+            ("sum", format!("entry main (x: i32) : i32 = x{}\n", " + x".repeat(n))),
+            ("lets", format!("entry main (x: i32) : i32 = {}x{}\n", "let y = ".repeat(n), " in y".repeat(n))),
+            ("else", chain(n)),
+            ("types", format!("type t = {}i32{}\nentry main (x: t) : t = x\n", "(".repeat(n), ")".repeat(n))),
+        ] {
+            let file = folder.file(&format!("{name}.fut"), text);
+            bindrune(&["check", &file], "").quiet();
+            let input = if name == "else" { "699993 1" } else { "2" };
+            let interpreted = bindrune(&["run", "--backend", "interp", &file], input).quiet();
+            let wanted = match name {
+                "sum" => "200002i32\n",
+                "else" => "998i32\n",
+                _ => "2i32\n",
+            };
+            assert_eq!(interpreted.text(), wanted, "{name}");
+            if name != "else" {
+                assert_eq!(bindrune(&["run", &file], input).quiet().text(), wanted, "{name}");
+            }
         }
     }
 }

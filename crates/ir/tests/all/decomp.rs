@@ -60,22 +60,27 @@ fn chunks_fill_their_accumulators() {
     }
 }
 
-#[test]
-fn sub_chunks_leave_few_iterations() {
-    for decomp in decomps() {
-        for points in sizes() {
-            let mut left = points;
-            let side = i64::from(decomp.scan_block);
-            for sub_chunks in decomp.sub_chunks(points) {
-                let SubChunks { count, length } = sub_chunks;
-                let whole = length % side == 0;
-                // A square of the last sub-chunk reads up to this position.
-                let reach = (count - 1) * length + side;
-                assert!(whole || reach <= left, "{decomp:?} of {points}");
-                left -= count * length;
+/// Tests that only `make test-all` runs.
+mod all_tier {
+    use super::*;
+
+    #[test]
+    fn sub_chunks_leave_few_iterations() {
+        for decomp in decomps() {
+            for points in sizes() {
+                let mut left = points;
+                let side = i64::from(decomp.scan_block);
+                for sub_chunks in decomp.sub_chunks(points) {
+                    let SubChunks { count, length } = sub_chunks;
+                    let whole = length % side == 0;
+                    // A square of the last sub-chunk reads up to this position.
+                    let reach = (count - 1) * length + side;
+                    assert!(whole || reach <= left, "{decomp:?} of {points}");
+                    left -= count * length;
+                }
+                assert!(left >= 0, "{decomp:?} of {points}");
+                assert!(decomp.accumulators == 1 || left < 2 * side, "{decomp:?} of {points}");
             }
-            assert!(left >= 0, "{decomp:?} of {points}");
-            assert!(decomp.accumulators == 1 || left < 2 * side, "{decomp:?} of {points}");
         }
     }
 }

@@ -136,12 +136,17 @@ fn vector_operators_on_the_host() {
     all_operators("native");
 }
 
-#[test]
-fn vector_operators_on_other_processors() {
-    // Operators are the same for all processors with AVX-512.
-    let others = ["x86-64-v2", "x86-64-v3", "x86-64-v4"];
-    for cpu in machines().into_iter().filter(|cpu| others.contains(cpu)) {
-        all_operators(cpu);
+/// Tests that only `make test-all` runs.
+mod all_tier {
+    use super::*;
+
+    #[test]
+    fn vector_operators_on_other_processors() {
+        // Operators are the same for all processors with AVX-512.
+        let others = ["x86-64-v2", "x86-64-v3", "x86-64-v4"];
+        for cpu in machines().into_iter().filter(|cpu| others.contains(cpu)) {
+            all_operators(cpu);
+        }
     }
 }
 
