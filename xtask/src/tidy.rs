@@ -4,6 +4,7 @@
 //! of them. They run as a test (`cargo test -p xtask`) and as a task (`cargo xtask tidy`).
 
 mod crates;
+mod phrases;
 mod scan;
 mod sources;
 mod texts;
@@ -20,7 +21,7 @@ type Problem = String;
 type Check = (&'static str, fn(&Tree) -> Vec<Problem>);
 
 /// All checks.
-const CHECKS: [Check; 15] = [
+const CHECKS: [Check; 16] = [
     ("files start with a header", sources::headers),
     ("files stay within their line budget", sources::budget),
     ("no placeholder macros", sources::placeholders),
@@ -36,6 +37,7 @@ const CHECKS: [Check; 15] = [
     ("messages about unsupported features are listed", texts::unsupported_messages),
     ("links between documents have targets", texts::links),
     ("docs/measurements.md is up to date", texts::measurements),
+    ("no text contains a listed phrase", phrases::phrases),
 ];
 
 /// Runs all checks on the repository at `root`.
@@ -70,7 +72,7 @@ mod tests {
     #[test]
     fn each_check_reports_its_violations() {
         let long = format!("//! Long.\n{}", "\n".repeat(sources::BUDGET));
-        let cases: [(&str, &str, &str); 19] = [
+        let cases: [(&str, &str, &str); 20] = [
             ("files start with a header", "crates/prim/src/a.rs", "fn f() {}\n"),
             ("files stay within their line budget", "crates/prim/src/a.rs", &long),
             ("no placeholder macros", "crates/prim/src/a.rs", "//! A.\nfn f() { todo!() }\n"),
@@ -110,6 +112,7 @@ mod tests {
             ),
             ("links between documents have targets", "docs/a.md", "See [b](../b.md#c) now.\n"),
             ("docs/measurements.md is up to date", "docs/measurements/a.json", "{\"tables\": []}"),
+            ("no text contains a listed phrase", "docs/a.md", concat!("Of all, those", " that fail.\n")),
         ];
         for (name, path, text) in cases {
             let mut files = valid_files();
