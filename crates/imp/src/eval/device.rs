@@ -15,36 +15,45 @@
 
 pub(super) mod races;
 mod signals;
-mod thread;
 
-use super::expr::Slot;
-use super::frame::{EnclosingFrame, Frame, OwnVariables};
-use super::machine::Machine;
+use super::code::{Slot, State};
+use super::machine::{Exit, Frame, Machine};
 use super::memory::{Kind, Pointer};
-use super::races::Label;
-use super::{EvalError, Result, bug, limit};
-use crate::walk::each_stmt;
-use crate::{DeviceOp, For, Launch, LoopMode, SharedBuffer, Stmt, Var};
+use super::unit::{KernelInfo, Unit};
+use super::{ErrorClass, EvalError, Result, bug, limit};
+use crate::Var;
 use races::{Actor, Running};
-use signals::Signals;
 use target::device::SHARED_MEMORY_BYTES;
-use thread::{Step, Thread};
 
 /// The number of resident blocks.
 const RESIDENT: usize = 3;
 /// The largest number of statements that a thread executes before a switch.
 const BURST: u64 = 12;
 
+/// A thread.
+struct Thread {
+    number: i64,
+    /// The index of its subgroup.
+    subgroup: i64,
+    /// The number of subgroup barriers that it has passed.
+    subgroup_barriers: u32,
+    /// The number of signals that it has sent.
+    signals: u32,
+    /// Its number in race detection when it ran last.
+    actor: u32,
+    frame: Frame,
+}
+
 /// A running thread block.
-struct Block<'p> {
+struct Block {
     number: i64,
     /// Its buffers in shared memory.
     frames: Vec<(Var, Pointer)>,
-    threads: Vec<Thread<'p>>,
+    threads: Vec<Thread>,
     /// The indices of the threads that can continue.
     ready: Vec<usize>,
-    /// The waiting threads, with their barriers.
-    waiting: Vec<(usize, &'p Stmt)>,
+    /// The waiting threads, with the instructions after their barriers.
+    waiting: Vec<(usize, usize)>,
     /// The number of threads of a subgroup.
     group: usize,
     /// The number of waiting threads of each subgroup.
@@ -59,7 +68,7 @@ struct Block<'p> {
     phase: u32,
 }
 
-impl<'p> Block<'p> {
+impl Block {
     /// Retries the awaiting threads, as elements have changed.
     fn retry_awaits(&mut self) {
         self.ready.append(&mut self.awaiting);
@@ -67,9 +76,9 @@ impl<'p> Block<'p> {
 
     /// A thread waits at a barrier. If it is the last of its subgroup at a subgroup barrier, the
     /// subgroup continues.
-    fn wait(&mut self, at: usize, barrier: &'p Stmt) {
+    fn wait(&mut self, at: usize, barrier: usize, exit: Exit) {
         self.waiting.push((at, barrier));
-        if !matches!(barrier, Stmt::Device(DeviceOp::SubgroupBarrier(_))) {
+        if exit != Exit::SubgroupBarrier {
             return;
         }
         let group = at / self.group;
@@ -78,8 +87,7 @@ impl<'p> Block<'p> {
         };
         *met += 1;
         let size = self.group;
-        let is_here =
-            |(other, place): &(usize, &Stmt)| other / size == group && std::ptr::eq(*place, barrier);
+        let is_here = |(other, place): &(usize, usize)| other / size == group && *place == barrier;
         // Where some wait elsewhere, no thread continues, which is reported.
         if *met < size || self.waiting.iter().filter(|it| is_here(it)).count() < size {
             return;
@@ -99,70 +107,50 @@ impl<'p> Block<'p> {
 }
 
 impl<'p> Machine<'p> {
-    pub(super) fn kernel(&mut self, frame: &mut Frame<'p>, f: &'p For, launch: &'p Launch) -> Result<()> {
-        let Some((Stmt::For(threads), common)) = f.body.split_last() else {
-            return bug("a kernel has no threads");
-        };
-        let LoopMode::Threads(locals) = &threads.mode else {
-            return bug("a kernel does not end with its threads");
-        };
-        let (blocks, size) = (frame.values().i64(&f.to)?, frame.values().i64(&threads.to)?);
+    pub(super) fn kernel(&mut self, frame: &Frame, info: &KernelInfo<'p>) -> Result<()> {
+        let (blocks, size) = (frame.i64(info.blocks), frame.i64(info.size));
         if !(1..=target::device::MAX_BLOCK).contains(&size) {
             return bug(format!("a block of {size} threads"));
         }
-        let mut pads = Vec::with_capacity(launch.shared_buffers.len());
-        for SharedBuffer { buffer, bytes } in &launch.shared_buffers {
-            pads.push((*buffer, frame.values().i64(bytes)?));
-        }
+        let shared = info.shared_buffers.iter();
+        let shared: Vec<(Var, u32, i64)> =
+            shared.map(|(var, register, bytes)| (*var, *register, frame.i64(*bytes))).collect();
         // The sizes need not be valid if nothing is launched.
         if blocks > 0 {
-            fit(common, &pads)?;
+            check_shared_memory(info.frame_bytes, &shared)?;
         }
-        let group = group_of(threads, size)?;
-        let (ours, theirs) = (launch.locals.iter(), locals.iter());
-        let ours = OwnVariables::new(frame.function, ours.chain([&f.var]).copied())?;
-        let theirs = OwnVariables::new(frame.function, theirs.chain([&threads.var]).copied())?;
-        let found = EnclosingFrame::of_kernel(frame);
-        let scattered = launch.scattered.iter();
-        let scattered = scattered.filter_map(|var| frame.values().pointer(*var).ok());
-        self.kernels += 1;
-        let now = Actor { block: 0, thread: 0, barriers: 0, group: 0, subgroup_barriers: 0, signals: 0 };
-        let running = Running {
-            label: Label::Grid(launch.name.clone(), launch.id),
-            number: self.kernels,
-            scattered: scattered.collect(),
-            now,
-            signals: Signals::default(),
-            changes: 0,
-        };
+        let group = info.subgroup.map_or(size, i64::from);
+        if group < 1 || size % group != 0 {
+            return bug(format!("groups in a block of {size} threads that differ in size"));
+        }
+        let mut template = info.unit.template.clone();
+        for (from, to, count) in &info.captures {
+            let to = *to as usize..(*to + *count) as usize;
+            template[to].copy_from_slice(frame.part(*from, *count));
+        }
+        let scattered = info.scattered.iter().map(|reg| frame.slots[*reg as usize]);
+        let scattered = scattered.filter(|slot| slot.state == State::Set);
+        let scattered = scattered.map(|slot| Pointer::from_bits(slot.word)).collect();
+        let running = Running::new(info.label.clone(), scattered, self.actors);
         if self.memory.kernel.replace(running).is_some() {
             return bug("a kernel launches another one");
         }
         let mut order = self.orders.next(0, blocks);
-        let mut resident: Vec<Block<'p>> = Vec::new();
+        let mut resident: Vec<Block> = Vec::new();
         let mut failure: Option<Box<EvalError>> = None;
         loop {
             while resident.len() < RESIDENT
                 && failure.is_none()
                 && let Some(number) = order.next()
             {
-                let mut own = found.frame(&ours);
-                own.set(f.var, Slot::Scalar(prim::Scalar::I64(number)))?;
-                for &(buffer, bytes) in &pads {
-                    let (space, label) = (own.space(buffer), own.label(buffer));
-                    let at = self.memory.alloc(bytes, Kind::Frame, space, label)?;
-                    own.blocks.push((buffer, at));
-                    own.set(buffer, Slot::Buffer(Some(at)))?;
-                }
-                self.block(&mut own, common)?;
-                resident.push(begin(number, own, threads, &theirs, (size, group))?);
+                resident.push(self.begin_block(info, &template, &shared, (number, size, group))?);
             }
             if resident.is_empty() {
                 break;
             }
             let at = self.orders.below(resident.len() as u64) as usize;
             let changes = self.changes();
-            if let Some(error) = self.run_burst(&mut resident[at])? {
+            if let Some(error) = self.run_burst(info, &mut resident[at])? {
                 if failure.is_none() {
                     resident.iter_mut().for_each(Block::fail_awaits);
                 }
@@ -186,8 +174,59 @@ impl<'p> Machine<'p> {
                 self.end_block(block);
             }
         }
-        self.memory.kernel = None;
+        if let Some(kernel) = self.memory.kernel.take() {
+            self.actors = kernel.end();
+        }
         failure.map_or(Ok(()), Err)
+    }
+
+    /// A block before any of its threads runs.
+    fn begin_block(
+        &mut self,
+        info: &KernelInfo<'p>,
+        template: &[Slot],
+        shared: &[(Var, u32, i64)],
+        (number, size, group): (i64, i64, i64),
+    ) -> Result<Block> {
+        let unit = &info.unit;
+        let mut common = self.frame_of(template);
+        common.slots[info.block_var as usize] = Slot::set(number as u64);
+        for (var, register, bytes) in shared {
+            let at = self.memory.alloc(*bytes, Kind::Frame, unit.space(*var), unit.label(*var))?;
+            common.blocks.push((*var, at));
+            common.slots[*register as usize] = Slot::set(at.bits());
+        }
+        let exit = self.run(unit, &mut common)?;
+        self.returned(unit, &common, exit)?;
+        let mut threads = Vec::with_capacity(size as usize);
+        for thread in 0..size {
+            let mut frame = self.frame_of(&common.slots);
+            frame.at = info.threads as usize;
+            frame.slots[info.thread_var as usize] = Slot::set(thread as u64);
+            threads.push(Thread {
+                number: thread,
+                subgroup: thread / group,
+                subgroup_barriers: 0,
+                signals: 0,
+                actor: 0,
+                frame,
+            });
+        }
+        let frames = std::mem::take(&mut common.blocks);
+        self.end_frame(common);
+        Ok(Block {
+            number,
+            frames,
+            ready: (0..threads.len()).collect(),
+            threads,
+            waiting: Vec::new(),
+            group: group as usize,
+            arrived: vec![0; (size / group) as usize],
+            awaiting: Vec::new(),
+            ended: 0,
+            failed: false,
+            phase: 0,
+        })
     }
 
     /// The number of changes of elements that threads may await.
@@ -197,16 +236,20 @@ impl<'p> Machine<'p> {
     }
 
     /// Reports a deadlock: all resident threads wait, some of them for signals.
-    fn deadlock(&self, resident: &[Block<'p>]) -> Result<()> {
-        let label = self.memory.kernel.as_ref().map(|kernel| &kernel.label);
-        let label = label.map_or_else(String::new, ToString::to_string);
+    fn deadlock(&self, resident: &[Block]) -> Result<()> {
+        let label = self.kernel_label();
         let mut blocks: Vec<i64> = resident.iter().map(|block| block.number).collect();
         blocks.sort_unstable();
         bug(format!("the blocks {blocks:?} of {label} await signals that none of them gives"))
     }
 
+    fn kernel_label(&self) -> String {
+        let kernel = self.memory.kernel.as_ref();
+        kernel.map_or_else(String::new, |kernel| kernel.label().to_string())
+    }
+
     /// Executes a few statements of a thread of the block; returns its failure, if any.
-    fn run_burst(&mut self, block: &mut Block<'p>) -> Result<Option<Box<EvalError>>> {
+    fn run_burst(&mut self, info: &KernelInfo<'p>, block: &mut Block) -> Result<Option<Box<EvalError>>> {
         if block.ready.is_empty() {
             return Ok(None);
         }
@@ -214,7 +257,7 @@ impl<'p> Machine<'p> {
         let at = block.ready[place];
         let thread = &mut block.threads[at];
         if let Some(kernel) = &mut self.memory.kernel {
-            kernel.now = Actor {
+            let now = Actor {
                 block: block.number,
                 thread: thread.number,
                 barriers: block.phase,
@@ -222,51 +265,69 @@ impl<'p> Machine<'p> {
                 subgroup_barriers: thread.subgroup_barriers,
                 signals: thread.signals,
             };
+            kernel.switch(now, thread.actor)?;
         }
-        let (mut failure, mut waits) = (None, None);
-        for _ in 0..=self.orders.below(BURST) {
-            match thread.step(self)? {
-                Step::On => continue,
-                Step::Waits(barrier) => waits = Some(barrier),
-                Step::Awaits => block.awaiting.push(at),
-                Step::Ends => block.ended += 1,
-                Step::Fails(error) => {
-                    block.failed = true;
-                    failure = Some(error);
-                }
-            }
-            block.ready.swap_remove(place);
-            break;
-        }
+        let result = self.run_steps(&info.unit, &mut thread.frame);
         if let Some(kernel) = &self.memory.kernel {
-            thread.signals = kernel.now.signals;
+            thread.signals = kernel.signals_sent();
+            thread.actor = kernel.number();
         }
-        if let Some(barrier) = waits {
-            block.wait(at, barrier);
+        let exit = match result {
+            Ok(Exit::NoSteps) => return Ok(None),
+            Ok(exit) => Ok(exit),
+            Err(error) if error.class == ErrorClass::Failure => Err(error),
+            Err(error) => return Err(error),
+        };
+        let barrier = thread.frame.at;
+        block.ready.swap_remove(place);
+        match exit {
+            Ok(exit @ (Exit::Barrier | Exit::SubgroupBarrier)) => block.wait(at, barrier, exit),
+            Ok(Exit::Awaits) => block.awaiting.push(at),
+            Ok(Exit::Returned | Exit::NoSteps) => block.ended += 1,
+            Err(error) => {
+                block.failed = true;
+                return Ok(Some(error));
+            }
         }
-        Ok(failure)
+        Ok(None)
+    }
+
+    /// Executes a random number of steps of a thread, up to [`BURST`].
+    fn run_steps(&mut self, unit: &Unit<'p>, frame: &mut Frame) -> Result<Exit> {
+        let burst = self.orders.below(BURST) + 1;
+        let budget = self.steps;
+        self.steps = burst.min(budget);
+        self.budget = budget - self.steps;
+        self.in_thread = true;
+        let result = self.run(unit, frame);
+        self.in_thread = false;
+        let has_budget = self.budget > 0 || self.steps > 0;
+        self.steps += self.budget;
+        match result {
+            Ok(Exit::NoSteps) if !has_budget => limit("the budget of statements"),
+            result => result,
+        }
     }
 
     /// Called when no thread of a block can continue: releases a barrier. Returns true if threads
     /// can continue.
-    fn release_barrier(&mut self, block: &mut Block<'p>) -> Result<bool> {
+    fn release_barrier(&mut self, block: &mut Block) -> Result<bool> {
         let Some((first, barrier)) = block.waiting.first().copied() else {
             return Ok(false);
         };
         if block.failed {
             return Ok(false);
         }
-        let label = self.memory.kernel.as_ref().map(|kernel| &kernel.label);
-        let label = label.map_or_else(String::new, ToString::to_string);
         let number = block.number;
         if block.ended > 0 {
+            let label = self.kernel_label();
             return bug(format!(
                 "thread {first} of block {number} of {label} waits at a barrier, and {} have ended",
                 block.ended
             ));
         }
-        let other = |(_, other): &&(usize, &Stmt)| !std::ptr::eq(*other, barrier);
-        if let Some((other, _)) = block.waiting.iter().find(other) {
+        if let Some((other, _)) = block.waiting.iter().find(|(_, other)| *other != barrier) {
+            let label = self.kernel_label();
             return bug(format!(
                 "threads {first} and {other} of block {number} of {label} wait at different barriers"
             ));
@@ -280,78 +341,26 @@ impl<'p> Machine<'p> {
     }
 
     /// Frees the memory of a block.
-    fn end_block(&mut self, block: Block<'p>) {
+    fn end_block(&mut self, block: Block) {
         if let Some(kernel) = &mut self.memory.kernel {
             kernel.signals.end(block.number);
         }
-        let threads = block.threads.into_iter();
-        let frames = threads.flat_map(|thread| thread.frame.blocks);
-        for (_, at) in frames.chain(block.frames) {
+        for thread in block.threads {
+            self.end_frame(thread.frame);
+        }
+        for (_, at) in block.frames {
             self.memory.end_frame(at);
         }
     }
 }
 
-/// The subgroup size of a block of this size: the whole block without subgroup barriers.
-fn group_of(threads: &For, size: i64) -> Result<i64> {
-    let (mut group, mut differ) = (None, false);
-    each_stmt(&threads.body, &mut |stmt| {
-        if let Stmt::Device(DeviceOp::SubgroupBarrier(own)) = stmt {
-            differ |= *group.get_or_insert(*own) != *own;
-        }
-    });
-    let group = group.map_or(size, i64::from);
-    if differ || group < 1 || size % group != 0 {
-        return bug(format!("groups in a block of {size} threads that differ in size"));
-    }
-    Ok(group)
-}
-
 /// Checks that the buffers of a block fit in shared memory.
-fn fit(common: &[Stmt], shared_buffers: &[(Var, i64)]) -> Result<()> {
-    let frames = common.iter().filter_map(|stmt| {
-        if let Stmt::Frame { elem, count, .. } = stmt {
-            Some(elem.size().saturating_mul(*count))
-        } else {
-            None
-        }
-    });
+fn check_shared_memory(frame_bytes: u64, shared: &[(Var, u32, i64)]) -> Result<()> {
     // A negative size exceeds the limit.
-    let pads = shared_buffers.iter();
-    let pads = pads.map(|(_, bytes)| u64::try_from(*bytes).unwrap_or(u64::MAX));
-    let bytes = frames.chain(pads).fold(0, u64::saturating_add);
+    let shared = shared.iter().map(|(_, _, bytes)| u64::try_from(*bytes).unwrap_or(u64::MAX));
+    let bytes = shared.fold(frame_bytes, u64::saturating_add);
     if bytes > SHARED_MEMORY_BYTES {
         return limit(format!("a block with {bytes} bytes in the scratchpad"));
     }
     Ok(())
-}
-
-/// A block before any of its threads runs.
-fn begin<'p>(
-    number: i64,
-    frame: Frame<'p>,
-    threads: &'p For,
-    locals: &OwnVariables,
-    (size, group): (i64, i64),
-) -> Result<Block<'p>> {
-    let mut all = Vec::with_capacity(size as usize);
-    let (common, frames) = EnclosingFrame::of_block(frame);
-    for thread in 0..size {
-        let mut own = common.frame(locals);
-        own.set(threads.var, Slot::Scalar(prim::Scalar::I64(thread)))?;
-        all.push(Thread::new(thread, thread / group, own, &threads.body));
-    }
-    Ok(Block {
-        number,
-        frames,
-        ready: (0..all.len()).collect(),
-        threads: all,
-        waiting: Vec::new(),
-        group: group as usize,
-        arrived: vec![0; (size / group) as usize],
-        awaiting: Vec::new(),
-        ended: 0,
-        failed: false,
-        phase: 0,
-    })
 }

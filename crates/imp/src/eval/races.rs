@@ -110,6 +110,9 @@ impl Open {
 pub(super) struct Races {
     clock: u32,
     loops: Vec<Open>,
+    /// The beginning of the outermost loop, and of the innermost loop's current iteration: only
+    /// what happened between was in another iteration.
+    window: Range<u32>,
 }
 
 /// The times of the last writes and reads of a block in loops. A cell covers as many bytes as no
@@ -134,7 +137,15 @@ impl Races {
     pub(super) fn begin(&mut self, running: Running) -> Result<()> {
         let begin = self.tick()?;
         self.loops.push(Open { running, begin, iterations: Vec::new() });
+        self.set_window();
         Ok(())
+    }
+
+    fn set_window(&mut self) {
+        self.window = match (self.loops.first(), self.loops.last()) {
+            (Some(first), Some(last)) => first.begin..last.now(),
+            _ => 0..0,
+        };
     }
 
     /// The next iteration of the innermost loop begins.
@@ -142,6 +153,7 @@ impl Races {
         let now = self.tick()?;
         if let Some(open) = self.loops.last_mut() {
             open.iterations.push((now, iteration));
+            self.window.end = now;
         }
         Ok(())
     }
@@ -149,12 +161,12 @@ impl Races {
     /// The innermost loop ends.
     pub(super) fn end(&mut self) {
         self.loops.pop();
+        self.set_window();
     }
 
     /// The loop in another iteration of which something happened, if any.
     fn elsewhere(&self, time: u32) -> Option<&Open> {
-        let (first, last) = (self.loops.first()?, self.loops.last()?);
-        if time < first.begin || time >= last.now() {
+        if !self.window.contains(&time) {
             return None;
         }
         self.loops.iter().find(|open| open.in_other_iteration(time))
@@ -162,14 +174,37 @@ impl Races {
 
     /// Records an access to bytes of a block of this size; fails if it races with another
     /// iteration.
+    #[inline]
     pub(super) fn record(
+        &self,
+        shadow: &mut Shadow,
+        known: (Pointer, &Label, usize),
+        bytes: Range<usize>,
+        access: Access,
+    ) -> Result<()> {
+        if self.loops.is_empty() {
+            return Ok(());
+        }
+        // An element in one cell that no other iteration has accessed.
+        if let Some(cell) = shadow.single(&bytes)
+            && access != Access::Update
+            && !self.window.contains(&cell[0])
+            && !self.window.contains(&cell[1])
+        {
+            cell[usize::from(access == Access::Read)] = self.clock;
+            return Ok(());
+        }
+        self.record_cells(shadow, known, bytes, access)
+    }
+
+    fn record_cells(
         &self,
         shadow: &mut Shadow,
         (at, block, size): (Pointer, &Label, usize),
         bytes: Range<usize>,
         access: Access,
     ) -> Result<()> {
-        if self.loops.is_empty() || bytes.is_empty() {
+        if bytes.is_empty() {
             return Ok(());
         }
         shadow.divide(&bytes, size);
@@ -226,13 +261,29 @@ impl<C: Copy + Default> Shadow<C> {
         cells.enumerate().map(move |(i, cell)| ((first + i) * grain, cell))
     }
 
+    /// The cell of exactly these bytes.
+    #[inline]
+    pub(super) fn single(&mut self, bytes: &Range<usize>) -> Option<&mut C> {
+        if self.cells.is_empty() || bytes.len() != self.cell_bytes {
+            return None;
+        }
+        let shift = self.cell_bytes.trailing_zeros();
+        let i = bytes.start >> shift;
+        if i << shift == bytes.start { self.cells.get_mut(i) } else { None }
+    }
+
+    /// Forgets all accesses.
+    pub(super) fn clear(&mut self) {
+        self.cells.clear();
+    }
+
     /// Splits cells so that none crosses either end of these bytes.
     fn divide(&mut self, bytes: &Range<usize>, size: usize) {
         let ends = bytes.start | bytes.end;
         let fits = |grain: usize| ends.is_multiple_of(grain);
         if self.cells.is_empty() {
             self.cell_bytes = [8, 4, 2].into_iter().find(|g| fits(*g)).unwrap_or(1);
-            self.cells = vec![C::default(); size.div_ceil(self.cell_bytes)];
+            self.cells.resize(size.div_ceil(self.cell_bytes), C::default());
         } else if !fits(self.cell_bytes) {
             let grain = [4, 2].into_iter().find(|g| *g < self.cell_bytes && fits(*g));
             let grain = grain.unwrap_or(1);
