@@ -39,11 +39,13 @@ impl Slot {
     pub(super) const NULL: Self = Self { word: 0, state: State::Null };
 
     /// A register with a value.
+    #[inline]
     pub(super) const fn set(word: u64) -> Self {
         Self { word, state: State::Set }
     }
 
     /// A lane's register.
+    #[inline]
     pub(super) const fn lane(word: Option<u64>) -> Self {
         match word {
             Some(word) => Self::set(word),
@@ -52,6 +54,7 @@ impl Slot {
     }
 
     /// A lane's value.
+    #[inline]
     pub(super) const fn value(self) -> Option<u64> {
         match self.state {
             State::Set => Some(self.word),

@@ -39,7 +39,7 @@ struct Thread {
     subgroup_barriers: u32,
     /// The number of signals that it has sent.
     signals: u32,
-    /// Its number in race detection when it ran last.
+    /// Its number in race detection; 0 if it has passed a barrier since it ran last.
     actor: u32,
     frame: Frame,
 }
@@ -95,6 +95,7 @@ impl Block {
         *met = 0;
         for (at, _) in self.waiting.extract_if(.., |it| is_here(it)) {
             self.threads[at].subgroup_barriers += 1;
+            self.threads[at].actor = 0;
             self.ready.push(at);
         }
     }
@@ -257,7 +258,7 @@ impl<'p> Machine<'p> {
         let at = block.ready[place];
         let thread = &mut block.threads[at];
         if let Some(kernel) = &mut self.memory.kernel {
-            let now = Actor {
+            let now = || Actor {
                 block: block.number,
                 thread: thread.number,
                 barriers: block.phase,
@@ -265,7 +266,7 @@ impl<'p> Machine<'p> {
                 subgroup_barriers: thread.subgroup_barriers,
                 signals: thread.signals,
             };
-            kernel.switch(now, thread.actor)?;
+            kernel.switch(thread.actor, now)?;
         }
         let result = self.run_steps(&info.unit, &mut thread.frame);
         if let Some(kernel) = &self.memory.kernel {
@@ -336,7 +337,10 @@ impl<'p> Machine<'p> {
         if let Some(kernel) = &mut self.memory.kernel {
             kernel.signals.barrier(number);
         }
-        block.ready.extend(block.waiting.drain(..).map(|(at, _)| at));
+        for (at, _) in block.waiting.drain(..) {
+            block.threads[at].actor = 0;
+            block.ready.push(at);
+        }
         Ok(true)
     }
 

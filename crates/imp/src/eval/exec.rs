@@ -39,26 +39,36 @@ impl<'p> Machine<'p> {
                 set!($d, f64::to_bits($f(x, y)))
             }};
         }
-        loop {
-            let Some(op) = unit.code.get(*at) else {
-                return Ok(Exit::Returned);
+        macro_rules! attempt {
+            ($result:expr) => {
+                match $result {
+                    Ok(value) => value,
+                    Err(error) => break Err(error),
+                }
+            };
+        }
+        let code = unit.code.as_slice();
+        let mut pc = *at;
+        let result = loop {
+            let Some(op) = code.get(pc) else {
+                break Ok(Exit::Returned);
             };
             match *op {
                 Op::Step(count) => match self.steps.checked_sub(u64::from(count)) {
                     Some(left) => self.steps = left,
-                    None => return Ok(Exit::NoSteps),
+                    None => break Ok(Exit::NoSteps),
                 },
-                Op::Fail(message) => return bug(unit.failures[message as usize].clone()),
+                Op::Fail(message) => break bug(unit.failures[message as usize].clone()),
                 Op::Require { a, var } => {
                     let slot = frame.slots[a as usize];
                     if slot.state != State::Set {
-                        return missing(var, slot);
+                        break missing(var, slot);
                     }
                 }
                 Op::RequireSet { a, var } => {
                     let slot = frame.slots[a as usize];
                     if slot.state == State::Unset {
-                        return missing(var, slot);
+                        break missing(var, slot);
                     }
                 }
                 Op::Move { d, a } => set!(d, word!(a)),
@@ -86,7 +96,7 @@ impl<'p> Machine<'p> {
                 Op::Unary { f, d, a } => set!(d, f(word!(a))),
                 Op::Binary { op, f, d, a, b } => match f(word!(a), word!(b)) {
                     Some(value) => set!(d, value),
-                    None => combined(op, None).map(|_| ())?,
+                    None => break combined(op, None).map(|_| Exit::Returned),
                 },
                 Op::Compare { f, d, a, b } => set!(d, f(word!(a), word!(b)).unwrap_or(0)),
                 Op::Convert { op, from, to, d, a } => {
@@ -107,7 +117,7 @@ impl<'p> Machine<'p> {
                 }
                 Op::Load { elem, d, buffer, at } => {
                     let position = word!(at) as i64;
-                    let value = self.memory.load(Pointer::from_bits(word!(buffer)), elem, position)?;
+                    let value = attempt!(self.memory.load(Pointer::from_bits(word!(buffer)), elem, position));
                     frame.slots[d as usize] = match value {
                         Some(value) => Slot::set(value),
                         None => Slot { word: position as u64, state: State::Unwritten },
@@ -115,31 +125,31 @@ impl<'p> Machine<'p> {
                 }
                 Op::Store { elem, buffer, at, a } => {
                     let (block, value) = (Pointer::from_bits(word!(buffer)), word!(a));
-                    self.memory.store(block, elem, word!(at) as i64, Some(value))?;
+                    attempt!(self.memory.store(block, elem, word!(at) as i64, Some(value)));
                 }
                 Op::StoreVar { elem, buffer, at, a } => {
                     let (block, value) = (Pointer::from_bits(word!(buffer)), frame.slots[a as usize].value());
-                    self.memory.store(block, elem, word!(at) as i64, value)?;
+                    attempt!(self.memory.store(block, elem, word!(at) as i64, value));
                 }
                 Op::Jump(to) => {
-                    *at = to as usize;
+                    pc = to as usize;
                     continue;
                 }
                 Op::JumpIf { a, to } => {
                     if word!(a) != 0 {
-                        *at = to as usize;
+                        pc = to as usize;
                         continue;
                     }
                 }
                 Op::JumpUnless { a, to } => {
                     if word!(a) == 0 {
-                        *at = to as usize;
+                        pc = to as usize;
                         continue;
                     }
                 }
                 Op::Enter { var, next, end, exit } => {
                     if word!(next) as i64 >= word!(end) as i64 {
-                        *at = exit as usize;
+                        pc = exit as usize;
                         continue;
                     }
                     set!(var, word!(next));
@@ -149,52 +159,54 @@ impl<'p> Machine<'p> {
                     if following < word!(end) as i64 {
                         set!(next, following as u64);
                         set!(var, following as u64);
-                        *at = body as usize;
+                        pc = body as usize;
                         continue;
                     }
                 }
                 Op::Wrap { ty, d, a } => set!(d, Scalar::int(ty, word!(a) as i64).bits()),
-                Op::LoadLanes(number) => self.load_lanes(frame, &unit.lanes[number as usize])?,
-                Op::StoreLanes(number) => self.store_lanes(frame, &unit.lanes[number as usize])?,
-                Op::Begin { at } => self.begin_loop(frame, &unit.loops[at as usize])?,
+                Op::LoadLanes(number) => attempt!(self.load_lanes(frame, &unit.lanes[number as usize])),
+                Op::StoreLanes(number) => attempt!(self.store_lanes(frame, &unit.lanes[number as usize])),
+                Op::Begin { at } => attempt!(self.begin_loop(frame, &unit.loops[at as usize])),
                 Op::Iterate { at: number, exit } => {
-                    if !self.next_iteration(frame, &unit.loops[number as usize])? {
-                        *at = exit as usize;
+                    if !attempt!(self.next_iteration(frame, &unit.loops[number as usize])) {
+                        pc = exit as usize;
                         continue;
                     }
                 }
-                Op::EndTask { at } => self.end_task(frame, &unit.loops[at as usize])?,
-                Op::Return => return Ok(Exit::Returned),
+                Op::EndTask { at } => attempt!(self.end_task(frame, &unit.loops[at as usize])),
+                Op::Return => break Ok(Exit::Returned),
                 Op::Barrier => {
-                    *at += 1;
-                    return Ok(Exit::Barrier);
+                    pc += 1;
+                    break Ok(Exit::Barrier);
                 }
                 Op::SubgroupBarrier => {
-                    *at += 1;
-                    return Ok(Exit::SubgroupBarrier);
+                    pc += 1;
+                    break Ok(Exit::SubgroupBarrier);
                 }
                 Op::Await { elem, d, buffer, at: position, retry } => {
                     let block = Pointer::from_bits(word!(buffer));
-                    match self.memory.awaited(block, elem, word!(position) as i64)? {
+                    match attempt!(self.memory.awaited(block, elem, word!(position) as i64)) {
                         Some(signal) => set!(d, signal),
                         None => {
-                            *at = retry as usize;
-                            return Ok(Exit::Awaits);
+                            pc = retry as usize;
+                            break Ok(Exit::Awaits);
                         }
                     }
                 }
                 Op::SkipEmpty { first, count, to } => {
                     let extents = unit.extents.get(first as usize..(first + count) as usize);
                     if extents.unwrap_or_default().iter().any(|reg| word!(*reg) as i64 <= 0) {
-                        *at = to as usize;
+                        pc = to as usize;
                         continue;
                     }
                 }
-                Op::Lanes(op) => lanes::execute(&mut frame.slots, &unit.lane_ops[op as usize])?,
-                Op::Large(op) => self.large(unit, frame, &unit.large_ops[op as usize])?,
+                Op::Lanes(op) => attempt!(lanes::execute(&mut frame.slots, &unit.lane_ops[op as usize])),
+                Op::Large(op) => attempt!(self.large(unit, frame, &unit.large_ops[op as usize])),
             }
-            *at += 1;
-        }
+            pc += 1;
+        };
+        *at = pc;
+        result
     }
 
     /// Executes an instruction that takes much longer than its dispatch.

@@ -5,6 +5,7 @@ use super::{Result, bug};
 use prim::{Scalar, eval};
 
 /// Returns true if a mask's lane is set.
+#[inline]
 pub(super) fn is_on(lane: Slot) -> Result<bool> {
     match lane.value() {
         Some(value) => Ok(value != 0),

@@ -55,19 +55,23 @@ pub(super) struct Frame {
 
 impl Frame {
     /// The registers that begin here.
+    #[inline]
     pub(super) fn part(&self, reg: Reg, count: u32) -> &[Slot] {
         self.slots.get(reg as usize..(reg + count) as usize).unwrap_or_default()
     }
 
     /// The block of a buffer register.
+    #[inline]
     pub(super) fn pointer(&self, reg: Reg) -> Pointer {
         Pointer::from_bits(self.word(reg))
     }
 
+    #[inline]
     pub(super) fn word(&self, reg: Reg) -> u64 {
         self.slots[reg as usize].word
     }
 
+    #[inline]
     pub(super) fn i64(&self, reg: Reg) -> i64 {
         self.word(reg) as i64
     }

@@ -19,11 +19,13 @@ pub(super) struct Pointer {
 
 impl Pointer {
     /// The bits that a register holds.
+    #[inline]
     pub(super) fn bits(self) -> u64 {
         u64::from(self.generation) << 32 | u64::from(self.index)
     }
 
     /// The pointer of a register's bits.
+    #[inline]
     pub(super) fn from_bits(bits: u64) -> Self {
         Self { index: bits as u32, generation: (bits >> 32) as u32 }
     }
@@ -451,6 +453,7 @@ impl Memory {
 }
 
 /// The block of a pointer.
+#[inline]
 fn found(blocks: &mut [Block], at: Pointer) -> Result<&mut Block> {
     match blocks.get_mut(at.index as usize) {
         Some(block) if block.generation == at.generation => Ok(block),
@@ -459,6 +462,7 @@ fn found(blocks: &mut [Block], at: Pointer) -> Result<&mut Block> {
 }
 
 /// Checks that the current executor may access a block's elements.
+#[inline]
 fn reachable(kernel: Option<&Running>, block: &Block) -> Result<()> {
     if kernel.is_none() && block.space != Space::Host {
         return bug("the host touches memory of the device");
@@ -489,6 +493,7 @@ fn note(
 
 impl Block {
     /// The first byte of an element of this size, if it is within bounds.
+    #[inline]
     fn element<const N: usize>(&self, elem: PrimType, position: i64) -> Result<usize> {
         let count = self.bytes.len() / N;
         match usize::try_from(position) {

@@ -84,18 +84,16 @@ pub(super) struct Running {
 struct Open {
     running: Running,
     begin: u32,
+    /// The start time of the current iteration.
+    now: u32,
     /// The start time and index of each iteration so far.
     iterations: Vec<(u32, i64)>,
 }
 
 impl Open {
-    fn now(&self) -> u32 {
-        self.iterations.last().map_or(self.begin, |(time, _)| *time)
-    }
-
     /// Returns true if the time is in another iteration of this loop than the current one.
     fn in_other_iteration(&self, time: u32) -> bool {
-        self.begin <= time && time < self.now()
+        self.begin <= time && time < self.now
     }
 
     fn iteration_at(&self, time: u32) -> i64 {
@@ -136,14 +134,14 @@ impl Races {
     /// A loop begins.
     pub(super) fn begin(&mut self, running: Running) -> Result<()> {
         let begin = self.tick()?;
-        self.loops.push(Open { running, begin, iterations: Vec::new() });
+        self.loops.push(Open { running, begin, now: begin, iterations: Vec::new() });
         self.set_window();
         Ok(())
     }
 
     fn set_window(&mut self) {
         self.window = match (self.loops.first(), self.loops.last()) {
-            (Some(first), Some(last)) => first.begin..last.now(),
+            (Some(first), Some(last)) => first.begin..last.now,
             _ => 0..0,
         };
     }
@@ -153,6 +151,7 @@ impl Races {
         let now = self.tick()?;
         if let Some(open) = self.loops.last_mut() {
             open.iterations.push((now, iteration));
+            open.now = now;
             self.window.end = now;
         }
         Ok(())
@@ -165,6 +164,7 @@ impl Races {
     }
 
     /// The loop in another iteration of which something happened, if any.
+    #[inline]
     fn elsewhere(&self, time: u32) -> Option<&Open> {
         if !self.window.contains(&time) {
             return None;
@@ -185,14 +185,23 @@ impl Races {
         if self.loops.is_empty() {
             return Ok(());
         }
-        // An element in one cell that no other iteration has accessed.
-        if let Some(cell) = shadow.single(&bytes)
-            && access != Access::Update
-            && !self.window.contains(&cell[0])
-            && !self.window.contains(&cell[1])
+        // An element in one cell, and no race.
+        if let Some([written, read]) = shadow.single(&bytes)
+            && !self.window.contains(written)
         {
-            cell[usize::from(access == Access::Read)] = self.clock;
-            return Ok(());
+            match access {
+                Access::Read => {
+                    if self.elsewhere(*read).is_none() {
+                        *read = self.clock;
+                    }
+                    return Ok(());
+                }
+                Access::Write if !self.window.contains(read) => {
+                    *written = self.clock;
+                    return Ok(());
+                }
+                Access::Write | Access::Update => {}
+            }
         }
         self.record_cells(shadow, known, bytes, access)
     }

@@ -149,23 +149,23 @@ impl Running {
     }
 
     /// The number of the current thread at this time.
+    #[inline]
     pub(super) const fn number(&self) -> u32 {
         self.number
     }
 
-    /// Sets the current thread, which had the number when it ran last.
-    pub(super) fn switch(&mut self, now: Actor, number: u32) -> Result<()> {
-        self.now = now;
+    /// Sets the current thread, by its number, or if that is 0 as given, with a new number.
+    pub(super) fn switch(&mut self, number: u32, now: impl FnOnce() -> Actor) -> Result<()> {
         let known = number.checked_sub(self.first).and_then(|i| self.actors.get(i as usize));
-        if known == Some(&now) {
-            self.number = number;
+        if let Some(known) = known {
+            (self.now, self.number) = (*known, number);
             return Ok(());
         }
-        self.number = self.end();
+        (self.now, self.number) = (now(), self.end());
         if self.number >= u32::MAX >> 2 {
             return limit("too many barriers");
         }
-        self.actors.push(now);
+        self.actors.push(self.now);
         Ok(())
     }
 
@@ -173,7 +173,7 @@ impl Running {
     pub(in crate::eval) fn give(&mut self, at: Pointer, byte: usize) -> Result<()> {
         self.signals.send(self.now, (at, byte));
         let now = Actor { signals: self.now.signals + 1, ..self.now };
-        self.switch(now, self.number)
+        self.switch(0, || now)
     }
 
     /// The current thread has awaited an element.
