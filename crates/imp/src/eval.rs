@@ -157,15 +157,15 @@ fn run(program: &Program, entry: &str, args: Vec<EvalValue>, options: Options) -
     if !words.iter().map(|(_, ty)| Some(*ty)).eq(types) {
         return bug("the parameters of the entry point are not its function's");
     }
-    let (unit, ended) = machine.call(point.fun, |unit, frame| {
+    let (unit, ended) = machine.call(point.fun, |unit, slots| {
         for ((word, _), (param, _)) in words.iter().zip(&unit.params) {
-            frame.slots[*param as usize] = *word;
+            slots[*param as usize] = *word;
         }
     })?;
     let words =
         unit.results.iter().map(|part| (ended.slots[part.reg as usize], var_type(unit.function, part.var)));
     let words: Vec<_> = words.collect();
-    machine.end_frame(ended);
+    machine.end(ended);
     let mut words = words.into_iter();
     let mut results = Vec::new();
     for (leaf, _) in program.opaques.flatten_values(&point.results) {

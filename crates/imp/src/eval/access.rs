@@ -8,7 +8,7 @@ use super::{Result, bug};
 use prim::BinOp;
 
 /// The position of a lane, if it is active.
-fn position(frame: &Frame, lanes: &LaneAccess, lane: u32) -> Result<Option<i64>> {
+fn position(frame: &Frame<'_>, lanes: &LaneAccess, lane: u32) -> Result<Option<i64>> {
     let active = match lanes.mask {
         None => true,
         Some(mask) => is_on(frame.slots[(mask + lane) as usize])?,
@@ -28,7 +28,7 @@ fn position(frame: &Frame, lanes: &LaneAccess, lane: u32) -> Result<Option<i64>>
 }
 
 /// Fails where a mask or the position of an active lane has no value.
-fn check_lanes(frame: &Frame, lanes: &LaneAccess) -> Result<()> {
+fn check_lanes(frame: &Frame<'_>, lanes: &LaneAccess) -> Result<()> {
     if lanes.mask.is_some() || matches!(lanes.at, Positions::Gather(_)) {
         for lane in 0..lanes.count {
             position(frame, lanes, lane)?;
@@ -39,7 +39,7 @@ fn check_lanes(frame: &Frame, lanes: &LaneAccess) -> Result<()> {
 
 impl Machine<'_> {
     /// Loads a vector; inactive lanes get 0.
-    pub(super) fn load_lanes(&mut self, frame: &mut Frame, lanes: &LaneAccess) -> Result<()> {
+    pub(super) fn load_lanes(&mut self, frame: &mut Frame<'_>, lanes: &LaneAccess) -> Result<()> {
         check_lanes(frame, lanes)?;
         let at = frame.pointer(lanes.buffer);
         // The vector may also be that of the positions or the mask.
@@ -57,7 +57,7 @@ impl Machine<'_> {
     }
 
     /// Stores a vector; a lane without a value unsets its element.
-    pub(super) fn store_lanes(&mut self, frame: &Frame, lanes: &LaneAccess) -> Result<()> {
+    pub(super) fn store_lanes(&mut self, frame: &Frame<'_>, lanes: &LaneAccess) -> Result<()> {
         check_lanes(frame, lanes)?;
         let at = frame.pointer(lanes.buffer);
         for lane in 0..lanes.count {
@@ -70,7 +70,7 @@ impl Machine<'_> {
     }
 
     /// Copies elements, in row-major order.
-    pub(super) fn copy(&mut self, frame: &Frame, info: &CopyInfo) -> Result<()> {
+    pub(super) fn copy(&mut self, frame: &Frame<'_>, info: &CopyInfo) -> Result<()> {
         let extents: Vec<i64> = info.extents.iter().map(|reg| frame.i64(*reg)).collect();
         let side = |side: &Side| {
             let strides: Vec<i64> = side.strides.iter().map(|reg| frame.i64(*reg)).collect();
@@ -108,7 +108,7 @@ impl Machine<'_> {
     }
 
     /// Executes an atomic operation of a thread.
-    pub(super) fn atomic(&mut self, frame: &mut Frame, info: &AtomicInfo) -> Result<()> {
+    pub(super) fn atomic(&mut self, frame: &mut Frame<'_>, info: &AtomicInfo) -> Result<()> {
         let (at, position) = (frame.pointer(info.buffer), frame.i64(info.at));
         let value = frame.word(info.value);
         let old = match info.kind {

@@ -72,8 +72,10 @@ pub(super) type Binary = fn(u64, u64) -> Option<u64>;
 /// instruction says otherwise.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Op {
-    /// The number of statements executed from here to the next step.
+    /// Takes this number of statements from the budget.
     Step(u32),
+    /// A thread begins a statement that accesses memory of others: another thread may run before.
+    Yield,
     /// Fails with the message of this index.
     Fail(u32),
     /// Fails unless the variable has a value.

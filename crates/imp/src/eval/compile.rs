@@ -17,7 +17,7 @@ mod stmt;
 use super::carried::Carried;
 use super::code::{LaneOp, LargeOp, Op, Reg, Slot};
 use super::unit::{Part, Unit};
-use crate::{Function, Program, Stmt, Var, VarType};
+use crate::{Arg, DeviceOp, Function, Program, Space, Stmt, Var, VarType};
 use facts::Facts;
 use prim::PrimType;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -93,9 +93,10 @@ struct Compiler<'p, 'c> {
     inner: FxHashSet<Var>,
     /// The variables that a kernel reads from the host.
     captures: Vec<Part>,
-    /// The index of the current statement, and for a thread that of its first instruction.
+    /// The index of the current statement.
     stmt: u32,
-    step: u32,
+    /// The first instruction of a thread's last statement that accesses memory of others.
+    start: u32,
 }
 
 impl<'p, 'c> Compiler<'p, 'c> {
@@ -142,7 +143,7 @@ impl<'p, 'c> Compiler<'p, 'c> {
             inner: FxHashSet::default(),
             captures: Vec::new(),
             stmt: u32::MAX,
-            step: 0,
+            start: 0,
         }
     }
 
@@ -301,15 +302,15 @@ impl<'p, 'c> Compiler<'p, 'c> {
         stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
             let outer = self.stmt;
             let steps = stmts.len() as u32 + more;
-            if self.executor != Executor::Thread && steps > 0 {
+            if steps > 0 {
                 self.emit(Op::Step(steps));
             }
             for stmt in stmts {
                 self.stmt = self.unit.stmts.len() as u32;
                 self.unit.stmts.push(stmt);
-                if self.executor == Executor::Thread {
-                    self.step = self.here();
-                    self.emit(Op::Step(1));
+                if self.executor == Executor::Thread && self.is_observable(stmt) {
+                    self.start = self.here();
+                    self.emit(Op::Yield);
                 }
                 // Where it cannot be compiled, an instruction fails.
                 let _ = self.stmt(stmt);
@@ -317,5 +318,33 @@ impl<'p, 'c> Compiler<'p, 'c> {
             }
             self.stmt = outer;
         });
+    }
+
+    /// Returns true if other threads may observe what a statement of a thread does, or it may
+    /// observe what they do.
+    fn is_observable(&self, stmt: &Stmt) -> bool {
+        match stmt {
+            Stmt::Load(_, access) | Stmt::Store(access, _) => {
+                !matches!(self.unit.space(access.buffer), Space::Private | Space::Registers)
+            }
+            Stmt::Device(op) => !matches!(op, DeviceOp::Barrier | DeviceOp::SubgroupBarrier(_)),
+            Stmt::Call { args, .. } => args.iter().any(|arg| matches!(arg, Arg::Buffer(_))),
+            Stmt::LoadLanes { .. } | Stmt::StoreLanes { .. } | Stmt::Copy { .. } => true,
+            Stmt::Set(..)
+            | Stmt::Alloc(..)
+            | Stmt::Frame { .. }
+            | Stmt::Share(..)
+            | Stmt::Borrow(..)
+            | Stmt::Release(_)
+            | Stmt::Slots(_)
+            | Stmt::ConstData(..)
+            | Stmt::If(..)
+            | Stmt::While(..)
+            | Stmt::For(_)
+            | Stmt::Check { .. }
+            | Stmt::RecordComparison(..)
+            | Stmt::ReadGlobal(..)
+            | Stmt::WriteGlobal(..) => false,
+        }
     }
 }

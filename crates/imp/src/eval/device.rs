@@ -1,7 +1,7 @@
 //! The simulated device: kernels whose blocks and threads run concurrently, in any order.
 //!
 //! A few blocks are resident at a time, in a shuffled order. Repeatedly, a random thread of one of
-//! them executes a few statements. At a barrier it waits for all threads of its block, or of its
+//! them continues until it has accessed memory of others a few times. At a barrier it waits for all threads of its block, or of its
 //! subgroup; for a missing signal, until elements have been updated. Reported are:
 //!
 //! - races between threads ([`races`]) that neither a barrier nor a signal ([`signals`]) orders,
@@ -17,9 +17,9 @@ pub(super) mod races;
 mod signals;
 
 use super::code::{Slot, State};
-use super::machine::{Exit, Frame, Machine};
+use super::machine::{Control, Exit, Frame, Machine, returned};
 use super::memory::{Kind, Pointer};
-use super::unit::{KernelInfo, Unit};
+use super::unit::KernelInfo;
 use super::{ErrorClass, EvalError, Result, bug, limit};
 use crate::Var;
 use races::{Actor, Running};
@@ -27,21 +27,19 @@ use target::device::SHARED_MEMORY_BYTES;
 
 /// The number of resident blocks.
 const RESIDENT: usize = 3;
-/// The largest number of statements that a thread executes before a switch.
-const BURST: u64 = 12;
+/// The largest number of accesses of a thread before a switch.
+const BURST: u64 = 3;
 
 /// A thread.
+#[derive(Default)]
 struct Thread {
-    number: i64,
-    /// The index of its subgroup.
-    subgroup: i64,
     /// The number of subgroup barriers that it has passed.
     subgroup_barriers: u32,
     /// The number of signals that it has sent.
     signals: u32,
     /// Its number in race detection; 0 if it has passed a barrier since it ran last.
     actor: u32,
-    frame: Frame,
+    control: Control,
 }
 
 /// A running thread block.
@@ -50,6 +48,8 @@ struct Block {
     /// Its buffers in shared memory.
     frames: Vec<(Var, Pointer)>,
     threads: Vec<Thread>,
+    /// The registers of all threads, one thread after another.
+    slots: Vec<Slot>,
     /// The indices of the threads that can continue.
     ready: Vec<usize>,
     /// The waiting threads, with the instructions after their barriers.
@@ -108,7 +108,7 @@ impl Block {
 }
 
 impl<'p> Machine<'p> {
-    pub(super) fn kernel(&mut self, frame: &Frame, info: &KernelInfo<'p>) -> Result<()> {
+    pub(super) fn kernel(&mut self, frame: &Frame<'_>, info: &KernelInfo<'p>) -> Result<()> {
         let (blocks, size) = (frame.i64(info.blocks), frame.i64(info.size));
         if !(1..=target::device::MAX_BLOCK).contains(&size) {
             return bug(format!("a block of {size} threads"));
@@ -190,36 +190,33 @@ impl<'p> Machine<'p> {
         (number, size, group): (i64, i64, i64),
     ) -> Result<Block> {
         let unit = &info.unit;
-        let mut common = self.frame_of(template);
+        let mut common = self.activate(template);
         common.slots[info.block_var as usize] = Slot::set(number as u64);
         for (var, register, bytes) in shared {
             let at = self.memory.alloc(*bytes, Kind::Frame, unit.space(*var), unit.label(*var))?;
-            common.blocks.push((*var, at));
+            common.control.blocks.push((*var, at));
             common.slots[*register as usize] = Slot::set(at.bits());
         }
-        let exit = self.run(unit, &mut common)?;
-        self.returned(unit, &common, exit)?;
+        returned(self.run(unit, &mut common.frame())?)?;
+        let count = unit.template.len();
+        let mut slots = self.registers.pop().unwrap_or_default();
+        slots.reserve(count * size as usize);
         let mut threads = Vec::with_capacity(size as usize);
         for thread in 0..size {
-            let mut frame = self.frame_of(&common.slots);
-            frame.at = info.threads as usize;
-            frame.slots[info.thread_var as usize] = Slot::set(thread as u64);
-            threads.push(Thread {
-                number: thread,
-                subgroup: thread / group,
-                subgroup_barriers: 0,
-                signals: 0,
-                actor: 0,
-                frame,
-            });
+            let from = slots.len();
+            slots.extend_from_slice(&common.slots);
+            slots[from + info.thread_var as usize] = Slot::set(thread as u64);
+            let control = Control { at: info.threads as usize, ..Control::default() };
+            threads.push(Thread { control, ..Thread::default() });
         }
-        let frames = std::mem::take(&mut common.blocks);
-        self.end_frame(common);
+        let frames = std::mem::take(&mut common.control.blocks);
+        self.end(common);
         Ok(Block {
             number,
             frames,
             ready: (0..threads.len()).collect(),
             threads,
+            slots,
             waiting: Vec::new(),
             group: group as usize,
             arrived: vec![0; (size / group) as usize],
@@ -249,7 +246,7 @@ impl<'p> Machine<'p> {
         kernel.map_or_else(String::new, |kernel| kernel.label().to_string())
     }
 
-    /// Executes a few statements of a thread of the block; returns its failure, if any.
+    /// Continues a thread of the block for a while; returns its failure, if any.
     fn run_burst(&mut self, info: &KernelInfo<'p>, block: &mut Block) -> Result<Option<Box<EvalError>>> {
         if block.ready.is_empty() {
             return Ok(None);
@@ -260,54 +257,40 @@ impl<'p> Machine<'p> {
         if let Some(kernel) = &mut self.memory.kernel {
             let now = || Actor {
                 block: block.number,
-                thread: thread.number,
+                thread: at as i64,
                 barriers: block.phase,
-                group: thread.subgroup,
+                group: (at / block.group) as i64,
                 subgroup_barriers: thread.subgroup_barriers,
                 signals: thread.signals,
             };
             kernel.switch(thread.actor, now)?;
         }
-        let result = self.run_steps(&info.unit, &mut thread.frame);
+        self.burst = self.orders.below(BURST) + 1;
+        let count = info.unit.template.len();
+        let slots = &mut block.slots[at * count..(at + 1) * count];
+        let result = self.run(&info.unit, &mut Frame { slots, control: &mut thread.control });
         if let Some(kernel) = &self.memory.kernel {
             thread.signals = kernel.signals_sent();
             thread.actor = kernel.number();
         }
         let exit = match result {
-            Ok(Exit::NoSteps) => return Ok(None),
+            Ok(Exit::Yields) => return Ok(None),
             Ok(exit) => Ok(exit),
             Err(error) if error.class == ErrorClass::Failure => Err(error),
             Err(error) => return Err(error),
         };
-        let barrier = thread.frame.at;
+        let barrier = thread.control.at;
         block.ready.swap_remove(place);
         match exit {
             Ok(exit @ (Exit::Barrier | Exit::SubgroupBarrier)) => block.wait(at, barrier, exit),
             Ok(Exit::Awaits) => block.awaiting.push(at),
-            Ok(Exit::Returned | Exit::NoSteps) => block.ended += 1,
+            Ok(Exit::Returned | Exit::Yields) => block.ended += 1,
             Err(error) => {
                 block.failed = true;
                 return Ok(Some(error));
             }
         }
         Ok(None)
-    }
-
-    /// Executes a random number of steps of a thread, up to [`BURST`].
-    fn run_steps(&mut self, unit: &Unit<'p>, frame: &mut Frame) -> Result<Exit> {
-        let burst = self.orders.below(BURST) + 1;
-        let budget = self.steps;
-        self.steps = burst.min(budget);
-        self.budget = budget - self.steps;
-        self.in_thread = true;
-        let result = self.run(unit, frame);
-        self.in_thread = false;
-        let has_budget = self.budget > 0 || self.steps > 0;
-        self.steps += self.budget;
-        match result {
-            Ok(Exit::NoSteps) if !has_budget => limit("the budget of statements"),
-            result => result,
-        }
     }
 
     /// Called when no thread of a block can continue: releases a barrier. Returns true if threads
@@ -349,12 +332,14 @@ impl<'p> Machine<'p> {
         if let Some(kernel) = &mut self.memory.kernel {
             kernel.signals.end(block.number);
         }
-        for thread in block.threads {
-            self.end_frame(thread.frame);
-        }
-        for (_, at) in block.frames {
+        let threads = block.threads.into_iter();
+        let frames = threads.flat_map(|thread| thread.control.blocks);
+        for (_, at) in frames.chain(block.frames) {
             self.memory.end_frame(at);
         }
+        let mut slots = block.slots;
+        slots.clear();
+        self.registers.push(slots);
     }
 }
 

@@ -15,7 +15,7 @@ use prim::{Scalar, eval};
 impl<'p> Machine<'p> {
     /// Executes instructions from `at` on, which is then the index of the next one, or of the one
     /// that failed.
-    pub(super) fn execute(&mut self, unit: &Unit<'p>, frame: &mut Frame, at: &mut usize) -> Result<Exit> {
+    pub(super) fn execute(&mut self, unit: &Unit<'p>, frame: &mut Frame<'_>, at: &mut usize) -> Result<Exit> {
         macro_rules! word {
             ($reg:expr) => {
                 frame.slots[$reg as usize].word
@@ -54,9 +54,10 @@ impl<'p> Machine<'p> {
                 break Ok(Exit::Returned);
             };
             match *op {
-                Op::Step(count) => match self.steps.checked_sub(u64::from(count)) {
-                    Some(left) => self.steps = left,
-                    None => break Ok(Exit::NoSteps),
+                Op::Step(count) => attempt!(self.charge(u64::from(count))),
+                Op::Yield => match self.burst.checked_sub(1) {
+                    Some(left) => self.burst = left,
+                    None => break Ok(Exit::Yields),
                 },
                 Op::Fail(message) => break bug(unit.failures[message as usize].clone()),
                 Op::Require { a, var } => {
@@ -200,7 +201,7 @@ impl<'p> Machine<'p> {
                         continue;
                     }
                 }
-                Op::Lanes(op) => attempt!(lanes::execute(&mut frame.slots, &unit.lane_ops[op as usize])),
+                Op::Lanes(op) => attempt!(lanes::execute(frame.slots, &unit.lane_ops[op as usize])),
                 Op::Large(op) => attempt!(self.large(unit, frame, &unit.large_ops[op as usize])),
             }
             pc += 1;
@@ -210,7 +211,7 @@ impl<'p> Machine<'p> {
     }
 
     /// Executes an instruction that takes much longer than its dispatch.
-    fn large(&mut self, unit: &Unit<'p>, frame: &mut Frame, op: &LargeOp) -> Result<()> {
+    fn large(&mut self, unit: &Unit<'p>, frame: &mut Frame<'_>, op: &LargeOp) -> Result<()> {
         match *op {
             LargeOp::Alloc { d, bytes, var } => {
                 let at = self.memory.alloc(frame.i64(bytes), Kind::Heap, unit.space(var), unit.label(var))?;
@@ -311,55 +312,52 @@ impl<'p> Machine<'p> {
     }
 
     /// A new block of the frame in place of the variable's old one.
-    fn frame_block(&mut self, unit: &Unit<'p>, frame: &mut Frame, bytes: i64, var: Var) -> Result<Pointer> {
-        if let Some(i) = frame.blocks.iter().position(|(of, _)| *of == var) {
-            let (_, old) = &mut frame.blocks[i];
+    fn frame_block(
+        &mut self,
+        unit: &Unit<'p>,
+        frame: &mut Frame<'_>,
+        bytes: i64,
+        var: Var,
+    ) -> Result<Pointer> {
+        if let Some(i) = frame.control.blocks.iter().position(|(of, _)| *of == var) {
+            let (_, old) = &mut frame.control.blocks[i];
             if let Some(new) = self.memory.renew(*old, bytes)? {
                 *old = new;
                 return Ok(new);
             }
-            let (_, old) = frame.blocks.swap_remove(i);
+            let (_, old) = frame.control.blocks.swap_remove(i);
             self.memory.end_frame(old);
         }
         let at = self.memory.alloc(bytes, Kind::Frame, unit.space(var), unit.label(var))?;
-        frame.blocks.push((var, at));
+        frame.control.blocks.push((var, at));
         Ok(at)
     }
 
     /// Sets an owned variable to a reference, and releases its old one.
-    fn set_owned(&mut self, frame: &mut Frame, d: u32, at: Pointer) -> Result<()> {
+    fn set_owned(&mut self, frame: &mut Frame<'_>, d: u32, at: Pointer) -> Result<()> {
         let old = std::mem::replace(&mut frame.slots[d as usize], Slot::set(at.bits()));
         self.release(old)
     }
 
-    fn call_from(&mut self, unit: &Unit<'p>, frame: &mut Frame, number: usize) -> Result<()> {
+    fn call_from(&mut self, unit: &Unit<'p>, frame: &mut Frame<'_>, number: usize) -> Result<()> {
         let info = &unit.calls[number];
-        // For a thread, a call is one step.
-        let in_thread = std::mem::take(&mut self.in_thread);
-        if in_thread {
-            std::mem::swap(&mut self.steps, &mut self.budget);
-        }
-        let called = self.call(info.fun, |callee, inner| {
+        let (callee, ended) = self.call(info.fun, |callee, inner| {
             for ((reg, count), (param, _)) in info.args.iter().zip(&callee.params) {
                 let to = *param as usize..(*param + *count) as usize;
-                inner.slots[to].copy_from_slice(frame.part(*reg, *count));
+                inner[to].copy_from_slice(frame.part(*reg, *count));
             }
-        });
-        if in_thread {
-            std::mem::swap(&mut self.steps, &mut self.budget);
-        }
-        self.in_thread = in_thread;
-        let (callee, ended) = called?;
+        })?;
         for (target, result) in info.results.iter().zip(&callee.results) {
             let value = ended.slots[result.reg as usize];
             if result.is_buffer {
                 self.set_owned(frame, target.reg, Pointer::from_bits(value.word))?;
             } else {
                 let to = target.reg as usize..(target.reg + target.count) as usize;
-                frame.slots[to].copy_from_slice(ended.part(result.reg, target.count));
+                frame.slots[to]
+                    .copy_from_slice(&ended.slots[result.reg as usize..(result.reg + target.count) as usize]);
             }
         }
-        self.end_frame(ended);
+        self.end(ended);
         Ok(())
     }
 }

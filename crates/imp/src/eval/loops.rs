@@ -20,7 +20,7 @@ pub(super) struct Iterations {
 
 impl Machine<'_> {
     /// A loop begins.
-    pub(super) fn begin_loop(&mut self, frame: &mut Frame, info: &LoopInfo) -> Result<()> {
+    pub(super) fn begin_loop(&mut self, frame: &mut Frame<'_>, info: &LoopInfo) -> Result<()> {
         let (first, end) = (frame.i64(info.from), frame.i64(info.to));
         let (order, slices) = match info.slices {
             Some((count, _)) => {
@@ -39,21 +39,21 @@ impl Machine<'_> {
         let scattered = scattered.filter(|slot| slot.state == State::Set);
         let scattered = scattered.map(|slot| Pointer::from_bits(slot.word)).collect();
         self.memory.races.begin(Running { label: info.label.clone(), scattered })?;
-        frame.loops.push(Iterations { order, slices, blocks: 0 });
+        frame.control.loops.push(Iterations { order, slices, blocks: 0 });
         Ok(())
     }
 
     /// The next iteration of the innermost loop begins; returns false if the loop has ended.
-    pub(super) fn next_iteration(&mut self, frame: &mut Frame, info: &LoopInfo) -> Result<bool> {
-        let Some(running) = frame.loops.last_mut() else {
+    pub(super) fn next_iteration(&mut self, frame: &mut Frame<'_>, info: &LoopInfo) -> Result<bool> {
+        let Some(running) = frame.control.loops.last_mut() else {
             return Ok(false);
         };
         let Some(k) = running.order.next() else {
-            frame.loops.pop();
+            frame.control.loops.pop();
             self.memory.races.end();
             return Ok(false);
         };
-        running.blocks = frame.blocks.len();
+        running.blocks = frame.control.blocks.len();
         self.memory.races.next(k)?;
         let counter = match (running.slices, info.slices) {
             (Some((n, count)), Some((_, end))) => {
@@ -76,13 +76,13 @@ impl Machine<'_> {
     }
 
     /// The iteration of a task ends: its references are released, and its blocks end.
-    pub(super) fn end_task(&mut self, frame: &mut Frame, info: &LoopInfo) -> Result<()> {
+    pub(super) fn end_task(&mut self, frame: &mut Frame<'_>, info: &LoopInfo) -> Result<()> {
         for owned in &info.owned {
             let slot = std::mem::replace(&mut frame.slots[*owned as usize], Slot::UNSET);
             self.release(slot)?;
         }
-        let mark = frame.loops.last().map_or(0, |running| running.blocks);
-        for (_, at) in frame.blocks.drain(mark.min(frame.blocks.len())..) {
+        let mark = frame.control.loops.last().map_or(0, |running| running.blocks);
+        for (_, at) in frame.control.blocks.drain(mark.min(frame.control.blocks.len())..) {
             self.memory.end_frame(at);
         }
         Ok(())

@@ -25,12 +25,10 @@ pub(super) struct Machine<'p> {
     pub(super) tunables: Vec<i64>,
     /// The listener for comparisons.
     pub(super) listener: Option<Listener>,
-    /// The number of statements left; in a thread, until another thread runs.
-    pub(super) steps: u64,
-    /// In a thread, the number of statements left.
-    pub(super) budget: u64,
-    /// True while a thread executes its own code.
-    pub(super) in_thread: bool,
+    /// The number of statements left.
+    budget: u64,
+    /// The number of accesses left to the current thread until another one runs.
+    pub(super) burst: u64,
     /// The orders of independent iterations.
     pub(super) orders: Orders,
     depth: u32,
@@ -42,9 +40,9 @@ pub(super) struct Machine<'p> {
     is_located: bool,
 }
 
-/// A call, a thread block, or a thread.
-pub(super) struct Frame {
-    pub(super) slots: Vec<Slot>,
+/// The state of a call, a thread block, or a thread beside its registers.
+#[derive(Default)]
+pub(super) struct Control {
     /// The index of the next instruction.
     pub(super) at: usize,
     /// The running loops whose iterations may run in any order.
@@ -53,7 +51,25 @@ pub(super) struct Frame {
     pub(super) blocks: Vec<(Var, Pointer)>,
 }
 
-impl Frame {
+/// A call or a thread block.
+pub(super) struct Activation {
+    pub(super) slots: Vec<Slot>,
+    pub(super) control: Control,
+}
+
+impl Activation {
+    pub(super) fn frame(&mut self) -> Frame<'_> {
+        Frame { slots: &mut self.slots, control: &mut self.control }
+    }
+}
+
+/// The registers and the state of a call, a thread block, or a thread that is being executed.
+pub(super) struct Frame<'s> {
+    pub(super) slots: &'s mut [Slot],
+    pub(super) control: &'s mut Control,
+}
+
+impl Frame<'_> {
     /// The registers that begin here.
     #[inline]
     pub(super) fn part(&self, reg: Reg, count: u32) -> &[Slot] {
@@ -82,8 +98,8 @@ impl Frame {
 pub(super) enum Exit {
     /// The code has ended.
     Returned,
-    /// There are no steps left.
-    NoSteps,
+    /// The thread has used up its burst.
+    Yields,
     /// A thread waits at a barrier.
     Barrier,
     /// A thread waits at a subgroup barrier.
@@ -108,9 +124,8 @@ impl<'p> Machine<'p> {
             globals: vec![Slot::UNSET; program.globals.len()],
             tunables: program.tunables.iter().map(value).collect(),
             listener,
-            steps: budget,
-            budget: 0,
-            in_thread: false,
+            budget,
+            burst: 0,
             orders: Orders::new(seed),
             depth: 0,
             registers: Vec::new(),
@@ -162,24 +177,19 @@ impl<'p> Machine<'p> {
         Ok(made)
     }
 
-    /// A frame before the first instruction of a unit.
-    pub(super) fn frame(&mut self, unit: &Unit<'p>) -> Frame {
-        self.frame_of(&unit.template)
-    }
-
-    /// A frame with these registers.
-    pub(super) fn frame_of(&mut self, template: &[Slot]) -> Frame {
+    /// A call or a thread block before its first instruction, with these registers.
+    pub(super) fn activate(&mut self, template: &[Slot]) -> Activation {
         let mut slots = self.registers.pop().unwrap_or_default();
         slots.extend_from_slice(template);
-        Frame { slots, at: 0, loops: Vec::new(), blocks: Vec::new() }
+        Activation { slots, control: Control::default() }
     }
 
-    /// Ends the blocks of a frame.
-    pub(super) fn end_frame(&mut self, frame: Frame) {
-        for (_, at) in frame.blocks {
+    /// Ends a call or a thread block, and its blocks of memory.
+    pub(super) fn end(&mut self, ended: Activation) {
+        for (_, at) in ended.control.blocks {
             self.memory.end_frame(at);
         }
-        let mut slots = frame.slots;
+        let mut slots = ended.slots;
         slots.clear();
         self.registers.push(slots);
     }
@@ -189,48 +199,36 @@ impl<'p> Machine<'p> {
     pub(super) fn call(
         &mut self,
         fun: FunId,
-        set_args: impl FnOnce(&Unit<'p>, &mut Frame),
-    ) -> Result<(Rc<Unit<'p>>, Frame)> {
+        set_args: impl FnOnce(&Unit<'p>, &mut [Slot]),
+    ) -> Result<(Rc<Unit<'p>>, Activation)> {
         let unit = self.unit(fun)?;
         if self.depth >= MAX_CALL_DEPTH {
             return limit(format!("calls nested more than {MAX_CALL_DEPTH} deep"));
         }
-        let mut frame = self.frame(&unit);
-        set_args(&unit, &mut frame);
+        let mut called = self.activate(&unit.template);
+        set_args(&unit, &mut called.slots);
         self.depth += 1;
-        let exit = stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || self.run(&unit, &mut frame));
+        let exit = stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || self.run(&unit, &mut called.frame()));
         self.depth -= 1;
-        self.returned(&unit, &frame, exit?)?;
+        returned(exit?)?;
         for result in &unit.results {
-            let slot = frame.slots[result.reg as usize];
+            let slot = called.slots[result.reg as usize];
             if slot.state != State::Set && !result.is_vector {
                 let name = &unit.function.name;
                 return bug(format!("result variable {} of {name} is not set", result.var.0));
             }
         }
         for owned in &unit.owned {
-            self.release(frame.slots[*owned as usize])?;
+            self.release(called.slots[*owned as usize])?;
         }
-        Ok((unit, frame))
-    }
-
-    /// Fails if code of the host has not come to its end.
-    pub(super) fn returned(&mut self, unit: &Unit<'p>, frame: &Frame, exit: Exit) -> Result<()> {
-        match exit {
-            Exit::Returned => Ok(()),
-            Exit::NoSteps => {
-                let result = limit("the budget of statements");
-                self.located(unit, frame.at, result)
-            }
-            Exit::Barrier | Exit::SubgroupBarrier | Exit::Awaits => bug("a thread outside of a kernel"),
-        }
+        Ok((unit, called))
     }
 
     /// Executes code of the unit from the frame's instruction on.
-    pub(super) fn run(&mut self, unit: &Unit<'p>, frame: &mut Frame) -> Result<Exit> {
-        let mut at = frame.at;
+    pub(super) fn run(&mut self, unit: &Unit<'p>, frame: &mut Frame<'_>) -> Result<Exit> {
+        let mut at = frame.control.at;
         let exit = self.execute(unit, frame, &mut at);
-        frame.at = at;
+        frame.control.at = at;
         self.located(unit, at, exit)
     }
 
@@ -251,15 +249,25 @@ impl<'p> Machine<'p> {
         })
     }
 
-    /// Takes steps from the budget for work that is not a statement.
+    /// Takes steps from the budget.
+    #[inline]
     pub(super) fn charge(&mut self, steps: u64) -> Result<()> {
-        let budget = if self.in_thread { &mut self.budget } else { &mut self.steps };
-        match budget.checked_sub(steps) {
+        match self.budget.checked_sub(steps) {
             Some(left) => {
-                *budget = left;
+                self.budget = left;
                 Ok(())
             }
             None => limit("the budget of statements"),
+        }
+    }
+}
+
+/// Fails if code outside of threads has not come to its end.
+pub(super) fn returned(exit: Exit) -> Result<()> {
+    match exit {
+        Exit::Returned => Ok(()),
+        Exit::Yields | Exit::Barrier | Exit::SubgroupBarrier | Exit::Awaits => {
+            bug("a thread outside of a kernel")
         }
     }
 }

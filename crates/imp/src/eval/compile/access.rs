@@ -109,7 +109,7 @@ impl Compiler<'_, '_> {
                 let (at, buffer) = self.location(access)?;
                 let (d, ty) = self.scalar_target(*var)?;
                 self.typed(access.elem, ty)?;
-                self.emit(Op::Await { elem: access.elem, d, buffer, at, retry: self.step });
+                self.emit(Op::Await { elem: access.elem, d, buffer, at, retry: self.start });
                 self.facts.know(*var);
                 return Ok(());
             }

@@ -15,9 +15,8 @@ impl<'p> Compiler<'p, '_> {
         self.emit(Op::JumpUnless { a, to: 0 });
         let mark = self.facts.mark();
         self.block(yes, 0);
-        self.end_of_list();
         let known = self.facts.undo(mark);
-        let is_empty = no.is_empty() && self.executor != Executor::Thread;
+        let is_empty = no.is_empty();
         let skip = self.here();
         if !is_empty {
             self.emit(Op::Jump(0));
@@ -25,18 +24,10 @@ impl<'p> Compiler<'p, '_> {
         self.unit.code[test as usize] = Op::JumpUnless { a, to: self.here() };
         if !is_empty {
             self.block(no, 0);
-            self.end_of_list();
             self.unit.code[skip as usize] = Op::Jump(self.here());
         }
         self.facts.join(mark, &known);
         Ok(())
-    }
-
-    /// For a thread, the end of a list of statements is a step.
-    fn end_of_list(&mut self) {
-        if self.executor == Executor::Thread {
-            self.emit(Op::Step(1));
-        }
     }
 
     pub(super) fn while_loop(&mut self, cond: Var, body: &'p [Stmt]) -> Compiled<()> {
@@ -51,7 +42,6 @@ impl<'p> Compiler<'p, '_> {
         let mark = self.facts.mark();
         let start = self.here();
         self.block(body, 1);
-        self.end_of_list();
         self.require(part);
         self.emit(Op::JumpIf { a: part.reg, to: start });
         self.facts.undo(mark);
@@ -126,7 +116,6 @@ impl<'p> Compiler<'p, '_> {
             self.emit(Op::Wrap { ty, d: var, a: next });
         }
         self.block(&f.body, 1);
-        self.end_of_list();
         self.emit(Op::Next { var, next, end, body });
         self.facts.undo(mark);
         self.unit.code[enter as usize] = Op::Enter { var, next, end, exit: self.here() };
@@ -262,8 +251,6 @@ impl<'p> Compiler<'p, '_> {
         };
         inner.facts.know(threads.var);
         inner.block(&threads.body, 0);
-        inner.end_of_list();
-        inner.end_of_list();
         inner.emit(Op::Return);
         let (unit, captures) = (inner.unit, inner.captures);
         let mut copied = Vec::with_capacity(captures.len());
