@@ -37,9 +37,29 @@ fn check_lanes(frame: &Frame<'_>, lanes: &LaneAccess) -> Result<()> {
     Ok(())
 }
 
+/// The first position, if all lanes are active and contiguous.
+fn contiguous(frame: &Frame<'_>, lanes: &LaneAccess) -> Option<i64> {
+    let Positions::Near(first, 1) = lanes.at else {
+        return None;
+    };
+    if let Some(mask) = lanes.mask
+        && frame.part(mask, lanes.count).iter().any(|lane| lane.value() != Some(1))
+    {
+        return None;
+    }
+    Some(frame.i64(first))
+}
+
 impl Machine<'_> {
     /// Loads a vector; inactive lanes get 0.
     pub(super) fn load_lanes(&mut self, frame: &mut Frame<'_>, lanes: &LaneAccess) -> Result<()> {
+        if let Some(first) = contiguous(frame, lanes) {
+            let at = frame.pointer(lanes.buffer);
+            let vector = &mut frame.slots[lanes.vector as usize..(lanes.vector + lanes.count) as usize];
+            if self.memory.load_row(at, lanes.elem, first, vector)? {
+                return Ok(());
+            }
+        }
         check_lanes(frame, lanes)?;
         let at = frame.pointer(lanes.buffer);
         // The vector may also be that of the positions or the mask.
@@ -58,6 +78,12 @@ impl Machine<'_> {
 
     /// Stores a vector; a lane without a value unsets its element.
     pub(super) fn store_lanes(&mut self, frame: &Frame<'_>, lanes: &LaneAccess) -> Result<()> {
+        if let Some(first) = contiguous(frame, lanes) {
+            let vector = frame.part(lanes.vector, lanes.count);
+            if self.memory.store_row(frame.pointer(lanes.buffer), lanes.elem, first, vector)? {
+                return Ok(());
+            }
+        }
         check_lanes(frame, lanes)?;
         let at = frame.pointer(lanes.buffer);
         for lane in 0..lanes.count {

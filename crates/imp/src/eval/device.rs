@@ -43,6 +43,7 @@ struct Thread {
 }
 
 /// A running thread block.
+#[derive(Default)]
 struct Block {
     number: i64,
     /// Its buffers in shared memory.
@@ -138,13 +139,16 @@ impl<'p> Machine<'p> {
         }
         let mut order = self.orders.next(0, blocks);
         let mut resident: Vec<Block> = Vec::new();
+        // Blocks that have ended, whose vectors are used again.
+        let mut ended: Vec<Block> = Vec::new();
         let mut failure: Option<Box<EvalError>> = None;
         loop {
             while resident.len() < RESIDENT
                 && failure.is_none()
                 && let Some(number) = order.next()
             {
-                resident.push(self.begin_block(info, &template, &shared, (number, size, group))?);
+                let block = ended.pop().unwrap_or_default();
+                resident.push(self.begin_block(info, &template, &shared, (number, size, group), block)?);
             }
             if resident.is_empty() {
                 break;
@@ -172,7 +176,7 @@ impl<'p> Machine<'p> {
                 }
             } else if !self.release_barrier(block)? {
                 let block = resident.swap_remove(at);
-                self.end_block(block);
+                ended.push(self.end_block(block));
             }
         }
         if let Some(kernel) = self.memory.kernel.take() {
@@ -188,6 +192,7 @@ impl<'p> Machine<'p> {
         template: &[Slot],
         shared: &[(Var, u32, i64)],
         (number, size, group): (i64, i64, i64),
+        ended: Block,
     ) -> Result<Block> {
         let unit = &info.unit;
         let mut common = self.activate(template);
@@ -198,33 +203,20 @@ impl<'p> Machine<'p> {
             common.slots[*register as usize] = Slot::set(at.bits());
         }
         returned(self.run(unit, &mut common.frame())?)?;
-        let count = unit.template.len();
-        let mut slots = self.registers.pop().unwrap_or_default();
-        slots.reserve(count * size as usize);
-        let mut threads = Vec::with_capacity(size as usize);
+        let mut block = Block { number, group: group as usize, ..ended };
+        block.slots.reserve(common.slots.len() * size as usize);
         for thread in 0..size {
-            let from = slots.len();
-            slots.extend_from_slice(&common.slots);
-            slots[from + info.thread_var as usize] = Slot::set(thread as u64);
-            let control = Control { at: info.threads as usize, ..Control::default() };
-            threads.push(Thread { control, ..Thread::default() });
+            let from = block.slots.len();
+            block.slots.extend_from_slice(&common.slots);
+            block.slots[from + info.thread_var as usize] = Slot::set(thread as u64);
         }
-        let frames = std::mem::take(&mut common.control.blocks);
+        block.threads.resize_with(size as usize, Thread::default);
+        block.threads.iter_mut().for_each(|thread| thread.control.at = info.threads as usize);
+        block.ready.extend(0..size as usize);
+        block.arrived.resize((size / group) as usize, 0);
+        block.frames.append(&mut common.control.blocks);
         self.end(common);
-        Ok(Block {
-            number,
-            frames,
-            ready: (0..threads.len()).collect(),
-            threads,
-            slots,
-            waiting: Vec::new(),
-            group: group as usize,
-            arrived: vec![0; (size / group) as usize],
-            awaiting: Vec::new(),
-            ended: 0,
-            failed: false,
-            phase: 0,
-        })
+        Ok(block)
     }
 
     /// The number of changes of elements that threads may await.
@@ -327,19 +319,27 @@ impl<'p> Machine<'p> {
         Ok(true)
     }
 
-    /// Frees the memory of a block.
-    fn end_block(&mut self, block: Block) {
+    /// Frees the memory of a block; returns the block with empty vectors.
+    fn end_block(&mut self, mut block: Block) -> Block {
         if let Some(kernel) = &mut self.memory.kernel {
             kernel.signals.end(block.number);
         }
-        let threads = block.threads.into_iter();
-        let frames = threads.flat_map(|thread| thread.control.blocks);
-        for (_, at) in frames.chain(block.frames) {
+        for thread in &mut block.threads {
+            for (_, at) in thread.control.blocks.drain(..) {
+                self.memory.end_frame(at);
+            }
+            (thread.subgroup_barriers, thread.signals, thread.actor) = (0, 0, 0);
+        }
+        for (_, at) in block.frames.drain(..) {
             self.memory.end_frame(at);
         }
-        let mut slots = block.slots;
-        slots.clear();
-        self.registers.push(slots);
+        block.slots.clear();
+        block.ready.clear();
+        block.waiting.clear();
+        block.arrived.clear();
+        block.awaiting.clear();
+        (block.ended, block.failed, block.phase) = (0, false, 0);
+        block
     }
 }
 

@@ -1,5 +1,6 @@
 //! Memory: blocks of bytes with their lifetimes, permissions, and initialised bytes.
 
+use super::code::Slot;
 use super::device::races::{Accesses, Running};
 use super::races::{Access, Label, Races, Shadow};
 use super::{Result, bug, limit};
@@ -305,6 +306,65 @@ impl Memory {
         }
     }
 
+    /// Loads contiguous elements as lanes, if they are within bounds; returns false if not.
+    pub(super) fn load_row(
+        &mut self,
+        at: Pointer,
+        elem: PrimType,
+        first: i64,
+        lanes: &mut [Slot],
+    ) -> Result<bool> {
+        let block = found(&mut self.blocks, at)?;
+        reachable(self.kernel.as_ref(), block)?;
+        let Ok(range) = block.range(elem, first, lanes.len()) else {
+            return Ok(false);
+        };
+        note(&self.races, self.kernel.as_ref(), block, at, range.clone(), Access::Read)?;
+        let (bytes, written) = (&block.bytes[range.clone()], &block.written[range]);
+        match elem.size() {
+            8 => row::<8>(bytes, written, lanes),
+            4 => row::<4>(bytes, written, lanes),
+            2 => row::<2>(bytes, written, lanes),
+            _ => row::<1>(bytes, written, lanes),
+        }
+        if elem == PrimType::Bool
+            && let Some(bits) = lanes.iter().find_map(|lane| lane.value().filter(|bits| *bits > 1))
+        {
+            return bug(format!("a bool of the bits {bits}"));
+        }
+        Ok(true)
+    }
+
+    /// Stores lanes to contiguous elements, if they are within bounds; returns false if not.
+    pub(super) fn store_row(
+        &mut self,
+        at: Pointer,
+        elem: PrimType,
+        first: i64,
+        lanes: &[Slot],
+    ) -> Result<bool> {
+        let block = found(&mut self.blocks, at)?;
+        reachable(self.kernel.as_ref(), block)?;
+        let Ok(range) = block.range(elem, first, lanes.len()) else {
+            return Ok(false);
+        };
+        if !block.writable {
+            return bug("a block is written that must stay as it is");
+        }
+        note(&self.races, self.kernel.as_ref(), block, at, range.clone(), Access::Write)?;
+        let size = elem.size() as usize;
+        let elements = block.bytes[range.clone()].chunks_exact_mut(size);
+        let marks = block.written[range].chunks_exact_mut(size);
+        for ((element, marks), lane) in elements.zip(marks).zip(lanes) {
+            let value = lane.value();
+            marks.fill(if value.is_some() { WRITTEN } else { 0 });
+            if let Some(bits) = value {
+                element.copy_from_slice(&bits.to_le_bytes()[..size]);
+            }
+        }
+        Ok(true)
+    }
+
     /// Stores an element, or unsets it.
     pub(super) fn store(
         &mut self,
@@ -458,6 +518,17 @@ fn found(blocks: &mut [Block], at: Pointer) -> Result<&mut Block> {
     match blocks.get_mut(at.index as usize) {
         Some(block) if block.generation == at.generation => Ok(block),
         _ => bug("a block is used that was given back"),
+    }
+}
+
+/// Sets lanes to elements of this size.
+fn row<const N: usize>(bytes: &[u8], written: &[u8], lanes: &mut [Slot]) {
+    let (elements, _) = bytes.as_chunks::<N>();
+    let (marks, _) = written.as_chunks::<N>();
+    for ((element, marks), lane) in elements.iter().zip(marks).zip(lanes) {
+        let mut word = [0; 8];
+        word[..N].copy_from_slice(element);
+        *lane = Slot::lane((*marks == [WRITTEN; N]).then(|| u64::from_le_bytes(word)));
     }
 }
 

@@ -185,25 +185,33 @@ impl Races {
         if self.loops.is_empty() {
             return Ok(());
         }
-        // An element in one cell, and no race.
-        if let Some([written, read]) = shadow.single(&bytes)
-            && !self.window.contains(written)
+        if let Some(cell) = shadow.single(&bytes)
+            && self.is_free(cell, access)
         {
-            match access {
-                Access::Read => {
-                    if self.elsewhere(*read).is_none() {
-                        *read = self.clock;
-                    }
-                    return Ok(());
-                }
-                Access::Write if !self.window.contains(read) => {
-                    *written = self.clock;
-                    return Ok(());
-                }
-                Access::Write | Access::Update => {}
-            }
+            return Ok(());
         }
         self.record_cells(shadow, known, bytes, access)
+    }
+
+    /// Records an access to a cell if it is certain that it does not race.
+    #[inline]
+    fn is_free(&self, [written, read]: &mut [u32; 2], access: Access) -> bool {
+        if self.window.contains(written) {
+            return false;
+        }
+        match access {
+            Access::Read => {
+                if self.elsewhere(*read).is_none() {
+                    *read = self.clock;
+                }
+                true
+            }
+            Access::Write if !self.window.contains(read) => {
+                *written = self.clock;
+                true
+            }
+            Access::Write | Access::Update => false,
+        }
     }
 
     fn record_cells(
@@ -219,6 +227,9 @@ impl Races {
         shadow.divide(&bytes, size);
         let grain = shadow.cell_bytes;
         for i in bytes.start / grain..bytes.end.div_ceil(grain) {
+            if self.is_free(&mut shadow.cells[i], access) {
+                continue;
+            }
             let [written, read] = shadow.cells[i];
             let writer = self.elsewhere(written);
             let reader = self.elsewhere(read);
