@@ -16,6 +16,7 @@ use super::signals::Signals;
 use crate::eval::memory::Pointer;
 use crate::eval::races::{Access, Label, Shadow};
 use crate::eval::{Result, bug, limit};
+use std::cell::Cell;
 use std::fmt;
 use std::ops::Range;
 
@@ -113,6 +114,9 @@ pub(in crate::eval) struct Running {
     first: u32,
     /// The threads' knowledge of other blocks.
     pub(super) signals: Signals,
+    /// Recent results of [`Signals::happens_after`]: numbers of threads, and accessors that happened
+    /// before.
+    known: [Cell<(u32, u32)>; 8],
     /// The number of changes of elements that may be signals.
     pub(super) changes: u64,
 }
@@ -129,6 +133,7 @@ impl Running {
             actors: vec![now],
             first,
             signals: Signals::default(),
+            known: Default::default(),
             changes: 0,
         }
     }
@@ -205,8 +210,17 @@ impl Running {
             }
             Kind::Subgroup if other.block == now.block => other.is_behind_barrier(now),
             Kind::Block if other.block == now.block => other.barriers != now.barriers,
-            Kind::One => self.signals.happens_after(now, other, true),
-            Kind::Subgroup | Kind::Block => self.signals.happens_after(now, other, false),
+            kind @ (Kind::One | Kind::Subgroup | Kind::Block) => {
+                // What a thread knows of others it does not forget.
+                let known = &self.known[accessors.number() as usize % self.known.len()];
+                let pair = (self.number, accessors.0);
+                let ordered =
+                    known.get() == pair || self.signals.happens_after(now, other, kind == Kind::One);
+                if ordered {
+                    known.set(pair);
+                }
+                ordered
+            }
             Kind::Grid => false,
         };
         (!ordered).then_some(other)
