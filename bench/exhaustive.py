@@ -1,6 +1,6 @@
 """The figure `tuned`: compares the tuner with exhaustive search. It runs every path of each data
-set, computes the best thresholds from the times, and compares them with those that `bindrune tune`
-finds, and the tuner's number of runs with that of random search.
+set, computes the best thresholds from the times, and compares them with the ones found by `bindrune
+tune`, and the tuner's number of runs with that of random search.
 
 A path is identified by its comparisons. From each path run, those are derived that differ in one
 comparison and agree in all earlier ones; so every path runs once, for any trees. Paths that lead to

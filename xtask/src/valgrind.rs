@@ -1,6 +1,6 @@
 //! Runs every program of `tests/programs/`, `examples/` and `bench/programs/` under valgrind.
 //! Programs are built with `build/bindrune` (or `$BINDRUNE`), and each entry point is run on each
-//! input of its test blocks, including those that fail. Runs that allocate enough memory are
+//! input of its test blocks, including inputs that fail. Runs that allocate enough memory are
 //! repeated with half of it, and must fail. No errors and no leaks are tolerated, and nothing is
 //! suppressed.
 //!

@@ -1,6 +1,6 @@
 //! Checks the invariants of the typed tree on the prelude and on programs with every form of
-//! expression: variables and type parameters are bound where they are used, and nothing is left to
-//! be inferred.
+//! expression: variables and type parameters are bound where they are used, and all types are
+//! inferred.
 
 use check::tast::{Bind, Def, Dim, Exp, ExpKind, Index, LoopForm, Pat, PatKind, Program, Ty, TyVarId, VarId};
 use check::{Loader, check_program};

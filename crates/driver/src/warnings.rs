@@ -78,5 +78,5 @@ fn unrolled(form: &LoopForm) -> Diagnostic {
         }
         LoopForm::For { .. } | LoopForm::While { .. } => "its trip count is not known at compile time",
     };
-    Diagnostic::warning("unroll", format!("This loop is not unrolled in spite of `#[unroll]`: {why}"))
+    Diagnostic::warning("unroll", format!("This loop is not unrolled despite `#[unroll]`: {why}"))
 }

@@ -276,7 +276,7 @@ impl Visit<Soacs> for Summary {
     }
 }
 
-/// Returns true if a body makes arrays of sizes that are no constants: for all iterations of a
+/// Returns true if a body makes arrays whose sizes are not constants: for all iterations of a
 /// nest, these are better made element by element.
 fn makes_arrays(body: &Body<Soacs>) -> bool {
     let known = |ty: &Type| ty.shape().iter().all(|dim| matches!(dim, Dim::Const(_)));

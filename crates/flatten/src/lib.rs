@@ -18,7 +18,7 @@
 //! have a version for each `position` that they are called from (`functions`). `decomp` fixes how
 //! each segop is partitioned into chunks.
 //!
-//! Needs: a verified program. Guarantees: no combinator is left; every segop stands at a level that
+//! Needs: a verified program. Guarantees: no combinator is left; every segop is at a level that
 //! the machine allows there; operators of reductions and scans work on scalars.
 
 #![warn(clippy::wildcard_enum_match_arm)]

@@ -9,8 +9,7 @@
 //!   child processes with limits; [`processors`]: the processors whose code runs on this machine.
 //! - [`evaluate`]: evaluation of entry points of the IR.
 //!
-//! Compilation is left to the users of this crate: `bindrune test`, `bindrune bench`, and the tests
-//! of the driver.
+//! The users of this crate compile: `bindrune test`, `bindrune bench`, and the tests of the driver.
 
 pub mod blocks;
 pub mod data;

@@ -21,8 +21,8 @@
 //! threads run concurrently, in any order. After a barrier, threads of a block see the writes of
 //! its other threads before the barrier; after a subgroup barrier, only the writes of the subgroup:
 //! the neighbours that run in lockstep on devices with warps. Of other blocks, a thread sees only
-//! the writes that an awaited signal publishes: those that the signalling thread had made or seen
-//! by then. A signal of [`RELAXED_TYPE`] publishes only its own value, and costs no fence.
+//! the writes that an awaited signal publishes: the writes that the signalling thread had made or
+//! seen by then. A signal of [`RELAXED_TYPE`] publishes only its own value, and costs no fence.
 //!
 //! **Progress.** Awaiting a signal of another block relies on two things: the other block has
 //! started, as a number that it took from a counter shows, and the device schedules started blocks
@@ -38,8 +38,8 @@
 //!
 //! **Failure.** A thread whose check fails stops. Threads do not wait for it at barriers: a block
 //! with a failed thread ends at its next barrier. Once a thread of any block has failed, threads
-//! that await a signal in vain fail too. When the kernel has ended, the host fails with the message
-//! of one of the failed threads.
+//! that await a signal that is never sent fail too. When the kernel has ended, the host fails with
+//! the message of one of the failed threads.
 
 use crate::syntax::{Access, Expr, Var};
 use prim::{BinOp, PrimType};

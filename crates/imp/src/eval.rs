@@ -1,6 +1,7 @@
 //! The evaluator: executes a program of the imperative IR and checks its use of memory.
 //!
-//! Scalars are computed by [`prim::eval`], vectors lane by lane. Tasks and other iterations that
+//! Each function is compiled once to flat code ([`code`], [`unit`], [`compile`]), which one loop executes
+//! ([`exec`]). Scalars are computed by [`prim::eval`], vectors lane by lane. Tasks and other iterations that
 //! may run in any order run one after another, in a shuffled order ([`Options::seed`]). Buffers are
 //! reference-counted blocks of bytes. Besides the results, the evaluator reports errors that
 //! compiled code cannot:
@@ -26,23 +27,28 @@
 
 mod access;
 mod carried;
+mod code;
+mod compile;
 mod device;
-mod expr;
-mod frame;
+mod exec;
+mod lanes;
 mod loops;
 mod machine;
 mod memory;
 mod order;
 mod races;
+mod typed;
+mod unit;
 
 use crate::kernels::has_device_memory;
-use crate::{Check, Leaf, Program};
-use expr::{Slot, bytes_of};
+use crate::{Check, Function, Leaf, Program, Var, VarType};
+use code::{Slot, State};
+use compile::bytes_of;
 pub use ir::eval::{Array, DEFAULT_BUDGET, ErrorClass, EvalError, EvalValue};
 use ir::tunable::{Listener, Settings};
 use machine::Machine;
-use memory::Kind;
-use prim::Scalar;
+use memory::{Kind, Pointer};
+use prim::{PrimType, Scalar};
 use races::Label;
 use std::fmt::Write;
 
@@ -125,7 +131,7 @@ fn run(program: &Program, entry: &str, args: Vec<EvalValue>, options: Options) -
         let elem = leaf.elem.prim();
         match arg {
             EvalValue::Scalar(x) if leaf.rank == 0 && x.ty() == elem => {
-                words.push(Slot::Scalar(x));
+                words.push((Slot::set(x.bits()), VarType::Scalar(elem)));
             }
             EvalValue::Array(array)
                 if leaf.rank > 0 && array.elem() == elem && array.shape().len() == leaf.rank =>
@@ -136,10 +142,10 @@ fn run(program: &Program, entry: &str, args: Vec<EvalValue>, options: Options) -
                 if on_device {
                     machine.memory.on_device(at)?;
                 }
-                given.push(Slot::Buffer(Some(at)));
-                words.push(Slot::Buffer(Some(at)));
+                given.push(at);
+                words.push((Slot::set(at.bits()), VarType::HOST));
                 let sizes = array.shape().iter();
-                words.extend(sizes.map(|n| Slot::Scalar(Scalar::I64(*n))));
+                words.extend(sizes.map(|n| (Slot::set(*n as u64), VarType::Scalar(PrimType::I64))));
             }
             EvalValue::Scalar(_) | EvalValue::Array(_) => {
                 let message = format!("{} has another type than the entry point's parameter", value.name);
@@ -147,35 +153,60 @@ fn run(program: &Program, entry: &str, args: Vec<EvalValue>, options: Options) -
             }
         }
     }
-    let mut words = machine.call(point.fun, words)?.into_iter();
+    let types = function.into_iter().flat_map(|f| f.params.iter().map(|var| var_type(f, *var)));
+    if !words.iter().map(|(_, ty)| Some(*ty)).eq(types) {
+        return bug("the parameters of the entry point are not its function's");
+    }
+    let (unit, ended) = machine.call(point.fun, |unit, slots| {
+        for ((word, _), (param, _)) in words.iter().zip(&unit.params) {
+            slots[*param as usize] = *word;
+        }
+    })?;
+    let words =
+        unit.results.iter().map(|part| (ended.slots[part.reg as usize], var_type(unit.function, part.var)));
+    let words: Vec<_> = words.collect();
+    machine.end(ended);
+    let mut words = words.into_iter();
     let mut results = Vec::new();
     for (leaf, _) in program.opaques.flatten_values(&point.results) {
         results.push(result(&mut machine, leaf, &mut words)?);
     }
-    for slot in given {
-        machine.drop_slot(slot)?;
+    for at in given {
+        machine.memory.release(at)?;
     }
     machine.finish()?;
     match machine.memory.alive() {
         0 => Ok(results),
-        n => bug(format!("{n} blocks are never given back")),
+        n => bug(format!("{n} blocks are never released")),
     }
+}
+
+/// The type of a variable; buffers in any space have one.
+fn var_type(function: &Function, var: Var) -> Option<VarType> {
+    let ty = function.vars.get(var.index())?.ty;
+    Some(if ty.is_buffer() { VarType::HOST } else { ty })
 }
 
 /// A result from its words; releases its reference.
 fn result(
     machine: &mut Machine<'_>,
     leaf: Leaf,
-    words: &mut impl Iterator<Item = Slot>,
+    words: &mut impl Iterator<Item = (Slot, Option<VarType>)>,
 ) -> Result<EvalValue> {
     let wrong = "a result does not fit the entry point";
+    let elem = leaf.elem.prim();
     match (leaf.rank, words.next()) {
-        (0, Some(Slot::Scalar(x))) => Ok(EvalValue::Scalar(x)),
-        (rank, Some(Slot::Buffer(Some(at)))) if rank > 0 => {
+        (0, Some((slot, Some(VarType::Scalar(ty))))) if ty == elem => {
+            Ok(EvalValue::Scalar(Scalar::from_bits(elem, slot.word)))
+        }
+        (rank, Some((Slot { word, state: State::Set }, Some(VarType::Buffer(_))))) if rank > 0 => {
+            let at = Pointer::from_bits(word);
             let mut shape = Vec::with_capacity(rank);
             for _ in 0..rank {
                 match words.next() {
-                    Some(Slot::Scalar(Scalar::I64(n))) if n >= 0 => shape.push(n),
+                    Some((slot, Some(VarType::Scalar(PrimType::I64)))) if slot.word as i64 >= 0 => {
+                        shape.push(slot.word as i64);
+                    }
                     _ => return bug(wrong),
                 }
             }
@@ -183,9 +214,9 @@ fn result(
             let Some(count) = count else {
                 return bug(wrong);
             };
-            let bytes = machine.memory.prefix(at, bytes_of(leaf.elem.prim(), count) as usize)?;
-            let array = Array::from_bytes(leaf.elem.prim(), &shape, bytes);
-            machine.drop_slot(Slot::Buffer(Some(at)))?;
+            let bytes = machine.memory.prefix(at, bytes_of(elem, count) as usize)?;
+            let array = Array::from_bytes(elem, &shape, bytes);
+            machine.memory.release(at)?;
             match array {
                 Some(array) => Ok(EvalValue::Array(array)),
                 None => bug(wrong),

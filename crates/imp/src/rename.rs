@@ -108,7 +108,7 @@ impl Change<'_> {
                     LoopMode::Threads(locals) => self.all(locals),
                     LoopMode::Tasks(launch) | LoopMode::Grid(launch) => {
                         self.expr(&mut launch.cost);
-                        if let Some(Slices { count, end, merge_adjacent: _ }) = launch.pieces.as_deref_mut() {
+                        if let Some(Slices { count, end, merge_adjacent: _ }) = launch.slices.as_deref_mut() {
                             self.expr(count);
                             self.set(end);
                         }

@@ -262,7 +262,7 @@ pub struct Launch {
     /// is only a lower bound and the cost may be much higher.
     pub cost: Expr,
     /// The slices, if an iteration is a slice of the range instead of one value of the counter.
-    pub pieces: Option<Box<Slices>>,
+    pub slices: Option<Box<Slices>>,
     /// Buffer variables that belong to one iteration.
     pub owned: Vec<Var>,
     /// Variables set in the body that belong to one iteration.
@@ -325,7 +325,7 @@ pub struct For {
 impl For {
     /// The slices that the loop's tasks take, if any.
     pub fn slices(&self) -> Option<&Slices> {
-        self.mode.launch()?.pieces.as_deref()
+        self.mode.launch()?.slices.as_deref()
     }
 
     /// The variables that the loop sets before each iteration: the counter and the end of a slice.

@@ -19,7 +19,7 @@
 //! }
 //! ```
 //!
-//! - A variable is its hint, `_` and its number; a hint that is no identifier is quoted. Its type
+//! - A variable is its hint, `_` and its number; a hint that is not an identifier is quoted. Its type
 //!   is given where it is set. A variable without a type is a buffer in host memory; other spaces
 //!   follow `buffer`.
 //! - Constants carry their type (`1.5f32`, `nan.f64`, `true`), except those of type `i64`.

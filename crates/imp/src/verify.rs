@@ -15,8 +15,8 @@
 //! 5. Inside a task loop, every variable that is set is a local or owned variable of that same loop
 //!    or the counter of a loop in it; variables that belong to the loops around are only read, and
 //!    variables that belong to a loop are not named outside it. A counter, or the end of a slice,
-//!    is set by its loop alone. The captures of a task loop are those that
-//!    [`captures`](crate::captures) computes, in that order.
+//!    is set by its loop alone. The captures of a task loop are the result of
+//!    [`captures`](crate::captures), in that order.
 //! 6. Calls match the callee's parameters and results, and no variable gets two results. The
 //!    initialiser is never called, has no parameters and no results, and alone writes globals.
 //! 7. Every call cycle goes through a function that is marked recursive.

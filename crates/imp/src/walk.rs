@@ -96,7 +96,7 @@ pub enum Use {
 }
 
 /// Calls `f` for the variables that a statement itself names, without its nested statements, in
-/// execution order: those that it reads before those that it sets.
+/// execution order: variables that it reads before variables that it sets.
 pub fn each_use(stmt: &Stmt, f: &mut dyn FnMut(Var, Use)) {
     match stmt {
         Stmt::Set(v, e) | Stmt::Alloc(v, e, _) => {

@@ -91,8 +91,8 @@ fn program(path: &Path, watched: bool) -> Vec<String> {
     problems
 }
 
-/// Evaluates a case with stops at new NaNs. Failures are left to the evaluation after it, which
-/// reuses the code of this one. The variables shown must have names and types that source programs
+/// Evaluates a case with stops at new NaNs. Failures are ignored: the evaluation after it, which
+/// reuses the code of this one, reports them. The variables shown must have names and types that source programs
 /// can use.
 fn watch(interp: &Interp, case: &Case, entry: &str, folder: &Path) -> Result<(), String> {
     let entry = interp.entry(entry).ok_or("no such entry point")?;

@@ -42,7 +42,7 @@ impl BasicOp {
     }
 
     /// The array of which the result is another name: it has the same elements at the same memory
-    /// locations, except for those that the operation writes.
+    /// locations, except for the elements that the operation writes.
     pub fn in_place_of(&self) -> Option<Name> {
         match self {
             Self::Atom(atom) | Self::Opaque(atom) => atom.var(),

@@ -26,7 +26,7 @@
 //!   with the position of the result; the builder replaces it by the pattern's names.
 //! - Certificates: [`Builder::with_certs`] attaches them to every statement built inside.
 //! - Only `i64` additions of 0, multiplications by 1, and sums and products of constants are
-//!   folded, as these are frequent in sizes. All other folding is left to the simplifier.
+//!   folded, as these are frequent in sizes. The simplifier folds all else.
 //! - An operand without a known type is a bug of the pass: the builder panics.
 
 use crate::facts::Facts;

@@ -15,7 +15,7 @@
 //!
 //! The table is in order of first use, and an entry mentions only earlier ones; each consists of at
 //! most [`MAX_LEAVES`] scalars and arrays. The verifier checks the other invariants of the table
-//! ([`OpaqueTypes::problems`]). Names are those that users know, without sizes, and unique.
+//! ([`OpaqueTypes::problems`]). Names are the source's, without sizes, and unique.
 
 use crate::name::FunName;
 use crate::walk::with_stack;

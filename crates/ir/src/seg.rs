@@ -6,8 +6,8 @@
 //! concatenates arrays of different sizes. Inside of a body only segops of lower levels are
 //! parallel: inner combinators have become loops.
 //!
-//! [`Decomp`] fixes the partition of the work into chunks (design contract 1); the assignment of
-//! chunks to threads is left to the runtime.
+//! [`Decomp`] fixes the partition of the work into chunks (design contract 1); the runtime
+//! assigns chunks to threads.
 
 use crate::name::Name;
 use crate::scan_reduce::ScanReduce;

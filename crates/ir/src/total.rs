@@ -1,4 +1,4 @@
-//! Total scalar operations: those that have a value for all operands, and so may be executed
+//! Total scalar operations: operations that have a value for all operands, and so may be executed
 //! speculatively.
 
 use crate::syntax::{Atom, BasicOp};

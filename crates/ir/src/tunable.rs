@@ -108,7 +108,7 @@ impl Class {
 pub struct Tunable {
     /// The rule that made it.
     pub rule: Rule,
-    /// Its number among those that the rule made in the function, from 0.
+    /// Its number among the parameters that the rule made in the function, from 0.
     pub ordinal: u32,
     /// The kind of its value.
     pub class: Class,

@@ -18,7 +18,7 @@ impl<'a> Printer<'a, '_> {
                 self.counted(f, &[])
             }
             LoopMode::Scheduled => self.counted(f, &[]),
-            LoopMode::Tasks(Launch { pieces: Some(pieces), .. }) => self.chunked_loop(f, pieces),
+            LoopMode::Tasks(Launch { slices: Some(slices), .. }) => self.chunked_loop(f, slices),
             LoopMode::Tasks(launch) => self.counted(f, &launch.owned),
             LoopMode::Threads(_) => self.threads(f),
             LoopMode::Grid(_) => Err(Error::Unsupported("device kernels in portable C".to_owned())),
@@ -78,13 +78,13 @@ impl<'a> Printer<'a, '_> {
     }
 
     /// A chunked range as a single chunk.
-    fn chunked_loop(&mut self, f: &'a For, pieces: &Slices) -> Res<()> {
+    fn chunked_loop(&mut self, f: &'a For, slices: &Slices) -> Res<()> {
         let (from, to) = (self.exprs.whole(&f.from)?, self.exprs.whole(&f.to)?);
-        let (first, end) = (self.name(f.var)?, self.name(pieces.end)?);
+        let (first, end) = (self.name(f.var)?, self.name(slices.end)?);
         let ty = declarator(&self.exprs.spelled(f.var)?);
         let declared = |outer: bool| if outer { "" } else { ty.as_str() };
         let (of_first, of_end) =
-            (declared(self.scopes.outer.contains(&f.var)), declared(self.scopes.outer.contains(&pieces.end)));
+            (declared(self.scopes.outer.contains(&f.var)), declared(self.scopes.outer.contains(&slices.end)));
         self.begin_block("{");
         self.line(format!("{of_first}{first} = {from};"));
         self.line(format!("{of_end}{end} = {to};"));

@@ -1,5 +1,5 @@
-//! Runs code in this process: ORC's LLJIT links object files into memory. The objects are those
-//! that executables get, byte for byte.
+//! Runs code in this process: ORC's LLJIT links object files into memory. The objects are the
+//! same as in executables, byte for byte.
 
 use crate::entries::entry_symbol;
 use crate::error::{Error, Res};

@@ -1,4 +1,4 @@
-//! Metadata that tells LLVM what it may assume about loops, accesses and branches.
+//! Metadata: facts about loops, accesses and branches that LLVM may assume.
 //!
 //! - An *access group* marks the accesses of an independent loop; the loop's id names the group, so
 //!   the vectoriser emits no run-time checks.

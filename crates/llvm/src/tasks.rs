@@ -30,9 +30,9 @@ impl<'p, 'c> FunctionEmitter<'_, 'p, 'c> {
         let some = self.builder.build_int_compare(IntPredicate::SLT, from, to, "")?;
         let (wide_from, wide_to) = (self.wide(from)?, self.wide(to)?);
         let count = self.builder.build_int_sub(wide_to, wide_from, "")?;
-        let (mut fields, count) = match &launch.pieces {
+        let (mut fields, count) = match &launch.slices {
             None => (vec![wide_from.into()], count.into()),
-            Some(pieces) => (Vec::new(), self.expr(&pieces.count)?),
+            Some(slices) => (Vec::new(), self.expr(&slices.count)?),
         };
         let zero = types.i64.const_zero();
         let count = self.ops().select(some.into(), count, zero.into())?;
@@ -55,8 +55,8 @@ impl<'p, 'c> FunctionEmitter<'_, 'p, 'c> {
         let code = value.as_global_value().as_pointer_value();
         let args = [self.ctx.into(), code.into(), env.into(), count, cost];
         let runtime = &self.emit.runtime;
-        let share = match launch.pieces.as_deref() {
-            Some(pieces) if pieces.merge_adjacent => runtime.tasks_coarse,
+        let share = match launch.slices.as_deref() {
+            Some(slices) if slices.merge_adjacent => runtime.tasks_coarse,
             Some(_) | None => runtime.tasks,
         };
         let status = call_value(&self.builder, share, &args)?;
@@ -76,7 +76,7 @@ impl<'p, 'c> FunctionEmitter<'_, 'p, 'c> {
         k: IntValue<'c>,
         counter: IntType<'c>,
     ) -> Res<()> {
-        let Some(pieces) = f.slices() else {
+        let Some(slices) = f.slices() else {
             let i = match first {
                 Some(first) => self.builder.build_int_nsw_add(first, k, "")?,
                 None => k,
@@ -85,18 +85,18 @@ impl<'p, 'c> FunctionEmitter<'_, 'p, 'c> {
             return self.set(f.var, i);
         };
         let next = self.builder.build_int_nsw_add(k, self.emit.types.const_i64(1), "")?;
-        self.set_chunk_bounds(f, pieces, (k, next))
+        self.set_chunk_bounds(f, slices, (k, next))
     }
 
     /// Sets the loop's bounds to the chunks `low..high`.
     fn set_chunk_bounds(
         &mut self,
         f: &For,
-        pieces: &Slices,
+        slices: &Slices,
         (low, high): (IntValue<'c>, IntValue<'c>),
     ) -> Res<()> {
-        for (var, k) in [(f.var, low), (pieces.end, high)] {
-            let (n, count) = (self.int_expr(&f.to)?, self.expr(&pieces.count)?);
+        for (var, k) in [(f.var, low), (slices.end, high)] {
+            let (n, count) = (self.int_expr(&f.to)?, self.expr(&slices.count)?);
             let all = self.builder.build_int_mul(k, n, "")?;
             // LLVM recognises loops over the chunk only if the division cannot be by 0.
             let bound = (self.ops()).binary(BinOp::UDiv, PrimType::I64, all.into(), count)?;
@@ -159,7 +159,7 @@ impl<'p, 'c> Task<'p, 'c> {
     /// The number of integers at the start of the environment: 1, the range's first value, or 0
     /// where tasks take chunks.
     const fn header_fields(launch: &Launch) -> usize {
-        if launch.pieces.is_some() { 0 } else { 1 }
+        if launch.slices.is_some() { 0 } else { 1 }
     }
 
     /// Declares the task function; `across` is true if its code or its launch is in another part.
@@ -213,9 +213,9 @@ impl<'p, 'c> Task<'p, 'c> {
         }
         task.create_owned_array(&launch.owned)?;
         task.scopes(&launch.distinct);
-        let pieces = launch.pieces.as_deref();
-        if let Some(pieces) = pieces.filter(|pieces| pieces.merge_adjacent) {
-            task.set_chunk_bounds(f, pieces, (low, high))?;
+        let slices = launch.slices.as_deref();
+        if let Some(slices) = slices.filter(|slices| slices.merge_adjacent) {
+            task.set_chunk_bounds(f, slices, (low, high))?;
             task.task_body(f, launch)?;
         } else {
             task.counted(low, high, true, |task, k| {

@@ -39,7 +39,7 @@ impl Lower<'_> {
             return self.bug("a conditional returns a function");
         }
         self.same_accumulators(&yes, &no)?;
-        // Sizes that are equal in both branches or stand in the type are used; the rest are
+        // Sizes that are equal in both branches or occur in the type are used; the rest are
         // existential.
         let claim = self.resolve(&exp.ty, env, &exp.existential_sizes)?;
         let (yes_ty, no_ty) = (yes.claims(), no.claims());

@@ -1,5 +1,5 @@
-//! Scalar operations with constant folding and identities. This is no optimisation: it keeps equal
-//! sizes equal names.
+//! Scalar operations with constant folding and identities. The purpose is not optimisation: equal
+//! sizes keep equal names.
 
 use crate::state::FunctionBuilder;
 use ir::{Atom, BasicOp};

@@ -52,7 +52,7 @@ impl Lower<'_> {
         Ok(entry_point)
     }
 
-    #[allow(clippy::type_complexity, reason = "the parts of the function, used in one place")]
+    #[allow(clippy::type_complexity, reason = "the parts of the function, used once")]
     fn entry_body(
         &mut self,
         entry: &Entry,

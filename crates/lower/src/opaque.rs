@@ -101,7 +101,7 @@ impl Opaques {
         own
     }
 
-    /// The structure of a type that is no array.
+    /// The structure of a type that is not an array.
     fn kind(&mut self, ty: &LTy, by: Option<&ExternalName>) -> Result<OpaqueKind, String> {
         let LTy::Sum(constrs) = ty else {
             return Ok(OpaqueKind::Record(self.fields(ty, by, 0)?));

@@ -1,6 +1,6 @@
 //! Sizes of payloads of sums whose constructor is not known statically.
 //!
-//! A sum value that is no element of an array has a core array for each payload array of each
+//! A sum value that is not an element of an array has a core array for each payload array of each
 //! constructor. Those of the value's own constructor have the sizes of its type; the others are
 //! empty ([`Lower::absent`]), so sizes that only make sense for a constructor are never used
 //! without it. The sizes of the core arrays are therefore sizes of the value's own (results of the

@@ -214,8 +214,8 @@ impl LTy {
         sizes
     }
 
-    /// For each size, in order, true if it is one of a payload: of an array in a sum that is no
-    /// element of an array.
+    /// For each size, in order, true if it is one of a payload: of an array in a sum that is
+    /// not an element of an array.
     pub(crate) fn payload_sizes(&self) -> Vec<bool> {
         let mut out = Vec::new();
         self.collect_payload_sizes(false, &mut out);
@@ -235,7 +235,7 @@ impl LTy {
         }
     }
 
-    /// Returns true if an array is in the payload of a sum that is no element of an array.
+    /// Returns true if an array is in the payload of a sum that is not an element of an array.
     pub(crate) fn has_payload_sizes(&self) -> bool {
         match self {
             Self::Sum(_) => !self.sizes().is_empty(),

@@ -219,7 +219,7 @@ impl Value {
         }
     }
 
-    /// Returns true if an array is in the payload of a sum that is no element of an array.
+    /// Returns true if an array is in the payload of a sum that is not an element of an array.
     pub(crate) fn has_payload_sizes(&self) -> bool {
         match self {
             Self::Sum(_, ty) => ty.has_payload_sizes(),

@@ -109,7 +109,7 @@ impl<'a> Ctx<'a> {
         self.bind(name, ty, ann)
     }
 
-    /// Binds a name that is no array.
+    /// Binds a name that is not an array.
     pub(crate) fn plain(&mut self, param: Param<Segs>) -> Result<Param<Mems>, PassError> {
         if param.ty.is_array() && self.in_kernel() {
             return Err(Self::not_in_kernels("operators on arrays"));

@@ -21,7 +21,7 @@ use ir::{Mems, PassError, Segs};
 
 /// The location of a branch's or loop's result.
 enum Home {
-    /// It is no array, or it shares the location of its root.
+    /// It is not an array, or it shares the location of its root.
     SameAsRoot(MemAnn),
     /// It is built in, or copied to, this location.
     Fixed(Destination),

@@ -1,6 +1,6 @@
 //! Memory: every array gets a block and an index function.
 //!
-//! If segops run on a device, [`offload()`] first moves those that cannot be kernels to functions
+//! If segops run on a device, [`offload()`] first moves segops that cannot be kernels to functions
 //! that the host runs.
 //!
 //! Then [`layout()`] chooses, at the level of segops, the dimension order of each result and the

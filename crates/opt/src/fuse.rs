@@ -209,7 +209,7 @@ struct Fuser<'a> {
     /// Loops that became maps of loops: the first bound name and the provenance.
     interchanged: &'a mut Vec<(Name, Prov)>,
     fused: bool,
-    /// True if loops in maps are left to flattening, which makes versions of them.
+    /// True if loops in maps are not interchanged, as flattening makes versions of both forms.
     versions: bool,
     /// The number of enclosing lambdas.
     lambdas: u32,

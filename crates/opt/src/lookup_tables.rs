@@ -135,8 +135,8 @@ impl LookupTables<'_> {
     /// Processes the bodies of a statement at a level.
     fn inside(&mut self, exp: &mut Exp<Soacs>, level: usize) {
         let (below, floor, outside) = (level + 1, self.outermost, self.enclosing.len());
-        let mut enter = |turns, is_map| {
-            self.enclosing.push(EnclosingBody { level: below, trip_count: turns, is_map });
+        let mut enter = |trip_count, is_map| {
+            self.enclosing.push(EnclosingBody { level: below, trip_count, is_map });
         };
         match exp {
             Exp::Op(Soac::Screma(screma)) => {
@@ -289,13 +289,13 @@ impl LookupTables<'_> {
     /// iterations. `None` if that cannot happen.
     fn emptiness(&mut self, level: usize) -> Option<Atom> {
         let below = self.enclosing.iter().filter(|around| around.level > level);
-        let turns: Vec<(PrimType, Atom)> = below.map(|around| around.trip_count).collect();
+        let trip_counts: Vec<(PrimType, Atom)> = below.map(|around| around.trip_count).collect();
         let mut none: Option<Atom> = None;
-        for (ty, turns) in turns {
-            if turns.constant().is_some_and(|turns| turns.as_i64() > Some(0)) {
+        for (ty, trip_count) in trip_counts {
+            if trip_count.constant().is_some_and(|count| count.as_i64() > Some(0)) {
                 continue;
             }
-            let here = BasicOp::Compare(CmpOp::SLe, ty, turns, Atom::Const(Scalar::int(ty, 0)));
+            let here = BasicOp::Compare(CmpOp::SLe, ty, trip_count, Atom::Const(Scalar::int(ty, 0)));
             let here = self.scalar(level, "none", PrimType::Bool, here);
             none = Some(match none {
                 None => here,

@@ -18,8 +18,8 @@
 //! finds an array that is never read, and removes it with its memory.
 //!
 //! The second loop carries only scalars, does little work and cannot fail, so no failure moves
-//! forward. The first loop carries a scalar too: a loop with independent iterations is left to the
-//! vectoriser. Needs nothing. Guarantees that all values are unchanged.
+//! forward. The first loop carries a scalar too: a loop with independent iterations is
+//! vectorised instead. Needs nothing. Guarantees that all values are unchanged.
 
 use crate::passes::Signatures;
 use crate::simplify::add_certs;
@@ -75,7 +75,7 @@ impl VisitMut<Segs> for LoopFusion<'_> {
 }
 
 /// Finds the loop that a statement can be fused with: only views and arithmetic that use none of
-/// its results may stand in between. Also returns the value that this loop writes in each
+/// its results may be in between. Also returns the value that this loop writes in each
 /// iteration, by array.
 fn fusable_loop(before: &[Stm<Segs>], stm: &Stm<Segs>) -> Option<(usize, Substitution)> {
     let second = as_for_loop(stm)?;

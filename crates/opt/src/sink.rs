@@ -7,7 +7,7 @@
 //! let r = select c 0 y                     let y = fadd x 1  in (y) }
 //! ```
 //!
-//! Reads of elements sink, with the arithmetic on them that is used nowhere else, into arms of
+//! Reads of elements sink, with the arithmetic on them that has no other use, into arms of
 //! branches and into selections, which become branches where an arm receives a read. Checks stay in
 //! place, as do reads of arrays that may be consumed in between. Needs nothing. Guarantees that
 //! nothing is computed twice.

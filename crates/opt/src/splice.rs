@@ -75,7 +75,7 @@ impl<L: Level> VisitMut<L> for InheritedAttrs {
 }
 
 /// Binds the names of the pattern to these values: by an entry in `map`, or by a returned statement
-/// where the value alone would lose the statement's certificates. An `i64` always goes by `map`:
+/// where the value alone would lose the statement's certificates. An `i64` always gets an entry in `map`:
 /// sizes occur in types as plain atoms, and the statements that computed them carry the
 /// certificates.
 pub(crate) fn results<L: Level>(

@@ -18,7 +18,7 @@
 //!
 //! Before: the reduction is a statement of the loop, alone or as one arm of a branch on a
 //! loop-invariant condition (lanes or not, by the size). Needs nothing. Guarantees that all values
-//! are unchanged, and that the rest of each iteration runs in order.
+//! are unchanged, and that the rest of each iteration is sequential.
 
 use crate::inline::is_at_most;
 use crate::passes::Signatures;

@@ -8,6 +8,7 @@ use half::f16;
 
 /// `x op y`. `None` for division or modulo by zero, and for operands that are not of one type in
 /// the operator's domain.
+#[inline]
 pub fn binary(op: BinOp, x: Scalar, y: Scalar) -> Option<Scalar> {
     if x.ty() != y.ty() || !op.domain().contains(x.ty()) {
         return None;
@@ -82,6 +83,7 @@ pub fn binary(op: BinOp, x: Scalar, y: Scalar) -> Option<Scalar> {
     }
 }
 
+#[inline]
 fn float_binary(op: BinOp, a: f64, b: f64) -> Option<f64> {
     Some(match op {
         BinOp::FAdd => a + b,
@@ -115,15 +117,18 @@ fn float_binary(op: BinOp, a: f64, b: f64) -> Option<f64> {
 }
 
 /// The smaller operand, with -0.0 below 0.0; the other one for a NaN.
+#[inline]
 fn float_min(a: f64, b: f64) -> f64 {
     if b.is_nan() || a < b || (a == b && a.is_sign_negative()) { a } else { b }
 }
 
 /// The greater operand, with -0.0 below 0.0; the other one for a NaN.
+#[inline]
 fn float_max(a: f64, b: f64) -> f64 {
     if b.is_nan() || a > b || (a == b && a.is_sign_positive()) { a } else { b }
 }
 
+#[inline]
 fn int_binary(op: BinOp, x: Scalar, y: Scalar) -> Option<Scalar> {
     let ty = x.ty();
     let bits = ty.bits();
@@ -179,6 +184,7 @@ fn int_binary(op: BinOp, x: Scalar, y: Scalar) -> Option<Scalar> {
 }
 
 /// `op x`. `None` for an operand outside the operator's domain.
+#[inline]
 pub fn unary(op: UnOp, x: Scalar) -> Option<Scalar> {
     if !op.domain().contains(x.ty()) {
         return None;
@@ -266,6 +272,7 @@ pub const EXP2_EIGHTHS: [f64; 8] = [
     1.8340080864093424,
 ];
 
+#[inline]
 fn float_unary(op: UnOp, a: f64) -> Option<f64> {
     Some(match op {
         UnOp::FNeg => -a,
@@ -290,6 +297,7 @@ fn float_unary(op: UnOp, a: f64) -> Option<f64> {
 }
 
 /// `x op y` as a truth value. `None` for operands outside the operator's domain.
+#[inline]
 pub fn compare(op: CmpOp, x: Scalar, y: Scalar) -> Option<bool> {
     if x.ty() != y.ty() || !op.domain().contains(x.ty()) {
         return None;
@@ -320,6 +328,7 @@ pub fn compare(op: CmpOp, x: Scalar, y: Scalar) -> Option<bool> {
     })
 }
 
+#[inline]
 fn float_compare(op: CmpOp, a: f64, b: f64) -> Option<bool> {
     Some(match op {
         CmpOp::Eq => a == b,

@@ -29,6 +29,7 @@ pub enum Scalar {
 
 impl Scalar {
     /// The type of the value.
+    #[inline]
     pub const fn ty(self) -> PrimType {
         match self {
             Self::I8(_) => PrimType::I8,
@@ -43,6 +44,7 @@ impl Scalar {
     }
 
     /// The bits of the value, zero-extended to 64.
+    #[inline]
     pub fn bits(self) -> u64 {
         match self {
             Self::I8(x) => u64::from(x as u8),
@@ -57,6 +59,7 @@ impl Scalar {
     }
 
     /// The value of type `ty` whose low bits are `bits`.
+    #[inline]
     pub fn from_bits(ty: PrimType, bits: u64) -> Self {
         match ty {
             PrimType::I8 => Self::I8(bits as i8),
@@ -103,6 +106,7 @@ impl Scalar {
     }
 
     /// The value sign-extended, if it is an integer.
+    #[inline]
     pub const fn as_i64(self) -> Option<i64> {
         match self {
             Self::I8(x) => Some(x as i64),

@@ -152,7 +152,7 @@ impl Coverage {
         self.counts.iter().map(|(name, count)| (name.as_str(), *count))
     }
 
-    /// A table: each level's operations, then those that did not occur.
+    /// A table: each level's operations, then the operations that did not occur.
     pub fn table(&self) -> String {
         let mut text = String::new();
         let mut missing = Vec::new();

@@ -33,7 +33,7 @@ fn with_tasks_by(
     env: *mut u8,
 ) -> (Result<(), Error>, Context) {
     unsafe extern "C" fn entry(ctx: *mut Ctx, args: *const u64, _: *mut u64) -> i32 {
-        // SAFETY: the five words are those that `with_tasks_by` passes.
+        // SAFETY: `with_tasks_by` passes these five words.
         unsafe {
             let fun = std::mem::transmute::<usize, TaskFn>(*args as usize);
             let by = std::mem::transmute::<usize, Tasks>(*args.add(4) as usize);

@@ -2,8 +2,8 @@
 //!
 //! A *tree* is a comparison with the trees for both outcomes, or a version, which may contain
 //! trees. Sibling trees are independent of each other's outcomes and run one after another. A
-//! parameter may be compared in several places, and in one place several times with different sizes
-//! (in a loop, or in a function that is called from several places): then both sides of a
+//! parameter may be compared by several statements, and by one of them several times with different
+//! sizes (in a loop, or in a function with several calls): then both sides of a
 //! comparison may be reached in one run.
 //!
 //! If the sizes that parameters are compared with are known, a forest determines the versions that
@@ -41,9 +41,9 @@ pub struct Forest {
     pub trees: Vec<Tree>,
     /// The default of each parameter.
     pub defaults: Setting,
-    /// For each parameter, true if it is compared with the same sizes in all places and whichever
-    /// versions run: if it occurs in one place, or in copies of one, of a function that is called
-    /// once.
+    /// For each parameter, true if it is compared with the same sizes everywhere and whichever
+    /// versions run: if only one statement, or its copies, of a function that is called once compares
+    /// it.
     pub has_fixed_sizes: Vec<bool>,
     /// Parameters that are not compared with sizes, and their permitted values: parameters of the
     /// source program, and grain sizes.

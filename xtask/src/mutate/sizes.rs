@@ -108,7 +108,7 @@ fn edit(text: &str, group: &DeclSites, site: &EditSite, random: &mut Random) -> 
     }
 }
 
-/// Returns a random range among those that `wanted` selects from the group's sites.
+/// Returns a random range among the group's sites that `wanted` selects.
 fn random_other_site(
     group: &DeclSites,
     random: &mut Random,

@@ -1,7 +1,7 @@
 //! The guide (`docs/src`): the commands in its console blocks print what the blocks show.
 //!
 //! A fence ` ```console ` contains commands (`$ ...`) with their output, standard output and error
-//! combined. The commands of a page run in order in one directory. A fence ` ```futhark NAME.fut `
+//! combined. The commands of a page run sequentially in one directory. A fence ` ```futhark NAME.fut `
 //! (or another language) is a file in that directory, written when the fence is reached. In output,
 //! `...` matches any text within a line, and a line `...` matches any number of lines. Lines after
 //! `bindrune repl` that begin with its prompt (`[0]> `) are input.

@@ -10,8 +10,8 @@
 //! 2. The body is checked with the parameter at that type. Open sizes that a pattern or the body
 //!    determines are solved. Of the others, one is *fresh* if the body yields another size at its
 //!    position; it *reproduces* its initial size if the body yields that, or the current size of
-//!    another position with the same initial size. The variant sizes are the fresh ones, and those
-//!    that reproduce the size of a variant one.
+//!    another position with the same initial size. The variant sizes are the fresh ones, and the
+//!    ones that reproduce the size of a variant one.
 //! 3. The body's type must match the parameter's, for any values of the variant sizes.
 //! 4. So must the type of the initial value. Variant sizes are unknown in the loop's type.
 

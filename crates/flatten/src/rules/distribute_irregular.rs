@@ -208,8 +208,8 @@ impl Distribution<'_, '_> {
         Ok(())
     }
 
-    /// Splits a statement's certificates: those from outside the nest, which it keeps, and
-    /// nest-variant ones, including those that its inputs rely on. The latter hold for empty
+    /// Splits a statement's certificates: the ones from outside the nest, which it keeps, and the
+    /// nest-variant ones, including the certificates of its inputs. The latter hold for empty
     /// segments, too, which have no element that makes the checks.
     pub(super) fn certs(&self, aux: Aux, inputs: &[Name]) -> (Aux, Vec<Name>) {
         let more = self.nest.certs_of(inputs);

@@ -130,7 +130,7 @@ fn for_to_while(ctx: &mut Ctx<'_>, (mut params, form, mut body): Loop, pat: &mut
 }
 
 impl Distribution<'_, '_> {
-    /// Appends such a loop; results that are no segments have patterns for all iterations.
+    /// Appends such a loop; results that are not segments have patterns for all iterations.
     pub(super) fn loop_over_nest(
         &mut self,
         ctx: &mut Ctx<'_>,

@@ -14,7 +14,7 @@ pub(super) struct Pending {
     pub(super) stms: Vec<Stm<Soacs>>,
     /// The statement that binds a name, as an index into `stms`.
     pub(super) bound: FxHashMap<Name, usize>,
-    /// Names that cannot be bound in the nest: there is no array of their values for all
+    /// Names that cannot be bound in the nest: no array holds their values for all
     /// iterations.
     pub(super) stuck: FxHashSet<Name>,
     /// The last use of any stuck name: until then no pending statement is put into the nest, as
@@ -154,7 +154,7 @@ impl Distribution<'_, '_> {
     }
 
     /// Returns true if a statement's result is used as a whole array: the elements of an `iota`
-    /// that is no result of the body are computed where they are read.
+    /// that is not a result of the body are computed where they are read.
     fn is_needed_whole(&self, stm: &Stm<Soacs>) -> bool {
         let [param] = stm.pat.as_slice() else {
             return false;

@@ -4,8 +4,8 @@
 //! let ys = { let a = e in a }   =>   let ys = e
 //! ```
 //!
-//! A result that is bound outside the body, occurs several times or is a constant is left to be
-//! bound separately.
+//! A result that is bound outside the body, occurs several times or is a constant is returned, for
+//! the caller to bind.
 
 use ir::syntax::{Atom, Body, Param, Stm};
 use ir::types::Dim;
@@ -13,7 +13,7 @@ use ir::walk::{Substitution, substitute_stm};
 use ir::{Name, Soacs};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// The statements of a body, with its results renamed, and the results that are left to be bound.
+/// The statements of a body, with its results renamed, and the results that remain to be bound.
 pub(super) fn named(
     body: Body<Soacs>,
     pat: Vec<Param<Soacs>>,

@@ -1,7 +1,7 @@
 //! The simulated device: kernels whose blocks and threads run concurrently, in any order.
 //!
 //! A few blocks are resident at a time, in a shuffled order. Repeatedly, a random thread of one of
-//! them executes a few statements. At a barrier it waits for all threads of its block, or of its
+//! them continues until it has accessed memory of others a few times. At a barrier it waits for all threads of its block, or of its
 //! subgroup; for a missing signal, until elements have been updated. Reported are:
 //!
 //! - races between threads ([`races`]) that neither a barrier nor a signal ([`signals`]) orders,
@@ -15,36 +15,46 @@
 
 pub(super) mod races;
 mod signals;
-mod thread;
 
-use super::expr::Slot;
-use super::frame::{EnclosingFrame, Frame, OwnVariables};
-use super::machine::Machine;
+use super::code::{Slot, State};
+use super::machine::{Control, Exit, Frame, Machine, returned};
 use super::memory::{Kind, Pointer};
-use super::races::Label;
-use super::{EvalError, Result, bug, limit};
-use crate::walk::each_stmt;
-use crate::{DeviceOp, For, Launch, LoopMode, SharedBuffer, Stmt, Var};
+use super::unit::KernelInfo;
+use super::{ErrorClass, EvalError, Result, bug, limit};
+use crate::Var;
 use races::{Actor, Running};
-use signals::Signals;
 use target::device::SHARED_MEMORY_BYTES;
-use thread::{Step, Thread};
 
 /// The number of resident blocks.
 const RESIDENT: usize = 3;
-/// The largest number of statements that a thread executes before a switch.
-const BURST: u64 = 12;
+/// The largest number of accesses of a thread before a switch.
+const BURST: u64 = 3;
+
+/// A thread.
+#[derive(Default)]
+struct Thread {
+    /// The number of subgroup barriers that it has passed.
+    subgroup_barriers: u32,
+    /// The number of signals that it has sent.
+    signals: u32,
+    /// Its number in race detection; 0 if it has passed a barrier since it ran last.
+    actor: u32,
+    control: Control,
+}
 
 /// A running thread block.
-struct Block<'p> {
+#[derive(Default)]
+struct Block {
     number: i64,
     /// Its buffers in shared memory.
     frames: Vec<(Var, Pointer)>,
-    threads: Vec<Thread<'p>>,
+    threads: Vec<Thread>,
+    /// The registers of all threads, one thread after another.
+    slots: Vec<Slot>,
     /// The indices of the threads that can continue.
     ready: Vec<usize>,
-    /// The waiting threads, with their barriers.
-    waiting: Vec<(usize, &'p Stmt)>,
+    /// The waiting threads, with the instructions after their barriers.
+    waiting: Vec<(usize, usize)>,
     /// The number of threads of a subgroup.
     group: usize,
     /// The number of waiting threads of each subgroup.
@@ -59,7 +69,7 @@ struct Block<'p> {
     phase: u32,
 }
 
-impl<'p> Block<'p> {
+impl Block {
     /// Retries the awaiting threads, as elements have changed.
     fn retry_awaits(&mut self) {
         self.ready.append(&mut self.awaiting);
@@ -67,9 +77,9 @@ impl<'p> Block<'p> {
 
     /// A thread waits at a barrier. If it is the last of its subgroup at a subgroup barrier, the
     /// subgroup continues.
-    fn wait(&mut self, at: usize, barrier: &'p Stmt) {
+    fn wait(&mut self, at: usize, barrier: usize, exit: Exit) {
         self.waiting.push((at, barrier));
-        if !matches!(barrier, Stmt::Device(DeviceOp::SubgroupBarrier(_))) {
+        if exit != Exit::SubgroupBarrier {
             return;
         }
         let group = at / self.group;
@@ -78,8 +88,7 @@ impl<'p> Block<'p> {
         };
         *met += 1;
         let size = self.group;
-        let is_here =
-            |(other, place): &(usize, &Stmt)| other / size == group && std::ptr::eq(*place, barrier);
+        let is_here = |(other, place): &(usize, usize)| other / size == group && *place == barrier;
         // Where some wait elsewhere, no thread continues, which is reported.
         if *met < size || self.waiting.iter().filter(|it| is_here(it)).count() < size {
             return;
@@ -87,6 +96,7 @@ impl<'p> Block<'p> {
         *met = 0;
         for (at, _) in self.waiting.extract_if(.., |it| is_here(it)) {
             self.threads[at].subgroup_barriers += 1;
+            self.threads[at].actor = 0;
             self.ready.push(at);
         }
     }
@@ -99,70 +109,53 @@ impl<'p> Block<'p> {
 }
 
 impl<'p> Machine<'p> {
-    pub(super) fn kernel(&mut self, frame: &mut Frame<'p>, f: &'p For, launch: &'p Launch) -> Result<()> {
-        let Some((Stmt::For(threads), common)) = f.body.split_last() else {
-            return bug("a kernel has no threads");
-        };
-        let LoopMode::Threads(locals) = &threads.mode else {
-            return bug("a kernel does not end with its threads");
-        };
-        let (blocks, size) = (frame.values().i64(&f.to)?, frame.values().i64(&threads.to)?);
+    pub(super) fn kernel(&mut self, frame: &Frame<'_>, info: &KernelInfo<'p>) -> Result<()> {
+        let (blocks, size) = (frame.i64(info.blocks), frame.i64(info.size));
         if !(1..=target::device::MAX_BLOCK).contains(&size) {
             return bug(format!("a block of {size} threads"));
         }
-        let mut pads = Vec::with_capacity(launch.shared_buffers.len());
-        for SharedBuffer { buffer, bytes } in &launch.shared_buffers {
-            pads.push((*buffer, frame.values().i64(bytes)?));
-        }
+        let shared = info.shared_buffers.iter();
+        let shared: Vec<(Var, u32, i64)> =
+            shared.map(|(var, register, bytes)| (*var, *register, frame.i64(*bytes))).collect();
         // The sizes need not be valid if nothing is launched.
         if blocks > 0 {
-            fit(common, &pads)?;
+            check_shared_memory(info.frame_bytes, &shared)?;
         }
-        let group = group_of(threads, size)?;
-        let (ours, theirs) = (launch.locals.iter(), locals.iter());
-        let ours = OwnVariables::new(frame.function, ours.chain([&f.var]).copied())?;
-        let theirs = OwnVariables::new(frame.function, theirs.chain([&threads.var]).copied())?;
-        let found = EnclosingFrame::of_kernel(frame);
-        let scattered = launch.scattered.iter();
-        let scattered = scattered.filter_map(|var| frame.values().pointer(*var).ok());
-        self.kernels += 1;
-        let now = Actor { block: 0, thread: 0, barriers: 0, group: 0, subgroup_barriers: 0, signals: 0 };
-        let running = Running {
-            label: Label::Grid(launch.name.clone(), launch.id),
-            number: self.kernels,
-            scattered: scattered.collect(),
-            now,
-            signals: Signals::default(),
-            changes: 0,
-        };
+        let group = info.subgroup.map_or(size, i64::from);
+        if group < 1 || size % group != 0 {
+            return bug(format!("groups in a block of {size} threads that differ in size"));
+        }
+        let mut template = info.unit.template.clone();
+        for (from, to, count) in &info.captures {
+            let to = *to as usize..(*to + *count) as usize;
+            template[to].copy_from_slice(frame.part(*from, *count));
+        }
+        let scattered = info.scattered.iter().map(|reg| frame.slots[*reg as usize]);
+        let scattered = scattered.filter(|slot| slot.state == State::Set);
+        let scattered = scattered.map(|slot| Pointer::from_bits(slot.word)).collect();
+        let running = Running::new(info.label.clone(), scattered, self.actors);
         if self.memory.kernel.replace(running).is_some() {
             return bug("a kernel launches another one");
         }
         let mut order = self.orders.next(0, blocks);
-        let mut resident: Vec<Block<'p>> = Vec::new();
+        let mut resident: Vec<Block> = Vec::new();
+        // Blocks that have ended, whose vectors are used again.
+        let mut ended: Vec<Block> = Vec::new();
         let mut failure: Option<Box<EvalError>> = None;
         loop {
             while resident.len() < RESIDENT
                 && failure.is_none()
                 && let Some(number) = order.next()
             {
-                let mut own = found.frame(&ours);
-                own.set(f.var, Slot::Scalar(prim::Scalar::I64(number)))?;
-                for &(buffer, bytes) in &pads {
-                    let (space, label) = (own.space(buffer), own.label(buffer));
-                    let at = self.memory.alloc(bytes, Kind::Frame, space, label)?;
-                    own.blocks.push((buffer, at));
-                    own.set(buffer, Slot::Buffer(Some(at)))?;
-                }
-                self.block(&mut own, common)?;
-                resident.push(begin(number, own, threads, &theirs, (size, group))?);
+                let block = ended.pop().unwrap_or_default();
+                resident.push(self.begin_block(info, &template, &shared, (number, size, group), block)?);
             }
             if resident.is_empty() {
                 break;
             }
             let at = self.orders.below(resident.len() as u64) as usize;
             let changes = self.changes();
-            if let Some(error) = self.run_burst(&mut resident[at])? {
+            if let Some(error) = self.run_burst(info, &mut resident[at])? {
                 if failure.is_none() {
                     resident.iter_mut().for_each(Block::fail_awaits);
                 }
@@ -183,11 +176,47 @@ impl<'p> Machine<'p> {
                 }
             } else if !self.release_barrier(block)? {
                 let block = resident.swap_remove(at);
-                self.end_block(block);
+                ended.push(self.end_block(block));
             }
         }
-        self.memory.kernel = None;
+        if let Some(kernel) = self.memory.kernel.take() {
+            self.actors = kernel.end();
+        }
         failure.map_or(Ok(()), Err)
+    }
+
+    /// A block before any of its threads runs.
+    fn begin_block(
+        &mut self,
+        info: &KernelInfo<'p>,
+        template: &[Slot],
+        shared: &[(Var, u32, i64)],
+        (number, size, group): (i64, i64, i64),
+        ended: Block,
+    ) -> Result<Block> {
+        let unit = &info.unit;
+        let mut common = self.activate(template);
+        common.slots[info.block_var as usize] = Slot::set(number as u64);
+        for (var, register, bytes) in shared {
+            let at = self.memory.alloc(*bytes, Kind::Frame, unit.space(*var), unit.label(*var))?;
+            common.control.blocks.push((*var, at));
+            common.slots[*register as usize] = Slot::set(at.bits());
+        }
+        returned(self.run(unit, &mut common.frame())?)?;
+        let mut block = Block { number, group: group as usize, ..ended };
+        block.slots.reserve(common.slots.len() * size as usize);
+        for thread in 0..size {
+            let from = block.slots.len();
+            block.slots.extend_from_slice(&common.slots);
+            block.slots[from + info.thread_var as usize] = Slot::set(thread as u64);
+        }
+        block.threads.resize_with(size as usize, Thread::default);
+        block.threads.iter_mut().for_each(|thread| thread.control.at = info.threads as usize);
+        block.ready.extend(0..size as usize);
+        block.arrived.resize((size / group) as usize, 0);
+        block.frames.append(&mut common.control.blocks);
+        self.end(common);
+        Ok(block)
     }
 
     /// The number of changes of elements that threads may await.
@@ -197,16 +226,20 @@ impl<'p> Machine<'p> {
     }
 
     /// Reports a deadlock: all resident threads wait, some of them for signals.
-    fn deadlock(&self, resident: &[Block<'p>]) -> Result<()> {
-        let label = self.memory.kernel.as_ref().map(|kernel| &kernel.label);
-        let label = label.map_or_else(String::new, ToString::to_string);
+    fn deadlock(&self, resident: &[Block]) -> Result<()> {
+        let label = self.kernel_label();
         let mut blocks: Vec<i64> = resident.iter().map(|block| block.number).collect();
         blocks.sort_unstable();
         bug(format!("the blocks {blocks:?} of {label} await signals that none of them gives"))
     }
 
-    /// Executes a few statements of a thread of the block; returns its failure, if any.
-    fn run_burst(&mut self, block: &mut Block<'p>) -> Result<Option<Box<EvalError>>> {
+    fn kernel_label(&self) -> String {
+        let kernel = self.memory.kernel.as_ref();
+        kernel.map_or_else(String::new, |kernel| kernel.label().to_string())
+    }
+
+    /// Continues a thread of the block for a while; returns its failure, if any.
+    fn run_burst(&mut self, info: &KernelInfo<'p>, block: &mut Block) -> Result<Option<Box<EvalError>>> {
         if block.ready.is_empty() {
             return Ok(None);
         }
@@ -214,59 +247,63 @@ impl<'p> Machine<'p> {
         let at = block.ready[place];
         let thread = &mut block.threads[at];
         if let Some(kernel) = &mut self.memory.kernel {
-            kernel.now = Actor {
+            let now = || Actor {
                 block: block.number,
-                thread: thread.number,
+                thread: at as i64,
                 barriers: block.phase,
-                group: thread.subgroup,
+                group: (at / block.group) as i64,
                 subgroup_barriers: thread.subgroup_barriers,
                 signals: thread.signals,
             };
+            kernel.switch(thread.actor, now)?;
         }
-        let (mut failure, mut waits) = (None, None);
-        for _ in 0..=self.orders.below(BURST) {
-            match thread.step(self)? {
-                Step::On => continue,
-                Step::Waits(barrier) => waits = Some(barrier),
-                Step::Awaits => block.awaiting.push(at),
-                Step::Ends => block.ended += 1,
-                Step::Fails(error) => {
-                    block.failed = true;
-                    failure = Some(error);
-                }
-            }
-            block.ready.swap_remove(place);
-            break;
-        }
+        self.burst = self.orders.below(BURST) + 1;
+        let count = info.unit.template.len();
+        let slots = &mut block.slots[at * count..(at + 1) * count];
+        let result = self.run(&info.unit, &mut Frame { slots, control: &mut thread.control });
         if let Some(kernel) = &self.memory.kernel {
-            thread.signals = kernel.now.signals;
+            thread.signals = kernel.signals_sent();
+            thread.actor = kernel.number();
         }
-        if let Some(barrier) = waits {
-            block.wait(at, barrier);
+        let exit = match result {
+            Ok(Exit::Yields) => return Ok(None),
+            Ok(exit) => Ok(exit),
+            Err(error) if error.class == ErrorClass::Failure => Err(error),
+            Err(error) => return Err(error),
+        };
+        let barrier = thread.control.at;
+        block.ready.swap_remove(place);
+        match exit {
+            Ok(exit @ (Exit::Barrier | Exit::SubgroupBarrier)) => block.wait(at, barrier, exit),
+            Ok(Exit::Awaits) => block.awaiting.push(at),
+            Ok(Exit::Returned | Exit::Yields) => block.ended += 1,
+            Err(error) => {
+                block.failed = true;
+                return Ok(Some(error));
+            }
         }
-        Ok(failure)
+        Ok(None)
     }
 
     /// Called when no thread of a block can continue: releases a barrier. Returns true if threads
     /// can continue.
-    fn release_barrier(&mut self, block: &mut Block<'p>) -> Result<bool> {
+    fn release_barrier(&mut self, block: &mut Block) -> Result<bool> {
         let Some((first, barrier)) = block.waiting.first().copied() else {
             return Ok(false);
         };
         if block.failed {
             return Ok(false);
         }
-        let label = self.memory.kernel.as_ref().map(|kernel| &kernel.label);
-        let label = label.map_or_else(String::new, ToString::to_string);
         let number = block.number;
         if block.ended > 0 {
+            let label = self.kernel_label();
             return bug(format!(
                 "thread {first} of block {number} of {label} waits at a barrier, and {} have ended",
                 block.ended
             ));
         }
-        let other = |(_, other): &&(usize, &Stmt)| !std::ptr::eq(*other, barrier);
-        if let Some((other, _)) = block.waiting.iter().find(other) {
+        if let Some((other, _)) = block.waiting.iter().find(|(_, other)| *other != barrier) {
+            let label = self.kernel_label();
             return bug(format!(
                 "threads {first} and {other} of block {number} of {label} wait at different barriers"
             ));
@@ -275,83 +312,44 @@ impl<'p> Machine<'p> {
         if let Some(kernel) = &mut self.memory.kernel {
             kernel.signals.barrier(number);
         }
-        block.ready.extend(block.waiting.drain(..).map(|(at, _)| at));
+        for (at, _) in block.waiting.drain(..) {
+            block.threads[at].actor = 0;
+            block.ready.push(at);
+        }
         Ok(true)
     }
 
-    /// Frees the memory of a block.
-    fn end_block(&mut self, block: Block<'p>) {
+    /// Frees the memory of a block; returns the block with empty vectors.
+    fn end_block(&mut self, mut block: Block) -> Block {
         if let Some(kernel) = &mut self.memory.kernel {
             kernel.signals.end(block.number);
         }
-        let threads = block.threads.into_iter();
-        let frames = threads.flat_map(|thread| thread.frame.blocks);
-        for (_, at) in frames.chain(block.frames) {
+        for thread in &mut block.threads {
+            for (_, at) in thread.control.blocks.drain(..) {
+                self.memory.end_frame(at);
+            }
+            (thread.subgroup_barriers, thread.signals, thread.actor) = (0, 0, 0);
+        }
+        for (_, at) in block.frames.drain(..) {
             self.memory.end_frame(at);
         }
+        block.slots.clear();
+        block.ready.clear();
+        block.waiting.clear();
+        block.arrived.clear();
+        block.awaiting.clear();
+        (block.ended, block.failed, block.phase) = (0, false, 0);
+        block
     }
-}
-
-/// The subgroup size of a block of this size: the whole block without subgroup barriers.
-fn group_of(threads: &For, size: i64) -> Result<i64> {
-    let (mut group, mut differ) = (None, false);
-    each_stmt(&threads.body, &mut |stmt| {
-        if let Stmt::Device(DeviceOp::SubgroupBarrier(own)) = stmt {
-            differ |= *group.get_or_insert(*own) != *own;
-        }
-    });
-    let group = group.map_or(size, i64::from);
-    if differ || group < 1 || size % group != 0 {
-        return bug(format!("groups in a block of {size} threads that differ in size"));
-    }
-    Ok(group)
 }
 
 /// Checks that the buffers of a block fit in shared memory.
-fn fit(common: &[Stmt], shared_buffers: &[(Var, i64)]) -> Result<()> {
-    let frames = common.iter().filter_map(|stmt| {
-        if let Stmt::Frame { elem, count, .. } = stmt {
-            Some(elem.size().saturating_mul(*count))
-        } else {
-            None
-        }
-    });
+fn check_shared_memory(frame_bytes: u64, shared: &[(Var, u32, i64)]) -> Result<()> {
     // A negative size exceeds the limit.
-    let pads = shared_buffers.iter();
-    let pads = pads.map(|(_, bytes)| u64::try_from(*bytes).unwrap_or(u64::MAX));
-    let bytes = frames.chain(pads).fold(0, u64::saturating_add);
+    let shared = shared.iter().map(|(_, _, bytes)| u64::try_from(*bytes).unwrap_or(u64::MAX));
+    let bytes = shared.fold(frame_bytes, u64::saturating_add);
     if bytes > SHARED_MEMORY_BYTES {
-        return limit(format!("a block with {bytes} bytes in the scratchpad"));
+        return limit(format!("a thread block with {bytes} bytes of shared memory"));
     }
     Ok(())
-}
-
-/// A block before any of its threads runs.
-fn begin<'p>(
-    number: i64,
-    frame: Frame<'p>,
-    threads: &'p For,
-    locals: &OwnVariables,
-    (size, group): (i64, i64),
-) -> Result<Block<'p>> {
-    let mut all = Vec::with_capacity(size as usize);
-    let (common, frames) = EnclosingFrame::of_block(frame);
-    for thread in 0..size {
-        let mut own = common.frame(locals);
-        own.set(threads.var, Slot::Scalar(prim::Scalar::I64(thread)))?;
-        all.push(Thread::new(thread, thread / group, own, &threads.body));
-    }
-    Ok(Block {
-        number,
-        frames,
-        ready: (0..all.len()).collect(),
-        threads: all,
-        waiting: Vec::new(),
-        group: group as usize,
-        arrived: vec![0; (size / group) as usize],
-        awaiting: Vec::new(),
-        ended: 0,
-        failed: false,
-        phase: 0,
-    })
 }

@@ -1,115 +1,90 @@
-//! Execution of counting loops: sequentially, or in any order with race detection.
+//! Loops whose iterations may run in any order, with race detection.
 
-use super::expr::Slot;
-use super::frame::Frame;
-use super::machine::Machine;
+use super::code::{Slot, State};
+use super::machine::{Frame, Machine};
+use super::memory::Pointer;
 use super::order::Order;
-use super::races::{Label, Running};
+use super::races::Running;
+use super::unit::LoopInfo;
 use super::{Result, bug};
-use crate::{For, Launch, LoopMode, Slices, Stmt};
-use prim::Scalar;
+use prim::{PrimType, Scalar};
 
-impl<'p> Machine<'p> {
-    pub(super) fn for_loop(&mut self, frame: &mut Frame<'p>, f: &'p For) -> Result<()> {
-        let (from, to) = (frame.values().scalar(&f.from)?, frame.values().scalar(&f.to)?);
-        let (Some(first), Some(end)) = (from.as_i64(), to.as_i64()) else {
-            return bug("a loop's bounds are no integers");
-        };
-        if let LoopMode::Grid(launch) = &f.mode {
-            return self.kernel(frame, f, launch);
-        }
-        if let Some(pieces) = f.slices() {
-            return self.pieces(frame, f, pieces, end);
-        }
-        let order = match &f.mode {
-            LoopMode::Seq { independent: false } | LoopMode::Scheduled => {
-                for i in first..end {
-                    self.iteration(frame, f, Scalar::int(from.ty(), i))?;
+/// A running loop.
+pub(super) struct Iterations {
+    order: Order,
+    /// The end of the range and the number of slices, if iterations take slices.
+    slices: Option<(i64, i64)>,
+    /// The number of the frame's blocks when the iteration began.
+    blocks: usize,
+}
+
+impl Machine<'_> {
+    /// A loop begins.
+    pub(super) fn begin_loop(&mut self, frame: &mut Frame<'_>, info: &LoopInfo) -> Result<()> {
+        let (first, end) = (frame.i64(info.from), frame.i64(info.to));
+        let (order, slices) = match info.slices {
+            Some((count, _)) => {
+                let count = frame.i64(count);
+                if end > 0 && count < 1 {
+                    return bug(format!("a range is partitioned into {count} slices"));
                 }
-                return Ok(());
+                let order = if end > 0 { self.orders.next(0, count) } else { Order::given(0, 0) };
+                (order, Some((end, count)))
             }
-            LoopMode::Seq { independent: true } if self.carried.of(frame.function, f).is_some() => {
-                Order::given(first, end)
-            }
-            LoopMode::Lanes(_) if let Some(var) = self.carried.of(frame.function, f) => {
-                let var = frame.label(var);
-                return bug(format!("iterations in lanes share the variable {var}"));
-            }
-            LoopMode::Grid(_) | LoopMode::Threads(_) => return bug("threads outside of a kernel"),
-            LoopMode::Seq { independent: true } | LoopMode::Lanes(_) | LoopMode::Tasks(_) => {
-                self.orders.next(first, end)
-            }
+            None if info.is_carried => (Order::given(first, end), None),
+            None => (self.orders.next(first, end), None),
         };
-        let running = if let LoopMode::Tasks(launch) = &f.mode {
-            tasks(frame, launch)
-        } else {
-            Running { label: frame.label(f.var), scattered: Vec::new() }
-        };
-        self.memory.races.begin(running)?;
-        for i in order {
-            self.memory.races.next(i)?;
-            self.iteration(frame, f, Scalar::int(from.ty(), i))?;
-        }
-        self.memory.races.end();
+        // Variables without a block are not accessed.
+        let scattered = info.scattered.iter().map(|reg| frame.slots[*reg as usize]);
+        let scattered = scattered.filter(|slot| slot.state == State::Set);
+        let scattered = scattered.map(|slot| Pointer::from_bits(slot.word)).collect();
+        self.memory.races.begin(Running { label: info.label.clone(), scattered })?;
+        frame.control.loops.push(Iterations { order, slices, blocks: 0 });
         Ok(())
     }
 
-    /// Runs tasks over slices of a range.
-    fn pieces(&mut self, frame: &mut Frame<'p>, f: &'p For, pieces: &Slices, n: i64) -> Result<()> {
-        let LoopMode::Tasks(launch) = &f.mode else {
-            return bug("a loop without tasks has pieces");
+    /// The next iteration of the innermost loop begins; returns false if the loop has ended.
+    pub(super) fn next_iteration(&mut self, frame: &mut Frame<'_>, info: &LoopInfo) -> Result<bool> {
+        let Some(running) = frame.control.loops.last_mut() else {
+            return Ok(false);
         };
-        let count = frame.values().i64(&pieces.count)?;
-        if n <= 0 {
-            return Ok(());
-        }
-        if count < 1 {
-            return bug(format!("a range falls apart into {count} pieces"));
-        }
-        let bound = |k: i64| {
-            let bound = i128::from(k) * i128::from(n) / i128::from(count);
-            Scalar::I64(bound as i64)
+        let Some(k) = running.order.next() else {
+            frame.control.loops.pop();
+            self.memory.races.end();
+            return Ok(false);
         };
-        let running = tasks(frame, launch);
-        self.memory.races.begin(running)?;
-        for k in self.orders.next(0, count) {
-            self.memory.races.next(k)?;
-            frame.set(pieces.end, Slot::Scalar(bound(k + 1)))?;
-            self.iteration(frame, f, bound(k))?;
+        running.blocks = frame.control.blocks.len();
+        self.memory.races.next(k)?;
+        let counter = match (running.slices, info.slices) {
+            (Some((n, count)), Some((_, end))) => {
+                let bound = |k: i64| (i128::from(k) * i128::from(n) / i128::from(count)) as i64;
+                frame.slots[end as usize] = Slot::set(bound(k + 1) as u64);
+                bound(k)
+            }
+            _ => k,
+        };
+        let counter =
+            if info.ty == PrimType::I64 { counter as u64 } else { Scalar::int(info.ty, counter).bits() };
+        frame.slots[info.var as usize] = Slot::set(counter);
+        for owned in &info.owned {
+            frame.slots[*owned as usize] = Slot::NULL;
         }
-        self.memory.races.end();
-        Ok(())
+        for (local, count) in &info.locals {
+            frame.slots[*local as usize..(*local + *count) as usize].fill(Slot::UNSET);
+        }
+        Ok(true)
     }
 
-    fn iteration(&mut self, frame: &mut Frame<'p>, f: &'p For, i: Scalar) -> Result<()> {
-        self.charge(1)?;
-        frame.set(f.var, Slot::Scalar(i))?;
-        match &f.mode {
-            LoopMode::Tasks(launch) => self.task(frame, launch, &f.body),
-            LoopMode::Seq { independent: _ }
-            | LoopMode::Scheduled
-            | LoopMode::Lanes(_)
-            | LoopMode::Grid(_)
-            | LoopMode::Threads(_) => self.block(frame, &f.body),
+    /// The iteration of a task ends: its references are released, and its blocks end.
+    pub(super) fn end_task(&mut self, frame: &mut Frame<'_>, info: &LoopInfo) -> Result<()> {
+        for owned in &info.owned {
+            let slot = std::mem::replace(&mut frame.slots[*owned as usize], Slot::UNSET);
+            self.release(slot)?;
         }
-    }
-
-    /// Runs one task: variables that belong to it are unset before.
-    fn task(&mut self, frame: &mut Frame<'p>, launch: &Launch, body: &'p [Stmt]) -> Result<()> {
-        frame.clear(&launch.owned, &launch.locals)?;
-        let mark = frame.blocks.len();
-        self.block(frame, body)?;
-        self.release_all(frame, &launch.owned)?;
-        for (_, at) in frame.blocks.split_off(mark.min(frame.blocks.len())) {
+        let mark = frame.control.loops.last().map_or(0, |running| running.blocks);
+        for (_, at) in frame.control.blocks.drain(mark.min(frame.control.blocks.len())..) {
             self.memory.end_frame(at);
         }
         Ok(())
     }
-}
-
-/// A task loop that begins; variables without a block are not accessed.
-fn tasks(frame: &Frame<'_>, launch: &Launch) -> Running {
-    let blocks = launch.scattered.iter();
-    let blocks = blocks.filter_map(|var| frame.values().pointer(*var).ok());
-    Running { label: Label::Tasks(launch.name.clone(), launch.id), scattered: blocks.collect() }
 }

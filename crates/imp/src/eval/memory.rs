@@ -1,12 +1,13 @@
 //! Memory: blocks of bytes with their lifetimes, permissions, and initialised bytes.
 
-use super::device::races::{Cell, Running};
+use super::code::Slot;
+use super::device::races::{Accesses, Running};
 use super::races::{Access, Label, Races, Shadow};
 use super::{Result, bug, limit};
 use crate::device::RELEASE_TYPE;
 use ir::eval::MAX_ARRAY_BYTES;
 use ir::types::Space;
-use prim::{PrimType, Scalar};
+use prim::PrimType;
 use std::ops::Range;
 
 /// A pointer to the first byte of a block. A block's index is reused with another generation, so
@@ -15,6 +16,20 @@ use std::ops::Range;
 pub(super) struct Pointer {
     index: u32,
     generation: u32,
+}
+
+impl Pointer {
+    /// The bits that a register holds.
+    #[inline]
+    pub(super) fn bits(self) -> u64 {
+        u64::from(self.generation) << 32 | u64::from(self.index)
+    }
+
+    /// The pointer of a register's bits.
+    #[inline]
+    pub(super) fn from_bits(bits: u64) -> Self {
+        Self { index: bits as u32, generation: (bits >> 32) as u32 }
+    }
 }
 
 /// The origin of a block.
@@ -28,13 +43,19 @@ pub(super) enum Kind {
     Data,
 }
 
+/// The mark of a byte that was written.
+const WRITTEN: u8 = 1;
+
+/// The largest size of a block whose vectors are kept for another one.
+const KEPT_BYTES: usize = 1 << 16;
+
 /// The size of a slot, as it is counted.
 const SLOT_BYTES: i64 = 8;
 
 struct Block {
     bytes: Vec<u8>,
-    /// True for each byte that was written.
-    set: Vec<bool>,
+    /// [`WRITTEN`] for each byte that was written, else 0.
+    written: Vec<u8>,
     kind: Kind,
     references: u32,
     generation: u32,
@@ -43,7 +64,7 @@ struct Block {
     label: Label,
     shadow: Shadow,
     /// The last kernel's accesses to it.
-    kernel_shadow: Shadow<Cell>,
+    kernel_shadow: Shadow<Accesses>,
     /// The contents of its slots, if it is a block of slots.
     slots: Vec<Option<Pointer>>,
 }
@@ -66,18 +87,24 @@ impl Memory {
         if self.bytes.saturating_add(wanted) > MAX_ARRAY_BYTES {
             return limit(format!("a block of {bytes} bytes"));
         }
+        let at = self.add(kind, true, label);
+        let block = self.block_mut(at)?;
+        block.space = space;
+        block.bytes.resize(wanted as usize, 0);
+        block.written.resize(wanted as usize, 0);
         self.bytes += wanted;
-        let n = wanted as usize;
-        let at = self.add(vec![0; n], vec![false; n], kind, true, label);
-        self.block_mut(at)?.space = space;
         Ok(at)
     }
 
     /// A block of these bytes with one reference.
     pub(super) fn with_bytes(&mut self, bytes: Vec<u8>, kind: Kind, writable: bool, label: Label) -> Pointer {
-        let set = vec![true; bytes.len()];
         self.bytes += bytes.len() as u64;
-        self.add(bytes, set, kind, writable, label)
+        let at = self.add(kind, writable, label);
+        if let Some(block) = self.blocks.get_mut(at.index as usize) {
+            block.written = vec![WRITTEN; bytes.len()];
+            block.bytes = bytes;
+        }
+        at
     }
 
     /// Moves a block to the memory of the device.
@@ -86,11 +113,21 @@ impl Memory {
         Ok(())
     }
 
-    fn add(&mut self, bytes: Vec<u8>, set: Vec<bool>, kind: Kind, writable: bool, label: Label) -> Pointer {
+    /// A block without bytes. It reuses the vectors of a block that was removed.
+    fn add(&mut self, kind: Kind, writable: bool, label: Label) -> Pointer {
         self.heap += usize::from(kind == Kind::Heap);
-        let mut block = Block {
-            bytes,
-            set,
+        if let Some(place) = self.free.pop() {
+            let block = &mut self.blocks[place as usize];
+            block.kind = kind;
+            block.references = 1;
+            block.writable = writable;
+            block.space = Space::Host;
+            block.label = label;
+            return Pointer { index: place, generation: block.generation };
+        }
+        self.blocks.push(Block {
+            bytes: Vec::new(),
+            written: Vec::new(),
             kind,
             references: 1,
             generation: 0,
@@ -100,17 +137,8 @@ impl Memory {
             shadow: Shadow::default(),
             kernel_shadow: Shadow::default(),
             slots: Vec::new(),
-        };
-        let place = if let Some(place) = self.free.pop() {
-            let old = &mut self.blocks[place as usize];
-            block.generation = old.generation;
-            *old = block;
-            place
-        } else {
-            self.blocks.push(block);
-            self.blocks.len() as u32 - 1
-        };
-        Pointer { index: place, generation: self.blocks[place as usize].generation }
+        });
+        Pointer { index: self.blocks.len() as u32 - 1, generation: 0 }
     }
 
     /// The number of heap blocks that are alive.
@@ -121,37 +149,12 @@ impl Memory {
     fn block(&self, at: Pointer) -> Result<&Block> {
         match self.blocks.get(at.index as usize) {
             Some(block) if block.generation == at.generation => Ok(block),
-            _ => bug("a block is used that was given back"),
+            _ => bug("a block is used after its release"),
         }
-    }
-
-    /// Checks that the current executor may access a block's elements.
-    fn check_reachable(&self, at: Pointer) -> Result<()> {
-        if self.kernel.is_none() && self.block(at)?.space != Space::Host {
-            return bug("the host touches memory of the device");
-        }
-        Ok(())
-    }
-
-    /// Records an access.
-    fn note(&mut self, at: Pointer, bytes: Range<usize>, access: Access) -> Result<()> {
-        let block = &mut self.blocks[at.index as usize];
-        let known = (at, &block.label, block.bytes.len());
-        if let Some(kernel) = &self.kernel {
-            return match block.space {
-                Space::Host => bug("a thread touches the host's memory"),
-                Space::Private | Space::Registers => Ok(()),
-                Space::Device | Space::Shared => kernel.note(&mut block.kernel_shadow, known, bytes, access),
-            };
-        }
-        self.races.record(&mut block.shadow, known, bytes, access)
     }
 
     fn block_mut(&mut self, at: Pointer) -> Result<&mut Block> {
-        match self.blocks.get_mut(at.index as usize) {
-            Some(block) if block.generation == at.generation => Ok(block),
-            _ => bug("a block is used that was given back"),
-        }
+        found(&mut self.blocks, at)
     }
 
     /// Adds a reference.
@@ -170,7 +173,7 @@ impl Memory {
         let block = self.block_mut(at)?;
         match block.kind {
             Kind::Data => Ok(()),
-            Kind::Frame => bug("a block of the frame is given back"),
+            Kind::Frame => bug("a block of the frame is released"),
             Kind::Heap => {
                 block.references -= 1;
                 if block.references > 0 {
@@ -217,7 +220,9 @@ impl Memory {
             return bug(format!("slot {at} of {}", all.len()));
         };
         let first = (at * SLOT_BYTES) as usize;
-        self.note(slots, first..first + SLOT_BYTES as usize, access)?;
+        let bytes = first..first + SLOT_BYTES as usize;
+        let block = found(&mut self.blocks, slots)?;
+        note(&self.races, self.kernel.as_ref(), block, slots, bytes, access)?;
         Ok(slot)
     }
 
@@ -226,13 +231,35 @@ impl Memory {
         self.remove(at);
     }
 
+    /// Ends the life of a block of the frame and begins that of another one in its place, if it has
+    /// the size.
+    pub(super) fn renew(&mut self, at: Pointer, bytes: i64) -> Result<Option<Pointer>> {
+        let block = self.block_mut(at)?;
+        if usize::try_from(bytes) != Ok(block.bytes.len()) {
+            return Ok(None);
+        }
+        block.generation += 1;
+        block.written.fill(0);
+        block.shadow.clear();
+        block.kernel_shadow.clear();
+        Ok(Some(Pointer { index: at.index, generation: block.generation }))
+    }
+
     fn remove(&mut self, at: Pointer) {
         let block = &mut self.blocks[at.index as usize];
         self.bytes -= block.bytes.len() as u64;
-        block.bytes = Vec::new();
-        block.set = Vec::new();
-        block.shadow = Shadow::default();
-        block.kernel_shadow = Shadow::default();
+        if block.bytes.len() > KEPT_BYTES {
+            block.bytes = Vec::new();
+            block.written = Vec::new();
+            block.shadow = Shadow::default();
+            block.kernel_shadow = Shadow::default();
+        } else {
+            block.bytes.clear();
+            block.written.clear();
+            block.shadow.clear();
+            block.kernel_shadow.clear();
+        }
+        block.slots = Vec::new();
         block.generation += 1;
         self.free.push(at.index);
     }
@@ -243,37 +270,138 @@ impl Memory {
         Ok(())
     }
 
-    /// Loads an element, if it was written.
-    pub(super) fn load(&mut self, at: Pointer, elem: PrimType, position: i64) -> Result<Option<Scalar>> {
-        self.check_reachable(at)?;
-        let range = self.block(at)?.range(elem, position, 1)?;
-        self.note(at, range.clone(), Access::Read)?;
-        let block = self.block(at)?;
-        if block.set[range.clone()].contains(&false) {
-            return Ok(None);
+    /// Loads an element's bits, if it was written.
+    pub(super) fn load(&mut self, at: Pointer, elem: PrimType, position: i64) -> Result<Option<u64>> {
+        match elem {
+            PrimType::I64 | PrimType::F64 => self.load_bytes::<8>(at, elem, position),
+            PrimType::I32 | PrimType::F32 => self.load_bytes::<4>(at, elem, position),
+            PrimType::I16 | PrimType::F16 => self.load_bytes::<2>(at, elem, position),
+            PrimType::I8 => self.load_bytes::<1>(at, elem, position),
+            PrimType::Bool => match self.load_bytes::<1>(at, elem, position)? {
+                Some(bits) if bits > 1 => bug(format!("a bool of the bits {bits}")),
+                bits => Ok(bits),
+            },
         }
-        let mut word = [0; 8];
-        let size = range.len();
-        word[..size].copy_from_slice(&block.bytes[range]);
-        if elem == PrimType::Bool && word[0] > 1 {
-            return bug(format!("a bool of the bits {}", word[0]));
-        }
-        Ok(Some(Scalar::from_bits(elem, u64::from_le_bytes(word))))
     }
 
-    /// Stores an element.
-    pub(super) fn store(&mut self, at: Pointer, position: i64, value: Scalar) -> Result<()> {
-        let (block, range) = self.check_write(at, value.ty(), position)?;
-        let size = range.len();
-        block.bytes[range.clone()].copy_from_slice(&value.bits().to_le_bytes()[..size]);
-        block.set[range].fill(true);
-        Ok(())
+    fn load_bytes<const N: usize>(
+        &mut self,
+        at: Pointer,
+        elem: PrimType,
+        position: i64,
+    ) -> Result<Option<u64>> {
+        let block = found(&mut self.blocks, at)?;
+        reachable(self.kernel.as_ref(), block)?;
+        let start = block.element::<N>(elem, position)?;
+        note(&self.races, self.kernel.as_ref(), block, at, start..start + N, Access::Read)?;
+        let written = block.written.get(start..).and_then(|rest| rest.first_chunk::<N>());
+        let bytes = block.bytes.get(start..).and_then(|rest| rest.first_chunk::<N>());
+        match (written, bytes) {
+            (Some(written), Some(bytes)) if *written == [WRITTEN; N] => {
+                let mut word = [0; 8];
+                word[..N].copy_from_slice(bytes);
+                Ok(Some(u64::from_le_bytes(word)))
+            }
+            _ => Ok(None),
+        }
     }
 
-    /// Unsets an element.
-    pub(super) fn unset(&mut self, at: Pointer, elem: PrimType, position: i64) -> Result<()> {
-        let (block, range) = self.check_write(at, elem, position)?;
-        block.set[range].fill(false);
+    /// Loads contiguous elements as lanes, if they are within bounds; returns false if not.
+    pub(super) fn load_row(
+        &mut self,
+        at: Pointer,
+        elem: PrimType,
+        first: i64,
+        lanes: &mut [Slot],
+    ) -> Result<bool> {
+        let block = found(&mut self.blocks, at)?;
+        reachable(self.kernel.as_ref(), block)?;
+        let Ok(range) = block.range(elem, first, lanes.len()) else {
+            return Ok(false);
+        };
+        note(&self.races, self.kernel.as_ref(), block, at, range.clone(), Access::Read)?;
+        let (bytes, written) = (&block.bytes[range.clone()], &block.written[range]);
+        match elem.size() {
+            8 => row::<8>(bytes, written, lanes),
+            4 => row::<4>(bytes, written, lanes),
+            2 => row::<2>(bytes, written, lanes),
+            _ => row::<1>(bytes, written, lanes),
+        }
+        if elem == PrimType::Bool
+            && let Some(bits) = lanes.iter().find_map(|lane| lane.value().filter(|bits| *bits > 1))
+        {
+            return bug(format!("a bool of the bits {bits}"));
+        }
+        Ok(true)
+    }
+
+    /// Stores lanes to contiguous elements, if they are within bounds; returns false if not.
+    pub(super) fn store_row(
+        &mut self,
+        at: Pointer,
+        elem: PrimType,
+        first: i64,
+        lanes: &[Slot],
+    ) -> Result<bool> {
+        let block = found(&mut self.blocks, at)?;
+        reachable(self.kernel.as_ref(), block)?;
+        let Ok(range) = block.range(elem, first, lanes.len()) else {
+            return Ok(false);
+        };
+        if !block.writable {
+            return bug("a block is written that must stay as it is");
+        }
+        note(&self.races, self.kernel.as_ref(), block, at, range.clone(), Access::Write)?;
+        let size = elem.size() as usize;
+        let elements = block.bytes[range.clone()].chunks_exact_mut(size);
+        let marks = block.written[range].chunks_exact_mut(size);
+        for ((element, marks), lane) in elements.zip(marks).zip(lanes) {
+            let value = lane.value();
+            marks.fill(if value.is_some() { WRITTEN } else { 0 });
+            if let Some(bits) = value {
+                element.copy_from_slice(&bits.to_le_bytes()[..size]);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Stores an element, or unsets it.
+    pub(super) fn store(
+        &mut self,
+        at: Pointer,
+        elem: PrimType,
+        position: i64,
+        bits: Option<u64>,
+    ) -> Result<()> {
+        match elem {
+            PrimType::I64 | PrimType::F64 => self.store_bytes::<8>(at, elem, position, bits),
+            PrimType::I32 | PrimType::F32 => self.store_bytes::<4>(at, elem, position, bits),
+            PrimType::I16 | PrimType::F16 => self.store_bytes::<2>(at, elem, position, bits),
+            PrimType::I8 | PrimType::Bool => self.store_bytes::<1>(at, elem, position, bits),
+        }
+    }
+
+    fn store_bytes<const N: usize>(
+        &mut self,
+        at: Pointer,
+        elem: PrimType,
+        position: i64,
+        bits: Option<u64>,
+    ) -> Result<()> {
+        let block = found(&mut self.blocks, at)?;
+        reachable(self.kernel.as_ref(), block)?;
+        let start = block.element::<N>(elem, position)?;
+        if !block.writable {
+            return bug("a block is written that must stay as it is");
+        }
+        note(&self.races, self.kernel.as_ref(), block, at, start..start + N, Access::Write)?;
+        if let Some(written) = block.written.get_mut(start..).and_then(|rest| rest.first_chunk_mut::<N>()) {
+            *written = [if bits.is_some() { WRITTEN } else { 0 }; N];
+        }
+        let bytes = block.bytes.get_mut(start..).and_then(|rest| rest.first_chunk_mut::<N>());
+        if let (Some(bits), Some(bytes)) = (bits, bytes) {
+            bytes.copy_from_slice(&bits.to_le_bytes()[..N]);
+        }
         Ok(())
     }
 
@@ -283,20 +411,18 @@ impl Memory {
         at: Pointer,
         elem: PrimType,
         position: i64,
-        f: impl FnOnce(Scalar) -> Result<Scalar>,
-    ) -> Result<Scalar> {
-        let block = self.block(at)?;
+        f: impl FnOnce(u64) -> Result<u64>,
+    ) -> Result<u64> {
+        let block = found(&mut self.blocks, at)?;
         let range = block.range(elem, position, 1)?;
-        if block.set[range.clone()].contains(&false) {
+        if !block.is_written(&range) {
             return bug(format!("element {position} is updated and was never written"));
         }
-        let (mut word, size) = ([0; 8], range.len());
-        word[..size].copy_from_slice(&block.bytes[range.clone()]);
-        self.note(at, range.clone(), Access::Update)?;
-        let old = Scalar::from_bits(elem, u64::from_le_bytes(word));
+        note(&self.races, self.kernel.as_ref(), block, at, range.clone(), Access::Update)?;
+        let old = block.bits(&range);
         let new = f(old)?;
-        let block = self.block_mut(at)?;
-        block.bytes[range].copy_from_slice(&new.bits().to_le_bytes()[..size]);
+        let size = range.len();
+        block.bytes[range].copy_from_slice(&new.to_le_bytes()[..size]);
         if let Some(kernel) = &mut self.kernel {
             kernel.changed();
         }
@@ -304,28 +430,26 @@ impl Memory {
     }
 
     /// Stores a signal of the current thread in an element.
-    pub(super) fn signal(&mut self, at: Pointer, position: i64, value: Scalar) -> Result<()> {
-        self.update(at, value.ty(), position, |_| Ok(value))?;
-        let range = self.block(at)?.range(value.ty(), position, 1)?;
+    pub(super) fn signal(&mut self, at: Pointer, elem: PrimType, position: i64, value: u64) -> Result<()> {
+        self.update(at, elem, position, |_| Ok(value))?;
+        let range = found(&mut self.blocks, at)?.range(elem, position, 1)?;
         if let Some(kernel) = &mut self.kernel
-            && value.ty() == RELEASE_TYPE
+            && elem == RELEASE_TYPE
         {
-            kernel.give(at, range.start);
+            kernel.give(at, range.start)?;
         }
         Ok(())
     }
 
     /// The signal in an element, unless the current thread has to wait for it.
-    pub(super) fn awaited(&mut self, at: Pointer, elem: PrimType, position: i64) -> Result<Option<Scalar>> {
-        let range = self.block(at)?.range(elem, position, 1)?;
-        self.note(at, range.clone(), Access::Update)?;
-        let block = self.block(at)?;
-        if block.set[range.clone()].contains(&false) {
+    pub(super) fn awaited(&mut self, at: Pointer, elem: PrimType, position: i64) -> Result<Option<u64>> {
+        let block = found(&mut self.blocks, at)?;
+        let range = block.range(elem, position, 1)?;
+        note(&self.races, self.kernel.as_ref(), block, at, range.clone(), Access::Update)?;
+        if !block.is_written(&range) {
             return bug(format!("element {position} is awaited and was never written"));
         }
-        let (mut word, size) = ([0; 8], range.len());
-        word[..size].copy_from_slice(&block.bytes[range.clone()]);
-        let bits = u64::from_le_bytes(word);
+        let bits = block.bits(&range);
         if bits == 0 {
             return Ok(None);
         }
@@ -334,24 +458,7 @@ impl Memory {
         {
             kernel.hear(at, range.start);
         }
-        Ok(Some(Scalar::from_bits(elem, bits)))
-    }
-
-    /// The block and the bytes of an element that is to be written.
-    fn check_write(
-        &mut self,
-        at: Pointer,
-        elem: PrimType,
-        position: i64,
-    ) -> Result<(&mut Block, Range<usize>)> {
-        self.check_reachable(at)?;
-        let block = self.block(at)?;
-        let range = block.range(elem, position, 1)?;
-        if !block.writable {
-            return bug("a block is written that must stay as it is");
-        }
-        self.note(at, range.clone(), Access::Write)?;
-        Ok((self.block_mut(at)?, range))
+        Ok(Some(bits))
     }
 
     /// Copies contiguous elements, written or not.
@@ -373,12 +480,14 @@ impl Memory {
         if overlap {
             return bug("a copy's regions overlap");
         }
-        self.note(from.0, range.clone(), Access::Read)?;
-        self.note(to.0, place.clone(), Access::Write)?;
+        let kernel = self.kernel.as_ref();
+        let source = found(&mut self.blocks, from.0)?;
+        note(&self.races, kernel, source, from.0, range.clone(), Access::Read)?;
+        let target = found(&mut self.blocks, to.0)?;
+        note(&self.races, kernel, target, to.0, place.clone(), Access::Write)?;
         if from.0 == to.0 {
-            let block = self.block_mut(to.0)?;
-            block.bytes.copy_within(range.clone(), place.start);
-            block.set.copy_within(range, place.start);
+            target.bytes.copy_within(range.clone(), place.start);
+            target.written.copy_within(range, place.start);
             return Ok(());
         }
         let (a, b) = (from.0.index as usize, to.0.index as usize);
@@ -386,7 +495,7 @@ impl Memory {
             return bug("two blocks in one place");
         };
         target.bytes[place.clone()].copy_from_slice(&source.bytes[range.clone()]);
-        target.set[place].copy_from_slice(&source.set[range]);
+        target.written[place].copy_from_slice(&source.written[range]);
         Ok(())
     }
 
@@ -396,14 +505,85 @@ impl Memory {
         if bytes > block.bytes.len() {
             return bug(format!("a result of {bytes} bytes has {}", block.bytes.len()));
         }
-        if block.set[..bytes].contains(&false) {
+        if !block.is_written(&(0..bytes)) {
             return bug("a result was not written wholly");
         }
         Ok(&block.bytes[..bytes])
     }
 }
 
+/// The block of a pointer.
+#[inline]
+fn found(blocks: &mut [Block], at: Pointer) -> Result<&mut Block> {
+    match blocks.get_mut(at.index as usize) {
+        Some(block) if block.generation == at.generation => Ok(block),
+        _ => bug("a block is used after its release"),
+    }
+}
+
+/// Sets lanes to elements of this size.
+fn row<const N: usize>(bytes: &[u8], written: &[u8], lanes: &mut [Slot]) {
+    let (elements, _) = bytes.as_chunks::<N>();
+    let (marks, _) = written.as_chunks::<N>();
+    for ((element, marks), lane) in elements.iter().zip(marks).zip(lanes) {
+        let mut word = [0; 8];
+        word[..N].copy_from_slice(element);
+        *lane = Slot::lane((*marks == [WRITTEN; N]).then(|| u64::from_le_bytes(word)));
+    }
+}
+
+/// Checks that the current executor may access a block's elements.
+#[inline]
+fn reachable(kernel: Option<&Running>, block: &Block) -> Result<()> {
+    if kernel.is_none() && block.space != Space::Host {
+        return bug("the host touches memory of the device");
+    }
+    Ok(())
+}
+
+/// Records an access.
+#[inline]
+fn note(
+    races: &Races,
+    kernel: Option<&Running>,
+    block: &mut Block,
+    at: Pointer,
+    bytes: Range<usize>,
+    access: Access,
+) -> Result<()> {
+    let known = (at, &block.label, block.bytes.len());
+    let Some(kernel) = kernel else {
+        return races.record(&mut block.shadow, known, bytes, access);
+    };
+    match block.space {
+        Space::Host => bug("a thread touches the host's memory"),
+        Space::Private | Space::Registers => Ok(()),
+        Space::Device | Space::Shared => kernel.note(&mut block.kernel_shadow, known, bytes, access),
+    }
+}
+
 impl Block {
+    /// The first byte of an element of this size, if it is within bounds.
+    #[inline]
+    fn element<const N: usize>(&self, elem: PrimType, position: i64) -> Result<usize> {
+        let count = self.bytes.len() / N;
+        match usize::try_from(position) {
+            Ok(position) if position < count => Ok(position * N),
+            _ => self.range(elem, position, 1).map(|range| range.start),
+        }
+    }
+
+    fn is_written(&self, range: &Range<usize>) -> bool {
+        self.written[range.clone()].iter().all(|mark| *mark == WRITTEN)
+    }
+
+    /// The bits of an element.
+    fn bits(&self, range: &Range<usize>) -> u64 {
+        let mut word = [0; 8];
+        word[..range.len()].copy_from_slice(&self.bytes[range.clone()]);
+        u64::from_le_bytes(word)
+    }
+
     /// The bytes of elements, if they are within bounds.
     fn range(&self, elem: PrimType, position: i64, count: usize) -> Result<Range<usize>> {
         let size = elem.size() as usize;

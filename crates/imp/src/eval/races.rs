@@ -84,18 +84,16 @@ pub(super) struct Running {
 struct Open {
     running: Running,
     begin: u32,
+    /// The start time of the current iteration.
+    now: u32,
     /// The start time and index of each iteration so far.
     iterations: Vec<(u32, i64)>,
 }
 
 impl Open {
-    fn now(&self) -> u32 {
-        self.iterations.last().map_or(self.begin, |(time, _)| *time)
-    }
-
     /// Returns true if the time is in another iteration of this loop than the current one.
     fn in_other_iteration(&self, time: u32) -> bool {
-        self.begin <= time && time < self.now()
+        self.begin <= time && time < self.now
     }
 
     fn iteration_at(&self, time: u32) -> i64 {
@@ -110,6 +108,9 @@ impl Open {
 pub(super) struct Races {
     clock: u32,
     loops: Vec<Open>,
+    /// The beginning of the outermost loop, and of the innermost loop's current iteration: only
+    /// what happened between was in another iteration.
+    window: Range<u32>,
 }
 
 /// The times of the last writes and reads of a block in loops. A cell covers as many bytes as no
@@ -133,8 +134,16 @@ impl Races {
     /// A loop begins.
     pub(super) fn begin(&mut self, running: Running) -> Result<()> {
         let begin = self.tick()?;
-        self.loops.push(Open { running, begin, iterations: Vec::new() });
+        self.loops.push(Open { running, begin, now: begin, iterations: Vec::new() });
+        self.set_window();
         Ok(())
+    }
+
+    fn set_window(&mut self) {
+        self.window = match (self.loops.first(), self.loops.last()) {
+            (Some(first), Some(last)) => first.begin..last.now,
+            _ => 0..0,
+        };
     }
 
     /// The next iteration of the innermost loop begins.
@@ -142,6 +151,8 @@ impl Races {
         let now = self.tick()?;
         if let Some(open) = self.loops.last_mut() {
             open.iterations.push((now, iteration));
+            open.now = now;
+            self.window.end = now;
         }
         Ok(())
     }
@@ -149,12 +160,13 @@ impl Races {
     /// The innermost loop ends.
     pub(super) fn end(&mut self) {
         self.loops.pop();
+        self.set_window();
     }
 
     /// The loop in another iteration of which something happened, if any.
+    #[inline]
     fn elsewhere(&self, time: u32) -> Option<&Open> {
-        let (first, last) = (self.loops.first()?, self.loops.last()?);
-        if time < first.begin || time >= last.now() {
+        if !self.window.contains(&time) {
             return None;
         }
         self.loops.iter().find(|open| open.in_other_iteration(time))
@@ -162,19 +174,62 @@ impl Races {
 
     /// Records an access to bytes of a block of this size; fails if it races with another
     /// iteration.
+    #[inline]
     pub(super) fn record(
+        &self,
+        shadow: &mut Shadow,
+        known: (Pointer, &Label, usize),
+        bytes: Range<usize>,
+        access: Access,
+    ) -> Result<()> {
+        if self.loops.is_empty() {
+            return Ok(());
+        }
+        if let Some(cell) = shadow.single(&bytes)
+            && self.is_free(cell, access)
+        {
+            return Ok(());
+        }
+        self.record_cells(shadow, known, bytes, access)
+    }
+
+    /// Records an access to a cell if it is certain that it does not race.
+    #[inline]
+    fn is_free(&self, [written, read]: &mut [u32; 2], access: Access) -> bool {
+        if self.window.contains(written) {
+            return false;
+        }
+        match access {
+            Access::Read => {
+                if self.elsewhere(*read).is_none() {
+                    *read = self.clock;
+                }
+                true
+            }
+            Access::Write if !self.window.contains(read) => {
+                *written = self.clock;
+                true
+            }
+            Access::Write | Access::Update => false,
+        }
+    }
+
+    fn record_cells(
         &self,
         shadow: &mut Shadow,
         (at, block, size): (Pointer, &Label, usize),
         bytes: Range<usize>,
         access: Access,
     ) -> Result<()> {
-        if self.loops.is_empty() || bytes.is_empty() {
+        if bytes.is_empty() {
             return Ok(());
         }
         shadow.divide(&bytes, size);
         let grain = shadow.cell_bytes;
         for i in bytes.start / grain..bytes.end.div_ceil(grain) {
+            if self.is_free(&mut shadow.cells[i], access) {
+                continue;
+            }
             let [written, read] = shadow.cells[i];
             let writer = self.elsewhere(written);
             let reader = self.elsewhere(read);
@@ -226,13 +281,29 @@ impl<C: Copy + Default> Shadow<C> {
         cells.enumerate().map(move |(i, cell)| ((first + i) * grain, cell))
     }
 
+    /// The cell of exactly these bytes.
+    #[inline]
+    pub(super) fn single(&mut self, bytes: &Range<usize>) -> Option<&mut C> {
+        if self.cells.is_empty() || bytes.len() != self.cell_bytes {
+            return None;
+        }
+        let shift = self.cell_bytes.trailing_zeros();
+        let i = bytes.start >> shift;
+        if i << shift == bytes.start { self.cells.get_mut(i) } else { None }
+    }
+
+    /// Forgets all accesses.
+    pub(super) fn clear(&mut self) {
+        self.cells.clear();
+    }
+
     /// Splits cells so that none crosses either end of these bytes.
     fn divide(&mut self, bytes: &Range<usize>, size: usize) {
         let ends = bytes.start | bytes.end;
         let fits = |grain: usize| ends.is_multiple_of(grain);
         if self.cells.is_empty() {
             self.cell_bytes = [8, 4, 2].into_iter().find(|g| fits(*g)).unwrap_or(1);
-            self.cells = vec![C::default(); size.div_ceil(self.cell_bytes)];
+            self.cells.resize(size.div_ceil(self.cell_bytes), C::default());
         } else if !fits(self.cell_bytes) {
             let grain = [4, 2].into_iter().find(|g| *g < self.cell_bytes && fits(*g));
             let grain = grain.unwrap_or(1);

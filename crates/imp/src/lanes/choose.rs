@@ -3,7 +3,7 @@
 //! Of the independent loops of a nest at most one runs in lanes: the one with the lowest estimated
 //! cost of the whole nest. The estimate models the kind of memory accesses (uniform, unit stride,
 //! strided, gathers), the cost of divergent branches and loops, and that LLVM vectorises plain
-//! innermost loops itself, which are left to it.
+//! innermost loops itself, so this pass does not.
 
 use super::branch_probability::LikelyConditions;
 use super::cost::{Costs, trips, widest};

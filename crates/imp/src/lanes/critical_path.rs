@@ -1,5 +1,5 @@
 //! The loop-carried critical path of an innermost loop: the longest path from the values that an
-//! iteration gets from the previous one to those that it passes to the next. Where that is long
+//! iteration gets from the previous one to the values that it passes to the next. Where that is long
 //! relative to the work of an iteration, the machine is idle, and more lanes cost nothing.
 
 use crate::pipeline::cost;

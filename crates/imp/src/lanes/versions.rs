@@ -206,7 +206,7 @@ impl Split<'_> {
         });
     }
 
-    /// New variables for those that a loop sets and that are local to it.
+    /// New variables for the local variables that a loop sets.
     fn fresh(&mut self, stmts: &[Stmt], at: u32) -> Renamed {
         let end = self.def_use.end(at);
         let mut renamed = Renamed::default();

@@ -7,8 +7,8 @@ use rustc_hash::FxHashMap;
 /// The new variable for each old one.
 pub(super) type Renamed = FxHashMap<Var, Var>;
 
-/// A straight-line statement with new variables for those that it reads (`names`) and for the one
-/// that it sets (`set`).
+/// A straight-line statement in which the variables that it reads are renamed by `names`, and the
+/// variable that it sets by `set`.
 pub(super) fn renamed(stmt: &Stmt, names: &Renamed, set: &Renamed) -> Stmt {
     let var = |v: &Var| set.get(v).copied().unwrap_or(*v);
     let mask = |mask: &Option<Expr>| mask.as_ref().map(|mask| expr(mask, names));

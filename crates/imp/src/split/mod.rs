@@ -13,8 +13,8 @@
 //! }                                }
 //! ```
 //!
-//! Variables that a region reads before it sets them are parameters, those that it sets and other
-//! code reads are results. A region is not outlined where a call cannot replace it: where it sets a
+//! Variables that a region reads before it sets them are parameters; variables that it sets and
+//! other code reads are results. A region is not outlined where a call cannot replace it: where it sets a
 //! borrowed buffer that is used outside, or releases a block that it does not own. A variable that
 //! a region sets on some paths only is passed through, and initialised to 0 at the start of its
 //! frame (the function, or a task loop).

@@ -443,7 +443,7 @@ impl<'a> Printer<'a> {
             quote(&launch.name),
             quote(&launch.provenance),
             self.expr(&launch.cost),
-            launch.pieces.as_ref().map_or_else(String::new, |slices| {
+            launch.slices.as_ref().map_or_else(String::new, |slices| {
                 let end = self.typed_var(slices.end);
                 let few = if slices.merge_adjacent { " few" } else { "" };
                 format!(" slices {} to {end}{few}", self.expr(&slices.count))

@@ -382,7 +382,7 @@ impl FunctionParser<'_, '_> {
             name,
             provenance,
             cost,
-            pieces: slices,
+            slices,
             owned,
             locals,
             captures,

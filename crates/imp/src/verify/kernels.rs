@@ -31,7 +31,7 @@ impl Executor {
 }
 
 impl Tables<'_> {
-    /// Checks all functions, and once more those that kernels call.
+    /// Checks all functions, and once more the functions that kernels call.
     pub(super) fn kernels(&mut self) {
         let functions = &self.program.functions;
         let mut called = vec![false; functions.len()];
@@ -301,7 +301,7 @@ impl<'a> Walk<'a> {
     }
 
     fn kernel(&mut self, f: &'a For, launch: &Launch) {
-        if !launch.owned.is_empty() || launch.pieces.is_some() {
+        if !launch.owned.is_empty() || launch.slices.is_some() {
             self.error("a kernel owns blocks or takes slices");
         }
         for pad in &launch.shared_buffers {

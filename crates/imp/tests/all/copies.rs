@@ -1,4 +1,4 @@
-//! The plans of copies: the chosen ones, and those that the verifier refuses.
+//! The plans of copies: the chosen ones, and invalid ones, which the verifier refuses.
 
 use imp::{CopyPlan, Expr, Region, Stmt, Tile, Var, parse, verify};
 use prim::PrimType;

@@ -114,7 +114,7 @@ fn launch_sets_the_size_of_shared_memory() {
         for result in run(&of(bytes), 8) {
             let error = result.expect_err("the buffer does not fit");
             assert_eq!(error.class, ErrorClass::Limit, "{error}");
-            assert!(error.message.contains("in the scratchpad"), "{error}");
+            assert!(error.message.contains("of shared memory"), "{error}");
         }
     }
 }
@@ -336,7 +336,7 @@ fn divergent_barriers_are_reported() {
 
 /// Code of two blocks that pass data: of the one that takes number 0 from a counter, and of the
 /// other one.
-fn handed_on(first: &str, second: &str) -> Program {
+fn two_blocks(first: &str, second: &str) -> Program {
     program(
         "2",
         "",
@@ -360,10 +360,10 @@ const READ: &str = "y_12: i64 = xs_2[i64: (7 - thread_10)] out_3[i64: thread_10]
 
 #[test]
 fn await_makes_earlier_writes_visible() {
-    let whole = handed_on(&format!("{WRITTEN} barrier {GIVEN}"), &format!("{AWAITED} barrier {READ}"));
+    let whole = two_blocks(&format!("{WRITTEN} barrier {GIVEN}"), &format!("{AWAITED} barrier {READ}"));
     gives(&whole, 13, 13);
     // A single thread needs no barriers.
-    let alone = handed_on(
+    let alone = two_blocks(
         "if eq.i64(thread_10, 0) { xs_2[i64: at 4] = n_0 signal xs_2[i32: at 1] <- 7i32 }",
         "if eq.i64(thread_10, 2) {
            await s_15: i32 = xs_2[i32: at 1]
@@ -415,29 +415,29 @@ fn signals_are_transitive_across_blocks() {
 
 #[test]
 fn unsynchronised_accesses_are_reported() {
-    let told = |first: &str, second: &str| {
-        is_reported(&handed_on(first, second), "of block xs_2: one");
+    let races = |first: &str, second: &str| {
+        is_reported(&two_blocks(first, second), "of block xs_2: one");
     };
     let (awaited, written) = (format!("{AWAITED} barrier {READ}"), format!("{WRITTEN} barrier {GIVEN}"));
     // No signal, or none awaited.
-    told(WRITTEN, READ);
-    told(&written, READ);
+    races(WRITTEN, READ);
+    races(&written, READ);
     // An atomic update is not a signal, and reading by one awaits none.
     let update = "if eq.i64(thread_10, 0) { atomic smax xs_2[i32: at 1] <- 7i32 }";
-    told(&format!("{WRITTEN} barrier {update}"), &awaited);
+    races(&format!("{WRITTEN} barrier {update}"), &awaited);
     let polls = "go_14: bool = true
         while go_14 {
           atomic s_15: i32 = add xs_2[i32: at 1] <- 0i32
           go_14: bool = eq.i32(s_15, 0i32)
         }";
-    told(&written, &format!("{polls} {READ}"));
+    races(&written, &format!("{polls} {READ}"));
     // The signal precedes the write that it should follow, of the same thread or of another one.
-    told(&format!("{GIVEN} {WRITTEN}"), &awaited);
-    told(&format!("{WRITTEN} {GIVEN}"), &awaited);
+    races(&format!("{GIVEN} {WRITTEN}"), &awaited);
+    races(&format!("{WRITTEN} {GIVEN}"), &awaited);
     // Another thread of the block has awaited it, with no barrier in between.
-    told(&written, &format!("{AWAITED} {READ}"));
+    races(&written, &format!("{AWAITED} {READ}"));
     // Signals race with plain accesses.
-    told(&written, "y_12: i64 = xs_2[i64: at 0]");
+    races(&written, "y_12: i64 = xs_2[i64: at 0]");
 }
 
 #[test]
@@ -464,7 +464,7 @@ fn awaiting_a_missing_signal_is_reported() {
 
 #[test]
 fn failed_blocks_do_not_block_waiting_blocks() {
-    let fails = handed_on(
+    let fails = two_blocks(
         &format!("check#0 slt.i64(n_0, thread_10) values (n_0) barrier {GIVEN}"),
         &format!("{AWAITED} barrier {READ}"),
     );
@@ -523,15 +523,15 @@ fn subgroup_barriers_order_their_subgroup_only() {
 
 #[test]
 fn relaxed_signals_publish_only_their_value() {
-    let tell = "if eq.i64(thread_10, 0) { signal xs_2[i64: at 0] <- n_0 }";
-    let hear = "if eq.i64(thread_10, 2) {
+    let signal = "if eq.i64(thread_10, 0) { signal xs_2[i64: at 0] <- n_0 }";
+    let await_and_read = "if eq.i64(thread_10, 2) {
           await y_12: i64 = xs_2[i64: at 0]
           out_3[i64: at 0] = y_12
         }";
-    gives(&handed_on(tell, hear), 5, 5);
-    let behind = handed_on(
-        &format!("{WRITTEN} barrier {tell}"),
-        &format!("{hear} barrier y_12: i64 = xs_2[i64: (7 - thread_10)]"),
+    gives(&two_blocks(signal, await_and_read), 5, 5);
+    let behind = two_blocks(
+        &format!("{WRITTEN} barrier {signal}"),
+        &format!("{await_and_read} barrier y_12: i64 = xs_2[i64: (7 - thread_10)]"),
     );
     is_reported(&behind, "of block xs_2: one");
 }

@@ -7,6 +7,7 @@ mod device;
 mod eval;
 mod fills;
 mod kernels;
+mod misuse;
 mod pipeline;
 mod races;
 mod roots;

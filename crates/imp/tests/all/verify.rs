@@ -36,7 +36,7 @@ fn valid() -> Program {
         name: "map".into(),
         provenance: "a.fut:1:1".into(),
         cost: v(1),
-        pieces: None,
+        slices: None,
         owned: vec![Var(5)],
         locals: vec![Var(4)],
         captures: vec![Var(1), Var(0), Var(2)],
@@ -86,11 +86,11 @@ fn task_loop(program: &mut Program) -> (&mut Launch, &mut Vec<Stmt>) {
 }
 
 /// Makes the tasks take slices that end with `x`; returns their number.
-fn pieces(program: &mut Program) -> &mut Expr {
-    let pieces = Slices { count: v(1), end: Var(4), merge_adjacent: false };
+fn slices(program: &mut Program) -> &mut Expr {
+    let slices = Slices { count: v(1), end: Var(4), merge_adjacent: false };
     let launch = task_loop(program).0;
     launch.locals.clear();
-    &mut launch.pieces.insert(Box::new(pieces)).count
+    &mut launch.slices.insert(Box::new(slices)).count
 }
 
 #[test]
@@ -162,30 +162,30 @@ fn each_violation_is_found() {
             p.functions[0].body.push(Stmt::Set(Var(1), v(4)));
         }),
         ("slices of i_3 do not begin at 0", |p| {
-            *pieces(p) = v(1);
+            *slices(p) = v(1);
             let Stmt::For(f) = &mut p.functions[0].body[1] else { panic!() };
             f.from = v(1);
         }),
         ("a value has type bool, but i64 is required", |p| {
-            *pieces(p) = Expr::Const(Scalar::Bool(true));
+            *slices(p) = Expr::Const(Scalar::Bool(true));
         }),
         ("n_1 is both bounds of a slice", |p| {
-            pieces(p);
+            slices(p);
             let Stmt::For(f) = &mut p.functions[0].body[1] else { panic!() };
             f.var = Var(1);
             if let LoopMode::Tasks(launch) = &mut f.mode {
-                launch.pieces.as_mut().expect("the tasks take slices").end = Var(1);
+                launch.slices.as_mut().expect("the tasks take slices").end = Var(1);
             }
         }),
         ("the bounds of a loop depend on its own variable x_4", |p| {
-            *pieces(p) = v(4);
+            *slices(p) = v(4);
         }),
         ("own_5 bounds slices, but is not an i64", |p| {
-            pieces(p);
-            task_loop(p).0.pieces.as_mut().expect("the tasks take slices").end = Var(5);
+            slices(p);
+            task_loop(p).0.slices.as_mut().expect("the tasks take slices").end = Var(5);
         }),
         ("x_4 is set, but is a loop's counter", |p| {
-            pieces(p);
+            slices(p);
         }),
         ("the arguments do not match the parameters of helper", |p| {
             p.functions[0].body.push(Stmt::Call {

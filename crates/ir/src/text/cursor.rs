@@ -1,6 +1,6 @@
 //! The basis of the parser: tokens, names, operands, sizes, types.
 
-use super::lex::{Token, error_at, tokens};
+use super::lex::{Token, tokens};
 use super::{ParseError, max_depth};
 use crate::name::{FunName, Name};
 use crate::syntax::Atom;
@@ -16,6 +16,8 @@ pub(super) type Result<T> = std::result::Result<T, ParseError>;
 /// A parser at a position in the text.
 pub struct Parser<'a> {
     text: &'a str,
+    /// The offsets at which lines start. Errors are frequent, as alternatives are tried in turn.
+    lines: Vec<usize>,
     tokens: Vec<(Token<'a>, usize)>,
     at: usize,
     depth: usize,
@@ -28,7 +30,10 @@ impl<'a> Parser<'a> {
     /// A parser at the beginning of the text.
     pub fn new(text: &'a str) -> Result<Self> {
         let tokens = tokens(text)?;
-        Ok(Self { text, tokens, at: 0, depth: 0, max_depth: max_depth(), hints: FxHashMap::default() })
+        let ends = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
+        let lines = std::iter::once(0).chain(ends.map(|(end, _)| end + 1)).collect();
+        let hints = FxHashMap::default();
+        Ok(Self { text, lines, tokens, at: 0, depth: 0, max_depth: max_depth(), hints })
     }
 
     pub(super) fn token(&self) -> &Token<'a> {
@@ -67,7 +72,11 @@ impl<'a> Parser<'a> {
 
     /// An error at the current token.
     pub fn error<T>(&self, message: impl Into<String>) -> Result<T> {
-        Err(error_at(self.text, self.tokens[self.at].1, message))
+        let offset = self.tokens[self.at].1.min(self.text.len());
+        let line = self.lines.partition_point(|start| *start <= offset);
+        let start = line.checked_sub(1).and_then(|i| self.lines.get(i)).copied().unwrap_or_default();
+        let col = offset - start + 1;
+        Err(ParseError { line: line as u32, col: col as u32, message: message.into() })
     }
 
     /// The error that `what` is expected at the current token.

@@ -149,7 +149,7 @@ fn string(text: &str, start: usize) -> Result<(String, usize), ParseError> {
 }
 
 /// An error at a byte offset.
-pub(super) fn error_at(text: &str, offset: usize, message: impl Into<String>) -> ParseError {
+fn error_at(text: &str, offset: usize, message: impl Into<String>) -> ParseError {
     let before = &text.as_bytes()[..offset.min(text.len())];
     let line = before.split(|b| *b == b'\n').count();
     let line_start = before.iter().rposition(|b| *b == b'\n').map_or(0, |i| i + 1);

@@ -1,5 +1,5 @@
 /* Operators on floats that C lacks, or that differ in corner cases. Half precision is widened:
-   sums and products of halves are rounded once to singles, which have so many bits that rounding
+   sums and products of halves are rounded once to singles, which have enough bits that rounding
    twice equals rounding once. */
 
 /* -0.0 lies below 0.0; if one operand is a NaN, the result is the other. Targets with operators

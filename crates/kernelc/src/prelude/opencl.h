@@ -76,7 +76,7 @@ BR_FN u32 br_bits_f32(f32 x) { return as_uint(x); }
 BR_FN f32 br_f32_from(u32 bits) { return as_float(bits); }
 BR_FN f32 br_fma_f32(f32 x, f32 y, f32 z) { return fma(x, y, z); }
 #if defined(BR_HAS_F64) && !defined(BR_ROUNDED)
-/* A double has so many bits that rounding twice equals rounding once. */
+/* A double has enough bits that rounding twice equals rounding once. */
 BR_FN f32 br_quotient_f32(f32 x, f32 y) { return (f32)((double)x / (double)y); }
 BR_FN f32 br_root_f32(f32 x) { return (f32)sqrt((double)x); }
 #else

@@ -1,5 +1,6 @@
 //! Tests quotients of singles by multiplications against the processor's own: bit for bit, for
-//! those that are the hardest to round, for operands at the ends of the range, and for many others.
+//! the quotients that are the hardest to round, for operands at the ends of the range, and for many
+//! others.
 
 use crate::common::vectors::{Random, array, export, run, unit};
 use crate::common::{self, Fun, entry_fn, jit, mul, v};

@@ -8,7 +8,7 @@
 //!
 //! The offset of an array's index function is a polynomial in names; indices that are sums and
 //! products of others are substituted into it. The stride of an index is its coefficient. Reads at
-//! positions that are no such polynomial (indices read from arrays, quotients) are ignored.
+//! positions that are not such polynomials (indices read from arrays, quotients) are ignored.
 
 use ir::Segs;
 use ir::mem::{Lmad, view};

@@ -28,7 +28,7 @@ struct Node {
     /// Statements in order. The last is the combinator; the others precede it.
     stms: Vec<Stm<Soacs>>,
     needs: Needs,
-    /// The alias classes of the arrays that are read, and of those that are consumed.
+    /// The alias classes of the arrays that are read, and of the consumed arrays.
     reads: Vec<usize>,
     consumes: Vec<usize>,
     /// The nodes that must stay after this one. They may be part of others by now.
@@ -235,7 +235,7 @@ impl Graph {
         let mut order: Vec<usize> = window.iter().filter(stays).copied().collect();
         order.push(second);
         order.extend(window.iter().filter(|id| aside.contains(*id)));
-        // The first node's slot in the order is left to a merged node.
+        // The first node, which is empty from now on, is last.
         order.push(first);
         for (at, id) in (from..).zip(&order) {
             self.order[at] = *id;

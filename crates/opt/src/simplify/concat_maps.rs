@@ -18,7 +18,7 @@ const COPIES: usize = 64;
 impl Simplifier<'_, Soacs> {
     /// `map (\xs ys -> concat (xs, ys)) xss yss = concat along the next dimension (xss, yss)`
     ///
-    /// Rows that are fresh arrays of a combinator are left to fusion, which builds them in place.
+    /// Not for rows that are fresh arrays of a combinator: fusion builds them in place.
     pub(super) fn rows_concatenated(
         &self,
         result: Atom,

@@ -29,7 +29,7 @@ fn precision(ty: ScalarType) -> u32 {
     }
 }
 
-/// A conversion of a scalar that is no float; a float result is small.
+/// A conversion of a scalar that is not a float; a float result is small.
 pub(super) fn convert(text: &str, from: ScalarType, to: ScalarType) -> String {
     let (source, target) = (from.name(), to.name());
     if from == to {

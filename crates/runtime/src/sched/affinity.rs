@@ -4,7 +4,7 @@
 //! rather than sleep, so such a pair may share a processor for as long as the process lives, while
 //! another processor is idle (`bench/run.py nests --case "reduce of rows"`: some processes gained
 //! nothing by a second thread). So a worker moves once, to a processor counted from its creator's
-//! among those that the process may use; afterwards the system schedules it freely.
+//! among the processors that the process may use; afterwards the system schedules it freely.
 
 use std::mem::{MaybeUninit, size_of};
 

@@ -1,6 +1,6 @@
-/* Libraries as the drivers and compilers of CUDA and HIP are for those who call them, with
-   memory of the processor's and kernels that do nothing. What FAKE names fails. Where LOG
-   names a file, calls are noted there. */
+/* Libraries with the interfaces of the drivers and compilers of CUDA and HIP. Device memory is
+   host memory, and kernels do nothing. Functions named in FAKE fail. Calls are recorded in the
+   file named by LOG, if it is set. */
 
 #include <stdarg.h>
 #include <stdio.h>

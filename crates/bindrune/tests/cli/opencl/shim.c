@@ -1,4 +1,5 @@
-/* A library that stands before OpenCL's own: what FAKE names fails, all else is passed on. */
+/* A library loaded before OpenCL's own: functions named in FAKE fail, all other calls are
+   forwarded. */
 
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -151,7 +151,7 @@ const WITH_SCANS: Property = Property {
 };
 
 impl Property {
-    /// The problem if the list does not say what is so.
+    /// The problem if the program has the property and is not on the list, or the reverse.
     fn problem(&self, program: &Program, has: bool) -> Option<String> {
         let listed = self.programs.contains(&&*program.name);
         let (verb, other) = if has { ("has", "is not") } else { ("does not have", "is") };

@@ -15,7 +15,8 @@
 use super::signals::Signals;
 use crate::eval::memory::Pointer;
 use crate::eval::races::{Access, Label, Shadow};
-use crate::eval::{Result, bug};
+use crate::eval::{Result, bug, limit};
+use std::cell::Cell;
 use std::fmt;
 use std::ops::Range;
 
@@ -54,72 +55,47 @@ impl fmt::Display for Actor {
     }
 }
 
-/// The threads that accessed a byte, as far as later ones may race with them.
+/// The threads that accessed a byte, as far as later ones may race with them: the number of a
+/// thread at a point in time ([`Running::number`]), and a [`Kind`] in the last two bits. Numbers are
+/// unique in an evaluation, so those below the kernel's first one are of earlier kernels.
 #[derive(Clone, Copy, Default)]
-enum Accessors {
-    #[default]
-    Nobody,
-    One(Actor),
+struct Accessors(u32);
+
+/// What accessors are of.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// One thread.
+    One,
     /// Several of a subgroup since one of its barriers; one of them is kept.
-    Subgroup(Actor),
+    Subgroup,
     /// Several of a block since a barrier; one of them is kept.
-    Block(Actor),
+    Block,
     /// Several of different blocks; one of them is kept.
-    Grid(Actor),
+    Grid,
 }
 
 impl Accessors {
-    /// A thread of the set that is not ordered before the current one, if there is one.
-    fn meets(self, now: Actor, signals: &Signals) -> Option<Actor> {
-        match self {
-            Self::Nobody => None,
-            Self::One(other) => {
-                let ordered = if other.block == now.block {
-                    other.is_behind_barrier(now) || other.thread == now.thread
-                } else {
-                    signals.happens_after(now, other, true)
-                };
-                (!ordered).then_some(other)
-            }
-            Self::Subgroup(other) => {
-                let ordered = if other.block == now.block {
-                    other.is_behind_barrier(now)
-                } else {
-                    signals.happens_after(now, other, false)
-                };
-                (!ordered).then_some(other)
-            }
-            Self::Block(other) => {
-                let ordered = if other.block == now.block {
-                    other.barriers != now.barriers
-                } else {
-                    signals.happens_after(now, other, false)
-                };
-                (!ordered).then_some(other)
-            }
-            Self::Grid(other) => Some(other),
-        }
+    fn new(number: u32, kind: Kind) -> Self {
+        Self(number << 2 | kind as u32)
     }
 
-    fn add(&mut self, now: Actor, signals: &Signals) {
-        *self = match (self.meets(now, signals), *self) {
-            (None, _) => Self::One(now),
-            (Some(other), Self::One(_) | Self::Subgroup(_)) if other.in_same_subgroup(now) => {
-                Self::Subgroup(other)
-            }
-            (Some(other), Self::One(_) | Self::Subgroup(_) | Self::Block(_)) if other.block == now.block => {
-                Self::Block(other)
-            }
-            (Some(other), _) => Self::Grid(other),
-        };
+    const fn number(self) -> u32 {
+        self.0 >> 2
+    }
+
+    const fn kind(self) -> Kind {
+        match self.0 & 3 {
+            0 => Kind::One,
+            1 => Kind::Subgroup,
+            2 => Kind::Block,
+            _ => Kind::Grid,
+        }
     }
 }
 
 /// The accesses of a kernel to a byte.
 #[derive(Clone, Copy, Default)]
-pub(in crate::eval) struct Cell {
-    /// The kernel's number.
-    launch: u32,
+pub(in crate::eval) struct Accesses {
     writers: Accessors,
     readers: Accessors,
     updaters: Accessors,
@@ -127,24 +103,82 @@ pub(in crate::eval) struct Cell {
 
 /// A running kernel.
 pub(in crate::eval) struct Running {
-    pub(super) label: Label,
-    /// Its number among all kernels so far, from 1.
-    pub(super) number: u32,
+    label: Label,
     /// Blocks of memory where threads may write the same location.
-    pub(super) scattered: Vec<Pointer>,
-    /// The current thread.
-    pub(super) now: Actor,
+    scattered: Vec<Pointer>,
+    /// The current thread, and its number.
+    now: Actor,
+    number: u32,
+    /// The threads at points in time, in the order of their numbers from `first` on.
+    actors: Vec<Actor>,
+    first: u32,
     /// The threads' knowledge of other blocks.
     pub(super) signals: Signals,
+    /// Recent results of [`Signals::happens_after`]: numbers of threads, and accessors that happened
+    /// before.
+    known: [Cell<(u32, u32)>; 8],
     /// The number of changes of elements that may be signals.
     pub(super) changes: u64,
 }
 
 impl Running {
+    /// A kernel before its first thread; `first` is above the numbers of earlier kernels.
+    pub(super) fn new(label: Label, scattered: Vec<Pointer>, first: u32) -> Self {
+        let now = Actor { block: 0, thread: 0, barriers: 0, group: 0, subgroup_barriers: 0, signals: 0 };
+        Self {
+            label,
+            scattered,
+            now,
+            number: first,
+            actors: vec![now],
+            first,
+            signals: Signals::default(),
+            known: Default::default(),
+            changes: 0,
+        }
+    }
+
+    /// The kernel's printed name.
+    pub(super) const fn label(&self) -> &Label {
+        &self.label
+    }
+
+    /// The number for the first thread of the next kernel.
+    pub(super) fn end(&self) -> u32 {
+        self.first + self.actors.len() as u32
+    }
+
+    /// The number of signals that the current thread has sent.
+    pub(super) const fn signals_sent(&self) -> u32 {
+        self.now.signals
+    }
+
+    /// The number of the current thread at this time.
+    #[inline]
+    pub(super) const fn number(&self) -> u32 {
+        self.number
+    }
+
+    /// Sets the current thread, by its number, or if that is 0 as given, with a new number.
+    pub(super) fn switch(&mut self, number: u32, now: impl FnOnce() -> Actor) -> Result<()> {
+        let known = number.checked_sub(self.first).and_then(|i| self.actors.get(i as usize));
+        if let Some(known) = known {
+            (self.now, self.number) = (*known, number);
+            return Ok(());
+        }
+        (self.now, self.number) = (now(), self.end());
+        if self.number >= u32::MAX >> 2 {
+            return limit("too many barriers");
+        }
+        self.actors.push(self.now);
+        Ok(())
+    }
+
     /// The current thread signals an element.
-    pub(in crate::eval) fn give(&mut self, at: Pointer, byte: usize) {
+    pub(in crate::eval) fn give(&mut self, at: Pointer, byte: usize) -> Result<()> {
         self.signals.send(self.now, (at, byte));
-        self.now.signals += 1;
+        let now = Actor { signals: self.now.signals + 1, ..self.now };
+        self.switch(0, || now)
     }
 
     /// The current thread has awaited an element.
@@ -157,47 +191,110 @@ impl Running {
         self.changes += 1;
     }
 
+    /// A thread of the set that is not ordered before the current one, if there is one.
+    #[inline]
+    fn meets(&self, accessors: Accessors) -> Option<Actor> {
+        let number = accessors.number();
+        if number < self.first || number == self.number && accessors.kind() == Kind::One {
+            return None;
+        }
+        self.unordered(accessors)
+    }
+
+    fn unordered(&self, accessors: Accessors) -> Option<Actor> {
+        let now = self.now;
+        let other = *self.actors.get((accessors.number() - self.first) as usize)?;
+        let ordered = match accessors.kind() {
+            Kind::One if other.block == now.block => {
+                other.is_behind_barrier(now) || other.thread == now.thread
+            }
+            Kind::Subgroup if other.block == now.block => other.is_behind_barrier(now),
+            Kind::Block if other.block == now.block => other.barriers != now.barriers,
+            kind @ (Kind::One | Kind::Subgroup | Kind::Block) => {
+                // What a thread knows of others it does not forget.
+                let known = &self.known[accessors.number() as usize % self.known.len()];
+                let pair = (self.number, accessors.0);
+                let ordered =
+                    known.get() == pair || self.signals.happens_after(now, other, kind == Kind::One);
+                if ordered {
+                    known.set(pair);
+                }
+                ordered
+            }
+            Kind::Grid => false,
+        };
+        (!ordered).then_some(other)
+    }
+
+    /// The set with the current thread, and of those in it only the one that it meets.
+    fn with_current(&self, accessors: Accessors, met: Option<Actor>) -> Accessors {
+        let now = self.now;
+        let kind = match (met, accessors.kind()) {
+            (None, _) => return Accessors::new(self.number, Kind::One),
+            (Some(other), Kind::One | Kind::Subgroup) if other.in_same_subgroup(now) => Kind::Subgroup,
+            (Some(other), Kind::One | Kind::Subgroup | Kind::Block) if other.block == now.block => {
+                Kind::Block
+            }
+            (Some(_), _) => Kind::Grid,
+        };
+        Accessors::new(accessors.number(), kind)
+    }
+
     /// Records an access to bytes of a block of memory of this size; fails if it races with an
     /// earlier one.
+    #[inline]
     pub(in crate::eval) fn note(
         &self,
-        shadow: &mut Shadow<Cell>,
-        (at, block, size): (Pointer, &Label, usize),
+        shadow: &mut Shadow<Accesses>,
+        known: (Pointer, &Label, usize),
         bytes: Range<usize>,
         access: Access,
     ) -> Result<()> {
+        if let Some(cell) = shadow.single(&bytes) {
+            return self.note_cell(cell, known, bytes.start, access);
+        }
         if bytes.is_empty() {
             return Ok(());
         }
-        for (byte, cell) in shadow.over(&bytes, size) {
-            if cell.launch != self.number {
-                *cell = Cell { launch: self.number, ..Cell::default() };
-            }
+        for (byte, cell) in shadow.over(&bytes, known.2) {
+            self.note_cell(cell, known, byte, access)?;
+        }
+        Ok(())
+    }
+
+    fn note_cell(
+        &self,
+        cell: &mut Accesses,
+        (at, block, _): (Pointer, &Label, usize),
+        byte: usize,
+        access: Access,
+    ) -> Result<()> {
+        let writer = self.meets(cell.writers);
+        let updater = self.meets(cell.updaters);
+        let reader = self.meets(cell.readers);
+        let told = |other: Option<Actor>, access: Access| other.map(|other| (other, access));
+        let [writes, reads, updates] =
+            [told(writer, Access::Write), told(reader, Access::Read), told(updater, Access::Update)];
+        let other = match access {
+            Access::Read => writes.or(updates),
+            Access::Write if writes.is_some() && self.scattered.contains(&at) => reads.or(updates),
+            Access::Write => writes.or(reads).or(updates),
+            Access::Update => writes.or(reads),
+        };
+        if let Some((other, before)) = other {
             let now = self.now;
-            let signals = &self.signals;
-            let writer = cell.writers.meets(now, signals).map(|it| (it, Access::Write));
-            let reader = cell.readers.meets(now, signals).map(|it| (it, Access::Read));
-            let updater = cell.updaters.meets(now, signals).map(|it| (it, Access::Update));
-            let other = match access {
-                Access::Read => writer.or(updater),
-                Access::Write if self.scattered.contains(&at) => reader.or(updater),
-                Access::Write => writer.or(reader).or(updater),
-                Access::Update => writer.or(reader),
-            };
-            if let Some((other, before)) = other {
-                return bug(format!(
-                    "{other} and {now} of {} meet in byte {byte} of block {block}: one {} it \
-                     and the other {} it",
-                    self.label,
-                    before.verb(),
-                    access.verb(),
-                ));
-            }
-            match access {
-                Access::Read => cell.readers.add(now, signals),
-                Access::Write => cell.writers.add(now, signals),
-                Access::Update => cell.updaters.add(now, signals),
-            }
+            return bug(format!(
+                "{other} and {now} of {} meet in byte {byte} of block {block}: one {} it and the \
+                 other {} it",
+                self.label,
+                before.verb(),
+                access.verb(),
+            ));
+        }
+        match access {
+            Access::Read => cell.readers = self.with_current(cell.readers, reader),
+            Access::Write => cell.writers = self.with_current(cell.writers, writer),
+            Access::Update => cell.updaters = self.with_current(cell.updaters, updater),
         }
         Ok(())
     }

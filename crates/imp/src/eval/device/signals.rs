@@ -11,7 +11,8 @@
 
 use super::races::Actor;
 use crate::eval::memory::Pointer;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
+use std::cell::RefCell;
 
 /// A signal.
 struct Signal {
@@ -54,6 +55,26 @@ pub(in crate::eval) struct Signals {
     /// The last signal in each element.
     last: FxHashMap<(Pointer, usize), u32>,
     blocks: FxHashMap<i64, Awaited>,
+    search: RefCell<Search>,
+}
+
+/// The storage of searches through signals.
+#[derive(Default)]
+struct Search {
+    /// The signals found.
+    open: Vec<u32>,
+    /// The number of the last search that found each signal.
+    seen: Vec<u64>,
+    number: u64,
+}
+
+/// Adds a signal to those that a search has found.
+fn visit(at: u32, open: &mut Vec<u32>, seen: &mut [u64], number: u64) {
+    if let Some(seen) = seen.get_mut(at as usize)
+        && std::mem::replace(seen, number) != number
+    {
+        open.push(at);
+    }
 }
 
 impl Signals {
@@ -63,9 +84,14 @@ impl Signals {
         let Some(heard) = self.blocks.get(&now.block) else {
             return false;
         };
-        let mut open = heard.by(now.thread);
-        let mut seen: FxHashSet<u32> = open.iter().copied().collect();
+        let mut search = self.search.borrow_mut();
+        let Search { open, seen, number } = &mut *search;
+        *number += 1;
+        seen.resize(self.all.len(), 0);
+        open.clear();
         // Signals that the thread itself awaited come first.
+        let own = heard.own.get(&now.thread).into_iter().flatten();
+        own.chain(&heard.common).for_each(|at| visit(*at, open, seen, *number));
         let mut next = 0;
         while let Some(at) = open.get(next) {
             let Some(signal) = self.all.get(*at as usize) else {
@@ -75,7 +101,7 @@ impl Signals {
                 return true;
             }
             next += 1;
-            open.extend(signal.awaited.iter().filter(|at| seen.insert(**at)));
+            signal.awaited.iter().for_each(|at| visit(*at, open, seen, *number));
         }
         false
     }

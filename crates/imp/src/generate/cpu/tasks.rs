@@ -84,7 +84,7 @@ impl Gen<'_, '_> {
             name: name.into(),
             provenance,
             cost,
-            pieces: pieces.map(Box::new),
+            slices: pieces.map(Box::new),
             owned,
             locals,
             captures: Vec::new(),

@@ -72,7 +72,7 @@ impl Gen<'_, '_> {
             name: name.into(),
             provenance,
             cost: Expr::i64(1),
-            pieces: None,
+            slices: None,
             owned,
             locals,
             captures: Vec::new(),

@@ -17,9 +17,9 @@ impl<'a> FunctionCheck<'_, 'a> {
             }
         }
         if let Some(launch) = how.launch()
-            && let Some(pieces) = &launch.pieces
+            && let Some(slices) = &launch.slices
         {
-            self.pieces(f, launch, pieces);
+            self.slices(f, launch, slices);
         }
         match self.var_type(*var) {
             Some(VarType::Scalar(ty)) if ty.is_int() => {
@@ -78,8 +78,8 @@ impl<'a> FunctionCheck<'_, 'a> {
         }
     }
 
-    fn pieces(&mut self, f: &For, launch: &Launch, pieces: &Slices) {
-        self.typed(&pieces.count, PrimType::I64);
+    fn slices(&mut self, f: &For, launch: &Launch, slices: &Slices) {
+        self.typed(&slices.count, PrimType::I64);
         for var in f.counters() {
             match self.var_type(var) {
                 None => self.error(format!("variable {} does not exist", var.0)),
@@ -90,7 +90,7 @@ impl<'a> FunctionCheck<'_, 'a> {
         // Each task evaluates them again.
         let own: FxHashSet<Var> =
             (launch.owned.iter().chain(&launch.locals).copied()).chain(f.counters()).collect();
-        for bound in [&f.to, &pieces.count] {
+        for bound in [&f.to, &slices.count] {
             each_var(bound, &mut |var, _| {
                 if own.contains(&var) {
                     self.error(format!("the bounds of a loop depend on its own variable {}", self.name(var)));
@@ -100,7 +100,7 @@ impl<'a> FunctionCheck<'_, 'a> {
         if f.from != Expr::i64(0) {
             self.error(format!("slices of {} do not begin at 0", self.name(f.var)));
         }
-        if f.var == pieces.end {
+        if f.var == slices.end {
             self.error(format!("{} is both bounds of a slice", self.name(f.var)));
         }
     }

@@ -106,7 +106,7 @@ pub fn launch() -> Launch {
         name: "test".into(),
         provenance: "".into(),
         cost: c(1_000_000_000),
-        pieces: None,
+        slices: None,
         owned: vec![],
         locals: vec![],
         // Filled in by [`program`].
@@ -168,7 +168,7 @@ pub fn jit(program: &Program, cpu: &str) -> Jit {
     let options = Options { cpu: cpu.to_owned(), ..Options::default() };
     let objects = llvm::compile(program, &options, llvm::Output::Object);
     let objects = objects.unwrap_or_else(|error| panic!("{error}"));
-    // SAFETY: the runtime's symbols are those that its `abi` specifies.
+    // SAFETY: the runtime's symbols have the types that its `abi` specifies.
     unsafe { Jit::new(&objects, &runtime::symbols()) }.unwrap()
 }
 
