@@ -9,7 +9,7 @@ BOUNDS = "tests/programs/failures/bounds.fut"
 ARITHMETIC = "tests/programs/failures/arithmetic.fut"
 SIZES = "tests/programs/failures/sizes.fut"
 ASSERTIONS = "tests/programs/failures/assertions.fut"
-RELIED_ON = "tests/programs/failures/relied_on.fut"
+CERTIFICATES = "tests/programs/failures/certificates.fut"
 BEYOND = "tests/programs/failures/beyond_reference.fut"
 
 
@@ -82,7 +82,7 @@ listed(BEYOND, "rotated", ["[][]i32"], lambda xss, r: [
     xss[(i + r) % len(xss)] for i in range(len(xss))] or Empty(shape_of(xss, 2)))
 
 
-@oracle(RELIED_ON, "i64")
+@oracle(CERTIFICATES, "i64")
 def known_element(xs):
     acc, elements = 0, [15] * len(xs)
     for _ in range(4):
@@ -90,8 +90,8 @@ def known_element(xs):
     return acc
 
 
-listed(RELIED_ON, "sums_of_rows", ["[]i32"], lambda xss, indices: [sum(xss[i]) for i in indices])
-listed(RELIED_ON, "scaled_rows", ["[][][]i32"], lambda xss, iss, scale: [
+listed(CERTIFICATES, "sums_of_rows", ["[]i32"], lambda xss, indices: [sum(xss[i]) for i in indices])
+listed(CERTIFICATES, "scaled_rows", ["[][][]i32"], lambda xss, iss, scale: [
     [[scale * x for x in xss[i]] for i in row] for row in iss])
-listed(RELIED_ON, "coerced_sums", ["[]i32"], lambda xs, n, k: [sum(xs)] * k)
-listed(RELIED_ON, "sums_of_slices", ["[]i32"], lambda xss, start, end: [sum(xs[start:end]) for xs in xss])
+listed(CERTIFICATES, "coerced_sums", ["[]i32"], lambda xs, n, k: [sum(xs)] * k)
+listed(CERTIFICATES, "sums_of_slices", ["[]i32"], lambda xss, start, end: [sum(xs[start:end]) for xs in xss])

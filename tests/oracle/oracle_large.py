@@ -9,7 +9,7 @@ from futdata import wrap
 from registry import oracle
 
 LARGE = "tests/programs/features/large.fut"
-FAR = "tests/programs/failures/far.fut"
+FAILING = "tests/programs/failures/failing_iterations.fut"
 BEYOND = "tests/programs/failures/beyond_reference.fut"
 
 
@@ -107,12 +107,12 @@ def steps(n, k):
     return float(sum(terms) / 3**k)
 
 
-@oracle(FAR, "i64")
+@oracle(FAILING, "i64")
 def map_index(n, bad):
     return n - 1
 
 
-@oracle(FAR, "i64")
+@oracle(FAILING, "i64")
 def reduce_division(n, bad):
     return sum(100 // k for k in range(1, n + 1))
 
@@ -122,16 +122,16 @@ def scan_assert(n, bad):
     return sum((i * 7919) % n for i in range(n))
 
 
-@oracle(FAR, "i64")
+@oracle(FAILING, "i64")
 def hist_index(n, bad):
     return -(-n // 7)
 
 
-@oracle(FAR, "i64")
+@oracle(FAILING, "i64")
 def scatter_index(n, bad):
     return 0
 
 
-@oracle(FAR, "i64")
+@oracle(FAILING, "i64")
 def inner(n, m, bad):
     return (n - 1) * (m // 2 + 1)

@@ -1,20 +1,26 @@
 //! `cargo xtask figures [FOLDER]`: draws the papers' figures from measurements.
 //!
 //! Reads `data.json` in the folder (default `docs/figures`), which `bench/figures.py` writes, and
-//! writes a plot per figure (SVG) and the report `index.html` beside it. The output depends on the
+//! writes a plot per figure (SVG) and the report `index.html` beside it. The report ends with the
+//! metrics in `metrics.csv` beside the folder, if there is such a file. The output depends on the
 //! data alone, not on the machine: text uses generic fonts, so the same data give the same bytes.
 //!
-//! [`papers`] defines the figures and the papers' claims, [`data`] reads the file, [`plot`] and
-//! [`page`] define the layout.
+//! [`papers`] defines the figures and the papers' claims, [`data`] reads the file, [`metrics`]
+//! defines the section on metrics, [`plot`] and [`page`] define the layout.
 
 mod claims;
 mod data;
+mod metrics;
 mod page;
 mod papers;
 mod plot;
 
 use crate::Outcome;
+use metrics::Metrics;
 use std::path::Path;
+
+/// The recorded metrics, relative to the folder.
+const METRICS: &str = "../metrics.csv";
 
 /// A file of the report: its name and text.
 type File = (String, String);
@@ -26,9 +32,7 @@ pub fn task(root: &Path) -> Outcome {
     if let Some(other) = args.next() {
         return Err(format!("unexpected argument `{other}`: at most one folder is expected"));
     }
-    let path = folder.join("data.json");
-    let text = std::fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
-    for (name, text) in render(&text).map_err(|e| format!("{}: {e}", path.display()))? {
+    for (name, text) in render_folder(&folder)? {
         let path = folder.join(name);
         std::fs::write(&path, text).map_err(|e| format!("{}: {e}", path.display()))?;
         println!("{}", path.display());
@@ -36,8 +40,18 @@ pub fn task(root: &Path) -> Outcome {
     Ok(())
 }
 
+/// Returns all files of the report on the data in a folder.
+fn render_folder(folder: &Path) -> Result<Vec<File>, String> {
+    let read = |path: &Path| std::fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()));
+    let path = folder.join(METRICS);
+    let metrics = if path.exists() { read(&path)? } else { String::new() };
+    let metrics = metrics::read(&metrics).map_err(|e| format!("{}: {e}", path.display()))?;
+    let path = folder.join("data.json");
+    render(&read(&path)?, metrics.as_ref()).map_err(|e| format!("{}: {e}", path.display()))
+}
+
 /// Returns all files of the report on these data.
-fn render(data: &str) -> Result<Vec<File>, String> {
+fn render(data: &str, metrics: Option<&Metrics>) -> Result<Vec<File>, String> {
     let figures = data::read(data)?;
     let sections = papers::sections(&figures);
     let mut files = Vec::new();
@@ -46,7 +60,10 @@ fn render(data: &str) -> Result<Vec<File>, String> {
             files.push((format!("{}.svg", section.id), plot.draw()?));
         }
     }
-    files.push(("index.html".to_owned(), page::page(&sections)));
+    if let Some(plot) = metrics.and_then(|metrics| metrics.plot.as_ref()) {
+        files.push(("metrics.svg".to_owned(), plot.draw()?));
+    }
+    files.push(("index.html".to_owned(), page::page(&sections, metrics)));
     Ok(files)
 }
 
@@ -78,15 +95,15 @@ mod tests {
 
     #[test]
     fn rendering_is_deterministic() {
-        let files = render(DATA).expect("valid data");
-        assert_eq!(files, render(DATA).expect("valid data"));
+        let files = render(DATA, None).expect("valid data");
+        assert_eq!(files, render(DATA, None).expect("valid data"));
         let names: Vec<&str> = files.iter().map(|(name, _)| &**name).collect();
         assert_eq!(names, ["redomap.svg", "tuning.svg", "index.html"]);
     }
 
     #[test]
     fn the_report_names_machine_command_and_dates() {
-        let files = render(DATA).expect("valid data");
+        let files = render(DATA, None).expect("valid data");
         let page = file(&files, "index.html");
         for part in [
             "python3 bench/figures.py redomap",
@@ -108,6 +125,37 @@ mod tests {
         assert!(file(&files, "tuning.svg").contains("matmul"));
     }
 
+    #[test]
+    fn metrics_are_drawn_from_two_versions_on() {
+        let rows = "VERSION,2026-01-02,abc+,code,a<b>,7,lines\nVERSION,2026-01-02,abc+,code,total,LINES,lines\n\
+                    VERSION,2026-01-02,abc+,check,p,2000,instructions\n\
+                    VERSION,2026-01-02,abc+,check,q,8000,instructions\n\
+                    VERSION,2026-01-02,abc+,test time,all,,seconds\n";
+        let mut csv = "version,date,commit,metric,subject,value,unit\n".to_owned();
+        let mut files = |version: &str, lines: &str| {
+            csv += &rows.replace("VERSION", version).replace("LINES", lines);
+            let metrics = metrics::read(&csv).expect("valid rows");
+            render(DATA, metrics.as_ref()).expect("valid data")
+        };
+        let one = files("0.1.0", "71234");
+        assert_eq!(file(&one, "metrics.svg"), "");
+        let page = file(&one, "index.html");
+        for part in ["href=\"#metrics\"", "71,234", "a&lt;b&gt;", "0.004", "2026-01-02", "abc+"] {
+            assert!(page.contains(part), "{part}");
+        }
+        assert!(!page.contains("metrics.svg"));
+        let two = files("0.2.0", "73456");
+        let page = file(&two, "index.html");
+        for part in ["71,234", "73,456", "src=\"metrics.svg\""] {
+            assert!(page.contains(part), "{part}");
+        }
+        let plot = file(&two, "metrics.svg");
+        for part in ["0.1.0", "0.2.0", "75 k", "instructions"] {
+            assert!(plot.contains(part), "{part}");
+        }
+        assert!(!plot.contains("test time"));
+    }
+
     /// The committed report is up to date with the data.
     #[test]
     fn the_report_in_the_repository_is_up_to_date() {
@@ -116,7 +164,7 @@ mod tests {
             let path = folder.join(name);
             std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
         };
-        for (name, text) in render(&read("data.json")).expect("valid data") {
+        for (name, text) in render_folder(&folder).expect("valid data") {
             assert!(read(&name) == text, "{name}: run `cargo xtask figures`");
         }
     }
@@ -132,7 +180,7 @@ mod tests {
             ("{\"figures\"", "figures", "expected ident at line 1"),
         ] {
             let wrong = DATA.replacen(from, to, 1);
-            let error = render(&wrong).expect_err("invalid data");
+            let error = render(&wrong, None).expect_err("invalid data");
             assert!(error.contains(said), "{said}: {error}");
         }
     }

@@ -6,6 +6,7 @@ mod determinism;
 mod figures;
 mod forests;
 mod measurements;
+mod metrics;
 mod modes;
 mod mutate;
 mod progen;
@@ -23,7 +24,7 @@ type Outcome = Result<(), String>;
 /// A task: name, help text, function of the repository's root.
 type Task = (&'static str, &'static str, fn(&Path) -> Outcome);
 
-const TASKS: [Task; 12] = [
+const TASKS: [Task; 13] = [
     ("bisect", "find the rewrite that breaks a program (--help)", bisect::task),
     ("tidy", "check conventions that the compiler does not check", tidy::run),
     ("demo", "compile and run three examples with build/bindrune", demo::run),
@@ -31,6 +32,7 @@ const TASKS: [Task; 12] = [
     ("figures", "draw the papers' figures from docs/figures/data.json", figures::task),
     ("forests", "compare the tuner with all settings of random forests (--count N)", forests::task),
     ("measurements", "render docs/measurements.md from its data (--check)", measurements::task),
+    ("metrics", "print lines, instructions, size of the binary, time of tests (--help)", metrics::task),
     ("modes", "run every program for each processor, with and without lanes", modes::task),
     ("mutate", "run the compiler on mutated programs (--help)", mutate::task),
     ("progen", "run random programs in the interpreter and compiled (--help)", progen::task),

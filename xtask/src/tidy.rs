@@ -5,7 +5,7 @@
 
 mod crates;
 mod phrases;
-mod scan;
+pub mod scan;
 mod sources;
 mod texts;
 mod tree;

@@ -118,8 +118,8 @@ impl Walk {
         let mut body = Body::default();
         body.own.extend(f.counters());
         body.own.extend(launch.owned.iter().chain(&launch.locals));
-        if let Some(pieces) = f.slices() {
-            for bound in [&f.to, &pieces.count] {
+        if let Some(slices) = f.slices() {
+            for bound in [&f.to, &slices.count] {
                 each_var(bound, &mut |var, _| body.name(var));
             }
         }

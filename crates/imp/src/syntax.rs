@@ -330,7 +330,7 @@ impl For {
 
     /// The variables that the loop sets before each iteration: the counter and the end of a slice.
     pub fn counters(&self) -> impl Iterator<Item = Var> + '_ {
-        std::iter::once(self.var).chain(self.slices().map(|pieces| pieces.end))
+        std::iter::once(self.var).chain(self.slices().map(|slices| slices.end))
     }
 }
 

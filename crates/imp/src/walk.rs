@@ -165,12 +165,12 @@ pub fn each_use(stmt: &Stmt, f: &mut dyn FnMut(Var, Use)) {
             each_var(&loop_.to, f);
             if let Some(launch) = loop_.mode.launch() {
                 each_var(&launch.cost, f);
-                for pad in &launch.shared_buffers {
-                    each_var(&pad.bytes, f);
+                for shared in &launch.shared_buffers {
+                    each_var(&shared.bytes, f);
                 }
             }
-            if let Some(pieces) = loop_.slices() {
-                each_var(&pieces.count, f);
+            if let Some(slices) = loop_.slices() {
+                each_var(&slices.count, f);
             }
             loop_.counters().for_each(|var| f(var, Use::Sets));
         }

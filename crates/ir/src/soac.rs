@@ -50,7 +50,7 @@ impl<L: Level> Operator<L> {
 }
 
 /// A combinator that scans, reduces and maps in one pass: `map` is applied to each row of the
-/// inputs; `folds` scans and reduces some of its results.
+/// inputs; `scan_reduce` scans and reduces some of its results.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Screma {
     /// Size of the outer dimension.

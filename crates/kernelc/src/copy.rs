@@ -41,7 +41,7 @@ impl Printer<'_, '_> {
     /// Copies element by element, in nested loops of these extents.
     fn copy_each(&mut self, (to, from): (&Region, &Region), elem: PrimType, extents: &[Expr]) -> Res<()> {
         let counters: Vec<String> = (0..extents.len()).map(|i| format!("i{i}")).collect();
-        let mut places = Vec::new();
+        let mut targets = Vec::new();
         for region in [to, from] {
             let elements = self.exprs.elements(region.buffer, elem)?;
             let mut position = self.exprs.operand(&region.offset)?;
@@ -50,7 +50,7 @@ impl Printer<'_, '_> {
                 // Writing to a string cannot fail.
                 let _ = write!(position, " + {counter} * {stride}");
             }
-            places.push(format!("{elements}[{position}]"));
+            targets.push(format!("{elements}[{position}]"));
         }
         for (counter, extent) in counters.iter().zip(extents) {
             let extent = self.exprs.whole(extent)?;
@@ -58,7 +58,7 @@ impl Printer<'_, '_> {
                 "for (i64 {counter} = 0, {counter}_end = {extent}; {counter} < {counter}_end; {counter}++) {{"
             ));
         }
-        self.line(format!("{};", places.join(" = ")));
+        self.line(format!("{};", targets.join(" = ")));
         for _ in extents {
             self.end_block("}");
         }

@@ -57,7 +57,7 @@ pub enum Leaves {
     Kernel,
     /// The label with this number before the next barrier; the thread executes nothing more but
     /// barriers.
-    Stretch(usize),
+    Segment(usize),
 }
 
 impl<'p> TranslationUnit<'p> {
@@ -190,9 +190,9 @@ impl<'a, 'p> Printer<'a, 'p> {
             Leaves::Function => "goto fail;".to_owned(),
             Leaves::Empty => "return 1;".to_owned(),
             Leaves::Kernel => "return;".to_owned(),
-            Leaves::Stretch(label) => format!("BR_LEAVE goto next{label};"),
+            Leaves::Segment(label) => format!("BR_LEAVE goto next{label};"),
         };
-        let several = matches!(self.leaves, Leaves::Stretch(_));
+        let several = matches!(self.leaves, Leaves::Segment(_));
         let action = if before.is_empty() && !several {
             leave
         } else {

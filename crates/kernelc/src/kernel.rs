@@ -54,7 +54,7 @@ impl TranslationUnit<'_> {
                 others.insert(*buffer);
             }
         });
-        others.extend(launch.shared_buffers.iter().map(|pad| pad.buffer));
+        others.extend(launch.shared_buffers.iter().map(|shared| shared.buffer));
         let scopes = scope::of(&grid.body, function.vars.len(), &others);
         let mut writer = Printer::new(self, (function, &vars), scopes);
         let mut head = format!("BR_KERNEL({threads})\nvoid {name}({}", self.dialect.context_param);
@@ -163,7 +163,7 @@ impl<'a> Printer<'a, '_> {
         }
         if fails {
             failing.labels += 1;
-            self.leaves = Leaves::Stretch(failing.labels);
+            self.leaves = Leaves::Segment(failing.labels);
         }
         for stmt in stmts {
             self.stmt(stmt, false)?;
@@ -204,11 +204,11 @@ impl<'a> Printer<'a, '_> {
     }
 
     /// Prints a statement that contains barriers, whose condition or bound is the same for all
-    /// threads; if `asks`, blocks that end do not enter it.
-    fn control_flow(&mut self, stmt: &'a Stmt, asks: bool, failing: &mut Failing) -> Res<()> {
+    /// threads; if `tested`, blocks that end do not enter it.
+    fn control_flow(&mut self, stmt: &'a Stmt, tested: bool, failing: &mut Failing) -> Res<()> {
         match stmt {
             Stmt::If(cond, yes, no) => {
-                if asks {
+                if tested {
                     self.begin_block("if (br_goes_on) {");
                 }
                 let cond = self.exprs.whole(cond)?;
@@ -225,13 +225,13 @@ impl<'a> Printer<'a, '_> {
                 failing.before |= after.0;
                 failing.since |= after.1;
                 self.end_block("}");
-                if asks {
+                if tested {
                     self.end_block("}");
                 }
                 Ok(())
             }
             Stmt::For(f) if matches!(f.mode, LoopMode::Seq { .. } | LoopMode::Scheduled) => {
-                let only_if = asks.then_some("br_goes_on");
+                let only_if = tested.then_some("br_goes_on");
                 self.counting(f, only_if, |writer| writer.segments(&f.body, failing))
             }
             Stmt::While(cond, body) => {
@@ -296,10 +296,10 @@ impl<'a> Printer<'a, '_> {
             }
             DeviceOp::Update(update) => self.update(update),
             DeviceOp::CompareExchange { old, at, expected, value } => {
-                let place = self.atomic_address(at, dialect::unsigned(at.elem))?;
+                let address = self.atomic_address(at, dialect::unsigned(at.elem))?;
                 let (expected, value) = (self.exprs.word(expected)?, self.exprs.word(value)?);
                 let word = dialect::unsigned(at.elem);
-                let was = format!("br_atomic_swap_{word}({place}, {expected}, {value})");
+                let was = format!("br_atomic_swap_{word}({address}, {expected}, {value})");
                 let was = match at.elem {
                     elem @ (PrimType::F32 | PrimType::F64) => format!("br_{elem}_from({was})"),
                     elem @ (PrimType::I8
@@ -314,15 +314,15 @@ impl<'a> Printer<'a, '_> {
                 Ok(())
             }
             DeviceOp::Signal { at, value } => {
-                let place = self.atomic_address(at, dialect::scalar(at.elem))?;
+                let address = self.atomic_address(at, dialect::scalar(at.elem))?;
                 let value = self.exprs.whole(value)?;
                 let how = if at.elem == RELEASE_TYPE { "signal" } else { "tell" };
-                self.line(format!("br_{how}({place}, {value});"));
+                self.line(format!("br_{how}({address}, {value});"));
                 Ok(())
             }
             DeviceOp::Await { var, at } => {
-                let place = self.atomic_address(at, dialect::scalar(at.elem))?;
-                let seen = format!("({} = br_seen({place})) == 0", self.name(*var)?);
+                let address = self.atomic_address(at, dialect::scalar(at.elem))?;
+                let seen = format!("({} = br_seen({address})) == 0", self.name(*var)?);
                 if self.kernel_can_fail {
                     self.begin_block(format!("while ({seen}) {{"));
                     self.fail_if("ctx->check != 0", "");
@@ -342,9 +342,9 @@ impl<'a> Printer<'a, '_> {
         let AtomicUpdate { old, at, op, value } = update;
         let signed = matches!(op, BinOp::SMin | BinOp::SMax | BinOp::Add);
         let operand = if signed { dialect::scalar(at.elem) } else { dialect::unsigned(at.elem) };
-        let place = self.atomic_address(at, operand)?;
+        let address = self.atomic_address(at, operand)?;
         let value = self.exprs.operand(value)?;
-        let call = format!("br_atomic_{}_{operand}({place}, ({operand}){value})", op.name());
+        let call = format!("br_atomic_{}_{operand}({address}, ({operand}){value})", op.name());
         match old {
             Some(old) => {
                 let (old, ty) = (self.name(*old)?, dialect::scalar(at.elem));

@@ -97,8 +97,8 @@ impl<'p, 'c> FunctionEmitter<'_, 'p, 'c> {
                 VarType::Vector(..) => return Err(Error::bug("a kernel captures a vector")),
             });
         }
-        for pad in &launch.shared_buffers {
-            values.push(self.expr(&pad.bytes)?);
+        for shared in &launch.shared_buffers {
+            values.push(self.expr(&shared.bytes)?);
         }
         let words = types.i64.array_type(values.len() as u32);
         let words = self.stack_slot(words, 8)?;

@@ -250,9 +250,9 @@ impl<'e, 'p, 'c> FunctionEmitter<'e, 'p, 'c> {
         if let (Some(array), Some(position)) = (self.owned.array, position) {
             let position = self.emit.types.const_i64(position as i64);
             // SAFETY: the array has as many elements as there are positions.
-            let place =
+            let address =
                 unsafe { self.builder.build_in_bounds_gep(self.emit.types.ptr, array, &[position], "")? };
-            self.builder.build_store(place, block)?;
+            self.builder.build_store(address, block)?;
         }
         Ok(())
     }

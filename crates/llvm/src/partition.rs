@@ -63,16 +63,16 @@ impl Partition {
         };
         let mut filled = 0;
         // The part that contains the middle of the next unit.
-        let mut place = |weight: usize| {
+        let mut assign = |weight: usize| {
             let middle = filled + weight / 2;
             filled += weight;
             (middle * count / total.max(1)).min(count - 1)
         };
         for (function, unit) in program.functions.iter().zip(&units) {
-            let home = place(unit.host);
+            let home = assign(unit.host);
             plan.functions.push(has_own_module(function).then_some(home));
             for (launch, weight) in &unit.tasks {
-                let part = place(*weight);
+                let part = assign(*weight);
                 if part != home && has_own_module(function) {
                     plan.tasks.insert(launch.clone(), part);
                 }

@@ -137,8 +137,8 @@ impl<'c> TableEmitter<'_, '_, 'c> {
         let sizes = emit.context.const_string(&sizes, false);
         let sizes = emit.constant("sizes", sizes, 1).as_pointer_value();
         fields.extend([Value::from(sizes), length.into()]);
-        let pads = kernel.launch.shared_buffers.len() as i64;
-        fields.push(emit.types.const_i64(pads).into());
+        let n_shared = kernel.launch.shared_buffers.len() as i64;
+        fields.push(emit.types.const_i64(n_shared).into());
         let fails = i64::from(kernel.can_fail());
         fields.push(emit.types.const_i64(fails).into());
         Ok(emit.context.const_struct(&fields, false))

@@ -134,7 +134,7 @@ impl<'c> FunctionEmitter<'_, '_, 'c> {
             };
             let indices: Vec<_> = known.iter().zip(&offsets).map(lane).collect();
             found = self.shuffle(found, contiguous(*start)?, &indices)?;
-            known = (0..n).zip(indices).map(|(i, place)| place.map(|_| i)).collect();
+            known = (0..n).zip(indices).map(|(i, index)| index.map(|_| i)).collect();
         }
         Ok(found)
     }

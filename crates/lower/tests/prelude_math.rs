@@ -228,7 +228,7 @@ const COMMON: &[(&str, &str)] = &[
     ("sgn", "sgn"),
 ];
 
-fn folds(out: &mut String, ty: &str) {
+fn reductions(out: &mut String, ty: &str) {
     for (member, op, neutral) in [
         ("sum", "add", format!("0{ty}")),
         ("product", "mul", format!("1{ty}")),
@@ -333,7 +333,7 @@ fn integer(out: &mut String, ty: &str, bits: u32, signed: bool) {
         out,
         "  def mad_hi (a: {ty}) (b: {ty}) (c: {ty}): {ty} = intrinsics.add_{ty} (mul_hi a b) c"
     );
-    folds(out, ty);
+    reductions(out, ty);
     out.push_str("}\n");
 }
 
@@ -503,7 +503,7 @@ fn float(out: &mut String, ty: &str, bits: u32, epsilon: &str) {
          let rest = intrinsics.and_{int} (to_bits x) (intrinsics.not_{int} (intrinsics.shl_{int} 1{int} i))\n    \
          in from_bits (intrinsics.or_{int} rest (intrinsics.shl_{int} (intrinsics.i32_to_{int} b) i))"
     );
-    folds(out, ty);
+    reductions(out, ty);
     out.push_str("}\n");
 }
 

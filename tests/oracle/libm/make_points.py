@@ -14,20 +14,20 @@ from check import BOUND, FORMATS, HERE, TWO, edges, expected, functions, pairs, 
 OUT = HERE.parents[1] / "programs" / "prelude"
 
 HEADER = """\
--- Mathematical functions of {ty} at given arguments, which are bits like the
--- correctly rounded results beside them: entry points give the arguments whose
--- result is too far off ({bounds}), or is not NaN or the sign
--- of a zero where it should be. (Made by tests/oracle/libm/make_points.py.)
+-- Tests of the mathematical functions of {ty}: each entry point takes arguments and correctly
+-- rounded results, both as bits, and returns the arguments whose results have a larger error
+-- ({bounds}), are not NaN, or have the wrong sign of zero.
+-- (Made by tests/oracle/libm/make_points.py.)
 
-{imports}-- Floats in order, as integers one ulp apart.
-def place (b: u{bits}): i64 =
+{imports}-- The ordinal of a float: adjacent floats differ by 1.
+def ordinal (b: u{bits}): i64 =
   let magnitude = i64.u{bits} (b & {mask})
   in if b > {mask} then -magnitude else magnitude
 
 def good (got: {ty}) (want: u{bits}) (bound: i64): bool =
   if {ty}.isnan ({ty}.from_bits want) then {ty}.isnan got
   else if want == 0 || want == {mask} + 1 then {ty}.to_bits got == want
-  else !({ty}.isnan got) && i64.abs (place ({ty}.to_bits got) - place want) <= bound
+  else !({ty}.isnan got) && i64.abs (ordinal ({ty}.to_bits got) - ordinal want) <= bound
 """
 
 ONE = """

@@ -1,8 +1,8 @@
--- The longest run of neighbours that grow, in two ways: with an operator on
--- runs (a reduction), and with a segmented scan over the steps.
+-- The longest run of increasing neighbours, in two ways: with an operator on runs (a reduction),
+-- and with a segmented scan over the steps.
 
--- What is known of a run of elements: its first and last element, its length,
--- the longest streak of steps in it, and those at its two ends.
+-- A summary of a run of elements: its first and last element, its length, its longest streak of
+-- steps, and the streaks at both ends.
 type run = {first: i32, last: i32, len: i32, best: i32, left: i32, right: i32}
 
 def neutral : run = {first = 0, last = 0, len = 0, best = 0, left = 0, right = 0}

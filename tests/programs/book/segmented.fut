@@ -1,23 +1,23 @@
--- Segmented operations: many small arrays of different lengths, kept as one
--- long array with a flag wherever a new segment starts.  They are what flattens
--- irregular nested parallelism, and all of them are scans in disguise.
+-- Segmented operations: many small arrays of different lengths, stored as one array with a flag
+-- at the start of each segment. They result from the flattening of irregular nested parallelism,
+-- and all of them are scans.
 
--- A scan with any operator that starts anew at each flag.
+-- A scan with any operator that restarts at each flag.
 def segmented_scan [n] 't (op: t -> t -> t) (ne: t) (flags: [n]bool) (as: [n]t) : [n]t =
   let step (x, xf) (y, yf) = (if yf then y else op x y, xf || yf)
   in map (.0) (scan step (ne, false) (zip as flags))
 
--- Where each segment starts, given how long each is: an exclusive prefix sum.
+-- The starts of segments of given lengths: an exclusive prefix sum.
 def starts [n] (sizes: [n]i64) : [n]i64 =
   map2 (-) (scan (+) 0 sizes) sizes
 
--- The number i, repeated reps[i] times, for each i in turn.
+-- Each number i, repeated reps[i] times.
 def replicated_iota [n] (reps: [n]i64) : []i64 =
   let total = reduce (+) 0 reps
   let marks = reduce_by_index (replicate total 0) i64.max 0 (starts reps) (iota n)
   in segmented_scan (+) 0 (map (> 0) marks) marks
 
--- The element data[i], repeated reps[i] times, for each i in turn.
+-- Each element data[i], repeated reps[i] times.
 def segmented_replicate [n] 't (reps: [n]i64) (data: [n]t) : []t =
   map (\i -> data[i]) (replicated_iota reps)
 
@@ -25,8 +25,8 @@ def segmented_replicate [n] 't (reps: [n]i64) (data: [n]t) : []t =
 def segmented_iota [n] (flags: [n]bool) : [n]i64 =
   map (\i -> i - 1) (segmented_scan (+) 0 flags (replicate n 1))
 
--- A flag at the first element of each segment but the first, given the
--- segments' sizes.  Empty segments leave no trace.
+-- A flag at the first element of each segment but the first, given the segments' sizes. Empty
+-- segments have no flag.
 def idxs_to_flags [n] (sizes: [n]i64) : []bool =
   let owners = segmented_replicate sizes (iota n)
   in map (\i -> i > 0 && owners[i] != owners[i - 1]) (indices owners)
@@ -128,7 +128,7 @@ entry reduce_sum [n] [k] (sizes: [k]i64) (as: [n]i32) : [k]i32 =
 -- output { empty([0]i64) }
 entry map_iota (sizes: []i64) : []i64 = segmented_iota (idxs_to_flags sizes)
 
--- A map over scans of equal length, by hand and as the compiler sees it.
+-- A map over scans of equal length, flattened by hand and by the compiler.
 -- ==
 -- entry: regular_scan map_scan
 -- input { [[1, 2, 3], [4, 5, 6]] }

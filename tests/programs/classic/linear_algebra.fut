@@ -40,7 +40,7 @@ entry dotprod_f64 [n] (xs: [n]f64) (ys: [n]f64) : f64 =
 entry matmul [n] [m] [p] (a: [n][m]i32) (b: [m][p]i32) : [n][p]i32 =
   map (\row -> map (\column -> dot (+) (*) 0 row column) (transpose b)) a
 
--- Transpose of a, times a.
+-- The transpose of a, times a.
 -- ==
 -- entry: gram
 -- input { [[1f32, 2f32, -1f32], [0.5f32, 4f32, 3f32], [2f32, 0f32, 0.25f32], [1f32, 1f32, 1f32]] }
@@ -60,8 +60,8 @@ entry gram [n] [m] (a: [n][m]f32) : [m][m]f32 =
 entry matvec [n] [m] (a: [n][m]f64) (x: [m]f64) : [n]f64 =
   map (\row -> f64.sum (map2 (*) row x)) a
 
--- Lower and upper triangle in one matrix (the lower has ones on its diagonal),
--- without pivoting: step k takes row k, scaled, from all rows below it.
+-- Lower and upper triangle in one matrix (the diagonal of the lower is 1), without pivoting: step
+-- k subtracts multiples of row k from all rows below it.
 -- ==
 -- entry: lu
 -- input { [[2.0, 1.0, 1.0], [4.0, 3.0, 3.0], [8.0, 7.0, 9.0]] }
@@ -81,7 +81,7 @@ entry lu [n] (a: [n][n]f64) : [n][n]f64 =
               else if j == k then factor
               else a[i, j] - factor * a[k, j])
 
--- Determinant, by the decomposition.
+-- The determinant, by the decomposition.
 -- ==
 -- entry: determinant
 -- input { [[2.0, 1.0, 1.0], [4.0, 3.0, 3.0], [8.0, 7.0, 9.0]] }

@@ -1,20 +1,20 @@
--- Lines on a grid by flattening: the points of all lines together are one
--- array, then one scatter draws them.
+-- Line drawing on a grid by flattening: the points of all lines are one array, which one scatter
+-- draws.
 
 type point = (i64, i64)
 
--- Number of points of a line: the longer of its two extents, and one.
+-- The number of points of a line: the larger of its two extents plus one.
 def points_in ((x1, y1): point, (x2, y2): point) : i64 =
   1 + i64.max (i64.abs (x2 - x1)) (i64.abs (y2 - y1))
 
--- The i-th point of a line.  The smaller coordinate is rounded half up.
+-- The i-th point of a line. The smaller coordinate is rounded half up.
 def point_at ((x1, y1): point, (x2, y2): point) (i: i64) : point =
   let steps = i64.max (i64.abs (x2 - x1)) (i64.abs (y2 - y1))
   let along a b = if steps == 0 then a else a + (2 * i * (b - a) + steps) / (2 * steps)
   in (along x1 x2, along y1 y2)
 
--- All points of all lines, without a nested irregular map: `owner` says which
--- line a point belongs to, `place` which of its points it is.
+-- All points of all lines, without an irregular nest: `owner` is the line of a point, `place` its
+-- index in the line.
 def expand [n] (lines: [n](point, point)) : []point =
   let sizes = map points_in lines
   let ends = scan (+) 0 sizes
@@ -24,8 +24,8 @@ def expand [n] (lines: [n](point, point)) : []point =
   let place = map2 (\i o -> i - (ends[o] - sizes[o])) (iota total) owner
   in map2 (\o p -> point_at lines[o] p) owner place
 
--- A picture of height h and width w with the given lines as ones; what lies
--- outside is cut off.
+-- A picture of height h and width w with the given lines as ones; points outside of it are
+-- ignored.
 -- ==
 -- entry: draw
 -- input { 4i64 6i64 [0i64, 5i64] [0i64, 0i64] [5i64, 0i64] [3i64, 3i64] }

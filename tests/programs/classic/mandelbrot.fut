@@ -1,13 +1,13 @@
 -- The Mandelbrot set by a while loop, as iteration counts and as a picture.
 
--- How many steps of z -> z^2 + c stay within a radius of 2, at most `limit`.
+-- The number of steps of z -> z^2 + c within a radius of 2, at most `limit`.
 def escape (limit: i32) (cr: f64) (ci: f64) : i32 =
   let (_, _, i) =
     loop (re, im, i) = (0, 0, 0) while i < limit && re * re + im * im <= 4 do
       (re * re - im * im + cr, 2 * re * im + ci, i + 1)
   in i
 
--- The rectangle from (left, bottom) to (right, top), first row on top.
+-- The rectangle from (left, bottom) to (right, top), top row first.
 -- ==
 -- entry: counts
 -- input { 5i64 7i64 40i32 -2.03 0.71 -1.11 1.13 }
@@ -25,7 +25,7 @@ entry counts (h: i64) (w: i64) (limit: i32) (left: f64) (right: f64) (bottom: f6
     let ci = top - (top - bottom) * f64.i64 y / f64.i64 h
     in escape limit cr ci)
 
--- Points inside are black, those outside the warmer the longer they stayed.
+-- Points of the set are black, others have warmer colours for more steps.
 def colour (limit: i32) (count: i32) : [3]u8 =
   if count >= limit
   then [0, 0, 0]

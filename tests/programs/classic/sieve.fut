@@ -1,7 +1,7 @@
--- Prime numbers: a sieve that crosses out with scatter, and trial division by
--- a nested reduction.
+-- Prime numbers: a sieve by scatter, and trial division by a nested
+-- reduction.
 
--- Primes up to n.
+-- The primes up to n.
 -- ==
 -- entry: primes primes_by_division
 -- input { 0i64 }
@@ -25,7 +25,7 @@ entry primes (n: i64) : []i64 =
 entry primes_by_division (n: i64) : []i64 =
   filter (\k -> k >= 2 && all (\d -> d * d > k || k % d != 0) (2..<i64.max 2 k)) (iota (n + 1))
 
--- How many there are below n.
+-- The number of primes below n.
 -- ==
 -- entry: count
 -- input { 1i64 }

@@ -10,7 +10,7 @@ def scale (k: f64) (a: vec) : vec = {x = k * a.x, y = k * a.y, z = k * a.z}
 
 type body = {position: vec, velocity: vec, mass: f64}
 
--- Pull of body b on a place; `softening` keeps it finite at distance 0.
+-- The attraction of body b at a position; `softening` keeps it finite at distance 0.
 def pull (place: vec) (b: body) : vec =
   let softening = 0.01
   let r = sub b.position place
@@ -49,13 +49,13 @@ entry nbody [n] (steps: i32) (dt: f64) (positions: [n][3]f64) (velocities: [n][3
 def distance2 [d] (a: [d]f64) (b: [d]f64) : f64 =
   f64.sum (map2 (\x y -> (x - y) * (x - y)) a b)
 
--- Index of the nearest centre, the first of several.
+-- The index of the nearest centre, the first of several.
 def nearest [k] [d] (centres: [k][d]f64) (point: [d]f64) : i64 =
   let closer (i, x) (j, y) = if x < y || (x == y && i < j) then (i, x) else (j, y)
   in (reduce_comm closer (k, f64.inf) (zip (iota k) (map (distance2 point) centres))).0
 
--- Lloyd's algorithm from the first k points; a centre that no point is
--- nearest to stays where it is.
+-- Lloyd's algorithm from the first k points; a centre that is nearest to no point keeps its
+-- position.
 -- ==
 -- entry: kmeans
 -- input { 2i64 4i32 [[0.0, 0.0], [10.0, 10.0], [0.0, 1.0], [11.0, 10.0], [1.0, 0.5], [9.0, 11.5], [0.5, 0.25]] }
@@ -76,7 +76,7 @@ entry kmeans [n] [d] (k: i64) (rounds: i32) (points: [n][d]f64) : ([k][d]f64, [n
               centres sums counts
   in (centres, map (nearest centres) points)
 
--- Counts of each value from 0 to k-1; others are left out.
+-- The count of each value from 0 to k-1; other values are ignored.
 -- ==
 -- entry: histogram
 -- input { 4i64 [0, 1, 1, 3, 7, -1, 3, 3] }
@@ -88,7 +88,7 @@ entry kmeans [n] [d] (k: i64) (rounds: i32) (points: [n][d]f64) : ([k][d]f64, [n
 entry histogram [n] (k: i64) (xs: [n]i32) : [k]i32 =
   reduce_by_index (replicate k 0) (+) 0 (map i64.i32 xs) (replicate n 1)
 
--- Sum, largest value and first position in each bin.
+-- The sum, the largest value and the first index of each bin.
 -- ==
 -- entry: bins
 -- input { 3i64 [0i64, 2i64, 0i64, 2i64, 2i64] [5, -1, 7, 3, -9] }

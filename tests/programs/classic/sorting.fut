@@ -1,7 +1,7 @@
 -- Sorting: radix sort by bits, and quicksort as a loop over segments, since
 -- Futhark has no recursion.
 
--- Stable: first those whose bit is clear, then those whose bit is set.
+-- Stable: first the elements whose bit is clear, then those whose bit is set.
 def radix_step [n] (bit: i32) (xs: [n]u32) : [n]u32 =
   let set = map (\x -> i64.u32 ((x >> u32.i32 bit) & 1)) xs
   let clear = map (1 -) set
@@ -24,7 +24,7 @@ def radix_step [n] (bit: i32) (xs: [n]u32) : [n]u32 =
 entry radix_sort [n] (xs: [n]u32) : [n]u32 =
   loop xs for bit < 32 do radix_step bit xs
 
--- Signed: with the sign bit turned, the order is that of unsigned numbers.
+-- Signed: with the sign bit flipped, the order is that of unsigned numbers.
 -- ==
 -- entry: radix_sort_i32
 -- input { [5, -3, 2147483647, 0, -3, -2147483648, 7] }
@@ -34,7 +34,7 @@ entry radix_sort [n] (xs: [n]u32) : [n]u32 =
 entry radix_sort_i32 [n] (xs: [n]i32) : [n]i32 =
   map (\x -> i32.u32 x ^ i32.lowest) (radix_sort (map (\x -> u32.i32 (x ^ i32.lowest)) xs))
 
--- By the pairs' keys, carrying values along; equal keys keep their order.
+-- Sorts pairs by their keys; equal keys keep their order.
 -- ==
 -- entry: radix_sort_pairs
 -- input { [3u32, 1u32, 2u32, 1u32, 3u32, 0u32] [10i64, 11i64, 12i64, 13i64, 14i64, 15i64] }
@@ -45,8 +45,8 @@ entry radix_sort_pairs [n] (keys: [n]u32) (values: [n]i64) : ([n]u32, [n]i64) =
     in sized n (clear ++ set)
   in unzip (loop pairs = zip keys values for bit < 32 do step bit pairs)
 
--- Three-way partition around the middle element, with a work list of
--- unsorted stretches.
+-- Three-way partition around the middle element, with a work list of unsorted
+-- slices.
 -- ==
 -- entry: quicksort
 -- input { empty([0]i32) }
@@ -78,8 +78,8 @@ entry quicksort [n] (xs: [n]i32) : [n]i32 =
               in (xs, work, top + 1)
   in sorted
 
--- All stretches at once: each round partitions every unsorted stretch around
--- its first element, with segmented scans over the whole array.
+-- All slices at once: each round partitions every unsorted slice around its first element, with
+-- segmented scans over the whole array.
 -- ==
 -- entry: quicksort_segmented
 -- input { empty([0]i32) }

@@ -1,6 +1,6 @@
 -- Stencils: Jacobi's method on a plate and on a rod, the game of life.
 
--- Each inner point becomes the mean of its four neighbours; the edge stays.
+-- Each inner point becomes the mean of its four neighbours; the boundary stays.
 -- ==
 -- entry: jacobi
 -- input { 0i32 [[1.0, 2.0], [3.0, 4.0]] }
@@ -16,8 +16,8 @@ entry jacobi [n] [m] (steps: i32) (grid: [n][m]f64) : [n][m]f64 =
       then grid[i, j]
       else 0.25 * (grid[i - 1, j] + grid[i + 1, j] + grid[i, j - 1] + grid[i, j + 1]))
 
--- The same on a rod, until nothing moves by more than `tolerance`; yields the
--- number of steps too.
+-- The same on a rod, until no point changes by more than `tolerance`; also returns the number of
+-- steps.
 -- ==
 -- entry: relax
 -- input { 0.01f32 [0f32, 0f32, 0f32, 8f32] }
@@ -35,7 +35,7 @@ entry relax [n] (tolerance: f32) (rod: [n]f32) : (i32, [n]f32) =
       in (count + 1, next, f32.maximum (map2 (\a b -> f32.abs (a - b)) rod next))
   in (count, rod)
 
--- One generation on a torus: the neighbours come by rotation.
+-- One generation on a torus: neighbours by rotation.
 def generation [n] [m] (world: [n][m]i8) : [n][m]i8 =
   let left = map (rotate 1) world
   let right = map (rotate (-1)) world

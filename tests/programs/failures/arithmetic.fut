@@ -1,5 +1,5 @@
--- Division by zero and negative exponents of integers; the same on floats is
--- no error.
+-- Division by zero and negative exponents of integers fail; on floats they do
+-- not.
 
 -- ==
 -- entry: divide
@@ -37,7 +37,7 @@ entry remainder (a: u16) (b: u16) : u16 = a %% b
 -- output { 1024i32 }
 entry power (a: i32) (b: i32) : i32 = a ** b
 
--- All is known when the program is compiled.
+-- Operands known at compile time.
 -- ==
 -- entry: folded
 -- input { true }
@@ -46,7 +46,7 @@ entry power (a: i32) (b: i32) : i32 = a ** b
 -- output { 0i32 }
 entry folded (b: bool) : i32 = if b then 2 ** -1 else 0
 
--- One of many.
+-- One failing iteration of many.
 -- ==
 -- entry: divide_all
 -- input { [6, 7, 8] [1, 0, 2] }
@@ -67,7 +67,7 @@ entry divide_all [n] (a: [n]i32) (b: [n]i32) : [n]i32 = map2 (/) a b
 entry nested (xss: [][]i32) : i32 =
   i32.sum (map (\xs -> i32.sum (map (\x -> 100 / x) xs)) xss) - 24
 
--- Where the divisor is never used.
+-- A divisor whose quotient is unused.
 -- ==
 -- entry: guarded
 -- input { [4, 0, -5] }

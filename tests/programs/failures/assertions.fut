@@ -1,5 +1,5 @@
--- Failed assertions, from all places; those whose result nobody needs may or
--- may not run, so there are none here.
+-- Failed assertions in all positions; assertions whose results are unused may or may not run, so
+-- there are none here.
 
 -- ==
 -- entry: positive
@@ -26,7 +26,7 @@ entry each [n] (xs: [n]i32) : [n]i32 = map (\x -> assert (x > 0) (2 * x)) xs
 entry nested [n] [m] (xss: [n][m]i32) : [n]i32 =
   map (\xs -> reduce (+) 0 (map (\x -> assert (x > 0) (2 * x)) xs)) xss
 
--- A while loop that would not end.
+-- A while loop that would not terminate.
 -- ==
 -- entry: bounded
 -- input { 5 }
@@ -36,7 +36,7 @@ entry nested [n] [m] (xss: [n][m]i32) : [n]i32 =
 entry bounded (x: i32) : i32 =
   (loop (x, n) = (x, 0) while x != 16 do (assert (n < 100) (x + 2), n + 1)).1
 
--- The failure of a branch that is not taken does not count.
+-- An assertion in a branch that is not taken does not fail.
 -- ==
 -- entry: branches
 -- input { [1, -1, 5] }
@@ -44,7 +44,7 @@ entry bounded (x: i32) : i32 =
 entry branches [n] (xs: [n]i32) : [n]i32 =
   map (\x -> if x < 0 then -x else assert (x >= 0) x) xs
 
--- What is asserted about a function holds where its results are needed.
+-- An assertion on a function holds where the function's results are used.
 -- ==
 -- entry: function
 -- input { 4 10 }

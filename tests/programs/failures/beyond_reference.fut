@@ -1,6 +1,6 @@
--- Cases on which executables of the reference compiler 0.25.32 crash, report an
--- error where there is none, or go on where the language asks for one.  `futhark
--- test` fails on this file.
+-- Cases in which executables of the reference compiler 0.25.32 crash, report a false
+-- error, or miss an error that the language requires. `futhark test` fails on this
+-- file.
 
 -- Negative sizes: a message on standard error, but the whole process ends.
 
@@ -19,7 +19,7 @@ entry fill (n: i64) (m: i64) : [n][m]i32 = replicate n (replicate m 7)
 -- output { [-2147483648i32, -2147483648i32, -7i32] [0i32, 0i32, 0i32] }
 entry overflow [n] (a: [n]i32) (b: [n]i32) : ([n]i32, [n]i32) = (map2 (/) a b, map2 (%) a b)
 
--- An assertion around what is otherwise the identity.
+-- An assertion around an identity.
 -- ==
 -- entry: identity
 -- input { [1, -2] }
@@ -28,7 +28,7 @@ entry overflow [n] (a: [n]i32) (b: [n]i32) : ([n]i32, [n]i32) = (map2 (/) a b, m
 -- output { 3i32 }
 entry identity (xs: []i32) : i32 = reduce (+) 0 (map (\x -> assert (x > 0) x) xs)
 
--- A descending slice that starts behind the end.
+-- A descending slice that starts after the end.
 -- ==
 -- entry: descending
 -- input { [1, 2, 3] 3i64 -1i64 }
@@ -39,7 +39,7 @@ entry identity (xs: []i32) : i32 = reduce (+) 0 (map (\x -> assert (x > 0) x) xs
 -- output { [3i32, 2i32] }
 entry descending (xs: []i32) (i: i64) (j: i64) : []i32 = xs[i:j:-1]
 
--- A rotation of no rows divides by nothing.
+-- The rotation of no rows divides by zero.
 -- ==
 -- entry: rotated
 -- input { empty([0][2]i32) 3i64 }
@@ -49,7 +49,7 @@ entry descending (xs: []i32) (i: i64) (j: i64) : []i32 = xs[i:j:-1]
 entry rotated [n] [m] (xss: [n][m]i32) (r: i64) : [n][m]i32 =
   map (\i -> xss[(i + r) % n]) (iota n)
 
--- A failed assertion in one of many tasks, whose value counts.
+-- A failed assertion in one of many tasks, whose value is used.
 -- ==
 -- entry: scan_assert
 -- input { 20000i64 1i64 }

@@ -1,5 +1,5 @@
--- Indexes and slices out of bounds: an error with a source position, also from
--- inside parallel operations, and none where nothing is out of bounds.
+-- Indices and slices out of bounds: an error with a source position, also from parallel
+-- operations, and none if nothing is out of bounds.
 
 -- ==
 -- entry: index
@@ -23,7 +23,7 @@ entry index (xs: []i32) (i: i64) : i32 = xs[i]
 -- output { 4i32 }
 entry index_2d (a: [][]i32) (i: i64) (j: i64) : i32 = a[i, j]
 
--- One of many elements reads too far.
+-- One of many elements reads out of bounds.
 -- ==
 -- entry: gather
 -- input { [10, 20, 30] [0i64, 2i64, 1i64, 3i64, 0i64] }
@@ -34,7 +34,7 @@ entry index_2d (a: [][]i32) (i: i64) (j: i64) : i32 = a[i, j]
 -- output { empty([0]i32) }
 entry gather [n] (xs: []i32) (is: [n]i64) : [n]i32 = map (\i -> xs[i]) is
 
--- In a map in a map, below a reduction.
+-- In a nested map, below a reduction.
 -- ==
 -- entry: nested
 -- input { [[1, 2, 3], [4, 5, 6]] 2i64 }
@@ -95,7 +95,7 @@ entry slice (xs: []i32) (i: i64) (j: i64) (s: i64) : []i32 = xs[i:j:s]
 -- output { [9i32, 2i32, 3i32] }
 entry update [n] (xs: *[n]i32) (i: i64) : [n]i32 = xs with [i] = 9
 
--- The ends of an empty array.
+-- The first and last elements of an empty array.
 -- ==
 -- entry: ends
 -- input { empty([0]i32) }

@@ -1,4 +1,4 @@
--- A length that is used holds only where its array exists: what makes the array fails.
+-- A size that is used is valid only if its array exists: the computation of the array fails.
 
 -- ==
 -- entry: ranges

@@ -1,6 +1,6 @@
--- Failing checks in reductions that a worker's lanes share.
+-- Failing checks in reductions that the lanes of a worker share.
 
--- Sums of elements that rows of indices pick, one of which may be wrong.
+-- Sums of elements at rows of indices, one of which may be out of bounds.
 -- ==
 -- entry: picked
 -- input { 3i64 20i64 -1i64 }

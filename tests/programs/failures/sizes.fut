@@ -1,4 +1,4 @@
--- Sizes that are negative or do not fit together.
+-- Sizes that are negative or do not match.
 
 -- ==
 -- entry: make
@@ -17,7 +17,7 @@ entry make (n: i64) : [n]i64 = iota n
 entry add [n] [m] (xs: [n]i32) (ys: [m]i32) : [n]i32 =
   map2 (+) xs (ys :> [n]i32)
 
--- The size of one argument decides that of the other.
+-- The size of one argument determines that of the other.
 -- ==
 -- entry: dot
 -- input { [1, 2] [1, 2, 3] }
@@ -35,7 +35,7 @@ entry dot [n] (xs: [n]i32) (ys: [n]i32) : i32 = i32.sum (map2 (*) xs ys)
 entry fold (n: i64) (m: i64) (xs: []i32) : [n][m]i32 =
   unflatten (xs :> [n * m]i32)
 
--- Filters of different outcome.
+-- Filters with results of different sizes.
 -- ==
 -- entry: filters
 -- input { [1, -2, 3] }
@@ -58,7 +58,7 @@ entry filters (xs: []i32) : []i32 =
 -- output { [1i64, 3i64, 5i64] }
 entry range (a: i64) (b: i64) (c: i64) : []i64 = a..b...c
 
--- Rows of different length, made in a map.
+-- Rows of different lengths, computed in a map.
 -- ==
 -- entry: irregular
 -- input { [1i64, 2i64] }
@@ -77,7 +77,7 @@ entry irregular [n] (sizes: [n]i64) : [n][]i64 =
 -- output { [1i32, 2i32] }
 entry taken (xs: []i32) (k: i64) : []i32 = take k xs
 
--- Arguments that nothing uses have to have their sizes too.
+-- Unused arguments must have their sizes too.
 -- ==
 -- entry: unused
 -- input { 2i64 [1, 2, 3] }
@@ -94,7 +94,7 @@ entry unused (k: i64) (_: [k + 1]i32) : i64 = k
 -- error: [Ii]nvalid size
 entry unused_pair [n] (xs: []i32) (_: [n]i32) (_: [n]i32) : []i32 = xs
 
--- Constants that are no sizes.
+-- Constants that are invalid sizes.
 -- ==
 -- entry: negative_range
 -- input { 0i64 }
@@ -132,7 +132,7 @@ def total [n] (xs: [n]i64) = n + i64.sum xs
 -- error: -5
 entry negative_argument (x: i64) : i64 = total (replicate (-5) x)
 
--- A slice without elements still has bounds to check.
+-- The bounds of an empty slice are checked.
 -- ==
 -- entry: negative_slice
 -- input { [1i64, 2i64] -7i64 }

@@ -1,5 +1,5 @@
--- Payloads that a value does not have take no memory and no sizes: what their sizes
--- would be may be too much or negative.
+-- Absent payloads take no memory, and their sizes are not checked: these may be too large or
+-- negative.
 
 type~ opt = #some ([]i64) | #none
 type vec [n] = #some ([n]i64) | #none
@@ -152,7 +152,7 @@ entry kept (n: i64) =
                      case #some x -> #some (map (+ 1) x)
   in match o case #some x -> x case #none -> replicate n 0
 
--- Elements of arrays have one shape.
+-- Elements of an array have one shape.
 -- ==
 -- entry: elements
 -- input { 4i64 3i64 } output { [-1i64, 3i64, -1i64, 9i64] }
@@ -196,7 +196,7 @@ entry scattered (m: i64) (n: i64) =
   let os = scatter os [1, 7] [#some (iota n), #none]
   in map (\o -> match o case #some x -> i64.sum x case #none -> -1) os
 
--- The first payload that is there.
+-- The first payload that is present.
 def first [n] (a: vec [n]) (b: vec [n]): vec [n] =
   match a case #some x -> #some x case #none -> b
 
@@ -217,7 +217,7 @@ entry histogram (m: i64) (n: i64) =
   let os = reduce_by_index dest first #none [1, 1] [#some (replicate n 1), #none]
   in map (\o -> match o case #some x -> i64.sum x case #none -> -1) os
 
--- Functions that are not evaluated where they are called.
+-- Functions that are not inlined.
 #[noinline] def keep (k: i64) (o: opt): opt = if k > 0 then o else #none
 #[noinline] def total (o: opt): i64 = match o case #some x -> i64.sum x case #none -> -1
 #[noinline] def shared [n] (o: vec [n]) (ys: [n]i64): i64 =
@@ -303,6 +303,6 @@ entry wrong (n: i64) (m: i64) =
   let some (k: i64): vec [k] = if k > 0 then #some (iota k) else #none
   in match some n :> vec [m] case #some x -> i64.sum x case #none -> -1
 
--- Entry points that give and take sums.
+-- Entry points with sums as parameters and results.
 entry give (n: i64): opt = cube n
 entry take_back (o: opt): i64 = total o

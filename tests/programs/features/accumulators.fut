@@ -1,4 +1,4 @@
--- Accumulators: arrays that a function writes to while it runs over another array.
+-- Accumulators: arrays that a function updates while it maps over another array.
 
 type~ acc 't = intrinsics.acc t
 
@@ -11,7 +11,7 @@ def gather [k] [n] 'a 'b (dest: *[k]a) (op: a -> a -> a) (ne: a) (f: *acc ([k]a)
 def write [k] 'a (acc: *acc ([k]a)) (i: i64) (x: a) : *acc ([k]a) =
   intrinsics.acc_write acc i x
 
--- Several writes for each element; those out of bounds are ignored. No two write to one place.
+-- Several updates per element, at different indices; indices out of bounds are ignored.
 -- ==
 -- entry: spread
 -- input { [0, 0, 0, 0, 0, 0] [2i64, 0i64, -1i64, 4i64] }
@@ -27,7 +27,7 @@ entry spread [n] [m] (xs: *[n]i32) (is: [m]i64) : *[n]i32 =
             in write acc (2 * i + 1) 7)
          is
 
--- Few bins and many writes, and the other way round.
+-- Few bins and many updates, and the reverse.
 -- ==
 -- entry: counts
 -- input { 0i64 3i64 }
@@ -47,7 +47,7 @@ entry counts (n: i64) (k: i64) : [k]i32 =
             in write acc (i * i % (2 * k + 1)) 2)
          (iota n)
 
--- The operator is not exact.
+-- An inexact operator.
 -- ==
 -- entry: sums
 -- input { 50000i64 7i64 }
@@ -60,7 +60,7 @@ entry sums (n: i64) (k: i64) : [k]f64 =
             (\(acc: *acc ([k]f64)) (i, x) -> write (write acc (i % k) x) (i / 3 % k) (x * x))
             (zip (iota n) xs)
 
--- Rows, by an operator that is a map and by one that is a loop.
+-- Rows, with an operator that is a map and one that is a loop.
 -- ==
 -- entry: rows
 -- input { 40000i64 4i64 3i64 }
@@ -82,7 +82,7 @@ entry rows (n: i64) (k: i64) (m: i64) : ([k][m]i32, [k][m]i32) =
               (iota n)
      )
 
--- Pairs, of which the greater one stays; of equal ones the first.
+-- Pairs, of which the greater remains; of equal ones the first.
 -- ==
 -- entry: greatest
 -- input { 30000i64 5i64 }
@@ -97,7 +97,7 @@ entry greatest (n: i64) (k: i64) : ([k]i32, [k]i64) =
                    (\(acc: *acc ([k](i32, i64))) i -> write acc (i % k) (key i, i))
                    (iota n))
 
--- Loops of both kinds and branches around the writes, beside other values.
+-- For and while loops and branches around the updates, with other results.
 -- ==
 -- entry: around
 -- input { 300i64 20i64 }
@@ -122,8 +122,8 @@ entry around (n: i64) (k: i64) : [k]i64 =
        case _ -> write (write acc 1 sum) 1 1
   in gather (replicate k 0) (+) 0 f (iota n)
 
--- One accumulator for each row; and in the function, another one whose result
--- is written.
+-- An accumulator per row; and in the function, another one whose result is
+-- written.
 -- ==
 -- entry: nested
 -- input { 4i64 5i64 3i64 }
@@ -141,8 +141,8 @@ entry nested (n: i64) (k: i64) (m: i64) : ([n][k]i64, [k]i64, [n]i64) =
      , stream (iota n) (\(acc: *acc ([n]i64)) i -> write acc (n - 1 - i) (i64.sum (row i))) (iota n)
      )
 
--- Accumulators in tuples and records, through polymorphic functions and
--- functions that are given; sizes that their types give.
+-- Accumulators in tuples and records, through polymorphic and higher-order functions; sizes
+-- determined by their types.
 -- ==
 -- entry: passed
 -- input { 10i64 4i64 }
@@ -161,7 +161,7 @@ entry passed (n: i64) (k: i64) : [k]i32 =
     in last_one acc 3
   in gather (replicate k 0) (+) 0 f (iota n)
 
--- The array goes from one to the next, in place.
+-- The array is passed from one `withacc` to the next, in place.
 -- ==
 -- entry: steps
 -- input { 5i64 8i64 10i64 }
@@ -174,7 +174,7 @@ entry steps (t: i64) (k: i64) (n: i64) : [k]i64 =
     let xs = gather xs (+) 0 (\(acc: *acc ([k]i64)) i -> write acc ((i + s) % k) s) (iota n)
     in stream xs (\(acc: *acc ([k]i64)) i -> write acc i (i + s)) [s, s + 1]
 
--- Parallel work for each write.
+-- Parallel computation per update.
 -- ==
 -- entry: inner
 -- input { 3i64 2i64 20000i64 }
@@ -189,7 +189,7 @@ entry inner (n: i64) (k: i64) (m: i64) : ([k]i64, i64) =
   let sums = gather (replicate k 0) (+) 0 f (iota n)
   in (sums, i64.sum sums)
 
--- What fails in the function fails.
+-- A failure in the function is a failure of the whole.
 -- ==
 -- entry: fails
 -- input { 20000i64 20000i64 }
@@ -202,7 +202,7 @@ entry fails (n: i64) (m: i64) : [3]i64 =
   let xs = iota m
   in gather [0, 0, 0] (+) 0 (\(acc: *acc ([3]i64)) i -> write acc (i % 3) xs[i]) (iota n)
 
--- Threads have accumulators of their own, of which some run longer than others.
+-- Private accumulators of threads, with different trip counts.
 -- ==
 -- entry: own
 -- input { 0i64 }

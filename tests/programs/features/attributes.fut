@@ -1,7 +1,7 @@
--- Attributes that change what is computed, or how: values that do not matter,
--- loops without a loop.
+-- Attributes that change what is computed, or how: opaque values, unrolled
+-- loops.
 
--- Nothing fails that is not needed.
+-- Unused checks do not fail.
 -- ==
 -- entry: padded
 -- input { empty([0]i64) 2i64 }
@@ -25,7 +25,7 @@ entry reordered [n] (xs: [n]i32) : ([n]i32, [n]f32) =
   let is = tabulate n (\i -> n - 1 - i)
   in unzip (sorted_by_place (zip xs (map (\x -> f32.i32 x / 2) xs)) is)
 
--- Rows that nobody wrote to are written before they are read.
+-- A scratch array is written before it is read.
 -- ==
 -- entry: rows
 -- input { 2i64 3i64 }
@@ -44,8 +44,8 @@ entry horner (xs: [4]i32) (x: i32) : i32 =
   #[unroll]
   loop y = 0 for c in xs do y * x + c
 
--- Sizes that grow are known in each copy; the counter of the outer loop is the
--- inner one's bound.
+-- Growing sizes are constants in each copy; the counter of the outer loop is the inner one's
+-- bound.
 -- ==
 -- entry: grown
 -- input { 2i64 }
@@ -57,7 +57,7 @@ entry grown (n: i64) : ([]i64, i64) =
   let sum = #[unroll] loop a = n for i < 4 do #[unroll] loop b = a for j < i do b + i * j + (if j == 0 then 1 else 0)
   in (xs, sum)
 
--- An index out of bounds is found in its iteration.
+-- An index out of bounds fails in its iteration.
 -- ==
 -- entry: checked
 -- input { [1, 2, 3] }
@@ -67,7 +67,7 @@ entry grown (n: i64) : ([]i64, i64) =
 entry checked (xs: []i32) : i32 =
   #[unroll] loop y = 0 for i < 3 do y + xs[i]
 
--- In order or not, rows or not: the values are the same.
+-- Sequential or not, manifest or not: the values are the same.
 -- ==
 -- entry: in_order
 -- input { [[1, 2, 3], [4, 5, 6]] }
@@ -98,7 +98,7 @@ def product (xs: []i32) (i: i64) (j: i64) : i32 =
   let b = a * a + 3 * a
   in (b * b - a) * (xs[i] - xs[j])
 
--- Certain indices, whose checks are left out in the function's body.
+-- Unchecked indices, whose checks are removed from the function's body.
 -- ==
 -- entry: unchecked
 -- input { [1, 2, 3] }

@@ -1,4 +1,4 @@
--- Results computed column by column lie so that nothing has to be transposed.
+-- Results computed column by column have the dimension order that avoids a transposition.
 
 -- ==
 -- entry: running
@@ -9,7 +9,7 @@
 entry running [n][m] (xs: [n][m]i32) : [n][m]i32 =
   transpose (map (scan (+) 0) (transpose xs))
 
--- Columns less their least element; more of them than a vector has lanes.
+-- Columns minus their least element; more columns than vector lanes.
 -- ==
 -- entry: lowered
 -- input { 3i64 41i64 }
@@ -24,7 +24,7 @@ entry lowered (n: i64) (m: i64) : (i64, i64) =
                                (iota n) zs)
   in (weigh ys % 9973, weigh xs % 9973)
 
--- Who else uses the array sees it as it is.
+-- Other uses of the array see its values unchanged.
 -- ==
 -- entry: both
 -- input { [[1, 2], [3, 4], [5, 6]] }
@@ -33,7 +33,7 @@ entry both [n][m] (xs: [n][m]i32) : ([m][n]i32, [n][m]i32, i32) =
   let ys = map (scan (+) 0) (transpose xs)
   in (ys, transpose ys, if n > 0 && m > 0 then ys[m - 1, n - 1] else 0)
 
--- Three dimensions, in another order than they are computed in.
+-- Three dimensions, in another order than the computation.
 -- ==
 -- entry: boxes
 -- input { [[[1, 2], [3, 4]], [[5, 6], [7, 8]]] }
@@ -49,7 +49,7 @@ entry turned [a][b][c] (xs: [a][b][c]i32) : [c][a][b]i32 =
   let ys = map (\j -> map (\k -> scan (+) 0 (xs[:, j, k])) (iota c)) (iota b)
   in map (\k -> map (\i -> map (\j -> ys[j, k, i]) (iota b)) (iota a)) (iota c)
 
--- In a loop, and in both arms of a conditional.
+-- In a loop, and in both branches of a conditional.
 -- ==
 -- entry: again
 -- input { [[1, 2], [3, 4]] 3 }

@@ -1,4 +1,4 @@
--- Scalars that are computed from elements: on a device they stay where the elements are.
+-- Scalars computed from elements: on a device they stay in device memory.
 -- ==
 -- entry: pick
 -- input { [4i64, 5i64, 6i64] true }

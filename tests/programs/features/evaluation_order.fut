@@ -1,5 +1,5 @@
--- Arguments are evaluated from the last to the first, then the function; the left operand
--- of an infix operator comes first. Of several failing parts the first is told.
+-- Arguments are evaluated from last to first, then the function; the left operand of an infix
+-- operator comes first. Of several failures the first is reported.
 
 def second (_: i64) (y: i64): i64 = y
 #[noinline] def both (x: i64) (y: i64): i64 = x + y
@@ -43,7 +43,7 @@ entry numbers (xs: []i64) (n: i64): i64 = (10 / n) + at xs (n + 5)
 entry functions (xs: []i64) (n: i64): i64 =
   (let k = 10 / n in \x -> x + k) xs[5 - 4 * n]
 
--- Values are those of before and after all the same.
+-- The values are those before and after nonetheless.
 -- ==
 -- entry: nested
 -- input { 3i64 } output { 5i64 }

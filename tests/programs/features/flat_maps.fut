@@ -1,4 +1,4 @@
--- Maps whose function gives arrays of sizes of their own.
+-- Maps whose function returns arrays of different sizes.
 
 -- All five results.
 -- ==
@@ -14,7 +14,7 @@
 entry replicas [n] (ks: [n]i64) (xs: [n]i32) =
   flatmap (\(k, x) -> (replicate k x, x * 2)) (zip ks xs)
 
--- Computed elements, among them pairs; what is given beside is computed from them.
+-- Computed elements, among them pairs; other results are computed from them.
 -- ==
 -- entry: ranges
 -- input { [3i64, 0i64, 4i64, 1i64] [10i64, 20i64, 30i64, 40i64] }
@@ -30,7 +30,7 @@ entry ranges [n] (ks: [n]i64) (xs: [n]i64) : ([]i64, []f64, [n]i64, [n]i64) =
   let (sums, sizes) = unzip sums
   in (ys, zs, sums, sizes)
 
--- Rows, columns, and parts of what is there already.
+-- Rows, columns, and slices of existing arrays.
 -- ==
 -- entry: views
 -- input { [[1i32, 2i32, 3i32], [4i32, 5i32, 6i32]] [0i64, 2i64, 1i64] }
@@ -44,7 +44,7 @@ entry views [n] [m] (xss: [n][m]i32) (cuts: [3]i64) : ([][m]i32, [][n]i32, []i32
   let down = (flatmap' (\c -> xss[:, c % m]) cuts).3
   in (rows, columns, backwards, down)
 
--- The size is known, or it is only known what is kept.
+-- The size is known, or only the predicate.
 -- ==
 -- entry: kept
 -- input { [4i64, 7i64, 10i64] }
@@ -57,7 +57,7 @@ entry kept (xs: []i64) : ([]i64, []i64, []i64) =
   let nothing = (flatmap' (\x -> filter (> x) (iota x)) xs).3
   in (pairs, divisors, nothing)
 
--- In a map, and one in another.
+-- A flat map in a map, and one in another flat map.
 -- ==
 -- entry: nested
 -- input { [[2i64, 3i64], [1i64, 4i64], [0i64, 0i64]] }
@@ -74,7 +74,7 @@ entry nested [n] [m] (kss: [n][m]i64) : ([n]i64, [n]i64, [n]i64, []i64) =
   let inner ks = (flatmap' (\k -> iota (k + 1)) ks).3
   in (a, b, c, (flatmap' inner kss).3)
 
--- Again and again: the leaves of a tree, from the root.
+-- Repeated in a loop: the leaves of a tree, from the root.
 -- ==
 -- entry: leaves
 -- input { 6i64 }
@@ -85,8 +85,8 @@ entry leaves (n: i64) : []i64 =
   let grow x = if x % 3 == 0 then [x * 2 + 1] else if x % 3 == 1 then [x + 1, x * 2, x * 3] else []
   in loop xs = [1] for i < n do (flatmap' (\x -> grow (x + i)) xs).3
 
--- The whole is updated where it lies; what one point gives is what is there outside,
--- and stays as it is.
+-- The concatenated array is updated in place; the array that an iteration returns is used
+-- outside, and stays unchanged.
 -- ==
 -- entry: updated
 -- input { 3i64 [5i64, 6i64, 7i64] }
@@ -97,7 +97,7 @@ entry updated [n] (k: i64) (xs: [n]i64) : ([]i64, [n]i64) =
   let all = (flatmap' (\_ -> xs) (iota k)).3
   in (copy all with [0] = 100, xs)
 
--- Functions that call themselves.
+-- Recursive functions.
 -- ==
 -- entry: by_parts
 -- input { [3i32, -1i32, 4i32, 1i32, -5i32, 9i32, 2i32, 6i32, 5i32, 3i32, 5i32] }
@@ -113,7 +113,7 @@ def quicksort [n] (xs: [n]i32) : []i32 =
 
 entry by_parts (xs: []i32) : []i32 = quicksort xs
 
--- So many points that they are several chunks, with sizes that differ much.
+-- Several chunks of iterations, with very different sizes.
 -- ==
 -- entry: many
 -- input { 20000i64 }
@@ -131,7 +131,7 @@ entry many (n: i64) : (i64, i64, i64, i64, i64) =
      , i64.sum sums
      )
 
--- Elements without parts have sizes all the same.
+-- Iterations with empty arrays still have sizes.
 -- ==
 -- entry: empty_elements
 -- input { [2i64, 0i64, 3i64] }
@@ -141,7 +141,7 @@ entry empty_elements (ks: []i64) : ([]i64, []bool, []i64, i64, i64) =
   let (_, _, _, rows, _) = flatmap (\k -> (replicate k (replicate 0 k), ())) ks
   in (sizes, flags, offsets, length units, length rows)
 
--- In order, where an attribute says so.
+-- Sequentially, under an attribute.
 -- ==
 -- entry: in_order
 -- input { [3i64, 0i64, 2i64, 5i64] }

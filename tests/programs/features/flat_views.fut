@@ -2,7 +2,7 @@
 
 def index2 xs o n1 s1 n2 s2 = intrinsics.flat_index_2d xs o n1 s1 n2 s2
 
--- Any sizes and strides, negative and zero ones too.
+-- All kinds of sizes and strides, also negative ones and zero.
 -- ==
 -- entry: window
 -- input { [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12] 0i64 3i64 4i64 4i64 1i64 }
@@ -60,7 +60,7 @@ entry cube (n: i64) (o: i64) (n1: i64) (s1: i64) (n2: i64) (s2: i64) (n3: i64) (
 entry four (n: i64) (o: i64) : [2][3][2][2]i64 =
   intrinsics.flat_index_4d (iota n) o 2 8 3 4 2 2 2 1
 
--- The rows of the flat array may be arrays, or tuples.
+-- The elements of the flat array may be arrays, or tuples.
 -- ==
 -- entry: rows
 -- input { [[1, 2], [3, 4], [5, 6], [7, 8], [9, 10]] }
@@ -71,7 +71,7 @@ entry rows [n] (xs: [n][2]i32) : ([2][3][2]i32, [2][2]i32, [2][2]i32) =
   let (a, b) = unzip (map unzip pairs)
   in (view, a, b)
 
--- A view in which elements lie twice is copied before it is updated.
+-- A view with repeated elements is copied before it is updated.
 -- ==
 -- entry: updated
 -- input { 4i64 }
@@ -83,7 +83,7 @@ entry updated (n: i64) : [2][3]i64 =
   let view = intrinsics.flat_index_2d xs 0 2 1 3 1
   in view with [0, 1] = 100
 
--- Sums over windows, in parallel and inside.
+-- Sums over windows, in parallel and sequentially.
 -- ==
 -- entry: sums
 -- input { [1i64, 2i64, 3i64, 4i64, 5i64, 6i64] 3i64 }
@@ -95,7 +95,7 @@ entry sums [n] (xs: [n]i64) (k: i64) : ([]i64, []i64) =
   let inner = map (\i -> i64.sum (flatten (intrinsics.flat_index_2d xs i 2 1 2 1))) (iota (n - 2))
   in (map i64.sum windows, inner)
 
--- Where writes meet, the last one stays.
+-- Of overlapping writes the last remains.
 -- ==
 -- entry: put
 -- input { [0, 0, 0, 0, 0, 0, 0, 0, 0, 0] 1i64 4i64 1i64 [[1, 2, 3], [4, 5, 6]] }
@@ -137,7 +137,7 @@ entry put_four (n: i64) : [n]i64 =
   let v = tabulate 2 (\i -> tabulate_3d 3 2 2 (\j k l -> 100 + 12 * i + 4 * j + 2 * k + l))
   in intrinsics.flat_update_4d (iota n) 39 (-14) (-4) (-2) (-1) v
 
--- Antidiagonals one after another, each from the one before, in place.
+-- Antidiagonals, each from the previous one, in place.
 -- ==
 -- entry: antidiagonals
 -- input { 5i64 }
@@ -156,7 +156,7 @@ entry antidiagonals (n: i64) : [n][n]i64 =
       in intrinsics.flat_update_2d a (d + 1 + m) (m - 1) 1 (copy sum)
   in (unflatten all)[1:, 1:] :> [n][n]i64
 
--- In a map, of sizes that vary.
+-- In a map, with nest-variant sizes.
 -- ==
 -- entry: triangles
 -- input { 4i64 10i64 }
@@ -169,7 +169,7 @@ entry triangles (k: i64) (n: i64) : [k][n]i64 =
          in intrinsics.flat_update_2d (replicate n 0) i 3 1 v)
       (iota k)
 
--- Tiles beside each other: dimensions that do not stand in the order of their strides, and such that meet.
+-- Adjacent tiles: dimensions not in the order of their strides, and mergeable dimensions.
 -- ==
 -- entry: put_tiles
 -- input { 12i64 0i64 2i64 6i64 }
@@ -184,7 +184,7 @@ entry put_tiles (n: i64) (o: i64) (s1: i64) (s2: i64) : [n]i64 =
   let v = tabulate_3d 3 2 2 (\i j k -> 100 * i + 10 * j + k)
   in intrinsics.flat_update_3d (replicate n 7) o s1 s2 1 v
 
--- Strides that are known, and go backwards.
+-- Constant and negative strides.
 -- ==
 -- entry: put_back
 -- input { 100i64 }

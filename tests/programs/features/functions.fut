@@ -7,7 +7,7 @@ def compose3 'a 'b 'c 'd (f: c -> d) (g: b -> c) (h: a -> b) : a -> d = f <-< g 
 
 def apply_pair 'a 'b (f: a -> b) (x: a, y: a) : (b, b) = (f x, f y)
 
--- A function that yields a function.
+-- A function that returns a function.
 def adder (n: i32) : i32 -> i32 = \x -> x + n
 
 def select 't (p: t -> bool) (a: t) (b: t) : t = if p a then a else b
@@ -77,7 +77,7 @@ entry pipeline (xs: []i32) : (i32, i32) =
   let f = map (square >-> (+ 1)) >-> reduce (+) 0
   in (xs |> filter (> 2) |> map square |> reduce (+) 0, f xs)
 
--- An own operator, with a precedence by its first character.
+-- A user-defined operator, whose precedence follows from its first character.
 def (<+>) (a: i32, b: i32) (c: i32, d: i32) : (i32, i32) = (a + c, b * d)
 
 def (+^) (x: i32) (y: i32) : i32 = 10 * x + y

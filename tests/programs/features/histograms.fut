@@ -1,7 +1,7 @@
--- Histograms of floats: many more points than bins, whose sums depend on the
--- order of addition in their last bits.
+-- Histograms of floats: many more iterations than bins, whose sums depend on the order of
+-- additions in their last bits.
 
--- Distances between the points that fall into a bin vary.
+-- The distances between the iterations of a bin vary.
 def spread (k: i64) (i: i64) : i64 = (i * 7919 + i / 13) % k
 
 -- Terms of all magnitudes and both signs.
@@ -27,7 +27,7 @@ entry single (n: i64) (k: i64) : [k]f32 =
 entry double (n: i64) (k: i64) : [k]f64 =
   hist (+) 0 k (map (spread k) (iota n)) (map term (iota n))
 
--- So many bins that they decide how many chunks there are; the last few.
+-- The number of bins determines the number of chunks; the last few bins.
 -- ==
 -- entry: many_bins
 -- input { 12000i64 5000i64 4i64 }
@@ -38,7 +38,7 @@ entry many_bins (n: i64) (k: i64) (last: i64) : []f32 =
   let bins = hist (+) 0 k (map (spread k) (iota n)) (map (\i -> f32.f64 (term i)) (iota n))
   in bins[k - last:]
 
--- Some points are outside; what stood in the bins before comes first.
+-- Some indices are out of bounds; the initial values of bins come first.
 -- ==
 -- entry: onto
 -- input { 20000i64 [1.5f32, -2.25f32, 1e6f32, 0.1f32] }
@@ -47,7 +47,7 @@ entry onto [k] (n: i64) (dest: *[k]f32) : [k]f32 =
   reduce_by_index dest (+) 0 (map (\i -> spread (k + 3) i - 1) (iota n))
                   (map (\i -> f32.f64 (term i)) (iota n))
 
--- Sums and products of the same points, in two dimensions of bins.
+-- Sums and products over the same iterations, in two dimensions of bins.
 -- ==
 -- entry: grid
 -- input { 10000i64 2i64 3i64 }

@@ -1,5 +1,5 @@
--- Sizes where control flow joins: of abstract types, payloads, records, abbreviations,
--- loop parameters and recursive functions. Every size is read off the value.
+-- Sizes at joins of control flow: of abstract types, payloads, records, abbreviations, loop
+-- parameters and recursive functions. Every size is read from the value.
 
 module type sized = {
   type t [n]
@@ -200,7 +200,7 @@ entry swapped (n: i64) (m: i64) (k: i64) : (i64, i64, i64, i64) =
   let (c, d) = loop (c, d) = (iota 3, iota 3) for i < k do if i < 2 then (d, c ++ [i]) else (d, d ++ [i])
   in (length a, length b, length c + k * 0, length d * 0 + 6)
 
--- Sizes that the module computes of those that vary.
+-- Sizes that the module computes from sizes that vary.
 module padded : {
   type t [n]
   type grid [n] [m]
@@ -235,7 +235,7 @@ def absent (n: i64) : (#some ([]i64) | #none i64) = #none n
 -- input { 3i64 } output { 3i64 }
 entry never_there (n: i64) : i64 = match absent n case #some x -> length x case #none k -> k
 
--- The vectors of `tagged` have a size that no type mentions.
+-- The vectors of `tagged` have a size that no type names.
 module type vectors = {
   type~ t [n]
   val of [n] : [n]i64 -> t [n]

@@ -1,5 +1,5 @@
--- Operations over so many elements that they fall into several chunks, which
--- several threads share.
+-- Operations over enough elements for several chunks, which several threads
+-- share.
 
 def value (i: i64) : f64 = f64.i64 ((i * 7919) % 10007 - 5000) / f64.i64 (i % 97 + 1)
 
@@ -17,7 +17,7 @@ entry sums (n: i64) : (f64, f64, f32) =
   , f32.maximum (map (\i -> f32.f64 (value i)) (iota n))
   )
 
--- Composition of x -> a x + b: the order matters.
+-- Composition of x -> a x + b: an operator that does not commute.
 -- ==
 -- entry: compose
 -- input { 20000i64 }
@@ -36,7 +36,7 @@ entry running [k] (n: i64) (places: [k]i64) : ([k]f64, [k]i32, [k]i32) =
                 (map (\i -> (2 * small i + 1, small (i + 1))) (iota n)))
   in (map (\p -> totals[p]) places, map (\p -> as[p]) places, map (\p -> bs[p]) places)
 
--- The same in floating point, where grouping changes bits, reduced and scanned.
+-- The same on floats, where grouping changes bits, reduced and scanned.
 -- ==
 -- entry: compose_floats
 -- input { 20001i64 [0i64, 15i64, 16i64, 4999i64, 16000i64, 20000i64] }
@@ -53,7 +53,7 @@ entry compose_floats [k] (n: i64) (places: [k]i64) : (f64, f64, [k]f64, [k]f32) 
                 (map (\i -> scale (1 + 0.001 * f32.i32 (small i)) (0.998, f32.i32 (small (i + 1)))) (iota n))
   in (a, b, map (\p -> bs[p]) places, map (\p -> cs[p].1) places)
 
--- Length, sum and last element of what a filter leaves.
+-- Length, sum and last element of a filter's result.
 -- ==
 -- entry: kept
 -- input { 20000i64 3i32 }
@@ -64,7 +64,7 @@ entry kept (n: i64) (least: i32) : (i64, i64, i64) =
   let xs = filter (\i -> small i >= least) (iota n)
   in (length xs, i64.sum xs, if null xs then -1 else last xs)
 
--- Rows that are reduced and scanned, then columns.
+-- Rows are reduced and scanned, then columns.
 -- ==
 -- entry: rows
 -- input { 100i64 70i64 }
@@ -78,7 +78,7 @@ entry rows (n: i64) (m: i64) : (f64, f64, f64) =
   let columns = reduce (map2 (+)) (replicate m 0) xss
   in (sums[n / 2], f64.sum lasts, columns[m / 3])
 
--- A permutation and its inverse, and rows moved by another.
+-- A permutation and its inverse, and rows permuted by another.
 -- ==
 -- entry: moved
 -- input { 10009i64 }

@@ -1,6 +1,6 @@
--- Sizes that come into being where values of any size are allowed.
+-- Existential sizes in positions of lifted types.
 
--- Two calls of one function, whose results differ in size.
+-- Two calls of one function, whose results have different sizes.
 def twice '^a '^b (f: a -> b) (x: a) (y: a) : (b, b) = (f y, f x)
 
 -- ==
@@ -30,7 +30,7 @@ def repeat '~a (n: i32) (f: (() -> a) -> a) (x: () -> a) : a =
 entry doubled (n: i32) (xs: []i32) : []i32 =
   repeat n (\(p: () -> []i32) -> let xs = p () in xs ++ xs) (\() -> xs)
 
--- The sizes of an argument that is computed from parts.
+-- The sizes of an argument with computed components.
 def parts [n] [m] 't (_: [n + m]t) : (i64, i64) = (n, m)
 
 -- ==
@@ -42,7 +42,7 @@ def parts [n] [m] 't (_: [n + m]t) : (i64, i64) = (n, m)
 entry sum_of_sizes [n] (xs: [n]i32) : (i64, i64) =
   parts (let some = filter (> 0) xs in some ++ xs)
 
--- A function of any size in a record that promises one for each size.
+-- A function of existential size in a record whose type has one per size.
 type^ summary 'a = {total: (k: i64) -> [k]a -> i32, count: (k: i64) -> [k]a -> i64}
 
 def of_nothing 'a : summary a =

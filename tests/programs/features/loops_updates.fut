@@ -36,7 +36,7 @@ entry horner [n] (cs: [n]f64) (x: f64) : (f64, f64) =
   , loop acc = 0 for c in reverse cs do acc * x + c
   )
 
--- Loops in loops, the inner bound by the outer counter.
+-- Nested loops, the inner bound by the outer counter.
 -- ==
 -- entry: pascal
 -- input { 0i64 }
@@ -93,7 +93,7 @@ entry insertion_sort [n] (xs: [n]i32) : [n]i32 =
         in (xs with [j] = previous, j - 1)
     in xs with [j] = x
 
--- A sequential loop inside a map, with an array of its own in each element.
+-- A sequential loop inside a map, with a private array per iteration.
 -- ==
 -- entry: digit_counts
 -- input { [112, 0, 998877, 5] }

@@ -1,5 +1,5 @@
--- Sizes that payloads of sums have: of the one that is there, and 0 where nothing else tells
--- the size of one that is absent.
+-- Sizes of payloads of sums: of the present one, and 0 for an absent payload whose size nothing
+-- else determines.
 
 type~ opt = #some ([]i64) | #none
 type vec [n] = #some ([n]i64) | #none

@@ -61,7 +61,7 @@ entry strides [n] (xs: [n]i32) : ([]i32, []i32, []i32, []i32) =
 entry bounded_strides [n] (xs: [n]i32) (i: i64) (j: i64) (s: i64) : []i32 =
   xs[i:j:s]
 
--- Strides near the ends of i64, and bounds whose distance is more than an i64 holds.
+-- Strides near the bounds of i64, and bounds whose distance exceeds i64.
 -- ==
 -- entry: extreme_strides
 -- input { [1, 2, 3] 9223372036854775807i64 }
@@ -104,7 +104,7 @@ entry extreme_strides [n] (xs: [n]i32) (s: i64) : ([]i32, []i32) =
 entry extreme_bounds [n] (xs: [n]i32) (i: i64) (j: i64) (s: i64) : []i32 =
   xs[i:j:s]
 
--- Slices of matrices, mixed with indexes.
+-- Slices of matrices, combined with indices.
 -- ==
 -- entry: matrix_slices
 -- input { [[1, 2, 3, 4], [5, 6, 7, 8], [9, 10, 11, 12]] }

@@ -1,9 +1,9 @@
--- Recursive functions that take functions, and functions that are not there.
+-- Recursive functions with functions as parameters, and absent functions.
 
 def repeat 'a (n: i64) (f: a -> a) (x: a) : a =
   if n == 0 then x else repeat (n - 1) f (f x)
 
--- The same function with others, which capture scalars, arrays and functions.
+-- The same function with other arguments, which capture scalars, arrays and functions.
 -- ==
 -- entry: several
 -- input { 4i64 2i64 [1i64, 2i64, 3i64] }
@@ -25,7 +25,7 @@ entry several [k] (n: i64) (x: i64) (xs: [k]i64) : ([]i64, [k]i64, i64) =
      , (repeat n (\(a, b) -> (b, a + b)) (0, x)).1
      )
 
--- The recursive call stands in a local function, which captures the function.
+-- The recursive call is in a local function, which captures the function.
 -- ==
 -- entry: within
 -- input { 10i64 3i64 }
@@ -53,7 +53,7 @@ def walk (n: i64) (fs: {first: i64 -> i64, step: i64, others: (i64 -> i64, i64 -
 entry record (n: i64) (k: i64) : i64 =
   walk (2 * n) {first = \x -> x % 1000 + k, step = 2, others = ((* 3), \a b -> a + b)} 1
 
--- In parallel, and with parallel work inside; sizes that vary.
+-- In parallel, and with parallelism inside; sizes that vary.
 -- ==
 -- entry: trees
 -- input { 4i64 [1i64, 5i64, 2i64, 8i64, 7i64, 3i64] }
@@ -73,7 +73,7 @@ entry trees [m] (n: i64) (xs: [m]i64) : ([n]i64, i64, i64, [m]i64) =
   , map (\x -> repeat x (\y -> y + xs[y % m]) 0) xs
   )
 
--- In place: the array goes through the calls.
+-- In place: the array is passed through the calls.
 -- ==
 -- entry: fill
 -- input { 6i64 }
@@ -118,7 +118,7 @@ entry checked (n: i64) (k: i64) : (i64, i64) =
        case #some g -> g n
      )
 
--- Functions that are not there.
+-- Absent functions.
 -- ==
 -- entry: missing
 -- input { true 3i64 }

@@ -1,11 +1,11 @@
--- Reductions along rows, short and long ones: a worker's lanes share the long.
+-- Reductions of rows, short and long ones: the lanes of a worker share the long ones.
 
 def small (i: i64) (j: i64) : i64 = (i * 7919 + j * 104729) % 1009 - 504
 
 def matrix 't (n: i64) (m: i64) (f: i64 -> t) : [n][m]t =
   opaque (tabulate_2d n m (\i j -> f (small i j)))
 
--- Sums, greatest elements, and products of sums of two kinds at once.
+-- Sums, maxima, and products of sums of two types at once.
 -- ==
 -- entry: sums
 -- input { 3i64 5i64 }
@@ -28,7 +28,7 @@ entry sums (n: i64) (m: i64) : ([n]f64, [n]f32, [n]f32, [n]i64) =
      , map (\xs -> let (a, b) = both xs in a ^ b) xss
      )
 
--- The place of the first greatest element: the order matters.
+-- The index of the first maximum: an operator that does not commute.
 -- ==
 -- entry: places
 -- input { 3i64 255i64 }
@@ -54,7 +54,7 @@ entry compose (n: i64) (m: i64) : ([n]i32, [n]i32) =
   let step (a, b) (c, d) : (i32, i32) = (a * c, b * c + d)
   in map (\xs -> reduce step (1, 0) (map (\x -> (2 * x + 1, x)) xs)) (matrix n m i32.i64) |> unzip
 
--- A matrix times a vector, from both sides: along rows and across them.
+-- A matrix times a vector, from both sides: along rows and along columns.
 -- ==
 -- entry: products
 -- input { 3i64 7i64 }
@@ -70,7 +70,7 @@ entry products (n: i64) (m: i64) : ([n]f64, [m]f64) =
      , map (times (opaque (tabulate n (\i -> f64.i64 (small i 2))))) (transpose xss)
      )
 
--- Rows of two lengths in one map, and long rows inside of a loop.
+-- Rows of two lengths in one map, and long rows in a loop.
 -- ==
 -- entry: mixed
 -- input { 3i64 40i64 500i64 }

@@ -23,19 +23,19 @@
 -- input { 1000i64 } output { true }
 -- input { 300007i64 } output { true }
 
--- The squares are neither stored nor computed for one of the two alone.
+-- The squares are neither stored nor computed for one of the two only.
 entry sums_and_largest [n] (xs: [n]i32): ([n]i32, i32) =
   let ys = map (\x -> x * x + 1) xs
   in (scan (+) 0 ys, reduce i32.max i32.lowest ys)
 
--- A map that follows the scan, and two reductions beside it.
+-- A map after the scan, and two reductions next to it.
 entry after [n] (xs: [n]i64): ([n]i64, i64, i64) =
   let sums = scan (+) 0 xs
   in (map2 (\s i -> s + i) sums (iota n),
       reduce (+) 0 xs,
       reduce i64.max 0 xs)
 
--- Linear functions: an order that has to be kept, beside a sum that has none.
+-- Linear functions, whose order is kept, next to a commutative sum.
 def compose (a: (i32, i32)) (b: (i32, i32)) = (a.0 * b.0, a.1 * b.0 + b.1)
 
 entry in_order [n] (as: [n]i32) (bs: [n]i32): ([n]i32, [n]i32, i32, i32, i32) =
@@ -44,7 +44,7 @@ entry in_order [n] (as: [n]i32) (bs: [n]i32): ([n]i32, [n]i32, i32, i32, i32) =
   let (c, d) = reduce compose (1, 0) fs
   in (cs, ds, c, d, reduce i32.max 0 as)
 
--- The same as loops, for sizes that fall apart into several chunks.
+-- The same as loops, for sizes of several chunks.
 entry as_apart (n: i64): bool =
   let fs = map (\i -> (1 + i32.i64 (i % 3), i32.i64 (i % 7))) (iota n)
   let cs = scan compose (1, 0) fs

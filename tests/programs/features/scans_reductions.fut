@@ -54,7 +54,7 @@ entry recurrence [n] (x0: f64) (as: [n]f64) (bs: [n]f64) : [n]f64 =
   let step (a, b) (c, d) = (c * a, c * b + d)
   in map (\(a, b) -> a * x0 + b) (scan step (1, 0) (zip as bs))
 
--- Largest element and its place, smallest element and its place.
+-- The maximum and its index, the minimum and its index.
 -- ==
 -- entry: extremes
 -- input { [3.0, -1.5, 9.25, 9.25, -1.5] }
@@ -68,7 +68,7 @@ entry extremes [n] (xs: [n]f64) : (f64, i64, f64, i64) =
     in (a, i, b, j)
   in reduce better (-f64.inf, -1, f64.inf, -1) (map2 (\x i -> (x, i, x, i)) xs (iota n))
 
--- Row and column sums, and all of them.
+-- Row and column sums, and the total.
 -- ==
 -- entry: matrix_sums
 -- input { [[1, 2, 3], [4, 5, 6]] }
@@ -116,7 +116,7 @@ entry scanomap [n] (xs: [n]i32) : ([n]i32, i32) =
   let ys = scan (+) 0 (map (* 2) xs)
   in (map (+ 1) ys, i32.maximum (map2 (-) ys xs))
 
--- Nests of different depth side by side.
+-- Adjacent nests of different depths.
 -- ==
 -- entry: nests
 -- input { [[[1, 2], [3, 4]], [[5, 6], [7, 8]], [[-1, 0], [2, 1]]] }
@@ -130,7 +130,7 @@ entry nests [a] [b] [c] (x: [a][b][c]i32) : ([a]i32, [a][b]i32, [b][c]i32, [a][b
   , map (\m -> let k = i32.sum (flatten m) in map (\row -> map (+ k) (scan (+) 0 row)) m) x
   )
 
--- Rows that are made before a scan and used behind it.
+-- Rows that are computed before a scan and used after it.
 -- ==
 -- entry: rows_behind
 -- input { 2i64 [1, 2, 3] }
@@ -144,7 +144,7 @@ entry rows_behind [n] (m: i64) (xs: [n]i32) : [n]i32 =
     unzip (map (\x -> (x, loop row = replicate m x for i < m do row with [i] = row[i] * i32.i64 (i + 2))) xs)
   in map2 (\a row -> a + row[0] - row[1]) (scan (+) 0 as) rows
 
--- Sums and extremes of integers over points that branch, loop, and divide.
+-- Sums and extrema of integers over iterations with branches, loops and divisions.
 def steps (x: i32) : i32 =
   (loop (y, k) = (x, 0) while y > 1 && k < 60 do
      if y % 2 == 0 then (y / 2, k + 1) else (3 * y + 1, k + 1)).1
@@ -175,7 +175,7 @@ entry halves [n] (xs: [n]i32) : ([n]i32, [n]i32, [n]i32, [n]i32, [n]u32, [n]i8) 
      , map (\x -> wide x / 2147483648 + wide x % 16) xs
      , map (\x -> i8.i32 x / 64 + i8.i32 x % 1) xs )
 
--- Scans of rows without elements beside what is mapped and reduced.
+-- Scans of rows without elements next to mapped and reduced values.
 -- ==
 -- entry: beside_nothing
 -- input { [1i64, 2i64, 3i64] } output { [2i64, 3i64, 4i64] empty([3][0]i64) 6i64 }

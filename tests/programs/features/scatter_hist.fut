@@ -1,5 +1,5 @@
--- scatter, reduce_by_index and hist: writes to computed places, those out of
--- bounds left out.
+-- scatter, reduce_by_index and hist: writes to computed indices; indices out of bounds are
+-- ignored.
 
 -- ==
 -- entry: write
@@ -14,7 +14,7 @@
 entry write [n] [m] (dest: *[n]i32) (is: [m]i64) (vs: [m]i32) : [n]i32 =
   scatter dest is vs
 
--- Places that meet, from several tasks: any of the values stays, all of it.
+-- Colliding indices from several tasks: one of the values remains as a whole.
 -- ==
 -- entry: meet
 -- input { 5000i64 4i64 } output { [7i32, 7i32, 7i32, 7i32] true true }
@@ -70,7 +70,7 @@ entry operators [n] (is: [n]i64) (vs: [n]i32) : ([4]i32, [4]i32, [4]i32, [4]i32,
   , reduce_by_index (replicate 4 10) i32.min i32.highest is vs
   )
 
--- What stood there before counts too.
+-- The initial values are included.
 -- ==
 -- entry: accumulate
 -- input { [1.0, 2.0] [1i64, 1i64, 0i64] [0.5, 0.25, -4.0] }
@@ -80,7 +80,7 @@ entry operators [n] (is: [n]i64) (vs: [n]i32) : ([4]i32, [4]i32, [4]i32, [4]i32,
 entry accumulate [n] [m] (dest: *[n]f64) (is: [m]i64) (vs: [m]f64) : [n]f64 =
   reduce_by_index dest (+) 0 is vs
 
--- An operator on pairs: the largest value of each bin and where it stands.
+-- An operator on pairs: the maximum of each bin and its index.
 -- ==
 -- entry: largest
 -- input { 3i64 [0i64, 1i64, 0i64, 1i64, 1i64] [4, 9, 6, 9, -2] }
@@ -89,7 +89,7 @@ entry largest [n] (k: i64) (is: [n]i64) (vs: [n]i32) : ([k]i32, [k]i64) =
   let op (a, i) (b, j) = if a > b || (a == b && i < j) then (a, i) else (b, j)
   in unzip (reduce_by_index (replicate k (i32.lowest, -1)) op (i32.lowest, -1) is (zip vs (iota n)))
 
--- Rows as bins' elements.
+-- Rows as elements of bins.
 -- ==
 -- entry: row_sums
 -- input { 2i64 [1i64, 0i64, 1i64] [[1, 2], [3, 4], [5, 6]] }

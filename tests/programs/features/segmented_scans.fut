@@ -1,5 +1,5 @@
--- Scans of segments of all lengths, by an operator for which order matters: segments begin
--- and end anywhere in what a block of a device scans at once.
+-- Scans of segments of all lengths, with an operator that does not commute: segments begin and
+-- end anywhere within a block's tile.
 
 type matrix = (i32, i32, i32, i32)
 
@@ -42,7 +42,7 @@ entry matrices (m: i64) (n: i64) : (i32, i32, i32, i32) =
   let (as, bs, cs, ds) = unzip4 rows
   in (weigh (flatten as), weigh (flatten bs), weigh (flatten cs), weigh (flatten ds))
 
--- What is mapped beside is taken up behind the scan.
+-- Mapped values next to the scan are inputs of its `post` lambda.
 -- ==
 -- entry: beside
 -- input { 1200i64 10i64 }
@@ -57,7 +57,7 @@ entry beside (m: i64) (n: i64) : (i32, i32) =
   let zss = map (\xs -> map2 (\s x -> s - x) (scan i32.max i32.lowest xs) xs) xss
   in (weigh (flatten yss), weigh (flatten zss))
 
--- Three kinds of values, and places that follow from a scan.
+-- Values of three types, and indices that follow from a scan.
 -- ==
 -- entry: kinds
 -- input { 12001i64 }
@@ -70,7 +70,7 @@ entry kinds (n: i64) : (i32, i32, i32) =
   let (ss, ms) = unzip sums
   in (weigh as - weigh bs, weigh ss, weigh ms)
 
--- Values of eight bytes, by operators that devices apply at once; alone, and several at once.
+-- Values of eight bytes, with operators that are atomic on devices; one, and several at once.
 -- ==
 -- entry: wide
 -- input { 1i64 12001i64 }
@@ -91,7 +91,7 @@ entry wide (m: i64) (n: i64) : (i64, i64, i64) =
   let least = map (\xs -> scan i64.min i64.highest (map (\x -> x * x - (x << 3)) xs)) xss
   in (heavy (flatten sums), heavy (flatten tops), heavy (flatten least))
 
--- The operator fails in some tile, while others wait for what it comes to.
+-- The operator fails in some tile, while others wait for its aggregate.
 -- ==
 -- entry: checked
 -- input { 12001i64 20000i32 }

@@ -1,4 +1,4 @@
--- filter, partition and what is built on them.
+-- filter, partition and functions built on them.
 
 -- ==
 -- entry: evens
@@ -34,7 +34,7 @@ entry two_ways (xs: []i32) : ([]i32, []i32) = partition (< 0) xs
 -- output { empty([0]i32) empty([0]i32) empty([0]i32) }
 entry three_ways (xs: []i32) : ([]i32, []i32, []i32) = partition2 (< 0) (== 0) xs
 
--- Pairs, of which one part decides.
+-- Pairs, selected by one component.
 -- ==
 -- entry: positions
 -- input { [3.5, -1.0, 0.0, 2.25] }
@@ -53,7 +53,7 @@ entry positions (xs: []f64) : ([]i64, []f64) =
 -- output { empty([0][2]i32) }
 entry rows [n] [m] (xss: [n][m]i32) : [][m]i32 = filter (\xs -> i32.sum xs > 0) xss
 
--- A filter of a filter, summed: all may fuse.
+-- A filter of a filter, summed: all may be fused.
 -- ==
 -- entry: chain
 -- input { [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12] }
@@ -63,7 +63,7 @@ entry rows [n] [m] (xss: [n][m]i32) : [][m]i32 = filter (\xs -> i32.sum xs > 0) 
 entry chain (xs: []i32) : i32 =
   xs |> map (* 3) |> filter (\x -> x % 2 == 0) |> filter (> 10) |> map (+ 1) |> i32.sum
 
--- Neighbours that are equal become one.
+-- Equal neighbours become one.
 -- ==
 -- entry: distinct
 -- input { [1, 1, 2, 2, 2, 3, 1, 1] }

@@ -1,5 +1,5 @@
--- Names that hide others: loop parameters of the name of the index or of the element, sizes,
--- fields, and names of modules.
+-- Shadowed names: loop parameters named as the index or the element, sizes, fields, and names of
+-- modules.
 
 -- ==
 -- entry: index

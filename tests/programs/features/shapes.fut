@@ -1,5 +1,5 @@
--- Functions that only rearrange: flatten, unflatten, transpose, concat, rotate,
--- reverse, split, take and drop, zip and unzip.
+-- Functions that only rearrange: flatten, unflatten, transpose, concat, rotate, reverse, split,
+-- take and drop, zip and unzip.
 
 -- ==
 -- entry: flattening
@@ -99,7 +99,7 @@ entry zips [n] (a: [n]i32) (b: [n]f64) (c: [n]bool) : ([n]i32, [n]f64, [n]bool, 
   let (p, q) = unzip (zip a b)
   in (x, y, z, map2 (\i v -> f64.i32 i + v) p q)
 
--- Replicates of scalars and arrays, iota and its kin.
+-- Replicates of scalars and arrays, iota and the like.
 -- ==
 -- entry: makers
 -- input { 3i64 [1, 2] }

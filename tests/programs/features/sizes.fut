@@ -30,7 +30,7 @@ entry dims [n] [m] (_: [n][m]i32) : (i64, i64, i64) = (n, m, n * m)
 def outer [n] [m] (xs: [n]i32) (ys: [m]i32) : [n][m]i32 =
   map (\x -> map (\y -> x * y) ys) xs
 
--- Two filters of one array: the sizes differ, the product takes both.
+-- Two filters of one array: the sizes differ, the product has both.
 -- ==
 -- entry: filtered_outer
 -- input { [1, -2, 3, -4, 5] }
@@ -44,7 +44,7 @@ entry filtered_outer (xs: []i32) : [][]i32 =
   let negative = filter (< 0) xs
   in outer positive negative
 
--- A size that is computed.
+-- A computed size.
 -- ==
 -- entry: triangle
 -- input { 0i64 }
@@ -57,7 +57,7 @@ entry triangle (n: i64) : ([]i64, i64) =
   let rows = map row (iota size)
   in (rows, length rows)
 
--- The same size from two arrays, by coercion.
+-- The same size of two arrays, by coercion.
 -- ==
 -- entry: joined
 -- input { [1, 2, 3] [4, 5, 6] }
@@ -79,7 +79,7 @@ entry joined [n] [m] (xs: [n]i32) (ys: [m]i32) : ([n]i32, [n]i32) =
 entry doubling (k: i32) (xs: []i32) : []i32 =
   loop (xs: []i32) = xs for i < k do xs ++ map (* (i + 2)) xs
 
--- A branch that yields either size.
+-- A branch with either size.
 -- ==
 -- entry: either
 -- input { true [1, 2, 3] [4] }

@@ -1,4 +1,4 @@
--- Sums with arrays: consumed, in loops, in arrays of pairs, of polymorphic functions.
+-- Sums with arrays: consumed, in loops, in arrays of pairs, in polymorphic functions.
 
 type~ opt = #some ([]i64) | #none
 type vec [n] = #some ([n]i64) | #none

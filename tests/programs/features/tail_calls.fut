@@ -1,4 +1,4 @@
--- Calls of a function by itself that come last: they run as loops, however many.
+-- Functions that call themselves in tail position run as loops, with any number of calls.
 
 def sum_to (n: i64) (acc: i64): i64 =
   if n == 0 then acc else sum_to (n - 1) (acc + n)
@@ -51,7 +51,7 @@ entry squares (n: i64): [n]i64 = fill (replicate n 0) 0
 -- output { 80982001i64 }
 entry many_squares (n: i64): i64 = last (fill (replicate n 0) 0)
 
--- The result's size is known at the end only.
+-- The result's size is known only at the end.
 def grow (n: i64) (k: i64) (xs: [n]i64): []i64 =
   if k == 0 then xs
   else if k % 2 == 0 then grow (n + 1) (k - 1) (xs ++ [k])
@@ -65,7 +65,7 @@ def grow (n: i64) (k: i64) (xs: [n]i64): []i64 =
 -- output { [5i64, -5i64, 4i64, 3i64, -3i64, 2i64, 1i64, -1i64] }
 entry grown (k: i64): []i64 = grow 0 k []
 
--- Arguments change places.
+-- Arguments are swapped.
 def turn (k: i64) (a: [2]i64) (b: [2]i64) (c: i64) (d: i64): ([2]i64, [2]i64, i64) =
   if k == 0 then (a, b, c * 1000 + d) else turn (k - 1) b (map (+ k) a) d (c + 1)
 
@@ -81,7 +81,7 @@ def turn (k: i64) (a: [2]i64) (b: [2]i64) (c: i64) (d: i64): ([2]i64, [2]i64, i6
 -- output { [2251503i64, 2251504i64] [2253002i64, 2253003i64] 1510508i64 }
 entry turned (k: i64): ([2]i64, [2]i64, i64) = turn k [1, 2] [3, 4] 7 9
 
--- Some calls come last, others do not.
+-- Some calls are in tail position, others are not.
 def both (n: i64) (a: i64): i64 =
   if n <= 0 then a
   else if n % 3 == 0 then 1 + both (n - 2) a

@@ -1,4 +1,4 @@
--- Copies that transpose: matrices of all shapes, batches of them, other permutations.
+-- Transposing copies: matrices of all shapes, batches of them, other permutations.
 -- ==
 -- entry: matrix
 -- input { 100i64 70i64 } output { 0i64 }

@@ -17,7 +17,7 @@ entry shift_all [n] (d: i32) (xs: [n]i32) (ys: [n]i32) : ([n]i32, [n]i32) =
   let moved = map2 (\x y -> shift d {x, y}) xs ys
   in (map (.x) moved, map (.y) moved)
 
--- Several fields taken apart and put together in other order.
+-- Several fields taken apart and reassembled in another order.
 -- ==
 -- entry: swap_fields
 -- input { 1 2 3i64 true }
@@ -81,7 +81,7 @@ entry choose (c: bool) (a: i32) (b: i32) : (i32, i32) =
   let (x, (y, _)) = if c then (a, (b, ())) else (b, (a, ()))
   in (x * 2, y)
 
--- Variables that hide earlier ones.
+-- Variables that shadow earlier ones.
 -- ==
 -- entry: shadow
 -- input { 2 }
@@ -92,7 +92,7 @@ entry shadow (x: i32) : i32 =
   let x = let x = f x in x + 1
   in f (loop x = x for x' < 3 do x + x')
 
--- More results than come back in registers, through a function that is called.
+-- More results than fit in registers, through a function that is called.
 #[noinline]
 def multiples (k: i32) (xs: []i64) =
   (0 * k, 1 * k, 2 * k, 3 * k, 4 * k, 5 * k, 6 * k, 7 * k, 8 * k, 9 * k, 10 * k, 11 * k, 12 * k, 13 * k, 14 * k, 15 * k, 16 * k, 17 * k, 18 * k, 19 * k, map (* i64.i32 k) xs)

@@ -1,7 +1,7 @@
--- What is consumed and what is not, where one array may be one of several.
+-- Consumption of arrays that may alias one of several others.
 
--- `x` is one of the first two; updating it leaves the third alone, which shares
--- only with `y`.
+-- `x` aliases one of the first two; its update leaves the third unchanged, which aliases `y`
+-- only.
 -- ==
 -- entry: one_of_two
 -- input { true true [1, 2] [3, 4, 5] [6] }
@@ -17,7 +17,7 @@ entry one_of_two (p: bool) (q: bool) (as: *[]i32) (bs: *[]i32) (cs: *[]i32) : ([
   let x[0] = 100
   in (x, size, cs)
 
--- Both branches give back what they got, one of them updated.
+-- Both branches return their arguments, one of them updated.
 -- ==
 -- entry: in_branches
 -- input { true [1, 2] [3, 4] }
@@ -31,7 +31,7 @@ entry in_branches [n] (p: bool) (as: *[n]i32) (bs: *[n]i32) : ([n]i32, [n]i32) =
   else let bs[n - 1] = 9
        in (as, bs)
 
--- Arrays that change places in a loop, each updated when it is first.
+-- Arrays swapped in a loop, each updated when it is first.
 -- ==
 -- entry: in_turns
 -- input { 5i64 [0i64, 0i64, 0i64] [10i64, 10i64, 10i64] }
@@ -43,7 +43,7 @@ entry in_turns [n] (k: i64) (as: *[n]i64) (bs: *[n]i64) : ([n]i64, [n]i64) =
     let as[i % n] = as[i % n] + i + 1
     in (bs, as)
 
--- An operator that gives back one of its arguments, which are whole rows.
+-- An operator on rows that returns one of its arguments.
 -- ==
 -- entry: smallest_row
 -- input { [[3, 1, 1, 1], [2, 5, 6, 7], [9, 9, 9, 9], [2, 0, 0, 0]] }
@@ -67,7 +67,7 @@ entry smallest_rows [n] [m] (matrices: [n][m][2]i32) : ([n][2]i32, [n][m][2]i32)
      , map (scan smaller [i32.highest, 0]) matrices
      )
 
--- A row is chosen, a copy of it changed: the matrix stays.
+-- A copy of the chosen row is updated: the matrix stays unchanged.
 -- ==
 -- entry: changed_copy
 -- input { 1i64 [[1, 2], [3, 4]] }

@@ -1,17 +1,17 @@
--- Mathematical functions of f16 at given arguments, which are bits like the
--- correctly rounded results beside them: entry points give the arguments whose
--- result is too far off (more than 1 ulp), or is not NaN or the sign
--- of a zero where it should be. (Made by tests/oracle/libm/make_points.py.)
+-- Tests of the mathematical functions of f16: each entry point takes arguments and correctly
+-- rounded results, both as bits, and returns the arguments whose results have a larger error
+-- (more than 1 ulp), are not NaN, or have the wrong sign of zero.
+-- (Made by tests/oracle/libm/make_points.py.)
 
--- Floats in order, as integers one ulp apart.
-def place (b: u16): i64 =
+-- The ordinal of a float: adjacent floats differ by 1.
+def ordinal (b: u16): i64 =
   let magnitude = i64.u16 (b & 0x7fff)
   in if b > 0x7fff then -magnitude else magnitude
 
 def good (got: f16) (want: u16) (bound: i64): bool =
   if f16.isnan (f16.from_bits want) then f16.isnan got
   else if want == 0 || want == 0x7fff + 1 then f16.to_bits got == want
-  else !(f16.isnan got) && i64.abs (place (f16.to_bits got) - place want) <= bound
+  else !(f16.isnan got) && i64.abs (ordinal (f16.to_bits got) - ordinal want) <= bound
 
 -- ==
 -- entry: exp

@@ -1,19 +1,19 @@
--- Mathematical functions of f64 at given arguments, which are bits like the
--- correctly rounded results beside them: entry points give the arguments whose
--- result is too far off (more than 2 ulp), or is not NaN or the sign
--- of a zero where it should be. (Made by tests/oracle/libm/make_points.py.)
+-- Tests of the mathematical functions of f64: each entry point takes arguments and correctly
+-- rounded results, both as bits, and returns the arguments whose results have a larger error
+-- (more than 2 ulp), are not NaN, or have the wrong sign of zero.
+-- (Made by tests/oracle/libm/make_points.py.)
 
 module libm = import "/prelude/libm64"
 
--- Floats in order, as integers one ulp apart.
-def place (b: u64): i64 =
+-- The ordinal of a float: adjacent floats differ by 1.
+def ordinal (b: u64): i64 =
   let magnitude = i64.u64 (b & 0x7fffffffffffffff)
   in if b > 0x7fffffffffffffff then -magnitude else magnitude
 
 def good (got: f64) (want: u64) (bound: i64): bool =
   if f64.isnan (f64.from_bits want) then f64.isnan got
   else if want == 0 || want == 0x7fffffffffffffff + 1 then f64.to_bits got == want
-  else !(f64.isnan got) && i64.abs (place (f64.to_bits got) - place want) <= bound
+  else !(f64.isnan got) && i64.abs (ordinal (f64.to_bits got) - ordinal want) <= bound
 
 -- ==
 -- entry: exp

@@ -1,6 +1,6 @@
--- How little has to be built in: with map, iota and scatter (and loops) as the
--- only parallel primitives, the other array functions are library code.  Each
--- entry `x_ours` stands beside `x_builtin`, which must yield the same.
+-- A minimal basis: with map, iota and scatter (and loops) as the only parallel primitives, the
+-- other array functions are library code. The result of each entry `x_ours` is that of
+-- `x_builtin`.
 
 def my_zip [n] 'a 'b (as: [n]a) (bs: [n]b) : [n](a, b) =
   map (\i -> (as[i], bs[i])) (iota n)
@@ -19,7 +19,7 @@ def my_transpose [n] [m] 't (xss: [n][m]t) : [m][n]t =
 
 def div_rounding_up (x: i64) (y: i64) : i64 = (x + y - 1) / y
 
--- Neighbours are combined in pairs until one is left.
+-- Neighbours are combined in pairs until one remains.
 def reduce_tree [n] 'a (op: a -> a -> a) (ne: a) (as: [n]a) : a =
   let done =
     loop (as: []a) = as
@@ -31,8 +31,8 @@ def reduce_tree [n] 'a (op: a -> a -> a) (ne: a) (as: [n]a) : a =
              (iota (div_rounding_up k 2))
   in if length done == 0 then ne else done[0]
 
--- A fixed number of workers each fold every `workers`-th element; the operator
--- has to commute.
+-- A fixed number of workers each reduce every `workers`-th element; the operator must
+-- commute.
 def reduce_strided [n] 'a (workers: i64) (op: a -> a -> a) (ne: a) (as: [n]a) : a =
   let rounds = div_rounding_up n workers
   let partial =
@@ -42,7 +42,7 @@ def reduce_strided [n] 'a (workers: i64) (op: a -> a -> a) (ne: a) (as: [n]a) : 
         (iota workers)
   in reduce_tree op ne partial
 
--- The same with one contiguous piece for each worker: any associative operator.
+-- The same with one contiguous chunk per worker: any associative operator.
 def reduce_chunked [n] 'a (workers: i64) (op: a -> a -> a) (ne: a) (as: [n]a) : a =
   let size = div_rounding_up n workers
   let partial =
@@ -58,7 +58,7 @@ def scan_hillis_steele [n] 'a (op: a -> a -> a) (as: [n]a) : [n]a =
       (2 * d, map (\j -> if j < d then as[j] else op as[j - d] as[j]) (iota n))
   in result
 
--- Where an element goes is the number of kept ones before it.
+-- The index of an element is the number of kept ones before it.
 def my_filter [n] 'a (p: a -> bool) (as: [n]a) : []a =
   let keep = map (\a -> if p a then 1 else 0) as
   let offsets = scan_hillis_steele (+) keep
@@ -69,14 +69,14 @@ def my_filter [n] 'a (p: a -> bool) (as: [n]a) : []a =
                   (map (\(i, k) -> if k == 1 then i - 1 else -1) (my_zip offsets keep))
                   as
 
--- Chunks of one element; a compiler is free to take larger ones.
+-- Chunks of one element; the compiler may choose larger ones.
 def stream_map [n] 'a 'b (f: (c: i64) -> [c]a -> [c]b) (as: [n]a) : []b =
   flatten (map (\a -> f 1 [a]) as)
 
 def stream_red [n] 'a 'b (op: b -> b -> b) (f: (c: i64) -> [c]a -> b) (as: [n]a) : b =
   reduce op (f 0 []) (map (\a -> f 1 [a]) as)
 
--- A product of small matrices that does not commute, to tell orders apart.
+-- A product of small matrices, which does not commute, to distinguish orders.
 def affine (a: i32, b: i32) (c: i32, d: i32) : (i32, i32) = (a * c, b * c + d)
 
 -- ==

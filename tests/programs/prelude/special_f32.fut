@@ -1,17 +1,17 @@
--- Mathematical functions of f32 at given arguments, which are bits like the
--- correctly rounded results beside them: entry points give the arguments whose
--- result is too far off (more than 2 ulp, 8 for gamma and lgamma), or is not NaN or the sign
--- of a zero where it should be. (Made by tests/oracle/libm/make_points.py.)
+-- Tests of the mathematical functions of f32: each entry point takes arguments and correctly
+-- rounded results, both as bits, and returns the arguments whose results have a larger error
+-- (more than 2 ulp, 8 for gamma and lgamma), are not NaN, or have the wrong sign of zero.
+-- (Made by tests/oracle/libm/make_points.py.)
 
--- Floats in order, as integers one ulp apart.
-def place (b: u32): i64 =
+-- The ordinal of a float: adjacent floats differ by 1.
+def ordinal (b: u32): i64 =
   let magnitude = i64.u32 (b & 0x7fffffff)
   in if b > 0x7fffffff then -magnitude else magnitude
 
 def good (got: f32) (want: u32) (bound: i64): bool =
   if f32.isnan (f32.from_bits want) then f32.isnan got
   else if want == 0 || want == 0x7fffffff + 1 then f32.to_bits got == want
-  else !(f32.isnan got) && i64.abs (place (f32.to_bits got) - place want) <= bound
+  else !(f32.isnan got) && i64.abs (ordinal (f32.to_bits got) - ordinal want) <= bound
 
 -- ==
 -- entry: cbrt

@@ -1,4 +1,4 @@
--- Integer literals beyond `i64`: at `u64` exact, at float types rounded, positive unless negated.
+-- Integer literals beyond `i64`: exact at `u64`, rounded at float types, positive unless negated.
 
 -- ==
 -- entry: doubles

@@ -1,5 +1,5 @@
--- The operator `**` on floats is the function of that name in the float's
--- module, to the last bit.
+-- The operator `**` on floats equals the function of that name in the float's module, bit for
+-- bit.
 
 -- ==
 -- entry: same_f32
@@ -22,7 +22,7 @@ entry same_f64 [n] [m] (xs: [n]f64) (ys: [m]f64) : bool =
 entry same_f16 [n] [m] (xs: [n]f16) (ys: [m]f16) : bool =
   all (\x -> all (\y -> f16.to_bits (x ** y) == f16.to_bits (x f16.** y)) ys) xs
 
--- A square is a product, whether the exponent is known or not.
+-- A square is a product, with a constant exponent or a variable one.
 -- ==
 -- entry: square_f32
 -- input { [1.1f32, -3.7f32, 1e-3f32, 1234.567f32, 0.3333333f32] 2f32 }

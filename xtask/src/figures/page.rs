@@ -3,6 +3,7 @@
 
 use super::claims::Verdict;
 use super::data::{Figure, Position, Row};
+use super::metrics::Metrics;
 use super::papers::Section;
 use super::plot::{Unit, rank, shown};
 use std::fmt::Write as _;
@@ -20,8 +21,8 @@ code { background: #f3f3f3; padding: 0.1rem 0.3rem; }
 dl { display: grid; grid-template-columns: max-content auto; gap: 0.2rem 1rem; } dt { color: #666; } dd { margin: 0; }
 ";
 
-/// Returns the page.
-pub fn page(sections: &[Section<'_>]) -> String {
+/// Returns the page, with a section on the compiler's metrics if there are any.
+pub fn page(sections: &[Section<'_>], metrics: Option<&Metrics>) -> String {
     let mut out = String::new();
     put(&mut out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
     put(&mut out, "<meta name=\"viewport\" content=\"width=device-width\">\n");
@@ -43,9 +44,15 @@ pub fn page(sections: &[Section<'_>]) -> String {
     for section in sections {
         put(&mut out, &format!("<li><a href=\"#{}\">{}</a></li>\n", section.id, escaped(section.title)));
     }
+    if metrics.is_some() {
+        put(&mut out, "<li><a href=\"#metrics\">Metrics</a></li>\n");
+    }
     put(&mut out, "</ul>\n");
     for section in sections {
         one(&mut out, section);
+    }
+    if let Some(metrics) = metrics {
+        metrics.write(&mut out);
     }
     put(&mut out, "</body>\n</html>\n");
     out
@@ -172,12 +179,14 @@ fn cell(row: &Row, name: &str) -> String {
     count.map(|(_, count)| format!("{count}")).unwrap_or_default()
 }
 
-fn put(out: &mut String, text: &str) {
+/// Appends text.
+pub fn put(out: &mut String, text: &str) {
     let written = out.write_str(text);
     debug_assert!(written.is_ok(), "writing to a string does not fail");
 }
 
-fn escaped(text: &str) -> String {
+/// Replaces the characters that have a meaning in HTML.
+pub fn escaped(text: &str) -> String {
     let text = text.replace('&', "&amp;").replace('<', "&lt;");
     text.replace('>', "&gt;").replace('"', "&quot;")
 }

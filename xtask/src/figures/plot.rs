@@ -46,6 +46,14 @@ pub enum Body {
         y: Unit,
         lines: Vec<Line>,
     },
+    /// Lines over named positions.
+    Series {
+        /// The names of the positions, which are 0, 1 and so on.
+        names: Vec<String>,
+        /// The unit of values.
+        y: Unit,
+        lines: Vec<Line>,
+    },
     /// Groups of horizontal bars, which start at 1.
     Bars {
         /// The unit of values.
@@ -126,7 +134,9 @@ impl Plot {
         let mut names: Vec<String> = Vec::new();
         for panel in &self.panels {
             let own: Vec<&String> = match &panel.body {
-                Body::Lines { lines, .. } => lines.iter().map(|line| &line.contestant).collect(),
+                Body::Lines { lines, .. } | Body::Series { lines, .. } => {
+                    lines.iter().map(|line| &line.contestant).collect()
+                }
                 Body::Bars { groups, .. } => {
                     let bars = groups.iter().flat_map(|(_, bars)| bars);
                     bars.map(|bar| &bar.who).collect()
@@ -144,7 +154,7 @@ impl Plot {
 
     fn panel_size(&self) -> (u32, u32) {
         let size = |panel: &Panel| match &panel.body {
-            Body::Lines { .. } => PANEL,
+            Body::Lines { .. } | Body::Series { .. } => PANEL,
             Body::Bars { groups, .. } => {
                 let bars: usize = groups.iter().map(|(_, bars)| bars.len() + 1).sum();
                 (BARS_WIDTH, BARS_AROUND + BAR * bars as u32)
@@ -158,17 +168,19 @@ impl Plot {
 impl Panel {
     fn draw(&self, area: &Area<'_>) -> Result<(), String> {
         match &self.body {
-            Body::Lines { x, y, lines } => self.lines(area, *x, *y, lines),
+            Body::Lines { x, y, lines } => {
+                let points = lines.iter().flat_map(|line| &line.points);
+                self.lines(area, &Axis::covering(*x, points.map(|point| point.x)), *y, lines)
+            }
+            Body::Series { names, y, lines } => self.lines(area, &Axis::positions(names), *y, lines),
             Body::Bars { unit, groups } => self.bars(area, *unit, groups),
         }
     }
 
-    fn lines(&self, area: &Area<'_>, x: Unit, y: Unit, lines: &[Line]) -> Result<(), String> {
-        let points = || lines.iter().flat_map(|line| &line.points);
-        let x = Axis::covering(x, points().map(|point| point.x));
-        let values = points().flat_map(|point| [point.y, point.least, point.most]);
-        let y = Axis::covering(y, values);
-        let mut chart = self.chart(area, &x, &y, 78)?;
+    fn lines(&self, area: &Area<'_>, x: &Axis, y: Unit, lines: &[Line]) -> Result<(), String> {
+        let points = lines.iter().flat_map(|line| &line.points);
+        let y = Axis::covering(y, points.flat_map(|point| [point.y, point.least, point.most]));
+        let mut chart = self.chart(area, x, &y, 78)?;
         for line in lines {
             let look = Style::of(&line.contestant);
             let at = |point: &Point, value: f64| (x.coordinate(point.x), y.coordinate(value));

@@ -3,6 +3,17 @@
 /// Returns `text` with comments and quoted literals replaced by spaces. Line breaks are kept, so
 /// line numbers do not change.
 pub fn code_only(text: &str) -> String {
+    blank(text, true)
+}
+
+/// Returns `text` with comments replaced by spaces; literals and line breaks are kept. C text is
+/// read the same way.
+pub fn without_comments(text: &str) -> String {
+    blank(text, false)
+}
+
+/// Replaces comments, and quoted literals if `literals` is set.
+fn blank(text: &str, literals: bool) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     let mut previous = ' ';
@@ -19,6 +30,9 @@ pub fn code_only(text: &str) -> String {
         if blanked == 0 {
             out.push(first);
             rest = &rest[first.len_utf8()..];
+        } else if first != '/' && !literals {
+            out.push_str(&rest[..blanked]);
+            rest = &rest[blanked..];
         } else {
             out.extend(rest[..blanked].chars().map(|c| if c == '\n' { '\n' } else { ' ' }));
             rest = &rest[blanked..];

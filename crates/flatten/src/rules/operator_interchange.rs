@@ -78,7 +78,7 @@ fn columns(
         Outcome::Changed(body) => body,
         Outcome::Same(s) if !s.map.body.stms.is_empty() => split(ctx, &aux, *s),
         // Threads reduce or scan arrays of their own.
-        Outcome::Same(s) if folds_arrays(ctx, nest, &s) => {
+        Outcome::Same(s) if allows_array_operators(ctx, nest, &s) => {
             return scan_reduce(ctx, nest, at, pat, aux, *s, out);
         }
         Outcome::Same(s) => {
@@ -90,7 +90,7 @@ fn columns(
 
 /// Returns true if segops may reduce or scan arrays: on a machine whose levels do not contain
 /// themselves, with neutral elements that are known outside the nest.
-fn folds_arrays(ctx: &Ctx<'_>, nest: &Nest<'_>, s: &Screma) -> bool {
+fn allows_array_operators(ctx: &Ctx<'_>, nest: &Nest<'_>, s: &Screma) -> bool {
     let known = |ne: Atom| !ne.var().is_some_and(|name| nest.is_variant(name));
     !ctx.stack.nests() && s.scan_reduce.neutral().all(known)
 }

@@ -107,7 +107,7 @@ impl NestBindings<'_> {
     }
 
     /// Returns true if operators are nest-variant and no rule for irregular nests applies to them.
-    fn folds_vary(self, scan_reduce: &ScanReduce<Soacs>) -> bool {
+    fn scan_reduce_varies(self, scan_reduce: &ScanReduce<Soacs>) -> bool {
         scan_reduce.operators().any(|operator| {
             self.lambda_varies(&operator.op)
                 || operator.neutral.iter().any(|ne| self.atom_varies(*ne))
@@ -140,7 +140,7 @@ impl NestBindings<'_> {
         }
         match &stm.exp {
             Exp::Op(Soac::Screma(Screma { width, inputs: _, map: _, scan_reduce })) => {
-                !self.varies(*width) && !self.folds_vary(scan_reduce)
+                !self.varies(*width) && !self.scan_reduce_varies(scan_reduce)
             }
             Exp::Op(Soac::Hist { width, ops, .. }) => {
                 !self.varies(*width)

@@ -223,8 +223,8 @@ mod tests {
         };
         assert_eq!(shared(two.to_vec()), 1);
         let inner = Stmt::While(Var(3), Vec::new());
-        let asks = Stmt::If(Expr::Var(Var(3)), vec![inner.clone()], Vec::new());
+        let conditional = Stmt::If(Expr::Var(Var(3)), vec![inner.clone()], Vec::new());
         assert_eq!(shared([two.to_vec(), vec![inner]].concat()), 0);
-        assert_eq!(shared([two.to_vec(), vec![asks]].concat()), 0);
+        assert_eq!(shared([two.to_vec(), vec![conditional]].concat()), 0);
     }
 }

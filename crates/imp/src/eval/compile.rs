@@ -22,7 +22,7 @@ use facts::Facts;
 use prim::PrimType;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// The values of what is constant in an evaluation.
+/// The constants of an evaluation.
 pub(super) struct Constants<'a> {
     pub(super) tunables: &'a [i64],
     pub(super) logs_comparisons: bool,

@@ -27,7 +27,7 @@ pub(super) struct Machine<'p> {
     pub(super) listener: Option<Listener>,
     /// The number of statements left.
     budget: u64,
-    /// The number of accesses left to the current thread until another one runs.
+    /// The number of accesses until another thread runs.
     pub(super) burst: u64,
     /// The orders of independent iterations.
     pub(super) orders: Orders,
@@ -262,7 +262,7 @@ impl<'p> Machine<'p> {
     }
 }
 
-/// Fails if code outside of threads has not come to its end.
+/// Fails if code outside of threads has not returned.
 pub(super) fn returned(exit: Exit) -> Result<()> {
     match exit {
         Exit::Returned => Ok(()),

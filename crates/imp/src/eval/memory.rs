@@ -492,7 +492,7 @@ impl Memory {
         }
         let (a, b) = (from.0.index as usize, to.0.index as usize);
         let Ok([source, target]) = self.blocks.get_disjoint_mut([a, b]) else {
-            return bug("two blocks in one place");
+            return bug("two blocks with one index");
         };
         target.bytes[place.clone()].copy_from_slice(&source.bytes[range.clone()]);
         target.written[place].copy_from_slice(&source.written[range]);

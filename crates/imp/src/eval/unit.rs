@@ -146,7 +146,7 @@ pub(super) struct Unit<'p> {
     pub(super) template: Vec<Slot>,
     pub(super) params: Vec<(Reg, u32)>,
     pub(super) results: Vec<Part>,
-    /// The owned variables that are no results.
+    /// The owned variables that are not results.
     pub(super) owned: Vec<Reg>,
     pub(super) failures: Vec<String>,
     pub(super) lanes: Vec<LaneAccess>,

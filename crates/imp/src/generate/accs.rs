@@ -60,10 +60,10 @@ impl Gen<'_, '_> {
         let n = inputs.len();
         let alone = self.enclosing_kernel.is_some() && self.thread_block.is_none();
         for (AccInput { shape, arrays, op }, token) in inputs.iter().zip(&lambda.params) {
-            let places = arrays.iter().map(|&array| self.location(array));
+            let locations = arrays.iter().map(|&array| self.location(array));
             let target = AccTarget {
                 shape: shape.clone(),
-                arrays: places.collect::<Result<_, _>>()?,
+                arrays: locations.collect::<Result<_, _>>()?,
                 op: op.clone().map(Rc::new),
                 private: None,
                 depth: self.frame_depth(),
@@ -120,10 +120,10 @@ impl Gen<'_, '_> {
         if self.enclosing_kernel.is_some() && !target.thread_private {
             return self.atomic_acc_update(target, op, index, values);
         }
-        let mut places = Vec::with_capacity(values.len());
+        let mut elements = Vec::with_capacity(values.len());
         for (k, (ty, block, lmad)) in target.arrays.iter().enumerate() {
             let elem = Self::elem_of(ty)?;
-            places.push(match &target.private {
+            elements.push(match &target.private {
                 None => self.element(elem, *block, lmad, index.to_vec())?,
                 Some(PrivateCopies { buffers, base }) => Access {
                     buffer: buffers[k],
@@ -133,22 +133,22 @@ impl Gen<'_, '_> {
                 },
             });
         }
-        let types: Vec<PrimType> = places.iter().map(|place| place.elem).collect();
+        let types: Vec<PrimType> = elements.iter().map(|element| element.elem).collect();
         let values = self.copy_operands(values, &types)?;
-        self.combine_elements(op, places, &values)
+        self.combine_elements(op, elements, &values)
     }
 
     /// Combines the elements at these locations with values.
     pub(crate) fn combine_elements(
         &mut self,
         op: &Operator<Mems>,
-        places: Vec<Access>,
+        elements: Vec<Access>,
         values: &[Var],
     ) -> Result<(), PassError> {
-        let olds = self.load_elements(&places, "old");
+        let olds = self.load_elements(&elements, "old");
         self.combine(&[op], &olds, values)?;
-        for (place, old) in places.into_iter().zip(olds) {
-            self.store(place, Expr::Var(old));
+        for (element, old) in elements.into_iter().zip(olds) {
+            self.store(element, Expr::Var(old));
         }
         Ok(())
     }
@@ -168,11 +168,11 @@ impl Gen<'_, '_> {
     }
 
     /// Loads the elements at these locations into fresh variables.
-    pub(crate) fn load_elements(&mut self, places: &[Access], hint: &str) -> Vec<Var> {
-        let mut vars = Vec::with_capacity(places.len());
-        for place in places {
-            let var = self.scalar(place.elem, hint);
-            self.load(var, place.clone());
+    pub(crate) fn load_elements(&mut self, elements: &[Access], hint: &str) -> Vec<Var> {
+        let mut vars = Vec::with_capacity(elements.len());
+        for element in elements {
+            let var = self.scalar(element.elem, hint);
+            self.load(var, element.clone());
             vars.push(var);
         }
         vars

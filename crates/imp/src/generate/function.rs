@@ -127,8 +127,8 @@ pub(crate) fn generate(
         for (var, prov) in g.counters {
             let hint = g.vars.get(var.index()).map_or("?", |info| &*info.hint);
             let counter = Arc::from(format!("{hint}_{}", var.0));
-            let places = function.provs.stack(prov);
-            context.remark(&function.name.0, places, RemarkKind::Loop { counter });
+            let spans = function.provs.stack(prov);
+            context.remark(&function.name.0, spans, RemarkKind::Loop { counter });
         }
     }
     let made = ImpFunction {
@@ -488,8 +488,8 @@ impl Gen<'_, '_> {
 
     /// Emits an allocation, with the source location for its failure if it is known.
     pub(crate) fn emit_alloc(&mut self, var: Var, bytes: Expr, prov: Prov) {
-        let place = self.span_check(prov);
-        self.emit(Stmt::Alloc(var, bytes, place));
+        let check = self.span_check(prov);
+        self.emit(Stmt::Alloc(var, bytes, check));
     }
 
     /// The check that carries the source location of a failing allocation, if it is known.

@@ -125,14 +125,14 @@ fn quotient_or_remainder(stmt: &Stmt) -> Option<(Var, bool, Rows)> {
 }
 
 /// Replaces the quotient and remainder of the loop's index by the given row and position.
-pub(super) fn substitute_index(f: &mut For, rows: Rows, row: Var, place: Var) {
+pub(super) fn substitute_index(f: &mut For, rows: Rows, row: Var, column: Var) {
     let index = indices(f);
     for stmt in &mut f.body {
         let (Some((x, quotient, by)), Stmt::Set(_, e)) = (quotient_or_remainder(stmt), &mut *stmt) else {
             continue;
         };
         if by == rows && index.contains(&x) {
-            let value = Expr::Var(if quotient { row } else { place });
+            let value = Expr::Var(if quotient { row } else { column });
             *e = if rows.ty == PrimType::I64 {
                 value
             } else {

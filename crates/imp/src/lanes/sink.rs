@@ -57,8 +57,8 @@ fn common_stores(fresh: &mut Fresh, yes: &mut [Stmt], no: &mut [Stmt]) -> Vec<St
         .take_while(|store| {
             let mut free = true;
             if let Stmt::Store(access, _) = store {
-                let place = Stmt::Load(Var(u32::MAX), access.clone());
-                each_use(&place, &mut |var, _| free &= !own.contains(&var));
+                let load = Stmt::Load(Var(u32::MAX), access.clone());
+                each_use(&load, &mut |var, _| free &= !own.contains(&var));
             }
             free
         })

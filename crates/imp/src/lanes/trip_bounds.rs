@@ -185,8 +185,8 @@ impl Bound {
 /// Returns true if a body is short, and all its possible writes are in conditionals.
 fn is_simple(body: &[Stmt]) -> bool {
     let plain = |stmt: &Stmt| matches!(stmt, Stmt::Set(..) | Stmt::Load(..) | Stmt::If(..));
-    let asks = body.iter().any(|stmt| matches!(stmt, Stmt::If(..)));
-    asks && body.iter().all(plain) && is_at_most(body, MOST)
+    let has_conditional = body.iter().any(|stmt| matches!(stmt, Stmt::If(..)));
+    has_conditional && body.iter().all(plain) && is_at_most(body, MOST)
 }
 
 /// The variable that a statement sets.

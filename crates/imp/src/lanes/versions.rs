@@ -138,8 +138,8 @@ impl Split<'_> {
         let Some(Stmt::For(mut inner)) = copy.pop() else {
             return Stmt::For(f);
         };
-        let [row, place] = [f.var; 2].map(|index| self.like(index));
-        substitute_index(&mut inner, rows, row, place);
+        let [row, column] = [f.var; 2].map(|index| self.like(index));
+        substitute_index(&mut inner, rows, row, column);
         let size = Expr::Var(rows.size);
         let size = if rows.ty == PrimType::I64 {
             size
@@ -148,7 +148,7 @@ impl Split<'_> {
         };
         let (lo, hi) = (f.from.clone(), f.to.clone());
         let first = mul(Expr::Var(row), size.clone());
-        let index = add(first.clone(), Expr::Var(place));
+        let index = add(first.clone(), Expr::Var(column));
         inner.body.insert(0, Stmt::Set(inner.var, index));
         let outer = For {
             mode: f.mode.clone(),
@@ -156,7 +156,7 @@ impl Split<'_> {
             from: div(lo.clone(), size.clone()),
             to: div(add(hi.clone(), sub(size.clone(), Expr::i64(1))), size.clone()),
             body: vec![Stmt::For(For {
-                var: place,
+                var: column,
                 from: max(sub(lo.clone(), first.clone()), Expr::i64(0)),
                 to: min(sub(hi.clone(), first), size.clone()),
                 ..inner

@@ -304,10 +304,10 @@ impl<'a> Walk<'a> {
         if !launch.owned.is_empty() || launch.slices.is_some() {
             self.error("a kernel owns blocks or takes slices");
         }
-        for pad in &launch.shared_buffers {
-            self.check_space(pad.buffer, &[Space::Shared], "a shared-memory array");
-            if !launch.locals.contains(&pad.buffer) {
-                let name = self.name(pad.buffer);
+        for shared in &launch.shared_buffers {
+            self.check_space(shared.buffer, &[Space::Shared], "a shared-memory array");
+            if !launch.locals.contains(&shared.buffer) {
+                let name = self.name(shared.buffer);
                 self.error(format!("{name} is not local to the thread block"));
             }
         }

@@ -22,17 +22,17 @@ type Result<T> = std::result::Result<T, EvalError>;
 /// The memory location that an annotation gives.
 pub trait MemLocation {
     /// The block and the index function, if any.
-    fn place(&self) -> Option<(Block, &Lmad)>;
+    fn location(&self) -> Option<(Block, &Lmad)>;
 }
 
 impl MemLocation for () {
-    fn place(&self) -> Option<(Block, &Lmad)> {
+    fn location(&self) -> Option<(Block, &Lmad)> {
         None
     }
 }
 
 impl MemLocation for MemAnn {
-    fn place(&self) -> Option<(Block, &Lmad)> {
+    fn location(&self) -> Option<(Block, &Lmad)> {
         match self {
             Self::None => None,
             Self::In { block, lmad } => Some((*block, lmad)),
@@ -85,7 +85,7 @@ impl<'p, L: Level> Evaluator<'p, L> {
     /// Binds a name of a pattern or a parameter to a value.
     pub(super) fn bind(&mut self, frame: &mut Frame<'p>, param: &Param<L>, value: Value) -> Result<()> {
         frame.check_type(param.name, &param.ty, &value)?;
-        let Some((block, lmad)) = param.ann.place() else {
+        let Some((block, lmad)) = param.ann.location() else {
             frame.set(param.name, value);
             return Ok(());
         };
@@ -145,8 +145,8 @@ impl<'p, L: Level> Evaluator<'p, L> {
         let one = |(i, ty): (usize, &Type)| {
             let elem = ty.elem().unwrap_or(PrimType::Bool);
             let param = pat.get(i);
-            let place = param.and_then(|param| Some((param.name, param.ann.place()?)));
-            let Some((name, (block, lmad))) = place else {
+            let location = param.and_then(|param| Some((param.name, param.ann.location()?)));
+            let Some((name, (block, lmad))) = location else {
                 return Ok(Rows::new(elem, points));
             };
             let whole = frame.array_at(block, lmad, elem)?;
@@ -167,7 +167,8 @@ impl<'p, L: Level> Evaluator<'p, L> {
         let params = &self.program.functions[function].params;
         let position = crate::typing::positions(params.iter().map(|p| p.param.name));
         for (i, param) in params.iter().enumerate() {
-            let (Some((Block::Var(block), _)), Value::Array(array)) = (param.param.ann.place(), &values[i])
+            let (Some((Block::Var(block), _)), Value::Array(array)) =
+                (param.param.ann.location(), &values[i])
             else {
                 continue;
             };

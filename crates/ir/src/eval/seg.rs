@@ -119,8 +119,8 @@ impl<'p, L: Level> Segments<'p, L> {
             let (now, rest) = left.split_at((count * length) as usize);
             let mut parts = Vec::with_capacity(count as usize);
             for w in 0..count as usize {
-                let stretch = &now[w * length as usize..(w + 1) * length as usize];
-                parts.push(self.fold_cyclic(m, frame, ops, stretch, 1)?);
+                let sub_chunk = &now[w * length as usize..(w + 1) * length as usize];
+                parts.push(self.fold_cyclic(m, frame, ops, sub_chunk, 1)?);
             }
             // The last element is the combination of all, in pairs.
             hillis_steele_scan(m, frame, ops, &mut parts)?;

@@ -12,6 +12,8 @@ pub enum Unit {
     Ratio,
     /// A number of items, logarithmic.
     Count,
+    /// A quantity that changes little, logarithmic.
+    Amount,
     /// Whole numbers, linear.
     Number,
 }
@@ -101,6 +103,15 @@ impl Axis {
         Self { scale: Scale { range: -end - 0.5..0.0, ticks }, kind: Kind::LinearDown }
     }
 
+    /// Creates an axis with names at 0, 1 and so on. Of many names, some are shown, and the last one.
+    pub fn positions(names: &[String]) -> Self {
+        let last = names.len().saturating_sub(1);
+        let every = names.len().div_ceil(6).max(1);
+        let shown = names.iter().enumerate().filter(|(at, _)| (last - at).is_multiple_of(every));
+        let ticks = shown.map(|(at, name)| (at as f64, name.clone())).collect();
+        Self { scale: Scale { range: -0.5..last as f64 + 0.5, ticks }, kind: Kind::Linear }
+    }
+
     /// The coordinate of a value.
     pub fn coordinate(&self, value: f64) -> f64 {
         match self.kind {
@@ -112,13 +123,16 @@ impl Axis {
 }
 
 /// The ticks of a logarithmic axis: at powers of ten; on short axes also between them, and at
-/// powers of two for ratios.
+/// powers of two for ratios. Very short axes of amounts have ticks at equal distances.
 fn ticks(unit: Unit, range: &Range<f64>) -> Vec<(f64, String)> {
     let decades = range.end - range.start;
+    if unit == Unit::Amount && decades < 0.8 {
+        return equidistant_ticks(range);
+    }
     let (base, steps): (f64, &[f64]) = match unit {
         Unit::Ratio if decades < 2.5 => (2.0, &[1.0]),
-        Unit::Ratio | Unit::Micros | Unit::Count | Unit::Number if decades < 1.5 => (10.0, &[1.0, 2.0, 5.0]),
-        Unit::Ratio | Unit::Micros | Unit::Count | Unit::Number => (10.0, &[1.0]),
+        _ if decades < 1.5 => (10.0, &[1.0, 2.0, 5.0]),
+        _ => (10.0, &[1.0]),
     };
     // At most about eight labels.
     let every = ((decades / base.log10() / 8.0).ceil() as i32).max(1);
@@ -135,11 +149,22 @@ fn ticks(unit: Unit, range: &Range<f64>) -> Vec<(f64, String)> {
     ticks
 }
 
+/// About five ticks of a logarithmic axis whose values are multiples of a round number.
+fn equidistant_ticks(range: &Range<f64>) -> Vec<(f64, String)> {
+    let (least, most) = (10_f64.powf(range.start), 10_f64.powf(range.end));
+    let power = 10_f64.powf(((most - least) / 5.0).log10().floor());
+    let steps = [1.0, 2.0, 5.0, 10.0].map(|step| step * power);
+    let step = steps.into_iter().find(|step| step * 6.0 >= most - least).unwrap_or(most);
+    let multiples = (least / step).ceil() as i64..=(most / step).floor() as i64;
+    multiples.map(|n| n as f64 * step).map(|value| (value.log10(), label(Unit::Amount, value))).collect()
+}
+
 fn label(unit: Unit, value: f64) -> String {
     match unit {
         Unit::Micros => time(value, 0),
         Unit::Ratio if value < 1.0 => format!("1/{}×", (1.0 / value).round()),
         Unit::Ratio => format!("{}×", value.round()),
+        Unit::Amount => amount(value),
         Unit::Count | Unit::Number => count(value),
     }
 }
@@ -152,6 +177,7 @@ pub fn shown(unit: Unit, value: f64) -> String {
             time(value, digits)
         }
         Unit::Ratio => format!("{}×", short(value)),
+        Unit::Amount => amount(value),
         Unit::Count | Unit::Number => short(value),
     }
 }
@@ -178,6 +204,18 @@ fn time(micros: f64, digits: usize) -> String {
     let value = micros * scale;
     let digits = if value >= 0.9995 { digits } else { digits.max(2) };
     format!("{value:.digits$} {unit}")
+}
+
+/// Formats a number with an SI prefix and up to three decimals.
+fn amount(value: f64) -> String {
+    let (scale, prefix) = match value {
+        x if x < 999.9995 => (1.0, ""),
+        x if x < 999_999.5 => (1e-3, " k"),
+        x if x < 999_999_500.0 => (1e-6, " M"),
+        _ => (1e-9, " G"),
+    };
+    let digits = format!("{:.3}", value * scale);
+    format!("{}{prefix}", digits.trim_end_matches('0').trim_end_matches('.'))
 }
 
 /// Formats a power of ten of at least 1000 as a power, other numbers in full.
@@ -245,5 +283,19 @@ mod tests {
         let axis = Axis::covering(Unit::Number, [0.0, 3.0].into_iter());
         assert_eq!(axis.scale.ticks.len(), 4);
         assert!(Axis::covering(Unit::Count, std::iter::empty()).scale.range.contains(&0.0));
+        for (values, expected) in [
+            ([71_000.0, 73_500.0], &["65 k", "70 k", "75 k", "80 k"][..]),
+            ([8.0, 8.0], &["7.5", "8", "8.5"]),
+            ([1_999_000.0, 2_100_000.0], &["1.8 M", "1.9 M", "2 M", "2.1 M", "2.2 M", "2.3 M"]),
+            ([72e6, 2.1e9], &["100 M", "1 G"]),
+        ] {
+            let axis = Axis::covering(Unit::Amount, values.into_iter());
+            let labels: Vec<&str> = axis.scale.ticks.iter().map(|(_, label)| &**label).collect();
+            assert_eq!(labels, expected);
+        }
+        let names: Vec<String> = (1..=13).map(|version| format!("0.{version}")).collect();
+        let axis = Axis::positions(&names);
+        let labels: Vec<&str> = axis.scale.ticks.iter().map(|(_, label)| &**label).collect();
+        assert_eq!(labels, ["0.1", "0.4", "0.7", "0.10", "0.13"]);
     }
 }

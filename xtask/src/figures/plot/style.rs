@@ -58,6 +58,17 @@ const OTHERS: [(&str, Style); 6] = [
     ("blind, as good", look(SKY, Marker::Diamond, None, Some(4.0))),
 ];
 
+/// The same for metrics of the compiler.
+const METRICS: [(&str, Style); 7] = [
+    ("code", look(BLACK_, Marker::Square, None, None)),
+    ("test code", look(GREEN_, Marker::Diamond, Some((7, 3)), None)),
+    ("check", look(SKY, Marker::Down, Some((14, 4)), None)),
+    ("middle end", look(VERMILION, Marker::Square, Some((4, 4)), None)),
+    ("tier check", look(YELLOW_, Marker::Triangle, Some((4, 4)), None)),
+    ("tier test", look(PURPLE, Marker::Down, Some((12, 6)), None)),
+    ("tier all", look(BLACK_, Marker::Cross, None, None)),
+];
+
 const BLACK_: RGBColor = RGBColor(0, 0, 0);
 const BLUE_: RGBColor = RGBColor(0, 114, 178);
 const VERMILION: RGBColor = RGBColor(213, 94, 0);
@@ -72,14 +83,14 @@ const fn look(colour: RGBColor, marker: Marker, dashes: Option<(i32, i32)>, hatc
 
 /// The position of a name in legends.
 pub fn rank(name: &str) -> usize {
-    let known = STYLES.iter().chain(&OTHERS);
+    let known = STYLES.iter().chain(&OTHERS).chain(&METRICS);
     known.take_while(|(other, _)| *other != name).count()
 }
 
 impl Style {
     /// The style of a contestant; grey for unknown names.
     pub fn of(name: &str) -> Self {
-        let found = STYLES.iter().chain(&OTHERS).find(|(other, _)| *other == name);
+        let found = STYLES.iter().chain(&OTHERS).chain(&METRICS).find(|(other, _)| *other == name);
         found.map_or(look(RGBColor(110, 110, 110), Marker::Cross, None, None), |(_, look)| *look)
     }
 

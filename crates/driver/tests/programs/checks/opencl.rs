@@ -20,7 +20,7 @@ const SUMS: [(&str, &[&str]); 11] = [
     ("examples/dot_product.fut", &["waves"]),
     ("examples/nbody.fut", &["main"]),
     ("tests/programs/classic/simulation.fut", &["nbody"]),
-    ("tests/programs/features/bins.fut", &["sums"]),
+    ("tests/programs/features/histogram_range_partitioning.fut", &["sums"]),
     ("tests/programs/features/histograms.fut", &["single", "double", "onto", "grid"]),
     ("tests/programs/features/large.fut", &["sums", "running", "rows", "compose_floats"]),
 ];
@@ -44,10 +44,10 @@ const NESTS: [&str; 9] = [
     "bench/programs/nests/option_pricing.fut",
     "bench/programs/nests/row_operators.fut",
     "tests/programs/features/accumulators.fut",
-    "tests/programs/features/blocks.fut",
-    "tests/programs/features/running_rows.fut",
-    "tests/programs/features/scratchpad.fut",
+    "tests/programs/features/row_scans.fut",
     "tests/programs/features/scans_reductions.fut",
+    "tests/programs/features/shared_memory.fut",
+    "tests/programs/features/thread_blocks.fut",
 ];
 
 /// Runs a program's calls on the device.

@@ -272,9 +272,12 @@ impl Running {
         let writer = self.meets(cell.writers);
         let updater = self.meets(cell.updaters);
         let reader = self.meets(cell.readers);
-        let told = |other: Option<Actor>, access: Access| other.map(|other| (other, access));
-        let [writes, reads, updates] =
-            [told(writer, Access::Write), told(reader, Access::Read), told(updater, Access::Update)];
+        let with_access = |other: Option<Actor>, access: Access| other.map(|other| (other, access));
+        let [writes, reads, updates] = [
+            with_access(writer, Access::Write),
+            with_access(reader, Access::Read),
+            with_access(updater, Access::Update),
+        ];
         let other = match access {
             Access::Read => writes.or(updates),
             Access::Write if writes.is_some() && self.scattered.contains(&at) => reads.or(updates),

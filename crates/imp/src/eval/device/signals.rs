@@ -68,7 +68,7 @@ struct Search {
     number: u64,
 }
 
-/// Adds a signal to those that a search has found.
+/// Adds a signal to the signals that a search has found.
 fn visit(at: u32, open: &mut Vec<u32>, seen: &mut [u64], number: u64) {
     if let Some(seen) = seen.get_mut(at as usize)
         && std::mem::replace(seen, number) != number

@@ -3,7 +3,7 @@
 //! assignment of rows to tasks.
 //!
 //! ```text
-//! for lo in 0 .. n tasks#3 "main.iota" ... pieces chunks to hi ... {
+//! for lo in 0 .. n tasks#3 "main.iota" ... slices chunks to hi ... {
 //!   <fill the rows lo .. hi>
 //! }
 //! ```

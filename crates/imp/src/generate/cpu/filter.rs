@@ -111,9 +111,9 @@ impl Gen<'_, '_> {
                 let loaded = g.load_all(values, elems, Expr::Var(w), "x");
                 let stored = g.collect(|g| {
                     g.emit(Stmt::Set(acc, add(Expr::Var(acc), Expr::i64(1))));
-                    let place = add(Expr::Var(acc), Expr::i64(filter.offset));
-                    let place = g.bind_value(place, PrimType::I64, "place");
-                    g.scatter_at(scatter, place, &loaded)
+                    let index = add(Expr::Var(acc), Expr::i64(filter.offset));
+                    let index = g.bind_value(index, PrimType::I64, "place");
+                    g.scatter_at(scatter, index, &loaded)
                 })?;
                 g.emit(Stmt::If(Expr::Var(flag[0]), stored, Vec::new()));
                 Ok(())

@@ -132,15 +132,15 @@ impl Gen<'_, '_> {
                 }
             }
             indices.reverse();
-            let places = g.dest_elements(hist, &indices)?;
-            let accs = g.load_elements(&places, "acc");
+            let elements = g.dest_elements(hist, &indices)?;
+            let accs = g.load_elements(&elements, "acc");
             g.for_seq("c", Expr::i64(0), copies, false, |g, c| {
                 let index = add(mul(Expr::Var(c), hist.size.clone()), Expr::Var(b));
                 let values = g.load_all(buffers, &hist.types, index, "part");
                 g.combine(&[hist.op], &accs, &values)
             })?;
-            for (place, acc) in places.into_iter().zip(accs) {
-                g.emit(Stmt::Store(place, Expr::Var(acc)));
+            for (element, acc) in elements.into_iter().zip(accs) {
+                g.emit(Stmt::Store(element, Expr::Var(acc)));
             }
             Ok(())
         })
@@ -182,7 +182,7 @@ impl Gen<'_, '_> {
             let index: Vec<Expr> = index.iter().map(|&i| self.atom(i)).collect::<Result<_, _>>()?;
             let inside = inside(&index, &hist.extents);
             let update = self.collect(|g| {
-                let places = match own {
+                let elements = match own {
                     None => g.dest_elements(hist, &index)?,
                     Some(own) => {
                         let (buffers, base) = &own[at_hist];
@@ -194,11 +194,11 @@ impl Gen<'_, '_> {
                             .collect()
                     }
                 };
-                let accs = g.load_elements(&places, "old");
+                let accs = g.load_elements(&elements, "old");
                 let values = g.copy_operands(new, &hist.types)?;
                 g.combine(&[hist.op], &accs, &values)?;
-                for (place, acc) in places.into_iter().zip(accs) {
-                    g.emit(Stmt::Store(place, Expr::Var(acc)));
+                for (element, acc) in elements.into_iter().zip(accs) {
+                    g.emit(Stmt::Store(element, Expr::Var(acc)));
                 }
                 Ok(())
             })?;

@@ -4,7 +4,7 @@
 //!
 //! ```text
 //! seghist (i < n) (op, ne, dest[m])
-//!   for lo in 0 .. m tasks pieces clamp(n / grain, 1, max) to hi few
+//!   for lo in 0 .. m tasks slices clamp(n / grain, 1, max) to hi few
 //!     if lo .. hi is 0 .. m: for i < n { <body>; dest[b] = op dest[b] x }
 //!     else for each strip of L iterations
 //!            for each block of W in it

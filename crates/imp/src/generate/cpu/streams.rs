@@ -131,9 +131,9 @@ impl Gen<'_, '_> {
                 let step = add(first, Expr::Var(k));
                 let step = g.bind_value(step, PrimType::I64, "step");
                 g.for_seq("w", Expr::i64(0), streams.clone(), independent, |g, w| {
-                    let place = add(mul(Expr::Var(k), streams.clone()), Expr::Var(w));
+                    let position = add(mul(Expr::Var(k), streams.clone()), Expr::Var(w));
                     for input in &inputs {
-                        let access = element_of_buffer(input.tile, input.elem, place.clone());
+                        let access = element_of_buffer(input.tile, input.elem, position.clone());
                         g.tiled_reads.insert(input.name, access);
                     }
                     let index = add(step, mul(Expr::Var(w), length.clone()));

@@ -67,7 +67,7 @@ impl Gen<'_, '_> {
     fn task_loop(
         &mut self,
         (what, prov): (&str, Prov),
-        (var, to, pieces): (Var, Expr, Option<Slices>),
+        (var, to, slices): (Var, Expr, Option<Slices>),
         cost: Expr,
         distinct: Vec<Var>,
         f: impl FnOnce(&mut Self) -> Result<(), PassError>,
@@ -84,7 +84,7 @@ impl Gen<'_, '_> {
             name: name.into(),
             provenance,
             cost,
-            slices: pieces.map(Box::new),
+            slices: slices.map(Box::new),
             owned,
             locals,
             captures: Vec::new(),

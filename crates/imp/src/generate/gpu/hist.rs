@@ -198,11 +198,11 @@ impl Gen<'_, '_> {
             let dims: Vec<Dim> = outer.iter().map(|(_, dim)| *dim).collect();
             let extents = [self.extents(&dims)?, own.clone()].concat();
             let own = own.into_iter().fold(Expr::i64(1), mul);
-            let places = destinations.iter().map(|&dest| self.location(dest));
+            let locations = destinations.iter().map(|&dest| self.location(dest));
             hists.push(Bins {
                 op,
                 types: operator_types(&[op])?,
-                destinations: places.collect::<Result<_, _>>()?,
+                destinations: locations.collect::<Result<_, _>>()?,
                 extents,
                 outer: outer.len(),
                 per_segment: self.bind_value(own, PrimType::I64, "bins"),
@@ -255,11 +255,11 @@ impl Gen<'_, '_> {
             }
         }
         index.reverse();
-        let mut places = Vec::with_capacity(hist.destinations.len());
+        let mut elements = Vec::with_capacity(hist.destinations.len());
         for ((_, block, lmad), &elem) in hist.destinations.iter().zip(&hist.types) {
-            places.push(self.element(elem, *block, lmad, index.clone())?);
+            elements.push(self.element(elem, *block, lmad, index.clone())?);
         }
-        Ok(places)
+        Ok(elements)
     }
 
     /// The number of a segment's bin among the bins of all segments, in a variable.

@@ -157,12 +157,12 @@ impl Gen<'_, '_> {
         let hists = self.bins_of(ops, outer)?;
         self.each_bin(&hists, ops, dims, results, |g, k, index, values| {
             let hist = &hists[k];
-            let mut places = Vec::with_capacity(hist.destinations.len());
+            let mut elements = Vec::with_capacity(hist.destinations.len());
             for ((_, block, lmad), &elem) in hist.destinations.iter().zip(&hist.types) {
-                places.push(g.element(elem, *block, lmad, index.to_vec())?);
+                elements.push(g.element(elem, *block, lmad, index.to_vec())?);
             }
             let values = g.copy_operands(values, &hist.types)?;
-            g.combine_elements(hist.op, places, &values)
+            g.combine_elements(hist.op, elements, &values)
         })
     }
 }

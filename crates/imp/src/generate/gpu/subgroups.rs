@@ -44,8 +44,8 @@ impl Gen<'_, '_> {
     /// The index of a thread in its subgroup.
     pub(super) fn lane_in_subgroup(&mut self, thread: &Expr) -> Expr {
         let last = Expr::i64(self.layout().subgroup - 1);
-        let place = binary(BinOp::And, thread.clone(), last);
-        self.bind_value(place, PrimType::I64, "among")
+        let index = binary(BinOp::And, thread.clone(), last);
+        self.bind_value(index, PrimType::I64, "among")
     }
 
     /// Inclusive scan of the threads' values in shared memory within each subgroup (Hillis-Steele:

@@ -134,7 +134,7 @@ impl Gen<'_, '_> {
         }
         let (extents, strides): (Vec<Expr>, Vec<Expr>) = dims.into_iter().unzip();
         let n = extents.iter().cloned().fold(Expr::i64(1), mul);
-        let place = |g: &mut Self, point: Expr| {
+        let access = |g: &mut Self, point: Expr| {
             let indices = g.delinearised(extents.iter(), point).into_iter();
             Ok(Access {
                 buffer: to.buffer,
@@ -144,8 +144,8 @@ impl Gen<'_, '_> {
             })
         };
         let many = Expr::i64(self.coarsening_threshold());
-        self.coarsened(("replicate", prov), (n, many), place, |g, place| {
-            g.emit(Stmt::Store(place, value.clone()));
+        self.coarsened(("replicate", prov), (n, many), access, |g, access| {
+            g.emit(Stmt::Store(access, value.clone()));
             Ok(())
         })
     }
@@ -163,8 +163,8 @@ impl Gen<'_, '_> {
         let n = extents.iter().cloned().fold(Expr::i64(1), mul);
         let read = |g: &mut Self, point: Expr| Ok(g.read_element((&to, &from), sides.elem, &extents, point));
         let many = Expr::i64(self.coarsening_threshold());
-        self.coarsened(("copy", Prov::NONE), (n, many), read, |g, (place, value)| {
-            g.emit(Stmt::Store(place, Expr::Var(value)));
+        self.coarsened(("copy", Prov::NONE), (n, many), read, |g, (access, value)| {
+            g.emit(Stmt::Store(access, Expr::Var(value)));
             Ok(())
         })
     }

@@ -12,8 +12,8 @@ impl<'a> FunctionCheck<'_, 'a> {
         let (from, to) = (self.expr(from), self.expr(to));
         if let Some(launch) = how.launch() {
             self.typed(&launch.cost, PrimType::I64);
-            for pad in &launch.shared_buffers {
-                self.typed(&pad.bytes, PrimType::I64);
+            for shared in &launch.shared_buffers {
+                self.typed(&shared.bytes, PrimType::I64);
             }
         }
         if let Some(launch) = how.launch()
@@ -151,11 +151,11 @@ impl<'a> FunctionCheck<'_, 'a> {
         }
         let loop_ = format!("loop {}", launch.id);
         self.distinct(&launch.captures, &format!("captures of {loop_}"));
-        let [has, wants] = [&launch.captures, &named].map(|list| {
+        let [has, used] = [&launch.captures, &named].map(|list| {
             let list = list.iter().copied();
             list.collect::<FxHashSet<Var>>()
         });
-        let more = launch.captures.iter().find(|var| !wants.contains(var));
+        let more = launch.captures.iter().find(|var| !used.contains(var));
         let less = named.iter().find(|var| !has.contains(var));
         let name = |var: &Var| self.name(*var);
         let message = match (more.map(name), less.map(name)) {

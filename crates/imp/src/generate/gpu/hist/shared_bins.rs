@@ -47,10 +47,10 @@ impl Gen<'_, '_> {
                     g.bind_index_to(segments.index, i);
                     g.each_update(hists, |g, k, index, values| {
                         let (hist, (op, elem)) = (&bins[k], operators[k]);
-                        let place =
+                        let position =
                             add(mul(part.clone(), hist.per_segment.clone()), hist.segment_position(index));
                         let value = g.atom(values[0])?;
-                        g.atomic_update(element_of_buffer(buffers[k], elem, place), op, value);
+                        g.atomic_update(element_of_buffer(buffers[k], elem, position), op, value);
                         Ok(())
                     })
                 })?;
@@ -59,8 +59,8 @@ impl Gen<'_, '_> {
                     g.distribute((&Expr::i64(0), &hist.per_segment), true, &thread, |g, own| {
                         let total = g.total_of_copies(hist, &[buffer], &parts, &own)?;
                         let bin = g.bin_number(hist, &segment, own);
-                        for (place, total) in g.destination_elements(hist, &bin)?.into_iter().zip(total) {
-                            g.atomic_update(place, op, Expr::Var(total));
+                        for (element, total) in g.destination_elements(hist, &bin)?.into_iter().zip(total) {
+                            g.atomic_update(element, op, Expr::Var(total));
                         }
                         Ok(())
                     })?;
@@ -79,9 +79,9 @@ impl Gen<'_, '_> {
         thread: &Expr,
     ) -> Result<(), PassError> {
         let all = mul(hist.per_segment.clone(), parts.clone());
-        self.distribute((&Expr::i64(0), &all), true, thread, |g, place| {
+        self.distribute((&Expr::i64(0), &all), true, thread, |g, index| {
             let neutral = g.neutral(&[hist.op], &hist.types)?;
-            g.store_all(buffers, &hist.types, place, &neutral);
+            g.store_all(buffers, &hist.types, index, &neutral);
             Ok(())
         })
     }
@@ -96,8 +96,8 @@ impl Gen<'_, '_> {
     ) -> Result<Vec<Var>, PassError> {
         let total = self.load_all(buffers, &hist.types, bin.clone(), "total");
         self.for_seq("other", Expr::i64(1), parts.clone(), false, |g, part| {
-            let place = add(mul(Expr::Var(part), hist.per_segment.clone()), bin.clone());
-            let others = g.load_all(buffers, &hist.types, place, "more");
+            let position = add(mul(Expr::Var(part), hist.per_segment.clone()), bin.clone());
+            let others = g.load_all(buffers, &hist.types, position, "more");
             g.combine(&[hist.op], &total, &others)
         })?;
         Ok(total)
