@@ -267,7 +267,7 @@ pub(super) enum Op {
         end: Reg,
         exit: u32,
     },
-    /// Begins the next iteration of a sequential loop, and charges the budget.
+    /// Begins the next iteration of a sequential loop, if there is one.
     Next {
         var: Reg,
         next: Reg,

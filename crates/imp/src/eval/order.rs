@@ -31,7 +31,7 @@ impl Orders {
 
     /// A random number below `end`, 0 if that is 0.
     pub(super) fn below(&mut self, end: u64) -> u64 {
-        (u128::from(self.random()) * u128::from(end) >> u64::BITS) as u64
+        ((u128::from(self.random()) * u128::from(end)) >> u64::BITS) as u64
     }
 
     /// A random order of the numbers from `first` to below `end`.
