@@ -106,7 +106,8 @@ def run_tests(tier, words, env):
         "all": "all()",
     }[tier]
     command = [CARGO, "nextest", "run", "--locked", "--workspace", "--no-fail-fast", "-E", selection]
-    command += ["--status-level", "fail", "--final-status-level", "slow"]
+    if "--status-level" not in words:
+        command += ["--status-level", "fail", "--final-status-level", "slow"]
     run([*command, *words], env)
     return count(selection, env)
 
