@@ -3,7 +3,7 @@
 --   echo 5000i64 10 | bindrune run examples/nbody.fut
 --
 -- Each body feels every other, so a step costs n * n forces: a map (over the
--- bodies that feel) around a reduction (over those that pull).
+-- bodies that feel) around a reduction (over the bodies that pull).
 
 type vec = (f64, f64, f64)
 

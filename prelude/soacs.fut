@@ -97,14 +97,14 @@ def filter [n] 'a (p: a -> bool) (as: [n]a): *[]a =
   let keep = intrinsics.map p as
   in packed (count keep) keep as
 
--- | The elements that satisfy the predicate, and those that do not, both in order.
+-- | The elements that satisfy the predicate, and all others, both in order.
 def partition [n] 'a (p: a -> bool) (as: [n]a): ?[k].([k]a, [n - k]a) =
   let keep = intrinsics.map p as
   let k = count keep
   in (packed k keep as, packed (n - k) (intrinsics.map (\b -> !b) keep) as)
 
--- | The elements that satisfy the first predicate, those that satisfy only the
--- second, and the rest, each in order.
+-- | The elements that satisfy the first predicate, the elements that satisfy
+-- only the second, and the rest, each in order.
 def partition2 [n] 'a (p1: a -> bool) (p2: a -> bool) (as: [n]a): ?[k][l].([k]a, [l]a, [n - k - l]a) =
   let part = intrinsics.map (\a -> if p1 a then 0i8 else if p2 a then 1i8 else 2i8) as
   let is (c: i8) = intrinsics.map (\x -> x == c) part

@@ -50,8 +50,8 @@ def nextafter (x: f64) (y: f64): f64 =
   let next = if x == 0 then (bits y & 0x8000000000000000) + 1 else if away then b + 1 else b - 1
   in if x == y then y else if x != x || y != y then nan else float next
 
--- | x times 2 to the power of e, rounded once: of the factors, those that may
--- make a denormal number stand last.
+-- | x times 2 to the power of e, rounded once: the factors that may make a
+-- denormal number stand last.
 def ldexp (x: f64) (e: i32): f64 =
   let two (k: i32): f64 = float (intrinsics.i32_to_u64 (k + 1023) << 52)
   let clamp (k: i32) (limit: i32): i32 = if k < -limit then -limit else if k > limit then limit else k

@@ -131,7 +131,7 @@ def agreeing(b, n):
 
 
 @oracle(ABSENT, "i64", "i64")
-def told(b, n):
+def reported(b, n):
     return n, total(when(b, n))
 
 

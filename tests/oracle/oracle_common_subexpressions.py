@@ -34,7 +34,7 @@ def small(x):
 
 
 @oracle(PROGRAM, "i64", "i64")
-def turns(x, k, n):
+def loops(x, k, n):
     total = 0
     for i in range(max(n, 0)):
         total = small(total * 3 + wave(x, k) + wave(k, x) * i)

@@ -422,7 +422,7 @@ def in_branches(p, as_, bs):
 
 
 @oracle(UNIQUENESS, "[]i64", "[]i64")
-def in_turns(k, as_, bs):
+def alternating(k, as_, bs):
     pair = [as_, bs]
     for i in range(k):
         first = list(pair[i % 2])

@@ -27,7 +27,7 @@ def dividend32(d, i):
     return [x, whole, wrap("i32", whole - 1), wrap("i32", whole + 1), -(2**31) if i % 2 == 0 else 2**31 - 1][i % 5]
 
 
-def told(values):
+def checksum(values):
     a = 0
     for i, x in enumerate(values):
         a = wrap("i64", a + x * (i * 2 + 1)) & 0xFFFFFFFFFFFF
@@ -38,10 +38,10 @@ def told(values):
 def signed32(n, d):
     xs = [dividend32(d, i) for i in range(n)]
     return (
-        told(wrap("i32", to_zero(x, d)) for x in xs),
-        told(x - to_zero(x, d) * d for x in xs),
-        told(wrap("i32", x // d) for x in xs),
-        told(x % d for x in xs),
+        checksum(wrap("i32", to_zero(x, d)) for x in xs),
+        checksum(x - to_zero(x, d) * d for x in xs),
+        checksum(wrap("i32", x // d) for x in xs),
+        checksum(x % d for x in xs),
     )
 
 
@@ -51,7 +51,7 @@ def unsigned32(n, d):
     for i in range(n):
         x = mixed(i) >> 32
         xs.append([x // d * d, wrap("u32", x // d * d - 1), x][i % 3])
-    return told(x // d for x in xs), told(x % d for x in xs)
+    return checksum(x // d for x in xs), checksum(x % d for x in xs)
 
 
 @oracle(PROGRAM, "i64", "i64", "i64", "i64")
@@ -62,10 +62,10 @@ def narrow(n):
         return wrap(ty, y) or 1
 
     return (
-        told(wrap("i8", wrap("i8", x) // some("i8", y)) for x, y in pairs),
-        told(wrap("u8", x) % some("u8", y) for x, y in pairs),
-        told(wrap("i16", to_zero(wrap("i16", x * 257 + y), some("i16", y * 259))) for x, y in pairs),
-        told(wrap("u16", x * 257 + y) // some("u16", y * 3 + x) for x, y in pairs),
+        checksum(wrap("i8", wrap("i8", x) // some("i8", y)) for x, y in pairs),
+        checksum(wrap("u8", x) % some("u8", y) for x, y in pairs),
+        checksum(wrap("i16", to_zero(wrap("i16", x * 257 + y), some("i16", y * 259))) for x, y in pairs),
+        checksum(wrap("u16", x * 257 + y) // some("u16", y * 3 + x) for x, y in pairs),
     )
 
 
@@ -75,4 +75,4 @@ def varying(n):
         return wrap("i32", mixed(i + 99) >> 33 + i % 30) or -1
 
     pairs = [(dividend32(divisor(i), i), divisor(i)) for i in range(n)]
-    return told(wrap("i32", x // d) for x, d in pairs), told(x - to_zero(x, d) * d for x, d in pairs)
+    return checksum(wrap("i32", x // d) for x, d in pairs), checksum(x - to_zero(x, d) * d for x, d in pairs)

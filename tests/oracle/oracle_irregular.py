@@ -26,21 +26,21 @@ def _quicksort(xs):
 
 @both("queens", "i64")
 def _queens(n):
-    def apart(rows):
+    def non_attacking(rows):
         return len({r + c for c, r in enumerate(rows)}) == n == len({r - c for c, r in enumerate(rows)})
 
-    return sum(map(apart, permutations(range(n))))
+    return sum(map(non_attacking, permutations(range(n))))
 
 
 @both("mandelbrot", "[][]i32")
 def _mandelbrot(n, limit):
-    def turns(point):
+    def iterations(point):
         z, i = 0j, 0
         while i < limit and z.real * z.real + z.imag * z.imag < 4:
             z, i = z * z + point, i + 1
         return i
 
-    return [[turns(complex(-2 + 3 * j / n, -1.5 + 3 * i / n)) for j in range(n)] for i in range(n)]
+    return [[iterations(complex(-2 + 3 * j / n, -1.5 + 3 * i / n)) for j in range(n)] for i in range(n)]
 
 
 @both("sparse", "[]f64")

@@ -95,7 +95,7 @@ def moved(n):
 
 @oracle(LARGE, "f64")
 def steps(n, k):
-    """The middle element, as a sum over those that reach it in k steps."""
+    """The middle element, as a sum over the elements that reach it in k steps."""
     weights = {0: 1}
     for _ in range(k):
         wider = {}

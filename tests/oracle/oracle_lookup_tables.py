@@ -20,7 +20,7 @@ def twice(xs, k, m):
 
 
 @oracle(PROGRAM, "[]f64")
-def turns(xs, k, m):
+def in_loop(xs, k, m):
     out = []
     for s in xs:
         for t in range(k):

@@ -40,10 +40,10 @@ def main___(height, width, limit):
     for y in range(height):
         row = []
         for x in range(width):
-            c, z, turns = complex(-2 + 2.5 * x / width, -0.5 + y / height), 0j, 0
-            while turns < limit and z.real**2 + z.imag**2 <= 4:
-                z, turns = z * z + c, turns + 1
-            row.append(turns)
+            c, z, iterations = complex(-2 + 2.5 * x / width, -0.5 + y / height), 0j, 0
+            while iterations < limit and z.real**2 + z.imag**2 <= 4:
+                z, iterations = z * z + c, iterations + 1
+            row.append(iterations)
         rows.append(row)
     return rows
 

@@ -119,7 +119,7 @@ def twos(k, n):
 
 
 @oracle(SIZES, "i64", "[]i64")
-def beside(n):
+def with_array(n):
     size = n**3 if n < 1000 else 4
     return size, [size]
 

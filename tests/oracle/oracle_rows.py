@@ -30,7 +30,7 @@ def sums(n, m):
 
 
 @oracle(ROWS, "[]f32", "[]i64")
-def places(n, m):
+def argmax(n, m):
     xss = matrix(n, m)
     return [float(max(xs)) for xs in xss], [xs.index(max(xs)) for xs in xss]
 

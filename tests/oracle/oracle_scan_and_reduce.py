@@ -28,5 +28,5 @@ def in_order(as_, bs):
 
 
 @oracle(HERE, "bool")
-def as_apart(_):
+def as_separate(_):
     return True

@@ -38,7 +38,7 @@ def matrices(m, n):
 
 
 @oracle(HERE, "i32", "i32")
-def beside(m, n):
+def post_lambdas(m, n):
     ys, zs = [], []
     for row in segments(m, n, value):
         ys += [wrap((s * 3) ^ x, "i32") for s, x in zip(accumulate(row), row)]

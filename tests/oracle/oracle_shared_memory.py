@@ -27,7 +27,7 @@ def chain(xss):
 
 
 @oracle(PROGRAM, "[][]i32", "[][]i64")
-def turns(counts, xss, yss):
+def loops(counts, xss, yss):
     firsts, seconds = [], []
     for count, xs, ys in zip(counts, xss, yss):
         for turn in range(count):

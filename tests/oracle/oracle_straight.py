@@ -17,7 +17,7 @@ def norm(xs):
     return f32(sqrt(total))
 
 
-def turns(x, y, more):
+def iterate(x, y, more):
     for _ in range(20):
         x = norm([x, y, x + y, x - y, x * y, x + 1, y + 1, x - 1] + [y - 1] * more)
     return x
@@ -25,12 +25,12 @@ def turns(x, y, more):
 
 @oracle(STRAIGHT, "[]f32")
 def eight(xs, ys):
-    return [turns(x, y, 0) for x, y in zip(xs, ys)]
+    return [iterate(x, y, 0) for x, y in zip(xs, ys)]
 
 
 @oracle(STRAIGHT, "[]f32")
 def nine(xs, ys):
-    return [turns(x, y, 1) for x, y in zip(xs, ys)]
+    return [iterate(x, y, 1) for x, y in zip(xs, ys)]
 
 
 @oracle(MAP_LOOPS, "[]f32")

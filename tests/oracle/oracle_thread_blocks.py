@@ -23,7 +23,7 @@ def shifted(xss):
 
 
 @oracle(PROGRAM, "[][]i32")
-def turns(ks, xss):
+def loops(ks, xss):
     def step(k, xs):
         for i in range(k):
             xs = running_sums(xs)

@@ -129,7 +129,7 @@ pub fn tree_data(node: &Node) -> Value {
             "rule": choice.tunable.rule.name(),
             "default": choice.tunable.default,
             "size": choice.size,
-            "line": choice.places.last().map(|place| place.line),
+            "line": choice.spans.last().map(|span| span.line),
             "holds": all(&choice.if_true),
             "fails": all(&choice.if_false),
         }),

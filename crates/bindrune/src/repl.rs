@@ -283,7 +283,7 @@ impl Prompt {
         let mut watch = |stop: &Stop, sources: &SourceMap| {
             let calls = stop.calls.iter();
             let locations: Vec<String> =
-                calls.map(|call| interp::source_location(call.place, sources)).collect();
+                calls.map(|call| interp::source_location(call.span, sources)).collect();
             match self.open_nested_prompt(session, stop, &locations) {
                 Ok(End::Continue) => Resume::Continue,
                 Ok(End::Quit) => Resume::End,

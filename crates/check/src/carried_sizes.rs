@@ -110,7 +110,7 @@ pub(crate) fn only_in_payloads(ty: &Ty) -> Vec<VarId> {
             Ty::Array(array) => {
                 match &array.dim {
                     Dim::Var(var) if in_sum => payloads.push(*var),
-                    dim => others.extend(crate::dims::variables(dim)),
+                    dim => others.extend(crate::sizes::variables(dim)),
                 }
                 walk(&array.elem, in_sum, payloads, others);
             }

@@ -9,7 +9,7 @@ use crate::builtins::Builtins;
 use crate::decl_site::{DeclSite, FileKind};
 use crate::diagnostics::Diagnostics;
 use crate::env::Env;
-use crate::finished::consume::FunctionFacts;
+use crate::post_inference::consume::FunctionFacts;
 use crate::tast::{Attr, Name, VarId};
 use crate::unused::ModuleUses;
 use prim::ScalarType;

@@ -5,10 +5,10 @@
 //!
 //! The implementation has three layers, each of which uses those before it:
 //!
-//! - `infer`, the core: types are inferred by unification, with sizes as part of types (`dims`
+//! - `infer`, the core: types are inferred by unification, with sizes as part of types (`sizes`
 //!   compares them). It works on types only.
-//! - `define`: one definition, from its syntax tree to its typed tree, with new state for each;
-//!   `finished` checks the result.
+//! - `definition`: one definition, from its syntax tree to its typed tree, with new state for each;
+//!   `post_inference` checks the result.
 //! - `modules`: declarations, modules and files in order. Modules are resolved while checking, so
 //!   the typed tree is a flat list of definitions.
 //!
@@ -19,17 +19,17 @@ mod builtins;
 mod carried_sizes;
 mod context;
 mod decl_site;
-mod define;
+mod definition;
 mod diagnostics;
-mod dims;
 mod env;
 mod external_name;
-mod finished;
 mod infer;
 pub mod intrinsics;
 mod modules;
+mod post_inference;
 mod program;
 mod resolution;
+mod sizes;
 mod subst;
 pub mod tast;
 mod uniq;

@@ -152,7 +152,7 @@ pub(crate) fn map_dim(dim: &Dim, map: &mut dyn TypeMapper) -> Option<Dim> {
             if a.is_none() && b.is_none() {
                 return None;
             }
-            Some(crate::dims::size_op(
+            Some(crate::sizes::size_op(
                 *op,
                 a.unwrap_or_else(|| args.0.clone()),
                 b.unwrap_or_else(|| args.1.clone()),
@@ -162,7 +162,7 @@ pub(crate) fn map_dim(dim: &Dim, map: &mut dyn TypeMapper) -> Option<Dim> {
         Dim::Exp(exp) => {
             let mut copy = Exp::clone(exp);
             let changed = map_size_exp(&mut copy, map);
-            changed.then(|| crate::dims::simplify(&copy))
+            changed.then(|| crate::sizes::simplify(&copy))
         }
     }
 }

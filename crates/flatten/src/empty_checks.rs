@@ -102,7 +102,7 @@ fn conditional_checks(
     out: &mut Vec<Stm<Segs>>,
 ) -> Result<Name, PassError> {
     let here = Aux::at(aux.prov);
-    let held: Param<Soacs> = ctx.fresh("held", Type::BOOL);
+    let held: Param<Soacs> = ctx.fresh("passed", Type::BOOL);
     let name = held.name;
     let then_body = check_body(ctx, shallow, inside, &here)?;
     let else_body = Body { stms: Vec::new(), result: vec![TRUE] };
@@ -125,18 +125,18 @@ fn check_body(
     inside: Position,
     aux: &Aux,
 ) -> Result<Body<Segs>, PassError> {
-    let made: Param<Soacs> = ctx.fresh("made", Type::BOOL);
+    let made: Param<Soacs> = ctx.fresh("passed", Type::BOOL);
     let result = vec![made.name.into()];
     let mut certain = aux.clone();
     certain.certs = shallow.certs.iter().copied().collect();
     let stms = vec![Stm { pat: vec![made], aux: certain, exp: Exp::Basic(BasicOp::Atom(TRUE)) }];
     let segop_body = SegopBody::map(Body { stms, result }, vec![Type::BOOL]);
-    let all: Param<Soacs> = ctx.fresh("all", shallow.nest.expand(&Type::BOOL));
+    let all: Param<Soacs> = ctx.fresh("passed", shallow.nest.expand(&Type::BOOL));
     let (array, first) = (all.name, vec![Atom::i64(0); all.ty.rank()]);
     let mut stms = Vec::new();
     manifest::segop(ctx, shallow.nest, inside, segop_body, vec![all], aux.clone(), &mut stms)?;
     let mut builder = ctx.builder::<Segs>(aux);
-    let held = builder.index("held", array, &first);
+    let held = builder.index("passed", array, &first);
     stms.extend(builder.take_stms());
     Ok(Body { stms, result: vec![held.into()] })
 }

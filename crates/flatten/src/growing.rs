@@ -1,12 +1,13 @@
 //! Sequential flat maps: a loop that appends to arrays, which are reallocated when they are full.
 //!
 //! ```text
-//! loop (used, room, all[room]) = (0, 0, []) for i < n do
+//! loop (used, capacity, buffer[capacity]) = (0, 0, []) for i < n do
 //!   let (k, part[k]) = f xs[i]
 //!   let need = used + k
-//!   let (room', all'[room']) = if need <= room then (room, all)
-//!                              else (max need (2 * room), all in a longer array)
-//!   in (need, room', all' with [used:need] <- part)
+//!   let (capacity', buffer'[capacity']) =
+//!     if need <= capacity then (capacity, buffer)
+//!     else (max need (2 * capacity), buffer in a longer array)
+//!   in (need, capacity', buffer' with [used:need] <- part)
 //! ```
 
 use crate::context::{Ctx, row_slice, rows_slice};
@@ -31,7 +32,7 @@ pub(crate) fn flat_map_loop(
 ) -> Result<(), PassError> {
     let Lambda { params: row_params, body, ret } = lambda;
     let used = ctx.fresh("used", Type::I64);
-    let capacity_param = ctx.fresh("room", Type::I64);
+    let capacity_param = ctx.fresh("capacity", Type::I64);
     let (at, capacity) = (used.name, capacity_param.name);
     let mut params = vec![plain(used), plain(capacity_param)];
     for ty in &ret[1..] {
@@ -41,7 +42,7 @@ pub(crate) fn flat_map_loop(
             (ty.array_of(width), ty.array_of(width))
         };
         let init = scratch(ctx, &empty, aux, out)?.into();
-        params.push(LoopParam { param: ctx.fresh("all", ty), init, consumed: true });
+        params.push(LoopParam { param: ctx.fresh("buffer", ty), init, consumed: true });
     }
 
     let mut stms = Vec::new();
@@ -73,7 +74,7 @@ pub(crate) fn flat_map_loop(
             (param.param.clone(), slice)
         };
         let update = BasicOp::Update { array: array.name, slice, value };
-        result.push(bind(ctx, "all", array.ty, update, aux, &mut stms));
+        result.push(bind(ctx, "buffer", array.ty, update, aux, &mut stms));
     }
 
     let mut pattern = Vec::with_capacity(pat.len() + 1);
@@ -83,7 +84,7 @@ pub(crate) fn flat_map_loop(
         return Err(PassError::bug("a flat map has no size"));
     };
     let size = total.name;
-    let capacity_param = ctx.fresh("room", Type::I64);
+    let capacity_param = ctx.fresh("capacity", Type::I64);
     let capacity = capacity_param.name;
     pattern.extend([total, capacity_param]);
     for (param, ty) in pat.zip(&ret[1..]) {
@@ -91,7 +92,7 @@ pub(crate) fn flat_map_loop(
             pattern.push(param);
             continue;
         }
-        let whole = ctx.fresh("all", with_outer_size(ty, Dim::Var(capacity)));
+        let whole = ctx.fresh("buffer", with_outer_size(ty, Dim::Var(capacity)));
         let slice = rows(&whole.ty, Atom::i64(0), size.into())?;
         let array = whole.name;
         pattern.push(whole);
@@ -133,7 +134,7 @@ fn reallocate(
     let twice = BasicOp::Binary(BinOp::Mul, PrimType::I64, capacity.into(), Atom::i64(2));
     let twice = bind(ctx, "twice", Type::I64, twice, aux, &mut stms);
     let more = BasicOp::Binary(BinOp::UMax, PrimType::I64, need, twice);
-    let more = bind(ctx, "room", Type::I64, more, aux, &mut stms);
+    let more = bind(ctx, "capacity", Type::I64, more, aux, &mut stms);
     let size = Dim::from_atom(more).ok_or_else(|| PassError::bug("a size is not an i64"))?;
     let mut result = vec![more];
     for array in arrays {
@@ -143,14 +144,14 @@ fn reallocate(
         let before = BasicOp::Index { array: array.name, slice: slice.clone() };
         let before = bind(ctx, "before", with_outer_size(&array.ty, Dim::Var(used)), before, aux, &mut stms);
         let update = BasicOp::Update { array: fresh, slice, value: before };
-        result.push(bind(ctx, "all", longer, update, aux, &mut stms));
+        result.push(bind(ctx, "buffer", longer, update, aux, &mut stms));
     }
     let else_body = Body { stms, result };
-    let new_capacity = ctx.fresh("room", Type::I64);
+    let new_capacity = ctx.fresh("capacity", Type::I64);
     let size = Dim::Var(new_capacity.name);
     let mut pat = vec![new_capacity];
     for array in arrays {
-        pat.push(ctx.fresh("all", with_outer_size(&array.ty, size)));
+        pat.push(ctx.fresh("buffer", with_outer_size(&array.ty, size)));
     }
     out.push(Stm {
         pat: pat.clone(),

@@ -249,9 +249,9 @@ fn message(check: &Check, values: &[Scalar]) -> String {
         }
     }
     text.push_str(rest);
-    for (i, place) in check.location.lines().enumerate() {
+    for (i, location) in check.location.lines().enumerate() {
         let word = if i == 0 { "at" } else { "called at" };
-        let _ = write!(text, "\n  {word} {place}");
+        let _ = write!(text, "\n  {word} {location}");
     }
     text
 }

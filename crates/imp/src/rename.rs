@@ -125,7 +125,7 @@ impl Change<'_> {
                 }
                 self.stmts(body);
             }
-            Stmt::Call { fun: _, args, results, place: _ } => {
+            Stmt::Call { fun: _, args, results, location: _ } => {
                 for arg in args {
                     match arg {
                         Arg::Scalar(e) => self.expr(e),

@@ -452,7 +452,7 @@ pub enum Stmt {
         results: Vec<Var>,
         /// The check whose location is that of the call, for backtraces of a callee that may
         /// exhaust the stack.
-        place: Option<CheckId>,
+        location: Option<CheckId>,
     },
     /// Fails unless the condition holds.
     Check {

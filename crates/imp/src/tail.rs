@@ -82,7 +82,7 @@ fn rewrite(function: &mut Function, id: FunId) {
         repeat: again,
         found: false,
     };
-    pass.fresh(VarType::Scalar(PrimType::Bool), "again");
+    pass.fresh(VarType::Scalar(PrimType::Bool), "repeat");
     let body = std::mem::take(&mut function.body);
     let mut body = pass.list(body, function.results.clone()).0;
     if pass.found {
@@ -196,7 +196,7 @@ impl Tail {
                     let holder = match self.holders.get(&param) {
                         Some(holder) => *holder,
                         None => {
-                            let holder = self.fresh(ty, "own");
+                            let holder = self.fresh(ty, "owned");
                             self.holders.insert(param, holder);
                             holder
                         }

@@ -174,7 +174,7 @@ pub fn each_use(stmt: &Stmt, f: &mut dyn FnMut(Var, Use)) {
             }
             loop_.counters().for_each(|var| f(var, Use::Sets));
         }
-        Stmt::Call { fun: _, args, results, place: _ } => {
+        Stmt::Call { fun: _, args, results, location: _ } => {
             for arg in args {
                 match arg {
                     Arg::Scalar(e) => each_var(e, f),

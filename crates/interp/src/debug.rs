@@ -47,7 +47,7 @@ pub struct Local {
 #[derive(Clone, Debug)]
 pub struct Call {
     /// The source span of its current expression.
-    pub place: Span,
+    pub span: Span,
     /// The variables in scope there except functions, sizes first.
     pub locals: Vec<Local>,
 }
@@ -215,11 +215,11 @@ impl Machine<'_> {
         let mut calls = Vec::new();
         for active in self.active.iter().rev().take(MOST_CALLS) {
             let locals = self.locals(active, span);
-            calls.push(Call { place: span, locals });
+            calls.push(Call { span, locals });
             span = active.site;
         }
         if calls.is_empty() {
-            calls.push(Call { place: span, locals: Vec::new() });
+            calls.push(Call { span, locals: Vec::new() });
         }
         calls
     }

@@ -51,7 +51,7 @@ pub struct Choice {
     /// The size, in terms of the function's sizes.
     pub size: String,
     /// Source spans, innermost first.
-    pub places: Vec<SrcLoc>,
+    pub spans: Vec<SrcLoc>,
     /// The branch if the comparison is true.
     pub if_true: Vec<Node>,
     /// The branch if it is false.
@@ -117,13 +117,13 @@ impl<'a> Finder<'a> {
                             nodes.extend(self.choices(else_body, all));
                             continue;
                         }
-                        let places = self.function.provs.stack(stm.aux.prov);
+                        let spans = self.function.provs.stack(stm.aux.prov);
                         let holds = self.branch(then_body);
                         let mut fails = self.branch(else_body);
                         if second.is_some() {
-                            fails = self.choice(second, &places, fails, holds.clone());
+                            fails = self.choice(second, &spans, fails, holds.clone());
                         }
-                        nodes.extend(self.choice(first, &places, holds, fails));
+                        nodes.extend(self.choice(first, &spans, holds, fails));
                     }
                     Exp::Loop { body, .. } => nodes.extend(self.choices(body, all)),
                     Exp::Op(SegOp::WithAcc { lambda, .. }) => {
@@ -143,7 +143,7 @@ impl<'a> Finder<'a> {
     fn choice(
         &self,
         compared: Option<Name>,
-        places: &[SrcLoc],
+        spans: &[SrcLoc],
         holds: Vec<Node>,
         fails: Vec<Node>,
     ) -> Vec<Node> {
@@ -153,7 +153,7 @@ impl<'a> Finder<'a> {
                 name: tunable.full_name(&self.function.name),
                 tunable,
                 size: self.size(size),
-                places: places.to_vec(),
+                spans: spans.to_vec(),
                 if_true: holds,
                 if_false: fails,
             }))

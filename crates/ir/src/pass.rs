@@ -124,8 +124,8 @@ impl Context {
     }
 
     /// Records a decision.
-    pub fn remark(&mut self, function: &Arc<str>, places: Vec<SrcLoc>, kind: RemarkKind) {
-        self.decisions.push(Remark { function: function.clone(), places, kind });
+    pub fn remark(&mut self, function: &Arc<str>, spans: Vec<SrcLoc>, kind: RemarkKind) {
+        self.decisions.push(Remark { function: function.clone(), spans, kind });
     }
 
     /// Applies `work` to each item (usually a function), each with its own context; returns the

@@ -25,7 +25,7 @@ pub struct Remark {
     /// The function that contains the operation.
     pub function: Arc<str>,
     /// Source spans of the operation, innermost first; empty if unknown.
-    pub places: Vec<SrcLoc>,
+    pub spans: Vec<SrcLoc>,
     /// The decision.
     pub kind: RemarkKind,
 }
@@ -174,7 +174,7 @@ pub struct FusionOperand {
     /// Its kind.
     pub what: OperationKind,
     /// Its source spans, innermost first.
-    pub places: Vec<SrcLoc>,
+    pub spans: Vec<SrcLoc>,
 }
 
 /// The kinds of operations.
@@ -362,7 +362,7 @@ pub enum CopyReason {
         /// The array that is used.
         array: Arc<str>,
         /// Source spans of the use.
-        places: Vec<SrcLoc>,
+        spans: Vec<SrcLoc>,
     },
     /// It may alias this array from outside of the surrounding loop or function.
     FromOutside(Arc<str>),

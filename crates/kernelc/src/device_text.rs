@@ -100,7 +100,7 @@ pub fn kernels(program: &Program, target: Target) -> Result<Option<Kernels>, Err
         needs.extend(["cl_khr_int64_base_atomics", "cl_khr_int64_extended_atomics"]);
     }
     if all.iter().any(|kernel| !kernel.launch.shared_buffers.is_empty()) {
-        head += "#define BR_PADS\n";
+        head += "#define BR_HAS_DYNAMIC_SHARED\n";
     }
     let values = program.checks.iter().map(|check| values(&check.format));
     // Writing to a string cannot fail.

@@ -278,8 +278,8 @@ impl<'a, 'p> Printer<'a, 'p> {
             // another.
             let shared = self.exprs.is_shared(var)?;
             let qualifier = if shared { "BR_SHARED " } else { space };
-            self.line(format!("{qualifier}{elem}_m {name}_room[{}];", count.max(1)));
-            self.line(format!("{space}u8 *{name} = ({space}u8 *){name}_room;"));
+            self.line(format!("{qualifier}{elem}_m {name}_storage[{}];", count.max(1)));
+            self.line(format!("{space}u8 *{name} = ({space}u8 *){name}_storage;"));
         }
         Ok(())
     }

@@ -70,7 +70,7 @@ impl TranslationUnit<'_> {
             let _ = write!(head, ", {}{}", declarator(&ty), writer.exprs.name(*var)?);
         }
         for SharedBuffer { buffer, .. } in &launch.shared_buffers {
-            let _ = write!(head, ", BR_PAD({}_room)", writer.exprs.name(*buffer)?);
+            let _ = write!(head, ", BR_DYNAMIC_SHARED({}_storage)", writer.exprs.name(*buffer)?);
         }
         head.push(')');
         writer.kernel_can_fail = can_fail(&grid.body);
@@ -82,7 +82,7 @@ impl TranslationUnit<'_> {
         writer.line(format!("{ty}{block} = BR_BLOCK;"));
         for SharedBuffer { buffer, .. } in &launch.shared_buffers {
             let (name, ty) = (writer.name(*buffer)?, writer.exprs.spelled(*buffer)?);
-            writer.line(format!("{ty}{name} = ({ty})BR_PAD_AT({name}_room);"));
+            writer.line(format!("{ty}{name} = ({ty})BR_DYNAMIC_SHARED_AT({name}_storage);"));
         }
         writer.statements(&grid.body)?;
         if waits && (stops || any_fails) {
@@ -316,7 +316,7 @@ impl<'a> Printer<'a, '_> {
             DeviceOp::Signal { at, value } => {
                 let address = self.atomic_address(at, dialect::scalar(at.elem))?;
                 let value = self.exprs.whole(value)?;
-                let how = if at.elem == RELEASE_TYPE { "signal" } else { "tell" };
+                let how = if at.elem == RELEASE_TYPE { "signal" } else { "publish" };
                 self.line(format!("br_{how}({address}, {value});"));
                 Ok(())
             }

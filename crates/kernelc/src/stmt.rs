@@ -26,7 +26,7 @@ impl<'a> Printer<'a, '_> {
             Stmt::LoadLanes { .. } | Stmt::StoreLanes { .. } => {
                 Err(Error::bug("the back end does not support vectors"))
             }
-            Stmt::Alloc(v, bytes, place) => self.new_owned("br_alloc", *v, bytes, *place),
+            Stmt::Alloc(v, bytes, location) => self.new_owned("br_alloc", *v, bytes, *location),
             Stmt::Frame { buffer, elem, count } => {
                 self.frame(*buffer, *elem, *count);
                 Ok(())
@@ -61,7 +61,7 @@ impl<'a> Printer<'a, '_> {
                 Ok(())
             }
             Stmt::For(f) => self.for_loop(f),
-            Stmt::Call { fun, args, results, place } => self.call(*fun, args, results, *place),
+            Stmt::Call { fun, args, results, location } => self.call(*fun, args, results, *location),
             Stmt::RecordComparison(id, size) => {
                 let size = self.exprs.whole(size)?;
                 self.line(format!("br_compared(ctx, {}, {size});", id.0));
@@ -69,8 +69,8 @@ impl<'a> Printer<'a, '_> {
             }
             Stmt::Check { cond, check, values } => self.check(cond, *check, values),
             Stmt::ReadGlobal(v, global) => {
-                let place = format!("ctx->globals[{}].{}", global.0, self.word(*v)?);
-                self.assign(*v, declares, &place)
+                let location = format!("ctx->globals[{}].{}", global.0, self.word(*v)?);
+                self.assign(*v, declares, &location)
             }
             Stmt::Device(op) => self.device_op(op),
             Stmt::WriteGlobal(global, v) => {
@@ -106,20 +106,20 @@ impl<'a> Printer<'a, '_> {
     }
 
     /// Assigns a new block to an owned variable, or fails.
-    fn new_owned(&mut self, make: &str, var: Var, size: &Expr, place: Option<CheckId>) -> Res<()> {
+    fn new_owned(&mut self, make: &str, var: Var, size: &Expr, location: Option<CheckId>) -> Res<()> {
         let (name, size) = (self.name(var)?, self.exprs.whole(size)?);
-        let place = match place {
+        let location = match location {
             Some(check) => format!("&{}", names::check(check)),
             None => "NULL".to_owned(),
         };
-        self.line(format!("{name} = {make}(ctx, {name}, {size}, {place});"));
+        self.line(format!("{name} = {make}(ctx, {name}, {size}, {location});"));
         self.fail_if(&format!("{name} == NULL"), "");
         Ok(())
     }
 
     fn slots(&mut self, slots: &Slots, declares: bool) -> Res<()> {
         match slots {
-            Slots::New(v, count, place) => self.new_owned("br_slots", *v, count, *place),
+            Slots::New(v, count, location) => self.new_owned("br_slots", *v, count, *location),
             Slots::Put { slots, at, block } => {
                 let (slots, block) = (self.name(*slots)?, self.name(*block)?);
                 let at = self.exprs.whole(at)?;
@@ -152,7 +152,7 @@ impl<'a> Printer<'a, '_> {
 
     /// A call. Results are received in temporaries, so that the addresses of variables used in
     /// loops are not taken.
-    fn call(&mut self, fun: FunId, args: &[Arg], results: &[Var], place: Option<CheckId>) -> Res<()> {
+    fn call(&mut self, fun: FunId, args: &[Arg], results: &[Var], location: Option<CheckId>) -> Res<()> {
         let unit = self.unit;
         let (_, callee) = unit.function(names::index(fun))?;
         let mut words = vec!["ctx".to_owned()];
@@ -164,7 +164,7 @@ impl<'a> Printer<'a, '_> {
         }
         words.extend((0..results.len()).map(|i| format!("&got{i}")));
         let call = format!("{callee}({}) != 0", words.join(", "));
-        let noted = place.map(|check| format!("br_called(ctx, &{});", names::check(check)));
+        let noted = location.map(|check| format!("br_called(ctx, &{});", names::check(check)));
         let noted = noted.unwrap_or_default();
         if results.is_empty() {
             self.fail_if(&call, &noted);

@@ -34,7 +34,7 @@ impl<'p, 'c> FunctionEmitter<'_, 'p, 'c> {
         elem: PrimType,
         extent: Option<&'p Expr>,
     ) -> Res<()> {
-        let (to_place, from_place) = (self.region_start(to, elem)?, self.region_start(from, elem)?);
+        let (to_start, from_start) = (self.region_start(to, elem)?, self.region_start(from, elem)?);
         let count = match extent {
             Some(extent) => self.int_expr(extent)?,
             None => self.emit.types.const_i64(1),
@@ -42,7 +42,7 @@ impl<'p, 'c> FunctionEmitter<'_, 'p, 'c> {
         let (size, align) = (elem.size() as i64, elem.size() as u32);
         let size = self.emit.types.const_i64(size);
         let bytes = self.builder.build_int_nsw_mul(count, size, "")?;
-        self.builder.build_memcpy(to_place, align, from_place, align, bytes)?;
+        self.builder.build_memcpy(to_start, align, from_start, align, bytes)?;
         let copy = self.current()?.get_last_instruction();
         let copy = copy.ok_or_else(|| Error::bug("a copy emits no instruction"))?;
         self.independent(copy, &[to.buffer, from.buffer])
@@ -65,12 +65,12 @@ impl<'p, 'c> FunctionEmitter<'_, 'p, 'c> {
         self.counted(self.emit.types.const_i64(0), count, false, |frame, i| {
             let to_at = frame.builder.build_int_nsw_mul(i, to_by, "")?;
             let from_at = frame.builder.build_int_nsw_mul(i, from_by, "")?;
-            let (to_place, from_place) =
+            let (to_start, from_start) =
                 (frame.element(to_start, elem, to_at)?, frame.element(from_start, elem, from_at)?);
-            let value = frame.builder.build_load(ty, from_place, "")?;
+            let value = frame.builder.build_load(ty, from_start, "")?;
             let load = value.as_instruction_value();
             let load = load.ok_or_else(|| Error::bug("a load is not an instruction"))?;
-            let store = frame.builder.build_store(to_place, value)?;
+            let store = frame.builder.build_store(to_start, value)?;
             frame.annotate(load, from.buffer)?;
             frame.annotate(store, to.buffer)
         })

@@ -303,8 +303,8 @@ impl<'p, 'c> Emit<'p, 'c> {
         if let Some(known) = self.data.borrow().get(&id) {
             return Ok(*known);
         }
-        let one_place = self.plan.is_in_first_module(data.bytes.len());
-        if one_place && self.part > 0 {
+        let single = self.plan.is_in_first_module(data.bytes.len());
+        if single && self.part > 0 {
             let name = format!("data.{id}{}", self.suffix);
             let global = self.module.add_global(self.types.i8, None, &name);
             global.set_constant(true);
@@ -317,7 +317,7 @@ impl<'p, 'c> Emit<'p, 'c> {
         let bytes = self.context.const_string(&data.bytes, false);
         let block = self.context.const_struct(&[header.into(), bytes.into()], false);
         let global = self.constant(&format!("data.{id}{}", self.suffix), block, 64);
-        if one_place {
+        if single {
             global.set_linkage(Linkage::External);
         }
         Ok(self.first_byte(id, global))

@@ -27,7 +27,7 @@ impl<'p, 'c> FunctionEmitter<'_, 'p, 'c> {
             Stmt::Store(access, e) => self.store(access, e),
             Stmt::LoadLanes { var, from, mask } => self.load_lanes(*var, from, mask.as_ref()),
             Stmt::StoreLanes { to, value, mask } => self.store_lanes(to, value, mask.as_ref()),
-            Stmt::Alloc(v, bytes, place) => self.alloc(*v, bytes, *place),
+            Stmt::Alloc(v, bytes, location) => self.alloc(*v, bytes, *location),
             Stmt::Frame { buffer, elem, count } => self.frame_array(*buffer, *elem, *count),
             Stmt::Share(v, w) => {
                 let block = self.buffer(*w)?;
@@ -45,7 +45,7 @@ impl<'p, 'c> FunctionEmitter<'_, 'p, 'c> {
             Stmt::If(cond, yes, no) => self.conditional(cond, yes, no),
             Stmt::While(cond, body) => self.while_loop(*cond, body),
             Stmt::For(f) => self.for_loop(f),
-            Stmt::Call { fun, args, results, place } => self.call(*fun, args, results, *place),
+            Stmt::Call { fun, args, results, location } => self.call(*fun, args, results, *location),
             Stmt::RecordComparison(id, size) => self.compared(*id, size),
             Stmt::Check { cond, check, values } => self.check(cond, *check, values),
             Stmt::ReadGlobal(v, global) => self.read_global(*v, *global),
@@ -124,30 +124,30 @@ impl<'p, 'c> FunctionEmitter<'_, 'p, 'c> {
         self.ops().convert(ConvOp::BToI, PrimType::Bool, PrimType::I8, value)
     }
 
-    fn alloc(&mut self, var: Var, bytes: &Expr, place: Option<CheckId>) -> Res<()> {
+    fn alloc(&mut self, var: Var, bytes: &Expr, location: Option<CheckId>) -> Res<()> {
         let make = if self.is_device_buffer(var)? {
             self.emit.runtime.device_alloc
         } else {
             self.emit.runtime.alloc
         };
-        self.new_owned(var, make, bytes, place)
+        self.new_owned(var, make, bytes, location)
     }
 
-    /// Assigns a new block to an owned variable, or fails; `place` is the check whose location is
+    /// Assigns a new block to an owned variable, or fails; `location` is the check whose location is
     /// reported.
     fn new_owned(
         &mut self,
         var: Var,
         make: FunctionValue<'c>,
         size: &Expr,
-        place: Option<CheckId>,
+        location: Option<CheckId>,
     ) -> Res<()> {
         let size = self.expr(size)?;
-        let place = match place {
+        let location = match location {
             Some(check) => self.emit.check(check.0)?,
             None => self.emit.types.ptr.const_null(),
         };
-        let args = [self.ctx.into(), size, place.into()];
+        let args = [self.ctx.into(), size, location.into()];
         let block = pointer(call_value(&self.builder, make, &args)?)?;
         let good = self.builder.build_is_not_null(block, "")?;
         self.fail_unless(good)?;
@@ -156,16 +156,16 @@ impl<'p, 'c> FunctionEmitter<'_, 'p, 'c> {
 
     fn slots(&mut self, slots: &Slots) -> Res<()> {
         match slots {
-            Slots::New(v, count, place) => self.new_owned(*v, self.emit.runtime.slots, count, *place),
+            Slots::New(v, count, location) => self.new_owned(*v, self.emit.runtime.slots, count, *location),
             Slots::Put { slots, at, block } => {
-                let (place, kept) = (self.slot_address(*slots, at)?, self.buffer(*block)?);
-                self.builder.build_store(place, kept)?;
+                let (slot, kept) = (self.slot_address(*slots, at)?, self.buffer(*block)?);
+                self.builder.build_store(slot, kept)?;
                 self.store_owned(*block, self.emit.types.ptr.const_null())
             }
             Slots::Get { var, slots, at } => {
-                let place = self.slot_address(*slots, at)?;
+                let slot = self.slot_address(*slots, at)?;
                 let ptr = self.emit.types.ptr;
-                let block = self.builder.build_load(ptr, place, "kept")?;
+                let block = self.builder.build_load(ptr, slot, "kept")?;
                 self.set(*var, pointer(block)?)
             }
         }
@@ -184,8 +184,8 @@ impl<'p, 'c> FunctionEmitter<'_, 'p, 'c> {
         let count = u32::try_from(count)
             .map_err(|_| Error::bug(format_args!("a frame cannot have {count} elements")))?;
         let array = self.emit.types.memory(elem).array_type(count);
-        let place = self.stack_slot(array, 64)?;
-        self.set(var, place)
+        let address = self.stack_slot(array, 64)?;
+        self.set(var, address)
     }
 
     fn conditional(&mut self, cond: &Expr, yes: &'p [Stmt], no: &'p [Stmt]) -> Res<()> {
@@ -204,7 +204,7 @@ impl<'p, 'c> FunctionEmitter<'_, 'p, 'c> {
         Ok(())
     }
 
-    fn call(&mut self, fun: FunId, args: &[Arg], results: &[Var], place: Option<CheckId>) -> Res<()> {
+    fn call(&mut self, fun: FunId, args: &[Arg], results: &[Var], location: Option<CheckId>) -> Res<()> {
         let callee = self.emit.function(fun.0 as usize)?;
         let mut values: Vec<Value<'c>> = vec![self.ctx.into()];
         let mut buffers = Vec::new();
@@ -223,8 +223,8 @@ impl<'p, 'c> FunctionEmitter<'_, 'p, 'c> {
         let called =
             emit.call_function(&self.builder, function, callee, values, |all| self.stack_slot(all, 0))?;
         self.independent(call_instruction(called.site), &buffers)?;
-        match place {
-            Some(place) => self.fail_called_from(called.status, place)?,
+        match location {
+            Some(location) => self.fail_called_from(called.status, location)?,
             None => self.fail_unless_ok(called.status)?,
         }
         for (i, result) in results.iter().enumerate() {
@@ -238,14 +238,14 @@ impl<'p, 'c> FunctionEmitter<'_, 'p, 'c> {
     }
 
     /// Fails if a call failed, and adds the call's location to the backtrace.
-    fn fail_called_from(&mut self, status: IntValue<'c>, place: CheckId) -> Res<()> {
+    fn fail_called_from(&mut self, status: IntValue<'c>, location: CheckId) -> Res<()> {
         let zero = status.get_type().const_zero();
         let (good, bad) = (self.new_block("called"), self.new_block("call.failed"));
         let ok = self.builder.build_int_compare(IntPredicate::EQ, status, zero, "")?;
         let branch = self.builder.build_conditional_branch(ok, good, bad)?;
         self.emit.metadata.set_likely(branch)?;
         self.builder.position_at_end(bad);
-        let desc = self.emit.check(place.0)?;
+        let desc = self.emit.check(location.0)?;
         let args = [self.ctx.into(), desc.into()];
         call(&self.builder, self.emit.runtime.record_call, &args)?;
         self.builder.build_unconditional_branch(self.fail)?;
@@ -261,13 +261,13 @@ impl<'p, 'c> FunctionEmitter<'_, 'p, 'c> {
         self.emit.metadata.set_likely(branch)?;
         self.builder.position_at_end(bad);
         let types = self.emit.types;
-        let place = match self.check_values.get(&values.len()) {
-            Some(place) => *place,
+        let words = match self.check_values.get(&values.len()) {
+            Some(words) => *words,
             None if values.is_empty() => types.ptr.const_null(),
             None => {
-                let place = self.stack_slot(types.i64.array_type(values.len() as u32), 0)?;
-                self.check_values.insert(values.len(), place);
-                place
+                let words = self.stack_slot(types.i64.array_type(values.len() as u32), 0)?;
+                self.check_values.insert(values.len(), words);
+                words
             }
         };
         for (i, value) in values.iter().enumerate() {
@@ -277,11 +277,11 @@ impl<'p, 'c> FunctionEmitter<'_, 'p, 'c> {
             let word = self.word(value, ty)?;
             let index = types.const_i64(i as i64);
             // SAFETY: the array has as many words as there are values.
-            let slot = unsafe { self.builder.build_in_bounds_gep(types.i64, place, &[index], "")? };
+            let slot = unsafe { self.builder.build_in_bounds_gep(types.i64, words, &[index], "")? };
             self.builder.build_store(slot, word)?;
         }
         let desc = self.emit.check(check.0)?;
-        let args = [self.ctx.into(), desc.into(), place.into()];
+        let args = [self.ctx.into(), desc.into(), words.into()];
         call(&self.builder, self.emit.runtime.fail, &args)?;
         self.builder.build_unconditional_branch(self.fail)?;
         self.builder.position_at_end(good);
@@ -299,12 +299,12 @@ impl<'p, 'c> FunctionEmitter<'_, 'p, 'c> {
     }
 
     fn read_global(&mut self, var: Var, global: GlobalId) -> Res<()> {
-        let (place, ty) = (self.global(global)?, self.var_type(var)?);
+        let (address, ty) = (self.global(global)?, self.var_type(var)?);
         let memory = match ty {
             VarType::Scalar(ty) => self.emit.types.memory(ty),
             VarType::Buffer(_) | VarType::Vector(..) => self.emit.types.var(ty),
         };
-        let value = self.builder.build_load(memory, place, "")?;
+        let value = self.builder.build_load(memory, address, "")?;
         let value = match ty {
             VarType::Scalar(ty) => self.loaded(value, ty)?,
             VarType::Buffer(_) => {
@@ -317,15 +317,15 @@ impl<'p, 'c> FunctionEmitter<'_, 'p, 'c> {
     }
 
     fn write_global(&mut self, global: GlobalId, var: Var) -> Res<()> {
-        let (place, value) = (self.global(global)?, self.get(var)?);
+        let (address, value) = (self.global(global)?, self.get(var)?);
         match self.var_type(var)? {
             VarType::Scalar(ty) => {
                 let word = self.word(value, ty)?;
-                self.builder.build_store(place, word)?;
+                self.builder.build_store(address, word)?;
             }
             VarType::Buffer(_) => {
                 call(&self.builder, self.emit.runtime.add_ref, &[value])?;
-                self.builder.build_store(place, value)?;
+                self.builder.build_store(address, value)?;
             }
             VarType::Vector(..) => return Err(Error::bug("a global is a vector")),
         }

@@ -236,7 +236,7 @@ impl Lower<'_> {
         let function: Arc<str> = Arc::from(self.program.name(def.var));
         let prov = self.f.prov();
         let decision =
-            Remark { function: function.clone(), places: self.f.provs.stack(prov), kind: kind(function) };
+            Remark { function: function.clone(), spans: self.f.provs.stack(prov), kind: kind(function) };
         self.remarks.get_or_insert_default().push(decision);
     }
 

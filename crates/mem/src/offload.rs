@@ -1,4 +1,4 @@
-//! The pass `place` (offload decision): segops that cannot be device kernels become functions that
+//! The pass `offload`: segops that cannot be device kernels become functions that
 //! run on the host.
 //!
 //! ```text

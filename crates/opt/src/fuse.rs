@@ -98,10 +98,10 @@ pub(crate) fn fuse(
         let operand_of = |(name, what, prov): Combinator| FusionOperand {
             name: name.map_or_else(|| Arc::from("?"), named),
             what,
-            places: function.provs.stack(prov),
+            spans: function.provs.stack(prov),
         };
         let (first, second) = (operand_of(first), operand_of(second));
-        let spans = first.places.clone();
+        let spans = first.spans.clone();
         let kind = match outcome {
             Outcome::Fused => RemarkKind::Fused { producer: first, consumer: second },
             Outcome::Recomputed => RemarkKind::Recomputed { producer: first, consumer: second },

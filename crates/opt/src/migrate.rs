@@ -22,7 +22,7 @@
 //!
 //! Before and after: level `segs`. Runs after `sink`, so that reads that only one arm uses happen
 //! in that arm, and after simplification, which would undo storage. Statements that a single thread
-//! cannot run do not move, so the `place` pass of `mem` rejects nothing more. Does nothing for
+//! cannot run do not move, so the `offload` pass of `mem` rejects nothing more. Does nothing for
 //! target machines without a device, nor in functions that kernels call or that run on the host
 //! alone.
 

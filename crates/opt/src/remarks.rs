@@ -117,7 +117,7 @@ fn collect(function: &Function<Segs>, signatures: &Signatures, inside: bool) -> 
         } else {
             match last.get(&class) {
                 Some((last, name, prov)) if *last > at => {
-                    CopyReason::UsedLater { array: hint(*name), places: spans(*prov) }
+                    CopyReason::UsedLater { array: hint(*name), spans: spans(*prov) }
                 }
                 Some(_) | None => CopyReason::Requested,
             }

@@ -330,7 +330,7 @@ impl UnrollAndJam<'_> {
     }
 
     fn bind(&mut self, op: BinOp, x: Atom, y: Atom, prov: Prov, out: &mut Vec<Stm<Segs>>) -> Atom {
-        let name = self.names.fresh("turn");
+        let name = self.names.fresh("iteration");
         out.push(Stm {
             pat: vec![Param { name, ty: Type::I64, ann: () }],
             aux: Aux::at(prov),

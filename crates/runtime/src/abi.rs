@@ -32,8 +32,8 @@
 //! # Functions that generated code calls
 //! | symbol | signature |
 //! |---|---|
-//! | `br_alloc` | `u8 *(Ctx*, i64 bytes, const CheckDesc *place)`: a block of at least `bytes` bytes (may be 0), 64-byte aligned, contents undefined, one reference. Null on failure, with the error slot set (negative: a product of sizes overflowed; else the memory limit), with the source positions of `place` unless it is null. |
-//! | `br_slots` | `u8 *(Ctx*, i64 count, const CheckDesc *place)`: a block of `count` slots, all null, else as `br_alloc`. Generated code stores addresses of blocks (which are not blocks of slots) in them, each with a reference; these are released when the block of slots is freed. |
+//! | `br_alloc` | `u8 *(Ctx*, i64 bytes, const CheckDesc *span)`: a block of at least `bytes` bytes (may be 0), 64-byte aligned, contents undefined, one reference. Null on failure, with the error slot set (negative: a product of sizes overflowed; else the memory limit), with the source positions of `span` unless it is null. |
+//! | `br_slots` | `u8 *(Ctx*, i64 count, const CheckDesc *span)`: a block of `count` slots, all null, else as `br_alloc`. Generated code stores addresses of blocks (which are not blocks of slots) in them, each with a reference; these are released when the block of slots is freed. |
 //! | `br_ref` | `void (u8 *block)`: adds a reference; null is ignored. |
 //! | `br_unref` | `void (Ctx*, u8 *block)`: releases a reference, frees the block at 0; null is ignored. |
 //! | `br_unref_all` | `void (Ctx*, u8 *const *blocks, i64 count)`: `br_unref` of each. |

@@ -239,10 +239,10 @@ entry agreeing (b: bool) (n: i64) =
   shared (if b then #some (iota n) else #none) (iota n)
 
 -- ==
--- entry: told
+-- entry: reported
 -- input { true 3i64 } output { 3i64 3i64 }
 -- input { false 3i64 } output { 3i64 -1i64 }
-entry told (b: bool) (n: i64) =
+entry reported (b: bool) (n: i64) =
   let o: vec [n] = if b then #some (iota n) else #none
   let (k, o) = alone o
   in (k, match o case #some x -> i64.sum x case #none -> -1)

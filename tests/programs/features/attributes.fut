@@ -1,4 +1,4 @@
--- Attributes that change what is computed, or how: opaque values, unrolled
+-- Attributes that change results, or how they are computed: opaque values, unrolled
 -- loops.
 
 -- Unused checks do not fail.

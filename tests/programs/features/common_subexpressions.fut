@@ -25,7 +25,7 @@ def small (x: i64) : i64 = x & 0xFFFFF
 
 -- The same in each iteration as before the loop; no iteration if `n` is not positive.
 -- ==
--- entry: turns
+-- entry: loops
 -- input { 5i64 9i64 4i64 }
 -- output { 145689i64 870054i64 }
 -- input { 6i64 9i64 4i64 }
@@ -36,7 +36,7 @@ def small (x: i64) : i64 = x & 0xFFFFF
 -- output { 238546i64 0i64 }
 -- input { 12i64 -5i64 -3i64 }
 -- output { 773159i64 0i64 }
-entry turns (x: i64) (k: i64) (n: i64) : (i64, i64) =
+entry loops (x: i64) (k: i64) (n: i64) : (i64, i64) =
   let before = small (wave x k)
   let sum = loop s = 0 for i < n do small (s * 3 + wave x k + wave k x * i)
   in (before, sum)

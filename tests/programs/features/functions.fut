@@ -121,7 +121,7 @@ entry closures [n] [m] (table: [n]i32) (is: [m]i64) : ([m][n]i32, i32) =
      , iterate_until (> 100) (\x -> 2 * x + lookup 0) 1
      )
 
--- Folds of the library.
+-- The library's folds.
 -- ==
 -- entry: folds
 -- input { [1, 2, 3, 4] }

@@ -15,7 +15,7 @@ def dividend32 (d: i32) (i: i64) : i32 =
      case 3 -> x / d * d + 1
      case _ -> if i % 2 == 0 then i32.lowest else i32.highest
 
-def told (a: i64) (i: i64) (x: i64) : i64 = (a + x * (i * 2 + 1)) & 0xFFFFFFFFFFFF
+def checksum (a: i64) (i: i64) (x: i64) : i64 = (a + x * (i * 2 + 1)) & 0xFFFFFFFFFFFF
 
 -- ==
 -- entry: signed32
@@ -44,7 +44,7 @@ entry signed32 (n: i64) (d: i32) : (i64, i64, i64, i64) =
   let rems = by (%% d)
   let divs = by (/ d)
   let mods = by (% d)
-  let all ys = loop a = 0 for i < n do told a i (i64.i32 ys[i])
+  let all ys = loop a = 0 for i < n do checksum a i (i64.i32 ys[i])
   in (all quots, all rems, all divs, all mods)
 
 -- ==
@@ -61,7 +61,7 @@ entry signed32 (n: i64) (d: i32) : (i64, i64, i64, i64) =
 -- output { 13537171755877i64 1293635570i64 }
 entry unsigned32 (n: i64) (d: u32) : (i64, i64) =
   let xs = map (\i -> let x = u32.u64 (mixed i >> 32) in if i % 3 == 0 then x / d * d else if i % 3 == 1 then x / d * d - 1 else x) (iota n)
-  let all ys = loop a = 0 for i < n do told a i (i64.u32 ys[i])
+  let all ys = loop a = 0 for i < n do checksum a i (i64.u32 ys[i])
   in (all (map (/ d) xs), all (map (% d) xs))
 
 -- All 8-bit values by all 8-bit values, and 16-bit values by some.
@@ -71,7 +71,7 @@ entry unsigned32 (n: i64) (d: u32) : (i64, i64) =
 -- output { 281472543258756i64 277600521950i64 281393617893785i64 401199737876i64 }
 entry narrow (n: i64) : (i64, i64, i64, i64) =
   let pairs = flatten (map (\x -> map (\y -> (x, y)) (iota n)) (iota n))
-  let all ys = loop a = 0 for i < n * n do told a i ys[i]
+  let all ys = loop a = 0 for i < n * n do checksum a i ys[i]
   let some m y = if y % m == 0 then 1 else y
   in ( all (map (\(x, y) -> i64.i8 (i8.i64 x / i8.i64 (some 256 y))) pairs)
      , all (map (\(x, y) -> i64.u8 (u8.i64 x % u8.i64 (some 256 y))) pairs)
@@ -88,5 +88,5 @@ entry varying (n: i64) : (i64, i64) =
   let d i = let x = i32.u64 (mixed (i + 99) >> u64.i64 (33 + i % 30)) in if x == 0 then -1 else x
   let ys = map (\i -> let e = d i in (dividend32 e i / e, dividend32 e i %% e)) (iota n)
   let (as, bs) = unzip ys
-  let all ys = loop a = 0 for i < n do told a i (i64.i32 ys[i])
+  let all ys = loop a = 0 for i < n do checksum a i (i64.i32 ys[i])
   in (all as, all bs)

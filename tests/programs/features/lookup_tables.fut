@@ -28,14 +28,14 @@ entry twice [n] (xs: [n]f64) (k: i64) (m: i64) : [n][k]f64 =
   map (\x -> map (\j -> f64.sum (map (\i -> (x + f64.i64 j) * coefficient i) (iota m))) (iota k)) xs
 
 -- ==
--- entry: turns
+-- entry: in_loop
 -- input { [1.0, 2.0] 3i32 5i64 }
 -- output { [3.4306564331054688, 3.544300079345703] }
 -- input { [1.0, 2.0] 0i32 -5i64 }
 -- output { [1.0, 2.0] }
 -- input { [1.0, 2.0] 1i32 -5i64 }
 -- error: Range 0..1..<-5 is invalid
-entry turns [n] (xs: [n]f64) (k: i32) (m: i64) : [n]f64 =
+entry in_loop [n] (xs: [n]f64) (k: i32) (m: i64) : [n]f64 =
   map (\x -> loop s = x for t < k do f64.i32 t + f64.sum (map (\i -> (s + 1) * coefficient i) (iota m))) xs
 
 -- Elements of an array that is equal in all iterations.

@@ -42,14 +42,14 @@ def size_of [n] (_: two [n]): i64 = n
 entry twos (k: i64) (n: i64) = (size_of (mk k n), size_own (mk k n))
 
 -- ==
--- entry: beside
+-- entry: with_array
 -- input { 3i64 } output { 27i64 [27i64] }
 -- input { 2000i64 } output { 4i64 [4i64] }
 #[noinline] def pair (n: i64): ?[k].(vec [k], [k]i64) =
   let m = if n < 1000 then n * n * n else 4
   let o: vec [m] = if n < 1000 then #some (iota m) else #none
   in (o, iota m)
-entry beside (n: i64) = let [k] (o: vec [k], _: [k]i64) = pair n in (k, [len_of o])
+entry with_array (n: i64) = let [k] (o: vec [k], _: [k]i64) = pair n in (k, [len_of o])
 
 -- ==
 -- entry: iterated

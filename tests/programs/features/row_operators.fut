@@ -51,7 +51,7 @@ entry running (n: i64) (m: i64) : (i64, i64) =
   let twice = scan (map2 (+)) (replicate m 0) (map (map (* 2)) sums) |> map (map (% 1009))
   in (weigh_all sums, weigh_all twice)
 
--- Products of matrices modulo a prime: an operator that is no map.
+-- Products of matrices modulo a prime: an operator that is not a map.
 -- ==
 -- entry: matrices
 -- input { 3i64 }

@@ -30,14 +30,14 @@ entry sums (n: i64) (m: i64) : ([n]f64, [n]f32, [n]f32, [n]i64) =
 
 -- The index of the first maximum: an operator that does not commute.
 -- ==
--- entry: places
+-- entry: argmax
 -- input { 3i64 255i64 }
 -- output { [504.0f32, 504.0f32, 504.0f32] [39i64, 126i64, 213i64] }
 -- input { 3i64 256i64 }
 -- output { [504.0f32, 504.0f32, 504.0f32] [39i64, 126i64, 213i64] }
 -- input { 3i64 2000i64 }
 -- output { [504.0f32, 504.0f32, 504.0f32] [39i64, 126i64, 213i64] }
-entry places (n: i64) (m: i64) : ([n]f32, [n]i64) =
+entry argmax (n: i64) (m: i64) : ([n]f32, [n]i64) =
   let later (x, i) (y, j) = if y > x then (y, j) else (x, i : i64)
   in map (\xs -> reduce later (-f32.inf, -1) (zip xs (indices xs))) (matrix n m f32.i64) |> unzip
 

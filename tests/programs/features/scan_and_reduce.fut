@@ -17,7 +17,7 @@
 -- output { [2, 6, 30] [1, 10, 54] 30 54 5 }
 
 -- ==
--- entry: as_apart
+-- entry: as_separate
 -- input { 0i64 } output { true }
 -- input { 1i64 } output { true }
 -- input { 1000i64 } output { true }
@@ -45,7 +45,7 @@ entry in_order [n] (as: [n]i32) (bs: [n]i32): ([n]i32, [n]i32, i32, i32, i32) =
   in (cs, ds, c, d, reduce i32.max 0 as)
 
 -- The same as loops, for sizes of several chunks.
-entry as_apart (n: i64): bool =
+entry as_separate (n: i64): bool =
   let fs = map (\i -> (1 + i32.i64 (i % 3), i32.i64 (i % 7))) (iota n)
   let cs = scan compose (1, 0) fs
   let (c, d) = reduce compose (1, 0) fs

@@ -44,14 +44,14 @@ entry matrices (m: i64) (n: i64) : (i32, i32, i32, i32) =
 
 -- Mapped values next to the scan are inputs of its `post` lambda.
 -- ==
--- entry: beside
+-- entry: post_lambdas
 -- input { 1200i64 10i64 }
 -- output { 252453227i32 -1153384678i32 }
 -- input { 4i64 3001i64 }
 -- output { -1983044151i32 -799907793i32 }
 -- input { 1i64 12001i64 }
 -- output { 1339709531i32 -633759054i32 }
-entry beside (m: i64) (n: i64) : (i32, i32) =
+entry post_lambdas (m: i64) (n: i64) : (i32, i32) =
   let xss = tabulate m (\i -> tabulate n (\j -> value (i * n + j)))
   let yss = map (\xs -> map2 (\s x -> s * 3 ^ x) (scan (+) 0 xs) xs) xss
   let zss = map (\xs -> map2 (\s x -> s - x) (scan i32.max i32.lowest xs) xs) xss

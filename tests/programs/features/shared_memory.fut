@@ -19,12 +19,12 @@ entry chain [n][m] (xss: [n][m]i32) : [n][m]i32 =
 
 -- Arrays of two sizes and several types, in loops and branches.
 -- ==
--- entry: turns
+-- entry: loops
 -- input { [2i64, 3i64] [[1, 2, 3], [4, 5, -6]] [[1i64, 2i64, 3i64, 4i64, 5i64], [9i64, 8i64, 7i64, 6i64, 5i64]] }
 -- output { [[302i32, 370i32, 441i32], [2i32, 2i32, 2i32]] [[731i64, 364i64, 10i64, 670i64, 345i64], [221i64, 487i64, 721i64, 945i64, 180i64]] }
 -- input { [0i64, 1i64] [[1, 2, 3], [4, 5, -6]] [[1i64], [2i64]] }
 -- output { [[1i32, 2i32, 3i32], [22i32, 27i32, 27i32]] [[1i64], [94i64]] }
-entry turns [n][m][k] (turns: [n]i64) (xss: [n][m]i32) (yss: [n][k]i64)
+entry loops [n][m][k] (trips: [n]i64) (xss: [n][m]i32) (yss: [n][k]i64)
     : ([n][m]i32, [n][k]i64) =
   unzip (map3 (\t xs ys ->
                  loop (xs, ys) = (copy xs, copy ys) for i < t do
@@ -37,7 +37,7 @@ entry turns [n][m][k] (turns: [n]i64) (xss: [n][m]i32) (yss: [n][k]i64)
                       else let c = scan i32.max 0 (map (+ r) a)
                            let u = i64.i32 (i32.sum c)
                            in (map (\x -> x + i32.i64 i) c, map (\y -> (y + u) % 1000) b))
-              turns xss yss)
+              trips xss yss)
 
 -- Too many to fit if they are long.
 -- ==

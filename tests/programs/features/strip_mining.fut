@@ -2,7 +2,7 @@
 -- sequentially.
 
 -- The number of Collatz steps from a number to 1, at most 200.
-def turns (start: i64) : i64 =
+def collatz_steps (start: i64) : i64 =
   let (_, count) =
     loop (n, count) = (start, 0)
     while n > 1 && count < 200 do
@@ -27,7 +27,7 @@ def turns (start: i64) : i64 =
 -- input { 20000i64 7i64 }
 -- output { [2091i32, 2503i32, 2401i32, 2132i32, 1981i32, 2175i32, 2408i32] [154665.0f64, 199431.484375f64, 161791.640625f64, 133198.015625f64, 140181.0625f64, 172104.0f64, 171095.125f64] }
 entry lengths (n: i64) (k: i64) : ([k]i32, [k]f64) =
-  let counts = map turns (iota n)
+  let counts = map collatz_steps (iota n)
   let bins = map (\c -> c % (k + 2) - 1) counts
   in ( hist (+) 0 k bins (map (const 1) bins)
      , hist (+) 0 k bins (map2 (\c i -> f64.i64 (c * (i % 97 + 1)) / 64) counts (iota n))
@@ -43,7 +43,7 @@ entry lengths (n: i64) (k: i64) : ([k]i32, [k]f64) =
 -- input { 30000i64 4i64 }
 -- output { [29999i64, 29991i64, 29998i64, 29977i64] [200i64, 197i64, 198i64, 199i64] [2463i64, 9159i64, 3175i64, 6319i64] }
 entry chosen (n: i64) (k: i64) : ([k]i64, [k]i64, [k]i64) =
-  let counts = map turns (iota n)
+  let counts = map collatz_steps (iota n)
   let bins = map (% k) counts
   let most = hist (\a b -> if b.0 > a.0 then b else a) (-1, -1) k bins (zip counts (iota n))
   in ( hist (\a b -> if b < 0 then a else b) (-1) k bins (iota n)
@@ -61,5 +61,5 @@ entry chosen (n: i64) (k: i64) : ([k]i64, [k]i64, [k]i64) =
 -- input { 2i64 0i64 2i64 }
 -- output { [[0i64, 0i64], [0i64, 0i64]] }
 entry rows (m: i64) (n: i64) (k: i64) : [m][k]i64 =
-  map (\r -> hist i64.max 0 k (map (\i -> turns (r * n + i) % k) (iota n)) (map (\i -> turns (i + 1)) (iota n)))
+  map (\r -> hist i64.max 0 k (map (\i -> collatz_steps (r * n + i) % k) (iota n)) (map (\i -> collatz_steps (i + 1)) (iota n)))
       (iota m)

@@ -15,10 +15,10 @@ entry shifted [n][m] (xss: [n][m]i32) : [n][m]i32 =
 
 -- Scans in a loop whose trip count varies between outer iterations.
 -- ==
--- entry: turns
+-- entry: loops
 -- input { [0, 1, 2, 3] [[1, 2, 3], [1, 2, 3], [1, 2, 3], [1, 2, 3]] }
 -- output { [[1, 2, 3], [1, 3, 6], [1, 4, 10], [1, 5, 15]] }
-entry turns [n][m] (ks: [n]i32) (xss: [n][m]i32) : [n][m]i32 =
+entry loops [n][m] (ks: [n]i32) (xss: [n][m]i32) : [n][m]i32 =
   map2 (\k xs -> loop ys = copy xs for i < k do
                    let zs = scan (+) 0 ys
                    let top = i32.maximum zs

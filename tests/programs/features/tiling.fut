@@ -1,5 +1,5 @@
 -- Iterations that share the elements read in their loops, in one and two dimensions: sizes that
--- are no multiples of a tile, small sizes, operators of all kinds.
+-- are not multiples of a tile, small sizes, operators of all kinds.
 
 def along (n: i64) (m: i64) (a: i64) (b: i64) (c: i64) : [n][m]i32 =
   opaque (tabulate_2d n m (\i j -> i32.i64 ((i * a + j * b) % c) - 3))

@@ -17,7 +17,7 @@ entry shift_all [n] (d: i32) (xs: [n]i32) (ys: [n]i32) : ([n]i32, [n]i32) =
   let moved = map2 (\x y -> shift d {x, y}) xs ys
   in (map (.x) moved, map (.y) moved)
 
--- Several fields taken apart and reassembled in another order.
+-- Several fields read and reassembled in another order.
 -- ==
 -- entry: swap_fields
 -- input { 1 2 3i64 true }

@@ -33,12 +33,12 @@ entry in_branches [n] (p: bool) (as: *[n]i32) (bs: *[n]i32) : ([n]i32, [n]i32) =
 
 -- Arrays swapped in a loop, each updated when it is first.
 -- ==
--- entry: in_turns
+-- entry: alternating
 -- input { 5i64 [0i64, 0i64, 0i64] [10i64, 10i64, 10i64] }
 -- output { [14i64, 12i64, 10i64] [1i64, 5i64, 3i64] }
 -- input { 0i64 [1i64] [2i64] }
 -- output { [1i64] [2i64] }
-entry in_turns [n] (k: i64) (as: *[n]i64) (bs: *[n]i64) : ([n]i64, [n]i64) =
+entry alternating [n] (k: i64) (as: *[n]i64) (bs: *[n]i64) : ([n]i64, [n]i64) =
   loop (as: *[n]i64, bs: *[n]i64) = (as, bs) for i < k do
     let as[i % n] = as[i % n] + i + 1
     in (bs, as)

@@ -7,7 +7,7 @@
 
 use super::Problem;
 use super::tree::{File, Tree};
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// The list. Its header describes the format.
@@ -81,7 +81,7 @@ impl Word {
 /// No file contains a listed phrase.
 pub fn phrases(tree: &Tree) -> Vec<Problem> {
     let phrases: Vec<Phrase> = LIST.lines().filter_map(Phrase::parse).collect();
-    let mut by_first: HashMap<&str, Vec<&Phrase>> = HashMap::new();
+    let mut by_first: BTreeMap<&str, Vec<&Phrase>> = BTreeMap::new();
     // Most words are excluded by their initial and length, without a look-up.
     let mut starts = [[false; 32]; 256];
     for phrase in &phrases {

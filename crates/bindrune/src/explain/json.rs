@@ -89,7 +89,7 @@ fn remark_value(entry: &ShownRemark, files: &[File]) -> Value {
         "subject": entry.subject,
         "inside": entry.library_function,
         "text": entry.text(),
-        "place": location(entry.span, files),
+        "location": location(entry.span, files),
         "others": related,
         "times": entry.times,
         "data": data(&entry.kind),
@@ -131,8 +131,8 @@ fn data(kind: &RemarkKind) -> Value {
         RemarkKind::Executes { what, how, .. } => match how {
             Execution::Tasks { decomp, versions } => json!({
                 "what": what.to_string(),
-                "least_points": decomp.grain_size,
-                "most_tasks": decomp.max_chunks,
+                "grain_size": decomp.grain_size,
+                "max_tasks": decomp.max_chunks,
                 "updates": decomp.updates_per_iteration,
                 "versions": versions,
             }),
@@ -148,7 +148,7 @@ fn data(kind: &RemarkKind) -> Value {
                 "what": what.to_string(),
                 "why": match reason {
                     Sequential::Inside(_) => "inside",
-                    Sequential::Attribute => "asked",
+                    Sequential::Attribute => "attribute",
                     Sequential::ArrayOperator => "array-operator",
                 },
             }),
@@ -173,7 +173,7 @@ fn data(kind: &RemarkKind) -> Value {
         RemarkKind::Copied { array, why } => json!({
             "array": &**array,
             "why": kebab_case(why),
-            "keeps": match why {
+            "preserved": match why {
                 CopyReason::Parameter(name)
                 | CopyReason::FromOutside(name)
                 | CopyReason::UsedLater { array: name, .. } => Some(&**name),

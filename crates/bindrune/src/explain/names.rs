@@ -170,7 +170,7 @@ impl<'a> SourceNames<'a> {
                 return None;
             };
             let key = (&*decision.function, &**counter);
-            Some((key, decision.places.as_slice()))
+            Some((key, decision.spans.as_slice()))
         });
         let functions = decisions.iter().filter_map(|decision| {
             let RemarkKind::Specialised { of, instance, .. } = &decision.kind else {
@@ -219,11 +219,11 @@ impl<'a> SourceNames<'a> {
                 let key = (&*decision.function, &**counter);
                 self.counters.get(&key).map_or(Vec::new(), |at| at.to_vec())
             }
-            _ if decision.places.is_empty() => {
+            _ if decision.spans.is_empty() => {
                 let name = self.function(&decision.function);
                 self.source.definition(name).into_iter().collect()
             }
-            _ => decision.places.clone(),
+            _ => decision.spans.clone(),
         }
     }
 }
@@ -241,10 +241,10 @@ pub struct RemarkContext<'a> {
 impl RemarkNames for RemarkContext<'_> {
     fn party(&self, operand: &FusionOperand) -> String {
         let source = self.user.source;
-        let Some(loc) = source.innermost_user_span(&operand.places) else {
+        let Some(loc) = source.innermost_user_span(&operand.spans) else {
             return format!("a {}", operand.what);
         };
-        let what = match source.enclosing_library_function(&operand.places) {
+        let what = match source.enclosing_library_function(&operand.spans) {
             Some(function) => format!("the {} inside `{function}`", operand.what),
             None => format!("`{}`", source.snippet(loc)),
         };
@@ -255,8 +255,8 @@ impl RemarkNames for RemarkContext<'_> {
         }
     }
 
-    fn place(&self, places: &[SrcLoc]) -> String {
-        let loc = self.user.source.innermost_user_span(places);
+    fn span(&self, spans: &[SrcLoc]) -> String {
+        let loc = self.user.source.innermost_user_span(spans);
         loc.map_or_else(|| "a calling function".to_owned(), |loc| format!("line {}", loc.line))
     }
 

@@ -157,8 +157,8 @@ pub fn remark(decision: &Remark, user: &SourceNames<'_>, all: bool) -> Option<Sh
     }
     let context = RemarkContext { user, function: &decision.function, span };
     let operand = |operand: &FusionOperand| {
-        let other = user.source.innermost_user_span(&operand.places);
-        let inside = other == Some(span) && user.source.enclosing_library_function(&operand.places).is_some();
+        let other = user.source.innermost_user_span(&operand.spans);
+        let inside = other == Some(span) && user.source.enclosing_library_function(&operand.spans).is_some();
         (other, inside)
     };
     let related = match &decision.kind {
@@ -181,8 +181,8 @@ pub fn remark(decision: &Remark, user: &SourceNames<'_>, all: bool) -> Option<Sh
             inside: EnclosingLoop::Loop(around) | EnclosingLoop::Parallel(around),
             ..
         } => user.source.innermost_user_span(around).into_iter().collect(),
-        RemarkKind::Copied { why: CopyReason::UsedLater { places, .. }, .. } => {
-            user.source.innermost_user_span(places).into_iter().collect()
+        RemarkKind::Copied { why: CopyReason::UsedLater { spans, .. }, .. } => {
+            user.source.innermost_user_span(spans).into_iter().collect()
         }
         _ => Vec::new(),
     };

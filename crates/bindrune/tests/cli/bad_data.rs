@@ -137,9 +137,9 @@ fn out_of_memory_reports_request_and_limit() {
 fn run_and_dev_fail_with_the_messages_of_executables() {
     let folder = Folder::new();
     let program = folder.file("sample.fut", SAMPLE);
-    let place = format!("sample.fut:{}:", line("entry gather") + 1);
-    let parts = ["Index [3] out of bounds for array of shape [2]", &place];
+    let location = format!("sample.fut:{}:", line("entry gather") + 1);
+    let parts = ["Index [3] out of bounds for array of shape [2]", &location];
     bindrune(&["run", &program, "-e", "gather"], "[1, 2] [0, 3]").fails(&parts);
     bindrune(&["dev", &program, "--stage", "segs", "--run", "-e", "gather"], "[1, 2] [0, 3]")
-        .fails(&["out of bounds", &place]);
+        .fails(&["out of bounds", &location]);
 }

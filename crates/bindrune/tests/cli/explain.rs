@@ -406,9 +406,9 @@ fn json_has_the_documented_keys() {
     assert_eq!(check["mark"], "left");
     assert_eq!(check["subject"], "table[i]");
     assert_eq!(check["inside"], Value::Null);
-    assert_eq!(check["place"]["line"], 2);
-    assert_eq!(check["place"]["column"], 26);
-    assert_eq!(check["place"]["end_column"], 34);
+    assert_eq!(check["location"]["line"], 2);
+    assert_eq!(check["location"]["column"], 26);
+    assert_eq!(check["location"]["end_column"], 34);
     assert_eq!(check["others"][0]["line"], 4);
     assert_eq!(check["data"]["check"], "index");
     assert_eq!(check["data"]["inside"], "parallel-loop");

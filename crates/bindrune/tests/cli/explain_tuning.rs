@@ -111,7 +111,7 @@ fn json_report() {
     let data: Value = serde_json::from_slice(&done.stdout).expect("the output is JSON");
     assert_eq!(data["version"], 1);
     let nest = &data["nests"][0];
-    assert_eq!((&nest["function"], &nest["place"]["line"]), (&json!("main"), &json!(3)));
+    assert_eq!((&nest["function"], &nest["location"]["line"]), (&json!("main"), &json!(3)));
     assert_eq!(nest["parameters"][OUTER], json!({ "default": 16, "value": 51, "size": "n_0" }));
     let expected = json!({
         "chosen": { "versions": [1], "micros": 100.0 },

@@ -44,7 +44,7 @@ impl Built {
 fn output(finished: &Finished, name: &str) -> (i32, String, String) {
     let stderr = finished.stderr.replace(name, "NAME");
     let words = stderr.split_whitespace();
-    let words = words.map(|word| word.rsplit_once(".fut:").map_or(word, |(_, place)| place));
+    let words = words.map(|word| word.rsplit_once(".fut:").map_or(word, |(_, location)| location));
     let stderr = words.collect::<Vec<_>>().join(" ");
     (finished.code, finished.text().to_owned(), stderr)
 }

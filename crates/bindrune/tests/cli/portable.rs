@@ -36,12 +36,12 @@ fn same(c: &str, args: &[&str], stdin: &[u8]) {
     let mut as_c = Command::new(c);
     let c = output(&finish(as_c.args(args).stdout(Stdio::piped()), stdin), c);
     // The CPU's sample has another file name.
-    let place = |stderr: &str| {
+    let location = |stderr: &str| {
         let words = stderr.split_whitespace();
-        let words = words.map(|word| word.rsplit_once(".fut:").map_or(word, |(_, place)| place));
+        let words = words.map(|word| word.rsplit_once(".fut:").map_or(word, |(_, location)| location));
         words.collect::<Vec<_>>().join(" ")
     };
-    assert_eq!((cpu.0, place(&cpu.2)), (c.0, place(&c.2)), "{args:?}");
+    assert_eq!((cpu.0, location(&cpu.2)), (c.0, location(&c.2)), "{args:?}");
     assert_eq!(cpu.1, c.1, "{args:?}");
 }
 

@@ -145,7 +145,7 @@ fn breakpoints_open_a_prompt_with_the_variables_of_the_calls() {
         ":unbreak",
         "outer 5",
     ]);
-    let places = "[prompt].fut:1:65-87";
+    let location = "[prompt].fut:1:65-87";
     let text = done.text();
     let parts = [
         "Breakpoint at ",
@@ -163,7 +163,7 @@ fn breakpoints_open_a_prompt_with_the_variables_of_the_calls() {
         let at = found.unwrap_or_else(|| panic!("{part}:\n{text}\n{}", done.stderr));
         rest = &rest[at + part.len()..];
     }
-    assert!(text.contains(places), "{text}");
+    assert!(text.contains(location), "{text}");
     assert_eq!(text.matches("Breakpoint").count(), 2, "{text}");
     for part in ["Unknown name \"s\"", "there is no call 7", "Unknown name \"late\""] {
         assert!(done.stderr.contains(part), "{part}:\n{}", done.stderr);

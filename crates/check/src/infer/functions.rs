@@ -66,7 +66,7 @@ impl Infer<'_> {
                 VarState::Existential { .. } | VarState::Solved(_) => false,
             }
         };
-        *dim != Dim::Any && crate::dims::variables(dim).iter().all(is_value)
+        *dim != Dim::Any && crate::sizes::variables(dim).iter().all(is_value)
     }
 
     /// The type of a function as callers see it, and its result: sizes of the result that mention

@@ -224,7 +224,7 @@ impl TypeMapper for ResolveAbstract<'_> {
         match &tables.var(var).state {
             VarState::Solved(dim) => Some(map_dim(dim, self).unwrap_or_else(|| dim.clone())),
             VarState::Copy { of, .. } => self.dim_var(*of),
-            // Expressions that need it are reported (`finished::causality`).
+            // Expressions that need it are reported (`post_inference::causality`).
             VarState::Existential { computed: Some(_), .. } if self.keep_abstract => {
                 self.kept = true;
                 None

@@ -14,7 +14,7 @@ impl BoundSizes {
     /// Records the size that a variable is bound to, unless it is too large.
     pub(crate) fn insert(&mut self, var: VarId, dim: &Dim) {
         let dim = crate::subst::map_dim(dim, self).unwrap_or_else(|| dim.clone());
-        if crate::dims::is_small(&dim) {
+        if crate::sizes::is_small(&dim) {
             self.0.insert(var, dim);
         }
     }
@@ -92,7 +92,7 @@ struct ReplaceLocalSizes<'c, 't> {
 
 impl ReplaceLocalSizes<'_, '_> {
     fn is_local(&self, dim: &Dim) -> bool {
-        crate::dims::variables(dim).iter().any(|v| {
+        crate::sizes::variables(dim).iter().any(|v| {
             let data = self.infer.tables.var(*v);
             data.depth > self.infer.depth && !self.bound.contains(v) && matches!(data.state, VarState::Value)
         })
@@ -103,7 +103,7 @@ impl ReplaceLocalSizes<'_, '_> {
         match dim {
             Dim::Op(_, args) => self.is_carried(&args.0) && self.is_carried(&args.1),
             dim => {
-                let same = |c: &Dim| crate::dims::compare(c, dim) == crate::dims::SizeComparison::Equal;
+                let same = |c: &Dim| crate::sizes::compare(c, dim) == crate::sizes::SizeComparison::Equal;
                 !self.is_local(dim) || self.carried.iter().any(same)
             }
         }
@@ -117,12 +117,12 @@ impl ReplaceLocalSizes<'_, '_> {
             && self.is_carried(dim)
         {
             let (a, b) = (self.dim(&args.0), self.dim(&args.1));
-            return crate::dims::size_op(*op, a, b);
+            return crate::sizes::size_op(*op, a, b);
         }
         let known = self
             .done
             .iter()
-            .find(|(old, _)| crate::dims::compare(old, dim) == crate::dims::SizeComparison::Equal);
+            .find(|(old, _)| crate::sizes::compare(old, dim) == crate::sizes::SizeComparison::Equal);
         if let Some((_, new)) = known {
             return new.clone();
         }

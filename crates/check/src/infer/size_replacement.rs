@@ -17,8 +17,8 @@
 //! Array sizes occur in all types of a value: in payloads of sums, and in the size and type
 //! arguments of abstract types, as well as in tuples, records and arrays.
 
-use crate::dims::{SizeComparison, compare};
 use crate::infer::{FreeVars, Infer, InferTables, Origin, Sizes, VarState};
+use crate::sizes::{SizeComparison, compare};
 use crate::subst::{Subst, TypeMapper, map_ty};
 use crate::tast::{ArrowTy, Dim, RetType, Ty, TyVarId, TypeArgs, VarId};
 use std::sync::Arc;
@@ -323,13 +323,13 @@ impl Infer<'_> {
         })
     }
 
-    /// The type with sizes beyond the limits of [`crate::dims`] replaced by unknown ones.
+    /// The type with sizes beyond the limits of [`crate::sizes`] replaced by unknown ones.
     pub(crate) fn limit_sizes(&mut self, ty: &Ty, span: Span) -> Ty {
         let compound = |dim: &Dim| matches!(dim, Dim::Op(..) | Dim::Exp(_));
         let mut large = false;
         let resolved = self.tables.resolve(ty);
         let checked = replace_dims(&resolved, &mut |dim| {
-            if compound(dim) && !crate::dims::is_small(dim) {
+            if compound(dim) && !crate::sizes::is_small(dim) {
                 large = true;
                 return self.unknown(Arc::from("k"), span);
             }

@@ -375,7 +375,7 @@ impl TypeMapper for FreeVars {
     }
 
     fn size_exp(&mut self, exp: &Exp) -> bool {
-        crate::dims::add_variables(exp, &mut self.dims);
+        crate::sizes::add_variables(exp, &mut self.dims);
         false
     }
 }

@@ -11,7 +11,7 @@
 //! with new open sizes. A definition without sizes needs no second walk.
 //!
 //! A recursive function without a declared result has any sizes at its uses in the second walk, as
-//! in the reference ([`crate::define`]). If these differ from those of the resulting function, the
+//! in the reference ([`crate::definition`]). If these differ from those of the resulting function, the
 //! second walk is repeated with other settings ([`WalkOptions`]).
 //!
 //! Needs: both walks request inferred types in the same order, whatever the types are.

@@ -5,7 +5,7 @@
 //! whose types are known.
 
 use crate::context::Context;
-use crate::define::{DefinitionChecker, FunctionSyntax};
+use crate::definition::{DefinitionChecker, FunctionSyntax};
 use crate::env::{Entry, Functor, FunctorBody, Module, ModuleExports, Scheme, Target, ValueEntry};
 use crate::infer::Walk;
 use crate::modules::Elaborator;

@@ -6,7 +6,7 @@
 //! actual types for the argument of a parametric module.
 
 use crate::context::Context;
-use crate::define::DefinitionChecker;
+use crate::definition::DefinitionChecker;
 use crate::env::{
     AbstractSpec, Entry, ModType, Module, ModuleExports, NamedType, Target, TypeParam, ValueEntry,
 };

@@ -18,7 +18,7 @@ mod module_types;
 mod signatures;
 
 use crate::context::Context;
-use crate::define::DefinitionChecker;
+use crate::definition::DefinitionChecker;
 use crate::env::ModuleExports;
 use crate::infer::{InferTables, Walk};
 use crate::tast::{Def, Entry};

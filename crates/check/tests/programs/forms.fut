@@ -1,4 +1,4 @@
--- Every form of expression, pattern and declaration once or more.
+-- Every form of expression, pattern and declaration at least once.
 
 type pair [n] 'a = {xs: [n]a, size: i64}
 type shape = #circle f32 | #square {side: f32} | #nothing

@@ -93,7 +93,7 @@ fn mapped_arrays(b: &mut Build<'_>, width: Dim, inputs: &[Name], map: Lambda<Soa
     match map.body.result.iter().map(value_name).collect() {
         Some(arrays) if map.body.stms.is_empty() => arrays,
         _ => b.let_op(
-            "points",
+            "mapped",
             Soac::Screma(Screma { width, inputs: inputs.to_vec(), map, scan_reduce: ScanReduce::default() }),
         ),
     }
@@ -102,7 +102,7 @@ fn mapped_arrays(b: &mut Build<'_>, width: Dim, inputs: &[Name], map: Lambda<Soa
 /// An array with its dimensions permuted.
 fn transposed(b: &mut Build<'_>, array: Name, perm: &[usize]) -> Name {
     let perm = perm.iter().copied().collect();
-    b.let_basic("turned", BasicOp::Rearrange { perm, array })
+    b.let_basic("transposed", BasicOp::Rearrange { perm, array })
 }
 
 /// A histogram of the elements of arrays.

@@ -147,7 +147,7 @@ impl Distribution<'_, '_> {
             for (array, param) in arrays.into_iter().zip(pat.by_ref()) {
                 let (data, _) = self.segment_array(ctx, (array, length), &aux, out)?;
                 let mut builder = ctx.builder::<Segs>(&aux);
-                whole.push(builder.let_basic("own", BasicOp::Copy(data)));
+                whole.push(builder.let_basic("copy", BasicOp::Copy(data)));
                 out.extend(builder.take_stms());
                 own.push((param, length, segments));
             }

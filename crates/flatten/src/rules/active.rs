@@ -151,7 +151,7 @@ impl Distribution<'_, '_> {
         let lambda = Lambda { params: vec![token, acc], body: Body { stms, result }, ret: vec![ty] };
         let inputs = vec![AccInput { shape: shape.clone(), arrays: vec![all.name], op: None }];
         let mut builder = ctx.builder::<Segs>(aux);
-        let arrays = builder.let_op("all", SegOp::WithAcc { inputs, lambda });
+        let arrays = builder.let_op("scattered", SegOp::WithAcc { inputs, lambda });
         out.extend(builder.take_stms());
         arrays.first().copied().ok_or_else(|| PassError::bug("a `withacc` has no result"))
     }

@@ -254,7 +254,7 @@ fn lmad_update(
     let value = array_of(ctx, nest, at, value.into(), aux, out)?;
     let dims: Vec<Dim> = param.ty.shape().to_vec();
     let mut builder = ctx.builder::<Segs>(aux);
-    let own = builder.let_basic("own", BasicOp::Copy(all));
+    let own = builder.let_basic("copy", BasicOp::Copy(all));
     let rows = Builder::<Segs>::dim(builder.product(&dims[..=outer]));
     let rest = dims[outer + 1..].iter().copied();
     let shape: Vec<Dim> = std::iter::once(rows).chain(rest).collect();

@@ -239,7 +239,7 @@ impl RowPartition {
         let mut builder: Builder<'_, Segs> = ctx.builder(aux);
         let all = builder.product(&[self.count, Builder::<Segs>::dim(self.per)]);
         let whole = row.array_of(Builder::<Segs>::dim(all));
-        let array = builder.let_basic("all", reshape(whole.shape(), array));
+        let array = builder.let_basic("reshaped", reshape(whole.shape(), array));
         let slice = rows_slice(&whole, Atom::i64(0), Builder::<Segs>::dim(self.width));
         out.extend(builder.take_stms());
         super::distribute::bind(ctx, param, BasicOp::Index { array, slice }, aux, out);

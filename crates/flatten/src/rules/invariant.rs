@@ -86,7 +86,7 @@ impl Distribution<'_, '_> {
         for param in &stm.pat {
             let mut ty = param.ty.clone();
             substitute_type(&mut ty, &names);
-            let own: Param<Soacs> = ctx.fresh("once", ty);
+            let own: Param<Soacs> = ctx.fresh("invariant", ty);
             names.insert(param.name, own.name.into());
             pat.push(ctx.param(own));
         }
@@ -175,7 +175,7 @@ impl Distribution<'_, '_> {
         }
         let nest = nest.child(self.nest.certs());
         let own: Vec<Param<Soacs>> =
-            pat.iter().map(|param| ctx.fresh("once", nest.expand(&param.ty))).collect();
+            pat.iter().map(|param| ctx.fresh("invariant", nest.expand(&param.ty))).collect();
         let result = stm.pat.iter().map(|param| param.name.into()).collect();
         let stms = same.waiting.into_iter().chain([stm]).collect();
         let body = Body { stms, result };

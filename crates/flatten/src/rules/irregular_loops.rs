@@ -213,10 +213,10 @@ impl Distribution<'_, '_> {
         let Some(length) = size.filter(|_| own.is_some() || varies) else {
             let ty = self.nest.expand(&param.ty);
             let array = array_of(ctx, &self.nest, self.at, *init, aux, out)?;
-            let copy: Param<Soacs> = ctx.fresh("own", ty.clone());
+            let copy: Param<Soacs> = ctx.fresh("copy", ty.clone());
             let name = copy.name;
             bind(ctx, copy, BasicOp::Copy(array), aux, out);
-            let whole: Param<Soacs> = ctx.fresh("all", ty);
+            let whole: Param<Soacs> = ctx.fresh("expanded", ty);
             push(ctx, &whole, name.into(), !regular);
             return Ok(Carried::Whole(whole));
         };
@@ -370,7 +370,7 @@ impl Distribution<'_, '_> {
             let array = match carried {
                 Carried::Whole(whole) => match own {
                     Some(own) => own,
-                    None => ctx.fresh("all", whole.ty),
+                    None => ctx.fresh("expanded", whole.ty),
                 },
                 Carried::Segments { total, data, .. } => match total {
                     Some(_) => {

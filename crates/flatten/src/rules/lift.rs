@@ -194,7 +194,7 @@ impl Distribution<'_, '_> {
                     Some(own) if one => own,
                     own => {
                         left.extend(own.map(|own| (param.name, own)));
-                        ctx.fresh("all", param.ty.array_of(width))
+                        ctx.fresh("expanded", param.ty.array_of(width))
                     }
                 };
                 bound.push((param, whole.name, None));
@@ -293,7 +293,7 @@ fn unaliased(ctx: &mut Ctx<'_>, array: Name, stms: &mut Vec<Stm<Segs>>) -> Atom 
         return array.into();
     }
     let mut builder = ctx.builder::<Segs>(&Aux::at(ir::Prov::NONE));
-    let copy = builder.let_basic("own", BasicOp::Copy(array));
+    let copy = builder.let_basic("copy", BasicOp::Copy(array));
     stms.extend(builder.take_stms());
     copy.into()
 }
@@ -327,11 +327,11 @@ pub(crate) fn lifted(
         match form {
             Form::Same => params.push(param.clone()),
             Form::Whole => {
-                let all: Param<Soacs> = ctx.fresh("all", param.ty.array_of(width));
+                let all: Param<Soacs> = ctx.fresh("expanded", param.ty.array_of(width));
                 let mut array = all.name;
                 if *consumed && param.ty.is_array() {
                     let mut builder = ctx.builder::<Segs>(&aux);
-                    array = builder.let_basic("own", BasicOp::Copy(array));
+                    array = builder.let_basic("copy", BasicOp::Copy(array));
                     stms.extend(builder.take_stms());
                 }
                 d.nest.bind_element(param.clone(), array);

@@ -29,7 +29,7 @@ pub(super) fn g7(
     for LoopParam { param, init, consumed } in params {
         let own: Param<Soacs> = {
             let ty = nest.expand(&param.ty);
-            ctx.fresh("all", ty)
+            ctx.fresh("expanded", ty)
         };
         let (init, consumed) = if matches!(param.ty, Type::Acc { .. }) {
             let outer = init.var().and_then(|name| nest.acc(name));
@@ -41,7 +41,7 @@ pub(super) fn g7(
                 (array.into(), true)
             } else {
                 // The loop may return it, and the results of a nest must not alias other arrays.
-                let copy: Param<Soacs> = ctx.fresh("own", own.ty.clone());
+                let copy: Param<Soacs> = ctx.fresh("copy", own.ty.clone());
                 let name = copy.name;
                 bind(ctx, copy, BasicOp::Copy(array), &aux, out);
                 (name.into(), false)

@@ -252,7 +252,7 @@ fn scratch_for(ctx: &mut Ctx<'_>, ty: Type, aux: &Aux, out: &mut Vec<Stm<Segs>>)
         return Err(PassError::bug("expected an array"));
     };
     let mut builder = ctx.builder::<Segs>(aux);
-    let data = builder.let_basic("room", BasicOp::Scratch { elem, shape });
+    let data = builder.let_basic("scratch", BasicOp::Scratch { elem, shape });
     out.extend(builder.take_stms());
     Ok(data)
 }

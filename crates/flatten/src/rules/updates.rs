@@ -219,7 +219,7 @@ pub(super) fn array_of(
     }
     let value = value.var().and_then(|name| nest.constant(name)).unwrap_or(value);
     let expanded = nest.expand(&ty);
-    let param: Param<Soacs> = ctx.fresh("all", expanded);
+    let param: Param<Soacs> = ctx.fresh("expanded", expanded);
     let array = param.name;
     if value.var().is_some_and(|name| nest.is_variant(name)) {
         let body = Body { stms: Vec::new(), result: vec![value] };
@@ -305,7 +305,7 @@ impl CopyConsumed<'_, '_, '_> {
                 if !ty.is_array() || !self.is_view(name) {
                     continue;
                 }
-                let param: Param<Soacs> = self.ctx.fresh("own", ty);
+                let param: Param<Soacs> = self.ctx.fresh("copy", ty);
                 own.insert(name, param.name.into());
                 all.push(Stm {
                     pat: vec![param],

@@ -104,7 +104,7 @@ fn wanted(ctx: &mut Ctx<'_>, nest: &Nest<'_>, at: Position, aux: &Aux, body: &Bo
             // them. If the constant number of iterations is large enough, there is nothing to
             // choose.
             let known = nest.iterations();
-            let known = known.is_some_and(|points| points >= default_threshold(ctx, at));
+            let known = known.is_some_and(|n| n >= default_threshold(ctx, at));
             VersionSet { middle: !known, ..VersionSet::OUTER }
         }
         Flatten::Incremental if below.is_some() => {

@@ -225,7 +225,7 @@ impl Copier<'_> {
         words.extend(dims.iter().map(|dim| dim.to.clone()));
         words.extend(dims.iter().map(|dim| dim.from.clone()));
         args.extend(words.into_iter().map(Arg::Scalar));
-        self.emit(Stmt::Call { fun, args, results: Vec::new(), place: None });
+        self.emit(Stmt::Call { fun, args, results: Vec::new(), location: None });
     }
 
     fn nest(&mut self, at: &Positions, (outer, next, last): (&[Dim], &Dim, &Dim)) {

@@ -124,5 +124,5 @@ fn call(fun: FunId, (to, from): (&Region, &Region), extents: &[Expr]) -> Stmt {
     let words = offsets.iter().chain(extents);
     let words = words.chain(&to.strides).chain(&from.strides);
     args.extend(words.cloned().map(Arg::Scalar));
-    Stmt::Call { fun, args, results: Vec::new(), place: None }
+    Stmt::Call { fun, args, results: Vec::new(), location: None }
 }

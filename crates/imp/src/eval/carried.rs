@@ -17,9 +17,9 @@ impl Carried {
     /// A loop-carried variable of a loop of this function, if any.
     pub(super) fn of(&mut self, function: &Function, f: &For) -> Option<Var> {
         let Self { loops, occurrences } = self;
-        let (place, at) = (std::ptr::from_ref(function), std::ptr::from_ref(f));
+        let (owner, at) = (std::ptr::from_ref(function), std::ptr::from_ref(f));
         *loops.entry(at.addr()).or_insert_with(|| {
-            let everywhere = occurrences.entry(place.addr());
+            let everywhere = occurrences.entry(owner.addr());
             carried(f, everywhere.or_insert_with(|| named(function)))
         })
     }

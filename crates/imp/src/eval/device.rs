@@ -22,7 +22,7 @@ use super::memory::{Kind, Pointer};
 use super::unit::KernelInfo;
 use super::{ErrorClass, EvalError, Result, bug, limit};
 use crate::Var;
-use races::{Actor, Running};
+use races::{Actor, RunningKernel};
 use target::device::SHARED_MEMORY_BYTES;
 
 /// The number of resident blocks.
@@ -88,7 +88,7 @@ impl Block {
         };
         *met += 1;
         let size = self.group;
-        let is_here = |(other, place): &(usize, usize)| other / size == group && *place == barrier;
+        let is_here = |(other, at): &(usize, usize)| other / size == group && *at == barrier;
         // Where some wait elsewhere, no thread continues, which is reported.
         if *met < size || self.waiting.iter().filter(|it| is_here(it)).count() < size {
             return;
@@ -133,7 +133,7 @@ impl<'p> Machine<'p> {
         let scattered = info.scattered.iter().map(|reg| frame.slots[*reg as usize]);
         let scattered = scattered.filter(|slot| slot.state == State::Set);
         let scattered = scattered.map(|slot| Pointer::from_bits(slot.word)).collect();
-        let running = Running::new(info.label.clone(), scattered, self.actors);
+        let running = RunningKernel::new(info.label.clone(), scattered, self.actors);
         if self.memory.kernel.replace(running).is_some() {
             return bug("a kernel launches another one");
         }
@@ -243,15 +243,15 @@ impl<'p> Machine<'p> {
         if block.ready.is_empty() {
             return Ok(None);
         }
-        let place = self.orders.below(block.ready.len() as u64) as usize;
-        let at = block.ready[place];
+        let index = self.orders.below(block.ready.len() as u64) as usize;
+        let at = block.ready[index];
         let thread = &mut block.threads[at];
         if let Some(kernel) = &mut self.memory.kernel {
             let now = || Actor {
                 block: block.number,
-                thread: at as i64,
+                thread: at as u32,
                 barriers: block.phase,
-                group: (at / block.group) as i64,
+                group: (at / block.group) as u32,
                 subgroup_barriers: thread.subgroup_barriers,
                 signals: thread.signals,
             };
@@ -272,7 +272,7 @@ impl<'p> Machine<'p> {
             Err(error) => return Err(error),
         };
         let barrier = thread.control.at;
-        block.ready.swap_remove(place);
+        block.ready.swap_remove(index);
         match exit {
             Ok(exit @ (Exit::Barrier | Exit::SubgroupBarrier)) => block.wait(at, barrier, exit),
             Ok(Exit::Awaits) => block.awaiting.push(at),

@@ -4,7 +4,7 @@ use super::code::{Slot, State};
 use super::machine::{Frame, Machine};
 use super::memory::Pointer;
 use super::order::Order;
-use super::races::Running;
+use super::races::RunningLoop;
 use super::unit::LoopInfo;
 use super::{Result, bug};
 use prim::{PrimType, Scalar};
@@ -38,7 +38,7 @@ impl Machine<'_> {
         let scattered = info.scattered.iter().map(|reg| frame.slots[*reg as usize]);
         let scattered = scattered.filter(|slot| slot.state == State::Set);
         let scattered = scattered.map(|slot| Pointer::from_bits(slot.word)).collect();
-        self.memory.races.begin(Running { label: info.label.clone(), scattered })?;
+        self.memory.races.begin(RunningLoop { label: info.label.clone(), scattered })?;
         frame.control.loops.push(Iterations { order, slices, blocks: 0 });
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! Memory: blocks of bytes with their lifetimes, permissions, and initialised bytes.
 
 use super::code::Slot;
-use super::device::races::{Accesses, Running};
+use super::device::races::{Accesses, RunningKernel};
 use super::races::{Access, Label, Races, Shadow};
 use super::{Result, bug, limit};
 use crate::device::RELEASE_TYPE;
@@ -73,7 +73,7 @@ struct Block {
 pub(super) struct Memory {
     pub(super) races: Races,
     /// The running kernel; none while the host runs.
-    pub(super) kernel: Option<Running>,
+    pub(super) kernel: Option<RunningKernel>,
     blocks: Vec<Block>,
     free: Vec<u32>,
     bytes: u64,
@@ -116,14 +116,14 @@ impl Memory {
     /// A block without bytes. It reuses the vectors of a block that was removed.
     fn add(&mut self, kind: Kind, writable: bool, label: Label) -> Pointer {
         self.heap += usize::from(kind == Kind::Heap);
-        if let Some(place) = self.free.pop() {
-            let block = &mut self.blocks[place as usize];
+        if let Some(index) = self.free.pop() {
+            let block = &mut self.blocks[index as usize];
             block.kind = kind;
             block.references = 1;
             block.writable = writable;
             block.space = Space::Host;
             block.label = label;
-            return Pointer { index: place, generation: block.generation };
+            return Pointer { index, generation: block.generation };
         }
         self.blocks.push(Block {
             bytes: Vec::new(),
@@ -456,7 +456,7 @@ impl Memory {
         if let Some(kernel) = &mut self.kernel
             && elem == RELEASE_TYPE
         {
-            kernel.hear(at, range.start);
+            kernel.await_signal(at, range.start);
         }
         Ok(Some(bits))
     }
@@ -472,11 +472,11 @@ impl Memory {
         let source = self.block(from.0)?;
         let range = source.range(elem, from.1, count)?;
         let target = self.block(to.0)?;
-        let place = target.range(elem, to.1, count)?;
+        let destination = target.range(elem, to.1, count)?;
         if !target.writable {
             return bug("a block is written that must stay as it is");
         }
-        let overlap = from.0 == to.0 && range.start < place.end && place.start < range.end;
+        let overlap = from.0 == to.0 && range.start < destination.end && destination.start < range.end;
         if overlap {
             return bug("a copy's regions overlap");
         }
@@ -484,18 +484,18 @@ impl Memory {
         let source = found(&mut self.blocks, from.0)?;
         note(&self.races, kernel, source, from.0, range.clone(), Access::Read)?;
         let target = found(&mut self.blocks, to.0)?;
-        note(&self.races, kernel, target, to.0, place.clone(), Access::Write)?;
+        note(&self.races, kernel, target, to.0, destination.clone(), Access::Write)?;
         if from.0 == to.0 {
-            target.bytes.copy_within(range.clone(), place.start);
-            target.written.copy_within(range, place.start);
+            target.bytes.copy_within(range.clone(), destination.start);
+            target.written.copy_within(range, destination.start);
             return Ok(());
         }
         let (a, b) = (from.0.index as usize, to.0.index as usize);
         let Ok([source, target]) = self.blocks.get_disjoint_mut([a, b]) else {
             return bug("two blocks with one index");
         };
-        target.bytes[place.clone()].copy_from_slice(&source.bytes[range.clone()]);
-        target.written[place].copy_from_slice(&source.written[range]);
+        target.bytes[destination.clone()].copy_from_slice(&source.bytes[range.clone()]);
+        target.written[destination].copy_from_slice(&source.written[range]);
         Ok(())
     }
 
@@ -534,7 +534,7 @@ fn row<const N: usize>(bytes: &[u8], written: &[u8], lanes: &mut [Slot]) {
 
 /// Checks that the current executor may access a block's elements.
 #[inline]
-fn reachable(kernel: Option<&Running>, block: &Block) -> Result<()> {
+fn reachable(kernel: Option<&RunningKernel>, block: &Block) -> Result<()> {
     if kernel.is_none() && block.space != Space::Host {
         return bug("the host touches memory of the device");
     }
@@ -545,7 +545,7 @@ fn reachable(kernel: Option<&Running>, block: &Block) -> Result<()> {
 #[inline]
 fn note(
     races: &Races,
-    kernel: Option<&Running>,
+    kernel: Option<&RunningKernel>,
     block: &mut Block,
     at: Pointer,
     bytes: Range<usize>,

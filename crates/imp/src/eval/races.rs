@@ -75,14 +75,14 @@ impl Access {
 }
 
 /// A running loop whose iterations may run in any order.
-pub(super) struct Running {
+pub(super) struct RunningLoop {
     pub(super) label: Label,
     /// Blocks where iterations may write the same location.
     pub(super) scattered: Vec<Pointer>,
 }
 
 struct Open {
-    running: Running,
+    running: RunningLoop,
     begin: u32,
     /// The start time of the current iteration.
     now: u32,
@@ -132,7 +132,7 @@ impl Races {
     }
 
     /// A loop begins.
-    pub(super) fn begin(&mut self, running: Running) -> Result<()> {
+    pub(super) fn begin(&mut self, running: RunningLoop) -> Result<()> {
         let begin = self.tick()?;
         self.loops.push(Open { running, begin, now: begin, iterations: Vec::new() });
         self.set_window();
@@ -233,7 +233,7 @@ impl Races {
             let [written, read] = shadow.cells[i];
             let writer = self.elsewhere(written);
             let reader = self.elsewhere(read);
-            let place = |open: &Open, time: u32, other: Access| {
+            let race = |open: &Open, time: u32, other: Access| {
                 let (old, new) = (open.iteration_at(time), open.iteration_at(self.clock));
                 bug(format!(
                     "iterations {old} and {new} of {} meet in byte {} of block {block}: \
@@ -245,12 +245,12 @@ impl Races {
                 ))
             };
             match (access, writer, reader) {
-                (Access::Read, Some(open), _) => return place(open, written, Access::Write),
+                (Access::Read, Some(open), _) => return race(open, written, Access::Write),
                 (Access::Update, _, _) => return bug("an atomic update outside of a kernel"),
                 (Access::Write, Some(open), _) if !open.running.scattered.contains(&at) => {
-                    return place(open, written, Access::Write);
+                    return race(open, written, Access::Write);
                 }
-                (Access::Write, _, Some(open)) => return place(open, read, Access::Read),
+                (Access::Write, _, Some(open)) => return race(open, read, Access::Read),
                 (Access::Read, None, None) => shadow.cells[i][1] = self.clock,
                 (Access::Write, None, None) => shadow.cells[i][0] = self.clock,
                 (Access::Read, None, Some(_)) | (Access::Write, Some(_), None) => {}

@@ -302,11 +302,11 @@ impl Gen<'_, '_> {
                     }
                 }
                 let results = pat.iter().filter_map(|p| self.bind_owned(p)).collect();
-                let place = self.shared.recursive.contains(fun).then(|| {
+                let location = self.shared.recursive.contains(fun).then(|| {
                     let location = self.source_location(prov);
                     self.tables.check(Check { format: "".into(), location })
                 });
-                self.emit(Stmt::Call { fun: id, args: converted, results, place });
+                self.emit(Stmt::Call { fun: id, args: converted, results, location });
             }
             Callee::Constant(_, globals) => {
                 self.before_kernel(|g| {

@@ -49,7 +49,7 @@ pub(crate) fn generate(
             VarType::Buffer(_) => Arg::Buffer(var),
         })
         .collect();
-    wrapper.body = vec![Stmt::Call { fun: *id, args, results: results_vars, place: None }];
+    wrapper.body = vec![Stmt::Call { fun: *id, args, results: results_vars, location: None }];
     Ok((imp_entry(entry), wrapper))
 }
 
@@ -107,7 +107,7 @@ pub(crate) fn initialiser(program: &ir::Program<Mems>, shared: &ProgramContext<'
             .collect();
         let owned = buffers(&init, &results);
         init.owned.extend(owned);
-        init.body.push(Stmt::Call { fun: *id, args: Vec::new(), results: results.clone(), place: None });
+        init.body.push(Stmt::Call { fun: *id, args: Vec::new(), results: results.clone(), location: None });
         for (&global, var) in globals.iter().zip(results) {
             init.body.push(Stmt::WriteGlobal(global, var));
         }

@@ -43,7 +43,7 @@ impl ProgramTables {
         each_stmt_mut(&mut function.body, &mut |stmt| match stmt {
             Stmt::Check { check: id, .. }
             | Stmt::Alloc(_, _, Some(id))
-            | Stmt::Call { place: Some(id), .. } => *id = checks[id.0 as usize],
+            | Stmt::Call { location: Some(id), .. } => *id = checks[id.0 as usize],
             Stmt::ConstData(_, id) => id.0 += first_data,
             Stmt::Set(..)
             | Stmt::Load(..)

@@ -65,8 +65,8 @@ impl Emit<'_, '_> {
                 fun,
                 args,
                 results,
-                place,
-            } => self.call(*fun, args, (results, *place), mask),
+                location,
+            } => self.call(*fun, args, (results, *location), mask),
             Stmt::Copy {
                 to,
                 from,
@@ -342,7 +342,7 @@ impl Emit<'_, '_> {
         }
     }
 
-    fn call(&mut self, fun: FunId, args: &[Arg], (results, place): (&[Var], Option<CheckId>), mask: Mask) {
+    fn call(&mut self, fun: FunId, args: &[Arg], (results, location): (&[Var], Option<CheckId>), mask: Mask) {
         let uniform = args.iter().all(|arg| match arg {
             Arg::Scalar(e) => self.shapes.value(e).is_uniform(),
             Arg::Buffer(_) => true,
@@ -358,7 +358,7 @@ impl Emit<'_, '_> {
                     }
                 });
             }
-            self.out.push(Stmt::Call { fun, args: args.to_vec(), results: scalars.clone(), place });
+            self.out.push(Stmt::Call { fun, args: args.to_vec(), results: scalars.clone(), location });
             for (result, scalar) in results.iter().zip(scalars) {
                 if *result != scalar {
                     self.assign(*result, LaneValue::Uniform(Expr::Var(scalar)), mask);
@@ -388,7 +388,7 @@ impl Emit<'_, '_> {
                     emit.var(VarType::Scalar(ty), "result")
                 })
                 .collect();
-            emit.out.push(Stmt::Call { fun, args, results: scalars.clone(), place });
+            emit.out.push(Stmt::Call { fun, args, results: scalars.clone(), location });
             for (result, scalar) in results.iter().zip(scalars) {
                 let value = Expr::Insert(
                     Box::new(Expr::Var(*result)),

@@ -80,7 +80,7 @@ struct Candidate {
 struct Planner<'a> {
     vars: &'a [VarInfo],
     def_use: &'a DefUse,
-    likely: LikelyConditions,
+    likely_conditions: LikelyConditions,
     lanes: VectorLanes,
     machine: Machine,
     chosen: Vec<Chosen>,
@@ -104,7 +104,7 @@ pub(super) fn plan(function: &Function, def_use: &DefUse, context: &Context) -> 
     let mut planner = Planner {
         vars: &function.vars,
         def_use,
-        likely: LikelyConditions::of(&function.body),
+        likely_conditions: LikelyConditions::of(&function.body),
         lanes: context.options.lanes,
         machine: context.options.machine,
         chosen: Vec::new(),
@@ -182,7 +182,7 @@ impl Planner<'_> {
             | Stmt::WriteGlobal(..) => {}
         }
         let mut arms = arms.into_iter();
-        let mut costs = Costs::scalar(self.machine).knowing(&self.likely);
+        let mut costs = Costs::scalar(self.machine).with_probabilities(&self.likely_conditions);
         costs.stmt(stmt, &mut |_, _| arms.next().unwrap_or(0.0))
     }
 
@@ -274,7 +274,7 @@ impl Planner<'_> {
         let mut shapes = legality::analyse(self.vars, self.def_use, f, at)?;
         divergence::analyse(&mut shapes, self.def_use, f, at)?;
         shapes.check_extents()?;
-        let mut costs = Costs::vector(&shapes, self.machine).knowing(&self.likely);
+        let mut costs = Costs::vector(&shapes, self.machine).with_probabilities(&self.likely_conditions);
         costs.block(&f.body);
         let (weights, loops) = (costs.weights, costs.loops);
         if let Some(lanes) = forced {
@@ -285,7 +285,7 @@ impl Planner<'_> {
         }
         shapes.check_private()?;
         let groups = (trips(f) / f64::from(shapes.lanes)).ceil();
-        let mut costs = Costs::vector(&shapes, self.machine).knowing(&self.likely);
+        let mut costs = Costs::vector(&shapes, self.machine).with_probabilities(&self.likely_conditions);
         let body = costs.block(&f.body);
         Ok(Candidate {
             lanes: shapes.lanes,
@@ -305,7 +305,7 @@ impl Planner<'_> {
             (0..4).rev().find(|&log2| weights[log2] >= 0.3 * total && weights[log2] > 0.0).unwrap_or(3);
         let mut lanes = (self.machine.bytes >> log2).clamp(2, MAX_LANES);
         shapes.lanes = lanes;
-        let mut costs = Costs::vector(shapes, self.machine).knowing(&self.likely);
+        let mut costs = Costs::vector(shapes, self.machine).with_probabilities(&self.likely_conditions);
         let (cost, waits) = if loops { costs.rounds(&f.body) } else { (costs.block(&f.body), None) };
         let idle = if costs.fused && !self.machine.fma {
             cost <= EMULATED_ITERATION
@@ -374,7 +374,8 @@ impl Planner<'_> {
                 true
             }
         });
-        let body = Costs::vector(&shapes, self.machine).knowing(&self.likely).block(&f.body);
+        let body =
+            Costs::vector(&shapes, self.machine).with_probabilities(&self.likely_conditions).block(&f.body);
         let groups = (trips(f) / f64::from(shapes.lanes)).ceil();
         in_order.then_some(groups * (body + 1.0) + 10.0)
     }

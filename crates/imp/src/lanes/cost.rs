@@ -58,7 +58,7 @@ pub(super) struct Costs<'s, 'a> {
     /// The product of the enclosing loops' trip counts.
     scale: f64,
     /// The strides of variables in the innermost loop, if they count.
-    steps: Option<IterationStrides>,
+    strides: Option<IterationStrides>,
 }
 
 impl<'s, 'a> Costs<'s, 'a> {
@@ -74,7 +74,7 @@ impl<'s, 'a> Costs<'s, 'a> {
             fused: false,
             divergent_loops: 0,
             scale: 1.0,
-            steps: None,
+            strides: None,
         }
     }
 
@@ -90,12 +90,12 @@ impl<'s, 'a> Costs<'s, 'a> {
             fused: false,
             divergent_loops: 0,
             scale: 1.0,
-            steps: None,
+            strides: None,
         }
     }
 
     /// The same with branch probabilities.
-    pub(super) const fn knowing(mut self, likely: &'s LikelyConditions) -> Self {
+    pub(super) const fn with_probabilities(mut self, likely: &'s LikelyConditions) -> Self {
         self.likely = Some(likely);
         self
     }
@@ -210,7 +210,7 @@ impl<'s, 'a> Costs<'s, 'a> {
             cost += self.expr(index) + self.expr(stride) * 0.5;
         }
         let position = self.shapes.map(|shapes| shapes.position(access));
-        let along = self.steps.as_ref().is_some_and(|steps| steps.moves_along_row(access));
+        let along = self.strides.as_ref().is_some_and(|strides| strides.moves_along_row(access));
         let each = match (along, store) {
             // With stores as cheap as loads, prefix sums of short rows would run in lanes, which
             // takes longer (`bench/run.py nests --case 1000000x10`).
@@ -252,14 +252,14 @@ impl<'s, 'a> Costs<'s, 'a> {
     pub(super) fn stmt(&mut self, stmt: &Stmt, inner: &mut dyn FnMut(&mut Self, &[Stmt]) -> f64) -> f64 {
         match stmt {
             Stmt::Set(v, e) => {
-                if let Some(steps) = &mut self.steps {
-                    steps.set(*v, Some(e));
+                if let Some(strides) = &mut self.strides {
+                    strides.set(*v, Some(e));
                 }
                 self.expr(e)
             }
             Stmt::Load(v, access) => {
-                if let Some(steps) = &mut self.steps {
-                    steps.set(*v, None);
+                if let Some(strides) = &mut self.strides {
+                    strides.set(*v, None);
                 }
                 self.access(access, false)
             }
@@ -301,8 +301,8 @@ impl<'s, 'a> Costs<'s, 'a> {
                 let (from, from_kind) = self.priced(&f.from);
                 let (to, to_kind) = self.priced(&f.to);
                 let before = self.divergent_loops;
-                let steps = Some(IterationStrides::of(f.var));
-                let body = self.within(steps, trips(f), |costs| inner(costs, &f.body));
+                let strides = Some(IterationStrides::of(f.var));
+                let body = self.within(strides, trips(f), |costs| inner(costs, &f.body));
                 let uniform = from_kind.max(to_kind) == LaneKind::Uniform;
                 let more = if uniform {
                     body + 1.0
@@ -364,13 +364,13 @@ impl<'s, 'a> Costs<'s, 'a> {
     /// Runs `f` for the body of a loop with a trip count.
     fn within(
         &mut self,
-        steps: Option<IterationStrides>,
+        strides: Option<IterationStrides>,
         times: f64,
         f: impl FnOnce(&mut Self) -> f64,
     ) -> f64 {
-        let around = std::mem::replace(&mut self.steps, steps);
+        let around = std::mem::replace(&mut self.strides, strides);
         let cost = self.scaled(times, f);
-        self.steps = around;
+        self.strides = around;
         cost
     }
 

@@ -74,15 +74,15 @@ pub(super) fn analyse(
 
 impl Walk<'_, '_> {
     fn assign(&mut self, var: Var, shape: Shape, region: Option<Region>) {
-        let keeps = region.is_some_and(|region| region.must_blend(var, self.def_use));
+        let blends = region.is_some_and(|region| region.must_blend(var, self.def_use));
         let is_buffer = self.shapes.vars.get(var.index()).is_some_and(|info| info.ty.is_buffer());
         if is_buffer {
-            if keeps {
+            if blends {
                 self.problem = Some(NotVectorisedReason::Buffers);
             }
             return;
         }
-        let shape = if keeps { Shape::Varying } else { shape };
+        let shape = if blends { Shape::Varying } else { shape };
         self.raise(var, shape);
     }
 
@@ -149,7 +149,7 @@ impl Walk<'_, '_> {
                 self.block(body, at + 1, region, at);
             }
             Stmt::For(f) => self.for_loop(f, at, region, outer),
-            Stmt::Call { fun: _, args, results, place: _ } => {
+            Stmt::Call { fun: _, args, results, location: _ } => {
                 let uniform = args.iter().all(|arg| match arg {
                     Arg::Scalar(e) => self.shapes.value(e).is_uniform(),
                     Arg::Buffer(_) => true,

@@ -210,7 +210,7 @@ impl Body<'_> {
                 }
                 self.conditionally(|this| this.block(&f.body)).map(|_| ())
             }
-            Stmt::Call { fun: _, args, results, place: _ } => {
+            Stmt::Call { fun: _, args, results, location: _ } => {
                 let buffers = results
                     .iter()
                     .any(|var| self.vars.get(var.index()).is_none_or(|info| info.ty.is_buffer()));

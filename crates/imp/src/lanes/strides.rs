@@ -37,8 +37,8 @@ impl IterationStrides {
     /// Returns true if an access moves along a row.
     pub(super) fn moves_along_row(&self, access: &Access) -> bool {
         let dims = access.dims.iter().map(|(index, by)| self.times(index, by));
-        let steps = std::iter::once(self.step(&access.offset)).chain(dims);
-        let sum = steps.sum::<Option<i64>>();
+        let strides = std::iter::once(self.step(&access.offset)).chain(dims);
+        let sum = strides.sum::<Option<i64>>();
         sum.is_some_and(|sum| sum != 0 && sum.unsigned_abs() <= ALONG)
     }
 

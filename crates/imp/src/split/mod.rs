@@ -406,7 +406,7 @@ impl Split<'_> {
             VarType::Buffer(_) => Arg::Buffer(*var),
             VarType::Scalar(_) | VarType::Vector(..) => Arg::Scalar(Expr::Var(*var)),
         });
-        let call = Stmt::Call { fun, args: args.collect(), results: outputs, place: None };
+        let call = Stmt::Call { fun, args: args.collect(), results: outputs, location: None };
         self.parts.push(Function {
             name: Arc::from(format!("{} part {}", self.name, self.made)),
             params,

@@ -144,7 +144,7 @@ impl FunctionParser<'_, '_> {
         self.p.take_hints();
         let code = [
             ("inline", CodePlacement::Inline),
-            ("apart", CodePlacement::NoInline),
+            ("noinline", CodePlacement::NoInline),
             ("each", CodePlacement::EachModule),
         ];
         let code = code.into_iter().find(|(word, _)| self.p.take_keyword(word));

@@ -140,7 +140,7 @@ impl<'a> Printer<'a> {
             match f.code {
                 CodePlacement::OneModule => "",
                 CodePlacement::Inline => "inline ",
-                CodePlacement::NoInline => "apart ",
+                CodePlacement::NoInline => "noinline ",
                 CodePlacement::EachModule => "each ",
             },
             mark(f.recursive, "recursive "),
@@ -340,9 +340,9 @@ impl<'a> Printer<'a> {
             Stmt::StoreLanes { to, value, mask } => {
                 format!("{} = {}", self.lane_access(to, mask.as_ref()), self.expr(value))
             }
-            Stmt::Alloc(v, bytes, place) => {
-                let place = place.map_or(String::new(), |at| format!(" at check#{}", at.0));
-                format!("{} = alloc {}{place}", self.var(*v), self.expr(bytes))
+            Stmt::Alloc(v, bytes, location) => {
+                let location = location.map_or(String::new(), |at| format!(" at check#{}", at.0));
+                format!("{} = alloc {}{location}", self.var(*v), self.expr(bytes))
             }
             Stmt::Frame { buffer, elem, count } => {
                 format!("{} = frame [{count}]{elem}", self.var(*buffer))
@@ -350,9 +350,9 @@ impl<'a> Printer<'a> {
             Stmt::Share(v, w) => format!("{} = share {}", self.var(*v), self.var(*w)),
             Stmt::Borrow(v, w) => format!("{} = borrow {}", self.var(*v), self.var(*w)),
             Stmt::Release(v) => format!("release {}", self.var(*v)),
-            Stmt::Slots(Slots::New(v, count, place)) => {
-                let place = place.map_or(String::new(), |at| format!(" at check#{}", at.0));
-                format!("{} = slots {}{place}", self.var(*v), self.expr(count))
+            Stmt::Slots(Slots::New(v, count, location)) => {
+                let location = location.map_or(String::new(), |at| format!(" at check#{}", at.0));
+                format!("{} = slots {}{location}", self.var(*v), self.expr(count))
             }
             Stmt::Slots(Slots::Put { slots, at, block }) => {
                 let (slots, block) = (self.var(*slots), self.var(*block));
@@ -390,7 +390,7 @@ impl<'a> Printer<'a> {
                 self.nested(&head, body);
                 "}".to_owned()
             }
-            Stmt::Call { fun, args, results, place } => {
+            Stmt::Call { fun, args, results, location } => {
                 self.early.extend(args.iter().filter_map(|arg| match arg {
                     Arg::Scalar(Expr::Var(v)) => {
                         let shown = self.shown.get(v.index())?;
@@ -407,8 +407,8 @@ impl<'a> Printer<'a> {
                     .collect();
                 let results = self.typed(results);
                 let name = function_name(self.program, fun.0);
-                let place = place.map_or(String::new(), |check| format!(" at check#{}", check.0));
-                format!("({results}) = {name}({}){place}", args.join(", "))
+                let location = location.map_or(String::new(), |check| format!(" at check#{}", check.0));
+                format!("({results}) = {name}({}){location}", args.join(", "))
             }
             Stmt::RecordComparison(tunable, size) => {
                 format!("compared tunable#{} with {}", tunable.0, self.expr(size))

@@ -154,7 +154,7 @@ impl FunctionParser<'_, '_> {
     }
 
     /// Parses the source span of a failure, if there is one.
-    fn place(&mut self) -> Result<Option<CheckId>> {
+    fn location(&mut self) -> Result<Option<CheckId>> {
         if self.p.peek_ident() != Some("at") {
             return Ok(None);
         }
@@ -169,12 +169,12 @@ impl FunctionParser<'_, '_> {
             Some("alloc") => {
                 self.p.ident()?;
                 let bytes = self.expr()?;
-                Ok(Stmt::Alloc(var, bytes, self.place()?))
+                Ok(Stmt::Alloc(var, bytes, self.location()?))
             }
             Some("slots") => {
                 self.p.ident()?;
                 let count = self.expr()?;
-                Ok(Stmt::Slots(Slots::New(var, count, self.place()?)))
+                Ok(Stmt::Slots(Slots::New(var, count, self.location()?)))
             }
             Some("kept") => {
                 self.p.ident()?;
@@ -410,13 +410,13 @@ impl FunctionParser<'_, '_> {
                 }
             })
         })?;
-        let place = if self.p.take_keyword("at") {
+        let location = if self.p.take_keyword("at") {
             self.p.keyword("check")?;
             Some(CheckId(self.id()?))
         } else {
             None
         };
-        Ok(Stmt::Call { fun, args, results, place })
+        Ok(Stmt::Call { fun, args, results, location })
     }
 }
 

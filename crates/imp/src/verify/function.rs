@@ -162,11 +162,11 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
     }
 
     /// Checks that the check with the source span of a failure exists.
-    fn place(&mut self, place: Option<CheckId>) {
-        if let Some(place) = place
-            && self.tables.formats.get(place.0 as usize).is_none()
+    fn location(&mut self, location: Option<CheckId>) {
+        if let Some(location) = location
+            && self.tables.formats.get(location.0 as usize).is_none()
         {
-            self.error(format!("check#{} does not exist", place.0));
+            self.error(format!("check#{} does not exist", location.0));
         }
     }
 
@@ -267,14 +267,14 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
                 self.lane_access(to, mask.as_ref(), true);
                 self.expect_type(value, VarType::Vector(to.elem, to.lanes));
             }
-            Stmt::Alloc(v, bytes, place) => {
+            Stmt::Alloc(v, bytes, location) => {
                 self.typed(bytes, PrimType::I64);
-                self.place(*place);
+                self.location(*location);
                 self.write_buffer(*v, true);
             }
-            Stmt::Slots(Slots::New(v, count, place)) => {
+            Stmt::Slots(Slots::New(v, count, location)) => {
                 self.typed(count, PrimType::I64);
-                self.place(*place);
+                self.location(*location);
                 self.write_buffer(*v, true);
             }
             Stmt::Slots(Slots::Put { slots, at, block }) => {
@@ -320,9 +320,9 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
                 self.block(body);
             }
             Stmt::For(f) => self.for_loop(f),
-            Stmt::Call { fun, args, results, place } => {
+            Stmt::Call { fun, args, results, location } => {
                 self.call(*fun, args, results);
-                if place.is_some_and(|check| self.tables.formats.len() <= check.0 as usize) {
+                if location.is_some_and(|check| self.tables.formats.len() <= check.0 as usize) {
                     self.error("the source span of a call does not exist");
                 }
             }

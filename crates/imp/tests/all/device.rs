@@ -15,7 +15,7 @@ fn program(blocks: &str, common: &str, threads: &str) -> Program {
 
 /// With `shared` in `lists`, the launch has the shared-memory buffer.
 fn program_with(lists: &str, blocks: &str, common: &str, threads: &str) -> Program {
-    let frame = if lists.contains("shared") { "" } else { "pad_5 = frame [8]i64" };
+    let frame = if lists.contains("shared") { "" } else { "shared_5 = frame [8]i64" };
     let text = format!(
         "imp file \"a.fut\"
         check#0 = \"{{i64}} is bad.\" at \"a.fut:1:2-3\\na.fut:4:5-6\"
@@ -26,14 +26,14 @@ fn program_with(lists: &str, blocks: &str, common: &str, threads: &str) -> Progr
         }}
         fun main(n_0: i64) -> (r_1: i64) {{
           owned xs_2, out_3, host_4
-          vars xs_2: buffer device, out_3: buffer device, pad_5: buffer shared, own_6: buffer private, x_11: i64, y_12: i64, z_13: i64, go_14: bool, s_15: i32, k_16: i64, common_9: i64
+          vars xs_2: buffer device, out_3: buffer device, shared_5: buffer shared, own_6: buffer private, x_11: i64, y_12: i64, z_13: i64, go_14: bool, s_15: i32, k_16: i64, common_9: i64
           host_4 = alloc 128
           for i_7: i64 in 0 .. 16 {{ host_4[i64: i_7] = i_7 }}
           xs_2 = alloc 128
           copy [16]i64 xs_2[0 strides 1] <- host_4[0 strides 1] as memory
           out_3 = alloc 128
           for block_8: i64 in 0 .. {blocks} grid#0 \"main.test\" at \"\" cost 1
-            owned () locals (pad_5, common_9) captures () distinct () {lists} {{
+            owned () locals (shared_5, common_9) captures () distinct () {lists} {{
             {frame}
             {common}
             for thread_10: i64 in 0 .. 4 block locals (x_11, y_12, z_13, own_6, go_14, s_15, k_16) {{ {threads} }}
@@ -83,18 +83,18 @@ fn is_reported(program: &Program, wanted: &str) {
 /// A tree reduction of 4 numbers in shared memory.
 const TREE: &str = "
     x_11: i64 = xs_2[i64: (block_8 * 4) + thread_10]
-    pad_5[i64: thread_10] = x_11
+    shared_5[i64: thread_10] = x_11
     barrier
     y_12: i64 = 2
     go_14: bool = true
     while go_14 {
       if slt.i64(thread_10, y_12) {
-        x_11: i64 = pad_5[i64: (thread_10 + y_12)]
+        x_11: i64 = shared_5[i64: (thread_10 + y_12)]
         own_6 = frame [1]i64
         own_6[i64: at 0] = x_11
-        x_11: i64 = pad_5[i64: thread_10]
+        x_11: i64 = shared_5[i64: thread_10]
         z_13: i64 = own_6[i64: at 0]
-        pad_5[i64: thread_10] = (x_11 + z_13)
+        shared_5[i64: thread_10] = (x_11 + z_13)
       }
       barrier
       y_12: i64 = squot.i64(y_12, 2)
@@ -103,9 +103,9 @@ const TREE: &str = "
 
 #[test]
 fn launch_sets_the_size_of_shared_memory() {
-    let end = "if eq.i64(thread_10, 0) { x_11: i64 = pad_5[i64: at 0] out_3[i64: block_8] = x_11 }";
+    let end = "if eq.i64(thread_10, 0) { x_11: i64 = shared_5[i64: at 0] out_3[i64: block_8] = x_11 }";
     let of = |bytes: &str| {
-        let shared = format!("shared (pad_5: buffer shared of {bytes})");
+        let shared = format!("shared (shared_5: buffer shared of {bytes})");
         program_with(&shared, "3", "", &format!("{TREE} {end}"))
     };
     gives(&of("(n_0 * 8)"), 4, 1 + 2 + 3);
@@ -121,7 +121,7 @@ fn launch_sets_the_size_of_shared_memory() {
 
 #[test]
 fn threads_of_a_block_communicate_in_shared_memory() {
-    let end = "if eq.i64(thread_10, 0) { x_11: i64 = pad_5[i64: at 0] out_3[i64: block_8] = x_11 }";
+    let end = "if eq.i64(thread_10, 0) { x_11: i64 = shared_5[i64: at 0] out_3[i64: block_8] = x_11 }";
     let program = program("3", "", &format!("{TREE} {end}"));
     gives(&program, 0, 1 + 2 + 3);
 }
@@ -149,11 +149,11 @@ fn atomic_updates_race_only_with_plain_accesses() {
     let last = program(
         "1",
         "",
-        "pad_5[i64: thread_10] = 0
+        "shared_5[i64: thread_10] = 0
          barrier
-         atomic add pad_5[i64: at 0] <- (thread_10 * thread_10)
+         atomic add shared_5[i64: at 0] <- (thread_10 * thread_10)
          barrier
-         x_11: i64 = pad_5[i64: at 0]
+         x_11: i64 = shared_5[i64: at 0]
          if eq.i64(thread_10, 3) { out_3[i64: at 0] = x_11 }",
     );
     gives(&last, 0, 1 + 4 + 9);
@@ -161,15 +161,15 @@ fn atomic_updates_race_only_with_plain_accesses() {
     let lock = program(
         "1",
         "",
-        "pad_5[i64: thread_10] = 0
+        "shared_5[i64: thread_10] = 0
          barrier
          go_14: bool = true
          while go_14 {
-           swap x_11: i64 = pad_5[i64: at 0] expected thread_10 to (thread_10 + 1)
+           swap x_11: i64 = shared_5[i64: at 0] expected thread_10 to (thread_10 + 1)
            go_14: bool = slt.i64(x_11, thread_10)
          }
          barrier
-         if eq.i64(thread_10, 3) { x_11: i64 = pad_5[i64: at 0] out_3[i64: at 0] = x_11 }",
+         if eq.i64(thread_10, 3) { x_11: i64 = shared_5[i64: at 0] out_3[i64: at 0] = x_11 }",
     );
     gives(&lock, 0, 4);
 }
@@ -218,14 +218,14 @@ fn races_between_threads_are_reported() {
     let missing = program(
         "1",
         "",
-        "pad_5[i64: thread_10] = 0
+        "shared_5[i64: thread_10] = 0
          barrier
-         pad_5[i64: thread_10] = thread_10
-         x_11: i64 = pad_5[i64: (3 - thread_10)]",
+         shared_5[i64: thread_10] = thread_10
+         x_11: i64 = shared_5[i64: (3 - thread_10)]",
     );
     is_reported(&missing, "of block 0 of grid#0 \"main.test\" meet in byte");
-    let shared = program("1", "", "pad_5[i64: at 0] = thread_10");
-    is_reported(&shared, "meet in byte 0 of block pad_5: one writes it and the other writes it");
+    let shared = program("1", "", "shared_5[i64: at 0] = thread_10");
+    is_reported(&shared, "meet in byte 0 of block shared_5: one writes it and the other writes it");
     // A barrier orders the threads of one block only.
     let blocks = program(
         "2",
@@ -248,18 +248,18 @@ fn races_between_threads_are_reported() {
     let part = program(
         "1",
         "",
-        "if eq.i64(thread_10, 0) { pad_5[i64: at 0] = 1 } else { pad_5[i8: at 1 + thread_10] = 1i8 }",
+        "if eq.i64(thread_10, 0) { shared_5[i64: at 0] = 1 } else { shared_5[i8: at 1 + thread_10] = 1i8 }",
     );
-    is_reported(&part, "of block pad_5");
+    is_reported(&part, "of block shared_5");
     let atomic = program(
         "1",
         "",
-        "pad_5[i64: thread_10] = 0
+        "shared_5[i64: thread_10] = 0
          barrier
-         pad_5[i64: thread_10] = 1
-         atomic add pad_5[i64: at 0] <- 1",
+         shared_5[i64: thread_10] = 1
+         atomic add shared_5[i64: at 0] <- 1",
     );
-    is_reported(&atomic, "meet in byte 0 of block pad_5");
+    is_reported(&atomic, "meet in byte 0 of block shared_5");
 }
 
 #[test]
@@ -276,7 +276,7 @@ fn scattered_writes_may_race() {
 fn other_misuse_is_reported() {
     let outside = program("1", "", "x_11: i64 = xs_2[i64: (13 + thread_10)]");
     is_reported(&outside, "lie outside of a block of 128 bytes");
-    let outside = program("1", "", "pad_5[i64: (thread_10 - 1)] = 1");
+    let outside = program("1", "", "shared_5[i64: (thread_10 - 1)] = 1");
     is_reported(&outside, "lie outside of a block of 64 bytes");
     let unwritten = program("1", "", "x_11: i64 = out_3[i64: thread_10] y_12: i64 = (x_11 + 1)");
     is_reported(&unwritten, "is used and was never written");
@@ -284,7 +284,7 @@ fn other_misuse_is_reported() {
     let left = program(
         "2",
         "",
-        "if eq.i64(block_8, 0) { pad_5[i64: thread_10] = 1 } barrier x_11: i64 = pad_5[i64: thread_10] y_12: i64 = (x_11 + 1)",
+        "if eq.i64(block_8, 0) { shared_5[i64: thread_10] = 1 } barrier x_11: i64 = shared_5[i64: thread_10] y_12: i64 = (x_11 + 1)",
     );
     is_reported(&left, "is used and was never written");
     let own = "own_6 = frame [1]i64 x_11: i64 = own_6[i64: at 0]";
@@ -343,10 +343,10 @@ fn two_blocks(first: &str, second: &str) -> Program {
         &format!(
             "if eq.i64(thread_10, 0) {{
                atomic s_15: i32 = add xs_2[i32: at 3] <- 1i32
-               pad_5[i64: at 0] = sext.i32.i64(s_15)
+               shared_5[i64: at 0] = sext.i32.i64(s_15)
              }}
              barrier
-             x_11: i64 = pad_5[i64: at 0]
+             x_11: i64 = shared_5[i64: at 0]
              if eq.i64(x_11, 0) {{ {first} }} else {{ {second} }}"
         ),
     )
@@ -479,43 +479,43 @@ fn failed_blocks_do_not_block_waiting_blocks() {
 fn subgroup_barriers_order_their_subgroup_only() {
     let exchange = |barrier: &str, other: i64| {
         let text = format!(
-            "pad_5[i64: thread_10] = (thread_10 * 10)
+            "shared_5[i64: thread_10] = (thread_10 * 10)
              {barrier}
-             x_11: i64 = pad_5[i64: xor.i64(thread_10, {other})]
+             x_11: i64 = shared_5[i64: xor.i64(thread_10, {other})]
              if eq.i64(thread_10, 0) {{ out_3[i64: block_8] = x_11 }}"
         );
         program("3", "", &text)
     };
     gives(&exchange("barrier of 2", 1), 5, 10);
     gives(&exchange("barrier of 4", 2), 5, 20);
-    is_reported(&exchange("barrier of 2", 2), "of block pad_5: one");
-    is_reported(&exchange("barrier of 1", 1), "of block pad_5: one");
+    is_reported(&exchange("barrier of 2", 2), "of block shared_5: one");
+    is_reported(&exchange("barrier of 1", 1), "of block shared_5: one");
     is_reported(
         &exchange("barrier of 2 barrier of 4", 1),
         "groups in a block of 4 threads that differ in size",
     );
     is_reported(&exchange("barrier of 8", 1), "groups in a block of 4 threads");
     // Readers of one subgroup are ordered before its writer, those of two subgroups are not.
-    let readers = |place: &str| {
+    let readers = |index: &str| {
         let text = format!(
-            "pad_5[i64: thread_10] = 7
+            "shared_5[i64: thread_10] = 7
              barrier
-             x_11: i64 = pad_5[i64: {place}]
+             x_11: i64 = shared_5[i64: {index}]
              barrier of 2
-             if eq.i64(thread_10, 0) {{ pad_5[i64: at 0] = 8 out_3[i64: block_8] = x_11 }}"
+             if eq.i64(thread_10, 0) {{ shared_5[i64: at 0] = 8 out_3[i64: block_8] = x_11 }}"
         );
         program("2", "", &text)
     };
     gives(&readers("(thread_10 - and.i64(thread_10, 1))"), 5, 7);
-    is_reported(&readers("0"), "of block pad_5: one");
+    is_reported(&readers("0"), "of block shared_5: one");
     // A subgroup that has passed more of its barriers than another one still waits at the block's.
     let steps = program(
         "2",
         "",
         "for k_16: i64 in 0 .. 3 { barrier of 2 }
-         pad_5[i64: thread_10] = thread_10
+         shared_5[i64: thread_10] = thread_10
          barrier
-         x_11: i64 = pad_5[i64: (3 - thread_10)]
+         x_11: i64 = shared_5[i64: (3 - thread_10)]
          if eq.i64(thread_10, 0) { out_3[i64: block_8] = x_11 }",
     );
     gives(&steps, 5, 3);

@@ -21,29 +21,29 @@ fun made() -> (b_0: buffer device) {
 }
 fun main(d_0: buffer device, n_1: i64) -> (b_2: buffer device) {
   owned b_2, h_3
-  vars e_4: buffer device, pad_5: buffer shared, own_6: buffer private, small_14: buffer, go_15: bool, v_17: 2 x i64, kept_18: buffer device
+  vars e_4: buffer device, shared_5: buffer shared, own_6: buffer private, small_14: buffer, go_15: bool, v_17: 2 x i64, kept_18: buffer device
   h_3 = alloc 80
   b_2 = alloc 80
   copy [10]i64 b_2[0 strides 1] <- h_3[0 strides 1] as memory
   small_14 = frame [1]i64
   e_4 = borrow b_2
   /* host */
-  for block_7: i64 in 0 .. n_1 grid#0 \"main.k\" at \"\" cost 1 owned () locals (pad_5, first_8, own_6x) captures (d_0, b_2) distinct () scattered (b_2) {
-    pad_5 = frame [4]i64
+  for block_7: i64 in 0 .. n_1 grid#0 \"main.k\" at \"\" cost 1 owned () locals (shared_5, first_8, own_6x) captures (d_0, b_2) distinct () scattered (b_2) {
+    shared_5 = frame [4]i64
     first_8: i64 = (block_7 * 4)
     /* block */
     for thread_9: i64 in 0 .. 4 block locals (x_10, y_11, own_6, go_15, v_17, kept_18) {
       own_6 = frame [2]i64
       x_10: i64 = d_0[i64: first_8 + thread_9]
       own_6[i64: at 0] = x_10
-      pad_5[i64: thread_9] = x_10
+      shared_5[i64: thread_9] = x_10
       barrier
       atomic y_11: i64 = add b_2[i64: at 0] <- x_10
       (y_11: i64) = helper(x_10)
       for k_12: i64 in 0 .. first_8 {
         barrier
       }
-      copy [2]i64 own_6[0 strides 1] <- pad_5[0 strides 1] as memory
+      copy [2]i64 own_6[0 strides 1] <- shared_5[0 strides 1] as memory
       /* thread */
     }
   }
@@ -54,7 +54,7 @@ fn text(from: &str, to: &str) -> String {
     assert!(VALID.contains(from), "{from}");
     let text = VALID.replacen(from, to, 1);
     let text = text.replace(", own_6x", "");
-    ["host", "block", "thread"].iter().fold(text, |text, place| text.replace(&format!("/* {place} */"), ""))
+    ["host", "block", "thread"].iter().fold(text, |text, mark| text.replace(&format!("/* {mark} */"), ""))
 }
 
 fn program(from: &str, to: &str) -> Program {
@@ -102,7 +102,7 @@ fn memory_spaces_are_checked() {
     rejected(THREAD, "x_10: i64 = h_3[i64: at 0]", "a thread accesses h_3");
     rejected(THREAD, "h_3[i64: at 0] = 1", "a thread accesses h_3");
     rejected(THREAD, "copy [1]i64 h_3[0 strides 1] <- own_6[0 strides 1] as memory", "a thread accesses h_3");
-    rejected(HOST, "pad_5 = alloc 8", "pad_5 is allocated in memory `shared`");
+    rejected(HOST, "shared_5 = alloc 8", "shared_5 is allocated in memory `shared`");
     rejected("e_4 = borrow b_2", "e_4 = borrow h_3", "e_4 and h_3 are in different memory spaces");
     rejected(HOST, "small_14 = data#0 e_4 = data#0", "e_4 is constant data in memory `device`");
     rejected(HOST, "small_14: buffer = global#1", "global#1 is in another memory space");
@@ -124,7 +124,7 @@ fn host_device_copies_must_be_contiguous() {
     );
     rejected(
         THREAD,
-        "copy [2, 2]i64 own_6[0 strides 2, 1] <- pad_5[0 strides 1, 2] in registers 2",
+        "copy [2, 2]i64 own_6[0 strides 2, 1] <- shared_5[0 strides 1, 2] in registers 2",
         "a kernel copies through vector registers",
     );
 }
@@ -138,8 +138,8 @@ fn kernel_structure_is_checked() {
     );
     rejected(BLOCK, "own_6 = frame [2]i64", "own_6 is a shared-memory array in memory `private`");
     rejected(
-        "pad_5 = frame [4]i64",
-        "pad_5 = frame [6145]i64",
+        "shared_5 = frame [4]i64",
+        "shared_5 = frame [6145]i64",
         "a block needs 49160 bytes of shared memory, but the limit is 49152",
     );
     let shared = |what: &str| format!("scattered (b_2) shared ({what})");
@@ -230,7 +230,7 @@ fn unsupported_atomic_operations_are_rejected() {
 fn signals_must_be_in_device_memory() {
     rejected(THREAD, "signal b_2[i16: at 0] <- 1i16", "a signal cannot have type i16");
     rejected(THREAD, "await z_20: i16 = b_2[i16: at 0]", "a signal cannot have type i16");
-    rejected(THREAD, "signal pad_5[i32: at 0] <- 1i32", "pad_5 is used for signals");
+    rejected(THREAD, "signal shared_5[i32: at 0] <- 1i32", "shared_5 is used for signals");
     rejected(THREAD, "signal b_2[i32: at 0] <- 1", "a value has type i64");
     rejected(HOST, "signal b_2[i32: at 0] <- 1i32", "the host executes a statement of device threads");
     rejected(
@@ -258,7 +258,7 @@ fn divergent_barriers_are_rejected() {
     rejected(THREAD, "y_11: i64 = own_6[i64: at 0] if eq.i64(y_11, 0) { barrier }", parted);
     rejected(THREAD, "atomic y_11: i64 = add b_2[i64: at 0] <- 1 if eq.i64(y_11, 0) { barrier }", parted);
     // A value that all threads read at one position is uniform.
-    let same = "z_20: i64 = pad_5[i64: at 0]
+    let same = "z_20: i64 = shared_5[i64: at 0]
          if eq.i64((z_20 + n_1), 0) { barrier }";
     let mut with_local = text(THREAD, same).replace("kept_18) {", "kept_18, z_20) {");
     with_local = with_local.replace("/* thread */", "");

@@ -44,13 +44,13 @@ fn gives(body: &str, n: i64, wanted: i64) {
 
 /// These two iterations race at the location in every order.
 #[track_caller]
-fn meet(body: &str, n: i64, pairs: &[[i64; 2]], place: &str) {
+fn meet(body: &str, n: i64, pairs: &[[i64; 2]], location: &str) {
     for result in run(body, n) {
         let error = result.expect_err(body);
         assert_eq!(error.class, ErrorClass::Bug, "{error}");
         let fits = |[i, j]: &[i64; 2]| {
             let both = [format!("{i} and {j} of"), format!("{j} and {i} of")];
-            both.iter().any(|both| error.message.starts_with(&format!("iterations {both} {place}")))
+            both.iter().any(|both| error.message.starts_with(&format!("iterations {both} {location}")))
         };
         assert!(pairs.iter().any(fits), "{error}");
     }
@@ -168,9 +168,9 @@ fn tasks_may_scatter_to_unread_buffers() {
     results.dedup();
     assert!(results.len() > 1 && results.iter().all(|x| (0..3).contains(x)), "{results:?}");
     // Not in a block that the loop does not list,
-    let place = "tasks#0 \"main.map\" meet in byte 0 of block a_2";
+    let location = "tasks#0 \"main.map\" meet in byte 0 of block a_2";
     for lists in ["distinct ()", "distinct (a_2)"] {
-        meet(&tasks(lists, "a_2[i64: 0] = i_8"), 2, &[[0, 1]], place);
+        meet(&tasks(lists, "a_2[i64: 0] = i_8"), 2, &[[0, 1]], location);
     }
     // not by iterations of another kind, even of one task,
     meet(
@@ -180,7 +180,7 @@ fn tasks_may_scatter_to_unread_buffers() {
         "j_10 meet in byte",
     );
     // and not where a task reads an element that it has written itself.
-    meet(&tasks(SCATTERED, "a_2[i64: 0] = i_8 t_9: i64 = a_2[i64: 0]"), 2, &[[0, 1]], place);
+    meet(&tasks(SCATTERED, "a_2[i64: 0] = i_8 t_9: i64 = a_2[i64: 0]"), 2, &[[0, 1]], location);
 }
 
 #[test]

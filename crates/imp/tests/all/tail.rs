@@ -142,8 +142,8 @@ fn source_spans_of_calls_round_trip() {
     let mut wrong = before;
     for function in &mut wrong.functions {
         for stmt in &mut function.body {
-            if let Stmt::Call { place, .. } = stmt {
-                *place = Some(imp::CheckId(7));
+            if let Stmt::Call { location, .. } = stmt {
+                *location = Some(imp::CheckId(7));
             }
         }
     }

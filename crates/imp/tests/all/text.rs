@@ -73,7 +73,7 @@ fn unusual_names_and_unused_variables() {
             fun: FunId(0),
             args: vec![Arg::Scalar(v(6)), Arg::Buffer(Var(2))],
             results: vec![],
-            place: None,
+            location: None,
         },
         Stmt::Set(Var(6), Expr::i64(1)),
     ];

@@ -186,7 +186,7 @@ fn each_violation_is_found() {
         fun: FunId(0),
         args: vec![Arg::Buffer(BUFFER), Arg::Scalar(v(X))],
         results: vec![],
-        place: None,
+        location: None,
     };
     rejected(&program(vec![call]), "the arguments do not match the parameters of main");
     let mut global = valid();

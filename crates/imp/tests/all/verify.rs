@@ -192,7 +192,7 @@ fn each_violation_is_found() {
                 fun: FunId(1),
                 args: vec![Arg::Buffer(Var(0))],
                 results: vec![Var(1)],
-                place: None,
+                location: None,
             });
         }),
         ("calls itself through functions not marked recursive", |p| {
@@ -200,7 +200,7 @@ fn each_violation_is_found() {
                 fun: FunId(1),
                 args: vec![Arg::Scalar(v(0))],
                 results: vec![Var(1)],
-                place: None,
+                location: None,
             };
             p.functions[1].body.push(call);
         }),

@@ -51,8 +51,8 @@ macro_rules! buffers {
             pub fn set(&mut self, i: usize, value: Scalar) -> bool {
                 match (self, value) {
                     $((Self::$variant(xs), Scalar::$variant(x)) => match xs.get_mut(i) {
-                        Some(place) => {
-                            *place = x;
+                        Some(slot) => {
+                            *slot = x;
                             true
                         }
                         None => false,

@@ -141,13 +141,13 @@ impl<'p, L: Level> Evaluator<'p, L> {
         types: impl Iterator<Item = &'t Type>,
         outer: &[i64],
     ) -> Result<Vec<Rows>> {
-        let points = checked_count(outer, PrimType::Bool)?;
+        let n = checked_count(outer, PrimType::Bool)?;
         let one = |(i, ty): (usize, &Type)| {
             let elem = ty.elem().unwrap_or(PrimType::Bool);
             let param = pat.get(i);
             let location = param.and_then(|param| Some((param.name, param.ann.location()?)));
             let Some((name, (block, lmad))) = location else {
-                return Ok(Rows::new(elem, points));
+                return Ok(Rows::new(elem, n));
             };
             let whole = frame.array_at(block, lmad, elem)?;
             if whole.shape().get(..outer.len()) != Some(outer) {

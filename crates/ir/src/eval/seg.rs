@@ -25,7 +25,7 @@ struct Segments<'p, L: Level> {
     space: &'p SegSpace,
     body: &'p Body<L>,
     decomp: Decomp,
-    keeps: Option<&'p Lambda<L>>,
+    identity: Option<&'p Lambda<L>>,
     /// Open accumulators with an operator that iterations update.
     combining: Vec<usize>,
     sizes: SmallVec<[i64; 3]>,
@@ -83,17 +83,17 @@ impl<'p, L: Level> Segments<'p, L> {
         let scalars = scan_reduce.n_accumulated();
         for chunk in decomp.bounds(self.inner()) {
             let copies = if several { m.start_copies(frame, &self.combining)? } else { Vec::new() };
-            let mut points = Vec::new();
-            for point in chunk {
-                let mut values = self.iteration(m, frame, outer, point)?.into_iter();
-                points.push(values.by_ref().take(scalars).collect());
+            let mut elements = Vec::new();
+            for i in chunk {
+                let mut values = self.iteration(m, frame, outer, i)?.into_iter();
+                elements.push(values.by_ref().take(scalars).collect());
                 push_all(rows, values, m.tick()?)?;
             }
             if several {
                 let stamp = m.stamp_for(frame, pat)?;
                 m.end_copies(frame, &self.combining, copies, stamp)?;
             }
-            let result = self.fold(m, frame, ops, &points)?;
+            let result = self.fold(m, frame, ops, &elements)?;
             match &mut total {
                 None => total = Some(result),
                 Some(total) => m.combine(frame, ops, total, &mut result.into_iter())?,
@@ -108,14 +108,14 @@ impl<'p, L: Level> Segments<'p, L> {
         m: &mut Evaluator<'p, L>,
         frame: &mut Frame<'p>,
         ops: &[&'p Operator<L>],
-        points: &[Vec<Value>],
+        elements: &[Vec<Value>],
     ) -> Result<Vec<Value>> {
         if self.decomp.accumulators <= 1 {
-            return self.fold_cyclic(m, frame, ops, points, self.decomp.width.max(1) as usize);
+            return self.fold_cyclic(m, frame, ops, elements, self.decomp.width.max(1) as usize);
         }
         let mut total = frame.neutral(ops)?;
-        let mut left = points;
-        for SubChunks { count, length } in self.decomp.sub_chunks(points.len() as i64) {
+        let mut left = elements;
+        for SubChunks { count, length } in self.decomp.sub_chunks(elements.len() as i64) {
             let (now, rest) = left.split_at((count * length) as usize);
             let mut parts = Vec::with_capacity(count as usize);
             for w in 0..count as usize {
@@ -140,17 +140,17 @@ impl<'p, L: Level> Segments<'p, L> {
         m: &mut Evaluator<'p, L>,
         frame: &mut Frame<'p>,
         ops: &[&'p Operator<L>],
-        points: &[Vec<Value>],
+        elements: &[Vec<Value>],
         width: usize,
     ) -> Result<Vec<Value>> {
         let mut accs = vec![frame.neutral(ops)?; width];
-        for (i, values) in points.iter().enumerate() {
+        for (i, values) in elements.iter().enumerate() {
             let acc = &mut accs[i % width];
-            let kept = match self.keeps {
-                Some(keeps) => {
+            let kept = match self.identity {
+                Some(identity) => {
                     let args: Vec<Value> = acc.iter().chain(values).cloned().collect();
                     let mut out = Vec::new();
-                    m.apply(frame, keeps, args, &mut out)?;
+                    m.apply(frame, identity, args, &mut out)?;
                     matches!(out.as_slice(), [Value::Scalar(Scalar::Bool(true))]).then(|| acc.clone())
                 }
                 None => None,
@@ -185,10 +185,10 @@ impl<'p, L: Level> Segments<'p, L> {
         let mut carry: Option<Vec<Value>> = None;
         let depth = self.decomp.scan_block.max(1) as usize;
         for chunk in self.decomp.bounds(self.inner()) {
-            let (mut points, mut folded, mut others) = (Vec::new(), Vec::new(), Vec::new());
-            for point in chunk.clone() {
-                let values = self.iteration(m, frame, outer, point)?;
-                points.push(scan_reduce.values(&values).scanned.to_vec());
+            let (mut scanned_elements, mut folded, mut others) = (Vec::new(), Vec::new(), Vec::new());
+            for i in chunk.clone() {
+                let values = self.iteration(m, frame, outer, i)?;
+                scanned_elements.push(scan_reduce.values(&values).scanned.to_vec());
                 folded.push(values[..scan_reduce.n_accumulated()].to_vec());
                 let mapped = values.into_iter().skip(scan_reduce.n_accumulated());
                 if scan_reduce.post.is_some() {
@@ -203,8 +203,8 @@ impl<'p, L: Level> Segments<'p, L> {
                 Some(carry) => carry[..scan_reduce.n_scanned()].to_vec(),
                 None => frame.neutral(ops)?,
             };
-            let blocks = if depth > 1 { points.len() / depth * depth } else { 0 };
-            for block in points[..blocks].chunks_exact_mut(depth) {
+            let blocks = if depth > 1 { scanned_elements.len() / depth * depth } else { 0 };
+            for block in scanned_elements[..blocks].chunks_exact_mut(depth) {
                 hillis_steele_scan(m, frame, ops, block)?;
                 let last = block.last().cloned().unwrap_or_default();
                 for element in block {
@@ -214,14 +214,14 @@ impl<'p, L: Level> Segments<'p, L> {
                 }
                 m.combine(frame, ops, &mut running, &mut last.into_iter())?;
             }
-            for element in &mut points[blocks..] {
+            for element in &mut scanned_elements[blocks..] {
                 m.combine(frame, ops, &mut running, &mut element.drain(..))?;
                 element.clone_from(&running);
             }
-            for ((scanned, others), point) in points.into_iter().zip(others).zip(chunk) {
+            for ((scanned, others), i) in scanned_elements.into_iter().zip(others).zip(chunk) {
                 let mut elements: Vec<Value> = scanned.into_iter().chain(others).collect();
                 if let Some(post) = &scan_reduce.post {
-                    self.set_indices(frame, outer, point);
+                    self.set_indices(frame, outer, i);
                     let args = std::mem::take(&mut elements);
                     m.apply(frame, post, args, &mut elements)?;
                 }
@@ -314,9 +314,9 @@ impl<L: Level> Evaluate<L> for SegOp<L> {
         pat: &'p [Param<L>],
         out: &mut Vec<Value>,
     ) -> Result<()> {
-        let (space, kind, body, ret, decomp, keeps) = match self {
-            Self::Seg(Seg { level: _, space, kind, body, ret, decomp, identity_predicate: keeps }) => {
-                (space, kind, body, ret, *decomp, keeps.as_ref())
+        let (space, kind, body, ret, decomp, identity) = match self {
+            Self::Seg(Seg { level: _, space, kind, body, ret, decomp, identity_predicate: identity }) => {
+                (space, kind, body, ret, *decomp, identity.as_ref())
             }
             Self::WithAcc { inputs, lambda } => return m.withacc(frame, inputs, lambda, out),
         };
@@ -325,7 +325,7 @@ impl<L: Level> Evaluate<L> for SegOp<L> {
         checked_count(&sizes, PrimType::Bool)?;
         let combining =
             if decomp.updates_per_iteration > 0 { m.open_combining_accs(ret) } else { Vec::new() };
-        let run = Segments { space, body, decomp: m.tuned(frame, decomp)?, keeps, combining, sizes };
+        let run = Segments { space, body, decomp: m.tuned(frame, decomp)?, identity, combining, sizes };
         let last = run.sizes.len().saturating_sub(1);
         match kind {
             SegKind::ScanReduce(scan_reduce) => {

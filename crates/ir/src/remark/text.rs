@@ -15,10 +15,10 @@ pub trait RemarkNames {
     /// An operation at another source span.
     fn party(&self, party: &FusionOperand) -> String;
     /// A source span, to follow a preposition such as "in": `line 3`.
-    fn place(&self, places: &[SrcLoc]) -> String;
+    fn span(&self, spans: &[SrcLoc]) -> String;
     /// Several source spans: `line 3, line 4`; `None` if they render equally.
     fn lines(&self, parts: &[Vec<SrcLoc>]) -> Option<String> {
-        let lines: BTreeSet<String> = parts.iter().map(|part| self.place(part)).collect();
+        let lines: BTreeSet<String> = parts.iter().map(|part| self.span(part)).collect();
         (lines.len() > 1).then(|| lines.into_iter().collect::<Vec<_>>().join(", "))
     }
     /// A variable, given its hint.
@@ -37,8 +37,8 @@ impl RemarkNames for InternalNames {
         party.name.to_string()
     }
 
-    fn place(&self, places: &[SrcLoc]) -> String {
-        let line = places.last().map(|loc| format!("line {}", loc.line));
+    fn span(&self, spans: &[SrcLoc]) -> String {
+        let line = spans.last().map(|loc| format!("line {}", loc.line));
         line.unwrap_or_else(|| "a caller".to_owned())
     }
 
@@ -120,11 +120,11 @@ impl RemarkKind {
             Self::CheckHoisted(check) => format!("{check} hoisted out of the loop"),
             Self::CheckRemains { check, inside } => match inside {
                 EnclosingLoop::Nothing => format!("{check} remains, outside loops"),
-                EnclosingLoop::Loop(places) => {
-                    format!("{check} remains in the sequential loop of {}", names.place(places))
+                EnclosingLoop::Loop(spans) => {
+                    format!("{check} remains in the sequential loop of {}", names.span(spans))
                 }
-                EnclosingLoop::Parallel(places) => {
-                    format!("{check} remains in the parallel loop of {}", names.place(places))
+                EnclosingLoop::Parallel(spans) => {
+                    format!("{check} remains in the parallel loop of {}", names.span(spans))
                 }
             },
             Self::Copied { array: _, why } => format!("makes a copy: {}", why.text(names)),
@@ -215,12 +215,12 @@ impl Execution {
             }
             Self::InnerLanes { guarded, around } => {
                 let long = if *guarded { ", if it is long enough" } else { "" };
-                let around = names.place(around);
+                let around = names.span(around);
                 format!("runs on the vector lanes of one worker in the parallel loop of {around}{long}")
             }
             Self::Loop(why) => match why {
                 Sequential::Inside(around) => {
-                    format!("runs sequentially, inside the parallel loop of {}", names.place(around))
+                    format!("runs sequentially, inside the parallel loop of {}", names.span(around))
                 }
                 Sequential::Attribute => "runs sequentially: required by an attribute".to_owned(),
                 Sequential::ArrayOperator => {
@@ -237,14 +237,10 @@ impl CopyReason {
             Self::Parameter(param) => {
                 format!("parameter {} is not consumed: its type is not unique (`*`)", names.variable(param))
             }
-            Self::UsedLater { array, places } => format!(
+            Self::UsedLater { array, spans } => format!(
                 "{} is used later, {}",
                 names.variable(array),
-                if places.is_empty() {
-                    "as a result".to_owned()
-                } else {
-                    format!("in {}", names.place(places))
-                }
+                if spans.is_empty() { "as a result".to_owned() } else { format!("in {}", names.span(spans)) }
             ),
             Self::FromOutside(array) => {
                 format!("{} is defined outside of the loop or function", names.variable(array))

@@ -173,8 +173,8 @@ impl<L: Level> Checker<'_, L> {
     }
 
     /// Checks the identity predicate of an operation's accumulators.
-    fn identity_predicate(&mut self, kind: &SegKind<L>, keeps: Option<&Lambda<L>>) {
-        let Some(keeps) = keeps else {
+    fn identity_predicate(&mut self, kind: &SegKind<L>, identity: Option<&Lambda<L>>) {
+        let Some(identity) = identity else {
             return;
         };
         let SegKind::ScanReduce(scan_reduce) = kind else {
@@ -182,8 +182,8 @@ impl<L: Level> Checker<'_, L> {
             return;
         };
         let values: Vec<Type> = (scan_reduce.operators().flat_map(|op| &op.op.ret).cloned()).collect();
-        self.lambda(keeps, &[&*values, &*values].concat(), "the identity predicate");
-        let right = keeps.ret == [Type::BOOL];
+        self.lambda(identity, &[&*values, &*values].concat(), "the identity predicate");
+        let right = identity.ret == [Type::BOOL];
         self.require(right, || "the identity predicate does not return a bool".to_owned());
     }
 
@@ -308,15 +308,15 @@ impl<L: Level> Rules<L> for SegOp<L> {
 
     fn allows_layout(&self, order: &DimOrder) -> bool {
         // Results of neighbouring iterations of the innermost dimension must be adjacent in memory.
-        let points = |seg: &Seg<L>| Some(seg.space.dims.len());
+        let dims = |seg: &Seg<L>| Some(seg.space.dims.len());
         let innermost = order.last().map(|dim| dim + 1);
-        matches!(self, Self::Seg(seg) if seg.kind.is_map() && points(seg) == innermost)
+        matches!(self, Self::Seg(seg) if seg.kind.is_map() && dims(seg) == innermost)
     }
 
     fn verify(&self, c: &mut Checker<'_, L>) {
         let (level, space, kind, body, ret, decomp) = match self {
-            Self::Seg(Seg { level, space, kind, body, ret, decomp, identity_predicate: keeps }) => {
-                c.identity_predicate(kind, keeps.as_ref());
+            Self::Seg(Seg { level, space, kind, body, ret, decomp, identity_predicate: identity }) => {
+                c.identity_predicate(kind, identity.as_ref());
                 (*level, space, kind, body, ret, *decomp)
             }
             Self::WithAcc { inputs, lambda } => {

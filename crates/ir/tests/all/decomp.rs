@@ -52,9 +52,9 @@ fn chunks_fill_their_accumulators() {
         for n in [whole * 16, whole * 16 + 5, whole * 1000 + 1] {
             let bounds: Vec<_> = decomp.bounds(n).collect();
             for chunk in &bounds[..bounds.len() - 1] {
-                let points = chunk.end - chunk.start;
-                assert_eq!(points % whole, 0, "{decomp:?} of {n}");
-                assert!(points >= decomp.grain_size.min(n) / 2, "{decomp:?} of {n}");
+                let iterations = chunk.end - chunk.start;
+                assert_eq!(iterations % whole, 0, "{decomp:?} of {n}");
+                assert!(iterations >= decomp.grain_size.min(n) / 2, "{decomp:?} of {n}");
             }
         }
     }
@@ -67,19 +67,19 @@ mod all_tier {
     #[test]
     fn sub_chunks_leave_few_iterations() {
         for decomp in decomps() {
-            for points in sizes() {
-                let mut left = points;
+            for n in sizes() {
+                let mut left = n;
                 let side = i64::from(decomp.scan_block);
-                for sub_chunks in decomp.sub_chunks(points) {
+                for sub_chunks in decomp.sub_chunks(n) {
                     let SubChunks { count, length } = sub_chunks;
                     let whole = length % side == 0;
                     // A square of the last sub-chunk reads up to this position.
                     let reach = (count - 1) * length + side;
-                    assert!(whole || reach <= left, "{decomp:?} of {points}");
+                    assert!(whole || reach <= left, "{decomp:?} of {n}");
                     left -= count * length;
                 }
-                assert!(left >= 0, "{decomp:?} of {points}");
-                assert!(decomp.accumulators == 1 || left < 2 * side, "{decomp:?} of {points}");
+                assert!(left >= 0, "{decomp:?} of {n}");
+                assert!(decomp.accumulators == 1 || left < 2 * side, "{decomp:?} of {n}");
             }
         }
     }

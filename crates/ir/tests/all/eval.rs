@@ -235,8 +235,8 @@ fun f(n_0: i64, *xs_1: [n_0]f32) : (i64, [?0]f32)
     let xs: Vec<f32> = (0..23).map(|i| 1.0 / ((i * 7 % 23) as f32 + 0.3)).collect();
     let expected = |chunks: usize, bins: usize| {
         let mut dest = vec![0.1f32; bins];
-        let bump = |into: &mut [f32], points: std::ops::Range<usize>| {
-            for i in points {
+        let bump = |into: &mut [f32], indices: std::ops::Range<usize>| {
+            for i in indices {
                 if let Some(bin) = into.get_mut((i % 3) * (i % 3)) {
                     *bin += xs[i];
                 }

@@ -136,13 +136,13 @@ fn bodies_are_imported_with_their_provenance() {
 
 #[test]
 fn all_provenances_of_a_fused_statement_are_imported() {
-    let place = |line| SrcLoc { file: 0, line, col: 1, end_line: line, end_col: 2 };
+    let span = |line| SrcLoc { file: 0, line, col: 1, end_line: line, end_col: 2 };
     let mut callee = sample();
     let first = callee.body.stms[0].aux.prov;
-    let other = callee.provs.push(place(7), Prov::NONE);
+    let other = callee.provs.push(span(7), Prov::NONE);
     callee.body.stms[0].aux.prov = callee.provs.merge(other, first);
     let mut caller = sample();
-    let outer = caller.provs.push(place(9), Prov::NONE);
+    let outer = caller.provs.push(span(9), Prov::NONE);
     let mut import = Import {
         from_names: &callee.names,
         from_provs: &callee.provs,

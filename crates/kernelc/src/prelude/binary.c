@@ -29,7 +29,7 @@ static bool br_take(br_input *in, u8 *to, size_t count) {
     return true;
 }
 
-static bool br_cut(br_input *in, br_place start, const char *what) {
+static bool br_cut(br_input *in, br_position start, const char *what) {
     if (in->error.length > 0) return false;
     br_text *error = br_error_at(in, start);
     br_puts(error, "binary value: the input ends before ");
@@ -43,7 +43,7 @@ static void br_put_shape(br_text *text, const br_value *value) {
     br_puts(text, "]");
 }
 
-static bool br_too_short(br_input *in, br_place start, const br_value *value, u64 bytes, u64 have) {
+static bool br_too_short(br_input *in, br_position start, const br_value *value, u64 bytes, u64 have) {
     br_text *error = br_error_at(in, start);
     br_puts(error, "binary value of type ");
     br_put_type(error, value->type, value->rank);
@@ -70,18 +70,18 @@ static bool br_byte_count(const br_value *value, u64 *bytes) {
 }
 
 /* Reads the elements of a value. */
-static bool br_read_elements(br_input *in, br_place start, br_value *value, u64 bytes) {
+static bool br_read_elements(br_input *in, br_position start, br_value *value, u64 bytes) {
     u64 here = in->base + in->at, left = in->has_total && in->total > here ? in->total - here : 0;
     if (in->has_total && left < bytes) return br_too_short(in, start, value, bytes, left);
     if (bytes > SIZE_MAX) return br_reserve(in, value, SIZE_MAX);
     if (in->has_total && !br_reserve(in, value, (size_t)bytes)) return false;
     while (value->bytes < bytes) {
         size_t more = (size_t)bytes - value->bytes;
-        if (value->bytes == value->room) {
-            size_t room = 2 * value->room + BR_WINDOW;
-            if (!br_reserve(in, value, room < bytes ? room : (size_t)bytes)) return false;
+        if (value->bytes == value->capacity) {
+            size_t capacity = 2 * value->capacity + BR_WINDOW;
+            if (!br_reserve(in, value, capacity < bytes ? capacity : (size_t)bytes)) return false;
         }
-        if (more > value->room - value->bytes) more = value->room - value->bytes;
+        if (more > value->capacity - value->bytes) more = value->capacity - value->bytes;
         u8 *to = value->raw + sizeof(br_header) + value->bytes;
         if (in->at < in->end) {
             if (more > in->end - in->at) more = in->end - in->at;
@@ -108,7 +108,7 @@ static bool br_read_elements(br_input *in, br_place start, br_value *value, u64 
 
 /* Reads a binary value, of the type and rank that `value` has. */
 static bool br_read_binary(br_input *in, br_value *value) {
-    br_place start = br_here(in);
+    br_position start = br_here(in);
     u8 head[7], size[8];
     if (!br_take(in, head, 2)) return br_cut(in, start, "the version");
     if (head[1] != 2) {

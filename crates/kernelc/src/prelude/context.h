@@ -58,7 +58,7 @@ typedef struct br_tunable {
 typedef struct br_text {
     char *at;
     size_t length;
-    size_t room;
+    size_t capacity;
 } br_text;
 
 /* The first failure of a call. */
@@ -90,7 +90,7 @@ typedef struct br_ctx {
     br_failure failure;
     br_comparison *comparisons;
     u64 comparisons_count;
-    u64 comparisons_room;
+    u64 comparisons_capacity;
     u64 comparisons_lost;
 } br_ctx;
 

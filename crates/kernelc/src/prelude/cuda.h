@@ -51,11 +51,11 @@ typedef double f64;
 
 /* The start of an array in shared memory, of a size that the launch gives: parameter and
    address. */
-#ifdef BR_PADS
-extern __shared__ u64 br_pads[];
+#ifdef BR_HAS_DYNAMIC_SHARED
+extern __shared__ u64 br_dynamic_shared[];
 #endif
-#define BR_PAD(name) u64 name
-#define BR_PAD_AT(name) ((unsigned char *)br_pads + name)
+#define BR_DYNAMIC_SHARED(name) u64 name
+#define BR_DYNAMIC_SHARED_AT(name) ((unsigned char *)br_dynamic_shared + name)
 
 BR_FN u32 br_bits_f32(f32 x) { return __float_as_uint(x); }
 BR_FN f32 br_f32_from(u32 bits) { return __uint_as_float(bits); }
@@ -108,5 +108,5 @@ BR_LEAST_OR_MOST(f64, max, "d")
 #define br_atomic_swap_u64(p, before, after) atomicCAS((u64 *)(p), before, after)
 #define br_lowest_i32(p, x) atomicMin((i32 *)(p), x)
 #define br_set_signal(p, x) atomicExch((i32 *)(p), x)
-#define br_tell(p, x) (*(p) = (x))
+#define br_publish(p, x) (*(p) = (x))
 #define br_seen(p) (*(p))

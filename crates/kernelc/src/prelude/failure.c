@@ -1,12 +1,12 @@
 /* Failures: strings, the message of a check with its values, the backtrace. */
 
 static void br_put(br_text *text, const char *bytes, size_t count) {
-    if (text->room - text->length <= count) {
-        size_t room = 2 * (text->length + count) + 64;
-        char *at = realloc(text->at, room);
+    if (text->capacity - text->length <= count) {
+        size_t capacity = 2 * (text->length + count) + 64;
+        char *at = realloc(text->at, capacity);
         if (at == NULL) return;
         text->at = at;
-        text->room = room;
+        text->capacity = capacity;
     }
     memcpy(text->at + text->length, bytes, count);
     text->length += count;
@@ -17,12 +17,12 @@ static void br_puts(br_text *text, const char *more) { br_put(text, more, strlen
 __attribute__((format(printf, 2, 3)))
 #endif
 static void br_putf(br_text *text, const char *format, ...) {
-    char piece[256];
+    char buffer[256];
     va_list args;
     va_start(args, format);
-    int count = vsnprintf(piece, sizeof piece, format, args);
+    int count = vsnprintf(buffer, sizeof buffer, format, args);
     va_end(args);
-    if (count > 0) br_put(text, piece, (size_t)count < sizeof piece ? (size_t)count : sizeof piece - 1);
+    if (count > 0) br_put(text, buffer, (size_t)count < sizeof buffer ? (size_t)count : sizeof buffer - 1);
 }
 static const char *br_shown(const br_text *text) { return text->at == NULL ? "" : text->at; }
 static void br_clear(br_text *text) {
@@ -134,7 +134,7 @@ static BR_COLD void br_fail(br_ctx *ctx, const br_check *check, const u64 *value
 }
 
 /* Adds the location of a call to the backtrace of a stack overflow. */
-static BR_COLD void br_called(br_ctx *ctx, const br_check *place) {
+static BR_COLD void br_called(br_ctx *ctx, const br_check *span) {
     br_failure *failure = &ctx->failure;
     if (!failure->open) return;
     if (failure->calls == 8) {
@@ -142,7 +142,7 @@ static BR_COLD void br_called(br_ctx *ctx, const br_check *place) {
         return;
     }
     failure->calls++;
-    br_puts(&failure->location, place->location);
+    br_puts(&failure->location, span->location);
     br_puts(&failure->location, "\n");
 }
 
@@ -188,16 +188,16 @@ static void br_take_failure(br_ctx *ctx, br_text *out) {
 
 /* Logs a comparison with a tuning parameter. */
 static void br_compared(br_ctx *ctx, i64 tunable, i64 size) {
-    if (ctx->comparisons_count == ctx->comparisons_room) {
-        u64 room = 2 * ctx->comparisons_room + 64;
+    if (ctx->comparisons_count == ctx->comparisons_capacity) {
+        u64 capacity = 2 * ctx->comparisons_capacity + 64;
         br_comparison *more = NULL;
-        if (room <= (u64)1 << 21) more = realloc(ctx->comparisons, room * sizeof *more);
+        if (capacity <= (u64)1 << 21) more = realloc(ctx->comparisons, capacity * sizeof *more);
         if (more == NULL) {
             ctx->comparisons_lost++;
             return;
         }
         ctx->comparisons = more;
-        ctx->comparisons_room = room;
+        ctx->comparisons_capacity = capacity;
     }
     ctx->comparisons[ctx->comparisons_count++] = (br_comparison){tunable, size};
 }

@@ -50,11 +50,11 @@ typedef double f64;
 
 /* The start of an array in shared memory, of a size that the launch gives: parameter and
    address. */
-#ifdef BR_PADS
-extern BR_DEVICE BR_SHARED u64 br_pads[];
+#ifdef BR_HAS_DYNAMIC_SHARED
+extern BR_DEVICE BR_SHARED u64 br_dynamic_shared[];
 #endif
-#define BR_PAD(name) u64 name
-#define BR_PAD_AT(name) ((unsigned char *)br_pads + name)
+#define BR_DYNAMIC_SHARED(name) u64 name
+#define BR_DYNAMIC_SHARED_AT(name) ((unsigned char *)br_dynamic_shared + name)
 
 BR_FN u32 br_bits_f32(f32 x) { return __builtin_bit_cast(u32, x); }
 BR_FN f32 br_f32_from(u32 bits) { return __builtin_bit_cast(f32, bits); }
@@ -145,7 +145,7 @@ BR_PARTS(f64, u64, i64, 0x8000000000000000u, 0x10000000000000u, 0x7ff00000000000
 #define br_lowest_i32(p, x) BR_ATOMIC(min, i32, p, x)
 #define br_set_signal(p, x)                                                                        \
     __hip_atomic_store(p, x, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT)
-#define br_tell(p, x)                                                                              \
+#define br_publish(p, x)                                                                           \
     __hip_atomic_store(p, x, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT)
 #define br_seen(p) __hip_atomic_load(p, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT)
 #define BR_SWAP(T)                                                                                 \

@@ -3,18 +3,18 @@
 
 enum { BR_WINDOW = 1 << 16, BR_LONGEST_TOKEN = 1 << 20, BR_MAX_RANK = 127 };
 
-typedef struct br_place {
+typedef struct br_position {
     u64 offset;
     u64 line;
     u64 column;
     bool text;
-} br_place;
+} br_position;
 
 typedef struct br_input {
     u8 *window;
     size_t at;
     size_t end;
-    size_t room;
+    size_t capacity;
     bool ended;
     bool only_text;
     u64 base;
@@ -37,26 +37,26 @@ static void br_open_input(br_input *in) {
 #endif
 }
 
-static br_place br_here(const br_input *in) {
-    br_place place = {in->base + in->at, in->lines + 1, 0, in->only_text};
+static br_position br_here(const br_input *in) {
+    br_position position = {in->base + in->at, in->lines + 1, 0, in->only_text};
     u64 start = in->line_start;
     for (size_t i = 0; i < in->at; i++) {
         if (in->window[i] == '\n') {
-            place.line++;
+            position.line++;
             start = in->base + i + 1;
         }
     }
-    place.column = place.offset - start + 1;
-    return place;
+    position.column = position.offset - start + 1;
+    return position;
 }
 
 /* Begins the message of an error at a position; returns the string to append to. */
-static br_text *br_error_at(br_input *in, br_place place) {
+static br_text *br_error_at(br_input *in, br_position position) {
     br_clear(&in->error);
-    if (place.text) {
-        br_putf(&in->error, "line %" PRIu64 ", column %" PRIu64 " (byte %" PRIu64 "): ", place.line,
-                place.column, place.offset);
-    } else br_putf(&in->error, "byte %" PRIu64 ": ", place.offset);
+    if (position.text) {
+        br_putf(&in->error, "line %" PRIu64 ", column %" PRIu64 " (byte %" PRIu64 "): ", position.line,
+                position.column, position.offset);
+    } else br_putf(&in->error, "byte %" PRIu64 ": ", position.offset);
     return &in->error;
 }
 static br_text *br_error_here(br_input *in) { return br_error_at(in, br_here(in)); }
@@ -103,18 +103,18 @@ static void br_drop(br_input *in) {
 static bool br_refill(br_input *in) {
     if (in->ended) return false;
     br_drop(in);
-    if (in->room - in->end < BR_WINDOW / 2) {
-        size_t room = in->room == 0 ? BR_WINDOW : 2 * in->room;
-        u8 *window = realloc(in->window, room);
+    if (in->capacity - in->end < BR_WINDOW / 2) {
+        size_t capacity = in->capacity == 0 ? BR_WINDOW : 2 * in->capacity;
+        u8 *window = realloc(in->window, capacity);
         if (window == NULL) {
             in->ended = true;
             br_puts(br_error_here(in), "out of memory");
             return false;
         }
         in->window = window;
-        in->room = room;
+        in->capacity = capacity;
     }
-    int64_t got = br_read(in->window + in->end, in->room - in->end);
+    int64_t got = br_read(in->window + in->end, in->capacity - in->end);
     if (got <= 0) {
         in->ended = true;
         if (got < 0) {

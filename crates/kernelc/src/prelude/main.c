@@ -83,7 +83,7 @@ static bool br_read_argument(br_run *run, const br_param *param, br_word *words)
         if (value.type == BR_BOOL) words->as_bool = value.raw[sizeof(br_header)] != 0;
     } else if (fine) {
         fine = br_reserve(in, &value, 1);
-        u64 total = value.room + sizeof(br_header);
+        u64 total = value.capacity + sizeof(br_header);
         if (fine && (ctx->live > ctx->limit || total > ctx->limit - ctx->live)) {
             br_no_memory(ctx, (i64)value.bytes, NULL, true);
             br_take_failure(ctx, &run->error);

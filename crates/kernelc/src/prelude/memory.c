@@ -13,8 +13,8 @@ typedef struct br_header {
 
 static void br_unref(br_ctx *ctx, u8 *block);
 
-static BR_COLD void br_no_memory(br_ctx *ctx, i64 bytes, const br_check *place, bool limited) {
-    br_text *message = br_fails(ctx, place == NULL ? "" : place->location, false);
+static BR_COLD void br_no_memory(br_ctx *ctx, i64 bytes, const br_check *span, bool limited) {
+    br_text *message = br_fails(ctx, span == NULL ? "" : span->location, false);
     if (message == NULL) return;
     if (bytes < 0) {
         br_puts(message, "the size of an array in bytes does not fit into 63 bits.");
@@ -27,18 +27,18 @@ static BR_COLD void br_no_memory(br_ctx *ctx, i64 bytes, const br_check *place, 
 }
 
 /* Allocates a block; null on failure. `old` is released first. */
-static u8 *br_alloc(br_ctx *ctx, u8 *old, i64 bytes, const br_check *place) {
+static u8 *br_alloc(br_ctx *ctx, u8 *old, i64 bytes, const br_check *span) {
     br_unref(ctx, old);
     ctx->blocks++;
     if (BR_UNLIKELY(bytes < 0)) {
-        br_no_memory(ctx, bytes, place, true);
+        br_no_memory(ctx, bytes, span, true);
         return NULL;
     }
     u64 total = (u64)bytes + sizeof(br_header);
     bool fits = ctx->live <= ctx->limit && total <= ctx->limit - ctx->live;
     br_header *header = fits && total <= SIZE_MAX ? malloc((size_t)total) : NULL;
     if (BR_UNLIKELY(header == NULL)) {
-        br_no_memory(ctx, bytes, place, !fits);
+        br_no_memory(ctx, bytes, span, !fits);
         return NULL;
     }
     ctx->bytes += (u64)bytes;
@@ -51,9 +51,9 @@ static u8 *br_alloc(br_ctx *ctx, u8 *old, i64 bytes, const br_check *place) {
 }
 
 /* Allocates a block of `count` empty slots. */
-static inline u8 *br_slots(br_ctx *ctx, u8 *old, i64 count, const br_check *place) {
+static inline u8 *br_slots(br_ctx *ctx, u8 *old, i64 count, const br_check *span) {
     i64 bytes = count < 0 || count > INT64_MAX / (i64)sizeof(u8 *) ? -1 : count * (i64)sizeof(u8 *);
-    u8 *block = br_alloc(ctx, old, bytes, place);
+    u8 *block = br_alloc(ctx, old, bytes, span);
     if (block != NULL) {
         ((br_header *)block)[-1].slots = (u64)count;
         for (i64 i = 0; i < count; i++) ((slot_m *)block)[i] = NULL;

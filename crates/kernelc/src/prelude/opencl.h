@@ -22,8 +22,8 @@
 #define BR_SHARED __local
 #define BR_TABLE __constant
 /* A parameter for an array in shared memory, of a size that the launch gives, and its address. */
-#define BR_PAD(name) __local ulong *name
-#define BR_PAD_AT(name) (name)
+#define BR_DYNAMIC_SHARED(name) __local ulong *name
+#define BR_DYNAMIC_SHARED_AT(name) (name)
 #define BR_BLOCK ((i64)get_group_id(0))
 #define BR_THREAD ((i64)get_local_id(0))
 /* PoCL's optimiser merges barriers with which two branches begin or end, and then uses the
@@ -127,5 +127,5 @@ BR_FN f64 br_root_f64(f64 x) { return sqrt(x); }
 #define br_lowest_i32 atomic_min
 #define br_set_signal(p, x) atomic_xchg(p, x)
 /* Aligned 64-bit words are read and written atomically by devices with 64-bit addresses. */
-#define br_tell(p, x) (*(p) = (x))
+#define br_publish(p, x) (*(p) = (x))
 #define br_seen(p) (*(p))

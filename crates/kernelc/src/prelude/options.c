@@ -97,10 +97,10 @@ static bool br_add_setting(br_options *options, br_setting setting) {
 static bool br_read_tuning(const char *file, br_options *options, br_text *error) {
     FILE *in = fopen(file, "rb");
     br_text text = {0};
-    char piece[4096];
+    char buffer[4096];
     size_t got = 0;
-    while (in != NULL && text.length <= (16u << 20) && (got = fread(piece, 1, sizeof piece, in)) > 0) {
-        br_put(&text, piece, got);
+    while (in != NULL && text.length <= (16u << 20) && (got = fread(buffer, 1, sizeof buffer, in)) > 0) {
+        br_put(&text, buffer, got);
     }
     bool fine = in != NULL && !ferror(in);
     if (!fine) {
@@ -123,15 +123,15 @@ static bool br_read_tuning(const char *file, br_options *options, br_text *error
         at = next == NULL ? end : next + 1;
         br_trim(&line, &count);
         if (count == 0 || (count >= 2 && line[0] == '-' && line[1] == '-')) continue;
-        br_text place = {0};
-        br_puts(&place, "tuning file ");
-        br_puts(&place, file);
-        br_putf(&place, ", line %d: ", number);
-        br_setting setting = {.place = place.at};
+        br_text location = {0};
+        br_puts(&location, "tuning file ");
+        br_puts(&location, file);
+        br_putf(&location, ", line %d: ", number);
+        br_setting setting = {.location = location.at};
         if (!br_parse_setting(line, count, &setting)) {
-            br_puts(error, br_shown(&place));
+            br_puts(error, br_shown(&location));
             br_puts(error, BR_SETTING_FORM);
-            br_clear(&place);
+            br_clear(&location);
             fine = false;
         } else fine = br_add_setting(options, setting);
     }

@@ -2,7 +2,7 @@
 
 /* Buffered output; the first error is kept. */
 typedef struct br_output {
-    char piece[1 << 16];
+    char buffer[1 << 16];
     size_t count;
     int error;
 } br_output;
@@ -10,7 +10,7 @@ typedef struct br_output {
 static void br_flush(br_output *out) {
     if (out->error == 0 && out->count > 0) {
         errno = 0;
-        if (fwrite(out->piece, 1, out->count, stdout) != out->count || fflush(stdout) != 0) {
+        if (fwrite(out->buffer, 1, out->count, stdout) != out->count || fflush(stdout) != 0) {
             out->error = errno == 0 ? EIO : errno;
         }
     }
@@ -20,12 +20,12 @@ static void br_flush(br_output *out) {
 static void br_write(br_output *out, const void *bytes, size_t count) {
     const char *at = bytes;
     while (count > 0) {
-        size_t room = sizeof out->piece - out->count, part = count < room ? count : room;
-        memcpy(out->piece + out->count, at, part);
+        size_t available = sizeof out->buffer - out->count, part = count < available ? count : available;
+        memcpy(out->buffer + out->count, at, part);
         out->count += part;
         at += part;
         count -= part;
-        if (out->count == sizeof out->piece) br_flush(out);
+        if (out->count == sizeof out->buffer) br_flush(out);
     }
 }
 static void br_write_text(br_output *out, const char *text) { br_write(out, text, strlen(text)); }

@@ -7,25 +7,25 @@ typedef struct br_value {
     i64 shape[BR_MAX_RANK];
     u8 *raw;
     size_t bytes;
-    size_t room;
+    size_t capacity;
 } br_value;
 
 /* Grows the buffer to at least this many bytes of elements. */
-static bool br_reserve(br_input *in, br_value *value, size_t room) {
-    if (room <= value->room) return true;
-    u8 *raw = room <= SIZE_MAX - sizeof(br_header) ? realloc(value->raw, room + sizeof(br_header)) : NULL;
+static bool br_reserve(br_input *in, br_value *value, size_t capacity) {
+    if (capacity <= value->capacity) return true;
+    u8 *raw = capacity <= SIZE_MAX - sizeof(br_header) ? realloc(value->raw, capacity + sizeof(br_header)) : NULL;
     if (raw == NULL) {
-        br_putf(br_error_here(in), "out of memory: cannot allocate %zu bytes", room);
+        br_putf(br_error_here(in), "out of memory: cannot allocate %zu bytes", capacity);
         return false;
     }
     value->raw = raw;
-    value->room = room;
+    value->capacity = capacity;
     return true;
 }
 
 static bool br_push(br_input *in, br_value *value, u64 bits) {
     size_t size = (size_t)br_scalar_sizes[value->type];
-    if (value->room - value->bytes < size && !br_reserve(in, value, 2 * value->room + 64)) return false;
+    if (value->capacity - value->bytes < size && !br_reserve(in, value, 2 * value->capacity + 64)) return false;
     u8 *to = value->raw + sizeof(br_header) + value->bytes;
     u8 b1 = (u8)bits;
     u16 b2 = (u16)bits;
@@ -47,14 +47,14 @@ static const char *br_article(int type) { return type >= BR_U8 && type <= BR_U64
 /* Reads one literal. */
 static bool br_read_element(br_input *in, int type, u64 *bits) {
     size_t count = br_token(in);
-    char wanted[16], room[64];
+    char wanted[16], capacity[64];
     snprintf(wanted, sizeof wanted, "%s %s", br_article(type), br_scalar_names[type]);
     if (count == 0) return br_unexpected(in, wanted);
     if (count > BR_LONGEST_TOKEN) {
         br_puts(br_error_here(in), "a literal of more than 1048576 characters");
         return false;
     }
-    char *token = count < sizeof room ? room : malloc(count + 1);
+    char *token = count < sizeof capacity ? capacity : malloc(count + 1);
     if (token == NULL) {
         br_puts(br_error_here(in), "out of memory");
         return false;
@@ -62,7 +62,7 @@ static bool br_read_element(br_input *in, int type, u64 *bits) {
     memcpy(token, in->window + in->at, count);
     token[count] = 0;
     int other = -1, fault = br_literal(token, count, type, bits, &other);
-    if (token != room) free(token);
+    if (token != capacity) free(token);
     if (fault == BR_FINE) {
         in->at += count;
         return true;
@@ -81,7 +81,7 @@ static bool br_read_element(br_input *in, int type, u64 *bits) {
 
 /* Reads `empty([n]...[m]type)`; its first word has been seen. */
 static bool br_read_empty(br_input *in, br_value *value) {
-    br_place start = br_here(in);
+    br_position start = br_here(in);
     in->at += 5;
     if (!br_expect(in, '(', "`(`")) return false;
     int rank = 0;
@@ -89,11 +89,11 @@ static bool br_read_empty(br_input *in, br_value *value) {
     for (br_skip(in); br_peek(in) == '['; br_skip(in)) {
         in->at++;
         br_skip(in);
-        br_place place = br_here(in);
+        br_position position = br_here(in);
         u64 bits;
         if (!br_read_element(in, BR_I64, &bits)) return false;
         if ((i64)bits < 0 || rank == BR_MAX_RANK) {
-            br_text *error = br_error_at(in, place);
+            br_text *error = br_error_at(in, position);
             if ((i64)bits < 0) br_putf(error, "negative size %" PRId64, (i64)bits);
             else br_puts(error, "128 dimensions; the maximum is 127");
             return false;
@@ -244,7 +244,7 @@ static bool br_read_escape(br_input *in, br_value *value, i64 *count) {
 
 /* Reads a string as a row of bytes. */
 static bool br_read_string(br_input *in, br_value *value, i64 *count) {
-    br_place start = br_here(in);
+    br_position start = br_here(in);
     in->at++;
     for (;;) {
         int c = br_peek(in);
@@ -306,7 +306,7 @@ static bool br_read_items(br_input *in, br_value *value, int open) {
 }
 
 static bool br_read_array(br_input *in, br_value *value) {
-    br_place start = br_here(in);
+    br_position start = br_here(in);
     if (value->rank == 0) {
         br_putf(br_error_here(in), "expected %s, found an array", br_scalar_names[value->type]);
         return false;

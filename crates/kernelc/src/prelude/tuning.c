@@ -4,7 +4,7 @@
 typedef struct br_setting {
     char *name;
     i64 value;
-    char *place;
+    char *location;
 } br_setting;
 
 static char *br_copy(const char *text, size_t count) {
@@ -119,7 +119,7 @@ static bool br_apply(const br_program *program, const br_setting *settings, size
                 nearest = k;
             }
         }
-        if (settings[i].place != NULL) br_puts(error, settings[i].place);
+        if (settings[i].location != NULL) br_puts(error, settings[i].location);
         br_puts(error, "there is no tuning parameter `");
         br_puts(error, name);
         br_puts(error, "`; ");

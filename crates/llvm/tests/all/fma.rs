@@ -90,12 +90,12 @@ impl Operands {
     fn fraction(&mut self) -> u64 {
         let (low, _) = self.sizes();
         let bits = self.bits();
-        let place = self.bits() % u64::from(low);
+        let shift = self.bits() % u64::from(low);
         match self.bits() % 6 {
-            0 => bits << place,
-            1 => bits & ((1 << place) - 1),
-            2 => 1 << place,
-            3 => (1 << place) - 1,
+            0 => bits << shift,
+            1 => bits & ((1 << shift) - 1),
+            2 => 1 << shift,
+            3 => (1 << shift) - 1,
             4 => (bits & 3).wrapping_sub(2),
             _ => bits,
         }
@@ -194,11 +194,11 @@ fn operands(ty: PrimType, count: usize) -> Vec<[u64; 3]> {
         // Small numbers, whose sums are exact or nearly exact.
         let small = |all: &mut Operands| {
             let n = all.bits() % 4096;
-            let place = (all.bits() % 64) as i32 - 40;
+            let shift = (all.bits() % 64) as i32 - 40;
             match ty {
-                PrimType::F64 => (n as f64 * f64::powi(2.0, place)).to_bits(),
-                PrimType::F32 => u64::from((n as f32 * f32::powi(2.0, place)).to_bits()),
-                _ => u64::from(half::f16::from_f64(n as f64 * f64::powi(2.0, place)).to_bits()),
+                PrimType::F64 => (n as f64 * f64::powi(2.0, shift)).to_bits(),
+                PrimType::F32 => u64::from((n as f32 * f32::powi(2.0, shift)).to_bits()),
+                _ => u64::from(half::f16::from_f64(n as f64 * f64::powi(2.0, shift)).to_bits()),
             }
         };
         let (x, y, z) = (small(&mut all), small(&mut all), small(&mut all));

@@ -14,13 +14,13 @@ fn large_frames_count_for_the_stack() {
     let (r, held) = (down.int("r"), down.buffer("held"));
     down.results = vec![r];
     let cells = 3 << 15;
-    let place = |x| bin(BinOp::And, PrimType::I64, x, c((1 << 15) - 1));
+    let position = |x| bin(BinOp::And, PrimType::I64, x, c((1 << 15) - 1));
     let mut down = down.finish(
         "down",
         vec![
             Stmt::Frame { buffer: held, elem: PrimType::I64, count: cells as u64 },
             Stmt::Store(at(held, PrimType::I64, c(0)), v(n)),
-            Stmt::Store(at(held, PrimType::I64, place(v(n))), v(n)),
+            Stmt::Store(at(held, PrimType::I64, position(v(n))), v(n)),
             Stmt::Set(r, c(0)),
             Stmt::If(
                 less(c(0), v(n)),
@@ -29,9 +29,9 @@ fn large_frames_count_for_the_stack() {
                         fun: FunId(0),
                         args: vec![Arg::Scalar(sub(v(n), c(1)))],
                         results: vec![r],
-                        place: None,
+                        location: None,
                     },
-                    Stmt::Load(n, at(held, PrimType::I64, place(mul(v(n), v(n))))),
+                    Stmt::Load(n, at(held, PrimType::I64, position(mul(v(n), v(n))))),
                     Stmt::Set(r, add(v(r), v(n))),
                 ],
                 vec![],

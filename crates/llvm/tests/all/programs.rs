@@ -199,13 +199,13 @@ fn calls_pass_buffers_and_fail() {
                 fun: FunId(1),
                 args: vec![Arg::Buffer(xs), Arg::Scalar(v(n))],
                 results: vec![ys],
-                place: None,
+                location: None,
             },
             Stmt::Call {
                 fun: FunId(2),
                 args: vec![Arg::Scalar(v(depth))],
                 results: vec![total],
-                place: None,
+                location: None,
             },
         ],
     );
@@ -248,7 +248,7 @@ fn calls_pass_buffers_and_fail() {
                         fun: FunId(2),
                         args: vec![Arg::Scalar(sub(v(n), c(1)))],
                         results: vec![r],
-                        place: None,
+                        location: None,
                     },
                     Stmt::Load(n, at(held, PrimType::I64, c(0))),
                     Stmt::If(less(v(n), c(0)), vec![], vec![Stmt::Set(r, add(v(r), c(1)))]),
@@ -331,11 +331,11 @@ fn copies_of_all_layouts() {
                 let mut wanted = vec![0; bytes.len()];
                 for at in 0..count as i64 {
                     let index = [at / (n[1] * n[2]), at / n[2] % n[1], at % n[2]];
-                    let place = |strides: [i64; 3]| {
+                    let access = |strides: [i64; 3]| {
                         let sum: i64 = index.iter().zip(strides).map(|(i, s)| i * s).sum();
                         sum as usize * size
                     };
-                    let (to, from) = (place(to), place(from));
+                    let (to, from) = (access(to), access(from));
                     wanted[to..to + size].copy_from_slice(&bytes[from..from + size]);
                 }
                 let mut args = vec![xs.try_clone().unwrap()];

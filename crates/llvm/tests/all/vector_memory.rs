@@ -103,7 +103,7 @@ fn add_access(program: &mut Program, access: Access, name: &str) {
     let Access { ty, lanes, way, masked, store, elsewhere } = access;
     let mut f = Fun::default();
     let ((block, _), (row, _)) = (f.array("block"), f.array("row"));
-    let ((flags, _), (places, _)) = (f.array("flags"), f.array("places"));
+    let ((flags, _), (positions, _)) = (f.array("flags"), f.array("positions"));
     let int = VarType::Scalar(PrimType::I64);
     let (position, stride) = (f.param("position", int), f.param("stride", int));
     let (x, mask, each) = (
@@ -116,7 +116,7 @@ fn add_access(program: &mut Program, access: Access, name: &str) {
         from: unit(buffer, elem, lanes, Expr::i64(0)),
         mask: None,
     };
-    let mut body = vec![load(mask, flags, PrimType::Bool), load(each, places, PrimType::I64)];
+    let mut body = vec![load(mask, flags, PrimType::Bool), load(each, positions, PrimType::I64)];
     let lies = LaneAccess {
         buffer: block,
         elem: ty,
@@ -151,8 +151,8 @@ fn lane_positions(access: Access, set: &[bool], random: &mut Random) -> (Vec<i64
         Positions::Each => {
             let count = 1 + random.bits() as usize % 40;
             let far = |set: &bool| {
-                let place = (random.bits() >> 8) as i64;
-                if *set { place % count as i64 } else { place }
+                let position = (random.bits() >> 8) as i64;
+                if *set { position % count as i64 } else { position }
             };
             return (set.iter().map(far).collect(), 0, count);
         }
@@ -160,8 +160,8 @@ fn lane_positions(access: Access, set: &[bool], random: &mut Random) -> (Vec<i64
     let taken = || (0..lanes).filter(|lane| set[*lane as usize]).map(|lane| lane * stride);
     let low = taken().min().unwrap_or_default();
     let count = taken().max().map_or(0, |high| high - low + 1);
-    let places = (0..lanes).map(|lane| lane * stride - low).collect();
-    (places, -low, count as usize)
+    let positions = (0..lanes).map(|lane| lane * stride - low).collect();
+    (positions, -low, count as usize)
 }
 
 fn one_access(access: Access, edge: Edge, code: runtime::abi::EntryFn, random: &mut Random) {
@@ -174,7 +174,7 @@ fn one_access(access: Access, edge: Edge, code: runtime::abi::EntryFn, random: &
     };
     let flags: Vec<bool> = (0..lanes).map(flag).collect();
     let set: Vec<bool> = flags.iter().map(|set| *set || !masked).collect();
-    let (places, position, count) = lane_positions(access, &set, random);
+    let (positions, position, count) = lane_positions(access, &set, random);
     let stride = match way {
         Positions::Stride(stride) => stride,
         _ => 0,
@@ -191,7 +191,7 @@ fn one_access(access: Access, edge: Edge, code: runtime::abi::EntryFn, random: &
         0,
         flag_bytes.as_ptr() as u64,
         0,
-        places.as_ptr() as u64,
+        positions.as_ptr() as u64,
         0,
         position as u64,
         stride as u64,
@@ -201,11 +201,11 @@ fn one_access(access: Access, edge: Edge, code: runtime::abi::EntryFn, random: &
     let bits = |elems: &[Scalar]| -> Vec<u64> { elems.iter().map(|x| x.bits()).collect() };
     let (mut new_block, mut new_row) = (bits(&block), bits(&row));
     for (lane, set) in set.iter().enumerate() {
-        let place = places[lane] as usize;
+        let position = positions[lane] as usize;
         match (store, set) {
-            (true, true) => new_block[place] = new_row[lane],
+            (true, true) => new_block[position] = new_row[lane],
             (true, false) => {}
-            (false, true) => new_row[lane] = new_block[place],
+            (false, true) => new_row[lane] = new_block[position],
             (false, false) => new_row[lane] = 0,
         }
     }
@@ -246,7 +246,7 @@ fn vectors_in_tasks() {
     let (xs, n) = f.array("xs");
     let ys = f.owned("ys");
     f.results = vec![ys, n];
-    let (t, place) = (f.int("t"), f.buffer("frame"));
+    let (t, position) = (f.int("t"), f.buffer("frame"));
     let vector = VarType::Vector(PrimType::F32, lanes);
     let (x, y) = (f.var("x", vector), f.var("y", vector));
     let strided = |offset| LaneAccess {
@@ -260,14 +260,14 @@ fn vectors_in_tasks() {
     let load = |var, from| Stmt::LoadLanes { var, from, mask: None };
     let sum = common::bin(prim::BinOp::FAdd, PrimType::F32, v(x), v(y));
     let body = vec![
-        Stmt::Frame { buffer: place, elem: PrimType::F32, count: 32 },
+        Stmt::Frame { buffer: position, elem: PrimType::F32, count: 32 },
         load(x, strided(0)),
-        Stmt::StoreLanes { to: row(place, Expr::i64(16)), value: v(x), mask: None },
+        Stmt::StoreLanes { to: row(position, Expr::i64(16)), value: v(x), mask: None },
         load(y, strided(1)),
-        load(x, row(place, Expr::i64(16))),
+        load(x, row(position, Expr::i64(16))),
         Stmt::StoreLanes { to: row(ys, mul(v(t), Expr::i64(16))), value: sum, mask: None },
     ];
-    let launch = imp::Launch { locals: vec![place, x, y], distinct: vec![ys], ..common::launch() };
+    let launch = imp::Launch { locals: vec![position, x, y], distinct: vec![ys], ..common::launch() };
     let half = common::bin(prim::BinOp::SQuot, PrimType::I64, v(n), Expr::i64(2));
     let blocks = common::bin(prim::BinOp::SQuot, PrimType::I64, v(n), Expr::i64(32));
     let f = f.finish(

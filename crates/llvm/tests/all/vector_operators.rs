@@ -197,7 +197,7 @@ fn vectors_cross_calls_loops_and_tasks() {
                     fun: FunId(1),
                     args: [acc, x, m].map(|var| imp::Arg::Scalar(v(var))).to_vec(),
                     results: vec![acc],
-                    place: None,
+                    location: None,
                 },
             ],
         ),

@@ -3,8 +3,8 @@
 //! iterations without effect.
 //!
 //! ```text
-//! \(a, x) -> smax a x          keeps \(a, x) -> sle x a
-//! \(a, i, x, j) ->             keeps \(a, i, x, j) -> slt x a
+//! \(a, x) -> smax a x          identity \(a, x) -> sle x a
+//! \(a, i, x, j) ->             identity \(a, i, x, j) -> slt x a
 //!   let c = slt x a
 //!   in (if c then a else x, if c then i else j)
 //! ```
@@ -79,7 +79,7 @@ fn needed(body: &Body<Mems>, conditions: &[Condition]) -> FxHashSet<Name> {
 
 /// Binds a condition to a fresh name.
 fn bind(names: &mut NameTable, stms: &mut Vec<Stm<Mems>>, op: BasicOp) -> Atom {
-    let name = names.fresh("keeps");
+    let name = names.fresh("identity");
     stms.push(Stm {
         pat: vec![Param { name, ty: Type::BOOL, ann: MemAnn::None }],
         aux: Aux::at(Prov::NONE),

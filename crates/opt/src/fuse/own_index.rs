@@ -48,7 +48,7 @@ impl Fuser<'_> {
                 continue;
             };
             let elem = if row.rank() == 0 { row.elem().map_or(row.clone(), ir::Type::Prim) } else { row };
-            let param = fresh("own", elem, self.names, &mut self.types);
+            let param = fresh("element", elem, self.names, &mut self.types);
             self.uses.resize(self.names.len(), 1);
             self.uses[array.index()] -= reads.own - 1;
             graph.change(id, array, |stm| {

@@ -33,8 +33,8 @@ impl Rewrite<'_> {
             }
             SegKind::FlatMap => {}
         }
-        if let Some(keeps) = &mut seg.identity_predicate {
-            self.in_lambda(keeps, &mut touched);
+        if let Some(identity) = &mut seg.identity_predicate {
+            self.in_lambda(identity, &mut touched);
         }
         for name in touched {
             self.require_on_host(name);

@@ -41,8 +41,8 @@ impl<L: OptLevel> Simplifier<'_, L> {
             let BasicOp::Select { if_true, if_false, .. } = def.op else {
                 continue;
             };
-            let keeps = |atom: Atom| atom == own || atom == *init;
-            if def.certs.is_empty() && keeps(if_true) && keeps(if_false) && self.rewrite() {
+            let is_identity = |atom: Atom| atom == own || atom == *init;
+            if def.certs.is_empty() && is_identity(if_true) && is_identity(if_false) && self.rewrite() {
                 *next = own;
             }
         }
@@ -215,7 +215,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
                     let convert = BasicOp::Convert { op: ConvOp::SExt, from: counter, to: ty, arg: trips };
                     self.make("trips", aux, convert)
                 };
-                let all = self.make("all", aux, BasicOp::Binary(BinOp::Mul, ty, trips, by));
+                let all = self.make("product", aux, BasicOp::Binary(BinOp::Mul, ty, trips, by));
                 return BasicOp::Binary(op, ty, init, all);
             }
             Closed::Constant(value) => value,

@@ -109,7 +109,15 @@ impl<L: OptLevel> Simplifier<'_, L> {
 /// Simplifies a segmented operation.
 pub(crate) fn simplify(s: &mut Simplifier<'_, Segs>, pat: Vec<Param<Segs>>, mut aux: Aux, op: SegOp<Segs>) {
     match op {
-        SegOp::Seg(Seg { level, mut space, mut kind, body, mut ret, decomp, identity_predicate: keeps }) => {
+        SegOp::Seg(Seg {
+            level,
+            mut space,
+            mut kind,
+            body,
+            mut ret,
+            decomp,
+            identity_predicate: identity,
+        }) => {
             for (_, size) in &mut space.dims {
                 s.rewrite_dim(size);
             }
@@ -123,7 +131,7 @@ pub(crate) fn simplify(s: &mut Simplifier<'_, Segs>, pat: Vec<Param<Segs>>, mut 
                 s.rewrite_type(ty);
             }
             let body = s.body_inside(body);
-            let op = SegOp::Seg(Seg { level, space, kind, body, ret, decomp, identity_predicate: keeps });
+            let op = SegOp::Seg(Seg { level, space, kind, body, ret, decomp, identity_predicate: identity });
             s.push(pat, aux, Exp::Op(op));
         }
         SegOp::WithAcc { inputs, lambda } => {

@@ -131,14 +131,14 @@ impl Simplifier<'_, Soacs> {
         }
         let one = Atom::Const(Scalar::int(ty, 1));
         let times = stm(self, "times", BasicOp::Binary(BinOp::Add, ty, before, one));
-        let all = BasicOp::Binary(BinOp::Mul, ty, times, value);
-        let all = stm(self, "all", all);
+        let product = BasicOp::Binary(BinOp::Mul, ty, times, value);
+        let product = stm(self, "product", product);
         Screma {
             width,
             inputs,
             map: Lambda {
                 params: vec![index],
-                body: Body { stms, result: vec![all] },
+                body: Body { stms, result: vec![product] },
                 ret: vec![Type::Prim(ty)],
             },
             scan_reduce: ScanReduce::default(),

@@ -391,13 +391,13 @@ fn fail(ctx: &Ctx, text: String) -> i32 {
 /// # Safety
 /// As [`heap::br_alloc`].
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn br_device_alloc(ctx: *mut Ctx, bytes: i64, place: *const CheckDesc) -> *mut u8 {
+pub unsafe extern "C" fn br_device_alloc(ctx: *mut Ctx, bytes: i64, span: *const CheckDesc) -> *mut u8 {
     // SAFETY: by the caller's promise.
     let ctx = unsafe { &mut *ctx };
     let shared = ctx.shared().clone();
     let mut alloc = || -> Result<NonNull<u8>, String> {
         // SAFETY: by the caller's promise.
-        let location = || unsafe { heap::location(place) };
+        let location = || unsafe { heap::location(span) };
         let Ok(bytes) = u64::try_from(bytes) else {
             return Err(render(heap::TOO_LARGE, &location()));
         };

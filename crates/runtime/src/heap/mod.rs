@@ -340,10 +340,10 @@ pub fn describe(bytes: u64, refused: OutOfMemory, location: &str) -> String {
 /// Allocates a block; see [`crate::abi`].
 ///
 /// # Safety
-/// `ctx` must be the calling thread's view of a live context, `place` null or a
+/// `ctx` must be the calling thread's view of a live context, `span` null or a
 /// valid description.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn br_alloc(ctx: *mut Ctx, bytes: i64, place: *const CheckDesc) -> *mut u8 {
+pub unsafe extern "C" fn br_alloc(ctx: *mut Ctx, bytes: i64, span: *const CheckDesc) -> *mut u8 {
     // SAFETY: by the caller's promise; `heap` and the others are disjoint fields.
     let (heap, shared, me) = unsafe { (&mut (*ctx).heap, (*ctx).shared(), (*ctx).index()) };
     let Ok(size) = u64::try_from(bytes) else {
@@ -351,7 +351,7 @@ pub unsafe extern "C" fn br_alloc(ctx: *mut Ctx, bytes: i64, place: *const Check
             crate::error::render(
                 TOO_LARGE,
                 // SAFETY: by the caller's promise.
-                &unsafe { location(place) },
+                &unsafe { location(span) },
             )
         });
         return std::ptr::null_mut();
@@ -360,7 +360,7 @@ pub unsafe extern "C" fn br_alloc(ctx: *mut Ctx, bytes: i64, place: *const Check
         Ok(block) => block.as_ptr(),
         Err(refused) => {
             // SAFETY: by the caller's promise.
-            let location = || unsafe { location(place) };
+            let location = || unsafe { location(span) };
             shared.errors.record(|| describe(size, refused, &location()));
             std::ptr::null_mut()
         }
@@ -372,10 +372,10 @@ pub unsafe extern "C" fn br_alloc(ctx: *mut Ctx, bytes: i64, place: *const Check
 /// # Safety
 /// As [`br_alloc`].
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn br_slots(ctx: *mut Ctx, count: i64, place: *const CheckDesc) -> *mut u8 {
+pub unsafe extern "C" fn br_slots(ctx: *mut Ctx, count: i64, span: *const CheckDesc) -> *mut u8 {
     let bytes = count.checked_mul(size_of::<*mut u8>() as i64).unwrap_or(-1);
     // SAFETY: by the caller's promise.
-    let block = unsafe { br_alloc(ctx, bytes, place) };
+    let block = unsafe { br_alloc(ctx, bytes, span) };
     if let Some(data) = NonNull::new(block) {
         // SAFETY: the block is new, has space for `count` addresses, and a header.
         unsafe {
@@ -389,10 +389,10 @@ pub unsafe extern "C" fn br_slots(ctx: *mut Ctx, count: i64, place: *const Check
 /// The source positions of a description, which may be null.
 ///
 /// # Safety
-/// `place` must be null or a valid description.
-pub(crate) unsafe fn location(place: *const CheckDesc) -> String {
+/// `span` must be null or a valid description.
+pub(crate) unsafe fn location(span: *const CheckDesc) -> String {
     // SAFETY: by the caller's promise.
-    match unsafe { place.as_ref() } {
+    match unsafe { span.as_ref() } {
         // SAFETY: as above.
         Some(desc) => unsafe { text(desc.location, desc.location_len) }.into_owned(),
         None => String::new(),

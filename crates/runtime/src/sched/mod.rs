@@ -3,7 +3,7 @@
 //! An operation is a [`Join`] record in its caller's stack frame and a range of chunks. A thread
 //! that runs a range takes a few chunks at a time (the *grain size*) and, whenever its own deque is
 //! empty, first pushes the upper half of the rest there for other threads (lazy splitting). Before
-//! its first chunks it also splits the remaining half, down to a few grains: however long the first
+//! its first chunks it also splits the remaining half, down to a few times the grain size: however long the first
 //! chunks take, as those of irregular iterations may, other threads find the rest. The caller takes
 //! part; when it has no work left it helps with any other work until its operation is done.
 //!
@@ -31,11 +31,11 @@ use std::time::{Duration, Instant};
 
 /// Work below this (in ns) runs on its caller alone.
 pub const SEQUENTIAL_NS: i64 = 5_000;
-/// The approximate work (in ns) of one grain.
-const GRAIN_NS: i64 = 1_000;
-/// The number of grains that stay together when a range is first split. Ranges of recursive work
-/// are shorter: they are split lazily, one grain at a time (`bench/run.py irregular --case quicksort`).
-const INITIAL_GRAINS: i64 = 4;
+/// The approximate work (in ns) of chunks of the grain size.
+const GRAIN_SIZE_NS: i64 = 1_000;
+/// The number of grain sizes below which a range is not split at first. Ranges of recursive work
+/// are shorter: they are split lazily, down to the grain size (`bench/run.py irregular --case quicksort`).
+const INITIAL_SPLIT: i64 = 4;
 /// The time for which an idle thread searches for work before it sleeps.
 const SPIN: Duration = Duration::from_micros(100);
 /// The number of searches before an idle thread yields between them.
@@ -227,13 +227,15 @@ unsafe fn run(ctx: *mut Ctx, shared: &Shared, me: usize, job: Job) {
     // with which the join may end.
     let join = unsafe { &*(job.join as *const Join) };
     let Job { mut lo, mut hi, .. } = job;
-    let (grain, owner) = (join.grain_size, join.owner);
+    let (grain_size, owner) = (join.grain_size, join.owner);
     let mut done = 0;
-    let mut grains = 0;
+    let mut calls = 0;
     let mut all = deque.is_empty();
     while lo < hi {
         let before = hi;
-        while hi - lo > grain && (deque.is_empty() || all && hi - lo > grain.saturating_mul(INITIAL_GRAINS)) {
+        while hi - lo > grain_size
+            && (deque.is_empty() || all && hi - lo > grain_size.saturating_mul(INITIAL_SPLIT))
+        {
             let mid = lo + (hi - lo + 1) / 2;
             if !deque.push(Job { lo: mid, hi, ..job }) {
                 break;
@@ -244,7 +246,7 @@ unsafe fn run(ctx: *mut Ctx, shared: &Shared, me: usize, job: Job) {
         if hi < before {
             pool.dormitory.wake_one(me);
         }
-        let end = hi.min(lo.saturating_add(grain));
+        let end = hi.min(lo.saturating_add(grain_size));
         if !join.failed.load(Ordering::Relaxed) {
             // SAFETY: generated code fulfils the contract of `TaskFn`.
             let status = unsafe { (join.fun)(ctx, join.env, lo, end) };
@@ -253,10 +255,10 @@ unsafe fn run(ctx: *mut Ctx, shared: &Shared, me: usize, job: Job) {
             }
         }
         done += end - lo;
-        grains += 1;
+        calls += 1;
         lo = end;
     }
-    shared.stats.add(me, Counter::TaskCalls, grains);
+    shared.stats.add(me, Counter::TaskCalls, calls);
     if owner != me {
         shared.stats.add(me, Counter::Steals, 1);
     }
@@ -300,10 +302,10 @@ pub unsafe extern "C" fn br_tasks(ctx: *mut Ctx, fun: TaskFn, env: *mut u8, n: i
         }
     }
     // Each single chunk may be expensive if the cost is only a lower bound.
-    let grains = if cost < 0 { n - first } else { (cost / GRAIN_NS).max(1) };
-    let grain = ((n - first) / grains).max(1);
+    let ranges = if cost < 0 { n - first } else { (cost / GRAIN_SIZE_NS).max(1) };
+    let grain_size = ((n - first) / ranges).max(1);
     // SAFETY: by the caller's promise.
-    unsafe { share(ctx, (fun, env), first..n, grain) }
+    unsafe { share(ctx, (fun, env), first..n, grain_size) }
 }
 
 /// As [`br_tasks`], for ranges with work of their own: there are about as many ranges as threads.
@@ -321,16 +323,16 @@ pub unsafe extern "C" fn br_tasks_coarse(ctx: *mut Ctx, fun: TaskFn, env: *mut u
         // SAFETY: by the caller's promise.
         return unsafe { fun(ctx, env, 0, n) };
     }
-    let grain = (n + threads - 1) / threads;
+    let grain_size = (n + threads - 1) / threads;
     // SAFETY: by the caller's promise.
-    unsafe { share(ctx, (fun, env), 0..n, grain) }
+    unsafe { share(ctx, (fun, env), 0..n, grain_size) }
 }
 
-/// Runs the chunks of an operation, `grain` at a time, shared with other threads.
+/// Runs the chunks of an operation, `grain_size` at a time, shared with other threads.
 ///
 /// # Safety
 /// As [`br_tasks`].
-unsafe fn share(ctx: *mut Ctx, (fun, env): (TaskFn, *mut u8), chunks: Range<i64>, grain: i64) -> i32 {
+unsafe fn share(ctx: *mut Ctx, (fun, env): (TaskFn, *mut u8), chunks: Range<i64>, grain_size: i64) -> i32 {
     // SAFETY: as in `br_tasks`.
     let (shared, me) = unsafe { ((*ctx).shared(), (*ctx).index()) };
     let n = chunks.end - chunks.start;
@@ -339,14 +341,8 @@ unsafe fn share(ctx: *mut Ctx, (fun, env): (TaskFn, *mut u8), chunks: Range<i64>
         pool.start(shared);
     }
     shared.stats.add(me, Counter::Operations, 1);
-    let join = Join {
-        fun,
-        env,
-        grain_size: grain,
-        owner: me,
-        pending: AtomicI64::new(n),
-        failed: AtomicBool::new(false),
-    };
+    let join =
+        Join { fun, env, grain_size, owner: me, pending: AtomicI64::new(n), failed: AtomicBool::new(false) };
     let job = Job { join: (&raw const join) as u64, lo: chunks.start, hi: chunks.end };
     // SAFETY: the join lives until this function returns, which is after `pending` has reached 0.
     unsafe { run(ctx, shared, me, job) };

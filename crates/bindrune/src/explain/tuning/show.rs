@@ -99,7 +99,7 @@ impl Report<'_> {
         let reached = |nest: &&Nest<'_>| nest.outcomes.iter().any(Option::is_some);
         let outer = |nest: &&Nest<'_>| nest.inside.is_none();
         for nest in self.nests.iter().filter(|nest| outer(nest) || reached(nest)) {
-            let span = self.source.innermost_user_span(&nest.choice.places);
+            let span = self.source.innermost_user_span(&nest.choice.spans);
             lines.put("");
             let inside = nest.inside.map(|version| format!(", inside V{version}"));
             let title = format!("{}{}", nest.function, inside.unwrap_or_default());
@@ -182,7 +182,7 @@ impl Report<'_> {
     }
 
     fn nest(&self, nest: &Nest<'_>) -> Value {
-        let span = self.source.innermost_user_span(&nest.choice.places).map(|span| {
+        let span = self.source.innermost_user_span(&nest.choice.spans).map(|span| {
             json!({
                 "file": self.source.file_name(span.file),
                 "line": span.line,
@@ -213,7 +213,7 @@ impl Report<'_> {
         json!({
             "function": nest.function,
             "inside": nest.inside,
-            "place": span,
+            "location": span,
             "parameters": parameters,
             "tree": forest::tree_data(nest.root),
             "datasets": sets,

@@ -4,9 +4,9 @@
 //! context is known.
 
 use super::{BOUND_DEPTH, Mismatch, Result, Sizes, Unifier};
-use crate::dims::{self, Poly, SizeComparison};
 use crate::infer::walks::UNNAMED;
 use crate::infer::{FreeVars, Origin, VarState};
+use crate::sizes::{self, Poly, SizeComparison};
 use crate::subst::{TypeMapper, map_dim};
 use crate::tast::{Dim, Exp, ExpKind, Ty, TyVarId, VarId};
 use std::sync::Arc;
@@ -197,7 +197,7 @@ impl Unifier<'_> {
     }
 
     fn compare_dims(&mut self, a: Dim, b: Dim) -> Result {
-        match dims::compare(&a, &b) {
+        match sizes::compare(&a, &b) {
             SizeComparison::Equal | SizeComparison::Unknown => return Ok(()),
             SizeComparison::Different => {}
         }
@@ -245,7 +245,7 @@ impl Unifier<'_> {
         for (x, y) in [(a, b), (b, a)] {
             if let ExpKind::Var { id, .. } = &x.kind
                 && self.tables.is_open(*id)
-                && let Some(dim) = dims::from_exp(y)
+                && let Some(dim) = sizes::from_exp(y)
             {
                 return self.equal_dims(&Dim::Var(*id), &dim).is_ok();
             }
@@ -256,7 +256,7 @@ impl Unifier<'_> {
                     && self.match_exps(f, g)
                     && x.iter().zip(y).all(|(x, y)| self.match_exps(x, y))
             }
-            _ => dims::compare_exps(a, b) == SizeComparison::Equal,
+            _ => sizes::compare_exps(a, b) == SizeComparison::Equal,
         }
     }
 
@@ -277,7 +277,7 @@ impl Unifier<'_> {
 
 /// The variables that the value of a size depends on.
 fn mentioned(dim: &Dim) -> Vec<VarId> {
-    dims::variables(dim)
+    sizes::variables(dim)
 }
 
 /// Returns true if the value of a size depends on a variable.
@@ -290,5 +290,5 @@ pub(super) fn mentions_dim(dim: &Dim, var: VarId) -> bool {
 }
 
 fn difference(a: &Dim, b: &Dim) -> Option<Poly> {
-    Poly::of(&dims::size_op(prim::BinOp::Sub, a.clone(), b.clone()))
+    Poly::of(&sizes::size_op(prim::BinOp::Sub, a.clone(), b.clone()))
 }

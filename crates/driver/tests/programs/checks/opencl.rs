@@ -29,7 +29,7 @@ const SUMS: [(&str, &[&str]); 11] = [
 /// thousands of times sequentially. That takes minutes and adds no coverage.
 const LONG: [(&str, &str); 2] = [
     ("tests/programs/features/accumulators.fut", "greatest"),
-    ("tests/programs/features/scan_and_reduce.fut", "as_apart"),
+    ("tests/programs/features/scan_and_reduce.fut", "as_separate"),
 ];
 
 /// Programs whose kernels PoCL optimises, as it does by default.

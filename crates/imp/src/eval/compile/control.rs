@@ -224,6 +224,10 @@ impl<'p> Compiler<'p, '_> {
         let Ok((block_var, _)) = inner.scalar_target(f.var) else {
             return self.fail("a kernel does not count its blocks");
         };
+        // A captured variable has a value if it has one at the launch.
+        let captured = launch.captures.iter().copied();
+        inner.facts.assume(captured.filter(|var| self.facts.is_known(*var)));
+        inner.own.iter().for_each(|var| inner.facts.forget(*var));
         inner.facts.know(f.var);
         for (buffer, register, _) in &mut shared_buffers {
             let Ok(found) = inner.buffer_target(*buffer) else {

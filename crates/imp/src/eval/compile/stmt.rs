@@ -126,7 +126,7 @@ impl<'p> Compiler<'p, '_> {
             Stmt::If(cond, yes, no) => self.conditional(cond, yes, no),
             Stmt::While(cond, body) => self.while_loop(*cond, body),
             Stmt::For(f) => self.for_loop(f),
-            Stmt::Call { fun, args, results, place: _ } => {
+            Stmt::Call { fun, args, results, location: _ } => {
                 let program = self.program;
                 let Some(callee) = program.functions.get(fun.0 as usize) else {
                     return self.fail(format!("function {} does not exist", fun.0));

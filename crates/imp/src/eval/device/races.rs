@@ -24,11 +24,11 @@ use std::ops::Range;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in crate::eval) struct Actor {
     pub(super) block: i64,
-    pub(super) thread: i64,
+    pub(super) thread: u32,
     /// The number of barriers that it has passed.
     pub(super) barriers: u32,
     /// Its subgroup in the block.
-    pub(super) group: i64,
+    pub(super) group: u32,
     /// The number of subgroup barriers that it has passed.
     pub(super) subgroup_barriers: u32,
     /// The number of signals that it has sent.
@@ -56,7 +56,7 @@ impl fmt::Display for Actor {
 }
 
 /// The threads that accessed a byte, as far as later ones may race with them: the number of a
-/// thread at a point in time ([`Running::number`]), and a [`Kind`] in the last two bits. Numbers are
+/// thread at a point in time ([`RunningKernel::number`]), and a [`Kind`] in the last two bits. Numbers are
 /// unique in an evaluation, so those below the kernel's first one are of earlier kernels.
 #[derive(Clone, Copy, Default)]
 struct Accessors(u32);
@@ -102,7 +102,7 @@ pub(in crate::eval) struct Accesses {
 }
 
 /// A running kernel.
-pub(in crate::eval) struct Running {
+pub(in crate::eval) struct RunningKernel {
     label: Label,
     /// Blocks of memory where threads may write the same location.
     scattered: Vec<Pointer>,
@@ -121,7 +121,7 @@ pub(in crate::eval) struct Running {
     pub(super) changes: u64,
 }
 
-impl Running {
+impl RunningKernel {
     /// A kernel before its first thread; `first` is above the numbers of earlier kernels.
     pub(super) fn new(label: Label, scattered: Vec<Pointer>, first: u32) -> Self {
         let now = Actor { block: 0, thread: 0, barriers: 0, group: 0, subgroup_barriers: 0, signals: 0 };
@@ -182,7 +182,7 @@ impl Running {
     }
 
     /// The current thread has awaited an element.
-    pub(in crate::eval) fn hear(&mut self, at: Pointer, byte: usize) {
+    pub(in crate::eval) fn await_signal(&mut self, at: Pointer, byte: usize) {
         self.signals.await_signal(self.now, (at, byte));
     }
 

@@ -38,11 +38,11 @@ struct Awaited {
     /// Before the last barrier.
     common: Vec<u32>,
     /// Since then, by thread.
-    own: FxHashMap<i64, Vec<u32>>,
+    own: FxHashMap<u32, Vec<u32>>,
 }
 
 impl Awaited {
-    fn by(&self, thread: i64) -> Vec<u32> {
+    fn by(&self, thread: u32) -> Vec<u32> {
         let own = self.own.get(&thread).into_iter().flatten();
         own.chain(&self.common).copied().collect()
     }
@@ -81,7 +81,7 @@ impl Signals {
     /// Returns true if a thread knows of what another one did: of its own access if `alone`, else
     /// including concurrent accesses of others in its block.
     pub(super) fn happens_after(&self, now: Actor, it: Actor, alone: bool) -> bool {
-        let Some(heard) = self.blocks.get(&now.block) else {
+        let Some(awaited) = self.blocks.get(&now.block) else {
             return false;
         };
         let mut search = self.search.borrow_mut();
@@ -90,8 +90,8 @@ impl Signals {
         seen.resize(self.all.len(), 0);
         open.clear();
         // Signals that the thread itself awaited come first.
-        let own = heard.own.get(&now.thread).into_iter().flatten();
-        own.chain(&heard.common).for_each(|at| visit(*at, open, seen, *number));
+        let own = awaited.own.get(&now.thread).into_iter().flatten();
+        own.chain(&awaited.common).for_each(|at| visit(*at, open, seen, *number));
         let mut next = 0;
         while let Some(at) = open.get(next) {
             let Some(signal) = self.all.get(*at as usize) else {
@@ -108,17 +108,17 @@ impl Signals {
 
     /// A thread signals an element.
     pub(super) fn send(&mut self, by: Actor, at: (Pointer, usize)) {
-        let heard = self.blocks.get(&by.block);
-        let heard = heard.map_or_else(Vec::new, |heard| heard.by(by.thread));
+        let awaited = self.blocks.get(&by.block);
+        let awaited = awaited.map_or_else(Vec::new, |awaited| awaited.by(by.thread));
         self.last.insert(at, self.all.len() as u32);
-        self.all.push(Signal { by, awaited: heard });
+        self.all.push(Signal { by, awaited });
     }
 
     /// A thread has awaited an element.
     pub(super) fn await_signal(&mut self, now: Actor, at: (Pointer, usize)) {
         if let Some(&signal) = self.last.get(&at) {
-            let heard = self.blocks.entry(now.block).or_default();
-            heard.own.entry(now.thread).or_default().push(signal);
+            let awaited = self.blocks.entry(now.block).or_default();
+            awaited.own.entry(now.thread).or_default().push(signal);
         }
     }
 
@@ -126,7 +126,7 @@ impl Signals {
     pub(super) fn barrier(&mut self, block: i64) {
         if let Some(Awaited { common, own }) = self.blocks.get_mut(&block) {
             // The order has no effect on the result.
-            own.drain().for_each(|(_, heard)| common.extend(heard));
+            own.drain().for_each(|(_, awaited)| common.extend(awaited));
         }
     }
 

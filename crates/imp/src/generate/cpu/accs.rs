@@ -45,8 +45,8 @@ impl Gen<'_, '_> {
         }
         let decomp = space.decomp;
         let n = self.bind_value(space.width.clone(), PrimType::I64, "n");
-        let points = div(largest, Expr::i64(i64::from(decomp.updates_per_iteration.max(1))));
-        let grain = max(points, self.grain_size(decomp, &n)?);
+        let iterations = div(largest, Expr::i64(i64::from(decomp.updates_per_iteration.max(1))));
+        let grain = max(iterations, self.grain_size(decomp, &n)?);
         let grain = self.bind_value(grain, PrimType::I64, "grain");
         let chunks = self.n_chunks(n.clone(), grain, decomp.max_chunks);
         let partials = self.partials("partial", types, &chunks, decomp.max_chunks, space.prov);
@@ -132,7 +132,7 @@ impl Gen<'_, '_> {
         for bin in bins {
             let mut buffers = Vec::with_capacity(bin.types.len());
             for &ty in &bin.types {
-                let buffer = self.owned("own");
+                let buffer = self.owned("private");
                 let elements = mul(copies.clone(), bin.size.clone());
                 let bytes = mul(elements, Expr::i64(ty.size() as i64));
                 self.emit_alloc(buffer, bytes, prov);

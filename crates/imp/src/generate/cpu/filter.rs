@@ -112,7 +112,7 @@ impl Gen<'_, '_> {
                 let stored = g.collect(|g| {
                     g.emit(Stmt::Set(acc, add(Expr::Var(acc), Expr::i64(1))));
                     let index = add(Expr::Var(acc), Expr::i64(filter.offset));
-                    let index = g.bind_value(index, PrimType::I64, "place");
+                    let index = g.bind_value(index, PrimType::I64, "lane");
                     g.scatter_at(scatter, index, &loaded)
                 })?;
                 g.emit(Stmt::If(Expr::Var(flag[0]), stored, Vec::new()));

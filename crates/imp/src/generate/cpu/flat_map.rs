@@ -60,13 +60,13 @@ impl Gen<'_, '_> {
         let n = self.bind_value(space.width.clone(), PrimType::I64, "n");
         let grain = self.grain_size(space.decomp, &n)?;
         let chunks = self.n_chunks(n.clone(), grain, space.decomp.max_chunks);
-        let place = self.span_check(space.prov);
+        let location = self.span_check(space.prov);
         let [total, arrays @ ..] = pat else {
             return Err(PassError::bug("a flat map has no size"));
         };
         let total =
             self.bind_owned(total).ok_or_else(|| PassError::bug("the size of a flat map has no variable"))?;
-        let (concatenated, mapped) = self.flat_results(arrays, ret, &chunks, place)?;
+        let (concatenated, mapped) = self.flat_results(arrays, ret, &chunks, location)?;
         let mut most = space.decomp.max_chunks;
         if let Expr::Const(Scalar::I64(n)) = n {
             most = n.clamp(1, most);
@@ -86,7 +86,7 @@ impl Gen<'_, '_> {
                 concatenated: &concatenated,
                 blocks: concatenated.iter().map(|_| g.owned("part")).collect(),
                 used: g.scalar(PrimType::I64, "used"),
-                capacity: g.scalar(PrimType::I64, "room"),
+                capacity: g.scalar(PrimType::I64, "capacity"),
                 is_single: g.bind_value(alone, PrimType::Bool, "alone"),
             };
             for var in [parts.used, parts.capacity] {
@@ -95,7 +95,7 @@ impl Gen<'_, '_> {
             g.iterations(space, lo, hi, |g, results| {
                 let own: Vec<Atom> = mapped.iter().map(|(at, _)| results[*at]).collect();
                 g.write_iteration(&elements, space, &own)?;
-                g.append(&parts, &results, place)
+                g.append(&parts, &results, location)
             })?;
             g.emit(Stmt::Store(
                 element_of_buffer(used_in, PrimType::I64, Expr::Var(c)),
@@ -113,10 +113,10 @@ impl Gen<'_, '_> {
             // Elements of size 0: a count that overflows must fail to allocate here too.
             let none = self.owned("none");
             let bytes = self.flat_bytes(Expr::Var(total), &Expr::i64(0));
-            self.emit(Stmt::Alloc(none, bytes, place));
+            self.emit(Stmt::Alloc(none, bytes, location));
             self.emit(Stmt::Release(none));
         } else {
-            self.concatenate(&concatenated, space, (n, chunks), (used_in, total), place)?;
+            self.concatenate(&concatenated, space, (n, chunks), (used_in, total), location)?;
         }
         self.release_partials(&used);
         for flat_result in &concatenated {
@@ -132,7 +132,7 @@ impl Gen<'_, '_> {
         mut pat: &[Param<Mems>],
         ret: &[Type],
         chunks: &Expr,
-        place: Option<CheckId>,
+        location: Option<CheckId>,
     ) -> Result<(Vec<FlatResult>, Vec<(usize, Param<Mems>)>), PassError> {
         let (mut concatenated, mut mapped) = (Vec::new(), Vec::new());
         for (at, ty) in ret.iter().enumerate().skip(1) {
@@ -149,7 +149,7 @@ impl Gen<'_, '_> {
                     let rows = self.extents(array.ty.shape().get(1..).unwrap_or_default())?;
                     let row = rows.into_iter().fold(Expr::i64(1), mul);
                     let slots = self.owned("slots");
-                    self.emit(Stmt::Slots(Slots::New(slots, chunks.clone(), place)));
+                    self.emit(Stmt::Slots(Slots::New(slots, chunks.clone(), location)));
                     concatenated.push(FlatResult {
                         result,
                         elem: Self::elem_of(&array.ty)?,
@@ -169,7 +169,7 @@ impl Gen<'_, '_> {
         &mut self,
         parts: &ChunkParts<'_>,
         results: &[Atom],
-        place: Option<CheckId>,
+        location: Option<CheckId>,
     ) -> Result<(), PassError> {
         let Some(size) = results.first() else {
             return Err(PassError::bug("an iteration of a flat map returns no size"));
@@ -180,7 +180,7 @@ impl Gen<'_, '_> {
         let append = self.collect(|g| {
             // A wrapped sum exceeds the capacity as well.
             let full = compare(CmpOp::ULt, capacity.clone(), need.clone());
-            let grow = g.collect(|g| g.grow(parts, results, &need, place))?;
+            let grow = g.collect(|g| g.grow(parts, results, &need, location))?;
             g.emit(Stmt::If(full, grow, Vec::new()));
             for (flat_result, &block) in parts.concatenated.iter().zip(&parts.blocks) {
                 let handed = g.reusable_block(results[flat_result.at])?;
@@ -209,7 +209,7 @@ impl Gen<'_, '_> {
         parts: &ChunkParts<'_>,
         results: &[Atom],
         need: &Expr,
-        place: Option<CheckId>,
+        location: Option<CheckId>,
     ) -> Result<(), PassError> {
         let twice = mul(Expr::Var(parts.capacity), Expr::i64(2));
         let more = binary(BinOp::UMax, need.clone(), twice);
@@ -218,7 +218,7 @@ impl Gen<'_, '_> {
             let longer = self.collect(|g| {
                 let longer = g.owned("longer");
                 let bytes = g.flat_bytes(more.clone(), &mul(flat_result.row.clone(), size_of(flat_result)));
-                g.emit(Stmt::Alloc(longer, bytes, place));
+                g.emit(Stmt::Alloc(longer, bytes, location));
                 let before = vec![Stmt::copy(
                     row_at(longer, Expr::i64(0)),
                     row_at(block, Expr::i64(0)),
@@ -284,10 +284,10 @@ impl Gen<'_, '_> {
     fn exclusive_offsets(&mut self, used: Var, chunks: Expr, total: Var) -> Result<(), PassError> {
         self.emit(Stmt::Set(total, Expr::i64(0)));
         self.for_seq("c", Expr::i64(0), chunks, false, |g, c| {
-            let own = g.scalar(PrimType::I64, "own");
-            let place = element_of_buffer(used, PrimType::I64, Expr::Var(c));
-            g.emit(Stmt::Load(own, place.clone()));
-            g.emit(Stmt::Store(place, Expr::Var(total)));
+            let own = g.scalar(PrimType::I64, "length");
+            let length = element_of_buffer(used, PrimType::I64, Expr::Var(c));
+            g.emit(Stmt::Load(own, length.clone()));
+            g.emit(Stmt::Store(length, Expr::Var(total)));
             g.emit(Stmt::Set(total, sum(Expr::Var(total), Expr::Var(own))));
             Ok(())
         })
@@ -300,7 +300,7 @@ impl Gen<'_, '_> {
         space: &SegSpace<'_>,
         (n, chunks): (Expr, Expr),
         (begins, total): (Var, Var),
-        place: Option<CheckId>,
+        location: Option<CheckId>,
     ) -> Result<(), PassError> {
         let all = Expr::Var(total);
         let take = self.collect(|g| {
@@ -314,7 +314,7 @@ impl Gen<'_, '_> {
             let mut scalars = Expr::i64(0);
             for flat_result in concatenated {
                 let bytes = g.flat_bytes(all.clone(), &mul(flat_result.row.clone(), size_of(flat_result)));
-                g.emit(Stmt::Alloc(flat_result.result, bytes, place));
+                g.emit(Stmt::Alloc(flat_result.result, bytes, location));
                 scalars = add(scalars, flat_result.row.clone());
             }
             let cost = div(mul(all.clone(), scalars), Expr::i64(4));

@@ -78,8 +78,8 @@ impl Gen<'_, '_> {
         self.for_coarse_slices("seghist", space.prov, cut, cost, |g, lo, hi| {
             let from_first = compare(CmpOp::Eq, lo.clone(), Expr::i64(0));
             let all = and(from_first, compare(CmpOp::Eq, hi.clone(), outer));
-            let points = (Expr::i64(0), n.clone());
-            let alone = g.collect(|g| g.update_chunk(space, std::slice::from_ref(hist), points, None))?;
+            let range = (Expr::i64(0), n.clone());
+            let alone = g.collect(|g| g.update_chunk(space, std::slice::from_ref(hist), range, None))?;
             let shared = g.collect(|g| g.update_range(space, hist, n, (lo, hi)))?;
             g.emit(Stmt::If(all, alone, shared));
             Ok(())

@@ -91,8 +91,8 @@ impl Gen<'_, '_> {
     ) -> Result<Vec<Var>, PassError> {
         let width = i64::from(fold.space.decomp.width);
         let buffers = self.accumulators(fold, width)?;
-        let points = sub(hi, lo.clone());
-        let rounds = div(points.clone(), Expr::i64(width));
+        let n = sub(hi, lo.clone());
+        let rounds = div(n.clone(), Expr::i64(width));
         let rounds = self.bind_value(rounds, PrimType::I64, "rounds");
         self.for_seq("round", Expr::i64(0), rounds.clone(), false, |g, round| {
             let first = add(lo.clone(), mul(Expr::Var(round), Expr::i64(width)));
@@ -105,7 +105,7 @@ impl Gen<'_, '_> {
         let done = mul(rounds, Expr::i64(width));
         let done = self.bind_value(done, PrimType::I64, "done");
         let first = self.bind_value(add(lo, done.clone()), PrimType::I64, "first");
-        let rest = self.bind_value(sub(points, done), PrimType::I64, "rest");
+        let rest = self.bind_value(sub(n, done), PrimType::I64, "rest");
         let some = compare(CmpOp::SLt, Expr::i64(0), rest.clone());
         let last = self.collect(|g| g.reduce_round(fold, &buffers, first, Some(rest)))?;
         self.emit(Stmt::If(some, last, Vec::new()));
@@ -165,16 +165,16 @@ impl Gen<'_, '_> {
         there: Option<Expr>,
     ) -> Result<(), PassError> {
         let accs = self.load_all(buffers, fold.types, Expr::Var(w), "acc");
-        let point = |g: &mut Self| {
+        let iteration = |g: &mut Self| {
             g.set_index(fold.space, index);
             g.iteration(fold.space.body, |g, results| g.combine_results(fold, &accs, &results))
         };
         match there {
             Some(there) => {
-                let point = self.collect(point)?;
-                self.emit(Stmt::If(there, point, Vec::new()));
+                let iteration = self.collect(iteration)?;
+                self.emit(Stmt::If(there, iteration, Vec::new()));
             }
-            None => point(self)?,
+            None => iteration(self)?,
         }
         self.store_all(buffers, fold.types, Expr::Var(w), &accs);
         Ok(())

@@ -4,13 +4,13 @@
 //! ```text
 //! iterations lo..hi    i = lo
 //!                      while i + 8 <= hi
-//!                        for w < 8: <body of i + w>; place[w], value[w] = its results
-//!                        inside = place < n
-//!                        packed = pack place inside;  first = packed[0];  i = i + 8
+//!                        for w < 8: <body of i + w>; index[w], value[w] = its results
+//!                        inside = index < n
+//!                        packed = pack index inside;  first = packed[0];  i = i + 8
 //!                        if packed = first, first + 1, ..  (as many as are inside)
 //!                          out[first ..] = pack value inside
 //!                        else
-//!                          for w < 8: if place[w] < n: out[place[w]] = value[w]
+//!                          for w < 8: if index[w] < n: out[index[w]] = value[w]
 //!                          512 iterations one by one;  i = i + 512
 //!                      the remaining iterations one by one
 //! ```
@@ -88,7 +88,7 @@ impl Gen<'_, '_> {
         let Exp::Basic(BasicOp::UpdateAcc { acc: _, index, values }) = &last.exp else {
             return None;
         };
-        let [place] = index.as_slice() else {
+        let [index] = index.as_slice() else {
             return None;
         };
         if !last.aux.facts.has(FactFlag::Packable) || values.len() > MOST_ARRAYS {
@@ -97,7 +97,7 @@ impl Gen<'_, '_> {
         let mut scatter = Scatter {
             body: Body {
                 stms: before.to_vec(),
-                result: std::iter::once(*place).chain(values.iter().copied()).collect(),
+                result: std::iter::once(*index).chain(values.iter().copied()).collect(),
             },
             size: Dim::Const(0),
             types: vec![PrimType::I64],
@@ -200,12 +200,12 @@ impl Gen<'_, '_> {
         otherwise: Vec<Stmt>,
     ) -> Result<(), PassError> {
         let size = self.dim(scatter.size)?;
-        let places = self.frame_vector(arrays[0], PrimType::I64, (BLOCK, start), "places");
+        let indices = self.frame_vector(arrays[0], PrimType::I64, (BLOCK, start), "indices");
         let every = |x: Expr| Expr::Splat(BLOCK, Box::new(x));
-        let inside = compare(CmpOp::ULt, places.clone(), every(size.clone()));
+        let inside = compare(CmpOp::ULt, indices.clone(), every(size.clone()));
         let inside = self.vector(PrimType::Bool, "inside", inside);
         let pack = |x: Expr| Expr::Pack(Box::new(x), Box::new(inside.clone()));
-        let packed = self.vector(PrimType::I64, "packed", pack(places));
+        let packed = self.vector(PrimType::I64, "packed", pack(indices));
         let first = Expr::Extract(Box::new(packed.clone()), Box::new(Expr::i64(0)));
         let first = self.bind_value(first, PrimType::I64, "first");
         let numbers = Expr::LaneIds(PrimType::I64, BLOCK);
@@ -217,7 +217,7 @@ impl Gen<'_, '_> {
         let follows = compare(CmpOp::Eq, packed, expected);
         let follows = Expr::Unary(UnOp::Not, PrimType::Bool, Box::new(follows));
         let has_gaps = and(there.clone(), follows);
-        let has_gaps = self.bind_value(Expr::Any(Box::new(has_gaps)), PrimType::Bool, "apart");
+        let has_gaps = self.bind_value(Expr::Any(Box::new(has_gaps)), PrimType::Bool, "has_gaps");
         let mut one_by_one = self.collect(|g| {
             let end = Expr::i64(start + i64::from(BLOCK));
             g.for_seq("w", Expr::i64(start), end, false, |g, w| {
@@ -236,14 +236,14 @@ impl Gen<'_, '_> {
     pub(crate) fn scatter_at(
         &mut self,
         scatter: &Scatter,
-        place: Expr,
+        index: Expr,
         values: &[Var],
     ) -> Result<(), PassError> {
         let size = self.dim(scatter.size)?;
-        let inside = compare(CmpOp::ULt, place.clone(), size);
+        let inside = compare(CmpOp::ULt, index.clone(), size);
         let mut stores = Vec::with_capacity(values.len());
         for (((block, lmad), &elem), &value) in scatter.arrays().zip(values) {
-            let to = self.element(elem, *block, lmad, vec![place.clone()])?;
+            let to = self.element(elem, *block, lmad, vec![index.clone()])?;
             self.record_racy_write(scatter.depth, to.buffer);
             stores.push(Stmt::Store(to, Expr::Var(value)));
         }

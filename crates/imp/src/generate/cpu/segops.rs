@@ -58,7 +58,7 @@ impl Gen<'_, '_> {
         if self.device.is_some() {
             return self.device_seg(pat, aux, seg);
         }
-        let Seg { level, space, kind, body, ret, decomp, identity_predicate: keeps } = seg;
+        let Seg { level, space, kind, body, ret, decomp, identity_predicate: identity } = seg;
         let prov = aux.prov;
         let [(index, width)] = space.dims.as_slice() else {
             return Err(PassError::unsupported(
@@ -74,7 +74,7 @@ impl Gen<'_, '_> {
             decomp: *decomp,
             prov,
             independent: aux.facts.has(FactFlag::Independent),
-            identity_predicate: keeps.as_ref(),
+            identity_predicate: identity.as_ref(),
             vectorised: space.lane.is_some(),
         };
         for param in pat {
@@ -214,8 +214,8 @@ impl Gen<'_, '_> {
         if !space.independent || !self.is_bounded(space.body) {
             return Ok(few);
         }
-        let point = max(self.iteration_cost(space)?, Expr::i64(1));
-        let enough = div(Expr::i64(CHUNK_WORK * LANES), point);
+        let cost = max(self.iteration_cost(space)?, Expr::i64(1));
+        let enough = div(Expr::i64(CHUNK_WORK * LANES), cost);
         let enough = self.bind_value(enough, PrimType::I64, "enough");
         let enough = self.chunk_step(enough, 1, LANES_CHUNK);
         let full = self.chunk_step(n, MIN_FULL_CHUNKS, lanes);
@@ -266,8 +266,8 @@ impl Gen<'_, '_> {
     /// negative: its absolute value is a lower bound, not below the time to read all elements that
     /// the functions may be called with.
     pub(crate) fn cost(&mut self, space: &SegSpace<'_>) -> Result<Expr, PassError> {
-        let point = self.iteration_cost(space)?;
-        let mut cost = div(mul(space.width.clone(), point), Expr::i64(16));
+        let iteration_cost = self.iteration_cost(space)?;
+        let mut cost = div(mul(space.width.clone(), iteration_cost), Expr::i64(16));
         if self.calls_recursive(space.body) {
             let mut elements = Expr::i64(0);
             for name in free_names(space.body) {
@@ -318,12 +318,12 @@ impl Gen<'_, '_> {
                     }
                 }
                 Exp::Op(MemOp::Seg(SegOp::Seg(seg))) => {
-                    let points = match seg.space.dims.last() {
+                    let iterations = match seg.space.dims.last() {
                         Some((_, Dim::Var(name))) if self.is_bound(*name) => Expr::Var(self.var(*name)?),
                         Some((_, Dim::Const(n))) => Expr::i64(*n),
                         Some((_, Dim::Var(_) | Dim::Ext(_))) | None => Expr::i64(TRIPS),
                     };
-                    let all = mul(points, self.body_cost(&seg.body, seg.decomp)?);
+                    let all = mul(iterations, self.body_cost(&seg.body, seg.decomp)?);
                     let shared = seg.level == levels::LANES;
                     Some(if shared { div(all, Expr::i64(LANES)) } else { all })
                 }

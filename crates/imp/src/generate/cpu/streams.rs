@@ -76,8 +76,8 @@ impl Gen<'_, '_> {
         let tiles = decomp.squares();
         let size = Expr::i64(streams * side * tiles);
         let sub_chunks = div(sub(hi.clone(), lo.clone()), size.clone());
-        let sub_chunks = self.bind_value(sub_chunks, PrimType::I64, "pieces");
-        self.for_seq("piece", Expr::i64(0), sub_chunks.clone(), false, |g, sub_chunk| {
+        let sub_chunks = self.bind_value(sub_chunks, PrimType::I64, "sub_chunks");
+        self.for_seq("sub_chunk", Expr::i64(0), sub_chunks.clone(), false, |g, sub_chunk| {
             let first = add(lo.clone(), mul(Expr::Var(sub_chunk), size.clone()));
             let first = g.bind_value(first, PrimType::I64, "first");
             let (part, _) = g.reduce_tiles(fold, vectors, first, Tiles::full(side, Expr::i64(tiles)))?;
@@ -85,8 +85,8 @@ impl Gen<'_, '_> {
         })?;
         lo = self.bind_value(add(lo, mul(sub_chunks, size)), PrimType::I64, "lo");
         for vectors in (1..=vectors).rev() {
-            let points = sub(hi.clone(), lo.clone());
-            let tiles = div(points, Expr::i64(side * side * vectors));
+            let n = sub(hi.clone(), lo.clone());
+            let tiles = div(n, Expr::i64(side * side * vectors));
             let tiles = self.bind_value(tiles, PrimType::I64, "tiles");
             let (part, rest) = self.reduce_tiles(fold, vectors, lo, Tiles::full(side, tiles))?;
             self.combine(fold.operators, &accs, &part)?;
@@ -95,7 +95,7 @@ impl Gen<'_, '_> {
         // The row of a tile for the last stream must not reach beyond the end of the chunk.
         let left = sub(sub(hi.clone(), lo.clone()), Expr::i64(side));
         let iterations = div(max(left, Expr::i64(0)), Expr::i64(side - 1));
-        let iterations = self.bind_value(iterations, PrimType::I64, "turns");
+        let iterations = self.bind_value(iterations, PrimType::I64, "trips");
         let short = Tiles { count: min(iterations.clone(), Expr::i64(1)), depth: iterations };
         let (part, rest) = self.reduce_tiles(fold, 1, lo, short)?;
         self.combine(fold.operators, &accs, &part)?;

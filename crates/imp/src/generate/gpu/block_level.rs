@@ -168,8 +168,8 @@ impl Gen<'_, '_> {
     ) -> Result<(), PassError> {
         let n = extents.iter().cloned().fold(Expr::i64(1), mul);
         self.distributed(thread_block, |g, thread| {
-            g.distribute((&Expr::i64(0), &n), true, thread, |g, point| {
-                g.copy_element((to, from), elem, extents, point);
+            g.distribute((&Expr::i64(0), &n), true, thread, |g, index| {
+                g.copy_element((to, from), elem, extents, index);
                 Ok(())
             })
         })

@@ -49,8 +49,8 @@ impl Gen<'_, '_> {
             SegKind::ScanReduce(scan_reduce) if scan_reduce.is_map() => {
                 let n = self.extent_product(dims, "n")?;
                 self.distributed(thread_block, |g, thread| {
-                    g.distribute((&Expr::i64(0), &n), true, thread, |g, point| {
-                        g.map_iteration(pat, seg, &point)
+                    g.distribute((&Expr::i64(0), &n), true, thread, |g, iteration| {
+                        g.map_iteration(pat, seg, &iteration)
                     })
                 })
             }
@@ -74,8 +74,8 @@ impl Gen<'_, '_> {
                 let n = self.extent_product(dims, "n")?;
                 let hists = self.bins_of(ops, &dims[..dims.len().saturating_sub(1)])?;
                 self.distributed(thread_block, |g, thread| {
-                    g.distribute((&Expr::i64(0), &n), true, thread, |g, point| {
-                        g.delinearise(dims, &point)?;
+                    g.distribute((&Expr::i64(0), &n), true, thread, |g, iteration| {
+                        g.delinearise(dims, &iteration)?;
                         g.atomic_updates(seg, ops, &hists, &operators)
                     })
                 })
@@ -278,7 +278,7 @@ impl Gen<'_, '_> {
                 g.emit(Stmt::If(inside.clone(), body, Vec::new()));
                 g.scan_block((&operators, &types), part, &xs, thread)?;
                 // The carry is the left operand.
-                let own = g.copied(&types, &carry, "own");
+                let own = g.copied(&types, &carry, "scanned");
                 let mine = g.load_all(part, &types, thread.clone(), "mine");
                 g.combine(&operators, &own, &mine)?;
                 let body = g.collect(|g| {

@@ -36,8 +36,8 @@ impl Gen<'_, '_> {
         write: impl Fn(&mut Self, T) -> Result<(), PassError>,
     ) -> Result<(), PassError> {
         if !self.fuel.take() {
-            return self.each_iteration(what, n, |g, point| {
-                let made = read(g, point)?;
+            return self.each_iteration(what, n, |g, iteration| {
+                let made = read(g, iteration)?;
                 write(g, made)
             });
         }
@@ -48,28 +48,28 @@ impl Gen<'_, '_> {
         let is_many = compare(CmpOp::SLe, many, n.clone());
         let step = self.bind_value(select(&is_many, &parts, &n), PrimType::I64, "step");
         self.each_iteration(what, step.clone(), |g, first| {
-            let point = |k: Expr| add(first.clone(), mul(k, step.clone()));
+            let iteration = |k: Expr| add(first.clone(), mul(k, step.clone()));
             let all = g.collect(|g| {
                 let mut made = Vec::new();
                 for k in 0..own {
-                    let point = g.bind_value(point(Expr::i64(k)), PrimType::I64, "point");
-                    made.push(read(g, point)?);
+                    let iteration = g.bind_value(iteration(Expr::i64(k)), PrimType::I64, "iteration");
+                    made.push(read(g, iteration)?);
                 }
                 made.into_iter().try_for_each(|made| write(g, made))
             })?;
             let each = g.collect(|g| {
                 g.for_seq("k", Expr::i64(0), Expr::i64(own), false, |g, k| {
-                    let point = g.bind_value(point(Expr::Var(k)), PrimType::I64, "point");
-                    let inside = compare(CmpOp::SLt, point.clone(), n.clone());
+                    let iteration = g.bind_value(iteration(Expr::Var(k)), PrimType::I64, "iteration");
+                    let inside = compare(CmpOp::SLt, iteration.clone(), n.clone());
                     let body = g.collect(|g| {
-                        let made = read(g, point)?;
+                        let made = read(g, iteration)?;
                         write(g, made)
                     })?;
                     g.emit(Stmt::If(inside, body, Vec::new()));
                     Ok(())
                 })
             })?;
-            let last = point(Expr::i64(own - 1));
+            let last = iteration(Expr::i64(own - 1));
             g.emit(Stmt::If(compare(CmpOp::SLt, last, n.clone()), all, each));
             Ok(())
         })

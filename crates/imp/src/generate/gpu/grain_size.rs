@@ -24,7 +24,7 @@ impl Gen<'_, '_> {
         if seg.decomp.tunable.is_none() {
             return Ok(Expr::i64(self.layout().grain));
         }
-        let n = self.extent_product(&seg.space.dims, "points")?;
+        let n = self.extent_product(&seg.space.dims, "iterations")?;
         let grain = min(self.grain_size(seg.decomp, &n)?, Expr::i64(MOST));
         Ok(self.bind_value(grain, PrimType::I64, "grain"))
     }

@@ -60,7 +60,7 @@ struct Hists<'s> {
     /// The number of segments.
     segments: Expr,
     /// The number of iterations of all segments.
-    points: Expr,
+    iterations: Expr,
     prov: Prov,
 }
 
@@ -111,7 +111,7 @@ impl Gen<'_, '_> {
             bins,
             most: self.bind_value(most, PrimType::I64, "most"),
             segments: self.extent_product(outer, "segments")?,
-            points: self.extent_product(dims, "points")?,
+            iterations: self.extent_product(dims, "iterations")?,
             prov,
         };
         let operators = ops.iter().map(|hist| atomic_operator(&hist.op.op));

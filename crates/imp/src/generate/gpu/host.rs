@@ -89,28 +89,28 @@ impl Gen<'_, '_> {
         self.copy_by_kernels(&to, &from, elem, &extents)
     }
 
-    /// Copies the element with linear index `point` in the extents.
+    /// Copies the element with linear index `index` in the extents.
     pub(super) fn copy_element(
         &mut self,
         sides: (&Region, &Region),
         elem: PrimType,
         extents: &[Expr],
-        point: Expr,
+        index: Expr,
     ) {
-        let (to, value) = self.read_element(sides, elem, extents, point);
+        let (to, value) = self.read_element(sides, elem, extents, index);
         self.emit(Stmt::Store(to, Expr::Var(value)));
     }
 
-    /// Reads the element with linear index `point` from one region. Returns the access to its
+    /// Reads the element with linear index `index` from one region. Returns the access to its
     /// counterpart in the other region, and the value.
     pub(super) fn read_element(
         &mut self,
         (to, from): (&Region, &Region),
         elem: PrimType,
         extents: &[Expr],
-        point: Expr,
+        index: Expr,
     ) -> (Access, Var) {
-        let indices = self.delinearised(extents.iter(), point);
+        let indices = self.delinearised(extents.iter(), index);
         let value = self.scalar(elem, "value");
         let [to, from] = [to, from].map(|region| Access {
             buffer: region.buffer,

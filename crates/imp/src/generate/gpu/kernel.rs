@@ -3,8 +3,8 @@
 //! ```text
 //! for block in 0 .. blocks grid#0 ".." {
 //!   for thread in 0 .. 256 block locals (..) {
-//!     point = block * 256 + thread
-//!     if point < n { .. }
+//!     iteration = block * 256 + thread
+//!     if iteration < n { .. }
 //!   }
 //! }
 //! ```
@@ -179,9 +179,9 @@ impl Gen<'_, '_> {
         self.kernel((what, prov), blocks, |g, block| {
             g.threads(prov, |g, thread| {
                 let first = mul(Expr::Var(block), Expr::i64(size));
-                let point = g.bind_value(add(first, thread), PrimType::I64, "point");
-                let inside = compare(CmpOp::SLt, point.clone(), n);
-                let body = g.collect(|g| f(g, point))?;
+                let iteration = g.bind_value(add(first, thread), PrimType::I64, "iteration");
+                let inside = compare(CmpOp::SLt, iteration.clone(), n);
+                let body = g.collect(|g| f(g, iteration))?;
                 g.emit(Stmt::If(inside, body, Vec::new()));
                 Ok(())
             })
@@ -203,8 +203,8 @@ impl Gen<'_, '_> {
     }
 
     /// Binds the indices of dimensions by delinearising a row-major index.
-    pub(super) fn delinearise(&mut self, dims: &[(Name, Dim)], point: &Expr) -> Result<(), PassError> {
-        let mut rest = point.clone();
+    pub(super) fn delinearise(&mut self, dims: &[(Name, Dim)], iteration: &Expr) -> Result<(), PassError> {
+        let mut rest = iteration.clone();
         for (at, (index, dim)) in dims.iter().enumerate().rev() {
             let size = self.dim(*dim)?;
             let var = self.bind_index(*index);

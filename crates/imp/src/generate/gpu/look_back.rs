@@ -6,19 +6,19 @@
 //!
 //! ```text
 //! number = counter++                          the tile of the block
-//! for its iterations, a block's worth at a time: <body>; tile[point] = x
-//! thread, for consecutive iterations:         acc = op acc tile[point]
+//! for its iterations, a block's worth at a time: <body>; tile[i] = x
+//! thread, for consecutive iterations:         acc = op acc tile[i]
 //! part[thread] = acc, and part is scanned     yields before, and last of the whole tile
-//! total[number] = last                        state[number] = TOTAL is signalled
-//! near = the last tile before it whose state is ENDING, after waiting for the tiles between
-//! carry = op .. (op ending[near] total[near + 1]) .. total[number - 1]
-//! ending[number] = op carry last              state[number] = ENDING is signalled
+//! aggregate[number] = last                    state[number] = AGGREGATE is signalled
+//! nearest = the last tile before it whose state is PREFIX, after waiting for the tiles between
+//! carry = op .. (op prefix[nearest] aggregate[nearest + 1]) .. aggregate[number - 1]
+//! prefix[number] = op carry last              state[number] = PREFIX is signalled
 //! acc = op carry before
-//! thread, for consecutive iterations:         acc = op acc tile[point]; tile[point] = acc
-//! for its iterations, a block's worth at a time: element = tile[point]; <post>
+//! thread, for consecutive iterations:         acc = op acc tile[i]; tile[i] = acc
+//! for its iterations, a block's worth at a time: element = tile[i]; <post>
 //! ```
 //!
-//! `total` is a tile's aggregate, `ending` its inclusive prefix, `carry` its exclusive prefix.
+//! `prefix` is a tile's inclusive prefix, `carry` its exclusive prefix.
 //!
 //! A full tile has no bounds checks. The last tile is padded with neutral elements in shared
 //! memory, so that the sequential parts need no bounds checks either.
@@ -30,7 +30,7 @@
 //! polls again. All threads of the block combine the words of the tiles before it. For other
 //! operators, one thread combines them from left to right.
 //!
-//! **Determinism.** `ending` is the left-to-right fold of all tiles so far, and `carry` is computed
+//! **Determinism.** `prefix` is the left-to-right fold of all tiles so far, and `carry` is computed
 //! from it as exactly that fold, whichever tile is the nearest: so results do not depend on timing.
 //!
 //! **Forward progress.** A block waits for blocks with smaller numbers only, which have begun, and
@@ -45,7 +45,7 @@
 //! begins inside a tile, the tile's inclusive prefix is known without look-back; if one begins with
 //! the tile, the block does not look back. The beginnings of segments are computed from sizes.
 
-mod chain;
+mod inclusive_prefixes;
 mod status_words;
 mod thread_runs;
 
@@ -77,7 +77,7 @@ struct Tiled<'s> {
     operators: Vec<&'s Operator<Mems>>,
     types: Vec<PrimType>,
     /// The number of iterations.
-    points: Expr,
+    iterations: Expr,
     /// The number of iterations of a segment, if there are several segments.
     width: Option<Expr>,
     /// Iterations per thread.
@@ -108,8 +108,8 @@ impl Published {
     fn arrays(&self) -> Vec<Var> {
         match self {
             Self::StatusWords(words) => words.clone(),
-            Self::Elements { aggregates: totals, inclusive_prefixes: endings } => {
-                [&totals[..], &endings[..]].concat()
+            Self::Elements { aggregates, inclusive_prefixes: prefixes } => {
+                [&aggregates[..], &prefixes[..]].concat()
             }
         }
     }
@@ -124,10 +124,10 @@ struct SharedBuffers {
     /// The tile's number.
     number: Var,
     /// The values that each thread has read from the status words of a tile.
-    heard: Vec<Var>,
+    loaded: Vec<Var>,
     /// With status words: 1 if the value is an inclusive prefix. With elements: the number of a
     /// tile that has one, or -1.
-    ended: Var,
+    prefix_flags: Var,
 }
 
 /// The tile of a block.
@@ -152,8 +152,10 @@ struct Tile {
 struct TileIteration {
     /// The round in which the thread reaches it.
     round: Expr,
-    place: Expr,
-    point: Expr,
+    /// The position in the tile.
+    position: Expr,
+    /// The index in the space.
+    iteration: Expr,
 }
 
 /// The condition that a shared number equals this one.
@@ -195,8 +197,8 @@ impl Gen<'_, '_> {
             types.filter_map(Type::elem).map(PrimType::size).sum()
         };
         let own = bytes(&scan_reduce.scans);
-        let heard = if uses_status_words(&scan_reduce.scans) { own } else { 0 };
-        let other_bytes = bytes(&scan_reduce.reduces) + heard + PrimType::I32.size();
+        let loaded = if uses_status_words(&scan_reduce.scans) { own } else { 0 };
+        let other_bytes = bytes(&scan_reduce.reduces) + loaded + PrimType::I32.size();
         device.scans.iterations(own, other_bytes, device.block)
     }
 
@@ -213,8 +215,8 @@ impl Gen<'_, '_> {
         let tiled = self.tiled_scan(seg, scan_reduce, own, prov)?;
         let partials = self.device_arrays("partial", &reduction.types, &tiled.count, prov);
         let states = add(tiled.count.clone(), Expr::i64(1));
-        self.each_iteration(("segscan.begin", prov), states, |g, place| {
-            g.init_states(&tiled, &place);
+        self.each_iteration(("segscan.begin", prov), states, |g, state| {
+            g.init_states(&tiled, &state);
             Ok(())
         })?;
         self.kernel(("segscan", prov), tiled.count.clone(), |g, _| {
@@ -224,14 +226,14 @@ impl Gen<'_, '_> {
                 let tile = g.take_tile(&tiled, &shared_buffers, &thread)?;
                 let accs = g.neutral(&reduction.operators, &reduction.types)?;
                 let kept = g.alloc_kept(scan_reduce, scan_reduce.values(&seg.ret).mapped, (own, prov))?;
-                let places = (&tiled, &tile, &thread);
+                let in_tile = (&tiled, &tile, &thread);
                 g.tile_iterations(
-                    places,
+                    in_tile,
                     &|g, it| {
-                        g.delinearise(tiled.dims, &it.point)?;
+                        g.delinearise(tiled.dims, &it.iteration)?;
                         g.iteration(&seg.body, |g, results| {
                             let values = scan_reduce.values(&results);
-                            g.store_atoms(&shared_buffers.tile, &tiled.types, &it.place, values.scanned)?;
+                            g.store_atoms(&shared_buffers.tile, &tiled.types, &it.position, values.scanned)?;
                             let ys = g.copy_operands(values.reduced, &reduction.types)?;
                             g.combine(&reduction.operators, &accs, &ys)?;
                             match &scan_reduce.post {
@@ -245,25 +247,30 @@ impl Gen<'_, '_> {
                     },
                     &|g, it| {
                         let neutral = g.neutral(&tiled.operators, &tiled.types)?;
-                        g.store_all(&shared_buffers.tile, &tiled.types, it.place.clone(), &neutral);
+                        g.store_all(&shared_buffers.tile, &tiled.types, it.position.clone(), &neutral);
                         Ok(())
                     },
                 )?;
                 g.barrier();
                 let run = g.run_of(&tiled, &tile, &thread);
                 let sums_of_run = g.sum_run(&tiled, &shared_buffers, &run)?;
-                let joined = g.threads_of_segment(&tiled, &tile, &run, &thread);
+                let segment_threads = g.threads_of_segment(&tiled, &tile, &run, &thread);
                 let typed_operators = (tiled.operators.as_slice(), tiled.types.as_slice());
-                g.scan_subgroups(typed_operators, &shared_buffers.part, &sums_of_run, (&thread, &joined))?;
-                let lefts = g.look_back(&tiled, &shared_buffers, &tile, (&run, &thread))?;
-                g.scan_run(&tiled, &shared_buffers, &run, &lefts)?;
+                g.scan_subgroups(
+                    typed_operators,
+                    &shared_buffers.part,
+                    &sums_of_run,
+                    (&thread, &segment_threads),
+                )?;
+                let left_values = g.look_back(&tiled, &shared_buffers, &tile, (&run, &thread))?;
+                g.scan_run(&tiled, &shared_buffers, &run, &left_values)?;
                 g.barrier();
                 g.tile_iterations(
-                    places,
+                    in_tile,
                     &|g, it| {
-                        g.delinearise(tiled.dims, &it.point)?;
+                        g.delinearise(tiled.dims, &it.iteration)?;
                         let values =
-                            g.load_all(&shared_buffers.tile, &tiled.types, it.place.clone(), "scanned");
+                            g.load_all(&shared_buffers.tile, &tiled.types, it.position.clone(), "scanned");
                         let Some(post) = &scan_reduce.post else {
                             return g.store_results(&elements[..values.len()], tiled.dims, &values);
                         };
@@ -300,7 +307,7 @@ impl Gen<'_, '_> {
         let segments = Segments {
             outer,
             index: *index,
-            width: tiled.points,
+            width: tiled.iterations,
             count: Expr::i64(1),
             chunks: tiled.count,
             grain: Expr::i64(self.layout().grain),
@@ -321,11 +328,11 @@ impl Gen<'_, '_> {
         };
         let operators: Vec<_> = scan_reduce.scans.iter().collect();
         let types = operator_types(&operators)?;
-        let points = self.extent_product(dims, "points")?;
+        let iterations = self.extent_product(dims, "iterations")?;
         let width = self.dim(*width)?;
         let width = (!outer.is_empty()).then(|| self.bind_value(width, PrimType::I64, "width"));
         let size = own * self.layout().block;
-        let count = self.bind_value(div_up(points.clone(), size), PrimType::I64, "tiles");
+        let count = self.bind_value(div_up(iterations.clone(), size), PrimType::I64, "tiles");
         let by_words = uses_status_words(&scan_reduce.scans);
         let states = if by_words { Expr::i64(0) } else { count.clone() };
         let states = add(states, Expr::i64(1));
@@ -341,13 +348,13 @@ impl Gen<'_, '_> {
                 Published::StatusWords(self.device_arrays("word", &words, &count, prov))
             } else {
                 Published::Elements {
-                    aggregates: self.device_arrays("total", &types, &count, prov),
-                    inclusive_prefixes: self.device_arrays("ending", &types, &count, prov),
+                    aggregates: self.device_arrays("aggregate", &types, &count, prov),
+                    inclusive_prefixes: self.device_arrays("prefix", &types, &count, prov),
                 }
             },
             operators,
             types,
-            points,
+            iterations,
             width,
             own,
             size,
@@ -365,20 +372,20 @@ impl Gen<'_, '_> {
             tile,
             part: self.shared_arrays("part", &tiled.types, prov)?,
             number: self.shared_tile("number", PrimType::I32, 1),
-            heard: match tiled.published {
-                Published::StatusWords(_) => self.shared_arrays("heard", &tiled.types, prov)?,
+            loaded: match tiled.published {
+                Published::StatusWords(_) => self.shared_arrays("loaded", &tiled.types, prov)?,
                 Published::Elements { .. } => Vec::new(),
             },
-            ended: self.shared_tile("ended", PrimType::I32, self.layout().block),
+            prefix_flags: self.shared_tile("prefix_flag", PrimType::I32, self.layout().block),
         })
     }
 
     /// Initialises the tile counter, and the states of all tiles to empty.
-    fn init_states(&mut self, tiled: &Tiled<'_>, place: &Expr) {
+    fn init_states(&mut self, tiled: &Tiled<'_>, state: &Expr) {
         match &tiled.published {
-            Published::StatusWords(words) => self.init_status_words(tiled, words, place),
+            Published::StatusWords(words) => self.init_status_words(tiled, words, state),
             Published::Elements { .. } => {
-                let state = element_of_buffer(tiled.state, RELEASE_TYPE, place.clone());
+                let state = element_of_buffer(tiled.state, RELEASE_TYPE, state.clone());
                 self.emit(Stmt::Store(state, Expr::Const(Scalar::I32(0))));
             }
         }
@@ -407,24 +414,24 @@ impl Gen<'_, '_> {
         let number = self.load_i32(shared_buffers.number, Expr::i64(0), "number");
         let from = mul(number.clone(), Expr::i64(tiled.size));
         let from = self.bind_value(from, PrimType::I64, "from");
-        let to = min(add(from.clone(), Expr::i64(tiled.size)), tiled.points.clone());
+        let to = min(add(from.clone(), Expr::i64(tiled.size)), tiled.iterations.clone());
         let to = self.bind_value(to, PrimType::I64, "to");
         let size = sub(to.clone(), from.clone());
         let full = compare(CmpOp::Eq, size, Expr::i64(tiled.size));
-        let (goes_on, closed, begin) = match &tiled.width {
+        let (continues, has_start, begin) = match &tiled.width {
             None => (
                 compare(CmpOp::SLt, Expr::i64(0), number.clone()),
                 compare(CmpOp::Eq, number.clone(), Expr::i64(0)),
                 Expr::i64(0),
             ),
             Some(width) => {
-                let inside = |point: Expr| binary(BinOp::UMod, point, width.clone());
-                let goes_on = compare(CmpOp::SLt, Expr::i64(0), inside(from.clone()));
+                let inside = |iteration: Expr| binary(BinOp::UMod, iteration, width.clone());
+                let continues = compare(CmpOp::SLt, Expr::i64(0), inside(from.clone()));
                 let last = sub(to.clone(), Expr::i64(1));
                 let begin = sub(last.clone(), inside(last));
                 let begin = self.bind_value(begin, PrimType::I64, "begin");
-                let closed = compare(CmpOp::SLe, from.clone(), begin.clone());
-                (goes_on, closed, begin)
+                let has_start = compare(CmpOp::SLe, from.clone(), begin.clone());
+                (continues, has_start, begin)
             }
         };
         Ok(Tile {
@@ -432,8 +439,8 @@ impl Gen<'_, '_> {
             from,
             to,
             full: self.bind_value(full, PrimType::Bool, "full"),
-            continues_segment: self.bind_value(goes_on, PrimType::Bool, "goes_on"),
-            has_segment_start: self.bind_value(closed, PrimType::Bool, "closed"),
+            continues_segment: self.bind_value(continues, PrimType::Bool, "continues"),
+            has_segment_start: self.bind_value(has_start, PrimType::Bool, "has_start"),
             begin,
         })
     }
@@ -446,22 +453,22 @@ impl Gen<'_, '_> {
         self.bind_value(wide, PrimType::I64, hint)
     }
 
-    /// The thread's iterations of a tile, strided by the block size; `behind` is called for
+    /// The thread's iterations of a tile, strided by the block size; `after` is called for
     /// positions after the last iteration. The code exists twice: the version for full tiles has no
     /// bounds checks.
     fn tile_iterations(
         &mut self,
         (tiled, tile, thread): (&Tiled<'_>, &Tile, &Expr),
         f: &dyn Fn(&mut Self, &TileIteration) -> Result<(), PassError>,
-        behind: &dyn Fn(&mut Self, &TileIteration) -> Result<(), PassError>,
+        after: &dyn Fn(&mut Self, &TileIteration) -> Result<(), PassError>,
     ) -> Result<(), PassError> {
         let full = self.collect(|g| g.tile_positions((tiled, tile, thread), f))?;
         let last = self.collect(|g| {
-            g.tile_positions((tiled, tile, thread), &|g, place| {
-                let inside = compare(CmpOp::SLt, place.point.clone(), tile.to.clone());
-                let there = g.collect(|g| f(g, place))?;
-                let behind = g.collect(|g| behind(g, place))?;
-                g.emit(Stmt::If(inside, there, behind));
+            g.tile_positions((tiled, tile, thread), &|g, it| {
+                let inside = compare(CmpOp::SLt, it.iteration.clone(), tile.to.clone());
+                let there = g.collect(|g| f(g, it))?;
+                let after = g.collect(|g| after(g, it))?;
+                g.emit(Stmt::If(inside, there, after));
                 Ok(())
             })
         })?;
@@ -478,11 +485,11 @@ impl Gen<'_, '_> {
         let (rounds, block) = (Expr::i64(tiled.own), Expr::i64(self.layout().block));
         self.for_seq("round", Expr::i64(0), rounds, false, |g, round| {
             let round = Expr::Var(round);
-            let place = add(mul(round.clone(), block), thread.clone());
-            let place = g.bind_value(place, PrimType::I64, "place");
-            let point = add(tile.from.clone(), place.clone());
-            let point = g.bind_value(point, PrimType::I64, "point");
-            f(g, &TileIteration { round, place, point })
+            let position = add(mul(round.clone(), block), thread.clone());
+            let position = g.bind_value(position, PrimType::I64, "position");
+            let iteration = add(tile.from.clone(), position.clone());
+            let iteration = g.bind_value(iteration, PrimType::I64, "iteration");
+            f(g, &TileIteration { round, position, iteration })
         })
     }
 
@@ -536,8 +543,8 @@ impl Gen<'_, '_> {
         round: &Expr,
         values: &[Atom],
     ) -> Result<(), PassError> {
-        for (place, &value) in kept.iter().zip(values) {
-            if let Some((buffer, elem)) = *place {
+        for (slot, &value) in kept.iter().zip(values) {
+            if let Some((buffer, elem)) = *slot {
                 let value = self.atom(value)?;
                 self.emit(Stmt::Store(element_of_buffer(buffer, elem, round.clone()), value));
             }
@@ -547,8 +554,8 @@ impl Gen<'_, '_> {
 
     fn load_kept(&mut self, kept: &[Option<(Var, PrimType)>], round: &Expr) -> Vec<Option<Var>> {
         let mut values = Vec::with_capacity(kept.len());
-        for place in kept {
-            values.push(place.map(|(buffer, elem)| {
+        for slot in kept {
+            values.push(slot.map(|(buffer, elem)| {
                 let var = self.scalar(elem, "mapped");
                 self.emit(Stmt::Load(var, element_of_buffer(buffer, elem, round.clone())));
                 var

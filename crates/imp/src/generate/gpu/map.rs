@@ -26,7 +26,7 @@ impl Gen<'_, '_> {
         if self.is_cheap(pat, seg, CHEAP_STATEMENTS) {
             return self.coarsened_map(pat, seg, (n, prov));
         }
-        self.each_iteration(("segmap", prov), n, |g, point| g.map_iteration(pat, seg, &point))
+        self.each_iteration(("segmap", prov), n, |g, iteration| g.map_iteration(pat, seg, &iteration))
     }
 
     /// A segmap with several iterations per thread.
@@ -38,8 +38,8 @@ impl Gen<'_, '_> {
     ) -> Result<(), PassError> {
         let dims = seg.space.dims.as_slice();
         let types: Vec<PrimType> = seg.ret.iter().filter_map(Type::elem).collect();
-        let read = |g: &mut Self, point: Expr| {
-            g.delinearise(dims, &point)?;
+        let read = |g: &mut Self, iteration: Expr| {
+            g.delinearise(dims, &iteration)?;
             let mut values = Vec::new();
             g.iteration(&seg.body, |g, results| {
                 values = g.copy_operands(&results, &types)?;
@@ -63,10 +63,10 @@ impl Gen<'_, '_> {
         &mut self,
         pat: &[Param<Mems>],
         seg: &Seg<Mems>,
-        point: &Expr,
+        iteration: &Expr,
     ) -> Result<(), PassError> {
         let dims = seg.space.dims.as_slice();
-        self.delinearise(dims, point)?;
+        self.delinearise(dims, iteration)?;
         self.iteration(&seg.body, |g, results| g.write_elements(pat, dims, &results))
     }
 
@@ -82,9 +82,9 @@ impl Gen<'_, '_> {
                 continue;
             };
             let full = |&count: &Dim| DimIndex::Slice { start: Atom::i64(0), count, stride: Atom::i64(1) };
-            let point = dims.iter().map(|(index, _)| DimIndex::Fix(Atom::Var(*index)));
+            let indices = dims.iter().map(|(index, _)| DimIndex::Fix(Atom::Var(*index)));
             let rest = param.ty.shape().iter().skip(dims.len()).map(full);
-            let slice: Vec<DimIndex> = point.chain(rest).collect();
+            let slice: Vec<DimIndex> = indices.chain(rest).collect();
             self.store_slice(&param.ty, *block, lmad, &slice, value)?;
         }
         Ok(())

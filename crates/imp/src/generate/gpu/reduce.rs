@@ -62,13 +62,13 @@ impl Totals {
     fn of(block: Var, types: &[PrimType]) -> Self {
         let mut order: Vec<usize> = (0..types.len()).collect();
         order.sort_by_key(|&k| std::cmp::Reverse(types[k].size()));
-        let (mut places, mut bytes) = (vec![0; types.len()], 0);
+        let (mut offsets, mut bytes) = (vec![0; types.len()], 0);
         for k in order {
             let size = types[k].size() as i64;
-            places[k] = bytes / size;
+            offsets[k] = bytes / size;
             bytes += size;
         }
-        Self { block, offsets: places, bytes }
+        Self { block, offsets, bytes }
     }
 }
 
@@ -157,8 +157,8 @@ impl Gen<'_, '_> {
                 let (_, chunk) = g.segment_and_chunk(segments, number)?;
                 let accs = g.neutral(&reduction.operators, types)?;
                 g.if_in_bounds(&own, |g| {
-                    let among = (&own.place, &group.threads);
-                    let point = |g: &mut Self, i| {
+                    let thread_of_group = (&own.index, &group.threads);
+                    let iteration = |g: &mut Self, i| {
                         g.bind_index_to(segments.index, i);
                         g.iteration(&seg.body, |g, results| {
                             let values = scan_reduce.values(&results);
@@ -168,24 +168,24 @@ impl Gen<'_, '_> {
                         })
                     };
                     if any_order {
-                        return g.cyclic(segments, &chunk, among, point);
+                        return g.cyclic(segments, &chunk, thread_of_group, iteration);
                     }
                     let (width, chunks) = (segments.width.clone(), segments.chunks.clone());
                     let (from, to) = g.bounds(width, chunks, chunk);
-                    g.distribute_among((&from, &to), false, among, point)
+                    g.distribute_among((&from, &to), false, thread_of_group, iteration)
                 })?;
                 let halvings = group.log2_threads.clone();
                 let typed_operators = (reduction.operators.as_slice(), types.as_slice());
                 g.reduce_group(typed_operators, &part, &accs, (&thread, halvings))?;
                 g.if_in_bounds(&own, |g| {
-                    g.first_thread(&own.place, |g| {
+                    g.first_thread(&own.index, |g| {
                         let sums = g.load_all(&part, types, thread, "sum");
                         let whole = g.collect(|g| g.write_total(chunks, reduction, &sums))?;
-                        let piece = g.collect(|g| {
+                        let partial = g.collect(|g| {
                             g.store_all(&chunks.partials, types, own.chunk.clone(), &sums);
                             Ok(())
                         })?;
-                        g.emit(Stmt::If(is_whole, whole, piece));
+                        g.emit(Stmt::If(is_whole, whole, partial));
                         Ok(())
                     })
                 })
@@ -250,11 +250,11 @@ impl Gen<'_, '_> {
         };
         let here = self.copy_to_host(totals.block, totals.bytes);
         let types = reduction.types.iter();
-        for ((param, &place), &elem) in reduction.pat.iter().zip(&totals.offsets).zip(types) {
+        for ((param, &offset), &elem) in reduction.pat.iter().zip(&totals.offsets).zip(types) {
             let var = self
                 .bind_borrowed(param)
                 .ok_or_else(|| PassError::bug("a result of a reduction has no variable"))?;
-            self.emit(Stmt::Load(var, element_of_buffer(here, elem, Expr::i64(place))));
+            self.emit(Stmt::Load(var, element_of_buffer(here, elem, Expr::i64(offset))));
         }
         self.release_arrays(&[totals.block]);
         Ok(())
@@ -271,9 +271,9 @@ impl Gen<'_, '_> {
             return self.store_results(reduction.pat, chunks.segments.outer, sums);
         };
         let types = reduction.types.iter();
-        for ((&place, &elem), &sum) in totals.offsets.iter().zip(types).zip(sums) {
-            let place = element_of_buffer(totals.block, elem, Expr::i64(place));
-            self.emit(Stmt::Store(place, Expr::Var(sum)));
+        for ((&offset, &elem), &sum) in totals.offsets.iter().zip(types).zip(sums) {
+            let to = element_of_buffer(totals.block, elem, Expr::i64(offset));
+            self.emit(Stmt::Store(to, Expr::Var(sum)));
         }
         Ok(())
     }

@@ -63,18 +63,18 @@ impl Gen<'_, '_> {
         let reduction = Reduction::of(scan_reduce, reduced)?;
         let segments = self.segments(seg)?;
         let all = self.all_chunks(&segments);
-        let points = self.extent_product(dims, "points")?;
+        let iterations = self.extent_product(dims, "iterations")?;
         let operators: Vec<_> = scan_reduce.scans.iter().collect();
         let types = operator_types(&operators)?;
         let scan = Scan {
-            locals: self.device_arrays("local", &types, &points, prov),
+            locals: self.device_arrays("local", &types, &iterations, prov),
             totals: self.device_arrays("total", &types, &all, prov),
             operators,
             types,
         };
         let partials = self.device_arrays("partial", &reduction.types, &all, prov);
         let mapped = match &scan_reduce.post {
-            Some(_) => self.mapped(scan_reduce.values(&seg.ret).mapped, &points, prov)?,
+            Some(_) => self.mapped(scan_reduce.values(&seg.ret).mapped, &iterations, prov)?,
             None => Mapped { types: Vec::new(), arrays: Vec::new() },
         };
         let size = self.layout().block;
@@ -117,7 +117,7 @@ impl Gen<'_, '_> {
                     let typed_operators = (scan.operators.as_slice(), scan.types.as_slice());
                     g.scan_block(typed_operators, &part, &xs, &thread)?;
                     // The carry is the left operand.
-                    let own = g.copied(&scan.types, &carry, "own");
+                    let own = g.copied(&scan.types, &carry, "scanned");
                     let mine = g.load_all(&part, &scan.types, thread.clone(), "mine");
                     g.combine(&scan.operators, &own, &mine)?;
                     let body = g.collect(|g| {
@@ -143,12 +143,11 @@ impl Gen<'_, '_> {
             })
         })?;
         self.exclusive_totals(&scan, &segments, prov)?;
-        let n = points;
-        self.each_iteration(("segscan.add", prov), n, |g, point| {
-            g.delinearise(dims, &point)?;
-            let values = g.add_carry(&scan, &segments, &point)?;
+        self.each_iteration(("segscan.add", prov), iterations, |g, iteration| {
+            g.delinearise(dims, &iteration)?;
+            let values = g.add_carry(&scan, &segments, &iteration)?;
             match &scan_reduce.post {
-                Some(post) => g.post(post, elements, (&values, &mapped), &point, dims),
+                Some(post) => g.post(post, elements, (&values, &mapped), &iteration, dims),
                 None => g.store_results(&elements[..values.len()], dims, &values),
             }
         })?;
@@ -162,7 +161,7 @@ impl Gen<'_, '_> {
     }
 
     /// Allocates memory for the mapped values that are stored between the kernels.
-    fn mapped(&mut self, values: &[Type], points: &Expr, prov: Prov) -> Result<Mapped, PassError> {
+    fn mapped(&mut self, values: &[Type], iterations: &Expr, prov: Prov) -> Result<Mapped, PassError> {
         let mut types = Vec::with_capacity(values.len());
         for ty in values {
             types.push(match ty {
@@ -174,7 +173,7 @@ impl Gen<'_, '_> {
             });
         }
         let stored: Vec<PrimType> = types.iter().copied().flatten().collect();
-        let stored = self.device_arrays("mapped", &stored, points, prov);
+        let stored = self.device_arrays("mapped", &stored, iterations, prov);
         Ok(Mapped { types, arrays: stored })
     }
 
@@ -221,7 +220,7 @@ impl Gen<'_, '_> {
             let chunks = segments.chunks.clone();
             g.for_seq("chunk", Expr::i64(0), chunks, false, |g, chunk| {
                 let at = add(first, Expr::Var(chunk));
-                let own = g.load_all(&scan.totals, types, at.clone(), "own");
+                let own = g.load_all(&scan.totals, types, at.clone(), "total");
                 g.store_all(&scan.totals, types, at, &carry);
                 g.combine(&scan.operators, &carry, &own)
             })
@@ -234,16 +233,16 @@ impl Gen<'_, '_> {
         &mut self,
         scan: &Scan<'_>,
         segments: &Segments<'_>,
-        point: &Expr,
+        iteration: &Expr,
     ) -> Result<Vec<Var>, PassError> {
         let types = &scan.types;
-        let locals = self.load_all(&scan.locals, types, point.clone(), "local");
+        let locals = self.load_all(&scan.locals, types, iteration.clone(), "local");
         let i = Expr::Var(self.var(segments.index)?);
         // Chunk k begins at k * width / chunks, rounded down.
         let next = mul(add(i, Expr::i64(1)), segments.chunks.clone());
         let chunk = div(sub(next, Expr::i64(1)), segments.width.clone());
         let chunk = self.bind_value(chunk, PrimType::I64, "chunk");
-        let segment = div(point.clone(), segments.width.clone());
+        let segment = div(iteration.clone(), segments.width.clone());
         let at = add(mul(segment, segments.chunks.clone()), chunk.clone());
         let body = self.collect(|g| {
             let before = g.load_all(&scan.totals, types, at, "before");
@@ -264,11 +263,11 @@ impl Gen<'_, '_> {
         post: &Lambda<Mems>,
         elements: &[Param<Mems>],
         (scanned, mapped): (&[Var], &Mapped),
-        point: &Expr,
+        iteration: &Expr,
         dims: &[(Name, Dim)],
     ) -> Result<(), PassError> {
         let stored: Vec<PrimType> = mapped.types.iter().copied().flatten().collect();
-        let values = self.load_all(&mapped.arrays, &stored, point.clone(), "mapped");
+        let values = self.load_all(&mapped.arrays, &stored, iteration.clone(), "mapped");
         let mut values = scanned.iter().copied().chain(values);
         for param in &post.params {
             if let Some(var) = self.bind_borrowed(param) {

@@ -56,7 +56,7 @@ pub(super) struct GroupMember {
     /// The number of the group's chunk.
     pub(super) chunk: Expr,
     /// The thread's index in the group.
-    pub(super) place: Expr,
+    pub(super) index: Expr,
     /// The condition that the chunk exists, if it may not.
     pub(super) inside: Option<Expr>,
 }
@@ -129,27 +129,27 @@ impl Gen<'_, '_> {
         self.few_threads_by(device.block, &segments.width, few)
     }
 
-    /// The groups of threads with a few of `points` iterations each.
-    pub(super) fn group_for(&mut self, points: &Expr) -> ThreadGroup {
+    /// The groups of threads with a few of `n` iterations each.
+    pub(super) fn group_for(&mut self, n: &Expr) -> ThreadGroup {
         let device = self.layout();
-        self.few_threads_of(device.block, points)
+        self.few_threads_of(device.block, n)
     }
 
     /// As [`Gen::group_for`], with at most `most` threads in a group.
-    pub(super) fn few_threads_of(&mut self, most: i64, points: &Expr) -> ThreadGroup {
+    pub(super) fn few_threads_of(&mut self, most: i64, n: &Expr) -> ThreadGroup {
         let few = Expr::i64(self.layout().segment_iterations);
-        self.few_threads_by(most, points, few)
+        self.few_threads_by(most, n, few)
     }
 
     /// As [`Gen::few_threads_of`], with `few` iterations per thread.
-    fn few_threads_by(&mut self, most: i64, points: &Expr, few: Expr) -> ThreadGroup {
+    fn few_threads_by(&mut self, most: i64, n: &Expr, few: Expr) -> ThreadGroup {
         let device = self.layout();
-        let enough = div_up_by(points.clone(), few);
+        let enough = div_up_by(n.clone(), few);
         let fewer = sub(max(enough, Expr::i64(1)), Expr::i64(1));
         let zeros = Expr::Unary(UnOp::Clz, PrimType::I64, Box::new(fewer));
         let most = Expr::i64(i64::from(most.trailing_zeros()));
         let halvings = min(sub(Expr::i64(64), zeros), most);
-        let halvings = self.bind_value(halvings, PrimType::I64, "halvings");
+        let halvings = self.bind_value(halvings, PrimType::I64, "log2_threads");
         let threads = binary(BinOp::Shl, Expr::i64(1), halvings.clone());
         let threads = self.bind_value(threads, PrimType::I64, "threads");
         let groups = binary(BinOp::LShr, Expr::i64(device.block), halvings.clone());
@@ -177,15 +177,15 @@ impl Gen<'_, '_> {
         chunks: &Expr,
     ) -> GroupMember {
         let Some(groups) = &group.groups else {
-            return GroupMember { chunk: Expr::Var(block), place: thread.clone(), inside: None };
+            return GroupMember { chunk: Expr::Var(block), index: thread.clone(), inside: None };
         };
         let own = binary(BinOp::LShr, thread.clone(), group.log2_threads.clone());
         let chunk = add(mul(Expr::Var(block), groups.clone()), own);
         let chunk = self.bind_value(chunk, PrimType::I64, "chunk_number");
         let others = sub(group.threads.clone(), Expr::i64(1));
-        let place = binary(BinOp::And, thread.clone(), others);
+        let index = binary(BinOp::And, thread.clone(), others);
         GroupMember {
-            place: self.bind_value(place, PrimType::I64, "place"),
+            index: self.bind_value(index, PrimType::I64, "index"),
             inside: Some(compare(CmpOp::SLt, chunk.clone(), chunks.clone())),
             chunk,
         }
@@ -203,17 +203,17 @@ impl Gen<'_, '_> {
             return (self.member(group, (block, thread), chunks), thread.clone());
         };
         let own = binary(BinOp::And, thread.clone(), sub(groups.clone(), Expr::i64(1)));
-        let own = self.bind_value(own, PrimType::I64, "own");
+        let own = self.bind_value(own, PrimType::I64, "group");
         let chunk = add(mul(Expr::Var(block), groups.clone()), own.clone());
         let chunk = self.bind_value(chunk, PrimType::I64, "chunk_number");
         let fewer = sub(self.whole_block().log2_threads, group.log2_threads.clone());
-        let place = binary(BinOp::LShr, thread.clone(), fewer);
-        let place = self.bind_value(place, PrimType::I64, "place");
-        let among = add(mul(own, group.threads.clone()), place.clone());
-        let among = self.bind_value(among, PrimType::I64, "among");
+        let index = binary(BinOp::LShr, thread.clone(), fewer);
+        let index = self.bind_value(index, PrimType::I64, "index");
+        let neighbour_index = add(mul(own, group.threads.clone()), index.clone());
+        let neighbour_index = self.bind_value(neighbour_index, PrimType::I64, "neighbour");
         let member =
-            GroupMember { inside: Some(compare(CmpOp::SLt, chunk.clone(), chunks.clone())), chunk, place };
-        (member, among)
+            GroupMember { inside: Some(compare(CmpOp::SLt, chunk.clone(), chunks.clone())), chunk, index };
+        (member, neighbour_index)
     }
 
     /// A chunk by its number; binds the outer indices to its segment.
@@ -258,7 +258,7 @@ impl Gen<'_, '_> {
         let first = add(mul(chunk.clone(), threads.clone()), thread.clone());
         let first = self.bind_value(first, PrimType::I64, "first");
         let iterations = div_up_by(sub(segments.width.clone(), first.clone()), step.clone());
-        self.for_seq("turn", Expr::i64(0), iterations, false, |g, iteration| {
+        self.for_seq("iteration", Expr::i64(0), iterations, false, |g, iteration| {
             let i = add(first, mul(Expr::Var(iteration), step));
             let i = g.bind_value(i, PrimType::I64, "i");
             f(g, i)

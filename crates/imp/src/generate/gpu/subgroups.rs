@@ -45,7 +45,7 @@ impl Gen<'_, '_> {
     pub(super) fn lane_in_subgroup(&mut self, thread: &Expr) -> Expr {
         let last = Expr::i64(self.layout().subgroup - 1);
         let index = binary(BinOp::And, thread.clone(), last);
-        self.bind_value(index, PrimType::I64, "among")
+        self.bind_value(index, PrimType::I64, "lane")
     }
 
     /// Inclusive scan of the threads' values in shared memory within each subgroup (Hillis-Steele:
@@ -129,7 +129,7 @@ impl Gen<'_, '_> {
         let group = self.subgroup_of(thread);
         let sums = self.fold_subgroups(typed_operators, part, (&Expr::i64(0), &group))?;
         let (operators, types) = typed_operators;
-        let own = self.load_all(part, types, thread.clone(), "own");
+        let own = self.load_all(part, types, thread.clone(), "value");
         self.combine(operators, &sums, &own)?;
         self.barrier();
         self.store_all(part, types, thread.clone(), &sums);

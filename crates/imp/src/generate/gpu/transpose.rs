@@ -134,8 +134,8 @@ impl Gen<'_, '_> {
         }
         let (extents, strides): (Vec<Expr>, Vec<Expr>) = dims.into_iter().unzip();
         let n = extents.iter().cloned().fold(Expr::i64(1), mul);
-        let access = |g: &mut Self, point: Expr| {
-            let indices = g.delinearised(extents.iter(), point).into_iter();
+        let access = |g: &mut Self, index: Expr| {
+            let indices = g.delinearised(extents.iter(), index).into_iter();
             Ok(Access {
                 buffer: to.buffer,
                 elem,
@@ -161,7 +161,7 @@ impl Gen<'_, '_> {
         let from = along(sides.from, |dim| &dim.from);
         let extents: Vec<Expr> = dims.iter().map(|dim| dim.n.clone()).collect();
         let n = extents.iter().cloned().fold(Expr::i64(1), mul);
-        let read = |g: &mut Self, point: Expr| Ok(g.read_element((&to, &from), sides.elem, &extents, point));
+        let read = |g: &mut Self, index: Expr| Ok(g.read_element((&to, &from), sides.elem, &extents, index));
         let many = Expr::i64(self.coarsening_threshold());
         self.coarsened(("copy", Prov::NONE), (n, many), read, |g, (access, value)| {
             g.emit(Stmt::Store(access, Expr::Var(value)));
@@ -260,7 +260,7 @@ impl Gen<'_, '_> {
                 let line = g.bind_value(div(thread, Expr::i64(side)), PrimType::I64, "line");
                 // Copies the thread's elements between the array and the tile.
                 let pass = |g: &mut Self, reads: bool| {
-                    g.for_seq("turn", Expr::i64(0), Expr::i64(side / lines), false, |g, step| {
+                    g.for_seq("iteration", Expr::i64(0), Expr::i64(side / lines), false, |g, step| {
                         let y = add(line.clone(), mul(Expr::Var(step), Expr::i64(lines)));
                         let y = g.bind_value(y, PrimType::I64, "y");
                         let (a, d) = if reads { (&y, &x) } else { (&x, &y) };

@@ -207,16 +207,16 @@ impl Api {
     /// Lets a kernel be launched with this much dynamic shared memory, in bytes. HIP requires no
     /// such request.
     pub fn set_max_dynamic_shared(&self, kernel: Function, bytes: u64) -> Result<(), String> {
-        type Tell = unsafe extern "C" fn(Function, i32, i32) -> Status;
+        type SetAttribute = unsafe extern "C" fn(Function, i32, i32) -> Status;
         if self.vendor != Vendor::Cuda {
             return Ok(());
         }
         // SAFETY: the symbol has this type.
-        let tell = unsafe { self.library.get::<Tell>(b"cuFuncSetAttribute\0") };
-        let tell = tell.map_err(|_| "the driver is too old: it has no `cuFuncSetAttribute`")?;
+        let set = unsafe { self.library.get::<SetAttribute>(b"cuFuncSetAttribute\0") };
+        let set = set.map_err(|_| "the driver is too old: it has no `cuFuncSetAttribute`")?;
         let bytes = i32::try_from(bytes).unwrap_or(i32::MAX);
         // SAFETY: a kernel of this library.
-        let status = unsafe { tell(kernel, DYNAMIC_SHARED, bytes) };
+        let status = unsafe { set(kernel, DYNAMIC_SHARED, bytes) };
         self.checked("cannot raise the shared memory limit of a block", status)
     }
 

@@ -33,29 +33,29 @@ impl Gen<'_, '_> {
         let meeting = self.bind_value(meeting, PrimType::I64, "meeting");
         let copies = min(
             div(Expr::i64(device.blocks * device.block), meeting.clone()),
-            div(hists.points.clone(), meeting),
+            div(hists.iterations.clone(), meeting),
         );
         let copies = self.bind_value(copies, PrimType::I64, "copies");
         let several = self.collect(|g| {
             let made = g.init_copies(hists, &copies)?;
-            g.each_iteration(("seghist", prov), hists.points.clone(), |g, point| {
-                let block = div(point.clone(), Expr::i64(device.block));
+            g.each_iteration(("seghist", prov), hists.iterations.clone(), |g, iteration| {
+                let block = div(iteration.clone(), Expr::i64(device.block));
                 let copy = binary(BinOp::UMod, block, copies.clone());
                 let copy = g.bind_value(copy, PrimType::I64, "copy");
-                g.delinearise(dims, &point)?;
+                g.delinearise(dims, &iteration)?;
                 g.each_update(hists, |g, k, index, values| {
                     let ((op, elem), Copies { arrays, count }) = (operators[k], &made[k]);
-                    let place = add(mul(copy.clone(), count.clone()), bins[k].position(index));
+                    let position = add(mul(copy.clone(), count.clone()), bins[k].position(index));
                     let value = g.atom(values[0])?;
-                    g.atomic_update(element_of_buffer(arrays[0], elem, place), op, value);
+                    g.atomic_update(element_of_buffer(arrays[0], elem, position), op, value);
                     Ok(())
                 })
             })?;
             g.combine_all(hists, &made, &copies)
         })?;
         let one = self.collect(|g| {
-            g.each_iteration(("seghist", prov), hists.points.clone(), |g, point| {
-                g.delinearise(dims, &point)?;
+            g.each_iteration(("seghist", prov), hists.iterations.clone(), |g, iteration| {
+                g.delinearise(dims, &iteration)?;
                 g.atomic_updates(hists.seg, hists.ops, bins, operators)
             })
         })?;
@@ -67,7 +67,7 @@ impl Gen<'_, '_> {
     /// Any operators: each thread runs a chunk of iterations, with a private copy of the bins.
     pub(super) fn hist_private_chunks(&mut self, hists: &Hists<'_>) -> Result<(), PassError> {
         let device = self.layout();
-        let n = hists.points.clone();
+        let n = hists.iterations.clone();
         let grain = max(hists.all_bins(), self.thread_grain_size(hists.seg)?);
         let threads = Expr::i64(device.blocks * device.segment_iterations);
         let chunks = max(min(div(n.clone(), grain), threads), Expr::i64(1));
@@ -75,16 +75,16 @@ impl Gen<'_, '_> {
         let made = self.init_copies(hists, &chunks)?;
         self.each_iteration(("seghist", hists.prov), chunks.clone(), |g, chunk| {
             let (from, to) = g.bounds(n, chunks.clone(), chunk.clone());
-            g.for_seq("point", from, to, false, |g, point| {
-                g.delinearise(hists.dims(), &Expr::Var(point))?;
+            g.for_seq("iteration", from, to, false, |g, iteration| {
+                g.delinearise(hists.dims(), &Expr::Var(iteration))?;
                 g.each_update(hists, |g, k, index, values| {
                     let (hist, Copies { arrays, count }) = (&hists.bins[k], &made[k]);
-                    let place = add(mul(chunk.clone(), count.clone()), hist.position(index));
-                    let place = g.bind_value(place, PrimType::I64, "bin");
-                    let olds = g.load_all(arrays, &hist.types, place.clone(), "old");
+                    let position = add(mul(chunk.clone(), count.clone()), hist.position(index));
+                    let position = g.bind_value(position, PrimType::I64, "bin");
+                    let olds = g.load_all(arrays, &hist.types, position.clone(), "old");
                     let values = g.copy_operands(values, &hist.types)?;
                     g.combine(&[hist.op], &olds, &values)?;
-                    g.store_all(arrays, &hist.types, place, &olds);
+                    g.store_all(arrays, &hist.types, position, &olds);
                     Ok(())
                 })
             })
@@ -99,11 +99,11 @@ impl Gen<'_, '_> {
             let count = mul(hists.segments.clone(), hist.per_segment.clone());
             let count = self.bind_value(count, PrimType::I64, "count");
             let all = mul(copies.clone(), count.clone());
-            let all = self.bind_value(all, PrimType::I64, "all");
+            let all = self.bind_value(all, PrimType::I64, "bins");
             let arrays = self.device_arrays("copies", &hist.types, &all, hists.prov);
-            self.each_iteration(("seghist.start", hists.prov), all, |g, place| {
+            self.each_iteration(("seghist.start", hists.prov), all, |g, bin| {
                 let neutral = g.neutral(&[hist.op], &hist.types)?;
-                g.store_all(&arrays, &hist.types, place, &neutral);
+                g.store_all(&arrays, &hist.types, bin, &neutral);
                 Ok(())
             })?;
             made.push(Copies { arrays, count });
@@ -131,7 +131,7 @@ impl Gen<'_, '_> {
         prov: Prov,
     ) -> Result<(), PassError> {
         let all = mul(segments.clone(), own.clone());
-        let all = self.bind_value(all, PrimType::I64, "all");
+        let all = self.bind_value(all, PrimType::I64, "bins");
         let group = self.group_for(copies);
         let blocks = self.blocks_for(&group, &all);
         self.kernel(("seghist.total", prov), blocks, |g, block| {
@@ -144,18 +144,18 @@ impl Gen<'_, '_> {
                     let before = mul(div(bin.clone(), own.clone()), own.clone());
                     let others = mul(before, sub(copies.clone(), Expr::i64(1)));
                     let first = g.bind_value(add(bin, others), PrimType::I64, "first");
-                    let among = (&member.place, &group.threads);
+                    let among = (&member.index, &group.threads);
                     let range = (&Expr::i64(0), copies);
                     g.distribute_among(range, false, among, |g, copy| {
-                        let place = add(first, mul(copy, own.clone()));
-                        let values = g.load_all(arrays, &hist.types, place, "own");
+                        let position = add(first, mul(copy, own.clone()));
+                        let values = g.load_all(arrays, &hist.types, position, "copy");
                         g.combine(&[hist.op], &accs, &values)
                     })
                 })?;
                 let halvings = group.log2_threads.clone();
                 g.reduce_group((&[hist.op], &hist.types), &part, &accs, (&thread, halvings))?;
                 g.if_in_bounds(&member, |g| {
-                    g.first_thread(&member.place, |g| {
+                    g.first_thread(&member.index, |g| {
                         let total = g.load_all(&part, &hist.types, thread, "total");
                         g.add_to_bin(hist, &member.chunk, &total)
                     })
@@ -171,7 +171,7 @@ impl Gen<'_, '_> {
         bin: &Expr,
         values: &[Var],
     ) -> Result<(), PassError> {
-        let places = self.destination_elements(hist, bin)?;
-        self.combine_elements(hist.op, places, values)
+        let elements = self.destination_elements(hist, bin)?;
+        self.combine_elements(hist.op, elements, values)
     }
 }

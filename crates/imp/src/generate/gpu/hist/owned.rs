@@ -6,8 +6,8 @@
 //!                     at a time:
 //!                       thread: <body>; tag[thread] = bin; value[thread] = x
 //!                       thread: for the iterations of its part, if it owns their bins:
-//!                                 pad[part, bin] = pad[part, bin] op value
-//!                     thread: for its bins: total = pad[0, bin] op pad[1, bin] ..
+//!                                 shared[part, bin] = shared[part, bin] op value
+//!                     thread: for its bins: total = shared[0, bin] op shared[1, bin] ..
 //!                             histogram[bin] op= total, or copy[chunk, bin] = total
 //! ```
 //!
@@ -48,7 +48,7 @@ struct OwnedLayout<'s> {
 
 impl OwnedLayout<'_> {
     /// The index in its part of a thread; for a bin, the index of its owner.
-    fn place(&self, number: Expr) -> Expr {
+    fn index_in_part(&self, number: Expr) -> Expr {
         let others = sub(self.members.clone(), Expr::i64(1));
         binary(BinOp::And, number, others)
     }
@@ -60,7 +60,7 @@ struct PartMember {
     thread: Expr,
     part: Expr,
     /// Its index in the part.
-    place: Expr,
+    index_in_part: Expr,
 }
 
 /// The shared-memory buffers of one histogram.
@@ -104,14 +104,14 @@ impl Gen<'_, '_> {
 
     fn shares<'s>(&mut self, hists: &Hists<'s>) -> Result<OwnedLayout<'s>, PassError> {
         let device = self.layout();
-        let (bytes, of_point) = (hists.bytes(), hists.bytes() + TAG.size() * hists.bins.len() as u64);
+        let (bytes, iteration_bytes) = (hists.bytes(), hists.bytes() + TAG.size() * hists.bins.len() as u64);
         let mut tile = device.block.unsigned_abs();
-        while tile > 1 && tile * of_point > device.bins.bytes / 2 {
+        while tile > 1 && tile * iteration_bytes > device.bins.bytes / 2 {
             tile /= 2;
         }
-        let capacity = device.bins.bytes.saturating_sub(tile * of_point) / bytes;
+        let capacity = device.bins.bytes.saturating_sub(tile * iteration_bytes) / bytes;
         let capacity = capacity.max(1);
-        if tile * of_point + capacity * bytes > SHARED_MEMORY_BYTES {
+        if tile * iteration_bytes + capacity * bytes > SHARED_MEMORY_BYTES {
             return Err(self.not_in_kernels("operators whose values exceed shared memory", hists.prov));
         }
         let (capacity, tile) = (capacity as i64, tile as i64);
@@ -121,7 +121,7 @@ impl Gen<'_, '_> {
         let halvings = self.halvings(hists, capacity, most);
         let parts = binary(BinOp::Shl, Expr::i64(1), halvings.clone());
         let halvings = sub(Expr::i64(i64::from(tile_halvings)), halvings);
-        let halvings = self.bind_value(halvings, PrimType::I64, "halvings");
+        let halvings = self.bind_value(halvings, PrimType::I64, "log2_members");
         let members = binary(BinOp::Shl, Expr::i64(1), halvings.clone());
         Ok(OwnedLayout {
             all: self.all_chunks(&segments),
@@ -148,7 +148,7 @@ impl Gen<'_, '_> {
             for hist in &hists.bins {
                 let types = hist.types.iter();
                 buffers.push(SharedBins {
-                    bins: types.clone().map(|&ty| g.shared_tile("pad", ty, shares.capacity)).collect(),
+                    bins: types.clone().map(|&ty| g.shared_tile("shared", ty, shares.capacity)).collect(),
                     tag: g.shared_tile("tag", TAG, shares.tile),
                     value: types.map(|&ty| g.shared_tile("value", ty, shares.tile)).collect(),
                 });
@@ -163,7 +163,7 @@ impl Gen<'_, '_> {
                 let member = g.part_of(shares, thread);
                 let (from, to) = g.bounds(width, shares.parts.clone(), member.part.clone());
                 let (from, to) = (add(chunk.from.clone(), from), add(chunk.from.clone(), to));
-                let from = g.bind_value(add(from, member.place.clone()), PrimType::I64, "from");
+                let from = g.bind_value(add(from, member.index_in_part.clone()), PrimType::I64, "from");
                 let to = g.bind_value(to, PrimType::I64, "to");
                 for (hist, buffer) in hists.bins.iter().zip(&buffers) {
                     g.init_shared_bins(hist, &buffer.bins, &shares.parts, &member.thread)?;
@@ -172,10 +172,10 @@ impl Gen<'_, '_> {
                 g.for_seq("round", Expr::i64(0), rounds, false, |g, round| {
                     let i = add(from, mul(Expr::Var(round), members));
                     let i = g.bind_value(i, PrimType::I64, "i");
-                    let is_point = compare(CmpOp::SLt, i.clone(), to);
+                    let in_bounds = compare(CmpOp::SLt, i.clone(), to);
                     g.if_runs_iterations(shares, &member, |g| {
                         g.bind_index_to(segments.index, i);
-                        g.tag_point(hists, &buffers, is_point, &member.thread)
+                        g.tag_iteration(hists, &buffers, in_bounds, &member.thread)
                     })?;
                     g.barrier();
                     g.if_runs_iterations(shares, &member, |g| g.own_bins(hists, &buffers, shares, &member))?;
@@ -189,13 +189,13 @@ impl Gen<'_, '_> {
                             let bin = g.bin_number(hist, &chunk.segment, own.clone());
                             g.add_to_bin(hist, &bin, &total)
                         })?;
-                        let piece = g.collect(|g| {
-                            let place = g.bin_number(hist, &Expr::Var(block), own);
-                            g.store_all(copies, &hist.types, place, &total);
+                        let partial = g.collect(|g| {
+                            let bin = g.bin_number(hist, &Expr::Var(block), own);
+                            g.store_all(copies, &hist.types, bin, &total);
                             Ok(())
                         })?;
                         let is_whole = compare(CmpOp::Eq, segments.chunks.clone(), Expr::i64(1));
-                        g.emit(Stmt::If(is_whole, whole, piece));
+                        g.emit(Stmt::If(is_whole, whole, partial));
                         Ok(())
                     })?;
                 }
@@ -217,12 +217,12 @@ impl Gen<'_, '_> {
 
     /// The part of a thread, and its index there.
     fn part_of(&mut self, shares: &OwnedLayout<'_>, thread: Expr) -> PartMember {
-        let place = shares.place(thread.clone());
+        let index_in_part = shares.index_in_part(thread.clone());
         let part = binary(BinOp::LShr, thread.clone(), shares.halvings.clone());
         PartMember {
             thread,
             part: self.bind_value(part, PrimType::I64, "part"),
-            place: self.bind_value(place, PrimType::I64, "place"),
+            index_in_part: self.bind_value(index_in_part, PrimType::I64, "index"),
         }
     }
 
@@ -243,11 +243,11 @@ impl Gen<'_, '_> {
     }
 
     /// Stores the tag and values of an iteration.
-    fn tag_point(
+    fn tag_iteration(
         &mut self,
         hists: &Hists<'_>,
         buffers: &[SharedBins],
-        is_point: Expr,
+        in_bounds: Expr,
         thread: &Expr,
     ) -> Result<(), PassError> {
         for buffer in buffers {
@@ -263,7 +263,7 @@ impl Gen<'_, '_> {
                 g.store_atoms(&buffer.value, &hist.types, thread, values)
             })
         })?;
-        self.emit(Stmt::If(is_point, body, Vec::new()));
+        self.emit(Stmt::If(in_bounds, body, Vec::new()));
         Ok(())
     }
 
@@ -275,29 +275,31 @@ impl Gen<'_, '_> {
         shares: &OwnedLayout<'_>,
         member: &PartMember,
     ) -> Result<(), PassError> {
-        let PartMember { thread, part, place } = member;
-        let from = sub(thread.clone(), place.clone());
+        let PartMember { thread, part, index_in_part } = member;
+        let from = sub(thread.clone(), index_in_part.clone());
         let from = self.bind_value(from, PrimType::I64, "from");
         let to = add(from.clone(), shares.members.clone());
-        self.for_seq("point", from, to, false, |g, point| {
+        self.for_seq("slot", from, to, false, |g, slot| {
             for (hist, buffer) in hists.bins.iter().zip(buffers) {
                 let tag = g.scalar(TAG, "tag");
-                g.emit(Stmt::Load(tag, element_of_buffer(buffer.tag, TAG, Expr::Var(point))));
+                g.emit(Stmt::Load(tag, element_of_buffer(buffer.tag, TAG, Expr::Var(slot))));
                 let wide = Box::new(Expr::Var(tag));
                 let wide = Expr::Convert(ConvOp::SExt, TAG, PrimType::I64, wide);
                 let bin = g.bind_value(wide, PrimType::I64, "bin");
-                let owner = shares.place(bin.clone());
+                let owner = shares.index_in_part(bin.clone());
                 let body = g.collect(|g| {
                     let bin = add(mul(part.clone(), hist.per_segment.clone()), bin.clone());
                     let bin = g.bind_value(bin, PrimType::I64, "bin");
                     let olds = g.load_all(&buffer.bins, &hist.types, bin.clone(), "old");
-                    let values = g.load_all(&buffer.value, &hist.types, Expr::Var(point), "new");
+                    let values = g.load_all(&buffer.value, &hist.types, Expr::Var(slot), "new");
                     g.combine(&[hist.op], &olds, &values)?;
                     g.store_all(&buffer.bins, &hist.types, bin, &olds);
                     Ok(())
                 })?;
-                let owns =
-                    and(compare(CmpOp::Eq, owner, place.clone()), compare(CmpOp::SLe, Expr::i64(0), bin));
+                let owns = and(
+                    compare(CmpOp::Eq, owner, index_in_part.clone()),
+                    compare(CmpOp::SLe, Expr::i64(0), bin),
+                );
                 g.emit(Stmt::If(owns, body, Vec::new()));
             }
             Ok(())

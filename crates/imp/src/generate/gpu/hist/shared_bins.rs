@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! block of a chunk    thread: its bins = ne
-//!                     thread: for iterations strided by block { <body>; pad[part, bin] op= x }
-//!                     thread: for its bins { histogram[bin] op= pad[0, bin] op pad[1, bin] .. }
+//!                     thread: for iterations strided by block { <body>; shared[part, bin] op= x }
+//!                     thread: for its bins { histogram[bin] op= shared[0, bin] op shared[1, bin] .. }
 //! ```
 //!
 //! If they fit, the block has several copies of the bins, each used by a part of the threads, as
@@ -33,7 +33,8 @@ impl Gen<'_, '_> {
         let chunks = self.all_chunks(segments);
         self.kernel(("seghist", hists.prov), chunks, |g, block| {
             let buffers = operators.iter();
-            let buffers: Vec<Var> = buffers.map(|&(_, elem)| g.shared_tile("pad", elem, capacity)).collect();
+            let buffers: Vec<Var> =
+                buffers.map(|&(_, elem)| g.shared_tile("shared", elem, capacity)).collect();
             let Chunk { segment, from, to } = g.chunk_of(segments, Expr::Var(block))?;
             g.threads(hists.prov, |g, thread| {
                 for (hist, &buffer) in bins.iter().zip(&buffers) {

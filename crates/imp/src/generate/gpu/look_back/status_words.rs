@@ -3,8 +3,8 @@
 //!
 //! ```text
 //! thread:    (state, x) = the words of a tile        awaited until all have one state
-//!            heard[thread] = x; ended[thread] = state == ENDING
-//! in pairs:  heard[thread] = if ended[right] then heard[right] else op heard[thread] heard[right]
+//!            loaded[thread] = x; flag[thread] = state == PREFIX
+//! in pairs:  loaded[thread] = if flag[right] then loaded[right] else op loaded[thread] loaded[right]
 //! ```
 //!
 //! The words are in the order of the values; a value of eight bytes has its lower half first.
@@ -54,19 +54,19 @@ impl Gen<'_, '_> {
         Ok(())
     }
 
-    /// Awaits the status words of a tile. Sets `values` to its values, and `ends` to 1 if they are
+    /// Awaits the status words of a tile. Sets `values` to its values, and `is_prefix` to 1 if they are
     /// an inclusive prefix, otherwise to 0.
     fn await_values(
         &mut self,
         tiled: &Tiled<'_>,
         words: &[Var],
         other: &Expr,
-        (values, ends): (&[Var], Var),
+        (values, is_prefix): (&[Var], Var),
     ) -> Result<(), PassError> {
-        let heard: Vec<Var> = words.iter().map(|_| self.scalar(RELAXED_TYPE, "heard")).collect();
+        let loaded: Vec<Var> = words.iter().map(|_| self.scalar(RELAXED_TYPE, "loaded")).collect();
         let body: Vec<Stmt> = words
             .iter()
-            .zip(&heard)
+            .zip(&loaded)
             .map(|(&word, &var)| {
                 Stmt::Device(DeviceOp::Await {
                     var,
@@ -74,7 +74,7 @@ impl Gen<'_, '_> {
                 })
             })
             .collect();
-        let [first, others @ ..] = heard.as_slice() else {
+        let [first, others @ ..] = loaded.as_slice() else {
             return Err(PassError::bug("a scan has no values"));
         };
         let state = |word: Var| binary(BinOp::And, Expr::Var(word), Expr::i64(STATE));
@@ -96,13 +96,13 @@ impl Gen<'_, '_> {
             })?;
             self.emit(Stmt::While(differ, body));
         }
-        let ending = compare(CmpOp::Eq, state(*first), Expr::i64(i64::from(PREFIX)));
-        self.emit(Stmt::Set(ends, flag(ending)));
-        let mut heard = heard.iter();
+        let prefix = compare(CmpOp::Eq, state(*first), Expr::i64(i64::from(PREFIX)));
+        self.emit(Stmt::Set(is_prefix, flag(prefix)));
+        let mut loaded = loaded.iter();
         for (&ty, &value) in tiled.types.iter().zip(values) {
             let mut bits = Expr::i64(0);
             for part in 0..super::n_status_words(ty) {
-                let word = heard.next();
+                let word = loaded.next();
                 let word = *word.ok_or_else(|| PassError::bug("a value has too few status words"))?;
                 bits = match part {
                     0 => binary(BinOp::LShr, Expr::Var(word), Expr::i64(UP)),
@@ -129,17 +129,17 @@ impl Gen<'_, '_> {
         let carries = self.neutral(operators, types)?;
         self.look_back_windows(tile, thread, |g, other, looks| {
             let values = g.neutral(operators, types)?;
-            let ends = g.scalar(PrimType::I32, "ends");
-            g.emit(Stmt::Set(ends, Expr::Const(Scalar::I32(0))));
-            let body = g.collect(|g| g.await_values(tiled, words, &other, (&values, ends)))?;
+            let is_prefix = g.scalar(PrimType::I32, "is_prefix");
+            g.emit(Stmt::Set(is_prefix, Expr::Const(Scalar::I32(0))));
+            let body = g.collect(|g| g.await_values(tiled, words, &other, (&values, is_prefix)))?;
             g.emit(Stmt::If(looks, body, Vec::new()));
-            g.store_values(shared_buffers, types, thread, (&values, ends));
+            g.store_values(shared_buffers, types, thread, (&values, is_prefix));
             g.subgroup_barrier();
             let steps = Expr::i64(i64::from(g.layout().subgroup.trailing_zeros()));
             g.pairwise_tree((Expr::i64(0), steps), true, thread, |g, right| {
-                let (rights, right_ends) = g.load_values(shared_buffers, types, &right);
-                g.append_right(operators, (&values, ends), (&rights, right_ends))?;
-                g.store_values(shared_buffers, types, thread, (&values, ends));
+                let (right_values, right_is_prefix) = g.load_values(shared_buffers, types, &right);
+                g.append_right(operators, (&values, is_prefix), (&right_values, right_is_prefix))?;
+                g.store_values(shared_buffers, types, thread, (&values, is_prefix));
                 Ok(())
             })?;
             g.barrier();
@@ -163,10 +163,10 @@ impl Gen<'_, '_> {
         let (from, to) = (Expr::i64(1), Expr::i64(groups + 1));
         self.for_seq("back", from, to, false, |g, back| {
             let first = mul(sub(Expr::i64(groups), Expr::Var(back)), size);
-            let (lefts, left_ends) = g.load_values(shared_buffers, types, &first);
+            let (left_values, left_is_prefix) = g.load_values(shared_buffers, types, &first);
             let body = g.collect(|g| {
-                g.combine(operators, &lefts, carries)?;
-                g.set_all(carries, &lefts);
+                g.combine(operators, &left_values, carries)?;
+                g.set_all(carries, &left_values);
                 Ok(())
             })?;
             g.emit(Stmt::If(equals(found, 0), body, Vec::new()));
@@ -175,7 +175,7 @@ impl Gen<'_, '_> {
                 BinOp::Or,
                 PrimType::I32,
                 Box::new(Expr::Var(found)),
-                Box::new(Expr::Var(left_ends)),
+                Box::new(Expr::Var(left_is_prefix)),
             );
             g.emit(Stmt::Set(found, any));
             Ok(())
@@ -187,16 +187,16 @@ impl Gen<'_, '_> {
     fn append_right(
         &mut self,
         operators: &[&Operator<Mems>],
-        (lefts, left_ends): (&[Var], Var),
-        (rights, right_ends): (&[Var], Var),
+        (left_values, left_is_prefix): (&[Var], Var),
+        (right_values, right_is_prefix): (&[Var], Var),
     ) -> Result<(), PassError> {
-        let both = self.collect(|g| g.combine(operators, lefts, rights))?;
+        let both = self.collect(|g| g.combine(operators, left_values, right_values))?;
         let right = self.collect(|g| {
-            g.set_all(lefts, rights);
-            g.emit(Stmt::Set(left_ends, Expr::Var(right_ends)));
+            g.set_all(left_values, right_values);
+            g.emit(Stmt::Set(left_is_prefix, Expr::Var(right_is_prefix)));
             Ok(())
         })?;
-        self.emit(Stmt::If(equals(right_ends, 0), both, right));
+        self.emit(Stmt::If(equals(right_is_prefix, 0), both, right));
         Ok(())
     }
 
@@ -205,11 +205,11 @@ impl Gen<'_, '_> {
         shared_buffers: &SharedBuffers,
         types: &[PrimType],
         thread: &Expr,
-        (values, ends): (&[Var], Var),
+        (values, is_prefix): (&[Var], Var),
     ) {
-        self.store_all(&shared_buffers.heard, types, thread.clone(), values);
-        let ended = element_of_buffer(shared_buffers.ended, PrimType::I32, thread.clone());
-        self.emit(Stmt::Store(ended, Expr::Var(ends)));
+        self.store_all(&shared_buffers.loaded, types, thread.clone(), values);
+        let prefix_flags = element_of_buffer(shared_buffers.prefix_flags, PrimType::I32, thread.clone());
+        self.emit(Stmt::Store(prefix_flags, Expr::Var(is_prefix)));
     }
 
     fn load_values(
@@ -218,23 +218,23 @@ impl Gen<'_, '_> {
         types: &[PrimType],
         thread: &Expr,
     ) -> (Vec<Var>, Var) {
-        let values = self.load_all(&shared_buffers.heard, types, thread.clone(), "heard");
-        let ends = self.scalar(PrimType::I32, "ends");
-        let ended = element_of_buffer(shared_buffers.ended, PrimType::I32, thread.clone());
-        self.emit(Stmt::Load(ends, ended));
-        (values, ends)
+        let values = self.load_all(&shared_buffers.loaded, types, thread.clone(), "loaded");
+        let is_prefix = self.scalar(PrimType::I32, "is_prefix");
+        let prefix_flags = element_of_buffer(shared_buffers.prefix_flags, PrimType::I32, thread.clone());
+        self.emit(Stmt::Load(is_prefix, prefix_flags));
+        (values, is_prefix)
     }
 
     /// Initialises the tile counter and the status words.
-    pub(super) fn init_status_words(&mut self, tiled: &Tiled<'_>, words: &[Var], place: &Expr) {
+    pub(super) fn init_status_words(&mut self, tiled: &Tiled<'_>, words: &[Var], number: &Expr) {
         let nothing = Expr::Const(Scalar::I32(0));
         let counter = element_of_buffer(tiled.state, PrimType::I32, Expr::i64(0));
         let counter = vec![Stmt::Store(counter, nothing)];
         let words = words.iter().map(|word| {
-            let before = sub(place.clone(), Expr::i64(1));
+            let before = sub(number.clone(), Expr::i64(1));
             Stmt::Store(element_of_buffer(*word, RELAXED_TYPE, before), Expr::i64(0))
         });
-        let first = compare(CmpOp::Eq, place.clone(), Expr::i64(0));
+        let first = compare(CmpOp::Eq, number.clone(), Expr::i64(0));
         self.emit(Stmt::If(first, counter, words.collect()));
     }
 }

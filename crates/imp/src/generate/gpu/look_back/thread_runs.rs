@@ -13,7 +13,7 @@ use prim::{BinOp, CmpOp, PrimType};
 /// The consecutive iterations of a thread.
 pub(super) struct Run {
     /// The position of the first one in the tile.
-    place: Expr,
+    position: Expr,
     /// The index of the first one.
     from: Expr,
     /// The index where the segment of the first one begins.
@@ -28,11 +28,11 @@ pub(super) struct Run {
 
 impl Gen<'_, '_> {
     pub(super) fn run_of(&mut self, tiled: &Tiled<'_>, tile: &Tile, thread: &Expr) -> Run {
-        let place = mul(thread.clone(), Expr::i64(tiled.own));
-        let place = self.bind_value(place, PrimType::I64, "place");
-        let from = add(tile.from.clone(), place.clone());
+        let position = mul(thread.clone(), Expr::i64(tiled.own));
+        let position = self.bind_value(position, PrimType::I64, "position");
+        let from = add(tile.from.clone(), position.clone());
         let zero = Expr::i64(0);
-        let (from, begin, next, opener) = match &tiled.width {
+        let (from, begin, next, start_thread) = match &tiled.width {
             None => (from, zero.clone(), zero.clone(), zero),
             Some(width) => {
                 let from = self.bind_value(from, PrimType::I64, "first");
@@ -40,21 +40,21 @@ impl Gen<'_, '_> {
                 let begin = sub(from.clone(), inside);
                 let begin = self.bind_value(begin, PrimType::I64, "begin");
                 let opens = compare(CmpOp::Eq, begin.clone(), from.clone());
-                let behind = add(begin.clone(), width.clone());
-                let next = select(&opens, &from, &behind);
+                let after = add(begin.clone(), width.clone());
+                let next = select(&opens, &from, &after);
                 let next = self.bind_value(next, PrimType::I64, "next");
-                let opener = self.thread_of(tiled, tile, begin.clone());
-                (from, begin, next, opener)
+                let start_thread = self.thread_of(tiled, tile, begin.clone());
+                (from, begin, next, start_thread)
             }
         };
-        Run { place, from, segment_start: begin, next, segment_thread: opener }
+        Run { position, from, segment_start: begin, next, segment_thread: start_thread }
     }
 
     /// The thread that has an index of the tile; the first thread for indices before the tile.
-    pub(super) fn thread_of(&mut self, tiled: &Tiled<'_>, tile: &Tile, point: Expr) -> Expr {
-        let place = max(sub(point, tile.from.clone()), Expr::i64(0));
-        let thread = div(place, Expr::i64(tiled.own));
-        self.bind_value(thread, PrimType::I64, "opener")
+    pub(super) fn thread_of(&mut self, tiled: &Tiled<'_>, tile: &Tile, iteration: Expr) -> Expr {
+        let position = max(sub(iteration, tile.from.clone()), Expr::i64(0));
+        let thread = div(position, Expr::i64(tiled.own));
+        self.bind_value(thread, PrimType::I64, "start_thread")
     }
 
     /// The aggregate of the thread's iterations, since the last segment beginning among them.
@@ -69,17 +69,17 @@ impl Gen<'_, '_> {
         Ok(accs)
     }
 
-    /// Scans the thread's iterations in the tile, with the initial values `lefts` up to the first
+    /// Scans the thread's iterations in the tile, with the initial values `left_values` up to the first
     /// segment beginning among them.
     pub(super) fn scan_run(
         &mut self,
         tiled: &Tiled<'_>,
         shared_buffers: &SharedBuffers,
         run: &Run,
-        lefts: &[Var],
+        left_values: &[Var],
     ) -> Result<(), PassError> {
-        self.fold_run(tiled, shared_buffers, run, lefts, |g, place| {
-            g.store_all(&shared_buffers.tile, &tiled.types, place, lefts);
+        self.fold_run(tiled, shared_buffers, run, left_values, |g, position| {
+            g.store_all(&shared_buffers.tile, &tiled.types, position, left_values);
         })
     }
 
@@ -108,15 +108,15 @@ impl Gen<'_, '_> {
                     g.emit(Stmt::Set(begin, next));
                     Ok(())
                 })?;
-                let point = add(run.from.clone(), Expr::Var(k));
-                let begins = compare(CmpOp::Eq, point, Expr::Var(begin));
+                let iteration = add(run.from.clone(), Expr::Var(k));
+                let begins = compare(CmpOp::Eq, iteration, Expr::Var(begin));
                 g.emit(Stmt::If(begins, body, Vec::new()));
             }
-            let place = add(run.place.clone(), Expr::Var(k));
-            let place = g.bind_value(place, PrimType::I64, "place");
-            let xs = g.load_all(&shared_buffers.tile, types, place.clone(), "x");
+            let position = add(run.position.clone(), Expr::Var(k));
+            let position = g.bind_value(position, PrimType::I64, "position");
+            let xs = g.load_all(&shared_buffers.tile, types, position.clone(), "x");
             g.combine(operators, accs, &xs)?;
-            f(g, place);
+            f(g, position);
             Ok(())
         })
     }
@@ -136,8 +136,8 @@ impl Gen<'_, '_> {
         let last = min(add(run.from.clone(), Expr::i64(tiled.own - 1)), sub(tile.to.clone(), Expr::i64(1)));
         let last = self.bind_value(last, PrimType::I64, "last");
         let begin = sub(last.clone(), binary(BinOp::UMod, last, width.clone()));
-        let opener = self.thread_of(tiled, tile, begin);
-        self.bind_value(sub(thread.clone(), opener), PrimType::I64, "joined")
+        let start_thread = self.thread_of(tiled, tile, begin);
+        self.bind_value(sub(thread.clone(), start_thread), PrimType::I64, "segment_threads")
     }
 
     /// The aggregate of the threads before this one, back to the beginning of its first iteration's
@@ -154,19 +154,19 @@ impl Gen<'_, '_> {
             None => Expr::i64(0),
             Some(_) => self.subgroup_of(&run.segment_thread),
         };
-        let lefts = self.fold_subgroups(typed_operators, &shared_buffers.part, (&first, &own))?;
+        let left_values = self.fold_subgroups(typed_operators, &shared_buffers.part, (&first, &own))?;
         let body = self.collect(|g| {
             let other = sub(thread.clone(), Expr::i64(1));
             let sums = g.load_all(&shared_buffers.part, &tiled.types, other, "left");
-            g.combine(&tiled.operators, &lefts, &sums)
+            g.combine(&tiled.operators, &left_values, &sums)
         })?;
         let among = self.lane_in_subgroup(thread);
         let mut more = compare(CmpOp::SLt, Expr::i64(0), among);
         if tiled.width.is_some() {
-            let goes_on = compare(CmpOp::SLt, run.segment_thread.clone(), thread.clone());
-            more = and(more, goes_on);
+            let continues = compare(CmpOp::SLt, run.segment_thread.clone(), thread.clone());
+            more = and(more, continues);
         }
         self.emit(Stmt::If(more, body, Vec::new()));
-        Ok(lefts)
+        Ok(left_values)
     }
 }

@@ -46,8 +46,8 @@ pub(super) struct SharedRead {
     pub(super) name: Name,
     pub(super) elem: PrimType,
     pub(super) block: Name,
-    /// Its location.
-    pub(super) place: Poly,
+    /// Its offset in the block.
+    pub(super) offset: Poly,
     pub(super) by: Dependence,
     /// True if the elements of consecutive loop iterations are neighbours in memory.
     pub(super) along_loop: bool,
@@ -87,8 +87,8 @@ impl Gen<'_, '_> {
         if !self.is_scalar_only(pat, seg, &inside) {
             return None;
         }
-        let mut point = KnownValues::of(self, &inside, &seg.space.dims);
-        let (all, outer) = (point.loops(&seg.body), seg.space.dims.len() >= 2);
+        let mut iteration = KnownValues::of(self, &inside, &seg.space.dims);
+        let (all, outer) = (iteration.loops(&seg.body), seg.space.dims.len() >= 2);
         let has = |by| all.iter().any(|it| it.reads.iter().any(|read| read.by == by));
         let square = outer && has(Dependence::Row) && has(Dependence::Column);
         let mut loops = all;
@@ -194,8 +194,8 @@ impl Visit<Mems> for ScalarOnly<'_, '_, '_> {
         self.fits &= match &stm.exp {
             Exp::Basic(BasicOp::UpdateAcc { .. }) => false,
             Exp::Basic(BasicOp::Index { array, .. }) => {
-                let place = self.g.location(*array);
-                !place.is_ok_and(|(_, block, _)| self.written.contains(&block))
+                let location = self.g.location(*array);
+                !location.is_ok_and(|(_, block, _)| self.written.contains(&block))
             }
             Exp::Basic(_) | Exp::If { .. } | Exp::Loop { .. } | Exp::Apply { .. } => true,
             Exp::Op(MemOp::Alloc { .. } | MemOp::Seg(_)) => false,
@@ -337,18 +337,18 @@ impl<'p, 'a, 'b> KnownValues<'p, 'a, 'b> {
             }
         };
         let (_, at) = view(op, &[], |_| Some(lies))?;
-        let place = at.offset.substitute(|name| self.value(Atom::Var(name)));
-        if self.inside.contains(&block) || place.terms().len() > MOST_TERMS {
+        let offset = at.offset.substitute(|name| self.value(Atom::Var(name)));
+        if self.inside.contains(&block) || offset.terms().len() > MOST_TERMS {
             return None;
         }
         let known = |name| name == counter || self.dims.contains(&name) || self.is_outside(name);
-        let step = place.step(counter)?;
-        if !place.names().all(known) || step == Poly::default() {
+        let step = offset.step(counter)?;
+        if !offset.names().all(known) || step == Poly::default() {
             return None;
         }
         let uses = |back: usize| {
             let dim = self.dims.len().checked_sub(back).and_then(|at| self.dims.get(at));
-            dim.is_some_and(|dim| place.names().any(|name| name == *dim))
+            dim.is_some_and(|dim| offset.names().any(|name| name == *dim))
         };
         let by = match (uses(2), uses(1)) {
             (true, false) => Dependence::Row,
@@ -360,7 +360,7 @@ impl<'p, 'a, 'b> KnownValues<'p, 'a, 'b> {
             name: param.name,
             elem,
             block,
-            place,
+            offset,
             by,
             along_loop: matches!(step.as_constant(), Some(-1 | 1)),
         })

@@ -261,8 +261,8 @@ impl Gen<'_, '_> {
                 })?;
                 let piece = g.each_segment(extents, &iterations, &accs, |g, iteration, accs| {
                     let mut at = space.clone();
-                    for (extent, &place) in extents.iter().zip(&iteration.places) {
-                        let (index, _) = extent.iterations[place].clone();
+                    for (extent, &number) in extents.iter().zip(&iteration.numbers) {
+                        let (index, _) = extent.iterations[number].clone();
                         at = add(mul(at, extent.size.clone()), index);
                     }
                     let at = g.bind_value(add(first.clone(), at), PrimType::I64, "at");
@@ -314,7 +314,7 @@ impl Gen<'_, '_> {
                 let accs = g.neutral(operators, types)?;
                 g.if_in_bounds(&own, |g| {
                     let range = (&Expr::i64(0), chunks);
-                    let threads = (&own.place, &group.threads);
+                    let threads = (&own.index, &group.threads);
                     g.distribute_among(range, false, threads, |g, chunk| {
                         let at = add(mul(chunk, split.count.clone()), own.chunk.clone());
                         let values = g.load_all(partials, types, at, "partial");
@@ -325,7 +325,7 @@ impl Gen<'_, '_> {
                 let halvings = group.log2_threads.clone();
                 g.reduce_stored((operators, types), &part, (&thread, halvings))?;
                 g.if_in_bounds(&own, |g| {
-                    g.first_thread(&own.place, |g| {
+                    g.first_thread(&own.index, |g| {
                         let sums = g.load_all(&part, types, among, "sum");
                         let dims = &split.seg.space.dims;
                         let dims = &dims[..dims.len() - 1];

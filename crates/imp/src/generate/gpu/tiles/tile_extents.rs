@@ -63,7 +63,7 @@ impl Shape {
 
 impl TileExtent {
     /// The offset of a thread's iteration in the block, by its number.
-    pub(super) fn place(&self, number: i64) -> Expr {
+    pub(super) fn offset(&self, number: i64) -> Expr {
         add(
             mul(self.position.clone(), Expr::i64(self.thread_stride)),
             Expr::i64(number * self.iteration_stride),
@@ -94,7 +94,7 @@ pub(super) struct TileExtent {
 /// An iteration of a thread: its position, and the variables that names are bound to.
 pub(super) struct ThreadIteration {
     /// The number of its index among the thread's indices along each side, the outer one first.
-    pub(super) places: Vec<usize>,
+    pub(super) numbers: Vec<usize>,
     pub(super) vars: Vec<(Name, Var)>,
 }
 
@@ -102,8 +102,8 @@ impl ThreadIteration {
     /// The condition that the iteration is in the space.
     pub(super) fn is_inside(&self, extents: &[TileExtent]) -> Expr {
         let mut inside = yes();
-        for (extent, &place) in extents.iter().zip(&self.places) {
-            let (index, _) = extent.iterations[place].clone();
+        for (extent, &number) in extents.iter().zip(&self.numbers) {
+            let (index, _) = extent.iterations[number].clone();
             inside = and(inside, compare(CmpOp::SLt, index, extent.size.clone()));
         }
         inside
@@ -163,11 +163,11 @@ impl Gen<'_, '_> {
             vec![row, column]
         };
         for (extent, own) in extents.iter_mut().zip(owns) {
-            extent.position = self.bind_value(own, PrimType::I64, "own");
+            extent.position = self.bind_value(own, PrimType::I64, "position");
             let hint = self.function.names.hint(extent.index).clone();
             let last = sub(extent.size.clone(), Expr::i64(1));
             for number in 0..shape.iterations {
-                let index = add(extent.first.clone(), extent.place(number));
+                let index = add(extent.first.clone(), extent.offset(number));
                 let index = self.bind_value(index, PrimType::I64, "index");
                 let var = self.scalar(PrimType::I64, &hint);
                 self.emit(Stmt::Set(var, min(index.clone(), last.clone())));
@@ -195,15 +195,15 @@ impl Gen<'_, '_> {
 
 /// The iterations of a thread, with their index variables.
 pub(super) fn register_tile(extents: &[TileExtent]) -> Vec<ThreadIteration> {
-    let mut iterations = vec![ThreadIteration { places: Vec::new(), vars: Vec::new() }];
+    let mut iterations = vec![ThreadIteration { numbers: Vec::new(), vars: Vec::new() }];
     for extent in extents {
         let mut more = Vec::with_capacity(iterations.len() * extent.iterations.len());
         for iteration in &iterations {
-            for (place, &(_, var)) in extent.iterations.iter().enumerate() {
-                let (mut places, mut vars) = (iteration.places.clone(), iteration.vars.clone());
-                places.push(place);
+            for (number, &(_, var)) in extent.iterations.iter().enumerate() {
+                let (mut numbers, mut vars) = (iteration.numbers.clone(), iteration.vars.clone());
+                numbers.push(number);
                 vars.push((extent.index, var));
-                more.push(ThreadIteration { places, vars });
+                more.push(ThreadIteration { numbers, vars });
             }
         }
         iterations = more;

@@ -142,8 +142,8 @@ impl Gen<'_, '_> {
                 g.prefetch(tiled, tile, (shape, extents), (&next, own))?;
             }
             let left = sub(tiled.bound.clone(), first.clone());
-            let count = g.bind_value(min(left, depth), PrimType::I64, "turns");
-            g.for_seq("turn", Expr::i64(0), count, false, |g, step| {
+            let count = g.bind_value(min(left, depth), PrimType::I64, "trips");
+            g.for_seq("iteration", Expr::i64(0), count, false, |g, step| {
                 let counter = g.scalar(PrimType::I64, &hint);
                 g.emit(Stmt::Set(counter, add(first, Expr::Var(step))));
                 g.set_var(shared.counter, counter);
@@ -152,12 +152,12 @@ impl Gen<'_, '_> {
                 for (number, iteration) in iterations.iter().enumerate() {
                     g.bind_iteration(iteration);
                     for (tile, vars) in tiled.tiles.iter().zip(&held) {
-                        let place = match tile.read.by {
+                        let number = match tile.read.by {
                             Dependence::Loop => Some(&0),
-                            Dependence::Row => iteration.places.first(),
-                            Dependence::Column => iteration.places.last(),
+                            Dependence::Row => iteration.numbers.first(),
+                            Dependence::Column => iteration.numbers.last(),
                         };
-                        if let Some(&var) = place.and_then(|&place| vars.get(place)) {
+                        if let Some(&var) = number.and_then(|&number| vars.get(number)) {
                             g.register_reads.insert(tile.read.name, var);
                         }
                     }
@@ -190,21 +190,21 @@ impl Gen<'_, '_> {
             Dependence::Column => extents.last(),
         };
         for (round, &value) in own.iter().enumerate() {
-            let (step, place, in_tile) = self.position_in_tile(tiled, tile, shape, round);
+            let (step, offset, in_tile) = self.position_in_tile(tiled, tile, shape, round);
             let counter = self.scalar(PrimType::I64, "at");
             self.emit(Stmt::Set(counter, add(first.clone(), step)));
             let before_end = compare(CmpOp::SLt, Expr::Var(counter), tiled.bound.clone());
             let inside = and(in_tile, before_end);
             let (mut names, mut vars) = (vec![Atom::Var(tiled.shared.counter)], vec![counter]);
             if let Some(extent) = extent {
-                let index = add(extent.first.clone(), place);
+                let index = add(extent.first.clone(), offset);
                 let last = sub(extent.size.clone(), Expr::i64(1));
                 let index_var = self.scalar(PrimType::I64, "index");
                 self.emit(Stmt::Set(index_var, min(index, last)));
                 names.push(Atom::Var(extent.index));
                 vars.push(index_var);
             }
-            let offset = self.with_vars(&names, &vars, |g| g.poly(&read.place))?;
+            let offset = self.with_vars(&names, &vars, |g| g.poly(&read.offset))?;
             let from = Access { buffer: self.var(read.block)?, elem: read.elem, offset, dims: Vec::new() };
             self.emit(Stmt::Set(value, Expr::Const(Scalar::zero(read.elem))));
             self.emit(Stmt::If(inside, vec![Stmt::Load(value, from)], Vec::new()));
@@ -216,8 +216,8 @@ impl Gen<'_, '_> {
     fn store_tile(&mut self, tiled: &TiledLoop<'_>, tile: &Tile<'_>, shape: Shape, own: &[Var]) {
         let (_, pitch) = shape.line_layout(tile.read.by);
         for (round, &value) in own.iter().enumerate() {
-            let (step, place, in_tile) = self.position_in_tile(tiled, tile, shape, round);
-            let to = add(mul(step, Expr::i64(pitch)), place);
+            let (step, offset, in_tile) = self.position_in_tile(tiled, tile, shape, round);
+            let to = add(mul(step, Expr::i64(pitch)), offset);
             let store = Stmt::Store(element_of_buffer(tile.buffer, tile.read.elem, to), Expr::Var(value));
             if in_tile == yes() {
                 self.emit(store);
@@ -268,14 +268,14 @@ impl Gen<'_, '_> {
         };
         let (_, pitch) = shape.line_layout(read.by);
         let line = mul(Expr::Var(step), Expr::i64(pitch));
-        let places = match extent {
+        let offsets = match extent {
             None => vec![Expr::i64(0)],
-            Some(extent) => (0..shape.iterations).map(|number| extent.place(number)).collect(),
+            Some(extent) => (0..shape.iterations).map(|number| extent.offset(number)).collect(),
         };
-        let mut vars = Vec::with_capacity(places.len());
-        for place in places {
+        let mut vars = Vec::with_capacity(offsets.len());
+        for offset in offsets {
             let var = self.scalar(read.elem, "held");
-            let from = element_of_buffer(*buffer, read.elem, add(line.clone(), place));
+            let from = element_of_buffer(*buffer, read.elem, add(line.clone(), offset));
             self.emit(Stmt::Load(var, from));
             vars.push(var);
         }

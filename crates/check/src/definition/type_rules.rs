@@ -1,7 +1,7 @@
 //! Rules for type expressions beyond well-formedness.
 
 use crate::context::Context;
-use crate::define::types::strip;
+use crate::definition::types::strip;
 use crate::env::Module;
 use crate::infer::less_lifted;
 use crate::tast::{Exp, ExpKind, Ty, TyVarId};

@@ -15,11 +15,11 @@
 //! 3. The body's type must match the parameter's, for any values of the variant sizes.
 //! 4. So must the type of the initial value. Variant sizes are unknown in the loop's type.
 
-use crate::define::DefinitionChecker;
-use crate::dims::{self, SizeComparison};
+use crate::definition::DefinitionChecker;
 use crate::infer::{
     BoundSizes, FreeVars, Origin, Scalars, Sizes, VarState, node, replace_dims, replace_vars, sizes_of_values,
 };
+use crate::sizes::{self, SizeComparison};
 use crate::tast::{Dim, Exp, ExpKind, LoopForm, Pat, Ty, VarId};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
@@ -199,7 +199,7 @@ impl<'a> DefinitionChecker<'_, 'a> {
         if !self.cx.reports.no_errors_since(errors) {
             return Vec::new();
         }
-        let equal = |a: &Dim, b: &Dim| dims::compare(a, b) == SizeComparison::Equal;
+        let equal = |a: &Dim, b: &Dim| sizes::compare(a, b) == SizeComparison::Equal;
         let variant = self.variant_sizes(param, positions, before, body, equal);
         let by_form = self.variant_sizes(param, positions, before, body, Dim::eq);
         self.check_escape(&by_form, pat.span);
@@ -388,8 +388,8 @@ impl<'a> DefinitionChecker<'_, 'a> {
                     parts.push((name, self.init_of(&field.pat)));
                 }
                 let mut tys: Vec<_> = parts.iter().map(|(l, e)| (Arc::clone(l), e.ty.clone())).collect();
-                crate::define::types::sort_labels(&mut tys, |f| &f.0);
-                node(ExpKind::Record(parts), crate::define::types::record(tys), span)
+                crate::definition::types::sort_labels(&mut tys, |f| &f.0);
+                node(ExpKind::Record(parts), crate::definition::types::record(tys), span)
             }
             ast::PatKind::Wild | ast::PatKind::Lit(..) | ast::PatKind::Constr(..) => {
                 self.cx.error(

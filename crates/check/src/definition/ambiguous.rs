@@ -4,7 +4,7 @@
 //! bound by a pattern must be inferred, or be a parameter of the enclosing definition.
 
 use crate::context::Context;
-use crate::define::DefinitionChecker;
+use crate::definition::DefinitionChecker;
 use crate::env::Target;
 use crate::infer::{FreeVars, InferTables};
 use crate::tast::{Def, Dim, Ty, VarId};

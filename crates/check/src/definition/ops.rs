@@ -1,6 +1,6 @@
 //! Operators, sections and application.
 
-use crate::define::DefinitionChecker;
+use crate::definition::DefinitionChecker;
 use crate::env::Entry;
 use crate::infer::{InferTables, Sizes, node};
 use crate::intrinsics::Intrinsic;
@@ -236,7 +236,7 @@ impl<'a> DefinitionChecker<'_, 'a> {
                 }
                 let mut subst = Subst::default();
                 if let Some(name) = arrow.name {
-                    let dim = if let Some(dim) = crate::dims::from_exp(arg) {
+                    let dim = if let Some(dim) = crate::sizes::from_exp(arg) {
                         dim
                     } else {
                         let text = Arc::clone(&self.infer.tables.var(name).name);

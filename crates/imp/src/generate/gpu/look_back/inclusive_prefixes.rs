@@ -24,38 +24,38 @@ impl Gen<'_, '_> {
         let operators = &tiled.operators;
         let lasts = self.tile_aggregate(tiled, shared_buffers, tile)?;
         self.first_thread(thread, |g| {
-            let ending = g.collect(|g| g.signal(tiled, tile, PREFIX, &lasts))?;
-            let total = g.collect(|g| g.signal(tiled, tile, AGGREGATE, &lasts))?;
-            g.emit(Stmt::If(tile.has_segment_start.clone(), ending, total));
+            let prefix = g.collect(|g| g.signal(tiled, tile, PREFIX, &lasts))?;
+            let aggregate = g.collect(|g| g.signal(tiled, tile, AGGREGATE, &lasts))?;
+            g.emit(Stmt::If(tile.has_segment_start.clone(), prefix, aggregate));
             Ok(())
         })?;
-        let lefts = self.run_prefix(tiled, shared_buffers, (run, thread))?;
+        let left_values = self.run_prefix(tiled, shared_buffers, (run, thread))?;
         let carries = match &tiled.published {
             Published::StatusWords(words) => {
                 self.prefix_from_words(tiled, shared_buffers, tile, (words, thread))?
             }
-            Published::Elements { aggregates: totals, inclusive_prefixes: endings } => {
-                self.prefix_from_elements(tiled, shared_buffers, tile, (totals, endings, thread))?
+            Published::Elements { aggregates, inclusive_prefixes: prefixes } => {
+                self.prefix_from_elements(tiled, shared_buffers, tile, (aggregates, prefixes, thread))?
             }
         };
         self.first_thread(thread, |g| {
             let body = g.collect(|g| {
-                let endings = g.copied(&tiled.types, &carries, "ending");
-                g.combine(operators, &endings, &lasts)?;
-                g.signal(tiled, tile, PREFIX, &endings)
+                let prefixes = g.copied(&tiled.types, &carries, "prefix");
+                g.combine(operators, &prefixes, &lasts)?;
+                g.signal(tiled, tile, PREFIX, &prefixes)
             })?;
             g.emit(Stmt::If(tile.has_segment_start.clone(), Vec::new(), body));
             Ok(())
         })?;
         // The thread's first segment began before the tile.
         let body = self.collect(|g| {
-            g.combine(operators, &carries, &lefts)?;
-            g.set_all(&lefts, &carries);
+            g.combine(operators, &carries, &left_values)?;
+            g.set_all(&left_values, &carries);
             Ok(())
         })?;
-        let goes_on = compare(CmpOp::SLt, run.segment_start.clone(), tile.from.clone());
-        self.emit(Stmt::If(goes_on, body, Vec::new()));
-        Ok(lefts)
+        let continues = compare(CmpOp::SLt, run.segment_start.clone(), tile.from.clone());
+        self.emit(Stmt::If(continues, body, Vec::new()));
+        Ok(left_values)
     }
 
     /// The aggregate of the tile, since the beginning of its last segment.
@@ -68,8 +68,8 @@ impl Gen<'_, '_> {
         let first = match &tiled.width {
             None => Expr::i64(0),
             Some(_) => {
-                let opener = self.thread_of(tiled, tile, tile.begin.clone());
-                self.subgroup_of(&opener)
+                let start_thread = self.thread_of(tiled, tile, tile.begin.clone());
+                self.subgroup_of(&start_thread)
             }
         };
         let typed_operators = (tiled.operators.as_slice(), tiled.types.as_slice());
@@ -87,8 +87,8 @@ impl Gen<'_, '_> {
     ) -> Result<(), PassError> {
         let buffers = match &tiled.published {
             Published::StatusWords(words) => return self.publish(tiled, tile, (words, state), values),
-            Published::Elements { inclusive_prefixes: endings, .. } if state == PREFIX => endings,
-            Published::Elements { aggregates: totals, .. } => totals,
+            Published::Elements { inclusive_prefixes: prefixes, .. } if state == PREFIX => prefixes,
+            Published::Elements { aggregates, .. } => aggregates,
         };
         self.store_all(buffers, &tiled.types, tile.number.clone(), values);
         self.emit(Stmt::Device(DeviceOp::Signal {
@@ -108,9 +108,9 @@ impl Gen<'_, '_> {
         f: impl FnOnce(&mut Self, Expr, Expr) -> Result<Expr, PassError>,
     ) -> Result<(), PassError> {
         let window = self.layout().scans.window;
-        let (end, goes_on) = (self.scalar(PrimType::I64, "end"), self.scalar(PrimType::Bool, "goes_on"));
+        let (end, continues) = (self.scalar(PrimType::I64, "end"), self.scalar(PrimType::Bool, "continues"));
         self.emit(Stmt::Set(end, tile.number.clone()));
-        self.emit(Stmt::Set(goes_on, tile.continues_segment.clone()));
+        self.emit(Stmt::Set(continues, tile.continues_segment.clone()));
         let body = self.collect(|g| {
             g.emit(Stmt::Set(end, sub(Expr::Var(end), Expr::i64(window))));
             let other = add(Expr::Var(end), thread.clone());
@@ -120,11 +120,11 @@ impl Gen<'_, '_> {
                 looks = and(compare(CmpOp::SLt, thread.clone(), Expr::i64(window)), looks);
             }
             let more = f(g, other, looks)?;
-            g.emit(Stmt::Set(goes_on, more));
+            g.emit(Stmt::Set(continues, more));
             g.barrier();
             Ok(())
         })?;
-        self.emit(Stmt::While(goes_on, body));
+        self.emit(Stmt::While(continues, body));
         Ok(())
     }
 
@@ -134,17 +134,17 @@ impl Gen<'_, '_> {
         tiled: &Tiled<'_>,
         shared_buffers: &SharedBuffers,
         tile: &Tile,
-        (totals, endings, thread): (&[Var], &[Var], &Expr),
+        (aggregates, prefixes, thread): (&[Var], &[Var], &Expr),
     ) -> Result<Vec<Var>, PassError> {
         let (operators, types) = (&tiled.operators, &tiled.types);
-        let near = self.nearest_prefix(tiled, shared_buffers, tile, thread)?;
+        let nearest = self.nearest_prefix(tiled, shared_buffers, tile, thread)?;
         let carries = self.neutral(operators, types)?;
         self.first_thread_if_continuing(tile, thread, |g| {
-            let endings = g.load_all(endings, types, near.clone(), "ending");
-            g.set_all(&carries, &endings);
+            let prefixes = g.load_all(prefixes, types, nearest.clone(), "prefix");
+            g.set_all(&carries, &prefixes);
             Ok(())
         })?;
-        self.fold_totals(tiled, shared_buffers, tile, (totals, &near, thread), &carries)?;
+        self.add_aggregates(tiled, shared_buffers, tile, (aggregates, &nearest, thread), &carries)?;
         self.first_thread_if_continuing(tile, thread, |g| {
             g.store_all(&shared_buffers.part, types, Expr::i64(0), &carries);
             Ok(())
@@ -181,8 +181,8 @@ impl Gen<'_, '_> {
         tile: &Tile,
         thread: &Expr,
     ) -> Result<Expr, PassError> {
-        let near = self.scalar(PrimType::I64, "near");
-        self.emit(Stmt::Set(near, sub(tile.number.clone(), Expr::i64(1))));
+        let nearest = self.scalar(PrimType::I64, "nearest");
+        self.emit(Stmt::Set(nearest, sub(tile.number.clone(), Expr::i64(1))));
         self.look_back_windows(tile, thread, |g, other, looks| {
             let own = g.scalar(PrimType::I64, "own");
             g.emit(Stmt::Set(own, Expr::i64(-1)));
@@ -198,27 +198,27 @@ impl Gen<'_, '_> {
             })?;
             g.emit(Stmt::If(looks, body, Vec::new()));
             let own = Expr::Var(own);
-            g.store_i32(shared_buffers.ended, thread.clone(), own);
+            g.store_i32(shared_buffers.prefix_flags, thread.clone(), own);
             g.subgroup_barrier();
             let steps = Expr::i64(i64::from(g.layout().subgroup.trailing_zeros()));
             g.pairwise_tree((Expr::i64(0), steps), true, thread, |g, other| {
-                let left = g.load_i32(shared_buffers.ended, thread.clone(), "left");
-                let right = g.load_i32(shared_buffers.ended, other, "right");
-                g.store_i32(shared_buffers.ended, thread.clone(), max(left, right));
+                let left = g.load_i32(shared_buffers.prefix_flags, thread.clone(), "left");
+                let right = g.load_i32(shared_buffers.prefix_flags, other, "right");
+                g.store_i32(shared_buffers.prefix_flags, thread.clone(), max(left, right));
                 Ok(())
             })?;
             g.barrier();
-            g.emit(Stmt::Set(near, Expr::i64(-1)));
+            g.emit(Stmt::Set(nearest, Expr::i64(-1)));
             let (groups, size) = (Expr::i64(g.n_subgroups()), Expr::i64(g.layout().subgroup));
             g.for_seq("group", Expr::i64(0), groups, false, |g, group| {
                 let first = mul(Expr::Var(group), size);
-                let found = g.load_i32(shared_buffers.ended, first, "found");
-                g.emit(Stmt::Set(near, max(Expr::Var(near), found)));
+                let found = g.load_i32(shared_buffers.prefix_flags, first, "found");
+                g.emit(Stmt::Set(nearest, max(Expr::Var(nearest), found)));
                 Ok(())
             })?;
-            Ok(compare(CmpOp::SLt, Expr::Var(near), Expr::i64(0)))
+            Ok(compare(CmpOp::SLt, Expr::Var(nearest), Expr::i64(0)))
         })?;
-        Ok(Expr::Var(near))
+        Ok(Expr::Var(nearest))
     }
 
     /// Stores an `i32` into shared memory.
@@ -227,18 +227,18 @@ impl Gen<'_, '_> {
         self.emit(Stmt::Store(element_of_buffer(buffer, PrimType::I32, index), narrow));
     }
 
-    /// Combines the inclusive prefix in `carries` with the aggregates of the tiles after `near`,
+    /// Combines the inclusive prefix in `carries` with the aggregates of the tiles after `nearest`,
     /// from left to right, in the first thread; all threads load the aggregates.
-    fn fold_totals(
+    fn add_aggregates(
         &mut self,
         tiled: &Tiled<'_>,
         shared_buffers: &SharedBuffers,
         tile: &Tile,
-        (totals, near, thread): (&[Var], &Expr, &Expr),
+        (aggregates, nearest, thread): (&[Var], &Expr, &Expr),
         carries: &[Var],
     ) -> Result<(), PassError> {
         let (size, types) = (self.layout().block, &tiled.types);
-        let first = self.bind_value(add(near.clone(), Expr::i64(1)), PrimType::I64, "first");
+        let first = self.bind_value(add(nearest.clone(), Expr::i64(1)), PrimType::I64, "first");
         let count = sub(tile.number.clone(), first.clone());
         let count = self.bind_value(count, PrimType::I64, "count");
         let rounds = div_up(count.clone(), size);
@@ -248,8 +248,8 @@ impl Gen<'_, '_> {
             let rest = g.bind_value(sub(count, before.clone()), PrimType::I64, "rest");
             let body = g.collect(|g| {
                 let other = add(first, add(before, thread.clone()));
-                let totals = g.load_all(totals, types, other, "total");
-                g.store_all(&shared_buffers.part, types, thread.clone(), &totals);
+                let aggregates = g.load_all(aggregates, types, other, "aggregate");
+                g.store_all(&shared_buffers.part, types, thread.clone(), &aggregates);
                 Ok(())
             })?;
             let inside = compare(CmpOp::SLt, thread.clone(), rest.clone());
@@ -258,8 +258,8 @@ impl Gen<'_, '_> {
             g.first_thread(thread, |g| {
                 let to = min(rest, Expr::i64(size));
                 g.for_seq("k", Expr::i64(0), to, false, |g, k| {
-                    let totals = g.load_all(&shared_buffers.part, types, Expr::Var(k), "total");
-                    g.combine(&tiled.operators, carries, &totals)
+                    let aggregates = g.load_all(&shared_buffers.part, types, Expr::Var(k), "aggregate");
+                    g.combine(&tiled.operators, carries, &aggregates)
                 })
             })?;
             g.barrier();

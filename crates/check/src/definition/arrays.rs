@@ -1,7 +1,7 @@
 //! Records, arrays, ranges, indexing and updates.
 
-use crate::define::DefinitionChecker;
-use crate::define::types::{record, sort_labels};
+use crate::definition::DefinitionChecker;
+use crate::definition::types::{record, sort_labels};
 use crate::infer::{Origin, Scalars, Sizes, node};
 use crate::tast::{Bind, Dim, Exp, ExpKind, Index, Name, OverloadedOp, RangeKind, Ty};
 use prim::{BinOp, Scalar, ScalarType};
@@ -180,9 +180,9 @@ impl<'a> DefinitionChecker<'_, 'a> {
             second.as_ref().is_none_or(|e| (is(&start, 0) && is(e, 1)) || (is(&start, 1) && is(e, 2)));
         let sized = matches!(self.infer.tables.resolve_head(&start.ty), Ty::Scalar(ScalarType::I64));
         let known = match kind {
-            RangeKind::UpTo if sized && unit_step && is(&start, 0) => crate::dims::from_exp(&end),
+            RangeKind::UpTo if sized && unit_step && is(&start, 0) => crate::sizes::from_exp(&end),
             RangeKind::UpTo if sized && second.is_none() => difference(&end, &start),
-            RangeKind::Inclusive if sized && unit_step && is(&start, 1) => crate::dims::from_exp(&end),
+            RangeKind::Inclusive if sized && unit_step && is(&start, 1) => crate::sizes::from_exp(&end),
             _ => None,
         };
         let dim = known.unwrap_or_else(|| self.infer.unknown(Arc::from("range"), span));
@@ -339,8 +339,8 @@ fn replace_field(ty: &Ty, path: &[Name], new: &Ty) -> Ty {
 }
 /// `a - b` as a size.
 fn difference(a: &Exp, b: &Exp) -> Option<Dim> {
-    let (a, b) = (crate::dims::from_exp(a)?, crate::dims::from_exp(b)?);
-    Some(crate::dims::simplified_size_op(BinOp::Sub, a, b))
+    let (a, b) = (crate::sizes::from_exp(a)?, crate::sizes::from_exp(b)?);
+    Some(crate::sizes::simplified_size_op(BinOp::Sub, a, b))
 }
 
 /// The size of a slice, if it can be computed from the parts; `None` otherwise.
@@ -360,9 +360,9 @@ fn slice_size(dim: &Dim, from: Option<&Exp>, to: Option<&Exp>, step: Option<&Exp
     match (step, from, to) {
         (1 | -1, None, None) => Some(dim.clone()),
         (1, _, _) => {
-            let from = from.map_or(Some(Dim::Const(0)), crate::dims::from_exp)?;
-            let to = to.map_or_else(|| Some(dim.clone()), crate::dims::from_exp)?;
-            Some(crate::dims::simplified_size_op(BinOp::Sub, to, from))
+            let from = from.map_or(Some(Dim::Const(0)), crate::sizes::from_exp)?;
+            let to = to.map_or_else(|| Some(dim.clone()), crate::sizes::from_exp)?;
+            Some(crate::sizes::simplified_size_op(BinOp::Sub, to, from))
         }
         _ => None,
     }

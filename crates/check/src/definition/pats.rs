@@ -1,7 +1,7 @@
 //! Patterns: their types, and the names that they bind.
 
-use crate::define::types::{AnonymousSizes, record, sort_labels};
-use crate::define::{DefinitionChecker, literals};
+use crate::definition::types::{AnonymousSizes, record, sort_labels};
+use crate::definition::{DefinitionChecker, literals};
 use crate::infer::Origin;
 use crate::tast::{Name, Pat, PatKind, Ty, Uniq};
 use std::sync::Arc;

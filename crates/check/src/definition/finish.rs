@@ -1,9 +1,9 @@
 //! The end of a definition: open types get defaults, recorded facts are checked, and the checks of
-//! [`crate::finished`] are made.
+//! [`crate::post_inference`] are made.
 
-use crate::define::DefinitionChecker;
-use crate::finished::{causality, consume, exhaustiveness, recursion, warnings};
+use crate::definition::DefinitionChecker;
 use crate::infer::{DefaultedType, ErasedTypes, TablesMark};
+use crate::post_inference::{causality, consume, exhaustiveness, recursion, warnings};
 use crate::tast::{Def, TyVarId};
 use prim::ScalarType;
 use syntax::ast::ValBind;

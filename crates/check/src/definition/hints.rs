@@ -9,7 +9,7 @@
 //!
 //! Computed only when there is an error to report.
 
-use crate::define::DefinitionChecker;
+use crate::definition::DefinitionChecker;
 use crate::env::{Entry, Scheme, Target};
 use crate::infer::{Constraint, FreeVars, InferTables, Mismatch, Scalars};
 use crate::tast::{Exp, ExpKind, Ty, VarId};

@@ -3,9 +3,9 @@
 //! Each form yields its typed node. The sizes that a node's type mentions and that were created
 //! inside it are listed in its `ext` ([`DefinitionChecker::exp`]).
 
-use crate::define::AnonymousSizes;
-use crate::define::ambiguous::SizeOrigin;
-use crate::define::{DefinitionChecker, literals};
+use crate::definition::AnonymousSizes;
+use crate::definition::ambiguous::SizeOrigin;
+use crate::definition::{DefinitionChecker, literals};
 use crate::env::Entry;
 use crate::infer::{BoundSizes, Origin, Sizes, node};
 use crate::tast::{Case, Dim, Exp, ExpKind, Name, OverloadedOp, Ty, VarId};

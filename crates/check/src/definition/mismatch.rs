@@ -1,6 +1,6 @@
 //! Explains type mismatches in diagnostics.
 
-use crate::define::DefinitionChecker;
+use crate::definition::DefinitionChecker;
 use crate::infer::{DistinctNames, FreeVars, InferTables, Mismatch, VarState, show_scalars};
 use crate::tast::{Dim, Name, Ty};
 use std::sync::Arc;
@@ -77,7 +77,7 @@ fn mismatch(tables: &InferTables, expected: &Ty, found: &Ty, why: &Mismatch, wha
         Mismatch::Sizes(a, b) => {
             let (x, y) = (labels.show_dim(a), labels.show_dim(b));
             let (a, b) = (tables.resolve_dim(a), tables.resolve_dim(b));
-            let differ = crate::dims::always_differ(&a, &b);
+            let differ = crate::sizes::always_differ(&a, &b);
             let why = if differ { "they always differ" } else { "they are not known to be equal" };
             diag = diag.note(format!("Sizes \"{x}\" and \"{y}\" do not match: {why}"));
             diag = origins(tables, &labels, diag, &[&a, &b]);

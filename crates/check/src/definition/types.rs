@@ -4,8 +4,8 @@
 //! and ascriptions, an existential size in results.
 
 use crate::carried_sizes::CarriedSizes;
-use crate::define::DefinitionChecker;
-use crate::define::type_rules::{is_in_array, not_carried};
+use crate::definition::DefinitionChecker;
+use crate::definition::type_rules::{is_in_array, not_carried};
 use crate::env::{NamedType, Scheme, TypeParam};
 use crate::infer::{FreeVars, Origin, VarState, less_lifted};
 use crate::subst::Subst;
@@ -42,7 +42,7 @@ impl<'a> DefinitionChecker<'_, 'a> {
             TypeExpKind::Parens(inner) => self.type_exp(inner, anon),
             TypeExpKind::Unique(inner) => {
                 let (ty, _) = self.type_exp(inner, anon);
-                if !crate::finished::warnings::may_hold_array(&ty) {
+                if !crate::post_inference::warnings::may_hold_array(&ty) {
                     let message =
                         format!("Declaring \"{}\" as unique has no effect", self.infer.tables.show(&ty));
                     self.cx.warn(
@@ -221,7 +221,7 @@ impl<'a> DefinitionChecker<'_, 'a> {
         let exp = self.exp(exp);
         self.unify(&Ty::I64, &exp.ty, exp.span, "a size must be of type `i64`");
         self.cx.check_size_exp(&exp);
-        match crate::dims::from_exp(&exp) {
+        match crate::sizes::from_exp(&exp) {
             Some(dim) => dim,
             None => Dim::Any,
         }

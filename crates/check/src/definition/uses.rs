@@ -1,7 +1,7 @@
 //! Uses of names in expressions: values, operators, fields, opened modules.
 
-use crate::define::DefinitionChecker;
-use crate::define::ambiguous::SizeOrigin;
+use crate::definition::DefinitionChecker;
+use crate::definition::ambiguous::SizeOrigin;
 use crate::env::{Entry, Module, Target, ValueEntry};
 use crate::infer::{Origin, node};
 use crate::intrinsics::Intrinsic;

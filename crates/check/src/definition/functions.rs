@@ -1,9 +1,9 @@
 //! Functions and local bindings: lambdas, `let`, definitions, generalisation.
 
-use crate::define::DefinitionChecker;
-use crate::define::ambiguous::SizeOrigin;
-use crate::define::pats::Bound;
-use crate::define::size_params::bound_sizes;
+use crate::definition::DefinitionChecker;
+use crate::definition::ambiguous::SizeOrigin;
+use crate::definition::pats::Bound;
+use crate::definition::size_params::bound_sizes;
 use crate::env::{Entry, Scheme, Target, TypeParam, ValueEntry};
 use crate::infer::{BoundSizes, FreeVars, Origin, Sizes, VarState, arrow, node, simple_name, sizes_of};
 use crate::subst::Subst;
@@ -189,7 +189,7 @@ impl<'a> DefinitionChecker<'_, 'a> {
                     .at(ident.span, "")
                     .note("the size occurs only in function types or in expressions"),
                 );
-            } else if !crate::define::types::mentions(&pat_ty, *var) {
+            } else if !crate::definition::types::mentions(&pat_ty, *var) {
                 let name = self.cx.symbol_text(ident.name);
                 self.cx.error(
                     "unused-size-parameter",
@@ -202,7 +202,7 @@ impl<'a> DefinitionChecker<'_, 'a> {
         // A variable of type `i64` stands for the size expression that it is bound to.
         if let PatKind::Var(id) = pat.kind
             && self.infer.tables.resolve_head(&pat.ty) == Ty::I64
-            && let Some(dim) = crate::dims::from_exp(&rhs)
+            && let Some(dim) = crate::sizes::from_exp(&rhs)
         {
             known.insert(id, &self.infer.tables.resolve_dim(&dim));
         }

@@ -3,9 +3,9 @@
 //! Calls do not pass sizes. A size parameter gets its value from the shape of an argument, or from
 //! the use of the result.
 
-use crate::define::DefinitionChecker;
-use crate::define::FunctionSyntax;
-use crate::define::pats::Bound;
+use crate::definition::DefinitionChecker;
+use crate::definition::FunctionSyntax;
+use crate::definition::pats::Bound;
 use crate::env::TypeParam;
 use crate::infer::FreeVars;
 use crate::tast::{Pat, RetType};
