@@ -123,8 +123,8 @@ fn misuse_of_memory_is_found() {
     bug("a_2 = alloc 8 r_1: i64 = a_2[i64: 0] r_1: i64 = (r_1 + 1)", 0, "was never written");
     bug("a_2 = alloc 12 a_2[i64: n_0] = 1 r_1: i64 = 0", 1, "outside of a block of 12 bytes");
     bug("a_2 = alloc 12 a_2[i64: n_0] = 1 r_1: i64 = 0", -1, "outside of a block of 12 bytes");
-    bug("a_2 = alloc 8 c_4 = borrow a_2 release a_2 c_4[i64: 0] = 1 r_1: i64 = 0", 0, "was released");
-    bug("a_2 = alloc 8 c_4 = borrow a_2 a_2 = alloc 8 c_4[i64: 0] = 1 r_1: i64 = 0", 0, "was released");
+    bug("a_2 = alloc 8 c_4 = borrow a_2 release a_2 c_4[i64: 0] = 1 r_1: i64 = 0", 0, "after its release");
+    bug("a_2 = alloc 8 c_4 = borrow a_2 a_2 = alloc 8 c_4[i64: 0] = 1 r_1: i64 = 0", 0, "after its release");
     bug("a_2 = alloc 8 release a_2 release a_2 r_1: i64 = 0", 0, "has no block");
     bug("c_4 = data#0 c_4[i32: 0] = 1i32 r_1: i64 = 0", 0, "must stay as it is");
     bug("c_4: buffer = global#0 c_4[i64: 0] = 1 r_1: i64 = 0", 0, "must stay as it is");

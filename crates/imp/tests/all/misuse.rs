@@ -62,13 +62,13 @@ fn slots() {
 fn lifetimes() {
     fails("c_4 = alloc 8", "1 blocks are never released");
     fails("c_4 = frame [1]i64 release c_4", "a block of the frame is released");
-    fails("c_4 = frame [1]i64 d_5 = borrow c_4 c_4 = frame [1]i64 d_5[i64: at 0] = 1", "was released");
+    fails("c_4 = frame [1]i64 d_5 = borrow c_4 c_4 = frame [1]i64 d_5[i64: at 0] = 1", "after its release");
     let task =
         "for i_9: i64 in 0 .. 1 tasks#0 \"t\" at \"\" cost 1 owned () locals () captures () distinct () {
           c_4 = frame [1]i64
         }
         c_4[i64: at 0] = 1";
-    fails(task, "was released");
+    fails(task, "after its release");
     fails("x_6: i64 = global#0", "global#0 is not set");
 }
 
