@@ -4,8 +4,8 @@
 //! ```text
 //! version of f within 1         in a segop at level 1, sequential
 //! version of f within 1 at 0    in a segop at level 1, combinators at level 0
-//! version of f even             lifted to all iterations of a nest, regular (equal sizes)
-//! version of f uneven           lifted to all iterations of a nest, irregular (different sizes)
+//! version of f regular          lifted to all iterations of a nest, regular (equal sizes)
+//! version of f irregular        lifted to all iterations of a nest, irregular (different sizes)
 //! version of f on host          on the host of a device
 //! ```
 

@@ -129,7 +129,7 @@ pub fn json(reports: &[Report], backend: &str) -> String {
             };
             let failures = report.failures.iter();
             let failures: Vec<Value> =
-                failures.map(|(location, message)| json!({ "place": location, "what": message })).collect();
+                failures.map(|(location, message)| json!({ "location": location, "message": message })).collect();
             json!({
                 "program": report.name,
                 "outcome": outcome,
