@@ -128,8 +128,9 @@ pub fn json(reports: &[Report], backend: &str) -> String {
                 (None, false) => "failed",
             };
             let failures = report.failures.iter();
-            let failures: Vec<Value> =
-                failures.map(|(location, message)| json!({ "location": location, "message": message })).collect();
+            let failures: Vec<Value> = failures
+                .map(|(location, message)| json!({ "location": location, "message": message }))
+                .collect();
             json!({
                 "program": report.name,
                 "outcome": outcome,

@@ -198,7 +198,8 @@ fn tuning_files_beside_programs_are_found() {
     let warning = "line 2: the program has no tuning parameter `main.suff_outer_par_0`";
     for command in ["test", "bench"] {
         let log = ["--pass-option=-L"];
-        let base = [&[command, &*program, "--entry-point", "squares"], &log[..]].concat();
+        let short: &[&str] = if command == "bench" { &["--runs=1", "--no-convergence-phase"] } else { &[] };
+        let base = [&[command, &*program, "--entry-point", "squares"], &log[..], short].concat();
         let done = bindrune(&base, "");
         let said = format!("{}{}", done.text(), done.stderr);
         assert!(done.code == 0 && said.contains(warning), "{done:?}");

@@ -55,9 +55,15 @@ impl Selection {
         })
     }
 
+    /// Returns true if code that only this crate determines is evaluated: in the tier `all`, and if
+    /// the crate has changed.
+    pub fn evaluates_code_of(&self, crate_name: &str) -> bool {
+        self.tier == Tier::All || self.changed.iter().any(|name| name == crate_name)
+    }
+
     /// Returns true if programs are evaluated after this pass, not only at the end of its level:
     /// in the tier `all`, and if the pass's crate has changed.
     pub fn evaluates_after(&self, pass: &PassInfo) -> bool {
-        self.tier == Tier::All || self.changed.iter().any(|name| name == pass.crate_name)
+        self.evaluates_code_of(pass.crate_name)
     }
 }

@@ -2,10 +2,12 @@
 
 use crate::outcome::as_expected;
 use crate::program::{Program, render_failure};
+use crate::selection::Selection;
 use crate::unchanged::unchanged_entries;
 use driver::{CopyLimits, Stage};
 
-/// Evaluates the test blocks of the entry points that change, and compiles the program.
+/// Compiles the program with shared functions. If the selection says so for `lower`, which shares
+/// them, also evaluates the test blocks of the entry points that change.
 pub fn preserve_semantics(program: &Program) -> Vec<String> {
     let Ok([(_, lowered), ..]) = program.stages() else {
         return Vec::new();
@@ -19,8 +21,9 @@ pub fn preserve_semantics(program: &Program) -> Vec<String> {
     let mut problems = Vec::new();
     let same = unchanged_entries(lowered, &shared);
     let evaluations = program.evaluations(&shared);
-    let calls = program.calls().enumerate();
-    for (number, (case, entry)) in calls.filter(|(_, (_, entry))| !same.contains(*entry)) {
+    let calls = program.calls().enumerate().filter(|(_, (_, entry))| !same.contains(*entry));
+    let evaluated = Selection::get().evaluates_code_of("lower");
+    for (number, (case, entry)) in calls.filter(|_| evaluated) {
         let before = match program.last_evaluation(number) {
             Ok(before) => before,
             Err(message) => return vec![message],
