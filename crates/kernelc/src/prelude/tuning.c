@@ -43,29 +43,6 @@ static void br_trim(const char **text, size_t *count) {
     while (*count > 0 && br_is_space((u8)(*text)[*count - 1])) --*count;
 }
 
-/* The present name of a parameter: a copy of `name`, or NULL without memory. A warning says that a
-   parameter was renamed. */
-static char *br_present_name(const char *name, size_t count) {
-    static const char *const renamed[3][2] = {
-        {".grain_", ".grain_size_"}, {".scratchpad_", ".shared_memory_"}, {".lanes_share_", ".inner_lanes_"}};
-    size_t digits = count;
-    while (digits > 0 && br_is_digit(name[digits - 1])) digits--;
-    for (int i = 0; i < 3 && digits < count; i++) {
-        size_t former = strlen(renamed[i][0]), present = strlen(renamed[i][1]);
-        if (digits < former || memcmp(name + digits - former, renamed[i][0], former) != 0) continue;
-        size_t function = digits - former;
-        char *copy = malloc(function + present + count - digits + 1);
-        if (copy == NULL) return NULL;
-        memcpy(copy, name, function);
-        memcpy(copy + function, renamed[i][1], present);
-        memcpy(copy + function + present, name + digits, count - digits);
-        copy[function + present + count - digits] = 0;
-        fprintf(stderr, "warning: the tuning parameter `%.*s` is named `%s` now\n", (int)count, name, copy);
-        return copy;
-    }
-    return br_copy(name, count);
-}
-
 /* Parses an assignment NAME=N; the last `=` separates name and value. */
 static bool br_parse_setting(const char *text, size_t count, br_setting *setting) {
     size_t at = count;
@@ -76,7 +53,7 @@ static bool br_parse_setting(const char *text, size_t count, br_setting *setting
     br_trim(&name, &name_count);
     br_trim(&value, &value_count);
     if (!br_parse_i64(value, value_count, &setting->value)) return false;
-    setting->name = br_present_name(name, name_count);
+    setting->name = br_copy(name, name_count);
     return setting->name != NULL;
 }
 
