@@ -190,6 +190,24 @@ fn parameter_names_are_stable_under_edits_elsewhere() {
 }
 
 #[test]
+fn former_names_are_accepted_with_a_warning() {
+    let folder = Folder::new();
+    let program = folder.file("rows.fut", ROWS);
+    let former = bindrune(&["dev", &program, "--stage", "join"], "");
+    let present = bindrune(&["dev", &program, "--stage", "fuse-loops"], "");
+    assert!(former.code == 0 && former.text() == present.text(), "{former:?}");
+    assert!(former.stderr.contains("the stage `join` is named `fuse-loops` now"), "{former:?}");
+    folder.file("rows.fut.tuning", "squares.lanes_share_0=30\n");
+    let warning = "the tuning parameter `squares.lanes_share_0` is named `squares.inner_lanes_0` now";
+    let done = bindrune(&["run", &program, "-e", "squares", "--log-versions"], INPUT);
+    assert!(done.stderr.contains(&format!("rows.fut.tuning, line 1: {warning}")), "{done:?}");
+    assert!(done.stderr.contains("squares.inner_lanes_0 <= 3: false; the parameter is 30."), "{done:?}");
+    let given = "--param=squares.lanes_share_0=5";
+    let done = bindrune(&["run", &program, "-e", "squares", "--log-versions", "--no-tuning", given], INPUT);
+    assert!(done.stderr.contains(warning) && done.stderr.contains("the parameter is 5."), "{done:?}");
+}
+
+#[test]
 fn tuning_files_beside_programs_are_found() {
     let folder = Folder::new();
     let program = folder.file("rows.fut", ROWS);
