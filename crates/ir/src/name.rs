@@ -13,6 +13,7 @@ pub struct Name(pub u32);
 
 impl Name {
     /// The index for side tables.
+    #[inline]
     pub const fn index(self) -> usize {
         self.0 as usize
     }

@@ -1,16 +1,19 @@
-//! Outcomes of evaluations, kept from run to run.
+//! Outcomes of evaluations and checks that passed, kept from run to run.
 //!
 //! The key of an outcome is a hash of the evaluator's source, the text of the IR, the call's
 //! arguments and the options of the evaluation, so nothing has to be invalidated. Each program has
 //! one file below `target/evaluations`, with the outcomes that its last run used. A file that
 //! cannot be read is treated as empty.
+//!
+//! A check of a back end is skipped if it passed with the same code, calls and expectations, back
+//! ends ([`back_ends`]) and processor: its entry is an outcome without values.
 
 use crate::outcome::Outcome;
 use crate::selection::Selection;
 use harness::evaluate::{EVALUATOR, Failure};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use value::Reader;
 
 /// The hash that identifies an evaluation.
@@ -51,6 +54,21 @@ impl Cache {
         outcome
     }
 
+    /// The problems found by `check`; none without running it if it passed before with this key.
+    pub fn unless_passed(&self, key: Key, check: impl FnOnce() -> Vec<String>) -> Vec<String> {
+        let used = || self.used.lock().unwrap_or_else(PoisonError::into_inner);
+        let passed = encode(&Ok(Vec::new()));
+        if self.before.get(&key) == Some(&passed) {
+            used().insert(key, passed);
+            return Vec::new();
+        }
+        let problems = check();
+        if problems.is_empty() {
+            used().insert(key, passed);
+        }
+        problems
+    }
+
     /// Writes the outcomes used by this run. A failure to write costs only time in the next run.
     pub fn save(&self) {
         let used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
@@ -69,6 +87,47 @@ impl Cache {
             .and_then(|file| std::fs::write(file.path(), &bytes).map(|()| file));
         if let Ok(file) = written {
             let _ = file.persist(&self.file);
+        }
+    }
+}
+
+/// A hash of the source of the back ends, of this test, and of the processor's features.
+pub fn back_ends() -> &'static Key {
+    static HASH: OnceLock<Key> = OnceLock::new();
+    HASH.get_or_init(|| {
+        let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let names = ["driver", "imp", "ir", "kernelc", "llvm", "runtime", "target", "value", "workers"];
+        let mut files: Vec<PathBuf> = Vec::new();
+        names.iter().for_each(|name| list(&crates.join(name).join("src"), &mut files));
+        list(&crates.join("driver/tests/programs"), &mut files);
+        files.push(PathBuf::from("/proc/cpuinfo"));
+        files.sort();
+        let mut hasher = blake3::Hasher::new();
+        for file in files {
+            let text = std::fs::read(&file).unwrap_or_default();
+            // Lines of `cpuinfo` such as the clock rate change all the time.
+            let features = |line: &&[u8]| line.starts_with(b"flags") || line.starts_with(b"model");
+            let text = match file.file_name() {
+                Some(name) if name == "cpuinfo" => {
+                    text.split(|byte| *byte == b'\n').filter(features).take(3).collect::<Vec<_>>().concat()
+                }
+                _ => text,
+            };
+            hasher.update(&(text.len() as u64).to_le_bytes());
+            hasher.update(&text);
+        }
+        *hasher.finalize().as_bytes()
+    })
+}
+
+/// Appends the files below a folder.
+fn list(folder: &Path, files: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            list(&path, files);
+        } else {
+            files.push(path);
         }
     }
 }

@@ -1,11 +1,11 @@
 //! A program with its test blocks: the result of every stage, compiled once, and the evaluators'
 //! outcomes.
 
-use crate::cache::{Cache, Key, key};
+use crate::cache::{Cache, Key, back_ends, key};
 use crate::outcome::Outcome;
 use driver::{Ir, Observer, Options, PassInfo, Session, Stage};
 use harness::evaluate::Failure;
-use harness::{Case, Spec};
+use harness::{Case, Expected, Spec};
 use ir::tunable::Settings;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -177,6 +177,30 @@ impl Program {
 
     fn arguments(&self, case: &Case) -> Result<Vec<Value>, Failure> {
         case.input.values(self.folder()).map_err(|e| Failure::Argument(e.to_string()))
+    }
+
+    /// The problems found by a check of a back end; none without running it if it passed before with
+    /// this code, the same calls and expectations, back ends and processor.
+    pub fn unless_passed(
+        &self,
+        check: &str,
+        code: &str,
+        run: impl FnOnce() -> Vec<String>,
+    ) -> Result<Vec<String>, String> {
+        let mut calls = Vec::new();
+        for (case, entry) in self.calls() {
+            calls.extend_from_slice(format!("{} {entry} {:?}\n", case.line, case.expected).as_bytes());
+            let args = case.input.values(self.folder()).map_err(|e| e.to_string())?;
+            let expected = match &case.expected {
+                Expected::Values(data) => data.values(self.folder()).map_err(|e| e.to_string())?,
+                Expected::Error(_) | Expected::Success | Expected::Auto => Vec::new(),
+            };
+            for value in args.iter().chain(&expected) {
+                value::write_binary(&mut calls, value).expect("a vector takes all bytes");
+            }
+        }
+        let key = key(&[back_ends(), check.as_bytes(), self.name.as_bytes(), code.as_bytes(), &calls]);
+        Ok(self.cache.unless_passed(key, run))
     }
 
     /// The key of the evaluation of a call: of the IR's text, the arguments, and options.

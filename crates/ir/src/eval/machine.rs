@@ -95,11 +95,13 @@ impl Frame<'_> {
     }
 
     /// Sets the value of a name.
+    #[inline]
     pub(super) fn set(&mut self, name: Name, value: Value) {
         self.slots[name.index()] = value;
     }
 
     /// Returns a copy of a name's value.
+    #[inline]
     pub(super) fn value(&self, name: Name) -> Result<Value> {
         match &self.slots[name.index()] {
             Value::Empty => Err(self.missing(name)),
@@ -139,6 +141,7 @@ impl Frame<'_> {
     }
 
     /// A scalar operand.
+    #[inline]
     pub(super) fn scalar(&self, atom: Atom) -> Result<Scalar> {
         self.known_scalar(atom).ok_or_else(|| match atom {
             Atom::Var(name) if matches!(self.slots[name.index()], Value::Empty) => self.missing(name),
@@ -147,6 +150,7 @@ impl Frame<'_> {
     }
 
     /// An `i64` operand.
+    #[inline]
     pub(super) fn i64(&self, atom: Atom) -> Result<i64> {
         if let Scalar::I64(x) = self.scalar(atom)? {
             Ok(x)
@@ -161,6 +165,7 @@ impl Frame<'_> {
     }
 
     /// An array operand.
+    #[inline]
     pub(super) fn array(&self, name: Name) -> Result<&Array> {
         match &self.slots[name.index()] {
             Value::Array(array) => Ok(array),

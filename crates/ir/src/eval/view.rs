@@ -82,6 +82,7 @@ impl View {
     }
 
     /// The position of the element with these indices; `None` if out of bounds.
+    #[inline]
     pub(super) fn position(&self, indices: &[i64]) -> Option<i64> {
         let mut at = self.offset;
         for ((i, n), stride) in indices.iter().zip(&self.shape).zip(&self.strides) {

@@ -5,7 +5,7 @@
 use crate::outcome::{Outcome, all_same_bits, call_compiled};
 use crate::program::{Program, render_failure};
 use driver::remark::RemarkKind;
-use driver::{Ir, Observer, PassInfo, Remark, Stage, VectorLanes};
+use driver::{Ir, Observer, PassInfo, Remark, Session, Stage, VectorLanes};
 use harness::processors::runnable;
 use runtime::{Config, Context};
 use std::time::Duration;
@@ -21,7 +21,14 @@ pub fn change_no_bits(program: &Program) -> Vec<String> {
     let number = program.name.len();
     let (cpus, width) = (runnable(), WIDTHS[number % WIDTHS.len()]);
     let cpu = cpus[number / WIDTHS.len() % cpus.len()];
-    compare(program, cpu, width).unwrap_or_else(|message| vec![message])
+    let Some(vectors) = vectorised(program, cpu, width).transpose() else {
+        return Vec::new();
+    };
+    let run = || compare(program, cpu, width).unwrap_or_else(|message| vec![message]);
+    let problems = vectors.and_then(|vectors| {
+        program.unless_passed("lanes", &format!("{cpu} {width} {}", vectors.print()), run)
+    });
+    problems.unwrap_or_else(|message| vec![message])
 }
 
 fn compare(program: &Program, cpu: &str, width: u32) -> Result<Vec<String>, String> {
@@ -52,19 +59,29 @@ impl Observer for Chosen {
     }
 }
 
-/// The outcome of each call of the test blocks; none if no loop runs in lanes.
-fn outcomes(program: &Program, cpu: &str, width: u32) -> Result<Vec<Outcome>, String> {
+/// A session for this processor with forced lanes.
+fn session(program: &Program, cpu: &str, width: u32) -> Session {
     let mut session = program.session();
     session.options.lanes = VectorLanes::Width(width);
     cpu.clone_into(&mut session.options.cpu);
+    session
+}
+
+/// The program after vectorisation; `None` if no loop runs in lanes.
+fn vectorised(program: &Program, cpu: &str, width: u32) -> Result<Option<Ir>, String> {
+    let mut session = session(program, cpu, width);
     let ir = program.lowered(&mut session)?;
     let stage = Stage::from_name("lanes").ok_or("no stage is `lanes`")?;
     let mut chosen = Chosen(false);
-    let vectors = session.run_passes(ir.clone(), stage, &mut chosen);
-    vectors.map_err(|failure| render_failure(&session, &failure))?;
-    if !chosen.0 {
-        return Ok(Vec::new());
-    }
+    let vectors = session.run_passes(ir, stage, &mut chosen);
+    let vectors = vectors.map_err(|failure| render_failure(&session, &failure))?;
+    Ok(chosen.0.then_some(vectors))
+}
+
+/// The outcome of each call of the test blocks.
+fn outcomes(program: &Program, cpu: &str, width: u32) -> Result<Vec<Outcome>, String> {
+    let mut session = session(program, cpu, width);
+    let ir = program.lowered(&mut session)?;
     let image = session.image(ir, &mut ()).map_err(|failure| render_failure(&session, &failure))?;
     let config = Config { num_threads: Some(1), ..Config::default() };
     let mut context = Context::new(&config, image).map_err(|e| e.to_string())?;

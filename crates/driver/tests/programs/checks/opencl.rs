@@ -82,8 +82,15 @@ fn with_tuning(program: &Program, tuning: Vec<Assignment>) -> Result<Vec<String>
     session.options = session.options.clone().on_device(DeviceTarget::OpenCl);
     session.options.llvm_level = 0;
     let ir = program.lowered(&mut session)?;
-    let image = session.image(ir, &mut ()).map_err(|failure| render_failure(&session, &failure))?;
-    Ok(run(program, image, tuning))
+    let code = {
+        let mut session = program.session();
+        session.options = session.options.clone().on_device(DeviceTarget::OpenCl);
+        format!("{tuning:?}\n{}", imp::print(&program.imperative(&mut session)?))
+    };
+    program.unless_passed("opencl", &code, || match session.image(ir, &mut ()) {
+        Ok(image) => run(program, image, tuning),
+        Err(failure) => vec![render_failure(&session, &failure)],
+    })
 }
 
 /// Calls each entry point twice, and compares the outcomes.
