@@ -203,7 +203,7 @@ fn former_names_are_accepted_with_a_warning() {
     assert!(done.stderr.contains(&format!("rows.fut.tuning, line 1: {warning}")), "{done:?}");
     assert!(done.stderr.contains("squares.inner_lanes_0 <= 3: false; the parameter is 30."), "{done:?}");
     let given = "--param=squares.lanes_share_0=5";
-    let done = bindrune(&["run", &program, "-e", "squares", "--log-versions", "--no-tuning", given], INPUT);
+    let done = bindrune(&["run", "--no-tuning", &program, "-e", "squares", "--log-versions", given], INPUT);
     assert!(done.stderr.contains(warning) && done.stderr.contains("the parameter is 5."), "{done:?}");
 }
 
