@@ -26,12 +26,16 @@ fn main() -> Result<(), Box<dyn Error>> {
 fn build(root: &std::path::Path) -> Result<PathBuf, Box<dyn Error>> {
     let target = PathBuf::from(env::var("OUT_DIR")?).join("runtime");
     // Tests of the compiler do not need the fastest runtime.
-    let (lto, units) = if env::var("PROFILE")? == "release" { ("fat", "1") } else { ("off", "16") };
+    let (level, lto, units) = match env::var("PROFILE")?.as_str() {
+        "release" => ("3", "fat", "1"),
+        _ => ("1", "off", "16"),
+    };
     let status = Command::new(env::var("CARGO")?)
         .args(["build", "--package", "runtime", "--release", "--lib", "--locked", "--target-dir"])
         .arg(&target)
         .current_dir(root)
         .env("CARGO_PROFILE_RELEASE_PANIC", "abort")
+        .env("CARGO_PROFILE_RELEASE_OPT_LEVEL", level)
         .env("CARGO_PROFILE_RELEASE_LTO", lto)
         .env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", units)
         .env_remove("RUSTC_WORKSPACE_WRAPPER")

@@ -15,14 +15,10 @@ const LANES: &[u32] = &[1, 2, 3, 4, 8, 16, 32];
 /// A selection for cases in which running time matters.
 const FEW_LANES: &[u32] = &[3, 16];
 
-fn lanes_of(case: &Case, cpu: &str) -> &'static [u32] {
+/// The lane counts of a case, among `lanes`: calls are the same code in each lane.
+fn lanes_of(case: &Case, lanes: &'static [u32]) -> &'static [u32] {
     let calls = prim::MathFun::ALL.iter().any(|fun| case.name.split('.').next() == Some(fun.name()));
-    match cpu {
-        "native" if !calls => LANES,
-        // Calls are the same code in each lane.
-        _ if calls => &[3],
-        _ => FEW_LANES,
-    }
+    if calls { &[3] } else { lanes }
 }
 
 /// Applies an operator to arrays, `lanes` elements at a time.
@@ -89,11 +85,11 @@ fn element(bytes: &[u8], ty: PrimType, index: usize) -> u64 {
     u64::from_le_bytes(bits)
 }
 
-fn all_operators(cpu: &str) {
+fn all_operators(cpu: &str, counts: &'static [u32]) {
     let cases = cases();
     let mut program = Program { source_name: "vectors".into(), ..Program::default() };
     for case in &cases {
-        for lanes in lanes_of(case, cpu) {
+        for lanes in lanes_of(case, counts) {
             add_case(&mut program, case, *lanes);
         }
     }
@@ -104,7 +100,7 @@ fn all_operators(cpu: &str) {
         let wanted: Vec<Option<Scalar>> = rows.iter().map(|row| (case.meaning)(row)).collect();
         let inputs: Vec<Vec<u8>> =
             (0..case.params.len()).map(|i| bytes(rows.iter().map(|row| row[i]))).collect();
-        for lanes in lanes_of(case, cpu) {
+        for lanes in lanes_of(case, counts) {
             let code = entry_fn(&jit, &format!("{}x{lanes}", case.name));
             let mut out = vec![0xaau8; rows.len() * case.result.size() as usize];
             let n = rows.len() as u64;
@@ -133,7 +129,7 @@ fn all_operators(cpu: &str) {
 
 #[test]
 fn vector_operators_on_the_host() {
-    all_operators("native");
+    all_operators("native", FEW_LANES);
 }
 
 /// Tests that only `make test-all` runs.
@@ -141,11 +137,16 @@ mod all_tier {
     use super::*;
 
     #[test]
+    fn vector_operators_of_all_lane_counts() {
+        all_operators("native", LANES);
+    }
+
+    #[test]
     fn vector_operators_on_other_processors() {
         // Operators are the same for all processors with AVX-512.
         let others = ["x86-64-v2", "x86-64-v3", "x86-64-v4"];
         for cpu in machines().into_iter().filter(|cpu| others.contains(cpu)) {
-            all_operators(cpu);
+            all_operators(cpu, FEW_LANES);
         }
     }
 }
