@@ -206,11 +206,6 @@ pub fn report_error(message: impl std::fmt::Display) -> ExitCode {
     ExitCode::FAILURE
 }
 
-/// Prints a warning to standard error; write errors are ignored.
-pub fn report_warning(message: impl std::fmt::Display) {
-    let _ = writeln!(std::io::stderr(), "bindrune: warning: {message}");
-}
-
 /// Prints a line to standard error; write errors are ignored.
 pub fn note(line: &str) {
     let _ = writeln!(std::io::stderr(), "{line}");

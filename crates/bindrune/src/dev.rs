@@ -91,7 +91,7 @@ fn go(args: Args) -> Result<(), ExitCode> {
     let versions = args.stage == VERSIONS;
     let mut name = if versions { "flatten" } else { &args.stage };
     if let Some(present) = Stage::renamed(name) {
-        common::report_warning(format_args!("the stage `{name}` is named `{present}` now"));
+        common::note(&format!("warning: the stage `{name}` is named `{present}` now"));
         name = present;
     }
     let stage = Stage::from_name(name).ok_or_else(|| {

@@ -151,7 +151,9 @@ impl TuningFileOptions {
 
 /// Warns about parameters that are given by a former name.
 pub fn warn_of_former_names(given: &[Assignment]) {
-    given.iter().filter_map(Assignment::warning).for_each(common::report_warning);
+    for warning in given.iter().filter_map(Assignment::warning) {
+        common::note(&format!("warning: {warning}"));
+    }
 }
 
 /// The description of valid thread-block sizes.

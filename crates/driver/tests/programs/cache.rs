@@ -71,7 +71,13 @@ impl Cache {
 
     /// Writes the outcomes used by this run. A failure to write costs only time in the next run.
     pub fn save(&self) {
-        let used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+        if !Selection::get().is_whole() {
+            // The next run may select other checks.
+            self.before.iter().for_each(|(key, outcome)| {
+                used.entry(*key).or_insert_with(|| outcome.clone());
+            });
+        }
         if used.len() == self.before.len() && used.keys().all(|key| self.before.contains_key(key)) {
             return;
         }
@@ -100,7 +106,7 @@ pub fn back_ends() -> &'static Key {
         let mut files: Vec<PathBuf> = Vec::new();
         names.iter().for_each(|name| list(&crates.join(name).join("src"), &mut files));
         list(&crates.join("driver/tests/programs"), &mut files);
-        files.push(PathBuf::from("/proc/cpuinfo"));
+        files.extend([crates.join("../Cargo.lock"), PathBuf::from("/proc/cpuinfo")]);
         files.sort();
         let mut hasher = blake3::Hasher::new();
         for file in files {

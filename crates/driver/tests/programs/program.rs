@@ -13,6 +13,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 use syntax::render::render;
+use target::device::Device;
+use target::levels::GPU;
 use value::Value;
 
 /// A program with test blocks.
@@ -24,6 +26,7 @@ pub struct Program {
     pub spec: Spec,
     stages: OnceLock<Result<Vec<(String, Ir)>, String>>,
     vectors: OnceLock<imp::Program>,
+    kernels: OnceLock<Result<imp::Program, String>>,
     last: Mutex<BTreeMap<usize, Arc<Outcome>>>,
     cache: Cache,
 }
@@ -57,6 +60,7 @@ impl Program {
             spec,
             stages: OnceLock::new(),
             vectors: OnceLock::new(),
+            kernels: OnceLock::new(),
             last: Mutex::default(),
             cache,
         })
@@ -126,6 +130,19 @@ impl Program {
     pub fn lanes(&self) -> Result<&imp::Program, String> {
         let program = self.imp()?;
         Ok(self.vectors.get_or_init(|| imp::lanes::vectorise(program.clone(), &mut ir::Context::default())))
+    }
+
+    /// The imperative IR with kernels for a small device.
+    pub fn kernels(&self) -> Result<&imp::Program, String> {
+        self.kernels.get_or_init(|| self.kernels_for(Device::SMALL)).as_ref().map_err(Clone::clone)
+    }
+
+    /// The imperative IR with kernels for a device.
+    pub fn kernels_for(&self, device: Device) -> Result<imp::Program, String> {
+        let mut session = self.session();
+        session.options.stack = GPU;
+        session.options.device = device;
+        self.imperative(&mut session)
     }
 
     /// The inputs of the test blocks, one for each entry point.
@@ -202,15 +219,15 @@ impl Program {
         let key = key(&[back_ends(), check.as_bytes(), self.name.as_bytes(), code.as_bytes(), &calls]);
         Ok(self.cache.unless_passed(key, run))
     }
+}
 
-    /// The key of the evaluation of a call: of the IR's text, the arguments, and options.
-    fn key(&self, text: &str, entry: &str, args: &[Value], options: &str) -> Key {
-        let mut bytes = Vec::new();
-        for arg in args {
-            value::write_binary(&mut bytes, arg).expect("a vector takes all bytes");
-        }
-        key(&[text.as_bytes(), entry.as_bytes(), &bytes, options.as_bytes()])
+/// The key of the evaluation of a call: of the IR's text, the arguments, and options.
+fn evaluation_key(text: &str, entry: &str, args: &[Value], options: &str) -> Key {
+    let mut bytes = Vec::new();
+    for arg in args {
+        value::write_binary(&mut bytes, arg).expect("a vector takes all bytes");
     }
+    key(&[text.as_bytes(), entry.as_bytes(), &bytes, options.as_bytes()])
 }
 
 /// Evaluations of a program above the imperative IR.
@@ -225,7 +242,7 @@ impl Evaluations<'_> {
     pub fn outcome(&self, (case, entry): Call<'_>) -> Outcome {
         let args = self.program.arguments(case)?;
         let text = self.text.get_or_init(|| self.ir.print());
-        let key = self.program.key(text, entry, &args, "");
+        let key = evaluation_key(text, entry, &args, "");
         self.program.cache.outcome(key, || match self.ir {
             Ir::Soacs(program) => harness::evaluate::call(program, entry, &args),
             Ir::Segs(program) => harness::evaluate::call(program, entry, &args),
@@ -250,7 +267,7 @@ impl ImpEvaluations<'_> {
         let args = self.program.arguments(case)?;
         let text = self.text.get_or_init(|| imp::print(self.imp));
         let options = format!("{} {:?}", self.seed, self.settings);
-        let key = self.program.key(text, entry, &args, &options);
+        let key = evaluation_key(text, entry, &args, &options);
         self.program.cache.outcome(key, || {
             let (seed, settings) = (self.seed, self.settings.clone());
             let options = imp::eval::Options { seed, settings, ..imp::eval::Options::default() };

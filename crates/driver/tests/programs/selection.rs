@@ -4,7 +4,7 @@ use crate::checks::{CHECKS, Check, Tier};
 use driver::PassInfo;
 use std::sync::OnceLock;
 
-/// What to check.
+/// The selected checks and passes.
 pub struct Selection {
     tier: Tier,
     names: Option<Vec<String>>,
@@ -45,6 +45,11 @@ impl Selection {
                 no_cache: std::env::var_os("BINDRUNE_NO_CACHE").is_some_and(|value| value != "0"),
             }
         })
+    }
+
+    /// Returns true if all checks of the tier are selected.
+    pub const fn is_whole(&self) -> bool {
+        self.names.is_none()
     }
 
     /// The selected checks, in order. Checks selected by name are of any tier.

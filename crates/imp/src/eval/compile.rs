@@ -61,7 +61,7 @@ struct Stop;
 
 type Compiled<T> = Result<T, Stop>;
 
-/// What executes the code.
+/// The executor of the code.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Executor {
     /// The host, or a thread in a call.

@@ -4,7 +4,7 @@
 use super::simulated_device::block_level_settings;
 use crate::outcome::{all_same_bits, as_expected, call_compiled, has_position};
 use crate::program::{Program, render_failure};
-use driver::DeviceTarget;
+use driver::{DeviceTarget, Session};
 use harness::compare_all;
 use runtime::tuning_params::Assignment;
 use runtime::{Config, Context, Image, device};
@@ -55,7 +55,8 @@ pub fn gives_expected_values(program: &Program) -> Vec<String> {
     if !program.is_accepted() {
         return Vec::new();
     }
-    with_tuning(program, Vec::new()).unwrap_or_else(|message| vec![message])
+    let problems = kernels(program).and_then(|made| with_tuning(program, &made, Vec::new()));
+    problems.unwrap_or_else(|message| vec![message])
 }
 
 /// Runs a program's calls on the device in the block-level versions of nests, if it is one of
@@ -68,28 +69,42 @@ pub fn blocks_give_expected_values(program: &Program) -> Vec<String> {
 }
 
 fn by_blocks(program: &Program) -> Result<Vec<String>, String> {
-    let mut session = program.session();
-    session.options = session.options.clone().on_device(DeviceTarget::OpenCl);
-    let made = program.imperative(&mut session)?;
+    let made = kernels(program)?;
     let settings = block_level_settings(&made).ok_or("there is no block-level version")?;
     let assignments = settings.0.into_iter().map(|(name, value)| Assignment::new(name, value));
-    with_tuning(program, assignments.collect())
+    with_tuning(program, &made, assignments.collect())
 }
 
-/// Runs a program's calls on the device with values of tuning parameters; returns the problems.
-fn with_tuning(program: &Program, tuning: Vec<Assignment>) -> Result<Vec<String>, String> {
+/// A compilation for the device.
+fn session(program: &Program) -> Session {
     let mut session = program.session();
     session.options = session.options.clone().on_device(DeviceTarget::OpenCl);
     session.options.llvm_level = 0;
-    let ir = program.lowered(&mut session)?;
-    let code = {
-        let mut session = program.session();
-        session.options = session.options.clone().on_device(DeviceTarget::OpenCl);
-        format!("{tuning:?}\n{}", imp::print(&program.imperative(&mut session)?))
-    };
-    program.unless_passed("opencl", &code, || match session.image(ir, &mut ()) {
-        Ok(image) => run(program, image, tuning),
-        Err(failure) => vec![render_failure(&session, &failure)],
+    session
+}
+
+/// The imperative IR for the device.
+fn kernels(program: &Program) -> Result<imp::Program, String> {
+    program.imperative(&mut session(program))
+}
+
+/// Runs a program's calls on the device with values of tuning parameters; returns the problems.
+fn with_tuning(
+    program: &Program,
+    made: &imp::Program,
+    tuning: Vec<Assignment>,
+) -> Result<Vec<String>, String> {
+    let code = format!("{tuning:?}\n{}", imp::print(made));
+    program.unless_passed("opencl", &code, || {
+        let mut session = session(program);
+        let image = program.lowered(&mut session).and_then(|ir| {
+            let image = session.image(ir, &mut ());
+            image.map_err(|failure| render_failure(&session, &failure))
+        });
+        match image {
+            Ok(image) => run(program, image, tuning),
+            Err(message) => vec![message],
+        }
     })
 }
 

@@ -46,10 +46,7 @@ pub fn gives_expected_values(program: &Program) -> Vec<String> {
     if program.stages().is_err() {
         return Vec::new();
     }
-    match compile_and_run(program) {
-        Ok(problems) => problems,
-        Err(message) => vec![message],
-    }
+    compile_and_run(program).unwrap_or_else(|message| vec![message])
 }
 
 fn compile_and_run(program: &Program) -> Result<Vec<String>, String> {

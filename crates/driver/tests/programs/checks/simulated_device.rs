@@ -9,13 +9,11 @@ use super::stages::imp_reads_back;
 use crate::outcome::{as_expected, has_position};
 use crate::program::Program;
 use crate::unchanged::called_functions;
-use driver::Session;
 use harness::compare_all;
 use imp::TunableClass;
 use ir::tunable::Settings;
 use std::collections::BTreeSet;
 use target::device::Device;
-use target::levels::GPU;
 
 /// A property of programs as kernels.
 struct Property {
@@ -161,25 +159,17 @@ impl Property {
     }
 }
 
-/// Compiles a program for a device.
-fn compile(program: &Program, device: Device) -> Result<imp::Program, String> {
-    let mut session: Session = program.session();
-    session.options.stack = GPU;
-    session.options.device = device;
-    program.imperative(&mut session)
-}
-
 /// Runs the calls with the default settings.
 pub fn gives_expected_values(program: &Program) -> Vec<String> {
     if !program.is_accepted() {
         return Vec::new();
     }
-    let made = match compile(program, Device::SMALL) {
+    let made = match program.kernels() {
         Ok(made) => made,
         Err(message) => return vec![message],
     };
     let on_host = made.functions.iter().any(|f| f.name.contains(".host"));
-    let mut problems = run(program, &made, &Settings::default(), |_| true);
+    let mut problems = run(program, made, &Settings::default(), |_| true);
     problems.extend(ON_HOST.problem(program, on_host));
     problems
 }
@@ -256,24 +246,24 @@ pub fn blocks_give_expected_values(program: &Program) -> Vec<String> {
     if !program.is_accepted() {
         return Vec::new();
     }
-    let made = match compile(program, Device::SMALL) {
+    let made = match program.kernels() {
         Ok(made) => made,
         Err(message) => return vec![message],
     };
-    let settings = block_level_settings(&made);
+    let settings = block_level_settings(made);
     let mut problems: Vec<String> = WITH_BLOCKS.problem(program, settings.is_some()).into_iter().collect();
     let Some(settings) = settings else {
         return problems;
     };
-    let without = without_shared_memory(&made, &settings);
+    let without = without_shared_memory(made, &settings);
     problems.extend(WITH_GUARDS.problem(program, without.is_some()));
     // The other entry points run as they do by default.
     let names = settings.0.keys();
     let functions: BTreeSet<&str> = names.filter_map(|name| Some(name.rsplit_once('.')?.0)).collect();
-    let selected = |entry: &str| called_functions(&made, entry).any(|name| functions.contains(name));
-    problems.extend(run(program, &made, &settings, selected));
+    let selected = |entry: &str| called_functions(made, entry).any(|name| functions.contains(name));
+    problems.extend(run(program, made, &settings, selected));
     if let Some(without) = without {
-        problems.extend(run(program, &made, &without, selected));
+        problems.extend(run(program, made, &without, selected));
     }
     problems
 }
@@ -296,7 +286,7 @@ pub fn scans_give_expected_values(program: &Program) -> Vec<String> {
         return Vec::new();
     }
     let device = Device { progress: false, ..Device::SMALL };
-    let made = match compile(program, device) {
+    let made = match program.kernels_for(device) {
         Ok(made) => made,
         Err(message) => return vec![message],
     };

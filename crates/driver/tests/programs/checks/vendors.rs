@@ -8,13 +8,11 @@ use libloading::Library;
 use std::ffi::{CString, c_char, c_void};
 use std::path::PathBuf;
 use std::process::Command;
-use target::levels::GPU;
+use target::device::Device;
 
 /// The text of a program's kernels, if it has any.
 fn kernels(program: &Program, target: DeviceTarget) -> Result<Option<String>, String> {
-    let mut session = program.session();
-    session.options.stack = GPU;
-    let made = program.imperative(&mut session)?;
+    let made = program.kernels_for(Device::default())?;
     let made = kernelc::kernels(&made, target).map_err(|e| e.to_string())?;
     Ok(made.map(|kernels| kernels.source.to_string()))
 }

@@ -61,7 +61,7 @@ impl fmt::Display for Actor {
 #[derive(Clone, Copy, Default)]
 struct Accessors(u32);
 
-/// What accessors are of.
+/// The kind of the accessors.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     /// One thread.
