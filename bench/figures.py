@@ -75,7 +75,7 @@ def measure(name, request, path):
             good &= rows[row]["agree"]
             print(f"{key} {index + 1}/{len(selected)} {row}: {brief(rows[row])}", flush=True)
         if row in rows:
-            rows[row]["place"] = index
+            rows[row]["rank"] = index
         save(path, key, head | {"absent": absent(name, request), "rows": rows})
     return good
 

@@ -88,8 +88,8 @@ local def count [n] (flags: [n]bool): i64 =
 -- The `k` elements whose flag is set, in order. They were counted before, so that
 -- only the scatter needs their indices.
 local def packed [n] 'a (k: i64) (flags: [n]bool) (as: [n]a): *[k]a =
-  let places = intrinsics.scan intrinsics.add_i64 0 (intrinsics.map intrinsics.bool_to_i64 flags)
-  let is = map2 (\b o -> if b then o - 1 else -1) flags places
+  let positions = intrinsics.scan intrinsics.add_i64 0 (intrinsics.map intrinsics.bool_to_i64 flags)
+  let is = map2 (\b o -> if b then o - 1 else -1) flags positions
   in intrinsics.scatter (intrinsics.scratch (#[unsafe] as[0:k] :> [k]a)) is as
 
 -- | The elements that satisfy the predicate, in order.

@@ -71,7 +71,7 @@ fn render(data: &str, metrics: Option<&Metrics>) -> Result<Vec<File>, String> {
 mod tests {
     use super::*;
 
-    /// A figure of run times of two contestants, and one of run counts.
+    /// A figure of run times of two implementations, and one of run counts.
     const DATA: &str = r#"{"figures": {
         "redomap": {"command": "python3 bench/figures.py redomap", "backend": "cpu",
             "machine": {"processor": "P <1>", "cores": 2},

@@ -16,7 +16,7 @@ impl Failure {
         Self(vec![Diagnostic::error(id, message)])
     }
 
-    /// A bug of the compiler.
+    /// A compiler bug.
     pub fn bug(message: impl Into<String>) -> Self {
         Self(vec![
             Diagnostic::error("compiler-bug", message)

@@ -7,7 +7,7 @@ use std::fmt;
 pub enum Error {
     /// A feature that is not supported yet.
     Unsupported(String),
-    /// A bug of the compiler.
+    /// A compiler bug.
     Bug(String),
 }
 
@@ -23,7 +23,7 @@ impl fmt::Display for Error {
         match self {
             Self::Unsupported(what) => write!(f, "not supported yet: {what}"),
             Self::Bug(what) => {
-                write!(f, "{what}; this is a bug of the compiler, please report it")
+                write!(f, "{what}; this is a compiler bug, please report it")
             }
         }
     }

@@ -9,7 +9,7 @@ pub enum Error {
     Unsupported(String),
     /// An invalid request, for example an unknown processor.
     Usage(String),
-    /// A bug of the compiler.
+    /// A compiler bug.
     Bug(String),
 }
 
@@ -26,7 +26,7 @@ impl fmt::Display for Error {
             Self::Unsupported(what) => write!(f, "not supported yet: {what}"),
             Self::Usage(what) => f.write_str(what),
             Self::Bug(what) => {
-                write!(f, "{what}; this is a bug of the compiler, please report it")
+                write!(f, "{what}; this is a compiler bug, please report it")
             }
         }
     }

@@ -8,8 +8,8 @@ def radix_step [n] (bit: i32) (xs: [n]u32) : [n]u32 =
   let clear_before = scan (+) 0 clear
   let set_before = scan (+) 0 set
   let zeros = if n == 0 then 0 else clear_before[n - 1]
-  let places = map3 (\s c o -> if s == 0 then c - 1 else zeros + o - 1) set clear_before set_before
-  in scatter (replicate n 0) places xs
+  let positions = map3 (\s c o -> if s == 0 then c - 1 else zeros + o - 1) set clear_before set_before
+  in scatter (replicate n 0) positions xs
 
 -- ==
 -- entry: radix_sort
@@ -106,7 +106,7 @@ entry quicksort_segmented [n] (xs: [n]i32) : [n]i32 =
       let less = counts heads (map2 (<) xs pivot)
       let equal = counts heads (map2 (==) xs pivot)
       let more = counts heads (map2 (>) xs pivot)
-      let places =
+      let positions =
         map (\i -> let last = ends[i] - 1
                    in if xs[i] < pivot[i] then start[i] + less[i] - 1
                       else if xs[i] == pivot[i] then start[i] + less[last] + equal[i] - 1
@@ -117,5 +117,5 @@ entry quicksort_segmented [n] (xs: [n]i32) : [n]i32 =
                    let k = i - start[i]
                    in k == 0 || k == less[last] || k == less[last] + equal[last])
             (iota n)
-      in (scatter (replicate n 0) places xs, new_heads)
+      in (scatter (replicate n 0) positions xs, new_heads)
   in xs

@@ -104,8 +104,8 @@ entry rows (s: i64) (n: i64) (k: i64) : (i64, i64, i64) =
 -- output { 46992i64 119356i64 }
 entry onto (n: i64) (h: i64) (w: i64) : (i64, i64) =
   let there = tabulate_2d h w (\y x -> (f32.i64 (y + 1), x))
-  let places = map (\i -> (spread h i, spread w (i / 2))) (iota n)
-  let bins = reduce_by_index_2d there (\(a, b) (c, d) -> (a + c, i64.max b d)) (0, i64.lowest) places
+  let positions = map (\i -> (spread h i, spread w (i / 2))) (iota n)
+  let bins = reduce_by_index_2d there (\(a, b) (c, d) -> (a + c, i64.max b d)) (0, i64.lowest) positions
                                 (map (\i -> (f32.i64 (i % 5), i % 1000)) (iota n))
   in (digest (map (\b -> i64.f32 b.0) (flatten bins)), digest (map (.1) (flatten bins)))
 

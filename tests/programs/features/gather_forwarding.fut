@@ -15,23 +15,23 @@ def point (row: [3]i64) : point = { x = row[0], y = row[1], tag = row[2] }
 -- error: Index \[1\] out of bounds for array of shape \[1\]
 -- input { empty([0][3]i64) empty([0]i64) }
 -- output { empty([0]i64) 0i64 }
-entry way [n] [m] (rows: [n][3]i64) (places: [m]i64) : ([m]i64, i64) =
+entry way [n] [m] (rows: [n][3]i64) (positions: [m]i64) : ([m]i64, i64) =
   let points = map point rows
   let step k =
     if k == 0 then 0
-    else let (p, q) = (points[places[k - 1]], points[places[k]])
+    else let (p, q) = (points[positions[k - 1]], points[positions[k]])
          in i64.abs (p.x - q.x) + i64.abs (p.y - q.y)
-  in (map step (iota m), i64.sum (map (\i -> points[i].tag) places))
+  in (map step (iota m), i64.sum (map (\i -> points[i].tag) positions))
 
 -- The rows are updated after the map.
 -- ==
 -- entry: changed
 -- input { [[0i64, 2i64, 1i64], [3i64, 4i64, 2i64]] [1i64, 0i64] }
 -- output { [7i64, 2i64] [[0i64, 2i64, 1i64], [9i64, 4i64, 2i64]] }
-entry changed [n] [m] (rows: *[n][3]i64) (places: [m]i64) : ([m]i64, [n][3]i64) =
+entry changed [n] [m] (rows: *[n][3]i64) (positions: [m]i64) : ([m]i64, [n][3]i64) =
   let points = map point rows
   let rows = rows with [n - 1, 0] = 9
-  in (map (\i -> points[i].x + points[i].y) places, rows)
+  in (map (\i -> points[i].x + points[i].y) positions, rows)
 
 -- Along the first of two indices, with data-dependent second indices; a search by one element.
 -- ==

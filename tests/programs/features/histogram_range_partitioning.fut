@@ -37,8 +37,8 @@ entry chosen (n: i64) (k: i64) : (i64, i64, i64, i64) =
 -- input { 70000i64 36000i64 3i32 }
 -- output { 3495653i64 }
 entry counted (n: i64) (k: i64) (bound: i32) : i64 =
-  let places = map (\i -> i32.i64 (spread k (i / 3 * 2))) (iota n)
-  let counts = hist (\a b -> i32.min (a + b) bound) 0 k (map i64.i32 places) (replicate n 1)
+  let positions = map (\i -> i32.i64 (spread k (i / 3 * 2))) (iota n)
+  let counts = hist (\a b -> i32.min (a + b) bound) 0 k (map i64.i32 positions) (replicate n 1)
   in digest (map i64.i32 counts)
 
 -- Sums whose last bits depend on the order, which is that of the iterations.
@@ -67,6 +67,6 @@ entry sums (n: i64) (k: i64) (last: i64) : ([]f32, []f32) =
 -- input { 30000i64 40000i64 0i64 }
 -- output { 0i64 }
 entry grid (n: i64) (h: i64) (w: i64) : i64 =
-  let places = map (\i -> (i * 31 % (h + 2) - 1, i * 7919 % (w + 3) - 1)) (iota n)
-  let bins = reduce_by_index_2d (replicate h (replicate w 1)) (+) 0 places (iota n)
+  let positions = map (\i -> (i * 31 % (h + 2) - 1, i * 7919 % (w + 3) - 1)) (iota n)
+  let bins = reduce_by_index_2d (replicate h (replicate w 1)) (+) 0 positions (iota n)
   in digest (flatten bins)

@@ -53,8 +53,8 @@ entry onto [k] (n: i64) (dest: *[k]f32) : [k]f32 =
 -- input { 10000i64 2i64 3i64 }
 -- output { [[623.2061706269915f64, -551.3143299135048f64, -495.03016071696993f64], [-216.13378038689225f64, -1398.0122438685667f64, 383.46301771912704f64]] [[1.0061220427908313f64, 0.9944190409751715f64, 0.9949395483185033f64], [0.9977330819501427f64, 0.9860331918079984f64, 1.0037855189753284f64]] }
 entry grid (n: i64) (h: i64) (w: i64) : ([h][w]f64, [h][w]f64) =
-  let places = map (\i -> (spread h i, spread (w + 1) (i / 2))) (iota n)
+  let positions = map (\i -> (spread h i, spread (w + 1) (i / 2))) (iota n)
   let values = map (\i -> (term i, 1 + term i / 1e5)) (iota n)
   in unzip (map unzip (reduce_by_index_2d (replicate h (replicate w (0, 1)))
                                           (\(a, b) (c, d) -> (a + c, b * d)) (0, 1)
-                                          places values))
+                                          positions values))

@@ -29,12 +29,12 @@ entry compose (n: i64) : (i32, i32) =
 -- entry: running
 -- input { 20000i64 [0i64, 1i64, 4999i64, 10000i64, 19999i64] }
 -- output { [-5000.0f64, -3540.5f64, -4926.7225798252975f64, -14127.400468478414f64, -11915.25571013163f64] [-9i32, -99i32, 1345246421i32, -809985103i32, -191688043i32] [5i32, 59i32, 676144131i32, -260345039i32, -2106647361i32] }
-entry running [k] (n: i64) (places: [k]i64) : ([k]f64, [k]i32, [k]i32) =
+entry running [k] (n: i64) (positions: [k]i64) : ([k]f64, [k]i32, [k]i32) =
   let totals = scan (+) 0 (map value (iota n))
   let (as, bs) =
     unzip (scan (\(a, b) (c, d) -> (a * c, b * c + d)) (1, 0)
                 (map (\i -> (2 * small i + 1, small (i + 1))) (iota n)))
-  in (map (\p -> totals[p]) places, map (\p -> as[p]) places, map (\p -> bs[p]) places)
+  in (map (\p -> totals[p]) positions, map (\p -> as[p]) positions, map (\p -> bs[p]) positions)
 
 -- The same on floats, where grouping changes bits, reduced and scanned.
 -- ==
@@ -43,7 +43,7 @@ entry running [k] (n: i64) (places: [k]i64) : ([k]f64, [k]i32, [k]i32) =
 -- output { 4.5236693849527914e-05f64 2784.6442032165296f64 [-5000.0f64, -3280.2018339907386f64, -3183.5956356100833f64, 47.505986573140106f64, 4148.683049268325f64, 2784.6442032165296f64] [5.0f32, 14.881258f32, 14.866347f32, 7.547156f32, 6.53173f32, 4.549897f32] }
 -- input { 300i64 [299i64] }
 -- output { 0.8610071178978056f64 -5525.439927061191f64 [-5525.439927061191f64] [8.6727915f32] }
-entry compose_floats [k] (n: i64) (places: [k]i64) : (f64, f64, [k]f64, [k]f32) =
+entry compose_floats [k] (n: i64) (positions: [k]i64) : (f64, f64, [k]f64, [k]f32) =
   let compose (a, b) (c, d) : (f64, f64) = (a * c, b * c + d)
   let steps = map (\i -> (0.9995 + 0.0001 * f64.i32 (small i), value i)) (iota n)
   let (a, b) = reduce compose (1, 0) steps
@@ -51,7 +51,7 @@ entry compose_floats [k] (n: i64) (places: [k]i64) : (f64, f64, [k]f64, [k]f32) 
   let scale x (y: f32, z: f32) = (x * y, z)
   let cs = scan (\(a, b) (c, d) -> (a * c, b * c + d)) (1, 0)
                 (map (\i -> scale (1 + 0.001 * f32.i32 (small i)) (0.998, f32.i32 (small (i + 1)))) (iota n))
-  in (a, b, map (\p -> bs[p]) places, map (\p -> cs[p].1) places)
+  in (a, b, map (\p -> bs[p]) positions, map (\p -> cs[p].1) positions)
 
 -- Length, sum and last element of a filter's result.
 -- ==
@@ -84,10 +84,10 @@ entry rows (n: i64) (m: i64) : (f64, f64, f64) =
 -- input { 10009i64 }
 -- output { true 522i64 4i32 }
 entry moved (n: i64) : (bool, i64, i32) =
-  let places = map (\i -> (i * 7919) % n) (iota n)
-  let moved = scatter (replicate n (-1)) places (iota n)
-  let rows = scatter (replicate n [0, 0]) places (map (\i -> [small i, 1]) (iota n))
-  in (and (map2 (\p i -> moved[p] == i) places (iota n)), moved[1], i32.sum (map (\r -> r[0] * r[1]) rows))
+  let positions = map (\i -> (i * 7919) % n) (iota n)
+  let moved = scatter (replicate n (-1)) positions (iota n)
+  let rows = scatter (replicate n [0, 0]) positions (map (\i -> [small i, 1]) (iota n))
+  in (and (map2 (\p i -> moved[p] == i) positions (iota n)), moved[1], i32.sum (map (\r -> r[0] * r[1]) rows))
 
 -- A loop around parallel operations.
 -- ==

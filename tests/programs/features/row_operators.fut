@@ -29,9 +29,9 @@ entry totals (n: i64) (m: i64) : (i64, i64, i64) =
   let sums = reduce (map2 (+)) (replicate m 0) xss
   let later (x, i) (y, j) : (i64, i64) = if y > x then (y, j) else (x, i)
   let pick (xs, is) (ys, js) = unzip (map2 later (zip xs is) (zip ys js))
-  let (most, places) =
+  let (most, positions) =
     reduce pick (replicate m (-100), replicate m (-1)) (zip xss (map (replicate m) (iota n)))
-  in (weigh sums, weigh most, weigh places)
+  in (weigh sums, weigh most, weigh positions)
 
 -- Prefix sums of columns, all of them and with a stride.
 -- ==

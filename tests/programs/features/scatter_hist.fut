@@ -20,10 +20,10 @@ entry write [n] [m] (dest: *[n]i32) (is: [m]i64) (vs: [m]i32) : [n]i32 =
 -- input { 5000i64 4i64 } output { [7i32, 7i32, 7i32, 7i32] true true }
 -- input { 3i64 4i64 } output { [7i32, 7i32, 7i32, 0i32] true true }
 entry meet (n: i64) (m: i64) : ([m]i32, bool, bool) =
-  let places = map (% m) (iota n)
-  let equal = scatter (replicate m 0) places (replicate n 7)
-  let others = scatter (replicate m (-1)) places (iota n)
-  let rows = scatter (replicate m [-1, -1]) places (map (\i -> [i, i + 1]) (iota n))
+  let positions = map (% m) (iota n)
+  let equal = scatter (replicate m 0) positions (replicate n 7)
+  let others = scatter (replicate m (-1)) positions (iota n)
+  let rows = scatter (replicate m [-1, -1]) positions (map (\i -> [i, i + 1]) (iota n))
   let from_there i x = x == -1 || x % m == i
   in (equal, and (map2 from_there (iota m) others),
       and (map2 (\i row -> from_there i row[0]) (iota m) rows))

@@ -88,7 +88,7 @@ pub fn mean(ratios: &[f64]) -> Option<f64> {
     (!ratios.is_empty()).then(|| (logs / ratios.len() as f64).exp())
 }
 
-/// The time of a contestant divided by the best of the others in the same round; the median over
+/// The time of an implementation divided by the best of the others in the same round; the median over
 /// the rounds. `None` if the row lacks either.
 pub fn over_best(row: &Row, who: &str, others: &[&str]) -> Option<f64> {
     let times = row.times_of(who)?;

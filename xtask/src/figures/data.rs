@@ -1,6 +1,6 @@
-//! The measurements as `bench/figures.py` writes them: figures with rows of contestants.
+//! The measurements as `bench/figures.py` writes them: figures with rows of implementations.
 //!
-//! [`read`] guarantees that run times and counts are positive and finite, and that each contestant
+//! [`read`] guarantees that run times and counts are positive and finite, and that each implementation
 //! has at least one round.
 
 use serde_json::{Map, Value};
@@ -15,7 +15,7 @@ pub struct Figure {
     pub backend: String,
     /// Properties of the machine and the compilers, by name.
     pub machine: Vec<(String, String)>,
-    /// The missing contestants, and the reasons.
+    /// The missing implementations, and the reasons.
     pub missing: Vec<(String, String)>,
     /// The rows, in the figure's order.
     pub rows: Vec<Row>,
@@ -28,11 +28,11 @@ pub struct Row {
     pub group: String,
     /// The position within the group: a size, or a data set.
     pub x: Position,
-    /// Run times by contestant.
+    /// Run times by implementation.
     pub times: Vec<(String, Times)>,
     /// Counts by name.
     pub counts: Vec<(String, f64)>,
-    /// True if all contestants had the same results.
+    /// True if all implementations had the same results.
     pub agree: bool,
     /// Remarks.
     pub notes: Vec<String>,
@@ -64,13 +64,13 @@ pub struct Times {
 }
 
 impl Row {
-    /// Returns a contestant's run times.
+    /// Returns an implementation's run times.
     pub fn times_of(&self, who: &str) -> Option<&Times> {
         let found = self.times.iter().find(|(name, _)| name == who);
         found.map(|(_, times)| times)
     }
 
-    /// The ratio of two contestants' times in the same round; the median over the rounds. Within a
+    /// The ratio of two implementations' times in the same round; the median over the rounds. Within a
     /// round, the state of the machine is similar.
     pub fn ratio(&self, slow: &str, fast: &str) -> Option<f64> {
         let (slow, fast) = (self.times_of(slow)?, self.times_of(fast)?);
@@ -98,7 +98,7 @@ pub fn read(text: &str) -> Result<Vec<Figure>, String> {
 fn figure((name, json): (&str, JsonPath<'_>)) -> Result<Figure, String> {
     let mut rows: Vec<(f64, Row)> = Vec::new();
     for (name, json) in json.get("rows")?.entries()? {
-        rows.push((json.get("place")?.number()?, row(name, &json)?));
+        rows.push((json.get("rank")?.number()?, row(name, &json)?));
     }
     rows.sort_by(|(x, _), (y, _)| x.total_cmp(y));
     Ok(Figure {

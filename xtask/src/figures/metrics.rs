@@ -110,7 +110,7 @@ fn plot(rows: &[Row]) -> Option<Plot> {
         // The axis is logarithmic.
         let values = values.filter_map(|(x, value)| Some((x as f64, value.filter(|value| *value > 0.0)?)));
         let points = values.map(|(x, y)| Point { x, y, least: y, most: y });
-        Line { contestant: series.name.to_owned(), points: points.collect() }
+        Line { implementation: series.name.to_owned(), points: points.collect() }
     };
     let panel = |(title, y_label, series): &Chart| {
         let mut lines: Vec<Line> = series.iter().map(line).collect();

@@ -35,7 +35,7 @@ pub fn page(sections: &[Section<'_>], metrics: Option<&Metrics>) -> String {
         &mut out,
         "<p>Made by <code>make figures</code>: <code>bench/figures.py</code> measures, <code>cargo xtask \
          figures</code> draws this page from <a href=\"data.json\">data.json</a>. A run time is the median \
-         over rounds, in each of which all contestants run in turn; the time of a round is the median of its \
+         over rounds, in each of which all implementations run in turn; the time of a round is the median of its \
          runs (one run if it takes a second). Thin lines in plots and ranges in tables extend from the \
          minimum to the maximum over the rounds. A ratio is the median over the rounds of the ratio within a \
          round; ratios within 5 % of 1 count as no difference. Columns called <em>here</em> were measured on \

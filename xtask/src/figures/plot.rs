@@ -64,8 +64,8 @@ pub enum Body {
 }
 
 pub struct Line {
-    /// The contestant.
-    pub contestant: String,
+    /// The implementation.
+    pub implementation: String,
     /// The points from left to right.
     pub points: Vec<Point>,
 }
@@ -83,7 +83,7 @@ pub struct Point {
 }
 
 pub struct Bar {
-    /// The contestant.
+    /// The implementation.
     pub who: String,
     pub value: f64,
 }
@@ -129,13 +129,13 @@ impl Plot {
         self.panels.iter().any(bars)
     }
 
-    /// The names of all contestants, in the order of the legend.
+    /// The names of all implementations, in the order of the legend.
     fn names(&self) -> Vec<String> {
         let mut names: Vec<String> = Vec::new();
         for panel in &self.panels {
             let own: Vec<&String> = match &panel.body {
                 Body::Lines { lines, .. } | Body::Series { lines, .. } => {
-                    lines.iter().map(|line| &line.contestant).collect()
+                    lines.iter().map(|line| &line.implementation).collect()
                 }
                 Body::Bars { groups, .. } => {
                     let bars = groups.iter().flat_map(|(_, bars)| bars);
@@ -182,7 +182,7 @@ impl Panel {
         let y = Axis::covering(y, points.flat_map(|point| [point.y, point.least, point.most]));
         let mut chart = self.chart(area, x, &y, 78)?;
         for line in lines {
-            let look = Style::of(&line.contestant);
+            let look = Style::of(&line.implementation);
             let at = |point: &Point, value: f64| (x.coordinate(point.x), y.coordinate(value));
             for point in &line.points {
                 let spread = [at(point, point.least), at(point, point.most)];

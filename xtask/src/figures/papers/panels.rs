@@ -4,8 +4,8 @@ use super::{basis_part, distinct, group, name, number};
 use crate::figures::data::{Figure, Row};
 use crate::figures::plot::{Bar, Body, Line, Panel, Point, Unit, raised, rank};
 
-/// Returns a line per contestant over the sizes of rows. `name` names the line, or excludes the
-/// contestant.
+/// Returns a line per implementation over the sizes of rows. `name` names the line, or excludes the
+/// implementation.
 fn lines<'a>(rows: impl Iterator<Item = &'a Row>, name: impl Fn(&Row, &str) -> Option<String>) -> Vec<Line> {
     let mut lines: Vec<Line> = Vec::new();
     for row in rows {
@@ -14,9 +14,9 @@ fn lines<'a>(rows: impl Iterator<Item = &'a Row>, name: impl Fn(&Row, &str) -> O
                 continue;
             };
             let point = Point { x, y: times.median, least: times.min, most: times.max };
-            match lines.iter_mut().find(|line| line.contestant == who) {
+            match lines.iter_mut().find(|line| line.implementation == who) {
                 Some(line) => line.points.push(point),
-                None => lines.push(Line { contestant: who, points: vec![point] }),
+                None => lines.push(Line { implementation: who, points: vec![point] }),
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Styles: the look of each contestant, text, and the legend.
+//! Styles: the look of each implementation, text, and the legend.
 
 use super::axis::Scale;
 use super::{Area, problem};
@@ -11,7 +11,7 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 pub const LEFT: Pos = Pos { h_pos: HPos::Left, v_pos: VPos::Center };
 pub const RIGHT: Pos = Pos { h_pos: HPos::Right, v_pos: VPos::Center };
 
-/// The style of a contestant.
+/// The style of an implementation.
 #[derive(Clone, Copy)]
 pub struct Style {
     /// The colour.
@@ -33,7 +33,7 @@ enum Marker {
     Cross,
 }
 
-/// The contestants in the order of legends, and their styles.
+/// The implementations in the order of legends, and their styles.
 const STYLES: [(&str, Style); 12] = [
     ("bindrune", look(BLUE_, Marker::Circle, None, None)),
     ("AIF", look(VERMILION, Marker::Square, None, None)),
@@ -88,7 +88,7 @@ pub fn rank(name: &str) -> usize {
 }
 
 impl Style {
-    /// The style of a contestant; grey for unknown names.
+    /// The style of an implementation; grey for unknown names.
     pub fn of(name: &str) -> Self {
         let found = STYLES.iter().chain(&OTHERS).chain(&METRICS).find(|(other, _)| *other == name);
         found.map_or(look(RGBColor(110, 110, 110), Marker::Cross, None, None), |(_, look)| *look)
