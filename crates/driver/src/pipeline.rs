@@ -309,6 +309,12 @@ pub fn passes() -> Vec<PassInfo> {
     );
     add(
         "imp",
+        "merge",
+        "merge equal functions, loops and bodies of task loops",
+        PassFn::Imp(|program, context| Ok(imp::merge::merge(program, context))),
+    );
+    add(
+        "imp",
         "strided-copies",
         "outline copies that choose by their strides at run time",
         PassFn::Imp(|program, _| Ok(imp::copies::outline_copies(program))),

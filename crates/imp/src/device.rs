@@ -45,7 +45,7 @@ use crate::syntax::{Access, Expr, Var};
 use prim::{BinOp, PrimType};
 
 /// The statements that only threads of a device have.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Hash, Debug)]
 pub enum DeviceOp {
     /// A barrier for the threads of a block.
     Barrier,
@@ -92,7 +92,7 @@ pub const RELEASE_TYPE: PrimType = PrimType::I32;
 pub const RELAXED_TYPE: PrimType = PrimType::I64;
 
 /// The operands of an atomic update: see [`DeviceOp::Update`].
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Hash, Debug)]
 pub struct AtomicUpdate {
     /// The variable for the previous value.
     pub old: Option<Var>,

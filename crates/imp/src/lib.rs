@@ -29,6 +29,8 @@ pub mod eval;
 pub mod generate;
 pub mod kernels;
 pub mod lanes;
+pub mod merge;
+mod outline;
 pub mod pipeline;
 mod rename;
 pub mod split;
@@ -39,6 +41,7 @@ mod tunable;
 mod vars;
 mod verify;
 pub mod walk;
+mod weight;
 
 pub use syntax::*;
 pub use text::{parse, print};

@@ -25,7 +25,7 @@ impl Var {
 /// Operators on vectors work lane by lane; all their operands have the same number of lanes, a
 /// `Select`'s condition too. Inactive lanes may hold anything, also 0 as a divisor: back ends make
 /// sure that no operator traps on them.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Hash, Debug)]
 pub enum Expr {
     /// A constant.
     Const(Scalar),
@@ -89,7 +89,7 @@ impl Expr {
 
 /// The location of an element: `offset + sum(index_k * stride_k)` elements from the buffer's start,
 /// all `i64`.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Hash, Debug)]
 pub struct Access {
     /// The buffer.
     pub buffer: Var,
@@ -102,7 +102,7 @@ pub struct Access {
 }
 
 /// The locations of the elements of all lanes.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Hash, Debug)]
 pub struct LaneAccess {
     /// The buffer.
     pub buffer: Var,
@@ -128,7 +128,7 @@ impl LaneAccess {
 }
 
 /// The behaviour of lanes that the mask of an access switches off.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum MaskedOff {
     /// They touch no memory: the instruction is masked.
     Skip,
@@ -139,7 +139,7 @@ pub enum MaskedOff {
 
 /// The positions of the elements of all lanes, which determine the access instructions.
 /// [`lanes`](crate::lanes) chooses.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Hash, Debug)]
 pub enum LanePositions {
     /// Contiguous from a position on (`i64`): one access.
     Unit(Expr),
@@ -155,7 +155,7 @@ pub enum LanePositions {
 }
 
 /// An array in a buffer: an index function without indices.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Hash, Debug)]
 pub struct Region {
     /// The buffer.
     pub buffer: Var,
@@ -200,7 +200,7 @@ pub struct Tile {
 pub const MAX_TILE: u32 = 64;
 
 /// The execution mode of a loop.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Hash, Debug)]
 pub enum LoopMode {
     /// Sequential.
     Seq {
@@ -248,7 +248,7 @@ impl LoopMode {
 }
 
 /// The identity of a parallel loop in profiles and logs, and the data for the scheduler.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Hash, Debug)]
 pub struct Launch {
     /// A number within the original function: unique within the program together with the name, and
     /// stable under edits of other functions.
@@ -280,7 +280,7 @@ pub struct Launch {
 }
 
 /// An array in the shared memory of a kernel's thread blocks.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Hash, Debug)]
 pub struct SharedBuffer {
     /// The variable, which is local to a thread block.
     pub buffer: Var,
@@ -296,7 +296,7 @@ pub struct SharedBuffer {
 /// Loops whose result does not depend on the partition have this form: they fill arrays, or each
 /// element of an array belongs to one slice. Each task evaluates the range's bound and `count`
 /// again, so these mention no variable that belongs to the loop.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Hash, Debug)]
 pub struct Slices {
     /// The number of slices (`i64`, at least 1); none run if the range is empty.
     pub count: Expr,
@@ -308,7 +308,7 @@ pub struct Slices {
 }
 
 /// A counting loop.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Hash, Debug)]
 pub struct For {
     /// The execution mode.
     pub mode: LoopMode,
@@ -335,7 +335,7 @@ impl For {
 }
 
 /// An argument of a call.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Hash, Debug)]
 pub enum Arg {
     /// A scalar or vector.
     Scalar(Expr),
@@ -345,7 +345,7 @@ pub enum Arg {
 
 /// Operations on blocks of slots: each slot holds a reference to a block, or nothing. The
 /// references are released with the block of slots. Its bytes are not accessible.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Hash, Debug)]
 pub enum Slots {
     /// Sets an owned variable to a new block with a number (`i64`) of empty slots; fails as
     /// [`Stmt::Alloc`] does.
@@ -371,7 +371,7 @@ pub enum Slots {
 }
 
 /// A statement.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Hash, Debug)]
 pub enum Stmt {
     /// Sets a scalar or vector variable to a value.
     Set(Var, Expr),
@@ -515,6 +515,8 @@ pub struct Function {
     pub results: Vec<Var>,
     /// Owned buffer variables (outside task loops), results included.
     pub owned: Vec<Var>,
+    /// Buffers whose block no other buffer variable of the function denotes.
+    pub distinct: Vec<Var>,
     /// All variables.
     pub vars: Vec<VarInfo>,
     /// The body.

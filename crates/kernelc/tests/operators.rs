@@ -69,6 +69,7 @@ fn program(cases: &[Case]) -> Program {
             params,
             results: vec![result],
             owned: Vec::new(),
+            distinct: Vec::new(),
             vars: vars.collect(),
             body: vec![Stmt::Set(result, expr)],
             code: CodePlacement::OneModule,

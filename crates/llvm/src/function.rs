@@ -3,8 +3,8 @@
 //! Each variable is a stack slot in the entry block (`mem2reg` promotes them to registers), created
 //! on first use. Owned variables are null at first. There is one failure block; it and the end of
 //! the body release owned blocks. Owned blocks are also stored in an array of the frame, for the
-//! failure block alone: if it read the variables from registers, each operation that can fail would
-//! add an incoming value to a phi for each variable.
+//! failure block and for frames with many blocks: if the failure block read the variables from
+//! registers, each operation that can fail would add an incoming value to a phi for each variable.
 //!
 //! A task's body is an LLVM function of its own; the same code emits it with other exits (see
 //! [`tasks`](crate::tasks)).
@@ -23,6 +23,12 @@ use inkwell::values::{
 };
 use prim::{BinOp, PrimType};
 use rustc_hash::{FxHashMap, FxHashSet};
+
+/// As many blocks are released by one call: inline tests are faster, and more code.
+const RELEASED_TOGETHER: usize = 4;
+
+/// The maximum number of alias scopes; more are not worth their lists at each access.
+const MAX_SCOPES: usize = 16;
 
 /// Alias scopes of the buffers that are distinct in the body being emitted.
 #[derive(Default)]
@@ -74,12 +80,13 @@ pub fn function(emit: &Emit<'_, '_>, function: &Function, id: usize) -> Res<()> 
     }
     frame.create_owned_array(&function.owned)?;
     frame.clear_owned(&function.owned)?;
+    frame.separate(&function.distinct);
     if function.recursive {
         frame.check_stack(emit.plan.frames(id))?;
     }
     frame.block(&function.body)?;
     let others: Vec<Var> = function.owned.iter().filter(|v| !function.results.contains(v)).copied().collect();
-    frame.release_all(&others)?;
+    frame.release_frame(&others, &function.results)?;
     frame.return_results()?;
     frame.builder.position_at_end(frame.fail);
     frame.release_owned()?;
@@ -164,6 +171,16 @@ impl<'e, 'p, 'c> FunctionEmitter<'e, 'p, 'c> {
         Ok(())
     }
 
+    /// Gives distinct buffers alias scopes of their own.
+    pub fn separate(&mut self, distinct: &[Var]) {
+        let distinct = distinct.get(..MAX_SCOPES).unwrap_or(distinct);
+        if distinct.is_empty() {
+            return;
+        }
+        self.scopes.all = self.emit.metadata.scopes(distinct.len());
+        self.scopes.own = distinct.iter().enumerate().map(|(i, var)| (*var, i)).collect();
+    }
+
     /// Emits operators at the builder's insertion point.
     pub fn ops(&self) -> Ops<'_, 'p, 'c> {
         Ops { emit: self.emit, builder: &self.builder }
@@ -246,6 +263,11 @@ impl<'e, 'p, 'c> FunctionEmitter<'e, 'p, 'c> {
     /// Assigns a block to an owned variable and records it for the failure block.
     pub fn store_owned(&mut self, var: Var, block: PointerValue<'c>) -> Res<()> {
         self.set(var, block)?;
+        self.record_owned(var, block)
+    }
+
+    /// Records the block of an owned variable for the failure block and the end of the frame.
+    fn record_owned(&self, var: Var, block: PointerValue<'c>) -> Res<()> {
         let position = self.owned.position.get(&var).copied();
         if let (Some(array), Some(position)) = (self.owned.array, position) {
             let position = self.emit.types.const_i64(position as i64);
@@ -274,6 +296,17 @@ impl<'e, 'p, 'c> FunctionEmitter<'e, 'p, 'c> {
             let old = self.buffer(*var)?;
             self.release(old)
         })
+    }
+
+    /// Releases the owned blocks of a frame that ends but for those of `kept`.
+    pub fn release_frame(&mut self, owned: &[Var], kept: &[Var]) -> Res<()> {
+        if owned.len() < RELEASED_TOGETHER {
+            return self.release_all(owned);
+        }
+        for var in kept {
+            self.record_owned(*var, self.emit.types.ptr.const_null())?;
+        }
+        self.release_owned()
     }
 
     /// Releases a reference, unless it is null.

@@ -14,6 +14,7 @@ use imp::kernels::kernels;
 use imp::walk::{each_stmt, each_use};
 use imp::{CodePlacement, For, Function, Launch, LoopMode, Program, Stmt};
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Weight of a part. LLVM takes some hundred milliseconds for this much code.
@@ -78,8 +79,21 @@ impl Partition {
                 }
             }
         }
+        plan.remove_empty_modules();
         plan.record_cross_module_calls(program);
         plan
+    }
+
+    /// Renumbers the parts without those that no code was assigned to: large units fill several. The
+    /// first part remains, it has the program's description.
+    fn remove_empty_modules(&mut self) {
+        let assigned = self.functions.iter().flatten().chain(self.tasks.values()).copied();
+        let used: BTreeSet<usize> = assigned.chain([0]).collect();
+        let numbers: FxHashMap<usize, usize> = used.iter().copied().zip(0..).collect();
+        for part in self.functions.iter_mut().flatten().chain(self.tasks.values_mut()) {
+            *part = numbers.get(part).copied().unwrap_or_default();
+        }
+        self.count = used.len();
     }
 
     /// Records the functions that are called across parts.

@@ -19,9 +19,6 @@ use inkwell::values::{FunctionValue, IntValue};
 use prim::{BinOp, PrimType};
 use rustc_hash::FxHashSet;
 
-/// The maximum number of alias scopes; more are not worth their lists at each access.
-const MAX_SCOPES: usize = 16;
-
 impl<'p, 'c> FunctionEmitter<'_, 'p, 'c> {
     /// Emits a task loop: environment, task function and the call of the runtime.
     pub fn task_loop(&mut self, f: &'p For, launch: &'p Launch) -> Res<()> {
@@ -109,16 +106,7 @@ impl<'p, 'c> FunctionEmitter<'_, 'p, 'c> {
     fn task_body(&mut self, f: &'p For, launch: &'p Launch) -> Res<()> {
         self.clear_owned(&launch.owned)?;
         self.block(&f.body)?;
-        self.release_all(&launch.owned)
-    }
-
-    fn scopes(&mut self, distinct: &[Var]) {
-        let distinct = distinct.get(..MAX_SCOPES).unwrap_or(distinct);
-        if distinct.is_empty() {
-            return;
-        }
-        self.scopes.all = self.emit.metadata.scopes(distinct.len());
-        self.scopes.own = distinct.iter().enumerate().map(|(i, var)| (*var, i)).collect();
+        self.release_frame(&launch.owned, &[])
     }
 }
 
@@ -212,7 +200,7 @@ impl<'p, 'c> Task<'p, 'c> {
             task.set(*var, loaded)?;
         }
         task.create_owned_array(&launch.owned)?;
-        task.scopes(&launch.distinct);
+        task.separate(&launch.distinct);
         let slices = launch.slices.as_deref();
         if let Some(slices) = slices.filter(|slices| slices.merge_adjacent) {
             task.set_chunk_bounds(f, slices, (low, high))?;

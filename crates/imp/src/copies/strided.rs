@@ -98,6 +98,7 @@ impl CopyFunctions {
             params,
             results: Vec::new(),
             owned: Vec::new(),
+            distinct: Vec::new(),
             vars,
             body,
             code: CodePlacement::EachModule,

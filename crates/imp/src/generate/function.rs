@@ -136,6 +136,7 @@ pub(crate) fn generate(
         params,
         results: result_vars,
         owned: frame.owned,
+        distinct: Vec::new(),
         vars: g.vars,
         body,
         code: if inline { CodePlacement::Inline } else { CodePlacement::OneModule },

@@ -8,17 +8,27 @@
 //!     if 0 < rest { i = lo + groups * w; mask = lane < rest; <body under mask> }
 //! ```
 //!
+//! Large bodies are emitted once:
+//!
+//! ```text
+//!     for g in 0 .. (count + w - 1) / w { i = lo + g * w; mask = lane < min(count - g * w, w); <body under mask> }
+//! ```
+//!
 //! Code of a region (see [`divergence`](super::divergence)) is only executed if some lane is active
 //! there. So uniform values may be computed, loaded, checked and stored by scalar code there, too.
 
 use super::divergence::Region;
 use super::value::{LaneValue, Shape, Shapes};
 use crate::def_use::DefUse;
-use crate::generate::expr::{add, compare, div, max, mul, sub};
+use crate::generate::expr::{add, compare, div, max, min, mul, sub};
 use crate::syntax::{Expr, For, LoopMode, Stmt, Var, VarInfo, VarType};
+use crate::weight::frame_weight;
 use prim::{BinOp, CmpOp, ConvOp, PrimType, Scalar, UnOp};
 use std::sync::Arc;
 use target::Machine;
+
+/// Vector code of bodies of this weight is emitted once.
+const SINGLE_COPY_WEIGHT: u64 = 400;
 
 /// The active lanes of a piece of code.
 #[derive(Clone, Copy)]
@@ -108,44 +118,61 @@ impl Emit<'_, '_> {
             self.name_i64(max(count, Expr::i64(0)), "count")
         };
         let groups = constant(div(count.clone(), Expr::i64(lanes)));
+        let rest = constant(sub(count.clone(), mul(groups.clone(), Expr::i64(lanes))));
+        let has_both = groups != Expr::i64(0) && rest != Expr::i64(0);
+        if has_both && masks_all_groups(&f.body) {
+            let groups = constant(div(add(count.clone(), Expr::i64(lanes - 1)), Expr::i64(lanes)));
+            return self.group_loop(groups, |emit, done| {
+                let rest = min(sub(count, done.clone()), Expr::i64(lanes));
+                emit.masked_group(f, at, add(lo, done), rest);
+            });
+        }
         let groups = self.name_i64(groups, "groups");
-        let all = Mask { lanes: None, region: None };
         if groups != Expr::i64(0) {
-            let g = self.var(VarType::Scalar(PrimType::I64), "group");
-            let body = self.collect(|emit| {
-                let first = add(lo.clone(), mul(Expr::Var(g), Expr::i64(lanes)));
-                emit.out.push(Stmt::Set(f.var, first));
+            let all = Mask { lanes: None, region: None };
+            self.group_loop(groups.clone(), |emit, done| {
+                emit.out.push(Stmt::Set(f.var, add(lo.clone(), done)));
                 emit.block(&f.body, at + 1, at, all);
             });
-            self.out.push(Stmt::For(For {
-                mode: LoopMode::Seq { independent: true },
-                var: g,
-                from: Expr::i64(0),
-                to: groups.clone(),
-                body,
-            }));
         }
-        let done = self.name_i64(constant(mul(groups, Expr::i64(lanes))), "done");
+        let done = self.name_i64(mul(groups, Expr::i64(lanes)), "done");
         let rest = constant(sub(count, done.clone()));
         if rest == Expr::i64(0) {
             return;
         }
         let rest = self.name_i64(rest, "rest");
-        let tail = self.collect(|emit| {
-            emit.out.push(Stmt::Set(f.var, add(lo, done)));
-            // The number of lanes fits in an `i8`.
-            let rest = Expr::Convert(ConvOp::SExt, PrimType::I64, PrimType::I8, Box::new(rest.clone()));
-            let mask = Expr::Compare(
-                CmpOp::SLt,
-                PrimType::I8,
-                Box::new(Expr::LaneIds(PrimType::I8, emit.lanes())),
-                Box::new(Expr::Splat(emit.lanes(), Box::new(rest))),
-            );
-            let mask = Mask { lanes: Some(emit.mask(mask, "mask")), region: None };
-            emit.block(&f.body, at + 1, at, mask);
-        });
+        let tail = self.collect(|emit| emit.masked_group(f, at, add(lo, done), rest.clone()));
         let any = compare(CmpOp::SLt, Expr::i64(0), rest);
         self.out.push(Stmt::If(any, tail, Vec::new()));
+    }
+
+    /// A loop over groups; `f` emits the body, given the number of iterations before the group.
+    fn group_loop(&mut self, groups: Expr, f: impl FnOnce(&mut Self, Expr)) {
+        let g = self.var(VarType::Scalar(PrimType::I64), "group");
+        let lanes = i64::from(self.lanes());
+        let body = self.collect(|emit| f(emit, mul(Expr::Var(g), Expr::i64(lanes))));
+        self.out.push(Stmt::For(For {
+            mode: LoopMode::Seq { independent: true },
+            var: g,
+            from: Expr::i64(0),
+            to: groups,
+            body,
+        }));
+    }
+
+    /// A group of which only the first lanes are active.
+    fn masked_group(&mut self, f: &For, at: u32, first: Expr, active: Expr) {
+        self.out.push(Stmt::Set(f.var, first));
+        // The number of lanes fits in an `i8`.
+        let active = Expr::Convert(ConvOp::SExt, PrimType::I64, PrimType::I8, Box::new(active));
+        let mask = Expr::Compare(
+            CmpOp::SLt,
+            PrimType::I8,
+            Box::new(Expr::LaneIds(PrimType::I8, self.lanes())),
+            Box::new(Expr::Splat(self.lanes(), Box::new(active))),
+        );
+        let mask = Mask { lanes: Some(self.mask(mask, "mask")), region: None };
+        self.block(&f.body, at + 1, at, mask);
     }
 
     /// Sets a variable to a value in the lanes of a mask.
@@ -181,6 +208,13 @@ impl Emit<'_, '_> {
             }
         }
     }
+}
+
+/// Returns true if the vector code of a body is emitted once, under a mask, for full groups and the
+/// remainder: it is large, so that the masks of its accesses cost little, and two copies would take
+/// twice the time to compile.
+fn masks_all_groups(body: &[Stmt]) -> bool {
+    frame_weight(body) >= SINGLE_COPY_WEIGHT
 }
 
 /// The negation of a condition, or of a mask.

@@ -155,13 +155,8 @@ impl FunctionParser<'_, '_> {
         self.p.punct("->")?;
         let results = self.typed_vars()?;
         self.p.punct("{")?;
-        let mut owned = Vec::new();
-        if self.p.take_keyword("owned") {
-            owned.push(self.var()?);
-            while self.p.take(",") {
-                owned.push(self.var()?);
-            }
-        }
+        let owned = self.header_vars("owned")?;
+        let distinct = self.header_vars("distinct")?;
         if self.p.take_keyword("vars") {
             self.typed_var()?;
             while self.p.take(",") {
@@ -181,11 +176,24 @@ impl FunctionParser<'_, '_> {
             params,
             results,
             owned,
+            distinct,
             vars: (0..count).map(info).collect(),
             body,
             code: code.map_or(CodePlacement::OneModule, |(_, code)| code),
             recursive,
         })
+    }
+
+    /// Parses a list of variables that begins with a keyword; empty if it does not follow.
+    fn header_vars(&mut self, keyword: &str) -> Result<Vec<Var>> {
+        let mut vars = Vec::new();
+        if self.p.take_keyword(keyword) {
+            vars.push(self.var()?);
+            while self.p.take(",") {
+                vars.push(self.var()?);
+            }
+        }
+        Ok(vars)
     }
 
     // --- Variables -------------------------------------------------------

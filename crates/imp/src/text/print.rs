@@ -132,7 +132,7 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// The first line of a function and its owned variables.
+    /// The first line of a function, its owned and its distinct variables.
     fn head(&self) -> String {
         let f = self.function;
         let mark = |set, text| if set { text } else { "" };
@@ -152,6 +152,9 @@ impl<'a> Printer<'a> {
         let mut head = format!("{marks}fun {name}({params}) -> ({results}) {{\n");
         if !f.owned.is_empty() {
             let _ = writeln!(head, "  owned {}", self.vars(&f.owned));
+        }
+        if !f.distinct.is_empty() {
+            let _ = writeln!(head, "  distinct {}", self.vars(&f.distinct));
         }
         head
     }

@@ -82,6 +82,12 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
                 self.error(format!("parameter {} is an owned variable", self.name(*param)));
             }
         }
+        self.distinct(&function.distinct, "distinct buffers");
+        for var in &function.distinct {
+            if !self.var_type(*var).is_some_and(|ty| ty.is_buffer()) {
+                self.error(format!("{} is distinct and not a buffer", self.name(*var)));
+            }
+        }
         self.distinct(&function.owned, "owned variables");
         for result in &function.results {
             let is_buffer = matches!(self.var_type(*result), Some(VarType::Buffer(_)));

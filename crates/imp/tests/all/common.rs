@@ -13,6 +13,7 @@ pub fn function(name: &str, vars: &[(&str, VarType)], body: Vec<Stmt>) -> Functi
         params: vec![],
         results: vec![],
         owned: vec![],
+        distinct: vec![],
         vars: vars.iter().map(|(hint, ty)| VarInfo { ty: *ty, hint: (*hint).into() }).collect(),
         body,
         code: CodePlacement::OneModule,

@@ -7,6 +7,7 @@ mod device;
 mod eval;
 mod fills;
 mod kernels;
+mod merge;
 mod misuse;
 mod pipeline;
 mod races;

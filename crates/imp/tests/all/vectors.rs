@@ -44,6 +44,7 @@ fn program(body: Vec<Stmt>) -> Program {
         params: vec![BUFFER, N],
         results: vec![],
         owned: vec![],
+        distinct: vec![],
         vars: vars.map(|(hint, ty)| VarInfo { ty, hint: hint.into() }).to_vec(),
         body,
         code: CodePlacement::OneModule,

@@ -59,6 +59,7 @@ impl Fun {
             params: self.params,
             results: self.results,
             owned: self.owned,
+            distinct: vec![],
             vars: self.vars,
             body,
             code: CodePlacement::OneModule,
@@ -108,6 +109,7 @@ pub fn launch() -> Launch {
         cost: c(1_000_000_000),
         slices: None,
         owned: vec![],
+        distinct: vec![],
         locals: vec![],
         // Filled in by [`program`].
         captures: vec![],
