@@ -300,6 +300,12 @@ pub fn passes() -> Vec<PassInfo> {
     );
     add(
         "imp",
+        "simplify-loops",
+        "remove loops of one iteration, copies, constants and dead code",
+        PassFn::Imp(|program, context| Ok(imp::simplify::simplify(program, context))),
+    );
+    add(
+        "imp",
         "split",
         "split functions that are too large for a back end",
         PassFn::Imp(|program, context| {

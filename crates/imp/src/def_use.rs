@@ -5,7 +5,7 @@
 //! walk over the function computes everything.
 
 use crate::syntax::{For, Function, Stmt, Var};
-use crate::walk::{Use, each_use};
+use crate::walk::{Use, each_stmt, each_use};
 
 /// The numbers of one function.
 pub(crate) struct DefUse {
@@ -19,6 +19,8 @@ pub(crate) struct DefUse {
 struct Occurrences {
     first: u32,
     last: u32,
+    /// The number of statements that set it; a parameter is set once more.
+    sets: u32,
     /// The end of the list in which the first statement to name the variable sets it; if it is
     /// above `last`, that list has all occurrences.
     block_end: u32,
@@ -27,12 +29,12 @@ struct Occurrences {
 impl DefUse {
     /// Numbers a function.
     pub(crate) fn new(function: &Function) -> Self {
-        let unnamed = Occurrences { first: u32::MAX, last: 0, block_end: 0 };
+        let unnamed = Occurrences { first: u32::MAX, last: 0, sets: 0, block_end: 0 };
         let mut def_use =
             Self { ends: Vec::new(), others: Vec::new(), vars: vec![unnamed; function.vars.len()] };
         // Parameters are set before the first statement, results read after the last one.
         for var in &function.params {
-            def_use.name(*var, 0);
+            def_use.name(*var, 0, Use::Sets);
         }
         def_use.ends.push(0);
         def_use.others.push(0);
@@ -40,7 +42,7 @@ impl DefUse {
         def_use.block(&function.body, &mut open);
         let end = def_use.ends.len() as u32;
         for var in &function.results {
-            def_use.name(*var, end);
+            def_use.name(*var, end, Use::Reads);
         }
         def_use
     }
@@ -48,10 +50,11 @@ impl DefUse {
     /// The number of a function's first statement.
     pub(crate) const FIRST: u32 = 1;
 
-    fn name(&mut self, var: Var, at: u32) {
+    fn name(&mut self, var: Var, at: u32, used: Use) {
         if let Some(named) = self.vars.get_mut(var.index()) {
             named.first = named.first.min(at);
             named.last = named.last.max(at);
+            named.sets += u32::from(used == Use::Sets);
         }
     }
 
@@ -78,7 +81,7 @@ impl DefUse {
             if new && used == Use::Sets {
                 open.push(var);
             }
-            self.name(var, at);
+            self.name(var, at, used);
         });
         match stmt {
             Stmt::If(_, yes, no) => {
@@ -125,4 +128,31 @@ impl DefUse {
         let named = self.vars[var.index()];
         (named.block_end > named.last).then_some(named.first)
     }
+
+    /// Returns true if one statement sets a variable, or it is a parameter that keeps its value.
+    pub(crate) fn is_set_once(&self, var: Var) -> bool {
+        self.vars[var.index()].sets == 1
+    }
+}
+
+/// The variables, by index, that one statement sets before all reads: then each has one value in an
+/// execution of that statement's list. Counters of loops are read in the loop only.
+pub fn set_once(function: &Function) -> Vec<bool> {
+    let def_use = DefUse::new(function);
+    let mut once: Vec<bool> = (0..function.vars.len() as u32)
+        .map(Var)
+        .map(|var| {
+            def_use.is_set_once(var) && (def_use.is_param(var) || def_use.dominating_def(var).is_some())
+        })
+        .collect();
+    let mut at = DefUse::FIRST;
+    each_stmt(&function.body, &mut |stmt| {
+        if let Stmt::For(f) = stmt {
+            for var in f.counters() {
+                once[var.index()] &= def_use.is_local(var, at, def_use.end(at));
+            }
+        }
+        at += 1;
+    });
+    once
 }

@@ -33,6 +33,7 @@ pub mod merge;
 mod outline;
 pub mod pipeline;
 mod rename;
+pub mod simplify;
 pub mod split;
 mod syntax;
 pub mod tail;
@@ -43,6 +44,7 @@ mod verify;
 pub mod walk;
 mod weight;
 
+pub use def_use::set_once;
 pub use syntax::*;
 pub use text::{parse, print};
 pub use verify::{VerifyError, has_kernels, verify};

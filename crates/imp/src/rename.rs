@@ -1,8 +1,7 @@
 //! Renaming and substitution of variables in statements.
 
 use crate::syntax::{
-    Access, Arg, DeviceOp, Expr, For, LaneAccess, LanePositions, LoopMode, Region, SharedBuffer, Slices,
-    Slots, Stmt, Var,
+    Access, Arg, DeviceOp, Expr, For, LaneAccess, LanePositions, Launch, LoopMode, Region, Slots, Stmt, Var,
 };
 use crate::walk::each_part_mut;
 
@@ -33,159 +32,17 @@ impl Change<'_> {
         });
     }
 
-    fn set(&mut self, var: &mut Var) {
-        (self.f)(var);
-    }
-
-    fn all(&mut self, vars: &mut [Var]) {
-        vars.iter_mut().for_each(|var| self.set(var));
-    }
-
     fn stmt(&mut self, stmt: &mut Stmt) {
+        own_exprs_mut(stmt, &mut |e| self.expr(e));
+        own_vars_mut(stmt, self.f);
         match stmt {
-            Stmt::Set(v, e) | Stmt::Alloc(v, e, _) => {
-                self.set(v);
-                self.expr(e);
-            }
-            Stmt::Load(v, from) => {
-                self.set(v);
-                self.access(from);
-            }
-            Stmt::Store(to, e) => {
-                self.access(to);
-                self.expr(e);
-            }
-            Stmt::LoadLanes { var, from, mask } => {
-                self.set(var);
-                self.lane_access(from);
-                mask.iter_mut().for_each(|mask| self.expr(mask));
-            }
-            Stmt::StoreLanes { to, value, mask } => {
-                self.lane_access(to);
-                self.expr(value);
-                mask.iter_mut().for_each(|mask| self.expr(mask));
-            }
-            Stmt::Frame { buffer, elem: _, count: _ } => self.set(buffer),
-            Stmt::ConstData(v, _) | Stmt::ReadGlobal(v, _) | Stmt::WriteGlobal(_, v) | Stmt::Release(v) => {
-                self.set(v);
-            }
-            Stmt::Share(v, w) | Stmt::Borrow(v, w) => {
-                self.set(v);
-                self.set(w);
-            }
-            Stmt::Slots(Slots::New(v, e, _)) => {
-                self.set(v);
-                self.expr(e);
-            }
-            Stmt::Slots(Slots::Put { slots, at, block: var } | Slots::Get { var, slots, at }) => {
-                self.set(slots);
-                self.expr(at);
-                self.set(var);
-            }
-            Stmt::Copy { to, from, elem: _, extents, plan: _ } => {
-                for Region { buffer, offset, strides } in [to, from] {
-                    self.set(buffer);
-                    self.expr(offset);
-                    self.exprs(strides);
-                }
-                self.exprs(extents);
-            }
-            Stmt::If(cond, yes, no) => {
-                self.expr(cond);
+            Stmt::If(_, yes, no) => {
                 self.stmts(yes);
                 self.stmts(no);
             }
-            Stmt::While(cond, body) => {
-                self.set(cond);
-                self.stmts(body);
-            }
-            Stmt::For(For { mode: how, var, from, to, body }) => {
-                self.expr(from);
-                self.expr(to);
-                self.set(var);
-                match how {
-                    LoopMode::Seq { independent: _ } | LoopMode::Scheduled | LoopMode::Lanes(_) => {}
-                    LoopMode::Threads(locals) => self.all(locals),
-                    LoopMode::Tasks(launch) | LoopMode::Grid(launch) => {
-                        self.expr(&mut launch.cost);
-                        if let Some(Slices { count, end, merge_adjacent: _ }) = launch.slices.as_deref_mut() {
-                            self.expr(count);
-                            self.set(end);
-                        }
-                        for SharedBuffer { buffer, bytes } in &mut launch.shared_buffers {
-                            self.set(buffer);
-                            self.expr(bytes);
-                        }
-                        self.all(&mut launch.owned);
-                        self.all(&mut launch.locals);
-                        self.all(&mut launch.captures);
-                        self.all(&mut launch.distinct);
-                        self.all(&mut launch.scattered);
-                    }
-                }
-                self.stmts(body);
-            }
-            Stmt::Call { fun: _, args, results, location: _ } => {
-                for arg in args {
-                    match arg {
-                        Arg::Scalar(e) => self.expr(e),
-                        Arg::Buffer(v) => self.set(v),
-                    }
-                }
-                self.all(results);
-            }
-            Stmt::RecordComparison(_, size) => self.expr(size),
-            Stmt::Device(DeviceOp::Barrier | DeviceOp::SubgroupBarrier(_)) => {}
-            Stmt::Device(DeviceOp::Update(update)) => {
-                self.access(&mut update.at);
-                self.expr(&mut update.value);
-                update.old.iter_mut().for_each(|old| self.set(old));
-            }
-            Stmt::Device(DeviceOp::CompareExchange { old, at, expected, value }) => {
-                self.set(old);
-                self.access(at);
-                self.expr(expected);
-                self.expr(value);
-            }
-            Stmt::Device(DeviceOp::Signal { at, value }) => {
-                self.access(at);
-                self.expr(value);
-            }
-            Stmt::Device(DeviceOp::Await { var, at }) => {
-                self.set(var);
-                self.access(at);
-            }
-            Stmt::Check { cond, check: _, values } => {
-                self.expr(cond);
-                self.exprs(values);
-            }
+            Stmt::While(_, body) | Stmt::For(For { body, .. }) => self.stmts(body),
+            crate::leaf_stmt!() => {}
         }
-    }
-
-    fn access(&mut self, access: &mut Access) {
-        self.set(&mut access.buffer);
-        self.expr(&mut access.offset);
-        for (index, stride) in &mut access.dims {
-            self.expr(index);
-            self.expr(stride);
-        }
-    }
-
-    fn lane_access(&mut self, access: &mut LaneAccess) {
-        self.set(&mut access.buffer);
-        match &mut access.at {
-            LanePositions::Unit(at) | LanePositions::SmallStride(at, _) | LanePositions::Gather(at) => {
-                self.expr(at);
-            }
-            LanePositions::Strided(at, stride) => {
-                self.expr(at);
-                self.expr(stride);
-            }
-        }
-    }
-
-    fn exprs(&mut self, exprs: &mut [Expr]) {
-        exprs.iter_mut().for_each(|e| self.expr(e));
     }
 
     fn expr(&mut self, e: &mut Expr) {
@@ -193,11 +50,180 @@ impl Change<'_> {
             if let Expr::Var(v) = e {
                 match self.with {
                     Some((var, by)) if var == *v => *e = by.clone(),
-                    _ => self.set(v),
+                    _ => (self.f)(v),
                 }
             } else {
                 each_part_mut(e, &mut |part| self.expr(part));
             }
         });
+    }
+}
+
+/// Calls `f` on the expressions of a statement, without those of its nested statements.
+pub(crate) fn own_exprs_mut(stmt: &mut Stmt, f: &mut dyn FnMut(&mut Expr)) {
+    match stmt {
+        Stmt::Set(_, e)
+        | Stmt::Alloc(_, e, _)
+        | Stmt::Slots(Slots::New(_, e, _) | Slots::Put { at: e, .. } | Slots::Get { at: e, .. })
+        | Stmt::If(e, _, _)
+        | Stmt::RecordComparison(_, e) => f(e),
+        Stmt::Load(_, from) => access_exprs_mut(from, f),
+        Stmt::Store(to, e) => {
+            access_exprs_mut(to, f);
+            f(e);
+        }
+        Stmt::LoadLanes { var: _, from, mask } => {
+            lane_access_exprs_mut(from, f);
+            mask.iter_mut().for_each(f);
+        }
+        Stmt::StoreLanes { to, value, mask } => {
+            lane_access_exprs_mut(to, f);
+            f(value);
+            mask.iter_mut().for_each(f);
+        }
+        Stmt::Copy { to, from, elem: _, extents, plan: _ } => {
+            for Region { buffer: _, offset, strides } in [to, from] {
+                f(offset);
+                strides.iter_mut().for_each(&mut *f);
+            }
+            extents.iter_mut().for_each(f);
+        }
+        Stmt::For(For { mode, var: _, from, to, body: _ }) => {
+            f(from);
+            f(to);
+            if let Some(launch) = mode.launch_mut() {
+                f(&mut launch.cost);
+                launch.slices.iter_mut().for_each(|slices| f(&mut slices.count));
+                launch.shared_buffers.iter_mut().for_each(|shared| f(&mut shared.bytes));
+            }
+        }
+        Stmt::Call { fun: _, args, results: _, location: _ } => {
+            for arg in args {
+                if let Arg::Scalar(e) = arg {
+                    f(e);
+                }
+            }
+        }
+        Stmt::Check { cond, check: _, values } => {
+            f(cond);
+            values.iter_mut().for_each(f);
+        }
+        Stmt::Device(DeviceOp::Update(update)) => {
+            access_exprs_mut(&mut update.at, f);
+            f(&mut update.value);
+        }
+        Stmt::Device(DeviceOp::CompareExchange { old: _, at, expected, value }) => {
+            access_exprs_mut(at, f);
+            f(expected);
+            f(value);
+        }
+        Stmt::Device(DeviceOp::Signal { at, value }) => {
+            access_exprs_mut(at, f);
+            f(value);
+        }
+        Stmt::Device(DeviceOp::Await { var: _, at }) => access_exprs_mut(at, f),
+        Stmt::Device(DeviceOp::Barrier | DeviceOp::SubgroupBarrier(_))
+        | Stmt::Frame { .. }
+        | Stmt::ConstData(..)
+        | Stmt::ReadGlobal(..)
+        | Stmt::WriteGlobal(..)
+        | Stmt::Release(_)
+        | Stmt::Share(..)
+        | Stmt::Borrow(..)
+        | Stmt::While(..) => {}
+    }
+}
+
+fn access_exprs_mut(access: &mut Access, f: &mut dyn FnMut(&mut Expr)) {
+    f(&mut access.offset);
+    for (index, stride) in &mut access.dims {
+        f(index);
+        f(stride);
+    }
+}
+
+fn lane_access_exprs_mut(access: &mut LaneAccess, f: &mut dyn FnMut(&mut Expr)) {
+    match &mut access.at {
+        LanePositions::Unit(at) | LanePositions::SmallStride(at, _) | LanePositions::Gather(at) => f(at),
+        LanePositions::Strided(at, stride) => {
+            f(at);
+            f(stride);
+        }
+    }
+}
+
+/// Calls `f` on the variables of a statement outside of expressions, without those of its nested
+/// statements.
+fn own_vars_mut(stmt: &mut Stmt, f: &mut dyn FnMut(&mut Var)) {
+    match stmt {
+        Stmt::Set(v, _)
+        | Stmt::Alloc(v, _, _)
+        | Stmt::Frame { buffer: v, .. }
+        | Stmt::ConstData(v, _)
+        | Stmt::ReadGlobal(v, _)
+        | Stmt::WriteGlobal(_, v)
+        | Stmt::Release(v)
+        | Stmt::While(v, _)
+        | Stmt::Slots(Slots::New(v, _, _)) => f(v),
+        Stmt::Load(v, Access { buffer, .. })
+        | Stmt::LoadLanes { var: v, from: LaneAccess { buffer, .. }, .. } => {
+            f(v);
+            f(buffer);
+        }
+        Stmt::Store(Access { buffer, .. }, _) | Stmt::StoreLanes { to: LaneAccess { buffer, .. }, .. } => {
+            f(buffer);
+        }
+        Stmt::Share(v, w) | Stmt::Borrow(v, w) => {
+            f(v);
+            f(w);
+        }
+        Stmt::Slots(Slots::Put { slots, at: _, block: var } | Slots::Get { var, slots, at: _ }) => {
+            f(slots);
+            f(var);
+        }
+        Stmt::Copy { to, from, .. } => {
+            f(&mut to.buffer);
+            f(&mut from.buffer);
+        }
+        Stmt::For(For { mode, var, .. }) => {
+            f(var);
+            mode_vars_mut(mode, f);
+        }
+        Stmt::Call { fun: _, args, results, location: _ } => {
+            for arg in args {
+                if let Arg::Buffer(v) = arg {
+                    f(v);
+                }
+            }
+            results.iter_mut().for_each(f);
+        }
+        Stmt::Device(DeviceOp::Update(update)) => {
+            f(&mut update.at.buffer);
+            update.old.iter_mut().for_each(f);
+        }
+        Stmt::Device(DeviceOp::CompareExchange { old: var, at, .. } | DeviceOp::Await { var, at }) => {
+            f(var);
+            f(&mut at.buffer);
+        }
+        Stmt::Device(DeviceOp::Signal { at, .. }) => f(&mut at.buffer),
+        Stmt::Device(DeviceOp::Barrier | DeviceOp::SubgroupBarrier(_))
+        | Stmt::If(..)
+        | Stmt::RecordComparison(..)
+        | Stmt::Check { .. } => {}
+    }
+}
+
+fn mode_vars_mut(mode: &mut LoopMode, f: &mut dyn FnMut(&mut Var)) {
+    match mode {
+        LoopMode::Seq { independent: _ } | LoopMode::Scheduled | LoopMode::Lanes(_) => {}
+        LoopMode::Threads(locals) => locals.iter_mut().for_each(f),
+        LoopMode::Tasks(launch) | LoopMode::Grid(launch) => {
+            launch.slices.iter_mut().for_each(|slices| f(&mut slices.end));
+            launch.shared_buffers.iter_mut().for_each(|shared| f(&mut shared.buffer));
+            let Launch { owned, locals, captures, distinct, scattered, .. } = launch;
+            for list in [owned, locals, captures, distinct, scattered] {
+                list.iter_mut().for_each(&mut *f);
+            }
+        }
     }
 }

@@ -42,4 +42,3 @@ pub(crate) fn frame_weight(stmts: &[Stmt]) -> u64 {
             .sum()
     })
 }
-

@@ -1,7 +1,7 @@
 //! The frame of a function: variables, entry, exits.
 //!
-//! Each variable is a stack slot in the entry block (`mem2reg` promotes them to registers), created
-//! on first use. Owned variables are null at first. There is one failure block; it and the end of
+//! A variable that is set once before all reads is the value itself. Any other is a stack slot in the
+//! entry block (`mem2reg` promotes them to registers), created on first use. Owned variables are null at first. There is one failure block; it and the end of
 //! the body release owned blocks. Owned blocks are also stored in an array of the frame, for the
 //! failure block and for frames with many blocks: if the failure block read the variables from
 //! registers, each operation that can fail would add an incoming value to a phi for each variable.
@@ -46,8 +46,8 @@ pub struct FunctionEmitter<'e, 'p, 'c> {
     pub ctx: PointerValue<'c>,
     /// The block to which failures branch.
     pub fail: BasicBlock<'c>,
-    /// Buffer variables that denote frame arrays, which loop iterations may share.
-    pub frame_arrays: &'e FxHashSet<Var>,
+    /// Facts on the function's variables.
+    pub facts: &'e VarFacts,
     /// Access groups of the enclosing independent loops.
     pub access_groups: Vec<MetadataValue<'c>>,
     pub scopes: AliasScopes<'c>,
@@ -57,7 +57,41 @@ pub struct FunctionEmitter<'e, 'p, 'c> {
     pub masked_store_slot: Option<PointerValue<'c>>,
     entry: BasicBlock<'c>,
     slots: FxHashMap<Var, PointerValue<'c>>,
+    /// The values of the variables that are set once.
+    values: FxHashMap<Var, Value<'c>>,
     owned: Owned<'c>,
+}
+
+/// Facts on the variables of a function, which its task loops share.
+pub struct VarFacts {
+    /// Buffer variables that denote frame arrays, which loop iterations may share.
+    frame_arrays: FxHashSet<Var>,
+    /// True for the variables that are set once before all reads ([`imp::set_once`]), by index.
+    set_once: Vec<bool>,
+}
+
+impl VarFacts {
+    /// The facts on a function's variables.
+    pub fn new(function: &Function) -> Self {
+        let mut set_once = imp::set_once(function);
+        // Owned variables are null at first.
+        let mut exclude = |owned: &[Var]| {
+            for var in owned {
+                if let Some(once) = set_once.get_mut(var.index()) {
+                    *once = false;
+                }
+            }
+        };
+        exclude(&function.owned);
+        imp::walk::each_stmt(&function.body, &mut |stmt| {
+            if let Stmt::For(f) = stmt
+                && let Some(launch) = f.mode.launch()
+            {
+                exclude(&launch.owned);
+            }
+        });
+        Self { frame_arrays: frame_array_vars(&function.body), set_once }
+    }
 }
 
 /// The array of owned blocks, and each variable's index in it.
@@ -70,13 +104,10 @@ struct Owned<'c> {
 /// Emits the code of a function, declaring it if necessary.
 pub fn function(emit: &Emit<'_, '_>, function: &Function, id: usize) -> Res<()> {
     let value = emit.function(id)?;
-    let framed = frame_array_vars(&function.body);
-    let mut frame = FunctionEmitter::new(emit, function, value, &framed)?;
+    let mut frame = FunctionEmitter::new(emit, function, value, emit.plan.facts(id, function))?;
     for (i, param) in function.params.iter().enumerate() {
-        let slot = frame.slot(*param)?;
         let arg = value.get_nth_param(i as u32 + 1);
-        let arg = arg.ok_or_else(|| Error::bug("a parameter is missing"))?;
-        frame.builder.build_store(slot, arg)?;
+        frame.set(*param, arg.ok_or_else(|| Error::bug("a parameter is missing"))?)?;
     }
     frame.create_owned_array(&function.owned)?;
     frame.clear_owned(&function.owned)?;
@@ -95,7 +126,7 @@ pub fn function(emit: &Emit<'_, '_>, function: &Function, id: usize) -> Res<()> 
 }
 
 /// The buffer variables that denote frame arrays, directly or by borrowing.
-pub fn frame_array_vars(stmts: &[Stmt]) -> FxHashSet<Var> {
+fn frame_array_vars(stmts: &[Stmt]) -> FxHashSet<Var> {
     let (mut framed, mut borrows) = (Vec::new(), FxHashMap::<Var, Vec<Var>>::default());
     imp::walk::each_stmt(stmts, &mut |stmt| match stmt {
         Stmt::Frame { buffer, .. } => framed.push(*buffer),
@@ -136,7 +167,7 @@ impl<'e, 'p, 'c> FunctionEmitter<'e, 'p, 'c> {
         emit: &'e Emit<'p, 'c>,
         function: &'p Function,
         value: FunctionValue<'c>,
-        framed: &'e FxHashSet<Var>,
+        facts: &'e VarFacts,
     ) -> Res<Self> {
         let entry = emit.context.append_basic_block(value, "entry");
         let body = emit.context.append_basic_block(value, "body");
@@ -151,13 +182,14 @@ impl<'e, 'p, 'c> FunctionEmitter<'e, 'p, 'c> {
             builder,
             ctx: pointer(ctx)?,
             fail,
-            frame_arrays: framed,
+            facts,
             access_groups: Vec::new(),
             scopes: AliasScopes::default(),
             check_values: FxHashMap::default(),
             masked_store_slot: None,
             entry,
             slots: FxHashMap::default(),
+            values: FxHashMap::default(),
             owned: Owned::default(),
         })
     }
@@ -219,8 +251,11 @@ impl<'e, 'p, 'c> FunctionEmitter<'e, 'p, 'c> {
         Ok(slot)
     }
 
-    /// Loads the value of a variable.
+    /// The value of a variable.
     pub fn get(&mut self, var: Var) -> Res<Value<'c>> {
+        if let Some(value) = self.values.get(&var) {
+            return Ok(*value);
+        }
         let ty = self.emit.types.var(self.var_type(var)?);
         let slot = self.slot(var)?;
         Ok(self.builder.build_load(ty, slot, "")?)
@@ -233,6 +268,10 @@ impl<'e, 'p, 'c> FunctionEmitter<'e, 'p, 'c> {
 
     /// Assigns a value to a variable.
     pub fn set(&mut self, var: Var, value: impl BasicValue<'c>) -> Res<()> {
+        if self.facts.set_once.get(var.index()) == Some(&true) {
+            self.values.insert(var, value.as_basic_value_enum());
+            return Ok(());
+        }
         let slot = self.slot(var)?;
         self.builder.build_store(slot, value)?;
         Ok(())
@@ -372,7 +411,7 @@ impl<'e, 'p, 'c> FunctionEmitter<'e, 'p, 'c> {
     /// Adds an access that touches only these buffers to the access groups of the enclosing loops,
     /// unless a buffer is a frame array, which iterations share.
     pub fn independent(&self, access: InstructionValue<'c>, buffers: &[Var]) -> Res<()> {
-        if buffers.iter().any(|var| self.frame_arrays.contains(var)) {
+        if buffers.iter().any(|var| self.facts.frame_arrays.contains(var)) {
             return Ok(());
         }
         self.emit.metadata.add_to_access_groups(access, &self.access_groups)

@@ -88,12 +88,8 @@ fn emit_part(emit: &Emit<'_, '_>, options: &Options) -> Res<()> {
         if emit.plan.module_of(id) == Some(emit.part) {
             function::function(emit, f, id)?;
         } else {
-            let outlined = outlined_tasks(f, emit.plan, emit.part);
-            if !outlined.is_empty() {
-                let framed = function::frame_array_vars(&f.body);
-                for task in outlined {
-                    tasks::outlined(emit, f, &framed, task)?;
-                }
+            for task in outlined_tasks(f, emit.plan, emit.part) {
+                tasks::outlined(emit, f, emit.plan.facts(id, f), task)?;
             }
         }
     }

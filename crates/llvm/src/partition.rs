@@ -9,13 +9,14 @@
 //! its own copy; the same holds for functions with `Code::Each`. A symbol that one part defines and
 //! another refers to is external.
 
+use crate::function::VarFacts;
 use crate::stack_use;
 use imp::kernels::kernels;
 use imp::walk::{each_stmt, each_use};
 use imp::{CodePlacement, For, Function, Launch, LoopMode, Program, Stmt};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Weight of a part. LLVM takes some hundred milliseconds for this much code.
 const MODULE_WEIGHT: usize = 6_000;
@@ -37,6 +38,8 @@ pub struct Partition {
     kernels: FxHashMap<Key, i64>,
     /// Bytes of stack that the frame arrays of each function use.
     frames: Vec<u64>,
+    /// Facts on the variables of each function.
+    facts: Vec<OnceLock<VarFacts>>,
 }
 
 impl Partition {
@@ -61,6 +64,7 @@ impl Partition {
                 .map(|(kernel, number)| (key(kernel.launch), number))
                 .collect(),
             frames: stack_use::stack_bytes(program),
+            facts: program.functions.iter().map(|_| OnceLock::new()).collect(),
         };
         let mut filled = 0;
         // The part that contains the middle of the next unit.
@@ -121,6 +125,11 @@ impl Partition {
     /// Bytes of stack that the arrays of a function may use ([`frames`]).
     pub fn frames(&self, function: usize) -> u64 {
         self.frames.get(function).copied().unwrap_or(0)
+    }
+
+    /// Facts on the variables of the function of this id.
+    pub fn facts(&self, id: usize, function: &Function) -> &VarFacts {
+        self.facts[id].get_or_init(|| VarFacts::new(function))
     }
 
     /// The part of a function's own code; `None` if each part emits its own copy.

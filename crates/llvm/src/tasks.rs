@@ -9,15 +9,14 @@
 
 use crate::emit::{Emit, call_value, var_type};
 use crate::error::{Error, Res};
-use crate::function::{FunctionEmitter, instruction_of};
+use crate::function::{FunctionEmitter, VarFacts, instruction_of};
 use crate::types::{int, pointer};
-use imp::{For, Function, Launch, LoopMode, Slices, Var, VarType};
+use imp::{For, Function, Launch, LoopMode, Slices, VarType};
 use inkwell::IntPredicate;
 use inkwell::attributes::AttributeLoc;
 use inkwell::types::{BasicTypeEnum, IntType, StructType};
 use inkwell::values::{FunctionValue, IntValue};
 use prim::{BinOp, PrimType};
-use rustc_hash::FxHashSet;
 
 impl<'p, 'c> FunctionEmitter<'_, 'p, 'c> {
     /// Emits a task loop: environment, task function and the call of the runtime.
@@ -47,7 +46,7 @@ impl<'p, 'c> FunctionEmitter<'_, 'p, 'c> {
         let cost = self.expr(&launch.cost)?;
         let value = match self.emit.plan.task(launch) {
             Some(part) if part != self.emit.part => task.declare(self.emit, true),
-            _ => task.define(self.emit, self.frame_arrays)?,
+            _ => task.define(self.emit, self.facts)?,
         };
         let code = value.as_global_value().as_pointer_value();
         let args = [self.ctx.into(), code.into(), env.into(), count, cost];
@@ -120,14 +119,9 @@ struct Task<'p, 'c> {
 }
 
 /// Emits a task function that is compiled in another part than the function around its loop.
-pub fn outlined<'p>(
-    emit: &Emit<'p, '_>,
-    function: &'p Function,
-    framed: &FxHashSet<Var>,
-    f: &'p For,
-) -> Res<()> {
+pub fn outlined<'p>(emit: &Emit<'p, '_>, function: &'p Function, facts: &VarFacts, f: &'p For) -> Res<()> {
     if let LoopMode::Tasks(launch) = &f.mode {
-        Task::new(emit, function, f, launch)?.define(emit, framed)?;
+        Task::new(emit, function, f, launch)?.define(emit, facts)?;
     }
     Ok(())
 }
@@ -164,7 +158,7 @@ impl<'p, 'c> Task<'p, 'c> {
     }
 
     /// Defines the task function.
-    fn define(&self, emit: &Emit<'p, 'c>, framed: &FxHashSet<Var>) -> Res<FunctionValue<'c>> {
+    fn define(&self, emit: &Emit<'p, 'c>, facts: &VarFacts) -> Res<FunctionValue<'c>> {
         let Self { function, loop_: f, launch, env: env_type } = *self;
         let types = emit.types;
         let value = self.declare(emit, emit.plan.task(launch).is_some());
@@ -179,7 +173,7 @@ impl<'p, 'c> Task<'p, 'c> {
         };
         let counter = types.int(counter);
 
-        let mut task = FunctionEmitter::new(emit, function, value, framed)?;
+        let mut task = FunctionEmitter::new(emit, function, value, facts)?;
         let load = |task: &FunctionEmitter<'_, 'p, 'c>, at: usize, ty: BasicTypeEnum<'c>| {
             let field = task.builder.build_struct_gep(env_type, env, at as u32, "")?;
             let loaded = task.builder.build_load(ty, field, "")?;

@@ -2,7 +2,7 @@
 //! whose variables are numbered in order of appearance.
 
 use crate::rename::each_var_mut;
-use crate::syntax::{CheckId, For, FunId, Function, LoopMode, Stmt, Var, VarInfo, VarType};
+use crate::syntax::{CheckId, For, FunId, Function, LoopMode, Slots, Stmt, Var, VarInfo, VarType};
 use crate::walk::each_stmt_mut;
 use rustc_hash::FxHasher;
 use std::hash::{Hash, Hasher};
@@ -73,11 +73,36 @@ pub(super) fn nested_shape(own: u64, first: u64, second: u64) -> u64 {
     hasher.finish()
 }
 
+/// The check whose message or location a statement reports on failure.
+pub(super) const fn check_of(stmt: &mut Stmt) -> Option<&mut CheckId> {
+    if let Stmt::Check { check, .. } = stmt {
+        Some(check)
+    } else if let Stmt::Alloc(_, _, check)
+    | Stmt::Slots(Slots::New(_, _, check))
+    | Stmt::Call { location: check, .. } = stmt
+    {
+        check.as_mut()
+    } else {
+        None
+    }
+}
+
+/// Returns true if [`check_of`] finds a check.
+pub(super) const fn has_check(stmt: &Stmt) -> bool {
+    matches!(
+        stmt,
+        Stmt::Check { .. }
+            | Stmt::Alloc(_, _, Some(_))
+            | Stmt::Slots(Slots::New(_, _, Some(_)))
+            | Stmt::Call { location: Some(_), .. }
+    )
+}
+
 /// Numbers the checks of a function in order of appearance; returns their former identities.
 pub(super) fn number_checks(function: &mut Function) -> Vec<CheckId> {
     let mut found = Vec::new();
     each_stmt_mut(&mut function.body, &mut |stmt| {
-        if let Stmt::Check { check, .. } = stmt {
+        if let Some(check) = check_of(stmt) {
             let number = CheckId(found.len() as u32);
             found.push(std::mem::replace(check, number));
         }

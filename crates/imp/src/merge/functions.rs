@@ -14,8 +14,10 @@ pub(super) fn merge(program: &mut Program, context: &mut Context) {
     for (at, shape) in shape_of.iter().enumerate() {
         shapes.entry(*shape).or_default().push(at);
     }
-    let fixed: FxHashSet<usize> =
-        (program.entries.iter().map(|entry| entry.fun)).chain(program.init).map(|fun| fun.0 as usize).collect();
+    let fixed: FxHashSet<usize> = (program.entries.iter().map(|entry| entry.fun))
+        .chain(program.init)
+        .map(|fun| fun.0 as usize)
+        .collect();
     let mut representatives: Vec<FunId> = (0..functions.len() as u32).map(FunId).collect();
     let mut distinct: FxHashMap<u64, Vec<(usize, Function)>> = FxHashMap::default();
     // Callees come first, so that their callers may be equal.

@@ -44,9 +44,7 @@ pub(super) fn merge(program: &mut Program, context: &mut Context) -> bool {
     let first = program.functions.len();
     let def_uses: Vec<DefUse> = program.functions.iter().map(DefUse::new).collect();
     let (replacements, made) = select(&program.functions, &def_uses, context);
-    for ((function, def_use), replacements) in
-        program.functions.iter_mut().zip(&def_uses).zip(replacements)
-    {
+    for ((function, def_use), replacements) in program.functions.iter_mut().zip(&def_uses).zip(replacements) {
         if replacements.is_empty() {
             continue;
         }
@@ -86,18 +84,17 @@ fn select(
     let mut covered: Vec<Covered> = functions.iter().map(|_| Covered::default()).collect();
     for mut group in groups {
         group.retain(|candidate| !covered[candidate.function].contains(candidate.at));
-        for class in classes(&group, functions, def_uses) {
+        for class in classes(&group, functions, def_uses).into_iter().flat_map(Class::by_gain) {
             if class.members.len() < 2 || !context.fuel.take() {
                 continue;
             }
             let fun = FunId((functions.len() + made.len()) as u32);
-            let (merged, sites) = sites::unify(class.function, &class.checks);
+            let (first, outlined) = &class.members[0];
+            let (mut merged, sites) = sites::unify(outlined.function.clone(), &class.checks);
+            merged.name = Arc::from(format!("{} merged {}", functions[first.function].name, made.len() + 1));
+            made.push(merged);
             for ((candidate, mut outlined), site) in class.members.into_iter().zip(sites) {
                 let function = candidate.function;
-                if made.len() + functions.len() == fun.0 as usize {
-                    let name = Arc::from(format!("{} merged {}", functions[function].name, made.len() + 1));
-                    made.push(Function { name, ..merged.clone() });
-                }
                 if let Some(site) = site {
                     outlined.add_argument(Expr::i64(site));
                 }
@@ -125,13 +122,34 @@ impl Covered {
 
 /// Candidates whose functions are equal up to the names of variables and the identities of checks.
 struct Class<'c, 'p> {
-    /// The first candidate's function.
-    function: Function,
-    /// That function, in canonical form.
+    /// The first candidate's function, in canonical form.
     canonical: Function,
     members: Vec<(&'c Candidate<'p>, Outlined)>,
     /// The checks of each member's function.
     checks: Vec<Vec<CheckId>>,
+}
+
+impl Class<'_, '_> {
+    /// The class, or if the selection of checks would cost more than half of what merging saves, one
+    /// for each list of checks.
+    fn by_gain(self) -> Vec<Self> {
+        let weight = self.members.first().map_or(0, |(candidate, _)| candidate.weight);
+        let saved = weight * self.members.len().saturating_sub(1) as u64;
+        if 2 * sites::cost(&self.canonical, &self.checks) <= saved {
+            return vec![self];
+        }
+        let mut parts: Vec<Self> = Vec::new();
+        for (member, checks) in self.members.into_iter().zip(self.checks) {
+            if let Some(part) = parts.iter_mut().find(|part| part.checks[0] == checks) {
+                part.members.push(member);
+                part.checks.push(checks);
+            } else {
+                let canonical = self.canonical.clone();
+                parts.push(Class { canonical, members: vec![member], checks: vec![checks] });
+            }
+        }
+        parts
+    }
 }
 
 /// The candidates that can be outlined, in classes.
@@ -155,8 +173,7 @@ fn classes<'c, 'p>(
         };
         let mut outlined = outliner.function(candidate.stmts.to_vec(), span, signature, &frame);
         outlined.function.recursive = around.recursive;
-        let function = outlined.function.clone();
-        let mut canonical = canonical(function.clone(), &|fun| fun);
+        let mut canonical = canonical(outlined.function.clone(), &|fun| fun);
         let checks = number_checks(&mut canonical);
         match classes.iter_mut().find(|class| class.canonical == canonical) {
             Some(class) => {
@@ -165,7 +182,7 @@ fn classes<'c, 'p>(
             }
             None => {
                 let members = vec![(candidate, outlined)];
-                classes.push(Class { function, canonical, members, checks: vec![checks] });
+                classes.push(Class { canonical, members, checks: vec![checks] });
             }
         }
     }

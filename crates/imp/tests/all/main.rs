@@ -12,6 +12,7 @@ mod misuse;
 mod pipeline;
 mod races;
 mod roots;
+mod simplify;
 mod split;
 mod tail;
 mod text;

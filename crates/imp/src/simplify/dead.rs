@@ -1,0 +1,89 @@
+//! Dead code: values that nothing reads, and empty conditionals and loops.
+
+use crate::syntax::{For, Function, LoopMode, Stmt, Var};
+use crate::walk::{Use, each_stmt, each_stmt_mut, each_use};
+
+/// Removes dead code, and the variables that are no longer named from the lists of launches.
+pub(super) fn remove(function: &mut Function) {
+    let mut reads = Reads(vec![0; function.vars.len()]);
+    function.results.iter().for_each(|var| reads.change(*var, 1));
+    each_stmt(&function.body, &mut |stmt| reads.stmt(stmt, 1));
+    reads.block(&mut function.body);
+    trim(function);
+}
+
+/// How often each variable is read.
+struct Reads(Vec<u32>);
+
+impl Reads {
+    fn change(&mut self, var: Var, by: i32) {
+        if let Some(count) = self.0.get_mut(var.index()) {
+            *count = count.saturating_add_signed(by);
+        }
+    }
+
+    fn stmt(&mut self, stmt: &Stmt, by: i32) {
+        each_use(stmt, &mut |var, used| {
+            if used == Use::Reads {
+                self.change(var, by);
+            }
+        });
+    }
+
+    /// Removes the dead statements of a list, last ones first: their operands may be dead then.
+    fn block(&mut self, stmts: &mut Vec<Stmt>) {
+        stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
+            let mut kept = Vec::with_capacity(stmts.len());
+            while let Some(mut stmt) = stmts.pop() {
+                match &mut stmt {
+                    Stmt::If(_, yes, no) => {
+                        self.block(no);
+                        self.block(yes);
+                    }
+                    Stmt::For(f) if f.mode.is_kernel() => {}
+                    Stmt::While(_, body) | Stmt::For(For { body, .. }) => self.block(body),
+                    crate::leaf_stmt!() => {}
+                }
+                if self.is_dead(&stmt) {
+                    self.stmt(&stmt, -1);
+                } else {
+                    kept.push(stmt);
+                }
+            }
+            kept.reverse();
+            *stmts = kept;
+        });
+    }
+
+    fn is_dead(&self, stmt: &Stmt) -> bool {
+        if let Stmt::Set(var, _) | Stmt::Load(var, _) | Stmt::LoadLanes { var, .. } = stmt {
+            self.0.get(var.index()) == Some(&0)
+        } else if let Stmt::If(_, yes, no) = stmt {
+            yes.is_empty() && no.is_empty()
+        } else if let Stmt::For(For { mode: LoopMode::Seq { .. } | LoopMode::Scheduled, body, .. }) = stmt {
+            body.is_empty()
+        } else {
+            false
+        }
+    }
+}
+
+/// Removes the variables that are not named from the lists of launches.
+fn trim(function: &mut Function) {
+    let mut named = vec![false; function.vars.len()];
+    each_stmt(&function.body, &mut |stmt| {
+        each_use(stmt, &mut |var, _| {
+            if let Some(named) = named.get_mut(var.index()) {
+                *named = true;
+            }
+        });
+    });
+    let is_named = |var: &Var| named.get(var.index()) == Some(&true);
+    each_stmt_mut(&mut function.body, &mut |stmt| {
+        if let Stmt::For(f) = stmt
+            && let Some(launch) = f.mode.launch_mut()
+        {
+            launch.locals.retain(is_named);
+        }
+    });
+}
