@@ -16,7 +16,8 @@ macro_rules! nested_stmt {
 }
 
 /// A pattern for the statements without nested statements. A match on the nested ones ends with it
-/// instead of a wildcard, so that a new statement breaks the build until it is classified.
+/// instead of a wildcard, so that a new statement breaks the build until it is classified. In other
+/// crates it may follow arms for some of its statements.
 #[macro_export]
 macro_rules! leaf_stmt {
     () => {

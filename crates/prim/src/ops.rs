@@ -118,7 +118,8 @@ macro_rules! named {
 }
 
 /// Declares operators on operands of one type, in groups. The name of a group is that of a macro,
-/// the pattern for its operators: a `match` names operators outside of its types by it.
+/// the pattern for its operators: a `match` names operators outside of its types by it. In other
+/// crates the pattern may follow arms for some of its operators.
 macro_rules! operators {
     ($(#[$meta:meta])* $name:ident: $class_type:ident { $($pattern:ident {
         $($(#[$vmeta:meta])* $variant:ident = $text:literal, $domain:ident, $class:expr, $laws:expr;)*
