@@ -10,7 +10,7 @@ use ir::syntax::{Atom, BasicOp, Body, Exp, Lambda, Level, LoopForm, Param};
 use ir::types::{Dim, Type};
 use ir::walk::{stm_names, sub_bodies, with_stack};
 use ir::{Name, Segs, Soacs};
-use prim::{BinOp, PrimType};
+use prim::PrimType;
 use rustc_hash::{FxHashMap, FxHashSet};
 use target::chunks::{
     ACCUMULATOR_BYTES, BLOCK_BYTES, CHUNK_WORK, FLAT_MAP_DIVISOR, MAX_CHUNKS, MAX_UPDATES, MOST_IN_BLOCK,
@@ -372,28 +372,9 @@ pub(crate) fn commutes(op: &Lambda<Soacs>) -> bool {
                 let Exp::Basic(BasicOp::Binary(op, _, a, b)) = stm.exp else {
                     return false;
                 };
-                bound && commutative(op) && ((a, b) == (x, y) || (a, b) == (y, x))
+                bound && op.is_commutative() && ((a, b) == (x, y) || (a, b) == (y, x))
             })
         })
-}
-
-fn commutative(op: BinOp) -> bool {
-    matches!(
-        op,
-        BinOp::Add
-            | BinOp::Mul
-            | BinOp::And
-            | BinOp::Or
-            | BinOp::Xor
-            | BinOp::SMin
-            | BinOp::SMax
-            | BinOp::UMin
-            | BinOp::UMax
-            | BinOp::FAdd
-            | BinOp::FMul
-            | BinOp::FMin
-            | BinOp::FMax
-    )
 }
 
 /// The estimated cost in sixteenths of a nanosecond, and true if there are loops, calls or segops

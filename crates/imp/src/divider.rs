@@ -150,23 +150,14 @@ impl Load {
                         self.block(yes);
                         self.block(no);
                     }
-                    Stmt::Load(..)
+                    crate::resource_stmt!()
+                    | Stmt::Load(..)
                     | Stmt::LoadLanes { .. }
-                    | Stmt::Alloc(..)
-                    | Stmt::Frame { .. }
-                    | Stmt::Share(..)
-                    | Stmt::Borrow(..)
-                    | Stmt::Release(_)
-                    | Stmt::Slots(_)
                     | Stmt::Copy { .. }
-                    | Stmt::ConstData(..)
                     | Stmt::While(..)
                     | Stmt::For(_)
                     | Stmt::Call { .. }
-                    | Stmt::RecordComparison(..)
-                    | Stmt::ReadGlobal(..)
-                    | Stmt::Device(_)
-                    | Stmt::WriteGlobal(..) => {}
+                    | Stmt::Device(_) => {}
                 }
             }
         });
@@ -174,34 +165,18 @@ impl Load {
 
     fn expr(&mut self, expr: &Expr) {
         stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
-            match expr {
-                Expr::Unary(UnOp::FSqrt, PrimType::F64, _) => self.roots += 1.0,
-                Expr::Binary(BinOp::FDiv, PrimType::F64, _, _) => self.quotients += 1.0,
-                Expr::Binary(BinOp::FMul | BinOp::Mul, _, _, _)
-                | Expr::Fma(..)
-                | Expr::Compare(..)
-                | Expr::Convert(..) => self.others += 1.0,
-                Expr::Binary(BinOp::FMin | BinOp::FMax, _, _, _) => self.others += 4.0,
-                Expr::Const(_)
-                | Expr::Var(_)
-                | Expr::Tunable(_)
-                | Expr::LogsComparisons
-                | Expr::Unary(..)
-                | Expr::Binary(..)
-                | Expr::Select(..)
-                | Expr::SplitSqrt(_)
-                | Expr::NewtonQuotient(..)
-                | Expr::Math(..)
-                | Expr::Splat(..)
-                | Expr::LaneIds(..)
-                | Expr::Any(_)
-                | Expr::All(_)
-                | Expr::FirstLane(_)
-                | Expr::Count(_)
-                | Expr::Pack(..)
-                | Expr::Extract(..)
-                | Expr::Insert(..)
-                | Expr::Shift(..) => {}
+            if let Expr::Unary(UnOp::FSqrt, PrimType::F64, _) = expr {
+                self.roots += 1.0;
+            } else if let Expr::Binary(op, ty, _, _) = expr {
+                if (*op, *ty) == (BinOp::FDiv, PrimType::F64) {
+                    self.quotients += 1.0;
+                } else if matches!(op, BinOp::FMul | BinOp::Mul) {
+                    self.others += 1.0;
+                } else if matches!(op, BinOp::FMin | BinOp::FMax) {
+                    self.others += 4.0;
+                }
+            } else if matches!(expr, Expr::Fma(..) | Expr::Compare(..) | Expr::Convert(..)) {
+                self.others += 1.0;
             }
             each_operand(expr, &mut |part| self.expr(part));
         });

@@ -85,6 +85,11 @@ impl Expr {
     pub const fn i64(x: i64) -> Self {
         Self::Const(Scalar::I64(x))
     }
+
+    /// The value of a constant.
+    pub const fn as_const(&self) -> Option<Scalar> {
+        if let Self::Const(x) = self { Some(*x) } else { None }
+    }
 }
 
 /// The location of an element: `offset + sum(index_k * stride_k)` elements from the buffer's start,

@@ -215,30 +215,13 @@ impl Tail {
 /// Returns true if a statement only moves values on to variables in `wanted`, or releases other
 /// blocks; `wanted` is then updated to the variables before the statement.
 fn forwards(stmt: &Stmt, wanted: &mut [Var], forwarded: &mut FxHashSet<Var>) -> bool {
-    let (to, from) = match stmt {
-        Stmt::Set(to, Expr::Var(from)) | Stmt::Share(to, from) => (*to, *from),
-        Stmt::Release(var) => return !wanted.contains(var),
-        Stmt::Set(..)
-        | Stmt::Load(..)
-        | Stmt::Store(..)
-        | Stmt::LoadLanes { .. }
-        | Stmt::StoreLanes { .. }
-        | Stmt::Alloc(..)
-        | Stmt::Frame { .. }
-        | Stmt::Borrow(..)
-        | Stmt::Slots(_)
-        | Stmt::Copy { .. }
-        | Stmt::ConstData(..)
-        | Stmt::If(..)
-        | Stmt::While(..)
-        | Stmt::For(_)
-        | Stmt::Call { .. }
-        | Stmt::Check { .. }
-        | Stmt::RecordComparison(..)
-        | Stmt::ReadGlobal(..)
-        | Stmt::Device(_)
-        | Stmt::WriteGlobal(..) => return false,
+    if let Stmt::Release(var) = stmt {
+        return !wanted.contains(var);
+    }
+    let (Stmt::Set(to, Expr::Var(from)) | Stmt::Share(to, from)) = stmt else {
+        return false;
     };
+    let (to, from) = (*to, *from);
     let Some(at) = wanted.iter().position(|var| *var == to) else {
         return false;
     };

@@ -7,30 +7,107 @@ use crate::syntax::{
 };
 use prim::PrimType;
 
+/// A pattern for the statements with nested statements.
+#[macro_export]
+macro_rules! nested_stmt {
+    () => {
+        $crate::Stmt::If(..) | $crate::Stmt::While(..) | $crate::Stmt::For(_)
+    };
+}
+
 /// A pattern for the statements without nested statements. A match on the nested ones ends with it
-/// instead of a wildcard, so that a new statement breaks the build until it is classified.
+/// instead of a wildcard, so that a new statement breaks the build until it is classified. In other
+/// crates it may follow arms for some of its statements.
 #[macro_export]
 macro_rules! leaf_stmt {
+    () => {
+        $crate::element_stmt!()
+            | $crate::resource_stmt!()
+            | $crate::Stmt::Copy { .. }
+            | $crate::Stmt::Call { .. }
+            | $crate::Stmt::Check { .. }
+            | $crate::Stmt::Device(_)
+    };
+}
+
+/// A pattern for the statements that compute, load or store elements.
+#[macro_export]
+macro_rules! element_stmt {
     () => {
         $crate::Stmt::Set(..)
             | $crate::Stmt::Load(..)
             | $crate::Stmt::Store(..)
             | $crate::Stmt::LoadLanes { .. }
             | $crate::Stmt::StoreLanes { .. }
-            | $crate::Stmt::Alloc(..)
+    };
+}
+
+/// A pattern for the statements on buffers as a whole and on the context's state.
+#[macro_export]
+macro_rules! resource_stmt {
+    () => {
+        $crate::Stmt::Alloc(..)
             | $crate::Stmt::Frame { .. }
             | $crate::Stmt::Share(..)
             | $crate::Stmt::Borrow(..)
             | $crate::Stmt::Release(_)
             | $crate::Stmt::Slots(_)
-            | $crate::Stmt::Copy { .. }
             | $crate::Stmt::ConstData(..)
-            | $crate::Stmt::Call { .. }
-            | $crate::Stmt::Check { .. }
             | $crate::Stmt::RecordComparison(..)
             | $crate::Stmt::ReadGlobal(..)
-            | $crate::Stmt::Device(_)
             | $crate::Stmt::WriteGlobal(..)
+    };
+}
+
+/// A pattern for the expressions without operands.
+#[macro_export]
+macro_rules! leaf_expr {
+    () => {
+        $crate::Expr::Const(_)
+            | $crate::Expr::Var(_)
+            | $crate::Expr::Tunable(_)
+            | $crate::Expr::LogsComparisons
+    };
+}
+
+/// A pattern for the operators of scalars, which apply to vectors lane by lane.
+#[macro_export]
+macro_rules! lanewise_expr {
+    () => {
+        $crate::Expr::Unary(..)
+            | $crate::Expr::Binary(..)
+            | $crate::Expr::Compare(..)
+            | $crate::Expr::Convert(..)
+            | $crate::Expr::Select(..)
+            | $crate::Expr::Fma(..)
+            | $crate::Expr::Math(..)
+    };
+}
+
+/// A pattern for the expressions that exist only in vector code.
+#[macro_export]
+macro_rules! vector_expr {
+    () => {
+        $crate::vector_to_scalar!()
+            | $crate::Expr::SplitSqrt(_)
+            | $crate::Expr::NewtonQuotient(..)
+            | $crate::Expr::Splat(..)
+            | $crate::Expr::LaneIds(..)
+            | $crate::Expr::Pack(..)
+            | $crate::Expr::Insert(..)
+            | $crate::Expr::Shift(..)
+    };
+}
+
+/// A pattern for the expressions that are a scalar computed from a vector.
+#[macro_export]
+macro_rules! vector_to_scalar {
+    () => {
+        $crate::Expr::Any(_)
+            | $crate::Expr::All(_)
+            | $crate::Expr::FirstLane(_)
+            | $crate::Expr::Count(_)
+            | $crate::Expr::Extract(..)
     };
 }
 
@@ -366,33 +443,10 @@ pub(crate) fn lanes_of(vars: &[VarInfo], expr: &Expr) -> Option<u32> {
 /// Returns true if an expression divides scalars, which must not be executed unless a check before
 /// it was.
 pub(crate) fn divides(e: &Expr) -> bool {
-    let mut found = match e {
-        Expr::Binary(op, _, _, y) if op.is_division() => {
-            !matches!(&**y, Expr::Const(by) if by.as_i64() != Some(0))
-        }
-        Expr::Math(..) => true,
-        Expr::Const(_)
-        | Expr::Var(_)
-        | Expr::Tunable(_)
-        | Expr::LogsComparisons
-        | Expr::Unary(..)
-        | Expr::Binary(..)
-        | Expr::Compare(..)
-        | Expr::Convert(..)
-        | Expr::Select(..)
-        | Expr::SplitSqrt(_)
-        | Expr::NewtonQuotient(..)
-        | Expr::Fma(..)
-        | Expr::Splat(..)
-        | Expr::LaneIds(..)
-        | Expr::Any(_)
-        | Expr::All(_)
-        | Expr::FirstLane(_)
-        | Expr::Count(_)
-        | Expr::Pack(..)
-        | Expr::Extract(..)
-        | Expr::Insert(..)
-        | Expr::Shift(..) => false,
+    let mut found = if let Expr::Binary(op, _, _, y) = e {
+        op.is_division() && y.as_const().is_none_or(|by| by.as_i64() == Some(0))
+    } else {
+        matches!(e, Expr::Math(..))
     };
     each_operand(e, &mut |part| found |= divides(part));
     found

@@ -267,11 +267,12 @@ pub fn binary(op: BinOp, ty: ScalarType, x: Scalar, y: Scalar, span: Span) -> Re
         }
         _ => prim::eval::binary(op, x, y),
     };
-    fast.ok_or_else(|| match op {
-        BinOp::SDiv | BinOp::SMod | BinOp::SQuot | BinOp::SRem | BinOp::UDiv | BinOp::UMod => {
+    fast.ok_or_else(|| {
+        if op.is_division() {
             Failure::at(span, "division by zero")
+        } else {
+            Failure::bug(format_args!("`{}` with operands of wrong types", op.name()))
         }
-        _ => Failure::bug(format_args!("`{}` with operands of wrong types", op.name())),
     })
 }
 

@@ -211,7 +211,7 @@ impl<'a, L: Level> Builder<'a, L> {
 
     /// Converts `arg`; returns it unchanged where the conversion is from a type to itself.
     pub fn convert(&mut self, op: ConvOp, from: PrimType, to: PrimType, arg: Atom) -> Atom {
-        if from == to && matches!(op, ConvOp::SExt | ConvOp::ZExt | ConvOp::FConv) {
+        if op.is_identity(from, to) {
             return arg;
         }
         self.let_basic("conv", BasicOp::Convert { op, from, to, arg }).into()

@@ -17,9 +17,7 @@ fn exact_body<L: Level>(body: &Body<L>) -> bool {
     with_stack(|| {
         body.stms.iter().all(|stm| match &stm.exp {
             Exp::Basic(op) => match op {
-                BasicOp::Binary(op, ty, _, _) => {
-                    ty.is_int() || *ty == PrimType::Bool || matches!(op, BinOp::FMin | BinOp::FMax)
-                }
+                BasicOp::Binary(op, ty, _, _) => !ty.is_float() || op.is_associative(),
                 BasicOp::Fma(..) | BasicOp::Math(..) => false,
                 BasicOp::Convert { op: _, from, to, arg: _ } => !from.is_float() || from == to,
                 BasicOp::Atom(_)
@@ -58,22 +56,10 @@ pub fn llvm_reduction_operator<L: Level>(operator: &Lambda<L>) -> Option<BinOp> 
     let [stm] = operator.body.stms.as_slice() else {
         return None;
     };
-    let Exp::Basic(BasicOp::Binary(op, _, _, _)) = stm.exp else {
+    let Exp::Basic(BasicOp::Binary(op, ty, _, _)) = stm.exp else {
         return None;
     };
-    let known = matches!(
-        op,
-        BinOp::Add
-            | BinOp::Mul
-            | BinOp::And
-            | BinOp::Or
-            | BinOp::Xor
-            | BinOp::SMin
-            | BinOp::SMax
-            | BinOp::UMin
-            | BinOp::UMax
-    );
-    (known && operator.ret.len() == 1).then_some(op)
+    (op.is_associative() && !ty.is_float() && operator.ret.len() == 1).then_some(op)
 }
 
 /// Returns the integer operator that an operator consists of, if devices have an atomic instruction

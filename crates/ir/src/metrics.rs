@@ -19,7 +19,7 @@ use crate::syntax::{
 };
 use crate::walk::{LevelOp, Visit};
 use crate::{FunName, Name, Program, Segs};
-use prim::UnOp;
+use prim::{UnClass, UnOp};
 use rustc_hash::FxHashSet;
 
 /// A pattern of operations: a name, optionally preceded by names of the operations around it
@@ -274,7 +274,7 @@ fn basic(op: &BasicOp) -> &'static str {
 
 /// The name of a unary operator in patterns: some are functions of the mathematical library.
 fn unary(op: UnOp) -> &'static str {
-    let in_library = matches!(op, UnOp::FSqrt | UnOp::FFloor | UnOp::FCeil | UnOp::FRound | UnOp::FTrunc);
+    let in_library = matches!(op.class(), UnClass::Root | UnClass::Rounding);
     if in_library { "Apply" } else { "UnOp" }
 }
 

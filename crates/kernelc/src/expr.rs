@@ -9,7 +9,7 @@ use crate::dialect::{self, Dialect};
 use crate::error::{Error, Res};
 use crate::literal;
 use imp::{Access, Expr, Space, Var, VarInfo, VarType};
-use prim::{BinOp, CmpOp, ConvOp, MathFun, PrimType, Scalar, UnOp};
+use prim::{BinOp, CmpClass, CmpOp, ConvOp, MathFun, PrimType, Scalar, UnOp};
 
 /// The text of an expression, and its precedence.
 pub struct Text {
@@ -162,18 +162,7 @@ impl Expressions<'_> {
             }
             Expr::Fma(ty, x, y, z) => self.call(&format!("br_fma_{ty}"), &[x, y, z]),
             Expr::Math(fun, ty, args) => self.math(*fun, *ty, args),
-            Expr::SplitSqrt(_)
-            | Expr::NewtonQuotient(..)
-            | Expr::Splat(..)
-            | Expr::LaneIds(..)
-            | Expr::Any(_)
-            | Expr::All(_)
-            | Expr::FirstLane(_)
-            | Expr::Count(_)
-            | Expr::Pack(..)
-            | Expr::Extract(..)
-            | Expr::Insert(..)
-            | Expr::Shift(..) => Err(Error::bug("the back end does not support vectors")),
+            imp::vector_expr!() => Err(Error::bug("the back end does not support vectors")),
         }
     }
 
@@ -238,21 +227,7 @@ impl Expressions<'_> {
             return Ok(match op {
                 UnOp::FNeg => Text::loose(format!("{bits} ^ 0x8000")),
                 UnOp::FAbs => Text::loose(format!("{bits} & 0x7fff")),
-                UnOp::Neg
-                | UnOp::Not
-                | UnOp::Abs
-                | UnOp::SSignum
-                | UnOp::USignum
-                | UnOp::Clz
-                | UnOp::Ctz
-                | UnOp::Popc
-                | UnOp::FSignum
-                | UnOp::FSqrt
-                | UnOp::FFloor
-                | UnOp::FCeil
-                | UnOp::FRound
-                | UnOp::FTrunc
-                | UnOp::FExp2Eighths => {
+                prim::int_unary!() | prim::bits_unary!() | prim::float_unary!() => {
                     Text::tight(format!("br_half(br_{}_f32({}))", op.name(), self.half_to_single(x)?))
                 }
             });
@@ -265,20 +240,7 @@ impl Expressions<'_> {
                 Ok(bits.cast(dialect::scalar(ty)))
             }
             UnOp::FExp2Eighths => self.call("br_exp2_eighths", &[x]),
-            UnOp::Abs
-            | UnOp::SSignum
-            | UnOp::USignum
-            | UnOp::Clz
-            | UnOp::Ctz
-            | UnOp::Popc
-            | UnOp::FNeg
-            | UnOp::FAbs
-            | UnOp::FSignum
-            | UnOp::FSqrt
-            | UnOp::FFloor
-            | UnOp::FCeil
-            | UnOp::FRound
-            | UnOp::FTrunc => self.call(&format!("br_{}_{ty}", op.name()), &[x]),
+            prim::int_unary!() | prim::float_unary!() => self.call(&format!("br_{}_{ty}", op.name()), &[x]),
         }
     }
 
@@ -304,23 +266,7 @@ impl Expressions<'_> {
             BinOp::FSub => "-",
             BinOp::FMul => "*",
             BinOp::FDiv => "/",
-            BinOp::SDiv
-            | BinOp::UDiv
-            | BinOp::SMod
-            | BinOp::UMod
-            | BinOp::SQuot
-            | BinOp::SRem
-            | BinOp::SMin
-            | BinOp::UMin
-            | BinOp::SMax
-            | BinOp::UMax
-            | BinOp::Shl
-            | BinOp::LShr
-            | BinOp::AShr
-            | BinOp::Pow
-            | BinOp::FMod
-            | BinOp::FMin
-            | BinOp::FMax => "",
+            prim::int_binary!() | prim::float_binary!() => "",
         };
         if ty == PrimType::F16 {
             let (x, y) = (self.half_to_single(x)?, self.half_to_single(y)?);
@@ -345,24 +291,20 @@ impl Expressions<'_> {
         if !op.domain().contains(ty) {
             return Err(no_operator(op.name(), ty));
         }
-        let sign = match op {
-            CmpOp::Eq => "==",
-            CmpOp::SLt | CmpOp::ULt | CmpOp::FLt | CmpOp::BLt => "<",
-            CmpOp::SLe | CmpOp::ULe | CmpOp::FLe | CmpOp::BLe => "<=",
+        let sign = match op.class() {
+            CmpClass::Equal => "==",
+            CmpClass::Less => "<",
+            CmpClass::LessEqual => "<=",
         };
-        match op {
-            _ if ty == PrimType::F16 => {
-                let (x, y) = (self.half_to_single(x)?, self.half_to_single(y)?);
-                Ok(Text::loose(format!("{x} {sign} {y}")))
-            }
-            CmpOp::ULt | CmpOp::ULe => {
-                let (x, y) = (self.unsigned(x, ty)?, self.unsigned(y, ty)?);
-                Ok(Text::loose(format!("{x} {sign} {y}")))
-            }
-            CmpOp::Eq | CmpOp::SLt | CmpOp::SLe | CmpOp::FLt | CmpOp::FLe | CmpOp::BLt | CmpOp::BLe => {
-                self.infix(x, sign, y)
-            }
+        if ty == PrimType::F16 {
+            let (x, y) = (self.half_to_single(x)?, self.half_to_single(y)?);
+            return Ok(Text::loose(format!("{x} {sign} {y}")));
         }
+        if matches!(op, CmpOp::ULt | CmpOp::ULe) {
+            let (x, y) = (self.unsigned(x, ty)?, self.unsigned(y, ty)?);
+            return Ok(Text::loose(format!("{x} {sign} {y}")));
+        }
+        self.infix(x, sign, y)
     }
 
     fn convert(&self, op: ConvOp, from: PrimType, to: PrimType, x: &Expr) -> Res<Text> {

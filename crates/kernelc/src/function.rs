@@ -314,29 +314,15 @@ impl<'a, 'p> Printer<'a, 'p> {
 
 /// The variable that a statement sets by a plain assignment, which may declare it.
 fn sets(stmt: &Stmt) -> Option<Var> {
-    match stmt {
-        Stmt::Set(v, _)
-        | Stmt::Load(v, _)
-        | Stmt::Borrow(v, _)
-        | Stmt::ConstData(v, _)
-        | Stmt::ReadGlobal(v, _)
-        | Stmt::Slots(imp::Slots::Get { var: v, .. }) => Some(*v),
-        Stmt::Store(..)
-        | Stmt::LoadLanes { .. }
-        | Stmt::StoreLanes { .. }
-        | Stmt::Alloc(..)
-        | Stmt::Frame { .. }
-        | Stmt::Share(..)
-        | Stmt::Release(_)
-        | Stmt::Slots(_)
-        | Stmt::Copy { .. }
-        | Stmt::If(..)
-        | Stmt::While(..)
-        | Stmt::For(_)
-        | Stmt::Call { .. }
-        | Stmt::Check { .. }
-        | Stmt::RecordComparison(..)
-        | Stmt::Device(_)
-        | Stmt::WriteGlobal(..) => None,
+    if let Stmt::Set(v, _)
+    | Stmt::Load(v, _)
+    | Stmt::Borrow(v, _)
+    | Stmt::ConstData(v, _)
+    | Stmt::ReadGlobal(v, _)
+    | Stmt::Slots(imp::Slots::Get { var: v, .. }) = stmt
+    {
+        Some(*v)
+    } else {
+        None
     }
 }

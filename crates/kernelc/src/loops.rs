@@ -117,21 +117,7 @@ impl<'a> Printer<'a, '_> {
                 | Stmt::ConstData(..)
                 | Stmt::ReadGlobal(..) => true,
                 Stmt::If(_, yes, no) => self.is_independent(yes) && self.is_independent(no),
-                Stmt::LoadLanes { .. }
-                | Stmt::StoreLanes { .. }
-                | Stmt::Alloc(..)
-                | Stmt::Frame { .. }
-                | Stmt::Share(..)
-                | Stmt::Release(_)
-                | Stmt::Slots(_)
-                | Stmt::Copy { .. }
-                | Stmt::While(..)
-                | Stmt::For(_)
-                | Stmt::Call { .. }
-                | Stmt::Check { .. }
-                | Stmt::RecordComparison(..)
-                | Stmt::Device(_)
-                | Stmt::WriteGlobal(..) => false,
+                imp::leaf_stmt!() | Stmt::While(..) | Stmt::For(_) => false,
             }
     }
 }

@@ -95,23 +95,7 @@ impl Walk {
             }
             Stmt::Frame { buffer, .. } => self.frames.push(*buffer),
             Stmt::Borrow(to, from) => self.borrows.push((*to, *from)),
-            Stmt::Set(..)
-            | Stmt::Load(..)
-            | Stmt::Store(..)
-            | Stmt::LoadLanes { .. }
-            | Stmt::StoreLanes { .. }
-            | Stmt::Alloc(..)
-            | Stmt::Share(..)
-            | Stmt::Release(_)
-            | Stmt::Slots(_)
-            | Stmt::Copy { .. }
-            | Stmt::ConstData(..)
-            | Stmt::Call { .. }
-            | Stmt::Check { .. }
-            | Stmt::RecordComparison(..)
-            | Stmt::ReadGlobal(..)
-            | Stmt::Device(_)
-            | Stmt::WriteGlobal(..) => {}
+            imp::leaf_stmt!() => {}
         }
     }
 

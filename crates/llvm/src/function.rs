@@ -128,29 +128,12 @@ pub fn function(emit: &Emit<'_, '_>, function: &Function, id: usize) -> Res<()> 
 /// The buffer variables that denote frame arrays, directly or by borrowing.
 fn frame_array_vars(stmts: &[Stmt]) -> FxHashSet<Var> {
     let (mut framed, mut borrows) = (Vec::new(), FxHashMap::<Var, Vec<Var>>::default());
-    imp::walk::each_stmt(stmts, &mut |stmt| match stmt {
-        Stmt::Frame { buffer, .. } => framed.push(*buffer),
-        Stmt::Borrow(to, from) => borrows.entry(*from).or_default().push(*to),
-        Stmt::Set(..)
-        | Stmt::Load(..)
-        | Stmt::Store(..)
-        | Stmt::LoadLanes { .. }
-        | Stmt::StoreLanes { .. }
-        | Stmt::Alloc(..)
-        | Stmt::Share(..)
-        | Stmt::Release(_)
-        | Stmt::Slots(_)
-        | Stmt::Copy { .. }
-        | Stmt::ConstData(..)
-        | Stmt::If(..)
-        | Stmt::While(..)
-        | Stmt::For(_)
-        | Stmt::Call { .. }
-        | Stmt::Check { .. }
-        | Stmt::RecordComparison(..)
-        | Stmt::ReadGlobal(..)
-        | Stmt::Device(_)
-        | Stmt::WriteGlobal(..) => {}
+    imp::walk::each_stmt(stmts, &mut |stmt| {
+        if let Stmt::Frame { buffer, .. } = stmt {
+            framed.push(*buffer);
+        } else if let Stmt::Borrow(to, from) = stmt {
+            borrows.entry(*from).or_default().push(*to);
+        }
     });
     let mut found = FxHashSet::default();
     while let Some(var) = framed.pop() {
@@ -545,31 +528,10 @@ impl<'e, 'p, 'c> FunctionEmitter<'e, 'p, 'c> {
 
 /// The exponent, if it is a constant from 0 to 64.
 fn small_power(exponent: &Expr) -> Option<u32> {
-    match exponent {
-        Expr::Const(x) => u32::try_from(x.as_i64()?).ok().filter(|n| *n <= 64),
-        Expr::Splat(_, x) => small_power(x),
-        Expr::Var(_)
-        | Expr::Tunable(_)
-        | Expr::LogsComparisons
-        | Expr::Unary(..)
-        | Expr::Binary(..)
-        | Expr::Compare(..)
-        | Expr::Convert(..)
-        | Expr::Select(..)
-        | Expr::SplitSqrt(_)
-        | Expr::NewtonQuotient(..)
-        | Expr::Fma(..)
-        | Expr::Math(..)
-        | Expr::LaneIds(..)
-        | Expr::Any(_)
-        | Expr::All(_)
-        | Expr::FirstLane(_)
-        | Expr::Count(_)
-        | Expr::Pack(..)
-        | Expr::Extract(..)
-        | Expr::Insert(..)
-        | Expr::Shift(..) => None,
+    if let Expr::Splat(_, x) = exponent {
+        return small_power(x);
     }
+    u32::try_from(exponent.as_const()?.as_i64()?).ok().filter(|n| *n <= 64)
 }
 
 /// The instruction that defines a value; fails if there is none.

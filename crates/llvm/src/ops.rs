@@ -54,30 +54,7 @@ impl<'c> Ops<'_, '_, 'c> {
             BinOp::And => self.and(x, y),
             BinOp::Or => self.or(x, y),
             BinOp::Xor => self.xor(x, y),
-            BinOp::Add
-            | BinOp::Sub
-            | BinOp::Mul
-            | BinOp::SDiv
-            | BinOp::UDiv
-            | BinOp::SMod
-            | BinOp::UMod
-            | BinOp::SQuot
-            | BinOp::SRem
-            | BinOp::SMin
-            | BinOp::UMin
-            | BinOp::SMax
-            | BinOp::UMax
-            | BinOp::Shl
-            | BinOp::LShr
-            | BinOp::AShr
-            | BinOp::Pow
-            | BinOp::FAdd
-            | BinOp::FSub
-            | BinOp::FMul
-            | BinOp::FDiv
-            | BinOp::FMod
-            | BinOp::FMin
-            | BinOp::FMax => Err(no_operator(op.name(), ty)),
+            prim::int_binary!() | prim::float_binary!() => Err(no_operator(op.name(), ty)),
         }
     }
 
@@ -99,7 +76,7 @@ impl<'c> Ops<'_, '_, 'c> {
                 CmpOp::Eq => FloatPredicate::OEQ,
                 CmpOp::FLt => FloatPredicate::OLT,
                 CmpOp::FLe => FloatPredicate::OLE,
-                CmpOp::SLt | CmpOp::SLe | CmpOp::ULt | CmpOp::ULe | CmpOp::BLt | CmpOp::BLe => {
+                prim::int_compare!() | prim::bool_compare!() => {
                     return Err(no_operator(op.name(), ty));
                 }
             };

@@ -3,7 +3,7 @@
 
 use crate::state::FunctionBuilder;
 use ir::{Atom, BasicOp};
-use prim::{BinOp, CmpOp, ConvOp, PrimType, Scalar, UnOp, eval};
+use prim::{BinClass, BinOp, CmpOp, ConvOp, PrimType, Scalar, UnOp, eval};
 
 impl FunctionBuilder {
     /// `x op y`, folded if both are constants or one is neutral or absorbing. Equal sums and
@@ -14,33 +14,26 @@ impl FunctionBuilder {
         {
             return Atom::Const(value);
         }
-        let is =
-            |atom: Atom, n: i64| atom.constant().is_some_and(|c| c == Scalar::int(ty, n)) && !ty.is_float();
-        match op {
-            BinOp::Add if is(x, 0) => return y,
-            BinOp::Add | BinOp::Sub if is(y, 0) => return x,
-            BinOp::Sub if x == y => return Atom::Const(Scalar::zero(ty)),
-            BinOp::Mul if is(x, 1) => return y,
-            BinOp::Mul if is(y, 1) => return x,
-            BinOp::And if ty == PrimType::Bool => match (x.constant(), y.constant()) {
-                (Some(Scalar::Bool(true)), _) => return y,
-                (_, Some(Scalar::Bool(true))) => return x,
-                (Some(Scalar::Bool(false)), _) | (_, Some(Scalar::Bool(false))) => {
-                    return Atom::Const(Scalar::Bool(false));
-                }
-                _ => {}
-            },
-            BinOp::Or if ty == PrimType::Bool => match (x.constant(), y.constant()) {
-                (Some(Scalar::Bool(false)), _) => return y,
-                (_, Some(Scalar::Bool(false))) => return x,
-                (Some(Scalar::Bool(true)), _) | (_, Some(Scalar::Bool(true))) => {
-                    return Atom::Const(Scalar::Bool(true));
-                }
-                _ => {}
-            },
-            _ => {}
+        let is = |atom: Atom, element: Option<Scalar>| element.is_some() && atom.constant() == element;
+        let is_size = ty.is_int() && matches!(op.class(), BinClass::Sum | BinClass::Product);
+        let is_logic = ty == PrimType::Bool && matches!(op, BinOp::And | BinOp::Or);
+        if is_size || is_logic {
+            if is(y, op.neutral(ty)) {
+                return x;
+            }
+            if op.is_commutative() && is(x, op.neutral(ty)) {
+                return y;
+            }
+            if op == BinOp::Sub && x == y {
+                return Atom::Const(Scalar::zero(ty));
+            }
         }
-        let is_sum = ty == PrimType::I64 && matches!(op, BinOp::Add | BinOp::Sub | BinOp::Mul);
+        for atom in [x, y] {
+            if is_logic && is(atom, op.absorbing(ty)) {
+                return atom;
+            }
+        }
+        let is_sum = is_size && ty == PrimType::I64;
         if is_sum && let Some(known) = self.known_arithmetic(op, x, y) {
             return known;
         }
@@ -67,15 +60,14 @@ impl FunctionBuilder {
             return Atom::Const(Scalar::Bool(value));
         }
         if x == y && !ty.is_float() {
-            let holds = matches!(op, CmpOp::Eq | CmpOp::SLe | CmpOp::ULe | CmpOp::BLe);
-            return Atom::Const(Scalar::Bool(holds));
+            return Atom::Const(Scalar::Bool(op.is_reflexive()));
         }
         self.basic(op.name(), BasicOp::Compare(op, ty, x, y)).into()
     }
 
     /// `x` converted, folded; the same operand for integers of one width.
     pub(crate) fn convert(&mut self, op: ConvOp, from: PrimType, to: PrimType, x: Atom) -> Atom {
-        if from == to && matches!(op, ConvOp::SExt | ConvOp::ZExt | ConvOp::FConv) {
+        if op.is_identity(from, to) {
             return x;
         }
         if let Some(value) = x.constant().and_then(|c| eval::convert(op, c, to)) {

@@ -8,7 +8,6 @@ use crate::value::{Env, Value};
 use crate::{Lower, Res};
 use check::intrinsics::Intrinsic;
 use check::tast::{Exp, ExpKind};
-use prim::BinOp;
 use std::rc::Rc;
 
 /// The number of nodes of a part that are searched; a larger part is assumed to fail.
@@ -125,10 +124,7 @@ fn may_fail(exp: &Exp) -> bool {
 const fn total(fun: Intrinsic) -> bool {
     match fun {
         Intrinsic::Array(_) => false,
-        Intrinsic::Binary(op, _) => !matches!(
-            op,
-            BinOp::SDiv | BinOp::UDiv | BinOp::SMod | BinOp::UMod | BinOp::SQuot | BinOp::SRem | BinOp::Pow
-        ),
+        Intrinsic::Binary(op, _) => !op.is_checked(),
         _ => true,
     }
 }

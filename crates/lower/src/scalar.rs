@@ -12,17 +12,15 @@ impl Lower<'_> {
     pub(crate) fn checked_binary(&mut self, op: BinOp, ty: ScalarType, x: Atom, y: Atom) -> Atom {
         let prim = ty.prim();
         let zero = Atom::Const(Scalar::zero(prim));
-        let cert = match op {
-            BinOp::SDiv | BinOp::UDiv | BinOp::SMod | BinOp::UMod | BinOp::SQuot | BinOp::SRem => {
-                let is_zero = self.f.compare(prim::CmpOp::Eq, prim, y, zero);
-                let ok = self.f.not(is_zero);
-                self.f.assert(ok, vec![text("division by zero")])
-            }
-            BinOp::Pow if ty.is_signed() => {
-                let ok = self.f.compare(prim::CmpOp::SLe, prim, zero, y);
-                self.f.assert(ok, vec![text("negative exponent")])
-            }
-            _ => None,
+        let cert = if op.is_division() {
+            let is_zero = self.f.compare(prim::CmpOp::Eq, prim, y, zero);
+            let ok = self.f.not(is_zero);
+            self.f.assert(ok, vec![text("division by zero")])
+        } else if op == BinOp::Pow && ty.is_signed() {
+            let ok = self.f.compare(prim::CmpOp::SLe, prim, zero, y);
+            self.f.assert(ok, vec![text("negative exponent")])
+        } else {
+            None
         };
         if cert.is_none() {
             return self.f.binary(op, prim, x, y);

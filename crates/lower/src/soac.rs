@@ -8,10 +8,11 @@ use crate::size::Mismatch;
 use crate::types::{LTy, Leaf};
 use crate::value::{ArrayVal, Value};
 use crate::{Lower, Res};
+use ir::exact::scalar_operator;
 use ir::scan_reduce::ScanReduce;
 use ir::soac::{AccInput, HistOp, Operator, Screma, Soac};
 use ir::{Atom, BasicOp, Body, Dim, Exp, Lambda, Name, Param, Soacs, Type};
-use prim::{BinOp, CmpOp, Scalar, ScalarType};
+use prim::{CmpOp, Scalar, ScalarType};
 
 impl Lower<'_> {
     /// Parameters for the leaves of a type. They must not be updated in place.
@@ -137,7 +138,7 @@ impl Lower<'_> {
             let result = s.shaped(result, elem, Mismatch::Type)?;
             Ok((result.atoms(), elem.leaves().iter().map(Leaf::core).collect()))
         })?;
-        let comm = comm || commutes(&lambda);
+        let comm = comm || scalar_operator(&lambda).is_some_and(|(op, _)| op.is_commutative());
         Ok(Operator { op: lambda, neutral: ne.atoms(), comm })
     }
 
@@ -326,37 +327,4 @@ impl ArrayVal {
     pub(crate) fn with_leaves(self, leaves: Vec<Name>) -> Value {
         Value::Array(Self { leaves: leaves.into(), shared: false, ..self })
     }
-}
-
-/// Returns true if the operator is one commutative scalar operator.
-fn commutes(op: &Lambda<Soacs>) -> bool {
-    let [stm] = op.body.stms.as_slice() else {
-        return false;
-    };
-    let ([x, y], [pat], [result]) = (op.params.as_slice(), stm.pat.as_slice(), op.body.result.as_slice())
-    else {
-        return false;
-    };
-    let Exp::Basic(BasicOp::Binary(op, _, a, b)) = &stm.exp else {
-        return false;
-    };
-    let (x, y) = (Atom::Var(x.name), Atom::Var(y.name));
-    *result == Atom::Var(pat.name)
-        && ((*a, *b) == (x, y) || (*a, *b) == (y, x))
-        && matches!(
-            op,
-            BinOp::Add
-                | BinOp::Mul
-                | BinOp::SMin
-                | BinOp::UMin
-                | BinOp::SMax
-                | BinOp::UMax
-                | BinOp::And
-                | BinOp::Or
-                | BinOp::Xor
-                | BinOp::FAdd
-                | BinOp::FMul
-                | BinOp::FMin
-                | BinOp::FMax
-        )
 }

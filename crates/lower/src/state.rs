@@ -509,16 +509,7 @@ pub(crate) fn is_cheap(exp: &Exp<Soacs>) -> bool {
             | BasicOp::Convert { .. }
             | BasicOp::Select { .. }
             | BasicOp::Fma(..) => true,
-            BasicOp::Binary(op, ..) => !matches!(
-                op,
-                BinOp::SDiv
-                    | BinOp::UDiv
-                    | BinOp::SMod
-                    | BinOp::UMod
-                    | BinOp::SQuot
-                    | BinOp::SRem
-                    | BinOp::Pow
-            ),
+            BasicOp::Binary(op, ..) => !op.is_checked(),
             _ => false,
         },
         Exp::If { .. } | Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_) => false,

@@ -493,13 +493,7 @@ fn cost_of(stm: &Stm<Soacs>) -> Option<i64> {
 
 /// Returns true if an operation traps for some operands.
 fn may_trap(op: &BasicOp) -> bool {
-    matches!(
-        op,
-        BasicOp::Binary(
-            BinOp::SDiv | BinOp::UDiv | BinOp::SMod | BinOp::UMod | BinOp::SQuot | BinOp::SRem,
-            ..
-        )
-    )
+    matches!(op, BasicOp::Binary(op, ..) if op.is_division())
 }
 
 /// Drops the statements among `of` whose values are no longer read.

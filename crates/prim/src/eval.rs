@@ -28,56 +28,14 @@ pub fn binary(op: BinOp, x: Scalar, y: Scalar) -> Option<Scalar> {
             BinOp::FMin => float_min(f64::from(a), f64::from(b)) as f32,
             BinOp::FMax => float_max(f64::from(a), f64::from(b)) as f32,
             BinOp::FMod => libm::fmodf(a, b),
-            BinOp::Add
-            | BinOp::Sub
-            | BinOp::Mul
-            | BinOp::SDiv
-            | BinOp::UDiv
-            | BinOp::SMod
-            | BinOp::UMod
-            | BinOp::SQuot
-            | BinOp::SRem
-            | BinOp::SMin
-            | BinOp::UMin
-            | BinOp::SMax
-            | BinOp::UMax
-            | BinOp::Shl
-            | BinOp::LShr
-            | BinOp::AShr
-            | BinOp::And
-            | BinOp::Or
-            | BinOp::Xor
-            | BinOp::Pow => return None,
+            int_binary!() | bits_binary!() => return None,
         })),
         (Scalar::F64(a), Scalar::F64(b)) => Some(Scalar::F64(float_binary(op, a, b)?)),
         (Scalar::Bool(a), Scalar::Bool(b)) => Some(Scalar::Bool(match op {
             BinOp::And => a & b,
             BinOp::Or => a | b,
             BinOp::Xor => a ^ b,
-            BinOp::Add
-            | BinOp::Sub
-            | BinOp::Mul
-            | BinOp::SDiv
-            | BinOp::UDiv
-            | BinOp::SMod
-            | BinOp::UMod
-            | BinOp::SQuot
-            | BinOp::SRem
-            | BinOp::SMin
-            | BinOp::UMin
-            | BinOp::SMax
-            | BinOp::UMax
-            | BinOp::Shl
-            | BinOp::LShr
-            | BinOp::AShr
-            | BinOp::Pow
-            | BinOp::FAdd
-            | BinOp::FSub
-            | BinOp::FMul
-            | BinOp::FDiv
-            | BinOp::FMod
-            | BinOp::FMin
-            | BinOp::FMax => return None,
+            int_binary!() | float_binary!() => return None,
         })),
         _ => int_binary(op, x, y),
     }
@@ -93,26 +51,7 @@ fn float_binary(op: BinOp, a: f64, b: f64) -> Option<f64> {
         BinOp::FMin => float_min(a, b),
         BinOp::FMax => float_max(a, b),
         BinOp::FMod => libm::fmod(a, b),
-        BinOp::Add
-        | BinOp::Sub
-        | BinOp::Mul
-        | BinOp::SDiv
-        | BinOp::UDiv
-        | BinOp::SMod
-        | BinOp::UMod
-        | BinOp::SQuot
-        | BinOp::SRem
-        | BinOp::SMin
-        | BinOp::UMin
-        | BinOp::SMax
-        | BinOp::UMax
-        | BinOp::Shl
-        | BinOp::LShr
-        | BinOp::AShr
-        | BinOp::And
-        | BinOp::Or
-        | BinOp::Xor
-        | BinOp::Pow => return None,
+        int_binary!() | bits_binary!() => return None,
     })
 }
 
@@ -177,9 +116,7 @@ fn int_binary(op: BinOp, x: Scalar, y: Scalar) -> Option<Scalar> {
             }
             unsigned(power)
         }
-        BinOp::FAdd | BinOp::FSub | BinOp::FMul | BinOp::FDiv | BinOp::FMod | BinOp::FMin | BinOp::FMax => {
-            return None;
-        }
+        float_binary!() => return None,
     })
 }
 
@@ -195,14 +132,8 @@ pub fn unary(op: UnOp, x: Scalar) -> Option<Scalar> {
         Scalar::F16(a) => Some(Scalar::F16(match op {
             UnOp::FNeg => -a,
             UnOp::FAbs => f16::from_bits(a.to_bits() & 0x7fff),
-            UnOp::Neg
-            | UnOp::Not
-            | UnOp::Abs
-            | UnOp::SSignum
-            | UnOp::USignum
-            | UnOp::Clz
-            | UnOp::Ctz
-            | UnOp::Popc
+            int_unary!()
+            | bits_unary!()
             | UnOp::FSignum
             | UnOp::FSqrt
             | UnOp::FFloor
@@ -221,15 +152,7 @@ pub fn unary(op: UnOp, x: Scalar) -> Option<Scalar> {
             UnOp::FTrunc => a.trunc(),
             UnOp::FSignum if a == 0.0 => 0.0,
             UnOp::FSignum => a.signum(),
-            UnOp::Neg
-            | UnOp::Not
-            | UnOp::Abs
-            | UnOp::SSignum
-            | UnOp::USignum
-            | UnOp::Clz
-            | UnOp::Ctz
-            | UnOp::Popc
-            | UnOp::FExp2Eighths => return None,
+            int_unary!() | bits_unary!() | UnOp::FExp2Eighths => return None,
         })),
         Scalar::F64(a) => Some(Scalar::F64(float_unary(op, a)?)),
         Scalar::I8(_) | Scalar::I16(_) | Scalar::I32(_) | Scalar::I64(_) => {
@@ -245,15 +168,7 @@ pub fn unary(op: UnOp, x: Scalar) -> Option<Scalar> {
                     UnOp::Clz => i64::from(ua.leading_zeros() - (64 - bits)),
                     UnOp::Ctz => i64::from(ua.trailing_zeros().min(bits)),
                     UnOp::Popc => i64::from(ua.count_ones()),
-                    UnOp::FNeg
-                    | UnOp::FAbs
-                    | UnOp::FSignum
-                    | UnOp::FSqrt
-                    | UnOp::FFloor
-                    | UnOp::FCeil
-                    | UnOp::FRound
-                    | UnOp::FTrunc
-                    | UnOp::FExp2Eighths => return None,
+                    float_unary!() => return None,
                 },
             ))
         }
@@ -285,14 +200,7 @@ fn float_unary(op: UnOp, a: f64) -> Option<f64> {
         UnOp::FExp2Eighths => EXP2_EIGHTHS[(a.to_bits() & 7) as usize],
         UnOp::FSignum if a == 0.0 => 0.0,
         UnOp::FSignum => a.signum(),
-        UnOp::Neg
-        | UnOp::Not
-        | UnOp::Abs
-        | UnOp::SSignum
-        | UnOp::USignum
-        | UnOp::Clz
-        | UnOp::Ctz
-        | UnOp::Popc => return None,
+        int_unary!() | bits_unary!() => return None,
     })
 }
 
@@ -310,9 +218,7 @@ pub fn compare(op: CmpOp, x: Scalar, y: Scalar) -> Option<bool> {
             CmpOp::Eq => a == b,
             CmpOp::BLt => !a & b,
             CmpOp::BLe => !a | b,
-            CmpOp::SLt | CmpOp::SLe | CmpOp::ULt | CmpOp::ULe | CmpOp::FLt | CmpOp::FLe => {
-                return None;
-            }
+            int_compare!() | float_compare!() => return None,
         },
         _ => {
             let (a, b, ua, ub) = (x.as_i64()?, y.as_i64()?, x.bits(), y.bits());
@@ -322,7 +228,7 @@ pub fn compare(op: CmpOp, x: Scalar, y: Scalar) -> Option<bool> {
                 CmpOp::SLe => a <= b,
                 CmpOp::ULt => ua < ub,
                 CmpOp::ULe => ua <= ub,
-                CmpOp::FLt | CmpOp::FLe | CmpOp::BLt | CmpOp::BLe => return None,
+                float_compare!() | bool_compare!() => return None,
             }
         }
     })
@@ -334,7 +240,7 @@ fn float_compare(op: CmpOp, a: f64, b: f64) -> Option<bool> {
         CmpOp::Eq => a == b,
         CmpOp::FLt => a < b,
         CmpOp::FLe => a <= b,
-        CmpOp::SLt | CmpOp::SLe | CmpOp::ULt | CmpOp::ULe | CmpOp::BLt | CmpOp::BLe => return None,
+        int_compare!() | bool_compare!() => return None,
     })
 }
 

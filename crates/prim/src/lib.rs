@@ -12,11 +12,13 @@
 #![warn(clippy::wildcard_enum_match_arm)]
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used))]
 
-pub mod eval;
+#[macro_use]
 pub mod ops;
+pub mod eval;
+pub mod laws;
 mod scalar;
 mod types;
 
-pub use ops::{BinOp, CmpOp, ConvOp, MathFun, UnOp};
+pub use ops::{BinClass, BinOp, CmpClass, CmpOp, ConvOp, MathFun, UnClass, UnOp};
 pub use scalar::{Scalar, f16_from_f64};
 pub use types::{PrimType, ScalarType};

@@ -1,9 +1,13 @@
-//! The operator table: each operator once, with its spelling and its operand types.
+//! The operator table: each operator once, with its spelling, its operand types and its properties.
 //!
 //! An operator's full spelling in IR text is `name.type`, for instance `sdiv.i32`; a conversion is
 //! `name.from.to`, for instance `sext.i8.i64`.
 
-use crate::PrimType;
+use crate::laws::Element::{Greatest, Infinity, Least, Nan, NegativeInfinity, NegativeZero, One, Ones, Zero};
+use crate::laws::Law::{
+    self, Absorbing, Associative, Commutative, Idempotent, Involution, Neutral, Reflexive,
+};
+use crate::{PrimType, Scalar};
 
 /// The operand types that an operator accepts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -36,8 +40,62 @@ impl Domain {
     }
 }
 
-macro_rules! operators {
-    ($(#[$meta:meta])* $name:ident { $($(#[$vmeta:meta])* $variant:ident = $text:literal, $domain:ident;)* }) => {
+/// What a binary operator computes, on integers or floats.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum BinClass {
+    /// A sum or difference.
+    Sum,
+    /// A product.
+    Product,
+    /// A quotient, in any rounding.
+    Quotient,
+    /// A remainder, with any sign.
+    Remainder,
+    /// A power.
+    Power,
+    /// The lesser operand by an order.
+    Min(CmpOp),
+    /// The greater operand by an order.
+    Max(CmpOp),
+    /// A shift of bits.
+    Shift,
+    /// A bitwise operator.
+    Bitwise,
+}
+
+/// What a unary operator computes, on integers or floats.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum UnClass {
+    /// Arithmetic negation or bitwise complement.
+    Negation,
+    /// An absolute value.
+    Absolute,
+    /// A sign as a number.
+    Sign,
+    /// A number of bits.
+    BitCount,
+    /// A square root.
+    Root,
+    /// A float rounded to an integer.
+    Rounding,
+    /// An element of a lookup table.
+    Lookup,
+}
+
+/// The order that a comparison tests.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CmpClass {
+    /// Equal.
+    Equal,
+    /// Less than.
+    Less,
+    /// Less than or equal.
+    LessEqual,
+}
+
+/// Declares an enum of operators with spellings.
+macro_rules! named {
+    ($(#[$meta:meta])* $name:ident { $($(#[$vmeta:meta])* $variant:ident = $text:literal;)* }) => {
         $(#[$meta])*
         #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
         pub enum $name { $($(#[$vmeta])* $variant,)* }
@@ -46,14 +104,9 @@ macro_rules! operators {
             /// Every operator, in the order of the table.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
 
-            /// The spelling in IR text, without the type.
+            /// The spelling in IR text, without types.
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$variant => $text,)* }
-            }
-
-            /// The operand types it takes.
-            pub const fn domain(self) -> Domain {
-                match self { $(Self::$variant => Domain::$domain,)* }
             }
 
             /// The operator with this spelling.
@@ -64,193 +117,267 @@ macro_rules! operators {
     };
 }
 
+/// Declares operators on operands of one type, in groups. The name of a group is that of a macro,
+/// the pattern for its operators: a `match` names operators outside of its types by it. In other
+/// crates the pattern may follow arms for some of its operators.
+macro_rules! operators {
+    ($(#[$meta:meta])* $name:ident: $class_type:ident { $($pattern:ident {
+        $($(#[$vmeta:meta])* $variant:ident = $text:literal, $domain:ident, $class:expr, $laws:expr;)*
+    })* }) => {
+        named! { $(#[$meta])* $name { $($($(#[$vmeta])* $variant = $text;)*)* } }
+
+        impl $name {
+            /// The operand types it takes.
+            pub const fn domain(self) -> Domain {
+                match self { $($(Self::$variant => Domain::$domain,)*)* }
+            }
+
+            /// What it computes, on integers or floats.
+            pub const fn class(self) -> $class_type {
+                match self { $($(Self::$variant => $class,)*)* }
+            }
+
+            /// The algebraic laws it obeys at all types of its domain.
+            pub const fn laws(self) -> &'static [Law] {
+                match self { $($(Self::$variant => &$laws,)*)* }
+            }
+
+            /// Returns true if its operands are always floats.
+            pub const fn is_float(self) -> bool {
+                matches!(self.domain(), Domain::Float | Domain::Double)
+            }
+        }
+
+        $(
+            /// The pattern for the operators of a group of the table.
+            #[macro_export]
+            macro_rules! $pattern { () => { $($crate::$name::$variant)|* } }
+        )*
+    };
+}
+
 operators! {
     /// Binary operators; operands and result have one type.
-    BinOp {
-        /// Wrapping integer addition.
-        Add = "add", Int;
-        /// Wrapping integer subtraction.
-        Sub = "sub", Int;
-        /// Wrapping integer multiplication.
-        Mul = "mul", Int;
-        /// Signed division, rounding towards negative infinity (source `/`).
-        SDiv = "sdiv", Int;
-        /// Unsigned division.
-        UDiv = "udiv", Int;
-        /// Signed modulo with the sign of the divisor (source `%`).
-        SMod = "smod", Int;
-        /// Unsigned modulo.
-        UMod = "umod", Int;
-        /// Signed division, rounding towards zero (source `//`).
-        SQuot = "squot", Int;
-        /// Signed remainder with the sign of the dividend (source `%%`).
-        SRem = "srem", Int;
-        /// Signed minimum.
-        SMin = "smin", Int;
-        /// Unsigned minimum.
-        UMin = "umin", Int;
-        /// Signed maximum.
-        SMax = "smax", Int;
-        /// Unsigned maximum.
-        UMax = "umax", Int;
-        /// Shift left; 0 when the amount (unsigned) is the width or more.
-        Shl = "shl", Int;
-        /// Logical shift right; 0 when the amount (unsigned) is the width or more.
-        LShr = "lshr", Int;
-        /// Arithmetic shift right; the sign fills when the amount (unsigned) is the width or more.
-        AShr = "ashr", Int;
-        /// Bitwise and; on truth values without short circuit.
-        And = "and", Bits;
-        /// Bitwise or; on truth values without short circuit.
-        Or = "or", Bits;
-        /// Bitwise exclusive or.
-        Xor = "xor", Bits;
-        /// Integer power, wrapping; the exponent counts as unsigned (programs check signed ones).
-        Pow = "pow", Int;
-        /// Float addition.
-        FAdd = "fadd", Float;
-        /// Float subtraction.
-        FSub = "fsub", Float;
-        /// Float multiplication.
-        FMul = "fmul", Float;
-        /// Float division.
-        FDiv = "fdiv", Float;
-        /// Float remainder with the sign of the dividend, as C's `fmod` (source `%`).
-        FMod = "fmod", Float;
-        /// Float minimum, -0.0 below 0.0; the other operand when one is a NaN.
-        FMin = "fmin", Float;
-        /// Float maximum, -0.0 below 0.0; the other operand when one is a NaN.
-        FMax = "fmax", Float;
+    BinOp: BinClass {
+        int_binary {
+            /// Wrapping integer addition.
+            Add = "add", Int, BinClass::Sum, [Commutative, Associative, Neutral(Zero)];
+            /// Wrapping integer subtraction.
+            Sub = "sub", Int, BinClass::Sum, [Neutral(Zero)];
+            /// Wrapping integer multiplication.
+            Mul = "mul", Int, BinClass::Product, [Commutative, Associative, Neutral(One), Absorbing(Zero)];
+            /// Signed division, rounding towards negative infinity (source `/`).
+            SDiv = "sdiv", Int, BinClass::Quotient, [Neutral(One)];
+            /// Unsigned division.
+            UDiv = "udiv", Int, BinClass::Quotient, [Neutral(One)];
+            /// Signed modulo with the sign of the divisor (source `%`).
+            SMod = "smod", Int, BinClass::Remainder, [];
+            /// Unsigned modulo.
+            UMod = "umod", Int, BinClass::Remainder, [];
+            /// Signed division, rounding towards zero (source `//`).
+            SQuot = "squot", Int, BinClass::Quotient, [Neutral(One)];
+            /// Signed remainder with the sign of the dividend (source `%%`).
+            SRem = "srem", Int, BinClass::Remainder, [];
+            /// Signed minimum.
+            SMin = "smin", Int, BinClass::Min(CmpOp::SLe),
+                [Commutative, Associative, Idempotent, Neutral(Greatest), Absorbing(Least)];
+            /// Unsigned minimum.
+            UMin = "umin", Int, BinClass::Min(CmpOp::ULe),
+                [Commutative, Associative, Idempotent, Neutral(Ones), Absorbing(Zero)];
+            /// Signed maximum.
+            SMax = "smax", Int, BinClass::Max(CmpOp::SLe),
+                [Commutative, Associative, Idempotent, Neutral(Least), Absorbing(Greatest)];
+            /// Unsigned maximum.
+            UMax = "umax", Int, BinClass::Max(CmpOp::ULe),
+                [Commutative, Associative, Idempotent, Neutral(Zero), Absorbing(Ones)];
+            /// Shift left; 0 when the amount (unsigned) is the width or more.
+            Shl = "shl", Int, BinClass::Shift, [Neutral(Zero)];
+            /// Logical shift right; 0 when the amount (unsigned) is the width or more.
+            LShr = "lshr", Int, BinClass::Shift, [Neutral(Zero)];
+            /// Arithmetic shift right; the sign fills when the amount (unsigned) is the width or more.
+            AShr = "ashr", Int, BinClass::Shift, [Neutral(Zero)];
+            /// Integer power, wrapping; the exponent counts as unsigned (programs check signed ones).
+            Pow = "pow", Int, BinClass::Power, [Neutral(One)];
+        }
+        bits_binary {
+            /// Bitwise and; on truth values without short circuit.
+            And = "and", Bits, BinClass::Bitwise,
+                [Commutative, Associative, Idempotent, Neutral(Ones), Absorbing(Zero)];
+            /// Bitwise or; on truth values without short circuit.
+            Or = "or", Bits, BinClass::Bitwise,
+                [Commutative, Associative, Idempotent, Neutral(Zero), Absorbing(Ones)];
+            /// Bitwise exclusive or.
+            Xor = "xor", Bits, BinClass::Bitwise, [Commutative, Associative, Neutral(Zero)];
+        }
+        float_binary {
+            /// Float addition.
+            FAdd = "fadd", Float, BinClass::Sum, [Commutative, Neutral(NegativeZero), Absorbing(Nan)];
+            /// Float subtraction.
+            FSub = "fsub", Float, BinClass::Sum, [Neutral(Zero), Absorbing(Nan)];
+            /// Float multiplication.
+            FMul = "fmul", Float, BinClass::Product, [Commutative, Neutral(One), Absorbing(Nan)];
+            /// Float division.
+            FDiv = "fdiv", Float, BinClass::Quotient, [Neutral(One), Absorbing(Nan)];
+            /// Float remainder with the sign of the dividend, as C's `fmod` (source `%`).
+            FMod = "fmod", Float, BinClass::Remainder, [Absorbing(Nan)];
+            /// Float minimum, -0.0 below 0.0; the other operand when one is a NaN.
+            FMin = "fmin", Float, BinClass::Min(CmpOp::FLe),
+                [Commutative, Associative, Idempotent, Neutral(Nan), Absorbing(NegativeInfinity)];
+            /// Float maximum, -0.0 below 0.0; the other operand when one is a NaN.
+            FMax = "fmax", Float, BinClass::Max(CmpOp::FLe),
+                [Commutative, Associative, Idempotent, Neutral(Nan), Absorbing(Infinity)];
+        }
     }
 }
 
 impl BinOp {
+    /// Returns true if `x op y = y op x`.
+    pub fn is_commutative(self) -> bool {
+        self.laws().contains(&Commutative)
+    }
+
+    /// Returns true if `(x op y) op z = x op (y op z)`, without any rounding.
+    pub fn is_associative(self) -> bool {
+        self.laws().contains(&Associative)
+    }
+
+    /// Returns true if `x op x = x`.
+    pub fn is_idempotent(self) -> bool {
+        self.laws().contains(&Idempotent)
+    }
+
+    /// The `e` with `x op e = x` for every `x` of the type, if there is one.
+    pub fn neutral(self, ty: PrimType) -> Option<Scalar> {
+        let mut laws = self.laws().iter().filter(|_| self.domain().contains(ty));
+        laws.find_map(|law| if let Neutral(e) = law { e.at(ty) } else { None })
+    }
+
+    /// The `e` with `x op e = e op x = e` for every `x` of the type, if there is one.
+    pub fn absorbing(self, ty: PrimType) -> Option<Scalar> {
+        let mut laws = self.laws().iter().filter(|_| self.domain().contains(ty));
+        laws.find_map(|law| if let Absorbing(e) = law { e.at(ty) } else { None })
+    }
+
     /// Returns true if it divides integers: then it has no value for a divisor of 0.
     pub const fn is_division(self) -> bool {
-        match self {
-            Self::SDiv | Self::UDiv | Self::SMod | Self::UMod | Self::SQuot | Self::SRem => true,
-            Self::Add
-            | Self::Sub
-            | Self::Mul
-            | Self::SMin
-            | Self::UMin
-            | Self::SMax
-            | Self::UMax
-            | Self::Shl
-            | Self::LShr
-            | Self::AShr
-            | Self::And
-            | Self::Or
-            | Self::Xor
-            | Self::Pow
-            | Self::FAdd
-            | Self::FSub
-            | Self::FMul
-            | Self::FDiv
-            | Self::FMod
-            | Self::FMin
-            | Self::FMax => false,
-        }
+        !self.is_float() && matches!(self.class(), BinClass::Quotient | BinClass::Remainder)
+    }
+
+    /// Returns true if programs check its operands: a divisor of 0, a negative exponent.
+    pub const fn is_checked(self) -> bool {
+        self.is_division() || matches!(self, Self::Pow)
     }
 }
 
 operators! {
     /// Unary operators; operand and result have one type.
-    UnOp {
-        /// Wrapping integer negation.
-        Neg = "neg", Int;
-        /// Bitwise complement; logical negation of truth values.
-        Not = "not", Bits;
-        /// Absolute value of a signed integer, wrapping at the minimum.
-        Abs = "abs", Int;
-        /// Sign of a signed integer: -1, 0 or 1.
-        SSignum = "ssignum", Int;
-        /// Sign of an unsigned integer: 0 or 1.
-        USignum = "usignum", Int;
-        /// Number of leading zero bits, in the operand's type.
-        Clz = "clz", Int;
-        /// Number of trailing zero bits, in the operand's type.
-        Ctz = "ctz", Int;
-        /// Number of one bits, in the operand's type.
-        Popc = "popc", Int;
-        /// Float negation (flips the sign bit).
-        FNeg = "fneg", Float;
-        /// Float absolute value (clears the sign bit).
-        FAbs = "fabs", Float;
-        /// Sign of a float: -1, 0 or 1, NaN for NaN.
-        FSignum = "fsignum", Float;
-        /// Square root, correctly rounded.
-        FSqrt = "fsqrt", Float;
-        /// Largest integer not above.
-        FFloor = "ffloor", Float;
-        /// Smallest integer not below.
-        FCeil = "fceil", Float;
-        /// Nearest integer, ties to even.
-        FRound = "fround", Float;
-        /// Integer part, towards zero.
-        FTrunc = "ftrunc", Float;
-        /// 2 to the power of j / 8, nearest, where j is the number in the last three bits of the
-        /// operand: the lookup table of `exp`.
-        FExp2Eighths = "fexp2eighths", Double;
+    UnOp: UnClass {
+        int_unary {
+            /// Wrapping integer negation.
+            Neg = "neg", Int, UnClass::Negation, [Involution];
+            /// Absolute value of a signed integer, wrapping at the minimum.
+            Abs = "abs", Int, UnClass::Absolute, [];
+            /// Sign of a signed integer: -1, 0 or 1.
+            SSignum = "ssignum", Int, UnClass::Sign, [];
+            /// Sign of an unsigned integer: 0 or 1.
+            USignum = "usignum", Int, UnClass::Sign, [];
+            /// Number of leading zero bits, in the operand's type.
+            Clz = "clz", Int, UnClass::BitCount, [];
+            /// Number of trailing zero bits, in the operand's type.
+            Ctz = "ctz", Int, UnClass::BitCount, [];
+            /// Number of one bits, in the operand's type.
+            Popc = "popc", Int, UnClass::BitCount, [];
+        }
+        bits_unary {
+            /// Bitwise complement; logical negation of truth values.
+            Not = "not", Bits, UnClass::Negation, [Involution];
+        }
+        float_unary {
+            /// Float negation (flips the sign bit).
+            FNeg = "fneg", Float, UnClass::Negation, [Involution];
+            /// Float absolute value (clears the sign bit).
+            FAbs = "fabs", Float, UnClass::Absolute, [];
+            /// Sign of a float: -1, 0 or 1, NaN for NaN.
+            FSignum = "fsignum", Float, UnClass::Sign, [];
+            /// Square root, correctly rounded.
+            FSqrt = "fsqrt", Float, UnClass::Root, [];
+            /// Largest integer not above.
+            FFloor = "ffloor", Float, UnClass::Rounding, [];
+            /// Smallest integer not below.
+            FCeil = "fceil", Float, UnClass::Rounding, [];
+            /// Nearest integer, ties to even.
+            FRound = "fround", Float, UnClass::Rounding, [];
+            /// Integer part, towards zero.
+            FTrunc = "ftrunc", Float, UnClass::Rounding, [];
+            /// 2 to the power of j / 8, nearest, where j is the number in the last three bits of the
+            /// operand: the lookup table of `exp`.
+            FExp2Eighths = "fexp2eighths", Double, UnClass::Lookup, [];
+        }
     }
 }
 
 operators! {
     /// Comparisons; operands have one type, the result is `bool`.
-    CmpOp {
-        /// Equal; for floats by value (NaN differs from everything).
-        Eq = "eq", Any;
-        /// Signed less than.
-        SLt = "slt", Int;
-        /// Signed less than or equal.
-        SLe = "sle", Int;
-        /// Unsigned less than.
-        ULt = "ult", Int;
-        /// Unsigned less than or equal.
-        ULe = "ule", Int;
-        /// Float less than.
-        FLt = "flt", Float;
-        /// Float less than or equal.
-        FLe = "fle", Float;
-        /// Less than on truth values, `false < true`.
-        BLt = "blt", Bool;
-        /// Less than or equal on truth values.
-        BLe = "ble", Bool;
+    CmpOp: CmpClass {
+        any_compare {
+            /// Equal; for floats by value (NaN differs from everything).
+            Eq = "eq", Any, CmpClass::Equal, [Commutative, Reflexive];
+        }
+        int_compare {
+            /// Signed less than.
+            SLt = "slt", Int, CmpClass::Less, [];
+            /// Signed less than or equal.
+            SLe = "sle", Int, CmpClass::LessEqual, [Reflexive];
+            /// Unsigned less than.
+            ULt = "ult", Int, CmpClass::Less, [];
+            /// Unsigned less than or equal.
+            ULe = "ule", Int, CmpClass::LessEqual, [Reflexive];
+        }
+        float_compare {
+            /// Float less than.
+            FLt = "flt", Float, CmpClass::Less, [];
+            /// Float less than or equal.
+            FLe = "fle", Float, CmpClass::LessEqual, [Reflexive];
+        }
+        bool_compare {
+            /// Less than on truth values, `false < true`.
+            BLt = "blt", Bool, CmpClass::Less, [];
+            /// Less than or equal on truth values.
+            BLe = "ble", Bool, CmpClass::LessEqual, [Reflexive];
+        }
+    }
+}
+
+impl UnOp {
+    /// Returns true if `op (op x) = x`.
+    pub fn is_involution(self) -> bool {
+        self.laws().contains(&Involution)
+    }
+}
+
+impl CmpOp {
+    /// Returns true if `x op y = y op x`.
+    pub fn is_commutative(self) -> bool {
+        self.laws().contains(&Commutative)
+    }
+
+    /// Returns true if `x op x` holds, for floats unless `x` is a NaN.
+    pub fn is_reflexive(self) -> bool {
+        self.laws().contains(&Reflexive)
     }
 }
 
 macro_rules! conversions {
     ($($(#[$vmeta:meta])* $variant:ident = $text:literal, $from:ident -> $to:ident;)*) => {
-        /// Conversions between scalar types. The types are given together with the operator.
-        #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-        pub enum ConvOp { $($(#[$vmeta])* $variant,)* }
+        named! {
+            /// Conversions between scalar types. The types are given together with the operator.
+            ConvOp { $($(#[$vmeta])* $variant = $text;)* }
+        }
 
         impl ConvOp {
-            /// Every conversion, in the order of the table.
-            pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
-
-            /// The spelling in IR text, without the types.
-            pub const fn name(self) -> &'static str {
-                match self { $(Self::$variant => $text,)* }
-            }
-
-            /// Returns true if it converts `from` to `to`.
-            pub const fn accepts(self, from: PrimType, to: PrimType) -> bool {
-                match self {
-                    Self::ToBits | Self::FromBits => {
-                        let domain = match self {
-                            $(Self::$variant => Domain::$from.contains(from) && Domain::$to.contains(to),)*
-                        };
-                        domain && from.size() == to.size()
-                    }
-                    $(#[allow(unreachable_patterns, reason = "the two bit casts are handled above")]
-                    Self::$variant => Domain::$from.contains(from) && Domain::$to.contains(to),)*
-                }
-            }
-
-            /// The conversion with this spelling.
-            pub fn from_name(text: &str) -> Option<Self> {
-                match text { $($text => Some(Self::$variant),)* _ => None }
+            /// The types that it converts from and to.
+            pub const fn domains(self) -> (Domain, Domain) {
+                match self { $(Self::$variant => (Domain::$from, Domain::$to),)* }
             }
         }
     };
@@ -287,31 +414,37 @@ conversions! {
     FromBits = "frombits", Int -> Float;
 }
 
+impl ConvOp {
+    /// Returns true if it converts `from` to `to`.
+    pub const fn accepts(self, from: PrimType, to: PrimType) -> bool {
+        let (source, target) = self.domains();
+        source.contains(from) && target.contains(to) && (!self.is_bit_cast() || from.size() == to.size())
+    }
+
+    /// Returns true if it keeps the bits.
+    pub const fn is_bit_cast(self) -> bool {
+        matches!(self, Self::ToBits | Self::FromBits)
+    }
+
+    /// Returns true if it converts a type to itself, and so changes no value.
+    pub fn is_identity(self, from: PrimType, to: PrimType) -> bool {
+        from == to && self.accepts(from, to)
+    }
+}
+
 macro_rules! math_functions {
     ($($(#[$vmeta:meta])* $variant:ident = $text:literal, $arity:literal;)*) => {
-        /// Mathematical functions on floats that the crate `libm` computes, one value at a time, in
-        /// compiled code and evaluators alike (so both agree bit for bit). Functions that are
-        /// defined in the prelude are ordinary functions and not in this table.
-        #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-        pub enum MathFun { $($(#[$vmeta])* $variant,)* }
+        named! {
+            /// Mathematical functions on floats that the crate `libm` computes, one value at a time, in
+            /// compiled code and evaluators alike (so both agree bit for bit). Functions that are
+            /// defined in the prelude are ordinary functions and not in this table.
+            MathFun { $($(#[$vmeta])* $variant = $text;)* }
+        }
 
         impl MathFun {
-            /// Every function, in the order of the table.
-            pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
-
-            /// The spelling in IR text and in the runtime's symbols, without the type.
-            pub const fn name(self) -> &'static str {
-                match self { $(Self::$variant => $text,)* }
-            }
-
             /// Number of arguments, all of the result's type.
             pub const fn arity(self) -> usize {
                 match self { $(Self::$variant => $arity,)* }
-            }
-
-            /// The function with this spelling.
-            pub fn from_name(text: &str) -> Option<Self> {
-                match text { $($text => Some(Self::$variant),)* _ => None }
             }
         }
     };

@@ -184,43 +184,12 @@ pub const RESERVED_SHARED_BYTES: u64 = 64;
 
 /// Returns true if devices combine elements of a type with an operator atomically, with results
 /// independent of the order.
-pub const fn is_atomic(op: BinOp, ty: PrimType) -> bool {
-    ty.is_int() && is_word(ty) && is_exact(op)
+pub fn is_atomic(op: BinOp, ty: PrimType) -> bool {
+    let exact = op.is_associative() && !op.is_float();
+    exact && op != BinOp::Mul && ty.is_int() && is_word(ty)
 }
 
 /// Returns true if devices exchange elements of a type atomically.
 pub const fn is_word(ty: PrimType) -> bool {
     matches!(ty.size(), 4 | 8)
-}
-
-const fn is_exact(op: BinOp) -> bool {
-    match op {
-        BinOp::Add
-        | BinOp::And
-        | BinOp::Or
-        | BinOp::Xor
-        | BinOp::SMin
-        | BinOp::UMin
-        | BinOp::SMax
-        | BinOp::UMax => true,
-        BinOp::Sub
-        | BinOp::Mul
-        | BinOp::SDiv
-        | BinOp::UDiv
-        | BinOp::SMod
-        | BinOp::UMod
-        | BinOp::SQuot
-        | BinOp::SRem
-        | BinOp::Shl
-        | BinOp::LShr
-        | BinOp::AShr
-        | BinOp::Pow
-        | BinOp::FAdd
-        | BinOp::FSub
-        | BinOp::FMul
-        | BinOp::FDiv
-        | BinOp::FMod
-        | BinOp::FMin
-        | BinOp::FMax => false,
-    }
 }

@@ -3,7 +3,7 @@
 //! short matters. Chosen by `bench/run.py mini --only black_scholes`; latencies are those of
 //! uops.info for Zen 4.
 
-use prim::{BinOp, ConvOp, PrimType, UnOp};
+use prim::{BinClass, BinOp, ConvOp, PrimType, UnClass, UnOp};
 
 /// The latency from the operands to the result, and the cycles of the multipliers.
 pub type Latency = (f64, f64);
@@ -33,64 +33,32 @@ pub const FREE: Latency = (0.0, 0.0);
 
 /// A conversion.
 pub fn convert(op: ConvOp) -> Latency {
-    match op {
-        ConvOp::ToBits | ConvOp::FromBits => FREE,
-        ConvOp::SExt
-        | ConvOp::ZExt
-        | ConvOp::SToF
-        | ConvOp::UToF
-        | ConvOp::FToS
-        | ConvOp::FToU
-        | ConvOp::FConv
-        | ConvOp::BToI
-        | ConvOp::IToB
-        | ConvOp::BToF
-        | ConvOp::FToB => (4.0, 0.5),
-    }
+    if op.is_bit_cast() { FREE } else { (4.0, 0.5) }
 }
 
 /// An operator with one operand of a type.
 pub fn unary(op: UnOp, ty: PrimType) -> Latency {
-    match op {
-        UnOp::FSqrt if ty == PrimType::F64 => (22.0, 2.0),
-        UnOp::FSqrt => (15.0, 2.0),
-        UnOp::FExp2Eighths => (5.0, 0.25),
-        UnOp::FSignum | UnOp::FFloor | UnOp::FCeil | UnOp::FRound | UnOp::FTrunc => (8.0, 1.0),
-        UnOp::Neg
-        | UnOp::Not
-        | UnOp::Abs
-        | UnOp::SSignum
-        | UnOp::USignum
-        | UnOp::Clz
-        | UnOp::Ctz
-        | UnOp::Popc
-        | UnOp::FNeg
-        | UnOp::FAbs => (1.0, 0.25),
+    match op.class() {
+        UnClass::Root if ty == PrimType::F64 => (22.0, 2.0),
+        UnClass::Root => (15.0, 2.0),
+        UnClass::Lookup => (5.0, 0.25),
+        UnClass::Sign if op.is_float() => (8.0, 1.0),
+        UnClass::Rounding => (8.0, 1.0),
+        UnClass::Negation | UnClass::Absolute | UnClass::Sign | UnClass::BitCount => (1.0, 0.25),
     }
 }
 
 /// An operator with two operands of a type.
 pub fn binary(op: BinOp, ty: PrimType) -> Latency {
-    match op {
-        BinOp::FAdd | BinOp::FSub => (3.0, 0.25),
-        BinOp::FMul => (4.0, 1.0),
-        BinOp::FDiv if ty == PrimType::F64 => (16.0, 3.0),
-        BinOp::FDiv => (12.0, 3.0),
-        BinOp::FMin | BinOp::FMax => (6.0, 2.0),
-        BinOp::Mul => (6.0, 2.0),
-        BinOp::SDiv | BinOp::UDiv | BinOp::SMod | BinOp::UMod | BinOp::SQuot | BinOp::SRem => (30.0, 30.0),
-        BinOp::Pow | BinOp::FMod => (100.0, 100.0),
-        BinOp::Add
-        | BinOp::Sub
-        | BinOp::SMin
-        | BinOp::UMin
-        | BinOp::SMax
-        | BinOp::UMax
-        | BinOp::Shl
-        | BinOp::LShr
-        | BinOp::AShr
-        | BinOp::And
-        | BinOp::Or
-        | BinOp::Xor => (1.0, 0.25),
+    match (op.class(), op.is_float()) {
+        (BinClass::Sum, true) => (3.0, 0.25),
+        (BinClass::Product, true) => (4.0, 1.0),
+        (BinClass::Quotient, true) if ty == PrimType::F64 => (16.0, 3.0),
+        (BinClass::Quotient, true) => (12.0, 3.0),
+        (BinClass::Min(_) | BinClass::Max(_), true) | (BinClass::Product, false) => (6.0, 2.0),
+        (BinClass::Quotient | BinClass::Remainder, false) => (30.0, 30.0),
+        (BinClass::Power, _) | (BinClass::Remainder, true) => (100.0, 100.0),
+        (BinClass::Sum | BinClass::Min(_) | BinClass::Max(_), false)
+        | (BinClass::Shift | BinClass::Bitwise, _) => (1.0, 0.25),
     }
 }

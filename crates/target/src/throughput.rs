@@ -5,7 +5,7 @@
 //! `bench/machine`.
 
 use crate::{Machine, Microarchitecture};
-use prim::{BinOp, PrimType, UnOp};
+use prim::{BinClass, BinOp, PrimType, UnClass, UnOp};
 
 /// The largest distance of elements whose loads read the gaps too and sort the elements by
 /// shuffles, instead of a load per lane (`bench/run.py lanes`).
@@ -66,47 +66,29 @@ pub const fn per_lane(scalar: f64, lane: f64) -> Throughput {
 
 /// An operator with two operands of a type.
 pub fn binary(op: BinOp, ty: PrimType, make: Microarchitecture) -> Throughput {
-    match op {
-        BinOp::Add | BinOp::Sub | BinOp::And | BinOp::Or | BinOp::Xor => throughput(1.0, 1.0),
-        BinOp::SMin | BinOp::UMin | BinOp::SMax | BinOp::UMax => throughput(1.5, 1.0),
-        BinOp::FAdd | BinOp::FSub | BinOp::FMul => throughput(1.0, 1.0),
-        BinOp::Mul => match ty {
-            PrimType::I64 => throughput(1.0, 3.0),
-            PrimType::I8 => throughput(1.0, 4.0),
-            PrimType::I16
-            | PrimType::I32
-            | PrimType::F16
-            | PrimType::F32
-            | PrimType::F64
-            | PrimType::Bool => throughput(1.0, 1.5),
-        },
-        BinOp::Shl | BinOp::LShr | BinOp::AShr => throughput(2.0, 2.0),
-        BinOp::FMin | BinOp::FMax => throughput(4.0, 4.0),
-        BinOp::FDiv if ty == PrimType::F64 => per_lane(4.0, make.quotient_f64),
-        BinOp::FDiv => per_lane(3.0, make.quotient_f32),
-        BinOp::SDiv | BinOp::UDiv | BinOp::SMod | BinOp::UMod | BinOp::SQuot | BinOp::SRem => {
-            per_lane(12.0, 12.0)
-        }
-        BinOp::Pow | BinOp::FMod => per_lane(30.0, 32.0),
+    match (op.class(), op.is_float()) {
+        (BinClass::Sum | BinClass::Bitwise, _) | (BinClass::Product, true) => throughput(1.0, 1.0),
+        (BinClass::Min(_) | BinClass::Max(_), false) => throughput(1.5, 1.0),
+        (BinClass::Min(_) | BinClass::Max(_), true) => throughput(4.0, 4.0),
+        (BinClass::Product, false) if ty == PrimType::I64 => throughput(1.0, 3.0),
+        (BinClass::Product, false) if ty == PrimType::I8 => throughput(1.0, 4.0),
+        (BinClass::Product, false) => throughput(1.0, 1.5),
+        (BinClass::Shift, _) => throughput(2.0, 2.0),
+        (BinClass::Quotient, true) if ty == PrimType::F64 => per_lane(4.0, make.quotient_f64),
+        (BinClass::Quotient, true) => per_lane(3.0, make.quotient_f32),
+        (BinClass::Quotient | BinClass::Remainder, false) => per_lane(12.0, 12.0),
+        (BinClass::Power, _) | (BinClass::Remainder, true) => per_lane(30.0, 32.0),
     }
 }
 
 /// An operator with one operand of a type.
 pub fn unary(op: UnOp, ty: PrimType, make: Microarchitecture) -> Throughput {
-    match op {
-        UnOp::FSqrt if ty == PrimType::F64 => per_lane(5.0, make.root_f64),
-        UnOp::FSqrt => per_lane(4.0, make.root_f32),
-        UnOp::SSignum | UnOp::USignum | UnOp::FSignum => throughput(3.0, 3.0),
-        UnOp::FExp2Eighths => throughput(2.0, 2.0),
-        UnOp::Clz | UnOp::Ctz | UnOp::Popc => throughput(1.0, 2.0),
-        UnOp::Neg
-        | UnOp::Not
-        | UnOp::Abs
-        | UnOp::FNeg
-        | UnOp::FAbs
-        | UnOp::FFloor
-        | UnOp::FCeil
-        | UnOp::FRound
-        | UnOp::FTrunc => throughput(1.0, 1.0),
+    match op.class() {
+        UnClass::Root if ty == PrimType::F64 => per_lane(5.0, make.root_f64),
+        UnClass::Root => per_lane(4.0, make.root_f32),
+        UnClass::Sign => throughput(3.0, 3.0),
+        UnClass::Lookup => throughput(2.0, 2.0),
+        UnClass::BitCount => throughput(1.0, 2.0),
+        UnClass::Negation | UnClass::Absolute | UnClass::Rounding => throughput(1.0, 1.0),
     }
 }

@@ -2,7 +2,7 @@
 //! decompositions and of the choice between tasks and sequential execution by the caller.
 //! (`bench/run.py small`: the gain of tasks for calls of 10 µs.)
 
-use prim::BinOp;
+use prim::{BinClass, BinOp};
 
 /// A sum, a comparison, a select.
 pub const PLAIN: i64 = 4;
@@ -30,33 +30,13 @@ pub const CALL: i64 = crate::TRIPS * 16;
 
 /// An operator with two scalar operands.
 pub const fn binary(op: BinOp) -> i64 {
-    match op {
-        BinOp::SDiv
-        | BinOp::UDiv
-        | BinOp::SMod
-        | BinOp::UMod
-        | BinOp::SQuot
-        | BinOp::SRem
-        | BinOp::FDiv
-        | BinOp::FMod
-        | BinOp::Pow => DIVISION,
-        BinOp::Add
-        | BinOp::Sub
-        | BinOp::Mul
-        | BinOp::And
-        | BinOp::Or
-        | BinOp::Xor
-        | BinOp::Shl
-        | BinOp::LShr
-        | BinOp::AShr
-        | BinOp::SMin
-        | BinOp::UMin
-        | BinOp::SMax
-        | BinOp::UMax
-        | BinOp::FAdd
-        | BinOp::FSub
-        | BinOp::FMul
-        | BinOp::FMin
-        | BinOp::FMax => PLAIN,
+    match op.class() {
+        BinClass::Quotient | BinClass::Remainder | BinClass::Power => DIVISION,
+        BinClass::Sum
+        | BinClass::Product
+        | BinClass::Min(_)
+        | BinClass::Max(_)
+        | BinClass::Shift
+        | BinClass::Bitwise => PLAIN,
     }
 }

@@ -21,6 +21,7 @@ use crate::context::{Ctx, atoms, row_slice};
 use crate::manifest::{SegopBody, SegopKind};
 use crate::nest::{Nest, Segments};
 use crate::position::Position;
+use ir::exact::scalar_operator;
 use ir::name::Name;
 use ir::scan_reduce::ScanReduce;
 use ir::soac::{Operator, Screma, Soac};
@@ -92,29 +93,9 @@ pub(super) fn is_operation(bound: NestBindings<'_>, stm: &Stm<Soacs>, wanted: bo
 
 /// The neutral element of an operator that is a single operation of a known kind.
 pub(super) fn neutral(op: &Lambda<Soacs>) -> Option<Vec<Atom>> {
-    let ([x, y], [stm], [result]) =
-        (op.params.as_slice(), op.body.stms.as_slice(), op.body.result.as_slice())
-    else {
-        return None;
-    };
-    let Exp::Basic(BasicOp::Binary(op, ty, a, b)) = &stm.exp else {
-        return None;
-    };
-    let (x, y) = (Atom::Var(x.name), Atom::Var(y.name));
-    let both = (*a, *b) == (x, y) || (*a, *b) == (y, x);
-    let bound = stm.pat.len() == 1 && *result == Atom::Var(stm.pat[0].name);
-    if !both || !bound || !ty.is_int() && *ty != PrimType::Bool {
-        return None;
-    }
-    let value = if matches!(op, BinOp::Add | BinOp::Or | BinOp::Xor) {
-        0
-    } else if *op == BinOp::Mul {
-        1
-    } else {
-        return None;
-    };
-    let value = if *ty == PrimType::Bool { Scalar::Bool(value != 0) } else { Scalar::int(*ty, value) };
-    Some(vec![Atom::Const(value)])
+    let (op, ty) = scalar_operator(op)?;
+    let known = matches!(op, BinOp::Add | BinOp::Mul | BinOp::Or | BinOp::Xor);
+    Some(vec![Atom::Const(op.neutral(ty).filter(|_| known)?)])
 }
 
 impl Distribution<'_, '_> {

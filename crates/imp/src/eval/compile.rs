@@ -330,21 +330,7 @@ impl<'p, 'c> Compiler<'p, 'c> {
             Stmt::Device(op) => !matches!(op, DeviceOp::Barrier | DeviceOp::SubgroupBarrier(_)),
             Stmt::Call { args, .. } => args.iter().any(|arg| matches!(arg, Arg::Buffer(_))),
             Stmt::LoadLanes { .. } | Stmt::StoreLanes { .. } | Stmt::Copy { .. } => true,
-            Stmt::Set(..)
-            | Stmt::Alloc(..)
-            | Stmt::Frame { .. }
-            | Stmt::Share(..)
-            | Stmt::Borrow(..)
-            | Stmt::Release(_)
-            | Stmt::Slots(_)
-            | Stmt::ConstData(..)
-            | Stmt::If(..)
-            | Stmt::While(..)
-            | Stmt::For(_)
-            | Stmt::Check { .. }
-            | Stmt::RecordComparison(..)
-            | Stmt::ReadGlobal(..)
-            | Stmt::WriteGlobal(..) => false,
+            crate::resource_stmt!() | crate::nested_stmt!() | Stmt::Set(..) | Stmt::Check { .. } => false,
         }
     }
 }

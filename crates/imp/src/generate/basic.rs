@@ -357,32 +357,11 @@ fn power_of_two_division(op: BinOp, ty: PrimType, divisor: Atom) -> Option<(BinO
     };
     let divisor = divisor.as_i64().filter(|n| *n > 0 && n.count_ones() == 1)?;
     let shift = Scalar::int(ty, i64::from(divisor.trailing_zeros()));
-    match op {
-        BinOp::SDiv => Some((BinOp::AShr, shift)),
-        BinOp::UDiv => Some((BinOp::LShr, shift)),
-        BinOp::SMod | BinOp::UMod => Some((BinOp::And, Scalar::int(ty, divisor - 1))),
-        BinOp::Add
-        | BinOp::Sub
-        | BinOp::Mul
-        | BinOp::SQuot
-        | BinOp::SRem
-        | BinOp::SMin
-        | BinOp::UMin
-        | BinOp::SMax
-        | BinOp::UMax
-        | BinOp::Shl
-        | BinOp::LShr
-        | BinOp::AShr
-        | BinOp::And
-        | BinOp::Or
-        | BinOp::Xor
-        | BinOp::Pow
-        | BinOp::FAdd
-        | BinOp::FSub
-        | BinOp::FMul
-        | BinOp::FDiv
-        | BinOp::FMod
-        | BinOp::FMin
-        | BinOp::FMax => None,
+    if op == BinOp::SDiv {
+        Some((BinOp::AShr, shift))
+    } else if op == BinOp::UDiv {
+        Some((BinOp::LShr, shift))
+    } else {
+        matches!(op, BinOp::SMod | BinOp::UMod).then(|| (BinOp::And, Scalar::int(ty, divisor - 1)))
     }
 }

@@ -151,23 +151,7 @@ fn small(body: &[Stmt]) -> bool {
         && body.iter().all(|stmt| match stmt {
             Stmt::While(..) | Stmt::For(_) | Stmt::Call { .. } | Stmt::Device(_) => false,
             Stmt::If(_, a, b) => small(a) && small(b),
-            Stmt::Set(..)
-            | Stmt::Load(..)
-            | Stmt::Store(..)
-            | Stmt::LoadLanes { .. }
-            | Stmt::StoreLanes { .. }
-            | Stmt::Alloc(..)
-            | Stmt::Frame { .. }
-            | Stmt::Share(..)
-            | Stmt::Borrow(..)
-            | Stmt::Release(_)
-            | Stmt::Slots(_)
-            | Stmt::Copy { .. }
-            | Stmt::ConstData(..)
-            | Stmt::Check { .. }
-            | Stmt::RecordComparison(..)
-            | Stmt::ReadGlobal(..)
-            | Stmt::WriteGlobal(..) => true,
+            crate::element_stmt!() | crate::resource_stmt!() | Stmt::Copy { .. } | Stmt::Check { .. } => true,
         })
 }
 

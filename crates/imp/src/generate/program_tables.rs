@@ -40,31 +40,15 @@ impl ProgramTables {
         let checks = own.checks.into_iter().map(|check| self.check(check));
         let checks: Vec<CheckId> = checks.collect();
         self.data.extend(own.data);
-        each_stmt_mut(&mut function.body, &mut |stmt| match stmt {
-            Stmt::Check { check: id, .. }
+        each_stmt_mut(&mut function.body, &mut |stmt| {
+            if let Stmt::Check { check: id, .. }
             | Stmt::Alloc(_, _, Some(id))
-            | Stmt::Call { location: Some(id), .. } => *id = checks[id.0 as usize],
-            Stmt::ConstData(_, id) => id.0 += first_data,
-            Stmt::Set(..)
-            | Stmt::Load(..)
-            | Stmt::Store(..)
-            | Stmt::LoadLanes { .. }
-            | Stmt::StoreLanes { .. }
-            | Stmt::Alloc(..)
-            | Stmt::Frame { .. }
-            | Stmt::Share(..)
-            | Stmt::Borrow(..)
-            | Stmt::Release(_)
-            | Stmt::Slots(_)
-            | Stmt::Copy { .. }
-            | Stmt::If(..)
-            | Stmt::While(..)
-            | Stmt::For(_)
-            | Stmt::Call { .. }
-            | Stmt::RecordComparison(..)
-            | Stmt::ReadGlobal(..)
-            | Stmt::Device(_)
-            | Stmt::WriteGlobal(..) => {}
+            | Stmt::Call { location: Some(id), .. } = stmt
+            {
+                *id = checks[id.0 as usize];
+            } else if let Stmt::ConstData(_, id) = stmt {
+                id.0 += first_data;
+            }
         });
     }
 

@@ -150,36 +150,15 @@ impl Planner<'_> {
     }
 
     fn stmt(&mut self, stmt: &Stmt, at: u32) -> f64 {
-        if let Stmt::For(f) = stmt {
-            return self.for_loop(f, at);
-        }
         let mut arms = Vec::new();
         match stmt {
+            Stmt::For(f) => return self.for_loop(f, at),
             Stmt::If(_, yes, no) => {
                 arms.push(self.block(yes, at + 1));
                 arms.push(self.block(no, self.def_use.else_start(at)));
             }
             Stmt::While(_, body) => arms.push(self.block(body, at + 1)),
-            Stmt::Set(..)
-            | Stmt::Load(..)
-            | Stmt::Store(..)
-            | Stmt::LoadLanes { .. }
-            | Stmt::StoreLanes { .. }
-            | Stmt::Alloc(..)
-            | Stmt::Frame { .. }
-            | Stmt::Share(..)
-            | Stmt::Borrow(..)
-            | Stmt::Release(_)
-            | Stmt::Slots(_)
-            | Stmt::Copy { .. }
-            | Stmt::ConstData(..)
-            | Stmt::For(_)
-            | Stmt::Call { .. }
-            | Stmt::Check { .. }
-            | Stmt::RecordComparison(..)
-            | Stmt::ReadGlobal(..)
-            | Stmt::Device(_)
-            | Stmt::WriteGlobal(..) => {}
+            crate::leaf_stmt!() => {}
         }
         let mut arms = arms.into_iter();
         let mut costs = Costs::scalar(self.machine).with_probabilities(&self.likely_conditions);
@@ -430,42 +409,21 @@ pub(super) fn is_plain(body: &[Stmt], machine: Machine) -> bool {
             Expr::Binary(_, _, x, y) | Expr::Compare(_, _, x, y) => expr(x, fma) && expr(y, fma),
             Expr::Fma(..) if !fma => false,
             Expr::Select(_, x, y, z) | Expr::Fma(_, x, y, z) => expr(x, fma) && expr(y, fma) && expr(z, fma),
-            Expr::SplitSqrt(_)
-            | Expr::NewtonQuotient(..)
-            | Expr::Math(..)
-            | Expr::Splat(..)
-            | Expr::LaneIds(..)
-            | Expr::Any(_)
-            | Expr::All(_)
-            | Expr::FirstLane(_)
-            | Expr::Count(_)
-            | Expr::Pack(..)
-            | Expr::Extract(..)
-            | Expr::Insert(..)
-            | Expr::Shift(..) => false,
+            Expr::Math(..) | crate::vector_expr!() => false,
         }
     }
     body.iter().all(|stmt| match stmt {
         Stmt::Set(_, e) | Stmt::Store(_, e) => expr(e, machine.fma),
         Stmt::Load(..) => true,
         Stmt::If(cond, yes, no) => expr(cond, machine.fma) && is_plain(yes, machine) && is_plain(no, machine),
-        Stmt::LoadLanes { .. }
+        crate::resource_stmt!()
+        | Stmt::LoadLanes { .. }
         | Stmt::StoreLanes { .. }
-        | Stmt::Alloc(..)
-        | Stmt::Frame { .. }
-        | Stmt::Share(..)
-        | Stmt::Borrow(..)
-        | Stmt::Release(_)
-        | Stmt::Slots(_)
         | Stmt::Copy { .. }
-        | Stmt::ConstData(..)
         | Stmt::While(..)
         | Stmt::For(_)
         | Stmt::Call { .. }
         | Stmt::Check { .. }
-        | Stmt::RecordComparison(..)
-        | Stmt::ReadGlobal(..)
-        | Stmt::Device(_)
-        | Stmt::WriteGlobal(..) => false,
+        | Stmt::Device(_) => false,
     })
 }

@@ -176,18 +176,7 @@ impl<'s, 'a> Costs<'s, 'a> {
                 let args: Vec<&Expr> = args.iter().collect();
                 self.operator(args.as_slice(), *ty, false, throughput::MATH)
             }
-            Expr::SplitSqrt(_)
-            | Expr::NewtonQuotient(..)
-            | Expr::Splat(..)
-            | Expr::LaneIds(..)
-            | Expr::Any(_)
-            | Expr::All(_)
-            | Expr::FirstLane(_)
-            | Expr::Count(_)
-            | Expr::Pack(..)
-            | Expr::Extract(..)
-            | Expr::Insert(..)
-            | Expr::Shift(..) => (1.0, LaneKind::Varying),
+            crate::vector_expr!() => (1.0, LaneKind::Varying),
         }
     }
 
@@ -456,24 +445,15 @@ fn harmless(shapes: &Shapes<'_>, stmts: &[Stmt]) -> bool {
                 !divides(e) && (!shapes.position(access).is_uniform() || !shapes.value(e).is_uniform())
             }
             Stmt::If(cond, yes, no) => !divides(cond) && harmless(shapes, yes) && harmless(shapes, no),
-            Stmt::LoadLanes { .. }
+            crate::resource_stmt!()
+            | Stmt::LoadLanes { .. }
             | Stmt::StoreLanes { .. }
-            | Stmt::Alloc(..)
-            | Stmt::Frame { .. }
-            | Stmt::Share(..)
-            | Stmt::Borrow(..)
-            | Stmt::Release(_)
-            | Stmt::Slots(_)
             | Stmt::Copy { .. }
-            | Stmt::ConstData(..)
             | Stmt::While(..)
             | Stmt::For(_)
             | Stmt::Call { .. }
             | Stmt::Check { .. }
-            | Stmt::RecordComparison(..)
-            | Stmt::ReadGlobal(..)
-            | Stmt::Device(_)
-            | Stmt::WriteGlobal(..) => false,
+            | Stmt::Device(_) => false,
         })
     })
 }
@@ -489,24 +469,15 @@ pub(super) fn widest(vars: &[VarInfo], stmts: &[Stmt]) -> u64 {
             }
             Stmt::Load(_, access) | Stmt::Store(access, _) => access.elem.size(),
             Stmt::If(_, yes, no) => widest(vars, yes).max(widest(vars, no)),
-            Stmt::LoadLanes { .. }
+            crate::resource_stmt!()
+            | Stmt::LoadLanes { .. }
             | Stmt::StoreLanes { .. }
-            | Stmt::Alloc(..)
-            | Stmt::Frame { .. }
-            | Stmt::Share(..)
-            | Stmt::Borrow(..)
-            | Stmt::Release(_)
-            | Stmt::Slots(_)
             | Stmt::Copy { .. }
-            | Stmt::ConstData(..)
             | Stmt::While(..)
             | Stmt::For(_)
             | Stmt::Call { .. }
             | Stmt::Check { .. }
-            | Stmt::RecordComparison(..)
-            | Stmt::ReadGlobal(..)
-            | Stmt::Device(_)
-            | Stmt::WriteGlobal(..) => 1,
+            | Stmt::Device(_) => 1,
         })
         .max()
         .unwrap_or(1)

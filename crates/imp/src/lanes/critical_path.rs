@@ -73,23 +73,14 @@ impl CarriedPath {
                     self.times.insert(var, latest);
                 }
             }
-            Stmt::LoadLanes { .. }
+            crate::resource_stmt!()
+            | Stmt::LoadLanes { .. }
             | Stmt::StoreLanes { .. }
-            | Stmt::Alloc(..)
-            | Stmt::Frame { .. }
-            | Stmt::Share(..)
-            | Stmt::Borrow(..)
-            | Stmt::Release(_)
-            | Stmt::Slots(_)
             | Stmt::Copy { .. }
-            | Stmt::ConstData(..)
             | Stmt::While(..)
             | Stmt::For(_)
             | Stmt::Call { .. }
-            | Stmt::RecordComparison(..)
-            | Stmt::ReadGlobal(..)
-            | Stmt::Device(_)
-            | Stmt::WriteGlobal(..) => return None,
+            | Stmt::Device(_) => return None,
         }
         Some(())
     }

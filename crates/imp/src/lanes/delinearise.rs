@@ -20,7 +20,7 @@ use super::versions::LoopVersion;
 use crate::def_use::DefUse;
 use crate::syntax::{Expr, For, Function, LoopMode, Stmt, Var};
 use crate::walk::{Use, each_stmt, each_use, is_at_most};
-use prim::{BinOp, ConvOp, PrimType};
+use prim::{BinClass, ConvOp, PrimType};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 
@@ -117,8 +117,8 @@ fn quotient_or_remainder(stmt: &Stmt) -> Option<(Var, bool, Rows)> {
     let (Expr::Var(x), Expr::Var(size)) = (&**x, &**y) else {
         return None;
     };
-    let quotient = matches!(op, BinOp::SDiv | BinOp::UDiv | BinOp::SQuot);
-    let remainder = matches!(op, BinOp::SMod | BinOp::UMod | BinOp::SRem);
+    let quotient = op.class() == BinClass::Quotient;
+    let remainder = op.class() == BinClass::Remainder;
     let wide = matches!(ty, PrimType::I32 | PrimType::I64);
     let rows = Rows { ty: *ty, size: *size };
     ((quotient || remainder) && wide).then_some((*x, quotient, rows))

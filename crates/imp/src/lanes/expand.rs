@@ -41,28 +41,7 @@ impl Rule for Expand {
                 out.extend(loops(fresh, to, from, *elem, extents));
                 return;
             }
-            Stmt::Set(..)
-            | Stmt::Load(..)
-            | Stmt::Store(..)
-            | Stmt::LoadLanes { .. }
-            | Stmt::StoreLanes { .. }
-            | Stmt::Alloc(..)
-            | Stmt::Frame { .. }
-            | Stmt::Share(..)
-            | Stmt::Borrow(..)
-            | Stmt::Release(_)
-            | Stmt::Slots(_)
-            | Stmt::Copy { .. }
-            | Stmt::ConstData(..)
-            | Stmt::If(..)
-            | Stmt::While(..)
-            | Stmt::For(_)
-            | Stmt::Call { .. }
-            | Stmt::Check { .. }
-            | Stmt::RecordComparison(..)
-            | Stmt::ReadGlobal(..)
-            | Stmt::Device(_)
-            | Stmt::WriteGlobal(..) => {}
+            crate::leaf_stmt!() | crate::nested_stmt!() => {}
         }
         out.push(stmt);
     }

@@ -3,7 +3,7 @@
 
 use crate::syntax::{Expr, Stmt, Var};
 use crate::walk::{Use, each_operand, each_use};
-use prim::{BinOp, PrimType, UnOp};
+use prim::{BinOp, PrimType, UnClass};
 use rustc_hash::{FxHashMap, FxHashSet};
 use target::Machine;
 
@@ -69,47 +69,17 @@ fn combined(e: &Expr, partials: &FxHashMap<Var, Partial>) -> Option<Partial> {
         return of(e);
     };
     let (var, before) = of(x).or_else(|| of(y))?;
-    let may = is_associative(*op, *ty) && before.is_none_or(|before| before == *op);
+    let may = op.is_associative() && !ty.is_float() && before.is_none_or(|before| before == *op);
     may.then_some((var, Some(*op)))
-}
-
-fn is_associative(op: BinOp, ty: PrimType) -> bool {
-    let is_known = matches!(
-        op,
-        BinOp::Add
-            | BinOp::Mul
-            | BinOp::And
-            | BinOp::Or
-            | BinOp::Xor
-            | BinOp::SMin
-            | BinOp::SMax
-            | BinOp::UMin
-            | BinOp::UMax
-    );
-    is_known && (ty.is_int() || ty == PrimType::Bool)
 }
 
 /// Returns true if every processor of this kind has vector instructions for the body:
 /// none divides, and those before AVX2 neither multiply integers of 64 bits nor count bits.
 pub(super) fn has_instructions(body: &[Stmt], machine: Machine) -> bool {
     fn expr(e: &Expr, machine: Machine) -> bool {
-        let is_slow = matches!(
-            e,
-            Expr::Binary(BinOp::Mul, PrimType::I64, ..) | Expr::Unary(UnOp::Popc | UnOp::Clz | UnOp::Ctz, ..)
-        );
-        let divides = matches!(
-            e,
-            Expr::Binary(
-                BinOp::SDiv
-                    | BinOp::UDiv
-                    | BinOp::SMod
-                    | BinOp::UMod
-                    | BinOp::SQuot
-                    | BinOp::SRem
-                    | BinOp::Pow,
-                ..
-            )
-        );
+        let is_slow = matches!(e, Expr::Binary(BinOp::Mul, PrimType::I64, ..))
+            || matches!(e, Expr::Unary(op, ..) if op.class() == UnClass::BitCount);
+        let divides = matches!(e, Expr::Binary(op, ..) if op.is_checked());
         let mut has = !divides && (!is_slow || machine.bytes >= AVX2);
         each_operand(e, &mut |part| has &= expr(part, machine));
         has

@@ -88,20 +88,9 @@ impl Shapes<'_> {
             | Expr::Compare(..)
             | Expr::Convert(..)
             | Expr::Select(..)
-            | Expr::SplitSqrt(_)
-            | Expr::NewtonQuotient(..)
             | Expr::Fma(..)
             | Expr::Math(..)
-            | Expr::Splat(..)
-            | Expr::LaneIds(..)
-            | Expr::Any(_)
-            | Expr::All(_)
-            | Expr::FirstLane(_)
-            | Expr::Count(_)
-            | Expr::Pack(..)
-            | Expr::Extract(..)
-            | Expr::Insert(..)
-            | Expr::Shift(..) => false,
+            | crate::vector_expr!() => false,
         }
     }
 
@@ -154,18 +143,7 @@ impl Shapes<'_> {
                 self.combine(args, |args| Expr::Math(*fun, *ty, args))
             }
             // Loops that are still scalar have no vector expressions.
-            Expr::SplitSqrt(_)
-            | Expr::NewtonQuotient(..)
-            | Expr::Splat(..)
-            | Expr::LaneIds(..)
-            | Expr::Any(_)
-            | Expr::All(_)
-            | Expr::FirstLane(_)
-            | Expr::Count(_)
-            | Expr::Pack(..)
-            | Expr::Extract(..)
-            | Expr::Insert(..)
-            | Expr::Shift(..) => LaneValue::Vector(expr.clone()),
+            crate::vector_expr!() => LaneValue::Vector(expr.clone()),
         }
     }
 

@@ -22,23 +22,12 @@ pub(super) fn renamed(stmt: &Stmt, names: &Renamed, set: &Renamed) -> Stmt {
         Stmt::StoreLanes { to, value, mask: m } => {
             Stmt::StoreLanes { to: lane_access(to, names), value: expr(value, names), mask: mask(m) }
         }
-        Stmt::Alloc(..)
-        | Stmt::Frame { .. }
-        | Stmt::Share(..)
-        | Stmt::Borrow(..)
-        | Stmt::Release(_)
-        | Stmt::Slots(_)
+        crate::resource_stmt!()
+        | crate::nested_stmt!()
         | Stmt::Copy { .. }
-        | Stmt::ConstData(..)
-        | Stmt::If(..)
-        | Stmt::While(..)
-        | Stmt::For(_)
         | Stmt::Call { .. }
         | Stmt::Check { .. }
-        | Stmt::RecordComparison(..)
-        | Stmt::ReadGlobal(..)
-        | Stmt::Device(_)
-        | Stmt::WriteGlobal(..) => stmt.clone(),
+        | Stmt::Device(_) => stmt.clone(),
     }
 }
 

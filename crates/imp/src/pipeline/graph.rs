@@ -145,23 +145,12 @@ fn plain(vars: &[VarInfo], stmt: &Stmt, machine: Machine) -> Node {
             add(value);
             (None, Memory::Store(to.buffer), latency::STORE)
         }
-        Stmt::Alloc(..)
-        | Stmt::Frame { .. }
-        | Stmt::Share(..)
-        | Stmt::Borrow(..)
-        | Stmt::Release(_)
-        | Stmt::Slots(_)
+        crate::resource_stmt!()
+        | crate::nested_stmt!()
         | Stmt::Copy { .. }
-        | Stmt::ConstData(..)
-        | Stmt::If(..)
-        | Stmt::While(..)
-        | Stmt::For(_)
         | Stmt::Call { .. }
         | Stmt::Check { .. }
-        | Stmt::RecordComparison(..)
-        | Stmt::ReadGlobal(..)
-        | Stmt::Device(_)
-        | Stmt::WriteGlobal(..) => (None, Memory::None, (0.0, 0.0)),
+        | Stmt::Device(_) => (None, Memory::None, (0.0, 0.0)),
     };
     cost.latency += access.0;
     cost.busy += access.1;

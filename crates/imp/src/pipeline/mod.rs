@@ -113,6 +113,11 @@ impl Pipeline<'_> {
     }
 
     fn stmt(&mut self, stmt: Stmt, at: u32) -> Stmt {
+        if let Stmt::Frame { buffer, .. } = &stmt
+            && !self.shared.contains(buffer)
+        {
+            Rc::make_mut(&mut self.disjoint).insert(*buffer);
+        }
         match stmt {
             Stmt::If(cond, yes, no) => {
                 let yes = self.block(yes, at + 1);
@@ -125,30 +130,7 @@ impl Pipeline<'_> {
                 Some(stmt) => stmt,
                 None => Stmt::For(self.for_loop(f, at)),
             },
-            Stmt::Frame { buffer, .. } => {
-                if !self.shared.contains(&buffer) {
-                    Rc::make_mut(&mut self.disjoint).insert(buffer);
-                }
-                stmt
-            }
-            Stmt::Set(..)
-            | Stmt::Load(..)
-            | Stmt::Store(..)
-            | Stmt::LoadLanes { .. }
-            | Stmt::StoreLanes { .. }
-            | Stmt::Alloc(..)
-            | Stmt::Share(..)
-            | Stmt::Borrow(..)
-            | Stmt::Release(_)
-            | Stmt::Slots(_)
-            | Stmt::Copy { .. }
-            | Stmt::ConstData(..)
-            | Stmt::Call { .. }
-            | Stmt::Check { .. }
-            | Stmt::RecordComparison(..)
-            | Stmt::ReadGlobal(..)
-            | Stmt::Device(_)
-            | Stmt::WriteGlobal(..) => stmt,
+            crate::leaf_stmt!() => stmt,
         }
     }
 
@@ -323,23 +305,12 @@ fn unroll(stmts: &[Stmt], depth: u32, out: &mut Vec<Stmt>) -> Option<()> {
                     }
                 }
             }
-            Stmt::Alloc(..)
-            | Stmt::Frame { .. }
-            | Stmt::Share(..)
-            | Stmt::Borrow(..)
-            | Stmt::Release(_)
-            | Stmt::Slots(_)
+            crate::resource_stmt!()
+            | crate::nested_stmt!()
             | Stmt::Copy { .. }
-            | Stmt::ConstData(..)
-            | Stmt::If(..)
-            | Stmt::While(..)
-            | Stmt::For(_)
             | Stmt::Call { .. }
             | Stmt::Check { .. }
-            | Stmt::RecordComparison(..)
-            | Stmt::ReadGlobal(..)
-            | Stmt::Device(_)
-            | Stmt::WriteGlobal(..) => return None,
+            | Stmt::Device(_) => return None,
         }
     }
     Some(())

@@ -143,25 +143,7 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
                         }
                         self.own_in_loops(&f.body);
                     }
-                    Stmt::Set(..)
-                    | Stmt::Load(..)
-                    | Stmt::Store(..)
-                    | Stmt::LoadLanes { .. }
-                    | Stmt::StoreLanes { .. }
-                    | Stmt::Alloc(..)
-                    | Stmt::Frame { .. }
-                    | Stmt::Share(..)
-                    | Stmt::Borrow(..)
-                    | Stmt::Release(_)
-                    | Stmt::Slots(_)
-                    | Stmt::Copy { .. }
-                    | Stmt::ConstData(..)
-                    | Stmt::Call { .. }
-                    | Stmt::Check { .. }
-                    | Stmt::RecordComparison(..)
-                    | Stmt::ReadGlobal(..)
-                    | Stmt::Device(_)
-                    | Stmt::WriteGlobal(..) => {}
+                    crate::leaf_stmt!() => {}
                 }
             }
         });

@@ -322,34 +322,13 @@ impl<'a> Walk<'a> {
         };
         let mut bytes = 0u64;
         for stmt in common {
-            match stmt {
-                Stmt::Set(_, value) => self.value(value, Executor::Thread),
-                Stmt::Frame { buffer, elem, count } => {
-                    self.check_space(*buffer, &[Space::Shared], "a shared-memory array");
-                    bytes = bytes.saturating_add(elem.size().saturating_mul(*count));
-                }
-                Stmt::Load(..)
-                | Stmt::Store(..)
-                | Stmt::LoadLanes { .. }
-                | Stmt::StoreLanes { .. }
-                | Stmt::Alloc(..)
-                | Stmt::Share(..)
-                | Stmt::Borrow(..)
-                | Stmt::Release(_)
-                | Stmt::Slots(_)
-                | Stmt::Copy { .. }
-                | Stmt::ConstData(..)
-                | Stmt::If(..)
-                | Stmt::While(..)
-                | Stmt::For(_)
-                | Stmt::Call { .. }
-                | Stmt::Check { .. }
-                | Stmt::RecordComparison(..)
-                | Stmt::ReadGlobal(..)
-                | Stmt::WriteGlobal(..)
-                | Stmt::Device(_) => {
-                    self.error("a statement of a thread block is outside of its loop over threads");
-                }
+            if let Stmt::Set(_, value) = stmt {
+                self.value(value, Executor::Thread);
+            } else if let Stmt::Frame { buffer, elem, count } = stmt {
+                self.check_space(*buffer, &[Space::Shared], "a shared-memory array");
+                bytes = bytes.saturating_add(elem.size().saturating_mul(*count));
+            } else {
+                self.error("a statement of a thread block is outside of its loop over threads");
             }
         }
         if bytes > SHARED_MEMORY_BYTES {

@@ -90,26 +90,11 @@ impl DependenceGraph<'_> {
                 false
             }
             Stmt::Device(DeviceOp::Signal { .. }) => false,
-            Stmt::Set(..)
-            | Stmt::Load(..)
-            | Stmt::Store(..)
-            | Stmt::LoadLanes { .. }
-            | Stmt::StoreLanes { .. }
-            | Stmt::Alloc(..)
-            | Stmt::Frame { .. }
-            | Stmt::Share(..)
-            | Stmt::Borrow(..)
-            | Stmt::Release(_)
-            | Stmt::Slots(_)
+            crate::element_stmt!()
+            | crate::resource_stmt!()
+            | crate::nested_stmt!()
             | Stmt::Copy { .. }
-            | Stmt::ConstData(..)
-            | Stmt::If(..)
-            | Stmt::While(..)
-            | Stmt::For(_)
-            | Stmt::Check { .. }
-            | Stmt::RecordComparison(..)
-            | Stmt::ReadGlobal(..)
-            | Stmt::WriteGlobal(..) => false,
+            | Stmt::Check { .. } => false,
         };
         let inner = match stmt {
             Stmt::If(..) | Stmt::While(..) | Stmt::For(_) => Some(self.node()),

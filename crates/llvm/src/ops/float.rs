@@ -8,7 +8,7 @@ use super::{Ops, no_operator};
 use crate::error::Res;
 use crate::types::Value;
 use inkwell::FloatPredicate;
-use prim::{BinOp, PrimType, UnOp};
+use prim::{BinOp, PrimType, UnClass, UnOp};
 
 impl<'c> Ops<'_, '_, 'c> {
     /// A float in its type of computation: half precision in single precision.
@@ -50,26 +50,7 @@ impl<'c> Ops<'_, '_, 'c> {
             BinOp::FMod => self.float_rem(x, y),
             BinOp::FMin => self.min_or_max(ty, x, y, true),
             BinOp::FMax => self.min_or_max(ty, x, y, false),
-            BinOp::Add
-            | BinOp::Sub
-            | BinOp::Mul
-            | BinOp::SDiv
-            | BinOp::UDiv
-            | BinOp::SMod
-            | BinOp::UMod
-            | BinOp::SQuot
-            | BinOp::SRem
-            | BinOp::SMin
-            | BinOp::UMin
-            | BinOp::SMax
-            | BinOp::UMax
-            | BinOp::Shl
-            | BinOp::LShr
-            | BinOp::AShr
-            | BinOp::And
-            | BinOp::Or
-            | BinOp::Xor
-            | BinOp::Pow => Err(no_operator(op.name(), ty)),
+            prim::int_binary!() | prim::bits_binary!() => Err(no_operator(op.name(), ty)),
         }
     }
 
@@ -95,21 +76,7 @@ impl<'c> Ops<'_, '_, 'c> {
         match op {
             UnOp::FNeg => self.xor(x, int_like(x, 0x8000)?),
             UnOp::FAbs => self.and(x, int_like(x, 0x7fff)?),
-            UnOp::Neg
-            | UnOp::Not
-            | UnOp::Abs
-            | UnOp::SSignum
-            | UnOp::USignum
-            | UnOp::Clz
-            | UnOp::Ctz
-            | UnOp::Popc
-            | UnOp::FSignum
-            | UnOp::FSqrt
-            | UnOp::FFloor
-            | UnOp::FCeil
-            | UnOp::FRound
-            | UnOp::FTrunc
-            | UnOp::FExp2Eighths => {
+            prim::int_unary!() | prim::bits_unary!() | prim::float_unary!() => {
                 let wide = self.widened(PrimType::F16, x)?;
                 self.narrowed(PrimType::F16, self.float_unary(op, PrimType::F32, wide)?)
             }
@@ -127,17 +94,9 @@ impl<'c> Ops<'_, '_, 'c> {
             UnOp::FCeil => "llvm.ceil",
             UnOp::FRound => "llvm.rint",
             UnOp::FTrunc => "llvm.trunc",
-            UnOp::Neg
-            | UnOp::Not
-            | UnOp::Abs
-            | UnOp::SSignum
-            | UnOp::USignum
-            | UnOp::Clz
-            | UnOp::Ctz
-            | UnOp::Popc => return Err(no_operator(op.name(), ty)),
+            prim::int_unary!() | prim::bits_unary!() => return Err(no_operator(op.name(), ty)),
         };
-        let rounds = matches!(op, UnOp::FFloor | UnOp::FCeil | UnOp::FRound | UnOp::FTrunc);
-        if rounds && !self.emit.processor.has.rounding {
+        if op.class() == UnClass::Rounding && !self.emit.processor.has.rounding {
             return self.emulated_rounding(op, ty, x);
         }
         self.intrinsic(intrinsic, &[x])
@@ -168,19 +127,9 @@ impl<'c> Ops<'_, '_, 'c> {
                 };
                 signed(self.select(beyond, other, near)?)?
             }
-            UnOp::Neg
-            | UnOp::Not
-            | UnOp::Abs
-            | UnOp::SSignum
-            | UnOp::USignum
-            | UnOp::Clz
-            | UnOp::Ctz
-            | UnOp::Popc
-            | UnOp::FNeg
-            | UnOp::FAbs
-            | UnOp::FSignum
-            | UnOp::FSqrt
-            | UnOp::FExp2Eighths => return Err(no_operator(op.name(), ty)),
+            prim::int_unary!() | prim::bits_unary!() | prim::float_unary!() => {
+                return Err(no_operator(op.name(), ty));
+            }
         };
         self.select(is_whole, x, rounded)
     }

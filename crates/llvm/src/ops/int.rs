@@ -51,13 +51,7 @@ impl<'c> Ops<'_, '_, 'c> {
             }
             BinOp::And | BinOp::Or | BinOp::Xor => self.bits(op, ty, x, y),
             BinOp::Pow => call_value(self.builder, self.power_function(ty, lanes_of(x))?, &[x, y]),
-            BinOp::FAdd
-            | BinOp::FSub
-            | BinOp::FMul
-            | BinOp::FDiv
-            | BinOp::FMod
-            | BinOp::FMin
-            | BinOp::FMax => Err(no_operator(op.name(), ty)),
+            prim::float_binary!() => Err(no_operator(op.name(), ty)),
         }
     }
 
@@ -138,15 +132,7 @@ impl<'c> Ops<'_, '_, 'c> {
             UnOp::Clz => self.intrinsic("llvm.ctlz", &[x, no]),
             UnOp::Ctz => self.intrinsic("llvm.cttz", &[x, no]),
             UnOp::Popc => self.intrinsic("llvm.ctpop", &[x]),
-            UnOp::FNeg
-            | UnOp::FAbs
-            | UnOp::FSignum
-            | UnOp::FSqrt
-            | UnOp::FFloor
-            | UnOp::FCeil
-            | UnOp::FRound
-            | UnOp::FTrunc
-            | UnOp::FExp2Eighths => Err(no_operator(op.name(), ty)),
+            prim::float_unary!() => Err(no_operator(op.name(), ty)),
         }
     }
 

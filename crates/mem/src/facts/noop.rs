@@ -16,7 +16,7 @@ use ir::soac::Operator;
 use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Lambda, Param, Stm};
 use ir::walk::{Substitution, free_names_exp, refresh_lambda};
 use ir::{Mems, NameTable, Prov, Type};
-use prim::{BinOp, CmpOp, PrimType, Scalar, UnOp};
+use prim::{BinClass, BinOp, CmpOp, PrimType, Scalar, UnOp};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The largest number of conditions of one operand for which a predicate pays.
@@ -153,35 +153,16 @@ fn chooses(basic: &BasicOp, operand: Atom, known: &FxHashMap<Name, Conditions>) 
             } else {
                 return None;
             };
-            let (cmp, small, great) = match binary {
-                BinOp::SMax => (CmpOp::SLe, other, operand),
-                BinOp::SMin => (CmpOp::SLe, operand, other),
-                BinOp::UMax => (CmpOp::ULe, other, operand),
-                BinOp::UMin => (CmpOp::ULe, operand, other),
-                BinOp::Add
-                | BinOp::Sub
-                | BinOp::Mul
-                | BinOp::SDiv
-                | BinOp::UDiv
-                | BinOp::SMod
-                | BinOp::UMod
-                | BinOp::SQuot
-                | BinOp::SRem
-                | BinOp::Shl
-                | BinOp::LShr
-                | BinOp::AShr
-                | BinOp::And
-                | BinOp::Or
-                | BinOp::Xor
-                | BinOp::Pow
-                | BinOp::FAdd
-                | BinOp::FSub
-                | BinOp::FMul
-                | BinOp::FDiv
-                | BinOp::FMod
-                | BinOp::FMin
-                | BinOp::FMax => return None,
+            let (cmp, small, great) = if let BinClass::Max(cmp) = binary.class() {
+                (cmp, other, operand)
+            } else if let BinClass::Min(cmp) = binary.class() {
+                (cmp, operand, other)
+            } else {
+                return None;
             };
+            if ty.is_float() {
+                return None;
+            }
             Some(vec![Condition::Compare(cmp, *ty, small, great)])
         }
         BasicOp::Atom(_)

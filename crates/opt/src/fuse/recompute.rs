@@ -22,7 +22,6 @@ use ir::soac::{Screma, Soac};
 use ir::syntax::{Aux, BasicOp, Body, Exp, Lambda, Param, Stm};
 use ir::walk::{Substitution, Visit, refresh_lambda};
 use ir::{Name, Soacs};
-use prim::BinOp;
 use rustc_hash::FxHashSet;
 use target::memory::RECOMPUTE_OPERATIONS;
 
@@ -164,7 +163,7 @@ fn is_cheap(stm: &Stm<Soacs>) -> bool {
         return false;
     };
     let slow = matches!(op, BasicOp::Math(..) | BasicOp::Index { .. } | BasicOp::Opaque(_));
-    let slow = slow || matches!(op, BasicOp::Binary(op, ..) if op.is_division() || *op == BinOp::Pow);
+    let slow = slow || matches!(op, BasicOp::Binary(op, ..) if op.is_checked());
     scalars && !slow
 }
 

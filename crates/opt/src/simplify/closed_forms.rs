@@ -186,7 +186,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         if op == BinOp::Add || (op == BinOp::Sub && left) {
             Some(Closed::Sum(op, ty, by))
         } else {
-            is_idempotent(op).then_some(Closed::Idempotent(op, ty, by))
+            op.is_idempotent().then_some(Closed::Idempotent(op, ty, by))
         }
     }
 
@@ -227,11 +227,6 @@ impl<L: OptLevel> Simplifier<'_, L> {
         let cond = BasicOp::Compare(CmpOp::SLt, counter, zero, bound);
         BasicOp::Select { ty: own, cond: self.make("runs", aux, cond), if_true: value, if_false: init }
     }
-}
-
-/// Returns true for idempotent operators: combining one value repeatedly is the same as once.
-pub(super) const fn is_idempotent(op: BinOp) -> bool {
-    matches!(op, BinOp::And | BinOp::Or | BinOp::SMin | BinOp::SMax | BinOp::UMin | BinOp::UMax)
 }
 
 /// The next value of a parameter, without the parameter's own name.

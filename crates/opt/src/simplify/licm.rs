@@ -176,7 +176,7 @@ fn is_cheap(screma: &Screma) -> bool {
 
 fn is_fast(stm: &Stm<Soacs>) -> bool {
     match &stm.exp {
-        Exp::Basic(BasicOp::Binary(op, ..)) => !op.is_division() && *op != BinOp::Pow,
+        Exp::Basic(BasicOp::Binary(op, ..)) => !op.is_checked(),
         Exp::Basic(BasicOp::Math(..)) => false,
         Exp::Basic(_) => true,
         Exp::If { .. } | Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_) => false,

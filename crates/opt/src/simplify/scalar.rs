@@ -4,7 +4,7 @@
 use super::{Certs, Def, Simplified, Simplifier};
 use crate::level::OptLevel;
 use ir::syntax::{Atom, BasicOp};
-use prim::{BinOp, CmpOp, ConvOp, PrimType, Scalar, UnOp, eval};
+use prim::{BinClass, BinOp, CmpOp, ConvOp, PrimType, Scalar, UnOp, eval};
 
 fn atom(atom: Atom) -> Option<Simplified> {
     Some(Simplified::Atom(atom, Certs::new()))
@@ -34,32 +34,8 @@ fn is_false(atom: Atom) -> bool {
     atom == Atom::Const(Scalar::Bool(false))
 }
 
-fn is_float(atom: Atom, value: f64) -> bool {
-    match atom {
-        Atom::Const(Scalar::F16(x)) => x.to_f64().to_bits() == value.to_bits(),
-        Atom::Const(Scalar::F32(x)) => f64::from(x).to_bits() == value.to_bits(),
-        Atom::Const(Scalar::F64(x)) => x.to_bits() == value.to_bits(),
-        Atom::Const(_) | Atom::Var(_) => false,
-    }
-}
-
 fn int(ty: PrimType, value: i64) -> Atom {
     Atom::Const(Scalar::int(ty, value))
-}
-
-fn commutes(op: BinOp) -> bool {
-    matches!(
-        op,
-        BinOp::Add
-            | BinOp::Mul
-            | BinOp::And
-            | BinOp::Or
-            | BinOp::Xor
-            | BinOp::SMin
-            | BinOp::UMin
-            | BinOp::SMax
-            | BinOp::UMax
-    )
 }
 
 /// Returns true if the operands are not in canonical order: constants right, earlier names left.
@@ -142,78 +118,71 @@ impl<L: OptLevel> Simplifier<'_, L> {
         if let Atom::Const(x) = x {
             return constant(eval::unary(un, x)?);
         }
-        match un {
-            UnOp::Neg | UnOp::FNeg => atom(self.unary_def(un, x)?),
-            UnOp::Not => {
-                if let Some(x) = self.unary_def(un, x) {
-                    return atom(x);
-                }
-                let BasicOp::Compare(cmp, ty, a, b) = &self.unchecked_def(x)?.op else {
-                    return None;
-                };
-                let converse = match cmp {
-                    CmpOp::SLt => CmpOp::SLe,
-                    CmpOp::SLe => CmpOp::SLt,
-                    CmpOp::ULt => CmpOp::ULe,
-                    CmpOp::ULe => CmpOp::ULt,
-                    // With NaNs, not less is not the same as greater or equal.
-                    CmpOp::Eq | CmpOp::FLt | CmpOp::FLe | CmpOp::BLt | CmpOp::BLe => return None,
-                };
-                op(BasicOp::Compare(converse, *ty, *b, *a))
-            }
-            UnOp::Abs => {
-                let (not_negative, certs) = self.ranges.compare(CmpOp::SLe, int(ty, 0), x)?;
-                not_negative.then_some(Simplified::Atom(x, certs))
-            }
-            UnOp::SSignum
-            | UnOp::USignum
-            | UnOp::Clz
-            | UnOp::Ctz
-            | UnOp::Popc
-            | UnOp::FAbs
-            | UnOp::FSignum
-            | UnOp::FSqrt
-            | UnOp::FFloor
-            | UnOp::FCeil
-            | UnOp::FRound
-            | UnOp::FTrunc
-            | UnOp::FExp2Eighths => None,
+        if un.is_involution()
+            && let Some(x) = self.unary_def(un, x)
+        {
+            return atom(x);
         }
+        if un == UnOp::Abs {
+            let (not_negative, certs) = self.ranges.compare(CmpOp::SLe, int(ty, 0), x)?;
+            return not_negative.then_some(Simplified::Atom(x, certs));
+        }
+        if un != UnOp::Not {
+            return None;
+        }
+        let BasicOp::Compare(cmp, ty, a, b) = &self.unchecked_def(x)?.op else {
+            return None;
+        };
+        let converse = match cmp {
+            CmpOp::SLt => CmpOp::SLe,
+            CmpOp::SLe => CmpOp::SLt,
+            CmpOp::ULt => CmpOp::ULe,
+            CmpOp::ULe => CmpOp::ULt,
+            // With NaNs, not less is not the same as greater or equal.
+            CmpOp::Eq | CmpOp::FLt | CmpOp::FLe | CmpOp::BLt | CmpOp::BLe => return None,
+        };
+        op(BasicOp::Compare(converse, *ty, *b, *a))
     }
 
     fn fold_binary(&self, bin: BinOp, ty: PrimType, x: Atom, y: Atom) -> Option<Simplified> {
         if let (Atom::Const(a), Atom::Const(b)) = (x, y) {
             return constant(eval::binary(bin, a, b)?);
         }
-        if commutes(bin) && out_of_order(x, y) {
+        if bin.is_commutative() && !ty.is_float() && out_of_order(x, y) {
             return op(BasicOp::Binary(bin, ty, y, x));
         }
-        match bin {
-            BinOp::Add => self.fold_add(ty, x, y),
-            BinOp::Sub => self.fold_sub(ty, x, y),
-            BinOp::Mul => {
-                if is(y, 1) {
-                    return atom(x);
-                }
-                if is(y, 0) {
-                    return atom(y);
-                }
+        if bin.is_idempotent() && x == y {
+            return atom(x);
+        }
+        // The ranges of the operands show which one a minimum or maximum is.
+        let ordered = matches!(bin.class(), BinClass::Min(_) | BinClass::Max(_));
+        let neutral = bin.neutral(ty).map(Atom::Const).filter(|_| !ordered);
+        if neutral == Some(y) {
+            return atom(x);
+        }
+        if neutral == Some(x) && bin.is_commutative() {
+            return atom(y);
+        }
+        if ty.is_float() {
+            return None;
+        }
+        if !ordered && bin.absorbing(ty).map(Atom::Const) == Some(y) {
+            return atom(y);
+        }
+        match bin.class() {
+            BinClass::Sum if bin == BinOp::Add => self.fold_add(ty, x, y),
+            BinClass::Sum => self.fold_sub(ty, x, y),
+            BinClass::Product => {
                 let c = y.constant()?;
-                let (a, b) = self.binary_def(BinOp::Mul, x)?;
-                let product = eval::binary(BinOp::Mul, b.constant()?, c)?;
-                op(BasicOp::Binary(BinOp::Mul, ty, a, Atom::Const(product)))
+                let (a, b) = self.binary_def(bin, x)?;
+                let product = eval::binary(bin, b.constant()?, c)?;
+                op(BasicOp::Binary(bin, ty, a, Atom::Const(product)))
             }
-            BinOp::SDiv | BinOp::SQuot | BinOp::UDiv => {
-                if is(y, 1) {
-                    return atom(x);
-                }
-                if bin == BinOp::UDiv {
-                    return None;
-                }
+            BinClass::Quotient if bin != BinOp::UDiv => {
                 let certs = self.both_natural(ty, x, y)?;
                 Some(Simplified::Op(BasicOp::Binary(BinOp::UDiv, ty, x, y), certs))
             }
-            BinOp::SMod | BinOp::SRem | BinOp::UMod => {
+            BinClass::Remainder => {
                 if is(y, 1) {
                     return atom(int(ty, 0));
                 }
@@ -229,10 +198,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
                 let certs = self.both_natural(ty, x, y)?;
                 Some(Simplified::Op(BasicOp::Binary(BinOp::UMod, ty, x, y), certs))
             }
-            BinOp::SMin | BinOp::SMax => {
-                if x == y {
-                    return atom(x);
-                }
+            BinClass::Min(CmpOp::SLe) | BinClass::Max(CmpOp::SLe) => {
                 let (less, greater) = if bin == BinOp::SMin { (x, y) } else { (y, x) };
                 if let Some((true, certs)) = self.ranges.compare(CmpOp::SLe, x, y) {
                     return Some(Simplified::Atom(less, certs));
@@ -242,84 +208,16 @@ impl<L: OptLevel> Simplifier<'_, L> {
                 };
                 Some(Simplified::Atom(greater, certs))
             }
-            BinOp::And | BinOp::Or => {
-                if x == y {
-                    return atom(x);
-                }
-                let (zero, ones) =
-                    if ty == PrimType::Bool { (is_false(y), is_true(y)) } else { (is(y, 0), is(y, -1)) };
-                // The absorbing and the neutral element.
-                let (absorbs, neutral) = if bin == BinOp::And { (zero, ones) } else { (ones, zero) };
-                if absorbs {
-                    return atom(y);
-                }
-                if neutral {
-                    return atom(x);
-                }
-                None
-            }
-            BinOp::Xor => {
-                if x == y {
-                    return constant(Scalar::zero(ty));
-                }
-                if is_true(y) {
-                    return op(BasicOp::Unary(UnOp::Not, ty, x));
-                }
-                if is(y, 0) || is_false(y) {
-                    return atom(x);
-                }
-                None
-            }
-            BinOp::UMin | BinOp::UMax | BinOp::FMin | BinOp::FMax => {
-                if x == y {
-                    atom(x)
-                } else {
-                    None
-                }
-            }
-            BinOp::Shl | BinOp::LShr | BinOp::AShr => {
-                if is(y, 0) {
-                    atom(x)
-                } else {
-                    None
-                }
-            }
-            BinOp::Pow => {
-                if is(y, 1) {
-                    return atom(x);
-                }
-                if is(y, 2) {
-                    return op(BasicOp::Binary(BinOp::Mul, ty, x, x));
-                }
-                if is(y, 0) { atom(int(ty, 1)) } else { None }
-            }
-            BinOp::FMul => {
-                if is_float(y, 1.0) {
-                    return atom(x);
-                }
-                if is_float(x, 1.0) { atom(y) } else { None }
-            }
-            BinOp::FDiv => {
-                if is_float(y, 1.0) {
-                    atom(x)
-                } else {
-                    None
-                }
-            }
-            BinOp::FSub => {
-                if is_float(y, 0.0) {
-                    atom(x)
-                } else {
-                    None
-                }
-            }
-            BinOp::FAdd => {
-                if is_float(y, -0.0) {
-                    return atom(x);
-                }
-                if is_float(x, -0.0) { atom(y) } else { None }
-            }
-            BinOp::FMod => None,
+            BinClass::Bitwise if bin == BinOp::Xor && x == y => constant(Scalar::zero(ty)),
+            BinClass::Bitwise if bin == BinOp::Xor && is_true(y) => op(BasicOp::Unary(UnOp::Not, ty, x)),
+            BinClass::Power if is(y, 2) => op(BasicOp::Binary(BinOp::Mul, ty, x, x)),
+            BinClass::Power if is(y, 0) => atom(int(ty, 1)),
+            BinClass::Quotient
+            | BinClass::Min(_)
+            | BinClass::Max(_)
+            | BinClass::Bitwise
+            | BinClass::Power
+            | BinClass::Shift => None,
         }
     }
 
@@ -336,9 +234,6 @@ impl<L: OptLevel> Simplifier<'_, L> {
     }
 
     fn fold_add(&self, ty: PrimType, x: Atom, y: Atom) -> Option<Simplified> {
-        if is(y, 0) {
-            return atom(x);
-        }
         if let Atom::Const(c) = y {
             // (a + b) + c
             let (a, b) = self.binary_def(BinOp::Add, x)?;
@@ -398,18 +293,18 @@ impl<L: OptLevel> Simplifier<'_, L> {
             return None;
         }
         if x == y {
-            return truth(matches!(cmp, CmpOp::Eq | CmpOp::SLe | CmpOp::ULe | CmpOp::BLe));
+            return truth(cmp.is_reflexive());
         }
-        if cmp == CmpOp::Eq && out_of_order(x, y) {
+        if cmp.is_commutative() && out_of_order(x, y) {
             return op(BasicOp::Compare(cmp, ty, y, x));
         }
         if ty == PrimType::Bool {
-            return match cmp {
-                CmpOp::Eq if is_true(y) => atom(x),
-                CmpOp::Eq if is_false(y) => op(BasicOp::Unary(UnOp::Not, ty, x)),
-                CmpOp::Eq | CmpOp::BLt | CmpOp::BLe => None,
-                // Not defined for booleans.
-                CmpOp::SLt | CmpOp::SLe | CmpOp::ULt | CmpOp::ULe | CmpOp::FLt | CmpOp::FLe => None,
+            return if cmp == CmpOp::Eq && is_true(y) {
+                atom(x)
+            } else if cmp == CmpOp::Eq && is_false(y) {
+                op(BasicOp::Unary(UnOp::Not, ty, x))
+            } else {
+                None
             };
         }
         if let Some((value, certs)) = self.ranges.compare(cmp, x, y) {
@@ -429,7 +324,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         if let Atom::Const(x) = x {
             return constant(eval::convert(conv, x, to)?);
         }
-        if from == to && matches!(conv, ConvOp::SExt | ConvOp::ZExt | ConvOp::FConv) {
+        if conv.is_identity(from, to) {
             return atom(x);
         }
         let BasicOp::Convert { op: inner, from: first, to: _, arg } = self.unchecked_def(x)?.op else {

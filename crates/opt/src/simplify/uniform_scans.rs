@@ -12,7 +12,7 @@
 //! loops.
 
 use super::Simplifier;
-use super::closed_forms::{Closed, is_idempotent};
+use super::closed_forms::Closed;
 use crate::dce::retain;
 use ir::Soacs;
 use ir::exact::scalar_operator;
@@ -153,7 +153,7 @@ fn closed(operator: &Operator<Soacs>, value: Atom) -> Option<(PrimType, Closed)>
         let zero = Atom::Const(Scalar::int(ty, 0));
         (operator.neutral == [zero]).then_some(Closed::Sum(op, ty, value))
     } else {
-        is_idempotent(op).then_some(Closed::Idempotent(op, ty, value))
+        (op.is_idempotent() && !ty.is_float()).then_some(Closed::Idempotent(op, ty, value))
     };
     Some((ty, closed?))
 }

@@ -73,25 +73,7 @@ impl Compiler<'_, '_> {
                 let value = u64::from(self.constants.logs_comparisons);
                 Ok((self.constant(value), PrimType::Bool))
             }
-            Expr::Unary(..)
-            | Expr::Binary(..)
-            | Expr::Compare(..)
-            | Expr::Convert(..)
-            | Expr::Select(..)
-            | Expr::SplitSqrt(_)
-            | Expr::NewtonQuotient(..)
-            | Expr::Fma(..)
-            | Expr::Math(..)
-            | Expr::Splat(..)
-            | Expr::LaneIds(..)
-            | Expr::Any(_)
-            | Expr::All(_)
-            | Expr::FirstLane(_)
-            | Expr::Count(_)
-            | Expr::Pack(..)
-            | Expr::Extract(..)
-            | Expr::Insert(..)
-            | Expr::Shift(..) => {
+            crate::lanewise_expr!() | crate::vector_expr!() => {
                 stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || self.operator(expr, into))
             }
         }
@@ -211,10 +193,7 @@ impl Compiler<'_, '_> {
                 self.emit_lanes(LaneOp::Extract { d, a, lane, lanes });
                 Ok((d, ty))
             }
-            Expr::Const(_)
-            | Expr::Var(_)
-            | Expr::Tunable(_)
-            | Expr::LogsComparisons
+            crate::leaf_expr!()
             | Expr::SplitSqrt(_)
             | Expr::NewtonQuotient(..)
             | Expr::Splat(..)
@@ -350,15 +329,7 @@ impl Compiler<'_, '_> {
                 self.emit_lanes(LaneOp::Math { fun: *fun, ty, d, a, b, lanes });
                 Ok((d, ty, lanes))
             }
-            Expr::Const(_)
-            | Expr::Var(_)
-            | Expr::Tunable(_)
-            | Expr::LogsComparisons
-            | Expr::Any(_)
-            | Expr::All(_)
-            | Expr::FirstLane(_)
-            | Expr::Count(_)
-            | Expr::Extract(..) => self.fail("a vector is needed"),
+            crate::leaf_expr!() | crate::vector_to_scalar!() => self.fail("a vector is needed"),
         }
     }
 

@@ -57,15 +57,9 @@ fn unsupported_in_thread(stmts: &[Stmt]) -> Option<&'static str> {
             Stmt::ReadGlobal(..) | Stmt::WriteGlobal(..) => Some("constants"),
             Stmt::RecordComparison(..) => Some("tuning parameters"),
             Stmt::For(f) if f.mode.is_kernel() => Some("kernels"),
-            Stmt::Set(..)
-            | Stmt::Load(..)
-            | Stmt::Store(..)
-            | Stmt::LoadLanes { .. }
-            | Stmt::StoreLanes { .. }
+            crate::element_stmt!()
+            | crate::nested_stmt!()
             | Stmt::Borrow(..)
-            | Stmt::If(..)
-            | Stmt::While(..)
-            | Stmt::For(_)
             | Stmt::Call { .. }
             | Stmt::Check { .. }
             | Stmt::Device(_) => None,

@@ -39,40 +39,26 @@ impl Ranges {
                     self.typed_term(x, *from);
                 }
                 let widens = to.bits() >= from.bits();
-                match conv {
-                    ConvOp::SExt if widens => self.equal(s, x, certs),
-                    ConvOp::SExt => {
-                        let (most, least) = (constant(self.max(s.node)), constant(self.min(s.node)));
-                        if let (Some(mut p), Some(q)) = (self.prove(x, most), self.prove(least, x)) {
-                            add_certs(&mut p, &q);
-                            add_certs(&mut p, certs);
-                            self.equal(s, x, &p);
-                        }
+                if *conv == ConvOp::SExt && widens {
+                    self.equal(s, x, certs);
+                } else if *conv == ConvOp::SExt {
+                    let (most, least) = (constant(self.max(s.node)), constant(self.min(s.node)));
+                    if let (Some(mut p), Some(q)) = (self.prove(x, most), self.prove(least, x)) {
+                        add_certs(&mut p, &q);
+                        add_certs(&mut p, certs);
+                        self.equal(s, x, &p);
                     }
-                    ConvOp::ZExt if widens => {
-                        if let Some(mut proof) = self.prove(zero, x) {
-                            add_certs(&mut proof, certs);
-                            self.equal(s, x, &proof);
-                        } else if to.bits() > from.bits() {
-                            self.add(zero, s, certs);
-                            self.add(s, constant((1i128 << from.bits()) - 1), certs);
-                        }
-                    }
-                    ConvOp::BToI => {
+                } else if *conv == ConvOp::ZExt && widens {
+                    if let Some(mut proof) = self.prove(zero, x) {
+                        add_certs(&mut proof, certs);
+                        self.equal(s, x, &proof);
+                    } else if to.bits() > from.bits() {
                         self.add(zero, s, certs);
-                        self.add(s, constant(1), certs);
+                        self.add(s, constant((1i128 << from.bits()) - 1), certs);
                     }
-                    ConvOp::ZExt
-                    | ConvOp::SToF
-                    | ConvOp::UToF
-                    | ConvOp::FToS
-                    | ConvOp::FToU
-                    | ConvOp::FConv
-                    | ConvOp::IToB
-                    | ConvOp::BToF
-                    | ConvOp::FToB
-                    | ConvOp::ToBits
-                    | ConvOp::FromBits => {}
+                } else if *conv == ConvOp::BToI {
+                    self.add(zero, s, certs);
+                    self.add(s, constant(1), certs);
                 }
             }
             BasicOp::Select { ty: _, cond: _, if_true, if_false } => {
@@ -282,13 +268,7 @@ impl Ranges {
             | BinOp::Or
             | BinOp::Xor
             | BinOp::Pow
-            | BinOp::FAdd
-            | BinOp::FSub
-            | BinOp::FMul
-            | BinOp::FDiv
-            | BinOp::FMod
-            | BinOp::FMin
-            | BinOp::FMax => {}
+            | prim::float_binary!() => {}
         }
     }
 
