@@ -50,6 +50,7 @@ impl Program {
             compiler: &self.compiler,
             source: &self.source,
             entry_points: &self.entry_points,
+            only_entry: None,
             tuning: &self.tuning,
         }
     }
@@ -78,6 +79,8 @@ pub struct Request<'a> {
     pub source: &'a SourceOptions,
     /// Entry points beyond those in the source.
     pub entry_points: &'a [String],
+    /// The only entry point to compile, if the program has it.
+    pub only_entry: Option<String>,
     /// The tuning files that apply.
     pub tuning: &'a tuning::TuningFileOptions,
 }
@@ -108,7 +111,11 @@ pub fn compile_with<T>(
     finish: impl FnOnce(&mut Session, Ir, &mut PassTracker) -> Result<T, Failure>,
 ) -> Result<T, ExitCode> {
     let _watch = memory::watch_memory(request.file, request.compiler.memory);
-    let options = Options { entry_points: request.entry_points.to_vec(), ..request.source.options(options) };
+    let options = Options {
+        entry_points: request.entry_points.to_vec(),
+        only_entry: request.only_entry.clone(),
+        ..request.source.options(options)
+    };
     let (mut session, ir) = common::open(request.file, options);
     let mut stages = request.source.stages();
     let made = ir

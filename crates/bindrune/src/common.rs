@@ -113,6 +113,7 @@ impl Compiler {
             executable,
             remarks: false,
             entry_points: defaults.entry_points,
+            only_entry: defaults.only_entry,
             safe: defaults.safe,
             copies: self.copies.map_or(defaults.copies, |copied| CopyLimits {
                 copied,

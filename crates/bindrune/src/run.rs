@@ -7,6 +7,7 @@ use crate::portable;
 use crate::source::SourceOptions;
 use crate::tuning;
 use driver::on_large_stack;
+use runtime::exe::options::{self, Command};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -50,6 +51,7 @@ pub fn run(args: Args) -> ExitCode {
         compiler: &args.compiler,
         source: &args.source,
         entry_points: &[],
+        only_entry: only_entry(&args),
         tuning: &args.tuning,
     };
     if args.backend == "c" {
@@ -76,4 +78,14 @@ pub fn run(args: Args) -> ExitCode {
         runtime::exe::Streams { stdin, stdout: &mut std::io::stdout(), stderr: &mut std::io::stderr() };
     let code = runtime::exe::run(image, std::iter::once(name).chain(args.options), streams);
     ExitCode::from(u8::try_from(code).unwrap_or(1))
+}
+
+/// The entry point that the executable's options call. `None` if they or a tuning file concern
+/// parameters, which belong to the whole program, or are not options of a run.
+fn only_entry(args: &Args) -> Option<String> {
+    let Ok(Command::Run(options)) = options::parse(args.options.iter().cloned()) else {
+        return None;
+    };
+    let is_tuned = args.tuning.assignments(&args.file).is_ok_and(|assignments| assignments.is_empty());
+    (is_tuned && options.params.is_empty() && !options.print_values).then_some(options.entry)
 }

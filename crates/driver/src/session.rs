@@ -52,6 +52,8 @@ pub struct Options {
     /// Functions at the program's top level that become entry points although the source does not
     /// declare them so.
     pub entry_points: Vec<String>,
+    /// The only entry point to compile, if the program has it; all if absent.
+    pub only_entry: Option<String>,
     /// True if all checks are made, also where the source waives them (`#[unsafe]`).
     pub safe: bool,
     /// True if all decisions are recorded, for optimisation remarks.
@@ -77,6 +79,7 @@ impl Default for Options {
             executable: false,
             copies: lower::Limits::default(),
             entry_points: Vec::new(),
+            only_entry: None,
             safe: false,
             remarks: false,
             threads: std::thread::available_parallelism().map_or(1, usize::from),
@@ -173,8 +176,13 @@ impl Session {
         if !errors.is_empty() {
             return Err(Failure(errors));
         }
-        let program =
+        let mut program =
             program.ok_or_else(|| Failure::bug("the checker returned neither a program nor an error"))?;
+        if let Some(only) = &self.options.only_entry
+            && program.entries.iter().any(|entry| *entry.name == **only)
+        {
+            program.entries.retain(|entry| *entry.name == **only);
+        }
         let known = |name: &String| program.entries.iter().any(|entry| *entry.name == **name);
         match self.options.entry_points.iter().find(|name| !known(name)) {
             Some(name) => Err(Failure::message(

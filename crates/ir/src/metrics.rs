@@ -15,7 +15,7 @@
 use crate::seg::{SegKind, SegOp};
 use crate::soac::{Screma, Soac};
 use crate::syntax::{
-    BasicOp, ENTRY_SIZES_MESSAGE, Exp, FunKind, Lambda, Level, LoopForm, MsgPart, Param, Stm,
+    BasicOp, Body, ENTRY_SIZES_MESSAGE, Exp, FunKind, Lambda, Level, LoopForm, MsgPart, Param, Stm,
 };
 use crate::walk::{LevelOp, Visit};
 use crate::{FunName, Name, Program, Segs};
@@ -126,6 +126,11 @@ pub fn count<L: Level<Op: Counted>>(program: &Program<L>, patterns: &[Pattern]) 
 /// The number of statements in a program of any level, nested ones included: the measure of program
 /// growth.
 pub fn statements<L: Level>(program: &Program<L>) -> usize {
+    program.functions.iter().map(|function| body_statements(&function.body)).sum()
+}
+
+/// The number of statements in a body, nested ones included.
+pub fn body_statements<L: Level>(body: &Body<L>) -> usize {
     struct Statements(usize);
     impl<L: Level> Visit<L> for Statements {
         fn stm(&mut self, stm: &Stm<L>) {
@@ -134,9 +139,7 @@ pub fn statements<L: Level>(program: &Program<L>) -> usize {
         }
     }
     let mut counter = Statements(0);
-    for function in &program.functions {
-        Visit::<L>::body(&mut counter, &function.body);
-    }
+    Visit::<L>::body(&mut counter, body);
     counter.0
 }
 

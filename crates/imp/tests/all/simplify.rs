@@ -55,7 +55,12 @@ fn loops_of_one_iteration_become_their_bodies() {
         r_1: i64 = a_2[i64: at 3]";
     assert_eq!(
         simplified(body),
-        ["a_2 = frame [8]i64", "v_5: 8 x i64 = (splat.8(n_0) + lanes.i64.8)", "a_2[8 x i64: 0 ..] = v_5", "r_1: i64 = a_2[i64: at 3]"]
+        [
+            "a_2 = frame [8]i64",
+            "v_5: 8 x i64 = (splat.8(n_0) + lanes.i64.8)",
+            "a_2[8 x i64: 0 ..] = v_5",
+            "r_1: i64 = a_2[i64: at 3]"
+        ]
     );
 }
 

@@ -10,14 +10,15 @@
 //! [`streams`](super::streams)).
 
 use super::segops::SegSpace;
-use crate::generate::expr::{add, compare, div, mul, sub};
+use crate::generate::expr::{add, binary, compare, div, mul, sub};
 use crate::generate::function::Gen;
 use crate::syntax::{Expr, Stmt, Var};
 use ir::exact::is_exact;
+use ir::metrics::body_statements;
 use ir::soac::Operator;
 use ir::syntax::{Atom, Param};
 use ir::{Mems, PassError};
-use prim::{CmpOp, PrimType};
+use prim::{BinOp, CmpOp, PrimType};
 
 /// The operators, operands and iterations of a reduction.
 pub(crate) struct ChunkReduction<'s> {
@@ -29,7 +30,24 @@ pub(crate) struct ChunkReduction<'s> {
     pub(crate) types: &'s [PrimType],
 }
 
+/// From this number of statements on, an iteration with its operators is emitted once, with a
+/// condition for the remainder.
+const SINGLE_COPY_STATEMENTS: usize = 100;
+/// From this number of statements on, operators are emitted once for all steps that combine
+/// accumulators.
+const LOOP_OVER_STEPS_STATEMENTS: usize = 12;
+
 impl ChunkReduction<'_> {
+    /// The number of statements of the operators.
+    fn operator_statements(&self) -> usize {
+        self.operators.iter().map(|operator| body_statements(&operator.op.body)).sum()
+    }
+
+    /// The number of statements of an iteration with the operators.
+    fn statements(&self) -> usize {
+        body_statements(self.space.body) + self.operator_statements()
+    }
+
     /// Returns true if chunks are read as several streams. Exact operators have the same result
     /// without streams, so for these they are only used if iterations are independent.
     pub(crate) fn uses_streams(&self) -> bool {
@@ -92,6 +110,16 @@ impl Gen<'_, '_> {
         let width = i64::from(fold.space.decomp.width);
         let buffers = self.accumulators(fold, width)?;
         let n = sub(hi, lo.clone());
+        if fold.statements() >= SINGLE_COPY_STATEMENTS {
+            let rounds = div(add(n.clone(), Expr::i64(width - 1)), Expr::i64(width));
+            self.for_seq("round", Expr::i64(0), rounds, false, |g, round| {
+                let done = g.bind_value(mul(Expr::Var(round), Expr::i64(width)), PrimType::I64, "done");
+                let first = g.bind_value(add(lo, done.clone()), PrimType::I64, "first");
+                let rest = g.bind_value(sub(n, done), PrimType::I64, "rest");
+                g.reduce_round(fold, &buffers, first, Some(rest))
+            })?;
+            return self.combine_halves(fold, &buffers, width);
+        }
         let rounds = div(n.clone(), Expr::i64(width));
         let rounds = self.bind_value(rounds, PrimType::I64, "rounds");
         self.for_seq("round", Expr::i64(0), rounds.clone(), false, |g, round| {
@@ -112,29 +140,47 @@ impl Gen<'_, '_> {
         self.combine_halves(fold, &buffers, width)
     }
 
-    /// Combines the accumulators by halves and returns the total. Each step has its own copy of the
-    /// operators, as the vector widths differ: for an operator of 4000 statements, the code doubles
-    /// and compilation takes a quarter more processor time.
+    /// Combines the accumulators by halves and returns the total. Small operators have a copy for each
+    /// step, whose vectors differ in width; large ones are in a loop over the steps.
     fn combine_halves(
         &mut self,
         fold: &ChunkReduction<'_>,
         buffers: &[Var],
         width: i64,
     ) -> Result<Vec<Var>, PassError> {
+        if width.count_ones() == 1 && fold.operator_statements() >= LOOP_OVER_STEPS_STATEMENTS {
+            let steps = Expr::i64(i64::from(width.trailing_zeros()));
+            self.for_seq("step", Expr::i64(0), steps, false, |g, step| {
+                let half = binary(BinOp::LShr, Expr::i64(width / 2), Expr::Var(step));
+                let half = g.bind_value(half, PrimType::I64, "half");
+                g.combine_upper(fold, buffers, half.clone(), half)
+            })?;
+            return Ok(self.load_all(buffers, fold.types, Expr::i64(0), "acc"));
+        }
         let mut left = width;
         while left > 1 {
             let half = (left + 1) / 2;
-            self.for_seq("w", Expr::i64(0), Expr::i64(left - half), true, |g, w| {
-                let accs = g.load_all(buffers, fold.types, Expr::Var(w), "acc");
-                let upper = add(Expr::Var(w), Expr::i64(half));
-                let values = g.load_all(buffers, fold.types, upper, "part");
-                g.combine(fold.operators, &accs, &values)?;
-                g.store_all(buffers, fold.types, Expr::Var(w), &accs);
-                Ok(())
-            })?;
+            self.combine_upper(fold, buffers, Expr::i64(half), Expr::i64(left - half))?;
             left = half;
         }
         Ok(self.load_all(buffers, fold.types, Expr::i64(0), "acc"))
+    }
+
+    /// Combines `count` accumulators from position `upper` on into the first ones.
+    fn combine_upper(
+        &mut self,
+        fold: &ChunkReduction<'_>,
+        buffers: &[Var],
+        upper: Expr,
+        count: Expr,
+    ) -> Result<(), PassError> {
+        self.for_seq("w", Expr::i64(0), count, true, |g, w| {
+            let accs = g.load_all(buffers, fold.types, Expr::Var(w), "acc");
+            let values = g.load_all(buffers, fold.types, add(Expr::Var(w), upper), "part");
+            g.combine(fold.operators, &accs, &values)?;
+            g.store_all(buffers, fold.types, Expr::Var(w), &accs);
+            Ok(())
+        })
     }
 
     /// The iterations from `first` on, one for each accumulator, or for the first `count`

@@ -109,7 +109,6 @@ pub fn launch() -> Launch {
         cost: c(1_000_000_000),
         slices: None,
         owned: vec![],
-        distinct: vec![],
         locals: vec![],
         // Filled in by [`program`].
         captures: vec![],
