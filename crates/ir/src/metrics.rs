@@ -13,7 +13,7 @@
 //! flattening are ignored.
 
 use crate::seg::{SegKind, SegOp};
-use crate::soac::{Screma, Soac};
+use crate::soac::{Screma, Soac, Soacs};
 use crate::syntax::{
     BasicOp, ENTRY_SIZES_MESSAGE, Exp, FunKind, Lambda, Level, LoopForm, MsgPart, Param, Stm,
 };
@@ -136,6 +136,9 @@ pub fn statements<L: Level>(program: &Program<L>) -> usize {
     let mut counter = Statements(0);
     for function in &program.functions {
         Visit::<L>::body(&mut counter, &function.body);
+    }
+    for definition in program.math.iter() {
+        Visit::<Soacs>::body(&mut counter, &definition.function.body);
     }
     counter.0
 }

@@ -13,10 +13,11 @@
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used))]
 
 pub mod eval;
+mod half_turns;
 pub mod ops;
 mod scalar;
 mod types;
 
-pub use ops::{BinOp, CmpOp, ConvOp, MathFun, UnOp};
+pub use ops::{BinOp, CmpOp, ConvOp, MATH_PREFIX, MathFun, UnOp};
 pub use scalar::{Scalar, f16_from_f64};
 pub use types::{PrimType, ScalarType};

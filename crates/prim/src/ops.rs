@@ -289,9 +289,9 @@ conversions! {
 
 macro_rules! math_functions {
     ($($(#[$vmeta:meta])* $variant:ident = $text:literal, $arity:literal;)*) => {
-        /// Mathematical functions on floats that the crate `libm` computes, one value at a time, in
-        /// compiled code and evaluators alike (so both agree bit for bit). Functions that are
-        /// defined in the prelude are ordinary functions and not in this table.
+        /// Mathematical functions on floats. On `f32` and `f64`, the core IR has the prelude's
+        /// definitions ([`MathFun::has_definition`]); all others are those of the crate `libm`, one
+        /// value at a time, in compiled code and evaluators alike.
         #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
         pub enum MathFun { $($(#[$vmeta])* $variant,)* }
 
@@ -299,7 +299,8 @@ macro_rules! math_functions {
             /// Every function, in the order of the table.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
 
-            /// The spelling in IR text and in the runtime's symbols, without the type.
+            /// The name in runtime symbols; in IR text, [`MATH_PREFIX`] precedes it and the type
+            /// follows.
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$variant => $text,)* }
             }
@@ -309,12 +310,36 @@ macro_rules! math_functions {
                 match self { $(Self::$variant => $arity,)* }
             }
 
-            /// The function with this spelling.
+            /// The function with this name.
             pub fn from_name(text: &str) -> Option<Self> {
                 match text { $($text => Some(Self::$variant),)* _ => None }
             }
         }
     };
+}
+
+/// The prefix of mathematical functions in IR text: `math.sin.f64`.
+pub const MATH_PREFIX: &str = "math.";
+
+impl MathFun {
+    /// Returns true if programs define the function at this type: operations on it stand for the
+    /// definition.
+    pub const fn has_definition(self, ty: PrimType) -> bool {
+        matches!(ty, PrimType::F32 | PrimType::F64)
+            && !matches!(self, Self::Nextafter | Self::Copysign | Self::Ldexp)
+    }
+
+    /// The operation's spelling in IR text: `math.sin.f64`.
+    pub fn spelling(self, ty: PrimType) -> String {
+        format!("{MATH_PREFIX}{}.{ty}", self.name())
+    }
+
+    /// The function and type of an operation's spelling.
+    pub fn from_spelling(text: &str) -> Option<(Self, PrimType)> {
+        let (name, ty) = text.strip_prefix(MATH_PREFIX)?.rsplit_once('.')?;
+        let ty: PrimType = ty.parse().ok()?;
+        ty.is_float().then_some((Self::from_name(name)?, ty))
+    }
 }
 
 math_functions! {
@@ -348,6 +373,20 @@ math_functions! {
     Atan = "atan", 1;
     /// Angle of the point `(y, x)`: first argument `y`, second `x`.
     Atan2 = "atan2", 2;
+    /// Sine of half turns: `sin(pi * x)`.
+    Sinpi = "sinpi", 1;
+    /// Cosine of half turns.
+    Cospi = "cospi", 1;
+    /// Tangent of half turns.
+    Tanpi = "tanpi", 1;
+    /// Inverse sine in half turns: `asin(x) / pi`.
+    Asinpi = "asinpi", 1;
+    /// Inverse cosine in half turns.
+    Acospi = "acospi", 1;
+    /// Inverse tangent in half turns.
+    Atanpi = "atanpi", 1;
+    /// `atan2` in half turns.
+    Atan2pi = "atan2pi", 2;
     /// Hyperbolic sine.
     Sinh = "sinh", 1;
     /// Hyperbolic cosine.
@@ -361,7 +400,7 @@ math_functions! {
     /// Inverse hyperbolic tangent.
     Atanh = "atanh", 1;
     /// First argument to the power of the second.
-    Pow = "powf", 2;
+    Pow = "pow", 2;
     /// Cube root.
     Cbrt = "cbrt", 1;
     /// Length of the hypotenuse.

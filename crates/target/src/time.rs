@@ -2,14 +2,14 @@
 //! decompositions and of the choice between tasks and sequential execution by the caller.
 //! (`bench/run.py small`: the gain of tasks for calls of 10 µs.)
 
-use prim::BinOp;
+use prim::{BinOp, MathFun, PrimType};
 
 /// A sum, a comparison, a select.
 pub const PLAIN: i64 = 4;
 /// A quotient or a power.
 pub const DIVISION: i64 = 64;
-/// A mathematical function.
-pub const MATH: i64 = 320;
+/// A mathematical function of the library.
+const LIBRARY_FUNCTION: i64 = 320;
 /// A load.
 pub const LOAD: i64 = 8;
 /// A store, or an update of an accumulator.
@@ -27,6 +27,19 @@ pub const BRANCH: i64 = 8;
 pub const LOOP: i64 = 16;
 /// A call of a function of unknown cost.
 pub const CALL: i64 = crate::TRIPS * 16;
+
+/// A mathematical function: where it has a definition, the operations of that.
+pub const fn math(fun: MathFun, ty: PrimType) -> i64 {
+    if !fun.has_definition(ty) {
+        return LIBRARY_FUNCTION;
+    }
+    let [single, double] = match fun {
+        MathFun::Exp => [80, 100],
+        MathFun::Nextafter | MathFun::Copysign | MathFun::Ldexp => [LIBRARY_FUNCTION; 2],
+        _ => [200, 300],
+    };
+    if matches!(ty, PrimType::F32) { single } else { double }
+}
 
 /// An operator with two scalar operands.
 pub const fn binary(op: BinOp) -> i64 {
