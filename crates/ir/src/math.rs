@@ -162,8 +162,11 @@ fn body_at<L: Level>(body: &Body<Soacs>) -> Option<Body<L>> {
                 }
                 Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_) => return None,
             };
-            let param =
-                |param: &Param<Soacs>| Param { name: param.name, ty: param.ty.clone(), ann: L::Ann::default() };
+            let param = |param: &Param<Soacs>| Param {
+                name: param.name,
+                ty: param.ty.clone(),
+                ann: L::Ann::default(),
+            };
             Some(Stm { pat: stm.pat.iter().map(param).collect(), aux: stm.aux.clone(), exp })
         })
         .collect();

@@ -12,16 +12,17 @@
 //!
 //! Contraction happens in a definition once, before any operation is folded, so that constants have
 //! the bits of compiled code. The pass `fma` after expansion contracts a definition's last product
-//! with a sum that uses it.
+//! with a sum that uses it. Where some operands are constants, the definition is specialised to
+//! them, once for all operations with these constants.
 
 use crate::passes::Signatures;
-use crate::splice;
-use crate::{fma, simplify};
+use crate::{fma, simplify, splice};
 use ir::syntax::{Atom, BasicOp, Body, Exp, Function, Level, Program, Stm};
-use ir::walk::{Import, Substitution, VisitMut, import_body};
+use ir::walk::{Import, Substitution, Visit, VisitMut, import_body, substitute_body, with_stack};
 use ir::{Context, MathDefinition, MathDefinitions, Name, NameTable, PassError, ProvTable, Segs, Soacs};
-use prim::{MathFun, PrimType};
-use rustc_hash::FxHashMap;
+use prim::{MathFun, PrimType, Scalar};
+use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
 
 /// Simplifies and contracts the definitions of a program.
 pub(crate) fn simplify_definitions(
@@ -42,35 +43,93 @@ pub(crate) fn simplify_definitions(
 /// Replaces each operation that stands for a definition by the definition's body, and removes the
 /// definitions.
 pub(crate) fn expand(mut program: Program<Segs>, context: &mut Context) -> Result<Program<Segs>, PassError> {
-    let bodies = Bodies::of(&std::mem::take(&mut program.math))?;
+    let definitions = std::mem::take(&mut program.math);
+    if definitions.iter().len() == 0 {
+        return Ok(program);
+    }
+    let mut wanted = Wanted::default();
+    for function in &program.functions {
+        Visit::<Segs>::body(&mut wanted, &function.body);
+    }
+    let specialised = context.each(wanted.list, |key, own| {
+        let body = specialise(&definitions, &key, own)?;
+        Ok::<_, PassError>((key, body))
+    })?;
+    let bodies: Bodies<Segs> = specialised.into_iter().collect();
     program.functions = context.each(program.functions, |mut function, _| {
-        expand_function(&mut function, &bodies);
+        let Function { body, names, provs, .. } = &mut function;
+        let mut expansion = Expansion { bodies: &bodies, names, provs, map: Substitution::default() };
+        VisitMut::<Segs>::body(&mut expansion, body);
         Ok::<_, PassError>(function)
     })?;
     Ok(program)
 }
 
-/// The definitions of a program at a level.
-struct Bodies<L: Level>(FxHashMap<(MathFun, PrimType), (MathDefinition, Body<L>)>);
+/// A function at a type, and its constant arguments.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Key {
+    fun: MathFun,
+    ty: PrimType,
+    constants: SmallVec<[Option<Scalar>; 2]>,
+}
 
-impl<L: Level> Bodies<L> {
-    fn of(definitions: &MathDefinitions) -> Result<Self, PassError> {
-        let bodies = definitions.iter().map(|definition| {
-            let body = definition.body_at::<L>();
-            let bug = || PassError::bug(format!("the definition {} is not scalar", definition.function.name));
-            Ok(((definition.fun, definition.ty), (definition.clone(), body.ok_or_else(bug)?)))
-        });
-        Ok(Self(bodies.collect::<Result<_, PassError>>()?))
+impl Key {
+    /// The key of an operation that stands for a definition.
+    fn of(op: &BasicOp) -> Option<Self> {
+        let BasicOp::Math(fun, ty, args) = op else {
+            return None;
+        };
+        let constants = args.iter().map(|arg| arg.constant()).collect();
+        fun.has_definition(*ty).then_some(Self { fun: *fun, ty: *ty, constants })
     }
 }
 
-fn expand_function<L: Level>(function: &mut Function<L>, bodies: &Bodies<L>) {
-    if bodies.0.is_empty() {
-        return;
+/// The operations of a program, each once, in order.
+#[derive(Default)]
+struct Wanted {
+    list: Vec<Key>,
+    seen: FxHashSet<Key>,
+}
+
+impl<L: Level> Visit<L> for Wanted {
+    fn basic(&mut self, op: &BasicOp) {
+        if let Some(key) = Key::of(op)
+            && self.seen.insert(key.clone())
+        {
+            self.list.push(key);
+        }
     }
-    let Function { body, names, provs, .. } = function;
-    let mut expansion = Expansion { bodies, names, provs, map: Substitution::default() };
-    VisitMut::<L>::body(&mut expansion, body);
+}
+
+/// A body to be inlined, the names of its parameters and all its names.
+struct Expanded<L: Level> {
+    params: Vec<Name>,
+    body: Body<L>,
+    names: NameTable,
+}
+
+type Bodies<L> = FxHashMap<Key, Expanded<L>>;
+
+/// The body of a definition with constants in the place of parameters.
+fn specialise<L: Level>(
+    definitions: &MathDefinitions,
+    key: &Key,
+    context: &mut Context,
+) -> Result<Expanded<L>, PassError> {
+    let spelling = || key.fun.spelling(key.ty);
+    let missing = || PassError::bug(format!("the program has no definition of {}", spelling()));
+    let mut definition = definitions.get(key.fun, key.ty).ok_or_else(missing)?.clone();
+    let params: Vec<Name> = definition.function.params.iter().map(|param| param.param.name).collect();
+    if key.constants.iter().any(Option::is_some) {
+        let constants = params.iter().zip(&key.constants);
+        let map: Substitution =
+            constants.filter_map(|(name, value)| Some((*name, Atom::Const((*value)?)))).collect();
+        substitute_body(&mut definition.function.body, &map);
+        definition.function = simplify::simplify(definition.function, &Signatures::default(), context)?;
+    }
+    let not_scalar = || PassError::bug(format!("the definition of {} is not scalar", spelling()));
+    let body = definition.body_at().ok_or_else(not_scalar)?;
+    Ok(Expanded { params, body, names: definition.function.names })
 }
 
 struct Expansion<'a, L: Level> {
@@ -82,27 +141,18 @@ struct Expansion<'a, L: Level> {
 }
 
 impl<L: Level> Expansion<'_, L> {
-    fn replace(
-        &mut self,
-        definition: &MathDefinition,
-        body: &Body<L>,
-        args: &[Atom],
-        mut stm: Stm<L>,
-        out: &mut Vec<Stm<L>>,
-    ) {
-        let params = definition.function.params.iter();
-        let mut map: Substitution = params.zip(args).map(|(param, arg)| (param.param.name, *arg)).collect();
+    fn replace(&mut self, by: &Expanded<L>, args: &[Atom], stm: Stm<L>, out: &mut Vec<Stm<L>>) {
+        let mut map: Substitution = by.params.iter().copied().zip(args.iter().copied()).collect();
         let mut import = Import {
-            from_names: &definition.function.names,
-            from_provs: &definition.function.provs,
+            from_names: &by.names,
+            from_provs: &ProvTable::new(),
             names: self.names,
             provs: self.provs,
             outer: stm.aux.prov,
         };
-        let Body { stms, result } = import_body(body, &mut import, &mut map);
+        let Body { stms, result } = import_body(&by.body, &mut import, &mut map);
         splice::statements(stms, &stm.aux, out);
-        let pat = std::mem::take(&mut stm.pat);
-        out.extend(splice::results(pat, &stm.aux, &result, &mut self.map));
+        out.extend(splice::results(stm.pat, &stm.aux, &result, &mut self.map));
     }
 }
 
@@ -122,29 +172,24 @@ impl<L: Level> VisitMut<L> for Expansion<'_, L> {
     }
 
     fn body(&mut self, body: &mut Body<L>) {
-        ir::walk::with_stack(|| {
-            let stms = std::mem::take(&mut body.stms);
-            let mut out = Vec::with_capacity(stms.len());
-            for mut stm in stms {
-                self.stm(&mut stm);
-                let found = match &stm.exp {
-                    Exp::Basic(BasicOp::Math(fun, ty, args)) => {
-                        self.bodies.0.get(&(*fun, *ty)).map(|found| (found, args.clone()))
-                    }
-                    Exp::Basic(_)
-                    | Exp::If { .. }
-                    | Exp::Loop { .. }
-                    | Exp::Apply { .. }
-                    | Exp::Op(_) => None,
-                };
-                match found {
-                    Some(((definition, body), args)) => self.replace(definition, body, &args, stm, &mut out),
-                    None => out.push(stm),
+        with_stack(|| {
+            let mut out = Vec::with_capacity(body.stms.len());
+            for mut stm in std::mem::take(&mut body.stms) {
+                // By the operands before substitution, which may make constants of names.
+                let key = if let Exp::Basic(op) = &stm.exp { Key::of(op) } else { None };
+                VisitMut::<L>::stm(self, &mut stm);
+                if let Some(by) = key.and_then(|key| self.bodies.get(&key))
+                    && let Exp::Basic(BasicOp::Math(_, _, args)) = &stm.exp
+                {
+                    let args = args.clone();
+                    self.replace(by, &args, stm, &mut out);
+                } else {
+                    out.push(stm);
                 }
             }
             body.stms = out;
             for atom in &mut body.result {
-                self.atom(atom);
+                VisitMut::<L>::atom(self, atom);
             }
         });
     }

@@ -5,7 +5,8 @@
 
 use crate::level::OptLevel;
 use crate::{
-    fma, fuse, gather_forwarding, inline, lookup_tables, loop_fusion, math, migrate, simplify, sink, unroll_and_jam,
+    fma, fuse, gather_forwarding, inline, lookup_tables, loop_fusion, math, migrate, simplify, sink,
+    unroll_and_jam,
 };
 use ir::syntax::Function;
 use ir::{Context, FunName, Level, MathDefinitions, PassError, Program, Segs, Soacs};

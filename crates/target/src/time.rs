@@ -28,15 +28,49 @@ pub const LOOP: i64 = 16;
 /// A call of a function of unknown cost.
 pub const CALL: i64 = crate::TRIPS * 16;
 
-/// A mathematical function: where it has a definition, the operations of that.
+/// A mathematical function: the cost of its definition, or that of a library function.
+/// (`crates/driver/tests/math.rs` compares these with the definitions.)
 pub const fn math(fun: MathFun, ty: PrimType) -> i64 {
     if !fun.has_definition(ty) {
         return LIBRARY_FUNCTION;
     }
     let [single, double] = match fun {
-        MathFun::Exp => [80, 100],
+        MathFun::Exp => [92, 116],
+        MathFun::Exp2 => [84, 112],
+        MathFun::Exp10 => [92, 112],
+        MathFun::Expm1 => [120, 140],
+        MathFun::Log => [124, 220],
+        MathFun::Log2 => [132, 224],
+        MathFun::Log10 => [136, 228],
+        MathFun::Log1p => [140, 236],
+        MathFun::Pow => [328, 660],
+        MathFun::Sin => [288, 528],
+        MathFun::Cos => [276, 512],
+        MathFun::Tan => [432, 692],
+        MathFun::Asin => [108, 140],
+        MathFun::Acos => [116, 148],
+        MathFun::Atan => [156, 204],
+        MathFun::Atan2 => [200, 248],
+        MathFun::Sinpi => [120, 144],
+        MathFun::Cospi => [92, 116],
+        MathFun::Tanpi => [264, 296],
+        MathFun::Asinpi => [132, 164],
+        MathFun::Acospi => [184, 216],
+        MathFun::Atanpi => [188, 236],
+        MathFun::Atan2pi => [228, 276],
+        MathFun::Sinh => [220, 260],
+        MathFun::Cosh => [168, 192],
+        MathFun::Tanh => [220, 264],
+        MathFun::Asinh => [176, 376],
+        MathFun::Acosh => [140, 296],
+        MathFun::Atanh => [248, 384],
+        MathFun::Cbrt => [156, 188],
+        MathFun::Hypot => [84, 84],
+        MathFun::Erf => [204, 520],
+        MathFun::Erfc => [220, 544],
+        MathFun::Gamma => [480, 976],
+        MathFun::Lgamma => [1244, 1236],
         MathFun::Nextafter | MathFun::Copysign | MathFun::Ldexp => [LIBRARY_FUNCTION; 2],
-        _ => [200, 300],
     };
     if matches!(ty, PrimType::F32) { single } else { double }
 }

@@ -8,7 +8,9 @@ use ir::syntax::{
 };
 use ir::types::Shape;
 use ir::walk::{Import, Substitution, free_names, import_body, refresh_body, substitute_body};
-use ir::{Atom, Builder, Dim, FunName, MathDefinitions, Program, Prov, Soacs, Stack, Type, TypeEnv, text, verify};
+use ir::{
+    Atom, Builder, Dim, FunName, MathDefinitions, Program, Prov, Soacs, Stack, Type, TypeEnv, text, verify,
+};
 use prim::{BinOp, CmpOp, PrimType, Scalar};
 
 /// `f n xs` with a map, a reduction, a conditional with an existential size and a loop.
