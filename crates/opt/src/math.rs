@@ -17,7 +17,7 @@
 
 use crate::passes::Signatures;
 use crate::{fma, simplify, splice};
-use ir::syntax::{Atom, BasicOp, Body, Exp, Function, Level, Program, Stm};
+use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Function, Level, Program, Stm};
 use ir::walk::{Import, Substitution, Visit, VisitMut, import_body, substitute_body, with_stack};
 use ir::{Context, MathDefinition, MathDefinitions, Name, NameTable, PassError, ProvTable, Segs, Soacs};
 use prim::{MathFun, PrimType, Scalar};
@@ -152,7 +152,10 @@ impl<L: Level> Expansion<'_, L> {
         };
         let Body { stms, result } = import_body(&by.body, &mut import, &mut map);
         splice::statements(stms, &stm.aux, out);
-        out.extend(splice::results(stm.pat, &stm.aux, &result, &mut self.map));
+        // A result that the body binds has the operation's certificates; an operand has not.
+        let is_bound = result.iter().all(|atom| atom.var().is_some() && !args.contains(atom));
+        let aux = if is_bound { &Aux::at(stm.aux.prov) } else { &stm.aux };
+        out.extend(splice::results(stm.pat, aux, &result, &mut self.map));
     }
 }
 
