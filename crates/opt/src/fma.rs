@@ -9,7 +9,7 @@
 //! let s = fsub c p                   let m = fneg a, let s = fma m b c
 //! ```
 //!
-//! This is the only pass that changes floating-point rounding (design contract 2); `--fp=strict`
+//! This is the only rule that changes floating-point rounding (design contract 2); `--fp=strict`
 //! skips it. Of two products in a sum the first is fused. The pass runs before flattening and once
 //! more after it: reductions inside a segop are loops by then, and the operator is next to the
 //! product that it adds. Needs nothing. Guarantees that nothing else changes.
