@@ -6,12 +6,12 @@ use target::time;
 
 /// The number of statements that an operation becomes: more than one for mathematical functions.
 pub fn statements(op: &BasicOp) -> usize {
-    match op {
-        BasicOp::Math(fun, ty, _) if fun.has_definition(*ty) => {
-            (time::math(*fun, *ty) / time::PLAIN) as usize
-        }
-        _ => 1,
+    if let BasicOp::Math(fun, ty, _) = op
+        && fun.has_definition(*ty)
+    {
+        return (time::math(*fun, *ty) / time::PLAIN) as usize;
     }
+    1
 }
 
 /// The cost of an operation in sixteenths of a nanosecond.

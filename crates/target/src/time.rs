@@ -36,9 +36,9 @@ pub const fn math(fun: MathFun, ty: PrimType) -> i64 {
     }
     let [single, double] = match fun {
         MathFun::Exp => [92, 116],
-        MathFun::Exp2 => [84, 112],
-        MathFun::Exp10 => [92, 112],
-        MathFun::Expm1 => [120, 140],
+        MathFun::Exp2 => [88, 116],
+        MathFun::Exp10 => [92, 116],
+        MathFun::Expm1 => [108, 128],
         MathFun::Log => [124, 220],
         MathFun::Log2 => [132, 224],
         MathFun::Log10 => [136, 228],
