@@ -112,7 +112,7 @@ impl FunctionBuilder {
         self.hints.len()
     }
 
-    /// The number of names, with those that operations stand for.
+    /// The number of names, plus those of the definitions of mathematical functions.
     pub(crate) fn size(&self) -> usize {
         self.hints.len() + self.more_names
     }
