@@ -34,11 +34,13 @@ local def exp_parts (x: f32): (f32, f32) =
   in (fma (fma p r 1) r 1, t)
 
 -- | exp x = 2^n exp r. At most 0.9 ulp.
+#[math(exp)]
 def exp (x: f32): f32 =
   let (p, t) = exp_parts x
   in scale p t
 
 -- | 2^x = 2^n 2^r, |r| <= 1/2, which is 1 + r p(r). At most 0.85 ulp.
+#[math(exp2)]
 def exp2 (x: f32): f32 =
   let x = if x < -152 then -152 else x
   let x = if x > 130 then 130 else x
@@ -51,6 +53,7 @@ def exp2 (x: f32): f32 =
   in scale (fma p r 1) t
 
 -- | 10^x = 2^n 10^r, |r| <= log10 2 / 2. At most 0.95 ulp.
+#[math(exp10)]
 def exp10 (x: f32): f32 =
   let x = if x < -46 then -46 else x
   let x = if x > 39 then 39 else x
@@ -65,6 +68,7 @@ def exp10 (x: f32): f32 =
 
 -- | exp x - 1 = 2 (h (exp r - 1) + (h - 1/2)), h = 2^(n - 1), with n and r (here
 -- in two parts) of exp above. At most 1.35 ulp.
+#[math(expm1)]
 def expm1 (x: f32): f32 =
   let y = if x < -20 then -20 else x
   let y = if y > 89 then 89 else y
@@ -100,18 +104,21 @@ local def log_tail (f: f32): f32 =
   in fma p f (-0.5)
 
 -- | log x: e ln 2 + log (1 + f). At most 0.95 ulp.
+#[math(log)]
 def log (x: f32): f32 =
   let (e, f) = parts x
   let r = fma (f * f) (log_tail f) f
   in log_ends x (fma e 0.6931472 (fma e (-1.9046542e-09) r))
 
 -- | log2 x: the logarithm above times 1 / ln 2 in two parts. At most 1.55 ulp.
+#[math(log2)]
 def log2 (x: f32): f32 =
   let (e, f) = parts x
   let r = fma f 1.925963e-08 (f * f * log_tail f * 1.442695)
   in log_ends x (e + fma f 1.442695 r)
 
 -- | log10 x: the same with 1 / ln 10 and log10 2. At most 1.4 ulp.
+#[math(log10)]
 def log10 (x: f32): f32 =
   let (e, f) = parts x
   let r = fma f (-1.010305e-08) (f * f * log_tail f * 0.4342945)
@@ -119,6 +126,7 @@ def log10 (x: f32): f32 =
 
 -- | log (1 + x): 1 + x = 2^e (1 + f), where f is computed from x itself unless
 -- x is so large that the 1 does not matter. At most 1.55 ulp.
+#[math(log1p)]
 def log1p (x: f32): f32 =
   let y = 1 + x
   let b = bits y
@@ -175,6 +183,7 @@ local def sin_near (r: f32) (flip: u32): f32 =
   in float (bits (fma (r * s) p r) ^ flip)
 
 -- | sin x: x = n pi + r; large x by way of integers, behind a branch. At most 1.95 ulp.
+#[math(sin)]
 def sin (x: f32): f32 =
   let (r, flip) =
     if abs x <= 131072
@@ -186,6 +195,7 @@ def sin (x: f32): f32 =
   in if x == 0 then x else sin_near r flip
 
 -- | cos x: the sine of x + pi / 2. At most 2 ulp.
+#[math(cos)]
 def cos (x: f32): f32 =
   let (r, flip) =
     if abs x <= 131072
@@ -210,6 +220,7 @@ local def tan_near (r: f32) (r_low: f32) (odd: bool): f32 =
 
 -- | tan x: x = n pi / 2 + r, |r| <= pi / 4; -1 / tan r for odd n, where r and
 -- tan r are in two parts. At most 1 ulp.
+#[math(tan)]
 def tan (x: f32): f32 =
   let (r, r_low, odd) =
     if abs x <= 65536
@@ -237,6 +248,7 @@ local def atan_tail (t: f32): f32 =
   in p * s
 
 -- | atan x: pi / 2 - atan (1 / x) beyond 1. At most 1.3 ulp.
+#[math(atan)]
 def atan (x: f32): f32 =
   let a = abs x
   let t = if a > 1 then 1 / a else a
@@ -252,6 +264,7 @@ local def octant (y: f32) (x: f32): (bool, f32) =
   in (steep, if a != b then quotient else if a == 0 then 0 else 1)
 
 -- | atan2 y x: the arc tangent of that quotient, moved to its octant. At most 1.75 ulp.
+#[math(atan2)]
 def atan2 (y: f32) (x: f32): f32 =
   let (steep, t) = octant y x
   let p = t * atan_tail t
@@ -275,6 +288,7 @@ local def asin_parts (x: f32): (bool, f32, f32) =
   in (far, t, t * asin_tail s)
 
 -- | asin x: pi / 2 - 2 asin (sqrt ((1 - x) / 2)) beyond 1/2. At most 1.2 ulp.
+#[math(asin)]
 def asin (x: f32): f32 =
   let (far, t, p) = asin_parts x
   let c = 1.5707964 - 2 * t
@@ -284,6 +298,7 @@ def asin (x: f32): f32 =
 
 -- | acos x: pi / 2 - asin x; 2 asin (sqrt ((1 - x) / 2)) beyond 1/2, and pi less
 -- that beyond -1/2. At most 1.15 ulp.
+#[math(acos)]
 def acos (x: f32): f32 =
   let (far, t, p) = asin_parts x
   let far_r = if x > 0 then 2 * (t + p) else 3.1415927 - 2 * (t + (p + 4.371139e-08))
@@ -296,6 +311,7 @@ local def half_exp (x: f32): f32 =
   in scale p (t - 1)
 
 -- | sinh x: a polynomial up to 1, then (exp x - exp (-x)) / 2. At most 1.6 ulp.
+#[math(sinh)]
 def sinh (x: f32): f32 =
   let a = abs x
   let s = a * a
@@ -305,11 +321,13 @@ def sinh (x: f32): f32 =
   in float (bits r | (bits x & 0x80000000))
 
 -- | cosh x: (exp x + exp (-x)) / 2. At most 1.3 ulp.
+#[math(cosh)]
 def cosh (x: f32): f32 =
   let h = half_exp (abs x)
   in h + 0.25 / h
 
 -- | tanh x: a polynomial up to 0.55, then 1 - 2 / (exp 2x + 1). At most 1.5 ulp.
+#[math(tanh)]
 def tanh (x: f32): f32 =
   let a = abs x
   let s = a * a
@@ -382,15 +400,18 @@ local def sinpi_near (s: f32): f32 =
   in if !far then near else if s < 0 then -c else c
 
 -- | sin (pi x): exact at multiples of a half. At most 1 ulp.
+#[math(sinpi)]
 def sinpi (x: f32): f32 =
   let r = less_turns x
   let s = if r > 0.5 then 1 - r else if r < -0.5 then -1 - r else r
   in if s == 0 then x * 0 else sinpi_near s
 
 -- | cos (pi x): exact at multiples of a half. At most 1.4 ulp.
+#[math(cospi)]
 def cospi (x: f32): f32 = sinpi_near (0.5 - abs (less_turns x))
 
 -- | tan (pi x): exact at multiples of a quarter. At most 1 ulp.
+#[math(tanpi)]
 def tanpi (x: f32): f32 =
   let r = less_turns x
   let s = if r > 0.5 then r - 1 else if r < -0.5 then r + 1 else r
@@ -414,12 +435,14 @@ local def less_over_pi (c: f32) (t: f32) (p: f32): f32 =
   in h + (c - h - v - fma t 0.31830987 (-v) - fma p 0.31830987 (t * 1.28412765e-08))
 
 -- | asin x / pi. At most 1.4 ulp.
+#[math(asinpi)]
 def asinpi (x: f32): f32 =
   let (far, t, p) = asin_parts x
   let r = if far then less_over_pi 0.5 (2 * t) (2 * p) else over_pi t p
   in float (bits r | (bits x & 0x80000000))
 
 -- | acos x / pi. At most 1.25 ulp.
+#[math(acospi)]
 def acospi (x: f32): f32 =
   let (far, t, p) = asin_parts x
   let far_r = if x > 0 then 2 * over_pi t p else less_over_pi 1 (2 * t) (2 * p)
@@ -427,6 +450,7 @@ def acospi (x: f32): f32 =
   in if far then far_r else less_over_pi 0.5 t p
 
 -- | atan x / pi. At most 1.45 ulp.
+#[math(atanpi)]
 def atanpi (x: f32): f32 =
   let a = abs x
   let t = if a > 1 then 1 / a else a
@@ -435,6 +459,7 @@ def atanpi (x: f32): f32 =
   in float (bits r | (bits x & 0x80000000))
 
 -- | atan2 y x / pi. At most 1.55 ulp.
+#[math(atan2pi)]
 def atan2pi (y: f32) (x: f32): f32 =
   let (steep, t) = octant y x
   let p = t * atan_tail t
@@ -446,6 +471,7 @@ def atan2pi (y: f32) (x: f32): f32 =
 local def wide_log (x: f64): f32 = intrinsics.f64_to_f32 (wide_log2 x * 0.6931471805599453)
 
 -- | asinh x = log (x + sqrt (x^2 + 1)), in double precision. At most 0.51 ulp.
+#[math(asinh)]
 def asinh (x: f32): f32 =
   let a = abs x
   let w = intrinsics.f32_to_f64 a
@@ -454,12 +480,14 @@ def asinh (x: f32): f32 =
   in float (bits r | (bits x & 0x80000000))
 
 -- | acosh x = log (x + sqrt (x^2 - 1)), in double precision. At most 0.51 ulp.
+#[math(acosh)]
 def acosh (x: f32): f32 =
   let w = intrinsics.f32_to_f64 x
   let r = wide_log (w + intrinsics.sqrt_f64 (intrinsics.fma_f64 w w (-1)))
   in if x < 1 then nan else if x < inf then r else x
 
 -- | atanh x = log ((1 + x) / (1 - x)) / 2, in double precision. At most 0.51 ulp.
+#[math(atanh)]
 def atanh (x: f32): f32 =
   let a = abs x
   let w = intrinsics.f32_to_f64 a

@@ -50,6 +50,7 @@ local def exp_less (down: u64) (x: f64): f64 =
   in fma (power * r) q power * float (((k - half) << 52) + 0x3ff0000000000000)
 
 -- | exp x. At most 1.05 ulp.
+#[math(exp)]
 def exp (x: f64): f64 = exp_less 0 x
 
 -- | 2^r before the last step: 2^r = 1 + r p(r), |r| <= 1/2.
@@ -73,6 +74,7 @@ def scaled_exp2 (f: f64) (w: f64) (w_low: f64): f64 =
   in scale (f * fma (exp2_tail r) r 1) t
 
 -- | 2^x = 2^n 2^r. At most 1 ulp.
+#[math(exp2)]
 def exp2 (x: f64): f64 =
   let x = if x < -1080 then -1080 else x
   let x = if x > 1030 then 1030 else x
@@ -82,6 +84,7 @@ def exp2 (x: f64): f64 =
   in scale (fma (exp2_tail r) r 1) t
 
 -- | 10^x = 2^n 10^r, |r| <= log10 2 / 2. At most 1 ulp.
+#[math(exp10)]
 def exp10 (x: f64): f64 =
   let x = if x < -330 then -330 else x
   let x = if x > 310 then 310 else x
@@ -99,6 +102,7 @@ def exp10 (x: f64): f64 =
 
 -- | exp x - 1 = 2 (h (exp r - 1) + (h - 1/2)), h = 2^(n - 1), with n and r (here
 -- in two parts) of exp above. At most 1.35 ulp.
+#[math(expm1)]
 def expm1 (x: f64): f64 =
   let y = if x < -50 then -50 else x
   let y = if y > 710 then 710 else y
@@ -148,17 +152,20 @@ local def log_tail (f: f64): f64 =
   in fma s (fma (2 * z) p h) (-h)
 
 -- | log x: e ln 2 + log (1 + f). At most 0.85 ulp.
+#[math(log)]
 def log (x: f64): f64 =
   let (e, f) = parts x
   in log_ends x (fma e 0.6931471805599453 (f + fma e 2.3190468138462996e-17 (log_tail f)))
 
 -- | log2 x: the logarithm above times 1 / ln 2 in two parts. At most 1.5 ulp.
+#[math(log2)]
 def log2 (x: f64): f64 =
   let (e, f) = parts x
   let r = fma f 2.0355273740931033e-17 (log_tail f * 1.4426950408889634)
   in log_ends x (e + fma f 1.4426950408889634 r)
 
 -- | log10 x: the same with 1 / ln 10 and log10 2. At most 1.05 ulp.
+#[math(log10)]
 def log10 (x: f64): f64 =
   let (e, f) = parts x
   let r = fma f 1.098319650216765e-17 (log_tail f * 0.4342944819032518)
@@ -166,6 +173,7 @@ def log10 (x: f64): f64 =
 
 -- | log (1 + x): 1 + x = 2^e (1 + f), where f is computed from x itself unless
 -- x is so large that the 1 does not matter. At most 1.45 ulp.
+#[math(log1p)]
 def log1p (x: f64): f64 =
   let y = 1 + x
   let (e, k) = exponent (bits y)
@@ -190,6 +198,7 @@ local def log_past_1 (u: f64) (u_low: f64): f64 =
   in log_of_sum y y_low 0
 
 -- | asinh x = log (x + sqrt (x^2 + 1)), less 1 in the logarithm's argument. At most 1.15 ulp.
+#[math(asinh)]
 def asinh (x: f64): f64 =
   let a = abs x
   let big = a > 268435456
@@ -200,6 +209,7 @@ def asinh (x: f64): f64 =
   in float (bits r | (bits x & 0x8000000000000000))
 
 -- | acosh x = log (x + sqrt (x^2 - 1)), the same way. At most 1.6 ulp.
+#[math(acosh)]
 def acosh (x: f64): f64 =
   let d = x - 1
   let s = intrinsics.sqrt_f64 (fma d d (2 * d))
@@ -208,6 +218,7 @@ def acosh (x: f64): f64 =
   in if x < 1 then nan else if x < inf then r else x
 
 -- | atanh x = log (1 + 2 x / (1 - x)) / 2, the quotient in two parts. At most 1 ulp.
+#[math(atanh)]
 def atanh (x: f64): f64 =
   let a = abs x
   let d = 1 - a
@@ -295,6 +306,7 @@ local def sin_near (r: f64) (flip: u64): f64 =
   in float (bits (fma (r * s) p r) ^ flip)
 
 -- | sin x: x = n pi + r; large x by way of integers, behind a branch. At most 1.65 ulp.
+#[math(sin)]
 def sin (x: f64): f64 =
   let (r, flip) =
     if abs x <= 1073741824
@@ -307,6 +319,7 @@ def sin (x: f64): f64 =
   in if x == 0 then x else sin_near r flip
 
 -- | cos x: the sine of x + pi / 2. At most 1.65 ulp.
+#[math(cos)]
 def cos (x: f64): f64 =
   let (r, flip) =
     if abs x <= 1073741824
@@ -338,6 +351,7 @@ local def tan_near (r: f64) (r_low: f64) (odd: bool): f64 =
 
 -- | tan x: x = n pi / 2 + r, |r| <= pi / 4; -1 / tan r for odd n, where r and
 -- tan r are in two parts. At most 1 ulp.
+#[math(tan)]
 def tan (x: f64): f64 =
   let (r, r_low, odd) =
     if abs x <= 1073741824
@@ -373,6 +387,7 @@ local def atan_tail (t: f64): f64 =
   in p * s
 
 -- | atan x: pi / 2 - atan (1 / x) beyond 1. At most 1.2 ulp.
+#[math(atan)]
 def atan (x: f64): f64 =
   let a = abs x
   let t = if a > 1 then 1 / a else a
@@ -388,6 +403,7 @@ local def octant (y: f64) (x: f64): (bool, f64) =
   in (steep, if a != b then quotient else if a == 0 then 0 else 1)
 
 -- | atan2 y x: the arc tangent of that quotient, moved to its octant. At most 1.45 ulp.
+#[math(atan2)]
 def atan2 (y: f64) (x: f64): f64 =
   let (steep, t) = octant y x
   let p = t * atan_tail t
@@ -417,6 +433,7 @@ local def asin_parts (x: f64): (bool, f64, f64) =
   in (far, t, t * asin_tail s)
 
 -- | asin x: pi / 2 - 2 asin (sqrt ((1 - x) / 2)) beyond 1/2. At most 1.2 ulp.
+#[math(asin)]
 def asin (x: f64): f64 =
   let (far, t, p) = asin_parts x
   let c = 1.5707963267948966 - 2 * t
@@ -426,6 +443,7 @@ def asin (x: f64): f64 =
 
 -- | acos x: pi / 2 - asin x; 2 asin (sqrt ((1 - x) / 2)) beyond 1/2, and pi less
 -- that beyond -1/2. At most 1.15 ulp.
+#[math(acos)]
 def acos (x: f64): f64 =
   let (far, t, p) = asin_parts x
   let far_r = if x > 0 then 2 * (t + p) else 3.141592653589793 - 2 * (t + (p + (-6.123233995736766e-17)))
@@ -436,6 +454,7 @@ def acos (x: f64): f64 =
 local def half_exp (x: f64): f64 = exp_less 1 x
 
 -- | sinh x: a polynomial up to 1, then (exp x - exp (-x)) / 2. At most 1.7 ulp.
+#[math(sinh)]
 def sinh (x: f64): f64 =
   let a = abs x
   let s = a * a
@@ -448,11 +467,13 @@ def sinh (x: f64): f64 =
   in float (bits r | (bits x & 0x8000000000000000))
 
 -- | cosh x: (exp x + exp (-x)) / 2. At most 1.45 ulp.
+#[math(cosh)]
 def cosh (x: f64): f64 =
   let h = half_exp (abs x)
   in h + 0.25 / h
 
 -- | tanh x: a polynomial up to 0.55, then 1 - 2 / (exp 2x + 1). At most 1.65 ulp.
+#[math(tanh)]
 def tanh (x: f64): f64 =
   let a = abs x
   let s = a * a
@@ -531,15 +552,18 @@ local def sinpi_near (s: f64): f64 =
   in if !far then near else if s < 0 then -c else c
 
 -- | sin (pi x): exact at multiples of a half. At most 1 ulp.
+#[math(sinpi)]
 def sinpi (x: f64): f64 =
   let r = less_turns x
   let s = if r > 0.5 then 1 - r else if r < -0.5 then -1 - r else r
   in if s == 0 then x * 0 else sinpi_near s
 
 -- | cos (pi x): exact at multiples of a half. At most 1.4 ulp.
+#[math(cospi)]
 def cospi (x: f64): f64 = sinpi_near (0.5 - abs (less_turns x))
 
 -- | tan (pi x): exact at multiples of a quarter. At most 1 ulp.
+#[math(tanpi)]
 def tanpi (x: f64): f64 =
   let r = less_turns x
   let s = if r > 0.5 then r - 1 else if r < -0.5 then r + 1 else r
@@ -564,12 +588,14 @@ local def less_over_pi (c: f64) (t: f64) (p: f64): f64 =
   in h + (c - h - v - fma t 0.3183098861837907 (-v) - fma p 0.3183098861837907 (t * (-1.9678676675182486e-17)))
 
 -- | asin x / pi. At most 1.4 ulp.
+#[math(asinpi)]
 def asinpi (x: f64): f64 =
   let (far, t, p) = asin_parts x
   let r = if far then less_over_pi 0.5 (2 * t) (2 * p) else over_pi t p
   in float (bits r | (bits x & 0x8000000000000000))
 
 -- | acos x / pi. At most 1.25 ulp.
+#[math(acospi)]
 def acospi (x: f64): f64 =
   let (far, t, p) = asin_parts x
   let far_r = if x > 0 then 2 * over_pi t p else less_over_pi 1 (2 * t) (2 * p)
@@ -577,6 +603,7 @@ def acospi (x: f64): f64 =
   in if far then far_r else less_over_pi 0.5 t p
 
 -- | atan x / pi. At most 1.45 ulp.
+#[math(atanpi)]
 def atanpi (x: f64): f64 =
   let a = abs x
   let t = if a > 1 then 1 / a else a
@@ -585,6 +612,7 @@ def atanpi (x: f64): f64 =
   in float (bits r | (bits x & 0x8000000000000000))
 
 -- | atan2 y x / pi. At most 1.6 ulp.
+#[math(atan2pi)]
 def atan2pi (y: f64) (x: f64): f64 =
   let (steep, t) = octant y x
   let p = t * atan_tail t

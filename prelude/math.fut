@@ -740,6 +740,7 @@ module f64 = {
   def fma = intrinsics.fma_f64
   def to_bits = intrinsics.to_bits_f64
   def from_bits = intrinsics.from_bits_f64
+  #[math(pow)]
   def (**) (x: f64) (y: f64): f64 =
     let z = libm64.pow x y in if y == 2 then x * x else if y == 1 then x else z
   def exp = libm64.exp
@@ -847,6 +848,7 @@ module f32 = {
   def fma = intrinsics.fma_f32
   def to_bits = intrinsics.to_bits_f32
   def from_bits = intrinsics.from_bits_f32
+  #[math(pow)]
   def (**) (x: f32) (y: f32): f32 =
     let z = libm32.pow x y in if y == 2 then x * x else if y == 1 then x else z
   def exp = libm32.exp

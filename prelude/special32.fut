@@ -15,6 +15,7 @@ local def nan: f32 = float 0x7fc00000
 
 -- | The cube root: z near 1 / cbrt x by a third of the exponent's bits, made
 -- better once, and a last step on y = x z^2. At most 0.85 ulp.
+#[math(cbrt)]
 def cbrt (x: f32): f32 =
   let a = abs x
   let tiny = a < 1.17549435e-38
@@ -30,6 +31,7 @@ def cbrt (x: f32): f32 =
   in if a > 0 && a < inf then float (bits y | (bits x & 0x80000000)) else x
 
 -- | The root of x^2 + y^2, of both times a power of two. At most 1.15 ulp.
+#[math(hypot)]
 def hypot (x: f32) (y: f32): f32 =
   let (a, b) = (abs x, abs y)
   let (a, b) = if a < b then (b, a) else (a, b)
@@ -61,6 +63,7 @@ def ldexp (x: f32) (e: i32): f32 =
   in x * two (e - a - b) * two b * two a
 
 -- | erf x: a polynomial up to 1, 1 - exp (-p(x)) beyond. At most 1.3 ulp.
+#[math(erf)]
 def erf (x: f32): f32 =
   let a = abs x
   let s = a * a
@@ -75,6 +78,7 @@ def erf (x: f32): f32 =
 
 -- | erfc x = exp (-(x^2)) p(t) / (x + 5/2), t = (x - 5/2) / (x + 5/2), for x >= 0;
 -- less than 2^-150 beyond 10.2. At most 0.55 ulp.
+#[math(erfc)]
 def erfc (x: f32): f32 =
   let a = intrinsics.f32_to_f64 (abs x)
   let a = if a > 10.2 then 10.2 else a
@@ -103,6 +107,7 @@ local def wide_sinpi (x: f64): f64 =
 -- | gamma x. For z >= 1 it is f(1 / w) exp ((z - 1/2) log w - w), w = z + 0.3;
 -- gamma z = gamma (z + 1) / z below 1, and gamma (-z) = -pi / (z sin (pi z) gamma z).
 -- At most 0.55 ulp.
+#[math(gamma)]
 def gamma (x: f32): f32 =
   let signed = intrinsics.f32_to_f64 x
   let y = intrinsics.abs_f64 signed
@@ -124,4 +129,5 @@ def gamma (x: f32): f32 =
 
 -- | log |gamma x|, in double precision throughout: near its zeros at negative
 -- arguments much cancels. At most 0.51 ulp.
+#[math(lgamma)]
 def lgamma (x: f32): f32 = intrinsics.f64_to_f32 (special64.lgamma (intrinsics.f32_to_f64 x))

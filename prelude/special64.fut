@@ -12,6 +12,7 @@ local def nan: f64 = float 0x7ff8000000000000
 
 -- | The cube root: z near 1 / cbrt x by a third of the exponent's bits, made
 -- better twice, and a last step on x z^2. At most 0.65 ulp.
+#[math(cbrt)]
 def cbrt (x: f64): f64 =
   let a = abs x
   let tiny = a < 2.2250738585072014e-308
@@ -30,6 +31,7 @@ def cbrt (x: f64): f64 =
   in if a > 0 && a < inf then float (bits y | (bits x & 0x8000000000000000)) else x
 
 -- | The root of x^2 + y^2, of both times a power of two. At most 1.15 ulp.
+#[math(hypot)]
 def hypot (x: f64) (y: f64): f64 =
   let (a, b) = (abs x, abs y)
   let (a, b) = if a < b then (b, a) else (a, b)
@@ -101,12 +103,14 @@ local def erfc_far (a: f64): f64 =
   in gauss a q (fma h r (-q) + fma h r_low (l * r))
 
 -- | erf x: 1 - erfc x beyond 1/2. At most 1.4 ulp.
+#[math(erf)]
 def erf (x: f64): f64 =
   let a = abs x
   let r = if a < 0.5 then erf_near a else 1 - erfc_far a
   in float (bits r | (bits x & 0x8000000000000000))
 
 -- | erfc x: 1 - erf x up to 1/2. At most 1.9 ulp.
+#[math(erfc)]
 def erfc (x: f64): f64 =
   let a = abs x
   let r = erfc_far a
@@ -130,6 +134,7 @@ local def stirling (z: f64): (f64, f64, f64) =
 -- | gamma x. For z >= 1 it is f(1 / w) times 2 to the power of the sum above;
 -- gamma z = gamma (z + 1) / z below 1, and gamma (-z) = -pi / (z sin (pi z) gamma z).
 -- Where that quotient is near overflow a factor 4 waits for the end. At most 5 ulp.
+#[math(gamma)]
 def gamma (x: f64): f64 =
   let y = abs x
   let small = y < 1
@@ -155,6 +160,7 @@ def gamma (x: f64): f64 =
 -- logarithm of the above from there on. At most 5 ulp for positive
 -- arguments; for negative ones, among which it has zeros, 5 ulp of the largest of
 -- the result, lgamma (-x) and 1.
+#[math(lgamma)]
 def lgamma (x: f64): f64 =
   let y = abs x
   let small = y < 1

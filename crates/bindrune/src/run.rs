@@ -86,6 +86,6 @@ fn only_entry(args: &Args) -> Option<String> {
     let Ok(Command::Run(options)) = options::parse(args.options.iter().cloned()) else {
         return None;
     };
-    let is_tuned = args.tuning.assignments(&args.file).is_ok_and(|assignments| assignments.is_empty());
-    (is_tuned && options.params.is_empty() && !options.print_values).then_some(options.entry)
+    let whole = args.tuning.has_file(&args.file) || !options.params.is_empty() || options.print_values;
+    (!whole).then_some(options.entry)
 }

@@ -105,16 +105,20 @@ impl TuningFileOptions {
         Self { tuning: extension.to_owned(), no_tuning: false }
     }
 
+    /// Returns true if a program has a tuning file that is read.
+    pub fn has_file(&self, program: &Path) -> bool {
+        !self.no_tuning && tuning_file(program, &self.tuning).exists()
+    }
+
     /// Returns the assignments in a program's tuning file; empty if there is none.
     ///
     /// # Errors
     /// The file cannot be read or is invalid.
     pub fn of(&self, program: &Path) -> Result<Vec<Assignment>, String> {
-        let file = tuning_file(program, &self.tuning);
-        if self.no_tuning || !file.exists() {
+        if !self.has_file(program) {
             return Ok(Vec::new());
         }
-        let given = tuning_params::read_file(&file)?;
+        let given = tuning_params::read_file(&tuning_file(program, &self.tuning))?;
         warn_of_former_names(&given);
         Ok(given)
     }

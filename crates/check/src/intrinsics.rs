@@ -1,7 +1,7 @@
 //! The built-in module `intrinsics`, on which the prelude is based.
 //!
 //! Scalar members are named `<operator>_<type>` after the source type (`add_i32`, `div_u8`,
-//! `sqrt_f64`, `powf_f32`) or `<from>_to_<to>` (`i32_to_f64`); all are curried. Names are parsed
+//! `sqrt_f64`, `pow_f16`) or `<from>_to_<to>` (`i32_to_f64`); all are curried. Names are parsed
 //! here, once, into [`Intrinsic`]s, so that no later stage reads names. Array functions have their
 //! types in [`ArrayFun::signature`], written as Futhark module-type specifications, which the
 //! checker elaborates like any other.
@@ -298,9 +298,9 @@ pub fn scalar(name: &str) -> Option<(Intrinsic, Ty)> {
         "to_bits" => (Intrinsic::ToBits(ty), fun(&[ty], bits_type(ty))),
         "from_bits" => (Intrinsic::FromBits(ty), fun(&[bits_type(ty)], ty)),
         "fma" => (Intrinsic::Fma(ty), fun(&[ty, ty, ty], ty)),
-        "pow" => (Intrinsic::Math(MathFun::Pow, ty), fun(&[ty, ty], ty)),
         _ => {
-            let math = MathFun::from_name(op)?;
+            // The prelude defines the others.
+            let math = MathFun::from_name(op).filter(|math| !math.has_definition(ty.prim()))?;
             (Intrinsic::Math(math, ty), fun(&vec![ty; math.arity()], ty))
         }
     })

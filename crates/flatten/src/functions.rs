@@ -188,6 +188,7 @@ pub fn flatten(mut program: Program<Soacs>, context: &mut Context) -> Result<Pro
         opaques: program.opaques,
         entries: program.entries,
         functions: flattened.into_iter().map(|(_, _, function)| function).collect(),
+        math: program.math,
     })
 }
 

@@ -4,6 +4,16 @@
 use crate::syntax::BasicOp;
 use target::time;
 
+/// The number of statements that an operation becomes: more than one for mathematical functions.
+pub fn statements(op: &BasicOp) -> usize {
+    if let BasicOp::Math(fun, ty, _) = op
+        && fun.has_definition(*ty)
+    {
+        return (time::math(*fun, *ty) / time::PLAIN) as usize;
+    }
+    1
+}
+
 /// The cost of an operation in sixteenths of a nanosecond.
 pub fn basic(op: &BasicOp) -> i64 {
     match op {
@@ -22,7 +32,7 @@ pub fn basic(op: &BasicOp) -> i64 {
         | BasicOp::Fma(..)
         | BasicOp::Assert { .. } => time::PLAIN,
         BasicOp::Binary(op, ..) => time::binary(*op),
-        BasicOp::Math(..) => time::MATH,
+        BasicOp::Math(fun, ty, _) => time::math(*fun, *ty),
         BasicOp::Index { .. } => time::LOAD,
         BasicOp::Update { .. } | BasicOp::UpdateAcc { .. } => time::STORE,
         BasicOp::Concat { .. }

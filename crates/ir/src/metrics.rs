@@ -13,7 +13,7 @@
 //! flattening are ignored.
 
 use crate::seg::{SegKind, SegOp};
-use crate::soac::{Screma, Soac};
+use crate::soac::{Screma, Soac, Soacs};
 use crate::syntax::{
     BasicOp, Body, ENTRY_SIZES_MESSAGE, Exp, FunKind, Lambda, Level, LoopForm, MsgPart, Param, Stm,
 };
@@ -126,7 +126,9 @@ pub fn count<L: Level<Op: Counted>>(program: &Program<L>, patterns: &[Pattern]) 
 /// The number of statements in a program of any level, nested ones included: the measure of program
 /// growth.
 pub fn statements<L: Level>(program: &Program<L>) -> usize {
-    program.functions.iter().map(|function| body_statements(&function.body)).sum()
+    let definitions =
+        program.math.iter().map(|definition| body_statements::<Soacs>(&definition.function.body));
+    program.functions.iter().map(|function| body_statements(&function.body)).chain(definitions).sum()
 }
 
 /// The number of statements in a body, nested ones included.

@@ -17,6 +17,7 @@ pub use crate::attrs::{Attr, Attrs};
 pub use crate::entry::{EntryPoint, EntryType, EntryValue, OpaqueTypes};
 use crate::eval::{Evaluate, MemLocation};
 use crate::facts::Facts;
+use crate::math::MathDefinitions;
 use crate::name::{FunName, Name, NameTable, Prov, ProvTable};
 use crate::text::TextForm;
 use crate::tunable::{Tunable, TunableId};
@@ -337,7 +338,8 @@ pub enum BasicOp {
     },
     /// Fused multiply-add `a * b + c` with one rounding.
     Fma(PrimType, Atom, Atom, Atom),
-    /// A library function.
+    /// A mathematical function: the program's definition of it at this type, or a library function
+    /// where types have no definitions ([`MathFun::has_definition`]).
     Math(MathFun, PrimType, SmallVec<[Atom; 2]>),
     /// A check: a certificate if `cond` holds; otherwise the program fails with the message.
     Assert {
@@ -542,4 +544,6 @@ pub struct Program<L: Level> {
     /// Functions and constants. Functions may be called before they are listed; each constant uses
     /// only earlier constants.
     pub functions: Vec<Function<L>>,
+    /// The definitions of the mathematical functions that operations stand for.
+    pub math: MathDefinitions,
 }

@@ -52,6 +52,9 @@ use crate::syntax::{Level, Program, Stm};
 use crate::types::Type;
 use std::fmt;
 
+/// The keyword before the definition of a mathematical function.
+const DEFINITION: &str = "definition";
+
 /// Maximum nesting of bodies and types in text that is parsed on any thread.
 pub const MAX_DEPTH: usize = 1000;
 

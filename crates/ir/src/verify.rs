@@ -44,6 +44,11 @@
 //! 17. Those of a function have different names; a comparison or decomposition refers to one of its
 //!     function.
 //!
+//! Mathematical functions (`basic`, `math`):
+//! 18. An operation that stands for a definition has one in the program. A definition has the
+//!     function's parameters and result; it consists of scalar operations, of which none is a
+//!     mathematical function, and conditionals, without certificates.
+//!
 //! Not checked: that results of a call do not alias each other (if they may, they name a common
 //! parameter); that a `coerce` without a certificate was proven; that the two shapes of a `reshape`
 //! have equally many elements; that index functions stay inside of blocks and agree between
@@ -56,6 +61,7 @@
 
 mod basic;
 mod consume;
+mod math;
 mod ops;
 mod scope;
 mod types;
@@ -137,6 +143,7 @@ pub fn verify<L: Level>(program: &Program<L>) -> Result<(), Vec<VerifyError>> {
             errors.push(error_in(&function.name, "two functions have this name"));
         }
     }
+    math::check(&program.math, &mut errors);
     for function in &program.functions {
         let before = errors.len();
         scope::check(function, &mut errors);
@@ -144,7 +151,7 @@ pub fn verify<L: Level>(program: &Program<L>) -> Result<(), Vec<VerifyError>> {
             continue;
         }
         let stack = version::stack(function.version.as_ref(), program.levels);
-        types::check(function, &functions, stack, &mut errors);
+        types::check(function, &functions, &program.math, stack, &mut errors);
         if errors.len() > before {
             continue;
         }

@@ -115,7 +115,7 @@ fn device_requirements_are_reported() {
 
 #[test]
 fn inexact_library_functions_are_rejected_by_name() {
-    let text = "imp file \"x.fut\"\n\nfun f(x_0: f64) -> (r_1: f64) {\n  r_1: f64 = sin.f64(x_0)\n}\n";
+    let text = "imp file \"x.fut\"\n\nfun f(x_0: f64) -> (r_1: f64) {\n  r_1: f64 = math.sin.f64(x_0)\n}\n";
     let program = imp::parse(text).expect("the text is valid");
     let error = kernelc::functions(&program).expect_err("the program is rejected");
     assert_eq!(error.to_string(), "not supported yet: the library function `sin` on f64 in C");

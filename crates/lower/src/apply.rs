@@ -80,6 +80,9 @@ impl Lower<'_> {
     }
 
     fn call(&mut self, def: &Arc<Def>, env: &Rc<Env>, inst: &Rc<Inst>, args: Vec<Value>) -> Res<Value> {
+        if let Some(result) = self.math_operation(def, &args)? {
+            return Ok(result);
+        }
         let decision = self.inline_decision(def, inst, &args);
         let shared = match decision {
             InlineDecision::Function => true,
@@ -112,14 +115,14 @@ impl Lower<'_> {
         if *entered > MAX_ENTERED {
             return self.unsupported("recursive functions that must be inlined");
         }
-        let (copy, before) = (self.copies.begin(def.var), self.f.n_names());
+        let (copy, before) = (self.copies.begin(def.var), self.f.size());
         // A library function is a part of the caller's expression.
         let attrs = (!def.is_prelude).then(|| self.f.enter_callee());
         let result = self.in_place(&def.params, &inst.sizes, &def.ret, &def.body, &env, args)?;
         if let Some(attrs) = attrs {
             self.f.set_attrs(attrs);
         }
-        let names = self.f.n_names() - before;
+        let names = self.f.size() - before;
         self.copies.end(def.var, &copy, names);
         if let Some(entered) = self.inline_depth.get_mut(&def.var) {
             *entered -= 1;

@@ -30,7 +30,10 @@ pub(crate) enum InlineDecision {
 impl Lower<'_> {
     /// The inlining decision for a call.
     pub(crate) fn inline_decision(&mut self, def: &Arc<Def>, inst: &Inst, args: &[Value]) -> InlineDecision {
-        if args.iter().any(Value::has_acc) || returns_function(&def.ret.ty, inst) {
+        if self.definitions.in_definition
+            || args.iter().any(Value::has_acc)
+            || returns_function(&def.ret.ty, inst)
+        {
             return InlineDecision::Inline { or_function: false };
         }
         let either = InlineDecision::Inline { or_function: true };

@@ -39,6 +39,7 @@ mod inline_budget;
 mod lmad;
 mod location;
 mod loops;
+mod math;
 mod opaque;
 mod pattern;
 mod payload;
@@ -114,6 +115,8 @@ struct Lower<'a> {
     combinator_depth: u32,
     /// The statistics of inlining.
     copies: Copies,
+    /// The definitions of mathematical functions.
+    definitions: math::Definitions,
     /// The opaque types of entry points.
     opaques: Opaques,
     /// The span of the expression that is being evaluated.
@@ -187,6 +190,7 @@ fn run(
         making: FxHashMap::default(),
         combinator_depth: 0,
         copies: Copies::new(options.copies),
+        definitions: math::Definitions::default(),
         opaques: Opaques::default(),
         span: Span::new(syntax::span::FileId(0), 0, 0),
         calls: Vec::new(),
@@ -213,8 +217,14 @@ fn run(
     for function in &mut functions {
         VisitMut::<Soacs>::walk_function(&mut NotNegative, function);
     }
-    let program =
-        ir::Program { levels: Stack::default(), files, opaques: lower.opaques.table, entries, functions };
+    let program = ir::Program {
+        levels: Stack::default(),
+        files,
+        opaques: lower.opaques.table,
+        entries,
+        functions,
+        math: lower.definitions.done.into_iter().collect(),
+    };
     Ok((program, lower.remarks.unwrap_or_default()))
 }
 

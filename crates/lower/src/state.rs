@@ -51,6 +51,8 @@ pub(crate) struct FunctionBuilder {
     hints: Vec<Arc<str>>,
     types: Vec<Type>,
     infos: Vec<Info>,
+    /// The number of names that mathematical functions stand for.
+    more_names: usize,
     /// Provenance stacks.
     pub(crate) provs: ProvTable,
     /// The stack of the inlined calls that are being evaluated.
@@ -78,6 +80,7 @@ impl FunctionBuilder {
             hints: Vec::new(),
             types: Vec::new(),
             infos: Vec::new(),
+            more_names: 0,
             provs: ProvTable::new(),
             calls: Prov::NONE,
             location: NO_LOCATION,
@@ -107,6 +110,16 @@ impl FunctionBuilder {
     /// The number of names.
     pub(crate) fn n_names(&self) -> usize {
         self.hints.len()
+    }
+
+    /// The number of names, plus those of the definitions of mathematical functions.
+    pub(crate) fn size(&self) -> usize {
+        self.hints.len() + self.more_names
+    }
+
+    /// Adds the number of names that an operation stands for.
+    pub(crate) fn add_size(&mut self, names: usize) {
+        self.more_names += names;
     }
 
     /// A fresh name with its type, bound in the current body.

@@ -402,7 +402,7 @@ fn library(out: &mut String, ty: &str, bits: u32) {
             // known; the first power needs nothing.
             (_, 2) if *fun == "pow" => writeln!(
                 out,
-                "  def {member} (x: {ty}) (y: {ty}): {ty} =\n    \
+                "  #[math(pow)]\n  def {member} (x: {ty}) (y: {ty}): {ty} =\n    \
                  let z = {file}{bits}.{fun} x y in if y == 2 then x * x else if y == 1 then x else z"
             ),
             _ => writeln!(out, "  def {member} = {file}{bits}.{fun}"),

@@ -26,6 +26,7 @@ pub fn allocate(program: Program<Segs>, context: &mut Context) -> Result<Program
         opaques: program.opaques,
         entries: program.entries,
         functions,
+        math: program.math,
     })
 }
 

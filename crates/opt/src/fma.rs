@@ -9,9 +9,7 @@
 //! let s = fsub c p                   let m = fneg a, let s = fma m b c
 //! ```
 //!
-//! Likewise a power with exponent 2.0 becomes a product.
-//!
-//! This is the only pass that changes floating-point rounding (design contract 2); `--fp=strict`
+//! This is the only rule that changes floating-point rounding (design contract 2); `--fp=strict`
 //! skips it. Of two products in a sum the first is fused. The pass runs before flattening and once
 //! more after it: reductions inside a segop are loops by then, and the operator is next to the
 //! product that it adds. Needs nothing. Guarantees that nothing else changes.
@@ -21,7 +19,7 @@ use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Function, Level, Param, Stm};
 use ir::types::Type;
 use ir::walk::{Visit, VisitMut, with_stack};
 use ir::{Context, Fuel, Name, NameTable, PassError};
-use prim::{BinOp, MathFun, PrimType, Scalar, UnOp};
+use prim::{BinOp, PrimType, UnOp};
 use rustc_hash::FxHashMap;
 
 /// Fuses products with the sums that use them.
@@ -67,7 +65,6 @@ impl Products<'_> {
         let stms = std::mem::take(&mut body.stms);
         let mut out: Vec<Option<Stm<L>>> = Vec::with_capacity(stms.len());
         for mut stm in stms {
-            self.square(&mut stm);
             match &stm.exp {
                 Exp::Basic(BasicOp::Binary(BinOp::FMul, ty, a, b)) => {
                     if let [only] = stm.pat.as_slice()
@@ -115,21 +112,6 @@ impl Products<'_> {
             out.push(Some(stm));
         }
         body.stms = out.into_iter().flatten().collect();
-    }
-
-    /// Rewrites a power with exponent 2.0 to a product.
-    fn square<L: Level>(&mut self, stm: &mut Stm<L>) {
-        let Exp::Basic(BasicOp::Math(MathFun::Pow, ty, args)) = &stm.exp else {
-            return;
-        };
-        let two = match args.get(1) {
-            Some(Atom::Const(Scalar::F32(x))) => *x == 2.0,
-            Some(Atom::Const(Scalar::F64(x))) => *x == 2.0,
-            _ => false,
-        };
-        if two && self.fuel.take() {
-            stm.exp = Exp::Basic(BasicOp::Binary(BinOp::FMul, *ty, args[0], args[0]));
-        }
     }
 
     fn negated<L: Level>(&mut self, ty: PrimType, x: Atom, aux: &Aux, out: &mut Vec<Option<Stm<L>>>) -> Atom {

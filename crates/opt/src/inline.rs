@@ -24,7 +24,7 @@ use crate::splice;
 use ir::remark::{NotInlinedReason, RemarkKind};
 use ir::syntax::{Atom, Attr, Attrs, Aux, Body, Exp, FunKind, Function, Level, Param, Program, Stm};
 use ir::walk::{Import, Substitution, Visit, VisitMut, import_body};
-use ir::{Context, Fuel, FunName, NameTable, PassError, Prov, ProvTable};
+use ir::{Context, Fuel, FunName, NameTable, PassError, Prov, ProvTable, cost};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The size in statements up to which a function is always inlined.
@@ -46,7 +46,7 @@ const GROWTH_FACTOR: usize = 2;
 
 /// Inlines calls, callees first.
 pub(crate) fn inline<L: Level>(program: Program<L>, context: &mut Context) -> Result<Program<L>, PassError> {
-    let Program { levels: stack, files, opaques, entries, functions } = program;
+    let Program { levels: stack, files, opaques, entries, functions, math } = program;
     let index: FxHashMap<FunName, usize> =
         functions.iter().enumerate().map(|(i, f)| (f.name.clone(), i)).collect();
     let calls: Vec<Vec<usize>> = functions.iter().map(|f| calls_of(f, &index)).collect();
@@ -98,7 +98,7 @@ pub(crate) fn inline<L: Level>(program: Program<L>, context: &mut Context) -> Re
         done[i] = Some(function);
     }
     let functions: Vec<Function<L>> = done.into_iter().flatten().collect();
-    let program = Program { levels: stack, files, opaques, entries, functions };
+    let program = Program { levels: stack, files, opaques, entries, functions, math };
     Ok(drop_unreachable(program, &mut context.fuel))
 }
 
@@ -339,7 +339,8 @@ fn inside_combinators<L: Level>(
     inside
 }
 
-/// The number of statements of a body, at any depth.
+/// The number of statements of a body, at any depth; mathematical functions count as their
+/// definitions.
 pub(crate) fn size_of<L: Level>(body: &Body<L>) -> usize {
     count_up_to(body, usize::MAX)
 }
@@ -361,9 +362,12 @@ fn count_up_to<L: Level>(body: &Body<L>, most: usize) -> usize {
             if self.count > self.most {
                 return;
             }
-            self.count += 1;
-            if !matches!(stm.exp, Exp::Basic(_)) {
-                self.exp(&stm.exp);
+            match &stm.exp {
+                Exp::Basic(op) => self.count += cost::statements(op),
+                Exp::If { .. } | Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_) => {
+                    self.count += 1;
+                    self.exp(&stm.exp);
+                }
             }
         }
     }

@@ -13,6 +13,7 @@
 //! - `gather_forwarding`: elements projected out of rows are read from the rows themselves.
 //! - `lookup_tables`: precomputes values that depend on an inner index alone.
 //! - `fma`: products that are added become fused multiply-adds.
+//! - `math`: simplifies the definitions of mathematical functions, and replaces operations by them.
 //! - `unroll`: expands loops under `#[unroll]`.
 //! - `loop_fusion`: sequential loop fusion, after flattening.
 //! - `unroll_and_jam`: unroll and jam of loops around lane reductions.
@@ -35,6 +36,7 @@ mod inline;
 mod level;
 mod lookup_tables;
 mod loop_fusion;
+mod math;
 mod migrate;
 pub mod passes;
 mod remarks;

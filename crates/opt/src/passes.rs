@@ -5,10 +5,11 @@
 
 use crate::level::OptLevel;
 use crate::{
-    fma, fuse, gather_forwarding, inline, lookup_tables, loop_fusion, migrate, simplify, sink, unroll_and_jam,
+    fma, fuse, gather_forwarding, inline, lookup_tables, loop_fusion, math, migrate, simplify, sink,
+    unroll_and_jam,
 };
 use ir::syntax::Function;
-use ir::{Context, FunName, Level, PassError, Program, Segs, Soacs};
+use ir::{Context, FunName, Level, MathDefinitions, PassError, Program, Segs, Soacs};
 use rustc_hash::FxHashMap;
 
 /// One pass of a pipeline.
@@ -24,6 +25,11 @@ pub struct Pass<L: Level> {
 
 /// The passes over second-order combinators, before flattening.
 pub const SOACS: &[Pass<Soacs>] = &[
+    Pass {
+        name: "math-definitions",
+        description: "simplify and contract the definitions of mathematical functions",
+        run: math::simplify_definitions,
+    },
     Pass {
         name: "prepare",
         description: "simplify functions before inlining",
@@ -74,6 +80,11 @@ pub const SEGS: &[Pass<Segs>] = &[
         run: simplify_program,
     },
     Pass {
+        name: "expand-math",
+        description: "replace mathematical functions by their definitions",
+        run: math::expand,
+    },
+    Pass {
         name: "fma",
         description: "contract multiplications and additions that loop fusion brought together",
         run: |program, context| per_function(program, context, fma::fuse_products),
@@ -113,9 +124,12 @@ pub struct Signature {
     pub aliases: Vec<Vec<u32>>,
 }
 
-/// The signatures of a program's functions.
+/// The signatures of a program's functions, and the definitions of its mathematical functions.
 #[derive(Clone, Debug, Default)]
-pub struct Signatures(FxHashMap<FunName, Signature>);
+pub struct Signatures {
+    functions: FxHashMap<FunName, Signature>,
+    math: MathDefinitions,
+}
 
 impl Signatures {
     /// Returns the signatures of all functions of a program.
@@ -127,7 +141,8 @@ impl Signatures {
             };
             (function.name.clone(), signature)
         };
-        Self(program.functions.iter().map(signature).collect())
+        let functions = program.functions.iter().map(signature).collect();
+        Self { functions, math: program.math.clone() }
     }
 
     /// Returns true if the function may consume this argument; true for unknown functions.
@@ -138,7 +153,12 @@ impl Signatures {
 
     /// Returns the signature of a function, if it is known.
     pub fn get(&self, fun: &FunName) -> Option<&Signature> {
-        self.0.get(fun)
+        self.functions.get(fun)
+    }
+
+    /// Returns the definitions of mathematical functions.
+    pub(crate) fn math(&self) -> &MathDefinitions {
+        &self.math
     }
 }
 

@@ -60,7 +60,7 @@ use ir::remark::{Check, RemarkKind};
 use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Function, Lambda, Level, Param, Stm};
 use ir::types::{Dim, Type};
 use ir::walk::{Visit, with_stack};
-use ir::{Context, Fuel, Name, NameTable, PassError, Prov, TypeEnv};
+use ir::{Context, Fuel, MathDefinitions, Name, NameTable, PassError, Prov, TypeEnv};
 use range::Ranges;
 pub(crate) use rewrite::add_certs;
 use rustc_hash::FxHashMap;
@@ -176,6 +176,7 @@ fn walk<L: OptLevel>(
         available_exps: FxHashMap::default(),
         ranges: Ranges::default(),
         conjunctions: FxHashMap::default(),
+        math: signatures.math(),
         pending_disjunctions: FxHashMap::default(),
         neutrals: FxHashMap::default(),
         fuel: &mut context.fuel,
@@ -303,6 +304,8 @@ pub struct Simplifier<'a, L: Level> {
     pending_disjunctions: FxHashMap<Name, Vec<(Atom, Atom, Certs)>>,
     /// The neutral elements of accumulators with an operator, by their tokens.
     neutrals: FxHashMap<Name, Vec<Atom>>,
+    /// The definitions of mathematical functions.
+    math: &'a MathDefinitions,
     fuel: &'a mut Fuel,
     /// The decisions about checks, if remarks are requested.
     decided: Option<Vec<(Prov, RemarkKind)>>,

@@ -102,6 +102,7 @@ pub(crate) fn is_arithmetic(op: &BasicOp) -> bool {
             | BasicOp::Convert { .. }
             | BasicOp::Select { .. }
             | BasicOp::Fma(..)
+            | BasicOp::Math(..)
             | BasicOp::Atom(_)
     )
 }

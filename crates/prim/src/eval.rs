@@ -3,6 +3,7 @@
 //! Each function returns `None` where the operation has no value (division by zero, an operand of
 //! the wrong type).
 
+use crate::half_turns;
 use crate::{BinOp, CmpOp, ConvOp, MathFun, PrimType, Scalar, UnOp, f16_from_f64};
 use half::f16;
 
@@ -380,7 +381,7 @@ fn nextafter_f16(x: f16, y: f16) -> f16 {
 }
 
 macro_rules! math_dispatch {
-    ($one:ident, $two:ident, $ty:ty, $($fun:ident = $call:path;)* ; $($fun2:ident = $call2:path;)*) => {
+    ($one:ident, $two:ident, $ty:ty, $($fun:ident = $call:expr;)* ; $($fun2:ident = $call2:expr;)*) => {
         /// A function of one argument; `None` if it has another arity.
         pub fn $one(fun: MathFun, x: $ty) -> Option<$ty> {
             match fun { $(MathFun::$fun => Some($call(x)),)* _ => None }
@@ -394,6 +395,15 @@ macro_rules! math_dispatch {
             }
         }
     };
+}
+
+/// A function on `f32` by way of `f64`.
+fn single(function: fn(f64) -> f64) -> impl Fn(f32) -> f32 {
+    move |x| function(f64::from(x)) as f32
+}
+
+fn atan2pi_f32(y: f32, x: f32) -> f32 {
+    half_turns::atan2pi(f64::from(y), f64::from(x)) as f32
 }
 
 /// Scaling by a power of two that is given as a float.
@@ -431,8 +441,11 @@ math_dispatch! {
     Asinh = libm::asinhf; Acosh = libm::acoshf; Atanh = libm::atanhf;
     Cbrt = libm::cbrtf; Erf = libm::erff; Erfc = libm::erfcf;
     Gamma = libm::tgammaf; Lgamma = libm::lgammaf;
+    Sinpi = single(half_turns::sinpi); Cospi = single(half_turns::cospi); Tanpi = single(half_turns::tanpi);
+    Asinpi = single(half_turns::asinpi); Acospi = single(half_turns::acospi);
+    Atanpi = single(half_turns::atanpi);
     ;
-    Atan2 = libm::atan2f; Pow = libm::powf; Hypot = libm::hypotf;
+    Atan2 = libm::atan2f; Atan2pi = atan2pi_f32; Pow = libm::powf; Hypot = libm::hypotf;
     Nextafter = libm::nextafterf; Copysign = libm::copysignf;
 }
 
@@ -446,7 +459,9 @@ math_dispatch! {
     Asinh = libm::asinh; Acosh = libm::acosh; Atanh = libm::atanh;
     Cbrt = libm::cbrt; Erf = libm::erf; Erfc = libm::erfc;
     Gamma = libm::tgamma; Lgamma = libm::lgamma;
+    Sinpi = half_turns::sinpi; Cospi = half_turns::cospi; Tanpi = half_turns::tanpi;
+    Asinpi = half_turns::asinpi; Acospi = half_turns::acospi; Atanpi = half_turns::atanpi;
     ;
-    Atan2 = libm::atan2; Pow = libm::pow; Hypot = libm::hypot;
+    Atan2 = libm::atan2; Atan2pi = half_turns::atan2pi; Pow = libm::pow; Hypot = libm::hypot;
     Nextafter = libm::nextafter; Copysign = libm::copysign;
 }

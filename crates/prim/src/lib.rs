@@ -15,10 +15,11 @@
 #[macro_use]
 pub mod ops;
 pub mod eval;
+mod half_turns;
 pub mod laws;
 mod scalar;
 mod types;
 
-pub use ops::{BinClass, BinOp, CmpClass, CmpOp, ConvOp, MathFun, UnClass, UnOp};
+pub use ops::{BinClass, BinOp, CmpClass, CmpOp, ConvOp, MATH_PREFIX, MathFun, UnClass, UnOp};
 pub use scalar::{Scalar, f16_from_f64};
 pub use types::{PrimType, ScalarType};

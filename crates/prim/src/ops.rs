@@ -435,9 +435,10 @@ impl ConvOp {
 macro_rules! math_functions {
     ($($(#[$vmeta:meta])* $variant:ident = $text:literal, $arity:literal;)*) => {
         named! {
-            /// Mathematical functions on floats that the crate `libm` computes, one value at a time, in
-            /// compiled code and evaluators alike (so both agree bit for bit). Functions that are
-            /// defined in the prelude are ordinary functions and not in this table.
+            /// Mathematical functions on floats. On `f32` and `f64`, the core IR has the prelude's
+            /// definitions ([`MathFun::has_definition`]); all others are those of the crate `libm`, one
+            /// value at a time, in compiled code and evaluators alike. In IR text, [`MATH_PREFIX`]
+            /// precedes the name and the type follows.
             MathFun { $($(#[$vmeta])* $variant = $text;)* }
         }
 
@@ -448,6 +449,30 @@ macro_rules! math_functions {
             }
         }
     };
+}
+
+/// The prefix of mathematical functions in IR text: `math.sin.f64`.
+pub const MATH_PREFIX: &str = "math.";
+
+impl MathFun {
+    /// Returns true if programs define the function at this type: operations on it stand for the
+    /// definition.
+    pub const fn has_definition(self, ty: PrimType) -> bool {
+        matches!(ty, PrimType::F32 | PrimType::F64)
+            && !matches!(self, Self::Nextafter | Self::Copysign | Self::Ldexp)
+    }
+
+    /// The operation's spelling in IR text: `math.sin.f64`.
+    pub fn spelling(self, ty: PrimType) -> String {
+        format!("{MATH_PREFIX}{}.{ty}", self.name())
+    }
+
+    /// The function and type of an operation's spelling.
+    pub fn from_spelling(text: &str) -> Option<(Self, PrimType)> {
+        let (name, ty) = text.strip_prefix(MATH_PREFIX)?.rsplit_once('.')?;
+        let ty: PrimType = ty.parse().ok()?;
+        ty.is_float().then_some((Self::from_name(name)?, ty))
+    }
 }
 
 math_functions! {
@@ -481,6 +506,20 @@ math_functions! {
     Atan = "atan", 1;
     /// Angle of the point `(y, x)`: first argument `y`, second `x`.
     Atan2 = "atan2", 2;
+    /// Sine of half turns: `sin(pi * x)`.
+    Sinpi = "sinpi", 1;
+    /// Cosine of half turns.
+    Cospi = "cospi", 1;
+    /// Tangent of half turns.
+    Tanpi = "tanpi", 1;
+    /// Inverse sine in half turns: `asin(x) / pi`.
+    Asinpi = "asinpi", 1;
+    /// Inverse cosine in half turns.
+    Acospi = "acospi", 1;
+    /// Inverse tangent in half turns.
+    Atanpi = "atanpi", 1;
+    /// `atan2` in half turns.
+    Atan2pi = "atan2pi", 2;
     /// Hyperbolic sine.
     Sinh = "sinh", 1;
     /// Hyperbolic cosine.
@@ -494,7 +533,7 @@ math_functions! {
     /// Inverse hyperbolic tangent.
     Atanh = "atanh", 1;
     /// First argument to the power of the second.
-    Pow = "powf", 2;
+    Pow = "pow", 2;
     /// Cube root.
     Cbrt = "cbrt", 1;
     /// Length of the hypotenuse.

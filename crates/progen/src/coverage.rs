@@ -74,13 +74,18 @@ const IMP: [&str; 30] = [
     "compared",
 ];
 
+/// A mathematical function in the table; one name is also that of an operator on integers.
+const fn math_word(fun: MathFun) -> &'static str {
+    if matches!(fun, MathFun::Pow) { "math.pow" } else { fun.name() }
+}
+
 /// Scalar operators as the text forms spell them.
 fn scalar_operators() -> Vec<&'static str> {
     let binary = BinOp::ALL.iter().map(|op| op.name());
     let unary = UnOp::ALL.iter().map(|op| op.name());
     let compare = CmpOp::ALL.iter().map(|op| op.name());
     let convert = ConvOp::ALL.iter().map(|op| op.name());
-    let math = MathFun::ALL.iter().map(|fun| fun.name());
+    let math = MathFun::ALL.iter().map(|fun| math_word(*fun));
     binary.chain(unary).chain(compare).chain(convert).chain(math).chain(["select", "fma"]).collect()
 }
 
@@ -105,7 +110,8 @@ impl Seen {
         for unquoted in text.split('"').step_by(2) {
             let words = unquoted.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == '.'));
             for word in words {
-                let word = word.split('.').next().unwrap_or_default();
+                let word = MathFun::from_spelling(word)
+                    .map_or_else(|| word.split('.').next().unwrap_or_default(), |(fun, _)| math_word(fun));
                 if word.len() > 1 && word.starts_with(|c: char| c.is_ascii_lowercase()) {
                     self.words.insert(format!("{level} {word}"));
                 }

@@ -94,6 +94,12 @@ one! {
     asin "asin" Asin;
     acos "acos" Acos;
     atan "atan" Atan;
+    sinpi "sinpi" Sinpi;
+    cospi "cospi" Cospi;
+    tanpi "tanpi" Tanpi;
+    asinpi "asinpi" Asinpi;
+    acospi "acospi" Acospi;
+    atanpi "atanpi" Atanpi;
     sinh "sinh" Sinh;
     cosh "cosh" Cosh;
     tanh "tanh" Tanh;
@@ -109,7 +115,8 @@ one! {
 
 two! {
     atan2 "atan2" Atan2;
-    powf "powf" Pow;
+    atan2pi "atan2pi" Atan2pi;
+    pow "pow" Pow;
     hypot "hypot" Hypot;
     nextafter "nextafter" Nextafter;
     copysign "copysign" Copysign;

@@ -234,6 +234,19 @@ def half_ties():
             emit("convert", "fpconv.f64.f16", [bits_of(x)], nearest(Fraction(float(x)), "f16"))
 
 
+def half_turns(part):
+    """`sin` (0), `cos` (1) or `tan` (2) of half turns: by quarters, so that zeros are exact."""
+    def value(x):
+        quarters = round(2 * x)
+        angle = math.pi * (x - quarters / 2)
+        s, c = math.sin(angle), math.cos(angle)
+        s, c = [(s, c), (c, -s), (-s, -c), (-c, s)][quarters % 4]
+        if part == 2 and c == 0:
+            raise OverflowError
+        return (s, c, c and s / c)[part]
+    return value
+
+
 MATH = {
     "exp": math.exp, "exp2": lambda x: 2.0 ** x, "exp10": lambda x: 10.0 ** x,
     "expm1": math.expm1, "log": math.log, "log2": math.log2, "log10": math.log10,
@@ -242,7 +255,10 @@ MATH = {
     "tanh": math.tanh, "asinh": math.asinh, "acosh": math.acosh, "atanh": math.atanh,
     "cbrt": lambda x: math.copysign(abs(x) ** (1 / 3), x), "erf": math.erf, "erfc": math.erfc,
     "gamma": math.gamma, "lgamma": math.lgamma,
-    "atan2": math.atan2, "powf": math.pow, "hypot": math.hypot, "copysign": math.copysign,
+    "sinpi": half_turns(0), "cospi": half_turns(1), "tanpi": half_turns(2),
+    "asinpi": lambda x: math.asin(x) / math.pi, "acospi": lambda x: math.acos(x) / math.pi,
+    "atanpi": lambda x: math.atan(x) / math.pi, "atan2pi": lambda y, x: math.atan2(y, x) / math.pi,
+    "atan2": math.atan2, "pow": math.pow, "hypot": math.hypot, "copysign": math.copysign,
     "ldexp": lambda x, e: math.ldexp(x, int(e)),
 }
 
@@ -250,7 +266,7 @@ MATH = {
 def functions():
     """Results in binary64 for operands that are exact in every type."""
     for name, f in MATH.items():
-        two = name in ("atan2", "powf", "hypot", "copysign", "ldexp")
+        two = name in ("atan2", "atan2pi", "pow", "hypot", "copysign", "ldexp")
         for x in (0.25, 0.75, 1.0, 1.5, 3.0, -0.5, -2.0):
             args = [x, 2.0] if two else [x]
             try:

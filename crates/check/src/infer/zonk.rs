@@ -7,7 +7,7 @@ use crate::subst::{Subst, TypeMapper, map_ty};
 use crate::tast::{Bind, Def, Dim, Exp, ExpKind, Lambda, OverloadedOp, Pat, PatKind, Ty, TyVarId, VarId};
 use crate::visit::{children_mut, pattern_mut, patterns_mut};
 use prim::eval;
-use prim::{ConvOp, MathFun, Scalar, ScalarType};
+use prim::{ConvOp, Scalar, ScalarType};
 use std::sync::Arc;
 
 impl InferTables {
@@ -204,7 +204,8 @@ pub(crate) fn operator(op: OverloadedOp, ty: ScalarType) -> Option<Intrinsic> {
         OverloadedOp::Mod => "mod",
         OverloadedOp::Quot => "quot",
         OverloadedOp::Rem => "rem",
-        OverloadedOp::Pow if ty.is_float() => return Some(Intrinsic::Math(MathFun::Pow, ty)),
+        // The prelude's functions, which are in the tables.
+        OverloadedOp::Pow if ty.is_float() => return None,
         OverloadedOp::Pow => "pow",
         OverloadedOp::And => "and",
         OverloadedOp::Or => "or",

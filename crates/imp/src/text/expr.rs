@@ -41,6 +41,14 @@ impl FunctionParser<'_, '_> {
         let Some(word) = self.p.peek_ident() else {
             return self.p.expected("an expression");
         };
+        if let Some((fun, ty)) = MathFun::from_spelling(word) {
+            self.p.ident()?;
+            let args = self.exprs()?;
+            if args.len() != fun.arity() {
+                return self.p.error(format!("{} takes {} arguments", fun.name(), fun.arity()));
+            }
+            return Ok(Expr::Math(fun, ty, args));
+        }
         let mut parts = word.split('.');
         let (name, first, second) = (parts.next().unwrap_or(""), parts.next(), parts.next());
         if parts.next().is_some() {
@@ -140,14 +148,6 @@ impl FunctionParser<'_, '_> {
             self.p.ident()?;
             let [x, y] = self.operands()?;
             return Ok(Expr::Compare(op, ty, x, y));
-        }
-        if let Some(fun) = MathFun::from_name(name) {
-            self.p.ident()?;
-            let args = self.exprs()?;
-            if args.len() != fun.arity() {
-                return self.p.error(format!("{name} takes {} arguments", fun.arity()));
-            }
-            return Ok(Expr::Math(fun, ty, args));
         }
         match name {
             "select" => {

@@ -254,7 +254,7 @@ impl<'a> Printer<'a> {
             Expr::Fma(ty, x, y, z) => {
                 format!("fma.{ty}({}, {}, {})", self.expr(x), self.expr(y), self.expr(z))
             }
-            Expr::Math(fun, ty, args) => format!("{}.{ty}({})", fun.name(), self.exprs(args)),
+            Expr::Math(fun, ty, args) => format!("{}({})", fun.spelling(*ty), self.exprs(args)),
             Expr::Splat(lanes, x) => format!("splat.{lanes}({})", self.expr(x)),
             Expr::LaneIds(ty, lanes) => format!("lanes.{ty}.{lanes}"),
             Expr::Any(mask) => format!("any({})", self.expr(mask)),

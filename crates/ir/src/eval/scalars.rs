@@ -53,10 +53,11 @@ impl<L: Level> Evaluator<'_, L> {
                 let (x, y, z) = (frame.scalar(*x)?, frame.scalar(*y)?, frame.scalar(*z)?);
                 scalar::fma(x, y, z).ok_or_else(|| undefined("fma", &[x, y, z]))?
             }
-            BasicOp::Math(fun, _, args) => {
+            BasicOp::Math(fun, ty, args) => {
                 let args: Result<SmallVec<[Scalar; 2]>> = args.iter().map(|arg| frame.scalar(*arg)).collect();
                 let args = args?;
-                scalar::math(*fun, &args).ok_or_else(|| undefined(fun.name(), &args))?
+                let value = self.program.math.evaluate(*fun, *ty, &args);
+                value.ok_or_else(|| undefined(fun.name(), &args))?
             }
             BasicOp::Index { array, slice } => {
                 let Some(indices) = fixed_indices(frame, slice)? else {

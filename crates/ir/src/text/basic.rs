@@ -41,7 +41,13 @@ impl TextForm for BasicOp {
                 operator(p, "select", ty, &[*cond, *if_true, *if_false]);
             }
             Self::Fma(ty, x, y, z) => operator(p, "fma", ty, &[*x, *y, *z]),
-            Self::Math(fun, ty, args) => operator(p, fun.name(), ty, args),
+            Self::Math(fun, ty, args) => {
+                p.put(fun.spelling(*ty));
+                for arg in args {
+                    p.put(" ");
+                    p.atom(*arg);
+                }
+            }
             Self::Assert { cond, msg } => {
                 p.put("assert ");
                 p.atom(*cond);
@@ -183,6 +189,11 @@ impl TextForm for BasicOp {
         let Some(word) = p.peek_ident() else {
             return Ok(Some(Self::Atom(p.atom()?)));
         };
+        if let Some((fun, ty)) = MathFun::from_spelling(word) {
+            p.ident()?;
+            let args: Result<_> = (0..fun.arity()).map(|_| p.atom()).collect();
+            return Ok(Some(Self::Math(fun, ty, args?)));
+        }
         let mut parts = word.split('.');
         let (base, types) = (parts.next().unwrap_or(word), parts.collect::<Vec<_>>());
         if types.is_empty() {
@@ -307,9 +318,8 @@ fn parse_at_type(p: &mut Parser<'_>, base: &str, ty: PrimType) -> Result<Option<
     let binary = BinOp::from_name(base);
     let compare = CmpOp::from_name(base);
     let unary = UnOp::from_name(base);
-    let math = MathFun::from_name(base);
     let special = matches!(base, "select" | "fma" | "iota" | "scratch" | "constarray");
-    if !special && binary.is_none() && compare.is_none() && unary.is_none() && math.is_none() {
+    if !special && binary.is_none() && compare.is_none() && unary.is_none() {
         return Ok(None);
     }
     p.ident()?;
@@ -321,10 +331,6 @@ fn parse_at_type(p: &mut Parser<'_>, base: &str, ty: PrimType) -> Result<Option<
     }
     if let Some(op) = unary {
         return Ok(Some(BasicOp::Unary(op, ty, p.atom()?)));
-    }
-    if let Some(fun) = math {
-        let args: Result<_> = (0..fun.arity()).map(|_| p.atom()).collect();
-        return Ok(Some(BasicOp::Math(fun, ty, args?)));
     }
     Ok(Some(match base {
         "select" => {

@@ -3,8 +3,9 @@
 
 use super::cursor::Parser;
 use super::lex::Token;
-use super::{ParseError, TextForm};
+use super::{DEFINITION, ParseError, TextForm};
 use crate::facts::{FactFlag, Facts, Filter};
+use crate::math::MathDefinition;
 use crate::name::NameTable;
 use crate::prov::{MAX_STACKS, Prov, ProvEntry, ProvTable, SrcLoc};
 use crate::syntax::{
@@ -177,10 +178,23 @@ impl Parser<'_> {
             entries.push(EntryPoint { name, fun, params, results: self.list(Self::entry_value)? });
         }
         let mut functions = Vec::new();
+        let mut definitions = Vec::new();
         while *self.token() != Token::End {
-            functions.push(self.function()?);
+            if self.take_keyword(DEFINITION) {
+                definitions.push(self.definition()?);
+                continue;
+            }
+            let kind = if self.take_keyword("fun") {
+                FunKind::Function
+            } else if self.take_keyword("const") {
+                FunKind::Constant
+            } else {
+                return self.expected("`fun`, `const` or `definition`");
+            };
+            functions.push(self.function(kind)?);
         }
-        Ok(Program { levels: stack, files, opaques, entries, functions })
+        let math = definitions.into_iter().collect();
+        Ok(Program { levels: stack, files, opaques, entries, functions, math })
     }
 
     /// The target machine of the program.
@@ -197,15 +211,15 @@ impl Parser<'_> {
         }
     }
 
-    fn function<L: Level>(&mut self) -> Result<Function<L>> {
+    fn definition(&mut self) -> Result<MathDefinition> {
+        match MathDefinition::from_function(self.function(FunKind::Function)?) {
+            Some(definition) => Ok(definition),
+            None => self.error("the name of a definition is that of an operation, as `math.sin.f64`"),
+        }
+    }
+
+    fn function<L: Level>(&mut self, kind: FunKind) -> Result<Function<L>> {
         self.hints.clear();
-        let kind = if self.take_keyword("fun") {
-            FunKind::Function
-        } else if self.take_keyword("const") {
-            FunKind::Constant
-        } else {
-            return self.expected("`fun` or `const`");
-        };
         let name = self.fun_name()?;
         let attrs = self.attrs()?;
         let params = self.list(|p| {

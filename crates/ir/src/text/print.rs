@@ -2,8 +2,9 @@
 
 use super::entry::{show_entry_value, show_opaque_types};
 use super::lex::{is_identifier, is_plain_hint, quote};
-use super::{MAX_INDENT, TextForm};
+use super::{DEFINITION, MAX_INDENT, TextForm};
 use crate::facts::{FactFlag, Facts, Filter};
+use crate::math::MathDefinition;
 use crate::name::{FunName, Name, NameTable};
 use crate::prov::{Prov, ProvEntry, ProvTable};
 use crate::syntax::{
@@ -41,7 +42,7 @@ pub struct Printer<'a> {
 }
 
 pub(super) fn program<L: Level>(program: &Program<L>, notes: &[Note]) -> String {
-    let Program { levels: stack, files, opaques, entries, functions } = program;
+    let Program { levels: stack, files, opaques, entries, functions, math } = program;
     let mut out = format!("{}\n", L::NAME);
     if *stack != Stack::default() {
         let _ = writeln!(out, "machine {}", stack.name);
@@ -66,7 +67,16 @@ pub(super) fn program<L: Level>(program: &Program<L>, notes: &[Note]) -> String 
     for function in functions {
         out.push('\n');
         let notes = notes.iter().filter(|note| note.function == function.name);
-        out.push_str(&print_function(function, notes));
+        let keyword = match function.kind {
+            FunKind::Function => "fun",
+            FunKind::Constant => "const",
+        };
+        out.push_str(&print_function(function, keyword, notes));
+    }
+    for MathDefinition { function, .. } in math.iter() {
+        out.push('\n');
+        let notes = notes.iter().filter(|note| note.function == function.name);
+        out.push_str(&print_function(function, DEFINITION, notes));
     }
     out
 }
@@ -75,8 +85,12 @@ fn fun_name(name: &FunName) -> String {
     if is_identifier(&name.0) { name.0.to_string() } else { quote(&name.0) }
 }
 
-fn print_function<'a, L: Level>(function: &'a Function<L>, notes: impl Iterator<Item = &'a Note>) -> String {
-    let Function { name, kind, version, attrs, params, ret, body, tunables, names, provs } = function;
+fn print_function<'a, L: Level>(
+    function: &'a Function<L>,
+    keyword: &str,
+    notes: impl Iterator<Item = &'a Note>,
+) -> String {
+    let Function { name, kind: _, version, attrs, params, ret, body, tunables, names, provs } = function;
     let mut p = Printer::new(names);
     for note in notes {
         match note.name {
@@ -84,11 +98,7 @@ fn print_function<'a, L: Level>(function: &'a Function<L>, notes: impl Iterator<
             None => p.comment(&note.text),
         }
     }
-    p.put(match kind {
-        FunKind::Function => "fun ",
-        FunKind::Constant => "const ",
-    });
-    p.put(fun_name(name));
+    p.put(format_args!("{keyword} {}", fun_name(name)));
     p.attrs(attrs);
     p.list(params, |p, FunParam { param, consumed }| {
         p.put(if *consumed { "*" } else { "" });

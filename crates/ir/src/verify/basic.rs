@@ -98,6 +98,7 @@ impl<L: Level> Checker<'_, L> {
                 let (got, want) = (args.len(), fun.arity());
                 self.require(got == want, || format!("{} takes {want} operands, but has {got}", fun.name()));
                 self.operands(args, *ty);
+                self.has_math_definition(*fun, *ty);
             }
             BasicOp::Assert { cond, msg } => {
                 self.atom(*cond, &Type::BOOL, "the condition");

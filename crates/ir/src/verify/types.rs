@@ -1,6 +1,7 @@
 //! Invariants 4 to 10, and 17: types of functions, bodies, statements and expressions.
 
 use super::{AnnotationRules, Rules, VerifyError};
+use crate::math::MathDefinitions;
 use crate::mem::Block;
 use crate::name::{FunName, Name};
 use crate::syntax::{Atom, Body, Exp, FunKind, Function, Lambda, Level, LoopForm, LoopParam, Param, Stm};
@@ -9,6 +10,7 @@ use crate::tunable::TunableId;
 use crate::types::{Dim, Type};
 use crate::typing::{TypeEnv, exp_types, instantiate, map_dims, positions};
 use crate::walk::with_stack;
+use prim::{MathFun, PrimType};
 use rustc_hash::{FxHashMap, FxHashSet};
 use target::levels::Stack;
 
@@ -16,6 +18,7 @@ use target::levels::Stack;
 pub struct Checker<'a, L: Level> {
     function: &'a Function<L>,
     functions: &'a FxHashMap<&'a FunName, &'a Function<L>>,
+    math: &'a MathDefinitions,
     types: TypeEnv,
     at: Option<Name>,
     /// Level of the innermost enclosing segop.
@@ -28,11 +31,12 @@ pub struct Checker<'a, L: Level> {
 pub(super) fn check<'a, L: Level>(
     function: &'a Function<L>,
     functions: &'a FxHashMap<&'a FunName, &'a Function<L>>,
+    math: &'a MathDefinitions,
     stack: Stack,
     errors: &'a mut Vec<VerifyError>,
 ) {
     let types = TypeEnv::of_function(function);
-    let mut c = Checker { function, functions, types, at: None, seg_level: None, stack, errors };
+    let mut c = Checker { function, functions, math, types, at: None, seg_level: None, stack, errors };
     if function.kind == FunKind::Constant && !function.params.is_empty() {
         c.fail("a constant has parameters");
     }
@@ -85,6 +89,13 @@ impl<L: Level> Checker<'_, L> {
             self.fail(message());
         }
         condition
+    }
+
+    /// Requires that the program defines a mathematical function where operations stand for
+    /// definitions.
+    pub(super) fn has_math_definition(&mut self, fun: MathFun, ty: PrimType) {
+        let known = !fun.has_definition(ty) || self.math.get(fun, ty).is_some();
+        self.require(known, || format!("the program has no definition of {}", fun.spelling(ty)));
     }
 
     /// Requires that the function has this tuning parameter.

@@ -8,7 +8,9 @@ use ir::syntax::{
 };
 use ir::types::Shape;
 use ir::walk::{Import, Substitution, free_names, import_body, refresh_body, substitute_body};
-use ir::{Atom, Builder, Dim, FunName, Program, Prov, Soacs, Stack, Type, TypeEnv, text, verify};
+use ir::{
+    Atom, Builder, Dim, FunName, MathDefinitions, Program, Prov, Soacs, Stack, Type, TypeEnv, text, verify,
+};
 use prim::{BinOp, CmpOp, PrimType, Scalar};
 
 /// `f n xs` with a map, a reduction, a conditional with an existential size and a loop.
@@ -79,6 +81,7 @@ fn checked(function: Function<Soacs>) -> String {
         opaques: OpaqueTypes::default(),
         entries: Vec::new(),
         functions: vec![function],
+        math: MathDefinitions::default(),
     };
     let errors = verify::verify(&program).err().unwrap_or_default();
     let listing = verify::listing(&program, &errors);
@@ -163,7 +166,6 @@ fn operator_spellings_are_unique() {
     let mut all: Vec<&str> = BinOp::ALL.iter().map(|op| op.name()).collect();
     all.extend(CmpOp::ALL.iter().map(|op| op.name()));
     all.extend(prim::UnOp::ALL.iter().map(|op| op.name()));
-    all.extend(prim::MathFun::ALL.iter().map(|op| op.name()));
     all.extend(["select", "fma", "iota", "scratch", "constarray", "nan", "inf", "bits"]);
     let count = all.len();
     all.sort_unstable();

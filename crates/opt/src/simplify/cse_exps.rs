@@ -9,7 +9,7 @@
 //! }
 //! ```
 //!
-//! Without this, an inlined function of scalars that contains a conditional (such as a sine) would
+//! Without this, an inlined function of scalars that contains a conditional would
 //! be recomputed in each iteration of a loop, unlike a single operation. Two expressions are equal
 //! if they differ only in bound names and provenance. Shared expressions have scalar results, so
 //! sharing is unobservable; hoisted ones cannot fail.

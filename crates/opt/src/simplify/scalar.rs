@@ -4,7 +4,7 @@
 use super::{Certs, Def, Simplified, Simplifier};
 use crate::level::OptLevel;
 use ir::syntax::{Atom, BasicOp};
-use prim::{BinClass, BinOp, CmpOp, ConvOp, PrimType, Scalar, UnOp, eval};
+use prim::{BinClass, BinOp, CmpOp, ConvOp, MathFun, PrimType, Scalar, UnOp, eval};
 
 fn atom(atom: Atom) -> Option<Simplified> {
     Some(Simplified::Atom(atom, Certs::new()))
@@ -34,6 +34,15 @@ fn is_false(atom: Atom) -> bool {
     atom == Atom::Const(Scalar::Bool(false))
 }
 
+fn is_float(atom: Atom, value: f64) -> bool {
+    match atom {
+        Atom::Const(Scalar::F16(x)) => x.to_f64().to_bits() == value.to_bits(),
+        Atom::Const(Scalar::F32(x)) => f64::from(x).to_bits() == value.to_bits(),
+        Atom::Const(Scalar::F64(x)) => x.to_bits() == value.to_bits(),
+        Atom::Const(_) | Atom::Var(_) => false,
+    }
+}
+
 fn int(ty: PrimType, value: i64) -> Atom {
     Atom::Const(Scalar::int(ty, value))
 }
@@ -48,6 +57,20 @@ fn out_of_order(x: Atom, y: Atom) -> bool {
 }
 
 impl<L: OptLevel> Simplifier<'_, L> {
+    fn fold_math(&self, fun: MathFun, ty: PrimType, args: &[Atom]) -> Option<Simplified> {
+        if let (MathFun::Pow, true, &[x, y]) = (fun, fun.has_definition(ty), args) {
+            // The definition tests for these exponents.
+            if is_float(y, 2.0) {
+                return op(BasicOp::Binary(BinOp::FMul, ty, x, x));
+            }
+            if is_float(y, 1.0) {
+                return atom(x);
+            }
+        }
+        let args: Option<Vec<Scalar>> = args.iter().map(|arg| arg.constant()).collect();
+        constant(self.math.evaluate(fun, ty, &args?)?)
+    }
+
     /// Applies the rules to a scalar operation.
     pub(super) fn fold_scalar(&self, basic: &BasicOp) -> Option<Simplified> {
         match basic {
@@ -59,10 +82,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
                 self.fold_select(*ty, *cond, *if_true, *if_false)
             }
             BasicOp::Fma(_, x, y, z) => constant(eval::fma(x.constant()?, y.constant()?, z.constant()?)?),
-            BasicOp::Math(fun, _, args) => {
-                let args: Option<Vec<Scalar>> = args.iter().map(|arg| arg.constant()).collect();
-                constant(eval::math(*fun, &args?)?)
-            }
+            BasicOp::Math(fun, ty, args) => self.fold_math(*fun, *ty, args),
             // The value is known at run time.
             BasicOp::SizeAtLeast { .. }
             | BasicOp::Param { .. }

@@ -73,5 +73,5 @@ fn is_evaluated_after(stage: &str) -> bool {
 /// flattening; the partitioning of sums into chunks is fixed by flattening, and for accumulators
 /// just before it.
 fn may_round_differently(stage: &str) -> bool {
-    ["fma", "accumulators", "flatten"].iter().any(|name| stage.starts_with(name))
+    ["fma", "math-definitions", "accumulators", "flatten"].iter().any(|name| stage.starts_with(name))
 }

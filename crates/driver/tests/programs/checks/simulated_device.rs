@@ -126,6 +126,7 @@ const WITH_SCANS: Property = Property {
         "tests/programs/features/joined_sizes.fut",
         "tests/programs/features/large.fut",
         "tests/programs/features/lifted_sizes.fut",
+        "tests/programs/features/mathematical_functions.fut",
         "tests/programs/features/packed_scatters.fut",
         "tests/programs/features/payload_sizes.fut",
         "tests/programs/features/post_lambdas.fut",
