@@ -22,6 +22,7 @@ use super::value::{LaneValue, Shape, Shapes};
 use crate::def_use::DefUse;
 use crate::generate::expr::{add, compare, div, max, min, mul, sub};
 use crate::syntax::{Expr, For, LoopMode, Stmt, Var, VarInfo, VarType};
+use crate::walk::each_stmt;
 use crate::weight::frame_weight;
 use prim::{BinOp, CmpOp, ConvOp, PrimType, Scalar, UnOp};
 use std::sync::Arc;
@@ -212,9 +213,12 @@ impl Emit<'_, '_> {
 
 /// Returns true if the vector code of a body is emitted once, under a mask, for full groups and the
 /// remainder: it is large, so that the masks of its accesses cost little, and two copies would take
-/// twice the time to compile.
+/// twice the time to compile. Straight-line bodies have two copies: their loop is
+/// [pipelined](crate::pipeline).
 fn masks_all_groups(body: &[Stmt]) -> bool {
-    frame_weight(body) >= SINGLE_COPY_WEIGHT
+    let mut branches = false;
+    each_stmt(body, &mut |stmt| branches |= matches!(stmt, Stmt::If(..) | Stmt::While(..) | Stmt::For(_)));
+    branches && frame_weight(body) >= SINGLE_COPY_WEIGHT
 }
 
 /// The negation of a condition, or of a mask.

@@ -17,6 +17,7 @@ use ir::exact::is_exact;
 use ir::metrics::body_statements;
 use ir::soac::Operator;
 use ir::syntax::{Atom, Param};
+use ir::walk::sub_bodies;
 use ir::{Mems, PassError};
 use prim::{BinOp, CmpOp, PrimType};
 
@@ -30,8 +31,8 @@ pub(crate) struct ChunkReduction<'s> {
     pub(crate) types: &'s [PrimType],
 }
 
-/// From this number of statements on, an iteration with its operators is emitted once, with a
-/// condition for the remainder.
+/// From this number of statements on, an iteration with branches and its operators are emitted once,
+/// with a condition for the remainder. Loops of straight-line code are pipelined without it.
 const SINGLE_COPY_STATEMENTS: usize = 100;
 /// From this number of statements on, operators are emitted once for all steps that combine
 /// accumulators.
@@ -41,6 +42,13 @@ impl ChunkReduction<'_> {
     /// The number of statements of the operators.
     fn operator_statements(&self) -> usize {
         self.operators.iter().map(|operator| body_statements(&operator.op.body)).sum()
+    }
+
+    /// Returns true if an iteration has conditionals or loops.
+    fn has_branches(&self) -> bool {
+        let mut found = false;
+        self.space.body.stms.iter().for_each(|stm| sub_bodies(&stm.exp, |_| found = true));
+        found
     }
 
     /// The number of statements of an iteration with the operators.
@@ -110,7 +118,7 @@ impl Gen<'_, '_> {
         let width = i64::from(fold.space.decomp.width);
         let buffers = self.accumulators(fold, width)?;
         let n = sub(hi, lo.clone());
-        if fold.statements() >= SINGLE_COPY_STATEMENTS {
+        if fold.has_branches() && fold.statements() >= SINGLE_COPY_STATEMENTS {
             let rounds = div(add(n.clone(), Expr::i64(width - 1)), Expr::i64(width));
             self.for_seq("round", Expr::i64(0), rounds, false, |g, round| {
                 let done = g.bind_value(mul(Expr::Var(round), Expr::i64(width)), PrimType::I64, "done");
