@@ -29,7 +29,7 @@ use std::sync::Arc;
 use target::Machine;
 
 /// Vector code of bodies of this weight is emitted once.
-const SINGLE_COPY_WEIGHT: u64 = 400;
+const SINGLE_COPY_WEIGHT: u64 = 1000;
 
 /// The active lanes of a piece of code.
 #[derive(Clone, Copy)]
