@@ -17,19 +17,21 @@
 //! Code of a region (see [`divergence`](super::divergence)) is only executed if some lane is active
 //! there. So uniform values may be computed, loaded, checked and stored by scalar code there, too.
 
+use super::branch_probability::LikelyConditions;
 use super::divergence::Region;
 use super::value::{LaneValue, Shape, Shapes};
 use crate::def_use::DefUse;
 use crate::generate::expr::{add, compare, div, max, min, mul, sub};
 use crate::syntax::{Expr, For, LoopMode, Stmt, Var, VarInfo, VarType};
 use crate::walk::each_stmt;
-use crate::weight::frame_weight;
+use crate::weight::own_weight;
 use prim::{BinOp, CmpOp, ConvOp, PrimType, Scalar, UnOp};
 use std::sync::Arc;
 use target::Machine;
 
-/// Vector code of bodies of this weight is emitted once.
-const SINGLE_COPY_WEIGHT: u64 = 1000;
+/// Vector code of bodies whose likely code has this weight is emitted once: below, masks cost up to
+/// a tenth of the time.
+const SINGLE_COPY_WEIGHT: u64 = 600;
 
 /// The active lanes of a piece of code.
 #[derive(Clone, Copy)]
@@ -218,7 +220,25 @@ impl Emit<'_, '_> {
 fn masks_all_groups(body: &[Stmt]) -> bool {
     let mut branches = false;
     each_stmt(body, &mut |stmt| branches |= matches!(stmt, Stmt::If(..) | Stmt::While(..) | Stmt::For(_)));
-    branches && frame_weight(body) >= SINGLE_COPY_WEIGHT
+    branches && likely_weight(body, &LikelyConditions::of(body)) >= SINGLE_COPY_WEIGHT
+}
+
+/// The weight of statements without branches that are rarely taken.
+fn likely_weight(stmts: &[Stmt], likely: &LikelyConditions) -> u64 {
+    stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
+        stmts
+            .iter()
+            .map(|stmt| {
+                own_weight(stmt)
+                    + match stmt {
+                        Stmt::If(cond, yes, _) if likely.holds(cond) => likely_weight(yes, likely),
+                        Stmt::If(_, yes, no) => likely_weight(yes, likely) + likely_weight(no, likely),
+                        Stmt::While(_, body) | Stmt::For(For { body, .. }) => likely_weight(body, likely),
+                        crate::leaf_stmt!() => 0,
+                    }
+            })
+            .sum()
+    })
 }
 
 /// The negation of a condition, or of a mask.
