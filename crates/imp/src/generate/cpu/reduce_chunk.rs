@@ -33,7 +33,7 @@ pub(crate) struct ChunkReduction<'s> {
 
 /// From this number of statements on, an iteration with branches and its operators are emitted once,
 /// with a condition for the remainder. Loops of straight-line code are pipelined without it.
-const SINGLE_COPY_STATEMENTS: usize = 100;
+const SINGLE_COPY_STATEMENTS: usize = 300;
 /// From this number of statements on, operators are emitted once for all steps that combine
 /// accumulators.
 const LOOP_OVER_STEPS_STATEMENTS: usize = 12;
