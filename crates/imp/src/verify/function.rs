@@ -84,7 +84,7 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
         }
         self.distinct(&function.distinct, "distinct buffers");
         for var in &function.distinct {
-            if !self.var_type(*var).is_some_and(|ty| ty.is_buffer()) {
+            if !self.var_type(*var).is_some_and(VarType::is_buffer) {
                 self.error(format!("{} is distinct and not a buffer", self.name(*var)));
             }
         }
