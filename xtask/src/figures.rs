@@ -77,15 +77,15 @@ mod tests {
             "machine": {"processor": "P <1>", "cores": 2},
             "absent": {"futhark c": "not <there>"},
             "rows": {
-                "b": {"group": "mssp", "x": 10000000, "place": 1, "agree": true, "notes": ["a & b"],
+                "b": {"group": "mssp", "x": 10000000, "rank": 1, "agree": true, "notes": ["a & b"],
                     "date": "2026-01-02", "load": 0.5, "times": {
                         "bindrune": {"median": 1000, "least": 900, "most": 1100, "rounds": [900, 1000, 1100]},
                         "no redomap": {"median": 4000, "least": 3600, "most": 4400, "rounds": [3600, 4000, 4400]}}},
-                "a": {"group": "mssp", "x": 100, "place": 0, "agree": true, "notes": [],
+                "a": {"group": "mssp", "x": 100, "rank": 0, "agree": true, "notes": [],
                     "date": "2026-01-01", "load": 0.25, "times": {
                         "bindrune": {"median": 2, "least": 2, "most": 2, "rounds": [2, 2, 2]}}}}},
         "tuning": {"command": "c", "backend": "cpu", "machine": {}, "absent": {},
-            "rows": {"m": {"group": "matmul", "x": 11, "place": 0, "agree": true, "notes": [],
+            "rows": {"m": {"group": "matmul", "x": 11, "rank": 0, "agree": true, "notes": [],
                 "date": "2026-01-01", "load": 0.25, "counts": {"each path once": 40, "blind, all paths": 4000}}}}}}"#;
 
     fn file(files: &[File], name: &str) -> String {

@@ -213,7 +213,8 @@ fn own_vars_mut(stmt: &mut Stmt, f: &mut dyn FnMut(&mut Var)) {
     }
 }
 
-fn mode_vars_mut(mode: &mut LoopMode, f: &mut dyn FnMut(&mut Var)) {
+/// Calls `f` on the variables in the lists of a loop's mode.
+pub(crate) fn mode_vars_mut(mode: &mut LoopMode, f: &mut dyn FnMut(&mut Var)) {
     match mode {
         LoopMode::Seq { independent: _ } | LoopMode::Scheduled | LoopMode::Lanes(_) => {}
         LoopMode::Threads(locals) => locals.iter_mut().for_each(f),

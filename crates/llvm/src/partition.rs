@@ -88,8 +88,8 @@ impl Partition {
         plan
     }
 
-    /// Renumbers the parts without those that no code was assigned to: large units fill several. The
-    /// first part remains, it has the program's description.
+    /// Removes the parts without code and numbers the others again: large units fill several parts.
+    /// The first part remains, it has the program's description.
     fn remove_empty_modules(&mut self) {
         let assigned = self.functions.iter().flatten().chain(self.tasks.values()).copied();
         let used: BTreeSet<usize> = assigned.chain([0]).collect();

@@ -1,9 +1,10 @@
 //! Dead code: values that nothing reads, and empty conditionals and loops.
 
-use crate::syntax::{For, Function, LoopMode, Stmt, Var};
+use crate::rename::{each_var_mut, mode_vars_mut};
+use crate::syntax::{For, Function, Launch, LoopMode, Stmt, Var};
 use crate::walk::{Use, each_stmt, each_stmt_mut, each_use};
 
-/// Removes dead code, and the variables that are no longer named from the lists of launches.
+/// Removes dead code, and the variables that are no longer named.
 pub(super) fn remove(function: &mut Function) {
     let mut reads = Reads(vec![0; function.vars.len()]);
     function.results.iter().for_each(|var| reads.change(*var, 1));
@@ -68,22 +69,56 @@ impl Reads {
     }
 }
 
-/// Removes the variables that are not named from the lists of launches.
+/// Removes the variables that no statement names.
 fn trim(function: &mut Function) {
     let mut named = vec![false; function.vars.len()];
+    let mut name = |var: Var| {
+        if let Some(named) = named.get_mut(var.index()) {
+            *named = true;
+        }
+    };
+    for list in [&function.params, &function.results, &function.owned, &function.distinct] {
+        list.iter().for_each(|var| name(*var));
+    }
     each_stmt(&function.body, &mut |stmt| {
-        each_use(stmt, &mut |var, _| {
-            if let Some(named) = named.get_mut(var.index()) {
-                *named = true;
+        each_use(stmt, &mut |var, _| name(var));
+        if let Stmt::For(f) = stmt {
+            match &f.mode {
+                LoopMode::Tasks(launch) => launch.owned.iter().for_each(|var| name(*var)),
+                LoopMode::Grid(_) | LoopMode::Threads(_) => {
+                    mode_vars_mut(&mut f.mode.clone(), &mut |var| name(*var));
+                }
+                LoopMode::Seq { .. } | LoopMode::Scheduled | LoopMode::Lanes(_) => {}
             }
-        });
-    });
-    let is_named = |var: &Var| named.get(var.index()) == Some(&true);
-    each_stmt_mut(&mut function.body, &mut |stmt| {
-        if let Stmt::For(f) = stmt
-            && let Some(launch) = f.mode.launch_mut()
-        {
-            launch.locals.retain(is_named);
         }
     });
+    each_stmt_mut(&mut function.body, &mut |stmt| {
+        if let Stmt::For(For { mode: LoopMode::Tasks(launch), .. }) = stmt {
+            let Launch { locals, captures, distinct, scattered, .. } = launch;
+            for list in [locals, captures, distinct, scattered] {
+                list.retain(|var| named.get(var.index()) == Some(&true));
+            }
+        }
+    });
+    renumber(function, &named);
+}
+
+/// Numbers the named variables consecutively.
+fn renumber(function: &mut Function, named: &[bool]) {
+    let mut count = 0;
+    let numbers: Vec<Var> = named
+        .iter()
+        .map(|named| {
+            let number = Var(count);
+            count += u32::from(*named);
+            number
+        })
+        .collect();
+    let mut new = |var: &mut Var| *var = numbers.get(var.index()).copied().unwrap_or(*var);
+    each_var_mut(&mut function.body, &mut new);
+    for list in [&mut function.params, &mut function.results, &mut function.owned, &mut function.distinct] {
+        list.iter_mut().for_each(&mut new);
+    }
+    let mut named = named.iter();
+    function.vars.retain(|_| named.next() == Some(&true));
 }

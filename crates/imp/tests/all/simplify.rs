@@ -57,8 +57,8 @@ fn loops_of_one_iteration_become_their_bodies() {
         simplified(body),
         [
             "a_2 = frame [8]i64",
-            "v_5: 8 x i64 = (splat.8(n_0) + lanes.i64.8)",
-            "a_2[8 x i64: 0 ..] = v_5",
+            "v_3: 8 x i64 = (splat.8(n_0) + lanes.i64.8)",
+            "a_2[8 x i64: 0 ..] = v_3",
             "r_1: i64 = a_2[i64: at 3]"
         ]
     );
@@ -87,7 +87,7 @@ fn copies_of_variables_that_change_remain() {
           y_3: i64 = (y_3 + old_5)
         }
         r_1: i64 = (y_3 - x_2)";
-    assert_eq!(simplified(body).len(), 7);
+    assert_eq!(simplified(body).len(), 8);
 }
 
 #[test]
