@@ -136,7 +136,8 @@ impl DefUse {
 }
 
 /// The variables, by index, that one statement sets before all reads: then each has one value in an
-/// execution of that statement's list. Counters of loops are read in the loop only.
+/// execution of that statement's list. Counters of loops are read in the loop only. Owned variables
+/// are not among them: they are null at first.
 pub fn set_once(function: &Function) -> Vec<bool> {
     let def_use = DefUse::new(function);
     let mut once: Vec<bool> = (0..function.vars.len() as u32)
@@ -145,14 +146,19 @@ pub fn set_once(function: &Function) -> Vec<bool> {
             def_use.is_set_once(var) && (def_use.is_param(var) || def_use.dominating_def(var).is_some())
         })
         .collect();
+    let mut owned: Vec<Var> = function.owned.clone();
     let mut at = DefUse::FIRST;
     each_stmt(&function.body, &mut |stmt| {
         if let Stmt::For(f) = stmt {
             for var in f.counters() {
                 once[var.index()] &= def_use.is_local(var, at, def_use.end(at));
             }
+            owned.extend(f.mode.launch().into_iter().flat_map(|launch| &launch.owned));
         }
         at += 1;
     });
+    for var in owned {
+        once[var.index()] = false;
+    }
     once
 }

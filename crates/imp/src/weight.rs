@@ -1,6 +1,6 @@
 //! The weight of statements: what back ends' passes take for them.
 
-use crate::syntax::{For, LoopMode, Stmt};
+use crate::syntax::{Expr, For, LoopMode, Stmt};
 use crate::walk::each_use;
 
 /// The weight of a conditional: basic blocks cost a back end more than operations.
@@ -27,15 +27,21 @@ pub(crate) fn own_weight(stmt: &Stmt) -> u64 {
 
 /// The weight of all statements of a frame, except those in its task loops and kernels.
 pub(crate) fn frame_weight(stmts: &[Stmt]) -> u64 {
+    likely_weight(stmts, &|_| false)
+}
+
+/// As [`frame_weight`], without the second branches of conditionals whose condition is likely.
+pub(crate) fn likely_weight(stmts: &[Stmt], likely: &dyn Fn(&Expr) -> bool) -> u64 {
     stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
         stmts
             .iter()
             .map(|stmt| {
                 own_weight(stmt)
                     + match stmt {
-                        Stmt::If(_, yes, no) => frame_weight(yes) + frame_weight(no),
+                        Stmt::If(cond, yes, _) if likely(cond) => likely_weight(yes, likely),
+                        Stmt::If(_, yes, no) => likely_weight(yes, likely) + likely_weight(no, likely),
                         Stmt::For(For { mode: LoopMode::Tasks(_) | LoopMode::Grid(_), .. }) => 0,
-                        Stmt::While(_, body) | Stmt::For(For { body, .. }) => frame_weight(body),
+                        Stmt::While(_, body) | Stmt::For(For { body, .. }) => likely_weight(body, likely),
                         crate::leaf_stmt!() => 0,
                     }
             })

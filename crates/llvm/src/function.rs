@@ -73,24 +73,7 @@ pub struct VarFacts {
 impl VarFacts {
     /// The facts on a function's variables.
     pub fn new(function: &Function) -> Self {
-        let mut set_once = imp::set_once(function);
-        // Owned variables are null at first.
-        let mut exclude = |owned: &[Var]| {
-            for var in owned {
-                if let Some(once) = set_once.get_mut(var.index()) {
-                    *once = false;
-                }
-            }
-        };
-        exclude(&function.owned);
-        imp::walk::each_stmt(&function.body, &mut |stmt| {
-            if let Stmt::For(f) = stmt
-                && let Some(launch) = f.mode.launch()
-            {
-                exclude(&launch.owned);
-            }
-        });
-        Self { frame_arrays: frame_array_vars(&function.body), set_once }
+        Self { frame_arrays: frame_array_vars(&function.body), set_once: imp::set_once(function) }
     }
 }
 

@@ -40,7 +40,7 @@ impl Domain {
     }
 }
 
-/// What a binary operator computes, on integers or floats.
+/// The computation of a binary operator, on integers or floats.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum BinClass {
     /// A sum or difference.
@@ -63,7 +63,7 @@ pub enum BinClass {
     Bitwise,
 }
 
-/// What a unary operator computes, on integers or floats.
+/// The computation of a unary operator, on integers or floats.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum UnClass {
     /// Arithmetic negation or bitwise complement.
@@ -132,7 +132,7 @@ macro_rules! operators {
                 match self { $($(Self::$variant => Domain::$domain,)*)* }
             }
 
-            /// What it computes, on integers or floats.
+            /// Its computation, on integers or floats.
             pub const fn class(self) -> $class_type {
                 match self { $($(Self::$variant => $class,)*)* }
             }

@@ -24,7 +24,7 @@ use crate::def_use::DefUse;
 use crate::generate::expr::{add, compare, div, max, min, mul, sub};
 use crate::syntax::{Expr, For, LoopMode, Stmt, Var, VarInfo, VarType};
 use crate::walk::each_stmt;
-use crate::weight::own_weight;
+use crate::weight::likely_weight;
 use prim::{BinOp, CmpOp, ConvOp, PrimType, Scalar, UnOp};
 use std::sync::Arc;
 use target::Machine;
@@ -220,25 +220,8 @@ impl Emit<'_, '_> {
 fn masks_all_groups(body: &[Stmt]) -> bool {
     let mut branches = false;
     each_stmt(body, &mut |stmt| branches |= matches!(stmt, Stmt::If(..) | Stmt::While(..) | Stmt::For(_)));
-    branches && likely_weight(body, &LikelyConditions::of(body)) >= SINGLE_COPY_WEIGHT
-}
-
-/// The weight of statements without branches that are rarely taken.
-fn likely_weight(stmts: &[Stmt], likely: &LikelyConditions) -> u64 {
-    stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
-        stmts
-            .iter()
-            .map(|stmt| {
-                own_weight(stmt)
-                    + match stmt {
-                        Stmt::If(cond, yes, _) if likely.holds(cond) => likely_weight(yes, likely),
-                        Stmt::If(_, yes, no) => likely_weight(yes, likely) + likely_weight(no, likely),
-                        Stmt::While(_, body) | Stmt::For(For { body, .. }) => likely_weight(body, likely),
-                        crate::leaf_stmt!() => 0,
-                    }
-            })
-            .sum()
-    })
+    let likely = LikelyConditions::of(body);
+    branches && likely_weight(body, &|cond| likely.holds(cond)) >= SINGLE_COPY_WEIGHT
 }
 
 /// The negation of a condition, or of a mask.

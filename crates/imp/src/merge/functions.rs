@@ -4,6 +4,8 @@ use super::canonical::{canonical, list_shape, nested_shape, own_shape};
 use crate::syntax::{For, FunId, Function, Program, Stmt};
 use crate::walk::{each_stmt, each_stmt_mut};
 use ir::Context;
+use petgraph::algo::kosaraju_scc;
+use petgraph::graph::{DiGraph, NodeIndex};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Merges equal functions.
@@ -21,7 +23,7 @@ pub(super) fn merge(program: &mut Program, context: &mut Context) {
     let mut representatives: Vec<FunId> = (0..functions.len() as u32).map(FunId).collect();
     let mut distinct: FxHashMap<u64, Vec<(usize, Function)>> = FxHashMap::default();
     // Callees come first, so that their callers may be equal.
-    for at in callees_first(functions) {
+    for at in bottom_up(functions) {
         let alike = shapes.get(&shape_of[at]).is_some_and(|group| group.len() > 1);
         if !alike || fixed.contains(&at) || has_launch(&functions[at]) {
             continue;
@@ -63,44 +65,22 @@ fn has_launch(function: &Function) -> bool {
     found
 }
 
-/// The functions' positions, callees before callers where there is no recursion.
-fn callees_first(functions: &[Function]) -> Vec<usize> {
-    let callees: Vec<Vec<usize>> = functions
-        .iter()
-        .map(|function| {
-            let mut callees = Vec::new();
-            each_stmt(&function.body, &mut |stmt| {
-                if let Stmt::Call { fun, .. } = stmt {
-                    callees.push(fun.0 as usize);
-                }
-            });
-            callees
-        })
-        .collect();
-    let mut order = Vec::with_capacity(functions.len());
-    let mut seen = vec![false; functions.len()];
-    for root in 0..functions.len() {
-        // The functions whose callees are being visited, each with its next callee.
-        let mut open: Vec<(usize, usize)> = Vec::new();
-        if !std::mem::replace(&mut seen[root], true) {
-            open.push((root, 0));
-        }
-        while let Some((at, next)) = open.last_mut() {
-            match callees[*at].get(*next) {
-                Some(&callee) => {
-                    *next += 1;
-                    if seen.get_mut(callee).is_some_and(|seen| !std::mem::replace(seen, true)) {
-                        open.push((callee, 0));
-                    }
-                }
-                None => {
-                    order.push(*at);
-                    open.pop();
-                }
+/// The functions' positions, callees before callers where there is no recursion. Calls of functions
+/// marked recursive count too, unlike in [`walk::callees_first`](crate::walk::callees_first): parts of
+/// split functions are marked.
+fn bottom_up(functions: &[Function]) -> Vec<usize> {
+    let mut graph = DiGraph::<(), ()>::with_capacity(functions.len(), functions.len());
+    let nodes: Vec<_> = functions.iter().map(|_| graph.add_node(())).collect();
+    for (function, node) in functions.iter().zip(&nodes) {
+        each_stmt(&function.body, &mut |stmt| {
+            if let Stmt::Call { fun, .. } = stmt
+                && let Some(callee) = nodes.get(fun.0 as usize)
+            {
+                graph.update_edge(*node, *callee, ());
             }
-        }
+        });
     }
-    order
+    kosaraju_scc(&graph).into_iter().flatten().map(NodeIndex::index).collect()
 }
 
 /// Removes the functions that have another representative, and calls the representatives.

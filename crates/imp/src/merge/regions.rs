@@ -84,6 +84,9 @@ fn select(
     let mut covered: Vec<Covered> = functions.iter().map(|_| Covered::default()).collect();
     for mut group in groups {
         group.retain(|candidate| !covered[candidate.function].contains(candidate.at));
+        if group.len() < 2 {
+            continue;
+        }
         for class in classes(&group, functions, def_uses).into_iter().flat_map(Class::by_gain) {
             if class.members.len() < 2 || !context.fuel.take() {
                 continue;
@@ -122,8 +125,6 @@ impl Covered {
 
 /// Candidates whose functions are equal up to the names of variables and the identities of checks.
 struct Class<'c, 'p> {
-    /// The first candidate's function, in canonical form.
-    canonical: Function,
     members: Vec<(&'c Candidate<'p>, Outlined)>,
     /// The checks of each member's function.
     checks: Vec<Vec<CheckId>>,
@@ -135,7 +136,7 @@ impl Class<'_, '_> {
     fn by_gain(self) -> Vec<Self> {
         let weight = self.members.first().map_or(0, |(candidate, _)| candidate.weight);
         let saved = weight * self.members.len().saturating_sub(1) as u64;
-        if 2 * sites::cost(&self.canonical, &self.checks) <= saved {
+        if 2 * sites::cost(&self.members[0].1.function, &self.checks) <= saved {
             return vec![self];
         }
         let mut parts: Vec<Self> = Vec::new();
@@ -144,8 +145,7 @@ impl Class<'_, '_> {
                 part.members.push(member);
                 part.checks.push(checks);
             } else {
-                let canonical = self.canonical.clone();
-                parts.push(Class { canonical, members: vec![member], checks: vec![checks] });
+                parts.push(Class { members: vec![member], checks: vec![checks] });
             }
         }
         parts
@@ -158,8 +158,9 @@ fn classes<'c, 'p>(
     functions: &[Function],
     def_uses: &[DefUse],
 ) -> Vec<Class<'c, 'p>> {
-    let mut classes: Vec<Class<'_, '_>> = Vec::new();
-    for candidate in group.iter().filter(|_| group.len() > 1) {
+    // Each class with its function in canonical form.
+    let mut classes: Vec<(Function, Class<'_, '_>)> = Vec::new();
+    for candidate in group {
         let (around, def_use) = (&functions[candidate.function], &def_uses[candidate.function]);
         let frame = match candidate.around {
             Around::Function(function) => Frame::of_function(function),
@@ -175,18 +176,18 @@ fn classes<'c, 'p>(
         outlined.function.recursive = around.recursive;
         let mut canonical = canonical(outlined.function.clone(), &|fun| fun);
         let checks = number_checks(&mut canonical);
-        match classes.iter_mut().find(|class| class.canonical == canonical) {
-            Some(class) => {
+        match classes.iter_mut().find(|(known, _)| *known == canonical) {
+            Some((_, class)) => {
                 class.members.push((candidate, outlined));
                 class.checks.push(checks);
             }
             None => {
-                let members = vec![(candidate, outlined)];
-                classes.push(Class { canonical, members, checks: vec![checks] });
+                let class = Class { members: vec![(candidate, outlined)], checks: vec![checks] };
+                classes.push((canonical, class));
             }
         }
     }
-    classes
+    classes.into_iter().map(|(_, class)| class).collect()
 }
 
 /// Finds the candidates of a function.

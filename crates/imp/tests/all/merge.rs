@@ -68,9 +68,9 @@ fn long(x: &str, first: usize) -> String {
     text
 }
 
-#[test]
-fn equal_loops_are_one_function() {
-    let functions = format!(
+/// A function with two long loops; in the second, the counter is combined by `op`.
+fn two_loops(op: &str) -> String {
+    format!(
         "fun main(n_0: i64) -> (r_1: i64) {{
           x_2: i64 = n_0
           for i_3: i64 in 0 .. n_0 {{
@@ -79,39 +79,26 @@ fn equal_loops_are_one_function() {
           }}
           y_4: i64 = (x_2 + 1)
           for j_5: i64 in 0 .. n_0 {{
-            y_4: i64 = (y_4 + j_5)
+            y_4: i64 = (y_4 {op} j_5)
             {}
           }}
           r_1: i64 = (x_2 * y_4)
         }}",
         long("x_2", 1000),
         long("y_4", 2000)
-    );
-    let (before, after) = merged(&functions, &[0, 1, 7]);
+    )
+}
+
+#[test]
+fn equal_loops_are_one_function() {
+    let (before, after) = merged(&two_loops("+"), &[0, 1, 7]);
     assert_eq!(after.functions.len(), 2);
     assert!(statements(&after) < statements(&before) * 3 / 5);
 }
 
 #[test]
-fn loops_with_other_constants_remain() {
-    let functions = format!(
-        "fun main(n_0: i64) -> (r_1: i64) {{
-          x_2: i64 = n_0
-          for i_3: i64 in 0 .. n_0 {{
-            x_2: i64 = (x_2 + i_3)
-            {}
-          }}
-          y_4: i64 = (x_2 + 1)
-          for j_5: i64 in 0 .. n_0 {{
-            y_4: i64 = (y_4 - j_5)
-            {}
-          }}
-          r_1: i64 = (x_2 * y_4)
-        }}",
-        long("x_2", 1000),
-        long("y_4", 2000)
-    );
-    let (before, after) = merged(&functions, &[3]);
+fn loops_with_another_operator_remain() {
+    let (before, after) = merged(&two_loops("-"), &[3]);
     assert_eq!(print(&after), print(&before));
 }
 
