@@ -10,7 +10,7 @@ use ir::syntax::{Atom, BasicOp, Body, Exp, Lambda, Level, LoopForm, Param};
 use ir::types::{Dim, Type};
 use ir::walk::{stm_names, sub_bodies, with_stack};
 use ir::{Name, Segs, Soacs};
-use prim::PrimType;
+use prim::{PrimType, ScalarOp};
 use rustc_hash::{FxHashMap, FxHashSet};
 use target::chunks::{
     ACCUMULATOR_BYTES, BLOCK_BYTES, CHUNK_WORK, FLAT_MAP_DIVISOR, MAX_CHUNKS, MAX_UPDATES, MOST_IN_BLOCK,
@@ -369,7 +369,7 @@ pub(crate) fn commutes(op: &Lambda<Soacs>) -> bool {
             let (x, y) = (Atom::Var(op.params[i].name), Atom::Var(op.params[k + i].name));
             op.body.stms.iter().any(|stm| {
                 let bound = stm.pat.len() == 1 && Atom::Var(stm.pat[0].name) == result;
-                let Exp::Basic(BasicOp::Binary(op, _, a, b)) = stm.exp else {
+                let Exp::Basic(BasicOp::Scalar(ScalarOp::Binary(op, _, a, b))) = stm.exp else {
                     return false;
                 };
                 bound && op.is_commutative() && ((a, b) == (x, y) || (a, b) == (y, x))

@@ -23,7 +23,7 @@ use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Function, Lambda, Param, Stm};
 use ir::types::{Dim, Type};
 use ir::walk::{VisitMut, with_stack};
 use ir::{Context, Name, NameTable, Program, Prov, Segs, version};
-use prim::{BinOp, PrimType};
+use prim::{BinOp, PrimType, ScalarOp};
 
 /// Replaces index spaces of several dimensions, where the machine allows it.
 pub fn dimensions(mut program: Program<Segs>, context: &mut Context) -> Program<Segs> {
@@ -134,7 +134,7 @@ impl Nester<'_> {
             let digit = if at == 0 {
                 BasicOp::Atom(rest)
             } else {
-                BasicOp::Binary(BinOp::UMod, PrimType::I64, rest, size)
+                BasicOp::Scalar(ScalarOp::Binary(BinOp::UMod, PrimType::I64, rest, size))
             };
             stms.push(index_stm(*index, digit, prov));
             if at > 0 {
@@ -177,7 +177,7 @@ impl Nester<'_> {
 
     fn binary(&mut self, op: BinOp, x: Atom, y: Atom, prov: Prov, out: &mut Vec<Stm<Segs>>) -> Atom {
         let name = self.names.fresh("n");
-        out.push(index_stm(name, BasicOp::Binary(op, PrimType::I64, x, y), prov));
+        out.push(index_stm(name, BasicOp::Scalar(ScalarOp::Binary(op, PrimType::I64, x, y)), prov));
         name.into()
     }
 }

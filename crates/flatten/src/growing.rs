@@ -17,7 +17,7 @@ use ir::seg::is_concatenated;
 use ir::syntax::{Atom, Aux, BasicOp, Body, DimIndex, Exp, Lambda, LoopForm, LoopParam, Param, Stm};
 use ir::types::{Dim, Type};
 use ir::{PassError, Soacs};
-use prim::{BinOp, CmpOp, PrimType};
+use prim::{BinOp, CmpOp, PrimType, ScalarOp};
 
 /// The width, inputs and function of a flat map.
 type FlatMap = (Dim, Vec<Name>, Lambda<Soacs>);
@@ -53,7 +53,7 @@ pub(crate) fn flat_map_loop(
     let Some(size) = values.next() else {
         return Err(PassError::bug("a flat map has no size"));
     };
-    let sum = BasicOp::Binary(BinOp::Add, PrimType::I64, at.into(), size);
+    let sum = BasicOp::binary(BinOp::Add, PrimType::I64, at, size);
     let need = bind(ctx, "need", Type::I64, sum, aux, &mut stms);
     let arrays = params.iter().skip(2).zip(&ret[1..]);
     let growing = arrays.filter(|(_, ty)| is_concatenated(ty));
@@ -124,16 +124,16 @@ fn reallocate(
     out: &mut Vec<Stm<Soacs>>,
 ) -> Result<Vec<Param<Soacs>>, PassError> {
     // The comparison is unsigned, so that sums that wrap are too large as well.
-    let fits = BasicOp::Compare(CmpOp::ULe, PrimType::I64, need, capacity.into());
+    let fits = BasicOp::compare(CmpOp::ULe, PrimType::I64, need, capacity);
     let fits = bind(ctx, "fits", Type::BOOL, fits, aux, out);
     let then_body = Body {
         stms: Vec::new(),
         result: [capacity].into_iter().chain(arrays.iter().map(|p| p.name)).map(Atom::Var).collect(),
     };
     let mut stms = Vec::new();
-    let twice = BasicOp::Binary(BinOp::Mul, PrimType::I64, capacity.into(), Atom::i64(2));
+    let twice = BasicOp::binary(BinOp::Mul, PrimType::I64, capacity, Atom::i64(2));
     let twice = bind(ctx, "twice", Type::I64, twice, aux, &mut stms);
-    let more = BasicOp::Binary(BinOp::UMax, PrimType::I64, need, twice);
+    let more = BasicOp::Scalar(ScalarOp::Binary(BinOp::UMax, PrimType::I64, need, twice));
     let more = bind(ctx, "capacity", Type::I64, more, aux, &mut stms);
     let size = Dim::from_atom(more).ok_or_else(|| PassError::bug("a size is not an i64"))?;
     let mut result = vec![more];

@@ -44,7 +44,7 @@ use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Param, Stm};
 use ir::tunable::Rule;
 use ir::types::{Dim, Type};
 use ir::{Name, PassError, Segs, Soacs};
-use prim::{BinOp, PrimType, Scalar};
+use prim::{BinOp, PrimType, Scalar, ScalarOp};
 use target::levels::{ROUNDS_OF_ACCUMULATORS, ROUNDS_OF_BLOCKS, ROUNDS_OF_CHOICES, ROUNDS_OF_LOOPS};
 
 /// A map of this many iterations fills the lanes by itself.
@@ -210,7 +210,7 @@ fn least_width(decomp: Decomp, s: &Screma) -> i64 {
 fn is_sum(operator: &Operator<Soacs>) -> bool {
     let sum = |op| matches!(op, BinOp::Add | BinOp::Mul | BinOp::FAdd | BinOp::FMul);
     operator.op.body.stms.iter().all(|stm| match stm.exp {
-        Exp::Basic(BasicOp::Binary(op, ..)) => sum(op),
+        Exp::Basic(BasicOp::Scalar(ScalarOp::Binary(op, ..))) => sum(op),
         Exp::Basic(_) | Exp::If { .. } | Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_) => false,
     })
 }
@@ -244,7 +244,7 @@ pub(crate) fn any_guard(ctx: &mut Ctx<'_>, guards: &[Guard], aux: &Aux, out: &mu
         any = match any {
             Atom::Const(_) => guard.cond.into(),
             Atom::Var(_) => {
-                let both = BasicOp::Binary(BinOp::Or, PrimType::Bool, any, guard.cond.into());
+                let both = BasicOp::binary(BinOp::Or, PrimType::Bool, any, guard.cond);
                 let param = ctx.fresh("long", Type::BOOL);
                 let name = param.name;
                 out.push(Stm { pat: vec![param], aux: Aux::at(aux.prov), exp: Exp::Basic(both) });

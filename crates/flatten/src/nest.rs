@@ -23,7 +23,7 @@ use ir::walk::{
     Substitution, free_names, free_names_lambda, refresh_body, refresh_lambda, stm_names, used_names,
 };
 use ir::{PassError, Prov, Soacs};
-use prim::{BinOp, PrimType};
+use prim::{BinOp, PrimType, ScalarOp};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// A mapnest context. A nested map extends it in a nest of its own.
@@ -231,7 +231,7 @@ impl<'p> Nest<'p> {
                 nest.bind_op(own, BasicOp::Atom(left.into()));
                 break;
             }
-            let op = |op| BasicOp::Binary(op, PrimType::I64, left.into(), width);
+            let op = |op| BasicOp::binary(op, PrimType::I64, left, width);
             nest.bind_op(own, op(BinOp::SRem));
             let rest = ctx.fresh::<Soacs>("rest", Type::I64);
             let next = rest.name;
@@ -241,7 +241,7 @@ impl<'p> Nest<'p> {
         nest.segments = nest.binds.len();
         let inner_index = ctx.fresh::<Soacs>("j", Type::I64);
         let name = inner_index.name;
-        let from = BasicOp::Binary(BinOp::Sub, PrimType::I64, index.into(), segments.start.into());
+        let from = BasicOp::binary(BinOp::Sub, PrimType::I64, index, segments.start);
         nest.bind_op(inner_index, from);
         (nest, name)
     }

@@ -18,7 +18,7 @@ mod quotients;
 use crate::syntax::{Expr, For, Function, LoopMode, ROOT_LANES, Stmt, VarInfo};
 use crate::walk::{each_operand, each_part_mut, lanes_of};
 use ir::Fuel;
-use prim::{BinOp, PrimType, UnOp};
+use prim::{BinOp, PrimType, ScalarOp, UnOp};
 use target::Machine;
 
 /// The number of lanes of a register.
@@ -118,7 +118,7 @@ impl Split<'_> {
     fn expr(&self, e: &mut Expr) {
         stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
             each_part_mut(e, &mut |part| self.expr(part));
-            if let Expr::Unary(UnOp::FSqrt, PrimType::F64, x) = e
+            if let Expr::Scalar(ScalarOp::Unary(UnOp::FSqrt, PrimType::F64, x)) = e
                 && lanes_of(self.vars, x) == Some(ROOT_LANES)
             {
                 let x = std::mem::replace(x, Box::new(Expr::i64(0)));
@@ -165,9 +165,9 @@ impl Load {
 
     fn expr(&mut self, expr: &Expr) {
         stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
-            if let Expr::Unary(UnOp::FSqrt, PrimType::F64, _) = expr {
+            if let Expr::Scalar(ScalarOp::Unary(UnOp::FSqrt, PrimType::F64, _)) = expr {
                 self.roots += 1.0;
-            } else if let Expr::Binary(op, ty, _, _) = expr {
+            } else if let Expr::Scalar(ScalarOp::Binary(op, ty, _, _)) = expr {
                 if (*op, *ty) == (BinOp::FDiv, PrimType::F64) {
                     self.quotients += 1.0;
                 } else if matches!(op, BinOp::FMul | BinOp::Mul) {
@@ -175,7 +175,10 @@ impl Load {
                 } else if matches!(op, BinOp::FMin | BinOp::FMax) {
                     self.others += 4.0;
                 }
-            } else if matches!(expr, Expr::Fma(..) | Expr::Compare(..) | Expr::Convert(..)) {
+            } else if matches!(
+                expr,
+                Expr::Scalar(ScalarOp::Fma(..) | ScalarOp::Compare(..) | ScalarOp::Convert { .. })
+            ) {
                 self.others += 1.0;
             }
             each_operand(expr, &mut |part| self.expr(part));
@@ -192,10 +195,10 @@ mod tests {
     #[test]
     fn square_roots_are_split_if_the_multipliers_are_idle() {
         let x = || Box::new(Expr::Var(Var(0)));
-        let root = Stmt::Set(Var(1), Expr::Unary(UnOp::FSqrt, PrimType::F64, x()));
-        let single = Stmt::Set(Var(1), Expr::Unary(UnOp::FSqrt, PrimType::F32, x()));
+        let root = Stmt::Set(Var(1), Expr::Scalar(ScalarOp::Unary(UnOp::FSqrt, PrimType::F64, x())));
+        let single = Stmt::Set(Var(1), Expr::Scalar(ScalarOp::Unary(UnOp::FSqrt, PrimType::F32, x())));
         let product = || {
-            let e = Expr::Binary(BinOp::FMul, PrimType::F64, x(), x());
+            let e = Expr::Scalar(ScalarOp::Binary(BinOp::FMul, PrimType::F64, x(), x()));
             Stmt::Set(Var(2), e)
         };
         let with_products = |count: usize| {

@@ -5,7 +5,7 @@ use crate::syntax::{
     Access, Arg, DeviceOp, Expr, For, Function, LaneAccess, LanePositions, ROOT_LANES, Region, Slots, Stmt,
     Var, VarInfo, VarType,
 };
-use prim::PrimType;
+use prim::{PrimType, ScalarOp};
 
 /// A pattern for the statements with nested statements.
 #[macro_export]
@@ -74,13 +74,13 @@ macro_rules! leaf_expr {
 #[macro_export]
 macro_rules! lanewise_expr {
     () => {
-        $crate::Expr::Unary(..)
-            | $crate::Expr::Binary(..)
-            | $crate::Expr::Compare(..)
-            | $crate::Expr::Convert(..)
-            | $crate::Expr::Select(..)
-            | $crate::Expr::Fma(..)
-            | $crate::Expr::Math(..)
+        $crate::Expr::Scalar(ScalarOp::Unary(..))
+            | $crate::Expr::Scalar(ScalarOp::Binary(..))
+            | $crate::Expr::Scalar(ScalarOp::Compare(..))
+            | $crate::Expr::Scalar(ScalarOp::Convert { .. })
+            | $crate::Expr::Scalar(ScalarOp::Select { .. })
+            | $crate::Expr::Scalar(ScalarOp::Fma(..))
+            | $crate::Expr::Scalar(ScalarOp::Math(..))
     };
 }
 
@@ -337,29 +337,17 @@ macro_rules! operands {
                 | Expr::Var(_)
                 | Expr::Tunable(_)
                 | Expr::LogsComparisons => {}
-                Expr::Unary(_, _, x)
-                | Expr::Convert(_, _, _, x)
-                | Expr::SplitSqrt(x)
-                | Expr::Splat(_, x)
-                | Expr::Any(x)
-                | Expr::All(x)
-                | Expr::FirstLane(x)
-                | Expr::Count(x) => f(x),
-                Expr::Binary(_, _, x, y)
-                | Expr::Compare(_, _, x, y)
-                | Expr::NewtonQuotient(x, y)
-                | Expr::Extract(x, y)
-                | Expr::Pack(x, y)
-                | Expr::Shift(x, _, y) => {
+                Expr::Scalar(ScalarOp::Unary(_, _, x) | ScalarOp::Convert { op: _, from: _, to: _, arg: x }) | Expr::SplitSqrt(x) | Expr::Splat(_, x) | Expr::Any(x) | Expr::All(x) | Expr::FirstLane(x) | Expr::Count(x) => f(x),
+                Expr::Scalar(ScalarOp::Binary(_, _, x, y) | ScalarOp::Compare(_, _, x, y)) | Expr::NewtonQuotient(x, y) | Expr::Extract(x, y) | Expr::Pack(x, y) | Expr::Shift(x, _, y) => {
                     f(x);
                     f(y);
                 }
-                Expr::Select(_, x, y, z) | Expr::Fma(_, x, y, z) | Expr::Insert(x, y, z) => {
+                Expr::Scalar(ScalarOp::Select { ty: _, cond: x, if_true: y, if_false: z } | ScalarOp::Fma(_, x, y, z)) | Expr::Insert(x, y, z) => {
                     f(x);
                     f(y);
                     f(z);
                 }
-                Expr::Math(_, _, args) => args.$each().for_each(f),
+                Expr::Scalar(ScalarOp::Math(_, _, args)) => args.$each().for_each(f),
             }
         }
     };
@@ -388,16 +376,20 @@ pub fn type_of(vars: &[VarInfo], expr: &Expr) -> Option<PrimType> {
     Some(match expr {
         Expr::Const(x) => x.ty(),
         Expr::Var(v) => return scalar_type(vars, *v),
-        Expr::Compare(..) | Expr::Any(_) | Expr::All(_) | Expr::LogsComparisons => PrimType::Bool,
+        Expr::Scalar(ScalarOp::Compare(..)) | Expr::Any(_) | Expr::All(_) | Expr::LogsComparisons => {
+            PrimType::Bool
+        }
         Expr::FirstLane(_) | Expr::Count(_) | Expr::Tunable(_) => PrimType::I64,
         Expr::SplitSqrt(_) => PrimType::F64,
         Expr::NewtonQuotient(..) => PrimType::F32,
-        Expr::Unary(_, ty, _)
-        | Expr::Binary(_, ty, _, _)
-        | Expr::Convert(_, _, ty, _)
-        | Expr::Select(ty, _, _, _)
-        | Expr::Fma(ty, _, _, _)
-        | Expr::Math(_, ty, _)
+        Expr::Scalar(
+            ScalarOp::Unary(_, ty, _)
+            | ScalarOp::Binary(_, ty, _, _)
+            | ScalarOp::Convert { op: _, from: _, to: ty, arg: _ }
+            | ScalarOp::Select { ty, cond: _, if_true: _, if_false: _ }
+            | ScalarOp::Fma(ty, _, _, _)
+            | ScalarOp::Math(_, ty, _),
+        )
         | Expr::LaneIds(ty, _) => *ty,
         Expr::Splat(_, x)
         | Expr::Pack(x, _)
@@ -426,27 +418,29 @@ pub(crate) fn lanes_of(vars: &[VarInfo], expr: &Expr) -> Option<u32> {
         | Expr::FirstLane(_)
         | Expr::Count(_)
         | Expr::Extract(..) => None,
-        Expr::Unary(_, _, x)
-        | Expr::Convert(_, _, _, x)
-        | Expr::Binary(_, _, x, _)
+        Expr::Scalar(
+            ScalarOp::Unary(_, _, x)
+            | ScalarOp::Convert { op: _, from: _, to: _, arg: x }
+            | ScalarOp::Binary(_, _, x, _)
+            | ScalarOp::Compare(_, _, x, _)
+            | ScalarOp::Fma(_, x, _, _)
+            | ScalarOp::Select { ty: _, cond: _, if_true: x, if_false: _ },
+        )
         | Expr::NewtonQuotient(x, _)
-        | Expr::Compare(_, _, x, _)
-        | Expr::Fma(_, x, _, _)
-        | Expr::Select(_, _, x, _)
         | Expr::Pack(x, _)
         | Expr::Insert(x, _, _)
         | Expr::Shift(x, _, _) => lanes_of(vars, x),
-        Expr::Math(_, _, args) => lanes_of(vars, args.first()?),
+        Expr::Scalar(ScalarOp::Math(_, _, args)) => lanes_of(vars, args.first()?),
     }
 }
 
 /// Returns true if an expression divides scalars, which must not be executed unless a check before
 /// it was.
 pub(crate) fn divides(e: &Expr) -> bool {
-    let mut found = if let Expr::Binary(op, _, _, y) = e {
+    let mut found = if let Expr::Scalar(ScalarOp::Binary(op, _, _, y)) = e {
         op.is_division() && y.as_const().is_none_or(|by| by.as_i64() == Some(0))
     } else {
-        matches!(e, Expr::Math(..))
+        matches!(e, Expr::Scalar(ScalarOp::Math(..)))
     };
     each_operand(e, &mut |part| found |= divides(part));
     found

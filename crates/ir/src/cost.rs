@@ -2,11 +2,12 @@
 //! segops and whether tasks are profitable.
 
 use crate::syntax::BasicOp;
+use prim::ScalarOp;
 use target::time;
 
 /// The number of statements that an operation becomes: more than one for mathematical functions.
 pub fn statements(op: &BasicOp) -> usize {
-    if let BasicOp::Math(fun, ty, _) = op
+    if let BasicOp::Scalar(ScalarOp::Math(fun, ty, _)) = op
         && fun.has_definition(*ty)
     {
         return (time::math(*fun, *ty) / time::PLAIN) as usize;
@@ -17,22 +18,18 @@ pub fn statements(op: &BasicOp) -> usize {
 /// The cost of an operation in sixteenths of a nanosecond.
 pub fn basic(op: &BasicOp) -> i64 {
     match op {
-        BasicOp::Atom(_)
-        | BasicOp::Opaque(_)
-        | BasicOp::Rearrange { .. }
-        | BasicOp::Reshape { .. }
-        | BasicOp::FlatIndex { .. }
-        | BasicOp::ConstArray { .. } => 0,
-        BasicOp::Unary(..)
-        | BasicOp::Compare(..)
-        | BasicOp::SizeAtLeast { .. }
-        | BasicOp::Param { .. }
-        | BasicOp::Convert { .. }
-        | BasicOp::Select { .. }
-        | BasicOp::Fma(..)
+        BasicOp::Atom(_) | BasicOp::Opaque(_) | crate::view_op!() | BasicOp::ConstArray { .. } => 0,
+        BasicOp::Scalar(
+            ScalarOp::Unary(..)
+            | ScalarOp::Compare(..)
+            | ScalarOp::Convert { .. }
+            | ScalarOp::Select { .. }
+            | ScalarOp::Fma(..),
+        )
+        | crate::parameter_op!()
         | BasicOp::Assert { .. } => time::PLAIN,
-        BasicOp::Binary(op, ..) => time::binary(*op),
-        BasicOp::Math(fun, ty, _) => time::math(*fun, *ty),
+        BasicOp::Scalar(ScalarOp::Binary(op, ..)) => time::binary(*op),
+        BasicOp::Scalar(ScalarOp::Math(fun, ty, _)) => time::math(*fun, *ty),
         BasicOp::Index { .. } => time::LOAD,
         BasicOp::Update { .. } | BasicOp::UpdateAcc { .. } => time::STORE,
         BasicOp::Concat { .. }

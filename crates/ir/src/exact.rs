@@ -4,7 +4,7 @@
 
 use crate::syntax::{Atom, BasicOp, Body, Exp, Lambda, Level};
 use crate::walk::with_stack;
-use prim::{BinOp, PrimType};
+use prim::{BinOp, PrimType, ScalarOp};
 use target::device::is_atomic;
 
 /// Returns true if no operation of the operator rounds. Loops, calls and the level's own operations
@@ -17,32 +17,20 @@ fn exact_body<L: Level>(body: &Body<L>) -> bool {
     with_stack(|| {
         body.stms.iter().all(|stm| match &stm.exp {
             Exp::Basic(op) => match op {
-                BasicOp::Binary(op, ty, _, _) => !ty.is_float() || op.is_associative(),
-                BasicOp::Fma(..) | BasicOp::Math(..) => false,
-                BasicOp::Convert { op: _, from, to, arg: _ } => !from.is_float() || from == to,
+                BasicOp::Scalar(ScalarOp::Binary(op, ty, _, _)) => !ty.is_float() || op.is_associative(),
+                BasicOp::Scalar(ScalarOp::Fma(..) | ScalarOp::Math(..)) => false,
+                BasicOp::Scalar(ScalarOp::Convert { op: _, from, to, arg: _ }) => {
+                    !from.is_float() || from == to
+                }
                 BasicOp::Atom(_)
-                | BasicOp::Unary(..)
-                | BasicOp::Compare(..)
-                | BasicOp::SizeAtLeast { .. }
-                | BasicOp::Param { .. }
-                | BasicOp::Select { .. }
+                | BasicOp::Scalar(ScalarOp::Unary(..) | ScalarOp::Compare(..) | ScalarOp::Select { .. })
+                | crate::parameter_op!()
                 | BasicOp::Assert { .. }
                 | BasicOp::Index { .. }
-                | BasicOp::Update { .. }
-                | BasicOp::FlatIndex { .. }
-                | BasicOp::FlatUpdate { .. }
-                | BasicOp::Concat { .. }
-                | BasicOp::Iota { .. }
-                | BasicOp::Replicate { .. }
-                | BasicOp::Scratch { .. }
-                | BasicOp::Rearrange { .. }
-                | BasicOp::Reshape { .. }
-                | BasicOp::Copy(_)
-                | BasicOp::Manifest { .. }
-                | BasicOp::ArrayLit { .. }
-                | BasicOp::ConstArray { .. }
-                | BasicOp::Opaque(_)
-                | BasicOp::UpdateAcc { .. } => true,
+                | crate::update_op!()
+                | crate::view_op!()
+                | crate::fresh_array_op!()
+                | BasicOp::Opaque(_) => true,
             },
             Exp::If { cond: _, then_body, else_body } => exact_body(then_body) && exact_body(else_body),
             Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_) => false,
@@ -56,7 +44,7 @@ pub fn llvm_reduction_operator<L: Level>(operator: &Lambda<L>) -> Option<BinOp> 
     let [stm] = operator.body.stms.as_slice() else {
         return None;
     };
-    let Exp::Basic(BasicOp::Binary(op, ty, _, _)) = stm.exp else {
+    let Exp::Basic(BasicOp::Scalar(ScalarOp::Binary(op, ty, _, _))) = stm.exp else {
         return None;
     };
     (op.is_associative() && !ty.is_float() && operator.ret.len() == 1).then_some(op)
@@ -75,7 +63,7 @@ pub fn scalar_operator<L: Level>(operator: &Lambda<L>) -> Option<(BinOp, PrimTyp
     else {
         return None;
     };
-    let Exp::Basic(BasicOp::Binary(by, ty, a, b)) = &stm.exp else {
+    let Exp::Basic(BasicOp::Scalar(ScalarOp::Binary(by, ty, a, b))) = &stm.exp else {
         return None;
     };
     let bound = stm.pat.first().map(|param| Atom::Var(param.name));

@@ -2,7 +2,7 @@
 //! speculatively.
 
 use crate::syntax::{Atom, BasicOp};
-use prim::{BinOp, PrimType, Scalar};
+use prim::{BinOp, PrimType, Scalar, ScalarOp};
 
 /// Returns true for integer powers, which have no value for negative exponents.
 pub fn is_integer_power(op: BinOp, ty: PrimType) -> bool {
@@ -16,7 +16,7 @@ pub fn never_fails(op: BinOp, y: Atom) -> bool {
 
 /// Returns true if it is a scalar operation that has a value for all operands.
 pub fn is_total(op: &BasicOp) -> bool {
-    if let BasicOp::Binary(op, ty, _, y) = op {
+    if let BasicOp::Scalar(ScalarOp::Binary(op, ty, _, y)) = op {
         return never_fails(*op, *y) && !is_integer_power(*op, *ty);
     }
     op.is_scalar() && !matches!(op, BasicOp::SizeAtLeast { .. })

@@ -40,6 +40,7 @@ use crate::syntax::{
 };
 use crate::tunable::TunableId;
 use crate::types::{Dim, Type};
+use prim::ScalarOp;
 
 /// The interface of a level's operations for generic code.
 pub trait LevelOp<L: Level>: Sized {
@@ -328,10 +329,10 @@ macro_rules! walker {
             /// The operands of an operation without bodies.
             fn walk_basic(&mut self, op: &$($m)? BasicOp) {
                 match op {
-                    BasicOp::Atom(x) | BasicOp::Opaque(x) | BasicOp::Unary(_, _, x) => {
+                    BasicOp::Atom(x) | BasicOp::Opaque(x) | BasicOp::Scalar(ScalarOp::Unary(_, _, x)) => {
                         self.atom(x);
                     }
-                    BasicOp::Binary(_, _, x, y) | BasicOp::Compare(_, _, x, y) => {
+                    BasicOp::Scalar(ScalarOp::Binary(_, _, x, y) | ScalarOp::Compare(_, _, x, y)) => {
                         self.atom(x);
                         self.atom(y);
                     }
@@ -340,18 +341,18 @@ macro_rules! walker {
                         self.tunable(tunable);
                     }
                     BasicOp::Param { name: _, default: x } => self.atom(x),
-                    BasicOp::Convert { op: _, from: _, to: _, arg } => self.atom(arg),
-                    BasicOp::Select { ty: _, cond, if_true, if_false } => {
+                    BasicOp::Scalar(ScalarOp::Convert { op: _, from: _, to: _, arg }) => self.atom(arg),
+                    BasicOp::Scalar(ScalarOp::Select { ty: _, cond, if_true, if_false }) => {
                         self.atom(cond);
                         self.atom(if_true);
                         self.atom(if_false);
                     }
-                    BasicOp::Fma(_, x, y, z) => {
+                    BasicOp::Scalar(ScalarOp::Fma(_, x, y, z)) => {
                         self.atom(x);
                         self.atom(y);
                         self.atom(z);
                     }
-                    BasicOp::Math(_, _, args) => {
+                    BasicOp::Scalar(ScalarOp::Math(_, _, args)) => {
                         for arg in args {
                             self.atom(arg);
                         }

@@ -21,7 +21,7 @@ use inkwell::types::BasicType;
 use inkwell::values::{
     AsValueRef, BasicValue, FunctionValue, InstructionValue, IntValue, MetadataValue, PointerValue,
 };
-use prim::{BinOp, PrimType};
+use prim::{BinOp, PrimType, ScalarOp};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// As many blocks are released by one call: inline tests are faster, and more code.
@@ -426,36 +426,38 @@ impl<'e, 'p, 'c> FunctionEmitter<'e, 'p, 'c> {
                 let (x, y) = (self.expr(x)?, self.expr(y)?);
                 self.ops().newton_division(x, y)
             }
-            Expr::Unary(op, ty, x) => {
+            Expr::Scalar(ScalarOp::Unary(op, ty, x)) => {
                 let x = self.expr(x)?;
                 self.ops().unary(*op, *ty, x)
             }
-            Expr::Binary(BinOp::Pow, ty, x, y) if small_power(y).is_some() && ty.is_int() => {
+            Expr::Scalar(ScalarOp::Binary(BinOp::Pow, ty, x, y))
+                if small_power(y).is_some() && ty.is_int() =>
+            {
                 let x = self.expr(x)?;
                 let exponent = small_power(y).unwrap_or_default();
                 self.ops().constant_power(x, exponent)
             }
-            Expr::Binary(op, ty, x, y) => {
+            Expr::Scalar(ScalarOp::Binary(op, ty, x, y)) => {
                 let (x, y) = (self.expr(x)?, self.expr(y)?);
                 self.ops().binary(*op, *ty, x, y)
             }
-            Expr::Compare(op, ty, x, y) => {
+            Expr::Scalar(ScalarOp::Compare(op, ty, x, y)) => {
                 let (x, y) = (self.expr(x)?, self.expr(y)?);
                 self.ops().compare(*op, *ty, x, y)
             }
-            Expr::Convert(op, from, to, x) => {
+            Expr::Scalar(ScalarOp::Convert { op, from, to, arg: x }) => {
                 let x = self.expr(x)?;
                 self.ops().convert(*op, *from, *to, x)
             }
-            Expr::Select(_, c, x, y) => {
+            Expr::Scalar(ScalarOp::Select { ty: _, cond: c, if_true: x, if_false: y }) => {
                 let (c, x, y) = (self.expr(c)?, self.expr(x)?, self.expr(y)?);
                 self.ops().select(c, x, y)
             }
-            Expr::Fma(ty, x, y, z) => {
+            Expr::Scalar(ScalarOp::Fma(ty, x, y, z)) => {
                 let (x, y, z) = (self.expr(x)?, self.expr(y)?, self.expr(z)?);
                 self.ops().fma(*ty, x, y, z)
             }
-            Expr::Math(fun, ty, args) => {
+            Expr::Scalar(ScalarOp::Math(fun, ty, args)) => {
                 let args: Res<Vec<_>> = args.iter().map(|arg| self.expr(arg)).collect();
                 self.ops().math(*fun, *ty, &args?)
             }

@@ -10,7 +10,7 @@ use check::tast::{Def, Ty};
 use ir::syntax::{Attrs, FunKind, FunParam, FunResult};
 use ir::walk::VisitMut;
 use ir::{BasicOp, Function, MathDefinition, Prov, ProvTable, Soacs, Type, cost};
-use prim::{MathFun, ScalarType};
+use prim::{MathFun, ScalarOp, ScalarType};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -44,7 +44,7 @@ impl Lower<'_> {
             let definition = self.math_definition(def, fun, ty)?;
             self.definitions.done.push(definition);
         }
-        let op = BasicOp::Math(fun, prim, atoms);
+        let op = BasicOp::Scalar(ScalarOp::Math(fun, prim, atoms));
         self.f.add_size(cost::statements(&op));
         let name = self.f.basic(fun.name(), op);
         Ok(Some(Value::Scalar(name.into(), ty)))

@@ -18,7 +18,7 @@ use ir::syntax::{Attrs, MsgPart};
 use ir::typing::{basic_type, exp_types};
 use ir::walk::LevelOp as _;
 use ir::{Atom, Aux, BasicOp, Body, Dim, Exp, Name, NameTable, Param, ProvTable, Soacs, Stm, Type};
-use prim::{BinOp, PrimType, Scalar};
+use prim::{BinOp, PrimType, Scalar, ScalarOp};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -351,7 +351,7 @@ impl FunctionBuilder {
             for param in &stm.pat {
                 self.infos[param.name.index()].level = level - 1;
             }
-            if let (Exp::Basic(BasicOp::Binary(op, PrimType::I64, x, y)), [param]) =
+            if let (Exp::Basic(BasicOp::Scalar(ScalarOp::Binary(op, PrimType::I64, x, y))), [param]) =
                 (&stm.exp, stm.pat.as_slice())
             {
                 self.scopes[outer].arithmetic.insert((*op, *x, *y), param.name.into());
@@ -516,13 +516,15 @@ pub(crate) fn is_cheap(exp: &Exp<Soacs>) -> bool {
     match exp {
         Exp::Basic(op) => match op {
             BasicOp::Atom(_)
-            | BasicOp::Unary(..)
-            | BasicOp::Compare(..)
-            | BasicOp::Param { .. }
-            | BasicOp::Convert { .. }
-            | BasicOp::Select { .. }
-            | BasicOp::Fma(..) => true,
-            BasicOp::Binary(op, ..) => !op.is_checked(),
+            | BasicOp::Scalar(
+                ScalarOp::Unary(..)
+                | ScalarOp::Compare(..)
+                | ScalarOp::Convert { .. }
+                | ScalarOp::Select { .. }
+                | ScalarOp::Fma(..),
+            )
+            | BasicOp::Param { .. } => true,
+            BasicOp::Scalar(ScalarOp::Binary(op, ..)) => !op.is_checked(),
             _ => false,
         },
         Exp::If { .. } | Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_) => false,

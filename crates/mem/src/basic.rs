@@ -8,6 +8,7 @@ use ir::remark::CopyReason;
 use ir::syntax::{Aux, BasicOp, Exp, Param, ReshapeKind, Stm};
 use ir::types::Type;
 use ir::{Mems, PassError, Segs};
+use prim::ScalarOp;
 
 impl Ctx<'_> {
     /// Appends a basic operation.
@@ -57,15 +58,8 @@ impl Ctx<'_> {
                 | BasicOp::Reshape { kind: ReshapeKind::Coerce, .. } => {
                     return Err(PassError::bug("a view of an array without a memory block"));
                 }
-                BasicOp::Unary(..)
-                | BasicOp::Binary(..)
-                | BasicOp::Compare(..)
-                | BasicOp::SizeAtLeast { .. }
-                | BasicOp::Param { .. }
-                | BasicOp::Convert { .. }
-                | BasicOp::Select { .. }
-                | BasicOp::Fma(..)
-                | BasicOp::Math(..)
+                BasicOp::Scalar(_)
+                | ir::parameter_op!()
                 | BasicOp::Assert { .. }
                 | BasicOp::UpdateAcc { .. } => {
                     return Err(PassError::bug("a scalar operation binds an array"));

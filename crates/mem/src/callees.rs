@@ -9,6 +9,7 @@ use ir::syntax::{BasicOp, Exp, FunKind, Function, Param, Program};
 use ir::types::{Space, Type};
 use ir::walk::{Visit, with_stack};
 use ir::{PassError, Segs, version};
+use prim::ScalarOp;
 use rustc_hash::FxHashMap;
 use target::levels::Stack;
 
@@ -136,7 +137,7 @@ impl Visit<Segs> for Uses {
     fn exp(&mut self, exp: &Exp<Segs>) {
         match exp {
             Exp::Op(_) => self.limit = self.limit.or(Some("functions with parallel operations")),
-            Exp::Basic(BasicOp::SizeAtLeast { .. } | BasicOp::Param { .. }) => {
+            Exp::Basic(ir::parameter_op!()) => {
                 self.limit = self.limit.or(Some("functions that read tuning parameters"));
             }
             Exp::Apply { fun, .. } => self.calls.push(fun.clone()),

@@ -10,6 +10,7 @@ use ir::syntax::{Atom, BasicOp, Body, Exp, Function, Level, Param, Stm};
 use ir::types::Type;
 use ir::walk::{LevelOp, Visit};
 use ir::{Name, TypeEnv};
+use prim::ScalarOp;
 
 #[derive(Clone, Copy, Default)]
 struct Flags {
@@ -166,24 +167,10 @@ impl<L: Level> Visit<L> for Collect<'_> {
                         self.consume(*array);
                     }
                     BasicOp::Atom(_)
-                    | BasicOp::Unary(..)
-                    | BasicOp::Binary(..)
-                    | BasicOp::Compare(..)
-                    | BasicOp::SizeAtLeast { .. }
-                    | BasicOp::Param { .. }
-                    | BasicOp::Convert { .. }
-                    | BasicOp::Select { .. }
-                    | BasicOp::Fma(..)
-                    | BasicOp::Math(..)
+                    | BasicOp::Scalar(_)
+                    | ir::parameter_op!()
                     | BasicOp::Assert { .. }
-                    | BasicOp::Concat { .. }
-                    | BasicOp::Iota { .. }
-                    | BasicOp::Replicate { .. }
-                    | BasicOp::Scratch { .. }
-                    | BasicOp::Copy(_)
-                    | BasicOp::Manifest { .. }
-                    | BasicOp::ArrayLit { .. }
-                    | BasicOp::ConstArray { .. }
+                    | ir::fresh_array_op!()
                     | BasicOp::Opaque(_) => {}
                 }
                 return;

@@ -19,7 +19,7 @@ use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Function, Level, Param, Stm};
 use ir::types::Type;
 use ir::walk::{Visit, VisitMut, with_stack};
 use ir::{Context, Fuel, Name, NameTable, PassError};
-use prim::{BinOp, PrimType, UnOp};
+use prim::{BinOp, PrimType, ScalarOp, UnOp};
 use rustc_hash::FxHashMap;
 
 /// Fuses products with the sums that use them.
@@ -66,7 +66,7 @@ impl Products<'_> {
         let mut out: Vec<Option<Stm<L>>> = Vec::with_capacity(stms.len());
         for mut stm in stms {
             match &stm.exp {
-                Exp::Basic(BasicOp::Binary(BinOp::FMul, ty, a, b)) => {
+                Exp::Basic(BasicOp::Scalar(ScalarOp::Binary(BinOp::FMul, ty, a, b))) => {
                     if let [only] = stm.pat.as_slice()
                         && fusable(*ty)
                         && stm.aux.certs.is_empty()
@@ -75,7 +75,7 @@ impl Products<'_> {
                         products.insert(only.name, (out.len(), *a, *b));
                     }
                 }
-                Exp::Basic(BasicOp::Binary(op @ (BinOp::FAdd | BinOp::FSub), ty, x, y)) => {
+                Exp::Basic(BasicOp::Scalar(ScalarOp::Binary(op @ (BinOp::FAdd | BinOp::FSub), ty, x, y))) => {
                     let (op, ty, x, y) = (*op, *ty, *x, *y);
                     let product = |atom: Atom| products.get(&atom.var()?).copied();
                     let (first, second) = (product(x), product(y));
@@ -83,23 +83,23 @@ impl Products<'_> {
                         let exp = match (op, first, second) {
                             (BinOp::FAdd, Some((at, a, b)), _) => {
                                 out[at] = None;
-                                BasicOp::Fma(ty, a, b, y)
+                                BasicOp::Scalar(ScalarOp::Fma(ty, a, b, y))
                             }
                             (BinOp::FAdd, None, Some((at, a, b))) => {
                                 out[at] = None;
-                                BasicOp::Fma(ty, a, b, x)
+                                BasicOp::Scalar(ScalarOp::Fma(ty, a, b, x))
                             }
                             (_, Some((at, a, b)), _) => {
                                 out[at] = None;
                                 let minus = self.negated(ty, y, &stm.aux, &mut out);
-                                BasicOp::Fma(ty, a, b, minus)
+                                BasicOp::Scalar(ScalarOp::Fma(ty, a, b, minus))
                             }
                             (_, None, Some((at, a, b))) => {
                                 out[at] = None;
                                 let minus = self.negated(ty, a, &stm.aux, &mut out);
-                                BasicOp::Fma(ty, minus, b, x)
+                                BasicOp::Scalar(ScalarOp::Fma(ty, minus, b, x))
                             }
-                            (_, None, None) => BasicOp::Binary(op, ty, x, y),
+                            (_, None, None) => BasicOp::Scalar(ScalarOp::Binary(op, ty, x, y)),
                         };
                         stm.exp = Exp::Basic(exp);
                     }
@@ -125,7 +125,7 @@ impl Products<'_> {
         out.push(Some(Stm {
             pat,
             aux: Aux::at(aux.prov),
-            exp: Exp::Basic(BasicOp::Unary(UnOp::FNeg, ty, x)),
+            exp: Exp::Basic(BasicOp::Scalar(ScalarOp::Unary(UnOp::FNeg, ty, x))),
         }));
         Atom::Var(name)
     }

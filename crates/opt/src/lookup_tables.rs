@@ -40,7 +40,7 @@ use ir::walk::{
     substitute_body, used_names, with_stack,
 };
 use ir::{Context, Fuel, Name, NameTable, PassError, Prov, Soacs, TypeEnv, cost};
-use prim::{BinOp, CmpOp, PrimType, Scalar};
+use prim::{BinOp, CmpOp, PrimType, Scalar, ScalarOp};
 use rustc_hash::{FxHashMap, FxHashSet};
 use target::time;
 
@@ -295,12 +295,17 @@ impl LookupTables<'_> {
             if trip_count.constant().is_some_and(|count| count.as_i64() > Some(0)) {
                 continue;
             }
-            let here = BasicOp::Compare(CmpOp::SLe, ty, trip_count, Atom::Const(Scalar::int(ty, 0)));
+            let here = BasicOp::Scalar(ScalarOp::Compare(
+                CmpOp::SLe,
+                ty,
+                trip_count,
+                Atom::Const(Scalar::int(ty, 0)),
+            ));
             let here = self.scalar(level, "none", PrimType::Bool, here);
             none = Some(match none {
                 None => here,
                 Some(none) => {
-                    let either = BasicOp::Binary(BinOp::Or, PrimType::Bool, none, here);
+                    let either = BasicOp::Scalar(ScalarOp::Binary(BinOp::Or, PrimType::Bool, none, here));
                     self.scalar(level, "none", PrimType::Bool, either)
                 }
             });
@@ -313,7 +318,7 @@ impl LookupTables<'_> {
         let (Some(cond), Some(if_false @ Atom::Var(_))) = (none, size.atom()) else {
             return size;
         };
-        let any = BasicOp::Select { ty: PrimType::I64, cond, if_true: Atom::i64(0), if_false };
+        let any = BasicOp::select(PrimType::I64, cond, Atom::i64(0), if_false);
         let size = self.scalar(level, "size", PrimType::I64, any);
         size.var().map_or(Dim::Const(0), Dim::Var)
     }
@@ -493,7 +498,7 @@ fn cost_of(stm: &Stm<Soacs>) -> Option<i64> {
 
 /// Returns true if an operation traps for some operands.
 fn may_trap(op: &BasicOp) -> bool {
-    matches!(op, BasicOp::Binary(op, ..) if op.is_division())
+    matches!(op, BasicOp::Scalar(ScalarOp::Binary(op, ..)) if op.is_division())
 }
 
 /// Drops the statements among `of` whose values are no longer read.

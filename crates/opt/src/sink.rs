@@ -18,6 +18,7 @@ use ir::syntax::{Atom, BasicOp, Body, DimIndex, Exp, Function, Level, Stm};
 use ir::types::Type;
 use ir::walk::{Visit, VisitMut, binders, used_names, with_stack};
 use ir::{Context, Fuel, Name, PassError, Segs};
+use prim::ScalarOp;
 use rustc_hash::FxHashSet;
 
 /// Sinks reads into branch arms, on machines whose stack of levels does not nest.
@@ -74,7 +75,7 @@ impl VisitMut<Segs> for Sink<'_> {
 fn may_consume(stm: &Stm<Segs>) -> bool {
     match &stm.exp {
         Exp::Basic(op) => {
-            matches!(op, BasicOp::Update { .. } | BasicOp::FlatUpdate { .. } | BasicOp::UpdateAcc { .. })
+            matches!(op, ir::update_op!())
         }
         Exp::If { .. } | Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_) => true,
     }
@@ -94,17 +95,7 @@ fn is_read(stm: &Stm<Segs>) -> bool {
 
 /// Returns true if an operation is arithmetic on scalars, which cannot fail.
 pub(crate) fn is_arithmetic(op: &BasicOp) -> bool {
-    matches!(
-        op,
-        BasicOp::Binary(..)
-            | BasicOp::Unary(..)
-            | BasicOp::Compare(..)
-            | BasicOp::Convert { .. }
-            | BasicOp::Select { .. }
-            | BasicOp::Fma(..)
-            | BasicOp::Math(..)
-            | BasicOp::Atom(_)
-    )
+    matches!(op, BasicOp::Scalar(_) | BasicOp::Atom(_))
 }
 
 /// Returns true if a statement can sink: a read of an element, or arithmetic.
@@ -138,7 +129,7 @@ impl Sink<'_> {
                     arm.stms.splice(0..0, taken);
                 }
             }
-            Exp::Basic(BasicOp::Select { cond, if_true, if_false, .. }) => {
+            Exp::Basic(BasicOp::Scalar(ScalarOp::Select { cond, if_true, if_false, .. })) => {
                 let (cond, values) = (*cond, [*if_true, *if_false]);
                 if values[0] == values[1] || values.contains(&cond) {
                     return;

@@ -32,7 +32,7 @@ use ir::walk::{
     Substitution, VisitMut, free_names_lambda, refresh_body, substitute_body, used_names, with_stack,
 };
 use ir::{Context, Fuel, Name, NameTable, PassError, Prov, Segs};
-use prim::{BinOp, PrimType};
+use prim::{BinOp, PrimType, ScalarOp};
 use rustc_hash::FxHashSet;
 use target::levels;
 
@@ -334,7 +334,7 @@ impl UnrollAndJam<'_> {
         out.push(Stm {
             pat: vec![Param { name, ty: Type::I64, ann: () }],
             aux: Aux::at(prov),
-            exp: Exp::Basic(BasicOp::Binary(op, PrimType::I64, x, y)),
+            exp: Exp::Basic(BasicOp::Scalar(ScalarOp::Binary(op, PrimType::I64, x, y))),
         });
         name.into()
     }

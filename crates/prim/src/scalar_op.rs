@@ -79,10 +79,7 @@ impl<X> ScalarOp<X> {
     /// # Errors
     ///
     /// The first error of `f`.
-    pub fn try_map<'x, Y, E>(
-        &'x self,
-        mut f: impl FnMut(&'x X) -> Result<Y, E>,
-    ) -> Result<ScalarOp<Y>, E> {
+    pub fn try_map<'x, Y, E>(&'x self, mut f: impl FnMut(&'x X) -> Result<Y, E>) -> Result<ScalarOp<Y>, E> {
         Ok(match self {
             Self::Unary(op, ty, x) => ScalarOp::Unary(*op, *ty, f(x)?),
             Self::Binary(op, ty, x, y) => ScalarOp::Binary(*op, *ty, f(x)?, f(y)?),
@@ -156,7 +153,9 @@ impl<X> ScalarOp<X> {
             Self::Compare(op, ty, _, _) => (op.domain().contains(*ty), ty),
             Self::Convert { op, from, to, arg: _ } => {
                 let defined = op.accepts(*from, *to);
-                return defined.then_some(()).ok_or_else(|| format!("{} does not convert {from} to {to}", op.name()));
+                return defined
+                    .then_some(())
+                    .ok_or_else(|| format!("{} does not convert {from} to {to}", op.name()));
             }
             Self::Select { ty, .. } => (true, ty),
             Self::Fma(ty, _, _, _) => (ty.is_float(), ty),

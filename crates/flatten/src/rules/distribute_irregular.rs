@@ -28,7 +28,7 @@ use ir::soac::{Operator, Screma, Soac};
 use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Lambda, Param, Stm};
 use ir::types::{Dim, Type};
 use ir::{PassError, Segs, Soacs};
-use prim::{BinOp, CmpOp, PrimType, Scalar};
+use prim::{BinOp, CmpOp, PrimType, Scalar, ScalarOp};
 
 /// Returns true if nests are distributed into irregular statements at a position: outside all
 /// segops, where these cannot contain segops of their level.
@@ -249,7 +249,7 @@ impl Distribution<'_, '_> {
         let Lambda { mut body, ret, .. } = map;
         let first: Param<Soacs> = ctx.fresh("first", Type::BOOL);
         let flag = Atom::Var(first.name);
-        let is_first = BasicOp::Compare(CmpOp::Eq, PrimType::I64, inner_index.into(), Atom::i64(0));
+        let is_first = BasicOp::compare(CmpOp::Eq, PrimType::I64, inner_index, Atom::i64(0));
         body.stms.push(Stm { pat: vec![first], aux: Aux::at(aux.prov), exp: Exp::Basic(is_first) });
         let (mut result, mut types) = (Vec::new(), Vec::new());
         let (mut values, mut left) = (body.result.iter().copied(), ret.iter().cloned());

@@ -10,6 +10,7 @@ use ir::syntax::{Atom, Attr, BasicOp, Body, Exp, Lambda, LoopForm, Stm};
 use ir::types::{Dim, Type};
 use ir::walk::{free_names_lambda, sub_bodies, with_stack};
 use ir::{FunName, Name, Soacs};
+use prim::ScalarOp;
 use rustc_hash::FxHashSet;
 
 /// Returns true if a body has a combinator without the attribute `sequential`.
@@ -211,33 +212,12 @@ pub(super) fn is_cheap_to_recompute(stm: &Stm<Soacs>) -> bool {
         return false;
     };
     match op {
-        BasicOp::Atom(_)
-        | BasicOp::Unary(..)
-        | BasicOp::Binary(..)
-        | BasicOp::Compare(..)
-        | BasicOp::Convert { .. }
-        | BasicOp::Select { .. }
-        | BasicOp::Fma(..)
-        | BasicOp::Assert { .. }
-        | BasicOp::Index { .. }
-        | BasicOp::FlatIndex { .. }
-        | BasicOp::Rearrange { .. }
-        | BasicOp::Reshape { .. }
+        BasicOp::Atom(_) | BasicOp::Scalar(ScalarOp::Unary(..) | ScalarOp::Binary(..) | ScalarOp::Compare(..) | ScalarOp::Convert { .. } | ScalarOp::Select { .. } | ScalarOp::Fma(..)) | BasicOp::Assert { .. } | BasicOp::Index { .. } | ir::view_op!()
         // Their elements are known: readers compute them.
         | BasicOp::Iota { .. }
         | BasicOp::Replicate { .. }
         | BasicOp::Param { .. }
         | BasicOp::ConstArray { .. } => true,
-        BasicOp::SizeAtLeast { .. }
-        | BasicOp::Math(..)
-        | BasicOp::Update { .. }
-        | BasicOp::FlatUpdate { .. }
-        | BasicOp::Concat { .. }
-        | BasicOp::Scratch { .. }
-        | BasicOp::Copy(_)
-        | BasicOp::Manifest { .. }
-        | BasicOp::ArrayLit { .. }
-        | BasicOp::Opaque(_)
-        | BasicOp::UpdateAcc { .. } => false,
+        BasicOp::SizeAtLeast { .. } | BasicOp::Scalar(ScalarOp::Math(..)) | ir::update_op!() | BasicOp::Concat { .. } | BasicOp::Scratch { .. } | BasicOp::Copy(_) | BasicOp::Manifest { .. } | BasicOp::ArrayLit { .. } | BasicOp::Opaque(_) => false,
     }
 }

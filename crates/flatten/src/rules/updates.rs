@@ -12,6 +12,7 @@ use ir::syntax::{Atom, Aux, BasicOp, Body, DimIndex, Exp, Lambda, Level, Param, 
 use ir::types::{Shape, Type};
 use ir::walk::{Substitution, consumed_by, free_names_exp, substitute_stm, with_stack};
 use ir::{Builder, Name, PassError, Segs, Soacs};
+use prim::ScalarOp;
 use rustc_hash::FxHashSet;
 
 impl Distribution<'_, '_> {
@@ -120,11 +121,12 @@ fn start_from_neutral(
                 let inputs = from.var().into_iter().collect();
                 Exp::Op(Soac::Screma(Screma::map(width, inputs, map)))
             } else {
-                let Some(Exp::Basic(BasicOp::Binary(op, ty, ..))) = op.body.stms.first().map(|stm| &stm.exp)
+                let Some(Exp::Basic(BasicOp::Scalar(ScalarOp::Binary(op, ty, ..)))) =
+                    op.body.stms.first().map(|stm| &stm.exp)
                 else {
                     continue;
                 };
-                Exp::Basic(BasicOp::Binary(*op, *ty, begin[0], from))
+                Exp::Basic(BasicOp::binary(*op, *ty, begin[0], from))
             };
             after.push(Stm { pat: vec![result], aux: Aux::at(stm.aux.prov), exp });
         }

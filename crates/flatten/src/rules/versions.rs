@@ -32,7 +32,7 @@ use ir::syntax::{Atom, Attr, Aux, BasicOp, Body, Exp, Param, Stm};
 use ir::tunable::{Rule, TunableId};
 use ir::types::Type;
 use ir::{Flatten, Name, PassError, Segs, Soacs};
-use prim::{PrimType, Scalar};
+use prim::{PrimType, Scalar, ScalarOp};
 use target::chunks::NEST_WORK;
 use target::levels::{BLOCK_THREADS, ENOUGH_SCANS};
 
@@ -340,12 +340,7 @@ impl Guard {
             return (builder.take_stms(), enough);
         };
         let much = builder.let_basic("much", BasicOp::SizeAtLeast { size, tunable });
-        let either = BasicOp::Select {
-            ty: PrimType::Bool,
-            cond: much.into(),
-            if_true: enough.into(),
-            if_false: Atom::Const(Scalar::Bool(true)),
-        };
+        let either = BasicOp::select(PrimType::Bool, much, enough, Atom::Const(Scalar::Bool(true)));
         let either = builder.let_basic("outer", either);
         (builder.take_stms(), either)
     }

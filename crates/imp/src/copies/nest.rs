@@ -9,7 +9,7 @@ use super::strided::{CopyFunctions, Key};
 use super::tiles;
 use crate::generate::expr::{add, and, compare, mul, select};
 use crate::syntax::{Access, Arg, CopyPlan, Expr, For, LoopMode, Region, Stmt, Var, VarInfo, VarType};
-use prim::{BinOp, CmpOp, PrimType, UnOp};
+use prim::{BinOp, CmpOp, PrimType, ScalarOp, UnOp};
 
 /// One dimension: the extent, and the strides on both sides, in elements.
 #[derive(Clone)]
@@ -84,11 +84,11 @@ pub(super) fn is_one(x: &Expr) -> Expr {
 
 /// The disjunction of two conditions.
 pub(super) fn or(x: Expr, y: Expr) -> Expr {
-    Expr::Binary(BinOp::Or, PrimType::Bool, Box::new(x), Box::new(y))
+    Expr::binary(BinOp::Or, PrimType::Bool, x, y)
 }
 
 fn not(x: Expr) -> Expr {
-    Expr::Unary(UnOp::Not, PrimType::Bool, Box::new(x))
+    Expr::unary(UnOp::Not, PrimType::Bool, x)
 }
 
 impl Copier<'_> {

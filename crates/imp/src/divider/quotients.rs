@@ -7,7 +7,7 @@
 use super::{LANES, QUOTIENT_BY_PRODUCTS, RECIPROCAL_BY_PRODUCTS, WORTH};
 use crate::syntax::{Expr, ROOT_LANES, Stmt, Var, VarInfo};
 use crate::walk::{Use, each_operand, each_part_mut, each_stmt, each_use, lanes_of};
-use prim::{BinOp, PrimType, Scalar, UnOp};
+use prim::{BinOp, PrimType, Scalar, ScalarOp, UnOp};
 use rustc_hash::FxHashSet;
 use target::Machine;
 
@@ -81,10 +81,10 @@ impl Load<'_> {
             let lanes = lanes_of(self.vars, e).map_or(1.0, |_| f64::from(ROOT_LANES));
             if let Some(reciprocal) = quotient(self.vars, &self.waiting, e) {
                 *(if reciprocal { &mut self.reciprocals } else { &mut self.others }) += 1;
-            } else if let Expr::Binary(BinOp::FDiv, ty, ..) = e {
+            } else if let Expr::Scalar(ScalarOp::Binary(BinOp::FDiv, ty, ..)) = e {
                 let each = if *ty == PrimType::F32 { make.quotient_f32 } else { make.quotient_f64 };
                 self.divider += lanes * each;
-            } else if let Expr::Unary(UnOp::FSqrt, ty, _) = e {
+            } else if let Expr::Scalar(ScalarOp::Unary(UnOp::FSqrt, ty, _)) = e {
                 let each = if *ty == PrimType::F32 { make.root_f32 } else { make.root_f64 };
                 self.divider += lanes * each;
             } else if operates(e) {
@@ -97,16 +97,21 @@ impl Load<'_> {
 
 /// Returns true if an expression occupies the multipliers, which also add and compare.
 fn operates(e: &Expr) -> bool {
-    if let Expr::Binary(_, ty, ..) = e {
+    if let Expr::Scalar(ScalarOp::Binary(_, ty, ..)) = e {
         return ty.is_float() || *ty == PrimType::I32;
     }
-    matches!(e, Expr::Fma(..) | Expr::Compare(..) | Expr::Convert(..) | Expr::Select(..))
+    matches!(
+        e,
+        Expr::Scalar(
+            ScalarOp::Fma(..) | ScalarOp::Compare(..) | ScalarOp::Convert { .. } | ScalarOp::Select { .. }
+        )
+    )
 }
 
 /// For a quotient of vectors of singles that is on no loop-carried path: true if it is a
 /// reciprocal.
 fn quotient(vars: &[VarInfo], waiting: &FxHashSet<Var>, e: &Expr) -> Option<bool> {
-    let Expr::Binary(BinOp::FDiv, PrimType::F32, x, y) = e else {
+    let Expr::Scalar(ScalarOp::Binary(BinOp::FDiv, PrimType::F32, x, y)) = e else {
         return None;
     };
     let full = lanes_of(vars, y).is_some_and(|lanes| lanes.is_multiple_of(ROOT_LANES));
@@ -177,7 +182,7 @@ fn mark(vars: &[VarInfo], waiting: &FxHashSet<Var>, left: &mut (usize, usize), e
             None => return,
         };
         if *left > 0
-            && let Expr::Binary(_, _, x, y) = e
+            && let Expr::Scalar(ScalarOp::Binary(_, _, x, y)) = e
         {
             *left -= 1;
             let [x, y] = [x, y].map(|x| std::mem::replace(x, Box::new(Expr::i64(0))));
@@ -210,7 +215,7 @@ mod tests {
     fn quotients_in_bodies_with_loops_remain() {
         let splat = |x| Box::new(Expr::Splat(ROOT_LANES, Box::new(x)));
         let (one, y) = (Expr::Const(Scalar::F32(1.0)), Expr::Var(Var(0)));
-        let quotient = Expr::Binary(BinOp::FDiv, PrimType::F32, splat(one), splat(y));
+        let quotient = Expr::Scalar(ScalarOp::Binary(BinOp::FDiv, PrimType::F32, splat(one), splat(y)));
         let two = [Var(1), Var(2)].map(|var| Stmt::Set(var, quotient.clone()));
         let machine = Machine { uarch: Microarchitecture::INTEL, ..Machine::of(64) };
         let shared = |mut body: Vec<Stmt>| {

@@ -10,7 +10,7 @@ use ir::name::Name;
 use ir::syntax::{Atom, Aux, BasicOp, DimIndex, MsgPart, Param};
 use ir::types::{Dim, Type};
 use ir::{Mems, PassError, Prov};
-use prim::{BinOp, CmpOp, PrimType, Scalar};
+use prim::{BinOp, CmpOp, PrimType, Scalar, ScalarOp};
 use std::fmt::Write;
 
 impl Gen<'_, '_> {
@@ -60,42 +60,42 @@ impl Gen<'_, '_> {
         let boxed = |atom: &Atom| self.atom(*atom).map(Box::new);
         Ok(match op {
             BasicOp::Atom(atom) | BasicOp::Opaque(atom) => self.atom(*atom)?,
-            BasicOp::Unary(op, ty, x) => Expr::Unary(*op, *ty, boxed(x)?),
-            BasicOp::Binary(op, ty, x, y) => match power_of_two_division(*op, *ty, *y) {
-                Some((op, y)) => Expr::Binary(op, *ty, boxed(x)?, Box::new(Expr::Const(y))),
-                None => Expr::Binary(*op, *ty, boxed(x)?, boxed(y)?),
+            BasicOp::Scalar(ScalarOp::Unary(op, ty, x)) => Expr::Scalar(ScalarOp::Unary(*op, *ty, boxed(x)?)),
+            BasicOp::Scalar(ScalarOp::Binary(op, ty, x, y)) => match power_of_two_division(*op, *ty, *y) {
+                Some((op, y)) => Expr::Scalar(ScalarOp::Binary(op, *ty, boxed(x)?, Box::new(Expr::Const(y)))),
+                None => Expr::Scalar(ScalarOp::Binary(*op, *ty, boxed(x)?, boxed(y)?)),
             },
-            BasicOp::Compare(op, ty, x, y) => Expr::Compare(*op, *ty, boxed(x)?, boxed(y)?),
+            BasicOp::Scalar(ScalarOp::Compare(op, ty, x, y)) => {
+                Expr::Scalar(ScalarOp::Compare(*op, *ty, boxed(x)?, boxed(y)?))
+            }
             BasicOp::SizeAtLeast { size, tunable } => {
                 let tunable = Expr::Tunable(self.tunable(*tunable)?);
-                Expr::Compare(CmpOp::SLe, PrimType::I64, Box::new(tunable), boxed(size)?)
+                Expr::Scalar(ScalarOp::Compare(CmpOp::SLe, PrimType::I64, Box::new(tunable), boxed(size)?))
             }
             BasicOp::Param { name, default } => self.param(name, self.atom(*default)?)?,
-            BasicOp::Convert { op, from, to, arg } => Expr::Convert(*op, *from, *to, boxed(arg)?),
-            BasicOp::Select { ty, cond, if_true, if_false } => {
-                Expr::Select(*ty, boxed(cond)?, boxed(if_true)?, boxed(if_false)?)
+            BasicOp::Scalar(ScalarOp::Convert { op, from, to, arg }) => {
+                Expr::Scalar(ScalarOp::Convert { op: *op, from: *from, to: *to, arg: boxed(arg)? })
             }
-            BasicOp::Fma(ty, a, b, c) => Expr::Fma(*ty, boxed(a)?, boxed(b)?, boxed(c)?),
-            BasicOp::Math(fun, ty, args) => {
+            BasicOp::Scalar(ScalarOp::Select { ty, cond, if_true, if_false }) => {
+                Expr::Scalar(ScalarOp::Select {
+                    ty: *ty,
+                    cond: boxed(cond)?,
+                    if_true: boxed(if_true)?,
+                    if_false: boxed(if_false)?,
+                })
+            }
+            BasicOp::Scalar(ScalarOp::Fma(ty, a, b, c)) => {
+                Expr::Scalar(ScalarOp::Fma(*ty, boxed(a)?, boxed(b)?, boxed(c)?))
+            }
+            BasicOp::Scalar(ScalarOp::Math(fun, ty, args)) => {
                 let args = args.iter().map(|arg| self.atom(*arg)).collect::<Result<_, _>>()?;
-                Expr::Math(*fun, *ty, args)
+                Expr::Scalar(ScalarOp::Math(*fun, *ty, args))
             }
             BasicOp::Assert { .. }
             | BasicOp::Index { .. }
-            | BasicOp::FlatIndex { .. }
-            | BasicOp::Update { .. }
-            | BasicOp::FlatUpdate { .. }
-            | BasicOp::Concat { .. }
-            | BasicOp::Iota { .. }
-            | BasicOp::Replicate { .. }
-            | BasicOp::Scratch { .. }
-            | BasicOp::Rearrange { .. }
-            | BasicOp::Reshape { .. }
-            | BasicOp::Copy(_)
-            | BasicOp::Manifest { .. }
-            | BasicOp::ArrayLit { .. }
-            | BasicOp::ConstArray { .. }
-            | BasicOp::UpdateAcc { .. } => {
+            | ir::view_op!()
+            | ir::update_op!()
+            | ir::fresh_array_op!() => {
                 return Err(PassError::bug("an array operation returns a scalar"));
             }
         })
@@ -106,31 +106,13 @@ impl Gen<'_, '_> {
             BasicOp::Assert { cond, msg } => (self.atom(*cond)?, msg),
             // Renaming a certificate emits nothing.
             BasicOp::Atom(_) => return Ok(()),
-            BasicOp::Unary(..)
-            | BasicOp::Binary(..)
-            | BasicOp::Compare(..)
-            | BasicOp::SizeAtLeast { .. }
-            | BasicOp::Param { .. }
-            | BasicOp::Convert { .. }
-            | BasicOp::Select { .. }
-            | BasicOp::Fma(..)
-            | BasicOp::Math(..)
+            BasicOp::Scalar(_)
+            | ir::parameter_op!()
             | BasicOp::Index { .. }
-            | BasicOp::Update { .. }
-            | BasicOp::FlatIndex { .. }
-            | BasicOp::FlatUpdate { .. }
-            | BasicOp::Concat { .. }
-            | BasicOp::Iota { .. }
-            | BasicOp::Replicate { .. }
-            | BasicOp::Scratch { .. }
-            | BasicOp::Rearrange { .. }
-            | BasicOp::Reshape { .. }
-            | BasicOp::Copy(_)
-            | BasicOp::Manifest { .. }
-            | BasicOp::ArrayLit { .. }
-            | BasicOp::ConstArray { .. }
-            | BasicOp::Opaque(_)
-            | BasicOp::UpdateAcc { .. } => {
+            | ir::update_op!()
+            | ir::view_op!()
+            | ir::fresh_array_op!()
+            | BasicOp::Opaque(_) => {
                 return Err(PassError::bug("a certificate does not come from a check"));
             }
         };
@@ -188,9 +170,7 @@ impl Gen<'_, '_> {
             BasicOp::Atom(_)
             | BasicOp::Opaque(_)
             | BasicOp::Index { .. }
-            | BasicOp::FlatIndex { .. }
-            | BasicOp::Rearrange { .. }
-            | BasicOp::Reshape { .. }
+            | ir::view_op!()
             | BasicOp::Scratch { .. } => Ok(()),
             BasicOp::Update { array, slice, value } => {
                 let (ty, block, lmad) = self.location(*array)?;
@@ -228,10 +208,10 @@ impl Gen<'_, '_> {
                     let index = if ty == PrimType::I64 {
                         Expr::Var(i)
                     } else {
-                        Expr::Convert(prim::ConvOp::SExt, PrimType::I64, ty, Box::new(Expr::Var(i)))
+                        Expr::convert(prim::ConvOp::SExt, PrimType::I64, ty, Expr::Var(i))
                     };
-                    let scaled = Expr::Binary(BinOp::Mul, ty, Box::new(index), Box::new(stride.clone()));
-                    let value = Expr::Binary(BinOp::Add, ty, Box::new(scaled), Box::new(start.clone()));
+                    let scaled = Expr::binary(BinOp::Mul, ty, index, stride.clone());
+                    let value = Expr::binary(BinOp::Add, ty, scaled, start.clone());
                     let access = g.element(elem, block, &lmad, vec![Expr::Var(i)])?;
                     g.emit(Stmt::Store(access, value));
                     Ok(())
@@ -258,17 +238,9 @@ impl Gen<'_, '_> {
                 let to = self.region(*block, lmad)?;
                 self.single_thread(|g| g.constant(to, *elem, shape, bytes))
             }
-            BasicOp::Unary(..)
-            | BasicOp::Binary(..)
-            | BasicOp::Compare(..)
-            | BasicOp::SizeAtLeast { .. }
-            | BasicOp::Param { .. }
-            | BasicOp::Convert { .. }
-            | BasicOp::Select { .. }
-            | BasicOp::Fma(..)
-            | BasicOp::Math(..)
-            | BasicOp::Assert { .. }
-            | BasicOp::UpdateAcc { .. } => Err(PassError::bug("a scalar operation returns an array")),
+            BasicOp::Scalar(_) | ir::parameter_op!() | BasicOp::Assert { .. } | BasicOp::UpdateAcc { .. } => {
+                Err(PassError::bug("a scalar operation returns an array"))
+            }
         }
     }
 

@@ -9,7 +9,7 @@ use ir::mem::Lmad;
 use ir::name::Name;
 use ir::types::{Dim, Type};
 use ir::{PassError, Prov};
-use prim::{CmpOp, PrimType, Scalar, UnOp};
+use prim::{CmpOp, PrimType, Scalar, ScalarOp, UnOp};
 use std::sync::Arc;
 
 impl Gen<'_, '_> {
@@ -96,7 +96,7 @@ impl Gen<'_, '_> {
             let distance = if let Expr::Const(Scalar::I64(known)) = stride {
                 Expr::i64(known.saturating_abs())
             } else {
-                Expr::Unary(UnOp::Abs, PrimType::I64, Box::new(stride))
+                Expr::unary(UnOp::Abs, PrimType::I64, stride)
             };
             let distance = self.bind_value(distance, PrimType::I64, "distance");
             let last = max(sub(extent.clone(), Expr::i64(1)), Expr::i64(0));

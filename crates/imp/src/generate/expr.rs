@@ -1,7 +1,7 @@
 //! Construction of scalar expressions, with enough folding to keep indices readable.
 
 use crate::syntax::Expr;
-use prim::{BinOp, CmpOp, PrimType, Scalar};
+use prim::{BinOp, CmpOp, PrimType, Scalar, ScalarOp};
 
 /// `a + b` on `i64`.
 pub(crate) fn add(a: Expr, b: Expr) -> Expr {
@@ -35,7 +35,7 @@ pub(crate) fn mul(a: Expr, b: Expr) -> Expr {
 
 /// A binary operator on `i64`.
 pub(crate) fn binary(op: BinOp, a: Expr, b: Expr) -> Expr {
-    Expr::Binary(op, PrimType::I64, Box::new(a), Box::new(b))
+    Expr::binary(op, PrimType::I64, a, b)
 }
 
 /// `a / b` on `i64` for `b > 0` and `a >= 0`.
@@ -55,17 +55,17 @@ pub(crate) fn max(a: Expr, b: Expr) -> Expr {
 
 /// A comparison on `i64`.
 pub(crate) fn compare(op: CmpOp, a: Expr, b: Expr) -> Expr {
-    Expr::Compare(op, PrimType::I64, Box::new(a), Box::new(b))
+    Expr::compare(op, PrimType::I64, a, b)
 }
 
 /// `if cond then yes else no` on `i64`.
 pub(crate) fn select(cond: &Expr, yes: &Expr, no: &Expr) -> Expr {
-    Expr::Select(PrimType::I64, Box::new(cond.clone()), Box::new(yes.clone()), Box::new(no.clone()))
+    Expr::select(PrimType::I64, cond.clone(), yes.clone(), no.clone())
 }
 
 /// Logical or.
 pub(crate) fn or(a: Expr, b: Expr) -> Expr {
-    Expr::Binary(BinOp::Or, PrimType::Bool, Box::new(a), Box::new(b))
+    Expr::binary(BinOp::Or, PrimType::Bool, a, b)
 }
 
 /// Logical and.
@@ -73,5 +73,5 @@ pub(crate) fn and(a: Expr, b: Expr) -> Expr {
     if a == Expr::Const(Scalar::Bool(true)) {
         return b;
     }
-    Expr::Binary(BinOp::And, PrimType::Bool, Box::new(a), Box::new(b))
+    Expr::binary(BinOp::And, PrimType::Bool, a, b)
 }

@@ -7,7 +7,7 @@ use crate::syntax::{Expr, Tunable, TunableId};
 use ir::name::FunName;
 use ir::tunable::{Class, UNSET};
 use ir::{Mems, PassError};
-use prim::{CmpOp, PrimType};
+use prim::{CmpOp, PrimType, ScalarOp};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
@@ -62,6 +62,11 @@ impl Gen<'_, '_> {
         let id = id.ok_or_else(|| PassError::bug("a user-defined parameter has no number"))?;
         let none = compare(CmpOp::Eq, Expr::Tunable(id), Expr::i64(UNSET));
         let value = Box::new(Expr::Tunable(id));
-        Ok(Expr::Select(PrimType::I64, Box::new(none), Box::new(default), value))
+        Ok(Expr::Scalar(ScalarOp::Select {
+            ty: PrimType::I64,
+            cond: Box::new(none),
+            if_true: Box::new(default),
+            if_false: value,
+        }))
     }
 }

@@ -8,7 +8,7 @@ use crate::syntax::{
     Access, Arg, CheckId, Expr, For, FunId, LaneAccess, LanePositions, LoopMode, MaskedOff, Region as Extent,
     Stmt, Var, VarType,
 };
-use prim::{BinOp, CmpOp, PrimType, Scalar};
+use prim::{BinOp, CmpOp, PrimType, Scalar, ScalarOp};
 
 impl Emit<'_, '_> {
     /// Emits statements, the first with number `at`, in the innermost loop `outer`.
@@ -98,7 +98,7 @@ impl Emit<'_, '_> {
     fn of_all_lanes(&mut self, bytes: &Expr) -> Expr {
         let lanes = i64::from(self.lanes());
         let bytes = self.as_lanes(bytes).0;
-        let i64_of = |op, x, y| Expr::Binary(op, PrimType::I64, Box::new(x), Box::new(y));
+        let i64_of = |op, x, y| Expr::binary(op, PrimType::I64, x, y);
         let least = i64_of(BinOp::SMax, bytes, Expr::i64(-1));
         let bounded = i64_of(BinOp::SMin, least, Expr::i64(i64::MAX / lanes));
         i64_of(BinOp::Mul, bounded, Expr::i64(lanes))
@@ -273,12 +273,12 @@ impl Emit<'_, '_> {
         let counter = Expr::Var(f.var);
         let go = |emit: &Self| {
             let i = emit.shapes.vector(emit.shapes.value(&counter));
-            Expr::Compare(CmpOp::SLt, ty, Box::new(i), Box::new(Expr::Var(bound)))
+            Expr::compare(CmpOp::SLt, ty, i, Expr::Var(bound))
         };
         self.while_any(mask, at, outer, go, |emit, inside| {
             emit.block(&f.body, at + 1, at, inside);
             let one = Expr::Const(Scalar::from_bits(ty, 1));
-            let next = Expr::Binary(BinOp::Add, ty, Box::new(counter.clone()), Box::new(one));
+            let next = Expr::binary(BinOp::Add, ty, counter.clone(), one);
             let next = emit.shapes.value(&next);
             emit.assign(f.var, next, everywhere);
         });

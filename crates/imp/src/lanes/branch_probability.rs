@@ -5,7 +5,7 @@
 
 use crate::syntax::{Expr, Stmt, Var};
 use crate::walk::each_stmt;
-use prim::{CmpOp, PrimType, Scalar, UnOp};
+use prim::{CmpOp, PrimType, Scalar, ScalarOp, UnOp};
 use rustc_hash::FxHashMap;
 
 /// The least bound that few numbers reach.
@@ -46,12 +46,13 @@ fn is_magnitude(e: &Expr, known: &FxHashMap<Var, bool>) -> bool {
     if let Expr::Var(var) = e {
         return known.get(var).copied().unwrap_or(false);
     }
-    matches!(e, Expr::Unary(UnOp::FAbs, ..))
+    matches!(e, Expr::Scalar(ScalarOp::Unary(UnOp::FAbs, ..)))
 }
 
 /// Returns true if an expression compares a magnitude with a large upper bound.
 fn is_bounded(e: &Expr, magnitudes: &FxHashMap<Var, bool>) -> bool {
-    let Expr::Compare(CmpOp::FLe | CmpOp::FLt, PrimType::F32 | PrimType::F64, x, bound) = e else {
+    let Expr::Scalar(ScalarOp::Compare(CmpOp::FLe | CmpOp::FLt, PrimType::F32 | PrimType::F64, x, bound)) = e
+    else {
         return false;
     };
     let large = if let Expr::Const(Scalar::F32(bound)) = **bound {

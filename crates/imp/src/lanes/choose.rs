@@ -17,7 +17,7 @@ use crate::syntax::{Expr, For, Function, LoopMode, Stmt, VarInfo};
 use crate::walk::{each_operand, each_stmt};
 use ir::remark::{Cycles, NotVectorisedReason, RemarkKind};
 use ir::{Context, VectorLanes};
-use prim::{BinOp, PrimType, Scalar};
+use prim::{BinOp, PrimType, Scalar, ScalarOp};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -386,7 +386,7 @@ fn may_be_long(stmt: &Stmt) -> bool {
 /// vectorises, and no products that only LLVM knows to widen.
 fn is_short(f: &For) -> bool {
     fn byte_product(e: &Expr) -> bool {
-        let mut found = matches!(e, Expr::Binary(BinOp::Mul, PrimType::I8, _, _));
+        let mut found = matches!(e, Expr::Scalar(ScalarOp::Binary(BinOp::Mul, PrimType::I8, _, _)));
         each_operand(e, &mut |part| found |= byte_product(part));
         found
     }
@@ -405,11 +405,17 @@ pub(super) fn is_plain(body: &[Stmt], machine: Machine) -> bool {
     fn expr(e: &Expr, fma: bool) -> bool {
         match e {
             Expr::Const(_) | Expr::Var(_) | Expr::Tunable(_) | Expr::LogsComparisons => true,
-            Expr::Unary(_, _, x) | Expr::Convert(_, _, _, x) => expr(x, fma),
-            Expr::Binary(_, _, x, y) | Expr::Compare(_, _, x, y) => expr(x, fma) && expr(y, fma),
-            Expr::Fma(..) if !fma => false,
-            Expr::Select(_, x, y, z) | Expr::Fma(_, x, y, z) => expr(x, fma) && expr(y, fma) && expr(z, fma),
-            Expr::Math(..) | crate::vector_expr!() => false,
+            Expr::Scalar(ScalarOp::Unary(_, _, x) | ScalarOp::Convert { op: _, from: _, to: _, arg: x }) => {
+                expr(x, fma)
+            }
+            Expr::Scalar(ScalarOp::Binary(_, _, x, y) | ScalarOp::Compare(_, _, x, y)) => {
+                expr(x, fma) && expr(y, fma)
+            }
+            Expr::Scalar(ScalarOp::Fma(..)) if !fma => false,
+            Expr::Scalar(
+                ScalarOp::Select { ty: _, cond: x, if_true: y, if_false: z } | ScalarOp::Fma(_, x, y, z),
+            ) => expr(x, fma) && expr(y, fma) && expr(z, fma),
+            Expr::Scalar(ScalarOp::Math(..)) | crate::vector_expr!() => false,
         }
     }
     body.iter().all(|stmt| match stmt {

@@ -7,7 +7,7 @@ use super::strides::IterationStrides;
 use super::value::{LaneValue, Shape, Shapes, Stride};
 use crate::syntax::{Access, Arg, Expr, For, Region, Stmt, VarInfo};
 use crate::walk::{divides, type_of};
-use prim::{BinOp, PrimType, Scalar};
+use prim::{BinOp, PrimType, Scalar, ScalarOp};
 use target::Machine;
 use target::throughput::{self, BRANCH, CALL, DIVERGENCE, NESTED_DIVERGENCE, Throughput};
 
@@ -146,10 +146,10 @@ impl<'s, 'a> Costs<'s, 'a> {
                 };
                 (0.0, kind)
             }
-            Expr::Unary(op, ty, x) => {
+            Expr::Scalar(ScalarOp::Unary(op, ty, x)) => {
                 self.operator(&[x], *ty, false, throughput::unary(*op, *ty, self.machine.uarch))
             }
-            Expr::Binary(op, ty, x, y) => {
+            Expr::Scalar(ScalarOp::Binary(op, ty, x, y)) => {
                 let affine = matches!(op, BinOp::Add | BinOp::Sub | BinOp::Mul | BinOp::Shl);
                 let price = if op.is_division() && matches!(&**y, Expr::Const(_)) {
                     throughput::BY_CONSTANT
@@ -158,21 +158,25 @@ impl<'s, 'a> Costs<'s, 'a> {
                 };
                 self.operator(&[x, y], *ty, affine, price)
             }
-            Expr::Compare(_, ty, x, y) => self.operator(&[x, y], *ty, false, throughput::PLAIN),
-            Expr::Convert(_, from, to, x) => {
+            Expr::Scalar(ScalarOp::Compare(_, ty, x, y)) => {
+                self.operator(&[x, y], *ty, false, throughput::PLAIN)
+            }
+            Expr::Scalar(ScalarOp::Convert { op: _, from, to, arg: x }) => {
                 let wide = if from.size() > to.size() { *from } else { *to };
                 let narrows = from.is_int() && to.is_int() && to.size() <= from.size();
                 let price =
                     if from.is_float() && to.is_int() { throughput::TO_INTEGER } else { throughput::PLAIN };
                 self.operator(&[x], wide, narrows, price)
             }
-            Expr::Select(ty, c, x, y) => self.operator(&[c, x, y], *ty, false, throughput::PLAIN),
-            Expr::Fma(ty, x, y, z) => {
+            Expr::Scalar(ScalarOp::Select { ty, cond: c, if_true: x, if_false: y }) => {
+                self.operator(&[c, x, y], *ty, false, throughput::PLAIN)
+            }
+            Expr::Scalar(ScalarOp::Fma(ty, x, y, z)) => {
                 self.fused = true;
                 let price = throughput::fma(*ty, self.machine);
                 self.operator(&[x, y, z], *ty, false, price)
             }
-            Expr::Math(_, ty, args) => {
+            Expr::Scalar(ScalarOp::Math(_, ty, args)) => {
                 let args: Vec<&Expr> = args.iter().collect();
                 self.operator(args.as_slice(), *ty, false, throughput::MATH)
             }

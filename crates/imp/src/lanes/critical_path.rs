@@ -5,6 +5,7 @@
 use crate::pipeline::cost;
 use crate::syntax::{Access, Expr, Stmt, Var};
 use crate::walk::each_operand;
+use prim::ScalarOp;
 use rustc_hash::{FxHashMap, FxHashSet};
 use target::latency;
 
@@ -127,7 +128,7 @@ fn own_sets(stmts: &[Stmt]) -> impl Iterator<Item = Var> {
 
 /// The latency from the operands of an expression to its value.
 fn own(e: &Expr) -> f64 {
-    if let Expr::Binary(op, _, _, y) = e
+    if let Expr::Scalar(ScalarOp::Binary(op, _, _, y)) = e
         && op.is_division()
         && matches!(**y, Expr::Const(_))
     {

@@ -20,7 +20,7 @@ use super::versions::LoopVersion;
 use crate::def_use::DefUse;
 use crate::syntax::{Expr, For, Function, LoopMode, Stmt, Var};
 use crate::walk::{Use, each_stmt, each_use, is_at_most};
-use prim::{BinClass, ConvOp, PrimType};
+use prim::{BinClass, ConvOp, PrimType, ScalarOp};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 
@@ -97,7 +97,12 @@ pub(super) fn indices(f: &For) -> FxHashSet<Var> {
         let Stmt::Set(var, e) = stmt else {
             return None;
         };
-        let index = if let Expr::Convert(ConvOp::SExt | ConvOp::ZExt, PrimType::I64, to, x) = e
+        let index = if let Expr::Scalar(ScalarOp::Convert {
+            op: ConvOp::SExt | ConvOp::ZExt,
+            from: PrimType::I64,
+            to,
+            arg: x,
+        }) = e
             && matches!(to, PrimType::I32 | PrimType::I64)
         {
             x
@@ -111,7 +116,7 @@ pub(super) fn indices(f: &For) -> FxHashSet<Var> {
 
 /// The dividend of a statement, true for a quotient or false for a remainder, and the divisor.
 fn quotient_or_remainder(stmt: &Stmt) -> Option<(Var, bool, Rows)> {
-    let Stmt::Set(_, Expr::Binary(op, ty, x, y)) = stmt else {
+    let Stmt::Set(_, Expr::Scalar(ScalarOp::Binary(op, ty, x, y))) = stmt else {
         return None;
     };
     let (Expr::Var(x), Expr::Var(size)) = (&**x, &**y) else {
@@ -136,7 +141,7 @@ pub(super) fn substitute_index(f: &mut For, rows: Rows, row: Var, column: Var) {
             *e = if rows.ty == PrimType::I64 {
                 value
             } else {
-                Expr::Convert(ConvOp::SExt, PrimType::I64, rows.ty, Box::new(value))
+                Expr::convert(ConvOp::SExt, PrimType::I64, rows.ty, value)
             };
         }
     }

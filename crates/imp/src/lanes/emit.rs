@@ -25,7 +25,7 @@ use crate::generate::expr::{add, compare, div, max, min, mul, sub};
 use crate::syntax::{Expr, For, LoopMode, Stmt, Var, VarInfo, VarType};
 use crate::walk::each_stmt;
 use crate::weight::likely_weight;
-use prim::{BinOp, CmpOp, ConvOp, PrimType, Scalar, UnOp};
+use prim::{BinOp, CmpOp, ConvOp, PrimType, Scalar, ScalarOp, UnOp};
 use std::sync::Arc;
 use target::Machine;
 
@@ -167,12 +167,12 @@ impl Emit<'_, '_> {
     fn masked_group(&mut self, f: &For, at: u32, first: Expr, active: Expr) {
         self.out.push(Stmt::Set(f.var, first));
         // The number of lanes fits in an `i8`.
-        let active = Expr::Convert(ConvOp::SExt, PrimType::I64, PrimType::I8, Box::new(active));
-        let mask = Expr::Compare(
+        let active = Expr::convert(ConvOp::SExt, PrimType::I64, PrimType::I8, active);
+        let mask = Expr::compare(
             CmpOp::SLt,
             PrimType::I8,
-            Box::new(Expr::LaneIds(PrimType::I8, self.lanes())),
-            Box::new(Expr::Splat(self.lanes(), Box::new(active))),
+            Expr::LaneIds(PrimType::I8, self.lanes()),
+            Expr::Splat(self.lanes(), Box::new(active)),
         );
         let mask = Mask { lanes: Some(self.mask(mask, "mask")), region: None };
         self.block(&f.body, at + 1, at, mask);
@@ -196,7 +196,7 @@ impl Emit<'_, '_> {
         match mask {
             Mask { lanes: Some(lanes), region: Some(region) } if region.must_blend(var, self.def_use) => {
                 let ty = self.shapes.type_of(&Expr::Var(var));
-                Expr::Select(ty, Box::new(Expr::Var(lanes)), Box::new(value), Box::new(Expr::Var(var)))
+                Expr::select(ty, Expr::Var(lanes), value, Expr::Var(var))
             }
             _ => value,
         }
@@ -206,9 +206,7 @@ impl Emit<'_, '_> {
     pub(super) fn restrict(mask: Option<Var>, cond: Expr) -> Expr {
         match mask {
             None => cond,
-            Some(lanes) => {
-                Expr::Binary(BinOp::And, PrimType::Bool, Box::new(Expr::Var(lanes)), Box::new(cond))
-            }
+            Some(lanes) => Expr::binary(BinOp::And, PrimType::Bool, Expr::Var(lanes), cond),
         }
     }
 }
@@ -226,7 +224,7 @@ fn masks_all_groups(body: &[Stmt]) -> bool {
 
 /// The negation of a condition, or of a mask.
 pub(super) fn not(e: Expr) -> Expr {
-    Expr::Unary(UnOp::Not, PrimType::Bool, Box::new(e))
+    Expr::unary(UnOp::Not, PrimType::Bool, e)
 }
 
 /// A condition: any lane of a mask is set.
@@ -236,7 +234,7 @@ pub(super) fn any(mask: Var) -> Expr {
 
 /// Folds an operator on `i64` constants.
 fn constant(e: Expr) -> Expr {
-    let Expr::Binary(op, PrimType::I64, x, y) = &e else {
+    let Expr::Scalar(ScalarOp::Binary(op, PrimType::I64, x, y)) = &e else {
         return e;
     };
     let (Expr::Const(Scalar::I64(x)), Expr::Const(Scalar::I64(y))) = (&**x, &**y) else {

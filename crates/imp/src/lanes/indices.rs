@@ -19,7 +19,7 @@ use super::value::{LaneValue, Shapes, Stride};
 use crate::def_use::DefUse;
 use crate::syntax::{Expr, For, Stmt, Var};
 use crate::walk::{Use, each_use, each_var};
-use prim::{BinOp, ConvOp, PrimType};
+use prim::{BinOp, ConvOp, PrimType, ScalarOp};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The greatest stride from lane to lane: with it, up to 2^6 lanes span at most half of the 32-bit
@@ -68,7 +68,10 @@ impl Found {
                     }
                 });
                 match stmt {
-                    Stmt::Set(var, Expr::Convert(ConvOp::SExt, from, PrimType::I64, x)) => {
+                    Stmt::Set(
+                        var,
+                        Expr::Scalar(ScalarOp::Convert { op: ConvOp::SExt, from, to: PrimType::I64, arg: x }),
+                    ) => {
                         self.from.insert(*var, (*from, (**x).clone()));
                     }
                     Stmt::If(_, yes, no) => {
@@ -95,10 +98,11 @@ impl Shapes<'_> {
             let (from, x) = self.extended.get(var)?;
             return self.extension(*from, x);
         }
-        if let Expr::Convert(ConvOp::SExt, from, PrimType::I64, x) = index {
+        if let Expr::Scalar(ScalarOp::Convert { op: ConvOp::SExt, from, to: PrimType::I64, arg: x }) = index {
             return self.extension(*from, x);
         }
-        let Expr::Binary(op @ (BinOp::Add | BinOp::Sub), PrimType::I64, x, y) = index else {
+        let Expr::Scalar(ScalarOp::Binary(op @ (BinOp::Add | BinOp::Sub), PrimType::I64, x, y)) = index
+        else {
             return None;
         };
         let added = if let Expr::Const(added) = &**y {
@@ -115,7 +119,7 @@ impl Shapes<'_> {
             LaneValue::Affine(PrimType::I32, base, Stride::Const(step))
                 if from == PrimType::I32 && (1..=MOST_STEP).contains(&i64::from(step as i32)) =>
             {
-                let base = Expr::Convert(ConvOp::SExt, from, PrimType::I64, Box::new(base));
+                let base = Expr::convert(ConvOp::SExt, from, PrimType::I64, base);
                 let step = Stride::Const(i64::from(step as i32));
                 Some(LaneValue::Affine(PrimType::I64, base, step))
             }

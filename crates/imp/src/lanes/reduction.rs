@@ -3,7 +3,7 @@
 
 use crate::syntax::{Expr, Stmt, Var};
 use crate::walk::{Use, each_operand, each_use};
-use prim::{BinOp, PrimType, UnClass};
+use prim::{BinOp, PrimType, ScalarOp, UnClass};
 use rustc_hash::{FxHashMap, FxHashSet};
 use target::Machine;
 
@@ -65,7 +65,7 @@ fn combined(e: &Expr, partials: &FxHashMap<Var, Partial>) -> Option<Partial> {
         let Expr::Var(var) = e else { return None };
         partials.get(var).copied()
     };
-    let Expr::Binary(op, ty, x, y) = e else {
+    let Expr::Scalar(ScalarOp::Binary(op, ty, x, y)) = e else {
         return of(e);
     };
     let (var, before) = of(x).or_else(|| of(y))?;
@@ -77,9 +77,9 @@ fn combined(e: &Expr, partials: &FxHashMap<Var, Partial>) -> Option<Partial> {
 /// none divides, and those before AVX2 neither multiply integers of 64 bits nor count bits.
 pub(super) fn has_instructions(body: &[Stmt], machine: Machine) -> bool {
     fn expr(e: &Expr, machine: Machine) -> bool {
-        let is_slow = matches!(e, Expr::Binary(BinOp::Mul, PrimType::I64, ..))
-            || matches!(e, Expr::Unary(op, ..) if op.class() == UnClass::BitCount);
-        let divides = matches!(e, Expr::Binary(op, ..) if op.is_checked());
+        let is_slow = matches!(e, Expr::Scalar(ScalarOp::Binary(BinOp::Mul, PrimType::I64, ..)))
+            || matches!(e, Expr::Scalar(ScalarOp::Unary(op, ..)) if op.class() == UnClass::BitCount);
+        let divides = matches!(e, Expr::Scalar(ScalarOp::Binary(op, ..)) if op.is_checked());
         let mut has = !divides && (!is_slow || machine.bytes >= AVX2);
         each_operand(e, &mut |part| has &= expr(part, machine));
         has

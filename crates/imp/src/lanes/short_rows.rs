@@ -21,7 +21,7 @@ use super::versions::LoopVersion;
 use crate::def_use::DefUse;
 use crate::syntax::{Access, Expr, For, Function, LoopMode, Stmt, Var};
 use crate::walk::{Use, each_operand, each_stmt, each_use};
-use prim::BinOp;
+use prim::{BinOp, ScalarOp};
 use std::collections::BTreeMap;
 use target::Machine;
 use target::chunks::ROW_STATEMENTS;
@@ -105,7 +105,7 @@ fn is_row(access: &Access, row: Var, size: Var) -> bool {
 
 /// Returns true if a product is part of an expression.
 fn multiplies(e: &Expr, x: &Expr, y: &Expr) -> bool {
-    if let Expr::Binary(BinOp::Mul, _, a, b) = e
+    if let Expr::Scalar(ScalarOp::Binary(BinOp::Mul, _, a, b)) = e
         && (**a == *x && **b == *y || **a == *y && **b == *x)
     {
         return true;

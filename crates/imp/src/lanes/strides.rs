@@ -12,7 +12,7 @@
 
 use crate::syntax::{Access, Expr, Var};
 use crate::walk::each_operand;
-use prim::{BinOp, PrimType, Scalar};
+use prim::{BinOp, PrimType, Scalar, ScalarOp};
 use rustc_hash::FxHashMap;
 
 /// The largest distance along a row per iteration: a cache line has several more elements.
@@ -46,7 +46,7 @@ impl IterationStrides {
         if let Expr::Var(var) = e {
             return self.0.get(var).copied().unwrap_or(Some(0));
         }
-        if let Expr::Binary(op, PrimType::I64, x, y) = e {
+        if let Expr::Scalar(ScalarOp::Binary(op, PrimType::I64, x, y)) = e {
             if *op == BinOp::Add {
                 return self.step(x)?.checked_add(self.step(y)?);
             } else if *op == BinOp::Sub {

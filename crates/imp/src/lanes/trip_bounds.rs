@@ -27,7 +27,7 @@ use crate::generate::expr::{add, and, compare, max, min};
 use crate::syntax::{Access, Expr, For, Function, LoopMode, Stmt, Var, VarInfo};
 use crate::walk::{divides, each_stmt, each_use, each_var, is_at_most};
 use ir::Fuel;
-use prim::{BinOp, CmpOp, ConvOp, PrimType, Scalar};
+use prim::{BinOp, CmpOp, ConvOp, PrimType, Scalar, ScalarOp};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The largest number of statements of a loop's body.
@@ -165,7 +165,7 @@ impl Bound {
     fn end(&self, f: &For) -> Expr {
         let mut with = self.with.clone();
         if self.ty != PrimType::I64 {
-            with = Expr::Convert(ConvOp::SExt, self.ty, PrimType::I64, Box::new(with));
+            with = Expr::convert(ConvOp::SExt, self.ty, PrimType::I64, with);
         }
         if self.inclusive {
             // No index is above the largest number.
@@ -178,7 +178,7 @@ impl Bound {
         }
         let least = |x, y| compare(CmpOp::SLe, x, y);
         let fits = and(least(Expr::i64(0), f.from.clone()), least(f.to.clone(), Expr::i64(i32::MAX.into())));
-        Expr::Select(PrimType::I64, Box::new(fits), Box::new(end), Box::new(f.to.clone()))
+        Expr::select(PrimType::I64, fits, end, f.to.clone())
     }
 }
 
@@ -230,12 +230,12 @@ fn bounds(body: &[Stmt], index: &FxHashSet<Var>, invariant: &dyn Fn(Var) -> bool
 }
 
 fn compared(e: &Expr, index: &FxHashSet<Var>, same: &dyn Fn(Var) -> bool, found: &mut Vec<Bound>) {
-    if let Expr::Binary(BinOp::And | BinOp::Or, PrimType::Bool, x, y) = e {
+    if let Expr::Scalar(ScalarOp::Binary(BinOp::And | BinOp::Or, PrimType::Bool, x, y)) = e {
         compared(x, index, same, found);
         compared(y, index, same, found);
         return;
     }
-    let Expr::Compare(op, ty, x, y) = e else {
+    let Expr::Scalar(ScalarOp::Compare(op, ty, x, y)) = e else {
         return;
     };
     let either = match op {
@@ -309,15 +309,15 @@ impl Known<'_> {
         if let Expr::Var(var) = e {
             return self.vars.get(var).copied();
         }
-        if let Expr::Select(_, cond, yes, no) = e {
+        if let Expr::Scalar(ScalarOp::Select { ty: _, cond, if_true: yes, if_false: no }) = e {
             let holds = self.value(cond)? == Scalar::Bool(true);
             return self.value(if holds { yes } else { no });
         }
-        if let Expr::Binary(op @ (BinOp::And | BinOp::Or), PrimType::Bool, x, y) = e {
+        if let Expr::Scalar(ScalarOp::Binary(op @ (BinOp::And | BinOp::Or), PrimType::Bool, x, y)) = e {
             return self.either(x, y, *op == BinOp::Or);
         }
         // An index outside of every array.
-        if let Expr::Compare(CmpOp::ULt, PrimType::I64, x, _) = e {
+        if let Expr::Scalar(ScalarOp::Compare(CmpOp::ULt, PrimType::I64, x, _)) = e {
             let outside = self.value(x)? == Scalar::I64(-1);
             return outside.then_some(Scalar::Bool(false));
         }

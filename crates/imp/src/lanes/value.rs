@@ -10,7 +10,7 @@
 use crate::generate::expr::{add, mul, sub};
 use crate::syntax::{Access, Expr, Var, VarInfo};
 use crate::walk::type_of;
-use prim::{BinOp, ConvOp, PrimType, Scalar};
+use prim::{BinOp, ConvOp, PrimType, Scalar, ScalarOp};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The difference between neighbouring lanes; never the constant 0.
@@ -83,13 +83,15 @@ impl Shapes<'_> {
         match expr {
             Expr::Const(_) | Expr::Tunable(_) | Expr::LogsComparisons => true,
             Expr::Var(v) => !self.own.contains(v),
-            Expr::Binary(_, _, x, y) => self.invariant(x) && self.invariant(y),
-            Expr::Unary(..)
-            | Expr::Compare(..)
-            | Expr::Convert(..)
-            | Expr::Select(..)
-            | Expr::Fma(..)
-            | Expr::Math(..)
+            Expr::Scalar(ScalarOp::Binary(_, _, x, y)) => self.invariant(x) && self.invariant(y),
+            Expr::Scalar(
+                ScalarOp::Unary(..)
+                | ScalarOp::Compare(..)
+                | ScalarOp::Convert { .. }
+                | ScalarOp::Select { .. }
+                | ScalarOp::Fma(..)
+                | ScalarOp::Math(..),
+            )
             | crate::vector_expr!() => false,
         }
     }
@@ -112,35 +114,37 @@ impl Shapes<'_> {
                 Shape::Affine(stride) => LaneValue::Affine(self.type_of(expr), expr.clone(), stride),
                 Shape::Varying => LaneValue::Vector(expr.clone()),
             },
-            Expr::Binary(op, ty, x, y) => self.binary(*op, *ty, self.value(x), self.value(y)),
-            Expr::Convert(op, from, to, x) => match (self.value(x), op) {
+            Expr::Scalar(ScalarOp::Binary(op, ty, x, y)) => {
+                self.binary(*op, *ty, self.value(x), self.value(y))
+            }
+            Expr::Scalar(ScalarOp::Convert { op, from, to, arg: x }) => match (self.value(x), op) {
                 (LaneValue::Affine(_, base, stride @ Stride::Const(_)), ConvOp::SExt | ConvOp::ZExt)
                     if to.size() <= from.size() =>
                 {
-                    LaneValue::Affine(*to, Expr::Convert(*op, *from, *to, Box::new(base)), stride)
+                    LaneValue::Affine(*to, Expr::convert(*op, *from, *to, base), stride)
                 }
                 (x, _) => self.apply(vec![x], |args| {
                     let [x] = args;
-                    Expr::Convert(*op, *from, *to, Box::new(x))
+                    Expr::convert(*op, *from, *to, x)
                 }),
             },
-            Expr::Unary(op, ty, x) => {
-                self.apply(vec![self.value(x)], |[x]| Expr::Unary(*op, *ty, Box::new(x)))
+            Expr::Scalar(ScalarOp::Unary(op, ty, x)) => {
+                self.apply(vec![self.value(x)], |[x]| Expr::unary(*op, *ty, x))
             }
-            Expr::Compare(op, ty, x, y) => self.apply(vec![self.value(x), self.value(y)], |[x, y]| {
-                Expr::Compare(*op, *ty, Box::new(x), Box::new(y))
-            }),
-            Expr::Select(ty, c, x, y) => {
+            Expr::Scalar(ScalarOp::Compare(op, ty, x, y)) => {
+                self.apply(vec![self.value(x), self.value(y)], |[x, y]| Expr::compare(*op, *ty, x, y))
+            }
+            Expr::Scalar(ScalarOp::Select { ty, cond: c, if_true: x, if_false: y }) => {
                 let args = vec![self.value(c), self.value(x), self.value(y)];
-                self.apply(args, |[c, x, y]| Expr::Select(*ty, Box::new(c), Box::new(x), Box::new(y)))
+                self.apply(args, |[c, x, y]| Expr::select(*ty, c, x, y))
             }
-            Expr::Fma(ty, x, y, z) => {
+            Expr::Scalar(ScalarOp::Fma(ty, x, y, z)) => {
                 let args = vec![self.value(x), self.value(y), self.value(z)];
-                self.apply(args, |[x, y, z]| Expr::Fma(*ty, Box::new(x), Box::new(y), Box::new(z)))
+                self.apply(args, |[x, y, z]| Expr::fma(*ty, x, y, z))
             }
-            Expr::Math(fun, ty, args) => {
+            Expr::Scalar(ScalarOp::Math(fun, ty, args)) => {
                 let args: Vec<LaneValue> = args.iter().map(|arg| self.value(arg)).collect();
-                self.combine(args, |args| Expr::Math(*fun, *ty, args))
+                self.combine(args, |args| Expr::Scalar(ScalarOp::Math(*fun, *ty, args)))
             }
             // Loops that are still scalar have no vector expressions.
             crate::vector_expr!() => LaneValue::Vector(expr.clone()),
@@ -170,10 +174,8 @@ impl Shapes<'_> {
     }
 
     pub(super) fn binary(&self, op: BinOp, ty: PrimType, x: LaneValue, y: LaneValue) -> LaneValue {
-        let plain = |x: LaneValue, y: LaneValue| {
-            self.apply(vec![x, y], |[x, y]| Expr::Binary(op, ty, Box::new(x), Box::new(y)))
-        };
-        let scalars = |x: &Expr, y: &Expr| Expr::Binary(op, ty, Box::new(x.clone()), Box::new(y.clone()));
+        let plain = |x: LaneValue, y: LaneValue| self.apply(vec![x, y], |[x, y]| Expr::binary(op, ty, x, y));
+        let scalars = |x: &Expr, y: &Expr| Expr::binary(op, ty, x.clone(), y.clone());
         let affine = |base, stride: Option<Stride>| match stride {
             Some(Stride::Const(0)) => Some(LaneValue::Uniform(base)),
             Some(stride) => Some(LaneValue::Affine(ty, base, stride)),
@@ -226,11 +228,11 @@ impl Shapes<'_> {
                     Stride::Const(1) => ramp,
                     Stride::Const(n) => {
                         let n = splat(Expr::Const(Scalar::from_bits(ty, n as u64)));
-                        Expr::Binary(BinOp::Mul, ty, Box::new(ramp), Box::new(n))
+                        Expr::binary(BinOp::Mul, ty, ramp, n)
                     }
-                    Stride::Of(e) => Expr::Binary(BinOp::Mul, ty, Box::new(ramp), Box::new(splat(e))),
+                    Stride::Of(e) => Expr::binary(BinOp::Mul, ty, ramp, splat(e)),
                 };
-                Expr::Binary(BinOp::Add, ty, Box::new(splat(base)), Box::new(ramp))
+                Expr::binary(BinOp::Add, ty, splat(base), ramp)
             }
         }
     }
@@ -262,7 +264,7 @@ impl Shapes<'_> {
 /// Folds additions and multiplications of constants.
 fn tidy(value: LaneValue) -> LaneValue {
     fn fold(e: Expr) -> Expr {
-        if let Expr::Binary(op @ (BinOp::Add | BinOp::Mul), PrimType::I64, x, y) = e {
+        if let Expr::Scalar(ScalarOp::Binary(op @ (BinOp::Add | BinOp::Mul), PrimType::I64, x, y)) = e {
             if op == BinOp::Add { add(*x, *y) } else { mul(*x, *y) }
         } else {
             e

@@ -21,7 +21,7 @@ use crate::generate::expr::{add, and, compare, div, max, min, mul, sub};
 use crate::rename::{each_var_mut, replace};
 use crate::syntax::{Expr, For, Function, LoopMode, Stmt, Var, VarInfo};
 use crate::walk::{Use, each_stmt, each_use};
-use prim::{CmpOp, ConvOp, PrimType, Scalar};
+use prim::{CmpOp, ConvOp, PrimType, Scalar, ScalarOp};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 use target::chunks::{MAX_SPECIALISED_ROW, MIN_DELINEARISED_EXPENSIVE_ROW, MIN_DELINEARISED_ROW};
@@ -144,7 +144,7 @@ impl Split<'_> {
         let size = if rows.ty == PrimType::I64 {
             size
         } else {
-            Expr::Convert(ConvOp::SExt, rows.ty, PrimType::I64, Box::new(size))
+            Expr::convert(ConvOp::SExt, rows.ty, PrimType::I64, size)
         };
         let (lo, hi) = (f.from.clone(), f.to.clone());
         let first = mul(Expr::Var(row), size.clone());

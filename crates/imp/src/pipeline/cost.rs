@@ -2,7 +2,7 @@
 
 use crate::syntax::{Expr, Var, VarInfo, VarType};
 use crate::walk::{each_operand, lanes_of, type_of};
-use prim::PrimType;
+use prim::{PrimType, ScalarOp};
 use target::Machine;
 use target::latency::{self, Latency};
 
@@ -56,7 +56,11 @@ fn registers(vars: &[VarInfo], expr: &Expr, machine: Machine) -> f64 {
         return 0.0;
     };
     // Comparisons have the operands' width.
-    if let Expr::Compare(_, ty, _, _) = expr { share(*ty, lanes, machine) } else { share(ty, lanes, machine) }
+    if let Expr::Scalar(ScalarOp::Compare(_, ty, _, _)) = expr {
+        share(*ty, lanes, machine)
+    } else {
+        share(ty, lanes, machine)
+    }
 }
 
 /// The latency of an operation, and the multipliers' cycles for one register of it.
@@ -72,15 +76,15 @@ pub(crate) fn operation(expr: &Expr) -> Latency {
                 latency::SPLAT
             }
         }
-        Expr::Fma(..) => latency::FMA,
-        Expr::Binary(op, ty, _, _) => latency::binary(*op, *ty),
-        Expr::Unary(op, ty, _) => latency::unary(*op, *ty),
+        Expr::Scalar(ScalarOp::Fma(..)) => latency::FMA,
+        Expr::Scalar(ScalarOp::Binary(op, ty, _, _)) => latency::binary(*op, *ty),
+        Expr::Scalar(ScalarOp::Unary(op, ty, _)) => latency::unary(*op, *ty),
         Expr::SplitSqrt(_) => latency::SPLIT_ROOT,
         Expr::NewtonQuotient(..) => latency::SHARED_QUOTIENT,
-        Expr::Compare(..) => latency::COMPARE,
-        Expr::Convert(op, _, _, _) => latency::convert(*op),
-        Expr::Select(..) => latency::SELECT,
-        Expr::Math(..) => latency::MATH,
+        Expr::Scalar(ScalarOp::Compare(..)) => latency::COMPARE,
+        Expr::Scalar(ScalarOp::Convert { op, from: _, to: _, arg: _ }) => latency::convert(*op),
+        Expr::Scalar(ScalarOp::Select { .. }) => latency::SELECT,
+        Expr::Scalar(ScalarOp::Math(..)) => latency::MATH,
         Expr::Any(_)
         | Expr::All(_)
         | Expr::FirstLane(_)

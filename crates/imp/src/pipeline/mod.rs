@@ -44,7 +44,7 @@ use copy::Renamed;
 use cut::Cut;
 use graph::DependenceGraph;
 use ir::{Context, Fuel, VectorLanes};
-use prim::{BinOp, CmpOp, Scalar};
+use prim::{BinOp, CmpOp, Scalar, ScalarOp};
 use rustc_hash::FxHashSet;
 use std::rc::Rc;
 use target::Machine;
@@ -211,7 +211,7 @@ impl Pipeline<'_> {
         };
         let (last, next) = (fresh_counter(self), fresh_counter(self));
         let one = Expr::Const(Scalar::int(counter_type, 1));
-        let binary = |op, x, y| Expr::Binary(op, counter_type, Box::new(x), Box::new(y));
+        let binary = |op, x, y| Expr::binary(op, counter_type, x, y);
 
         // A for the first iteration, with its own variables.
         let early = || body.iter().zip(&cut.early).filter(|(_, early)| **early);
@@ -252,7 +252,7 @@ impl Pipeline<'_> {
             to: f.to.clone(),
             body: inside,
         }));
-        let runs = Expr::Compare(CmpOp::SLt, counter_type, Box::new(f.from.clone()), Box::new(f.to.clone()));
+        let runs = Expr::compare(CmpOp::SLt, counter_type, f.from.clone(), f.to.clone());
         Some(Stmt::If(runs, start, Vec::new()))
     }
 

@@ -1,26 +1,26 @@
 //! Folding of constants in expressions.
 
 use crate::syntax::Expr;
-use prim::{BinOp, PrimType, Scalar};
+use prim::{BinOp, PrimType, Scalar, ScalarOp};
 
 /// Replaces an expression whose operands are simplified by a simpler one of the same value.
 pub(super) fn fold(e: &mut Expr) {
-    let simpler = if let Expr::Unary(op, _, x) = e {
+    let simpler = if let Expr::Scalar(ScalarOp::Unary(op, _, x)) = e {
         x.as_const().and_then(|x| prim::eval::unary(*op, x)).map(Expr::Const)
-    } else if let Expr::Binary(op, ty, x, y) = e {
+    } else if let Expr::Scalar(ScalarOp::Binary(op, ty, x, y)) = e {
         match (x.as_const(), y.as_const()) {
             (Some(x), Some(y)) => prim::eval::binary(*op, x, y).map(Expr::Const),
             (None, None) => None,
             (Some(_), None) | (None, Some(_)) => identity(*op, *ty, x, y),
         }
-    } else if let Expr::Compare(op, _, x, y) = e {
+    } else if let Expr::Scalar(ScalarOp::Compare(op, _, x, y)) = e {
         let operands = x.as_const().zip(y.as_const());
         operands
             .and_then(|(x, y)| prim::eval::compare(*op, x, y))
             .map(|holds| Expr::Const(Scalar::Bool(holds)))
-    } else if let Expr::Convert(op, _, to, x) = e {
+    } else if let Expr::Scalar(ScalarOp::Convert { op, from: _, to, arg: x }) = e {
         x.as_const().and_then(|x| prim::eval::convert(*op, x, *to)).map(Expr::Const)
-    } else if let Expr::Select(_, cond, yes, no) = e
+    } else if let Expr::Scalar(ScalarOp::Select { ty: _, cond, if_true: yes, if_false: no }) = e
         && let Expr::Const(Scalar::Bool(cond)) = **cond
     {
         Some(take(if cond { yes } else { no }))

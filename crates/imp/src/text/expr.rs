@@ -2,7 +2,7 @@
 
 use super::parse::{FunctionParser, Result};
 use crate::{Expr, MAX_LANES, TunableId};
-use prim::{BinOp, CmpOp, ConvOp, MathFun, PrimType, UnOp};
+use prim::{BinOp, CmpOp, ConvOp, MathFun, PrimType, ScalarOp, UnOp};
 
 impl FunctionParser<'_, '_> {
     pub(super) fn expr(&mut self) -> Result<Expr> {
@@ -33,7 +33,7 @@ impl FunctionParser<'_, '_> {
         };
         let y = Box::new(self.expr()?);
         self.p.punct(")")?;
-        Ok(Expr::Binary(op, PrimType::I64, x, y))
+        Ok(Expr::Scalar(ScalarOp::Binary(op, PrimType::I64, x, y)))
     }
 
     /// Parses an operator with its operands.
@@ -47,7 +47,7 @@ impl FunctionParser<'_, '_> {
             if args.len() != fun.arity() {
                 return self.p.error(format!("{} takes {} arguments", fun.name(), fun.arity()));
             }
-            return Ok(Expr::Math(fun, ty, args));
+            return Ok(Expr::Scalar(ScalarOp::Math(fun, ty, args)));
         }
         let mut parts = word.split('.');
         let (name, first, second) = (parts.next().unwrap_or(""), parts.next(), parts.next());
@@ -115,7 +115,7 @@ impl FunctionParser<'_, '_> {
                 let (from, to) = (self.prim(from)?, self.prim(to)?);
                 self.p.ident()?;
                 let [x] = self.operands()?;
-                Ok(Expr::Convert(op, from, to, x))
+                Ok(Expr::Scalar(ScalarOp::Convert { op, from, to, arg: x }))
             }
             (_, Some(ty), None) => {
                 let ty = self.prim(ty)?;
@@ -137,28 +137,28 @@ impl FunctionParser<'_, '_> {
         if let Some(op) = BinOp::from_name(name) {
             self.p.ident()?;
             let [x, y] = self.operands()?;
-            return Ok(Expr::Binary(op, ty, x, y));
+            return Ok(Expr::Scalar(ScalarOp::Binary(op, ty, x, y)));
         }
         if let Some(op) = UnOp::from_name(name) {
             self.p.ident()?;
             let [x] = self.operands()?;
-            return Ok(Expr::Unary(op, ty, x));
+            return Ok(Expr::Scalar(ScalarOp::Unary(op, ty, x)));
         }
         if let Some(op) = CmpOp::from_name(name) {
             self.p.ident()?;
             let [x, y] = self.operands()?;
-            return Ok(Expr::Compare(op, ty, x, y));
+            return Ok(Expr::Scalar(ScalarOp::Compare(op, ty, x, y)));
         }
         match name {
             "select" => {
                 self.p.ident()?;
                 let [c, x, y] = self.operands()?;
-                Ok(Expr::Select(ty, c, x, y))
+                Ok(Expr::Scalar(ScalarOp::Select { ty, cond: c, if_true: x, if_false: y }))
             }
             "fma" => {
                 self.p.ident()?;
                 let [x, y, z] = self.operands()?;
-                Ok(Expr::Fma(ty, x, y, z))
+                Ok(Expr::Scalar(ScalarOp::Fma(ty, x, y, z)))
             }
             _ => self.p.expected("an operator"),
         }

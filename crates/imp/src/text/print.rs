@@ -5,7 +5,7 @@ use crate::{
     Launch, LoopMode, MaskedOff, Program, Region, SharedBuffer, Slots, Stmt, Tile, Var, VarType,
 };
 use ir::text::{is_identifier, is_plain_hint, quote, show_entry_value, show_opaque_types, show_scalar};
-use prim::{BinOp, PrimType, Scalar};
+use prim::{BinOp, PrimType, Scalar, ScalarOp};
 use std::cell::Cell;
 use std::fmt::Write;
 
@@ -231,30 +231,32 @@ impl<'a> Printer<'a> {
             Expr::Var(v) => self.var(*v),
             Expr::Tunable(id) => format!("tunable#{}", id.0),
             Expr::LogsComparisons => "logging".to_owned(),
-            Expr::Unary(op, ty, x) => format!("{}.{ty}({})", op.name(), self.expr(x)),
-            Expr::Binary(BinOp::Add, PrimType::I64, x, y) => self.infix(x, "+", y),
-            Expr::Binary(BinOp::Sub, PrimType::I64, x, y) => self.infix(x, "-", y),
-            Expr::Binary(BinOp::Mul, PrimType::I64, x, y) => self.infix(x, "*", y),
-            Expr::Binary(op, ty, x, y) => {
+            Expr::Scalar(ScalarOp::Unary(op, ty, x)) => format!("{}.{ty}({})", op.name(), self.expr(x)),
+            Expr::Scalar(ScalarOp::Binary(BinOp::Add, PrimType::I64, x, y)) => self.infix(x, "+", y),
+            Expr::Scalar(ScalarOp::Binary(BinOp::Sub, PrimType::I64, x, y)) => self.infix(x, "-", y),
+            Expr::Scalar(ScalarOp::Binary(BinOp::Mul, PrimType::I64, x, y)) => self.infix(x, "*", y),
+            Expr::Scalar(ScalarOp::Binary(op, ty, x, y)) => {
                 format!("{}.{ty}({}, {})", op.name(), self.expr(x), self.expr(y))
             }
-            Expr::Compare(op, ty, x, y) => {
+            Expr::Scalar(ScalarOp::Compare(op, ty, x, y)) => {
                 format!("{}.{ty}({}, {})", op.name(), self.expr(x), self.expr(y))
             }
-            Expr::Convert(op, from, to, x) => {
+            Expr::Scalar(ScalarOp::Convert { op, from, to, arg: x }) => {
                 format!("{}.{from}.{to}({})", op.name(), self.expr(x))
             }
-            Expr::Select(ty, c, x, y) => {
+            Expr::Scalar(ScalarOp::Select { ty, cond: c, if_true: x, if_false: y }) => {
                 format!("select.{ty}({}, {}, {})", self.expr(c), self.expr(x), self.expr(y))
             }
             Expr::SplitSqrt(x) => format!("shared_sqrt({})", self.expr(x)),
             Expr::NewtonQuotient(x, y) => {
                 format!("shared_div({}, {})", self.expr(x), self.expr(y))
             }
-            Expr::Fma(ty, x, y, z) => {
+            Expr::Scalar(ScalarOp::Fma(ty, x, y, z)) => {
                 format!("fma.{ty}({}, {}, {})", self.expr(x), self.expr(y), self.expr(z))
             }
-            Expr::Math(fun, ty, args) => format!("{}({})", fun.spelling(*ty), self.exprs(args)),
+            Expr::Scalar(ScalarOp::Math(fun, ty, args)) => {
+                format!("{}({})", fun.spelling(*ty), self.exprs(args))
+            }
             Expr::Splat(lanes, x) => format!("splat.{lanes}({})", self.expr(x)),
             Expr::LaneIds(ty, lanes) => format!("lanes.{ty}.{lanes}"),
             Expr::Any(mask) => format!("any({})", self.expr(mask)),

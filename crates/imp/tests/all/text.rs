@@ -6,7 +6,7 @@ use imp::{
     Function, Launch, LoopMode, Program, Region, Slices, Stmt, Tile, Var, VarType, parse, print,
 };
 use ir::entry::{OpaqueId, OpaqueKind, OpaqueType};
-use prim::{BinOp, PrimType, Scalar, ScalarType};
+use prim::{BinOp, PrimType, Scalar, ScalarOp, ScalarType};
 use std::fmt::Write as _;
 
 fn bits(ty: PrimType, bits: u64) -> Expr {
@@ -64,7 +64,7 @@ fn unusual_names_and_unused_variables() {
         ("quote\"", VarType::Scalar(PrimType::Bool)),
         ("späte", i64),
     ];
-    let sum = Expr::Binary(BinOp::Sub, PrimType::I64, Box::new(v(0)), Box::new(Expr::i64(-3)));
+    let sum = Expr::binary(BinOp::Sub, PrimType::I64, v(0), Expr::i64(-3));
     let mut odd = function("fun", &vars, vec![Stmt::Set(Var(1), sum)]);
     odd.code = CodePlacement::Inline;
     odd.recursive = true;

@@ -5,7 +5,7 @@ use imp::{
     Access, Arg, Check, CheckId, Entry, EntryType, EntryValue, Expr, For, FunId, GlobalId, Launch, LoopMode,
     Program, Slices, Stmt, Var, VarType, print, verify,
 };
-use prim::{BinOp, CmpOp, PrimType, Scalar, ScalarType};
+use prim::{BinOp, CmpOp, PrimType, Scalar, ScalarOp, ScalarType};
 
 const I64: VarType = VarType::Scalar(PrimType::I64);
 
@@ -29,8 +29,8 @@ fn valid() -> Program {
     main.params = vec![Var(0), Var(1)];
     main.results = vec![Var(2), Var(1)];
     main.owned = vec![Var(2)];
-    let sum = |x, y| Expr::Binary(BinOp::Add, PrimType::I64, Box::new(x), Box::new(y));
-    let inside = Expr::Compare(CmpOp::SLt, PrimType::I64, Box::new(v(3)), Box::new(v(1)));
+    let sum = |x, y| Expr::binary(BinOp::Add, PrimType::I64, x, y);
+    let inside = Expr::compare(CmpOp::SLt, PrimType::I64, v(3), v(1));
     let launch = Launch {
         id: 1,
         name: "map".into(),
@@ -117,7 +117,7 @@ fn each_violation_is_found() {
             p.functions[1].name = "main".into();
         }),
         ("fadd is not defined for i64", |p| {
-            let sum = Expr::Binary(BinOp::FAdd, PrimType::I64, Box::new(v(0)), Box::new(v(0)));
+            let sum = Expr::binary(BinOp::FAdd, PrimType::I64, v(0), v(0));
             p.functions[1].body.push(Stmt::Set(Var(1), sum));
         }),
         ("r_1 is set to a value of type bool", |p| {

@@ -5,8 +5,8 @@ use super::EvalError;
 use super::basic::{fixed_indices, out_of_bounds};
 use super::machine::{Evaluator, Frame};
 use crate::syntax::{BasicOp, Level};
-use prim::Scalar;
 use prim::eval as scalar;
+use prim::{Scalar, ScalarOp};
 use smallvec::SmallVec;
 
 type Result<T> = std::result::Result<T, EvalError>;
@@ -20,15 +20,15 @@ impl<L: Level> Evaluator<'_, L> {
     pub(super) fn scalar(&self, frame: &Frame<'_>, op: &BasicOp) -> Result<Option<Scalar>> {
         Ok(Some(match op {
             BasicOp::Atom(x) | BasicOp::Opaque(x) => return Ok(frame.known_scalar(*x)),
-            BasicOp::Unary(op, _, x) => {
+            BasicOp::Scalar(ScalarOp::Unary(op, _, x)) => {
                 let x = frame.scalar(*x)?;
                 scalar::unary(*op, x).ok_or_else(|| undefined(op.name(), &[x]))?
             }
-            BasicOp::Binary(op, _, x, y) => {
+            BasicOp::Scalar(ScalarOp::Binary(op, _, x, y)) => {
                 let (x, y) = (frame.scalar(*x)?, frame.scalar(*y)?);
                 scalar::binary(*op, x, y).ok_or_else(|| undefined(op.name(), &[x, y]))?
             }
-            BasicOp::Compare(op, _, x, y) => {
+            BasicOp::Scalar(ScalarOp::Compare(op, _, x, y)) => {
                 let (x, y) = (frame.scalar(*x)?, frame.scalar(*y)?);
                 let value = scalar::compare(*op, x, y);
                 Scalar::Bool(value.ok_or_else(|| undefined(op.name(), &[x, y]))?)
@@ -41,19 +41,19 @@ impl<L: Level> Evaluator<'_, L> {
                 let given = self.user_param(name);
                 given.map_or_else(|| frame.scalar(*default), Ok)?
             }
-            BasicOp::Convert { op, from: _, to, arg } => {
+            BasicOp::Scalar(ScalarOp::Convert { op, from: _, to, arg }) => {
                 let x = frame.scalar(*arg)?;
                 scalar::convert(*op, x, *to).ok_or_else(|| undefined(op.name(), &[x]))?
             }
-            BasicOp::Select { ty: _, cond, if_true, if_false } => {
+            BasicOp::Scalar(ScalarOp::Select { ty: _, cond, if_true, if_false }) => {
                 let chosen = if frame.bool(*cond)? { if_true } else { if_false };
                 frame.scalar(*chosen)?
             }
-            BasicOp::Fma(_, x, y, z) => {
+            BasicOp::Scalar(ScalarOp::Fma(_, x, y, z)) => {
                 let (x, y, z) = (frame.scalar(*x)?, frame.scalar(*y)?, frame.scalar(*z)?);
                 scalar::fma(x, y, z).ok_or_else(|| undefined("fma", &[x, y, z]))?
             }
-            BasicOp::Math(fun, ty, args) => {
+            BasicOp::Scalar(ScalarOp::Math(fun, ty, args)) => {
                 let args: Result<SmallVec<[Scalar; 2]>> = args.iter().map(|arg| frame.scalar(*arg)).collect();
                 let args = args?;
                 let value = self.program.math.evaluate(*fun, *ty, &args);
@@ -70,21 +70,9 @@ impl<L: Level> Evaluator<'_, L> {
                 let value = array.element(&indices)?;
                 value.ok_or_else(|| out_of_bounds(array.shape()))?
             }
-            BasicOp::Assert { .. }
-            | BasicOp::Update { .. }
-            | BasicOp::FlatIndex { .. }
-            | BasicOp::FlatUpdate { .. }
-            | BasicOp::Concat { .. }
-            | BasicOp::Iota { .. }
-            | BasicOp::Replicate { .. }
-            | BasicOp::Scratch { .. }
-            | BasicOp::Rearrange { .. }
-            | BasicOp::Reshape { .. }
-            | BasicOp::Copy(_)
-            | BasicOp::Manifest { .. }
-            | BasicOp::ArrayLit { .. }
-            | BasicOp::ConstArray { .. }
-            | BasicOp::UpdateAcc { .. } => return Ok(None),
+            BasicOp::Assert { .. } | crate::update_op!() | crate::view_op!() | crate::fresh_array_op!() => {
+                return Ok(None);
+            }
         }))
     }
 }

@@ -5,7 +5,7 @@ use super::{ParseError, Parser, Printer, TextForm};
 use crate::syntax::{Atom, BasicOp, DimIndex, MsgPart, ReshapeKind};
 use crate::tunable::TunableId;
 use crate::types::{Shape, Type};
-use prim::{BinOp, CmpOp, ConvOp, MathFun, PrimType, UnOp};
+use prim::{BinOp, CmpOp, ConvOp, MathFun, PrimType, ScalarOp, UnOp};
 use std::fmt::Write as _;
 
 type Result<T> = std::result::Result<T, ParseError>;
@@ -324,20 +324,20 @@ fn parse_at_type(p: &mut Parser<'_>, base: &str, ty: PrimType) -> Result<Option<
     }
     p.ident()?;
     if let Some(op) = binary {
-        return Ok(Some(BasicOp::Binary(op, ty, p.atom()?, p.atom()?)));
+        return Ok(Some(BasicOp::binary(op, ty, p.atom()?, p.atom()?)));
     }
     if let Some(op) = compare {
-        return Ok(Some(BasicOp::Compare(op, ty, p.atom()?, p.atom()?)));
+        return Ok(Some(BasicOp::compare(op, ty, p.atom()?, p.atom()?)));
     }
     if let Some(op) = unary {
-        return Ok(Some(BasicOp::Unary(op, ty, p.atom()?)));
+        return Ok(Some(BasicOp::unary(op, ty, p.atom()?)));
     }
     Ok(Some(match base {
         "select" => {
             let (cond, if_true, if_false) = (p.atom()?, p.atom()?, p.atom()?);
-            BasicOp::Select { ty, cond, if_true, if_false }
+            BasicOp::Scalar(ScalarOp::Select { ty, cond, if_true, if_false })
         }
-        "fma" => BasicOp::Fma(ty, p.atom()?, p.atom()?, p.atom()?),
+        "fma" => BasicOp::fma(ty, p.atom()?, p.atom()?, p.atom()?),
         "iota" => {
             let (count, start, stride) = (p.dim()?, p.atom()?, p.atom()?);
             BasicOp::Iota { ty, count, start, stride }

@@ -14,6 +14,7 @@ use crate::text;
 use crate::types::Type;
 use crate::typing::TypeEnv;
 use crate::walk::{LevelOp, Visit, with_stack};
+use prim::ScalarOp;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
@@ -315,24 +316,10 @@ impl<L: Level> Consumption<'_, L> {
             }
             BasicOp::Atom(Atom::Const(_))
             | BasicOp::Opaque(Atom::Const(_))
-            | BasicOp::Unary(..)
-            | BasicOp::Binary(..)
-            | BasicOp::Compare(..)
-            | BasicOp::SizeAtLeast { .. }
-            | BasicOp::Param { .. }
-            | BasicOp::Convert { .. }
-            | BasicOp::Select { .. }
-            | BasicOp::Fma(..)
-            | BasicOp::Math(..)
+            | BasicOp::Scalar(_)
+            | crate::parameter_op!()
             | BasicOp::Assert { .. }
-            | BasicOp::Concat { .. }
-            | BasicOp::Iota { .. }
-            | BasicOp::Replicate { .. }
-            | BasicOp::Scratch { .. }
-            | BasicOp::Copy(_)
-            | BasicOp::Manifest { .. }
-            | BasicOp::ArrayLit { .. }
-            | BasicOp::ConstArray { .. } => self.bind(bound, &[]),
+            | crate::fresh_array_op!() => self.bind(bound, &[]),
         }
     }
 

@@ -8,7 +8,7 @@ use imp::{
     Arg, CopyPlan, Data, DataId, EntryType, Expr, FunId, GlobalId, Launch, Program, Region, Stmt, VarType,
 };
 use llvm::{Options, Output};
-use prim::{BinOp, PrimType, Scalar, ScalarType};
+use prim::{BinOp, PrimType, Scalar, ScalarOp, ScalarType};
 use value::Value;
 
 const F32: VarType = VarType::Scalar(PrimType::F32);
@@ -148,7 +148,7 @@ fn failure_in_tasks_leaks_nothing() {
     let in_bounds = bin(
         BinOp::And,
         PrimType::Bool,
-        Expr::Compare(prim::CmpOp::SLe, PrimType::I64, Box::new(c(0)), Box::new(v(i))),
+        Expr::compare(prim::CmpOp::SLe, PrimType::I64, c(0), v(i)),
         less(v(i), v(n)),
     );
     let body = vec![

@@ -6,7 +6,7 @@ use crate::common::cases::{Case, cases, interesting, is_nan};
 use crate::common::vectors::{Random, array, export, run, unit};
 use crate::common::{self, Fun, add, array_of, entry_fn, jit, machines, mul, v};
 use imp::{EntryType, Expr, FunId, LaneAccess, LanePositions, MaskedOff, Program, Stmt, VarType};
-use prim::{BinOp, CmpOp, PrimType, Scalar, ScalarType};
+use prim::{BinOp, CmpOp, PrimType, Scalar, ScalarOp, ScalarType};
 use std::fmt::Write;
 
 /// The lane counts under test.
@@ -161,7 +161,7 @@ fn vectors_cross_calls_loops_and_tasks() {
     let (m, sum) = (g.param("m", VarType::Vector(PrimType::Bool, lanes)), g.var("s", vector));
     g.results = vec![sum];
     let added = common::bin(BinOp::FAdd, PrimType::F32, v(x), v(y));
-    let value = Expr::Select(PrimType::F32, Box::new(v(m)), Box::new(added), Box::new(v(x)));
+    let value = Expr::select(PrimType::F32, v(m), added, v(x));
     let g = g.finish("sum", vec![Stmt::Set(sum, value)]);
 
     let mut f = Fun::default();
@@ -187,11 +187,11 @@ fn vectors_cross_calls_loops_and_tasks() {
             vec![
                 Stmt::Set(
                     m,
-                    Expr::Compare(
+                    Expr::compare(
                         CmpOp::SLt,
                         PrimType::I64,
-                        Box::new(Expr::Splat(lanes, Box::new(v(i)))),
-                        Box::new(Expr::LaneIds(PrimType::I64, lanes)),
+                        Expr::Splat(lanes, Box::new(v(i))),
+                        Expr::LaneIds(PrimType::I64, lanes),
                     ),
                 ),
                 Stmt::Call {
@@ -270,8 +270,7 @@ fn text_form() {
     let (x, m) =
         (f.var("x", VarType::Vector(PrimType::F32, 16)), f.var("m", VarType::Vector(PrimType::Bool, 16)));
     let first = Expr::Splat(16, Box::new(v(n)));
-    let below =
-        Expr::Compare(CmpOp::SLt, PrimType::I64, Box::new(Expr::LaneIds(PrimType::I64, 16)), Box::new(first));
+    let below = Expr::compare(CmpOp::SLt, PrimType::I64, Expr::LaneIds(PrimType::I64, 16), first);
     let access =
         |at| LaneAccess { buffer: xs, elem: PrimType::F32, lanes: 16, at, masked_off: MaskedOff::Skip };
     let body = vec![

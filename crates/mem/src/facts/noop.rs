@@ -16,7 +16,7 @@ use ir::soac::Operator;
 use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Lambda, Param, Stm};
 use ir::walk::{Substitution, free_names_exp, refresh_lambda};
 use ir::{Mems, NameTable, Prov, Type};
-use prim::{BinClass, BinOp, CmpOp, PrimType, Scalar, UnOp};
+use prim::{BinClass, BinOp, CmpOp, PrimType, Scalar, ScalarOp, UnOp};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The largest number of conditions of one operand for which a predicate pays.
@@ -49,7 +49,7 @@ pub(super) fn noop_predicate(scan_reduce: &ScanReduce<Mems>, names: &mut NameTab
         stms.extend(own.filter(|stm| stm.pat.iter().any(|param| needed.contains(&param.name))));
         for condition in conditions {
             let holds = bind(names, &mut stms, condition.op());
-            let both = BasicOp::Binary(BinOp::And, PrimType::Bool, all, holds);
+            let both = BasicOp::Scalar(ScalarOp::Binary(BinOp::And, PrimType::Bool, all, holds));
             all = match all {
                 Atom::Const(_) => holds,
                 Atom::Var(_) => bind(names, &mut stms, both),
@@ -137,7 +137,7 @@ fn is_operand(value: Atom, operand: Atom, known: &FxHashMap<Name, Conditions>) -
 /// conditions are not followed.
 fn chooses(basic: &BasicOp, operand: Atom, known: &FxHashMap<Name, Conditions>) -> Option<Conditions> {
     match basic {
-        BasicOp::Select { ty: _, cond, if_true, if_false } => {
+        BasicOp::Scalar(ScalarOp::Select { ty: _, cond, if_true, if_false }) => {
             let (mut conditions, holds) = match is_operand(*if_true, operand, known) {
                 Some(conditions) => (conditions, true),
                 None => (is_operand(*if_false, operand, known)?, false),
@@ -145,7 +145,7 @@ fn chooses(basic: &BasicOp, operand: Atom, known: &FxHashMap<Name, Conditions>) 
             conditions.push(Condition::Is(*cond, holds));
             (conditions.len() <= MOST_CONDITIONS).then_some(conditions)
         }
-        BasicOp::Binary(binary, ty, x, y) => {
+        BasicOp::Scalar(ScalarOp::Binary(binary, ty, x, y)) => {
             let other = if *x == operand {
                 *y
             } else if *y == operand {
@@ -166,30 +166,20 @@ fn chooses(basic: &BasicOp, operand: Atom, known: &FxHashMap<Name, Conditions>) 
             Some(vec![Condition::Compare(cmp, *ty, small, great)])
         }
         BasicOp::Atom(_)
-        | BasicOp::Unary(..)
-        | BasicOp::Compare(..)
-        | BasicOp::SizeAtLeast { .. }
-        | BasicOp::Param { .. }
-        | BasicOp::Convert { .. }
-        | BasicOp::Fma(..)
-        | BasicOp::Math(..)
+        | BasicOp::Scalar(
+            ScalarOp::Unary(..)
+            | ScalarOp::Compare(..)
+            | ScalarOp::Convert { .. }
+            | ScalarOp::Fma(..)
+            | ScalarOp::Math(..),
+        )
+        | ir::parameter_op!()
         | BasicOp::Assert { .. }
         | BasicOp::Index { .. }
-        | BasicOp::Update { .. }
-        | BasicOp::FlatIndex { .. }
-        | BasicOp::FlatUpdate { .. }
-        | BasicOp::Concat { .. }
-        | BasicOp::Iota { .. }
-        | BasicOp::Replicate { .. }
-        | BasicOp::Scratch { .. }
-        | BasicOp::Rearrange { .. }
-        | BasicOp::Reshape { .. }
-        | BasicOp::Copy(_)
-        | BasicOp::Manifest { .. }
-        | BasicOp::ArrayLit { .. }
-        | BasicOp::ConstArray { .. }
-        | BasicOp::Opaque(_)
-        | BasicOp::UpdateAcc { .. } => None,
+        | ir::update_op!()
+        | ir::view_op!()
+        | ir::fresh_array_op!()
+        | BasicOp::Opaque(_) => None,
     }
 }
 
@@ -198,8 +188,8 @@ impl Condition {
     fn op(self) -> BasicOp {
         match self {
             Self::Is(atom, true) => BasicOp::Atom(atom),
-            Self::Is(atom, false) => BasicOp::Unary(UnOp::Not, PrimType::Bool, atom),
-            Self::Compare(op, ty, x, y) => BasicOp::Compare(op, ty, x, y),
+            Self::Is(atom, false) => BasicOp::Scalar(ScalarOp::Unary(UnOp::Not, PrimType::Bool, atom)),
+            Self::Compare(op, ty, x, y) => BasicOp::Scalar(ScalarOp::Compare(op, ty, x, y)),
         }
     }
 }

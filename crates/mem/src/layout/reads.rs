@@ -18,7 +18,7 @@ use ir::seg::{SegOp, SegSpace};
 use ir::syntax::{Atom, BasicOp, Body, Exp, LoopForm, Stm};
 use ir::types::Type;
 use ir::walk::Visit;
-use prim::{BinOp, ConvOp};
+use prim::{BinOp, ConvOp, ScalarOp};
 use rustc_hash::FxHashMap;
 
 /// The largest number of terms of a polynomial that is substituted.
@@ -108,14 +108,16 @@ impl<F: Fn(Name) -> Option<Lmad>> Reader<F> {
     /// Records an integer that is a sum or product of others.
     fn scalar(&mut self, name: Name, op: &BasicOp) {
         let known =
-            if let BasicOp::Atom(x) | BasicOp::Convert { op: ConvOp::SExt | ConvOp::ZExt, arg: x, .. } = op {
+            if let BasicOp::Atom(x)
+            | BasicOp::Scalar(ScalarOp::Convert { op: ConvOp::SExt | ConvOp::ZExt, arg: x, .. }) = op
+            {
                 Some(self.value(*x))
-            } else if let BasicOp::Binary(BinOp::Add, _, x, y) = op {
+            } else if let BasicOp::Scalar(ScalarOp::Binary(BinOp::Add, _, x, y)) = op {
                 Some(self.value(*x).add(&self.value(*y)))
-            } else if let BasicOp::Binary(BinOp::Sub, _, x, y) = op {
+            } else if let BasicOp::Scalar(ScalarOp::Binary(BinOp::Sub, _, x, y)) = op {
                 let minus = Poly::constant(-1).mul(&self.value(*y));
                 Some(self.value(*x).add(&minus))
-            } else if let BasicOp::Binary(BinOp::Mul, _, x, y) = op {
+            } else if let BasicOp::Scalar(ScalarOp::Binary(BinOp::Mul, _, x, y)) = op {
                 Some(self.value(*x).mul(&self.value(*y)))
             } else {
                 None

@@ -23,7 +23,7 @@ use ir::syntax::{Atom, BasicOp, DimIndex, Exp, Function, Stm};
 use ir::types::Dim;
 use ir::walk::{Substitution, Visit, VisitMut, refresh_lambda};
 use ir::{Name, Soacs};
-use prim::BinOp;
+use prim::{BinOp, ScalarOp};
 use rustc_hash::FxHashMap;
 
 impl Fuser<'_> {
@@ -142,8 +142,10 @@ pub(super) fn decrements(function: &Function<Soacs>) -> FxHashMap<Name, Name> {
     struct Less(FxHashMap<Name, Name>);
     impl Visit<Soacs> for Less {
         fn stm(&mut self, stm: &Stm<Soacs>) {
-            if let ([param], Exp::Basic(BasicOp::Binary(BinOp::Add, _, Atom::Var(of), Atom::Const(by)))) =
-                (stm.pat.as_slice(), &stm.exp)
+            if let (
+                [param],
+                Exp::Basic(BasicOp::Scalar(ScalarOp::Binary(BinOp::Add, _, Atom::Var(of), Atom::Const(by)))),
+            ) = (stm.pat.as_slice(), &stm.exp)
                 && by.as_i64() == Some(-1)
             {
                 self.0.insert(param.name, *of);

@@ -21,6 +21,7 @@ use ir::soac::{HistOp, Screma, Soac};
 use ir::syntax::{Atom, Attrs, Aux, BasicOp, Body, Exp, Lambda, Param, Stm};
 use ir::types::Type;
 use ir::{Name, NameTable, Soacs, TypeEnv};
+use prim::ScalarOp;
 
 /// The largest number of statements of a lambda that is cheap enough to be computed twice.
 const CHEAP: usize = 24;
@@ -86,7 +87,7 @@ pub(super) fn is_cheap(map: &Lambda<Soacs>) -> bool {
         && map.params.iter().all(|param| param.ty.is_prim())
         && stms.iter().all(|stm| {
             let scalar = stm.pat.iter().all(|param| param.ty.is_prim());
-            scalar && matches!(&stm.exp, Exp::Basic(op) if !matches!(op, BasicOp::Math(..)))
+            scalar && matches!(&stm.exp, Exp::Basic(op) if !matches!(op, BasicOp::Scalar(ScalarOp::Math(..))))
         })
 }
 

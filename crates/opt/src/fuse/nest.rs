@@ -15,6 +15,7 @@ use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Lambda, Param, Stm};
 use ir::types::{Dim, Type};
 use ir::walk::Visit;
 use ir::{Name, NameTable, Soacs, TypeEnv};
+use prim::ScalarOp;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The largest number of statements before an inner map that are moved into it.
@@ -222,7 +223,8 @@ impl Nest {
 /// Returns true if a statement computes a scalar at almost no cost.
 pub(super) fn is_cheap_scalar(stm: &Stm<Soacs>) -> bool {
     let scalars = stm.pat.iter().all(|param| param.ty.is_prim());
-    scalars && matches!(&stm.exp, Exp::Basic(op) if !matches!(op, BasicOp::Math(..) | BasicOp::Index { .. }))
+    scalars
+        && matches!(&stm.exp, Exp::Basic(op) if !matches!(op, BasicOp::Scalar(ScalarOp::Math(..)) | BasicOp::Index { .. }))
 }
 
 /// Creates a parameter with a fresh name.

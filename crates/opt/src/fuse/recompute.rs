@@ -22,6 +22,7 @@ use ir::soac::{Screma, Soac};
 use ir::syntax::{Aux, BasicOp, Body, Exp, Lambda, Param, Stm};
 use ir::walk::{Substitution, Visit, refresh_lambda};
 use ir::{Name, Soacs};
+use prim::ScalarOp;
 use rustc_hash::FxHashSet;
 use target::memory::RECOMPUTE_OPERATIONS;
 
@@ -162,8 +163,8 @@ fn is_cheap(stm: &Stm<Soacs>) -> bool {
     let Exp::Basic(op) = &stm.exp else {
         return false;
     };
-    let slow = matches!(op, BasicOp::Math(..) | BasicOp::Index { .. } | BasicOp::Opaque(_));
-    let slow = slow || matches!(op, BasicOp::Binary(op, ..) if op.is_checked());
+    let slow = matches!(op, BasicOp::Scalar(ScalarOp::Math(..)) | BasicOp::Index { .. } | BasicOp::Opaque(_));
+    let slow = slow || matches!(op, BasicOp::Scalar(ScalarOp::Binary(op, ..)) if op.is_checked());
     scalars && !slow
 }
 

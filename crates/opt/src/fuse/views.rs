@@ -20,7 +20,7 @@ use ir::soac::Soac;
 use ir::syntax::{Atom, Aux, BasicOp, Exp, Param, ReshapeKind, Stm};
 use ir::types::{Dim, Type};
 use ir::{Name, Soacs};
-use prim::{BinOp, PrimType, Scalar};
+use prim::{BinOp, PrimType, Scalar, ScalarOp};
 
 impl Fuser<'_> {
     /// Moves a view, through which the node reads a producer, to the producer's inputs. Returns
@@ -262,7 +262,7 @@ impl Fuser<'_> {
         let mut stms: Vec<Stm<Soacs>> = Vec::new();
         let mut add = |op: BinOp, x: Atom, y: Atom, param: Param<Soacs>| {
             let value = Atom::Var(param.name);
-            let exp = Exp::Basic(BasicOp::Binary(op, PrimType::I64, x, y));
+            let exp = Exp::Basic(BasicOp::Scalar(ScalarOp::Binary(op, PrimType::I64, x, y)));
             stms.push(Stm { pat: vec![param], aux: Aux::at(aux.prov), exp });
             value
         };

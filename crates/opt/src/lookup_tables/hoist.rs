@@ -27,7 +27,7 @@ use ir::walk::{
     with_stack,
 };
 use ir::{Name, Prov, Soacs, cost};
-use prim::{PrimType, Scalar};
+use prim::{PrimType, Scalar, ScalarOp};
 use rustc_hash::{FxHashMap, FxHashSet};
 use target::TRIPS;
 
@@ -260,14 +260,7 @@ const fn is_array(op: &BasicOp) -> bool {
 
 /// Returns true if an operation reads an array or creates a view of it.
 const fn is_view(op: &BasicOp) -> bool {
-    matches!(
-        op,
-        BasicOp::Index { .. }
-            | BasicOp::FlatIndex { .. }
-            | BasicOp::Rearrange { .. }
-            | BasicOp::Reshape { .. }
-            | BasicOp::ConstArray { .. }
-    )
+    matches!(op, BasicOp::Index { .. } | ir::view_op!() | BasicOp::ConstArray { .. })
 }
 
 /// Returns true if a statement is a combinator that is much more expensive than reading its

@@ -5,6 +5,7 @@ use ir::syntax::{BasicOp, Exp, FunKind, Function, Param};
 use ir::types::Type;
 use ir::walk::{Visit, callees};
 use ir::{FunName, Program, Segs};
+use prim::ScalarOp;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Facts about a program's functions.
@@ -88,8 +89,7 @@ fn on_scalars(function: &Function<Segs>) -> bool {
         }
 
         fn exp(&mut self, exp: &Exp<Segs>) {
-            self.0 &=
-                !matches!(exp, Exp::Op(_) | Exp::Basic(BasicOp::SizeAtLeast { .. } | BasicOp::Param { .. }));
+            self.0 &= !matches!(exp, Exp::Op(_) | Exp::Basic(ir::parameter_op!()));
             self.walk_exp(exp);
         }
     }

@@ -21,6 +21,7 @@ use ir::syntax::{Atom, BasicOp, Body, DimIndex, Exp, Function, Lambda, LoopForm,
 use ir::types::{Dim, Type};
 use ir::walk::{Visit, free_names_lambda, stm_names, used_names, with_stack};
 use ir::{Name, Segs, TypeEnv};
+use prim::ScalarOp;
 use rustc_hash::FxHashSet;
 
 /// The assumed trip count of a loop.
@@ -365,7 +366,7 @@ impl Partitioner<'_> {
         let Some(param) = stm.pat.first() else {
             return false;
         };
-        if matches!(op, BasicOp::SizeAtLeast { .. } | BasicOp::Param { .. }) {
+        if matches!(op, ir::parameter_op!()) {
             self.all_needed(stm, None);
             return false;
         }

@@ -11,7 +11,7 @@ use ir::syntax::{Atom, Attr, Aux, BasicOp, Body, Exp, LoopForm, LoopParam, Param
 use ir::total;
 use ir::types::{Dim, Type};
 use ir::walk::{Visit, free_names};
-use prim::{BinOp, CmpOp, PrimType, Scalar, UnOp};
+use prim::{BinOp, CmpOp, PrimType, Scalar, ScalarOp, UnOp};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::smallvec;
 
@@ -144,7 +144,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
                 && yes_known
                 && no_known
             {
-                Some(BasicOp::Select { ty: *ty, cond, if_true: yes, if_false: no })
+                Some(BasicOp::select(*ty, cond, yes, no))
             } else {
                 None
             };
@@ -203,7 +203,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
                 self.rewrite_atom(&mut if_true, &mut aux.certs);
                 self.rewrite_atom(&mut if_false, &mut aux.certs);
                 let Type::Prim(ty) = param.ty else { continue };
-                let op = BasicOp::Select { ty, cond, if_true, if_false };
+                let op = BasicOp::Scalar(ScalarOp::Select { ty, cond, if_true, if_false });
                 self.basic(param, aux, op);
             }
             return;
@@ -394,10 +394,12 @@ fn truth_value(cond: Atom, yes: (Atom, bool), no: (Atom, bool)) -> Option<BasicO
     let ty = PrimType::Bool;
     match ((constant(yes.0), yes.1), (constant(no.0), no.1)) {
         ((Some(true), _), (Some(false), _)) => Some(BasicOp::Atom(cond)),
-        ((Some(false), _), (Some(true), _)) => Some(BasicOp::Unary(UnOp::Not, ty, cond)),
-        ((Some(true), _), (_, true)) => Some(BasicOp::Binary(BinOp::Or, ty, cond, no.0)),
-        ((_, true), (Some(false), _)) => Some(BasicOp::Binary(BinOp::And, ty, cond, yes.0)),
-        ((_, true), (_, true)) => Some(BasicOp::Select { ty, cond, if_true: yes.0, if_false: no.0 }),
+        ((Some(false), _), (Some(true), _)) => Some(BasicOp::Scalar(ScalarOp::Unary(UnOp::Not, ty, cond))),
+        ((Some(true), _), (_, true)) => Some(BasicOp::Scalar(ScalarOp::Binary(BinOp::Or, ty, cond, no.0))),
+        ((_, true), (Some(false), _)) => Some(BasicOp::Scalar(ScalarOp::Binary(BinOp::And, ty, cond, yes.0))),
+        ((_, true), (_, true)) => {
+            Some(BasicOp::Scalar(ScalarOp::Select { ty, cond, if_true: yes.0, if_false: no.0 }))
+        }
         _ => None,
     }
 }
@@ -408,10 +410,10 @@ fn speculable<L: OptLevel>(stm: &Stm<L>) -> bool {
     let Exp::Basic(op) = &stm.exp else {
         return false;
     };
-    let cheap = if let BasicOp::Binary(op, _, _, y) = op {
+    let cheap = if let BasicOp::Scalar(ScalarOp::Binary(op, _, _, y)) = op {
         total::never_fails(*op, *y) && !matches!(op, BinOp::Pow | BinOp::FMod)
     } else {
-        op.is_scalar() && !matches!(op, BasicOp::Math(..))
+        op.is_scalar() && !matches!(op, BasicOp::Scalar(ScalarOp::Math(..)))
     };
     stm.aux.certs.is_empty() && cheap
 }

@@ -8,7 +8,7 @@ use ir::remark::{CheckRemovedReason, RemarkKind};
 use ir::syntax::{Atom, Attrs, Aux, BasicOp, Exp, Level, Param, ReshapeKind, Stm};
 use ir::types::{Shape, Type};
 use ir::walk::{Visit, VisitMut};
-use prim::{BinOp, PrimType, UnOp};
+use prim::{BinOp, PrimType, ScalarOp, UnOp};
 use smallvec::SmallVec;
 use std::rc::Rc;
 
@@ -128,7 +128,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
             self.cert_subs.insert(param.name, aux.certs);
             return;
         }
-        if matches!(&op, BasicOp::Binary(divide, ..) if divide.is_division()) {
+        if matches!(&op, BasicOp::Scalar(ScalarOp::Binary(divide, ..)) if divide.is_division()) {
             self.hoistable_division(&aux, &mut op);
         }
         let hash = cse::hash(&op);
@@ -334,7 +334,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
             return current;
         }
         let mut mobility = cse::mobility(op);
-        if let BasicOp::Binary(op, _, _, y) = op
+        if let BasicOp::Scalar(ScalarOp::Binary(op, _, _, y)) = op
             && mobility == cse::Mobility::Pinned
             && self.never_fails(*op, *y)
         {
@@ -383,23 +383,23 @@ impl<L: OptLevel> Simplifier<'_, L> {
             }
             return;
         };
-        if let BasicOp::Compare(op, ty, x, y) = def.op
+        if let BasicOp::Scalar(ScalarOp::Compare(op, ty, x, y)) = def.op
             && ty.is_int()
         {
             self.ranges_at(depth, |ranges| ranges.assume(op, x, y, truth, certs));
-        } else if let BasicOp::Binary(op, PrimType::Bool, x, y) = def.op
+        } else if let BasicOp::Scalar(ScalarOp::Binary(op, PrimType::Bool, x, y)) = def.op
             && fuel > 0
             && ((op == BinOp::And && truth) || (op == BinOp::Or && !truth))
         {
             self.assume_within(x, truth, certs, depth, fuel - 1);
             self.assume_within(y, truth, certs, depth, fuel - 1);
-        } else if let BasicOp::Binary(BinOp::Or, PrimType::Bool, x, y) = def.op
+        } else if let BasicOp::Scalar(ScalarOp::Binary(BinOp::Or, PrimType::Bool, x, y)) = def.op
             && fuel > 0
             && truth
         {
             self.store_disjunction(x, y, certs, depth);
             self.resolve_disjunction(x, y, certs, depth);
-        } else if let BasicOp::Unary(UnOp::Not, PrimType::Bool, x) = def.op
+        } else if let BasicOp::Scalar(ScalarOp::Unary(UnOp::Not, PrimType::Bool, x)) = def.op
             && fuel > 0
         {
             self.assume_within(x, !truth, certs, depth, fuel - 1);

@@ -14,7 +14,7 @@ use ir::total;
 use ir::types::Type;
 use ir::walk::Visit;
 use ir::{Name, Prov, Soacs};
-use prim::{BinOp, CmpOp, PrimType, Scalar};
+use prim::{BinOp, CmpOp, PrimType, Scalar, ScalarOp};
 use target::memory::RECOMPUTE_OPERATIONS;
 
 /// No combinator is hoisted out of a body at a greater depth.
@@ -26,7 +26,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
     /// `x / y` with operands bound further out, where `y` is known to be positive: `x / max(y, 1)`
     /// can be computed where that is not known.
     pub(super) fn hoistable_division(&mut self, aux: &Aux, op: &mut BasicOp) {
-        let BasicOp::Binary(divide, ty, x, Atom::Var(y)) = *op else {
+        let BasicOp::Scalar(ScalarOp::Binary(divide, ty, x, Atom::Var(y))) = *op else {
             return;
         };
         let here = self.current();
@@ -47,7 +47,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         // Emitted where the divisor is bound, as simplification in the current scope would remove
         // it.
         let y_or_one = self.divisor(ty, Atom::Var(y), aux.prov, least);
-        *op = BasicOp::Binary(divide, ty, x, y_or_one);
+        *op = BasicOp::Scalar(ScalarOp::Binary(divide, ty, x, y_or_one));
     }
 
     /// Emits, in an outer scope, a substitute for a divisor that is known to be non-zero here but
@@ -55,16 +55,12 @@ impl<L: OptLevel> Simplifier<'_, L> {
     pub(super) fn divisor(&mut self, ty: PrimType, y: Atom, prov: Prov, depth: usize) -> Atom {
         let number = |value| Atom::Const(Scalar::int(ty, value));
         if self.is_positive(ty, y) {
-            let most = BasicOp::Binary(BinOp::SMax, ty, y, number(1));
+            let most = BasicOp::binary(BinOp::SMax, ty, y, number(1));
             return self.emit_in_outer("positive", Type::Prim(ty), prov, most, depth);
         }
-        let none = BasicOp::Compare(CmpOp::Eq, ty, y, number(0));
-        let choice = BasicOp::Select {
-            ty,
-            cond: self.emit_in_outer("none", Type::BOOL, prov, none, depth),
-            if_true: number(1),
-            if_false: y,
-        };
+        let none = BasicOp::compare(CmpOp::Eq, ty, y, number(0));
+        let choice =
+            BasicOp::select(ty, self.emit_in_outer("none", Type::BOOL, prov, none, depth), number(1), y);
         self.emit_in_outer("divisor", Type::Prim(ty), prov, choice, depth)
     }
 
@@ -80,7 +76,8 @@ impl<L: OptLevel> Simplifier<'_, L> {
         if total::never_fails(op, y) {
             return true;
         }
-        let Some(BasicOp::Binary(BinOp::SMax, _, x, y)) = self.def_of(y).map(|def| &def.op) else {
+        let Some(BasicOp::Scalar(ScalarOp::Binary(BinOp::SMax, _, x, y))) = self.def_of(y).map(|def| &def.op)
+        else {
             return false;
         };
         [x, y].iter().any(|atom| {
@@ -176,8 +173,8 @@ fn is_cheap(screma: &Screma) -> bool {
 
 fn is_fast(stm: &Stm<Soacs>) -> bool {
     match &stm.exp {
-        Exp::Basic(BasicOp::Binary(op, ..)) => !op.is_checked(),
-        Exp::Basic(BasicOp::Math(..)) => false,
+        Exp::Basic(BasicOp::Scalar(ScalarOp::Binary(op, ..))) => !op.is_checked(),
+        Exp::Basic(BasicOp::Scalar(ScalarOp::Math(..))) => false,
         Exp::Basic(_) => true,
         Exp::If { .. } | Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_) => false,
     }
@@ -215,6 +212,6 @@ impl Visit<Soacs> for Mentions<'_, '_> {
 /// Returns true if a scalar operation is defined for all possible operands here.
 fn cannot_fail(s: &Simplifier<'_, Soacs>, op: &BasicOp) -> bool {
     total::is_total(op)
-        || matches!(op, BasicOp::Binary(op, ty, _, y)
+        || matches!(op, BasicOp::Scalar(ScalarOp::Binary(op, ty, _, y))
             if s.never_fails(*op, *y) && !total::is_integer_power(*op, *ty))
 }

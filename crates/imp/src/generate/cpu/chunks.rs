@@ -6,7 +6,7 @@ use crate::generate::function::Gen;
 use crate::syntax::{Expr, Stmt};
 use ir::PassError;
 use ir::seg::Decomp;
-use prim::{BinOp, CmpOp, PrimType, UnOp};
+use prim::{BinOp, CmpOp, PrimType, ScalarOp, UnOp};
 
 impl Gen<'_, '_> {
     /// The minimum number of iterations of a chunk of `n` (grain size). If it is a tuning
@@ -47,7 +47,12 @@ impl Gen<'_, '_> {
         let next = add(chunk, Expr::i64(1));
         let last = Box::new(compare(CmpOp::Eq, next, chunks));
         let end = Box::new(mul(hi, step.clone()));
-        let hi = Expr::Select(PrimType::I64, last, Box::new(n), end);
+        let hi = Expr::Scalar(ScalarOp::Select {
+            ty: PrimType::I64,
+            cond: last,
+            if_true: Box::new(n),
+            if_false: end,
+        });
         (self.bind_value(mul(lo, step), PrimType::I64, "lo"), self.bind_value(hi, PrimType::I64, "hi"))
     }
 
@@ -58,7 +63,7 @@ impl Gen<'_, '_> {
             return Expr::i64(1);
         }
         let fill = min(max(div(n, Expr::i64(chunks)), Expr::i64(1)), Expr::i64(most));
-        let zeros = Expr::Unary(UnOp::Clz, PrimType::I64, Box::new(fill));
+        let zeros = Expr::unary(UnOp::Clz, PrimType::I64, fill);
         let step = binary(BinOp::Shl, Expr::i64(1), sub(Expr::i64(63), zeros));
         self.bind_value(step, PrimType::I64, "step")
     }

@@ -24,7 +24,7 @@ use ir::seg::is_concatenated;
 use ir::syntax::{Atom, Param};
 use ir::types::{Dim, Type};
 use ir::{Mems, PassError};
-use prim::{BinOp, CmpOp, PrimType, Scalar};
+use prim::{BinOp, CmpOp, PrimType, Scalar, ScalarOp};
 
 /// An array made by concatenation.
 struct FlatResult {
@@ -381,7 +381,12 @@ impl Gen<'_, '_> {
         let wrapped = compare(CmpOp::SLt, count.clone(), Expr::i64(0));
         let bytes = mul(count, each.clone());
         let (wrapped, bytes) = (Box::new(wrapped), Box::new(bytes));
-        let bytes = Expr::Select(PrimType::I64, wrapped, Box::new(Expr::i64(-1)), bytes);
+        let bytes = Expr::Scalar(ScalarOp::Select {
+            ty: PrimType::I64,
+            cond: wrapped,
+            if_true: Box::new(Expr::i64(-1)),
+            if_false: bytes,
+        });
         self.bind_value(bytes, PrimType::I64, "bytes")
     }
 }
@@ -390,7 +395,7 @@ impl Gen<'_, '_> {
 fn sum(so_far: Expr, more: Expr) -> Expr {
     let wrapped = compare(CmpOp::SLt, so_far.clone(), Expr::i64(0));
     let sum = add(so_far.clone(), more);
-    Expr::Select(PrimType::I64, Box::new(wrapped), Box::new(so_far), Box::new(sum))
+    Expr::select(PrimType::I64, wrapped, so_far, sum)
 }
 
 /// The contiguous elements of a block, from a position on.

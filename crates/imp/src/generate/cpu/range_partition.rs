@@ -28,7 +28,7 @@ use crate::generate::operators::element_of_buffer;
 use crate::syntax::{Expr, LaneAccess, LanePositions, MaskedOff, Stmt, Var};
 use ir::PassError;
 use ir::syntax::Atom;
-use prim::{BinOp, CmpOp, ConvOp, PrimType};
+use prim::{BinOp, CmpOp, ConvOp, PrimType, ScalarOp};
 
 /// Iterations of a strip. The latency of the updates and the branch misprediction at the end of a
 /// strip are amortised over this many; the results of a strip stay in the first-level cache.
@@ -161,12 +161,12 @@ impl Gen<'_, '_> {
                 })
             })?;
             let mine = g.frame_vector(strip.own_mask, PrimType::Bool, (BLOCK, 0), "mine");
-            let start = Expr::Convert(ConvOp::ZExt, PrimType::I64, NUMBER, Box::new(start));
-            let numbers = Expr::Binary(
+            let start = Expr::convert(ConvOp::ZExt, PrimType::I64, NUMBER, start);
+            let numbers = Expr::binary(
                 BinOp::Add,
                 NUMBER,
-                Box::new(Expr::LaneIds(NUMBER, BLOCK)),
-                Box::new(Expr::Splat(BLOCK, Box::new(start))),
+                Expr::LaneIds(NUMBER, BLOCK),
+                Expr::Splat(BLOCK, Box::new(start)),
             );
             g.emit(Stmt::StoreLanes {
                 to: LaneAccess {
@@ -196,7 +196,7 @@ impl Gen<'_, '_> {
     ) -> Result<(), PassError> {
         let number = self.scalar(NUMBER, "number");
         self.emit(Stmt::Load(number, element_of_buffer(strip.own_list, NUMBER, Expr::Var(k))));
-        let number = Expr::Convert(ConvOp::ZExt, NUMBER, PrimType::I64, Box::new(Expr::Var(number)));
+        let number = Expr::convert(ConvOp::ZExt, NUMBER, PrimType::I64, Expr::Var(number));
         let number = self.bind_value(number, PrimType::I64, "number");
         self.set_index(space, add(first.clone(), number.clone()));
         let (atoms, types): (Vec<Atom>, Vec<PrimType>) = strip.results.iter().copied().unzip();

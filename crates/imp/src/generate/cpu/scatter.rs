@@ -28,7 +28,7 @@ use ir::name::Name;
 use ir::syntax::{BasicOp, Body, Exp, Stm};
 use ir::types::Dim;
 use ir::{Mems, PassError};
-use prim::{CmpOp, PrimType, UnOp};
+use prim::{CmpOp, PrimType, ScalarOp, UnOp};
 
 /// Iterations of a block: the lanes of the widest vector of `i64` indices.
 pub(crate) const BLOCK: u32 = 8;
@@ -215,7 +215,7 @@ impl Gen<'_, '_> {
         let there = self.vector(PrimType::Bool, "there", there);
         let expected = add(every(first.clone()), numbers);
         let follows = compare(CmpOp::Eq, packed, expected);
-        let follows = Expr::Unary(UnOp::Not, PrimType::Bool, Box::new(follows));
+        let follows = Expr::unary(UnOp::Not, PrimType::Bool, follows);
         let has_gaps = and(there.clone(), follows);
         let has_gaps = self.bind_value(Expr::Any(Box::new(has_gaps)), PrimType::Bool, "has_gaps");
         let mut one_by_one = self.collect(|g| {

@@ -16,7 +16,7 @@ use crate::generate::function::Gen;
 use crate::generate::operators::element_of_buffer;
 use crate::syntax::{Expr, LaneAccess, LanePositions, MaskedOff, Stmt, Var, VarType};
 use ir::PassError;
-use prim::{PrimType, UnOp};
+use prim::{PrimType, ScalarOp, UnOp};
 
 /// The cost of an iteration (as estimated for decompositions) up to which computing the mapped
 /// value twice is worthwhile.
@@ -60,7 +60,7 @@ impl Gen<'_, '_> {
                         ));
                     }
                 };
-                let changed = Expr::Unary(UnOp::Not, PrimType::Bool, Box::new(kept));
+                let changed = Expr::unary(UnOp::Not, PrimType::Bool, kept);
                 g.emit(Stmt::Store(element_of_buffer(changes, PrimType::Bool, Expr::Var(w)), changed));
                 Ok(())
             })

@@ -35,7 +35,7 @@ use ir::soac::{HistOp, Operator};
 use ir::syntax::Atom;
 use ir::types::{Dim, Type};
 use ir::{Mems, PassError, Prov};
-use prim::{BinOp, CmpOp, PrimType, UnOp};
+use prim::{BinOp, CmpOp, PrimType, ScalarOp, UnOp};
 
 /// The bins of one operator of a histogram segop.
 pub(super) struct Bins<'s> {
@@ -145,7 +145,7 @@ impl Gen<'_, '_> {
     fn halvings(&mut self, hists: &Hists<'_>, capacity: i64, most: u32) -> Expr {
         let times = div(Expr::i64(capacity), hists.most.clone());
         let times = max(times, Expr::i64(1));
-        let zeros = Expr::Unary(UnOp::Clz, PrimType::I64, Box::new(times));
+        let zeros = Expr::unary(UnOp::Clz, PrimType::I64, times);
         let halvings = min(sub(Expr::i64(63), zeros), Expr::i64(i64::from(most)));
         self.bind_value(halvings, PrimType::I64, "halvings")
     }

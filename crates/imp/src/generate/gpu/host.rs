@@ -12,7 +12,7 @@ use ir::name::FunName;
 use ir::syntax::{Atom, BasicOp, Param};
 use ir::types::Dim;
 use ir::{Mems, PassError, Prov};
-use prim::{CmpOp, PrimType, Scalar};
+use prim::{CmpOp, PrimType, Scalar, ScalarOp};
 
 impl Gen<'_, '_> {
     /// Returns true if the code runs on the host and the buffer is in device memory.
@@ -209,7 +209,7 @@ impl Gen<'_, '_> {
             let tunable = Expr::Tunable(self.tunable(*tunable)?);
             let least = self.before_kernel(|g| g.bind_value(tunable, PrimType::I64, "least"));
             let size = Box::new(self.atom(*size)?);
-            Expr::Compare(CmpOp::SLe, PrimType::I64, Box::new(least), size)
+            Expr::Scalar(ScalarOp::Compare(CmpOp::SLe, PrimType::I64, Box::new(least), size))
         } else if let BasicOp::Param { name, default } = op {
             let Atom::Const(default) = default else {
                 return Err(self.not_in_kernels("parameters", self.prov));

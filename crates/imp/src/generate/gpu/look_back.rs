@@ -64,7 +64,7 @@ use ir::soac::Operator;
 use ir::syntax::{Atom, Param};
 use ir::types::{Dim, Type};
 use ir::{Mems, PassError, Prov};
-use prim::{BinOp, CmpOp, ConvOp, PrimType, Scalar};
+use prim::{BinOp, CmpOp, ConvOp, PrimType, Scalar, ScalarOp};
 
 /// The state of a tile whose aggregate is available.
 const AGGREGATE: i32 = 1;
@@ -160,12 +160,7 @@ struct TileIteration {
 
 /// The condition that a shared number equals this one.
 fn equals(value: Var, number: i32) -> Expr {
-    Expr::Compare(
-        CmpOp::Eq,
-        PrimType::I32,
-        Box::new(Expr::Var(value)),
-        Box::new(Expr::Const(Scalar::I32(number))),
-    )
+    Expr::compare(CmpOp::Eq, PrimType::I32, Expr::Var(value), Expr::Const(Scalar::I32(number)))
 }
 
 /// Returns true if tiles publish their values in status words.
@@ -449,7 +444,7 @@ impl Gen<'_, '_> {
     fn load_i32(&mut self, buffer: Var, index: Expr, hint: &str) -> Expr {
         let var = self.scalar(PrimType::I32, hint);
         self.emit(Stmt::Load(var, element_of_buffer(buffer, PrimType::I32, index)));
-        let wide = Expr::Convert(ConvOp::SExt, PrimType::I32, PrimType::I64, Box::new(Expr::Var(var)));
+        let wide = Expr::convert(ConvOp::SExt, PrimType::I32, PrimType::I64, Expr::Var(var));
         self.bind_value(wide, PrimType::I64, hint)
     }
 

@@ -15,7 +15,7 @@ use ir::name::Name;
 use ir::seg::Seg;
 use ir::types::Dim;
 use ir::{Mems, PassError, Prov};
-use prim::{BinOp, CmpOp, PrimType, UnOp};
+use prim::{BinOp, CmpOp, PrimType, ScalarOp, UnOp};
 
 /// The segments of a space.
 pub(super) struct Segments<'s> {
@@ -146,7 +146,7 @@ impl Gen<'_, '_> {
         let device = self.layout();
         let enough = div_up_by(n.clone(), few);
         let fewer = sub(max(enough, Expr::i64(1)), Expr::i64(1));
-        let zeros = Expr::Unary(UnOp::Clz, PrimType::I64, Box::new(fewer));
+        let zeros = Expr::unary(UnOp::Clz, PrimType::I64, fewer);
         let most = Expr::i64(i64::from(most.trailing_zeros()));
         let halvings = min(sub(Expr::i64(64), zeros), most);
         let halvings = self.bind_value(halvings, PrimType::I64, "log2_threads");

@@ -2,7 +2,7 @@
 
 use super::FunctionCheck;
 use crate::{Expr, MAX_LANES, ROOT_LANES, VarType};
-use prim::PrimType;
+use prim::{PrimType, ScalarOp};
 
 impl FunctionCheck<'_, '_> {
     /// Checks that back ends support the number of lanes.
@@ -41,23 +41,25 @@ impl FunctionCheck<'_, '_> {
                 }
                 ty @ (VarType::Scalar(_) | VarType::Vector(..)) => Some(ty),
             },
-            Expr::Unary(op, ty, x) => {
+            Expr::Scalar(ScalarOp::Unary(op, ty, x)) => {
                 self.domain(op.domain().contains(*ty), op.name(), *ty);
                 self.elementwise(&[(x, *ty)], *ty)
             }
-            Expr::Binary(op, ty, x, y) => {
+            Expr::Scalar(ScalarOp::Binary(op, ty, x, y)) => {
                 self.domain(op.domain().contains(*ty), op.name(), *ty);
                 self.elementwise(&[(x, *ty), (y, *ty)], *ty)
             }
-            Expr::Compare(op, ty, x, y) => {
+            Expr::Scalar(ScalarOp::Compare(op, ty, x, y)) => {
                 self.domain(op.domain().contains(*ty), op.name(), *ty);
                 self.elementwise(&[(x, *ty), (y, *ty)], PrimType::Bool)
             }
-            Expr::Convert(op, from, to, x) => {
+            Expr::Scalar(ScalarOp::Convert { op, from, to, arg: x }) => {
                 self.domain(op.accepts(*from, *to), op.name(), *from);
                 self.elementwise(&[(x, *from)], *to)
             }
-            Expr::Select(ty, c, x, y) => self.elementwise(&[(c, PrimType::Bool), (x, *ty), (y, *ty)], *ty),
+            Expr::Scalar(ScalarOp::Select { ty, cond: c, if_true: x, if_false: y }) => {
+                self.elementwise(&[(c, PrimType::Bool), (x, *ty), (y, *ty)], *ty)
+            }
             Expr::SplitSqrt(x) => {
                 let ty = VarType::Vector(PrimType::F64, ROOT_LANES);
                 self.expect_type(x, ty);
@@ -71,11 +73,11 @@ impl FunctionCheck<'_, '_> {
                 }
                 ty
             }
-            Expr::Fma(ty, x, y, z) => {
+            Expr::Scalar(ScalarOp::Fma(ty, x, y, z)) => {
                 self.domain(ty.is_float(), "fma", *ty);
                 self.elementwise(&[(x, *ty), (y, *ty), (z, *ty)], *ty)
             }
-            Expr::Math(fun, ty, args) => {
+            Expr::Scalar(ScalarOp::Math(fun, ty, args)) => {
                 self.domain(ty.is_float(), fun.name(), *ty);
                 if args.len() != fun.arity() {
                     self.error(format!("{} takes {} arguments", fun.name(), fun.arity()));

@@ -2,7 +2,7 @@
 
 use half::f16;
 use imp::Expr;
-use prim::{BinOp, CmpOp, ConvOp, MathFun, PrimType, Scalar, UnOp, eval};
+use prim::{BinOp, CmpOp, ConvOp, MathFun, PrimType, Scalar, ScalarOp, UnOp, eval};
 
 type Code = Box<dyn Fn(Vec<Expr>) -> Expr>;
 type Meaning = Box<dyn Fn(&[Scalar]) -> Option<Scalar>>;
@@ -32,20 +32,20 @@ pub fn cases() -> Vec<Case> {
         for &op in BinOp::ALL.iter().filter(|op| op.domain().contains(ty)) {
             let expr = Box::new(move |args| {
                 let (x, y) = two(args);
-                Expr::Binary(op, ty, x, y)
+                Expr::Scalar(ScalarOp::Binary(op, ty, x, y))
             });
             let meaning: Meaning = Box::new(move |args| eval::binary(op, args[0], args[1]));
             case(format!("{}.{ty}", op.name()), vec![ty; 2], ty, expr, meaning);
         }
         for &op in UnOp::ALL.iter().filter(|op| op.domain().contains(ty)) {
-            let expr = Box::new(move |mut args: Vec<_>| Expr::Unary(op, ty, Box::new(args.remove(0))));
+            let expr = Box::new(move |mut args: Vec<_>| Expr::unary(op, ty, args.remove(0)));
             let meaning: Meaning = Box::new(move |args| eval::unary(op, args[0]));
             case(format!("{}.{ty}", op.name()), vec![ty], ty, expr, meaning);
         }
         for &op in CmpOp::ALL.iter().filter(|op| op.domain().contains(ty)) {
             let expr = Box::new(move |args| {
                 let (x, y) = two(args);
-                Expr::Compare(op, ty, x, y)
+                Expr::Scalar(ScalarOp::Compare(op, ty, x, y))
             });
             let meaning: Meaning =
                 Box::new(move |args| eval::compare(op, args[0], args[1]).map(Scalar::Bool));
@@ -55,26 +55,26 @@ pub fn cases() -> Vec<Case> {
             if !op.accepts(ty, to) {
                 continue;
             }
-            let expr = Box::new(move |mut args: Vec<_>| Expr::Convert(op, ty, to, Box::new(args.remove(0))));
+            let expr = Box::new(move |mut args: Vec<_>| Expr::convert(op, ty, to, args.remove(0)));
             let meaning: Meaning = Box::new(move |args| eval::convert(op, args[0], to));
             case(format!("{}.{ty}.{to}", op.name()), vec![ty], to, expr, meaning);
         }
         if ty.is_float() {
             let expr = Box::new(move |args: Vec<_>| {
                 let [x, y, z] = args.try_into().unwrap();
-                Expr::Fma(ty, Box::new(x), Box::new(y), Box::new(z))
+                Expr::fma(ty, x, y, z)
             });
             let meaning: Meaning = Box::new(|args| eval::fma(args[0], args[1], args[2]));
             case(format!("fma.{ty}"), vec![ty; 3], ty, expr, meaning);
             for &fun in MathFun::ALL {
-                let expr = Box::new(move |args| Expr::Math(fun, ty, args));
+                let expr = Box::new(move |args| Expr::Scalar(ScalarOp::Math(fun, ty, args)));
                 let meaning: Meaning = Box::new(move |args| eval::math(fun, args));
                 case(format!("{}.{ty}", fun.name()), vec![ty; fun.arity()], ty, expr, meaning);
             }
         }
         let expr = Box::new(move |args: Vec<_>| {
             let [c, x, y] = args.try_into().unwrap();
-            Expr::Select(ty, Box::new(c), Box::new(x), Box::new(y))
+            Expr::select(ty, c, x, y)
         });
         let meaning: Meaning =
             Box::new(|args| Some(if args[0] == Scalar::Bool(true) { args[1] } else { args[2] }));
@@ -91,7 +91,7 @@ pub fn cases() -> Vec<Case> {
                 result: ty,
                 expr: Box::new(move |args| {
                     let (x, y) = two(args);
-                    Expr::Binary(BinOp::Pow, ty, x, y)
+                    Expr::Scalar(ScalarOp::Binary(BinOp::Pow, ty, x, y))
                 }),
                 meaning: Box::new(move |args| eval::binary(BinOp::Pow, args[0], Scalar::int(ty, n))),
             });

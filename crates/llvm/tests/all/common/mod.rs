@@ -9,7 +9,7 @@ use imp::{
     LoopMode, Program, Stmt, Var, VarInfo, VarType,
 };
 use llvm::{Jit, Options};
-use prim::{BinOp, CmpOp, PrimType, ScalarType};
+use prim::{BinOp, CmpOp, PrimType, ScalarOp, ScalarType};
 use runtime::abi::{ABI_VERSION, EntryFn};
 use runtime::{Config, Context, Image, Output};
 use std::sync::Arc;
@@ -75,7 +75,7 @@ pub fn c(x: i64) -> Expr {
     Expr::i64(x)
 }
 pub fn bin(op: BinOp, ty: PrimType, x: Expr, y: Expr) -> Expr {
-    Expr::Binary(op, ty, Box::new(x), Box::new(y))
+    Expr::binary(op, ty, x, y)
 }
 pub fn add(x: Expr, y: Expr) -> Expr {
     bin(BinOp::Add, PrimType::I64, x, y)
@@ -87,7 +87,7 @@ pub fn mul(x: Expr, y: Expr) -> Expr {
     bin(BinOp::Mul, PrimType::I64, x, y)
 }
 pub fn less(x: Expr, y: Expr) -> Expr {
-    Expr::Compare(CmpOp::SLt, PrimType::I64, Box::new(x), Box::new(y))
+    Expr::compare(CmpOp::SLt, PrimType::I64, x, y)
 }
 /// Element `index` of a row-major vector.
 pub fn at(buffer: Var, elem: PrimType, index: Expr) -> Access {

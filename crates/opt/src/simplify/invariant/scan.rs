@@ -13,7 +13,7 @@ use ir::Name;
 use ir::syntax::{Atom, BasicOp, Body, Exp, Level, LoopParam};
 use ir::types::Type;
 use ir::walk::{Visit, VisitMut};
-use prim::{BinOp, CmpOp, PrimType, Scalar, UnOp};
+use prim::{BinOp, CmpOp, PrimType, Scalar, ScalarOp, UnOp};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
@@ -249,19 +249,19 @@ impl Scan {
             return;
         }
         match known {
-            Truth::Op(BasicOp::Compare(op, ty, x, y)) if ty.is_int() => {
+            Truth::Op(BasicOp::Scalar(ScalarOp::Compare(op, ty, x, y))) if ty.is_int() => {
                 let (mut x, mut y) = (*x, *y);
                 s.rewrite_plain(&mut x);
                 s.rewrite_plain(&mut y);
                 s.ranges_at(depth, |ranges| ranges.assume(*op, x, y, truth, certs));
             }
-            Truth::Op(BasicOp::Binary(op, PrimType::Bool, x, y))
+            Truth::Op(BasicOp::Scalar(ScalarOp::Binary(op, PrimType::Bool, x, y)))
                 if (*op == BinOp::And && truth) || (*op == BinOp::Or && !truth) =>
             {
                 self.assume(s, *x, truth, certs, depth, fuel - 1);
                 self.assume(s, *y, truth, certs, depth, fuel - 1);
             }
-            Truth::Op(BasicOp::Unary(UnOp::Not, PrimType::Bool, x)) => {
+            Truth::Op(BasicOp::Scalar(ScalarOp::Unary(UnOp::Not, PrimType::Bool, x))) => {
                 self.assume(s, *x, !truth, certs, depth, fuel - 1);
             }
             Truth::Both(x, y) if truth => {
@@ -293,15 +293,15 @@ impl Scan {
                 Truth::Both(x, y) if truth => {
                     open.extend([(*x, true, fuel - 1), (*y, true, fuel - 1)]);
                 }
-                Truth::Op(BasicOp::Binary(op, PrimType::Bool, x, y))
+                Truth::Op(BasicOp::Scalar(ScalarOp::Binary(op, PrimType::Bool, x, y)))
                     if (*op == BinOp::And && truth) || (*op == BinOp::Or && !truth) =>
                 {
                     open.extend([(*x, truth, fuel - 1), (*y, truth, fuel - 1)]);
                 }
-                Truth::Op(BasicOp::Unary(UnOp::Not, PrimType::Bool, x)) => {
+                Truth::Op(BasicOp::Scalar(ScalarOp::Unary(UnOp::Not, PrimType::Bool, x))) => {
                     open.push((*x, !truth, fuel - 1));
                 }
-                Truth::Op(BasicOp::Compare(op, ty, x, y)) if ty.is_int() => {
+                Truth::Op(BasicOp::Scalar(ScalarOp::Compare(op, ty, x, y))) if ty.is_int() => {
                     let side = |atom: Atom| {
                         let next = body.result.iter().position(|result| *result == atom);
                         match (atom, next) {

@@ -4,7 +4,7 @@
 use super::{Certs, NEWEST, Note, Ranges, Term, ZERO, add_certs, constant, node, term};
 use ir::Name;
 use ir::syntax::BasicOp;
-use prim::{BinOp, ConvOp, PrimType, UnOp};
+use prim::{BinOp, ConvOp, PrimType, ScalarOp, UnOp};
 use std::collections::hash_map::Entry;
 
 impl Ranges {
@@ -18,12 +18,12 @@ impl Ranges {
                     self.equal(s, x, certs);
                 }
             }
-            BasicOp::Binary(op, _, x, y) => {
+            BasicOp::Scalar(ScalarOp::Binary(op, _, x, y)) => {
                 if let (Some(x), Some(y)) = (term(*x), term(*y)) {
                     self.define_binary(s, *op, x, y, certs);
                 }
             }
-            BasicOp::Unary(UnOp::Abs, _, x) => {
+            BasicOp::Scalar(ScalarOp::Unary(UnOp::Abs, _, x)) => {
                 let zero = Term { node: ZERO, offset: 0 };
                 if let Some(x) = term(*x)
                     && let Some(mut proof) = self.prove(zero, x)
@@ -32,7 +32,7 @@ impl Ranges {
                     self.equal(s, x, &proof);
                 }
             }
-            BasicOp::Convert { op: conv, from, to, arg } => {
+            BasicOp::Scalar(ScalarOp::Convert { op: conv, from, to, arg }) => {
                 let Some(x) = term(*arg) else { return };
                 let zero = Term { node: ZERO, offset: 0 };
                 if from.is_int() {
@@ -61,34 +61,21 @@ impl Ranges {
                     self.add(s, constant(1), certs);
                 }
             }
-            BasicOp::Select { ty: _, cond: _, if_true, if_false } => {
+            BasicOp::Scalar(ScalarOp::Select { ty: _, cond: _, if_true, if_false }) => {
                 if let (Some(x), Some(y)) = (term(*if_true), term(*if_false)) {
                     self.join(s, x, y, certs);
                 }
             }
-            BasicOp::Unary(..)
-            | BasicOp::Compare(..)
-            | BasicOp::SizeAtLeast { .. }
-            | BasicOp::Param { .. }
-            | BasicOp::Fma(..)
-            | BasicOp::Math(..)
+            BasicOp::Scalar(
+                ScalarOp::Unary(..) | ScalarOp::Compare(..) | ScalarOp::Fma(..) | ScalarOp::Math(..),
+            )
+            | ir::parameter_op!()
             | BasicOp::Assert { .. }
             | BasicOp::Index { .. }
-            | BasicOp::Update { .. }
-            | BasicOp::FlatIndex { .. }
-            | BasicOp::FlatUpdate { .. }
-            | BasicOp::Concat { .. }
-            | BasicOp::Iota { .. }
-            | BasicOp::Replicate { .. }
-            | BasicOp::Scratch { .. }
-            | BasicOp::Rearrange { .. }
-            | BasicOp::Reshape { .. }
-            | BasicOp::Copy(_)
-            | BasicOp::Manifest { .. }
-            | BasicOp::ArrayLit { .. }
-            | BasicOp::ConstArray { .. }
-            | BasicOp::Opaque(_)
-            | BasicOp::UpdateAcc { .. } => {}
+            | ir::update_op!()
+            | ir::view_op!()
+            | ir::fresh_array_op!()
+            | BasicOp::Opaque(_) => {}
         }
     }
 

@@ -8,7 +8,7 @@ use crate::generate::function::Gen;
 use crate::generate::operators::{div_up, element_of_buffer};
 use crate::syntax::{DeviceOp, Expr, Stmt, Var};
 use ir::PassError;
-use prim::{CmpOp, ConvOp, PrimType, Scalar};
+use prim::{CmpOp, ConvOp, PrimType, Scalar, ScalarOp};
 
 impl Gen<'_, '_> {
     /// Signals the tile's aggregate, computes its exclusive prefix by look-back, and signals its
@@ -223,7 +223,7 @@ impl Gen<'_, '_> {
 
     /// Stores an `i32` into shared memory.
     fn store_i32(&mut self, buffer: Var, index: Expr, value: Expr) {
-        let narrow = Expr::Convert(ConvOp::SExt, PrimType::I64, PrimType::I32, Box::new(value));
+        let narrow = Expr::convert(ConvOp::SExt, PrimType::I64, PrimType::I32, value);
         self.emit(Stmt::Store(element_of_buffer(buffer, PrimType::I32, index), narrow));
     }
 

@@ -18,7 +18,7 @@ use crate::generate::operators::element_of_buffer;
 use crate::syntax::{DeviceOp, Expr, Stmt, Var};
 use ir::soac::Operator;
 use ir::{Mems, PassError};
-use prim::{BinOp, CmpOp, ConvOp, PrimType, Scalar};
+use prim::{BinOp, CmpOp, ConvOp, PrimType, Scalar, ScalarOp};
 
 /// The bits of a word that hold the state.
 const STATE: i64 = 3;
@@ -171,12 +171,7 @@ impl Gen<'_, '_> {
             })?;
             g.emit(Stmt::If(equals(found, 0), body, Vec::new()));
             // Unconditional, so that the load has no control dependence.
-            let any = Expr::Binary(
-                BinOp::Or,
-                PrimType::I32,
-                Box::new(Expr::Var(found)),
-                Box::new(Expr::Var(left_is_prefix)),
-            );
+            let any = Expr::binary(BinOp::Or, PrimType::I32, Expr::Var(found), Expr::Var(left_is_prefix));
             g.emit(Stmt::Set(found, any));
             Ok(())
         })?;
@@ -241,12 +236,7 @@ impl Gen<'_, '_> {
 
 /// A truth value as an `i32`.
 fn flag(holds: Expr) -> Expr {
-    Expr::Select(
-        PrimType::I32,
-        Box::new(holds),
-        Box::new(Expr::Const(Scalar::I32(1))),
-        Box::new(Expr::Const(Scalar::I32(0))),
-    )
+    Expr::select(PrimType::I32, holds, Expr::Const(Scalar::I32(1)), Expr::Const(Scalar::I32(0)))
 }
 
 /// An integer conversion, if the types differ.
@@ -254,5 +244,5 @@ fn resized(how: ConvOp, from: PrimType, to: PrimType, value: Expr) -> Expr {
     if from == to {
         return value;
     }
-    Expr::Convert(how, from, to, Box::new(value))
+    Expr::convert(how, from, to, value)
 }

@@ -29,7 +29,7 @@ use ir::seg::Seg;
 use ir::syntax::{Atom, BasicOp, Body, Exp, LoopForm, LoopParam, Param, Stm};
 use ir::types::{Dim, Type};
 use ir::walk::{Visit, binders};
-use prim::{BinOp, PrimType};
+use prim::{BinOp, PrimType, ScalarOp};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The dependence of an element, besides the loop counter and outer dimensions.
@@ -208,12 +208,7 @@ impl Visit<Mems> for ScalarOnly<'_, '_, '_> {
                     let is_view = matches!(
                         stm.exp,
                         Exp::Basic(
-                            BasicOp::Atom(_)
-                                | BasicOp::Opaque(_)
-                                | BasicOp::Index { .. }
-                                | BasicOp::FlatIndex { .. }
-                                | BasicOp::Rearrange { .. }
-                                | BasicOp::Reshape { .. }
+                            BasicOp::Atom(_) | BasicOp::Opaque(_) | BasicOp::Index { .. } | ir::view_op!()
                         )
                     );
                     is_view && !self.inside.contains(block) && !self.written.contains(block)
@@ -300,12 +295,12 @@ impl<'p, 'a, 'b> KnownValues<'p, 'a, 'b> {
         }
         let known = if let BasicOp::Atom(x) = op {
             Some(self.value(*x))
-        } else if let BasicOp::Binary(BinOp::Add, PrimType::I64, x, y) = op {
+        } else if let BasicOp::Scalar(ScalarOp::Binary(BinOp::Add, PrimType::I64, x, y)) = op {
             Some(self.value(*x).add(&self.value(*y)))
-        } else if let BasicOp::Binary(BinOp::Sub, PrimType::I64, x, y) = op {
+        } else if let BasicOp::Scalar(ScalarOp::Binary(BinOp::Sub, PrimType::I64, x, y)) = op {
             let minus = Poly::constant(-1).mul(&self.value(*y));
             Some(self.value(*x).add(&minus))
-        } else if let BasicOp::Binary(BinOp::Mul, PrimType::I64, x, y) = op {
+        } else if let BasicOp::Scalar(ScalarOp::Binary(BinOp::Mul, PrimType::I64, x, y)) = op {
             Some(self.value(*x).mul(&self.value(*y)))
         } else {
             None
