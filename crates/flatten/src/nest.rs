@@ -23,7 +23,7 @@ use ir::walk::{
     Substitution, free_names, free_names_lambda, refresh_body, refresh_lambda, stm_names, used_names,
 };
 use ir::{PassError, Prov, Soacs};
-use prim::{BinOp, PrimType, ScalarOp};
+use prim::{BinOp, PrimType};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// A mapnest context. A nested map extends it in a nest of its own.

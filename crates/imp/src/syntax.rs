@@ -5,7 +5,7 @@ pub use crate::tunable::{Tunable, TunableClass, TunableId};
 pub use crate::vars::{MAX_LANES, MAX_SMALL_STRIDE, ROOT_LANES, VarInfo, VarType};
 pub use ir::entry::{EntryType, EntryValue, Leaf, OpaqueTypes};
 pub use ir::types::Space;
-use prim::{BinOp, CmpOp, ConvOp, MathFun, PrimType, Scalar, UnOp};
+use prim::{BinOp, CmpOp, ConvOp, PrimType, Scalar, ScalarOp, UnOp};
 use std::sync::Arc;
 
 /// A variable of a function, an index into [`Function::vars`].
@@ -35,16 +35,8 @@ pub enum Expr {
     Tunable(TunableId),
     /// True if the context logs comparisons with tuning parameters.
     LogsComparisons,
-    /// A unary operator at a type.
-    Unary(UnOp, PrimType, Box<Expr>),
-    /// A binary operator at a type.
-    Binary(BinOp, PrimType, Box<Expr>, Box<Expr>),
-    /// A comparison at an operand type.
-    Compare(CmpOp, PrimType, Box<Expr>, Box<Expr>),
-    /// A conversion from the first type to the second.
-    Convert(ConvOp, PrimType, PrimType, Box<Expr>),
-    /// Condition, value when true, value when false; all evaluated.
-    Select(PrimType, Box<Expr>, Box<Expr>, Box<Expr>),
+    /// An operation on scalars, or on vectors lane by lane.
+    Scalar(ScalarOp<Box<Expr>>),
     /// The square roots of [`ROOT_LANES`] doubles: the divider computes the first half, the
     /// multipliers the other one (see [`divider`](crate::divider)). The bits equal those of the
     /// operator.
@@ -52,10 +44,6 @@ pub enum Expr {
     /// The quotients of vectors of singles, whose lanes are a multiple of [`ROOT_LANES`], computed
     /// without the divider. The bits equal those of the operator.
     NewtonQuotient(Box<Expr>, Box<Expr>),
-    /// `a * b + c` with one rounding.
-    Fma(PrimType, Box<Expr>, Box<Expr>, Box<Expr>),
-    /// A library function of the runtime.
-    Math(MathFun, PrimType, Vec<Expr>),
     /// A scalar broadcast to a vector with the given number of lanes.
     Splat(u32, Box<Expr>),
     /// The vector 0, 1, 2, ... of an integer type, with the given number of lanes.
@@ -89,6 +77,37 @@ impl Expr {
     /// The value of a constant.
     pub const fn as_const(&self) -> Option<Scalar> {
         if let Self::Const(x) = self { Some(*x) } else { None }
+    }
+
+    /// A unary operator at a type.
+    pub fn unary(op: UnOp, ty: PrimType, x: Self) -> Self {
+        Self::Scalar(ScalarOp::Unary(op, ty, Box::new(x)))
+    }
+
+    /// A binary operator at a type.
+    pub fn binary(op: BinOp, ty: PrimType, x: Self, y: Self) -> Self {
+        Self::Scalar(ScalarOp::Binary(op, ty, Box::new(x), Box::new(y)))
+    }
+
+    /// A comparison at an operand type.
+    pub fn compare(op: CmpOp, ty: PrimType, x: Self, y: Self) -> Self {
+        Self::Scalar(ScalarOp::Compare(op, ty, Box::new(x), Box::new(y)))
+    }
+
+    /// A conversion.
+    pub fn convert(op: ConvOp, from: PrimType, to: PrimType, x: Self) -> Self {
+        Self::Scalar(ScalarOp::Convert { op, from, to, arg: Box::new(x) })
+    }
+
+    /// The condition chooses one of two values of a type.
+    pub fn select(ty: PrimType, cond: Self, if_true: Self, if_false: Self) -> Self {
+        let [cond, if_true, if_false] = [cond, if_true, if_false].map(Box::new);
+        Self::Scalar(ScalarOp::Select { ty, cond, if_true, if_false })
+    }
+
+    /// A fused multiply-add.
+    pub fn fma(ty: PrimType, x: Self, y: Self, z: Self) -> Self {
+        Self::Scalar(ScalarOp::Fma(ty, Box::new(x), Box::new(y), Box::new(z)))
     }
 }
 

@@ -70,20 +70,6 @@ macro_rules! leaf_expr {
     };
 }
 
-/// A pattern for the operators of scalars, which apply to vectors lane by lane.
-#[macro_export]
-macro_rules! lanewise_expr {
-    () => {
-        $crate::Expr::Scalar(ScalarOp::Unary(..))
-            | $crate::Expr::Scalar(ScalarOp::Binary(..))
-            | $crate::Expr::Scalar(ScalarOp::Compare(..))
-            | $crate::Expr::Scalar(ScalarOp::Convert { .. })
-            | $crate::Expr::Scalar(ScalarOp::Select { .. })
-            | $crate::Expr::Scalar(ScalarOp::Fma(..))
-            | $crate::Expr::Scalar(ScalarOp::Math(..))
-    };
-}
-
 /// A pattern for the expressions that exist only in vector code.
 #[macro_export]
 macro_rules! vector_expr {
@@ -325,29 +311,33 @@ pub(crate) fn each_var(expr: &Expr, f: &mut dyn FnMut(Var, Use)) {
 
 /// Defines a function that calls another on the operands of an expression.
 macro_rules! operands {
-    ($(#[$meta:meta])* $name:ident<$($life:lifetime)?>, $each:ident, $($m:tt)?) => {
+    ($(#[$meta:meta])* $name:ident<$($life:lifetime)?>, $operands:ident, $($m:tt)?) => {
         $(#[$meta])*
         pub fn $name$(<$life>)?(
             expr: &$($life)? $($m)? Expr,
             f: &mut dyn FnMut(&$($life)? $($m)? Expr),
         ) {
             match expr {
-                Expr::Const(_)
-                | Expr::LaneIds(..)
-                | Expr::Var(_)
-                | Expr::Tunable(_)
-                | Expr::LogsComparisons => {}
-                Expr::Scalar(ScalarOp::Unary(_, _, x) | ScalarOp::Convert { op: _, from: _, to: _, arg: x }) | Expr::SplitSqrt(x) | Expr::Splat(_, x) | Expr::Any(x) | Expr::All(x) | Expr::FirstLane(x) | Expr::Count(x) => f(x),
-                Expr::Scalar(ScalarOp::Binary(_, _, x, y) | ScalarOp::Compare(_, _, x, y)) | Expr::NewtonQuotient(x, y) | Expr::Extract(x, y) | Expr::Pack(x, y) | Expr::Shift(x, _, y) => {
+                Expr::LaneIds(..) | $crate::leaf_expr!() => {}
+                Expr::Scalar(op) => op.$operands().into_iter().for_each(|x| f(x)),
+                Expr::SplitSqrt(x)
+                | Expr::Splat(_, x)
+                | Expr::Any(x)
+                | Expr::All(x)
+                | Expr::FirstLane(x)
+                | Expr::Count(x) => f(x),
+                Expr::NewtonQuotient(x, y)
+                | Expr::Extract(x, y)
+                | Expr::Pack(x, y)
+                | Expr::Shift(x, _, y) => {
                     f(x);
                     f(y);
                 }
-                Expr::Scalar(ScalarOp::Select { ty: _, cond: x, if_true: y, if_false: z } | ScalarOp::Fma(_, x, y, z)) | Expr::Insert(x, y, z) => {
+                Expr::Insert(x, y, z) => {
                     f(x);
                     f(y);
                     f(z);
                 }
-                Expr::Scalar(ScalarOp::Math(_, _, args)) => args.$each().for_each(f),
             }
         }
     };
@@ -355,12 +345,12 @@ macro_rules! operands {
 
 operands! {
     /// Calls `f` on the operands of an expression, in order.
-    each_operand<'s>, iter,
+    each_operand<'s>, operands,
 }
 
 operands! {
     /// As [`each_operand`], mutable.
-    each_part_mut<>, iter_mut, mut
+    each_part_mut<>, operands_mut, mut
 }
 
 /// The scalar type of a variable, or the element type of a vector; buffers have none.
@@ -376,21 +366,12 @@ pub fn type_of(vars: &[VarInfo], expr: &Expr) -> Option<PrimType> {
     Some(match expr {
         Expr::Const(x) => x.ty(),
         Expr::Var(v) => return scalar_type(vars, *v),
-        Expr::Scalar(ScalarOp::Compare(..)) | Expr::Any(_) | Expr::All(_) | Expr::LogsComparisons => {
-            PrimType::Bool
-        }
+        Expr::Scalar(op) => op.result_type(),
+        Expr::Any(_) | Expr::All(_) | Expr::LogsComparisons => PrimType::Bool,
         Expr::FirstLane(_) | Expr::Count(_) | Expr::Tunable(_) => PrimType::I64,
         Expr::SplitSqrt(_) => PrimType::F64,
         Expr::NewtonQuotient(..) => PrimType::F32,
-        Expr::Scalar(
-            ScalarOp::Unary(_, ty, _)
-            | ScalarOp::Binary(_, ty, _, _)
-            | ScalarOp::Convert { op: _, from: _, to: ty, arg: _ }
-            | ScalarOp::Select { ty, cond: _, if_true: _, if_false: _ }
-            | ScalarOp::Fma(ty, _, _, _)
-            | ScalarOp::Math(_, ty, _),
-        )
-        | Expr::LaneIds(ty, _) => *ty,
+        Expr::LaneIds(ty, _) => *ty,
         Expr::Splat(_, x)
         | Expr::Pack(x, _)
         | Expr::Extract(x, _)
@@ -418,19 +399,10 @@ pub(crate) fn lanes_of(vars: &[VarInfo], expr: &Expr) -> Option<u32> {
         | Expr::FirstLane(_)
         | Expr::Count(_)
         | Expr::Extract(..) => None,
-        Expr::Scalar(
-            ScalarOp::Unary(_, _, x)
-            | ScalarOp::Convert { op: _, from: _, to: _, arg: x }
-            | ScalarOp::Binary(_, _, x, _)
-            | ScalarOp::Compare(_, _, x, _)
-            | ScalarOp::Fma(_, x, _, _)
-            | ScalarOp::Select { ty: _, cond: _, if_true: x, if_false: _ },
-        )
-        | Expr::NewtonQuotient(x, _)
-        | Expr::Pack(x, _)
-        | Expr::Insert(x, _, _)
-        | Expr::Shift(x, _, _) => lanes_of(vars, x),
-        Expr::Scalar(ScalarOp::Math(_, _, args)) => lanes_of(vars, args.first()?),
+        Expr::Scalar(op) => lanes_of(vars, op.operands().first()?),
+        Expr::NewtonQuotient(x, _) | Expr::Pack(x, _) | Expr::Insert(x, _, _) | Expr::Shift(x, _, _) => {
+            lanes_of(vars, x)
+        }
     }
 }
 

@@ -19,17 +19,8 @@ pub fn statements(op: &BasicOp) -> usize {
 pub fn basic(op: &BasicOp) -> i64 {
     match op {
         BasicOp::Atom(_) | BasicOp::Opaque(_) | crate::view_op!() | BasicOp::ConstArray { .. } => 0,
-        BasicOp::Scalar(
-            ScalarOp::Unary(..)
-            | ScalarOp::Compare(..)
-            | ScalarOp::Convert { .. }
-            | ScalarOp::Select { .. }
-            | ScalarOp::Fma(..),
-        )
-        | crate::parameter_op!()
-        | BasicOp::Assert { .. } => time::PLAIN,
-        BasicOp::Scalar(ScalarOp::Binary(op, ..)) => time::binary(*op),
-        BasicOp::Scalar(ScalarOp::Math(fun, ty, _)) => time::math(*fun, *ty),
+        BasicOp::Scalar(op) => time::scalar(op),
+        crate::parameter_op!() | BasicOp::Assert { .. } => time::PLAIN,
         BasicOp::Index { .. } => time::LOAD,
         BasicOp::Update { .. } | BasicOp::UpdateAcc { .. } => time::STORE,
         BasicOp::Concat { .. }

@@ -17,13 +17,8 @@ fn exact_body<L: Level>(body: &Body<L>) -> bool {
     with_stack(|| {
         body.stms.iter().all(|stm| match &stm.exp {
             Exp::Basic(op) => match op {
-                BasicOp::Scalar(ScalarOp::Binary(op, ty, _, _)) => !ty.is_float() || op.is_associative(),
-                BasicOp::Scalar(ScalarOp::Fma(..) | ScalarOp::Math(..)) => false,
-                BasicOp::Scalar(ScalarOp::Convert { op: _, from, to, arg: _ }) => {
-                    !from.is_float() || from == to
-                }
+                BasicOp::Scalar(op) => op.is_exact(),
                 BasicOp::Atom(_)
-                | BasicOp::Scalar(ScalarOp::Unary(..) | ScalarOp::Compare(..) | ScalarOp::Select { .. })
                 | crate::parameter_op!()
                 | BasicOp::Assert { .. }
                 | BasicOp::Index { .. }

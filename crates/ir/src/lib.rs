@@ -19,6 +19,7 @@
 
 mod aliasing;
 pub mod attrs;
+pub mod basic;
 pub mod build;
 pub mod cost;
 pub mod entry;

@@ -1,5 +1,5 @@
 //! The definitions of the mathematical functions that a program uses: operations
-//! [`BasicOp::Scalar(ScalarOp::Math`] on `f32` and `f64` stand for them until the pass `expand-math`.
+//! [`ScalarOp::Math`] on `f32` and `f64` stand for them until the pass `expand-math`.
 //!
 //! A definition is a function of the prelude, as scalar operations and conditionals; it calls
 //! nothing, cannot fail, and is the same at all levels.
@@ -112,18 +112,8 @@ fn evaluate_op(op: &BasicOp, values: &[Scalar]) -> Option<Scalar> {
     let value = |atom: &Atom| operand(*atom, values);
     match op {
         BasicOp::Atom(x) => value(x),
-        BasicOp::Scalar(ScalarOp::Unary(op, _, x)) => eval::unary(*op, value(x)?),
-        BasicOp::Scalar(ScalarOp::Binary(op, _, x, y)) => eval::binary(*op, value(x)?, value(y)?),
-        BasicOp::Scalar(ScalarOp::Compare(op, _, x, y)) => {
-            eval::compare(*op, value(x)?, value(y)?).map(Scalar::Bool)
-        }
-        BasicOp::Scalar(ScalarOp::Convert { op, from: _, to, arg }) => eval::convert(*op, value(arg)?, *to),
-        BasicOp::Scalar(ScalarOp::Select { ty: _, cond, if_true, if_false }) => {
-            value(if value(cond)?.as_bool()? { if_true } else { if_false })
-        }
-        BasicOp::Scalar(ScalarOp::Fma(_, x, y, z)) => eval::fma(value(x)?, value(y)?, value(z)?),
+        BasicOp::Scalar(op) => op.as_ref().try_map(|x| value(x).ok_or(())).ok()?.value(|_, _, _| None),
         crate::parameter_op!()
-        | BasicOp::Scalar(ScalarOp::Math(..))
         | BasicOp::Assert { .. }
         | BasicOp::Index { .. }
         | crate::update_op!()

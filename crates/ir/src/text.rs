@@ -39,6 +39,7 @@ mod entry;
 mod lex;
 mod ops;
 mod parse;
+mod part;
 mod print;
 mod seg;
 

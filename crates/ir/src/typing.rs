@@ -7,7 +7,7 @@ use crate::name::{Name, NameTable};
 use crate::syntax::{Atom, BasicOp, DimIndex, Exp, Function, Level, LoopForm, Param};
 use crate::types::{Dim, Type};
 use crate::walk::{LevelOp, Visit};
-use prim::{PrimType, ScalarOp};
+use prim::PrimType;
 use rustc_hash::FxHashMap;
 
 /// The types of a function's names, by index.
@@ -110,15 +110,8 @@ pub fn basic_type(op: &BasicOp, type_of: &dyn Fn(Name) -> Type) -> Type {
     };
     match op {
         BasicOp::Atom(x) | BasicOp::Opaque(x) => atom_type(x),
-        BasicOp::Scalar(
-            ScalarOp::Unary(_, ty, _)
-            | ScalarOp::Binary(_, ty, ..)
-            | ScalarOp::Fma(ty, ..)
-            | ScalarOp::Math(_, ty, _)
-            | ScalarOp::Select { ty, .. }
-            | ScalarOp::Convert { to: ty, .. },
-        ) => Type::Prim(*ty),
-        BasicOp::Scalar(ScalarOp::Compare(..)) | BasicOp::SizeAtLeast { .. } => Type::Prim(PrimType::Bool),
+        BasicOp::Scalar(op) => Type::Prim(op.result_type()),
+        BasicOp::SizeAtLeast { .. } => Type::Prim(PrimType::Bool),
         BasicOp::Param { .. } => Type::I64,
         BasicOp::Assert { .. } => Type::Cert,
         BasicOp::Index { array, slice } => {

@@ -362,8 +362,8 @@ impl Expressions<'_> {
         clippy::wildcard_enum_match_arm,
         reason = "the other functions are not exact: the results of C's library may differ"
     )]
-    fn math(&self, fun: MathFun, ty: PrimType, args: &[Expr]) -> Res<Text> {
-        let args: Vec<&Expr> = args.iter().collect();
+    fn math(&self, fun: MathFun, ty: PrimType, args: &[Box<Expr>]) -> Res<Text> {
+        let args: Vec<&Expr> = args.iter().map(|arg| &**arg).collect();
         let suffix = if ty == PrimType::F32 { "f" } else { "" };
         match fun {
             MathFun::Copysign if ty != PrimType::F16 => self.call(&format!("copysign{suffix}"), &args),

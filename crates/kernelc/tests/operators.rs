@@ -5,7 +5,7 @@
 #[path = "../../llvm/tests/all/common/cases.rs"]
 mod cases;
 
-use cases::{Case, cases, interesting, is_nan};
+use cases::{Case, cases, is_nan};
 use imp::{CodePlacement, Entry, EntryType, EntryValue, Expr, FunId, Function, Program, Stmt, Var};
 use imp::{VarInfo, VarType};
 use prim::{MathFun, PrimType, Scalar, ScalarType};
@@ -34,8 +34,7 @@ int main(void) {
 
 /// Returns true if C's library has the function with exact results.
 fn is_exact(case: &Case) -> bool {
-    let library = |fun: &&MathFun| case.name == format!("{}.{}", fun.name(), case.result);
-    match MathFun::ALL.iter().find(library) {
+    match case.fun() {
         Some(MathFun::Copysign | MathFun::Nextafter) => case.result != PrimType::F16,
         Some(_) => false,
         None => true,
@@ -63,7 +62,7 @@ fn program(cases: &[Case]) -> Program {
         let result = Var(count as u32);
         let args = params.iter().map(|var| Expr::Var(*var));
         let constants = case.constants.iter().map(|x| Expr::Const(*x));
-        let expr = (case.expr)(args.chain(constants).collect());
+        let expr = case.expr(args.chain(constants));
         program.functions.push(Function {
             name: case.name.as_str().into(),
             params,
@@ -85,23 +84,6 @@ fn program(cases: &[Case]) -> Program {
     program
 }
 
-/// Arguments of a case: all pairs; every 7th triple.
-fn arguments(case: &Case) -> Vec<Vec<Scalar>> {
-    let domains: Vec<Vec<Scalar>> = case.params.iter().map(|ty| interesting(*ty)).collect();
-    let count: usize = domains.iter().map(Vec::len).product();
-    let step = if case.params.len() > 2 { 7 } else { 1 };
-    let one = |at: usize| {
-        let mut rest = at;
-        let pick = |values: &Vec<Scalar>| {
-            let x = values[rest % values.len()];
-            rest /= values.len();
-            x
-        };
-        domains.iter().map(pick).collect()
-    };
-    (0..count).step_by(step).map(one).collect()
-}
-
 fn all_operators(level: &str) {
     let cases: Vec<Case> = cases().into_iter().filter(is_exact).collect();
     let text = kernelc::program(&program(&cases)).expect("C supports all operators");
@@ -121,7 +103,7 @@ fn all_operators(level: &str) {
     let mut input = Vec::new();
     let mut calls = Vec::new();
     for (at, case) in cases.iter().enumerate() {
-        for args in arguments(case) {
+        for args in case.arguments() {
             input.extend((at as u32).to_le_bytes());
             args.iter().for_each(|x| input.extend(x.bits().to_le_bytes()));
             calls.push((case, args));
@@ -138,7 +120,7 @@ fn all_operators(level: &str) {
 
     let (mut failures, mut compared) = (Vec::new(), 0);
     for ((case, args), word) in calls.iter().zip(output.stdout.chunks_exact(8)) {
-        let Some(wanted) = (case.meaning)(args) else {
+        let Some(wanted) = case.meaning(args) else {
             continue;
         };
         let word = u64::from_le_bytes(word.try_into().expect("a word has eight bytes"));

@@ -426,10 +426,6 @@ impl<'e, 'p, 'c> FunctionEmitter<'e, 'p, 'c> {
                 let (x, y) = (self.expr(x)?, self.expr(y)?);
                 self.ops().newton_division(x, y)
             }
-            Expr::Scalar(ScalarOp::Unary(op, ty, x)) => {
-                let x = self.expr(x)?;
-                self.ops().unary(*op, *ty, x)
-            }
             Expr::Scalar(ScalarOp::Binary(BinOp::Pow, ty, x, y))
                 if small_power(y).is_some() && ty.is_int() =>
             {
@@ -437,29 +433,9 @@ impl<'e, 'p, 'c> FunctionEmitter<'e, 'p, 'c> {
                 let exponent = small_power(y).unwrap_or_default();
                 self.ops().constant_power(x, exponent)
             }
-            Expr::Scalar(ScalarOp::Binary(op, ty, x, y)) => {
-                let (x, y) = (self.expr(x)?, self.expr(y)?);
-                self.ops().binary(*op, *ty, x, y)
-            }
-            Expr::Scalar(ScalarOp::Compare(op, ty, x, y)) => {
-                let (x, y) = (self.expr(x)?, self.expr(y)?);
-                self.ops().compare(*op, *ty, x, y)
-            }
-            Expr::Scalar(ScalarOp::Convert { op, from, to, arg: x }) => {
-                let x = self.expr(x)?;
-                self.ops().convert(*op, *from, *to, x)
-            }
-            Expr::Scalar(ScalarOp::Select { ty: _, cond: c, if_true: x, if_false: y }) => {
-                let (c, x, y) = (self.expr(c)?, self.expr(x)?, self.expr(y)?);
-                self.ops().select(c, x, y)
-            }
-            Expr::Scalar(ScalarOp::Fma(ty, x, y, z)) => {
-                let (x, y, z) = (self.expr(x)?, self.expr(y)?, self.expr(z)?);
-                self.ops().fma(*ty, x, y, z)
-            }
-            Expr::Scalar(ScalarOp::Math(fun, ty, args)) => {
-                let args: Res<Vec<_>> = args.iter().map(|arg| self.expr(arg)).collect();
-                self.ops().math(*fun, *ty, &args?)
+            Expr::Scalar(op) => {
+                let op = op.as_ref().try_map(|x| self.expr(x))?;
+                self.ops().scalar(&op)
             }
             Expr::Splat(lanes, x) => {
                 let x = self.expr(x)?;

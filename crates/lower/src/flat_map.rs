@@ -12,7 +12,7 @@ use crate::value::{ArrayVal, Value};
 use crate::{Lower, Res};
 use ir::soac::{Operator, Soac};
 use ir::{Atom, BasicOp, Dim, Name, Type};
-use prim::{BinOp, CmpOp, PrimType, Scalar, ScalarOp, ScalarType};
+use prim::{BinOp, CmpOp, PrimType, Scalar, ScalarType};
 
 impl Lower<'_> {
     /// `flatmap f xs`: sizes, flags, offsets, data, and the other results; `claims` are the types

@@ -8,7 +8,6 @@ use ir::remark::CopyReason;
 use ir::syntax::{Aux, BasicOp, Exp, Param, ReshapeKind, Stm};
 use ir::types::Type;
 use ir::{Mems, PassError, Segs};
-use prim::ScalarOp;
 
 impl Ctx<'_> {
     /// Appends a basic operation.

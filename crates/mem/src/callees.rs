@@ -5,11 +5,10 @@
 //! constants nor tuning parameters.
 
 use ir::name::FunName;
-use ir::syntax::{BasicOp, Exp, FunKind, Function, Param, Program};
+use ir::syntax::{Exp, FunKind, Function, Param, Program};
 use ir::types::{Space, Type};
 use ir::walk::{Visit, with_stack};
 use ir::{PassError, Segs, version};
-use prim::ScalarOp;
 use rustc_hash::FxHashMap;
 use target::levels::Stack;
 

@@ -10,7 +10,6 @@ use ir::syntax::{Atom, BasicOp, Body, Exp, Function, Level, Param, Stm};
 use ir::types::Type;
 use ir::walk::{LevelOp, Visit};
 use ir::{Name, TypeEnv};
-use prim::ScalarOp;
 
 #[derive(Clone, Copy, Default)]
 struct Flags {

@@ -74,32 +74,45 @@ impl<X> ScalarOp<X> {
         }
     }
 
+    /// The same operation on references to the operands.
+    pub fn as_ref(&self) -> ScalarOp<&X> {
+        match self {
+            Self::Unary(op, ty, x) => ScalarOp::Unary(*op, *ty, x),
+            Self::Binary(op, ty, x, y) => ScalarOp::Binary(*op, *ty, x, y),
+            Self::Compare(op, ty, x, y) => ScalarOp::Compare(*op, *ty, x, y),
+            Self::Convert { op, from, to, arg } => ScalarOp::Convert { op: *op, from: *from, to: *to, arg },
+            Self::Select { ty, cond, if_true, if_false } => {
+                ScalarOp::Select { ty: *ty, cond, if_true, if_false }
+            }
+            Self::Fma(ty, x, y, z) => ScalarOp::Fma(*ty, x, y, z),
+            Self::Math(fun, ty, args) => ScalarOp::Math(*fun, *ty, args.iter().collect()),
+        }
+    }
+
     /// The same operation on the results of `f`, which is called on the operands in order.
     ///
     /// # Errors
     ///
     /// The first error of `f`.
-    pub fn try_map<'x, Y, E>(&'x self, mut f: impl FnMut(&'x X) -> Result<Y, E>) -> Result<ScalarOp<Y>, E> {
+    pub fn try_map<Y, E>(self, mut f: impl FnMut(X) -> Result<Y, E>) -> Result<ScalarOp<Y>, E> {
         Ok(match self {
-            Self::Unary(op, ty, x) => ScalarOp::Unary(*op, *ty, f(x)?),
-            Self::Binary(op, ty, x, y) => ScalarOp::Binary(*op, *ty, f(x)?, f(y)?),
-            Self::Compare(op, ty, x, y) => ScalarOp::Compare(*op, *ty, f(x)?, f(y)?),
-            Self::Convert { op, from, to, arg } => {
-                ScalarOp::Convert { op: *op, from: *from, to: *to, arg: f(arg)? }
-            }
+            Self::Unary(op, ty, x) => ScalarOp::Unary(op, ty, f(x)?),
+            Self::Binary(op, ty, x, y) => ScalarOp::Binary(op, ty, f(x)?, f(y)?),
+            Self::Compare(op, ty, x, y) => ScalarOp::Compare(op, ty, f(x)?, f(y)?),
+            Self::Convert { op, from, to, arg } => ScalarOp::Convert { op, from, to, arg: f(arg)? },
             Self::Select { ty, cond, if_true, if_false } => {
                 let cond = f(cond)?;
-                ScalarOp::Select { ty: *ty, cond, if_true: f(if_true)?, if_false: f(if_false)? }
+                ScalarOp::Select { ty, cond, if_true: f(if_true)?, if_false: f(if_false)? }
             }
-            Self::Fma(ty, x, y, z) => ScalarOp::Fma(*ty, f(x)?, f(y)?, f(z)?),
+            Self::Fma(ty, x, y, z) => ScalarOp::Fma(ty, f(x)?, f(y)?, f(z)?),
             Self::Math(fun, ty, args) => {
-                ScalarOp::Math(*fun, *ty, args.iter().map(f).collect::<Result<_, _>>()?)
+                ScalarOp::Math(fun, ty, args.into_iter().map(f).collect::<Result<_, _>>()?)
             }
         })
     }
 
     /// As [`Self::try_map`], for functions that do not fail.
-    pub fn map<'x, Y>(&'x self, mut f: impl FnMut(&'x X) -> Y) -> ScalarOp<Y> {
+    pub fn map<Y>(self, mut f: impl FnMut(X) -> Y) -> ScalarOp<Y> {
         let Ok(mapped) = self.try_map(|x| Ok::<Y, Infallible>(f(x)));
         mapped
     }
@@ -138,6 +151,16 @@ impl<X> ScalarOp<X> {
             Self::Select { .. } => "select",
             Self::Fma(..) => "fma",
             Self::Math(fun, ..) => fun.name(),
+        }
+    }
+
+    /// Returns true if the result is not rounded.
+    pub fn is_exact(&self) -> bool {
+        match self {
+            Self::Binary(op, ty, _, _) => !ty.is_float() || op.is_associative(),
+            Self::Convert { op: _, from, to, arg: _ } => !from.is_float() || from == to,
+            Self::Unary(..) | Self::Compare(..) | Self::Select { .. } => true,
+            Self::Fma(..) | Self::Math(..) => false,
         }
     }
 

@@ -2,7 +2,7 @@
 //! decompositions and of the choice between tasks and sequential execution by the caller.
 //! (`bench/run.py small`: the gain of tasks for calls of 10 µs.)
 
-use prim::{BinClass, BinOp, MathFun, PrimType};
+use prim::{BinClass, BinOp, MathFun, PrimType, ScalarOp};
 
 /// A sum, a comparison, a select.
 pub const PLAIN: i64 = 4;
@@ -73,6 +73,19 @@ pub const fn math(fun: MathFun, ty: PrimType) -> i64 {
         MathFun::Nextafter | MathFun::Copysign | MathFun::Ldexp => [LIBRARY_FUNCTION; 2],
     };
     if matches!(ty, PrimType::F32) { single } else { double }
+}
+
+/// A scalar operation.
+pub const fn scalar<X>(op: &ScalarOp<X>) -> i64 {
+    match op {
+        ScalarOp::Binary(op, ..) => binary(*op),
+        ScalarOp::Math(fun, ty, _) => math(*fun, *ty),
+        ScalarOp::Unary(..)
+        | ScalarOp::Compare(..)
+        | ScalarOp::Convert { .. }
+        | ScalarOp::Select { .. }
+        | ScalarOp::Fma(..) => PLAIN,
+    }
 }
 
 /// An operator with two scalar operands.

@@ -28,7 +28,7 @@ use ir::soac::{Operator, Screma, Soac};
 use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Lambda, Param, Stm};
 use ir::types::{Dim, Type};
 use ir::{PassError, Segs, Soacs};
-use prim::{BinOp, CmpOp, PrimType, Scalar, ScalarOp};
+use prim::{BinOp, CmpOp, PrimType, Scalar};
 
 /// Returns true if nests are distributed into irregular statements at a position: outside all
 /// segops, where these cannot contain segops of their level.

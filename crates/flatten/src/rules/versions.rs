@@ -32,7 +32,7 @@ use ir::syntax::{Atom, Attr, Aux, BasicOp, Body, Exp, Param, Stm};
 use ir::tunable::{Rule, TunableId};
 use ir::types::Type;
 use ir::{Flatten, Name, PassError, Segs, Soacs};
-use prim::{PrimType, Scalar, ScalarOp};
+use prim::{PrimType, Scalar};
 use target::chunks::NEST_WORK;
 use target::levels::{BLOCK_THREADS, ENOUGH_SCANS};
 

@@ -9,7 +9,7 @@ use super::strided::{CopyFunctions, Key};
 use super::tiles;
 use crate::generate::expr::{add, and, compare, mul, select};
 use crate::syntax::{Access, Arg, CopyPlan, Expr, For, LoopMode, Region, Stmt, Var, VarInfo, VarType};
-use prim::{BinOp, CmpOp, PrimType, ScalarOp, UnOp};
+use prim::{BinOp, CmpOp, PrimType, UnOp};
 
 /// One dimension: the extent, and the strides on both sides, in elements.
 #[derive(Clone)]

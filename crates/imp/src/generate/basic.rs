@@ -57,40 +57,22 @@ impl Gen<'_, '_> {
     }
 
     pub(crate) fn scalar_value(&self, op: &BasicOp) -> Result<Expr, PassError> {
-        let boxed = |atom: &Atom| self.atom(*atom).map(Box::new);
         Ok(match op {
             BasicOp::Atom(atom) | BasicOp::Opaque(atom) => self.atom(*atom)?,
-            BasicOp::Scalar(ScalarOp::Unary(op, ty, x)) => Expr::Scalar(ScalarOp::Unary(*op, *ty, boxed(x)?)),
-            BasicOp::Scalar(ScalarOp::Binary(op, ty, x, y)) => match power_of_two_division(*op, *ty, *y) {
-                Some((op, y)) => Expr::Scalar(ScalarOp::Binary(op, *ty, boxed(x)?, Box::new(Expr::Const(y)))),
-                None => Expr::Scalar(ScalarOp::Binary(*op, *ty, boxed(x)?, boxed(y)?)),
-            },
-            BasicOp::Scalar(ScalarOp::Compare(op, ty, x, y)) => {
-                Expr::Scalar(ScalarOp::Compare(*op, *ty, boxed(x)?, boxed(y)?))
+            BasicOp::Scalar(op) => {
+                let mut op = op.as_ref().try_map(|atom| self.atom(*atom).map(Box::new))?;
+                if let ScalarOp::Binary(by, ty, _, y) = &mut op
+                    && let Some((simpler, operand)) = power_of_two_division(*by, *ty, y)
+                {
+                    (*by, **y) = (simpler, Expr::Const(operand));
+                }
+                Expr::Scalar(op)
             }
             BasicOp::SizeAtLeast { size, tunable } => {
                 let tunable = Expr::Tunable(self.tunable(*tunable)?);
-                Expr::Scalar(ScalarOp::Compare(CmpOp::SLe, PrimType::I64, Box::new(tunable), boxed(size)?))
+                Expr::compare(CmpOp::SLe, PrimType::I64, tunable, self.atom(*size)?)
             }
             BasicOp::Param { name, default } => self.param(name, self.atom(*default)?)?,
-            BasicOp::Scalar(ScalarOp::Convert { op, from, to, arg }) => {
-                Expr::Scalar(ScalarOp::Convert { op: *op, from: *from, to: *to, arg: boxed(arg)? })
-            }
-            BasicOp::Scalar(ScalarOp::Select { ty, cond, if_true, if_false }) => {
-                Expr::Scalar(ScalarOp::Select {
-                    ty: *ty,
-                    cond: boxed(cond)?,
-                    if_true: boxed(if_true)?,
-                    if_false: boxed(if_false)?,
-                })
-            }
-            BasicOp::Scalar(ScalarOp::Fma(ty, a, b, c)) => {
-                Expr::Scalar(ScalarOp::Fma(*ty, boxed(a)?, boxed(b)?, boxed(c)?))
-            }
-            BasicOp::Scalar(ScalarOp::Math(fun, ty, args)) => {
-                let args = args.iter().map(|arg| self.atom(*arg)).collect::<Result<_, _>>()?;
-                Expr::Scalar(ScalarOp::Math(*fun, *ty, args))
-            }
             BasicOp::Assert { .. }
             | BasicOp::Index { .. }
             | ir::view_op!()
@@ -323,11 +305,8 @@ pub(crate) fn unexpected_type() -> PassError {
 /// The bit operation and second operand equivalent to a division or remainder by this divisor, if
 /// it is a power of two: vectors have no integer division. (Quotients are rounded down, so negative
 /// numbers need no correction.)
-fn power_of_two_division(op: BinOp, ty: PrimType, divisor: Atom) -> Option<(BinOp, Scalar)> {
-    let Atom::Const(divisor) = divisor else {
-        return None;
-    };
-    let divisor = divisor.as_i64().filter(|n| *n > 0 && n.count_ones() == 1)?;
+fn power_of_two_division(op: BinOp, ty: PrimType, divisor: &Expr) -> Option<(BinOp, Scalar)> {
+    let divisor = divisor.as_const()?.as_i64().filter(|n| *n > 0 && n.count_ones() == 1)?;
     let shift = Scalar::int(ty, i64::from(divisor.trailing_zeros()));
     if op == BinOp::SDiv {
         Some((BinOp::AShr, shift))

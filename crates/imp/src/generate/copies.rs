@@ -9,7 +9,7 @@ use ir::mem::Lmad;
 use ir::name::Name;
 use ir::types::{Dim, Type};
 use ir::{PassError, Prov};
-use prim::{CmpOp, PrimType, Scalar, ScalarOp, UnOp};
+use prim::{CmpOp, PrimType, Scalar, UnOp};
 use std::sync::Arc;
 
 impl Gen<'_, '_> {

@@ -1,7 +1,7 @@
 //! Construction of scalar expressions, with enough folding to keep indices readable.
 
 use crate::syntax::Expr;
-use prim::{BinOp, CmpOp, PrimType, Scalar, ScalarOp};
+use prim::{BinOp, CmpOp, PrimType, Scalar};
 
 /// `a + b` on `i64`.
 pub(crate) fn add(a: Expr, b: Expr) -> Expr {

@@ -8,7 +8,7 @@ use crate::syntax::{
     Access, Arg, CheckId, Expr, For, FunId, LaneAccess, LanePositions, LoopMode, MaskedOff, Region as Extent,
     Stmt, Var, VarType,
 };
-use prim::{BinOp, CmpOp, PrimType, Scalar, ScalarOp};
+use prim::{BinOp, CmpOp, PrimType, Scalar};
 
 impl Emit<'_, '_> {
     /// Emits statements, the first with number `at`, in the innermost loop `outer`.

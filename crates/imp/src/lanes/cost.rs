@@ -146,45 +146,55 @@ impl<'s, 'a> Costs<'s, 'a> {
                 };
                 (0.0, kind)
             }
-            Expr::Scalar(ScalarOp::Unary(op, ty, x)) => {
-                self.operator(&[x], *ty, false, throughput::unary(*op, *ty, self.machine.uarch))
-            }
-            Expr::Scalar(ScalarOp::Binary(op, ty, x, y)) => {
-                let affine = matches!(op, BinOp::Add | BinOp::Sub | BinOp::Mul | BinOp::Shl);
-                let price = if op.is_division() && matches!(&**y, Expr::Const(_)) {
-                    throughput::BY_CONSTANT
-                } else {
-                    throughput::binary(*op, *ty, self.machine.uarch)
+            Expr::Scalar(op) => {
+                let (ty, price) = self.price(op);
+                let affine = match op {
+                    ScalarOp::Binary(op, ..) => {
+                        matches!(op, BinOp::Add | BinOp::Sub | BinOp::Mul | BinOp::Shl)
+                    }
+                    ScalarOp::Convert { op: _, from, to, arg: _ } => {
+                        from.is_int() && to.is_int() && to.size() <= from.size()
+                    }
+                    ScalarOp::Unary(..)
+                    | ScalarOp::Compare(..)
+                    | ScalarOp::Select { .. }
+                    | ScalarOp::Fma(..)
+                    | ScalarOp::Math(..) => false,
                 };
-                self.operator(&[x, y], *ty, affine, price)
-            }
-            Expr::Scalar(ScalarOp::Compare(_, ty, x, y)) => {
-                self.operator(&[x, y], *ty, false, throughput::PLAIN)
-            }
-            Expr::Scalar(ScalarOp::Convert { op: _, from, to, arg: x }) => {
-                let wide = if from.size() > to.size() { *from } else { *to };
-                let narrows = from.is_int() && to.is_int() && to.size() <= from.size();
-                let price =
-                    if from.is_float() && to.is_int() { throughput::TO_INTEGER } else { throughput::PLAIN };
-                self.operator(&[x], wide, narrows, price)
-            }
-            Expr::Scalar(ScalarOp::Select { ty, cond: c, if_true: x, if_false: y }) => {
-                self.operator(&[c, x, y], *ty, false, throughput::PLAIN)
-            }
-            Expr::Scalar(ScalarOp::Fma(ty, x, y, z)) => {
-                self.fused = true;
-                let price = throughput::fma(*ty, self.machine);
-                self.operator(&[x, y, z], *ty, false, price)
-            }
-            Expr::Scalar(ScalarOp::Math(_, ty, args)) => {
-                let args: Vec<&Expr> = args.iter().collect();
-                self.operator(args.as_slice(), *ty, false, throughput::MATH)
+                self.fused |= matches!(op, ScalarOp::Fma(..));
+                self.operator(&op.operands(), ty, affine, price)
             }
             crate::vector_expr!() => (1.0, LaneKind::Varying),
         }
     }
 
-    fn operator(&mut self, args: &[&Expr], ty: PrimType, affine: bool, price: Throughput) -> (f64, LaneKind) {
+    /// The type whose lanes an operation computes on, and its throughput.
+    fn price(&self, op: &ScalarOp<Box<Expr>>) -> (PrimType, Throughput) {
+        let uarch = self.machine.uarch;
+        match op {
+            ScalarOp::Unary(op, ty, _) => (*ty, throughput::unary(*op, *ty, uarch)),
+            ScalarOp::Binary(op, ty, _, y) if op.is_division() && matches!(&**y, Expr::Const(_)) => {
+                (*ty, throughput::BY_CONSTANT)
+            }
+            ScalarOp::Binary(op, ty, _, _) => (*ty, throughput::binary(*op, *ty, uarch)),
+            ScalarOp::Convert { op: _, from, to, arg: _ } => {
+                let wide = if from.size() > to.size() { *from } else { *to };
+                let to_integer = from.is_float() && to.is_int();
+                (wide, if to_integer { throughput::TO_INTEGER } else { throughput::PLAIN })
+            }
+            ScalarOp::Compare(_, ty, _, _) | ScalarOp::Select { ty, .. } => (*ty, throughput::PLAIN),
+            ScalarOp::Fma(ty, ..) => (*ty, throughput::fma(*ty, self.machine)),
+            ScalarOp::Math(_, ty, _) => (*ty, throughput::MATH),
+        }
+    }
+
+    fn operator(
+        &mut self,
+        args: &[&Box<Expr>],
+        ty: PrimType,
+        affine: bool,
+        price: Throughput,
+    ) -> (f64, LaneKind) {
         let (mut cost, mut kind) = (0.0, LaneKind::Uniform);
         for arg in args {
             let (more, other) = self.priced(arg);

@@ -84,15 +84,7 @@ impl Shapes<'_> {
             Expr::Const(_) | Expr::Tunable(_) | Expr::LogsComparisons => true,
             Expr::Var(v) => !self.own.contains(v),
             Expr::Scalar(ScalarOp::Binary(_, _, x, y)) => self.invariant(x) && self.invariant(y),
-            Expr::Scalar(
-                ScalarOp::Unary(..)
-                | ScalarOp::Compare(..)
-                | ScalarOp::Convert { .. }
-                | ScalarOp::Select { .. }
-                | ScalarOp::Fma(..)
-                | ScalarOp::Math(..),
-            )
-            | crate::vector_expr!() => false,
+            Expr::Scalar(_) | crate::vector_expr!() => false,
         }
     }
 
@@ -117,64 +109,31 @@ impl Shapes<'_> {
             Expr::Scalar(ScalarOp::Binary(op, ty, x, y)) => {
                 self.binary(*op, *ty, self.value(x), self.value(y))
             }
-            Expr::Scalar(ScalarOp::Convert { op, from, to, arg: x }) => match (self.value(x), op) {
-                (LaneValue::Affine(_, base, stride @ Stride::Const(_)), ConvOp::SExt | ConvOp::ZExt)
-                    if to.size() <= from.size() =>
+            Expr::Scalar(op) => {
+                if let ScalarOp::Convert { op: by @ (ConvOp::SExt | ConvOp::ZExt), from, to, arg } = op
+                    && to.size() <= from.size()
+                    && let LaneValue::Affine(_, base, stride @ Stride::Const(_)) = self.value(arg)
                 {
-                    LaneValue::Affine(*to, Expr::convert(*op, *from, *to, base), stride)
+                    return LaneValue::Affine(*to, Expr::convert(*by, *from, *to, base), stride);
                 }
-                (x, _) => self.apply(vec![x], |args| {
-                    let [x] = args;
-                    Expr::convert(*op, *from, *to, x)
-                }),
-            },
-            Expr::Scalar(ScalarOp::Unary(op, ty, x)) => {
-                self.apply(vec![self.value(x)], |[x]| Expr::unary(*op, *ty, x))
-            }
-            Expr::Scalar(ScalarOp::Compare(op, ty, x, y)) => {
-                self.apply(vec![self.value(x), self.value(y)], |[x, y]| Expr::compare(*op, *ty, x, y))
-            }
-            Expr::Scalar(ScalarOp::Select { ty, cond: c, if_true: x, if_false: y }) => {
-                let args = vec![self.value(c), self.value(x), self.value(y)];
-                self.apply(args, |[c, x, y]| Expr::select(*ty, c, x, y))
-            }
-            Expr::Scalar(ScalarOp::Fma(ty, x, y, z)) => {
-                let args = vec![self.value(x), self.value(y), self.value(z)];
-                self.apply(args, |[x, y, z]| Expr::fma(*ty, x, y, z))
-            }
-            Expr::Scalar(ScalarOp::Math(fun, ty, args)) => {
-                let args: Vec<LaneValue> = args.iter().map(|arg| self.value(arg)).collect();
-                self.combine(args, |args| Expr::Scalar(ScalarOp::Math(*fun, *ty, args)))
+                self.combine(op.as_ref().map(|x| self.value(x)))
             }
             // Loops that are still scalar have no vector expressions.
             crate::vector_expr!() => LaneValue::Vector(expr.clone()),
         }
     }
 
-    fn apply<const N: usize>(&self, args: Vec<LaneValue>, f: impl FnOnce([Expr; N]) -> Expr) -> LaneValue {
-        self.combine(args, |args| match <[Expr; N]>::try_from(args) {
-            Ok(args) => f(args),
-            Err(_) => Expr::Const(Scalar::Bool(false)),
-        })
-    }
-
-    /// An operator: a scalar if all operands are uniform, else lane by lane.
-    fn combine(&self, args: Vec<LaneValue>, f: impl FnOnce(Vec<Expr>) -> Expr) -> LaneValue {
-        let uniform = args.iter().all(|arg| matches!(arg, LaneValue::Uniform(_)));
-        if uniform {
-            let args = args
-                .into_iter()
-                .map(|arg| match arg {
-                    LaneValue::Uniform(e) | LaneValue::Affine(_, e, _) | LaneValue::Vector(e) => e,
-                })
-                .collect();
-            return LaneValue::Uniform(f(args));
+    /// An operation: a scalar if all operands are uniform, else lane by lane.
+    fn combine(&self, op: ScalarOp<LaneValue>) -> LaneValue {
+        if !op.operands().iter().all(|x| matches!(x, LaneValue::Uniform(_))) {
+            return LaneValue::Vector(Expr::Scalar(op.map(|x| Box::new(self.vector(x)))));
         }
-        LaneValue::Vector(f(args.into_iter().map(|arg| self.vector(arg)).collect()))
+        LaneValue::Uniform(Expr::Scalar(op.map(|x| match x {
+            LaneValue::Uniform(e) | LaneValue::Affine(_, e, _) | LaneValue::Vector(e) => Box::new(e),
+        })))
     }
 
     pub(super) fn binary(&self, op: BinOp, ty: PrimType, x: LaneValue, y: LaneValue) -> LaneValue {
-        let plain = |x: LaneValue, y: LaneValue| self.apply(vec![x, y], |[x, y]| Expr::binary(op, ty, x, y));
         let scalars = |x: &Expr, y: &Expr| Expr::binary(op, ty, x.clone(), y.clone());
         let affine = |base, stride: Option<Stride>| match stride {
             Some(Stride::Const(0)) => Some(LaneValue::Uniform(base)),
@@ -213,7 +172,7 @@ impl Shapes<'_> {
             }
             _ => None,
         };
-        result.unwrap_or_else(|| plain(x, y))
+        result.unwrap_or_else(|| self.combine(ScalarOp::Binary(op, ty, x, y)))
     }
 
     /// A value as a vector.

@@ -21,7 +21,7 @@ use crate::generate::expr::{add, and, compare, div, max, min, mul, sub};
 use crate::rename::{each_var_mut, replace};
 use crate::syntax::{Expr, For, Function, LoopMode, Stmt, Var, VarInfo};
 use crate::walk::{Use, each_stmt, each_use};
-use prim::{CmpOp, ConvOp, PrimType, Scalar, ScalarOp};
+use prim::{CmpOp, ConvOp, PrimType, Scalar};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 use target::chunks::{MAX_SPECIALISED_ROW, MIN_DELINEARISED_EXPENSIVE_ROW, MIN_DELINEARISED_ROW};

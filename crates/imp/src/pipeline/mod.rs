@@ -44,7 +44,7 @@ use copy::Renamed;
 use cut::Cut;
 use graph::DependenceGraph;
 use ir::{Context, Fuel, VectorLanes};
-use prim::{BinOp, CmpOp, Scalar, ScalarOp};
+use prim::{BinOp, CmpOp, Scalar};
 use rustc_hash::FxHashSet;
 use std::rc::Rc;
 use target::Machine;

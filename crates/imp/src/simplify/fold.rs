@@ -5,25 +5,18 @@ use prim::{BinOp, PrimType, Scalar, ScalarOp};
 
 /// Replaces an expression whose operands are simplified by a simpler one of the same value.
 pub(super) fn fold(e: &mut Expr) {
-    let simpler = if let Expr::Scalar(ScalarOp::Unary(op, _, x)) = e {
-        x.as_const().and_then(|x| prim::eval::unary(*op, x)).map(Expr::Const)
-    } else if let Expr::Scalar(ScalarOp::Binary(op, ty, x, y)) = e {
-        match (x.as_const(), y.as_const()) {
-            (Some(x), Some(y)) => prim::eval::binary(*op, x, y).map(Expr::Const),
-            (None, None) => None,
-            (Some(_), None) | (None, Some(_)) => identity(*op, *ty, x, y),
-        }
-    } else if let Expr::Scalar(ScalarOp::Compare(op, _, x, y)) = e {
-        let operands = x.as_const().zip(y.as_const());
-        operands
-            .and_then(|(x, y)| prim::eval::compare(*op, x, y))
-            .map(|holds| Expr::Const(Scalar::Bool(holds)))
-    } else if let Expr::Scalar(ScalarOp::Convert { op, from: _, to, arg: x }) = e {
-        x.as_const().and_then(|x| prim::eval::convert(*op, x, *to)).map(Expr::Const)
-    } else if let Expr::Scalar(ScalarOp::Select { ty: _, cond, if_true: yes, if_false: no }) = e
+    let Expr::Scalar(op) = e else {
+        return;
+    };
+    let known = op.as_ref().try_map(|x| x.as_const().ok_or(()));
+    let simpler = if let Ok(known) = known {
+        known.value(|_, _, _| None).map(Expr::Const)
+    } else if let ScalarOp::Binary(op, ty, x, y) = op {
+        identity(*op, *ty, x, y)
+    } else if let ScalarOp::Select { ty: _, cond, if_true, if_false } = op
         && let Expr::Const(Scalar::Bool(cond)) = **cond
     {
-        Some(take(if cond { yes } else { no }))
+        Some(take(if cond { if_true } else { if_false }))
     } else {
         None
     };

@@ -231,31 +231,16 @@ impl<'a> Printer<'a> {
             Expr::Var(v) => self.var(*v),
             Expr::Tunable(id) => format!("tunable#{}", id.0),
             Expr::LogsComparisons => "logging".to_owned(),
-            Expr::Scalar(ScalarOp::Unary(op, ty, x)) => format!("{}.{ty}({})", op.name(), self.expr(x)),
             Expr::Scalar(ScalarOp::Binary(BinOp::Add, PrimType::I64, x, y)) => self.infix(x, "+", y),
             Expr::Scalar(ScalarOp::Binary(BinOp::Sub, PrimType::I64, x, y)) => self.infix(x, "-", y),
             Expr::Scalar(ScalarOp::Binary(BinOp::Mul, PrimType::I64, x, y)) => self.infix(x, "*", y),
-            Expr::Scalar(ScalarOp::Binary(op, ty, x, y)) => {
-                format!("{}.{ty}({}, {})", op.name(), self.expr(x), self.expr(y))
-            }
-            Expr::Scalar(ScalarOp::Compare(op, ty, x, y)) => {
-                format!("{}.{ty}({}, {})", op.name(), self.expr(x), self.expr(y))
-            }
-            Expr::Scalar(ScalarOp::Convert { op, from, to, arg: x }) => {
-                format!("{}.{from}.{to}({})", op.name(), self.expr(x))
-            }
-            Expr::Scalar(ScalarOp::Select { ty, cond: c, if_true: x, if_false: y }) => {
-                format!("select.{ty}({}, {}, {})", self.expr(c), self.expr(x), self.expr(y))
+            Expr::Scalar(op) => {
+                let operands: Vec<String> = op.operands().into_iter().map(|x| self.expr(x)).collect();
+                format!("{}({})", op.spelling(), operands.join(", "))
             }
             Expr::SplitSqrt(x) => format!("shared_sqrt({})", self.expr(x)),
             Expr::NewtonQuotient(x, y) => {
                 format!("shared_div({}, {})", self.expr(x), self.expr(y))
-            }
-            Expr::Scalar(ScalarOp::Fma(ty, x, y, z)) => {
-                format!("fma.{ty}({}, {}, {})", self.expr(x), self.expr(y), self.expr(z))
-            }
-            Expr::Scalar(ScalarOp::Math(fun, ty, args)) => {
-                format!("{}({})", fun.spelling(*ty), self.exprs(args))
             }
             Expr::Splat(lanes, x) => format!("splat.{lanes}({})", self.expr(x)),
             Expr::LaneIds(ty, lanes) => format!("lanes.{ty}.{lanes}"),

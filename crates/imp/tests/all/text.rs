@@ -6,7 +6,7 @@ use imp::{
     Function, Launch, LoopMode, Program, Region, Slices, Stmt, Tile, Var, VarType, parse, print,
 };
 use ir::entry::{OpaqueId, OpaqueKind, OpaqueType};
-use prim::{BinOp, PrimType, Scalar, ScalarOp, ScalarType};
+use prim::{BinOp, PrimType, Scalar, ScalarType};
 use std::fmt::Write as _;
 
 fn bits(ty: PrimType, bits: u64) -> Expr {

@@ -5,7 +5,7 @@ use imp::{
     Access, Arg, Check, CheckId, Entry, EntryType, EntryValue, Expr, For, FunId, GlobalId, Launch, LoopMode,
     Program, Slices, Stmt, Var, VarType, print, verify,
 };
-use prim::{BinOp, CmpOp, PrimType, Scalar, ScalarOp, ScalarType};
+use prim::{BinOp, CmpOp, PrimType, Scalar, ScalarType};
 
 const I64: VarType = VarType::Scalar(PrimType::I64);
 

@@ -11,7 +11,7 @@ use super::{ErrorClass, EvalError};
 use crate::name::Name;
 use crate::syntax::{Atom, BasicOp, DimIndex, Level, MsgPart};
 use crate::types::Dim;
-use prim::{Scalar, ScalarOp};
+use prim::Scalar;
 use smallvec::SmallVec;
 use std::fmt::Write as _;
 

@@ -6,7 +6,6 @@ use crate::name::Name;
 use crate::poly::Poly;
 use crate::syntax::{Atom, BasicOp, ReshapeKind};
 use crate::types::Dim;
-use prim::ScalarOp;
 use smallvec::SmallVec;
 
 /// Returns the array of which the operation's result (of this shape) is a view, and the result's

@@ -14,7 +14,6 @@ use crate::text;
 use crate::types::Type;
 use crate::typing::TypeEnv;
 use crate::walk::{LevelOp, Visit, with_stack};
-use prim::ScalarOp;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 

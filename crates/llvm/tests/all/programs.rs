@@ -8,7 +8,7 @@ use imp::{
     Arg, CopyPlan, Data, DataId, EntryType, Expr, FunId, GlobalId, Launch, Program, Region, Stmt, VarType,
 };
 use llvm::{Options, Output};
-use prim::{BinOp, PrimType, Scalar, ScalarOp, ScalarType};
+use prim::{BinOp, PrimType, Scalar, ScalarType};
 use value::Value;
 
 const F32: VarType = VarType::Scalar(PrimType::F32);

@@ -27,7 +27,7 @@ use ir::walk::{
     with_stack,
 };
 use ir::{Name, Prov, Soacs, cost};
-use prim::{PrimType, Scalar, ScalarOp};
+use prim::{PrimType, Scalar};
 use rustc_hash::{FxHashMap, FxHashSet};
 use target::TRIPS;
 

@@ -1,11 +1,10 @@
 //! The functions that a device thread can call, and the functions that kernels call already.
 
 use ir::seg::SegOp;
-use ir::syntax::{BasicOp, Exp, FunKind, Function, Param};
+use ir::syntax::{Exp, FunKind, Function, Param};
 use ir::types::Type;
 use ir::walk::{Visit, callees};
 use ir::{FunName, Program, Segs};
-use prim::ScalarOp;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Facts about a program's functions.

@@ -21,7 +21,6 @@ use ir::syntax::{Atom, BasicOp, Body, DimIndex, Exp, Function, Lambda, LoopForm,
 use ir::types::{Dim, Type};
 use ir::walk::{Visit, free_names_lambda, stm_names, used_names, with_stack};
 use ir::{Name, Segs, TypeEnv};
-use prim::ScalarOp;
 use rustc_hash::FxHashSet;
 
 /// The assumed trip count of a loop.

@@ -8,7 +8,7 @@ use crate::level::OptLevel;
 use ir::Name;
 use ir::syntax::{Atom, Aux, BasicOp, DimIndex, ReshapeKind};
 use ir::types::{Dim, Shape, Type};
-use prim::{BinOp, PrimType, ScalarOp};
+use prim::{BinOp, PrimType};
 use smallvec::smallvec;
 
 /// The largest number of elements of a literal built by a rule.

@@ -73,7 +73,7 @@ impl Compiler<'_, '_> {
                 let value = u64::from(self.constants.logs_comparisons);
                 Ok((self.constant(value), PrimType::Bool))
             }
-            crate::lanewise_expr!() | crate::vector_expr!() => {
+            Expr::Scalar(_) | crate::vector_expr!() => {
                 stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || self.operator(expr, into))
             }
         }

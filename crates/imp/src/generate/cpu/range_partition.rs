@@ -28,7 +28,7 @@ use crate::generate::operators::element_of_buffer;
 use crate::syntax::{Expr, LaneAccess, LanePositions, MaskedOff, Stmt, Var};
 use ir::PassError;
 use ir::syntax::Atom;
-use prim::{BinOp, CmpOp, ConvOp, PrimType, ScalarOp};
+use prim::{BinOp, CmpOp, ConvOp, PrimType};
 
 /// Iterations of a strip. The latency of the updates and the branch misprediction at the end of a
 /// strip are amortised over this many; the results of a strip stay in the first-level cache.

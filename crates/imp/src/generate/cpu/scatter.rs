@@ -28,7 +28,7 @@ use ir::name::Name;
 use ir::syntax::{BasicOp, Body, Exp, Stm};
 use ir::types::Dim;
 use ir::{Mems, PassError};
-use prim::{CmpOp, PrimType, ScalarOp, UnOp};
+use prim::{CmpOp, PrimType, UnOp};
 
 /// Iterations of a block: the lanes of the widest vector of `i64` indices.
 pub(crate) const BLOCK: u32 = 8;

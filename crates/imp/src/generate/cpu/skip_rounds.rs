@@ -16,7 +16,7 @@ use crate::generate::function::Gen;
 use crate::generate::operators::element_of_buffer;
 use crate::syntax::{Expr, LaneAccess, LanePositions, MaskedOff, Stmt, Var, VarType};
 use ir::PassError;
-use prim::{PrimType, ScalarOp, UnOp};
+use prim::{PrimType, UnOp};
 
 /// The cost of an iteration (as estimated for decompositions) up to which computing the mapped
 /// value twice is worthwhile.

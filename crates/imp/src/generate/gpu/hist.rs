@@ -35,7 +35,7 @@ use ir::soac::{HistOp, Operator};
 use ir::syntax::Atom;
 use ir::types::{Dim, Type};
 use ir::{Mems, PassError, Prov};
-use prim::{BinOp, CmpOp, PrimType, ScalarOp, UnOp};
+use prim::{BinOp, CmpOp, PrimType, UnOp};
 
 /// The bins of one operator of a histogram segop.
 pub(super) struct Bins<'s> {

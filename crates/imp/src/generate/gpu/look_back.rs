@@ -64,7 +64,7 @@ use ir::soac::Operator;
 use ir::syntax::{Atom, Param};
 use ir::types::{Dim, Type};
 use ir::{Mems, PassError, Prov};
-use prim::{BinOp, CmpOp, ConvOp, PrimType, Scalar, ScalarOp};
+use prim::{BinOp, CmpOp, ConvOp, PrimType, Scalar};
 
 /// The state of a tile whose aggregate is available.
 const AGGREGATE: i32 = 1;

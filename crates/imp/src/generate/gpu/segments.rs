@@ -15,7 +15,7 @@ use ir::name::Name;
 use ir::seg::Seg;
 use ir::types::Dim;
 use ir::{Mems, PassError, Prov};
-use prim::{BinOp, CmpOp, PrimType, ScalarOp, UnOp};
+use prim::{BinOp, CmpOp, PrimType, UnOp};
 
 /// The segments of a space.
 pub(super) struct Segments<'s> {

@@ -2,7 +2,7 @@
 
 use super::FunctionCheck;
 use crate::{Expr, MAX_LANES, ROOT_LANES, VarType};
-use prim::{PrimType, ScalarOp};
+use prim::PrimType;
 
 impl FunctionCheck<'_, '_> {
     /// Checks that back ends support the number of lanes.
@@ -41,24 +41,13 @@ impl FunctionCheck<'_, '_> {
                 }
                 ty @ (VarType::Scalar(_) | VarType::Vector(..)) => Some(ty),
             },
-            Expr::Scalar(ScalarOp::Unary(op, ty, x)) => {
-                self.domain(op.domain().contains(*ty), op.name(), *ty);
-                self.elementwise(&[(x, *ty)], *ty)
-            }
-            Expr::Scalar(ScalarOp::Binary(op, ty, x, y)) => {
-                self.domain(op.domain().contains(*ty), op.name(), *ty);
-                self.elementwise(&[(x, *ty), (y, *ty)], *ty)
-            }
-            Expr::Scalar(ScalarOp::Compare(op, ty, x, y)) => {
-                self.domain(op.domain().contains(*ty), op.name(), *ty);
-                self.elementwise(&[(x, *ty), (y, *ty)], PrimType::Bool)
-            }
-            Expr::Scalar(ScalarOp::Convert { op, from, to, arg: x }) => {
-                self.domain(op.accepts(*from, *to), op.name(), *from);
-                self.elementwise(&[(x, *from)], *to)
-            }
-            Expr::Scalar(ScalarOp::Select { ty, cond: c, if_true: x, if_false: y }) => {
-                self.elementwise(&[(c, PrimType::Bool), (x, *ty), (y, *ty)], *ty)
+            Expr::Scalar(op) => {
+                if let Err(message) = op.is_defined() {
+                    self.error(message);
+                }
+                let operands: Vec<(&Expr, PrimType)> =
+                    op.operands().into_iter().map(|x| &**x).zip(op.operand_types()).collect();
+                self.elementwise(&operands, op.result_type())
             }
             Expr::SplitSqrt(x) => {
                 let ty = VarType::Vector(PrimType::F64, ROOT_LANES);
@@ -72,18 +61,6 @@ impl FunctionCheck<'_, '_> {
                     self.error(format!("shared_div requires a multiple of {ROOT_LANES} lanes"));
                 }
                 ty
-            }
-            Expr::Scalar(ScalarOp::Fma(ty, x, y, z)) => {
-                self.domain(ty.is_float(), "fma", *ty);
-                self.elementwise(&[(x, *ty), (y, *ty), (z, *ty)], *ty)
-            }
-            Expr::Scalar(ScalarOp::Math(fun, ty, args)) => {
-                self.domain(ty.is_float(), fun.name(), *ty);
-                if args.len() != fun.arity() {
-                    self.error(format!("{} takes {} arguments", fun.name(), fun.arity()));
-                }
-                let args: Vec<_> = args.iter().map(|arg| (arg, *ty)).collect();
-                self.elementwise(&args, *ty)
             }
             Expr::Tunable(id) => {
                 self.tunable(*id);

@@ -9,7 +9,7 @@ use imp::{
     LoopMode, Program, Stmt, Var, VarInfo, VarType,
 };
 use llvm::{Jit, Options};
-use prim::{BinOp, CmpOp, PrimType, ScalarOp, ScalarType};
+use prim::{BinOp, CmpOp, PrimType, ScalarType};
 use runtime::abi::{ABI_VERSION, EntryFn};
 use runtime::{Config, Context, Image, Output};
 use std::sync::Arc;

@@ -8,7 +8,7 @@ use crate::generate::function::Gen;
 use crate::generate::operators::{div_up, element_of_buffer};
 use crate::syntax::{DeviceOp, Expr, Stmt, Var};
 use ir::PassError;
-use prim::{CmpOp, ConvOp, PrimType, Scalar, ScalarOp};
+use prim::{CmpOp, ConvOp, PrimType, Scalar};
 
 impl Gen<'_, '_> {
     /// Signals the tile's aggregate, computes its exclusive prefix by look-back, and signals its

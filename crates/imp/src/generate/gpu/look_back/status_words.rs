@@ -18,7 +18,7 @@ use crate::generate::operators::element_of_buffer;
 use crate::syntax::{DeviceOp, Expr, Stmt, Var};
 use ir::soac::Operator;
 use ir::{Mems, PassError};
-use prim::{BinOp, CmpOp, ConvOp, PrimType, Scalar, ScalarOp};
+use prim::{BinOp, CmpOp, ConvOp, PrimType, Scalar};
 
 /// The bits of a word that hold the state.
 const STATE: i64 = 3;
