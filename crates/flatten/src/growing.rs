@@ -17,7 +17,7 @@ use ir::seg::is_concatenated;
 use ir::syntax::{Atom, Aux, BasicOp, Body, DimIndex, Exp, Lambda, LoopForm, LoopParam, Param, Stm};
 use ir::types::{Dim, Type};
 use ir::{PassError, Soacs};
-use prim::{BinOp, CmpOp, PrimType, ScalarOp};
+use prim::{BinOp, CmpOp, PrimType};
 
 /// The width, inputs and function of a flat map.
 type FlatMap = (Dim, Vec<Name>, Lambda<Soacs>);
@@ -133,7 +133,7 @@ fn reallocate(
     let mut stms = Vec::new();
     let twice = BasicOp::binary(BinOp::Mul, PrimType::I64, capacity, Atom::i64(2));
     let twice = bind(ctx, "twice", Type::I64, twice, aux, &mut stms);
-    let more = BasicOp::Scalar(ScalarOp::Binary(BinOp::UMax, PrimType::I64, need, twice));
+    let more = BasicOp::binary(BinOp::UMax, PrimType::I64, need, twice);
     let more = bind(ctx, "capacity", Type::I64, more, aux, &mut stms);
     let size = Dim::from_atom(more).ok_or_else(|| PassError::bug("a size is not an i64"))?;
     let mut result = vec![more];

@@ -25,7 +25,7 @@ use ir::syntax::{Atom, Aux, BasicOp, Body, DimIndex, Exp, Lambda, LoopForm, Loop
 use ir::types::{Dim, Type};
 use ir::walk::{Substitution, substitute_body};
 use ir::{PassError, Soacs};
-use prim::{BinOp, CmpOp, PrimType, ScalarOp};
+use prim::{BinOp, CmpOp, PrimType};
 
 /// A combinator's width as a loop's bound.
 pub(crate) fn bound(width: Dim) -> Result<Atom, PassError> {
@@ -214,9 +214,9 @@ fn update_bucket(
     for (&at, dim) in bucket.iter().zip(shape) {
         let size = dim.atom().ok_or_else(|| PassError::bug("a size is existential"))?;
         // An unsigned comparison refuses negative indices too.
-        let below = BasicOp::Scalar(ScalarOp::Compare(CmpOp::ULt, PrimType::I64, at, size));
+        let below = BasicOp::compare(CmpOp::ULt, PrimType::I64, at, size);
         let below = bind(ctx, "below", Type::BOOL, below, aux, out);
-        let inside = BasicOp::Scalar(ScalarOp::Binary(BinOp::And, PrimType::Bool, cond, below));
+        let inside = BasicOp::binary(BinOp::And, PrimType::Bool, cond, below);
         cond = bind(ctx, "inside", Type::BOOL, inside, aux, out);
     }
     let mut stms = Vec::new();

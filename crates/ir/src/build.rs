@@ -214,12 +214,12 @@ impl<'a, L: Level> Builder<'a, L> {
         if op.is_identity(from, to) {
             return arg;
         }
-        self.let_basic("conv", BasicOp::Scalar(ScalarOp::Convert { op, from, to, arg })).into()
+        self.let_basic("conv", BasicOp::convert(op, from, to, arg)).into()
     }
 
     /// One of two scalars, by the condition.
     pub fn select(&mut self, ty: PrimType, cond: Atom, if_true: Atom, if_false: Atom) -> Name {
-        self.let_basic("sel", BasicOp::Scalar(ScalarOp::Select { ty, cond, if_true, if_false }))
+        self.let_basic("sel", BasicOp::select(ty, cond, if_true, if_false))
     }
 
     /// `x + y` on sizes.

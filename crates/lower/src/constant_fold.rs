@@ -73,7 +73,7 @@ impl FunctionBuilder {
         if let Some(value) = x.constant().and_then(|c| eval::convert(op, c, to)) {
             return Atom::Const(value);
         }
-        self.basic("conv", BasicOp::Scalar(ScalarOp::Convert { op, from, to, arg: x })).into()
+        self.basic("conv", BasicOp::convert(op, from, to, x)).into()
     }
 
     /// One of two scalars, folded.
@@ -83,7 +83,7 @@ impl FunctionBuilder {
             Some(Scalar::Bool(false)) => no,
             _ if yes == no => yes,
             _ => {
-                let op = BasicOp::Scalar(ScalarOp::Select { ty, cond, if_true: yes, if_false: no });
+                let op = BasicOp::select(ty, cond, yes, no);
                 self.basic("sel", op).into()
             }
         }

@@ -8,7 +8,7 @@ use crate::types::{LTy, size_of};
 use crate::value::{ArrayVal, Value};
 use crate::{Lower, Res};
 use ir::{Atom, BasicOp, Dim, Name};
-use prim::{BinOp, CmpOp, ConvOp, PrimType, Scalar, ScalarOp, UnOp};
+use prim::{BinOp, CmpOp, ConvOp, PrimType, Scalar, UnOp};
 
 /// The bound on a dimension's extent in elements: sums of extents do not wrap.
 const MAX_EXTENT: f64 = (1u64 << 60) as f64;
@@ -138,19 +138,14 @@ impl Lower<'_> {
             return Atom::Const(Scalar::Bool(true));
         }
         let mut float = |arg: Atom| {
-            let op = BasicOp::Scalar(ScalarOp::Convert {
-                op: ConvOp::SToF,
-                from: PrimType::I64,
-                to: PrimType::F64,
-                arg,
-            });
+            let op = BasicOp::convert(ConvOp::SToF, PrimType::I64, PrimType::F64, arg);
             Atom::Var(self.f.basic("float", op))
         };
         let (steps, stride) = (float(steps), float(stride));
         let reach = self.f.binary(BinOp::FMul, PrimType::F64, steps, stride);
         let reach = self.f.unary(UnOp::FAbs, PrimType::F64, reach);
         let most = Atom::Const(Scalar::F64(MAX_EXTENT));
-        let op = BasicOp::Scalar(ScalarOp::Compare(CmpOp::FLe, PrimType::F64, reach, most));
+        let op = BasicOp::compare(CmpOp::FLe, PrimType::F64, reach, most);
         Atom::Var(self.f.basic("fits", op))
     }
 }

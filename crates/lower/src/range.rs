@@ -7,7 +7,7 @@ use crate::{Lower, Res};
 use check::tast::RangeKind;
 use ir::syntax::MsgPart;
 use ir::{Atom, BasicOp};
-use prim::{BinOp, CmpOp, ConvOp, PrimType, Scalar, ScalarOp, ScalarType};
+use prim::{BinOp, CmpOp, ConvOp, PrimType, Scalar, ScalarType};
 
 impl Lower<'_> {
     /// The elements of a range. Lengths are computed on `i64`.
@@ -78,8 +78,7 @@ impl Lower<'_> {
             Some(Scalar::I64(-1)) if kind != RangeKind::Inclusive => self.f.sub(zero, distance),
             _ => self.f.certified(cert, |f| {
                 let by = |f: &mut crate::state::FunctionBuilder, x| {
-                    f.basic("count", BasicOp::Scalar(ScalarOp::Binary(BinOp::SQuot, PrimType::I64, x, s)))
-                        .into()
+                    f.basic("count", BasicOp::binary(BinOp::SQuot, PrimType::I64, x, s)).into()
                 };
                 if kind == RangeKind::Inclusive {
                     let steps = by(f, distance);

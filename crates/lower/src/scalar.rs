@@ -26,7 +26,7 @@ impl Lower<'_> {
             return self.f.binary(op, prim, x, y);
         }
         // Not folded: a constant would no longer depend on the check.
-        let exp = BasicOp::Scalar(ScalarOp::Binary(op, prim, x, y));
+        let exp = BasicOp::binary(op, prim, x, y);
         self.f.certified(cert, |f| f.basic(op.name(), exp)).into()
     }
 

@@ -515,16 +515,9 @@ impl FunctionBuilder {
 pub(crate) fn is_cheap(exp: &Exp<Soacs>) -> bool {
     match exp {
         Exp::Basic(op) => match op {
-            BasicOp::Atom(_)
-            | BasicOp::Scalar(
-                ScalarOp::Unary(..)
-                | ScalarOp::Compare(..)
-                | ScalarOp::Convert { .. }
-                | ScalarOp::Select { .. }
-                | ScalarOp::Fma(..),
-            )
-            | BasicOp::Param { .. } => true,
             BasicOp::Scalar(ScalarOp::Binary(op, ..)) => !op.is_checked(),
+            BasicOp::Scalar(ScalarOp::Math(..)) => false,
+            BasicOp::Atom(_) | BasicOp::Scalar(_) | BasicOp::Param { .. } => true,
             _ => false,
         },
         Exp::If { .. } | Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_) => false,

@@ -12,7 +12,7 @@ use ir::remark::CopyReason;
 use ir::syntax::{Atom, Aux, BasicOp, Exp, Param, Stm};
 use ir::types::{Dim, Space, Type};
 use ir::{Fuel, Mems, Options, PassError, Segs};
-use prim::{BinOp, CmpOp, ConvOp, PrimType, Scalar, ScalarOp};
+use prim::{BinOp, CmpOp, ConvOp, PrimType, Scalar};
 use rustc_hash::{FxHashMap, FxHashSet};
 use target::memory::FRAME_BYTES;
 
@@ -217,9 +217,9 @@ impl<'a> Ctx<'a> {
         let fits = if let [name] = names[..] {
             // One unknown size: an unsigned comparison also rejects negative ones.
             let limit = Atom::i64(MAX_BYTES / factor.max(1));
-            let op = BasicOp::Scalar(ScalarOp::Compare(CmpOp::ULe, PrimType::I64, name, limit));
+            let op = BasicOp::compare(CmpOp::ULe, PrimType::I64, name, limit);
             let fits = self.scalar("fits", PrimType::Bool, op, prov, out);
-            let op = BasicOp::Scalar(ScalarOp::Binary(BinOp::Mul, PrimType::I64, name, product));
+            let op = BasicOp::binary(BinOp::Mul, PrimType::I64, name, product);
             product = self.scalar("bytes", PrimType::I64, op, prov, out);
             fits
         } else {
@@ -227,20 +227,15 @@ impl<'a> Ctx<'a> {
             // comparison.
             let mut float = Atom::Const(Scalar::F64(factor as f64));
             for name in names {
-                let op = BasicOp::Scalar(ScalarOp::Convert {
-                    op: ConvOp::SToF,
-                    from: PrimType::I64,
-                    to: PrimType::F64,
-                    arg: name,
-                });
+                let op = BasicOp::convert(ConvOp::SToF, PrimType::I64, PrimType::F64, name);
                 let size = self.scalar("size", PrimType::F64, op, prov, out);
-                let op = BasicOp::Scalar(ScalarOp::Binary(BinOp::FMul, PrimType::F64, float, size));
+                let op = BasicOp::binary(BinOp::FMul, PrimType::F64, float, size);
                 float = self.scalar("product", PrimType::F64, op, prov, out);
-                let op = BasicOp::Scalar(ScalarOp::Binary(BinOp::Mul, PrimType::I64, product, name));
+                let op = BasicOp::binary(BinOp::Mul, PrimType::I64, product, name);
                 product = self.scalar("bytes", PrimType::I64, op, prov, out);
             }
             let limit = Atom::Const(Scalar::F64(MAX_BYTES as f64));
-            let op = BasicOp::Scalar(ScalarOp::Compare(CmpOp::FLe, PrimType::F64, float, limit));
+            let op = BasicOp::compare(CmpOp::FLe, PrimType::F64, float, limit);
             self.scalar("fits", PrimType::Bool, op, prov, out)
         };
         let select = BasicOp::select(PrimType::I64, fits, product, Atom::i64(-1));

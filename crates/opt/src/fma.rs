@@ -83,23 +83,23 @@ impl Products<'_> {
                         let exp = match (op, first, second) {
                             (BinOp::FAdd, Some((at, a, b)), _) => {
                                 out[at] = None;
-                                BasicOp::Scalar(ScalarOp::Fma(ty, a, b, y))
+                                BasicOp::fma(ty, a, b, y)
                             }
                             (BinOp::FAdd, None, Some((at, a, b))) => {
                                 out[at] = None;
-                                BasicOp::Scalar(ScalarOp::Fma(ty, a, b, x))
+                                BasicOp::fma(ty, a, b, x)
                             }
                             (_, Some((at, a, b)), _) => {
                                 out[at] = None;
                                 let minus = self.negated(ty, y, &stm.aux, &mut out);
-                                BasicOp::Scalar(ScalarOp::Fma(ty, a, b, minus))
+                                BasicOp::fma(ty, a, b, minus)
                             }
                             (_, None, Some((at, a, b))) => {
                                 out[at] = None;
                                 let minus = self.negated(ty, a, &stm.aux, &mut out);
-                                BasicOp::Scalar(ScalarOp::Fma(ty, minus, b, x))
+                                BasicOp::fma(ty, minus, b, x)
                             }
-                            (_, None, None) => BasicOp::Scalar(ScalarOp::Binary(op, ty, x, y)),
+                            (_, None, None) => BasicOp::binary(op, ty, x, y),
                         };
                         stm.exp = Exp::Basic(exp);
                     }
@@ -125,7 +125,7 @@ impl Products<'_> {
         out.push(Some(Stm {
             pat,
             aux: Aux::at(aux.prov),
-            exp: Exp::Basic(BasicOp::Scalar(ScalarOp::Unary(UnOp::FNeg, ty, x))),
+            exp: Exp::Basic(BasicOp::unary(UnOp::FNeg, ty, x)),
         }));
         Atom::Var(name)
     }

@@ -295,17 +295,12 @@ impl LookupTables<'_> {
             if trip_count.constant().is_some_and(|count| count.as_i64() > Some(0)) {
                 continue;
             }
-            let here = BasicOp::Scalar(ScalarOp::Compare(
-                CmpOp::SLe,
-                ty,
-                trip_count,
-                Atom::Const(Scalar::int(ty, 0)),
-            ));
+            let here = BasicOp::compare(CmpOp::SLe, ty, trip_count, Atom::Const(Scalar::int(ty, 0)));
             let here = self.scalar(level, "none", PrimType::Bool, here);
             none = Some(match none {
                 None => here,
                 Some(none) => {
-                    let either = BasicOp::Scalar(ScalarOp::Binary(BinOp::Or, PrimType::Bool, none, here));
+                    let either = BasicOp::binary(BinOp::Or, PrimType::Bool, none, here);
                     self.scalar(level, "none", PrimType::Bool, either)
                 }
             });

@@ -24,7 +24,7 @@ use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, LoopForm, LoopParam, Param, Stm}
 use ir::types::{Dim, Type};
 use ir::walk::{binders, sub_bodies, with_stack};
 use ir::{Builder, PassError, Segs, Soacs};
-use prim::{BinOp, CmpOp, PrimType, Scalar, ScalarOp};
+use prim::{BinOp, CmpOp, PrimType, Scalar};
 use rustc_hash::FxHashSet;
 
 type Loop = (Vec<LoopParam<Soacs>>, LoopForm, Body<Soacs>);
@@ -187,7 +187,7 @@ impl Distribution<'_, '_> {
             let ty = counter.param.ty.elem().unwrap_or(PrimType::I64);
             let first: Param<Soacs> = ctx.fresh("first", Type::BOOL);
             let name = first.name;
-            let op = BasicOp::Scalar(ScalarOp::Compare(CmpOp::SLt, ty, counter.init, condition.init));
+            let op = BasicOp::compare(CmpOp::SLt, ty, counter.init, condition.init);
             self.nest.bind(Stm { pat: vec![first], aux: Aux::at(aux.prov), exp: Exp::Basic(op) });
             condition.init = name.into();
         }

@@ -8,7 +8,7 @@ use ir::syntax::{Atom, Aux, BasicOp, Body, Stm};
 use ir::types::Dim;
 use ir::walk::{binders, with_stack};
 use ir::{Builder, Name, Segs};
-use prim::{BinOp, PrimType, ScalarOp};
+use prim::{BinOp, PrimType};
 use rustc_hash::FxHashSet;
 use target::levels::Level;
 
@@ -113,7 +113,7 @@ fn combine_sizes(builder: &mut Builder<'_, Segs>, op: BinOp, sizes: Vec<Atom>) -
 }
 
 fn apply(builder: &mut Builder<'_, Segs>, op: BinOp, x: Atom, y: Atom) -> Atom {
-    let op = BasicOp::Scalar(ScalarOp::Binary(op, PrimType::I64, x, y));
+    let op = BasicOp::binary(op, PrimType::I64, x, y);
     builder.let_basic("par", op).into()
 }
 

@@ -405,17 +405,9 @@ pub(super) fn is_plain(body: &[Stmt], machine: Machine) -> bool {
     fn expr(e: &Expr, fma: bool) -> bool {
         match e {
             Expr::Const(_) | Expr::Var(_) | Expr::Tunable(_) | Expr::LogsComparisons => true,
-            Expr::Scalar(ScalarOp::Unary(_, _, x) | ScalarOp::Convert { op: _, from: _, to: _, arg: x }) => {
-                expr(x, fma)
-            }
-            Expr::Scalar(ScalarOp::Binary(_, _, x, y) | ScalarOp::Compare(_, _, x, y)) => {
-                expr(x, fma) && expr(y, fma)
-            }
-            Expr::Scalar(ScalarOp::Fma(..)) if !fma => false,
-            Expr::Scalar(
-                ScalarOp::Select { ty: _, cond: x, if_true: y, if_false: z } | ScalarOp::Fma(_, x, y, z),
-            ) => expr(x, fma) && expr(y, fma) && expr(z, fma),
             Expr::Scalar(ScalarOp::Math(..)) | crate::vector_expr!() => false,
+            Expr::Scalar(ScalarOp::Fma(..)) if !fma => false,
+            Expr::Scalar(op) => op.operands().into_iter().all(|x| expr(x, fma)),
         }
     }
     body.iter().all(|stmt| match stmt {

@@ -76,15 +76,9 @@ pub(crate) fn operation(expr: &Expr) -> Latency {
                 latency::SPLAT
             }
         }
-        Expr::Scalar(ScalarOp::Fma(..)) => latency::FMA,
-        Expr::Scalar(ScalarOp::Binary(op, ty, _, _)) => latency::binary(*op, *ty),
-        Expr::Scalar(ScalarOp::Unary(op, ty, _)) => latency::unary(*op, *ty),
+        Expr::Scalar(op) => latency::scalar(op),
         Expr::SplitSqrt(_) => latency::SPLIT_ROOT,
         Expr::NewtonQuotient(..) => latency::SHARED_QUOTIENT,
-        Expr::Scalar(ScalarOp::Compare(..)) => latency::COMPARE,
-        Expr::Scalar(ScalarOp::Convert { op, from: _, to: _, arg: _ }) => latency::convert(*op),
-        Expr::Scalar(ScalarOp::Select { .. }) => latency::SELECT,
-        Expr::Scalar(ScalarOp::Math(..)) => latency::MATH,
         Expr::Any(_)
         | Expr::All(_)
         | Expr::FirstLane(_)

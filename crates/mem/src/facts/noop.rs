@@ -49,7 +49,7 @@ pub(super) fn noop_predicate(scan_reduce: &ScanReduce<Mems>, names: &mut NameTab
         stms.extend(own.filter(|stm| stm.pat.iter().any(|param| needed.contains(&param.name))));
         for condition in conditions {
             let holds = bind(names, &mut stms, condition.op());
-            let both = BasicOp::Scalar(ScalarOp::Binary(BinOp::And, PrimType::Bool, all, holds));
+            let both = BasicOp::binary(BinOp::And, PrimType::Bool, all, holds);
             all = match all {
                 Atom::Const(_) => holds,
                 Atom::Var(_) => bind(names, &mut stms, both),
@@ -166,13 +166,7 @@ fn chooses(basic: &BasicOp, operand: Atom, known: &FxHashMap<Name, Conditions>) 
             Some(vec![Condition::Compare(cmp, *ty, small, great)])
         }
         BasicOp::Atom(_)
-        | BasicOp::Scalar(
-            ScalarOp::Unary(..)
-            | ScalarOp::Compare(..)
-            | ScalarOp::Convert { .. }
-            | ScalarOp::Fma(..)
-            | ScalarOp::Math(..),
-        )
+        | BasicOp::Scalar(_)
         | ir::parameter_op!()
         | BasicOp::Assert { .. }
         | BasicOp::Index { .. }
@@ -188,8 +182,8 @@ impl Condition {
     fn op(self) -> BasicOp {
         match self {
             Self::Is(atom, true) => BasicOp::Atom(atom),
-            Self::Is(atom, false) => BasicOp::Scalar(ScalarOp::Unary(UnOp::Not, PrimType::Bool, atom)),
-            Self::Compare(op, ty, x, y) => BasicOp::Scalar(ScalarOp::Compare(op, ty, x, y)),
+            Self::Is(atom, false) => BasicOp::unary(UnOp::Not, PrimType::Bool, atom),
+            Self::Compare(op, ty, x, y) => BasicOp::compare(op, ty, x, y),
         }
     }
 }

@@ -272,10 +272,10 @@ impl<L: OptLevel> Simplifier<'_, L> {
         };
         let scaled = match stride.constant().and_then(Scalar::as_i64) {
             Some(1) => at,
-            _ => self.make("i", &aux, BasicOp::Scalar(ScalarOp::Binary(BinOp::Mul, ty, at, stride))),
+            _ => self.make("i", &aux, BasicOp::binary(BinOp::Mul, ty, at, stride)),
         };
         debug_assert_eq!(param.ty, Type::Prim(ty));
-        Some(Simplified::Op(BasicOp::Scalar(ScalarOp::Binary(BinOp::Add, ty, scaled, start)), certs))
+        Some(Simplified::Op(BasicOp::binary(BinOp::Add, ty, scaled, start), certs))
     }
 
     /// The position, in the outermost dimension, of an index into a flat view.
@@ -284,9 +284,8 @@ impl<L: OptLevel> Simplifier<'_, L> {
         let ty = PrimType::I64;
         let mut offset_so_far = offset;
         for (&(_, stride), &at) in dims.iter().zip(at) {
-            let way = self.make("way", &aux, BasicOp::Scalar(ScalarOp::Binary(BinOp::Mul, ty, at, stride)));
-            offset_so_far =
-                self.make("at", &aux, BasicOp::Scalar(ScalarOp::Binary(BinOp::Add, ty, offset_so_far, way)));
+            let way = self.make("way", &aux, BasicOp::binary(BinOp::Mul, ty, at, stride));
+            offset_so_far = self.make("at", &aux, BasicOp::binary(BinOp::Add, ty, offset_so_far, way));
         }
         offset_so_far
     }

@@ -207,33 +207,25 @@ impl<L: OptLevel> Simplifier<'_, L> {
                 let trips = if runs {
                     bound
                 } else {
-                    let most = BasicOp::Scalar(ScalarOp::Binary(BinOp::SMax, counter, bound, zero));
+                    let most = BasicOp::binary(BinOp::SMax, counter, bound, zero);
                     self.make("trips", aux, most)
                 };
                 let trips = if counter == ty {
                     trips
                 } else {
-                    let convert = BasicOp::Scalar(ScalarOp::Convert {
-                        op: ConvOp::SExt,
-                        from: counter,
-                        to: ty,
-                        arg: trips,
-                    });
+                    let convert = BasicOp::convert(ConvOp::SExt, counter, ty, trips);
                     self.make("trips", aux, convert)
                 };
-                let all =
-                    self.make("product", aux, BasicOp::Scalar(ScalarOp::Binary(BinOp::Mul, ty, trips, by)));
-                return BasicOp::Scalar(ScalarOp::Binary(op, ty, init, all));
+                let all = self.make("product", aux, BasicOp::binary(BinOp::Mul, ty, trips, by));
+                return BasicOp::binary(op, ty, init, all);
             }
             Closed::Constant(value) => value,
-            Closed::Idempotent(op, ty, by) => {
-                self.make("once", aux, BasicOp::Scalar(ScalarOp::Binary(op, ty, init, by)))
-            }
+            Closed::Idempotent(op, ty, by) => self.make("once", aux, BasicOp::binary(op, ty, init, by)),
         };
         if runs {
             return BasicOp::Atom(value);
         }
-        let cond = BasicOp::Scalar(ScalarOp::Compare(CmpOp::SLt, counter, zero, bound));
+        let cond = BasicOp::compare(CmpOp::SLt, counter, zero, bound);
         BasicOp::select(own, self.make("runs", aux, cond), value, init)
     }
 }

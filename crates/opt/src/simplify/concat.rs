@@ -9,7 +9,7 @@ use crate::level::OptLevel;
 use ir::Name;
 use ir::syntax::{Atom, Aux, BasicOp, Body, DimIndex, Exp, Param, Stm};
 use ir::types::{Dim, Shape, Type};
-use prim::{BinOp, CmpOp, PrimType, ScalarOp};
+use prim::{BinOp, CmpOp, PrimType};
 
 /// The largest number of elements of a literal built by a rule.
 const MAX_LITERAL: usize = 64;
@@ -236,10 +236,10 @@ impl<L: OptLevel> Simplifier<'_, L> {
             let Some(size) = self.size_in(*array, dim).and_then(Dim::atom) else {
                 return;
             };
-            let here = BasicOp::Scalar(ScalarOp::Compare(CmpOp::SLt, PrimType::I64, position, size));
+            let here = BasicOp::compare(CmpOp::SLt, PrimType::I64, position, size);
             let cond = self.make("here", &plain, here);
             candidates.push((*array, position, cond));
-            let rest = BasicOp::Scalar(ScalarOp::Binary(BinOp::Sub, PrimType::I64, position, size));
+            let rest = BasicOp::binary(BinOp::Sub, PrimType::I64, position, size);
             position = self.make("rest", &plain, rest);
         }
         let read = |array: Name, position: Atom| {

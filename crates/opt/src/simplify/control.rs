@@ -203,7 +203,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
                 self.rewrite_atom(&mut if_true, &mut aux.certs);
                 self.rewrite_atom(&mut if_false, &mut aux.certs);
                 let Type::Prim(ty) = param.ty else { continue };
-                let op = BasicOp::Scalar(ScalarOp::Select { ty, cond, if_true, if_false });
+                let op = BasicOp::select(ty, cond, if_true, if_false);
                 self.basic(param, aux, op);
             }
             return;

@@ -28,23 +28,8 @@ pub(crate) enum Mobility {
 /// Returns how far the operation may be hoisted.
 pub(crate) fn mobility(op: &BasicOp) -> Mobility {
     match op {
-        BasicOp::Scalar(
-            ScalarOp::Unary(..)
-            | ScalarOp::Compare(..)
-            | ScalarOp::Convert { .. }
-            | ScalarOp::Select { .. }
-            | ScalarOp::Fma(..)
-            | ScalarOp::Math(..),
-        )
-        | ir::parameter_op!()
-        | BasicOp::Rearrange { .. } => Mobility::Free,
-        BasicOp::Scalar(ScalarOp::Binary(op, _, _, y)) => {
-            if never_fails(*op, *y) {
-                Mobility::Free
-            } else {
-                Mobility::Pinned
-            }
-        }
+        BasicOp::Scalar(ScalarOp::Binary(op, _, _, y)) if !never_fails(*op, *y) => Mobility::Pinned,
+        BasicOp::Scalar(_) | ir::parameter_op!() | BasicOp::Rearrange { .. } => Mobility::Free,
         BasicOp::Index { array: _, slice } => {
             if slice.iter().any(|i| matches!(i, DimIndex::Slice { .. })) {
                 Mobility::Check
@@ -124,17 +109,9 @@ pub(crate) fn hash(op: &BasicOp) -> Option<u64> {
     std::mem::discriminant(op).hash(&mut h);
     match op {
         BasicOp::Atom(_) | BasicOp::Opaque(_) | ir::update_op!() | BasicOp::Scratch { .. } => return None,
-        BasicOp::Scalar(ScalarOp::Unary(op, ty, x)) => (op, ty, x).hash(&mut h),
-        BasicOp::Scalar(ScalarOp::Binary(op, ty, x, y)) => (op, ty, x, y).hash(&mut h),
-        BasicOp::Scalar(ScalarOp::Compare(op, ty, x, y)) => (op, ty, x, y).hash(&mut h),
+        BasicOp::Scalar(op) => op.hash(&mut h),
         BasicOp::SizeAtLeast { size, tunable } => (size, tunable).hash(&mut h),
         BasicOp::Param { name, default } => (name, default).hash(&mut h),
-        BasicOp::Scalar(ScalarOp::Convert { op, from, to, arg }) => (op, from, to, arg).hash(&mut h),
-        BasicOp::Scalar(ScalarOp::Select { ty, cond, if_true, if_false }) => {
-            (ty, cond, if_true, if_false).hash(&mut h)
-        }
-        BasicOp::Scalar(ScalarOp::Fma(ty, x, y, z)) => (ty, x, y, z).hash(&mut h),
-        BasicOp::Scalar(ScalarOp::Math(fun, ty, args)) => (fun, ty, args.as_slice()).hash(&mut h),
         BasicOp::Assert { cond, msg: _ } => cond.hash(&mut h),
         BasicOp::Index { array, slice } => (array, slice).hash(&mut h),
         BasicOp::FlatIndex { array, offset, dims } => (array, offset, dims.as_slice()).hash(&mut h),

@@ -9,7 +9,7 @@ use crate::level::OptLevel;
 use ir::Name;
 use ir::syntax::{Atom, Aux, BasicOp, DimIndex, Param};
 use ir::types::Dim;
-use prim::{BinOp, CmpOp, PrimType, ScalarOp};
+use prim::{BinOp, CmpOp, PrimType};
 
 /// The largest number of updates through which a read is traced.
 const UPDATES: usize = 16;
@@ -110,7 +110,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         let aux = Aux::at(self.prov);
         let one = BasicOp::binary(BinOp::SMax, PrimType::I64, size.atom()?, Atom::i64(1));
         let some = self.make("some", &aux, one);
-        let within = BasicOp::Scalar(ScalarOp::Binary(BinOp::SRem, PrimType::I64, at, some));
+        let within = BasicOp::binary(BinOp::SRem, PrimType::I64, at, some);
         let slice = vec![DimIndex::Fix(self.make("within", &aux, within))];
         self.element_of(row, slice, certs, param)
     }

@@ -412,6 +412,6 @@ impl<L: OptLevel> Simplifier<'_, L> {
         if self.fuel.is_exhausted() {
             return None;
         }
-        self.fold_scalar(op).or_else(|| self.fold_array(op, param))
+        if let BasicOp::Scalar(op) = op { self.fold_scalar(op) } else { self.fold_array(op, param) }
     }
 }

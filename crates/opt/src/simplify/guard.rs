@@ -306,11 +306,10 @@ impl<L: OptLevel> Simplifier<'_, L> {
         };
         let ty = self.type_of(name);
         let mut own = self.def(name).map_or_else(Certs::new, |d| d.certs.clone());
-        if let BasicOp::Scalar(ScalarOp::Binary(_, _, x, y) | ScalarOp::Compare(_, _, x, y)) = &mut op {
-            *x = self.recompute_in_outer(*x, prov, &mut own, depth);
-            *y = self.recompute_in_outer(*y, prov, &mut own, depth);
-        } else if let BasicOp::Scalar(ScalarOp::Unary(_, _, x)) = &mut op {
-            *x = self.recompute_in_outer(*x, prov, &mut own, depth);
+        if let BasicOp::Scalar(op) = &mut op {
+            for x in op.operands_mut() {
+                *x = self.recompute_in_outer(*x, prov, &mut own, depth);
+            }
         }
         if let BasicOp::Scalar(ScalarOp::Binary(division, ty, _, y)) = &mut op
             && !total::never_fails(*division, *y)
@@ -326,7 +325,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
     }
 
     pub(super) fn or(&mut self, x: Atom, y: Atom, prov: Prov, depth: usize) -> Atom {
-        let op = BasicOp::Scalar(ScalarOp::Binary(BinOp::Or, PrimType::Bool, x, y));
+        let op = BasicOp::binary(BinOp::Or, PrimType::Bool, x, y);
         self.emit_in_outer("or", Type::BOOL, prov, op, depth)
     }
 

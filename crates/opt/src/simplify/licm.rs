@@ -47,7 +47,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         // Emitted where the divisor is bound, as simplification in the current scope would remove
         // it.
         let y_or_one = self.divisor(ty, Atom::Var(y), aux.prov, least);
-        *op = BasicOp::Scalar(ScalarOp::Binary(divide, ty, x, y_or_one));
+        *op = BasicOp::binary(divide, ty, x, y_or_one);
     }
 
     /// Emits, in an outer scope, a substitute for a divisor that is known to be non-zero here but

@@ -6,7 +6,7 @@ use crate::generate::function::Gen;
 use crate::syntax::{Expr, Stmt};
 use ir::PassError;
 use ir::seg::Decomp;
-use prim::{BinOp, CmpOp, PrimType, ScalarOp, UnOp};
+use prim::{BinOp, CmpOp, PrimType, UnOp};
 
 impl Gen<'_, '_> {
     /// The minimum number of iterations of a chunk of `n` (grain size). If it is a tuning
@@ -47,12 +47,7 @@ impl Gen<'_, '_> {
         let next = add(chunk, Expr::i64(1));
         let last = Box::new(compare(CmpOp::Eq, next, chunks));
         let end = Box::new(mul(hi, step.clone()));
-        let hi = Expr::Scalar(ScalarOp::Select {
-            ty: PrimType::I64,
-            cond: last,
-            if_true: Box::new(n),
-            if_false: end,
-        });
+        let hi = Expr::select(PrimType::I64, *last, n, *end);
         (self.bind_value(mul(lo, step), PrimType::I64, "lo"), self.bind_value(hi, PrimType::I64, "hi"))
     }
 

@@ -24,7 +24,7 @@ use ir::seg::is_concatenated;
 use ir::syntax::{Atom, Param};
 use ir::types::{Dim, Type};
 use ir::{Mems, PassError};
-use prim::{BinOp, CmpOp, PrimType, Scalar, ScalarOp};
+use prim::{BinOp, CmpOp, PrimType, Scalar};
 
 /// An array made by concatenation.
 struct FlatResult {
@@ -381,12 +381,7 @@ impl Gen<'_, '_> {
         let wrapped = compare(CmpOp::SLt, count.clone(), Expr::i64(0));
         let bytes = mul(count, each.clone());
         let (wrapped, bytes) = (Box::new(wrapped), Box::new(bytes));
-        let bytes = Expr::Scalar(ScalarOp::Select {
-            ty: PrimType::I64,
-            cond: wrapped,
-            if_true: Box::new(Expr::i64(-1)),
-            if_false: bytes,
-        });
+        let bytes = Expr::select(PrimType::I64, *wrapped, Expr::i64(-1), *bytes);
         self.bind_value(bytes, PrimType::I64, "bytes")
     }
 }

@@ -66,9 +66,7 @@ impl Ranges {
                     self.join(s, x, y, certs);
                 }
             }
-            BasicOp::Scalar(
-                ScalarOp::Unary(..) | ScalarOp::Compare(..) | ScalarOp::Fma(..) | ScalarOp::Math(..),
-            )
+            BasicOp::Scalar(_)
             | ir::parameter_op!()
             | BasicOp::Assert { .. }
             | BasicOp::Index { .. }

@@ -5,7 +5,7 @@ use super::{Certs, Ranges, node};
 use ir::Name;
 use ir::syntax::{Atom, BasicOp};
 use ir::types::Dim;
-use prim::{BinOp, CmpOp, PrimType, Scalar, ScalarOp, eval};
+use prim::{BinOp, CmpOp, PrimType, Scalar, eval};
 use proptest::prelude::{Just, Strategy, any, prop_assert_eq, prop_oneof, proptest};
 
 const OPS: [BinOp; 14] = [
@@ -96,7 +96,7 @@ proptest! {
                     let value = eval::binary(OPS[op], Scalar::I64(a), Scalar::I64(b));
                     if let Some(Scalar::I64(value)) = value {
                         let new = name(values.len());
-                        let op = BasicOp::Scalar(ScalarOp::Binary(OPS[op], PrimType::I64, x, y));
+                        let op = BasicOp::binary(OPS[op], PrimType::I64, x, y);
                         ranges.define(new, PrimType::I64, &op, &none);
                         values.push(value);
                     }
@@ -144,7 +144,7 @@ proptest! {
 #[test]
 fn facts_end_with_their_scope() {
     let (n, m, size) = (name(0), name(1), name(2));
-    let product = BasicOp::Scalar(ScalarOp::Binary(BinOp::Mul, PrimType::I64, Atom::Var(n), Atom::Var(m)));
+    let product = BasicOp::binary(BinOp::Mul, PrimType::I64, Atom::Var(n), Atom::Var(m));
     let mut ranges = Ranges { depth: 1, ..Ranges::default() };
     ranges.shape(&[Dim::Var(n), Dim::Var(m)], &Certs::new());
     ranges.stored(&[Dim::Var(n), Dim::Var(m)]);

@@ -23,7 +23,7 @@ use crate::generate::gpu::segments::Segments;
 use crate::generate::operators::{div_up_by, element_of_buffer};
 use crate::syntax::{Expr, Stmt, Var};
 use ir::PassError;
-use prim::{BinOp, CmpOp, ConvOp, PrimType, Scalar, ScalarOp};
+use prim::{BinOp, CmpOp, ConvOp, PrimType, Scalar};
 use target::device::SHARED_MEMORY_BYTES;
 
 /// The type of tags: bin numbers in shared memory.
@@ -258,12 +258,7 @@ impl Gen<'_, '_> {
             g.each_update(hists, |g, k, index, values| {
                 let (hist, buffer) = (&hists.bins[k], &buffers[k]);
                 let own = Box::new(hist.segment_position(index));
-                let tag = Expr::Scalar(ScalarOp::Convert {
-                    op: ConvOp::SExt,
-                    from: PrimType::I64,
-                    to: TAG,
-                    arg: own,
-                });
+                let tag = Expr::convert(ConvOp::SExt, PrimType::I64, TAG, *own);
                 g.emit(Stmt::Store(element_of_buffer(buffer.tag, TAG, thread.clone()), tag));
                 g.store_atoms(&buffer.value, &hist.types, thread, values)
             })
@@ -289,12 +284,7 @@ impl Gen<'_, '_> {
                 let tag = g.scalar(TAG, "tag");
                 g.emit(Stmt::Load(tag, element_of_buffer(buffer.tag, TAG, Expr::Var(slot))));
                 let wide = Box::new(Expr::Var(tag));
-                let wide = Expr::Scalar(ScalarOp::Convert {
-                    op: ConvOp::SExt,
-                    from: TAG,
-                    to: PrimType::I64,
-                    arg: wide,
-                });
+                let wide = Expr::convert(ConvOp::SExt, TAG, PrimType::I64, *wide);
                 let bin = g.bind_value(wide, PrimType::I64, "bin");
                 let owner = shares.index_in_part(bin.clone());
                 let body = g.collect(|g| {
