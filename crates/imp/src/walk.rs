@@ -115,7 +115,7 @@ pub fn each_stmt<'s>(stmts: &'s [Stmt], f: &mut dyn FnMut(&'s Stmt)) {
 }
 
 /// Returns true if there are at most `most` statements, at any depth; visits no more than these.
-pub(crate) fn is_at_most(stmts: &[Stmt], most: usize) -> bool {
+pub fn is_at_most(stmts: &[Stmt], most: usize) -> bool {
     fn count(stmts: &[Stmt], left: &mut usize) -> bool {
         stmts.iter().all(|stmt| {
             let Some(less) = left.checked_sub(1) else {
@@ -133,7 +133,7 @@ pub(crate) fn is_at_most(stmts: &[Stmt], most: usize) -> bool {
 }
 
 /// As [`each_stmt`], mutable.
-pub(crate) fn each_stmt_mut(stmts: &mut [Stmt], f: &mut dyn FnMut(&mut Stmt)) {
+pub fn each_stmt_mut(stmts: &mut [Stmt], f: &mut dyn FnMut(&mut Stmt)) {
     stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
         for stmt in stmts {
             f(stmt);
@@ -299,7 +299,7 @@ fn in_lane_access(access: &LaneAccess, f: &mut dyn FnMut(Var, Use)) {
 }
 
 /// Calls `f` for the variables in an expression.
-pub(crate) fn each_var(expr: &Expr, f: &mut dyn FnMut(Var, Use)) {
+pub fn each_var(expr: &Expr, f: &mut dyn FnMut(Var, Use)) {
     stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
         if let Expr::Var(v) = expr {
             f(*v, Use::Reads);
@@ -383,7 +383,7 @@ pub fn type_of(vars: &[VarInfo], expr: &Expr) -> Option<PrimType> {
 }
 
 /// The number of lanes of an expression, if it is a vector.
-pub(crate) fn lanes_of(vars: &[VarInfo], expr: &Expr) -> Option<u32> {
+pub fn lanes_of(vars: &[VarInfo], expr: &Expr) -> Option<u32> {
     match expr {
         Expr::Var(v) => match vars.get(v.index())?.ty {
             VarType::Vector(_, lanes) => Some(lanes),
@@ -408,7 +408,7 @@ pub(crate) fn lanes_of(vars: &[VarInfo], expr: &Expr) -> Option<u32> {
 
 /// Returns true if an expression divides scalars, which must not be executed unless a check before
 /// it was.
-pub(crate) fn divides(e: &Expr) -> bool {
+pub fn divides(e: &Expr) -> bool {
     let mut found = if let Expr::Scalar(ScalarOp::Binary(op, _, _, y)) = e {
         op.is_division() && y.as_const().is_none_or(|by| by.as_i64() == Some(0))
     } else {

@@ -295,7 +295,7 @@ fn copy_program(elem: ScalarType, side: Option<u32>) -> Program {
     );
     let mut params = vec![array_of(elem)];
     params.extend(vec![EntryType::Scalar(ScalarType::I64); 9]);
-    imp::copies::outline_copies(program(vec![f], params, vec![array_of(elem)]))
+    impopt::copies::outline_copies(program(vec![f], params, vec![array_of(elem)]))
 }
 
 #[test]
