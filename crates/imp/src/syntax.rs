@@ -115,7 +115,7 @@ pub enum CopyPlan {
     /// of three or more dimensions one that is contiguous on a side where the innermost is not is
     /// moved next to the innermost; and where one of two dimensions is contiguous in the
     /// destination and the other one in the source, they are tiled. Such copies finally become
-    /// calls of copy functions ([`copies`](crate::copy_plan)).
+    /// calls of copy functions (`impopt::copies`).
     Dynamic(Option<Tile>),
 }
 
