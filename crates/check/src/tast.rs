@@ -565,6 +565,13 @@ impl Ty {
     pub const I64: Self = Self::Scalar(ScalarType::I64);
     /// The type `bool`.
     pub const BOOL: Self = Self::Scalar(ScalarType::Bool);
+    /// The type of what has an error; it unifies with every type. It does not occur in a [`Program`].
+    pub const ERROR: Self = Self::Var(TyVarId(0));
+
+    /// Returns true for [`Ty::ERROR`].
+    pub const fn is_error(&self) -> bool {
+        matches!(self, Self::Var(TyVarId(0)))
+    }
 
     /// `[dim]elem`.
     pub fn array(dim: Dim, elem: Self) -> Self {

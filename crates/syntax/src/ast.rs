@@ -55,7 +55,7 @@ pub struct Prog {
     /// documentation comment or by an empty line.
     pub doc: Option<Doc>,
     /// The declarations, in source order. A declaration that could not be parsed is absent, or
-    /// present with [`ExpKind::Error`] as body.
+    /// present with a body that is not complete.
     pub decls: Vec<Decl>,
 }
 
@@ -101,6 +101,17 @@ pub struct Decl {
     pub doc: Option<Doc>,
     /// The span of the declaration, with attributes, without documentation.
     pub span: Span,
+}
+
+impl Decl {
+    /// The declaration without `local` in front.
+    pub fn strip_local(&self) -> &Self {
+        let mut decl = self;
+        while let DeclKind::Local(inner) = &decl.kind {
+            decl = inner;
+        }
+        decl
+    }
 }
 
 /// The forms of a declaration.
@@ -159,6 +170,9 @@ pub struct ValBind {
     pub ret: Option<TypeExp>,
     /// The right-hand side.
     pub body: Exp,
+    /// False if the right-hand side has a syntax error. It then consists of the bindings whose scope
+    /// the error is in, with [`ExpKind::Error`] for the rest.
+    pub complete: bool,
 }
 
 /// The kinds of type that a type parameter or abstract type may stand for.
@@ -676,6 +690,24 @@ pub struct Case {
 }
 
 impl Exp {
+    /// Extends an expression with a syntax error to an offset, also its parts that end in it.
+    pub(crate) fn extend_to(&mut self, end: u32) {
+        let mut exp = self;
+        loop {
+            exp.span.end = end;
+            exp = match &mut exp.kind {
+                ExpKind::Let(_, body) | ExpKind::Lambda(_, _, body) => body,
+                ExpKind::Loop(inner) => &mut inner.body,
+                ExpKind::Match(_, cases) => {
+                    let Some(case) = cases.last_mut() else { return };
+                    case.span.end = end;
+                    &mut case.body
+                }
+                _ => return,
+            };
+        }
+    }
+
     /// Returns the expression without the parentheses around it.
     pub fn strip_parens(&self) -> &Self {
         let mut exp = self;

@@ -7,6 +7,7 @@ use crate::carried_sizes::CarriedSizes;
 use crate::definition::DefinitionChecker;
 use crate::definition::type_rules::{is_in_array, not_carried};
 use crate::env::{NamedType, Scheme, TypeParam};
+use crate::index::ItemKind;
 use crate::infer::{FreeVars, Origin, VarState, less_lifted};
 use crate::subst::Subst;
 use crate::tast::{ArrowTy, Dim, Name, RetType, Ty, Uniq, VarId};
@@ -83,7 +84,9 @@ impl<'a> DefinitionChecker<'_, 'a> {
                 }
                 sort_labels(&mut parts, |part| &part.0);
                 let uniq = Uniq::of_parts(parts.iter().map(|(.., u)| u.clone()).collect());
-                (record(parts.into_iter().map(|(l, t, _)| (l, t)).collect()), uniq)
+                let ty = record(parts.into_iter().map(|(l, t, _)| (l, t)).collect());
+                self.record_labels(fields.iter().map(|(label, _)| label), &ty, true);
+                (ty, uniq)
             }
             TypeExpKind::Array(size, elem) => {
                 let dim = self.size(size, anon);
@@ -127,18 +130,20 @@ impl<'a> DefinitionChecker<'_, 'a> {
                     );
                 }
                 out.sort_by(|a, b| a.0.cmp(&b.0));
-                (Ty::Sum(Arc::from(out)), Uniq::None)
+                let ty = Ty::Sum(Arc::from(out));
+                self.record_labels(constrs.iter().map(|constr| &constr.name), &ty, true);
+                (ty, Uniq::None)
             }
             TypeExpKind::Arrow(name, param, ret) => {
                 let mut inner =
                     if self.cx.site.is_spec() { AnonymousSizes::Forbid } else { AnonymousSizes::Infer };
                 let (param, uniq) = self.type_exp(param, &mut inner);
-                let (var, ret) = self.scoped(|c| {
+                let (var, ret) = self.scoped(te.span, |c| {
                     let var = name.as_ref().map(|ident| {
                         c.cx.check_parameter_name(ident, ret);
                         let text = c.cx.symbol_text(ident.name);
                         let var = c.infer.new_value(text, ident.span);
-                        c.cx.env.bind_mono(ident.name, var, param.clone(), ident.span);
+                        c.bind_local(ident, ItemKind::Parameter, var, param.clone());
                         var
                     });
                     (var, c.ret_type(ret))
@@ -147,16 +152,18 @@ impl<'a> DefinitionChecker<'_, 'a> {
                 (Ty::Arrow(Arc::new(ArrowTy { name: used, param, consumes: uniq, ret })), Uniq::None)
             }
             TypeExpKind::Exists(names, inner) => {
-                let mark = self.cx.env.enter();
+                let (mark, scope) = (self.cx.env.enter(), self.cx.scope);
+                self.cx.scope = te.span;
                 let mut vars = Vec::with_capacity(names.len());
                 for ident in names {
                     let text = self.cx.symbol_text(ident.name);
                     let var = self.existential(text, anon, ident.span);
-                    self.cx.env.bind_mono(ident.name, var, Ty::I64, ident.span);
+                    self.bind_local(ident, ItemKind::Size, var, Ty::I64);
                     vars.push(var);
                 }
                 let result = self.type_exp(inner, anon);
                 self.cx.env.leave(mark);
+                self.cx.scope = scope;
                 let carried = CarriedSizes::of(&self.infer.tables.resolve(&result.0)).carried;
                 for (ident, var) in names.iter().zip(vars) {
                     if !carried.contains(&var) {
@@ -241,7 +248,7 @@ impl<'a> DefinitionChecker<'_, 'a> {
                     self.type_exp(te, anon);
                 }
             }
-            return self.infer.fresh(span);
+            return Ty::ERROR;
         };
         if abbr.params.len() != args.len() {
             let text = self.cx.symbol_text(name.name.name);
@@ -255,7 +262,7 @@ impl<'a> DefinitionChecker<'_, 'a> {
                     args.len()
                 ),
             );
-            return self.infer.fresh(span);
+            return Ty::ERROR;
         }
         let mut subst = Subst::default();
         for (param, arg) in abbr.params.iter().zip(args) {
@@ -287,8 +294,7 @@ impl<'a> DefinitionChecker<'_, 'a> {
                 }
                 (TypeParam::Type(var, _), TypeArg::Size(size)) => {
                     self.cx.error("type-arguments", size.span, "expected a type, found a size");
-                    let ty = self.infer.fresh(size.span);
-                    subst.types.push((*var, ty));
+                    subst.types.push((*var, Ty::ERROR));
                 }
             }
         }
@@ -318,12 +324,14 @@ impl<'a> DefinitionChecker<'_, 'a> {
             match param.kind {
                 ast::TypeParamKind::Size => {
                     let var = self.infer.new_value(name, param.name.span);
-                    self.cx.env.bind_mono(param.name.name, var, Ty::I64, param.name.span);
+                    self.bind_local(&param.name, ItemKind::Size, var, Ty::I64);
                     out.push(TypeParam::Size(var));
                 }
                 ast::TypeParamKind::Type(lifted) => {
                     let var = self.infer.tables.new_ty_var(name, true, lifted, self.infer.depth);
-                    let abbr = NamedType { lifted, ..NamedType::plain(Ty::Var(var)) };
+                    self.cx.define(&param.name, ItemKind::TypeParameter);
+                    let span = Some(param.name.span);
+                    let abbr = NamedType { lifted, span, ..NamedType::plain(Ty::Var(var)) };
                     self.cx.env.bind_type(param.name.name, Rc::new(abbr));
                     self.infer.note_param(var);
                     out.push(TypeParam::Type(var, lifted));
@@ -335,7 +343,7 @@ impl<'a> DefinitionChecker<'_, 'a> {
 
     /// The type of a `val` specification.
     pub(crate) fn val_spec(&mut self, type_params: &'a [ast::TypeParam], ty: &'a TypeExp) -> Scheme {
-        self.scoped(|c| {
+        self.scoped(ty.span, |c| {
             let params = c.type_params(type_params);
             let mut anon = AnonymousSizes::Collect(Vec::new());
             let (ty, _) = c.type_exp(ty, &mut anon);
@@ -358,7 +366,7 @@ impl<'a> DefinitionChecker<'_, 'a> {
 
     /// The type that replaces an abstract one of a module type (`with`).
     pub(crate) fn with_type(&mut self, with: &'a ast::TypeRef) -> NamedType {
-        self.scoped(|c| {
+        self.scoped(with.span, |c| {
             let params = c.type_params(&with.params);
             let mut anon = AnonymousSizes::Collect(Vec::new());
             let (ty, _) = c.type_exp(&with.body, &mut anon);
@@ -366,19 +374,14 @@ impl<'a> DefinitionChecker<'_, 'a> {
                 AnonymousSizes::Collect(ext) => ext,
                 AnonymousSizes::Infer | AnonymousSizes::Forbid | AnonymousSizes::Result(_) => Vec::new(),
             };
-            NamedType {
-                params,
-                ext,
-                ty: c.infer.tables.resolve(&ty),
-                lifted: Liftedness::Lifted,
-                external_name: None,
-            }
+            let ty = c.infer.tables.resolve(&ty);
+            NamedType { params, ext, lifted: Liftedness::Lifted, ..NamedType::plain(ty) }
         })
     }
 
     /// Checks `type t [n] 'a = te`.
     pub(crate) fn type_bind(&mut self, bind: &'a ast::TypeBind) -> NamedType {
-        let abbr = self.scoped(|c| {
+        let abbr = self.scoped(bind.body.span, |c| {
             let params = c.type_params(&bind.params);
             let mut anon = AnonymousSizes::Collect(Vec::new());
             let (ty, _) = c.type_exp(&bind.body, &mut anon);
@@ -398,7 +401,8 @@ impl<'a> DefinitionChecker<'_, 'a> {
                 };
                 c.require_lifted(&ty, bind.lifted, bind.body.span, what);
             }
-            NamedType { params, ext, ty, lifted: bind.lifted, external_name: None }
+            let span = Some(bind.name.span);
+            NamedType { params, ext, ty, lifted: bind.lifted, external_name: None, span }
         });
         let name = self.cx.symbol_text(bind.name.name);
         if bind.lifted == Liftedness::Unlifted && !abbr.ext.is_empty() {

@@ -13,7 +13,8 @@ use syntax::symbol::Symbol;
 
 impl<'a> Matcher<'_, 'a> {
     /// Finds the type of a module that implements an abstract one, and checks it against the
-    /// specification. Adds it to `actual`, and its external view to `seen`.
+    /// specification. Adds it to `actual`, and its external view to `seen`; after an error, as an
+    /// unknown type.
     pub(super) fn match_abstract_type(
         &mut self,
         module: &ModuleExports<'a>,
@@ -22,6 +23,9 @@ impl<'a> Matcher<'_, 'a> {
         actual: &mut TypeSubst,
         seen: &mut TypeSubst,
     ) {
+        let unknown = Rc::new(NamedType::plain(Ty::ERROR));
+        actual.types.insert(abstract_type.id, Rc::clone(&unknown));
+        seen.types.insert(abstract_type.id, unknown);
         let name = Arc::clone(&self.tables.abstracts[abstract_type.id.0 as usize].name);
         let Some(found) = find_path(module, &abstract_type.path) else {
             self.cx.error(
