@@ -18,34 +18,35 @@
 //! ```
 //!
 //! Accumulators with operators on scalars, and those without an operator, stay as they are.
-//! Histograms whose operators are maps become such accumulators ([`hist`]), or, where tasks contain
-//! no tasks, histograms of columns ([`columns`]).
+//! Histograms whose operators are maps become such accumulators ([`histogram`]), or, where tasks
+//! contain no tasks, histograms of columns ([`columns`]).
 //!
 //! Needs: a verified program of combinators. Guarantees: every operator of a `withacc` works on
 //! scalars. Bound names are kept, except for accumulators and in histograms.
 
-mod acc_map_interchange;
-mod columns;
-mod hist;
-mod map;
-
-use self::map::Map;
+use super::{columns, histogram, interchange};
+use crate::sequential::update_bucket;
+use crate::{Pat, Result, Stms};
 use ir::soac::{AccInput, HistOp, Operator, Screma, Soac};
 use ir::syntax::{Aux, BasicOp, Body, Exp, Function, Lambda, LoopParam, Param, Program, Stm};
 use ir::types::{Shape, Type};
-use ir::walk::{refresh_lambda, sub_bodies};
+use ir::typing::instantiate;
+use ir::walk::{refresh_lambda, sub_bodies, with_stack};
 use ir::{Atom, Builder, Context, Dim, Name, PassError, Soacs, TypeEnv};
 use prim::{BinOp, CmpOp, PrimType, Scalar};
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 
-type Build<'b> = Builder<'b, Soacs>;
+pub(super) type Build<'b> = Builder<'b, Soacs>;
+
+/// A body without statements and results.
+const EMPTY: Body<Soacs> = Body { stms: Vec::new(), result: Vec::new() };
 
 /// Rewrites a program; see the module's header.
 ///
 /// # Errors
 /// A scan or reduction passes on an accumulator whose operator works on arrays.
-pub fn accumulators(mut program: Program<Soacs>, context: &mut Context) -> Result<Program<Soacs>, PassError> {
+pub fn accumulators(mut program: Program<Soacs>, context: &mut Context) -> Result<Program<Soacs>> {
     let nests = context.options.stack.nests();
     program.functions = context.each(program.functions, |mut function, _| {
         if has_array_operator(&function.body) {
@@ -57,24 +58,14 @@ pub fn accumulators(mut program: Program<Soacs>, context: &mut Context) -> Resul
 }
 
 fn has_array_operator(body: &Body<Soacs>) -> bool {
-    ir::walk::with_stack(|| {
+    with_stack(|| {
         body.stms.iter().any(|stm| {
             let mut found = match &stm.exp {
                 Exp::Op(Soac::WithAcc { inputs, lambda: _ }) => {
                     inputs.iter().any(|i| i.op.as_ref().is_some_and(is_array_operator))
                 }
                 Exp::Op(Soac::Hist { ops, .. }) => ops.iter().any(|op| is_array_operator(&op.op)),
-                Exp::Op(
-                    Soac::Screma(_)
-                    | Soac::Stream { .. }
-                    | Soac::FlatMap { .. }
-                    | Soac::Jvp { .. }
-                    | Soac::Vjp { .. },
-                )
-                | Exp::Basic(_)
-                | Exp::Apply { .. }
-                | Exp::If { .. }
-                | Exp::Loop { .. } => false,
+                Exp::Op(_) | Exp::Basic(_) | Exp::Apply { .. } | Exp::If { .. } | Exp::Loop { .. } => false,
             };
             sub_bodies(&stm.exp, |body| found = found || has_array_operator(body));
             found
@@ -83,13 +74,13 @@ fn has_array_operator(body: &Body<Soacs>) -> bool {
 }
 
 /// Returns true if an operator works on arrays.
-fn is_array_operator(op: &Operator<Soacs>) -> bool {
+pub(super) fn is_array_operator(op: &Operator<Soacs>) -> bool {
     op.op.ret.iter().any(Type::is_array)
 }
 
-fn rewrite(function: &mut Function<Soacs>, nests: bool) -> Result<(), PassError> {
+fn rewrite(function: &mut Function<Soacs>, nests: bool) -> Result {
     let mut types = TypeEnv::of_function(function);
-    let body = std::mem::replace(&mut function.body, Body { stms: Vec::new(), result: Vec::new() });
+    let body = std::mem::replace(&mut function.body, EMPTY);
     let mut pass = Pass {
         array_operators: FxHashMap::default(),
         arrays: FxHashMap::default(),
@@ -110,7 +101,7 @@ fn rewrite(function: &mut Function<Soacs>, nests: bool) -> Result<(), PassError>
 }
 
 /// Appends a lambda's statements applied to operands; returns its results.
-fn inline(b: &mut Build<'_>, lambda: &Lambda<Soacs>, args: &[Atom]) -> Vec<Atom> {
+pub(super) fn inline(b: &mut Build<'_>, lambda: &Lambda<Soacs>, args: &[Atom]) -> Vec<Atom> {
     let copy = refresh_lambda(lambda, b.names, &mut FxHashMap::default());
     for (param, arg) in copy.params.into_iter().zip(args) {
         b.let_pat(vec![param], Exp::Basic(BasicOp::Atom(*arg)));
@@ -120,7 +111,7 @@ fn inline(b: &mut Build<'_>, lambda: &Lambda<Soacs>, args: &[Atom]) -> Vec<Atom>
 }
 
 /// The accumulators of one token.
-struct AccKind {
+pub(super) struct AccKind {
     shape: Shape,
     /// Types of the values at one index.
     elems: Vec<Type>,
@@ -129,15 +120,12 @@ struct AccKind {
 
 impl AccKind {
     fn types(&self) -> Vec<Type> {
-        let whole = |ty: &Type| {
-            let dims = self.shape.iter().rev();
-            dims.fold(ty.clone(), |ty, dim| ty.array_of(*dim))
-        };
+        let whole = |ty: &Type| self.shape.iter().rev().fold(ty.clone(), |ty, dim| ty.array_of(*dim));
         self.elems.iter().map(whole).collect()
     }
 }
 
-struct Pass {
+pub(super) struct Pass {
     /// The accumulators whose operator works on arrays, by token.
     array_operators: FxHashMap<Name, Rc<AccKind>>,
     /// The scalars that arrays repeat, by the arrays' names.
@@ -145,13 +133,13 @@ struct Pass {
     /// True if tasks may contain tasks.
     levels_nest: bool,
     /// The arrays that currently replace each of these accumulators.
-    arrays: FxHashMap<Name, Vec<Name>>,
+    pub(super) arrays: FxHashMap<Name, Vec<Name>>,
     /// The first construct that cannot be rewritten.
     error: Option<(&'static str, Aux)>,
 }
 
 impl Pass {
-    fn kind(&self, ty: &Type) -> Option<Rc<AccKind>> {
+    pub(super) fn kind(&self, ty: &Type) -> Option<Rc<AccKind>> {
         match ty {
             Type::Acc { token, .. } => self.array_operators.get(token).cloned(),
             Type::Prim(_) | Type::Array { .. } | Type::Cert | Type::Mem(_) => None,
@@ -159,7 +147,7 @@ impl Pass {
     }
 
     /// The operands with arrays in place of accumulators.
-    fn atoms(&self, atoms: &[Atom]) -> Vec<Atom> {
+    pub(super) fn atoms(&self, atoms: &[Atom]) -> Vec<Atom> {
         let mut out = Vec::with_capacity(atoms.len());
         for atom in atoms {
             match atom.var().and_then(|name| self.arrays.get(&name)) {
@@ -171,15 +159,15 @@ impl Pass {
     }
 
     /// Fresh names for the arrays that an accumulator becomes.
-    fn names(&mut self, b: &mut Build<'_>, acc: Name, kind: &AccKind) -> Vec<Param<Soacs>> {
-        let params: Vec<Param<Soacs>> = kind.types().into_iter().map(|ty| b.param("dest", ty)).collect();
+    fn names(&mut self, b: &mut Build<'_>, acc: Name, kind: &AccKind) -> Pat {
+        let params: Pat = kind.types().into_iter().map(|ty| b.param("dest", ty)).collect();
         let names = params.iter().map(|param| param.name).collect();
         self.arrays.insert(acc, names);
         params
     }
 
     /// The pattern with arrays in place of accumulators.
-    fn pattern(&mut self, b: &mut Build<'_>, pat: Vec<Param<Soacs>>) -> Vec<Param<Soacs>> {
+    fn pattern(&mut self, b: &mut Build<'_>, pat: Pat) -> Pat {
         let mut out = Vec::with_capacity(pat.len());
         for param in pat {
             match self.kind(&param.ty) {
@@ -200,14 +188,13 @@ impl Pass {
     /// Rewrites a lambda that takes none of these accumulators.
     fn lambda(&mut self, b: &mut Build<'_>, lambda: &mut Lambda<Soacs>) {
         if has_array_operator(&lambda.body) {
-            let stms = std::mem::take(&mut lambda.body.stms);
-            let body = Body { stms, result: std::mem::take(&mut lambda.body.result) };
+            let body = std::mem::replace(&mut lambda.body, EMPTY);
             lambda.body = self.body(b, body);
         }
     }
 
-    fn stms(&mut self, b: &mut Build<'_>, stms: Vec<Stm<Soacs>>) {
-        ir::walk::with_stack(|| {
+    pub(super) fn stms(&mut self, b: &mut Build<'_>, stms: Stms<Soacs>) {
+        with_stack(|| {
             for stm in stms {
                 self.stm(b, stm);
             }
@@ -230,7 +217,7 @@ impl Pass {
                 self.arrays.insert(pat[0].name, arrays);
             }
             Exp::Basic(BasicOp::UpdateAcc { acc, index, values }) if self.arrays.contains_key(&acc) => {
-                self.update(b, pat[0].name, &pat[0].ty, acc, &index, &values);
+                self.update(b, &pat[0], acc, &index, &values);
             }
             exp @ (Exp::Basic(_) | Exp::Apply { .. }) => {
                 if let Exp::Basic(BasicOp::Replicate { shape: _, value }) = &exp {
@@ -279,47 +266,37 @@ impl Pass {
         out
     }
 
-    fn soac(&mut self, b: &mut Build<'_>, pat: Vec<Param<Soacs>>, aux: &Aux, soac: Soac) {
-        let mut soac = match soac {
-            Soac::Hist { width, inputs, map, ops } if hist::is_row_histogram(&ops, &self.replicates) => {
-                if !self.levels_nest && columns::pays(b, &ops) {
-                    columns::histogram(b, pat, (width, &inputs, map), ops, &self.replicates);
-                } else {
-                    let (inputs, lambda) = hist::as_accumulators(b, width, &inputs, &map, ops);
-                    self.with_acc(b, pat, inputs, lambda);
-                }
-                return;
-            }
-            soac @ (Soac::Screma(_)
-            | Soac::Hist { .. }
-            | Soac::WithAcc { .. }
-            | Soac::Stream { .. }
-            | Soac::FlatMap { .. }
-            | Soac::Jvp { .. }
-            | Soac::Vjp { .. }) => soac,
-        };
+    fn soac(&mut self, b: &mut Build<'_>, pat: Pat, aux: &Aux, mut soac: Soac) {
         match &mut soac {
             Soac::Screma(Screma { width, inputs, map, scan_reduce }) => {
                 if inputs.iter().any(|input| self.arrays.contains_key(input)) {
-                    if !scan_reduce.is_map() {
+                    if scan_reduce.is_map() {
+                        let map = std::mem::replace(
+                            map,
+                            Lambda { params: Vec::new(), body: EMPTY, ret: Vec::new() },
+                        );
+                        self.map(b, pat, (*width, inputs, map));
+                    } else {
                         let what = "accumulators whose operator works on arrays, in scans and reductions";
                         self.error.get_or_insert((what, aux.clone()));
-                        return;
                     }
-                    let empty = Lambda {
-                        params: Vec::new(),
-                        body: Body { stms: Vec::new(), result: Vec::new() },
-                        ret: Vec::new(),
-                    };
-                    let map = std::mem::replace(map, empty);
-                    let map = Map { width: *width, inputs, lambda: map };
-                    self.map(b, pat, map);
                     return;
                 }
                 self.lambda(b, map);
                 for lambda in scan_reduce.lambdas_mut() {
                     self.lambda(b, lambda);
                 }
+            }
+            Soac::Hist { ops, .. } if histogram::is_row_histogram(ops, &self.replicates) => {
+                if let Soac::Hist { width, inputs, map, ops } = soac {
+                    if !self.levels_nest && columns::pays(b, &ops) {
+                        columns::histogram(b, pat, (width, &inputs, map), ops, &self.replicates);
+                    } else {
+                        let with_acc = histogram::as_accumulators(b, (width, &inputs, &map), ops);
+                        self.with_acc(b, pat, with_acc);
+                    }
+                }
+                return;
             }
             Soac::Hist { width: _, inputs: _, map, ops } => {
                 self.lambda(b, map);
@@ -329,7 +306,7 @@ impl Pass {
             }
             Soac::WithAcc { .. } => {
                 if let Soac::WithAcc { inputs, lambda } = soac {
-                    self.with_acc(b, pat, inputs, lambda);
+                    self.with_acc(b, pat, (inputs, lambda));
                 }
                 return;
             }
@@ -344,88 +321,69 @@ impl Pass {
     fn with_acc(
         &mut self,
         b: &mut Build<'_>,
-        pat: Vec<Param<Soacs>>,
-        mut inputs: Vec<AccInput<Soacs>>,
-        mut lambda: Lambda<Soacs>,
+        pat: Pat,
+        (mut inputs, mut lambda): (Vec<AccInput<Soacs>>, Lambda<Soacs>),
     ) {
         let n = inputs.len();
-        acc_map_interchange::interchange(b, &mut inputs, &mut lambda, &self.replicates);
+        interchange::interchange(b, &mut inputs, &mut lambda, &self.replicates);
         let Lambda { params, body, ret } = lambda;
         let (tokens, accs) = params.split_at(n);
+        let (acc_results, rest) = body.result.split_at(n);
         let (mut kept, mut kept_tokens, mut kept_accs) = (Vec::new(), Vec::new(), Vec::new());
         let (mut kept_pat, mut own_pat) = (Vec::new(), Vec::new());
-        let mut own: Vec<usize> = Vec::new();
+        let (mut kept_results, mut own_results) = (Vec::new(), Vec::new());
         let mut pat = pat.into_iter();
-        for (i, input) in inputs.into_iter().enumerate() {
-            let results = pat.by_ref().take(input.arrays.len());
-            let AccInput { shape, arrays, op } = input;
-            let (mine, others) = match op {
-                Some(op) if is_array_operator(&op) => (Some(op), None),
-                op => (None, op),
-            };
-            let Some(mut op) = mine else {
-                kept_pat.extend(results);
-                let op = others;
-                kept.push(AccInput { shape, arrays, op });
-                kept_tokens.push(tokens[i].clone());
-                kept_accs.push(accs[i].clone());
-                continue;
-            };
-            own_pat.extend(results);
-            own.push(i);
-            self.lambda(b, &mut op.op);
-            let elems = op.op.ret.clone();
-            let kind = AccKind { shape, elems, op };
-            self.array_operators.insert(tokens[i].name, Rc::new(kind));
-            self.arrays.insert(accs[i].name, arrays);
+        for (i, AccInput { shape, arrays, op }) in inputs.into_iter().enumerate() {
+            let results = pat.by_ref().take(arrays.len());
+            match op {
+                Some(mut op) if is_array_operator(&op) => {
+                    own_pat.extend(results);
+                    own_results.push(acc_results[i]);
+                    self.lambda(b, &mut op.op);
+                    let elems = op.op.ret.clone();
+                    let kind = AccKind { shape, elems, op };
+                    self.array_operators.insert(tokens[i].name, Rc::new(kind));
+                    self.arrays.insert(accs[i].name, arrays);
+                }
+                op => {
+                    kept_pat.extend(results);
+                    kept_results.push(acc_results[i]);
+                    kept.push(AccInput { shape, arrays, op });
+                    kept_tokens.push(tokens[i].clone());
+                    kept_accs.push(accs[i].clone());
+                }
+            }
         }
-        let rest_pat: Vec<Param<Soacs>> = pat.collect();
-        let (acc_results, rest) = body.result.split_at(n);
-        let own_results: Vec<Atom> = own.iter().map(|i| acc_results[*i]).collect();
         if kept.is_empty() {
             self.stms(b, body.stms);
             let mut results = self.atoms(&own_results);
             results.extend_from_slice(rest);
-            for (param, result) in own_pat.into_iter().chain(rest_pat).zip(results) {
+            for (param, result) in own_pat.into_iter().chain(pat).zip(results) {
                 b.let_pat(vec![param], Exp::Basic(BasicOp::Atom(result)));
             }
             return;
         }
         // The arrays are returned after the results of the accumulators that are kept.
         let n_own = own_pat.len() as u32;
-        let kept_results = (0..n).filter(|i| !own.contains(i));
-        let mut results: Vec<Atom> = kept_results.map(|i| acc_results[i]).collect();
-        results.extend_from_slice(rest);
+        kept_results.extend_from_slice(rest);
         let body = b.body(|b| {
             self.stms(b, body.stms);
-            results.extend(self.atoms(&own_results));
-            results
+            kept_results.extend(self.atoms(&own_results));
+            kept_results
         });
-        let mut new_ret: Vec<Type> = kept_accs.iter().map(|param| param.ty.clone()).collect();
-        new_ret.extend(
-            ret[n..]
-                .iter()
-                .map(|ty| ir::typing::instantiate(ty, &|i| Some(Dim::Ext(i.saturating_sub(n_own))))),
-        );
-        new_ret.extend(own_pat.iter().map(|param| param.ty.clone()));
-        let lambda =
-            Lambda { params: kept_tokens.into_iter().chain(kept_accs).collect(), body, ret: new_ret };
-        let pat = kept_pat.into_iter().chain(rest_pat).chain(own_pat);
-        let exp = Exp::Op(Soac::WithAcc { inputs: kept, lambda });
-        b.let_pat(pat.collect(), exp);
+        let shifted = |ty: &Type| instantiate(ty, &|i| Some(Dim::Ext(i.saturating_sub(n_own))));
+        let ret = (kept_accs.iter().map(|param: &Param<Soacs>| param.ty.clone()))
+            .chain(ret[n..].iter().map(shifted))
+            .chain(own_pat.iter().map(|param: &Param<Soacs>| param.ty.clone()))
+            .collect();
+        let lambda = Lambda { params: [kept_tokens, kept_accs].concat(), body, ret };
+        let pat = kept_pat.into_iter().chain(pat).chain(own_pat);
+        b.let_pat(pat.collect(), Exp::Op(Soac::WithAcc { inputs: kept, lambda }));
     }
 
     /// Replaces an update of `acc` by updates of its arrays, if the index is in bounds.
-    fn update(
-        &mut self,
-        b: &mut Build<'_>,
-        result: Name,
-        ty: &Type,
-        acc: Name,
-        index: &[Atom],
-        values: &[Atom],
-    ) {
-        let Some(kind) = self.kind(ty) else { return };
+    fn update(&mut self, b: &mut Build<'_>, to: &Param<Soacs>, acc: Name, index: &[Atom], values: &[Atom]) {
+        let Some(kind) = self.kind(&to.ty) else { return };
         let destinations = self.arrays.get(&acc).cloned().unwrap_or_default();
         let mut cond = Atom::Const(Scalar::Bool(true));
         for (&at, size) in index.iter().zip(kind.shape.iter().filter_map(|d| d.atom())) {
@@ -436,27 +394,8 @@ impl Pass {
                 cond @ Atom::Var(_) => b.binary(BinOp::And, PrimType::Bool, cond, below.into()).into(),
             };
         }
-        let new = b.if_(
-            "dest",
-            cond,
-            kind.types(),
-            |b| {
-                let mut args = Vec::with_capacity(2 * destinations.len());
-                for &dest in &destinations {
-                    let old = b.index("old", dest, index);
-                    args.push(if b.type_of(old.into()).is_array() {
-                        b.let_basic("old", BasicOp::Copy(old)).into()
-                    } else {
-                        Atom::Var(old)
-                    });
-                }
-                args.extend_from_slice(values);
-                let combined = inline(b, &kind.op.op, &args);
-                let updates = destinations.iter().zip(combined);
-                updates.map(|(&dest, value)| b.update("dest", dest, index, value).into()).collect()
-            },
-            |_| destinations.iter().map(|dest| Atom::Var(*dest)).collect(),
-        );
-        self.arrays.insert(result, new);
+        let combine = |b: &mut Build<'_>, args: Vec<Atom>| inline(b, &kind.op.op, &args);
+        let new = update_bucket(b, cond, (&destinations, index, values), combine);
+        self.arrays.insert(to.name, new);
     }
 }

@@ -1,12 +1,14 @@
 //! Accumulators whose operators are maps: interchanges accumulator and map (rule G4).
 
-use super::Build;
+use super::array_operators::Build;
+use crate::names::basic;
+use crate::{Pat, Stms};
 use ir::operator_map::operator_map;
 use ir::soac::{AccInput, Operator, Screma, Soac};
 use ir::syntax::{BasicOp, Body, Exp, Lambda, Param, Stm};
 use ir::types::{Dim, Type};
 use ir::walk::{VisitMut, with_stack};
-use ir::{Atom, Aux, Name, Prov, ScanReduce, Soacs};
+use ir::{Atom, Name, Prov, Soacs};
 use prim::PrimType;
 use rustc_hash::FxHashMap;
 
@@ -45,17 +47,12 @@ fn inner_operator(
         return None;
     };
     let rows = map.ret.clone();
-    let params: Vec<Param<Soacs>> = (rows.iter().chain(&rows)).map(|ty| b.param("x", ty.clone())).collect();
+    let params: Pat = (rows.iter().chain(&rows)).map(|ty| b.param("x", ty.clone())).collect();
     b.types.add_params(&map.params);
     b.types.add_body(&map.body);
     let bound = map.params.into_iter().zip(&positions);
-    let mut stms: Vec<Stm<Soacs>> = bound
-        .map(|(param, &at)| Stm {
-            pat: vec![param],
-            aux: Aux::at(Prov::NONE),
-            exp: Exp::Basic(BasicOp::Atom(params[at].name.into())),
-        })
-        .collect();
+    let bound = bound.map(|(param, &at)| basic(param, BasicOp::Atom(params[at].name.into()), Prov::NONE));
+    let mut stms: Stms<Soacs> = bound.collect();
     stms.extend(map.body.stms);
     // Elements that are still arrays need arrays as neutral elements.
     let neutral = (rows.iter().zip(scalars))
@@ -109,8 +106,7 @@ impl VisitMut<Soacs> for AddDimension<'_, '_> {
 }
 
 impl AddDimension<'_, '_> {
-    /// Replaces an update of the accumulator by a map of updates, over the indices that the
-    /// returned statement binds.
+    /// Replaces an update by a map of updates; returns the statement that binds its indices.
     fn update_to_map(&mut self, stm: &mut Stm<Soacs>) -> Option<Stm<Soacs>> {
         let Exp::Basic(BasicOp::UpdateAcc { acc, index, values }) = &stm.exp else {
             return None;
@@ -122,7 +118,7 @@ impl AddDimension<'_, '_> {
             return None;
         }
         let at = self.b.param("j", Type::I64);
-        let rows: Vec<Param<Soacs>> = (self.elems.iter()).map(|ty| self.b.param("v", ty.clone())).collect();
+        let rows: Pat = (self.elems.iter()).map(|ty| self.b.param("v", ty.clone())).collect();
         let (own, next) = (self.b.param("acc", ty.clone()), self.b.param("acc", ty.clone()));
         let mut index = index.clone();
         index.push(at.name.into());
@@ -145,14 +141,9 @@ impl AddDimension<'_, '_> {
             body: Body { stms: vec![update], result: vec![next.name.into()] },
             ret: vec![ty.clone()],
         };
-        stm.exp = Exp::Op(Soac::Screma(Screma {
-            width: self.inner,
-            inputs,
-            map,
-            scan_reduce: ScanReduce::default(),
-        }));
+        stm.exp = Exp::Op(Soac::Screma(Screma::map(self.inner, inputs, map)));
         let iota =
             BasicOp::Iota { ty: PrimType::I64, count: self.inner, start: Atom::i64(0), stride: Atom::i64(1) };
-        Some(Stm { pat: vec![indices], aux: Aux::at(stm.aux.prov), exp: Exp::Basic(iota) })
+        Some(basic(indices, iota, stm.aux.prov))
     }
 }

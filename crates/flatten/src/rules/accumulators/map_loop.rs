@@ -1,28 +1,20 @@
 //! Maps that pass on accumulators whose operator works on arrays: a loop.
 
-use super::{Build, Pass};
+use super::array_operators::{Build, Pass};
+use crate::{Mapped, Pat};
 use ir::build::LoopInit;
-use ir::syntax::{BasicOp, Exp, Lambda, LoopForm, Param};
+use ir::syntax::{BasicOp, Exp, Lambda};
 use ir::types::Type;
 use ir::{Atom, Dim, Name, Soacs};
 use prim::PrimType;
 
-/// A map whose results are accumulators and mapped arrays, in any order.
-pub(super) struct Map<'m> {
-    pub(super) width: Dim,
-    pub(super) inputs: &'m [Name],
-    pub(super) lambda: Lambda<Soacs>,
-}
-
 impl Pass {
-    /// Appends a map that passes on accumulators with an operator.
-    pub(super) fn map(&mut self, b: &mut Build<'_>, pat: Vec<Param<Soacs>>, map: Map<'_>) {
-        let Map { width, inputs, lambda } = map;
+    /// Appends a map that passes on accumulators with an operator, in any order with mapped arrays.
+    pub(super) fn map(&mut self, b: &mut Build<'_>, pat: Pat, (width, inputs, lambda): Mapped<'_>) {
         let kinds: Vec<bool> = (lambda.ret.iter()).map(|ty| self.kind(ty).is_some()).collect();
         let starts: Vec<Vec<Name>> =
             lambda.ret.iter().map(|ty| self.initial_value(b, ty, width, inputs)).collect();
-        let results = self.iteration_loop(b, width, inputs, &starts, lambda);
-        let mut results = results.into_iter();
+        let mut results = self.iteration_loop(b, width, inputs, &starts, lambda).into_iter();
         for ((param, kind), start) in pat.into_iter().zip(kinds).zip(&starts) {
             let own: Vec<Name> = results.by_ref().take(start.len()).collect();
             if kind {
@@ -41,8 +33,7 @@ impl Pass {
     fn initial_value(&self, b: &mut Build<'_>, ty: &Type, width: Dim, inputs: &[Name]) -> Vec<Name> {
         let Type::Acc { token, .. } = ty else {
             let elem = ty.elem().unwrap_or(PrimType::Bool);
-            let shape = std::iter::once(width).chain(ty.shape().iter().copied());
-            let shape = shape.collect();
+            let shape = std::iter::once(width).chain(ty.shape().iter().copied()).collect();
             return vec![b.let_basic("out", BasicOp::Scratch { elem, shape })];
         };
         let same = |input: &&Name| matches!(b.types.get(**input), Some(Type::Acc { token: other, .. }) if other == token);
@@ -66,20 +57,14 @@ impl Pass {
     ) -> Vec<Name> {
         let Lambda { params, body, ret } = map;
         let counts: Vec<usize> = starts.iter().map(Vec::len).collect();
-        let mut inits = Vec::new();
-        for &start in starts.iter().flatten() {
+        let inits = starts.iter().flatten().map(|&start| {
             let ty = b.types.type_of(start).clone();
-            inits.push(LoopInit {
-                hint: b.names.hint(start).to_string(),
-                consumed: ty.is_array(),
-                ty,
-                init: start.into(),
-            });
-        }
-        let var = b.names.fresh("i");
-        b.types.set(var, Type::I64);
-        let form = LoopForm::For { var, ty: PrimType::I64, bound: width.atom().unwrap_or(Atom::i64(0)) };
-        b.loop_(form, inits, |b, state| {
+            let hint = b.names.hint(start).to_string();
+            LoopInit { hint, consumed: ty.is_array(), ty, init: start.into() }
+        });
+        let inits = inits.collect();
+        let bound = width.atom().unwrap_or(Atom::i64(0));
+        b.for_loop(PrimType::I64, bound, inits, |b, var, state| {
             let at = Atom::Var(var);
             let mut rest = state;
             let state: Vec<&[Name]> = counts

@@ -9,13 +9,14 @@
 //!                    hist n (copy c by op) \(b <- bs, v <- column) -> (b, v))
 //! ```
 
-use super::{Build, is_array_operator};
+use super::array_operators::{Build, is_array_operator};
+use crate::{Mapped, Pat};
 use ir::exact::atomic_operator;
 use ir::operator_map::{element_operator, operator_map};
 use ir::soac::{HistOp, Operator, Screma, Soac};
-use ir::syntax::{BasicOp, Exp, Lambda, Param};
+use ir::syntax::{BasicOp, Exp, Lambda};
 use ir::types::{Dim, Type};
-use ir::{Atom, Name, ScanReduce, Soacs};
+use ir::{Atom, Name, Soacs};
 use rustc_hash::FxHashMap;
 
 /// Returns true if all operators that work on arrays are maps of operators on scalars, and the
@@ -38,8 +39,8 @@ pub(super) fn pays(b: &mut Build<'_>, ops: &[HistOp<Soacs>]) -> bool {
 /// their neutral elements repeat scalars, which `replicates` has.
 pub(super) fn histogram(
     b: &mut Build<'_>,
-    pat: Vec<Param<Soacs>>,
-    (width, inputs, map): (Dim, &[Name], Lambda<Soacs>),
+    pat: Pat,
+    (width, inputs, map): Mapped<'_>,
     ops: Vec<HistOp<Soacs>>,
     replicates: &FxHashMap<Name, Atom>,
 ) {
@@ -51,10 +52,10 @@ pub(super) fn histogram(
         let (bins, rows);
         (bins, indices) = indices.split_at(shape.len());
         (rows, values) = values.split_at(destinations.len());
-        let results: Vec<Param<Soacs>> = pat.by_ref().take(destinations.len()).collect();
+        let results: Pat = pat.by_ref().take(destinations.len()).collect();
         let inner = operator_map(&op).map(|(inner, _)| inner);
         let (true, Some(inner)) = (is_array_operator(&op), inner) else {
-            let hist = scalar_histogram(b, width, (bins, rows), HistOp { shape, destinations, op });
+            let hist = scalar_histogram(b, width, [bins, rows].concat(), HistOp { shape, destinations, op });
             b.let_pat(results, Exp::Op(hist));
             continue;
         };
@@ -74,7 +75,8 @@ pub(super) fn histogram(
             let (column, destinations) = own.split_at(columns.len());
             let copies = destinations.iter().map(|dest| b.let_basic("dest", BasicOp::Copy(*dest)));
             let destinations = copies.collect();
-            let hist = scalar_histogram(b, width, (bins, column), HistOp { shape, destinations, op });
+            let hist =
+                scalar_histogram(b, width, [bins, column].concat(), HistOp { shape, destinations, op });
             b.let_op("column", hist).into_iter().map(Atom::Var).collect()
         });
         for (result, made) in results.into_iter().zip(made) {
@@ -92,10 +94,7 @@ fn mapped_arrays(b: &mut Build<'_>, width: Dim, inputs: &[Name], map: Lambda<Soa
     let value_name = |result: &Atom| own.get(&result.var()?).copied();
     match map.body.result.iter().map(value_name).collect() {
         Some(arrays) if map.body.stms.is_empty() => arrays,
-        _ => b.let_op(
-            "mapped",
-            Soac::Screma(Screma { width, inputs: inputs.to_vec(), map, scan_reduce: ScanReduce::default() }),
-        ),
+        _ => b.let_op("mapped", Soac::Screma(Screma::map(width, inputs.to_vec(), map))),
     }
 }
 
@@ -105,14 +104,8 @@ fn transposed(b: &mut Build<'_>, array: Name, perm: &[usize]) -> Name {
     b.let_basic("transposed", BasicOp::Rearrange { perm, array })
 }
 
-/// A histogram of the elements of arrays.
-fn scalar_histogram(
-    b: &mut Build<'_>,
-    width: Dim,
-    (bins, values): (&[Name], &[Name]),
-    op: HistOp<Soacs>,
-) -> Soac {
-    let inputs: Vec<Name> = bins.iter().chain(values).copied().collect();
+/// A histogram of the elements of arrays: first the bins, then the values.
+fn scalar_histogram(b: &mut Build<'_>, width: Dim, inputs: Vec<Name>, op: HistOp<Soacs>) -> Soac {
     let rows = b.row_types(&inputs);
     Soac::Hist { width, inputs, map: b.identity_lambda(&rows), ops: vec![op] }
 }

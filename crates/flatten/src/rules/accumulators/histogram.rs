@@ -10,8 +10,8 @@
 //!
 //! Any other operator is applied sequentially, which a histogram already expresses.
 
-use super::{Build, inline, is_array_operator};
-use crate::rules::accumulator;
+use super::array_operators::{Build, inline, is_array_operator};
+use crate::names::accumulator;
 use ir::operator_map::operator_map;
 use ir::soac::{AccInput, HistOp};
 use ir::syntax::{BasicOp, Lambda};
@@ -19,8 +19,7 @@ use ir::types::Dim;
 use ir::{Atom, Name, Soacs};
 use rustc_hash::FxHashMap;
 
-/// Returns true if some operator works on arrays, and all that do are maps whose neutral elements
-/// repeat one scalar.
+/// Returns true if operators work on arrays, all of them maps with neutral elements of one scalar.
 pub(super) fn is_row_histogram(ops: &[HistOp<Soacs>], replicates: &FxHashMap<Name, Atom>) -> bool {
     let repeats = |ne: &Atom| ne.var().is_some_and(|ne| replicates.contains_key(&ne));
     let arrays = || ops.iter().map(|op| &op.op).filter(|op| is_array_operator(op));
@@ -31,9 +30,7 @@ pub(super) fn is_row_histogram(ops: &[HistOp<Soacs>], replicates: &FxHashMap<Nam
 /// The accumulators of a histogram, and the lambda that updates them in all iterations.
 pub(super) fn as_accumulators(
     b: &mut Build<'_>,
-    width: Dim,
-    inputs: &[Name],
-    map: &Lambda<Soacs>,
+    (width, inputs, map): (Dim, &[Name], &Lambda<Soacs>),
     ops: Vec<HistOp<Soacs>>,
 ) -> (Vec<AccInput<Soacs>>, Lambda<Soacs>) {
     let (mut tokens, mut params) = (Vec::new(), Vec::new());
