@@ -83,7 +83,7 @@ impl Gen<'_, '_> {
         };
         match space {
             Space::Host | Space::Device if self.enclosing_kernel.is_some() => {
-                Err(self.not_in_kernels("allocation", prov))
+                Err(PassError::bug("a kernel allocates memory"))
             }
             Space::Host | Space::Device => {
                 let bytes = self.atom(bytes)?;
@@ -285,7 +285,6 @@ impl Gen<'_, '_> {
             .ok_or_else(|| PassError::bug(format!("function {fun} does not exist")))?;
         match callee {
             Callee::Function(id) => {
-                self.check_call(pat, fun, args, prov)?;
                 let mut converted = Vec::with_capacity(args.len());
                 for &arg in args {
                     match arg {

@@ -204,7 +204,8 @@ impl Gen<'_, '_> {
         bytes: &Arc<[u8]>,
     ) -> Result<(), PassError> {
         if self.enclosing_kernel.is_some() {
-            return self.store_constants(&to, elem, shape, bytes);
+            self.store_constants(&to, elem, shape, bytes);
+            return Ok(());
         }
         let id = self.tables.data(Data { elem, bytes: Arc::clone(bytes) });
         let data = self.borrowed("data");

@@ -63,8 +63,8 @@ pub(crate) enum Callee {
 /// Generates a program; see the module's header.
 ///
 /// # Errors
-/// A limitation: on a CPU, segops over several dimensions; on a device, constructs that kernels
-/// cannot contain. A bug report: anything that an earlier pass should not have left.
+/// A limitation: on a CPU, segops over several dimensions. A bug report: anything that an earlier
+/// pass should not have left.
 pub fn generate(program: &ir::Program<Mems>, context: &mut Context) -> Result<Program, PassError> {
     let mut ids = FxHashMap::default();
     let mut globals = Vec::new();
@@ -106,7 +106,6 @@ pub fn generate(program: &ir::Program<Mems>, context: &mut Context) -> Result<Pr
         captures::fill(&mut function);
         functions.push(function);
     }
-    gpu::check_callees(&functions)?;
     let mut entries = Vec::with_capacity(program.entries.len());
     for entry in &program.entries {
         let (entry, wrapper) = entries::generate(entry, program, &functions, &shared)?;

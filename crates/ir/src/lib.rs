@@ -29,6 +29,7 @@ pub mod exact;
 pub mod facts;
 pub mod forest;
 pub mod fuel;
+pub mod kernels;
 pub mod math;
 pub mod mem;
 pub mod metrics;

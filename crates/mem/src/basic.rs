@@ -20,8 +20,8 @@ impl Ctx<'_> {
     ) -> Result<(), PassError> {
         let [param]: [Param<Segs>; 1] =
             pat.try_into().map_err(|_| PassError::bug("a basic operation must bind one name"))?;
-        self.check_basic(&param, &op)?;
         if !param.ty.is_array() {
+            self.note_choice(param.name, &op);
             let pat = vec![self.plain(param)?];
             out.push(Stm { pat, aux, exp: Exp::Basic(op) });
             return Ok(());

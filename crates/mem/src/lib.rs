@@ -35,6 +35,7 @@
 #![warn(clippy::wildcard_enum_match_arm)]
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used))]
 
+mod aliases;
 mod alloc;
 mod basic;
 mod callees;
@@ -46,7 +47,7 @@ mod facts;
 mod functions;
 mod kernel;
 mod layout;
-mod limits;
+mod legality;
 mod must_alias;
 mod offload;
 mod segops;

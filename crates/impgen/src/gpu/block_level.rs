@@ -63,7 +63,7 @@ impl Gen<'_, '_> {
         self.shared_memory.parts.clear();
         let slots = self.assign_slots(&seg.body)?;
         self.kernel(("segmap", prov), n, |g, block| {
-            g.threads(prov, |g, thread| {
+            g.threads(|g, thread| {
                 let Expr::Var(thread) = thread else {
                     return Err(PassError::bug("a thread index is not a variable"));
                 };

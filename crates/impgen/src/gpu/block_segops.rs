@@ -80,7 +80,7 @@ impl Gen<'_, '_> {
                     })
                 })
             }
-            SegKind::FlatMap => Err(self.not_in_kernels("flat maps", self.prov)),
+            SegKind::FlatMap => Err(PassError::bug("a flat map is in a kernel")),
         }
     }
 

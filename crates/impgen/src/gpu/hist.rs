@@ -279,7 +279,7 @@ impl Gen<'_, '_> {
         let (Some((by, elem)), [(_, block, lmad)], [value]) =
             (atomic_operator(&op.op), target.arrays.as_slice(), values)
         else {
-            return Err(self.not_in_kernels("accumulators whose operator is not atomic", self.prov));
+            return Err(PassError::bug("threads update an accumulator by an operator that is not atomic"));
         };
         let at = self.element(elem, *block, lmad, index.to_vec())?;
         let value = self.atom(*value)?;

@@ -8,10 +8,9 @@ use crate::operators::element_of_buffer;
 use imp::build::{add, mul};
 use imp::{Access, CopyPlan, Expr, Region, Space, Stmt, Var, VarType};
 use ir::mem::Lmad;
-use ir::name::FunName;
 use ir::syntax::{Atom, BasicOp, Param};
 use ir::types::Dim;
-use ir::{Mems, PassError, Prov};
+use ir::{Mems, PassError};
 use prim::{CmpOp, PrimType, Scalar, ScalarOp};
 
 impl Gen<'_, '_> {
@@ -173,16 +172,7 @@ impl Gen<'_, '_> {
     }
 
     /// Stores constants into a thread's array, one by one.
-    pub(crate) fn store_constants(
-        &mut self,
-        to: &Region,
-        elem: PrimType,
-        shape: &[i64],
-        bytes: &[u8],
-    ) -> Result<(), PassError> {
-        if bytes.len() as i64 > target::memory::FRAME_BYTES {
-            return Err(self.not_in_kernels("large constant arrays", self.prov));
-        }
+    pub(crate) fn store_constants(&mut self, to: &Region, elem: PrimType, shape: &[i64], bytes: &[u8]) {
         let size = elem.size() as usize;
         for (number, word) in bytes.chunks_exact(size).enumerate() {
             let mut bits = [0; 8];
@@ -199,7 +189,6 @@ impl Gen<'_, '_> {
             let value = Scalar::from_bits(elem, u64::from_le_bytes(bits));
             self.emit(Stmt::Store(access, Expr::Const(value)));
         }
-        Ok(())
     }
 
     /// A scalar operation in a kernel. Tuning parameters and parameters of the source program are
@@ -212,7 +201,7 @@ impl Gen<'_, '_> {
             Expr::Scalar(ScalarOp::Compare(CmpOp::SLe, PrimType::I64, Box::new(least), size))
         } else if let BasicOp::Param { name, default } = op {
             let Atom::Const(default) = default else {
-                return Err(self.not_in_kernels("parameters", self.prov));
+                return Err(PassError::bug("a kernel computes the default of a parameter"));
             };
             let value = self.param(name, Expr::Const(*default))?;
             self.before_kernel(|g| g.bind_value(value, PrimType::I64, "parameter"))
@@ -221,28 +210,6 @@ impl Gen<'_, '_> {
         };
         let var = self.bind_borrowed(pat).ok_or_else(unexpected_type)?;
         self.emit(Stmt::Set(var, value));
-        Ok(())
-    }
-
-    /// Checks that a call is possible in the current code: in kernels, only non-recursive functions
-    /// on scalars.
-    pub(crate) fn check_call(
-        &self,
-        pat: &[Param<Mems>],
-        fun: &FunName,
-        args: &[Atom],
-        prov: Prov,
-    ) -> Result<(), PassError> {
-        if self.enclosing_kernel.is_none() {
-            return Ok(());
-        }
-        if self.shared.recursive.contains(fun) {
-            return Err(self.not_in_kernels("recursive functions", prov));
-        }
-        let is_array = |atom: &Atom| atom.var().is_some_and(|name| self.location(name).is_ok());
-        if args.iter().any(is_array) || pat.iter().any(|p| p.ty.is_array()) {
-            return Err(self.not_in_kernels("functions on arrays", prov));
-        }
         Ok(())
     }
 }

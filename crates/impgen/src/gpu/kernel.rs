@@ -65,7 +65,6 @@ impl Gen<'_, '_> {
         let made = self.task(|g| f(g, var));
         self.enclosing_kernel = None;
         let (body, frame) = made?;
-        self.owns_nothing(&frame, prov)?;
         let Frame { owned, locals, racy_buffers: scattered } = frame;
         let launch = Launch {
             id,
@@ -87,12 +86,10 @@ impl Gen<'_, '_> {
     /// The threads of the current block.
     pub(super) fn threads(
         &mut self,
-        prov: Prov,
         f: impl FnOnce(&mut Self, Expr) -> Result<(), PassError>,
     ) -> Result<(), PassError> {
         let var = self.new_var(VarType::Scalar(PrimType::I64), "thread");
         let (body, frame) = self.task(|g| f(g, Expr::Var(var)))?;
-        self.owns_nothing(&frame, prov)?;
         if let Some(around) = self.frames.last_mut() {
             around.racy_buffers.extend(frame.racy_buffers);
         }
@@ -105,14 +102,6 @@ impl Gen<'_, '_> {
             body,
         }));
         Ok(())
-    }
-
-    fn owns_nothing(&self, frame: &Frame, prov: Prov) -> Result<(), PassError> {
-        if frame.owned.is_empty() {
-            Ok(())
-        } else {
-            Err(self.not_in_kernels("memory blocks passed through control flow", prov))
-        }
     }
 
     /// Emits code before the current kernel, if there is one.
@@ -177,7 +166,7 @@ impl Gen<'_, '_> {
         let n = self.bind_value(n, PrimType::I64, "n");
         let blocks = self.bind_value(div_up(n.clone(), size), PrimType::I64, "blocks");
         self.kernel((what, prov), blocks, |g, block| {
-            g.threads(prov, |g, thread| {
+            g.threads(|g, thread| {
                 let first = mul(Expr::Var(block), Expr::i64(size));
                 let iteration = g.bind_value(add(first, thread), PrimType::I64, "iteration");
                 let inside = compare(CmpOp::SLt, iteration.clone(), n);

@@ -50,6 +50,7 @@ mod status_words;
 mod thread_runs;
 
 use super::reduce::Reduction;
+use super::scan::prim_of;
 use super::segments::Segments;
 use crate::function::Gen;
 use crate::operators::{div_up, element_of_buffer, operator_types};
@@ -215,12 +216,12 @@ impl Gen<'_, '_> {
             Ok(())
         })?;
         self.kernel(("segscan", prov), tiled.count.clone(), |g, _| {
-            let shared_buffers = g.shared_buffers(&tiled, prov)?;
-            let sums = g.shared_arrays("sum", &reduction.types, prov)?;
-            g.threads(prov, |g, thread| {
+            let shared_buffers = g.shared_buffers(&tiled);
+            let sums = g.shared_arrays("sum", &reduction.types);
+            g.threads(|g, thread| {
                 let tile = g.take_tile(&tiled, &shared_buffers, &thread)?;
                 let accs = g.neutral(&reduction.operators, &reduction.types)?;
-                let kept = g.alloc_kept(scan_reduce, scan_reduce.values(&seg.ret).mapped, (own, prov))?;
+                let kept = g.alloc_kept(scan_reduce, scan_reduce.values(&seg.ret).mapped, own);
                 let in_tile = (&tiled, &tile, &thread);
                 g.tile_iterations(
                     in_tile,
@@ -358,21 +359,21 @@ impl Gen<'_, '_> {
         })
     }
 
-    fn shared_buffers(&mut self, tiled: &Tiled<'_>, prov: Prov) -> Result<SharedBuffers, PassError> {
+    fn shared_buffers(&mut self, tiled: &Tiled<'_>) -> SharedBuffers {
         let mut tile = Vec::with_capacity(tiled.types.len());
         for &elem in &tiled.types {
             tile.push(self.shared_tile("tile", elem, tiled.size));
         }
-        Ok(SharedBuffers {
+        SharedBuffers {
             tile,
-            part: self.shared_arrays("part", &tiled.types, prov)?,
+            part: self.shared_arrays("part", &tiled.types),
             number: self.shared_tile("number", PrimType::I32, 1),
             loaded: match tiled.published {
-                Published::StatusWords(_) => self.shared_arrays("loaded", &tiled.types, prov)?,
+                Published::StatusWords(_) => self.shared_arrays("loaded", &tiled.types),
                 Published::Elements { .. } => Vec::new(),
             },
             prefix_flags: self.shared_tile("prefix_flag", PrimType::I32, self.layout().block),
-        })
+        }
     }
 
     /// Initialises the tile counter, and the states of all tiles to empty.
@@ -509,27 +510,20 @@ impl Gen<'_, '_> {
         &mut self,
         scan_reduce: &ScanReduce<Mems>,
         types: &[Type],
-        (count, prov): (i64, Prov),
-    ) -> Result<Vec<Option<(Var, PrimType)>>, PassError> {
+        count: i64,
+    ) -> Vec<Option<(Var, PrimType)>> {
         if scan_reduce.post.is_none() {
-            return Ok(Vec::new());
+            return Vec::new();
         }
         let mut kept = Vec::with_capacity(types.len());
         for ty in types {
-            kept.push(match ty {
-                Type::Prim(elem) => {
-                    let (elem, count) = (*elem, count.unsigned_abs());
-                    let buffer = self.value(VarType::Buffer(Space::Private), "kept");
-                    self.emit(Stmt::Frame { buffer, elem, count });
-                    Some((buffer, elem))
-                }
-                Type::Acc { .. } => None,
-                Type::Array { .. } | Type::Cert | Type::Mem(_) => {
-                    return Err(self.not_in_kernels("scans that return mapped arrays", prov));
-                }
-            });
+            kept.push(prim_of(ty).map(|elem| {
+                let buffer = self.value(VarType::Buffer(Space::Private), "kept");
+                self.emit(Stmt::Frame { buffer, elem, count: count.unsigned_abs() });
+                (buffer, elem)
+            }));
         }
-        Ok(kept)
+        kept
     }
 
     fn keep(

@@ -18,14 +18,12 @@
 //! | [`block_level`] | kernels with one iteration per thread block, and their collective operations |
 //! | [`block_segops`], [`subgroups`] | segops that the threads of a block share |
 //! | [`sequential`] | segops of one thread: loops |
-//! | [`callees`] | checks of the functions that kernels call |
 //!
-//! The assignment of iterations to threads depends on sizes and [`Device`](target::device::Device)
+//! Needs: segops that can be kernels (`mem::offload`). The assignment of iterations to threads depends on sizes and [`Device`](target::device::Device)
 //! only (design contract 1).
 
 mod block_level;
 mod block_segops;
-mod callees;
 mod coarsen;
 mod grain_size;
 mod hist;
@@ -43,10 +41,9 @@ mod transpose;
 
 use super::function::Gen;
 pub(crate) use block_level::{SharedMemory, ThreadBlock};
-pub(super) use callees::check_callees;
 use ir::seg::{Seg, SegKind};
 use ir::syntax::{Aux, Param};
-use ir::{Mems, PassError, Prov};
+use ir::{Mems, PassError};
 pub(crate) use kernel::EnclosingCode;
 
 impl Gen<'_, '_> {
@@ -72,9 +69,6 @@ impl Gen<'_, '_> {
                 self.block_level_map(pat, seg, aux.prov)
             }
             SegKind::ScanReduce(scan_reduce) if scan_reduce.is_map() => self.kernel_map(pat, seg, aux.prov),
-            SegKind::ScanReduce(_) if seg.decomp.updates_per_iteration > 0 => {
-                Err(self.not_in_kernels("accumulators in reductions and scans", aux.prov))
-            }
             SegKind::ScanReduce(scan_reduce)
                 if scan_reduce.scans.is_empty() && scan_reduce.post.is_none() =>
             {
@@ -82,12 +76,7 @@ impl Gen<'_, '_> {
             }
             SegKind::ScanReduce(scan_reduce) => self.kernel_scan(pat, seg, scan_reduce, aux.prov),
             SegKind::Hist(ops) => self.kernel_hist(seg, ops, aux.prov),
-            SegKind::FlatMap => Err(self.not_in_kernels("flat maps", aux.prov)),
+            SegKind::FlatMap => Err(PassError::bug("a flat map is a kernel")),
         }
-    }
-
-    /// The error for a construct that kernels do not support.
-    pub(crate) fn not_in_kernels(&self, what: &str, prov: Prov) -> PassError {
-        PassError::unsupported(format!("{what} in device kernels"), self.function.provs.stack(prov))
     }
 }

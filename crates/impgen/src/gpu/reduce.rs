@@ -150,8 +150,8 @@ impl Gen<'_, '_> {
         let is_whole = compare(CmpOp::Eq, segments.chunks.clone(), Expr::i64(1));
         let blocks = self.blocks_for(group, all);
         self.kernel(("segred", prov), blocks, |g, block| {
-            let part = g.shared_arrays("part", types, prov)?;
-            g.threads(prov, |g, thread| {
+            let part = g.shared_arrays("part", types);
+            g.threads(|g, thread| {
                 let own = g.member(group, (block, &thread), all);
                 let number = own.chunk.clone();
                 let (_, chunk) = g.segment_and_chunk(segments, number)?;
@@ -294,8 +294,8 @@ impl Gen<'_, '_> {
             let from = g.bind_value(from, PrimType::I64, "from");
             let to = add(from.clone(), segments.chunks.clone());
             let to = g.bind_value(to, PrimType::I64, "to");
-            let part = g.shared_arrays("part", types, prov)?;
-            g.threads(prov, |g, thread| {
+            let part = g.shared_arrays("part", types);
+            g.threads(|g, thread| {
                 let accs = g.neutral(&reduction.operators, types)?;
                 g.distribute((&from, &to), false, &thread, |g, i| {
                     let values = g.load_all(&chunks.partials, types, i, "partial");

@@ -47,6 +47,14 @@ struct Mapped {
     arrays: Vec<Var>,
 }
 
+/// The type of a scalar; accumulators have no value.
+pub(super) const fn prim_of(ty: &Type) -> Option<PrimType> {
+    match ty {
+        Type::Prim(ty) => Some(*ty),
+        Type::Array { .. } | Type::Acc { .. } | Type::Cert | Type::Mem(_) => None,
+    }
+}
+
 impl Gen<'_, '_> {
     pub(super) fn kernel_scan(
         &mut self,
@@ -74,17 +82,17 @@ impl Gen<'_, '_> {
         };
         let partials = self.device_arrays("partial", &reduction.types, &all, prov);
         let mapped = match &scan_reduce.post {
-            Some(_) => self.mapped(scan_reduce.values(&seg.ret).mapped, &iterations, prov)?,
+            Some(_) => self.mapped(scan_reduce.values(&seg.ret).mapped, &iterations, prov),
             None => Mapped { types: Vec::new(), arrays: Vec::new() },
         };
         let size = self.layout().block;
         self.kernel(("segscan", prov), all, |g, block| {
             let Chunk { segment, from, to } = g.chunk_of(&segments, Expr::Var(block))?;
-            let part = g.shared_arrays("part", &scan.types, prov)?;
-            let sums = g.shared_arrays("sum", &reduction.types, prov)?;
+            let part = g.shared_arrays("part", &scan.types);
+            let sums = g.shared_arrays("sum", &reduction.types);
             let width = sub(to.clone(), from.clone());
             let rounds = g.bind_value(div_up(width, size), PrimType::I64, "rounds");
-            g.threads(prov, |g, thread| {
+            g.threads(|g, thread| {
                 let accs = g.neutral(&reduction.operators, &reduction.types)?;
                 let carry = g.neutral(&scan.operators, &scan.types)?;
                 g.for_seq("round", Expr::i64(0), rounds, false, |g, round| {
@@ -161,20 +169,11 @@ impl Gen<'_, '_> {
     }
 
     /// Allocates memory for the mapped values that are stored between the kernels.
-    fn mapped(&mut self, values: &[Type], iterations: &Expr, prov: Prov) -> Result<Mapped, PassError> {
-        let mut types = Vec::with_capacity(values.len());
-        for ty in values {
-            types.push(match ty {
-                Type::Prim(ty) => Some(*ty),
-                Type::Acc { .. } => None,
-                Type::Array { .. } | Type::Cert | Type::Mem(_) => {
-                    return Err(self.not_in_kernels("scans that return mapped arrays", prov));
-                }
-            });
-        }
+    fn mapped(&mut self, values: &[Type], iterations: &Expr, prov: Prov) -> Mapped {
+        let types: Vec<Option<PrimType>> = values.iter().map(prim_of).collect();
         let stored: Vec<PrimType> = types.iter().copied().flatten().collect();
         let stored = self.device_arrays("mapped", &stored, iterations, prov);
-        Ok(Mapped { types, arrays: stored })
+        Mapped { types, arrays: stored }
     }
 
     fn store_mapped(&mut self, mapped: &Mapped, values: &[Atom], at: &Expr) -> Result<(), PassError> {

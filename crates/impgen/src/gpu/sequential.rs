@@ -26,7 +26,7 @@ impl Gen<'_, '_> {
             SegKind::Hist(ops) => self.loop_nest(dims, &mut |g| {
                 g.iteration(&seg.body, |g, results| g.hist_sequential(dims, ops, &results))
             }),
-            SegKind::FlatMap => Err(self.not_in_kernels("flat maps", self.prov)),
+            SegKind::FlatMap => Err(PassError::bug("a flat map is in a kernel")),
         }
     }
 

@@ -158,7 +158,7 @@ impl Gen<'_, '_> {
             for shared in &tiling.plan.loops {
                 tiles.push(g.tiles(shared, shape, &mut bytes));
             }
-            g.threads(prov, |g, thread| {
+            g.threads(|g, thread| {
                 g.thread_indices(&mut extents, &thread, shape);
                 let mut iterations = register_tile(&extents);
                 let stms = &tiling.seg.body.stms;

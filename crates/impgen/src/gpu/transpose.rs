@@ -254,7 +254,7 @@ impl Gen<'_, '_> {
             let to_base = g.bind_value(to_base, PrimType::I64, "to_base");
             let from_base = g.bind_value(from_base, PrimType::I64, "from_base");
             let square = g.shared_tile("square", elem, side * (side + 1));
-            g.threads(Prov::NONE, |g, thread| {
+            g.threads(|g, thread| {
                 let x = binary(BinOp::UMod, thread.clone(), Expr::i64(side));
                 let x = g.bind_value(x, PrimType::I64, "x");
                 let line = g.bind_value(div(thread, Expr::i64(side)), PrimType::I64, "line");

@@ -135,8 +135,8 @@ impl Gen<'_, '_> {
         let group = self.group_for(copies);
         let blocks = self.blocks_for(&group, &all);
         self.kernel(("seghist.total", prov), blocks, |g, block| {
-            let part = g.shared_arrays("part", &hist.types, prov)?;
-            g.threads(prov, |g, thread| {
+            let part = g.shared_arrays("part", &hist.types);
+            g.threads(|g, thread| {
                 let member = g.member(&group, (block, &thread), &all);
                 let accs = g.neutral(&[hist.op], &hist.types)?;
                 g.if_in_bounds(&member, |g| {

@@ -23,8 +23,7 @@ use crate::operators::{div_up_by, element_of_buffer};
 use imp::build::{add, and, binary, compare, mul, sub};
 use imp::{Expr, Stmt, Var};
 use ir::PassError;
-use prim::{BinOp, CmpOp, ConvOp, PrimType, Scalar};
-use target::device::SHARED_MEMORY_BYTES;
+use prim::{BinOp, CmpOp, ConvOp, PrimType, Scalar, ScalarOp};
 
 /// The type of tags: bin numbers in shared memory.
 const TAG: PrimType = PrimType::I32;
@@ -111,9 +110,6 @@ impl Gen<'_, '_> {
         }
         let capacity = device.bins.bytes.saturating_sub(tile * iteration_bytes) / bytes;
         let capacity = capacity.max(1);
-        if tile * iteration_bytes + capacity * bytes > SHARED_MEMORY_BYTES {
-            return Err(self.not_in_kernels("operators whose values exceed shared memory", hists.prov));
-        }
         let (capacity, tile) = (capacity as i64, tile as i64);
         let segments = self.segments_by(hists.seg, hists.most.clone(), self.layout().blocks)?;
         let tile_halvings = tile.trailing_zeros();
@@ -159,7 +155,7 @@ impl Gen<'_, '_> {
             let members = shares.members.clone();
             let rounds = div_up_by(div_up_by(width.clone(), shares.parts.clone()), members.clone());
             let rounds = g.bind_value(rounds, PrimType::I64, "rounds");
-            g.threads(hists.prov, |g, thread| {
+            g.threads(|g, thread| {
                 let member = g.part_of(shares, thread);
                 let (from, to) = g.bounds(width, shares.parts.clone(), member.part.clone());
                 let (from, to) = (add(chunk.from.clone(), from), add(chunk.from.clone(), to));

@@ -36,7 +36,7 @@ impl Gen<'_, '_> {
             let buffers: Vec<Var> =
                 buffers.map(|&(_, elem)| g.shared_tile("shared", elem, capacity)).collect();
             let Chunk { segment, from, to } = g.chunk_of(segments, Expr::Var(block))?;
-            g.threads(hists.prov, |g, thread| {
+            g.threads(|g, thread| {
                 for (hist, &buffer) in bins.iter().zip(&buffers) {
                     g.init_shared_bins(hist, &[buffer], &parts, &thread)?;
                 }

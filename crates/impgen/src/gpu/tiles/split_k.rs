@@ -230,7 +230,7 @@ impl Gen<'_, '_> {
             let count = div_up(sub(to.clone(), from.clone()), shape.depth);
             let count = g.bind_value(count, PrimType::I64, "tiles");
             let tiles = g.tiles(shared, shape, &mut 0);
-            g.threads(prov, |g, thread| {
+            g.threads(|g, thread| {
                 g.thread_indices(&mut extents, &thread, shape);
                 let iterations = register_tile(&extents);
                 let mut accs = Vec::with_capacity(iterations.len());
@@ -308,8 +308,8 @@ impl Gen<'_, '_> {
         let group = self.few_threads_of(rows, chunks);
         let blocks = self.blocks_for(&group, &split.count);
         self.kernel(("segred.total", prov), blocks, |g, block| {
-            let part = g.shared_arrays("part", types, prov)?;
-            g.threads(prov, |g, thread| {
+            let part = g.shared_arrays("part", types);
+            g.threads(|g, thread| {
                 let (own, among) = g.strided_member(&group, (block, &thread), &split.count);
                 let accs = g.neutral(operators, types)?;
                 g.if_in_bounds(&own, |g| {
