@@ -19,7 +19,7 @@ use ir::seg::is_concatenated;
 use ir::syntax::{Atom, Aux, BasicOp, Body, DimIndex, Exp, Lambda, LoopForm, LoopParam, Param, Stm};
 use ir::types::{Dim, Type};
 use ir::{Prov, Soacs};
-use prim::{BinOp, CmpOp, PrimType, ScalarOp};
+use prim::{BinOp, CmpOp, PrimType};
 
 /// Appends a flat map as a loop.
 pub(crate) fn flat_map_loop(
@@ -114,7 +114,7 @@ fn reallocate(
     let mut stms = Vec::new();
     let more = names.build(prov, &mut stms, |b| {
         let twice = BasicOp::binary(BinOp::Mul, PrimType::I64, capacity, Atom::i64(2));
-        let twice = b.let_basic("twice", twice).into();
+        let twice = b.let_basic("twice", twice);
         b.let_basic("capacity", BasicOp::binary(BinOp::UMax, PrimType::I64, need, twice))
     });
     let mut result = vec![Atom::Var(more)];

@@ -6,7 +6,7 @@ use ir::name::{Name, Prov};
 use ir::syntax::{Atom, BasicOp, Param};
 use ir::tunable::{Class, Rule, TunableId, TunableTable};
 use ir::types::Type;
-use prim::{BinOp, PrimType, Scalar, ScalarOp};
+use prim::{BinOp, PrimType, Scalar};
 
 /// The tuning parameters of a function, and the guards of the segops that are being made.
 #[derive(Default)]

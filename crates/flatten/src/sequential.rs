@@ -27,7 +27,7 @@ use ir::syntax::{Atom, BasicOp, Body, Exp, Lambda, LoopForm, LoopParam, Param, S
 use ir::types::{Dim, Type};
 use ir::walk::{Substitution, substitute_body};
 use ir::{Builder, PassError, Prov, Soacs};
-use prim::{BinOp, CmpOp, PrimType, Scalar, ScalarOp};
+use prim::{BinOp, CmpOp, PrimType, Scalar};
 
 /// A combinator's width as a loop's bound.
 pub(crate) fn bound(width: Dim) -> Result<Atom> {
@@ -167,7 +167,7 @@ pub(crate) fn hist_loop(
             for (&at, size) in bucket.iter().zip(shape.iter().filter_map(|dim| dim.atom())) {
                 // An unsigned comparison refuses negative indices too.
                 let below = BasicOp::compare(CmpOp::ULt, PrimType::I64, at, size);
-                let below = b.let_basic("below", below).into();
+                let below = b.let_basic("below", below);
                 let inside = BasicOp::binary(BinOp::And, PrimType::Bool, cond, below);
                 cond = b.let_basic("inside", inside).into();
             }

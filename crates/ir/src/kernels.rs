@@ -7,9 +7,8 @@
 
 use crate::name::FunName;
 use crate::seg::Segs;
-use crate::syntax::{BasicOp, Exp, FunKind, Function, Param, Program};
+use crate::syntax::{Exp, FunKind, Function, Param, Program};
 use crate::walk::{Visit, with_stack};
-use prim::ScalarOp;
 use rustc_hash::FxHashMap;
 use std::fmt;
 

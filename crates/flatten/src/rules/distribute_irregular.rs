@@ -29,7 +29,7 @@ use ir::soac::{Operator, Screma, Soac};
 use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Lambda, Param, Stm};
 use ir::types::{Dim, Type};
 use ir::{PassError, Prov, Soacs};
-use prim::{BinOp, CmpOp, PrimType, Scalar, ScalarOp};
+use prim::{BinOp, CmpOp, PrimType, Scalar};
 
 /// Returns true if values of a type are segments: at most the outermost size varies.
 pub(super) fn is_segment(bound: NestBindings<'_>, stm: &Stm<Soacs>, ty: &Type) -> bool {

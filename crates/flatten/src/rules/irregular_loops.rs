@@ -26,7 +26,7 @@ use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, LoopForm, LoopParam, Param, Stm}
 use ir::types::{Dim, Type};
 use ir::walk::{binders, sub_bodies, with_stack};
 use ir::{Builder, Prov, Segs, Soacs};
-use prim::{BinOp, CmpOp, PrimType, Scalar, ScalarOp};
+use prim::{BinOp, CmpOp, PrimType, Scalar};
 use rustc_hash::FxHashSet;
 
 type Loop = (Vec<LoopParam<Soacs>>, LoopForm, Body<Soacs>);

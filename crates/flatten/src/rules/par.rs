@@ -8,7 +8,7 @@ use ir::syntax::{Atom, BasicOp, Body};
 use ir::types::Dim;
 use ir::walk::{binders, with_stack};
 use ir::{Builder, Name, Prov, Segs};
-use prim::{BinOp, PrimType, ScalarOp};
+use prim::{BinOp, PrimType};
 use rustc_hash::FxHashSet;
 use target::levels::Level;
 

@@ -10,7 +10,7 @@ use crate::{Result, Stms, bug};
 use ir::syntax::{Atom, BasicOp, Body, Exp};
 use ir::tunable::{Rule, TunableId};
 use ir::{Builder, Name, Prov, Segs};
-use prim::{PrimType, Scalar, ScalarOp};
+use prim::{PrimType, Scalar};
 
 /// A version of a nest.
 pub(super) struct Candidate {

@@ -23,7 +23,7 @@ use crate::operators::{div_up_by, element_of_buffer};
 use imp::build::{add, and, binary, compare, mul, sub};
 use imp::{Expr, Stmt, Var};
 use ir::PassError;
-use prim::{BinOp, CmpOp, ConvOp, PrimType, Scalar, ScalarOp};
+use prim::{BinOp, CmpOp, ConvOp, PrimType, Scalar};
 
 /// The type of tags: bin numbers in shared memory.
 const TAG: PrimType = PrimType::I32;
