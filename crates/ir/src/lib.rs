@@ -21,7 +21,6 @@ mod aliasing;
 pub mod attrs;
 pub mod build;
 pub mod cost;
-pub mod entry;
 pub mod error;
 pub mod eval;
 pub mod exact;

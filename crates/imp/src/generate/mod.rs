@@ -107,9 +107,9 @@ pub fn generate(program: &ir::Program<Mems>, context: &mut Context) -> Result<Pr
     gpu::check_callees(&functions)?;
     let mut entries = Vec::with_capacity(program.entries.len());
     for entry in &program.entries {
-        let (entry, wrapper) = entries::generate(entry, program, &functions, &shared)?;
-        functions.push(wrapper);
-        entries.push(crate::Entry { fun: FunId(functions.len() as u32 - 1), ..entry });
+        let fun = FunId(functions.len() as u32);
+        functions.push(entries::generate(entry, program, &functions, &shared)?);
+        entries.push(crate::Entry { fun, signature: entry.signature.clone() });
     }
     let init = entries::initialiser(program, &shared);
     let init = init.map(|function| {
