@@ -491,8 +491,8 @@ pub struct EntryType {
     pub text: Option<Arc<str>>,
     /// The external spelling, if the type was written.
     pub external_name: Option<Arc<ExternalName>>,
-    /// True if it has a `*` as a whole (consumed parameter, alias-free result).
-    pub unique: bool,
+    /// The parts that have a `*` (consumed parameter, alias-free result).
+    pub unique: Uniq,
 }
 
 /// One parameter of an entry point.
@@ -513,8 +513,10 @@ pub struct Entry {
     pub var: VarId,
     /// All parameters of the (uncurried) type.
     pub params: Vec<EntryParam>,
-    /// The results. A tuple is one result per component.
-    pub results: Vec<EntryType>,
+    /// The result.
+    pub result: EntryType,
+    /// The text of its documentation comment, or empty.
+    pub doc: Arc<str>,
     /// The span of its name.
     pub span: Span,
 }

@@ -4,10 +4,10 @@ pub use crate::device::{AtomicUpdate, DeviceOp};
 pub use crate::expr::Expr;
 pub use crate::tunable::{Tunable, TunableClass, TunableId};
 pub use crate::vars::{MAX_LANES, MAX_SMALL_STRIDE, ROOT_LANES, VarInfo, VarType};
-pub use ir::entry::{EntryType, EntryValue, Leaf, OpaqueTypes};
 pub use ir::types::Space;
 use prim::PrimType;
 use std::sync::Arc;
+pub use value::interface::{EntryType, EntryValue, Interface, OpaqueTypes, Signature};
 
 /// A variable of a function, an index into [`Function::vars`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -482,17 +482,7 @@ pub struct Data {
 /// An entry point. Its function's parameters and results are, in order, the words of the entry's
 /// values: scalars (narrower ones as their own type), and for an array first the buffer, then the
 /// sizes as `i64`. Buffers are in host memory, in programs for a device all in device memory.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Entry {
-    /// The user-visible name.
-    pub name: Arc<str>,
-    /// The function.
-    pub fun: FunId,
-    /// Parameters.
-    pub params: Vec<EntryValue>,
-    /// Results.
-    pub results: Vec<EntryValue>,
-}
+pub type Entry = ir::syntax::EntryPoint<FunId>;
 
 /// A program.
 #[derive(Clone, PartialEq, Debug, Default)]

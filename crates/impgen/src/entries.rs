@@ -2,22 +2,20 @@
 //! entry-point ABI. On a device, arrays of entry points lie in its memory; the caller copies them.
 
 use super::{Callee, ProgramContext, result_types, var_type};
-use imp::{
-    Arg, CodePlacement, Entry, EntryValue, Expr, FunId, Function, OpaqueTypes, Stmt, Var, VarInfo, VarType,
-};
+use imp::{Arg, CodePlacement, EntryValue, Expr, Function, OpaqueTypes, Stmt, Var, VarInfo, VarType};
 use ir::syntax::FunKind;
 use ir::{Mems, PassError};
 use std::sync::Arc;
 
-/// Generates an entry point and its wrapper, whose parameters and results are in the order of the
+/// Generates the function of an entry point, whose parameters and results are in the order of the
 /// ABI.
 pub(crate) fn generate(
     entry: &ir::syntax::EntryPoint,
     program: &ir::Program<Mems>,
     functions: &[Function],
     shared: &ProgramContext<'_>,
-) -> Result<(Entry, Function), PassError> {
-    let bug = || PassError::bug(format!("entry point {} does not match its function", entry.name));
+) -> Result<Function, PassError> {
+    let bug = || PassError::bug(format!("entry point {} does not match its function", entry.signature.name));
     let Some(Callee::Function(id)) = shared.ids.get(&entry.fun) else {
         return Err(bug());
     };
@@ -25,7 +23,7 @@ pub(crate) fn generate(
     let target = functions.get(id.0 as usize).ok_or_else(bug)?;
     let opaques = &program.opaques;
     let mut wrapper = Function {
-        name: format!("entry {}", entry.name).into(),
+        name: format!("entry {}", entry.signature.name).into(),
         params: Vec::new(),
         results: Vec::new(),
         owned: Vec::new(),
@@ -37,11 +35,11 @@ pub(crate) fn generate(
     };
     let types = target.params.iter().map(|v| target.vars[v.index()].clone());
     let vars: Vec<Var> = types.map(|info| new_var(&mut wrapper, info)).collect();
-    wrapper.params = abi_order(opaques, &entry.params, &vars).ok_or_else(bug)?;
+    wrapper.params = abi_order(opaques, &entry.signature.params, &vars).ok_or_else(bug)?;
     let types: Vec<VarType> = callee.ret.iter().filter_map(|r| var_type(&r.ty)).collect();
     let results_vars: Vec<Var> =
         types.into_iter().map(|ty| new_var(&mut wrapper, VarInfo { ty, hint: "result".into() })).collect();
-    wrapper.results = abi_order(opaques, &entry.results, &results_vars).ok_or_else(bug)?;
+    wrapper.results = abi_order(opaques, [&entry.signature.result], &results_vars).ok_or_else(bug)?;
     wrapper.owned = buffers(&wrapper, &results_vars);
     let args = vars
         .iter()
@@ -51,16 +49,7 @@ pub(crate) fn generate(
         })
         .collect();
     wrapper.body = vec![Stmt::Call { fun: *id, args, results: results_vars, location: None }];
-    Ok((imp_entry(entry), wrapper))
-}
-
-fn imp_entry(entry: &ir::syntax::EntryPoint) -> Entry {
-    Entry {
-        name: entry.name.clone(),
-        fun: FunId(0),
-        params: entry.params.clone(),
-        results: entry.results.clone(),
-    }
+    Ok(wrapper)
 }
 
 fn buffers(function: &Function, vars: &[Var]) -> Vec<Var> {
@@ -75,10 +64,14 @@ fn new_var(function: &mut Function, info: VarInfo) -> Var {
 
 /// The variables in the order of the ABI: the core IR has an array's sizes before its block, the
 /// ABI has them after it.
-fn abi_order(opaques: &OpaqueTypes, values: &[EntryValue], vars: &[Var]) -> Option<Vec<Var>> {
+fn abi_order<'v>(
+    opaques: &OpaqueTypes,
+    values: impl IntoIterator<Item = &'v EntryValue>,
+    vars: &[Var],
+) -> Option<Vec<Var>> {
     let (mut rest, mut out) = (vars, Vec::with_capacity(vars.len()));
     for (leaf, _) in opaques.flatten_values(values) {
-        let (own, others) = rest.split_at_checked(leaf.n_values())?;
+        let (own, others) = rest.split_at_checked(leaf.n_words())?;
         let (value, sizes) = own.split_last()?;
         out.push(*value);
         out.extend(sizes);

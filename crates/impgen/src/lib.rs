@@ -108,9 +108,9 @@ pub fn generate(program: &ir::Program<Mems>, context: &mut Context) -> Result<Pr
     }
     let mut entries = Vec::with_capacity(program.entries.len());
     for entry in &program.entries {
-        let (entry, wrapper) = entries::generate(entry, program, &functions, &shared)?;
-        functions.push(wrapper);
-        entries.push(imp::Entry { fun: FunId(functions.len() as u32 - 1), ..entry });
+        let fun = FunId(functions.len() as u32);
+        functions.push(entries::generate(entry, program, &functions, &shared)?);
+        entries.push(imp::Entry { fun, signature: entry.signature.clone() });
     }
     let init = entries::initialiser(program, &shared);
     let init = init.map(|function| {

@@ -22,7 +22,6 @@ pub mod attrs;
 pub mod basic;
 pub mod build;
 pub mod cost;
-pub mod entry;
 pub mod error;
 pub mod eval;
 pub mod exact;

@@ -16,7 +16,6 @@
 
 pub use crate::attrs::{Attr, Attrs};
 pub use crate::basic::{BasicOp, DimIndex, ENTRY_SIZES_MESSAGE, MsgPart, ReshapeKind};
-pub use crate::entry::{EntryPoint, EntryType, EntryValue, OpaqueTypes};
 use crate::eval::{Evaluate, MemLocation};
 use crate::facts::Facts;
 use crate::math::MathDefinitions;
@@ -32,6 +31,7 @@ use smallvec::SmallVec;
 use std::fmt::Debug;
 use std::sync::Arc;
 use target::levels::Stack;
+pub use value::interface::{EntryType, EntryValue, OpaqueTypes, Signature};
 
 /// A level of the IR: its operations in addition to the basic ones, and its annotations of bound
 /// names in addition to types.
@@ -296,6 +296,16 @@ pub struct Function<L: Level> {
     pub names: NameTable,
     /// All provenance stacks in the function.
     pub provs: ProvTable,
+}
+
+/// An entry point: a function whose parameters and results represent those of the entry point, by
+/// the leaves of the values in order ([`value::interface`]), each array after its sizes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct EntryPoint<F = FunName> {
+    /// The function that implements it.
+    pub fun: F,
+    /// Its name and types for callers.
+    pub signature: Signature,
 }
 
 /// A program.

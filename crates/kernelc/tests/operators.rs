@@ -6,7 +6,10 @@
 mod cases;
 
 use cases::{Case, cases, is_nan};
-use imp::{CodePlacement, Entry, EntryType, EntryValue, Expr, FunId, Function, Program, Stmt, Var};
+use imp::{
+    CodePlacement, Entry, EntryType, EntryValue, Expr, FunId, Function, OpaqueTypes, Program, Signature,
+    Stmt, Var,
+};
 use imp::{VarInfo, VarType};
 use prim::{MathFun, PrimType, Scalar, ScalarType};
 use std::io::Write;
@@ -43,12 +46,7 @@ fn is_exact(case: &Case) -> bool {
 
 fn value(ty: PrimType) -> EntryValue {
     let scalar = ScalarType::ALL.iter().find(|scalar| scalar.prim() == ty);
-    EntryValue {
-        name: "".into(),
-        type_name: ty.name().into(),
-        ty: EntryType::Scalar(*scalar.expect("each type has values")),
-        unique: false,
-    }
+    OpaqueTypes::default().value("", EntryType::scalar(*scalar.expect("each type has values")))
 }
 
 /// A program with an entry point for each case.
@@ -74,12 +72,9 @@ fn program(cases: &[Case]) -> Program {
             code: CodePlacement::OneModule,
             recursive: false,
         });
-        program.entries.push(Entry {
-            name: case.name.as_str().into(),
-            fun: FunId(at as u32),
-            params: case.params.iter().map(|ty| value(*ty)).collect(),
-            results: vec![value(case.result)],
-        });
+        let params = case.params.iter().map(|ty| value(*ty)).collect();
+        let signature = Signature::new(&case.name, params, value(case.result));
+        program.entries.push(Entry { fun: FunId(at as u32), signature });
     }
     program
 }

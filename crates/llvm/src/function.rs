@@ -53,6 +53,9 @@ pub struct FunctionEmitter<'e, 'p, 'c> {
     pub scopes: AliasScopes<'c>,
     /// Arrays for the values of failing checks, by length.
     pub check_values: FxHashMap<usize, PointerValue<'c>>,
+    /// True if loops with long iterations, and loops of unknown length, notice that the call is
+    /// cancelled; false in tasks, between whose chunks the runtime notices it.
+    pub notices_cancellation: bool,
     /// The stack slot to which masked-off lanes store.
     pub masked_store_slot: Option<PointerValue<'c>>,
     entry: BasicBlock<'c>,
@@ -152,6 +155,7 @@ impl<'e, 'p, 'c> FunctionEmitter<'e, 'p, 'c> {
             access_groups: Vec::new(),
             scopes: AliasScopes::default(),
             check_values: FxHashMap::default(),
+            notices_cancellation: true,
             masked_store_slot: None,
             entry,
             slots: FxHashMap::default(),

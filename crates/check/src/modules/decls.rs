@@ -99,7 +99,7 @@ impl<'a> Elaborator<'a> {
                     let message = "Entry points may not be declared inside of modules";
                     self.cx.error("entry-in-module", bind.name.span, message);
                 }
-                let entry = Entry::Value(Rc::new(self.val_bind(bind, &decl.attrs)));
+                let entry = Entry::Value(Rc::new(self.val_bind(bind, decl)));
                 self.record(&bind.name, Declared::Term(&entry), from, doc);
                 if let Some(exports) = exports {
                     exports.terms.insert(bind.name.name, entry.clone());
@@ -161,7 +161,7 @@ impl<'a> Elaborator<'a> {
     /// Checks a definition. Since release 0.27 of the language a function is in scope of itself;
     /// before, its name referred to an outer definition. If a program is correct only under the old
     /// rule, it is accepted under that rule.
-    fn val_bind(&mut self, bind: &'a ast::ValBind, attrs: &'a [ast::Attr]) -> ValueEntry {
+    fn val_bind(&mut self, bind: &'a ast::ValBind, decl: &'a Decl) -> ValueEntry {
         let text = self.cx.symbol_text(bind.name.name);
         if matches!(&*text, "&&" | "||") {
             self.cx.error(
@@ -172,16 +172,16 @@ impl<'a> Elaborator<'a> {
         }
         let errors = self.cx.reports.error_count();
         let shadows = self.cx.env.term(bind.name.name).is_some();
-        let (mut def, mut scheme) = self.definition(bind, attrs, true);
+        let (mut def, mut scheme) = self.definition(bind, &decl.attrs, true);
         if shadows && !bind.params.is_empty() && !self.cx.reports.no_errors_since(errors) {
             let found = self.cx.reports.take_errors_since(errors);
-            let other = self.definition(bind, attrs, false);
+            let other = self.definition(bind, &decl.attrs, false);
             if self.cx.reports.no_errors_since(errors) {
                 (def, scheme) = other;
             } else {
                 if self.cx.recorder().is_some() {
                     // What the first attempt recorded.
-                    self.definition(bind, attrs, true);
+                    self.definition(bind, &decl.attrs, true);
                 }
                 self.cx.reports.replace_errors_since(errors, found);
             }
@@ -190,7 +190,8 @@ impl<'a> Elaborator<'a> {
         let scheme = Arc::new(Scheme { ty, ..scheme });
         let def = Arc::new(def);
         if def.entry && bind.complete && self.cx.reports.no_errors_since(errors) {
-            let entry = entry_point(bind, &def, &scheme, &self.tables, &mut self.cx);
+            let doc = decl.doc.as_ref().map_or("", |doc| &doc.text);
+            let entry = entry_point(bind, doc, &def, &scheme, &self.tables, &mut self.cx);
             self.entries.push(entry);
         }
         let entry = ValueEntry {

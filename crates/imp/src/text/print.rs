@@ -1,10 +1,10 @@
 //! The printer.
 
 use crate::{
-    Access, Arg, CodePlacement, CopyPlan, Entry, EntryValue, Expr, For, Function, LaneAccess, LanePositions,
-    Launch, LoopMode, MaskedOff, Program, Region, SharedBuffer, Slots, Stmt, Tile, Var, VarType,
+    Access, Arg, CodePlacement, CopyPlan, Expr, For, Function, LaneAccess, LanePositions, Launch, LoopMode,
+    MaskedOff, Program, Region, SharedBuffer, Slots, Stmt, Tile, Var, VarType,
 };
-use ir::text::{is_identifier, is_plain_hint, quote, show_entry_value, show_opaque_types, show_scalar};
+use ir::text::{is_identifier, is_plain_hint, quote, show_entry_point, show_opaque_types, show_scalar};
 use prim::{BinOp, PrimType, Scalar, ScalarOp};
 use std::cell::Cell;
 use std::fmt::Write;
@@ -43,7 +43,7 @@ pub fn print(program: &Program) -> String {
     }
     out.push_str(&show_opaque_types(&program.opaques));
     for entry in &program.entries {
-        print_entry(program, entry, &mut out);
+        out.push_str(&show_entry_point(&entry.signature, &function_name(program, entry.fun.0)));
     }
     for function in &program.functions {
         out.push('\n');
@@ -85,21 +85,6 @@ fn function_name(program: &Program, id: u32) -> String {
         Some(function) => quote(&function.name),
         None => format!("?fun#{id}"),
     }
-}
-
-fn print_entry(program: &Program, entry: &Entry, out: &mut String) {
-    let values = |values: &[EntryValue]| {
-        let texts: Vec<String> = values.iter().map(show_entry_value).collect();
-        texts.join(", ")
-    };
-    let _ = writeln!(
-        out,
-        "entry {} = {} ({}) -> ({})",
-        quote(&entry.name),
-        function_name(program, entry.fun.0),
-        values(&entry.params),
-        values(&entry.results),
-    );
 }
 
 /// The part of a variable's declaration that the text has shown.

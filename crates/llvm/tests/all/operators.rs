@@ -3,8 +3,8 @@
 //! instructions become calls.
 
 use crate::common::cases::{cases, is_nan};
-use crate::common::{Fun, entry_fn, entry_type, entry_value, jit};
-use imp::{Entry, Expr, FunId, Program, Stmt, VarType};
+use crate::common::{Fun, add_entry, entry_fn, entry_type, jit};
+use imp::{Expr, FunId, Program, Stmt, VarType};
 use prim::Scalar;
 
 fn all_operators(cpu: &str) {
@@ -18,12 +18,8 @@ fn all_operators(cpu: &str) {
         let constants = case.constants.iter().map(|x| Expr::Const(*x));
         let expr = case.expr(params.iter().map(|x| Expr::Var(*x)).chain(constants));
         program.functions.push(f.finish(&case.name, vec![Stmt::Set(result, expr)]));
-        program.entries.push(Entry {
-            name: case.name.as_str().into(),
-            fun: FunId(i as u32),
-            params: case.params.iter().map(|ty| entry_value("x", entry_type(*ty))).collect(),
-            results: vec![entry_value("", entry_type(case.result))],
-        });
+        let params: Vec<_> = case.params.iter().map(|ty| entry_type(*ty)).collect();
+        add_entry(&mut program, &case.name, FunId(i as u32), &params, &[entry_type(case.result)]);
     }
     let jit = jit(&program, cpu);
     let (mut failures, mut compared) = (Vec::new(), 0);

@@ -48,7 +48,7 @@ fn masks_and_lanes() {
             },
         ];
         let f = f.finish(&format!("x{lanes}"), body);
-        let params = [array(PrimType::I64), array(PrimType::Bool), EntryType::Scalar(ScalarType::I64)];
+        let params = [array(PrimType::I64), array(PrimType::Bool), EntryType::scalar(ScalarType::I64)];
         export(&mut program, f, &params);
     }
     for cpu in machines() {

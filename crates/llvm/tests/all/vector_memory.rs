@@ -137,7 +137,7 @@ fn add_access(program: &mut Program, access: Access, name: &str) {
         body.push(Stmt::LoadLanes { var: x, from: lies, mask });
         body.push(Stmt::StoreLanes { to: unit(row, ty, lanes, Expr::i64(0)), value: v(x), mask: None });
     }
-    let word = EntryType::Scalar(ScalarType::I64);
+    let word = EntryType::scalar(ScalarType::I64);
     let params = [array(ty), array(ty), array(PrimType::Bool), array(PrimType::I64), word.clone(), word];
     export(program, f.finish(name, body), &params);
 }

@@ -207,7 +207,7 @@ fn vectors_cross_calls_loops_and_tasks() {
     let f = f.finish("main", body);
     let program = common::program(
         vec![f, g],
-        vec![array_of(ScalarType::F32), EntryType::Scalar(ScalarType::I64)],
+        vec![array_of(ScalarType::F32), EntryType::scalar(ScalarType::I64)],
         vec![array_of(ScalarType::F32)],
     );
     let xs: Vec<f32> = (0..16).map(|i| i as f32 + 0.5).collect();
