@@ -30,10 +30,11 @@ mod hist;
 mod map;
 
 use self::map::Map;
+use analysis::statements;
 use ir::soac::{AccInput, HistOp, Operator, Screma, Soac};
 use ir::syntax::{Aux, BasicOp, Body, Exp, Function, Lambda, LoopParam, Param, Program, Stm};
 use ir::types::{Shape, Type};
-use ir::walk::{refresh_lambda, sub_bodies};
+use ir::walk::refresh_lambda;
 use ir::{Atom, Builder, Context, Dim, Name, PassError, Soacs, TypeEnv};
 use prim::{BinOp, CmpOp, PrimType, Scalar};
 use rustc_hash::FxHashMap;
@@ -57,28 +58,12 @@ pub fn accumulators(mut program: Program<Soacs>, context: &mut Context) -> Resul
 }
 
 fn has_array_operator(body: &Body<Soacs>) -> bool {
-    ir::walk::with_stack(|| {
-        body.stms.iter().any(|stm| {
-            let mut found = match &stm.exp {
-                Exp::Op(Soac::WithAcc { inputs, lambda: _ }) => {
-                    inputs.iter().any(|i| i.op.as_ref().is_some_and(is_array_operator))
-                }
-                Exp::Op(Soac::Hist { ops, .. }) => ops.iter().any(|op| is_array_operator(&op.op)),
-                Exp::Op(
-                    Soac::Screma(_)
-                    | Soac::Stream { .. }
-                    | Soac::FlatMap { .. }
-                    | Soac::Jvp { .. }
-                    | Soac::Vjp { .. },
-                )
-                | Exp::Basic(_)
-                | Exp::Apply { .. }
-                | Exp::If { .. }
-                | Exp::Loop { .. } => false,
-            };
-            sub_bodies(&stm.exp, |body| found = found || has_array_operator(body));
-            found
-        })
+    statements::any(body, &|stm| match &stm.exp {
+        Exp::Op(Soac::WithAcc { inputs, lambda: _ }) => {
+            inputs.iter().any(|i| i.op.as_ref().is_some_and(is_array_operator))
+        }
+        Exp::Op(Soac::Hist { ops, .. }) => ops.iter().any(|op| is_array_operator(&op.op)),
+        Exp::Basic(_) | Exp::Apply { .. } | Exp::If { .. } | Exp::Loop { .. } | Exp::Op(_) => false,
     })
 }
 

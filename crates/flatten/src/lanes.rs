@@ -35,7 +35,7 @@ use crate::manifest;
 use crate::nest::Nest;
 use crate::position::Position;
 use crate::sequential::{bound, screma_loop};
-use ir::exact::scalar_operator;
+use analysis::exact::scalar_operator;
 use ir::remark::{Execution, OperationKind};
 use ir::scan_reduce::ScanReduce;
 use ir::seg::{Decomp, Seg, SegKind, SegOp};
@@ -186,7 +186,7 @@ fn is_contiguous(ctx: &Ctx<'_>, pat: &[Param<Soacs>], s: &Screma) -> bool {
     }
     let writes = !scans.is_empty() && scans.iter().all(|scan| scalar_operator(&scan.op).is_some());
     let numbers = s.map.params.iter().all(|param| param.ty.is_prim());
-    (numbers || decomp::has_expensive_reductions(&s.map.body))
+    (numbers || decomp::reductions_have_loops(&s.map.body))
         && s.inputs.iter().all(|&input| !ctx.is_strided(input))
         && (writes || decomp::has_loops(&s.map.body) || s.inputs.iter().any(|&input| ctx.in_segop(input)))
 }

@@ -5,7 +5,7 @@ use crate::capacity_guards::Need;
 use crate::destinations::Destination;
 use crate::kernel::Kernel;
 use crate::limits::KernelRefusal;
-use crate::must_alias::MustAlias;
+use analysis::must_alias::MustAlias;
 use ir::mem::{Block, Lmad, MemAnn, MemOp};
 use ir::name::{Name, NameTable, Prov};
 use ir::remark::CopyReason;

@@ -18,7 +18,8 @@
 //! possible.
 
 use crate::alloc::Ctx;
-use crate::checks_first::{count_uses, slice_operands};
+use crate::checks_first::slice_operands;
+use analysis::uses;
 use ir::Segs;
 use ir::mem::{Lmad, MemAnn};
 use ir::name::Name;
@@ -71,7 +72,7 @@ pub(crate) fn propagate(
                     && !flow.destinations.contains_key(value)
                     && let MemAnn::In { block: ir::mem::Block::Var(block), lmad } = ctx.ann(*array)
                 {
-                    let uses = uses.get_or_insert_with(|| count_uses(body));
+                    let uses = uses.get_or_insert_with(|| uses::in_body(body));
                     if uses.get(array) == Some(&1) && !uses_block(ctx, uses, *array, block) {
                         let index_operands = slice.iter().flat_map(slice_operands);
                         let index_operands: Vec<Name> = index_operands.filter_map(Atom::var).collect();

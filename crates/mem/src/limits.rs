@@ -2,7 +2,7 @@
 //! them beforehand, and moves them to the host.
 
 use crate::alloc::Ctx;
-use ir::exact::atomic_operator;
+use analysis::exact::atomic_operator;
 use ir::name::FunName;
 use ir::seg::{Seg, SegKind};
 use ir::soac::AccInput;

@@ -4,9 +4,9 @@ use super::Problem;
 use super::tree::{File, Tree};
 
 /// The crates in pipeline order; a crate uses only earlier crates.
-const ORDER: [&str; 21] = [
-    "prim", "target", "workers", "value", "syntax", "check", "interp", "ir", "lower", "opt", "flatten",
-    "mem", "imp", "llvm", "kernelc", "runtime", "driver", "harness", "tune", "progen", "bindrune",
+const ORDER: [&str; 22] = [
+    "prim", "target", "workers", "value", "syntax", "check", "interp", "ir", "analysis", "lower", "opt",
+    "flatten", "mem", "imp", "llvm", "kernelc", "runtime", "driver", "harness", "tune", "progen", "bindrune",
 ];
 
 /// All crates that these crates may use; stricter than [`ORDER`].
@@ -17,7 +17,7 @@ const ALLOWED_DEPENDENCIES: [(&str, &[&str]); 7] = [
     ("interp", &["prim", "value", "syntax", "check"]),
     // The core IR is independent of the source syntax.
     ("ir", &["prim", "target", "workers", "value"]),
-    ("imp", &["prim", "target", "value", "ir"]),
+    ("imp", &["prim", "target", "value", "ir", "analysis"]),
     // Code generators are independent of the core IR.
     ("llvm", &["prim", "target", "workers", "imp"]),
     ("kernelc", &["prim", "imp"]),

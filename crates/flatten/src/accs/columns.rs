@@ -10,7 +10,7 @@
 //! ```
 
 use super::{Build, is_array_operator};
-use ir::exact::atomic_operator;
+use analysis::exact::atomic_operator;
 use ir::operator_map::{element_operator, operator_map};
 use ir::soac::{HistOp, Operator, Screma, Soac};
 use ir::syntax::{BasicOp, Exp, Lambda, Param};

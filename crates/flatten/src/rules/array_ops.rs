@@ -13,7 +13,7 @@
 //! ```
 
 use super::distribute::bind;
-use super::parallelism::{NestBindings, is_cheap_to_recompute};
+use super::parallelism::{NestBindings, is_recomputed};
 use super::segments::reshape;
 use super::updates::array_of;
 use super::{distribute_irregular, versions};
@@ -85,7 +85,7 @@ pub(super) fn returns_elements(bound: NestBindings<'_>, body: &Body<Soacs>) -> b
             return false;
         };
         let few = matches!(op, BasicOp::ArrayLit { row, .. } if row.is_prim());
-        if !(updates || known || few || is_cheap_to_recompute(stm)) {
+        if !(updates || known || few || is_recomputed(stm)) {
             return false;
         }
         let result = |param: &Param<Soacs>| body.result.contains(&Atom::Var(param.name));

@@ -21,7 +21,7 @@ use crate::context::{Ctx, atoms, row_slice};
 use crate::manifest::{SegopBody, SegopKind};
 use crate::nest::{Nest, Segments};
 use crate::position::Position;
-use ir::exact::scalar_operator;
+use analysis::exact::scalar_operator;
 use ir::name::Name;
 use ir::scan_reduce::ScanReduce;
 use ir::soac::{Operator, Screma, Soac};

@@ -23,8 +23,8 @@ use super::updates::viewed;
 use crate::context::Ctx;
 use crate::empty_checks::any_empty;
 use crate::nest::Nest;
+use analysis::total;
 use ir::syntax::{Atom, Attr, BasicOp, Body, Exp, Param, Stm};
-use ir::total;
 use ir::types::{Dim, Type};
 use ir::walk::{
     Substitution, consumed_by, stm_names, sub_bodies, substitute_stm, substitute_type, used_names, with_stack,

@@ -3,6 +3,7 @@
 
 use super::distribute_irregular;
 use crate::nest::Nest;
+use analysis::{cost, thresholds};
 use ir::operator_map::operator_map;
 use ir::scan_reduce::ScanReduce;
 use ir::soac::{Operator, Screma, Soac};
@@ -205,19 +206,15 @@ impl NestBindings<'_> {
     }
 }
 
-/// Returns true if a statement is cheap to recompute in each iteration that needs it: an operation
-/// on scalars, a view, a check.
-pub(super) fn is_cheap_to_recompute(stm: &Stm<Soacs>) -> bool {
+/// Returns true if a statement is recomputed in each iteration that needs it: an operation on
+/// scalars, a view, a check, or an array whose elements readers compute.
+pub(super) fn is_recomputed(stm: &Stm<Soacs>) -> bool {
     let Exp::Basic(op) = &stm.exp else {
         return false;
     };
-    match op {
-        BasicOp::Atom(_) | BasicOp::Scalar(ScalarOp::Unary(..) | ScalarOp::Binary(..) | ScalarOp::Compare(..) | ScalarOp::Convert { .. } | ScalarOp::Select { .. } | ScalarOp::Fma(..)) | BasicOp::Assert { .. } | BasicOp::Index { .. } | ir::view_op!()
-        // Their elements are known: readers compute them.
-        | BasicOp::Iota { .. }
-        | BasicOp::Replicate { .. }
-        | BasicOp::Param { .. }
-        | BasicOp::ConstArray { .. } => true,
-        BasicOp::SizeAtLeast { .. } | BasicOp::Scalar(ScalarOp::Math(..)) | ir::update_op!() | BasicOp::Concat { .. } | BasicOp::Scratch { .. } | BasicOp::Copy(_) | BasicOp::Manifest { .. } | BasicOp::ArrayLit { .. } | BasicOp::Opaque(_) => false,
-    }
+    let is_known =
+        matches!(op, BasicOp::Iota { .. } | BasicOp::Replicate { .. } | BasicOp::ConstArray { .. });
+    let is_view = matches!(op, BasicOp::Index { .. } | ir::view_op!() | BasicOp::Assert { .. });
+    let is_scalar = op.is_scalar() && !matches!(op, BasicOp::SizeAtLeast { .. });
+    is_known || is_view || is_scalar && cost::basic(op) <= thresholds::DISTRIBUTED
 }

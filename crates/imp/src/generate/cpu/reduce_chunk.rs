@@ -13,7 +13,7 @@ use super::segops::SegSpace;
 use crate::generate::expr::{add, binary, compare, div, mul, sub};
 use crate::generate::function::Gen;
 use crate::syntax::{Expr, Stmt, Var};
-use ir::exact::is_exact;
+use analysis::exact::is_exact;
 use ir::metrics::body_statements;
 use ir::soac::Operator;
 use ir::syntax::{Atom, Param};

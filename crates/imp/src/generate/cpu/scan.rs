@@ -26,7 +26,7 @@ use crate::generate::expr::{add, compare, div, max, min, mul, sub};
 use crate::generate::function::Gen;
 use crate::generate::operators::div_up;
 use crate::syntax::{Expr, Stmt, Var};
-use ir::exact::is_exact;
+use analysis::exact::is_exact;
 use ir::facts::{FactFlag, Filter};
 use ir::scan_reduce::ScanReduce;
 use ir::seg::MIN_GROUPS;

@@ -22,7 +22,7 @@ use crate::generate::expr::{add, compare, mul};
 use crate::generate::function::Gen;
 use crate::generate::operators::{div_up, operator_types};
 use crate::syntax::{Expr, Stmt, Var};
-use ir::exact::atomic_operator;
+use analysis::exact::atomic_operator;
 use ir::name::Name;
 use ir::scan_reduce::ScanReduce;
 use ir::seg::{Seg, SegKind};

@@ -27,7 +27,7 @@ use crate::generate::expr::{add, and, binary, compare, div, max, min, mul, sub};
 use crate::generate::function::Gen;
 use crate::generate::operators::operator_types;
 use crate::syntax::{Access, AtomicUpdate, DeviceOp, Expr, Stmt};
-use ir::exact::atomic_operator;
+use analysis::exact::atomic_operator;
 use ir::mem::Lmad;
 use ir::name::Name;
 use ir::seg::Seg;

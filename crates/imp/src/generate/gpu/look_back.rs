@@ -56,7 +56,7 @@ use crate::generate::expr::{add, binary, compare, min, mul, sub};
 use crate::generate::function::Gen;
 use crate::generate::operators::{div_up, element_of_buffer, operator_types};
 use crate::syntax::{AtomicUpdate, DeviceOp, Expr, Space, Stmt, Var, VarType};
-use ir::exact::atomic_operator;
+use analysis::exact::atomic_operator;
 use ir::name::Name;
 use ir::scan_reduce::ScanReduce;
 use ir::seg::Seg;
