@@ -32,8 +32,8 @@
 use crate::context::{Ctx, Let};
 use crate::scope::{LaneVersions, Position, Scope};
 use crate::sequential::{bound, screma_loop};
+use analysis::exact::scalar_operator;
 use crate::{Result, decomp, manifest};
-use ir::exact::scalar_operator;
 use ir::remark::{Execution, OperationKind};
 use ir::scan_reduce::ScanReduce;
 use ir::seg::{Decomp, Seg, SegKind, SegOp};
@@ -155,7 +155,7 @@ fn is_contiguous(ctx: &Ctx<'_>, scope: Scope<'_>, pat: &[Param<Soacs>], s: &Scre
     }
     let writes = !scans.is_empty() && scans.iter().all(|scan| scalar_operator(&scan.op).is_some());
     let numbers = s.map.params.iter().all(|param| param.ty.is_prim());
-    (numbers || decomp::has_expensive_reductions(&s.map.body))
+    (numbers || decomp::reductions_have_loops(&s.map.body))
         && s.inputs.iter().all(|&input| !names.is_strided(input))
         && (writes
             || decomp::has_loops(&s.map.body)

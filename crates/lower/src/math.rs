@@ -6,10 +6,11 @@
 
 use crate::value::{Env, Value};
 use crate::{Lower, Res};
+use analysis::size;
 use check::tast::{Def, Ty};
 use ir::syntax::{Attrs, FunKind, FunParam, FunResult};
 use ir::walk::VisitMut;
-use ir::{BasicOp, Function, MathDefinition, Prov, ProvTable, Soacs, Type, cost};
+use ir::{BasicOp, Function, MathDefinition, Prov, ProvTable, Soacs, Type};
 use prim::{MathFun, ScalarOp, ScalarType};
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -45,7 +46,7 @@ impl Lower<'_> {
             self.definitions.done.push(definition);
         }
         let op = BasicOp::Scalar(ScalarOp::Math(fun, prim, atoms));
-        self.f.add_size(cost::statements(&op));
+        self.f.add_size(size::of_basic(&op));
         let name = self.f.basic(fun.name(), op);
         Ok(Some(Value::Scalar(name.into(), ty)))
     }

@@ -12,6 +12,7 @@
 
 mod certs;
 
+use analysis::total::is_unchecked;
 use ir::name::{Prov, SrcLoc};
 use ir::soac::Soac;
 use ir::syntax::{Attrs, MsgPart};
@@ -371,7 +372,7 @@ impl FunctionBuilder {
             return true;
         }
         let stm = &self.stms()[i];
-        if !stm.aux.certs.is_empty() || !is_cheap(&stm.exp) || needed.len() > 64 {
+        if !stm.aux.certs.is_empty() || !is_speculable(&stm.exp) || needed.len() > 64 {
             return false;
         }
         needed.push(i);
@@ -511,15 +512,7 @@ impl FunctionBuilder {
     }
 }
 
-/// Returns true if the expression is very cheap, cannot fail and may be evaluated speculatively.
-pub(crate) fn is_cheap(exp: &Exp<Soacs>) -> bool {
-    match exp {
-        Exp::Basic(op) => match op {
-            BasicOp::Scalar(ScalarOp::Binary(op, ..)) => !op.is_checked(),
-            BasicOp::Scalar(ScalarOp::Math(..)) => false,
-            BasicOp::Atom(_) | BasicOp::Scalar(_) | BasicOp::Param { .. } => true,
-            _ => false,
-        },
-        Exp::If { .. } | Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_) => false,
-    }
+/// Returns true if the expression may be evaluated speculatively: an instruction that cannot fail.
+pub(crate) fn is_speculable(exp: &Exp<Soacs>) -> bool {
+    matches!(exp, Exp::Basic(op) if is_unchecked(op))
 }

@@ -4,7 +4,7 @@
 //! Arrays that are created outside of a kernel count as row-major: layout is chosen later.
 
 use crate::destinations::Locations;
-use crate::must_alias::MustAlias;
+use analysis::must_alias::MustAlias;
 use ir::Segs;
 use ir::mem::{Lmad, view};
 use ir::name::Name;

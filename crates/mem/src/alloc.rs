@@ -4,7 +4,7 @@ use crate::callees::Callees;
 use crate::capacity_guards::Capacity;
 use crate::destinations::Destination;
 use crate::kernel::Kernel;
-use crate::must_alias::MustAlias;
+use analysis::must_alias::MustAlias;
 use ir::mem::{Block, Lmad, MemAnn, MemOp};
 use ir::name::{Name, NameTable, Prov};
 use ir::remark::CopyReason;

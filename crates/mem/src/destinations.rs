@@ -18,7 +18,8 @@
 //! possible.
 
 use crate::alloc::Ctx;
-use crate::checks_first::{count_uses, slice_operands};
+use crate::checks_first::slice_operands;
+use analysis::uses;
 use ir::Segs;
 use ir::mem::Lmad;
 use ir::name::Name;
@@ -164,7 +165,7 @@ impl<D> Flow<D> {
 
 /// The number of uses in a body of each name that is bound outside.
 fn free_uses(body: &Body<Segs>) -> FxHashMap<Name, u32> {
-    let mut uses = count_uses(body);
+    let mut uses = uses::in_body(body);
     for name in binders(body) {
         uses.remove(&name);
     }

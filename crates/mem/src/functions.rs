@@ -2,7 +2,7 @@
 
 use crate::alloc::{Ctx, row_major_in};
 use crate::callees::Callees;
-use crate::must_alias::MustAlias;
+use analysis::must_alias::MustAlias;
 use ir::mem::{Block, Lmad, MemAnn};
 use ir::name::Name;
 use ir::remark::{CopyReason, RemarkKind};

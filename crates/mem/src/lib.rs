@@ -12,7 +12,7 @@
 //! - Views (slices, transposes, and reshapes that one LMAD can express) share the block of the
 //!   viewed array.
 //! - Updates happen in place: the updated array has the memory location of its source.
-//!   [`must_alias`] finds the chains of updates through loops and branches.
+//!   [`analysis::must_alias`] finds the chains of updates through loops and branches.
 //! - A result is built in its final location ([`destinations`], short-circuiting): the row that a
 //!   segop's body or a loop's iteration yields is stored in the result array from the start, so
 //!   nothing is copied.
@@ -48,7 +48,6 @@ mod functions;
 mod kernel;
 mod layout;
 mod legality;
-mod must_alias;
 mod offload;
 mod segops;
 

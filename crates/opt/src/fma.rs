@@ -14,10 +14,11 @@
 //! more after it: reductions inside a segop are loops by then, and the operator is next to the
 //! product that it adds. Needs nothing. Guarantees that nothing else changes.
 
-use crate::passes::Signatures;
+use analysis::signatures::Signatures;
+use analysis::uses::Uses;
 use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Function, Level, Param, Stm};
 use ir::types::Type;
-use ir::walk::{Visit, VisitMut, with_stack};
+use ir::walk::{VisitMut, with_stack};
 use ir::{Context, Fuel, Name, NameTable, PassError};
 use prim::{BinOp, PrimType, ScalarOp, UnOp};
 use rustc_hash::FxHashMap;
@@ -31,23 +32,14 @@ pub(crate) fn fuse_products<L: Level>(
     if context.options.strict_fp {
         return Ok(function);
     }
-    let mut uses = Uses(vec![0; function.names.len()]);
-    Visit::<L>::body(&mut uses, &function.body);
-    let mut pass = Products { uses: uses.0, names: &mut function.names, fuel: &mut context.fuel };
+    let mut pass =
+        Products { uses: Uses::of(&function), names: &mut function.names, fuel: &mut context.fuel };
     VisitMut::<L>::body(&mut pass, &mut function.body);
     Ok(function)
 }
 
-struct Uses(Vec<u32>);
-
-impl<L: Level> Visit<L> for Uses {
-    fn name(&mut self, name: &Name) {
-        self.0[name.index()] += 1;
-    }
-}
-
 struct Products<'a> {
-    uses: Vec<u32>,
+    uses: Uses,
     names: &'a mut NameTable,
     fuel: &'a mut Fuel,
 }
@@ -70,7 +62,7 @@ impl Products<'_> {
                     if let [only] = stm.pat.as_slice()
                         && fusable(*ty)
                         && stm.aux.certs.is_empty()
-                        && self.uses.get(only.name.index()) == Some(&1)
+                        && self.uses.get(only.name) == Some(1)
                     {
                         products.insert(only.name, (out.len(), *a, *b));
                     }

@@ -15,8 +15,8 @@
 //! with a sum that uses it. Where some operands are constants, the definition is specialised to
 //! them, once for all operations with these constants.
 
-use crate::passes::Signatures;
 use crate::{fma, simplify, splice};
+use analysis::signatures::Signatures;
 use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Function, Level, Program, Stm};
 use ir::walk::{Import, Substitution, Visit, VisitMut, import_body, substitute_body, with_stack};
 use ir::{Context, MathDefinition, MathDefinitions, Name, NameTable, PassError, ProvTable, Segs, Soacs};

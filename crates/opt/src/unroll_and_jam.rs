@@ -20,9 +20,9 @@
 //! loop-invariant condition (lanes or not, by the size). Needs nothing. Guarantees that all values
 //! are unchanged, and that the rest of each iteration is sequential.
 
-use crate::inline::is_at_most;
-use crate::passes::Signatures;
 use crate::sink::is_arithmetic;
+use analysis::signatures::Signatures;
+use analysis::size::is_at_most;
 use ir::scan_reduce::ScanReduce;
 use ir::seg::{Seg, SegKind, SegOp, SegSpace};
 use ir::soac::Operator;

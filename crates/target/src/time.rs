@@ -16,11 +16,6 @@ pub const LOAD: i64 = 8;
 pub const STORE: i64 = 16;
 /// An operation on a whole array.
 pub const ARRAY: i64 = 400;
-/// Storing an element of a scan and loading it again, where lanes compute the elements: less than a
-/// quotient and its use (`bench/figures.py book --case regular_scan`: 0.33 ms, and 2.0 where the
-/// scan divides twice). At half of this value, scans that only compare and add become slower
-/// (`longest_streak` of the book's examples, 1.2 ms instead of 1.1).
-pub const SCAN_BUFFER: i64 = 64;
 /// A branch.
 pub const BRANCH: i64 = 8;
 /// The overhead of a loop besides its iterations.

@@ -4,10 +4,10 @@ use super::Problem;
 use super::tree::{File, Tree};
 
 /// The crates in pipeline order; a crate uses only earlier crates.
-const ORDER: [&str; 23] = [
-    "prim", "target", "workers", "value", "syntax", "check", "interp", "ir", "lower", "opt", "flatten",
-    "mem", "imp", "impgen", "impopt", "llvm", "kernelc", "runtime", "driver", "harness", "tune", "progen",
-    "bindrune",
+const ORDER: [&str; 24] = [
+    "prim", "target", "workers", "value", "syntax", "check", "interp", "ir", "analysis", "lower", "opt",
+    "flatten", "mem", "imp", "impgen", "impopt", "llvm", "kernelc", "runtime", "driver", "harness", "tune",
+    "progen", "bindrune",
 ];
 
 /// All crates that these crates may use; stricter than [`ORDER`].

@@ -12,7 +12,7 @@
 //!                                                   with a further stride for each dimension of Σ
 //! ```
 
-use super::parallelism::{NestBindings, is_cheap_to_recompute};
+use super::parallelism::{NestBindings, is_recomputed};
 use super::updates::array_of;
 use super::{distribute_irregular, map};
 use crate::context::{Ctx, Let};
@@ -83,7 +83,7 @@ pub(super) fn returns_elements(bound: NestBindings<'_>, body: &Body<Soacs>) -> b
             return false;
         };
         let few = matches!(op, BasicOp::ArrayLit { row, .. } if row.is_prim());
-        if !(updates || known || few || is_cheap_to_recompute(stm)) {
+        if !(updates || known || few || is_recomputed(stm)) {
             return false;
         }
         let result = |param: &Param<Soacs>| body.result.contains(&Atom::Var(param.name));

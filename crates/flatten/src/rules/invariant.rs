@@ -24,9 +24,9 @@ use crate::context::{Ctx, Let};
 use crate::empty_checks::any_empty;
 use crate::names::atoms;
 use crate::nest::Nest;
+use analysis::total;
 use crate::{Pat, Result, Stms};
 use ir::syntax::{Atom, Attr, BasicOp, Body, Exp, Param, Stm};
-use ir::total;
 use ir::types::{Dim, Type};
 use ir::walk::{
     Substitution, consumed_by, stm_names, sub_bodies, substitute_stm, substitute_type, used_names, with_stack,

@@ -6,6 +6,7 @@ use super::pending::Pending;
 use crate::context::Ctx;
 use crate::functions::Callees;
 use crate::nest::Nest;
+use analysis::{cost, thresholds};
 use crate::scope::Scope;
 use ir::operator_map::operator_map;
 use ir::scan_reduce::ScanReduce;
@@ -14,7 +15,6 @@ use ir::syntax::{Atom, Attr, BasicOp, Body, Exp, Lambda, LoopForm, Stm};
 use ir::types::{Dim, Type};
 use ir::walk::{free_names_lambda, sub_bodies, with_stack};
 use ir::{Name, Soacs};
-use prim::ScalarOp;
 use rustc_hash::FxHashSet;
 
 /// Returns true if a body has a combinator without the attribute `sequential`.
@@ -210,18 +210,15 @@ fn has_size(ty: &Type, is: impl Fn(Name) -> bool) -> bool {
     ty.shape().iter().any(|dim| matches!(dim, Dim::Var(name) if is(*name)))
 }
 
-/// Returns true if a statement is cheap to recompute: an operation on scalars, a view, a check.
-pub(super) fn is_cheap_to_recompute(stm: &Stm<Soacs>) -> bool {
+/// Returns true if a statement is recomputed in each iteration that needs it: an operation on
+/// scalars, a view, a check, or an array whose elements readers compute.
+pub(super) fn is_recomputed(stm: &Stm<Soacs>) -> bool {
     let Exp::Basic(op) = &stm.exp else {
         return false;
     };
-    match op {
-        BasicOp::Atom(_) | BasicOp::Scalar(ScalarOp::Unary(..) | ScalarOp::Binary(..) | ScalarOp::Compare(..) | ScalarOp::Convert { .. } | ScalarOp::Select { .. } | ScalarOp::Fma(..)) | BasicOp::Assert { .. } | BasicOp::Index { .. } | ir::view_op!()
-        // Their elements are known: readers compute them.
-        | BasicOp::Iota { .. }
-        | BasicOp::Replicate { .. }
-        | BasicOp::Param { .. }
-        | BasicOp::ConstArray { .. } => true,
-        BasicOp::SizeAtLeast { .. } | BasicOp::Scalar(ScalarOp::Math(..)) | ir::update_op!() | BasicOp::Concat { .. } | BasicOp::Scratch { .. } | BasicOp::Copy(_) | BasicOp::Manifest { .. } | BasicOp::ArrayLit { .. } | BasicOp::Opaque(_) => false,
-    }
+    let is_known =
+        matches!(op, BasicOp::Iota { .. } | BasicOp::Replicate { .. } | BasicOp::ConstArray { .. });
+    let is_view = matches!(op, BasicOp::Index { .. } | ir::view_op!() | BasicOp::Assert { .. });
+    let is_scalar = op.is_scalar() && !matches!(op, BasicOp::SizeAtLeast { .. });
+    is_known || is_view || is_scalar && cost::basic(op) <= thresholds::DISTRIBUTED
 }

@@ -1,7 +1,7 @@
 //! Statements that are not distributed yet, and the values of theirs that the nest needs.
 
 use super::distribute::Distribution;
-use super::parallelism::{NestBindings, is_cheap_to_recompute};
+use super::parallelism::{NestBindings, is_recomputed};
 use super::{array_ops, distribute_irregular};
 use crate::Stms;
 use ir::syntax::{BasicOp, Exp, Stm};
@@ -89,7 +89,7 @@ impl Distribution<'_, '_> {
         let bound = self.bound();
         let is_stuck = |name: &Name| self.pending.stuck.contains(name);
         let mut found: Vec<Name> = Vec::new();
-        if is_cheap_to_recompute(stm) {
+        if is_recomputed(stm) {
             let mut any = false;
             stm_names(stm, |name| any |= is_stuck(&name));
             found.extend(stm.pat.iter().filter(|_| any).map(|param| param.name));
@@ -172,7 +172,7 @@ impl Distribution<'_, '_> {
                 continue;
             };
             // Views of arrays that cannot be bound in the nest are stored themselves.
-            if is_cheap_to_recompute(stm) && !self.pending.stuck.contains(&name) {
+            if is_recomputed(stm) && !self.pending.stuck.contains(&name) {
                 if let Some(at) = self.pending.bound.get(&name) {
                     needs.recomputed.push(*at);
                 }

@@ -18,6 +18,7 @@ use super::parallelism::{NestBindings, has_parallelism};
 use super::{map, par, versions};
 use crate::context::{Ctx, Let};
 use crate::manifest::{SegopBody, SegopKind};
+use analysis::{cost, thresholds};
 use crate::names::{Names, atoms};
 use crate::scope::{Position, Scope};
 use crate::{Pat, Result};
@@ -27,9 +28,7 @@ use ir::soac::{Screma, Soac};
 use ir::syntax::{Atom, Attr, Aux, Body, Exp, Lambda, Stm};
 use ir::tunable::Rule;
 use ir::types::{Dim, Type};
-use ir::walk::with_stack;
-use ir::{Flatten, Name, Prov, Soacs, cost};
-use target::time;
+use ir::{Flatten, Name, Prov, Soacs};
 
 /// Appends the statements that replace a screma that scans or reduces scalars.
 pub(super) fn scan_reduce(ctx: &mut Ctx<'_>, scope: Scope<'_>, to: Let, mut s: Screma) -> Result {
@@ -54,27 +53,12 @@ pub(super) fn scan_reduce(ctx: &mut Ctx<'_>, scope: Scope<'_>, to: Let, mut s: S
 /// Returns true if the mapped values of a scan are stored rather than recomputed.
 fn is_stored(s: &Screma) -> bool {
     let passes_on = s.scan_reduce.post.is_some() && s.map.ret.iter().any(is_acc);
-    !passes_on && is_expensive(&s.map.body)
+    let cost = cost::body(&s.map.body);
+    !passes_on && (!cost.is_bounded() || cost.total() > thresholds::RECOMPUTED_IN_SCAN)
 }
 
 fn is_acc(ty: &Type) -> bool {
     matches!(ty, Type::Acc { .. })
-}
-
-/// Returns true if an iteration costs more than storing its results and reading them again.
-fn is_expensive(body: &Body<Soacs>) -> bool {
-    with_stack(|| {
-        let mut total_cost = 0;
-        let expensive = body.stms.iter().any(|stm| match &stm.exp {
-            Exp::Basic(op) => {
-                total_cost += cost::basic(op);
-                false
-            }
-            Exp::If { cond: _, then_body, else_body } => is_expensive(then_body) || is_expensive(else_body),
-            Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_) => true,
-        });
-        expensive || total_cost > time::SCAN_BUFFER
-    })
 }
 
 /// Appends the versions of a reduction or scan.

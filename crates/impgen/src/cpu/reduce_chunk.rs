@@ -10,10 +10,10 @@
 //! [`streams`](super::streams)).
 
 use super::segops::SegSpace;
+use analysis::exact::is_exact;
 use crate::function::Gen;
 use imp::build::{add, binary, compare, div, mul, sub};
 use imp::{Expr, Stmt, Var};
-use ir::exact::is_exact;
 use ir::metrics::body_statements;
 use ir::soac::Operator;
 use ir::syntax::{Atom, Param};

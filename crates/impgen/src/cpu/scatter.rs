@@ -19,13 +19,14 @@
 //! one always wins.
 
 use super::segops::SegSpace;
+use analysis::size::is_at_most;
 use crate::function::Gen;
 use imp::build::{add, and, compare, min, sub};
 use imp::{Expr, LaneAccess, LanePositions, MaskedOff, Stmt, Var, VarType};
 use ir::facts::FactFlag;
 use ir::mem::Lmad;
 use ir::name::Name;
-use ir::syntax::{BasicOp, Body, Exp, Stm};
+use ir::syntax::{BasicOp, Body, Exp};
 use ir::types::Dim;
 use ir::{Mems, PassError};
 use prim::{CmpOp, PrimType, UnOp};
@@ -76,10 +77,10 @@ pub(crate) struct Packed {
 }
 
 impl Gen<'_, '_> {
-    /// The body of a segmap as a scatter, if it is one and its body is cheap.
+    /// The body of a segmap as a scatter, if it is one and its body is small.
     pub(crate) fn scatter(&self, space: &SegSpace<'_>) -> Option<Scatter> {
         let scatter = self.scatter_of(space.body)?;
-        (size(&scatter.body.stms) <= MOST_STATEMENTS).then_some(scatter)
+        is_at_most(&scatter.body, MOST_STATEMENTS).then_some(scatter)
     }
 
     /// An iteration's body as a scatter, if its writes can be packed.
@@ -283,13 +284,4 @@ impl Gen<'_, '_> {
         self.emit(Stmt::Set(var, value));
         Expr::Var(var)
     }
-}
-
-/// The number of statements, including the ones in branches.
-fn size(stms: &[Stm<Mems>]) -> usize {
-    let nested = |stm: &Stm<Mems>| match &stm.exp {
-        Exp::If { cond: _, then_body, else_body } => size(&then_body.stms) + size(&else_body.stms),
-        Exp::Basic(_) | Exp::Apply { .. } | Exp::Loop { .. } | Exp::Op(_) => 0,
-    };
-    stms.iter().map(|stm| 1 + nested(stm)).sum()
 }

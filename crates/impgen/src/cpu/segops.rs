@@ -10,23 +10,25 @@
 
 use super::reduce::Operators;
 use super::scan::Scan;
+use analysis::cost::{self, Cost, Counts};
+use analysis::statements;
 use crate::function::Gen;
 use imp::build::{add, div, max, mul, sub};
 use imp::{Expr, For, LoopMode, Stmt, Var};
 use ir::facts::FactFlag;
 use ir::mem::{Block, MemAnn, MemOp};
 use ir::name::Name;
-use ir::seg::{Decomp, Seg, SegKind, SegOp};
-use ir::syntax::{Atom, Aux, BasicOp, Body, DimIndex, Exp, Lambda, LoopForm, Param, Stm};
+use ir::seg::{Decomp, Seg, SegKind};
+use ir::syntax::{Atom, Aux, Body, DimIndex, Exp, Lambda, Param};
 use ir::types::{Dim, Space as MemSpace};
-use ir::walk::{free_names, sub_bodies, with_stack};
+use ir::walk::free_names;
 use ir::{Mems, PassError, Prov};
 use prim::PrimType;
 use target::chunks::{
     BLOCK_BYTES, CHUNK_WORK, ELEMENT_WORK, LANES_CHUNK, MAX_ALLOCATING_CHUNKS, MIN_FULL_CHUNKS,
     MIN_LANES_CHUNK,
 };
-use target::{LANES, TRIPS, levels, time};
+use target::{LANES, TRIPS, levels};
 
 /// The one dimension of a segop, and further properties that all its kinds share.
 #[derive(Clone)]
@@ -123,7 +125,7 @@ impl Gen<'_, '_> {
             self.chunk_step(n.clone(), 1, MIN_LANES_CHUNK)
         } else if decomp.grain_size < LANES_CHUNK {
             let few = self.chunk_step(n.clone(), LANES_CHUNK, together);
-            self.lane_step(space, n.clone(), few, min_lanes(pat))?
+            self.lane_step(space, n.clone(), few, min_lanes(pat))
         } else {
             Expr::i64(LANES_CHUNK)
         };
@@ -210,65 +212,37 @@ impl Gen<'_, '_> {
     /// known before the segop, the step is also large enough that a step in lanes has some work to
     /// do, and that lanes are filled while there are still at least `MIN_FULL_CHUNKS` chunks: a
     /// further lane then costs nothing.
-    fn lane_step(&mut self, space: &SegSpace<'_>, n: Expr, few: Expr, lanes: i64) -> Result<Expr, PassError> {
-        if !space.independent || !self.is_bounded(space.body) {
-            return Ok(few);
+    fn lane_step(&mut self, space: &SegSpace<'_>, n: Expr, few: Expr, lanes: i64) -> Expr {
+        let cost = self.iteration_cost(space);
+        let calls = cost.calls;
+        let cost = cost.total_in(&Sizes(self));
+        if !space.independent || calls || !cost.is_known {
+            return few;
         }
-        let cost = max(self.iteration_cost(space)?, Expr::i64(1));
+        let cost = max(cost.value, Expr::i64(1));
         let enough = div(Expr::i64(CHUNK_WORK * LANES), cost);
         let enough = self.bind_value(enough, PrimType::I64, "enough");
         let enough = self.chunk_step(enough, 1, LANES_CHUNK);
         let full = self.chunk_step(n, MIN_FULL_CHUNKS, lanes);
         let few = max(few, full);
-        Ok(self.bind_value(max(few, enough), PrimType::I64, "step"))
+        self.bind_value(max(few, enough), PrimType::I64, "step")
     }
 
-    /// The estimated cost of an iteration, in sixteenths of a nanosecond.
-    fn iteration_cost(&self, space: &SegSpace<'_>) -> Result<Expr, PassError> {
-        self.body_cost(space.body, space.decomp)
-    }
-
-    /// The estimated cost of one iteration of a segop's body, in sixteenths of a nanosecond:
-    /// computed from its loops and inner segops, or the decomposition's estimate if there are none.
-    fn body_cost(&self, body: &Body<Mems>, decomp: Decomp) -> Result<Expr, PassError> {
-        Ok(match self.loop_cost(body)? {
-            Some(loops) => add(Expr::i64(statements(&body.stms)), loops),
-            None => Expr::i64(decomp.cost),
-        })
-    }
-
-    /// The trip count of a loop, if it is known before the segop.
-    fn trips(&self, form: &LoopForm) -> Option<Expr> {
-        match *form {
-            LoopForm::For { bound: Atom::Var(name), ty: PrimType::I64, .. } if self.is_bound(name) => {
-                self.var(name).ok().map(Expr::Var)
-            }
-            LoopForm::For { bound: Atom::Const(n), .. } => Some(Expr::i64(n.as_i64().unwrap_or(1).max(0))),
-            LoopForm::For { .. } | LoopForm::While { .. } => None,
-        }
-    }
-
-    /// Returns true if the cost of a body is known before the segop, as the trip counts of its
-    /// loops are.
-    fn is_bounded(&self, body: &Body<Mems>) -> bool {
-        body.stms.iter().all(|stm| match &stm.exp {
-            Exp::Basic(_) => true,
-            Exp::If { cond: _, then_body, else_body } => {
-                self.is_bounded(then_body) && self.is_bounded(else_body)
-            }
-            Exp::Loop { params: _, form, body } => self.trips(form).is_some() && self.is_bounded(body),
-            Exp::Op(MemOp::Alloc { .. }) => true,
-            Exp::Apply { .. } | Exp::Op(_) => false,
-        })
+    /// The cost of an iteration ([`analysis::cost`]).
+    fn iteration_cost(&self, space: &SegSpace<'_>) -> Cost<RunTimeCost> {
+        cost::iteration(space.body, space.decomp, &Sizes(self))
     }
 
     /// The estimated cost of a segop in nanoseconds. If the body calls recursive functions, it is
     /// negative: its absolute value is a lower bound, not below the time to read all elements that
     /// the functions may be called with.
     pub(crate) fn cost(&mut self, space: &SegSpace<'_>) -> Result<Expr, PassError> {
-        let iteration_cost = self.iteration_cost(space)?;
-        let mut cost = div(mul(space.width.clone(), iteration_cost), Expr::i64(16));
-        if self.calls_recursive(space.body) {
+        let iteration_cost = self.iteration_cost(space).total_in(&Sizes(self));
+        let mut cost = div(mul(space.width.clone(), iteration_cost.value), Expr::i64(16));
+        if statements::any(
+            space.body,
+            &|stm| matches!(&stm.exp, Exp::Apply { fun, .. } if self.shared.recursive.contains(fun)),
+        ) {
             let mut elements = Expr::i64(0);
             for name in free_names(space.body) {
                 if let Ok((ty, _, _)) = self.location(name) {
@@ -281,60 +255,53 @@ impl Gen<'_, '_> {
         }
         Ok(self.bind_value(cost, PrimType::I64, "cost"))
     }
+}
 
-    /// Returns true if a body calls recursive functions.
-    fn calls_recursive(&self, body: &Body<Mems>) -> bool {
-        with_stack(|| {
-            body.stms.iter().any(|stm| {
-                let mut found = match &stm.exp {
-                    Exp::Apply { fun, .. } => self.shared.recursive.contains(fun),
-                    Exp::Basic(_) | Exp::If { .. } | Exp::Loop { .. } | Exp::Op(_) => false,
-                };
-                sub_bodies(&stm.exp, |body| found = found || self.calls_recursive(body));
-                found
-            })
+/// A cost as an expression; `is_known` is false if it contains assumed sizes.
+struct RunTimeCost {
+    value: Expr,
+    is_known: bool,
+}
+
+/// Costs over the sizes that are bound before a segop.
+struct Sizes<'g, 'a, 'b>(&'g Gen<'a, 'b>);
+
+impl Counts for Sizes<'_, '_, '_> {
+    type Cost = RunTimeCost;
+
+    fn constant(&self, cost: i64) -> RunTimeCost {
+        RunTimeCost { value: Expr::i64(cost), is_known: true }
+    }
+
+    fn size(&self, size: Option<Atom>) -> RunTimeCost {
+        let known = match size {
+            Some(Atom::Const(n)) => Some(Expr::i64(n.as_i64().unwrap_or(1).max(0))),
+            Some(Atom::Var(name)) if self.0.is_bound(name) => self.0.var(name).ok().map(Expr::Var),
+            Some(Atom::Var(_)) | None => None,
+        };
+        let is_known = known.is_some();
+        RunTimeCost { value: known.unwrap_or(Expr::i64(TRIPS)), is_known }
+    }
+
+    fn add(&self, x: RunTimeCost, y: RunTimeCost) -> RunTimeCost {
+        RunTimeCost { value: add(x.value, y.value), is_known: x.is_known && y.is_known }
+    }
+
+    /// The constant parts are compared here, so that little is computed at run time.
+    fn branch(&self, x: Cost<RunTimeCost>, y: Cost<RunTimeCost>) -> Cost<RunTimeCost> {
+        x.combined(y, i64::max, |x, y| RunTimeCost {
+            value: max(x.value, y.value),
+            is_known: x.is_known && y.is_known,
         })
     }
 
-    /// The cost that loops and inner segops add to an iteration, in sixteenths of a nanosecond;
-    /// `None` if there are none. Trip counts and widths that are not known before the enclosing
-    /// segop are assumed to be `TRIPS`.
-    fn loop_cost(&self, body: &Body<Mems>) -> Result<Option<Expr>, PassError> {
-        let mut sum: Option<Expr> = None;
-        for stm in &body.stms {
-            let more = match &stm.exp {
-                Exp::Loop { params: _, form, body } => {
-                    let inner = match self.loop_cost(body)? {
-                        Some(inner) => add(Expr::i64(statements(&body.stms)), inner),
-                        None => Expr::i64(statements(&body.stms)),
-                    };
-                    let trips = self.trips(form).unwrap_or(Expr::i64(TRIPS));
-                    Some(mul(trips, inner))
-                }
-                Exp::If { cond: _, then_body, else_body } => {
-                    match (self.loop_cost(then_body)?, self.loop_cost(else_body)?) {
-                        (Some(a), Some(b)) => Some(max(a, b)),
-                        (a, b) => a.or(b),
-                    }
-                }
-                Exp::Op(MemOp::Seg(SegOp::Seg(seg))) => {
-                    let iterations = match seg.space.dims.last() {
-                        Some((_, Dim::Var(name))) if self.is_bound(*name) => Expr::Var(self.var(*name)?),
-                        Some((_, Dim::Const(n))) => Expr::i64(*n),
-                        Some((_, Dim::Var(_) | Dim::Ext(_))) | None => Expr::i64(TRIPS),
-                    };
-                    let all = mul(iterations, self.body_cost(&seg.body, seg.decomp)?);
-                    let shared = seg.level == levels::LANES;
-                    Some(if shared { div(all, Expr::i64(LANES)) } else { all })
-                }
-                Exp::Basic(_) | Exp::Apply { .. } | Exp::Op(_) => None,
-            };
-            sum = match (sum, more) {
-                (Some(a), Some(b)) => Some(add(a, b)),
-                (a, b) => a.or(b),
-            };
-        }
-        Ok(sum)
+    fn times(&self, count: RunTimeCost, cost: RunTimeCost) -> RunTimeCost {
+        RunTimeCost { value: mul(count.value, cost.value), is_known: count.is_known && cost.is_known }
+    }
+
+    /// Lanes inside leave none for the iterations around them.
+    fn in_lanes(&self, cost: RunTimeCost) -> RunTimeCost {
+        RunTimeCost { value: div(cost.value, Expr::i64(LANES)), is_known: false }
     }
 }
 
@@ -348,31 +315,6 @@ fn min_lanes(pat: &[Param<Mems>]) -> i64 {
 
 /// Returns true if a body allocates blocks of its own.
 fn allocates(body: &Body<Mems>) -> bool {
-    with_stack(|| {
-        body.stms.iter().any(|stm| {
-            let host = MemSpace::Host;
-            let mut found = matches!(stm.exp, Exp::Op(MemOp::Alloc { space, .. }) if space == host);
-            sub_bodies(&stm.exp, |body| found = found || allocates(body));
-            found
-        })
-    })
-}
-
-/// The cost of statements, without the iterations of loops among them, in sixteenths of a
-/// nanosecond.
-fn statements(stms: &[Stm<Mems>]) -> i64 {
-    stms.iter()
-        .map(|stm| match &stm.exp {
-            // The memory is already allocated.
-            Exp::Basic(BasicOp::Scratch { .. }) => 0,
-            Exp::Basic(op) => ir::cost::basic(op),
-            Exp::If { cond: _, then_body, else_body } => {
-                statements(&then_body.stms).max(statements(&else_body.stms))
-            }
-            Exp::Loop { .. } | Exp::Op(MemOp::Seg(SegOp::Seg(Seg { level: levels::LANES, .. }))) => {
-                time::LOOP
-            }
-            Exp::Apply { .. } | Exp::Op(_) => time::CALL,
-        })
-        .sum()
+    let host = MemSpace::Host;
+    statements::any(body, &|stm| matches!(stm.exp, Exp::Op(MemOp::Alloc { space, .. }) if space == host))
 }

@@ -11,6 +11,7 @@
 //! ```
 
 use super::reduce_chunk::ChunkReduction;
+use analysis::thresholds;
 use crate::function::Gen;
 use crate::operators::element_of_buffer;
 use imp::build::add;
@@ -18,9 +19,6 @@ use imp::{Expr, LaneAccess, LanePositions, MaskedOff, Stmt, Var, VarType};
 use ir::PassError;
 use prim::{PrimType, UnOp};
 
-/// The cost of an iteration (as estimated for decompositions) up to which computing the mapped
-/// value twice is worthwhile.
-const CHEAP: i64 = 16;
 impl Gen<'_, '_> {
     /// A round that folds one iteration into each of the accumulators in `buffers`, from `first`
     /// on, and has no mapped results. It is skipped if no accumulator would change.
@@ -32,8 +30,8 @@ impl Gen<'_, '_> {
         round: impl FnOnce(&mut Self) -> Result<(), PassError>,
     ) -> Result<(), PassError> {
         let space = fold.space;
-        let cheap = space.independent && space.decomp.cost <= CHEAP;
-        let Some(identity) = space.identity_predicate.filter(|_| cheap) else {
+        let may_run_twice = space.independent && space.decomp.cost <= thresholds::SKIPPED_ROUND;
+        let Some(identity) = space.identity_predicate.filter(|_| may_run_twice) else {
             return round(self);
         };
         let types = fold.types;

@@ -10,6 +10,7 @@
 //! If the body is cheap, storing its results would cost more than lanes gain.
 
 use super::segops::SegSpace;
+use analysis::thresholds;
 use crate::function::Gen;
 use imp::Expr;
 use imp::build::{add, binary, min, mul, sub};
@@ -20,14 +21,10 @@ use prim::{BinOp, PrimType};
 /// Iterations of a strip: with 32, histograms take up to a quarter longer, with 256 between a tenth
 /// less and a tenth more.
 const STRIP: i64 = 64;
-/// The cost of an iteration (as estimated for decompositions) from which on strips pay off: at cost
-/// 20, histograms with strips take 1.4 times as long as without, at 28 0.9, at 44 0.8, at 140 0.4
-/// (a million iterations, bins computed by some multiplications, one thread with AVX-512).
-const EXPENSIVE: i64 = 48;
 
 /// Returns true if the chunks of a segop should be strip-mined.
 pub(crate) const fn pays_off(space: &SegSpace<'_>) -> bool {
-    space.decomp.cost >= EXPENSIVE
+    space.decomp.cost >= thresholds::STRIP_MINED
 }
 
 impl Gen<'_, '_> {

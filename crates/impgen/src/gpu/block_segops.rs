@@ -18,11 +18,11 @@
 
 use super::block_level::ThreadBlock;
 use super::reduce::Reduction;
+use analysis::exact::atomic_operator;
 use crate::function::Gen;
 use crate::operators::{div_up, operator_types};
 use imp::build::{add, compare, mul};
 use imp::{Expr, Stmt, Var};
-use ir::exact::atomic_operator;
 use ir::name::Name;
 use ir::scan_reduce::ScanReduce;
 use ir::seg::{Seg, SegKind};

@@ -22,12 +22,12 @@ mod copies;
 mod owned;
 mod shared_bins;
 
+use analysis::exact::atomic_operator;
 use crate::accs::{AccTarget, flat, inside};
 use crate::function::Gen;
 use crate::operators::operator_types;
 use imp::build::{add, and, binary, compare, div, max, min, mul, sub};
 use imp::{Access, AtomicUpdate, DeviceOp, Expr, Stmt};
-use ir::exact::atomic_operator;
 use ir::mem::Lmad;
 use ir::name::Name;
 use ir::seg::Seg;

@@ -11,8 +11,8 @@ use ir::types::{Dim, Type};
 use ir::{Mems, PassError, Prov};
 use prim::PrimType;
 
-/// The maximum number of statements of an iteration that computes little.
-const CHEAP_STATEMENTS: usize = 24;
+/// The maximum number of statements of an iteration of which a thread runs several, in registers.
+const MAX_COARSENED_STATEMENTS: usize = 24;
 
 impl Gen<'_, '_> {
     /// A segmap with one thread for each iteration, or for several.
@@ -23,7 +23,7 @@ impl Gen<'_, '_> {
         prov: Prov,
     ) -> Result<(), PassError> {
         let n = self.extent_product(&seg.space.dims, "n")?;
-        if self.is_cheap(pat, seg, CHEAP_STATEMENTS) {
+        if self.is_short(pat, seg, MAX_COARSENED_STATEMENTS) {
             return self.coarsened_map(pat, seg, (n, prov));
         }
         self.each_iteration(("segmap", prov), n, |g, iteration| g.map_iteration(pat, seg, &iteration))

@@ -136,45 +136,32 @@ fn is_operand(value: Atom, operand: Atom, known: &FxHashMap<Name, Conditions>) -
 /// The conditions under which an operation's result is the operand. Chains with more than a few
 /// conditions are not followed.
 fn chooses(basic: &BasicOp, operand: Atom, known: &FxHashMap<Name, Conditions>) -> Option<Conditions> {
-    match basic {
-        BasicOp::Scalar(ScalarOp::Select { ty: _, cond, if_true, if_false }) => {
-            let (mut conditions, holds) = match is_operand(*if_true, operand, known) {
-                Some(conditions) => (conditions, true),
-                None => (is_operand(*if_false, operand, known)?, false),
-            };
-            conditions.push(Condition::Is(*cond, holds));
-            (conditions.len() <= MOST_CONDITIONS).then_some(conditions)
-        }
-        BasicOp::Scalar(ScalarOp::Binary(binary, ty, x, y)) => {
-            let other = if *x == operand {
-                *y
-            } else if *y == operand {
-                *x
-            } else {
-                return None;
-            };
-            let (cmp, small, great) = if let BinClass::Max(cmp) = binary.class() {
-                (cmp, other, operand)
-            } else if let BinClass::Min(cmp) = binary.class() {
-                (cmp, operand, other)
-            } else {
-                return None;
-            };
-            if ty.is_float() {
-                return None;
-            }
-            Some(vec![Condition::Compare(cmp, *ty, small, great)])
-        }
-        BasicOp::Atom(_)
-        | BasicOp::Scalar(_)
-        | ir::parameter_op!()
-        | BasicOp::Assert { .. }
-        | BasicOp::Index { .. }
-        | ir::update_op!()
-        | ir::view_op!()
-        | ir::fresh_array_op!()
-        | BasicOp::Opaque(_) => None,
+    if let BasicOp::Scalar(ScalarOp::Select { ty: _, cond, if_true, if_false }) = basic {
+        let (mut conditions, holds) = match is_operand(*if_true, operand, known) {
+            Some(conditions) => (conditions, true),
+            None => (is_operand(*if_false, operand, known)?, false),
+        };
+        conditions.push(Condition::Is(*cond, holds));
+        return (conditions.len() <= MOST_CONDITIONS).then_some(conditions);
     }
+    let BasicOp::Scalar(ScalarOp::Binary(binary, ty, x, y)) = basic else {
+        return None;
+    };
+    let other = if *x == operand {
+        *y
+    } else if *y == operand {
+        *x
+    } else {
+        return None;
+    };
+    let (cmp, small, great) = if let BinClass::Max(cmp) = binary.class() {
+        (cmp, other, operand)
+    } else if let BinClass::Min(cmp) = binary.class() {
+        (cmp, operand, other)
+    } else {
+        return None;
+    };
+    (!ty.is_float()).then(|| vec![Condition::Compare(cmp, *ty, small, great)])
 }
 
 impl Condition {

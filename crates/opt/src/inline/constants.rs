@@ -9,8 +9,8 @@
 //! values.
 
 use super::Function;
+use analysis::total::is_total;
 use ir::syntax::{Atom, BasicOp, Body, Exp, FunKind, Level, LoopForm, Stm};
-use ir::total::is_total;
 use ir::types::Dim;
 use ir::walk::{Substitution, Visit, VisitMut, substitute_body};
 use ir::{Fuel, FunName, Name};

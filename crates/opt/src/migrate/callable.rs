@@ -3,7 +3,7 @@
 use ir::kernels::ThreadCallees;
 use ir::seg::SegOp;
 use ir::syntax::Exp;
-use ir::walk::{Visit, callees};
+use ir::walk::{Visit, callees, sub_bodies};
 use ir::{FunName, Program, Segs};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -58,15 +58,6 @@ impl Visit<Segs> for Kernels {
         let Exp::Op(SegOp::Seg(_)) = exp else {
             return self.walk_exp(exp);
         };
-        struct Calls<'a>(&'a mut Vec<FunName>);
-        impl Visit<Segs> for Calls<'_> {
-            fn exp(&mut self, exp: &Exp<Segs>) {
-                if let Exp::Apply { fun, args: _ } = exp {
-                    self.0.push(fun.clone());
-                }
-                self.walk_exp(exp);
-            }
-        }
-        Visit::<Segs>::exp(&mut Calls(&mut self.called), exp);
+        sub_bodies(exp, |body| callees(body, |fun| self.called.push(fun.clone())));
     }
 }

@@ -26,6 +26,7 @@ mod front;
 use super::guard::Guard;
 use super::{Certs, Simplifier, add_certs};
 use crate::level::OptLevel;
+use analysis::affine;
 use ir::Name;
 use ir::poly::Poly;
 use ir::remark::RemarkKind;
@@ -238,7 +239,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         } else if let BasicOp::Scalar(ScalarOp::Binary(op, PrimType::I32, x, y)) = def.op {
             let x = self.in_32_bits(x, levels - 1, &mut all);
             let y = self.in_32_bits(y, levels - 1, &mut all);
-            let Some(poly) = combined(op, &x, &y) else {
+            let Some(poly) = affine::binary(op, &x, &y) else {
                 return Poly::var(name);
             };
             poly
@@ -284,7 +285,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         let mut all = def.certs.clone();
         let x = self.affine(x, levels - 1, &mut all);
         let y = self.affine(y, levels - 1, &mut all);
-        let Some(poly) = combined(op, &x, &y) else {
+        let Some(poly) = affine::binary(op, &x, &y) else {
             return own();
         };
         let further = |name: Name| self.counter(name).is_some() || self.depth_of(name) == 0;
@@ -362,17 +363,6 @@ impl<L: OptLevel> Simplifier<'_, L> {
             }
         };
         (up && !often).then_some(Form::Division)
-    }
-}
-
-/// A sum, difference or product.
-fn combined(op: BinOp, x: &Poly, y: &Poly) -> Option<Poly> {
-    if op == BinOp::Add {
-        Some(x.add(y))
-    } else if op == BinOp::Sub {
-        Some(x.add(&y.mul(&Poly::constant(-1))))
-    } else {
-        (op == BinOp::Mul).then(|| x.mul(y))
     }
 }
 

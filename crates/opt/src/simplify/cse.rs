@@ -1,8 +1,9 @@
 //! Equality and hashes of basic operations, and how far they may be hoisted.
 
+use analysis::total::never_fails;
+use analysis::uses::EachUse;
 use ir::Name;
 use ir::syntax::{BasicOp, DimIndex, Level, Param};
-use ir::total::never_fails;
 use ir::types::Dim;
 use ir::walk::Visit;
 use prim::ScalarOp;
@@ -91,13 +92,7 @@ pub(crate) fn equal(a: &BasicOp, b: &BasicOp) -> bool {
 
 /// Calls `f` with each name that the operation, and the type and annotation of its result, mention.
 pub(crate) fn each_name<L: Level>(param: &Param<L>, op: &BasicOp, f: impl FnMut(Name)) {
-    struct Names<F>(F);
-    impl<L: Level, F: FnMut(Name)> Visit<L> for Names<F> {
-        fn name(&mut self, name: &Name) {
-            (self.0)(*name);
-        }
-    }
-    let mut names = Names(f);
+    let mut names = EachUse(f);
     Visit::<L>::ty(&mut names, &param.ty);
     Visit::<L>::ann(&mut names, &param.ann);
     Visit::<L>::basic(&mut names, op);

@@ -3,13 +3,13 @@
 use super::rewrite::Rewriter;
 use super::{Certs, Def, ScopeKind, Simplified, Simplifier, Sub, add_certs, cse};
 use crate::level::OptLevel;
+use analysis::uses::EachUse;
 use ir::Name;
 use ir::remark::{CheckRemovedReason, RemarkKind};
-use ir::syntax::{Atom, Attrs, Aux, BasicOp, Exp, Level, Param, ReshapeKind, Stm};
+use ir::syntax::{Atom, Attrs, Aux, BasicOp, Exp, Param, ReshapeKind, Stm};
 use ir::types::{Shape, Type};
 use ir::walk::{Visit, VisitMut};
 use prim::{BinOp, PrimType, ScalarOp, UnOp};
-use smallvec::SmallVec;
 use std::rc::Rc;
 
 impl<L: OptLevel> Simplifier<'_, L> {
@@ -74,8 +74,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         }
         let name = param.name;
         if let Atom::Var(other) = atom {
-            let more = self.uses.get(name.index()).copied().unwrap_or(1);
-            self.add_uses(other, more);
+            self.uses.add(other, self.uses.count(name));
         }
         let certs = aux.certs.clone();
         if certs.is_empty() {
@@ -97,7 +96,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
             stm.exp = Exp::Basic(BasicOp::Atom(atom));
             add_certs(&mut stm.aux.certs, certs);
             if let Atom::Var(other) = atom {
-                self.add_uses(other, 1);
+                self.uses.add(other, 1);
             }
         }
     }
@@ -284,31 +283,14 @@ impl<L: OptLevel> Simplifier<'_, L> {
         self.scopes[depth].out.push(Stm { pat, aux, exp });
     }
 
-    /// Adds uses of a name that a rule creates.
-    fn add_uses(&mut self, name: Name, more: u32) {
-        if let Some(uses) = self.uses.get_mut(name.index()) {
-            *uses = uses.saturating_add(more);
-        }
-    }
-
     /// Adds a use of each operand of an operation that a rule creates.
     pub(crate) fn use_more(&mut self, op: &BasicOp) {
-        struct Names(SmallVec<[Name; 4]>);
-        impl<L: Level> Visit<L> for Names {
-            fn name(&mut self, name: &Name) {
-                self.0.push(*name);
-            }
-        }
-        let mut names = Names(SmallVec::new());
-        Visit::<L>::basic(&mut names, op);
-        for name in names.0 {
-            self.add_uses(name, 1);
-        }
+        Visit::<L>::basic(&mut EachUse(|name| self.uses.add(name, 1)), op);
     }
 
     /// Returns true if the name was used before the walk, or was created by it.
     pub(crate) fn is_used(&self, name: Name) -> bool {
-        self.uses.get(name.index()) != Some(&0)
+        self.uses.get(name) != Some(0)
     }
 
     /// Returns true if an array has no aliases and a single use, in the scope that binds it.
@@ -320,7 +302,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
     /// binds it or branches in it.
     pub(super) fn used_here(&self, array: Name, most: u32) -> bool {
         let inner = self.scopes.get(self.depth_of(array) + 1..).unwrap_or(&[]);
-        let uses = self.uses.get(array.index()).copied().unwrap_or(u32::MAX);
+        let uses = self.uses.get(array).unwrap_or(u32::MAX);
         self.fresh_arrays[array.index()]
             && (1..=most).contains(&uses)
             && inner.iter().all(|scope| scope.kind == ScopeKind::Branch)

@@ -11,9 +11,9 @@
 
 use super::{Certs, Def, ScopeKind, Simplifier, add_certs, cse};
 use crate::level::OptLevel;
+use analysis::total;
 use ir::remark::RemarkKind;
 use ir::syntax::{Atom, Aux, BasicOp, MsgPart, Param};
-use ir::total;
 use ir::types::{Dim, Type};
 use ir::{Name, Prov};
 use prim::{BinOp, CmpOp, PrimType, Scalar, ScalarOp, UnOp};

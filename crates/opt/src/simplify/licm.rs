@@ -8,14 +8,13 @@
 
 use super::{Scope, ScopeKind, Simplifier};
 use crate::level::OptLevel;
+use analysis::{cost, thresholds, total};
 use ir::soac::{Screma, Soac};
 use ir::syntax::{Atom, Aux, BasicOp, Exp, Param, Stm};
-use ir::total;
 use ir::types::Type;
 use ir::walk::Visit;
 use ir::{Name, Prov, Soacs};
 use prim::{BinOp, CmpOp, PrimType, Scalar, ScalarOp};
-use target::memory::RECOMPUTE_OPERATIONS;
 
 /// No combinator is hoisted out of a body at a greater depth.
 pub(crate) const MAX_DEPTH: usize = 32;
@@ -90,9 +89,12 @@ impl<L: OptLevel> Simplifier<'_, L> {
 impl Simplifier<'_, Soacs> {
     /// Emits a combinator, outside of the bodies in which it is invariant.
     pub(super) fn push_hoisted(&mut self, pat: Vec<Param<Soacs>>, aux: Aux, screma: Screma) {
-        let (inputs, cheap) = (screma.inputs.clone(), is_cheap(&screma));
+        let cost = cost::body(&screma.map.body);
+        let recomputed =
+            screma.scan_reduce.is_map() && cost.is_bounded() && cost.total() <= thresholds::RECOMPUTED;
+        let inputs = screma.inputs.clone();
         let exp = Exp::Op(Soac::Screma(screma));
-        let depth = if cheap { self.current() } else { self.target_depth(&pat, &aux, &inputs, &exp) };
+        let depth = if recomputed { self.current() } else { self.target_depth(&pat, &aux, &inputs, &exp) };
         if depth < self.current() && self.rewrite() {
             self.push_at(depth, pat, aux, exp);
         } else {
@@ -161,22 +163,6 @@ impl Simplifier<'_, Soacs> {
             false
         };
         inputs.iter().any(made)
-    }
-}
-
-/// Returns true if the map is as cheap to recompute as its result is to read.
-fn is_cheap(screma: &Screma) -> bool {
-    screma.scan_reduce.is_map()
-        && screma.map.body.stms.len() <= RECOMPUTE_OPERATIONS
-        && screma.map.body.stms.iter().all(is_fast)
-}
-
-fn is_fast(stm: &Stm<Soacs>) -> bool {
-    match &stm.exp {
-        Exp::Basic(BasicOp::Scalar(ScalarOp::Binary(op, ..))) => !op.is_checked(),
-        Exp::Basic(BasicOp::Scalar(ScalarOp::Math(..))) => false,
-        Exp::Basic(_) => true,
-        Exp::If { .. } | Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_) => false,
     }
 }
 

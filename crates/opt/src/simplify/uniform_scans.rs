@@ -14,8 +14,8 @@
 use super::Simplifier;
 use super::closed_forms::Closed;
 use crate::dce::retain;
+use analysis::exact::scalar_operator;
 use ir::Soacs;
-use ir::exact::scalar_operator;
 use ir::scan_reduce::ScanReduce;
 use ir::soac::{Operator, Screma, Soac};
 use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Lambda, Param, Stm};

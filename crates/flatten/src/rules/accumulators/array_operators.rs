@@ -24,6 +24,7 @@
 //! Needs: a verified program of combinators. Guarantees: every operator of a `withacc` works on
 //! scalars. Bound names are kept, except for accumulators and in histograms.
 
+use analysis::statements;
 use super::{columns, histogram, interchange};
 use crate::sequential::update_bucket;
 use crate::{Pat, Result, Stms};
@@ -31,7 +32,7 @@ use ir::soac::{AccInput, HistOp, Operator, Screma, Soac};
 use ir::syntax::{Aux, BasicOp, Body, Exp, Function, Lambda, LoopParam, Param, Program, Stm};
 use ir::types::{Shape, Type};
 use ir::typing::instantiate;
-use ir::walk::{refresh_lambda, sub_bodies, with_stack};
+use ir::walk::{refresh_lambda, with_stack};
 use ir::{Atom, Builder, Context, Dim, Name, PassError, Soacs, TypeEnv};
 use prim::{BinOp, CmpOp, PrimType, Scalar};
 use rustc_hash::FxHashMap;
@@ -58,18 +59,12 @@ pub fn accumulators(mut program: Program<Soacs>, context: &mut Context) -> Resul
 }
 
 fn has_array_operator(body: &Body<Soacs>) -> bool {
-    with_stack(|| {
-        body.stms.iter().any(|stm| {
-            let mut found = match &stm.exp {
-                Exp::Op(Soac::WithAcc { inputs, lambda: _ }) => {
-                    inputs.iter().any(|i| i.op.as_ref().is_some_and(is_array_operator))
-                }
-                Exp::Op(Soac::Hist { ops, .. }) => ops.iter().any(|op| is_array_operator(&op.op)),
-                Exp::Op(_) | Exp::Basic(_) | Exp::Apply { .. } | Exp::If { .. } | Exp::Loop { .. } => false,
-            };
-            sub_bodies(&stm.exp, |body| found = found || has_array_operator(body));
-            found
-        })
+    statements::any(body, &|stm| match &stm.exp {
+        Exp::Op(Soac::WithAcc { inputs, lambda: _ }) => {
+            inputs.iter().any(|i| i.op.as_ref().is_some_and(is_array_operator))
+        }
+        Exp::Op(Soac::Hist { ops, .. }) => ops.iter().any(|op| is_array_operator(&op.op)),
+        Exp::Basic(_) | Exp::Apply { .. } | Exp::If { .. } | Exp::Loop { .. } | Exp::Op(_) => false,
     })
 }
 

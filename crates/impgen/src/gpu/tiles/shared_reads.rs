@@ -19,6 +19,7 @@
 //! without an iteration may run another thread's: all it does then is read. The blocks read are
 //! disjoint from the blocks of the results.
 
+use analysis::affine::{MAX_TERMS, Values, Widths};
 use crate::function::Gen;
 use ir::Mems;
 use ir::mem::{Block, Lmad, MemAnn, MemOp, view};
@@ -29,7 +30,7 @@ use ir::seg::Seg;
 use ir::syntax::{Atom, BasicOp, Body, Exp, LoopForm, LoopParam, Param, Stm};
 use ir::types::{Dim, Type};
 use ir::walk::{Visit, binders};
-use prim::{BinOp, PrimType, ScalarOp};
+use prim::PrimType;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The dependence of an element, besides the loop counter and outer dimensions.
@@ -74,8 +75,6 @@ pub(in crate::gpu) struct TilingPlan<'s> {
     pub(super) is_small: bool,
 }
 
-/// The maximum number of terms of a polynomial; longer sums are not substituted.
-const MOST_TERMS: usize = 8;
 /// The maximum size of iterations of which a thread runs several: values carried by the loop,
 /// statements of its body, statements of the segop's body.
 const SMALL: (usize, usize, usize) = (2, 16, 8);
@@ -145,9 +144,14 @@ impl Gen<'_, '_> {
         })
     }
 
-    /// Returns true if iterations compute little: at most `most` statements without bodies, which
-    /// compute scalars from memory that the segop does not write.
-    pub(in crate::gpu) fn is_cheap(&self, pat: &[Param<Mems>], seg: &Seg<Mems>, most: usize) -> bool {
+    /// Returns true if iterations are straight-line code of at most `most` statements, which compute
+    /// scalars from memory that the segop does not write.
+    pub(in crate::gpu) fn is_short(
+        &self,
+        pat: &[Param<Mems>],
+        seg: &Seg<Mems>,
+        most: usize,
+    ) -> bool {
         if !is_straight_line(&seg.body, most) {
             return false;
         }
@@ -222,8 +226,8 @@ struct KnownValues<'p, 'a, 'b> {
     dims: Vec<Name>,
     /// Views bound in the iteration: block and index function.
     views: FxHashMap<Name, (Name, Lmad)>,
-    /// The values of the iteration's integers that are sums and products.
-    scalars: FxHashMap<Name, Poly>,
+    /// The iteration's integers.
+    scalars: Values,
 }
 
 impl<'p, 'a, 'b> KnownValues<'p, 'a, 'b> {
@@ -234,7 +238,7 @@ impl<'p, 'a, 'b> KnownValues<'p, 'a, 'b> {
             inside,
             dims: dims.iter().map(|(index, _)| *index).collect(),
             views: FxHashMap::default(),
-            scalars: FxHashMap::default(),
+            scalars: Values::new(Widths::Exact),
         }
     }
 
@@ -288,27 +292,9 @@ impl<'p, 'a, 'b> KnownValues<'p, 'a, 'b> {
         if let MemAnn::In { block: Block::Var(block), lmad } = &param.ann {
             self.views.insert(param.name, (*block, lmad.clone()));
         }
-        let known = if let BasicOp::Atom(x) = op {
-            Some(self.value(*x))
-        } else if let BasicOp::Scalar(ScalarOp::Binary(BinOp::Add, PrimType::I64, x, y)) = op {
-            Some(self.value(*x).add(&self.value(*y)))
-        } else if let BasicOp::Scalar(ScalarOp::Binary(BinOp::Sub, PrimType::I64, x, y)) = op {
-            let minus = Poly::constant(-1).mul(&self.value(*y));
-            Some(self.value(*x).add(&minus))
-        } else if let BasicOp::Scalar(ScalarOp::Binary(BinOp::Mul, PrimType::I64, x, y)) = op {
-            Some(self.value(*x).mul(&self.value(*y)))
-        } else {
-            None
-        };
-        let is_index = param.ty == Type::Prim(PrimType::I64);
-        if let Some(known) = known.filter(|it| is_index && it.terms().len() <= MOST_TERMS) {
-            self.scalars.insert(param.name, known);
+        if param.ty == Type::Prim(PrimType::I64) {
+            self.scalars.record(param.name, op);
         }
-    }
-
-    fn value(&self, atom: Atom) -> Poly {
-        let known = atom.var().and_then(|name| self.scalars.get(&name));
-        known.cloned().unwrap_or_else(|| Poly::atom(atom))
     }
 
     /// The element that a statement of a loop reads, if iterations share it.
@@ -327,8 +313,8 @@ impl<'p, 'a, 'b> KnownValues<'p, 'a, 'b> {
             }
         };
         let (_, at) = view(op, &[], |_| Some(lies))?;
-        let offset = at.offset.substitute(|name| self.value(Atom::Var(name)));
-        if self.inside.contains(&block) || offset.terms().len() > MOST_TERMS {
+        let offset = self.scalars.resolved(at.offset);
+        if self.inside.contains(&block) || offset.terms().len() > MAX_TERMS {
             return None;
         }
         let known = |name| name == counter || self.dims.contains(&name) || self.is_outside(name);

@@ -9,13 +9,13 @@ use super::{Operand, Relation, SLOW};
 use crate::level::OptLevel;
 use crate::simplify::rewrite::Rewriter;
 use crate::simplify::{Certs, ScopeKind, Simplifier};
+use analysis::uses::EachUse;
 use ir::Name;
-use ir::syntax::{Atom, BasicOp, Body, Exp, Level, LoopParam};
+use ir::syntax::{Atom, BasicOp, Body, Exp, LoopParam};
 use ir::types::Type;
 use ir::walk::{Visit, VisitMut};
 use prim::{BinOp, CmpOp, PrimType, Scalar, ScalarOp, UnOp};
 use rustc_hash::{FxHashMap, FxHashSet};
-use smallvec::SmallVec;
 
 /// The largest depth of boolean operations that are traced.
 const FUEL: u32 = 8;
@@ -44,14 +44,6 @@ pub(super) struct Values {
     below: Vec<(Atom, i128)>,
 }
 
-struct Names(SmallVec<[Name; 4]>);
-
-impl<L: Level> Visit<L> for Names {
-    fn name(&mut self, name: &Name) {
-        self.0.push(*name);
-    }
-}
-
 impl Scan {
     /// Returns the part of the body that these results depend on.
     pub(super) fn of<L: OptLevel>(body: &Body<L>, roots: &[Atom]) -> Self {
@@ -70,9 +62,8 @@ impl Scan {
             self.bound.extend(stm.pat.iter().map(|param| param.name));
             match &stm.exp {
                 Exp::Basic(op) if wanted => {
-                    let mut names = Names(SmallVec::new());
-                    Visit::<L>::basic(&mut names, op);
-                    self.needed.extend(names.0);
+                    let needed = &mut self.needed;
+                    Visit::<L>::basic(&mut EachUse(|name| needed.extend([name])), op);
                     if let Some(param) = stm.pat.first()
                         && param.ty == Type::BOOL
                     {

@@ -8,11 +8,11 @@
 
 mod define;
 mod product;
+mod regions;
 #[cfg(test)]
 mod tests;
 
-use super::Certs;
-use super::add_certs;
+use crate::certs::{Certs, add_certs};
 use ir::Name;
 use ir::syntax::Atom;
 use ir::types::Dim;
@@ -20,6 +20,9 @@ use prim::{CmpOp, PrimType, Scalar};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
+/// The number of iterations, and of elements in memory, that none of a program's loops and arrays
+/// reaches.
+pub const SLOW_START: i64 = 1 << 61;
 /// The largest number of facts that a proof may visit.
 const STEPS: u32 = 48;
 /// The largest number of facts that a proof may chain.
@@ -74,7 +77,7 @@ enum Note {
 
 /// The facts known at the current point.
 #[derive(Default)]
-pub(crate) struct Ranges {
+pub struct Ranges {
     /// `above[a]` has `(b, k)`: `a <= b + k`.
     above: FxHashMap<u32, Vec<Fact>>,
     /// `below[b]` has `(a, k)`: the same facts, by the other side.
@@ -94,9 +97,9 @@ pub(crate) struct Ranges {
     /// The widths of integers that do not have 64 bits.
     bits: FxHashMap<u32, u32>,
     /// The scope that new facts belong to.
-    pub(crate) depth: u32,
+    pub depth: u32,
     /// The facts added since this was last taken: the node, and true if the fact is in `above`.
-    pub(crate) touched: Vec<(u32, bool)>,
+    pub touched: Vec<(u32, bool)>,
 }
 
 impl Ranges {
@@ -139,7 +142,7 @@ impl Ranges {
 
     /// Removes the facts of a scope that ends. Each entry of `touched` is one fact of that depth,
     /// usually near the end of its list.
-    pub(crate) fn forget(&mut self, touched: &[(u32, bool)], depth: u32) {
+    pub fn forget(&mut self, touched: &[(u32, bool)], depth: u32) {
         self.forget_notes(depth);
         for (node, upwards) in touched {
             let table = if *upwards { &mut self.above } else { &mut self.below };
@@ -152,21 +155,21 @@ impl Ranges {
     }
 
     /// `name >= least`.
-    pub(crate) fn at_least(&mut self, name: Name, least: i64, certs: &Certs) {
+    pub fn at_least(&mut self, name: Name, least: i64, certs: &Certs) {
         let least = Term { node: ZERO, offset: i128::from(least) };
         let name = Term { node: node(name), offset: 0 };
         self.add(least, name, certs);
     }
 
     /// Adds that a size is at least 1, as its body runs.
-    pub(crate) fn nonempty(&mut self, size: Dim) {
+    pub fn nonempty(&mut self, size: Dim) {
         if let Dim::Var(name) = size {
             self.at_least(name, 1, &Certs::new());
         }
     }
 
     /// `0 <= index < bound`.
-    pub(crate) fn index(&mut self, index: Name, bound: Atom) {
+    pub fn index(&mut self, index: Name, bound: Atom) {
         let none = Certs::new();
         self.at_least(index, 0, &none);
         if let Some(bound) = term(bound) {
@@ -177,10 +180,10 @@ impl Ranges {
     }
 
     /// Bounds a loop's counter, which starts at 0: no loop runs for that many iterations.
-    pub(crate) fn counts(&mut self, counter: Name, ty: PrimType) {
-        let start = i128::from(super::invariant::SLOW_START);
+    pub fn counts(&mut self, counter: Name, ty: PrimType) {
+        let start = i128::from(SLOW_START);
         if ty == PrimType::I64 && !self.has_fact(&self.above, counter, start) {
-            let most = Atom::i64(super::invariant::SLOW_START);
+            let most = Atom::i64(SLOW_START);
             self.fact(Atom::Var(counter), most, 0, &Certs::new());
         }
     }
@@ -193,7 +196,7 @@ impl Ranges {
     }
 
     /// `a <= b + k`.
-    pub(crate) fn fact(&mut self, a: Atom, b: Atom, k: i128, certs: &Certs) {
+    pub fn fact(&mut self, a: Atom, b: Atom, k: i128, certs: &Certs) {
         if let (Some(a), Some(b)) = (term(a), term(b)) {
             let b = Term { node: b.node, offset: b.offset + k };
             self.add(a, b, certs);
@@ -201,14 +204,14 @@ impl Ranges {
     }
 
     /// The certificates of a proof of `a <= b + k`.
-    pub(crate) fn at_most(&self, a: Atom, b: Atom, k: i128) -> Option<Certs> {
+    pub fn at_most(&self, a: Atom, b: Atom, k: i128) -> Option<Certs> {
         let (a, b) = (term(a)?, term(b)?);
         let b = Term { node: b.node, offset: b.offset + k };
         self.prove(a, b)
     }
 
     /// Records the type of a counter or parameter.
-    pub(crate) fn typed(&mut self, name: Name, ty: PrimType) {
+    pub fn typed(&mut self, name: Name, ty: PrimType) {
         if ty.is_int() && ty != PrimType::I64 {
             self.bits.insert(node(name), ty.bits());
         }
@@ -231,7 +234,7 @@ impl Ranges {
     }
 
     /// Adds the facts implied by a condition.
-    pub(crate) fn assume(&mut self, op: CmpOp, x: Atom, y: Atom, truth: bool, certs: &Certs) {
+    pub fn assume(&mut self, op: CmpOp, x: Atom, y: Atom, truth: bool, certs: &Certs) {
         let (Some(a), Some(b)) = (term(x), term(y)) else {
             return;
         };
@@ -279,7 +282,7 @@ impl Ranges {
     }
 
     /// The outcome of a comparison, if it is known.
-    pub(crate) fn compare(&self, op: CmpOp, x: Atom, y: Atom) -> Option<(bool, Certs)> {
+    pub fn compare(&self, op: CmpOp, x: Atom, y: Atom) -> Option<(bool, Certs)> {
         let (a, b) = (term(x)?, term(y)?);
         let less = |t: Term| Term { node: t.node, offset: t.offset - 1 };
         let zero = Term { node: ZERO, offset: 0 };

@@ -2,8 +2,8 @@
 //! part of the operator rounds (design contract 1). Exact operators may be regrouped freely; all
 //! others follow their decomposition.
 
-use crate::syntax::{Atom, BasicOp, Body, Exp, Lambda, Level};
-use crate::walk::with_stack;
+use ir::syntax::{Atom, BasicOp, Body, Exp, Lambda, Level};
+use ir::walk::with_stack;
 use prim::{BinOp, PrimType, ScalarOp};
 use target::device::is_atomic;
 
@@ -19,12 +19,12 @@ fn exact_body<L: Level>(body: &Body<L>) -> bool {
             Exp::Basic(op) => match op {
                 BasicOp::Scalar(op) => op.is_exact(),
                 BasicOp::Atom(_)
-                | crate::parameter_op!()
+                | ir::parameter_op!()
                 | BasicOp::Assert { .. }
                 | BasicOp::Index { .. }
-                | crate::update_op!()
-                | crate::view_op!()
-                | crate::fresh_array_op!()
+                | ir::update_op!()
+                | ir::view_op!()
+                | ir::fresh_array_op!()
                 | BasicOp::Opaque(_) => true,
             },
             Exp::If { cond: _, then_body, else_body } => exact_body(then_body) && exact_body(else_body),

@@ -10,16 +10,17 @@ use ir::Segs;
 use ir::name::Name;
 use ir::seg::{Seg, SegKind, SegOp};
 use ir::syntax::{Atom, Body, Exp, Param};
+use ir::walk::with_stack;
 
 /// The roots of a function's arrays.
-pub(crate) struct MustAlias {
+pub struct MustAlias {
     root: Vec<Name>,
     in_place: Vec<bool>,
 }
 
 impl MustAlias {
     /// Computes the roots of a body whose function has `n_names` names.
-    pub(crate) fn new(body: &Body<Segs>, n_names: usize) -> Self {
+    pub fn new(body: &Body<Segs>, n_names: usize) -> Self {
         let mut roots =
             Self { root: (0..n_names as u32).map(Name).collect(), in_place: vec![false; n_names] };
         roots.body(body);
@@ -28,12 +29,12 @@ impl MustAlias {
 
     /// The array whose memory `name` occupies. Names created after the analysis are their own
     /// roots.
-    pub(crate) fn root(&self, name: Name) -> Name {
+    pub fn root(&self, name: Name) -> Name {
         self.root.get(name.index()).copied().unwrap_or(name)
     }
 
     /// Returns true if a loop parameter is updated in place by the body.
-    pub(crate) fn in_place(&self, param: Name) -> bool {
+    pub fn in_place(&self, param: Name) -> bool {
         self.in_place.get(param.index()).copied().unwrap_or(false)
     }
 
@@ -48,7 +49,7 @@ impl MustAlias {
     }
 
     fn body(&mut self, body: &Body<Segs>) {
-        stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
+        with_stack(|| {
             for stm in &body.stms {
                 self.exp(&stm.pat, &stm.exp);
             }

@@ -5,7 +5,7 @@
 //! a result of the function, and whether a member is a parameter that the function does not
 //! consume. Storage that is never consumed may be shared freely; other storage is left alone.
 
-use crate::passes::Signatures;
+use crate::signatures::Signatures;
 use ir::syntax::{Atom, BasicOp, Body, Exp, Function, Level, Param, Stm};
 use ir::types::Type;
 use ir::walk::{LevelOp, Visit};
@@ -19,14 +19,14 @@ struct Flags {
 }
 
 /// The alias classes of a function's names; see the module's header.
-pub(crate) struct Aliases {
+pub struct Aliases {
     parent: Vec<u32>,
     flags: Vec<Flags>,
 }
 
 impl Aliases {
     /// Computes the classes of all names bound in the function.
-    pub(crate) fn of<L: Level>(function: &Function<L>, types: &TypeEnv, sigs: &Signatures) -> Self {
+    pub fn of<L: Level>(function: &Function<L>, types: &TypeEnv, sigs: &Signatures) -> Self {
         let n = function.names.len();
         let mut collect = Collect {
             aliases: Self { parent: (0..n as u32).collect(), flags: vec![Flags::default(); n] },
@@ -65,7 +65,7 @@ impl Aliases {
 
     /// Merges the classes of two names. Names created after the analysis belong to no class and are
     /// ignored.
-    pub(crate) fn union(&mut self, a: Name, b: Name) {
+    pub fn union(&mut self, a: Name, b: Name) {
         if a.index().max(b.index()) >= self.parent.len() {
             return;
         }
@@ -94,17 +94,17 @@ impl Aliases {
     }
 
     /// Returns true if the array or an alias of it is consumed anywhere.
-    pub(crate) fn consumed(&self, name: Name) -> bool {
+    pub fn consumed(&self, name: Name) -> bool {
         self.flags(name).consumed
     }
 
     /// Returns true if the array or an alias of it is a result of the function.
-    pub(crate) fn is_result(&self, name: Name) -> bool {
+    pub fn is_result(&self, name: Name) -> bool {
         self.flags(name).result
     }
 
     /// The representative of a name's class, for comparison.
-    pub(crate) fn class(&self, name: Name) -> usize {
+    pub fn class(&self, name: Name) -> usize {
         self.find(name)
     }
 }

@@ -1,7 +1,7 @@
 //! Total scalar operations: operations that have a value for all operands, and so may be executed
 //! speculatively.
 
-use crate::syntax::{Atom, BasicOp};
+use ir::syntax::{Atom, BasicOp};
 use prim::{BinOp, PrimType, Scalar, ScalarOp};
 
 /// Returns true for integer powers, which have no value for negative exponents.
@@ -20,4 +20,12 @@ pub fn is_total(op: &BasicOp) -> bool {
         return never_fails(*op, *y) && !is_integer_power(*op, *ty);
     }
     op.is_scalar() && !matches!(op, BasicOp::SizeAtLeast { .. })
+}
+
+/// Returns true if it is a scalar instruction whose operands programs do not check.
+pub fn is_unchecked(op: &BasicOp) -> bool {
+    if let BasicOp::Scalar(ScalarOp::Binary(op, ..)) = op {
+        return !op.is_checked();
+    }
+    op.is_scalar() && !matches!(op, BasicOp::Scalar(ScalarOp::Math(..)) | BasicOp::SizeAtLeast { .. })
 }

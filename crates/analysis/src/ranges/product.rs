@@ -6,8 +6,7 @@
 //!
 //! The product of the sizes of an array in memory does not wrap: the array has that many elements.
 
-use super::{Certs, NEWEST, Note, Ranges, Term, ZERO, add_certs, constant, node};
-use crate::simplify::invariant::SLOW_START;
+use super::{Certs, NEWEST, Note, Ranges, SLOW_START, Term, ZERO, add_certs, constant, node};
 use ir::syntax::Atom;
 use ir::types::Dim;
 use prim::PrimType;
@@ -32,7 +31,7 @@ fn pair(x: u32, y: u32) -> (u32, u32) {
 
 impl Ranges {
     /// Adds that an array of this shape exists, not necessarily in memory.
-    pub(crate) fn shape(&mut self, shape: &[Dim], certs: &Certs) {
+    pub fn shape(&mut self, shape: &[Dim], certs: &Certs) {
         for dim in shape {
             if let Dim::Var(name) = *dim
                 && !self.has_fact(&self.below, name, 0)
@@ -43,7 +42,7 @@ impl Ranges {
     }
 
     /// Adds that an array of this shape is stored in memory.
-    pub(crate) fn stored(&mut self, shape: &[Dim]) {
+    pub fn stored(&mut self, shape: &[Dim]) {
         match *shape {
             [Dim::Var(size)] => self.counts(size, PrimType::I64),
             [Dim::Var(x), Dim::Var(y)] => {
@@ -57,7 +56,7 @@ impl Ranges {
     }
 
     /// Returns true if the product of two sizes is known not to wrap.
-    pub(crate) fn fits(&self, x: Atom, y: Atom) -> bool {
+    pub fn fits(&self, x: Atom, y: Atom) -> bool {
         let (Atom::Var(x), Atom::Var(y)) = (x, y) else {
             return false;
         };

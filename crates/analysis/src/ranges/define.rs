@@ -9,71 +9,56 @@ use std::collections::hash_map::Entry;
 
 impl Ranges {
     /// Adds the facts of a name bound to an integer operation.
-    pub(crate) fn define(&mut self, name: Name, ty: PrimType, op: &BasicOp, certs: &Certs) {
+    pub fn define(&mut self, name: Name, ty: PrimType, op: &BasicOp, certs: &Certs) {
         self.typed(name, ty);
         let s = Term { node: node(name), offset: 0 };
-        match op {
-            BasicOp::Atom(x) => {
-                if let Some(x) = term(*x) {
-                    self.equal(s, x, certs);
-                }
+        let zero = constant(0);
+        if let BasicOp::Atom(x) = op {
+            if let Some(x) = term(*x) {
+                self.equal(s, x, certs);
             }
-            BasicOp::Scalar(ScalarOp::Binary(op, _, x, y)) => {
-                if let (Some(x), Some(y)) = (term(*x), term(*y)) {
-                    self.define_binary(s, *op, x, y, certs);
-                }
+        } else if let BasicOp::Scalar(ScalarOp::Binary(op, _, x, y)) = op {
+            if let (Some(x), Some(y)) = (term(*x), term(*y)) {
+                self.define_binary(s, *op, x, y, certs);
             }
-            BasicOp::Scalar(ScalarOp::Unary(UnOp::Abs, _, x)) => {
-                let zero = Term { node: ZERO, offset: 0 };
-                if let Some(x) = term(*x)
-                    && let Some(mut proof) = self.prove(zero, x)
-                {
+        } else if let BasicOp::Scalar(ScalarOp::Unary(UnOp::Abs, _, x)) = op {
+            if let Some(x) = term(*x)
+                && let Some(mut proof) = self.prove(zero, x)
+            {
+                add_certs(&mut proof, certs);
+                self.equal(s, x, &proof);
+            }
+        } else if let BasicOp::Scalar(ScalarOp::Select { ty: _, cond: _, if_true, if_false }) = op {
+            if let (Some(x), Some(y)) = (term(*if_true), term(*if_false)) {
+                self.join(s, x, y, certs);
+            }
+        } else if let BasicOp::Scalar(ScalarOp::Convert { op: conv, from, to, arg }) = op {
+            let Some(x) = term(*arg) else { return };
+            if from.is_int() {
+                self.typed_term(x, *from);
+            }
+            let widens = to.bits() >= from.bits();
+            if *conv == ConvOp::SExt && widens {
+                self.equal(s, x, certs);
+            } else if *conv == ConvOp::SExt {
+                let (most, least) = (constant(self.max(s.node)), constant(self.min(s.node)));
+                if let (Some(mut p), Some(q)) = (self.prove(x, most), self.prove(least, x)) {
+                    add_certs(&mut p, &q);
+                    add_certs(&mut p, certs);
+                    self.equal(s, x, &p);
+                }
+            } else if *conv == ConvOp::ZExt && widens {
+                if let Some(mut proof) = self.prove(zero, x) {
                     add_certs(&mut proof, certs);
                     self.equal(s, x, &proof);
-                }
-            }
-            BasicOp::Scalar(ScalarOp::Convert { op: conv, from, to, arg }) => {
-                let Some(x) = term(*arg) else { return };
-                let zero = Term { node: ZERO, offset: 0 };
-                if from.is_int() {
-                    self.typed_term(x, *from);
-                }
-                let widens = to.bits() >= from.bits();
-                if *conv == ConvOp::SExt && widens {
-                    self.equal(s, x, certs);
-                } else if *conv == ConvOp::SExt {
-                    let (most, least) = (constant(self.max(s.node)), constant(self.min(s.node)));
-                    if let (Some(mut p), Some(q)) = (self.prove(x, most), self.prove(least, x)) {
-                        add_certs(&mut p, &q);
-                        add_certs(&mut p, certs);
-                        self.equal(s, x, &p);
-                    }
-                } else if *conv == ConvOp::ZExt && widens {
-                    if let Some(mut proof) = self.prove(zero, x) {
-                        add_certs(&mut proof, certs);
-                        self.equal(s, x, &proof);
-                    } else if to.bits() > from.bits() {
-                        self.add(zero, s, certs);
-                        self.add(s, constant((1i128 << from.bits()) - 1), certs);
-                    }
-                } else if *conv == ConvOp::BToI {
+                } else if to.bits() > from.bits() {
                     self.add(zero, s, certs);
-                    self.add(s, constant(1), certs);
+                    self.add(s, constant((1i128 << from.bits()) - 1), certs);
                 }
+            } else if *conv == ConvOp::BToI {
+                self.add(zero, s, certs);
+                self.add(s, constant(1), certs);
             }
-            BasicOp::Scalar(ScalarOp::Select { ty: _, cond: _, if_true, if_false }) => {
-                if let (Some(x), Some(y)) = (term(*if_true), term(*if_false)) {
-                    self.join(s, x, y, certs);
-                }
-            }
-            BasicOp::Scalar(_)
-            | ir::parameter_op!()
-            | BasicOp::Assert { .. }
-            | BasicOp::Index { .. }
-            | ir::update_op!()
-            | ir::view_op!()
-            | ir::fresh_array_op!()
-            | BasicOp::Opaque(_) => {}
         }
     }
 
