@@ -32,8 +32,8 @@
 use crate::context::{Ctx, Let};
 use crate::scope::{LaneVersions, Position, Scope};
 use crate::sequential::{bound, screma_loop};
-use analysis::exact::scalar_operator;
 use crate::{Result, decomp, manifest};
+use analysis::exact::scalar_operator;
 use ir::remark::{Execution, OperationKind};
 use ir::scan_reduce::ScanReduce;
 use ir::seg::{Decomp, Seg, SegKind, SegOp};

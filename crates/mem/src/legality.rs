@@ -16,12 +16,12 @@
 //!
 //! A refusal inside of a `withacc` outside of all segops applies to the whole `withacc`.
 
-use analysis::exact::atomic_operator;
 use crate::aliases::{Aliases, source};
 use crate::alloc::is_small;
 use crate::checks_first::checks_first;
 use crate::destinations::{Locations, propagate};
 use crate::kernel::block_bytes;
+use analysis::exact::atomic_operator;
 use ir::Segs;
 use ir::kernels::{Refusal, ThreadCallees};
 use ir::mem::view;

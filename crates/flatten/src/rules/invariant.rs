@@ -24,8 +24,8 @@ use crate::context::{Ctx, Let};
 use crate::empty_checks::any_empty;
 use crate::names::atoms;
 use crate::nest::Nest;
-use analysis::total;
 use crate::{Pat, Result, Stms};
+use analysis::total;
 use ir::syntax::{Atom, Attr, BasicOp, Body, Exp, Param, Stm};
 use ir::types::{Dim, Type};
 use ir::walk::{

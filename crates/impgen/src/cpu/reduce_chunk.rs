@@ -10,8 +10,8 @@
 //! [`streams`](super::streams)).
 
 use super::segops::SegSpace;
-use analysis::exact::is_exact;
 use crate::function::Gen;
+use analysis::exact::is_exact;
 use imp::build::{add, binary, compare, div, mul, sub};
 use imp::{Expr, Stmt, Var};
 use ir::metrics::body_statements;

@@ -19,8 +19,8 @@
 //! one always wins.
 
 use super::segops::SegSpace;
-use analysis::size::is_at_most;
 use crate::function::Gen;
+use analysis::size::is_at_most;
 use imp::build::{add, and, compare, min, sub};
 use imp::{Expr, LaneAccess, LanePositions, MaskedOff, Stmt, Var, VarType};
 use ir::facts::FactFlag;

@@ -10,9 +10,9 @@
 
 use super::reduce::Operators;
 use super::scan::Scan;
+use crate::function::Gen;
 use analysis::cost::{self, Cost, Counts};
 use analysis::statements;
-use crate::function::Gen;
 use imp::build::{add, div, max, mul, sub};
 use imp::{Expr, For, LoopMode, Stmt, Var};
 use ir::facts::FactFlag;

@@ -11,9 +11,9 @@
 //! ```
 
 use super::reduce_chunk::ChunkReduction;
-use analysis::thresholds;
 use crate::function::Gen;
 use crate::operators::element_of_buffer;
+use analysis::thresholds;
 use imp::build::add;
 use imp::{Expr, LaneAccess, LanePositions, MaskedOff, Stmt, Var, VarType};
 use ir::PassError;

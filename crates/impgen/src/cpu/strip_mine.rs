@@ -10,8 +10,8 @@
 //! If the body is cheap, storing its results would cost more than lanes gain.
 
 use super::segops::SegSpace;
-use analysis::thresholds;
 use crate::function::Gen;
+use analysis::thresholds;
 use imp::Expr;
 use imp::build::{add, binary, min, mul, sub};
 use ir::PassError;

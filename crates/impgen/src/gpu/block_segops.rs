@@ -18,9 +18,9 @@
 
 use super::block_level::ThreadBlock;
 use super::reduce::Reduction;
-use analysis::exact::atomic_operator;
 use crate::function::Gen;
 use crate::operators::{div_up, operator_types};
+use analysis::exact::atomic_operator;
 use imp::build::{add, compare, mul};
 use imp::{Expr, Stmt, Var};
 use ir::name::Name;

@@ -22,10 +22,10 @@ mod copies;
 mod owned;
 mod shared_bins;
 
-use analysis::exact::atomic_operator;
 use crate::accs::{AccTarget, flat, inside};
 use crate::function::Gen;
 use crate::operators::operator_types;
+use analysis::exact::atomic_operator;
 use imp::build::{add, and, binary, compare, div, max, min, mul, sub};
 use imp::{Access, AtomicUpdate, DeviceOp, Expr, Stmt};
 use ir::mem::Lmad;

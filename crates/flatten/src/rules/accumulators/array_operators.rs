@@ -24,10 +24,10 @@
 //! Needs: a verified program of combinators. Guarantees: every operator of a `withacc` works on
 //! scalars. Bound names are kept, except for accumulators and in histograms.
 
-use analysis::statements;
 use super::{columns, histogram, interchange};
 use crate::sequential::update_bucket;
 use crate::{Pat, Result, Stms};
+use analysis::statements;
 use ir::soac::{AccInput, HistOp, Operator, Screma, Soac};
 use ir::syntax::{Aux, BasicOp, Body, Exp, Function, Lambda, LoopParam, Param, Program, Stm};
 use ir::types::{Shape, Type};

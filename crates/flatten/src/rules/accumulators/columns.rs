@@ -9,9 +9,9 @@
 //!                    hist n (copy c by op) \(b <- bs, v <- column) -> (b, v))
 //! ```
 
-use analysis::exact::atomic_operator;
 use super::array_operators::{Build, is_array_operator};
 use crate::{Mapped, Pat};
+use analysis::exact::atomic_operator;
 use ir::operator_map::{element_operator, operator_map};
 use ir::soac::{HistOp, Operator, Screma, Soac};
 use ir::syntax::{BasicOp, Exp, Lambda};

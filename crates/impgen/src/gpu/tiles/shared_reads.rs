@@ -19,8 +19,8 @@
 //! without an iteration may run another thread's: all it does then is read. The blocks read are
 //! disjoint from the blocks of the results.
 
-use analysis::affine::{MAX_TERMS, Values, Widths};
 use crate::function::Gen;
+use analysis::affine::{MAX_TERMS, Values, Widths};
 use ir::Mems;
 use ir::mem::{Block, Lmad, MemAnn, MemOp, view};
 use ir::name::Name;
@@ -146,12 +146,7 @@ impl Gen<'_, '_> {
 
     /// Returns true if iterations are straight-line code of at most `most` statements, which compute
     /// scalars from memory that the segop does not write.
-    pub(in crate::gpu) fn is_short(
-        &self,
-        pat: &[Param<Mems>],
-        seg: &Seg<Mems>,
-        most: usize,
-    ) -> bool {
+    pub(in crate::gpu) fn is_short(&self, pat: &[Param<Mems>], seg: &Seg<Mems>, most: usize) -> bool {
         if !is_straight_line(&seg.body, most) {
             return false;
         }
