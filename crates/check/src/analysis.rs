@@ -1,4 +1,4 @@
-//! The analysis of a program for an editor: the typed tree and the index of names, in spite of
+//! The analysis of a program for an editor: the typed tree and the index of names, despite
 //! errors, and queries by position.
 //!
 //! What has an error is an [`ExpKind::Hole`](crate::tast::ExpKind::Hole), of type [`Ty::ERROR`]
@@ -133,7 +133,7 @@ impl Analysis {
         components(ty, &|ty| self.show(ty))
     }
 
-    /// The names in scope at a position, sorted; without those that others hide.
+    /// The names in scope at a position, sorted; hidden names are left out.
     pub fn names_in_scope(&self, at: Position) -> Vec<Item> {
         let first = (Span::new(at.file, 0, 0), None);
         let mut visible: FxHashMap<(&str, u8), &Item> = FxHashMap::default();

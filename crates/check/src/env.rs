@@ -170,6 +170,15 @@ pub(crate) struct ModuleExports<'a> {
     pub(crate) mod_types: Ordered<(ModType<'a>, Span)>,
 }
 
+impl ModuleExports<'_> {
+    /// Adds the names of another module.
+    pub(crate) fn extend(&mut self, other: &Self) {
+        self.terms.extend(other.terms.iter().map(|(n, e)| (*n, e.clone())));
+        self.types.extend(other.types.iter().map(|(n, t)| (*n, Rc::clone(t))));
+        self.mod_types.extend(other.mod_types.iter().map(|(n, s)| (*n, s.clone())));
+    }
+}
+
 /// A parametric module.
 #[derive(Clone, Debug)]
 pub(crate) struct Functor<'a> {

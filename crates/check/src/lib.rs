@@ -1,7 +1,7 @@
 //! Names, modules and types: from the syntax tree to the typed tree.
 //!
 //! [`check_program`] reads a file with all its imports and returns a [`tast::Program`], or as many
-//! errors as can be found in one run. [`analyse`] returns, in spite of errors, an [`Analysis`]: the
+//! errors as can be found in one run. [`analyse`] returns, despite errors, an [`Analysis`]: the
 //! typed tree, and an index of names that answers the queries of an editor.
 //!
 //! The implementation has three layers, each of which uses those before it:

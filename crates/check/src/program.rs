@@ -4,7 +4,7 @@
 use crate::analysis::Analysis;
 use crate::builtins::{SIGNATURES, signatures};
 use crate::context::Context;
-use crate::decl_site::{DeclSite, FileKind};
+use crate::decl_site::{DeclSite, FileKind, strip_local};
 use crate::env::{Entry, Module, ModuleExports, Target};
 use crate::modules::{Elaborator, Imports};
 use crate::tast::{Program, VarInfo};
@@ -197,7 +197,7 @@ enum State {
 /// The files of a program.
 #[derive(Default)]
 struct Files {
-    /// The files with their paths, each after those that it imports.
+    /// The files with their paths, each after its imports.
     list: Vec<(String, FileId, Prog)>,
     /// The number of files of the prelude, which are first.
     prelude: usize,
@@ -295,7 +295,7 @@ impl ImportReader<'_> {
 
 fn find_imports(decls: &[Decl], out: &mut Vec<(String, Span)>) {
     for decl in decls {
-        match &decl.strip_local().kind {
+        match &strip_local(decl).kind {
             DeclKind::Import(import) => note_import(import, out),
             DeclKind::Open(me) => imports_of(me, out),
             DeclKind::Mod(bind) => imports_of(&bind.body, out),

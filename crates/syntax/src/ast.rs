@@ -103,17 +103,6 @@ pub struct Decl {
     pub span: Span,
 }
 
-impl Decl {
-    /// The declaration without `local` in front.
-    pub fn strip_local(&self) -> &Self {
-        let mut decl = self;
-        while let DeclKind::Local(inner) = &decl.kind {
-            decl = inner;
-        }
-        decl
-    }
-}
-
 /// The forms of a declaration.
 #[derive(Debug)]
 pub enum DeclKind {
@@ -690,24 +679,6 @@ pub struct Case {
 }
 
 impl Exp {
-    /// Extends an expression with a syntax error to an offset, also its parts that end in it.
-    pub(crate) fn extend_to(&mut self, end: u32) {
-        let mut exp = self;
-        loop {
-            exp.span.end = end;
-            exp = match &mut exp.kind {
-                ExpKind::Let(_, body) | ExpKind::Lambda(_, _, body) => body,
-                ExpKind::Loop(inner) => &mut inner.body,
-                ExpKind::Match(_, cases) => {
-                    let Some(case) = cases.last_mut() else { return };
-                    case.span.end = end;
-                    &mut case.body
-                }
-                _ => return,
-            };
-        }
-    }
-
     /// Returns the expression without the parentheses around it.
     pub fn strip_parens(&self) -> &Self {
         let mut exp = self;

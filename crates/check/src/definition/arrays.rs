@@ -1,7 +1,7 @@
 //! Records, arrays, ranges, indexing and updates.
 
 use crate::definition::DefinitionChecker;
-use crate::definition::types::{record, sort_labels};
+use crate::definition::types::record;
 use crate::infer::{Origin, Scalars, Sizes, node};
 use crate::tast::{Bind, Dim, Exp, ExpKind, Index, Name, OverloadedOp, RangeKind, Ty};
 use prim::{BinOp, Scalar, ScalarType};
@@ -25,9 +25,7 @@ impl<'a> DefinitionChecker<'_, 'a> {
                 parts.push((name, value));
             }
         }
-        let mut tys: Vec<(Name, Ty)> = parts.iter().map(|(l, e)| (Arc::clone(l), e.ty.clone())).collect();
-        sort_labels(&mut tys, |f| &f.0);
-        let ty = record(tys);
+        let ty = record(parts.iter().map(|(l, e)| (Arc::clone(l), e.ty.clone())).collect());
         self.record_labels(fields.iter().map(|field| &field.name), &ty, false);
         node(ExpKind::Record(parts), ty, span)
     }

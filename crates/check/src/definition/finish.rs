@@ -21,8 +21,12 @@ impl DefinitionChecker<'_, '_> {
         public: &[TyVarId],
     ) -> Option<ScalarType> {
         let mut chosen = None;
+        let message = |what: &str, labels: Vec<String>| {
+            let plural = if labels.len() == 1 { "" } else { "s" };
+            format!("Type is ambiguous: cannot infer {what}{plural} {}", labels.join(", "))
+        };
         for undetermined in self.infer.tables.default_types(from, public) {
-            match undetermined {
+            let (span, diag) = match undetermined {
                 DefaultedType::Number(span, ty) => {
                     chosen = Some(ty);
                     self.cx.warn(
@@ -30,32 +34,22 @@ impl DefinitionChecker<'_, '_> {
                             .at(span, "")
                             .hint("declare the types of the definition's parameters or result"),
                     );
+                    continue;
                 }
                 DefaultedType::Record(span, fields) => {
-                    let labels: Vec<String> = fields.iter().map(|l| format!("\"{l}\"")).collect();
-                    let message = format!(
-                        "Type is ambiguous: cannot infer the type of this record from its field{} {}",
-                        if labels.len() == 1 { "" } else { "s" },
-                        labels.join(", ")
-                    );
-                    let diag = Diagnostic::error("ambiguous-record", message)
-                        .at(span, "")
-                        .hint("declare the type of the parameter");
-                    self.cx.reports.report_first(problems, diag);
+                    let labels = fields.iter().map(|l| format!("\"{l}\"")).collect();
+                    let message = message("this record from its field", labels);
+                    let diag = Diagnostic::error("ambiguous-record", message);
+                    (span, diag.hint("declare the type of the parameter"))
                 }
                 DefaultedType::Sum(span, constrs) => {
-                    let labels: Vec<String> = constrs.iter().map(|l| format!("\"#{l}\"")).collect();
-                    let message = format!(
-                        "Type is ambiguous: cannot infer the sum type from its constructor{} {}",
-                        if labels.len() == 1 { "" } else { "s" },
-                        labels.join(", ")
-                    );
-                    let diag = Diagnostic::error("ambiguous-sum", message)
-                        .at(span, "")
-                        .hint("ascribe the type: `(#x : t)`");
-                    self.cx.reports.report_first(problems, diag);
+                    let labels = constrs.iter().map(|l| format!("\"#{l}\"")).collect();
+                    let message = message("the sum type from its constructor", labels);
+                    let diag = Diagnostic::error("ambiguous-sum", message);
+                    (span, diag.hint("ascribe the type: `(#x : t)`"))
                 }
-            }
+            };
+            self.cx.reports.report_first(problems, diag.at(span, ""));
         }
         chosen
     }

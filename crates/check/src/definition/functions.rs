@@ -231,18 +231,9 @@ impl<'a> DefinitionChecker<'_, 'a> {
         scope: Span,
     ) -> Bind {
         let text = self.cx.symbol_text(name.name);
-        let base = if let Some(Entry::Value(entry)) = self.cx.env.term(name.name).cloned() {
-            self.cx.note_use(name.span, entry.span);
-            self.instantiate(&entry, name.span)
-        } else {
-            let mut diag =
-                Diagnostic::error("unknown-variable", format!("Unknown name \"{text}\"")).at(name.span, "");
-            let names = self.cx.env.term_names();
-            if let Some(other) = self.cx.suggest(&text, &names) {
-                diag = diag.hint(format!("did you mean \"{other}\"?"));
-            }
-            self.cx.report(diag);
-            error_node(name.span)
+        let base = match self.cx.find_term(&(*name).into()) {
+            Some((entry, _)) => self.reference(&entry, name.span),
+            None => error_node(name.span),
         };
         let rhs = self.update(base, path, value, span);
         self.record_binding(name, true);

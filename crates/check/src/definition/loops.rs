@@ -390,8 +390,7 @@ impl<'a> DefinitionChecker<'_, 'a> {
                     let name = self.cx.symbol_text(field.name.name);
                     parts.push((name, self.init_of(&field.pat)));
                 }
-                let mut tys: Vec<_> = parts.iter().map(|(l, e)| (Arc::clone(l), e.ty.clone())).collect();
-                crate::definition::types::sort_labels(&mut tys, |f| &f.0);
+                let tys = parts.iter().map(|(l, e): &(_, Exp)| (Arc::clone(l), e.ty.clone())).collect();
                 node(ExpKind::Record(parts), crate::definition::types::record(tys), span)
             }
             ast::PatKind::Wild | ast::PatKind::Lit(..) | ast::PatKind::Constr(..) => {

@@ -82,14 +82,11 @@ impl<'a> DefinitionChecker<'_, 'a> {
                         parts.push((name, inner));
                     }
                 }
-                let mut tys: Vec<(Name, Ty)> =
-                    parts.iter().map(|(l, p)| (Arc::clone(l), p.ty.clone())).collect();
-                sort_labels(&mut tys, |f| &f.0);
                 let mut uniqs: Vec<(Name, Uniq)> =
                     parts.iter().map(|(l, p)| (Arc::clone(l), p.consumes.clone())).collect();
                 sort_labels(&mut uniqs, |f| &f.0);
                 let consumes = Uniq::of_parts(uniqs.into_iter().map(|(_, u)| u).collect());
-                let ty = record(tys);
+                let ty = record(parts.iter().map(|(l, p)| (Arc::clone(l), p.ty.clone())).collect());
                 self.record_labels(fields.iter().map(|field| &field.name), &ty, false);
                 Pat { consumes, ..make(PatKind::Record(parts), ty) }
             }

@@ -32,6 +32,16 @@ pub(super) enum AnonymousSizes {
     Forbid,
 }
 
+impl AnonymousSizes {
+    /// The existential sizes collected.
+    fn collected(self) -> Vec<VarId> {
+        match self {
+            Self::Collect(sizes) | Self::Result(sizes) => sizes,
+            Self::Infer | Self::Forbid => Vec::new(),
+        }
+    }
+}
+
 impl<'a> DefinitionChecker<'_, 'a> {
     /// Checks a type expression. Returns the type and its uniqueness.
     pub(super) fn type_exp(&mut self, te: &'a TypeExp, anon: &mut AnonymousSizes) -> (Ty, Uniq) {
@@ -181,22 +191,14 @@ impl<'a> DefinitionChecker<'_, 'a> {
     pub(super) fn ret_type(&mut self, te: &'a TypeExp) -> RetType {
         let mut anon = AnonymousSizes::Collect(Vec::new());
         let (ty, unique) = self.type_exp(te, &mut anon);
-        let ext = match anon {
-            AnonymousSizes::Collect(ext) => ext,
-            AnonymousSizes::Infer | AnonymousSizes::Forbid | AnonymousSizes::Result(_) => Vec::new(),
-        };
-        RetType { existential_sizes: ext, ty, unique }
+        RetType { existential_sizes: anon.collected(), ty, unique }
     }
 
     /// The declared type of the result of a definition or lambda.
     pub(super) fn declared_result_type(&mut self, te: &'a TypeExp) -> RetType {
         let mut anon = AnonymousSizes::Result(Vec::new());
         let (ty, unique) = self.type_exp(te, &mut anon);
-        let ext = match anon {
-            AnonymousSizes::Result(ext) => ext,
-            AnonymousSizes::Collect(_) | AnonymousSizes::Infer | AnonymousSizes::Forbid => Vec::new(),
-        };
-        RetType { existential_sizes: ext, ty, unique }
+        RetType { existential_sizes: anon.collected(), ty, unique }
     }
 
     fn existential(&mut self, name: Name, anon: &mut AnonymousSizes, span: Span) -> VarId {
@@ -348,10 +350,8 @@ impl<'a> DefinitionChecker<'_, 'a> {
             let mut anon = AnonymousSizes::Collect(Vec::new());
             let (ty, _) = c.type_exp(ty, &mut anon);
             let ty = c.infer.tables.exported_type(&ty);
-            if let AnonymousSizes::Collect(ext) = anon {
-                for var in ext {
-                    c.infer.tables.var_mut(var).state = VarState::Unknown;
-                }
+            for var in anon.collected() {
+                c.infer.tables.var_mut(var).state = VarState::Unknown;
             }
             let mut scheme = Scheme::mono(ty);
             for param in params {
@@ -370,10 +370,7 @@ impl<'a> DefinitionChecker<'_, 'a> {
             let params = c.type_params(&with.params);
             let mut anon = AnonymousSizes::Collect(Vec::new());
             let (ty, _) = c.type_exp(&with.body, &mut anon);
-            let ext = match anon {
-                AnonymousSizes::Collect(ext) => ext,
-                AnonymousSizes::Infer | AnonymousSizes::Forbid | AnonymousSizes::Result(_) => Vec::new(),
-            };
+            let ext = anon.collected();
             let ty = c.infer.tables.resolve(&ty);
             NamedType { params, ext, lifted: Liftedness::Lifted, ..NamedType::plain(ty) }
         })
@@ -386,10 +383,7 @@ impl<'a> DefinitionChecker<'_, 'a> {
             let mut anon = AnonymousSizes::Collect(Vec::new());
             let (ty, _) = c.type_exp(&bind.body, &mut anon);
             let ty = c.infer.tables.resolve(&ty);
-            let ext = match anon {
-                AnonymousSizes::Collect(ext) => ext,
-                AnonymousSizes::Infer | AnonymousSizes::Forbid | AnonymousSizes::Result(_) => Vec::new(),
-            };
+            let ext = anon.collected();
             // The declared liftedness of a name counts, also if its definition is known and less
             // lifted.
             let written = c.cx.lifted_as_written(&bind.body);
@@ -470,9 +464,9 @@ pub(super) fn sort_labels<T>(parts: &mut [T], label: impl Fn(&T) -> &Name) {
     });
 }
 
-/// A record type from its sorted fields; a tuple if the labels are `0..n` and there is not exactly
-/// one.
-pub(super) fn record(fields: Vec<(Name, Ty)>) -> Ty {
+/// A record type; a tuple if the labels are `0..n` and there is not exactly one.
+pub(super) fn record(mut fields: Vec<(Name, Ty)>) -> Ty {
+    sort_labels(&mut fields, |field| &field.0);
     let numbered = fields.iter().enumerate().all(|(i, (l, _))| **l == *i.to_string());
     if numbered && fields.len() != 1 {
         Ty::Tuple(fields.into_iter().map(|(_, ty)| ty).collect())

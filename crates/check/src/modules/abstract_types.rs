@@ -4,7 +4,7 @@ use crate::env::{AbstractSpec, ModuleExports, NamedType, TypeParam};
 use crate::modules::instances::TypeSubst;
 use crate::modules::matching::{Matcher, find_path};
 use crate::subst::{TypeMapper, map_ty};
-use crate::tast::{AbstractTypeId, Dim, Ty, TyVarId, TypeArgs, VarId};
+use crate::tast::{AbstractTypeId, Ty, TypeArgs};
 use std::rc::Rc;
 use std::sync::Arc;
 use syntax::ast::Liftedness;
@@ -117,12 +117,6 @@ impl<'a> Matcher<'_, 'a> {
     pub(super) fn check_existential_specs(&mut self, symbol: Symbol, spec: &Ty, actual: &TypeSubst) {
         struct Hidden<'s>(&'s TypeSubst, bool);
         impl TypeMapper for Hidden<'_> {
-            fn ty_var(&mut self, _: TyVarId) -> Option<Ty> {
-                None
-            }
-            fn dim_var(&mut self, _: VarId) -> Option<Dim> {
-                None
-            }
             fn abstract_ty(&mut self, id: AbstractTypeId, _: &TypeArgs) -> Option<Ty> {
                 let definition = self.0.types.get(&id);
                 self.1 |= definition.is_some_and(|abbr| !abbr.ext.is_empty());

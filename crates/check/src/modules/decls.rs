@@ -5,6 +5,7 @@
 //! whose types are known.
 
 use crate::context::Context;
+use crate::decl_site::strip_local;
 use crate::definition::{DefinitionChecker, FunctionSyntax};
 use crate::env::{Entry, Functor, FunctorBody, Module, ModuleExports, Scheme, Target, ValueEntry};
 use crate::index::file_start;
@@ -67,9 +68,7 @@ impl<'a> Context<'a> {
         };
         self.env.open(module);
         if let Some(exports) = exports {
-            exports.terms.extend(module.terms.iter().map(|(n, e)| (*n, e.clone())));
-            exports.types.extend(module.types.iter().map(|(n, t)| (*n, Rc::clone(t))));
-            exports.mod_types.extend(module.mod_types.iter().map(|(n, s)| (*n, s.clone())));
+            exports.extend(module);
         }
     }
 }
@@ -83,7 +82,7 @@ impl<'a> Elaborator<'a> {
         let mut seen = FxHashMap::default();
         for decl in decls {
             self.cx.check_duplicate(decl, &mut seen);
-            let inner = decl.strip_local();
+            let inner = strip_local(decl);
             let exported = std::ptr::eq(decl, inner).then_some(&mut exports);
             self.decl(inner, exported, decl.doc.as_ref());
         }
@@ -229,7 +228,7 @@ impl<'a> Elaborator<'a> {
         let mut walk = Walk::first();
         // The errors of the first attempt at the second walk; reported if later attempts fail too.
         let mut found = None;
-        // The errors of the first walk; the second is made in spite of them for the index of names.
+        // The errors of the first walk; the second is made despite them for the index of names.
         let mut type_errors = None;
         loop {
             self.tables.saw_sizes = false;

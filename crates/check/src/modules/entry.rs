@@ -6,9 +6,7 @@ use crate::context::Context;
 use crate::env::Scheme;
 use crate::infer::InferTables;
 use crate::subst::{TypeMapper, map_ty};
-use crate::tast::{
-    AbstractTypeId, Def, Dim, Entry, EntryParam, EntryType, Name, Ty, TyVarId, TypeArgs, Uniq, VarId,
-};
+use crate::tast::{AbstractTypeId, Def, Entry, EntryParam, EntryType, Name, Ty, TypeArgs, Uniq};
 use std::sync::Arc;
 use syntax::ast::{self, Liftedness, PatKind, TypeExp, TypeExpKind};
 use syntax::diag::Diagnostic;
@@ -179,12 +177,6 @@ fn ascribed(pat: &ast::Pat) -> Option<&TypeExp> {
 fn is_lifted(ty: &Ty, tables: &InferTables) -> bool {
     struct Lifted<'t>(&'t InferTables, bool);
     impl TypeMapper for Lifted<'_> {
-        fn ty_var(&mut self, _: TyVarId) -> Option<Ty> {
-            None
-        }
-        fn dim_var(&mut self, _: VarId) -> Option<Dim> {
-            None
-        }
         fn abstract_ty(&mut self, id: AbstractTypeId, _: &TypeArgs) -> Option<Ty> {
             let data = self.0.abstracts.get(id.0 as usize);
             self.1 |= data.is_some_and(|data| data.lifted == Liftedness::Lifted);

@@ -7,7 +7,7 @@ use crate::env::{
 };
 use crate::infer::{InferTables, VarState};
 use crate::subst::{TypeMapper, map_ty};
-use crate::tast::{AbstractTypeId, Dim, Ty, TyVarId, TypeArgs, VarId};
+use crate::tast::{AbstractTypeId, Dim, Ty, TypeArgs, VarId};
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -24,10 +24,6 @@ pub(crate) struct TypeSubst {
 }
 
 impl TypeMapper for TypeSubst {
-    fn ty_var(&mut self, _: TyVarId) -> Option<Ty> {
-        None
-    }
-
     fn dim_var(&mut self, var: VarId) -> Option<Dim> {
         self.dims.get(&var).cloned()
     }

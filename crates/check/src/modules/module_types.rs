@@ -162,9 +162,7 @@ impl<'a> Elaborator<'a> {
                     self.cx.env.open(&inner.body);
                     self.record_opened(&module_of(&ModType::Struct(Rc::clone(&inner))), from);
                     sig.abstract_types.extend(inner.abstract_types.iter().cloned());
-                    let body = &inner.body;
-                    sig.body.terms.extend(body.terms.iter().map(|(n, e)| (*n, e.clone())));
-                    sig.body.types.extend(body.types.iter().map(|(n, t)| (*n, Rc::clone(t))));
+                    sig.body.extend(&inner.body);
                 }
                 ModType::Functor { .. } => {
                     let message = "only a module type with specifications can be included";

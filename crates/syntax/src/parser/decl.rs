@@ -29,7 +29,7 @@ impl Parser<'_> {
             let more = !failed || self.recover(before, braces, in_module);
             if failed && let Ok(Decl { kind: DeclKind::Val(bind), span, .. }) = &mut result {
                 span.end = self.span().start;
-                bind.body.extend_to(span.end);
+                extend_to(&mut bind.body, span.end);
             }
             decls.extend(result.ok());
             if !more {
@@ -385,5 +385,23 @@ impl Parser<'_> {
             lines.push(line.strip_prefix(' ').unwrap_or(line));
         }
         Doc { text: lines.join("\n"), span: doc.span }
+    }
+}
+
+/// Extends an expression with a syntax error to an offset, also its parts that end in it.
+fn extend_to(exp: &mut Exp, end: u32) {
+    let mut exp = exp;
+    loop {
+        exp.span.end = end;
+        exp = match &mut exp.kind {
+            ExpKind::Let(_, body) | ExpKind::Lambda(_, _, body) => body,
+            ExpKind::Loop(inner) => &mut inner.body,
+            ExpKind::Match(_, cases) => {
+                let Some(case) = cases.last_mut() else { return };
+                case.span.end = end;
+                &mut case.body
+            }
+            _ => return,
+        };
     }
 }
