@@ -48,9 +48,10 @@ impl Ctx<'_> {
     pub(crate) fn guard(&mut self, scope: Scope<'_>, (size, rule, least): (Name, Rule, i64)) -> Atom {
         let Guards { tunables, of_segops } = &mut self.guards;
         let first = scope.first_guard.filter(|_| scope.is_known_before_segop(&self.names, size));
-        for guard in of_segops.iter().skip(first.unwrap_or(usize::MAX)).filter(|guard| guard.size == size) {
-            let known = tunables.get_mut(guard.tunable);
-            if let Some(tunable) = known.filter(|tunable| tunable.rule == rule) {
+        let known = first.map_or(&[][..], |first| &of_segops[first..]);
+        for guard in known.iter().filter(|guard| guard.size == size) {
+            let tunable = tunables.get_mut(guard.tunable);
+            if let Some(tunable) = tunable.filter(|tunable| tunable.rule == rule) {
                 tunable.default = tunable.default.min(least);
                 return guard.cond.into();
             }

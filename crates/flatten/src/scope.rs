@@ -1,6 +1,6 @@
 //! The scope of a statement that is being flattened: its nest, its position on the machine, the
 //! versions that are emitted there, the attributes in force. A rule takes a scope by value and
-//! passes on another one for what is inside.
+//! passes on another one for its inner statements.
 
 use crate::names::Names;
 use crate::nest::Nest;

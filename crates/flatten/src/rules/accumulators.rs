@@ -10,12 +10,14 @@
 //! ```
 //!
 //! Updates out of an array's bounds are ignored, so those of one segment never reach another.
+//!
+//! Operators work on scalars here: the pass [`accumulators`] replaces all others before flattening.
 
 mod array_operators;
 mod columns;
 mod histogram;
-mod interchange;
 mod map_loop;
+mod map_operators;
 
 pub use array_operators::accumulators;
 

@@ -94,9 +94,8 @@ impl Distribution<'_, '_> {
             let after = here.segments(ctx, size, prov)?;
             let ty = params[i].param.ty.clone();
             let old = (data.name, old.start);
-            let merged = here.make_by_element(ctx, (ty, after), prov, |names, element_indices| {
-                let builder = names.builder(prov);
-                select_element(builder, (one_name, active.start), new, old, element_indices)
+            let merged = here.make_by_element(ctx, (ty, after), prov, |b, indices| {
+                select_element(b, (one_name, active.start), new, old, indices)
             })?;
             if carried.total().is_some() {
                 next.push(after.total.into());
@@ -142,30 +141,30 @@ impl Distribution<'_, '_> {
 
 /// An element of a segment: the new one if the iteration is active, else the old one.
 fn select_element(
-    mut builder: Builder<'_, Soacs>,
+    b: &mut Builder<'_, Soacs>,
     (one, rank): (Name, Name),
     (new, segments): (Name, Segments),
     (old, start): (Name, Name),
-    element_indices: &[Atom],
-) -> Body<Soacs> {
-    let elem = builder.type_of(old.into()).elem().unwrap_or(PrimType::Bool);
-    let goes = builder.compare(CmpOp::SLt, PrimType::I64, Atom::i64(0), one.into());
-    let read = |b: &mut Builder<'_, Soacs>, array: Name, start: Atom| {
-        let mut index = element_indices.to_vec();
-        if let Some(first) = index.first_mut() {
-            *first = b.add_i64(start, *first);
+    indices: &[Atom],
+) -> Name {
+    let elem = b.type_of(old.into()).elem().unwrap_or(PrimType::Bool);
+    let goes = b.compare(CmpOp::SLt, PrimType::I64, Atom::i64(0), one.into());
+    let read = |b: &mut Builder<'_, Soacs>, array: Name, start: Name| {
+        let mut indices = indices.to_vec();
+        if let Some(first) = indices.first_mut() {
+            *first = b.add_i64(start.into(), *first);
         }
-        vec![b.index("x", array, &index).into()]
+        vec![b.index("x", array, &indices).into()]
     };
-    let x = builder.if_(
+    let x = b.if_(
         "x",
         goes.into(),
         vec![Type::Prim(elem)],
         |b| {
             let start = b.index("start", segments.starts, &[rank.into()]);
-            read(b, new, start.into())
+            read(b, new, start)
         },
-        |b| read(b, old, start.into()),
+        |b| read(b, old, start),
     );
-    builder.finish(x.into_iter().map(Atom::Var).collect())
+    x[0]
 }

@@ -11,7 +11,7 @@
 
 use super::parallelism::NestBindings;
 use super::pending::{Needs, Pending, Regularity};
-use super::{array_ops, interchange, invariant, map};
+use super::{array_ops, control_flow, invariant, map};
 use crate::context::{Ctx, Let};
 use crate::functions::Callees;
 use crate::manifest::SegopBody;
@@ -282,9 +282,9 @@ impl Distribution<'_, '_> {
         let (scope, to) = (self.outer.over(&nest).with_prov(aux.prov), Let { pat, aux });
         match stm.exp {
             Exp::Op(soac) => super::combinator(ctx, scope, to, soac),
-            Exp::Loop { params, form, body } => interchange::g7(ctx, scope, to, (params, form, body)),
+            Exp::Loop { params, form, body } => control_flow::g7(ctx, scope, to, (params, form, body)),
             Exp::If { cond, then_body, else_body } => {
-                interchange::g8(ctx, scope, to, (cond, then_body, else_body))
+                control_flow::g8(ctx, scope, to, (cond, then_body, else_body))
             }
             Exp::Basic(op) => array_ops::operation(ctx, scope, to, op),
             Exp::Apply { .. } => Err(PassError::bug("a call was chosen for distribution")),
@@ -337,9 +337,8 @@ impl Distribution<'_, '_> {
     }
 }
 
-/// The statements of a body, with its results renamed to the names of a pattern, and the results
-/// that remain to be bound: those that are bound outside the body, occur several times or are
-/// constants.
+/// The statements of a body, with its results renamed to the names of a pattern, and the remaining
+/// results to be bound: names from outside the body, constants, repeated results.
 fn named(body: Body<Soacs>, pat: Pat) -> (Stms<Soacs>, Vec<(Param<Soacs>, Atom)>) {
     let Body { mut stms, result } = body;
     let given: Vec<(Param<Soacs>, Atom)> = pat.into_iter().zip(result).collect();

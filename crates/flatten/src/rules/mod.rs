@@ -12,8 +12,8 @@
 //! | G5: the views of all iterations are one view of an array | [`array_ops::g5`] |
 //! | G6: a nest over statements is a nest over each | [`mod@distribute`] |
 //! | statements invariant along a dimension are computed in one iteration of it | [`mod@invariant`] |
-//! | G7: a nest over a loop is a loop of nests | [`interchange::g7`] |
-//! | G8: a nest over a branch is a branch of nests | [`interchange::g8`] |
+//! | G7: a nest over a loop is a loop of nests | [`control_flow::g7`] |
+//! | G8: a nest over a branch is a branch of nests | [`control_flow::g8`] |
 //! | G9: a reduction of a map with inner parallelism has two versions | [`scan_reduce::g9`] |
 //! | map-iota, map-replicate, map-copy | [`array_ops`] |
 //! | updates in all iterations | [`updates`], [`mod@accumulators`] |
@@ -26,9 +26,9 @@ mod accumulators;
 mod active;
 mod array_ops;
 mod chunks;
+mod control_flow;
 mod distribute;
 mod distribute_irregular;
-mod interchange;
 mod invariant;
 mod irregular_loops;
 mod lift;

@@ -20,7 +20,7 @@ use crate::{Pat, Result, Stms, bug};
 use ir::name::{FunName, Name};
 use ir::seg::SegOp;
 use ir::soac::AccInput;
-use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Lambda, Param, ReshapeKind, Stm};
+use ir::syntax::{Atom, Aux, BasicOp, Exp, Lambda, Param, ReshapeKind, Stm};
 use ir::types::{Dim, Shape, Type};
 use ir::{Builder, PassError, Prov, Segs, Soacs};
 use prim::PrimType;
@@ -99,12 +99,8 @@ impl Distribution<'_, '_> {
             return Ok((array, segments));
         }
         let ty = ctx.names.type_of(name)?;
-        let array = self.make_by_element(ctx, (ty, segments), prov, |names, indices| {
-            let mut builder = names.builder::<Soacs>(prov);
-            let x = builder.index("x", name, indices);
-            builder.finish(vec![x.into()])
-        })?;
-        Ok((array, segments))
+        let element = |b: &mut Builder<'_, Soacs>, indices: &[Atom]| b.index("x", name, indices);
+        Ok((self.make_by_element(ctx, (ty, segments), prov, element)?, segments))
     }
 
     /// Appends an array of segments, made element by element: `make` takes the index within a segment.
@@ -113,13 +109,16 @@ impl Distribution<'_, '_> {
         ctx: &mut Ctx<'_>,
         (ty, segments): (Type, Segments),
         prov: Prov,
-        make: impl FnOnce(&mut Names<'_>, &[Atom]) -> Body<Soacs>,
+        make: impl FnOnce(&mut Builder<'_, Soacs>, &[Atom]) -> Name,
     ) -> Result<Name> {
         let elem = ty.elem().ok_or_else(bug("expected an array"))?;
         let (nest, inner_index) = self.nest.with_segments(&mut ctx.names, segments);
         let nest = nest.with_dims(&mut ctx.names, ty.shape().get(1..).unwrap_or_default());
-        let element_indices = std::iter::once(Atom::Var(inner_index)).chain(nest.indices().skip(1));
-        let body = make(&mut ctx.names, &element_indices.collect::<Vec<Atom>>());
+        let indices: Vec<Atom> =
+            std::iter::once(Atom::Var(inner_index)).chain(nest.indices().skip(1)).collect();
+        let mut builder = ctx.names.builder::<Soacs>(prov);
+        let element = make(&mut builder, &indices);
+        let body = builder.finish(vec![element.into()]);
         let all = ctx.names.fresh("elements", segment_array_type(&ty, segments));
         let name = all.name;
         let segop_body = SegopBody::map(body, vec![Type::Prim(elem)]);
@@ -147,12 +146,10 @@ impl Distribution<'_, '_> {
         } else {
             let segments = self.segments(ctx, length, prov)?;
             let of = (param.ty.clone(), segments);
-            let array = self.make_by_element(ctx, of, prov, |names, indices| {
-                let mut builder = names.builder::<Soacs>(prov);
-                builder.certs.clone_from(&aux.certs);
-                let xs = builder.let_basic("xs", op);
-                let x = builder.index("x", xs, indices);
-                builder.finish(vec![x.into()])
+            let array = self.make_by_element(ctx, of, prov, |b, indices| {
+                b.certs = aux.certs;
+                let xs = b.let_basic("xs", op);
+                b.index("x", xs, indices)
             })?;
             (array, segments)
         };

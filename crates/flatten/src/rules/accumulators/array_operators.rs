@@ -24,7 +24,7 @@
 //! Needs: a verified program of combinators. Guarantees: every operator of a `withacc` works on
 //! scalars. Bound names are kept, except for accumulators and in histograms.
 
-use super::{columns, histogram, interchange};
+use super::{columns, histogram, map_operators};
 use crate::sequential::update_bucket;
 use crate::{Pat, Result, Stms};
 use analysis::statements;
@@ -320,7 +320,7 @@ impl Pass {
         (mut inputs, mut lambda): (Vec<AccInput<Soacs>>, Lambda<Soacs>),
     ) {
         let n = inputs.len();
-        interchange::interchange(b, &mut inputs, &mut lambda, &self.replicates);
+        map_operators::interchange(b, &mut inputs, &mut lambda, &self.replicates);
         let Lambda { params, body, ret } = lambda;
         let (tokens, accs) = params.split_at(n);
         let (acc_results, rest) = body.result.split_at(n);
