@@ -171,9 +171,8 @@ fn print(entry: &Entry, result: &RunValue, binary: bool) -> Result<(), Stop> {
         let written = if matches!(ty, Ty::Tuple(parts) if parts.is_empty()) {
             out.write_all(b"()")
         } else {
-            let value: Value = interp::export(val, ty).map_err(|message| {
+            let value: Value = interp::export(val, ty).inspect_err(|_| {
                 let _ = out.flush();
-                message
             })?;
             if binary { value::write_binary(&mut out, &value) } else { value::write_text(&mut out, &value) }
         };

@@ -1,7 +1,7 @@
 //! Calls of entry points, and their values in the memory of a context.
 //!
 //! This is the only way in and out: executables, the compiler's tests and every other user of a
-//! program make [`Handle`]s of arguments, call an entry point, and take its result apart:
+//! program make [`Handle`]s of arguments, call an entry point, and split its result into components:
 //! [`opaque`] has the operations on records, sums and arrays. An argument's elements become a block
 //! without being copied. If a program has a device, all blocks are device blocks ([`blocks`]); the
 //! time of a call does not include the copies before and after it.

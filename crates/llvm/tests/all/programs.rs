@@ -261,7 +261,7 @@ fn calls_pass_buffers_and_fail() {
     let int = EntryType::scalar(ScalarType::I64);
     let program = program(
         vec![main, inc, down],
-        vec![array_of(ScalarType::I64), int.clone()],
+        vec![array_of(ScalarType::I64), int],
         vec![array_of(ScalarType::I64), int],
     );
     let args = |depth: i64| vec![i64s(&[1, 2, 3]), Value::scalar(depth).unwrap()];
@@ -395,8 +395,7 @@ fn constants_globals_and_nested_tasks() {
         ],
     );
     let ints = array_of(ScalarType::I64);
-    let mut program =
-        program(vec![main, init], vec![EntryType::scalar(ScalarType::I64)], vec![ints.clone(), ints]);
+    let mut program = program(vec![main, init], vec![EntryType::scalar(ScalarType::I64)], vec![ints, ints]);
     let bytes: Vec<u8> = [10i64, 20, 30, 40].iter().flat_map(|x| x.to_le_bytes()).collect();
     program.data = vec![Data { elem: PrimType::I64, bytes: bytes.into() }];
     program.globals = vec![VarType::HOST, I64];
@@ -434,7 +433,7 @@ fn frame_arrays_are_not_independent() {
     ];
     let f = f.finish("frames", vec![Stmt::Alloc(ys, mul(v(n), c(8)), None), seq(true, i, c(0), v(n), body)]);
     let ints = array_of(ScalarType::I64);
-    let program = program(vec![f], vec![ints.clone()], vec![ints]);
+    let program = program(vec![f], vec![ints], vec![ints]);
     let xs: Vec<i64> = (0..100).map(|i| i * i).collect();
     let wanted: Vec<i64> =
         xs.iter().enumerate().map(|(i, x)| (x + (i as i64 & 7)) * (x + ((i as i64 + 3) & 7))).collect();

@@ -41,7 +41,7 @@ fn compare() -> Program {
     let tunable = |name: &str| Tunable { name: name.into(), class: TunableClass::Threshold, default: 5 };
     Program {
         tunables: vec![tunable("compare.a_0"), tunable("compare.b_0")],
-        ..program(vec![f], vec![array.clone()], vec![array])
+        ..program(vec![f], vec![array], vec![array])
     }
 }
 

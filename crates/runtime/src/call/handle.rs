@@ -75,7 +75,7 @@ pub(super) fn block_of(words: &[u64]) -> *mut u8 {
 }
 
 /// The dimensions of a leaf; none for a scalar.
-pub(super) fn dims<'w>((ty, words): Leaf<'w>) -> impl Iterator<Item = i64> + 'w {
+pub(super) fn dims((ty, words): Leaf<'_>) -> impl Iterator<Item = i64> + '_ {
     words.iter().skip(1).take(ty.rank).map(|dim| *dim as i64)
 }
 

@@ -1,4 +1,4 @@
-//! Records, sums and arrays of opaque types: made of their parts, and taken apart.
+//! Records, sums and arrays of opaque types: built of parts, and split into components.
 //!
 //! Parts and wholes share blocks, but for elements of arrays, which are copied. Every operation
 //! checks types, shapes and indices, and leaves its operands to their owner.
@@ -79,9 +79,9 @@ impl Context {
     pub fn project(&mut self, record: &Handle, field: usize) -> Result<Handle, Error> {
         let interface = Arc::clone(self.interface());
         self.check_owner(record)?;
-        let fields = match interface.opaques.kind(record.ty) {
-            Some(OpaqueKind::Record(fields) | OpaqueKind::RecordArray { fields, .. }) => fields,
-            _ => return usage("Not a record type"),
+        let kind = interface.opaques.kind(record.ty);
+        let Some(OpaqueKind::Record(fields) | OpaqueKind::RecordArray { fields, .. }) = kind else {
+            return usage("Not a record type");
         };
         let Some((_, ty)) = fields.get(field) else { return usage("No such field") };
         let at: usize = fields.iter().take(field).map(|(_, ty)| interface.opaques.n_words(*ty)).sum();

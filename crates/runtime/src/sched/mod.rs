@@ -58,7 +58,7 @@ struct Join {
     owner: usize,
     pending: AtomicI64,
     failed: AtomicBool,
-    /// For reports on progress, if they are wanted and this operation is not inside of another.
+    /// For reports on progress, if they are required and this operation is not inside of another.
     progress: Option<ChunkProgress>,
 }
 

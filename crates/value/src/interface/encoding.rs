@@ -181,9 +181,9 @@ impl Reader<'_> {
     }
 
     fn rank(&mut self) -> Result<usize, String> {
-        match self.number()? {
-            rank if rank <= u32::from(u16::MAX) => Ok(rank as usize),
-            _ => Err("an array has too many dimensions".to_owned()),
+        match u16::try_from(self.number()?) {
+            Ok(rank) => Ok(rank.into()),
+            Err(_) => Err("an array has too many dimensions".to_owned()),
         }
     }
 
