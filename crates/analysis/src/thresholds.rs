@@ -1,5 +1,5 @@
 //! The costs from which on choices change, in the unit of [`cost`](crate::cost), and the sizes of code
-//! that is computed in vain ([`size`](crate::size)), with the measurements that they were chosen by.
+//! that may be computed twice or needlessly ([`size`](crate::size)), with the measurements that they were chosen by.
 
 use target::time;
 

@@ -89,13 +89,10 @@ impl<L: OptLevel> Simplifier<'_, L> {
 impl Simplifier<'_, Soacs> {
     /// Emits a combinator, outside of the bodies in which it is invariant.
     pub(super) fn push_hoisted(&mut self, pat: Vec<Param<Soacs>>, aux: Aux, screma: Screma) {
-        let cost = cost::body(&screma.map.body);
-        let recomputed =
-            screma.scan_reduce.is_map() && cost.is_bounded() && cost.total() <= thresholds::RECOMPUTED;
         let inputs = screma.inputs.clone();
         let exp = Exp::Op(Soac::Screma(screma));
-        let depth = if recomputed { self.current() } else { self.target_depth(&pat, &aux, &inputs, &exp) };
-        if depth < self.current() && self.rewrite() {
+        let depth = self.target_depth(&pat, &aux, &inputs, &exp);
+        if depth < self.current() && !is_recomputed(&exp) && self.rewrite() {
             self.push_at(depth, pat, aux, exp);
         } else {
             self.push(pat, aux, exp);
@@ -164,6 +161,19 @@ impl Simplifier<'_, Soacs> {
         };
         inputs.iter().any(made)
     }
+}
+
+/// Returns true if the combinator is a map that is computed where its result is read.
+fn is_recomputed(exp: &Exp<Soacs>) -> bool {
+    let Exp::Op(Soac::Screma(Screma { map, scan_reduce, .. })) = exp else {
+        return false;
+    };
+    let is_checked = |stm: &Stm<Soacs>| matches!(&stm.exp, Exp::Basic(BasicOp::Scalar(ScalarOp::Binary(op, ..))) if op.is_checked());
+    let cost = cost::body(&map.body);
+    scan_reduce.is_map()
+        && cost.is_bounded()
+        && cost.total() <= thresholds::RECOMPUTED
+        && !map.body.stms.iter().any(is_checked)
 }
 
 /// The dependencies of a combinator; true if it may run speculatively.
