@@ -13,9 +13,10 @@
 //! shared memory ([`kernel`](crate::kernel)), and notes how much it needs, with arrays that are not
 //! live at once sharing a slot ([`ir::mem::assign_slots`]). If that is a constant that every device
 //! has, no guard is needed. Otherwise the guard is added to the condition of the innermost choice
-//! between versions outside of which the sizes are known. If there is no such choice, one is
-//! created ([`Fallbacks`]), between the segop and a copy whose arrays are in device memory, except
-//! for those of constant size that fit. So no launch requests more shared memory than there is.
+//! between versions outside of which the sizes are known; the body that contains the choice computes
+//! its condition. If there is no such choice, one is created ([`Fallbacks`]), between the segop and
+//! a copy whose arrays are in device memory, except for those of constant size that fit. So no
+//! launch requests more shared memory than there is.
 //!
 //! The capacity is a tuning parameter of the function, `shared_memory`, whose value the runtime knows.
 //! `size_at_least` is given one byte less, as arrays of exactly the capacity fit. Each segop takes a
@@ -46,8 +47,8 @@ pub(crate) struct Capacity {
     pub(crate) tunables: Vec<Tunable>,
     /// The parameter that is the capacity.
     tunable: Option<TunableId>,
-    /// The conditions of choices between versions.
-    choices: FxHashSet<Name>,
+    /// The conditions of choices between versions in the current body.
+    pub(crate) choices: FxHashSet<Name>,
     /// The requirements of segops that may not fit and are not guarded, in program order.
     needs: Vec<Need>,
 }

@@ -44,9 +44,11 @@ impl Ctx<'_> {
                 }
             }
             let mut stms = Vec::with_capacity(body.stms.len());
+            let outer = std::mem::take(&mut self.capacity.choices);
             for stm in body.stms {
                 self.stm(stm, &mut stms)?;
             }
+            self.capacity.choices = outer;
             Ok(Body { stms, result: body.result })
         })
     }
