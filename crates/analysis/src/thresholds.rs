@@ -1,5 +1,6 @@
-//! The costs from which on choices change, in the unit of [`cost`](crate::cost), and the sizes of code
-//! that may be computed twice or needlessly ([`size`](crate::size)), with the measurements that they were chosen by.
+//! The costs from which on choices change, in the unit of [`cost`](crate::cost), and the sizes of
+//! code that may be computed twice or needlessly ([`size`](crate::size)), with the measurements that
+//! they were chosen by.
 
 use target::time;
 
