@@ -153,7 +153,7 @@ pub(crate) struct Recorder<'a> {
 }
 
 impl<'a> Context<'a> {
-    /// The index to record in, if there is one and this is no application.
+    /// The index to record in, if there is one and this is not an application.
     pub(crate) fn recorder(&mut self) -> Option<&mut Recorder<'a>> {
         let site = self.site;
         self.recorder.as_deref_mut().filter(|_| !site.is_application())

@@ -2,7 +2,7 @@
 //! functions that device threads can call.
 //!
 //! A device thread can call a function that works on scalars, is not recursive, and uses neither
-//! constants nor tuning parameters. Segops are checked by `mem::offload`, which moves those that
+//! constants nor tuning parameters. Segops are checked by `mem::offload`, which moves operations that
 //! cannot be kernels to the host; all later passes rely on that.
 
 use crate::name::FunName;

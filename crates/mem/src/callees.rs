@@ -1,4 +1,4 @@
-//! Facts about functions that their calls need: the array parameters, those that are consumed, and
+//! Facts about functions that their calls need: the array parameters, the consumed ones, and
 //! the home space.
 
 use ir::name::FunName;
