@@ -162,7 +162,8 @@ impl<'s, 'a> Costs<'s, 'a> {
                     | ScalarOp::Math(..) => false,
                 };
                 self.fused |= matches!(op, ScalarOp::Fma(..));
-                self.operator(&op.operands(), ty, affine, price)
+                let operands: Vec<&Expr> = op.operands().into_iter().map(|x| &**x).collect();
+                self.operator(&operands, ty, affine, price)
             }
             imp::vector_expr!() => (1.0, LaneKind::Varying),
         }
@@ -188,13 +189,7 @@ impl<'s, 'a> Costs<'s, 'a> {
         }
     }
 
-    fn operator(
-        &mut self,
-        args: &[&Box<Expr>],
-        ty: PrimType,
-        affine: bool,
-        price: Throughput,
-    ) -> (f64, LaneKind) {
+    fn operator(&mut self, args: &[&Expr], ty: PrimType, affine: bool, price: Throughput) -> (f64, LaneKind) {
         let (mut cost, mut kind) = (0.0, LaneKind::Uniform);
         for arg in args {
             let (more, other) = self.priced(arg);
