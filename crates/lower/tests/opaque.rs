@@ -86,7 +86,7 @@ fn type_names_have_arguments_but_no_sizes() {
 }
 
 #[test]
-fn sums_list_the_leaves_of_their_payloads() {
+fn sums_list_the_types_of_their_payloads() {
     check(
         "type point = {x: f32, y: f32}
          type~ shape = #line ([]point) bool | #none | #dot point i32
@@ -94,7 +94,7 @@ fn sums_list_the_leaves_of_their_payloads() {
         expect![[r#"
             opaque#0 "point" = record ("x": f32, "y": f32)
             opaque#1 "[]point" = array 1 of opaque#0 record ("x": array 1 f32, "y": array 1 f32)
-            opaque#2 "shape" = sum (i8, f32, f32, i32, array 1 f32, array 1 f32, bool) ("dot" (opaque#0 at 1, i32 at 3), "line" (opaque#1 at 4, bool at 6), "none" ())
+            opaque#2 "shape" = sum ("dot" (opaque#0, i32), "line" (opaque#1, bool), "none" ())
             entry "main" = main ("s": "shape" as opaque#2) -> ("": "i32" as i32)
         "#]],
     );
@@ -158,9 +158,10 @@ fn types_of_equal_names_are_distinguished() {
             opaque#0 "t" = record ("x": i32)
             opaque#1 "{y: f32}" = record ("y": f32)
             opaque#2 "b.t" = record ("y": f32)
+            opaque#3 "(t, b.t)" = record ("0": opaque#1, "1": opaque#2)
             entry "first" = first ("x": "i32" as i32) -> ("": "t" as opaque#0)
             entry "second" = second ("y": "f32" as f32) -> ("": "t" as opaque#1)
-            entry "third" = third ("y": "f32" as f32) -> ("": "t" as opaque#1, "": "b.t" as opaque#2)
+            entry "third" = third ("y": "f32" as f32) -> ("": "(t, b.t)" as opaque#3)
         "#]],
     );
 }
