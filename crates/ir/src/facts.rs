@@ -9,6 +9,8 @@
 //! | `packed` | an `updateacc` ending an iteration | writes a scalar to each of its (contiguous) vectors |
 //! | `filter` | the same, after a scan | writes flagged values at the count of flags |
 //! | `streamed` | an index | reads the element of a vector at the segop's own index |
+//! | `scalars` | a kernel that maps or reduces | iterations only compute scalars, from memory that it does not write |
+//! | `shared` | an index in such a kernel | several iterations read the element |
 //! | `order` | a segop that maps, a branch | preferred dimension order of a result |
 //!
 //! Orders are layout preferences, chosen before memory is introduced (`mem::layout`) and then
@@ -17,6 +19,8 @@
 //! The condition under which an iteration leaves accumulators unchanged is a lambda of the segop
 //! ([`Seg::identity_predicate`](crate::seg::Seg::identity_predicate)).
 
+use crate::name::Name;
+use crate::poly::Poly;
 use smallvec::SmallVec;
 
 /// The facts about a statement.
@@ -24,6 +28,7 @@ use smallvec::SmallVec;
 pub struct Facts {
     marks: u8,
     filter: Option<Box<Filter>>,
+    shared: Option<Box<SharedRead>>,
     orders: Vec<(usize, DimOrder)>,
 }
 
@@ -42,11 +47,14 @@ pub enum FactFlag {
     Packable = 4,
     /// A read of a vector's element at the index of the surrounding segop.
     Streamed = 8,
+    /// Iterations only compute scalars, from memory that the segop does not write.
+    Scalars = 16,
 }
 
 impl FactFlag {
     /// All marks, in the order in which they are printed.
-    pub const ALL: [Self; 4] = [Self::Independent, Self::PostScanIndependent, Self::Packable, Self::Streamed];
+    pub const ALL: [Self; 5] =
+        [Self::Independent, Self::PostScanIndependent, Self::Packable, Self::Streamed, Self::Scalars];
 
     /// Its name in IR text.
     pub const fn name(self) -> &'static str {
@@ -55,6 +63,7 @@ impl FactFlag {
             Self::PostScanIndependent => "after",
             Self::Packable => "packed",
             Self::Streamed => "streamed",
+            Self::Scalars => "scalars",
         }
     }
 }
@@ -69,6 +78,43 @@ pub struct Filter {
     pub values: Vec<usize>,
     /// Offset of the index from the count (which includes the value's own flag).
     pub offset: i64,
+}
+
+/// A read, in each iteration of a loop, of an element that several iterations of the segop read.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SharedRead {
+    /// The iterations that read the same element.
+    pub by: SharedBy,
+    /// The element's block.
+    pub block: Name,
+    /// Its offset in the block, by the loop's counter, the segop's indices, and names bound outside
+    /// of the segop.
+    pub offset: Poly,
+}
+
+/// The dependence of a shared element, besides the loop's counter and the outer dimensions.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SharedBy {
+    /// The last dimension but one.
+    Row,
+    /// The last dimension.
+    Column,
+    /// Neither.
+    Loop,
+}
+
+impl SharedBy {
+    /// All kinds.
+    pub const ALL: [Self; 3] = [Self::Row, Self::Column, Self::Loop];
+
+    /// Its name in IR text.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Row => "row",
+            Self::Column => "column",
+            Self::Loop => "loop",
+        }
+    }
 }
 
 impl Facts {
@@ -90,6 +136,21 @@ impl Facts {
     /// The filter, if the statement is one.
     pub fn filter(&self) -> Option<&Filter> {
         self.filter.as_deref()
+    }
+
+    /// The shared read, if the statement is one.
+    pub fn shared(&self) -> Option<&SharedRead> {
+        self.shared.as_deref()
+    }
+
+    /// [`shared`](Self::shared), mutable.
+    pub fn shared_mut(&mut self) -> Option<&mut SharedRead> {
+        self.shared.as_deref_mut()
+    }
+
+    /// Marks the statement as a shared read.
+    pub fn set_shared(&mut self, read: SharedRead) {
+        self.shared = Some(Box::new(read));
     }
 
     /// The results with a preferred order other than row-major, by position.

@@ -32,6 +32,7 @@ pub use rename::{
     substitute_exp, substitute_lambda, substitute_param, substitute_stm, substitute_type,
 };
 
+use crate::facts::SharedRead;
 use crate::name::{FunName, Name, Prov};
 use crate::poly::Poly;
 use crate::syntax::{
@@ -96,7 +97,7 @@ fn change_poly<L: Level, V: VisitMut<L> + ?Sized>(v: &mut V, poly: &mut Poly) {
 }
 
 macro_rules! walker {
-    ($(#[$meta:meta])* $Walker:ident, $visit:ident, $poly:ident, $operands:ident, $($m:ident)?) => {
+    ($(#[$meta:meta])* $Walker:ident, $visit:ident, $poly:ident, $operands:ident, $shared:ident, $($m:ident)?) => {
         $(#[$meta])*
         pub trait $Walker<L: Level> {
             /// A use of a name.
@@ -216,10 +217,14 @@ macro_rules! walker {
             /// The parts of a statement: provenance, certificates, expression, then pattern.
             fn walk_stm(&mut self, stm: &$($m)? Stm<L>) {
                 let Stm { pat, aux, exp } = stm;
-                let Aux { certs, attrs: _, prov, facts: _ } = aux;
+                let Aux { certs, attrs: _, prov, facts } = aux;
                 self.prov(prov);
                 for cert in certs {
                     self.name(cert);
+                }
+                if let Some(SharedRead { by: _, block, offset }) = facts.$shared() {
+                    self.name(block);
+                    self.poly(offset);
                 }
                 self.exp(exp);
                 for param in pat {
@@ -428,12 +433,12 @@ macro_rules! walker {
 
 walker! {
     /// A read-only traversal.
-    Visit, visit, read_poly, operands,
+    Visit, visit, read_poly, operands, shared,
 }
 
 walker! {
     /// A traversal that can change the nodes.
-    VisitMut, visit_mut, change_poly, operands_mut, mut
+    VisitMut, visit_mut, change_poly, operands_mut, shared_mut, mut
 }
 
 /// Calls `f` with each body directly inside of the expression (branches, bodies of loops, lambdas

@@ -79,9 +79,6 @@ impl<'a> Ctx<'a> {
             self.types.resize(self.names.len(), None);
             self.anns.resize(self.names.len(), MemAnn::None);
         }
-        if let Some(kernel) = &mut self.kernel {
-            kernel.bind(name);
-        }
         self.types[name.index()] = Some(ty.clone());
         self.anns[name.index()] = ann.clone();
         Param { name, ty, ann }
@@ -130,21 +127,13 @@ impl<'a> Ctx<'a> {
     }
 
     /// Allocates a block for an array of this type.
-    pub(crate) fn alloc(
-        &mut self,
-        hint: &str,
-        ty: &Type,
-        prov: Prov,
-        out: &mut Vec<Stm<Mems>>,
-    ) -> Result<Name, PassError> {
+    pub(crate) fn alloc(&mut self, hint: &str, ty: &Type, prov: Prov, out: &mut Vec<Stm<Mems>>) -> Name {
         if self.small(ty) {
-            Ok(self.alloc_in(hint, ty, Space::Registers, prov, out))
-        } else if let Some(block) = self.alloc_shared_memory(hint, ty, prov, out) {
-            Ok(block)
-        } else if self.in_kernel() {
-            self.alloc_per_iteration(hint, ty, prov)
+            self.alloc_in(hint, ty, Space::Registers, prov, out)
+        } else if let Some(kernel) = self.kernel.take() {
+            self.alloc_in_kernel(kernel, (hint, ty), prov, out)
         } else {
-            Ok(self.alloc_in(hint, ty, self.home_space, prov, out))
+            self.alloc_in(hint, ty, self.home_space, prov, out)
         }
     }
 
@@ -239,21 +228,16 @@ impl<'a> Ctx<'a> {
     }
 
     /// The location of a new array: its destination if it has one, else a new block.
-    pub(crate) fn locate_new(
-        &mut self,
-        param: &Param<Segs>,
-        prov: Prov,
-        out: &mut Vec<Stm<Mems>>,
-    ) -> Result<MemAnn, PassError> {
+    pub(crate) fn locate_new(&mut self, param: &Param<Segs>, prov: Prov, out: &mut Vec<Stm<Mems>>) -> MemAnn {
         if !param.ty.is_array() {
-            return Ok(MemAnn::None);
+            return MemAnn::None;
         }
         if let Some(Destination { block, lmad }) = self.dest(param) {
-            return Ok(MemAnn::In { block: Block::Var(block), lmad });
+            return MemAnn::In { block: Block::Var(block), lmad };
         }
         let hint = self.names.hint(param.name).clone();
-        let block = self.alloc(&hint, &param.ty, prov, out)?;
-        Ok(self.whole_in(block, &param.ty))
+        let block = self.alloc(&hint, &param.ty, prov, out);
+        self.whole_in(block, &param.ty)
     }
 
     /// The destination of a bound array.

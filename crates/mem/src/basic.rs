@@ -37,7 +37,7 @@ impl Ctx<'_> {
                 }
                 BasicOp::Manifest { perm, array: _ } => {
                     let hint = self.names.hint(param.name).clone();
-                    let block = self.alloc(&hint, &param.ty, aux.prov, out)?;
+                    let block = self.alloc(&hint, &param.ty, aux.prov, out);
                     MemAnn::In { block: Block::Var(block), lmad: self.whole_by(block, &param.ty, perm) }
                 }
                 BasicOp::Concat { .. }
@@ -46,7 +46,7 @@ impl Ctx<'_> {
                 | BasicOp::Scratch { .. }
                 | BasicOp::Copy(_)
                 | BasicOp::ArrayLit { .. }
-                | BasicOp::ConstArray { .. } => self.locate_new(&param, aux.prov, out)?,
+                | BasicOp::ConstArray { .. } => self.locate_new(&param, aux.prov, out),
                 BasicOp::Atom(_)
                 | BasicOp::Opaque(_)
                 | BasicOp::Update { .. }
@@ -87,7 +87,7 @@ impl Ctx<'_> {
     ) -> Result<(), PassError> {
         let ty = self.type_of(array)?;
         let hint = self.names.hint(param.name).clone();
-        let block = self.alloc(&hint, &ty, aux.prov, out)?;
+        let block = self.alloc(&hint, &ty, aux.prov, out);
         let ann = self.whole_in(block, &ty);
         let copy = self.copy_to(array, ann, aux.prov, CopyReason::Reshaped, out)?;
         let ann = self.whole_in(block, &param.ty);

@@ -39,7 +39,8 @@ impl Ctx<'_> {
         ir::walk::with_stack(|| {
             let body = checks_first::checks_first(body);
             for (name, dest) in destinations::propagate(self, &body, results.iter().cloned()) {
-                if self.fuel.take() {
+                // Kernels rely on destinations.
+                if self.in_kernel() || self.fuel.take() {
                     self.destinations.insert(name, dest);
                 }
             }
@@ -117,7 +118,7 @@ impl Ctx<'_> {
             return Ok(Home::Returned);
         }
         let hint = self.names.hint(param.name).clone();
-        let block = self.alloc(&hint, &param.ty, aux.prov, out)?;
+        let block = self.alloc(&hint, &param.ty, aux.prov, out);
         let lmad = ordered.unwrap_or_else(|| self.whole(block, &param.ty));
         Ok(Home::Fixed(Destination { block, lmad }))
     }
@@ -259,7 +260,7 @@ impl Ctx<'_> {
         }
         if self.small(&param.ty) || self.in_kernel() {
             let hint = self.names.hint(param.name).clone();
-            let block = self.alloc(&hint, &param.ty, aux.prov, out)?;
+            let block = self.alloc(&hint, &param.ty, aux.prov, out);
             let lmad = self.whole(block, &param.ty);
             return Ok(Home::Fixed(Destination { block, lmad }));
         }
@@ -290,7 +291,7 @@ impl Ctx<'_> {
             let ty = self.type_of(array)?;
             let in_place = block == dest.block && lmad == self.whole(block, &ty);
             if fixed.contains(&block) && !in_place {
-                let temp = self.alloc("temp", &ty, prov, &mut body.stms)?;
+                let temp = self.alloc("temp", &ty, prov, &mut body.stms);
                 let ann = self.whole_in(temp, &ty);
                 let why = CopyReason::LoopValuesOverlap;
                 *atom = Atom::Var(self.copy_to(array, ann, prov, why, &mut body.stms)?);

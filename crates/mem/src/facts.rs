@@ -11,6 +11,7 @@
 //! | [`filter`] | scans that count flags to compute the positions of flagged elements |
 //! | [`noop`] | operators that select one of their operands |
 //! | [`streamed`] | elements that a reduction reads at its index |
+//! | [`shared_reads`] | elements that several iterations of a kernel read |
 //!
 //! Needs: a verified program. Guarantees: the same program except for facts; code generation does
 //! no such analysis itself.
@@ -19,6 +20,7 @@ mod filter;
 mod independence;
 mod noop;
 mod scatter;
+mod shared_reads;
 mod streamed;
 
 use ir::facts::FactFlag;
@@ -29,26 +31,28 @@ use ir::seg::{Seg, SegKind, SegOp};
 use ir::syntax::{Body, Exp, Function, LoopForm, Param, Program, Stm};
 use ir::types::Type;
 use ir::walk::{Visit, with_stack};
-use ir::{Context, Fuel, Mems, NameTable};
+use ir::{Context, Fuel, Mems, NameTable, version};
 use rustc_hash::FxHashMap;
 
 /// Finds the facts of a program; see the module's header.
 #[must_use]
 pub fn facts(mut program: Program<Mems>, context: &mut Context) -> Program<Mems> {
+    let machine = program.levels;
     program.functions = context.over(program.functions, |mut function, own| {
-        of_function(&mut function, &mut own.fuel);
+        let has_kernels = version::stack(function.version.as_ref(), machine).has_device();
+        of_function(&mut function, has_kernels, &mut own.fuel);
         function
     });
     program
 }
 
-fn of_function(function: &mut Function<Mems>, fuel: &mut Fuel) {
+fn of_function(function: &mut Function<Mems>, has_kernels: bool, fuel: &mut Fuel) {
     let mut locations = Locations::default();
     for param in &function.params {
         locations.param(&param.param);
     }
     Visit::<Mems>::body(&mut locations, &function.body);
-    let mut finder = Finder { locations, names: &mut function.names, fuel };
+    let mut finder = Finder { locations, names: &mut function.names, has_kernels, fuel };
     finder.body(&mut function.body);
 }
 
@@ -83,6 +87,8 @@ impl Visit<Mems> for Locations {
 struct Finder<'a> {
     locations: Locations,
     names: &'a mut NameTable,
+    /// True if segops here are kernels.
+    has_kernels: bool,
     fuel: &'a mut Fuel,
 }
 
@@ -115,6 +121,10 @@ impl Finder<'_> {
                 self.body(&mut lambda.body);
             }
             Exp::Op(MemOp::Seg(SegOp::Seg(seg))) => {
+                let is_kernel = std::mem::take(&mut self.has_kernels);
+                if is_kernel {
+                    shared_reads::mark(&stm.pat, &mut stm.aux.facts, seg, &self.locations, self.fuel);
+                }
                 self.body(&mut seg.body);
                 match &mut seg.kind {
                     SegKind::ScanReduce(scan_reduce) => {
@@ -126,6 +136,7 @@ impl Finder<'_> {
                     SegKind::FlatMap => {}
                 }
                 self.seg(seg, &mut stm.aux.facts);
+                self.has_kernels = is_kernel;
             }
         }
     }

@@ -9,8 +9,9 @@
 //! ```
 //!
 //! The parts are interleaved: elements with the same indices in all iterations are adjacent, as
-//! neighbouring threads access them at the same time. The sizes of such an array must be known
-//! before the kernel. Small arrays of constant size are in registers and need no block.
+//! neighbouring threads access them at the same time. The sizes of such an array are known before
+//! the kernel ([`legality`](crate::legality)). Small arrays of constant size are in registers and
+//! need no block.
 //!
 //! **Thread blocks.** If a segmap of the grid contains segops at the level of thread blocks, each
 //! of its iterations is run by a thread block, whose threads share the work. All arrays local to
@@ -25,9 +26,9 @@ use ir::name::{Name, Prov};
 use ir::seg::{Seg, SegKind, SegOp, SegSpace, outermost_segops};
 use ir::syntax::{Atom, DimIndex, Stm};
 use ir::types::{Dim, Space, Type};
-use ir::{Mems, PassError, Segs};
+use ir::{Mems, Segs};
 use prim::PrimType;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 /// The enclosing kernel.
 pub(crate) struct Kernel {
@@ -43,10 +44,6 @@ pub(crate) struct Kernel {
     outer: Vec<Stm<Mems>>,
     /// The blocks divided among iterations, with the number of dimensions that index the parts.
     parts: FxHashMap<Name, usize>,
-    /// The names bound inside.
-    bound: FxHashSet<Name>,
-    /// True in an operator, which belongs to no iteration.
-    in_operator: bool,
 }
 
 impl Kernel {
@@ -58,11 +55,6 @@ impl Kernel {
     /// The statements to emit before the kernel.
     pub(crate) fn outer(self) -> Vec<Stm<Mems>> {
         self.outer
-    }
-
-    /// Registers a name bound inside.
-    pub(crate) fn bind(&mut self, name: Name) {
-        self.bound.insert(name);
     }
 }
 
@@ -87,8 +79,6 @@ impl Ctx<'_> {
             block_bytes,
             outer: Vec::new(),
             parts: FxHashMap::default(),
-            bound: FxHashSet::default(),
-            in_operator: false,
         }
     }
 
@@ -108,57 +98,28 @@ impl Ctx<'_> {
         }
     }
 
-    /// Allocates a shared-memory block for an array of the current thread block, if its size is
-    /// known.
-    pub(crate) fn alloc_shared_memory(
+    /// Allocates a block for an array of the current thread block in shared memory, or one in device
+    /// memory with a part for each iteration.
+    pub(crate) fn alloc_in_kernel(
         &mut self,
-        hint: &str,
-        ty: &Type,
+        mut kernel: Kernel,
+        (hint, ty): (&str, &Type),
         prov: Prov,
         out: &mut Vec<Stm<Mems>>,
-    ) -> Option<Name> {
-        let mut kernel = self.kernel.take_if(|kernel| kernel.is_blocks())?;
-        let is_known = self.is_known(&kernel, ty.shape());
-        // The size is computed on the host.
-        let bytes = is_known.then(|| self.bytes(ty, prov, &mut kernel.outer));
-        let block = bytes.map(|bytes| self.alloc_bytes(hint, bytes, Space::Shared, prov, out));
-        if let Some(block) = block {
-            kernel.bind(block);
+    ) -> Name {
+        let block;
+        if kernel.is_blocks() {
+            // The size is computed on the host.
+            let bytes = self.bytes(ty, prov, &mut kernel.outer);
+            block = self.alloc_bytes(hint, bytes, Space::Shared, prov, out);
             self.capacity.arrays.insert(block, ty.clone());
+        } else {
+            let whole = per_iteration(&kernel.dims, ty);
+            block = self.alloc_in(hint, &whole, Space::Device, prov, &mut kernel.outer);
+            kernel.parts.insert(block, kernel.dims.len());
         }
         self.kernel = Some(kernel);
         block
-    }
-
-    /// Returns true if dimensions are known before a kernel.
-    fn is_known<'d>(&self, kernel: &Kernel, dims: impl IntoIterator<Item = &'d Dim>) -> bool {
-        dims.into_iter().all(|dim| match dim {
-            Dim::Const(_) => true,
-            // Sizes that a branch returns with its arrays are bound together with these.
-            Dim::Var(name) => !kernel.bound.contains(name) && self.type_of(*name).is_ok(),
-            Dim::Ext(_) => false,
-        })
-    }
-
-    /// Allocates a block with a part for each iteration, for an array of this type.
-    pub(crate) fn alloc_per_iteration(
-        &mut self,
-        hint: &str,
-        ty: &Type,
-        prov: Prov,
-    ) -> Result<Name, PassError> {
-        let Some(mut kernel) = self.kernel.take() else {
-            return Err(PassError::bug("an array per iteration outside of a kernel"));
-        };
-        let iteration_dims = kernel.dims.iter().map(|(_, dim)| dim);
-        if kernel.in_operator || !self.is_known(&kernel, ty.shape().iter().chain(iteration_dims)) {
-            return Err(PassError::bug(format!("a kernel allocates the array {hint}")));
-        }
-        let whole = per_iteration(&kernel.dims, ty);
-        let block = self.alloc_in(hint, &whole, Space::Device, prov, &mut kernel.outer);
-        kernel.parts.insert(block, kernel.dims.len());
-        self.kernel = Some(kernel);
-        Ok(block)
     }
 
     /// The index function of an array that is row-major from the start of a block, or of the
@@ -204,17 +165,6 @@ impl Ctx<'_> {
             return row_major_in(block, ty);
         }
         MemAnn::In { block: Block::Var(block), lmad: self.whole(block, ty) }
-    }
-
-    /// Runs `f` on an operator, which belongs to no iteration.
-    pub(crate) fn in_operator_of<R>(&mut self, f: impl FnOnce(&mut Self) -> R) -> R {
-        let before = self.kernel.as_mut();
-        let before = before.map(|kernel| std::mem::replace(&mut kernel.in_operator, true));
-        let result = f(self);
-        if let (Some(kernel), Some(before)) = (&mut self.kernel, before) {
-            kernel.in_operator = before;
-        }
-        result
     }
 }
 

@@ -27,7 +27,7 @@ impl Ctx<'_> {
         let Seg { level, space, kind, body, ret, decomp, identity_predicate: _ } = seg;
         let pat = match &kind {
             SegKind::Hist(ops) => self.hist_pattern(pat, ops)?,
-            SegKind::FlatMap => self.flat_pattern(pat, &ret, aux.prov, out)?,
+            SegKind::FlatMap => self.flat_pattern(pat, &ret, aux.prov, out),
             SegKind::ScanReduce(_) => {
                 let mut bound = Vec::with_capacity(pat.len());
                 for (at, param) in pat.into_iter().enumerate() {
@@ -36,10 +36,10 @@ impl Ctx<'_> {
                         Some(order) => {
                             let lmad = Lmad::with_dim_order(order, param.ty.shape());
                             let hint = self.names.hint(param.name).clone();
-                            let block = self.alloc(&hint, &param.ty, aux.prov, out)?;
+                            let block = self.alloc(&hint, &param.ty, aux.prov, out);
                             MemAnn::In { block: Block::Var(block), lmad }
                         }
-                        None => self.locate_new(&param, aux.prov, out)?,
+                        None => self.locate_new(&param, aux.prov, out),
                     };
                     bound.push(self.bind(param.name, param.ty, ann));
                 }
@@ -155,17 +155,17 @@ impl Ctx<'_> {
         ret: &[Type],
         prov: Prov,
         out: &mut Vec<Stm<Mems>>,
-    ) -> Result<Vec<Param<Mems>>, PassError> {
+    ) -> Vec<Param<Mems>> {
         let mut bound = Vec::with_capacity(2 * pat.len());
         for (param, ty) in pat.into_iter().zip(ret) {
             let ann = if is_concatenated(ty) {
                 self.new_block(&param, &mut bound)
             } else {
-                self.locate_new(&param, prov, out)?
+                self.locate_new(&param, prov, out)
             };
             bound.push(self.bind(param.name, param.ty, ann));
         }
-        Ok(bound)
+        bound
     }
 
     fn hist_pattern(
@@ -190,7 +190,7 @@ impl Ctx<'_> {
         let Operator { op, neutral, comm } = operator;
         let Lambda { params, body, ret } = op;
         let params = params.into_iter().map(|p| self.plain(p)).collect::<Result<Vec<_>, PassError>>()?;
-        let body = self.in_operator_of(|ctx| ctx.body(body, &[]))?;
+        let body = self.body(body, &[])?;
         Ok(Operator { op: Lambda { params, body, ret }, neutral, comm })
     }
 

@@ -1,12 +1,14 @@
 //! Segmaps whose iterations share no reads: one thread for each iteration over all dimensions, or
 //! one for several if iterations compute little (`several`).
 
+use super::tiles::is_straight_line;
 use crate::function::Gen;
 use imp::{Expr, Var};
+use ir::facts::FactFlag;
 use ir::mem::{Block, MemAnn};
 use ir::name::Name;
 use ir::seg::Seg;
-use ir::syntax::{Atom, DimIndex, Param};
+use ir::syntax::{Atom, Aux, DimIndex, Param};
 use ir::types::{Dim, Type};
 use ir::{Mems, PassError, Prov};
 use prim::PrimType;
@@ -20,10 +22,11 @@ impl Gen<'_, '_> {
         &mut self,
         pat: &[Param<Mems>],
         seg: &Seg<Mems>,
-        prov: Prov,
+        aux: &Aux,
     ) -> Result<(), PassError> {
+        let prov = aux.prov;
         let n = self.extent_product(&seg.space.dims, "n")?;
-        if self.is_short(pat, seg, MAX_COARSENED_STATEMENTS) {
+        if aux.facts.has(FactFlag::Scalars) && is_straight_line(&seg.body, MAX_COARSENED_STATEMENTS) {
             return self.coarsened_map(pat, seg, (n, prov));
         }
         self.each_iteration(("segmap", prov), n, |g, iteration| g.map_iteration(pat, seg, &iteration))

@@ -68,7 +68,7 @@ impl Gen<'_, '_> {
             {
                 self.block_level_map(pat, seg, aux.prov)
             }
-            SegKind::ScanReduce(scan_reduce) if scan_reduce.is_map() => self.kernel_map(pat, seg, aux.prov),
+            SegKind::ScanReduce(scan_reduce) if scan_reduce.is_map() => self.kernel_map(pat, seg, aux),
             SegKind::ScanReduce(scan_reduce)
                 if scan_reduce.scans.is_empty() && scan_reduce.post.is_none() =>
             {

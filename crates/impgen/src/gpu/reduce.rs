@@ -19,6 +19,7 @@
 //! assigned to chunks cyclically, as many neighbours at a time as a chunk has threads.
 
 use super::segments::{GroupMember, Segments, ThreadGroup};
+use super::tiles::TilingPlan;
 use crate::function::Gen;
 use crate::operators::{element_of_buffer, operator_types};
 use imp::build::{add, compare, mul};
@@ -90,7 +91,7 @@ impl Gen<'_, '_> {
     ) -> Result<(), PassError> {
         let (reduced, _) = scan_reduce.results(pat);
         let reduction = Reduction::of(scan_reduce, reduced)?;
-        if let Some(plan) = self.reduction_tiling_plan(pat, seg, scan_reduce)
+        if let Some(plan) = TilingPlan::of_reduction(seg, scan_reduce)
             && self.fuel.take()
         {
             return self.reduce_in_tiles(pat, seg, (scan_reduce, &reduction), &plan, prov);

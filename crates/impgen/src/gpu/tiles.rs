@@ -1,4 +1,4 @@
-//! Segmaps whose iterations share the reads of their loops ([`shared_reads`]): the threads of a
+//! Segmaps whose iterations share the reads of their loops ([`plan`]): the threads of a
 //! block load tiles of the shared arrays into shared memory, and compute from there
 //! ([`tiled_loop`]).
 //!
@@ -26,7 +26,7 @@
 //! Small spaces and short loops use one thread for each iteration; the host chooses by sizes at run
 //! time. For reductions whose segments share operands see [`split_k`].
 
-mod shared_reads;
+mod plan;
 mod split_k;
 mod tile_extents;
 mod tiled_loop;
@@ -38,11 +38,11 @@ use imp::copy_plan::constant;
 use imp::{Expr, Stmt};
 use ir::name::Name;
 use ir::seg::Seg;
-use ir::syntax::Param;
+use ir::syntax::{Aux, Param};
 use ir::types::Dim;
-use ir::{Mems, PassError, Prov};
+use ir::{Mems, PassError};
+pub(super) use plan::{TilingPlan, is_straight_line};
 use prim::{CmpOp, PrimType, Scalar};
-use shared_reads::TilingPlan;
 use tile_extents::{Shape, TileExtent, register_tile};
 use tiled_loop::TiledLoop;
 
@@ -55,7 +55,7 @@ struct Tiling<'s> {
     pat: &'s [Param<Mems>],
     seg: &'s Seg<Mems>,
     plan: &'s TilingPlan<'s>,
-    prov: Prov,
+    aux: &'s Aux,
     /// The minimum number of blocks for two-dimensional tiles.
     min_blocks: &'s Expr,
 }
@@ -75,10 +75,10 @@ impl Gen<'_, '_> {
         &mut self,
         pat: &[Param<Mems>],
         seg: &Seg<Mems>,
-        prov: Prov,
+        aux: &Aux,
     ) -> Result<(), PassError> {
-        let Some(plan) = self.tiling_plan(pat, seg).filter(|_| self.fuel.take()) else {
-            return self.untiled_map(pat, seg, prov);
+        let Some(plan) = TilingPlan::of_map(seg).filter(|_| self.fuel.take()) else {
+            return self.untiled_map(pat, seg, aux);
         };
         let device = self.layout();
         let shape =
@@ -94,7 +94,7 @@ impl Gen<'_, '_> {
         } else {
             shapes.push(Shape { threads: (1, device.block), iterations: 1, depth: device.block });
         }
-        let tiling = Tiling { pat, seg, plan: &plan, prov, min_blocks: &fill };
+        let tiling = Tiling { pat, seg, plan: &plan, aux, min_blocks: &fill };
         self.tiled_versions(tiling, &shapes)
     }
 
@@ -102,7 +102,7 @@ impl Gen<'_, '_> {
     /// each iteration.
     fn tiled_versions(&mut self, tiling: Tiling<'_>, shapes: &[Shape]) -> Result<(), PassError> {
         let Some((&shape, others)) = shapes.split_first() else {
-            return self.untiled_map(tiling.pat, tiling.seg, tiling.prov);
+            return self.untiled_map(tiling.pat, tiling.seg, tiling.aux);
         };
         let (outer, inner) = tiling.dims();
         let mut needed = Vec::new();
@@ -143,7 +143,7 @@ impl Gen<'_, '_> {
         blocks: Expr,
     ) -> Result<(), PassError> {
         let (outer, _) = tiling.dims();
-        let prov = tiling.prov;
+        let prov = tiling.aux.prov;
         let mut counts = Vec::with_capacity(tiling.plan.loops.len());
         for shared in &tiling.plan.loops {
             let bound = self.atom(shared.bound)?;

@@ -295,7 +295,7 @@ impl TextForm for MemAnn {
     }
 }
 
-fn print_poly(p: &mut Printer<'_>, poly: &Poly) {
+pub(super) fn print_poly(p: &mut Printer<'_>, poly: &Poly) {
     if poly.terms().is_empty() {
         p.put("0");
     }
@@ -313,7 +313,7 @@ fn print_poly(p: &mut Printer<'_>, poly: &Poly) {
     }
 }
 
-fn parse_poly(p: &mut Parser<'_>) -> Result<Poly> {
+pub(super) fn parse_poly(p: &mut Parser<'_>) -> Result<Poly> {
     let mut terms = Vec::new();
     loop {
         let mut monomial = Monomial::new();

@@ -3,8 +3,9 @@
 
 use super::cursor::Parser;
 use super::lex::Token;
+use super::ops::parse_poly;
 use super::{DEFINITION, ParseError, TextForm};
-use crate::facts::{FactFlag, Facts, Filter};
+use crate::facts::{FactFlag, Facts, Filter, SharedBy, SharedRead};
 use crate::math::MathDefinition;
 use crate::name::NameTable;
 use crate::prov::{MAX_STACKS, Prov, ProvEntry, ProvTable, SrcLoc};
@@ -101,6 +102,14 @@ impl Parser<'_> {
             } else if self.take_keyword("order") {
                 let result = self.integer()?;
                 facts.set_layout(result, self.list(Self::integer)?.into());
+            } else if self.take_keyword("shared") {
+                let by = SharedBy::ALL.into_iter().find(|by| self.take_keyword(by.name()));
+                let Some(by) = by else {
+                    return self.expected("`row`, `column` or `loop`");
+                };
+                let block = self.name()?;
+                self.keyword("at")?;
+                facts.set_shared(SharedRead { by, block, offset: parse_poly(self)? });
             } else if let Some(mark) = (FactFlag::ALL.into_iter()).find(|m| self.take_keyword(m.name())) {
                 facts.add(mark);
             } else {

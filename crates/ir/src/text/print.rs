@@ -2,8 +2,9 @@
 
 use super::entry::{show_entry_point, show_opaque_types};
 use super::lex::{is_identifier, is_plain_hint, quote};
+use super::ops::print_poly;
 use super::{DEFINITION, MAX_INDENT, TextForm};
-use crate::facts::{FactFlag, Facts, Filter};
+use crate::facts::{FactFlag, Facts, Filter, SharedRead};
 use crate::math::MathDefinition;
 use crate::name::{FunName, Name, NameTable};
 use crate::prov::{Prov, ProvEntry, ProvTable};
@@ -398,7 +399,16 @@ impl<'a> Printer<'a> {
             let dims: Vec<String> = order.iter().map(ToString::to_string).collect();
             all.push(format!("order {result} ({})", dims.join(", ")));
         }
-        self.put(format_args!(" {{{}}}", all.join(", ")));
+        self.put(format_args!(" {{{}", all.join(", ")));
+        if let Some(SharedRead { by, block, offset }) = facts.shared() {
+            self.put(if all.is_empty() { "shared " } else { ", shared " });
+            self.put(by.name());
+            self.put(" ");
+            self.name(*block);
+            self.put(" at ");
+            print_poly(self, offset);
+        }
+        self.put("}");
     }
 
     fn exp<L: Level>(&mut self, exp: &Exp<L>) {

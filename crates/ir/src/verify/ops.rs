@@ -134,20 +134,23 @@ impl<L: Level> Checker<'_, L> {
             return;
         }
         let marked = FactFlag::ALL.into_iter().any(|mark| facts.has(mark));
-        self.require(L::FACTS || !marked && facts.filter().is_none(), || {
-            "facts are not allowed at this level".to_owned()
-        });
+        let marked = marked || facts.filter().is_some() || facts.shared().is_some();
+        self.require(L::FACTS || !marked, || "facts are not allowed at this level".to_owned());
         self.orders(facts, exp, pat);
         let scalar = matches!(pat, [param] if param.ty.is_prim());
         let may = |mark: FactFlag| match (mark, exp) {
             (FactFlag::Independent, Exp::Loop { .. }) => true,
-            (FactFlag::Independent | FactFlag::PostScanIndependent, Exp::Op(op)) => op.allows_fact(mark),
+            (FactFlag::Independent | FactFlag::PostScanIndependent | FactFlag::Scalars, Exp::Op(op)) => {
+                op.allows_fact(mark)
+            }
             (FactFlag::Packable, Exp::Basic(BasicOp::UpdateAcc { index, .. })) => index.len() == 1,
             (FactFlag::Streamed, Exp::Basic(BasicOp::Index { .. })) => scalar,
             _ => false,
         };
+        let element = scalar && matches!(exp, Exp::Basic(BasicOp::Index { .. }));
         let right = FactFlag::ALL.into_iter().all(|mark| !facts.has(mark) || may(mark))
-            && (facts.has(FactFlag::Packable) || facts.filter().is_none());
+            && (facts.has(FactFlag::Packable) || facts.filter().is_none())
+            && (element || facts.shared().is_none());
         self.require(right, || "the operation cannot have this fact".to_owned());
     }
 
@@ -303,7 +306,8 @@ impl<L: Level> Rules<L> for SegOp<L> {
             return false;
         };
         let post = matches!(kind, SegKind::ScanReduce(ScanReduce { post: Some(_), .. }));
-        mark == FactFlag::Independent || (mark == FactFlag::PostScanIndependent && post)
+        matches!(mark, FactFlag::Independent | FactFlag::Scalars)
+            || (mark == FactFlag::PostScanIndependent && post)
     }
 
     fn allows_layout(&self, order: &DimOrder) -> bool {

@@ -26,7 +26,7 @@
 //! time. The host chooses by sizes at run time. With fewer segments, and with too little work to
 //! keep a device busy, blocks reduce chunks of one segment each ([`reduce`](super::super::reduce)).
 
-use super::shared_reads::TilingPlan;
+use super::plan::TilingPlan;
 use super::tile_extents::{Shape, ThreadIteration, TileExtent, register_tile};
 use super::tiled_loop::TiledLoop;
 use super::{is_large, is_too_small};

@@ -5,12 +5,12 @@
 //! strided by the number of threads. Along the other dimension a thread's iterations are
 //! neighbours, so that it reads their elements from shared memory together.
 
-use super::shared_reads::Dependence;
 use super::{div_up_const, yes};
 use crate::function::Gen;
 use crate::operators::div_up;
 use imp::build::{add, and, binary, compare, div, min, mul, sub};
 use imp::{Expr, Stmt, Var};
+use ir::facts::SharedBy;
 use ir::name::Name;
 use ir::syntax::Param;
 use ir::types::Dim;
@@ -44,7 +44,7 @@ impl Shape {
     }
 
     /// The number of rounds in which the `block` threads of a block load a tile.
-    pub(super) const fn rounds(self, by: Dependence, block: i64) -> i64 {
+    pub(super) const fn rounds(self, by: SharedBy, block: i64) -> i64 {
         let (length, _) = self.line_layout(by);
         div_up_const(self.depth * length, block)
     }
@@ -52,11 +52,11 @@ impl Shape {
     /// The number of elements of a tile for one loop iteration, and the stride between loop
     /// iterations. It is padded so that the elements that a thread reads of a row together do not
     /// straddle shared-memory lines.
-    pub(super) const fn line_layout(self, by: Dependence) -> (i64, i64) {
+    pub(super) const fn line_layout(self, by: SharedBy) -> (i64, i64) {
         match by {
-            Dependence::Row => (self.height(), self.height() + self.iterations),
-            Dependence::Column => (self.width(), self.width() + 1),
-            Dependence::Loop => (1, 1),
+            SharedBy::Row => (self.height(), self.height() + self.iterations),
+            SharedBy::Column => (self.width(), self.width() + 1),
+            SharedBy::Loop => (1, 1),
         }
     }
 }

@@ -19,13 +19,14 @@
 //! elements that its iterations require from the tiles once, then runs the loop body for each of
 //! them.
 
-use super::shared_reads::{Dependence, SharedLoop, SharedRead};
+use super::plan::{SharedLoop, TileRead};
 use super::tile_extents::{Shape, ThreadIteration, TileExtent};
 use super::yes;
 use crate::function::Gen;
 use crate::operators::element_of_buffer;
 use imp::build::{add, and, binary, compare, div, min, mul, sub};
 use imp::{Access, Expr, Stmt, Var};
+use ir::facts::SharedBy;
 use ir::syntax::{Atom, Stm};
 use ir::{Mems, PassError};
 use prim::{BinOp, CmpOp, PrimType, Scalar};
@@ -33,7 +34,7 @@ use target::device::TILE_BYTES;
 
 /// A tile: an array in shared memory.
 pub(super) struct Tile<'s> {
-    read: &'s SharedRead,
+    read: &'s TileRead<'s>,
     buffer: Var,
 }
 
@@ -60,7 +61,7 @@ impl Gen<'_, '_> {
     ) -> Vec<Tile<'s>> {
         let mut tiles = Vec::with_capacity(shared.reads.len());
         for read in &shared.reads {
-            let (_, pitch) = shape.line_layout(read.by);
+            let (_, pitch) = shape.line_layout(read.shared.by);
             let count = shape.depth * pitch;
             let more = read.elem.size() * count.unsigned_abs();
             if *bytes + more > TILE_BYTES {
@@ -124,7 +125,7 @@ impl Gen<'_, '_> {
         self.barrier();
         let mut loaded = Vec::with_capacity(tiled.tiles.len());
         for tile in tiled.tiles {
-            let rounds = shape.rounds(tile.read.by, self.layout().block);
+            let rounds = shape.rounds(tile.read.shared.by, self.layout().block);
             let own: Vec<Var> = (0..rounds).map(|_| self.scalar(tile.read.elem, "next")).collect();
             self.prefetch(tiled, tile, (shape, extents), (tiled.from, &own))?;
             loaded.push(own);
@@ -152,10 +153,10 @@ impl Gen<'_, '_> {
                 for (number, iteration) in iterations.iter().enumerate() {
                     g.bind_iteration(iteration);
                     for (tile, vars) in tiled.tiles.iter().zip(&held) {
-                        let number = match tile.read.by {
-                            Dependence::Loop => Some(&0),
-                            Dependence::Row => iteration.numbers.first(),
-                            Dependence::Column => iteration.numbers.last(),
+                        let number = match tile.read.shared.by {
+                            SharedBy::Loop => Some(&0),
+                            SharedBy::Row => iteration.numbers.first(),
+                            SharedBy::Column => iteration.numbers.last(),
                         };
                         if let Some(&var) = number.and_then(|&number| vars.get(number)) {
                             g.register_reads.insert(tile.read.name, var);
@@ -184,10 +185,10 @@ impl Gen<'_, '_> {
         (first, own): (&Expr, &[Var]),
     ) -> Result<(), PassError> {
         let read = tile.read;
-        let extent = match read.by {
-            Dependence::Loop => None,
-            Dependence::Row => extents.first(),
-            Dependence::Column => extents.last(),
+        let extent = match read.shared.by {
+            SharedBy::Loop => None,
+            SharedBy::Row => extents.first(),
+            SharedBy::Column => extents.last(),
         };
         for (round, &value) in own.iter().enumerate() {
             let (step, offset, in_tile) = self.position_in_tile(tiled, tile, shape, round);
@@ -204,8 +205,9 @@ impl Gen<'_, '_> {
                 names.push(Atom::Var(extent.index));
                 vars.push(index_var);
             }
-            let offset = self.with_vars(&names, &vars, |g| g.poly(&read.offset))?;
-            let from = Access { buffer: self.var(read.block)?, elem: read.elem, offset, dims: Vec::new() };
+            let offset = self.with_vars(&names, &vars, |g| g.poly(&read.shared.offset))?;
+            let from =
+                Access { buffer: self.var(read.shared.block)?, elem: read.elem, offset, dims: Vec::new() };
             self.emit(Stmt::Set(value, Expr::Const(Scalar::zero(read.elem))));
             self.emit(Stmt::If(inside, vec![Stmt::Load(value, from)], Vec::new()));
         }
@@ -214,7 +216,7 @@ impl Gen<'_, '_> {
 
     /// Stores the loaded elements into the tile.
     fn store_tile(&mut self, tiled: &TiledLoop<'_>, tile: &Tile<'_>, shape: Shape, own: &[Var]) {
-        let (_, pitch) = shape.line_layout(tile.read.by);
+        let (_, pitch) = shape.line_layout(tile.read.shared.by);
         for (round, &value) in own.iter().enumerate() {
             let (step, offset, in_tile) = self.position_in_tile(tiled, tile, shape, round);
             let to = add(mul(step, Expr::i64(pitch)), offset);
@@ -236,7 +238,7 @@ impl Gen<'_, '_> {
         shape: Shape,
         round: usize,
     ) -> (Expr, Expr, Expr) {
-        let (length, _) = shape.line_layout(tile.read.by);
+        let (length, _) = shape.line_layout(tile.read.shared.by);
         let count = shape.depth * length;
         let block = self.layout().block;
         let before = Expr::i64(block * round as i64);
@@ -261,12 +263,12 @@ impl Gen<'_, '_> {
         step: Var,
     ) -> Vec<Var> {
         let Tile { read, buffer } = tile;
-        let extent = match read.by {
-            Dependence::Loop => None,
-            Dependence::Row => extents.first(),
-            Dependence::Column => extents.last(),
+        let extent = match read.shared.by {
+            SharedBy::Loop => None,
+            SharedBy::Row => extents.first(),
+            SharedBy::Column => extents.last(),
         };
-        let (_, pitch) = shape.line_layout(read.by);
+        let (_, pitch) = shape.line_layout(read.shared.by);
         let line = mul(Expr::Var(step), Expr::i64(pitch));
         let offsets = match extent {
             None => vec![Expr::i64(0)],
