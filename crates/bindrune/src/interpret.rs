@@ -111,12 +111,12 @@ fn evaluate(
     let args = read_arguments(entry, stdin)?;
     let runs = options.runs.unwrap_or(1);
     let warm_ups = u64::from(options.runs.is_some());
-    let mut results = Vec::new();
+    let mut result = RunValue::unit();
     for number in 0..warm_ups + runs {
         let start = Instant::now();
         let outcome = interp.call(entry, args.clone());
         let micros = start.elapsed().as_micros();
-        results = outcome.map_err(|failure| match failure.class {
+        result = outcome.map_err(|failure| match failure.class {
             Class::Program | Class::Unsound => failure.render(sources),
             _ => failure.message,
         })?;
@@ -130,7 +130,7 @@ fn evaluate(
             writeln!(file, "{micros}").map_err(|e| format!("cannot write the run time: {e}"))?;
         }
     }
-    if options.print_result { print(entry, &results, options.binary) } else { Ok(()) }
+    if options.print_result { print(entry, &result, options.binary) } else { Ok(()) }
 }
 
 fn read_arguments<R: Read>(entry: &Entry, mut stdin: Reader<R>) -> Result<Vec<RunValue>, Stop> {
@@ -165,24 +165,15 @@ fn describe(index: usize, param: &EntryParam) -> String {
     }
 }
 
-fn print(entry: &Entry, results: &[RunValue], binary: bool) -> Result<(), Stop> {
+fn print(entry: &Entry, result: &RunValue, binary: bool) -> Result<(), Stop> {
     let mut out = BufWriter::new(std::io::stdout().lock());
-    for (val, ty) in results.iter().zip(&entry.results) {
-        let written = if matches!(&ty.ty, Ty::Tuple(parts) if parts.is_empty()) {
+    for (val, ty) in interp::components(result, &entry.result.ty) {
+        let written = if matches!(ty, Ty::Tuple(parts) if parts.is_empty()) {
             out.write_all(b"()")
         } else {
-            let value: Value = match (interp::export(val, &ty.ty), &ty.text) {
-                (Ok(value), _) => value,
-                (Err(_), Some(name)) => {
-                    let _ = out.flush();
-                    let text = format!("values of type `{name}` have no text or binary form");
-                    return Err(text.into());
-                }
-                (Err(message), None) => {
-                    let _ = out.flush();
-                    return Err(message.into());
-                }
-            };
+            let value: Value = interp::export(val, ty).inspect_err(|_| {
+                let _ = out.flush();
+            })?;
             if binary { value::write_binary(&mut out, &value) } else { value::write_text(&mut out, &value) }
         };
         written.and_then(|()| out.write_all(b"\n")).map_err(stop)?;

@@ -77,7 +77,7 @@ impl<'a> Builtins<'a> {
             env.bind_term(symbol, entry);
         }
         let intrinsics = interner.intern("intrinsics");
-        env.bind_term(intrinsics, Entry::Module(Module::Intrinsics));
+        env.bind_term(intrinsics, Entry::Module(Module::Intrinsics, None));
         for ty in ScalarType::ALL {
             let abbr = NamedType::plain(Ty::Scalar(*ty));
             env.bind_type(interner.intern(ty.name()), Rc::new(abbr));

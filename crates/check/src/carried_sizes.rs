@@ -6,7 +6,7 @@
 //! abstract type, cannot be read off the value.
 
 use crate::subst::TypeMapper;
-use crate::tast::{Dim, Ty, TyVarId, VarId};
+use crate::tast::{Dim, Ty, VarId};
 
 /// The sizes in a type.
 #[derive(Default)]
@@ -72,10 +72,6 @@ impl CarriedSizes {
 struct Mentioned<'v>(&'v mut Vec<VarId>);
 
 impl TypeMapper for Mentioned<'_> {
-    fn ty_var(&mut self, _: TyVarId) -> Option<Ty> {
-        None
-    }
-
     fn dim_var(&mut self, var: VarId) -> Option<Dim> {
         self.0.push(var);
         None

@@ -9,6 +9,7 @@ use crate::builtins::Builtins;
 use crate::decl_site::{DeclSite, FileKind};
 use crate::diagnostics::Diagnostics;
 use crate::env::Env;
+use crate::index::{Recorder, file_start};
 use crate::post_inference::consume::FunctionFacts;
 use crate::tast::{Attr, Name, VarId};
 use crate::unused::ModuleUses;
@@ -17,7 +18,7 @@ use rustc_hash::FxHashMap;
 use std::sync::Arc;
 use syntax::ast::{self, Ident};
 use syntax::diag::Diagnostic;
-use syntax::span::{SourceMap, Span};
+use syntax::span::{FileId, SourceMap, Span};
 use syntax::symbol::{Interner, Symbol};
 
 /// The context in which declarations are checked.
@@ -33,6 +34,10 @@ pub(crate) struct Context<'a> {
     /// Definitions in whose types a number type was chosen by default.
     pub(crate) defaulted: FxHashMap<VarId, ScalarType>,
     pub(crate) used_modules: ModuleUses,
+    /// The index of names, if it is requested.
+    pub(crate) recorder: Option<Box<Recorder<'a>>>,
+    /// The part of the source where names bound next are visible.
+    pub(crate) scope: Span,
 }
 
 impl<'a> Context<'a> {
@@ -48,6 +53,8 @@ impl<'a> Context<'a> {
             function_facts: FunctionFacts::default(),
             defaulted: FxHashMap::default(),
             used_modules: ModuleUses::default(),
+            recorder: None,
+            scope: file_start(FileId(0)),
         }
     }
 

@@ -3,6 +3,8 @@
 //! A small value: on entering a module or module type, callers save the old position and restore it
 //! afterwards.
 
+use syntax::ast::{Decl, DeclKind};
+
 /// The role of a file in the program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum FileKind {
@@ -72,4 +74,13 @@ impl DeclSite {
     pub(crate) const fn is_spec(self) -> bool {
         self.in_spec
     }
+}
+
+/// The declaration without `local` in front.
+pub(crate) fn strip_local(decl: &Decl) -> &Decl {
+    let mut decl = decl;
+    while let DeclKind::Local(inner) = &decl.kind {
+        decl = inner;
+    }
+    decl
 }

@@ -82,6 +82,11 @@ impl<'a> Diagnostics<'a> {
         deduplicate(found)
     }
 
+    /// The span of a file's text.
+    pub(crate) fn whole_file(&self, file: FileId) -> Span {
+        Span::new(file, 0, self.sources.get(file).map_or(0, |file| file.text().len() as u32))
+    }
+
     /// The source text of a span.
     pub(crate) fn snippet(&self, span: Span) -> &'a str {
         self.sources.snippet(span)

@@ -45,12 +45,21 @@ pub(crate) struct NamedType {
     /// The external spelling, if the type was declared at the top level of a file without type
     /// parameters.
     pub(crate) external_name: Option<Arc<ExternalName>>,
+    /// The span of its name, where it is declared.
+    pub(crate) span: Option<Span>,
 }
 
 impl NamedType {
     /// A type without parameters.
     pub(crate) const fn plain(ty: Ty) -> Self {
-        Self { params: Vec::new(), ext: Vec::new(), ty, lifted: Liftedness::Unlifted, external_name: None }
+        Self {
+            params: Vec::new(),
+            ext: Vec::new(),
+            ty,
+            lifted: Liftedness::Unlifted,
+            external_name: None,
+            span: None,
+        }
     }
 
     /// The type with its parameters replaced; existential sizes become unknown.
@@ -116,7 +125,8 @@ pub(crate) struct ValueEntry {
 #[derive(Clone, Debug)]
 pub(crate) enum Entry<'a> {
     Value(Rc<ValueEntry>),
-    Module(Module<'a>),
+    /// A module, and the span of its name where it is declared.
+    Module(Module<'a>, Option<Span>),
     /// A built-in overloaded operator, from module `intrinsics`.
     Operator(OverloadedOp),
     /// `==` or `!=`.
@@ -129,6 +139,17 @@ pub(crate) enum Entry<'a> {
     },
 }
 
+impl Entry<'_> {
+    /// The span of the name where it is declared.
+    pub(crate) fn span(&self) -> Option<Span> {
+        match self {
+            Self::Value(value) => value.span,
+            Self::Module(_, span) => *span,
+            Self::Operator(_) | Self::Equality { .. } | Self::Logical { .. } => None,
+        }
+    }
+}
+
 /// A module.
 #[derive(Clone, Debug)]
 pub(crate) enum Module<'a> {
@@ -136,6 +157,8 @@ pub(crate) enum Module<'a> {
     Functor(Rc<Functor<'a>>),
     /// The built-in module.
     Intrinsics,
+    /// The result of an error.
+    Unknown,
 }
 
 /// The names that a module makes visible.
@@ -143,7 +166,17 @@ pub(crate) enum Module<'a> {
 pub(crate) struct ModuleExports<'a> {
     pub(crate) terms: Ordered<Entry<'a>>,
     pub(crate) types: Ordered<Rc<NamedType>>,
-    pub(crate) mod_types: Ordered<ModType<'a>>,
+    /// Module types, each with the span of its name.
+    pub(crate) mod_types: Ordered<(ModType<'a>, Span)>,
+}
+
+impl ModuleExports<'_> {
+    /// Adds the names of another module.
+    pub(crate) fn extend(&mut self, other: &Self) {
+        self.terms.extend(other.terms.iter().map(|(n, e)| (*n, e.clone())));
+        self.types.extend(other.types.iter().map(|(n, t)| (*n, Rc::clone(t))));
+        self.mod_types.extend(other.mod_types.iter().map(|(n, s)| (*n, s.clone())));
+    }
 }
 
 /// A parametric module.
@@ -166,7 +199,12 @@ pub(crate) enum FunctorBody<'a> {
 #[derive(Clone, Debug)]
 pub(crate) enum ModType<'a> {
     Struct(Rc<ModTypeSpecs<'a>>),
-    Functor { param: Rc<ModType<'a>>, ret: Rc<ModType<'a>> },
+    Functor {
+        param: Rc<ModType<'a>>,
+        ret: Rc<ModType<'a>>,
+    },
+    /// The result of an error.
+    Unknown,
 }
 
 /// A module type with specifications. Its abstract types are placeholders, renewed at every use.
@@ -192,7 +230,7 @@ pub(crate) struct AbstractSpec {
 pub(crate) struct Frame<'a> {
     pub(crate) terms: FxHashMap<Symbol, Entry<'a>>,
     pub(crate) types: FxHashMap<Symbol, Rc<NamedType>>,
-    pub(crate) sigs: FxHashMap<Symbol, ModType<'a>>,
+    pub(crate) sigs: FxHashMap<Symbol, (ModType<'a>, Span)>,
 }
 
 impl Frame<'_> {
@@ -284,32 +322,29 @@ impl<'a> Env<'a> {
         self.frames().find_map(|frame| frame.types.get(&name))
     }
 
-    pub(crate) fn sig(&self, name: Symbol) -> Option<&ModType<'a>> {
+    pub(crate) fn sig(&self, name: Symbol) -> Option<&(ModType<'a>, Span)> {
         self.frames().find_map(|frame| frame.sigs.get(&name))
     }
 
-    /// All names of the term name space in scope, for suggestions; unordered, with repetitions.
+    /// The keys of a map of all frames; unordered, with repetitions.
+    fn names<'e, V: 'e>(&'e self, map: impl Fn(&'e Frame<'a>) -> &'e FxHashMap<Symbol, V>) -> Vec<Symbol> {
+        #[allow(clippy::iter_over_hash_type, reason = "callers order them")]
+        self.frames().flat_map(|frame| map(frame).keys().copied()).collect()
+    }
+
+    /// All names of the term name space in scope; unordered, with repetitions.
     pub(crate) fn term_names(&self) -> Vec<Symbol> {
-        let mut names = Vec::new();
-        for frame in self.frames() {
-            #[allow(clippy::iter_over_hash_type, reason = "the caller orders them")]
-            for name in frame.terms.keys() {
-                names.push(*name);
-            }
-        }
-        names
+        self.names(|frame| &frame.terms)
     }
 
     /// All type names in scope; unordered, with repetitions.
     pub(crate) fn type_names(&self) -> Vec<Symbol> {
-        let mut names = Vec::new();
-        for frame in self.frames() {
-            #[allow(clippy::iter_over_hash_type, reason = "the caller orders them")]
-            for name in frame.types.keys() {
-                names.push(*name);
-            }
-        }
-        names
+        self.names(|frame| &frame.types)
+    }
+
+    /// All names of module types in scope; unordered, with repetitions.
+    pub(crate) fn mod_type_names(&self) -> Vec<Symbol> {
+        self.names(|frame| &frame.sigs)
     }
 
     pub(crate) fn bind_term(&mut self, name: Symbol, entry: Entry<'a>) {
@@ -333,7 +368,7 @@ impl<'a> Env<'a> {
         self.log.push(Undo::Type(name, old));
     }
 
-    pub(crate) fn bind_sig(&mut self, name: Symbol, sig: ModType<'a>) {
+    pub(crate) fn bind_sig(&mut self, name: Symbol, sig: (ModType<'a>, Span)) {
         self.top.sigs.insert(name, sig);
     }
 

@@ -1,7 +1,8 @@
 //! Names, modules and types: from the syntax tree to the typed tree.
 //!
 //! [`check_program`] reads a file with all its imports and returns a [`tast::Program`], or as many
-//! errors as can be found in one run.
+//! errors as can be found in one run. [`analyse`] returns, despite errors, an [`Analysis`]: the
+//! typed tree, and an index of names that answers the queries of an editor.
 //!
 //! The implementation has three layers, each of which uses those before it:
 //!
@@ -15,6 +16,7 @@
 //! Definitions and modules share a `context`: names in scope and diagnostics. Each definition is
 //! finished before the next begins. No input causes a panic.
 
+mod analysis;
 mod builtins;
 mod carried_sizes;
 mod context;
@@ -23,6 +25,7 @@ mod definition;
 mod diagnostics;
 mod env;
 mod external_name;
+mod index;
 mod infer;
 pub mod intrinsics;
 mod modules;
@@ -36,7 +39,9 @@ mod uniq;
 mod unused;
 mod visit;
 
-pub use program::{Checked, Loader, check_program, check_with_entries, describe_module, names_in_scope};
+pub use analysis::{Analysis, Position};
+pub use index::{Definition, Item, ItemKind};
+pub use program::{Checked, Loader, analyse, check_program, check_with_entries};
 pub use visit::children;
 
 /// The remaining stack, in bytes, below which a recursive walk grows its stack.

@@ -1,9 +1,10 @@
 //! From a root file to a checked program: finds imports and checks the files in order, the prelude
 //! first.
 
+use crate::analysis::Analysis;
 use crate::builtins::{SIGNATURES, signatures};
 use crate::context::Context;
-use crate::decl_site::{DeclSite, FileKind};
+use crate::decl_site::{DeclSite, FileKind, strip_local};
 use crate::env::{Entry, Module, ModuleExports, Target};
 use crate::modules::{Elaborator, Imports};
 use crate::tast::{Program, VarInfo};
@@ -66,7 +67,7 @@ pub fn check_program(
     loader: &mut dyn Loader,
     root: &str,
 ) -> Checked {
-    check_root(sources, interner, loader, root, Request::Nothing).0
+    check_with_entries(sources, interner, loader, root, &[])
 }
 
 /// Checks a program as [`check_program`] does; the root's definitions with these names are entry
@@ -78,127 +79,9 @@ pub fn check_with_entries(
     root: &str,
     entries: &[String],
 ) -> Checked {
-    let request = Request::Entries(entries);
-    check_root(sources, interner, loader, root, request).0
-}
-
-/// Checks a program as [`check_program`] does, and returns the type of one of the root's modules as
-/// text. `None` if the program has errors or the root has no such module.
-pub fn describe_module(
-    sources: &mut SourceMap,
-    interner: &Interner,
-    loader: &mut dyn Loader,
-    root: &str,
-    module: &str,
-) -> (Checked, Option<String>) {
-    check_root(sources, interner, loader, root, Request::Module(module))
-}
-
-/// The names in scope at the end of a file, sorted: values, types and modules, and the members of
-/// modules with their paths (`f64.sqrt`). Operators are left out. Empty if the program has errors.
-pub fn names_in_scope(
-    sources: &mut SourceMap,
-    interner: &Interner,
-    loader: &mut dyn Loader,
-    root: &str,
-) -> Vec<String> {
-    let (_, names) = check_root(sources, interner, loader, root, Request::Names);
-    let names = names.unwrap_or_default();
-    names.lines().map(str::to_owned).collect()
-}
-
-/// The additional result requested.
-#[derive(Clone, Copy)]
-enum Request<'a> {
-    Nothing,
-    /// Additional entry points.
-    Entries(&'a [String]),
-    /// The type of one of the root's modules.
-    Module(&'a str),
-    /// The names in scope at the end of the root, one a line.
-    Names,
-}
-
-fn check_root(
-    sources: &mut SourceMap,
-    interner: &Interner,
-    loader: &mut dyn Loader,
-    root: &str,
-    request: Request<'_>,
-) -> (Checked, Option<String>) {
-    let mut files = ImportReader {
-        sources,
-        interner,
-        loader,
-        progs: Vec::new(),
-        state: FxHashMap::default(),
-        imports: FxHashMap::default(),
-        diags: Vec::new(),
-    };
-    files.add_text(SIGNATURES, signatures());
-    files.visit("/prelude/prelude", None);
-    let prelude = files.progs.len();
-    let root = root.strip_suffix(".fut").unwrap_or(root);
-    files.visit(root, None);
-    let ImportReader { progs, imports, diags, .. } = files;
-    check_files(sources, interner, &progs, prelude, &imports, diags, request)
-}
-
-fn check_files(
-    sources: &SourceMap,
-    interner: &Interner,
-    progs: &[(String, Prog)],
-    prelude: usize,
-    imports: &Imports,
-    diags: Vec<Diagnostic>,
-    request: Request<'_>,
-) -> (Checked, Option<String>) {
-    let mut described = None;
-    let cx = Context::new(interner, sources, diags);
-    let mut elaborator = Elaborator::new(cx, imports);
-    let more: &[String] = match request {
-        Request::Entries(names) => names,
-        Request::Nothing | Request::Module(_) | Request::Names => &[],
-    };
-    let names = std::iter::once(MAIN).chain(more.iter().map(String::as_str));
-    (elaborator.extra_entries).extend(names.map(|name| interner.intern(name)));
-    let mut base = elaborator.cx.env.snapshot();
-    for (i, (path, prog)) in progs.iter().enumerate() {
-        if path == SIGNATURES {
-            elaborator.load_signatures(prog);
-            continue;
-        }
-        let kind = if i < prelude {
-            FileKind::Prelude
-        } else if i + 1 == progs.len() {
-            FileKind::Root
-        } else {
-            FileKind::Import
-        };
-        elaborator.cx.site = DeclSite::top(kind);
-        elaborator.cx.env = base.clone();
-        let exports = Rc::new(elaborator.decls(&prog.decls));
-        elaborator.files.insert(path.clone(), Rc::clone(&exports));
-        if kind == FileKind::Root && matches!(request, Request::Names) {
-            described = Some(elaborator.cx.visible_names());
-        }
-        if kind == FileKind::Root
-            && let Request::Module(name) = request
-            && let Some(Entry::Module(module)) = exports.terms.get(&interner.intern(name))
-        {
-            described = Some(elaborator.describe(module));
-        }
-        if path == MATH {
-            elaborator.record_float_powers(&exports);
-        }
-        if i + 1 == prelude {
-            elaborator.cx.builtins.prelude = Some(Rc::clone(&exports));
-            elaborator.cx.env = base;
-            elaborator.cx.env.open(&exports);
-            base = elaborator.cx.env.snapshot();
-        }
-    }
-    let Elaborator { tables, cx, defs, entries, .. } = elaborator;
+    let (files, errors) = read(sources, interner, loader, root);
+    let cx = Context::new(interner, sources, errors);
+    let Elaborator { tables, cx, defs, entries, .. } = check_files(&files, cx, entries);
     let diagnostics = cx.reports.all();
     let failed = diagnostics.iter().any(Diagnostic::is_error);
     let program = (!failed).then(|| Program {
@@ -207,9 +90,84 @@ fn check_files(
         vars: tables.vars.into_iter().map(|v| VarInfo { name: v.name }).collect(),
         ty_vars: tables.ty_vars.into_iter().map(|v| v.name).collect(),
     });
-    let described = described.filter(|_| program.is_some());
-    let checked = Checked { program, diagnostics };
-    (checked, described)
+    Checked { program, diagnostics }
+}
+
+/// Checks a program as [`check_program`] does, and returns its typed tree and the index of its
+/// names, whether it has errors or not.
+pub fn analyse(
+    sources: &mut SourceMap,
+    interner: &Interner,
+    loader: &mut dyn Loader,
+    root: &str,
+) -> Analysis {
+    let (files, errors) = read(sources, interner, loader, root);
+    let mut cx = Context::new(interner, sources, errors);
+    cx.recorder = Some(Box::default());
+    let Elaborator { tables, cx, .. } = check_files(&files, cx, &[]);
+    let index = cx.recorder.map(|recorder| recorder.index).unwrap_or_default();
+    Analysis::new(cx.reports.all(), tables, index)
+}
+
+/// Reads the prelude and a program. Returns the files and the errors found.
+fn read(
+    sources: &mut SourceMap,
+    interner: &Interner,
+    loader: &mut dyn Loader,
+    root: &str,
+) -> (Files, Vec<Diagnostic>) {
+    let mut reader = ImportReader {
+        sources,
+        interner,
+        loader,
+        files: Files::default(),
+        state: FxHashMap::default(),
+        diags: Vec::new(),
+    };
+    if let Some((file, prog)) = reader.add_text(SIGNATURES, signatures()) {
+        reader.files.list.push((SIGNATURES.to_owned(), file, prog));
+    }
+    reader.visit("/prelude/prelude", None);
+    reader.files.prelude = reader.files.list.len();
+    reader.visit(root.strip_suffix(".fut").unwrap_or(root), None);
+    (reader.files, reader.diags)
+}
+
+/// Checks files in order.
+fn check_files<'a>(files: &'a Files, cx: Context<'a>, entries: &[String]) -> Elaborator<'a> {
+    let mut elaborator = Elaborator::new(cx, &files.imports);
+    let names = std::iter::once(MAIN).chain(entries.iter().map(String::as_str));
+    elaborator.extra_entries = names.map(|name| elaborator.cx.symbols.symbol(name)).collect();
+    let mut base = elaborator.cx.env.snapshot();
+    for (i, (path, file, prog)) in files.list.iter().enumerate() {
+        if path == SIGNATURES {
+            elaborator.load_signatures(prog);
+            continue;
+        }
+        let kind = if i < files.prelude {
+            FileKind::Prelude
+        } else if i + 1 == files.list.len() {
+            FileKind::Root
+        } else {
+            FileKind::Import
+        };
+        elaborator.cx.site = DeclSite::top(kind);
+        elaborator.cx.env = base.clone();
+        elaborator.cx.scope = elaborator.cx.reports.whole_file(*file);
+        elaborator.record_file(*file, path, prog.doc.as_ref());
+        let exports = Rc::new(elaborator.decls(&prog.decls));
+        elaborator.files.insert(path.clone(), (*file, Rc::clone(&exports)));
+        if path == MATH {
+            elaborator.record_float_powers(&exports);
+        }
+        if i + 1 == files.prelude {
+            elaborator.cx.builtins.prelude = Some(Rc::clone(&exports));
+            elaborator.cx.env = base;
+            elaborator.cx.env.open(&exports);
+            base = elaborator.cx.env.snapshot();
+        }
+    }
+    elaborator
 }
 
 impl<'a> Elaborator<'a> {
@@ -219,7 +177,7 @@ impl<'a> Elaborator<'a> {
         let power = self.cx.symbols.symbol("**");
         for ty in ScalarType::ALL.iter().filter(|ty| ty.is_float()) {
             let module = math.terms.get(&self.cx.symbols.symbol(ty.name()));
-            if let Some(Entry::Module(Module::Struct(module))) = module
+            if let Some(Entry::Module(Module::Struct(module), _)) = module
                 && let Some(Entry::Value(value)) = module.terms.get(&power)
                 && let Target::Var(id) = value.target
             {
@@ -236,14 +194,23 @@ enum State {
     Done,
 }
 
+/// The files of a program.
+#[derive(Default)]
+struct Files {
+    /// The files with their paths, each after its imports.
+    list: Vec<(String, FileId, Prog)>,
+    /// The number of files of the prelude, which are first.
+    prelude: usize,
+    imports: Imports,
+}
+
 /// Reads files, each once, imported ones before the files that import them.
 struct ImportReader<'s> {
     sources: &'s mut SourceMap,
     interner: &'s Interner,
     loader: &'s mut dyn Loader,
-    progs: Vec<(String, Prog)>,
+    files: Files,
     state: FxHashMap<String, State>,
-    imports: Imports,
     diags: Vec<Diagnostic>,
 }
 
@@ -254,10 +221,6 @@ impl ImportReader<'_> {
             Ok(file) => {
                 let parsed = syntax::parse(&text, file, self.interner);
                 self.diags.extend(parsed.errors);
-                if path == SIGNATURES {
-                    self.progs.push((path.to_owned(), parsed.prog));
-                    return None;
-                }
                 Some((file, parsed.prog))
             }
             Err(diag) => {
@@ -321,10 +284,10 @@ impl ImportReader<'_> {
             find_imports(&prog.decls, &mut imports);
             for (target, span) in imports {
                 let resolved = resolve(path, &target);
-                self.imports.insert((file, target), resolved.clone());
+                self.files.imports.insert((file, target), resolved.clone());
                 self.visit(&resolved, Some(span));
             }
-            self.progs.push((path.to_owned(), prog));
+            self.files.list.push((path.to_owned(), file, prog));
         }
         self.state.insert(path.to_owned(), State::Done);
     }
@@ -332,11 +295,7 @@ impl ImportReader<'_> {
 
 fn find_imports(decls: &[Decl], out: &mut Vec<(String, Span)>) {
     for decl in decls {
-        let mut decl = decl;
-        while let DeclKind::Local(inner) = &decl.kind {
-            decl = inner;
-        }
-        match &decl.kind {
+        match &strip_local(decl).kind {
             DeclKind::Import(import) => note_import(import, out),
             DeclKind::Open(me) => imports_of(me, out),
             DeclKind::Mod(bind) => imports_of(&bind.body, out),

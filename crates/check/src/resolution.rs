@@ -28,10 +28,11 @@ impl<'a> Context<'a> {
             self.report(diag);
             return None;
         };
+        self.note_use(first.span, entry.span());
         let mut labels = Vec::new();
         for ident in path {
             let module = match &entry {
-                Entry::Module(module) => {
+                Entry::Module(module, _) => {
                     self.note_module_used(first.name);
                     module.clone()
                 }
@@ -41,6 +42,7 @@ impl<'a> Context<'a> {
                 }
             };
             entry = self.member(&module, ident)?;
+            self.note_use(ident.span, entry.span());
         }
         Some((entry, labels))
     }
@@ -58,6 +60,7 @@ impl<'a> Context<'a> {
                 );
                 return None;
             }
+            Module::Unknown => return None,
         };
         if found.is_none() {
             let mut diag = Diagnostic::error(
@@ -111,9 +114,12 @@ impl<'a> Context<'a> {
                 Module::Struct(module) => module.types.get(&name.name.name).cloned(),
                 Module::Intrinsics => self.builtins.ty(name.name.name),
                 Module::Functor(_) => None,
+                Module::Unknown => return None,
             }
         };
-        if found.is_none() {
+        if let Some(ty) = &found {
+            self.note_use(name.name.span, ty.span);
+        } else {
             let text = self.symbol_text(name.name.name);
             let mut diag =
                 Diagnostic::error("unknown-type", format!("Unknown type \"{text}\"")).at(name.span(), "");
@@ -132,8 +138,9 @@ impl<'a> Context<'a> {
     pub(crate) fn find_module(&mut self, path: &[Ident]) -> Option<Module<'a>> {
         let (first, rest) = path.split_first()?;
         let mut module = match self.env.term(first.name).cloned() {
-            Some(Entry::Module(module)) => {
+            Some(Entry::Module(module, span)) => {
                 self.note_module_used(first.name);
+                self.note_use(first.span, span);
                 module
             }
             other => {
@@ -151,8 +158,10 @@ impl<'a> Context<'a> {
             let next = match &module {
                 Module::Struct(outer) => outer.terms.get(&ident.name).cloned(),
                 Module::Functor(_) | Module::Intrinsics => None,
+                Module::Unknown => return Some(module),
             };
-            if let Some(Entry::Module(inner)) = next {
+            if let Some(Entry::Module(inner, span)) = next {
+                self.note_use(ident.span, span);
                 module = inner;
             } else {
                 let text = self.symbol_text(ident.name);
@@ -180,12 +189,12 @@ impl<'a> Context<'a> {
         let mut entry = self.env.term(first.name)?;
         for ident in rest {
             entry = match entry {
-                Entry::Module(Module::Struct(outer)) => outer.terms.get(&ident.name)?,
+                Entry::Module(Module::Struct(outer), _) => outer.terms.get(&ident.name)?,
                 _ => return None,
             };
         }
         match entry {
-            Entry::Module(module) => Some(module.clone()),
+            Entry::Module(module, _) => Some(module.clone()),
             _ => None,
         }
     }

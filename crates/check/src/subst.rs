@@ -15,9 +15,13 @@ use syntax::span::Span;
 /// A mapping of the leaves of a type. `None` means unchanged.
 pub(crate) trait TypeMapper {
     /// Maps a type variable.
-    fn ty_var(&mut self, var: TyVarId) -> Option<Ty>;
+    fn ty_var(&mut self, _var: TyVarId) -> Option<Ty> {
+        None
+    }
     /// Maps a size variable.
-    fn dim_var(&mut self, var: VarId) -> Option<Dim>;
+    fn dim_var(&mut self, _var: VarId) -> Option<Dim> {
+        None
+    }
     /// Maps a node of a size expression, before its children; returns true if it changed.
     fn node(&mut self, _exp: &mut Exp) -> bool {
         false

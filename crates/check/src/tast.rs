@@ -491,8 +491,8 @@ pub struct EntryType {
     pub text: Option<Arc<str>>,
     /// The external spelling, if the type was written.
     pub external_name: Option<Arc<ExternalName>>,
-    /// True if it has a `*` as a whole (consumed parameter, alias-free result).
-    pub unique: bool,
+    /// The parts that have a `*` (consumed parameter, alias-free result).
+    pub unique: Uniq,
 }
 
 /// One parameter of an entry point.
@@ -513,8 +513,10 @@ pub struct Entry {
     pub var: VarId,
     /// All parameters of the (uncurried) type.
     pub params: Vec<EntryParam>,
-    /// The results. A tuple is one result per component.
-    pub results: Vec<EntryType>,
+    /// The result.
+    pub result: EntryType,
+    /// The text of its documentation comment, or empty.
+    pub doc: Arc<str>,
     /// The span of its name.
     pub span: Span,
 }
@@ -565,6 +567,13 @@ impl Ty {
     pub const I64: Self = Self::Scalar(ScalarType::I64);
     /// The type `bool`.
     pub const BOOL: Self = Self::Scalar(ScalarType::Bool);
+    /// The type of what has an error; it unifies with every type. It does not occur in a [`Program`].
+    pub const ERROR: Self = Self::Var(TyVarId(0));
+
+    /// Returns true for [`Ty::ERROR`].
+    pub const fn is_error(&self) -> bool {
+        matches!(self, Self::Var(TyVarId(0)))
+    }
 
     /// `[dim]elem`.
     pub fn array(dim: Dim, elem: Self) -> Self {

@@ -133,53 +133,69 @@ fn lambda_body_mut(lambda: &mut Arc<Lambda>) -> &mut Exp {
     &mut Arc::make_mut(lambda).body
 }
 
-/// Calls `f` on each pattern of the node itself, nested patterns included.
-pub(crate) fn patterns_mut(exp: &mut Exp, f: &mut dyn FnMut(&mut Pat)) {
-    match &mut exp.kind {
-        ExpKind::Lambda(lambda) => {
-            for pat in &mut Arc::make_mut(lambda).params {
-                pattern_mut(pat, f);
-            }
-        }
-        ExpKind::Let { binds, body: _ } => {
-            for bind in binds {
-                if let Bind::Pat { pat, .. } = bind {
-                    pattern_mut(pat, f);
+/// Defines a traversal of patterns, by shared or (with `mut`) mutable reference.
+macro_rules! walk_patterns {
+    ($patterns:ident, $pattern:ident, $params:ident $(, $mutable:ident)?) => {
+        /// Calls `f` on each pattern of the node itself, nested patterns included.
+        pub(crate) fn $patterns(exp: &$($mutable)? Exp, f: &mut dyn FnMut(&$($mutable)? Pat)) {
+            match &$($mutable)? exp.kind {
+                ExpKind::Lambda(lambda) => {
+                    for pat in $params(lambda) {
+                        $pattern(pat, f);
+                    }
                 }
+                ExpKind::Let { binds, body: _ } => {
+                    for bind in binds {
+                        if let Bind::Pat { pat, .. } = bind {
+                            $pattern(pat, f);
+                        }
+                    }
+                }
+                ExpKind::Loop { pat, form, .. } => {
+                    $pattern(pat, f);
+                    if let LoopForm::ForIn(pat, _) = form {
+                        $pattern(pat, f);
+                    }
+                }
+                ExpKind::Match { cases, .. } => {
+                    for case in cases {
+                        $pattern(&$($mutable)? case.pat, f);
+                    }
+                }
+                _ => {}
             }
         }
-        ExpKind::Loop { pat, form, .. } => {
-            pattern_mut(pat, f);
-            if let LoopForm::ForIn(pat, _) = form {
-                pattern_mut(pat, f);
+
+        /// Calls `f` on a pattern and all patterns in it.
+        pub(crate) fn $pattern(pat: &$($mutable)? Pat, f: &mut dyn FnMut(&$($mutable)? Pat)) {
+            f(pat);
+            match &$($mutable)? pat.kind {
+                PatKind::Var(_) | PatKind::Wildcard | PatKind::Lit(..) => {}
+                PatKind::Tuple(parts) | PatKind::Constr(_, parts) => {
+                    for part in parts {
+                        $pattern(part, f);
+                    }
+                }
+                PatKind::Record(fields) => {
+                    for (_, part) in fields {
+                        $pattern(part, f);
+                    }
+                }
+                PatKind::Attr(_, inner) => $pattern(inner, f),
             }
         }
-        ExpKind::Match { cases, .. } => {
-            for case in cases {
-                pattern_mut(&mut case.pat, f);
-            }
-        }
-        _ => {}
-    }
+    };
 }
 
-/// Calls `f` on a pattern and all patterns in it.
-pub(crate) fn pattern_mut(pat: &mut Pat, f: &mut dyn FnMut(&mut Pat)) {
-    f(pat);
-    match &mut pat.kind {
-        PatKind::Var(_) | PatKind::Wildcard | PatKind::Lit(..) => {}
-        PatKind::Tuple(parts) | PatKind::Constr(_, parts) => {
-            for part in parts {
-                pattern_mut(part, f);
-            }
-        }
-        PatKind::Record(fields) => {
-            for (_, part) in fields {
-                pattern_mut(part, f);
-            }
-        }
-        PatKind::Attr(_, inner) => pattern_mut(inner, f),
-    }
+walk_patterns! { patterns, pattern, lambda_params }
+walk_patterns! { patterns_mut, pattern_mut, lambda_params_mut, mut }
+
+fn lambda_params(lambda: &Arc<Lambda>) -> &[Pat] {
+    &lambda.params
+}
+
+fn lambda_params_mut(lambda: &mut Arc<Lambda>) -> &mut [Pat] {
+    &mut Arc::make_mut(lambda).params
 }
 
 /// Returns true if `does` holds for a part of the type, where tuples, records and sums are split
@@ -214,19 +230,9 @@ pub(crate) fn for_each_exp(exp: &Exp, f: &mut dyn FnMut(&Exp)) {
 
 /// Calls `f` on every variable that a pattern binds, from left to right.
 pub(crate) fn bound_vars(pat: &Pat, f: &mut dyn FnMut(crate::tast::VarId, &Pat)) {
-    match &pat.kind {
-        PatKind::Var(id) => f(*id, pat),
-        PatKind::Wildcard | PatKind::Lit(..) => {}
-        PatKind::Tuple(parts) | PatKind::Constr(_, parts) => {
-            for part in parts {
-                bound_vars(part, f);
-            }
+    pattern(pat, &mut |pat| {
+        if let PatKind::Var(id) = pat.kind {
+            f(id, pat);
         }
-        PatKind::Record(fields) => {
-            for (_, part) in fields {
-                bound_vars(part, f);
-            }
-        }
-        PatKind::Attr(_, inner) => bound_vars(inner, f),
-    }
+    });
 }

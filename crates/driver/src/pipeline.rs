@@ -278,52 +278,52 @@ pub fn passes() -> Vec<PassInfo> {
         "imp",
         "imp",
         "generate loops, tasks and kernels from segmented operations",
-        PassFn::ToImp(|program, context| imp::generate::generate(&program, context)),
+        PassFn::ToImp(|program, context| impgen::generate(&program, context)),
     );
     add(
         "imp",
         "tail-calls",
         "replace tail calls of a function to itself by loops",
-        PassFn::Imp(|program, context| Ok(imp::tail::tail_calls(program, context))),
+        PassFn::Imp(|program, context| Ok(impopt::tail::tail_calls(program, context))),
     );
     add(
         "imp",
         "lanes",
         "vectorise loops: run several iterations at once in vector lanes",
-        PassFn::Imp(|program, context| Ok(imp::lanes::vectorise(program, context))),
+        PassFn::Imp(|program, context| Ok(impopt::lanes::vectorise(program, context))),
     );
     add(
         "imp",
         "pipeline",
         "software pipelining: overlap iterations of long loops",
-        PassFn::Imp(|program, context| Ok(imp::pipeline::pipeline(program, context))),
+        PassFn::Imp(|program, context| Ok(impopt::pipeline::pipeline(program, context))),
     );
     add(
         "imp",
         "simplify-loops",
         "remove loops of one iteration, copies, constants and dead code",
-        PassFn::Imp(|program, context| Ok(imp::simplify::simplify(program, context))),
+        PassFn::Imp(|program, context| Ok(impopt::simplify::simplify(program, context))),
     );
     add(
         "imp",
         "split",
         "split functions that are too large for a back end",
         PassFn::Imp(|program, context| {
-            let sizes = imp::split::Sizes::default();
-            Ok(imp::split::split(program, sizes, context))
+            let sizes = impopt::split::Sizes::default();
+            Ok(impopt::split::split(program, sizes, context))
         }),
     );
     add(
         "imp",
         "merge",
         "merge equal functions, loops and bodies of task loops",
-        PassFn::Imp(|program, context| Ok(imp::merge::merge(program, context))),
+        PassFn::Imp(|program, context| Ok(impopt::merge::merge(program, context))),
     );
     add(
         "imp",
         "strided-copies",
         "outline copies that choose by their strides at run time",
-        PassFn::Imp(|program, _| Ok(imp::copies::outline_copies(program))),
+        PassFn::Imp(|program, _| Ok(impopt::copies::outline_copies(program))),
     );
     list
 }

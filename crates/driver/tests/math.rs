@@ -1,9 +1,9 @@
 //! Mathematical functions as operations: the table of costs, the bits of the definitions, programs
 //! with many of them.
 
+use analysis::cost;
 use driver::{Ir, Options, Session, Stage};
-use ir::syntax::{Body, Exp};
-use ir::{MathDefinition, Program, Soacs, cost};
+use ir::{MathDefinition, Program, Soacs};
 use prim::{MathFun, PrimType, Scalar, eval};
 use std::fmt::Write;
 use target::time;
@@ -58,22 +58,13 @@ module libm64 = import \"/prelude/libm64\"
     text
 }
 
-fn body_cost(body: &Body<Soacs>) -> i64 {
-    let costs = body.stms.iter().map(|stm| match &stm.exp {
-        Exp::Basic(op) => cost::basic(op),
-        Exp::If { then_body, else_body, .. } => body_cost(then_body).max(body_cost(else_body)) + time::BRANCH,
-        Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_) => panic!("not part of a definition"),
-    });
-    costs.sum()
-}
-
 #[test]
 fn the_table_of_costs_is_that_of_the_definitions() {
     let program = soacs(&all_functions(), "math-definitions");
     assert_eq!(program.math.iter().len(), 70);
     let mut wrong = Vec::new();
     for MathDefinition { fun, ty, function } in program.math.iter() {
-        let (own, table) = (body_cost(&function.body), time::math(*fun, *ty));
+        let (own, table) = (cost::body(&function.body).total(), time::math(*fun, *ty));
         if own != table {
             wrong.push(format!("{}: {own}, not {table}", fun.spelling(*ty)));
         }

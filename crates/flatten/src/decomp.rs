@@ -1,35 +1,40 @@
 //! The decomposition of a segop into chunks (design contract 1), from its body alone: never from
 //! the number of workers or the machine.
 
-use ir::cost;
-use ir::exact::{is_exact, llvm_reduction_operator, scalar_operator};
+use analysis::exact::{is_exact, llvm_reduction_operator, scalar_operator};
+use analysis::{cost, statements, uses};
 use ir::scan_reduce::ScanReduce;
-use ir::seg::{Decomp, Seg, SegKind, SegOp};
+use ir::seg::{Decomp, SegKind, SegOp};
 use ir::soac::{Operator, Screma, Soac};
 use ir::syntax::{Atom, BasicOp, Body, Exp, Lambda, Level, LoopForm, Param};
-use ir::types::{Dim, Type};
-use ir::walk::{stm_names, sub_bodies, with_stack};
+use ir::types::Type;
+use ir::walk::{sub_bodies, with_stack};
 use ir::{Name, Segs, Soacs};
-use prim::PrimType;
-use rustc_hash::{FxHashMap, FxHashSet};
+use prim::{PrimType, ScalarOp};
+use rustc_hash::FxHashSet;
 use target::chunks::{
     ACCUMULATOR_BYTES, BLOCK_BYTES, CHUNK_WORK, FLAT_MAP_DIVISOR, MAX_CHUNKS, MAX_UPDATES, MOST_IN_BLOCK,
 };
-use target::{LANES, TRIPS, time};
+use target::{LANES, TRIPS};
 
 /// The decomposition of a segop with this body; `combines` is true if it passes accumulators with
 /// an operator.
 pub(crate) fn decompose(body: &Body<Segs>, kind: &SegKind<Segs>, combines: bool) -> Decomp {
-    let (mut cost, mut loops) = body_cost(body);
+    // True if the trip counts of loops are not known here.
+    let mut loops = false;
+    let mut cost_of = |body: &Body<Segs>| {
+        let cost = cost::body(body);
+        loops |= !cost.is_bounded();
+        cost.total()
+    };
+    let mut cost = cost_of(body);
     let (mut width, mut streams, mut depth) = (1, 1, 1);
     match kind {
         SegKind::Hist(_) | SegKind::FlatMap => {}
         SegKind::ScanReduce(scan_reduce) if scan_reduce.is_map() => {}
         SegKind::ScanReduce(ScanReduce { scans, reduces: operators, post: None }) if scans.is_empty() => {
             for operator in operators {
-                let (more, inner) = body_cost(&operator.op.body);
-                cost += more;
-                loops |= inner;
+                cost += cost_of(&operator.op.body);
             }
             let operators: &[_] = &operators.iter().collect::<Vec<_>>();
             let in_step = can_lockstep(operators) && (all_exact(operators) || is_scalar(body));
@@ -43,9 +48,7 @@ pub(crate) fn decompose(body: &Body<Segs>, kind: &SegKind<Segs>, combines: bool)
         }
         SegKind::ScanReduce(scan_reduce) => {
             for lambda in scan_reduce.lambdas() {
-                let (more, inner) = body_cost(&lambda.body);
-                cost += 2 * more;
-                loops |= inner;
+                cost += 2 * cost_of(&lambda.body);
             }
             let operators: &[_] = &scan_reduce.operators().collect::<Vec<_>>();
             let after = scan_reduce.post.as_ref();
@@ -254,20 +257,14 @@ fn is_scalar_with_loops<L: Level<Op: SequentialOp<L>>>(body: &Body<L>, loops: Al
 
 /// Returns true if a body has loops.
 pub(crate) fn has_loops<L: Level<Op: SequentialOp<L>>>(body: &Body<L>) -> bool {
-    with_stack(|| {
-        body.stms.iter().any(|stm| {
-            let mut found = match &stm.exp {
-                Exp::Loop { .. } => true,
-                Exp::Op(op) => op.scalar_bodies().is_some(),
-                Exp::Basic(_) | Exp::If { .. } | Exp::Apply { .. } => false,
-            };
-            sub_bodies(&stm.exp, |body| found = found || has_loops(body));
-            found
-        })
+    statements::any(body, &|stm| match &stm.exp {
+        Exp::Loop { .. } => true,
+        Exp::Op(op) => op.scalar_bodies().is_some(),
+        Exp::Basic(_) | Exp::If { .. } | Exp::Apply { .. } => false,
     })
 }
 
-/// The results of scans by one cheap operation whose only reader is a reduction over all of them.
+/// The results of scans by one operation whose only reader is a reduction over all of them.
 pub(crate) fn summed(body: &Body<Soacs>) -> Vec<Name> {
     let mut found: Vec<Name> = Vec::new();
     for stm in &body.stms {
@@ -282,10 +279,9 @@ pub(crate) fn summed(body: &Body<Soacs>) -> Vec<Name> {
     if found.is_empty() {
         return found;
     }
-    let mut uses: FxHashMap<Name, usize> = FxHashMap::default();
+    let uses = uses::in_body(body);
     let mut reduced: FxHashSet<Name> = FxHashSet::default();
     for stm in &body.stms {
-        stm_names(stm, |name| *uses.entry(name).or_default() += 1);
         if let Exp::Op(Soac::Screma(s)) = &stm.exp
             && s.scan_reduce.scans.is_empty()
             && s.map.ret.len() == s.scan_reduce.values(&s.map.ret).reduced.len()
@@ -293,15 +289,12 @@ pub(crate) fn summed(body: &Body<Soacs>) -> Vec<Name> {
             reduced.extend(&s.inputs);
         }
     }
-    found.retain(|name| {
-        let is_result = body.result.contains(&Atom::Var(*name));
-        reduced.contains(name) && uses.get(name) == Some(&1) && !is_result
-    });
+    found.retain(|name| reduced.contains(name) && uses.get(name) == Some(&1));
     found
 }
 
 /// Returns true if a body has a scan or reduction whose map or operator has loops.
-pub(crate) fn has_expensive_reductions(body: &Body<Soacs>) -> bool {
+pub(crate) fn reductions_have_loops(body: &Body<Soacs>) -> bool {
     body.stms.iter().any(|stm| {
         let Exp::Op(op) = &stm.exp else {
             return false;
@@ -312,13 +305,7 @@ pub(crate) fn has_expensive_reductions(body: &Body<Soacs>) -> bool {
 
 /// Returns true if a body has loops or calls functions: no other task shares their work.
 fn has_loops_or_calls(body: &Body<Segs>) -> bool {
-    with_stack(|| {
-        body.stms.iter().any(|stm| {
-            let mut found = matches!(stm.exp, Exp::Loop { .. } | Exp::Apply { .. });
-            sub_bodies(&stm.exp, |body| found = found || has_loops_or_calls(body));
-            found
-        })
-    })
+    statements::any(body, &|stm| matches!(stm.exp, Exp::Loop { .. } | Exp::Apply { .. }))
 }
 
 /// The size in bytes of the widest scalar that operators work on.
@@ -369,47 +356,10 @@ pub(crate) fn commutes(op: &Lambda<Soacs>) -> bool {
             let (x, y) = (Atom::Var(op.params[i].name), Atom::Var(op.params[k + i].name));
             op.body.stms.iter().any(|stm| {
                 let bound = stm.pat.len() == 1 && Atom::Var(stm.pat[0].name) == result;
-                let Exp::Basic(BasicOp::Binary(op, _, a, b)) = stm.exp else {
+                let Exp::Basic(BasicOp::Scalar(ScalarOp::Binary(op, _, a, b))) = stm.exp else {
                     return false;
                 };
                 bound && op.is_commutative() && ((a, b) == (x, y) || (a, b) == (y, x))
             })
         })
-}
-
-/// The estimated cost in sixteenths of a nanosecond, and true if there are loops, calls or segops
-/// inside, whose length is not known here.
-fn body_cost(body: &Body<Segs>) -> (i64, bool) {
-    stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
-        let (mut cost, mut loops) = (0i64, false);
-        for stm in &body.stms {
-            let (more, inner) = match &stm.exp {
-                Exp::Basic(op) => (cost::basic(op), false),
-                Exp::If { cond: _, then_body, else_body } => {
-                    let ((a, la), (b, lb)) = (body_cost(then_body), body_cost(else_body));
-                    (a.max(b) + time::BRANCH, la || lb)
-                }
-                Exp::Loop { params: _, form, body } => {
-                    let trips = match form {
-                        LoopForm::For { bound: Atom::Const(n), .. } => n.as_i64().unwrap_or(1),
-                        LoopForm::For { .. } | LoopForm::While { .. } => TRIPS,
-                    };
-                    (body_cost(body).0.saturating_mul(trips.max(0)).saturating_add(time::LOOP), true)
-                }
-                Exp::Apply { .. } => (time::CALL, true),
-                Exp::Op(SegOp::Seg(Seg { space, body, .. })) => {
-                    let trips = match space.dims.last() {
-                        Some((_, Dim::Const(n))) => *n,
-                        _ => TRIPS,
-                    };
-                    let lanes = body_cost(body).0.saturating_mul(trips) / LANES;
-                    (lanes.saturating_add(time::LOOP), true)
-                }
-                Exp::Op(SegOp::WithAcc { inputs: _, lambda }) => body_cost(&lambda.body),
-            };
-            cost = cost.saturating_add(more);
-            loops |= inner;
-        }
-        (cost, loops)
-    })
 }

@@ -14,16 +14,15 @@
 //! all of its dimensions instead, and the body computes the indices from it (delinearisation).
 //! After: every segop has one dimension.
 
-use crate::context::atoms;
-use crate::decomp;
-use ir::scan_reduce::ScanReduce;
-use ir::seg::{Decomp, Seg, SegKind, SegOp, SegSpace};
+use crate::names::{atoms, basic};
+use crate::{Stms, decomp};
+use ir::seg::{Seg, SegKind, SegOp, SegSpace};
 use ir::soac::HistOp;
-use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Function, Lambda, Param, Stm};
+use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Function, Param, Stm};
 use ir::types::{Dim, Type};
 use ir::walk::{VisitMut, with_stack};
 use ir::{Context, Name, NameTable, Program, Prov, Segs, version};
-use prim::{BinOp, PrimType};
+use prim::{BinOp, PrimType, ScalarOp};
 
 /// Replaces index spaces of several dimensions, where the machine allows it.
 pub fn dimensions(mut program: Program<Segs>, context: &mut Context) -> Program<Segs> {
@@ -62,35 +61,29 @@ impl VisitMut<Segs> for Nester<'_> {
 
 impl Nester<'_> {
     /// The segop with one dimension; statements that it needs before it are appended to `out`.
-    fn nested(&mut self, seg: Seg<Segs>, aux: &Aux, out: &mut Vec<Stm<Segs>>) -> Seg<Segs> {
+    fn nested(&mut self, mut seg: Seg<Segs>, aux: &Aux, out: &mut Stms) -> Seg<Segs> {
         if seg.space.dims.len() <= 1 {
             return seg;
         }
-        let (kind, rest) = split(seg);
-        match kind {
-            SegKind::Hist(ops) => self.flattened_histogram(ops, rest, aux, out),
-            SegKind::ScanReduce(scan_reduce) => self.nested_segop(scan_reduce, rest, aux),
-            // A flat map has only one dimension.
-            SegKind::FlatMap => self.nested_segop(ScanReduce::default(), rest, aux),
+        match &mut seg.kind {
+            SegKind::Hist(ops) => {
+                let ops = std::mem::take(ops);
+                self.flattened_histogram(ops, seg, aux.prov, out)
+            }
+            SegKind::ScanReduce(_) | SegKind::FlatMap => self.nested_segop(seg, aux),
         }
     }
 
     /// A map, scan or reduction: its first dimension becomes a segop around the others.
-    fn nested_segop(&mut self, scan_reduce: ScanReduce<Segs>, rest: SegopRest, aux: &Aux) -> Seg<Segs> {
-        let SegopRest { level, mut dims, body, ret, decomp, identity_predicate } = rest;
-        let outer = dims.remove(0);
-        let space = SegSpace { dims, lane: None };
-        let types = space.scan_reduce_types(&scan_reduce, &ret);
-        let inner = Seg {
-            level,
-            space,
-            kind: SegKind::ScanReduce(scan_reduce),
-            body,
-            ret,
-            decomp,
-            identity_predicate,
+    fn nested_segop(&mut self, mut inner: Seg<Segs>, aux: &Aux) -> Seg<Segs> {
+        let (level, combines) = (inner.level, inner.decomp.updates_per_iteration > 0);
+        let outer = inner.space.dims.remove(0);
+        let ret = match &inner.kind {
+            SegKind::ScanReduce(scan_reduce) => inner.space.scan_reduce_types(scan_reduce, &inner.ret),
+            // They have only one dimension.
+            SegKind::Hist(_) | SegKind::FlatMap => Vec::new(),
         };
-        let pat = types.iter().map(|ty| Param { name: self.names.fresh("row"), ty: ty.clone(), ann: () });
+        let pat = ret.iter().map(|ty| Param { name: self.names.fresh("row"), ty: ty.clone(), ann: () });
         let pat: Vec<Param<Segs>> = pat.collect();
         let result = atoms(&pat);
         let mut stms = Vec::new();
@@ -98,29 +91,21 @@ impl Nester<'_> {
         stms.push(Stm { pat, aux: Aux::at(aux.prov), exp: Exp::Op(SegOp::Seg(inner)) });
         let body = Body { stms, result };
         let kind = SegKind::map();
-        let decomp = decomp::decompose(&body, &kind, decomp.updates_per_iteration > 0);
-        let dims = vec![outer];
-        Seg {
-            level,
-            space: SegSpace { dims, lane: None },
-            kind,
-            body,
-            ret: types,
-            decomp,
-            identity_predicate: None,
-        }
+        let decomp = decomp::decompose(&body, &kind, combines);
+        let space = SegSpace { dims: vec![outer], lane: None };
+        Seg { level, space, kind, body, ret, decomp, identity_predicate: None }
     }
 
     /// A histogram: one dimension over the iterations of all dimensions.
     fn flattened_histogram(
         &mut self,
         mut ops: Vec<HistOp<Segs>>,
-        rest: SegopRest,
-        aux: &Aux,
-        out: &mut Vec<Stm<Segs>>,
+        seg: Seg<Segs>,
+        prov: Prov,
+        out: &mut Stms,
     ) -> Seg<Segs> {
-        let SegopRest { level, dims, mut body, mut ret, decomp, identity_predicate } = rest;
-        let prov = aux.prov;
+        let Seg { level, space, mut body, mut ret, decomp, identity_predicate, .. } = seg;
+        let dims = space.dims;
         let mut count = Atom::i64(1);
         for (_, size) in &dims {
             let size = size.atom().unwrap_or(Atom::i64(0));
@@ -134,7 +119,7 @@ impl Nester<'_> {
             let digit = if at == 0 {
                 BasicOp::Atom(rest)
             } else {
-                BasicOp::Binary(BinOp::UMod, PrimType::I64, rest, size)
+                BasicOp::Scalar(ScalarOp::Binary(BinOp::UMod, PrimType::I64, rest, size))
             };
             stms.push(index_stm(*index, digit, prov));
             if at > 0 {
@@ -164,40 +149,17 @@ impl Nester<'_> {
         let kind = SegKind::Hist(ops);
         let decomp = decomp::decompose(&body, &kind, decomp.updates_per_iteration > 0);
         let width = Dim::from_atom(count).unwrap_or(Dim::Const(0));
-        Seg {
-            level,
-            space: SegSpace { dims: vec![(flat_index, width)], lane: None },
-            kind,
-            body,
-            ret,
-            decomp,
-            identity_predicate,
-        }
+        let space = SegSpace { dims: vec![(flat_index, width)], lane: None };
+        Seg { level, space, kind, body, ret, decomp, identity_predicate }
     }
 
-    fn binary(&mut self, op: BinOp, x: Atom, y: Atom, prov: Prov, out: &mut Vec<Stm<Segs>>) -> Atom {
+    fn binary(&mut self, op: BinOp, x: Atom, y: Atom, prov: Prov, out: &mut Stms) -> Atom {
         let name = self.names.fresh("n");
-        out.push(index_stm(name, BasicOp::Binary(op, PrimType::I64, x, y), prov));
+        out.push(index_stm(name, BasicOp::Scalar(ScalarOp::Binary(op, PrimType::I64, x, y)), prov));
         name.into()
     }
 }
 
-/// A segop without its kind.
-struct SegopRest {
-    level: u8,
-    dims: Vec<(Name, Dim)>,
-    body: Body<Segs>,
-    ret: Vec<Type>,
-    decomp: Decomp,
-    identity_predicate: Option<Lambda<Segs>>,
-}
-
-fn split(seg: Seg<Segs>) -> (SegKind<Segs>, SegopRest) {
-    let Seg { level, space, kind, body, ret, decomp, identity_predicate } = seg;
-    let rest = SegopRest { level, dims: space.dims, body, ret, decomp, identity_predicate };
-    (kind, rest)
-}
-
 fn index_stm(name: Name, op: BasicOp, prov: Prov) -> Stm<Segs> {
-    Stm { pat: vec![Param { name, ty: Type::I64, ann: () }], aux: Aux::at(prov), exp: Exp::Basic(op) }
+    basic(Param { name, ty: Type::I64, ann: () }, op, prov)
 }

@@ -13,130 +13,77 @@
 //! iterations make the check by themselves.
 //!
 //! Needs: sizes of inner dimensions that are known outside the nest. Sizes of segments vary across
-//! iterations; the readers of such segments make their checks (`rules::irregular`).
+//! iterations; the readers of such segments make their checks (`rules::distribute_irregular`).
 
-use crate::context::Ctx;
+use crate::Result;
+use crate::context::{Ctx, Let};
 use crate::manifest::{self, SegopBody};
-use crate::nest::{Nest, OuterChecks};
-use crate::position::Position;
-use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, MsgPart, Param, Stm};
+use crate::names::basic;
+use crate::nest::OuterChecks;
+use crate::scope::Scope;
+use ir::syntax::{Atom, BasicOp, Body, Exp, MsgPart};
 use ir::types::{Dim, Type};
 use ir::walk::free_names;
-use ir::{Builder, Name, PassError, Segs, Soacs};
-use prim::{BinOp, CmpOp, PrimType, Scalar};
+use ir::{Builder, Name, Prov, Segs};
+use prim::{BinOp, CmpOp, PrimType, Scalar, UnOp};
 
 /// The result of checks that hold.
 const TRUE: Atom = Atom::Const(Scalar::Bool(true));
 
 /// Appends the checks of a segop's iterations for the case that its inner dimensions are empty;
-/// returns certificates for them.
-pub(crate) fn checks(
-    ctx: &mut Ctx<'_>,
-    nest: &Nest<'_>,
-    inside: Position,
-    segop_body: &SegopBody,
-    aux: &Aux,
-    out: &mut Vec<Stm<Segs>>,
-) -> Result<Vec<Name>, PassError> {
+/// returns certificates for them. `scope` is that of the segop's body.
+pub(crate) fn checks(ctx: &mut Ctx<'_>, scope: Scope<'_>, body: &SegopBody, prov: Prov) -> Result<Vec<Name>> {
     let mut certs = Vec::new();
-    for shallow in nest.outer_checks(|| free_names(&segop_body.body)) {
-        if let Some(alone) = has_empty_inner(ctx, &shallow, aux, out) {
-            certs.push(conditional_checks(ctx, &shallow, inside, alone, aux, out)?);
-        }
+    for shallow in scope.nest.outer_checks(|| free_names(&body.body)) {
+        let alone = ctx.build(prov, |b| has_empty_inner(b, &shallow));
+        let Some(cond) = alone else { continue };
+        let passed = ctx.names.fresh("passed", Type::BOOL);
+        let name = passed.name;
+        let then_body = check_body(ctx, scope.over(shallow.nest), shallow.certs, prov)?;
+        let else_body = Body { stms: Vec::new(), result: vec![TRUE] };
+        let to = Let::at(prov, vec![passed]);
+        ctx.emit(to, Exp::If { cond, then_body, else_body });
+        let said = MsgPart::Text("a check fails in a nest whose inner size is 0".into());
+        certs.push(ctx.build(prov, |b| b.assert(name.into(), vec![said])));
     }
     Ok(certs)
 }
 
-/// The condition that there are iterations of the outer nest but none inside; `None` if that is
-/// known to be false.
-fn has_empty_inner(
-    ctx: &mut Ctx<'_>,
-    shallow: &OuterChecks<'_, '_>,
-    aux: &Aux,
-    out: &mut Vec<Stm<Segs>>,
-) -> Option<Atom> {
+/// The condition that there are iterations of the outer nest but none inside; `None` if false.
+fn has_empty_inner(b: &mut Builder<'_, Segs>, shallow: &OuterChecks<'_, '_>) -> Option<Atom> {
     let around: Vec<Dim> = shallow.nest.widths().collect();
     // If one of the outer widths is 0, there are no iterations at all.
-    let inner = shallow.inner.iter().filter(|size| !around.contains(size));
-    let mut builder = ctx.builder::<Segs>(aux);
-    let empty = any_empty(&mut builder, inner)?;
-    let alone = match any_empty(&mut builder, around.iter()) {
-        None => empty,
-        Some(none) => {
-            let some = builder.unary(prim::UnOp::Not, PrimType::Bool, none);
-            let alone = builder.binary(BinOp::And, PrimType::Bool, empty, some.into());
-            alone.into()
-        }
+    let empty = any_empty(b, shallow.inner.iter().filter(|size| !around.contains(size)))?;
+    let Some(none) = any_empty(b, around.iter()) else {
+        return Some(empty);
     };
-    out.extend(builder.take_stms());
-    Some(alone)
+    let some = b.unary(UnOp::Not, PrimType::Bool, none);
+    Some(b.binary(BinOp::And, PrimType::Bool, empty, some.into()).into())
 }
 
 /// The condition that any of these sizes is 0 or less; `None` if all are known to be positive.
 /// Negative sizes are refused by a check elsewhere.
-pub(crate) fn any_empty<'d>(
-    builder: &mut Builder<'_, Segs>,
-    sizes: impl Iterator<Item = &'d Dim>,
-) -> Option<Atom> {
+pub(crate) fn any_empty<'d>(b: &mut Builder<'_, Segs>, sizes: impl Iterator<Item = &'d Dim>) -> Option<Atom> {
     let mut any: Option<Atom> = None;
     for size in sizes.filter(|size| !matches!(size, Dim::Const(1..))) {
-        let none = builder.compare(CmpOp::SLe, PrimType::I64, size.atom()?, Atom::i64(0));
-        any = Some(
-            match any {
-                Some(any) => builder.binary(BinOp::Or, PrimType::Bool, any, none.into()),
-                None => none,
-            }
-            .into(),
-        );
+        let none = Atom::Var(b.compare(CmpOp::SLe, PrimType::I64, size.atom()?, Atom::i64(0)));
+        any = Some(any.map_or(none, |any| b.binary(BinOp::Or, PrimType::Bool, any, none).into()));
     }
     any
 }
 
-/// Appends the checks of iterations under a condition, and returns a certificate for them.
-fn conditional_checks(
-    ctx: &mut Ctx<'_>,
-    shallow: &OuterChecks<'_, '_>,
-    inside: Position,
-    alone: Atom,
-    aux: &Aux,
-    out: &mut Vec<Stm<Segs>>,
-) -> Result<Name, PassError> {
-    let here = Aux::at(aux.prov);
-    let held: Param<Soacs> = ctx.fresh("passed", Type::BOOL);
-    let name = held.name;
-    let then_body = check_body(ctx, shallow, inside, &here)?;
-    let else_body = Body { stms: Vec::new(), result: vec![TRUE] };
-    out.push(Stm {
-        pat: ctx.params(vec![held]),
-        aux: here,
-        exp: Exp::If { cond: alone, then_body, else_body },
-    });
-    let mut builder = ctx.builder::<Segs>(aux);
-    let said = MsgPart::Text("a check fails in a nest whose inner size is 0".into());
-    let cert = builder.assert(name.into(), vec![said]);
-    out.extend(builder.take_stms());
-    Ok(cert)
-}
-
-/// The body that makes the checks of all iterations; it returns the result of the first.
-fn check_body(
-    ctx: &mut Ctx<'_>,
-    shallow: &OuterChecks<'_, '_>,
-    inside: Position,
-    aux: &Aux,
-) -> Result<Body<Segs>, PassError> {
-    let made: Param<Soacs> = ctx.fresh("passed", Type::BOOL);
-    let result = vec![made.name.into()];
-    let mut certain = aux.clone();
-    certain.certs = shallow.certs.iter().copied().collect();
-    let stms = vec![Stm { pat: vec![made], aux: certain, exp: Exp::Basic(BasicOp::Atom(TRUE)) }];
-    let segop_body = SegopBody::map(Body { stms, result }, vec![Type::BOOL]);
-    let all: Param<Soacs> = ctx.fresh("passed", shallow.nest.expand(&Type::BOOL));
+/// The body that makes the checks of all iterations of the nest; returns the first result.
+fn check_body(ctx: &mut Ctx<'_>, scope: Scope<'_>, certs: Vec<Name>, prov: Prov) -> Result<Body<Segs>> {
+    let passed = ctx.names.fresh("passed", Type::BOOL);
+    let result = vec![passed.name.into()];
+    let mut check = basic(passed, BasicOp::Atom(TRUE), prov);
+    check.aux.certs = certs.into_iter().collect();
+    let segop_body = SegopBody::map(Body { stms: vec![check], result }, vec![Type::BOOL]);
+    let all = ctx.names.fresh("passed", scope.nest.expand(&Type::BOOL));
     let (array, first) = (all.name, vec![Atom::i64(0); all.ty.rank()]);
-    let mut stms = Vec::new();
-    manifest::segop(ctx, shallow.nest, inside, segop_body, vec![all], aux.clone(), &mut stms)?;
-    let mut builder = ctx.builder::<Segs>(aux);
-    let held = builder.index("passed", array, &first);
-    stms.extend(builder.take_stms());
-    Ok(Body { stms, result: vec![held.into()] })
+    let (made, stms) = ctx.collect(|ctx| {
+        manifest::segop(ctx, scope, Let::at(prov, vec![all]), segop_body)?;
+        Ok(vec![ctx.build(prov, |b| b.index("passed", array, &first)).into()])
+    });
+    Ok(Body { stms, result: made? })
 }

@@ -1,19 +1,22 @@
 //! The pass `flatten`: flattens functions, one version for each position that they are called from.
 //! Functions that no entry point reaches are dropped.
 
+use crate::Result;
 use crate::context::Ctx;
-use crate::position::Position;
+use crate::guards::Guards;
+use crate::names::Names;
 use crate::rules::{self, Lift, Lifted, Signature};
+use crate::scope::{Position, Scope};
 use ir::name::{FunName, Name};
 use ir::remark::RemarkKind;
 use ir::syntax::{Atom, BasicOp, Body, Exp, FunKind, FunParam, FunResult, Function, Program, Stm};
+use ir::tunable::TunableTable;
 use ir::types::{Dim, Shape, Type};
 use ir::typing::TypeEnv;
 use ir::version::{self, CallPosition};
-use ir::walk::Visit;
+use ir::walk::{Visit, callees, sub_bodies, with_stack};
 use ir::{Context, PassError, Segs, Soacs};
 use rustc_hash::{FxHashMap, FxHashSet};
-use std::sync::Arc;
 use target::levels::Stack;
 
 /// A function for a position.
@@ -72,8 +75,6 @@ pub(crate) struct Callees {
     consumed: FxHashMap<FunName, Vec<bool>>,
     /// The signatures of the functions that have lifted versions.
     lifted: FxHashMap<FunName, Signature>,
-    /// The names of the functions that have lifted versions.
-    lifts: Arc<FxHashSet<FunName>>,
 }
 
 impl Callees {
@@ -87,20 +88,9 @@ impl Callees {
             let ordinary = it.kind == FunKind::Function;
             parallel.contains(&it.name) || ordinary && makes_arrays(&it.body)
         };
-        let lifted = functions.iter().filter(makes);
-        let lifted = lifted.map(|it| (it.name.clone(), Signature::of(it)));
+        let lifted = functions.iter().filter(makes).map(|it| (it.name.clone(), Signature::of(it)));
         let lifted: FxHashMap<FunName, Signature> = lifted.filter(|(_, it)| it.can_lift()).collect();
-        Self {
-            consumed: consumed.collect(),
-            lifts: Arc::new(lifted.keys().cloned().collect()),
-            lifted,
-            parallel,
-        }
-    }
-
-    /// The names of the functions that have lifted versions.
-    pub(crate) fn lifts(&self) -> Arc<FxHashSet<FunName>> {
-        Arc::clone(&self.lifts)
+        Self { consumed: consumed.collect(), lifted, parallel }
     }
 
     /// The signature of a function that has lifted versions.
@@ -115,8 +105,7 @@ impl Callees {
 
     /// Returns true if a function consumes its argument of this index.
     pub(crate) fn consumes(&self, fun: &FunName, argument: usize) -> bool {
-        let of = self.consumed.get(fun);
-        of.and_then(|all| all.get(argument)).copied().unwrap_or(false)
+        self.consumed.get(fun).and_then(|all| all.get(argument)).copied().unwrap_or(false)
     }
 
     /// The version of `fun` that a call from `at` refers to.
@@ -144,7 +133,7 @@ impl Callees {
 ///
 /// # Errors
 /// A combinator that is not supported yet (`stream`, `jvp`, `vjp`).
-pub fn flatten(mut program: Program<Soacs>, context: &mut Context) -> Result<Program<Segs>, PassError> {
+pub fn flatten(mut program: Program<Soacs>, context: &mut Context) -> Result<Program<Segs>> {
     let stack = context.options.stack;
     if context.options.flatten.is_full_depth() && !stack.nests() {
         program.functions.extend(builtin_functions()?);
@@ -192,9 +181,8 @@ pub fn flatten(mut program: Program<Soacs>, context: &mut Context) -> Result<Pro
     })
 }
 
-/// The functions that irregular nests call. The ones that a program does not use are dropped after
-/// flattening.
-fn builtin_functions() -> Result<Vec<Function<Soacs>>, PassError> {
+/// The functions that irregular nests call; those not called are dropped after flattening.
+fn builtin_functions() -> Result<Vec<Function<Soacs>>> {
     let program = ir::text::parse::<Soacs>(include_str!("added.ir"));
     let program = program.map_err(|error| PassError::bug(error.to_string()))?;
     Ok(program.functions)
@@ -205,37 +193,40 @@ fn flatten_function(
     version: &Version,
     callees: &Callees,
     context: &mut Context,
-) -> Result<(Function<Segs>, Vec<Version>), PassError> {
+) -> Result<(Function<Segs>, Vec<Version>)> {
     let types = TypeEnv::of_function(&function);
     let Function { name: _, kind, version: _, attrs, params, ret, body, tunables, names, provs } = function;
-    let at = version.at;
     let options = context.options.clone();
-    let mut ctx = Ctx::new(names, types, &provs, callees, at, (&mut context.fuel, &options));
-    ctx.adopt(tunables);
-    Replicates(&mut ctx.replicates).body(&body);
-    let signature = version.lift.and_then(|lift| {
-        let signature = callees.signature(&version.fun)?;
-        Some((signature, lift))
-    });
-    let (params, ret, body) = if let Some(of) = signature {
+    let mut ctx = Ctx {
+        names: Names::new(names, types, &provs),
+        guards: Guards { tunables: TunableTable::of(tunables), of_segops: Vec::new() },
+        out: Vec::new(),
+        callees,
+        called: Vec::new(),
+        stack: options.stack,
+        mode: options.flatten,
+        fuel: &mut context.fuel,
+        decided: options.remarks.then(Vec::new),
+    };
+    Replicates(&mut ctx.names.replicates).body(&body);
+    let scope = Scope::of_function(version.at);
+    let signature = version.lift.zip(callees.signature(&version.fun));
+    let (params, ret, body) = if let Some((lift, signature)) = signature {
         let consumed: Vec<bool> = params.iter().map(|param| param.consumed).collect();
-        let Lifted { params, ret, body } = rules::lifted(&mut ctx, of, &consumed, at, body)?;
+        let Lifted { params, ret, body } =
+            rules::lifted(&mut ctx, scope, (signature, lift), &consumed, body)?;
         (params, ret, body)
     } else {
-        let params = params
-            .into_iter()
-            .map(|p| FunParam { param: ctx.param(p.param), consumed: p.consumed })
-            .collect();
-        let body = ctx.body(at, body)?;
+        let param = |p: FunParam<Soacs>| FunParam { param: ctx.names.param(p.param), consumed: p.consumed };
+        let params = params.into_iter().map(param).collect();
+        let body = ctx.body(scope, body)?;
         let ret = ret.into_iter().map(|r| FunResult { ty: r.ty, aliases: r.aliases, ann: () }).collect();
         (params, ret, body)
     };
     let name = version.name(options.stack);
-    let tunables = std::mem::take(&mut ctx.tunables).into_tunables();
-    let called = std::mem::take(&mut ctx.called);
-    let decided = ctx.remarks();
-    let names = ctx.into_names();
-    for (prov, kind) in decided {
+    let Ctx { names, guards, called, decided, .. } = ctx;
+    let (names, tunables) = (names.table, guards.tunables.into_tunables());
+    for (prov, kind) in decided.unwrap_or_default() {
         context.remark(&name.0, provs.stack(prov), kind);
     }
     let key = version.key();
@@ -259,22 +250,15 @@ impl Visit<Soacs> for Replicates<'_> {
     }
 }
 
-/// True if a function contains a combinator, and the functions that it calls.
-#[derive(Default)]
-struct Summary {
-    has_combinator: bool,
-    calls: Vec<FunName>,
-}
-
-impl Visit<Soacs> for Summary {
-    fn exp(&mut self, exp: &Exp<Soacs>) {
-        match exp {
-            Exp::Op(_) => self.has_combinator = true,
-            Exp::Apply { fun, .. } => self.calls.push(fun.clone()),
-            Exp::Basic(_) | Exp::If { .. } | Exp::Loop { .. } => {}
-        }
-        self.walk_exp(exp);
-    }
+/// Returns true if a body has a combinator, at any depth.
+fn has_combinator(body: &Body<Soacs>) -> bool {
+    with_stack(|| {
+        body.stms.iter().any(|stm| {
+            let mut found = matches!(stm.exp, Exp::Op(_));
+            sub_bodies(&stm.exp, |body| found = found || has_combinator(body));
+            found
+        })
+    })
 }
 
 /// Returns true if a body makes arrays whose sizes are not constants: for all iterations of a
@@ -294,14 +278,10 @@ fn parallel_functions(functions: &[Function<Soacs>]) -> FxHashSet<FunName> {
     let mut callers: FxHashMap<FunName, Vec<&FunName>> = FxHashMap::default();
     let mut queue: Vec<&FunName> = Vec::new();
     for function in functions {
-        let mut summary = Summary::default();
-        summary.body(&function.body);
-        if summary.has_combinator {
+        if has_combinator(&function.body) {
             queue.push(&function.name);
         }
-        for callee in summary.calls {
-            callers.entry(callee).or_default().push(&function.name);
-        }
+        callees(&function.body, |callee| callers.entry(callee.clone()).or_default().push(&function.name));
     }
     let mut found = FxHashSet::default();
     while let Some(fun) = queue.pop() {

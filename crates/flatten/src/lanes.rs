@@ -29,116 +29,86 @@
 //! the inner reduction. A size that is known at compile time is compared with the parameter's
 //! default at once, and there is no parameter.
 
-use crate::context::{Ctx, Guard, LaneVersions};
-use crate::decomp;
-use crate::manifest;
-use crate::nest::Nest;
-use crate::position::Position;
+use crate::context::{Ctx, Let};
+use crate::scope::{LaneVersions, Position, Scope};
 use crate::sequential::{bound, screma_loop};
-use ir::exact::scalar_operator;
+use crate::{Result, decomp, manifest};
+use analysis::exact::scalar_operator;
 use ir::remark::{Execution, OperationKind};
 use ir::scan_reduce::ScanReduce;
 use ir::seg::{Decomp, Seg, SegKind, SegOp};
 use ir::soac::{Operator, Screma, Soac};
-use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Param, Stm};
+use ir::syntax::{BasicOp, Exp, Param};
 use ir::tunable::Rule;
 use ir::types::{Dim, Type};
-use ir::{Name, PassError, Segs, Soacs};
-use prim::{BinOp, PrimType, Scalar};
+use ir::{Name, PassError, Soacs};
+use prim::{BinOp, ScalarOp};
 use target::levels::{ROUNDS_OF_ACCUMULATORS, ROUNDS_OF_BLOCKS, ROUNDS_OF_CHOICES, ROUNDS_OF_LOOPS};
 
 /// A map of this many iterations fills the lanes by itself.
 const LANES_FILLED: i64 = 8;
 
 /// Appends a screma inside a segop: as a segop at level 0 where that may pay, else as a loop.
-pub(crate) fn screma(
-    ctx: &mut Ctx<'_>,
-    at: Position,
-    pat: Vec<Param<Soacs>>,
-    aux: Aux,
-    mut s: Screma,
-    out: &mut Vec<Stm<Segs>>,
-) -> Result<(), PassError> {
+pub(crate) fn screma(ctx: &mut Ctx<'_>, scope: Scope<'_>, to: Let, mut s: Screma) -> Result {
     for operator in &mut s.scan_reduce.reduces {
         operator.comm |= decomp::commutes(&operator.op);
     }
-    let level = at.enclosing.and_then(|around| ctx.stack.for_scans_and_reductions(around));
-    let allowed = ctx.lanes.here && level.is_some() && (s.scan_reduce.scans.is_empty() || !ctx.in_map_loop);
-    let (level, decomp) = match (level, lane_decomposition(&s)) {
-        (Some(level), Some(decomp)) if allowed && is_contiguous(ctx, &pat, &s) && ctx.fuel.take() => {
-            (level, decomp)
-        }
-        _ => return sequential_loop(ctx, at, pat, &aux, s, out),
+    let level = scope.at.enclosing.and_then(|around| ctx.stack.for_scans_and_reductions(around));
+    let allowed = scope.may_share && (s.scan_reduce.scans.is_empty() || !scope.in_map_loop);
+    let shared = level.filter(|_| allowed).zip(lane_decomposition(&s));
+    let Some(shared) = shared.filter(|_| is_contiguous(ctx, scope, &to.pat, &s) && ctx.fuel.take()) else {
+        return sequential_loop(ctx, scope, to, s);
     };
-    let least = least_width(decomp, &s);
+    let least = least_width(shared.1, &s);
     let size = match s.width {
-        Dim::Const(n) if n < least => return sequential_loop(ctx, at, pat, &aux, s, out),
+        Dim::Const(n) if n < least => return sequential_loop(ctx, scope, to, s),
         Dim::Const(_) => {
-            decide(ctx, &aux, &s, false);
-            return seg(ctx, level, pat, aux, s, decomp, out);
+            remark(ctx, scope, &s, false);
+            return seg(ctx, scope, to, s, shared);
         }
         Dim::Var(size) => size,
         Dim::Ext(_) => return Err(PassError::bug("a width is existential")),
     };
-    if ctx.is_known_before_segop(size) && ctx.lane_versions == LaneVersions::Loops {
-        return sequential_loop(ctx, at, pat, &aux, s, out);
+    let is_known = scope.is_known_before_segop(&ctx.names, size);
+    if is_known && scope.lane_versions == LaneVersions::Loops {
+        return sequential_loop(ctx, scope, to, s);
     }
-    decide(ctx, &aux, &s, true);
-    let cond = ctx.guard(size, Rule::InnerLanes, least, &aux, out);
+    remark(ctx, scope, &s, true);
+    let cond = ctx.guard(scope, (size, Rule::InnerLanes, least));
     // The inner reductions may be shared instead of the one over the rows.
-    let alone = ctx.lane_versions == LaneVersions::Long
-        || ctx.lane_versions == LaneVersions::Shared && !has_lane_reductions_inside(ctx, &s);
-    if ctx.is_known_before_segop(size) && alone {
-        return seg(ctx, level, pat, aux, s, decomp, out);
+    let alone = scope.lane_versions == LaneVersions::Long
+        || scope.lane_versions == LaneVersions::Shared && !has_lane_reductions_inside(ctx, scope, &s);
+    if is_known && alone {
+        return seg(ctx, scope, to, s, shared);
     }
-    ctx.has_both_versions |= ctx.is_known_before_segop(size);
-    let copy = ctx.copy_screma(&s);
-    let fresh_results = |ctx: &mut Ctx<'_>| -> Vec<Param<Soacs>> {
-        pat.iter().map(|param| ctx.fresh("acc", param.ty.clone())).collect()
-    };
-    let (long, short) = (fresh_results(ctx), fresh_results(ctx));
-    let body = |stms, pat: &[Param<Soacs>]| Body {
-        stms,
-        result: pat.iter().map(|param| param.name.into()).collect(),
-    };
-    let (mut then_stms, mut else_stms) = (Vec::new(), Vec::new());
-    seg(ctx, level, long.clone(), aux.clone(), s, decomp, &mut then_stms)?;
-    sequential_loop(ctx, at, short.clone(), &aux, copy, &mut else_stms)?;
-    let exp = Exp::If { cond, then_body: body(then_stms, &long), else_body: body(else_stms, &short) };
-    let pat = ctx.params(pat);
-    out.push(Stm { pat, aux, exp });
+    ctx.note_both_versions(cond);
+    let copy = ctx.names.copy_screma(&s);
+    let long = to.fresh(&mut ctx.names, "acc");
+    let short = to.fresh(&mut ctx.names, "acc");
+    let then_body = ctx.body_with(long, |ctx, to| seg(ctx, scope, to, s, shared))?;
+    let else_body = ctx.body_with(short, |ctx, to| sequential_loop(ctx, scope, to, copy))?;
+    ctx.emit(to, Exp::If { cond, then_body, else_body });
     Ok(())
 }
 
 /// Appends a screma as a loop.
-fn sequential_loop(
-    ctx: &mut Ctx<'_>,
-    at: Position,
-    pat: Vec<Param<Soacs>>,
-    aux: &Aux,
-    s: Screma,
-    out: &mut Vec<Stm<Segs>>,
-) -> Result<(), PassError> {
-    ctx.remark_loop(aux, OperationKind::of_scan_reduce(&s.scan_reduce), at);
+fn sequential_loop(ctx: &mut Ctx<'_>, scope: Scope<'_>, to: Let, s: Screma) -> Result {
+    ctx.remark_loop(scope, &to.aux, OperationKind::of_scan_reduce(&s.scan_reduce));
     let short = matches!(s.width, Dim::Const(n) if n < LANES_FILLED);
-    let rows = ctx.in_map_loop || s.scan_reduce.is_map() && !short;
+    let in_map_loop = scope.in_map_loop || s.scan_reduce.is_map() && !short;
     let mut stms = Vec::new();
     let bound = bound(s.width)?;
-    screma_loop(ctx, pat, aux, (s, bound), &mut stms)?;
-    let around = std::mem::replace(&mut ctx.in_map_loop, rows);
-    ctx.stms(at, stms, out)?;
-    ctx.in_map_loop = around;
-    Ok(())
+    screma_loop(&mut ctx.names, to, (s, bound), &mut stms)?;
+    ctx.stms(Scope { in_map_loop, ..scope }, stms)
 }
 
 /// Records that the lanes of one worker share a screma.
-fn decide(ctx: &mut Ctx<'_>, aux: &Aux, s: &Screma, guarded: bool) {
+fn remark(ctx: &mut Ctx<'_>, scope: Scope<'_>, s: &Screma, guarded: bool) {
     let what = OperationKind::of_scan_reduce(&s.scan_reduce);
-    ctx.remark(aux, what, |ctx| Execution::InnerLanes { guarded, around: ctx.outermost_locations() });
+    ctx.remark(scope.prov, what, |ctx| Execution::InnerLanes { guarded, around: ctx.outermost(scope) });
 }
 
-/// The decomposition of a screma that reduces or scans, and maps only scalars, if lanes can share
-/// it.
+/// The decomposition of a screma that combines and maps only scalars, if lanes can share it.
 fn lane_decomposition(s: &Screma) -> Option<Decomp> {
     let ScanReduce { scans, reduces, post } = &s.scan_reduce;
     if scans.is_empty() {
@@ -146,21 +116,20 @@ fn lane_decomposition(s: &Screma) -> Option<Decomp> {
         let only = post.is_none() && mapped.iter().all(Type::is_prim);
         only.then(|| decomp::lane_reduction(&s.map.body, reduces))?
     } else {
-        let only = s.map.ret.iter().all(Type::is_prim);
-        only.then(|| decomp::lane_scan(&s.map.body, &s.scan_reduce))?
+        s.map.ret.iter().all(Type::is_prim).then(|| decomp::lane_scan(&s.map.body, &s.scan_reduce))?
     }
 }
 
 /// Returns true if the map of a screma contains a scan or reduction that lanes may share, over a
 /// width of its own that is known before the segop that is being made.
-fn has_lane_reductions_inside(ctx: &Ctx<'_>, around: &Screma) -> bool {
+fn has_lane_reductions_inside(ctx: &Ctx<'_>, scope: Scope<'_>, around: &Screma) -> bool {
     let body = &around.map.body;
     let summed = decomp::summed(body);
     body.stms.iter().any(|stm| {
         let Exp::Op(Soac::Screma(s)) = &stm.exp else {
             return false;
         };
-        let own = matches!(s.width, Dim::Var(size) if ctx.is_known_before_segop(size));
+        let own = matches!(s.width, Dim::Var(size) if scope.is_known_before_segop(&ctx.names, size));
         own && s.width != around.width
             && !is_summed(|name| summed.contains(&name), &stm.pat, s)
             && !s.scan_reduce.is_map()
@@ -168,8 +137,7 @@ fn has_lane_reductions_inside(ctx: &Ctx<'_>, around: &Screma) -> bool {
     })
 }
 
-/// Returns true if a screma is a scan that only reductions read ([`decomp::summed`]), or such a
-/// reduction.
+/// Returns true if a screma is a scan that only reductions read, or one of these reductions.
 fn is_summed(summed: impl Fn(Name) -> bool, pat: &[Param<Soacs>], s: &Screma) -> bool {
     pat.iter().any(|param| summed(param.name)) || s.inputs.iter().any(|input| summed(*input))
 }
@@ -179,20 +147,22 @@ fn is_summed(summed: impl Fn(Name) -> bool, pat: &[Param<Soacs>], s: &Screma) ->
 /// that are rows, each number of which is computed by a loop, are reduced in lanes. A scan writes
 /// its results contiguously; for operators that are not one cheap operation, which lanes apply
 /// repeatedly, that does not outweigh their work.
-fn is_contiguous(ctx: &Ctx<'_>, pat: &[Param<Soacs>], s: &Screma) -> bool {
+fn is_contiguous(ctx: &Ctx<'_>, scope: Scope<'_>, pat: &[Param<Soacs>], s: &Screma) -> bool {
+    let names = &ctx.names;
     let scans = &s.scan_reduce.scans;
-    if is_summed(|name| ctx.summed.contains(&name), pat, s) {
+    if is_summed(|name| names.summed.contains(&name), pat, s) {
         return false;
     }
     let writes = !scans.is_empty() && scans.iter().all(|scan| scalar_operator(&scan.op).is_some());
     let numbers = s.map.params.iter().all(|param| param.ty.is_prim());
-    (numbers || decomp::has_expensive_reductions(&s.map.body))
-        && s.inputs.iter().all(|&input| !ctx.is_strided(input))
-        && (writes || decomp::has_loops(&s.map.body) || s.inputs.iter().any(|&input| ctx.in_segop(input)))
+    (numbers || decomp::reductions_have_loops(&s.map.body))
+        && s.inputs.iter().all(|&input| !names.is_strided(input))
+        && (writes
+            || decomp::has_loops(&s.map.body)
+            || s.inputs.iter().any(|&input| scope.is_inside(names, input)))
 }
 
-/// The least width for which partial accumulators pay for being initialised and combined, or blocks
-/// for the remainder.
+/// The least width for which partial accumulators, or blocks, pay for what they add.
 fn least_width(decomp: Decomp, s: &Screma) -> i64 {
     let rounds = if decomp.width == 1 {
         ROUNDS_OF_BLOCKS
@@ -210,47 +180,18 @@ fn least_width(decomp: Decomp, s: &Screma) -> i64 {
 fn is_sum(operator: &Operator<Soacs>) -> bool {
     let sum = |op| matches!(op, BinOp::Add | BinOp::Mul | BinOp::FAdd | BinOp::FMul);
     operator.op.body.stms.iter().all(|stm| match stm.exp {
-        Exp::Basic(BasicOp::Binary(op, ..)) => sum(op),
+        Exp::Basic(BasicOp::Scalar(ScalarOp::Binary(op, ..))) => sum(op),
         Exp::Basic(_) | Exp::If { .. } | Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_) => false,
     })
 }
 
-fn seg(
-    ctx: &mut Ctx<'_>,
-    level: u8,
-    pat: Vec<Param<Soacs>>,
-    aux: Aux,
-    s: Screma,
-    decomp: Decomp,
-    out: &mut Vec<Stm<Segs>>,
-) -> Result<(), PassError> {
-    let nest = Nest::default();
-    let nest = nest.with_map(ctx, s.width, &s.map.params, &s.inputs)?;
-    let inside = Position::sequential_in(level);
-    let (space, body) = manifest::body(ctx, &nest, inside, s.map.body)?;
-    let kind = SegKind::ScanReduce(manifest::converted_scan_reduce(ctx, inside, s.scan_reduce)?);
+/// Appends a screma as a segop at a level, with this decomposition.
+fn seg(ctx: &mut Ctx<'_>, scope: Scope<'_>, to: Let, s: Screma, (level, decomp): (u8, Decomp)) -> Result {
+    let nest = scope.nest.with_map(&mut ctx.names, s.width, &s.map.params, &s.inputs)?;
+    let scope = scope.over(&nest).at(Position::sequential_in(level));
+    let (space, body) = manifest::body(ctx, scope, s.map.body)?;
+    let kind = SegKind::ScanReduce(manifest::converted_scan_reduce(ctx, scope, s.scan_reduce)?);
     let op = SegOp::Seg(Seg { level, space, kind, body, ret: s.map.ret, decomp, identity_predicate: None });
-    let pat = ctx.params(pat);
-    let exp = Exp::Op(op);
-    out.push(Stm { pat, aux, exp });
+    ctx.emit(to, Exp::Op(op));
     Ok(())
-}
-
-/// Appends the guards' comparisons; returns the condition that any of them holds.
-pub(crate) fn any_guard(ctx: &mut Ctx<'_>, guards: &[Guard], aux: &Aux, out: &mut Vec<Stm<Segs>>) -> Atom {
-    let mut any = Atom::Const(Scalar::Bool(false));
-    for guard in guards {
-        guard.compare(ctx, aux, out);
-        any = match any {
-            Atom::Const(_) => guard.cond.into(),
-            Atom::Var(_) => {
-                let both = BasicOp::Binary(BinOp::Or, PrimType::Bool, any, guard.cond.into());
-                let param = ctx.fresh("long", Type::BOOL);
-                let name = param.name;
-                out.push(Stm { pat: vec![param], aux: Aux::at(aux.prov), exp: Exp::Basic(both) });
-                name.into()
-            }
-        };
-    }
-    any
 }

@@ -9,17 +9,18 @@
 //!    flatmap f xs           segflatmap (i < w) { let x = xs[i] in <f x> }
 //! ```
 
-use crate::context::{Ctx, Guard, LaneVersions, SegopParts, atoms};
-use crate::nest::{Manifest, Nest};
-use crate::position::Position;
-use crate::{decomp, empty_checks, lanes, rules};
+use crate::context::{Ctx, Let};
+use crate::guards::Guard;
+use crate::names::{Names, atoms};
+use crate::scope::{LaneVersions, Scope};
+use crate::{Result, bug, decomp, empty_checks, rules};
 use ir::remark::{Execution, OperationKind};
 use ir::scan_reduce::ScanReduce;
 use ir::seg::{Seg, SegKind, SegOp, SegSpace};
 use ir::soac::{HistOp, Operator};
-use ir::syntax::{Aux, Body, Exp, Param, Stm};
+use ir::syntax::{Aux, Body, Exp, Lambda};
 use ir::types::Type;
-use ir::{PassError, Segs, Soacs};
+use ir::{Segs, Soacs};
 use target::levels;
 
 /// The body of one iteration of a segop, and the operators applied to its results.
@@ -40,183 +41,152 @@ pub(crate) enum SegopKind {
 }
 
 impl SegopBody {
-    /// A copy whose operators have fresh names; those of the body get fresh names where the nest is
-    /// made manifest.
-    fn copy(&self, ctx: &mut Ctx<'_>) -> Self {
+    /// The function of a combinator, whose results are combined in this way.
+    pub(crate) fn of(lambda: Lambda<Soacs>, kind: SegopKind) -> Self {
+        Self { body: lambda.body, ret: lambda.ret, kind }
+    }
+
+    /// A body whose results are elements of mapped arrays.
+    pub(crate) fn map(body: Body<Soacs>, ret: Vec<Type>) -> Self {
+        Self { body, ret, kind: SegopKind::ScanReduce(ScanReduce::default()) }
+    }
+
+    /// A copy whose operators have fresh names; the body gets them with the nest.
+    fn copy(&self, names: &mut Names<'_>) -> Self {
         let kind = match &self.kind {
-            SegopKind::ScanReduce(scan_reduce) => SegopKind::ScanReduce(ctx.copy_scan_reduce(scan_reduce)),
+            SegopKind::ScanReduce(scan_reduce) => SegopKind::ScanReduce(names.copy_scan_reduce(scan_reduce)),
             SegopKind::Hist(ops) => {
                 let ops = ops.iter().map(|op| HistOp {
-                    op: Operator { op: ctx.copy_lambda(&op.op.op), ..op.op.clone() },
+                    op: Operator { op: names.copy_lambda(&op.op.op), ..op.op.clone() },
                     ..op.clone()
                 });
                 SegopKind::Hist(ops.collect())
             }
             SegopKind::FlatMap => SegopKind::FlatMap,
         };
-        let (body, ret) = (self.body.clone(), self.ret.clone());
-        Self { body, ret, kind }
-    }
-
-    /// A body whose results are elements of mapped arrays.
-    pub(crate) fn map(body: Body<Soacs>, ret: Vec<Type>) -> Self {
-        let kind = SegopKind::ScanReduce(ScanReduce::default());
-        Self { body, ret, kind }
+        Self { body: self.body.clone(), ret: self.ret.clone(), kind }
     }
 }
 
-/// Appends a segop over a nest, at the level of `inside`, the position of its body. If lanes may
-/// share scans or reductions in it, a comparison of sizes chooses between two versions.
-pub(crate) fn segop(
-    ctx: &mut Ctx<'_>,
-    nest: &Nest<'_>,
-    inside: Position,
-    segop_body: SegopBody,
-    pat: Vec<Param<Soacs>>,
-    aux: Aux,
-    out: &mut Vec<Stm<Segs>>,
-) -> Result<(), PassError> {
-    let Some(level) = inside.enclosing else {
-        return Err(PassError::bug("a segop has no level"));
-    };
-    let mut aux = aux;
-    aux.certs.extend(empty_checks::checks(ctx, nest, inside, &segop_body, &aux, out)?);
-    let may_share = ctx.stack.for_scans_and_reductions(level).is_some() && ctx.lanes.inside;
-    let mut original = may_share.then(|| segop_body.clone());
-    let shared = seg(ctx, nest, inside, segop_body, (LaneVersions::Shared, Vec::new()))?;
-    let guards = shared.guards.clone();
-    let Some(segop_body) = original.take_if(|_| !guards.is_empty()) else {
-        decide(ctx, &aux, &shared);
-        let pat = ctx.params(pat);
-        push(pat, aux, shared, out);
+/// Appends a segop over the nest of `scope`, which has the position of the segop's body. If lanes
+/// may share scans or reductions in it, a comparison of sizes chooses between two versions.
+pub(crate) fn segop(ctx: &mut Ctx<'_>, scope: Scope<'_>, mut to: Let, segop_body: SegopBody) -> Result {
+    let level = enclosing(scope)?;
+    to.aux.certs.extend(empty_checks::checks(ctx, scope, &segop_body, to.aux.prov)?);
+    let may_share = ctx.stack.for_scans_and_reductions(level).is_some() && scope.may_share_inside;
+    let original = may_share.then(|| segop_body.clone());
+    let (shared, guards) = seg(ctx, scope, segop_body, LaneVersions::Shared, &[])?;
+    let Some(segop_body) = original.filter(|_| !guards.is_empty()) else {
+        remark(ctx, &to.aux, &shared, !guards.is_empty());
+        ctx.emit(to, Exp::Op(SegOp::Seg(shared)));
         return Ok(());
     };
-    let make_copy = |ctx: &mut Ctx<'_>, versions| {
-        let segop_body = segop_body.copy(ctx);
-        seg(ctx, nest, inside, segop_body, (versions, guards.clone()))
+    let make_copy = |ctx: &mut Ctx<'_>, versions| -> Result<Seg<Segs>> {
+        let segop_body = segop_body.copy(&mut ctx.names);
+        Ok(seg(ctx, scope, segop_body, versions, &guards)?.0)
     };
     let long = match guards.as_slice() {
-        [_] if shared.has_both_versions => make_copy(ctx, LaneVersions::Long)?,
+        [guard] if guard.has_both_versions => make_copy(ctx, LaneVersions::Long)?,
         [_] => shared,
         _ => make_copy(ctx, LaneVersions::Each)?,
     };
-    decide(ctx, &aux, &long);
+    remark(ctx, &to.aux, &long, true);
     let short = make_copy(ctx, LaneVersions::Loops)?;
-    let cond = lanes::any_guard(ctx, &guards, &aux, out);
+    let cond = ctx.any_guard(&guards, to.aux.prov);
     let branch = |ctx: &mut Ctx<'_>, seg| {
-        let results = pat.iter().map(|param| ctx.fresh("r", param.ty.clone()));
-        let results: Vec<Param<Segs>> = results.collect();
-        let result = atoms(&results);
-        let mut stms = Vec::new();
-        push(results, aux.clone(), seg, &mut stms);
-        Body { stms, result }
+        let own = to.fresh(&mut ctx.names, "r");
+        let result = atoms(&own.pat);
+        Body { stms: vec![own.bind(&mut ctx.names, Exp::Op(SegOp::Seg(seg)))], result }
     };
     let exp = Exp::If { cond, then_body: branch(ctx, long), else_body: branch(ctx, short) };
-    let pat = ctx.params(pat);
-    out.push(Stm { pat, aux, exp });
+    ctx.emit(to, exp);
     Ok(())
 }
 
-/// The parts of a segop with these versions of its scans and reductions and these guards known to
-/// be computed before it.
+/// The level of a segop with a body in this scope.
+fn enclosing(scope: Scope<'_>) -> Result<u8> {
+    scope.at.enclosing.ok_or_else(bug("a segop has no level"))
+}
+
+/// A segop with these versions of scans and reductions, and its guards, which include the known ones.
 fn seg(
     ctx: &mut Ctx<'_>,
-    nest: &Nest<'_>,
-    inside: Position,
-    segop_body: SegopBody,
-    versions: (LaneVersions, Vec<Guard>),
-) -> Result<SegopParts<Seg<Segs>>, PassError> {
-    let Some(level) = inside.enclosing else {
-        return Err(PassError::bug("a segop has no level"));
+    scope: Scope<'_>,
+    SegopBody { body, ret, kind }: SegopBody,
+    versions: LaneVersions,
+    known: &[Guard],
+) -> Result<(Seg<Segs>, Vec<Guard>)> {
+    let level = enclosing(scope)?;
+    let first_guard = ctx.guards.of_segops.len();
+    ctx.guards.of_segops.extend_from_slice(known);
+    let scope = scope.in_body(&ctx.names, first_guard, versions);
+    let (space, body) = self::body(ctx, scope, body)?;
+    let (kind, combines) = match kind {
+        SegopKind::ScanReduce(mut scan_reduce) => {
+            let post = scan_reduce.post.take();
+            scan_reduce.post = post.map(|post| scope.nest.manifest_lambda(&mut ctx.names, &space, post));
+            let kind = SegKind::ScanReduce(converted_scan_reduce(ctx, scope, scan_reduce)?);
+            (kind, ctx.names.has_acc_with_operator(&ret))
+        }
+        SegopKind::Hist(ops) => (SegKind::Hist(histograms(ctx, scope, ops)?), false),
+        SegopKind::FlatMap => (SegKind::FlatMap, false),
     };
-    let SegopBody { body: own, ret, kind } = segop_body;
-    ctx.make_segop(versions, |ctx| {
-        let (space, body) = body(ctx, nest, inside, own)?;
-        let (kind, combines) = match kind {
-            SegopKind::ScanReduce(mut scan_reduce) => {
-                let post = scan_reduce.post.take();
-                scan_reduce.post = post.map(|post| nest.manifest_lambda(ctx, &space, post));
-                (
-                    SegKind::ScanReduce(converted_scan_reduce(ctx, inside, scan_reduce)?),
-                    ctx.has_acc_with_operator(&ret),
-                )
-            }
-            SegopKind::Hist(ops) => (SegKind::Hist(histograms(ctx, inside, ops)?), false),
-            SegopKind::FlatMap => (SegKind::FlatMap, false),
-        };
-        let decomp = decomp::decompose(&body, &kind, combines);
-        Ok(Seg { level, space, kind, body, ret, decomp, identity_predicate: None })
-    })
+    let decomp = decomp::decompose(&body, &kind, combines);
+    let guards = ctx.guards.of_segops.split_off(first_guard);
+    Ok((Seg { level, space, kind, body, ret, decomp, identity_predicate: None }, guards))
 }
 
 /// The index space and body of a segop.
 pub(crate) fn body(
     ctx: &mut Ctx<'_>,
-    nest: &Nest<'_>,
-    inside: Position,
-    body: Body<Soacs>,
-) -> Result<(SegSpace, Body<Segs>), PassError> {
-    let body = rules::copy_consumed(ctx, nest, body)?;
-    let Manifest { space, body } = nest.manifest(ctx, body)?;
-    Ok((space, ctx.body(inside, body)?))
+    scope: Scope<'_>,
+    mut body: Body<Soacs>,
+) -> Result<(SegSpace, Body<Segs>)> {
+    rules::copy_consumed(ctx, scope.nest, &mut body)?;
+    let (space, body) = scope.nest.manifest(&mut ctx.names, body)?;
+    Ok((space, ctx.body(scope.without_nest(), body)?))
 }
 
-/// The scans and reductions of a segop; operators that are known to commute are marked as
-/// commutative.
+/// The scans and reductions of a segop, marked as commutative where known to commute.
 pub(crate) fn converted_scan_reduce(
     ctx: &mut Ctx<'_>,
-    inside: Position,
+    scope: Scope<'_>,
     scan_reduce: ScanReduce<Soacs>,
-) -> Result<ScanReduce<Segs>, PassError> {
-    let inside = inside.sequential();
+) -> Result<ScanReduce<Segs>> {
     let operators = |ctx: &mut Ctx<'_>, operators: Vec<Operator<Soacs>>| {
-        let operators = operators.into_iter();
-        let noted = operators.map(|mut operator| {
+        let converted = operators.into_iter().map(|mut operator| {
             operator.comm |= decomp::commutes(&operator.op);
-            ctx.operator_inside(inside, operator)
+            ctx.operator(scope, operator)
         });
-        noted.collect::<Result<_, PassError>>()
+        converted.collect::<Result<_>>()
     };
     Ok(ScanReduce {
         scans: operators(ctx, scan_reduce.scans)?,
         reduces: operators(ctx, scan_reduce.reduces)?,
-        post: scan_reduce.post.map(|post| ctx.lambda_inside(inside, post)).transpose()?,
+        post: scan_reduce.post.map(|post| ctx.lambda(scope, post)).transpose()?,
     })
 }
 
-fn histograms(
-    ctx: &mut Ctx<'_>,
-    inside: Position,
-    ops: Vec<HistOp<Soacs>>,
-) -> Result<Vec<HistOp<Segs>>, PassError> {
-    let mut converted = Vec::with_capacity(ops.len());
-    for HistOp { shape, destinations, op } in ops {
-        let op = Operator { comm: true, ..op };
-        let op = ctx.operator_inside(inside, op)?;
-        converted.push(HistOp { shape, destinations, op });
-    }
-    Ok(converted)
-}
-
-fn push(pat: Vec<Param<Segs>>, aux: Aux, seg: SegopParts<Seg<Segs>>, out: &mut Vec<Stm<Segs>>) {
-    let exp = Exp::Op(SegOp::Seg(seg.parts));
-    out.push(Stm { pat, aux, exp });
+fn histograms(ctx: &mut Ctx<'_>, scope: Scope<'_>, ops: Vec<HistOp<Soacs>>) -> Result<Vec<HistOp<Segs>>> {
+    let converted = ops.into_iter().map(|HistOp { shape, destinations, op }| {
+        let op = ctx.operator(scope, Operator { comm: true, ..op })?;
+        Ok(HistOp { shape, destinations, op })
+    });
+    converted.collect()
 }
 
 /// Records how a segop runs.
-fn decide(ctx: &mut Ctx<'_>, aux: &Aux, seg: &SegopParts<Seg<Segs>>) {
-    let SegopParts { parts, guards, .. } = seg;
-    let what = match &parts.kind {
+fn remark(ctx: &mut Ctx<'_>, aux: &Aux, seg: &Seg<Segs>, versions: bool) {
+    let what = match &seg.kind {
         SegKind::ScanReduce(scan_reduce) => OperationKind::of_scan_reduce(scan_reduce),
         SegKind::Hist(_) => OperationKind::Histogram,
         SegKind::FlatMap => OperationKind::FlatMap,
     };
-    let versions = !guards.is_empty();
-    ctx.remark(aux, what, |ctx| {
+    ctx.remark(aux.prov, what, |ctx| {
         if ctx.stack.has_device() {
-            Execution::Kernels { in_block: parts.level == levels::BLOCK, versions }
+            Execution::Kernels { in_block: seg.level == levels::BLOCK, versions }
         } else {
-            Execution::Tasks { decomp: parts.decomp, versions }
+            Execution::Tasks { decomp: seg.decomp, versions }
         }
     });
 }

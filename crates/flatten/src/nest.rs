@@ -14,10 +14,11 @@
 //! iterates over their elements ([`Nest::with_segments`]); in it the indices of the enclosing nest
 //! are bindings, too.
 
-use crate::context::{Ctx, read_part, row_slice};
+use crate::Result;
+use crate::names::{Names, basic, part_slice, read_part};
 use ir::name::Name;
 use ir::seg::SegSpace;
-use ir::syntax::{Atom, Aux, BasicOp, Body, DimIndex, Exp, Lambda, Param, Stm};
+use ir::syntax::{Atom, BasicOp, Body, DimIndex, Exp, Lambda, Param, Stm};
 use ir::types::{Dim, Type};
 use ir::walk::{
     Substitution, free_names, free_names_lambda, refresh_body, refresh_lambda, stm_names, used_names,
@@ -34,13 +35,11 @@ pub(crate) struct Nest<'p> {
     dims: Vec<(Name, Dim)>,
     /// The statements that each iteration binds in addition to those of `outer`, in order.
     binds: Vec<Stm<Soacs>>,
-    /// The number of leading `binds` that bind the indices of `outer`, whose iterations are
-    /// segments here.
+    /// The number of leading `binds` of the indices of `outer`, if its iterations are segments here.
     segments: usize,
     /// The statement in `binds` that binds a name; `None` for an index.
     bound: FxHashMap<Name, Option<usize>>,
-    /// Bound names that are elements of an array: the array, and the number of outer dimensions
-    /// that it is indexed by.
+    /// Bound names that are elements of an array: the array, and the number of indices.
     elements: FxHashMap<Name, (Name, usize)>,
     /// Certificates that everything in the nest relies on.
     certs: Vec<Name>,
@@ -70,15 +69,8 @@ pub(crate) struct OuterChecks<'a, 'p> {
     pub(crate) inner: Vec<Dim>,
 }
 
-/// A nest made manifest over a body.
-pub(crate) struct Manifest {
-    pub(crate) space: SegSpace,
-    pub(crate) body: Body<Soacs>,
-}
-
 impl<'p> Nest<'p> {
-    /// A nest with these dimensions, some of them with a smaller width than before; `single` are
-    /// those of at most one iteration.
+    /// A nest with these dimensions, of which those in `single` have at most one iteration.
     pub(crate) fn with_widths(dims: Vec<(Name, Dim)>, single: FxHashSet<Name>) -> Self {
         let bound = dims.iter().map(|(index, _)| (*index, None)).collect();
         Nest { dims, bound, at_most_one: single, ..Nest::default() }
@@ -130,44 +122,29 @@ impl<'p> Nest<'p> {
         std::iter::successors(Some(self), |frame| frame.outer)
     }
 
-    /// The type of an array with an element of this type for each iteration; accumulators stay as
-    /// they are.
+    /// The type of an array with a value of this type per iteration; accumulators stay as they are.
     pub(crate) fn expand(&self, ty: &Type) -> Type {
-        match ty {
-            Type::Acc { .. } => ty.clone(),
-            Type::Prim(_) | Type::Array { .. } | Type::Cert | Type::Mem(_) => {
-                let widths = self.widths().rev();
-                widths.fold(ty.clone(), |ty, width| ty.array_of(width))
-            }
-        }
+        self.widths().rev().fold(ty.clone(), |ty, width| ty.array_of(width))
+    }
+
+    /// The type of one iteration's element of such an array.
+    pub(crate) fn element_type(&self, ty: &Type) -> Type {
+        self.dims.iter().fold(ty.clone(), |ty, _| ty.row().unwrap_or(ty))
     }
 
     /// Adds a map inside: its width, and its parameters as rows of its inputs.
     pub(crate) fn with_map<'q>(
         &'q self,
-        ctx: &mut Ctx<'_>,
+        names: &mut Names<'_>,
         width: Dim,
         params: &[Param<Soacs>],
         inputs: &[Name],
-    ) -> Result<Nest<'q>, PassError>
-    where
-        'p: 'q,
-    {
-        let mut nest = Nest { outer: Some(self), dims: self.dims.clone(), ..Nest::default() };
-        let index = ctx.fresh::<Soacs>("gtid", Type::I64).name;
-        nest.dims.push((index, width));
-        nest.bound.insert(index, None);
+    ) -> Result<Nest<'q>> {
+        let mut nest = self.with_dims(names, &[width]);
+        let index = nest.dims[self.dims.len()].0;
         let certs = self.certs();
         for (param, &input) in params.iter().zip(inputs) {
-            let op = match ctx.type_of(input)? {
-                ty @ Type::Array { .. } => {
-                    BasicOp::Index { array: input, slice: row_slice(&ty, index.into()) }
-                }
-                Type::Acc { .. } => BasicOp::Atom(input.into()),
-                Type::Prim(_) | Type::Cert | Type::Mem(_) => {
-                    return Err(PassError::bug("an input of a combinator is not an array"));
-                }
-            };
+            let op = row(names, input, index.into())?;
             let whole = match self.element(input) {
                 Some((array, depth)) if depth == self.dims.len() => Some(array),
                 None if self.is_empty() => Some(input),
@@ -176,46 +153,34 @@ impl<'p> Nest<'p> {
             if let Some(array) = whole.filter(|_| !matches!(param.ty, Type::Acc { .. })) {
                 nest.elements.insert(param.name, (array, nest.dims.len()));
             }
-            let mut aux = Aux::at(Prov::NONE);
-            aux.certs = certs.iter().copied().collect();
-            nest.bind(Stm { pat: vec![param.clone()], aux, exp: Exp::Basic(op) });
+            nest.bind_with(param.clone(), op, &certs);
         }
         Ok(nest)
     }
 
     /// The same nest, ready for more bindings; everything in it relies on the certificates `certs`.
-    pub(crate) fn child<'q>(&'q self, certs: Vec<Name>) -> Nest<'q>
-    where
-        'p: 'q,
-    {
+    pub(crate) fn child(&self, certs: Vec<Name>) -> Nest<'_> {
         Nest { outer: Some(self), dims: self.dims.clone(), certs, ..Nest::default() }
     }
 
     /// Adds inner dimensions of these sizes.
-    pub(crate) fn with_dims<'q>(&'q self, ctx: &mut Ctx<'_>, sizes: &[Dim]) -> Nest<'q>
-    where
-        'p: 'q,
-    {
+    pub(crate) fn with_dims<'q>(&'q self, names: &mut Names<'_>, sizes: &[Dim]) -> Nest<'q> {
         let mut nest = self.child(Vec::new());
         for &size in sizes {
-            let index = ctx.fresh::<Soacs>("gtid", Type::I64).name;
+            let index = names.fresh("gtid", Type::I64).name;
             nest.dims.push((index, size));
             nest.bound.insert(index, None);
         }
         nest
     }
 
-    /// A nest of one dimension over all elements of the nest's segments, and the index of an
-    /// element within its segment.
-    pub(crate) fn with_segments<'q>(&'q self, ctx: &mut Ctx<'_>, segments: Segments) -> (Nest<'q>, Name)
-    where
-        'p: 'q,
-    {
+    /// A nest over all elements of the nest's segments, and an element's index within its segment.
+    pub(crate) fn with_segments<'q>(&'q self, names: &mut Names<'_>, segments: Segments) -> (Nest<'q>, Name) {
         let mut nest = self.child(Vec::new());
-        let index = ctx.fresh::<Soacs>("k", Type::I64).name;
+        let index = names.fresh("k", Type::I64).name;
         nest.dims = vec![(index, Dim::Var(segments.total))];
         nest.bound.insert(index, None);
-        let mut segment = ctx.fresh::<Soacs>("segment", Type::I64);
+        let mut segment = names.fresh("segment", Type::I64);
         if let [(only, _)] = self.dims.as_slice() {
             segment.name = *only;
         }
@@ -231,17 +196,17 @@ impl<'p> Nest<'p> {
                 nest.bind_op(own, BasicOp::Atom(left.into()));
                 break;
             }
-            let op = |op| BasicOp::Binary(op, PrimType::I64, left.into(), width);
+            let op = |op| BasicOp::binary(op, PrimType::I64, left, width);
             nest.bind_op(own, op(BinOp::SRem));
-            let rest = ctx.fresh::<Soacs>("rest", Type::I64);
+            let rest = names.fresh("rest", Type::I64);
             let next = rest.name;
             nest.bind_op(rest, op(BinOp::SQuot));
             left = next;
         }
         nest.segments = nest.binds.len();
-        let inner_index = ctx.fresh::<Soacs>("j", Type::I64);
+        let inner_index = names.fresh("j", Type::I64);
         let name = inner_index.name;
-        let from = BasicOp::Binary(BinOp::Sub, PrimType::I64, index.into(), segments.start.into());
+        let from = BasicOp::binary(BinOp::Sub, PrimType::I64, index, segments.start);
         nest.bind_op(inner_index, from);
         (nest, name)
     }
@@ -260,7 +225,14 @@ impl<'p> Nest<'p> {
     }
 
     pub(crate) fn bind_op(&mut self, param: Param<Soacs>, op: BasicOp) {
-        self.bind(Stm { pat: vec![param], aux: Aux::at(Prov::NONE), exp: Exp::Basic(op) });
+        self.bind(basic(param, op, Prov::NONE));
+    }
+
+    /// Binds a name to the result of an operation that relies on these certificates.
+    pub(crate) fn bind_with(&mut self, param: Param<Soacs>, op: BasicOp, certs: &[Name]) {
+        let mut stm = basic(param, op, Prov::NONE);
+        stm.aux.certs = certs.iter().copied().collect();
+        self.bind(stm);
     }
 
     /// Adds a statement, which each iteration recomputes.
@@ -288,9 +260,7 @@ impl<'p> Nest<'p> {
             let indices: Vec<Atom> = self.indices().collect();
             read_part(array, &indices, &param.ty)
         };
-        let mut aux = Aux::at(Prov::NONE);
-        aux.certs = checks.iter().copied().collect();
-        self.bind(Stm { pat: vec![param], aux, exp: Exp::Basic(op) });
+        self.bind_with(param, op, checks);
     }
 
     /// Binds a name to the part of an array at these indices of the outer dimensions.
@@ -335,60 +305,57 @@ impl<'p> Nest<'p> {
         })
     }
 
-    /// The nest as a segop's index space, and the body after the bindings that it needs, all with
-    /// fresh names.
-    pub(crate) fn manifest(&self, ctx: &mut Ctx<'_>, mut body: Body<Soacs>) -> Result<Manifest, PassError> {
+    /// The nest as an index space, and the body after the bindings that it needs, with fresh names.
+    pub(crate) fn manifest(
+        &self,
+        names: &mut Names<'_>,
+        mut body: Body<Soacs>,
+    ) -> Result<(SegSpace, Body<Soacs>)> {
         let certs = self.certs();
         for stm in &mut body.stms {
             let more = certs.iter().filter(|cert| !stm.aux.certs.contains(cert));
             let more: Vec<Name> = more.copied().collect();
             stm.aux.certs.extend(more);
         }
-        Self::check_results(ctx, &certs, &mut body)?;
+        Self::check_results(names, &certs, &mut body)?;
         let mut stms = self.needed(free_names(&body));
         stms.extend(body.stms);
         let body = Body { stms, result: body.result };
         let mut dims = Vec::with_capacity(self.dims.len());
         for &(index, width) in &self.dims {
-            let own = ctx.names().fresh_like(index);
-            ctx.types.set(own, Type::I64);
-            dims.push((own, width));
+            dims.push((names.fresh_like(index, Type::I64).name, width));
         }
         let mut map = self.renamed(&dims);
-        let body = refresh_body(&body, ctx.names(), &mut map);
-        ctx.types.add_body(&body);
-        let space = SegSpace { dims, lane: None };
-        Ok(Manifest { space, body })
+        let body = refresh_body(&body, &mut names.table, &mut map);
+        names.types.add_body(&body);
+        Ok((SegSpace { dims, lane: None }, body))
     }
 
     /// Results of a body that none of its statements binds are rebound by a statement that relies
     /// on the nest's certificates.
-    fn check_results(ctx: &mut Ctx<'_>, certs: &[Name], body: &mut Body<Soacs>) -> Result<(), PassError> {
+    fn check_results(names: &mut Names<'_>, certs: &[Name], body: &mut Body<Soacs>) -> Result {
         if certs.is_empty() {
             return Ok(());
         }
         let made = body.stms.iter().flat_map(|stm| &stm.pat);
         let made: FxHashSet<Name> = made.map(|param| param.name).collect();
         for result in &mut body.result {
-            let ty = match *result {
-                Atom::Var(name) if made.contains(&name) => continue,
-                Atom::Var(name) => ctx.type_of(name)?,
-                Atom::Const(scalar) => Type::Prim(scalar.ty()),
-            };
-            let mut aux = Aux::at(Prov::NONE);
-            aux.certs = certs.iter().copied().collect();
-            let checked = ctx.fresh("checked", ty);
-            let exp = Exp::Basic(BasicOp::Atom(*result));
-            *result = checked.name.into();
-            body.stms.push(Stm { pat: vec![checked], aux, exp });
+            if result.var().is_some_and(|name| made.contains(&name)) {
+                continue;
+            }
+            let ty = names.atom_type(*result)?;
+            let checked = names.fresh("checked", ty);
+            let op = BasicOp::Atom(std::mem::replace(result, checked.name.into()));
+            let mut stm = basic(checked, op, Prov::NONE);
+            stm.aux.certs = certs.iter().copied().collect();
+            body.stms.push(stm);
         }
         Ok(())
     }
 
     /// The certificates that everything in the nest relies on.
     pub(crate) fn certs(&self) -> Vec<Name> {
-        let certs = self.enclosing().flat_map(|frame| &frame.certs);
-        certs.copied().collect()
+        self.enclosing().flat_map(|frame| &frame.certs).copied().collect()
     }
 
     /// The nest-variant certificates that the computation of these names relies on.
@@ -401,8 +368,7 @@ impl<'p> Nest<'p> {
         certs
     }
 
-    /// The checks needed by these names that enclosing nests of fewer dimensions make, up to the
-    /// nearest segments.
+    /// The checks for these names that nests of fewer dimensions make, up to the nearest segments.
     pub(crate) fn outer_checks(&self, names: impl FnOnce() -> Vec<Name>) -> Vec<OuterChecks<'_, 'p>> {
         let frames: Vec<&Nest<'_>> = self.enclosing().collect();
         // Outside the segments the dimensions differ.
@@ -438,15 +404,13 @@ impl<'p> Nest<'p> {
 
     /// The renaming of the nest's indices to those of an index space.
     fn renamed(&self, dims: &[(Name, Dim)]) -> Substitution {
-        let pairs = self.dims.iter().zip(dims);
-        pairs.map(|((index, _), (own, _))| (*index, Atom::Var(*own))).collect()
+        self.dims.iter().zip(dims).map(|((index, _), (own, _))| (*index, Atom::Var(*own))).collect()
     }
 
-    /// A lambda of a segop over the nest, outside of its body: with the bindings that it needs, all
-    /// with fresh names.
+    /// A lambda of a segop beside its body: after the bindings that it needs, with fresh names.
     pub(crate) fn manifest_lambda(
         &self,
-        ctx: &mut Ctx<'_>,
+        names: &mut Names<'_>,
         space: &SegSpace,
         mut lambda: Lambda<Soacs>,
     ) -> Lambda<Soacs> {
@@ -454,9 +418,8 @@ impl<'p> Nest<'p> {
         stms.append(&mut lambda.body.stms);
         lambda.body.stms = stms;
         let mut map = self.renamed(&space.dims);
-        let lambda = refresh_lambda(&lambda, ctx.names(), &mut map);
-        ctx.types.add_params(&lambda.params);
-        ctx.types.add_body(&lambda.body);
+        let lambda = refresh_lambda(&lambda, &mut names.table, &mut map);
+        names.add_lambda(&lambda);
         lambda
     }
 
@@ -481,12 +444,10 @@ impl<'p> Nest<'p> {
     /// The bindings that these names need, in order.
     fn needed(&self, names: Vec<Name>) -> Vec<Stm<Soacs>> {
         let frames: Vec<&Nest<'_>> = self.enclosing().collect();
-        let order = self.needed_at(names).into_iter();
-        order.map(|(frame, bind)| frames[frame].binds[bind].clone()).collect()
+        self.needed_at(names).into_iter().map(|(frame, bind)| frames[frame].binds[bind].clone()).collect()
     }
 
-    /// The positions of the bindings that these names need: the nest, innermost first, and the
-    /// index in its `binds`.
+    /// The bindings that these names need: the nest, innermost first, and the index in its `binds`.
     fn needed_at(&self, mut names: Vec<Name>) -> Vec<(usize, usize)> {
         let frames: Vec<&Nest<'_>> = self.enclosing().collect();
         let mut found: FxHashSet<(usize, usize)> = FxHashSet::default();
@@ -513,5 +474,16 @@ impl<'p> Nest<'p> {
             (!segment, if segment { depth } else { -depth }, bind)
         });
         order
+    }
+}
+
+/// The row of an input of a combinator at an index; an accumulator is passed on as it is.
+pub(crate) fn row(names: &Names<'_>, input: Name, index: Atom) -> Result<BasicOp> {
+    match names.type_of(input)? {
+        ty @ Type::Array { .. } => Ok(BasicOp::Index { array: input, slice: part_slice(&ty, &[index]) }),
+        Type::Acc { .. } => Ok(BasicOp::Atom(input.into())),
+        Type::Prim(_) | Type::Cert | Type::Mem(_) => {
+            Err(PassError::bug("an input of a combinator is not an array"))
+        }
     }
 }

@@ -48,8 +48,7 @@ struct Pruner<'a> {
     context: &'a mut Context,
 }
 
-/// A choice between versions: the size that is compared, and the rule whose parameter it is
-/// compared with.
+/// A choice between versions: a size, and the rule whose parameter it is compared with.
 #[derive(Clone, Copy)]
 struct Choice {
     size: Atom,
@@ -138,8 +137,7 @@ impl Pruner<'_> {
         {
             return Some((Removed::Rest, Pruned::OneChunk));
         }
-        let version = self.version_cannot_win(choice, nest(version)?, rest);
-        version.map(|why| (Removed::Version, why))
+        self.version_cannot_win(choice, nest(version)?, rest).map(|why| (Removed::Version, why))
     }
 
     /// The reason why a version that is one segop cannot win against the rest, if it cannot.
@@ -249,8 +247,7 @@ fn is_map(seg: &Seg<Segs>) -> bool {
     matches!(&seg.kind, SegKind::ScanReduce(scan_reduce) if scan_reduce.is_map())
 }
 
-/// The number of segops in a body that a nest of this rank would have in its sequential body, and
-/// that are separate here.
+/// The number of segops in a body that are inside the sequential version of a nest of this rank.
 fn n_separate_segops(body: &Body<Segs>, rank: usize) -> u32 {
     with_stack(|| {
         let body = flattest(body);
@@ -313,10 +310,7 @@ fn are_scan_and_reduce(one: &Seg<Segs>, other: &Seg<Segs>) -> bool {
         SegKind::ScanReduce(scan_reduce) if !scan_reduce.is_map() => Some(!scan_reduce.scans.is_empty()),
         SegKind::ScanReduce(_) | SegKind::Hist(_) | SegKind::FlatMap => None,
     };
-    let widths = |seg: &Seg<Segs>| -> Vec<Dim> {
-        let dims = seg.space.dims.iter();
-        dims.map(|(_, width)| *width).collect()
-    };
+    let widths = |seg: &Seg<Segs>| -> Vec<Dim> { seg.space.dims.iter().map(|(_, width)| *width).collect() };
     let kinds = scans(one).zip(scans(other));
     if kinds.is_none_or(|(one, other)| one == other) || widths(one) != widths(other) {
         return false;

@@ -18,60 +18,56 @@
 mod operators;
 
 use self::operators::{RowOutputs, accumulators, copy_aliased, operators};
-use crate::context::{Ctx, row_slice};
+use crate::context::Let;
+use crate::names::{Names, basic, part_slice};
+use crate::{Mapped, Pat, Result, Stms, bug, nest};
 use ir::name::Name;
-use ir::soac::{HistOp, Operator, Screma};
-use ir::syntax::{Atom, Aux, BasicOp, Body, DimIndex, Exp, Lambda, LoopForm, LoopParam, Param, Stm};
+use ir::soac::{HistOp, Screma};
+use ir::syntax::{Atom, BasicOp, Body, Exp, Lambda, LoopForm, LoopParam, Param, Stm};
 use ir::types::{Dim, Type};
 use ir::walk::{Substitution, substitute_body};
-use ir::{PassError, Soacs};
-use prim::{BinOp, CmpOp, PrimType};
+use ir::{Builder, PassError, Prov, Soacs};
+use prim::{BinOp, CmpOp, PrimType, Scalar};
 
 /// A combinator's width as a loop's bound.
-pub(crate) fn bound(width: Dim) -> Result<Atom, PassError> {
-    let bound = width.atom();
-    bound.ok_or_else(|| PassError::bug("a width is existential"))
+pub(crate) fn bound(width: Dim) -> Result<Atom> {
+    width.atom().ok_or_else(bug("a width is existential"))
 }
 
 /// Appends a screma as a loop of `bound` iterations, with its lambdas as they are. The rows of its
 /// results from `bound` on have unspecified contents.
 pub(crate) fn screma_loop(
-    ctx: &mut Ctx<'_>,
-    pat: Vec<Param<Soacs>>,
-    aux: &Aux,
+    names: &mut Names<'_>,
+    Let { mut pat, aux }: Let,
     (screma, bound): (Screma, Atom),
-    out: &mut Vec<Stm<Soacs>>,
-) -> Result<(), PassError> {
-    let Screma { width, inputs, map, scan_reduce } = screma;
+    out: &mut Stms<Soacs>,
+) -> Result {
+    let prov = aux.prov;
+    let Screma { width, mut inputs, map, scan_reduce } = screma;
     let mut params: Vec<LoopParam<Soacs>> = Vec::new();
     let n_reduced = scan_reduce.n_reduced();
     let types = scan_reduce.values(&map.ret);
-    accumulators(ctx, &scan_reduce.reduces, types.reduced, aux, out, &mut params);
+    accumulators(names, &scan_reduce.reduces, types.reduced, prov, out, &mut params);
     let element_types = scan_reduce.element_types(&map.ret);
     // Accumulators among the inputs are threaded through the loop: each accumulator result belongs
     // to the accumulator input of the same token.
-    let mut inputs = inputs;
     for ty in &element_types {
-        let param = match ty {
-            Type::Acc { token, .. } => {
-                let (position, init) = acc_input(ctx, &inputs, *token)?;
-                let param = ctx.fresh("acc", ty.clone());
-                inputs[position] = param.name;
-                params.push(LoopParam { param, init: Atom::Var(init), consumed: false });
-                continue;
-            }
-            Type::Prim(_) | Type::Array { .. } | Type::Cert | Type::Mem(_) => {
-                ctx.fresh("out", ty.array_of(width))
-            }
-        };
-        let init = scratch(ctx, &param.ty, aux, out)?;
-        params.push(LoopParam { param, init: Atom::Var(init), consumed: true });
+        if let Type::Acc { token, .. } = ty {
+            let input = acc_input(names, &mut inputs, *token)?;
+            let param = names.fresh("acc", ty.clone());
+            let init = Atom::Var(std::mem::replace(input, param.name));
+            params.push(LoopParam { param, init, consumed: false });
+        } else {
+            let param = names.fresh("out", ty.array_of(width));
+            let init = scratch(names, &param.ty, prov, out)?.into();
+            params.push(LoopParam { param, init, consumed: true });
+        }
     }
-    accumulators(ctx, &scan_reduce.scans, types.scanned, aux, out, &mut params);
+    accumulators(names, &scan_reduce.scans, types.scanned, prov, out, &mut params);
 
     let mut stms = Vec::new();
-    let index = ctx.fresh::<Soacs>("i", Type::I64).name;
-    bind_rows(ctx, map.params, &inputs, index, aux, &mut stms)?;
+    let index = names.fresh("i", Type::I64).name;
+    bind_rows(names, map.params, &inputs, index, prov, &mut stms)?;
     stms.extend(map.body.stms);
     let mapped = map.body.result;
     let groups = scan_reduce.values(&mapped);
@@ -80,234 +76,164 @@ pub(crate) fn screma_loop(
     let row = Atom::Var(index);
     let outs = RowOutputs { arrays: &[], row };
     let values = (&accs[..n_reduced], groups.reduced);
-    let reduced = operators(ctx, scan_reduce.reduces, values, outs, aux, &mut stms)?;
+    let reduced = operators(names, scan_reduce.reduces, values, outs, prov, &mut stms)?;
     let arrays = match scan_reduce.post {
         None => &params[n_reduced..n_reduced + groups.scanned.len()],
         Some(_) => &[],
     };
     let outs = RowOutputs { arrays, row };
     let values = (&accs[n_reduced + n_out..], groups.scanned);
-    let scanned = operators(ctx, scan_reduce.scans, values, outs, aux, &mut stms)?;
-    let elements = scanned.values.iter().chain(groups.mapped);
-    let elements: Vec<Atom> = elements.copied().collect();
+    let scanned = operators(names, scan_reduce.scans, values, outs, prov, &mut stms)?;
+    let elements: Vec<Atom> = scanned.values.iter().chain(groups.mapped).copied().collect();
     let elements = match scan_reduce.post {
         Some(post) => inline(post, elements, &mut stms),
         None => elements,
     };
     let mut result = reduced.values;
     let written = scanned.written.into_iter().chain(std::iter::repeat(None));
-    let outs = params[n_reduced..n_reduced + n_out].iter();
-    for ((param, element), written) in outs.zip(elements).zip(written) {
-        if let Some(written) = written {
-            result.push(written);
-            continue;
-        }
-        if matches!(param.param.ty, Type::Acc { .. }) {
-            result.push(element);
-            continue;
-        }
-        let updated = ctx.fresh("out", param.param.ty.clone());
-        result.push(Atom::Var(updated.name));
-        let slice = row_slice(&param.param.ty, row);
-        let update = BasicOp::Update { array: param.param.name, slice, value: element };
-        stms.push(Stm { pat: vec![updated], aux: Aux::at(aux.prov), exp: Exp::Basic(update) });
+    let outs = params[n_reduced..n_reduced + n_out].iter().map(|p| &p.param);
+    for ((Param { name, ty, .. }, element), written) in outs.zip(elements).zip(written) {
+        result.push(match written {
+            Some(written) => written,
+            None if matches!(ty, Type::Acc { .. }) => element,
+            None => {
+                let slice = part_slice(ty, &[row]);
+                let update = BasicOp::Update { array: *name, slice, value: element };
+                names.bind_fresh(("out", ty.clone()), update, prov, &mut stms).into()
+            }
+        });
     }
     result.extend(scanned.values);
 
-    let mut pat = pat;
-    for param in &params[n_reduced + n_out..] {
-        let unused = ctx.fresh("last", param.param.ty.clone());
-        pat.push(unused);
-    }
+    let unused = params[n_reduced + n_out..].iter().map(|p| p.param.ty.clone());
+    pat.extend(unused.map(|ty| names.fresh("last", ty)));
     let form = LoopForm::For { var: index, ty: PrimType::I64, bound };
     let own: Vec<bool> = params[..n_reduced].iter().map(|p| p.consumed).collect();
     let exp = Exp::Loop { params, form, body: Body { stms, result } };
-    let copies = copy_aliased(ctx, &mut pat[..n_reduced], &own, aux);
-    out.push(Stm { pat, aux: aux.clone(), exp });
+    let copies = copy_aliased(names, &mut pat[..n_reduced], &own, prov);
+    out.push(Stm { pat, aux, exp });
     out.extend(copies);
     Ok(())
 }
 
-fn acc_input(ctx: &Ctx<'_>, inputs: &[Name], token: Name) -> Result<(usize, Name), PassError> {
-    for (position, &input) in inputs.iter().enumerate() {
-        if matches!(ctx.type_of(input)?, Type::Acc { token: t, .. } if t == token) {
-            return Ok((position, input));
-        }
-    }
-    Err(PassError::bug("an accumulator result has no input"))
+fn acc_input<'i>(names: &Names<'_>, inputs: &'i mut [Name], token: Name) -> Result<&'i mut Name> {
+    let is_same = |input: &&mut Name| {
+        let ty = names.types.get(**input);
+        matches!(ty, Some(Type::Acc { token: own, .. }) if *own == token)
+    };
+    let input = inputs.iter_mut().find(is_same);
+    input.ok_or_else(bug("an accumulator result has no input"))
 }
 
 /// A fresh array of unspecified contents.
-pub(crate) fn scratch(
-    ctx: &mut Ctx<'_>,
-    ty: &Type,
-    aux: &Aux,
-    out: &mut Vec<Stm<Soacs>>,
-) -> Result<Name, PassError> {
+pub(crate) fn scratch(names: &mut Names<'_>, ty: &Type, prov: Prov, out: &mut Stms<Soacs>) -> Result<Name> {
     let Type::Array { elem, shape } = ty else {
         return Err(PassError::bug("a mapped result is not an array"));
     };
-    let exp = Exp::Basic(BasicOp::Scratch { elem: *elem, shape: shape.clone() });
-    let pat = ctx.fresh("out", ty.clone());
-    let name = pat.name;
-    out.push(Stm { pat: vec![pat], aux: Aux::at(aux.prov), exp });
-    Ok(name)
+    let op = BasicOp::Scratch { elem: *elem, shape: shape.clone() };
+    Ok(names.bind_fresh(("out", ty.clone()), op, prov, out))
 }
 
 /// Appends a histogram as a loop over the inputs: the destinations are updated in place where the
 /// index is in bounds. Operators may work on arrays.
-#[allow(clippy::too_many_arguments, reason = "the parts of one combinator and its position")]
 pub(crate) fn hist_loop(
-    ctx: &mut Ctx<'_>,
-    pat: Vec<Param<Soacs>>,
-    aux: &Aux,
-    width: Dim,
-    inputs: &[Name],
-    map: Lambda<Soacs>,
+    names: &mut Names<'_>,
+    Let { pat, aux }: Let,
+    (width, inputs, map): Mapped<'_>,
     ops: Vec<HistOp<Soacs>>,
-    out: &mut Vec<Stm<Soacs>>,
-) -> Result<(), PassError> {
+    out: &mut Stms<Soacs>,
+) -> Result {
     let mut params: Vec<LoopParam<Soacs>> = Vec::new();
     for &dest in ops.iter().flat_map(|op| &op.destinations) {
-        let ty = ctx.type_of(dest)?;
-        let param = ctx.fresh("dest", ty);
+        let ty = names.type_of(dest)?;
+        let param = names.fresh("dest", ty);
         params.push(LoopParam { param, init: Atom::Var(dest), consumed: true });
     }
     let mut stms = Vec::new();
-    let index = ctx.fresh::<Soacs>("i", Type::I64).name;
-    bind_rows(ctx, map.params, inputs, index, aux, &mut stms)?;
+    let index = names.fresh("i", Type::I64).name;
+    bind_rows(names, map.params, inputs, index, aux.prov, &mut stms)?;
     stms.extend(map.body.stms);
-    let results = map.body.result;
     let n_indices: usize = ops.iter().map(|op| op.shape.len()).sum();
-    let (mut indices, mut values) = results.split_at(n_indices);
-    let mut at = 0;
-    let mut result = Vec::new();
-    for op in ops {
-        let (bucket, more) = indices.split_at(op.shape.len());
-        indices = more;
-        let k = op.destinations.len();
-        let (new, more) = values.split_at(k);
-        values = more;
-        let destinations: Vec<Param<Soacs>> = params[at..at + k].iter().map(|p| p.param.clone()).collect();
-        at += k;
-        result.extend(update_bucket(ctx, &op.shape, bucket, op.op, &destinations, new, aux, &mut stms)?);
-    }
+    let (mut indices, mut values) = map.body.result.split_at(n_indices);
+    let mut destinations = params.iter().map(|p| p.param.name);
+    let result = names.build(aux.prov, &mut stms, |b| {
+        let mut result = Vec::new();
+        for HistOp { shape, destinations: own, op } in ops {
+            let (bucket, new);
+            (bucket, indices) = indices.split_at(shape.len());
+            (new, values) = values.split_at(own.len());
+            let destinations: Vec<Name> = destinations.by_ref().take(own.len()).collect();
+            let mut cond = Atom::Const(Scalar::Bool(true));
+            for (&at, size) in bucket.iter().zip(shape.iter().filter_map(|dim| dim.atom())) {
+                // An unsigned comparison refuses negative indices too.
+                let below = BasicOp::compare(CmpOp::ULt, PrimType::I64, at, size);
+                let below = b.let_basic("below", below);
+                let inside = BasicOp::binary(BinOp::And, PrimType::Bool, cond, below);
+                cond = b.let_basic("inside", inside).into();
+            }
+            let combine = |b: &mut Builder<'_, Soacs>, args| {
+                let mut stms = Vec::new();
+                let combined = inline(op.op, args, &mut stms);
+                b.extend(stms);
+                combined
+            };
+            let updated = update_bucket(b, cond, (&destinations, bucket, new), combine);
+            result.extend(updated.into_iter().map(Atom::Var));
+        }
+        result
+    });
     let form = LoopForm::For { var: index, ty: PrimType::I64, bound: bound(width)? };
     let exp = Exp::Loop { params, form, body: Body { stms, result } };
-    out.push(Stm { pat, aux: aux.clone(), exp });
+    out.push(Stm { pat, aux, exp });
     Ok(())
 }
 
-/// `if bucket is in bounds then dest with [bucket] <- op dest[bucket] new else dest`.
-#[allow(clippy::too_many_arguments, reason = "the parts of one update and its position")]
-fn update_bucket(
-    ctx: &mut Ctx<'_>,
-    shape: &[Dim],
-    bucket: &[Atom],
-    operator: Operator<Soacs>,
-    destinations: &[Param<Soacs>],
-    new: &[Atom],
-    aux: &Aux,
-    out: &mut Vec<Stm<Soacs>>,
-) -> Result<Vec<Atom>, PassError> {
-    let mut cond = Atom::Const(prim::Scalar::Bool(true));
-    for (&at, dim) in bucket.iter().zip(shape) {
-        let size = dim.atom().ok_or_else(|| PassError::bug("a size is existential"))?;
-        // An unsigned comparison refuses negative indices too.
-        let below = BasicOp::Compare(CmpOp::ULt, PrimType::I64, at, size);
-        let below = bind(ctx, "below", Type::BOOL, below, aux, out);
-        let inside = BasicOp::Binary(BinOp::And, PrimType::Bool, cond, below);
-        cond = bind(ctx, "inside", Type::BOOL, inside, aux, out);
-    }
-    let mut stms = Vec::new();
-    let mut old = Vec::new();
-    for dest in destinations {
-        let slice = bucket_slice(&dest.ty, bucket);
-        let row = Type::array(
-            dest.ty.elem().ok_or_else(|| PassError::bug("a destination is not an array"))?,
-            dest.ty.shape().iter().skip(bucket.len()).copied(),
-        );
-        let read = BasicOp::Index { array: dest.name, slice };
-        let mut value = bind(ctx, "old", row.clone(), read, aux, &mut stms);
-        if let (true, Some(view)) = (row.is_array(), value.var()) {
-            value = bind(ctx, "old", row, BasicOp::Copy(view), aux, &mut stms);
-        }
-        old.push(value);
-    }
-    let args: Vec<Atom> = old.into_iter().chain(new.iter().copied()).collect();
-    let combined = inline(operator.op, args, &mut stms);
-    let mut updated = Vec::new();
-    for (dest, value) in destinations.iter().zip(combined) {
-        let slice = bucket_slice(&dest.ty, bucket);
-        let update = BasicOp::Update { array: dest.name, slice, value };
-        updated.push(bind(ctx, "dest", dest.ty.clone(), update, aux, &mut stms));
-    }
-    let exp = Exp::If {
+/// `if cond then dest with [bucket] <- combine dest[bucket] new else dest`.
+pub(crate) fn update_bucket(
+    b: &mut Builder<'_, Soacs>,
+    cond: Atom,
+    (destinations, bucket, new): (&[Name], &[Atom], &[Atom]),
+    combine: impl FnOnce(&mut Builder<'_, Soacs>, Vec<Atom>) -> Vec<Atom>,
+) -> Vec<Name> {
+    let types = destinations.iter().map(|dest| b.type_of((*dest).into())).collect();
+    b.if_(
+        "dest",
         cond,
-        then_body: Body { stms, result: updated },
-        else_body: Body {
-            stms: Vec::new(),
-            result: destinations.iter().map(|d| Atom::Var(d.name)).collect(),
+        types,
+        |b| {
+            let mut args = Vec::with_capacity(2 * destinations.len());
+            for &dest in destinations {
+                let old = b.index("old", dest, bucket);
+                let is_array = b.type_of(old.into()).is_array();
+                let old = if is_array { b.let_basic("old", BasicOp::Copy(old)) } else { old };
+                args.push(Atom::Var(old));
+            }
+            args.extend_from_slice(new);
+            let combined = combine(b, args);
+            let updates = destinations.iter().zip(combined);
+            updates.map(|(&dest, value)| b.update("dest", dest, bucket, value).into()).collect()
         },
-    };
-    let pat: Vec<Param<Soacs>> = destinations.iter().map(|d| ctx.fresh("dest", d.ty.clone())).collect();
-    let results = pat.iter().map(|p| Atom::Var(p.name)).collect();
-    out.push(Stm { pat, aux: Aux::at(aux.prov), exp });
-    Ok(results)
+        |_| destinations.iter().map(|dest| Atom::Var(*dest)).collect(),
+    )
 }
 
-fn bucket_slice(ty: &Type, bucket: &[Atom]) -> Vec<DimIndex> {
-    let full = |&count: &Dim| DimIndex::Slice { start: Atom::i64(0), count, stride: Atom::i64(1) };
-    let rest = ty.shape().iter().skip(bucket.len()).map(full);
-    bucket.iter().map(|&at| DimIndex::Fix(at)).chain(rest).collect()
-}
-
-pub(crate) fn bind(
-    ctx: &mut Ctx<'_>,
-    hint: &str,
-    ty: Type,
-    op: BasicOp,
-    aux: &Aux,
-    out: &mut Vec<Stm<Soacs>>,
-) -> Atom {
-    let pat = ctx.fresh(hint, ty);
-    let name = pat.name;
-    out.push(Stm { pat: vec![pat], aux: Aux::at(aux.prov), exp: Exp::Basic(op) });
-    Atom::Var(name)
-}
-
-/// Appends statements that bind a map lambda's parameters to one row of the inputs (accumulators to
-/// the input itself).
+/// Appends statements that bind a lambda's parameters to one row of the inputs.
 pub(crate) fn bind_rows(
-    ctx: &mut Ctx<'_>,
-    params: Vec<Param<Soacs>>,
+    names: &Names<'_>,
+    params: Pat,
     inputs: &[Name],
     index: Name,
-    aux: &Aux,
-    out: &mut Vec<Stm<Soacs>>,
-) -> Result<(), PassError> {
+    prov: Prov,
+    out: &mut Stms<Soacs>,
+) -> Result {
     for (param, &input) in params.into_iter().zip(inputs) {
-        let exp = match ctx.type_of(input)? {
-            ty @ Type::Array { .. } => {
-                BasicOp::Index { array: input, slice: row_slice(&ty, Atom::Var(index)) }
-            }
-            Type::Acc { .. } => BasicOp::Atom(Atom::Var(input)),
-            Type::Prim(_) | Type::Cert | Type::Mem(_) => {
-                return Err(PassError::bug("an input of a combinator is not an array"));
-            }
-        };
-        out.push(Stm { pat: vec![param], aux: Aux::at(aux.prov), exp: Exp::Basic(exp) });
+        out.push(basic(param, nest::row(names, input, index.into())?, prov));
     }
     Ok(())
 }
 
-/// Inlines a lambda: the arguments replace its parameters, its statements are appended, its results
-/// returned.
-fn inline(
-    lambda: Lambda<Soacs>,
-    args: impl IntoIterator<Item = Atom>,
-    out: &mut Vec<Stm<Soacs>>,
-) -> Vec<Atom> {
+/// Appends a lambda's statements, with the arguments in place of its parameters; returns its results.
+fn inline(lambda: Lambda<Soacs>, args: impl IntoIterator<Item = Atom>, out: &mut Stms<Soacs>) -> Vec<Atom> {
     let Lambda { params, mut body, .. } = lambda;
     let params = params.into_iter().map(|param| param.name);
     let map: Substitution = params.zip(args).collect();

@@ -2,7 +2,7 @@
 //! test blocks.
 
 use ir::eval::{Array, ErrorClass, EvalError, EvalValue};
-use ir::syntax::{EntryValue, OpaqueTypes};
+use ir::syntax::{OpaqueTypes, Signature};
 use ir::{Level, Program};
 use std::fmt;
 use value::{Value, ValueType};
@@ -34,11 +34,8 @@ impl fmt::Display for Failure {
 
 /// Evaluates an entry point.
 pub fn call<L: Level>(program: &Program<L>, entry: &str, args: &[Value]) -> Result<Vec<Value>, Failure> {
-    let entry_point = program.entries.iter().find(|entry_point| &*entry_point.name == entry);
-    let types = entry_point.map(|entry_point| {
-        let spread = |values| flatten_entry_values(&program.opaques, values);
-        (spread(&entry_point.params), spread(&entry_point.results))
-    });
+    let signature = program.entries.iter().map(|it| &it.signature).find(|it| *it.name == *entry);
+    let types = signature.map(|signature| leaf_types(&program.opaques, signature));
     evaluate(entry, types, args, |args| {
         ir::eval::eval_entry(program, entry, args).map_err(|error| from_error(&error, program))
     })
@@ -63,11 +60,8 @@ pub fn call_imp_with(
     args: &[Value],
     options: imp::eval::Options,
 ) -> Result<Vec<Value>, Failure> {
-    let entry_point = program.entries.iter().find(|entry_point| &*entry_point.name == entry);
-    let types = entry_point.map(|entry_point| {
-        let spread = |values| flatten_entry_values(&program.opaques, values);
-        (spread(&entry_point.params), spread(&entry_point.results))
-    });
+    let signature = program.entries.iter().map(|it| &it.signature).find(|it| *it.name == *entry);
+    let types = signature.map(|signature| leaf_types(&program.opaques, signature));
     evaluate(entry, types, args, |args| {
         imp::eval::eval_entry_with(program, entry, args, options)
             .map_err(|error| failure(&error, error.to_string()))
@@ -121,14 +115,14 @@ fn failure(error: &EvalError, text: String) -> Failure {
     }
 }
 
-/// The scalars and arrays that entry values consist of, in order.
-fn flatten_entry_values(opaques: &OpaqueTypes, values: &[EntryValue]) -> Vec<ValueType> {
-    let leaves = opaques.flatten_values(values).into_iter();
-    leaves.map(|(leaf, _)| ValueType::new(leaf.elem, leaf.rank)).collect()
+/// The scalars and arrays that the parameters and the result of an entry point consist of.
+pub fn leaf_types(opaques: &OpaqueTypes, signature: &Signature) -> (Vec<ValueType>, Vec<ValueType>) {
+    let params = signature.params.iter().flat_map(|value| opaques.leaves(value.ty)).collect();
+    (params, opaques.leaves(signature.result.ty))
 }
 
 /// Converts a value for the evaluator; `None` if it is too large for this machine.
-fn to_eval_value(value: &Value) -> Option<EvalValue> {
+pub fn to_eval_value(value: &Value) -> Option<EvalValue> {
     if let Some(scalar) = value.as_scalar() {
         return Some(EvalValue::Scalar(scalar));
     }
@@ -137,7 +131,7 @@ fn to_eval_value(value: &Value) -> Option<EvalValue> {
 }
 
 /// Converts a value from the evaluator; `None` if it has another type.
-fn from_eval_value(value: &EvalValue, ty: ValueType) -> Option<Value> {
+pub fn from_eval_value(value: &EvalValue, ty: ValueType) -> Option<Value> {
     match value {
         EvalValue::Scalar(scalar) => Value::from_scalar(ty.scalar, *scalar),
         EvalValue::Array(array) => {

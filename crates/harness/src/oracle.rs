@@ -46,8 +46,8 @@ impl<'a> Oracle<'a> {
         self.interp.program()
     }
 
-    /// Calls an entry point. The results may be of types without an external representation.
-    pub fn call_raw(&self, entry: &Entry, args: Vec<RunValue>) -> Result<Vec<RunValue>, String> {
+    /// Calls an entry point. The result may be of a type without an external representation.
+    pub fn call_raw(&self, entry: &Entry, args: Vec<RunValue>) -> Result<RunValue, String> {
         self.start();
         self.interp
             .call(entry, args)
@@ -114,7 +114,7 @@ impl<'a> Oracle<'a> {
     pub fn call(&self, entry: &Entry, args: Vec<RunValue>) -> Outcome {
         self.start();
         match self.interp.call(entry, args) {
-            Ok(results) => values(entry, &results),
+            Ok(result) => values(entry, &result),
             Err(failure) => match failure.class {
                 Class::Program => Outcome::Failure(failure.render(self.sources)),
                 Class::Unsound => Outcome::Abnormal(failure.render(self.sources)),
@@ -154,14 +154,14 @@ impl<'a> Oracle<'a> {
         let args = self.arguments(&case.input, entry)?;
         let time_limit = self.limit.min(TIME_LIMIT);
         self.interp.set_deadline(Instant::now().checked_add(time_limit));
-        let results = self.interp.call(entry, args);
+        let result = self.interp.call(entry, args);
         let cache = |bytes: &[u8]| {
             if let Some(file) = file.filter(|_| start.elapsed() > CACHE_ABOVE) {
                 write_cache(&file, bytes);
             }
         };
         let none = "the interpreter cannot compute the expected output";
-        match results.map(|results| values(entry, &results)) {
+        match result.map(|result| values(entry, &result)) {
             Ok(Outcome::Values(values)) => {
                 let mut bytes = Vec::new();
                 let encoded = values.iter().all(|v| write_binary(&mut bytes, v).is_ok());
@@ -194,15 +194,15 @@ const TOO_SLOW: &[u8] = b"-- too slow";
 /// The duration of a call above which its results are cached.
 const CACHE_ABOVE: Duration = Duration::from_millis(100);
 
-/// Converts results to values; opaque if they have no external representation.
-fn values(entry: &Entry, results: &[RunValue]) -> Outcome {
-    let mut values = Vec::with_capacity(results.len());
-    for (result, ty) in results.iter().zip(&entry.results) {
+/// Converts a result to values; opaque if it has no external representation.
+fn values(entry: &Entry, result: &RunValue) -> Outcome {
+    let mut values = Vec::new();
+    for (result, ty) in interp::components(result, &entry.result.ty) {
         // A unit result is printed, but not listed among expected values.
-        if matches!(&ty.ty, check::tast::Ty::Tuple(parts) if parts.is_empty()) {
+        if matches!(ty, check::tast::Ty::Tuple(parts) if parts.is_empty()) {
             continue;
         }
-        match interp::export(result, &ty.ty) {
+        match interp::export(result, ty) {
             Ok(value) => values.push(value),
             Err(why) => return Outcome::Opaque(why),
         }

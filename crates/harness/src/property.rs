@@ -112,22 +112,11 @@ fn call_helper(
         let (found, expected) = (program.show(&param.ty.ty), program.show(ty));
         return Err(format!("`{name}` must take a value of type {expected}, not {found}"));
     }
-    let mut components = entry.results.iter().map(|result| &result.ty);
-    let matches = match result {
-        Ty::Tuple(parts) if entry.results.len() == parts.len() => {
-            parts.iter().zip(components).all(|(x, y)| same(x, y))
-        }
-        other => entry.results.len() == 1 && components.all(|ty| same(ty, other)),
-    };
-    if !matches {
+    if !same(&entry.result.ty, result) {
         let expected = oracle.program().show(result);
         return Err(format!("`{name}` must return a value of type {expected}"));
     }
-    let results = oracle.call_raw(entry, args).map_err(|why| format!("`{name}`: {why}"))?;
-    Ok(match <[RunValue; 1]>::try_from(results) {
-        Ok([one]) => one,
-        Err(many) => RunValue::tuple(many),
-    })
+    oracle.call_raw(entry, args).map_err(|why| format!("`{name}`: {why}"))
 }
 
 /// Returns the reason why the property does not hold for an argument, if it does not.

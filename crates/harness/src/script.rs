@@ -316,19 +316,11 @@ impl Context<'_> {
             .zip(&types)
             .map(|(arg, ty)| arg.convert_to(ty).ok_or_else(|| wrong_type(arg, ty)))
             .collect();
-        let results = self.interp.call(entry, vals?).map_err(|failure| match failure.class {
+        let result = self.interp.call(entry, vals?).map_err(|failure| match failure.class {
             Class::Program => failure.render(self.sources),
             _ => failure.message,
         })?;
-        let mut tys: Vec<Rc<RunType>> =
-            entry.results.iter().map(|result| Interp::plain_type(&result.ty)).collect();
-        let mut results = results;
-        let (val, ty) = if results.len() == 1 && tys.len() == 1 {
-            (results.remove(0), tys.remove(0))
-        } else {
-            (RunValue::tuple(results), Rc::new(RunType::Tuple(tys)))
-        };
-        Ok(Typed::fixed(val, ty))
+        Ok(Typed::fixed(result, Interp::plain_type(&entry.result.ty)))
     }
 
     fn builtin(&self, name: &str, args: &[Exp]) -> Result<Typed, String> {

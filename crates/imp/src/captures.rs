@@ -42,12 +42,12 @@ fn set(stmts: &mut [Stmt], found: &mut dyn Iterator<Item = Vec<Var>>) {
 }
 
 /// Returns true if a loop captures a variable.
-pub(crate) fn captured(launch: &Launch, var: Var) -> bool {
+pub fn captured(launch: &Launch, var: Var) -> bool {
     launch.captures.contains(&var)
 }
 
 /// The captures of the task loops and kernels among statements, outer loops first.
-pub(crate) fn of(stmts: &[Stmt]) -> Vec<Vec<Var>> {
+pub fn of(stmts: &[Stmt]) -> Vec<Vec<Var>> {
     let mut walk = Walk::default();
     walk.block(stmts);
     walk.found

@@ -8,7 +8,7 @@ use crate::syntax::{For, Function, Stmt, Var};
 use crate::walk::{Use, each_stmt, each_use};
 
 /// The numbers of one function.
-pub(crate) struct DefUse {
+pub struct DefUse {
     ends: Vec<u32>,
     others: Vec<u32>,
     vars: Vec<Occurrences>,
@@ -28,7 +28,7 @@ struct Occurrences {
 
 impl DefUse {
     /// Numbers a function.
-    pub(crate) fn new(function: &Function) -> Self {
+    pub fn new(function: &Function) -> Self {
         let unnamed = Occurrences { first: u32::MAX, last: 0, sets: 0, block_end: 0 };
         let mut def_use =
             Self { ends: Vec::new(), others: Vec::new(), vars: vec![unnamed; function.vars.len()] };
@@ -48,7 +48,7 @@ impl DefUse {
     }
 
     /// The number of a function's first statement.
-    pub(crate) const FIRST: u32 = 1;
+    pub const FIRST: u32 = 1;
 
     fn name(&mut self, var: Var, at: u32, used: Use) {
         if let Some(named) = self.vars.get_mut(var.index()) {
@@ -96,41 +96,41 @@ impl DefUse {
     }
 
     /// The number of the next statement after this one and its nested ones.
-    pub(crate) fn end(&self, stmt: u32) -> u32 {
+    pub fn end(&self, stmt: u32) -> u32 {
         self.ends[stmt as usize]
     }
 
     /// The number of the first statement of a conditional's second branch.
-    pub(crate) fn else_start(&self, stmt: u32) -> u32 {
+    pub fn else_start(&self, stmt: u32) -> u32 {
         self.others[stmt as usize]
     }
 
     /// Returns true if only statements from `from` to before `to` name a variable.
-    pub(crate) fn is_local(&self, var: Var, from: u32, to: u32) -> bool {
+    pub fn is_local(&self, var: Var, from: u32, to: u32) -> bool {
         let named = self.vars[var.index()];
         named.first >= from && named.last < to
     }
 
     /// Returns true if a variable is a parameter.
-    pub(crate) fn is_param(&self, var: Var) -> bool {
+    pub fn is_param(&self, var: Var) -> bool {
         self.vars[var.index()].first == 0
     }
 
     /// Returns true if a statement with this number or a later one names a variable.
-    pub(crate) fn is_used_after(&self, var: Var, from: u32) -> bool {
+    pub fn is_used_after(&self, var: Var, from: u32) -> bool {
         self.vars[var.index()].last >= from
     }
 
     /// The first statement that names a variable, if it sets it and all other occurrences follow in
     /// the same list or nested in it: then every read sees a value of the same execution of that
     /// list.
-    pub(crate) fn dominating_def(&self, var: Var) -> Option<u32> {
+    pub fn dominating_def(&self, var: Var) -> Option<u32> {
         let named = self.vars[var.index()];
         (named.block_end > named.last).then_some(named.first)
     }
 
     /// Returns true if one statement sets a variable, or it is a parameter that keeps its value.
-    pub(crate) fn is_set_once(&self, var: Var) -> bool {
+    pub fn is_set_once(&self, var: Var) -> bool {
         self.vars[var.index()].sets == 1
     }
 }

@@ -41,7 +41,7 @@ mod typed;
 mod unit;
 
 use crate::kernels::has_device_memory;
-use crate::{Check, Function, Leaf, Program, Var, VarType};
+use crate::{Check, Function, Program, Var, VarType};
 use code::{Slot, State};
 use compile::bytes_of;
 pub use ir::eval::{Array, DEFAULT_BUDGET, ErrorClass, EvalError, EvalValue};
@@ -51,6 +51,7 @@ use memory::{Kind, Pointer};
 use prim::{PrimType, Scalar};
 use races::Label;
 use std::fmt::Write;
+use value::ValueType;
 
 type Result<T> = std::result::Result<T, Box<EvalError>>;
 
@@ -114,10 +115,10 @@ pub fn eval_entry_with(
 }
 
 fn run(program: &Program, entry: &str, args: Vec<EvalValue>, options: Options) -> Result<Vec<EvalValue>> {
-    let Some(point) = program.entries.iter().find(|point| &*point.name == entry) else {
+    let Some(point) = program.entries.iter().find(|point| *point.signature.name == *entry) else {
         return stop(ErrorClass::Argument, format!("there is no entry point {entry}"));
     };
-    let params = program.opaques.flatten_values(&point.params);
+    let params = program.opaques.flatten_values(&point.signature.params);
     if params.len() != args.len() {
         let message = format!("{} where {} are needed", args.len(), params.len());
         return stop(ErrorClass::Argument, message);
@@ -128,7 +129,7 @@ fn run(program: &Program, entry: &str, args: Vec<EvalValue>, options: Options) -
     let on_device = function.is_some_and(has_device_memory);
     let (mut words, mut given) = (Vec::new(), Vec::new());
     for ((leaf, value), arg) in params.into_iter().zip(args) {
-        let elem = leaf.elem.prim();
+        let elem = leaf.scalar.prim();
         match arg {
             EvalValue::Scalar(x) if leaf.rank == 0 && x.ty() == elem => {
                 words.push((Slot::set(x.bits()), VarType::Scalar(elem)));
@@ -168,7 +169,7 @@ fn run(program: &Program, entry: &str, args: Vec<EvalValue>, options: Options) -
     machine.end(ended);
     let mut words = words.into_iter();
     let mut results = Vec::new();
-    for (leaf, _) in program.opaques.flatten_values(&point.results) {
+    for (leaf, _) in program.opaques.flatten_values([&point.signature.result]) {
         results.push(result(&mut machine, leaf, &mut words)?);
     }
     for at in given {
@@ -190,11 +191,11 @@ fn var_type(function: &Function, var: Var) -> Option<VarType> {
 /// A result from its words; releases its reference.
 fn result(
     machine: &mut Machine<'_>,
-    leaf: Leaf,
+    leaf: ValueType,
     words: &mut impl Iterator<Item = (Slot, Option<VarType>)>,
 ) -> Result<EvalValue> {
     let wrong = "a result does not fit the entry point";
-    let elem = leaf.elem.prim();
+    let elem = leaf.scalar.prim();
     match (leaf.rank, words.next()) {
         (0, Some((slot, Some(VarType::Scalar(ty))))) if ty == elem => {
             Ok(EvalValue::Scalar(Scalar::from_bits(elem, slot.word)))

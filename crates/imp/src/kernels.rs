@@ -43,7 +43,7 @@ pub fn uses_device(program: &Program) -> bool {
 }
 
 /// As [`uses_device`], for one function.
-pub(crate) fn has_device_memory(function: &Function) -> bool {
+pub fn has_device_memory(function: &Function) -> bool {
     let mut vars = function.vars.iter();
     vars.any(|var| var.ty.space() == Some(Space::Device))
 }

@@ -20,29 +20,21 @@
 #![warn(clippy::wildcard_enum_match_arm)]
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used))]
 
+pub mod build;
 pub mod captures;
-pub mod copies;
-mod def_use;
+pub mod copy_plan;
+pub mod def_use;
 pub mod device;
-pub mod divider;
 pub mod eval;
-pub mod generate;
+mod expr;
 pub mod kernels;
-pub mod lanes;
-pub mod merge;
-mod outline;
-pub mod pipeline;
-mod rename;
-pub mod simplify;
-pub mod split;
+pub mod rename;
 mod syntax;
-pub mod tail;
 pub mod text;
 mod tunable;
 mod vars;
 mod verify;
 pub mod walk;
-mod weight;
 
 pub use def_use::set_once;
 pub use syntax::*;

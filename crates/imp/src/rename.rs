@@ -7,12 +7,12 @@ use crate::walk::each_part_mut;
 
 /// Calls `f` on every occurrence of a variable in statements, also in nested ones and in the lists
 /// of launches.
-pub(crate) fn each_var_mut(stmts: &mut [Stmt], f: &mut dyn FnMut(&mut Var)) {
+pub fn each_var_mut(stmts: &mut [Stmt], f: &mut dyn FnMut(&mut Var)) {
     Change { f, with: None }.stmts(stmts);
 }
 
 /// Substitutes an expression for a variable that the statements read and do not set.
-pub(crate) fn replace(stmts: &mut [Stmt], var: Var, by: &Expr) {
+pub fn replace(stmts: &mut [Stmt], var: Var, by: &Expr) {
     let mut change = Change { f: &mut |_| (), with: Some((var, by)) };
     change.stmts(stmts);
 }
@@ -60,7 +60,7 @@ impl Change<'_> {
 }
 
 /// Calls `f` on the expressions of a statement, without those of its nested statements.
-pub(crate) fn own_exprs_mut(stmt: &mut Stmt, f: &mut dyn FnMut(&mut Expr)) {
+pub fn own_exprs_mut(stmt: &mut Stmt, f: &mut dyn FnMut(&mut Expr)) {
     match stmt {
         Stmt::Set(_, e)
         | Stmt::Alloc(_, e, _)
@@ -214,7 +214,7 @@ fn own_vars_mut(stmt: &mut Stmt, f: &mut dyn FnMut(&mut Var)) {
 }
 
 /// Calls `f` on the variables in the lists of a loop's mode.
-pub(crate) fn mode_vars_mut(mode: &mut LoopMode, f: &mut dyn FnMut(&mut Var)) {
+pub fn mode_vars_mut(mode: &mut LoopMode, f: &mut dyn FnMut(&mut Var)) {
     match mode {
         LoopMode::Seq { independent: _ } | LoopMode::Scheduled | LoopMode::Lanes(_) => {}
         LoopMode::Threads(locals) => locals.iter_mut().for_each(f),

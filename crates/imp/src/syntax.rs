@@ -1,12 +1,13 @@
 //! The data structures of the imperative IR.
 
 pub use crate::device::{AtomicUpdate, DeviceOp};
+pub use crate::expr::Expr;
 pub use crate::tunable::{Tunable, TunableClass, TunableId};
 pub use crate::vars::{MAX_LANES, MAX_SMALL_STRIDE, ROOT_LANES, VarInfo, VarType};
-pub use ir::entry::{EntryType, EntryValue, Leaf, OpaqueTypes};
 pub use ir::types::Space;
-use prim::{BinOp, CmpOp, ConvOp, MathFun, PrimType, Scalar, UnOp};
+use prim::PrimType;
 use std::sync::Arc;
+pub use value::interface::{EntryType, EntryValue, Interface, OpaqueTypes, Signature};
 
 /// A variable of a function, an index into [`Function::vars`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -16,79 +17,6 @@ impl Var {
     /// The index into side tables.
     pub const fn index(self) -> usize {
         self.0 as usize
-    }
-}
-
-/// A scalar or vector expression, free of side effects and failure: division is guarded by checks
-/// before it.
-///
-/// Operators on vectors work lane by lane; all their operands have the same number of lanes, a
-/// `Select`'s condition too. Inactive lanes may hold anything, also 0 as a divisor: back ends make
-/// sure that no operator traps on them.
-#[derive(Clone, PartialEq, Hash, Debug)]
-pub enum Expr {
-    /// A constant.
-    Const(Scalar),
-    /// A scalar or vector variable.
-    Var(Var),
-    /// The value of a tuning parameter (`i64`).
-    Tunable(TunableId),
-    /// True if the context logs comparisons with tuning parameters.
-    LogsComparisons,
-    /// A unary operator at a type.
-    Unary(UnOp, PrimType, Box<Expr>),
-    /// A binary operator at a type.
-    Binary(BinOp, PrimType, Box<Expr>, Box<Expr>),
-    /// A comparison at an operand type.
-    Compare(CmpOp, PrimType, Box<Expr>, Box<Expr>),
-    /// A conversion from the first type to the second.
-    Convert(ConvOp, PrimType, PrimType, Box<Expr>),
-    /// Condition, value when true, value when false; all evaluated.
-    Select(PrimType, Box<Expr>, Box<Expr>, Box<Expr>),
-    /// The square roots of [`ROOT_LANES`] doubles: the divider computes the first half, the
-    /// multipliers the other one (see [`divider`](crate::divider)). The bits equal those of the
-    /// operator.
-    SplitSqrt(Box<Expr>),
-    /// The quotients of vectors of singles, whose lanes are a multiple of [`ROOT_LANES`], computed
-    /// without the divider. The bits equal those of the operator.
-    NewtonQuotient(Box<Expr>, Box<Expr>),
-    /// `a * b + c` with one rounding.
-    Fma(PrimType, Box<Expr>, Box<Expr>, Box<Expr>),
-    /// A library function of the runtime.
-    Math(MathFun, PrimType, Vec<Expr>),
-    /// A scalar broadcast to a vector with the given number of lanes.
-    Splat(u32, Box<Expr>),
-    /// The vector 0, 1, 2, ... of an integer type, with the given number of lanes.
-    LaneIds(PrimType, u32),
-    /// True if any lane of a mask is set.
-    Any(Box<Expr>),
-    /// True if all lanes of a mask are set.
-    All(Box<Expr>),
-    /// The index of the first lane that is set in a mask (`i64`), the number of lanes if there is
-    /// none.
-    FirstLane(Box<Expr>),
-    /// The number of lanes that are set in a mask (`i64`).
-    Count(Box<Expr>),
-    /// A vector's values in the lanes that a mask sets, moved to the first lanes in order; 0 in the
-    /// remaining lanes.
-    Pack(Box<Expr>, Box<Expr>),
-    /// A vector's value in a lane (`i64`, within bounds).
-    Extract(Box<Expr>, Box<Expr>),
-    /// A vector with the lane (`i64`, within bounds) set to a scalar.
-    Insert(Box<Expr>, Box<Expr>, Box<Expr>),
-    /// A vector whose values are moved up by a number of lanes; a scalar fills the first lanes.
-    Shift(Box<Expr>, u32, Box<Expr>),
-}
-
-impl Expr {
-    /// The `i64` constant.
-    pub const fn i64(x: i64) -> Self {
-        Self::Const(Scalar::I64(x))
-    }
-
-    /// The value of a constant.
-    pub const fn as_const(&self) -> Option<Scalar> {
-        if let Self::Const(x) = self { Some(*x) } else { None }
     }
 }
 
@@ -143,7 +71,7 @@ pub enum MaskedOff {
 }
 
 /// The positions of the elements of all lanes, which determine the access instructions.
-/// [`lanes`](crate::lanes) chooses.
+/// `impopt::lanes` chooses.
 #[derive(Clone, PartialEq, Hash, Debug)]
 pub enum LanePositions {
     /// Contiguous from a position on (`i64`): one access.
@@ -187,7 +115,7 @@ pub enum CopyPlan {
     /// of three or more dimensions one that is contiguous on a side where the innermost is not is
     /// moved next to the innermost; and where one of two dimensions is contiguous in the
     /// destination and the other one in the source, they are tiled. Such copies finally become
-    /// calls of copy functions ([`copies`](crate::copies)).
+    /// calls of copy functions (`impopt::copies`).
     Dynamic(Option<Tile>),
 }
 
@@ -214,13 +142,13 @@ pub enum LoopMode {
         independent: bool,
     },
     /// Sequential; the statements of the body are in the order in which the processor should see
-    /// them. Made by the pass [`pipeline`](crate::pipeline).
+    /// them. Made by the pass `impopt::pipeline`.
     Scheduled,
     /// As tasks over the workers of the context. Iterations share no scalar variables (those set in
     /// the body are local to the iteration) and write disjoint memory.
     Tasks(Launch),
     /// In the lanes of vectors of this width; the iterations are as for `Tasks`. The pass
-    /// [`lanes`](crate::lanes) vectorises such loops.
+    /// `impopt::lanes` vectorises such loops.
     Lanes(u32),
     /// A kernel: each iteration is a thread block of a device ([`device`](crate::device) lists what
     /// its body may contain). It owns nothing and has no slices.
@@ -554,17 +482,7 @@ pub struct Data {
 /// An entry point. Its function's parameters and results are, in order, the words of the entry's
 /// values: scalars (narrower ones as their own type), and for an array first the buffer, then the
 /// sizes as `i64`. Buffers are in host memory, in programs for a device all in device memory.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Entry {
-    /// The user-visible name.
-    pub name: Arc<str>,
-    /// The function.
-    pub fun: FunId,
-    /// Parameters.
-    pub params: Vec<EntryValue>,
-    /// Results.
-    pub results: Vec<EntryValue>,
-}
+pub type Entry = ir::syntax::EntryPoint<FunId>;
 
 /// A program.
 #[derive(Clone, PartialEq, Debug, Default)]

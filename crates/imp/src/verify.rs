@@ -53,7 +53,7 @@ mod uniform;
 use crate::kernels::has_device_memory;
 use crate::syntax::Space;
 use crate::walk::callees_first;
-use crate::{Entry, FunId, Program, VarType};
+use crate::{Entry, FunId, Program, Signature, VarType};
 use function::FunctionCheck;
 pub use kernels::has_kernels;
 use prim::{PrimType, ScalarType};
@@ -183,17 +183,20 @@ impl Tables<'_> {
 
     fn entry(&mut self, entry: &Entry) {
         let Some(function) = self.program.functions.get(entry.fun.0 as usize) else {
-            self.error(format!("the function of entry point {} does not exist", entry.name));
+            self.error(format!("the function of entry point {} does not exist", entry.signature.name));
             return;
         };
-        let sides =
-            [("parameters", &entry.params, &function.params), ("results", &entry.results, &function.results)];
+        let Signature { params, result, .. } = &entry.signature;
+        let sides = [
+            ("parameters", &params[..], &function.params),
+            ("results", std::slice::from_ref(result), &function.results),
+        ];
         let array = if has_device_memory(function) { VarType::Buffer(Space::Device) } else { VarType::HOST };
         for (what, values, vars) in sides {
             let mut words = Vec::new();
             for (leaf, _) in self.program.opaques.flatten_values(values) {
                 if leaf.rank == 0 {
-                    words.push(VarType::Scalar(leaf.elem.prim()));
+                    words.push(VarType::Scalar(leaf.scalar.prim()));
                 } else {
                     words.push(array);
                     let size = VarType::Scalar(PrimType::I64);
@@ -203,7 +206,10 @@ impl Tables<'_> {
             let types: Vec<_> = vars.iter().filter_map(|v| function.vars.get(v.index())).collect();
             let known = self.program.opaques.contains_types_of(values);
             if !known || words.len() != vars.len() || !types.iter().map(|t| t.ty).eq(words) {
-                self.error(format!("the {what} of entry point {} do not match its function", entry.name));
+                self.error(format!(
+                    "the {what} of entry point {} do not match its function",
+                    entry.signature.name
+                ));
             }
         }
     }

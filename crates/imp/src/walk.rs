@@ -5,7 +5,7 @@ use crate::syntax::{
     Access, Arg, DeviceOp, Expr, For, Function, LaneAccess, LanePositions, ROOT_LANES, Region, Slots, Stmt,
     Var, VarInfo, VarType,
 };
-use prim::PrimType;
+use prim::{PrimType, ScalarOp};
 
 /// A pattern for the statements with nested statements.
 #[macro_export]
@@ -70,20 +70,6 @@ macro_rules! leaf_expr {
     };
 }
 
-/// A pattern for the operators of scalars, which apply to vectors lane by lane.
-#[macro_export]
-macro_rules! lanewise_expr {
-    () => {
-        $crate::Expr::Unary(..)
-            | $crate::Expr::Binary(..)
-            | $crate::Expr::Compare(..)
-            | $crate::Expr::Convert(..)
-            | $crate::Expr::Select(..)
-            | $crate::Expr::Fma(..)
-            | $crate::Expr::Math(..)
-    };
-}
-
 /// A pattern for the expressions that exist only in vector code.
 #[macro_export]
 macro_rules! vector_expr {
@@ -129,7 +115,7 @@ pub fn each_stmt<'s>(stmts: &'s [Stmt], f: &mut dyn FnMut(&'s Stmt)) {
 }
 
 /// Returns true if there are at most `most` statements, at any depth; visits no more than these.
-pub(crate) fn is_at_most(stmts: &[Stmt], most: usize) -> bool {
+pub fn is_at_most(stmts: &[Stmt], most: usize) -> bool {
     fn count(stmts: &[Stmt], left: &mut usize) -> bool {
         stmts.iter().all(|stmt| {
             let Some(less) = left.checked_sub(1) else {
@@ -147,7 +133,7 @@ pub(crate) fn is_at_most(stmts: &[Stmt], most: usize) -> bool {
 }
 
 /// As [`each_stmt`], mutable.
-pub(crate) fn each_stmt_mut(stmts: &mut [Stmt], f: &mut dyn FnMut(&mut Stmt)) {
+pub fn each_stmt_mut(stmts: &mut [Stmt], f: &mut dyn FnMut(&mut Stmt)) {
     stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
         for stmt in stmts {
             f(stmt);
@@ -313,7 +299,7 @@ fn in_lane_access(access: &LaneAccess, f: &mut dyn FnMut(Var, Use)) {
 }
 
 /// Calls `f` for the variables in an expression.
-pub(crate) fn each_var(expr: &Expr, f: &mut dyn FnMut(Var, Use)) {
+pub fn each_var(expr: &Expr, f: &mut dyn FnMut(Var, Use)) {
     stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
         if let Expr::Var(v) = expr {
             f(*v, Use::Reads);
@@ -325,41 +311,33 @@ pub(crate) fn each_var(expr: &Expr, f: &mut dyn FnMut(Var, Use)) {
 
 /// Defines a function that calls another on the operands of an expression.
 macro_rules! operands {
-    ($(#[$meta:meta])* $name:ident<$($life:lifetime)?>, $each:ident, $($m:tt)?) => {
+    ($(#[$meta:meta])* $name:ident<$($life:lifetime)?>, $operands:ident, $($m:tt)?) => {
         $(#[$meta])*
         pub fn $name$(<$life>)?(
             expr: &$($life)? $($m)? Expr,
             f: &mut dyn FnMut(&$($life)? $($m)? Expr),
         ) {
             match expr {
-                Expr::Const(_)
-                | Expr::LaneIds(..)
-                | Expr::Var(_)
-                | Expr::Tunable(_)
-                | Expr::LogsComparisons => {}
-                Expr::Unary(_, _, x)
-                | Expr::Convert(_, _, _, x)
-                | Expr::SplitSqrt(x)
+                Expr::LaneIds(..) | $crate::leaf_expr!() => {}
+                Expr::Scalar(op) => op.$operands().into_iter().for_each(|x| f(x)),
+                Expr::SplitSqrt(x)
                 | Expr::Splat(_, x)
                 | Expr::Any(x)
                 | Expr::All(x)
                 | Expr::FirstLane(x)
                 | Expr::Count(x) => f(x),
-                Expr::Binary(_, _, x, y)
-                | Expr::Compare(_, _, x, y)
-                | Expr::NewtonQuotient(x, y)
+                Expr::NewtonQuotient(x, y)
                 | Expr::Extract(x, y)
                 | Expr::Pack(x, y)
                 | Expr::Shift(x, _, y) => {
                     f(x);
                     f(y);
                 }
-                Expr::Select(_, x, y, z) | Expr::Fma(_, x, y, z) | Expr::Insert(x, y, z) => {
+                Expr::Insert(x, y, z) => {
                     f(x);
                     f(y);
                     f(z);
                 }
-                Expr::Math(_, _, args) => args.$each().for_each(f),
             }
         }
     };
@@ -367,12 +345,12 @@ macro_rules! operands {
 
 operands! {
     /// Calls `f` on the operands of an expression, in order.
-    each_operand<'s>, iter,
+    each_operand<'s>, operands,
 }
 
 operands! {
     /// As [`each_operand`], mutable.
-    each_part_mut<>, iter_mut, mut
+    each_part_mut<>, operands_mut, mut
 }
 
 /// The scalar type of a variable, or the element type of a vector; buffers have none.
@@ -388,17 +366,12 @@ pub fn type_of(vars: &[VarInfo], expr: &Expr) -> Option<PrimType> {
     Some(match expr {
         Expr::Const(x) => x.ty(),
         Expr::Var(v) => return scalar_type(vars, *v),
-        Expr::Compare(..) | Expr::Any(_) | Expr::All(_) | Expr::LogsComparisons => PrimType::Bool,
+        Expr::Scalar(op) => op.result_type(),
+        Expr::Any(_) | Expr::All(_) | Expr::LogsComparisons => PrimType::Bool,
         Expr::FirstLane(_) | Expr::Count(_) | Expr::Tunable(_) => PrimType::I64,
         Expr::SplitSqrt(_) => PrimType::F64,
         Expr::NewtonQuotient(..) => PrimType::F32,
-        Expr::Unary(_, ty, _)
-        | Expr::Binary(_, ty, _, _)
-        | Expr::Convert(_, _, ty, _)
-        | Expr::Select(ty, _, _, _)
-        | Expr::Fma(ty, _, _, _)
-        | Expr::Math(_, ty, _)
-        | Expr::LaneIds(ty, _) => *ty,
+        Expr::LaneIds(ty, _) => *ty,
         Expr::Splat(_, x)
         | Expr::Pack(x, _)
         | Expr::Extract(x, _)
@@ -410,7 +383,7 @@ pub fn type_of(vars: &[VarInfo], expr: &Expr) -> Option<PrimType> {
 }
 
 /// The number of lanes of an expression, if it is a vector.
-pub(crate) fn lanes_of(vars: &[VarInfo], expr: &Expr) -> Option<u32> {
+pub fn lanes_of(vars: &[VarInfo], expr: &Expr) -> Option<u32> {
     match expr {
         Expr::Var(v) => match vars.get(v.index())?.ty {
             VarType::Vector(_, lanes) => Some(lanes),
@@ -426,27 +399,20 @@ pub(crate) fn lanes_of(vars: &[VarInfo], expr: &Expr) -> Option<u32> {
         | Expr::FirstLane(_)
         | Expr::Count(_)
         | Expr::Extract(..) => None,
-        Expr::Unary(_, _, x)
-        | Expr::Convert(_, _, _, x)
-        | Expr::Binary(_, _, x, _)
-        | Expr::NewtonQuotient(x, _)
-        | Expr::Compare(_, _, x, _)
-        | Expr::Fma(_, x, _, _)
-        | Expr::Select(_, _, x, _)
-        | Expr::Pack(x, _)
-        | Expr::Insert(x, _, _)
-        | Expr::Shift(x, _, _) => lanes_of(vars, x),
-        Expr::Math(_, _, args) => lanes_of(vars, args.first()?),
+        Expr::Scalar(op) => lanes_of(vars, op.operands().first()?),
+        Expr::NewtonQuotient(x, _) | Expr::Pack(x, _) | Expr::Insert(x, _, _) | Expr::Shift(x, _, _) => {
+            lanes_of(vars, x)
+        }
     }
 }
 
 /// Returns true if an expression divides scalars, which must not be executed unless a check before
 /// it was.
-pub(crate) fn divides(e: &Expr) -> bool {
-    let mut found = if let Expr::Binary(op, _, _, y) = e {
+pub fn divides(e: &Expr) -> bool {
+    let mut found = if let Expr::Scalar(ScalarOp::Binary(op, _, _, y)) = e {
         op.is_division() && y.as_const().is_none_or(|by| by.as_i64() == Some(0))
     } else {
-        matches!(e, Expr::Math(..))
+        matches!(e, Expr::Scalar(ScalarOp::Math(..)))
     };
     each_operand(e, &mut |part| found |= divides(part));
     found

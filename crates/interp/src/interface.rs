@@ -76,6 +76,17 @@ pub fn read_argument<R: Read>(reader: &mut Reader<R>, ty: &Ty) -> Result<RunValu
     Ok(import(&value))
 }
 
+/// The values that executables print for a result, each on a line: the components of a tuple, or
+/// the result itself.
+pub fn components<'v>(val: &'v RunValue, ty: &'v Ty) -> Vec<(&'v RunValue, &'v Ty)> {
+    match (val, ty) {
+        (RunValue::Tuple(vals), Ty::Tuple(tys)) if !tys.is_empty() => {
+            vals.iter().zip(tys.iter()).flat_map(|(val, ty)| components(val, ty)).collect()
+        }
+        _ => vec![(val, ty)],
+    }
+}
+
 /// Converts a value to external form, if its type has one; the error explains why not.
 pub fn export(val: &RunValue, ty: &Ty) -> Result<Value, String> {
     let (_, elem) = ty.peel();

@@ -42,7 +42,7 @@ mod value;
 
 pub use debug::{Call, Debugger, Local, Reason, Resume, Stop, has_breakpoints};
 pub use failure::{Class, Failure, source_location};
-pub use interface::{export, import, read_argument};
+pub use interface::{components, export, import, read_argument};
 pub use shape::push_type;
 pub use show::show;
 pub use value::{RunType, RunValue};
@@ -141,13 +141,8 @@ impl Interp {
     }
 
     /// Calls an entry point with values of its parameters' types.
-    pub fn call(&self, entry: &Entry, args: Vec<RunValue>) -> Result<Vec<RunValue>, Failure> {
-        let value = self.call_entry(entry, args).map_err(|failure| *failure)?;
-        match (&value, entry.results.len()) {
-            (_, 1) => Ok(vec![value]),
-            (RunValue::Tuple(parts), n) if parts.len() == n => Ok(parts.to_vec()),
-            _ => Err(*Failure::bug("an entry point with a wrong number of results")),
-        }
+    pub fn call(&self, entry: &Entry, args: Vec<RunValue>) -> Result<RunValue, Failure> {
+        self.call_entry(entry, args).map_err(|failure| *failure)
     }
 
     /// Calls an entry point with external values (see [`Value`]).
@@ -166,8 +161,9 @@ impl Interp {
             let val = interface::checked(arg, &param.ty.ty);
             vals.push(val.map_err(|text| usage(format!("argument `{}`: {text}", param.name)))?);
         }
-        let results = self.call(entry, vals)?;
-        results.iter().zip(&entry.results).map(|(val, ty)| export(val, &ty.ty).map_err(usage)).collect()
+        let result = self.call(entry, vals)?;
+        let components = components(&result, &entry.result.ty);
+        components.into_iter().map(|(val, ty)| export(val, ty).map_err(usage)).collect()
     }
 
     fn call_entry(&self, entry: &Entry, args: Vec<RunValue>) -> Res<RunValue> {

@@ -9,36 +9,8 @@ use crate::{BasicOp, Name};
 impl BasicOp {
     /// Returns true if it computes from its operands alone: it neither reads nor creates arrays,
     /// and is not a check. ([`BasicOp::Atom`] may name an array.)
-    pub fn is_scalar(&self) -> bool {
-        match self {
-            Self::Atom(_)
-            | Self::Unary(..)
-            | Self::Binary(..)
-            | Self::Compare(..)
-            | Self::SizeAtLeast { .. }
-            | Self::Param { .. }
-            | Self::Convert { .. }
-            | Self::Select { .. }
-            | Self::Fma(..)
-            | Self::Math(..) => true,
-            Self::Assert { .. }
-            | Self::Index { .. }
-            | Self::Update { .. }
-            | Self::FlatIndex { .. }
-            | Self::FlatUpdate { .. }
-            | Self::Concat { .. }
-            | Self::Iota { .. }
-            | Self::Replicate { .. }
-            | Self::Scratch { .. }
-            | Self::Rearrange { .. }
-            | Self::Reshape { .. }
-            | Self::Copy(_)
-            | Self::Manifest { .. }
-            | Self::ArrayLit { .. }
-            | Self::ConstArray { .. }
-            | Self::Opaque(_)
-            | Self::UpdateAcc { .. } => false,
-        }
+    pub const fn is_scalar(&self) -> bool {
+        matches!(self, Self::Atom(_) | Self::Scalar(_) | crate::parameter_op!())
     }
 
     /// The array of which the result is another name: it has the same elements at the same memory
@@ -50,27 +22,13 @@ impl BasicOp {
             | Self::FlatUpdate { array, .. }
             | Self::Reshape { kind: ReshapeKind::Coerce, array, .. } => Some(*array),
             Self::Reshape { kind: ReshapeKind::Arbitrary, .. }
-            | Self::Unary(..)
-            | Self::Binary(..)
-            | Self::Compare(..)
-            | Self::SizeAtLeast { .. }
-            | Self::Param { .. }
-            | Self::Convert { .. }
-            | Self::Select { .. }
-            | Self::Fma(..)
-            | Self::Math(..)
+            | Self::Scalar(_)
+            | crate::parameter_op!()
+            | crate::fresh_array_op!()
             | Self::Assert { .. }
             | Self::Index { .. }
             | Self::FlatIndex { .. }
-            | Self::Concat { .. }
-            | Self::Iota { .. }
-            | Self::Replicate { .. }
-            | Self::Scratch { .. }
             | Self::Rearrange { .. }
-            | Self::Copy(_)
-            | Self::Manifest { .. }
-            | Self::ArrayLit { .. }
-            | Self::ConstArray { .. }
             | Self::UpdateAcc { .. } => None,
         }
     }

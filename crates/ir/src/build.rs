@@ -39,7 +39,7 @@ use crate::syntax::{
 use crate::types::{Dim, Shape, Type};
 use crate::typing::{TypeEnv, basic_type, exp_types, fresh_pattern, instantiate};
 use crate::walk::LevelOp;
-use prim::{BinOp, CmpOp, ConvOp, PrimType, Scalar, UnOp};
+use prim::{BinOp, CmpOp, ConvOp, PrimType, Scalar, ScalarOp, UnOp};
 use smallvec::SmallVec;
 
 /// A loop parameter to be built. In its type, [`Dim::Ext`] refers to earlier ones.
@@ -196,17 +196,17 @@ impl<'a, L: Level> Builder<'a, L> {
 
     /// `x op y`.
     pub fn binary(&mut self, op: BinOp, ty: PrimType, x: Atom, y: Atom) -> Name {
-        self.let_basic(op.name(), BasicOp::Binary(op, ty, x, y))
+        self.let_basic(op.name(), BasicOp::Scalar(ScalarOp::Binary(op, ty, x, y)))
     }
 
     /// `op x`.
     pub fn unary(&mut self, op: UnOp, ty: PrimType, x: Atom) -> Name {
-        self.let_basic(op.name(), BasicOp::Unary(op, ty, x))
+        self.let_basic(op.name(), BasicOp::Scalar(ScalarOp::Unary(op, ty, x)))
     }
 
     /// `x op y`, a comparison.
     pub fn compare(&mut self, op: CmpOp, ty: PrimType, x: Atom, y: Atom) -> Name {
-        self.let_basic(op.name(), BasicOp::Compare(op, ty, x, y))
+        self.let_basic(op.name(), BasicOp::Scalar(ScalarOp::Compare(op, ty, x, y)))
     }
 
     /// Converts `arg`; returns it unchanged where the conversion is from a type to itself.
@@ -214,12 +214,12 @@ impl<'a, L: Level> Builder<'a, L> {
         if op.is_identity(from, to) {
             return arg;
         }
-        self.let_basic("conv", BasicOp::Convert { op, from, to, arg }).into()
+        self.let_basic("conv", BasicOp::convert(op, from, to, arg)).into()
     }
 
     /// One of two scalars, by the condition.
     pub fn select(&mut self, ty: PrimType, cond: Atom, if_true: Atom, if_false: Atom) -> Name {
-        self.let_basic("sel", BasicOp::Select { ty, cond, if_true, if_false })
+        self.let_basic("sel", BasicOp::select(ty, cond, if_true, if_false))
     }
 
     /// `x + y` on sizes.

@@ -64,7 +64,6 @@ pub use array::{Array, Buffer};
 pub use location::MemLocation;
 pub use machine::{Evaluator, Frame, Value};
 
-use crate::entry::Leaf;
 use crate::name::SrcLoc;
 use crate::syntax::{Level, Param, Program};
 use crate::tunable::{Listener, Settings};
@@ -72,6 +71,7 @@ use crate::types::{Dim, Type};
 use prim::Scalar;
 use std::fmt::{self, Write as _};
 use std::sync::Arc;
+use value::ValueType;
 
 /// Default limit on the number of executed statements.
 pub const DEFAULT_BUDGET: u64 = 2_000_000_000;
@@ -215,13 +215,13 @@ pub fn eval_entry_with<L: Level>(
     let entry_point = program
         .entries
         .iter()
-        .find(|entry_point| &*entry_point.name == entry)
+        .find(|entry_point| *entry_point.signature.name == *entry)
         .ok_or_else(|| argument(format!("entry point {entry} does not exist")))?;
     let mut m = Evaluator::new(program, options);
     let index = m.function_index(&entry_point.fun)?;
     let function = &program.functions[index];
 
-    let leaves = program.opaques.flatten_values(&entry_point.params);
+    let leaves = program.opaques.flatten_values(&entry_point.signature.params);
     if leaves.len() != args.len() {
         return Err(argument(format!("{} arguments, but {} are required", args.len(), leaves.len())));
     }
@@ -244,7 +244,7 @@ pub fn eval_entry_with<L: Level>(
     m.call(index, &mut values, &mut results)?;
     let mut results = results.into_iter().filter(|value| !matches!(value, Value::Unit | Value::Block(_)));
     let mut out = Vec::new();
-    for (leaf, _) in program.opaques.flatten_values(&entry_point.results) {
+    for (leaf, _) in program.opaques.flatten_values([&entry_point.signature.result]) {
         match results.nth(leaf.rank) {
             Some(Value::Scalar(x)) => out.push(EvalValue::Scalar(x)),
             Some(Value::Array(array)) => {
@@ -261,8 +261,8 @@ pub fn eval_entry_with<L: Level>(
 }
 
 /// The value preceded by its sizes; `None` if it is of another type.
-fn core_values(leaf: Leaf, value: EvalValue) -> Option<Vec<Value>> {
-    let elem = leaf.elem.prim();
+fn core_values(leaf: ValueType, value: EvalValue) -> Option<Vec<Value>> {
+    let elem = leaf.scalar.prim();
     match value {
         EvalValue::Scalar(x) if leaf.rank == 0 && x.ty() == elem => Some(vec![Value::Scalar(x)]),
         EvalValue::Array(array)

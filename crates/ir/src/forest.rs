@@ -20,7 +20,7 @@ use crate::syntax::{Atom, Aux, BasicOp, Body, Exp, Function, Level, Program, Stm
 use crate::tunable::Tunable;
 use crate::types::Dim;
 use crate::walk::{LevelOp, with_stack};
-use prim::{BinOp, Scalar};
+use prim::{BinOp, Scalar, ScalarOp};
 use rustc_hash::FxHashMap;
 
 /// A function's choices.
@@ -193,10 +193,10 @@ impl<'a> Finder<'a> {
         } else if matches!(
             op,
             BasicOp::Atom(_)
-                | BasicOp::Binary(
+                | BasicOp::Scalar(ScalarOp::Binary(
                     BinOp::Mul | BinOp::SMax | BinOp::SMin | BinOp::Add | BinOp::Sub | BinOp::SQuot,
                     ..
-                )
+                ))
         ) {
             self.sizes.insert(name, op);
         }
@@ -214,7 +214,7 @@ impl<'a> Finder<'a> {
         if let Some(BasicOp::Atom(atom)) = known {
             return self.size(*atom);
         }
-        let Some(BasicOp::Binary(op, _, x, y)) = known else {
+        let Some(BasicOp::Scalar(ScalarOp::Binary(op, _, x, y))) = known else {
             return shown(&self.function.names, name);
         };
         let (x, y) = (self.size(*x), self.size(*y));
@@ -262,12 +262,12 @@ impl<'a> Finder<'a> {
 /// For an operation that is true if the first of two conditions is true or the second is false
 /// (`select second first true`), the two conditions.
 pub fn or_not(op: &BasicOp) -> Option<(Name, Name)> {
-    if let BasicOp::Select {
+    if let BasicOp::Scalar(ScalarOp::Select {
         ty: _,
         cond: Atom::Var(second),
         if_true: Atom::Var(first),
         if_false: Atom::Const(Scalar::Bool(true)),
-    } = op
+    }) = op
     {
         Some((*first, *second))
     } else {

@@ -19,15 +19,14 @@
 
 mod aliasing;
 pub mod attrs;
+pub mod basic;
 pub mod build;
-pub mod cost;
-pub mod entry;
 pub mod error;
 pub mod eval;
-pub mod exact;
 pub mod facts;
 pub mod forest;
 pub mod fuel;
+pub mod kernels;
 pub mod math;
 pub mod mem;
 pub mod metrics;
@@ -42,7 +41,6 @@ pub mod seg;
 pub mod soac;
 pub mod syntax;
 pub mod text;
-pub mod total;
 pub mod tunable;
 pub mod types;
 pub mod typing;

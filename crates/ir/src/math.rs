@@ -1,5 +1,5 @@
 //! The definitions of the mathematical functions that a program uses: operations
-//! [`BasicOp::Math`] on `f32` and `f64` stand for them until the pass `expand-math`.
+//! [`ScalarOp::Math`] on `f32` and `f64` stand for them until the pass `expand-math`.
 //!
 //! A definition is a function of the prelude, as scalar operations and conditionals; it calls
 //! nothing, cannot fail, and is the same at all levels.
@@ -8,7 +8,7 @@ use crate::name::FunName;
 use crate::soac::Soacs;
 use crate::syntax::{Atom, BasicOp, Body, Exp, Function, Level, Param, Stm};
 use crate::walk::with_stack;
-use prim::{MathFun, PrimType, Scalar, eval};
+use prim::{MathFun, PrimType, Scalar, ScalarOp, eval};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -112,40 +112,20 @@ fn evaluate_op(op: &BasicOp, values: &[Scalar]) -> Option<Scalar> {
     let value = |atom: &Atom| operand(*atom, values);
     match op {
         BasicOp::Atom(x) => value(x),
-        BasicOp::Unary(op, _, x) => eval::unary(*op, value(x)?),
-        BasicOp::Binary(op, _, x, y) => eval::binary(*op, value(x)?, value(y)?),
-        BasicOp::Compare(op, _, x, y) => eval::compare(*op, value(x)?, value(y)?).map(Scalar::Bool),
-        BasicOp::Convert { op, from: _, to, arg } => eval::convert(*op, value(arg)?, *to),
-        BasicOp::Select { ty: _, cond, if_true, if_false } => {
-            value(if value(cond)?.as_bool()? { if_true } else { if_false })
-        }
-        BasicOp::Fma(_, x, y, z) => eval::fma(value(x)?, value(y)?, value(z)?),
-        BasicOp::SizeAtLeast { .. }
-        | BasicOp::Param { .. }
-        | BasicOp::Math(..)
+        BasicOp::Scalar(op) => op.as_ref().try_map(|x| value(x).ok_or(())).ok()?.value(|_, _, _| None),
+        crate::parameter_op!()
         | BasicOp::Assert { .. }
         | BasicOp::Index { .. }
-        | BasicOp::Update { .. }
-        | BasicOp::FlatIndex { .. }
-        | BasicOp::FlatUpdate { .. }
-        | BasicOp::Concat { .. }
-        | BasicOp::Iota { .. }
-        | BasicOp::Replicate { .. }
-        | BasicOp::Scratch { .. }
-        | BasicOp::Rearrange { .. }
-        | BasicOp::Reshape { .. }
-        | BasicOp::Copy(_)
-        | BasicOp::Manifest { .. }
-        | BasicOp::ArrayLit { .. }
-        | BasicOp::ConstArray { .. }
-        | BasicOp::Opaque(_)
-        | BasicOp::UpdateAcc { .. } => None,
+        | crate::update_op!()
+        | crate::view_op!()
+        | crate::fresh_array_op!()
+        | BasicOp::Opaque(_) => None,
     }
 }
 
 /// Returns true if an operation may occur in a definition.
 pub(crate) fn may_define(op: &BasicOp) -> bool {
-    op.is_scalar() && !matches!(op, BasicOp::SizeAtLeast { .. } | BasicOp::Param { .. } | BasicOp::Math(..))
+    op.is_scalar() && !matches!(op, crate::parameter_op!() | BasicOp::Scalar(ScalarOp::Math(..)))
 }
 
 fn body_at<L: Level>(body: &Body<Soacs>) -> Option<Body<L>> {

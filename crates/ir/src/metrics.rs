@@ -19,7 +19,7 @@ use crate::syntax::{
 };
 use crate::walk::{LevelOp, Visit};
 use crate::{FunName, Name, Program, Segs};
-use prim::{UnClass, UnOp};
+use prim::{ScalarOp, UnClass, UnOp};
 use rustc_hash::FxHashSet;
 
 /// A pattern of operations: a name, optionally preceded by names of the operations around it
@@ -212,7 +212,7 @@ impl<L: Level<Op: Counted>> Visit<L> for Counter<'_> {
         match exp {
             Exp::Basic(op) => {
                 // A fused multiply-add counts twice.
-                let fused = matches!(op, BasicOp::Fma(..));
+                let fused = matches!(op, BasicOp::Scalar(ScalarOp::Fma(..)));
                 for _ in 0..=usize::from(fused) {
                     self.count_leaf("BasicOp");
                     self.count_leaf(basic(op));
@@ -251,13 +251,13 @@ fn checks_arguments<L: Level>(exp: &Exp<L>) -> bool {
 fn basic(op: &BasicOp) -> &'static str {
     match op {
         BasicOp::Atom(_) => "SubExp",
-        BasicOp::Unary(op, ..) => unary(*op),
-        BasicOp::Binary(..) | BasicOp::Fma(..) => "BinOp",
-        BasicOp::Compare(..) | BasicOp::SizeAtLeast { .. } => "CmpOp",
+        BasicOp::Scalar(ScalarOp::Unary(op, ..)) => unary(*op),
+        BasicOp::Scalar(ScalarOp::Binary(..) | ScalarOp::Fma(..)) => "BinOp",
+        BasicOp::Scalar(ScalarOp::Compare(..)) | BasicOp::SizeAtLeast { .. } => "CmpOp",
         BasicOp::Param { .. } => "UserParam",
-        BasicOp::Convert { .. } => "ConvOp",
-        BasicOp::Select { .. } => "If",
-        BasicOp::Math(..) => "Apply",
+        BasicOp::Scalar(ScalarOp::Convert { .. }) => "ConvOp",
+        BasicOp::Scalar(ScalarOp::Select { .. }) => "If",
+        BasicOp::Scalar(ScalarOp::Math(..)) => "Apply",
         BasicOp::Assert { .. } => "Assert",
         BasicOp::Index { .. } => "Index",
         BasicOp::Update { .. } => "Update",

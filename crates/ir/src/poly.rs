@@ -86,6 +86,12 @@ impl Poly {
         Self::from_terms(self.terms.iter().chain(&other.terms).cloned())
     }
 
+    /// The difference.
+    #[must_use]
+    pub fn sub(&self, other: &Self) -> Self {
+        self.add(&other.mul(&Self::constant(-1)))
+    }
+
     /// The product.
     #[must_use]
     pub fn mul(&self, other: &Self) -> Self {

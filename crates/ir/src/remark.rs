@@ -10,6 +10,7 @@
 
 mod text;
 
+use crate::kernels::Refusal;
 use crate::name::SrcLoc;
 use crate::scan_reduce::ScanReduce;
 use crate::seg::{Decomp, SegKind, SegOp};
@@ -130,7 +131,7 @@ pub enum RemarkKind {
         /// The operation.
         what: OperationKind,
         /// The reason for which it cannot be a kernel.
-        why: Arc<str>,
+        why: Refusal,
     },
     /// A nest has no versions of its own, as it is already nested in the choices of other nests.
     ChoicesTooDeep {

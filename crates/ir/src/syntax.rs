@@ -1,4 +1,5 @@
-//! The syntax shared by all levels: programs, functions, bodies, statements, basic operations.
+//! The syntax shared by all levels: programs, functions, bodies, statements. Operations without
+//! bodies are in [`basic`](crate::basic).
 //!
 //! **Telescopes.** The results of an `if`, a loop, a call or an operation may include sizes that
 //! the types of later results mention: an element of a pattern may use the names bound by earlier
@@ -14,22 +15,23 @@
 //! used.
 
 pub use crate::attrs::{Attr, Attrs};
-pub use crate::entry::{EntryPoint, EntryType, EntryValue, OpaqueTypes};
+pub use crate::basic::{BasicOp, DimIndex, ENTRY_SIZES_MESSAGE, MsgPart, ReshapeKind};
 use crate::eval::{Evaluate, MemLocation};
 use crate::facts::Facts;
 use crate::math::MathDefinitions;
 use crate::name::{FunName, Name, NameTable, Prov, ProvTable};
 use crate::text::TextForm;
-use crate::tunable::{Tunable, TunableId};
-use crate::types::{Dim, Shape, Type};
+use crate::tunable::Tunable;
+use crate::types::Type;
 use crate::verify::{AnnotationRules, Rules};
 use crate::version::Version;
 use crate::walk::{Annotation, LevelOp};
-use prim::{BinOp, CmpOp, ConvOp, MathFun, PrimType, Scalar, ScalarType, UnOp};
+use prim::{PrimType, Scalar};
 use smallvec::SmallVec;
 use std::fmt::Debug;
 use std::sync::Arc;
 use target::levels::Stack;
+pub use value::interface::{EntryType, EntryValue, OpaqueTypes, Signature};
 
 /// A level of the IR: its operations in addition to the basic ones, and its annotations of bound
 /// names in addition to types.
@@ -242,240 +244,6 @@ pub enum LoopForm {
     },
 }
 
-/// One dimension of an index or slice.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum DimIndex {
-    /// One index, `i64`; the dimension disappears.
-    Fix(Atom),
-    /// The indices `start + k * stride` for `k < count`.
-    Slice {
-        /// First index.
-        start: Atom,
-        /// Number of indices; the size of the new dimension.
-        count: Dim,
-        /// Distance between indices, of any sign.
-        stride: Atom,
-    },
-}
-
-impl DimIndex {
-    /// Returns true if these are all indices of a dimension, in order.
-    pub fn is_full(&self, dim: Dim) -> bool {
-        matches!(self, Self::Slice { start, count, stride }
-            if *start == Atom::i64(0) && *count == dim && *stride == Atom::i64(1))
-    }
-}
-
-/// The guarantee of a reshape.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum ReshapeKind {
-    /// The same dimensions under other names; certificates prove them equal.
-    Coerce,
-    /// Other dimensions with the same product; row-major order is kept.
-    Arbitrary,
-}
-
-/// A part of an error message.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum MsgPart {
-    /// Fixed text.
-    Text(Arc<str>),
-    /// A value, formatted as a value of this source type.
-    Value(ScalarType, Atom),
-}
-
-/// Prefix of the messages of failed checks of an entry point's argument sizes.
-pub const ENTRY_SIZES_MESSAGE: &str = "entry point arguments have invalid sizes";
-
-/// Operations without bodies.
-#[derive(Clone, PartialEq, Debug)]
-pub enum BasicOp {
-    /// The operand itself.
-    Atom(Atom),
-    /// A unary operator at a type.
-    Unary(UnOp, PrimType, Atom),
-    /// A binary operator at a type.
-    Binary(BinOp, PrimType, Atom, Atom),
-    /// A comparison at an operand type; yields `bool`.
-    Compare(CmpOp, PrimType, Atom, Atom),
-    /// Compares a size (`i64`) with a tuning parameter: true if the size is not less; yields
-    /// `bool`. Never folded, since the parameter's value is known at run time only.
-    SizeAtLeast {
-        /// The size.
-        size: Atom,
-        /// The function's tuning parameter.
-        tunable: TunableId,
-    },
-    /// The value (`i64`) of a user-defined tuning parameter, by its name in the source program, or
-    /// the default if it is not set. Never folded.
-    Param {
-        /// The parameter's name.
-        name: Arc<str>,
-        /// The default value.
-        default: Atom,
-    },
-    /// A conversion.
-    Convert {
-        /// The conversion operator.
-        op: ConvOp,
-        /// The operand's type.
-        from: PrimType,
-        /// The result's type.
-        to: PrimType,
-        /// The operand.
-        arg: Atom,
-    },
-    /// One of two scalars, both already evaluated.
-    Select {
-        /// Type of the scalars.
-        ty: PrimType,
-        /// The condition, a `bool`.
-        cond: Atom,
-        /// Result when true.
-        if_true: Atom,
-        /// Result when false.
-        if_false: Atom,
-    },
-    /// Fused multiply-add `a * b + c` with one rounding.
-    Fma(PrimType, Atom, Atom, Atom),
-    /// A mathematical function: the program's definition of it at this type, or a library function
-    /// where types have no definitions ([`MathFun::has_definition`]).
-    Math(MathFun, PrimType, SmallVec<[Atom; 2]>),
-    /// A check: a certificate if `cond` holds; otherwise the program fails with the message.
-    Assert {
-        /// The condition.
-        cond: Atom,
-        /// The error message.
-        msg: Vec<MsgPart>,
-    },
-    /// An element or slice; aliases the array. Has one entry per dimension of the array. Its
-    /// certificates guarantee that it is in bounds.
-    Index {
-        /// The array.
-        array: Name,
-        /// One entry per dimension.
-        slice: Vec<DimIndex>,
-    },
-    /// The array with the slice replaced; consumes the array.
-    Update {
-        /// The array.
-        array: Name,
-        /// One entry per dimension.
-        slice: Vec<DimIndex>,
-        /// A scalar, or an array of the slice's shape.
-        value: Atom,
-    },
-    /// A view that replaces the outermost dimension by several: `dims` are the sizes and strides
-    /// (in rows) of the new dimensions. Aliases the array. Must not be consumed, as it may contain
-    /// an element more than once.
-    FlatIndex {
-        /// The array.
-        array: Name,
-        /// The first row.
-        offset: Atom,
-        /// At least one.
-        dims: SmallVec<[(Dim, Atom); 4]>,
-    },
-    /// The array with the rows of such a view replaced; consumes the array.
-    FlatUpdate {
-        /// The array.
-        array: Name,
-        /// The first row.
-        offset: Atom,
-        /// Strides in rows; the sizes are the value's outer ones.
-        strides: SmallVec<[Atom; 4]>,
-        /// The new rows, an array.
-        value: Name,
-    },
-    /// Concatenation of arrays along a dimension; a fresh array.
-    Concat {
-        /// The dimension.
-        dim: usize,
-        /// At least one.
-        arrays: Vec<Name>,
-        /// The sum of the arrays' sizes in that dimension.
-        width: Dim,
-    },
-    /// `start + i * stride` for `i < count`; a fresh array. The arithmetic wraps.
-    Iota {
-        /// Integer type of the elements.
-        ty: PrimType,
-        /// Number of elements.
-        count: Dim,
-        /// First element.
-        start: Atom,
-        /// Difference of consecutive elements.
-        stride: Atom,
-    },
-    /// The value (scalar or array) repeated over new outer dimensions; a fresh array.
-    Replicate {
-        /// The new dimensions.
-        shape: Shape,
-        /// The value that is repeated.
-        value: Atom,
-    },
-    /// A fresh array of unspecified contents.
-    Scratch {
-        /// Element type.
-        elem: PrimType,
-        /// Shape.
-        shape: Shape,
-    },
-    /// Permuted dimensions: result dimension `i` is dimension `perm[i]` of the array. Aliases.
-    Rearrange {
-        /// A permutation of `0..rank`.
-        perm: SmallVec<[usize; 3]>,
-        /// The array.
-        array: Name,
-    },
-    /// The same elements in row-major order under another shape. Aliases.
-    Reshape {
-        /// Its guarantee.
-        kind: ReshapeKind,
-        /// The new shape.
-        shape: Shape,
-        /// The array.
-        array: Name,
-    },
-    /// A fresh copy.
-    Copy(Name),
-    /// A fresh copy with its dimensions in this order in memory.
-    Manifest {
-        /// Order of the dimensions, by decreasing stride.
-        perm: SmallVec<[usize; 3]>,
-        /// The array.
-        array: Name,
-    },
-    /// An array of given elements (scalars, or arrays of one shape); a fresh array.
-    ArrayLit {
-        /// The type of one element.
-        row: Type,
-        /// The elements.
-        elems: Vec<Atom>,
-    },
-    /// A constant array, opaque to all passes; row-major, little-endian.
-    ConstArray {
-        /// Element type.
-        elem: PrimType,
-        /// Constant dimensions.
-        shape: SmallVec<[i64; 3]>,
-        /// The elements' bytes.
-        bytes: Arc<[u8]>,
-    },
-    /// The operand, hidden from the optimiser.
-    Opaque(Atom),
-    /// The accumulator with `values` combined with the element at the index or, without an
-    /// operator, written there. Updates at out-of-bounds indices are ignored.
-    UpdateAcc {
-        /// The accumulator.
-        acc: Name,
-        /// One `i64` per dimension of the accumulator's shape.
-        index: SmallVec<[Atom; 2]>,
-        /// One per element type.
-        values: Vec<Atom>,
-    },
-}
-
 /// The kinds of functions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FunKind {
@@ -528,6 +296,16 @@ pub struct Function<L: Level> {
     pub names: NameTable,
     /// All provenance stacks in the function.
     pub provs: ProvTable,
+}
+
+/// An entry point: a function whose parameters and results represent those of the entry point, by
+/// the leaves of the values in order ([`value::interface`]), each array after its sizes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct EntryPoint<F = FunName> {
+    /// The function that implements it.
+    pub fun: F,
+    /// Its name and types for callers.
+    pub signature: Signature,
 }
 
 /// A program.

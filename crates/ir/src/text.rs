@@ -39,11 +39,12 @@ mod entry;
 mod lex;
 mod ops;
 mod parse;
+mod part;
 mod print;
 mod seg;
 
 pub use cursor::Parser;
-pub use entry::{show_entry_value, show_opaque_types};
+pub use entry::{show_entry_point, show_opaque_types};
 pub use lex::{is_identifier, is_plain_hint, quote};
 pub use print::{Note, Printer, scalar as show_scalar};
 

@@ -110,13 +110,8 @@ pub fn basic_type(op: &BasicOp, type_of: &dyn Fn(Name) -> Type) -> Type {
     };
     match op {
         BasicOp::Atom(x) | BasicOp::Opaque(x) => atom_type(x),
-        BasicOp::Unary(_, ty, _)
-        | BasicOp::Binary(_, ty, ..)
-        | BasicOp::Fma(ty, ..)
-        | BasicOp::Math(_, ty, _)
-        | BasicOp::Select { ty, .. }
-        | BasicOp::Convert { to: ty, .. } => Type::Prim(*ty),
-        BasicOp::Compare(..) | BasicOp::SizeAtLeast { .. } => Type::Prim(PrimType::Bool),
+        BasicOp::Scalar(op) => Type::Prim(op.result_type()),
+        BasicOp::SizeAtLeast { .. } => Type::Prim(PrimType::Bool),
         BasicOp::Param { .. } => Type::I64,
         BasicOp::Assert { .. } => Type::Cert,
         BasicOp::Index { array, slice } => {

@@ -23,7 +23,7 @@
 //! 9. Accumulators carry the token of their `withacc`, its shape and element types.
 //! 10. Called functions are functions of the program, constants have no parameters, function names
 //!     are unique, entry points have the signatures of their functions. Opaque types satisfy the
-//!     invariants of their table ([`crate::entry`]), and their names are unique.
+//!     invariants of their table ([`value::interface`]), and their names are unique.
 //!
 //! Consumption (`consume`, with aliases recomputed):
 //! 11. Nothing is used after it, or anything that it may alias, was consumed.
@@ -70,7 +70,7 @@ pub use types::Checker;
 
 use crate::facts::{DimOrder, FactFlag};
 use crate::name::{FunName, Name};
-use crate::syntax::{EntryPoint, EntryValue, FunKind, Function, Level, OpaqueTypes, Program};
+use crate::syntax::{EntryPoint, EntryValue, FunKind, Function, Level, OpaqueTypes, Program, Signature};
 use crate::text::{self, Note};
 use crate::types::Type;
 use crate::version;
@@ -172,7 +172,7 @@ pub fn verify<L: Level>(program: &Program<L>) -> Result<(), Vec<VerifyError>> {
             None => {
                 errors.push(error_in(
                     &entry.fun,
-                    &format!("the function of entry point {} does not exist", entry.name),
+                    &format!("the function of entry point {} does not exist", entry.signature.name),
                 ));
             }
         }
@@ -205,24 +205,28 @@ fn check_entry<L: Level>(
 ) {
     let mut fail = |message: String| errors.push(error_in(&function.name, &message));
     if function.kind == FunKind::Constant {
-        fail(format!("entry point {} is a constant", entry.name));
+        fail(format!("entry point {} is a constant", entry.signature.name));
     }
     let params: Vec<&Type> = signature(function.params.iter().map(|p| &p.param.ty));
     let results: Vec<&Type> = signature(function.ret.iter().map(|r| &r.ty));
+    let Signature { params: values, result, .. } = &entry.signature;
     for (what, values, types) in
-        [("parameters", &entry.params, &params), ("results", &entry.results, &results)]
+        [("parameters", &values[..], &params), ("results", std::slice::from_ref(result), &results)]
     {
         if !opaques.contains_types_of(values) || !values_fit(opaques, values, types) {
-            fail(format!("the {what} of entry point {} do not match the function", entry.name));
+            fail(format!("the {what} of entry point {} do not match the function", entry.signature.name));
         }
     }
     let core_params = function.params.iter().filter(|p| !matches!(p.param.ty, Type::Mem(_)));
     let consumed: Vec<bool> = core_params.map(|p| p.consumed).collect();
     let mut at = 0;
-    for value in &entry.params {
-        let end = (at + opaques.n_values(&value.ty)).min(consumed.len());
+    for value in &entry.signature.params {
+        let end = (at + opaques.n_words(value.ty)).min(consumed.len());
         if !value.unique && consumed[at.min(end)..end].contains(&true) {
-            fail(format!("entry point {} consumes {}, which is not declared unique", entry.name, value.name));
+            fail(format!(
+                "entry point {} consumes {}, which is not declared unique",
+                entry.signature.name, value.name
+            ));
         }
         at = end;
     }
@@ -235,14 +239,14 @@ fn signature<'a>(types: impl Iterator<Item = &'a Type>) -> Vec<&'a Type> {
 
 fn values_fit(opaques: &OpaqueTypes, values: &[EntryValue], mut types: &[&Type]) -> bool {
     for value in values {
-        for leaf in opaques.leaves(&value.ty) {
-            let Some((own, rest)) = types.split_at_checked(leaf.n_values()) else {
+        for leaf in opaques.leaves(value.ty) {
+            let Some((own, rest)) = types.split_at_checked(leaf.n_words()) else {
                 return false;
             };
             let Some((value, sizes)) = own.split_last() else {
                 return false;
             };
-            let elem = leaf.elem.prim();
+            let elem = leaf.scalar.prim();
             let fits = match leaf.rank {
                 0 => **value == Type::Prim(elem),
                 rank => value.elem() == Some(elem) && value.rank() == rank,

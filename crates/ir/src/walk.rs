@@ -96,7 +96,7 @@ fn change_poly<L: Level, V: VisitMut<L> + ?Sized>(v: &mut V, poly: &mut Poly) {
 }
 
 macro_rules! walker {
-    ($(#[$meta:meta])* $Walker:ident, $visit:ident, $poly:ident, $($m:ident)?) => {
+    ($(#[$meta:meta])* $Walker:ident, $visit:ident, $poly:ident, $operands:ident, $($m:ident)?) => {
         $(#[$meta])*
         pub trait $Walker<L: Level> {
             /// A use of a name.
@@ -328,34 +328,17 @@ macro_rules! walker {
             /// The operands of an operation without bodies.
             fn walk_basic(&mut self, op: &$($m)? BasicOp) {
                 match op {
-                    BasicOp::Atom(x) | BasicOp::Opaque(x) | BasicOp::Unary(_, _, x) => {
-                        self.atom(x);
-                    }
-                    BasicOp::Binary(_, _, x, y) | BasicOp::Compare(_, _, x, y) => {
-                        self.atom(x);
-                        self.atom(y);
+                    BasicOp::Atom(x) | BasicOp::Opaque(x) => self.atom(x),
+                    BasicOp::Scalar(op) => {
+                        for x in op.$operands() {
+                            self.atom(x);
+                        }
                     }
                     BasicOp::SizeAtLeast { size: x, tunable } => {
                         self.atom(x);
                         self.tunable(tunable);
                     }
                     BasicOp::Param { name: _, default: x } => self.atom(x),
-                    BasicOp::Convert { op: _, from: _, to: _, arg } => self.atom(arg),
-                    BasicOp::Select { ty: _, cond, if_true, if_false } => {
-                        self.atom(cond);
-                        self.atom(if_true);
-                        self.atom(if_false);
-                    }
-                    BasicOp::Fma(_, x, y, z) => {
-                        self.atom(x);
-                        self.atom(y);
-                        self.atom(z);
-                    }
-                    BasicOp::Math(_, _, args) => {
-                        for arg in args {
-                            self.atom(arg);
-                        }
-                    }
                     BasicOp::Assert { cond, msg } => {
                         self.atom(cond);
                         for part in msg {
@@ -445,12 +428,12 @@ macro_rules! walker {
 
 walker! {
     /// A read-only traversal.
-    Visit, visit, read_poly,
+    Visit, visit, read_poly, operands,
 }
 
 walker! {
     /// A traversal that can change the nodes.
-    VisitMut, visit_mut, change_poly, mut
+    VisitMut, visit_mut, change_poly, operands_mut, mut
 }
 
 /// Calls `f` with each body directly inside of the expression (branches, bodies of loops, lambdas

@@ -9,7 +9,7 @@ use crate::dialect::{self, Dialect};
 use crate::error::{Error, Res};
 use crate::literal;
 use imp::{Access, Expr, Space, Var, VarInfo, VarType};
-use prim::{BinOp, CmpClass, CmpOp, ConvOp, MathFun, PrimType, Scalar, UnOp};
+use prim::{BinOp, CmpClass, CmpOp, ConvOp, MathFun, PrimType, Scalar, ScalarOp, UnOp};
 
 /// The text of an expression, and its precedence.
 pub struct Text {
@@ -153,15 +153,15 @@ impl Expressions<'_> {
             Expr::Var(v) => Ok(Text::tight(self.name(*v)?)),
             Expr::Tunable(id) => Ok(Text::tight(format!("ctx->tunables[{}]", id.0))),
             Expr::LogsComparisons => Ok(Text::tight("ctx->logging")),
-            Expr::Unary(op, ty, x) => self.unary(*op, *ty, x),
-            Expr::Binary(op, ty, x, y) => self.binary(e, *op, *ty, (x, y)),
-            Expr::Compare(op, ty, x, y) => self.compare(*op, *ty, x, y),
-            Expr::Convert(op, from, to, x) => self.convert(*op, *from, *to, x),
-            Expr::Select(_, c, x, y) => {
+            Expr::Scalar(ScalarOp::Unary(op, ty, x)) => self.unary(*op, *ty, x),
+            Expr::Scalar(ScalarOp::Binary(op, ty, x, y)) => self.binary(e, *op, *ty, (x, y)),
+            Expr::Scalar(ScalarOp::Compare(op, ty, x, y)) => self.compare(*op, *ty, x, y),
+            Expr::Scalar(ScalarOp::Convert { op, from, to, arg: x }) => self.convert(*op, *from, *to, x),
+            Expr::Scalar(ScalarOp::Select { ty: _, cond: c, if_true: x, if_false: y }) => {
                 Ok(Text::loose(format!("{} ? {} : {}", self.operand(c)?, self.operand(x)?, self.operand(y)?)))
             }
-            Expr::Fma(ty, x, y, z) => self.call(&format!("br_fma_{ty}"), &[x, y, z]),
-            Expr::Math(fun, ty, args) => self.math(*fun, *ty, args),
+            Expr::Scalar(ScalarOp::Fma(ty, x, y, z)) => self.call(&format!("br_fma_{ty}"), &[x, y, z]),
+            Expr::Scalar(ScalarOp::Math(fun, ty, args)) => self.math(*fun, *ty, args),
             imp::vector_expr!() => Err(Error::bug("the back end does not support vectors")),
         }
     }
@@ -189,10 +189,10 @@ impl Expressions<'_> {
             let n = x.as_i64().ok_or_else(|| Error::bug("a constant is not an integer"))?;
             return Ok(Text::tight(literal::bits(n, is_wide, self.dialect)));
         }
-        if let Expr::Unary(UnOp::Neg, _, x) = e {
+        if let Expr::Scalar(ScalarOp::Unary(UnOp::Neg, _, x)) = e {
             return Ok(Text::loose(format!("-{}", self.bits(x, ty)?.operand())));
         }
-        if let Expr::Binary(BinOp::Shl, _, x, y) = e
+        if let Expr::Scalar(ScalarOp::Binary(BinOp::Shl, _, x, y)) = e
             && let Some(amount) = amount(y, ty)
         {
             let x = self.bits(x, ty)?.operand();
@@ -362,8 +362,8 @@ impl Expressions<'_> {
         clippy::wildcard_enum_match_arm,
         reason = "the other functions are not exact: the results of C's library may differ"
     )]
-    fn math(&self, fun: MathFun, ty: PrimType, args: &[Expr]) -> Res<Text> {
-        let args: Vec<&Expr> = args.iter().collect();
+    fn math(&self, fun: MathFun, ty: PrimType, args: &[Box<Expr>]) -> Res<Text> {
+        let args: Vec<&Expr> = args.iter().map(|arg| &**arg).collect();
         let suffix = if ty == PrimType::F32 { "f" } else { "" };
         match fun {
             MathFun::Copysign if ty != PrimType::F16 => self.call(&format!("copysign{suffix}"), &args),
@@ -377,9 +377,9 @@ impl Expressions<'_> {
 #[allow(clippy::wildcard_enum_match_arm, reason = "true for three operators, false for all others")]
 fn sum(e: &Expr) -> Option<(&'static str, &Expr, &Expr)> {
     match e {
-        Expr::Binary(BinOp::Add, _, x, y) => Some(("+", x, y)),
-        Expr::Binary(BinOp::Sub, _, x, y) => Some(("-", x, y)),
-        Expr::Binary(BinOp::Mul, _, x, y) => Some(("*", x, y)),
+        Expr::Scalar(ScalarOp::Binary(BinOp::Add, _, x, y)) => Some(("+", x, y)),
+        Expr::Scalar(ScalarOp::Binary(BinOp::Sub, _, x, y)) => Some(("-", x, y)),
+        Expr::Scalar(ScalarOp::Binary(BinOp::Mul, _, x, y)) => Some(("*", x, y)),
         _ => None,
     }
 }

@@ -6,7 +6,7 @@ use crate::error::{Error, Res};
 use crate::function::TranslationUnit;
 use crate::literal;
 use crate::names;
-use imp::{Check, CheckId, Data, DataId, Entry, EntryType, EntryValue, VarType};
+use imp::{Check, CheckId, Data, DataId, Entry, EntryType, EntryValue, Signature, VarType};
 use prim::{PrimType, Scalar, ScalarType};
 use std::fmt::Write as _;
 
@@ -123,7 +123,14 @@ pub fn description(unit: &TranslationUnit<'_>) -> Res<String> {
     let mut entries = Vec::new();
     for (at, entry) in program.entries.iter().enumerate() {
         let mut sides = Vec::new();
-        for (side, values) in [("params", &entry.params), ("results", &entry.results)] {
+        let Signature { name, params, result, .. } = &entry.signature;
+        let results = program.opaques.components(result.ty).into_iter().map(|ty| EntryValue {
+            type_name: program.opaques.name(ty),
+            ty,
+            ..result.clone()
+        });
+        let results: Vec<EntryValue> = results.collect();
+        for (side, values) in [("params", params), ("results", &results)] {
             let name = format!("{}_{side}", names::entry(at));
             let mut lines = Vec::new();
             for (i, value) in values.iter().enumerate() {
@@ -132,7 +139,7 @@ pub fn description(unit: &TranslationUnit<'_>) -> Res<String> {
             sides.push(format!("{}, {name}", lines.len()));
             text += &table("br_param", &name, &lines, "{NULL, NULL, 0, 0, 0, 0, 0, 0, NULL}");
         }
-        let (name, code) = (literal::text(&entry.name), names::entry(at));
+        let (name, code) = (literal::text(name), names::entry(at));
         entries.push(format!("{{{name}, {code}, {}}}", sides.join(", ")));
     }
     text += &table("br_entry", "program_entries", &entries, "{NULL, NULL, 0, NULL, 0, NULL}");
@@ -167,16 +174,16 @@ fn describe(unit: &TranslationUnit<'_>, name: &str, value: &EntryValue, text: &m
     let index = |ty: ScalarType| format!("BR_{}", ty.name().to_uppercase());
     // An array's block precedes its sizes.
     let (mut words, mut blocks) = (0, Vec::new());
-    for leaf in unit.program.opaques.leaves(&value.ty) {
+    for leaf in unit.program.opaques.leaves(value.ty) {
         if leaf.rank > 0 {
             blocks.push(words.to_string());
         }
-        words += leaf.n_values();
+        words += leaf.n_words();
     }
-    let (kind, scalar, rank) = match &value.ty {
-        EntryType::Scalar(ty) => ("BR_SCALAR", index(*ty), 0),
-        EntryType::Array { elem, rank } => ("BR_ARRAY", index(*elem), *rank),
-        EntryType::Opaque(_) if words == 0 => ("BR_UNIT", "0".to_owned(), 0),
+    let (kind, scalar, rank) = match value.ty {
+        EntryType::Value(ty) if ty.rank == 0 => ("BR_SCALAR", index(ty.scalar), 0),
+        EntryType::Value(ty) => ("BR_ARRAY", index(ty.scalar), ty.rank),
+        ty if unit.program.opaques.is_unit(ty) => ("BR_UNIT", "0".to_owned(), 0),
         EntryType::Opaque(_) => ("BR_OPAQUE", "0".to_owned(), 0),
     };
     let offsets = if blocks.is_empty() {

@@ -5,8 +5,11 @@
 #[path = "../../llvm/tests/all/common/cases.rs"]
 mod cases;
 
-use cases::{Case, cases, interesting, is_nan};
-use imp::{CodePlacement, Entry, EntryType, EntryValue, Expr, FunId, Function, Program, Stmt, Var};
+use cases::{Case, cases, is_nan};
+use imp::{
+    CodePlacement, Entry, EntryType, EntryValue, Expr, FunId, Function, OpaqueTypes, Program, Signature,
+    Stmt, Var,
+};
 use imp::{VarInfo, VarType};
 use prim::{MathFun, PrimType, Scalar, ScalarType};
 use std::io::Write;
@@ -34,8 +37,7 @@ int main(void) {
 
 /// Returns true if C's library has the function with exact results.
 fn is_exact(case: &Case) -> bool {
-    let library = |fun: &&MathFun| case.name == format!("{}.{}", fun.name(), case.result);
-    match MathFun::ALL.iter().find(library) {
+    match case.fun() {
         Some(MathFun::Copysign | MathFun::Nextafter) => case.result != PrimType::F16,
         Some(_) => false,
         None => true,
@@ -44,12 +46,7 @@ fn is_exact(case: &Case) -> bool {
 
 fn value(ty: PrimType) -> EntryValue {
     let scalar = ScalarType::ALL.iter().find(|scalar| scalar.prim() == ty);
-    EntryValue {
-        name: "".into(),
-        type_name: ty.name().into(),
-        ty: EntryType::Scalar(*scalar.expect("each type has values")),
-        unique: false,
-    }
+    OpaqueTypes::default().value("", EntryType::scalar(*scalar.expect("each type has values")))
 }
 
 /// A program with an entry point for each case.
@@ -63,7 +60,7 @@ fn program(cases: &[Case]) -> Program {
         let result = Var(count as u32);
         let args = params.iter().map(|var| Expr::Var(*var));
         let constants = case.constants.iter().map(|x| Expr::Const(*x));
-        let expr = (case.expr)(args.chain(constants).collect());
+        let expr = case.expr(args.chain(constants));
         program.functions.push(Function {
             name: case.name.as_str().into(),
             params,
@@ -75,31 +72,11 @@ fn program(cases: &[Case]) -> Program {
             code: CodePlacement::OneModule,
             recursive: false,
         });
-        program.entries.push(Entry {
-            name: case.name.as_str().into(),
-            fun: FunId(at as u32),
-            params: case.params.iter().map(|ty| value(*ty)).collect(),
-            results: vec![value(case.result)],
-        });
+        let params = case.params.iter().map(|ty| value(*ty)).collect();
+        let signature = Signature::new(&case.name, params, value(case.result));
+        program.entries.push(Entry { fun: FunId(at as u32), signature });
     }
     program
-}
-
-/// Arguments of a case: all pairs; every 7th triple.
-fn arguments(case: &Case) -> Vec<Vec<Scalar>> {
-    let domains: Vec<Vec<Scalar>> = case.params.iter().map(|ty| interesting(*ty)).collect();
-    let count: usize = domains.iter().map(Vec::len).product();
-    let step = if case.params.len() > 2 { 7 } else { 1 };
-    let one = |at: usize| {
-        let mut rest = at;
-        let pick = |values: &Vec<Scalar>| {
-            let x = values[rest % values.len()];
-            rest /= values.len();
-            x
-        };
-        domains.iter().map(pick).collect()
-    };
-    (0..count).step_by(step).map(one).collect()
 }
 
 fn all_operators(level: &str) {
@@ -121,7 +98,7 @@ fn all_operators(level: &str) {
     let mut input = Vec::new();
     let mut calls = Vec::new();
     for (at, case) in cases.iter().enumerate() {
-        for args in arguments(case) {
+        for args in case.arguments() {
             input.extend((at as u32).to_le_bytes());
             args.iter().for_each(|x| input.extend(x.bits().to_le_bytes()));
             calls.push((case, args));
@@ -138,7 +115,7 @@ fn all_operators(level: &str) {
 
     let (mut failures, mut compared) = (Vec::new(), 0);
     for ((case, args), word) in calls.iter().zip(output.stdout.chunks_exact(8)) {
-        let Some(wanted) = (case.meaning)(args) else {
+        let Some(wanted) = case.meaning(args) else {
             continue;
         };
         let word = u64::from_le_bytes(word.try_into().expect("a word has eight bytes"));

@@ -49,17 +49,18 @@ fn word_at<'c>(
 pub fn entry_elsewhere<'c>(emit: &Emit<'_, 'c>, entry: &Entry) -> FunctionValue<'c> {
     let params = [emit.types.ptr.into(); ENTRY_PARAMS];
     let ty = emit.types.i32.fn_type(&params, false);
-    let name = entry_symbol(&entry.name) + emit.suffix;
+    let name = entry_symbol(&entry.signature.name) + emit.suffix;
     emit.module.add_function(&name, ty, None)
 }
 
 /// Defines the exported code of an entry point: unpacks words, calls the function, packs words.
 pub fn entry<'c>(emit: &Emit<'_, 'c>, entry: &Entry) -> Res<FunctionValue<'c>> {
     let id = entry.fun.0 as usize;
-    let missing = || Error::bug(format_args!("the function of entry point {} does not exist", entry.name));
+    let missing =
+        || Error::bug(format_args!("the function of entry point {} does not exist", entry.signature.name));
     let function = emit.program.functions.get(id).ok_or_else(missing)?;
     let callee = emit.function(id)?;
-    let name = entry_symbol(&entry.name) + emit.suffix;
+    let name = entry_symbol(&entry.signature.name) + emit.suffix;
     let (f, b) = export(emit, &name, ENTRY_PARAMS);
     let (ctx, args, results) = (param(f, 0)?, param(f, 1)?, param(f, 2)?);
     let mut values: Vec<Value<'c>> = vec![ctx.into()];

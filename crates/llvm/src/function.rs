@@ -21,7 +21,7 @@ use inkwell::types::BasicType;
 use inkwell::values::{
     AsValueRef, BasicValue, FunctionValue, InstructionValue, IntValue, MetadataValue, PointerValue,
 };
-use prim::{BinOp, PrimType};
+use prim::{BinOp, PrimType, ScalarOp};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// As many blocks are released by one call: inline tests are faster, and more code.
@@ -53,6 +53,9 @@ pub struct FunctionEmitter<'e, 'p, 'c> {
     pub scopes: AliasScopes<'c>,
     /// Arrays for the values of failing checks, by length.
     pub check_values: FxHashMap<usize, PointerValue<'c>>,
+    /// True if loops with long iterations, and loops of unknown length, notice that the call is
+    /// cancelled; false in tasks, between whose chunks the runtime notices it.
+    pub notices_cancellation: bool,
     /// The stack slot to which masked-off lanes store.
     pub masked_store_slot: Option<PointerValue<'c>>,
     entry: BasicBlock<'c>,
@@ -152,6 +155,7 @@ impl<'e, 'p, 'c> FunctionEmitter<'e, 'p, 'c> {
             access_groups: Vec::new(),
             scopes: AliasScopes::default(),
             check_values: FxHashMap::default(),
+            notices_cancellation: true,
             masked_store_slot: None,
             entry,
             slots: FxHashMap::default(),
@@ -426,38 +430,16 @@ impl<'e, 'p, 'c> FunctionEmitter<'e, 'p, 'c> {
                 let (x, y) = (self.expr(x)?, self.expr(y)?);
                 self.ops().newton_division(x, y)
             }
-            Expr::Unary(op, ty, x) => {
-                let x = self.expr(x)?;
-                self.ops().unary(*op, *ty, x)
-            }
-            Expr::Binary(BinOp::Pow, ty, x, y) if small_power(y).is_some() && ty.is_int() => {
+            Expr::Scalar(ScalarOp::Binary(BinOp::Pow, ty, x, y))
+                if small_power(y).is_some() && ty.is_int() =>
+            {
                 let x = self.expr(x)?;
                 let exponent = small_power(y).unwrap_or_default();
                 self.ops().constant_power(x, exponent)
             }
-            Expr::Binary(op, ty, x, y) => {
-                let (x, y) = (self.expr(x)?, self.expr(y)?);
-                self.ops().binary(*op, *ty, x, y)
-            }
-            Expr::Compare(op, ty, x, y) => {
-                let (x, y) = (self.expr(x)?, self.expr(y)?);
-                self.ops().compare(*op, *ty, x, y)
-            }
-            Expr::Convert(op, from, to, x) => {
-                let x = self.expr(x)?;
-                self.ops().convert(*op, *from, *to, x)
-            }
-            Expr::Select(_, c, x, y) => {
-                let (c, x, y) = (self.expr(c)?, self.expr(x)?, self.expr(y)?);
-                self.ops().select(c, x, y)
-            }
-            Expr::Fma(ty, x, y, z) => {
-                let (x, y, z) = (self.expr(x)?, self.expr(y)?, self.expr(z)?);
-                self.ops().fma(*ty, x, y, z)
-            }
-            Expr::Math(fun, ty, args) => {
-                let args: Res<Vec<_>> = args.iter().map(|arg| self.expr(arg)).collect();
-                self.ops().math(*fun, *ty, &args?)
+            Expr::Scalar(op) => {
+                let op = op.as_ref().try_map(|x| self.expr(x))?;
+                self.ops().scalar(&op)
             }
             Expr::Splat(lanes, x) => {
                 let x = self.expr(x)?;

@@ -4,13 +4,19 @@
 //! it. An independent loop gets an access group of its own. No loop is marked `mustprogress`: LLVM
 //! infers that counting loops terminate, and an infinite loop inside one must not be undefined
 //! behaviour.
+//!
+//! A sequential loop that may run long, as it contains a loop or has no known number of iterations,
+//! fails when the call is cancelled.
 
 use crate::error::{Error, Res};
-use crate::function::FunctionEmitter;
-use crate::types::int;
+use crate::function::{FunctionEmitter, instruction_of};
+use crate::types::{int, pointer};
 use imp::{For, LoopMode, Stmt, Var, VarType};
-use inkwell::IntPredicate;
 use inkwell::values::IntValue;
+use inkwell::{AtomicOrdering, IntPredicate};
+
+/// The index of the context's word with the address of the flag of cancelled calls.
+const CANCELLATION: i64 = 4;
 
 /// The number of scheduled statements that LLVM may still reorder: some freedom helps register
 /// allocation.
@@ -22,9 +28,11 @@ impl<'p, 'c> FunctionEmitter<'_, 'p, 'c> {
         match &f.mode {
             LoopMode::Seq { independent } => {
                 let (from, to) = (self.int_expr(&f.from)?, self.int_expr(&f.to)?);
+                let is_long = f.body.iter().any(|stmt| matches!(stmt, Stmt::For(_) | Stmt::While(..)));
                 self.counted(from, to, *independent, |frame, i| {
                     frame.set(f.var, i)?;
-                    frame.block(&f.body)
+                    frame.block(&f.body)?;
+                    if is_long && !independent { frame.fail_if_cancelled() } else { Ok(()) }
                 })
             }
             LoopMode::Scheduled => {
@@ -109,8 +117,25 @@ impl<'p, 'c> FunctionEmitter<'_, 'p, 'c> {
         self.builder.build_conditional_branch(holds, inside, after)?;
         self.builder.position_at_end(inside);
         self.block(body)?;
+        self.fail_if_cancelled()?;
         self.builder.build_unconditional_branch(head)?;
         self.builder.position_at_end(after);
         Ok(())
+    }
+
+    /// Fails if another thread has cancelled the call.
+    fn fail_if_cancelled(&mut self) -> Res<()> {
+        if !self.notices_cancellation {
+            return Ok(());
+        }
+        let types = self.emit.types;
+        let address = self.context_word(CANCELLATION)?;
+        let flag = self.builder.build_load(types.ptr, address, "cancellation")?;
+        self.emit.metadata.invariant(instruction_of(flag)?)?;
+        let flag = self.builder.build_load(types.i32, pointer(flag)?, "cancelled")?;
+        // Not hoisted out of the loop.
+        let load = instruction_of(flag)?;
+        load.set_atomic_ordering(AtomicOrdering::Monotonic).map_err(Error::bug)?;
+        self.fail_unless_ok(int(flag)?)
     }
 }

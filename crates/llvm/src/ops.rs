@@ -21,7 +21,7 @@ use crate::types::Value;
 use inkwell::builder::Builder;
 use inkwell::{FloatPredicate, IntPredicate};
 use instructions::{float_like, int_like, lanes_of};
-use prim::{BinOp, CmpOp, ConvOp, PrimType, Scalar, UnOp};
+use prim::{BinOp, CmpOp, ConvOp, PrimType, Scalar, ScalarOp, UnOp};
 
 /// Emits operators at the builder's insertion point.
 #[derive(Clone, Copy)]
@@ -37,6 +37,19 @@ fn no_operator(name: &str, ty: PrimType) -> Error {
 impl<'c> Ops<'_, '_, 'c> {
     pub fn constant(&self, x: Scalar) -> Res<Value<'c>> {
         self.emit.types.constant(self.builder, x)
+    }
+
+    /// Emits an operation.
+    pub fn scalar(&self, op: &ScalarOp<Value<'c>>) -> Res<Value<'c>> {
+        match op {
+            ScalarOp::Unary(op, ty, x) => self.unary(*op, *ty, *x),
+            ScalarOp::Binary(op, ty, x, y) => self.binary(*op, *ty, *x, *y),
+            ScalarOp::Compare(op, ty, x, y) => self.compare(*op, *ty, *x, *y),
+            ScalarOp::Convert { op, from, to, arg } => self.convert(*op, *from, *to, *arg),
+            ScalarOp::Select { ty: _, cond, if_true, if_false } => self.select(*cond, *if_true, *if_false),
+            ScalarOp::Fma(ty, x, y, z) => self.fma(*ty, *x, *y, *z),
+            ScalarOp::Math(fun, ty, args) => self.math(*fun, *ty, args),
+        }
     }
 
     /// Emits a binary operator.

@@ -6,22 +6,16 @@ use crate::emit::{Emit, var_type};
 use crate::error::{Error, Res};
 use crate::types::Value;
 use imp::kernels::{Kernel, kernels};
-use imp::{Entry, EntryType, EntryValue, Tunable, VarType};
+use imp::{Entry, Interface, Tunable, VarType};
 use inkwell::module::Linkage;
 use inkwell::values::{FunctionValue, PointerValue, StructValue};
-use prim::ScalarType;
 use std::sync::Arc;
 
 /// The version of the runtime's `abi` that this file follows.
-pub const ABI_VERSION: i64 = 7;
+pub const ABI_VERSION: i64 = 8;
 
 /// The symbol of the program's table.
 pub const PROGRAM_SYMBOL: &str = "bindrune_program";
-
-const KIND_SCALAR: u64 = 0;
-const KIND_ARRAY: u64 = 1;
-const KIND_OPAQUE: u64 = 2;
-const KIND_UNIT: u64 = 3;
 
 struct TableEmitter<'e, 'p, 'c>(&'e Emit<'p, 'c>);
 
@@ -33,12 +27,18 @@ pub fn program<'c>(
     device: Option<&DeviceCode>,
 ) -> Res<PointerValue<'c>> {
     let tables = TableEmitter(emit);
-    let descs: Vec<StructValue<'c>> =
-        entries.iter().map(|(entry, code)| tables.entry(entry, *code)).collect();
+    let interface = Interface {
+        opaques: emit.program.opaques.clone(),
+        entries: entries.iter().map(|(entry, _)| entry.signature.clone()).collect(),
+    };
+    let codes: Vec<PointerValue<'c>> = entries.iter().map(|(_, code)| address(*code)).collect();
     let code = |f: Option<FunctionValue<'c>>| f.map_or_else(|| emit.types.ptr.const_null(), address);
     let mut fields: Vec<Value<'c>> = vec![emit.types.const_i64(ABI_VERSION).into()];
     fields.extend(emit.text_fields(&emit.program.source_name));
-    fields.extend(tables.array("entries", &descs));
+    fields.extend(tables.bytes("interface", &interface.encode()));
+    let length = emit.types.const_i64(codes.len() as i64);
+    let codes = emit.constant("entries", emit.types.ptr.const_array(&codes), 8);
+    fields.extend([Value::from(codes.as_pointer_value()), length.into()]);
     fields.push(emit.types.const_i64(emit.program.globals.len() as i64).into());
     fields.push(code(init).into());
     fields.push(code(fini).into());
@@ -87,6 +87,13 @@ impl<'c> TableEmitter<'_, '_, 'c> {
         [self.0.constant(name, array, 8).as_pointer_value().into(), length]
     }
 
+    /// The address and length of bytes.
+    fn bytes(&self, name: &str, bytes: &[u8]) -> [Value<'c>; 2] {
+        let length = self.0.types.const_i64(bytes.len() as i64).into();
+        let bytes = self.0.context.const_string(bytes, false);
+        [self.0.constant(name, bytes, 1).as_pointer_value().into(), length]
+    }
+
     fn tunable(&self, tunable: &Tunable) -> StructValue<'c> {
         let mut fields = self.0.text_fields(&tunable.name).to_vec();
         fields.extend(self.0.text_fields(&Arc::from(tunable.class.name())));
@@ -133,60 +140,11 @@ impl<'c> TableEmitter<'_, '_, 'c> {
         fields.push(emit.types.const_i64(i64::from(kernel.launch.id)).into());
         fields.extend(emit.text_fields(&kernel.launch.provenance));
         fields.push(emit.types.const_i64(threads as i64).into());
-        let length = emit.types.const_i64(sizes.len() as i64);
-        let sizes = emit.context.const_string(&sizes, false);
-        let sizes = emit.constant("sizes", sizes, 1).as_pointer_value();
-        fields.extend([Value::from(sizes), length.into()]);
+        fields.extend(self.bytes("sizes", &sizes));
         let n_shared = kernel.launch.shared_buffers.len() as i64;
         fields.push(emit.types.const_i64(n_shared).into());
         let fails = i64::from(kernel.can_fail());
         fields.push(emit.types.const_i64(fails).into());
         Ok(emit.context.const_struct(&fields, false))
-    }
-
-    fn entry(&self, entry: &Entry, code: FunctionValue<'c>) -> StructValue<'c> {
-        let params: Vec<_> = entry.params.iter().map(|value| self.value(value)).collect();
-        let results: Vec<_> = entry.results.iter().map(|value| self.value(value)).collect();
-        let mut fields = self.0.text_fields(&entry.name).to_vec();
-        fields.push(address(code).into());
-        fields.extend(self.array("params", &params));
-        fields.extend(self.array("results", &results));
-        self.0.context.const_struct(&fields, false)
-    }
-
-    fn value(&self, value: &EntryValue) -> StructValue<'c> {
-        let index = |ty: ScalarType| ScalarType::ALL.iter().position(|t| *t == ty).unwrap_or_default() as u64;
-        // An array's block precedes its sizes.
-        let (mut words, mut blocks) = (0, Vec::new());
-        for leaf in self.0.program.opaques.leaves(&value.ty) {
-            if leaf.rank > 0 {
-                blocks.push(words as u32);
-            }
-            words += leaf.n_values();
-        }
-        let (kind, scalar, rank) = match &value.ty {
-            EntryType::Scalar(ty) => (KIND_SCALAR, index(*ty), 0),
-            EntryType::Array { elem, rank } => (KIND_ARRAY, index(*elem), *rank as u64),
-            EntryType::Opaque(_) if words == 0 => (KIND_UNIT, 0, 0),
-            EntryType::Opaque(_) => (KIND_OPAQUE, 0, 0),
-        };
-        let i32 = |x: u64| Value::from(self.0.types.i32.const_int(x, false));
-        let text = |text: &Arc<str>| self.0.text_fields(text);
-        let mut fields = [text(&value.name), text(&value.type_name)].concat();
-        fields.extend([i32(kind), i32(scalar), i32(rank), i32(u64::from(value.unique))]);
-        fields.extend([i32(words as u64), i32(0)]);
-        fields.extend(self.offsets(&blocks));
-        self.0.context.const_struct(&fields, false)
-    }
-
-    fn offsets(&self, offsets: &[u32]) -> [Value<'c>; 2] {
-        let types = &self.0.types;
-        let length = types.const_i64(offsets.len() as i64).into();
-        if offsets.is_empty() {
-            return [types.ptr.const_null().into(), length];
-        }
-        let offsets: Vec<_> = offsets.iter().map(|x| types.i32.const_int(u64::from(*x), false)).collect();
-        let array = types.i32.const_array(&offsets);
-        [self.0.constant("blocks", array, 4).as_pointer_value().into(), length]
     }
 }

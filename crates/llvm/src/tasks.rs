@@ -174,6 +174,7 @@ impl<'p, 'c> Task<'p, 'c> {
         let counter = types.int(counter);
 
         let mut task = FunctionEmitter::new(emit, function, value, facts)?;
+        task.notices_cancellation = false;
         let load = |task: &FunctionEmitter<'_, 'p, 'c>, at: usize, ty: BasicTypeEnum<'c>| {
             let field = task.builder.build_struct_gep(env_type, env, at as u32, "")?;
             let loaded = task.builder.build_load(ty, field, "")?;

@@ -52,7 +52,7 @@ impl<'c> FunctionEmitter<'_, '_, 'c> {
     }
 
     /// The address of a word of the context.
-    fn context_word(&mut self, word: i64) -> Res<PointerValue<'c>> {
+    pub fn context_word(&mut self, word: i64) -> Res<PointerValue<'c>> {
         let types = self.emit.types;
         let index = [types.const_i64(word)];
         // SAFETY: the runtime's `abi` specifies that contexts have this word.

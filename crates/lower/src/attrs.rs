@@ -105,12 +105,16 @@ impl FunctionBuilder {
 }
 
 fn core_attr(attr: &SourceAttr) -> Attr {
-    let mut text = String::new();
-    write_attr(attr, &mut text);
-    Attr::of(&text)
+    Attr::of(&attribute_text(attr))
 }
 
-/// Writes an attribute in source syntax.
+/// An attribute in source syntax.
+pub(crate) fn attribute_text(attr: &SourceAttr) -> Arc<str> {
+    let mut text = String::new();
+    write_attr(attr, &mut text);
+    text.into()
+}
+
 fn write_attr(attr: &SourceAttr, out: &mut String) {
     out.push_str(&attr.name);
     if !attr.args.is_empty() {

@@ -6,7 +6,7 @@
 use crate::value::{Env, Value};
 use crate::{Lower, Res};
 use check::tast::Exp;
-use ir::walk::Visit;
+use ir::walk::stm_names;
 use ir::{Atom, BasicOp, Name, Soacs, Stm, Type};
 use prim::Scalar;
 use rustc_hash::FxHashSet;
@@ -58,17 +58,11 @@ impl Lower<'_> {
 
 /// The statements that results depend on, in order.
 fn needed(stms: Vec<Stm<Soacs>>, results: &[Atom]) -> Vec<Stm<Soacs>> {
-    struct Names(FxHashSet<Name>);
-    impl Visit<Soacs> for Names {
-        fn name(&mut self, name: &Name) {
-            self.0.insert(*name);
-        }
-    }
-    let mut used = Names(results.iter().filter_map(|atom| atom.var()).collect());
+    let mut used: FxHashSet<Name> = results.iter().filter_map(|atom| atom.var()).collect();
     let mut needed = Vec::new();
     for stm in stms.into_iter().rev() {
-        if stm.pat.iter().any(|param| used.0.contains(&param.name)) {
-            used.stm(&stm);
+        if stm.pat.iter().any(|param| used.contains(&param.name)) {
+            stm_names(&stm, |name| used.extend([name]));
             needed.push(stm);
         }
     }

@@ -1,7 +1,7 @@
 //! Conditionals, `match`, and the short-circuiting operators `&&` and `||`.
 
 use crate::size::Mismatch;
-use crate::state::is_cheap;
+use crate::state::is_speculable;
 use crate::types::{LTy, Size};
 use crate::value::{Env, Value};
 use crate::{Lower, Res};
@@ -150,7 +150,7 @@ impl Lower<'_> {
     }
 
     /// `x && y` (if `and`) or `x || y`. The second operand is evaluated unconditionally if it is
-    /// cheap and cannot fail.
+    /// short and cannot fail.
     pub(crate) fn short_circuit(&mut self, and: bool, x: &Exp, y: &Exp, env: &Rc<Env>) -> Res<Value> {
         let x = self.eval_scalar(x, env)?;
         if let Some(Scalar::Bool(known)) = x.constant() {
@@ -162,8 +162,8 @@ impl Lower<'_> {
             return self.bug("an operand of `&&` or `||` is not a scalar");
         };
         let stms = self.f.stms();
-        let eager =
-            stms.len() <= MAX_EAGER && stms.iter().all(|stm| stm.aux.certs.is_empty() && is_cheap(&stm.exp));
+        let eager = stms.len() <= MAX_EAGER
+            && stms.iter().all(|stm| stm.aux.certs.is_empty() && is_speculable(&stm.exp));
         if eager {
             let stms = self.f.leave();
             self.f.splice(stms);

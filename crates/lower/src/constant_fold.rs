@@ -3,7 +3,7 @@
 
 use crate::state::FunctionBuilder;
 use ir::{Atom, BasicOp};
-use prim::{BinClass, BinOp, CmpOp, ConvOp, PrimType, Scalar, UnOp, eval};
+use prim::{BinClass, BinOp, CmpOp, ConvOp, PrimType, Scalar, ScalarOp, UnOp, eval};
 
 impl FunctionBuilder {
     /// `x op y`, folded if both are constants or one is neutral or absorbing. Equal sums and
@@ -37,7 +37,7 @@ impl FunctionBuilder {
         if is_sum && let Some(known) = self.known_arithmetic(op, x, y) {
             return known;
         }
-        let name = self.basic(op.name(), BasicOp::Binary(op, ty, x, y));
+        let name = self.basic(op.name(), BasicOp::Scalar(ScalarOp::Binary(op, ty, x, y)));
         if is_sum {
             self.remember_arithmetic(op, x, y, name);
         }
@@ -49,7 +49,7 @@ impl FunctionBuilder {
         if let Some(value) = x.constant().and_then(|c| eval::unary(op, c)) {
             return Atom::Const(value);
         }
-        self.basic(op.name(), BasicOp::Unary(op, ty, x)).into()
+        self.basic(op.name(), BasicOp::Scalar(ScalarOp::Unary(op, ty, x))).into()
     }
 
     /// The comparison `x op y`, folded.
@@ -62,7 +62,7 @@ impl FunctionBuilder {
         if x == y && !ty.is_float() {
             return Atom::Const(Scalar::Bool(op.is_reflexive()));
         }
-        self.basic(op.name(), BasicOp::Compare(op, ty, x, y)).into()
+        self.basic(op.name(), BasicOp::Scalar(ScalarOp::Compare(op, ty, x, y))).into()
     }
 
     /// `x` converted, folded; the same operand for integers of one width.
@@ -73,7 +73,7 @@ impl FunctionBuilder {
         if let Some(value) = x.constant().and_then(|c| eval::convert(op, c, to)) {
             return Atom::Const(value);
         }
-        self.basic("conv", BasicOp::Convert { op, from, to, arg: x }).into()
+        self.basic("conv", BasicOp::convert(op, from, to, x)).into()
     }
 
     /// One of two scalars, folded.
@@ -83,7 +83,7 @@ impl FunctionBuilder {
             Some(Scalar::Bool(false)) => no,
             _ if yes == no => yes,
             _ => {
-                let op = BasicOp::Select { ty, cond, if_true: yes, if_false: no };
+                let op = BasicOp::select(ty, cond, yes, no);
                 self.basic("sel", op).into()
             }
         }

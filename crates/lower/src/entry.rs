@@ -1,13 +1,15 @@
-//! Entry points: a core function for each, whose parameters and results are laid out as described
-//! at `ir::EntryType`.
+//! Entry points: a core function for each, whose parameters and results are the leaves of the
+//! entry point's (`value::interface`).
 
+use crate::attrs::attribute_text;
+use crate::signature::uniqueness;
 use crate::size::Mismatch;
 use crate::types::LTy;
 use crate::value::{Env, Value};
 use crate::{Lower, Res};
-use check::tast::{Entry, EntryType, PatKind};
+use check::tast::{Entry, EntryType, PatKind, Uniq};
 use ir::syntax::{Attrs, ENTRY_SIZES_MESSAGE, ReshapeKind};
-use ir::syntax::{EntryPoint, EntryType as CoreType, EntryValue, FunKind, FunParam, FunResult};
+use ir::syntax::{EntryPoint, EntryValue, FunKind, FunParam, FunResult, Signature};
 use ir::{Atom, BasicOp, Dim, Exp as CoreExp, FunName, Function, Name, Param, Soacs, Type};
 use prim::{CmpOp, Scalar};
 use std::sync::Arc;
@@ -71,13 +73,9 @@ impl Lower<'_> {
             if ty.has_fun() {
                 return self.bug("a parameter of an entry point is a function");
             }
-            values.push(EntryValue {
-                name: Arc::clone(&param.name),
-                type_name: type_name(&param.ty, &ty),
-                ty: self.entry_type(&ty, &param.ty)?,
-                unique: param.ty.unique,
-            });
-            let value = self.entry_param(&ty, param.ty.unique, &mut params)?;
+            let unique = param.ty.unique == Uniq::All;
+            values.push(EntryValue { unique, ..self.entry_value(&param.name, &param.ty, &ty)? });
+            let value = self.entry_param(&ty, unique, &mut params)?;
             for atom in value.atoms() {
                 if let Atom::Var(core) = atom
                     && !param.name.is_empty()
@@ -112,59 +110,53 @@ impl Lower<'_> {
         }
         let args = conformed;
         let mut checks = self.checks_so_far();
-        let mut value = self.enter_def(&def, args)?;
-        let mut results = Vec::new();
-        if let [one] = entry.results.as_slice() {
-            results.push((one, value.clone()));
-        } else if let Value::Tuple(parts) = &mut value {
-            results.extend(entry.results.iter().zip(parts.iter().cloned()));
+        let value = self.enter_def(&def, args)?;
+        if value.has_fun() {
+            return self.bug("the result of an entry point is a function");
         }
-        if results.len() != entry.results.len() {
-            return self.bug("an entry point returns another number of results than it declares");
-        }
+        let ty = value.ty();
         let mut ret: Vec<FunResult<Soacs>> = Vec::new();
         let mut atoms: Vec<Atom> = Vec::new();
-        let mut outs = Vec::new();
-        for (result, value) in results {
-            if value.has_fun() {
-                return self.bug("a result of an entry point is a function");
+        let unique = uniqueness(&entry.result.unique, &ty);
+        for ((leaf, atom), unique) in ty.leaves().iter().zip(value.atoms()).zip(unique) {
+            let first = ret.len() as u32;
+            for dim in &leaf.dims {
+                ret.push(FunResult { ty: Type::I64, aliases: Vec::new(), ann: () });
+                atoms.push(dim.and_then(Dim::atom).unwrap_or(Atom::i64(0)));
             }
-            let ty = value.ty();
-            outs.push(EntryValue {
-                name: Arc::from(""),
-                type_name: type_name(result, &ty),
-                ty: self.entry_type(&ty, result)?,
-                unique: result.unique,
-            });
-            for (leaf, atom) in ty.leaves().iter().zip(value.atoms()) {
-                let first = ret.len() as u32;
-                for dim in &leaf.dims {
-                    ret.push(FunResult { ty: Type::I64, aliases: Vec::new(), ann: () });
-                    atoms.push(dim.and_then(Dim::atom).unwrap_or(Atom::i64(0)));
-                }
-                let exts = (0..leaf.dims.len() as u32).map(|i| Dim::Ext(first + i));
-                let ty = Type::array(leaf.elem.prim(), exts);
-                // Arguments are checked even if they are not used.
-                let atom = match std::mem::take(&mut checks) {
-                    checks if checks.is_empty() => atom,
-                    checks => self.f.under(checks, atom).into(),
-                };
-                let (atom, aliases) = self.entry_result(atom, result.unique, &params);
-                ret.push(FunResult { ty, aliases, ann: () });
-                atoms.push(atom);
-            }
+            let exts = (0..leaf.dims.len() as u32).map(|i| Dim::Ext(first + i));
+            let ty = Type::array(leaf.elem.prim(), exts);
+            // Arguments are checked even if they are not used.
+            let atom = match std::mem::take(&mut checks) {
+                checks if checks.is_empty() => atom,
+                checks => self.f.under(checks, atom).into(),
+            };
+            let (atom, aliases) = self.entry_result(atom, unique, &params);
+            ret.push(FunResult { ty, aliases, ann: () });
+            atoms.push(atom);
         }
-        let entry_point =
-            EntryPoint { name: Arc::clone(&entry.name), fun: name.clone(), params: values, results: outs };
+        let signature = Signature {
+            name: Arc::clone(&entry.name),
+            params: values,
+            result: self.entry_value("", &entry.result, &ty)?,
+            attributes: def.attrs.iter().map(attribute_text).collect(),
+            doc: Arc::clone(&entry.doc),
+        };
+        let entry_point = EntryPoint { fun: name.clone(), signature };
         Ok((entry_point, (params.all, ret, atoms, self.attributes(&def.attrs))))
     }
 
-    /// The external type of an entry point's parameter or result.
-    fn entry_type(&mut self, ty: &LTy, entry: &EntryType) -> Res<CoreType> {
-        match self.opaques.entry_type(ty, entry.external_name.as_deref()) {
-            Ok(ty) => Ok(ty),
-            Err(problem) => self.unsupported(problem),
-        }
+    /// A parameter or result, of this concrete type, as callers see it.
+    fn entry_value(&mut self, name: &str, entry: &EntryType, ty: &LTy) -> Res<EntryValue> {
+        Ok(EntryValue {
+            name: name.into(),
+            type_name: entry.text.clone().unwrap_or_else(|| crate::opaque::shown(ty)),
+            ty: match self.opaques.entry_type(ty, entry.external_name.as_deref()) {
+                Ok(ty) => ty,
+                Err(problem) => return self.unsupported(problem),
+            },
+            unique: entry.unique.any(),
+        })
     }
 
     /// The certificates of the checks made directly in the innermost body.
@@ -317,13 +309,4 @@ impl Lower<'_> {
         }
         self.value_of(&value.ty(), &atoms)
     }
-}
-
-/// The type in the user's notation.
-fn type_name(ty: &EntryType, concrete: &LTy) -> Arc<str> {
-    ty.text.clone().unwrap_or_else(|| {
-        let mut out = String::new();
-        crate::opaque::show(concrete, &mut out);
-        Arc::from(out)
-    })
 }

@@ -81,7 +81,7 @@ impl Lower<'_> {
             let [Value::Scalar(x, _), Value::Scalar(y, _)] = args else {
                 return s.bug("a size is not a scalar");
             };
-            let sum = BasicOp::Binary(BinOp::Add, PrimType::I64, *x, *y);
+            let sum = BasicOp::binary(BinOp::Add, PrimType::I64, *x, *y);
             Ok((vec![s.f.basic("end", sum).into()], vec![Type::I64]))
         })?;
         let add = Operator { op: add, neutral: vec![Atom::i64(0)], comm: true };
@@ -91,14 +91,14 @@ impl Lower<'_> {
             let [Value::Scalar(end, _), Value::Scalar(size, _)] = args else {
                 return s.bug("a size is not a scalar");
             };
-            let offset = BasicOp::Binary(BinOp::Sub, PrimType::I64, *end, *size);
+            let offset = BasicOp::binary(BinOp::Sub, PrimType::I64, *end, *size);
             let offset = s.f.basic("offset", offset).into();
-            let start = BasicOp::Select {
-                ty: PrimType::I64,
-                cond: s.f.cmp(CmpOp::SLt, Atom::i64(0), *size),
-                if_true: offset,
-                if_false: Atom::i64(-1),
-            };
+            let start = BasicOp::select(
+                PrimType::I64,
+                s.f.cmp(CmpOp::SLt, Atom::i64(0), *size),
+                offset,
+                Atom::i64(-1),
+            );
             let start = s.f.basic("start", start).into();
             Ok((vec![offset, start], vec![Type::I64; 2]))
         })?;

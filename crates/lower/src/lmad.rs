@@ -138,14 +138,14 @@ impl Lower<'_> {
             return Atom::Const(Scalar::Bool(true));
         }
         let mut float = |arg: Atom| {
-            let op = BasicOp::Convert { op: ConvOp::SToF, from: PrimType::I64, to: PrimType::F64, arg };
+            let op = BasicOp::convert(ConvOp::SToF, PrimType::I64, PrimType::F64, arg);
             Atom::Var(self.f.basic("float", op))
         };
         let (steps, stride) = (float(steps), float(stride));
         let reach = self.f.binary(BinOp::FMul, PrimType::F64, steps, stride);
         let reach = self.f.unary(UnOp::FAbs, PrimType::F64, reach);
         let most = Atom::Const(Scalar::F64(MAX_EXTENT));
-        let op = BasicOp::Compare(CmpOp::FLe, PrimType::F64, reach, most);
+        let op = BasicOp::compare(CmpOp::FLe, PrimType::F64, reach, most);
         Atom::Var(self.f.basic("fits", op))
     }
 }

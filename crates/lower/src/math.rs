@@ -6,11 +6,12 @@
 
 use crate::value::{Env, Value};
 use crate::{Lower, Res};
+use analysis::size;
 use check::tast::{Def, Ty};
 use ir::syntax::{Attrs, FunKind, FunParam, FunResult};
 use ir::walk::VisitMut;
-use ir::{BasicOp, Function, MathDefinition, Prov, ProvTable, Soacs, Type, cost};
-use prim::{MathFun, ScalarType};
+use ir::{BasicOp, Function, MathDefinition, Prov, ProvTable, Soacs, Type};
+use prim::{MathFun, ScalarOp, ScalarType};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -44,8 +45,8 @@ impl Lower<'_> {
             let definition = self.math_definition(def, fun, ty)?;
             self.definitions.done.push(definition);
         }
-        let op = BasicOp::Math(fun, prim, atoms);
-        self.f.add_size(cost::statements(&op));
+        let op = BasicOp::Scalar(ScalarOp::Math(fun, prim, atoms));
+        self.f.add_size(size::of_basic(&op));
         let name = self.f.basic(fun.name(), op);
         Ok(Some(Value::Scalar(name.into(), ty)))
     }

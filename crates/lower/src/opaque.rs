@@ -7,11 +7,10 @@
 
 use crate::types::LTy;
 use check::tast::{ExternalName, ExternalParts};
-use ir::entry::{Constr, EntryType, Field, Leaf, OpaqueId, OpaqueKind, OpaqueType, OpaqueTypes};
-use prim::ScalarType;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::fmt::Write as _;
 use std::sync::Arc;
+use value::interface::{Constr, EntryType, Field, OpaqueId, OpaqueKind, OpaqueType, OpaqueTypes};
 
 /// The table under construction.
 #[derive(Default)]
@@ -63,10 +62,7 @@ impl Opaques {
             });
         }
         if let LTy::Scalar(elem) = *elem {
-            return Ok(match rank {
-                0 => EntryType::Scalar(elem),
-                rank => EntryType::Array { elem, rank },
-            });
+            return Ok(EntryType::array(elem, rank));
         }
         let mut shown = "[]".repeat(outer);
         let name = match by {
@@ -106,38 +102,30 @@ impl Opaques {
         let LTy::Sum(constrs) = ty else {
             return Ok(OpaqueKind::Record(self.fields(ty, by, 0)?));
         };
-        let mut leaves = vec![Leaf { elem: ScalarType::I8, rank: 0 }];
         let mut out = Vec::with_capacity(constrs.len());
         for (label, types) in constrs.iter() {
             let name: Arc<str> = label.to_string().into();
             let mut payload = Vec::with_capacity(types.len());
             for (i, ty) in types.iter().enumerate() {
                 let by = payload_of(by, &name, i).map_or(By::None, By::Whole);
-                let ty = self.within(ty, 0, by)?;
-                let at = leaves.len() as u32;
-                leaves.extend(self.table.leaves(&ty));
-                payload.push((ty, at));
+                payload.push(self.within(ty, 0, by)?);
             }
             out.push(Constr { name, payload });
         }
-        Ok(OpaqueKind::Sum { leaves, constrs: out })
+        Ok(OpaqueKind::Sum(out))
     }
 
     fn array(&mut self, elem: &LTy, by: Option<&ExternalName>, rank: usize) -> Result<OpaqueKind, String> {
         let own = self.within(elem, 0, by.map_or(By::None, By::Whole))?;
-        let mut leaves = self.table.leaves(&own);
         let EntryType::Opaque(own) = own else {
             return Err("an array of scalars is not an opaque type".to_owned());
         };
         if let LTy::Tuple(_) | LTy::Record(_) = elem
-            && !leaves.is_empty()
+            && !elem.parts().unwrap_or_default().is_empty()
         {
             return Ok(OpaqueKind::RecordArray { elem: own, rank, fields: self.fields(elem, by, rank)? });
         }
-        for leaf in &mut leaves {
-            leaf.rank += rank;
-        }
-        Ok(OpaqueKind::Array { elem: own, rank, leaves })
+        Ok(OpaqueKind::Array { elem: own, rank })
     }
 
     /// The fields of a record, each with `rank` more dimensions.
@@ -180,8 +168,14 @@ fn payload_of<'s>(by: Option<&'s ExternalName>, name: &str, i: usize) -> Option<
     }
 }
 
-/// Writes a type's structure in source syntax.
-pub(crate) fn show(ty: &LTy, out: &mut String) {
+/// A type's structure in source syntax.
+pub(crate) fn shown(ty: &LTy) -> Arc<str> {
+    let mut out = String::new();
+    show(ty, &mut out);
+    out.into()
+}
+
+fn show(ty: &LTy, out: &mut String) {
     match ty {
         LTy::Scalar(ty) => out.push_str(ty.name()),
         LTy::Array(array) => {

@@ -78,7 +78,7 @@ impl Lower<'_> {
             Some(Scalar::I64(-1)) if kind != RangeKind::Inclusive => self.f.sub(zero, distance),
             _ => self.f.certified(cert, |f| {
                 let by = |f: &mut crate::state::FunctionBuilder, x| {
-                    f.basic("count", BasicOp::Binary(BinOp::SQuot, PrimType::I64, x, s)).into()
+                    f.basic("count", BasicOp::binary(BinOp::SQuot, PrimType::I64, x, s)).into()
                 };
                 if kind == RangeKind::Inclusive {
                     let steps = by(f, distance);

@@ -5,7 +5,7 @@ use crate::value::Value;
 use crate::{Lower, Res};
 use check::intrinsics::{Intrinsic, bits_type, conversion};
 use ir::{Atom, BasicOp};
-use prim::{BinOp, ConvOp, Scalar, ScalarType};
+use prim::{BinOp, ConvOp, Scalar, ScalarOp, ScalarType};
 
 impl Lower<'_> {
     /// `x op y` with the checks that the operator needs.
@@ -26,7 +26,7 @@ impl Lower<'_> {
             return self.f.binary(op, prim, x, y);
         }
         // Not folded: a constant would no longer depend on the check.
-        let exp = BasicOp::Binary(op, prim, x, y);
+        let exp = BasicOp::binary(op, prim, x, y);
         self.f.certified(cert, |f| f.basic(op.name(), exp)).into()
     }
 
@@ -63,10 +63,10 @@ impl Lower<'_> {
                 Value::Scalar(self.f.convert(ConvOp::FromBits, bits, ty.prim(), x), ty)
             }
             (Intrinsic::Fma(ty), &[x, y, z]) => {
-                Value::Scalar(self.f.basic("fma", BasicOp::Fma(ty.prim(), x, y, z)).into(), ty)
+                Value::Scalar(self.f.basic("fma", BasicOp::fma(ty.prim(), x, y, z)).into(), ty)
             }
             (Intrinsic::Math(fun, ty), _) => {
-                let op = BasicOp::Math(fun, ty.prim(), atoms.iter().copied().collect());
+                let op = BasicOp::Scalar(ScalarOp::Math(fun, ty.prim(), atoms.iter().copied().collect()));
                 Value::Scalar(self.f.basic(fun.name(), op).into(), ty)
             }
             _ => return self.bug("a scalar operation has the wrong number of arguments"),

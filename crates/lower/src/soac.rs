@@ -8,7 +8,7 @@ use crate::size::Mismatch;
 use crate::types::{LTy, Leaf};
 use crate::value::{ArrayVal, Value};
 use crate::{Lower, Res};
-use ir::exact::scalar_operator;
+use analysis::exact::scalar_operator;
 use ir::scan_reduce::ScanReduce;
 use ir::soac::{AccInput, HistOp, Operator, Screma, Soac};
 use ir::{Atom, BasicOp, Body, Dim, Exp, Lambda, Name, Param, Soacs, Type};

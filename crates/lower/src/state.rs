@@ -12,13 +12,14 @@
 
 mod certs;
 
+use analysis::total::is_unchecked;
 use ir::name::{Prov, SrcLoc};
 use ir::soac::Soac;
 use ir::syntax::{Attrs, MsgPart};
 use ir::typing::{basic_type, exp_types};
 use ir::walk::LevelOp as _;
 use ir::{Atom, Aux, BasicOp, Body, Dim, Exp, Name, NameTable, Param, ProvTable, Soacs, Stm, Type};
-use prim::{BinOp, PrimType, Scalar};
+use prim::{BinOp, PrimType, Scalar, ScalarOp};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -351,7 +352,7 @@ impl FunctionBuilder {
             for param in &stm.pat {
                 self.infos[param.name.index()].level = level - 1;
             }
-            if let (Exp::Basic(BasicOp::Binary(op, PrimType::I64, x, y)), [param]) =
+            if let (Exp::Basic(BasicOp::Scalar(ScalarOp::Binary(op, PrimType::I64, x, y))), [param]) =
                 (&stm.exp, stm.pat.as_slice())
             {
                 self.scopes[outer].arithmetic.insert((*op, *x, *y), param.name.into());
@@ -371,7 +372,7 @@ impl FunctionBuilder {
             return true;
         }
         let stm = &self.stms()[i];
-        if !stm.aux.certs.is_empty() || !is_cheap(&stm.exp) || needed.len() > 64 {
+        if !stm.aux.certs.is_empty() || !is_speculable(&stm.exp) || needed.len() > 64 {
             return false;
         }
         needed.push(i);
@@ -511,20 +512,7 @@ impl FunctionBuilder {
     }
 }
 
-/// Returns true if the expression is very cheap, cannot fail and may be evaluated speculatively.
-pub(crate) fn is_cheap(exp: &Exp<Soacs>) -> bool {
-    match exp {
-        Exp::Basic(op) => match op {
-            BasicOp::Atom(_)
-            | BasicOp::Unary(..)
-            | BasicOp::Compare(..)
-            | BasicOp::Param { .. }
-            | BasicOp::Convert { .. }
-            | BasicOp::Select { .. }
-            | BasicOp::Fma(..) => true,
-            BasicOp::Binary(op, ..) => !op.is_checked(),
-            _ => false,
-        },
-        Exp::If { .. } | Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_) => false,
-    }
+/// Returns true if the expression may be evaluated speculatively: an instruction that cannot fail.
+pub(crate) fn is_speculable(exp: &Exp<Soacs>) -> bool {
+    matches!(exp, Exp::Basic(op) if is_unchecked(op))
 }

@@ -45,8 +45,9 @@ fn records_and_tuples_are_listed_once_after_their_components() {
             opaque#0 "point" = record ("x": f32, "y": f32)
             opaque#1 "line" = record ("from": opaque#0, "name": array 1 u8, "to": opaque#0)
             opaque#2 "(point, point)" = record ("0": opaque#0, "1": opaque#0)
+            opaque#3 "((point, point), i32)" = record ("0": opaque#2, "1": i32)
             entry "make" = make ("p": "point" as opaque#0, "q": "point" as opaque#0) -> ("": "line" as opaque#1)
-            entry "ends" = ends ("l": "line" as opaque#1) -> ("": "(point, point)" as opaque#2, "": "i32" as i32)
+            entry "ends" = ends ("l": "line" as opaque#1) -> ("": "((point, point), i32)" as opaque#3)
             entry "length" = length ("xs": "[n]f32" as array 1 f32) -> ("": "f32" as f32)
         "#]],
     );
@@ -58,7 +59,7 @@ fn anonymous_types_are_named_by_their_structure() {
         "entry main (x: i32) = {a = x, b = (x, [x]), c = (if x > 0 then #some x else #none : #some i32 | #none)}",
         expect![[r##"
             opaque#0 "(i32, []i32)" = record ("0": i32, "1": array 1 i32)
-            opaque#1 "#none | #some i32" = sum (i8, i32) ("none" (), "some" (i32 at 1))
+            opaque#1 "#none | #some i32" = sum ("none" (), "some" (i32))
             opaque#2 "{a: i32, b: (i32, []i32), c: #none | #some i32}" = record ("a": i32, "b": opaque#0, "c": opaque#1)
             entry "main" = main ("x": "i32" as i32) -> ("": "{a: i32, b: (i32, []i32), c: #none | #some i32}" as opaque#2)
         "##]],
@@ -85,7 +86,7 @@ fn type_names_have_arguments_but_no_sizes() {
 }
 
 #[test]
-fn sums_list_the_leaves_of_their_payloads() {
+fn sums_list_the_types_of_their_payloads() {
     check(
         "type point = {x: f32, y: f32}
          type~ shape = #line ([]point) bool | #none | #dot point i32
@@ -93,7 +94,7 @@ fn sums_list_the_leaves_of_their_payloads() {
         expect![[r#"
             opaque#0 "point" = record ("x": f32, "y": f32)
             opaque#1 "[]point" = array 1 of opaque#0 record ("x": array 1 f32, "y": array 1 f32)
-            opaque#2 "shape" = sum (i8, f32, f32, i32, array 1 f32, array 1 f32, bool) ("dot" (opaque#0 at 1, i32 at 3), "line" (opaque#1 at 4, bool at 6), "none" ())
+            opaque#2 "shape" = sum ("dot" (opaque#0, i32), "line" (opaque#1, bool), "none" ())
             entry "main" = main ("s": "shape" as opaque#2) -> ("": "i32" as i32)
         "#]],
     );
@@ -113,10 +114,10 @@ fn element_types_of_arrays_are_listed() {
             opaque#2 "(point, i32)" = record ("0": opaque#0, "1": i32)
             opaque#3 "[][]point" = array 2 of opaque#0 record ("x": array 2 f32, "ys": array 3 f32)
             opaque#4 "[][](point, i32)" = array 2 of opaque#2 record ("0": opaque#3, "1": array 2 i32)
-            opaque#5 "flag" = sum (i8, i32) ("off" (), "on" (i32 at 1))
-            opaque#6 "[][]flag" = array 2 of opaque#5 (array 2 i8, array 2 i32)
+            opaque#5 "flag" = sum ("off" (), "on" (i32))
+            opaque#6 "[][]flag" = array 2 of opaque#5
             opaque#7 "()" = record ()
-            opaque#8 "[]()" = array 1 of opaque#7 ()
+            opaque#8 "[]()" = array 1 of opaque#7
             entry "records" = records ("ps": "[n]point" as opaque#1) -> ("": "[n][1](point, i32)" as opaque#4)
             entry "sums" = sums ("fs": "[][]flag" as opaque#6) -> ("": "i64" as i64)
             entry "units" = units ("us": "[]()" as opaque#8) -> ("": "i64" as i64)
@@ -157,9 +158,10 @@ fn types_of_equal_names_are_distinguished() {
             opaque#0 "t" = record ("x": i32)
             opaque#1 "{y: f32}" = record ("y": f32)
             opaque#2 "b.t" = record ("y": f32)
+            opaque#3 "(t, b.t)" = record ("0": opaque#1, "1": opaque#2)
             entry "first" = first ("x": "i32" as i32) -> ("": "t" as opaque#0)
             entry "second" = second ("y": "f32" as f32) -> ("": "t" as opaque#1)
-            entry "third" = third ("y": "f32" as f32) -> ("": "t" as opaque#1, "": "b.t" as opaque#2)
+            entry "third" = third ("y": "f32" as f32) -> ("": "(t, b.t)" as opaque#3)
         "#]],
     );
 }

@@ -1,11 +1,10 @@
 //! The context of memory assignment for a function: types, annotations, fresh blocks and copies.
 
 use crate::callees::Callees;
-use crate::capacity_guards::Need;
+use crate::capacity_guards::Capacity;
 use crate::destinations::Destination;
 use crate::kernel::Kernel;
-use crate::limits::KernelRefusal;
-use crate::must_alias::MustAlias;
+use analysis::must_alias::MustAlias;
 use ir::mem::{Block, Lmad, MemAnn, MemOp};
 use ir::name::{Name, NameTable, Prov};
 use ir::remark::CopyReason;
@@ -13,7 +12,7 @@ use ir::syntax::{Atom, Aux, BasicOp, Exp, Param, Stm};
 use ir::types::{Dim, Space, Type};
 use ir::{Fuel, Mems, Options, PassError, Segs};
 use prim::{BinOp, CmpOp, ConvOp, PrimType, Scalar};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use target::memory::FRAME_BYTES;
 
 /// The largest size of a block, so that byte counts and offsets do not wrap.
@@ -31,23 +30,12 @@ pub(crate) struct Ctx<'a> {
     pub(crate) in_segop: bool,
     /// The space of arrays that are in no other space.
     pub(crate) home_space: Space,
-    /// The provenance of the last outermost segop.
-    pub(crate) segop_prov: Prov,
     /// The enclosing device kernel.
     pub(crate) kernel: Option<Kernel>,
     /// The number of threads of a thread block.
     pub(crate) block: u64,
-    /// For accumulators with an operator, by their tokens: true if the operator is one that devices
-    /// apply atomically. Accumulators without an operator are absent.
-    pub(crate) combining: FxHashMap<Name, bool>,
-    /// The segops that cannot be kernels, if they are to be collected; otherwise such a segop is an
-    /// error.
-    pub(crate) refused: Option<Vec<KernelRefusal>>,
-    /// Segops whose thread-block arrays all fit into shared memory, by their first results.
-    pub(crate) fitting: FxHashSet<Name>,
-    /// The shared-memory requirements of segops, by their first results, if they are to be
-    /// collected: then everything is assumed to fit.
-    pub(crate) needs: Option<Vec<(Name, Need)>>,
+    /// The use of shared memory.
+    pub(crate) capacity: Capacity,
     /// The copies made, if remarks are requested.
     decided: Option<Vec<(Name, Prov, CopyReason)>>,
     types: Vec<Option<Type>>,
@@ -71,13 +59,9 @@ impl<'a> Ctx<'a> {
             fuel,
             in_segop: false,
             home_space: home,
-            segop_prov: Prov::NONE,
             kernel: None,
             block: options.device.block.unsigned_abs(),
-            combining: FxHashMap::default(),
-            refused: None,
-            fitting: FxHashSet::default(),
-            needs: None,
+            capacity: Capacity::default(),
             decided: options.remarks.then(Vec::new),
             types: vec![None; n],
             anns: vec![MemAnn::None; n],
@@ -111,9 +95,6 @@ impl<'a> Ctx<'a> {
 
     /// Binds a name that is not an array.
     pub(crate) fn plain(&mut self, param: Param<Segs>) -> Result<Param<Mems>, PassError> {
-        if param.ty.is_array() && self.in_kernel() {
-            return Err(Self::not_in_kernels("operators on arrays"));
-        }
         if param.ty.is_array() {
             return Err(PassError::bug("an array is bound where only a scalar can be"));
         }
@@ -217,9 +198,9 @@ impl<'a> Ctx<'a> {
         let fits = if let [name] = names[..] {
             // One unknown size: an unsigned comparison also rejects negative ones.
             let limit = Atom::i64(MAX_BYTES / factor.max(1));
-            let op = BasicOp::Compare(CmpOp::ULe, PrimType::I64, name, limit);
+            let op = BasicOp::compare(CmpOp::ULe, PrimType::I64, name, limit);
             let fits = self.scalar("fits", PrimType::Bool, op, prov, out);
-            let op = BasicOp::Binary(BinOp::Mul, PrimType::I64, name, product);
+            let op = BasicOp::binary(BinOp::Mul, PrimType::I64, name, product);
             product = self.scalar("bytes", PrimType::I64, op, prov, out);
             fits
         } else {
@@ -227,24 +208,23 @@ impl<'a> Ctx<'a> {
             // comparison.
             let mut float = Atom::Const(Scalar::F64(factor as f64));
             for name in names {
-                let op =
-                    BasicOp::Convert { op: ConvOp::SToF, from: PrimType::I64, to: PrimType::F64, arg: name };
+                let op = BasicOp::convert(ConvOp::SToF, PrimType::I64, PrimType::F64, name);
                 let size = self.scalar("size", PrimType::F64, op, prov, out);
-                let op = BasicOp::Binary(BinOp::FMul, PrimType::F64, float, size);
+                let op = BasicOp::binary(BinOp::FMul, PrimType::F64, float, size);
                 float = self.scalar("product", PrimType::F64, op, prov, out);
-                let op = BasicOp::Binary(BinOp::Mul, PrimType::I64, product, name);
+                let op = BasicOp::binary(BinOp::Mul, PrimType::I64, product, name);
                 product = self.scalar("bytes", PrimType::I64, op, prov, out);
             }
             let limit = Atom::Const(Scalar::F64(MAX_BYTES as f64));
-            let op = BasicOp::Compare(CmpOp::FLe, PrimType::F64, float, limit);
+            let op = BasicOp::compare(CmpOp::FLe, PrimType::F64, float, limit);
             self.scalar("fits", PrimType::Bool, op, prov, out)
         };
-        let select =
-            BasicOp::Select { ty: PrimType::I64, cond: fits, if_true: product, if_false: Atom::i64(-1) };
+        let select = BasicOp::select(PrimType::I64, fits, product, Atom::i64(-1));
         self.scalar("bytes", PrimType::I64, select, prov, out)
     }
 
-    fn scalar(
+    /// Binds a scalar operation.
+    pub(crate) fn scalar(
         &mut self,
         hint: &str,
         ty: PrimType,
@@ -336,9 +316,6 @@ impl<'a> Ctx<'a> {
         why: CopyReason,
         out: &mut Vec<Stm<Mems>>,
     ) -> Result<(Name, Name), PassError> {
-        if self.in_kernel() {
-            return Err(Self::not_in_kernels("memory blocks passed through control flow"));
-        }
         let (block, lmad) = self.location_of(array)?;
         let ty = self.type_of(array)?;
         let at_home = self.type_of(block)? == Type::Mem(self.home_space);

@@ -20,8 +20,8 @@ impl Ctx<'_> {
     ) -> Result<(), PassError> {
         let [param]: [Param<Segs>; 1] =
             pat.try_into().map_err(|_| PassError::bug("a basic operation must bind one name"))?;
-        self.check_basic(&param, &op)?;
         if !param.ty.is_array() {
+            self.note_choice(param.name, &op);
             let pat = vec![self.plain(param)?];
             out.push(Stm { pat, aux, exp: Exp::Basic(op) });
             return Ok(());
@@ -57,15 +57,8 @@ impl Ctx<'_> {
                 | BasicOp::Reshape { kind: ReshapeKind::Coerce, .. } => {
                     return Err(PassError::bug("a view of an array without a memory block"));
                 }
-                BasicOp::Unary(..)
-                | BasicOp::Binary(..)
-                | BasicOp::Compare(..)
-                | BasicOp::SizeAtLeast { .. }
-                | BasicOp::Param { .. }
-                | BasicOp::Convert { .. }
-                | BasicOp::Select { .. }
-                | BasicOp::Fma(..)
-                | BasicOp::Math(..)
+                BasicOp::Scalar(_)
+                | ir::parameter_op!()
                 | BasicOp::Assert { .. }
                 | BasicOp::UpdateAcc { .. } => {
                     return Err(PassError::bug("a scalar operation binds an array"));

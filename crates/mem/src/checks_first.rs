@@ -15,7 +15,7 @@
 use ir::Segs;
 use ir::name::Name;
 use ir::syntax::{Atom, BasicOp, Body, DimIndex, Exp, Stm};
-use ir::walk::{Visit, used_names};
+use ir::walk::used_names;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Returns the body with its checks as early as possible.
@@ -88,17 +88,4 @@ pub(crate) fn slice_operands(index: &DimIndex) -> Vec<Atom> {
             [Some(*start), Some(*stride), count.atom()].into_iter().flatten().collect()
         }
     }
-}
-
-/// The number of uses of each name in a body, including inner bodies and results.
-pub(crate) fn count_uses(body: &Body<Segs>) -> FxHashMap<Name, u32> {
-    struct Counter(FxHashMap<Name, u32>);
-    impl Visit<Segs> for Counter {
-        fn name(&mut self, name: &Name) {
-            *self.0.entry(*name).or_default() += 1;
-        }
-    }
-    let mut counter = Counter(FxHashMap::default());
-    counter.body(body);
-    counter.0
 }

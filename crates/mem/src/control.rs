@@ -38,15 +38,17 @@ impl Ctx<'_> {
     ) -> Result<Body<Mems>, PassError> {
         ir::walk::with_stack(|| {
             let body = checks_first::checks_first(body);
-            for (name, dest) in destinations::propagate(self, &body, results) {
+            for (name, dest) in destinations::propagate(self, &body, results.iter().cloned()) {
                 if self.fuel.take() {
                     self.destinations.insert(name, dest);
                 }
             }
             let mut stms = Vec::with_capacity(body.stms.len());
+            let outer = std::mem::take(&mut self.capacity.choices);
             for stm in body.stms {
                 self.stm(stm, &mut stms)?;
             }
+            self.capacity.choices = outer;
             Ok(Body { stms, result: body.result })
         })
     }
@@ -72,14 +74,21 @@ impl Ctx<'_> {
         else_body: Body<Segs>,
         out: &mut Vec<Stm<Mems>>,
     ) -> Result<(), PassError> {
+        let mut before = std::mem::take(out);
         let mut homes = Vec::with_capacity(pat.len());
         for (at, param) in pat.iter().enumerate() {
             let lmad = (aux.facts.layout(at)).map(|o| Lmad::with_dim_order(o, param.ty.shape()));
             homes.push(self.branch_home(param, lmad, &aux, out)?);
         }
         aux.facts.clear_layouts();
+        let first = self.n_unguarded();
         let then_body = self.branch_body(then_body, &homes, aux.prov)?;
+        let second = self.n_unguarded();
         let else_body = self.branch_body(else_body, &homes, aux.prov)?;
+        let bodies = [&then_body, &else_body];
+        let cond = self.guarded(cond, (first, second), bodies, aux.prov, &mut before);
+        before.append(out);
+        *out = before;
         let pat = self.result_pattern(pat, &homes);
         out.push(Stm { pat, aux, exp: Exp::If { cond, then_body, else_body } });
         Ok(())
@@ -313,7 +322,6 @@ impl Ctx<'_> {
         args: &[Atom],
         out: &mut Vec<Stm<Mems>>,
     ) -> Result<(), PassError> {
-        self.check_call(&pat, &fun)?;
         let callees = self.callees;
         let callee = callees.get(&fun)?;
         let crosses = callee.home != self.home_space;

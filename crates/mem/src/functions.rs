@@ -2,9 +2,7 @@
 
 use crate::alloc::{Ctx, row_major_in};
 use crate::callees::Callees;
-use crate::capacity_guards::{Need, guard_capacity};
-use crate::limits::KernelRefusal;
-use crate::must_alias::MustAlias;
+use analysis::must_alias::MustAlias;
 use ir::mem::{Block, Lmad, MemAnn};
 use ir::name::Name;
 use ir::remark::{CopyReason, RemarkKind};
@@ -30,55 +28,6 @@ pub fn allocate(program: Program<Segs>, context: &mut Context) -> Result<Program
     })
 }
 
-/// Returns the segops of a function that cannot be kernels.
-///
-/// # Errors
-/// None except for bugs.
-pub(crate) fn refused(
-    function: &Function<Segs>,
-    callees: &Callees,
-    context: &mut Context,
-) -> Result<Vec<KernelRefusal>, PassError> {
-    let enable = |ctx: &mut Ctx<'_>| ctx.refused = Some(Vec::new());
-    let results_of = |ctx: Ctx<'_>| ctx.refused.unwrap_or_default();
-    trial(function, callees, context, enable, results_of)
-}
-
-/// Returns the shared-memory requirement of each segop of a function whose iterations are run by
-/// thread blocks, by its first result.
-///
-/// # Errors
-/// None except for bugs.
-pub(crate) fn needs(
-    function: &Function<Segs>,
-    callees: &Callees,
-    context: &mut Context,
-) -> Result<Vec<(Name, Need)>, PassError> {
-    let enable = |ctx: &mut Ctx<'_>| ctx.needs = Some(Vec::new());
-    let results_of = |ctx: Ctx<'_>| ctx.needs.unwrap_or_default();
-    trial(function, callees, context, enable, results_of)
-}
-
-/// Runs memory assignment on a copy of a function, for its side results.
-fn trial<T>(
-    function: &Function<Segs>,
-    callees: &Callees,
-    context: &mut Context,
-    enable: impl FnOnce(&mut Ctx<'_>),
-    results_of: impl FnOnce(Ctx<'_>) -> T,
-) -> Result<T, PassError> {
-    let home = callees.get(&function.name)?.home;
-    let roots = MustAlias::new(&function.body, function.names.len());
-    let names = function.names.clone();
-    let options = context.options.clone();
-    let own = (&*options, home);
-    let mut ctx = Ctx::new(names, callees, roots, &mut context.fuel, own);
-    enable(&mut ctx);
-    parameters(&mut ctx, function.params.clone());
-    ctx.body(function.body.clone(), &[])?;
-    Ok(results_of(ctx))
-}
-
 /// Converts the parameters, adding a block before each array. Also returns the new position of each
 /// parameter.
 fn parameters(ctx: &mut Ctx<'_>, params: Vec<FunParam<Segs>>) -> (Vec<FunParam<Mems>>, Vec<u32>) {
@@ -100,25 +49,19 @@ fn parameters(ctx: &mut Ctx<'_>, params: Vec<FunParam<Segs>>) -> (Vec<FunParam<M
 }
 
 fn allocate_function(
-    mut function: Function<Segs>,
+    function: Function<Segs>,
     callees: &Callees,
     context: &mut Context,
 ) -> Result<Function<Mems>, PassError> {
     let home = callees.get(&function.name)?.home;
-    let fitting = guard_capacity(&mut function, callees, context)?;
     let Function { name, kind, version, attrs, params, ret, body, tunables, names, provs } = function;
     let roots = MustAlias::new(&body, names.len());
     let options = context.options.clone();
     let own = (&*options, home);
     let mut ctx = Ctx::new(names, callees, roots, &mut context.fuel, own);
-    ctx.fitting = fitting;
+    ctx.capacity.tunables = tunables;
     let (converted, position) = parameters(&mut ctx, params);
-    let mut body = match ctx.body(body, &[]) {
-        Err(PassError::Unsupported { what, stack }) if stack.is_empty() => {
-            return Err(PassError::unsupported(what, provs.stack(ctx.segop_prov)));
-        }
-        body => body?,
-    };
+    let mut body = ctx.body(body, &[])?;
     let mut result = Vec::with_capacity(body.result.len());
     let mut results = Vec::with_capacity(ret.len());
     let mut moved: Vec<u32> = Vec::with_capacity(ret.len());
@@ -140,7 +83,9 @@ fn allocate_function(
         results.push(FunResult { ty, aliases, ann });
     }
     body.result = result;
+    ctx.add_fallbacks(&mut body);
     let decided = ctx.copies();
+    let tunables = std::mem::take(&mut ctx.capacity.tunables);
     let names = ctx.names;
     for (array, mut prov, why) in decided {
         if prov == Prov::NONE {

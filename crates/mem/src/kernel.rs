@@ -14,24 +14,20 @@
 //!
 //! **Thread blocks.** If a segmap of the grid contains segops at the level of thread blocks, each
 //! of its iterations is run by a thread block, whose threads share the work. All arrays local to
-//! such an iteration are in shared memory if that was found to fit before
-//! ([`fits`](crate::fits)); their sizes are computed before the kernel. Otherwise only arrays of
-//! constant size are, as long as there is space besides the buffers of reductions and scans; the
-//! others are parts of a block in device memory as above, each contiguous. Arrays local to an
-//! iteration of the inner segop belong to a thread: their parts are interleaved within the thread
-//! block's part.
+//! such an iteration are in shared memory, as if they fit; their sizes are computed before the
+//! kernel. Afterwards, [`capacity_guards`](crate::capacity_guards) moves them to device memory where
+//! they may not fit. Arrays local to an iteration of the inner segop belong to a thread: their parts
+//! are interleaved within the thread block's part.
 
-use crate::alloc::{Ctx, constant_bytes, row_major_in};
-use crate::capacity_guards::Need;
-use ir::mem::{Block, Blocks, Lmad, MemAnn, SharedSlot, assign_slots};
-use ir::name::{Name, NameTable, Prov};
+use crate::alloc::{Ctx, row_major_in};
+use ir::mem::{Block, Lmad, MemAnn};
+use ir::name::{Name, Prov};
 use ir::seg::{Seg, SegKind, SegOp, SegSpace, outermost_segops};
-use ir::syntax::{Atom, Body, DimIndex, Param, Stm};
+use ir::syntax::{Atom, DimIndex, Stm};
 use ir::types::{Dim, Space, Type};
 use ir::{Mems, PassError, Segs};
 use prim::PrimType;
 use rustc_hash::{FxHashMap, FxHashSet};
-use target::device::{RESERVED_SHARED_BYTES, SHARED_MEMORY_BYTES};
 
 /// The enclosing kernel.
 pub(crate) struct Kernel {
@@ -40,16 +36,13 @@ pub(crate) struct Kernel {
     dims: Vec<(Name, Dim)>,
     /// The number of these dimensions that are run by thread blocks.
     of_blocks: usize,
-    /// The bytes of shared memory that its threads need for reductions and scans.
-    taken: u64,
-    /// The remaining bytes of shared memory; `None` if all arrays of a thread block fit.
-    shared_memory_left: Option<u64>,
-    /// The arrays in shared memory, by their blocks.
-    shared_types: FxHashMap<Name, Type>,
+    /// The bytes of shared memory that the threads of a block need for reductions and scans, if
+    /// its iterations are run by thread blocks.
+    pub(crate) block_bytes: Option<u64>,
     /// The statements to emit before the kernel.
     outer: Vec<Stm<Mems>>,
     /// The blocks divided among iterations, with the number of dimensions that index the parts.
-    shared: FxHashMap<Name, usize>,
+    parts: FxHashMap<Name, usize>,
     /// The names bound inside.
     bound: FxHashSet<Name>,
     /// True in an operator, which belongs to no iteration.
@@ -57,45 +50,6 @@ pub(crate) struct Kernel {
 }
 
 impl Kernel {
-    /// Creates a kernel over an index space.
-    pub(crate) fn new(space: &SegSpace) -> Self {
-        Self {
-            dims: space.dims.clone(),
-            of_blocks: 0,
-            taken: 0,
-            shared_memory_left: Some(0),
-            shared_types: FxHashMap::default(),
-            outer: Vec::new(),
-            shared: FxHashMap::default(),
-            bound: FxHashSet::default(),
-            in_operator: false,
-        }
-    }
-
-    /// Creates a kernel whose iterations are run by thread blocks, with the given shared memory for
-    /// reductions and scans, and the rest for arrays.
-    fn n_block_dims(space: &SegSpace, taken: u64, left: Option<u64>) -> Self {
-        Self { of_blocks: space.dims.len(), taken, shared_memory_left: left, ..Self::new(space) }
-    }
-
-    /// The shared-memory requirement of the kernel's body, if its iterations are run by thread
-    /// blocks.
-    pub(crate) fn need(&self, body: &Body<Mems>, names: &NameTable) -> Result<Option<Need>, PassError> {
-        if self.of_blocks == 0 {
-            return Ok(None);
-        }
-        let slots = assign_slots(body, &Blocks::of_body(body, names.len()))?;
-        let arrays = |slot: &SharedSlot| {
-            let blocks = slot.blocks.iter();
-            let types = blocks.filter_map(|(block, _)| self.shared_types.get(block).cloned());
-            types.collect()
-        };
-        Ok(Some(Need {
-            reserved: self.taken + RESERVED_SHARED_BYTES,
-            slots: slots.iter().map(arrays).collect(),
-        }))
-    }
-
     /// Returns true outside of the inner segops of a kernel run by thread blocks.
     fn is_blocks(&self) -> bool {
         self.of_blocks > 0 && self.dims.len() == self.of_blocks
@@ -124,21 +78,18 @@ impl Ctx<'_> {
         self.kernel.as_ref().is_some_and(Kernel::is_blocks)
     }
 
-    /// The kernel that a segop with these results becomes.
-    pub(crate) fn kernel_of(&self, seg: &Seg<Segs>, pat: &[Param<Segs>]) -> Result<Kernel, PassError> {
-        let inner = outermost_segops(&seg.body);
-        let is_map = matches!(&seg.kind, SegKind::ScanReduce(scan_reduce) if scan_reduce.is_map());
-        if !is_map || inner.is_empty() {
-            return Ok(Kernel::new(&seg.space));
+    /// The kernel that a segop becomes.
+    pub(crate) fn kernel_of(&self, seg: &Seg<Segs>) -> Kernel {
+        let block_bytes = block_bytes(seg, self.block);
+        Kernel {
+            dims: seg.space.dims.clone(),
+            of_blocks: if block_bytes.is_some() { seg.space.dims.len() } else { 0 },
+            block_bytes,
+            outer: Vec::new(),
+            parts: FxHashMap::default(),
+            bound: FxHashSet::default(),
+            in_operator: false,
         }
-        let needed = values_of_threads(&inner).saturating_mul(self.block);
-        let Some(left) = (SHARED_MEMORY_BYTES - RESERVED_SHARED_BYTES).checked_sub(needed) else {
-            return Err(Self::not_in_kernels("operators whose values exceed shared memory"));
-        };
-        let fits = |param: &Param<Segs>| self.fitting.contains(&param.name);
-        let all_fit = self.needs.is_some() || pat.first().is_some_and(fits);
-        let left = (!all_fit).then_some(left);
-        Ok(Kernel::n_block_dims(&seg.space, needed, left))
     }
 
     /// Enters a segop inside a thread block, if this is one. Returns the number of dimensions
@@ -157,7 +108,8 @@ impl Ctx<'_> {
         }
     }
 
-    /// Allocates a shared-memory block for an array of the current thread block, if there is space.
+    /// Allocates a shared-memory block for an array of the current thread block, if its size is
+    /// known.
     pub(crate) fn alloc_shared_memory(
         &mut self,
         hint: &str,
@@ -166,21 +118,13 @@ impl Ctx<'_> {
         out: &mut Vec<Stm<Mems>>,
     ) -> Option<Name> {
         let mut kernel = self.kernel.take_if(|kernel| kernel.is_blocks())?;
-        let fits_slot = match kernel.shared_memory_left {
-            None => self.is_known(&kernel, ty.shape()),
-            Some(left) => {
-                let bytes = constant_bytes(ty).and_then(|bytes| u64::try_from(bytes).ok());
-                let rest = bytes.and_then(|bytes| left.checked_sub(bytes.next_multiple_of(8)));
-                kernel.shared_memory_left = Some(rest.unwrap_or(left));
-                rest.is_some()
-            }
-        };
+        let is_known = self.is_known(&kernel, ty.shape());
         // The size is computed on the host.
-        let bytes = fits_slot.then(|| self.bytes(ty, prov, &mut kernel.outer));
+        let bytes = is_known.then(|| self.bytes(ty, prov, &mut kernel.outer));
         let block = bytes.map(|bytes| self.alloc_bytes(hint, bytes, Space::Shared, prov, out));
         if let Some(block) = block {
             kernel.bind(block);
-            kernel.shared_types.insert(block, ty.clone());
+            self.capacity.arrays.insert(block, ty.clone());
         }
         self.kernel = Some(kernel);
         block
@@ -207,19 +151,14 @@ impl Ctx<'_> {
             return Err(PassError::bug("an array per iteration outside of a kernel"));
         };
         let iteration_dims = kernel.dims.iter().map(|(_, dim)| dim);
-        let fits = !kernel.in_operator && self.is_known(&kernel, ty.shape().iter().chain(iteration_dims));
-        let result = if fits {
-            let whole = per_iteration(&kernel.dims, ty);
-            let block = self.alloc_in(hint, &whole, Space::Device, prov, &mut kernel.outer);
-            kernel.shared.insert(block, kernel.dims.len());
-            Ok(block)
-        } else if kernel.in_operator {
-            Err(Self::not_in_kernels("operators that allocate arrays"))
-        } else {
-            Err(Self::not_in_kernels("arrays whose sizes differ between threads"))
-        };
+        if kernel.in_operator || !self.is_known(&kernel, ty.shape().iter().chain(iteration_dims)) {
+            return Err(PassError::bug(format!("a kernel allocates the array {hint}")));
+        }
+        let whole = per_iteration(&kernel.dims, ty);
+        let block = self.alloc_in(hint, &whole, Space::Device, prov, &mut kernel.outer);
+        kernel.parts.insert(block, kernel.dims.len());
         self.kernel = Some(kernel);
-        result
+        Ok(block)
     }
 
     /// The index function of an array that is row-major from the start of a block, or of the
@@ -255,7 +194,7 @@ impl Ctx<'_> {
     /// current dimensions that index the parts.
     fn part_of(&self, block: Name) -> Option<(&Kernel, usize)> {
         let kernel = self.kernel.as_ref()?;
-        let outer = kernel.shared.get(&block)?;
+        let outer = kernel.parts.get(&block)?;
         Some((kernel, (*outer).min(kernel.dims.len())))
     }
 
@@ -279,9 +218,14 @@ impl Ctx<'_> {
     }
 }
 
-/// The bytes of shared memory per thread that reductions and scans of its block need: for each
-/// type, the largest number of values of one of the segops.
-fn values_of_threads(inner: &[&SegOp<Segs>]) -> u64 {
+/// The bytes of shared memory that reductions and scans of a segop's thread blocks need, for blocks
+/// of `block` threads: for each type, the largest number of values of one of the inner segops.
+/// `None` if iterations are not run by thread blocks.
+pub(crate) fn block_bytes(seg: &Seg<Segs>, block: u64) -> Option<u64> {
+    let inner = outermost_segops(&seg.body);
+    if !seg.kind.is_map() || inner.is_empty() {
+        return None;
+    }
     let mut most: FxHashMap<PrimType, u64> = FxHashMap::default();
     for op in inner {
         let SegOp::Seg(seg) = op else { continue };
@@ -299,10 +243,11 @@ fn values_of_threads(inner: &[&SegOp<Segs>]) -> u64 {
         }
     }
     let bytes = |elem: &PrimType| elem.size() * most.get(elem).copied().unwrap_or_default();
-    PrimType::ALL.iter().map(bytes).sum()
+    let of_thread: u64 = PrimType::ALL.iter().map(bytes).sum();
+    Some(of_thread.saturating_mul(block))
 }
 
 /// The type of an array with a part of this type for every iteration.
-fn per_iteration(dims: &[(Name, Dim)], ty: &Type) -> Type {
+pub(crate) fn per_iteration(dims: &[(Name, Dim)], ty: &Type) -> Type {
     dims.iter().rev().fold(ty.clone(), |ty, (_, dim)| ty.array_of(*dim))
 }

@@ -34,7 +34,7 @@ mod preferences;
 mod reads;
 
 use crate::alloc::is_small;
-use crate::must_alias::MustAlias;
+use analysis::must_alias::MustAlias;
 use ir::facts::DimOrder;
 use ir::mem::{Lmad, view};
 use ir::name::Name;

@@ -12,7 +12,7 @@
 //! - Views (slices, transposes, and reshapes that one LMAD can express) share the block of the
 //!   viewed array.
 //! - Updates happen in place: the updated array has the memory location of its source.
-//!   [`must_alias`] finds the chains of updates through loops and branches.
+//!   [`analysis::must_alias`] finds the chains of updates through loops and branches.
 //! - A result is built in its final location ([`destinations`], short-circuiting): the row that a
 //!   segop's body or a loop's iteration yields is stored in the result array from the start, so
 //!   nothing is copied.
@@ -35,6 +35,7 @@
 #![warn(clippy::wildcard_enum_match_arm)]
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used))]
 
+mod aliases;
 mod alloc;
 mod basic;
 mod callees;
@@ -46,8 +47,7 @@ mod facts;
 mod functions;
 mod kernel;
 mod layout;
-mod limits;
-mod must_alias;
+mod legality;
 mod offload;
 mod segops;
 

@@ -11,11 +11,10 @@
 //!                                             }
 //! ```
 //!
-//! Before and after: level `segs`. Kernels are the segops that `mem` accepts
-//! ([`limits`](crate::limits)), so each function undergoes a trial run of memory assignment. A
-//! segop, or a whole `withacc`, outside of all others that is refused even as a map of loops
-//! ([`mod@sequentialise`]) moves to a function that takes its free names ([`outline`]), with segops
-//! at the levels of the host ([`host`]). Functions called there get host clones. If one of two
+//! Before and after: level `segs`. A segop, or a whole `withacc`, outside of all others that cannot
+//! be a kernel ([`legality`](crate::legality)) even as a map of loops ([`mod@sequentialise`]) moves
+//! to a function that takes its free names ([`outline`]), with segops at the levels of the host
+//! ([`host`]). Functions called there get host clones. If one of two
 //! versions that a comparison of sizes chooses between would run on the host and the other does
 //! not, it is dropped ([`choices`]). Functions that are no longer called are removed.
 //!
@@ -27,18 +26,16 @@ mod outline;
 mod sequentialise;
 
 use crate::callees::Callees;
-use crate::functions::refused;
+use crate::legality::{Refused, refused};
+use ir::kernels::ThreadCallees;
 use ir::name::FunName;
 use ir::remark::{OperationKind, RemarkKind};
 use ir::syntax::{Body, Exp, Function};
 use ir::version::{CallPosition, Version};
 use ir::walk::{VisitMut, callees, sub_bodies_mut, with_stack};
-use ir::{Context, Name, PassError, Program, Segs, TypeEnv};
+use ir::{Context, PassError, Program, Segs, TypeEnv};
 use outline::Outline;
 use rustc_hash::{FxHashMap, FxHashSet};
-
-/// The segops that cannot be kernels, by their first results, with the reasons.
-type Refused = FxHashMap<Name, String>;
 
 /// Moves segops that cannot be kernels to host functions.
 ///
@@ -48,9 +45,10 @@ pub fn offload(mut program: Program<Segs>, context: &mut Context) -> Result<Prog
     if !program.levels.has_device() {
         return Ok(program);
     }
-    let callees = Callees::of(&program);
+    let (callees, threads) = (Callees::of(&program), ThreadCallees::of(&program));
     let functions = std::mem::take(&mut program.functions);
-    let outlined = context.each(functions, |function, own| outline_function(function, &callees, own))?;
+    let outlined =
+        context.each(functions, |function, own| outline_function(function, (&callees, &threads), own))?;
     if outlined.iter().all(|(_, own)| own.is_empty()) {
         program.functions = outlined.into_iter().map(|(function, _)| function).collect();
         return Ok(program);
@@ -69,7 +67,7 @@ pub fn offload(mut program: Program<Segs>, context: &mut Context) -> Result<Prog
 /// Processes a function. Also returns the host functions made from its parts.
 fn outline_function(
     mut function: Function<Segs>,
-    callees: &Callees,
+    (callees, threads): (&Callees, &ThreadCallees),
     context: &mut Context,
 ) -> Result<(Function<Segs>, Vec<Function<Segs>>), PassError> {
     let version = function.version.as_ref();
@@ -78,13 +76,10 @@ fn outline_function(
         return Ok((function, Vec::new()));
     }
     sequentialise::sequentialise_in_threads(&mut function)?;
-    let mut trial = Context::new(None, (*context.options).clone());
-    let refused = refused(&function, callees, &mut trial)?;
+    let refused = refused(&function, threads, context.options.device.block.unsigned_abs());
     if refused.is_empty() {
         return Ok((function, Vec::new()));
     }
-    let pairs = refused.into_iter().map(|it| (it.name, it.why));
-    let refused: Refused = pairs.collect();
     choices::drop_refused(&mut function, &refused, context);
     let types = TypeEnv::of_function(&function);
     let mut outline = Outline::new(&function.name, &function.names, &function.provs, types, callees);
@@ -109,9 +104,8 @@ impl VisitMut<Segs> for OutlineRefused<'_, '_> {
                 match (&stm.exp, why) {
                     (Exp::Op(op), Some(why)) => {
                         let what = OperationKind::of_segop(op);
-                        let why = why.as_str().into();
                         let spans = self.outline.spans(stm.aux.prov);
-                        let kind = RemarkKind::OnHost { what, why };
+                        let kind = RemarkKind::OnHost { what, why: *why };
                         self.context.remark(&self.outline.name().0, spans, kind);
                         self.outline.unit(stm);
                     }

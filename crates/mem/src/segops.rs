@@ -18,34 +18,12 @@ impl Ctx<'_> {
     pub(crate) fn seg(
         &mut self,
         pat: Vec<Param<Segs>>,
-        aux: Aux,
-        seg: Seg<Segs>,
-        out: &mut Vec<Stm<Mems>>,
-    ) -> Result<(), PassError> {
-        if self.home_space != Space::Device || self.in_kernel() {
-            return self.segop(pat, aux, seg, out);
-        }
-        self.segop_prov = aux.prov;
-        self.kernel_or_refuse(pat, out, |ctx, pat, out| {
-            ctx.check_kernel(&seg)?;
-            ctx.segop(pat, aux, seg, out)
-        })
-    }
-
-    fn segop(
-        &mut self,
-        pat: Vec<Param<Segs>>,
         mut aux: Aux,
         seg: Seg<Segs>,
         out: &mut Vec<Stm<Mems>>,
     ) -> Result<(), PassError> {
         let starts = self.home_space == Space::Device && !self.in_kernel();
-        if self.home_space == Space::Device && seg.kind == SegKind::FlatMap {
-            return Err(Self::not_in_kernels("flat maps"));
-        }
-        // Refusals must be raised before anything is allocated for the segop.
-        let kernel = starts.then(|| self.kernel_of(&seg, &pat)).transpose()?;
-        let first = pat.first().map(|param| param.name);
+        let kernel = starts.then(|| self.kernel_of(&seg));
         let Seg { level, space, kind, body, ret, decomp, identity_predicate: _ } = seg;
         let pat = match &kind {
             SegKind::Hist(ops) => self.hist_pattern(pat, ops)?,
@@ -83,10 +61,7 @@ impl Ctx<'_> {
         let ended = starts.then(|| self.kernel.take()).flatten();
         let (kind, body) = result?;
         if let Some(kernel) = ended {
-            if let (Some(first), Some(needs)) = (first, &mut self.needs) {
-                let need = kernel.need(&body, &self.names)?;
-                needs.extend(need.map(|need| (first, need)));
-            }
+            self.note_need(&pat, &kernel, &body)?;
             out.extend(kernel.outer());
         }
         let op =
@@ -230,21 +205,6 @@ impl Ctx<'_> {
 
     /// Appends a `withacc`. Its arrays keep their locations.
     pub(crate) fn with_acc(
-        &mut self,
-        pat: Vec<Param<Segs>>,
-        aux: Aux,
-        inputs: Vec<AccInput<Segs>>,
-        lambda: Lambda<Segs>,
-        out: &mut Vec<Stm<Mems>>,
-    ) -> Result<(), PassError> {
-        self.note_accumulators(&inputs, &lambda.params);
-        if self.home_space != Space::Device || self.in_kernel() {
-            return self.accumulate(pat, aux, inputs, lambda, out);
-        }
-        self.kernel_or_refuse(pat, out, |ctx, pat, out| ctx.accumulate(pat, aux, inputs, lambda, out))
-    }
-
-    fn accumulate(
         &mut self,
         pat: Vec<Param<Segs>>,
         aux: Aux,

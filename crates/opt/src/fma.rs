@@ -14,12 +14,13 @@
 //! more after it: reductions inside a segop are loops by then, and the operator is next to the
 //! product that it adds. Needs nothing. Guarantees that nothing else changes.
 
-use crate::passes::Signatures;
+use analysis::signatures::Signatures;
+use analysis::uses::Uses;
 use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Function, Level, Param, Stm};
 use ir::types::Type;
-use ir::walk::{Visit, VisitMut, with_stack};
+use ir::walk::{VisitMut, with_stack};
 use ir::{Context, Fuel, Name, NameTable, PassError};
-use prim::{BinOp, PrimType, UnOp};
+use prim::{BinOp, PrimType, ScalarOp, UnOp};
 use rustc_hash::FxHashMap;
 
 /// Fuses products with the sums that use them.
@@ -31,23 +32,14 @@ pub(crate) fn fuse_products<L: Level>(
     if context.options.strict_fp {
         return Ok(function);
     }
-    let mut uses = Uses(vec![0; function.names.len()]);
-    Visit::<L>::body(&mut uses, &function.body);
-    let mut pass = Products { uses: uses.0, names: &mut function.names, fuel: &mut context.fuel };
+    let mut pass =
+        Products { uses: Uses::of(&function), names: &mut function.names, fuel: &mut context.fuel };
     VisitMut::<L>::body(&mut pass, &mut function.body);
     Ok(function)
 }
 
-struct Uses(Vec<u32>);
-
-impl<L: Level> Visit<L> for Uses {
-    fn name(&mut self, name: &Name) {
-        self.0[name.index()] += 1;
-    }
-}
-
 struct Products<'a> {
-    uses: Vec<u32>,
+    uses: Uses,
     names: &'a mut NameTable,
     fuel: &'a mut Fuel,
 }
@@ -66,16 +58,16 @@ impl Products<'_> {
         let mut out: Vec<Option<Stm<L>>> = Vec::with_capacity(stms.len());
         for mut stm in stms {
             match &stm.exp {
-                Exp::Basic(BasicOp::Binary(BinOp::FMul, ty, a, b)) => {
+                Exp::Basic(BasicOp::Scalar(ScalarOp::Binary(BinOp::FMul, ty, a, b))) => {
                     if let [only] = stm.pat.as_slice()
                         && fusable(*ty)
                         && stm.aux.certs.is_empty()
-                        && self.uses.get(only.name.index()) == Some(&1)
+                        && self.uses.get(only.name) == Some(1)
                     {
                         products.insert(only.name, (out.len(), *a, *b));
                     }
                 }
-                Exp::Basic(BasicOp::Binary(op @ (BinOp::FAdd | BinOp::FSub), ty, x, y)) => {
+                Exp::Basic(BasicOp::Scalar(ScalarOp::Binary(op @ (BinOp::FAdd | BinOp::FSub), ty, x, y))) => {
                     let (op, ty, x, y) = (*op, *ty, *x, *y);
                     let product = |atom: Atom| products.get(&atom.var()?).copied();
                     let (first, second) = (product(x), product(y));
@@ -83,23 +75,23 @@ impl Products<'_> {
                         let exp = match (op, first, second) {
                             (BinOp::FAdd, Some((at, a, b)), _) => {
                                 out[at] = None;
-                                BasicOp::Fma(ty, a, b, y)
+                                BasicOp::fma(ty, a, b, y)
                             }
                             (BinOp::FAdd, None, Some((at, a, b))) => {
                                 out[at] = None;
-                                BasicOp::Fma(ty, a, b, x)
+                                BasicOp::fma(ty, a, b, x)
                             }
                             (_, Some((at, a, b)), _) => {
                                 out[at] = None;
                                 let minus = self.negated(ty, y, &stm.aux, &mut out);
-                                BasicOp::Fma(ty, a, b, minus)
+                                BasicOp::fma(ty, a, b, minus)
                             }
                             (_, None, Some((at, a, b))) => {
                                 out[at] = None;
                                 let minus = self.negated(ty, a, &stm.aux, &mut out);
-                                BasicOp::Fma(ty, minus, b, x)
+                                BasicOp::fma(ty, minus, b, x)
                             }
-                            (_, None, None) => BasicOp::Binary(op, ty, x, y),
+                            (_, None, None) => BasicOp::binary(op, ty, x, y),
                         };
                         stm.exp = Exp::Basic(exp);
                     }
@@ -125,7 +117,7 @@ impl Products<'_> {
         out.push(Some(Stm {
             pat,
             aux: Aux::at(aux.prov),
-            exp: Exp::Basic(BasicOp::Unary(UnOp::FNeg, ty, x)),
+            exp: Exp::Basic(BasicOp::unary(UnOp::FNeg, ty, x)),
         }));
         Atom::Var(name)
     }

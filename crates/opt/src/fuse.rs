@@ -47,16 +47,17 @@ mod reduce_interchange;
 mod view_change;
 mod views;
 
-use crate::alias::Aliases;
-use crate::passes::Signatures;
 use crate::simplify;
+use analysis::alias::Aliases;
+use analysis::signatures::Signatures;
+use analysis::uses::Uses;
 use graph::{Graph, Needs, inputs};
 use indexed_readers::IndexedReaders;
 use indexmap::IndexMap;
 use ir::remark::{FusionOperand, NotFusedReason, RemarkKind};
 use ir::soac::Soac;
 use ir::syntax::{BasicOp, Body, Exp, Function, Lambda, Stm};
-use ir::walk::{Visit, VisitMut, consumed_by, with_stack};
+use ir::walk::{VisitMut, consumed_by, with_stack};
 use ir::{Context, Fuel, Name, NameTable, PassError, Prov, ProvTable, Soacs, TypeEnv, remark};
 use merge::Position;
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
@@ -134,12 +135,11 @@ fn walk(
 ) -> bool {
     let types = TypeEnv::of_function(function);
     let aliases = Aliases::of(function, &types, signatures);
-    let uses = Uses::of(function);
     let marks = vec![(0, 0); function.names.len()];
     let mut fuser = Fuser {
         rounding: accs::rounding_tokens(function),
         decremented: last_elements::decrements(function),
-        uses: uses.0,
+        uses: Uses::of(function),
         names: &mut function.names,
         provs: &mut function.provs,
         types,
@@ -165,26 +165,9 @@ fn walk(
     fused
 }
 
-/// The number of uses of each name.
-struct Uses(Vec<u32>);
-
-impl Uses {
-    fn of(function: &Function<Soacs>) -> Self {
-        let mut uses = Self(vec![0; function.names.len()]);
-        Visit::<Soacs>::body(&mut uses, &function.body);
-        uses
-    }
-}
-
-impl Visit<Soacs> for Uses {
-    fn name(&mut self, name: &Name) {
-        self.0[name.index()] += 1;
-    }
-}
-
 struct Fuser<'a> {
     /// The number of uses of each name in the whole function.
-    uses: Vec<u32>,
+    uses: Uses,
     names: &'a mut NameTable,
     provs: &'a mut ProvTable,
     types: TypeEnv,
@@ -349,7 +332,7 @@ impl Fuser<'_> {
         let uses = &self.uses;
         // An array created here for a single use has no other names.
         let alone = |graph: &Graph, name: Name| {
-            uses[name.index()] == 1
+            uses.count(name) == 1
                 && graph.binder(name).and_then(|id| graph.stm(id)).is_some_and(creates_array)
         };
         let mut graph = Graph::new(stms, &self.types, &self.aliases, alone);
@@ -485,7 +468,7 @@ impl Fuser<'_> {
 
     /// Returns true if a producer's result has uses other than these inputs.
     fn is_kept(&self, name: Name, inputs: &[Name]) -> bool {
-        self.uses[name.index()] > Self::among(name, inputs)
+        self.uses.count(name) > Self::among(name, inputs)
     }
 
     /// Merges two combinators in a way that is possible.
@@ -497,13 +480,12 @@ impl Fuser<'_> {
         let read = inputs(&consumer.exp).to_vec();
         let results: Vec<Name> = producer.pat.iter().map(|param| param.name).collect();
         let uses = &self.uses;
-        let kept = |name: Name| uses[name.index()] > Self::among(name, &read);
+        let kept = |name: Name| uses.count(name) > Self::among(name, &read);
         let fused = merge::merge(way, producer, consumer, &kept, self.names, &mut self.types);
         // The inputs are no longer uses.
         for name in results {
-            self.uses[name.index()] -= Self::among(name, &read);
+            self.uses.remove(name, Self::among(name, &read));
         }
-        self.uses.resize(self.names.len(), 1);
         graph.merge(first, second, vec![fused]);
         true
     }

@@ -17,9 +17,9 @@
 //!
 //! Runs after fusion. Rows that are consumed stay. Guarantees that all values are bit-identical.
 
-use crate::alias::Aliases;
 use crate::dce;
-use crate::passes::Signatures;
+use analysis::alias::Aliases;
+use analysis::signatures::Signatures;
 use ir::soac::{Screma, Soac};
 use ir::syntax::{Atom, BasicOp, Body, DimIndex, Exp, Function, Lambda, Stm};
 use ir::types::Dim;

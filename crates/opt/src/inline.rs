@@ -21,10 +21,11 @@ mod constants;
 mod plan;
 
 use crate::splice;
+use analysis::{size, statements};
 use ir::remark::{NotInlinedReason, RemarkKind};
 use ir::syntax::{Atom, Attr, Attrs, Aux, Body, Exp, FunKind, Function, Level, Param, Program, Stm};
 use ir::walk::{Import, Substitution, Visit, VisitMut, import_body};
-use ir::{Context, Fuel, FunName, NameTable, PassError, Prov, ProvTable, cost};
+use ir::{Context, Fuel, FunName, NameTable, PassError, Prov, ProvTable};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The size in statements up to which a function is always inlined.
@@ -72,7 +73,7 @@ pub(crate) fn inline<L: Level>(program: Program<L>, context: &mut Context) -> Re
         let Some(mut function) = done[i].take() else {
             continue;
         };
-        let size = size_of(&function.body);
+        let size = size::of_body(&function.body);
         let mut inliner = Inliner {
             functions: &done,
             facts: &facts,
@@ -116,12 +117,12 @@ struct Callee {
 
 impl Callee {
     fn of<L: Level>(function: &Function<L>, recursive: bool, calls: usize, inside: bool) -> Self {
-        let size = size_of(&function.body);
+        let size = size::of_body(&function.body);
         let params = function.params.iter().map(|p| &p.param.ty);
         let results = function.ret.iter().map(|r| &r.ty);
         let arrays = params.chain(results).any(|ty| !ty.is_prim());
         // A constant is computed once, unless it is a literal value.
-        let operations = has_operations(&function.body);
+        let operations = statements::any(&function.body, &|stm| matches!(stm.exp, Exp::Op(_)));
         let plain = size <= 2 && results_are_scalars(function) && !operations;
         let computed = function.kind == FunKind::Constant && !plain;
         Self {
@@ -337,58 +338,6 @@ fn inside_combinators<L: Level>(
         all.into_iter().for_each(|callee| inside[callee] = true);
     }
     inside
-}
-
-/// The number of statements of a body, at any depth; mathematical functions count as their
-/// definitions.
-pub(crate) fn size_of<L: Level>(body: &Body<L>) -> usize {
-    count_up_to(body, usize::MAX)
-}
-
-/// Returns true if a body has at most `most` statements, at any depth. Visits no more statements
-/// than that.
-pub(crate) fn is_at_most<L: Level>(body: &Body<L>, most: usize) -> bool {
-    count_up_to(body, most) <= most
-}
-
-/// The number of statements of a body, or a number greater than `most`.
-fn count_up_to<L: Level>(body: &Body<L>, most: usize) -> usize {
-    struct Size {
-        count: usize,
-        most: usize,
-    }
-    impl<L: Level> Visit<L> for Size {
-        fn stm(&mut self, stm: &Stm<L>) {
-            if self.count > self.most {
-                return;
-            }
-            match &stm.exp {
-                Exp::Basic(op) => self.count += cost::statements(op),
-                Exp::If { .. } | Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_) => {
-                    self.count += 1;
-                    self.exp(&stm.exp);
-                }
-            }
-        }
-    }
-    let mut size = Size { count: 0, most };
-    Visit::<L>::body(&mut size, body);
-    size.count
-}
-
-fn has_operations<L: Level>(body: &Body<L>) -> bool {
-    struct Has(bool);
-    impl<L: Level> Visit<L> for Has {
-        fn exp(&mut self, exp: &Exp<L>) {
-            self.0 |= matches!(exp, Exp::Op(_));
-            if !self.0 {
-                self.walk_exp(exp);
-            }
-        }
-    }
-    let mut has = Has(false);
-    Visit::<L>::body(&mut has, body);
-    has.0
 }
 
 struct Order {

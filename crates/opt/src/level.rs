@@ -2,12 +2,13 @@
 
 use crate::dce::{Graph, Live};
 use crate::simplify::Simplifier;
+use analysis::cost::CostOp;
 use ir::Level;
 use ir::remark::OperationKind;
 use ir::syntax::{Aux, Param};
 
 /// A level that the optimiser works on.
-pub trait OptLevel: Level {
+pub trait OptLevel: Level<Op: CostOp<Self>> {
     /// True if no fusion follows, so that a loop may drop the record of the checks made in it.
     const IS_FLATTENED: bool;
 

@@ -22,12 +22,11 @@
 //! - `remarks`: optimisation remarks about the checks and copies that are left.
 //!
 //! All passes but inlining and `migrate` work on one function at a time; the facts they need about
-//! other functions are in [`passes::Signatures`].
+//! other functions are in [`analysis::signatures`].
 
 #![warn(clippy::wildcard_enum_match_arm)]
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used))]
 
-mod alias;
 mod dce;
 mod fma;
 mod fuse;
@@ -47,5 +46,5 @@ mod unroll;
 mod unroll_and_jam;
 
 pub use level::OptLevel;
-pub use passes::{Pass, SEGS, SOACS, Signatures, run};
+pub use passes::{Pass, SEGS, SOACS, run};
 pub use remarks::remarks;

@@ -28,9 +28,10 @@
 
 mod hoist;
 
-use crate::alias::Aliases;
-use crate::passes::Signatures;
 use crate::sink::is_arithmetic;
+use analysis::alias::Aliases;
+use analysis::signatures::Signatures;
+use analysis::{cost, thresholds};
 use ir::remark::RemarkKind;
 use ir::soac::{Screma, Soac};
 use ir::syntax::{Atom, Aux, BasicOp, Body, DimIndex, Exp, Function, Lambda, LoopForm, Param, Stm};
@@ -39,13 +40,10 @@ use ir::walk::{
     Substitution, binders, free_names, refresh_lambda, stm_names, sub_bodies, sub_bodies_mut,
     substitute_body, used_names, with_stack,
 };
-use ir::{Context, Fuel, Name, NameTable, PassError, Prov, Soacs, TypeEnv, cost};
-use prim::{BinOp, CmpOp, PrimType, Scalar};
+use ir::{Context, Fuel, Name, NameTable, PassError, Prov, Soacs, TypeEnv};
+use prim::{BinOp, CmpOp, PrimType, Scalar, ScalarOp};
 use rustc_hash::{FxHashMap, FxHashSet};
-use target::time;
 
-/// The least cost of a value that is worth a table: a multiple of the cost of reading it.
-const MIN_COST: i64 = 10 * time::LOAD;
 /// The largest number of tables of one combinator: each is an array of its size.
 const MAX_TABLES: usize = 4;
 /// A body with more candidate values is left as it is, which bounds the time of the analysis.
@@ -295,12 +293,12 @@ impl LookupTables<'_> {
             if trip_count.constant().is_some_and(|count| count.as_i64() > Some(0)) {
                 continue;
             }
-            let here = BasicOp::Compare(CmpOp::SLe, ty, trip_count, Atom::Const(Scalar::int(ty, 0)));
+            let here = BasicOp::compare(CmpOp::SLe, ty, trip_count, Atom::Const(Scalar::int(ty, 0)));
             let here = self.scalar(level, "none", PrimType::Bool, here);
             none = Some(match none {
                 None => here,
                 Some(none) => {
-                    let either = BasicOp::Binary(BinOp::Or, PrimType::Bool, none, here);
+                    let either = BasicOp::binary(BinOp::Or, PrimType::Bool, none, here);
                     self.scalar(level, "none", PrimType::Bool, either)
                 }
             });
@@ -313,7 +311,7 @@ impl LookupTables<'_> {
         let (Some(cond), Some(if_false @ Atom::Var(_))) = (none, size.atom()) else {
             return size;
         };
-        let any = BasicOp::Select { ty: PrimType::I64, cond, if_true: Atom::i64(0), if_false };
+        let any = BasicOp::select(PrimType::I64, cond, Atom::i64(0), if_false);
         let size = self.scalar(level, "size", PrimType::I64, any);
         size.var().map_or(Dim::Const(0), Dim::Var)
     }
@@ -402,9 +400,10 @@ impl Invariants {
             let known = |name: Name| {
                 if own.contains(&name) { free.levels.get(&name).copied() } else { level(&name) }
             };
-            if let (Some(cost), Some(level)) = (cost_of(stm), needs(stm, known)) {
+            if let (true, Some(level)) = (is_movable(stm), needs(stm, known)) {
                 let mut of = Vec::new();
                 used_names(&stm.exp, |name| of.extend(free.bound.get(&name)));
+                let cost = cost::statements(std::slice::from_ref(stm)).total();
                 free.stms.insert(at, (of, cost));
                 for param in &stm.pat {
                     free.levels.insert(param.name, level);
@@ -435,7 +434,7 @@ impl Invariants {
         }
         read.retain(|name| {
             let all = self.slice(&[*name]);
-            all.iter().map(|at| self.stms[at].1).sum::<i64>() >= MIN_COST
+            all.iter().map(|at| self.stms[at].1).sum::<i64>() >= thresholds::TABLE
         });
         read
     }
@@ -478,22 +477,22 @@ fn bound_inside(exp: &Exp<Soacs>) -> FxHashSet<Name> {
     names
 }
 
-/// The cost of a statement that computes scalars and cannot fail; `None` for others.
-fn cost_of(stm: &Stm<Soacs>) -> Option<i64> {
+/// Returns true if a statement computes scalars and cannot fail.
+fn is_movable(stm: &Stm<Soacs>) -> bool {
     let scalars = stm.pat.iter().all(|param| param.ty.is_prim());
-    match &stm.exp {
-        Exp::Basic(op) if scalars && is_arithmetic(op) && !may_trap(op) => Some(cost::basic(op)),
-        Exp::If { cond: _, then_body, else_body } if scalars => {
-            let all = |body: &Body<Soacs>| -> Option<i64> { body.stms.iter().map(cost_of).sum() };
-            Some(time::BRANCH + with_stack(|| Some(all(then_body)?.max(all(else_body)?)))?)
+    scalars
+        && match &stm.exp {
+            Exp::Basic(op) => is_arithmetic(op) && !may_trap(op),
+            Exp::If { cond: _, then_body, else_body } => {
+                with_stack(|| [then_body, else_body].iter().all(|body| body.stms.iter().all(is_movable)))
+            }
+            Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_) => false,
         }
-        Exp::Basic(_) | Exp::If { .. } | Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_) => None,
-    }
 }
 
 /// Returns true if an operation traps for some operands.
 fn may_trap(op: &BasicOp) -> bool {
-    matches!(op, BasicOp::Binary(op, ..) if op.is_division())
+    matches!(op, BasicOp::Scalar(ScalarOp::Binary(op, ..)) if op.is_division())
 }
 
 /// Drops the statements among `of` whose values are no longer read.

@@ -21,21 +21,18 @@
 //! forward. The first loop carries a scalar too: a loop with independent iterations is
 //! vectorised instead. Needs nothing. Guarantees that all values are unchanged.
 
-use crate::passes::Signatures;
 use crate::simplify::add_certs;
 use crate::sink::is_arithmetic;
+use analysis::signatures::Signatures;
+use analysis::{cost, thresholds, uses};
 use ir::attrs::Attrs;
 use ir::prov::ProvTable;
 use ir::syntax::{Atom, BasicOp, Body, DimIndex, Exp, Function, LoopForm, LoopParam, Stm};
 use ir::types::Type;
 use ir::walk::{Substitution, VisitMut, substitute_body, used_names, with_stack};
-use ir::{Context, Fuel, Name, PassError, Segs, cost};
+use ir::{Context, Fuel, Name, PassError, Segs};
 use rustc_hash::FxHashMap;
-use target::time;
 
-/// The cost limit of an iteration of the second loop: about what fusion saves, which is a store,
-/// two loads and a loop iteration.
-const MAX_ITERATION_COST: i64 = time::STORE + 2 * time::LOAD + time::LOOP;
 /// A loop with more parameters absorbs no further loop, which bounds the time spent on it.
 const MAX_PARAMS: usize = 32;
 
@@ -79,7 +76,7 @@ impl VisitMut<Segs> for LoopFusion<'_> {
 /// iteration, by array.
 fn fusable_loop(before: &[Stm<Segs>], stm: &Stm<Segs>) -> Option<(usize, Substitution)> {
     let second = as_for_loop(stm)?;
-    if !is_cheap(&second) {
+    if !may_follow(&second) {
         return None;
     }
     let at = before.iter().rposition(|stm| !can_move_before(stm))?;
@@ -140,17 +137,12 @@ fn as_for_loop(stm: &Stm<Segs>) -> Option<ForLoop<'_>> {
 }
 
 /// Returns true if a loop carries only scalars, does little work per iteration and cannot fail.
-fn is_cheap(second: &ForLoop<'_>) -> bool {
-    let mut total = 0;
-    let plain = second.body.stms.iter().all(|stm| match &stm.exp {
-        Exp::Basic(BasicOp::Assert { .. }) => false,
-        Exp::Basic(op) => {
-            total += cost::basic(op);
-            stm.pat.iter().all(|param| param.ty.is_prim())
-        }
-        Exp::If { .. } | Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_) => false,
-    });
-    plain && total <= MAX_ITERATION_COST && second.params.iter().all(|p| p.param.ty.is_prim())
+fn may_follow(second: &ForLoop<'_>) -> bool {
+    let is_scalar =
+        |stm: &Stm<Segs>| stm.pat.iter().all(|param| param.ty.is_prim()) && matches!(stm.exp, Exp::Basic(_));
+    second.params.iter().all(|p| p.param.ty.is_prim())
+        && second.body.stms.iter().all(is_scalar)
+        && cost::body(second.body).total() <= thresholds::SECOND_LOOP
 }
 
 impl ForLoop<'_> {
@@ -172,14 +164,8 @@ impl ForLoop<'_> {
             Exp::Basic(_) | Exp::If { .. } | Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_) => None,
         });
         let (written, value) = write.filter(|(written, _)| next == Atom::Var(*written))?;
-        let mut uses = 0;
-        for stm in &self.body.stms {
-            used_names(&stm.exp, |name| {
-                uses += usize::from(name == array.name || name == written);
-            });
-        }
-        let results = self.body.result.iter().filter(|&&atom| atom == next);
-        (uses == 1 && results.count() == 1).then_some(value)
+        let uses = uses::in_body(self.body);
+        [array.name, written].iter().all(|name| uses.get(name) == Some(&1)).then_some(value)
     }
 }
 

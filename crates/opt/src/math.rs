@@ -15,12 +15,12 @@
 //! with a sum that uses it. Where some operands are constants, the definition is specialised to
 //! them, once for all operations with these constants.
 
-use crate::passes::Signatures;
 use crate::{fma, simplify, splice};
+use analysis::signatures::Signatures;
 use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Function, Level, Program, Stm};
 use ir::walk::{Import, Substitution, Visit, VisitMut, import_body, substitute_body, with_stack};
 use ir::{Context, MathDefinition, MathDefinitions, Name, NameTable, PassError, ProvTable, Segs, Soacs};
-use prim::{MathFun, PrimType, Scalar};
+use prim::{MathFun, PrimType, Scalar, ScalarOp};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
@@ -76,7 +76,7 @@ struct Key {
 impl Key {
     /// The key of an operation that stands for a definition.
     fn of(op: &BasicOp) -> Option<Self> {
-        let BasicOp::Math(fun, ty, args) = op else {
+        let BasicOp::Scalar(ScalarOp::Math(fun, ty, args)) = op else {
             return None;
         };
         let constants = args.iter().map(|arg| arg.constant()).collect();
@@ -182,7 +182,7 @@ impl<L: Level> VisitMut<L> for Expansion<'_, L> {
                 let key = if let Exp::Basic(op) = &stm.exp { Key::of(op) } else { None };
                 VisitMut::<L>::stm(self, &mut stm);
                 if let Some(by) = key.and_then(|key| self.bodies.get(&key))
-                    && let Exp::Basic(BasicOp::Math(_, _, args)) = &stm.exp
+                    && let Exp::Basic(BasicOp::Scalar(ScalarOp::Math(_, _, args))) = &stm.exp
                 {
                     let args = args.clone();
                     self.replace(by, &args, stm, &mut out);

@@ -34,7 +34,7 @@ mod partition;
 mod rewrite;
 mod storage;
 
-use crate::passes::Signatures;
+use analysis::signatures::Signatures;
 use callable::Callable;
 use ir::version::CallPosition;
 use ir::{Context, PassError, Program, Segs};

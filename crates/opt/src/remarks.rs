@@ -10,9 +10,9 @@
 //!
 //! Needs: a verified program at level `segs`, as the optimiser leaves it.
 
-use crate::alias::Aliases;
 use crate::level::OptLevel;
-use crate::passes::Signatures;
+use analysis::alias::Aliases;
+use analysis::signatures::Signatures;
 use ir::remark::{Check, CopyReason, EnclosingLoop, OperationKind, RemarkKind};
 use ir::seg::SegOp;
 use ir::syntax::{BasicOp, Exp, Function, Stm};

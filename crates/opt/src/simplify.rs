@@ -37,7 +37,6 @@ mod guard;
 mod invariant;
 mod invariant_params;
 pub(crate) mod licm;
-pub(crate) mod range;
 mod repeat;
 mod rewrite;
 mod scalar;
@@ -48,30 +47,28 @@ mod uniform_map;
 mod uniform_scans;
 mod update;
 
-use crate::alias::Aliases;
 use crate::dce;
 use crate::level::OptLevel;
-use crate::passes::Signatures;
 use crate::remarks::Combinators;
 use crate::unroll::unroll;
+use analysis::alias::Aliases;
+pub(crate) use analysis::certs::{Certs, add_certs};
+use analysis::ranges::Ranges;
+use analysis::signatures::Signatures;
+use analysis::uses::Uses;
 use cse_exps::Known;
 use guard::Guard;
 use ir::remark::{Check, RemarkKind};
 use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Function, Lambda, Level, Param, Stm};
 use ir::types::{Dim, Type};
-use ir::walk::{Visit, with_stack};
+use ir::walk::with_stack;
 use ir::{Context, Fuel, MathDefinitions, Name, NameTable, PassError, Prov, TypeEnv};
-use range::Ranges;
-pub(crate) use rewrite::add_certs;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::rc::Rc;
 
 /// The largest number of walks.
 const MAX_ROUNDS: usize = 6;
-
-/// Certificates.
-pub(crate) type Certs = SmallVec<[Name; 2]>;
 
 /// The treatment of a function's parameters.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -157,14 +154,12 @@ fn walk<L: OptLevel>(
     let types = TypeEnv::of_function(function);
     let aliases = Aliases::of(function, &types, signatures);
     let n = function.names.len();
-    let mut uses = Uses { all: vec![0; n], elements: vec![0; n] };
-    Visit::<L>::body(&mut uses, &function.body);
+    let uses = Uses::of(function);
     let mut s = Simplifier {
         names: &mut function.names,
         types,
         aliases,
-        uses: uses.all,
-        element_reads: uses.elements,
+        uses,
         fresh_arrays: vec![false; n],
         defs: vec![None; n],
         subs: vec![None; n],
@@ -279,9 +274,7 @@ pub struct Simplifier<'a, L: Level> {
     types: TypeEnv,
     aliases: Aliases,
     /// The number of uses of each name before the walk.
-    uses: Vec<u32>,
-    /// The number of these uses that read one scalar of an array.
-    element_reads: Vec<u32>,
+    uses: Uses,
     /// Arrays that alias nothing that was bound before them.
     fresh_arrays: Vec<bool>,
     defs: Vec<Option<Rc<Def>>>,
@@ -543,24 +536,5 @@ impl<L: OptLevel> Simplifier<'_, L> {
             }
             Exp::Op(op) => L::simplify(self, pat, aux, op),
         }
-    }
-}
-
-struct Uses {
-    all: Vec<u32>,
-    elements: Vec<u32>,
-}
-
-impl<L: Level> Visit<L> for Uses {
-    fn name(&mut self, name: &Name) {
-        self.all[name.index()] += 1;
-    }
-
-    fn stm(&mut self, stm: &Stm<L>) {
-        let scalar = matches!(stm.pat.as_slice(), [param] if param.ty.is_prim());
-        if let (true, Exp::Basic(BasicOp::Index { array, .. })) = (scalar, &stm.exp) {
-            self.elements[array.index()] += 1;
-        }
-        self.walk_stm(stm);
     }
 }

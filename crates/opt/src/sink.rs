@@ -12,13 +12,15 @@
 //! place, as do reads of arrays that may be consumed in between. Needs nothing. Guarantees that
 //! nothing is computed twice.
 
-use crate::passes::Signatures;
+use analysis::signatures::Signatures;
+use analysis::uses::{self, Uses};
 use ir::seg::SegOp;
-use ir::syntax::{Atom, BasicOp, Body, DimIndex, Exp, Function, Level, Stm};
+use ir::syntax::{BasicOp, Body, DimIndex, Exp, Function, Stm};
 use ir::types::Type;
-use ir::walk::{Visit, VisitMut, binders, used_names, with_stack};
+use ir::walk::{VisitMut, binders, used_names, with_stack};
 use ir::{Context, Fuel, Name, PassError, Segs};
-use rustc_hash::FxHashSet;
+use prim::ScalarOp;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Sinks reads into branch arms, on machines whose stack of levels does not nest.
 pub(crate) fn sink(
@@ -29,24 +31,14 @@ pub(crate) fn sink(
     if context.options.stack.nests() {
         return Ok(function);
     }
-    let mut uses = Uses(vec![0; function.names.len()]);
-    Visit::<Segs>::body(&mut uses, &function.body);
-    let mut pass = Sink { uses: uses.0, bound_in_segop: None, fuel: &mut context.fuel };
+    let mut pass = Sink { uses: Uses::of(&function), bound_in_segop: None, fuel: &mut context.fuel };
     VisitMut::<Segs>::body(&mut pass, &mut function.body);
     Ok(function)
 }
 
-struct Uses(Vec<u32>);
-
-impl<L: Level> Visit<L> for Uses {
-    fn name(&mut self, name: &Name) {
-        self.0[name.index()] += 1;
-    }
-}
-
 struct Sink<'a> {
     /// The number of uses of each name in the function.
-    uses: Vec<u32>,
+    uses: Uses,
     /// The names bound in the enclosing segop, if there is one. A segop consumes no other names.
     bound_in_segop: Option<FxHashSet<Name>>,
     fuel: &'a mut Fuel,
@@ -74,17 +66,10 @@ impl VisitMut<Segs> for Sink<'_> {
 fn may_consume(stm: &Stm<Segs>) -> bool {
     match &stm.exp {
         Exp::Basic(op) => {
-            matches!(op, BasicOp::Update { .. } | BasicOp::FlatUpdate { .. } | BasicOp::UpdateAcc { .. })
+            matches!(op, ir::update_op!())
         }
         Exp::If { .. } | Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_) => true,
     }
-}
-
-/// The names that a statement's expression uses, once per use.
-fn uses_of(stm: &Stm<Segs>) -> Vec<Name> {
-    let mut names = Vec::new();
-    used_names(&stm.exp, |name| names.push(name));
-    names
 }
 
 fn is_read(stm: &Stm<Segs>) -> bool {
@@ -94,17 +79,7 @@ fn is_read(stm: &Stm<Segs>) -> bool {
 
 /// Returns true if an operation is arithmetic on scalars, which cannot fail.
 pub(crate) fn is_arithmetic(op: &BasicOp) -> bool {
-    matches!(
-        op,
-        BasicOp::Binary(..)
-            | BasicOp::Unary(..)
-            | BasicOp::Compare(..)
-            | BasicOp::Convert { .. }
-            | BasicOp::Select { .. }
-            | BasicOp::Fma(..)
-            | BasicOp::Math(..)
-            | BasicOp::Atom(_)
-    )
+    matches!(op, BasicOp::Scalar(_) | BasicOp::Atom(_))
 }
 
 /// Returns true if a statement can sink: a read of an element, or arithmetic.
@@ -132,23 +107,18 @@ impl Sink<'_> {
         match &mut stm.exp {
             Exp::If { then_body, else_body, .. } => {
                 for arm in [then_body, else_body] {
-                    let mut count = Uses(vec![0; self.uses.len()]);
-                    Visit::<Segs>::body(&mut count, arm);
-                    let taken = self.take_sinkable(count.0, stms, at);
+                    let taken = self.take_sinkable(uses::in_body(arm), stms, at);
                     arm.stms.splice(0..0, taken);
                 }
             }
-            Exp::Basic(BasicOp::Select { cond, if_true, if_false, .. }) => {
+            Exp::Basic(BasicOp::Scalar(ScalarOp::Select { cond, if_true, if_false, .. })) => {
                 let (cond, values) = (*cond, [*if_true, *if_false]);
                 if values[0] == values[1] || values.contains(&cond) {
                     return;
                 }
                 let mut arms = Vec::with_capacity(2);
                 for value in values {
-                    let mut count = vec![0; self.uses.len()];
-                    if let Atom::Var(name) = value {
-                        count[name.index()] = 1;
-                    }
+                    let count = value.var().map(|name| (name, 1)).into_iter().collect();
                     arms.push(Body { stms: self.take_sinkable(count, stms, at), result: vec![value] });
                 }
                 let Ok([then_body, else_body]) = <[Body<Segs>; 2]>::try_from(arms) else {
@@ -175,7 +145,7 @@ impl Sink<'_> {
     /// if one of them is a read. `count` holds the arm's number of uses of each name.
     fn take_sinkable(
         &mut self,
-        mut count: Vec<u32>,
+        mut count: FxHashMap<Name, u32>,
         stms: &mut [Option<Stm<Segs>>],
         at: usize,
     ) -> Vec<Stm<Segs>> {
@@ -192,18 +162,18 @@ impl Sink<'_> {
             let [param] = stm.pat.as_slice() else {
                 continue;
             };
-            let own = count[param.name.index()];
-            let only = own > 0 && own == self.uses[param.name.index()];
-            if !only || !sinks(stm) || !matches!(param.ty, Type::Prim(_)) {
+            let own = count.get(&param.name).copied();
+            if own.is_none()
+                || own != self.uses.get(param.name)
+                || !sinks(stm)
+                || !matches!(param.ty, Type::Prim(_))
+            {
                 continue;
             }
             reads |= is_read(stm);
-            for name in uses_of(stm) {
-                count[name.index()] += 1;
-            }
-            for cert in &stm.aux.certs {
-                count[cert.index()] += 1;
-            }
+            let mut used = |name| *count.entry(name).or_default() += 1;
+            used_names(&stm.exp, &mut used);
+            stm.aux.certs.iter().copied().for_each(used);
             found.push(i);
         }
         if !reads || !self.fuel.take() {

@@ -7,8 +7,8 @@
 //!
 //! Needs and guarantees: a well-scoped function.
 
-use crate::inline::size_of;
 use crate::splice;
+use analysis::size;
 use ir::syntax::{Atom, Attr, Body, Exp, Function, Level, LoopForm, Stm};
 use ir::walk::{Substitution, refresh_body, sub_bodies_mut, substitute_stm, with_stack};
 use ir::{Fuel, NameTable};
@@ -63,7 +63,7 @@ impl Unroller<'_> {
             return None;
         };
         let n = bound.constant()?.as_i64().filter(|n| *n >= 2)?;
-        let statements = usize::try_from(n).ok()?.checked_mul(size_of(body).max(1))?;
+        let statements = usize::try_from(n).ok()?.checked_mul(size::of_body(body).max(1))?;
         (statements <= MAX_STATEMENTS && self.fuel.take()).then_some(n)
     }
 

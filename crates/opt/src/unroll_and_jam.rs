@@ -20,9 +20,9 @@
 //! loop-invariant condition (lanes or not, by the size). Needs nothing. Guarantees that all values
 //! are unchanged, and that the rest of each iteration is sequential.
 
-use crate::inline::is_at_most;
-use crate::passes::Signatures;
 use crate::sink::is_arithmetic;
+use analysis::signatures::Signatures;
+use analysis::size::is_at_most;
 use ir::scan_reduce::ScanReduce;
 use ir::seg::{Seg, SegKind, SegOp, SegSpace};
 use ir::soac::Operator;
@@ -32,7 +32,7 @@ use ir::walk::{
     Substitution, VisitMut, free_names_lambda, refresh_body, substitute_body, used_names, with_stack,
 };
 use ir::{Context, Fuel, Name, NameTable, PassError, Prov, Segs};
-use prim::{BinOp, PrimType};
+use prim::{BinOp, PrimType, ScalarOp};
 use rustc_hash::FxHashSet;
 use target::levels;
 
@@ -334,7 +334,7 @@ impl UnrollAndJam<'_> {
         out.push(Stm {
             pat: vec![Param { name, ty: Type::I64, ann: () }],
             aux: Aux::at(prov),
-            exp: Exp::Basic(BasicOp::Binary(op, PrimType::I64, x, y)),
+            exp: Exp::Basic(BasicOp::Scalar(ScalarOp::Binary(op, PrimType::I64, x, y))),
         });
         name.into()
     }

@@ -2,7 +2,7 @@
 //!
 //! All facts about scalars are declared once, here: the source types ([`ScalarType`]), the types of
 //! the core IR ([`PrimType`], where signedness has moved from the type into the operator), the
-//! values ([`Scalar`]) and the operator table ([`ops`]). Checker, constant folder, evaluators,
+//! values ([`Scalar`]), the operator table ([`ops`]) and operations ([`ScalarOp`]). Checker, constant folder, evaluators,
 //! printer, parser and back ends all read the same table.
 //!
 //! Semantics are those of the Futhark language reference and, where it leaves a result open, of the
@@ -18,8 +18,10 @@ pub mod eval;
 mod half_turns;
 pub mod laws;
 mod scalar;
+mod scalar_op;
 mod types;
 
 pub use ops::{BinClass, BinOp, CmpClass, CmpOp, ConvOp, MATH_PREFIX, MathFun, UnClass, UnOp};
 pub use scalar::{Scalar, f16_from_f64};
+pub use scalar_op::{Operands, ScalarOp};
 pub use types::{PrimType, ScalarType};

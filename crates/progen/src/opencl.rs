@@ -9,6 +9,10 @@ use driver::{DeviceTarget, Ir, Session};
 use runtime::abi::Program;
 use runtime::tuning_params::Assignment;
 use runtime::{Config, Context, Image, device};
+use std::sync::LazyLock;
+
+/// The OpenCL contexts of all programs.
+static CONTEXTS: LazyLock<device::SharedContexts> = LazyLock::new(device::SharedContexts::default);
 
 /// A program compiled for the device.
 pub(crate) struct OnOpenCl {
@@ -43,6 +47,7 @@ impl OnOpenCl {
             tuning: tuning(self.image.program()),
             device: device::Config {
                 build_options: plain.into_iter().collect(),
+                contexts: CONTEXTS.clone(),
                 ..device::Config::default()
             },
             ..Config::default()

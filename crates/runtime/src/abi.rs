@@ -4,8 +4,8 @@
 //! # Words
 //! A scalar is one `u64`: its bits zero-extended (`f16` as its 16 bits, `bool` as 0 or 1). An array
 //! of rank `r` is `1 + r` words: the address of its first element (row-major, at offset 0 of its
-//! block), then its `r` dimensions. A unit is no words. An opaque value is the words of its
-//! components, in order.
+//! block), then its `r` dimensions. An opaque value is the words of its leaves, in order
+//! ([`value::interface`]).
 //!
 //! # Constant data
 //! A block of constant data in generated code follows a header of 64 bytes, aligned to 64, whose
@@ -25,8 +25,9 @@
 //! The pointer denotes *one thread's* view of a context. Word 0 is the address of the program's
 //! globals (`Program::n_globals` words, zero at first), word 1 the lowest stack address that
 //! compiled code may use, word 2 the address of the tuning parameters' values (an `i64` for each of
-//! `Program::tunables`), word 3 is not 0 if comparisons with these are logged. The words and the
-//! values stay the same while generated code runs. A task must use the `Ctx` that it is passed,
+//! `Program::tunables`), word 3 is not 0 if comparisons with these are logged, word 4 the address of
+//! an `i32` that another thread sets to 1 to cancel the call: functions that see it fail without a
+//! recorded failure. The words and the values stay the same while generated code runs. A task must use the `Ctx` that it is passed,
 //! never one from its environment: it may run on another thread.
 //!
 //! # Functions that generated code calls
@@ -62,9 +63,9 @@
 //! fails and then the check's index in [`DeviceDesc::checks`] plus 1, four unused bytes, and from
 //! offset 8 on the `u64` words of the check's message.
 
-use prim::ScalarType;
+use value::interface::Interface;
 
-/// One thread's view of a context. Generated code reads its first four words (see the module
+/// One thread's view of a context. Generated code reads its first five words (see the module
 /// header) and treats the rest as opaque.
 pub use crate::context::{Ctx, br_stack_check};
 
@@ -81,7 +82,7 @@ pub type InitFn = unsafe extern "C" fn(ctx: *mut Ctx) -> i32;
 pub type FiniFn = unsafe extern "C" fn(ctx: *mut Ctx);
 
 /// The value of [`Program::version`] that this runtime supports.
-pub const ABI_VERSION: u64 = 7;
+pub const ABI_VERSION: u64 = 8;
 
 /// UTF-8 text: address and length in bytes. It lives as long as the program; an empty text may have
 /// a null address.
@@ -110,59 +111,6 @@ pub struct CheckDesc {
     pub location: *const u8,
     /// Their length in bytes.
     pub location_len: u64,
-}
-
-/// [`ParamDesc::kind`] of a scalar.
-pub const KIND_SCALAR: u32 = 0;
-/// [`ParamDesc::kind`] of an array of scalars.
-pub const KIND_ARRAY: u32 = 1;
-/// [`ParamDesc::kind`] of a value that has no text form (records, sums, ...).
-pub const KIND_OPAQUE: u32 = 2;
-/// [`ParamDesc::kind`] of the unit value.
-pub const KIND_UNIT: u32 = 3;
-
-/// A parameter or result of an entry point.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub struct ParamDesc {
-    /// The parameter's name in the source; empty for results and patterns.
-    pub name: Str,
-    /// The type as the source spells it, without `*`: `[][]f32`, an opaque type's name.
-    pub type_name: Str,
-    /// One of the `KIND_*` constants.
-    pub kind: u32,
-    /// Index of the (element) type in [`ScalarType::ALL`]; 0 where there is none.
-    pub scalar: u32,
-    /// Rank of an array, else 0.
-    pub rank: u32,
-    /// 1 if the type is unique (`*t`), else 0.
-    pub unique: u32,
-    /// The number of words of the value.
-    pub words: u32,
-    /// Padding, always 0.
-    pub pad: u32,
-    /// Offsets of the words that hold block addresses (for an array: `{0}`).
-    pub blocks: *const u32,
-    /// The number of these offsets.
-    pub n_blocks: u64,
-}
-
-/// An entry point of a program.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub struct EntryDesc {
-    /// The entry point's name.
-    pub name: Str,
-    /// Its code. If the program has a device, blocks of arguments and results are device blocks.
-    pub fun: EntryFn,
-    /// Its parameters.
-    pub params: *const ParamDesc,
-    /// The number of parameters.
-    pub n_params: u64,
-    /// Its results.
-    pub results: *const ParamDesc,
-    /// The number of results.
-    pub n_results: u64,
 }
 
 /// A tuning parameter of a program.
@@ -251,8 +199,14 @@ pub struct Program {
     pub version: u64,
     /// The source file's name.
     pub source_name: Str,
-    /// The entry points.
-    pub entries: *const EntryDesc,
+    /// The entry points and their types: address of the bytes that
+    /// [`Interface::encode`](value::interface::Interface::encode) makes.
+    pub interface: *const u8,
+    /// The number of these bytes.
+    pub interface_len: u64,
+    /// The code of each entry point. If the program has a device, blocks of arguments and results
+    /// are device blocks.
+    pub entries: *const EntryFn,
     /// The number of entry points.
     pub n_entries: u64,
     /// The number of words of the globals.
@@ -287,14 +241,6 @@ unsafe impl Send for Str {}
 unsafe impl Sync for CheckDesc {}
 // SAFETY: as above.
 unsafe impl Send for CheckDesc {}
-// SAFETY: as above.
-unsafe impl Sync for ParamDesc {}
-// SAFETY: as above.
-unsafe impl Send for ParamDesc {}
-// SAFETY: as above.
-unsafe impl Sync for EntryDesc {}
-// SAFETY: as above.
-unsafe impl Send for EntryDesc {}
 // SAFETY: as above.
 unsafe impl Sync for TunableDesc {}
 // SAFETY: as above.
@@ -344,28 +290,6 @@ impl Str {
     }
 }
 
-impl ParamDesc {
-    /// The scalar or element type, if the kind has one.
-    pub fn scalar_type(&self) -> Option<ScalarType> {
-        match self.kind {
-            KIND_SCALAR | KIND_ARRAY => ScalarType::ALL.get(self.scalar as usize).copied(),
-            _ => None,
-        }
-    }
-
-    /// Offsets of the words that hold block addresses.
-    pub fn block_words(&self) -> &[u32] {
-        // SAFETY: tables hold valid addresses.
-        unsafe { slice(self.blocks, self.n_blocks) }
-    }
-
-    /// The type as messages show it, with `*` if it is unique.
-    pub fn shown_type(&self) -> String {
-        let star = if self.unique == 0 { "" } else { "*" };
-        format!("{star}{}", self.type_name.get())
-    }
-}
-
 impl KernelDesc {
     /// The sizes of the captures.
     pub fn sizes(&self) -> &[u8] {
@@ -404,25 +328,22 @@ impl DeviceDesc {
     }
 }
 
-impl EntryDesc {
-    /// The parameters.
-    pub fn params(&self) -> &[ParamDesc] {
-        // SAFETY: tables hold valid addresses.
-        unsafe { slice(self.params, self.n_params) }
-    }
-
-    /// The results.
-    pub fn results(&self) -> &[ParamDesc] {
-        // SAFETY: tables hold valid addresses.
-        unsafe { slice(self.results, self.n_results) }
-    }
-}
-
 impl Program {
-    /// The entry points.
-    pub fn entries(&self) -> &[EntryDesc] {
+    /// The code of the entry points.
+    pub fn entries(&self) -> &[EntryFn] {
         // SAFETY: tables hold valid addresses.
         unsafe { slice(self.entries, self.n_entries) }
+    }
+
+    /// The entry points and their types.
+    ///
+    /// # Errors
+    /// The description is damaged.
+    pub fn interface(&self) -> Result<Interface, String> {
+        // SAFETY: tables hold valid addresses.
+        let interface = Interface::decode(unsafe { slice(self.interface, self.interface_len) })?;
+        let matches = interface.entries.len() == self.entries().len();
+        if matches { Ok(interface) } else { Err("an entry point has no code".to_owned()) }
     }
 
     /// The tuning parameters.
@@ -435,10 +356,5 @@ impl Program {
     pub fn device(&self) -> Option<&DeviceDesc> {
         // SAFETY: tables hold valid addresses.
         unsafe { self.device.as_ref() }
-    }
-
-    /// The entry point of this name.
-    pub fn entry(&self, name: &str) -> Option<&EntryDesc> {
-        self.entries().iter().find(|entry| entry.name.get() == name)
     }
 }

@@ -9,6 +9,7 @@ use crate::abi::{
     ABI_VERSION, CLASS_CAPACITY, CLASS_CHUNK_SIZE, CLASS_THRESHOLD, DEFAULT_SATURATION, Program, TunableDesc,
 };
 use crate::comparison_log::Comparisons;
+use crate::control::{CANCELLED, Cancellation, ProgressHook};
 use crate::device::{self, Device};
 use crate::error::{Error, ErrorSlot, render};
 use crate::heap::LocalHeap;
@@ -18,7 +19,8 @@ use crate::sched::Pool;
 use crate::stats::{Counter, Stats};
 use crate::tuning_params::{self, Assignment};
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU32, AtomicU64};
+use value::interface::Interface;
 
 /// Stack reserved for the runtime and the system, and for the part of compiled frames that is not
 /// arrays, in bytes. Frames are checked on function entry.
@@ -38,6 +40,8 @@ pub struct Config {
     pub tuning: Vec<Assignment>,
     /// True if comparisons with tuning parameters are logged.
     pub log_comparisons: bool,
+    /// The receiver of reports on progress, called by any thread of the context.
+    pub progress: Option<ProgressHook>,
     /// The device on which a program with kernels runs.
     pub device: device::Config,
 }
@@ -50,6 +54,10 @@ pub struct Shared {
     pub heap: SharedHeap,
     /// The first failure of the call in progress.
     pub errors: ErrorSlot,
+    /// The request to cancel the call in progress.
+    pub cancellation: Cancellation,
+    /// The receiver of reports on progress.
+    pub progress: Option<ProgressHook>,
     /// Counters for profiles.
     pub stats: Stats,
     /// The log of comparisons with tuning parameters.
@@ -61,14 +69,17 @@ pub struct Shared {
     log_comparisons: bool,
 }
 
-/// One thread's view of a context. Generated code reads the first four fields.
+/// One thread's view of a context. Generated code reads the first five fields.
 #[repr(C)]
 pub struct Ctx {
     globals: *mut u64,
     stack_limit: usize,
     tunables: *const i64,
     log_comparisons: u64,
+    cancelled: *const AtomicU32,
     index: usize,
+    /// The number of parallel operations that the thread is running, one inside another.
+    pub(crate) operations: usize,
     shared: Arc<Shared>,
     /// The thread's own part of the heap.
     pub(crate) heap: LocalHeap,
@@ -82,7 +93,9 @@ impl Ctx {
             stack_limit: 0,
             tunables: shared.tunables.as_ptr(),
             log_comparisons: u64::from(shared.log_comparisons),
+            cancelled: shared.cancellation.flag(),
             index,
+            operations: 0,
             shared,
             heap: LocalHeap::default(),
         })
@@ -192,6 +205,7 @@ pub struct Context {
     /// From a box; a raw pointer because generated code holds copies of it.
     ctx: *mut Ctx,
     image: Image,
+    interface: Arc<Interface>,
     initialised: bool,
     caller: Option<libc::pthread_t>,
 }
@@ -210,6 +224,8 @@ impl Context {
                 program.version
             )));
         }
+        let interface = program.interface();
+        let interface = interface.map_err(|why| Error::Usage(format!("the program is damaged: {why}")))?;
         // Unknown parameters are reported before a device is opened.
         tunables(program, &config.tuning, None)?;
         let device = match program.device() {
@@ -230,6 +246,8 @@ impl Context {
             pool: Pool::new(threads, cores),
             heap: SharedHeap::new(config.memory_limit),
             errors: ErrorSlot::default(),
+            cancellation: Cancellation::default(),
+            progress: config.progress.clone(),
             stats: Stats::new(threads),
             comparisons: Comparisons::of(program.tunables()),
             device,
@@ -237,8 +255,13 @@ impl Context {
             tunables,
             log_comparisons: config.log_comparisons,
         });
-        let mut context =
-            Self { ctx: Box::into_raw(Ctx::new(shared, 0)), image, initialised: false, caller: None };
+        let mut context = Self {
+            ctx: Box::into_raw(Ctx::new(shared, 0)),
+            image,
+            interface: Arc::new(interface),
+            initialised: false,
+            caller: None,
+        };
         if let Some(init) = context.image.program().init {
             let ctx = context.activate();
             // SAFETY: generated code fulfils the contract of `InitFn`.
@@ -254,6 +277,11 @@ impl Context {
     /// The program's table.
     pub fn program(&self) -> &Program {
         self.image.program()
+    }
+
+    /// The program's entry points and their types.
+    pub fn interface(&self) -> &Arc<Interface> {
+        &self.interface
     }
 
     /// The calling thread's view, ready for a call of generated code.
@@ -280,10 +308,20 @@ impl Context {
         if status == 0 {
             return Ok(());
         }
-        Err(Error::Program(
-            failure
-                .unwrap_or_else(|| render("the program failed without a message; please report this.", "")),
-        ))
+        Err(Error::Program(failure.unwrap_or_else(|| {
+            let cancelled = self.shared().cancellation.is_requested();
+            let what = if cancelled {
+                CANCELLED
+            } else {
+                "the program failed without a message; please report this."
+            };
+            render(what, "")
+        })))
+    }
+
+    /// What cancels this context's calls, for other threads.
+    pub fn cancellation(&self) -> Cancellation {
+        self.shared().cancellation.clone()
     }
 
     /// Waits for the device's pending commands; fails if a kernel did.

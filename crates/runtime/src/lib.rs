@@ -4,13 +4,14 @@
 //! [`exe::run`]); object files are linked with the static library of the same crate, and the `main`
 //! of an executable calls `br_main`. [`abi`] is the contract with generated code.
 //!
-//! All state belongs to a [`Context`], but for a cache of OpenCL contexts; nothing unwinds through
-//! generated code, and failures are values ([`Error`]).
+//! All state belongs to a [`Context`]; nothing unwinds through generated code, and failures are
+//! values ([`Error`]). The only static variable is a lock that OpenCL drivers need ([`device`]).
 
 pub mod abi;
 mod call;
 pub mod comparison_log;
 mod context;
+mod control;
 pub mod device;
 pub mod error;
 pub mod exe;
@@ -23,11 +24,12 @@ mod stats;
 mod symbols;
 pub mod tuning_params;
 
-pub use call::Output;
+pub use call::{Elements, Handle, Output};
 pub use context::{Config, Context};
+pub use control::{Cancellation, Progress, ProgressHook};
 pub use error::Error;
 pub use heap::memory_limit;
-pub use image::{EntrySpec, Image, ParamKind, ParamSpec, ProgramSpec, TunableSpec};
+pub use image::{Image, ProgramSpec, TunableSpec};
 pub use process::{can_reserve, exit_at_once};
 pub use stats::Counter;
 pub use symbols::symbols;

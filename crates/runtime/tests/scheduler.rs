@@ -6,11 +6,12 @@
 use runtime::abi::{Ctx, TaskFn};
 use runtime::heap::{br_alloc, br_slots, br_unref};
 use runtime::sched::{br_tasks, br_tasks_coarse};
-use runtime::{Config, Context, Counter, EntrySpec, Error, Image, ParamKind, ParamSpec, ProgramSpec};
-use std::sync::Arc;
+use runtime::{Config, Context, Counter, Error, Image, ProgramSpec, Progress, ProgressHook};
 use std::sync::atomic::{AtomicI64, AtomicPtr, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use value::Value;
+use value::interface::{EntryType, Interface, OpaqueTypes, Signature};
 
 /// A runtime function that runs the chunks of an operation.
 type Tasks = unsafe extern "C" fn(*mut Ctx, TaskFn, *mut u8, i64, i64) -> i32;
@@ -32,31 +33,40 @@ fn with_tasks_by(
     fun: TaskFn,
     env: *mut u8,
 ) -> (Result<(), Error>, Context) {
+    with_progress(None, by, threads, n, cost, fun, env)
+}
+
+/// As `with_tasks_by`, with reports on progress.
+fn with_progress(
+    progress: Option<ProgressHook>,
+    by: Tasks,
+    threads: usize,
+    n: i64,
+    cost: i64,
+    fun: TaskFn,
+    env: *mut u8,
+) -> (Result<(), Error>, Context) {
     unsafe extern "C" fn entry(ctx: *mut Ctx, args: *const u64, _: *mut u64) -> i32 {
-        // SAFETY: `with_tasks_by` passes these five words.
+        // SAFETY: `with_progress` passes these five words.
         unsafe {
             let fun = std::mem::transmute::<usize, TaskFn>(*args as usize);
             let by = std::mem::transmute::<usize, Tasks>(*args.add(4) as usize);
             by(ctx, fun, *args.add(1) as usize as *mut u8, *args.add(2) as i64, *args.add(3) as i64)
         }
     }
-    let params = ["fun", "env", "n", "cost", "by"].map(|name| ParamSpec {
-        name: name.into(),
-        type_name: "i64".into(),
-        kind: ParamKind::Scalar(prim::ScalarType::I64),
-        unique: false,
-    });
+    let mut opaques = OpaqueTypes::default();
+    let unit = opaques.tuple(&[]).expect("a type");
+    let params = ["fun", "env", "n", "cost", "by"];
+    let params = params.map(|name| opaques.value(name, EntryType::scalar(prim::ScalarType::I64)));
+    let entries = vec![Signature::new("main", params.into(), opaques.value("", unit))];
     let spec = ProgramSpec {
-        source_name: String::new(),
-        entries: vec![EntrySpec { name: "main".into(), fun: entry, params: params.into(), results: vec![] }],
-        n_globals: 0,
-        init: None,
-        fini: None,
-        tunables: Vec::new(),
+        interface: Interface { opaques, entries },
+        entries: vec![entry],
+        ..ProgramSpec::default()
     };
     // SAFETY: the entry point takes five words and has no results.
     let image = unsafe { Image::from_spec(spec, Arc::new(())) };
-    let config = Config { num_threads: Some(threads), ..Config::default() };
+    let config = Config { num_threads: Some(threads), progress, ..Config::default() };
     let mut context = Context::new(&config, image).expect("context");
     let (code, by) = (fun as usize as i64, by as usize as i64);
     let args = [code, env as usize as i64, n, cost, by];
@@ -85,6 +95,38 @@ fn every_chunk_runs_exactly_once() {
             assert_eq!(outcome, Ok(()));
             assert!(counts.0.iter().all(|c| c.load(Ordering::Relaxed) == 1), "{threads} {n}");
         }
+    }
+}
+
+#[test]
+fn progress_of_the_outermost_operation_is_reported() {
+    unsafe extern "C" fn nested(ctx: *mut Ctx, env: *mut u8, lo: i64, hi: i64) -> i32 {
+        for _ in lo..hi {
+            // SAFETY: the chunks of the inner operation count in the same environment.
+            if unsafe { br_tasks(ctx, count, env, 10, MUCH) } != 0 {
+                return 1;
+            }
+        }
+        0
+    }
+    for threads in [1, 2, 4] {
+        let mut counts = Counts((0..10).map(|_| AtomicU32::new(0)).collect());
+        let reports = Arc::new(Mutex::new(Vec::new()));
+        let hook = ProgressHook::new({
+            let reports = Arc::clone(&reports);
+            move |report| reports.lock().expect("a report").push(report)
+        });
+        let env = (&raw mut counts).cast();
+        let (outcome, _) = with_progress(Some(hook), br_tasks, threads, 300, MUCH, nested, env);
+        assert_eq!(outcome, Ok(()));
+        let mut done: Vec<i64> = Vec::new();
+        for report in reports.lock().expect("the reports").iter() {
+            let Progress::Chunks { done: count, total: 300 } = report else { panic!("{report:?}") };
+            done.push(*count);
+        }
+        done.sort_unstable();
+        assert!(done.len() > 1 && done.windows(2).all(|pair| pair[0] < pair[1]), "{done:?}");
+        assert_eq!(done.last(), Some(&300));
     }
 }
 
@@ -117,20 +159,25 @@ fn coarse_ranges_are_few_and_cover_every_chunk_once() {
     }
 }
 
+/// The end of the last range, and the number of ranges.
+type InOrder = (AtomicI64, AtomicI64);
+
 unsafe extern "C" fn in_order(ctx: *mut Ctx, env: *mut u8, lo: i64, hi: i64) -> i32 {
-    // SAFETY: the environment is an atomic that outlives the operation.
-    let ranges = unsafe { &*env.cast::<AtomicI64>() };
+    // SAFETY: the environment is an `InOrder` that outlives the operation.
+    let (end, ranges) = unsafe { &*env.cast::<InOrder>() };
     ranges.fetch_add(1, Ordering::Relaxed);
-    i32::from(ctx.is_null() || lo != 0 || hi != 1000)
+    i32::from(ctx.is_null() || end.swap(hi, Ordering::Relaxed) != lo)
 }
 
 #[test]
 fn cheap_operations_run_on_the_caller() {
-    for (threads, cost) in [(4, 1000), (1, MUCH)] {
-        let mut ranges = AtomicI64::new(0);
-        let (outcome, context) = with_tasks(threads, 1000, cost, in_order, (&raw mut ranges).cast());
+    for (threads, cost) in [(4, 1000), (1, 1000), (1, MUCH)] {
+        let mut seen: InOrder = (AtomicI64::new(0), AtomicI64::new(0));
+        let (outcome, context) = with_tasks(threads, 1000, cost, in_order, (&raw mut seen).cast());
         assert_eq!(outcome, Ok(()));
-        assert_eq!(ranges.into_inner(), 1);
+        assert_eq!(seen.0.into_inner(), 1000);
+        // Expensive ones can be cancelled between chunks.
+        assert_eq!(seen.1.into_inner(), if cost == MUCH { 1000 } else { 1 });
         assert_eq!(context.counter(Counter::Operations), 0);
     }
 }

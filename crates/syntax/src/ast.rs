@@ -55,7 +55,7 @@ pub struct Prog {
     /// documentation comment or by an empty line.
     pub doc: Option<Doc>,
     /// The declarations, in source order. A declaration that could not be parsed is absent, or
-    /// present with [`ExpKind::Error`] as body.
+    /// present with a body that is not complete.
     pub decls: Vec<Decl>,
 }
 
@@ -159,6 +159,9 @@ pub struct ValBind {
     pub ret: Option<TypeExp>,
     /// The right-hand side.
     pub body: Exp,
+    /// False if the right-hand side has a syntax error. It then consists of the bindings whose scope
+    /// the error is in, with [`ExpKind::Error`] for the rest.
+    pub complete: bool,
 }
 
 /// The kinds of type that a type parameter or abstract type may stand for.

@@ -15,7 +15,7 @@ use crate::diag::Diagnostic;
 pub struct FileId(pub u32);
 
 /// A range of bytes `start..end` in one file.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Span {
     /// The file.
     pub file: FileId,

@@ -42,7 +42,7 @@ entry k = 4
         (def c [] [] - <error>)
         (module m [] - (decls [(def d [] [] - <error>) (def e [] [] - 2)]))
         (def g [] [] - 3)
-        (def h [] [] - <error>)
+        (def h [] [] - (let [(x = 1)] <error>))
         (let j [] [] - <error>)
         (entry k [] [] - 4)
         test.fut:3:1: error: expected an expression, but found `def` [unexpected-token]

@@ -3,7 +3,7 @@
 //! short matters. Chosen by `bench/run.py mini --only black_scholes`; latencies are those of
 //! uops.info for Zen 4.
 
-use prim::{BinClass, BinOp, ConvOp, PrimType, UnClass, UnOp};
+use prim::{BinClass, BinOp, ConvOp, PrimType, ScalarOp, UnClass, UnOp};
 
 /// The latency from the operands to the result, and the cycles of the multipliers.
 pub type Latency = (f64, f64);
@@ -15,13 +15,13 @@ pub const STORE: Latency = (1.0, 0.25);
 /// A broadcast to all lanes.
 pub const SPLAT: Latency = (3.0, 0.25);
 /// A fused multiply-add.
-pub const FMA: Latency = (4.0, 1.0);
+const FMA: Latency = (4.0, 1.0);
 /// A comparison.
-pub const COMPARE: Latency = (4.0, 1.0);
+const COMPARE: Latency = (4.0, 1.0);
 /// A select.
 pub const SELECT: Latency = (1.0, 0.25);
 /// A function of the mathematical library.
-pub const MATH: Latency = (100.0, 100.0);
+const MATH: Latency = (100.0, 100.0);
 /// Two square roots of which the divider computes one.
 pub const SPLIT_ROOT: Latency = (22.0, 8.0);
 /// A quotient of singles without the divider.
@@ -31,13 +31,26 @@ pub const CROSS_LANE: Latency = (5.0, 1.0);
 /// An operation without an instruction.
 pub const FREE: Latency = (0.0, 0.0);
 
+/// A scalar operation.
+pub fn scalar<X>(op: &ScalarOp<X>) -> Latency {
+    match op {
+        ScalarOp::Unary(op, ty, _) => unary(*op, *ty),
+        ScalarOp::Binary(op, ty, ..) => binary(*op, *ty),
+        ScalarOp::Compare(..) => COMPARE,
+        ScalarOp::Convert { op, .. } => convert(*op),
+        ScalarOp::Select { .. } => SELECT,
+        ScalarOp::Fma(..) => FMA,
+        ScalarOp::Math(..) => MATH,
+    }
+}
+
 /// A conversion.
-pub fn convert(op: ConvOp) -> Latency {
+fn convert(op: ConvOp) -> Latency {
     if op.is_bit_cast() { FREE } else { (4.0, 0.5) }
 }
 
 /// An operator with one operand of a type.
-pub fn unary(op: UnOp, ty: PrimType) -> Latency {
+fn unary(op: UnOp, ty: PrimType) -> Latency {
     match op.class() {
         UnClass::Root if ty == PrimType::F64 => (22.0, 2.0),
         UnClass::Root => (15.0, 2.0),
@@ -49,7 +62,7 @@ pub fn unary(op: UnOp, ty: PrimType) -> Latency {
 }
 
 /// An operator with two operands of a type.
-pub fn binary(op: BinOp, ty: PrimType) -> Latency {
+fn binary(op: BinOp, ty: PrimType) -> Latency {
     match (op.class(), op.is_float()) {
         (BinClass::Sum, true) => (3.0, 0.25),
         (BinClass::Product, true) => (4.0, 1.0),

@@ -16,9 +16,6 @@ pub const FRAME_BYTES: i64 = 2048;
 pub const WINDOW: f64 = 100.0;
 /// The number of vector registers that may be live between the parts of a pipelined iteration.
 pub const MAX_LIVE_REGISTERS: f64 = 12.0;
-/// The number of operations for which recomputing an element is cheaper than storing it: they
-/// overlap with the reads (`bench/run.py basis`, `filter_builtin`).
-pub const RECOMPUTE_OPERATIONS: usize = 8;
 /// The number of streams that a processor reads concurrently as fast as one after the other
 /// (`bindrune bench bench/programs/columns.fut`, compared with `--fuse off`).
 pub const STREAMS: i64 = 16;

@@ -2,7 +2,7 @@
 //! decompositions and of the choice between tasks and sequential execution by the caller.
 //! (`bench/run.py small`: the gain of tasks for calls of 10 µs.)
 
-use prim::{BinClass, BinOp, MathFun, PrimType};
+use prim::{BinClass, BinOp, MathFun, PrimType, ScalarOp};
 
 /// A sum, a comparison, a select.
 pub const PLAIN: i64 = 4;
@@ -16,11 +16,6 @@ pub const LOAD: i64 = 8;
 pub const STORE: i64 = 16;
 /// An operation on a whole array.
 pub const ARRAY: i64 = 400;
-/// Storing an element of a scan and loading it again, where lanes compute the elements: less than a
-/// quotient and its use (`bench/figures.py book --case regular_scan`: 0.33 ms, and 2.0 where the
-/// scan divides twice). At half of this value, scans that only compare and add become slower
-/// (`longest_streak` of the book's examples, 1.2 ms instead of 1.1).
-pub const SCAN_BUFFER: i64 = 64;
 /// A branch.
 pub const BRANCH: i64 = 8;
 /// The overhead of a loop besides its iterations.
@@ -73,6 +68,19 @@ pub const fn math(fun: MathFun, ty: PrimType) -> i64 {
         MathFun::Nextafter | MathFun::Copysign | MathFun::Ldexp => [LIBRARY_FUNCTION; 2],
     };
     if matches!(ty, PrimType::F32) { single } else { double }
+}
+
+/// A scalar operation.
+pub const fn scalar<X>(op: &ScalarOp<X>) -> i64 {
+    match op {
+        ScalarOp::Binary(op, ..) => binary(*op),
+        ScalarOp::Math(fun, ty, _) => math(*fun, *ty),
+        ScalarOp::Unary(..)
+        | ScalarOp::Compare(..)
+        | ScalarOp::Convert { .. }
+        | ScalarOp::Select { .. }
+        | ScalarOp::Fma(..) => PLAIN,
+    }
 }
 
 /// An operator with two scalar operands.

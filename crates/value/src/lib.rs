@@ -5,7 +5,9 @@
 //! stream that may mix both formats, written by [`write_text`] and [`write_binary`], and compared
 //! by [`compare()`].
 //!
-//! This crate contains the data formats only. It depends neither on the compiler nor on the memory
+//! [`interface`] describes the entry points of a program and the types of their parameters and results.
+//!
+//! This crate contains data formats and descriptions only. It depends neither on the compiler nor on the memory
 //! of running programs, which takes over the bytes of a value ([`Value::into_parts`]).
 
 mod binary;
@@ -15,6 +17,7 @@ mod error;
 mod escape;
 mod hexfloat;
 mod input;
+pub mod interface;
 mod literal;
 mod print;
 mod reader;

@@ -26,6 +26,11 @@ impl ValueType {
     pub const fn new(scalar: ScalarType, rank: usize) -> Self {
         Self { scalar, rank }
     }
+
+    /// The number of words of a value in a call: one, and one for each size.
+    pub const fn n_words(self) -> usize {
+        self.rank + 1
+    }
 }
 
 impl fmt::Display for ValueType {

@@ -4,13 +4,14 @@ use super::Problem;
 use super::tree::{File, Tree};
 
 /// The crates in pipeline order; a crate uses only earlier crates.
-const ORDER: [&str; 21] = [
-    "prim", "target", "workers", "value", "syntax", "check", "interp", "ir", "lower", "opt", "flatten",
-    "mem", "imp", "llvm", "kernelc", "runtime", "driver", "harness", "tune", "progen", "bindrune",
+const ORDER: [&str; 24] = [
+    "prim", "target", "workers", "value", "syntax", "check", "interp", "ir", "analysis", "lower", "opt",
+    "flatten", "mem", "imp", "impgen", "impopt", "llvm", "kernelc", "runtime", "driver", "harness", "tune",
+    "progen", "bindrune",
 ];
 
 /// All crates that these crates may use; stricter than [`ORDER`].
-const ALLOWED_DEPENDENCIES: [(&str, &[&str]); 7] = [
+const ALLOWED_DEPENDENCIES: [(&str, &[&str]); 8] = [
     // Data formats are independent of the compiler.
     ("value", &["prim"]),
     // The oracle shares no code with the stages that it judges.
@@ -18,6 +19,7 @@ const ALLOWED_DEPENDENCIES: [(&str, &[&str]); 7] = [
     // The core IR is independent of the source syntax.
     ("ir", &["prim", "target", "workers", "value"]),
     ("imp", &["prim", "target", "value", "ir"]),
+    ("impopt", &["prim", "target", "ir", "imp"]),
     // Code generators are independent of the core IR.
     ("llvm", &["prim", "target", "workers", "imp"]),
     ("kernelc", &["prim", "imp"]),

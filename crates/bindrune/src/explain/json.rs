@@ -156,7 +156,7 @@ fn data(kind: &RemarkKind) -> Value {
         RemarkKind::VersionPruned { rule, why } => {
             json!({ "rule": rule.name(), "why": kebab_case(why) })
         }
-        RemarkKind::OnHost { what, why } => json!({ "what": kebab_case(what), "why": &**why }),
+        RemarkKind::OnHost { what, why } => json!({ "what": kebab_case(what), "why": why.to_string() }),
         RemarkKind::ChoicesTooDeep { most } => json!({ "most": most }),
         RemarkKind::CheckRemoved { check, why } => {
             json!({ "check": kebab_case(check), "why": kebab_case(why) })

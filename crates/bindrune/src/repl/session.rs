@@ -8,8 +8,8 @@
 //! checked as the body of a function with these parameters, which is called with their values.
 
 use crate::interpret::tracer;
-use check::Loader;
 use check::tast::{Def, Program, Ty};
+use check::{Item, ItemKind, Loader, Position};
 use interp::{Call, Class, Debugger, Interp, Local, show};
 use prim::ScalarType;
 use std::fmt::Write as _;
@@ -176,7 +176,7 @@ impl Session {
 
     /// Checks the declarations with `new` appended.
     fn check(&self, new: &str) -> Checked {
-        self.check_as(new, "", 0, None).0
+        self.check_as(new, 0, None)
     }
 
     /// Checks an expression. Warnings about defaulted types are suppressed, as no other code
@@ -190,23 +190,17 @@ impl Session {
         new.push_str(" =\n");
         let generated = new.len();
         new.push_str(input);
-        self.check_as(&new, "", generated, Some("defaulted-type")).0
+        self.check_as(&new, generated, Some("defaulted-type"))
     }
 
-    /// As `check`, and describes the type of `module`. Suppresses warnings with the identifier
-    /// `silent` and warnings in the first `generated` bytes, which the user did not enter.
-    fn check_as(
-        &self,
-        new: &str,
-        module: &str,
-        generated: usize,
-        silent: Option<&str>,
-    ) -> (Checked, Option<String>) {
+    /// As `check`, but suppresses warnings with the identifier `silent` and warnings in the first
+    /// `generated` bytes, which the user did not enter.
+    fn check_as(&self, new: &str, generated: usize, silent: Option<&str>) -> Checked {
         let (text, root, start) = self.text(new);
         let start = start + generated;
         let (mut sources, interner) = (SourceMap::new(), Interner::new());
         let mut files = Files { root: &root, text: &text };
-        let (checked, described) = check::describe_module(&mut sources, &interner, &mut files, &root, module);
+        let checked = check::check_program(&mut sources, &interner, &mut files, &root);
         let is_new = |d: &&Diagnostic| {
             d.is_error()
                 || Some(d.id) != silent
@@ -220,9 +214,19 @@ impl Session {
             messages.push_str(render(diagnostic, &sources, false).trim_end());
             messages.push('\n');
         }
-        let checked =
-            Checked { program: checked.program.map(Arc::new), sources: Arc::new(sources), messages };
-        (checked, described)
+        Checked { program: checked.program.map(Arc::new), sources: Arc::new(sources), messages }
+    }
+
+    /// The names in scope after the declarations and `new`.
+    fn names_after(&self, new: &str) -> Vec<Item> {
+        let (text, root, _) = self.text(new);
+        let (mut sources, interner) = (SourceMap::new(), Interner::new());
+        let mut files = Files { root: &root, text: &text };
+        let analysis = check::analyse(&mut sources, &interner, &mut files, &root);
+        let mut ids = sources.ids();
+        let file = ids.find(|id| sources.get(*id).is_some_and(|file| *file.name() == *root));
+        let end = file.map(|file| Position { file, offset: text.len() as u32 });
+        end.map(|end| analysis.names_in_scope(end)).unwrap_or_default()
     }
 
     /// Adds a declaration. Returns warnings, or the errors.
@@ -291,10 +295,8 @@ impl Session {
 
     /// The names in scope and those in modules, sorted.
     pub fn names(&self) -> Vec<String> {
-        let (text, root, _) = self.text("");
-        let (mut sources, interner) = (SourceMap::new(), Interner::new());
-        let mut files = Files { root: &root, text: &text };
-        let mut names = check::names_in_scope(&mut sources, &interner, &mut files, &root);
+        let mut names = Vec::new();
+        add_names(&self.names_after(""), "", &mut names);
         names.extend(self.locals.0.iter().map(|local| local.name.to_string()));
         names.sort_unstable();
         names.dedup();
@@ -316,9 +318,11 @@ impl Session {
     /// The type of a module.
     pub fn module_type(&self, input: &str) -> Result<String, String> {
         let new = format!("module {RESULT} =\n{input}");
-        match self.check_as(&new, RESULT, 0, None) {
-            (_, Some(text)) => Ok(format!("{input} : {text}\n")),
-            (checked, None) => Err(checked.messages),
+        let checked = self.check(&new);
+        let module = self.names_after(&new).into_iter().find(|item| *item.name == *RESULT);
+        match module.and_then(|module| module.module_type()) {
+            Some(ty) if checked.program.is_some() => Ok(format!("{input} : {ty}\n")),
+            _ => Err(checked.messages),
         }
     }
 
@@ -399,4 +403,15 @@ fn type_text(program: &Program, def: &Def) -> String {
     let text = program.show_def(def);
     let text = text.strip_prefix(RESULT).unwrap_or(&text).trim_start();
     text.strip_prefix(": ").unwrap_or(text).to_owned()
+}
+
+/// Adds names, and those of the members of modules, without operators.
+fn add_names(items: &[Item], path: &str, names: &mut Vec<String>) {
+    for item in items.iter().filter(|item| item.kind != ItemKind::ModuleType) {
+        if item.name.starts_with(|c: char| c.is_alphabetic() || c == '_') {
+            let name = format!("{path}{}", item.name);
+            add_names(item.members.as_deref().unwrap_or_default(), &format!("{name}."), names);
+            names.push(name);
+        }
+    }
 }

@@ -1,7 +1,7 @@
 //! Records, arrays, ranges, indexing and updates.
 
 use crate::definition::DefinitionChecker;
-use crate::definition::types::{record, sort_labels};
+use crate::definition::types::record;
 use crate::infer::{Origin, Scalars, Sizes, node};
 use crate::tast::{Bind, Dim, Exp, ExpKind, Index, Name, OverloadedOp, RangeKind, Ty};
 use prim::{BinOp, Scalar, ScalarType};
@@ -25,27 +25,29 @@ impl<'a> DefinitionChecker<'_, 'a> {
                 parts.push((name, value));
             }
         }
-        let mut tys: Vec<(Name, Ty)> = parts.iter().map(|(l, e)| (Arc::clone(l), e.ty.clone())).collect();
-        sort_labels(&mut tys, |f| &f.0);
-        node(ExpKind::Record(parts), record(tys), span)
+        let ty = record(parts.iter().map(|(l, e)| (Arc::clone(l), e.ty.clone())).collect());
+        self.record_labels(fields.iter().map(|field| &field.name), &ty, false);
+        node(ExpKind::Record(parts), ty, span)
     }
 
     /// Checks `exp.label`.
     pub(super) fn project(&mut self, exp: Exp, label: &Ident) -> Exp {
         let name = self.cx.symbol_text(label.name);
         let span = exp.span.to(label.span);
-        let ty = self.field_ty(&exp.ty, &name, label.span);
+        let ty = self.field_ty(&exp.ty, label, &name);
         node(ExpKind::Project(Box::new(exp), name), ty, span)
     }
 
     /// The type of a field. An open type is constrained to have the field.
-    fn field_ty(&mut self, ty: &Ty, label: &Name, span: Span) -> Ty {
-        if let Some(field) = self.infer.tables.field_ty(ty, label, span) {
+    fn field_ty(&mut self, ty: &Ty, label: &Ident, name: &Name) -> Ty {
+        let span = label.span;
+        self.record_labels([label], ty, false);
+        if let Some(field) = self.infer.tables.field_ty(ty, name, span) {
             return field;
         }
         let text = self.infer.tables.show(ty);
-        self.cx.error("no-such-field", span, format!("a value of type \"{text}\" has no field \"{label}\""));
-        self.infer.fresh(span)
+        self.cx.error("no-such-field", span, format!("a value of type \"{text}\" has no field \"{name}\""));
+        Ty::ERROR
     }
 
     pub(super) fn array(&mut self, elems: &'a [ast::Exp], span: Span) -> Exp {
@@ -116,13 +118,12 @@ impl<'a> DefinitionChecker<'_, 'a> {
             let (dim, elem) = if let Ty::Array(array) = &rest {
                 (array.dim.clone(), self.infer.tables.resolve_head(&array.elem))
             } else {
-                let text = self.infer.tables.show(ty);
-                self.cx.error(
-                    "too-many-indices",
-                    span,
-                    format!("{} indices into a value of type \"{text}\"", indices.len()),
-                );
-                return (out, self.infer.fresh(span));
+                if !rest.is_error() {
+                    let text = self.infer.tables.show(ty);
+                    let message = format!("{} indices into a value of type \"{text}\"", indices.len());
+                    self.cx.error("too-many-indices", span, message);
+                }
+                (Dim::Any, Ty::ERROR)
             };
             match index {
                 DimIndex::Fix(e) => {
@@ -228,7 +229,7 @@ impl<'a> DefinitionChecker<'_, 'a> {
         if rest.is_empty() {
             let mut field = ty.clone();
             for (label, name) in fields.iter().zip(&names) {
-                field = self.field_ty(&field, name, label.span);
+                field = self.field_ty(&field, label, name);
             }
             let value = self.exp(value);
             // The sizes of the field may change.

@@ -7,7 +7,7 @@ use crate::definition::AnonymousSizes;
 use crate::definition::ambiguous::SizeOrigin;
 use crate::definition::{DefinitionChecker, literals};
 use crate::env::Entry;
-use crate::infer::{BoundSizes, Origin, Sizes, node};
+use crate::infer::{BoundSizes, Origin, Sizes, error_node, node};
 use crate::tast::{Case, Dim, Exp, ExpKind, Name, OverloadedOp, Ty, VarId};
 use prim::ScalarType;
 use std::sync::Arc;
@@ -47,10 +47,7 @@ impl<'a> DefinitionChecker<'_, 'a> {
                 self.holes.push((span, ty.clone()));
                 node(ExpKind::Hole, ty, span)
             }
-            ast::ExpKind::Error => {
-                let ty = self.infer.fresh(span);
-                node(ExpKind::Hole, ty, span)
-            }
+            ast::ExpKind::Error => error_node(span),
             ast::ExpKind::Parens(inner) => self.exp(inner),
             ast::ExpKind::QualParens(name, inner) => self.local_open(name, inner),
             ast::ExpKind::Tuple(parts) => {
@@ -77,15 +74,16 @@ impl<'a> DefinitionChecker<'_, 'a> {
             ast::ExpKind::Constr(label, args) => {
                 let args: Vec<Exp> = args.iter().map(|e| self.exp(e)).collect();
                 let name = self.cx.symbol_text(label.name);
-                self.constructor(name, args, span)
+                let exp = self.constructor(name, args, span);
+                self.record_labels([label], &exp.ty, false);
+                exp
             }
             ast::ExpKind::BinOp(first, rest) => {
                 let mut acc = self.exp(first);
                 if let Some((op, operand)) = rest.first()
                     && self.is_bare_operator(op, &acc, operand)
                 {
-                    let ty = self.infer.fresh(span);
-                    return node(ExpKind::Hole, ty, span);
+                    return error_node(span);
                 }
                 for (op, operand) in rest {
                     let whole = acc.span.to(operand.span);
@@ -197,6 +195,7 @@ impl<'a> DefinitionChecker<'_, 'a> {
             return a.clone();
         }
         self.infer.forget_deferred(before);
+        let a = if self.infer.tables.resolve_head(a).is_error() { b } else { a };
         if self.infer.infers_sizes() { self.infer.join(a, b, span) } else { a.clone() }
     }
 
@@ -219,7 +218,7 @@ impl<'a> DefinitionChecker<'_, 'a> {
         let mut ty: Option<Ty> = None;
         let mut out = Vec::new();
         for case in cases {
-            let (pat, body) = self.scoped(|c| {
+            let (pat, body) = self.scoped(case.span, |c| {
                 let pat = c.pattern(&case.pat, Some(&scrutinee.ty));
                 let what = "the pattern cannot match the value: their types differ";
                 c.unify(&scrutinee.ty, &pat.ty, pat.span, what);
@@ -236,10 +235,7 @@ impl<'a> DefinitionChecker<'_, 'a> {
             });
             out.push(Case { pat, body });
         }
-        let ty = match ty {
-            Some(ty) => ty,
-            None => self.infer.fresh(span),
-        };
+        let ty = ty.unwrap_or(Ty::ERROR);
         let what = "the result of a `match` may not be of function type";
         self.require_lifted(&ty, Liftedness::SizeLifted, span, what);
         node(ExpKind::Match { scrutinee: Box::new(scrutinee), cases: out }, ty, span)

@@ -6,6 +6,7 @@ use crate::infer::{DefaultedType, ErasedTypes, TablesMark};
 use crate::post_inference::{causality, consume, exhaustiveness, recursion, warnings};
 use crate::tast::{Def, TyVarId};
 use prim::ScalarType;
+use std::sync::Arc;
 use syntax::ast::ValBind;
 use syntax::diag::Diagnostic;
 
@@ -20,8 +21,12 @@ impl DefinitionChecker<'_, '_> {
         public: &[TyVarId],
     ) -> Option<ScalarType> {
         let mut chosen = None;
+        let message = |what: &str, labels: Vec<String>| {
+            let plural = if labels.len() == 1 { "" } else { "s" };
+            format!("Type is ambiguous: cannot infer {what}{plural} {}", labels.join(", "))
+        };
         for undetermined in self.infer.tables.default_types(from, public) {
-            match undetermined {
+            let (span, diag) = match undetermined {
                 DefaultedType::Number(span, ty) => {
                     chosen = Some(ty);
                     self.cx.warn(
@@ -29,41 +34,32 @@ impl DefinitionChecker<'_, '_> {
                             .at(span, "")
                             .hint("declare the types of the definition's parameters or result"),
                     );
+                    continue;
                 }
                 DefaultedType::Record(span, fields) => {
-                    let labels: Vec<String> = fields.iter().map(|l| format!("\"{l}\"")).collect();
-                    let message = format!(
-                        "Type is ambiguous: cannot infer the type of this record from its field{} {}",
-                        if labels.len() == 1 { "" } else { "s" },
-                        labels.join(", ")
-                    );
-                    let diag = Diagnostic::error("ambiguous-record", message)
-                        .at(span, "")
-                        .hint("declare the type of the parameter");
-                    self.cx.reports.report_first(problems, diag);
+                    let labels = fields.iter().map(|l| format!("\"{l}\"")).collect();
+                    let message = message("this record from its field", labels);
+                    let diag = Diagnostic::error("ambiguous-record", message);
+                    (span, diag.hint("declare the type of the parameter"))
                 }
                 DefaultedType::Sum(span, constrs) => {
-                    let labels: Vec<String> = constrs.iter().map(|l| format!("\"#{l}\"")).collect();
-                    let message = format!(
-                        "Type is ambiguous: cannot infer the sum type from its constructor{} {}",
-                        if labels.len() == 1 { "" } else { "s" },
-                        labels.join(", ")
-                    );
-                    let diag = Diagnostic::error("ambiguous-sum", message)
-                        .at(span, "")
-                        .hint("ascribe the type: `(#x : t)`");
-                    self.cx.reports.report_first(problems, diag);
+                    let labels = constrs.iter().map(|l| format!("\"#{l}\"")).collect();
+                    let message = message("the sum type from its constructor", labels);
+                    let diag = Diagnostic::error("ambiguous-sum", message);
+                    (span, diag.hint("ascribe the type: `(#x : t)`"))
                 }
-            }
+            };
+            self.cx.reports.report_first(problems, diag.at(span, ""));
         }
         chosen
     }
 
-    /// Returns the shapes for the second walk, or `None` if this is the last walk. `problems` and
-    /// `mark` are the numbers of errors and variables at its start.
-    pub(crate) fn shapes(&mut self, problems: usize, mark: TablesMark) -> Option<ErasedTypes> {
-        let no_errors = self.cx.reports.no_errors_since(problems);
-        no_errors.then(|| self.infer.shapes(mark)).flatten()
+    /// Returns the shapes for the second walk, or `None` if this is the last walk: also if there are
+    /// errors, unless `anyway`. `problems` and `mark` are the numbers of errors and variables at its
+    /// start.
+    pub(crate) fn shapes(&mut self, problems: usize, mark: TablesMark, anyway: bool) -> Option<ErasedTypes> {
+        let continues = anyway || self.cx.reports.no_errors_since(problems);
+        continues.then(|| self.infer.shapes(mark)).flatten()
     }
 
     /// Returns the shapes for another second walk, if one with other settings may succeed.
@@ -82,6 +78,7 @@ impl DefinitionChecker<'_, '_> {
 
     /// Ends the walk over a type or module type: checks its literals against their types.
     pub(crate) fn finish_types(self) {
+        self.cx.record_labels(self.infer.tables, self.labels);
         self.literals.check(self.infer.tables, self.cx);
     }
 
@@ -102,19 +99,25 @@ impl DefinitionChecker<'_, '_> {
             holes,
             current_def: _,
             needed_checks,
+            labels,
+            variables: _,
         } = self;
         cx.function_facts.declared.extend(declared);
         cx.function_facts.non_unique_params.extend(non_unique_params);
         let tables = infer.tables;
         literals.check(tables, cx);
+        cx.record_labels(tables, labels);
         for (span, ty) in holes {
             let message = format!("Hole of type: {}", tables.show(&ty));
             let diag = Diagnostic::warning("hole", message).at(span, "");
             cx.warn(diag.hint("write an expression of this type; evaluation stops here"));
         }
-        let kept_abstract = tables.finish_def(def, true);
+        let (kept_abstract, has_error) = tables.finish_def(def, true);
+        if let Some(recorder) = cx.recorder() {
+            recorder.index.defs.insert(def.span, Arc::new(def.clone()));
+        }
         cx.reports.report_too_large(tables, bind.name.span);
-        if !cx.reports.no_errors_since(problems) {
+        if has_error || !cx.reports.no_errors_since(problems) {
             return;
         }
         super::ambiguous::check(required_sizes, def, tables, cx);

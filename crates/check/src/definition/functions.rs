@@ -5,7 +5,10 @@ use crate::definition::ambiguous::SizeOrigin;
 use crate::definition::pats::Bound;
 use crate::definition::size_params::bound_sizes;
 use crate::env::{Entry, Scheme, Target, TypeParam, ValueEntry};
-use crate::infer::{BoundSizes, FreeVars, Origin, Sizes, VarState, arrow, node, simple_name, sizes_of};
+use crate::index::ItemKind;
+use crate::infer::{
+    BoundSizes, FreeVars, Origin, Sizes, VarState, arrow, error_node, node, simple_name, sizes_of,
+};
 use crate::subst::Subst;
 use crate::tast::{Bind, Def, Dim, Exp, ExpKind, Lambda, Pat, PatKind, RetType, Ty, Uniq, VarId};
 use std::rc::Rc;
@@ -21,6 +24,8 @@ pub(crate) struct FunctionSyntax<'a> {
     pub(crate) params: &'a [ast::Pat],
     pub(crate) ret: Option<&'a TypeExp>,
     pub(crate) body: &'a ast::Exp,
+    /// False if the body has a syntax error.
+    pub(crate) complete: bool,
     pub(crate) attrs: &'a [ast::Attr],
     pub(crate) top: bool,
     /// True if the function, if it has parameters, is in scope of itself.
@@ -37,7 +42,7 @@ impl<'a> DefinitionChecker<'_, 'a> {
         span: Span,
     ) -> Exp {
         let mark = self.infer.tables.vars.len();
-        let (params, body, ret) = self.scoped(|c| {
+        let (params, body, ret) = self.scoped(span, |c| {
             let mut bound = Vec::new();
             let params = c.param_patterns(params, &mut bound);
             let ret = ret.map(|te| c.result_type(te, &params));
@@ -52,10 +57,12 @@ impl<'a> DefinitionChecker<'_, 'a> {
     /// Checks parameter patterns. Each type may mention earlier parameters, but no later ones.
     fn param_patterns(&mut self, sources: &'a [ast::Pat], bound: &mut Bound) -> Vec<Pat> {
         let mut out = Vec::with_capacity(sources.len());
+        let outer = std::mem::replace(&mut self.variables, ItemKind::Parameter);
         for source in self.cx.reports.params(sources) {
             out.push(self.pat(source, None, bound));
             self.infer.depth += 1;
         }
+        self.variables = outer;
         out
     }
 
@@ -105,7 +112,7 @@ impl<'a> DefinitionChecker<'_, 'a> {
     /// Checks `let ... in body`.
     pub(super) fn let_exp(&mut self, binds: &'a [ast::LetBind], body: &'a ast::Exp, span: Span) -> Exp {
         let outer = self.infer.depth;
-        let mark = self.cx.env.enter();
+        let (mark, scope) = (self.cx.env.enter(), self.cx.scope);
         let mut known = BoundSizes::default();
         let mut out = Vec::with_capacity(binds.len());
         for bind in binds {
@@ -113,6 +120,7 @@ impl<'a> DefinitionChecker<'_, 'a> {
                 LetKind::Pat(sizes, pat, rhs) => {
                     let rhs = self.exp(rhs);
                     self.infer.depth += 1;
+                    self.cx.scope = bind.span.at_end().to(span.at_end());
                     out.push(self.let_pat(sizes, pat, rhs, &mut known));
                 }
                 LetKind::Fun(fun) => {
@@ -122,11 +130,14 @@ impl<'a> DefinitionChecker<'_, 'a> {
                         params: &fun.params,
                         ret: fun.ret.as_ref(),
                         body: &fun.body,
+                        complete: true,
                         attrs: &[],
                         top: false,
                         recursive: false,
                     });
                     self.infer.depth += 1;
+                    self.cx.scope = bind.span.at_end().to(span.at_end());
+                    self.cx.define(&fun.name, ItemKind::Local);
                     self.record_binding(&fun.name, false);
                     self.functions.note(self.infer.tables, def.var, &scheme);
                     let entry = ValueEntry {
@@ -139,7 +150,7 @@ impl<'a> DefinitionChecker<'_, 'a> {
                     out.push(Bind::Fun(Arc::new(def)));
                 }
                 LetKind::Update(name, path, value) => {
-                    out.push(self.let_update(name, path, value, bind.span));
+                    out.push(self.let_update(name, path, value, bind.span, span));
                     self.infer.depth += 1;
                 }
             }
@@ -147,6 +158,7 @@ impl<'a> DefinitionChecker<'_, 'a> {
         let body = self.exp(body);
         self.infer.depth = outer;
         self.cx.env.leave(mark);
+        self.cx.scope = scope;
         let ty = self.infer.exit_scope(&body.ty, &mut known, span);
         node(ExpKind::Let { binds: out, body: Box::new(body) }, ty, span)
     }
@@ -157,7 +169,7 @@ impl<'a> DefinitionChecker<'_, 'a> {
         for ident in sizes {
             let name = self.cx.symbol_text(ident.name);
             let var = self.infer.new_value(Arc::clone(&name), ident.span);
-            self.cx.env.bind_mono(ident.name, var, Ty::I64, ident.span);
+            self.bind_local(ident, ItemKind::Size, var, Ty::I64);
             let dim = (self.infer.tables).new_open(name, Origin::Plain, self.infer.depth);
             open.dims.push((var, Dim::Var(dim)));
             vars.push(var);
@@ -216,25 +228,18 @@ impl<'a> DefinitionChecker<'_, 'a> {
         path: &'a [ast::PathStep],
         value: &'a ast::Exp,
         span: Span,
+        scope: Span,
     ) -> Bind {
         let text = self.cx.symbol_text(name.name);
-        let base = if let Some(Entry::Value(entry)) = self.cx.env.term(name.name).cloned() {
-            self.instantiate(&entry, name.span)
-        } else {
-            let mut diag =
-                Diagnostic::error("unknown-variable", format!("Unknown name \"{text}\"")).at(name.span, "");
-            let names = self.cx.env.term_names();
-            if let Some(other) = self.cx.suggest(&text, &names) {
-                diag = diag.hint(format!("did you mean \"{other}\"?"));
-            }
-            self.cx.report(diag);
-            let ty = self.infer.fresh(name.span);
-            node(ExpKind::Hole, ty, name.span)
+        let base = match self.cx.find_term(&(*name).into()) {
+            Some((entry, _)) => self.reference(&entry, name.span),
+            None => error_node(name.span),
         };
         let rhs = self.update(base, path, value, span);
         self.record_binding(name, true);
         let id = self.infer.tables.new_var(text, VarState::Value, self.infer.depth + 1);
-        self.cx.env.bind_mono(name.name, id, rhs.ty.clone(), name.span);
+        self.cx.scope = span.at_end().to(scope.at_end());
+        self.bind_local(name, ItemKind::Local, id, rhs.ty.clone());
         let pat = Pat { kind: PatKind::Var(id), ty: rhs.ty.clone(), consumes: Uniq::None, span: name.span };
         Bind::Pat { sizes: Vec::new(), pat, rhs }
     }
@@ -255,7 +260,8 @@ impl<'a> DefinitionChecker<'_, 'a> {
         if source.top {
             self.current_def = Some(var);
         }
-        let (type_params, params, mut ret, body) = self.scoped(|c| {
+        let scope = source.name.span.to(source.body.span);
+        let (type_params, params, mut ret, body) = self.scoped(scope, |c| {
             let type_params = c.type_params(source.type_params);
             let mut bound = bound_sizes(source.type_params);
             let params = c.param_patterns(source.params, &mut bound);
@@ -264,7 +270,11 @@ impl<'a> DefinitionChecker<'_, 'a> {
             if source.recursive && !params.is_empty() && !shadowed {
                 c.bind_recursive(source.name, var, &type_params, &params, declared.as_ref());
             }
-            let body = c.exp(source.body);
+            let found = c.cx.reports.error_count();
+            let mut body = c.exp(source.body);
+            if !source.complete {
+                body.ty = Ty::ERROR;
+            }
             if source.recursive
                 && !params.is_empty()
                 && declared.is_none()
@@ -280,6 +290,9 @@ impl<'a> DefinitionChecker<'_, 'a> {
                 c.infer.close_anonymous(&params, &mut ret);
             }
             c.solve_deferred(deferred, source.top);
+            if !source.complete {
+                c.cx.reports.take_errors_since(found);
+            }
             (type_params, params, ret, body)
         });
         if source.top {
@@ -288,6 +301,7 @@ impl<'a> DefinitionChecker<'_, 'a> {
             for ty in types {
                 crate::subst::map_ty(&self.infer.tables.resolve(ty), &mut public);
             }
+            let errors = if source.complete { errors } else { usize::MAX };
             if let Some(ty) = self.default_types(ty_mark, errors, &public.types) {
                 self.cx.defaulted.insert(var, ty);
             }
@@ -412,6 +426,7 @@ impl<'a> DefinitionChecker<'_, 'a> {
             instance_args: None,
             span: Some(name.span),
         };
+        self.cx.define(name, ItemKind::Value);
         self.cx.env.bind_term(name.name, Entry::Value(Rc::new(entry)));
     }
 

@@ -16,8 +16,10 @@
 //! 4. So must the type of the initial value. Variant sizes are unknown in the loop's type.
 
 use crate::definition::DefinitionChecker;
+use crate::index::ItemKind;
 use crate::infer::{
-    BoundSizes, FreeVars, Origin, Scalars, Sizes, VarState, node, replace_dims, replace_vars, sizes_of_values,
+    BoundSizes, FreeVars, Origin, Scalars, Sizes, VarState, error_node, node, replace_dims, replace_vars,
+    sizes_of_values,
 };
 use crate::sizes::{self, SizeComparison};
 use crate::tast::{Dim, Exp, ExpKind, LoopForm, Pat, Ty, VarId};
@@ -83,7 +85,8 @@ impl<'a> DefinitionChecker<'_, 'a> {
         let before = self.infer.tables.next_var();
         let start = self.infer.tables.resolve(&init.ty);
         let (param, positions) = self.open_sizes(&start);
-        let (pat, form, body, sizes) = self.scoped(|c| {
+        let scope = source.init.as_ref().map_or(span, |init| init.span.at_end().to(span.at_end()));
+        let (pat, form, body, sizes) = self.scoped(scope, |c| {
             let (pat, form) = c.loop_scope(source, driver, &param);
             c.infer.depth += 1;
             let body = c.exp(&source.body);
@@ -126,13 +129,13 @@ impl<'a> DefinitionChecker<'_, 'a> {
                 self.record_binding(name, false);
                 let id = self.infer.new_value(text, name.span);
                 let ty = bound.ty.clone();
-                self.cx.env.bind_mono(name.name, id, ty, name.span);
+                self.bind_local(name, ItemKind::Local, id, ty);
                 Some(LoopForm::For(id, Box::new(bound)))
             }
             LoopHead::ForIn(pat, array) => {
                 let elem = match self.infer.tables.resolve_head(&array.ty) {
                     Ty::Array(array) => array.elem.clone(),
-                    _ => self.infer.open_ty("t", Liftedness::Unlifted, array.span),
+                    _ => Ty::ERROR,
                 };
                 let pat = self.pattern(pat, Some(&elem));
                 let what = "the pattern does not have the type of the elements";
@@ -361,6 +364,7 @@ impl<'a> DefinitionChecker<'_, 'a> {
         match &pat.kind {
             ast::PatKind::Id(ident) => {
                 if let Some(crate::env::Entry::Value(entry)) = self.cx.env.term(ident.name).cloned() {
+                    self.cx.note_use(ident.span, entry.span);
                     self.instantiate(&entry, span)
                 } else {
                     let name = self.cx.symbol_text(ident.name);
@@ -369,8 +373,7 @@ impl<'a> DefinitionChecker<'_, 'a> {
                         span,
                         format!("Unknown name \"{name}\" as the initial value of the loop"),
                     );
-                    let ty = self.infer.fresh(span);
-                    node(ExpKind::Hole, ty, span)
+                    error_node(span)
                 }
             }
             ast::PatKind::Parens(inner) | ast::PatKind::Ascript(inner, _) | ast::PatKind::Attr(_, inner) => {
@@ -387,8 +390,7 @@ impl<'a> DefinitionChecker<'_, 'a> {
                     let name = self.cx.symbol_text(field.name.name);
                     parts.push((name, self.init_of(&field.pat)));
                 }
-                let mut tys: Vec<_> = parts.iter().map(|(l, e)| (Arc::clone(l), e.ty.clone())).collect();
-                crate::definition::types::sort_labels(&mut tys, |f| &f.0);
+                let tys = parts.iter().map(|(l, e): &(_, Exp)| (Arc::clone(l), e.ty.clone())).collect();
                 node(ExpKind::Record(parts), crate::definition::types::record(tys), span)
             }
             ast::PatKind::Wild | ast::PatKind::Lit(..) | ast::PatKind::Constr(..) => {
@@ -397,8 +399,7 @@ impl<'a> DefinitionChecker<'_, 'a> {
                     span,
                     "the loop needs an initial value: `loop p = e ...`",
                 );
-                let ty = self.infer.fresh(span);
-                node(ExpKind::Hole, ty, span)
+                error_node(span)
             }
         }
     }

@@ -28,6 +28,7 @@ pub(crate) use functions::FunctionSyntax;
 use types::AnonymousSizes;
 
 use crate::context::Context;
+use crate::index::{ItemKind, OpenLabel};
 use crate::infer::{Infer, InferTables, Scalars, Sizes, Walk};
 use crate::tast::{Dim, Ty, VarId};
 use crate::unused::BindingUses;
@@ -68,6 +69,10 @@ pub(crate) struct DefinitionChecker<'d, 'a> {
     size_args: Vec<VarId>,
     /// Pattern variables with a declared type that is not unique.
     non_unique_params: Vec<VarId>,
+    /// Fields and constructors, for the index of names.
+    labels: Vec<OpenLabel>,
+    /// The kind of the variables that patterns bind here.
+    variables: ItemKind,
 }
 
 /// The properties of a definition that determine the checks of the finished one.
@@ -102,15 +107,19 @@ impl<'d, 'a> DefinitionChecker<'d, 'a> {
             current_def: None,
             needed_checks: NeededChecks { unknowns, ..NeededChecks::default() },
             recursive_sizes_differ: false,
+            labels: Vec::new(),
+            variables: ItemKind::Local,
         }
     }
 
-    /// Runs `f` one scope deeper and removes its bindings afterwards.
-    pub(crate) fn scoped<T>(&mut self, f: impl FnOnce(&mut Self) -> T) -> T {
+    /// Runs `f` one scope deeper, which is at a span, and removes its bindings afterwards.
+    pub(crate) fn scoped<T>(&mut self, scope: Span, f: impl FnOnce(&mut Self) -> T) -> T {
         let (mark, depth) = (self.cx.env.enter(), self.infer.depth);
+        let outer = std::mem::replace(&mut self.cx.scope, scope);
         self.infer.depth += 1;
         let result = f(self);
         self.infer.depth = depth;
+        self.cx.scope = outer;
         self.cx.env.leave(mark);
         result
     }
@@ -119,6 +128,22 @@ impl<'d, 'a> DefinitionChecker<'d, 'a> {
     fn record_binding(&mut self, name: &Ident, update: bool) {
         if !self.cx.site.is_prelude() {
             self.names.bind(name, update);
+        }
+    }
+
+    /// Binds a local variable.
+    fn bind_local(&mut self, name: &Ident, kind: ItemKind, var: VarId, ty: Ty) {
+        self.cx.define(name, kind);
+        self.cx.env.bind_mono(name.name, var, ty, name.span);
+    }
+
+    /// Records fields or constructors of a type; `declared` is true in a type.
+    fn record_labels<'l>(&mut self, labels: impl IntoIterator<Item = &'l Ident>, ty: &Ty, declared: bool) {
+        if self.cx.recorder().is_some() {
+            for label in labels {
+                let name = self.cx.symbol_text(label.name);
+                self.labels.push(OpenLabel { name, span: label.span, ty: ty.clone(), declared });
+            }
         }
     }
 

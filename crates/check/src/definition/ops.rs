@@ -2,7 +2,7 @@
 
 use crate::definition::DefinitionChecker;
 use crate::env::Entry;
-use crate::infer::{InferTables, Sizes, node};
+use crate::infer::{InferTables, Sizes, error_node, node};
 use crate::intrinsics::Intrinsic;
 use crate::subst::Subst;
 use crate::tast::{Bind, Exp, ExpKind, Lambda, OverloadedOp, Pat, Ty, VarId};
@@ -18,8 +18,7 @@ impl<'a> DefinitionChecker<'_, 'a> {
 
     pub(super) fn binary(&mut self, op: &'a ast::Operator, left: Exp, right: Exp, span: Span) -> Exp {
         let Some((entry, labels)) = self.cx.find_term(&op.name) else {
-            let ty = self.infer.fresh(span);
-            return node(ExpKind::Hole, ty, span);
+            return error_node(span);
         };
         if let (Entry::Logical { and }, []) = (&entry, labels.as_slice()) {
             let what = "an operand of a logical operator must be of type `bool`";
@@ -172,7 +171,7 @@ impl<'a> DefinitionChecker<'_, 'a> {
             if let Some(ret) = self.apply_ty(&ty, arg, &fun, i) {
                 ty = ret;
             } else {
-                ty = self.infer.fresh(span);
+                ty = Ty::ERROR;
                 break;
             }
         }
@@ -267,6 +266,7 @@ impl<'a> DefinitionChecker<'_, 'a> {
                 let what = "Cannot apply function: its type does not match this application";
                 self.unify(&Ty::Var(var), &arrow, fun.span, what).then_some(ret)
             }
+            error if error.is_error() => Some(error),
             other => {
                 let text = self.infer.tables.show(&other);
                 let message = if i == 0 {

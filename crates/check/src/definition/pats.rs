@@ -82,14 +82,13 @@ impl<'a> DefinitionChecker<'_, 'a> {
                         parts.push((name, inner));
                     }
                 }
-                let mut fields: Vec<(Name, Ty)> =
-                    parts.iter().map(|(l, p)| (Arc::clone(l), p.ty.clone())).collect();
-                sort_labels(&mut fields, |f| &f.0);
                 let mut uniqs: Vec<(Name, Uniq)> =
                     parts.iter().map(|(l, p)| (Arc::clone(l), p.consumes.clone())).collect();
                 sort_labels(&mut uniqs, |f| &f.0);
                 let consumes = Uniq::of_parts(uniqs.into_iter().map(|(_, u)| u).collect());
-                Pat { consumes, ..make(PatKind::Record(parts), record(fields)) }
+                let ty = record(parts.iter().map(|(l, p)| (Arc::clone(l), p.ty.clone())).collect());
+                self.record_labels(fields.iter().map(|field| &field.name), &ty, false);
+                Pat { consumes, ..make(PatKind::Record(parts), ty) }
             }
             ast::PatKind::Ascript(inner, te) => {
                 let (ty, unique) = self.type_exp(te, &mut AnonymousSizes::Infer);
@@ -104,7 +103,9 @@ impl<'a> DefinitionChecker<'_, 'a> {
             ast::PatKind::Lit(negative, lit) => self.literal_pattern(*negative, lit, span),
             ast::PatKind::Constr(name, payload) => {
                 let label = self.cx.symbol_text(name.name);
-                self.constr_pattern(label, payload, expected, bound, span)
+                let pat = self.constr_pattern(label, payload, expected, bound, span);
+                self.record_labels([name], &pat.ty, false);
+                pat
             }
             ast::PatKind::Attr(attr, inner) => {
                 let attr = self.cx.symbols.attr(attr);
@@ -183,7 +184,7 @@ impl<'a> DefinitionChecker<'_, 'a> {
         bound.push((ident.name, ident.span));
         self.record_binding(ident, false);
         let id = self.infer.new_value(name, ident.span);
-        self.cx.env.bind_mono(ident.name, id, ty.clone(), ident.span);
+        self.bind_local(ident, self.variables, id, ty.clone());
         Pat { kind: PatKind::Var(id), ty, consumes: Uniq::None, span: ident.span }
     }
 

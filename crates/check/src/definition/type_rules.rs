@@ -104,7 +104,7 @@ impl Context<'_> {
             match self.module_at(&name.quals) {
                 Some(Module::Struct(module)) => module.types.get(&name.name.name).cloned(),
                 Some(Module::Intrinsics) => return Liftedness::Unlifted,
-                Some(Module::Functor(_)) | None => None,
+                Some(Module::Functor(_) | Module::Unknown) | None => None,
             }
         };
         abbr.map_or(Liftedness::Lifted, |abbr| abbr.lifted)

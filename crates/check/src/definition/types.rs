@@ -7,6 +7,7 @@ use crate::carried_sizes::CarriedSizes;
 use crate::definition::DefinitionChecker;
 use crate::definition::type_rules::{is_in_array, not_carried};
 use crate::env::{NamedType, Scheme, TypeParam};
+use crate::index::ItemKind;
 use crate::infer::{FreeVars, Origin, VarState, less_lifted};
 use crate::subst::Subst;
 use crate::tast::{ArrowTy, Dim, Name, RetType, Ty, Uniq, VarId};
@@ -29,6 +30,16 @@ pub(super) enum AnonymousSizes {
     Result(Vec<VarId>),
     /// They are an error: sizes must be named.
     Forbid,
+}
+
+impl AnonymousSizes {
+    /// The existential sizes collected.
+    fn collected(self) -> Vec<VarId> {
+        match self {
+            Self::Collect(sizes) | Self::Result(sizes) => sizes,
+            Self::Infer | Self::Forbid => Vec::new(),
+        }
+    }
 }
 
 impl<'a> DefinitionChecker<'_, 'a> {
@@ -83,7 +94,9 @@ impl<'a> DefinitionChecker<'_, 'a> {
                 }
                 sort_labels(&mut parts, |part| &part.0);
                 let uniq = Uniq::of_parts(parts.iter().map(|(.., u)| u.clone()).collect());
-                (record(parts.into_iter().map(|(l, t, _)| (l, t)).collect()), uniq)
+                let ty = record(parts.into_iter().map(|(l, t, _)| (l, t)).collect());
+                self.record_labels(fields.iter().map(|(label, _)| label), &ty, true);
+                (ty, uniq)
             }
             TypeExpKind::Array(size, elem) => {
                 let dim = self.size(size, anon);
@@ -127,18 +140,20 @@ impl<'a> DefinitionChecker<'_, 'a> {
                     );
                 }
                 out.sort_by(|a, b| a.0.cmp(&b.0));
-                (Ty::Sum(Arc::from(out)), Uniq::None)
+                let ty = Ty::Sum(Arc::from(out));
+                self.record_labels(constrs.iter().map(|constr| &constr.name), &ty, true);
+                (ty, Uniq::None)
             }
             TypeExpKind::Arrow(name, param, ret) => {
                 let mut inner =
                     if self.cx.site.is_spec() { AnonymousSizes::Forbid } else { AnonymousSizes::Infer };
                 let (param, uniq) = self.type_exp(param, &mut inner);
-                let (var, ret) = self.scoped(|c| {
+                let (var, ret) = self.scoped(te.span, |c| {
                     let var = name.as_ref().map(|ident| {
                         c.cx.check_parameter_name(ident, ret);
                         let text = c.cx.symbol_text(ident.name);
                         let var = c.infer.new_value(text, ident.span);
-                        c.cx.env.bind_mono(ident.name, var, param.clone(), ident.span);
+                        c.bind_local(ident, ItemKind::Parameter, var, param.clone());
                         var
                     });
                     (var, c.ret_type(ret))
@@ -147,16 +162,18 @@ impl<'a> DefinitionChecker<'_, 'a> {
                 (Ty::Arrow(Arc::new(ArrowTy { name: used, param, consumes: uniq, ret })), Uniq::None)
             }
             TypeExpKind::Exists(names, inner) => {
-                let mark = self.cx.env.enter();
+                let (mark, scope) = (self.cx.env.enter(), self.cx.scope);
+                self.cx.scope = te.span;
                 let mut vars = Vec::with_capacity(names.len());
                 for ident in names {
                     let text = self.cx.symbol_text(ident.name);
                     let var = self.existential(text, anon, ident.span);
-                    self.cx.env.bind_mono(ident.name, var, Ty::I64, ident.span);
+                    self.bind_local(ident, ItemKind::Size, var, Ty::I64);
                     vars.push(var);
                 }
                 let result = self.type_exp(inner, anon);
                 self.cx.env.leave(mark);
+                self.cx.scope = scope;
                 let carried = CarriedSizes::of(&self.infer.tables.resolve(&result.0)).carried;
                 for (ident, var) in names.iter().zip(vars) {
                     if !carried.contains(&var) {
@@ -174,22 +191,14 @@ impl<'a> DefinitionChecker<'_, 'a> {
     pub(super) fn ret_type(&mut self, te: &'a TypeExp) -> RetType {
         let mut anon = AnonymousSizes::Collect(Vec::new());
         let (ty, unique) = self.type_exp(te, &mut anon);
-        let ext = match anon {
-            AnonymousSizes::Collect(ext) => ext,
-            AnonymousSizes::Infer | AnonymousSizes::Forbid | AnonymousSizes::Result(_) => Vec::new(),
-        };
-        RetType { existential_sizes: ext, ty, unique }
+        RetType { existential_sizes: anon.collected(), ty, unique }
     }
 
     /// The declared type of the result of a definition or lambda.
     pub(super) fn declared_result_type(&mut self, te: &'a TypeExp) -> RetType {
         let mut anon = AnonymousSizes::Result(Vec::new());
         let (ty, unique) = self.type_exp(te, &mut anon);
-        let ext = match anon {
-            AnonymousSizes::Result(ext) => ext,
-            AnonymousSizes::Collect(_) | AnonymousSizes::Infer | AnonymousSizes::Forbid => Vec::new(),
-        };
-        RetType { existential_sizes: ext, ty, unique }
+        RetType { existential_sizes: anon.collected(), ty, unique }
     }
 
     fn existential(&mut self, name: Name, anon: &mut AnonymousSizes, span: Span) -> VarId {
@@ -241,7 +250,7 @@ impl<'a> DefinitionChecker<'_, 'a> {
                     self.type_exp(te, anon);
                 }
             }
-            return self.infer.fresh(span);
+            return Ty::ERROR;
         };
         if abbr.params.len() != args.len() {
             let text = self.cx.symbol_text(name.name.name);
@@ -255,7 +264,7 @@ impl<'a> DefinitionChecker<'_, 'a> {
                     args.len()
                 ),
             );
-            return self.infer.fresh(span);
+            return Ty::ERROR;
         }
         let mut subst = Subst::default();
         for (param, arg) in abbr.params.iter().zip(args) {
@@ -287,8 +296,7 @@ impl<'a> DefinitionChecker<'_, 'a> {
                 }
                 (TypeParam::Type(var, _), TypeArg::Size(size)) => {
                     self.cx.error("type-arguments", size.span, "expected a type, found a size");
-                    let ty = self.infer.fresh(size.span);
-                    subst.types.push((*var, ty));
+                    subst.types.push((*var, Ty::ERROR));
                 }
             }
         }
@@ -318,12 +326,14 @@ impl<'a> DefinitionChecker<'_, 'a> {
             match param.kind {
                 ast::TypeParamKind::Size => {
                     let var = self.infer.new_value(name, param.name.span);
-                    self.cx.env.bind_mono(param.name.name, var, Ty::I64, param.name.span);
+                    self.bind_local(&param.name, ItemKind::Size, var, Ty::I64);
                     out.push(TypeParam::Size(var));
                 }
                 ast::TypeParamKind::Type(lifted) => {
                     let var = self.infer.tables.new_ty_var(name, true, lifted, self.infer.depth);
-                    let abbr = NamedType { lifted, ..NamedType::plain(Ty::Var(var)) };
+                    self.cx.define(&param.name, ItemKind::TypeParameter);
+                    let span = Some(param.name.span);
+                    let abbr = NamedType { lifted, span, ..NamedType::plain(Ty::Var(var)) };
                     self.cx.env.bind_type(param.name.name, Rc::new(abbr));
                     self.infer.note_param(var);
                     out.push(TypeParam::Type(var, lifted));
@@ -335,15 +345,13 @@ impl<'a> DefinitionChecker<'_, 'a> {
 
     /// The type of a `val` specification.
     pub(crate) fn val_spec(&mut self, type_params: &'a [ast::TypeParam], ty: &'a TypeExp) -> Scheme {
-        self.scoped(|c| {
+        self.scoped(ty.span, |c| {
             let params = c.type_params(type_params);
             let mut anon = AnonymousSizes::Collect(Vec::new());
             let (ty, _) = c.type_exp(ty, &mut anon);
             let ty = c.infer.tables.exported_type(&ty);
-            if let AnonymousSizes::Collect(ext) = anon {
-                for var in ext {
-                    c.infer.tables.var_mut(var).state = VarState::Unknown;
-                }
+            for var in anon.collected() {
+                c.infer.tables.var_mut(var).state = VarState::Unknown;
             }
             let mut scheme = Scheme::mono(ty);
             for param in params {
@@ -358,35 +366,24 @@ impl<'a> DefinitionChecker<'_, 'a> {
 
     /// The type that replaces an abstract one of a module type (`with`).
     pub(crate) fn with_type(&mut self, with: &'a ast::TypeRef) -> NamedType {
-        self.scoped(|c| {
+        self.scoped(with.span, |c| {
             let params = c.type_params(&with.params);
             let mut anon = AnonymousSizes::Collect(Vec::new());
             let (ty, _) = c.type_exp(&with.body, &mut anon);
-            let ext = match anon {
-                AnonymousSizes::Collect(ext) => ext,
-                AnonymousSizes::Infer | AnonymousSizes::Forbid | AnonymousSizes::Result(_) => Vec::new(),
-            };
-            NamedType {
-                params,
-                ext,
-                ty: c.infer.tables.resolve(&ty),
-                lifted: Liftedness::Lifted,
-                external_name: None,
-            }
+            let ext = anon.collected();
+            let ty = c.infer.tables.resolve(&ty);
+            NamedType { params, ext, lifted: Liftedness::Lifted, ..NamedType::plain(ty) }
         })
     }
 
     /// Checks `type t [n] 'a = te`.
     pub(crate) fn type_bind(&mut self, bind: &'a ast::TypeBind) -> NamedType {
-        let abbr = self.scoped(|c| {
+        let abbr = self.scoped(bind.body.span, |c| {
             let params = c.type_params(&bind.params);
             let mut anon = AnonymousSizes::Collect(Vec::new());
             let (ty, _) = c.type_exp(&bind.body, &mut anon);
             let ty = c.infer.tables.resolve(&ty);
-            let ext = match anon {
-                AnonymousSizes::Collect(ext) => ext,
-                AnonymousSizes::Infer | AnonymousSizes::Forbid | AnonymousSizes::Result(_) => Vec::new(),
-            };
+            let ext = anon.collected();
             // The declared liftedness of a name counts, also if its definition is known and less
             // lifted.
             let written = c.cx.lifted_as_written(&bind.body);
@@ -398,7 +395,8 @@ impl<'a> DefinitionChecker<'_, 'a> {
                 };
                 c.require_lifted(&ty, bind.lifted, bind.body.span, what);
             }
-            NamedType { params, ext, ty, lifted: bind.lifted, external_name: None }
+            let span = Some(bind.name.span);
+            NamedType { params, ext, ty, lifted: bind.lifted, external_name: None, span }
         });
         let name = self.cx.symbol_text(bind.name.name);
         if bind.lifted == Liftedness::Unlifted && !abbr.ext.is_empty() {
@@ -466,9 +464,9 @@ pub(super) fn sort_labels<T>(parts: &mut [T], label: impl Fn(&T) -> &Name) {
     });
 }
 
-/// A record type from its sorted fields; a tuple if the labels are `0..n` and there is not exactly
-/// one.
-pub(super) fn record(fields: Vec<(Name, Ty)>) -> Ty {
+/// A record type; a tuple if the labels are `0..n` and there is not exactly one.
+pub(super) fn record(mut fields: Vec<(Name, Ty)>) -> Ty {
+    sort_labels(&mut fields, |field| &field.0);
     let numbered = fields.iter().enumerate().all(|(i, (l, _))| **l == *i.to_string());
     if numbered && fields.len() != 1 {
         Ty::Tuple(fields.into_iter().map(|(_, ty)| ty).collect())

@@ -3,7 +3,7 @@
 use crate::definition::DefinitionChecker;
 use crate::definition::ambiguous::SizeOrigin;
 use crate::env::{Entry, Module, Target, ValueEntry};
-use crate::infer::{Origin, node};
+use crate::infer::{Origin, error_node, node};
 use crate::intrinsics::Intrinsic;
 use crate::tast::{Exp, ExpKind, Ty, VarId};
 use syntax::ast::{self, Ident, Liftedness, QualName};
@@ -12,8 +12,7 @@ use syntax::span::Span;
 impl<'a> DefinitionChecker<'_, 'a> {
     pub(super) fn variable(&mut self, name: &'a QualName, span: Span) -> Exp {
         let Some((entry, labels)) = self.cx.find_term(name) else {
-            let ty = self.infer.fresh(span);
-            return node(ExpKind::Hole, ty, span);
+            return error_node(span);
         };
         let text = self.cx.symbol_text(name.name.name);
         if text.starts_with('_') && name.quals.is_empty() && !self.cx.site.is_prelude() {
@@ -46,10 +45,9 @@ impl<'a> DefinitionChecker<'_, 'a> {
                 node(kind, fun, span)
             }
             Entry::Logical { and } => self.logical_section(*and, None, None, span),
-            Entry::Module(_) => {
+            Entry::Module(..) => {
                 self.cx.error("not-a-value", span, "this is a module, not a value");
-                let ty = self.infer.fresh(span);
-                node(ExpKind::Hole, ty, span)
+                error_node(span)
             }
         }
     }
@@ -58,11 +56,14 @@ impl<'a> DefinitionChecker<'_, 'a> {
         let mark = self.cx.env.enter();
         let path: Vec<Ident> = name.quals.iter().copied().chain([name.name]).collect();
         match self.cx.find_module(&path) {
-            Some(Module::Struct(module)) => self.cx.env.open(&module),
+            Some(Module::Struct(module)) => {
+                self.cx.env.open(&module);
+                self.cx.note_local_open(&module, inner.span);
+            }
             Some(Module::Functor(_) | Module::Intrinsics) => {
                 self.cx.error("unknown-module", name.span(), "this module cannot be opened");
             }
-            None => {}
+            Some(Module::Unknown) | None => {}
         }
         let exp = self.exp(inner);
         self.cx.env.leave(mark);

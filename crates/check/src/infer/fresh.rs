@@ -236,6 +236,9 @@ impl InferTables {
         if let Some(field) = ty.field(label) {
             return Some(field.clone());
         }
+        if ty.is_error() {
+            return Some(ty);
+        }
         let Ty::Var(var) = ty else { return None };
         let data = self.ty_var(var);
         if !matches!(data.state, TyState::Open) {
@@ -256,6 +259,11 @@ impl InferTables {
         self.ty_var_mut(var).constraint = Constraint::Fields(fields);
         Some(Ty::Var(id))
     }
+}
+
+/// The node of an expression with an error.
+pub(crate) const fn error_node(span: Span) -> Exp {
+    node(ExpKind::Hole, Ty::ERROR, span)
 }
 
 /// A node whose type has no new unknown sizes.

@@ -112,12 +112,7 @@ impl Infer<'_> {
                 let depth = self.depth;
                 let data = self.tables.ty_var_mut(var);
                 data.depth = depth;
-                let parts: Vec<Ty> = match &data.constraint {
-                    Constraint::None | Constraint::Scalars(_) => Vec::new(),
-                    Constraint::Fields(fields) => fields.iter().map(|(_, t)| t.clone()).collect(),
-                    Constraint::Constrs(all) => all.iter().flat_map(|(_, p)| p.clone()).collect(),
-                };
-                for part in parts {
+                for part in data.constraint.parts() {
                     fixed.extend(FreeVars::of(&self.tables.resolve(&part)).types);
                 }
             }

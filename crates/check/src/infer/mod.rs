@@ -22,7 +22,7 @@ mod variables;
 mod walks;
 mod zonk;
 
-pub(crate) use fresh::node;
+pub(crate) use fresh::{error_node, node};
 pub(crate) use functions::{arrow, simple_name};
 pub(crate) use generalise::{DefaultedType, sizes_of};
 pub(crate) use print::{DistinctNames, show_scalars};

@@ -110,7 +110,7 @@ impl TypeMapper for Resolve<'_> {
         let tables = self.tables;
         match &tables.ty_var(var).state {
             TyState::Solved(ty) => Some(map_ty(ty, self).unwrap_or_else(|| ty.clone())),
-            TyState::Open | TyState::Rigid => None,
+            TyState::Open | TyState::Rigid | TyState::Error => None,
         }
     }
 
@@ -138,7 +138,9 @@ pub(crate) struct ResolveAbstract<'t> {
     /// True if abstract types and existential sizes that the program computes are kept.
     keep_abstract: bool,
     /// True if any were kept.
-    kept: bool,
+    pub(crate) kept: bool,
+    /// True if a type had an error.
+    pub(crate) has_error: bool,
 }
 
 impl<'t> ResolveAbstract<'t> {
@@ -153,6 +155,7 @@ impl<'t> ResolveAbstract<'t> {
             tables,
             keep_abstract: keep,
             kept: false,
+            has_error: false,
             extent: Extent::default(),
             known: FxHashMap::default(),
         }
@@ -177,11 +180,6 @@ impl<'t> ResolveAbstract<'t> {
         }
     }
 
-    /// Returns true if anything was kept so far.
-    pub(crate) const fn kept_abstract(&self) -> bool {
-        self.kept
-    }
-
     /// As [`ResolveAbstract::ty`], for a size.
     pub(crate) fn dim(&mut self, dim: &Dim) -> Option<Dim> {
         self.extent = Extent::default();
@@ -196,8 +194,13 @@ impl TypeMapper for ResolveAbstract<'_> {
 
     fn ty_var(&mut self, var: TyVarId) -> Option<Ty> {
         let tables = self.tables;
-        let TyState::Solved(ty) = &tables.ty_var(var).state else {
-            return None;
+        let ty = match &tables.ty_var(var).state {
+            TyState::Solved(ty) => ty,
+            TyState::Open | TyState::Rigid => return None,
+            TyState::Error => {
+                self.has_error = true;
+                return None;
+            }
         };
         if let Ty::Scalar(_) = ty {
             return Some(ty.clone());

@@ -1,7 +1,7 @@
 //! Types that leave a scope: sizes that mention its local values are replaced.
 
 use crate::infer::{FreeVars, Infer, VarState, has_sizes};
-use crate::tast::{ArrowTy, Dim, Ty, TyVarId, TypeArgs, VarId};
+use crate::tast::{ArrowTy, Dim, Ty, TypeArgs, VarId};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 use syntax::span::Span;
@@ -21,10 +21,6 @@ impl BoundSizes {
 }
 
 impl crate::subst::TypeMapper for BoundSizes {
-    fn ty_var(&mut self, _: TyVarId) -> Option<Ty> {
-        None
-    }
-
     fn dim_var(&mut self, var: VarId) -> Option<Dim> {
         self.0.get(&var).cloned()
     }

@@ -20,7 +20,7 @@
 use crate::infer::{FreeVars, Infer, InferTables, Origin, Sizes, VarState};
 use crate::sizes::{SizeComparison, compare};
 use crate::subst::{Subst, TypeMapper, map_ty};
-use crate::tast::{ArrowTy, Dim, RetType, Ty, TyVarId, TypeArgs, VarId};
+use crate::tast::{ArrowTy, Dim, RetType, Ty, TypeArgs, VarId};
 use std::sync::Arc;
 use syntax::span::Span;
 
@@ -157,9 +157,6 @@ impl BindExistential<'_, '_> {
     fn identify_copies(&mut self, dim: &Dim) -> Dim {
         struct Represent<'r>(&'r InferTables, &'r mut Vec<(u32, VarId, VarId)>);
         impl TypeMapper for Represent<'_> {
-            fn ty_var(&mut self, _: TyVarId) -> Option<Ty> {
-                None
-            }
             fn dim_var(&mut self, var: VarId) -> Option<Dim> {
                 let VarState::Copy { of, occurrence } = self.0.var(var).state else {
                     return None;

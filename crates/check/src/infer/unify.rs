@@ -133,6 +133,10 @@ impl Unifier<'_> {
     fn unify_parts(&mut self, a: &Ty, b: &Ty) -> Result {
         match (a, b) {
             (Ty::Var(x), Ty::Var(y)) if x == y => Ok(()),
+            (error, other) | (other, error) if error.is_error() => {
+                self.unify_with_error(other);
+                Ok(())
+            }
             (Ty::Var(x), Ty::Var(y)) if self.open(*x) && self.open(*y) => self.union_vars(*x, *y),
             (Ty::Var(x), _) if self.open(*x) => self.solve(*x, b),
             (_, Ty::Var(y)) if self.open(*y) => self.solve(*y, a),
@@ -166,6 +170,21 @@ impl Unifier<'_> {
                 args.dims.iter().zip(&brgs.dims).try_for_each(|(x, y)| self.unify_dims(x, y))
             }
             _ => Err(Mismatch::Types(a.clone(), b.clone())),
+        }
+    }
+
+    /// Solves the open variables in a type by [`Ty::ERROR`], except for number types.
+    fn unify_with_error(&mut self, ty: &Ty) {
+        let mut types = vec![ty.clone()];
+        while let Some(ty) = types.pop() {
+            for var in FreeVars::of(&self.tables.resolve(&ty)).types {
+                let data = self.tables.ty_var_mut(var);
+                let is_number = matches!(data.constraint, Constraint::Scalars(_));
+                if matches!(data.state, TyState::Open) && !is_number {
+                    data.state = TyState::Solved(Ty::ERROR);
+                    types.extend(data.constraint.parts());
+                }
+            }
         }
     }
 
@@ -402,12 +421,11 @@ impl Unifier<'_> {
                     TyState::Open => {
                         let new_lifted = less_lifted(data.lifted, lifted);
                         if data.depth > depth || data.lifted != new_lifted {
-                            let constraint = data.constraint.clone();
-                            let old_depth = data.depth;
                             let data = self.tables.ty_var_mut(*other);
-                            data.depth = old_depth.min(depth);
+                            data.depth = data.depth.min(depth);
                             data.lifted = new_lifted;
-                            return self.adjust_constraint(var, &constraint, depth, lifted);
+                            let parts = data.constraint.parts();
+                            return parts.iter().try_for_each(|part| self.adjust(var, part, depth, lifted));
                         }
                         Ok(())
                     }
@@ -415,7 +433,7 @@ impl Unifier<'_> {
                     TyState::Rigid if less_lifted(data.lifted, lifted) != data.lifted => {
                         Err(Mismatch::Lifted(ty.clone()))
                     }
-                    TyState::Rigid => Ok(()),
+                    TyState::Rigid | TyState::Error => Ok(()),
                 }
             }
             Ty::Array(array) => {
@@ -457,25 +475,6 @@ impl Unifier<'_> {
         less_lifted(own, limit) != own && !sizes
     }
 
-    fn adjust_constraint(
-        &mut self,
-        var: TyVarId,
-        constraint: &Constraint,
-        depth: u32,
-        lifted: Liftedness,
-    ) -> Result {
-        match constraint {
-            Constraint::None | Constraint::Scalars(_) => Ok(()),
-            Constraint::Fields(fields) => {
-                fields.iter().try_for_each(|(_, ty)| self.adjust(var, ty, depth, lifted))
-            }
-            Constraint::Constrs(constrs) => constrs
-                .iter()
-                .flat_map(|(_, payload)| payload)
-                .try_for_each(|ty| self.adjust(var, ty, depth, lifted)),
-        }
-    }
-
     /// Retries deferred equations of sizes; undecided ones remain deferred.
     pub(crate) fn solve_deferred(&mut self) -> Result {
         loop {
@@ -500,6 +499,7 @@ impl Unifier<'_> {
                 self.tables.ty_var_mut(var).constraint = new;
                 Ok(())
             }
+            error if error.is_error() => Ok(()),
             other => Err(Mismatch::NotScalar(set, other)),
         }
     }

@@ -55,11 +55,24 @@ pub(crate) enum Constraint {
     Constrs(Vec<(Name, Vec<Ty>)>),
 }
 
+impl Constraint {
+    /// The types of the fields or payloads.
+    pub(crate) fn parts(&self) -> Vec<Ty> {
+        match self {
+            Self::None | Self::Scalars(_) => Vec::new(),
+            Self::Fields(fields) => fields.iter().map(|(_, ty)| ty.clone()).collect(),
+            Self::Constrs(all) => all.iter().flat_map(|(_, payload)| payload.clone()).collect(),
+        }
+    }
+}
+
 #[derive(Clone, Debug)]
 pub(crate) enum TyState {
     Open,
     Solved(Ty),
     Rigid,
+    /// The one of [`Ty::ERROR`].
+    Error,
 }
 
 /// A type variable.
@@ -180,6 +193,14 @@ pub(crate) struct InferTables {
 }
 
 impl InferTables {
+    /// The tables before the first definition.
+    pub(crate) fn new() -> Self {
+        let mut tables = Self::default();
+        let error = tables.new_ty_var(Arc::from("_"), true, Liftedness::Unlifted, 0);
+        tables.ty_var_mut(error).state = TyState::Error;
+        tables
+    }
+
     /// A new type variable.
     pub(crate) fn new_ty_var(&mut self, name: Name, rigid: bool, lifted: Liftedness, depth: u32) -> TyVarId {
         let id = TyVarId(self.ty_vars.len() as u32);
@@ -255,7 +276,7 @@ impl InferTables {
         while let Ty::Var(var) = ty {
             match &self.ty_var(*var).state {
                 TyState::Solved(next) => ty = next,
-                TyState::Open | TyState::Rigid => break,
+                TyState::Open | TyState::Rigid | TyState::Error => break,
             }
         }
         ty.clone()
@@ -297,7 +318,7 @@ impl InferTables {
             }
         }
         let ty = Ty::Abstract(id, Arc::new(args));
-        (id, NamedType { params, ext: Vec::new(), ty, lifted, external_name: None })
+        (id, NamedType { params, lifted, ..NamedType::plain(ty) })
     }
 
     /// A new value of a scope; its name is not bound.

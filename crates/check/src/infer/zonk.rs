@@ -12,15 +12,15 @@ use std::sync::Arc;
 
 impl InferTables {
     /// Substitutes solutions in a definition. With `keep`, abstract types and existential sizes
-    /// that the program computes are kept; returns true if any were.
-    pub(crate) fn finish_def(&self, def: &mut Def, keep: bool) -> bool {
+    /// that the program computes are kept. Returns true if any were, and true if a type has an error.
+    pub(crate) fn finish_def(&self, def: &mut Def, keep: bool) -> (bool, bool) {
         let mut zonk = Zonk {
             reveal: ResolveAbstract::keeping(self, keep),
             tables: self,
             current_def: (def.var, def.ty_params.clone(), def.size_params.clone()),
         };
         zonk.def(def);
-        zonk.reveal.kept_abstract()
+        (zonk.reveal.kept, zonk.reveal.has_error)
     }
 
     /// The finished form of a type.

@@ -4,7 +4,7 @@ use crate::env::{AbstractSpec, ModuleExports, NamedType, TypeParam};
 use crate::modules::instances::TypeSubst;
 use crate::modules::matching::{Matcher, find_path};
 use crate::subst::{TypeMapper, map_ty};
-use crate::tast::{AbstractTypeId, Dim, Ty, TyVarId, TypeArgs, VarId};
+use crate::tast::{AbstractTypeId, Ty, TypeArgs};
 use std::rc::Rc;
 use std::sync::Arc;
 use syntax::ast::Liftedness;
@@ -13,7 +13,8 @@ use syntax::symbol::Symbol;
 
 impl<'a> Matcher<'_, 'a> {
     /// Finds the type of a module that implements an abstract one, and checks it against the
-    /// specification. Adds it to `actual`, and its external view to `seen`.
+    /// specification. Adds it to `actual`, and its external view to `seen`; after an error, as an
+    /// unknown type.
     pub(super) fn match_abstract_type(
         &mut self,
         module: &ModuleExports<'a>,
@@ -22,6 +23,9 @@ impl<'a> Matcher<'_, 'a> {
         actual: &mut TypeSubst,
         seen: &mut TypeSubst,
     ) {
+        let unknown = Rc::new(NamedType::plain(Ty::ERROR));
+        actual.types.insert(abstract_type.id, Rc::clone(&unknown));
+        seen.types.insert(abstract_type.id, unknown);
         let name = Arc::clone(&self.tables.abstracts[abstract_type.id.0 as usize].name);
         let Some(found) = find_path(module, &abstract_type.path) else {
             self.cx.error(
@@ -113,12 +117,6 @@ impl<'a> Matcher<'_, 'a> {
     pub(super) fn check_existential_specs(&mut self, symbol: Symbol, spec: &Ty, actual: &TypeSubst) {
         struct Hidden<'s>(&'s TypeSubst, bool);
         impl TypeMapper for Hidden<'_> {
-            fn ty_var(&mut self, _: TyVarId) -> Option<Ty> {
-                None
-            }
-            fn dim_var(&mut self, _: VarId) -> Option<Dim> {
-                None
-            }
             fn abstract_ty(&mut self, id: AbstractTypeId, _: &TypeArgs) -> Option<Ty> {
                 let definition = self.0.types.get(&id);
                 self.1 |= definition.is_some_and(|abbr| !abbr.ext.is_empty());

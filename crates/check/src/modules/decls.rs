@@ -5,18 +5,21 @@
 //! whose types are known.
 
 use crate::context::Context;
+use crate::decl_site::strip_local;
 use crate::definition::{DefinitionChecker, FunctionSyntax};
 use crate::env::{Entry, Functor, FunctorBody, Module, ModuleExports, Scheme, Target, ValueEntry};
+use crate::index::file_start;
 use crate::infer::Walk;
 use crate::modules::Elaborator;
 use crate::modules::entry::entry_point;
 use crate::modules::external_names::external_name;
 use crate::modules::instances::abstract_module;
+use crate::modules::items::Declared;
 use crate::tast::Def;
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 use std::sync::Arc;
-use syntax::ast::{self, Decl, DeclKind, Import, ModBind, ModExp, ModExpKind};
+use syntax::ast::{self, Decl, DeclKind, Doc, Import, ModBind, ModExp, ModExpKind};
 use syntax::diag::Diagnostic;
 use syntax::span::Span;
 use syntax::symbol::Symbol;
@@ -56,15 +59,16 @@ impl<'a> Context<'a> {
 
     /// Binds the names of a module in the current scope, and adds them to `exports`.
     fn open(&mut self, module: &Module<'a>, span: Span, exports: Option<&mut ModuleExports<'a>>) {
-        let Module::Struct(module) = module else {
-            self.error("not-a-struct", span, "a parametric module cannot be opened");
-            return;
+        let module = match module {
+            Module::Struct(module) => module,
+            Module::Functor(_) | Module::Intrinsics => {
+                return self.error("not-a-struct", span, "a parametric module cannot be opened");
+            }
+            Module::Unknown => return,
         };
         self.env.open(module);
         if let Some(exports) = exports {
-            exports.terms.extend(module.terms.iter().map(|(n, e)| (*n, e.clone())));
-            exports.types.extend(module.types.iter().map(|(n, t)| (*n, Rc::clone(t))));
-            exports.mod_types.extend(module.mod_types.iter().map(|(n, s)| (*n, s.clone())));
+            exports.extend(module);
         }
     }
 }
@@ -78,20 +82,24 @@ impl<'a> Elaborator<'a> {
         let mut seen = FxHashMap::default();
         for decl in decls {
             self.cx.check_duplicate(decl, &mut seen);
-            self.decl(decl, Some(&mut exports));
+            let inner = strip_local(decl);
+            let exported = std::ptr::eq(decl, inner).then_some(&mut exports);
+            self.decl(inner, exported, decl.doc.as_ref());
         }
         exports
     }
 
-    fn decl(&mut self, decl: &'a Decl, exports: Option<&mut ModuleExports<'a>>) {
+    fn decl(&mut self, decl: &'a Decl, exports: Option<&mut ModuleExports<'a>>, doc: Option<&Doc>) {
+        let from = decl.span.end;
         match &decl.kind {
-            DeclKind::Local(inner) => self.decl(inner, None),
+            DeclKind::Local(inner) => self.decl(inner, None, doc),
             DeclKind::Val(bind) => {
                 if self.cx.site.is_in_module() && bind.keyword == ast::ValKeyword::Entry {
                     let message = "Entry points may not be declared inside of modules";
                     self.cx.error("entry-in-module", bind.name.span, message);
                 }
-                let entry = Entry::Value(Rc::new(self.val_bind(bind, &decl.attrs)));
+                let entry = Entry::Value(Rc::new(self.val_bind(bind, decl)));
+                self.record(&bind.name, Declared::Term(&entry), from, doc);
                 if let Some(exports) = exports {
                     exports.terms.insert(bind.name.name, entry.clone());
                 }
@@ -107,6 +115,7 @@ impl<'a> Elaborator<'a> {
                 {
                     abbr.external_name = Some(external_name(&bind.body, &mut self.cx));
                 }
+                self.record(&bind.name, Declared::Type(&abbr), from, doc);
                 let abbr = Rc::new(abbr);
                 self.cx.reports.report_too_large(&self.tables, bind.name.span);
                 if let Some(exports) = exports {
@@ -116,8 +125,9 @@ impl<'a> Elaborator<'a> {
             }
             DeclKind::Mod(bind) => {
                 let before = self.tables.abstracts.len();
-                let module = Entry::Module(self.mod_bind(bind));
+                let module = Entry::Module(self.mod_bind(bind), Some(bind.name.span));
                 self.prefix_abstract_paths(before, bind.name.name);
+                self.record(&bind.name, Declared::Term(&module), from, doc);
                 self.cx.reports.report_too_large(&self.tables, bind.name.span);
                 if let Some(exports) = exports {
                     exports.terms.insert(bind.name.name, module.clone());
@@ -125,7 +135,8 @@ impl<'a> Elaborator<'a> {
                 self.cx.env.bind_term(bind.name.name, module);
             }
             DeclKind::ModType(bind) => {
-                let sig = self.mod_type_exp(&bind.body);
+                let sig = (self.mod_type_exp(&bind.body), bind.name.span);
+                self.record(&bind.name, Declared::ModType, from, doc);
                 self.cx.reports.report_too_large(&self.tables, bind.name.span);
                 if let Some(exports) = exports {
                     exports.mod_types.insert(bind.name.name, sig.clone());
@@ -135,10 +146,12 @@ impl<'a> Elaborator<'a> {
             DeclKind::Open(me) => {
                 let module = self.mod_exp(me);
                 self.cx.reports.report_too_large(&self.tables, me.span);
+                self.record_opened(&module, from);
                 self.cx.open(&module, me.span, exports);
             }
             DeclKind::Import(import) => {
                 let module = self.import(import);
+                self.record_opened(&module, from);
                 self.cx.open(&module, import.path_span, None);
             }
         }
@@ -147,7 +160,7 @@ impl<'a> Elaborator<'a> {
     /// Checks a definition. Since release 0.27 of the language a function is in scope of itself;
     /// before, its name referred to an outer definition. If a program is correct only under the old
     /// rule, it is accepted under that rule.
-    fn val_bind(&mut self, bind: &'a ast::ValBind, attrs: &'a [ast::Attr]) -> ValueEntry {
+    fn val_bind(&mut self, bind: &'a ast::ValBind, decl: &'a Decl) -> ValueEntry {
         let text = self.cx.symbol_text(bind.name.name);
         if matches!(&*text, "&&" | "||") {
             self.cx.error(
@@ -158,23 +171,26 @@ impl<'a> Elaborator<'a> {
         }
         let errors = self.cx.reports.error_count();
         let shadows = self.cx.env.term(bind.name.name).is_some();
-        let (mut def, mut scheme) = self.definition(bind, attrs, true);
+        let (mut def, mut scheme) = self.definition(bind, &decl.attrs, true);
         if shadows && !bind.params.is_empty() && !self.cx.reports.no_errors_since(errors) {
             let found = self.cx.reports.take_errors_since(errors);
-            let other = self.definition(bind, attrs, false);
+            let other = self.definition(bind, &decl.attrs, false);
             if self.cx.reports.no_errors_since(errors) {
                 (def, scheme) = other;
             } else {
+                if self.cx.recorder().is_some() {
+                    // What the first attempt recorded.
+                    self.definition(bind, &decl.attrs, true);
+                }
                 self.cx.reports.replace_errors_since(errors, found);
             }
         }
         let ty = self.tables.exported_type(&scheme.ty);
         let scheme = Arc::new(Scheme { ty, ..scheme });
         let def = Arc::new(def);
-        // The type of a body with a syntax error is unknown.
-        let read = !matches!(bind.body.kind, ast::ExpKind::Error);
-        if def.entry && read && self.cx.reports.no_errors_since(errors) {
-            let entry = entry_point(bind, &def, &scheme, &self.tables, &mut self.cx);
+        if def.entry && bind.complete && self.cx.reports.no_errors_since(errors) {
+            let doc = decl.doc.as_ref().map_or("", |doc| &doc.text);
+            let entry = entry_point(bind, doc, &def, &scheme, &self.tables, &mut self.cx);
             self.entries.push(entry);
         }
         let entry = ValueEntry {
@@ -201,6 +217,7 @@ impl<'a> Elaborator<'a> {
             params: &bind.params,
             ret: bind.ret.as_ref(),
             body: &bind.body,
+            complete: bind.complete,
             attrs,
             top: true,
             recursive,
@@ -211,6 +228,8 @@ impl<'a> Elaborator<'a> {
         let mut walk = Walk::first();
         // The errors of the first attempt at the second walk; reported if later attempts fail too.
         let mut found = None;
+        // The errors of the first walk; the second is made despite them for the index of names.
+        let mut type_errors = None;
         loop {
             self.tables.saw_sizes = false;
             self.tables.joined_loop = false;
@@ -227,13 +246,22 @@ impl<'a> Elaborator<'a> {
             {
                 checker.cx.reports.replace_errors_since(errors, found);
             }
-            match next_walk.or_else(|| checker.shapes(errors, mark)) {
+            let indexed = checker.cx.recorder().is_some();
+            match next_walk.or_else(|| checker.shapes(errors, mark, indexed)) {
                 None => {
+                    if let Some(type_errors) = type_errors {
+                        checker.cx.reports.replace_errors_since(errors, type_errors);
+                    }
                     def.entry = checker.cx.site.is_root() && is_entry;
                     checker.finish(&mut def, bind, errors);
                     return (def, scheme);
                 }
-                Some(shapes) => walk = Walk::InferSizes(shapes),
+                Some(shapes) => {
+                    if !checker.cx.reports.no_errors_since(errors) {
+                        type_errors = Some(checker.cx.reports.take_errors_since(errors));
+                    }
+                    walk = Walk::InferSizes(shapes);
+                }
             }
             self.tables.truncate(mark);
         }
@@ -272,6 +300,7 @@ impl<'a> Elaborator<'a> {
     /// Makes a parametric module and checks it with abstract parameters.
     fn functor(&mut self, body: FunctorBody<'a>) -> Module<'a> {
         let env = self.cx.env.snapshot();
+        let scope = self.cx.scope;
         if let FunctorBody::Source { params, ret, body } = &body {
             let defs = self.defs.len();
             let mut used = Vec::with_capacity(params.len());
@@ -281,7 +310,10 @@ impl<'a> Elaborator<'a> {
                 let before = self.tables.abstracts.len();
                 let module = abstract_module(&mut self.tables, &sig);
                 self.prefix_abstract_paths(before, param.name.name);
-                self.cx.env.bind_term(param.name.name, Entry::Module(module));
+                let module = Entry::Module(module, Some(param.name.span));
+                self.cx.scope = param.span.at_end().to(body.span.at_end());
+                self.record(&param.name, Declared::Term(&module), param.span.end, None);
+                self.cx.env.bind_term(param.name.name, module);
             }
             let module = self.mod_exp(body);
             if let Some(ret) = ret {
@@ -295,6 +327,7 @@ impl<'a> Elaborator<'a> {
             }
             self.defs.truncate(defs);
             self.cx.env = env.clone();
+            self.cx.scope = scope;
         }
         Module::Functor(Rc::new(Functor { body, env }))
     }
@@ -308,7 +341,7 @@ impl<'a> Elaborator<'a> {
         match &me.kind {
             ModExpKind::Var(name) => {
                 let path: Vec<ast::Ident> = name.quals.iter().copied().chain([name.name]).collect();
-                let module = self.cx.find_module(&path).unwrap_or_else(empty_module);
+                let module = self.cx.find_module(&path).unwrap_or(Module::Unknown);
                 if matches!(module, Module::Intrinsics) && !self.cx.site.is_prelude() {
                     let message = "The 'intrinsics' module may not be used in module expressions.";
                     self.cx.error("intrinsics-module", me.span, message);
@@ -318,12 +351,7 @@ impl<'a> Elaborator<'a> {
             ModExpKind::Parens(inner) => self.mod_exp(inner),
             ModExpKind::Import(import) => self.import(import),
             ModExpKind::Decls(decls) => {
-                let saved = self.cx.env.snapshot();
-                let saved_site = self.cx.site;
-                self.cx.site = saved_site.enter_module();
-                let exports = self.decls(decls);
-                self.cx.site = saved_site;
-                self.cx.env = saved;
+                let exports = self.scoped(me.span, self.cx.site.enter_module(), |e| e.decls(decls));
                 Module::Struct(Rc::new(exports))
             }
             ModExpKind::Ascript(inner, sig) => {
@@ -343,8 +371,9 @@ impl<'a> Elaborator<'a> {
                     Module::Struct(_) | Module::Intrinsics => {
                         let message = "this module is not parametric and cannot be applied";
                         self.cx.error("not-a-functor", fun.span, message);
-                        empty_module()
+                        Module::Unknown
                     }
+                    Module::Unknown => Module::Unknown,
                 }
             }
         }
@@ -352,9 +381,12 @@ impl<'a> Elaborator<'a> {
 
     fn import(&mut self, import: &'a Import) -> Module<'a> {
         let key = (import.path_span.file, import.path.clone());
-        let file = self.imports.get(&key).and_then(|path| self.files.get(path));
-        // An unreadable file was reported by the search for imports.
-        file.map_or_else(empty_module, |module| Module::Struct(Rc::clone(module)))
+        let Some((file, module)) = self.imports.get(&key).and_then(|path| self.files.get(path)) else {
+            // An unreadable file was reported by the search for imports.
+            return Module::Unknown;
+        };
+        self.cx.note_use(import.path_span, Some(file_start(*file)));
+        Module::Struct(Rc::clone(module))
     }
 
     fn apply_functor(&mut self, functor: &Functor<'a>, arg: &Module<'a>, span: Span) -> Module<'a> {
@@ -371,17 +403,17 @@ impl<'a> Elaborator<'a> {
                         let message = "the program applies parametric modules too many times";
                         self.cx.error("too-many-applications", span, message);
                     }
-                    return empty_module();
+                    return Module::Unknown;
                 }
                 let Some((param, rest)) = params.split_first() else {
-                    return empty_module();
+                    return Module::Unknown;
                 };
                 let caller = self.cx.env.snapshot();
                 let used = std::mem::take(&mut self.cx.used_modules);
                 self.cx.env = functor.env.clone();
                 let sig = self.mod_type_exp(&param.ty);
                 let view = self.matcher(span).match_mod_type(arg, &sig, false);
-                self.cx.env.bind_term(param.name.name, Entry::Module(view));
+                self.cx.env.bind_term(param.name.name, Entry::Module(view, Some(param.name.span)));
                 let result = if rest.is_empty() {
                     let saved_site = self.cx.site;
                     self.cx.site = saved_site.enter_application();
@@ -405,9 +437,4 @@ impl<'a> Elaborator<'a> {
             }
         }
     }
-}
-
-/// An empty module, the result of an error.
-pub(super) fn empty_module<'a>() -> Module<'a> {
-    Module::Struct(Rc::default())
 }

@@ -6,9 +6,7 @@ use crate::context::Context;
 use crate::env::Scheme;
 use crate::infer::InferTables;
 use crate::subst::{TypeMapper, map_ty};
-use crate::tast::{
-    AbstractTypeId, Def, Dim, Entry, EntryParam, EntryType, Name, Ty, TyVarId, TypeArgs, Uniq, VarId,
-};
+use crate::tast::{AbstractTypeId, Def, Entry, EntryParam, EntryType, Name, Ty, TypeArgs, Uniq};
 use std::sync::Arc;
 use syntax::ast::{self, Liftedness, PatKind, TypeExp, TypeExpKind};
 use syntax::diag::Diagnostic;
@@ -16,6 +14,7 @@ use syntax::diag::Diagnostic;
 /// Makes an entry point of a definition, and reports violated restrictions.
 pub(super) fn entry_point(
     bind: &ast::ValBind,
+    doc: &str,
     def: &Def,
     scheme: &Scheme,
     tables: &InferTables,
@@ -65,12 +64,7 @@ pub(super) fn entry_point(
         let written = pattern.and_then(ascribed);
         params.push(EntryParam {
             name: pattern.map_or_else(|| Arc::from(""), |p| param_name(cx, p)),
-            ty: EntryType {
-                ty: arrow.param.clone(),
-                text: written.map(|te| type_text(cx, te)),
-                external_name: written.map(|te| external_name(te, cx)),
-                unique: arrow.consumes == Uniq::All,
-            },
+            ty: entry_type(cx, &arrow.param, &arrow.consumes, written),
         });
         unique = arrow.ret.unique.clone();
         let ret = arrow.ret.ty.clone();
@@ -87,8 +81,8 @@ pub(super) fn entry_point(
     }
     // The declared result is that of the function after its parameters.
     let ret = bind.ret.as_ref().filter(|_| patterns.len() == 0);
-    let results = results(cx, &ty, &unique, ret);
-    Entry { name, var: def.var, params, results, span }
+    let result = entry_type(cx, &ty, &unique, ret.map(bare));
+    Entry { name, var: def.var, params, result, doc: doc.into(), span }
 }
 
 /// Reports size parameters that are not sizes of arguments: callers of an entry point pass
@@ -137,39 +131,13 @@ fn check_entry_sizes(bind: &ast::ValBind, scheme: &Scheme, tables: &InferTables,
     }
 }
 
-fn results(cx: &mut Context<'_>, ty: &Ty, unique: &Uniq, ret: Option<&TypeExp>) -> Vec<EntryType> {
-    let written = ret.map(bare);
-    if let Ty::Tuple(parts) = ty
-        && !parts.is_empty()
-    {
-        let written: Option<Vec<Option<&TypeExp>>> = match written.map(|te| &te.kind) {
-            None => Some(vec![None; parts.len()]),
-            Some(TypeExpKind::Tuple(tes)) if tes.len() == parts.len() => Some(tes.iter().map(Some).collect()),
-            Some(_) => None,
-        };
-        if let Some(written) = written {
-            let part_unique = |i: usize| match unique {
-                Uniq::All => true,
-                Uniq::None => false,
-                Uniq::Parts(all) => all.get(i).is_some_and(|u| *u == Uniq::All),
-            };
-            let parts = parts.iter().zip(written).enumerate();
-            return parts
-                .map(|(i, (ty, te))| EntryType {
-                    ty: ty.clone(),
-                    text: te.map(|te| type_text(cx, te)),
-                    external_name: te.map(|te| external_name(te, cx)),
-                    unique: part_unique(i),
-                })
-                .collect();
-        }
-    }
-    vec![EntryType {
+fn entry_type(cx: &mut Context<'_>, ty: &Ty, unique: &Uniq, written: Option<&TypeExp>) -> EntryType {
+    EntryType {
         ty: ty.clone(),
         text: written.map(|te| type_text(cx, te)),
         external_name: written.map(|te| external_name(te, cx)),
-        unique: *unique == Uniq::All,
-    }]
+        unique: unique.clone(),
+    }
 }
 
 fn param_name(cx: &mut Context<'_>, pat: &ast::Pat) -> Name {
@@ -209,12 +177,6 @@ fn ascribed(pat: &ast::Pat) -> Option<&TypeExp> {
 fn is_lifted(ty: &Ty, tables: &InferTables) -> bool {
     struct Lifted<'t>(&'t InferTables, bool);
     impl TypeMapper for Lifted<'_> {
-        fn ty_var(&mut self, _: TyVarId) -> Option<Ty> {
-            None
-        }
-        fn dim_var(&mut self, _: VarId) -> Option<Dim> {
-            None
-        }
         fn abstract_ty(&mut self, id: AbstractTypeId, _: &TypeArgs) -> Option<Ty> {
             let data = self.0.abstracts.get(id.0 as usize);
             self.1 |= data.is_some_and(|data| data.lifted == Liftedness::Lifted);

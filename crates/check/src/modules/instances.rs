@@ -7,7 +7,7 @@ use crate::env::{
 };
 use crate::infer::{InferTables, VarState};
 use crate::subst::{TypeMapper, map_ty};
-use crate::tast::{AbstractTypeId, Dim, Ty, TyVarId, TypeArgs, VarId};
+use crate::tast::{AbstractTypeId, Dim, Ty, TypeArgs, VarId};
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -24,10 +24,6 @@ pub(crate) struct TypeSubst {
 }
 
 impl TypeMapper for TypeSubst {
-    fn ty_var(&mut self, _: TyVarId) -> Option<Ty> {
-        None
-    }
-
     fn dim_var(&mut self, var: VarId) -> Option<Dim> {
         self.dims.get(&var).cloned()
     }
@@ -78,17 +74,19 @@ impl TypeSubst {
     fn entry<'a>(&mut self, entry: &Entry<'a>) -> Entry<'a> {
         match entry {
             Entry::Value(value) => Entry::Value(self.value(value)),
-            Entry::Module(Module::Struct(inner)) => Entry::Module(Module::Struct(Rc::new(self.body(inner)))),
-            Entry::Module(Module::Functor(functor)) => match &functor.body {
+            Entry::Module(Module::Struct(inner), span) => {
+                Entry::Module(Module::Struct(Rc::new(self.body(inner))), *span)
+            }
+            Entry::Module(Module::Functor(functor), span) => match &functor.body {
                 FunctorBody::Known { param, ret } => {
                     let body =
                         FunctorBody::Known { param: Rc::new(self.sig(param)), ret: Rc::new(self.sig(ret)) };
                     let env = functor.env.clone();
-                    Entry::Module(Module::Functor(Rc::new(Functor { body, env })))
+                    Entry::Module(Module::Functor(Rc::new(Functor { body, env })), *span)
                 }
                 FunctorBody::Source { .. } => entry.clone(),
             },
-            Entry::Module(Module::Intrinsics)
+            Entry::Module(Module::Intrinsics | Module::Unknown, _)
             | Entry::Operator(_)
             | Entry::Equality { .. }
             | Entry::Logical { .. } => entry.clone(),
@@ -102,6 +100,7 @@ impl TypeSubst {
             ModType::Functor { param, ret } => {
                 ModType::Functor { param: Rc::new(self.sig(param)), ret: Rc::new(self.sig(ret)) }
             }
+            ModType::Unknown => ModType::Unknown,
         }
     }
 }
@@ -119,13 +118,14 @@ pub(super) fn module_of<'a>(sig: &ModType<'a>) -> Module<'a> {
             let body = FunctorBody::Known { param: Rc::clone(param), ret: Rc::clone(ret) };
             Module::Functor(Rc::new(Functor { body, env: Env::default() }))
         }
+        ModType::Unknown => Module::Unknown,
     }
 }
 
 /// A copy of a module type with new abstract types and placeholders for sizes.
 pub(super) fn fresh_mod_type<'a>(tables: &mut InferTables, sig: &ModType<'a>) -> ModType<'a> {
     match sig {
-        ModType::Functor { .. } => sig.clone(),
+        ModType::Functor { .. } | ModType::Unknown => sig.clone(),
         ModType::Struct(sig) => {
             let mut map = TypeSubst::default();
             fresh_size_placeholders(tables, &sig.body, &mut map);
@@ -167,7 +167,7 @@ fn fresh_size_placeholders(tables: &mut InferTables, body: &ModuleExports<'_>, m
                     map.dims.insert(old, Dim::Var(new));
                 }
             }
-            Entry::Module(Module::Struct(inner)) => fresh_size_placeholders(tables, inner, map),
+            Entry::Module(Module::Struct(inner), _) => fresh_size_placeholders(tables, inner, map),
             _ => {}
         }
     }

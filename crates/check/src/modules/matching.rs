@@ -10,7 +10,7 @@ use crate::definition::DefinitionChecker;
 use crate::env::{
     AbstractSpec, Entry, ModType, Module, ModuleExports, NamedType, Target, TypeParam, ValueEntry,
 };
-use crate::infer::{FreeVars, Infer, InferTables, Mismatch, Sizes, Walk};
+use crate::infer::{Infer, InferTables, Mismatch, Sizes, Walk};
 use crate::modules::instances::{TypeSubst, abstract_module};
 use crate::subst::Subst;
 use crate::tast::{Dim, Exp, ExpKind, Ty, TyVarId, VarId};
@@ -62,7 +62,8 @@ impl<'a> Matcher<'_, 'a> {
                 )))
             }
             (Module::Functor(_), ModType::Functor { .. }) => module.clone(),
-            (Module::Intrinsics, _) => module.clone(),
+            (Module::Intrinsics, _) | (_, ModType::Unknown) => module.clone(),
+            (Module::Unknown, _) => abstract_module(self.tables, sig),
             (Module::Struct(_), ModType::Functor { .. }) => {
                 self.cx.error("module-mismatch", self.span, "expected a parametric module");
                 abstract_module(self.tables, sig)
@@ -103,7 +104,11 @@ impl<'a> Matcher<'_, 'a> {
             if !is_abstract {
                 self.check_abbr(module, *symbol, &actual.abbr(abbr));
             }
-            out.types.insert(*symbol, seen.abbr(abbr));
+            let mut ty = seen.abbr(abbr);
+            if let Some(found) = module.types.get(symbol).filter(|found| found.span != ty.span) {
+                Rc::make_mut(&mut ty).span = found.span;
+            }
+            out.types.insert(*symbol, ty);
         }
         for (symbol, spec) in &body.terms {
             let entry = match (spec, module.terms.get(symbol)) {
@@ -118,7 +123,10 @@ impl<'a> Matcher<'_, 'a> {
                         span: value.span,
                     }))
                 }
-                (Entry::Module(Module::Struct(spec)), Some(Entry::Module(Module::Struct(inner)))) => {
+                (
+                    Entry::Module(Module::Struct(spec), _),
+                    Some(Entry::Module(Module::Struct(inner), span)),
+                ) => {
                     let below: Vec<AbstractSpec> = abstract_types
                         .iter()
                         .filter(|abstract_type| abstract_type.path.first() == Some(symbol))
@@ -128,14 +136,16 @@ impl<'a> Matcher<'_, 'a> {
                         })
                         .collect();
                     let inner = self.view(inner, spec, &below, actual, seen);
-                    Entry::Module(Module::Struct(Rc::new(inner)))
+                    Entry::Module(Module::Struct(Rc::new(inner)), *span)
                 }
-                (Entry::Module(Module::Functor(_)), Some(found @ Entry::Module(Module::Functor(_)))) => {
-                    found.clone()
-                }
+                (
+                    Entry::Module(Module::Functor(_), _),
+                    Some(found @ Entry::Module(Module::Functor(_), _)),
+                ) => found.clone(),
+                (spec, Some(Entry::Module(Module::Unknown, _))) => spec.clone(),
                 (spec, found) => {
                     let name = self.cx.symbol_text(*symbol);
-                    let kind = if matches!(spec, Entry::Module(_)) { "module" } else { "value" };
+                    let kind = if matches!(spec, Entry::Module(..)) { "module" } else { "value" };
                     let message = match found {
                         None => {
                             format!("the module has no {kind} \"{name}\", which its module type specifies")
@@ -235,10 +245,6 @@ impl<'a> Matcher<'_, 'a> {
 impl Matcher<'_, '_> {
     /// A use of a value at a type: first its types are inferred, then its sizes.
     fn instance_at(&mut self, specified: &Ty, value: &ValueEntry) -> (Exp, Result<(), Mismatch>) {
-        // Only an error that was reported leaves a type open, which the first walk would solve by
-        // a variable of its own.
-        let free = FreeVars::of(&self.tables.resolve(specified)).types;
-        let has_error = free.iter().any(|var| self.tables.is_open_ty(*var));
         let mark = self.tables.mark();
         let mut walk = Walk::first();
         loop {
@@ -250,7 +256,7 @@ impl Matcher<'_, '_> {
                 u.unify(specified, &used.ty)?;
                 u.solve_deferred()
             });
-            match infer.shapes(mark).filter(|_| result.is_ok() && !has_error) {
+            match infer.shapes(mark).filter(|_| result.is_ok()) {
                 Some(shapes) => walk = Walk::InferSizes(shapes),
                 None => return (used, result),
             }
@@ -270,7 +276,7 @@ fn specified_sizes(module: &ModuleExports<'_>, sig: &ModuleExports<'_>, out: &mu
                     out.insert(placeholder, Dim::Var(actual));
                 }
             }
-            (Entry::Module(Module::Struct(spec)), Some(Entry::Module(Module::Struct(inner)))) => {
+            (Entry::Module(Module::Struct(spec), _), Some(Entry::Module(Module::Struct(inner), _))) => {
                 specified_sizes(inner, spec, out);
             }
             _ => {}
@@ -284,7 +290,7 @@ pub(super) fn find_path(module: &ModuleExports<'_>, path: &[Symbol]) -> Option<R
         [] => None,
         [name] => module.types.get(name).cloned(),
         [first, rest @ ..] => match module.terms.get(first) {
-            Some(Entry::Module(Module::Struct(inner))) => find_path(inner, rest),
+            Some(Entry::Module(Module::Struct(inner), _)) => find_path(inner, rest),
             _ => None,
         },
     }

@@ -9,15 +9,16 @@
 
 mod abstract_types;
 mod decls;
-mod describe;
 mod entry;
 mod external_names;
 mod instances;
+mod items;
 mod matching;
 mod module_types;
 mod signatures;
 
 use crate::context::Context;
+use crate::decl_site::DeclSite;
 use crate::definition::DefinitionChecker;
 use crate::env::ModuleExports;
 use crate::infer::{InferTables, Walk};
@@ -37,7 +38,7 @@ pub(crate) struct Elaborator<'a> {
     pub(crate) tables: InferTables,
     pub(crate) cx: Context<'a>,
     /// The exports of checked files, by resolved path.
-    pub(crate) files: FxHashMap<String, Rc<ModuleExports<'a>>>,
+    pub(crate) files: FxHashMap<String, (FileId, Rc<ModuleExports<'a>>)>,
     imports: &'a Imports,
     /// The number of applications of parametric modules so far.
     applications: u32,
@@ -52,7 +53,7 @@ impl<'a> Elaborator<'a> {
     /// The state before the first file.
     pub(crate) fn new(cx: Context<'a>, imports: &'a Imports) -> Self {
         Self {
-            tables: InferTables::default(),
+            tables: InferTables::new(),
             cx,
             files: FxHashMap::default(),
             imports,
@@ -71,7 +72,7 @@ impl<'a> Elaborator<'a> {
             self.tables.saw_sizes = false;
             let mut checker = DefinitionChecker::new(&mut self.tables, &mut self.cx, walk);
             let out = check(&mut checker);
-            match checker.shapes(errors, mark) {
+            match checker.shapes(errors, mark, false) {
                 None => {
                     checker.finish_types();
                     return out;
@@ -80,6 +81,17 @@ impl<'a> Elaborator<'a> {
             }
             self.tables.truncate(mark);
         }
+    }
+
+    /// Runs `f` in a scope at a span, and removes its bindings afterwards.
+    fn scoped<T>(&mut self, scope: Span, site: DeclSite, f: impl FnOnce(&mut Self) -> T) -> T {
+        let env = self.cx.env.snapshot();
+        let outer = (self.cx.scope, self.cx.site);
+        (self.cx.scope, self.cx.site) = (scope, site);
+        let result = f(self);
+        (self.cx.scope, self.cx.site) = outer;
+        self.cx.env = env;
+        result
     }
 
     /// A checker for types that are known without inference.

@@ -6,10 +6,12 @@ use crate::env::{
 use crate::infer::less_lifted;
 use crate::modules::Elaborator;
 use crate::modules::instances::{TypeSubst, fresh_mod_type, module_of};
+use crate::modules::items::Declared;
 use std::rc::Rc;
 use std::sync::Arc;
 use syntax::ast::{self, Liftedness, ModTypeExp, ModTypeExpKind, SpecKind};
 use syntax::diag::Diagnostic;
+use syntax::span::Span;
 use syntax::symbol::Symbol;
 
 impl<'a> Elaborator<'a> {
@@ -26,45 +28,50 @@ impl<'a> Elaborator<'a> {
                 } else {
                     match self.cx.find_module(&name.quals) {
                         Some(Module::Struct(module)) => module.mod_types.get(&name.name.name).cloned(),
-                        Some(Module::Functor(_) | Module::Intrinsics) | None => None,
+                        Some(Module::Functor(_) | Module::Intrinsics) => None,
+                        Some(Module::Unknown) | None => return ModType::Unknown,
                     }
                 };
-                let Some(sig) = found else {
+                let Some((sig, span)) = found else {
                     let text = self.cx.symbol_text(name.name.name);
                     self.cx.error(
                         "unknown-module-type",
                         name.span(),
                         format!("Unknown module type \"{text}\""),
                     );
-                    return ModType::Struct(Rc::default());
+                    return ModType::Unknown;
                 };
+                self.cx.note_use(name.name.span, Some(span));
                 fresh_mod_type(&mut self.tables, &sig)
             }
             ModTypeExpKind::Parens(inner) => self.mod_type_exp(inner),
-            ModTypeExpKind::Specs(specs) => self.specs(specs),
+            ModTypeExpKind::Specs(specs) => self.specs(specs, mte.span),
             ModTypeExpKind::With(inner, with) => {
                 let sig = self.mod_type_exp(inner);
                 self.with_type(&sig, with)
             }
             ModTypeExpKind::Arrow(name, param, ret) => {
                 let param = self.mod_type_exp(param);
-                let saved = self.cx.env.snapshot();
-                if let Some(name) = name {
-                    let module = module_of(&param);
-                    self.cx.env.bind_term(name.name, Entry::Module(module));
-                }
-                let ret = self.mod_type_exp(ret);
-                self.cx.env = saved;
+                let ret = self.scoped(mte.span, self.cx.site, |e| {
+                    if let Some(name) = name {
+                        let module = Entry::Module(module_of(&param), Some(name.span));
+                        e.record(name, Declared::Term(&module), name.span.end, None);
+                        e.cx.env.bind_term(name.name, module);
+                    }
+                    e.mod_type_exp(ret)
+                });
                 ModType::Functor { param: Rc::new(param), ret: Rc::new(ret) }
             }
         }
     }
 
-    fn specs(&mut self, specs: &'a [ast::Spec]) -> ModType<'a> {
-        let saved = self.cx.env.snapshot();
-        let saved_site = self.cx.site;
-        self.cx.site = saved_site.with_spec(true);
+    fn specs(&mut self, specs: &'a [ast::Spec], span: Span) -> ModType<'a> {
         let mut sig = ModTypeSpecs::default();
+        self.scoped(span, self.cx.site.with_spec(true), |e| e.specs_into(specs, &mut sig));
+        ModType::Struct(Rc::new(sig))
+    }
+
+    fn specs_into(&mut self, specs: &'a [ast::Spec], sig: &mut ModTypeSpecs<'a>) {
         let mut seen: Vec<(Symbol, u8)> = Vec::new();
         for spec in specs {
             let ident = match &spec.kind {
@@ -85,14 +92,12 @@ impl<'a> Elaborator<'a> {
                 }
                 seen.push((ident.name, space));
             }
-            self.spec(spec, &mut sig);
+            self.spec(spec, sig);
         }
-        self.cx.site = saved_site;
-        self.cx.env = saved;
-        ModType::Struct(Rc::new(sig))
     }
 
     fn spec(&mut self, spec: &'a ast::Spec, sig: &mut ModTypeSpecs<'a>) {
+        let (from, doc) = (spec.span.end, spec.doc.as_ref());
         match &spec.kind {
             SpecKind::Val { name, type_params, ty } => {
                 let text = self.cx.symbol_text(name.name);
@@ -104,19 +109,23 @@ impl<'a> Elaborator<'a> {
                     instance_args: None,
                     span: Some(name.span),
                 }));
+                self.record(name, Declared::Term(&entry), from, doc);
                 sig.body.terms.insert(name.name, entry.clone());
                 self.cx.env.bind_term(name.name, entry);
             }
             SpecKind::TypeAbbr(bind) => {
                 let abbr = Rc::new(self.type_bind(bind));
+                self.record(&bind.name, Declared::Type(&abbr), from, doc);
                 sig.body.types.insert(bind.name.name, Rc::clone(&abbr));
                 self.cx.env.bind_type(bind.name.name, abbr);
             }
             SpecKind::Type { lifted, name, params } => {
                 let text = self.cx.symbol_text(name.name);
-                let params = self.spec_params(params);
-                let (id, abbr) = self.tables.new_abstract(text, params.clone(), *lifted, None);
+                let params = self.spec_params(params, spec.span);
+                let (id, mut abbr) = self.tables.new_abstract(text, params.clone(), *lifted, None);
                 sig.abstract_types.push(AbstractSpec { path: vec![name.name], id, lifted: *lifted, params });
+                abbr.span = Some(name.span);
+                self.record(name, Declared::Type(&abbr), from, doc);
                 let abbr = Rc::new(abbr);
                 sig.body.types.insert(name.name, Rc::clone(&abbr));
                 self.cx.env.bind_type(name.name, abbr);
@@ -133,7 +142,8 @@ impl<'a> Elaborator<'a> {
                         }
                     }));
                 }
-                let entry = Entry::Module(module_of(&inner));
+                let entry = Entry::Module(module_of(&inner), Some(name.span));
+                self.record(name, Declared::Term(&entry), from, doc);
                 sig.body.terms.insert(name.name, entry.clone());
                 self.cx.env.bind_term(name.name, entry);
             }
@@ -150,15 +160,15 @@ impl<'a> Elaborator<'a> {
                         }
                     }
                     self.cx.env.open(&inner.body);
+                    self.record_opened(&module_of(&ModType::Struct(Rc::clone(&inner))), from);
                     sig.abstract_types.extend(inner.abstract_types.iter().cloned());
-                    let body = &inner.body;
-                    sig.body.terms.extend(body.terms.iter().map(|(n, e)| (*n, e.clone())));
-                    sig.body.types.extend(body.types.iter().map(|(n, t)| (*n, Rc::clone(t))));
+                    sig.body.extend(&inner.body);
                 }
                 ModType::Functor { .. } => {
                     let message = "only a module type with specifications can be included";
                     self.cx.error("not-a-struct", mte.span, message);
                 }
+                ModType::Unknown => {}
             },
         }
     }
@@ -169,8 +179,8 @@ impl<'a> Elaborator<'a> {
     }
 
     /// The parameters of an abstract type.
-    pub(super) fn spec_params(&mut self, params: &[ast::TypeParam]) -> Vec<TypeParam> {
-        self.known_checker().scoped(|c| c.type_params(params))
+    pub(super) fn spec_params(&mut self, params: &[ast::TypeParam], scope: Span) -> Vec<TypeParam> {
+        self.known_checker().scoped(scope, |c| c.type_params(params))
     }
 
     /// A type with a definition.
@@ -181,8 +191,10 @@ impl<'a> Elaborator<'a> {
     /// `mte with t 'a = te`.
     fn with_type(&mut self, sig: &ModType<'a>, with: &'a ast::TypeRef) -> ModType<'a> {
         let ModType::Struct(body) = sig else {
-            let message = "`with` needs a module type with specifications";
-            self.cx.error("not-a-struct", with.span, message);
+            if matches!(sig, ModType::Functor { .. }) {
+                let message = "`with` needs a module type with specifications";
+                self.cx.error("not-a-struct", with.span, message);
+            }
             return sig.clone();
         };
         let path: Vec<Symbol> = with.name.quals.iter().map(|q| q.name).chain([with.name.name.name]).collect();

@@ -19,7 +19,7 @@ impl<'a> Elaborator<'a> {
                 match &spec.kind {
                     SpecKind::Type { lifted, name, params } => {
                         let text = self.cx.symbol_text(name.name);
-                        let params = self.spec_params(params);
+                        let params = self.spec_params(params, spec.span);
                         let (_, abbr) = self.tables.new_abstract(text, params, *lifted, None);
                         let abbr = Rc::new(abbr);
                         self.cx.builtins.add_type(name.name, Rc::clone(&abbr));

@@ -2,12 +2,13 @@
 //! follow from the names in their types.
 
 use ir::eval::{Array, EvalValue};
-use ir::syntax::{EntryPoint, EntryType, EntryValue, Function};
+use ir::syntax::{EntryPoint, EntryType, EntryValue, Function, OpaqueTypes, Signature};
 use ir::types::{Dim, Type};
 use ir::{Level, NameTable};
 use prim::{PrimType, Scalar, ScalarType};
 use std::fmt::Write;
 use std::sync::Arc;
+use value::ValueType;
 
 /// Sizes for the first, second, ... name, cyclically.
 pub type Sizes = [i64; 4];
@@ -20,30 +21,22 @@ pub const SMALL: &[Sizes] =
 /// dimension.
 pub const LARGE: &[Sizes] = &[[1203, 3, 5, 2], [3, 1203, 2, 5], [70, 67, 3, 2]];
 
-/// A parameter of an entry point, at any level: its source type and its structure.
-pub struct Param {
-    /// The type as spelt in the source, with the names of sizes.
-    pub type_name: Arc<str>,
-    /// Element type.
-    pub elem: ScalarType,
-    /// Number of dimensions; 0 for scalars.
-    pub rank: usize,
-}
+/// A parameter of an entry point, at any level: its source type, with the names of sizes, and its
+/// structure.
+pub type Param = (Arc<str>, ValueType);
 
-/// An entry point for a function that has sizes before the arrays.
-pub fn entry_of<L: Level>(function: &Function<L>) -> Result<EntryPoint, String> {
+/// An entry point for a function that has sizes before the arrays; several results are a tuple.
+pub fn entry_of<L: Level>(function: &Function<L>, opaques: &mut OpaqueTypes) -> Result<EntryPoint, String> {
     let params: Vec<&Type> = function.params.iter().map(|p| &p.param.ty).collect();
     let results: Vec<&Type> = function.ret.iter().map(|r| &r.ty).collect();
     let group = |types| {
         group(&function.names, types)
             .ok_or_else(|| format!("{}: a size does not precede its array", function.name.0))
     };
-    Ok(EntryPoint {
-        name: function.name.0.clone(),
-        fun: function.name.clone(),
-        params: group(params)?,
-        results: group(results)?,
-    })
+    let results: Vec<EntryType> = group(results)?.into_iter().map(|value| value.ty).collect();
+    let result = opaques.tuple(&results)?;
+    let signature = Signature::new(&function.name.0, group(params)?, opaques.value("", result));
+    Ok(EntryPoint { fun: function.name.clone(), signature })
 }
 
 /// Entry values for core types: sizes belong to the arrays that follow them.
@@ -73,10 +66,7 @@ fn group(names: &NameTable, types: Vec<&Type>) -> Option<Vec<EntryValue>> {
         values.push(EntryValue {
             name: Arc::from("x"),
             type_name: type_name.into(),
-            ty: match rank {
-                0 => EntryType::Scalar(elem),
-                _ => EntryType::Array { elem, rank },
-            },
+            ty: EntryType::array(elem, rank),
             unique: true,
         });
         rest = &rest[used..];
@@ -87,8 +77,8 @@ fn group(names: &NameTable, types: Vec<&Type>) -> Option<Vec<EntryValue>> {
 /// The sizes in a source type, `[n][16]f64`; equal names have equal sizes.
 fn shape<'t>(param: &'t Param, sizes: Sizes, known: &mut Vec<&'t str>) -> Vec<i64> {
     let mut shape = Vec::new();
-    let mut rest = param.type_name.trim_start_matches('*');
-    for _ in 0..param.rank {
+    let mut rest = param.0.trim_start_matches('*');
+    for _ in 0..param.1.rank {
         let inner = rest.strip_prefix('[').and_then(|rest| rest.split_once(']'));
         let (name, after) = inner.unwrap_or(("", rest));
         rest = after;
@@ -125,18 +115,19 @@ pub fn arguments(params: &[Param], sizes: Sizes) -> Vec<EvalValue> {
     let mut known = Vec::new();
     let mut values = Vec::new();
     for (seed, param) in (sizes[1]..).zip(params) {
-        if param.rank == 0 {
-            values.push(EvalValue::Scalar(scalar(param.elem, seed, false)));
+        let ValueType { scalar: elem, rank } = param.1;
+        if rank == 0 {
+            values.push(EvalValue::Scalar(scalar(elem, seed, false)));
             continue;
         }
         let shape = shape(param, sizes, &mut known);
         let count = shape.iter().product();
         let mut bytes = Vec::new();
         for i in 0..count {
-            let bits = scalar(param.elem, seed + i, count > 64).bits().to_le_bytes();
-            bytes.extend_from_slice(&bits[..param.elem.size() as usize]);
+            let bits = scalar(elem, seed + i, count > 64).bits().to_le_bytes();
+            bytes.extend_from_slice(&bits[..elem.size() as usize]);
         }
-        let array = Array::from_bytes(param.elem.prim(), &shape, &bytes);
+        let array = Array::from_bytes(elem.prim(), &shape, &bytes);
         values.push(EvalValue::Array(array.expect("a value of this shape")));
     }
     values

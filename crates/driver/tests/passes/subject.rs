@@ -3,7 +3,7 @@
 use super::arguments::{Param, Sizes, arguments, entry_of};
 use driver::{Ir, PassInfo};
 use ir::eval::{ErrorClass, EvalError, EvalValue};
-use ir::syntax::{EntryType, FunKind};
+use ir::syntax::{EntryPoint, EntryType, FunKind, OpaqueTypes};
 use ir::tunable::{Listener, Settings};
 use ir::{Context, Level, Mems, Program, Segs, Soacs, text, verify};
 
@@ -28,7 +28,8 @@ fn parse<L: Level>(source: &str) -> Result<(Program<L>, bool), String> {
     if made_entries {
         let functions = program.functions.iter();
         let functions = functions.filter(|f| f.kind == FunKind::Function);
-        program.entries = functions.map(entry_of).collect::<Result<_, _>>()?;
+        let entries = functions.map(|function| entry_of(function, &mut program.opaques));
+        program.entries = entries.collect::<Result<_, _>>()?;
     }
     Ok((program, made_entries))
 }
@@ -54,14 +55,9 @@ fn check_imp(program: &imp::Program) -> Result<(), String> {
 }
 
 fn params(values: &[ir::syntax::EntryValue]) -> Result<Vec<Param>, String> {
-    let param = |value: &ir::syntax::EntryValue| {
-        let (elem, rank) = match &value.ty {
-            EntryType::Scalar(elem) => (*elem, 0),
-            EntryType::Array { elem, rank } => (*elem, *rank),
-            EntryType::Opaque(_) => return Err("arguments of opaque types cannot be generated".to_owned()),
-        };
-        let type_name = value.type_name.clone();
-        Ok(Param { type_name, elem, rank })
+    let param = |value: &ir::syntax::EntryValue| match value.ty {
+        EntryType::Value(ty) => Ok((value.type_name.clone(), ty)),
+        EntryType::Opaque(_) => Err("arguments of opaque types cannot be generated".to_owned()),
     };
     values.iter().map(param).collect()
 }
@@ -100,11 +96,15 @@ impl TestProgram {
     pub fn print(&self) -> String {
         let mut ir = self.ir.clone();
         if self.generated_entries {
+            fn clear<F>(entries: &mut Vec<EntryPoint<F>>, opaques: &mut OpaqueTypes) {
+                entries.clear();
+                *opaques = OpaqueTypes::default();
+            }
             match &mut ir {
-                Ir::Soacs(program) => program.entries.clear(),
-                Ir::Segs(program) => program.entries.clear(),
-                Ir::Mems(program) => program.entries.clear(),
-                Ir::Imp(program) => program.entries.clear(),
+                Ir::Soacs(program) => clear(&mut program.entries, &mut program.opaques),
+                Ir::Segs(program) => clear(&mut program.entries, &mut program.opaques),
+                Ir::Mems(program) => clear(&mut program.entries, &mut program.opaques),
+                Ir::Imp(program) => clear(&mut program.entries, &mut program.opaques),
             }
         }
         ir.print()
@@ -112,18 +112,16 @@ impl TestProgram {
 
     /// The entry points' names and parameters.
     fn entries(&self) -> Result<Vec<(String, Vec<Param>)>, String> {
-        let of = |entries: &[ir::syntax::EntryPoint]| {
-            let entry = |p: &ir::syntax::EntryPoint| Ok((p.name.to_string(), params(&p.params)?));
-            entries.iter().map(entry).collect()
-        };
+        type Entries = Result<Vec<(String, Vec<Param>)>, String>;
+        fn of<F>(entries: &[EntryPoint<F>]) -> Entries {
+            let signatures = entries.iter().map(|entry| &entry.signature);
+            signatures.map(|entry| Ok((entry.name.to_string(), params(&entry.params)?))).collect()
+        }
         match &self.ir {
             Ir::Soacs(program) => of(&program.entries),
             Ir::Segs(program) => of(&program.entries),
             Ir::Mems(program) => of(&program.entries),
-            Ir::Imp(program) => {
-                let entry = |p: &imp::Entry| Ok((p.name.to_string(), params(&p.params)?));
-                program.entries.iter().map(entry).collect()
-            }
+            Ir::Imp(program) => of(&program.entries),
         }
     }
 

@@ -129,7 +129,9 @@ impl Program {
     /// whatever the actual machine.
     pub fn lanes(&self) -> Result<&imp::Program, String> {
         let program = self.imp()?;
-        Ok(self.vectors.get_or_init(|| imp::lanes::vectorise(program.clone(), &mut ir::Context::default())))
+        Ok(self
+            .vectors
+            .get_or_init(|| impopt::lanes::vectorise(program.clone(), &mut ir::Context::default())))
     }
 
     /// The imperative IR with kernels for a small device.

@@ -47,7 +47,7 @@ fn same<L: Level>(before: &Program<L>, now: &Program<L>) -> BTreeSet<String> {
         }
         before.entries.contains(entry)
     });
-    kept.map(|entry| entry.name.to_string()).collect()
+    kept.map(|entry| entry.signature.name.to_string()).collect()
 }
 
 /// The names of entry points that run the same code in both programs, at the imperative level.
@@ -73,12 +73,12 @@ pub fn unchanged_loops(before: &imp::Program, now: &imp::Program) -> BTreeSet<St
     let from_start = now.init.into_iter().all(|init| call_closure(now, init).into_iter().all(is_same));
     let entries = now.entries.iter().filter(|_| from_start);
     let same = entries.filter(|entry| call_closure(now, entry.fun).into_iter().all(is_same));
-    same.map(|entry| entry.name.to_string()).collect()
+    same.map(|entry| entry.signature.name.to_string()).collect()
 }
 
 /// The names of the functions that calls of an entry point run.
 pub fn called_functions<'p>(program: &'p imp::Program, entry: &str) -> impl Iterator<Item = &'p str> {
-    let entries = program.entries.iter().filter(move |known| *known.name == *entry);
+    let entries = program.entries.iter().filter(move |known| *known.signature.name == *entry);
     let all: BTreeSet<usize> = entries.flat_map(|entry| call_closure(program, entry.fun)).collect();
     all.into_iter().map(|at| &*program.functions[at].name)
 }

@@ -10,21 +10,32 @@
 //! ```
 //!
 //! Updates out of an array's bounds are ignored, so those of one segment never reach another.
+//!
+//! Operators work on scalars here: the pass [`accumulators`] replaces all others before flattening.
 
-use super::distribute::Distribution;
+mod array_operators;
+mod columns;
+mod histogram;
+mod map_loop;
+mod map_operators;
+
+pub use array_operators::accumulators;
+
+use super::distribute::{Distribution, Results};
 use super::parallelism::{NestBindings, has_parallelism};
 use super::segments::segment_array_type;
 use super::updates::array_of;
-use crate::context::{Ctx, atoms};
+use crate::context::{Ctx, Let};
 use crate::nest::{Nest, Segments};
-use crate::position::Position;
+use crate::scope::Scope;
+use crate::{Result, Stms, bug};
 use ir::name::Name;
 use ir::seg::SegOp;
 use ir::soac::AccInput;
 use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Lambda, Param, Stm};
 use ir::types::{Dim, Shape, Type};
 use ir::walk::{VisitMut, with_stack};
-use ir::{Builder, PassError, Segs, Soacs};
+use ir::{Builder, Soacs};
 use prim::{CmpOp, PrimType};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -35,67 +46,37 @@ type WithAcc = (Vec<AccInput<Soacs>>, Lambda<Soacs>);
 /// Appends a `withacc` in a nest.
 pub(super) fn with_acc(
     ctx: &mut Ctx<'_>,
-    nest: &Nest<'_>,
-    at: Position,
-    pat: Vec<Param<Soacs>>,
-    aux: Aux,
-    (inputs, lambda): WithAcc,
-    out: &mut Vec<Stm<Segs>>,
-) -> Result<(), PassError> {
-    let mut all = Vec::with_capacity(inputs.len());
-    let mut locations = Vec::with_capacity(inputs.len());
-    for AccInput { shape, arrays, op } in inputs {
-        let arrays = arrays.into_iter();
-        let arrays = arrays.map(|array| array_of(ctx, nest, at, array.into(), &aux, out));
-        all.push(AccInput {
-            arrays: arrays.collect::<Result<_, _>>()?,
-            shape: nest.widths().chain(shape).collect(),
-            op,
-        });
-        locations.push(Location::Dims);
+    scope: Scope<'_>,
+    to: Let,
+    (mut inputs, mut lambda): WithAcc,
+) -> Result {
+    for AccInput { shape, arrays, .. } in &mut inputs {
+        for array in arrays {
+            *array = array_of(ctx, scope, (*array).into())?;
+        }
+        *shape = scope.nest.widths().chain(shape.iter().copied()).collect();
     }
-    over_nest(ctx, (nest, None), at, (pat, aux), (all, lambda), locations, out)
+    let locations = inputs.iter().map(|_| Location::Dims).collect();
+    widen(ctx, scope.nest, &mut lambda, locations);
+    let nest = scope.nest.child(Vec::new());
+    let inner = Distribution::new(ctx, scope, nest, &lambda.body);
+    over_nest(ctx, inner, to, (inputs, lambda))
 }
 
-/// The known segments of a nest by their lengths, and the arrays that segments are part of.
-type KnownSegments<'a> = (&'a FxHashMap<Atom, Segments>, &'a FxHashMap<Name, (Name, Name)>);
-
-/// Appends a `withacc` whose arrays are those of all iterations.
-fn over_nest(
-    ctx: &mut Ctx<'_>,
-    (nest, known): (&Nest<'_>, Option<KnownSegments<'_>>),
-    at: Position,
-    (pat, aux): (Vec<Param<Soacs>>, Aux),
-    (inputs, mut lambda): WithAcc,
-    locations: Vec<Location>,
-    out: &mut Vec<Stm<Segs>>,
-) -> Result<(), PassError> {
-    let tokens = lambda.params.iter().map(|param| param.name);
-    let mut wider = WidenAccs { tokens: tokens.zip(locations).collect(), nest, ctx };
-    wider.lambda(&mut lambda);
-    let inputs = ctx.acc_inputs(at, inputs, &lambda)?;
+/// Appends a `withacc` whose arrays and accumulators are those of all iterations.
+fn over_nest(ctx: &mut Ctx<'_>, inner: Distribution<'_, '_>, to: Let, (inputs, lambda): WithAcc) -> Result {
+    let inputs = ctx.acc_inputs(inner.scope(), inputs, &lambda)?;
     let Lambda { params, body, ret } = lambda;
-    let ret: Vec<Type> = ret.iter().map(|ty| nest.expand(ty)).collect();
-    let results: Vec<Param<Soacs>> = (ret.iter()).map(|ty| ctx.fresh("r", ty.clone())).collect();
-    let params = ctx.params(params);
-    let result = atoms(&results);
-    let mut stms = Vec::new();
-    let mut inner = Distribution::new(ctx, nest.child(Vec::new()), at, &aux, &body);
-    if let Some((segments, flat)) = known {
-        inner.segments.clone_from(segments);
-        inner.segment_arrays.clone_from(flat);
-    }
-    inner.over(ctx, body, results, &mut stms)?;
-    let body = Body { stms, result };
+    let ret: Vec<Type> = ret.iter().map(|ty| inner.nest.expand(ty)).collect();
+    let results = Let::at(to.aux.prov, ctx.names.fresh_all("r", &ret));
+    let params = ctx.names.params(params);
+    let body = ctx.body_with(results, |ctx, to| inner.over(ctx, body, to.pat))?;
     let lambda = Lambda { params, body, ret };
-    let pat = ctx.params(pat);
-    let exp = Exp::Op(SegOp::WithAcc { inputs, lambda });
-    out.push(Stm { pat, aux, exp });
+    ctx.emit(to, Exp::Op(SegOp::WithAcc { inputs, lambda }));
     Ok(())
 }
 
-/// Returns true if all arrays of a `withacc` are segments, and it has parallelism that a nest is
-/// distributed into.
+/// Returns true if a nest is distributed into a `withacc`, whose arrays are all segments.
 pub(super) fn is_parallel(
     bound: NestBindings<'_>,
     stm: &Stm<Soacs>,
@@ -128,46 +109,41 @@ impl Distribution<'_, '_> {
     pub(super) fn segment_accs(
         &mut self,
         ctx: &mut Ctx<'_>,
-        pat: Vec<Param<Soacs>>,
+        results: Results,
         aux: Aux,
-        (inputs, lambda): WithAcc,
-        out: &mut Vec<Stm<Segs>>,
-    ) -> Result<(), PassError> {
+        (mut inputs, mut lambda): WithAcc,
+    ) -> Result {
         let of = inputs.iter().flat_map(|input| input.arrays.iter().copied());
         let (aux, checks) = self.certs(aux, &of.collect::<Vec<Name>>());
-        let mut all = Vec::with_capacity(inputs.len());
+        let prov = aux.prov;
         let mut locations = Vec::with_capacity(inputs.len());
-        let mut own: Vec<(Param<Soacs>, Atom, Segments)> = Vec::with_capacity(pat.len());
-        let mut pat = pat.into_iter();
-        for AccInput { shape, arrays, op } in inputs {
+        let mut own: Vec<(Param<Soacs>, Atom, Segments)> = Vec::with_capacity(results.len());
+        let mut results = results.into_iter();
+        for AccInput { shape, arrays, .. } in &mut inputs {
             let length = shape.first().and_then(|dim| dim.atom());
-            let length = length.ok_or_else(|| PassError::bug("a segment has no length"))?;
-            let segments = self.segments(ctx, length, &aux, out)?;
-            let mut whole = Vec::with_capacity(arrays.len());
-            for (array, param) in arrays.into_iter().zip(pat.by_ref()) {
-                let (data, _) = self.segment_array(ctx, (array, length), &aux, out)?;
-                let mut builder = ctx.builder::<Segs>(&aux);
-                whole.push(builder.let_basic("copy", BasicOp::Copy(data)));
-                out.extend(builder.take_stms());
+            let length = length.ok_or_else(bug("a segment has no length"))?;
+            let segments = self.segments(ctx, length, prov)?;
+            for (array, (param, _)) in arrays.iter_mut().zip(results.by_ref()) {
+                let (data, _) = self.segment_array(ctx, (*array, length), prov)?;
+                *array = ctx.build(prov, |b| b.let_basic("copy", BasicOp::Copy(data)));
                 own.push((param, length, segments));
             }
-            let rest = shape.iter().skip(1).copied();
-            all.push(AccInput {
-                shape: std::iter::once(Dim::Var(segments.total)).chain(rest).collect(),
-                arrays: whole,
-                op,
-            });
+            shape[0] = Dim::Var(segments.total);
             locations.push(Location::Segment { length, segments });
         }
-        let given: Vec<Param<Soacs>> = (own.iter())
-            .map(|(param, _, segments)| ctx.fresh("updated", segment_array_type(&param.ty, *segments)))
-            .collect();
+        let given = own
+            .iter()
+            .map(|(param, _, segments)| ctx.names.fresh("updated", segment_array_type(&param.ty, *segments)));
+        let to = Let { pat: given.collect(), aux };
+        let given: Vec<Name> = to.pat.iter().map(|param| param.name).collect();
         let nest = self.nest.child(checks.clone());
-        let parts = (given.clone(), aux);
-        let nest = (&nest, Some((&self.segments, &self.segment_arrays)));
-        over_nest(ctx, nest, self.at, parts, (all, lambda), locations, out)?;
+        widen(ctx, &nest, &mut lambda, locations);
+        let mut inner = Distribution::new(ctx, self.outer.with_prov(prov), nest, &lambda.body);
+        inner.segments.clone_from(&self.segments);
+        inner.segment_arrays.clone_from(&self.segment_arrays);
+        over_nest(ctx, inner, to, (inputs, lambda))?;
         for ((param, length, segments), array) in own.into_iter().zip(given) {
-            self.bind_segment(param, (array.name, length, segments), &checks);
+            self.bind_segment(param, (array, length, segments), &checks);
         }
         Ok(())
     }
@@ -179,6 +155,12 @@ enum Location {
     Dims,
     /// At its segment, of this length.
     Segment { length: Atom, segments: Segments },
+}
+
+/// Makes the accumulators of a lambda those of the arrays of all iterations.
+fn widen(ctx: &mut Ctx<'_>, nest: &Nest<'_>, lambda: &mut Lambda<Soacs>, locations: Vec<Location>) {
+    let tokens = lambda.params.iter().map(|param| param.name).zip(locations).collect();
+    WidenAccs { tokens, nest, ctx }.lambda(lambda);
 }
 
 /// Makes accumulators those of the arrays of all iterations.
@@ -197,8 +179,7 @@ impl VisitMut<Soacs> for WidenAccs<'_, '_, '_> {
             let wider: Shape = match location {
                 Location::Dims => self.nest.widths().chain(own).collect(),
                 Location::Segment { segments, .. } => {
-                    let total = std::iter::once(Dim::Var(segments.total));
-                    total.chain(own.skip(1)).collect()
+                    std::iter::once(Dim::Var(segments.total)).chain(own.skip(1)).collect()
                 }
             };
             *shape = wider;
@@ -207,7 +188,7 @@ impl VisitMut<Soacs> for WidenAccs<'_, '_, '_> {
 
     fn param(&mut self, param: &mut Param<Soacs>) {
         self.walk_param(param);
-        self.ctx.types.set(param.name, param.ty.clone());
+        self.ctx.names.types.set(param.name, param.ty.clone());
     }
 
     fn body(&mut self, body: &mut Body<Soacs>) {
@@ -225,8 +206,8 @@ impl VisitMut<Soacs> for WidenAccs<'_, '_, '_> {
 
 impl WidenAccs<'_, '_, '_> {
     /// Redirects an update to the iteration's part of the array.
-    fn redirect_update(&mut self, stm: &mut Stm<Soacs>, before: &mut Vec<Stm<Soacs>>) {
-        let aux = Aux::at(stm.aux.prov);
+    fn redirect_update(&mut self, stm: &mut Stm<Soacs>, before: &mut Stms<Soacs>) {
+        let prov = stm.aux.prov;
         let Exp::Basic(BasicOp::UpdateAcc { index, .. }) = &mut stm.exp else {
             return;
         };
@@ -242,7 +223,7 @@ impl WidenAccs<'_, '_, '_> {
                     return;
                 };
                 let length = *length;
-                let mut builder: Builder<'_, Soacs> = self.ctx.builder(&aux);
+                let mut builder: Builder<'_, Soacs> = self.ctx.names.builder(prov);
                 let inside = builder.compare(CmpOp::ULt, PrimType::I64, first, length);
                 let at = builder.add_i64(start.into(), first);
                 let at = builder.select(PrimType::I64, inside.into(), at, Atom::i64(-1));

@@ -12,23 +12,22 @@
 //!                                                   with a further stride for each dimension of Σ
 //! ```
 
-use super::distribute::bind;
-use super::parallelism::{NestBindings, is_cheap_to_recompute};
-use super::segments::reshape;
+use super::parallelism::{NestBindings, is_recomputed};
 use super::updates::array_of;
-use super::{distribute_irregular, versions};
-use crate::context::Ctx;
+use super::{distribute_irregular, map};
+use crate::context::{Ctx, Let};
 use crate::manifest::SegopBody;
+use crate::names::{basic, reshape};
 use crate::nest::Nest;
-use crate::position::Position;
+use crate::scope::Scope;
+use crate::{Result, bug};
 use ir::syntax::{Atom, Aux, BasicOp, Body, DimIndex, Exp, Param, Stm};
 use ir::types::{Dim, Shape, Type};
 use ir::{Builder, Name, PassError, Segs, Soacs};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-/// Returns true if one of these rules applies to a statement whose result is needed as an array
-/// over all iterations (`wanted`).
+/// Returns true if one of these rules applies, provided that the whole result is needed (`wanted`).
 pub(super) fn is_parallel(bound: NestBindings<'_>, stm: &Stm<Soacs>, wanted: bool) -> bool {
     let [param] = stm.pat.as_slice() else {
         return false;
@@ -50,8 +49,7 @@ pub(super) fn is_parallel(bound: NestBindings<'_>, stm: &Stm<Soacs>, wanted: boo
     }
 }
 
-/// Returns true if a statement updates an array at the same indices in all iterations, with values
-/// of one shape.
+/// Returns true if a statement updates the same indices in all iterations, with values of one shape.
 pub(super) fn is_lmad_update(
     bound: NestBindings<'_>,
     stm: &Stm<Soacs>,
@@ -85,7 +83,7 @@ pub(super) fn returns_elements(bound: NestBindings<'_>, body: &Body<Soacs>) -> b
             return false;
         };
         let few = matches!(op, BasicOp::ArrayLit { row, .. } if row.is_prim());
-        if !(updates || known || few || is_cheap_to_recompute(stm)) {
+        if !(updates || known || few || is_recomputed(stm)) {
             return false;
         }
         let result = |param: &Param<Soacs>| body.result.contains(&Atom::Var(param.name));
@@ -138,172 +136,118 @@ fn is_elementwise(op: &BasicOp) -> bool {
 }
 
 /// Appends an operation for all iterations.
-pub(super) fn operation(
-    ctx: &mut Ctx<'_>,
-    nest: &Nest<'_>,
-    at: Position,
-    pat: Vec<Param<Soacs>>,
-    aux: Aux,
-    op: BasicOp,
-    out: &mut Vec<Stm<Segs>>,
-) -> Result<(), PassError> {
+pub(super) fn operation(ctx: &mut Ctx<'_>, scope: Scope<'_>, to: Let, op: BasicOp) -> Result {
+    let Let { pat, aux } = to;
     let Ok([param]) = <[Param<Soacs>; 1]>::try_from(pat) else {
         return Err(PassError::bug("a basic operation must bind one name"));
     };
+    let (nest, prov) = (scope.nest, aux.prov);
+    // Checks are made by iterations, not on arrays of all iterations.
+    let checks = !nest.certs().is_empty();
+    let irregular = ctx.allows_irregular(scope);
     if let BasicOp::Rearrange { perm, array } = op {
-        return g5(ctx, nest, at, param, &aux, (perm, array), out);
+        return g5(ctx, scope, param, (perm, array));
     }
     if let BasicOp::FlatUpdate { array, offset, strides, value } = op {
-        let arrays = [array, value];
-        return lmad_update(ctx, nest, at, param, &aux, (arrays, offset, &strides), out);
+        return lmad_update(ctx, scope, (param, aux), ([array, value], offset, &strides));
     }
-    if let BasicOp::Reshape { kind, array, .. } = op {
-        let all = array_of(ctx, nest, at, array.into(), &aux, out)?;
+    let result = if let BasicOp::Reshape { kind, array, .. } = op {
+        let array = array_of(ctx, scope, array.into())?;
         let shape: Shape = param.ty.shape().iter().copied().collect();
-        let mut builder = ctx.builder::<Segs>(&aux);
-        // These certify that the sizes fit.
-        builder.certs.clone_from(&aux.certs);
-        let view = builder.let_basic("view", BasicOp::Reshape { kind, shape, array: all });
-        out.extend(builder.take_stms());
-        bind(ctx, param, BasicOp::Copy(view), &aux, out);
-        return Ok(());
-    }
-    if !nest.certs().is_empty() {
-        // Checks are made by iterations, not on arrays of all iterations.
-        return elementwise(ctx, nest, at, param, aux, op, out);
-    }
-    if let BasicOp::Copy(array) = op
-        && distribute_irregular::is_allowed_at(ctx, at)
+        BasicOp::Copy(ctx.build(prov, |b| {
+            // These certify that the sizes fit.
+            b.certs = aux.certs;
+            b.let_basic("view", BasicOp::Reshape { kind, shape, array })
+        }))
+    } else if let BasicOp::Copy(array) = op
+        && !checks
+        && irregular
         && nest.constant(array).is_some()
     {
-        let all = array_of(ctx, nest, at, array.into(), &aux, out)?;
-        bind(ctx, param, BasicOp::Atom(all.into()), &aux, out);
-        return Ok(());
-    }
-    if let BasicOp::Copy(array) = op
-        && nest.array_of(array).is_some()
+        BasicOp::Atom(array_of(ctx, scope, array.into())?.into())
+    } else if let BasicOp::Copy(array) = op
+        && !checks
+        && let Some(all) = nest.array_of(array)
     {
-        let all = array_of(ctx, nest, at, array.into(), &aux, out)?;
-        bind(ctx, param, BasicOp::Copy(all), &aux, out);
-        return Ok(());
-    }
-    if let BasicOp::Replicate { shape, value } = &op
-        && let Some(all) = value.var().and_then(|name| nest.array_of(name))
-        && distribute_irregular::is_allowed_at(ctx, at)
+        BasicOp::Copy(all)
+    } else if let BasicOp::Replicate { shape, value: Atom::Var(value) } = &op
+        && let Some(all) = nest.array_of(*value).filter(|_| !checks && irregular)
     {
-        replicate_all(ctx, nest, param, &aux, (shape.clone(), all), out);
-        return Ok(());
-    }
-    elementwise(ctx, nest, at, param, aux, op, out)
-}
-
-/// Replicates a value that varies across iterations: replicates the array of all values, and moves
-/// the new dimensions inside.
-fn replicate_all(
-    ctx: &mut Ctx<'_>,
-    nest: &Nest<'_>,
-    param: Param<Soacs>,
-    aux: &Aux,
-    (shape, all): (Shape, Name),
-    out: &mut Vec<Stm<Segs>>,
-) {
-    let (outer, new, rank) = (nest.widths().count(), shape.len(), param.ty.rank());
-    let mut builder = ctx.builder::<Segs>(aux);
-    let op = BasicOp::Replicate { shape, value: all.into() };
-    let array = builder.let_basic("repeated", op);
-    let perm = (new..new + outer).chain(0..new).chain(new + outer..rank);
-    let perm = perm.collect();
-    let view = builder.let_basic("view", BasicOp::Rearrange { perm, array });
-    out.extend(builder.take_stms());
-    bind(ctx, param, BasicOp::Copy(view), aux, out);
+        // The array of all values is replicated, and the new dimensions are moved inside.
+        let (outer, new, rank) = (nest.dims().len(), shape.len(), param.ty.rank());
+        BasicOp::Copy(ctx.build(prov, |b| {
+            let array = b.replicate("repeated", shape, all.into());
+            let perm = (new..new + outer).chain(0..new).chain(new + outer..rank).collect();
+            b.let_basic("view", BasicOp::Rearrange { perm, array })
+        }))
+    } else {
+        return elementwise(ctx, scope, Let { pat: vec![param], aux }, op);
+    };
+    ctx.bind(param, result, prov);
+    Ok(())
 }
 
 /// Rule G5: rearranges the array of all iterations' arrays.
 pub(super) fn g5(
     ctx: &mut Ctx<'_>,
-    nest: &Nest<'_>,
-    at: Position,
+    scope: Scope<'_>,
     param: Param<Soacs>,
-    aux: &Aux,
     (perm, array): (SmallVec<[usize; 3]>, Name),
-    out: &mut Vec<Stm<Segs>>,
-) -> Result<(), PassError> {
-    let outer = nest.widths().count();
-    let all = array_of(ctx, nest, at, array.into(), aux, out)?;
+) -> Result {
+    let outer = scope.nest.dims().len();
+    let all = array_of(ctx, scope, array.into())?;
     let perm = (0..outer).chain(perm.iter().map(|k| k + outer)).collect();
-    let view: Param<Soacs> = ctx.fresh("view", param.ty.clone());
-    let name = view.name;
-    bind(ctx, view, BasicOp::Rearrange { perm, array: all }, aux, out);
-    bind(ctx, param, BasicOp::Copy(name), aux, out);
+    let op = BasicOp::Rearrange { perm, array: all };
+    let view = ctx.bind_fresh(("view", param.ty.clone()), op, scope.prov);
+    ctx.bind(param, BasicOp::Copy(view), scope.prov);
     Ok(())
 }
 
-/// An LMAD update of the arrays of all iterations, by one update with an additional stride for each
-/// dimension of the nest.
+/// An LMAD update of all iterations' arrays, with one more stride for each dimension of the nest.
 fn lmad_update(
     ctx: &mut Ctx<'_>,
-    nest: &Nest<'_>,
-    at: Position,
-    param: Param<Soacs>,
-    aux: &Aux,
+    scope: Scope<'_>,
+    (param, aux): (Param<Soacs>, Aux),
     ([array, value], offset, steps): ([Name; 2], Atom, &[Atom]),
-    out: &mut Vec<Stm<Segs>>,
-) -> Result<(), PassError> {
-    let outer = nest.widths().count();
-    let all = array_of(ctx, nest, at, array.into(), aux, out)?;
-    let value = array_of(ctx, nest, at, value.into(), aux, out)?;
-    let dims: Vec<Dim> = param.ty.shape().to_vec();
-    let mut builder = ctx.builder::<Segs>(aux);
-    let own = builder.let_basic("copy", BasicOp::Copy(all));
-    let rows = Builder::<Segs>::dim(builder.product(&dims[..=outer]));
-    let rest = dims[outer + 1..].iter().copied();
-    let shape: Vec<Dim> = std::iter::once(rows).chain(rest).collect();
-    let flat = builder.let_basic("flat", reshape(&shape, own));
-    let mut strides: SmallVec<[Atom; 4]> = (1..=outer).map(|k| builder.product(&dims[k..=outer])).collect();
-    strides.extend(steps.iter().copied());
-    builder.certs.clone_from(&aux.certs);
-    let op = BasicOp::FlatUpdate { array: flat, offset, strides, value };
-    let updated = builder.let_basic("updated", op);
-    let view = builder.let_basic("view", reshape(&dims, updated));
-    out.extend(builder.take_stms());
-    bind(ctx, param, BasicOp::Copy(view), aux, out);
+) -> Result {
+    let (outer, prov, dims) = (scope.nest.widths().count(), aux.prov, param.ty.shape());
+    let all = array_of(ctx, scope, array.into())?;
+    let value = array_of(ctx, scope, value.into())?;
+    let view = ctx.build(prov, |b| {
+        let own = b.let_basic("copy", BasicOp::Copy(all));
+        let rows = Builder::<Segs>::dim(b.product(&dims[..=outer]));
+        let shape: Vec<Dim> = std::iter::once(rows).chain(dims[outer + 1..].iter().copied()).collect();
+        let array = b.let_basic("flat", reshape(&shape, own));
+        let mut strides: SmallVec<[Atom; 4]> = (1..=outer).map(|k| b.product(&dims[k..=outer])).collect();
+        strides.extend(steps.iter().copied());
+        b.certs = aux.certs;
+        let updated = b.let_basic("updated", BasicOp::FlatUpdate { array, offset, strides, value });
+        b.let_basic("view", reshape(dims, updated))
+    });
+    ctx.bind(param, BasicOp::Copy(view), prov);
     Ok(())
 }
 
 /// A segop over the nest and the dimensions of the result.
-fn elementwise(
-    ctx: &mut Ctx<'_>,
-    nest: &Nest<'_>,
-    at: Position,
-    param: Param<Soacs>,
-    aux: Aux,
-    op: BasicOp,
-    out: &mut Vec<Stm<Segs>>,
-) -> Result<(), PassError> {
-    let outer = nest.widths().count();
-    let dims: Vec<Dim> = param.ty.shape().iter().skip(outer).copied().collect();
-    let elem = param.ty.elem().ok_or_else(|| PassError::bug("expected an array"))?;
-    let frames = nest.child(Vec::new());
-    let inner = frames.with_dims(ctx, &dims);
-    let indices: Vec<Atom> = inner.indices().skip(outer).collect();
-    let result: Param<Soacs> = ctx.fresh("x", Type::Prim(elem));
+fn elementwise(ctx: &mut Ctx<'_>, scope: Scope<'_>, to: Let, op: BasicOp) -> Result {
+    let ty = &to.pat[0].ty;
+    let outer = scope.nest.widths().count();
+    let elem = ty.elem().ok_or_else(bug("expected an array"))?;
+    let inner = scope.nest.with_dims(&mut ctx.names, &ty.shape()[outer..]);
+    let slice = inner.indices().skip(outer).map(DimIndex::Fix).collect();
+    let result = ctx.names.fresh("x", Type::Prim(elem));
     let name = result.name;
+    let mut stms = Vec::new();
     // A reader of one element of such an array computes only that element.
-    let (array, mut stms) = if let BasicOp::Copy(array) = op {
-        (array, Vec::new())
+    let array = if let BasicOp::Copy(array) = op {
+        array
     } else {
-        let ty = (0..outer).fold(param.ty.clone(), |ty, _| ty.row().unwrap_or(ty));
-        let array: Param<Soacs> = ctx.fresh("xs", ty);
+        let array = ctx.names.fresh("xs", scope.nest.element_type(ty));
         let name = array.name;
-        let stm = Stm { pat: vec![array], aux: Aux::at(aux.prov), exp: Exp::Basic(op) };
-        (name, vec![stm])
+        stms.push(basic(array, op, to.aux.prov));
+        name
     };
-    stms.push(Stm {
-        pat: vec![result],
-        aux: Aux::at(aux.prov),
-        exp: Exp::Basic(BasicOp::Index { array, slice: indices.into_iter().map(DimIndex::Fix).collect() }),
-    });
-    let body = Body { stms, result: vec![name.into()] };
-    let segop_body = SegopBody::map(body, vec![Type::Prim(elem)]);
-    versions::g2(ctx, &inner, at, vec![param], aux, segop_body, out)
+    stms.push(basic(result, BasicOp::Index { array, slice }, to.aux.prov));
+    let segop_body = SegopBody::map(Body { stms, result: vec![name.into()] }, vec![Type::Prim(elem)]);
+    map::g2(ctx, scope.over(&inner), to, segop_body)
 }

@@ -21,20 +21,20 @@
 //! iterations of a separate map may be vectorised, the rows of a chunk may not.
 
 use super::scan_reduce::{identity_screma, results, rows, screma};
-use super::segments::reshape;
-use super::versions;
-use crate::context::{Ctx, atoms, row_slice, rows_slice};
+use super::{map, versions};
+use crate::Result;
+use crate::context::{Ctx, Let};
 use crate::manifest::SegopBody;
-use crate::nest::Nest;
-use crate::position::Position;
+use crate::names::{Names, atoms, reshape, rows_slice};
+use crate::scope::Scope;
 use crate::sequential::{bound, screma_loop};
 use ir::name::Name;
 use ir::scan_reduce::ScanReduce;
 use ir::soac::Screma;
-use ir::syntax::{Atom, Aux, BasicOp, Body, Param, Stm};
+use ir::syntax::{Atom, Aux, BasicOp, Body, Param};
 use ir::tunable::Rule;
 use ir::types::{Dim, Type};
-use ir::{Builder, Flatten, PassError, Segs, Soacs};
+use ir::{Builder, Flatten, PassError, Prov, Segs, Soacs};
 use prim::{BinOp, PrimType};
 
 /// The largest number of chunks: their results are reduced or scanned once more.
@@ -55,14 +55,14 @@ pub(super) enum Chunks {
 }
 
 /// The versions of a screma with operators on arrays that this rule applies to.
-pub(super) fn wanted(ctx: &Ctx<'_>, nest: &Nest<'_>, at: Position, s: &Screma) -> Chunks {
+pub(super) fn wanted(ctx: &Ctx<'_>, scope: Scope<'_>, s: &Screma) -> Chunks {
     let scan_reduce = &s.scan_reduce;
     let one = scan_reduce.scans.is_empty() != scan_reduce.reduces.is_empty();
     let maps = !s.map.body.stms.is_empty() || s.map.ret.len() > scan_reduce.n_accumulated();
     let only = scan_reduce.post.is_none() && !maps;
-    let arrays = s.inputs.iter().all(|&input| ctx.types.type_of(input).is_array());
-    let alone = nest.is_empty() && at.enclosing.is_none();
-    if !(one && only && arrays && alone && versions::level_nests(ctx, at)) {
+    let arrays = s.inputs.iter().all(|&input| ctx.names.types.type_of(input).is_array());
+    let alone = scope.nest.is_empty() && scope.at.enclosing.is_none();
+    if !(one && only && arrays && alone && scope.level_nests(ctx.stack)) {
         return Chunks::No;
     }
     match (ctx.mode, s.width) {
@@ -77,7 +77,7 @@ pub(super) fn wanted(ctx: &Ctx<'_>, nest: &Nest<'_>, at: Position, s: &Screma) -
 pub(super) fn guard(ctx: &mut Ctx<'_>, width: Atom) -> versions::Guard {
     versions::Guard {
         before: Vec::new(),
-        enough: (width, ctx.threshold(Rule::OuterParallelism, DEFAULT_ROWS)),
+        enough: (width, ctx.guards.threshold(Rule::OuterParallelism, DEFAULT_ROWS)),
         little: None,
     }
 }
@@ -93,53 +93,49 @@ struct RowPartition {
     count: Dim,
 }
 
-/// Appends a reduction or scan by chunks; `merge` appends the one of the chunks' results, with the
-/// given pattern.
+/// Appends a reduction or scan by chunks; `merge` appends that of the chunks' results.
 pub(super) fn chunks(
     ctx: &mut Ctx<'_>,
-    nest: &Nest<'_>,
-    at: Position,
-    (pat, aux): (Vec<Param<Soacs>>, &Aux),
-    s: Screma,
-    out: &mut Vec<Stm<Segs>>,
-    merge: impl FnOnce(&mut Ctx<'_>, Vec<Param<Soacs>>, Screma, &mut Vec<Stm<Segs>>) -> Result<(), PassError>,
-) -> Result<(), PassError> {
-    let mut builder: Builder<'_, Segs> = ctx.builder(aux);
-    let parts = RowPartition::of(&mut builder, bound(s.width)?);
-    out.extend(builder.take_stms());
-    let over = nest.with_map(ctx, parts.count, &[], &[])?;
+    scope: Scope<'_>,
+    to: Let,
+    mut s: Screma,
+    merge: impl FnOnce(&mut Ctx<'_>, Let, Screma) -> Result,
+) -> Result {
+    let Let { pat, aux } = to;
+    let width = bound(s.width)?;
+    let parts = ctx.build(aux.prov, |b| RowPartition::of(b, width));
+    let over = scope.nest.with_map(&mut ctx.names, parts.count, &[], &[])?;
     let Some(chunk) = over.indices().last() else {
         return Err(PassError::bug("a nest has no dimensions"));
     };
-    let map = |ctx: &mut Ctx<'_>, pat, body, ret, out: &mut Vec<Stm<Segs>>| {
-        let segop_body = SegopBody::map(body, ret);
-        versions::g2(ctx, &over, at, pat, aux.clone(), segop_body, out)
+    let map = |ctx: &mut Ctx<'_>, pat, body, ret| {
+        let to = Let { pat, aux: aux.clone() };
+        map::g2(ctx, scope.over(&over), to, SegopBody::map(body, ret))
     };
     let scan = !s.scan_reduce.scans.is_empty();
-    let rest = ctx.copy_scan_reduce(&s.scan_reduce);
-    let second_pass = scan.then(|| ctx.copy_screma(&s));
-    let mut first = s;
+    let rest = ctx.names.copy_scan_reduce(&s.scan_reduce);
+    let second_pass = scan.then(|| ctx.names.copy_screma(&s));
     if scan {
-        first.scan_reduce = ScanReduce::reduce(std::mem::take(&mut first.scan_reduce.scans));
+        s.scan_reduce = ScanReduce::reduce(std::mem::take(&mut s.scan_reduce.scans));
     }
-    let types: Vec<Type> = first.scan_reduce.reduced_types().cloned().collect();
-    let body = parts.reduction(ctx, aux, first, chunk, scan);
-    let totals = rows(ctx, "totals", &types, Some(parts.count));
+    let types: Vec<Type> = s.scan_reduce.reduced_types().cloned().collect();
+    let body = parts.reduction(&mut ctx.names, &aux, s, chunk, scan);
+    let totals = rows(&mut ctx.names, "totals", &types, Some(parts.count));
     let names = totals.iter().map(|param| param.name).collect();
-    map(ctx, totals, body, types.clone(), out)?;
-    let rest = identity_screma(ctx, parts.count, names, &types, rest);
+    map(ctx, totals, body, types.clone())?;
+    let rest = identity_screma(&mut ctx.names, parts.count, names, &types, rest);
     let Some(s) = second_pass else {
-        return merge(ctx, pat, rest, out);
+        return merge(ctx, Let { pat, aux }, rest);
     };
-    let starts = rows(ctx, "starts", &types, Some(parts.count));
+    let starts = rows(&mut ctx.names, "starts", &types, Some(parts.count));
     let names: Vec<Name> = starts.iter().map(|param| param.name).collect();
-    merge(ctx, starts, rest, out)?;
-    let (body, ret) = parts.scan(ctx, aux, s, chunk, &names)?;
-    let chunks = rows(ctx, "chunks", &ret, Some(parts.count));
+    merge(ctx, Let { pat: starts, aux: aux.clone() }, rest)?;
+    let (body, ret) = parts.scan(&mut ctx.names, &aux, s, chunk, &names)?;
+    let chunks = rows(&mut ctx.names, "chunks", &ret, Some(parts.count));
     let names: Vec<Name> = chunks.iter().map(|param| param.name).collect();
-    map(ctx, chunks, body, ret, out)?;
+    map(ctx, chunks, body, ret)?;
     for ((param, row), chunks) in pat.into_iter().zip(types).zip(names) {
-        parts.concat_chunks(ctx, aux, param, (&row, chunks), out);
+        parts.concat_chunks(ctx, aux.prov, param, (&row, chunks));
     }
     Ok(())
 }
@@ -175,74 +171,69 @@ impl RowPartition {
     /// The reduction of a chunk's rows, or of those of the previous chunk if `before` is set.
     fn reduction(
         self,
-        ctx: &mut Ctx<'_>,
+        names: &mut Names<'_>,
         aux: &Aux,
         mut s: Screma,
         chunk: Atom,
         before: bool,
     ) -> Body<Soacs> {
-        let mut builder: Builder<'_, Soacs> = ctx.builder(aux);
-        let extent = if before {
-            let one = builder.binary(BinOp::SMin, PrimType::I64, chunk, Atom::i64(1));
-            let previous = builder.sub_i64(chunk, one.into());
-            let first = builder.mul_i64(previous, self.per);
-            (first, builder.mul_i64(one.into(), self.per))
-        } else {
-            self.extent(&mut builder, chunk)
-        };
-        self.rows(&mut builder, extent, &mut s);
-        let mut stms = builder.take_stms();
-        let totals = results(ctx, &s);
+        let mut stms = Vec::new();
+        names.build(aux.prov, &mut stms, |b| {
+            let extent = if before {
+                let one = b.binary(BinOp::SMin, PrimType::I64, chunk, Atom::i64(1));
+                let previous = b.sub_i64(chunk, one.into());
+                let first = b.mul_i64(previous, self.per);
+                (first, b.mul_i64(one.into(), self.per))
+            } else {
+                self.extent(b, chunk)
+            };
+            self.rows(b, extent, &mut s);
+        });
+        let totals = results(names, &s);
         let result = atoms(&totals);
         stms.push(screma(totals, aux, s));
         Body { stms, result }
     }
 
-    /// The scan of a chunk's rows, starting from the result of the rows before; the result arrays
-    /// have the size of a full chunk.
+    /// The scan of a chunk's rows from the result of those before, in arrays for a full chunk.
     fn scan(
         self,
-        ctx: &mut Ctx<'_>,
+        names: &mut Names<'_>,
         aux: &Aux,
         mut s: Screma,
         chunk: Atom,
         starts: &[Name],
-    ) -> Result<(Body<Soacs>, Vec<Type>), PassError> {
-        let mut builder: Builder<'_, Soacs> = ctx.builder(aux);
-        let extent = self.extent(&mut builder, chunk);
-        self.rows(&mut builder, extent, &mut s);
-        let mut starts = starts.iter();
-        for operator in &mut s.scan_reduce.scans {
-            for (neutral, &array) in operator.neutral.iter_mut().zip(&mut starts) {
-                let slice = row_slice(&builder.type_of(array.into()), chunk);
-                *neutral = builder.let_basic("start", BasicOp::Index { array, slice }).into();
+    ) -> Result<(Body<Soacs>, Vec<Type>)> {
+        let mut stms = Vec::new();
+        let extent = names.build(aux.prov, &mut stms, |b| {
+            let extent = self.extent(b, chunk);
+            self.rows(b, extent, &mut s);
+            let mut starts = starts.iter();
+            for operator in &mut s.scan_reduce.scans {
+                for (neutral, &array) in operator.neutral.iter_mut().zip(&mut starts) {
+                    *neutral = b.index("start", array, &[chunk]).into();
+                }
             }
-        }
-        let mut stms = builder.take_stms();
+            extent
+        });
         s.width = Builder::<Soacs>::dim(self.per);
-        let chunks = results(ctx, &s);
-        let result = atoms(&chunks);
-        let ret = chunks.iter().map(|param| param.ty.clone()).collect();
-        screma_loop(ctx, chunks, aux, (s, extent.1), &mut stms)?;
+        let pat = results(names, &s);
+        let result = atoms(&pat);
+        let ret = pat.iter().map(|param| param.ty.clone()).collect();
+        screma_loop(names, Let { pat, aux: aux.clone() }, (s, extent.1), &mut stms)?;
         Ok((Body { stms, result }, ret))
     }
 
     /// Binds the rows of all chunks as one dimension, without the unused part of the last chunk.
-    fn concat_chunks(
-        self,
-        ctx: &mut Ctx<'_>,
-        aux: &Aux,
-        param: Param<Soacs>,
-        (row, array): (&Type, Name),
-        out: &mut Vec<Stm<Segs>>,
-    ) {
-        let mut builder: Builder<'_, Segs> = ctx.builder(aux);
-        let all = builder.product(&[self.count, Builder::<Segs>::dim(self.per)]);
-        let whole = row.array_of(Builder::<Segs>::dim(all));
-        let array = builder.let_basic("reshaped", reshape(whole.shape(), array));
-        let slice = rows_slice(&whole, Atom::i64(0), Builder::<Segs>::dim(self.width));
-        out.extend(builder.take_stms());
-        super::distribute::bind(ctx, param, BasicOp::Index { array, slice }, aux, out);
+    fn concat_chunks(self, ctx: &mut Ctx<'_>, prov: Prov, param: Param<Soacs>, (row, array): (&Type, Name)) {
+        let op = ctx.build(prov, |b| {
+            let all = b.product(&[self.count, Builder::<Segs>::dim(self.per)]);
+            let whole = row.array_of(Builder::<Segs>::dim(all));
+            let array = b.let_basic("reshaped", reshape(whole.shape(), array));
+            let slice = rows_slice(&whole, Atom::i64(0), Builder::<Segs>::dim(self.width));
+            BasicOp::Index { array, slice }
+        });
+        ctx.bind(param, op, prov);
     }
 }
 

@@ -11,66 +11,56 @@
 
 use super::parallelism::NestBindings;
 use super::pending::{Needs, Pending, Regularity};
-use super::results::named;
-use super::{array_ops, branches, distribute_irregular, invariant, loops, versions};
-use crate::context::Ctx;
+use super::{array_ops, control_flow, invariant, map};
+use crate::context::{Ctx, Let};
+use crate::functions::Callees;
 use crate::manifest::SegopBody;
+use crate::names::atoms;
 use crate::nest::{Nest, Segments};
-use crate::position::Position;
+use crate::scope::Scope;
+use crate::{Pat, Result, Stms, bug};
 use ir::soac::Soac;
 use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Param, Stm};
 use ir::types::{Dim, Type};
-use ir::walk::stm_names;
-use ir::{FunName, Name, PassError, Segs, Soacs};
+use ir::walk::{Substitution, stm_names, substitute_stm};
+use ir::{Name, PassError, Soacs};
 use rustc_hash::{FxHashMap, FxHashSet};
-use std::sync::Arc;
 
-/// Returns true if the rule pays: the nest can be distributed into some statement, also into an
-/// irregular one if `irregular` is set.
-pub(super) fn pays(ctx: &Ctx<'_>, nest: &Nest<'_>, body: &Body<Soacs>, irregular: bool) -> bool {
-    let bound = NestBindings { nest, more: &|_| false, irregular, lifts: &ctx.lifted_functions };
-    bound.exploits(body)
-}
-
-/// Returns true if the rule pays though no statement is parallel: each element of the results can
-/// be computed by itself.
-pub(super) fn computes_elements(ctx: &Ctx<'_>, nest: &Nest<'_>, body: &Body<Soacs>) -> bool {
-    let bound = NestBindings { nest, more: &|_| false, irregular: true, lifts: &ctx.lifted_functions };
-    array_ops::returns_elements(bound, body)
+/// Returns true if the rule pays: the nest can be distributed into some statement of the body.
+pub(super) fn pays(ctx: &Ctx<'_>, scope: Scope<'_>, body: &Body<Soacs>) -> bool {
+    NestBindings::of(ctx, scope, &|_| false).exploits(body)
 }
 
 /// Appends a nest over a body; the pattern has its results for all iterations.
-pub(crate) fn distribute(
-    ctx: &mut Ctx<'_>,
-    outer: &Nest<'_>,
-    at: Position,
-    body: Body<Soacs>,
-    pat: Vec<Param<Soacs>>,
-    aux: &Aux,
-    out: &mut Vec<Stm<Segs>>,
-) -> Result<(), PassError> {
-    if outer.is_empty() {
-        let (stms, left) = named(body, pat);
-        ctx.stms(at, stms, out)?;
-        for (param, result) in left {
-            bind(ctx, param, BasicOp::Atom(result), aux, out);
-        }
-        return Ok(());
+pub(crate) fn distribute(ctx: &mut Ctx<'_>, scope: Scope<'_>, body: Body<Soacs>, to: Let) -> Result {
+    if !scope.nest.is_empty() {
+        let nest = scope.nest.child(Vec::new());
+        return Distribution::new(ctx, scope, nest, &body).over(ctx, body, to.pat);
     }
-    let d = Distribution::new(ctx, outer.child(Vec::new()), at, aux, &body);
-    d.over(ctx, body, pat, out)
+    let (stms, left) = named(body, to.pat);
+    ctx.stms(scope, stms)?;
+    for (param, result) in left {
+        ctx.bind(param, BasicOp::Atom(result), to.aux.prov);
+    }
+    Ok(())
 }
+
+/// Results of a statement, with the arrays over the nest that have their values; segments have none.
+pub(super) type Results = Vec<(Param<Soacs>, Option<Param<Soacs>>)>;
 
 /// The arrays that a body's results are stored in.
 #[derive(Default)]
-pub(super) struct ResultArrays {
+pub(super) struct Stores {
     stores: FxHashMap<Name, Vec<(usize, Param<Soacs>)>>,
     /// The indices of the results that are stored already.
     done: FxHashSet<usize>,
 }
 
 /// The state of distributing a nest over a body.
-pub(super) struct Distribution<'a, 'n> {
+pub(super) struct Distribution<'c, 'n> {
+    /// The scope of the nest.
+    pub(super) outer: Scope<'n>,
+    /// The nest, with what its iterations bind so far.
     pub(super) nest: Nest<'n>,
     pub(super) pending: Pending,
     /// The last statement that uses a name. Each statement has two numbers, an even and an odd one;
@@ -78,24 +68,20 @@ pub(super) struct Distribution<'a, 'n> {
     pub(super) last_use: FxHashMap<Name, usize>,
     /// The number after those of all statements.
     pub(super) end: usize,
-    pub(super) at: Position,
-    pub(super) aux: &'a Aux,
     /// True if the nest is also distributed into irregular statements.
     pub(super) allow_irregular: bool,
     /// Arrays that the body may consume.
     pub(super) may_consume: FxHashSet<Name>,
-    /// Functions that have lifted versions.
-    lifts: Arc<FxHashSet<FunName>>,
+    callees: &'c Callees,
     /// The segments of each length that varies across iterations.
     pub(super) segments: FxHashMap<Atom, Segments>,
-    /// Names that are segments: the array with all segments and the vector of its elements'
-    /// iterations.
+    /// Names that are segments: the array of all segments, and the vector of its elements' iterations.
     pub(super) segment_arrays: FxHashMap<Name, (Name, Name)>,
 }
 
-impl<'a, 'n> Distribution<'a, 'n> {
+impl<'c, 'n> Distribution<'c, 'n> {
     /// Starts the distribution of a nest over a body.
-    pub(super) fn new(ctx: &Ctx<'_>, nest: Nest<'n>, at: Position, aux: &'a Aux, body: &Body<Soacs>) -> Self {
+    pub(super) fn new(ctx: &Ctx<'c>, outer: Scope<'n>, nest: Nest<'n>, body: &Body<Soacs>) -> Self {
         let mut last_use: FxHashMap<Name, usize> = FxHashMap::default();
         for (i, stm) in body.stms.iter().enumerate() {
             stm_names(stm, |name| {
@@ -105,15 +91,14 @@ impl<'a, 'n> Distribution<'a, 'n> {
         let end = 2 * body.stms.len();
         last_use.extend(body.result.iter().filter_map(|it| Some((it.var()?, end))));
         Self {
+            outer,
             nest,
             pending: Pending::default(),
             last_use,
             end,
-            at,
-            aux,
-            allow_irregular: distribute_irregular::is_allowed_at(ctx, at),
+            allow_irregular: ctx.allows_irregular(outer),
             may_consume: invariant::taken(ctx, body),
-            lifts: Arc::clone(&ctx.lifted_functions),
+            callees: ctx.callees,
             segments: FxHashMap::default(),
             segment_arrays: FxHashMap::default(),
         }
@@ -121,36 +106,27 @@ impl<'a, 'n> Distribution<'a, 'n> {
 }
 
 impl Distribution<'_, '_> {
+    /// The scope of a statement in the nest.
+    pub(super) fn scope(&self) -> Scope<'_> {
+        self.outer.over(&self.nest)
+    }
+
     /// Distributes the nest over a body; the pattern has its results for all iterations.
-    pub(super) fn over(
-        mut self,
-        ctx: &mut Ctx<'_>,
-        body: Body<Soacs>,
-        pat: Vec<Param<Soacs>>,
-        out: &mut Vec<Stm<Segs>>,
-    ) -> Result<(), PassError> {
-        let results = body.result;
-        let mut sink = ResultArrays::default();
-        for (k, (result, param)) in results.iter().zip(&pat).enumerate() {
+    pub(super) fn over(mut self, ctx: &mut Ctx<'_>, body: Body<Soacs>, pat: Pat) -> Result {
+        let mut sink = Stores::default();
+        for (k, (result, param)) in body.result.iter().zip(&pat).enumerate() {
             if let Atom::Var(name) = result {
                 sink.stores.entry(*name).or_default().push((k, param.clone()));
             }
         }
-        self.statements(ctx, body.stms, &mut sink, out)?;
-        let results = results.into_iter().zip(pat).enumerate();
-        let results = results.filter(|(k, _)| !sink.done.contains(k));
-        let results = results.map(|(_, it)| it).collect();
-        self.results(ctx, results, out)
+        self.statements(ctx, body.stms, &mut sink)?;
+        let results = body.result.into_iter().zip(pat).enumerate();
+        let results = results.filter(|(k, _)| !sink.done.contains(k)).map(|(_, it)| it);
+        self.results(ctx, results.collect())
     }
 
     /// Distributes the nest over statements, in order.
-    pub(super) fn statements(
-        &mut self,
-        ctx: &mut Ctx<'_>,
-        stms: Vec<Stm<Soacs>>,
-        sink: &mut ResultArrays,
-        out: &mut Vec<Stm<Segs>>,
-    ) -> Result<(), PassError> {
+    pub(super) fn statements(&mut self, ctx: &mut Ctx<'_>, stms: Stms<Soacs>, sink: &mut Stores) -> Result {
         for (i, stm) in stms.into_iter().enumerate() {
             let stms = self.rewrite(ctx, stm)?;
             let last = stms.len().saturating_sub(1);
@@ -159,74 +135,60 @@ impl Distribution<'_, '_> {
                 self.last_use.entry(param.name).or_insert(2 * i + 1);
             }
             for (k, stm) in stms.into_iter().enumerate() {
-                self.statement(ctx, (2 * i + usize::from(k == last), stm), sink, out)?;
+                self.statement(ctx, (2 * i + usize::from(k == last), stm), sink)?;
             }
         }
         Ok(())
     }
 
     /// Distributes the nest into a statement, or leaves the statement pending.
-    fn statement(
-        &mut self,
-        ctx: &mut Ctx<'_>,
-        (i, stm): (usize, Stm<Soacs>),
-        sink: &mut ResultArrays,
-        out: &mut Vec<Stm<Segs>>,
-    ) -> Result<(), PassError> {
+    fn statement(&mut self, ctx: &mut Ctx<'_>, (i, stm): (usize, Stm<Soacs>), sink: &mut Stores) -> Result {
         if self.allow_irregular && matches!(&stm.exp, Exp::Apply { args, .. } if args.is_empty()) {
-            self.bind_outside(ctx, stm, out);
+            self.bind_outside(ctx, stm);
             return Ok(());
         }
         let is_result = stm.pat.iter().any(|p| sink.stores.contains_key(&p.name));
         if !is_result && let Some(same) = self.invariant(&stm) {
-            return self.in_one_iteration(ctx, stm, same, out);
+            return self.in_one_iteration(ctx, stm, same);
         }
         let Some((way, needs)) = self.needs_of(&stm, i) else {
             self.wait(stm);
             return Ok(());
         };
-        self.flush(ctx, needs, out)?;
+        self.flush(ctx, needs)?;
         if self.allow_irregular && !is_result && array_ops::is_invariant(&self.nest, &stm) {
-            self.bind_outside(ctx, stm, out);
+            self.bind_outside(ctx, stm);
             return Ok(());
         }
         // These may have iterations or branches in which nothing makes the statement's checks.
-        // Segops ensure that by themselves (`empty`).
+        // Segops ensure that by themselves (`empty_checks`).
         let mut checks: Vec<Name> = stm.aux.certs.to_vec();
         let may_leave_out =
             matches!(stm.exp, Exp::Loop { .. } | Exp::If { .. } | Exp::Op(Soac::WithAcc { .. }));
         checks.retain(|cert| may_leave_out && self.nest.is_variant(*cert));
         let keeps_own_checks = !checks.is_empty() && way == Regularity::Regular;
-        // A result that is used in only one place is stored there directly.
         let mut own = Vec::with_capacity(stm.pat.len());
         for param in &stm.pat {
-            let is_bound_here =
-                |dim: &Dim| matches!(dim, Dim::Var(name) if stm.pat.iter().any(|p| p.name == *name));
-            let varies = |dim: &Dim| self.bound(&|_| false).varies(*dim) || is_bound_here(dim);
-            if way == Regularity::Irregular && param.ty.shape().iter().any(varies) {
-                own.push(None);
-                continue;
-            }
-            let expanded = match sink.stores.get(&param.name).map(Vec::as_slice) {
+            let own_name = |name: Name| stm.pat.iter().any(|param| param.name == name);
+            let bound = NestBindings { more: &own_name, pending: None, ..self.bound() };
+            let is_segment = way == Regularity::Irregular && bound.has_variant_size(&param.ty);
+            own.push(match sink.stores.get(&param.name).map(Vec::as_slice) {
+                _ if is_segment => None,
+                // A result that is used in only one place is stored there directly.
                 Some([(k, param)]) if !keeps_own_checks => {
                     sink.done.insert(*k);
-                    param.clone()
+                    Some(param.clone())
                 }
-                _ => {
-                    let ty = self.nest.expand(&param.ty);
-                    let name = ctx.names().fresh_like(param.name);
-                    ctx.types.set(name, ty.clone());
-                    Param { name, ty, ann: () }
-                }
-            };
-            own.push(Some(expanded));
+                _ => Some(ctx.names.fresh_like(param.name, self.nest.expand(&param.ty))),
+            });
         }
         if way == Regularity::Irregular {
-            return self.irregular(ctx, stm, own, out);
+            let results = stm.pat.into_iter().zip(own).collect();
+            return self.irregular(ctx, results, stm.aux, stm.exp);
         }
-        let own: Vec<Param<Soacs>> = own.into_iter().flatten().collect();
+        let own: Pat = own.into_iter().flatten().collect();
         let inner = stm.pat.clone();
-        self.parallel(ctx, stm, own.clone(), out)?;
+        self.parallel(ctx, stm, own.clone())?;
         for (param, array) in inner.into_iter().zip(own) {
             self.nest.bind_certified(param, array.name, &checks);
         }
@@ -240,67 +202,58 @@ impl Distribution<'_, '_> {
 
     /// Binds these names in the nest. If any is pending, the pending results of the body are bound
     /// as well; afterwards no statement is pending.
-    pub(super) fn bind_pending(
-        &mut self,
-        ctx: &mut Ctx<'_>,
-        mut names: Vec<Name>,
-        out: &mut Vec<Stm<Segs>>,
-    ) -> Result<(), PassError> {
-        let more = |name: Name| self.pending.bound.contains_key(&name);
-        if names.iter().any(|name| more(*name)) {
+    pub(super) fn bind_pending(&mut self, ctx: &mut Ctx<'_>, mut names: Vec<Name>) -> Result {
+        if names.iter().any(|name| self.is_pending(*name)) {
             let is_result = |name: &&Name| self.last_use.get(name) == Some(&self.end);
             let results = self.pending.bound.keys().filter(is_result);
             names.extend(results.copied());
             names.sort_unstable();
             names.dedup();
         }
-        let needs = self.needs(self.bound(&more), names);
-        let needs = needs.ok_or_else(|| PassError::bug("a value has no regular shape"))?;
-        self.flush(ctx, needs, out)
+        let needs = self.needs(self.bound(), names);
+        let needs = needs.ok_or_else(bug("a value has no regular shape"))?;
+        self.flush(ctx, needs)
     }
 
-    /// The names bound in the nest, and those of pending statements by `more`.
-    pub(super) fn bound<'b>(&'b self, more: &'b dyn Fn(Name) -> bool) -> NestBindings<'b> {
-        NestBindings { nest: &self.nest, more, irregular: self.allow_irregular, lifts: &self.lifts }
+    /// The names bound in the nest and by pending statements.
+    pub(super) fn bound(&self) -> NestBindings<'_> {
+        NestBindings {
+            nest: &self.nest,
+            pending: Some(&self.pending),
+            more: &|_| false,
+            irregular: self.allow_irregular,
+            callees: self.callees,
+        }
     }
 
     /// Computes the needed pending values, and binds them in the nest.
-    fn flush(&mut self, ctx: &mut Ctx<'_>, needs: Needs, out: &mut Vec<Stm<Segs>>) -> Result<(), PassError> {
+    fn flush(&mut self, ctx: &mut Ctx<'_>, needs: Needs) -> Result {
         let Needs { recomputed, stored, stored_as_segments: filled } = needs;
         if recomputed.is_empty() && stored.is_empty() && filled.is_empty() {
             return Ok(());
         }
         let Pending { stms, .. } = std::mem::take(&mut self.pending);
-        let recomputed = recomputed.into_iter().filter_map(|at| stms.get(at).cloned());
-        let recomputed: Vec<Stm<Soacs>> = recomputed.collect();
-        let find = |name: &Name| {
-            let mut all = stms.iter().flat_map(|stm| &stm.pat);
-            all.find(|param| param.name == *name).cloned()
-        };
-        let filled: Vec<Param<Soacs>> = filled.iter().filter_map(find).collect();
+        let recomputed: Stms<Soacs> = recomputed.into_iter().map(|at| stms[at].clone()).collect();
+        let is_filled = |param: &&Param<Soacs>| filled.contains(&param.name);
+        let mut segments: Pat = stms.iter().flat_map(|stm| &stm.pat).filter(is_filled).cloned().collect();
+        segments.sort_unstable_by_key(|param| param.name);
         let every = if filled.is_empty() { Vec::new() } else { stms.clone() };
         if !stored.is_empty() {
-            let mut ret = Vec::with_capacity(stored.len());
-            let mut pat: Vec<Param<Soacs>> = Vec::with_capacity(stored.len());
-            let mut inner: Vec<Param<Soacs>> = Vec::with_capacity(stored.len());
-            for &name in &stored {
-                let ty = ctx.type_of(name)?;
-                let array = ctx.names().fresh_like(name);
-                let expanded = self.nest.expand(&ty);
-                ctx.types.set(array, expanded.clone());
-                pat.push(Param { name: array, ty: expanded, ann: () });
-                inner.push(Param { name, ty: ty.clone(), ann: () });
-                ret.push(ty);
+            let (mut inner, mut pat): (Pat, Pat) = (Vec::new(), Vec::new());
+            for name in stored {
+                let ty = ctx.names.type_of(name)?;
+                pat.push(ctx.names.fresh_like(name, self.nest.expand(&ty)));
+                inner.push(Param { name, ty, ann: () });
             }
-            let result = stored.iter().map(|name| Atom::Var(*name)).collect();
-            let body = Body { stms, result };
-            self.in_nest(ctx, body, ret, pat.clone(), out)?;
+            let body = Body { stms, result: atoms(&inner) };
+            let ret = inner.iter().map(|param| param.ty.clone()).collect();
+            self.in_nest(ctx, body, ret, pat.clone())?;
             for (param, array) in inner.into_iter().zip(pat) {
                 self.nest.bind_element(param, array.name);
             }
         }
         // Recomputed statements that read segments are bound after these.
-        let mut late: FxHashSet<Name> = filled.iter().map(|param| param.name).collect();
+        let mut late: FxHashSet<Name> = filled.into_iter().collect();
         let (after, before): (Vec<_>, Vec<_>) = recomputed.into_iter().partition(|stm| {
             let mut found = false;
             stm_names(stm, |name| found |= late.contains(&name));
@@ -309,121 +262,115 @@ impl Distribution<'_, '_> {
             }
             found
         });
-        for stm in before {
-            self.nest.bind(stm);
+        before.into_iter().for_each(|stm| self.nest.bind(stm));
+        if !segments.is_empty() {
+            self.fill(ctx, every, segments)?;
         }
-        if !filled.is_empty() {
-            self.fill(ctx, every, filled, out)?;
-        }
-        for stm in after {
-            self.nest.bind(stm);
-        }
+        after.into_iter().for_each(|stm| self.nest.bind(stm));
         Ok(())
     }
 
     /// Appends a segop over the nest with a sequential body.
-    pub(super) fn in_nest(
-        &self,
-        ctx: &mut Ctx<'_>,
-        body: Body<Soacs>,
-        ret: Vec<Type>,
-        pat: Vec<Param<Soacs>>,
-        out: &mut Vec<Stm<Segs>>,
-    ) -> Result<(), PassError> {
-        let segop_body = SegopBody::map(body, ret);
-        let aux = Aux::at(self.aux.prov);
-        versions::g2(ctx, &self.nest, self.at, pat, aux, segop_body, out)
+    pub(super) fn in_nest(&self, ctx: &mut Ctx<'_>, body: Body<Soacs>, ret: Vec<Type>, pat: Pat) -> Result {
+        map::g2(ctx, self.scope(), Let::at(self.outer.prov, pat), SegopBody::map(body, ret))
     }
 
     /// Applies the rule for a parallel statement.
-    fn parallel(
-        &mut self,
-        ctx: &mut Ctx<'_>,
-        stm: Stm<Soacs>,
-        pat: Vec<Param<Soacs>>,
-        out: &mut Vec<Stm<Segs>>,
-    ) -> Result<(), PassError> {
-        let Stm { pat: _, mut aux, exp } = stm;
-        let certs: Vec<Name> = aux.certs.iter().copied().collect();
-        let (variant, known): (Vec<Name>, Vec<Name>) =
-            certs.into_iter().partition(|cert| self.nest.is_variant(*cert));
-        aux.certs = known.into_iter().collect();
+    fn parallel(&mut self, ctx: &mut Ctx<'_>, stm: Stm<Soacs>, pat: Pat) -> Result {
+        let (aux, variant) = self.certs(stm.aux, &[]);
         let nest = self.nest.child(variant);
-        match exp {
-            Exp::Op(soac) => ctx.combinator(&nest, self.at, pat, aux, soac, out),
-            Exp::Loop { params, form, body } => {
-                loops::g7(ctx, &nest, self.at, pat, aux, (params, form, body), out)
-            }
+        let (scope, to) = (self.outer.over(&nest).with_prov(aux.prov), Let { pat, aux });
+        match stm.exp {
+            Exp::Op(soac) => super::combinator(ctx, scope, to, soac),
+            Exp::Loop { params, form, body } => control_flow::g7(ctx, scope, to, (params, form, body)),
             Exp::If { cond, then_body, else_body } => {
-                branches::g8(ctx, &nest, self.at, pat, aux, (cond, then_body, else_body), out)
+                control_flow::g8(ctx, scope, to, (cond, then_body, else_body))
             }
-            Exp::Basic(op) => array_ops::operation(ctx, &nest, self.at, pat, aux, op, out),
+            Exp::Basic(op) => array_ops::operation(ctx, scope, to, op),
             Exp::Apply { .. } => Err(PassError::bug("a call was chosen for distribution")),
         }
     }
 
+    /// Splits a statement's certificates: the ones from outside the nest, which it keeps, and the
+    /// nest-variant ones, including the certificates of its inputs. The latter hold for empty
+    /// segments, too, which have no element that makes the checks.
+    pub(super) fn certs(&self, aux: Aux, inputs: &[Name]) -> (Aux, Vec<Name>) {
+        let more = self.nest.certs_of(inputs).into_iter().filter(|cert| !aux.certs.contains(cert));
+        let all = aux.certs.iter().copied().chain(more);
+        let (variant, known): (Vec<Name>, Vec<Name>) = all.partition(|cert| self.nest.is_variant(*cert));
+        (Aux { certs: known.into_iter().collect(), ..aux }, variant)
+    }
+
     /// Binds the body's results that have no array yet.
-    pub(super) fn results(
-        mut self,
-        ctx: &mut Ctx<'_>,
-        results: Vec<(Atom, Param<Soacs>)>,
-        out: &mut Vec<Stm<Segs>>,
-    ) -> Result<(), PassError> {
+    pub(super) fn results(mut self, ctx: &mut Ctx<'_>, results: Vec<(Atom, Param<Soacs>)>) -> Result {
         let (mut left, mut pat, mut ret) = (Vec::new(), Vec::new(), Vec::new());
-        for (result, param) in results {
-            let known = result.var().filter(|name| !self.is_pending(*name));
-            let known = known.and_then(|name| self.nest.constant(name));
-            let is_acc = matches!(param.ty, Type::Acc { .. });
-            let result = known.filter(|_| !is_acc).unwrap_or(result);
-            let array = match result {
-                Atom::Var(name) if matches!(param.ty, Type::Acc { .. }) => self.acc(name),
-                Atom::Var(name) => self.nest.array_of(name),
-                Atom::Const(_) => None,
-            };
-            if let Some(array) = array {
-                let op = if matches!(param.ty, Type::Acc { .. }) {
-                    BasicOp::Atom(array.into())
-                } else {
-                    BasicOp::Copy(array)
-                };
-                bind(ctx, param, op, self.aux, out);
-                continue;
+        for (mut result, param) in results {
+            let waits = result.var().is_some_and(|name| self.is_pending(name));
+            if matches!(param.ty, Type::Acc { .. }) {
+                // An accumulator from outside the nest, if no pending statement updates it.
+                if let Some(acc) = result.var().filter(|_| !waits).and_then(|name| self.nest.acc(name)) {
+                    ctx.bind(param, BasicOp::Atom(acc.into()), self.outer.prov);
+                    continue;
+                }
+            } else {
+                let known = result.var().filter(|_| !waits).and_then(|name| self.nest.constant(name));
+                result = known.unwrap_or(result);
+                if let Some(array) = result.var().and_then(|name| self.nest.array_of(name)) {
+                    ctx.bind(param, BasicOp::Copy(array), self.outer.prov);
+                    continue;
+                }
+                if !result.var().is_some_and(|name| self.nest.is_variant(name) || self.is_pending(name)) {
+                    let shape = self.nest.widths().collect();
+                    ctx.bind(param, BasicOp::Replicate { shape, value: result }, self.outer.prov);
+                    continue;
+                }
             }
-            let ty = match result {
-                Atom::Var(name) => ctx.type_of(name)?,
-                Atom::Const(value) => Type::Prim(value.ty()),
-            };
-            let variant = |name| self.nest.is_variant(name) || self.pending.bound.contains_key(&name);
-            if !result.var().is_some_and(variant) && !matches!(ty, Type::Acc { .. }) {
-                let shape = self.nest.widths().collect();
-                let value = result;
-                bind(ctx, param, BasicOp::Replicate { shape, value }, self.aux, out);
-                continue;
-            }
+            ret.push(ctx.names.atom_type(result)?);
             left.push(result);
-            ret.push(ty);
             pat.push(param);
         }
         if left.is_empty() {
             return Ok(());
         }
         let stms = std::mem::take(&mut self.pending.stms);
-        let body = Body { stms, result: left };
-        self.in_nest(ctx, body, ret, pat, out)
-    }
-
-    /// The accumulator from outside the nest that a name stands for, if no pending statement
-    /// updates it.
-    fn acc(&self, name: Name) -> Option<Name> {
-        if self.pending.bound.contains_key(&name) {
-            return None;
-        }
-        self.nest.acc(name)
+        self.in_nest(ctx, Body { stms, result: left }, ret, pat)
     }
 }
 
-/// Appends a basic operation outside of segops.
-pub(super) fn bind(ctx: &mut Ctx<'_>, param: Param<Soacs>, op: BasicOp, aux: &Aux, out: &mut Vec<Stm<Segs>>) {
-    let pat = vec![ctx.param(param)];
-    out.push(Stm { pat, aux: Aux::at(aux.prov), exp: Exp::Basic(op) });
+/// The statements of a body, with its results renamed to the names of a pattern, and the remaining
+/// results to be bound: names from outside the body, constants, repeated results.
+fn named(body: Body<Soacs>, pat: Pat) -> (Stms<Soacs>, Vec<(Param<Soacs>, Atom)>) {
+    let Body { mut stms, result } = body;
+    let given: Vec<(Param<Soacs>, Atom)> = pat.into_iter().zip(result).collect();
+    let own: FxHashSet<Name> = given.iter().map(|(param, _)| param.name).collect();
+    let mut dims = given.iter().flat_map(|(param, _)| param.ty.shape());
+    if dims.any(|dim| matches!(dim, Dim::Var(size) if own.contains(size))) {
+        // A size has to be bound before the arrays that have it.
+        return (stms, given);
+    }
+    let mut wanted: FxHashMap<Name, Param<Soacs>> = FxHashMap::default();
+    for (param, result) in given.iter().rev() {
+        if let Atom::Var(name) = result {
+            wanted.insert(*name, param.clone());
+        }
+    }
+    let mut map = Substitution::default();
+    let mut done: FxHashSet<Name> = FxHashSet::default();
+    for param in stms.iter_mut().flat_map(|stm| &mut stm.pat) {
+        if let Some(own) = wanted.remove(&param.name) {
+            map.insert(param.name, own.name.into());
+            done.insert(own.name);
+            *param = own;
+        }
+    }
+    if !map.is_empty() {
+        for stm in &mut stms {
+            substitute_stm(stm, &map);
+        }
+    }
+    let left = given.into_iter().filter(|(param, _)| !done.contains(&param.name)).map(|(param, result)| {
+        let renamed = result.var().and_then(|name| map.get(&name).copied());
+        (param, renamed.unwrap_or(result))
+    });
+    (stms, left.collect())
 }

@@ -20,28 +20,29 @@
 use super::distribute::{Distribution, distribute};
 use super::parallelism::has_parallelism;
 use super::updates::viewed;
-use crate::context::Ctx;
+use crate::context::{Ctx, Let};
 use crate::empty_checks::any_empty;
+use crate::names::atoms;
 use crate::nest::Nest;
+use crate::{Pat, Result, Stms};
+use analysis::total;
 use ir::syntax::{Atom, Attr, BasicOp, Body, Exp, Param, Stm};
-use ir::total;
 use ir::types::{Dim, Type};
 use ir::walk::{
     Substitution, consumed_by, stm_names, sub_bodies, substitute_stm, substitute_type, used_names, with_stack,
 };
-use ir::{Name, PassError, Segs, Soacs};
+use ir::{Name, Soacs};
 use prim::PrimType;
 use rustc_hash::FxHashSet;
 
-/// The statements that an invariant statement depends on, and the dimensions that it is invariant
-/// along.
+/// What an invariant statement depends on, and the dimensions that it is invariant along.
 pub(super) struct Invariant {
     /// Statements that are computed outside the nest, in order.
-    outside: Vec<Stm<Soacs>>,
+    outside: Stms<Soacs>,
     /// Bindings of the nest, in order.
-    bound: Vec<Stm<Soacs>>,
+    bound: Stms<Soacs>,
     /// Pending statements, in order.
-    waiting: Vec<Stm<Soacs>>,
+    waiting: Stms<Soacs>,
     /// The indices of the dimensions along which all of these are invariant.
     fixed: FxHashSet<Name>,
 }
@@ -56,7 +57,7 @@ pub(super) fn taken(ctx: &Ctx<'_>, body: &Body<Soacs>) -> FxHashSet<Name> {
 fn take(ctx: &Ctx<'_>, body: &Body<Soacs>, names: &mut FxHashSet<Name>) {
     for stm in body.stms.iter().rev() {
         let before = names.len();
-        names.extend(consumed_by(&stm.exp, |fun, i| ctx.consumes(fun, i)));
+        names.extend(consumed_by(&stm.exp, |fun, i| ctx.callees.consumes(fun, i)));
         sub_bodies(&stm.exp, |body| with_stack(|| take(ctx, body, names)));
         let is_taken = |param: &Param<Soacs>| param.ty.is_array() && names.contains(&param.name);
         let may_pass = match &stm.exp {
@@ -75,37 +76,35 @@ fn take(ctx: &Ctx<'_>, body: &Body<Soacs>, names: &mut FxHashSet<Name>) {
 
 impl Distribution<'_, '_> {
     /// Appends a statement that cannot fail and is invariant in the nest, outside of the nest.
-    pub(super) fn bind_outside(&mut self, ctx: &mut Ctx<'_>, stm: Stm<Soacs>, out: &mut Vec<Stm<Segs>>) {
+    pub(super) fn bind_outside(&mut self, ctx: &mut Ctx<'_>, stm: Stm<Soacs>) {
         let exp = match stm.exp {
             Exp::Basic(op) => Exp::Basic(op),
-            Exp::Apply { fun, args } => Exp::Apply { fun: ctx.call_version(&fun, self.at), args },
+            Exp::Apply { fun, args } => Exp::Apply { fun: ctx.call_version(&fun, self.scope().at), args },
             Exp::If { .. } | Exp::Loop { .. } | Exp::Op(_) => return,
         };
-        let mut pat: Vec<Param<Segs>> = Vec::with_capacity(stm.pat.len());
+        let mut pat: Pat = Vec::with_capacity(stm.pat.len());
         let mut names = Substitution::default();
         for param in &stm.pat {
             let mut ty = param.ty.clone();
             substitute_type(&mut ty, &names);
-            let own: Param<Soacs> = ctx.fresh("invariant", ty);
+            let own = ctx.names.fresh("invariant", ty);
             names.insert(param.name, own.name.into());
-            pat.push(ctx.param(own));
+            pat.push(own);
         }
         for (param, own) in stm.pat.into_iter().zip(&pat) {
             self.nest.bind_op(param, BasicOp::Atom(own.name.into()));
         }
-        out.push(Stm { pat, aux: stm.aux, exp });
+        ctx.emit(Let { pat, aux: stm.aux }, exp);
     }
 
     /// The bindings and pending statements that a statement depends on, if it is invariant along a
     /// dimension and worth a nest of its own.
     pub(super) fn invariant(&self, stm: &Stm<Soacs>) -> Option<Invariant> {
-        let more = |name: Name| self.is_pending(name);
-        let bound = self.bound(&more);
+        let bound = self.bound();
         let stays = |param: &Param<Soacs>| {
             matches!(param.ty, Type::Acc { .. })
                 || self.may_consume.contains(&param.name)
-                || !bound.is_regular(&param.ty)
-                || bound.has_own_size(stm, &param.ty)
+                || !bound.is_regular_result(stm, &param.ty)
         };
         if !has_combinators(stm) || stm.pat.iter().any(stays) {
             return None;
@@ -154,90 +153,65 @@ impl Distribution<'_, '_> {
         Some(same)
     }
 
-    /// Appends a statement in a nest that has one iteration along the dimensions that the statement
-    /// is invariant along.
+    /// Appends a statement in a nest with one iteration along the dimensions that it is invariant along.
     pub(super) fn in_one_iteration(
         &mut self,
         ctx: &mut Ctx<'_>,
         mut stm: Stm<Soacs>,
         mut same: Invariant,
-        out: &mut Vec<Stm<Segs>>,
-    ) -> Result<(), PassError> {
+    ) -> Result {
         let pat = stm.pat.clone();
-        self.outside(ctx, &mut same, &mut stm, out);
+        outside(ctx, &mut same, &mut stm);
         let indices: Vec<Atom> = (self.nest.dims().iter())
             .map(|&(index, _)| if same.fixed.contains(&index) { Atom::i64(0) } else { index.into() })
             .collect();
-        let narrow = self.narrowed(ctx, &same.fixed, out);
+        let narrow = self.narrowed(ctx, &same.fixed);
         let mut nest = Nest::with_widths(narrow, same.fixed);
-        for stm in same.bound {
-            nest.bind(stm);
-        }
+        same.bound.into_iter().for_each(|stm| nest.bind(stm));
         let nest = nest.child(self.nest.certs());
-        let own: Vec<Param<Soacs>> =
-            pat.iter().map(|param| ctx.fresh("invariant", nest.expand(&param.ty))).collect();
-        let result = stm.pat.iter().map(|param| param.name.into()).collect();
+        let own: Pat = pat.iter().map(|param| ctx.names.fresh("invariant", nest.expand(&param.ty))).collect();
+        let result = atoms(&stm.pat);
         let stms = same.waiting.into_iter().chain([stm]).collect();
-        let body = Body { stms, result };
-        distribute(ctx, &nest, self.at, body, own.clone(), self.aux, out)?;
+        let to = Let::at(self.outer.prov, own.clone());
+        distribute(ctx, self.scope().over(&nest), Body { stms, result }, to)?;
         for (param, own) in pat.into_iter().zip(own) {
             self.nest.bind_at(param, own.name, &indices);
         }
         Ok(())
     }
 
-    /// The dimensions of the nest, where those in `fixed` have one iteration, or none if they had
-    /// none.
-    fn narrowed(
-        &self,
-        ctx: &mut Ctx<'_>,
-        fixed: &FxHashSet<Name>,
-        out: &mut Vec<Stm<Segs>>,
-    ) -> Vec<(Name, Dim)> {
-        let mut builder = ctx.builder::<Segs>(self.aux);
-        let mut one = |width: Dim| match any_empty(&mut builder, [width].iter()) {
-            None => Dim::Const(1),
-            Some(none) => {
-                let (zero, one) = (Atom::i64(0), Atom::i64(1));
-                Dim::Var(builder.select(PrimType::I64, none, zero, one))
-            }
-        };
-        let dims = self.nest.dims().iter().map(|&(index, width)| {
-            let is_fixed = fixed.contains(&index);
-            (index, if is_fixed { one(width) } else { width })
-        });
-        let dims = dims.collect();
-        out.extend(builder.take_stms());
-        dims
-    }
-
-    /// Appends the statements that are computed outside the nest, with fresh names.
-    fn outside(
-        &self,
-        ctx: &mut Ctx<'_>,
-        same: &mut Invariant,
-        stm: &mut Stm<Soacs>,
-        out: &mut Vec<Stm<Segs>>,
-    ) {
-        let mut names = Substitution::default();
-        for mut scalar in std::mem::take(&mut same.outside) {
-            substitute_stm(&mut scalar, &names);
-            let Exp::Basic(op) = scalar.exp else {
-                continue;
+    /// The dimensions of the nest, where those in `fixed` have one iteration, or still none.
+    fn narrowed(&self, ctx: &mut Ctx<'_>, fixed: &FxHashSet<Name>) -> Vec<(Name, Dim)> {
+        ctx.build(self.outer.prov, |b| {
+            let mut one = |width: Dim| match any_empty(b, [width].iter()) {
+                None => Dim::Const(1),
+                Some(none) => Dim::Var(b.select(PrimType::I64, none, Atom::i64(0), Atom::i64(1))),
             };
-            let mut pat = Vec::with_capacity(scalar.pat.len());
-            for param in scalar.pat {
-                let own: Param<Soacs> = ctx.fresh("outside", param.ty);
-                names.insert(param.name, own.name.into());
-                pat.push(ctx.param(own));
-            }
-            let (aux, exp) = (scalar.aux, Exp::Basic(op));
-            out.push(Stm { pat, aux, exp });
-        }
-        let inside = same.bound.iter_mut().chain(&mut same.waiting);
-        for stm in inside.chain([stm]) {
-            substitute_stm(stm, &names);
-        }
+            let dims = self.nest.dims().iter();
+            dims.map(|&(i, width)| (i, if fixed.contains(&i) { one(width) } else { width })).collect()
+        })
+    }
+}
+
+/// Appends the statements that are computed outside the nest, with fresh names.
+fn outside(ctx: &mut Ctx<'_>, same: &mut Invariant, stm: &mut Stm<Soacs>) {
+    let mut names = Substitution::default();
+    for mut scalar in std::mem::take(&mut same.outside) {
+        substitute_stm(&mut scalar, &names);
+        let (Exp::Basic(op), pat) = (scalar.exp, scalar.pat) else {
+            continue;
+        };
+        let pat = pat.into_iter().map(|param| {
+            let own = ctx.names.fresh("outside", param.ty);
+            names.insert(param.name, own.name.into());
+            own
+        });
+        let to = Let { pat: pat.collect(), aux: scalar.aux };
+        ctx.emit(to, Exp::Basic(op));
+    }
+    let inside = same.bound.iter_mut().chain(&mut same.waiting);
+    for stm in inside.chain([stm]) {
+        substitute_stm(stm, &names);
     }
 }
 

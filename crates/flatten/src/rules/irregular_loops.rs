@@ -12,18 +12,20 @@
 //! loop. The active iterations are the elements of segments of length 1 or 0 (`active`). Arrays
 //! whose sizes change are rebuilt in each iteration of the loop.
 
-use super::distribute::{Distribution, ResultArrays, bind};
+use super::distribute::{Distribution, Results, Stores};
 use super::distribute_irregular::is_segment;
 use super::parallelism::NestBindings;
-use super::segments::{reshape, segment_array_type};
+use super::segments::{length, segment_array_type};
 use super::updates::array_of;
-use crate::context::Ctx;
+use crate::context::{Ctx, Let};
+use crate::names::{Names, basic, reshape};
+use crate::{Pat, Result, bug};
 use ir::name::Name;
 use ir::soac::Operator;
 use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, LoopForm, LoopParam, Param, Stm};
 use ir::types::{Dim, Type};
 use ir::walk::{binders, sub_bodies, with_stack};
-use ir::{Builder, PassError, Segs, Soacs};
+use ir::{Builder, Prov, Segs, Soacs};
 use prim::{BinOp, CmpOp, PrimType, Scalar};
 use rustc_hash::FxHashSet;
 
@@ -104,24 +106,21 @@ impl Carried {
     }
 }
 
-/// A `for` loop as a `while` loop.
-fn for_to_while(ctx: &mut Ctx<'_>, (mut params, form, mut body): Loop, pat: &mut Vec<Param<Soacs>>) -> Loop {
+/// A `for` loop as a `while` loop, with two more results.
+fn for_to_while(names: &mut Names<'_>, (mut params, form, mut body): Loop, results: &mut Results) -> Loop {
     let LoopForm::For { var, ty, bound } = form else {
         return (params, form, body);
     };
-    let aux = Aux::at(ir::Prov::NONE);
-    let condition: Param<Soacs> = ctx.fresh("goes", Type::BOOL);
+    let condition = names.fresh("goes", Type::BOOL);
     let counter = Param { name: var, ty: Type::Prim(ty), ann: () };
-    ctx.types.set(var, Type::Prim(ty));
+    names.types.set(var, Type::Prim(ty));
     for like in [&counter, &condition] {
-        let unused = ctx.fresh("unused", like.ty.clone());
-        pat.push(unused);
+        results.push((names.fresh("unused", like.ty.clone()), None));
     }
-    let mut builder = ctx.builder::<Soacs>(&aux);
-    builder.extend(std::mem::take(&mut body.stms));
-    let next = builder.binary(BinOp::Add, ty, var.into(), Atom::Const(Scalar::int(ty, 1)));
-    let on = builder.compare(CmpOp::SLt, ty, next.into(), bound);
-    body.stms = builder.take_stms();
+    let (next, on) = names.build(Prov::NONE, &mut body.stms, |b| {
+        let next = b.binary(BinOp::Add, ty, var.into(), Atom::Const(Scalar::int(ty, 1)));
+        (next, b.compare(CmpOp::SLt, ty, next.into(), bound))
+    });
     body.result.extend([Atom::Var(next), Atom::Var(on)]);
     let cond = condition.name;
     params.push(LoopParam { param: counter, init: Atom::Const(Scalar::int(ty, 0)), consumed: false });
@@ -134,61 +133,54 @@ impl Distribution<'_, '_> {
     pub(super) fn loop_over_nest(
         &mut self,
         ctx: &mut Ctx<'_>,
-        (mut pat, mut own): (Vec<Param<Soacs>>, Vec<Option<Param<Soacs>>>),
+        mut results: Results,
         aux: Aux,
         parts: Loop,
-        out: &mut Vec<Stm<Segs>>,
-    ) -> Result<(), PassError> {
+    ) -> Result {
+        let prov = aux.prov;
         let is_for = matches!(parts.1, LoopForm::For { .. });
         let regular = matches!(parts.1, LoopForm::For { bound, .. }
             if !bound.var().is_some_and(|name| self.nest.is_variant(name)));
-        let (mut params, form, body) = if regular { parts } else { for_to_while(ctx, parts, &mut pat) };
-        own.resize(pat.len(), None);
+        let (mut params, mut form, body) =
+            if regular { parts } else { for_to_while(&mut ctx.names, parts, &mut results) };
         if is_for && !regular {
-            self.initial_conditions(ctx, &mut params, &aux);
+            self.initial_conditions(ctx, &mut params, prov);
         }
         let mut all = Vec::with_capacity(params.len());
         let mut carried = Vec::with_capacity(params.len());
         while carried.len() < params.len() {
-            let next = self.carry(ctx, &params, carried.len(), regular, (&aux, &mut all), out)?;
+            let next = self.carry(ctx, &params, carried.len(), regular, (prov, &mut all))?;
             carried.push(next);
         }
-        let mut stms = Vec::new();
-        let results = if regular {
-            self.uniform_iteration(ctx, (&params, &carried), body, &aux, &mut stms)?
-        } else {
-            let LoopForm::While { cond } = form else {
-                return Err(PassError::bug("an irregular loop was not converted to a `while` loop"));
-            };
-            self.active_iteration(ctx, (&params, &carried, cond), body, &aux, &mut stms)?
-        };
-        let mut inner = Body { stms, result: results };
-        let mut form = form;
+        let (result, stms) = ctx.collect(|ctx| match form {
+            LoopForm::While { cond } => self.active_iteration(ctx, (&params, &carried, cond), body, prov),
+            LoopForm::For { .. } => self.uniform_iteration(ctx, (&params, &carried), body, prov),
+        });
+        let mut inner = Body { stms, result: result? };
         if let LoopForm::While { cond } = form {
             let at = params.iter().position(|p| p.param.name == cond);
-            let at =
-                at.ok_or_else(|| PassError::bug("the condition of a `while` loop is not a parameter"))?;
+            let at = at.ok_or_else(bug("the condition of a `while` loop is not a parameter"))?;
             let flat = flat_position(&carried, at);
-            let first = self.any(ctx, all[flat].init, &aux, out)?;
-            let next = self.any(ctx, inner.result[flat], &aux, &mut inner.stms)?;
-            let go: Param<Soacs> = ctx.fresh("go", Type::BOOL);
+            let init = self.any(ctx, all[flat].init, prov)?;
+            let (next, stms) = ctx.collect(|ctx| self.any(ctx, inner.result[flat], prov));
+            inner.stms.extend(stms);
+            let go = ctx.names.fresh("go", Type::BOOL);
             form = LoopForm::While { cond: go.name };
-            let go = ctx.param(go);
-            all.insert(0, LoopParam { param: go, init: first, consumed: false });
-            inner.result.insert(0, next);
+            all.insert(0, LoopParam { param: ctx.names.param(go), init, consumed: false });
+            inner.result.insert(0, next?);
         }
-        ctx.note_counter(form);
-        self.bind_results(ctx, (pat, own, carried), aux, (all, form, inner), out)
+        ctx.names.note_counter(form);
+        self.bind_results(ctx, results.into_iter().zip(carried).collect(), aux, (all, form, inner))
     }
 
     /// The initial conditions of a `for` loop that has become a `while` loop.
-    fn initial_conditions(&mut self, ctx: &mut Ctx<'_>, params: &mut [LoopParam<Soacs>], aux: &Aux) {
+    fn initial_conditions(&mut self, ctx: &mut Ctx<'_>, params: &mut [LoopParam<Soacs>], prov: Prov) {
         if let [.., counter, condition] = params {
             let ty = counter.param.ty.elem().unwrap_or(PrimType::I64);
-            let first: Param<Soacs> = ctx.fresh("first", Type::BOOL);
+            let first = ctx.names.fresh("first", Type::BOOL);
             let name = first.name;
-            let op = BasicOp::Compare(CmpOp::SLt, ty, counter.init, condition.init);
-            self.nest.bind(Stm { pat: vec![first], aux: Aux::at(aux.prov), exp: Exp::Basic(op) });
+            let op = BasicOp::compare(CmpOp::SLt, ty, counter.init, condition.init);
+            self.nest.bind(basic(first, op, prov));
             condition.init = name.into();
         }
     }
@@ -200,51 +192,47 @@ impl Distribution<'_, '_> {
         params: &[LoopParam<Soacs>],
         at: usize,
         regular: bool,
-        (aux, all): (&Aux, &mut Vec<LoopParam<Segs>>),
-        out: &mut Vec<Stm<Segs>>,
-    ) -> Result<Carried, PassError> {
+        (prov, all): (Prov, &mut Vec<LoopParam<Segs>>),
+    ) -> Result<Carried> {
         let LoopParam { param, init, .. } = &params[at];
         let size = param.ty.shape().first().and_then(|dim| dim.atom());
         let own = size.and_then(|size| params.iter().find(|p| size.var() == Some(p.param.name)));
         let varies = size.and_then(Atom::var).is_some_and(|name| self.nest.is_variant(name));
-        let mut push = |ctx: &mut Ctx<'_>, param: &Param<Soacs>, init, consumed| {
-            all.push(LoopParam { param: ctx.param(param.clone()), init, consumed });
+        let mut push = |ctx: &mut Ctx<'_>, param: &Param<Soacs>, init: Name, consumed| {
+            let param = ctx.names.param(param.clone());
+            all.push(LoopParam { param, init: init.into(), consumed });
         };
         let Some(length) = size.filter(|_| own.is_some() || varies) else {
             let ty = self.nest.expand(&param.ty);
-            let array = array_of(ctx, &self.nest, self.at, *init, aux, out)?;
-            let copy: Param<Soacs> = ctx.fresh("copy", ty.clone());
-            let name = copy.name;
-            bind(ctx, copy, BasicOp::Copy(array), aux, out);
-            let whole: Param<Soacs> = ctx.fresh("expanded", ty);
-            push(ctx, &whole, name.into(), !regular);
+            let op = BasicOp::Copy(array_of(ctx, self.scope().with_prov(prov), *init)?);
+            let copy = ctx.bind_fresh(("copy", ty.clone()), op, prov);
+            let whole = ctx.names.fresh("expanded", ty);
+            push(ctx, &whole, copy, !regular);
             return Ok(Carried::Whole(whole));
         };
         let first = own.map_or(length, |p| p.init);
-        let name = init.var().ok_or_else(|| PassError::bug("expected an array"))?;
-        let (array, segments) = self.segment_array(ctx, (name, first), aux, out)?;
-        let mut of = segments;
-        let total = own.map(|_| ctx.fresh::<Soacs>("total", Type::I64));
+        let name = init.var().ok_or_else(bug("expected an array"))?;
+        let (array, mut segments) = self.segment_array(ctx, (name, first), prov)?;
+        let total = own.map(|_| ctx.names.fresh("total", Type::I64));
         if let Some(total) = &total {
-            of.total = total.name;
-            push(ctx, total, segments.total.into(), false);
+            push(ctx, total, segments.total, false);
+            segments.total = total.name;
         }
-        let data: Param<Soacs> = ctx.fresh("data", segment_array_type(&param.ty, of));
-        push(ctx, &data, array.into(), false);
+        let data = ctx.names.fresh("data", segment_array_type(&param.ty, segments));
+        push(ctx, &data, array, false);
         Ok(Carried::Segments { total, data, length })
     }
 
     /// A distribution over the same nest inside a loop, with the loop-carried values bound.
-    pub(super) fn inside<'q>(
+    pub(super) fn inside<'c, 'q>(
         &'q self,
-        ctx: &mut Ctx<'_>,
+        ctx: &mut Ctx<'c>,
         (params, carried): (&[LoopParam<Soacs>], &[Carried]),
-        aux: &'q Aux,
+        prov: Prov,
         body: &Body<Soacs>,
-        out: &mut Vec<Stm<Segs>>,
-    ) -> Result<Distribution<'q, 'q>, PassError> {
+    ) -> Result<Distribution<'c, 'q>> {
         let nest = self.nest.child(Vec::new());
-        let mut inner = Distribution::new(ctx, nest, self.at, aux, body);
+        let mut inner = Distribution::new(ctx, self.scope().with_prov(prov), nest, body);
         inner.segments.clone_from(&self.segments);
         inner.segment_arrays.clone_from(&self.segment_arrays);
         for (LoopParam { param, .. }, carried) in params.iter().zip(carried) {
@@ -254,45 +242,41 @@ impl Distribution<'_, '_> {
         }
         for (LoopParam { param, .. }, carried) in params.iter().zip(carried) {
             if let Carried::Segments { data, length, .. } = carried {
-                let segments = inner.segments(ctx, *length, aux, out)?;
+                let segments = inner.segments(ctx, *length, prov)?;
                 inner.bind_segment(param.clone(), (data.name, *length, segments), &[]);
             }
         }
         Ok(inner)
     }
 
-    /// Appends the loop body where all iterations of the nest are active; returns the loop-carried
-    /// values.
+    /// Appends the loop body where all iterations are active; returns the loop-carried values.
     fn uniform_iteration(
         &self,
         ctx: &mut Ctx<'_>,
         (params, carried): (&[LoopParam<Soacs>], &[Carried]),
         body: Body<Soacs>,
-        aux: &Aux,
-        out: &mut Vec<Stm<Segs>>,
-    ) -> Result<Vec<Atom>, PassError> {
-        let mut inner = self.inside(ctx, (params, carried), aux, &body, out)?;
+        prov: Prov,
+    ) -> Result<Vec<Atom>> {
+        let mut inner = self.inside(ctx, (params, carried), prov, &body)?;
         let body_results = body.result.clone();
-        inner.statements(ctx, body.stms, &mut ResultArrays::default(), out)?;
+        inner.statements(ctx, body.stms, &mut Stores::default())?;
         let (mut next, mut rest) = (Vec::new(), Vec::new());
         let segments = carried.iter().zip(&body_results);
         let segments = segments.filter(|(it, _)| matches!(it, Carried::Segments { .. }));
         let names = segments.filter_map(|(_, result)| result.var());
-        let sizes = self.next_lengths(params, carried, &body_results);
-        let names = names.chain(sizes.iter().filter_map(|size| size.and_then(Atom::var)));
-        let names = names.collect();
-        inner.bind_pending(ctx, names, out)?;
+        let sizes = next_lengths(params, carried, &body_results);
+        let names = names.chain(sizes.iter().filter_map(|size| size.and_then(Atom::var))).collect();
+        inner.bind_pending(ctx, names)?;
         for ((carried, result), size) in carried.iter().zip(&body_results).zip(sizes) {
             match carried {
                 Carried::Whole(all) => {
-                    let own: Param<Soacs> = ctx.fresh("next", all.ty.clone());
+                    let own = ctx.names.fresh("next", all.ty.clone());
                     next.push(Atom::Var(own.name));
                     rest.push((*result, own));
                 }
                 Carried::Segments { .. } => {
-                    let of = result.var().zip(size);
-                    let of = of.ok_or_else(|| PassError::bug("a segment has no length"))?;
-                    let (data, segments) = inner.segment_array(ctx, of, aux, out)?;
+                    let of = result.var().zip(size).ok_or_else(bug("a segment has no length"))?;
+                    let (data, segments) = inner.segment_array(ctx, of, prov)?;
                     if carried.total().is_some() {
                         next.push(segments.total.into());
                     }
@@ -300,53 +284,28 @@ impl Distribution<'_, '_> {
                 }
             }
         }
-        inner.results(ctx, rest, out)?;
+        inner.results(ctx, rest)?;
         Ok(next)
     }
 
-    /// The lengths of the segments after an iteration of the loop.
-    pub(super) fn next_lengths(
-        &self,
-        params: &[LoopParam<Soacs>],
-        carried: &[Carried],
-        results: &[Atom],
-    ) -> Vec<Option<Atom>> {
-        let next = |carried: &Carried| match carried {
-            Carried::Whole(_) => None,
-            Carried::Segments { length, .. } => {
-                let own = params.iter().position(|p| length.var() == Some(p.param.name));
-                Some(own.and_then(|at| results.get(at)).copied().unwrap_or(*length))
-            }
-        };
-        carried.iter().map(next).collect()
-    }
-
     /// Reduces an array of truth values by disjunction.
-    fn any(
-        &self,
-        ctx: &mut Ctx<'_>,
-        all: Atom,
-        aux: &Aux,
-        out: &mut Vec<Stm<Segs>>,
-    ) -> Result<Atom, PassError> {
-        let all = all.var().ok_or_else(|| PassError::bug("expected an array"))?;
+    fn any(&self, ctx: &mut Ctx<'_>, all: Atom, prov: Prov) -> Result<Atom> {
+        let all = all.var().ok_or_else(bug("expected an array"))?;
         let widths: Vec<Dim> = self.nest.widths().collect();
-        let mut builder = ctx.builder::<Soacs>(aux);
-        let iterations = builder.product(&widths);
-        let width = Builder::<Soacs>::dim(iterations);
-        let all = match widths.len() {
-            1 => all,
-            _ => builder.let_basic("flags", reshape(&[width], all)),
-        };
-        let op = Operator {
-            op: builder.binary_lambda(BinOp::Or, PrimType::Bool),
-            neutral: vec![Atom::Const(Scalar::Bool(false))],
-            comm: true,
-        };
-        let any = builder.reduce("any", width, &[all], op);
-        let stms = builder.take_stms();
-        ctx.stms(self.at, stms, out)?;
-        let any = any.first().ok_or_else(|| PassError::bug("a reduction has no result"))?;
+        let mut stms = Vec::new();
+        let any = ctx.names.build(prov, &mut stms, |b| {
+            let iterations = b.product(&widths);
+            let width = Builder::<Soacs>::dim(iterations);
+            let all = if widths.len() == 1 { all } else { b.let_basic("flags", reshape(&[width], all)) };
+            let op = Operator {
+                op: b.binary_lambda(BinOp::Or, PrimType::Bool),
+                neutral: vec![Atom::Const(Scalar::Bool(false))],
+                comm: true,
+            };
+            b.reduce("any", width, &[all], op)
+        });
+        ctx.stms(self.scope().without_nest(), stms)?;
+        let any = any.first().ok_or_else(bug("a reduction has no result"))?;
         Ok(Atom::Var(*any))
     }
 
@@ -354,63 +313,65 @@ impl Distribution<'_, '_> {
     fn bind_results(
         &mut self,
         ctx: &mut Ctx<'_>,
-        (pat, own, carried): (Vec<Param<Soacs>>, Vec<Option<Param<Soacs>>>, Vec<Carried>),
+        results: Vec<((Param<Soacs>, Option<Param<Soacs>>), Carried)>,
         aux: Aux,
         (params, form, body): (Vec<LoopParam<Segs>>, LoopForm, Body<Segs>),
-        out: &mut Vec<Stm<Segs>>,
-    ) -> Result<(), PassError> {
-        let (known, variant): (Vec<Name>, Vec<Name>) =
-            (aux.certs.iter()).partition(|cert| !self.nest.is_variant(**cert));
-        let mut all: Vec<Param<Soacs>> = Vec::with_capacity(params.len());
+    ) -> Result {
+        let prov = aux.prov;
+        let (aux, variant) = self.certs(aux, &[]);
+        let own: Vec<Name> = results.iter().map(|((param, _), _)| param.name).collect();
+        let mut all: Pat = Vec::with_capacity(params.len());
         if let LoopForm::While { .. } = form {
-            all.push(ctx.fresh("go", Type::BOOL));
+            all.push(ctx.names.fresh("go", Type::BOOL));
         }
-        let mut arrays = Vec::with_capacity(pat.len());
-        for ((param, own), carried) in pat.iter().zip(own).zip(carried) {
+        let (mut wholes, mut segments) = (Vec::new(), Vec::new());
+        for ((param, array), carried) in results {
             let array = match carried {
-                Carried::Whole(whole) => match own {
-                    Some(own) => own,
-                    None => ctx.fresh("expanded", whole.ty),
-                },
-                Carried::Segments { total, data, .. } => match total {
-                    Some(_) => {
-                        let total: Param<Soacs> = ctx.fresh("total", Type::I64);
-                        let own = total.name;
-                        all.push(total);
-                        let rest = data.ty.shape().iter().skip(1).copied();
-                        let shape = std::iter::once(Dim::Var(own)).chain(rest);
-                        let shape: Vec<Dim> = shape.collect();
-                        let elem = param.ty.elem().unwrap_or(PrimType::Bool);
-                        ctx.fresh("data", Type::array(elem, shape))
-                    }
-                    None => ctx.fresh("data", data.ty),
-                },
+                Carried::Whole(whole) => array.unwrap_or_else(|| ctx.names.fresh("expanded", whole.ty)),
+                Carried::Segments { total: None, data, .. } => ctx.names.fresh("data", data.ty),
+                Carried::Segments { total: Some(_), data, .. } => {
+                    let total = ctx.names.fresh("total", Type::I64);
+                    let rest = data.ty.shape().iter().skip(1).copied();
+                    let shape: Vec<Dim> = std::iter::once(Dim::Var(total.name)).chain(rest).collect();
+                    all.push(total);
+                    let elem = param.ty.elem().unwrap_or(PrimType::Bool);
+                    ctx.names.fresh("data", Type::array(elem, shape))
+                }
             };
-            arrays.push(array.name);
+            let size = param.ty.shape().first().and_then(|dim| dim.atom()?.var());
+            let varies = size.is_some_and(|name| own.contains(&name) || self.nest.is_variant(name));
+            let group = if varies { &mut segments } else { &mut wholes };
+            group.push((param, array.name));
             all.push(array);
         }
-        let pattern = ctx.params(all);
-        out.push(Stm {
-            pat: pattern,
-            aux: Aux { certs: known.into_iter().collect(), ..aux.clone() },
-            exp: Exp::Loop { params, form, body },
-        });
-        let is_own = |name: Name| pat.iter().any(|p| p.name == name);
-        let (segments, wholes): (Vec<_>, Vec<_>) = (pat.iter().zip(arrays)).partition(|(param, _)| {
-            let size = param.ty.shape().first().and_then(|dim| dim.atom()?.var());
-            size.is_some_and(|name| is_own(name) || self.nest.is_variant(name))
-        });
+        let to = Let { pat: all, aux };
+        ctx.emit(to, Exp::Loop { params, form, body });
         for (param, array) in wholes {
-            self.nest.bind_element(param.clone(), array);
+            self.nest.bind_element(param, array);
         }
         for (param, array) in segments {
-            let length = param.ty.shape().first().and_then(|dim| dim.atom());
-            let length = length.ok_or_else(|| PassError::bug("a segment has no length"))?;
-            let segments = self.segments(ctx, length, &aux, out)?;
-            self.bind_segment(param.clone(), (array, length, segments), &variant);
+            let length = length(&param.ty)?;
+            let segments = self.segments(ctx, length, prov)?;
+            self.bind_segment(param, (array, length, segments), &variant);
         }
         Ok(())
     }
+}
+
+/// The lengths of the segments after an iteration of the loop.
+pub(super) fn next_lengths(
+    params: &[LoopParam<Soacs>],
+    carried: &[Carried],
+    results: &[Atom],
+) -> Vec<Option<Atom>> {
+    let next = |carried: &Carried| match carried {
+        Carried::Whole(_) => None,
+        Carried::Segments { length, .. } => {
+            let own = params.iter().position(|p| length.var() == Some(p.param.name));
+            Some(own.and_then(|at| results.get(at)).copied().unwrap_or(*length))
+        }
+    };
+    carried.iter().map(next).collect()
 }
 
 /// The position, among the loop's own parameters, of a value that is carried as a whole array.

@@ -2,27 +2,23 @@
 //! chosen by.
 
 use crate::context::Ctx;
-use crate::nest::Nest;
+use crate::scope::Scope;
 use ir::seg::{Seg, SegKind, SegOp, outermost_segops};
-use ir::syntax::{Atom, Aux, BasicOp, Body, Stm};
+use ir::syntax::{Atom, BasicOp, Body};
 use ir::types::Dim;
 use ir::walk::{binders, with_stack};
-use ir::{Builder, Name, Segs};
+use ir::{Builder, Name, Prov, Segs};
 use prim::{BinOp, PrimType};
 use rustc_hash::FxHashSet;
 use target::levels::Level;
 
 /// `Par(Σ)`: the product of the widths, including those of the enclosing nests where their tasks
 /// contain the tasks of this one.
-pub(super) fn of_nest(ctx: &mut Ctx<'_>, nest: &Nest<'_>, aux: &Aux, out: &mut Vec<Stm<Segs>>) -> Atom {
-    let enclosing = ctx.outer_parallelism;
-    let mut builder = ctx.builder(aux);
-    let mut product = product(&mut builder, nest.widths());
-    if let Some(enclosing) = enclosing {
-        product = times(&mut builder, enclosing, product);
-    }
-    out.extend(builder.take_stms());
-    product
+pub(super) fn of_nest(ctx: &mut Ctx<'_>, scope: Scope<'_>) -> Atom {
+    ctx.build(scope.prov, |b| {
+        let product = product(b, scope.nest.widths());
+        scope.outer_parallelism.map_or(product, |enclosing| times(b, enclosing, product))
+    })
 }
 
 /// `Par(e)` of a middle version.
@@ -47,12 +43,7 @@ pub(super) struct Threads {
 /// Where each iteration of the nest is a thread block of a device, threads with work are counted:
 /// in each block the mean number of iterations of its segops, but at most the number that is enough
 /// for a block.
-pub(super) fn of_body(
-    ctx: &mut Ctx<'_>,
-    (nest, body, level): (&Nest<'_>, &Body<Segs>, u8),
-    aux: &Aux,
-    out: &mut Vec<Stm<Segs>>,
-) -> Option<Middle> {
+pub(super) fn of_body(ctx: &mut Ctx<'_>, scope: Scope<'_>, body: &Body<Segs>, level: u8) -> Option<Middle> {
     let own: FxHashSet<Name> = binders(body).into_iter().collect();
     let known = |dim: &Dim| !matches!(dim, Dim::Var(name) if own.contains(name));
     let mut all = Vec::new();
@@ -60,35 +51,27 @@ pub(super) fn of_body(
     let mut seen: FxHashSet<Vec<Dim>> = FxHashSet::default();
     all.retain(|space| space.iter().all(known) && seen.insert(space.clone()));
     let block = ctx.stack.level(level).filter(|_| ctx.stack.has_device());
-    let mut builder = ctx.builder(aux);
-    let sizes = all.into_iter();
-    let sizes = sizes.map(|space| product(&mut builder, space.into_iter()));
-    let sizes: Vec<Atom> = sizes.collect();
-    let outer = product(&mut builder, nest.widths());
-    let inner = match block {
-        Some(block) => threads(&mut builder, block, outer, sizes)?,
-        None => combine_sizes(&mut builder, BinOp::SMax, sizes)?,
-    };
-    let all = times(&mut builder, outer, inner);
-    out.extend(builder.take_stms());
-    Some(Middle { all, threads: block.map(|block| Threads { block, with_work: inner }) })
+    ctx.build(scope.prov, |b| {
+        let sizes: Vec<Atom> = all.into_iter().map(|space| product(b, space.into_iter())).collect();
+        let outer = product(b, scope.nest.widths());
+        let inner = match block {
+            Some(block) => threads(b, block, outer, sizes)?,
+            None => combine_sizes(b, BinOp::SMax, sizes)?,
+        };
+        let threads = block.map(|block| Threads { block, with_work: inner });
+        Some(Middle { all: times(b, outer, inner), threads })
+    })
 }
 
 /// `Par(Σ)` where each iteration could be a block of such threads: an iteration whose block would
 /// be half empty counts twice, and so on.
-pub(super) fn weighted_by_blocks(
-    ctx: &mut Ctx<'_>,
-    (iterations, threads): (Atom, Threads),
-    aux: &Aux,
-    out: &mut Vec<Stm<Segs>>,
-) -> Atom {
-    let Threads { block, with_work: busy } = threads;
-    let mut builder = ctx.builder(aux);
-    let some = apply(&mut builder, BinOp::SMax, busy, Atom::i64(block.width));
-    let weight = apply(&mut builder, BinOp::SQuot, Atom::i64(block.threshold), some);
-    let weighed = times(&mut builder, iterations, weight);
-    out.extend(builder.take_stms());
-    weighed
+pub(super) fn weighted(ctx: &mut Ctx<'_>, (iterations, threads): (Atom, Threads), prov: Prov) -> Atom {
+    let Threads { block, with_work } = threads;
+    ctx.build(prov, |b| {
+        let some = apply(b, BinOp::SMax, with_work, Atom::i64(block.width));
+        let weight = apply(b, BinOp::SQuot, Atom::i64(block.threshold), some);
+        times(b, iterations, weight)
+    })
 }
 
 /// The number of threads of a block with work, if its segops have these numbers of iterations and
@@ -108,17 +91,15 @@ fn threads(builder: &mut Builder<'_, Segs>, block: Level, outer: Atom, sizes: Ve
 }
 
 fn combine_sizes(builder: &mut Builder<'_, Segs>, op: BinOp, sizes: Vec<Atom>) -> Option<Atom> {
-    let sizes = sizes.into_iter();
-    sizes.reduce(|so_far, size| apply(builder, op, so_far, size))
+    sizes.into_iter().reduce(|so_far, size| apply(builder, op, so_far, size))
 }
 
 fn apply(builder: &mut Builder<'_, Segs>, op: BinOp, x: Atom, y: Atom) -> Atom {
-    let op = BasicOp::Binary(op, PrimType::I64, x, y);
+    let op = BasicOp::binary(op, PrimType::I64, x, y);
     builder.let_basic("par", op).into()
 }
 
-/// The index spaces of the segops at a level in a body, each with the dimensions of the enclosing
-/// segops at that level.
+/// The index spaces of a body's segops at a level, with the dimensions of those around them.
 fn spaces(body: &Body<Segs>, level: u8, around: &[Dim], found: &mut Vec<Vec<Dim>>) {
     with_stack(|| {
         for seg in segs(body, level) {
@@ -130,8 +111,7 @@ fn spaces(body: &Body<Segs>, level: u8, around: &[Dim], found: &mut Vec<Vec<Dim>
     });
 }
 
-/// The cost of an iteration of the most expensive segop at a level, in sixteenths of a nanosecond;
-/// 0 if there is none.
+/// The cost of an iteration of the most expensive segop at a level, in 1/16 ns; 0 if there is none.
 pub(super) fn cost(body: &Body<Segs>, level: u8) -> i64 {
     with_stack(|| {
         let costs = segs(body, level).map(|seg| match cost(&seg.body, level) {
@@ -161,10 +141,8 @@ pub(super) fn scans(body: &Body<Segs>, level: u8) -> bool {
 /// Returns true if a segop at a level in a body has a size that is bound in the body.
 pub(super) fn is_irregular(body: &Body<Segs>, level: u8) -> bool {
     let own: FxHashSet<Name> = binders(body).into_iter().collect();
-    segs(body, level).any(|seg| {
-        let mut dims = seg.space.dims.iter();
-        dims.any(|(_, dim)| matches!(dim, Dim::Var(name) if own.contains(name)))
-    })
+    segs(body, level)
+        .any(|seg| seg.space.dims.iter().any(|(_, dim)| matches!(dim, Dim::Var(name) if own.contains(name))))
 }
 
 /// The outermost segops of a body that are at a level.

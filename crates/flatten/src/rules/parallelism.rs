@@ -2,14 +2,19 @@
 //! nest.
 
 use super::distribute_irregular;
+use super::pending::Pending;
+use crate::context::Ctx;
+use crate::functions::Callees;
 use crate::nest::Nest;
+use crate::scope::Scope;
+use analysis::{cost, thresholds};
 use ir::operator_map::operator_map;
 use ir::scan_reduce::ScanReduce;
 use ir::soac::{Operator, Screma, Soac};
 use ir::syntax::{Atom, Attr, BasicOp, Body, Exp, Lambda, LoopForm, Stm};
 use ir::types::{Dim, Type};
 use ir::walk::{free_names_lambda, sub_bodies, with_stack};
-use ir::{FunName, Name, Soacs};
+use ir::{Name, Soacs};
 use rustc_hash::FxHashSet;
 
 /// Returns true if a body has a combinator without the attribute `sequential`.
@@ -54,17 +59,25 @@ fn any(body: &Body<Soacs>, test: &dyn Fn(&Soac) -> bool) -> bool {
 #[derive(Clone, Copy)]
 pub(super) struct NestBindings<'a> {
     pub(super) nest: &'a Nest<'a>,
-    /// True for names bound by statements that are not in the nest yet.
+    /// Statements that are not in the nest yet.
+    pub(super) pending: Option<&'a Pending>,
+    /// True for further names.
     pub(super) more: &'a dyn Fn(Name) -> bool,
     /// True if a nest may be distributed into irregular statements.
     pub(super) irregular: bool,
-    /// Functions that have lifted versions.
-    pub(super) lifts: &'a FxHashSet<FunName>,
+    pub(super) callees: &'a Callees,
 }
 
-impl NestBindings<'_> {
+impl<'a> NestBindings<'a> {
+    /// Those of a scope's nest, and more.
+    pub(super) fn of(ctx: &'a Ctx<'_>, scope: Scope<'a>, more: &'a dyn Fn(Name) -> bool) -> Self {
+        let irregular = ctx.allows_irregular(scope);
+        Self { nest: scope.nest, pending: None, more, irregular, callees: ctx.callees }
+    }
+
     pub(super) fn is_variant(self, name: Name) -> bool {
-        self.nest.is_variant(name) || (self.more)(name)
+        let waits = || self.pending.is_some_and(|pending| pending.bound.contains_key(&name));
+        self.nest.is_variant(name) || waits() || (self.more)(name)
     }
 
     pub(super) fn varies(self, dim: Dim) -> bool {
@@ -77,11 +90,17 @@ impl NestBindings<'_> {
 
     /// Returns true if a type has a size that the statement itself binds.
     pub(super) fn has_own_size(self, stm: &Stm<Soacs>, ty: &Type) -> bool {
-        let own = |dim: &Dim| {
-            let is = |name| stm.pat.iter().any(|param| param.name == name);
-            matches!(dim, Dim::Var(name) if is(*name))
-        };
-        ty.shape().iter().any(own)
+        has_size(ty, |name| stm.pat.iter().any(|param| param.name == name))
+    }
+
+    /// Returns true if a type has a size that varies.
+    pub(super) fn has_variant_size(self, ty: &Type) -> bool {
+        ty.shape().iter().any(|dim| self.varies(*dim))
+    }
+
+    /// Returns true if such results have one shape in all iterations, known before the statement.
+    pub(super) fn is_regular_result(self, stm: &Stm<Soacs>, ty: &Type) -> bool {
+        self.is_regular(ty) && !self.has_own_size(stm, ty)
     }
 
     pub(super) fn atom_varies(self, atom: Atom) -> bool {
@@ -92,14 +111,13 @@ impl NestBindings<'_> {
     pub(super) fn is_regular(self, ty: &Type) -> bool {
         match ty {
             Type::Prim(_) | Type::Acc { .. } => true,
-            Type::Array { shape, .. } => !shape.iter().any(|dim| self.varies(*dim)),
+            Type::Array { .. } => !self.has_variant_size(ty),
             Type::Cert | Type::Mem(_) => false,
         }
     }
 
     pub(super) fn lambda_varies(self, lambda: &Lambda<Soacs>) -> bool {
-        let free = free_names_lambda(lambda);
-        free.into_iter().any(|name| self.is_variant(name))
+        free_names_lambda(lambda).into_iter().any(|name| self.is_variant(name))
     }
 
     pub(super) fn operator_varies(self, operator: &Operator<Soacs>) -> bool {
@@ -126,15 +144,9 @@ impl NestBindings<'_> {
                 && distribute_irregular::is_parallel(self, stm)
     }
 
-    /// Returns true if a nest is distributed into a statement whose results, and whose inner
-    /// parallelism, have the same shape in all iterations.
+    /// Returns true if a nest is distributed into a statement of the same shape in all iterations.
     pub(super) fn is_regular_parallel(self, stm: &Stm<Soacs>) -> bool {
-        let own = |name: Name| stm.pat.iter().any(|param| param.name == name);
-        let regular = stm.pat.iter().all(|param| {
-            let shape = param.ty.shape().iter();
-            let mut sizes = shape.filter_map(|dim| dim.atom()?.var());
-            self.is_regular(&param.ty) && !sizes.any(own)
-        });
+        let regular = stm.pat.iter().all(|param| self.is_regular_result(stm, &param.ty));
         if !regular || stm.aux.attrs.has(&Attr::Sequential) {
             return false;
         }
@@ -166,13 +178,8 @@ impl NestBindings<'_> {
                     LoopForm::For { bound, .. } => !self.atom_varies(*bound),
                     LoopForm::While { .. } => false,
                 };
-                let regular = |ty: &Type| {
-                    let own = |dim: &Dim| {
-                        let is = |name| params.iter().any(|p| p.param.name == name);
-                        matches!(dim, Dim::Var(name) if is(*name))
-                    };
-                    self.is_regular(ty) && !ty.shape().iter().any(own)
-                };
+                let own = |name: Name| params.iter().any(|p| p.param.name == name);
+                let regular = |ty: &Type| self.is_regular(ty) && !has_size(ty, own);
                 bounded && params.iter().all(|p| regular(&p.param.ty)) && self.exploits(body)
             }
             Exp::If { cond, then_body, else_body } => {
@@ -188,13 +195,7 @@ impl NestBindings<'_> {
             let mut bound: FxHashSet<Name> = FxHashSet::default();
             for stm in &body.stms {
                 let more = |name: Name| bound.contains(&name) || (self.more)(name);
-                let inner = NestBindings {
-                    nest: self.nest,
-                    more: &more,
-                    irregular: self.irregular,
-                    lifts: self.lifts,
-                };
-                if inner.is_parallel(stm) {
+                if (NestBindings { more: &more, ..self }).is_parallel(stm) {
                     return true;
                 }
                 bound.extend(stm.pat.iter().map(|param| param.name));
@@ -204,40 +205,20 @@ impl NestBindings<'_> {
     }
 }
 
-/// Returns true if a statement is cheap to recompute in each iteration that needs it: an operation
-/// on scalars, a view, a check.
-pub(super) fn is_cheap_to_recompute(stm: &Stm<Soacs>) -> bool {
+/// Returns true if a type has a size that is such a name.
+fn has_size(ty: &Type, is: impl Fn(Name) -> bool) -> bool {
+    ty.shape().iter().any(|dim| matches!(dim, Dim::Var(name) if is(*name)))
+}
+
+/// Returns true if a statement is recomputed in each iteration that needs it: an operation on
+/// scalars, a view, a check, or an array whose elements readers compute.
+pub(super) fn is_recomputed(stm: &Stm<Soacs>) -> bool {
     let Exp::Basic(op) = &stm.exp else {
         return false;
     };
-    match op {
-        BasicOp::Atom(_)
-        | BasicOp::Unary(..)
-        | BasicOp::Binary(..)
-        | BasicOp::Compare(..)
-        | BasicOp::Convert { .. }
-        | BasicOp::Select { .. }
-        | BasicOp::Fma(..)
-        | BasicOp::Assert { .. }
-        | BasicOp::Index { .. }
-        | BasicOp::FlatIndex { .. }
-        | BasicOp::Rearrange { .. }
-        | BasicOp::Reshape { .. }
-        // Their elements are known: readers compute them.
-        | BasicOp::Iota { .. }
-        | BasicOp::Replicate { .. }
-        | BasicOp::Param { .. }
-        | BasicOp::ConstArray { .. } => true,
-        BasicOp::SizeAtLeast { .. }
-        | BasicOp::Math(..)
-        | BasicOp::Update { .. }
-        | BasicOp::FlatUpdate { .. }
-        | BasicOp::Concat { .. }
-        | BasicOp::Scratch { .. }
-        | BasicOp::Copy(_)
-        | BasicOp::Manifest { .. }
-        | BasicOp::ArrayLit { .. }
-        | BasicOp::Opaque(_)
-        | BasicOp::UpdateAcc { .. } => false,
-    }
+    let is_known =
+        matches!(op, BasicOp::Iota { .. } | BasicOp::Replicate { .. } | BasicOp::ConstArray { .. });
+    let is_view = matches!(op, BasicOp::Index { .. } | ir::view_op!() | BasicOp::Assert { .. });
+    let is_scalar = op.is_scalar() && !matches!(op, BasicOp::SizeAtLeast { .. });
+    is_known || is_view || is_scalar && cost::basic(op) <= thresholds::DISTRIBUTED
 }

@@ -1,8 +1,9 @@
 //! Statements that are not distributed yet, and the values of theirs that the nest needs.
 
 use super::distribute::Distribution;
-use super::parallelism::{NestBindings, is_cheap_to_recompute};
+use super::parallelism::{NestBindings, is_recomputed};
 use super::{array_ops, distribute_irregular};
+use crate::Stms;
 use ir::syntax::{BasicOp, Exp, Stm};
 use ir::walk::stm_names;
 use ir::{Name, Soacs};
@@ -11,11 +12,10 @@ use rustc_hash::{FxHashMap, FxHashSet};
 /// Statements that are not distributed yet.
 #[derive(Default)]
 pub(super) struct Pending {
-    pub(super) stms: Vec<Stm<Soacs>>,
+    pub(super) stms: Stms<Soacs>,
     /// The statement that binds a name, as an index into `stms`.
     pub(super) bound: FxHashMap<Name, usize>,
-    /// Names that cannot be bound in the nest: no array holds their values for all
-    /// iterations.
+    /// Names that cannot be bound in the nest: no array holds their values.
     pub(super) stuck: FxHashSet<Name>,
     /// The last use of any stuck name: until then no pending statement is put into the nest, as
     /// later statements would need its stuck names there.
@@ -62,8 +62,7 @@ pub(super) enum Regularity {
 impl Distribution<'_, '_> {
     /// The statement that binds a name, pending or in the nest.
     pub(super) fn binder(&self, name: Name) -> Option<&Stm<Soacs>> {
-        let waits = self.pending.binder(name);
-        waits.or_else(|| self.nest.binding(name))
+        self.pending.binder(name).or_else(|| self.nest.binding(name))
     }
 
     /// The certificates of the statements that a name's value depends on, pending or in the nest.
@@ -87,19 +86,17 @@ impl Distribution<'_, '_> {
         let Some(stm) = self.pending.stms.last() else {
             return;
         };
-        let more = |name: Name| self.pending.bound.contains_key(&name);
-        let bound = self.bound(&more);
+        let bound = self.bound();
         let is_stuck = |name: &Name| self.pending.stuck.contains(name);
         let mut found: Vec<Name> = Vec::new();
-        if is_cheap_to_recompute(stm) {
+        if is_recomputed(stm) {
             let mut any = false;
             stm_names(stm, |name| any |= is_stuck(&name));
             found.extend(stm.pat.iter().filter(|_| any).map(|param| param.name));
         } else {
             for param in &stm.pat {
-                let sizes = param.ty.shape().iter();
-                let mut sizes = sizes.filter_map(|dim| dim.atom()?.var());
-                let stored = bound.is_regular(&param.ty) && !bound.has_own_size(stm, &param.ty);
+                let mut sizes = param.ty.shape().iter().filter_map(|dim| dim.atom()?.var());
+                let stored = bound.is_regular_result(stm, &param.ty);
                 let filled = self.allow_irregular && distribute_irregular::is_segment(bound, stm, &param.ty);
                 if !stored && (!filled || sizes.any(|name| is_stuck(&name))) {
                     found.push(param.name);
@@ -115,8 +112,7 @@ impl Distribution<'_, '_> {
     /// The pending values that a nest needs before it is distributed into a statement; `None` if it
     /// is not distributed there and the statement stays pending.
     pub(super) fn needs_of(&self, stm: &Stm<Soacs>, i: usize) -> Option<(Regularity, Needs)> {
-        let more = |name: Name| self.pending.bound.contains_key(&name);
-        let bound = self.bound(&more);
+        let bound = self.bound();
         let wanted = self.is_needed_whole(stm);
         let type_of = |name: Name| {
             let mut pat = self.binder(name)?.pat.iter();
@@ -131,7 +127,7 @@ impl Distribution<'_, '_> {
         }
         let mut used = FxHashSet::default();
         stm_names(stm, |name| {
-            if self.pending.bound.contains_key(&name) {
+            if self.is_pending(name) {
                 used.insert(name);
             }
         });
@@ -176,19 +172,19 @@ impl Distribution<'_, '_> {
                 continue;
             };
             // Views of arrays that cannot be bound in the nest are stored themselves.
-            if is_cheap_to_recompute(stm) && !self.pending.stuck.contains(&name) {
+            if is_recomputed(stm) && !self.pending.stuck.contains(&name) {
                 if let Some(at) = self.pending.bound.get(&name) {
                     needs.recomputed.push(*at);
                 }
                 stm_names(stm, |name| {
-                    if self.pending.bound.contains_key(&name) {
+                    if self.is_pending(name) {
                         left.push(name);
                     }
                 });
                 continue;
             }
             let param = stm.pat.iter().find(|param| param.name == name)?;
-            if bound.is_regular(&param.ty) && !bound.has_own_size(stm, &param.ty) {
+            if bound.is_regular_result(stm, &param.ty) {
                 needs.stored.push(name);
                 continue;
             }

@@ -11,33 +11,27 @@
 //! Other rules apply to the operations on the right; rows are computed where they are read.
 
 use super::distribute::Distribution;
-use super::segments::reshape;
+use crate::Stms;
 use crate::context::Ctx;
+use crate::names::reshape;
 use ir::name::Name;
 use ir::syntax::{Atom, BasicOp, Exp, ReshapeKind, Stm};
 use ir::types::Dim;
-use ir::{Builder, PassError, Soacs};
+use ir::{Builder, Soacs};
 
 impl Distribution<'_, '_> {
     /// Rewrites a literal or a copy of such rows into statements on one segment.
-    pub(super) fn in_rows(
-        &self,
-        ctx: &mut Ctx<'_>,
-        stm: &Stm<Soacs>,
-    ) -> Result<Option<Vec<Stm<Soacs>>>, PassError> {
+    pub(super) fn in_rows(&self, ctx: &mut Ctx<'_>, stm: &Stm<Soacs>) -> Option<Stms<Soacs>> {
         let ([param], Exp::Basic(op)) = (stm.pat.as_slice(), &stm.exp) else {
-            return Ok(None);
+            return None;
         };
-        let more = |name: Name| self.is_pending(name);
-        let bound = self.bound(&more);
+        let bound = self.bound();
         let dims = param.ty.shape();
         let varying = dims.iter().position(|dim| bound.varies(*dim));
-        let Some(at) = varying.filter(|at| *at > 0) else {
-            return Ok(None);
-        };
+        let at = varying.filter(|at| *at > 0)?;
         let (outer, rest) = dims.split_at(at + 1);
         if rest.iter().any(|dim| bound.varies(*dim)) || bound.has_own_size(stm, &param.ty) {
-            return Ok(None);
+            return None;
         }
         let mut rows: Vec<Name> = Vec::new();
         let source = if let BasicOp::ArrayLit { elems, .. } = op {
@@ -46,13 +40,13 @@ impl Distribution<'_, '_> {
         } else if let BasicOp::Opaque(Atom::Var(name)) | BasicOp::Copy(name) = op {
             Some(*name)
         } else {
-            return Ok(None);
+            return None;
         };
         if source.is_none() && (at != 1 || rows.is_empty()) {
-            return Ok(None);
+            return None;
         }
         let flat = source.and_then(|name| self.as_segment(ctx, name, rest.len()));
-        let mut builder = ctx.builder::<Soacs>(&stm.aux);
+        let mut builder = ctx.names.builder::<Soacs>(stm.aux.prov);
         builder.certs.clone_from(&stm.aux.certs);
         let op = if let Some(name) = source {
             let flat = flat.unwrap_or_else(|| {
@@ -66,12 +60,9 @@ impl Distribution<'_, '_> {
         };
         let segment = builder.let_basic("segment", op);
         let mut stms = builder.take_stms();
-        stms.push(Stm {
-            pat: stm.pat.clone(),
-            aux: stm.aux.clone(),
-            exp: Exp::Basic(reshape(dims, segment)),
-        });
-        Ok(Some(stms))
+        let exp = Exp::Basic(reshape(dims, segment));
+        stms.push(Stm { exp, ..stm.clone() });
+        Some(stms)
     }
 
     /// The segment that an array of rows is a reshape of, if it is one.
@@ -80,7 +71,7 @@ impl Distribution<'_, '_> {
         let Exp::Basic(BasicOp::Reshape { kind: ReshapeKind::Arbitrary, array, .. }) = &stm.exp else {
             return None;
         };
-        let ty = ctx.type_of(*array).ok()?;
+        let ty = ctx.names.type_of(*array).ok()?;
         (stm.aux.certs.is_empty() && ty.rank() == rest + 1).then_some(*array)
     }
 }

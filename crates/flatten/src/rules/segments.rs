@@ -9,59 +9,62 @@
 //! Pending statements fill their segments sequentially, one iteration of the nest each; arrays with
 //! known elements are made element by element.
 
-use super::distribute::Distribution;
-use super::updates::{accumulator, array_of};
-use super::versions;
-use crate::context::{Ctx, atoms, rows_slice};
+use super::distribute::{Distribution, Results};
+use super::map;
+use super::updates::array_of;
+use crate::context::{Ctx, Let};
 use crate::manifest::SegopBody;
+use crate::names::{Names, accumulator, reshape, rows_slice};
 use crate::nest::Segments;
+use crate::{Pat, Result, Stms, bug};
 use ir::name::{FunName, Name};
 use ir::seg::SegOp;
 use ir::soac::AccInput;
-use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Lambda, Level, Param, ReshapeKind, Stm};
+use ir::syntax::{Atom, Aux, BasicOp, Exp, Lambda, Param, ReshapeKind, Stm};
 use ir::types::{Dim, Shape, Type};
-use ir::{Builder, PassError, Segs, Soacs};
+use ir::{Builder, PassError, Prov, Segs, Soacs};
 use prim::PrimType;
 use smallvec::SmallVec;
 
+/// The length of a segment of this type.
+pub(super) fn length(ty: &Type) -> Result<Atom> {
+    let length = ty.shape().first().and_then(|dim| dim.atom());
+    length.ok_or_else(bug("a segment has no length"))
+}
+
 impl Distribution<'_, '_> {
-    /// The segments of this length in each iteration; appends their descriptors if there are none
-    /// yet.
-    pub(super) fn segments(
-        &mut self,
-        ctx: &mut Ctx<'_>,
-        length: Atom,
-        aux: &Aux,
-        out: &mut Vec<Stm<Segs>>,
-    ) -> Result<Segments, PassError> {
+    /// The segments of this length in each iteration; appends their descriptors if there are none.
+    pub(super) fn segments(&mut self, ctx: &mut Ctx<'_>, length: Atom, prov: Prov) -> Result<Segments> {
         if let Some(known) = self.segments.get(&length) {
             return Ok(*known);
         }
-        let all = array_of(ctx, &self.nest, self.at, length, aux, out)?;
+        let all = array_of(ctx, self.scope().with_prov(prov), length)?;
         let widths: Vec<Dim> = self.nest.widths().collect();
         let fun = FunName(format!("{}segments", FunName::ADDED).into());
-        let fun = ctx.call_version(&fun, self.at);
-        let mut builder = ctx.builder::<Segs>(aux);
-        let nest_size = builder.product(&widths);
-        let dim = Builder::<Segs>::dim(nest_size);
-        let lengths =
-            if widths.len() == 1 { all } else { builder.let_basic("lengths", reshape(&[dim], all)) };
-        out.extend(builder.take_stms());
-        let [total, starts, ids] = descriptor_params::<Segs>(ctx, dim);
-        let mut builder = ctx.builder::<Segs>(aux);
-        let (total_name, mut starts_name, ids_name) = (total.name, starts.name, ids.name);
-        let args = vec![nest_size, lengths.into()];
-        builder.let_pat(vec![total, starts, ids], Exp::Apply { fun, args });
+        let fun = ctx.call_version(&fun, self.scope().at);
+        let (args, dim) = ctx.build(prov, |b| {
+            let size = b.product(&widths);
+            let dim = Builder::<Segs>::dim(size);
+            let lengths = if widths.len() == 1 { all } else { b.let_basic("lengths", reshape(&[dim], all)) };
+            (vec![size, lengths.into()], dim)
+        });
+        let pat = descriptor_params(&mut ctx.names, dim);
+        let mut segments = descriptor(&pat);
+        ctx.emit(Let::at(prov, pat.into()), Exp::Apply { fun, args });
         if widths.len() > 1 {
-            starts_name = builder.let_basic("starts", reshape(&widths, starts_name));
+            let starts = reshape(&widths, segments.starts);
+            segments.starts = ctx.build(prov, |b| b.let_basic("starts", starts));
         }
-        out.extend(builder.take_stms());
-        let start: Param<Soacs> = ctx.fresh("start", Type::I64);
-        let segments =
-            Segments { start: start.name, starts: starts_name, iterations: ids_name, total: total_name };
-        self.nest.bind_element(start, starts_name);
+        Ok(self.note_segments(ctx, length, segments))
+    }
+
+    /// Records the segments of a length, and binds the start in each iteration.
+    pub(super) fn note_segments(&mut self, ctx: &mut Ctx<'_>, length: Atom, segments: Segments) -> Segments {
+        let start = ctx.names.fresh("start", Type::I64);
+        let segments = Segments { start: start.name, ..segments };
+        self.nest.bind_element(start, segments.starts);
         self.segments.insert(length, segments);
-        Ok(segments)
+        segments
     }
 
     /// Binds a name to its iteration's segment of an array; the read relies on these certificates.
@@ -78,9 +81,7 @@ impl Distribution<'_, '_> {
         let count = Builder::<Soacs>::dim(length);
         let slice = rows_slice(&param.ty, segments.start.into(), count);
         self.segment_arrays.insert(param.name, (array, segments.iterations));
-        let mut aux = Aux::at(ir::Prov::NONE);
-        aux.certs = checks.iter().copied().collect();
-        self.nest.bind(Stm { pat: vec![param], aux, exp: Exp::Basic(BasicOp::Index { array, slice }) });
+        self.nest.bind_with(param, BasicOp::Index { array, slice }, checks);
     }
 
     /// The array of a name's segments, of this length, for all iterations.
@@ -88,87 +89,67 @@ impl Distribution<'_, '_> {
         &mut self,
         ctx: &mut Ctx<'_>,
         (name, length): (Name, Atom),
-        aux: &Aux,
-        out: &mut Vec<Stm<Segs>>,
-    ) -> Result<(Name, Segments), PassError> {
-        let segments = self.segments(ctx, length, aux, out)?;
+        prov: Prov,
+    ) -> Result<(Name, Segments)> {
+        let segments = self.segments(ctx, length, prov)?;
         if let Some((array, ids)) = self.segment_arrays.get(&name)
             && *ids == segments.iterations
         {
-            let array = with_total(ctx, *array, segments, aux, out)?;
+            let array = with_total(ctx, *array, segments, prov)?;
             return Ok((array, segments));
         }
-        let ty = ctx.type_of(name)?;
-        let array = self.make_by_element(ctx, (ty, segments), aux, out, |ctx, indices| {
-            let mut builder = ctx.builder::<Soacs>(aux);
-            let x = builder.index("x", name, indices);
-            Ok(builder.finish(vec![x.into()]))
-        })?;
-        Ok((array, segments))
+        let ty = ctx.names.type_of(name)?;
+        let element = |b: &mut Builder<'_, Soacs>, indices: &[Atom]| b.index("x", name, indices);
+        Ok((self.make_by_element(ctx, (ty, segments), prov, element)?, segments))
     }
 
-    /// Appends an array of segments of this type, made element by element: `make` takes the index
-    /// of an element within its segment.
+    /// Appends an array of segments, made element by element: `make` takes the index within a segment.
     pub(super) fn make_by_element(
         &mut self,
         ctx: &mut Ctx<'_>,
         (ty, segments): (Type, Segments),
-        aux: &Aux,
-        out: &mut Vec<Stm<Segs>>,
-        make: impl FnOnce(&mut Ctx<'_>, &[Atom]) -> Result<Body<Soacs>, PassError>,
-    ) -> Result<Name, PassError> {
-        let elem = ty.elem().ok_or_else(|| PassError::bug("expected an array"))?;
-        let rest: Vec<Dim> = ty.shape().iter().skip(1).copied().collect();
-        let (nest, inner_index) = self.nest.with_segments(ctx, segments);
-        let nest = nest.with_dims(ctx, &rest);
-        let element_indices = std::iter::once(Atom::Var(inner_index)).chain(nest.indices().skip(1));
-        let element_indices: Vec<Atom> = element_indices.collect();
-        let body = make(ctx, &element_indices)?;
-        let all = segment_array_type(&ty, segments);
-        let all: Param<Soacs> = ctx.fresh("elements", all);
+        prov: Prov,
+        make: impl FnOnce(&mut Builder<'_, Soacs>, &[Atom]) -> Name,
+    ) -> Result<Name> {
+        let elem = ty.elem().ok_or_else(bug("expected an array"))?;
+        let (nest, inner_index) = self.nest.with_segments(&mut ctx.names, segments);
+        let nest = nest.with_dims(&mut ctx.names, ty.shape().get(1..).unwrap_or_default());
+        let indices: Vec<Atom> =
+            std::iter::once(Atom::Var(inner_index)).chain(nest.indices().skip(1)).collect();
+        let mut builder = ctx.names.builder::<Soacs>(prov);
+        let element = make(&mut builder, &indices);
+        let body = builder.finish(vec![element.into()]);
+        let all = ctx.names.fresh("elements", segment_array_type(&ty, segments));
         let name = all.name;
         let segop_body = SegopBody::map(body, vec![Type::Prim(elem)]);
-        let aux = Aux::at(aux.prov);
-        versions::g2(ctx, &nest, self.at, vec![all], aux, segop_body, out)?;
+        map::g2(ctx, self.scope().over(&nest), Let::at(prov, vec![all]), segop_body)?;
         Ok(name)
     }
 
     /// Appends an operation whose result is a segment.
-    pub(super) fn operation(
-        &mut self,
-        ctx: &mut Ctx<'_>,
-        pat: Vec<Param<Soacs>>,
-        aux: Aux,
-        op: BasicOp,
-        out: &mut Vec<Stm<Segs>>,
-    ) -> Result<(), PassError> {
-        let Ok([param]) = <[Param<Soacs>; 1]>::try_from(pat) else {
+    pub(super) fn operation(&mut self, ctx: &mut Ctx<'_>, results: Results, aux: Aux, op: BasicOp) -> Result {
+        let Ok([(param, _)]) = <[_; 1]>::try_from(results) else {
             return Err(PassError::bug("a basic operation must bind one name"));
         };
-        let length = param.ty.shape().first().and_then(|dim| dim.atom());
-        let length = length.ok_or_else(|| PassError::bug("a segment has no length"))?;
+        let (length, prov) = (length(&param.ty)?, aux.prov);
         let mut certs: Vec<Name> = aux.certs.to_vec();
         if let BasicOp::Opaque(Atom::Var(name)) | BasicOp::Copy(name) = op {
             // An empty segment has no element that makes the checks.
             certs.extend(self.checks(name));
         }
         let (array, segments) = if let BasicOp::Opaque(Atom::Var(name)) = op {
-            let (array, segments) = self.segment_array(ctx, (name, length), &aux, out)?;
-            let mut builder = ctx.builder::<Segs>(&aux);
-            let hidden = builder.let_basic("hidden", BasicOp::Opaque(array.into()));
-            out.extend(builder.take_stms());
-            (hidden, segments)
+            let (array, segments) = self.segment_array(ctx, (name, length), prov)?;
+            let op = BasicOp::Opaque(array.into());
+            (ctx.build(prov, |b| b.let_basic("hidden", op)), segments)
         } else if let BasicOp::Copy(name) = op {
-            self.segment_array(ctx, (name, length), &aux, out)?
+            self.segment_array(ctx, (name, length), prov)?
         } else {
-            let segments = self.segments(ctx, length, &aux, out)?;
+            let segments = self.segments(ctx, length, prov)?;
             let of = (param.ty.clone(), segments);
-            let array = self.make_by_element(ctx, of, &aux, out, |ctx, indices| {
-                let mut builder = ctx.builder::<Soacs>(&aux);
-                builder.certs.clone_from(&aux.certs);
-                let xs = builder.let_basic("xs", op);
-                let x = builder.index("x", xs, indices);
-                Ok(builder.finish(vec![x.into()]))
+            let array = self.make_by_element(ctx, of, prov, |b, indices| {
+                b.certs = aux.certs;
+                let xs = b.let_basic("xs", op);
+                b.index("x", xs, indices)
             })?;
             (array, segments)
         };
@@ -177,22 +158,15 @@ impl Distribution<'_, '_> {
     }
 
     /// Fills the segments of these names; `stms` compute their values.
-    pub(super) fn fill(
-        &mut self,
-        ctx: &mut Ctx<'_>,
-        stms: Vec<Stm<Soacs>>,
-        filled: Vec<Param<Soacs>>,
-        out: &mut Vec<Stm<Segs>>,
-    ) -> Result<(), PassError> {
-        let aux = Aux::at(self.aux.prov);
+    pub(super) fn fill(&mut self, ctx: &mut Ctx<'_>, stms: Stms<Soacs>, filled: Pat) -> Result {
+        let prov = self.outer.prov;
         let mut all = Vec::with_capacity(filled.len());
         for param in filled {
-            let length = param.ty.shape().first().and_then(|dim| dim.atom());
-            let length = length.ok_or_else(|| PassError::bug("a segment has no length"))?;
-            let segments = self.segments(ctx, length, &aux, out)?;
+            let length = length(&param.ty)?;
+            let segments = self.segments(ctx, length, prov)?;
             if is_scratch(&stms, param.name) {
                 // Scratch arrays have no contents to fill in.
-                let data = scratch_for(ctx, segment_array_type(&param.ty, segments), &aux, out)?;
+                let (data, _) = scratch_for(ctx, (&param.ty, segments), prov)?;
                 self.bind_segment(param, (data, length, segments), &[]);
                 continue;
             }
@@ -203,18 +177,16 @@ impl Distribution<'_, '_> {
         }
         let (mut inputs, mut tokens, mut accs) = (Vec::new(), Vec::new(), Vec::new());
         for (param, _, segments) in &all {
-            let ty = segment_array_type(&param.ty, *segments);
-            let data = scratch_for(ctx, ty.clone(), &aux, out)?;
+            let (data, ty) = scratch_for(ctx, (&param.ty, *segments), prov)?;
             let Type::Array { elem, shape } = ty else {
                 return Err(PassError::bug("expected an array"));
             };
-            let mut builder = ctx.builder::<Segs>(&aux);
-            let [token, acc] = accumulator(&mut builder, vec![Type::Prim(elem)], &shape);
+            let [token, acc] = accumulator(&mut ctx.names.builder(prov), vec![Type::Prim(elem)], &shape);
             inputs.push(AccInput { shape, arrays: vec![data], op: None });
             accs.push(acc);
             tokens.push(token);
         }
-        let mut builder = ctx.builder::<Soacs>(&aux);
+        let mut builder = ctx.names.builder::<Soacs>(prov);
         builder.extend(stms);
         let mut result = Vec::with_capacity(all.len());
         for ((param, _, segments), acc) in all.iter().zip(&accs) {
@@ -223,16 +195,13 @@ impl Distribution<'_, '_> {
         }
         let body = builder.finish(result);
         let ret: Vec<Type> = accs.iter().map(|acc| acc.ty.clone()).collect();
-        let done: Vec<Param<Soacs>> = (ret.iter()).map(|ty| ctx.fresh("done", ty.clone())).collect();
-        let result = atoms(&done);
-        let mut stms = Vec::new();
+        let done = Let::at(prov, ctx.names.fresh_all("done", &ret));
         let segop_body = SegopBody::map(body, ret.clone());
-        versions::g2(ctx, &self.nest, self.at, done, aux.clone(), segop_body, &mut stms)?;
-        let lambda =
-            Lambda { params: tokens.into_iter().chain(accs).collect(), body: Body { stms, result }, ret };
-        let mut builder = ctx.builder::<Segs>(&aux);
-        let arrays = builder.let_op("filled", SegOp::WithAcc { inputs, lambda });
-        out.extend(builder.take_stms());
+        let scope = self.scope();
+        let body = ctx.body_with(done, |ctx, to| map::g2(ctx, scope, to, segop_body))?;
+        let lambda = Lambda { params: tokens.into_iter().chain(accs).collect(), body, ret };
+        let op = SegOp::WithAcc { inputs, lambda };
+        let arrays = ctx.build(prov, |b| b.let_op("filled", op));
         for ((param, length, segments), array) in all.into_iter().zip(arrays) {
             self.bind_segment(param, (array, length, segments), &[]);
         }
@@ -246,19 +215,17 @@ fn is_scratch(stms: &[Stm<Soacs>], array: Name) -> bool {
     scratches.flat_map(|stm| &stm.pat).any(|it| it.name == array)
 }
 
-/// An array for all segments, of unspecified contents.
-fn scratch_for(ctx: &mut Ctx<'_>, ty: Type, aux: &Aux, out: &mut Vec<Stm<Segs>>) -> Result<Name, PassError> {
-    let Type::Array { elem, shape } = ty else {
+/// An array for all segments of values of a type, of unspecified contents, and its type.
+fn scratch_for(ctx: &mut Ctx<'_>, (ty, segments): (&Type, Segments), prov: Prov) -> Result<(Name, Type)> {
+    let whole = segment_array_type(ty, segments);
+    let Type::Array { elem, shape } = whole.clone() else {
         return Err(PassError::bug("expected an array"));
     };
-    let mut builder = ctx.builder::<Segs>(aux);
-    let data = builder.let_basic("scratch", BasicOp::Scratch { elem, shape });
-    out.extend(builder.take_stms());
-    Ok(data)
+    let op = BasicOp::Scratch { elem, shape };
+    Ok((ctx.bind_fresh(("scratch", whole.clone()), op, prov), whole))
 }
 
-/// Writes an array to an accumulator, from this index on in its outermost dimension; returns the
-/// accumulator.
+/// Writes an array to an accumulator, from this outer index on; returns the accumulator.
 fn write_array(
     builder: &mut Builder<'_, Soacs>,
     (array, acc): (Name, Name),
@@ -285,14 +252,18 @@ fn write_array(
     done.first().copied().unwrap_or(acc)
 }
 
-/// Fresh names for the segment descriptors of `width` iterations: the total number of elements, the
-/// start of each segment, the iteration of each element.
-pub(super) fn descriptor_params<L: Level<Ann = ()>>(ctx: &mut Ctx<'_>, width: Dim) -> [Param<L>; 3] {
-    let total: Param<L> = ctx.fresh("total", Type::I64);
-    let starts = ctx.fresh("starts", Type::array(PrimType::I64, [width]));
+/// Fresh names for the descriptors of `width` segments: total, starts, iterations of the elements.
+pub(super) fn descriptor_params(names: &mut Names<'_>, width: Dim) -> [Param<Soacs>; 3] {
+    let total = names.fresh("total", Type::I64);
+    let starts = names.fresh("starts", Type::array(PrimType::I64, [width]));
     let elements = Type::array(PrimType::I64, [Dim::Var(total.name)]);
-    let ids = ctx.fresh("ids", elements);
+    let ids = names.fresh("ids", elements);
     [total, starts, ids]
+}
+
+/// The segments with these descriptors, whose starts are not bound in the nest yet.
+pub(super) fn descriptor([total, starts, ids]: &[Param<Soacs>; 3]) -> Segments {
+    Segments { start: starts.name, starts: starts.name, iterations: ids.name, total: total.name }
 }
 
 /// The type of the array of all segments of values of a type.
@@ -302,28 +273,14 @@ pub(super) fn segment_array_type(ty: &Type, segments: Segments) -> Type {
     ty.elem().map_or_else(|| ty.clone(), |elem| Type::array(elem, shape))
 }
 
-/// An array of segments whose type names their total: in the result of a loop, that may be another
-/// name for the same number.
-fn with_total(
-    ctx: &mut Ctx<'_>,
-    array: Name,
-    segments: Segments,
-    aux: &Aux,
-    out: &mut Vec<Stm<Segs>>,
-) -> Result<Name, PassError> {
-    let ty = ctx.type_of(array)?;
-    let total = Dim::Var(segments.total);
-    if ty.shape().first() == Some(&total) {
+/// An array of segments whose type names their total; a loop's result may have another name for it.
+fn with_total(ctx: &mut Ctx<'_>, array: Name, segments: Segments, prov: Prov) -> Result<Name> {
+    let ty = ctx.names.type_of(array)?;
+    let whole = segment_array_type(&ty, segments);
+    if ty == whole {
         return Ok(array);
     }
-    let shape = std::iter::once(total).chain(ty.shape().iter().skip(1).copied());
-    let mut builder = ctx.builder::<Segs>(aux);
-    let view = BasicOp::Reshape { kind: ReshapeKind::Coerce, shape: shape.collect(), array };
-    let view = builder.let_basic("data", view);
-    out.extend(builder.take_stms());
-    Ok(view)
-}
-
-pub(super) fn reshape(dims: &[Dim], array: Name) -> BasicOp {
-    BasicOp::Reshape { kind: ReshapeKind::Arbitrary, shape: dims.iter().copied().collect(), array }
+    let shape = whole.shape().iter().copied().collect();
+    let view = BasicOp::Reshape { kind: ReshapeKind::Coerce, shape, array };
+    Ok(ctx.bind_fresh(("data", whole), view, prov))
 }

@@ -1,68 +1,63 @@
 //! Array updates in nests: histograms whose arrays get the nest's dimensions before their own,
 //! updates by segments, and bodies that update an array of the nest in place.
 
-use super::distribute::{Distribution, bind};
-use super::{distribute_irregular, versions};
-use crate::context::Ctx;
-use crate::manifest::SegopBody;
+use super::distribute::Distribution;
+use super::{distribute_irregular, map};
+use crate::context::{Ctx, Let};
+use crate::manifest::{SegopBody, SegopKind};
+use crate::names::{Names, accumulator, basic};
 use crate::nest::Nest;
-use crate::position::Position;
+use crate::scope::Scope;
+use crate::{Mapped, Result, Stms};
+use ir::scan_reduce::ScanReduce;
 use ir::soac::{AccInput, HistOp, Operator, Screma, Soac};
-use ir::syntax::{Atom, Aux, BasicOp, Body, DimIndex, Exp, Lambda, Level, Param, ReshapeKind, Stm};
-use ir::types::{Shape, Type};
+use ir::syntax::{Atom, Aux, BasicOp, Body, DimIndex, Exp, Lambda, ReshapeKind, Stm};
+use ir::types::Type;
 use ir::walk::{Substitution, consumed_by, free_names_exp, substitute_stm, with_stack};
-use ir::{Builder, Name, PassError, Segs, Soacs};
+use ir::{Builder, Name, PassError, Prov, Soacs};
+use prim::ScalarOp;
 use rustc_hash::FxHashSet;
 
 impl Distribution<'_, '_> {
     /// Rewrites a statement into others that a nest can be distributed into: an update, by a
     /// segment, of an array whose shape is the same in all iterations; scans and reductions with
     /// nest-variant initial values; literals and copies of arrays whose rows are segments.
-    pub(super) fn rewrite(&self, ctx: &mut Ctx<'_>, stm: Stm<Soacs>) -> Result<Vec<Stm<Soacs>>, PassError> {
-        let more = |name: Name| self.is_pending(name);
-        let bound = self.bound(&more);
-        if !self.allow_irregular {
-            return Ok(vec![stm]);
-        }
-        match (&stm.exp, stm.pat.as_slice()) {
-            (Exp::Basic(BasicOp::Update { array, slice, value: Atom::Var(value) }), [param]) => {
-                let varies = |at: &DimIndex| match at {
-                    DimIndex::Slice { count, .. } => bound.varies(*count),
-                    DimIndex::Fix(_) => false,
-                };
-                if !slice.iter().any(varies) || !bound.is_regular(&param.ty) {
-                    return Ok(vec![stm]);
-                }
+    pub(super) fn rewrite(&self, ctx: &mut Ctx<'_>, stm: Stm<Soacs>) -> Result<Stms<Soacs>> {
+        let bound = self.bound();
+        let varies = |at: &DimIndex| matches!(at, DimIndex::Slice { count, .. } if bound.varies(*count));
+        let starts = |operator: &Operator<Soacs>| {
+            operator.neutral.iter().any(|ne| bound.atom_varies(*ne))
+                && distribute_irregular::neutral(&operator.op).is_some()
+        };
+        let rewritten = match (&stm.exp, stm.pat.as_slice()) {
+            _ if !self.allow_irregular => None,
+            (Exp::Basic(BasicOp::Update { array, slice, value: Atom::Var(value) }), [param])
+                if slice.iter().any(varies) && bound.is_regular(&param.ty) =>
+            {
                 let mut aux = stm.aux.clone();
                 let (value, certs) = self.before_coercion(ctx, *value)?;
-                let more = certs.iter().filter(|cert| !stm.aux.certs.contains(cert));
-                aux.certs.extend(more.copied());
-                let exp = scatter(ctx, (*array, value, slice), &param.ty, &aux)?;
-                Ok(vec![Stm { exp, aux, ..stm }])
+                aux.certs.extend(certs.into_iter().filter(|cert| !stm.aux.certs.contains(cert)));
+                let exp = scatter(&mut ctx.names, (*array, value, slice), &param.ty, aux.prov)?;
+                return Ok(vec![Stm { exp, aux, ..stm }]);
             }
-            (Exp::Op(Soac::Screma(s)), _) if !bound.varies(s.width) && s.scan_reduce.post.is_none() => {
-                let varies = |operator: &Operator<Soacs>| {
-                    operator.neutral.iter().any(|ne| bound.atom_varies(*ne))
-                        && distribute_irregular::neutral(&operator.op).is_some()
-                };
-                if s.scan_reduce.operators().any(varies) {
-                    Ok(start_from_neutral(ctx, stm, &varies))
-                } else {
-                    Ok(vec![stm])
-                }
+            (Exp::Op(Soac::Screma(s)), _)
+                if !bound.varies(s.width)
+                    && s.scan_reduce.post.is_none()
+                    && s.scan_reduce.operators().any(starts) =>
+            {
+                return Ok(start_from_neutral(&mut ctx.names, stm, &starts));
             }
-            (Exp::Basic(_), _) => Ok(self.in_rows(ctx, &stm)?.unwrap_or_else(|| vec![stm])),
-            _ => Ok(vec![stm]),
-        }
+            (Exp::Basic(_), _) => self.in_rows(ctx, &stm),
+            _ => None,
+        };
+        Ok(rewritten.unwrap_or_else(|| vec![stm]))
     }
 
-    /// The array before a coercion, if its shape is the same in all iterations, and the
-    /// certificates of the coercion; else the array itself.
-    fn before_coercion(&self, ctx: &Ctx<'_>, name: Name) -> Result<(Name, Vec<Name>), PassError> {
-        let more = |name: Name| self.is_pending(name);
+    /// The array before a coercion, if it is regular, and the coercion's certificates; else itself.
+    fn before_coercion(&self, ctx: &Ctx<'_>, name: Name) -> Result<(Name, Vec<Name>)> {
         if let Some(stm) = self.binder(name)
             && let Exp::Basic(BasicOp::Reshape { kind: ReshapeKind::Coerce, array, .. }) = &stm.exp
-            && self.bound(&more).is_regular(&ctx.type_of(*array)?)
+            && self.bound().is_regular(&ctx.names.type_of(*array)?)
         {
             return Ok((*array, stm.aux.certs.to_vec()));
         }
@@ -70,92 +65,61 @@ impl Distribution<'_, '_> {
     }
 }
 
-/// A scan or reduction that starts from the neutral elements of its operators, and the statements
-/// that combine its results with the initial values.
+/// A scan or reduction from the neutral elements, and statements that add the initial values.
 fn start_from_neutral(
-    ctx: &mut Ctx<'_>,
+    names: &mut Names<'_>,
     mut stm: Stm<Soacs>,
     varies: &dyn Fn(&Operator<Soacs>) -> bool,
-) -> Vec<Stm<Soacs>> {
+) -> Stms<Soacs> {
     let Exp::Op(Soac::Screma(s)) = &mut stm.exp else {
         return vec![stm];
     };
     let width = s.width;
-    let n_reduced = s.scan_reduce.n_reduced();
-    let reduced = 0..n_reduced;
-    let scanned = n_reduced..n_reduced + s.scan_reduce.n_scanned();
     let mut after = Vec::new();
-    for (operators, positions, scans) in
-        [(&mut s.scan_reduce.reduces, reduced, false), (&mut s.scan_reduce.scans, scanned, true)]
-    {
-        let mut positions = positions;
-        for operator in operators {
-            let own: Vec<usize> = positions.by_ref().take(operator.neutral.len()).collect();
-            let (true, Some(neutral), [at]) =
-                (varies(operator), distribute_irregular::neutral(&operator.op), own.as_slice())
-            else {
-                continue;
-            };
-            let begin = std::mem::replace(&mut operator.neutral, neutral);
-            let result = stm.pat[*at].clone();
-            let folded: Param<Soacs> = ctx.fresh("folded", result.ty.clone());
-            let from = Atom::Var(folded.name);
-            stm.pat[*at] = folded;
-            let op = operator.op.clone();
-            let exp = if scans {
-                let mut map = ctx.copy_lambda(&op);
-                let [x, y] = map.params.as_slice() else {
-                    continue;
-                };
-                let (x, y) = (x.clone(), y.clone());
-                map.body.stms.insert(
-                    0,
-                    Stm {
-                        pat: vec![x],
-                        aux: Aux::at(stm.aux.prov),
-                        exp: Exp::Basic(BasicOp::Atom(begin[0])),
-                    },
-                );
-                map.params = vec![y];
-                let inputs = from.var().into_iter().collect();
-                Exp::Op(Soac::Screma(Screma::map(width, inputs, map)))
-            } else {
-                let Some(Exp::Basic(BasicOp::Binary(op, ty, ..))) = op.body.stms.first().map(|stm| &stm.exp)
-                else {
-                    continue;
-                };
-                Exp::Basic(BasicOp::Binary(*op, *ty, begin[0], from))
-            };
-            after.push(Stm { pat: vec![result], aux: Aux::at(stm.aux.prov), exp });
-        }
+    let ScanReduce { scans, reduces, .. } = &mut s.scan_reduce;
+    let reduces = reduces.iter_mut().map(|operator| (operator, false));
+    let mut positions = 0..stm.pat.len();
+    for (operator, scans) in reduces.chain(scans.iter_mut().map(|operator| (operator, true))) {
+        let own: Vec<usize> = positions.by_ref().take(operator.neutral.len()).collect();
+        let (true, Some(neutral), [at]) =
+            (varies(operator), distribute_irregular::neutral(&operator.op), own.as_slice())
+        else {
+            continue;
+        };
+        let begin = std::mem::replace(&mut operator.neutral, neutral)[0];
+        let ty = stm.pat[*at].ty.clone();
+        let folded = names.fresh("folded", ty);
+        let from = folded.name;
+        let result = std::mem::replace(&mut stm.pat[*at], folded);
+        let exp = if scans {
+            let mut map = names.copy_lambda(&operator.op);
+            let first = map.params.remove(0);
+            map.body.stms.insert(0, basic(first, BasicOp::Atom(begin), stm.aux.prov));
+            Exp::Op(Soac::Screma(Screma::map(width, vec![from], map)))
+        } else if let Some(Exp::Basic(BasicOp::Scalar(ScalarOp::Binary(op, ty, ..)))) =
+            operator.op.body.stms.first().map(|stm| &stm.exp)
+        {
+            Exp::Basic(BasicOp::binary(*op, *ty, begin, from))
+        } else {
+            continue;
+        };
+        after.push(Stm { pat: vec![result], aux: Aux::at(stm.aux.prov), exp });
     }
     after.insert(0, stm);
     after
 }
 
-/// The parameters of a `withacc` for arrays with these elements: the token, and the accumulator.
-pub(crate) fn accumulator<L: Level<Ann = ()>>(
-    builder: &mut Builder<'_, L>,
-    elems: Vec<Type>,
-    shape: &Shape,
-) -> [Param<L>; 2] {
-    let token = builder.param("token", Type::Cert);
-    let ty = Type::Acc { token: token.name, shape: shape.clone(), elems };
-    let acc = builder.param("acc", ty);
-    [token, acc]
-}
-
 /// An update as a scatter.
 fn scatter(
-    ctx: &mut Ctx<'_>,
+    names: &mut Names<'_>,
     (array, value, slice): (Name, Name, &[DimIndex]),
     ty: &Type,
-    aux: &Aux,
-) -> Result<Exp<Soacs>, PassError> {
+    prov: Prov,
+) -> Result<Exp<Soacs>> {
     let Type::Array { elem, shape } = ty else {
         return Err(PassError::bug("the updated value is not an array"));
     };
-    let mut builder = ctx.builder::<Soacs>(aux);
+    let mut builder = names.builder::<Soacs>(prov);
     let [token, acc] = accumulator(&mut builder, vec![Type::Prim(*elem)], shape);
     let ty = acc.ty.clone();
     let done = scattered(&mut builder, (value, acc.name), slice, &mut Vec::new());
@@ -200,70 +164,46 @@ fn scattered(
     done.first().copied().unwrap_or(acc)
 }
 
-/// The array over all dimensions of a nest with a value for each iteration; appended if there is
-/// none.
-pub(super) fn array_of(
-    ctx: &mut Ctx<'_>,
-    nest: &Nest<'_>,
-    at: Position,
-    value: Atom,
-    aux: &Aux,
-    out: &mut Vec<Stm<Segs>>,
-) -> Result<Name, PassError> {
-    let ty = match value {
-        Atom::Var(name) => ctx.type_of(name)?,
-        Atom::Const(value) => Type::Prim(value.ty()),
-    };
+/// The array over a nest that has a value for each iteration; appended if there is none.
+pub(super) fn array_of(ctx: &mut Ctx<'_>, scope: Scope<'_>, value: Atom) -> Result<Name> {
+    let (nest, prov) = (scope.nest, scope.prov);
+    let ty = ctx.names.atom_type(value)?;
     if let Some(array) = value.var().and_then(|name| nest.array_of(name)) {
         return Ok(array);
     }
     let value = value.var().and_then(|name| nest.constant(name)).unwrap_or(value);
     let expanded = nest.expand(&ty);
-    let param: Param<Soacs> = ctx.fresh("expanded", expanded);
-    let array = param.name;
-    if value.var().is_some_and(|name| nest.is_variant(name)) {
-        let body = Body { stms: Vec::new(), result: vec![value] };
-        let segop_body = SegopBody::map(body, vec![ty]);
-        let aux = Aux::at(aux.prov);
-        versions::g2(ctx, nest, at, vec![param], aux, segop_body, out)?;
-    } else {
-        let shape = nest.widths().collect();
-        bind(ctx, param, BasicOp::Replicate { shape, value }, aux, out);
+    if !value.var().is_some_and(|name| nest.is_variant(name)) {
+        let op = BasicOp::Replicate { shape: nest.widths().collect(), value };
+        return Ok(ctx.bind_fresh(("expanded", expanded), op, prov));
     }
+    let param = ctx.names.fresh("expanded", expanded);
+    let array = param.name;
+    let segop_body = SegopBody::map(Body { stms: Vec::new(), result: vec![value] }, vec![ty]);
+    map::g2(ctx, scope, Let::at(prov, vec![param]), segop_body)?;
     Ok(array)
 }
 
-/// Histograms whose destinations are the arrays of all iterations.
-pub(super) fn destinations(
+/// Appends the segop of histograms of scalars; their destinations are the arrays of all iterations.
+pub(super) fn histogram(
     ctx: &mut Ctx<'_>,
-    nest: &Nest<'_>,
-    at: Position,
-    ops: Vec<HistOp<Soacs>>,
-    aux: &Aux,
-    out: &mut Vec<Stm<Segs>>,
-) -> Result<Vec<HistOp<Soacs>>, PassError> {
-    if nest.is_empty() {
-        return Ok(ops);
+    scope: Scope<'_>,
+    to: Let,
+    (width, inputs, map): Mapped<'_>,
+    mut ops: Vec<HistOp<Soacs>>,
+) -> Result {
+    if !scope.nest.is_empty() {
+        for dest in ops.iter_mut().flat_map(|op| &mut op.destinations) {
+            *dest = array_of(ctx, scope, (*dest).into())?;
+        }
     }
-    let mut all = Vec::with_capacity(ops.len());
-    for HistOp { shape, destinations, op } in ops {
-        let destinations = destinations.into_iter();
-        let destinations = destinations.map(|dest| array_of(ctx, nest, at, dest.into(), aux, out));
-        all.push(HistOp { shape, destinations: destinations.collect::<Result<_, _>>()?, op });
-    }
-    Ok(all)
+    let nest = scope.nest.with_map(&mut ctx.names, width, &map.params, inputs)?;
+    map::g2(ctx, scope.over(&nest), to, SegopBody::of(map, SegopKind::Hist(ops)))
 }
 
-/// A body that copies the arrays of the nest that it consumes, since other iterations use them,
-/// too.
-pub(crate) fn copy_consumed(
-    ctx: &mut Ctx<'_>,
-    nest: &Nest<'_>,
-    mut body: Body<Soacs>,
-) -> Result<Body<Soacs>, PassError> {
-    let mut owner = CopyConsumed { nest, views: FxHashSet::default(), ctx };
-    owner.body(&mut body)?;
-    Ok(body)
+/// Copies the arrays of the nest that a body consumes, since other iterations use them, too.
+pub(crate) fn copy_consumed(ctx: &mut Ctx<'_>, nest: &Nest<'_>, body: &mut Body<Soacs>) -> Result {
+    CopyConsumed { nest, views: FxHashSet::default(), ctx }.body(body)
 }
 
 /// The array that an operation's result may be a view of.
@@ -293,25 +233,21 @@ impl CopyConsumed<'_, '_, '_> {
         self.views.contains(&name) || self.nest.is_variant(name)
     }
 
-    fn body(&mut self, body: &mut Body<Soacs>) -> Result<(), PassError> {
+    fn body(&mut self, body: &mut Body<Soacs>) -> Result {
         let mut copies = Substitution::default();
         let mut all = Vec::with_capacity(body.stms.len());
         for mut stm in std::mem::take(&mut body.stms) {
             substitute_stm(&mut stm, &copies);
-            let consumed = consumed_by(&stm.exp, |fun, i| self.ctx.consumes(fun, i));
+            let consumed = consumed_by(&stm.exp, |fun, i| self.ctx.callees.consumes(fun, i));
             let mut own = Substitution::default();
             for name in consumed {
-                let ty = self.ctx.type_of(name)?;
+                let ty = self.ctx.names.type_of(name)?;
                 if !ty.is_array() || !self.is_view(name) {
                     continue;
                 }
-                let param: Param<Soacs> = self.ctx.fresh("copy", ty);
+                let param = self.ctx.names.fresh("copy", ty);
                 own.insert(name, param.name.into());
-                all.push(Stm {
-                    pat: vec![param],
-                    aux: Aux::at(stm.aux.prov),
-                    exp: Exp::Basic(BasicOp::Copy(name)),
-                });
+                all.push(basic(param, BasicOp::Copy(name), stm.aux.prov));
             }
             substitute_stm(&mut stm, &own);
             copies.extend(own);
@@ -344,8 +280,9 @@ impl CopyConsumed<'_, '_, '_> {
             Exp::Op(_) => false,
             exp @ (Exp::If { .. } | Exp::Loop { .. } | Exp::Apply { .. }) => {
                 let free = free_names_exp(exp);
-                free.into_iter()
-                    .any(|name| self.is_view(name) && self.ctx.types.get(name).is_some_and(Type::is_array))
+                free.into_iter().any(|name| {
+                    self.is_view(name) && self.ctx.names.types.get(name).is_some_and(Type::is_array)
+                })
             }
         };
         if may {

@@ -2,7 +2,7 @@
 
 use super::parse::{FunctionParser, Result};
 use crate::{Expr, MAX_LANES, TunableId};
-use prim::{BinOp, CmpOp, ConvOp, MathFun, PrimType, UnOp};
+use prim::{BinOp, PrimType, ScalarOp};
 
 impl FunctionParser<'_, '_> {
     pub(super) fn expr(&mut self) -> Result<Expr> {
@@ -33,7 +33,7 @@ impl FunctionParser<'_, '_> {
         };
         let y = Box::new(self.expr()?);
         self.p.punct(")")?;
-        Ok(Expr::Binary(op, PrimType::I64, x, y))
+        Ok(Expr::Scalar(ScalarOp::Binary(op, PrimType::I64, x, y)))
     }
 
     /// Parses an operator with its operands.
@@ -41,13 +41,18 @@ impl FunctionParser<'_, '_> {
         let Some(word) = self.p.peek_ident() else {
             return self.p.expected("an expression");
         };
-        if let Some((fun, ty)) = MathFun::from_spelling(word) {
+        if let Some(op) = ScalarOp::from_spelling(word) {
             self.p.ident()?;
-            let args = self.exprs()?;
-            if args.len() != fun.arity() {
-                return self.p.error(format!("{} takes {} arguments", fun.name(), fun.arity()));
-            }
-            return Ok(Expr::Math(fun, ty, args));
+            let mut first = true;
+            self.p.punct("(")?;
+            let op = op.try_map(|()| {
+                if !std::mem::take(&mut first) {
+                    self.p.punct(",")?;
+                }
+                self.expr().map(Box::new)
+            })?;
+            self.p.punct(")")?;
+            return Ok(Expr::Scalar(op));
         }
         let mut parts = word.split('.');
         let (name, first, second) = (parts.next().unwrap_or(""), parts.next(), parts.next());
@@ -108,19 +113,6 @@ impl FunctionParser<'_, '_> {
                 self.p.ident()?;
                 Ok(Expr::LaneIds(ty, lanes))
             }
-            (_, Some(from), Some(to)) => {
-                let Some(op) = ConvOp::from_name(name) else {
-                    return self.p.expected("an operator");
-                };
-                let (from, to) = (self.prim(from)?, self.prim(to)?);
-                self.p.ident()?;
-                let [x] = self.operands()?;
-                Ok(Expr::Convert(op, from, to, x))
-            }
-            (_, Some(ty), None) => {
-                let ty = self.prim(ty)?;
-                self.at_type(name, ty)
-            }
             _ => self.p.expected("an expression"),
         }
     }
@@ -130,38 +122,6 @@ impl FunctionParser<'_, '_> {
         self.p.keyword("tunable")?;
         self.p.punct("#")?;
         Ok(TunableId(self.p.integer()?))
-    }
-
-    /// Parses an operator that has one type.
-    fn at_type(&mut self, name: &str, ty: PrimType) -> Result<Expr> {
-        if let Some(op) = BinOp::from_name(name) {
-            self.p.ident()?;
-            let [x, y] = self.operands()?;
-            return Ok(Expr::Binary(op, ty, x, y));
-        }
-        if let Some(op) = UnOp::from_name(name) {
-            self.p.ident()?;
-            let [x] = self.operands()?;
-            return Ok(Expr::Unary(op, ty, x));
-        }
-        if let Some(op) = CmpOp::from_name(name) {
-            self.p.ident()?;
-            let [x, y] = self.operands()?;
-            return Ok(Expr::Compare(op, ty, x, y));
-        }
-        match name {
-            "select" => {
-                self.p.ident()?;
-                let [c, x, y] = self.operands()?;
-                Ok(Expr::Select(ty, c, x, y))
-            }
-            "fma" => {
-                self.p.ident()?;
-                let [x, y, z] = self.operands()?;
-                Ok(Expr::Fma(ty, x, y, z))
-            }
-            _ => self.p.expected("an operator"),
-        }
     }
 
     fn prim(&self, text: &str) -> Result<PrimType> {

@@ -1,7 +1,7 @@
 //! The parser of programs, functions and variables.
 
 use crate::{
-    Check, CodePlacement, Data, Entry, FunId, Function, MAX_LANES, Program, Tunable, Var, VarInfo, VarType,
+    Check, CodePlacement, Data, FunId, Function, MAX_LANES, Program, Tunable, Var, VarInfo, VarType,
 };
 use ir::text::{ParseError, Parser, max_depth};
 use ir::tunable::Class;
@@ -60,14 +60,7 @@ pub fn parse(text: &str) -> Result<Program> {
         program.init = Some(function_id(&mut p, &functions)?);
     }
     program.opaques = p.opaque_types()?;
-    while p.take_keyword("entry") {
-        let name = p.string()?;
-        p.punct("=")?;
-        let fun = function_id(&mut p, &functions)?;
-        let params = p.list(Parser::entry_value)?;
-        p.punct("->")?;
-        program.entries.push(Entry { name, fun, params, results: p.list(Parser::entry_value)? });
-    }
+    program.entries = p.entry_points(|p| function_id(p, &functions))?;
     while !p.at_end() {
         let parser = FunctionParser {
             p: &mut p,

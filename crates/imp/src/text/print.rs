@@ -1,11 +1,11 @@
 //! The printer.
 
 use crate::{
-    Access, Arg, CodePlacement, CopyPlan, Entry, EntryValue, Expr, For, Function, LaneAccess, LanePositions,
-    Launch, LoopMode, MaskedOff, Program, Region, SharedBuffer, Slots, Stmt, Tile, Var, VarType,
+    Access, Arg, CodePlacement, CopyPlan, Expr, For, Function, LaneAccess, LanePositions, Launch, LoopMode,
+    MaskedOff, Program, Region, SharedBuffer, Slots, Stmt, Tile, Var, VarType,
 };
-use ir::text::{is_identifier, is_plain_hint, quote, show_entry_value, show_opaque_types, show_scalar};
-use prim::{BinOp, PrimType, Scalar};
+use ir::text::{is_identifier, is_plain_hint, quote, show_entry_point, show_opaque_types, show_scalar};
+use prim::{BinOp, PrimType, Scalar, ScalarOp};
 use std::cell::Cell;
 use std::fmt::Write;
 
@@ -43,7 +43,7 @@ pub fn print(program: &Program) -> String {
     }
     out.push_str(&show_opaque_types(&program.opaques));
     for entry in &program.entries {
-        print_entry(program, entry, &mut out);
+        out.push_str(&show_entry_point(&entry.signature, &function_name(program, entry.fun.0)));
     }
     for function in &program.functions {
         out.push('\n');
@@ -85,21 +85,6 @@ fn function_name(program: &Program, id: u32) -> String {
         Some(function) => quote(&function.name),
         None => format!("?fun#{id}"),
     }
-}
-
-fn print_entry(program: &Program, entry: &Entry, out: &mut String) {
-    let values = |values: &[EntryValue]| {
-        let texts: Vec<String> = values.iter().map(show_entry_value).collect();
-        texts.join(", ")
-    };
-    let _ = writeln!(
-        out,
-        "entry {} = {} ({}) -> ({})",
-        quote(&entry.name),
-        function_name(program, entry.fun.0),
-        values(&entry.params),
-        values(&entry.results),
-    );
 }
 
 /// The part of a variable's declaration that the text has shown.
@@ -231,30 +216,17 @@ impl<'a> Printer<'a> {
             Expr::Var(v) => self.var(*v),
             Expr::Tunable(id) => format!("tunable#{}", id.0),
             Expr::LogsComparisons => "logging".to_owned(),
-            Expr::Unary(op, ty, x) => format!("{}.{ty}({})", op.name(), self.expr(x)),
-            Expr::Binary(BinOp::Add, PrimType::I64, x, y) => self.infix(x, "+", y),
-            Expr::Binary(BinOp::Sub, PrimType::I64, x, y) => self.infix(x, "-", y),
-            Expr::Binary(BinOp::Mul, PrimType::I64, x, y) => self.infix(x, "*", y),
-            Expr::Binary(op, ty, x, y) => {
-                format!("{}.{ty}({}, {})", op.name(), self.expr(x), self.expr(y))
-            }
-            Expr::Compare(op, ty, x, y) => {
-                format!("{}.{ty}({}, {})", op.name(), self.expr(x), self.expr(y))
-            }
-            Expr::Convert(op, from, to, x) => {
-                format!("{}.{from}.{to}({})", op.name(), self.expr(x))
-            }
-            Expr::Select(ty, c, x, y) => {
-                format!("select.{ty}({}, {}, {})", self.expr(c), self.expr(x), self.expr(y))
+            Expr::Scalar(ScalarOp::Binary(BinOp::Add, PrimType::I64, x, y)) => self.infix(x, "+", y),
+            Expr::Scalar(ScalarOp::Binary(BinOp::Sub, PrimType::I64, x, y)) => self.infix(x, "-", y),
+            Expr::Scalar(ScalarOp::Binary(BinOp::Mul, PrimType::I64, x, y)) => self.infix(x, "*", y),
+            Expr::Scalar(op) => {
+                let operands: Vec<String> = op.operands().into_iter().map(|x| self.expr(x)).collect();
+                format!("{}({})", op.spelling(), operands.join(", "))
             }
             Expr::SplitSqrt(x) => format!("shared_sqrt({})", self.expr(x)),
             Expr::NewtonQuotient(x, y) => {
                 format!("shared_div({}, {})", self.expr(x), self.expr(y))
             }
-            Expr::Fma(ty, x, y, z) => {
-                format!("fma.{ty}({}, {}, {})", self.expr(x), self.expr(y), self.expr(z))
-            }
-            Expr::Math(fun, ty, args) => format!("{}({})", fun.spelling(*ty), self.exprs(args)),
             Expr::Splat(lanes, x) => format!("splat.{lanes}({})", self.expr(x)),
             Expr::LaneIds(ty, lanes) => format!("lanes.{ty}.{lanes}"),
             Expr::Any(mask) => format!("any({})", self.expr(mask)),

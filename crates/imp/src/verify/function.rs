@@ -6,7 +6,7 @@ mod loops;
 
 use super::{Tables, VerifyError};
 use crate::captures;
-use crate::copies;
+use crate::copy_plan;
 use crate::{
     Access, Arg, CheckId, CopyPlan, DeviceOp, Expr, FunId, Function, LaneAccess, LanePositions,
     MAX_SMALL_STRIDE, MAX_TILE, MaskedOff, Region, Slots, Stmt, Tile, TunableId, Var, VarType,
@@ -478,8 +478,8 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
     /// Checks that a plan is possible for the copy.
     fn plan(&mut self, to: &Region, from: &Region, extents: &[Expr], plan: CopyPlan) {
         let fits = match plan {
-            CopyPlan::Memory => copies::is_row(to, from, extents),
-            CopyPlan::InRegister(side) => copies::square(to, from, extents) == Some(side),
+            CopyPlan::Memory => copy_plan::is_row(to, from, extents),
+            CopyPlan::InRegister(side) => copy_plan::square(to, from, extents) == Some(side),
             CopyPlan::Elements => extents.len() == 1,
             CopyPlan::Dynamic(None) => true,
             CopyPlan::Dynamic(Some(Tile { extent: side, pitch })) => {

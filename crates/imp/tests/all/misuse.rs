@@ -146,7 +146,8 @@ fn device_memory() {
     let run = |host: &str, threads: &str| {
         let text = format!(
             "imp file \"a.fut\"
-            entry \"main\" = main () -> ()
+            opaque#0 \"()\" = record ()
+            entry \"main\" = main () -> (\"\": \"()\" as opaque#0)
             fun main() -> () {{
               owned xs_0, ys_1
               vars xs_0: buffer device, ys_1: buffer, x_2: i64, s_3: i32

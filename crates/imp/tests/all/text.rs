@@ -3,11 +3,11 @@
 use crate::common::{function, v};
 use imp::{
     Access, Arg, Check, CodePlacement, CopyPlan, Data, Entry, EntryType, EntryValue, Expr, For, FunId,
-    Function, Launch, LoopMode, Program, Region, Slices, Stmt, Tile, Var, VarType, parse, print,
+    Function, Launch, LoopMode, Program, Region, Signature, Slices, Stmt, Tile, Var, VarType, parse, print,
 };
-use ir::entry::{OpaqueId, OpaqueKind, OpaqueType};
 use prim::{BinOp, PrimType, Scalar, ScalarType};
 use std::fmt::Write as _;
+use value::interface::{OpaqueId, OpaqueKind, OpaqueType};
 
 fn bits(ty: PrimType, bits: u64) -> Expr {
     Expr::Const(Scalar::from_bits(ty, bits))
@@ -64,7 +64,7 @@ fn unusual_names_and_unused_variables() {
         ("quote\"", VarType::Scalar(PrimType::Bool)),
         ("späte", i64),
     ];
-    let sum = Expr::Binary(BinOp::Sub, PrimType::I64, Box::new(v(0)), Box::new(Expr::i64(-3)));
+    let sum = Expr::binary(BinOp::Sub, PrimType::I64, v(0), Expr::i64(-3));
     let mut odd = function("fun", &vars, vec![Stmt::Set(Var(1), sum)]);
     odd.code = CodePlacement::Inline;
     odd.recursive = true;
@@ -96,26 +96,19 @@ fn tables_accesses_and_launches() {
     p.globals = vec![VarType::HOST, VarType::Scalar(PrimType::F32)];
     p.init = Some(FunId(0));
     let record = |name: &str, fields| OpaqueType { name: name.into(), kind: OpaqueKind::Record(fields) };
-    let array = EntryType::Array { elem: ScalarType::I32, rank: 2 };
+    let array = EntryType::array(ScalarType::I32, 2);
     let fields = vec![
         ("0".into(), array),
-        ("1".into(), EntryType::Scalar(ScalarType::U8)),
+        ("1".into(), EntryType::scalar(ScalarType::U8)),
         ("a b".into(), EntryType::Opaque(OpaqueId(0))),
     ];
     for ty in [record("()", vec![]), record("pair", fields)] {
         p.opaques.push(ty).unwrap();
     }
-    p.entries = vec![Entry {
-        name: "main".into(),
-        fun: FunId(0),
-        params: vec![EntryValue {
-            name: "xs".into(),
-            type_name: "*[](i32, u8)".into(),
-            ty: EntryType::Opaque(OpaqueId(1)),
-            unique: true,
-        }],
-        results: vec![],
-    }];
+    let xs = p.opaques.value("xs", EntryType::Opaque(OpaqueId(1)));
+    let result = p.opaques.value("", EntryType::Opaque(OpaqueId(0)));
+    let signature = Signature::new("main", vec![EntryValue { unique: true, ..xs }], result);
+    p.entries = vec![Entry { fun: FunId(0), signature }];
     let access = |offset, dims| Access { buffer: Var(0), elem: PrimType::I64, offset, dims };
     let region = |strides| Region { buffer: Var(0), offset: v(1), strides };
     let copy = |plan| Stmt::Copy {
@@ -226,8 +219,8 @@ fn syntax_errors_have_positions() {
 
 #[test]
 fn truncated_and_damaged_text_never_panics() {
-    let text = "imp\nfile \"a\"\ndata#0: f64 = \"00\"\nopaque#0 \"t\" = sum (i8, f32) (\"a\" (f32 at 1))\n\
-        entry \"m\" = f (\"x\": *\"t\" as opaque#0) -> ()\n\
+    let text = "imp\nfile \"a\"\ndata#0: f64 = \"00\"\nopaque#0 \"t\" = sum (\"a\" (f32))\n\
+        entry \"m\" = f (\"x\": *\"t\" as opaque#0) -> (\"\": \"f32\" as f32) attributes (\"a\") doc \"d\"\n\
         fun f(b_0: buffer) -> () {\n  x_1: 4 x f32 = b_0[4 x f32: 0 .. near 2] mask splat.4(true)\n  \
         if any(slt.i64(1, 2)) {\n copy [1]f32 b_0[0 strides 1] <- b_0[1 strides 1] by strides tiles 4 pitch 5\n }\n}\n";
     assert!(parse(text).is_ok(), "{:?}", parse(text));
@@ -252,7 +245,7 @@ fn deep_text_is_an_error() {
             let last = i - 1;
             let _ = writeln!(text, "opaque#{i} \"t{i}\" = record (\"x\": opaque#{last})");
         }
-        format!("{text}entry \"e\" = f (\"\": \"\" as opaque#{n}) -> () fun f() -> () {{ }}")
+        format!("{text}entry \"e\" = f () -> (\"\": \"\" as opaque#{n}) fun f() -> () {{ }}")
     };
     for make in [&sum as &dyn Fn(usize) -> String, &ifs] {
         assert!(parse(&body(make(900))).is_ok());

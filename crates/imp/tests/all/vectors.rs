@@ -4,7 +4,7 @@ use imp::{
     Arg, CodePlacement, Expr, FunId, Function, LaneAccess, LanePositions, MAX_LANES, MaskedOff, Program,
     Stmt, Var, VarInfo, VarType, print, verify,
 };
-use prim::{BinOp, CmpOp, PrimType, Scalar};
+use prim::{BinOp, CmpOp, PrimType, Scalar, ScalarOp};
 
 const BUFFER: Var = Var(0);
 const N: Var = Var(1);
@@ -56,8 +56,8 @@ fn program(body: Vec<Stmt>) -> Program {
 fn valid() -> Program {
     let numbers = || Box::new(Expr::LaneIds(PrimType::I64, 8));
     let all_n = || Box::new(Expr::Splat(8, Box::new(v(N))));
-    let below = Expr::Compare(CmpOp::SLt, PrimType::I64, numbers(), all_n());
-    let sum = Expr::Binary(BinOp::FAdd, PrimType::F32, Box::new(v(X)), Box::new(v(X)));
+    let below = Expr::Scalar(ScalarOp::Compare(CmpOp::SLt, PrimType::I64, numbers(), all_n()));
+    let sum = Expr::binary(BinOp::FAdd, PrimType::F32, v(X), v(X));
     let first = Expr::FirstLane(Box::new(v(MASK)));
     program(vec![
         Stmt::Set(MASK, below),
@@ -67,7 +67,7 @@ fn valid() -> Program {
         load(LanePositions::Strided(v(N), Expr::i64(7)), None),
         Stmt::If(
             Expr::Any(Box::new(v(MASK))),
-            vec![Stmt::Set(X, Expr::Select(PrimType::F32, Box::new(v(MASK)), Box::new(sum), Box::new(v(X))))],
+            vec![Stmt::Set(X, Expr::select(PrimType::F32, v(MASK), sum, v(X)))],
             vec![],
         ),
         Stmt::Set(
@@ -120,7 +120,7 @@ fn rejected(program: &Program, wanted: &str) {
 #[test]
 fn each_violation_is_found() {
     let one = || Expr::Const(Scalar::F32(1.0));
-    let sum = |x, y| Expr::Binary(BinOp::FAdd, PrimType::F32, Box::new(x), Box::new(y));
+    let sum = |x, y| Expr::binary(BinOp::FAdd, PrimType::F32, x, y);
     let set = |e| program(vec![Stmt::Set(X, e)]);
     let unit = || LanePositions::Unit(Expr::i64(0));
     rejected(&set(one()), "x_2 is set to a value of type f32");
@@ -131,7 +131,7 @@ fn each_violation_is_found() {
     );
     rejected(&set(sum(v(X), v(MASK))), "a value has type 8 x bool, but f32 is required");
     rejected(
-        &set(Expr::Select(PrimType::F32, Box::new(v(GO)), Box::new(v(X)), Box::new(v(X)))),
+        &set(Expr::select(PrimType::F32, v(GO), v(X), v(X))),
         "operands of types bool and 8 x f32 have different numbers of lanes",
     );
     rejected(&set(Expr::Splat(8, Box::new(v(X)))), "splat of a 8 x f32");

@@ -2,8 +2,8 @@
 
 use crate::common::{function, v};
 use imp::{
-    Access, Arg, Check, CheckId, Entry, EntryType, EntryValue, Expr, For, FunId, GlobalId, Launch, LoopMode,
-    Program, Slices, Stmt, Var, VarType, print, verify,
+    Access, Arg, Check, CheckId, Entry, EntryType, Expr, For, FunId, GlobalId, Launch, LoopMode, OpaqueTypes,
+    Program, Signature, Slices, Stmt, Var, VarType, print, verify,
 };
 use prim::{BinOp, CmpOp, PrimType, Scalar, ScalarType};
 
@@ -29,8 +29,8 @@ fn valid() -> Program {
     main.params = vec![Var(0), Var(1)];
     main.results = vec![Var(2), Var(1)];
     main.owned = vec![Var(2)];
-    let sum = |x, y| Expr::Binary(BinOp::Add, PrimType::I64, Box::new(x), Box::new(y));
-    let inside = Expr::Compare(CmpOp::SLt, PrimType::I64, Box::new(v(3)), Box::new(v(1)));
+    let sum = |x, y| Expr::binary(BinOp::Add, PrimType::I64, x, y);
+    let inside = Expr::compare(CmpOp::SLt, PrimType::I64, v(3), v(1));
     let launch = Launch {
         id: 1,
         name: "map".into(),
@@ -58,20 +58,13 @@ fn valid() -> Program {
     helper.params = vec![Var(0)];
     helper.results = vec![Var(1)];
     helper.body = vec![Stmt::Set(Var(1), v(0))];
-    let value = |name: &str| EntryValue {
-        name: name.into(),
-        type_name: "[]i64".into(),
-        ty: EntryType::Array { elem: ScalarType::I64, rank: 1 },
-        unique: false,
-    };
+    let value = |name: &str| OpaqueTypes::default().value(name, EntryType::array(ScalarType::I64, 1));
     Program {
         source_name: "a.fut".into(),
         functions: vec![main, helper],
         entries: vec![Entry {
-            name: "main".into(),
             fun: FunId(0),
-            params: vec![value("xs")],
-            results: vec![value("")],
+            signature: Signature::new("main", vec![value("xs")], value("")),
         }],
         checks: vec![Check { format: "{{no {i64}}}".into(), location: "".into() }],
         globals: vec![I64],
@@ -117,7 +110,7 @@ fn each_violation_is_found() {
             p.functions[1].name = "main".into();
         }),
         ("fadd is not defined for i64", |p| {
-            let sum = Expr::Binary(BinOp::FAdd, PrimType::I64, Box::new(v(0)), Box::new(v(0)));
+            let sum = Expr::binary(BinOp::FAdd, PrimType::I64, v(0), v(0));
             p.functions[1].body.push(Stmt::Set(Var(1), sum));
         }),
         ("r_1 is set to a value of type bool", |p| {
@@ -212,7 +205,7 @@ fn each_violation_is_found() {
             p.checks[0].format = "{int}".into();
         }),
         ("the results of entry point main do not match its function", |p| {
-            p.entries[0].results.clear();
+            p.entries[0].signature.result.ty = EntryType::scalar(ScalarType::I64);
         }),
         ("a global variable is written outside the initialiser", |p| {
             p.functions[1].body.push(Stmt::WriteGlobal(GlobalId(0), Var(0)));

@@ -28,15 +28,7 @@ impl<'p, L: Level> Evaluator<'p, L> {
     pub(super) fn basic(&mut self, frame: &mut Frame<'p>, op: &'p BasicOp, name: Name) -> Result<Value> {
         Ok(match op {
             BasicOp::Atom(x) | BasicOp::Opaque(x) => frame.atom(*x)?,
-            BasicOp::Unary(..)
-            | BasicOp::Binary(..)
-            | BasicOp::Compare(..)
-            | BasicOp::SizeAtLeast { .. }
-            | BasicOp::Param { .. }
-            | BasicOp::Convert { .. }
-            | BasicOp::Select { .. }
-            | BasicOp::Fma(..)
-            | BasicOp::Math(..) => {
+            BasicOp::Scalar(_) | crate::parameter_op!() => {
                 return Err(EvalError::bug("a scalar operation has no scalar result"));
             }
             BasicOp::Assert { cond, msg } => {
@@ -158,29 +150,18 @@ impl<'p, L: Level> Evaluator<'p, L> {
                 elems.iter().try_for_each(|e| e.var().iter().try_for_each(whole))
             }
             BasicOp::Atom(_)
-            | BasicOp::Unary(..)
-            | BasicOp::Binary(..)
-            | BasicOp::Compare(..)
-            | BasicOp::SizeAtLeast { .. }
-            | BasicOp::Param { .. }
-            | BasicOp::Convert { .. }
-            | BasicOp::Select { .. }
-            | BasicOp::Fma(..)
-            | BasicOp::Math(..)
+            | BasicOp::Scalar(_)
+            | crate::parameter_op!()
             | BasicOp::Assert { .. }
             | BasicOp::Index { .. }
-            | BasicOp::Update { .. }
-            | BasicOp::FlatIndex { .. }
-            | BasicOp::FlatUpdate { .. }
+            | crate::update_op!()
+            | crate::view_op!()
             | BasicOp::Iota { .. }
             | BasicOp::Scratch { .. }
-            | BasicOp::Rearrange { .. }
-            | BasicOp::Reshape { .. }
             | BasicOp::Copy(_)
             | BasicOp::Manifest { .. }
             | BasicOp::ConstArray { .. }
-            | BasicOp::Opaque(_)
-            | BasicOp::UpdateAcc { .. } => Ok(()),
+            | BasicOp::Opaque(_) => Ok(()),
         }
     }
 }

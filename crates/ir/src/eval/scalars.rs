@@ -5,14 +5,12 @@ use super::EvalError;
 use super::basic::{fixed_indices, out_of_bounds};
 use super::machine::{Evaluator, Frame};
 use crate::syntax::{BasicOp, Level};
-use prim::Scalar;
-use prim::eval as scalar;
-use smallvec::SmallVec;
+use prim::{Scalar, ScalarOp};
 
 type Result<T> = std::result::Result<T, EvalError>;
 
-fn undefined(name: &str, args: &[Scalar]) -> EvalError {
-    EvalError::bug(format!("{name} is undefined for {args:?}"))
+fn undefined(op: &ScalarOp<Scalar>) -> EvalError {
+    EvalError::bug(format!("{} is undefined for {:?}", op.name(), op.operands()))
 }
 
 impl<L: Level> Evaluator<'_, L> {
@@ -20,18 +18,10 @@ impl<L: Level> Evaluator<'_, L> {
     pub(super) fn scalar(&self, frame: &Frame<'_>, op: &BasicOp) -> Result<Option<Scalar>> {
         Ok(Some(match op {
             BasicOp::Atom(x) | BasicOp::Opaque(x) => return Ok(frame.known_scalar(*x)),
-            BasicOp::Unary(op, _, x) => {
-                let x = frame.scalar(*x)?;
-                scalar::unary(*op, x).ok_or_else(|| undefined(op.name(), &[x]))?
-            }
-            BasicOp::Binary(op, _, x, y) => {
-                let (x, y) = (frame.scalar(*x)?, frame.scalar(*y)?);
-                scalar::binary(*op, x, y).ok_or_else(|| undefined(op.name(), &[x, y]))?
-            }
-            BasicOp::Compare(op, _, x, y) => {
-                let (x, y) = (frame.scalar(*x)?, frame.scalar(*y)?);
-                let value = scalar::compare(*op, x, y);
-                Scalar::Bool(value.ok_or_else(|| undefined(op.name(), &[x, y]))?)
+            BasicOp::Scalar(op) => {
+                let op = op.as_ref().try_map(|x| frame.scalar(*x))?;
+                let value = op.value(|fun, ty, args| self.program.math.evaluate(fun, ty, args));
+                value.ok_or_else(|| undefined(&op))?
             }
             BasicOp::SizeAtLeast { size, tunable } => {
                 let size = frame.i64(*size)?;
@@ -40,24 +30,6 @@ impl<L: Level> Evaluator<'_, L> {
             BasicOp::Param { name, default } => {
                 let given = self.user_param(name);
                 given.map_or_else(|| frame.scalar(*default), Ok)?
-            }
-            BasicOp::Convert { op, from: _, to, arg } => {
-                let x = frame.scalar(*arg)?;
-                scalar::convert(*op, x, *to).ok_or_else(|| undefined(op.name(), &[x]))?
-            }
-            BasicOp::Select { ty: _, cond, if_true, if_false } => {
-                let chosen = if frame.bool(*cond)? { if_true } else { if_false };
-                frame.scalar(*chosen)?
-            }
-            BasicOp::Fma(_, x, y, z) => {
-                let (x, y, z) = (frame.scalar(*x)?, frame.scalar(*y)?, frame.scalar(*z)?);
-                scalar::fma(x, y, z).ok_or_else(|| undefined("fma", &[x, y, z]))?
-            }
-            BasicOp::Math(fun, ty, args) => {
-                let args: Result<SmallVec<[Scalar; 2]>> = args.iter().map(|arg| frame.scalar(*arg)).collect();
-                let args = args?;
-                let value = self.program.math.evaluate(*fun, *ty, &args);
-                value.ok_or_else(|| undefined(fun.name(), &args))?
             }
             BasicOp::Index { array, slice } => {
                 let Some(indices) = fixed_indices(frame, slice)? else {
@@ -70,21 +42,9 @@ impl<L: Level> Evaluator<'_, L> {
                 let value = array.element(&indices)?;
                 value.ok_or_else(|| out_of_bounds(array.shape()))?
             }
-            BasicOp::Assert { .. }
-            | BasicOp::Update { .. }
-            | BasicOp::FlatIndex { .. }
-            | BasicOp::FlatUpdate { .. }
-            | BasicOp::Concat { .. }
-            | BasicOp::Iota { .. }
-            | BasicOp::Replicate { .. }
-            | BasicOp::Scratch { .. }
-            | BasicOp::Rearrange { .. }
-            | BasicOp::Reshape { .. }
-            | BasicOp::Copy(_)
-            | BasicOp::Manifest { .. }
-            | BasicOp::ArrayLit { .. }
-            | BasicOp::ConstArray { .. }
-            | BasicOp::UpdateAcc { .. } => return Ok(None),
+            BasicOp::Assert { .. } | crate::update_op!() | crate::view_op!() | crate::fresh_array_op!() => {
+                return Ok(None);
+            }
         }))
     }
 }

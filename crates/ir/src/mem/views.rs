@@ -33,24 +33,10 @@ pub fn view(op: &BasicOp, shape: &[Dim], lmad_of: impl FnOnce(Name) -> Option<Lm
         }
         BasicOp::Atom(Atom::Const(_))
         | BasicOp::Opaque(Atom::Const(_))
-        | BasicOp::Unary(..)
-        | BasicOp::Binary(..)
-        | BasicOp::Compare(..)
-        | BasicOp::SizeAtLeast { .. }
-        | BasicOp::Param { .. }
-        | BasicOp::Convert { .. }
-        | BasicOp::Select { .. }
-        | BasicOp::Fma(..)
-        | BasicOp::Math(..)
+        | BasicOp::Scalar(_)
+        | crate::parameter_op!()
         | BasicOp::Assert { .. }
-        | BasicOp::Concat { .. }
-        | BasicOp::Iota { .. }
-        | BasicOp::Replicate { .. }
-        | BasicOp::Scratch { .. }
-        | BasicOp::Copy(_)
-        | BasicOp::Manifest { .. }
-        | BasicOp::ArrayLit { .. }
-        | BasicOp::ConstArray { .. }
+        | crate::fresh_array_op!()
         | BasicOp::UpdateAcc { .. } => return None,
     })
 }

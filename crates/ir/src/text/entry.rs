@@ -1,19 +1,22 @@
-//! The text form of entry points' types and of the table of opaque types, equal at every level:
+//! The text form of entry points and of the table of opaque types, equal at every level:
 //!
 //! ```text
 //! opaque#0 "point" = record ("x": f32, "y": f32)
-//! opaque#1 "shape" = sum (i8, f32, f32, f32) ("circle" (opaque#0 at 1, f32 at 3), "none" ())
+//! opaque#1 "shape" = sum ("circle" (opaque#0, f32), "none" ())
 //! opaque#2 "[]point" = array 1 of opaque#0 record ("x": array 1 f32, "y": array 1 f32)
-//! opaque#3 "[]shape" = array 1 of opaque#1 (array 1 i8, array 1 f32, ...)
+//! opaque#3 "[]shape" = array 1 of opaque#1
+//! entry "area" = area ("s": "shape" as opaque#1) -> ("": "f32" as f32) attributes ("inline") doc "text"
 //! ```
 
 use super::MAX_DEPTH;
 use super::cursor::{Parser, Result};
 use super::lex::quote;
-use crate::entry::{
-    Constr, EntryType, EntryValue, Field, Leaf, OpaqueId, OpaqueKind, OpaqueType, OpaqueTypes,
-};
+use crate::syntax::EntryPoint;
 use std::fmt::Write as _;
+use value::ValueType;
+use value::interface::{
+    Constr, EntryType, EntryValue, Field, OpaqueId, OpaqueKind, OpaqueType, OpaqueTypes, Signature,
+};
 
 /// The table as text, one line per type.
 pub fn show_opaque_types(types: &OpaqueTypes) -> String {
@@ -27,13 +30,11 @@ pub fn show_opaque_types(types: &OpaqueTypes) -> String {
 fn kind(kind: &OpaqueKind) -> String {
     match kind {
         OpaqueKind::Record(own) => format!("record {}", fields(own)),
-        OpaqueKind::Sum { leaves: own, constrs } => format!("sum {} {}", leaves(own), list(constrs, constr)),
+        OpaqueKind::Sum(constrs) => format!("sum {}", list(constrs, constr)),
         OpaqueKind::RecordArray { elem, rank, fields: own } => {
             format!("array {rank} of opaque#{} record {}", elem.0, fields(own))
         }
-        OpaqueKind::Array { elem, rank, leaves: own } => {
-            format!("array {rank} of opaque#{} {}", elem.0, leaves(own))
-        }
+        OpaqueKind::Array { elem, rank } => format!("array {rank} of opaque#{}", elem.0),
     }
 }
 
@@ -47,19 +48,24 @@ fn fields(fields: &[Field]) -> String {
 }
 
 fn constr(constr: &Constr) -> String {
-    let payload = list(&constr.payload, |(ty, at)| format!("{} at {at}", entry_type(ty)));
-    format!("{} {payload}", quote(&constr.name))
+    format!("{} {}", quote(&constr.name), list(&constr.payload, entry_type))
 }
 
-fn leaves(leaves: &[Leaf]) -> String {
-    list(leaves, |leaf| match leaf.rank {
-        0 => leaf.elem.to_string(),
-        rank => format!("array {rank} {}", leaf.elem),
-    })
+/// An entry point with the printed name of its function, as a line.
+pub fn show_entry_point(signature: &Signature, fun: &str) -> String {
+    let Signature { name, params, result, attributes, doc } = signature;
+    let (params, result) = (list(params, entry_value), entry_value(result));
+    let mut out = format!("entry {} = {fun} {params} -> ({result})", quote(name));
+    if !attributes.is_empty() {
+        let _ = write!(out, " attributes {}", list(attributes, |text| quote(text)));
+    }
+    if !doc.is_empty() {
+        let _ = write!(out, " doc {}", quote(doc));
+    }
+    out + "\n"
 }
 
-/// A parameter or result of an entry point.
-pub fn show_entry_value(value: &EntryValue) -> String {
+fn entry_value(value: &EntryValue) -> String {
     let star = if value.unique { "*" } else { "" };
     let (name, type_name) = (quote(&value.name), quote(&value.type_name));
     format!("{name}: {star}{type_name} as {}", entry_type(&value.ty))
@@ -67,8 +73,8 @@ pub fn show_entry_value(value: &EntryValue) -> String {
 
 fn entry_type(ty: &EntryType) -> String {
     match ty {
-        EntryType::Scalar(scalar) => scalar.to_string(),
-        EntryType::Array { elem, rank } => format!("array {rank} {elem}"),
+        EntryType::Value(ValueType { scalar, rank: 0 }) => scalar.to_string(),
+        EntryType::Value(ValueType { scalar, rank }) => format!("array {rank} {scalar}"),
         EntryType::Opaque(id) => format!("opaque#{}", id.0),
     }
 }
@@ -97,7 +103,7 @@ impl Parser<'_> {
             return Ok(OpaqueKind::Record(self.list(Self::field)?));
         }
         if self.take_keyword("sum") {
-            return Ok(OpaqueKind::Sum { leaves: self.list(Self::leaf)?, constrs: self.list(Self::constr)? });
+            return Ok(OpaqueKind::Sum(self.list(Self::constr)?));
         }
         self.keyword("array")?;
         let rank = self.rank()?;
@@ -107,7 +113,7 @@ impl Parser<'_> {
         Ok(if self.take_keyword("record") {
             OpaqueKind::RecordArray { elem, rank, fields: self.list(Self::field)? }
         } else {
-            OpaqueKind::Array { elem, rank, leaves: self.list(Self::leaf)? }
+            OpaqueKind::Array { elem, rank }
         })
     }
 
@@ -123,20 +129,7 @@ impl Parser<'_> {
     }
 
     fn constr(&mut self) -> Result<Constr> {
-        Ok(Constr {
-            name: self.string()?,
-            payload: self.list(|p| {
-                let ty = p.entry_type()?;
-                p.keyword("at")?;
-                Ok((ty, p.integer()?))
-            })?,
-        })
-    }
-
-    fn leaf(&mut self) -> Result<Leaf> {
-        let rank = if self.take_keyword("array") { self.rank()? } else { 0 };
-        let elem = self.scalar_type()?;
-        Ok(Leaf { elem, rank })
+        Ok(Constr { name: self.string()?, payload: self.list(Self::entry_type)? })
     }
 
     fn rank(&mut self) -> Result<usize> {
@@ -147,8 +140,31 @@ impl Parser<'_> {
         Ok(rank)
     }
 
-    /// A parameter or result of an entry point.
-    pub fn entry_value(&mut self) -> Result<EntryValue> {
+    /// The entry points; `fun` parses the name of a function.
+    pub fn entry_points<F>(
+        &mut self,
+        mut fun: impl FnMut(&mut Self) -> Result<F>,
+    ) -> Result<Vec<EntryPoint<F>>> {
+        let mut entries = Vec::new();
+        while self.take_keyword("entry") {
+            let name = self.string()?;
+            self.punct("=")?;
+            let fun = fun(self)?;
+            let params = self.list(Self::entry_value)?;
+            self.punct("->")?;
+            self.punct("(")?;
+            let result = self.entry_value()?;
+            self.punct(")")?;
+            let attributes =
+                if self.take_keyword("attributes") { self.list(Self::string)? } else { Vec::new() };
+            let doc = if self.take_keyword("doc") { self.string()? } else { "".into() };
+            let signature = Signature { name, params, result, attributes, doc };
+            entries.push(EntryPoint { fun, signature });
+        }
+        Ok(entries)
+    }
+
+    fn entry_value(&mut self) -> Result<EntryValue> {
         let name = self.string()?;
         self.punct(":")?;
         let unique = self.take("*");
@@ -159,11 +175,12 @@ impl Parser<'_> {
 
     fn entry_type(&mut self) -> Result<EntryType> {
         if self.take_keyword("array") {
-            return Ok(EntryType::Array { rank: self.rank()?, elem: self.scalar_type()? });
+            let rank = self.rank()?;
+            return Ok(EntryType::array(self.scalar_type()?, rank));
         }
         if self.take_keyword("opaque") {
             return Ok(EntryType::Opaque(self.opaque_id()?));
         }
-        Ok(EntryType::Scalar(self.scalar_type()?))
+        Ok(EntryType::scalar(self.scalar_type()?))
     }
 }

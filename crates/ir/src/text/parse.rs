@@ -9,8 +9,8 @@ use crate::math::MathDefinition;
 use crate::name::NameTable;
 use crate::prov::{MAX_STACKS, Prov, ProvEntry, ProvTable, SrcLoc};
 use crate::syntax::{
-    Attr, Attrs, Aux, BasicOp, Body, EntryPoint, Exp, FunKind, FunParam, FunResult, Function, Lambda, Level,
-    LoopForm, LoopParam, Param, Program, Stm,
+    Attr, Attrs, Aux, BasicOp, Body, Exp, FunKind, FunParam, FunResult, Function, Lambda, Level, LoopForm,
+    LoopParam, Param, Program, Stm,
 };
 use crate::tunable::{Class, Rule, Tunable};
 use crate::version::{CallPosition, Version};
@@ -168,15 +168,7 @@ impl Parser<'_> {
             files.push(self.string()?);
         }
         let opaques = self.opaque_types()?;
-        let mut entries = Vec::new();
-        while self.take_keyword("entry") {
-            let name = self.string()?;
-            self.punct("=")?;
-            let fun = self.fun_name()?;
-            let params = self.list(Self::entry_value)?;
-            self.punct("->")?;
-            entries.push(EntryPoint { name, fun, params, results: self.list(Self::entry_value)? });
-        }
+        let entries = self.entry_points(Self::fun_name)?;
         let mut functions = Vec::new();
         let mut definitions = Vec::new();
         while *self.token() != Token::End {

@@ -1,6 +1,6 @@
 //! The printer. Operations implement their own printing.
 
-use super::entry::{show_entry_value, show_opaque_types};
+use super::entry::{show_entry_point, show_opaque_types};
 use super::lex::{is_identifier, is_plain_hint, quote};
 use super::{DEFINITION, MAX_INDENT, TextForm};
 use crate::facts::{FactFlag, Facts, Filter};
@@ -8,8 +8,8 @@ use crate::math::MathDefinition;
 use crate::name::{FunName, Name, NameTable};
 use crate::prov::{Prov, ProvEntry, ProvTable};
 use crate::syntax::{
-    Atom, Attrs, Aux, Body, EntryPoint, Exp, FunKind, FunParam, FunResult, Function, Lambda, Level, LoopForm,
-    LoopParam, Param, Program, Stm,
+    Atom, Attrs, Aux, Body, Exp, FunKind, FunParam, FunResult, Function, Lambda, Level, LoopForm, LoopParam,
+    Param, Program, Stm,
 };
 use crate::tunable::Tunable;
 use crate::types::{Dim, Space, Type};
@@ -52,17 +52,7 @@ pub(super) fn program<L: Level>(program: &Program<L>, notes: &[Note]) -> String 
     }
     out.push_str(&show_opaque_types(opaques));
     for entry in entries {
-        let EntryPoint { name, fun, params, results } = entry;
-        let params: Vec<String> = params.iter().map(show_entry_value).collect();
-        let results: Vec<String> = results.iter().map(show_entry_value).collect();
-        let _ = writeln!(
-            out,
-            "entry {} = {} ({}) -> ({})",
-            quote(name),
-            fun_name(fun),
-            params.join(", "),
-            results.join(", ")
-        );
+        out.push_str(&show_entry_point(&entry.signature, &fun_name(&entry.fun)));
     }
     for function in functions {
         out.push('\n');

@@ -5,7 +5,7 @@ use crate::name::Name;
 use crate::syntax::{Atom, BasicOp, DimIndex, Level, MsgPart, ReshapeKind};
 use crate::types::{Dim, Type};
 use crate::typing::basic_type;
-use prim::PrimType;
+use prim::{PrimType, ScalarOp};
 
 impl<L: Level> Checker<'_, L> {
     /// The element type and shape of an array; `None` (and an error) for other types.
@@ -63,43 +63,22 @@ impl<L: Level> Checker<'_, L> {
         };
         match op {
             BasicOp::Atom(_) | BasicOp::Opaque(_) => {}
-            BasicOp::Unary(op, ty, x) => {
-                domain(self, op.domain().contains(*ty), op.name(), *ty);
-                self.operands(&[*x], *ty);
-            }
-            BasicOp::Binary(op, ty, x, y) => {
-                domain(self, op.domain().contains(*ty), op.name(), *ty);
-                self.operands(&[*x, *y], *ty);
-            }
-            BasicOp::Compare(op, ty, x, y) => {
-                domain(self, op.domain().contains(*ty), op.name(), *ty);
-                self.operands(&[*x, *y], *ty);
+            BasicOp::Scalar(op) => {
+                if let Err(message) = op.is_defined() {
+                    self.fail(message);
+                }
+                for (x, ty) in op.operands().into_iter().zip(op.operand_types()) {
+                    self.operands(&[*x], ty);
+                }
+                if let ScalarOp::Math(fun, ty, _) = op {
+                    self.has_math_definition(*fun, *ty);
+                }
             }
             BasicOp::SizeAtLeast { size, tunable } => {
                 self.operands(&[*size], PrimType::I64);
                 self.has_tunable(*tunable);
             }
             BasicOp::Param { name: _, default } => self.operands(&[*default], PrimType::I64),
-            BasicOp::Convert { op, from, to, arg } => {
-                let fits = op.accepts(*from, *to);
-                self.require(fits, || format!("{} does not convert {from} to {to}", op.name()));
-                self.operands(&[*arg], *from);
-            }
-            BasicOp::Select { ty, cond, if_true, if_false } => {
-                self.atom(*cond, &Type::BOOL, "the condition");
-                self.operands(&[*if_true, *if_false], *ty);
-            }
-            BasicOp::Fma(ty, x, y, z) => {
-                domain(self, ty.is_float(), "fma", *ty);
-                self.operands(&[*x, *y, *z], *ty);
-            }
-            BasicOp::Math(fun, ty, args) => {
-                domain(self, ty.is_float(), fun.name(), *ty);
-                let (got, want) = (args.len(), fun.arity());
-                self.require(got == want, || format!("{} takes {want} operands, but has {got}", fun.name()));
-                self.operands(args, *ty);
-                self.has_math_definition(*fun, *ty);
-            }
             BasicOp::Assert { cond, msg } => {
                 self.atom(*cond, &Type::BOOL, "the condition");
                 for part in msg {

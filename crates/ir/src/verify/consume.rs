@@ -315,24 +315,10 @@ impl<L: Level> Consumption<'_, L> {
             }
             BasicOp::Atom(Atom::Const(_))
             | BasicOp::Opaque(Atom::Const(_))
-            | BasicOp::Unary(..)
-            | BasicOp::Binary(..)
-            | BasicOp::Compare(..)
-            | BasicOp::SizeAtLeast { .. }
-            | BasicOp::Param { .. }
-            | BasicOp::Convert { .. }
-            | BasicOp::Select { .. }
-            | BasicOp::Fma(..)
-            | BasicOp::Math(..)
+            | BasicOp::Scalar(_)
+            | crate::parameter_op!()
             | BasicOp::Assert { .. }
-            | BasicOp::Concat { .. }
-            | BasicOp::Iota { .. }
-            | BasicOp::Replicate { .. }
-            | BasicOp::Scratch { .. }
-            | BasicOp::Copy(_)
-            | BasicOp::Manifest { .. }
-            | BasicOp::ArrayLit { .. }
-            | BasicOp::ConstArray { .. } => self.bind(bound, &[]),
+            | crate::fresh_array_op!() => self.bind(bound, &[]),
         }
     }
 

@@ -30,10 +30,15 @@ fn i64v(x: i64) -> EvalValue {
     EvalValue::Scalar(Scalar::I64(x))
 }
 
-/// A program of one function `f`, which is also the entry point; parameters and results as entry
-/// point values.
+/// A program of one function `f`, which is also the entry point; parameters as entry point values,
+/// results as types.
 fn entry(level: &str, params: &str, results: &str, function: &str) -> String {
-    format!("{level}\nfile \"t.fut\"\nentry \"main\" = f ({params}) -> ({results})\n{function}")
+    let fields = results.split(", ").enumerate().map(|(i, ty)| format!("\"{i}\": {ty}"));
+    let fields = fields.collect::<Vec<_>>().join(", ");
+    format!(
+        "{level}\nfile \"t.fut\"\nopaque#0 \"results\" = record ({fields})\n\
+         entry \"main\" = f ({params}) -> (\"\": \"results\" as opaque#0)\n{function}"
+    )
 }
 
 const ARRAY: &str = "\"xs\": \"[]i64\" as array 1 i64";
@@ -43,9 +48,7 @@ fn combinators() {
     let source = entry(
         "soacs",
         ARRAY,
-        &format!(
-            "\"\": \"i64\" as i64, {ARRAY}, {ARRAY}, {ARRAY}, {ARRAY}, \"\": \"[][]i64\" as array 2 i64"
-        ),
+        "i64, array 1 i64, array 1 i64, array 1 i64, array 1 i64, array 2 i64",
         r"
 fun f(n_0: i64, xs_1: [n_0]i64) : (i64, i64, [?1]i64, i64, [?3]i64, i64, [?5]i64, i64, [?7]i64, i64, i64, [?9][?10]i64)
 {
@@ -115,7 +118,7 @@ fn updates_in_a_loop_take_constant_time() {
     let source = entry(
         "soacs",
         "\"n\": \"i64\" as i64",
-        ARRAY,
+        "array 1 i64",
         r"
 fun f(n_0: i64) : (i64, [?0]i64)
 {
@@ -197,8 +200,7 @@ fn decompositions_fix_float_results() {
         carry = Some(carry.map_or(sum, |t| t + sum));
     }
     let ys = "\"xs\": \"[]f32\" as array 1 f32";
-    let results = format!("\"\": \"f32\" as f32, {ys}");
-    let program = program::<Segs>(&entry("segs", ys, &results, SEGRED));
+    let program = program::<Segs>(&entry("segs", ys, "f32, array 1 f32", SEGRED));
     let result = eval_entry(&program, "main", vec![f32s(&xs)]).unwrap();
     assert_eq!(result, [EvalValue::Scalar(Scalar::F32(total.unwrap())), f32s(&scanned)]);
     // They differ from a plain fold, so the test depends on the order.
@@ -230,7 +232,7 @@ fun f(n_0: i64, *xs_1: [n_0]f32) : (i64, [?0]f32)
 }}"
         );
         let xs = "\"xs\": *\"[]f32\" as array 1 f32";
-        entry("segs", xs, "\"\": \"[]f32\" as array 1 f32", &function)
+        entry("segs", xs, "array 1 f32", &function)
     };
     let xs: Vec<f32> = (0..23).map(|i| 1.0 / ((i * 7 % 23) as f32 + 0.3)).collect();
     let expected = |chunks: usize, bins: usize| {
@@ -270,7 +272,7 @@ fn segments_and_memory() {
     let source = entry(
         "mems",
         "\"xs\": \"[][]i64\" as array 2 i64",
-        &format!("{ARRAY}, {ARRAY}"),
+        "array 1 i64, array 1 i64",
         r"
 fun f(n_0: i64, m_1: i64, b_2: mem host, xs_3: [n_0][m_1]i64 @ b_2 -> {0; (m_1: n_0), (1: m_1)}) : (mem host, i64, [?1]i64 @ ?0 -> {0; (1: ?1)}, mem host, [3]i64 @ ?3 -> {0; (1: 3)}, i64)
 {
@@ -315,7 +317,7 @@ fn branch_results_outlive_the_branch() {
     let source = entry(
         "soacs",
         &format!("\"p\": \"bool\" as bool, {ARRAY}"),
-        &format!("\"\": \"i64\" as i64, {ARRAY}"),
+        "i64, array 1 i64",
         r"
 fun f(p_0: bool, n_1: i64, xs_2: [n_1]i64) : (i64, i64, [?1]i64 alias (2))
 {
@@ -337,7 +339,7 @@ fn failures_have_message_and_backtrace() {
     let source = entry(
         "soacs",
         "\"n\": \"i64\" as i64",
-        "\"\": \"i64\" as i64",
+        "i64",
         r#"
 const limit() : (i64)
 { in (10i64) }
@@ -386,7 +388,7 @@ fn broken_programs_are_errors() {
         let program = text::parse::<Soacs>(&source).unwrap_or_else(|e| panic!("{e}"));
         eval_entry(&program, "main", vec![i64s(&[1, 2])]).unwrap_err()
     };
-    let int = "\"\": \"i64\" as i64";
+    let int = "i64";
     let cases = [
         ("{ let a_2: i64 = xs_1[2i64] in (a_2) }", "out of bounds"),
         ("{ let a_2: i64 = sdiv.i64 n_0 0i64 in (a_2) }", "sdiv is undefined"),
@@ -407,7 +409,7 @@ fn broken_programs_are_errors() {
         let error = run(int, body);
         assert!(error.to_string().contains(message), "{error}");
     }
-    assert_eq!(run(ARRAY, "{ in (n_0) }").class, ErrorClass::Bug);
+    assert_eq!(run("array 1 i64", "{ in (n_0) }").class, ErrorClass::Bug);
 }
 
 /// Results of branches and loop parameters are checked against their types, here in programs that
@@ -432,7 +434,7 @@ fn shapes_are_checked_against_types() {
     ];
     for (body, name, statement) in cases {
         let function = format!("fun f(n_0: i64, xs_1: [n_0]i64) : (i64) {{ {body} }}");
-        let source = entry("soacs", ARRAY, "\"\": \"i64\" as i64", &function);
+        let source = entry("soacs", ARRAY, "i64", &function);
         let program = text::parse::<Soacs>(&source).unwrap_or_else(|e| panic!("{e}"));
         let error = eval_entry(&program, "main", vec![i64s(&[1, 2])]).unwrap_err();
         assert_eq!(error.class, ErrorClass::Bug);

@@ -8,7 +8,8 @@ use std::cell::RefCell;
 
 const TEXT: &str = "segs
 file \"a.fut\"
-entry \"main\" = main (\"n\": \"i64\" as i64) -> (\"\": \"bool\" as bool, \"\": \"bool\" as bool)
+opaque#0 \"(bool, bool)\" = record (\"0\": bool, \"1\": bool)
+entry \"main\" = main (\"n\": \"i64\" as i64) -> (\"\": \"(bool, bool)\" as opaque#0)
 
 fun main(n_0: i64) : (bool, bool)
 tunable#0 inner_lanes 0 threshold 64
@@ -41,7 +42,7 @@ fn text_form_round_trips() {
     let message = wrong("threshold -5", "bound -5");
     assert!(message.contains("unknown parameter class"), "{message}");
     let message = wrong("9223372036854775807", "9223372036854775808");
-    assert!(message.starts_with("8:35"), "{message}");
+    assert!(message.starts_with("9:35"), "{message}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Quotients of singles by multiplications, for `Expr::NewtonQuotient` (`imp::divider`).
+//! Quotients of singles by multiplications, for `Expr::NewtonQuotient` (`impopt::divider`).
 //!
 //! With x and y the operands and r0 the processor's estimate of 1 / y, with a relative error of at
 //! most 2^-14,

@@ -1,5 +1,5 @@
 //! Square roots of doubles divided between the divider and the multipliers, for `Expr::SplitSqrt`
-//! (`imp::divider`).
+//! (`impopt::divider`).
 //!
 //! Of two vector registers of arguments the divider takes the first. For the second, let x be the
 //! argument and y the processor's estimate of 1 / sqrt x, with a relative error of at most 2^-14.

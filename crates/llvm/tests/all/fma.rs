@@ -6,7 +6,7 @@ use crate::common::cases::is_nan;
 use crate::common::vectors::{Random, array, export, run, unit};
 use crate::common::{self, Fun, entry_fn, jit, machines, mul, v};
 use imp::{Access, Expr, Program, Stmt, VarType};
-use prim::{BinOp, PrimType, Scalar, eval};
+use prim::{BinOp, PrimType, Scalar, ScalarOp, eval};
 
 /// Scalar, inline vector code, and vector code in a function.
 const WIDTHS: [u32; 3] = [1, 8, 32];
@@ -37,7 +37,7 @@ fn program(ty: PrimType) -> Program {
             });
         }
         let [x, y, z] = vars.map(|var| Box::new(v(var)));
-        let value = Expr::Fma(ty, x.clone(), if square { x } else { y }, z);
+        let value = Expr::Scalar(ScalarOp::Fma(ty, x.clone(), if square { x } else { y }, z));
         body.push(match lanes {
             1 => Stmt::Store(element(out), value),
             _ => Stmt::StoreLanes { to: unit(out, ty, lanes, position()), value, mask: None },

@@ -39,8 +39,8 @@ fn large_frames_count_for_the_stack() {
         ],
     );
     down.recursive = true;
-    let int = EntryType::Scalar(ScalarType::I64);
-    let program = program(vec![down], vec![int.clone()], vec![int]);
+    let int = EntryType::scalar(ScalarType::I64);
+    let program = program(vec![down], vec![int], vec![int]);
     let args = |depth: i64| vec![Value::scalar(depth).unwrap()];
     for stack in (4 << 20..5 << 20).step_by(96 << 10) {
         std::thread::scope(|scope| {

@@ -2,9 +2,9 @@
 //! the payload of NaNs. Compiled for the host and for the baseline processor, whose missing
 //! instructions become calls.
 
-use crate::common::cases::{cases, interesting, is_nan};
-use crate::common::{Fun, entry_fn, entry_type, entry_value, jit};
-use imp::{Entry, Expr, FunId, Program, Stmt, VarType};
+use crate::common::cases::{cases, is_nan};
+use crate::common::{Fun, add_entry, entry_fn, entry_type, jit};
+use imp::{Expr, FunId, Program, Stmt, VarType};
 use prim::Scalar;
 
 fn all_operators(cpu: &str) {
@@ -16,38 +16,22 @@ fn all_operators(cpu: &str) {
         let result = f.scalar("r", case.result);
         f.results = vec![result];
         let constants = case.constants.iter().map(|x| Expr::Const(*x));
-        let expr = (case.expr)(params.iter().map(|x| Expr::Var(*x)).chain(constants).collect());
+        let expr = case.expr(params.iter().map(|x| Expr::Var(*x)).chain(constants));
         program.functions.push(f.finish(&case.name, vec![Stmt::Set(result, expr)]));
-        program.entries.push(Entry {
-            name: case.name.as_str().into(),
-            fun: FunId(i as u32),
-            params: case.params.iter().map(|ty| entry_value("x", entry_type(*ty))).collect(),
-            results: vec![entry_value("", entry_type(case.result))],
-        });
+        let params: Vec<_> = case.params.iter().map(|ty| entry_type(*ty)).collect();
+        add_entry(&mut program, &case.name, FunId(i as u32), &params, &[entry_type(case.result)]);
     }
     let jit = jit(&program, cpu);
     let (mut failures, mut compared) = (Vec::new(), 0);
     for case in &cases {
         let code = entry_fn(&jit, &case.name);
-        let domains: Vec<Vec<Scalar>> = case.params.iter().map(|ty| interesting(*ty)).collect();
-        let count: usize = domains.iter().map(Vec::len).product();
-        // All pairs; every 7th triple.
-        for at in (0..count).step_by(if case.params.len() > 2 { 7 } else { 1 }) {
-            let mut rest = at;
-            let args: Vec<Scalar> = domains
-                .iter()
-                .map(|values| {
-                    let x = values[rest % values.len()];
-                    rest /= values.len();
-                    x
-                })
-                .collect();
+        for args in case.arguments() {
             let words: Vec<u64> = args.iter().map(|x| x.bits()).collect();
             let mut result = 0;
             // SAFETY: scalar code does not access its context; the words are as described.
             let status = unsafe { code(std::ptr::dangling_mut(), words.as_ptr(), &raw mut result) };
             assert_eq!(status, 0);
-            let Some(wanted) = (case.meaning)(&args) else {
+            let Some(wanted) = case.meaning(&args) else {
                 continue;
             };
             compared += 1;

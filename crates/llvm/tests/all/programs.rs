@@ -51,7 +51,7 @@ fn map_program() -> Program {
     let launch = Launch { locals: vec![low, high, x], distinct: vec![ys], ..launch() };
     let f =
         f.finish("map", vec![Stmt::Alloc(ys, mul(v(n), c(4)), None), tasks(1, chunk, chunks, launch, body)]);
-    let params = vec![array_of(ScalarType::F32), EntryType::Scalar(ScalarType::F32)];
+    let params = vec![array_of(ScalarType::F32), EntryType::scalar(ScalarType::F32)];
     program(vec![f], params, vec![array_of(ScalarType::F32)])
 }
 
@@ -126,7 +126,7 @@ fn reduce_with_partial_sums() {
             seq(false, i, c(0), c(16), fold),
         ],
     );
-    let sum = EntryType::Scalar(ScalarType::F32);
+    let sum = EntryType::scalar(ScalarType::F32);
     let program = program(vec![f], vec![array_of(ScalarType::F32)], vec![sum]);
     let xs: Vec<f32> = (0..12_345).map(|i| 1.0 / (i as f32 + 1.0)).collect();
     let part = |k: usize| xs[k * xs.len() / 16..(k + 1) * xs.len() / 16].iter().fold(0.0f32, |a, x| a + x);
@@ -148,7 +148,7 @@ fn failure_in_tasks_leaks_nothing() {
     let in_bounds = bin(
         BinOp::And,
         PrimType::Bool,
-        Expr::Compare(prim::CmpOp::SLe, PrimType::I64, Box::new(c(0)), Box::new(v(i))),
+        Expr::compare(prim::CmpOp::SLe, PrimType::I64, c(0), v(i)),
         less(v(i), v(n)),
     );
     let body = vec![
@@ -258,10 +258,10 @@ fn calls_pass_buffers_and_fail() {
         ],
     );
     down.recursive = true;
-    let int = EntryType::Scalar(ScalarType::I64);
+    let int = EntryType::scalar(ScalarType::I64);
     let program = program(
         vec![main, inc, down],
-        vec![array_of(ScalarType::I64), int.clone()],
+        vec![array_of(ScalarType::I64), int],
         vec![array_of(ScalarType::I64), int],
     );
     let args = |depth: i64| vec![i64s(&[1, 2, 3]), Value::scalar(depth).unwrap()];
@@ -294,8 +294,8 @@ fn copy_program(elem: ScalarType, side: Option<u32>) -> Program {
         ],
     );
     let mut params = vec![array_of(elem)];
-    params.extend(vec![EntryType::Scalar(ScalarType::I64); 9]);
-    imp::copies::outline_copies(program(vec![f], params, vec![array_of(elem)]))
+    params.extend(vec![EntryType::scalar(ScalarType::I64); 9]);
+    impopt::copies::outline_copies(program(vec![f], params, vec![array_of(elem)]))
 }
 
 #[test]
@@ -395,8 +395,7 @@ fn constants_globals_and_nested_tasks() {
         ],
     );
     let ints = array_of(ScalarType::I64);
-    let mut program =
-        program(vec![main, init], vec![EntryType::Scalar(ScalarType::I64)], vec![ints.clone(), ints]);
+    let mut program = program(vec![main, init], vec![EntryType::scalar(ScalarType::I64)], vec![ints, ints]);
     let bytes: Vec<u8> = [10i64, 20, 30, 40].iter().flat_map(|x| x.to_le_bytes()).collect();
     program.data = vec![Data { elem: PrimType::I64, bytes: bytes.into() }];
     program.globals = vec![VarType::HOST, I64];
@@ -434,7 +433,7 @@ fn frame_arrays_are_not_independent() {
     ];
     let f = f.finish("frames", vec![Stmt::Alloc(ys, mul(v(n), c(8)), None), seq(true, i, c(0), v(n), body)]);
     let ints = array_of(ScalarType::I64);
-    let program = program(vec![f], vec![ints.clone()], vec![ints]);
+    let program = program(vec![f], vec![ints], vec![ints]);
     let xs: Vec<i64> = (0..100).map(|i| i * i).collect();
     let wanted: Vec<i64> =
         xs.iter().enumerate().map(|(i, x)| (x + (i as i64 & 7)) * (x + ((i as i64 + 3) & 7))).collect();

@@ -3,7 +3,7 @@
 
 use crate::common::{self, Fun, array_of, at, c, jit, launch, program, tasks, v};
 use imp::{EntryType, Expr, Program, Stmt, Tunable, TunableClass, TunableId};
-use prim::{CmpOp, PrimType, ScalarType};
+use prim::{CmpOp, PrimType, ScalarOp, ScalarType};
 use runtime::tuning_params::Assignment;
 use runtime::{Config, Context, Image, Output};
 use std::sync::Arc;
@@ -17,14 +17,19 @@ fn compare() -> Program {
     f.results = vec![ys, n];
     let (i, x) = (f.int("i"), f.int("x"));
     let least = || Box::new(Expr::Tunable(TunableId(1)));
-    let long = Expr::Compare(CmpOp::SLe, PrimType::I64, least(), Box::new(v(x)));
+    let long = Expr::Scalar(ScalarOp::Compare(CmpOp::SLe, PrimType::I64, least(), Box::new(v(x))));
     let less = common::sub(c(0), *least());
     let body = vec![
         Stmt::Load(x, at(xs, PrimType::I64, v(i))),
         Stmt::If(Expr::LogsComparisons, vec![Stmt::RecordComparison(TunableId(1), v(x))], vec![]),
         Stmt::Store(
             at(ys, PrimType::I64, v(i)),
-            Expr::Select(PrimType::I64, Box::new(long), least(), Box::new(less)),
+            Expr::Scalar(ScalarOp::Select {
+                ty: PrimType::I64,
+                cond: Box::new(long),
+                if_true: least(),
+                if_false: Box::new(less),
+            }),
         ),
     ];
     let launch = imp::Launch { locals: vec![x], ..launch() };
@@ -36,7 +41,7 @@ fn compare() -> Program {
     let tunable = |name: &str| Tunable { name: name.into(), class: TunableClass::Threshold, default: 5 };
     Program {
         tunables: vec![tunable("compare.a_0"), tunable("compare.b_0")],
-        ..program(vec![f], vec![array.clone()], vec![array])
+        ..program(vec![f], vec![array], vec![array])
     }
 }
 

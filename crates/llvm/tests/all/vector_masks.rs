@@ -5,7 +5,7 @@ use crate::common::vectors::{Random, array, export, run, unit};
 use crate::common::{Fun, at, bin, entry_fn, jit, machines, v};
 use imp::{EntryType, Expr, Program, Stmt, VarType};
 use llvm::Options;
-use prim::{BinOp, CmpOp, ConvOp, PrimType, Scalar, ScalarType};
+use prim::{BinOp, CmpOp, ConvOp, PrimType, Scalar, ScalarOp, ScalarType};
 
 /// A mask from an array of bytes, and its reductions and lanes.
 #[test]
@@ -23,14 +23,14 @@ fn masks_and_lanes() {
         let m = || Box::new(v(mask));
         let word = |x| {
             let (from, to) = (PrimType::Bool, PrimType::I64);
-            Expr::Convert(ConvOp::BToI, from, to, Box::new(x))
+            Expr::convert(ConvOp::BToI, from, to, x)
         };
-        let masked = Expr::Select(
-            PrimType::I64,
-            m(),
-            Box::new(Expr::LaneIds(PrimType::I64, lanes)),
-            Box::new(Expr::Splat(lanes, Box::new(v(k)))),
-        );
+        let masked = Expr::Scalar(ScalarOp::Select {
+            ty: PrimType::I64,
+            cond: m(),
+            if_true: Box::new(Expr::LaneIds(PrimType::I64, lanes)),
+            if_false: Box::new(Expr::Splat(lanes, Box::new(v(k)))),
+        });
         let inserted = Expr::Insert(m(), Box::new(v(k)), Box::new(Expr::Const(Scalar::Bool(true))));
         let body = vec![
             Stmt::LoadLanes { var: mask, from: unit(flags, PrimType::Bool, lanes, Expr::i64(0)), mask: None },
@@ -48,7 +48,7 @@ fn masks_and_lanes() {
             },
         ];
         let f = f.finish(&format!("x{lanes}"), body);
-        let params = [array(PrimType::I64), array(PrimType::Bool), EntryType::Scalar(ScalarType::I64)];
+        let params = [array(PrimType::I64), array(PrimType::Bool), EntryType::scalar(ScalarType::I64)];
         export(&mut program, f, &params);
     }
     for cpu in machines() {
@@ -112,7 +112,7 @@ fn add_countdown(program: &mut Program, ty: PrimType, lanes: u32) {
         PrimType::F64 => splat(Scalar::F64(n as f64)),
         _ => splat(Scalar::int(ty, n)),
     };
-    let below = |x, y| Expr::Compare(less, ty, Box::new(x), Box::new(y));
+    let below = |x, y| Expr::compare(less, ty, x, y);
     let mask = |op, x, y| bin(op, PrimType::Bool, x, y);
     let any = |m| Stmt::Set(go, Expr::Any(Box::new(v(m))));
     let load =
@@ -121,7 +121,7 @@ fn add_countdown(program: &mut Program, ty: PrimType, lanes: u32) {
         let n = splat(Scalar::I32(n));
         bin(BinOp::Add, PrimType::I32, v(steps), n)
     };
-    let select = |ty, m, x, y| Expr::Select(ty, Box::new(m), Box::new(x), Box::new(y));
+    let select = |ty, m, x, y| Expr::select(ty, m, x, y);
     let body = vec![
         Stmt::Set(twice, mask(BinOp::Xor, v(m), v(low))),
         Stmt::If(

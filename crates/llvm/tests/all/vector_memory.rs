@@ -137,8 +137,8 @@ fn add_access(program: &mut Program, access: Access, name: &str) {
         body.push(Stmt::LoadLanes { var: x, from: lies, mask });
         body.push(Stmt::StoreLanes { to: unit(row, ty, lanes, Expr::i64(0)), value: v(x), mask: None });
     }
-    let word = EntryType::Scalar(ScalarType::I64);
-    let params = [array(ty), array(ty), array(PrimType::Bool), array(PrimType::I64), word.clone(), word];
+    let word = EntryType::scalar(ScalarType::I64);
+    let params = [array(ty), array(ty), array(PrimType::Bool), array(PrimType::I64), word, word];
     export(program, f.finish(name, body), &params);
 }
 
@@ -280,7 +280,7 @@ fn vectors_in_tasks() {
         ],
     );
     let floats = common::array_of(ScalarType::F32);
-    let program = common::program(vec![f], vec![floats.clone()], vec![floats]);
+    let program = common::program(vec![f], vec![floats], vec![floats]);
     let value = |xs: &[f32]| value::Value::from_slice(&[xs.len() as i64], xs).unwrap();
     let xs: Vec<f32> = (0..32_000).map(|i| i as f32).collect();
     let mut wanted: Vec<f32> = xs.chunks(2).map(|pair| pair[0] + pair[1]).collect();

@@ -2,7 +2,7 @@
 //! `prim::eval` on scalars: bit for bit but for the payload of NaNs, for the processors that the
 //! host can emulate. Also vectors as arguments of functions and tasks, and in the text form.
 
-use crate::common::cases::{Case, cases, interesting, is_nan};
+use crate::common::cases::{Case, cases, is_nan};
 use crate::common::vectors::{Random, array, export, run, unit};
 use crate::common::{self, Fun, add, array_of, entry_fn, jit, machines, mul, v};
 use imp::{EntryType, Expr, FunId, LaneAccess, LanePositions, MaskedOff, Program, Stmt, VarType};
@@ -17,8 +17,7 @@ const FEW_LANES: &[u32] = &[3, 16];
 
 /// The lane counts of a case, among `lanes`: calls are the same code in each lane.
 fn lanes_of(case: &Case, lanes: &'static [u32]) -> &'static [u32] {
-    let calls = prim::MathFun::ALL.iter().any(|fun| case.name.split('.').next() == Some(fun.name()));
-    if calls { &[3] } else { lanes }
+    if case.fun().is_some() { &[3] } else { lanes }
 }
 
 /// Applies an operator to arrays, `lanes` elements at a time.
@@ -38,7 +37,7 @@ fn add_case(program: &mut Program, case: &Case, lanes: u32) {
     }
     let constants = case.constants.iter();
     args.extend(constants.map(|x| Expr::Splat(lanes, Box::new(Expr::Const(*x)))));
-    body.push(Stmt::Set(result, (case.expr)(args)));
+    body.push(Stmt::Set(result, case.expr(args)));
     body.push(Stmt::StoreLanes {
         to: unit(out, case.result, lanes, position()),
         value: v(result),
@@ -53,18 +52,7 @@ fn add_case(program: &mut Program, case: &Case, lanes: u32) {
 /// Rows of operands: all pairs of interesting values, every 7th triple, and random bits; a multiple
 /// of 96 rows.
 fn operands(case: &Case, random: &mut Random) -> Vec<Vec<Scalar>> {
-    let domains: Vec<Vec<Scalar>> = case.params.iter().map(|ty| interesting(*ty)).collect();
-    let count: usize = domains.iter().map(Vec::len).product();
-    let mut rows: Vec<Vec<Scalar>> = Vec::new();
-    for at in (0..count).step_by(if case.params.len() > 2 { 7 } else { 1 }) {
-        let mut rest = at;
-        let pick = |values: &Vec<Scalar>| {
-            let x = values[rest % values.len()];
-            rest /= values.len();
-            x
-        };
-        rows.push(domains.iter().map(pick).collect());
-    }
+    let mut rows = case.arguments();
     for _ in 0..500 {
         rows.push(case.params.iter().map(|ty| random.scalar(*ty)).collect());
     }
@@ -97,7 +85,7 @@ fn all_operators(cpu: &str, counts: &'static [u32]) {
     let (mut failures, mut compared, mut random) = (Vec::new(), 0, Random(42));
     for case in &cases {
         let rows = operands(case, &mut random);
-        let wanted: Vec<Option<Scalar>> = rows.iter().map(|row| (case.meaning)(row)).collect();
+        let wanted: Vec<Option<Scalar>> = rows.iter().map(|row| case.meaning(row)).collect();
         let inputs: Vec<Vec<u8>> =
             (0..case.params.len()).map(|i| bytes(rows.iter().map(|row| row[i]))).collect();
         for lanes in lanes_of(case, counts) {
@@ -161,7 +149,7 @@ fn vectors_cross_calls_loops_and_tasks() {
     let (m, sum) = (g.param("m", VarType::Vector(PrimType::Bool, lanes)), g.var("s", vector));
     g.results = vec![sum];
     let added = common::bin(BinOp::FAdd, PrimType::F32, v(x), v(y));
-    let value = Expr::Select(PrimType::F32, Box::new(v(m)), Box::new(added), Box::new(v(x)));
+    let value = Expr::select(PrimType::F32, v(m), added, v(x));
     let g = g.finish("sum", vec![Stmt::Set(sum, value)]);
 
     let mut f = Fun::default();
@@ -187,11 +175,11 @@ fn vectors_cross_calls_loops_and_tasks() {
             vec![
                 Stmt::Set(
                     m,
-                    Expr::Compare(
+                    Expr::compare(
                         CmpOp::SLt,
                         PrimType::I64,
-                        Box::new(Expr::Splat(lanes, Box::new(v(i)))),
-                        Box::new(Expr::LaneIds(PrimType::I64, lanes)),
+                        Expr::Splat(lanes, Box::new(v(i))),
+                        Expr::LaneIds(PrimType::I64, lanes),
                     ),
                 ),
                 Stmt::Call {
@@ -219,7 +207,7 @@ fn vectors_cross_calls_loops_and_tasks() {
     let f = f.finish("main", body);
     let program = common::program(
         vec![f, g],
-        vec![array_of(ScalarType::F32), EntryType::Scalar(ScalarType::I64)],
+        vec![array_of(ScalarType::F32), EntryType::scalar(ScalarType::I64)],
         vec![array_of(ScalarType::F32)],
     );
     let xs: Vec<f32> = (0..16).map(|i| i as f32 + 0.5).collect();
@@ -270,8 +258,7 @@ fn text_form() {
     let (x, m) =
         (f.var("x", VarType::Vector(PrimType::F32, 16)), f.var("m", VarType::Vector(PrimType::Bool, 16)));
     let first = Expr::Splat(16, Box::new(v(n)));
-    let below =
-        Expr::Compare(CmpOp::SLt, PrimType::I64, Box::new(Expr::LaneIds(PrimType::I64, 16)), Box::new(first));
+    let below = Expr::compare(CmpOp::SLt, PrimType::I64, Expr::LaneIds(PrimType::I64, 16), first);
     let access =
         |at| LaneAccess { buffer: xs, elem: PrimType::F32, lanes: 16, at, masked_off: MaskedOff::Skip };
     let body = vec![

@@ -13,7 +13,7 @@ use ir::name::Name;
 use ir::scan_reduce::ScanReduce;
 use ir::syntax::{Atom, BasicOp, Body, Exp, Lambda};
 use ir::{Mems, Type};
-use prim::{BinOp, ConvOp};
+use prim::{BinOp, ConvOp, ScalarOp};
 
 /// The largest constant added to counts, so that no position wraps.
 const MOST_ADDED: i64 = 1 << 31;
@@ -28,7 +28,9 @@ pub(super) fn filter(body: &Body<Mems>, scan_reduce: &ScanReduce<Mems>) -> Optio
     let ([counted], mapped) = (groups.scanned, groups.mapped) else {
         return None;
     };
-    let Some(BasicOp::Convert { op: ConvOp::BToI, arg: flag, .. }) = definition(body, *counted) else {
+    let Some(BasicOp::Scalar(ScalarOp::Convert { op: ConvOp::BToI, arg: flag, .. })) =
+        definition(body, *counted)
+    else {
         return None;
     };
     let post = scan_reduce.post.as_ref()?;
@@ -40,14 +42,16 @@ pub(super) fn filter(body: &Body<Mems>, scan_reduce: &ScanReduce<Mems>) -> Optio
     let Exp::Basic(BasicOp::UpdateAcc { index, values, .. }) = &post.body.stms.last()?.exp else {
         return None;
     };
-    let BasicOp::Select { cond, if_true, if_false: Atom::Const(outside), .. } =
+    let BasicOp::Scalar(ScalarOp::Select { cond, if_true, if_false: Atom::Const(outside), .. }) =
         definition(&post.body, *index.first()?)?
     else {
         return None;
     };
     let added = match definition(&post.body, *if_true) {
         None if if_true.var() == Some(count.name) => 0,
-        Some(BasicOp::Binary(BinOp::Add, _, x, Atom::Const(more))) if x.var() == Some(count.name) => {
+        Some(BasicOp::Scalar(ScalarOp::Binary(BinOp::Add, _, x, Atom::Const(more))))
+            if x.var() == Some(count.name) =>
+        {
             more.as_i64()?
         }
         _ => return None,
@@ -68,7 +72,9 @@ fn adds(op: &Lambda<Mems>) -> bool {
     };
     let operands = [x.name.into(), y.name.into()];
     match definition(&op.body, *result) {
-        Some(BasicOp::Binary(BinOp::Add, _, a, b)) => [*a, *b] == operands || [*b, *a] == operands,
+        Some(BasicOp::Scalar(ScalarOp::Binary(BinOp::Add, _, a, b))) => {
+            [*a, *b] == operands || [*b, *a] == operands
+        }
         _ => false,
     }
 }

@@ -4,13 +4,14 @@
 //! frame or a block that it allocates), since it cannot consume arrays bound outside. So it remains
 //! to check that it updates no accumulator.
 
+use analysis::uses;
 use ir::Mems;
 use ir::mem::MemOp;
 use ir::name::Name;
 use ir::seg::{Seg, SegOp};
 use ir::syntax::{Atom, BasicOp, Body, DimIndex, Exp, LoopParam, Stm};
 use ir::types::Type;
-use ir::walk::{Visit, with_stack};
+use ir::walk::with_stack;
 use target::levels::LANES;
 
 /// Returns true if iterations of a body of these statements may run in any order.
@@ -36,17 +37,6 @@ pub(super) fn independent(stms: &[Stm<Mems>]) -> bool {
 /// Returns true if a loop's iteration `i` only writes row `i` of its arrays and reads none of them:
 /// then iterations may run in any order.
 pub(super) fn writes_rows(params: &[LoopParam<Mems>], counter: Name, body: &Body<Mems>) -> bool {
-    struct Uses<'a> {
-        params: &'a [LoopParam<Mems>],
-        counts: Vec<usize>,
-    }
-    impl Visit<Mems> for Uses<'_> {
-        fn name(&mut self, name: &Name) {
-            if let Some(at) = self.params.iter().position(|p| p.param.name == *name) {
-                self.counts[at] += 1;
-            }
-        }
-    }
     let row_update = |param: &LoopParam<Mems>, result: &Atom| {
         body.stms.iter().any(|stm| {
             let Exp::Basic(BasicOp::Update { array, slice, value: _ }) = &stm.exp else {
@@ -68,10 +58,8 @@ pub(super) fn writes_rows(params: &[LoopParam<Mems>], counter: Name, body: &Body
                 true
             }
         });
-    if !rows || !plain {
-        return false;
+    rows && plain && {
+        let uses = uses::in_body(body);
+        params.iter().all(|p| uses.get(&p.param.name) == Some(&1))
     }
-    let mut uses = Uses { params, counts: vec![0; params.len()] };
-    uses.body(body);
-    uses.counts.iter().all(|&count| count == 1)
 }

@@ -16,7 +16,7 @@ use ir::soac::Operator;
 use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Lambda, Param, Stm};
 use ir::walk::{Substitution, free_names_exp, refresh_lambda};
 use ir::{Mems, NameTable, Prov, Type};
-use prim::{BinClass, BinOp, CmpOp, PrimType, Scalar, UnOp};
+use prim::{BinClass, BinOp, CmpOp, PrimType, Scalar, ScalarOp, UnOp};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The largest number of conditions of one operand for which a predicate pays.
@@ -49,7 +49,7 @@ pub(super) fn noop_predicate(scan_reduce: &ScanReduce<Mems>, names: &mut NameTab
         stms.extend(own.filter(|stm| stm.pat.iter().any(|param| needed.contains(&param.name))));
         for condition in conditions {
             let holds = bind(names, &mut stms, condition.op());
-            let both = BasicOp::Binary(BinOp::And, PrimType::Bool, all, holds);
+            let both = BasicOp::binary(BinOp::And, PrimType::Bool, all, holds);
             all = match all {
                 Atom::Const(_) => holds,
                 Atom::Var(_) => bind(names, &mut stms, both),
@@ -136,61 +136,32 @@ fn is_operand(value: Atom, operand: Atom, known: &FxHashMap<Name, Conditions>) -
 /// The conditions under which an operation's result is the operand. Chains with more than a few
 /// conditions are not followed.
 fn chooses(basic: &BasicOp, operand: Atom, known: &FxHashMap<Name, Conditions>) -> Option<Conditions> {
-    match basic {
-        BasicOp::Select { ty: _, cond, if_true, if_false } => {
-            let (mut conditions, holds) = match is_operand(*if_true, operand, known) {
-                Some(conditions) => (conditions, true),
-                None => (is_operand(*if_false, operand, known)?, false),
-            };
-            conditions.push(Condition::Is(*cond, holds));
-            (conditions.len() <= MOST_CONDITIONS).then_some(conditions)
-        }
-        BasicOp::Binary(binary, ty, x, y) => {
-            let other = if *x == operand {
-                *y
-            } else if *y == operand {
-                *x
-            } else {
-                return None;
-            };
-            let (cmp, small, great) = if let BinClass::Max(cmp) = binary.class() {
-                (cmp, other, operand)
-            } else if let BinClass::Min(cmp) = binary.class() {
-                (cmp, operand, other)
-            } else {
-                return None;
-            };
-            if ty.is_float() {
-                return None;
-            }
-            Some(vec![Condition::Compare(cmp, *ty, small, great)])
-        }
-        BasicOp::Atom(_)
-        | BasicOp::Unary(..)
-        | BasicOp::Compare(..)
-        | BasicOp::SizeAtLeast { .. }
-        | BasicOp::Param { .. }
-        | BasicOp::Convert { .. }
-        | BasicOp::Fma(..)
-        | BasicOp::Math(..)
-        | BasicOp::Assert { .. }
-        | BasicOp::Index { .. }
-        | BasicOp::Update { .. }
-        | BasicOp::FlatIndex { .. }
-        | BasicOp::FlatUpdate { .. }
-        | BasicOp::Concat { .. }
-        | BasicOp::Iota { .. }
-        | BasicOp::Replicate { .. }
-        | BasicOp::Scratch { .. }
-        | BasicOp::Rearrange { .. }
-        | BasicOp::Reshape { .. }
-        | BasicOp::Copy(_)
-        | BasicOp::Manifest { .. }
-        | BasicOp::ArrayLit { .. }
-        | BasicOp::ConstArray { .. }
-        | BasicOp::Opaque(_)
-        | BasicOp::UpdateAcc { .. } => None,
+    if let BasicOp::Scalar(ScalarOp::Select { ty: _, cond, if_true, if_false }) = basic {
+        let (mut conditions, holds) = match is_operand(*if_true, operand, known) {
+            Some(conditions) => (conditions, true),
+            None => (is_operand(*if_false, operand, known)?, false),
+        };
+        conditions.push(Condition::Is(*cond, holds));
+        return (conditions.len() <= MOST_CONDITIONS).then_some(conditions);
     }
+    let BasicOp::Scalar(ScalarOp::Binary(binary, ty, x, y)) = basic else {
+        return None;
+    };
+    let other = if *x == operand {
+        *y
+    } else if *y == operand {
+        *x
+    } else {
+        return None;
+    };
+    let (cmp, small, great) = if let BinClass::Max(cmp) = binary.class() {
+        (cmp, other, operand)
+    } else if let BinClass::Min(cmp) = binary.class() {
+        (cmp, operand, other)
+    } else {
+        return None;
+    };
+    (!ty.is_float()).then(|| vec![Condition::Compare(cmp, *ty, small, great)])
 }
 
 impl Condition {
@@ -198,8 +169,8 @@ impl Condition {
     fn op(self) -> BasicOp {
         match self {
             Self::Is(atom, true) => BasicOp::Atom(atom),
-            Self::Is(atom, false) => BasicOp::Unary(UnOp::Not, PrimType::Bool, atom),
-            Self::Compare(op, ty, x, y) => BasicOp::Compare(op, ty, x, y),
+            Self::Is(atom, false) => BasicOp::unary(UnOp::Not, PrimType::Bool, atom),
+            Self::Compare(op, ty, x, y) => BasicOp::compare(op, ty, x, y),
         }
     }
 }

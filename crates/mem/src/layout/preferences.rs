@@ -10,7 +10,7 @@
 //! propagated from a body's results, which will be row-major, backwards through transposes to
 //! arrays without other uses.
 
-use crate::checks_first::count_uses;
+use analysis::uses;
 use ir::Segs;
 use ir::facts::DimOrder;
 use ir::mem::Lmad;
@@ -25,7 +25,7 @@ pub(super) fn preferences(body: &Body<Segs>, results: &[Option<Lmad>]) -> FxHash
     if !transposes {
         return preferred;
     }
-    let uses = count_uses(body);
+    let uses = uses::in_body(body);
     // Arrays that are row-major anyway have an empty order.
     for (at, result) in body.result.iter().enumerate() {
         if let (Atom::Var(name), None) = (result, results.get(at).and_then(Option::as_ref)) {

@@ -10,19 +10,16 @@
 //! products of others are substituted into it. The stride of an index is its coefficient. Reads at
 //! positions that are not such polynomials (indices read from arrays, quotients) are ignored.
 
+use analysis::affine::{Values, Widths};
 use ir::Segs;
 use ir::mem::{Lmad, view};
 use ir::name::Name;
 use ir::poly::Poly;
 use ir::seg::{SegOp, SegSpace};
-use ir::syntax::{Atom, BasicOp, Body, Exp, LoopForm, Stm};
+use ir::syntax::{BasicOp, Body, Exp, LoopForm, Stm};
 use ir::types::Type;
 use ir::walk::Visit;
-use prim::{BinOp, ConvOp};
 use rustc_hash::FxHashMap;
-
-/// The largest number of terms of a polynomial that is substituted.
-const MOST_TERMS: usize = 8;
 
 /// The kinds of reads found.
 #[derive(Clone, Copy, Default, Debug)]
@@ -51,7 +48,7 @@ pub(super) fn of(space: &SegSpace, body: &Body<Segs>, lies: impl Fn(Name) -> Opt
         lies,
         index: space.dims.last().map(|(index, _)| *index),
         views: FxHashMap::default(),
-        scalars: FxHashMap::default(),
+        scalars: Values::new(Widths::Estimate),
         counters: Vec::new(),
         tasks: 0,
         reads: Reads::default(),
@@ -65,8 +62,8 @@ struct Reader<F> {
     index: Option<Name>,
     /// Views that the body creates.
     views: FxHashMap<Name, Lmad>,
-    /// The body's integers that are sums and products, as polynomials.
-    scalars: FxHashMap<Name, Poly>,
+    /// The body's integers.
+    scalars: Values,
     /// The counters of enclosing loops, outermost first.
     counters: Vec<Name>,
     /// The number of enclosing task-level segops within the body. Loop strides inside these are not
@@ -81,7 +78,7 @@ impl<F: Fn(Name) -> Option<Lmad>> Visit<Segs> for Reader<F> {
             if param.ty.is_array() || matches!(op, BasicOp::Index { .. }) {
                 self.view(param.name, &param.ty, op);
             } else {
-                self.scalar(param.name, op);
+                self.scalars.record(param.name, op);
             }
             return;
         }
@@ -105,31 +102,6 @@ impl<F: Fn(Name) -> Option<Lmad>> Visit<Segs> for Reader<F> {
 }
 
 impl<F: Fn(Name) -> Option<Lmad>> Reader<F> {
-    /// Records an integer that is a sum or product of others.
-    fn scalar(&mut self, name: Name, op: &BasicOp) {
-        let known =
-            if let BasicOp::Atom(x) | BasicOp::Convert { op: ConvOp::SExt | ConvOp::ZExt, arg: x, .. } = op {
-                Some(self.value(*x))
-            } else if let BasicOp::Binary(BinOp::Add, _, x, y) = op {
-                Some(self.value(*x).add(&self.value(*y)))
-            } else if let BasicOp::Binary(BinOp::Sub, _, x, y) = op {
-                let minus = Poly::constant(-1).mul(&self.value(*y));
-                Some(self.value(*x).add(&minus))
-            } else if let BasicOp::Binary(BinOp::Mul, _, x, y) = op {
-                Some(self.value(*x).mul(&self.value(*y)))
-            } else {
-                None
-            };
-        if let Some(known) = known.filter(|known| known.terms().len() <= MOST_TERMS) {
-            self.scalars.insert(name, known);
-        }
-    }
-
-    fn value(&self, atom: Atom) -> Poly {
-        let known = atom.var().and_then(|name| self.scalars.get(&name));
-        known.cloned().unwrap_or_else(|| Poly::atom(atom))
-    }
-
     /// Records a view that the body creates, or an element that it reads.
     fn view(&mut self, name: Name, ty: &Type, op: &BasicOp) {
         let views = &self.views;
@@ -137,11 +109,7 @@ impl<F: Fn(Name) -> Option<Lmad>> Reader<F> {
         let Some((_, mut lmad)) = view(op, ty.shape(), lies) else {
             return;
         };
-        let known = lmad.offset.names().any(|name| self.scalars.contains_key(&name));
-        if known {
-            let value = |name| self.value(Atom::Var(name));
-            lmad.offset = lmad.offset.substitute(value);
-        }
+        lmad.offset = self.scalars.resolved(lmad.offset);
         if matches!(op, BasicOp::Index { .. }) {
             self.read(&lmad.offset, ty.is_array());
         }

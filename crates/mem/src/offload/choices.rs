@@ -1,6 +1,6 @@
 //! Drops versions that contain segops refused as kernels, where the other version has none.
 
-use super::Refused;
+use crate::legality::Refused;
 use ir::forest::{keep_branch, or_not};
 use ir::name::{FunName, ProvTable};
 use ir::remark::{Pruned, RemarkKind};

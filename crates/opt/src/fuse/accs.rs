@@ -18,12 +18,12 @@
 use super::graph::{Graph, inputs};
 use super::nest::fresh;
 use super::{Fuser, Phase, inputs_mut, merge};
-use ir::exact::is_exact;
+use analysis::exact::is_exact;
 use ir::remark::NotFusedReason;
 use ir::soac::{Screma, Soac};
 use ir::syntax::{Atom, Body, Exp, Function, Lambda, Param, Stm};
 use ir::types::{Dim, Type};
-use ir::walk::Visit;
+use ir::walk::{Visit, used_names};
 use ir::{Name, Soacs};
 use rustc_hash::FxHashSet;
 
@@ -79,8 +79,7 @@ impl Fuser<'_> {
                     let same = inputs.iter_mut().filter(|input| **input == param.name);
                     same.for_each(|input| *input = own.name);
                 }
-                self.uses[param.name.index()] -= Self::among(param.name, &inner);
-                self.uses.resize(self.names.len(), 1);
+                self.uses.remove(param.name, Self::among(param.name, &inner));
                 lambda.body.result.push(Atom::Var(own.name));
                 lambda.ret.push(param.ty.clone());
                 stm.pat.push(std::mem::replace(param, own));
@@ -96,7 +95,7 @@ impl Fuser<'_> {
         pat.iter().all(|param| {
             let stms = lambda.body.stms.iter();
             let read = stms.map(|stm| Self::among(param.name, inputs(&stm.exp)));
-            self.uses[param.name.index()] == read.sum::<u32>()
+            self.uses.count(param.name) == read.sum::<u32>()
         })
     }
 
@@ -170,22 +169,10 @@ pub(super) fn rounding_tokens(function: &Function<Soacs>) -> FxHashSet<Name> {
 /// Returns true if a `withacc` uses these results only as inputs of the statement `inner` in it. An
 /// array that the `withacc` updates must be created before it.
 fn reads_only(whole: &Exp<Soacs>, inner: &Stm<Soacs>, pat: &[Param<Soacs>]) -> bool {
-    let mut count = Count { pat, found: 0 };
-    count.exp(whole);
-    let read = inputs(&inner.exp);
-    let own = read.iter().filter(|input| pat.iter().any(|param| param.name == **input));
-    count.found == own.count()
-}
-
-struct Count<'a> {
-    pat: &'a [Param<Soacs>],
-    found: usize,
-}
-
-impl Visit<Soacs> for Count<'_> {
-    fn name(&mut self, name: &Name) {
-        self.found += usize::from(self.pat.iter().any(|param| param.name == *name));
-    }
+    let is_result = |name: &Name| pat.iter().any(|param| param.name == *name);
+    let mut found = 0;
+    used_names(whole, |name| found += usize::from(is_result(&name)));
+    found == inputs(&inner.exp).iter().filter(|input| is_result(input)).count()
 }
 
 /// Checks that two `withacc`s, or two histograms, read the same array and can be fused

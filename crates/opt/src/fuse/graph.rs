@@ -9,7 +9,7 @@
 //! Cost: one edge per name that a statement uses; a query or a fusion visits the nodes between the
 //! two.
 
-use crate::alias::Aliases;
+use analysis::alias::Aliases;
 use ir::syntax::{Exp, Stm};
 use ir::types::Type;
 use ir::{Name, Soacs, TypeEnv};

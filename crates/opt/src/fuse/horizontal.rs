@@ -6,7 +6,7 @@
 //! ```
 //!
 //! They have the same width, neither depends on the other, and both read an array in memory. If
-//! that array is an `iota`, both must be cheap, as only the loop is saved. Maps fused with a scan
+//! that array is an `iota`, both must cost little, as only the loop is saved. Maps fused with a scan
 //! go to its `post` lambda, so that they are computed once. `withacc`s and histograms: see
 //! [`super::accs`].
 
@@ -148,7 +148,6 @@ impl Fuser<'_> {
                 accs::merge(one, other)
             }
         };
-        self.uses.resize(self.names.len(), 1);
         graph.merge(first, second, vec![fused]);
     }
 }
@@ -237,7 +236,7 @@ fn is_iota(stm: &Stm<Soacs>) -> bool {
     matches!(stm.exp, Exp::Basic(BasicOp::Iota { .. }))
 }
 
-/// Returns true if the combinator's computation per element is almost free.
+/// Returns true if the combinator may be computed twice.
 fn is_light(stm: &Stm<Soacs>) -> bool {
-    matches!(&stm.exp, Exp::Op(Soac::Screma(screma)) if merge::is_cheap(&screma.map))
+    matches!(&stm.exp, Exp::Op(Soac::Screma(screma)) if merge::may_run_twice(&screma.map))
 }

@@ -11,19 +11,20 @@
 //! ```
 //!
 //! The scan is then fused into the scatter ([`super::accs`]), so that `ys` and `zs` are never
-//! stored. `f` is computed twice and must be cheap. The operator must be exact, as the reduction
+//! stored. `f` is computed twice and must cost little. The operator must be exact, as the reduction
 //! associates differently.
 
 use super::graph::{Graph, inputs};
 use super::nest::fresh;
 use super::{Fuser, merge};
+use analysis::uses::Uses;
 use ir::scan_reduce::ScanReduce;
 use ir::soac::{Screma, Soac};
 use ir::syntax::{Atom, BasicOp, DimIndex, Exp, Function, Stm};
 use ir::types::Dim;
 use ir::walk::{Substitution, Visit, VisitMut, refresh_lambda};
 use ir::{Name, Soacs};
-use prim::BinOp;
+use prim::{BinOp, ScalarOp};
 use rustc_hash::FxHashMap;
 
 impl Fuser<'_> {
@@ -54,7 +55,7 @@ impl Fuser<'_> {
             read.iter().find_map(|input| {
                 let scan = graph.binder(*input).filter(|scan| *scan != id)?;
                 let stm = graph.stm(scan)?;
-                let may = is_cheap_scan(stm) && merge::possible(stm, inner, &|_| false).is_ok();
+                let may = may_scan_twice(stm) && merge::possible(stm, inner, &|_| false).is_ok();
                 (may && self.only_lasts(graph, scan, id, read)).then_some(scan)
             })
         })
@@ -83,7 +84,7 @@ impl Fuser<'_> {
         }
         let all = stm.pat.iter().all(|param| {
             let last = lasts.counts.get(&param.name).copied().unwrap_or(0);
-            self.uses[param.name.index()] == last + Self::among(param.name, read)
+            self.uses.count(param.name) == last + Self::among(param.name, read)
         });
         all && lasts.counts.values().any(|count| *count > 0)
     }
@@ -114,7 +115,7 @@ impl Fuser<'_> {
         }
         let sums: Vec<Name> = stm.pat.iter().take(scanned).map(|p| p.name).collect();
         let lasts: Vec<Name> = pat.iter().map(|param| param.name).collect();
-        self.uses.resize(self.names.len(), 0);
+        lasts.iter().for_each(|last| self.uses.set(*last, 0));
         let reduction =
             Stm { pat, aux: stm.aux, exp: Exp::Op(Soac::Screma(Screma { width, inputs, map, scan_reduce })) };
         let made = graph.insert_before(scan, reduction);
@@ -128,13 +129,13 @@ impl Fuser<'_> {
     }
 }
 
-/// Returns true if a statement is a scan by exact operators whose map is cheap to compute twice.
-fn is_cheap_scan(stm: &Stm<Soacs>) -> bool {
+/// Returns true if a statement is a scan by exact operators whose map may be computed twice.
+fn may_scan_twice(stm: &Stm<Soacs>) -> bool {
     let Exp::Op(Soac::Screma(Screma { map, scan_reduce, .. })) = &stm.exp else {
         return false;
     };
     let scans = !scan_reduce.scans.is_empty() && scan_reduce.post.is_none();
-    scans && merge::maps_or_scans(stm) && merge::is_cheap(map)
+    scans && merge::maps_or_scans(stm) && merge::may_run_twice(map)
 }
 
 /// Names `x - 1`, with the `x` that each is one less than.
@@ -142,8 +143,10 @@ pub(super) fn decrements(function: &Function<Soacs>) -> FxHashMap<Name, Name> {
     struct Less(FxHashMap<Name, Name>);
     impl Visit<Soacs> for Less {
         fn stm(&mut self, stm: &Stm<Soacs>) {
-            if let ([param], Exp::Basic(BasicOp::Binary(BinOp::Add, _, Atom::Var(of), Atom::Const(by)))) =
-                (stm.pat.as_slice(), &stm.exp)
+            if let (
+                [param],
+                Exp::Basic(BasicOp::Scalar(ScalarOp::Binary(BinOp::Add, _, Atom::Var(of), Atom::Const(by)))),
+            ) = (stm.pat.as_slice(), &stm.exp)
                 && by.as_i64() == Some(-1)
             {
                 self.0.insert(param.name, *of);
@@ -181,7 +184,7 @@ impl Visit<Soacs> for Lasts<'_> {
 /// Replaces the counted reads by names.
 struct Take<'a> {
     last_of: FxHashMap<Name, Name>,
-    uses: &'a mut [u32],
+    uses: &'a mut Uses,
 }
 
 impl VisitMut<Soacs> for Take<'_> {
@@ -189,8 +192,8 @@ impl VisitMut<Soacs> for Take<'_> {
         if let BasicOp::Index { array, .. } = op
             && let Some(last) = self.last_of.get(array)
         {
-            self.uses[array.index()] -= 1;
-            self.uses[last.index()] += 1;
+            self.uses.remove(*array, 1);
+            self.uses.add(*last, 1);
             *op = BasicOp::Atom(Atom::Var(*last));
         }
     }

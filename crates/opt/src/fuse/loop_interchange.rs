@@ -15,8 +15,9 @@
 //! flattening instead (rule G7).
 
 use super::Fuser;
-use super::nest::{MAX_PRELUDE, Used, fresh, is_cheap_scalar};
+use super::nest::{fresh, is_prelude};
 use crate::simplify::add_certs;
+use analysis::uses::EachUse;
 use ir::scan_reduce::ScanReduce;
 use ir::soac::{Screma, Soac};
 use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Lambda, LoopForm, LoopParam, Param, Stm};
@@ -99,7 +100,6 @@ impl Fuser<'_> {
             map: Lambda { params, body: Body { stms: vec![turning], result }, ret },
             scan_reduce: ScanReduce::default(),
         }));
-        self.uses.resize(self.names.len(), 1);
         self.marks.resize(self.names.len(), (0, 0));
         self.interchanged.extend(stm.pat.first().map(|param| (param.name, stm.aux.prov)));
         self.fused = true;
@@ -123,8 +123,7 @@ fn interchangeable(stm: &Stm<Soacs>) -> Option<Vec<usize>> {
     if params.is_empty()
         || !screma.scan_reduce.is_map()
         || !scalars.chain(&screma.map.ret).all(Type::is_prim)
-        || before.len() > MAX_PRELUDE
-        || !before.iter().all(is_cheap_scalar)
+        || !is_prelude(before)
     {
         return None;
     }
@@ -132,10 +131,11 @@ fn interchangeable(stm: &Stm<Soacs>) -> Option<Vec<usize>> {
         body.result.iter().map(|result| map.pat.iter().position(|p| Atom::Var(p.name) == *result)).collect();
     // Names bound by the loop, except for its arrays as inputs, are used only in its body.
     let mut bound: FxHashSet<Name> = params.iter().map(|param| param.param.name).collect();
-    let mut used = Used::default();
-    before.iter().for_each(|stm| used.stm(stm));
-    used.lambda(&screma.map);
-    if used.0.iter().any(|name| bound.contains(name)) {
+    let mut uses_bound = false;
+    let mut used = EachUse(|name| uses_bound |= bound.contains(&name));
+    before.iter().for_each(|stm| Visit::<Soacs>::stm(&mut used, stm));
+    Visit::<Soacs>::lambda(&mut used, &screma.map);
+    if uses_bound {
         return None;
     }
     let arrays = params.iter().all(|p| p.param.ty.is_array());

@@ -14,16 +14,15 @@
 //! to it.
 
 use crate::simplify::add_certs;
-use ir::exact::is_exact;
+use analysis::exact::is_exact;
+use analysis::size::is_at_most;
+use analysis::thresholds;
 use ir::remark::NotFusedReason;
 use ir::scan_reduce::ScanReduce;
 use ir::soac::{HistOp, Screma, Soac};
 use ir::syntax::{Atom, Attrs, Aux, BasicOp, Body, Exp, Lambda, Param, Stm};
 use ir::types::Type;
 use ir::{Name, NameTable, Soacs, TypeEnv};
-
-/// The largest number of statements of a lambda that is cheap enough to be computed twice.
-const CHEAP: usize = 24;
 
 /// Returns true if the statement only maps, or scans by exact operators. These scans may run
 /// element by element as well as in blocks.
@@ -79,15 +78,13 @@ pub(super) fn updates_sequentially(ops: &[HistOp<Soacs>]) -> bool {
     !ops.iter().all(|op| op.op.is_scalar())
 }
 
-/// Returns true if a lambda computes few scalars from scalars and memory.
-pub(super) fn is_cheap(map: &Lambda<Soacs>) -> bool {
-    let stms = &map.body.stms;
-    stms.len() <= CHEAP
-        && map.params.iter().all(|param| param.ty.is_prim())
-        && stms.iter().all(|stm| {
-            let scalar = stm.pat.iter().all(|param| param.ty.is_prim());
-            scalar && matches!(&stm.exp, Exp::Basic(op) if !matches!(op, BasicOp::Math(..)))
-        })
+/// Returns true if a lambda, of scalars and memory, may be computed twice.
+pub(super) fn may_run_twice(map: &Lambda<Soacs>) -> bool {
+    let is_scalar =
+        |stm: &Stm<Soacs>| stm.pat.iter().all(|param| param.ty.is_prim()) && matches!(stm.exp, Exp::Basic(_));
+    map.params.iter().all(|param| param.ty.is_prim())
+        && map.body.stms.iter().all(is_scalar)
+        && is_at_most(&map.body, thresholds::FUSED_TWICE_STATEMENTS)
 }
 
 /// The way to fuse two independent combinators horizontally, and true if the second acts as the
@@ -106,7 +103,7 @@ pub(super) fn horizontal(one: &Stm<Soacs>, other: &Stm<Soacs>) -> Result<(Positi
             let way = (Position::InPost, !scan_first);
             return if scalars { Ok(way) } else { Err(NotFusedReason::ArraysAfterScan) };
         }
-        if is_cheap(&screma.map) && !passes_accumulators(stm) {
+        if may_run_twice(&screma.map) && !passes_accumulators(stm) {
             Ok((Position::InMap, scan_first))
         } else {
             Err(NotFusedReason::ScanAndReduction)
@@ -153,7 +150,7 @@ pub(super) fn possible(
             or(width == other, NotFusedReason::Widths)?;
             let all_read = producer.pat.iter().all(|param| !kept(param.name));
             or(is_map(producer) && all_read, NotFusedReason::Histogram)?;
-            or(!updates_sequentially(ops) || is_cheap(map), NotFusedReason::ArrayOperator)?;
+            or(!updates_sequentially(ops) || may_run_twice(map), NotFusedReason::ArrayOperator)?;
             Ok(Position::InMap)
         }
         Exp::Op(Soac::Screma(Screma { width: other, inputs, map: own_map, scan_reduce: own })) => {

@@ -9,6 +9,8 @@
 //! index it. Levels can therefore be permuted, split or sliced by views of the arrays (`views`);
 //! then the maps are rebuilt.
 
+use analysis::uses::EachUse;
+use analysis::{cost, thresholds};
 use ir::scan_reduce::ScanReduce;
 use ir::soac::{Screma, Soac};
 use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Lambda, Param, Stm};
@@ -16,9 +18,6 @@ use ir::types::{Dim, Type};
 use ir::walk::Visit;
 use ir::{Name, NameTable, Soacs, TypeEnv};
 use rustc_hash::{FxHashMap, FxHashSet};
-
-/// The largest number of statements before an inner map that are moved into it.
-pub(super) const MAX_PRELUDE: usize = 4;
 
 /// A nest of maps, each the last statement of the one around it. The other statements compute a few
 /// scalars and are moved into the innermost map.
@@ -83,7 +82,7 @@ impl Nest {
                 break;
             }
             let (stm, before) = body.stms.split_last()?;
-            if before.len() > MAX_PRELUDE || !before.iter().all(is_cheap_scalar) {
+            if !is_prelude(before) {
                 return None;
             }
             first.extend_from_slice(before);
@@ -103,9 +102,9 @@ impl Nest {
         if nest.levels.iter().any(varies) {
             return None;
         }
-        let mut used = Used::default();
-        used.body(&nest.body);
-        let reads = order.into_iter().filter(|name| used.0.contains(name));
+        let mut used = FxHashSet::default();
+        Visit::<Soacs>::body(&mut EachUse(|name| used.extend([name])), &nest.body);
+        let reads = order.into_iter().filter(|name| used.contains(name));
         nest.reads = reads.filter_map(|name| found.remove(&name)).collect();
         Some(nest)
     }
@@ -219,10 +218,13 @@ impl Nest {
     }
 }
 
-/// Returns true if a statement computes a scalar at almost no cost.
-pub(super) fn is_cheap_scalar(stm: &Stm<Soacs>) -> bool {
-    let scalars = stm.pat.iter().all(|param| param.ty.is_prim());
-    scalars && matches!(&stm.exp, Exp::Basic(op) if !matches!(op, BasicOp::Math(..) | BasicOp::Index { .. }))
+/// Returns true if statements compute a few scalars without reading memory.
+pub(super) fn is_prelude(stms: &[Stm<Soacs>]) -> bool {
+    let is_scalar = |stm: &Stm<Soacs>| {
+        stm.pat.iter().all(|param| param.ty.is_prim())
+            && matches!(&stm.exp, Exp::Basic(op) if !matches!(op, BasicOp::Index { .. }))
+    };
+    stms.iter().all(is_scalar) && cost::statements(stms).total() <= thresholds::NEST_PRELUDE
 }
 
 /// Creates a parameter with a fresh name.
@@ -230,14 +232,4 @@ pub(super) fn fresh(hint: &str, ty: Type, names: &mut NameTable, types: &mut Typ
     let name = names.fresh(hint);
     types.set(name, ty.clone());
     Param { name, ty, ann: () }
-}
-
-/// Collects the names that are used.
-#[derive(Default)]
-pub(super) struct Used(pub(super) FxHashSet<Name>);
-
-impl Visit<Soacs> for Used {
-    fn name(&mut self, name: &Name) {
-        self.0.insert(*name);
-    }
 }

@@ -49,8 +49,7 @@ impl Fuser<'_> {
             };
             let elem = if row.rank() == 0 { row.elem().map_or(row.clone(), ir::Type::Prim) } else { row };
             let param = fresh("element", elem, self.names, &mut self.types);
-            self.uses.resize(self.names.len(), 1);
-            self.uses[array.index()] -= reads.own - 1;
+            self.uses.remove(array, reads.own - 1);
             graph.change(id, array, |stm| {
                 if let Exp::Op(Soac::Screma(screma)) = &mut stm.exp {
                     let mut replace = Replace { array, index, param: &param };

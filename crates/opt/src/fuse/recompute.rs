@@ -9,21 +9,21 @@
 //! let zs = scanomap n (x <- xs) -> f x  op'
 //! ```
 //!
-//! The cost rule: an element is computed by a few cheap operations ([`RECOMPUTE_OPERATIONS`]) from
-//! elements of arrays that take no more bytes than the element. So no more is read than before, and
-//! nothing is written. All readers of the array must be combinators of this body, as it is stored
-//! otherwise.
+//! The cost rule: an element is computed at little cost ([`thresholds::RECOMPUTED`]) from elements of
+//! arrays that take no more bytes than the element. So no more is read than before, and nothing is
+//! written. All readers of the array must be combinators of this body, as it is stored otherwise.
 
 use super::graph::{Graph, inputs};
 use super::merge::{self, Position};
 use super::{Fuser, Outcome};
+use analysis::total::is_unchecked;
+use analysis::{cost, thresholds};
 use ir::scan_reduce::ScanReduce;
 use ir::soac::{Screma, Soac};
-use ir::syntax::{Aux, BasicOp, Body, Exp, Lambda, Param, Stm};
-use ir::walk::{Substitution, Visit, refresh_lambda};
+use ir::syntax::{Aux, Body, Exp, Lambda, Param, Stm};
+use ir::walk::{Substitution, refresh_lambda, stm_names};
 use ir::{Name, Soacs};
 use rustc_hash::FxHashSet;
-use target::memory::RECOMPUTE_OPERATIONS;
 
 impl Fuser<'_> {
     /// Recomputes arrays in their readers where that pays.
@@ -93,7 +93,7 @@ impl Fuser<'_> {
                 readers.push(reader);
             }
         }
-        (found > 0 && found == self.uses[array.index()]).then_some(readers)
+        (found > 0 && found == self.uses.count(array)).then_some(readers)
     }
 
     /// Fuses a copy of the map into a reader.
@@ -109,27 +109,32 @@ impl Fuser<'_> {
             }
         }
         self.record_outcome((Self::describe(&maker), Self::describe(&consumer)), Outcome::Recomputed);
-        self.uses[array.index()] -= Self::among(array, inputs(&consumer.exp));
+        self.uses.remove(array, Self::among(array, inputs(&consumer.exp)));
         let gone = |_: Name| false;
         let fused = merge::merge(Position::InMap, maker, consumer, &gone, self.names, &mut self.types);
-        self.uses.resize(self.names.len(), 1);
         graph.replace(reader, fused);
     }
 }
 
-/// Builds the map that computes a mapped result alone, if it is cheap.
+/// Builds the map that computes a mapped result alone, if it costs little.
 fn producer_map(screma: &Screma, stm: &Stm<Soacs>, at: usize, value: usize) -> Option<Stm<Soacs>> {
     let map = &screma.map;
     let result = *map.body.result.get(value)?;
     let mut wanted: FxHashSet<Name> = result.var().into_iter().collect();
-    let mut stms: Vec<Stm<Soacs>> = Vec::new();
+    let (mut stms, mut total): (Vec<Stm<Soacs>>, i64) = (Vec::new(), 0);
     for stm in map.body.stms.iter().rev() {
         if stm.pat.iter().any(|param| wanted.contains(&param.name)) {
-            if stms.len() == RECOMPUTE_OPERATIONS || !is_cheap(stm) {
+            let scalars = stm.aux.certs.is_empty() && stm.pat.iter().all(|param| param.ty.is_prim());
+            match &stm.exp {
+                Exp::Basic(op) if scalars && is_unchecked(op) => total += cost::basic(op),
+                Exp::Basic(_) | Exp::If { .. } | Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_) => {
+                    return None;
+                }
+            }
+            if total > thresholds::RECOMPUTED {
                 return None;
             }
-            let mut uses = Uses(&mut wanted);
-            Visit::<Soacs>::stm(&mut uses, stm);
+            stm_names(stm, |name| wanted.extend([name]));
             stms.push(stm.clone());
         }
     }
@@ -154,23 +159,4 @@ fn producer_map(screma: &Screma, stm: &Stm<Soacs>, at: usize, value: usize) -> O
         aux: Aux { certs: stm.aux.certs.clone(), ..Aux::at(stm.aux.prov) },
         exp,
     })
-}
-
-/// Returns true if a statement computes a scalar from scalars at low cost.
-fn is_cheap(stm: &Stm<Soacs>) -> bool {
-    let scalars = stm.aux.certs.is_empty() && stm.pat.iter().all(|param| param.ty.is_prim());
-    let Exp::Basic(op) = &stm.exp else {
-        return false;
-    };
-    let slow = matches!(op, BasicOp::Math(..) | BasicOp::Index { .. } | BasicOp::Opaque(_));
-    let slow = slow || matches!(op, BasicOp::Binary(op, ..) if op.is_checked());
-    scalars && !slow
-}
-
-struct Uses<'a>(&'a mut FxHashSet<Name>);
-
-impl Visit<Soacs> for Uses<'_> {
-    fn name(&mut self, name: &Name) {
-        self.0.insert(*name);
-    }
 }

@@ -77,7 +77,6 @@ impl Fuser<'_> {
         let (mut made, before) = self.changed(graph, nest, &swap, throwaway, aux)?;
         self.reduce_inside(&mut made, reduces)?;
         made.pat = pat;
-        self.uses.resize(self.names.len(), 1);
         graph.replace(producer, made);
         for stm in before {
             graph.insert_before(producer, stm);

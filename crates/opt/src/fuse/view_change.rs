@@ -152,22 +152,3 @@ pub(super) fn alike(one: &BasicOp, other: &BasicOp) -> bool {
     }
     one == *other
 }
-
-/// The type of a view of an array of this type.
-pub(super) fn view_type(op: &BasicOp, of: &Type) -> Type {
-    let dims = of.shape();
-    let shape: Vec<Dim> = if let BasicOp::Rearrange { perm, .. } = op {
-        perm.iter().map(|dim| dims[*dim]).collect()
-    } else if let BasicOp::Reshape { shape, .. } = op {
-        shape.to_vec()
-    } else if let BasicOp::Index { slice, .. } = op {
-        let count = |index: &DimIndex| match index {
-            DimIndex::Slice { count, .. } => Some(*count),
-            DimIndex::Fix(_) => None,
-        };
-        slice.iter().filter_map(count).collect()
-    } else {
-        dims.to_vec()
-    };
-    of.elem().map_or_else(|| of.clone(), |elem| Type::array(elem, shape))
-}

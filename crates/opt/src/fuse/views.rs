@@ -13,14 +13,15 @@
 
 use super::graph::{Graph, inputs};
 use super::nest::{Nest, Read, fresh};
-use super::view_change::{IndexSpaceChange, alike, view_type, viewed};
+use super::view_change::{IndexSpaceChange, alike, viewed};
 use super::{Fuser, is_slice};
 use crate::simplify::add_certs;
 use ir::soac::Soac;
 use ir::syntax::{Atom, Aux, BasicOp, Exp, Param, ReshapeKind, Stm};
 use ir::types::{Dim, Type};
+use ir::typing::basic_type;
 use ir::{Name, Soacs};
-use prim::{BinOp, PrimType, Scalar};
+use prim::{BinOp, PrimType, ScalarOp};
 
 impl Fuser<'_> {
     /// Moves a view, through which the node reads a producer, to the producer's inputs. Returns
@@ -74,7 +75,7 @@ impl Fuser<'_> {
                 let op = graph.stm(*view).map(|stm| &stm.exp);
                 matches!(op, Some(Exp::Basic(op)) if alike(op, wanted) && viewed(op) == Some(param.name))
             };
-            let once = self.uses[param.name.index()] == 1;
+            let once = self.uses.count(param.name) == 1;
             views.push(graph.direct_successors(producer).into_iter().find(|v| once && same(v))?);
         }
         let last = *views.iter().max_by_key(|view| graph.position(**view))?;
@@ -123,7 +124,7 @@ impl Fuser<'_> {
         };
         let dims = self.types.type_of(*array).shape();
         let parts = (dims.len() + 1).checked_sub(shape.len()).filter(|n| *n > 1)?;
-        let once = self.uses[input.index()] == 1 && self.uses[array.index()] == 1;
+        let once = self.uses.count(input) == 1 && self.uses.count(*array) == 1;
         if !once || dims[parts..] != shape[1..] {
             return None;
         }
@@ -211,7 +212,7 @@ impl Fuser<'_> {
             read.levels = levels;
             if let Some(op) = view {
                 let name = read.array;
-                let ty = view_type(&op, self.types.type_of(name));
+                let ty = basic_type(&op, &|name| self.types.type_of(name).clone());
                 let param =
                     fresh(self.names.hint(name).to_string().as_str(), ty, self.names, &mut self.types);
                 read.array = param.name;
@@ -223,7 +224,6 @@ impl Fuser<'_> {
         nest.reads = reads;
         nest.levels = change.levels(&nest.levels);
         let made = nest.build(pat, aux, self.names, &mut self.types)?;
-        self.uses.resize(self.names.len(), 1);
         Some((made, before))
     }
 
@@ -262,12 +262,12 @@ impl Fuser<'_> {
         let mut stms: Vec<Stm<Soacs>> = Vec::new();
         let mut add = |op: BinOp, x: Atom, y: Atom, param: Param<Soacs>| {
             let value = Atom::Var(param.name);
-            let exp = Exp::Basic(BasicOp::Binary(op, PrimType::I64, x, y));
+            let exp = Exp::Basic(BasicOp::Scalar(ScalarOp::Binary(op, PrimType::I64, x, y)));
             stms.push(Stm { pat: vec![param], aux: Aux::at(aux.prov), exp });
             value
         };
         let mut some = || fresh("at", ty.clone(), self.names, &mut self.types);
-        let row = add(BinOp::Mul, indices[0], dim_atom(parts[1]), some());
+        let row = add(BinOp::Mul, indices[0], parts[1].atom().unwrap_or(Atom::i64(0)), some());
         let flat_index = add(BinOp::Add, row, indices[1], some());
         let scaled = add(BinOp::Mul, flat_index, stride, some());
         add(BinOp::Add, start, scaled, param);
@@ -291,13 +291,4 @@ fn has_combinator_rows(stm: &Stm<Soacs>, array: Name) -> bool {
             .filter(|stm| matches!(stm.exp, Exp::Op(Soac::Screma(_))))
             .any(|stm| stm.pat.iter().any(|param| param.name == row))
     })
-}
-
-/// A size as an operand.
-fn dim_atom(dim: Dim) -> Atom {
-    match dim {
-        Dim::Const(n) => Atom::i64(n),
-        Dim::Var(name) => Atom::Var(name),
-        Dim::Ext(_) => Atom::Const(Scalar::I64(0)),
-    }
 }

@@ -9,11 +9,12 @@
 //! values.
 
 use super::Function;
+use analysis::total::is_total;
 use ir::syntax::{Atom, BasicOp, Body, Exp, FunKind, Level, LoopForm, Stm};
-use ir::total::is_total;
 use ir::types::Dim;
 use ir::walk::{Substitution, Visit, VisitMut, substitute_body};
 use ir::{Fuel, FunName, Name};
+use prim::ScalarOp;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The largest number of elements of an array in such a constant.
@@ -70,7 +71,7 @@ impl<L: Level> Visit<L> for IsSpeculable<'_> {
             elements.is_some_and(|elements| elements <= ELEMENTS)
         });
         self.result &= match &stm.exp {
-            Exp::Basic(op @ BasicOp::Binary(..)) => is_total(op),
+            Exp::Basic(op @ BasicOp::Scalar(ScalarOp::Binary(..))) => is_total(op),
             Exp::Basic(
                 BasicOp::Assert { .. }
                 | BasicOp::Index { .. }

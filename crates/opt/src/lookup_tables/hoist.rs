@@ -16,9 +16,11 @@
 //!
 //! Statements that can fail stay, as do results that are consumed or that an iteration returns.
 
-use super::{LookupTables, MIN_COST, drop_unused};
+use super::{LookupTables, drop_unused};
+use crate::simplify::cse::makes_array;
 use crate::simplify::licm::MAX_DEPTH;
 use crate::sink::is_arithmetic;
+use analysis::{cost, thresholds};
 use ir::soac::Soac;
 use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Param, ReshapeKind, Stm};
 use ir::types::{Dim, Type};
@@ -26,10 +28,9 @@ use ir::walk::{
     Substitution, free_names, free_names_exp, refresh_body, stm_names, sub_bodies, substitute_type,
     with_stack,
 };
-use ir::{Name, Prov, Soacs, cost};
+use ir::{Name, Prov, Soacs};
 use prim::{PrimType, Scalar};
 use rustc_hash::{FxHashMap, FxHashSet};
-use target::TRIPS;
 
 /// The statements of a map's body that are invariant in the map.
 struct Hoistable {
@@ -165,7 +166,7 @@ impl Hoistable {
                 continue;
             };
             let makes = matches!(&stm.exp, Exp::Op(_) | Exp::If { .. })
-                || matches!(&stm.exp, Exp::Basic(op) if is_array(op));
+                || matches!(&stm.exp, Exp::Basic(op) if makes_array(op));
             let follows = makes && of.iter().any(|at| same.hoisted.contains(at));
             if follows || is_expensive(stm) {
                 same.hoisted.insert(at);
@@ -236,7 +237,8 @@ fn may_hoist(stm: &Stm<Soacs>) -> bool {
         return false;
     }
     let mut may = match &stm.exp {
-        Exp::Basic(op) => is_arithmetic(op) || is_array(op) || is_view(op),
+        Exp::Basic(BasicOp::Scratch { .. }) => false,
+        Exp::Basic(op) => is_arithmetic(op) || makes_array(op) || is_view(op),
         Exp::Op(Soac::Screma(_)) | Exp::If { .. } => true,
         Exp::Loop { params, .. } => params.iter().all(|param| !param.consumed),
         Exp::Apply { .. } | Exp::Op(_) => false,
@@ -245,52 +247,15 @@ fn may_hoist(stm: &Stm<Soacs>) -> bool {
     may
 }
 
-/// Returns true if an operation creates an array from its operands.
-const fn is_array(op: &BasicOp) -> bool {
-    matches!(
-        op,
-        BasicOp::Concat { .. }
-            | BasicOp::Iota { .. }
-            | BasicOp::Replicate { .. }
-            | BasicOp::Copy(_)
-            | BasicOp::Manifest { .. }
-            | BasicOp::ArrayLit { .. }
-    )
-}
-
 /// Returns true if an operation reads an array or creates a view of it.
 const fn is_view(op: &BasicOp) -> bool {
-    matches!(
-        op,
-        BasicOp::Index { .. }
-            | BasicOp::FlatIndex { .. }
-            | BasicOp::Rearrange { .. }
-            | BasicOp::Reshape { .. }
-            | BasicOp::ConstArray { .. }
-    )
+    matches!(op, BasicOp::Index { .. } | ir::view_op!())
 }
 
 /// Returns true if a statement is a combinator that is much more expensive than reading its
 /// results.
 fn is_expensive(stm: &Stm<Soacs>) -> bool {
-    matches!(&stm.exp, Exp::Op(_)) && cost_per_element(&stm.exp) >= MIN_COST
-}
-
-/// The cost of an expression's operations per element of its results.
-fn cost_per_element(exp: &Exp<Soacs>) -> i64 {
-    let (mut sum, times) = match exp {
-        Exp::Basic(op) => (cost::basic(op), 1),
-        Exp::Op(Soac::Screma(screma)) if screma.scan_reduce.is_map() => (0, 1),
-        Exp::Loop { .. } | Exp::Op(_) => (0, TRIPS),
-        Exp::If { .. } | Exp::Apply { .. } => (0, 1),
-    };
-    with_stack(|| {
-        sub_bodies(exp, |body| {
-            let all = body.stms.iter().map(|stm| cost_per_element(&stm.exp));
-            sum += all.fold(0, i64::saturating_add).saturating_mul(times);
-        });
-    });
-    sum
+    matches!(&stm.exp, Exp::Op(op) if cost::per_element(op) >= thresholds::TABLE)
 }
 
 pub(super) fn basic(param: Param<Soacs>, op: BasicOp) -> Stm<Soacs> {

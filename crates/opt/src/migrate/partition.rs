@@ -365,7 +365,7 @@ impl Partitioner<'_> {
         let Some(param) = stm.pat.first() else {
             return false;
         };
-        if matches!(op, BasicOp::SizeAtLeast { .. } | BasicOp::Param { .. }) {
+        if matches!(op, ir::parameter_op!()) {
             self.all_needed(stm, None);
             return false;
         }

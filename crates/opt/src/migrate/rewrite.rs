@@ -7,8 +7,8 @@
 
 use super::groups::{GroupResult, OPEN, START, Scope, Site, basic, param, read, reshaped};
 use super::partition::{Plan, is_literal};
-use crate::alias::Aliases;
-use crate::passes::Signatures;
+use analysis::alias::Aliases;
+use analysis::signatures::Signatures;
 use ir::seg::SegOp;
 use ir::syntax::{Atom, BasicOp, Body, DimIndex, Exp, Function, LoopForm, LoopParam, Param, Stm};
 use ir::types::{Dim, Type};

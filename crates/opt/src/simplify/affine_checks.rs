@@ -26,12 +26,13 @@ mod front;
 use super::guard::Guard;
 use super::{Certs, Simplifier, add_certs};
 use crate::level::OptLevel;
+use analysis::affine;
 use ir::Name;
 use ir::poly::Poly;
 use ir::remark::RemarkKind;
 use ir::syntax::{Atom, Aux, BasicOp, MsgPart, Param};
 use ir::types::Type;
-use prim::{BinOp, CmpOp, ConvOp, PrimType, Scalar};
+use prim::{BinOp, CmpOp, ConvOp, PrimType, Scalar, ScalarOp};
 use smallvec::SmallVec;
 
 /// The largest depth of operations through which an index is traced.
@@ -166,7 +167,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
     fn goal(&self, cond: Atom, certs: &mut Certs) -> Option<IndexCheck> {
         let def = self.def_of(cond)?;
         add_certs(certs, &def.certs);
-        let BasicOp::Compare(op, PrimType::I64, x, y) = def.op else {
+        let BasicOp::Scalar(ScalarOp::Compare(op, PrimType::I64, x, y)) = def.op else {
             return None;
         };
         let natural = |x: Atom| {
@@ -184,7 +185,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         let mut index = self.value(x, certs);
         // `x < n - s` is `x + s < n` if none of them is negative.
         if let Some(rest) = self.def_of(y)
-            && let BasicOp::Binary(BinOp::Sub, PrimType::I64, n, s) = rest.op
+            && let BasicOp::Scalar(ScalarOp::Binary(BinOp::Sub, PrimType::I64, n, s)) = rest.op
             && let mut own = rest.certs.clone()
             && let start = self.value(s, &mut own)
             && self.changes(&start.poly)
@@ -201,7 +202,12 @@ impl<L: OptLevel> Simplifier<'_, L> {
     /// A 64-bit value as an affine expression.
     fn value(&self, x: Atom, certs: &mut Certs) -> Affine {
         if let Some(def) = self.def_of(x)
-            && let BasicOp::Convert { op: ConvOp::SExt, from: PrimType::I32, to: PrimType::I64, arg } = def.op
+            && let BasicOp::Scalar(ScalarOp::Convert {
+                op: ConvOp::SExt,
+                from: PrimType::I32,
+                to: PrimType::I64,
+                arg,
+            }) = def.op
         {
             let mut all = def.certs.clone();
             let poly = self.in_32_bits(arg, LEVELS, &mut all);
@@ -222,14 +228,18 @@ impl<L: OptLevel> Simplifier<'_, L> {
             return Poly::var(name);
         };
         let mut all = def.certs.clone();
-        let poly = if let BasicOp::Convert { op: ConvOp::SExt, from: PrimType::I64, to: PrimType::I32, arg } =
-            def.op
+        let poly = if let BasicOp::Scalar(ScalarOp::Convert {
+            op: ConvOp::SExt,
+            from: PrimType::I64,
+            to: PrimType::I32,
+            arg,
+        }) = def.op
         {
             self.affine(arg, levels - 1, &mut all)
-        } else if let BasicOp::Binary(op, PrimType::I32, x, y) = def.op {
+        } else if let BasicOp::Scalar(ScalarOp::Binary(op, PrimType::I32, x, y)) = def.op {
             let x = self.in_32_bits(x, levels - 1, &mut all);
             let y = self.in_32_bits(y, levels - 1, &mut all);
-            let Some(poly) = combined(op, &x, &y) else {
+            let Some(poly) = affine::binary(op, &x, &y) else {
                 return Poly::var(name);
             };
             poly
@@ -269,13 +279,13 @@ impl<L: OptLevel> Simplifier<'_, L> {
         let Some(def) = self.def(name) else {
             return own();
         };
-        let BasicOp::Binary(op, PrimType::I64, x, y) = def.op else {
+        let BasicOp::Scalar(ScalarOp::Binary(op, PrimType::I64, x, y)) = def.op else {
             return own();
         };
         let mut all = def.certs.clone();
         let x = self.affine(x, levels - 1, &mut all);
         let y = self.affine(y, levels - 1, &mut all);
-        let Some(poly) = combined(op, &x, &y) else {
+        let Some(poly) = affine::binary(op, &x, &y) else {
             return own();
         };
         let further = |name: Name| self.counter(name).is_some() || self.depth_of(name) == 0;
@@ -353,17 +363,6 @@ impl<L: OptLevel> Simplifier<'_, L> {
             }
         };
         (up && !often).then_some(Form::Division)
-    }
-}
-
-/// A sum, difference or product.
-fn combined(op: BinOp, x: &Poly, y: &Poly) -> Option<Poly> {
-    if op == BinOp::Add {
-        Some(x.add(y))
-    } else if op == BinOp::Sub {
-        Some(x.add(&y.mul(&Poly::constant(-1))))
-    } else {
-        (op == BinOp::Mul).then(|| x.mul(y))
     }
 }
 

@@ -8,7 +8,7 @@ use crate::level::OptLevel;
 use ir::Name;
 use ir::syntax::{Atom, BasicOp, DimIndex, Param, ReshapeKind};
 use ir::types::{Dim, Shape, Type};
-use prim::{BinOp, ConvOp, PrimType, Scalar};
+use prim::{BinOp, ConvOp, PrimType, Scalar, ScalarOp};
 use smallvec::SmallVec;
 
 fn full(dim: Dim) -> DimIndex {
@@ -74,15 +74,8 @@ impl<L: OptLevel> Simplifier<'_, L> {
             }
             BasicOp::UpdateAcc { acc, index: _, values } => self.neutral_update(*acc, values),
             BasicOp::Atom(_)
-            | BasicOp::Unary(..)
-            | BasicOp::Binary(..)
-            | BasicOp::Compare(..)
-            | BasicOp::SizeAtLeast { .. }
-            | BasicOp::Param { .. }
-            | BasicOp::Convert { .. }
-            | BasicOp::Select { .. }
-            | BasicOp::Fma(..)
-            | BasicOp::Math(..)
+            | BasicOp::Scalar(_)
+            | ir::parameter_op!()
             | BasicOp::Assert { .. }
             | BasicOp::FlatIndex { .. }
             | BasicOp::FlatUpdate { .. }
@@ -235,15 +228,8 @@ impl<L: OptLevel> Simplifier<'_, L> {
                 self.read_after_updates(array, slice, param)
             }
             BasicOp::Atom(_)
-            | BasicOp::Unary(..)
-            | BasicOp::Binary(..)
-            | BasicOp::Compare(..)
-            | BasicOp::SizeAtLeast { .. }
-            | BasicOp::Param { .. }
-            | BasicOp::Convert { .. }
-            | BasicOp::Select { .. }
-            | BasicOp::Fma(..)
-            | BasicOp::Math(..)
+            | BasicOp::Scalar(_)
+            | ir::parameter_op!()
             | BasicOp::Assert { .. }
             | BasicOp::FlatUpdate { .. }
             | BasicOp::Concat { .. }
@@ -280,15 +266,16 @@ impl<L: OptLevel> Simplifier<'_, L> {
         let at = if ty == PrimType::I64 {
             at
         } else {
-            let op = BasicOp::Convert { op: ConvOp::SExt, from: PrimType::I64, to: ty, arg: at };
+            let op =
+                BasicOp::Scalar(ScalarOp::Convert { op: ConvOp::SExt, from: PrimType::I64, to: ty, arg: at });
             self.make("i", &aux, op)
         };
         let scaled = match stride.constant().and_then(Scalar::as_i64) {
             Some(1) => at,
-            _ => self.make("i", &aux, BasicOp::Binary(BinOp::Mul, ty, at, stride)),
+            _ => self.make("i", &aux, BasicOp::binary(BinOp::Mul, ty, at, stride)),
         };
         debug_assert_eq!(param.ty, Type::Prim(ty));
-        Some(Simplified::Op(BasicOp::Binary(BinOp::Add, ty, scaled, start), certs))
+        Some(Simplified::Op(BasicOp::binary(BinOp::Add, ty, scaled, start), certs))
     }
 
     /// The position, in the outermost dimension, of an index into a flat view.
@@ -297,8 +284,8 @@ impl<L: OptLevel> Simplifier<'_, L> {
         let ty = PrimType::I64;
         let mut offset_so_far = offset;
         for (&(_, stride), &at) in dims.iter().zip(at) {
-            let way = self.make("way", &aux, BasicOp::Binary(BinOp::Mul, ty, at, stride));
-            offset_so_far = self.make("at", &aux, BasicOp::Binary(BinOp::Add, ty, offset_so_far, way));
+            let way = self.make("way", &aux, BasicOp::binary(BinOp::Mul, ty, at, stride));
+            offset_so_far = self.make("at", &aux, BasicOp::binary(BinOp::Add, ty, offset_so_far, way));
         }
         offset_so_far
     }
@@ -308,8 +295,8 @@ impl<L: OptLevel> Simplifier<'_, L> {
         let aux = ir::Aux::at(self.prov);
         let (ty, mut flat) = (PrimType::I64, *at.first()?);
         for (at, dim) in at.iter().zip(shape).skip(1) {
-            let row = self.make("row", &aux, BasicOp::Binary(BinOp::Mul, ty, flat, dim.atom()?));
-            flat = self.make("at", &aux, BasicOp::Binary(BinOp::Add, ty, row, *at));
+            let row = self.make("row", &aux, BasicOp::binary(BinOp::Mul, ty, flat, dim.atom()?));
+            flat = self.make("at", &aux, BasicOp::binary(BinOp::Add, ty, row, *at));
         }
         Some(flat)
     }
@@ -329,12 +316,12 @@ impl<L: OptLevel> Simplifier<'_, L> {
                 let scaled = if matches!(stride, Atom::Const(Scalar::I64(1))) {
                     at
                 } else {
-                    self.make("i", &aux, BasicOp::Binary(BinOp::Mul, ty, at, *stride))
+                    self.make("i", &aux, BasicOp::binary(BinOp::Mul, ty, at, *stride))
                 };
                 if matches!(start, Atom::Const(Scalar::I64(0))) {
                     scaled
                 } else {
-                    self.make("i", &aux, BasicOp::Binary(BinOp::Add, ty, scaled, *start))
+                    self.make("i", &aux, BasicOp::binary(BinOp::Add, ty, scaled, *start))
                 }
             };
             result.push(match *rest.next()? {
@@ -345,7 +332,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
                         (Atom::Const(Scalar::I64(1)), step) => step,
                         (stride, Atom::Const(Scalar::I64(1))) => *stride,
                         (stride, step) => {
-                            self.make("s", &aux, BasicOp::Binary(BinOp::Mul, ty, *stride, step))
+                            self.make("s", &aux, BasicOp::binary(BinOp::Mul, ty, *stride, step))
                         }
                     };
                     DimIndex::Slice { start: first, count, stride: step }

@@ -16,7 +16,7 @@ use ir::Name;
 use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, LoopForm, LoopParam, Param};
 use ir::types::Type;
 use ir::walk::{Substitution, substitute_stm, substitute_type};
-use prim::{BinOp, CmpOp, ConvOp, PrimType, Scalar};
+use prim::{BinOp, CmpOp, ConvOp, PrimType, Scalar, ScalarOp};
 use rustc_hash::FxHashMap;
 
 /// The recurrence of a loop parameter, or of a combinator over one value
@@ -38,7 +38,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
             let Some(def) = self.def_of(*next) else {
                 continue;
             };
-            let BasicOp::Select { if_true, if_false, .. } = def.op else {
+            let BasicOp::Scalar(ScalarOp::Select { if_true, if_false, .. }) = def.op else {
                 continue;
             };
             let is_identity = |atom: Atom| atom == own || atom == *init;
@@ -76,7 +76,8 @@ impl<L: OptLevel> Simplifier<'_, L> {
         let mut steps: FxHashMap<Name, (BinOp, PrimType, Atom, Atom)> = FxHashMap::default();
         let mut order: FxHashMap<Name, usize> = FxHashMap::default();
         for (at, stm) in body.stms.iter().enumerate() {
-            if let (Exp::Basic(BasicOp::Binary(op, ty, x, y)), [bound]) = (&stm.exp, &stm.pat[..])
+            if let (Exp::Basic(BasicOp::Scalar(ScalarOp::Binary(op, ty, x, y))), [bound]) =
+                (&stm.exp, &stm.pat[..])
                 && stm.aux.certs.is_empty()
             {
                 steps.insert(bound.name, (*op, *ty, *x, *y));
@@ -172,7 +173,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
             return Some(Closed::Constant(next));
         }
         let def = self.def_of(next)?;
-        let BasicOp::Binary(op, ty, x, y) = def.op else {
+        let BasicOp::Scalar(ScalarOp::Binary(op, ty, x, y)) = def.op else {
             return None;
         };
         let (by, left) = match (x == Atom::Var(own), y == Atom::Var(own)) {
@@ -206,26 +207,26 @@ impl<L: OptLevel> Simplifier<'_, L> {
                 let trips = if runs {
                     bound
                 } else {
-                    let most = BasicOp::Binary(BinOp::SMax, counter, bound, zero);
+                    let most = BasicOp::binary(BinOp::SMax, counter, bound, zero);
                     self.make("trips", aux, most)
                 };
                 let trips = if counter == ty {
                     trips
                 } else {
-                    let convert = BasicOp::Convert { op: ConvOp::SExt, from: counter, to: ty, arg: trips };
+                    let convert = BasicOp::convert(ConvOp::SExt, counter, ty, trips);
                     self.make("trips", aux, convert)
                 };
-                let all = self.make("product", aux, BasicOp::Binary(BinOp::Mul, ty, trips, by));
-                return BasicOp::Binary(op, ty, init, all);
+                let all = self.make("product", aux, BasicOp::binary(BinOp::Mul, ty, trips, by));
+                return BasicOp::binary(op, ty, init, all);
             }
             Closed::Constant(value) => value,
-            Closed::Idempotent(op, ty, by) => self.make("once", aux, BasicOp::Binary(op, ty, init, by)),
+            Closed::Idempotent(op, ty, by) => self.make("once", aux, BasicOp::binary(op, ty, init, by)),
         };
         if runs {
             return BasicOp::Atom(value);
         }
-        let cond = BasicOp::Compare(CmpOp::SLt, counter, zero, bound);
-        BasicOp::Select { ty: own, cond: self.make("runs", aux, cond), if_true: value, if_false: init }
+        let cond = BasicOp::compare(CmpOp::SLt, counter, zero, bound);
+        BasicOp::select(own, self.make("runs", aux, cond), value, init)
     }
 }
 

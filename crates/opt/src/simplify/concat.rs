@@ -236,10 +236,10 @@ impl<L: OptLevel> Simplifier<'_, L> {
             let Some(size) = self.size_in(*array, dim).and_then(Dim::atom) else {
                 return;
             };
-            let here = BasicOp::Compare(CmpOp::SLt, PrimType::I64, position, size);
+            let here = BasicOp::compare(CmpOp::SLt, PrimType::I64, position, size);
             let cond = self.make("here", &plain, here);
             candidates.push((*array, position, cond));
-            let rest = BasicOp::Binary(BinOp::Sub, PrimType::I64, position, size);
+            let rest = BasicOp::binary(BinOp::Sub, PrimType::I64, position, size);
             position = self.make("rest", &plain, rest);
         }
         let read = |array: Name, position: Atom| {
@@ -278,8 +278,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
 
     /// Returns true if the only uses of an array are a few element reads where it is bound.
     fn few_elements(&self, array: Name) -> bool {
-        let reads = self.element_reads.get(array.index());
-        self.used_here(array, MAX_READS) && reads == self.uses.get(array.index())
+        self.used_here(array, MAX_READS) && self.uses.element_reads(array) == self.uses.get(array)
     }
 
     /// Returns true if reads of these arrays may move to a later point.
@@ -289,6 +288,6 @@ impl<L: OptLevel> Simplifier<'_, L> {
 
     /// Returns true if the name has a single use.
     pub(super) fn read_once(&self, name: Name) -> bool {
-        self.uses.get(name.index()) == Some(&1)
+        self.uses.get(name) == Some(1)
     }
 }

@@ -4,7 +4,7 @@
 //! matrices becomes a nest.
 
 use super::{Certs, Simplifier, add_certs};
-use crate::inline::size_of;
+use analysis::size;
 use ir::soac::{Screma, Soac};
 use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Lambda, Param, ReshapeKind, Stm};
 use ir::types::{Dim, Type};
@@ -91,7 +91,7 @@ impl Simplifier<'_, Soacs> {
         let cut = cut?;
         // The accumulator that each result continues in the next map.
         let accs = operands.iter().filter(|operands| operands.is_none()).count();
-        if accs != pat.len() || cut.len() * size_of(&map.body) > COPIES || !self.rewrite() {
+        if accs != pat.len() || cut.len() * size::of_body(&map.body) > COPIES || !self.rewrite() {
             return None;
         }
         if let [first, rest @ ..] = cut.as_slice()

@@ -6,18 +6,15 @@ use super::{Certs, ScopeKind, Simplifier, add_certs};
 use crate::dce::retain;
 use crate::level::OptLevel;
 use crate::splice::InheritedAttrs;
+use analysis::uses::EachUse;
+use analysis::{thresholds, total};
 use ir::Name;
 use ir::syntax::{Atom, Attr, Aux, BasicOp, Body, Exp, LoopForm, LoopParam, Param, Stm};
-use ir::total;
 use ir::types::{Dim, Type};
 use ir::walk::{Visit, free_names};
-use prim::{BinOp, CmpOp, PrimType, Scalar, UnOp};
+use prim::{BinOp, CmpOp, PrimType, Scalar, ScalarOp, UnOp};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::smallvec;
-
-/// The largest number of scalar operations in both branches together that are computed
-/// speculatively.
-const SELECT_COST: usize = 12;
 
 impl<L: OptLevel> Simplifier<'_, L> {
     /// Replaces the names of the pattern by these operands.
@@ -144,7 +141,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
                 && yes_known
                 && no_known
             {
-                Some(BasicOp::Select { ty: *ty, cond, if_true: yes, if_false: no })
+                Some(BasicOp::select(*ty, cond, yes, no))
             } else {
                 None
             };
@@ -182,7 +179,8 @@ impl<L: OptLevel> Simplifier<'_, L> {
         }
     }
 
-    /// Emits the remaining conditional, as selections where its branches are cheap.
+    /// Emits the remaining conditional, as selections where computing both branches
+    /// is little work.
     fn emit_conditional(
         &mut self,
         pat: Vec<Param<L>>,
@@ -191,10 +189,10 @@ impl<L: OptLevel> Simplifier<'_, L> {
         then_body: Body<L>,
         else_body: Body<L>,
     ) {
-        let cheap = |body: &Body<L>| body.stms.iter().all(speculable);
         let scalars = pat.iter().all(|param| param.ty.is_prim());
+        let mut arms = then_body.stms.iter().chain(&else_body.stms);
         let size = then_body.stms.len() + else_body.stms.len();
-        if scalars && size <= SELECT_COST && cheap(&then_body) && cheap(&else_body) && self.rewrite() {
+        if scalars && size <= thresholds::SELECTED_STATEMENTS && arms.all(is_speculable) && self.rewrite() {
             let none = Aux::at(aux.prov);
             let yes = self.splice(then_body, &none);
             let no = self.splice(else_body, &none);
@@ -203,7 +201,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
                 self.rewrite_atom(&mut if_true, &mut aux.certs);
                 self.rewrite_atom(&mut if_false, &mut aux.certs);
                 let Type::Prim(ty) = param.ty else { continue };
-                let op = BasicOp::Select { ty, cond, if_true, if_false };
+                let op = BasicOp::select(ty, cond, if_true, if_false);
                 self.basic(param, aux, op);
             }
             return;
@@ -375,17 +373,10 @@ impl<L: OptLevel> Simplifier<'_, L> {
 
 /// The names that the types of the pattern mention.
 pub(super) fn mentioned<'a, L: OptLevel>(pat: impl IntoIterator<Item = &'a Param<L>>) -> FxHashSet<Name> {
-    struct Names(FxHashSet<Name>);
-    impl<L: OptLevel> Visit<L> for Names {
-        fn name(&mut self, name: &Name) {
-            self.0.insert(*name);
-        }
-    }
-    let mut names = Names(FxHashSet::default());
-    for param in pat {
-        Visit::<L>::ty(&mut names, &param.ty);
-    }
-    names.0
+    let mut names = FxHashSet::default();
+    let mut each = EachUse(|name| names.extend([name]));
+    pat.into_iter().for_each(|param| Visit::<L>::ty(&mut each, &param.ty));
+    names
 }
 
 /// The operation that computes a boolean conditional with known results.
@@ -394,24 +385,25 @@ fn truth_value(cond: Atom, yes: (Atom, bool), no: (Atom, bool)) -> Option<BasicO
     let ty = PrimType::Bool;
     match ((constant(yes.0), yes.1), (constant(no.0), no.1)) {
         ((Some(true), _), (Some(false), _)) => Some(BasicOp::Atom(cond)),
-        ((Some(false), _), (Some(true), _)) => Some(BasicOp::Unary(UnOp::Not, ty, cond)),
-        ((Some(true), _), (_, true)) => Some(BasicOp::Binary(BinOp::Or, ty, cond, no.0)),
-        ((_, true), (Some(false), _)) => Some(BasicOp::Binary(BinOp::And, ty, cond, yes.0)),
-        ((_, true), (_, true)) => Some(BasicOp::Select { ty, cond, if_true: yes.0, if_false: no.0 }),
+        ((Some(false), _), (Some(true), _)) => Some(BasicOp::Scalar(ScalarOp::Unary(UnOp::Not, ty, cond))),
+        ((Some(true), _), (_, true)) => Some(BasicOp::Scalar(ScalarOp::Binary(BinOp::Or, ty, cond, no.0))),
+        ((_, true), (Some(false), _)) => Some(BasicOp::Scalar(ScalarOp::Binary(BinOp::And, ty, cond, yes.0))),
+        ((_, true), (_, true)) => {
+            Some(BasicOp::Scalar(ScalarOp::Select { ty, cond, if_true: yes.0, if_false: no.0 }))
+        }
         _ => None,
     }
 }
 
-/// Returns true if a statement may be computed speculatively: a cheap scalar operation that cannot
-/// fail.
-fn speculable<L: OptLevel>(stm: &Stm<L>) -> bool {
+/// Returns true if a statement may be computed speculatively: a scalar instruction that cannot fail.
+fn is_speculable<L: OptLevel>(stm: &Stm<L>) -> bool {
     let Exp::Basic(op) = &stm.exp else {
         return false;
     };
-    let cheap = if let BasicOp::Binary(op, _, _, y) = op {
+    let is_instruction = if let BasicOp::Scalar(ScalarOp::Binary(op, _, _, y)) = op {
         total::never_fails(*op, *y) && !matches!(op, BinOp::Pow | BinOp::FMod)
     } else {
-        op.is_scalar() && !matches!(op, BasicOp::Math(..))
+        op.is_scalar() && !matches!(op, BasicOp::Scalar(ScalarOp::Math(..)))
     };
-    stm.aux.certs.is_empty() && cheap
+    stm.aux.certs.is_empty() && is_instruction
 }

@@ -1,10 +1,12 @@
 //! Equality and hashes of basic operations, and how far they may be hoisted.
 
+use analysis::total::never_fails;
+use analysis::uses::EachUse;
 use ir::Name;
 use ir::syntax::{BasicOp, DimIndex, Level, Param};
-use ir::total::never_fails;
 use ir::types::Dim;
 use ir::walk::Visit;
+use prim::ScalarOp;
 use rustc_hash::FxHasher;
 use std::hash::{Hash, Hasher};
 
@@ -27,22 +29,8 @@ pub(crate) enum Mobility {
 /// Returns how far the operation may be hoisted.
 pub(crate) fn mobility(op: &BasicOp) -> Mobility {
     match op {
-        BasicOp::Unary(..)
-        | BasicOp::Compare(..)
-        | BasicOp::SizeAtLeast { .. }
-        | BasicOp::Param { .. }
-        | BasicOp::Convert { .. }
-        | BasicOp::Select { .. }
-        | BasicOp::Fma(..)
-        | BasicOp::Math(..)
-        | BasicOp::Rearrange { .. } => Mobility::Free,
-        BasicOp::Binary(op, _, _, y) => {
-            if never_fails(*op, *y) {
-                Mobility::Free
-            } else {
-                Mobility::Pinned
-            }
-        }
+        BasicOp::Scalar(ScalarOp::Binary(op, _, _, y)) if !never_fails(*op, *y) => Mobility::Pinned,
+        BasicOp::Scalar(_) | ir::parameter_op!() | BasicOp::Rearrange { .. } => Mobility::Free,
         BasicOp::Index { array: _, slice } => {
             if slice.iter().any(|i| matches!(i, DimIndex::Slice { .. })) {
                 Mobility::Check
@@ -56,9 +44,7 @@ pub(crate) fn mobility(op: &BasicOp) -> Mobility {
         BasicOp::Assert { .. } => Mobility::Check,
         BasicOp::Atom(_)
         | BasicOp::Opaque(_)
-        | BasicOp::Update { .. }
-        | BasicOp::FlatUpdate { .. }
-        | BasicOp::UpdateAcc { .. }
+        | ir::update_op!()
         | BasicOp::Concat { .. }
         | BasicOp::Scratch { .. }
         | BasicOp::Reshape { .. }
@@ -70,17 +56,7 @@ pub(crate) fn mobility(op: &BasicOp) -> Mobility {
 
 /// Returns true if the operation creates a fresh array.
 pub(crate) fn makes_array(op: &BasicOp) -> bool {
-    matches!(
-        op,
-        BasicOp::Concat { .. }
-            | BasicOp::Iota { .. }
-            | BasicOp::Replicate { .. }
-            | BasicOp::Scratch { .. }
-            | BasicOp::Copy(_)
-            | BasicOp::Manifest { .. }
-            | BasicOp::ArrayLit { .. }
-            | BasicOp::ConstArray { .. }
-    )
+    matches!(op, ir::fresh_array_op!())
 }
 
 /// Returns true if the definition is worth recording for later rules.
@@ -90,25 +66,16 @@ pub(crate) fn is_recorded(op: &BasicOp) -> bool {
         BasicOp::Concat { dim: _, arrays, width: _ } => arrays.len() <= MAX_OPERANDS,
         BasicOp::UpdateAcc { .. } | BasicOp::Opaque(_) => false,
         BasicOp::Atom(_)
-        | BasicOp::Unary(..)
-        | BasicOp::Binary(..)
-        | BasicOp::Compare(..)
-        | BasicOp::SizeAtLeast { .. }
-        | BasicOp::Param { .. }
-        | BasicOp::Convert { .. }
-        | BasicOp::Select { .. }
-        | BasicOp::Fma(..)
-        | BasicOp::Math(..)
+        | BasicOp::Scalar(_)
+        | ir::parameter_op!()
         | BasicOp::Assert { .. }
         | BasicOp::Index { .. }
         | BasicOp::Update { .. }
-        | BasicOp::FlatIndex { .. }
+        | ir::view_op!()
         | BasicOp::FlatUpdate { .. }
         | BasicOp::Iota { .. }
         | BasicOp::Replicate { .. }
         | BasicOp::Scratch { .. }
-        | BasicOp::Rearrange { .. }
-        | BasicOp::Reshape { .. }
         | BasicOp::Copy(_)
         | BasicOp::Manifest { .. }
         | BasicOp::ConstArray { .. } => true,
@@ -125,13 +92,7 @@ pub(crate) fn equal(a: &BasicOp, b: &BasicOp) -> bool {
 
 /// Calls `f` with each name that the operation, and the type and annotation of its result, mention.
 pub(crate) fn each_name<L: Level>(param: &Param<L>, op: &BasicOp, f: impl FnMut(Name)) {
-    struct Names<F>(F);
-    impl<L: Level, F: FnMut(Name)> Visit<L> for Names<F> {
-        fn name(&mut self, name: &Name) {
-            (self.0)(*name);
-        }
-    }
-    let mut names = Names(f);
+    let mut names = EachUse(f);
     Visit::<L>::ty(&mut names, &param.ty);
     Visit::<L>::ann(&mut names, &param.ann);
     Visit::<L>::basic(&mut names, op);
@@ -142,21 +103,10 @@ pub(crate) fn hash(op: &BasicOp) -> Option<u64> {
     let mut h = FxHasher::default();
     std::mem::discriminant(op).hash(&mut h);
     match op {
-        BasicOp::Atom(_)
-        | BasicOp::Opaque(_)
-        | BasicOp::Update { .. }
-        | BasicOp::FlatUpdate { .. }
-        | BasicOp::UpdateAcc { .. }
-        | BasicOp::Scratch { .. } => return None,
-        BasicOp::Unary(op, ty, x) => (op, ty, x).hash(&mut h),
-        BasicOp::Binary(op, ty, x, y) => (op, ty, x, y).hash(&mut h),
-        BasicOp::Compare(op, ty, x, y) => (op, ty, x, y).hash(&mut h),
+        BasicOp::Atom(_) | BasicOp::Opaque(_) | ir::update_op!() | BasicOp::Scratch { .. } => return None,
+        BasicOp::Scalar(op) => op.hash(&mut h),
         BasicOp::SizeAtLeast { size, tunable } => (size, tunable).hash(&mut h),
         BasicOp::Param { name, default } => (name, default).hash(&mut h),
-        BasicOp::Convert { op, from, to, arg } => (op, from, to, arg).hash(&mut h),
-        BasicOp::Select { ty, cond, if_true, if_false } => (ty, cond, if_true, if_false).hash(&mut h),
-        BasicOp::Fma(ty, x, y, z) => (ty, x, y, z).hash(&mut h),
-        BasicOp::Math(fun, ty, args) => (fun, ty, args.as_slice()).hash(&mut h),
         BasicOp::Assert { cond, msg: _ } => cond.hash(&mut h),
         BasicOp::Index { array, slice } => (array, slice).hash(&mut h),
         BasicOp::FlatIndex { array, offset, dims } => (array, offset, dims.as_slice()).hash(&mut h),

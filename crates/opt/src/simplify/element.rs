@@ -9,7 +9,7 @@ use crate::level::OptLevel;
 use ir::Name;
 use ir::syntax::{Atom, Aux, BasicOp, DimIndex, Param};
 use ir::types::Dim;
-use prim::{BinOp, CmpOp, PrimType};
+use prim::{BinOp, PrimType};
 
 /// The largest number of updates through which a read is traced.
 const UPDATES: usize = 16;
@@ -108,9 +108,9 @@ impl<L: OptLevel> Simplifier<'_, L> {
         // An element exists, so the row's size is positive; the remainder must not depend on that
         // fact.
         let aux = Aux::at(self.prov);
-        let one = BasicOp::Binary(BinOp::SMax, PrimType::I64, size.atom()?, Atom::i64(1));
+        let one = BasicOp::binary(BinOp::SMax, PrimType::I64, size.atom()?, Atom::i64(1));
         let some = self.make("some", &aux, one);
-        let within = BasicOp::Binary(BinOp::SRem, PrimType::I64, at, some);
+        let within = BasicOp::binary(BinOp::SRem, PrimType::I64, at, some);
         let slice = vec![DimIndex::Fix(self.make("within", &aux, within))];
         self.element_of(row, slice, certs, param)
     }
@@ -146,7 +146,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
             let BasicOp::Update { array: before, slice: written, value } = &def.op else {
                 return self.element_of_known(array, at, certs, param);
             };
-            match self.compare_index(at, written) {
+            match self.ranges.compare_index(at, written) {
                 Some((true, proof)) => {
                     add_certs(&mut certs, &proof);
                     return Some(Simplified::Atom(*value, certs));
@@ -157,45 +157,5 @@ impl<L: OptLevel> Simplifier<'_, L> {
             array = *before;
         }
         None
-    }
-
-    /// Compares an index with a written region: true if it is exactly the written element, false if
-    /// it is certainly outside. Also returns the certificates that this depends on.
-    fn compare_index(&self, at: &[DimIndex], written: &[DimIndex]) -> Option<(bool, Certs)> {
-        let mut all = Certs::new();
-        let mut same = true;
-        for (read, write) in at.iter().zip(written) {
-            let DimIndex::Fix(read) = *read else {
-                return None;
-            };
-            match *write {
-                DimIndex::Fix(write) if read == write => {}
-                DimIndex::Fix(write) => match self.ranges.compare(CmpOp::Eq, read, write) {
-                    Some((false, proof)) => return Some((false, proof)),
-                    Some((true, proof)) => add_certs(&mut all, &proof),
-                    None => same = false,
-                },
-                DimIndex::Slice { start, count, stride } => {
-                    if let Some(proof) = self.outside_range(read, start, count, stride) {
-                        return Some((false, proof));
-                    }
-                    same = false;
-                }
-            }
-        }
-        same.then_some((true, all))
-    }
-
-    /// The certificates proving that an index is outside of a range with stride 1.
-    fn outside_range(&self, at: Atom, start: Atom, count: Dim, stride: Atom) -> Option<Certs> {
-        if stride != Atom::i64(1) {
-            return None;
-        }
-        let before = self.ranges.at_most(at, start, -1);
-        before.or_else(|| {
-            let zero = start == Atom::i64(0);
-            let end = if zero { count.atom() } else { None };
-            self.ranges.at_most(end?, at, 0)
-        })
     }
 }

@@ -3,13 +3,13 @@
 use super::rewrite::Rewriter;
 use super::{Certs, Def, ScopeKind, Simplified, Simplifier, Sub, add_certs, cse};
 use crate::level::OptLevel;
+use analysis::uses::EachUse;
 use ir::Name;
 use ir::remark::{CheckRemovedReason, RemarkKind};
-use ir::syntax::{Atom, Attrs, Aux, BasicOp, Exp, Level, Param, ReshapeKind, Stm};
+use ir::syntax::{Atom, Attrs, Aux, BasicOp, Exp, Param, ReshapeKind, Stm};
 use ir::types::{Shape, Type};
 use ir::walk::{Visit, VisitMut};
-use prim::{BinOp, PrimType, UnOp};
-use smallvec::SmallVec;
+use prim::{BinOp, PrimType, ScalarOp, UnOp};
 use std::rc::Rc;
 
 impl<L: OptLevel> Simplifier<'_, L> {
@@ -74,8 +74,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         }
         let name = param.name;
         if let Atom::Var(other) = atom {
-            let more = self.uses.get(name.index()).copied().unwrap_or(1);
-            self.add_uses(other, more);
+            self.uses.add(other, self.uses.count(name));
         }
         let certs = aux.certs.clone();
         if certs.is_empty() {
@@ -97,7 +96,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
             stm.exp = Exp::Basic(BasicOp::Atom(atom));
             add_certs(&mut stm.aux.certs, certs);
             if let Atom::Var(other) = atom {
-                self.add_uses(other, 1);
+                self.uses.add(other, 1);
             }
         }
     }
@@ -128,7 +127,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
             self.cert_subs.insert(param.name, aux.certs);
             return;
         }
-        if matches!(&op, BasicOp::Binary(divide, ..) if divide.is_division()) {
+        if matches!(&op, BasicOp::Scalar(ScalarOp::Binary(divide, ..)) if divide.is_division()) {
             self.hoistable_division(&aux, &mut op);
         }
         let hash = cse::hash(&op);
@@ -284,31 +283,14 @@ impl<L: OptLevel> Simplifier<'_, L> {
         self.scopes[depth].out.push(Stm { pat, aux, exp });
     }
 
-    /// Adds uses of a name that a rule creates.
-    fn add_uses(&mut self, name: Name, more: u32) {
-        if let Some(uses) = self.uses.get_mut(name.index()) {
-            *uses = uses.saturating_add(more);
-        }
-    }
-
     /// Adds a use of each operand of an operation that a rule creates.
     pub(crate) fn use_more(&mut self, op: &BasicOp) {
-        struct Names(SmallVec<[Name; 4]>);
-        impl<L: Level> Visit<L> for Names {
-            fn name(&mut self, name: &Name) {
-                self.0.push(*name);
-            }
-        }
-        let mut names = Names(SmallVec::new());
-        Visit::<L>::basic(&mut names, op);
-        for name in names.0 {
-            self.add_uses(name, 1);
-        }
+        Visit::<L>::basic(&mut EachUse(|name| self.uses.add(name, 1)), op);
     }
 
     /// Returns true if the name was used before the walk, or was created by it.
     pub(crate) fn is_used(&self, name: Name) -> bool {
-        self.uses.get(name.index()) != Some(&0)
+        self.uses.get(name) != Some(0)
     }
 
     /// Returns true if an array has no aliases and a single use, in the scope that binds it.
@@ -320,7 +302,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
     /// binds it or branches in it.
     pub(super) fn used_here(&self, array: Name, most: u32) -> bool {
         let inner = self.scopes.get(self.depth_of(array) + 1..).unwrap_or(&[]);
-        let uses = self.uses.get(array.index()).copied().unwrap_or(u32::MAX);
+        let uses = self.uses.get(array).unwrap_or(u32::MAX);
         self.fresh_arrays[array.index()]
             && (1..=most).contains(&uses)
             && inner.iter().all(|scope| scope.kind == ScopeKind::Branch)
@@ -334,7 +316,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
             return current;
         }
         let mut mobility = cse::mobility(op);
-        if let BasicOp::Binary(op, _, _, y) = op
+        if let BasicOp::Scalar(ScalarOp::Binary(op, _, _, y)) = op
             && mobility == cse::Mobility::Pinned
             && self.never_fails(*op, *y)
         {
@@ -383,23 +365,23 @@ impl<L: OptLevel> Simplifier<'_, L> {
             }
             return;
         };
-        if let BasicOp::Compare(op, ty, x, y) = def.op
+        if let BasicOp::Scalar(ScalarOp::Compare(op, ty, x, y)) = def.op
             && ty.is_int()
         {
             self.ranges_at(depth, |ranges| ranges.assume(op, x, y, truth, certs));
-        } else if let BasicOp::Binary(op, PrimType::Bool, x, y) = def.op
+        } else if let BasicOp::Scalar(ScalarOp::Binary(op, PrimType::Bool, x, y)) = def.op
             && fuel > 0
             && ((op == BinOp::And && truth) || (op == BinOp::Or && !truth))
         {
             self.assume_within(x, truth, certs, depth, fuel - 1);
             self.assume_within(y, truth, certs, depth, fuel - 1);
-        } else if let BasicOp::Binary(BinOp::Or, PrimType::Bool, x, y) = def.op
+        } else if let BasicOp::Scalar(ScalarOp::Binary(BinOp::Or, PrimType::Bool, x, y)) = def.op
             && fuel > 0
             && truth
         {
             self.store_disjunction(x, y, certs, depth);
             self.resolve_disjunction(x, y, certs, depth);
-        } else if let BasicOp::Unary(UnOp::Not, PrimType::Bool, x) = def.op
+        } else if let BasicOp::Scalar(ScalarOp::Unary(UnOp::Not, PrimType::Bool, x)) = def.op
             && fuel > 0
         {
             self.assume_within(x, !truth, certs, depth, fuel - 1);
@@ -412,6 +394,6 @@ impl<L: OptLevel> Simplifier<'_, L> {
         if self.fuel.is_exhausted() {
             return None;
         }
-        self.fold_scalar(op).or_else(|| self.fold_array(op, param))
+        if let BasicOp::Scalar(op) = op { self.fold_scalar(op) } else { self.fold_array(op, param) }
     }
 }

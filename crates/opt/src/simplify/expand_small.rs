@@ -10,7 +10,7 @@
 //! memory stay in combinators, as a nest of maps over them is as fast as a single map.
 
 use super::Simplifier;
-use crate::inline::size_of;
+use analysis::size;
 use ir::Soacs;
 use ir::scan_reduce::ScanReduce;
 use ir::soac::{Operator, Screma};
@@ -28,7 +28,7 @@ impl Simplifier<'_, Soacs> {
             return false;
         };
         let once: usize =
-            std::iter::once(map).chain(scan_reduce.lambdas()).map(|lambda| size_of(&lambda.body)).sum();
+            std::iter::once(map).chain(scan_reduce.lambdas()).map(|lambda| size::of_body(&lambda.body)).sum();
         let scalar = |lambda: &Lambda<Soacs>| {
             let stms = &lambda.body.stms;
             lambda.params.iter().all(|param| param.ty.is_prim())

@@ -11,12 +11,12 @@
 
 use super::{Certs, Def, ScopeKind, Simplifier, add_certs, cse};
 use crate::level::OptLevel;
+use analysis::total;
 use ir::remark::RemarkKind;
 use ir::syntax::{Atom, Aux, BasicOp, MsgPart, Param};
-use ir::total;
 use ir::types::{Dim, Type};
 use ir::{Name, Prov};
-use prim::{BinOp, CmpOp, PrimType, Scalar, UnOp};
+use prim::{BinOp, CmpOp, PrimType, Scalar, ScalarOp, UnOp};
 use smallvec::SmallVec;
 
 /// The condition under which the body of a scope runs at least once.
@@ -93,9 +93,9 @@ impl<L: OptLevel> Simplifier<'_, L> {
     /// The name that determines a guard.
     fn guarding(&self, side: Atom) -> Option<Name> {
         match self.def_of(side).map(|def| &def.op) {
-            Some(BasicOp::Compare(_, _, Atom::Var(size), Atom::Const(_))) => Some(*size),
-            Some(BasicOp::Compare(_, _, Atom::Const(_), Atom::Var(size))) => Some(*size),
-            Some(BasicOp::Unary(UnOp::Not, _, x)) => x.var(),
+            Some(BasicOp::Scalar(ScalarOp::Compare(_, _, Atom::Var(size), Atom::Const(_)))) => Some(*size),
+            Some(BasicOp::Scalar(ScalarOp::Compare(_, _, Atom::Const(_), Atom::Var(size)))) => Some(*size),
+            Some(BasicOp::Scalar(ScalarOp::Unary(UnOp::Not, _, x))) => x.var(),
             _ => side.var(),
         }
     }
@@ -114,12 +114,12 @@ impl<L: OptLevel> Simplifier<'_, L> {
             return Some(certs);
         }
         let op = &self.def_of(x)?.op;
-        if let BasicOp::Unary(UnOp::Not, _, inner) = op
+        if let BasicOp::Scalar(ScalarOp::Unary(UnOp::Not, _, inner)) = op
             && let Some((true, certs)) = known(*inner)
         {
             return Some(certs);
         }
-        if let BasicOp::Compare(op, ty, a, b) = op
+        if let BasicOp::Scalar(ScalarOp::Compare(op, ty, a, b)) = op
             && ty.is_int()
             && let Some((false, certs)) = self.ranges.compare(*op, *a, *b)
         {
@@ -235,14 +235,14 @@ impl<L: OptLevel> Simplifier<'_, L> {
                             continue;
                         }
                         let zero = Atom::Const(Scalar::int(*ty, 0));
-                        let empty = BasicOp::Compare(CmpOp::SLe, *ty, *size, zero);
+                        let empty = BasicOp::compare(CmpOp::SLe, *ty, *size, zero);
                         let empty = self.emit_in_outer("empty", Type::BOOL, prov, empty, depth);
                         all = self.or(empty, all, prov, depth);
                     }
                 }
                 Guard::Holds(cond, truth) => {
                     let other = if *truth {
-                        let not = BasicOp::Unary(UnOp::Not, PrimType::Bool, *cond);
+                        let not = BasicOp::unary(UnOp::Not, PrimType::Bool, *cond);
                         self.emit_in_outer("other", Type::BOOL, prov, not, depth)
                     } else {
                         *cond
@@ -264,13 +264,14 @@ impl<L: OptLevel> Simplifier<'_, L> {
         let def = self.def_of(value)?;
         let checks = def.certs.iter().map(|cert| self.depth_of(*cert)).max();
         let op = def.op.clone();
-        let parts = if let BasicOp::Compare(_, _, x, y)
-        | BasicOp::Binary(BinOp::And | BinOp::Or, PrimType::Bool, x, y) = &op
+        let parts = if let BasicOp::Scalar(
+            ScalarOp::Compare(_, _, x, y) | ScalarOp::Binary(BinOp::And | BinOp::Or, PrimType::Bool, x, y),
+        ) = &op
         {
             [Some(*x), Some(*y)]
-        } else if let BasicOp::Unary(UnOp::Not, PrimType::Bool, x) = &op {
+        } else if let BasicOp::Scalar(ScalarOp::Unary(UnOp::Not, PrimType::Bool, x)) = &op {
             [Some(*x), None]
-        } else if let BasicOp::Binary(_, ty, x, y) = &op
+        } else if let BasicOp::Scalar(ScalarOp::Binary(_, ty, x, y)) = &op
             && ty.is_int()
         {
             [Some(*x), Some(*y)]
@@ -305,13 +306,12 @@ impl<L: OptLevel> Simplifier<'_, L> {
         };
         let ty = self.type_of(name);
         let mut own = self.def(name).map_or_else(Certs::new, |d| d.certs.clone());
-        if let BasicOp::Binary(_, _, x, y) | BasicOp::Compare(_, _, x, y) = &mut op {
-            *x = self.recompute_in_outer(*x, prov, &mut own, depth);
-            *y = self.recompute_in_outer(*y, prov, &mut own, depth);
-        } else if let BasicOp::Unary(_, _, x) = &mut op {
-            *x = self.recompute_in_outer(*x, prov, &mut own, depth);
+        if let BasicOp::Scalar(op) = &mut op {
+            for x in op.operands_mut() {
+                *x = self.recompute_in_outer(*x, prov, &mut own, depth);
+            }
         }
-        if let BasicOp::Binary(division, ty, _, y) = &mut op
+        if let BasicOp::Scalar(ScalarOp::Binary(division, ty, _, y)) = &mut op
             && !total::never_fails(*division, *y)
         {
             *y = self.divisor(*ty, *y, prov, depth);
@@ -325,7 +325,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
     }
 
     pub(super) fn or(&mut self, x: Atom, y: Atom, prov: Prov, depth: usize) -> Atom {
-        let op = BasicOp::Binary(BinOp::Or, PrimType::Bool, x, y);
+        let op = BasicOp::binary(BinOp::Or, PrimType::Bool, x, y);
         self.emit_in_outer("or", Type::BOOL, prov, op, depth)
     }
 

@@ -18,6 +18,7 @@ mod scan;
 
 use super::{Certs, ScopeKind, Simplifier, add_certs};
 use crate::level::OptLevel;
+use analysis::ranges::SLOW_START;
 use ir::Name;
 use ir::syntax::{Atom, Body, LoopForm, LoopParam};
 use ir::types::Type;
@@ -26,8 +27,7 @@ use scan::Scan;
 
 /// The largest growth per iteration of a parameter that is assumed not to wrap.
 const SLOW: i128 = 16;
-/// The bound on the initial values of slow parameters, and the bound below which they stay.
-pub(crate) const SLOW_START: i64 = 1 << 61;
+/// The bound below which slow parameters stay; [`SLOW_START`] bounds their initial values.
 const SLOW_BOUND: i64 = 1 << 62;
 /// The number of rounds of dropping candidates before all are dropped.
 const ROUNDS: usize = 4;

@@ -8,14 +8,13 @@
 
 use super::{Scope, ScopeKind, Simplifier};
 use crate::level::OptLevel;
+use analysis::{cost, thresholds, total};
 use ir::soac::{Screma, Soac};
 use ir::syntax::{Atom, Aux, BasicOp, Exp, Param, Stm};
-use ir::total;
 use ir::types::Type;
 use ir::walk::Visit;
 use ir::{Name, Prov, Soacs};
-use prim::{BinOp, CmpOp, PrimType, Scalar};
-use target::memory::RECOMPUTE_OPERATIONS;
+use prim::{BinOp, CmpOp, PrimType, Scalar, ScalarOp};
 
 /// No combinator is hoisted out of a body at a greater depth.
 pub(crate) const MAX_DEPTH: usize = 32;
@@ -26,7 +25,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
     /// `x / y` with operands bound further out, where `y` is known to be positive: `x / max(y, 1)`
     /// can be computed where that is not known.
     pub(super) fn hoistable_division(&mut self, aux: &Aux, op: &mut BasicOp) {
-        let BasicOp::Binary(divide, ty, x, Atom::Var(y)) = *op else {
+        let BasicOp::Scalar(ScalarOp::Binary(divide, ty, x, Atom::Var(y))) = *op else {
             return;
         };
         let here = self.current();
@@ -47,7 +46,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         // Emitted where the divisor is bound, as simplification in the current scope would remove
         // it.
         let y_or_one = self.divisor(ty, Atom::Var(y), aux.prov, least);
-        *op = BasicOp::Binary(divide, ty, x, y_or_one);
+        *op = BasicOp::binary(divide, ty, x, y_or_one);
     }
 
     /// Emits, in an outer scope, a substitute for a divisor that is known to be non-zero here but
@@ -55,16 +54,12 @@ impl<L: OptLevel> Simplifier<'_, L> {
     pub(super) fn divisor(&mut self, ty: PrimType, y: Atom, prov: Prov, depth: usize) -> Atom {
         let number = |value| Atom::Const(Scalar::int(ty, value));
         if self.is_positive(ty, y) {
-            let most = BasicOp::Binary(BinOp::SMax, ty, y, number(1));
+            let most = BasicOp::binary(BinOp::SMax, ty, y, number(1));
             return self.emit_in_outer("positive", Type::Prim(ty), prov, most, depth);
         }
-        let none = BasicOp::Compare(CmpOp::Eq, ty, y, number(0));
-        let choice = BasicOp::Select {
-            ty,
-            cond: self.emit_in_outer("none", Type::BOOL, prov, none, depth),
-            if_true: number(1),
-            if_false: y,
-        };
+        let none = BasicOp::compare(CmpOp::Eq, ty, y, number(0));
+        let choice =
+            BasicOp::select(ty, self.emit_in_outer("none", Type::BOOL, prov, none, depth), number(1), y);
         self.emit_in_outer("divisor", Type::Prim(ty), prov, choice, depth)
     }
 
@@ -80,7 +75,8 @@ impl<L: OptLevel> Simplifier<'_, L> {
         if total::never_fails(op, y) {
             return true;
         }
-        let Some(BasicOp::Binary(BinOp::SMax, _, x, y)) = self.def_of(y).map(|def| &def.op) else {
+        let Some(BasicOp::Scalar(ScalarOp::Binary(BinOp::SMax, _, x, y))) = self.def_of(y).map(|def| &def.op)
+        else {
             return false;
         };
         [x, y].iter().any(|atom| {
@@ -93,10 +89,10 @@ impl<L: OptLevel> Simplifier<'_, L> {
 impl Simplifier<'_, Soacs> {
     /// Emits a combinator, outside of the bodies in which it is invariant.
     pub(super) fn push_hoisted(&mut self, pat: Vec<Param<Soacs>>, aux: Aux, screma: Screma) {
-        let (inputs, cheap) = (screma.inputs.clone(), is_cheap(&screma));
+        let inputs = screma.inputs.clone();
         let exp = Exp::Op(Soac::Screma(screma));
-        let depth = if cheap { self.current() } else { self.target_depth(&pat, &aux, &inputs, &exp) };
-        if depth < self.current() && self.rewrite() {
+        let depth = self.target_depth(&pat, &aux, &inputs, &exp);
+        if depth < self.current() && !is_recomputed(&exp) && self.rewrite() {
             self.push_at(depth, pat, aux, exp);
         } else {
             self.push(pat, aux, exp);
@@ -167,20 +163,17 @@ impl Simplifier<'_, Soacs> {
     }
 }
 
-/// Returns true if the map is as cheap to recompute as its result is to read.
-fn is_cheap(screma: &Screma) -> bool {
-    screma.scan_reduce.is_map()
-        && screma.map.body.stms.len() <= RECOMPUTE_OPERATIONS
-        && screma.map.body.stms.iter().all(is_fast)
-}
-
-fn is_fast(stm: &Stm<Soacs>) -> bool {
-    match &stm.exp {
-        Exp::Basic(BasicOp::Binary(op, ..)) => !op.is_checked(),
-        Exp::Basic(BasicOp::Math(..)) => false,
-        Exp::Basic(_) => true,
-        Exp::If { .. } | Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_) => false,
-    }
+/// Returns true if the combinator is a map that is computed where its result is read.
+fn is_recomputed(exp: &Exp<Soacs>) -> bool {
+    let Exp::Op(Soac::Screma(Screma { map, scan_reduce, .. })) = exp else {
+        return false;
+    };
+    let is_checked = |stm: &Stm<Soacs>| matches!(&stm.exp, Exp::Basic(BasicOp::Scalar(ScalarOp::Binary(op, ..))) if op.is_checked());
+    let cost = cost::body(&map.body);
+    scan_reduce.is_map()
+        && cost.is_bounded()
+        && cost.total() <= thresholds::RECOMPUTED
+        && !map.body.stms.iter().any(is_checked)
 }
 
 /// The dependencies of a combinator; true if it may run speculatively.
@@ -215,6 +208,6 @@ impl Visit<Soacs> for Mentions<'_, '_> {
 /// Returns true if a scalar operation is defined for all possible operands here.
 fn cannot_fail(s: &Simplifier<'_, Soacs>, op: &BasicOp) -> bool {
     total::is_total(op)
-        || matches!(op, BasicOp::Binary(op, ty, _, y)
+        || matches!(op, BasicOp::Scalar(ScalarOp::Binary(op, ty, _, y))
             if s.never_fails(*op, *y) && !total::is_integer_power(*op, *ty))
 }

@@ -131,11 +131,11 @@ impl<L: OptLevel> Simplifier<'_, L> {
                 [DimIndex::Slice { start: first, count, stride: step }],
             ) => {
                 let (aux, ty) = (Aux::at(self.prov), PrimType::I64);
-                let way = BasicOp::Binary(BinOp::Mul, ty, *first, *stride);
+                let way = BasicOp::binary(BinOp::Mul, ty, *first, *stride);
                 let way = self.make("way", &aux, way);
-                let start = BasicOp::Binary(BinOp::Add, ty, *start, way);
+                let start = BasicOp::binary(BinOp::Add, ty, *start, way);
                 let start = self.make("start", &aux, start);
-                let stride = BasicOp::Binary(BinOp::Mul, ty, *stride, *step);
+                let stride = BasicOp::binary(BinOp::Mul, ty, *stride, *step);
                 let stride = self.make("stride", &aux, stride);
                 let op = BasicOp::Iota { ty, count: *count, start, stride };
                 Some(Simplified::Op(op, def.certs.clone()))

@@ -4,7 +4,7 @@
 //! annotations and results of bodies have no place for certificates and are only replaced if there
 //! are none.
 
-use super::{Certs, Simplifier, Sub};
+use super::{Certs, Simplifier, Sub, add_certs};
 use crate::level::OptLevel;
 use ir::Name;
 use ir::poly::Poly;
@@ -122,13 +122,4 @@ impl<L: Level> VisitMut<L> for Rewriter<'_> {
     fn body(&mut self, _: &mut Body<L>) {}
 
     fn lambda(&mut self, _: &mut Lambda<L>) {}
-}
-
-/// Adds the certificates that are not present yet.
-pub(crate) fn add_certs(certs: &mut Certs, more: &[Name]) {
-    for cert in more {
-        if !certs.contains(cert) {
-            certs.push(*cert);
-        }
-    }
 }

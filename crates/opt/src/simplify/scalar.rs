@@ -4,7 +4,7 @@
 use super::{Certs, Def, Simplified, Simplifier};
 use crate::level::OptLevel;
 use ir::syntax::{Atom, BasicOp};
-use prim::{BinClass, BinOp, CmpOp, ConvOp, MathFun, PrimType, Scalar, UnOp, eval};
+use prim::{BinClass, BinOp, CmpOp, ConvOp, MathFun, PrimType, Scalar, ScalarOp, UnOp, eval};
 
 fn atom(atom: Atom) -> Option<Simplified> {
     Some(Simplified::Atom(atom, Certs::new()))
@@ -56,54 +56,31 @@ fn out_of_order(x: Atom, y: Atom) -> bool {
     }
 }
 
-impl<L: OptLevel> Simplifier<'_, L> {
-    fn fold_math(&self, fun: MathFun, ty: PrimType, args: &[Atom]) -> Option<Simplified> {
-        if let (MathFun::Pow, true, &[x, y]) = (fun, fun.has_definition(ty), args) {
-            // The definition tests for these exponents.
-            if is_float(y, 2.0) {
-                return op(BasicOp::Binary(BinOp::FMul, ty, x, x));
-            }
-            if is_float(y, 1.0) {
-                return atom(x);
-            }
-        }
-        let args: Option<Vec<Scalar>> = args.iter().map(|arg| arg.constant()).collect();
-        constant(self.math.evaluate(fun, ty, &args?)?)
+/// `pow` with an exponent that its definition tests for.
+fn fold_math(fun: MathFun, ty: PrimType, args: &[Atom]) -> Option<Simplified> {
+    match (fun, fun.has_definition(ty), args) {
+        (MathFun::Pow, true, &[x, y]) if is_float(y, 2.0) => op(BasicOp::binary(BinOp::FMul, ty, x, x)),
+        (MathFun::Pow, true, &[x, y]) if is_float(y, 1.0) => atom(x),
+        _ => None,
     }
+}
 
+impl<L: OptLevel> Simplifier<'_, L> {
     /// Applies the rules to a scalar operation.
-    pub(super) fn fold_scalar(&self, basic: &BasicOp) -> Option<Simplified> {
-        match basic {
-            BasicOp::Unary(op, ty, x) => self.fold_unary(*op, *ty, *x),
-            BasicOp::Binary(op, ty, x, y) => self.fold_binary(*op, *ty, *x, *y),
-            BasicOp::Compare(op, ty, x, y) => self.fold_compare(*op, *ty, *x, *y),
-            BasicOp::Convert { op, from, to, arg } => self.fold_convert(*op, *from, *to, *arg),
-            BasicOp::Select { ty, cond, if_true, if_false } => {
+    pub(super) fn fold_scalar(&self, scalar: &ScalarOp<Atom>) -> Option<Simplified> {
+        if let Ok(known) = scalar.as_ref().try_map(|x| x.constant().ok_or(())) {
+            return constant(known.value(|fun, ty, args| self.math.evaluate(fun, ty, args))?);
+        }
+        match scalar {
+            ScalarOp::Unary(op, ty, x) => self.fold_unary(*op, *ty, *x),
+            ScalarOp::Binary(op, ty, x, y) => self.fold_binary(*op, *ty, *x, *y),
+            ScalarOp::Compare(op, ty, x, y) => self.fold_compare(*op, *ty, *x, *y),
+            ScalarOp::Convert { op, from, to, arg } => self.fold_convert(*op, *from, *to, *arg),
+            ScalarOp::Select { ty, cond, if_true, if_false } => {
                 self.fold_select(*ty, *cond, *if_true, *if_false)
             }
-            BasicOp::Fma(_, x, y, z) => constant(eval::fma(x.constant()?, y.constant()?, z.constant()?)?),
-            BasicOp::Math(fun, ty, args) => self.fold_math(*fun, *ty, args),
-            // The value is known at run time.
-            BasicOp::SizeAtLeast { .. }
-            | BasicOp::Param { .. }
-            | BasicOp::Atom(_)
-            | BasicOp::Assert { .. }
-            | BasicOp::Index { .. }
-            | BasicOp::Update { .. }
-            | BasicOp::FlatIndex { .. }
-            | BasicOp::FlatUpdate { .. }
-            | BasicOp::Concat { .. }
-            | BasicOp::Iota { .. }
-            | BasicOp::Replicate { .. }
-            | BasicOp::Scratch { .. }
-            | BasicOp::Rearrange { .. }
-            | BasicOp::Reshape { .. }
-            | BasicOp::Copy(_)
-            | BasicOp::Manifest { .. }
-            | BasicOp::ArrayLit { .. }
-            | BasicOp::ConstArray { .. }
-            | BasicOp::Opaque(_)
-            | BasicOp::UpdateAcc { .. } => None,
+            ScalarOp::Fma(..) => None,
+            ScalarOp::Math(fun, ty, args) => fold_math(*fun, *ty, args),
         }
     }
 
@@ -115,7 +92,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
     }
 
     fn unary_def(&self, wanted: UnOp, x: Atom) -> Option<Atom> {
-        if let BasicOp::Unary(op, _, arg) = &self.unchecked_def(x)?.op
+        if let BasicOp::Scalar(ScalarOp::Unary(op, _, arg)) = &self.unchecked_def(x)?.op
             && *op == wanted
         {
             Some(*arg)
@@ -125,7 +102,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
     }
 
     fn binary_def(&self, wanted: BinOp, x: Atom) -> Option<(Atom, Atom)> {
-        if let BasicOp::Binary(op, _, a, b) = &self.unchecked_def(x)?.op
+        if let BasicOp::Scalar(ScalarOp::Binary(op, _, a, b)) = &self.unchecked_def(x)?.op
             && *op == wanted
         {
             Some((*a, *b))
@@ -135,9 +112,6 @@ impl<L: OptLevel> Simplifier<'_, L> {
     }
 
     fn fold_unary(&self, un: UnOp, ty: PrimType, x: Atom) -> Option<Simplified> {
-        if let Atom::Const(x) = x {
-            return constant(eval::unary(un, x)?);
-        }
         if un.is_involution()
             && let Some(x) = self.unary_def(un, x)
         {
@@ -150,7 +124,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         if un != UnOp::Not {
             return None;
         }
-        let BasicOp::Compare(cmp, ty, a, b) = &self.unchecked_def(x)?.op else {
+        let BasicOp::Scalar(ScalarOp::Compare(cmp, ty, a, b)) = &self.unchecked_def(x)?.op else {
             return None;
         };
         let converse = match cmp {
@@ -161,15 +135,12 @@ impl<L: OptLevel> Simplifier<'_, L> {
             // With NaNs, not less is not the same as greater or equal.
             CmpOp::Eq | CmpOp::FLt | CmpOp::FLe | CmpOp::BLt | CmpOp::BLe => return None,
         };
-        op(BasicOp::Compare(converse, *ty, *b, *a))
+        op(BasicOp::compare(converse, *ty, *b, *a))
     }
 
     fn fold_binary(&self, bin: BinOp, ty: PrimType, x: Atom, y: Atom) -> Option<Simplified> {
-        if let (Atom::Const(a), Atom::Const(b)) = (x, y) {
-            return constant(eval::binary(bin, a, b)?);
-        }
         if bin.is_commutative() && !ty.is_float() && out_of_order(x, y) {
-            return op(BasicOp::Binary(bin, ty, y, x));
+            return op(BasicOp::binary(bin, ty, y, x));
         }
         if bin.is_idempotent() && x == y {
             return atom(x);
@@ -196,11 +167,11 @@ impl<L: OptLevel> Simplifier<'_, L> {
                 let c = y.constant()?;
                 let (a, b) = self.binary_def(bin, x)?;
                 let product = eval::binary(bin, b.constant()?, c)?;
-                op(BasicOp::Binary(bin, ty, a, Atom::Const(product)))
+                op(BasicOp::binary(bin, ty, a, Atom::Const(product)))
             }
             BinClass::Quotient if bin != BinOp::UDiv => {
                 let certs = self.both_natural(ty, x, y)?;
-                Some(Simplified::Op(BasicOp::Binary(BinOp::UDiv, ty, x, y), certs))
+                Some(Simplified::Op(BasicOp::binary(BinOp::UDiv, ty, x, y), certs))
             }
             BinClass::Remainder => {
                 if is(y, 1) {
@@ -216,7 +187,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
                     return None;
                 }
                 let certs = self.both_natural(ty, x, y)?;
-                Some(Simplified::Op(BasicOp::Binary(BinOp::UMod, ty, x, y), certs))
+                Some(Simplified::Op(BasicOp::binary(BinOp::UMod, ty, x, y), certs))
             }
             BinClass::Min(CmpOp::SLe) | BinClass::Max(CmpOp::SLe) => {
                 let (less, greater) = if bin == BinOp::SMin { (x, y) } else { (y, x) };
@@ -229,8 +200,8 @@ impl<L: OptLevel> Simplifier<'_, L> {
                 Some(Simplified::Atom(greater, certs))
             }
             BinClass::Bitwise if bin == BinOp::Xor && x == y => constant(Scalar::zero(ty)),
-            BinClass::Bitwise if bin == BinOp::Xor && is_true(y) => op(BasicOp::Unary(UnOp::Not, ty, x)),
-            BinClass::Power if is(y, 2) => op(BasicOp::Binary(BinOp::Mul, ty, x, x)),
+            BinClass::Bitwise if bin == BinOp::Xor && is_true(y) => op(BasicOp::unary(UnOp::Not, ty, x)),
+            BinClass::Power if is(y, 2) => op(BasicOp::binary(BinOp::Mul, ty, x, x)),
             BinClass::Power if is(y, 0) => atom(int(ty, 1)),
             BinClass::Quotient
             | BinClass::Min(_)
@@ -258,7 +229,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
             // (a + b) + c
             let (a, b) = self.binary_def(BinOp::Add, x)?;
             let sum = eval::binary(BinOp::Add, b.constant()?, c)?;
-            return op(BasicOp::Binary(BinOp::Add, ty, a, Atom::Const(sum)));
+            return op(BasicOp::binary(BinOp::Add, ty, a, Atom::Const(sum)));
         }
         // (a - y) + y
         for (x, y) in [(x, y), (y, x)] {
@@ -277,7 +248,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         }
         if let Atom::Const(c) = y {
             let minus = eval::unary(UnOp::Neg, c)?;
-            return op(BasicOp::Binary(BinOp::Add, ty, x, Atom::Const(minus)));
+            return op(BasicOp::binary(BinOp::Add, ty, x, Atom::Const(minus)));
         }
         // (a + b) - a, (a + b) - b
         if let Some((a, b)) = self.binary_def(BinOp::Add, x) {
@@ -296,19 +267,16 @@ impl<L: OptLevel> Simplifier<'_, L> {
         }
         if let Some((a, b)) = self.binary_def(BinOp::Add, y) {
             if a == x {
-                return op(BasicOp::Unary(UnOp::Neg, ty, b));
+                return op(BasicOp::unary(UnOp::Neg, ty, b));
             }
             if b == x {
-                return op(BasicOp::Unary(UnOp::Neg, ty, a));
+                return op(BasicOp::unary(UnOp::Neg, ty, a));
             }
         }
         None
     }
 
     fn fold_compare(&self, cmp: CmpOp, ty: PrimType, x: Atom, y: Atom) -> Option<Simplified> {
-        if let (Atom::Const(a), Atom::Const(b)) = (x, y) {
-            return truth(eval::compare(cmp, a, b)?);
-        }
         if ty.is_float() {
             return None;
         }
@@ -316,13 +284,13 @@ impl<L: OptLevel> Simplifier<'_, L> {
             return truth(cmp.is_reflexive());
         }
         if cmp.is_commutative() && out_of_order(x, y) {
-            return op(BasicOp::Compare(cmp, ty, y, x));
+            return op(BasicOp::compare(cmp, ty, y, x));
         }
         if ty == PrimType::Bool {
             return if cmp == CmpOp::Eq && is_true(y) {
                 atom(x)
             } else if cmp == CmpOp::Eq && is_false(y) {
-                op(BasicOp::Unary(UnOp::Not, ty, x))
+                op(BasicOp::unary(UnOp::Not, ty, x))
             } else {
                 None
             };
@@ -335,23 +303,22 @@ impl<L: OptLevel> Simplifier<'_, L> {
             && let Some((a, Atom::Const(b))) = self.binary_def(BinOp::Add, x)
         {
             let rest = eval::binary(BinOp::Sub, c, b)?;
-            return op(BasicOp::Compare(cmp, ty, a, Atom::Const(rest)));
+            return op(BasicOp::compare(cmp, ty, a, Atom::Const(rest)));
         }
         None
     }
 
     fn fold_convert(&self, conv: ConvOp, from: PrimType, to: PrimType, x: Atom) -> Option<Simplified> {
-        if let Atom::Const(x) = x {
-            return constant(eval::convert(conv, x, to)?);
-        }
         if conv.is_identity(from, to) {
             return atom(x);
         }
-        let BasicOp::Convert { op: inner, from: first, to: _, arg } = self.unchecked_def(x)?.op else {
+        let BasicOp::Scalar(ScalarOp::Convert { op: inner, from: first, to: _, arg }) =
+            self.unchecked_def(x)?.op
+        else {
             return None;
         };
         let convert = |op: ConvOp, arg: Atom| {
-            let basic = BasicOp::Convert { op, from: first, to, arg };
+            let basic = BasicOp::convert(op, first, to, arg);
             Some(Simplified::Op(basic, Certs::new()))
         };
         match (conv, inner) {
@@ -385,20 +352,20 @@ impl<L: OptLevel> Simplifier<'_, L> {
             return atom(yes);
         }
         if let Some(other) = self.unary_def(UnOp::Not, cond) {
-            return op(BasicOp::Select { ty, cond: other, if_true: no, if_false: yes });
+            return op(BasicOp::select(ty, other, no, yes));
         }
         if ty == PrimType::Bool {
             if is_true(yes) && is_false(no) {
                 return atom(cond);
             }
             if is_false(yes) && is_true(no) {
-                return op(BasicOp::Unary(UnOp::Not, ty, cond));
+                return op(BasicOp::unary(UnOp::Not, ty, cond));
             }
             if is_true(yes) || yes == cond {
-                return op(BasicOp::Binary(BinOp::Or, ty, cond, no));
+                return op(BasicOp::binary(BinOp::Or, ty, cond, no));
             }
             if is_false(no) || no == cond {
-                return op(BasicOp::Binary(BinOp::And, ty, cond, yes));
+                return op(BasicOp::binary(BinOp::And, ty, cond, yes));
             }
         }
         self.fold_extremum(ty, cond, yes, no)
@@ -407,7 +374,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
     /// `select (x < y) y x` is the greater of two integers, `select (x < y) x y` the lesser: one
     /// operator, which later stages know to be exact.
     fn fold_extremum(&self, ty: PrimType, cond: Atom, yes: Atom, no: Atom) -> Option<Simplified> {
-        let BasicOp::Compare(cmp, _, x, y) = self.unchecked_def(cond)?.op else {
+        let BasicOp::Scalar(ScalarOp::Compare(cmp, _, x, y)) = self.unchecked_def(cond)?.op else {
             return None;
         };
         let (least, greatest) = match cmp {
@@ -416,9 +383,9 @@ impl<L: OptLevel> Simplifier<'_, L> {
             CmpOp::Eq | CmpOp::FLt | CmpOp::FLe | CmpOp::BLt | CmpOp::BLe => return None,
         };
         if (yes, no) == (y, x) {
-            op(BasicOp::Binary(greatest, ty, x, y))
+            op(BasicOp::binary(greatest, ty, x, y))
         } else if (yes, no) == (x, y) {
-            op(BasicOp::Binary(least, ty, x, y))
+            op(BasicOp::binary(least, ty, x, y))
         } else {
             None
         }

@@ -14,13 +14,13 @@
 use super::Simplifier;
 use super::closed_forms::Closed;
 use crate::dce::retain;
+use analysis::exact::scalar_operator;
 use ir::Soacs;
-use ir::exact::scalar_operator;
 use ir::scan_reduce::ScanReduce;
 use ir::soac::{Operator, Screma, Soac};
 use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Lambda, Param, Stm};
 use ir::types::{Dim, Type};
-use prim::{BinOp, ConvOp, PrimType, Scalar};
+use prim::{BinOp, ConvOp, PrimType, Scalar, ScalarOp};
 use smallvec::smallvec;
 
 /// A result with a closed form: its name, and the recurrence of its operator.
@@ -99,7 +99,7 @@ impl Simplifier<'_, Soacs> {
             }
             Closed::Idempotent(op, _, value) if scanned => BasicOp::Replicate {
                 shape: smallvec![width],
-                value: self.make("once", aux, BasicOp::Binary(op, ty, neutral, value)),
+                value: self.make("once", aux, BasicOp::binary(op, ty, neutral, value)),
             },
             closed @ (Closed::Constant(_) | Closed::Sum(..) | Closed::Idempotent(..)) => {
                 self.value_after(closed, neutral, ty, (PrimType::I64, iterations), false, aux)
@@ -126,12 +126,12 @@ impl Simplifier<'_, Soacs> {
         };
         let mut before = Atom::Var(index.name);
         if ty != PrimType::I64 {
-            let op = BasicOp::Convert { op: ConvOp::SExt, from: PrimType::I64, to: ty, arg: before };
+            let op = BasicOp::convert(ConvOp::SExt, PrimType::I64, ty, before);
             before = stm(self, "before", op);
         }
         let one = Atom::Const(Scalar::int(ty, 1));
-        let times = stm(self, "times", BasicOp::Binary(BinOp::Add, ty, before, one));
-        let product = BasicOp::Binary(BinOp::Mul, ty, times, value);
+        let times = stm(self, "times", BasicOp::Scalar(ScalarOp::Binary(BinOp::Add, ty, before, one)));
+        let product = BasicOp::binary(BinOp::Mul, ty, times, value);
         let product = stm(self, "product", product);
         Screma {
             width,

@@ -35,10 +35,12 @@ mod profile;
 pub(crate) mod signatures;
 
 use crate::abi::{CheckDesc, Ctx, DeviceDesc, TARGET_CUDA, TARGET_HIP, TARGET_OPENCL};
+use crate::control::Progress;
 use crate::error::{check_message, render};
 use crate::heap::{self, describe, memory_limit};
 use driver::{Arg, Driver, Limits, Memory};
 use gpu::Vendor;
+pub use opencl::SharedContexts;
 use pool::DeviceHeap;
 use profile::{Command, DIRECTIONS, Profile};
 use smallvec::SmallVec;
@@ -85,6 +87,10 @@ pub struct Config {
     pub timed: bool,
     /// True if the host also waits for each command and logs it.
     pub debug: bool,
+    /// The OpenCL contexts that this context shares with those of the same configuration: data that
+    /// drivers keep in them (for PoCL a library of functions, which takes longer to load than most
+    /// programs take to compile) is reused.
+    pub contexts: SharedContexts,
 }
 
 impl Config {
@@ -496,6 +502,9 @@ pub unsafe extern "C" fn br_launch(ctx: *mut Ctx, kernel: i64, blocks: i64, word
     let Ok(blocks @ 1..) = u64::try_from(blocks) else {
         return 0;
     };
+    if ctx.shared().cancellation.is_requested() {
+        return 1;
+    }
     let kernel = kernel as usize;
     let mut state = device.state();
     let count = state.desc.kernels().get(kernel).map_or(0, |k| k.sizes().len() + k.n_shared_buffers as usize);
@@ -505,10 +514,15 @@ pub unsafe extern "C" fn br_launch(ctx: *mut Ctx, kernel: i64, blocks: i64, word
         // SAFETY: by the caller's promise.
         unsafe { std::slice::from_raw_parts(words, count) }
     };
-    match state.launch(kernel, blocks, words) {
-        Ok(()) => 0,
-        Err(text) => fail(ctx, text),
+    if let Err(text) = state.launch(kernel, blocks, words) {
+        return fail(ctx, text);
     }
+    if let Some(hook) = &ctx.shared().progress {
+        let launches = state.launches;
+        drop(state);
+        hook.report(Progress::Launches(launches));
+    }
+    0
 }
 
 #[cfg(test)]

@@ -80,6 +80,7 @@ pub(super) fn config(program: &Program, options: &Options) -> Result<Config, Str
         compiled_into,
         timed: options.profile,
         debug: options.debug,
+        ..Config::default()
     })
 }
 

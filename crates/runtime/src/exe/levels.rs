@@ -146,14 +146,7 @@ mod tests {
     use std::sync::Arc;
 
     fn image(name: &str) -> Image {
-        let spec = ProgramSpec {
-            source_name: name.to_owned(),
-            entries: Vec::new(),
-            n_globals: 0,
-            init: None,
-            fini: None,
-            tunables: Vec::new(),
-        };
+        let spec = ProgramSpec { source_name: name.to_owned(), ..ProgramSpec::default() };
         // SAFETY: there is no code.
         unsafe { Image::from_spec(spec, Arc::new(())) }
     }

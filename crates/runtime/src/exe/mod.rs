@@ -8,8 +8,8 @@ mod kernel_files;
 pub mod levels;
 pub mod options;
 
-use crate::abi::{EntryDesc, KIND_UNIT, LevelDesc, ParamDesc, Program};
-use crate::call::{ResultView, Words, describe, value_type, view_result};
+use crate::abi::{LevelDesc, Program};
+use crate::call::{Handle, describe};
 use crate::context::{Config, Context};
 use crate::device;
 use crate::error::Error;
@@ -18,6 +18,7 @@ use crate::tuning_params::Assignment;
 use levels::{Code, Level};
 use options::{Command, Options};
 use std::ffi::{CStr, OsString, c_char};
+use std::fmt::Display;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, IsTerminal, Read, Seek, Write};
 use std::os::fd::{BorrowedFd, FromRawFd};
@@ -25,6 +26,7 @@ use std::os::unix::ffi::OsStringExt;
 use std::sync::Arc;
 use std::time::Instant;
 use value::Reader;
+use value::interface::EntryType;
 
 /// The input and output of an executable.
 pub struct Streams<'a, R> {
@@ -120,6 +122,7 @@ fn execute<R: Read>(
         memory_limit: options.memory_limit,
         tuning: kernel_files::assignments(image.program(), &options),
         log_comparisons: options.log_versions,
+        progress: None,
         device: kernel_files::config(image.program(), &options)?,
     };
     let mut context = Context::new(&config, image)?;
@@ -137,11 +140,10 @@ fn execute<R: Read>(
             log(streams.stderr, &format!("{name}: code for {level}"));
         }
     }
-    let mut words = Words::default();
-    let outcome = read_arguments(&mut context, &entry, &mut streams.stdin, &mut words)
-        .and_then(|()| run_entry(&mut context, &entry, &words, &options, &mut times, streams));
-    let loaded = loaded(entry.params(), &words);
-    context.free(&entry.params()[..loaded], &words);
+    let mut args = Vec::new();
+    let outcome = read_arguments(&mut context, entry, &mut streams.stdin, &mut args)
+        .and_then(|()| run_entry(&mut context, entry, &mut args, &options, &mut times, streams));
+    args.into_iter().for_each(|arg| context.release(arg));
     if options.profile {
         log(streams.stderr, context.report().trim_end());
     }
@@ -151,46 +153,36 @@ fn execute<R: Read>(
     outcome
 }
 
-/// The number of parameters that the words read so far cover.
-fn loaded(params: &[ParamDesc], words: &Words) -> usize {
-    let mut left = words.as_slice().len();
-    params
-        .iter()
-        .take_while(|param| {
-            let fits = param.words as usize <= left;
-            left = left.saturating_sub(param.words as usize);
-            fits
-        })
-        .count()
-}
-
 fn read_arguments<R: Read>(
     context: &mut Context,
-    entry: &EntryDesc,
+    entry: usize,
     stdin: &mut Reader<R>,
-    words: &mut Words,
+    args: &mut Vec<Handle>,
 ) -> Result<(), Failure> {
-    for (index, param) in entry.params().iter().enumerate() {
-        if param.kind == KIND_UNIT {
-            stdin.skip_unit().map_err(|e| format!("{}: {e}", describe(index, param)))?;
-            continue;
-        }
-        let Some(expected) = value_type(param) else {
-            return Err(format!(
-                "{}: values of this type have no text or binary form",
-                describe(index, param)
-            )
-            .into());
-        };
-        let value = stdin.read(expected).map_err(|e| format!("{}: {e}", describe(index, param)))?;
-        context.append_value(value, words).map_err(|e| format!("{}: {e}", describe(index, param)))?;
+    let interface = Arc::clone(context.interface());
+    let entry = &interface.entries[entry];
+    for (index, param) in entry.params.iter().enumerate() {
+        let at = |e: &dyn Display| format!("{}: {e}", describe(index, param));
+        args.push(match param.ty {
+            EntryType::Value(ty) => {
+                let value = stdin.read(ty).map_err(|e| at(&e))?;
+                context.import(value).map_err(|e| at(&e))?
+            }
+            ty if interface.opaques.is_unit(ty) => {
+                stdin.skip_unit().map_err(|e| at(&e))?;
+                context.unit(ty)
+            }
+            EntryType::Opaque(_) => {
+                return Err(at(&"values of this type have no text or binary form").into());
+            }
+        });
     }
     match stdin.at_end() {
         Ok(true) => Ok(()),
         Ok(false) => Err(format!(
             "there is more input after the {} of `{}`",
-            crate::error::count_arguments(entry.params().len()),
-            entry.name.get()
+            crate::error::count_arguments(entry.params.len()),
+            entry.name
         )
         .into()),
         Err(e) => Err(e.to_string().into()),
@@ -199,30 +191,37 @@ fn read_arguments<R: Read>(
 
 fn run_entry<R: Read>(
     context: &mut Context,
-    entry: &EntryDesc,
-    args: &Words,
+    entry: usize,
+    args: &mut [Handle],
     options: &Options,
     times: &mut Option<File>,
     streams: &mut Streams<'_, R>,
 ) -> Result<(), Failure> {
+    let interface = Arc::clone(context.interface());
+    let signature = &interface.entries[entry];
     let timed_runs = options.runs.unwrap_or(1);
     let warm_ups = u64::from(options.runs.is_some());
-    let has_unique = entry.params().iter().any(|param| param.unique != 0);
     let mut last = None;
     for number in 0..warm_ups + timed_runs {
         let is_last = number + 1 == warm_ups + timed_runs;
-        if let Some(results) = last.take() {
-            context.free(entry.results(), &results);
+        if let Some(result) = last.take() {
+            context.release(result);
         }
-        let copy =
-            if has_unique && !is_last { Some(context.copy_unique(entry.params(), args)?) } else { None };
+        // Arguments that may be overwritten, of which the last run gets the originals.
+        let mut originals = Vec::new();
+        let mut overwritten = (0..args.len()).filter(|at| !is_last && signature.params[*at].unique);
+        let copied = overwritten.try_for_each(|at| {
+            let copy = context.duplicate(&args[at])?;
+            originals.push((at, std::mem::replace(&mut args[at], copy)));
+            Ok(())
+        });
         // Clocks are read only if times are reported, as they are not free.
         let timed = options.log || times.is_some();
         let start = timed.then(Instant::now);
-        let outcome = context.invoke(entry, copy.as_ref().unwrap_or(args));
+        let outcome = copied.and_then(|()| context.invoke(entry, args));
         let micros = start.map_or(0, |start| start.elapsed().as_micros());
-        if let Some(copy) = &copy {
-            context.free_unique(entry.params(), copy);
+        for (at, original) in originals {
+            context.release(std::mem::replace(&mut args[at], original));
         }
         for line in context.comparisons().into_iter().chain(context.device_commands()) {
             log(streams.stderr, &line);
@@ -233,41 +232,49 @@ fn run_entry<R: Read>(
             continue;
         }
         if options.log {
-            log(streams.stderr, &format!("`{}` took {micros} us", entry.name.get()));
+            log(streams.stderr, &format!("`{}` took {micros} us", signature.name));
         }
         if let Some(file) = times {
             writeln!(file, "{micros}").map_err(|e| format!("cannot write the run time: {e}"))?;
         }
     }
-    let Some(results) = last else { return Ok(()) };
+    let Some(result) = last else { return Ok(()) };
     if !options.print_result {
-        context.free(entry.results(), &results);
+        context.release(result);
         return Ok(());
     }
-    let results = context.copy_results_to_host(entry.results(), results)?;
-    let outcome = print_results(entry.results(), &results, options.binary, streams.stdout);
-    context.free(entry.results(), &results);
+    let lines = context.components(result);
+    let outcome = print_results(context, &lines, options.binary, streams.stdout);
+    lines.into_iter().for_each(|line| context.release(line));
     outcome
 }
 
 fn print_results(
-    params: &[ParamDesc],
-    results: &Words,
+    context: &mut Context,
+    lines: &[Handle],
     binary: bool,
     stdout: &mut dyn Write,
 ) -> Result<(), Failure> {
     let mut out = BufWriter::with_capacity(64 << 10, stdout);
-    for index in 0..params.len() {
-        let written = match view_result(params, results, index)? {
-            ResultView::Unit => out.write_all(b"()"),
-            ResultView::Opaque(name) => {
-                out.flush().map_err(|e| write_failure(&e))?;
-                drop(out.into_parts());
-                return Err(format!("values of type `{name}` have no text or binary form").into());
+    for line in lines {
+        let written = if context.interface().opaques.is_unit(line.ty()) {
+            out.write_all(b"()")
+        } else {
+            let elements = context.value_type(line).and_then(|ty| Ok((ty, context.elements(line)?)));
+            let ((ty, shape), elements) = match elements {
+                Ok(value) => value,
+                Err(failure) => {
+                    out.flush().map_err(|e| write_failure(&e))?;
+                    drop(out.into_parts());
+                    return Err(failure.into());
+                }
+            };
+            let bytes = elements.bytes();
+            if binary {
+                value::write_binary_header(&mut out, ty.scalar, &shape).and_then(|()| out.write_all(bytes))
+            } else {
+                value::write_text_array(&mut out, ty.scalar, &shape, bytes)
             }
-            ResultView::View(view) if binary => value::write_binary_header(&mut out, view.ty, &view.shape)
-                .and_then(|()| out.write_all(view.bytes)),
-            ResultView::View(view) => value::write_text_array(&mut out, view.ty, &view.shape, view.bytes),
         };
         written.and_then(|()| out.write_all(b"\n")).map_err(|e| write_failure(&e))?;
     }

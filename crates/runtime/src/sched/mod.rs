@@ -20,6 +20,7 @@ mod sleep;
 
 use crate::abi::{Ctx, TaskFn};
 use crate::context::{Shared, stack_address};
+use crate::control::{Progress, ProgressHook};
 use crate::stats::Counter;
 use deque::{Deque, Job, Steal};
 use sleep::Sleepers;
@@ -33,6 +34,9 @@ use std::time::{Duration, Instant};
 pub const SEQUENTIAL_NS: i64 = 5_000;
 /// The approximate work (in ns) of chunks of the grain size.
 const GRAIN_SIZE_NS: i64 = 1_000;
+/// The approximate work (in ns) that a thread does between two looks at the request to cancel, if
+/// an operation is not shared.
+const STEP_NS: i64 = 1_000_000;
 /// The number of grain sizes below which a range is not split at first. Ranges of recursive work
 /// are shorter: they are split lazily, down to the grain size (`bench/run.py irregular --case quicksort`).
 const INITIAL_SPLIT: i64 = 4;
@@ -54,6 +58,28 @@ struct Join {
     owner: usize,
     pending: AtomicI64,
     failed: AtomicBool,
+    /// For reports on progress, if they are required and this operation is not inside of another.
+    progress: Option<ChunkProgress>,
+}
+
+/// The progress of an operation, for reports.
+struct ChunkProgress {
+    hook: ProgressHook,
+    done: AtomicI64,
+    total: i64,
+}
+
+impl ChunkProgress {
+    /// The progress of an operation with this number of chunks that the thread begins.
+    fn of(shared: &Shared, me: usize, operations: usize, total: i64) -> Option<Self> {
+        let hook = shared.progress.as_ref().filter(|_| me == 0 && operations == 0)?;
+        Some(Self { hook: hook.clone(), done: AtomicI64::new(0), total })
+    }
+
+    fn report(&self, chunks: i64) {
+        let done = self.done.fetch_add(chunks, Ordering::Relaxed) + chunks;
+        self.hook.report(Progress::Chunks { done, total: self.total });
+    }
 }
 
 /// The part of a context that the scheduler shares between threads.
@@ -248,10 +274,13 @@ unsafe fn run(ctx: *mut Ctx, shared: &Shared, me: usize, job: Job) {
         }
         let end = hi.min(lo.saturating_add(grain_size));
         if !join.failed.load(Ordering::Relaxed) {
+            let cancelled = shared.cancellation.is_requested();
             // SAFETY: generated code fulfils the contract of `TaskFn`.
-            let status = unsafe { (join.fun)(ctx, join.env, lo, end) };
-            if status != 0 {
+            if cancelled || unsafe { (join.fun)(ctx, join.env, lo, end) } != 0 {
                 join.failed.store(true, Ordering::Relaxed);
+            }
+            if let Some(progress) = &join.progress {
+                progress.report(end - lo);
             }
         }
         done += end - lo;
@@ -284,7 +313,7 @@ pub unsafe extern "C" fn br_tasks(ctx: *mut Ctx, fun: TaskFn, env: *mut u8, n: i
     let alone = n == 1 || shared.pool.size() == 1;
     if alone || least < SEQUENTIAL_NS && cost >= 0 {
         // SAFETY: by the caller's promise.
-        return unsafe { fun(ctx, env, 0, n) };
+        return unsafe { run_alone(ctx, (fun, env), n, cost) };
     }
     let mut first = 0;
     if least < SEQUENTIAL_NS {
@@ -328,6 +357,38 @@ pub unsafe extern "C" fn br_tasks_coarse(ctx: *mut Ctx, fun: TaskFn, env: *mut u
     unsafe { share(ctx, (fun, env), 0..n, grain_size) }
 }
 
+/// Runs the chunks `0..n` of an operation on the calling thread, in steps between which it can be
+/// cancelled.
+///
+/// # Safety
+/// As [`br_tasks`].
+unsafe fn run_alone(ctx: *mut Ctx, (fun, env): (TaskFn, *mut u8), n: i64, cost: i64) -> i32 {
+    if (0..STEP_NS).contains(&cost) {
+        // SAFETY: by the caller's promise.
+        return unsafe { fun(ctx, env, 0, n) };
+    }
+    // SAFETY: as in `br_tasks`.
+    let (shared, me, operations) = unsafe { ((*ctx).shared(), (*ctx).index(), (*ctx).operations) };
+    let progress = ChunkProgress::of(shared, me, operations, n);
+    let step = if cost < 0 { 1 } else { (n / (cost / STEP_NS)).max(1) };
+    let mut status = 0;
+    let mut at = 0;
+    // SAFETY: the context is this thread's own.
+    unsafe { (*ctx).operations += 1 };
+    while at < n && status == 0 {
+        let end = n.min(at + step);
+        // SAFETY: by the caller's promise.
+        status = if shared.cancellation.is_requested() { 1 } else { unsafe { fun(ctx, env, at, end) } };
+        if let Some(progress) = &progress {
+            progress.report(end - at);
+        }
+        at = end;
+    }
+    // SAFETY: as above.
+    unsafe { (*ctx).operations -= 1 };
+    status
+}
+
 /// Runs the chunks of an operation, `grain_size` at a time, shared with other threads.
 ///
 /// # Safety
@@ -341,9 +402,20 @@ unsafe fn share(ctx: *mut Ctx, (fun, env): (TaskFn, *mut u8), chunks: Range<i64>
         pool.start(shared);
     }
     shared.stats.add(me, Counter::Operations, 1);
-    let join =
-        Join { fun, env, grain_size, owner: me, pending: AtomicI64::new(n), failed: AtomicBool::new(false) };
+    // SAFETY: as in `br_tasks`.
+    let operations = unsafe { (*ctx).operations };
+    let join = Join {
+        fun,
+        env,
+        grain_size,
+        owner: me,
+        pending: AtomicI64::new(n),
+        failed: AtomicBool::new(false),
+        progress: ChunkProgress::of(shared, me, operations, n),
+    };
     let job = Job { join: (&raw const join) as u64, lo: chunks.start, hi: chunks.end };
+    // SAFETY: the context is this thread's own.
+    unsafe { (*ctx).operations += 1 };
     // SAFETY: the join lives until this function returns, which is after `pending` has reached 0.
     unsafe { run(ctx, shared, me, job) };
     // SAFETY: reads one word of a valid context.
@@ -362,5 +434,7 @@ unsafe fn share(ctx: *mut Ctx, (fun, env): (TaskFn, *mut u8), chunks: Range<i64>
             search.reset();
         }
     }
+    // SAFETY: as above.
+    unsafe { (*ctx).operations -= 1 };
     i32::from(join.failed.load(Ordering::Relaxed))
 }

@@ -2,13 +2,14 @@
 //! tasks, a constant, checks.
 
 use prim::ScalarType::{Bool, F64, I32, I64};
-use runtime::abi::{CheckDesc, Ctx, br_stack_check};
+use runtime::abi::{CheckDesc, Ctx, EntryFn, br_stack_check};
 use runtime::comparison_log::br_compared;
 use runtime::error::br_fail;
 use runtime::heap::{br_alloc, br_ref, br_unref};
 use runtime::sched::br_tasks;
-use runtime::{EntrySpec, Image, ParamKind, ParamSpec, ProgramSpec, TunableSpec};
+use runtime::{Image, ProgramSpec, TunableSpec};
 use std::sync::Arc;
+use value::interface::{EntryType, EntryValue, Interface, OpaqueKind, OpaqueType, OpaqueTypes, Signature};
 
 const CHUNK: i64 = 1000;
 
@@ -111,7 +112,7 @@ unsafe extern "C" fn big(ctx: *mut Ctx, args: *const u64, results: *mut u64) -> 
     0
 }
 
-/// `entry pair (): pair = {1, [..]}`, opaque, and a unit
+/// `entry pair (): (pair, ()) = ({n = 1, xs = [..]}, ())`
 unsafe extern "C" fn pair(ctx: *mut Ctx, _: *const u64, results: *mut u64) -> i32 {
     // SAFETY: no words in, three out.
     unsafe {
@@ -168,76 +169,40 @@ unsafe extern "C" fn fini(ctx: *mut Ctx) {
     unsafe { br_unref(ctx, **ctx.cast::<*mut *mut u8>()) };
 }
 
-fn param(name: &str, type_name: &str, kind: ParamKind) -> ParamSpec {
-    ParamSpec { name: name.into(), type_name: type_name.into(), kind, unique: false }
-}
-
-fn unique(param: ParamSpec) -> ParamSpec {
-    ParamSpec { unique: true, ..param }
-}
-
 /// The program's image.
 pub fn image() -> Image {
-    let ints = |name| param(name, "[]i32", ParamKind::Array(I32, 1));
+    let mut opaques = OpaqueTypes::default();
+    let ints = EntryType::array(I32, 1);
+    let of = |ty| EntryType::scalar(ty);
+    let record = |name: &str, fields: &[(&str, EntryType)]| OpaqueType {
+        name: name.into(),
+        kind: OpaqueKind::Record(fields.iter().map(|(name, ty)| ((*name).into(), *ty)).collect()),
+    };
+    let pair = record("pair", &[("n", of(I32)), ("xs", EntryType::array(I64, 1))]);
+    let pair = EntryType::Opaque(opaques.push(pair).expect("a type"));
+    let unit = opaques.tuple(&[]).expect("a type");
+    let flag = opaques.tuple(&[of(Bool), of(F64)]).expect("a type");
+    let pair_and_unit = opaques.tuple(&[pair, unit]).expect("a type");
+    let entries: [(&str, EntryFn, &[(&str, EntryType)], EntryType); 7] = [
+        ("main", sum, &[("xs", ints)], of(I32)),
+        ("update", update, &[("*xs", ints), ("i", of(I64)), ("x", of(I32))], ints),
+        ("swap", swap, &[("x", of(F64)), ("b", of(Bool))], flag),
+        ("big", big, &[("n", of(I64))], EntryType::array(I64, 1)),
+        ("pair", self::pair, &[("", unit)], pair_and_unit),
+        ("deep", deep, &[], of(I32)),
+        ("long", long, &[("n", of(I64))], of(I64)),
+    ];
+    let signature = |(name, _, params, result): &(&str, EntryFn, &[(&str, EntryType)], EntryType)| {
+        let param = |(name, ty): &(&str, EntryType)| {
+            let unique = name.starts_with('*');
+            EntryValue { unique, ..opaques.value(name.trim_start_matches('*'), *ty) }
+        };
+        Signature::new(name, params.iter().map(param).collect(), opaques.value("", *result))
+    };
     let spec = ProgramSpec {
         source_name: "test.fut".into(),
-        entries: vec![
-            EntrySpec {
-                name: "main".into(),
-                fun: sum,
-                params: vec![ints("xs")],
-                results: vec![param("", "i32", ParamKind::Scalar(I32))],
-            },
-            EntrySpec {
-                name: "update".into(),
-                fun: update,
-                params: vec![
-                    unique(ints("xs")),
-                    param("i", "i64", ParamKind::Scalar(I64)),
-                    param("x", "i32", ParamKind::Scalar(I32)),
-                ],
-                results: vec![unique(ints(""))],
-            },
-            EntrySpec {
-                name: "swap".into(),
-                fun: swap,
-                params: vec![
-                    param("x", "f64", ParamKind::Scalar(F64)),
-                    param("b", "bool", ParamKind::Scalar(Bool)),
-                ],
-                results: vec![
-                    param("", "bool", ParamKind::Scalar(Bool)),
-                    param("", "f64", ParamKind::Scalar(F64)),
-                ],
-            },
-            EntrySpec {
-                name: "big".into(),
-                fun: big,
-                params: vec![param("n", "i64", ParamKind::Scalar(I64))],
-                results: vec![param("", "[]i64", ParamKind::Array(I64, 1))],
-            },
-            EntrySpec {
-                name: "pair".into(),
-                fun: pair,
-                params: vec![param("", "()", ParamKind::Unit)],
-                results: vec![
-                    param("", "pair", ParamKind::Opaque { words: 3, blocks: vec![1] }),
-                    param("", "()", ParamKind::Unit),
-                ],
-            },
-            EntrySpec {
-                name: "deep".into(),
-                fun: deep,
-                params: vec![],
-                results: vec![param("", "i32", ParamKind::Scalar(I32))],
-            },
-            EntrySpec {
-                name: "long".into(),
-                fun: long,
-                params: vec![param("n", "i64", ParamKind::Scalar(I64))],
-                results: vec![param("", "i64", ParamKind::Scalar(I64))],
-            },
-        ],
+        interface: Interface { entries: entries.iter().map(signature).collect(), opaques: opaques.clone() },
+        entries: entries.iter().map(|entry| entry.1).collect(),
         n_globals: 1,
         init: Some(init),
         fini: Some(fini),

@@ -1,6 +1,6 @@
 //! Sequences of `let`s inside expressions.
 
-use super::{Parser, Res};
+use super::{Failed, Parser, Res};
 use crate::ast::{ExpKind, LetBind, LetFun, LetKind};
 use crate::diag::Diagnostic;
 use crate::token::Tok;
@@ -9,14 +9,29 @@ impl Parser<'_> {
     /// Parses `let`s, with or without `in` between them, and the body. It is a loop, not a
     /// recursion, because programs have long sequences of them.
     pub(super) fn let_exp(&mut self) -> Res<ExpKind> {
+        let start = self.span();
         let mut binds = Vec::new();
-        let body = loop {
+        match self.let_binds(&mut binds) {
+            Ok(()) => self.in_scope(start, |body| ExpKind::Let(binds, body)),
+            Err(Failed) => {
+                let body = self.kept_bindings();
+                if binds.is_empty() {
+                    self.bindings = Some(body);
+                    return Err(Failed);
+                }
+                self.keep(start, ExpKind::Let(binds, Box::new(body)))
+            }
+        }
+    }
+
+    fn let_binds(&mut self, binds: &mut Vec<LetBind>) -> Res<()> {
+        loop {
             binds.push(self.let_bind()?);
             match self.kind() {
                 Tok::In => {
                     self.bump();
                     if !self.at(Tok::Let) {
-                        break self.exp()?;
+                        return Ok(());
                     }
                 }
                 Tok::Let => {}
@@ -31,8 +46,7 @@ impl Parser<'_> {
                 }
                 _ => return self.expected("`in` or another `let`"),
             }
-        };
-        Ok(ExpKind::Let(binds, Box::new(body)))
+        }
     }
 
     fn let_bind(&mut self) -> Res<LetBind> {
@@ -54,7 +68,13 @@ impl Parser<'_> {
                 let params = self.params(1)?;
                 let ret = self.return_type()?;
                 self.expect(Tok::Equals, "a parameter, `:` or `=`")?;
-                let body = self.exp()?;
+                let body = match self.exp() {
+                    Ok(body) => body,
+                    Err(Failed) => {
+                        let body = Box::new(self.kept_bindings());
+                        return self.keep(start, ExpKind::Lambda(params, ret.map(Box::new), body));
+                    }
+                };
                 LetKind::Fun(Box::new(LetFun { name, type_params, params, ret, body }))
             }
             _ => self.let_pat()?,

@@ -24,10 +24,15 @@ impl Parser<'_> {
         let braces = self.braces;
         while !(self.at(Tok::Eof) || in_module && self.at(Tok::RCurly)) {
             let before = self.pos;
-            let result = self.nested(Self::decl);
+            let mut result = self.nested(Self::decl);
             let failed = result.is_err() || std::mem::take(&mut self.needs_recovery);
+            let more = !failed || self.recover(before, braces, in_module);
+            if failed && let Ok(Decl { kind: DeclKind::Val(bind), span, .. }) = &mut result {
+                span.end = self.span().start;
+                extend_to(&mut bind.body, span.end);
+            }
             decls.extend(result.ok());
-            if failed && !self.recover(before, braces, in_module) {
+            if !more {
                 break;
             }
         }
@@ -75,6 +80,7 @@ impl Parser<'_> {
     }
 
     fn decl(&mut self) -> Res<Decl> {
+        self.bindings = None;
         let doc = self.take_doc();
         let start = self.span();
         let attrs = self.attrs()?;
@@ -150,7 +156,8 @@ impl Parser<'_> {
                 type_params,
                 params,
                 ret: None,
-                body: Exp { kind: ExpKind::Error, span: name.span },
+                body: Exp { kind: ExpKind::Error, span: name.span.at_end() },
+                complete: false,
             }
         } else {
             let start = self.span();
@@ -174,7 +181,8 @@ impl Parser<'_> {
                 type_params: Vec::new(),
                 params: vec![left, right],
                 ret: None,
-                body: Exp { kind: ExpKind::Error, span: name.span },
+                body: Exp { kind: ExpKind::Error, span: name.span.at_end() },
+                complete: false,
             }
         };
         bind.ret = self.return_type()?;
@@ -185,9 +193,12 @@ impl Parser<'_> {
                 let _: Res<()> = self.expected(what);
                 self.needs_recovery = true;
             }
-            Ok(body) => bind.body = body,
+            Ok(body) => (bind.body, bind.complete) = (body, true),
             // The name remains bound for later declarations.
-            Err(Failed) => self.needs_recovery = true,
+            Err(Failed) => {
+                bind.body = self.kept_bindings();
+                self.needs_recovery = true;
+            }
         }
         Ok(bind)
     }
@@ -374,5 +385,23 @@ impl Parser<'_> {
             lines.push(line.strip_prefix(' ').unwrap_or(line));
         }
         Doc { text: lines.join("\n"), span: doc.span }
+    }
+}
+
+/// Extends an expression with a syntax error to an offset, also its parts that end in it.
+fn extend_to(exp: &mut Exp, end: u32) {
+    let mut exp = exp;
+    loop {
+        exp.span.end = end;
+        exp = match &mut exp.kind {
+            ExpKind::Let(_, body) | ExpKind::Lambda(_, _, body) => body,
+            ExpKind::Loop(inner) => &mut inner.body,
+            ExpKind::Match(_, cases) => {
+                let Some(case) = cases.last_mut() else { return };
+                case.span.end = end;
+                &mut case.body
+            }
+            _ => return,
+        };
     }
 }

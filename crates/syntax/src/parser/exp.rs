@@ -1,6 +1,6 @@
 //! Expressions: operators, and the forms that begin with a keyword.
 
-use super::{Parser, Res};
+use super::{Failed, Parser, Res};
 use crate::ast::{Case, Exp, ExpKind, Loop, LoopForm, Operator, QualName, RangeEnd};
 use crate::diag::Diagnostic;
 use crate::span::Span;
@@ -265,12 +265,12 @@ impl Parser<'_> {
         let params = self.params(1)?;
         let ret = if self.eat(Tok::Colon) { Some(Box::new(self.type_term()?)) } else { None };
         self.expect(Tok::Arrow, "a parameter or `->`")?;
-        let body = self.exp()?;
-        Ok(Exp { kind: ExpKind::Lambda(params, ret, Box::new(body)), span: self.span_since(start) })
+        let kind = self.in_scope(start, |body| ExpKind::Lambda(params, ret, body))?;
+        Ok(Exp { kind, span: self.span_since(start) })
     }
 
     fn loop_exp(&mut self) -> Res<ExpKind> {
-        self.bump();
+        let start = self.bump();
         let pat = self.pat()?;
         let init = if self.eat(Tok::Equals) { Some(self.exp()?) } else { None };
         let form = match self.kind() {
@@ -293,20 +293,25 @@ impl Parser<'_> {
             _ => return self.expected("`for` or `while`"),
         };
         self.expect(Tok::Do, "`do`")?;
-        let body = self.exp()?;
-        Ok(ExpKind::Loop(Box::new(Loop { pat, init, form, body })))
+        self.in_scope(start, |body| ExpKind::Loop(Box::new(Loop { pat, init, form, body: *body })))
     }
 
     fn match_exp(&mut self) -> Res<ExpKind> {
-        self.bump();
+        let whole = self.bump();
         let scrutinee = self.exp()?;
         let mut cases = Vec::new();
         while self.at(Tok::Case) || cases.is_empty() {
             let start = self.expect(Tok::Case, "`case`")?;
             let pat = self.pat()?;
             self.expect(Tok::Arrow, "`->` and the result of this case")?;
-            let body = self.exp()?;
-            cases.push(Case { pat, body, span: self.span_since(start) });
+            match self.exp() {
+                Ok(body) => cases.push(Case { pat, body, span: self.span_since(start) }),
+                Err(Failed) => {
+                    let body = self.kept_bindings();
+                    cases.push(Case { pat, body, span: self.span_since(start) });
+                    return self.keep(whole, ExpKind::Match(Box::new(scrutinee), cases));
+                }
+            }
         }
         Ok(ExpKind::Match(Box::new(scrutinee), cases))
     }

@@ -13,7 +13,7 @@ mod module;
 mod pat;
 mod types;
 
-use crate::ast::{Exp, Ident, Lit, Prog, QualName};
+use crate::ast::{Exp, ExpKind, Ident, Lit, Prog, QualName};
 use crate::diag::Diagnostic;
 use crate::lexer::{MAX_ERRORS, lex};
 use crate::span::{FileId, Span};
@@ -81,6 +81,9 @@ struct Parser<'a> {
     next_doc: usize,
     /// True if the right-hand side of a declaration could not be parsed and must be skipped.
     needs_recovery: bool,
+    /// The bindings around a syntax error in an expression: the innermost ones that were parsed,
+    /// with [`ExpKind::Error`] in their scope.
+    bindings: Option<Exp>,
     /// True after `nesting-too-deep` was reported: later errors are suppressed.
     suppress_errors: bool,
     errors: Vec<Diagnostic>,
@@ -99,6 +102,7 @@ impl<'a> Parser<'a> {
             braces: 0,
             next_doc: 0,
             needs_recovery: false,
+            bindings: None,
             suppress_errors: false,
             errors: Vec::new(),
         }
@@ -244,6 +248,30 @@ impl<'a> Parser<'a> {
                 })
             }
         }
+    }
+
+    /// Parses an expression in the scope of bindings, and makes an expression of both. After a syntax
+    /// error, that is kept.
+    fn in_scope(&mut self, start: Span, bind: impl FnOnce(Box<Exp>) -> ExpKind) -> Res<ExpKind> {
+        match self.exp() {
+            Ok(body) => Ok(bind(Box::new(body))),
+            Err(Failed) => {
+                let kind = bind(Box::new(self.kept_bindings()));
+                self.keep(start, kind)
+            }
+        }
+    }
+
+    /// Keeps bindings around a syntax error, and fails.
+    fn keep<T>(&mut self, start: Span, kind: ExpKind) -> Res<T> {
+        self.bindings = Some(Exp { kind, span: self.span_since(start) });
+        Err(Failed)
+    }
+
+    /// The bindings around the syntax error found last.
+    fn kept_bindings(&mut self) -> Exp {
+        let error = Exp { kind: ExpKind::Error, span: self.span().at_start() };
+        self.bindings.take().unwrap_or(error)
     }
 
     fn fail<T>(&mut self, error: Option<Diagnostic>) -> Res<T> {

@@ -8,7 +8,7 @@ use crate::infer::walks::UNNAMED;
 use crate::infer::{FreeVars, Origin, VarState};
 use crate::sizes::{self, Poly, SizeComparison};
 use crate::subst::{TypeMapper, map_dim};
-use crate::tast::{Dim, Exp, ExpKind, Ty, TyVarId, VarId};
+use crate::tast::{Dim, Exp, ExpKind, VarId};
 use std::sync::Arc;
 
 impl Unifier<'_> {
@@ -59,9 +59,6 @@ impl Unifier<'_> {
     fn canonical_dim(&self, dim: &Dim) -> Dim {
         struct Canonical<'t>(&'t crate::infer::InferTables);
         impl TypeMapper for Canonical<'_> {
-            fn ty_var(&mut self, _: TyVarId) -> Option<Ty> {
-                None
-            }
             fn dim_var(&mut self, var: VarId) -> Option<Dim> {
                 let canonical = self.0.canonical(var);
                 (canonical != var).then_some(Dim::Var(canonical))

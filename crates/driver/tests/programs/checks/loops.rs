@@ -8,7 +8,7 @@ use ir::tunable::Settings;
 use std::collections::BTreeSet;
 
 /// The sizes from which on functions are split.
-const SMALL: imp::split::Sizes = imp::split::Sizes { function: 60, tasks: 90, outline: 40 };
+const SMALL: impopt::split::Sizes = impopt::split::Sizes { function: 60, tasks: 90, outline: 40 };
 
 /// Evaluates the test blocks at each of these levels, with a different order of independent
 /// iterations, except for code that is unchanged.
@@ -20,8 +20,8 @@ pub fn preserve_semantics(program: &Program) -> Vec<String> {
         Ok(lanes) => lanes,
         Err(message) => return vec![message],
     };
-    let parts = imp::split::split(lanes.clone(), SMALL, &mut ir::Context::default());
-    let parts = imp::copies::outline_copies(parts);
+    let parts = impopt::split::split(lanes.clone(), SMALL, &mut ir::Context::default());
+    let parts = impopt::copies::outline_copies(parts);
     if let Err(errors) = imp::verify(&parts) {
         return errors.iter().map(|e| format!("split: {e}")).collect();
     }

@@ -8,6 +8,7 @@ use driver::{DeviceTarget, Session};
 use harness::compare_all;
 use runtime::tuning_params::Assignment;
 use runtime::{Config, Context, Image, device};
+use std::sync::LazyLock;
 
 /// Entry points whose sums of floats are combined in a different order on a device: their last bits
 /// may differ from the CPU's, but not from run to run. All other results have the CPU's bits.
@@ -109,6 +110,9 @@ fn with_tuning(
     })
 }
 
+/// The OpenCL contexts of all programs.
+static CONTEXTS: LazyLock<device::SharedContexts> = LazyLock::new(device::SharedContexts::default);
+
 /// Calls each entry point twice, and compares the outcomes.
 fn run(program: &Program, image: Image, tuning: Vec<Assignment>) -> Vec<String> {
     let mut problems = Vec::new();
@@ -121,7 +125,7 @@ fn run(program: &Program, image: Image, tuning: Vec<Assignment>) -> Vec<String> 
         vec!["-cl-opt-disable".to_owned()]
     };
     let config = Config {
-        device: device::Config { build_options, ..device::Config::default() },
+        device: device::Config { build_options, contexts: CONTEXTS.clone(), ..device::Config::default() },
         tuning,
         ..Config::default()
     };

@@ -5,7 +5,7 @@ use super::{Compiled, Compiler};
 use crate::eval::code::{LaneOp, Op, Reg};
 use crate::eval::typed;
 use crate::{Expr, TunableId, VarType};
-use prim::{BinOp, CmpOp, ConvOp, PrimType, UnOp};
+use prim::{BinOp, CmpOp, ConvOp, PrimType, ScalarOp, UnOp};
 
 /// Scalar operators with instructions of their own.
 fn fast(op: BinOp, ty: PrimType) -> Option<fn(Reg, Reg, Reg) -> Op> {
@@ -73,7 +73,7 @@ impl Compiler<'_, '_> {
                 let value = u64::from(self.constants.logs_comparisons);
                 Ok((self.constant(value), PrimType::Bool))
             }
-            crate::lanewise_expr!() | crate::vector_expr!() => {
+            Expr::Scalar(_) | crate::vector_expr!() => {
                 stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || self.operator(expr, into))
             }
         }
@@ -85,7 +85,7 @@ impl Compiler<'_, '_> {
 
     fn operator(&mut self, expr: &Expr, into: Option<Reg>) -> Compiled<(Reg, PrimType)> {
         match expr {
-            Expr::Unary(op, _, x) => {
+            Expr::Scalar(ScalarOp::Unary(op, _, x)) => {
                 let (a, ty) = self.scalar(x)?;
                 let Some(f) = typed::unary(*op, ty) else {
                     return self.fail(format!("{} has no value", op.name()));
@@ -94,7 +94,7 @@ impl Compiler<'_, '_> {
                 self.emit(Op::Unary { f, d, a });
                 Ok((d, ty))
             }
-            Expr::Binary(op, _, x, y) => {
+            Expr::Scalar(ScalarOp::Binary(op, _, x, y)) => {
                 let ((a, ty), (b, other)) = (self.scalar(x)?, self.scalar(y)?);
                 let Some(f) = typed::binary(*op, ty).filter(|_| ty == other) else {
                     return self.fail(format!("{} has no value", op.name()));
@@ -106,7 +106,7 @@ impl Compiler<'_, '_> {
                 });
                 Ok((d, ty))
             }
-            Expr::Compare(op, _, x, y) => {
+            Expr::Scalar(ScalarOp::Compare(op, _, x, y)) => {
                 let ((a, ty), (b, other)) = (self.scalar(x)?, self.scalar(y)?);
                 let Some(f) = typed::compare(*op, ty).filter(|_| ty == other) else {
                     return self.fail(format!("{} has no value", op.name()));
@@ -120,7 +120,7 @@ impl Compiler<'_, '_> {
                 });
                 Ok((d, PrimType::Bool))
             }
-            Expr::Convert(op, _, to, x) => {
+            Expr::Scalar(ScalarOp::Convert { op, from: _, to, arg: x }) => {
                 let (a, from) = self.scalar(x)?;
                 if !op.accepts(from, *to) {
                     return self.fail(format!("{} has no value", op.name()));
@@ -132,7 +132,7 @@ impl Compiler<'_, '_> {
                 });
                 Ok((d, *to))
             }
-            Expr::Select(_, c, x, y) => {
+            Expr::Scalar(ScalarOp::Select { ty: _, cond: c, if_true: x, if_false: y }) => {
                 let (c, (a, ty), (b, other)) = (self.bool(c)?, self.scalar(x)?, self.scalar(y)?);
                 if ty != other {
                     return self.fail("select has no value");
@@ -141,7 +141,7 @@ impl Compiler<'_, '_> {
                 self.emit(Op::Select { d, c, a, b });
                 Ok((d, ty))
             }
-            Expr::Fma(_, x, y, z) => {
+            Expr::Scalar(ScalarOp::Fma(_, x, y, z)) => {
                 let ((a, ty), (b, second), (c, third)) = (self.scalar(x)?, self.scalar(y)?, self.scalar(z)?);
                 if !ty.is_float() || second != ty || third != ty {
                     return self.fail("fma has no value");
@@ -150,7 +150,7 @@ impl Compiler<'_, '_> {
                 self.emit(Op::Fma { ty, d, a, b, c });
                 Ok((d, ty))
             }
-            Expr::Math(fun, _, args) => {
+            Expr::Scalar(ScalarOp::Math(fun, _, args)) => {
                 let args: Compiled<Vec<(Reg, PrimType)>> = args.iter().map(|x| self.scalar(x)).collect();
                 let args = args?;
                 let (a, b, ty) = match *args.as_slice() {
@@ -271,11 +271,11 @@ impl Compiler<'_, '_> {
                 self.emit_lanes(LaneOp::Shift { d, a, by: (*by).min(lanes), b, lanes });
                 Ok((d, ty, lanes))
             }
-            Expr::Unary(op, _, x) => self.unary_lanes(*op, x, into),
+            Expr::Scalar(ScalarOp::Unary(op, _, x)) => self.unary_lanes(*op, x, into),
             Expr::SplitSqrt(x) => self.unary_lanes(UnOp::FSqrt, x, into),
             Expr::NewtonQuotient(x, y) => self.binary_lanes(BinOp::FDiv, x, y, into),
-            Expr::Binary(op, _, x, y) => self.binary_lanes(*op, x, y, into),
-            Expr::Compare(op, _, x, y) => {
+            Expr::Scalar(ScalarOp::Binary(op, _, x, y)) => self.binary_lanes(*op, x, y, into),
+            Expr::Scalar(ScalarOp::Compare(op, _, x, y)) => {
                 let ((a, ty, lanes), b) = self.equal_vectors(x, y)?;
                 let Some(f) = typed::compare(*op, ty) else {
                     return self.fail(format!("{} has no value", op.name()));
@@ -284,7 +284,7 @@ impl Compiler<'_, '_> {
                 self.emit_lanes(LaneOp::Binary { f, d, a, b, lanes });
                 Ok((d, PrimType::Bool, lanes))
             }
-            Expr::Convert(op, _, to, x) => {
+            Expr::Scalar(ScalarOp::Convert { op, from: _, to, arg: x }) => {
                 let (a, from, lanes) = self.vector(x)?;
                 if !op.accepts(from, *to) {
                     return self.fail(format!("{} has no value", op.name()));
@@ -293,7 +293,7 @@ impl Compiler<'_, '_> {
                 self.emit_lanes(LaneOp::Convert { op: *op, from, to: *to, d, a, lanes });
                 Ok((d, *to, lanes))
             }
-            Expr::Select(_, c, x, y) => {
+            Expr::Scalar(ScalarOp::Select { ty: _, cond: c, if_true: x, if_false: y }) => {
                 let (c, count) = self.mask(c)?;
                 let ((a, ty, lanes), b) = self.equal_vectors(x, y)?;
                 if count != lanes {
@@ -303,7 +303,7 @@ impl Compiler<'_, '_> {
                 self.emit_lanes(LaneOp::Select { d, c, a, b, lanes });
                 Ok((d, ty, lanes))
             }
-            Expr::Fma(_, x, y, z) => {
+            Expr::Scalar(ScalarOp::Fma(_, x, y, z)) => {
                 let ((a, ty, lanes), b) = self.equal_vectors(x, y)?;
                 let (c, third, count) = self.vector(z)?;
                 if (third, count) != (ty, lanes) || !ty.is_float() {
@@ -313,7 +313,7 @@ impl Compiler<'_, '_> {
                 self.emit_lanes(LaneOp::Fma { ty, d, a, b, c, lanes });
                 Ok((d, ty, lanes))
             }
-            Expr::Math(fun, _, args) => {
+            Expr::Scalar(ScalarOp::Math(fun, _, args)) => {
                 let ((a, ty, lanes), b) = match args.as_slice() {
                     [x] if fun.arity() == 1 => {
                         let x = self.vector(x)?;

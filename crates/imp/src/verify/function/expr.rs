@@ -41,23 +41,14 @@ impl FunctionCheck<'_, '_> {
                 }
                 ty @ (VarType::Scalar(_) | VarType::Vector(..)) => Some(ty),
             },
-            Expr::Unary(op, ty, x) => {
-                self.domain(op.domain().contains(*ty), op.name(), *ty);
-                self.elementwise(&[(x, *ty)], *ty)
+            Expr::Scalar(op) => {
+                if let Err(message) = op.is_defined() {
+                    self.error(message);
+                }
+                let operands: Vec<(&Expr, PrimType)> =
+                    op.operands().into_iter().map(|x| &**x).zip(op.operand_types()).collect();
+                self.elementwise(&operands, op.result_type())
             }
-            Expr::Binary(op, ty, x, y) => {
-                self.domain(op.domain().contains(*ty), op.name(), *ty);
-                self.elementwise(&[(x, *ty), (y, *ty)], *ty)
-            }
-            Expr::Compare(op, ty, x, y) => {
-                self.domain(op.domain().contains(*ty), op.name(), *ty);
-                self.elementwise(&[(x, *ty), (y, *ty)], PrimType::Bool)
-            }
-            Expr::Convert(op, from, to, x) => {
-                self.domain(op.accepts(*from, *to), op.name(), *from);
-                self.elementwise(&[(x, *from)], *to)
-            }
-            Expr::Select(ty, c, x, y) => self.elementwise(&[(c, PrimType::Bool), (x, *ty), (y, *ty)], *ty),
             Expr::SplitSqrt(x) => {
                 let ty = VarType::Vector(PrimType::F64, ROOT_LANES);
                 self.expect_type(x, ty);
@@ -70,18 +61,6 @@ impl FunctionCheck<'_, '_> {
                     self.error(format!("shared_div requires a multiple of {ROOT_LANES} lanes"));
                 }
                 ty
-            }
-            Expr::Fma(ty, x, y, z) => {
-                self.domain(ty.is_float(), "fma", *ty);
-                self.elementwise(&[(x, *ty), (y, *ty), (z, *ty)], *ty)
-            }
-            Expr::Math(fun, ty, args) => {
-                self.domain(ty.is_float(), fun.name(), *ty);
-                if args.len() != fun.arity() {
-                    self.error(format!("{} takes {} arguments", fun.name(), fun.arity()));
-                }
-                let args: Vec<_> = args.iter().map(|arg| (arg, *ty)).collect();
-                self.elementwise(&args, *ty)
             }
             Expr::Tunable(id) => {
                 self.tunable(*id);

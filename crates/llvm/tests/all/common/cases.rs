@@ -2,106 +2,93 @@
 
 use half::f16;
 use imp::Expr;
-use prim::{BinOp, CmpOp, ConvOp, MathFun, PrimType, Scalar, UnOp, eval};
-
-type Code = Box<dyn Fn(Vec<Expr>) -> Expr>;
-type Meaning = Box<dyn Fn(&[Scalar]) -> Option<Scalar>>;
+use prim::{BinOp, CmpOp, ConvOp, MathFun, PrimType, Scalar, ScalarOp, UnOp, eval};
 
 /// An operator at one type.
 pub struct Case {
     pub name: String,
+    op: ScalarOp<()>,
     pub params: Vec<PrimType>,
     /// Operands of the expression after the parameters.
     pub constants: Vec<Scalar>,
     pub result: PrimType,
-    pub expr: Code,
-    pub meaning: Meaning,
 }
 
-fn two(args: Vec<Expr>) -> (Box<Expr>, Box<Expr>) {
-    let [x, y]: [Expr; 2] = args.try_into().unwrap();
-    (Box::new(x), Box::new(y))
+impl Case {
+    fn new(op: ScalarOp<()>, constants: Vec<Scalar>) -> Self {
+        let mut params = op.operand_types().to_vec();
+        params.truncate(params.len() - constants.len());
+        Self { name: op.spelling(), params, constants, result: op.result_type(), op }
+    }
+
+    fn of<T>(&self, operands: impl IntoIterator<Item = T>) -> ScalarOp<T> {
+        let mut operands = operands.into_iter();
+        self.op.clone().map(|()| operands.next().unwrap())
+    }
+
+    /// The expression with these operands.
+    pub fn expr(&self, args: impl IntoIterator<Item = Expr>) -> Expr {
+        Expr::Scalar(self.of(args).map(Box::new))
+    }
+
+    /// The mathematical function, if it is one.
+    pub fn fun(&self) -> Option<MathFun> {
+        if let ScalarOp::Math(fun, ..) = self.op { Some(fun) } else { None }
+    }
+
+    /// Interesting arguments: all pairs; every 7th triple.
+    pub fn arguments(&self) -> Vec<Vec<Scalar>> {
+        let domains: Vec<Vec<Scalar>> = self.params.iter().map(|ty| interesting(*ty)).collect();
+        let count: usize = domains.iter().map(Vec::len).product();
+        let step = if domains.len() > 2 { 7 } else { 1 };
+        let one = |at: usize| {
+            let mut rest = at;
+            let pick = |values: &Vec<Scalar>| {
+                let x = values[rest % values.len()];
+                rest /= values.len();
+                x
+            };
+            domains.iter().map(pick).collect()
+        };
+        (0..count).step_by(step).map(one).collect()
+    }
+
+    /// The value for these arguments.
+    pub fn meaning(&self, args: &[Scalar]) -> Option<Scalar> {
+        self.of(args.iter().chain(&self.constants).copied()).value(|fun, _, args| eval::math(fun, args))
+    }
 }
 
 pub fn cases() -> Vec<Case> {
-    let mut cases = Vec::new();
-    let mut case = |name: String, params: Vec<PrimType>, result, expr, meaning| {
-        cases.push(Case { name, params, constants: Vec::new(), result, expr, meaning });
-    };
+    let mut ops = Vec::new();
     for &ty in PrimType::ALL {
-        for &op in BinOp::ALL.iter().filter(|op| op.domain().contains(ty)) {
-            let expr = Box::new(move |args| {
-                let (x, y) = two(args);
-                Expr::Binary(op, ty, x, y)
-            });
-            let meaning: Meaning = Box::new(move |args| eval::binary(op, args[0], args[1]));
-            case(format!("{}.{ty}", op.name()), vec![ty; 2], ty, expr, meaning);
+        ops.extend(BinOp::ALL.iter().map(|op| ScalarOp::Binary(*op, ty, (), ())));
+        ops.extend(UnOp::ALL.iter().map(|op| ScalarOp::Unary(*op, ty, ())));
+        ops.extend(CmpOp::ALL.iter().map(|op| ScalarOp::Compare(*op, ty, (), ())));
+        for &op in ConvOp::ALL {
+            ops.extend(PrimType::ALL.iter().map(|to| ScalarOp::Convert { op, from: ty, to: *to, arg: () }));
         }
-        for &op in UnOp::ALL.iter().filter(|op| op.domain().contains(ty)) {
-            let expr = Box::new(move |mut args: Vec<_>| Expr::Unary(op, ty, Box::new(args.remove(0))));
-            let meaning: Meaning = Box::new(move |args| eval::unary(op, args[0]));
-            case(format!("{}.{ty}", op.name()), vec![ty], ty, expr, meaning);
-        }
-        for &op in CmpOp::ALL.iter().filter(|op| op.domain().contains(ty)) {
-            let expr = Box::new(move |args| {
-                let (x, y) = two(args);
-                Expr::Compare(op, ty, x, y)
-            });
-            let meaning: Meaning =
-                Box::new(move |args| eval::compare(op, args[0], args[1]).map(Scalar::Bool));
-            case(format!("{}.{ty}", op.name()), vec![ty; 2], PrimType::Bool, expr, meaning);
-        }
-        for (&op, &to) in ConvOp::ALL.iter().flat_map(|op| PrimType::ALL.iter().map(move |to| (op, to))) {
-            if !op.accepts(ty, to) {
-                continue;
-            }
-            let expr = Box::new(move |mut args: Vec<_>| Expr::Convert(op, ty, to, Box::new(args.remove(0))));
-            let meaning: Meaning = Box::new(move |args| eval::convert(op, args[0], to));
-            case(format!("{}.{ty}.{to}", op.name()), vec![ty], to, expr, meaning);
-        }
-        if ty.is_float() {
-            let expr = Box::new(move |args: Vec<_>| {
-                let [x, y, z] = args.try_into().unwrap();
-                Expr::Fma(ty, Box::new(x), Box::new(y), Box::new(z))
-            });
-            let meaning: Meaning = Box::new(|args| eval::fma(args[0], args[1], args[2]));
-            case(format!("fma.{ty}"), vec![ty; 3], ty, expr, meaning);
-            for &fun in MathFun::ALL {
-                let expr = Box::new(move |args| Expr::Math(fun, ty, args));
-                let meaning: Meaning = Box::new(move |args| eval::math(fun, args));
-                case(format!("{}.{ty}", fun.name()), vec![ty; fun.arity()], ty, expr, meaning);
-            }
-        }
-        let expr = Box::new(move |args: Vec<_>| {
-            let [c, x, y] = args.try_into().unwrap();
-            Expr::Select(ty, Box::new(c), Box::new(x), Box::new(y))
-        });
-        let meaning: Meaning =
-            Box::new(|args| Some(if args[0] == Scalar::Bool(true) { args[1] } else { args[2] }));
-        let params = vec![PrimType::Bool, ty, ty];
-        case(format!("select.{ty}"), params, ty, expr, meaning);
+        ops.push(ScalarOp::Fma(ty, (), (), ()));
+        ops.extend(
+            MathFun::ALL
+                .iter()
+                .map(|fun| ScalarOp::Math(*fun, ty, std::iter::repeat_n((), fun.arity()).collect())),
+        );
+        ops.push(ScalarOp::Select { ty, cond: (), if_true: (), if_false: () });
     }
+    let defined = ops.into_iter().filter(|op| op.is_defined().is_ok());
     // Powers with a constant exponent have code of their own.
-    for &ty in PrimType::ALL.iter().filter(|ty| ty.is_int()) {
-        for n in [0, 1, 2, 5, 13] {
-            cases.push(Case {
-                name: format!("pow{n}.{ty}"),
-                params: vec![ty],
-                constants: vec![Scalar::int(ty, n)],
-                result: ty,
-                expr: Box::new(move |args| {
-                    let (x, y) = two(args);
-                    Expr::Binary(BinOp::Pow, ty, x, y)
-                }),
-                meaning: Box::new(move |args| eval::binary(BinOp::Pow, args[0], Scalar::int(ty, n))),
-            });
-        }
-    }
-    cases
+    let powers = PrimType::ALL.iter().filter(|ty| ty.is_int()).flat_map(|&ty| {
+        [0, 1, 2, 5, 13].map(|n| {
+            let case = Case::new(ScalarOp::Binary(BinOp::Pow, ty, (), ()), vec![Scalar::int(ty, n)]);
+            Case { name: format!("pow{n}.{ty}"), ..case }
+        })
+    });
+    defined.map(|op| Case::new(op, Vec::new())).chain(powers).collect()
 }
 
 /// Values at the boundaries of operators' cases.
-pub fn interesting(ty: PrimType) -> Vec<Scalar> {
+fn interesting(ty: PrimType) -> Vec<Scalar> {
     let ints = [
         0i64,
         1,

@@ -5,8 +5,8 @@ pub mod memory;
 pub mod vectors;
 
 use imp::{
-    Access, Check, CheckId, CodePlacement, Entry, EntryType, EntryValue, Expr, For, FunId, Function, Launch,
-    LoopMode, Program, Stmt, Var, VarInfo, VarType,
+    Access, Check, CheckId, CodePlacement, Entry, EntryType, Expr, For, FunId, Function, Launch, LoopMode,
+    Program, Signature, Stmt, Var, VarInfo, VarType,
 };
 use llvm::{Jit, Options};
 use prim::{BinOp, CmpOp, PrimType, ScalarType};
@@ -75,7 +75,7 @@ pub fn c(x: i64) -> Expr {
     Expr::i64(x)
 }
 pub fn bin(op: BinOp, ty: PrimType, x: Expr, y: Expr) -> Expr {
-    Expr::Binary(op, ty, Box::new(x), Box::new(y))
+    Expr::binary(op, ty, x, y)
 }
 pub fn add(x: Expr, y: Expr) -> Expr {
     bin(BinOp::Add, PrimType::I64, x, y)
@@ -87,7 +87,7 @@ pub fn mul(x: Expr, y: Expr) -> Expr {
     bin(BinOp::Mul, PrimType::I64, x, y)
 }
 pub fn less(x: Expr, y: Expr) -> Expr {
-    Expr::Compare(CmpOp::SLt, PrimType::I64, Box::new(x), Box::new(y))
+    Expr::compare(CmpOp::SLt, PrimType::I64, x, y)
 }
 /// Element `index` of a row-major vector.
 pub fn at(buffer: Var, elem: PrimType, index: Expr) -> Access {
@@ -125,41 +125,35 @@ pub fn check(cond: Expr, values: Vec<Expr>) -> Stmt {
     Stmt::Check { cond, check: CheckId(0), values }
 }
 
-pub fn entry_value(name: &str, ty: EntryType) -> EntryValue {
-    let type_name = match &ty {
-        EntryType::Scalar(ty) => ty.to_string(),
-        EntryType::Array { elem, rank } => format!("{}{elem}", "[]".repeat(*rank)),
-        EntryType::Opaque(_) => "opaque".to_owned(),
-    };
-    EntryValue { name: name.into(), type_name: type_name.into(), ty, unique: false }
+/// Adds an entry point under this name; several results become a tuple.
+pub fn add_entry(program: &mut Program, name: &str, fun: FunId, params: &[EntryType], results: &[EntryType]) {
+    let result = program.opaques.tuple(results).unwrap();
+    let opaques = &program.opaques;
+    let params = params.iter().map(|ty| opaques.value("x", *ty)).collect();
+    let signature = Signature::new(name, params, opaques.value("", result));
+    program.entries.push(Entry { fun, signature });
 }
 /// The scalar type of an entry's parameter or result.
 pub fn entry_type(ty: PrimType) -> EntryType {
     let same = ScalarType::ALL.iter().find(|t| t.name() == ty.name());
-    EntryType::Scalar(*same.unwrap())
+    EntryType::scalar(*same.unwrap())
 }
 pub fn array_of(ty: ScalarType) -> EntryType {
-    EntryType::Array { elem: ty, rank: 1 }
+    EntryType::array(ty, 1)
 }
 
 /// A program of these functions; the first is the entry `main`.
 pub fn program(functions: Vec<Function>, params: Vec<EntryType>, results: Vec<EntryType>) -> Program {
-    let values = |types: Vec<EntryType>| types.into_iter().map(|t| entry_value("x", t)).collect();
     let mut program = Program {
         source_name: "test.fut".into(),
         functions,
-        entries: vec![Entry {
-            name: "main".into(),
-            fun: FunId(0),
-            params: values(params),
-            results: values(results),
-        }],
         checks: vec![Check {
             format: "index {i64} is out of bounds for size {i64}".into(),
             location: "test.fut:1:2-3".into(),
         }],
         ..Program::default()
     };
+    add_entry(&mut program, "main", FunId(0), &params, &results);
     program.functions.iter_mut().for_each(imp::captures::fill);
     program
 }

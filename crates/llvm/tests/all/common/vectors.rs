@@ -1,7 +1,7 @@
 //! Functions over vectors as entry points of a program, and operands for them.
 
-use super::{array_of, entry_type, entry_value};
-use imp::{Entry, EntryType, Expr, FunId, Function, LaneAccess, LanePositions, MaskedOff, Program, Var};
+use super::{add_entry, array_of, entry_type};
+use imp::{EntryType, Expr, FunId, Function, LaneAccess, LanePositions, MaskedOff, Program, Var};
 use prim::{PrimType, Scalar};
 use runtime::abi::EntryFn;
 
@@ -30,29 +30,27 @@ pub fn unit(buffer: Var, elem: PrimType, lanes: u32, position: Expr) -> LaneAcce
 /// The array type of an entry's parameter.
 pub fn array(ty: PrimType) -> EntryType {
     match entry_type(ty) {
-        EntryType::Scalar(ty) => array_of(ty),
-        other => panic!("{other:?}"),
+        EntryType::Value(ty) => array_of(ty.scalar),
+        EntryType::Opaque(_) => panic!("{ty}"),
     }
 }
 
 /// Adds a function as an entry point under its own name.
 pub fn export(program: &mut Program, function: Function, params: &[EntryType]) {
-    program.entries.push(Entry {
-        name: function.name.clone(),
-        fun: FunId(program.functions.len() as u32),
-        params: params.iter().map(|ty| entry_value("x", ty.clone())).collect(),
-        results: vec![],
-    });
+    let fun = FunId(program.functions.len() as u32);
+    add_entry(program, &function.name, fun, params, &[]);
     program.functions.push(function);
 }
 
-/// Runs code that does not access its context and cannot fail.
+/// Runs code that reads no more of its context than the flag of cancelled calls, and cannot fail.
 ///
 /// # Safety
 ///
 /// The words are the code's arguments: addresses of arrays as long as it expects, sizes, numbers.
 pub unsafe fn run(code: EntryFn, words: &[u64]) {
+    let flag = 0i32;
+    let mut context = [0, 0, 0, 0, &raw const flag as u64];
     // SAFETY: the caller guarantees the words.
-    let status = unsafe { code(std::ptr::dangling_mut(), words.as_ptr(), std::ptr::null_mut()) };
+    let status = unsafe { code(context.as_mut_ptr().cast(), words.as_ptr(), std::ptr::null_mut()) };
     assert_eq!(status, 0);
 }

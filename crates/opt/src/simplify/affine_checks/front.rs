@@ -36,7 +36,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
             shown.extend(self.at_failing(affine, left, &checks, prov, depth));
         }
         let all = checks.into_iter().map(|check| check.ok).reduce(|all, ok| {
-            let and = BasicOp::Binary(BinOp::And, PrimType::Bool, all, ok);
+            let and = BasicOp::binary(BinOp::And, PrimType::Bool, all, ok);
             self.emit_in_outer("both", Type::BOOL, prov, and, depth)
         });
         (all.unwrap_or(Atom::Const(Scalar::Bool(true))), shown)
@@ -61,7 +61,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         }
         let checks = corners.into_iter().map(|indices| {
             let at = self.at_corner(base, &hoisted.left, &indices, prov, depth);
-            let ok = BasicOp::Compare(hoisted.goal.op, PrimType::I64, at, bound);
+            let ok = BasicOp::compare(hoisted.goal.op, PrimType::I64, at, bound);
             let ok = self.emit_in_outer("ok", Type::BOOL, prov, ok, depth);
             CheckedIteration { indices, ok }
         });
@@ -78,7 +78,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         prov: Prov,
     ) -> Vec<CheckedIteration> {
         let (one, depth) = (&hoisted.left[0], hoisted.depth);
-        let ok = BasicOp::Compare(hoisted.goal.op, PrimType::I64, base, bound);
+        let ok = BasicOp::compare(hoisted.goal.op, PrimType::I64, base, bound);
         let ok = self.emit_in_outer("ok", Type::BOOL, prov, ok, depth);
         let mut slack = self.number(BinOp::Sub, bound, base, prov, depth);
         if hoisted.goal.op == CmpOp::ULt {
@@ -88,10 +88,10 @@ impl<L: OptLevel> Simplifier<'_, L> {
         let positive = self.number(BinOp::SMax, by, Atom::i64(1), prov, depth);
         let steps = self.number(BinOp::SQuot, slack, positive, prov, depth);
         let last = self.number(BinOp::Add, one.width, Atom::i64(-1), prov, depth);
-        let enough = BasicOp::Compare(CmpOp::SLe, PrimType::I64, last, steps);
+        let enough = BasicOp::compare(CmpOp::SLe, PrimType::I64, last, steps);
         let mut enough = self.emit_in_outer("enough", Type::BOOL, prov, enough, depth);
         if one.by.as_constant().is_none() {
-            let stays = BasicOp::Compare(CmpOp::Eq, PrimType::I64, by, Atom::i64(0));
+            let stays = BasicOp::compare(CmpOp::Eq, PrimType::I64, by, Atom::i64(0));
             let stays = self.emit_in_outer("stays", Type::BOOL, prov, stays, depth);
             enough = self.or(stays, enough, prov, depth);
         }
@@ -120,8 +120,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
             shown = Some(match shown {
                 None => at,
                 Some(later) => {
-                    let choice =
-                        BasicOp::Select { ty: PrimType::I64, cond: check.ok, if_true: later, if_false: at };
+                    let choice = BasicOp::select(PrimType::I64, check.ok, later, at);
                     self.emit_in_outer("shown", Type::I64, prov, choice, depth)
                 }
             });
@@ -163,7 +162,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
     /// The lowest 32 bits, sign-extended.
     fn lowest_bits(&mut self, x: Atom, prov: Prov, depth: usize) -> Atom {
         let (wide, narrow) = (PrimType::I64, PrimType::I32);
-        let convert = |from, to, arg| BasicOp::Convert { op: ConvOp::SExt, from, to, arg };
+        let convert = |from, to, arg| BasicOp::convert(ConvOp::SExt, from, to, arg);
         let ty = Type::Prim(narrow);
         let bits = self.emit_in_outer("bits", ty, prov, convert(wide, narrow, x), depth);
         self.emit_in_outer("wide", Type::I64, prov, convert(narrow, wide, bits), depth)
@@ -177,12 +176,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
             for name in monomial {
                 let mut factor = Atom::Var(*name);
                 if self.type_of(*name) == Type::Prim(PrimType::I32) {
-                    let extended = BasicOp::Convert {
-                        op: ConvOp::SExt,
-                        from: PrimType::I32,
-                        to: PrimType::I64,
-                        arg: factor,
-                    };
+                    let extended = BasicOp::convert(ConvOp::SExt, PrimType::I32, PrimType::I64, factor);
                     factor = self.emit_in_outer("wide", Type::I64, prov, extended, depth);
                 }
                 product = if product == Atom::i64(1) {
@@ -205,7 +199,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         {
             return Atom::Const(value);
         }
-        let op = BasicOp::Binary(op, PrimType::I64, x, y);
+        let op = BasicOp::binary(op, PrimType::I64, x, y);
         self.emit_in_outer("end", Type::I64, prov, op, depth)
     }
 }

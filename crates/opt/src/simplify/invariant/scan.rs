@@ -9,13 +9,13 @@ use super::{Operand, Relation, SLOW};
 use crate::level::OptLevel;
 use crate::simplify::rewrite::Rewriter;
 use crate::simplify::{Certs, ScopeKind, Simplifier};
+use analysis::uses::EachUse;
 use ir::Name;
-use ir::syntax::{Atom, BasicOp, Body, Exp, Level, LoopParam};
+use ir::syntax::{Atom, BasicOp, Body, Exp, LoopParam};
 use ir::types::Type;
 use ir::walk::{Visit, VisitMut};
-use prim::{BinOp, CmpOp, PrimType, Scalar, UnOp};
+use prim::{BinOp, CmpOp, PrimType, Scalar, ScalarOp, UnOp};
 use rustc_hash::{FxHashMap, FxHashSet};
-use smallvec::SmallVec;
 
 /// The largest depth of boolean operations that are traced.
 const FUEL: u32 = 8;
@@ -44,14 +44,6 @@ pub(super) struct Values {
     below: Vec<(Atom, i128)>,
 }
 
-struct Names(SmallVec<[Name; 4]>);
-
-impl<L: Level> Visit<L> for Names {
-    fn name(&mut self, name: &Name) {
-        self.0.push(*name);
-    }
-}
-
 impl Scan {
     /// Returns the part of the body that these results depend on.
     pub(super) fn of<L: OptLevel>(body: &Body<L>, roots: &[Atom]) -> Self {
@@ -70,9 +62,8 @@ impl Scan {
             self.bound.extend(stm.pat.iter().map(|param| param.name));
             match &stm.exp {
                 Exp::Basic(op) if wanted => {
-                    let mut names = Names(SmallVec::new());
-                    Visit::<L>::basic(&mut names, op);
-                    self.needed.extend(names.0);
+                    let needed = &mut self.needed;
+                    Visit::<L>::basic(&mut EachUse(|name| needed.extend([name])), op);
                     if let Some(param) = stm.pat.first()
                         && param.ty == Type::BOOL
                     {
@@ -249,19 +240,19 @@ impl Scan {
             return;
         }
         match known {
-            Truth::Op(BasicOp::Compare(op, ty, x, y)) if ty.is_int() => {
+            Truth::Op(BasicOp::Scalar(ScalarOp::Compare(op, ty, x, y))) if ty.is_int() => {
                 let (mut x, mut y) = (*x, *y);
                 s.rewrite_plain(&mut x);
                 s.rewrite_plain(&mut y);
                 s.ranges_at(depth, |ranges| ranges.assume(*op, x, y, truth, certs));
             }
-            Truth::Op(BasicOp::Binary(op, PrimType::Bool, x, y))
+            Truth::Op(BasicOp::Scalar(ScalarOp::Binary(op, PrimType::Bool, x, y)))
                 if (*op == BinOp::And && truth) || (*op == BinOp::Or && !truth) =>
             {
                 self.assume(s, *x, truth, certs, depth, fuel - 1);
                 self.assume(s, *y, truth, certs, depth, fuel - 1);
             }
-            Truth::Op(BasicOp::Unary(UnOp::Not, PrimType::Bool, x)) => {
+            Truth::Op(BasicOp::Scalar(ScalarOp::Unary(UnOp::Not, PrimType::Bool, x))) => {
                 self.assume(s, *x, !truth, certs, depth, fuel - 1);
             }
             Truth::Both(x, y) if truth => {
@@ -293,15 +284,15 @@ impl Scan {
                 Truth::Both(x, y) if truth => {
                     open.extend([(*x, true, fuel - 1), (*y, true, fuel - 1)]);
                 }
-                Truth::Op(BasicOp::Binary(op, PrimType::Bool, x, y))
+                Truth::Op(BasicOp::Scalar(ScalarOp::Binary(op, PrimType::Bool, x, y)))
                     if (*op == BinOp::And && truth) || (*op == BinOp::Or && !truth) =>
                 {
                     open.extend([(*x, truth, fuel - 1), (*y, truth, fuel - 1)]);
                 }
-                Truth::Op(BasicOp::Unary(UnOp::Not, PrimType::Bool, x)) => {
+                Truth::Op(BasicOp::Scalar(ScalarOp::Unary(UnOp::Not, PrimType::Bool, x))) => {
                     open.push((*x, !truth, fuel - 1));
                 }
-                Truth::Op(BasicOp::Compare(op, ty, x, y)) if ty.is_int() => {
+                Truth::Op(BasicOp::Scalar(ScalarOp::Compare(op, ty, x, y))) if ty.is_int() => {
                     let side = |atom: Atom| {
                         let next = body.result.iter().position(|result| *result == atom);
                         match (atom, next) {

@@ -76,6 +76,7 @@ const LIBRARIES: &[&str] = &[
 macro_rules! functions {
     ($($field:ident = $symbol:literal ($($arg:ty),*) -> $result:ty;)*) => {
         /// The library's functions.
+        #[derive(Clone, Copy)]
         pub struct Api {
             $(pub $field: unsafe extern "system" fn($($arg),*) -> $result,)*
         }
@@ -108,6 +109,7 @@ functions! {
     device_info = "clGetDeviceInfo" (DeviceId, u32, usize, *mut c_void, *mut usize) -> Status;
     create_context = "clCreateContext"
         (*const isize, u32, *const DeviceId, *const c_void, *mut c_void, *mut Status) -> Context;
+    release_context = "clReleaseContext" (Context) -> Status;
     create_queue = "clCreateCommandQueue" (Context, DeviceId, u64, *mut Status) -> Queue;
     release_queue = "clReleaseCommandQueue" (Queue) -> Status;
     create_buffer = "clCreateBuffer" (Context, u64, usize, *mut c_void, *mut Status) -> Mem;

@@ -17,11 +17,13 @@ use super::driver::{Arg, Driver, Limits, Memory};
 use crate::abi::{DeviceDesc, KernelDesc};
 use api::{Api, Status};
 use devices::ClDevice;
-use std::sync::{Mutex, PoisonError};
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
 use timer::Timer;
 
-/// Serialises the listing of devices: drivers initialise their lists at that time, and some expose
-/// incomplete lists to other threads. It guards the drivers' state and holds no data.
+/// Serialises the listing of devices in this process: drivers initialise their lists, which are
+/// global variables of theirs, at that time, and some expose incomplete lists to other threads. It
+/// guards the drivers' state and holds no data.
 static LISTING_LOCK: Mutex<()> = Mutex::new(());
 
 /// Loads the library and lists the available devices.
@@ -42,7 +44,7 @@ pub fn list() -> Result<Vec<String>, String> {
 /// A device with a program's kernels.
 pub struct OpenCl {
     choice: ClDevice,
-    context: api::Context,
+    context: Arc<ClContext>,
     queue: api::Queue,
     program: api::Program,
     /// Created at their first launch.
@@ -56,33 +58,59 @@ pub struct OpenCl {
 // SAFETY: OpenCL objects may be used from any thread, by one at a time.
 unsafe impl Send for OpenCl {}
 
-/// The context of each opened device, as addresses. A device has one context per process, as in
-/// CUDA: data that drivers keep in it (for PoCL a library of functions, which takes longer to load
-/// than most programs take to compile) is reused by the next program.
-static CONTEXTS: Mutex<Vec<(usize, usize)>> = Mutex::new(Vec::new());
+/// OpenCL contexts by device, shared by the owners of this value and its clones.
+#[derive(Clone, Default)]
+pub struct SharedContexts(Arc<Mutex<Vec<(usize, Arc<ClContext>)>>>);
 
-/// The context of a device.
-fn context_of(choice: &ClDevice, api: &Api) -> Result<api::Context, Status> {
-    let mut contexts = CONTEXTS.lock().unwrap_or_else(PoisonError::into_inner);
-    let device = choice.id as usize;
-    if let Some((_, context)) = contexts.iter().find(|(known, _)| *known == device) {
-        return Ok(*context as api::Context);
+impl fmt::Debug for SharedContexts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SharedContexts")
     }
-    let mut status = 0;
-    // SAFETY: one device; no callback.
-    let context = unsafe {
-        (api.create_context)(
-            std::ptr::null(),
-            1,
-            &raw const choice.id,
-            std::ptr::null(),
-            std::ptr::null_mut(),
-            &raw mut status,
-        )
-    };
-    api::checked(status)?;
-    contexts.push((device, context as usize));
-    Ok(context)
+}
+
+/// An OpenCL context, released when its last user is dropped.
+struct ClContext {
+    context: api::Context,
+    api: Api,
+}
+
+// SAFETY: OpenCL contexts may be used from any thread.
+unsafe impl Send for ClContext {}
+// SAFETY: as above.
+unsafe impl Sync for ClContext {}
+
+impl Drop for ClContext {
+    fn drop(&mut self) {
+        // SAFETY: created once by this library, and no longer used.
+        unsafe { (self.api.release_context)(self.context) };
+    }
+}
+
+impl SharedContexts {
+    /// The context of a device.
+    fn of(&self, choice: &ClDevice, api: &Api) -> Result<Arc<ClContext>, Status> {
+        let mut contexts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let device = choice.id as usize;
+        if let Some((_, context)) = contexts.iter().find(|(known, _)| *known == device) {
+            return Ok(Arc::clone(context));
+        }
+        let mut status = 0;
+        // SAFETY: one device; no callback.
+        let context = unsafe {
+            (api.create_context)(
+                std::ptr::null(),
+                1,
+                &raw const choice.id,
+                std::ptr::null(),
+                std::ptr::null_mut(),
+                &raw mut status,
+            )
+        };
+        api::checked(status)?;
+        let context = Arc::new(ClContext { context, api: *api });
+        contexts.push((device, Arc::clone(&context)));
+        Ok(context)
+    }
 }
 
 /// The maximum size of a fill pattern in bytes.
@@ -99,8 +127,9 @@ pub fn open(desc: &DeviceDesc, config: &Config) -> Result<OpenCl, String> {
         let (name, why) = (&choice.name, api::describe(status));
         format!("cannot use the device `{name}`: {what}: {why}")
     };
-    let context = context_of(&choice, &api);
-    let context = context.map_err(|status| failed("cannot create a context", status))?;
+    let shared = config.contexts.of(&choice, &api);
+    let shared = shared.map_err(|status| failed("cannot create a context", status))?;
+    let context = shared.context;
     let properties = if config.timed { api::QUEUE_PROFILING_ENABLE } else { 0 };
     let mut status = 0;
     // SAFETY: the device is the context's.
@@ -108,7 +137,7 @@ pub fn open(desc: &DeviceDesc, config: &Config) -> Result<OpenCl, String> {
     api::checked(status).map_err(|status| failed("cannot create a queue", status))?;
     let mut device = OpenCl {
         choice,
-        context,
+        context: shared,
         queue,
         program: std::ptr::null_mut(),
         kernels: vec![None; desc.kernels().len()],
@@ -189,7 +218,7 @@ impl Driver for OpenCl {
         // SAFETY: no host memory is passed.
         let mem = unsafe {
             (self.api.create_buffer)(
-                self.context,
+                self.context.context,
                 flags,
                 bytes as usize,
                 std::ptr::null_mut(),

@@ -1,0 +1,52 @@
+//! Functions as their callers see them.
+
+use ir::syntax::Function;
+use ir::{FunName, Level, MathDefinitions, Program};
+use rustc_hash::FxHashMap;
+
+/// The interface of a function as its callers see it.
+#[derive(Clone, Debug)]
+pub struct Signature {
+    /// For each parameter, true if a call consumes the argument.
+    pub consumed: Vec<bool>,
+    /// For each result, the indices of the parameters that it may alias.
+    pub aliases: Vec<Vec<u32>>,
+}
+
+/// The signatures of a program's functions, and the definitions of its mathematical functions.
+#[derive(Clone, Debug, Default)]
+pub struct Signatures {
+    functions: FxHashMap<FunName, Signature>,
+    math: MathDefinitions,
+}
+
+impl Signatures {
+    /// Returns the signatures of all functions of a program.
+    pub fn of<L: Level>(program: &Program<L>) -> Self {
+        let signature = |function: &Function<L>| {
+            let signature = Signature {
+                consumed: function.params.iter().map(|p| p.consumed).collect(),
+                aliases: function.ret.iter().map(|r| r.aliases.clone()).collect(),
+            };
+            (function.name.clone(), signature)
+        };
+        let functions = program.functions.iter().map(signature).collect();
+        Self { functions, math: program.math.clone() }
+    }
+
+    /// Returns true if the function may consume this argument; true for unknown functions.
+    pub fn consumes(&self, fun: &FunName, argument: usize) -> bool {
+        let signature = self.get(fun);
+        signature.is_none_or(|signature| signature.consumed.get(argument) != Some(&false))
+    }
+
+    /// Returns the signature of a function, if it is known.
+    pub fn get(&self, fun: &FunName) -> Option<&Signature> {
+        self.functions.get(fun)
+    }
+
+    /// Returns the definitions of mathematical functions.
+    pub fn math(&self) -> &MathDefinitions {
+        &self.math
+    }
+}

@@ -1,0 +1,219 @@
+//! Kernels with one iteration per thread block: the threads of a block share the segops of its
+//! iteration.
+//!
+//! ```text
+//! for block in 0 .. n grid#0 ".." {
+//!   part = frame [256]f32                -- arrays of the block, some allocated by the launch
+//!   for thread in 0 .. 256 block {
+//!     k = ks[block]                      -- all threads compute scalars, with equal results
+//!     barrier
+//!     if thread == 0 { ys[0] = k }       -- one thread writes for all
+//!     barrier
+//!     for round in .. { i = round * 256 + thread; if i < m { .. } }
+//!     barrier                            -- distributed work is between barriers
+//!   }
+//! }
+//! ```
+//!
+//! Code outside of the shared segops is *block-uniform*: scalars, conditions and bounds are equal
+//! in all threads, as they are computed from equal values, so barriers are allowed in branches and
+//! loops. Side effects are executed by one thread, or distributed, with a barrier before, as other
+//! threads may still read the old values, and one after. The code of a segop's iterations belongs
+//! to single threads ([`sequential`](super::sequential)).
+
+use crate::function::Gen;
+use imp::build::{binary, mul};
+use imp::{DeviceOp, Expr, Region, SharedBuffer, Space, Stmt, Var, VarType};
+use ir::mem::{MemOp, assign_slots};
+use ir::seg::{Seg, SegOp};
+use ir::syntax::{Body, Exp, Param};
+use ir::walk::with_stack;
+use ir::{Mems, Name, PassError, Prov};
+use prim::{BinOp, PrimType, Scalar};
+use rustc_hash::FxHashMap;
+use target::device::{RESERVED_SHARED_BYTES, SHARED_MEMORY_BYTES};
+
+/// The threads of a block that run block-uniform code.
+#[derive(Clone, Copy)]
+pub(crate) struct ThreadBlock {
+    /// The index of the thread in its block.
+    thread: Var,
+}
+
+/// The shared memory of a kernel with one iteration per thread block.
+#[derive(Default)]
+pub(crate) struct SharedMemory {
+    /// Arrays with one element for each thread.
+    parts: Vec<(PrimType, Var)>,
+    /// The slots of IR blocks that are allocated in shared memory.
+    pub(crate) slots: FxHashMap<Name, Var>,
+    /// Buffers whose size is set by the launch.
+    pub(super) dynamic_buffers: Vec<SharedBuffer>,
+}
+
+impl Gen<'_, '_> {
+    /// A segmap with one thread block for each iteration.
+    pub(super) fn block_level_map(
+        &mut self,
+        pat: &[Param<Mems>],
+        seg: &Seg<Mems>,
+        prov: Prov,
+    ) -> Result<(), PassError> {
+        let n = self.extent_product(&seg.space.dims, "n")?;
+        self.shared_memory.parts.clear();
+        let slots = self.assign_slots(&seg.body)?;
+        self.kernel(("segmap", prov), n, |g, block| {
+            g.threads(|g, thread| {
+                let Expr::Var(thread) = thread else {
+                    return Err(PassError::bug("a thread index is not a variable"));
+                };
+                g.thread_block = Some(ThreadBlock { thread });
+                let made = g.map_iteration(pat, seg, &Expr::Var(block));
+                g.thread_block = None;
+                made?;
+                g.declare_slots(slots)
+            })
+        })
+    }
+
+    /// Assigns the IR blocks that a thread block allocates in shared memory to slots (shared-memory
+    /// colouring). Returns the variable and size in bytes of each slot.
+    fn assign_slots(&mut self, body: &Body<Mems>) -> Result<Vec<(Var, Expr)>, PassError> {
+        self.shared_memory.slots.clear();
+        let mut made = Vec::new();
+        for slot in assign_slots(body, &self.blocks)? {
+            let Some((first, _)) = slot.blocks.first() else {
+                continue;
+            };
+            let hint = self.function.names.hint(*first).clone();
+            let var = self.new_var(VarType::Buffer(Space::Shared), &hint);
+            let mut bytes: Option<Expr> = None;
+            for (block, own) in slot.blocks {
+                self.shared_memory.slots.insert(block, var);
+                let own = self.atom(own)?;
+                bytes = Some(match bytes {
+                    None => own,
+                    Some(other) => larger(other, own),
+                });
+            }
+            made.push((var, bytes.unwrap_or(Expr::i64(0))));
+        }
+        Ok(made)
+    }
+
+    /// Declares the slots: slots of constant size are arrays of the block as long as they fit on
+    /// any device, the launch allocates the others.
+    fn declare_slots(&mut self, slots: Vec<(Var, Expr)>) -> Result<(), PassError> {
+        let threads = self.layout().block.unsigned_abs();
+        let parts = self.shared_memory.parts.iter().map(|(elem, _)| elem.size() * threads);
+        let mut left = (SHARED_MEMORY_BYTES - RESERVED_SHARED_BYTES).saturating_sub(parts.sum());
+        let word = PrimType::I64.size();
+        for (slot, bytes) in slots {
+            if let Expr::Const(Scalar::I64(bytes @ 0..)) = bytes
+                && let count = bytes.unsigned_abs().div_ceil(word).max(1)
+                && let Some(rest) = left.checked_sub(count.saturating_mul(word))
+            {
+                left = rest;
+                self.declare_shared_array(slot, PrimType::I64, count)?;
+            } else {
+                self.dynamic_shared_buffer(slot, bytes)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Emits work that the threads of a block distribute by their indices, between barriers.
+    pub(crate) fn distributed<R>(
+        &mut self,
+        block: ThreadBlock,
+        f: impl FnOnce(&mut Self, &Expr) -> Result<R, PassError>,
+    ) -> Result<R, PassError> {
+        self.thread_block = None;
+        if !self.at_barrier() {
+            self.barrier();
+        }
+        let made = f(self, &Expr::Var(block.thread))?;
+        self.barrier();
+        self.thread_block = Some(block);
+        Ok(made)
+    }
+
+    /// Emits code that one thread executes for its block, if the current code is block-uniform.
+    pub(crate) fn single_thread(
+        &mut self,
+        f: impl FnOnce(&mut Self) -> Result<(), PassError>,
+    ) -> Result<(), PassError> {
+        match self.thread_block {
+            None => f(self),
+            Some(thread_block) => self.distributed(thread_block, |g, thread| g.first_thread(thread, f)),
+        }
+    }
+
+    /// Returns true if the last statement that is not an assignment is a barrier: no memory access
+    /// followed it.
+    fn at_barrier(&self) -> bool {
+        let stmts = self.lists.last().map(Vec::as_slice).unwrap_or_default();
+        let last = stmts.iter().rev().find(|stmt| !matches!(stmt, Stmt::Set(..)));
+        matches!(last, Some(Stmt::Device(DeviceOp::Barrier)))
+    }
+
+    /// A copy that the threads of a block distribute.
+    pub(super) fn block_copy(
+        &mut self,
+        thread_block: ThreadBlock,
+        to: &Region,
+        from: &Region,
+        elem: PrimType,
+        extents: &[Expr],
+    ) -> Result<(), PassError> {
+        let n = extents.iter().cloned().fold(Expr::i64(1), mul);
+        self.distributed(thread_block, |g, thread| {
+            g.distribute((&Expr::i64(0), &n), true, thread, |g, index| {
+                g.copy_element((to, from), elem, extents, index);
+                Ok(())
+            })
+        })
+    }
+
+    /// Arrays with one element of each type for each thread of the block. Their contents belong to
+    /// one segop; all segops of a kernel use the same arrays.
+    pub(super) fn per_thread_arrays(&mut self, types: &[PrimType]) -> Result<Vec<Var>, PassError> {
+        let mut free = self.shared_memory.parts.clone();
+        let mut parts = Vec::with_capacity(types.len());
+        for &elem in types {
+            if let Some(at) = free.iter().position(|(ty, _)| *ty == elem) {
+                parts.push(free.remove(at).1);
+                continue;
+            }
+            let count = self.layout().block.unsigned_abs();
+            let part = self.shared_array("part", elem, count)?;
+            self.shared_memory.parts.push((elem, part));
+            parts.push(part);
+        }
+        Ok(parts)
+    }
+}
+
+/// The larger of two sizes in bytes. A negative size, which stands for overflow, is the largest.
+fn larger(one: Expr, other: Expr) -> Expr {
+    match (&one, &other) {
+        (Expr::Const(Scalar::I64(x)), Expr::Const(Scalar::I64(y))) => {
+            Expr::i64((*x as u64).max(*y as u64) as i64)
+        }
+        _ if one == other => one,
+        _ => binary(BinOp::UMax, one, other),
+    }
+}
+
+/// Returns true if a body contains segops.
+pub(super) fn has_segops(body: &Body<Mems>) -> bool {
+    with_stack(|| {
+        body.stms.iter().any(|stm| match &stm.exp {
+            Exp::Op(MemOp::Seg(SegOp::Seg(_))) => true,
+            Exp::Op(MemOp::Seg(SegOp::WithAcc { inputs: _, lambda })) => has_segops(&lambda.body),
+            Exp::If { cond: _, then_body, else_body } => has_segops(then_body) || has_segops(else_body),
+            Exp::Loop { params: _, form: _, body } => has_segops(body),
+            Exp::Basic(_) | Exp::Apply { .. } | Exp::Op(MemOp::Alloc { .. }) => false,
+        })
+    })
+}

@@ -1,0 +1,284 @@
+//! Tiled loops: execution of a loop from tiles in shared memory.
+//!
+//! A tile has one line for each loop iteration: the elements that the block reads in it, one for
+//! each row of the block or each column, or a single one. Lines are padded, so that elements loaded
+//! along the loop are in different banks. Neighbouring threads load neighbouring elements of the
+//! array, whether these are along the loop or along the block's side.
+//!
+//! ```text
+//! barrier; each thread loads a few elements of the first tiles into variables
+//! for each tile of the loop {
+//!   store the loaded elements into the tiles; barrier
+//!   each thread loads a few elements of the next tiles, overlapped with the computation
+//!   for the loop iterations of the tile: the loop body, for each iteration of the thread
+//!   barrier
+//! }
+//! ```
+//!
+//! Elements after the last loop iteration are not loaded. In a loop iteration, a thread reads the
+//! elements that its iterations require from the tiles once, then runs the loop body for each of
+//! them.
+
+use super::shared_reads::{Dependence, SharedLoop, SharedRead};
+use super::tile_extents::{Shape, ThreadIteration, TileExtent};
+use super::yes;
+use crate::function::Gen;
+use crate::operators::element_of_buffer;
+use imp::build::{add, and, binary, compare, div, min, mul, sub};
+use imp::{Access, Expr, Stmt, Var};
+use ir::syntax::{Atom, Stm};
+use ir::{Mems, PassError};
+use prim::{BinOp, CmpOp, PrimType, Scalar};
+use target::device::TILE_BYTES;
+
+/// A tile: an array in shared memory.
+pub(super) struct Tile<'s> {
+    read: &'s SharedRead,
+    buffer: Var,
+}
+
+/// A loop that is executed from tiles.
+pub(super) struct TiledLoop<'t> {
+    pub(super) shared: &'t SharedLoop<'t>,
+    pub(super) tiles: &'t [Tile<'t>],
+    /// The first loop iteration.
+    pub(super) from: &'t Expr,
+    /// The upper bound, exclusive.
+    pub(super) bound: &'t Expr,
+    /// The number of tiles.
+    pub(super) count: &'t Expr,
+    pub(super) thread: &'t Expr,
+}
+
+impl Gen<'_, '_> {
+    /// Allocates tiles for the shared reads of a loop, as long as they fit.
+    pub(super) fn tiles<'s>(
+        &mut self,
+        shared: &'s SharedLoop<'_>,
+        shape: Shape,
+        bytes: &mut u64,
+    ) -> Vec<Tile<'s>> {
+        let mut tiles = Vec::with_capacity(shared.reads.len());
+        for read in &shared.reads {
+            let (_, pitch) = shape.line_layout(read.by);
+            let count = shape.depth * pitch;
+            let more = read.elem.size() * count.unsigned_abs();
+            if *bytes + more > TILE_BYTES {
+                continue;
+            }
+            *bytes += more;
+            let buffer = self.shared_tile("tile", read.elem, count);
+            tiles.push(Tile { read, buffer });
+        }
+        tiles
+    }
+
+    /// A loop of the segmap's body, executed from tiles.
+    pub(super) fn tiled_loop(
+        &mut self,
+        tiled: &TiledLoop<'_>,
+        stm: &Stm<Mems>,
+        shape: Shape,
+        extents: &[TileExtent],
+        iterations: &mut [ThreadIteration],
+    ) -> Result<(), PassError> {
+        let shared = tiled.shared;
+        let mut carried = Vec::with_capacity(iterations.len());
+        for iteration in &mut *iterations {
+            self.bind_iteration(iteration);
+            let mut own = Vec::with_capacity(shared.params.len());
+            for p in shared.params {
+                let init = self.atom(p.init)?;
+                let var = self.bind_borrowed(&p.param);
+                let var = var.ok_or_else(|| PassError::bug("a tiled loop carries an array"))?;
+                self.emit(Stmt::Set(var, init));
+                iteration.vars.push((p.param.name, var));
+                own.push(Some(var));
+            }
+            carried.push(own);
+        }
+        self.tiled_iterations(tiled, shape, (extents, iterations), |g, number| {
+            let own = carried.get(number).map_or(&[][..], Vec::as_slice);
+            g.loop_iteration(shared.params, own, shared.body)
+        })?;
+        for (iteration, own) in iterations.iter_mut().zip(carried) {
+            for (param, var) in stm.pat.iter().zip(own) {
+                iteration.vars.extend(var.map(|var| (param.name, var)));
+            }
+        }
+        Ok(())
+    }
+
+    /// A loop executed from tiles: `each` emits one loop iteration of an iteration of the thread,
+    /// given by its number.
+    pub(super) fn tiled_iterations(
+        &mut self,
+        tiled: &TiledLoop<'_>,
+        shape: Shape,
+        (extents, iterations): (&[TileExtent], &[ThreadIteration]),
+        mut each: impl FnMut(&mut Self, usize) -> Result<(), PassError>,
+    ) -> Result<(), PassError> {
+        let shared = tiled.shared;
+        let depth = Expr::i64(shape.depth);
+        let hint = self.function.names.hint(shared.counter).clone();
+        self.barrier();
+        let mut loaded = Vec::with_capacity(tiled.tiles.len());
+        for tile in tiled.tiles {
+            let rounds = shape.rounds(tile.read.by, self.layout().block);
+            let own: Vec<Var> = (0..rounds).map(|_| self.scalar(tile.read.elem, "next")).collect();
+            self.prefetch(tiled, tile, (shape, extents), (tiled.from, &own))?;
+            loaded.push(own);
+        }
+        self.for_seq("tile", Expr::i64(0), tiled.count.clone(), false, |g, tile| {
+            let before = mul(Expr::Var(tile), depth.clone());
+            let first = add(tiled.from.clone(), before);
+            let first = g.bind_value(first, PrimType::I64, "first");
+            for (tile, own) in tiled.tiles.iter().zip(&loaded) {
+                g.store_tile(tiled, tile, shape, own);
+            }
+            g.barrier();
+            let next = g.bind_value(add(first.clone(), depth.clone()), PrimType::I64, "next");
+            for (tile, own) in tiled.tiles.iter().zip(&loaded) {
+                g.prefetch(tiled, tile, (shape, extents), (&next, own))?;
+            }
+            let left = sub(tiled.bound.clone(), first.clone());
+            let count = g.bind_value(min(left, depth), PrimType::I64, "trips");
+            g.for_seq("iteration", Expr::i64(0), count, false, |g, step| {
+                let counter = g.scalar(PrimType::I64, &hint);
+                g.emit(Stmt::Set(counter, add(first, Expr::Var(step))));
+                g.set_var(shared.counter, counter);
+                let held: Vec<Vec<Var>> =
+                    tiled.tiles.iter().map(|tile| g.load_registers(tile, shape, extents, step)).collect();
+                for (number, iteration) in iterations.iter().enumerate() {
+                    g.bind_iteration(iteration);
+                    for (tile, vars) in tiled.tiles.iter().zip(&held) {
+                        let number = match tile.read.by {
+                            Dependence::Loop => Some(&0),
+                            Dependence::Row => iteration.numbers.first(),
+                            Dependence::Column => iteration.numbers.last(),
+                        };
+                        if let Some(&var) = number.and_then(|&number| vars.get(number)) {
+                            g.register_reads.insert(tile.read.name, var);
+                        }
+                    }
+                    each(g, number)?;
+                }
+                Ok(())
+            })?;
+            g.barrier();
+            Ok(())
+        })?;
+        for tile in tiled.tiles {
+            self.register_reads.remove(&tile.read.name);
+        }
+        Ok(())
+    }
+
+    /// Loads the elements of a tile, from loop iteration `first` on, into variables of the block's
+    /// threads.
+    fn prefetch(
+        &mut self,
+        tiled: &TiledLoop<'_>,
+        tile: &Tile<'_>,
+        (shape, extents): (Shape, &[TileExtent]),
+        (first, own): (&Expr, &[Var]),
+    ) -> Result<(), PassError> {
+        let read = tile.read;
+        let extent = match read.by {
+            Dependence::Loop => None,
+            Dependence::Row => extents.first(),
+            Dependence::Column => extents.last(),
+        };
+        for (round, &value) in own.iter().enumerate() {
+            let (step, offset, in_tile) = self.position_in_tile(tiled, tile, shape, round);
+            let counter = self.scalar(PrimType::I64, "at");
+            self.emit(Stmt::Set(counter, add(first.clone(), step)));
+            let before_end = compare(CmpOp::SLt, Expr::Var(counter), tiled.bound.clone());
+            let inside = and(in_tile, before_end);
+            let (mut names, mut vars) = (vec![Atom::Var(tiled.shared.counter)], vec![counter]);
+            if let Some(extent) = extent {
+                let index = add(extent.first.clone(), offset);
+                let last = sub(extent.size.clone(), Expr::i64(1));
+                let index_var = self.scalar(PrimType::I64, "index");
+                self.emit(Stmt::Set(index_var, min(index, last)));
+                names.push(Atom::Var(extent.index));
+                vars.push(index_var);
+            }
+            let offset = self.with_vars(&names, &vars, |g| g.poly(&read.offset))?;
+            let from = Access { buffer: self.var(read.block)?, elem: read.elem, offset, dims: Vec::new() };
+            self.emit(Stmt::Set(value, Expr::Const(Scalar::zero(read.elem))));
+            self.emit(Stmt::If(inside, vec![Stmt::Load(value, from)], Vec::new()));
+        }
+        Ok(())
+    }
+
+    /// Stores the loaded elements into the tile.
+    fn store_tile(&mut self, tiled: &TiledLoop<'_>, tile: &Tile<'_>, shape: Shape, own: &[Var]) {
+        let (_, pitch) = shape.line_layout(tile.read.by);
+        for (round, &value) in own.iter().enumerate() {
+            let (step, offset, in_tile) = self.position_in_tile(tiled, tile, shape, round);
+            let to = add(mul(step, Expr::i64(pitch)), offset);
+            let store = Stmt::Store(element_of_buffer(tile.buffer, tile.read.elem, to), Expr::Var(value));
+            if in_tile == yes() {
+                self.emit(store);
+            } else {
+                self.emit(Stmt::If(in_tile, vec![store], Vec::new()));
+            }
+        }
+    }
+
+    /// The element of a tile that a thread loads in a round: its loop iteration, its position in
+    /// the line, and the condition that it exists.
+    fn position_in_tile(
+        &mut self,
+        tiled: &TiledLoop<'_>,
+        tile: &Tile<'_>,
+        shape: Shape,
+        round: usize,
+    ) -> (Expr, Expr, Expr) {
+        let (length, _) = shape.line_layout(tile.read.by);
+        let count = shape.depth * length;
+        let block = self.layout().block;
+        let before = Expr::i64(block * round as i64);
+        let number = self.bind_value(add(before, tiled.thread.clone()), PrimType::I64, "number");
+        let by = Expr::i64(if tile.read.along_loop { shape.depth } else { length });
+        let fast = binary(BinOp::UMod, number.clone(), by.clone());
+        let slow = div(number.clone(), by);
+        let in_tile = if (round as i64 + 1) * block <= count {
+            yes()
+        } else {
+            compare(CmpOp::SLt, number, Expr::i64(count))
+        };
+        if tile.read.along_loop { (fast, slow, in_tile) } else { (slow, fast, in_tile) }
+    }
+
+    /// Loads the elements that a thread's iterations use in one loop iteration into variables.
+    fn load_registers(
+        &mut self,
+        tile: &Tile<'_>,
+        shape: Shape,
+        extents: &[TileExtent],
+        step: Var,
+    ) -> Vec<Var> {
+        let Tile { read, buffer } = tile;
+        let extent = match read.by {
+            Dependence::Loop => None,
+            Dependence::Row => extents.first(),
+            Dependence::Column => extents.last(),
+        };
+        let (_, pitch) = shape.line_layout(read.by);
+        let line = mul(Expr::Var(step), Expr::i64(pitch));
+        let offsets = match extent {
+            None => vec![Expr::i64(0)],
+            Some(extent) => (0..shape.iterations).map(|number| extent.offset(number)).collect(),
+        };
+        let mut vars = Vec::with_capacity(offsets.len());
+        for offset in offsets {
+            let var = self.scalar(read.elem, "held");
+            let from = element_of_buffer(*buffer, read.elem, add(line.clone(), offset));
+            self.emit(Stmt::Load(var, from));
+            vars.push(var);
+        }
+        vars
+    }
+}

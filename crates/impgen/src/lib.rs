@@ -1,0 +1,174 @@
+//! Translation of the memory level to the imperative IR.
+//!
+//! Arrays disappear: only buffers and index functions are left. A block is released right after the
+//! last statement that uses it ([`Blocks`](ir::mem::Blocks)). This part is the same for every
+//! target; the execution of segops is the target's schedule. On a CPU ([`cpu`]) a segop becomes a
+//! loop over its chunks that runs as tasks, with a sequential loop over the iterations of the chunk
+//! inside. Its partial results are combined as its decomposition says (design contract 1), so the
+//! result depends on sizes only. On a device ([`gpu`]) a segop becomes kernels.
+//!
+//! Needs: a verified program at level `mems`. Guarantees: a program that `imp::verify` accepts.
+
+#![warn(clippy::wildcard_enum_match_arm)]
+#![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used))]
+
+mod accs;
+mod basic;
+mod control;
+mod copies;
+mod cpu;
+mod entries;
+mod function;
+mod gpu;
+mod operators;
+mod program_tables;
+mod tunables;
+
+use imp::captures;
+use imp::{FunId, GlobalId, Program, VarType};
+use ir::name::FunName;
+use ir::syntax::{FunKind, Function};
+use ir::types::{Space, Type};
+use ir::{Context, Mems, PassError};
+use petgraph::graph::DiGraph;
+use program_tables::ProgramTables;
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::sync::Arc;
+use target::device::Device;
+use target::levels::Stack;
+use tunables::TunableNumbers;
+
+/// Program-wide data that all functions share while they are generated.
+pub(crate) struct ProgramContext<'a> {
+    files: &'a [Arc<str>],
+    ids: FxHashMap<FunName, Callee>,
+    /// Functions that can call themselves, directly or indirectly.
+    pub(crate) recursive: FxHashSet<FunName>,
+    tunables: TunableNumbers,
+    /// The target machine, for whose levels the program was flattened.
+    machine: Stack,
+    /// The work layout parameters of the machine's device.
+    device: Device,
+}
+
+/// The call target of a function name.
+#[derive(Clone)]
+pub(crate) enum Callee {
+    /// A function, called by its id.
+    Function(FunId),
+    /// A constant, whose values are read from these globals.
+    Constant(FunId, Vec<GlobalId>),
+}
+
+/// Generates a program; see the module's header.
+///
+/// # Errors
+/// A limitation: on a CPU, segops over several dimensions. A bug report: anything that an earlier
+/// pass should not have left.
+pub fn generate(program: &ir::Program<Mems>, context: &mut Context) -> Result<Program, PassError> {
+    let mut ids = FxHashMap::default();
+    let mut globals = Vec::new();
+    for (at, function) in program.functions.iter().enumerate() {
+        let id = FunId(at as u32);
+        let callee = match function.kind {
+            FunKind::Function => Callee::Function(id),
+            FunKind::Constant => {
+                let own = result_types(function)
+                    .map(|ty| {
+                        globals.push(ty);
+                        GlobalId(globals.len() as u32 - 1)
+                    })
+                    .collect();
+                Callee::Constant(id, own)
+            }
+        };
+        ids.insert(function.name.clone(), callee);
+    }
+    let mut shared = ProgramContext {
+        files: &program.files,
+        ids,
+        recursive: FxHashSet::default(),
+        tunables: TunableNumbers::default(),
+        machine: program.levels,
+        device: context.options.device,
+    };
+    let tunables = shared.tunables.number(program);
+    let recursive = recursive_functions(program);
+    let names = program.functions.iter().map(|f| &f.name).zip(&recursive);
+    shared.recursive = names.filter(|(_, recursive)| **recursive).map(|(name, _)| name.clone()).collect();
+    let mut functions = Vec::with_capacity(program.functions.len() + program.entries.len());
+    let each: Vec<_> = program.functions.iter().zip(recursive).collect();
+    let made = context
+        .each(each, |(function, recursive), own| function::generate(function, recursive, &shared, own))?;
+    let mut tables = ProgramTables::default();
+    for (mut function, own) in made {
+        tables.append(own, &mut function);
+        captures::fill(&mut function);
+        functions.push(function);
+    }
+    let mut entries = Vec::with_capacity(program.entries.len());
+    for entry in &program.entries {
+        let fun = FunId(functions.len() as u32);
+        functions.push(entries::generate(entry, program, &functions, &shared)?);
+        entries.push(imp::Entry { fun, signature: entry.signature.clone() });
+    }
+    let init = entries::initialiser(program, &shared);
+    let init = init.map(|function| {
+        functions.push(function);
+        FunId(functions.len() as u32 - 1)
+    });
+    let (checks, data) = tables.finish();
+    Ok(Program {
+        source_name: context.options.source_name.clone(),
+        functions,
+        opaques: program.opaques.clone(),
+        entries,
+        checks,
+        data,
+        globals,
+        tunables,
+        init,
+    })
+}
+
+/// The types of the variables that carry a function's results. Arrays have no variable; their
+/// blocks are results of their own.
+fn result_types(function: &Function<Mems>) -> impl Iterator<Item = VarType> + '_ {
+    function.ret.iter().filter_map(|result| var_type(&result.ty))
+}
+
+/// The type of the variable that carries a value of this type, if there is one.
+pub(crate) fn var_type(ty: &Type) -> Option<VarType> {
+    match ty {
+        Type::Prim(prim) => Some(VarType::Scalar(*prim)),
+        Type::Mem(Space::Device) => Some(VarType::Buffer(Space::Device)),
+        // Register blocks are arrays in the stack frame on a CPU.
+        Type::Mem(_) => Some(VarType::HOST),
+        Type::Array { .. } | Type::Acc { .. } | Type::Cert => None,
+    }
+}
+
+/// For each function: true if it can call itself, directly or indirectly.
+fn recursive_functions(program: &ir::Program<Mems>) -> Vec<bool> {
+    let mut graph = DiGraph::<(), ()>::new();
+    let nodes: Vec<_> = program.functions.iter().map(|_| graph.add_node(())).collect();
+    let by_name: FxHashMap<&FunName, usize> =
+        program.functions.iter().enumerate().map(|(i, f)| (&f.name, i)).collect();
+    let mut recursive = vec![false; nodes.len()];
+    for (at, function) in program.functions.iter().enumerate() {
+        ir::walk::callees(&function.body, |callee| {
+            if let Some(&to) = by_name.get(callee) {
+                graph.add_edge(nodes[at], nodes[to], ());
+                recursive[at] |= at == to;
+            }
+        });
+    }
+    for component in petgraph::algo::kosaraju_scc(&graph) {
+        if component.len() > 1 {
+            for node in component {
+                recursive[node.index()] = true;
+            }
+        }
+    }
+    recursive
+}

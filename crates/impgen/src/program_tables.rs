@@ -1,0 +1,59 @@
+//! Program tables that functions add to: checks, constant data, launches.
+//!
+//! Each function is generated with tables of its own, independently of other functions. They are
+//! appended to the program's tables in the order of the functions, and the ids in the function are
+//! shifted accordingly.
+
+use imp::walk::each_stmt_mut;
+use imp::{Check, CheckId, Data, DataId, Function, Stmt};
+use indexmap::IndexSet;
+
+#[derive(Default)]
+pub(crate) struct ProgramTables {
+    checks: IndexSet<Check>,
+    data: Vec<Data>,
+    launches: u32,
+}
+
+impl ProgramTables {
+    /// The id of a check; equal checks have the same id.
+    pub(crate) fn check(&mut self, check: Check) -> CheckId {
+        CheckId(self.checks.insert_full(check).0 as u32)
+    }
+
+    /// The id of constant data.
+    pub(crate) fn data(&mut self, data: Data) -> DataId {
+        self.data.push(data);
+        DataId(self.data.len() as u32 - 1)
+    }
+
+    /// The id of a new launch. Ids are counted within the function, so changes to other functions
+    /// do not affect them.
+    pub(crate) fn launch(&mut self) -> u32 {
+        self.launches += 1;
+        self.launches - 1
+    }
+
+    /// Appends a function's own tables and renumbers the ids in its body.
+    pub(crate) fn append(&mut self, own: Self, function: &mut Function) {
+        let first_data = self.data.len() as u32;
+        let checks = own.checks.into_iter().map(|check| self.check(check));
+        let checks: Vec<CheckId> = checks.collect();
+        self.data.extend(own.data);
+        each_stmt_mut(&mut function.body, &mut |stmt| {
+            if let Stmt::Check { check: id, .. }
+            | Stmt::Alloc(_, _, Some(id))
+            | Stmt::Call { location: Some(id), .. } = stmt
+            {
+                *id = checks[id.0 as usize];
+            } else if let Stmt::ConstData(_, id) = stmt {
+                id.0 += first_data;
+            }
+        });
+    }
+
+    /// The program's checks and data.
+    pub(crate) fn finish(self) -> (Vec<Check>, Vec<Data>) {
+        (self.checks.into_iter().collect(), self.data)
+    }
+}

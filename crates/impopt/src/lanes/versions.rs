@@ -1,0 +1,224 @@
+//! Loop versioning: by the trip count for loops in lanes, by the number of elements for loops over
+//! short rows ([`short_rows`](super::short_rows)), and the two-loop version of a loop over pairs of
+//! indices ([`delinearise`](super::delinearise)).
+//!
+//! ```text
+//! for i in lo .. hi independent {        if hi - lo < least {
+//!   .. for j in 0 .. m independent         for i' in lo .. hi { .. lanes may take j' .. }
+//!   ..                              =>   } else {
+//! }                                        for i in lo .. hi independent { .. lanes take i .. }
+//!                                        }
+//! ```
+//!
+//! Few iterations of a loop in lanes leave lanes idle: a chunk has few expensive iterations. They
+//! are faster sequentially, with lanes for inner loops where these can have them. A version has
+//! variables of its own, as those of the original become vectors. Runs before statements are
+//! finally numbered.
+
+use super::delinearise::{Rows, is_expensive, substitute_index};
+use imp::build::{add, and, compare, div, max, min, mul, sub};
+use imp::def_use::DefUse;
+use imp::rename::{each_var_mut, replace};
+use imp::walk::{Use, each_stmt, each_use};
+use imp::{Expr, For, Function, LoopMode, Stmt, Var, VarInfo};
+use prim::{CmpOp, ConvOp, PrimType, Scalar};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeMap;
+use target::chunks::{MAX_SPECIALISED_ROW, MIN_DELINEARISED_EXPENSIVE_ROW, MIN_DELINEARISED_ROW};
+
+/// The largest index or size that is the same in 32 bits.
+const SMALL: i64 = i32::MAX as i64;
+
+/// The new variable for each old one.
+type Renamed = FxHashMap<Var, Var>;
+
+/// The criterion of a loop version.
+#[derive(Clone, Copy)]
+pub(super) enum LoopVersion {
+    /// By trip count: fewer iterations than this bound are sequential.
+    TripCount(i64),
+    /// Delinearised: two loops, over rows and in each, where rows have enough elements and all
+    /// numbers are small.
+    Delinearised(Rows),
+    /// By the number of a row's elements, a variable: a version for each value up to
+    /// [`MAX_SPECIALISED_ROW`].
+    RowLength(Var),
+}
+
+/// Makes the versions of loops, given by their numbers.
+pub(super) fn make_versions(
+    function: &mut Function,
+    def_use: &DefUse,
+    loop_versions: &BTreeMap<u32, LoopVersion>,
+) {
+    let mut split =
+        Split { vars: std::mem::take(&mut function.vars), def_use, loop_versions, renamed: Vec::new() };
+    let body = std::mem::take(&mut function.body);
+    function.body = split.block(body, DefUse::FIRST);
+    function.vars = split.vars;
+    // The variables outside of tasks.
+    list_copies(&mut function.owned, &split.renamed);
+}
+
+/// Adds the copies of the variables in a list to it.
+fn list_copies(list: &mut Vec<Var>, renamed: &[(Var, Var)]) {
+    let mut listed: FxHashSet<Var> = list.iter().copied().collect();
+    for (old, new) in renamed {
+        if listed.contains(old) {
+            listed.insert(*new);
+            list.push(*new);
+        }
+    }
+}
+
+struct Split<'p> {
+    vars: Vec<VarInfo>,
+    def_use: &'p DefUse,
+    loop_versions: &'p BTreeMap<u32, LoopVersion>,
+    /// Variables of the innermost frame and their copies.
+    renamed: Vec<(Var, Var)>,
+}
+
+impl Split<'_> {
+    fn block(&mut self, stmts: Vec<Stmt>, mut at: u32) -> Vec<Stmt> {
+        stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
+            let mut out = Vec::with_capacity(stmts.len());
+            for stmt in stmts {
+                out.push(self.stmt(stmt, at));
+                at = self.def_use.end(at);
+            }
+            out
+        })
+    }
+
+    fn stmt(&mut self, stmt: Stmt, at: u32) -> Stmt {
+        match stmt {
+            Stmt::If(cond, yes, no) => {
+                let yes = self.block(yes, at + 1);
+                let no = self.block(no, self.def_use.else_start(at));
+                Stmt::If(cond, yes, no)
+            }
+            Stmt::While(cond, body) => Stmt::While(cond, self.block(body, at + 1)),
+            Stmt::For(f) if f.mode.is_kernel() => Stmt::For(f),
+            Stmt::For(f) => match self.loop_versions.get(&at) {
+                Some(&LoopVersion::TripCount(least)) => self.short_trip_version(f, at, least),
+                Some(&LoopVersion::Delinearised(rows)) => self.delinearised(f, at, rows),
+                Some(&LoopVersion::RowLength(size)) => self.by_size(f, at, size),
+                None => Stmt::For(self.for_loop(f, at)),
+            },
+            imp::leaf_stmt!() => stmt,
+        }
+    }
+
+    fn for_loop(&mut self, mut f: For, at: u32) -> For {
+        let before = self.renamed.len();
+        f.body = self.block(f.body, at + 1);
+        if let LoopMode::Tasks(launch) = &mut f.mode {
+            let renamed = self.renamed.split_off(before);
+            for own in [&mut launch.locals, &mut launch.owned, &mut launch.distinct, &mut launch.scattered] {
+                list_copies(own, &renamed);
+            }
+        }
+        f
+    }
+
+    /// A scalar version for few iterations, and the loop.
+    fn short_trip_version(&mut self, f: For, at: u32, least: i64) -> Stmt {
+        let mut few = vec![Stmt::For(For { mode: LoopMode::Seq { independent: false }, ..f.clone() })];
+        self.rename(&mut few, at);
+        let count = sub(f.to.clone(), f.from.clone());
+        let cond = compare(CmpOp::SLt, count, Expr::i64(least));
+        Stmt::If(cond, few, vec![Stmt::For(f)])
+    }
+
+    /// The delinearised version, and the loop.
+    fn delinearised(&mut self, f: For, at: u32, rows: Rows) -> Stmt {
+        let mut copy = vec![Stmt::For(f.clone())];
+        self.rename(&mut copy, at);
+        let Some(Stmt::For(mut inner)) = copy.pop() else {
+            return Stmt::For(f);
+        };
+        let [row, column] = [f.var; 2].map(|index| self.like(index));
+        substitute_index(&mut inner, rows, row, column);
+        let size = Expr::Var(rows.size);
+        let size = if rows.ty == PrimType::I64 {
+            size
+        } else {
+            Expr::convert(ConvOp::SExt, rows.ty, PrimType::I64, size)
+        };
+        let (lo, hi) = (f.from.clone(), f.to.clone());
+        let first = mul(Expr::Var(row), size.clone());
+        let index = add(first.clone(), Expr::Var(column));
+        inner.body.insert(0, Stmt::Set(inner.var, index));
+        let outer = For {
+            mode: f.mode.clone(),
+            var: row,
+            from: div(lo.clone(), size.clone()),
+            to: div(add(hi.clone(), sub(size.clone(), Expr::i64(1))), size.clone()),
+            body: vec![Stmt::For(For {
+                var: column,
+                from: max(sub(lo.clone(), first.clone()), Expr::i64(0)),
+                to: min(sub(hi.clone(), first), size.clone()),
+                ..inner
+            })],
+        };
+        let shortest = if is_expensive(&f) { MIN_DELINEARISED_EXPENSIVE_ROW } else { MIN_DELINEARISED_ROW };
+        let least = |x, y| compare(CmpOp::SLe, x, y);
+        let conds = [
+            least(Expr::i64(shortest), size.clone()),
+            least(size, Expr::i64(SMALL)),
+            least(hi, Expr::i64(SMALL)),
+            least(Expr::i64(0), lo),
+        ];
+        let cond = conds.into_iter().reduce(and);
+        let cond = cond.unwrap_or(Expr::Const(Scalar::Bool(false)));
+        Stmt::If(cond, vec![Stmt::For(outer)], vec![Stmt::For(f)])
+    }
+
+    /// A new variable like another.
+    fn like(&mut self, var: Var) -> Var {
+        let new = Var(self.vars.len() as u32);
+        self.vars.push(self.vars[var.index()].clone());
+        self.renamed.push((var, new));
+        new
+    }
+
+    /// Versions for short rows, and the loop.
+    fn by_size(&mut self, f: For, at: u32, size: Var) -> Stmt {
+        let mut rest = Stmt::For(f.clone());
+        for n in (1..=MAX_SPECIALISED_ROW).rev() {
+            let mut rows = vec![Stmt::For(f.clone())];
+            replace(&mut rows, size, &Expr::i64(n));
+            self.rename(&mut rows, at);
+            let cond = compare(CmpOp::Eq, Expr::Var(size), Expr::i64(n));
+            rest = Stmt::If(cond, rows, vec![rest]);
+        }
+        rest
+    }
+
+    /// Renames the variables in a copy of the loop with this number.
+    fn rename(&mut self, copy: &mut [Stmt], at: u32) {
+        let renamed = self.fresh(copy, at);
+        each_var_mut(copy, &mut |var| {
+            if let Some(new) = renamed.get(var) {
+                *var = *new;
+            }
+        });
+    }
+
+    /// New variables for the local variables that a loop sets.
+    fn fresh(&mut self, stmts: &[Stmt], at: u32) -> Renamed {
+        let end = self.def_use.end(at);
+        let mut renamed = Renamed::default();
+        each_stmt(stmts, &mut |stmt| {
+            each_use(stmt, &mut |var, used| {
+                if used != Use::Sets || renamed.contains_key(&var) || !self.def_use.is_local(var, at, end) {
+                    return;
+                }
+                let new = self.like(var);
+                renamed.insert(var, new);
+            });
+        });
+        renamed
+    }
+}

@@ -1,0 +1,20 @@
+//! Passes on the imperative IR, in the order in which they run: tail calls ([`tail`]), vectorisation
+//! ([`lanes`]), square roots and quotients without the divider ([`divider`]), software pipelining
+//! ([`pipeline`]), simplification ([`simplify`]), splitting of large functions ([`split`]), merging of
+//! equal code ([`merge`]), functions for copies ([`copies`]).
+//!
+//! Each needs and leaves a program that `imp::verify` accepts.
+
+#![warn(clippy::wildcard_enum_match_arm)]
+#![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used))]
+
+pub mod copies;
+pub mod divider;
+pub mod lanes;
+pub mod merge;
+mod outline;
+pub mod pipeline;
+pub mod simplify;
+pub mod split;
+pub mod tail;
+mod weight;
