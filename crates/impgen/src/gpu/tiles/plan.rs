@@ -66,10 +66,7 @@ impl<'s> TilingPlan<'s> {
 
     /// The plan for a reduction, with the innermost dimension as the loop, if its segments share
     /// reads.
-    pub(in crate::gpu) fn of_reduction(
-        seg: &'s Seg<Mems>,
-        scan_reduce: &ScanReduce<Mems>,
-    ) -> Option<Self> {
+    pub(in crate::gpu) fn of_reduction(seg: &'s Seg<Mems>, scan_reduce: &ScanReduce<Mems>) -> Option<Self> {
         let (counter, width) = *seg.space.dims.last()?;
         let reads = tile_reads(&seg.body, counter);
         if reads.is_empty() {
