@@ -319,7 +319,7 @@ macro_rules! operands {
         ) {
             match expr {
                 Expr::LaneIds(..) | $crate::leaf_expr!() => {}
-                Expr::Scalar(op) => op.$operands().into_iter().for_each(|x| f(x)),
+                Expr::Scalar(op) => op.$operands(|x| f(x)),
                 Expr::SplitSqrt(x)
                 | Expr::Splat(_, x)
                 | Expr::Any(x)
@@ -345,12 +345,12 @@ macro_rules! operands {
 
 operands! {
     /// Calls `f` on the operands of an expression, in order.
-    each_operand<'s>, operands,
+    each_operand<'s>, each_operand,
 }
 
 operands! {
     /// As [`each_operand`], mutable.
-    each_part_mut<>, operands_mut, mut
+    each_part_mut<>, each_operand_mut, mut
 }
 
 /// The scalar type of a variable, or the element type of a vector; buffers have none.

@@ -334,11 +334,7 @@ macro_rules! walker {
             fn walk_basic(&mut self, op: &$($m)? BasicOp) {
                 match op {
                     BasicOp::Atom(x) | BasicOp::Opaque(x) => self.atom(x),
-                    BasicOp::Scalar(op) => {
-                        for x in op.$operands() {
-                            self.atom(x);
-                        }
-                    }
+                    BasicOp::Scalar(op) => op.$operands(|x| self.atom(x)),
                     BasicOp::SizeAtLeast { size: x, tunable } => {
                         self.atom(x);
                         self.tunable(tunable);
@@ -433,12 +429,12 @@ macro_rules! walker {
 
 walker! {
     /// A read-only traversal.
-    Visit, visit, read_poly, operands, shared,
+    Visit, visit, read_poly, each_operand, shared,
 }
 
 walker! {
     /// A traversal that can change the nodes.
-    VisitMut, visit_mut, change_poly, operands_mut, shared_mut, mut
+    VisitMut, visit_mut, change_poly, each_operand_mut, shared_mut, mut
 }
 
 /// Calls `f` with each body directly inside of the expression (branches, bodies of loops, lambdas

@@ -49,29 +49,51 @@ pub enum ScalarOp<X> {
 /// A list of an operation's operands, or one entry for each.
 pub type Operands<X> = SmallVec<[X; 3]>;
 
+/// Defines a method that calls a function on the operands.
+macro_rules! each {
+    ($(#[$meta:meta])* $name:ident, $iter:ident, $($m:tt)?) => {
+        $(#[$meta])*
+        pub fn $name<'x>(&'x $($m)? self, mut f: impl FnMut(&'x $($m)? X)) {
+            match self {
+                Self::Unary(_, _, x) | Self::Convert { op: _, from: _, to: _, arg: x } => f(x),
+                Self::Binary(_, _, x, y) | Self::Compare(_, _, x, y) => {
+                    f(x);
+                    f(y);
+                }
+                Self::Select { ty: _, cond: x, if_true: y, if_false: z } | Self::Fma(_, x, y, z) => {
+                    f(x);
+                    f(y);
+                    f(z);
+                }
+                Self::Math(_, _, args) => args.$iter().for_each(f),
+            }
+        }
+    };
+}
+
 impl<X> ScalarOp<X> {
+    each! {
+        /// Calls `f` on the operands, in order. Walks use it: it makes no list.
+        each_operand, iter,
+    }
+
+    each! {
+        /// As [`Self::each_operand`], mutable.
+        each_operand_mut, iter_mut, mut
+    }
+
     /// The operands, in order.
     pub fn operands(&self) -> Operands<&X> {
-        match self {
-            Self::Unary(_, _, x) | Self::Convert { op: _, from: _, to: _, arg: x } => smallvec![x],
-            Self::Binary(_, _, x, y) | Self::Compare(_, _, x, y) => smallvec![x, y],
-            Self::Select { ty: _, cond: x, if_true: y, if_false: z } | Self::Fma(_, x, y, z) => {
-                smallvec![x, y, z]
-            }
-            Self::Math(_, _, args) => args.iter().collect(),
-        }
+        let mut operands = Operands::new();
+        self.each_operand(|x| operands.push(x));
+        operands
     }
 
     /// The operands, in order.
     pub fn operands_mut(&mut self) -> Operands<&mut X> {
-        match self {
-            Self::Unary(_, _, x) | Self::Convert { op: _, from: _, to: _, arg: x } => smallvec![x],
-            Self::Binary(_, _, x, y) | Self::Compare(_, _, x, y) => smallvec![x, y],
-            Self::Select { ty: _, cond: x, if_true: y, if_false: z } | Self::Fma(_, x, y, z) => {
-                smallvec![x, y, z]
-            }
-            Self::Math(_, _, args) => args.iter_mut().collect(),
-        }
+        let mut operands = Operands::new();
+        self.each_operand_mut(|x| operands.push(x));
+        operands
     }
 
     /// The same operation on references to the operands.
