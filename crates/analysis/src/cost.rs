@@ -19,7 +19,7 @@ use ir::soac::{HistOp, Screma, Soac};
 use ir::syntax::{Atom, BasicOp, Body, Exp, Lambda, Level, LoopForm, Stm};
 use ir::walk::with_stack;
 use ir::{Mems, Segs, Soacs};
-use prim::{PrimType, Scalar, ScalarOp};
+use prim::{PrimType, Scalar};
 use target::{LANES, TRIPS, levels, time};
 
 /// The cost of code: of what runs once, and of what loops and nested operations repeat.
@@ -279,17 +279,8 @@ pub fn iteration<C: Counts>(body: &Body<Mems>, decomp: Decomp, counts: &C) -> Co
 pub fn basic(op: &BasicOp) -> i64 {
     match op {
         BasicOp::Atom(_) | BasicOp::Opaque(_) | ir::view_op!() | BasicOp::ConstArray { .. } => 0,
-        BasicOp::Scalar(
-            ScalarOp::Unary(..)
-            | ScalarOp::Compare(..)
-            | ScalarOp::Convert { .. }
-            | ScalarOp::Select { .. }
-            | ScalarOp::Fma(..),
-        )
-        | ir::parameter_op!()
-        | BasicOp::Assert { .. } => time::PLAIN,
-        BasicOp::Scalar(ScalarOp::Binary(op, ..)) => time::binary(*op),
-        BasicOp::Scalar(ScalarOp::Math(fun, ty, _)) => time::math(*fun, *ty),
+        BasicOp::Scalar(op) => time::scalar(op),
+        ir::parameter_op!() | BasicOp::Assert { .. } => time::PLAIN,
         BasicOp::Index { .. } => time::LOAD,
         BasicOp::Update { .. } | BasicOp::UpdateAcc { .. } => time::STORE,
         BasicOp::Concat { .. }

@@ -1,5 +1,5 @@
-//! Analyses of the core IR, each once: the passes of `opt`, `flatten`, `mem` and `imp::generate`
-//! ask them.
+//! Analyses of the core IR, each once: the passes of `opt`, `flatten`, `mem` and `impgen` ask
+//! them.
 //!
 //! | module | answers |
 //! |---|---|

@@ -1,9 +1,9 @@
 //! The analysis of a program for an editor: the typed tree and the index of names, despite
 //! errors, and queries by position.
 //!
-//! What has an error is an [`ExpKind::Hole`](crate::tast::ExpKind::Hole), of type [`Ty::ERROR`]
+//! An expression with an error is an [`ExpKind::Hole`](crate::tast::ExpKind::Hole), of type [`Ty::ERROR`]
 //! where the type is unknown. A definition whose body could not be parsed is present with a hole as
-//! its body. The tree is no [`Program`](crate::tast::Program): it cannot be compiled.
+//! its body. The tree is not a [`Program`](crate::tast::Program): it cannot be compiled.
 
 use crate::index::{Definition, Index, Item, ItemKind, Names, Scopes, components};
 use crate::infer::{InferTables, arrow, simple_name};

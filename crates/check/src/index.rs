@@ -102,7 +102,7 @@ pub(crate) struct OpenLabel {
 /// The items that become visible together, by the span where they are, and the name if they are one.
 pub(crate) type Scopes = BTreeMap<(Span, Option<Span>), Arc<[Item]>>;
 
-/// What is recorded of a program.
+/// The records of a program.
 #[derive(Debug, Default)]
 pub(crate) struct Index {
     pub(crate) names: Names,

@@ -2,9 +2,11 @@
 //! and is followed by queries at its markers with their answers. `UPDATE_EXPECT=1` rewrites the
 //! answers.
 
+mod common;
+
 use check::{Analysis, Item, Loader, Position, analyse, check_program};
+use common::check_answers;
 use std::fmt::Write;
-use std::path::Path;
 use syntax::render::render;
 use syntax::span::{FileId, SourceMap, Span};
 use syntax::symbol::Interner;
@@ -112,44 +114,27 @@ impl Analysed {
     }
 }
 
+/// The queries of a program with their answers, and its errors.
+fn answers(program: &str, queries: &str) -> String {
+    let (text, markers) = without_markers(program);
+    let analysed = Analysed::new(&text);
+    let mut out = String::new();
+    for line in queries.lines().filter(|line| line.starts_with('§')) {
+        let (query, _) = line.split_once(": ").expect("the answer follows the query");
+        let (marker, asked) = query.trim_start_matches('§').split_once(' ').expect("a query follows");
+        let marker: usize = marker.parse().expect("a marker is a number");
+        let _ = writeln!(out, "{query}: {}", analysed.answer(asked, markers[marker - 1]));
+    }
+    for diag in analysed.analysis.diagnostics.iter().filter(|diag| diag.is_error()) {
+        let at = diag.primary.as_ref().map_or("-".to_owned(), |label| analysed.location(label.span));
+        let _ = writeln!(out, "{at} {}: {}", diag.id, diag.message);
+    }
+    out
+}
+
 #[test]
 fn queries() {
-    const OPEN: &str = "```futhark\n";
-    const ANSWERS: &str = "```\n```text\n";
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/analysis.md");
-    let old = std::fs::read_to_string(&path).expect("the file can be read");
-    let mut new = String::new();
-    for (i, part) in old.split(OPEN).enumerate() {
-        if i == 0 {
-            new += part;
-            continue;
-        }
-        let (program, rest) = part.split_once(ANSWERS).expect("the queries follow the program");
-        let (queries, after) = rest.split_once("```\n").expect("the block of queries ends");
-        let (text, markers) = without_markers(program);
-        let analysed = Analysed::new(&text);
-        for piece in [OPEN, program, ANSWERS] {
-            new += piece;
-        }
-        for line in queries.lines().filter(|line| line.starts_with('§')) {
-            let (query, _) = line.split_once(": ").expect("the answer follows the query");
-            let (marker, asked) = query.trim_start_matches('§').split_once(' ').expect("a query follows");
-            let marker: usize = marker.parse().expect("a marker is a number");
-            let _ = writeln!(new, "{query}: {}", analysed.answer(asked, markers[marker - 1]));
-        }
-        for diag in analysed.analysis.diagnostics.iter().filter(|diag| diag.is_error()) {
-            let at = diag.primary.as_ref().map_or("-".to_owned(), |label| analysed.location(label.span));
-            let _ = writeln!(new, "{at} {}: {}", diag.id, diag.message);
-        }
-        new += "```\n";
-        new += after;
-    }
-    if std::env::var_os("UPDATE_EXPECT").is_some() {
-        std::fs::write(&path, &new).expect("the file can be written");
-    } else {
-        assert_eq!(old, new);
-    }
-    assert!(new.matches(OPEN).count() > 10);
+    assert!(check_answers("analysis.md", answers) > 10);
 }
 
 /// The analysis reports what the checker reports.

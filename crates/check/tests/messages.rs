@@ -1,8 +1,10 @@
 //! Complete rendered messages: each program of `messages.md` is under a heading and is followed by
 //! all its diagnostics. `UPDATE_EXPECT=1` rewrites the file.
 
+mod common;
+
 use check::{Loader, check_program};
-use std::path::Path;
+use common::check_answers;
 use syntax::render::render;
 use syntax::span::SourceMap;
 use syntax::symbol::Interner;
@@ -34,26 +36,5 @@ fn answer(program: &str) -> String {
 
 #[test]
 fn messages() {
-    const OPEN: &str = "```futhark\n";
-    const ANSWER: &str = "```\n```text\n";
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/messages.md");
-    let old = std::fs::read_to_string(&path).expect("the file can be read");
-    let mut new = String::new();
-    for (i, part) in old.split(OPEN).enumerate() {
-        if i == 0 {
-            new += part;
-            continue;
-        }
-        let (program, rest) = part.split_once(ANSWER).expect("the diagnostics follow the program");
-        let (_, after) = rest.split_once("```\n").expect("the block of diagnostics ends");
-        for piece in [OPEN, program, ANSWER, &answer(program), "```\n", after] {
-            new += piece;
-        }
-    }
-    if std::env::var_os("UPDATE_EXPECT").is_some() {
-        std::fs::write(&path, &new).expect("the file can be written");
-    } else {
-        assert_eq!(old, new);
-    }
-    assert!(new.matches(OPEN).count() > 20);
+    assert!(check_answers("messages.md", |program, _| answer(program)) > 20);
 }

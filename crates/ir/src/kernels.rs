@@ -1,4 +1,4 @@
-//! What device kernels may contain: the reasons for which an operation cannot be a kernel, and the
+//! Refusals of kernels, the reasons for which an operation cannot be a device kernel, and the
 //! functions that device threads can call.
 //!
 //! A device thread can call a function that works on scalars, is not recursive, and uses neither

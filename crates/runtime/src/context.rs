@@ -319,7 +319,7 @@ impl Context {
         })))
     }
 
-    /// What cancels this context's calls, for other threads.
+    /// The handle by which other threads cancel this context's calls.
     pub fn cancellation(&self) -> Cancellation {
         self.shared().cancellation.clone()
     }

@@ -35,7 +35,7 @@ use ir::{Name, Soacs};
 use prim::PrimType;
 use rustc_hash::FxHashSet;
 
-/// What an invariant statement depends on, and the dimensions that it is invariant along.
+/// The dependencies of an invariant statement, and the dimensions that it is invariant along.
 pub(super) struct Invariant {
     /// Statements that are computed outside the nest, in order.
     outside: Stms<Soacs>,

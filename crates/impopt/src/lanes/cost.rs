@@ -162,8 +162,16 @@ impl<'s, 'a> Costs<'s, 'a> {
                     | ScalarOp::Math(..) => false,
                 };
                 self.fused |= matches!(op, ScalarOp::Fma(..));
-                let operands: Vec<&Expr> = op.operands().into_iter().map(|x| &**x).collect();
-                self.operator(&operands, ty, affine, price)
+                let (mut cost, mut kind) = (0.0, LaneKind::Uniform);
+                op.each_operand(|x| {
+                    let (more, other) = self.priced(x);
+                    cost += more;
+                    kind = kind.max(other);
+                });
+                if kind == LaneKind::Affine && !affine {
+                    kind = LaneKind::Varying;
+                }
+                (cost + self.pay(kind, ty, price), kind)
             }
             imp::vector_expr!() => (1.0, LaneKind::Varying),
         }
@@ -187,19 +195,6 @@ impl<'s, 'a> Costs<'s, 'a> {
             ScalarOp::Fma(ty, ..) => (*ty, throughput::fma(*ty, self.machine)),
             ScalarOp::Math(_, ty, _) => (*ty, throughput::MATH),
         }
-    }
-
-    fn operator(&mut self, args: &[&Expr], ty: PrimType, affine: bool, price: Throughput) -> (f64, LaneKind) {
-        let (mut cost, mut kind) = (0.0, LaneKind::Uniform);
-        for arg in args {
-            let (more, other) = self.priced(arg);
-            cost += more;
-            kind = kind.max(other);
-        }
-        if kind == LaneKind::Affine && !affine {
-            kind = LaneKind::Varying;
-        }
-        (cost + self.pay(kind, ty, price), kind)
     }
 
     fn access(&mut self, access: &Access, store: bool) -> f64 {
