@@ -1,6 +1,6 @@
 //! Vector code for the statements of a body.
 
-use super::divergence::Region;
+use super::divergence::{Position, Region};
 use super::emit::{Emit, Mask, any, not};
 use super::positions::{is_unit, load_positions, store_positions};
 use super::value::{LaneValue, Shape};
@@ -22,6 +22,7 @@ impl Emit<'_, '_> {
     }
 
     fn stmt(&mut self, stmt: &Stmt, at: u32, outer: u32, mask: Mask) {
+        self.here = Position { at, outer };
         match stmt {
             Stmt::Set(v, e) => {
                 let value = self.shapes.value(e);
@@ -131,9 +132,12 @@ impl Emit<'_, '_> {
             self.assign(var, LaneValue::Uniform(Expr::Var(scalar)), mask);
             return;
         }
-        let kept = mask.region.is_some_and(|region| region.must_blend(var, self.def_use));
+        let kept = mask.region.is_some_and(|region| region.must_blend(var, self.here, self.def_use));
         let into = if kept { self.var(VarType::Vector(access.elem, self.lanes()), "x") } else { var };
         self.load_lanes(into, access, position, mask);
+        if !kept && mask.region.is_some() && self.def_use.dominating_def(var).is_none() {
+            self.first_sets.push(var);
+        }
         if kept {
             self.assign(var, LaneValue::Vector(Expr::Var(into)), mask);
         }
@@ -206,10 +210,28 @@ impl Emit<'_, '_> {
             if super::cost::is_flat(self.shapes, arm, self.machine) {
                 self.block(arm, from, outer, mask);
             } else {
+                let first = self.first_sets.len();
                 let arm = self.collect(|emit| emit.block(arm, from, outer, mask));
+                self.set_before(first, to);
                 self.out.push(Stmt::If(any(there), arm, Vec::new()));
             }
         }
+    }
+
+    /// Sets the vectors that are first set in an arm which no lane may enter, and named from the
+    /// statement `after` on: so no value of an earlier iteration reaches their reads in inactive lanes.
+    fn set_before(&mut self, first: usize, after: u32) {
+        let vars: Vec<Var> = self.first_sets[first..].to_vec();
+        for var in vars {
+            if self.def_use.is_used_after(var, after) {
+                self.set_zero(var);
+            }
+        }
+    }
+
+    fn set_zero(&mut self, var: Var) {
+        let zero = Scalar::from_bits(self.shapes.type_of(&Expr::Var(var)), 0);
+        self.out.push(Stmt::Set(var, Expr::Splat(self.lanes(), Box::new(Expr::Const(zero)))));
     }
 
     fn while_loop(&mut self, cond: Var, body: &[Stmt], at: u32, outer: u32, mask: Mask) {
@@ -373,6 +395,11 @@ impl Emit<'_, '_> {
                 Arg::Buffer(v) => Err(*v),
             })
             .collect();
+        for result in results {
+            if !mask.region.is_some_and(|region| region.must_blend(*result, self.here, self.def_use)) {
+                self.set_zero(*result);
+            }
+        }
         self.each_lane(mask, |emit, lane| {
             let args = spread
                 .into_iter()

@@ -29,11 +29,19 @@ pub(super) enum Region {
     },
 }
 
+/// A statement's number, and that of the innermost loop around it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Position {
+    pub(super) at: u32,
+    pub(super) outer: u32,
+}
+
 impl Region {
-    /// Returns true if setting a variable here has to keep the values of inactive lanes.
-    pub(super) fn must_blend(self, var: Var, def_use: &DefUse) -> bool {
+    /// Returns true if setting a variable here has to keep the values of inactive lanes. Its first
+    /// definition in an iteration of the innermost loop has not: nothing has set it before.
+    pub(super) fn must_blend(self, var: Var, here: Position, def_use: &DefUse) -> bool {
         match (self, def_use.dominating_def(var)) {
-            (_, None) => true,
+            (_, None) => !def_use.is_local(var, here.at, def_use.end(here.outer)),
             (Self::Arm { from, to }, Some(first)) => !(from..to).contains(&first),
             (Self::Loop { end, outer }, Some(first)) => first <= outer || def_use.is_used_after(var, end),
         }
@@ -73,8 +81,8 @@ pub(super) fn analyse(
 }
 
 impl Walk<'_, '_> {
-    fn assign(&mut self, var: Var, shape: Shape, region: Option<Region>) {
-        let blends = region.is_some_and(|region| region.must_blend(var, self.def_use));
+    fn assign(&mut self, var: Var, shape: Shape, region: Option<Region>, here: Position) {
+        let blends = region.is_some_and(|region| region.must_blend(var, here, self.def_use));
         let is_buffer = self.shapes.vars.get(var.index()).is_some_and(|info| info.ty.is_buffer());
         if is_buffer {
             if blends {
@@ -114,10 +122,11 @@ impl Walk<'_, '_> {
     }
 
     fn stmt(&mut self, stmt: &Stmt, at: u32, region: Option<Region>, outer: u32) {
+        let here = Position { at, outer };
         match stmt {
             Stmt::Set(v, e) => {
                 let shape = self.shapes.value(e).shape(self.shapes);
-                self.assign(*v, shape, region);
+                self.assign(*v, shape, region, here);
             }
             Stmt::Load(v, access) => {
                 // Lanes read their own private arrays, at any position.
@@ -127,12 +136,12 @@ impl Walk<'_, '_> {
                 } else {
                     Shape::Varying
                 };
-                self.assign(*v, shape, region);
+                self.assign(*v, shape, region, here);
             }
             Stmt::Frame { buffer: v, .. }
             | Stmt::Borrow(v, _)
             | Stmt::ConstData(v, _)
-            | Stmt::ReadGlobal(v, _) => self.assign(*v, Shape::Uniform, region),
+            | Stmt::ReadGlobal(v, _) => self.assign(*v, Shape::Uniform, region, here),
             Stmt::If(cond, yes, no) => {
                 let uniform = self.shapes.value(cond).is_uniform();
                 let other = self.def_use.else_start(at);
@@ -156,7 +165,7 @@ impl Walk<'_, '_> {
                 });
                 let shape = if uniform { Shape::Uniform } else { Shape::Varying };
                 for result in results {
-                    self.assign(*result, shape.clone(), region);
+                    self.assign(*result, shape.clone(), region, here);
                 }
             }
             Stmt::Store(..)

@@ -18,7 +18,7 @@
 //! there. So uniform values may be computed, loaded, checked and stored by scalar code there, too.
 
 use super::branch_probability::LikelyConditions;
-use super::divergence::Region;
+use super::divergence::{Position, Region};
 use super::value::{LaneValue, Shape, Shapes};
 use crate::weight::likely_weight;
 use imp::build::{add, compare, div, max, min, mul, sub};
@@ -49,6 +49,11 @@ pub(super) struct Emit<'s, 'a> {
     pub(super) machine: Machine,
     /// The number of inner loops around the current statement.
     pub(super) inside: u32,
+    /// The current statement.
+    pub(super) here: Position,
+    /// The vectors that were set in all lanes, although some are inactive, as nothing has set them
+    /// before.
+    pub(super) first_sets: Vec<Var>,
     /// New variables; their numbers follow those of the function.
     pub(super) fresh: Vec<VarInfo>,
     pub(super) out: Vec<Stmt>,
@@ -62,7 +67,16 @@ pub(super) fn vector_loop(
     at: u32,
     machine: Machine,
 ) -> (Vec<Stmt>, Vec<VarInfo>) {
-    let mut emit = Emit { shapes, def_use, machine, inside: 0, fresh: Vec::new(), out: Vec::new() };
+    let mut emit = Emit {
+        shapes,
+        def_use,
+        machine,
+        inside: 0,
+        here: Position { at, outer: at },
+        first_sets: Vec::new(),
+        fresh: Vec::new(),
+        out: Vec::new(),
+    };
     emit.groups(f, at);
     (emit.out, emit.fresh)
 }
@@ -192,14 +206,18 @@ impl Emit<'_, '_> {
     }
 
     /// A vector, blended with the variable's old value in inactive lanes if that may be read.
-    pub(super) fn blended(&self, var: Var, value: Expr, mask: Mask) -> Expr {
-        match mask {
-            Mask { lanes: Some(lanes), region: Some(region) } if region.must_blend(var, self.def_use) => {
-                let ty = self.shapes.type_of(&Expr::Var(var));
-                Expr::select(ty, Expr::Var(lanes), value, Expr::Var(var))
-            }
-            _ => value,
+    fn blended(&mut self, var: Var, value: Expr, mask: Mask) -> Expr {
+        let Mask { lanes: Some(lanes), region: Some(region) } = mask else {
+            return value;
+        };
+        if region.must_blend(var, self.here, self.def_use) {
+            let ty = self.shapes.type_of(&Expr::Var(var));
+            return Expr::select(ty, Expr::Var(lanes), value, Expr::Var(var));
         }
+        if self.def_use.dominating_def(var).is_none() {
+            self.first_sets.push(var);
+        }
+        value
     }
 
     /// The lanes of a mask for which a condition holds.
