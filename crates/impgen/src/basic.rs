@@ -1,66 +1,75 @@
 //! Basic operations: scalar operations become expressions, views emit nothing, new arrays become
 //! loops and copies.
 
-use super::cpu::Fill;
-use super::function::Gen;
-use imp::build::{add, mul};
-use imp::{Check, Expr, Stmt};
-use ir::mem::{Lmad, MemAnn};
+use crate::emitter::HeldRead;
+use crate::mems::Param;
+use crate::operators::elem_of;
+use crate::schedule::{Fill, Generator, Schedule};
+use crate::{OrBug, Result};
+use imp::build::product;
+use imp::{Check, Expr, Stmt, Var, bind, expr};
+use ir::mem::{Block, Lmad, MemAnn};
 use ir::name::Name;
-use ir::syntax::{Atom, Aux, BasicOp, DimIndex, MsgPart, Param};
+use ir::syntax::{Atom, Aux, BasicOp, DimIndex, MsgPart};
 use ir::types::{Dim, Type};
-use ir::{Mems, PassError, Prov};
-use prim::{BinOp, CmpOp, PrimType, Scalar, ScalarOp};
+use ir::{PassError, Prov};
+use prim::{BinOp, ConvOp, PrimType, Scalar, ScalarOp};
 use std::fmt::Write;
 
-impl Gen<'_, '_> {
-    pub(crate) fn basic(&mut self, pat: &Param<Mems>, aux: &Aux, op: &BasicOp) -> Result<(), PassError> {
+impl<S: Schedule> Generator<'_, S> {
+    pub(crate) fn basic(&mut self, pat: &Param, aux: &Aux, op: &BasicOp) -> Result {
         match &pat.ty {
             Type::Array { .. } => self.array_op(pat, aux.prov, op),
             Type::Prim(_) => self.scalar_op(pat, op),
             Type::Cert => self.check(aux.prov, op),
             Type::Acc { .. } if matches!(op, BasicOp::UpdateAcc { .. }) => {
-                self.single_thread(|g| g.acc_op(pat, op))
+                S::once(self, |g| g.acc_op(pat, op))
             }
             Type::Acc { .. } => self.acc_op(pat, op),
             Type::Mem(_) => Err(PassError::bug("a basic operation returns a block")),
         }
     }
 
-    fn scalar_op(&mut self, pat: &Param<Mems>, op: &BasicOp) -> Result<(), PassError> {
-        if let Some(var) = self.register_reads.get(&pat.name) {
-            self.set_var(pat.name, *var);
-            return Ok(());
-        }
-        if let BasicOp::Index { array, slice } = op {
-            let (ty, block, lmad) = self.location(*array)?;
-            let elem = ty.elem().ok_or_else(|| PassError::bug("the indexed value is not an array"))?;
-            let access = match self.tiled_reads.get(&pat.name) {
-                Some(access) => access.clone(),
-                None => self.fixed(elem, block, &lmad, slice)?,
-            };
-            let var = self.bind_borrowed(pat).ok_or_else(unexpected_type)?;
-            self.load(var, access);
-            return Ok(());
-        }
-        if self.enclosing_kernel.is_some() {
-            return self.scalar_in_kernel(pat, op);
-        }
-        if let BasicOp::SizeAtLeast { size, tunable } = op {
-            let compared = Stmt::RecordComparison(self.tunable(*tunable)?, self.atom(*size)?);
-            self.emit(Stmt::If(Expr::LogsComparisons, vec![compared], Vec::new()));
-        }
-        let value = self.scalar_value(op)?;
+    fn scalar_op(&mut self, pat: &Param, op: &BasicOp) -> Result {
+        let held = self.held_reads.get(&pat.name).cloned();
+        let access = match (held, op) {
+            (Some(HeldRead::Register(var)), _) => {
+                self.set_var(pat.name, var);
+                return Ok(());
+            }
+            (Some(HeldRead::Tile(access)), _) => access,
+            (None, BasicOp::Index { array, slice }) => {
+                let (ty, block, lmad) = self.location(*array)?;
+                self.fixed(elem_of(&ty)?, block, &lmad, slice)?
+            }
+            (None, _) => {
+                let value = S::scalar(self, op)?;
+                let var = self.bind_borrowed(pat).ok_or_else(unexpected_type)?;
+                self.set(var, value);
+                return Ok(());
+            }
+        };
         let var = self.bind_borrowed(pat).ok_or_else(unexpected_type)?;
-        self.emit(Stmt::Set(var, value));
+        self.load(var, access);
         Ok(())
     }
 
-    pub(crate) fn scalar_value(&self, op: &BasicOp) -> Result<Expr, PassError> {
+    /// The value of a scalar operation on the host, where the context logs comparisons.
+    pub(crate) fn host_scalar(&mut self, op: &BasicOp) -> Result<Expr> {
+        if let BasicOp::SizeAtLeast { size, tunable } = op {
+            let compared = Stmt::RecordComparison(self.tunable(*tunable)?, self.atom(*size)?.into());
+            self.emit(Stmt::If(Expr::LogsComparisons, vec![compared], Vec::new()));
+        }
+        self.scalar_value(op)
+    }
+
+    /// The value of a scalar operation.
+    pub(crate) fn scalar_value(&self, op: &BasicOp) -> Result<Expr> {
         Ok(match op {
-            BasicOp::Atom(atom) | BasicOp::Opaque(atom) => self.atom(*atom)?,
+            BasicOp::Atom(atom) | BasicOp::Opaque(atom) => self.atom(*atom)?.into(),
             BasicOp::Scalar(op) => {
-                let mut op = op.as_ref().try_map(|atom| self.atom(*atom).map(Box::new))?;
+                let mut op =
+                    op.as_ref().try_map(|atom| self.atom(*atom).map(|operand| Box::new(operand.into())))?;
                 if let ScalarOp::Binary(by, ty, _, y) = &mut op
                     && let Some((simpler, operand)) = power_of_two_division(*by, *ty, y)
                 {
@@ -70,7 +79,7 @@ impl Gen<'_, '_> {
             }
             BasicOp::SizeAtLeast { size, tunable } => {
                 let tunable = Expr::Tunable(self.tunable(*tunable)?);
-                Expr::compare(CmpOp::SLe, PrimType::I64, tunable, self.atom(*size)?)
+                expr!(tunable <= self.atom(*size)?)
             }
             BasicOp::Param { name, default } => self.param(name, self.atom(*default)?)?,
             BasicOp::Assert { .. }
@@ -83,9 +92,9 @@ impl Gen<'_, '_> {
         })
     }
 
-    fn check(&mut self, prov: Prov, op: &BasicOp) -> Result<(), PassError> {
+    fn check(&mut self, prov: Prov, op: &BasicOp) -> Result {
         let (cond, msg) = match op {
-            BasicOp::Assert { cond, msg } => (self.atom(*cond)?, msg),
+            BasicOp::Assert { cond, msg } => (self.atom(*cond)?.into(), msg),
             // Renaming a certificate emits nothing.
             BasicOp::Atom(_) => return Ok(()),
             BasicOp::Scalar(_)
@@ -108,7 +117,7 @@ impl Gen<'_, '_> {
                 MsgPart::Value(ty, atom) => {
                     let written = write!(format, "{{{ty}}}");
                     debug_assert!(written.is_ok(), "writing to a string does not fail");
-                    values.push(self.atom(*atom)?);
+                    values.push(self.atom(*atom)?.into());
                 }
             }
         }
@@ -126,28 +135,64 @@ impl Gen<'_, '_> {
         lmad: &Lmad,
         slice: &[DimIndex],
         value: Atom,
-    ) -> Result<(), PassError> {
-        let elem = ty.elem().ok_or_else(|| PassError::bug("the updated value is not an array"))?;
+    ) -> Result {
         if slice.iter().all(|index| matches!(index, DimIndex::Fix(_))) {
-            let access = self.fixed(elem, block, lmad, slice)?;
+            let access = self.fixed(elem_of(ty)?, block, lmad, slice)?;
             let value = self.atom(value)?;
-            return self.single_thread(|g| {
+            return S::once(self, |g| {
                 g.store(access, value);
                 Ok(())
             });
         }
-        let Atom::Var(array) = value else {
-            return Err(PassError::bug("a scalar is written to a slice"));
-        };
+        let array = value.var().or_bug("a scalar is written to a slice")?;
         self.copy_into(block, &lmad.slice(slice), array)
     }
 
-    fn array_op(&mut self, pat: &Param<Mems>, prov: Prov, op: &BasicOp) -> Result<(), PassError> {
+    /// Writes a scalar or row of an array, at these indices of the outer dimensions.
+    pub(crate) fn store_row(
+        &mut self,
+        ty: &Type,
+        block: Name,
+        lmad: &Lmad,
+        fixed: &[DimIndex],
+        value: Atom,
+    ) -> Result {
+        let full = |&count: &Dim| DimIndex::Slice { start: Atom::i64(0), count, stride: Atom::i64(1) };
+        let row = ty.shape().iter().skip(fixed.len()).map(full);
+        let slice: Vec<DimIndex> = fixed.iter().copied().chain(row).collect();
+        self.store_slice(ty, block, lmad, &slice, value)
+    }
+
+    /// Writes the results of an iteration into arrays over a space, at its indices.
+    pub(crate) fn write_elements(&mut self, pat: &[Param], dims: &[(Name, Dim)], results: &[Atom]) -> Result {
+        let indices: Vec<DimIndex> = dims.iter().map(|(index, _)| DimIndex::Fix(Atom::Var(*index))).collect();
+        for (param, &value) in pat.iter().zip(results) {
+            if let MemAnn::In { block: Block::Var(block), lmad } = &param.ann {
+                self.store_row(&param.ty, *block, lmad, &indices, value)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Stores variables into arrays over a space, at its indices.
+    pub(crate) fn store_results(&mut self, pat: &[Param], dims: &[(Name, Dim)], vars: &[Var]) -> Result {
+        for (param, &value) in pat.iter().zip(vars) {
+            let MemAnn::In { block: Block::Var(block), lmad } = &param.ann else {
+                return Err(PassError::bug("a result array has no memory"));
+            };
+            let indices: Vec<Var> = dims.iter().map(|(index, _)| self.var(*index)).collect::<Result<_>>()?;
+            let access = self.element(elem_of(&param.ty)?, *block, lmad, indices)?;
+            self.store(access, value);
+        }
+        Ok(())
+    }
+
+    fn array_op(&mut self, pat: &Param, prov: Prov, op: &BasicOp) -> Result {
         self.record_location(pat);
-        let MemAnn::In { block: ir::mem::Block::Var(block), lmad } = &pat.ann else {
+        let MemAnn::In { block: Block::Var(block), lmad } = &pat.ann else {
             return Err(PassError::bug("an array has no memory"));
         };
-        let elem = pat.ty.elem().ok_or_else(unexpected_type)?;
+        let elem = elem_of(&pat.ty)?;
         match op {
             BasicOp::Atom(_)
             | BasicOp::Opaque(_)
@@ -163,7 +208,7 @@ impl Gen<'_, '_> {
                 let (ty, _, _) = self.location(*value)?;
                 let dims: Vec<(Dim, Atom)> =
                     ty.shape().iter().copied().zip(strides.iter().copied()).collect();
-                self.single_thread(|g| g.copy_overlapping(block, &lmad.flat_slice(*offset, &dims), *value))
+                S::once(self, |g| g.copy_overlapping(block, &lmad.flat_slice(*offset, &dims), *value))
             }
             BasicOp::Copy(array) | BasicOp::Manifest { perm: _, array } => {
                 self.copy_into(*block, lmad, *array)
@@ -184,41 +229,31 @@ impl Gen<'_, '_> {
             BasicOp::Iota { ty, count, start, stride } => {
                 let count = self.dim(*count)?;
                 let (start, stride) = (self.atom(*start)?, self.atom(*stride)?);
-                let (block, lmad, ty) = (*block, lmad.clone(), *ty);
-                let rows = Fill { operation: "iota", prov, count, row: Expr::i64(1), unaliased: vec![block] };
+                let rows = Fill { operation: "iota", prov, count, row: 1.into(), unaliased: vec![*block] };
                 self.fill_each(rows, |g, i| {
-                    let index = if ty == PrimType::I64 {
-                        Expr::Var(i)
-                    } else {
-                        Expr::convert(prim::ConvOp::SExt, PrimType::I64, ty, Expr::Var(i))
-                    };
-                    let scaled = Expr::binary(BinOp::Mul, ty, index, stride.clone());
-                    let value = Expr::binary(BinOp::Add, ty, scaled, start.clone());
-                    let access = g.element(elem, block, &lmad, vec![Expr::Var(i)])?;
+                    let index = resized(ConvOp::SExt, PrimType::I64, *ty, i);
+                    let scaled = Expr::binary(BinOp::Mul, *ty, index, stride.into());
+                    let value = Expr::binary(BinOp::Add, *ty, scaled, start.into());
+                    let access = g.element(elem, *block, lmad, [i])?;
                     g.emit(Stmt::Store(access, value));
                     Ok(())
                 })
             }
             BasicOp::Replicate { shape, value } => {
-                let outer = shape.len();
-                self.replicate(pat, *block, lmad, outer, *value, prov)
+                let array =
+                    Replicate { block: *block, lmad, elem, shape: pat.ty.shape(), outer: shape.len() };
+                S::replicate(self, &array, *value, prov)
             }
-            BasicOp::ArrayLit { row, elems } => self.single_thread(|g| {
+            BasicOp::ArrayLit { row: _, elems } => S::once(self, |g| {
                 for (at, &value) in elems.iter().enumerate() {
-                    let slice: Vec<DimIndex> = std::iter::once(DimIndex::Fix(Atom::i64(at as i64)))
-                        .chain(row.shape().iter().map(|&count| DimIndex::Slice {
-                            start: Atom::i64(0),
-                            count,
-                            stride: Atom::i64(1),
-                        }))
-                        .collect();
-                    g.store_slice(&pat.ty, *block, lmad, &slice, value)?;
+                    let index = DimIndex::Fix(Atom::i64(at as i64));
+                    g.store_row(&pat.ty, *block, lmad, &[index], value)?;
                 }
                 Ok(())
             }),
             BasicOp::ConstArray { elem, shape, bytes } => {
                 let to = self.region(*block, lmad)?;
-                self.single_thread(|g| g.constant(to, *elem, shape, bytes))
+                S::once(self, |g| g.constant(to, *elem, shape, bytes))
             }
             BasicOp::Scalar(_) | ir::parameter_op!() | BasicOp::Assert { .. } | BasicOp::UpdateAcc { .. } => {
                 Err(PassError::bug("a scalar operation returns an array"))
@@ -226,76 +261,51 @@ impl Gen<'_, '_> {
         }
     }
 
-    /// Repeats a value over the outer dimensions of the array.
-    fn replicate(
-        &mut self,
-        pat: &Param<Mems>,
-        block: Name,
-        lmad: &Lmad,
-        outer: usize,
-        value: Atom,
-        prov: Prov,
-    ) -> Result<(), PassError> {
-        let elem = pat.ty.elem().ok_or_else(unexpected_type)?;
-        let shape = pat.ty.shape();
-        if self.is_device_memory(self.var(block)?) {
-            let to = self.region(block, lmad)?;
-            return self.replicate_by_kernels(&to, (elem, shape), value, prov);
-        }
-        let extents: Vec<Expr> = shape[..outer].iter().map(|&dim| self.dim(dim)).collect::<Result<_, _>>()?;
-        let Some((first, rest)) = extents.split_first() else {
+    /// Repeats a value, in a row for each index of the outermost dimension.
+    pub(crate) fn replicate_rows(&mut self, array: &Replicate<'_>, value: Atom, prov: Prov) -> Result {
+        let Replicate { block, lmad, elem, shape, outer } = *array;
+        let extents = self.extents(shape)?;
+        let Some((&count, rest)) = extents.split_first() else {
             return Err(PassError::bug("a replicate has no dimensions"));
         };
-        let mut row = Expr::i64(1);
-        for extent in rest {
-            row = mul(row, extent.clone());
-        }
-        for &dim in &shape[outer..] {
-            row = mul(row, self.dim(dim)?);
-        }
-        let row = self.bind_value(row, PrimType::I64, "row");
+        bind!(row = self(product(rest)));
         let scalar = !matches!(value, Atom::Var(name) if self.location(name).is_ok());
-        let value_expr = if scalar { Some(self.atom(value)?) } else { None };
-        let rows = Fill { operation: "replicate", prov, count: first.clone(), row, unaliased: vec![block] };
+        let scalar = if scalar { Some(self.atom(value)?) } else { None };
+        let rows = Fill { operation: "replicate", prov, count, row, unaliased: vec![block] };
         self.fill_each(rows, |g, i| {
-            g.nest(rest.to_vec(), vec![Expr::Var(i)], &mut |g, indices| {
-                if let Some(value) = &value_expr {
+            g.nest(&extents[1..outer], true, vec![i.into()], &mut |g, indices| {
+                if let Some(value) = scalar {
                     let access = g.element(elem, block, lmad, indices)?;
-                    g.emit(Stmt::Store(access, value.clone()));
+                    g.emit(Stmt::Store(access, value.into()));
                     return Ok(());
                 }
-                let Atom::Var(array) = value else {
-                    return Err(unexpected_type());
-                };
-                let (ty, from_block, from) = g.location(array)?;
+                let (ty, from_block, from) = g.location(value.var().ok_or_else(unexpected_type)?)?;
                 let from = g.region(from_block, &from)?;
                 let mut to = g.region(block, lmad)?;
                 for (index, stride) in indices.into_iter().zip(to.strides.drain(..outer)) {
-                    to.offset = add(to.offset, mul(index, stride));
+                    to.offset = to.offset + index * stride;
                 }
-                let extents = ty.shape().iter().map(|&dim| g.dim(dim)).collect::<Result<_, _>>()?;
-                g.copy(to, from, elem, extents)
+                let extents = g.extents(ty.shape())?;
+                S::copy(g, to, from, elem, extents)
             })
         })
     }
+}
 
-    /// Nested loops over the extents; `f` is called with the indices.
-    fn nest(
-        &mut self,
-        mut extents: Vec<Expr>,
-        indices: Vec<Expr>,
-        f: &mut dyn FnMut(&mut Self, Vec<Expr>) -> Result<(), PassError>,
-    ) -> Result<(), PassError> {
-        if extents.is_empty() {
-            return f(self, indices);
-        }
-        let extent = extents.remove(0);
-        self.for_seq("i", Expr::i64(0), extent, true, |g, i| {
-            let mut indices = indices;
-            indices.push(Expr::Var(i));
-            g.nest(extents, indices, f)
-        })
-    }
+/// An array whose outer dimensions repeat a value.
+pub(crate) struct Replicate<'r> {
+    pub(crate) block: Name,
+    pub(crate) lmad: &'r Lmad,
+    pub(crate) elem: PrimType,
+    pub(crate) shape: &'r [Dim],
+    /// The number of outer dimensions.
+    pub(crate) outer: usize,
+}
+
+/// An integer conversion, if the types differ.
+pub(crate) fn resized(how: ConvOp, from: PrimType, to: PrimType, value: impl Into<Expr>) -> Expr {
+    let value = value.into();
+    if from == to { value } else { Expr::convert(how, from, to, value) }
 }
 
 pub(crate) fn unexpected_type() -> PassError {

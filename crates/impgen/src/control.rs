@@ -1,21 +1,24 @@
 //! Bodies, branches, loops, calls, allocations.
 
-use super::function::Gen;
 use super::{Callee, var_type};
-use imp::{Arg, Check, Expr, For, LoopMode, Stmt, Var, VarType};
+use crate::mems::{Body, LoopParam, Param, Stm};
+use crate::schedule::{Generator, Schedule};
+use crate::{OrBug, Result};
+use imp::build::Operand;
+use imp::{Arg, Check, Stmt, Var, emit};
 use ir::facts::FactFlag;
 use ir::mem::MemOp;
-use ir::name::{FunName, Name, Prov};
+use ir::name::{FunName, Name};
 use ir::seg::SegOp;
-use ir::syntax::{Atom, Body, Exp, LoopForm, LoopParam, Param, Stm};
+use ir::syntax::{Atom, Exp, LoopForm};
 use ir::types::{Space, Type};
-use ir::{Mems, PassError, walk};
-use prim::PrimType;
+use ir::{PassError, Prov, walk};
+use prim::{PrimType, Scalar};
 
-impl Gen<'_, '_> {
+impl<S: Schedule> Generator<'_, S> {
     /// Emits a body's statements; returns its results. Blocks are released after their last use;
-    /// the caller releases the blocks that the results keep alive ([`Gen::release_bound`]).
-    pub(crate) fn body(&mut self, body: &Body<Mems>) -> Result<Vec<Atom>, PassError> {
+    /// the caller releases the blocks that the results keep alive ([`Generator::release_bound`]).
+    pub(crate) fn body(&mut self, body: &Body) -> Result<Vec<Atom>> {
         walk::with_stack(|| {
             let last = self.blocks.last_uses(body);
             for (stm, dead) in body.stms.iter().zip(last) {
@@ -28,8 +31,19 @@ impl Gen<'_, '_> {
         })
     }
 
+    /// One iteration, whose index is already bound: the body, then `f`.
+    pub(crate) fn iteration(
+        &mut self,
+        body: &Body,
+        f: impl FnOnce(&mut Self, Vec<Atom>) -> Result,
+    ) -> Result {
+        let results = self.body(body)?;
+        f(self, results)?;
+        self.release_bound(body)
+    }
+
     /// Releases the blocks that are bound by a body's statements and kept alive by its results.
-    pub(crate) fn release_bound(&mut self, body: &Body<Mems>) -> Result<(), PassError> {
+    pub(crate) fn release_bound(&mut self, body: &Body) -> Result {
         let mut seen = Vec::new();
         for &atom in &body.result {
             let Some(block) = atom.var().and_then(|name| self.blocks.of(name)) else {
@@ -44,7 +58,7 @@ impl Gen<'_, '_> {
         Ok(())
     }
 
-    fn release(&mut self, block: Name) -> Result<(), PassError> {
+    fn release(&mut self, block: Name) -> Result {
         let var = self.var(block)?;
         if self.is_owned(var) {
             self.emit(Stmt::Release(var));
@@ -52,14 +66,19 @@ impl Gen<'_, '_> {
         Ok(())
     }
 
-    pub(crate) fn stm(&mut self, stm: &Stm<Mems>) -> Result<(), PassError> {
-        let around = std::mem::replace(&mut self.prov, stm.aux.prov);
-        self.exp(stm)?;
-        self.prov = around;
-        Ok(())
+    pub(crate) fn stm(&mut self, stm: &Stm) -> Result {
+        self.at(stm.aux.prov, |g| g.exp(stm))
     }
 
-    fn exp(&mut self, stm: &Stm<Mems>) -> Result<(), PassError> {
+    /// Generates code with a provenance.
+    pub(crate) fn at(&mut self, prov: Prov, f: impl FnOnce(&mut Self) -> Result) -> Result {
+        let around = std::mem::replace(&mut self.prov, prov);
+        let made = f(self);
+        self.prov = around;
+        made
+    }
+
+    fn exp(&mut self, stm: &Stm) -> Result {
         match &stm.exp {
             Exp::Basic(op) => match stm.pat.as_slice() {
                 [pat] => self.basic(pat, &stm.aux, op),
@@ -71,70 +90,51 @@ impl Gen<'_, '_> {
                 self.loop_(&stm.pat, params, *form, body, independent)
             }
             Exp::Apply { fun, args } => self.call(&stm.pat, fun, args, stm.aux.prov),
-            Exp::Op(MemOp::Alloc { bytes, space }) => self.alloc(&stm.pat, stm.aux.prov, *bytes, *space),
+            Exp::Op(MemOp::Alloc { bytes, space }) => {
+                self.alloc_block(&stm.pat, stm.aux.prov, *bytes, *space)
+            }
             Exp::Op(MemOp::Seg(SegOp::WithAcc { inputs, lambda })) => self.with_acc(&stm.pat, inputs, lambda),
-            Exp::Op(MemOp::Seg(SegOp::Seg(seg))) => self.seg(&stm.pat, &stm.aux, seg),
+            Exp::Op(MemOp::Seg(SegOp::Seg(seg))) => S::seg(self, &stm.pat, &stm.aux, seg),
         }
     }
 
-    fn alloc(&mut self, pat: &[Param<Mems>], prov: Prov, bytes: Atom, space: Space) -> Result<(), PassError> {
+    fn alloc_block(&mut self, pat: &[Param], prov: Prov, bytes: Atom, space: Space) -> Result {
         let [pat] = pat else {
             return Err(PassError::bug("an allocation does not bind exactly one name"));
         };
         match space {
-            Space::Host | Space::Device if self.enclosing_kernel.is_some() => {
-                Err(PassError::bug("a kernel allocates memory"))
-            }
             Space::Host | Space::Device => {
                 let bytes = self.atom(bytes)?;
-                let var = self
-                    .bind_owned(pat)
-                    .ok_or_else(|| PassError::bug("a name of a block has no variable"))?;
-                self.emit_alloc(var, bytes, prov);
-                Ok(())
+                let var = self.bind_owned(pat).or_bug("a name of a block has no variable")?;
+                self.alloc(var, bytes, prov);
             }
             Space::Registers | Space::Private => {
-                let bytes = bytes
-                    .constant()
-                    .and_then(prim::Scalar::as_i64)
-                    .ok_or_else(|| PassError::bug("a block in registers has no constant size"))?;
-                let buffer = self
-                    .bind_borrowed(pat)
-                    .ok_or_else(|| PassError::bug("a name of a block has no variable"))?;
+                let bytes = bytes.constant().and_then(Scalar::as_i64);
+                let bytes = bytes.or_bug("a block in registers has no constant size")?;
+                let buffer = self.bind_borrowed(pat).or_bug("a name of a block has no variable")?;
                 let count = (bytes as u64).div_ceil(PrimType::I64.size()).max(1);
                 self.emit(Stmt::Frame { buffer, elem: PrimType::I64, count });
-                Ok(())
             }
             Space::Shared => {
-                let slot = self.shared_memory.slots.get(&pat.name).copied();
-                let slot = slot.ok_or_else(|| PassError::bug("a shared-memory block has no slot"))?;
-                self.set_var(pat.name, slot);
-                Ok(())
+                let slot = self.schedule.shared_slot(pat.name);
+                self.set_var(pat.name, slot.or_bug("a shared-memory block has no slot")?);
             }
         }
-    }
-
-    fn branch(
-        &mut self,
-        pat: &[Param<Mems>],
-        cond: Atom,
-        then_body: &Body<Mems>,
-        else_body: &Body<Mems>,
-    ) -> Result<(), PassError> {
-        let cond = self.atom(cond)?;
-        let vars: Vec<Option<Var>> = pat.iter().map(|p| self.bind_owned(p)).collect();
-        let then_stmts = self.collect(|g| g.branch_body(pat, &vars, then_body))?;
-        let else_stmts = self.collect(|g| g.branch_body(pat, &vars, else_body))?;
-        self.emit(Stmt::If(cond, then_stmts, else_stmts));
         Ok(())
     }
 
-    fn branch_body(
-        &mut self,
-        pat: &[Param<Mems>],
-        vars: &[Option<Var>],
-        body: &Body<Mems>,
-    ) -> Result<(), PassError> {
+    fn branch(&mut self, pat: &[Param], cond: Atom, then_body: &Body, else_body: &Body) -> Result {
+        let cond = self.atom(cond)?;
+        let vars: Vec<Option<Var>> = pat.iter().map(|p| self.bind_owned(p)).collect();
+        emit!(if self(cond) {
+            self.branch_body(pat, &vars, then_body)?;
+        } else {
+            self.branch_body(pat, &vars, else_body)?;
+        });
+        Ok(())
+    }
+
+    fn branch_body(&mut self, pat: &[Param], vars: &[Option<Var>], body: &Body) -> Result {
         let results = self.body(body)?;
         for ((param, var), atom) in pat.iter().zip(vars).zip(results) {
             self.assign_result(param, *var, atom)?;
@@ -143,54 +143,40 @@ impl Gen<'_, '_> {
     }
 
     /// Assigns a result's value to a bound variable.
-    pub(crate) fn assign_result(
-        &mut self,
-        param: &Param<Mems>,
-        var: Option<Var>,
-        atom: Atom,
-    ) -> Result<(), PassError> {
-        match (var, &param.ty) {
-            (Some(var), Type::Mem(_)) => {
-                let from = self.block_var(atom)?;
-                self.emit(Stmt::Share(var, from));
-            }
-            (Some(var), _) => {
-                let value = self.atom(atom)?;
-                self.emit(Stmt::Set(var, value));
-            }
-            (None, _) => {}
+    pub(crate) fn assign_result(&mut self, param: &Param, var: Option<Var>, atom: Atom) -> Result {
+        let Some(var) = var else {
+            return Ok(());
+        };
+        if matches!(param.ty, Type::Mem(_)) {
+            let from = self.block_var(atom)?;
+            self.emit(Stmt::Share(var, from));
+        } else {
+            let value = self.atom(atom)?;
+            self.set(var, value);
         }
         Ok(())
     }
 
     fn loop_(
         &mut self,
-        pat: &[Param<Mems>],
-        params: &[LoopParam<Mems>],
+        pat: &[Param],
+        params: &[LoopParam],
         form: LoopForm,
-        body: &Body<Mems>,
+        body: &Body,
         independent: bool,
-    ) -> Result<(), PassError> {
+    ) -> Result {
         // All initial values are read before any parameter is set, as they may be results of other
         // loops.
-        let mut vars = Vec::with_capacity(params.len());
+        let mut values = Vec::with_capacity(params.len());
         for p in params {
-            let init = p.init;
-            let value = match var_type(&p.param.ty) {
-                Some(VarType::Scalar(_) | VarType::Vector(..)) => Some(self.atom(init)?),
-                Some(VarType::Buffer(_)) => Some(Expr::Var(self.block_var(init)?)),
-                None => None,
-            };
-            vars.push(value);
+            values.push(var_type(&p.param.ty).map(|_| self.atom(p.init)).transpose()?);
         }
         let mut own = Vec::with_capacity(params.len());
-        for (p, value) in params.iter().zip(vars) {
+        for (p, value) in params.iter().zip(values) {
             let var = self.bind_owned(&p.param);
             match (var, value, &p.param.ty) {
-                (Some(var), Some(Expr::Var(from)), Type::Mem(_)) => {
-                    self.emit(Stmt::Share(var, from));
-                }
-                (Some(var), Some(value), _) => self.emit(Stmt::Set(var, value)),
+                (Some(var), Some(Operand::Var(from)), Type::Mem(_)) => self.emit(Stmt::Share(var, from)),
+                (Some(var), Some(value), _) => self.set(var, value),
                 _ => {}
             }
             own.push(var);
@@ -198,17 +184,11 @@ impl Gen<'_, '_> {
         match form {
             LoopForm::For { var, ty, bound } => {
                 let to = self.atom(bound)?;
-                let hint = self.function.names.hint(var).clone();
+                let hint = self.hint(var);
                 let counter = self.scalar(ty, &hint);
                 self.set_var(var, counter);
                 let stmts = self.collect(|g| g.loop_iteration(params, &own, body))?;
-                self.emit(Stmt::For(For {
-                    mode: LoopMode::Seq { independent },
-                    var: counter,
-                    from: Expr::Const(prim::Scalar::zero(ty)),
-                    to,
-                    body: stmts,
-                }));
+                self.emit_loop(independent, (counter, Scalar::zero(ty).into(), to.into()), stmts);
             }
             LoopForm::While { cond } => {
                 let cond = self.var(cond)?;
@@ -228,10 +208,10 @@ impl Gen<'_, '_> {
     /// One iteration, which ends by assigning the next values to the parameters' variables.
     pub(crate) fn loop_iteration(
         &mut self,
-        params: &[LoopParam<Mems>],
+        params: &[LoopParam],
         own: &[Option<Var>],
-        body: &Body<Mems>,
-    ) -> Result<(), PassError> {
+        body: &Body,
+    ) -> Result {
         let results = self.body(body)?;
         let names: Vec<Name> = params.iter().map(|p| p.param.name).collect();
         // A result that is an earlier parameter must be read before that is overwritten.
@@ -255,7 +235,7 @@ impl Gen<'_, '_> {
                     self.emit(Stmt::Share(var, temp));
                     self.emit(Stmt::Release(temp));
                 } else {
-                    self.emit(Stmt::Set(var, Expr::Var(temp)));
+                    self.set(var, temp);
                 }
             }
         } else {
@@ -270,20 +250,9 @@ impl Gen<'_, '_> {
         self.release_bound(body)
     }
 
-    fn call(
-        &mut self,
-        pat: &[Param<Mems>],
-        fun: &FunName,
-        args: &[Atom],
-        prov: Prov,
-    ) -> Result<(), PassError> {
-        let callee = self
-            .shared
-            .ids
-            .get(fun)
-            .cloned()
-            .ok_or_else(|| PassError::bug(format!("function {fun} does not exist")))?;
-        match callee {
+    fn call(&mut self, pat: &[Param], fun: &FunName, args: &[Atom], prov: Prov) -> Result {
+        let callee = self.shared.ids.get(fun);
+        match callee.ok_or_else(|| PassError::bug(format!("function {fun} does not exist")))? {
             Callee::Function(id) => {
                 let mut converted = Vec::with_capacity(args.len());
                 for &arg in args {
@@ -296,7 +265,7 @@ impl Gen<'_, '_> {
                             converted.push(Arg::Buffer(self.var(name)?));
                         }
                         Atom::Var(_) | Atom::Const(_) => {
-                            converted.push(Arg::Scalar(self.atom(arg)?));
+                            converted.push(Arg::Scalar(self.atom(arg)?.into()));
                         }
                     }
                 }
@@ -305,13 +274,12 @@ impl Gen<'_, '_> {
                     let location = self.source_location(prov);
                     self.tables.check(Check { format: "".into(), location })
                 });
-                self.emit(Stmt::Call { fun: id, args: converted, results, location });
+                self.emit(Stmt::Call { fun: *id, args: converted, results, location });
             }
             Callee::Constant(_, globals) => {
-                self.before_kernel(|g| {
-                    let vars = pat.iter().filter_map(|p| g.bind_borrowed(p));
-                    let vars: Vec<Var> = vars.collect();
-                    for (var, global) in vars.into_iter().zip(globals) {
+                S::on_host(self, |g| {
+                    let vars: Vec<Var> = pat.iter().filter_map(|p| g.bind_borrowed(p)).collect();
+                    for (var, &global) in vars.into_iter().zip(globals) {
                         g.emit(Stmt::ReadGlobal(var, global));
                     }
                 });

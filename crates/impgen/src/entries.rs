@@ -2,6 +2,7 @@
 //! entry-point ABI. On a device, arrays of entry points lie in its memory; the caller copies them.
 
 use super::{Callee, ProgramContext, result_types, var_type};
+use crate::Result;
 use imp::{Arg, CodePlacement, EntryValue, Expr, Function, OpaqueTypes, Stmt, Var, VarInfo, VarType};
 use ir::syntax::FunKind;
 use ir::{Mems, PassError};
@@ -14,7 +15,7 @@ pub(crate) fn generate(
     program: &ir::Program<Mems>,
     functions: &[Function],
     shared: &ProgramContext<'_>,
-) -> Result<Function, PassError> {
+) -> Result<Function> {
     let bug = || PassError::bug(format!("entry point {} does not match its function", entry.signature.name));
     let Some(Callee::Function(id)) = shared.ids.get(&entry.fun) else {
         return Err(bug());

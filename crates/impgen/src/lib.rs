@@ -17,11 +17,14 @@ mod basic;
 mod control;
 mod copies;
 mod cpu;
+mod emitter;
 mod entries;
 mod function;
 mod gpu;
+mod mems;
 mod operators;
 mod program_tables;
+mod schedule;
 mod tunables;
 
 use imp::captures;
@@ -37,6 +40,21 @@ use std::sync::Arc;
 use target::device::Device;
 use target::levels::Stack;
 use tunables::TunableNumbers;
+
+/// The result of generating code.
+pub(crate) type Result<T = (), E = PassError> = std::result::Result<T, E>;
+
+/// Values that an earlier pass should have left.
+pub(crate) trait OrBug<T> {
+    /// The value, or the report of a compiler bug.
+    fn or_bug(self, what: &str) -> Result<T>;
+}
+
+impl<T> OrBug<T> for Option<T> {
+    fn or_bug(self, what: &str) -> Result<T> {
+        self.ok_or_else(|| PassError::bug(what))
+    }
+}
 
 /// Program-wide data that all functions share while they are generated.
 pub(crate) struct ProgramContext<'a> {
@@ -65,7 +83,7 @@ pub(crate) enum Callee {
 /// # Errors
 /// A limitation: on a CPU, segops over several dimensions. A bug report: anything that an earlier
 /// pass should not have left.
-pub fn generate(program: &ir::Program<Mems>, context: &mut Context) -> Result<Program, PassError> {
+pub fn generate(program: &ir::Program<Mems>, context: &mut Context) -> Result<Program> {
     let mut ids = FxHashMap::default();
     let mut globals = Vec::new();
     for (at, function) in program.functions.iter().enumerate() {

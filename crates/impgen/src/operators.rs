@@ -1,36 +1,29 @@
 //! Operators of reductions, scans and histograms: operands in variables and buffers, and one
 //! application.
 
-use super::function::Gen;
-use imp::build::{add, binary, sub};
+use crate::mems::{Lambda, Operator};
+use crate::schedule::{Generator, Schedule};
+use crate::{OrBug, Result};
+use imp::build::{Operand, binary};
 use imp::{Access, Expr, Stmt, Var};
-use ir::soac::Operator;
 use ir::syntax::Atom;
-use ir::{Mems, PassError, Type};
+use ir::types::Type;
 use prim::{BinOp, PrimType};
 
-impl Gen<'_, '_> {
+impl<S: Schedule> Generator<'_, S> {
     /// Returns fresh variables initialised with the neutral elements.
-    pub(crate) fn neutral(
-        &mut self,
-        operators: &[&Operator<Mems>],
-        types: &[PrimType],
-    ) -> Result<Vec<Var>, PassError> {
+    pub(crate) fn neutral(&mut self, operators: &[&Operator], types: &[PrimType]) -> Result<Vec<Var>> {
         let atoms: Vec<Atom> = operators.iter().flat_map(|op| op.neutral.clone()).collect();
         self.copy_operands(&atoms, types)
     }
 
     /// Returns fresh variables with the operands' values.
-    pub(crate) fn copy_operands(
-        &mut self,
-        atoms: &[Atom],
-        types: &[PrimType],
-    ) -> Result<Vec<Var>, PassError> {
+    pub(crate) fn copy_operands(&mut self, atoms: &[Atom], types: &[PrimType]) -> Result<Vec<Var>> {
         let mut vars = Vec::with_capacity(types.len());
         for (&atom, &ty) in atoms.iter().zip(types) {
             let value = self.atom(atom)?;
             let var = self.scalar(ty, "x");
-            self.emit(Stmt::Set(var, value));
+            self.set(var, value);
             vars.push(var);
         }
         Ok(vars)
@@ -39,25 +32,43 @@ impl Gen<'_, '_> {
     /// Emits `accs = op accs values` for each operator.
     pub(crate) fn combine(
         &mut self,
-        operators: &[&Operator<Mems>],
+        operators: &[&Operator],
         mut accs: &[Var],
         mut values: &[Var],
-    ) -> Result<(), PassError> {
+    ) -> Result {
         for operator in operators {
             let k = operator.neutral.len();
             for (param, &value) in operator.op.params.iter().zip(accs[..k].iter().chain(&values[..k])) {
-                let var = self
-                    .bind_borrowed(param)
-                    .ok_or_else(|| PassError::bug("an operator's parameter is not a scalar"))?;
-                self.emit(Stmt::Set(var, Expr::Var(value)));
+                self.set_param(param, value);
             }
             let results = self.body(&operator.op.body)?;
-            for (&acc, &result) in accs.iter().zip(&results) {
-                let value = self.atom(result)?;
-                self.emit(Stmt::Set(acc, value));
-            }
+            self.set_atoms(accs, &results)?;
             self.release_bound(&operator.op.body)?;
             (accs, values) = (&accs[k..], &values[k..]);
+        }
+        Ok(())
+    }
+
+    /// Sets variables to the values of operands.
+    pub(crate) fn set_atoms(&mut self, vars: &[Var], atoms: &[Atom]) -> Result {
+        for (&var, &atom) in vars.iter().zip(atoms) {
+            let value = self.atom(atom)?;
+            self.set(var, value);
+        }
+        Ok(())
+    }
+
+    /// Sets the parameters of a post lambda to the scanned values, which are in variables, and the mapped ones.
+    pub(crate) fn set_post_params(&mut self, post: &Lambda, scanned: &[Var], mapped: &[Atom]) -> Result {
+        let (first, others) = post.params.split_at(scanned.len().min(post.params.len()));
+        for (param, &value) in first.iter().zip(scanned) {
+            self.set_param(param, value);
+        }
+        for (param, &atom) in others.iter().zip(mapped) {
+            if let Some(var) = self.bind_borrowed(param) {
+                let value = self.atom(atom)?;
+                self.set(var, value);
+            }
         }
         Ok(())
     }
@@ -67,53 +78,60 @@ impl Gen<'_, '_> {
         &mut self,
         buffers: &[Var],
         types: &[PrimType],
-        index: Expr,
+        index: impl Into<Expr>,
         hint: &str,
     ) -> Vec<Var> {
+        let index = index.into();
         let mut vars = Vec::with_capacity(buffers.len());
         for (&buffer, &elem) in buffers.iter().zip(types) {
             let var = self.scalar(elem, hint);
-            self.emit(Stmt::Load(var, element_of_buffer(buffer, elem, index.clone())));
+            self.emit(Stmt::Load(var, element_of_buffer(buffer, elem, &index)));
             vars.push(var);
         }
         vars
     }
 
     /// Stores variables into buffers at an index.
-    pub(crate) fn store_all(&mut self, buffers: &[Var], types: &[PrimType], index: Expr, values: &[Var]) {
+    pub(crate) fn store_all(
+        &mut self,
+        buffers: &[Var],
+        types: &[PrimType],
+        index: impl Into<Expr>,
+        values: &[Var],
+    ) {
+        let index = index.into();
         for ((&buffer, &elem), &value) in buffers.iter().zip(types).zip(values) {
-            self.emit(Stmt::Store(element_of_buffer(buffer, elem, index.clone()), Expr::Var(value)));
+            self.emit(Stmt::Store(element_of_buffer(buffer, elem, &index), value.into()));
         }
     }
 }
 
 /// The operand types of the operators, concatenated.
-pub(crate) fn operator_types(operators: &[&Operator<Mems>]) -> Result<Vec<PrimType>, PassError> {
-    operators
-        .iter()
-        .flat_map(|op| &op.op.ret)
-        .map(|ty| {
-            if let Type::Prim(prim) = ty {
-                Ok(*prim)
-            } else {
-                Err(PassError::bug("an operator has array parameters"))
-            }
-        })
-        .collect()
+pub(crate) fn operator_types(operators: &[&Operator]) -> Result<Vec<PrimType>> {
+    let types = operators.iter().flat_map(|op| &op.op.ret);
+    types.map(|ty| prim_of(ty).or_bug("an operator has array parameters")).collect()
+}
+
+/// The type of a scalar.
+pub(crate) const fn prim_of(ty: &Type) -> Option<PrimType> {
+    match ty {
+        Type::Prim(ty) => Some(*ty),
+        Type::Array { .. } | Type::Acc { .. } | Type::Cert | Type::Mem(_) => None,
+    }
+}
+
+/// The element type of an array type.
+pub(crate) fn elem_of(ty: &Type) -> Result<PrimType> {
+    ty.elem().or_bug("a value has no element type")
 }
 
 /// Element `index` of a buffer.
-pub(crate) fn element_of_buffer(buffer: Var, elem: PrimType, index: Expr) -> Access {
-    Access { buffer, elem, offset: Expr::i64(0), dims: vec![(index, Expr::i64(1))] }
+pub(crate) fn element_of_buffer(buffer: Var, elem: PrimType, index: impl Into<Expr>) -> Access {
+    Access { buffer, elem, offset: Expr::i64(0), dims: vec![(index.into(), Expr::i64(1))] }
 }
 
 /// `ceil(a / b)` for `b > 0` and `a >= 0`.
-pub(crate) fn div_up(a: Expr, b: i64) -> Expr {
-    div_up_by(a, Expr::i64(b))
-}
-
-/// `ceil(a / b)` for `b > 0` and `a >= 0`, where `b` may be unknown at compile time.
-pub(crate) fn div_up_by(a: Expr, b: Expr) -> Expr {
-    let others = sub(b.clone(), Expr::i64(1));
-    binary(BinOp::UDiv, add(a, others), b)
+pub(crate) fn div_up(a: impl Into<Expr>, b: impl Into<Operand>) -> Expr {
+    let b = b.into();
+    binary(BinOp::UDiv, a.into() + (b - 1), b)
 }

@@ -1,13 +1,13 @@
 //! Tuning parameters: the program's table of the parameters that comparisons and the source program
 //! refer to.
 
-use super::function::Gen;
-use imp::build::compare;
-use imp::{Expr, Tunable, TunableId};
+use crate::emitter::Emitter;
+use crate::{OrBug, Result};
+use imp::build::{Operand, select};
+use imp::{Expr, Tunable, TunableId, expr};
+use ir::Mems;
 use ir::name::FunName;
 use ir::tunable::{Class, UNSET};
-use ir::{Mems, PassError};
-use prim::{CmpOp, PrimType, ScalarOp};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
@@ -47,26 +47,19 @@ impl TunableNumbers {
     }
 }
 
-impl Gen<'_, '_> {
+impl Emitter<'_> {
     /// The program-wide number of a parameter of this function.
-    pub(super) fn tunable(&self, id: ir::TunableId) -> Result<TunableId, PassError> {
+    pub(super) fn tunable(&self, id: ir::TunableId) -> Result<TunableId> {
         let numbers = self.shared.tunables.of.get(&self.function.name);
-        let number = numbers.and_then(|numbers| numbers.get(id.index()));
-        let number = number.copied().flatten();
-        number.ok_or_else(|| PassError::bug("a comparison uses a tuning parameter that does not exist"))
+        let number = numbers.and_then(|numbers| numbers.get(id.index()).copied().flatten());
+        number.or_bug("a comparison uses a tuning parameter that does not exist")
     }
 
     /// The value of a parameter of the source program.
-    pub(super) fn param(&self, name: &str, default: Expr) -> Result<Expr, PassError> {
+    pub(super) fn param(&self, name: &str, default: Operand) -> Result<Expr> {
         let id = self.shared.tunables.user.get(name).copied();
-        let id = id.ok_or_else(|| PassError::bug("a user-defined parameter has no number"))?;
-        let none = compare(CmpOp::Eq, Expr::Tunable(id), Expr::i64(UNSET));
-        let value = Box::new(Expr::Tunable(id));
-        Ok(Expr::Scalar(ScalarOp::Select {
-            ty: PrimType::I64,
-            cond: Box::new(none),
-            if_true: Box::new(default),
-            if_false: value,
-        }))
+        let id = id.or_bug("a user-defined parameter has no number")?;
+        let tunable = Expr::Tunable(id);
+        Ok(select(expr!(&tunable == UNSET), default, &tunable))
     }
 }

@@ -10,79 +10,88 @@
 //!
 //! A fill that certainly has a single slice, or is part of a task, is not a loop of tasks.
 
-use crate::function::Gen;
-use imp::build::{add, div, max, mul};
-use imp::{Expr, Var};
-use ir::name::Name;
+use crate::Result;
+use crate::copies::copy_stmt;
+use crate::cpu::CpuSchedule;
+use crate::schedule::{Fill, Generator};
+use imp::build::{Operand, max, product, select};
+use imp::copy_plan::constant;
+use imp::{Expr, Region, Var, bind};
 use ir::{PassError, Prov};
-use prim::{PrimType, Scalar};
+use prim::PrimType;
 use target::chunks::{FILL_CHUNK, MAX_CHUNKS};
 
-/// An array fill.
-pub(crate) struct Fill<'a> {
-    /// The name of the operation, for display.
-    pub(crate) operation: &'a str,
-    /// Its provenance.
-    pub(crate) prov: Prov,
-    /// The number of rows.
-    pub(crate) count: Expr,
-    /// The number of elements per row, of which about four take a nanosecond.
-    pub(crate) row: Expr,
-    /// Blocks that have no aliases.
-    pub(crate) unaliased: Vec<Name>,
-}
-
-impl Gen<'_, '_> {
+impl Generator<'_, CpuSchedule> {
     /// Fills rows: `f` is called with the bounds of a slice of them.
-    pub(crate) fn fill(
+    pub(super) fn fill(
         &mut self,
         fill: Fill<'_>,
-        f: impl FnOnce(&mut Self, Expr, Expr) -> Result<(), PassError>,
-    ) -> Result<(), PassError> {
+        f: impl FnOnce(&mut Self, Operand, Expr) -> Result,
+    ) -> Result {
         let Fill { operation: what, prov, count, row, unaliased: fresh } = fill;
-        if let Some(thread_block) = self.thread_block {
-            let from = Expr::i64(0);
-            return self.distributed(thread_block, |g, thread| {
-                g.distribute((&from, &count), true, thread, |g, at| {
-                    let next = add(at.clone(), Expr::i64(1));
-                    f(g, at, next)
-                })
-            });
+        if self.in_task() || n_slices(count, row) == Some(1) {
+            return f(self, 0.into(), count.into());
         }
-        if self.device.is_some() && !self.in_task() {
-            return self.each_iteration((what, prov), count, |g, at| {
-                let next = add(at.clone(), Expr::i64(1));
-                f(g, at, next)
-            });
-        }
-        if self.in_task() || n_slices(&count, &row) == Some(1) {
-            return f(self, Expr::i64(0), count);
-        }
-        let distinct: Vec<Var> = fresh.iter().map(|&block| self.var(block)).collect::<Result<_, _>>()?;
-        let n = self.bind_value(count, PrimType::I64, "n");
-        let cost = div(mul(n.clone(), row.clone()), Expr::i64(4));
-        let grain = div(Expr::i64(FILL_CHUNK), max(row, Expr::i64(1)));
-        let grain = self.bind_value(max(grain, Expr::i64(1)), PrimType::I64, "grain");
-        let chunks = self.n_chunks(n.clone(), grain, MAX_CHUNKS);
-        let cost = self.bind_value(cost, PrimType::I64, "cost");
+        let distinct: Vec<Var> = fresh.iter().map(|&block| self.var(block)).collect::<Result<_>>()?;
+        bind!(n = self(count));
+        let cost = n * row / 4;
+        bind!(grain = self(max(Expr::i64(FILL_CHUNK) / max(row, 1), 1)));
+        let chunks = self.n_chunks(n, grain, MAX_CHUNKS);
+        bind!(cost = self(cost));
         self.for_slices(what, prov, (n, chunks), cost, distinct, f)
     }
 
-    /// Fills rows one by one, in a loop with independent iterations.
-    pub(crate) fn fill_each(
+    /// Copies an array with at least one dimension, in slices of the outer dimension; a transposed
+    /// matrix in slices of its longer dimension.
+    pub(super) fn copy_in_slices(
         &mut self,
-        fill: Fill<'_>,
-        f: impl FnOnce(&mut Self, Var) -> Result<(), PassError>,
-    ) -> Result<(), PassError> {
-        self.fill(fill, |g, lo, hi| g.for_seq("i", lo, hi, true, f))
+        mut to: Region,
+        mut from: Region,
+        elem: PrimType,
+        mut extents: Vec<Operand>,
+    ) -> Result {
+        if let ([_, to_by], [from_by, _], [rows, columns]) =
+            (to.strides.as_slice(), from.strides.as_slice(), extents.as_slice())
+            && [to_by, from_by].map(constant) == [Some(1); 2]
+            && rows.as_i64().and(columns.as_i64()).is_none()
+        {
+            bind!(is_wide = self(*rows < *columns));
+            for pair in [&mut to.strides, &mut from.strides] {
+                let (outer, inner) = self.swapped(is_wide, &pair[0], &pair[1]);
+                *pair = vec![outer.into(), inner.into()];
+            }
+            let (outer, inner) = self.swapped(is_wide, *rows, *columns);
+            extents = vec![outer, inner];
+        }
+        let Some((&outer, rest)) = extents.split_first() else {
+            return Err(PassError::bug("a copied array has no dimensions"));
+        };
+        bind!(row = self(product(rest)));
+        let rows = Fill { operation: "copy", prov: Prov::NONE, count: outer, row, unaliased: Vec::new() };
+        self.fill(rows, |g, lo, hi| {
+            let shift = |mut part: Region| {
+                if let Some(stride) = part.strides.first() {
+                    part.offset = part.offset + lo * stride;
+                }
+                part
+            };
+            let outer = std::iter::once(hi - lo).chain(rest.iter().map(Expr::from));
+            g.emit(copy_stmt(shift(to), shift(from), elem, outer));
+            Ok(())
+        })
+    }
+
+    /// Two values, swapped if a condition holds.
+    fn swapped<T: Into<Expr> + Clone>(&mut self, cond: Operand, a: T, b: T) -> (Operand, Operand) {
+        let (first, second) = (select(cond, b.clone(), a.clone()), select(cond, a, b));
+        bind!(outer = self(first));
+        bind!(inner = self(second));
+        (outer, inner)
     }
 }
 
 /// The number of slices, if it is known at compile time.
-fn n_slices(count: &Expr, row: &Expr) -> Option<i64> {
-    let constant = |e: &Expr| {
-        if let Expr::Const(Scalar::I64(x)) = e { Some(*x) } else { None }
-    };
-    let grain = (FILL_CHUNK / constant(row)?.max(1)).max(1);
-    Some((constant(count)? / grain).clamp(1, MAX_CHUNKS))
+fn n_slices(count: Operand, row: Operand) -> Option<i64> {
+    let grain = (FILL_CHUNK / row.as_i64()?.max(1)).max(1);
+    Some((count.as_i64()? / grain).clamp(1, MAX_CHUNKS))
 }

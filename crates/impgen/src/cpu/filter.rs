@@ -14,19 +14,21 @@
 
 use super::scan::Scan;
 use super::scatter::{Packed, Scatter};
-use crate::function::Gen;
-use imp::build::{add, and, compare, div, mul, sub};
-use imp::{Expr, Stmt, Var, VarType};
+use crate::Result;
+use crate::cpu::CpuSchedule;
+use crate::schedule::Generator;
+use imp::build::{Operand, and};
+use imp::{Expr, Var, VarType, bind, emit, expr};
 use ir::PassError;
 use ir::facts::Filter;
 use ir::syntax::Atom;
-use prim::{CmpOp, PrimType};
+use prim::PrimType;
 
 /// Iterations of a block; half as many if values are wide.
 const BLOCK: u32 = 16;
 /// The maximum size in bytes of values that use full blocks.
 const NARROW: u64 = 4;
-impl Gen<'_, '_> {
+impl Generator<'_, CpuSchedule> {
     /// The iterations `lo..hi` of a filtering scan; `accs` holds the number of values kept before.
     pub(crate) fn filter_chunk(
         &mut self,
@@ -34,8 +36,8 @@ impl Gen<'_, '_> {
         filter: &Filter,
         scatter: &Scatter,
         accs: &[Var],
-        (lo, hi): (Expr, Expr),
-    ) -> Result<(), PassError> {
+        (lo, hi): (Operand, Operand),
+    ) -> Result {
         let &[acc] = accs else {
             return Err(PassError::bug("a filter does not have exactly one count"));
         };
@@ -45,26 +47,24 @@ impl Gen<'_, '_> {
         let width = i64::from(lanes);
         let flags = self.lane_arrays("flags", &[PrimType::Bool], width);
         let values = self.lane_arrays("values", elems, width);
-        let blocks = div(sub(hi.clone(), lo.clone()), Expr::i64(width));
-        let blocks = self.bind_value(blocks, PrimType::I64, "blocks");
-        self.for_seq("block", Expr::i64(0), blocks.clone(), false, |g, block| {
-            let first = add(lo.clone(), mul(Expr::Var(block), Expr::i64(width)));
-            let first = g.bind_value(first, PrimType::I64, "first");
-            g.for_seq("w", Expr::i64(0), Expr::i64(width), true, |g, w| {
-                g.set_index(scan.space, add(first, Expr::Var(w)));
-                g.iteration(scan.space.body, |g, results| {
+        bind!(blocks = self((hi - lo) / width));
+        emit!(for block in self(0..blocks) {
+            bind!(first = self(lo + block * width));
+            emit!(for w in self.independent(0..width) {
+                self.set_index(scan.space.index, first + w);
+                self.iteration(scan.space.body, |g, results| {
                     let mapped = scan.operation.values(&results).mapped;
                     let flag = g.copy_operands(&[mapped[filter.flag]], &[PrimType::Bool])?;
-                    g.store_all(&flags, &[PrimType::Bool], Expr::Var(w), &flag);
+                    g.store_all(&flags, &[PrimType::Bool], w, &flag);
                     let atoms: Vec<Atom> = filter.values.iter().map(|at| mapped[*at]).collect();
                     let loaded = g.copy_operands(&atoms, elems)?;
-                    g.store_all(&values, elems, Expr::Var(w), &loaded);
+                    g.store_all(&values, elems, w, &loaded);
                     Ok(())
-                })
-            })?;
-            g.write_filtered(filter, scatter, acc, (flags[0], &values), lanes)
-        })?;
-        let rest = self.bind_value(add(lo, mul(blocks, Expr::i64(width))), PrimType::I64, "rest");
+                })?;
+            });
+            self.write_filtered(filter, scatter, acc, (flags[0], &values), lanes)?;
+        });
+        bind!(rest = self(lo + blocks * width));
         self.scan_points(scan, accs, rest, hi)
     }
 
@@ -76,52 +76,34 @@ impl Gen<'_, '_> {
         acc: Var,
         (flags, values): (Var, &[Var]),
         lanes: u32,
-    ) -> Result<(), PassError> {
+    ) -> Result {
         let width = i64::from(lanes);
         let size = self.dim(scatter.size)?;
         let flagged = self.frame_vector(flags, PrimType::Bool, (lanes, 0), "flagged");
-        let kept = Expr::Count(Box::new(flagged.clone()));
-        let kept = self.bind_value(kept, PrimType::I64, "kept");
-        let first = add(Expr::Var(acc), Expr::i64(filter.offset + 1));
-        let first = self.bind_value(first, PrimType::I64, "first");
-        let end = self.bind_value(add(first.clone(), kept.clone()), PrimType::I64, "end");
-        let together = self.collect(|g| {
-            let there = compare(
-                CmpOp::SLt,
-                Expr::LaneIds(PrimType::I64, lanes),
-                Expr::Splat(lanes, Box::new(kept.clone())),
-            );
-            let mask = g.value(VarType::Vector(PrimType::Bool, lanes), "there");
-            g.emit(Stmt::Set(mask, there));
-            let block = Packed {
-                lanes,
-                start: 0,
-                first: first.clone(),
-                chosen: flagged.clone(),
-                occupied: Expr::Var(mask),
-            };
-            g.store_packed(scatter, values, &block)?;
-            g.emit(Stmt::Set(acc, add(Expr::Var(acc), kept)));
-            Ok(())
-        })?;
-        let one_by_one = self.collect(|g| {
-            g.for_seq("w", Expr::i64(0), Expr::i64(width), false, |g, w| {
-                let flag = g.load_all(&[flags], &[PrimType::Bool], Expr::Var(w), "flag");
+        bind!(kept = self(Expr::Count(Box::new(flagged.into()))));
+        bind!(first = self(acc + (filter.offset + 1)));
+        bind!(end = self(first + kept));
+        let starts = expr!(0 <= first);
+        emit!(if self(and(starts, expr!(end <= size))) {
+            let there =
+                expr!(Expr::LaneIds(PrimType::I64, lanes) < Expr::Splat(lanes, Box::new(kept.into())));
+            let mask = self.value(VarType::Vector(PrimType::Bool, lanes), "there");
+            self.set(mask, there);
+            let block = Packed { lanes, start: 0, first, chosen: flagged, occupied: mask.into() };
+            self.store_packed(scatter, values, &block)?;
+            self.set(acc, acc + kept);
+        } else {
+            emit!(for w in self(0..width) {
+                let flag = self.load_all(&[flags], &[PrimType::Bool], w, "flag");
                 let elems = &scatter.types[1..];
-                let loaded = g.load_all(values, elems, Expr::Var(w), "x");
-                let stored = g.collect(|g| {
-                    g.emit(Stmt::Set(acc, add(Expr::Var(acc), Expr::i64(1))));
-                    let index = add(Expr::Var(acc), Expr::i64(filter.offset));
-                    let index = g.bind_value(index, PrimType::I64, "lane");
-                    g.scatter_at(scatter, index, &loaded)
-                })?;
-                g.emit(Stmt::If(Expr::Var(flag[0]), stored, Vec::new()));
-                Ok(())
-            })
-        })?;
-        let starts = compare(CmpOp::SLe, Expr::i64(0), first);
-        let fits = and(starts, compare(CmpOp::SLe, end, size));
-        self.emit(Stmt::If(fits, together, one_by_one));
+                let loaded = self.load_all(values, elems, w, "x");
+                emit!(if self(flag[0]) {
+                    self.set(acc, acc + 1);
+                    let index = self.bind(acc + filter.offset, "lane");
+                    self.scatter_at(scatter, index, &loaded)?;
+                });
+            });
+        });
         Ok(())
     }
 }

@@ -15,62 +15,61 @@
 //! iterations are cheap, each task takes a range of the bins
 //! ([`range_partition`](super::range_partition)).
 
-use super::fills::Fill;
 use super::segops::SegSpace;
 use super::strip_mine;
+use crate::Result;
 use crate::accs::{flat, inside};
-use crate::function::Gen;
+use crate::cpu::CpuSchedule;
+use crate::mems::{HistOp, Operator};
 use crate::operators::{element_of_buffer, operator_types};
-use imp::build::{add, binary, compare, max, mul};
-use imp::{Access, Expr, Stmt, Var};
+use crate::schedule::{Fill, Generator};
+use imp::build::{Operand, binary, max, product};
+use imp::{Access, Expr, Stmt, Var, bind, emit, expr};
 use ir::mem::Lmad;
 use ir::name::Name;
-use ir::soac::{HistOp, Operator};
 use ir::syntax::Atom;
 use ir::types::Type;
-use ir::{Mems, PassError};
-use prim::{BinOp, CmpOp, PrimType};
+use prim::{BinOp, PrimType};
 
 /// The bins of one histogram operator.
 pub(crate) struct Bins<'h> {
     /// Extents of the index space.
-    pub(crate) extents: Vec<Expr>,
+    pub(crate) extents: Vec<Operand>,
     /// Number of bins.
-    pub(crate) size: Expr,
-    pub(crate) op: &'h Operator<Mems>,
+    pub(crate) size: Operand,
+    pub(crate) op: &'h Operator,
     /// Element types.
     pub(crate) types: Vec<PrimType>,
     /// The destination arrays: type, block and index function.
     pub(crate) destinations: Vec<(Type, Name, Lmad)>,
 }
 
-impl Gen<'_, '_> {
-    pub(crate) fn seg_hist(&mut self, space: &SegSpace<'_>, ops: &[HistOp<Mems>]) -> Result<(), PassError> {
+impl Generator<'_, CpuSchedule> {
+    pub(crate) fn seg_hist(&mut self, space: &SegSpace<'_>, ops: &[HistOp]) -> Result {
         let mut bins = Vec::with_capacity(ops.len());
         let mut largest = Expr::i64(1);
         for HistOp { shape, destinations, op } in ops {
             let extents = self.extents(shape)?;
-            let size = extents.iter().cloned().fold(Expr::i64(1), mul);
-            let size = self.bind_value(size, PrimType::I64, "bins");
-            largest = max(largest, size.clone());
+            let size = self.bind(product(&extents), "bins");
+            largest = max(largest, size);
             let types = operator_types(&[op])?;
             let destinations = destinations.iter().map(|&d| self.location(d)).collect::<Result<_, _>>()?;
             bins.push(Bins { extents, size, op, types, destinations });
         }
-        let n = self.bind_value(space.width.clone(), PrimType::I64, "n");
+        bind!(n = self(space.width));
         let ranged = match bins.as_slice() {
             [hist] if self.can_range_partition(space) => Some(hist),
             _ => None,
         };
-        let grain = max(largest, self.grain_size(space.decomp, &n)?);
-        let grain = self.bind_value(grain, PrimType::I64, "grain");
-        let copies = self.n_chunks(n.clone(), grain, space.decomp.max_chunks);
+        let grain = self.grain_size(space.decomp, n)?;
+        bind!(grain = self(max(largest, grain)));
+        let copies = self.n_chunks(n, grain, space.decomp.max_chunks);
         let single = self.collect(|g| match ranged {
-            Some(hist) => g.range_partitioned(space, hist, n.clone()),
-            None => g.update_chunk(space, &bins, (Expr::i64(0), n.clone()), None),
+            Some(hist) => g.range_partitioned(space, hist, n),
+            None => g.update_chunk(space, &bins, (0.into(), n), None),
         })?;
-        let several = self.collect(|g| g.private_copies(space, &bins, n.clone(), copies.clone()))?;
-        let is_single = compare(CmpOp::SLe, copies, Expr::i64(1));
+        let several = self.collect(|g| g.private_copies(space, &bins, n, copies))?;
+        let is_single = expr!(copies <= 1);
         self.emit(Stmt::If(is_single, single, several));
         Ok(())
     }
@@ -79,13 +78,13 @@ impl Gen<'_, '_> {
         &mut self,
         space: &SegSpace<'_>,
         bins: &[Bins<'_>],
-        n: Expr,
-        copies: Expr,
-    ) -> Result<(), PassError> {
-        let own = self.alloc_copies(bins, &copies, space.prov);
+        n: Operand,
+        copies: Operand,
+    ) -> Result {
+        let own = self.alloc_copies(bins, copies, space.prov);
         let cost = self.cost(space)?;
-        self.for_tasks("seghist", space.prov, copies.clone(), cost, Vec::new(), |g, c| {
-            let (lo, hi) = g.bounds(n, copies.clone(), Expr::Var(c));
+        self.for_tasks("seghist", space.prov, copies, cost, Vec::new(), |g, c| {
+            let (lo, hi) = g.bounds(n, copies, c);
             let mut bases = Vec::with_capacity(bins.len());
             for (hist, buffers) in bins.iter().zip(&own) {
                 let base = g.init_copy(hist, buffers, c)?;
@@ -94,7 +93,7 @@ impl Gen<'_, '_> {
             g.update_chunk(space, bins, (lo, hi), Some(&bases))
         })?;
         for (hist, buffers) in bins.iter().zip(&own) {
-            self.combine_bin_copies(space, hist, buffers, copies.clone())?;
+            self.combine_bin_copies(space, hist, buffers, copies)?;
         }
         for &buffer in own.iter().flatten() {
             self.emit(Stmt::Release(buffer));
@@ -108,39 +107,37 @@ impl Gen<'_, '_> {
         space: &SegSpace<'_>,
         hist: &Bins<'_>,
         buffers: &[Var],
-        copies: Expr,
-    ) -> Result<(), PassError> {
+        copies: Operand,
+    ) -> Result {
         let rows = Fill {
             operation: "seghist.fold",
             prov: space.prov,
-            count: hist.size.clone(),
-            row: copies.clone(),
+            count: hist.size,
+            row: copies,
             unaliased: Vec::new(),
         };
         self.fill_each(rows, |g, b| {
             let mut indices = Vec::with_capacity(hist.extents.len());
-            let mut rest = Expr::Var(b);
+            let mut rest = Operand::from(b);
             for extent in hist.extents.iter().rev() {
                 let last = indices.len() + 1 == hist.extents.len();
                 if last {
-                    indices.push(rest.clone());
+                    indices.push(rest);
                 } else {
-                    let digit = binary(BinOp::UMod, rest.clone(), extent.clone());
-                    indices.push(g.bind_value(digit, PrimType::I64, "digit"));
-                    let quotient = binary(BinOp::UDiv, rest, extent.clone());
-                    rest = g.bind_value(quotient, PrimType::I64, "rest");
+                    indices.push(g.bind(rest % extent, "digit"));
+                    rest = g.bind(binary(BinOp::UDiv, rest, extent), "rest");
                 }
             }
             indices.reverse();
             let elements = g.dest_elements(hist, &indices)?;
             let accs = g.load_elements(&elements, "acc");
-            g.for_seq("c", Expr::i64(0), copies, false, |g, c| {
-                let index = add(mul(Expr::Var(c), hist.size.clone()), Expr::Var(b));
+            emit!(for c in g(0..copies) {
+                let index = c * hist.size + b;
                 let values = g.load_all(buffers, &hist.types, index, "part");
-                g.combine(&[hist.op], &accs, &values)
-            })?;
+                g.combine(&[hist.op], &accs, &values)?;
+            });
             for (element, acc) in elements.into_iter().zip(accs) {
-                g.emit(Stmt::Store(element, Expr::Var(acc)));
+                g.store(element, acc);
             }
             Ok(())
         })
@@ -151,9 +148,9 @@ impl Gen<'_, '_> {
         &mut self,
         space: &SegSpace<'_>,
         bins: &[Bins<'_>],
-        (lo, hi): (Expr, Expr),
-        own: Option<&[(&[Var], Expr)]>,
-    ) -> Result<(), PassError> {
+        (lo, hi): (Operand, Operand),
+        own: Option<&[(&[Var], Operand)]>,
+    ) -> Result {
         if !(space.independent && strip_mine::pays_off(space)) {
             return self
                 .iterations(&space.sequential(), lo, hi, |g, results| g.update_bins(bins, &results, own));
@@ -170,8 +167,8 @@ impl Gen<'_, '_> {
         &mut self,
         bins: &[Bins<'_>],
         results: &[Atom],
-        own: Option<&[(&[Var], Expr)]>,
-    ) -> Result<(), PassError> {
+        own: Option<&[(&[Var], Operand)]>,
+    ) -> Result {
         let n_indices: usize = bins.iter().map(|hist| hist.extents.len()).sum();
         let (mut indices, mut values) = results.split_at(n_indices);
         for (at_hist, hist) in bins.iter().enumerate() {
@@ -179,14 +176,14 @@ impl Gen<'_, '_> {
             indices = more;
             let (new, more) = values.split_at(hist.types.len());
             values = more;
-            let index: Vec<Expr> = index.iter().map(|&i| self.atom(i)).collect::<Result<_, _>>()?;
+            let index: Vec<Operand> = index.iter().map(|&i| self.atom(i)).collect::<Result<_, _>>()?;
             let inside = inside(&index, &hist.extents);
-            let update = self.collect(|g| {
+            emit!(if self(inside) {
                 let elements = match own {
-                    None => g.dest_elements(hist, &index)?,
+                    None => self.dest_elements(hist, &index)?,
                     Some(own) => {
                         let (buffers, base) = &own[at_hist];
-                        let flat = add(base.clone(), flat(&index, &hist.extents));
+                        let flat = *base + flat(&index, &hist.extents);
                         buffers
                             .iter()
                             .zip(&hist.types)
@@ -194,20 +191,18 @@ impl Gen<'_, '_> {
                             .collect()
                     }
                 };
-                let accs = g.load_elements(&elements, "old");
-                let values = g.copy_operands(new, &hist.types)?;
-                g.combine(&[hist.op], &accs, &values)?;
+                let accs = self.load_elements(&elements, "old");
+                let values = self.copy_operands(new, &hist.types)?;
+                self.combine(&[hist.op], &accs, &values)?;
                 for (element, acc) in elements.into_iter().zip(accs) {
-                    g.emit(Stmt::Store(element, Expr::Var(acc)));
+                    self.emit(Stmt::Store(element, Expr::Var(acc)));
                 }
-                Ok(())
-            })?;
-            self.emit(Stmt::If(inside, update, Vec::new()));
+            });
         }
         Ok(())
     }
 
-    fn dest_elements(&self, hist: &Bins<'_>, index: &[Expr]) -> Result<Vec<Access>, PassError> {
+    fn dest_elements(&self, hist: &Bins<'_>, index: &[Operand]) -> Result<Vec<Access>> {
         hist.destinations
             .iter()
             .zip(&hist.types)

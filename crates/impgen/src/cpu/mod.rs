@@ -1,10 +1,6 @@
 //! The CPU schedule: segops and fills as loops of tasks over all workers, and the code of a task
 //! for its iterations.
 //!
-//! The target-independent part of the generator calls only `Gen::seg` for a segop, and `Gen::fill`
-//! or `Gen::fill_each` for operations that fill an array. In functions for a device, both dispatch
-//! to its schedule ([`gpu`](super::gpu)).
-//!
 //! | module | generates |
 //! |---|---|
 //! | [`segops`] | segmaps, and the parts that kinds of segops share |
@@ -16,13 +12,12 @@
 //! | [`strip_mine`] | strip-mined chunks of which only the updates are sequential |
 //! | [`flat_map`] | flat maps |
 //! | [`fills`] | copies, iotas, replicates |
-//! | [`tasks`], [`chunks`] | loops of tasks, and their bounds |
+//! | [`tasks`] | loops of tasks |
 //!
 //! The partitioning of a segop is fixed by its decomposition (design contract 1), the legality of
 //! reordering by its facts ([`ir::facts`]).
 
 mod accs;
-mod chunks;
 mod fills;
 mod filter;
 mod flat_map;
@@ -39,4 +34,62 @@ mod streams;
 mod strip_mine;
 mod tasks;
 
-pub(crate) use fills::Fill;
+use crate::Result;
+use crate::copies::copy_stmt;
+use crate::mems::{Param, Seg};
+use crate::schedule::{Fill, Generator, Schedule};
+use imp::build::Operand;
+use imp::{Expr, Region, Space};
+use ir::syntax::Aux;
+use prim::PrimType;
+
+/// The schedule of functions for a CPU.
+pub(crate) struct CpuSchedule;
+
+impl Schedule for CpuSchedule {
+    const SPACE: Space = Space::Host;
+
+    fn seg(g: &mut Generator<'_, Self>, pat: &[Param], aux: &Aux, seg: &Seg) -> Result {
+        g.seg(pat, aux, seg)
+    }
+
+    fn fill<'a>(
+        g: &mut Generator<'a, Self>,
+        fill: Fill<'_>,
+        f: impl FnOnce(&mut Generator<'a, Self>, Operand, Expr) -> Result,
+    ) -> Result {
+        g.fill(fill, f)
+    }
+
+    fn copy(
+        g: &mut Generator<'_, Self>,
+        to: Region,
+        from: Region,
+        elem: PrimType,
+        extents: Vec<Operand>,
+    ) -> Result {
+        g.emit(copy_stmt(to, from, elem, extents));
+        Ok(())
+    }
+
+    fn copy_array(
+        g: &mut Generator<'_, Self>,
+        to: Region,
+        from: Region,
+        elem: PrimType,
+        extents: Vec<Operand>,
+    ) -> Result {
+        g.copy_in_slices(to, from, elem, extents)
+    }
+
+    fn copy_data(
+        g: &mut Generator<'_, Self>,
+        to: Region,
+        from: Region,
+        elem: PrimType,
+        shape: &[i64],
+    ) -> Result {
+        g.emit(copy_stmt(to, from, elem, shape.iter().copied()));
+        Ok(())
+    }
+}

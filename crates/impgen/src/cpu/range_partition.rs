@@ -21,14 +21,15 @@
 use super::hist::Bins;
 use super::segops::SegSpace;
 use super::strip_mine;
+use crate::Result;
 use crate::accs::inside;
-use crate::function::Gen;
+use crate::cpu::CpuSchedule;
 use crate::operators::element_of_buffer;
-use imp::build::{add, and, compare, div, mul, sub};
-use imp::{Expr, LaneAccess, LanePositions, MaskedOff, Stmt, Var};
-use ir::PassError;
+use crate::schedule::Generator;
+use imp::build::{Operand, and, ult};
+use imp::{Expr, LaneAccess, LanePositions, MaskedOff, Space, Stmt, Var, bind, emit};
 use ir::syntax::Atom;
-use prim::{BinOp, CmpOp, ConvOp, PrimType};
+use prim::{BinOp, ConvOp, PrimType};
 
 /// Iterations of a strip. The latency of the updates and the branch misprediction at the end of a
 /// strip are amortised over this many; the results of a strip stay in the first-level cache.
@@ -50,38 +51,32 @@ struct Strip<'r> {
     own_list: Var,
     hist: &'r Bins<'r>,
     /// The task's bins, as bounds of the outermost index.
-    range: (Expr, Expr),
+    range: (Operand, Expr),
 }
 
-impl Gen<'_, '_> {
+impl Generator<'_, CpuSchedule> {
     /// Returns true if each task may take a range of the bins and run all iterations.
     pub(super) fn can_range_partition(&self, space: &SegSpace<'_>) -> bool {
         space.independent && !strip_mine::pays_off(space) && !self.in_task()
     }
 
     /// All updates of the iterations `0..n`.
-    pub(super) fn range_partitioned(
-        &mut self,
-        space: &SegSpace<'_>,
-        hist: &Bins<'_>,
-        n: Expr,
-    ) -> Result<(), PassError> {
-        let Some(outer) = hist.extents.first().cloned() else {
-            let all = (Expr::i64(0), n);
+    pub(super) fn range_partitioned(&mut self, space: &SegSpace<'_>, hist: &Bins<'_>, n: Operand) -> Result {
+        let Some(outer) = hist.extents.first().copied() else {
+            let all = (0.into(), n);
             return self.update_chunk(space, std::slice::from_ref(hist), all, None);
         };
         let decomp = space.decomp;
-        let grain = self.grain_size(decomp, &n)?;
-        let count = self.n_chunks(n.clone(), grain, decomp.max_chunks);
+        let grain = self.grain_size(decomp, n)?;
+        let count = self.n_chunks(n, grain, decomp.max_chunks);
         let cost = self.cost(space)?;
-        let cut = (outer.clone(), count);
+        let cut = (outer, count);
         self.for_coarse_slices("seghist", space.prov, cut, cost, |g, lo, hi| {
-            let from_first = compare(CmpOp::Eq, lo.clone(), Expr::i64(0));
-            let all = and(from_first, compare(CmpOp::Eq, hi.clone(), outer));
-            let range = (Expr::i64(0), n.clone());
-            let alone = g.collect(|g| g.update_chunk(space, std::slice::from_ref(hist), range, None))?;
-            let shared = g.collect(|g| g.update_range(space, hist, n, (lo, hi)))?;
-            g.emit(Stmt::If(all, alone, shared));
+            emit!(if g(lo == 0 && &hi == outer) {
+                g.update_chunk(space, std::slice::from_ref(hist), (0.into(), n), None)?;
+            } else {
+                g.update_range(space, hist, n, (lo, hi))?;
+            });
             Ok(())
         })
     }
@@ -91,9 +86,9 @@ impl Gen<'_, '_> {
         &mut self,
         space: &SegSpace<'_>,
         hist: &Bins<'_>,
-        n: Expr,
-        range: (Expr, Expr),
-    ) -> Result<(), PassError> {
+        n: Operand,
+        range: (Operand, Expr),
+    ) -> Result {
         let index = hist.extents.iter().map(|_| PrimType::I64);
         let types: Vec<PrimType> = index.chain(hist.types.iter().copied()).collect();
         let results = space.body.result.iter().copied().zip(types);
@@ -101,74 +96,63 @@ impl Gen<'_, '_> {
             results.filter(|(result, _)| matches!(result, Atom::Var(_))).collect();
         let of_results: Vec<PrimType> = results.iter().map(|(_, ty)| *ty).collect();
         let width = i64::from(BLOCK);
-        let strip = Strip {
+        let tile = Strip {
             arrays: self.lane_arrays("strip", &of_results, STRIP),
-            own_mask: self.frame_array("mine", PrimType::Bool, width),
-            own_list: self.frame_array("list", NUMBER, STRIP + width),
+            own_mask: self.frame_array(Space::Host, "mine", PrimType::Bool, width),
+            own_list: self.frame_array(Space::Host, "list", NUMBER, STRIP + width),
             results,
             hist,
             range,
         };
-        let strips = div(n.clone(), Expr::i64(STRIP));
-        let strips = self.bind_value(strips, PrimType::I64, "strips");
-        self.for_seq("strip", Expr::i64(0), strips.clone(), false, |g, at_strip| {
-            let first = mul(Expr::Var(at_strip), Expr::i64(STRIP));
-            let first = g.bind_value(first, PrimType::I64, "first");
-            let kept = g.collect_own(space, &strip, &first)?;
-            g.for_seq("k", Expr::i64(0), Expr::Var(kept), false, |g, k| {
-                g.update_collected(space, &strip, &first, k)
-            })
-        })?;
-        let rest = mul(strips, Expr::i64(STRIP));
-        let rest = self.bind_value(rest, PrimType::I64, "rest");
+        bind!(strips = self(n / STRIP));
+        emit!(for strip in self(0..strips) {
+            bind!(first = self(strip * STRIP));
+            let kept = self.collect_own(space, &tile, first)?;
+            emit!(for k in self(0..kept) {
+                self.update_collected(space, &tile, first, k)?;
+            });
+        });
+        bind!(rest = self(strips * STRIP));
         self.iterations(&space.sequential(), rest, n, |g, atoms| {
-            let mine = g.is_own_bin(&strip, &atoms)?;
-            let update = g.collect(|g| g.update_bins(std::slice::from_ref(hist), &atoms, None))?;
-            g.emit(Stmt::If(mine, update, Vec::new()));
+            let mine = g.is_own_bin(&tile, &atoms)?;
+            emit!(if g(mine) {
+                g.update_bins(std::slice::from_ref(hist), &atoms, None)?;
+            });
             Ok(())
         })
     }
 
     /// Runs a strip's iterations from `first` on, and lists the ones whose bins belong to the task.
     /// Returns a variable with the length of the list.
-    fn collect_own(
-        &mut self,
-        space: &SegSpace<'_>,
-        strip: &Strip<'_>,
-        first: &Expr,
-    ) -> Result<Var, PassError> {
+    fn collect_own(&mut self, space: &SegSpace<'_>, strip: &Strip<'_>, first: Operand) -> Result<Var> {
         let width = Expr::i64(i64::from(BLOCK));
         let types: Vec<PrimType> = strip.results.iter().map(|(_, ty)| *ty).collect();
         let kept = self.scalar(PrimType::I64, "kept");
-        self.emit(Stmt::Set(kept, Expr::i64(0)));
+        self.set(kept, 0);
         let blocks = Expr::i64(STRIP / i64::from(BLOCK));
-        self.for_seq("block", Expr::i64(0), blocks, false, |g, block| {
-            let start = mul(Expr::Var(block), width.clone());
-            let start = g.bind_value(start, PrimType::I64, "start");
-            g.for_seq("w", Expr::i64(0), width.clone(), true, |g, w| {
-                let number = add(start.clone(), Expr::Var(w));
-                g.set_index(space, add(first.clone(), number.clone()));
-                g.iteration(space.body, |g, atoms| {
+        emit!(for block in self(0..blocks) {
+            bind!(start = self(block * width.clone()));
+            emit!(for w in self.independent(0..width.clone()) {
+                let number = start + w;
+                self.set_index(space.index, first + number.clone());
+                self.iteration(space.body, |g, atoms| {
                     let mine = g.is_own_bin(strip, &atoms)?;
-                    g.emit(Stmt::Store(
-                        element_of_buffer(strip.own_mask, PrimType::Bool, Expr::Var(w)),
-                        mine,
-                    ));
+                    g.emit(Stmt::Store(element_of_buffer(strip.own_mask, PrimType::Bool, w), mine));
                     let results: Vec<Atom> = strip.results.iter().map(|(atom, _)| *atom).collect();
                     let values = g.copy_operands(&results, &types)?;
                     g.store_all(&strip.arrays, &types, number, &values);
                     Ok(())
-                })
-            })?;
-            let mine = g.frame_vector(strip.own_mask, PrimType::Bool, (BLOCK, 0), "mine");
-            let start = Expr::convert(ConvOp::ZExt, PrimType::I64, NUMBER, start);
+                })?;
+            });
+            let mine = self.frame_vector(strip.own_mask, PrimType::Bool, (BLOCK, 0), "mine");
+            let start = Expr::convert(ConvOp::ZExt, PrimType::I64, NUMBER, start.into());
             let numbers = Expr::binary(
                 BinOp::Add,
                 NUMBER,
                 Expr::LaneIds(NUMBER, BLOCK),
                 Expr::Splat(BLOCK, Box::new(start)),
             );
-            g.emit(Stmt::StoreLanes {
+            self.emit(Stmt::StoreLanes {
                 to: LaneAccess {
                     buffer: strip.own_list,
                     elem: NUMBER,
@@ -176,13 +160,12 @@ impl Gen<'_, '_> {
                     at: LanePositions::Unit(Expr::Var(kept)),
                     masked_off: MaskedOff::Skip,
                 },
-                value: Expr::Pack(Box::new(numbers), Box::new(mine.clone())),
+                value: Expr::Pack(Box::new(numbers), Box::new(mine.into())),
                 mask: None,
             });
-            let more = Expr::Count(Box::new(mine));
-            g.emit(Stmt::Set(kept, add(Expr::Var(kept), more)));
-            Ok(())
-        })?;
+            let more = Expr::Count(Box::new(mine.into()));
+            self.set(kept, kept + more);
+        });
         Ok(kept)
     }
 
@@ -191,14 +174,13 @@ impl Gen<'_, '_> {
         &mut self,
         space: &SegSpace<'_>,
         strip: &Strip<'_>,
-        first: &Expr,
+        first: Operand,
         k: Var,
-    ) -> Result<(), PassError> {
+    ) -> Result {
         let number = self.scalar(NUMBER, "number");
-        self.emit(Stmt::Load(number, element_of_buffer(strip.own_list, NUMBER, Expr::Var(k))));
-        let number = Expr::convert(ConvOp::ZExt, NUMBER, PrimType::I64, Expr::Var(number));
-        let number = self.bind_value(number, PrimType::I64, "number");
-        self.set_index(space, add(first.clone(), number.clone()));
+        self.emit(Stmt::Load(number, element_of_buffer(strip.own_list, NUMBER, k)));
+        bind!(number = self(Expr::convert(ConvOp::ZExt, NUMBER, PrimType::I64, Expr::Var(number))));
+        self.set_index(space.index, first + number);
         let (atoms, types): (Vec<Atom>, Vec<PrimType>) = strip.results.iter().copied().unzip();
         let values = self.load_all(&strip.arrays, &types, number, "result");
         self.with_vars(&atoms, &values, |g| {
@@ -209,13 +191,11 @@ impl Gen<'_, '_> {
 
     /// The condition that an iteration's bin, as given by its results, exists and belongs to the
     /// task.
-    fn is_own_bin(&self, strip: &Strip<'_>, results: &[Atom]) -> Result<Expr, PassError> {
+    fn is_own_bin(&self, strip: &Strip<'_>, results: &[Atom]) -> Result<Expr> {
         let extents = &strip.hist.extents;
-        let index: Vec<Expr> =
-            results[..extents.len()].iter().map(|&i| self.atom(i)).collect::<Result<_, _>>()?;
+        let index = self.atoms(&results[..extents.len()])?;
         let (lo, hi) = &strip.range;
-        let outer = sub(index[0].clone(), lo.clone());
-        let mine = compare(CmpOp::ULt, outer, sub(hi.clone(), lo.clone()));
+        let mine = ult(index[0] - *lo, hi - *lo);
         Ok(and(inside(&index[1..], &extents[1..]), mine))
     }
 }

@@ -11,66 +11,62 @@
 
 use super::reduce_chunk::ChunkReduction;
 use super::segops::SegSpace;
-use crate::function::Gen;
+use crate::Result;
+use crate::cpu::CpuSchedule;
+use crate::mems::{Operator, Param, ScanReduce};
 use crate::operators::operator_types;
-use imp::build::{max, mul};
-use imp::{Expr, Stmt, Var};
-use ir::scan_reduce::ScanReduce;
+use crate::schedule::Generator;
+use imp::build::{Operand, max};
+use imp::{Space, Var, bind, emit};
+use ir::Prov;
 use ir::seg::MIN_GROUPS;
-use ir::soac::Operator;
-use ir::syntax::Param;
-use ir::{Mems, PassError, Prov};
 use prim::PrimType;
 use target::memory::PARTIAL_BYTES;
 
-impl Gen<'_, '_> {
+impl Generator<'_, CpuSchedule> {
     pub(crate) fn seg_red(
         &mut self,
-        pat: &[Param<Mems>],
+        pat: &[Param],
         space: &SegSpace<'_>,
         operators: &Operators<'_>,
-    ) -> Result<(), PassError> {
+    ) -> Result {
         let (reduced, fold) = operators.reduction(pat, space);
         let decomp = space.decomp;
-        let n = self.bind_value(space.width.clone(), PrimType::I64, "n");
-        let step = self.chunk_step(n.clone(), MIN_GROUPS, decomp.full_group());
-        let grain = max(self.grain_size(decomp, &n)?, step.clone());
-        let chunks = self.n_chunks(n.clone(), grain, decomp.max_chunks);
-        let partials = self.partials("partial", fold.types, &chunks, decomp.max_chunks, space.prov);
+        bind!(n = self(space.width));
+        let step = self.chunk_step(n, MIN_GROUPS, decomp.full_group());
+        let grain = max(self.grain_size(decomp, n)?, step);
+        let chunks = self.n_chunks(n, grain, decomp.max_chunks);
+        let partials = self.partials("partial", fold.types, chunks, decomp.max_chunks, space.prov);
         let cost = self.cost(space)?;
         let mut distinct = self.unaliased_blocks(fold.mapped, space.body)?;
         distinct.extend(&partials);
-        self.for_tasks("segred", space.prov, chunks.clone(), cost, distinct, |g, chunk| {
-            let (lo, hi) = g.stepped_bounds(n, step, chunks.clone(), Expr::Var(chunk));
+        self.for_tasks("segred", space.prov, chunks, cost, distinct, |g, chunk| {
+            let (lo, hi) = g.stepped_bounds(n, step, chunks, chunk);
             let accs = g.reduce_chunk(&fold, lo, hi)?;
-            g.store_all(&partials, fold.types, Expr::Var(chunk), &accs);
+            g.store_all(&partials, fold.types, chunk, &accs);
             Ok(())
         })?;
-        let accs = self.load_all(&partials, fold.types, Expr::i64(0), "acc");
-        self.for_seq("c", Expr::i64(1), chunks, false, |g, c| {
-            let values = g.load_all(&partials, fold.types, Expr::Var(c), "part");
-            g.combine(fold.operators, &accs, &values)
-        })?;
-        self.release_partials(&partials);
-        for (param, acc) in reduced.iter().zip(accs) {
-            self.set_var(param.name, acc);
-        }
+        let accs = self.load_all(&partials, fold.types, 0, "acc");
+        emit!(for c in self(1..chunks) {
+            let values = self.load_all(&partials, fold.types, c, "part");
+            self.combine(fold.operators, &accs, &values)?;
+        });
+        self.release_all(&partials);
+        self.set_vars(reduced, accs);
         Ok(())
     }
 
     /// A reduction within one worker: a single chunk, in the current frame.
     pub(crate) fn seg_red_lanes(
         &mut self,
-        pat: &[Param<Mems>],
+        pat: &[Param],
         space: &SegSpace<'_>,
         operators: &Operators<'_>,
-    ) -> Result<(), PassError> {
+    ) -> Result {
         let (reduced, fold) = operators.reduction(pat, space);
-        let n = self.bind_value(space.width.clone(), PrimType::I64, "n");
-        let accs = self.reduce_chunk(&fold, Expr::i64(0), n)?;
-        for (param, acc) in reduced.iter().zip(accs) {
-            self.set_var(param.name, acc);
-        }
+        bind!(n = self(space.width));
+        let accs = self.reduce_chunk(&fold, 0.into(), n)?;
+        self.set_vars(reduced, accs);
         Ok(())
     }
 
@@ -80,7 +76,7 @@ impl Gen<'_, '_> {
         &mut self,
         hint: &str,
         types: &[PrimType],
-        chunks: &Expr,
+        chunks: Operand,
         most: i64,
         prov: Prov,
     ) -> Vec<Var> {
@@ -88,31 +84,22 @@ impl Gen<'_, '_> {
         let mut buffers = Vec::with_capacity(types.len());
         for &ty in types {
             buffers.push(if bytes <= PARTIAL_BYTES {
-                self.frame_array(hint, ty, most)
+                self.frame_array(Space::Host, hint, ty, most)
             } else {
-                let buffer = self.owned(hint);
-                let bytes = mul(chunks.clone(), Expr::i64(ty.size() as i64));
-                self.emit_alloc(buffer, bytes, prov);
+                let buffer = self.owned(Space::Host, hint);
+                let bytes = chunks * ty.size() as i64;
+                self.alloc(buffer, bytes, prov);
                 buffer
             });
         }
         buffers
-    }
-
-    /// Releases the buffers that are not in the frame.
-    pub(crate) fn release_partials(&mut self, buffers: &[Var]) {
-        for &buffer in buffers {
-            if self.is_owned(buffer) {
-                self.emit(Stmt::Release(buffer));
-            }
-        }
     }
 }
 
 /// The operators of one segop, which are evaluated together.
 pub(crate) struct Operators<'s> {
     /// Scans, then reductions.
-    pub(crate) all: Vec<&'s Operator<Mems>>,
+    pub(crate) all: Vec<&'s Operator>,
     /// Their operand types, concatenated.
     pub(crate) types: Vec<PrimType>,
 }
@@ -121,16 +108,16 @@ impl<'s> Operators<'s> {
     /// The pattern elements of the reduced values, and the fold of a segop that scans nothing.
     pub(crate) fn reduction<'f>(
         &'f self,
-        pat: &'f [Param<Mems>],
+        pat: &'f [Param],
         space: &'f SegSpace<'f>,
-    ) -> (&'f [Param<Mems>], ChunkReduction<'f>) {
+    ) -> (&'f [Param], ChunkReduction<'f>) {
         let (reduced, mapped) = pat.split_at(self.types.len());
         let fold = ChunkReduction { mapped, space, operators: &self.all, types: &self.types };
         (reduced, fold)
     }
 
     /// The operators of a segop.
-    pub(crate) fn new(scan_reduce: &'s ScanReduce<Mems>) -> Result<Self, PassError> {
+    pub(crate) fn new(scan_reduce: &'s ScanReduce) -> Result<Self> {
         let all: Vec<_> = scan_reduce.operators().collect();
         let types = operator_types(&all)?;
         Ok(Self { all, types })

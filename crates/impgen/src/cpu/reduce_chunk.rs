@@ -10,23 +10,24 @@
 //! [`streams`](super::streams)).
 
 use super::segops::SegSpace;
-use crate::function::Gen;
+use crate::Result;
+use crate::cpu::CpuSchedule;
+use crate::mems::{Operator, Param};
+use crate::schedule::Generator;
 use analysis::exact::is_exact;
-use imp::build::{add, binary, compare, div, mul, sub};
-use imp::{Expr, Stmt, Var};
+use imp::build::Operand;
+use imp::{Expr, Space, Var, bind, emit, expr};
 use ir::metrics::body_statements;
-use ir::soac::Operator;
-use ir::syntax::{Atom, Param};
+use ir::syntax::Atom;
 use ir::walk::sub_bodies;
-use ir::{Mems, PassError};
-use prim::{BinOp, CmpOp, PrimType};
+use prim::PrimType;
 
 /// The operators, operands and iterations of a reduction.
 pub(crate) struct ChunkReduction<'s> {
     /// The mapped results besides the reduced ones.
-    pub(crate) mapped: &'s [Param<Mems>],
+    pub(crate) mapped: &'s [Param],
     pub(crate) space: &'s SegSpace<'s>,
-    pub(crate) operators: &'s [&'s Operator<Mems>],
+    pub(crate) operators: &'s [&'s Operator],
     /// The types of the reduced values.
     pub(crate) types: &'s [PrimType],
 }
@@ -64,14 +65,14 @@ impl ChunkReduction<'_> {
     }
 }
 
-impl Gen<'_, '_> {
+impl Generator<'_, CpuSchedule> {
     /// The accumulators of one chunk after the iterations `lo..hi`.
     pub(crate) fn reduce_chunk(
         &mut self,
         fold: &ChunkReduction<'_>,
-        lo: Expr,
-        hi: Expr,
-    ) -> Result<Vec<Var>, PassError> {
+        lo: Operand,
+        hi: Operand,
+    ) -> Result<Vec<Var>> {
         if fold.uses_streams() {
             return self.reduce_streams(fold, lo, hi);
         }
@@ -88,90 +89,73 @@ impl Gen<'_, '_> {
         &mut self,
         fold: &ChunkReduction<'_>,
         accs: &[Var],
-        lo: Expr,
-        hi: Expr,
-    ) -> Result<(), PassError> {
+        lo: Operand,
+        hi: Operand,
+    ) -> Result {
         self.iterations(fold.space, lo, hi, |g, results| g.combine_results(fold, accs, &results))
     }
 
     /// Combines the reduced results of an iteration into the accumulators, and writes its mapped
     /// results to their arrays.
-    fn combine_results(
-        &mut self,
-        fold: &ChunkReduction<'_>,
-        accs: &[Var],
-        results: &[Atom],
-    ) -> Result<(), PassError> {
+    fn combine_results(&mut self, fold: &ChunkReduction<'_>, accs: &[Var], results: &[Atom]) -> Result {
         let (reduced, mapped) = results.split_at(fold.types.len());
         let values = self.copy_operands(reduced, fold.types)?;
         self.combine(fold.operators, accs, &values)?;
-        self.write_iteration(fold.mapped, fold.space, mapped)
+        self.write_elements(fold.mapped, fold.space.dims, mapped)
     }
 
     /// Folds the iterations `lo..hi` into as many accumulators as the virtual width.
-    fn reduce_rounds(
-        &mut self,
-        fold: &ChunkReduction<'_>,
-        lo: Expr,
-        hi: Expr,
-    ) -> Result<Vec<Var>, PassError> {
+    fn reduce_rounds(&mut self, fold: &ChunkReduction<'_>, lo: Operand, hi: Operand) -> Result<Vec<Var>> {
         let width = i64::from(fold.space.decomp.width);
         let buffers = self.accumulators(fold, width)?;
-        let n = sub(hi, lo.clone());
+        let n = hi - lo;
         if fold.has_branches() && fold.statements() >= SINGLE_COPY_STATEMENTS {
-            let rounds = div(add(n.clone(), Expr::i64(width - 1)), Expr::i64(width));
-            self.for_seq("round", Expr::i64(0), rounds, false, |g, round| {
-                let done = g.bind_value(mul(Expr::Var(round), Expr::i64(width)), PrimType::I64, "done");
-                let first = g.bind_value(add(lo, done.clone()), PrimType::I64, "first");
-                let rest = g.bind_value(sub(n, done), PrimType::I64, "rest");
-                g.reduce_round(fold, &buffers, first, Some(rest))
-            })?;
+            let rounds = (n.clone() + (width - 1)) / width;
+            emit!(for round in self(0..rounds) {
+                bind!(done = self(round * width));
+                bind!(first = self(lo + done));
+                bind!(rest = self(n - done));
+                self.reduce_round(fold, &buffers, first, Some(rest))?;
+            });
             return self.combine_halves(fold, &buffers, width);
         }
-        let rounds = div(n.clone(), Expr::i64(width));
-        let rounds = self.bind_value(rounds, PrimType::I64, "rounds");
-        self.for_seq("round", Expr::i64(0), rounds.clone(), false, |g, round| {
-            let first = add(lo.clone(), mul(Expr::Var(round), Expr::i64(width)));
-            let first = g.bind_value(first, PrimType::I64, "first");
-            if !fold.mapped.is_empty() {
-                return g.reduce_round(fold, &buffers, first, None);
+        bind!(rounds = self(n.clone() / width));
+        emit!(for round in self(0..rounds) {
+            bind!(first = self(lo + round * width));
+            if fold.mapped.is_empty() {
+                self.skippable_round(fold, &buffers, first)?;
+            } else {
+                self.reduce_round(fold, &buffers, first, None)?;
             }
-            g.skippable_round(fold, &buffers, &first.clone(), |g| g.reduce_round(fold, &buffers, first, None))
-        })?;
-        let done = mul(rounds, Expr::i64(width));
-        let done = self.bind_value(done, PrimType::I64, "done");
-        let first = self.bind_value(add(lo, done.clone()), PrimType::I64, "first");
-        let rest = self.bind_value(sub(n, done), PrimType::I64, "rest");
-        let some = compare(CmpOp::SLt, Expr::i64(0), rest.clone());
-        let last = self.collect(|g| g.reduce_round(fold, &buffers, first, Some(rest)))?;
-        self.emit(Stmt::If(some, last, Vec::new()));
+        });
+        bind!(done = self(rounds * width));
+        bind!(first = self(lo + done));
+        bind!(rest = self(n - done));
+        let some = expr!(0 < rest);
+        emit!(if self(some) {
+            self.reduce_round(fold, &buffers, first, Some(rest))?;
+        });
         self.combine_halves(fold, &buffers, width)
     }
 
     /// Combines the accumulators by halves and returns the total. Small operators have a copy for each
     /// step, whose vectors differ in width; large ones are in a loop over the steps.
-    fn combine_halves(
-        &mut self,
-        fold: &ChunkReduction<'_>,
-        buffers: &[Var],
-        width: i64,
-    ) -> Result<Vec<Var>, PassError> {
+    fn combine_halves(&mut self, fold: &ChunkReduction<'_>, buffers: &[Var], width: i64) -> Result<Vec<Var>> {
         if width.count_ones() == 1 && fold.operator_statements() >= LOOP_OVER_STEPS_STATEMENTS {
-            let steps = Expr::i64(i64::from(width.trailing_zeros()));
-            self.for_seq("step", Expr::i64(0), steps, false, |g, step| {
-                let half = binary(BinOp::LShr, Expr::i64(width / 2), Expr::Var(step));
-                let half = g.bind_value(half, PrimType::I64, "half");
-                g.combine_upper(fold, buffers, half.clone(), half)
-            })?;
-            return Ok(self.load_all(buffers, fold.types, Expr::i64(0), "acc"));
+            let steps = i64::from(width.trailing_zeros());
+            emit!(for step in self(0..steps) {
+                bind!(half = self((width / 2) >> step));
+                self.combine_upper(fold, buffers, half, half)?;
+            });
+            return Ok(self.load_all(buffers, fold.types, 0, "acc"));
         }
         let mut left = width;
         while left > 1 {
             let half = (left + 1) / 2;
-            self.combine_upper(fold, buffers, Expr::i64(half), Expr::i64(left - half))?;
+            self.combine_upper(fold, buffers, half, left - half)?;
             left = half;
         }
-        Ok(self.load_all(buffers, fold.types, Expr::i64(0), "acc"))
+        Ok(self.load_all(buffers, fold.types, 0, "acc"))
     }
 
     /// Combines `count` accumulators from position `upper` on into the first ones.
@@ -179,33 +163,34 @@ impl Gen<'_, '_> {
         &mut self,
         fold: &ChunkReduction<'_>,
         buffers: &[Var],
-        upper: Expr,
-        count: Expr,
-    ) -> Result<(), PassError> {
-        self.for_seq("w", Expr::i64(0), count, true, |g, w| {
-            let accs = g.load_all(buffers, fold.types, Expr::Var(w), "acc");
-            let values = g.load_all(buffers, fold.types, add(Expr::Var(w), upper), "part");
-            g.combine(fold.operators, &accs, &values)?;
-            g.store_all(buffers, fold.types, Expr::Var(w), &accs);
-            Ok(())
-        })
+        upper: impl Into<Expr>,
+        count: impl Into<Expr>,
+    ) -> Result {
+        emit!(for w in self.independent(0..count) {
+            let accs = self.load_all(buffers, fold.types, w, "acc");
+            let values = self.load_all(buffers, fold.types, w + upper, "part");
+            self.combine(fold.operators, &accs, &values)?;
+            self.store_all(buffers, fold.types, w, &accs);
+        });
+        Ok(())
     }
 
     /// The iterations from `first` on, one for each accumulator, or for the first `count`
     /// accumulators. All accumulators are stored in either case, so that they stay in registers.
-    fn reduce_round(
+    pub(super) fn reduce_round(
         &mut self,
         fold: &ChunkReduction<'_>,
         buffers: &[Var],
-        first: Expr,
-        count: Option<Expr>,
-    ) -> Result<(), PassError> {
-        let width = Expr::i64(i64::from(fold.space.decomp.width));
+        first: Operand,
+        count: Option<Operand>,
+    ) -> Result {
+        let width = i64::from(fold.space.decomp.width);
         let independent = fold.space.independent;
-        self.for_seq("w", Expr::i64(0), width, independent, |g, w| {
-            let there = count.map(|count| compare(CmpOp::SLt, Expr::Var(w), count));
-            g.reduce_iteration(fold, buffers, add(first, Expr::Var(w)), w, there)
-        })
+        emit!(for w in self.independent_if(independent, 0..width) {
+            let there = count.map(|count| expr!(w < count));
+            self.reduce_iteration(fold, buffers, first + w, w, there)?;
+        });
+        Ok(())
     }
 
     /// Folds the iteration `index` into the accumulators at position `w`, if the condition `there`
@@ -217,29 +202,24 @@ impl Gen<'_, '_> {
         index: Expr,
         w: Var,
         there: Option<Expr>,
-    ) -> Result<(), PassError> {
-        let accs = self.load_all(buffers, fold.types, Expr::Var(w), "acc");
+    ) -> Result {
+        let accs = self.load_all(buffers, fold.types, w, "acc");
         let iteration = |g: &mut Self| {
-            g.set_index(fold.space, index);
+            g.set_index(fold.space.index, index);
             g.iteration(fold.space.body, |g, results| g.combine_results(fold, &accs, &results))
         };
         match there {
-            Some(there) => {
-                let iteration = self.collect(iteration)?;
-                self.emit(Stmt::If(there, iteration, Vec::new()));
-            }
+            Some(there) => emit!(if self(there) {
+                iteration(self)?;
+            }),
             None => iteration(self)?,
         }
-        self.store_all(buffers, fold.types, Expr::Var(w), &accs);
+        self.store_all(buffers, fold.types, w, &accs);
         Ok(())
     }
 
     /// Allocates arrays in the frame, filled with the neutral elements.
-    pub(crate) fn accumulators(
-        &mut self,
-        fold: &ChunkReduction<'_>,
-        width: i64,
-    ) -> Result<Vec<Var>, PassError> {
+    pub(crate) fn accumulators(&mut self, fold: &ChunkReduction<'_>, width: i64) -> Result<Vec<Var>> {
         let neutral = self.neutral(fold.operators, fold.types)?;
         self.filled_arrays("accs", fold.types, width, &neutral)
     }
@@ -251,25 +231,16 @@ impl Gen<'_, '_> {
         types: &[PrimType],
         width: i64,
         values: &[Var],
-    ) -> Result<Vec<Var>, PassError> {
+    ) -> Result<Vec<Var>> {
         let arrays = self.lane_arrays(hint, types, width);
-        self.for_seq("w", Expr::i64(0), Expr::i64(width), true, |g, w| {
-            g.store_all(&arrays, types, Expr::Var(w), values);
-            Ok(())
-        })?;
+        emit!(for w in self.independent(0..width) {
+            self.store_all(&arrays, types, w, values);
+        });
         Ok(arrays)
     }
 
     /// Allocates one array in the frame for each type.
     pub(crate) fn lane_arrays(&mut self, hint: &str, types: &[PrimType], width: i64) -> Vec<Var> {
-        types.iter().map(|&ty| self.frame_array(hint, ty, width)).collect()
-    }
-
-    /// Allocates an array in the frame.
-    pub(crate) fn frame_array(&mut self, hint: &str, elem: PrimType, count: i64) -> Var {
-        let buffer = self.borrowed(hint);
-        let count = count as u64;
-        self.emit(Stmt::Frame { buffer, elem, count });
-        buffer
+        types.iter().map(|&ty| self.frame_array(Space::Host, hint, ty, width)).collect()
     }
 }

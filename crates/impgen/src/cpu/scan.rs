@@ -22,35 +22,36 @@ use super::reduce::Operators;
 use super::reduce_chunk::ChunkReduction;
 use super::scatter::{BLOCK, Scatter};
 use super::segops::SegSpace;
-use crate::function::Gen;
+use crate::Result;
+use crate::cpu::CpuSchedule;
+use crate::mems::{Lambda, Operator, Param, ScanReduce};
 use crate::operators::div_up;
+use crate::schedule::Generator;
 use analysis::exact::is_exact;
-use imp::build::{add, compare, div, max, min, mul, sub};
-use imp::{Expr, Stmt, Var};
+use imp::build::{Operand, max, min};
+use imp::{Stmt, Var, bind, emit, expr};
+use ir::PassError;
 use ir::facts::{FactFlag, Filter};
-use ir::scan_reduce::ScanReduce;
 use ir::seg::MIN_GROUPS;
-use ir::soac::Operator;
-use ir::syntax::{Atom, Lambda, Param};
+use ir::syntax::Atom;
 use ir::types::Type;
-use ir::{Mems, PassError};
-use prim::{CmpOp, PrimType};
+use prim::PrimType;
 use target::chunks::SCAN_GROUP;
 
 /// A scan while it is generated.
 pub(crate) struct Scan<'s> {
     /// The pattern elements of the reduced values.
-    reduced: &'s [Param<Mems>],
+    reduced: &'s [Param],
     /// The pattern elements of the arrays.
-    pub(crate) pat: &'s [Param<Mems>],
+    pub(crate) pat: &'s [Param],
     pub(crate) space: &'s SegSpace<'s>,
-    pub(crate) operation: &'s ScanReduce<Mems>,
+    pub(crate) operation: &'s ScanReduce,
     /// Scans and reductions.
     all: &'s Operators<'s>,
-    pub(crate) operators: &'s [&'s Operator<Mems>],
+    pub(crate) operators: &'s [&'s Operator],
     /// The types of the scanned values.
     pub(crate) types: &'s [PrimType],
-    pub(crate) post: Option<&'s Lambda<Mems>>,
+    pub(crate) post: Option<&'s Lambda>,
     /// True if the post lambda may run in any order.
     post_independent: bool,
 }
@@ -58,9 +59,9 @@ pub(crate) struct Scan<'s> {
 impl<'s> Scan<'s> {
     /// A segop that scans, and may also reduce.
     pub(crate) fn of(
-        pat: &'s [Param<Mems>],
+        pat: &'s [Param],
         space: &'s SegSpace<'s>,
-        scan_reduce: &'s ScanReduce<Mems>,
+        scan_reduce: &'s ScanReduce,
         all: &'s Operators<'s>,
         after: bool,
     ) -> Self {
@@ -95,10 +96,10 @@ pub(crate) struct Blocks<'s> {
     filter: Option<&'s Filter>,
 }
 
-impl Gen<'_, '_> {
+impl Generator<'_, CpuSchedule> {
     /// The block form of chunks, if they have one. Exact operators have the same result without
     /// blocks, so for these they are only used if iterations are independent.
-    fn block_form<'s>(&mut self, scan: &Scan<'s>) -> Result<Option<Blocks<'s>>, PassError> {
+    fn block_form<'s>(&mut self, scan: &Scan<'s>) -> Result<Option<Blocks<'s>>> {
         let depth = scan.space.decomp.scan_block;
         if depth <= 1 {
             return Ok(None);
@@ -114,7 +115,7 @@ impl Gen<'_, '_> {
         Ok(blocks)
     }
 
-    fn block_form_of<'s>(&mut self, scan: &Scan<'s>) -> Result<Option<Blocks<'s>>, PassError> {
+    fn block_form_of<'s>(&mut self, scan: &Scan<'s>) -> Result<Option<Blocks<'s>>> {
         let scanned = scan.types.len();
         let mut blocks =
             Blocks { scalar_results: Vec::new(), types: Vec::new(), scatter: None, filter: None };
@@ -152,107 +153,91 @@ impl Gen<'_, '_> {
     }
 
     /// A scan by tasks.
-    pub(crate) fn seg_scan(&mut self, scan: &Scan<'_>) -> Result<(), PassError> {
+    pub(crate) fn seg_scan(&mut self, scan: &Scan<'_>) -> Result {
         let Scan { pat, space, .. } = *scan;
         let total = scan.total();
         let (operators, types) = (total.operators, total.types);
         let blocks = self.block_form(scan)?;
         let decomp = space.decomp;
-        let n = self.bind_value(space.width.clone(), PrimType::I64, "n");
-        let step = self.chunk_step(n.clone(), MIN_GROUPS, decomp.full_group());
-        let grain = max(self.grain_size(decomp, &n)?, step.clone());
-        let chunks = self.n_chunks(n.clone(), grain, decomp.max_chunks);
-        let totals = self.partials("total", types, &chunks, decomp.max_chunks, space.prov);
+        bind!(n = self(space.width));
+        let step = self.chunk_step(n, MIN_GROUPS, decomp.full_group());
+        let grain = max(self.grain_size(decomp, n)?, step);
+        let chunks = self.n_chunks(n, grain, decomp.max_chunks);
+        let totals = self.partials("total", types, chunks, decomp.max_chunks, space.prov);
         let carry = self.neutral(operators, types)?;
-        let groups = div_up(chunks.clone(), SCAN_GROUP);
-        let groups = self.bind_value(groups, PrimType::I64, "groups");
+        bind!(groups = self(div_up(chunks, SCAN_GROUP)));
         let cost = self.cost(space)?;
-        let cost = div(cost, mul(max(groups.clone(), Expr::i64(1)), Expr::i64(2)));
-        let cost = self.bind_value(cost, PrimType::I64, "cost");
+        bind!(cost = self(cost / (max(groups, 1) * 2)));
         let mut distinct = self.unaliased_blocks(pat, space.body)?;
         distinct.extend(&totals);
-        self.for_seq("group", Expr::i64(0), groups, false, |g, group| {
-            let first = mul(Expr::Var(group), Expr::i64(SCAN_GROUP));
-            let first = g.bind_value(first, PrimType::I64, "first");
-            let last = min(add(first.clone(), Expr::i64(SCAN_GROUP)), chunks.clone());
-            let last = g.bind_value(last, PrimType::I64, "last");
-            let size = g.bind_value(sub(last.clone(), first.clone()), PrimType::I64, "size");
+        emit!(for group in self(0..groups) {
+            bind!(first = self(group * SCAN_GROUP));
+            bind!(last = self(min(first + SCAN_GROUP, chunks)));
+            bind!(size = self(last - first));
 
             // A single chunk needs no total: it starts with the neutral elements.
-            let several = g.collect(|g| {
-                g.for_tasks(
-                    "segscan.total",
-                    space.prov,
-                    size.clone(),
-                    cost.clone(),
-                    distinct.clone(),
-                    |g, c| {
-                        let chunk = add(first.clone(), Expr::Var(c));
-                        let chunk = g.bind_value(chunk, PrimType::I64, "c");
-                        let (n, step) = (n.clone(), step.clone());
-                        let (lo, hi) = g.stepped_bounds(n, step, chunks.clone(), chunk.clone());
-                        let accs = g.reduce_chunk(&total, lo, hi)?;
-                        g.store_all(&totals, types, chunk, &accs);
-                        Ok(())
-                    },
-                )?;
-                g.for_seq("c", first.clone(), last, false, |g, c| {
-                    let values = g.load_all(&totals, types, Expr::Var(c), "total");
-                    g.store_all(&totals, scan.types, Expr::Var(c), &carry);
-                    // The second chunk starts with the first one's total unchanged.
-                    let start = g.collect(|g| {
-                        for (&carry, &value) in carry.iter().zip(&values) {
-                            g.emit(Stmt::Set(carry, Expr::Var(value)));
-                        }
-                        Ok(())
-                    })?;
-                    let go_on = g.collect(|g| g.combine(operators, &carry, &values))?;
-                    let is_first = compare(CmpOp::Eq, Expr::Var(c), Expr::i64(0));
-                    g.emit(Stmt::If(is_first, start, go_on));
-                    Ok(())
-                })
-            })?;
-            if scan.reduced.is_empty() {
-                let single = g.collect(|g| {
-                    g.store_all(&totals, types, Expr::i64(0), &carry);
+            let several = self.collect(|g| {
+                g.for_tasks("segscan.total", space.prov, size, cost, distinct.clone(), |g, c| {
+                    let chunk = g.bind(first + c, "c");
+                    let (n, step) = (n, step);
+                    let (lo, hi) = g.stepped_bounds(n, step, chunks, chunk);
+                    let accs = g.reduce_chunk(&total, lo, hi)?;
+                    g.store_all(&totals, types, chunk, &accs);
                     Ok(())
                 })?;
-                let is_several = compare(CmpOp::SLt, Expr::i64(1), chunks.clone());
-                g.emit(Stmt::If(is_several, several, single));
+                emit!(for c in g(first..last) {
+                    let values = g.load_all(&totals, types, c, "total");
+                    g.store_all(&totals, scan.types, c, &carry);
+                    // The second chunk starts with the first one's total unchanged.
+                    emit!(if g(c == 0) {
+                        for (&carry, &value) in carry.iter().zip(&values) {
+                            g.set(carry, value);
+                        }
+                    } else {
+                        g.combine(operators, &carry, &values)?;
+                    });
+                });
+                Ok(())
+            })?;
+            if scan.reduced.is_empty() {
+                let single = self.collect(|g| {
+                    g.store_all(&totals, types, 0, &carry);
+                    Ok(())
+                })?;
+                let is_several = expr!(1 < chunks);
+                self.emit(Stmt::If(is_several, several, single));
             } else {
-                several.into_iter().for_each(|stmt| g.emit(stmt));
+                self.emit_all(several);
             }
 
-            g.for_tasks("segscan", space.prov, size, cost, distinct, |g, c| {
-                let chunk = g.bind_value(add(first, Expr::Var(c)), PrimType::I64, "c");
-                let (lo, hi) = g.stepped_bounds(n, step, chunks.clone(), chunk.clone());
+            self.for_tasks("segscan", space.prov, size, cost, distinct, |g, c| {
+                let chunk = g.bind(first + c, "c");
+                let (lo, hi) = g.stepped_bounds(n, step, chunks, chunk);
                 let accs = g.load_all(&totals, scan.types, chunk, "acc");
                 g.scan_chunk(scan, blocks.as_ref(), &accs, lo, hi)
-            })
-        })?;
-        self.release_partials(&totals);
+            })?;
+        });
+        self.release_all(&totals);
         self.set_reduced(scan, &carry);
         Ok(())
     }
 
     /// A scan within one worker: a single chunk, in the current frame.
-    pub(crate) fn seg_scan_lanes(&mut self, scan: &Scan<'_>) -> Result<(), PassError> {
+    pub(crate) fn seg_scan_lanes(&mut self, scan: &Scan<'_>) -> Result {
         let blocks = self.block_form(scan)?;
-        let n = self.bind_value(scan.space.width.clone(), PrimType::I64, "n");
+        bind!(n = self(scan.space.width));
         if !scan.reduced.is_empty() {
-            let total = self.reduce_chunk(&scan.total(), Expr::i64(0), n.clone())?;
+            let total = self.reduce_chunk(&scan.total(), 0.into(), n)?;
             self.set_reduced(scan, &total);
         }
         let accs = self.neutral(scan.operators, scan.types)?;
-        self.scan_chunk(scan, blocks.as_ref(), &accs, Expr::i64(0), n)
+        self.scan_chunk(scan, blocks.as_ref(), &accs, 0.into(), n)
     }
 
     /// Binds the reduced values; `totals` has the totals of all operators.
     fn set_reduced(&mut self, scan: &Scan<'_>, totals: &[Var]) {
         let totals = scan.operation.values(totals).reduced;
-        for (param, &total) in scan.reduced.iter().zip(totals) {
-            self.set_var(param.name, total);
-        }
+        self.set_vars(scan.reduced, totals.iter().copied());
     }
 
     /// The iterations `lo..hi`, scanned with the initial values `accs`.
@@ -261,9 +246,9 @@ impl Gen<'_, '_> {
         scan: &Scan<'_>,
         blocks: Option<&Blocks<'_>>,
         accs: &[Var],
-        lo: Expr,
-        hi: Expr,
-    ) -> Result<(), PassError> {
+        lo: Operand,
+        hi: Operand,
+    ) -> Result {
         match blocks {
             Some(Blocks { filter: Some(filter), scatter: Some(scatter), .. }) => {
                 self.filter_chunk(scan, filter, scatter, accs, (lo, hi))
@@ -274,50 +259,16 @@ impl Gen<'_, '_> {
     }
 
     /// Writes the results of one iteration; the scanned values are in `accs`.
-    pub(crate) fn scan_point(
-        &mut self,
-        scan: &Scan<'_>,
-        accs: &[Var],
-        mapped: &[Atom],
-    ) -> Result<(), PassError> {
+    pub(crate) fn scan_point(&mut self, scan: &Scan<'_>, accs: &[Var], mapped: &[Atom]) -> Result {
         let Scan { pat, space, types, post, .. } = *scan;
         let Some(post) = post else {
             let (scanned_pat, mapped_pat) = pat.split_at(types.len());
-            for (param, &acc) in scanned_pat.iter().zip(accs) {
-                let (ty, block, lmad) = self.location(param.name)?;
-                let elem = Self::elem_of(&ty)?;
-                let index = Expr::Var(self.var(space.index)?);
-                let access = self.element(elem, block, &lmad, vec![index])?;
-                self.emit(Stmt::Store(access, Expr::Var(acc)));
-            }
-            return self.write_iteration(mapped_pat, space, mapped);
+            self.store_results(scanned_pat, space.dims, accs)?;
+            return self.write_elements(mapped_pat, space.dims, mapped);
         };
-        self.bind_post(scan, accs, mapped)?;
+        self.set_post_params(post, accs, mapped)?;
         let results = self.body(&post.body)?;
-        self.write_iteration(pat, space, &results)?;
+        self.write_elements(pat, space.dims, &results)?;
         self.release_bound(&post.body)
-    }
-
-    /// Binds the parameters of the post lambda.
-    pub(crate) fn bind_post(
-        &mut self,
-        scan: &Scan<'_>,
-        accs: &[Var],
-        mapped: &[Atom],
-    ) -> Result<(), PassError> {
-        let params = scan.post.map_or(&[][..], |post| &post.params);
-        let (scanned, mapped_params) = params.split_at(accs.len().min(params.len()));
-        for (param, &acc) in scanned.iter().zip(accs) {
-            if let Some(var) = self.bind_borrowed(param) {
-                self.emit(Stmt::Set(var, Expr::Var(acc)));
-            }
-        }
-        for (param, &atom) in mapped_params.iter().zip(mapped) {
-            if let Some(var) = self.bind_borrowed(param) {
-                let value = self.atom(atom)?;
-                self.emit(Stmt::Set(var, value));
-            }
-        }
-        Ok(())
     }
 }

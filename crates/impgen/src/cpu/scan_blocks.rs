@@ -15,28 +15,28 @@
 //! [`scatter`](super::scatter)).
 
 use super::scan::{Blocks, Scan};
-use super::segops::SegSpace;
-use crate::function::Gen;
-use imp::build::{add, div, mul, sub};
-use imp::{Expr, LaneAccess, LanePositions, MaskedOff, Stmt, Var, VarType};
-use ir::soac::Operator;
-use ir::{Mems, PassError};
+use crate::Result;
+use crate::cpu::CpuSchedule;
+use crate::mems::Operator;
+use crate::schedule::Generator;
+use imp::build::Operand;
+use imp::{Expr, LaneAccess, LanePositions, MaskedOff, Stmt, Var, VarType, bind, emit};
+use ir::syntax::Atom;
 use prim::PrimType;
 
-impl Gen<'_, '_> {
+impl Generator<'_, CpuSchedule> {
     /// The iterations `lo..hi`, scanned with the initial values `accs`.
     pub(crate) fn scan_blocks(
         &mut self,
         scan: &Scan<'_>,
         blocks: &Blocks<'_>,
         accs: &[Var],
-        lo: Expr,
-        hi: Expr,
-    ) -> Result<(), PassError> {
+        lo: Operand,
+        hi: Operand,
+    ) -> Result {
         let Blocks { scalar_results: kept_at, types: kept_types, scatter, .. } = blocks;
         let types = scan.types;
         let width = i64::from(scan.space.decomp.scan_block);
-        let count = Expr::i64(width);
         let scanned = self.lane_arrays("scanned", types, width);
         let kept = self.lane_arrays("kept", kept_types, width);
         let scattered = match scatter {
@@ -45,61 +45,57 @@ impl Gen<'_, '_> {
         };
         // The running total, replicated over all lanes, so that it stays a vector.
         let carried = self.filled_arrays("carried", types, width, accs)?;
-        let mut mapped = Vec::new();
+        let mut mapped: Vec<Atom> = Vec::new();
         let mut kept_atoms = Vec::new();
-        let blocks = div(sub(hi.clone(), lo.clone()), count.clone());
-        let blocks = self.bind_value(blocks, PrimType::I64, "blocks");
-        self.for_seq("block", Expr::i64(0), blocks.clone(), false, |g, block| {
-            let first = add(lo.clone(), mul(Expr::Var(block), count.clone()));
-            let first = g.bind_value(first, PrimType::I64, "first");
-            g.for_seq("w", Expr::i64(0), count.clone(), true, |g, w| {
-                g.set_index(scan.space, add(first.clone(), Expr::Var(w)));
-                g.iteration(scan.space.body, |g, results| {
+        bind!(blocks = self((hi - lo) / width));
+        emit!(for block in self(0..blocks) {
+            bind!(first = self(lo + block * width));
+            emit!(for w in self.independent(0..width) {
+                self.set_index(scan.space.index, first + w);
+                self.iteration(scan.space.body, |g, results| {
                     let groups = scan.operation.values(&results);
                     let (values, others) = (groups.scanned, groups.mapped);
                     let values = g.copy_operands(values, types)?;
-                    g.store_all(&scanned, types, Expr::Var(w), &values);
+                    g.store_all(&scanned, types, w, &values);
                     mapped = others.to_vec();
                     kept_atoms = kept_at.iter().map(|at| others[*at]).collect();
                     let others = g.copy_operands(&kept_atoms, kept_types)?;
-                    g.store_all(&kept, kept_types, Expr::Var(w), &others);
+                    g.store_all(&kept, kept_types, w, &others);
                     Ok(())
-                })
-            })?;
-            g.scan_lanes(scan.operators, types, &scanned, width)?;
-            let last = g.load_all(&scanned, types, Expr::i64(width - 1), "last");
-            g.for_seq("w", Expr::i64(0), count.clone(), true, |g, w| {
-                let before = g.load_all(&carried, types, Expr::Var(w), "acc");
-                let next = g.copy_vars(&before, types);
-                let values = g.load_all(&scanned, types, Expr::Var(w), "x");
-                g.combine(scan.operators, &before, &values)?;
-                g.store_all(&scanned, types, Expr::Var(w), &before);
-                g.combine(scan.operators, &next, &last)?;
-                g.store_all(&carried, types, Expr::Var(w), &next);
-                Ok(())
-            })?;
-            g.for_seq("w", Expr::i64(0), count.clone(), true, |g, w| {
-                g.set_index(scan.space, add(first, Expr::Var(w)));
-                let values = g.load_all(&scanned, types, Expr::Var(w), "acc");
-                let others = g.load_all(&kept, kept_types, Expr::Var(w), "kept");
-                g.with_vars(&kept_atoms, &others, |g| match scatter {
+                })?;
+            });
+            self.scan_lanes(scan.operators, types, &scanned, width)?;
+            let last = self.load_all(&scanned, types, width - 1, "last");
+            emit!(for w in self.independent(0..width) {
+                let before = self.load_all(&carried, types, w, "acc");
+                let next = self.copied(types, &before, "before");
+                let values = self.load_all(&scanned, types, w, "x");
+                self.combine(scan.operators, &before, &values)?;
+                self.store_all(&scanned, types, w, &before);
+                self.combine(scan.operators, &next, &last)?;
+                self.store_all(&carried, types, w, &next);
+            });
+            emit!(for w in self.independent(0..width) {
+                self.set_index(scan.space.index, first + w);
+                let values = self.load_all(&scanned, types, w, "acc");
+                let others = self.load_all(&kept, kept_types, w, "kept");
+                self.with_vars(&kept_atoms, &others, |g| match scatter {
                     Some(scatter) => {
-                        g.bind_post(scan, &values, &mapped)?;
-                        g.store_scattered(scatter, &scattered, Expr::Var(w))
+                        if let Some(post) = scan.post {
+                            g.set_post_params(post, &values, &mapped)?;
+                        }
+                        g.store_scattered(scatter, &scattered, w.into())
                     }
                     None => g.scan_point(scan, &values, &mapped),
-                })
-            })?;
-            match scatter {
-                Some(scatter) => g.scatter_arrays(scatter, &scattered, width),
-                None => Ok(()),
+                })?;
+            });
+            if let Some(scatter) = scatter {
+                self.scatter_arrays(scatter, &scattered, width)?;
             }
-        })?;
-        let carried = self.load_all(&carried, types, Expr::i64(0), "acc");
-        for (&acc, carried) in accs.iter().zip(carried) {
-            self.emit(Stmt::Set(acc, Expr::Var(carried)));
-        }
-        let rest = self.bind_value(add(lo, mul(blocks, count)), PrimType::I64, "rest");
+        });
+        let carried = self.load_all(&carried, types, 0, "acc");
+        self.set_all(accs, &carried);
+        bind!(rest = self(lo + blocks * width));
         self.scan_points(scan, accs, rest, hi)
     }
 
@@ -107,11 +103,11 @@ impl Gen<'_, '_> {
     /// (Hillis-Steele).
     pub(crate) fn scan_lanes(
         &mut self,
-        operators: &[&Operator<Mems>],
+        operators: &[&Operator],
         types: &[PrimType],
         arrays: &[Var],
         width: i64,
-    ) -> Result<(), PassError> {
+    ) -> Result {
         let shifted = self.lane_arrays("shifted", types, width);
         let neutral = self.neutral(operators, types)?;
         let mut distance = 1;
@@ -119,26 +115,19 @@ impl Gen<'_, '_> {
             for (((&to, &from), &ty), &ne) in shifted.iter().zip(arrays).zip(types).zip(&neutral) {
                 self.shift_lanes(to, from, ty, (width as u32, distance as u32), ne);
             }
-            self.for_seq("w", Expr::i64(0), Expr::i64(width), true, |g, w| {
-                let before = g.load_all(&shifted, types, Expr::Var(w), "before");
-                let values = g.load_all(arrays, types, Expr::Var(w), "x");
-                g.combine(operators, &before, &values)?;
-                g.store_all(arrays, types, Expr::Var(w), &before);
-                Ok(())
-            })?;
+            emit!(for w in self.independent(0..width) {
+                let before = self.load_all(&shifted, types, w, "before");
+                let values = self.load_all(arrays, types, w, "x");
+                self.combine(operators, &before, &values)?;
+                self.store_all(arrays, types, w, &before);
+            });
             distance *= 2;
         }
         Ok(())
     }
 
     /// The iterations `lo..hi` one by one, scanned with the initial values `accs`.
-    pub(crate) fn scan_points(
-        &mut self,
-        scan: &Scan<'_>,
-        accs: &[Var],
-        lo: Expr,
-        hi: Expr,
-    ) -> Result<(), PassError> {
+    pub(crate) fn scan_points(&mut self, scan: &Scan<'_>, accs: &[Var], lo: Operand, hi: Operand) -> Result {
         self.iterations(scan.space, lo, hi, |g, results| {
             let groups = scan.operation.values(&results);
             let values = g.copy_operands(groups.scanned, scan.types)?;
@@ -147,30 +136,13 @@ impl Gen<'_, '_> {
         })
     }
 
-    /// Sets the index of the next iteration.
-    pub(crate) fn set_index(&mut self, space: &SegSpace<'_>, index: Expr) {
-        let var = self.bind_index(space.index);
-        self.emit(Stmt::Set(var, index));
-    }
-
-    /// Returns fresh variables with the same values.
-    fn copy_vars(&mut self, vars: &[Var], types: &[PrimType]) -> Vec<Var> {
-        let mut fresh = Vec::with_capacity(vars.len());
-        for (&from, &ty) in vars.iter().zip(types) {
-            let var = self.scalar(ty, "before");
-            self.emit(Stmt::Set(var, Expr::Var(from)));
-            fresh.push(var);
-        }
-        fresh
-    }
-
     /// Shifts a vector in the frame up by a number of lanes, into another array.
     fn shift_lanes(&mut self, to: Var, from: Var, elem: PrimType, (lanes, by): (u32, u32), fill: Var) {
         let value = self.frame_vector(from, elem, (lanes, 0), "v");
         let fill = Box::new(Expr::Var(fill));
         self.emit(Stmt::StoreLanes {
             to: part(to, elem, (lanes, 0)),
-            value: Expr::Shift(Box::new(value), by, fill),
+            value: Expr::Shift(Box::new(value.into()), by, fill),
             mask: None,
         });
     }
@@ -182,10 +154,10 @@ impl Gen<'_, '_> {
         elem: PrimType,
         (lanes, at): (u32, i64),
         hint: &str,
-    ) -> Expr {
+    ) -> Operand {
         let var = self.value(VarType::Vector(elem, lanes), hint);
         self.emit(Stmt::LoadLanes { var, from: part(array, elem, (lanes, at)), mask: None });
-        Expr::Var(var)
+        var.into()
     }
 }
 

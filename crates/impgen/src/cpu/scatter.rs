@@ -19,17 +19,19 @@
 //! one always wins.
 
 use super::segops::SegSpace;
-use crate::function::Gen;
+use crate::Result;
+use crate::cpu::CpuSchedule;
+use crate::mems::Body;
+use crate::schedule::Generator;
 use analysis::size::is_at_most;
-use imp::build::{add, and, compare, min, sub};
-use imp::{Expr, LaneAccess, LanePositions, MaskedOff, Stmt, Var, VarType};
+use imp::build::{Operand, and, min, ult};
+use imp::{Expr, LaneAccess, LanePositions, MaskedOff, Stmt, Var, VarType, bind, emit, expr};
 use ir::facts::FactFlag;
 use ir::mem::Lmad;
 use ir::name::Name;
-use ir::syntax::{BasicOp, Body, Exp};
+use ir::syntax::{BasicOp, Exp};
 use ir::types::Dim;
-use ir::{Mems, PassError};
-use prim::{CmpOp, PrimType, UnOp};
+use prim::{PrimType, UnOp};
 
 /// Iterations of a block: the lanes of the widest vector of `i64` indices.
 pub(crate) const BLOCK: u32 = 8;
@@ -43,7 +45,7 @@ const MOST_ARRAYS: usize = 8;
 /// A scatter whose iterations can run in blocks.
 pub(crate) struct Scatter {
     /// The body without its update; its results are the index and the values.
-    body: Body<Mems>,
+    body: Body,
     /// The size of the arrays.
     pub(crate) size: Dim,
     /// The types of the index and the values.
@@ -68,15 +70,15 @@ pub(crate) struct Packed {
     /// The position of its first value in the frame.
     pub(crate) start: i64,
     /// The destination index of the first selected value.
-    pub(crate) first: Expr,
+    pub(crate) first: Operand,
     /// The mask of the selected lanes.
-    pub(crate) chosen: Expr,
+    pub(crate) chosen: Operand,
     /// The mask of the lanes that the packed values occupy: as many as are selected, from lane 0
     /// on.
-    pub(crate) occupied: Expr,
+    pub(crate) occupied: Operand,
 }
 
-impl Gen<'_, '_> {
+impl Generator<'_, CpuSchedule> {
     /// The body of a segmap as a scatter, if it is one and its body is small.
     pub(crate) fn scatter(&self, space: &SegSpace<'_>) -> Option<Scatter> {
         let scatter = self.scatter_of(space.body)?;
@@ -84,7 +86,7 @@ impl Gen<'_, '_> {
     }
 
     /// An iteration's body as a scatter, if its writes can be packed.
-    pub(crate) fn scatter_of(&self, body: &Body<Mems>) -> Option<Scatter> {
+    pub(crate) fn scatter_of(&self, body: &Body) -> Option<Scatter> {
         let (last, before) = body.stms.split_last()?;
         let Exp::Basic(BasicOp::UpdateAcc { acc: _, index, values }) = &last.exp else {
             return None;
@@ -126,33 +128,32 @@ impl Gen<'_, '_> {
         &mut self,
         scatter: &Scatter,
         space: &SegSpace<'_>,
-        lo: Expr,
-        hi: Expr,
-    ) -> Result<(), PassError> {
+        lo: Operand,
+        hi: Operand,
+    ) -> Result {
         let types = &scatter.types;
         let count = Expr::i64(i64::from(BLOCK));
         let arrays = self.lane_arrays("scattered", types, i64::from(BLOCK));
         let next = self.scalar(PrimType::I64, "next");
-        self.emit(Stmt::Set(next, lo));
+        self.set(next, lo);
         let more = self.scalar(PrimType::Bool, "more");
         let go_on = |g: &mut Self| {
-            let left = sub(hi.clone(), Expr::Var(next));
-            g.emit(Stmt::Set(more, compare(CmpOp::SLe, count.clone(), left)));
+            let left = hi - next;
+            g.set(more, expr!(count.clone() <= left));
         };
         go_on(self);
         let blocks = self.collect(|g| {
             let first = g.scalar(PrimType::I64, "first");
-            g.emit(Stmt::Set(first, Expr::Var(next)));
-            g.for_seq("w", Expr::i64(0), count.clone(), true, |g, w| {
-                g.set_index(space, add(Expr::Var(first), Expr::Var(w)));
-                g.store_scattered(scatter, &arrays, Expr::Var(w))
-            })?;
-            g.emit(Stmt::Set(next, add(Expr::Var(next), count.clone())));
+            g.set(first, next);
+            emit!(for w in g.independent(0..count.clone()) {
+                g.set_index(space.index, first + w);
+                g.store_scattered(scatter, &arrays, w.into())?;
+            });
+            g.set(next, next + count.clone());
             let single = g.collect(|g| {
-                let start = g.bind_value(add(Expr::Var(first), count.clone()), PrimType::I64, "start");
-                let end = min(hi.clone(), add(start.clone(), Expr::i64(FALLBACK_ITERATIONS)));
-                let end = g.bind_value(end, PrimType::I64, "end");
-                g.emit(Stmt::Set(next, end.clone()));
+                bind!(start = g(first + count.clone()));
+                bind!(end = g(min(hi, start + FALLBACK_ITERATIONS)));
+                g.set(next, end);
                 g.iterations(space, start, end, |_, _| Ok(()))
             })?;
             g.packed_block(scatter, &arrays, 0, single)?;
@@ -160,16 +161,11 @@ impl Gen<'_, '_> {
             Ok(())
         })?;
         self.emit(Stmt::While(more, blocks));
-        self.iterations(space, Expr::Var(next), hi.clone(), |_, _| Ok(()))
+        self.iterations(space, next.into(), hi, |_, _| Ok(()))
     }
 
     /// Stores the index and values that an iteration's body yields into arrays, at index `at`.
-    pub(crate) fn store_scattered(
-        &mut self,
-        scatter: &Scatter,
-        arrays: &[Var],
-        at: Expr,
-    ) -> Result<(), PassError> {
+    pub(crate) fn store_scattered(&mut self, scatter: &Scatter, arrays: &[Var], at: Operand) -> Result {
         self.iteration(&scatter.body, |g, results| {
             let values = g.copy_operands(&results, &scatter.types)?;
             g.store_all(arrays, &scatter.types, at, &values);
@@ -178,12 +174,7 @@ impl Gen<'_, '_> {
     }
 
     /// Scatters the first `count` indices and values of the arrays.
-    pub(crate) fn scatter_arrays(
-        &mut self,
-        scatter: &Scatter,
-        arrays: &[Var],
-        count: i64,
-    ) -> Result<(), PassError> {
+    pub(crate) fn scatter_arrays(&mut self, scatter: &Scatter, arrays: &[Var], count: i64) -> Result {
         for start in (0..count).step_by(BLOCK as usize) {
             self.packed_block(scatter, arrays, start, Vec::new())?;
         }
@@ -199,37 +190,34 @@ impl Gen<'_, '_> {
         arrays: &[Var],
         start: i64,
         otherwise: Vec<Stmt>,
-    ) -> Result<(), PassError> {
+    ) -> Result {
         let size = self.dim(scatter.size)?;
         let indices = self.frame_vector(arrays[0], PrimType::I64, (BLOCK, start), "indices");
-        let every = |x: Expr| Expr::Splat(BLOCK, Box::new(x));
-        let inside = compare(CmpOp::ULt, indices.clone(), every(size.clone()));
+        let every = |x: Operand| Expr::Splat(BLOCK, Box::new(x.into()));
+        let inside = ult(indices, every(size));
         let inside = self.vector(PrimType::Bool, "inside", inside);
-        let pack = |x: Expr| Expr::Pack(Box::new(x), Box::new(inside.clone()));
+        let pack = |x: Operand| Expr::Pack(Box::new(x.into()), Box::new(inside.into()));
         let packed = self.vector(PrimType::I64, "packed", pack(indices));
-        let first = Expr::Extract(Box::new(packed.clone()), Box::new(Expr::i64(0)));
-        let first = self.bind_value(first, PrimType::I64, "first");
+        bind!(first = self(Expr::Extract(Box::new(packed.into()), Box::new(Expr::i64(0)))));
         let numbers = Expr::LaneIds(PrimType::I64, BLOCK);
-        let kept = Expr::Count(Box::new(inside.clone()));
-        let kept = self.bind_value(kept, PrimType::I64, "kept");
-        let there = compare(CmpOp::SLt, numbers.clone(), every(kept));
+        bind!(kept = self(Expr::Count(Box::new(inside.into()))));
+        let there = expr!(numbers.clone() < every(kept));
         let there = self.vector(PrimType::Bool, "there", there);
-        let expected = add(every(first.clone()), numbers);
-        let follows = compare(CmpOp::Eq, packed, expected);
+        let expected = every(first) + numbers;
+        let follows = expr!(packed == expected);
         let follows = Expr::unary(UnOp::Not, PrimType::Bool, follows);
-        let has_gaps = and(there.clone(), follows);
-        let has_gaps = self.bind_value(Expr::Any(Box::new(has_gaps)), PrimType::Bool, "has_gaps");
-        let mut one_by_one = self.collect(|g| {
-            let end = Expr::i64(start + i64::from(BLOCK));
-            g.for_seq("w", Expr::i64(start), end, false, |g, w| {
-                let loaded = g.load_all(arrays, &scatter.types, Expr::Var(w), "x");
-                g.scatter_at(scatter, Expr::Var(loaded[0]), &loaded[1..])
-            })
-        })?;
-        one_by_one.extend(otherwise);
-        let block = Packed { lanes: BLOCK, start, first, chosen: inside, occupied: there };
-        let together = self.collect(|g| g.store_packed(scatter, &arrays[1..], &block))?;
-        self.emit(Stmt::If(has_gaps, one_by_one, together));
+        let has_gaps = and(there, follows);
+        bind!(has_gaps = self(Expr::Any(Box::new(has_gaps))));
+        emit!(if self(has_gaps) {
+            emit!(for w in self(start..start + i64::from(BLOCK)) {
+                let loaded = self.load_all(arrays, &scatter.types, w, "x");
+                self.scatter_at(scatter, loaded[0], &loaded[1..])?;
+            });
+            self.emit_all(otherwise);
+        } else {
+            let block = Packed { lanes: BLOCK, start, first, chosen: inside, occupied: there };
+            self.store_packed(scatter, &arrays[1..], &block)?;
+        });
         Ok(())
     }
 
@@ -237,30 +225,24 @@ impl Gen<'_, '_> {
     pub(crate) fn scatter_at(
         &mut self,
         scatter: &Scatter,
-        index: Expr,
+        index: impl Into<Operand>,
         values: &[Var],
-    ) -> Result<(), PassError> {
-        let size = self.dim(scatter.size)?;
-        let inside = compare(CmpOp::ULt, index.clone(), size);
-        let mut stores = Vec::with_capacity(values.len());
-        for (((block, lmad), &elem), &value) in scatter.arrays().zip(values) {
-            let to = self.element(elem, *block, lmad, vec![index.clone()])?;
-            self.record_racy_write(scatter.depth, to.buffer);
-            stores.push(Stmt::Store(to, Expr::Var(value)));
-        }
-        self.emit(Stmt::If(inside, stores, Vec::new()));
+    ) -> Result {
+        let (index, size) = (index.into(), self.dim(scatter.size)?);
+        emit!(if self(ult(index, size)) {
+            for (((block, lmad), &elem), &value) in scatter.arrays().zip(values) {
+                let to = self.element(elem, *block, lmad, [index])?;
+                self.record_racy_write(scatter.depth, to.buffer);
+                self.store(to, value);
+            }
+        });
         Ok(())
     }
 
     /// Stores the selected values of a block that is in the frame.
-    pub(crate) fn store_packed(
-        &mut self,
-        scatter: &Scatter,
-        values: &[Var],
-        block: &Packed,
-    ) -> Result<(), PassError> {
+    pub(crate) fn store_packed(&mut self, scatter: &Scatter, values: &[Var], block: &Packed) -> Result {
         for (((to, lmad), &elem), &array) in scatter.arrays().zip(values) {
-            let to = self.element(elem, *to, lmad, Vec::new())?;
+            let to = self.element(elem, *to, lmad, [0; 0])?;
             self.record_racy_write(scatter.depth, to.buffer);
             let vector = self.frame_vector(array, elem, (block.lanes, block.start), "values");
             self.emit(Stmt::StoreLanes {
@@ -268,20 +250,20 @@ impl Gen<'_, '_> {
                     buffer: to.buffer,
                     elem,
                     lanes: block.lanes,
-                    at: LanePositions::Unit(add(to.offset, block.first.clone())),
+                    at: LanePositions::Unit(to.offset + block.first),
                     masked_off: MaskedOff::Skip,
                 },
-                value: Expr::Pack(Box::new(vector), Box::new(block.chosen.clone())),
-                mask: Some(block.occupied.clone()),
+                value: Expr::Pack(Box::new(vector.into()), Box::new(block.chosen.into())),
+                mask: Some(block.occupied.into()),
             });
         }
         Ok(())
     }
 
     /// Stores a vector in a fresh variable.
-    fn vector(&mut self, elem: PrimType, hint: &str, value: Expr) -> Expr {
+    fn vector(&mut self, elem: PrimType, hint: &str, value: Expr) -> Operand {
         let var = self.value(VarType::Vector(elem, BLOCK), hint);
-        self.emit(Stmt::Set(var, value));
-        Expr::Var(var)
+        self.set(var, value);
+        var.into()
     }
 }

@@ -10,20 +10,23 @@
 
 use super::reduce::Operators;
 use super::scan::Scan;
-use crate::function::Gen;
-use analysis::cost::{self, Cost, Counts};
-use analysis::statements;
-use imp::build::{add, div, max, mul, sub};
-use imp::{Expr, For, LoopMode, Stmt, Var};
+use crate::Result;
+use crate::cpu::CpuSchedule;
+use crate::emitter::Emitter;
+use crate::mems::{Body, Lambda, Param, Seg};
+use crate::schedule::Generator;
+use analysis::cost::{Cost, Counts};
+use analysis::{cost, statements};
+use imp::build::{Operand, max, product};
+use imp::{Expr, For, LoopMode, Stmt, Var, bind};
 use ir::facts::FactFlag;
 use ir::mem::{Block, MemAnn, MemOp};
 use ir::name::Name;
-use ir::seg::{Decomp, Seg, SegKind};
-use ir::syntax::{Atom, Aux, Body, DimIndex, Exp, Lambda, Param};
+use ir::seg::{Decomp, SegKind};
+use ir::syntax::{Atom, Aux, Exp};
 use ir::types::{Dim, Space as MemSpace};
 use ir::walk::free_names;
-use ir::{Mems, PassError, Prov};
-use prim::PrimType;
+use ir::{PassError, Prov};
 use target::chunks::{
     BLOCK_BYTES, CHUNK_WORK, ELEMENT_WORK, LANES_CHUNK, MAX_ALLOCATING_CHUNKS, MIN_FULL_CHUNKS,
     MIN_LANES_CHUNK,
@@ -34,8 +37,9 @@ use target::{LANES, TRIPS, levels};
 #[derive(Clone)]
 pub(crate) struct SegSpace<'s> {
     pub(crate) index: Name,
-    pub(crate) width: Expr,
-    pub(crate) body: &'s Body<Mems>,
+    pub(crate) dims: &'s [(Name, Dim)],
+    pub(crate) width: Operand,
+    pub(crate) body: &'s Body,
     pub(crate) decomp: Decomp,
     pub(crate) prov: Prov,
     /// True if the iterations of a chunk may run in any order, also concurrently: the body keeps no
@@ -43,7 +47,7 @@ pub(crate) struct SegSpace<'s> {
     /// histogram's updates are not part of the body.
     pub(crate) independent: bool,
     /// The identity (no-op) predicate: true for iterations that leave the reduced values unchanged.
-    pub(crate) identity_predicate: Option<&'s Lambda<Mems>>,
+    pub(crate) identity_predicate: Option<&'s Lambda>,
     /// True if iterations should run in vector lanes.
     pub(crate) vectorised: bool,
 }
@@ -55,11 +59,8 @@ impl SegSpace<'_> {
     }
 }
 
-impl Gen<'_, '_> {
-    pub(crate) fn seg(&mut self, pat: &[Param<Mems>], aux: &Aux, seg: &Seg<Mems>) -> Result<(), PassError> {
-        if self.device.is_some() {
-            return self.device_seg(pat, aux, seg);
-        }
+impl Generator<'_, CpuSchedule> {
+    pub(super) fn seg(&mut self, pat: &[Param], aux: &Aux, seg: &Seg) -> Result {
         let Seg { level, space, kind, body, ret, decomp, identity_predicate: identity } = seg;
         let prov = aux.prov;
         let [(index, width)] = space.dims.as_slice() else {
@@ -71,6 +72,7 @@ impl Gen<'_, '_> {
         let width = self.dim(*width)?;
         let space = SegSpace {
             index: *index,
+            dims: &space.dims,
             width,
             body,
             decomp: *decomp,
@@ -109,35 +111,35 @@ impl Gen<'_, '_> {
         }
     }
 
-    fn seg_map(&mut self, pat: &[Param<Mems>], space: &SegSpace<'_>) -> Result<(), PassError> {
+    fn seg_map(&mut self, pat: &[Param], space: &SegSpace<'_>) -> Result {
         let distinct = self.unaliased_blocks(pat, space.body)?;
         let cost = self.cost(space)?;
         let decomp = space.decomp;
-        let n = self.bind_value(space.width.clone(), PrimType::I64, "n");
+        bind!(n = self(space.width));
         // The cost of iterations that allocate may vary widely.
         let alone = allocates(space.body);
         let together = if alone { MIN_LANES_CHUNK } else { LANES_CHUNK };
         let most = if alone { MAX_ALLOCATING_CHUNKS } else { decomp.max_chunks };
         let step = if space.vectorised {
-            Expr::i64(MIN_LANES_CHUNK)
+            MIN_LANES_CHUNK.into()
         } else if self.in_task() && space.independent {
             // There are enclosing tasks: full lanes matter more than many chunks.
-            self.chunk_step(n.clone(), 1, MIN_LANES_CHUNK)
+            self.chunk_step(n, 1, MIN_LANES_CHUNK)
         } else if decomp.grain_size < LANES_CHUNK {
-            let few = self.chunk_step(n.clone(), LANES_CHUNK, together);
-            self.lane_step(space, n.clone(), few, min_lanes(pat))
+            let few = self.chunk_step(n, LANES_CHUNK, together);
+            self.lane_step(space, n, few, min_lanes(pat))
         } else {
-            Expr::i64(LANES_CHUNK)
+            LANES_CHUNK.into()
         };
-        let grain = max(self.grain_size(decomp, &n)?, step.clone());
-        let chunks = self.n_chunks(n.clone(), grain, most);
-        let cost = self.bind_value(cost, PrimType::I64, "cost");
-        self.for_tasks("segmap", space.prov, chunks.clone(), cost, distinct, |g, c| {
-            let (lo, hi) = g.stepped_bounds(n, step, chunks, Expr::Var(c));
+        let grain = max(self.grain_size(decomp, n)?, step);
+        let chunks = self.n_chunks(n, grain, most);
+        bind!(cost = self(cost));
+        self.for_tasks("segmap", space.prov, chunks, cost, distinct, |g, c| {
+            let (lo, hi) = g.stepped_bounds(n, step, chunks, c);
             if let Some(scatter) = g.scatter(space) {
                 return g.scatter_chunk(&scatter, space, lo, hi);
             }
-            g.iterations(space, lo, hi, |g, results| g.write_iteration(pat, space, &results))
+            g.iterations(space, lo, hi, |g, results| g.write_elements(pat, space.dims, &results))
         })?;
         Ok(())
     }
@@ -146,54 +148,19 @@ impl Gen<'_, '_> {
     pub(crate) fn iterations(
         &mut self,
         space: &SegSpace<'_>,
-        lo: Expr,
-        hi: Expr,
-        f: impl FnOnce(&mut Self, Vec<Atom>) -> Result<(), PassError>,
-    ) -> Result<(), PassError> {
+        lo: Operand,
+        hi: Operand,
+        f: impl FnOnce(&mut Self, Vec<Atom>) -> Result,
+    ) -> Result {
         let var = self.bind_index(space.index);
         let body = self.collect(|g| g.iteration(space.body, f))?;
         let how = LoopMode::Seq { independent: space.independent };
-        self.emit(Stmt::For(For { mode: how, var, from: lo, to: hi, body }));
-        Ok(())
-    }
-
-    /// One iteration, whose index is already bound: the body, then `f`.
-    pub(crate) fn iteration(
-        &mut self,
-        body: &Body<Mems>,
-        f: impl FnOnce(&mut Self, Vec<Atom>) -> Result<(), PassError>,
-    ) -> Result<(), PassError> {
-        let results = self.body(body)?;
-        f(self, results)?;
-        self.release_bound(body)
-    }
-
-    /// Writes the results of one iteration into the arrays of the pattern.
-    pub(crate) fn write_iteration(
-        &mut self,
-        pat: &[Param<Mems>],
-        space: &SegSpace<'_>,
-        results: &[Atom],
-    ) -> Result<(), PassError> {
-        for (param, &value) in pat.iter().zip(results) {
-            let MemAnn::In { block: Block::Var(block), lmad } = &param.ann else {
-                continue;
-            };
-            let full = |&count: &Dim| DimIndex::Slice { start: Atom::i64(0), count, stride: Atom::i64(1) };
-            let slice: Vec<DimIndex> = std::iter::once(DimIndex::Fix(Atom::Var(space.index)))
-                .chain(param.ty.shape().iter().skip(1).map(full))
-                .collect();
-            self.store_slice(&param.ty, *block, lmad, &slice, value)?;
-        }
+        self.emit(Stmt::For(For { mode: how, var, from: lo.into(), to: hi.into(), body }));
         Ok(())
     }
 
     /// The blocks of result arrays that the body does not read.
-    pub(crate) fn unaliased_blocks(
-        &self,
-        pat: &[Param<Mems>],
-        body: &Body<Mems>,
-    ) -> Result<Vec<Var>, PassError> {
+    pub(crate) fn unaliased_blocks(&self, pat: &[Param], body: &Body) -> Result<Vec<Var>> {
         let read = self.blocks.read_by(body);
         let mut vars: Vec<Var> = Vec::new();
         for param in pat {
@@ -212,20 +179,19 @@ impl Gen<'_, '_> {
     /// known before the segop, the step is also large enough that a step in lanes has some work to
     /// do, and that lanes are filled while there are still at least `MIN_FULL_CHUNKS` chunks: a
     /// further lane then costs nothing.
-    fn lane_step(&mut self, space: &SegSpace<'_>, n: Expr, few: Expr, lanes: i64) -> Expr {
+    fn lane_step(&mut self, space: &SegSpace<'_>, n: Operand, few: Operand, lanes: i64) -> Operand {
         let cost = self.iteration_cost(space);
         let calls = cost.calls;
         let cost = cost.total_in(&Sizes(self));
         if !space.independent || calls || !cost.is_known {
             return few;
         }
-        let cost = max(cost.value, Expr::i64(1));
-        let enough = div(Expr::i64(CHUNK_WORK * LANES), cost);
-        let enough = self.bind_value(enough, PrimType::I64, "enough");
+        let cost = max(cost.value, 1);
+        bind!(enough = self(Expr::i64(CHUNK_WORK * LANES) / cost));
         let enough = self.chunk_step(enough, 1, LANES_CHUNK);
         let full = self.chunk_step(n, MIN_FULL_CHUNKS, lanes);
         let few = max(few, full);
-        self.bind_value(max(few, enough), PrimType::I64, "step")
+        self.bind(max(few, enough), "step")
     }
 
     /// The cost of an iteration ([`analysis::cost`]).
@@ -236,9 +202,9 @@ impl Gen<'_, '_> {
     /// The estimated cost of a segop in nanoseconds. If the body calls recursive functions, it is
     /// negative: its absolute value is a lower bound, not below the time to read all elements that
     /// the functions may be called with.
-    pub(crate) fn cost(&mut self, space: &SegSpace<'_>) -> Result<Expr, PassError> {
+    pub(crate) fn cost(&mut self, space: &SegSpace<'_>) -> Result<Operand> {
         let iteration_cost = self.iteration_cost(space).total_in(&Sizes(self));
-        let mut cost = div(mul(space.width.clone(), iteration_cost.value), Expr::i64(16));
+        let mut cost = space.width * iteration_cost.value / 16;
         if statements::any(
             space.body,
             &|stm| matches!(&stm.exp, Exp::Apply { fun, .. } if self.shared.recursive.contains(fun)),
@@ -247,13 +213,13 @@ impl Gen<'_, '_> {
             for name in free_names(space.body) {
                 if let Ok((ty, _, _)) = self.location(name) {
                     let extents = self.extents(ty.shape())?;
-                    elements = add(elements, extents.into_iter().fold(Expr::i64(1), mul));
+                    elements = elements + product(extents);
                 }
             }
-            let least = max(cost, mul(elements, Expr::i64(ELEMENT_WORK)));
-            cost = sub(Expr::i64(0), least);
+            let least = max(cost, elements * ELEMENT_WORK);
+            cost = 0 - least;
         }
-        Ok(self.bind_value(cost, PrimType::I64, "cost"))
+        Ok(self.bind(cost, "cost"))
     }
 }
 
@@ -264,9 +230,9 @@ struct RunTimeCost {
 }
 
 /// Costs over the sizes that are bound before a segop.
-struct Sizes<'g, 'a, 'b>(&'g Gen<'a, 'b>);
+struct Sizes<'g>(&'g Emitter<'g>);
 
-impl Counts for Sizes<'_, '_, '_> {
+impl Counts for Sizes<'_> {
     type Cost = RunTimeCost;
 
     fn constant(&self, cost: i64) -> RunTimeCost {
@@ -284,7 +250,7 @@ impl Counts for Sizes<'_, '_, '_> {
     }
 
     fn add(&self, x: RunTimeCost, y: RunTimeCost) -> RunTimeCost {
-        RunTimeCost { value: add(x.value, y.value), is_known: x.is_known && y.is_known }
+        RunTimeCost { value: x.value + y.value, is_known: x.is_known && y.is_known }
     }
 
     /// The constant parts are compared here, so that little is computed at run time.
@@ -296,25 +262,25 @@ impl Counts for Sizes<'_, '_, '_> {
     }
 
     fn times(&self, count: RunTimeCost, cost: RunTimeCost) -> RunTimeCost {
-        RunTimeCost { value: mul(count.value, cost.value), is_known: count.is_known && cost.is_known }
+        RunTimeCost { value: count.value * cost.value, is_known: count.is_known && cost.is_known }
     }
 
     /// Lanes inside leave none for the iterations around them.
     fn in_lanes(&self, cost: RunTimeCost) -> RunTimeCost {
-        RunTimeCost { value: div(cost.value, Expr::i64(LANES)), is_known: false }
+        RunTimeCost { value: cost.value / LANES, is_known: false }
     }
 }
 
 /// The minimum number of lanes that iterations with these results should fill: the lanes of a
 /// register of the widest element type.
-fn min_lanes(pat: &[Param<Mems>]) -> i64 {
+fn min_lanes(pat: &[Param]) -> i64 {
     let sizes = pat.iter().filter_map(|param| Some(param.ty.elem()?.size()));
     let widest = sizes.max().unwrap_or(BLOCK_BYTES);
     ((BLOCK_BYTES / widest.max(1)) as i64).clamp(LANES, MIN_LANES_CHUNK)
 }
 
 /// Returns true if a body allocates blocks of its own.
-fn allocates(body: &Body<Mems>) -> bool {
+fn allocates(body: &Body) -> bool {
     let host = MemSpace::Host;
     statements::any(body, &|stm| matches!(stm.exp, Exp::Op(MemOp::Alloc { space, .. }) if space == host))
 }

@@ -11,73 +11,54 @@
 //! ```
 
 use super::reduce_chunk::ChunkReduction;
-use crate::function::Gen;
+use crate::Result;
+use crate::cpu::CpuSchedule;
 use crate::operators::element_of_buffer;
+use crate::schedule::Generator;
 use analysis::thresholds;
-use imp::build::add;
-use imp::{Expr, LaneAccess, LanePositions, MaskedOff, Stmt, Var, VarType};
+use imp::build::Operand;
+use imp::{Expr, Space, Stmt, Var, emit};
 use ir::PassError;
 use prim::{PrimType, UnOp};
 
-impl Gen<'_, '_> {
+impl Generator<'_, CpuSchedule> {
     /// A round that folds one iteration into each of the accumulators in `buffers`, from `first`
     /// on, and has no mapped results. It is skipped if no accumulator would change.
-    pub(crate) fn skippable_round(
+    pub(super) fn skippable_round(
         &mut self,
         fold: &ChunkReduction<'_>,
         buffers: &[Var],
-        first: &Expr,
-        round: impl FnOnce(&mut Self) -> Result<(), PassError>,
-    ) -> Result<(), PassError> {
+        first: Operand,
+    ) -> Result {
         let space = fold.space;
         let may_run_twice = space.independent && space.decomp.cost <= thresholds::SKIPPED_ROUND;
         let Some(identity) = space.identity_predicate.filter(|_| may_run_twice) else {
-            return round(self);
+            return self.reduce_round(fold, buffers, first, None);
         };
         let types = fold.types;
         let lanes = space.decomp.width;
         let width = i64::from(lanes);
-        let changes = self.frame_array("changes", PrimType::Bool, width);
-        self.for_seq("w", Expr::i64(0), Expr::i64(width), true, |g, w| {
-            let index = g.bind_index(space.index);
-            g.emit(Stmt::Set(index, add(first.clone(), Expr::Var(w))));
-            g.iteration(space.body, |g, results| {
-                let accs = g.load_all(buffers, types, Expr::Var(w), "acc");
+        let changes = self.frame_array(Space::Host, "changes", PrimType::Bool, width);
+        emit!(for w in self.independent(0..width) {
+            self.set_index(space.index, first + w);
+            self.iteration(space.body, |g, results| {
+                let accs = g.load_all(buffers, types, w, "acc");
                 let values = g.copy_operands(&results[..types.len()], types)?;
                 for (param, value) in identity.params.iter().zip(accs.into_iter().chain(values)) {
-                    let var = g
-                        .bind_borrowed(param)
-                        .ok_or_else(|| PassError::bug("a reduced value is not a scalar"))?;
-                    g.emit(Stmt::Set(var, Expr::Var(value)));
+                    g.set_param(param, value);
                 }
-                let kept = match g.body(&identity.body)?.as_slice() {
-                    [kept] => g.atom(*kept)?,
-                    _ => {
-                        return Err(PassError::bug(
-                            "an identity predicate does not return exactly one value",
-                        ));
-                    }
+                let [kept] = g.body(&identity.body)?[..] else {
+                    return Err(PassError::bug("an identity predicate does not return exactly one value"));
                 };
-                let changed = Expr::unary(UnOp::Not, PrimType::Bool, kept);
-                g.emit(Stmt::Store(element_of_buffer(changes, PrimType::Bool, Expr::Var(w)), changed));
+                let changed = Expr::unary(UnOp::Not, PrimType::Bool, g.atom(kept)?.into());
+                g.emit(Stmt::Store(element_of_buffer(changes, PrimType::Bool, w), changed));
                 Ok(())
-            })
-        })?;
-        let mask = self.value(VarType::Vector(PrimType::Bool, lanes), "mask");
-        self.emit(Stmt::LoadLanes {
-            var: mask,
-            from: LaneAccess {
-                buffer: changes,
-                elem: PrimType::Bool,
-                lanes,
-                at: LanePositions::Unit(Expr::i64(0)),
-                masked_off: MaskedOff::Skip,
-            },
-            mask: None,
+            })?;
         });
-        let full = self.collect(round)?;
-        let any = Expr::Any(Box::new(Expr::Var(mask)));
-        self.emit(Stmt::If(any, full, Vec::new()));
+        let mask = self.frame_vector(changes, PrimType::Bool, (lanes, 0), "mask");
+        emit!(if self(Expr::Any(Box::new(mask.into()))) {
+            self.reduce_round(fold, buffers, first, None)?;
+        });
         Ok(())
     }
 }

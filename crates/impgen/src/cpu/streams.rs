@@ -26,11 +26,13 @@
 
 use super::reduce_chunk::ChunkReduction;
 use super::segops::SegSpace;
-use crate::function::Gen;
+use crate::Result;
+use crate::cpu::CpuSchedule;
+use crate::emitter::HeldRead;
 use crate::operators::element_of_buffer;
-use imp::build::{add, div, max, min, mul, sub};
-use imp::{Access, Expr, Region, Stmt, Var};
-use ir::PassError;
+use crate::schedule::Generator;
+use imp::build::{Operand, max, min};
+use imp::{Access, Expr, Region, Space, Stmt, Var, bind, emit};
 use ir::facts::FactFlag;
 use ir::name::Name;
 use ir::syntax::{BasicOp, Exp};
@@ -42,13 +44,12 @@ struct Tiles {
     count: Expr,
     /// The number of iterations per tile that belong to the sub-chunk: all of them, except in the
     /// single short tile at the end.
-    depth: Expr,
+    depth: Operand,
 }
 
 impl Tiles {
-    const fn full(side: i64, count: Expr) -> Self {
-        let iterations = Expr::i64(side);
-        Self { count, depth: iterations }
+    fn full(side: i64, count: impl Into<Expr>) -> Self {
+        Self { count: count.into(), depth: side.into() }
     }
 }
 
@@ -61,45 +62,41 @@ struct Input {
     tile: Var,
 }
 
-impl Gen<'_, '_> {
+impl Generator<'_, CpuSchedule> {
     /// The accumulators of one chunk after the iterations `lo..hi`.
     pub(crate) fn reduce_streams(
         &mut self,
         fold: &ChunkReduction<'_>,
-        mut lo: Expr,
-        hi: Expr,
-    ) -> Result<Vec<Var>, PassError> {
+        mut lo: Operand,
+        hi: Operand,
+    ) -> Result<Vec<Var>> {
         let decomp = fold.space.decomp;
         let (side, streams) = (i64::from(decomp.scan_block), i64::from(decomp.accumulators));
         let vectors = streams / side;
         let accs = self.neutral(fold.operators, fold.types)?;
         let tiles = decomp.squares();
-        let size = Expr::i64(streams * side * tiles);
-        let sub_chunks = div(sub(hi.clone(), lo.clone()), size.clone());
-        let sub_chunks = self.bind_value(sub_chunks, PrimType::I64, "sub_chunks");
-        self.for_seq("sub_chunk", Expr::i64(0), sub_chunks.clone(), false, |g, sub_chunk| {
-            let first = add(lo.clone(), mul(Expr::Var(sub_chunk), size.clone()));
-            let first = g.bind_value(first, PrimType::I64, "first");
-            let (part, _) = g.reduce_tiles(fold, vectors, first, Tiles::full(side, Expr::i64(tiles)))?;
-            g.combine(fold.operators, &accs, &part)
-        })?;
-        lo = self.bind_value(add(lo, mul(sub_chunks, size)), PrimType::I64, "lo");
+        let size = streams * side * tiles;
+        bind!(sub_chunks = self((hi - lo) / size));
+        emit!(for sub_chunk in self(0..sub_chunks) {
+            bind!(first = self(lo + sub_chunk * size));
+            let (part, _) = self.reduce_tiles(fold, vectors, first, Tiles::full(side, tiles))?;
+            self.combine(fold.operators, &accs, &part)?;
+        });
+        lo = self.bind(lo + sub_chunks * size, "lo");
         for vectors in (1..=vectors).rev() {
-            let n = sub(hi.clone(), lo.clone());
-            let tiles = div(n, Expr::i64(side * side * vectors));
-            let tiles = self.bind_value(tiles, PrimType::I64, "tiles");
+            let n = hi - lo;
+            bind!(tiles = self(n / (side * side * vectors)));
             let (part, rest) = self.reduce_tiles(fold, vectors, lo, Tiles::full(side, tiles))?;
             self.combine(fold.operators, &accs, &part)?;
-            lo = self.bind_value(rest, PrimType::I64, "rest");
+            lo = self.bind(rest, "rest");
         }
         // The row of a tile for the last stream must not reach beyond the end of the chunk.
-        let left = sub(sub(hi.clone(), lo.clone()), Expr::i64(side));
-        let iterations = div(max(left, Expr::i64(0)), Expr::i64(side - 1));
-        let iterations = self.bind_value(iterations, PrimType::I64, "trips");
-        let short = Tiles { count: min(iterations.clone(), Expr::i64(1)), depth: iterations };
+        let left = hi - lo - side;
+        let iterations = self.bind(max(left, 0) / (side - 1), "trips");
+        let short = Tiles { count: min(iterations, 1), depth: iterations };
         let (part, rest) = self.reduce_tiles(fold, 1, lo, short)?;
         self.combine(fold.operators, &accs, &part)?;
-        lo = self.bind_value(rest, PrimType::I64, "rest");
+        lo = self.bind(rest, "rest");
         self.reduce_iterations(fold, &accs, lo, hi)?;
         Ok(accs)
     }
@@ -110,47 +107,43 @@ impl Gen<'_, '_> {
         &mut self,
         fold: &ChunkReduction<'_>,
         vectors: i64,
-        lo: Expr,
+        lo: Operand,
         tiles: Tiles,
-    ) -> Result<(Vec<Var>, Expr), PassError> {
+    ) -> Result<(Vec<Var>, Expr)> {
         let (types, independent) = (fold.types, fold.space.independent);
         let side = i64::from(fold.space.decomp.scan_block);
         let count = side * vectors;
-        let (depth, streams) = (Expr::i64(side), Expr::i64(count));
+        let (depth, streams) = (side, count);
         let buffers = self.accumulators(fold, count)?;
-        let length = mul(tiles.count.clone(), tiles.depth.clone());
-        let length = self.bind_value(length, PrimType::I64, "length");
+        bind!(length = self(&tiles.count * tiles.depth));
         let inputs = self.tiled_inputs(fold.space, side * count)?;
-        self.for_seq("tile", Expr::i64(0), tiles.count, false, |g, tile| {
-            let first = add(lo.clone(), mul(Expr::Var(tile), depth.clone()));
-            let first = g.bind_value(first, PrimType::I64, "first");
+        emit!(for tile in self(0..tiles.count) {
+            bind!(first = self(lo + tile * depth));
             for input in &inputs {
-                g.fill_tile(input, side, vectors, &first, &length);
+                self.fill_tile(input, side, vectors, first, length);
             }
-            g.for_seq("k", Expr::i64(0), tiles.depth, false, |g, k| {
-                let step = add(first, Expr::Var(k));
-                let step = g.bind_value(step, PrimType::I64, "step");
-                g.for_seq("w", Expr::i64(0), streams.clone(), independent, |g, w| {
-                    let position = add(mul(Expr::Var(k), streams.clone()), Expr::Var(w));
+            emit!(for k in self(0..tiles.depth) {
+                bind!(step = self(first + k));
+                emit!(for w in self.independent_if(independent, 0..streams) {
+                    let position = k * streams + w;
                     for input in &inputs {
-                        let access = element_of_buffer(input.tile, input.elem, position.clone());
-                        g.tiled_reads.insert(input.name, access);
+                        let access = element_of_buffer(input.tile, input.elem, &position);
+                        self.held_reads.insert(input.name, HeldRead::Tile(access));
                     }
-                    let index = add(step, mul(Expr::Var(w), length.clone()));
-                    g.reduce_iteration(fold, &buffers, index, w, None)
-                })
-            })
-        })?;
+                    self.reduce_iteration(fold, &buffers, step + w * length, w, None)?;
+                });
+            });
+        });
         for input in &inputs {
-            self.tiled_reads.remove(&input.name);
+            self.held_reads.remove(&input.name);
         }
         self.scan_lanes(fold.operators, types, &buffers, count)?;
-        let accs = self.load_all(&buffers, types, Expr::i64(count - 1), "acc");
-        Ok((accs, add(lo, mul(length, streams))))
+        let accs = self.load_all(&buffers, types, count - 1, "acc");
+        Ok((accs, lo + length * streams))
     }
 
     /// The elements that the body reads at its index, each with a tile.
-    fn tiled_inputs(&mut self, space: &SegSpace<'_>, size: i64) -> Result<Vec<Input>, PassError> {
+    fn tiled_inputs(&mut self, space: &SegSpace<'_>, size: i64) -> Result<Vec<Input>> {
         let mut inputs = Vec::new();
         for stm in &space.body.stms {
             let Exp::Basic(BasicOp::Index { array, .. }) = &stm.exp else {
@@ -173,7 +166,7 @@ impl Gen<'_, '_> {
                 name: param.name,
                 elem,
                 array: Region { buffer, offset, strides },
-                tile: self.frame_array("tile", elem, size),
+                tile: self.frame_array(Space::Host, "tile", elem, size),
             });
         }
         Ok(inputs)
@@ -181,13 +174,13 @@ impl Gen<'_, '_> {
 
     /// Loads each stream's next elements: one row of the source becomes one column of the tile, in
     /// squares of the width of a vector.
-    fn fill_tile(&mut self, input: &Input, side: i64, vectors: i64, first: &Expr, length: &Expr) {
+    fn fill_tile(&mut self, input: &Input, side: i64, vectors: i64, first: Operand, length: Operand) {
         let Some(stride) = input.array.strides.first() else {
             return;
         };
         for vector in 0..vectors {
-            let skipped = mul(length.clone(), Expr::i64(vector * side));
-            let offset = add(input.array.offset.clone(), mul(add(first.clone(), skipped), stride.clone()));
+            let skipped = length * (vector * side);
+            let offset = input.array.offset.clone() + (first + skipped) * stride.clone();
             self.emit(Stmt::copy(
                 Region {
                     buffer: input.tile,
@@ -197,7 +190,7 @@ impl Gen<'_, '_> {
                 Region {
                     buffer: input.array.buffer,
                     offset,
-                    strides: vec![mul(length.clone(), stride.clone()), stride.clone()],
+                    strides: vec![length * stride.clone(), stride.clone()],
                 },
                 input.elem,
                 vec![Expr::i64(side), Expr::i64(side)],

@@ -10,11 +10,12 @@
 //! If the body is cheap, storing its results would cost more than lanes gain.
 
 use super::segops::SegSpace;
-use crate::function::Gen;
+use crate::Result;
+use crate::cpu::CpuSchedule;
+use crate::schedule::Generator;
 use analysis::thresholds;
-use imp::Expr;
-use imp::build::{add, binary, min, mul, sub};
-use ir::PassError;
+use imp::build::{Operand, binary, min};
+use imp::{bind, emit};
 use ir::syntax::Atom;
 use prim::{BinOp, PrimType};
 
@@ -27,41 +28,39 @@ pub(crate) const fn pays_off(space: &SegSpace<'_>) -> bool {
     space.decomp.cost >= thresholds::STRIP_MINED
 }
 
-impl Gen<'_, '_> {
+impl Generator<'_, CpuSchedule> {
     /// The iterations `lo..hi` in strips; `f` consumes the results, which have these types,
     /// sequentially.
     pub(crate) fn strip_mined(
         &mut self,
         space: &SegSpace<'_>,
         types: &[PrimType],
-        (lo, hi): (Expr, Expr),
-        f: impl FnOnce(&mut Self, &[Atom]) -> Result<(), PassError>,
-    ) -> Result<(), PassError> {
+        (lo, hi): (Operand, Operand),
+        f: impl FnOnce(&mut Self, &[Atom]) -> Result,
+    ) -> Result {
         let arrays = self.lane_arrays("strip", types, STRIP);
-        let count = sub(hi.clone(), lo.clone());
-        let whole = add(count, Expr::i64(STRIP - 1));
-        let strips = binary(BinOp::SDiv, whole, Expr::i64(STRIP));
-        let strips = self.bind_value(strips, PrimType::I64, "strips");
-        self.for_seq("strip", Expr::i64(0), strips, false, |g, strip| {
-            let first = add(lo, mul(Expr::Var(strip), Expr::i64(STRIP)));
-            let first = g.bind_value(first, PrimType::I64, "first");
-            let left = min(sub(hi, first.clone()), Expr::i64(STRIP));
-            let left = g.bind_value(left, PrimType::I64, "left");
+        let count = hi - lo;
+        let whole = count + (STRIP - 1);
+        bind!(strips = self(binary(BinOp::SDiv, whole, STRIP)));
+        emit!(for strip in self(0..strips) {
+            bind!(first = self(lo + strip * STRIP));
+            bind!(left = self(min(hi - first, STRIP)));
             let mut results = Vec::new();
-            g.for_seq("w", Expr::i64(0), left.clone(), true, |g, w| {
-                g.set_index(space, add(first.clone(), Expr::Var(w)));
-                g.iteration(space.body, |g, atoms| {
+            emit!(for w in self.independent(0..left) {
+                self.set_index(space.index, first + w);
+                self.iteration(space.body, |g, atoms| {
                     let values = g.copy_operands(&atoms, types)?;
-                    g.store_all(&arrays, types, Expr::Var(w), &values);
+                    g.store_all(&arrays, types, w, &values);
                     results = atoms;
                     Ok(())
-                })
-            })?;
-            g.for_seq("w", Expr::i64(0), left, false, |g, w| {
-                g.set_index(space, add(first, Expr::Var(w)));
-                let values = g.load_all(&arrays, types, Expr::Var(w), "result");
-                g.with_vars(&results, &values, |g| f(g, &results))
-            })
-        })
+                })?;
+            });
+            emit!(for w in self(0..left) {
+                self.set_index(space.index, first + w);
+                let values = self.load_all(&arrays, types, w, "result");
+                self.with_vars(&results, &values, |g| f(g, &results))?;
+            });
+        });
+        Ok(())
     }
 }

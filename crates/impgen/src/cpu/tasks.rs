@@ -1,22 +1,26 @@
 //! Loops whose iterations run as tasks over all workers.
 
-use crate::function::{Frame, Gen};
+use crate::Result;
+use crate::cpu::CpuSchedule;
+use crate::emitter::Frame;
+use crate::schedule::Generator;
+use imp::build::Operand;
 use imp::{Expr, For, Launch, LoopMode, Slices, Stmt, Var, VarType};
-use ir::{PassError, Prov};
+use ir::Prov;
 use prim::PrimType;
 
-impl Gen<'_, '_> {
+impl Generator<'_, CpuSchedule> {
     /// Emits a loop whose iterations run as tasks; `cost` is the cost of the whole loop in
     /// nanoseconds.
     pub(crate) fn for_tasks(
         &mut self,
         what: &str,
         prov: Prov,
-        to: Expr,
-        cost: Expr,
+        to: Operand,
+        cost: Operand,
         distinct: Vec<Var>,
-        f: impl FnOnce(&mut Self, Var) -> Result<(), PassError>,
-    ) -> Result<(), PassError> {
+        f: impl FnOnce(&mut Self, Var) -> Result,
+    ) -> Result {
         let var = self.new_var(VarType::Scalar(PrimType::I64), "chunk");
         self.task_loop((what, prov), (var, to, None), cost, distinct, |g| f(g, var))
     }
@@ -27,11 +31,11 @@ impl Gen<'_, '_> {
         &mut self,
         what: &str,
         prov: Prov,
-        (n, count): (Expr, Expr),
-        cost: Expr,
+        (n, count): (Operand, Operand),
+        cost: Operand,
         distinct: Vec<Var>,
-        f: impl FnOnce(&mut Self, Expr, Expr) -> Result<(), PassError>,
-    ) -> Result<(), PassError> {
+        f: impl FnOnce(&mut Self, Operand, Expr) -> Result,
+    ) -> Result {
         let cut = (n, count, false);
         self.slice_loop((what, prov), cut, cost, distinct, f)
     }
@@ -42,10 +46,10 @@ impl Gen<'_, '_> {
         &mut self,
         what: &str,
         prov: Prov,
-        (n, count): (Expr, Expr),
-        cost: Expr,
-        f: impl FnOnce(&mut Self, Expr, Expr) -> Result<(), PassError>,
-    ) -> Result<(), PassError> {
+        (n, count): (Operand, Operand),
+        cost: Operand,
+        f: impl FnOnce(&mut Self, Operand, Expr) -> Result,
+    ) -> Result {
         let cut = (n, count, true);
         self.slice_loop((what, prov), cut, cost, Vec::new(), f)
     }
@@ -53,25 +57,25 @@ impl Gen<'_, '_> {
     fn slice_loop(
         &mut self,
         of: (&str, Prov),
-        (n, count, few): (Expr, Expr, bool),
-        cost: Expr,
+        (n, count, few): (Operand, Operand, bool),
+        cost: Operand,
         distinct: Vec<Var>,
-        f: impl FnOnce(&mut Self, Expr, Expr) -> Result<(), PassError>,
-    ) -> Result<(), PassError> {
+        f: impl FnOnce(&mut Self, Operand, Expr) -> Result,
+    ) -> Result {
         let lo = self.new_var(VarType::Scalar(PrimType::I64), "lo");
         let end = self.new_var(VarType::Scalar(PrimType::I64), "hi");
-        let range = (lo, n, Some(Slices { count, end, merge_adjacent: few }));
-        self.task_loop(of, range, cost, distinct, |g| f(g, Expr::Var(lo), Expr::Var(end)))
+        let range = (lo, n, Some(Slices { count: count.into(), end, merge_adjacent: few }));
+        self.task_loop(of, range, cost, distinct, |g| f(g, lo.into(), end.into()))
     }
 
     fn task_loop(
         &mut self,
         (what, prov): (&str, Prov),
-        (var, to, slices): (Var, Expr, Option<Slices>),
-        cost: Expr,
+        (var, to, slices): (Var, Operand, Option<Slices>),
+        cost: Operand,
         distinct: Vec<Var>,
-        f: impl FnOnce(&mut Self) -> Result<(), PassError>,
-    ) -> Result<(), PassError> {
+        f: impl FnOnce(&mut Self) -> Result,
+    ) -> Result {
         let id = self.tables.launch();
         let name = format!("{}.{what}", self.function.name);
         let provenance = self.provenance(prov);
@@ -83,7 +87,7 @@ impl Gen<'_, '_> {
             id,
             name: name.into(),
             provenance,
-            cost,
+            cost: cost.into(),
             slices: slices.map(Box::new),
             owned,
             locals,
@@ -93,7 +97,7 @@ impl Gen<'_, '_> {
             shared_buffers: Vec::new(),
         };
         let how = LoopMode::Tasks(launch);
-        self.emit(Stmt::For(For { mode: how, var, from: Expr::i64(0), to, body }));
+        self.emit(Stmt::For(For { mode: how, var, from: Expr::i64(0), to: to.into(), body }));
         Ok(())
     }
 }

@@ -21,14 +21,19 @@
 //! threads may still read the old values, and one after. The code of a segop's iterations belongs
 //! to single threads ([`sequential`](super::sequential)).
 
-use crate::function::Gen;
-use imp::build::{binary, mul};
+use crate::Result;
+use crate::gpu::DeviceSchedule;
+use crate::mems::{Body, Param, Seg};
+use crate::schedule::Generator;
+use imp::build::{Operand, binary, product};
+use imp::copy_plan::constant;
 use imp::{DeviceOp, Expr, Region, SharedBuffer, Space, Stmt, Var, VarType};
+use ir::Prov;
 use ir::mem::{MemOp, assign_slots};
-use ir::seg::{Seg, SegOp};
-use ir::syntax::{Body, Exp, Param};
+use ir::name::Name;
+use ir::seg::SegOp;
+use ir::syntax::Exp;
 use ir::walk::with_stack;
-use ir::{Mems, Name, PassError, Prov};
 use prim::{BinOp, PrimType, Scalar};
 use rustc_hash::FxHashMap;
 use target::device::{RESERVED_SHARED_BYTES, SHARED_MEMORY_BYTES};
@@ -37,7 +42,7 @@ use target::device::{RESERVED_SHARED_BYTES, SHARED_MEMORY_BYTES};
 #[derive(Clone, Copy)]
 pub(crate) struct ThreadBlock {
     /// The index of the thread in its block.
-    thread: Var,
+    thread: Operand,
 }
 
 /// The shared memory of a kernel with one iteration per thread block.
@@ -51,26 +56,16 @@ pub(crate) struct SharedMemory {
     pub(super) dynamic_buffers: Vec<SharedBuffer>,
 }
 
-impl Gen<'_, '_> {
+impl Generator<'_, DeviceSchedule> {
     /// A segmap with one thread block for each iteration.
-    pub(super) fn block_level_map(
-        &mut self,
-        pat: &[Param<Mems>],
-        seg: &Seg<Mems>,
-        prov: Prov,
-    ) -> Result<(), PassError> {
+    pub(super) fn block_level_map(&mut self, pat: &[Param], seg: &Seg, prov: Prov) -> Result {
         let n = self.extent_product(&seg.space.dims, "n")?;
-        self.shared_memory.parts.clear();
+        self.schedule.shared_memory.parts.clear();
         let slots = self.assign_slots(&seg.body)?;
         self.kernel(("segmap", prov), n, |g, block| {
             g.threads(|g, thread| {
-                let Expr::Var(thread) = thread else {
-                    return Err(PassError::bug("a thread index is not a variable"));
-                };
-                g.thread_block = Some(ThreadBlock { thread });
-                let made = g.map_iteration(pat, seg, &Expr::Var(block));
-                g.thread_block = None;
-                made?;
+                let kernel = g.schedule.enclosing_kernel;
+                g.within(kernel, Some(ThreadBlock { thread }), |g| g.map_iteration(pat, seg, block.into()))?;
                 g.declare_slots(slots)
             })
         })
@@ -78,19 +73,19 @@ impl Gen<'_, '_> {
 
     /// Assigns the IR blocks that a thread block allocates in shared memory to slots (shared-memory
     /// colouring). Returns the variable and size in bytes of each slot.
-    fn assign_slots(&mut self, body: &Body<Mems>) -> Result<Vec<(Var, Expr)>, PassError> {
-        self.shared_memory.slots.clear();
+    fn assign_slots(&mut self, body: &Body) -> Result<Vec<(Var, Expr)>> {
+        self.schedule.shared_memory.slots.clear();
         let mut made = Vec::new();
         for slot in assign_slots(body, &self.blocks)? {
             let Some((first, _)) = slot.blocks.first() else {
                 continue;
             };
-            let hint = self.function.names.hint(*first).clone();
+            let hint = self.hint(*first);
             let var = self.new_var(VarType::Buffer(Space::Shared), &hint);
             let mut bytes: Option<Expr> = None;
             for (block, own) in slot.blocks {
-                self.shared_memory.slots.insert(block, var);
-                let own = self.atom(own)?;
+                self.schedule.shared_memory.slots.insert(block, var);
+                let own = Expr::from(self.atom(own)?);
                 bytes = Some(match bytes {
                     None => own,
                     Some(other) => larger(other, own),
@@ -103,13 +98,13 @@ impl Gen<'_, '_> {
 
     /// Declares the slots: slots of constant size are arrays of the block as long as they fit on
     /// any device, the launch allocates the others.
-    fn declare_slots(&mut self, slots: Vec<(Var, Expr)>) -> Result<(), PassError> {
-        let threads = self.layout().block.unsigned_abs();
-        let parts = self.shared_memory.parts.iter().map(|(elem, _)| elem.size() * threads);
+    fn declare_slots(&mut self, slots: Vec<(Var, Expr)>) -> Result {
+        let threads = self.schedule.layout.block.unsigned_abs();
+        let parts = self.schedule.shared_memory.parts.iter().map(|(elem, _)| elem.size() * threads);
         let mut left = (SHARED_MEMORY_BYTES - RESERVED_SHARED_BYTES).saturating_sub(parts.sum());
         let word = PrimType::I64.size();
         for (slot, bytes) in slots {
-            if let Expr::Const(Scalar::I64(bytes @ 0..)) = bytes
+            if let Some(bytes @ 0..) = constant(&bytes)
                 && let count = bytes.unsigned_abs().div_ceil(word).max(1)
                 && let Some(rest) = left.checked_sub(count.saturating_mul(word))
             {
@@ -126,27 +121,15 @@ impl Gen<'_, '_> {
     pub(crate) fn distributed<R>(
         &mut self,
         block: ThreadBlock,
-        f: impl FnOnce(&mut Self, &Expr) -> Result<R, PassError>,
-    ) -> Result<R, PassError> {
-        self.thread_block = None;
+        f: impl FnOnce(&mut Self, Operand) -> Result<R>,
+    ) -> Result<R> {
         if !self.at_barrier() {
             self.barrier();
         }
-        let made = f(self, &Expr::Var(block.thread))?;
+        let kernel = self.schedule.enclosing_kernel;
+        let made = self.within(kernel, None, |g| f(g, block.thread))?;
         self.barrier();
-        self.thread_block = Some(block);
         Ok(made)
-    }
-
-    /// Emits code that one thread executes for its block, if the current code is block-uniform.
-    pub(crate) fn single_thread(
-        &mut self,
-        f: impl FnOnce(&mut Self) -> Result<(), PassError>,
-    ) -> Result<(), PassError> {
-        match self.thread_block {
-            None => f(self),
-            Some(thread_block) => self.distributed(thread_block, |g, thread| g.first_thread(thread, f)),
-        }
     }
 
     /// Returns true if the last statement that is not an assignment is a barrier: no memory access
@@ -164,11 +147,11 @@ impl Gen<'_, '_> {
         to: &Region,
         from: &Region,
         elem: PrimType,
-        extents: &[Expr],
-    ) -> Result<(), PassError> {
-        let n = extents.iter().cloned().fold(Expr::i64(1), mul);
+        extents: &[Operand],
+    ) -> Result {
+        let n = product(extents);
         self.distributed(thread_block, |g, thread| {
-            g.distribute((&Expr::i64(0), &n), true, thread, |g, index| {
+            g.distribute((0, n), true, thread, |g, index| {
                 g.copy_element((to, from), elem, extents, index);
                 Ok(())
             })
@@ -177,17 +160,17 @@ impl Gen<'_, '_> {
 
     /// Arrays with one element of each type for each thread of the block. Their contents belong to
     /// one segop; all segops of a kernel use the same arrays.
-    pub(super) fn per_thread_arrays(&mut self, types: &[PrimType]) -> Result<Vec<Var>, PassError> {
-        let mut free = self.shared_memory.parts.clone();
+    pub(super) fn per_thread_arrays(&mut self, types: &[PrimType]) -> Result<Vec<Var>> {
+        let mut free = self.schedule.shared_memory.parts.clone();
         let mut parts = Vec::with_capacity(types.len());
         for &elem in types {
             if let Some(at) = free.iter().position(|(ty, _)| *ty == elem) {
                 parts.push(free.remove(at).1);
                 continue;
             }
-            let count = self.layout().block.unsigned_abs();
+            let count = self.schedule.layout.block.unsigned_abs();
             let part = self.shared_array("part", elem, count)?;
-            self.shared_memory.parts.push((elem, part));
+            self.schedule.shared_memory.parts.push((elem, part));
             parts.push(part);
         }
         Ok(parts)
@@ -206,7 +189,7 @@ fn larger(one: Expr, other: Expr) -> Expr {
 }
 
 /// Returns true if a body contains segops.
-pub(super) fn has_segops(body: &Body<Mems>) -> bool {
+pub(super) fn has_segops(body: &Body) -> bool {
     with_stack(|| {
         body.stms.iter().any(|stm| match &stm.exp {
             Exp::Op(MemOp::Seg(SegOp::Seg(_))) => true,

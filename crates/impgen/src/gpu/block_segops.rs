@@ -16,42 +16,35 @@
 //! with an operator that does not commute in the same segop as a scan, and updates without an
 //! operator of arrays that belong to the block, which may collide.
 
-use super::block_level::ThreadBlock;
 use super::reduce::Reduction;
-use crate::function::Gen;
-use crate::operators::{div_up, operator_types};
+use crate::Result;
+use crate::gpu::DeviceSchedule;
+use crate::gpu::block_level::ThreadBlock;
+use crate::mems::{Lambda, Operator, Param, ScanReduce, Seg};
+use crate::operators::{div_up, operator_types, prim_of};
+use crate::schedule::Generator;
 use analysis::exact::atomic_operator;
-use imp::build::{add, compare, mul};
-use imp::{Expr, Stmt, Var};
+use imp::build::Operand;
+use imp::{Var, bind, emit};
+use ir::PassError;
 use ir::name::Name;
-use ir::scan_reduce::ScanReduce;
-use ir::seg::{Seg, SegKind};
-use ir::soac::Operator;
-use ir::syntax::Param;
+use ir::seg::SegKind;
 use ir::types::{Dim, Type};
-use ir::{Mems, PassError};
-use prim::{CmpOp, PrimType, Scalar};
+use prim::{PrimType, Scalar};
 
-impl Gen<'_, '_> {
+impl Generator<'_, DeviceSchedule> {
     /// A block-level segop.
-    pub(super) fn block_seg(
-        &mut self,
-        thread_block: ThreadBlock,
-        pat: &[Param<Mems>],
-        seg: &Seg<Mems>,
-    ) -> Result<(), PassError> {
+    pub(super) fn block_seg(&mut self, thread_block: ThreadBlock, pat: &[Param], seg: &Seg) -> Result {
         let dims = seg.space.dims.as_slice();
         let updates = pat.iter().any(|param| matches!(param.ty, Type::Acc { .. }));
-        if updates && self.colliding_withaccs > 0 {
+        if updates && self.schedule.in_colliding_withacc {
             return self.single_thread_seg(thread_block, pat, seg);
         }
         match &seg.kind {
             SegKind::ScanReduce(scan_reduce) if scan_reduce.is_map() => {
                 let n = self.extent_product(dims, "n")?;
                 self.distributed(thread_block, |g, thread| {
-                    g.distribute((&Expr::i64(0), &n), true, thread, |g, iteration| {
-                        g.map_iteration(pat, seg, &iteration)
-                    })
+                    g.distribute((0, n), true, thread, |g, iteration| g.map_iteration(pat, seg, iteration))
                 })
             }
             SegKind::ScanReduce(scan_reduce) => match dims.split_last() {
@@ -74,8 +67,8 @@ impl Gen<'_, '_> {
                 let n = self.extent_product(dims, "n")?;
                 let hists = self.bins_of(ops, &dims[..dims.len().saturating_sub(1)])?;
                 self.distributed(thread_block, |g, thread| {
-                    g.distribute((&Expr::i64(0), &n), true, thread, |g, iteration| {
-                        g.delinearise(dims, &iteration)?;
+                    g.distribute((0, n), true, thread, |g, iteration| {
+                        g.delinearise(dims, iteration)?;
                         g.atomic_updates(seg, ops, &hists, &operators)
                     })
                 })
@@ -89,20 +82,20 @@ impl Gen<'_, '_> {
     fn block_segments(
         &mut self,
         thread_block: ThreadBlock,
-        pat: &[Param<Mems>],
-        seg: &Seg<Mems>,
-        scan_reduce: &ScanReduce<Mems>,
+        pat: &[Param],
+        seg: &Seg,
+        scan_reduce: &ScanReduce,
         (inner, outer): (&(Name, Dim), &[(Name, Dim)]),
-    ) -> Result<(), PassError> {
+    ) -> Result {
         let n = self.extent_product(outer, "segments")?;
         let reduces = scan_reduce.scans.is_empty() && scan_reduce.post.is_none();
         let may_share = reduces || scan_reduce.reduces.iter().all(|op| op.comm);
-        let size = self.layout().block;
+        let size = self.schedule.layout.block;
         let each = |g: &mut Self| {
             let (reduced, _) = scan_reduce.results(pat);
             g.distributed(thread_block, |g, thread| {
-                g.distribute((&Expr::i64(0), &n), true, thread, |g, segment| {
-                    g.delinearise(outer, &segment)?;
+                g.distribute((0, n), true, thread, |g, segment| {
+                    g.delinearise(outer, segment)?;
                     let totals = g.reduce_segment(pat, seg, scan_reduce, inner)?;
                     g.store_results(reduced, outer, &totals)
                 })
@@ -112,37 +105,28 @@ impl Gen<'_, '_> {
             return each(self);
         }
         let width = self.dim(inner.1)?;
-        let alone = mul(div_up(n.clone(), size), width.clone());
+        let alone = div_up(n, size) * width;
         let together = i64::from(2 * size.trailing_zeros());
-        let rounds = mul(n.clone(), add(div_up(width, size), Expr::i64(together)));
-        let few = compare(CmpOp::SLt, rounds, alone);
-        let few = self.bind_value(few, PrimType::Bool, "few");
-        let shared = self.collect(|g| {
-            g.for_seq("segment", Expr::i64(0), n.clone(), false, |g, segment| {
-                g.delinearise(outer, &Expr::Var(segment))?;
+        let rounds = n * (div_up(width, size) + together);
+        bind!(few = self(rounds < alone));
+        emit!(if self(few) {
+            emit!(for segment in self(0..n) {
+                self.delinearise(outer, segment.into())?;
                 if reduces {
-                    g.block_reduce(thread_block, pat, seg, scan_reduce, (inner, outer))
+                    self.block_reduce(thread_block, pat, seg, scan_reduce, (inner, outer))?;
                 } else {
-                    g.block_scan(thread_block, pat, seg, scan_reduce, (inner, outer))
+                    self.block_scan(thread_block, pat, seg, scan_reduce, (inner, outer))?;
                 }
-            })
-        })?;
-        let per_thread = self.collect(each)?;
-        self.emit(Stmt::If(few, shared, per_thread));
+            });
+        } else {
+            each(self)?;
+        });
         Ok(())
     }
 
     /// A segop that one thread runs; all threads get its scalar results.
-    fn single_thread_seg(
-        &mut self,
-        thread_block: ThreadBlock,
-        pat: &[Param<Mems>],
-        seg: &Seg<Mems>,
-    ) -> Result<(), PassError> {
-        let scalar = |param: &Param<Mems>| match param.ty {
-            Type::Prim(ty) => Some((param.name, ty)),
-            Type::Array { .. } | Type::Acc { .. } | Type::Cert | Type::Mem(_) => None,
-        };
+    fn single_thread_seg(&mut self, thread_block: ThreadBlock, pat: &[Param], seg: &Seg) -> Result {
+        let scalar = |param: &Param| Some((param.name, prim_of(&param.ty)?));
         let (names, types): (Vec<Name>, Vec<PrimType>) = pat.iter().filter_map(scalar).unzip();
         let parts = self.per_thread_arrays(&types)?;
         let values = self.distributed(thread_block, |g, thread| {
@@ -152,14 +136,14 @@ impl Gen<'_, '_> {
                 for &name in &names {
                     values.push(g.var(name)?);
                 }
-                g.store_all(&parts, &types, Expr::i64(0), &values);
+                g.store_all(&parts, &types, 0, &values);
                 Ok(())
             })?;
             if names.is_empty() {
                 return Ok(Vec::new());
             }
             g.barrier();
-            Ok(g.load_all(&parts, &types, Expr::i64(0), "value"))
+            Ok(g.load_all(&parts, &types, 0, "value"))
         })?;
         for (name, value) in names.into_iter().zip(values) {
             self.set_var(name, value);
@@ -172,11 +156,11 @@ impl Gen<'_, '_> {
     fn block_reduce(
         &mut self,
         thread_block: ThreadBlock,
-        pat: &[Param<Mems>],
-        seg: &Seg<Mems>,
-        scan_reduce: &ScanReduce<Mems>,
+        pat: &[Param],
+        seg: &Seg,
+        scan_reduce: &ScanReduce,
         ((index, width), outer): (&(Name, Dim), &[(Name, Dim)]),
-    ) -> Result<(), PassError> {
+    ) -> Result {
         let (reduced, mapped) = scan_reduce.results(pat);
         let reduction = Reduction::of(scan_reduce, reduced)?;
         let types = &reduction.types;
@@ -185,8 +169,8 @@ impl Gen<'_, '_> {
         let any_order = scan_reduce.reduces.iter().all(|op| op.comm);
         let sums = self.distributed(thread_block, |g, thread| {
             let accs = g.neutral(&reduction.operators, types)?;
-            g.distribute((&Expr::i64(0), &width), any_order, thread, |g, i| {
-                g.bind_index_to(*index, i);
+            g.distribute((0, width), any_order, thread, |g, i| {
+                g.set_index(*index, i);
                 g.iteration(&seg.body, |g, results| {
                     let values = scan_reduce.values(&results);
                     let own = g.copy_operands(values.reduced, types)?;
@@ -197,9 +181,7 @@ impl Gen<'_, '_> {
             g.reduce_block(&reduction, &part, &accs, thread)?;
             g.totals_of(&reduction, &part, outer, thread)
         })?;
-        for (param, sum) in reduced.iter().zip(sums) {
-            self.set_var(param.name, sum);
-        }
+        self.set_vars(reduced, sums);
         Ok(())
     }
 
@@ -210,14 +192,14 @@ impl Gen<'_, '_> {
         reduction: &Reduction<'_>,
         part: &[Var],
         outer: &[(Name, Dim)],
-        thread: &Expr,
-    ) -> Result<Vec<Var>, PassError> {
+        thread: Operand,
+    ) -> Result<Vec<Var>> {
         let types = &reduction.types;
         if outer.is_empty() {
-            return Ok(self.load_all(part, types, Expr::i64(0), "sum"));
+            return Ok(self.load_all(part, types, 0, "sum"));
         }
         self.first_thread(thread, |g| {
-            let sums = g.load_all(part, types, Expr::i64(0), "sum");
+            let sums = g.load_all(part, types, 0, "sum");
             g.store_results(reduction.pat, outer, &sums)
         })?;
         Ok(Vec::new())
@@ -227,106 +209,104 @@ impl Gen<'_, '_> {
     fn block_scan(
         &mut self,
         thread_block: ThreadBlock,
-        pat: &[Param<Mems>],
-        seg: &Seg<Mems>,
-        scan_reduce: &ScanReduce<Mems>,
+        pat: &[Param],
+        seg: &Seg,
+        scan_reduce: &ScanReduce,
         ((index, width), outer): (&(Name, Dim), &[(Name, Dim)]),
-    ) -> Result<(), PassError> {
+    ) -> Result {
         let dims = seg.space.dims.as_slice();
         let (reduced, elements) = scan_reduce.results(pat);
         let reduction = Reduction::of(scan_reduce, reduced)?;
-        let operators: Vec<&Operator<Mems>> = scan_reduce.scans.iter().collect();
+        let operators: Vec<&Operator> = scan_reduce.scans.iter().collect();
         let types = operator_types(&operators)?;
         let all = [types.as_slice(), reduction.types.as_slice()].concat();
         let parts = self.per_thread_arrays(&all)?;
         let (part, reduce_parts) = parts.split_at(types.len());
-        let size = self.layout().block;
+        let size = self.schedule.layout.block;
         let width = self.dim(*width)?;
-        let rounds = div_up(width.clone(), size);
-        let rounds = self.bind_value(rounds, PrimType::I64, "rounds");
+        bind!(rounds = self(div_up(width, size)));
         let sums = self.distributed(thread_block, |g, thread| {
             let accs = g.neutral(&reduction.operators, &reduction.types)?;
             let carry = g.neutral(&operators, &types)?;
-            g.for_seq("round", Expr::i64(0), rounds, false, |g, round| {
-                let first = mul(Expr::Var(round), Expr::i64(size));
-                let i = g.bind_value(add(first, thread.clone()), PrimType::I64, "i");
-                let inside = compare(CmpOp::SLt, i.clone(), width);
+            emit!(for round in g(0..rounds) {
+                bind!(i = g(round * size + thread));
                 let xs = g.neutral(&operators, &types)?;
                 let mapped = g.passed_on(scan_reduce.values(&seg.ret).mapped, scan_reduce);
-                let body = g.collect(|g| {
-                    g.bind_index_to(*index, i.clone());
+                emit!(if g(i < width) {
+                    g.set_index(*index, i);
                     g.iteration(&seg.body, |g, results| {
                         let values = scan_reduce.values(&results);
-                        for (&x, &value) in xs.iter().zip(values.scanned) {
-                            let value = g.atom(value)?;
-                            g.emit(Stmt::Set(x, value));
-                        }
+                        g.set_atoms(&xs, values.scanned)?;
                         let own = g.copy_operands(values.reduced, &reduction.types)?;
                         g.combine(&reduction.operators, &accs, &own)?;
                         if scan_reduce.post.is_none() {
                             return g.write_elements(&elements[types.len()..], dims, values.mapped);
                         }
-                        for (var, &value) in mapped.iter().zip(values.mapped) {
-                            if let Some(var) = *var {
-                                let value = g.atom(value)?;
-                                g.emit(Stmt::Set(var, value));
+                        for (var, value) in mapped.iter().zip(values.mapped) {
+                            if let Some(var) = var {
+                                g.set_atoms(&[*var], &[*value])?;
                             }
                         }
                         Ok(())
-                    })
-                })?;
-                g.emit(Stmt::If(inside.clone(), body, Vec::new()));
+                    })?;
+                });
                 g.scan_block((&operators, &types), part, &xs, thread)?;
                 // The carry is the left operand.
                 let own = g.copied(&types, &carry, "scanned");
-                let mine = g.load_all(part, &types, thread.clone(), "mine");
+                let mine = g.load_all(part, &types, thread, "mine");
                 g.combine(&operators, &own, &mine)?;
-                let body = g.collect(|g| {
-                    g.bind_index_to(*index, i);
-                    let Some(post) = &scan_reduce.post else {
-                        return g.store_results(&elements[..types.len()], dims, &own);
-                    };
-                    let values = own.iter().copied().map(Some).chain(mapped);
-                    for (param, value) in post.params.iter().zip(values) {
-                        if let Some(value) = value {
-                            g.set_param(param, Expr::Var(value))?;
+                emit!(if g(i < width) {
+                    g.set_index(*index, i);
+                    match &scan_reduce.post {
+                        None => g.store_results(&elements[..types.len()], dims, &own)?,
+                        Some(post) => {
+                            let values = own.iter().copied().map(Some).chain(mapped);
+                            g.post_iteration(post, values, elements, dims)?;
                         }
                     }
-                    g.iteration(&post.body, |g, results| g.write_elements(elements, dims, &results))
-                })?;
-                g.emit(Stmt::If(inside, body, Vec::new()));
-                let last = g.load_all(part, &types, Expr::i64(size - 1), "last");
+                });
+                let last = g.load_all(part, &types, size - 1, "last");
                 g.combine(&operators, &carry, &last)?;
                 g.barrier();
-                Ok(())
-            })?;
+            });
             if reduction.types.is_empty() {
                 return Ok(Vec::new());
             }
             g.reduce_block(&reduction, reduce_parts, &accs, thread)?;
             g.totals_of(&reduction, reduce_parts, outer, thread)
         })?;
-        for (param, sum) in reduced.iter().zip(sums) {
-            self.set_var(param.name, sum);
-        }
+        self.set_vars(reduced, sums);
         Ok(())
     }
 
+    /// One iteration of a post lambda with these values; accumulators have none.
+    pub(super) fn post_iteration(
+        &mut self,
+        post: &Lambda,
+        values: impl Iterator<Item = Option<Var>>,
+        elements: &[Param],
+        dims: &[(Name, Dim)],
+    ) -> Result {
+        for (param, value) in post.params.iter().zip(values) {
+            if let Some(value) = value {
+                self.set_param(param, value);
+            }
+        }
+        self.iteration(&post.body, |g, results| g.write_elements(elements, dims, &results))
+    }
+
     /// Variables for the mapped scalars that a post lambda takes.
-    fn passed_on(&mut self, types: &[Type], scan_reduce: &ScanReduce<Mems>) -> Vec<Option<Var>> {
+    fn passed_on(&mut self, types: &[Type], scan_reduce: &ScanReduce) -> Vec<Option<Var>> {
         if scan_reduce.post.is_none() {
             return Vec::new();
         }
         let mut vars = Vec::with_capacity(types.len());
         for ty in types {
-            vars.push(match ty {
-                Type::Prim(ty) => {
-                    let var = self.scalar(*ty, "mapped");
-                    self.emit(Stmt::Set(var, Expr::Const(Scalar::zero(*ty))));
-                    Some(var)
-                }
-                Type::Array { .. } | Type::Acc { .. } | Type::Cert | Type::Mem(_) => None,
-            });
+            vars.push(prim_of(ty).map(|ty| {
+                let var = self.scalar(ty, "mapped");
+                self.set(var, Scalar::zero(ty));
+                var
+            }));
         }
         vars
     }

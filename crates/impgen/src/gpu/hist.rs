@@ -22,56 +22,57 @@ mod copies;
 mod owned;
 mod shared_bins;
 
+use crate::Result;
 use crate::accs::{AccTarget, flat, inside};
-use crate::function::Gen;
+use crate::gpu::DeviceSchedule;
+use crate::mems::{HistOp, Operator, Seg};
 use crate::operators::operator_types;
+use crate::schedule::Generator;
 use analysis::exact::atomic_operator;
-use imp::build::{add, and, binary, compare, div, max, min, mul, sub};
-use imp::{Access, AtomicUpdate, DeviceOp, Expr, Stmt};
+use imp::build::{Operand, max, min, product};
+use imp::{Access, AtomicUpdate, DeviceOp, Expr, Stmt, emit, expr};
 use ir::mem::Lmad;
 use ir::name::Name;
-use ir::seg::Seg;
-use ir::soac::{HistOp, Operator};
 use ir::syntax::Atom;
 use ir::types::{Dim, Type};
-use ir::{Mems, PassError, Prov};
-use prim::{BinOp, CmpOp, PrimType, UnOp};
+use ir::{PassError, Prov};
+use prim::{BinOp, PrimType, UnOp};
 
 /// The bins of one operator of a histogram segop.
 pub(super) struct Bins<'s> {
-    pub(super) op: &'s Operator<Mems>,
+    pub(super) op: &'s Operator,
     pub(super) types: Vec<PrimType>,
     pub(super) destinations: Vec<(Type, Name, Lmad)>,
     /// The extents of the index space, including the dimensions that count segments.
-    extents: Vec<Expr>,
+    extents: Vec<Operand>,
     /// The number of dimensions that count segments.
     outer: usize,
     /// The number of bins of a segment.
-    per_segment: Expr,
+    per_segment: Operand,
 }
 
 /// The histograms of a segop.
 struct Hists<'s> {
-    seg: &'s Seg<Mems>,
-    ops: &'s [HistOp<Mems>],
+    seg: &'s Seg,
+    ops: &'s [HistOp],
     bins: Vec<Bins<'s>>,
     /// The maximum number of bins per segment over the histograms.
-    most: Expr,
+    most: Operand,
     /// The number of segments.
-    segments: Expr,
+    segments: Operand,
     /// The number of iterations of all segments.
-    iterations: Expr,
+    iterations: Operand,
     prov: Prov,
 }
 
 impl Bins<'_> {
     /// The position of an index among all bins.
-    fn position(&self, index: &[Expr]) -> Expr {
+    fn position(&self, index: &[Operand]) -> Expr {
         flat(index, &self.extents)
     }
 
     /// The position of an index among the bins of its segment.
-    fn segment_position(&self, index: &[Expr]) -> Expr {
+    fn segment_position(&self, index: &[Operand]) -> Expr {
         flat(&index[self.outer..], &self.extents[self.outer..])
     }
 }
@@ -85,7 +86,7 @@ impl Hists<'_> {
 
     /// The maximum number of bins of all segments over the histograms.
     fn all_bins(&self) -> Expr {
-        mul(self.segments.clone(), self.most.clone())
+        self.segments * self.most
     }
 
     fn dims(&self) -> &[(Name, Dim)] {
@@ -93,23 +94,18 @@ impl Hists<'_> {
     }
 }
 
-impl Gen<'_, '_> {
-    pub(super) fn kernel_hist(
-        &mut self,
-        seg: &Seg<Mems>,
-        ops: &[HistOp<Mems>],
-        prov: Prov,
-    ) -> Result<(), PassError> {
+impl Generator<'_, DeviceSchedule> {
+    pub(super) fn kernel_hist(&mut self, seg: &Seg, ops: &[HistOp], prov: Prov) -> Result {
         let dims = seg.space.dims.as_slice();
         let outer = &dims[..dims.len().saturating_sub(1)];
         let bins = self.bins_of(ops, outer)?;
-        let most = bins.iter().map(|hist| hist.per_segment.clone());
+        let most = bins.iter().map(|hist| hist.per_segment);
         let most = most.fold(Expr::i64(1), max);
         let hists = Hists {
             seg,
             ops,
             bins,
-            most: self.bind_value(most, PrimType::I64, "most"),
+            most: self.bind(most, "most"),
             segments: self.extent_product(outer, "segments")?,
             iterations: self.extent_product(dims, "iterations")?,
             prov,
@@ -122,19 +118,16 @@ impl Gen<'_, '_> {
     }
 
     /// Histograms with atomic operators.
-    fn hist_atomic(&mut self, hists: &Hists<'_>, operators: &[(BinOp, PrimType)]) -> Result<(), PassError> {
-        let capacity = (self.layout().bins.bytes / hists.bytes()) as i64;
+    fn hist_atomic(&mut self, hists: &Hists<'_>, operators: &[(BinOp, PrimType)]) -> Result {
+        let capacity = (self.schedule.layout.bins.bytes / hists.bytes()) as i64;
         let everywhere = self.collect(|g| g.hist_global_atomic(hists, operators))?;
         if capacity == 0 {
-            everywhere.into_iter().for_each(|stmt| self.emit(stmt));
+            self.emit_all(everywhere);
             return Ok(());
         }
-        let segments = self.segments_by(hists.seg, hists.most.clone(), self.layout().blocks)?;
-        let enough = max(hists.most.clone(), Expr::i64(self.layout().block));
-        let fits = and(
-            compare(CmpOp::SLe, hists.most.clone(), Expr::i64(capacity)),
-            compare(CmpOp::SLe, enough, segments.width.clone()),
-        );
+        let segments = self.segments_by(hists.seg, hists.most, self.schedule.layout.blocks)?;
+        let enough = max(hists.most, self.schedule.layout.block);
+        let fits = expr!(hists.most <= capacity && enough <= segments.width);
         let in_shared = self.collect(|g| g.hist_in_shared_memory(hists, operators, &segments, capacity))?;
         self.emit(Stmt::If(fits, in_shared, everywhere));
         Ok(())
@@ -142,28 +135,28 @@ impl Gen<'_, '_> {
 
     /// The binary logarithm of the number of private copies of the bins that fit into `capacity`
     /// bins; at most `most`.
-    fn halvings(&mut self, hists: &Hists<'_>, capacity: i64, most: u32) -> Expr {
-        let times = div(Expr::i64(capacity), hists.most.clone());
-        let times = max(times, Expr::i64(1));
+    fn halvings(&mut self, hists: &Hists<'_>, capacity: i64, most: u32) -> Operand {
+        let times = capacity / hists.most;
+        let times = max(times, 1);
         let zeros = Expr::unary(UnOp::Clz, PrimType::I64, times);
-        let halvings = min(sub(Expr::i64(63), zeros), Expr::i64(i64::from(most)));
-        self.bind_value(halvings, PrimType::I64, "halvings")
+        let halvings = min(63 - zeros, i64::from(most));
+        self.bind(halvings, "halvings")
     }
 
     /// The updates of one iteration, with atomic operators.
     pub(super) fn atomic_updates(
         &mut self,
-        seg: &Seg<Mems>,
-        ops: &[HistOp<Mems>],
+        seg: &Seg,
+        ops: &[HistOp],
         hists: &[Bins<'_>],
         operators: &[(BinOp, PrimType)],
-    ) -> Result<(), PassError> {
+    ) -> Result {
         let dims = seg.space.dims.as_slice();
         self.iteration(&seg.body, |g, results| {
             g.each_bin(hists, ops, dims, &results, |g, k, index, values| {
                 let (by, elem) = operators[k];
                 let (_, block, lmad) = &hists[k].destinations[0];
-                let at = g.element(elem, *block, lmad, index.to_vec())?;
+                let at = g.element(elem, *block, lmad, index)?;
                 let value = g.atom(values[0])?;
                 g.atomic_update(at, by, value);
                 Ok(())
@@ -175,29 +168,30 @@ impl Gen<'_, '_> {
     fn each_update(
         &mut self,
         hists: &Hists<'_>,
-        f: impl FnMut(&mut Self, usize, &[Expr], &[Atom]) -> Result<(), PassError>,
-    ) -> Result<(), PassError> {
+        f: impl FnMut(&mut Self, usize, &[Operand], &[Atom]) -> Result,
+    ) -> Result {
         self.iteration(&hists.seg.body, |g, results| {
             g.each_bin(&hists.bins, hists.ops, hists.dims(), &results, f)
         })
     }
 
     /// Emits an atomic update of an element.
-    fn atomic_update(&mut self, at: Access, op: BinOp, value: Expr) {
-        self.emit(Stmt::Device(DeviceOp::Update(Box::new(AtomicUpdate { old: None, at, op, value }))));
+    fn atomic_update(&mut self, at: Access, op: BinOp, value: impl Into<Expr>) {
+        self.emit(Stmt::Device(DeviceOp::Update(Box::new(AtomicUpdate {
+            old: None,
+            at,
+            op,
+            value: value.into(),
+        }))));
     }
 
-    pub(super) fn bins_of<'s>(
-        &mut self,
-        ops: &'s [HistOp<Mems>],
-        outer: &[(Name, Dim)],
-    ) -> Result<Vec<Bins<'s>>, PassError> {
+    pub(super) fn bins_of<'s>(&mut self, ops: &'s [HistOp], outer: &[(Name, Dim)]) -> Result<Vec<Bins<'s>>> {
         let mut hists = Vec::with_capacity(ops.len());
         for HistOp { shape, destinations, op } in ops {
             let own = self.extents(shape)?;
             let dims: Vec<Dim> = outer.iter().map(|(_, dim)| *dim).collect();
             let extents = [self.extents(&dims)?, own.clone()].concat();
-            let own = own.into_iter().fold(Expr::i64(1), mul);
+            let own = product(own);
             let locations = destinations.iter().map(|&dest| self.location(dest));
             hists.push(Bins {
                 op,
@@ -205,7 +199,7 @@ impl Gen<'_, '_> {
                 destinations: locations.collect::<Result<_, _>>()?,
                 extents,
                 outer: outer.len(),
-                per_segment: self.bind_value(own, PrimType::I64, "bins"),
+                per_segment: self.bind(own, "bins"),
             });
         }
         Ok(hists)
@@ -216,11 +210,11 @@ impl Gen<'_, '_> {
     pub(super) fn each_bin(
         &mut self,
         hists: &[Bins<'_>],
-        ops: &[HistOp<Mems>],
+        ops: &[HistOp],
         dims: &[(Name, Dim)],
         results: &[Atom],
-        mut f: impl FnMut(&mut Self, usize, &[Expr], &[Atom]) -> Result<(), PassError>,
-    ) -> Result<(), PassError> {
+        mut f: impl FnMut(&mut Self, usize, &[Operand], &[Atom]) -> Result,
+    ) -> Result {
         let n_indices: usize = ops.iter().map(|op| op.shape.len()).sum();
         let (mut indices, mut values) = results.split_at(n_indices.min(results.len()));
         for (k, (hist, op)) in hists.iter().zip(ops).enumerate() {
@@ -230,58 +224,57 @@ impl Gen<'_, '_> {
             values = rest;
             let mut index = Vec::with_capacity(hist.extents.len());
             for (name, _) in &dims[..dims.len().saturating_sub(1)] {
-                index.push(Expr::Var(self.var(*name)?));
+                index.push(self.var(*name)?.into());
             }
-            for at in own {
-                index.push(self.atom(*at)?);
-            }
+            index.extend(self.atoms(own)?);
             let is_bin = inside(&index[hist.outer..], &hist.extents[hist.outer..]);
-            let body = self.collect(|g| f(g, k, &index, xs))?;
-            self.emit(Stmt::If(is_bin, body, Vec::new()));
+            emit!(if self(is_bin) {
+                f(self, k, &index, xs)?;
+            });
         }
         Ok(())
     }
 
     /// The destination elements of a bin, given by its number among the bins of all segments.
-    fn destination_elements(&mut self, hist: &Bins<'_>, bin: &Expr) -> Result<Vec<Access>, PassError> {
+    fn destination_elements(&mut self, hist: &Bins<'_>, bin: Operand) -> Result<Vec<Access>> {
         let mut index = Vec::with_capacity(hist.extents.len());
-        let mut rest = bin.clone();
+        let mut rest = bin;
         for (k, extent) in hist.extents.iter().enumerate().rev() {
             if k == 0 {
-                index.push(rest.clone());
+                index.push(rest.into());
             } else {
-                index.push(binary(BinOp::UMod, rest.clone(), extent.clone()));
-                rest = self.bind_value(div(rest, extent.clone()), PrimType::I64, "rest");
+                index.push(rest % extent);
+                rest = self.bind(rest / extent, "rest");
             }
         }
         index.reverse();
         let mut elements = Vec::with_capacity(hist.destinations.len());
         for ((_, block, lmad), &elem) in hist.destinations.iter().zip(&hist.types) {
-            elements.push(self.element(elem, *block, lmad, index.clone())?);
+            elements.push(self.element(elem, *block, lmad, &index)?);
         }
         Ok(elements)
     }
 
     /// The number of a segment's bin among the bins of all segments, in a variable.
-    fn bin_number(&mut self, hist: &Bins<'_>, segment: &Expr, own: Expr) -> Expr {
-        let bin = add(mul(segment.clone(), hist.per_segment.clone()), own);
-        self.bind_value(bin, PrimType::I64, "bin")
+    fn bin_number(&mut self, hist: &Bins<'_>, segment: Operand, own: Operand) -> Operand {
+        let bin = segment * hist.per_segment + own;
+        self.bind(bin, "bin")
     }
 
     /// A thread's update of an accumulator that other threads may update at the same index.
     pub(crate) fn atomic_acc_update(
         &mut self,
         target: &AccTarget,
-        op: &Operator<Mems>,
-        index: &[Expr],
+        op: &Operator,
+        index: &[Operand],
         values: &[Atom],
-    ) -> Result<(), PassError> {
+    ) -> Result {
         let (Some((by, elem)), [(_, block, lmad)], [value]) =
             (atomic_operator(&op.op), target.arrays.as_slice(), values)
         else {
             return Err(PassError::bug("threads update an accumulator by an operator that is not atomic"));
         };
-        let at = self.element(elem, *block, lmad, index.to_vec())?;
+        let at = self.element(elem, *block, lmad, index)?;
         let value = self.atom(*value)?;
         self.atomic_update(at, by, value);
         Ok(())

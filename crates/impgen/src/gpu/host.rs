@@ -2,82 +2,59 @@
 //! data directly, and launches kernels for all other copies ([`transpose`](super::transpose)).
 //! Threads read, write and copy directly.
 
-use crate::basic::unexpected_type;
-use crate::function::Gen;
+use crate::copies::copy_stmt;
+use crate::gpu::DeviceSchedule;
 use crate::operators::element_of_buffer;
-use imp::build::{add, mul};
-use imp::{Access, CopyPlan, Expr, Region, Space, Stmt, Var, VarType};
+use crate::schedule::Generator;
+use crate::{OrBug, Result};
+use imp::build::{Operand, product};
+use imp::{Access, CopyPlan, Expr, Region, Space, Stmt, Var, VarType, bind, expr};
+use ir::PassError;
 use ir::mem::Lmad;
-use ir::syntax::{Atom, BasicOp, Param};
+use ir::syntax::BasicOp;
 use ir::types::Dim;
-use ir::{Mems, PassError};
-use prim::{CmpOp, PrimType, Scalar, ScalarOp};
+use prim::{PrimType, Scalar};
 
-impl Gen<'_, '_> {
+impl Generator<'_, DeviceSchedule> {
     /// Returns true if the code runs on the host and the buffer is in device memory.
-    pub(crate) fn is_device_memory(&self, buffer: Var) -> bool {
-        self.enclosing_kernel.is_none() && self.type_of(buffer) == Some(VarType::Buffer(Space::Device))
+    pub(super) fn is_device_memory(&self, buffer: Var) -> bool {
+        self.schedule.is_host() && self.type_of(buffer) == Some(VarType::Buffer(Space::Device))
     }
 
-    /// Loads an element into a variable.
-    pub(crate) fn load(&mut self, var: Var, access: Access) {
-        if !self.is_device_memory(access.buffer) {
-            self.emit(Stmt::Load(var, access));
-            return;
-        }
+    /// Loads an element of device memory into a variable, on the host.
+    pub(super) fn load_from_device(&mut self, var: Var, access: Access) {
         let elem = access.elem;
-        let (here, there) = (self.element_buffer(elem), region_of(access));
-        let extents = vec![Expr::i64(1)];
-        self.emit(Stmt::copy(first_element(here), there, elem, extents));
-        self.emit(Stmt::Load(var, element_of_buffer(here, elem, Expr::i64(0))));
+        let here = self.frame_array(Space::Host, "element", elem, 1);
+        self.emit(copy_stmt(first_element(here), region_of(access), elem, [1]));
+        self.emit(Stmt::Load(var, element_of_buffer(here, elem, 0)));
     }
 
-    /// Stores a value into an element.
-    pub(crate) fn store(&mut self, access: Access, value: Expr) {
-        if !self.is_device_memory(access.buffer) {
-            self.emit(Stmt::Store(access, value));
-            return;
-        }
+    /// Stores a value into an element of device memory, on the host.
+    pub(super) fn store_to_device(&mut self, access: Access, value: Expr) {
         let elem = access.elem;
-        let (here, there) = (self.element_buffer(elem), region_of(access));
-        self.emit(Stmt::Store(element_of_buffer(here, elem, Expr::i64(0)), value));
-        self.emit(Stmt::copy(there, first_element(here), elem, vec![Expr::i64(1)]));
-    }
-
-    /// Allocates a one-element array in the frame.
-    fn element_buffer(&mut self, elem: PrimType) -> Var {
-        let buffer = self.borrowed("element");
-        self.emit(Stmt::Frame { buffer, elem, count: 1 });
-        buffer
+        let here = self.frame_array(Space::Host, "element", elem, 1);
+        self.emit(Stmt::Store(element_of_buffer(here, elem, 0), value));
+        self.emit(copy_stmt(region_of(access), first_element(here), elem, [1]));
     }
 
     /// Copies the first bytes of a device block into the frame.
     pub(super) fn copy_to_host(&mut self, block: Var, bytes: i64) -> Var {
-        let here = self.borrowed("element");
-        let words = bytes.unsigned_abs().div_ceil(8);
-        self.emit(Stmt::Frame { buffer: here, elem: PrimType::I64, count: words });
-        let extents = vec![Expr::i64(bytes)];
-        let copy = Stmt::copy(first_element(here), first_element(block), PrimType::I8, extents);
-        self.emit(copy);
+        let words = bytes.unsigned_abs().div_ceil(8) as i64;
+        let here = self.frame_array(Space::Host, "element", PrimType::I64, words);
+        self.emit(copy_stmt(first_element(here), first_element(block), PrimType::I8, [bytes]));
         here
     }
 
     /// Copies elements between two regions.
-    pub(crate) fn copy(
-        &mut self,
-        to: Region,
-        from: Region,
-        elem: PrimType,
-        extents: Vec<Expr>,
-    ) -> Result<(), PassError> {
-        if let Some(thread_block) = self.thread_block {
+    pub(crate) fn copy(&mut self, to: Region, from: Region, elem: PrimType, extents: Vec<Operand>) -> Result {
+        if let Some(thread_block) = self.schedule.thread_block {
             return self.block_copy(thread_block, &to, &from, elem, &extents);
         }
-        let mut stmt = Stmt::copy(to.clone(), from.clone(), elem, extents.clone());
+        let mut stmt = copy_stmt(to.clone(), from.clone(), elem, &extents);
         let Stmt::Copy { plan, .. } = &mut stmt else {
             return Err(PassError::bug("a copy is not a copy statement"));
         };
-        if self.enclosing_kernel.is_some() && matches!(plan, CopyPlan::InRegister(_)) {
+        if !self.schedule.is_host() && matches!(plan, CopyPlan::InRegister(_)) {
             *plan = CopyPlan::Dynamic(None);
         }
         let direct = *plan == CopyPlan::Memory || !self.is_device_memory(to.buffer);
@@ -93,11 +70,11 @@ impl Gen<'_, '_> {
         &mut self,
         sides: (&Region, &Region),
         elem: PrimType,
-        extents: &[Expr],
-        index: Expr,
+        extents: &[Operand],
+        index: Operand,
     ) {
         let (to, value) = self.read_element(sides, elem, extents, index);
-        self.emit(Stmt::Store(to, Expr::Var(value)));
+        self.emit(Stmt::Store(to, value.into()));
     }
 
     /// Reads the element with linear index `index` from one region. Returns the access to its
@@ -106,10 +83,10 @@ impl Gen<'_, '_> {
         &mut self,
         (to, from): (&Region, &Region),
         elem: PrimType,
-        extents: &[Expr],
-        index: Expr,
+        extents: &[Operand],
+        index: Operand,
     ) -> (Access, Var) {
-        let indices = self.delinearised(extents.iter(), index);
+        let indices = self.delinearised(extents, index);
         let value = self.scalar(elem, "value");
         let [to, from] = [to, from].map(|region| Access {
             buffer: region.buffer,
@@ -121,12 +98,6 @@ impl Gen<'_, '_> {
         (to, value)
     }
 
-    /// Returns true if the code runs on the host, and exactly one of the regions is in device
-    /// memory.
-    pub(crate) fn is_host_device_copy(&self, to: &Region, from: &Region) -> bool {
-        self.is_device_memory(to.buffer) != self.is_device_memory(from.buffer)
-    }
-
     /// Copies an array to or from the device. It is row-major on both sides, which the assignment
     /// of memory guarantees.
     pub(crate) fn copy_host_device(
@@ -134,39 +105,27 @@ impl Gen<'_, '_> {
         to: &Region,
         from: &Region,
         elem: PrimType,
-        extents: Vec<Expr>,
+        extents: Vec<Operand>,
     ) {
-        let count = extents.into_iter().fold(Expr::i64(1), mul);
-        let count = self.bind_value(count, PrimType::I64, "count");
-        self.emit(Stmt::copy(flattened(to), flattened(from), elem, vec![count]));
+        bind!(count = self(product(extents)));
+        self.emit(copy_stmt(flattened(to), flattened(from), elem, [count]));
     }
 
     /// Copies constant data of the host, which is row-major, to an array on the device.
-    pub(crate) fn upload(
-        &mut self,
-        to: Region,
-        from: Region,
-        elem: PrimType,
-        shape: &[i64],
-    ) -> Result<(), PassError> {
+    pub(crate) fn upload(&mut self, to: Region, from: Region, elem: PrimType, shape: &[i64]) -> Result {
         let count = shape.iter().product::<i64>();
         let dims: Vec<Dim> = shape.iter().map(|&n| Dim::Const(n)).collect();
-        let mut packed = Vec::with_capacity(dims.len());
-        for dim in &Lmad::row_major(&dims).dims {
-            packed.push(self.poly(&dim.stride)?);
-        }
-        let extents = vec![Expr::i64(count)];
+        let packed = self.strides(&Lmad::row_major(&dims))?;
         if to.strides == packed {
-            self.emit(Stmt::copy(flattened(&to), flattened(&from), elem, extents));
+            self.emit(copy_stmt(flattened(&to), flattened(&from), elem, [count]));
             return Ok(());
         }
-        let temp = self.owned_in(self.default_space(), "temp");
+        let temp = self.owned(Space::Device, "temp");
         let bytes = count.saturating_mul(elem.size() as i64);
         self.emit(Stmt::Alloc(temp, Expr::i64(bytes), None));
         let there = Region { buffer: temp, offset: Expr::i64(0), strides: packed };
-        self.emit(Stmt::copy(flattened(&there), flattened(&from), elem, extents));
-        let extents = shape.iter().map(|&n| Expr::i64(n)).collect();
-        self.copy(to, there, elem, extents)?;
+        self.emit(copy_stmt(flattened(&there), flattened(&from), elem, [count]));
+        self.copy(to, there, elem, shape.iter().map(|&n| n.into()).collect())?;
         self.emit(Stmt::Release(temp));
         Ok(())
     }
@@ -191,26 +150,20 @@ impl Gen<'_, '_> {
         }
     }
 
-    /// A scalar operation in a kernel. Tuning parameters and parameters of the source program are
+    /// The value of a scalar operation in a kernel. Tuning parameters and parameters of the source program are
     /// read before the kernel, and comparisons are not logged.
-    pub(crate) fn scalar_in_kernel(&mut self, pat: &Param<Mems>, op: &BasicOp) -> Result<(), PassError> {
-        let value = if let BasicOp::SizeAtLeast { size, tunable } = op {
+    pub(super) fn scalar_in_kernel(&mut self, op: &BasicOp) -> Result<Expr> {
+        if let BasicOp::SizeAtLeast { size, tunable } = op {
             let tunable = Expr::Tunable(self.tunable(*tunable)?);
-            let least = self.before_kernel(|g| g.bind_value(tunable, PrimType::I64, "least"));
-            let size = Box::new(self.atom(*size)?);
-            Expr::Scalar(ScalarOp::Compare(CmpOp::SLe, PrimType::I64, Box::new(least), size))
-        } else if let BasicOp::Param { name, default } = op {
-            let Atom::Const(default) = default else {
-                return Err(PassError::bug("a kernel computes the default of a parameter"));
-            };
-            let value = self.param(name, Expr::Const(*default))?;
-            self.before_kernel(|g| g.bind_value(value, PrimType::I64, "parameter"))
-        } else {
-            self.scalar_value(op)?
-        };
-        let var = self.bind_borrowed(pat).ok_or_else(unexpected_type)?;
-        self.emit(Stmt::Set(var, value));
-        Ok(())
+            let least = self.before_kernel(|g| g.bind(tunable, "least"));
+            return Ok(expr!(least <= self.atom(*size)?));
+        }
+        if let BasicOp::Param { name, default } = op {
+            let default = default.constant().or_bug("a kernel computes the default of a parameter")?;
+            let value = self.param(name, Operand::Const(default))?;
+            return Ok(self.before_kernel(|g| g.bind(value, "parameter")).into());
+        }
+        self.scalar_value(op)
     }
 }
 
@@ -224,7 +177,7 @@ fn region_of(access: Access) -> Region {
     let steps = access.dims.into_iter();
     Region {
         buffer: access.buffer,
-        offset: steps.fold(access.offset, |sum, (index, stride)| add(sum, mul(index, stride))),
+        offset: steps.fold(access.offset, |sum, (index, stride)| sum + index * stride),
         strides: vec![Expr::i64(1)],
     }
 }

@@ -50,21 +50,20 @@ mod status_words;
 mod thread_runs;
 
 use super::reduce::Reduction;
-use super::scan::prim_of;
 use super::segments::Segments;
-use crate::function::Gen;
-use crate::operators::{div_up, element_of_buffer, operator_types};
+use crate::Result;
+use crate::gpu::DeviceSchedule;
+use crate::mems::{Operator, Param, ScanReduce, Seg};
+use crate::operators::{div_up, element_of_buffer, operator_types, prim_of};
+use crate::schedule::Generator;
 use analysis::exact::atomic_operator;
-use imp::build::{add, binary, compare, min, mul, sub};
+use imp::build::{Operand, min};
 use imp::device::{RELAXED_TYPE, RELEASE_TYPE};
-use imp::{AtomicUpdate, DeviceOp, Expr, Space, Stmt, Var, VarType};
+use imp::{AtomicUpdate, DeviceOp, Expr, Space, Stmt, Var, VarType, bind, emit, expr};
 use ir::name::Name;
-use ir::scan_reduce::ScanReduce;
-use ir::seg::Seg;
-use ir::soac::Operator;
-use ir::syntax::{Atom, Param};
+use ir::syntax::Atom;
 use ir::types::{Dim, Type};
-use ir::{Mems, PassError, Prov};
+use ir::{PassError, Prov};
 use prim::{BinOp, CmpOp, ConvOp, PrimType, Scalar};
 
 /// The state of a tile whose aggregate is available.
@@ -75,18 +74,18 @@ const PREFIX: i32 = 2;
 /// A scan and its tiles.
 struct Tiled<'s> {
     dims: &'s [(Name, Dim)],
-    operators: Vec<&'s Operator<Mems>>,
+    operators: Vec<&'s Operator>,
     types: Vec<PrimType>,
     /// The number of iterations.
-    iterations: Expr,
+    iterations: Operand,
     /// The number of iterations of a segment, if there are several segments.
-    width: Option<Expr>,
+    width: Option<Operand>,
     /// Iterations per thread.
     own: i64,
     /// Iterations per tile.
     size: i64,
     /// The number of tiles.
-    count: Expr,
+    count: Operand,
     /// The tile counter, followed by the states of the tiles, if these are not in status words.
     state: Var,
     published: Published,
@@ -134,38 +133,38 @@ struct SharedBuffers {
 /// The tile of a block.
 struct Tile {
     /// The tile's number.
-    number: Expr,
+    number: Operand,
     /// The index of its first iteration.
-    from: Expr,
+    from: Operand,
     /// The index after its last iteration.
-    to: Expr,
+    to: Operand,
     /// True if the tile is full.
-    full: Expr,
+    full: Operand,
     /// True if the tile continues a segment that began before it.
-    continues_segment: Expr,
+    continues_segment: Operand,
     /// True if a segment begins in the tile.
-    has_segment_start: Expr,
+    has_segment_start: Operand,
     /// The index where the segment of the tile's last iteration begins.
-    begin: Expr,
+    begin: Operand,
 }
 
 /// One iteration of a thread in its tile.
 struct TileIteration {
     /// The round in which the thread reaches it.
-    round: Expr,
+    round: Operand,
     /// The position in the tile.
-    position: Expr,
+    position: Operand,
     /// The index in the space.
-    iteration: Expr,
+    iteration: Operand,
 }
 
 /// The condition that a shared number equals this one.
 fn equals(value: Var, number: i32) -> Expr {
-    Expr::compare(CmpOp::Eq, PrimType::I32, Expr::Var(value), Expr::Const(Scalar::I32(number)))
+    Expr::compare(CmpOp::Eq, PrimType::I32, value.into(), Scalar::I32(number).into())
 }
 
 /// Returns true if tiles publish their values in status words.
-fn uses_status_words(operators: &[Operator<Mems>]) -> bool {
+fn uses_status_words(operators: &[Operator]) -> bool {
     let mut operators = operators.iter();
     operators.all(|operator| atomic_operator(&operator.op).is_some())
 }
@@ -175,20 +174,16 @@ fn n_status_words(ty: PrimType) -> usize {
     ty.size().div_ceil(4) as usize
 }
 
-impl Gen<'_, '_> {
+impl Generator<'_, DeviceSchedule> {
     /// The number of iterations per thread in a tile, if the scan can run as a single pass.
-    pub(super) fn tile_iterations_per_thread(
-        &self,
-        scan_reduce: &ScanReduce<Mems>,
-        segments: bool,
-    ) -> Option<i64> {
-        let device = self.layout();
+    pub(super) fn tile_iterations_per_thread(&self, scan_reduce: &ScanReduce, segments: bool) -> Option<i64> {
+        let device = self.schedule.layout;
         // A reduction in the same segop has one partial result per tile, which cannot be split by
         // segment.
         if !device.progress || segments && !scan_reduce.reduces.is_empty() {
             return None;
         }
-        let bytes = |operators: &[Operator<Mems>]| -> u64 {
+        let bytes = |operators: &[Operator]| -> u64 {
             let types = operators.iter().flat_map(|op| &op.op.ret);
             types.filter_map(Type::elem).map(PrimType::size).sum()
         };
@@ -201,39 +196,38 @@ impl Gen<'_, '_> {
     /// A single-pass scan with `own` iterations per thread in a tile.
     pub(super) fn scan_by_tiles(
         &mut self,
-        pat: &[Param<Mems>],
-        seg: &Seg<Mems>,
-        scan_reduce: &ScanReduce<Mems>,
+        pat: &[Param],
+        seg: &Seg,
+        scan_reduce: &ScanReduce,
         (own, prov): (i64, Prov),
-    ) -> Result<(), PassError> {
+    ) -> Result {
         let (reduced, elements) = scan_reduce.results(pat);
         let reduction = Reduction::of(scan_reduce, reduced)?;
         let tiled = self.tiled_scan(seg, scan_reduce, own, prov)?;
-        let partials = self.device_arrays("partial", &reduction.types, &tiled.count, prov);
-        let states = add(tiled.count.clone(), Expr::i64(1));
-        self.each_iteration(("segscan.begin", prov), states, |g, state| {
-            g.init_states(&tiled, &state);
+        let partials = self.device_arrays("partial", &reduction.types, tiled.count, prov);
+        self.each_iteration(("segscan.begin", prov), tiled.count + 1, |g, state| {
+            g.init_states(&tiled, state);
             Ok(())
         })?;
-        self.kernel(("segscan", prov), tiled.count.clone(), |g, _| {
+        self.kernel(("segscan", prov), tiled.count, |g, _| {
             let shared_buffers = g.shared_buffers(&tiled);
             let sums = g.shared_arrays("sum", &reduction.types);
             g.threads(|g, thread| {
-                let tile = g.take_tile(&tiled, &shared_buffers, &thread)?;
+                let tile = g.take_tile(&tiled, &shared_buffers, thread)?;
                 let accs = g.neutral(&reduction.operators, &reduction.types)?;
                 let kept = g.alloc_kept(scan_reduce, scan_reduce.values(&seg.ret).mapped, own);
-                let in_tile = (&tiled, &tile, &thread);
+                let in_tile = (&tiled, &tile, thread);
                 g.tile_iterations(
                     in_tile,
                     &|g, it| {
-                        g.delinearise(tiled.dims, &it.iteration)?;
+                        g.delinearise(tiled.dims, it.iteration)?;
                         g.iteration(&seg.body, |g, results| {
                             let values = scan_reduce.values(&results);
-                            g.store_atoms(&shared_buffers.tile, &tiled.types, &it.position, values.scanned)?;
+                            g.store_atoms(&shared_buffers.tile, &tiled.types, it.position, values.scanned)?;
                             let ys = g.copy_operands(values.reduced, &reduction.types)?;
                             g.combine(&reduction.operators, &accs, &ys)?;
                             match &scan_reduce.post {
-                                Some(_) => g.keep(&kept, &it.round, values.mapped),
+                                Some(_) => g.keep(&kept, it.round, values.mapped),
                                 None => {
                                     let (_, mapped) = elements.split_at(tiled.types.len());
                                     g.write_elements(mapped, tiled.dims, values.mapped)
@@ -243,57 +237,51 @@ impl Gen<'_, '_> {
                     },
                     &|g, it| {
                         let neutral = g.neutral(&tiled.operators, &tiled.types)?;
-                        g.store_all(&shared_buffers.tile, &tiled.types, it.position.clone(), &neutral);
+                        g.store_all(&shared_buffers.tile, &tiled.types, it.position, &neutral);
                         Ok(())
                     },
                 )?;
                 g.barrier();
-                let run = g.run_of(&tiled, &tile, &thread);
+                let run = g.run_of(&tiled, &tile, thread);
                 let sums_of_run = g.sum_run(&tiled, &shared_buffers, &run)?;
-                let segment_threads = g.threads_of_segment(&tiled, &tile, &run, &thread);
+                let segment_threads = g.threads_of_segment(&tiled, &tile, &run, thread);
                 let typed_operators = (tiled.operators.as_slice(), tiled.types.as_slice());
                 g.scan_subgroups(
                     typed_operators,
                     &shared_buffers.part,
                     &sums_of_run,
-                    (&thread, &segment_threads),
+                    (thread, segment_threads),
                 )?;
-                let left_values = g.look_back(&tiled, &shared_buffers, &tile, (&run, &thread))?;
+                let left_values = g.look_back(&tiled, &shared_buffers, &tile, (&run, thread))?;
                 g.scan_run(&tiled, &shared_buffers, &run, &left_values)?;
                 g.barrier();
                 g.tile_iterations(
                     in_tile,
                     &|g, it| {
-                        g.delinearise(tiled.dims, &it.iteration)?;
-                        let values =
-                            g.load_all(&shared_buffers.tile, &tiled.types, it.position.clone(), "scanned");
+                        g.delinearise(tiled.dims, it.iteration)?;
+                        let values = g.load_all(&shared_buffers.tile, &tiled.types, it.position, "scanned");
                         let Some(post) = &scan_reduce.post else {
                             return g.store_results(&elements[..values.len()], tiled.dims, &values);
                         };
-                        let mapped = g.load_kept(&kept, &it.round);
+                        let mapped = g.load_kept(&kept, it.round);
                         let values = values.into_iter().map(Some).chain(mapped);
-                        for (param, value) in post.params.iter().zip(values) {
-                            if let Some(value) = value {
-                                g.set_param(param, Expr::Var(value))?;
-                            }
-                        }
-                        g.iteration(&post.body, |g, results| g.write_elements(elements, tiled.dims, &results))
+                        g.post_iteration(post, values, elements, tiled.dims)
                     },
                     &|_, _| Ok(()),
                 )?;
                 if reduction.types.is_empty() {
                     return Ok(());
                 }
-                g.reduce_block(&reduction, &sums, &accs, &thread)?;
-                g.first_thread(&thread, |g| {
-                    let sums = g.load_all(&sums, &reduction.types, Expr::i64(0), "sum");
+                g.reduce_block(&reduction, &sums, &accs, thread)?;
+                g.first_thread(thread, |g| {
+                    let sums = g.load_all(&sums, &reduction.types, 0, "sum");
                     g.store_all(&partials, &reduction.types, tile.number, &sums);
                     Ok(())
                 })
             })
         })?;
-        self.release_arrays(&[tiled.state]);
-        self.release_arrays(&tiled.published.arrays());
+        self.release_all(&[tiled.state]);
+        self.release_all(&tiled.published.arrays());
         if reduction.types.is_empty() {
             return Ok(());
         }
@@ -304,20 +292,20 @@ impl Gen<'_, '_> {
             outer,
             index: *index,
             width: tiled.iterations,
-            count: Expr::i64(1),
+            count: 1.into(),
             chunks: tiled.count,
-            grain: Expr::i64(self.layout().grain),
+            grain: self.schedule.layout.grain.into(),
         };
         self.reduce_chunks(segments, &reduction, partials, prov)
     }
 
     fn tiled_scan<'s>(
         &mut self,
-        seg: &'s Seg<Mems>,
-        scan_reduce: &'s ScanReduce<Mems>,
+        seg: &'s Seg,
+        scan_reduce: &'s ScanReduce,
         own: i64,
         prov: Prov,
-    ) -> Result<Tiled<'s>, PassError> {
+    ) -> Result<Tiled<'s>> {
         let dims = seg.space.dims.as_slice();
         let Some(((_, width), outer)) = dims.split_last() else {
             return Err(PassError::bug("an index space has no dimensions"));
@@ -326,13 +314,12 @@ impl Gen<'_, '_> {
         let types = operator_types(&operators)?;
         let iterations = self.extent_product(dims, "iterations")?;
         let width = self.dim(*width)?;
-        let width = (!outer.is_empty()).then(|| self.bind_value(width, PrimType::I64, "width"));
-        let size = own * self.layout().block;
-        let count = self.bind_value(div_up(iterations.clone(), size), PrimType::I64, "tiles");
+        let width = (!outer.is_empty()).then(|| self.bind(width, "width"));
+        let size = own * self.schedule.layout.block;
+        let count = self.bind(div_up(iterations, size), "tiles");
         let by_words = uses_status_words(&scan_reduce.scans);
-        let states = if by_words { Expr::i64(0) } else { count.clone() };
-        let states = add(states, Expr::i64(1));
-        let states = self.device_arrays("state", &[RELEASE_TYPE], &states, prov);
+        let states = if by_words { 0.into() } else { count };
+        let states = self.device_arrays("state", &[RELEASE_TYPE], states + 1, prov);
         let [state] = states.as_slice() else {
             return Err(PassError::bug("a device array has not exactly one buffer"));
         };
@@ -341,11 +328,11 @@ impl Gen<'_, '_> {
             published: if by_words {
                 let words = types.iter().map(|ty| n_status_words(*ty)).sum();
                 let words = vec![RELAXED_TYPE; words];
-                Published::StatusWords(self.device_arrays("word", &words, &count, prov))
+                Published::StatusWords(self.device_arrays("word", &words, count, prov))
             } else {
                 Published::Elements {
-                    aggregates: self.device_arrays("aggregate", &types, &count, prov),
-                    inclusive_prefixes: self.device_arrays("prefix", &types, &count, prov),
+                    aggregates: self.device_arrays("aggregate", &types, count, prov),
+                    inclusive_prefixes: self.device_arrays("prefix", &types, count, prov),
                 }
             },
             operators,
@@ -360,29 +347,30 @@ impl Gen<'_, '_> {
     }
 
     fn shared_buffers(&mut self, tiled: &Tiled<'_>) -> SharedBuffers {
+        let block = self.schedule.layout.block;
         let mut tile = Vec::with_capacity(tiled.types.len());
         for &elem in &tiled.types {
-            tile.push(self.shared_tile("tile", elem, tiled.size));
+            tile.push(self.frame_array(Space::Shared, "tile", elem, tiled.size));
         }
         SharedBuffers {
             tile,
             part: self.shared_arrays("part", &tiled.types),
-            number: self.shared_tile("number", PrimType::I32, 1),
+            number: self.frame_array(Space::Shared, "number", PrimType::I32, 1),
             loaded: match tiled.published {
                 Published::StatusWords(_) => self.shared_arrays("loaded", &tiled.types),
                 Published::Elements { .. } => Vec::new(),
             },
-            prefix_flags: self.shared_tile("prefix_flag", PrimType::I32, self.layout().block),
+            prefix_flags: self.frame_array(Space::Shared, "prefix_flag", PrimType::I32, block),
         }
     }
 
     /// Initialises the tile counter, and the states of all tiles to empty.
-    fn init_states(&mut self, tiled: &Tiled<'_>, state: &Expr) {
+    fn init_states(&mut self, tiled: &Tiled<'_>, state: Operand) {
         match &tiled.published {
             Published::StatusWords(words) => self.init_status_words(tiled, words, state),
             Published::Elements { .. } => {
-                let state = element_of_buffer(tiled.state, RELEASE_TYPE, state.clone());
-                self.emit(Stmt::Store(state, Expr::Const(Scalar::I32(0))));
+                let state = element_of_buffer(tiled.state, RELEASE_TYPE, state);
+                self.emit(Stmt::Store(state, Scalar::I32(0).into()));
             }
         }
     }
@@ -392,61 +380,50 @@ impl Gen<'_, '_> {
         &mut self,
         tiled: &Tiled<'_>,
         shared_buffers: &SharedBuffers,
-        thread: &Expr,
-    ) -> Result<Tile, PassError> {
+        thread: Operand,
+    ) -> Result<Tile> {
         self.first_thread(thread, |g| {
             let number = g.scalar(PrimType::I32, "number");
             g.emit(Stmt::Device(DeviceOp::Update(Box::new(AtomicUpdate {
                 old: Some(number),
-                at: element_of_buffer(tiled.state, RELEASE_TYPE, Expr::i64(0)),
+                at: element_of_buffer(tiled.state, RELEASE_TYPE, 0),
                 op: BinOp::Add,
                 value: Expr::Const(Scalar::I32(1)),
             }))));
-            let element = element_of_buffer(shared_buffers.number, PrimType::I32, Expr::i64(0));
-            g.emit(Stmt::Store(element, Expr::Var(number)));
+            let element = element_of_buffer(shared_buffers.number, PrimType::I32, 0);
+            g.emit(Stmt::Store(element, number.into()));
             Ok(())
         })?;
         self.barrier();
-        let number = self.load_i32(shared_buffers.number, Expr::i64(0), "number");
-        let from = mul(number.clone(), Expr::i64(tiled.size));
-        let from = self.bind_value(from, PrimType::I64, "from");
-        let to = min(add(from.clone(), Expr::i64(tiled.size)), tiled.iterations.clone());
-        let to = self.bind_value(to, PrimType::I64, "to");
-        let size = sub(to.clone(), from.clone());
-        let full = compare(CmpOp::Eq, size, Expr::i64(tiled.size));
-        let (continues, has_start, begin) = match &tiled.width {
-            None => (
-                compare(CmpOp::SLt, Expr::i64(0), number.clone()),
-                compare(CmpOp::Eq, number.clone(), Expr::i64(0)),
-                Expr::i64(0),
-            ),
+        let number = self.load_i32(shared_buffers.number, 0, "number");
+        bind!(from = self(number * tiled.size));
+        bind!(to = self(min(from + tiled.size, tiled.iterations)));
+        let full = expr!(to - from == tiled.size);
+        let (continues, has_start, begin) = match tiled.width {
+            None => (expr!(0 < number), expr!(number == 0), 0.into()),
             Some(width) => {
-                let inside = |iteration: Expr| binary(BinOp::UMod, iteration, width.clone());
-                let continues = compare(CmpOp::SLt, Expr::i64(0), inside(from.clone()));
-                let last = sub(to.clone(), Expr::i64(1));
-                let begin = sub(last.clone(), inside(last));
-                let begin = self.bind_value(begin, PrimType::I64, "begin");
-                let has_start = compare(CmpOp::SLe, from.clone(), begin.clone());
-                (continues, has_start, begin)
+                let last = to - 1;
+                bind!(begin = self(&last - &last % width));
+                (expr!(0 < from % width), expr!(from <= begin), begin)
             }
         };
         Ok(Tile {
             number,
             from,
             to,
-            full: self.bind_value(full, PrimType::Bool, "full"),
-            continues_segment: self.bind_value(continues, PrimType::Bool, "continues"),
-            has_segment_start: self.bind_value(has_start, PrimType::Bool, "has_start"),
+            full: self.bind(full, "full"),
+            continues_segment: self.bind(continues, "continues"),
+            has_segment_start: self.bind(has_start, "has_start"),
             begin,
         })
     }
 
     /// Loads an `i32` from shared memory.
-    fn load_i32(&mut self, buffer: Var, index: Expr, hint: &str) -> Expr {
+    fn load_i32(&mut self, buffer: Var, index: impl Into<Expr>, hint: &str) -> Operand {
         let var = self.scalar(PrimType::I32, hint);
         self.emit(Stmt::Load(var, element_of_buffer(buffer, PrimType::I32, index)));
         let wide = Expr::convert(ConvOp::SExt, PrimType::I32, PrimType::I64, Expr::Var(var));
-        self.bind_value(wide, PrimType::I64, hint)
+        self.bind(wide, hint)
     }
 
     /// The thread's iterations of a tile, strided by the block size; `after` is called for
@@ -454,39 +431,38 @@ impl Gen<'_, '_> {
     /// bounds checks.
     fn tile_iterations(
         &mut self,
-        (tiled, tile, thread): (&Tiled<'_>, &Tile, &Expr),
-        f: &dyn Fn(&mut Self, &TileIteration) -> Result<(), PassError>,
-        after: &dyn Fn(&mut Self, &TileIteration) -> Result<(), PassError>,
-    ) -> Result<(), PassError> {
-        let full = self.collect(|g| g.tile_positions((tiled, tile, thread), f))?;
-        let last = self.collect(|g| {
-            g.tile_positions((tiled, tile, thread), &|g, it| {
-                let inside = compare(CmpOp::SLt, it.iteration.clone(), tile.to.clone());
-                let there = g.collect(|g| f(g, it))?;
-                let after = g.collect(|g| after(g, it))?;
-                g.emit(Stmt::If(inside, there, after));
+        (tiled, tile, thread): (&Tiled<'_>, &Tile, Operand),
+        f: &dyn Fn(&mut Self, &TileIteration) -> Result,
+        after: &dyn Fn(&mut Self, &TileIteration) -> Result,
+    ) -> Result {
+        emit!(if self(tile.full) {
+            self.tile_positions((tiled, tile, thread), f)?;
+        } else {
+            self.tile_positions((tiled, tile, thread), &|g, it| {
+                emit!(if g(it.iteration < tile.to) {
+                    f(g, it)?;
+                } else {
+                    after(g, it)?;
+                });
                 Ok(())
-            })
-        })?;
-        self.emit(Stmt::If(tile.full.clone(), full, last));
+            })?;
+        });
         Ok(())
     }
 
     /// The thread's positions in a tile, strided by the block size.
     fn tile_positions(
         &mut self,
-        (tiled, tile, thread): (&Tiled<'_>, &Tile, &Expr),
-        f: &dyn Fn(&mut Self, &TileIteration) -> Result<(), PassError>,
-    ) -> Result<(), PassError> {
-        let (rounds, block) = (Expr::i64(tiled.own), Expr::i64(self.layout().block));
-        self.for_seq("round", Expr::i64(0), rounds, false, |g, round| {
-            let round = Expr::Var(round);
-            let position = add(mul(round.clone(), block), thread.clone());
-            let position = g.bind_value(position, PrimType::I64, "position");
-            let iteration = add(tile.from.clone(), position.clone());
-            let iteration = g.bind_value(iteration, PrimType::I64, "iteration");
-            f(g, &TileIteration { round, position, iteration })
-        })
+        (tiled, tile, thread): (&Tiled<'_>, &Tile, Operand),
+        f: &dyn Fn(&mut Self, &TileIteration) -> Result,
+    ) -> Result {
+        let block = self.schedule.layout.block;
+        emit!(for round in self(0..tiled.own) {
+            bind!(position = self(round * block + thread));
+            bind!(iteration = self(tile.from + position));
+            f(self, &TileIteration { round: round.into(), position, iteration })?;
+        });
+        Ok(())
     }
 
     /// Stores operands into buffers at an index.
@@ -494,12 +470,12 @@ impl Gen<'_, '_> {
         &mut self,
         buffers: &[Var],
         types: &[PrimType],
-        index: &Expr,
+        index: Operand,
         atoms: &[Atom],
-    ) -> Result<(), PassError> {
+    ) -> Result {
         for ((&buffer, &elem), &atom) in buffers.iter().zip(types).zip(atoms) {
             let value = self.atom(atom)?;
-            self.emit(Stmt::Store(element_of_buffer(buffer, elem, index.clone()), value));
+            self.emit(Stmt::Store(element_of_buffer(buffer, elem, index), value.into()));
         }
         Ok(())
     }
@@ -508,7 +484,7 @@ impl Gen<'_, '_> {
     /// element for each of its iterations.
     fn alloc_kept(
         &mut self,
-        scan_reduce: &ScanReduce<Mems>,
+        scan_reduce: &ScanReduce,
         types: &[Type],
         count: i64,
     ) -> Vec<Option<(Var, PrimType)>> {
@@ -526,27 +502,22 @@ impl Gen<'_, '_> {
         kept
     }
 
-    fn keep(
-        &mut self,
-        kept: &[Option<(Var, PrimType)>],
-        round: &Expr,
-        values: &[Atom],
-    ) -> Result<(), PassError> {
+    fn keep(&mut self, kept: &[Option<(Var, PrimType)>], round: Operand, values: &[Atom]) -> Result {
         for (slot, &value) in kept.iter().zip(values) {
             if let Some((buffer, elem)) = *slot {
                 let value = self.atom(value)?;
-                self.emit(Stmt::Store(element_of_buffer(buffer, elem, round.clone()), value));
+                self.emit(Stmt::Store(element_of_buffer(buffer, elem, round), value.into()));
             }
         }
         Ok(())
     }
 
-    fn load_kept(&mut self, kept: &[Option<(Var, PrimType)>], round: &Expr) -> Vec<Option<Var>> {
+    fn load_kept(&mut self, kept: &[Option<(Var, PrimType)>], round: Operand) -> Vec<Option<Var>> {
         let mut values = Vec::with_capacity(kept.len());
         for slot in kept {
             values.push(slot.map(|(buffer, elem)| {
                 let var = self.scalar(elem, "mapped");
-                self.emit(Stmt::Load(var, element_of_buffer(buffer, elem, round.clone())));
+                self.emit(Stmt::Load(var, element_of_buffer(buffer, elem, round)));
                 var
             }));
         }

@@ -2,47 +2,38 @@
 //! one for several if iterations compute little (`several`).
 
 use super::tiles::is_straight_line;
-use crate::function::Gen;
-use imp::{Expr, Var};
+use crate::Result;
+use crate::gpu::DeviceSchedule;
+use crate::mems::{Param, Seg};
+use crate::schedule::Generator;
+use imp::Var;
+use imp::build::Operand;
+use ir::Prov;
 use ir::facts::FactFlag;
-use ir::mem::{Block, MemAnn};
-use ir::name::Name;
-use ir::seg::Seg;
-use ir::syntax::{Atom, Aux, DimIndex, Param};
-use ir::types::{Dim, Type};
-use ir::{Mems, PassError, Prov};
+use ir::syntax::Aux;
+use ir::types::Type;
 use prim::PrimType;
 
 /// The maximum number of statements of an iteration of which a thread runs several, in registers.
 const MAX_COARSENED_STATEMENTS: usize = 24;
 
-impl Gen<'_, '_> {
+impl Generator<'_, DeviceSchedule> {
     /// A segmap with one thread for each iteration, or for several.
-    pub(super) fn untiled_map(
-        &mut self,
-        pat: &[Param<Mems>],
-        seg: &Seg<Mems>,
-        aux: &Aux,
-    ) -> Result<(), PassError> {
+    pub(super) fn untiled_map(&mut self, pat: &[Param], seg: &Seg, aux: &Aux) -> Result {
         let prov = aux.prov;
         let n = self.extent_product(&seg.space.dims, "n")?;
         if aux.facts.has(FactFlag::Scalars) && is_straight_line(&seg.body, MAX_COARSENED_STATEMENTS) {
             return self.coarsened_map(pat, seg, (n, prov));
         }
-        self.each_iteration(("segmap", prov), n, |g, iteration| g.map_iteration(pat, seg, &iteration))
+        self.each_iteration(("segmap", prov), n, |g, iteration| g.map_iteration(pat, seg, iteration))
     }
 
     /// A segmap with several iterations per thread.
-    fn coarsened_map(
-        &mut self,
-        pat: &[Param<Mems>],
-        seg: &Seg<Mems>,
-        (n, prov): (Expr, Prov),
-    ) -> Result<(), PassError> {
+    fn coarsened_map(&mut self, pat: &[Param], seg: &Seg, (n, prov): (Operand, Prov)) -> Result {
         let dims = seg.space.dims.as_slice();
         let types: Vec<PrimType> = seg.ret.iter().filter_map(Type::elem).collect();
-        let read = |g: &mut Self, iteration: Expr| {
-            g.delinearise(dims, &iteration)?;
+        let read = |g: &mut Self, iteration: Operand| {
+            g.delinearise(dims, iteration)?;
             let mut values = Vec::new();
             g.iteration(&seg.body, |g, results| {
                 values = g.copy_operands(&results, &types)?;
@@ -52,7 +43,7 @@ impl Gen<'_, '_> {
             Ok((indices.collect::<Result<Vec<Var>, _>>()?, values))
         };
         let grain = self.thread_grain_size(seg)?;
-        let many = self.inversely_scaled(self.coarsening_threshold(), &grain);
+        let many = self.inversely_scaled(self.coarsening_threshold(), grain);
         self.coarsened(("segmap", prov), (n, many), read, |g, (indices, values)| {
             for ((index, _), var) in dims.iter().zip(indices) {
                 g.set_var(*index, var);
@@ -62,34 +53,9 @@ impl Gen<'_, '_> {
     }
 
     /// The body of one iteration of a segmap, and its results.
-    pub(super) fn map_iteration(
-        &mut self,
-        pat: &[Param<Mems>],
-        seg: &Seg<Mems>,
-        iteration: &Expr,
-    ) -> Result<(), PassError> {
+    pub(super) fn map_iteration(&mut self, pat: &[Param], seg: &Seg, iteration: Operand) -> Result {
         let dims = seg.space.dims.as_slice();
         self.delinearise(dims, iteration)?;
         self.iteration(&seg.body, |g, results| g.write_elements(pat, dims, &results))
-    }
-
-    /// Writes the results of an iteration into arrays over a space, at its indices.
-    pub(super) fn write_elements(
-        &mut self,
-        pat: &[Param<Mems>],
-        dims: &[(Name, Dim)],
-        results: &[Atom],
-    ) -> Result<(), PassError> {
-        for (param, &value) in pat.iter().zip(results) {
-            let MemAnn::In { block: Block::Var(block), lmad } = &param.ann else {
-                continue;
-            };
-            let full = |&count: &Dim| DimIndex::Slice { start: Atom::i64(0), count, stride: Atom::i64(1) };
-            let indices = dims.iter().map(|(index, _)| DimIndex::Fix(Atom::Var(*index)));
-            let rest = param.ty.shape().iter().skip(dims.len()).map(full);
-            let slice: Vec<DimIndex> = indices.chain(rest).collect();
-            self.store_slice(&param.ty, *block, lmad, &slice, value)?;
-        }
-        Ok(())
     }
 }

@@ -1,8 +1,5 @@
 //! The device schedule: segops and fills as kernels, and the host code between them.
 //!
-//! The target-independent part of the generator calls `Gen::device_seg` for a segop, and
-//! `Gen::load`, `Gen::store` and `Gen::copy` for operations that differ between host and threads.
-//!
 //! | module | generates |
 //! |---|---|
 //! | [`kernel`] | launches, threads, index spaces |
@@ -39,44 +36,233 @@ mod subgroups;
 mod tiles;
 mod transpose;
 
-use super::function::Gen;
-pub(crate) use block_level::{SharedMemory, ThreadBlock};
-use ir::seg::{Seg, SegKind};
-use ir::syntax::{Aux, Param};
-use ir::{Mems, PassError};
-pub(crate) use kernel::EnclosingCode;
+use crate::accs::AccTarget;
+use crate::basic::Replicate;
+use crate::gpu::block_level::ThreadBlock;
+use crate::mems::{AccInput, Operator, Param, Seg};
+use crate::schedule::{Fill, Generator, Schedule};
+use crate::{Result, var_type};
+use block_level::SharedMemory;
+use imp::build::Operand;
+use imp::{Access, Expr, Region, Space, Stmt, Var, VarType};
+use ir::fuel::Fuel;
+use ir::name::Name;
+use ir::seg::SegKind;
+use ir::syntax::{Atom, Aux, BasicOp};
+use ir::types::Type;
+use ir::{PassError, Prov};
+use kernel::EnclosingCode;
+use prim::PrimType;
+use target::device::Device;
 
-impl Gen<'_, '_> {
-    pub(crate) fn device_seg(
-        &mut self,
-        pat: &[Param<Mems>],
-        aux: &Aux,
-        seg: &Seg<Mems>,
-    ) -> Result<(), PassError> {
+/// The schedule of functions for a device, with the state of the code being generated.
+pub(crate) struct DeviceSchedule {
+    /// The work layout parameters of the device.
+    layout: Device,
+    /// Fuel for kernels that are more than one thread for each iteration.
+    pub(crate) fuel: Fuel,
+    /// The enclosing kernel, if there is one.
+    enclosing_kernel: Option<EnclosingCode>,
+    /// The threads that run the current code together, if it is run by a thread block of a kernel.
+    thread_block: Option<ThreadBlock>,
+    /// The shared-memory buffers of the current kernel.
+    shared_memory: SharedMemory,
+    /// True in a block-level `withacc` in which updates may collide.
+    in_colliding_withacc: bool,
+}
+
+impl DeviceSchedule {
+    pub(crate) fn new(layout: Device, fuel: Fuel) -> Self {
+        Self {
+            layout,
+            fuel,
+            enclosing_kernel: None,
+            thread_block: None,
+            shared_memory: SharedMemory::default(),
+            in_colliding_withacc: false,
+        }
+    }
+
+    const fn is_host(&self) -> bool {
+        self.enclosing_kernel.is_none()
+    }
+}
+
+type DeviceGenerator<'a> = Generator<'a, DeviceSchedule>;
+
+impl Schedule for DeviceSchedule {
+    const SPACE: Space = Space::Device;
+
+    fn seg(g: &mut DeviceGenerator<'_>, pat: &[Param], aux: &Aux, seg: &Seg) -> Result {
         for param in pat {
-            self.record_location(param);
+            g.record_location(param);
         }
-        if let Some(thread_block) = self.thread_block {
-            return self.block_seg(thread_block, pat, seg);
+        if let Some(thread_block) = g.schedule.thread_block {
+            return g.block_seg(thread_block, pat, seg);
         }
-        if self.enclosing_kernel.is_some() {
-            return self.seg_sequential(pat, seg);
+        if !g.schedule.is_host() {
+            return g.seg_sequential(pat, seg);
         }
         match &seg.kind {
             SegKind::ScanReduce(scan_reduce)
                 if scan_reduce.is_map() && block_level::has_segops(&seg.body) =>
             {
-                self.block_level_map(pat, seg, aux.prov)
+                g.block_level_map(pat, seg, aux.prov)
             }
-            SegKind::ScanReduce(scan_reduce) if scan_reduce.is_map() => self.kernel_map(pat, seg, aux),
+            SegKind::ScanReduce(scan_reduce) if scan_reduce.is_map() => g.kernel_map(pat, seg, aux),
             SegKind::ScanReduce(scan_reduce)
                 if scan_reduce.scans.is_empty() && scan_reduce.post.is_none() =>
             {
-                self.kernel_reduce(pat, seg, scan_reduce, aux.prov)
+                g.kernel_reduce(pat, seg, scan_reduce, aux.prov)
             }
-            SegKind::ScanReduce(scan_reduce) => self.kernel_scan(pat, seg, scan_reduce, aux.prov),
-            SegKind::Hist(ops) => self.kernel_hist(seg, ops, aux.prov),
+            SegKind::ScanReduce(scan_reduce) => g.kernel_scan(pat, seg, scan_reduce, aux.prov),
+            SegKind::Hist(ops) => g.kernel_hist(seg, ops, aux.prov),
             SegKind::FlatMap => Err(PassError::bug("a flat map is a kernel")),
+        }
+    }
+
+    fn fill<'a>(
+        g: &mut DeviceGenerator<'a>,
+        fill: Fill<'_>,
+        f: impl FnOnce(&mut DeviceGenerator<'a>, Operand, Expr) -> Result,
+    ) -> Result {
+        let Fill { operation, prov, count, .. } = fill;
+        if g.schedule.thread_block.is_none() && g.in_task() {
+            return f(g, 0.into(), count.into());
+        }
+        let row = |g: &mut DeviceGenerator<'a>, at: Operand| f(g, at, at + 1);
+        if let Some(thread_block) = g.schedule.thread_block {
+            return g.distributed(thread_block, |g, thread| g.distribute((0, count), true, thread, row));
+        }
+        g.each_iteration((operation, prov), count, row)
+    }
+
+    fn copy(
+        g: &mut DeviceGenerator<'_>,
+        to: Region,
+        from: Region,
+        elem: PrimType,
+        extents: Vec<Operand>,
+    ) -> Result {
+        g.copy(to, from, elem, extents)
+    }
+
+    fn copy_array(
+        g: &mut DeviceGenerator<'_>,
+        to: Region,
+        from: Region,
+        elem: PrimType,
+        extents: Vec<Operand>,
+    ) -> Result {
+        // Exactly one side is in device memory.
+        if g.is_device_memory(to.buffer) != g.is_device_memory(from.buffer) {
+            g.copy_host_device(&to, &from, elem, extents);
+            return Ok(());
+        }
+        g.copy(to, from, elem, extents)
+    }
+
+    fn copy_data(
+        g: &mut DeviceGenerator<'_>,
+        to: Region,
+        from: Region,
+        elem: PrimType,
+        shape: &[i64],
+    ) -> Result {
+        g.upload(to, from, elem, shape)
+    }
+
+    fn store_constants(
+        g: &mut DeviceGenerator<'_>,
+        to: &Region,
+        elem: PrimType,
+        shape: &[i64],
+        bytes: &[u8],
+    ) -> bool {
+        if !g.schedule.is_host() {
+            g.store_constants(to, elem, shape, bytes);
+        }
+        !g.schedule.is_host()
+    }
+
+    fn load(g: &mut DeviceGenerator<'_>, var: Var, access: Access) {
+        if g.is_device_memory(access.buffer) {
+            g.load_from_device(var, access);
+        } else {
+            g.emit(Stmt::Load(var, access));
+        }
+    }
+
+    fn store(g: &mut DeviceGenerator<'_>, access: Access, value: Expr) {
+        if g.is_device_memory(access.buffer) {
+            g.store_to_device(access, value);
+        } else {
+            g.emit(Stmt::Store(access, value));
+        }
+    }
+
+    fn replicate(g: &mut DeviceGenerator<'_>, array: &Replicate<'_>, value: Atom, prov: Prov) -> Result {
+        if g.is_device_memory(g.var(array.block)?) {
+            return g.replicate_by_kernels(array, value, prov);
+        }
+        g.replicate_rows(array, value, prov)
+    }
+
+    fn scalar(g: &mut DeviceGenerator<'_>, op: &BasicOp) -> Result<Expr> {
+        if g.schedule.is_host() { g.host_scalar(op) } else { g.scalar_in_kernel(op) }
+    }
+
+    fn once<'a>(g: &mut DeviceGenerator<'a>, f: impl FnOnce(&mut DeviceGenerator<'a>) -> Result) -> Result {
+        match g.schedule.thread_block {
+            None => f(g),
+            Some(thread_block) => g.distributed(thread_block, |g, thread| g.first_thread(thread, f)),
+        }
+    }
+
+    fn on_host<'a, R>(g: &mut DeviceGenerator<'a>, f: impl FnOnce(&mut DeviceGenerator<'a>) -> R) -> R {
+        g.before_kernel(f)
+    }
+
+    fn with_acc<'a>(
+        g: &mut DeviceGenerator<'a>,
+        inputs: &[AccInput],
+        f: impl FnOnce(&mut DeviceGenerator<'a>) -> Result<Vec<Atom>>,
+    ) -> Result<Vec<Atom>> {
+        let around = g.schedule.in_colliding_withacc;
+        let collides = g.schedule.thread_block.is_some() && inputs.iter().any(|input| input.op.is_none());
+        g.schedule.in_colliding_withacc |= collides;
+        let made = f(g);
+        g.schedule.in_colliding_withacc = around;
+        made
+    }
+
+    fn update(
+        g: &mut DeviceGenerator<'_>,
+        target: &AccTarget,
+        op: &Operator,
+        index: (&[Operand], &[Operand]),
+        values: &[Atom],
+    ) -> Result {
+        if g.schedule.is_host() || target.thread_private {
+            return g.combine_at(target, op, index, values);
+        }
+        g.atomic_acc_update(target, op, index.0, values)
+    }
+
+    fn is_single_thread(&self) -> bool {
+        !self.is_host() && self.thread_block.is_none()
+    }
+
+    fn shared_slot(&self, block: Name) -> Option<Var> {
+        self.shared_memory.slots.get(&block).copied()
+    }
+
+    fn var_type(&self, ty: &Type) -> Option<VarType> {
+        match ty {
+            Type::Mem(Space::Registers | Space::Private) if !self.is_host() => {
+                Some(VarType::Buffer(Space::Private))
+            }
+            Type::Prim(_) | Type::Array { .. } | Type::Acc { .. } | Type::Cert | Type::Mem(_) => var_type(ty),
         }
     }
 }

@@ -20,23 +20,22 @@
 
 use super::segments::{GroupMember, Segments, ThreadGroup};
 use super::tiles::TilingPlan;
-use crate::function::Gen;
+use crate::gpu::DeviceSchedule;
+use crate::mems::{Operator, Param, ScanReduce, Seg};
 use crate::operators::{element_of_buffer, operator_types};
-use imp::build::{add, compare, mul};
-use imp::{Expr, Space, Stmt, Var, VarType};
-use ir::scan_reduce::ScanReduce;
-use ir::seg::Seg;
-use ir::soac::Operator;
-use ir::syntax::Param;
-use ir::{Mems, PassError, Prov};
-use prim::{CmpOp, PrimType};
+use crate::schedule::Generator;
+use crate::{OrBug, Result};
+use imp::build::Operand;
+use imp::{Expr, Space, Stmt, Var, bind, emit, expr};
+use ir::Prov;
+use prim::PrimType;
 
 /// The operators and results of a reduction.
 pub(super) struct Reduction<'s> {
-    pub(super) operators: Vec<&'s Operator<Mems>>,
+    pub(super) operators: Vec<&'s Operator>,
     pub(super) types: Vec<PrimType>,
     /// The pattern elements of the results.
-    pub(super) pat: &'s [Param<Mems>],
+    pub(super) pat: &'s [Param],
 }
 
 /// Chunks of segments, and the memory of their results.
@@ -74,25 +73,25 @@ impl Totals {
 }
 
 impl<'s> Reduction<'s> {
-    pub(super) fn of(scan_reduce: &'s ScanReduce<Mems>, pat: &'s [Param<Mems>]) -> Result<Self, PassError> {
+    pub(super) fn of(scan_reduce: &'s ScanReduce, pat: &'s [Param]) -> Result<Self> {
         let operators: Vec<_> = scan_reduce.reduces.iter().collect();
         let types = operator_types(&operators)?;
         Ok(Self { operators, types, pat })
     }
 }
 
-impl Gen<'_, '_> {
+impl Generator<'_, DeviceSchedule> {
     pub(super) fn kernel_reduce(
         &mut self,
-        pat: &[Param<Mems>],
-        seg: &Seg<Mems>,
-        scan_reduce: &ScanReduce<Mems>,
+        pat: &[Param],
+        seg: &Seg,
+        scan_reduce: &ScanReduce,
         prov: Prov,
-    ) -> Result<(), PassError> {
+    ) -> Result {
         let (reduced, _) = scan_reduce.results(pat);
         let reduction = Reduction::of(scan_reduce, reduced)?;
         if let Some(plan) = TilingPlan::of_reduction(seg, scan_reduce)
-            && self.fuel.take()
+            && self.schedule.fuel.take()
         {
             return self.reduce_in_tiles(pat, seg, (scan_reduce, &reduction), &plan, prov);
         }
@@ -102,35 +101,37 @@ impl Gen<'_, '_> {
     /// A reduction whose blocks, or groups of threads, reduce chunks of segments.
     pub(super) fn reduce_by_blocks(
         &mut self,
-        pat: &[Param<Mems>],
-        seg: &Seg<Mems>,
-        (scan_reduce, reduction): (&ScanReduce<Mems>, &Reduction<'_>),
+        pat: &[Param],
+        seg: &Seg,
+        (scan_reduce, reduction): (&ScanReduce, &Reduction<'_>),
         prov: Prov,
-    ) -> Result<(), PassError> {
+    ) -> Result {
         let types = &reduction.types;
         let segments = self.reduction_segments(seg)?;
         let all = self.all_chunks(&segments);
-        let kept = self.partial_chunks(&segments, &all);
+        let kept = self.partial_chunks(&segments, all);
         let chunks = ReductionChunks {
-            partials: self.device_arrays("partial", types, &kept, prov),
+            partials: self.device_arrays("partial", types, kept, prov),
             totals: self.alloc_totals(&segments, reduction, prov),
             segments,
         };
         let block = self.whole_block();
         if chunks.segments.outer.is_empty() {
-            self.reduce_each(pat, seg, (scan_reduce, reduction), (&chunks, &all, &block), prov)?;
+            self.reduce_each(pat, seg, (scan_reduce, reduction), (&chunks, all, &block), prov)?;
         } else {
             let few = self.group_for_segments(&chunks.segments);
-            let is_less = compare(CmpOp::SLt, few.log2_threads.clone(), block.log2_threads.clone());
+            let is_less = expr!(few.log2_threads < block.log2_threads);
             let what = (scan_reduce, reduction);
-            let short = self.collect(|g| g.reduce_each(pat, seg, what, (&chunks, &all, &few), prov))?;
-            let long = self.collect(|g| g.reduce_each(pat, seg, what, (&chunks, &all, &block), prov))?;
-            self.emit(Stmt::If(is_less, short, long));
+            emit!(if self(is_less) {
+                self.reduce_each(pat, seg, what, (&chunks, all, &few), prov)?;
+            } else {
+                self.reduce_each(pat, seg, what, (&chunks, all, &block), prov)?;
+            });
         }
-        let body = self.collect(|g| g.reduce_partials(&chunks, reduction, prov))?;
-        let several = compare(CmpOp::SLt, Expr::i64(1), chunks.segments.chunks.clone());
-        self.emit(Stmt::If(several, body, Vec::new()));
-        self.release_arrays(&chunks.partials);
+        emit!(if self(1 < chunks.segments.chunks) {
+            self.reduce_partials(&chunks, reduction, prov)?;
+        });
+        self.release_all(&chunks.partials);
         self.copy_totals_to_host(reduction, chunks.totals.as_ref())
     }
 
@@ -138,29 +139,29 @@ impl Gen<'_, '_> {
     /// segment, otherwise to a partial result.
     fn reduce_each(
         &mut self,
-        pat: &[Param<Mems>],
-        seg: &Seg<Mems>,
-        (scan_reduce, reduction): (&ScanReduce<Mems>, &Reduction<'_>),
-        (chunks, all, group): (&ReductionChunks<'_>, &Expr, &ThreadGroup),
+        pat: &[Param],
+        seg: &Seg,
+        (scan_reduce, reduction): (&ScanReduce, &Reduction<'_>),
+        (chunks, all, group): (&ReductionChunks<'_>, Operand, &ThreadGroup),
         prov: Prov,
-    ) -> Result<(), PassError> {
+    ) -> Result {
         let (_, mapped) = scan_reduce.results(pat);
         let types = &reduction.types;
         let segments = &chunks.segments;
         let any_order = scan_reduce.reduces.iter().all(|op| op.comm);
-        let is_whole = compare(CmpOp::Eq, segments.chunks.clone(), Expr::i64(1));
+        let is_whole = expr!(segments.chunks == 1);
         let blocks = self.blocks_for(group, all);
         self.kernel(("segred", prov), blocks, |g, block| {
             let part = g.shared_arrays("part", types);
             g.threads(|g, thread| {
-                let own = g.member(group, (block, &thread), all);
-                let number = own.chunk.clone();
+                let own = g.member(group, (block, thread), all);
+                let number = own.chunk;
                 let (_, chunk) = g.segment_and_chunk(segments, number)?;
                 let accs = g.neutral(&reduction.operators, types)?;
                 g.if_in_bounds(&own, |g| {
-                    let thread_of_group = (&own.index, &group.threads);
+                    let thread_of_group = (own.index, group.threads);
                     let iteration = |g: &mut Self, i| {
-                        g.bind_index_to(segments.index, i);
+                        g.set_index(segments.index, i);
                         g.iteration(&seg.body, |g, results| {
                             let values = scan_reduce.values(&results);
                             let reduced = g.copy_operands(values.reduced, types)?;
@@ -169,24 +170,23 @@ impl Gen<'_, '_> {
                         })
                     };
                     if any_order {
-                        return g.cyclic(segments, &chunk, thread_of_group, iteration);
+                        return g.cyclic(segments, chunk, thread_of_group, iteration);
                     }
-                    let (width, chunks) = (segments.width.clone(), segments.chunks.clone());
+                    let (width, chunks) = (segments.width, segments.chunks);
                     let (from, to) = g.bounds(width, chunks, chunk);
-                    g.distribute_among((&from, &to), false, thread_of_group, iteration)
+                    g.distribute_among((from, to), false, thread_of_group, iteration)
                 })?;
-                let halvings = group.log2_threads.clone();
+                let halvings = group.log2_threads;
                 let typed_operators = (reduction.operators.as_slice(), types.as_slice());
-                g.reduce_group(typed_operators, &part, &accs, (&thread, halvings))?;
+                g.reduce_group(typed_operators, &part, &accs, (thread, halvings))?;
                 g.if_in_bounds(&own, |g| {
-                    g.first_thread(&own.index, |g| {
+                    g.first_thread(own.index, |g| {
                         let sums = g.load_all(&part, types, thread, "sum");
-                        let whole = g.collect(|g| g.write_total(chunks, reduction, &sums))?;
-                        let partial = g.collect(|g| {
-                            g.store_all(&chunks.partials, types, own.chunk.clone(), &sums);
-                            Ok(())
-                        })?;
-                        g.emit(Stmt::If(is_whole, whole, partial));
+                        emit!(if g(is_whole) {
+                            g.write_total(chunks, reduction, &sums)?;
+                        } else {
+                            g.store_all(&chunks.partials, types, own.chunk, &sums);
+                        });
                         Ok(())
                     })
                 })
@@ -195,11 +195,7 @@ impl Gen<'_, '_> {
     }
 
     /// Emits code that is executed by threads whose group has a chunk.
-    pub(super) fn if_in_bounds(
-        &mut self,
-        own: &GroupMember,
-        f: impl FnOnce(&mut Self) -> Result<(), PassError>,
-    ) -> Result<(), PassError> {
+    pub(super) fn if_in_bounds(&mut self, own: &GroupMember, f: impl FnOnce(&mut Self) -> Result) -> Result {
         let Some(inside) = &own.inside else {
             return f(self);
         };
@@ -216,11 +212,11 @@ impl Gen<'_, '_> {
         reduction: &Reduction<'_>,
         partials: Vec<Var>,
         prov: Prov,
-    ) -> Result<(), PassError> {
+    ) -> Result {
         let chunks =
             ReductionChunks { totals: self.alloc_totals(&segments, reduction, prov), segments, partials };
         self.reduce_partials(&chunks, reduction, prov)?;
-        self.release_arrays(&chunks.partials);
+        self.release_all(&chunks.partials);
         self.copy_totals_to_host(reduction, chunks.totals.as_ref())
     }
 
@@ -234,30 +230,24 @@ impl Gen<'_, '_> {
         if !segments.outer.is_empty() {
             return None;
         }
-        let block = self.owned_in(VarType::Buffer(Space::Device), "total");
+        let block = self.owned(Space::Device, "total");
         let totals = Totals::of(block, &reduction.types);
-        self.emit_alloc(block, Expr::i64(totals.bytes), prov);
+        self.alloc(block, Expr::i64(totals.bytes), prov);
         Some(totals)
     }
 
     /// Copies results that are scalars to the host.
-    fn copy_totals_to_host(
-        &mut self,
-        reduction: &Reduction<'_>,
-        totals: Option<&Totals>,
-    ) -> Result<(), PassError> {
+    fn copy_totals_to_host(&mut self, reduction: &Reduction<'_>, totals: Option<&Totals>) -> Result {
         let Some(totals) = totals else {
             return Ok(());
         };
         let here = self.copy_to_host(totals.block, totals.bytes);
         let types = reduction.types.iter();
         for ((param, &offset), &elem) in reduction.pat.iter().zip(&totals.offsets).zip(types) {
-            let var = self
-                .bind_borrowed(param)
-                .ok_or_else(|| PassError::bug("a result of a reduction has no variable"))?;
-            self.emit(Stmt::Load(var, element_of_buffer(here, elem, Expr::i64(offset))));
+            let var = self.bind_borrowed(param).or_bug("a result of a reduction has no variable")?;
+            self.emit(Stmt::Load(var, element_of_buffer(here, elem, offset)));
         }
-        self.release_arrays(&[totals.block]);
+        self.release_all(&[totals.block]);
         Ok(())
     }
 
@@ -267,13 +257,13 @@ impl Gen<'_, '_> {
         chunks: &ReductionChunks<'_>,
         reduction: &Reduction<'_>,
         sums: &[Var],
-    ) -> Result<(), PassError> {
+    ) -> Result {
         let Some(totals) = &chunks.totals else {
             return self.store_results(reduction.pat, chunks.segments.outer, sums);
         };
         let types = reduction.types.iter();
         for ((&offset, &elem), &sum) in totals.offsets.iter().zip(types).zip(sums) {
-            let to = element_of_buffer(totals.block, elem, Expr::i64(offset));
+            let to = element_of_buffer(totals.block, elem, offset);
             self.emit(Stmt::Store(to, Expr::Var(sum)));
         }
         Ok(())
@@ -285,26 +275,24 @@ impl Gen<'_, '_> {
         chunks: &ReductionChunks<'_>,
         reduction: &Reduction<'_>,
         prov: Prov,
-    ) -> Result<(), PassError> {
+    ) -> Result {
         let segments = &chunks.segments;
         let types = &reduction.types;
-        let count = segments.count.clone();
+        let count = segments.count;
         self.kernel(("segred.total", prov), count, |g, block| {
-            g.delinearise(segments.outer, &Expr::Var(block))?;
-            let from = mul(Expr::Var(block), segments.chunks.clone());
-            let from = g.bind_value(from, PrimType::I64, "from");
-            let to = add(from.clone(), segments.chunks.clone());
-            let to = g.bind_value(to, PrimType::I64, "to");
+            g.delinearise(segments.outer, block.into())?;
+            bind!(from = g(block * segments.chunks));
+            bind!(to = g(from + segments.chunks));
             let part = g.shared_arrays("part", types);
             g.threads(|g, thread| {
                 let accs = g.neutral(&reduction.operators, types)?;
-                g.distribute((&from, &to), false, &thread, |g, i| {
+                g.distribute((from, to), false, thread, |g, i| {
                     let values = g.load_all(&chunks.partials, types, i, "partial");
                     g.combine(&reduction.operators, &accs, &values)
                 })?;
-                g.reduce_block(reduction, &part, &accs, &thread)?;
-                g.first_thread(&thread, |g| {
-                    let sums = g.load_all(&part, types, Expr::i64(0), "sum");
+                g.reduce_block(reduction, &part, &accs, thread)?;
+                g.first_thread(thread, |g| {
+                    let sums = g.load_all(&part, types, 0, "sum");
                     g.write_total(chunks, reduction, &sums)
                 })
             })
@@ -317,21 +305,17 @@ impl Gen<'_, '_> {
         reduction: &Reduction<'_>,
         part: &[Var],
         accs: &[Var],
-        thread: &Expr,
-    ) -> Result<(), PassError> {
+        thread: Operand,
+    ) -> Result {
         let halvings = self.whole_block().log2_threads;
         let typed_operators = (reduction.operators.as_slice(), reduction.types.as_slice());
         self.reduce_group(typed_operators, part, accs, (thread, halvings))
     }
 
     /// Emits code that only thread 0 executes.
-    pub(super) fn first_thread(
-        &mut self,
-        thread: &Expr,
-        f: impl FnOnce(&mut Self) -> Result<(), PassError>,
-    ) -> Result<(), PassError> {
+    pub(super) fn first_thread(&mut self, thread: Operand, f: impl FnOnce(&mut Self) -> Result) -> Result {
         let body = self.collect(f)?;
-        let first = compare(CmpOp::Eq, thread.clone(), Expr::i64(0));
+        let first = expr!(thread == 0);
         self.emit(Stmt::If(first, body, Vec::new()));
         Ok(())
     }

@@ -17,22 +17,22 @@
 
 use super::reduce::Reduction;
 use super::segments::{Chunk, Segments};
-use crate::function::Gen;
-use crate::operators::{div_up, operator_types};
-use imp::build::{add, compare, div, mul, sub};
-use imp::{Expr, Stmt, Var};
+use crate::gpu::DeviceSchedule;
+use crate::mems::{Lambda, Operator, Param, ScanReduce, Seg};
+use crate::operators::{div_up, operator_types, prim_of};
+use crate::schedule::Generator;
+use crate::{OrBug, Result};
+use imp::build::Operand;
+use imp::{Expr, Var, bind, emit, expr};
+use ir::Prov;
 use ir::name::Name;
-use ir::scan_reduce::ScanReduce;
-use ir::seg::Seg;
-use ir::soac::Operator;
-use ir::syntax::{Atom, Lambda, Param};
+use ir::syntax::Atom;
 use ir::types::{Dim, Type};
-use ir::{Mems, PassError, Prov};
-use prim::{CmpOp, PrimType};
+use prim::PrimType;
 
 /// The operators and intermediate arrays of a scan.
 struct Scan<'s> {
-    operators: Vec<&'s Operator<Mems>>,
+    operators: Vec<&'s Operator>,
     types: Vec<PrimType>,
     /// The scanned values within each chunk, by iteration.
     locals: Vec<Var>,
@@ -47,22 +47,14 @@ struct Mapped {
     arrays: Vec<Var>,
 }
 
-/// The type of a scalar; accumulators have no value.
-pub(super) const fn prim_of(ty: &Type) -> Option<PrimType> {
-    match ty {
-        Type::Prim(ty) => Some(*ty),
-        Type::Array { .. } | Type::Acc { .. } | Type::Cert | Type::Mem(_) => None,
-    }
-}
-
-impl Gen<'_, '_> {
+impl Generator<'_, DeviceSchedule> {
     pub(super) fn kernel_scan(
         &mut self,
-        pat: &[Param<Mems>],
-        seg: &Seg<Mems>,
-        scan_reduce: &ScanReduce<Mems>,
+        pat: &[Param],
+        seg: &Seg,
+        scan_reduce: &ScanReduce,
         prov: Prov,
-    ) -> Result<(), PassError> {
+    ) -> Result {
         let dims = seg.space.dims.as_slice();
         if let Some(own) = self.tile_iterations_per_thread(scan_reduce, dims.len() > 1) {
             return self.scan_by_tiles(pat, seg, scan_reduce, (own, prov));
@@ -75,40 +67,39 @@ impl Gen<'_, '_> {
         let operators: Vec<_> = scan_reduce.scans.iter().collect();
         let types = operator_types(&operators)?;
         let scan = Scan {
-            locals: self.device_arrays("local", &types, &iterations, prov),
-            totals: self.device_arrays("total", &types, &all, prov),
+            locals: self.device_arrays("local", &types, iterations, prov),
+            totals: self.device_arrays("total", &types, all, prov),
             operators,
             types,
         };
-        let partials = self.device_arrays("partial", &reduction.types, &all, prov);
+        let partials = self.device_arrays("partial", &reduction.types, all, prov);
         let mapped = match &scan_reduce.post {
-            Some(_) => self.mapped(scan_reduce.values(&seg.ret).mapped, &iterations, prov),
+            Some(_) => self.mapped(scan_reduce.values(&seg.ret).mapped, iterations, prov),
             None => Mapped { types: Vec::new(), arrays: Vec::new() },
         };
-        let size = self.layout().block;
+        let size = self.schedule.layout.block;
         self.kernel(("segscan", prov), all, |g, block| {
-            let Chunk { segment, from, to } = g.chunk_of(&segments, Expr::Var(block))?;
+            let Chunk { segment, from, to } = g.chunk_of(&segments, block.into())?;
             let part = g.shared_arrays("part", &scan.types);
             let sums = g.shared_arrays("sum", &reduction.types);
-            let width = sub(to.clone(), from.clone());
-            let rounds = g.bind_value(div_up(width, size), PrimType::I64, "rounds");
+            let width = to - from;
+            bind!(rounds = g(div_up(width, size)));
             g.threads(|g, thread| {
                 let accs = g.neutral(&reduction.operators, &reduction.types)?;
                 let carry = g.neutral(&scan.operators, &scan.types)?;
-                g.for_seq("round", Expr::i64(0), rounds, false, |g, round| {
-                    let first = add(from.clone(), mul(Expr::Var(round), Expr::i64(size)));
-                    let i = add(first, thread.clone());
-                    let i = g.bind_value(i, PrimType::I64, "i");
-                    let inside = compare(CmpOp::SLt, i.clone(), to.clone());
+                emit!(for round in g(0..rounds) {
+                    let first = from + round * size;
+                    bind!(i = g(first + thread));
+                    let inside = expr!(i < to);
                     let xs = g.neutral(&scan.operators, &scan.types)?;
-                    let at = add(mul(segment.clone(), segments.width.clone()), i.clone());
-                    let body = g.collect(|g| {
-                        g.bind_index_to(segments.index, i.clone());
+                    let at = segment * segments.width + i;
+                    emit!(if g(inside.clone()) {
+                        g.set_index(segments.index, i);
                         g.iteration(&seg.body, |g, results| {
                             let values = scan_reduce.values(&results);
                             for (&x, &value) in xs.iter().zip(values.scanned) {
                                 let value = g.atom(value)?;
-                                g.emit(Stmt::Set(x, value));
+                                g.set(x, value);
                             }
                             let ys = g.copy_operands(values.reduced, &reduction.types)?;
                             g.combine(&reduction.operators, &accs, &ys)?;
@@ -119,48 +110,44 @@ impl Gen<'_, '_> {
                                     g.write_elements(own, dims, values.mapped)
                                 }
                             }
-                        })
-                    })?;
-                    g.emit(Stmt::If(inside.clone(), body, Vec::new()));
+                        })?;
+                    });
                     let typed_operators = (scan.operators.as_slice(), scan.types.as_slice());
-                    g.scan_block(typed_operators, &part, &xs, &thread)?;
+                    g.scan_block(typed_operators, &part, &xs, thread)?;
                     // The carry is the left operand.
                     let own = g.copied(&scan.types, &carry, "scanned");
-                    let mine = g.load_all(&part, &scan.types, thread.clone(), "mine");
+                    let mine = g.load_all(&part, &scan.types, thread, "mine");
                     g.combine(&scan.operators, &own, &mine)?;
-                    let body = g.collect(|g| {
+                    emit!(if g(inside) {
                         g.store_all(&scan.locals, &scan.types, at.clone(), &own);
-                        Ok(())
-                    })?;
-                    g.emit(Stmt::If(inside, body, Vec::new()));
-                    let last = g.load_all(&part, &scan.types, Expr::i64(size - 1), "last");
+                    });
+                    let last = g.load_all(&part, &scan.types, size - 1, "last");
                     g.combine(&scan.operators, &carry, &last)?;
                     g.barrier();
-                    Ok(())
-                })?;
+                });
                 if !reduction.types.is_empty() {
-                    g.reduce_block(&reduction, &sums, &accs, &thread)?;
+                    g.reduce_block(&reduction, &sums, &accs, thread)?;
                 }
-                g.first_thread(&thread, |g| {
-                    g.store_all(&scan.totals, &scan.types, Expr::Var(block), &carry);
+                g.first_thread(thread, |g| {
+                    g.store_all(&scan.totals, &scan.types, block, &carry);
                     let types = &reduction.types;
-                    let sums = g.load_all(&sums, types, Expr::i64(0), "sum");
-                    g.store_all(&partials, types, Expr::Var(block), &sums);
+                    let sums = g.load_all(&sums, types, 0, "sum");
+                    g.store_all(&partials, types, block, &sums);
                     Ok(())
                 })
             })
         })?;
         self.exclusive_totals(&scan, &segments, prov)?;
         self.each_iteration(("segscan.add", prov), iterations, |g, iteration| {
-            g.delinearise(dims, &iteration)?;
-            let values = g.add_carry(&scan, &segments, &iteration)?;
+            g.delinearise(dims, iteration)?;
+            let values = g.add_carry(&scan, &segments, iteration)?;
             match &scan_reduce.post {
-                Some(post) => g.post(post, elements, (&values, &mapped), &iteration, dims),
+                Some(post) => g.post(post, elements, (&values, &mapped), iteration, dims),
                 None => g.store_results(&elements[..values.len()], dims, &values),
             }
         })?;
         for buffers in [&scan.locals, &scan.totals, &mapped.arrays] {
-            self.release_arrays(buffers);
+            self.release_all(buffers);
         }
         if reduction.types.is_empty() {
             return Ok(());
@@ -169,14 +156,14 @@ impl Gen<'_, '_> {
     }
 
     /// Allocates memory for the mapped values that are stored between the kernels.
-    fn mapped(&mut self, values: &[Type], iterations: &Expr, prov: Prov) -> Mapped {
+    fn mapped(&mut self, values: &[Type], iterations: Operand, prov: Prov) -> Mapped {
         let types: Vec<Option<PrimType>> = values.iter().map(prim_of).collect();
         let stored: Vec<PrimType> = types.iter().copied().flatten().collect();
         let stored = self.device_arrays("mapped", &stored, iterations, prov);
         Mapped { types, arrays: stored }
     }
 
-    fn store_mapped(&mut self, mapped: &Mapped, values: &[Atom], at: &Expr) -> Result<(), PassError> {
+    fn store_mapped(&mut self, mapped: &Mapped, values: &[Atom], at: &Expr) -> Result {
         let pairs = mapped.types.iter().zip(values);
         let known = pairs.filter_map(|(ty, value)| Some(((*ty)?, *value)));
         let (types, atoms): (Vec<PrimType>, Vec<Atom>) = known.unzip();
@@ -185,44 +172,21 @@ impl Gen<'_, '_> {
         Ok(())
     }
 
-    /// Returns fresh variables with the values of others.
-    pub(super) fn copied(&mut self, types: &[PrimType], vars: &[Var], hint: &str) -> Vec<Var> {
-        let mut copies = Vec::with_capacity(vars.len());
-        for (&ty, &var) in types.iter().zip(vars) {
-            let copy = self.scalar(ty, hint);
-            self.emit(Stmt::Set(copy, Expr::Var(var)));
-            copies.push(copy);
-        }
-        copies
-    }
-
-    /// Assigns values to variables.
-    pub(super) fn set_all(&mut self, vars: &[Var], values: &[Var]) {
-        for (&var, &value) in vars.iter().zip(values) {
-            self.emit(Stmt::Set(var, Expr::Var(value)));
-        }
-    }
-
     /// Replaces the chunks' totals by their exclusive scan within each segment.
-    fn exclusive_totals(
-        &mut self,
-        scan: &Scan<'_>,
-        segments: &Segments<'_>,
-        prov: Prov,
-    ) -> Result<(), PassError> {
-        let count = segments.count.clone();
+    fn exclusive_totals(&mut self, scan: &Scan<'_>, segments: &Segments<'_>, prov: Prov) -> Result {
+        let count = segments.count;
         let types = &scan.types;
         self.each_iteration(("segscan.total", prov), count, |g, segment| {
-            let first = mul(segment, segments.chunks.clone());
-            let first = g.bind_value(first, PrimType::I64, "first");
+            bind!(first = g(segment * segments.chunks));
             let carry = g.neutral(&scan.operators, types)?;
-            let chunks = segments.chunks.clone();
-            g.for_seq("chunk", Expr::i64(0), chunks, false, |g, chunk| {
-                let at = add(first, Expr::Var(chunk));
+            let chunks = segments.chunks;
+            emit!(for chunk in g(0..chunks) {
+                let at = first + chunk;
                 let own = g.load_all(&scan.totals, types, at.clone(), "total");
                 g.store_all(&scan.totals, types, at, &carry);
-                g.combine(&scan.operators, &carry, &own)
-            })
+                g.combine(&scan.operators, &carry, &own)?;
+            });
+            Ok(())
         })
     }
 
@@ -232,47 +196,43 @@ impl Gen<'_, '_> {
         &mut self,
         scan: &Scan<'_>,
         segments: &Segments<'_>,
-        iteration: &Expr,
-    ) -> Result<Vec<Var>, PassError> {
+        iteration: Operand,
+    ) -> Result<Vec<Var>> {
         let types = &scan.types;
-        let locals = self.load_all(&scan.locals, types, iteration.clone(), "local");
+        let locals = self.load_all(&scan.locals, types, iteration, "local");
         let i = Expr::Var(self.var(segments.index)?);
         // Chunk k begins at k * width / chunks, rounded down.
-        let next = mul(add(i, Expr::i64(1)), segments.chunks.clone());
-        let chunk = div(sub(next, Expr::i64(1)), segments.width.clone());
-        let chunk = self.bind_value(chunk, PrimType::I64, "chunk");
-        let segment = div(iteration.clone(), segments.width.clone());
-        let at = add(mul(segment, segments.chunks.clone()), chunk.clone());
-        let body = self.collect(|g| {
-            let before = g.load_all(&scan.totals, types, at, "before");
-            g.combine(&scan.operators, &before, &locals)?;
+        let next = (i + 1) * segments.chunks;
+        bind!(chunk = self((next - 1) / segments.width));
+        let segment = iteration / segments.width;
+        let at = segment * segments.chunks + chunk;
+        emit!(if self(0 < chunk) {
+            let before = self.load_all(&scan.totals, types, at, "before");
+            self.combine(&scan.operators, &before, &locals)?;
             for (&local, &before) in locals.iter().zip(&before) {
-                g.emit(Stmt::Set(local, Expr::Var(before)));
+                self.set(local, before);
             }
-            Ok(())
-        })?;
-        let later = compare(CmpOp::SLt, Expr::i64(0), chunk);
-        self.emit(Stmt::If(later, body, Vec::new()));
+        });
         Ok(locals)
     }
 
     /// The post lambda at an index.
     fn post(
         &mut self,
-        post: &Lambda<Mems>,
-        elements: &[Param<Mems>],
+        post: &Lambda,
+        elements: &[Param],
         (scanned, mapped): (&[Var], &Mapped),
-        iteration: &Expr,
+        iteration: Operand,
         dims: &[(Name, Dim)],
-    ) -> Result<(), PassError> {
+    ) -> Result {
         let stored: Vec<PrimType> = mapped.types.iter().copied().flatten().collect();
-        let values = self.load_all(&mapped.arrays, &stored, iteration.clone(), "mapped");
+        let values = self.load_all(&mapped.arrays, &stored, iteration, "mapped");
         let mut values = scanned.iter().copied().chain(values);
         for param in &post.params {
             if let Some(var) = self.bind_borrowed(param) {
                 let value = values.next();
-                let value = value.ok_or_else(|| PassError::bug("a post lambda has too many parameters"))?;
-                self.emit(Stmt::Set(var, Expr::Var(value)));
+                let value = value.or_bug("a post lambda has too many parameters")?;
+                self.set(var, value);
             }
         }
         self.iteration(&post.body, |g, results| g.write_elements(elements, dims, &results))

@@ -7,15 +7,17 @@
 //! size is such that each thread has a few iterations. All of this depends on sizes and the grain
 //! size only ([`grain_size`](super::grain_size)).
 
-use crate::function::Gen;
-use crate::operators::div_up_by;
-use imp::build::{add, binary, compare, div, max, min, mul, sub};
-use imp::{Expr, Space, Stmt, Var, VarType};
+use crate::Result;
+use crate::gpu::DeviceSchedule;
+use crate::mems::Seg;
+use crate::operators::div_up;
+use crate::schedule::Generator;
+use imp::build::{Operand, binary, max, min};
+use imp::{Expr, Space, Stmt, Var, VarType, bind, emit, expr};
 use ir::name::Name;
-use ir::seg::Seg;
 use ir::types::Dim;
-use ir::{Mems, PassError, Prov};
-use prim::{BinOp, CmpOp, PrimType, UnOp};
+use ir::{PassError, Prov};
+use prim::{BinOp, PrimType, UnOp};
 
 /// The segments of a space.
 pub(super) struct Segments<'s> {
@@ -24,202 +26,184 @@ pub(super) struct Segments<'s> {
     /// The index in a segment.
     pub(super) index: Name,
     /// Iterations of a segment.
-    pub(super) width: Expr,
+    pub(super) width: Operand,
     /// The number of segments.
-    pub(super) count: Expr,
+    pub(super) count: Operand,
     /// The number of chunks of each segment.
-    pub(super) chunks: Expr,
+    pub(super) chunks: Operand,
     /// The minimum number of iterations per thread, if a chunk has all threads of a block.
-    pub(super) grain: Expr,
+    pub(super) grain: Operand,
 }
 
 /// The chunk of a block: a range of its segment.
 pub(super) struct Chunk {
     /// The segment's number.
-    pub(super) segment: Expr,
-    pub(super) from: Expr,
-    pub(super) to: Expr,
+    pub(super) segment: Operand,
+    pub(super) from: Operand,
+    pub(super) to: Operand,
 }
 
 /// Neighbouring threads of a block that process a chunk together.
 pub(super) struct ThreadGroup {
     /// The binary logarithm of the number of threads.
-    pub(super) log2_threads: Expr,
+    pub(super) log2_threads: Operand,
     /// The number of threads.
-    pub(super) threads: Expr,
+    pub(super) threads: Operand,
     /// The number of groups of a block; `None` if the whole block is one.
-    groups: Option<Expr>,
+    groups: Option<Operand>,
 }
 
 /// A thread's part in its group.
 pub(super) struct GroupMember {
     /// The number of the group's chunk.
-    pub(super) chunk: Expr,
+    pub(super) chunk: Operand,
     /// The thread's index in the group.
-    pub(super) index: Expr,
+    pub(super) index: Operand,
     /// The condition that the chunk exists, if it may not.
     pub(super) inside: Option<Expr>,
 }
 
-impl Gen<'_, '_> {
+impl Generator<'_, DeviceSchedule> {
     /// The segments of a segop, and their partitioning.
-    pub(super) fn segments<'s>(&mut self, seg: &'s Seg<Mems>) -> Result<Segments<'s>, PassError> {
-        let most = self.layout().blocks;
-        self.segments_by(seg, Expr::i64(1), most)
+    pub(super) fn segments<'s>(&mut self, seg: &'s Seg) -> Result<Segments<'s>> {
+        let most = self.schedule.layout.blocks;
+        self.segments_by(seg, 1.into(), most)
     }
 
     /// The segments of a reduction: with a single segment there are `waves` times as many chunks.
-    pub(super) fn reduction_segments<'s>(&mut self, seg: &'s Seg<Mems>) -> Result<Segments<'s>, PassError> {
-        let device = self.layout();
+    pub(super) fn reduction_segments<'s>(&mut self, seg: &'s Seg) -> Result<Segments<'s>> {
+        let device = self.schedule.layout;
         let waves = if seg.space.dims.len() == 1 { device.waves } else { 1 };
-        self.segments_by(seg, Expr::i64(1), device.blocks * waves)
+        self.segments_by(seg, 1.into(), device.blocks * waves)
     }
 
     /// The segments of a segop whose chunks have at least `least` iterations, with at most `most`
     /// chunks in total.
     pub(super) fn segments_by<'s>(
         &mut self,
-        seg: &'s Seg<Mems>,
-        least: Expr,
+        seg: &'s Seg,
+        least: Operand,
         most: i64,
-    ) -> Result<Segments<'s>, PassError> {
+    ) -> Result<Segments<'s>> {
         let Some(((index, width), outer)) = seg.space.dims.split_last() else {
             return Err(PassError::bug("an index space has no dimensions"));
         };
         let count = self.extent_product(outer, "segments")?;
-        let width = self.dim(*width)?;
-        let width = self.bind_value(width, PrimType::I64, "width");
+        bind!(width = self(self.dim(*width)?));
         let grain = self.thread_grain_size(seg)?;
-        let own = mul(Expr::i64(self.layout().block), grain.clone());
-        let least = if least == Expr::i64(1) { own } else { max(least, own) };
-        let enough = div(width.clone(), least);
-        let most = div(Expr::i64(most), max(count.clone(), Expr::i64(1)));
-        let chunks = max(min(enough, most), Expr::i64(1));
-        let chunks = self.bind_value(chunks, PrimType::I64, "chunks");
+        let own = self.schedule.layout.block * grain;
+        let least = if least.as_i64() == Some(1) { own } else { max(least, own) };
+        let enough = width / least;
+        let most = most / max(count, 1);
+        bind!(chunks = self(max(min(enough, most), 1)));
         Ok(Segments { outer, index: *index, width, count, chunks, grain })
     }
 
     /// The number of chunks of all segments.
-    pub(super) fn all_chunks(&mut self, segments: &Segments<'_>) -> Expr {
-        let all = mul(segments.count.clone(), segments.chunks.clone());
-        self.bind_value(all, PrimType::I64, "all")
+    pub(super) fn all_chunks(&mut self, segments: &Segments<'_>) -> Operand {
+        let all = segments.count * segments.chunks;
+        self.bind(all, "all")
     }
 
     /// The number of chunks with partial results, of `all`: none if each is a whole segment.
-    pub(super) fn partial_chunks(&mut self, segments: &Segments<'_>, all: &Expr) -> Expr {
-        let more = sub(segments.chunks.clone(), Expr::i64(1));
-        let kept = min(all.clone(), mul(all.clone(), more));
-        self.bind_value(kept, PrimType::I64, "kept")
+    pub(super) fn partial_chunks(&mut self, segments: &Segments<'_>, all: Operand) -> Operand {
+        let more = segments.chunks - 1;
+        let kept = min(all, all * more);
+        self.bind(kept, "kept")
     }
 
     /// All threads of a block as a group.
     pub(super) fn whole_block(&self) -> ThreadGroup {
-        let block = self.layout().block;
+        let block = self.schedule.layout.block;
         ThreadGroup {
-            log2_threads: Expr::i64(i64::from(block.trailing_zeros())),
-            threads: Expr::i64(block),
+            log2_threads: i64::from(block.trailing_zeros()).into(),
+            threads: block.into(),
             groups: None,
         }
     }
 
     /// The groups of threads with a few iterations of a segment each.
     pub(super) fn group_for_segments(&mut self, segments: &Segments<'_>) -> ThreadGroup {
-        let device = self.layout();
-        let few = self.scaled(device.segment_iterations, &segments.grain);
-        self.few_threads_by(device.block, &segments.width, few)
+        let device = self.schedule.layout;
+        let few = self.scaled(device.segment_iterations, segments.grain);
+        self.few_threads_by(device.block, segments.width, few)
     }
 
     /// The groups of threads with a few of `n` iterations each.
-    pub(super) fn group_for(&mut self, n: &Expr) -> ThreadGroup {
-        let device = self.layout();
+    pub(super) fn group_for(&mut self, n: Operand) -> ThreadGroup {
+        let device = self.schedule.layout;
         self.few_threads_of(device.block, n)
     }
 
-    /// As [`Gen::group_for`], with at most `most` threads in a group.
-    pub(super) fn few_threads_of(&mut self, most: i64, n: &Expr) -> ThreadGroup {
-        let few = Expr::i64(self.layout().segment_iterations);
+    /// As [`Generator::group_for`], with at most `most` threads in a group.
+    pub(super) fn few_threads_of(&mut self, most: i64, n: Operand) -> ThreadGroup {
+        let few = self.schedule.layout.segment_iterations.into();
         self.few_threads_by(most, n, few)
     }
 
-    /// As [`Gen::few_threads_of`], with `few` iterations per thread.
-    fn few_threads_by(&mut self, most: i64, n: &Expr, few: Expr) -> ThreadGroup {
-        let device = self.layout();
-        let enough = div_up_by(n.clone(), few);
-        let fewer = sub(max(enough, Expr::i64(1)), Expr::i64(1));
+    /// As [`Generator::few_threads_of`], with `few` iterations per thread.
+    fn few_threads_by(&mut self, most: i64, n: Operand, few: Operand) -> ThreadGroup {
+        let device = self.schedule.layout;
+        let enough = div_up(n, few);
+        let fewer = max(enough, 1) - 1;
         let zeros = Expr::unary(UnOp::Clz, PrimType::I64, fewer);
         let most = Expr::i64(i64::from(most.trailing_zeros()));
-        let halvings = min(sub(Expr::i64(64), zeros), most);
-        let halvings = self.bind_value(halvings, PrimType::I64, "log2_threads");
-        let threads = binary(BinOp::Shl, Expr::i64(1), halvings.clone());
-        let threads = self.bind_value(threads, PrimType::I64, "threads");
-        let groups = binary(BinOp::LShr, Expr::i64(device.block), halvings.clone());
-        ThreadGroup {
-            log2_threads: halvings,
-            threads,
-            groups: Some(self.bind_value(groups, PrimType::I64, "groups")),
-        }
+        let halvings = self.bind(min(64 - zeros, most), "log2_threads");
+        bind!(threads = self(1 << halvings));
+        let groups = device.block >> halvings;
+        ThreadGroup { log2_threads: halvings, threads, groups: Some(self.bind(groups, "groups")) }
     }
 
     /// The number of blocks whose groups process `chunks` chunks.
-    pub(super) fn blocks_for(&mut self, group: &ThreadGroup, chunks: &Expr) -> Expr {
+    pub(super) fn blocks_for(&mut self, group: &ThreadGroup, chunks: Operand) -> Operand {
         let Some(groups) = &group.groups else {
-            return chunks.clone();
+            return chunks;
         };
-        let blocks = div_up_by(chunks.clone(), groups.clone());
-        self.bind_value(blocks, PrimType::I64, "blocks")
+        let blocks = div_up(chunks, *groups);
+        self.bind(blocks, "blocks")
     }
 
     /// The part of a thread in its group, if there are `chunks` chunks.
     pub(super) fn member(
         &mut self,
         group: &ThreadGroup,
-        (block, thread): (Var, &Expr),
-        chunks: &Expr,
+        (block, thread): (Var, Operand),
+        chunks: Operand,
     ) -> GroupMember {
         let Some(groups) = &group.groups else {
-            return GroupMember { chunk: Expr::Var(block), index: thread.clone(), inside: None };
+            return GroupMember { chunk: block.into(), index: thread, inside: None };
         };
-        let own = binary(BinOp::LShr, thread.clone(), group.log2_threads.clone());
-        let chunk = add(mul(Expr::Var(block), groups.clone()), own);
-        let chunk = self.bind_value(chunk, PrimType::I64, "chunk_number");
-        let others = sub(group.threads.clone(), Expr::i64(1));
-        let index = binary(BinOp::And, thread.clone(), others);
-        GroupMember {
-            index: self.bind_value(index, PrimType::I64, "index"),
-            inside: Some(compare(CmpOp::SLt, chunk.clone(), chunks.clone())),
-            chunk,
-        }
+        let own = thread >> group.log2_threads;
+        let chunk = self.bind(block * *groups + own, "chunk_number");
+        let others = group.threads - 1;
+        let index = binary(BinOp::And, thread, others);
+        GroupMember { index: self.bind(index, "index"), inside: Some(expr!(chunk < chunks)), chunk }
     }
 
-    /// As [`Gen::member`], if neighbouring threads take neighbouring chunks, not parts of one. Also
+    /// As [`Generator::member`], if neighbouring threads take neighbouring chunks, not parts of one. Also
     /// returns the index that the thread would have if the members of a group were neighbours.
     pub(super) fn strided_member(
         &mut self,
         group: &ThreadGroup,
-        (block, thread): (Var, &Expr),
-        chunks: &Expr,
-    ) -> (GroupMember, Expr) {
+        (block, thread): (Var, Operand),
+        chunks: Operand,
+    ) -> (GroupMember, Operand) {
         let Some(groups) = &group.groups else {
-            return (self.member(group, (block, thread), chunks), thread.clone());
+            return (self.member(group, (block, thread), chunks), thread);
         };
-        let own = binary(BinOp::And, thread.clone(), sub(groups.clone(), Expr::i64(1)));
-        let own = self.bind_value(own, PrimType::I64, "group");
-        let chunk = add(mul(Expr::Var(block), groups.clone()), own.clone());
-        let chunk = self.bind_value(chunk, PrimType::I64, "chunk_number");
-        let fewer = sub(self.whole_block().log2_threads, group.log2_threads.clone());
-        let index = binary(BinOp::LShr, thread.clone(), fewer);
-        let index = self.bind_value(index, PrimType::I64, "index");
-        let neighbour_index = add(mul(own, group.threads.clone()), index.clone());
-        let neighbour_index = self.bind_value(neighbour_index, PrimType::I64, "neighbour");
-        let member =
-            GroupMember { inside: Some(compare(CmpOp::SLt, chunk.clone(), chunks.clone())), chunk, index };
+        let own = self.bind(binary(BinOp::And, thread, *groups - 1), "group");
+        let chunk = self.bind(block * *groups + own, "chunk_number");
+        let fewer = self.whole_block().log2_threads - group.log2_threads;
+        bind!(index = self(thread >> fewer));
+        let neighbour_index = self.bind(own * group.threads + index, "neighbour");
+        let member = GroupMember { inside: Some(expr!(chunk < chunks)), chunk, index };
         (member, neighbour_index)
     }
 
     /// A chunk by its number; binds the outer indices to its segment.
-    pub(super) fn chunk_of(&mut self, segments: &Segments<'_>, number: Expr) -> Result<Chunk, PassError> {
+    pub(super) fn chunk_of(&mut self, segments: &Segments<'_>, number: Operand) -> Result<Chunk> {
         let (segment, chunk) = self.segment_and_chunk(segments, number)?;
-        let (width, chunks) = (segments.width.clone(), segments.chunks.clone());
+        let (width, chunks) = (segments.width, segments.chunks);
         let (from, to) = self.bounds(width, chunks, chunk);
         Ok(Chunk { segment, from, to })
     }
@@ -229,17 +213,15 @@ impl Gen<'_, '_> {
     pub(super) fn segment_and_chunk(
         &mut self,
         segments: &Segments<'_>,
-        number: Expr,
-    ) -> Result<(Expr, Expr), PassError> {
+        number: Operand,
+    ) -> Result<(Operand, Operand)> {
         if segments.outer.is_empty() {
-            return Ok((Expr::i64(0), number));
+            return Ok((0.into(), number));
         }
-        let chunks = segments.chunks.clone();
-        let segment = div(number.clone(), chunks.clone());
-        let segment = self.bind_value(segment, PrimType::I64, "segment");
-        self.delinearise(segments.outer, &segment)?;
-        let chunk = binary(BinOp::UMod, number, chunks);
-        let chunk = self.bind_value(chunk, PrimType::I64, "chunk");
+        let chunks = segments.chunks;
+        bind!(segment = self(number / chunks));
+        self.delinearise(segments.outer, segment)?;
+        bind!(chunk = self(number % chunks));
         Ok((segment, chunk))
     }
 
@@ -249,20 +231,18 @@ impl Gen<'_, '_> {
     pub(super) fn cyclic(
         &mut self,
         segments: &Segments<'_>,
-        chunk: &Expr,
-        (thread, threads): (&Expr, &Expr),
-        f: impl FnOnce(&mut Self, Expr) -> Result<(), PassError>,
-    ) -> Result<(), PassError> {
-        let step = mul(segments.chunks.clone(), threads.clone());
-        let step = self.bind_value(step, PrimType::I64, "step");
-        let first = add(mul(chunk.clone(), threads.clone()), thread.clone());
-        let first = self.bind_value(first, PrimType::I64, "first");
-        let iterations = div_up_by(sub(segments.width.clone(), first.clone()), step.clone());
-        self.for_seq("iteration", Expr::i64(0), iterations, false, |g, iteration| {
-            let i = add(first, mul(Expr::Var(iteration), step));
-            let i = g.bind_value(i, PrimType::I64, "i");
-            f(g, i)
-        })
+        chunk: Operand,
+        (thread, threads): (Operand, Operand),
+        f: impl FnOnce(&mut Self, Operand) -> Result,
+    ) -> Result {
+        bind!(step = self(segments.chunks * threads));
+        bind!(first = self(chunk * threads + thread));
+        let iterations = div_up(segments.width - first, step);
+        emit!(for iteration in self(0..iterations) {
+            bind!(i = self(first + iteration * step));
+            f(self, i)?;
+        });
+        Ok(())
     }
 
     /// Distributes the indices `from..to` over the threads of a block: each takes a contiguous
@@ -270,45 +250,40 @@ impl Gen<'_, '_> {
     /// neighbouring threads access neighbouring memory.
     pub(crate) fn distribute(
         &mut self,
-        range: (&Expr, &Expr),
+        range: (impl Into<Expr>, impl Into<Expr>),
         any_order: bool,
-        thread: &Expr,
-        f: impl FnOnce(&mut Self, Expr) -> Result<(), PassError>,
-    ) -> Result<(), PassError> {
-        let all = Expr::i64(self.layout().block);
-        self.distribute_among(range, any_order, (thread, &all), f)
+        thread: Operand,
+        f: impl FnOnce(&mut Self, Operand) -> Result,
+    ) -> Result {
+        let all = self.schedule.layout.block.into();
+        self.distribute_among(range, any_order, (thread, all), f)
     }
 
     /// Distributes the indices over a group of `threads` threads.
     pub(super) fn distribute_among(
         &mut self,
-        (from, to): (&Expr, &Expr),
+        (from, to): (impl Into<Expr>, impl Into<Expr>),
         any_order: bool,
-        (thread, threads): (&Expr, &Expr),
-        f: impl FnOnce(&mut Self, Expr) -> Result<(), PassError>,
-    ) -> Result<(), PassError> {
-        let width = sub(to.clone(), from.clone());
-        let width = self.bind_value(width, PrimType::I64, "own_width");
+        (thread, threads): (Operand, Operand),
+        f: impl FnOnce(&mut Self, Operand) -> Result,
+    ) -> Result {
+        let (from, to) = (from.into(), to.into());
+        let width = self.bind(to - &from, "own_width");
         if !any_order {
-            let (lo, hi) = self.bounds(width, threads.clone(), thread.clone());
-            let (lo, hi) = (add(from.clone(), lo), add(from.clone(), hi));
-            return self.for_seq("i", lo, hi, false, |g, i| f(g, Expr::Var(i)));
+            let (lo, hi) = self.bounds(width, threads, thread);
+            emit!(for i in self(&from + lo..&from + hi) {
+                f(self, i.into())?;
+            });
+            return Ok(());
         }
         // Each thread has its own trip count, so no round needs a bounds check.
-        let rounds = div_up_by(sub(width, thread.clone()), threads.clone());
-        let first = add(from.clone(), thread.clone());
-        let first = self.bind_value(first, PrimType::I64, "first");
-        self.for_seq("round", Expr::i64(0), rounds, false, |g, round| {
-            let i = add(first, mul(Expr::Var(round), threads.clone()));
-            let i = g.bind_value(i, PrimType::I64, "i");
-            f(g, i)
-        })
-    }
-
-    /// Sets the index in a segment.
-    pub(super) fn bind_index_to(&mut self, index: Name, value: Expr) {
-        let var = self.bind_index(index);
-        self.emit(Stmt::Set(var, value));
+        let rounds = div_up(width - thread, threads);
+        bind!(first = self(from + thread));
+        emit!(for round in self(0..rounds) {
+            bind!(i = self(first + round * threads));
+            f(self, i)?;
+        });
+        Ok(())
     }
 
     /// Allocates device blocks of `count` elements of each type.
@@ -316,29 +291,22 @@ impl Gen<'_, '_> {
         &mut self,
         hint: &str,
         types: &[PrimType],
-        count: &Expr,
+        count: impl Into<Expr>,
         prov: Prov,
     ) -> Vec<Var> {
+        let count = count.into();
         let mut buffers = Vec::with_capacity(types.len());
         for ty in types {
-            let buffer = self.owned_in(VarType::Buffer(Space::Device), hint);
-            let bytes = mul(count.clone(), Expr::i64(ty.size() as i64));
-            self.emit_alloc(buffer, bytes, prov);
+            let buffer = self.owned(Space::Device, hint);
+            self.alloc(buffer, &count * ty.size() as i64, prov);
             buffers.push(buffer);
         }
         buffers
     }
 
-    /// Releases blocks.
-    pub(super) fn release_arrays(&mut self, buffers: &[Var]) {
-        for buffer in buffers {
-            self.emit(Stmt::Release(*buffer));
-        }
-    }
-
     /// Allocates shared-memory arrays with one element of each type for each thread of the block.
     pub(super) fn shared_arrays(&mut self, hint: &str, types: &[PrimType]) -> Vec<Var> {
-        let count = self.layout().block as u64;
+        let count = self.schedule.layout.block as u64;
         let mut buffers = Vec::with_capacity(types.len());
         for &elem in types {
             let buffer = self.value(VarType::Buffer(Space::Shared), hint);

@@ -12,40 +12,41 @@
 //! Every thread folds the totals of all previous subgroups, reading them in lockstep: as there are
 //! few subgroups, this costs less than barriers of the block.
 
-use crate::function::Gen;
-use imp::build::{add, and, binary, compare, min, mul, sub};
-use imp::{DeviceOp, Expr, Stmt, Var};
-use ir::soac::Operator;
-use ir::{Mems, PassError};
-use prim::{BinOp, CmpOp, PrimType};
+use crate::Result;
+use crate::gpu::DeviceSchedule;
+use crate::mems::Operator;
+use crate::schedule::Generator;
+use imp::build::{Operand, and, binary, min};
+use imp::{DeviceOp, Expr, Stmt, Var, bind, emit, expr};
+use prim::{BinOp, PrimType};
 
 /// Operators and their operand types.
-pub(super) type OperatorTypes<'a, 's> = (&'a [&'s Operator<Mems>], &'a [PrimType]);
+pub(super) type OperatorTypes<'a, 's> = (&'a [&'s Operator], &'a [PrimType]);
 
-impl Gen<'_, '_> {
+impl Generator<'_, DeviceSchedule> {
     /// A barrier of the subgroup.
     pub(super) fn subgroup_barrier(&mut self) {
-        let size = self.layout().subgroup as u32;
+        let size = self.schedule.layout.subgroup as u32;
         self.emit(Stmt::Device(DeviceOp::SubgroupBarrier(size)));
     }
 
     /// The number of subgroups of a block.
     pub(super) fn n_subgroups(&self) -> i64 {
-        self.layout().block / self.layout().subgroup
+        self.schedule.layout.block / self.schedule.layout.subgroup
     }
 
     /// The index of a thread's subgroup.
-    pub(super) fn subgroup_of(&mut self, thread: &Expr) -> Expr {
-        let halvings = i64::from(self.layout().subgroup.trailing_zeros());
-        let group = binary(BinOp::LShr, thread.clone(), Expr::i64(halvings));
-        self.bind_value(group, PrimType::I64, "group")
+    pub(super) fn subgroup_of(&mut self, thread: Operand) -> Operand {
+        let halvings = i64::from(self.schedule.layout.subgroup.trailing_zeros());
+        let group = thread >> halvings;
+        self.bind(group, "group")
     }
 
     /// The index of a thread in its subgroup.
-    pub(super) fn lane_in_subgroup(&mut self, thread: &Expr) -> Expr {
-        let last = Expr::i64(self.layout().subgroup - 1);
-        let index = binary(BinOp::And, thread.clone(), last);
-        self.bind_value(index, PrimType::I64, "lane")
+    pub(super) fn lane_in_subgroup(&mut self, thread: Operand) -> Operand {
+        let last = Expr::i64(self.schedule.layout.subgroup - 1);
+        let index = binary(BinOp::And, thread, last);
+        self.bind(index, "lane")
     }
 
     /// Inclusive scan of the threads' values in shared memory within each subgroup (Hillis-Steele:
@@ -57,63 +58,52 @@ impl Gen<'_, '_> {
         (operators, types): OperatorTypes<'_, '_>,
         part: &[Var],
         xs: &[Var],
-        (thread, joined): (&Expr, &Expr),
-    ) -> Result<(), PassError> {
-        self.store_all(part, types, thread.clone(), xs);
+        (thread, joined): (Operand, Operand),
+    ) -> Result {
+        self.store_all(part, types, thread, xs);
         let sums = self.copied(types, xs, "sum");
         let among = self.lane_in_subgroup(thread);
-        let reach = if joined == thread {
-            among
-        } else {
-            self.bind_value(min(joined.clone(), among), PrimType::I64, "reach")
-        };
+        let reach = if joined == thread { among } else { self.bind(min(joined, among), "reach") };
         self.subgroup_barrier();
-        let steps = i64::from(self.layout().subgroup.trailing_zeros());
-        self.for_seq("step", Expr::i64(0), Expr::i64(steps), false, |g, step| {
-            let distance = binary(BinOp::Shl, Expr::i64(1), Expr::Var(step));
-            let distance = g.bind_value(distance, PrimType::I64, "distance");
-            let has_left = compare(CmpOp::SLe, distance.clone(), reach);
-            let body = g.collect(|g| {
-                let other = sub(thread.clone(), distance);
-                let left = g.load_all(part, types, other, "left");
-                g.combine(operators, &left, &sums)?;
-                g.set_all(&sums, &left);
-                Ok(())
-            })?;
-            g.emit(Stmt::If(has_left, body, Vec::new()));
-            g.subgroup_barrier();
-            g.store_all(part, types, thread.clone(), &sums);
-            g.subgroup_barrier();
-            Ok(())
-        })?;
+        let steps = i64::from(self.schedule.layout.subgroup.trailing_zeros());
+        emit!(for step in self(0..steps) {
+            bind!(distance = self(1 << step));
+            let has_left = expr!(distance <= reach);
+            emit!(if self(has_left) {
+                let other = thread - distance;
+                let left = self.load_all(part, types, other, "left");
+                self.combine(operators, &left, &sums)?;
+                self.set_all(&sums, &left);
+            });
+            self.subgroup_barrier();
+            self.store_all(part, types, thread, &sums);
+            self.subgroup_barrier();
+        });
         self.barrier();
         Ok(())
     }
 
-    /// Folds the totals of the subgroups `from..to`, for values scanned by [`Gen::scan_subgroups`].
+    /// Folds the totals of the subgroups `from..to`, for values scanned by [`Generator::scan_subgroups`].
     pub(super) fn fold_subgroups(
         &mut self,
         (operators, types): OperatorTypes<'_, '_>,
         part: &[Var],
-        (from, to): (&Expr, &Expr),
-    ) -> Result<Vec<Var>, PassError> {
+        (from, to): (Operand, Operand),
+    ) -> Result<Vec<Var>> {
         let accs = self.neutral(operators, types)?;
-        let (size, groups) = (self.layout().subgroup, Expr::i64(self.n_subgroups()));
-        self.for_seq("group", Expr::i64(0), groups.clone(), false, |g, group| {
-            let group = Expr::Var(group);
-            let body = g.collect(|g| {
-                let last = add(mul(group.clone(), Expr::i64(size)), Expr::i64(size - 1));
-                let sums = g.load_all(part, types, last, "sum");
+        let (size, groups) = (self.schedule.layout.subgroup, self.n_subgroups());
+        emit!(for group in self(0..groups) {
+            let body = self.collect(|g| {
+                let sums = g.load_all(part, types, group * size + (size - 1), "sum");
                 g.combine(operators, &accs, &sums)
             })?;
-            let behind = (*from != Expr::i64(0)).then(|| compare(CmpOp::SLe, from.clone(), group.clone()));
-            let before = (*to != groups).then(|| compare(CmpOp::SLt, group, to.clone()));
+            let behind = (from.as_i64() != Some(0)).then(|| expr!(from <= group));
+            let before = (to.as_i64() != Some(groups)).then(|| expr!(group < to));
             match behind.into_iter().chain(before).reduce(and) {
-                Some(inside) => g.emit(Stmt::If(inside, body, Vec::new())),
-                None => body.into_iter().for_each(|stmt| g.emit(stmt)),
+                Some(inside) => self.emit(Stmt::If(inside, body, Vec::new())),
+                None => self.emit_all(body),
             }
-            Ok(())
-        })?;
+        });
         Ok(accs)
     }
 
@@ -123,16 +113,16 @@ impl Gen<'_, '_> {
         typed_operators: OperatorTypes<'_, '_>,
         part: &[Var],
         xs: &[Var],
-        thread: &Expr,
-    ) -> Result<(), PassError> {
+        thread: Operand,
+    ) -> Result {
         self.scan_subgroups(typed_operators, part, xs, (thread, thread))?;
         let group = self.subgroup_of(thread);
-        let sums = self.fold_subgroups(typed_operators, part, (&Expr::i64(0), &group))?;
+        let sums = self.fold_subgroups(typed_operators, part, (0.into(), group))?;
         let (operators, types) = typed_operators;
-        let own = self.load_all(part, types, thread.clone(), "value");
+        let own = self.load_all(part, types, thread, "value");
         self.combine(operators, &sums, &own)?;
         self.barrier();
-        self.store_all(part, types, thread.clone(), &sums);
+        self.store_all(part, types, thread, &sums);
         self.barrier();
         Ok(())
     }
@@ -143,26 +133,25 @@ impl Gen<'_, '_> {
     /// otherwise the block's.
     pub(super) fn pairwise_tree(
         &mut self,
-        (from, to): (Expr, Expr),
+        (from, to): (impl Into<Expr>, impl Into<Expr>),
         in_groups: bool,
-        thread: &Expr,
-        f: impl FnOnce(&mut Self, Expr) -> Result<(), PassError>,
-    ) -> Result<(), PassError> {
-        self.for_seq("round", from, to, false, |g, round| {
-            let distance = binary(BinOp::Shl, Expr::i64(1), Expr::Var(round));
-            let distance = g.bind_value(distance, PrimType::I64, "distance");
-            let pair = sub(mul(distance.clone(), Expr::i64(2)), Expr::i64(1));
-            let first = binary(BinOp::And, thread.clone(), pair);
-            let body = g.collect(|g| f(g, add(thread.clone(), distance)))?;
-            let is_first = compare(CmpOp::Eq, first, Expr::i64(0));
-            g.emit(Stmt::If(is_first, body, Vec::new()));
+        thread: Operand,
+        f: impl FnOnce(&mut Self, Expr) -> Result,
+    ) -> Result {
+        emit!(for round in self(from..to) {
+            bind!(distance = self(1 << round));
+            let pair = distance * 2 - 1;
+            let first = binary(BinOp::And, thread, pair);
+            emit!(if self(first == 0) {
+                f(self, thread + distance)?;
+            });
             if in_groups {
-                g.subgroup_barrier();
+                self.subgroup_barrier();
             } else {
-                g.barrier();
+                self.barrier();
             }
-            Ok(())
-        })
+        });
+        Ok(())
     }
 
     /// Reduces the values of `1 << halvings` neighbouring threads in shared memory, to the element
@@ -172,21 +161,21 @@ impl Gen<'_, '_> {
         (operators, types): OperatorTypes<'_, '_>,
         part: &[Var],
         accs: &[Var],
-        (thread, halvings): (&Expr, Expr),
-    ) -> Result<(), PassError> {
-        self.store_all(part, types, thread.clone(), accs);
+        (thread, halvings): (Operand, Operand),
+    ) -> Result {
+        self.store_all(part, types, thread, accs);
         self.subgroup_barrier();
         self.tree_reduce((operators, types), part, (thread, halvings))
     }
 
-    /// As [`Gen::reduce_group`], for values already in shared memory, which other threads may have
+    /// As [`Generator::reduce_group`], for values already in shared memory, which other threads may have
     /// stored.
     pub(super) fn reduce_stored(
         &mut self,
         typed_operators: OperatorTypes<'_, '_>,
         part: &[Var],
-        (thread, halvings): (&Expr, Expr),
-    ) -> Result<(), PassError> {
+        (thread, halvings): (Operand, Operand),
+    ) -> Result {
         self.barrier();
         self.tree_reduce(typed_operators, part, (thread, halvings))
     }
@@ -196,19 +185,18 @@ impl Gen<'_, '_> {
         &mut self,
         (operators, types): OperatorTypes<'_, '_>,
         part: &[Var],
-        (thread, halvings): (&Expr, Expr),
-    ) -> Result<(), PassError> {
+        (thread, halvings): (Operand, Operand),
+    ) -> Result {
         let put = |g: &mut Self, other: Expr| {
-            let left = g.load_all(part, types, thread.clone(), "left");
+            let left = g.load_all(part, types, thread, "left");
             let right = g.load_all(part, types, other, "right");
             g.combine(operators, &left, &right)?;
-            g.store_all(part, types, thread.clone(), &left);
+            g.store_all(part, types, thread, &left);
             Ok(())
         };
-        let steps = Expr::i64(i64::from(self.layout().subgroup.trailing_zeros()));
-        let inside = min(halvings.clone(), steps.clone());
-        let inside = self.bind_value(inside, PrimType::I64, "inside");
-        self.pairwise_tree((Expr::i64(0), inside), true, thread, put)?;
+        let steps = i64::from(self.schedule.layout.subgroup.trailing_zeros());
+        bind!(inside = self(min(halvings, steps)));
+        self.pairwise_tree((0, inside), true, thread, put)?;
         self.barrier();
         self.pairwise_tree((steps, halvings), false, thread, put)
     }

@@ -31,20 +31,21 @@ mod split_k;
 mod tile_extents;
 mod tiled_loop;
 
-use crate::function::Gen;
+use crate::Result;
+use crate::gpu::DeviceSchedule;
+use crate::mems::{Param, Seg};
 use crate::operators::div_up;
-use imp::build::{and, compare, mul};
+use crate::schedule::Generator;
+use imp::build::{Operand, TRUE, and, product};
 use imp::copy_plan::constant;
-use imp::{Expr, Stmt};
+use imp::{Expr, Stmt, bind, emit, expr};
 use ir::name::Name;
-use ir::seg::Seg;
-use ir::syntax::{Aux, Param};
+use ir::syntax::Aux;
 use ir::types::Dim;
-use ir::{Mems, PassError};
-pub(super) use plan::{TilingPlan, is_straight_line};
-use prim::{CmpOp, PrimType, Scalar};
 use tile_extents::{Shape, TileExtent, register_tile};
 use tiled_loop::TiledLoop;
+
+pub(super) use plan::{TilingPlan, is_straight_line};
 
 /// A loop is tiled if its trip count is at least this fraction (one in `MIN_DEPTH_FRACTION`) of a tile's depth.
 const MIN_DEPTH_FRACTION: i64 = 4;
@@ -52,12 +53,12 @@ const MIN_DEPTH_FRACTION: i64 = 4;
 /// A segmap to be tiled, and its plan.
 #[derive(Clone, Copy)]
 struct Tiling<'s> {
-    pat: &'s [Param<Mems>],
-    seg: &'s Seg<Mems>,
+    pat: &'s [Param],
+    seg: &'s Seg,
     plan: &'s TilingPlan<'s>,
     aux: &'s Aux,
     /// The minimum number of blocks for two-dimensional tiles.
-    min_blocks: &'s Expr,
+    min_blocks: Operand,
 }
 
 impl<'s> Tiling<'s> {
@@ -69,24 +70,19 @@ impl<'s> Tiling<'s> {
     }
 }
 
-impl Gen<'_, '_> {
+impl Generator<'_, DeviceSchedule> {
     /// A segmap: in tiles if its iterations share reads.
-    pub(super) fn kernel_map(
-        &mut self,
-        pat: &[Param<Mems>],
-        seg: &Seg<Mems>,
-        aux: &Aux,
-    ) -> Result<(), PassError> {
-        let Some(plan) = TilingPlan::of_map(seg).filter(|_| self.fuel.take()) else {
+    pub(super) fn kernel_map(&mut self, pat: &[Param], seg: &Seg, aux: &Aux) -> Result {
+        let Some(plan) = TilingPlan::of_map(seg).filter(|_| self.schedule.fuel.take()) else {
             return self.untiled_map(pat, seg, aux);
         };
-        let device = self.layout();
+        let device = self.schedule.layout;
         let shape =
             |iterations| Shape { threads: device.thread_grid(), iterations, depth: device.tiles.depth };
-        let mut fill = Expr::i64(device.tiles.busy_blocks);
+        let mut min_blocks = device.tiles.busy_blocks.into();
         let mut shapes = Vec::new();
         if plan.square {
-            fill = self.min_blocks_for_tiles(seg)?;
+            min_blocks = self.min_blocks_for_tiles(seg)?;
             if plan.is_small {
                 shapes.push(shape(device.tiles.iterations));
             }
@@ -94,39 +90,40 @@ impl Gen<'_, '_> {
         } else {
             shapes.push(Shape { threads: (1, device.block), iterations: 1, depth: device.block });
         }
-        let tiling = Tiling { pat, seg, plan: &plan, aux, min_blocks: &fill };
+        let tiling = Tiling { pat, seg, plan: &plan, aux, min_blocks };
         self.tiled_versions(tiling, &shapes)
     }
 
     /// Uses the first of the shapes that the sizes are large enough for, otherwise one thread for
     /// each iteration.
-    fn tiled_versions(&mut self, tiling: Tiling<'_>, shapes: &[Shape]) -> Result<(), PassError> {
+    fn tiled_versions(&mut self, tiling: Tiling<'_>, shapes: &[Shape]) -> Result {
         let Some((&shape, others)) = shapes.split_first() else {
             return self.untiled_map(tiling.pat, tiling.seg, tiling.aux);
         };
         let (outer, inner) = tiling.dims();
-        let mut needed = Vec::new();
+        let mut needed: Vec<(Operand, Expr)> = Vec::new();
         for ((_, dim), length) in inner.iter().zip(shape.lengths(inner.len())) {
-            needed.push((Expr::i64(length), self.dim(*dim)?));
+            needed.push((length.into(), self.dim(*dim)?.into()));
         }
         for shared in &tiling.plan.loops {
-            let least = Expr::i64(div_up_const(shape.depth, MIN_DEPTH_FRACTION));
-            needed.push((least, self.atom(shared.bound)?));
+            let least = div_up_const(shape.depth, MIN_DEPTH_FRACTION);
+            needed.push((least.into(), self.atom(shared.bound)?.into()));
         }
         if is_too_small(&needed) {
             return self.tiled_versions(tiling, others);
         }
         let spaces = self.extent_product(outer, "spaces")?;
         let extents = self.tile_extents(inner, shape)?;
-        let blocks = extents.iter().fold(spaces, |all, extent| mul(all, extent.blocks.clone()));
-        let blocks = self.bind_value(blocks, PrimType::I64, "blocks");
+        bind!(
+            blocks = self(product(std::iter::once(spaces).chain(extents.iter().map(|extent| extent.blocks))))
+        );
         if tiling.plan.square {
-            needed.push((tiling.min_blocks.clone(), blocks.clone()));
+            needed.push((tiling.min_blocks, blocks.into()));
         }
         let fits = is_large(needed);
         let tiled = self.collect(|g| g.tiled_kernel(tiling, shape, extents, blocks))?;
         if let Expr::Const(_) = fits {
-            tiled.into_iter().for_each(|stmt| self.emit(stmt));
+            self.emit_all(tiled);
             return Ok(());
         }
         let other = self.collect(|g| g.tiled_versions(tiling, others))?;
@@ -140,26 +137,26 @@ impl Gen<'_, '_> {
         tiling: Tiling<'_>,
         shape: Shape,
         mut extents: Vec<TileExtent>,
-        blocks: Expr,
-    ) -> Result<(), PassError> {
+        blocks: Operand,
+    ) -> Result {
         let (outer, _) = tiling.dims();
         let prov = tiling.aux.prov;
         let mut counts = Vec::with_capacity(tiling.plan.loops.len());
         for shared in &tiling.plan.loops {
             let bound = self.atom(shared.bound)?;
-            let count = div_up(bound.clone(), shape.depth);
-            counts.push((bound, self.bind_value(count, PrimType::I64, "tiles")));
+            let count = div_up(bound, shape.depth);
+            counts.push((bound, self.bind(count, "tiles")));
         }
         self.kernel(("segmap.tiled", prov), blocks, |g, block| {
             let rest = g.block_origin(&mut extents, shape, block);
-            g.delinearise(outer, &rest)?;
+            g.delinearise(outer, rest)?;
             let mut bytes = 0;
             let mut tiles = Vec::with_capacity(counts.len());
             for shared in &tiling.plan.loops {
                 tiles.push(g.tiles(shared, shape, &mut bytes));
             }
             g.threads(|g, thread| {
-                g.thread_indices(&mut extents, &thread, shape);
+                g.thread_indices(&mut extents, thread, shape);
                 let mut iterations = register_tile(&extents);
                 let stms = &tiling.seg.body.stms;
                 let mut done = 0;
@@ -174,29 +171,21 @@ impl Gen<'_, '_> {
                             g.record_bindings(iteration, &stm.pat);
                         }
                     }
-                    let around = std::mem::replace(&mut g.prov, stms[shared.at].aux.prov);
-                    let tiled_loop = TiledLoop {
-                        shared,
-                        tiles,
-                        from: &Expr::i64(0),
-                        bound: &count.0,
-                        count: &count.1,
-                        thread: &thread,
-                    };
-                    g.tiled_loop(&tiled_loop, &stms[shared.at], shape, &extents, &mut iterations)?;
-                    g.prov = around;
+                    let tiled_loop =
+                        TiledLoop { shared, tiles, from: 0.into(), bound: count.0, count: count.1, thread };
+                    let stm = &stms[shared.at];
+                    g.at(stm.aux.prov, |g| g.tiled_loop(&tiled_loop, stm, shape, &extents, &mut iterations))?;
                     done = shared.at + 1;
                 }
                 for iteration in &iterations {
                     g.bind_iteration(iteration);
-                    let end = g.collect(|g| {
+                    emit!(if g(iteration.is_inside(&extents)) {
                         for stm in &stms[done..] {
                             g.stm(stm)?;
                         }
                         let dims = &tiling.seg.space.dims;
-                        g.write_elements(tiling.pat, dims, &tiling.seg.body.result)
-                    })?;
-                    g.emit(Stmt::If(iteration.is_inside(&extents), end, Vec::new()));
+                        g.write_elements(tiling.pat, dims, &tiling.seg.body.result)?;
+                    });
                 }
                 Ok(())
             })
@@ -205,20 +194,15 @@ impl Gen<'_, '_> {
 }
 
 /// Returns true if a size is known to be less than required.
-fn is_too_small(needed: &[(Expr, Expr)]) -> bool {
+fn is_too_small(needed: &[(Operand, Expr)]) -> bool {
     let mut sizes = needed.iter();
-    sizes.any(|(least, size)| constant(size).zip(constant(least)).is_some_and(|(n, least)| n < least))
+    sizes.any(|(least, size)| constant(size).zip(least.as_i64()).is_some_and(|(n, least)| n < least))
 }
 
 /// The condition that all sizes are as large as required; sizes known at compile time are left out.
-fn is_large(mut needed: Vec<(Expr, Expr)>) -> Expr {
-    needed.retain(|(least, size)| constant(size).is_none() || constant(least).is_none());
-    needed.into_iter().fold(yes(), |large, (least, size)| and(large, compare(CmpOp::SLe, least, size)))
-}
-
-/// The constant `true`.
-const fn yes() -> Expr {
-    Expr::Const(Scalar::Bool(true))
+fn is_large(mut needed: Vec<(Operand, Expr)>) -> Expr {
+    needed.retain(|(least, size)| constant(size).is_none() || least.as_i64().is_none());
+    needed.into_iter().fold(TRUE, |large, (least, size)| and(large, expr!(least <= size)))
 }
 
 /// `ceil(a / b)`.

@@ -7,9 +7,10 @@
 
 use super::strided::{CopyFunctions, Key};
 use super::tiles;
-use imp::build::{add, and, compare, mul, select};
+use imp::build::{and, select};
+use imp::expr;
 use imp::{Access, Arg, CopyPlan, Expr, For, LoopMode, Region, Stmt, Var, VarInfo, VarType};
-use prim::{BinOp, CmpOp, PrimType, UnOp};
+use prim::{BinOp, PrimType, UnOp};
 
 /// One dimension: the extent, and the strides on both sides, in elements.
 #[derive(Clone)]
@@ -30,8 +31,8 @@ impl Positions {
     /// The positions `steps` further along a dimension.
     pub(super) fn along(&self, dim: &Dim, steps: &Expr) -> Self {
         Self {
-            to: add(self.to.clone(), mul(steps.clone(), dim.to.clone())),
-            from: add(self.from.clone(), mul(steps.clone(), dim.from.clone())),
+            to: self.to.clone() + steps.clone() * dim.to.clone(),
+            from: self.from.clone() + steps.clone() * dim.from.clone(),
         }
     }
 }
@@ -59,8 +60,8 @@ pub(super) fn body(key: Key, made: &mut CopyFunctions) -> (Vec<Var>, Vec<VarInfo
     let sizes = words("n", key.rank);
     let strides = words("to_by", key.rank).into_iter().zip(words("from_by", key.rank));
     let at = Positions {
-        to: to.into_iter().fold(Expr::i64(0), add),
-        from: from.into_iter().fold(Expr::i64(0), add),
+        to: to.into_iter().fold(Expr::i64(0), |sum, x| sum + x),
+        from: from.into_iter().fold(Expr::i64(0), |sum, x| sum + x),
     };
     let dims = sizes.into_iter().zip(strides);
     let dims: Vec<Dim> = dims.map(|(n, (to, from))| Dim { n, to, from }).collect();
@@ -74,7 +75,7 @@ pub(super) fn body(key: Key, made: &mut CopyFunctions) -> (Vec<Var>, Vec<VarInfo
 }
 
 fn is(x: &Expr, y: i64) -> Expr {
-    compare(CmpOp::Eq, x.clone(), Expr::i64(y))
+    expr!(x.clone() == y)
 }
 
 /// A condition: the stride is 1.
@@ -201,7 +202,7 @@ impl Copier<'_> {
             },
             |c| {
                 c.either(
-                    and(repeated, compare(CmpOp::SLt, Expr::i64(0), dim.n.clone())),
+                    and(repeated, expr!(0 < dim.n.clone())),
                     |c| {
                         let x = c.load(c.from, &at.from, Vec::new());
                         c.each(dim.n.clone(), true, |c, i| {
@@ -231,16 +232,14 @@ impl Copier<'_> {
     fn nest(&mut self, at: &Positions, (outer, next, last): (&[Dim], &Dim, &Dim)) {
         // One loop over both: the outer stride spans the inner dimension, or the inner dimension
         // has one element, whose stride does not matter.
-        let spans = |outer: &Expr, inner: &Expr| {
-            compare(CmpOp::Eq, outer.clone(), mul(inner.clone(), last.n.clone()))
-        };
+        let spans = |outer: &Expr, inner: &Expr| expr!(outer.clone() == inner.clone() * last.n.clone());
         let both = and(spans(&next.to, &last.to), spans(&next.from, &last.from));
         let single = self.name("single", PrimType::Bool, is_one(&last.n));
         self.either(
             or(both, single.clone()),
             |c| {
                 let joined = Dim {
-                    n: mul(next.n.clone(), last.n.clone()),
+                    n: next.n.clone() * last.n.clone(),
                     to: select(&single, &next.to, &last.to),
                     from: select(&single, &next.from, &last.from),
                 };

@@ -21,8 +21,9 @@ use super::branch_probability::LikelyConditions;
 use super::divergence::{Position, Region};
 use super::value::{LaneValue, Shape, Shapes};
 use crate::weight::likely_weight;
-use imp::build::{add, compare, div, max, min, mul, sub};
+use imp::build::{max, min};
 use imp::def_use::DefUse;
+use imp::expr;
 use imp::walk::each_stmt;
 use imp::{Expr, For, LoopMode, Stmt, Var, VarInfo, VarType};
 use prim::{BinOp, CmpOp, ConvOp, PrimType, Scalar, ScalarOp, UnOp};
@@ -128,38 +129,38 @@ impl Emit<'_, '_> {
     fn groups(&mut self, f: &For, at: u32) {
         let lanes = i64::from(self.lanes());
         let lo = self.name_i64(f.from.clone(), "lo");
-        let count = constant(sub(f.to.clone(), lo.clone()));
+        let count = constant(f.to.clone() - lo.clone());
         let count = if let Expr::Const(Scalar::I64(n)) = count {
             Expr::i64(n.max(0))
         } else {
-            self.name_i64(max(count, Expr::i64(0)), "count")
+            self.name_i64(max(count, 0), "count")
         };
-        let groups = constant(div(count.clone(), Expr::i64(lanes)));
-        let rest = constant(sub(count.clone(), mul(groups.clone(), Expr::i64(lanes))));
+        let groups = constant(count.clone() / lanes);
+        let rest = constant(count.clone() - groups.clone() * lanes);
         let has_both = groups != Expr::i64(0) && rest != Expr::i64(0);
         if has_both && masks_all_groups(&f.body) {
-            let groups = constant(div(add(count.clone(), Expr::i64(lanes - 1)), Expr::i64(lanes)));
+            let groups = constant((count.clone() + (lanes - 1)) / lanes);
             return self.group_loop(groups, |emit, done| {
-                let rest = min(sub(count, done.clone()), Expr::i64(lanes));
-                emit.masked_group(f, at, add(lo, done), rest);
+                let rest = min(count - done.clone(), lanes);
+                emit.masked_group(f, at, lo + done, rest);
             });
         }
         let groups = self.name_i64(groups, "groups");
         if groups != Expr::i64(0) {
             let all = Mask { lanes: None, region: None };
             self.group_loop(groups.clone(), |emit, done| {
-                emit.out.push(Stmt::Set(f.var, add(lo.clone(), done)));
+                emit.out.push(Stmt::Set(f.var, lo.clone() + done));
                 emit.block(&f.body, at + 1, at, all);
             });
         }
-        let done = self.name_i64(mul(groups, Expr::i64(lanes)), "done");
-        let rest = constant(sub(count, done.clone()));
+        let done = self.name_i64(groups * lanes, "done");
+        let rest = constant(count - done.clone());
         if rest == Expr::i64(0) {
             return;
         }
         let rest = self.name_i64(rest, "rest");
-        let tail = self.collect(|emit| emit.masked_group(f, at, add(lo, done), rest.clone()));
-        let any = compare(CmpOp::SLt, Expr::i64(0), rest);
+        let tail = self.collect(|emit| emit.masked_group(f, at, lo + done, rest.clone()));
+        let any = expr!(0 < rest);
         self.out.push(Stmt::If(any, tail, Vec::new()));
     }
 
@@ -167,7 +168,7 @@ impl Emit<'_, '_> {
     fn group_loop(&mut self, groups: Expr, f: impl FnOnce(&mut Self, Expr)) {
         let g = self.var(VarType::Scalar(PrimType::I64), "group");
         let lanes = i64::from(self.lanes());
-        let body = self.collect(|emit| f(emit, mul(Expr::Var(g), Expr::i64(lanes))));
+        let body = self.collect(|emit| f(emit, g * lanes));
         self.out.push(Stmt::For(For {
             mode: LoopMode::Seq { independent: true },
             var: g,

@@ -22,8 +22,9 @@
 
 use super::delinearise::{indices, sets};
 use super::legality;
-use imp::build::{add, and, compare, max, min};
+use imp::build::{and, max, min};
 use imp::def_use::DefUse;
+use imp::expr;
 use imp::walk::{divides, each_stmt, each_use, each_var, is_at_most};
 use imp::{Access, Expr, For, Function, LoopMode, Stmt, Var, VarInfo};
 use ir::Fuel;
@@ -122,7 +123,7 @@ impl TripBounds<'_> {
         if before.is_empty() {
             return Some(ended);
         }
-        let runs = compare(CmpOp::SLt, f.from.clone(), f.to.clone());
+        let runs = expr!(f.from.clone() < f.to.clone());
         let mut stmts = before;
         stmts.push(ended);
         Some(Stmt::If(runs, stmts, Vec::new()))
@@ -169,14 +170,14 @@ impl Bound {
         }
         if self.inclusive {
             // No index is above the largest number.
-            with = add(min(with, Expr::i64(i64::MAX - 1)), Expr::i64(1));
+            with = min(with, i64::MAX - 1) + 1;
         }
         let end = min(f.to.clone(), with);
         if self.ty == PrimType::I64 {
             // The operand may be any number; the trip count must not wrap.
             return max(end, f.from.clone());
         }
-        let least = |x, y| compare(CmpOp::SLe, x, y);
+        let least = |x, y| expr!(x <= y);
         let fits = and(least(Expr::i64(0), f.from.clone()), least(f.to.clone(), Expr::i64(i32::MAX.into())));
         Expr::select(PrimType::I64, fits, end, f.to.clone())
     }

@@ -7,7 +7,6 @@
 //!
 //! Affine variables are scalar variables that hold lane 0's value.
 
-use imp::build::{add, mul, sub};
 use imp::walk::type_of;
 use imp::{Access, Expr, Var, VarInfo};
 use prim::{BinOp, ConvOp, PrimType, Scalar, ScalarOp};
@@ -224,7 +223,7 @@ impl Shapes<'_> {
 fn tidy(value: LaneValue) -> LaneValue {
     fn fold(e: Expr) -> Expr {
         if let Expr::Scalar(ScalarOp::Binary(op @ (BinOp::Add | BinOp::Mul), PrimType::I64, x, y)) = e {
-            if op == BinOp::Add { add(*x, *y) } else { mul(*x, *y) }
+            if op == BinOp::Add { *x + *y } else { *x * *y }
         } else {
             e
         }
@@ -251,19 +250,19 @@ impl Stride {
     fn negated(&self) -> Self {
         match self {
             Self::Const(n) => Self::Const(n.wrapping_neg()),
-            Self::Of(e) => Self::Of(sub(Expr::i64(0), e.clone())),
+            Self::Of(e) => Self::Of(0 - e.clone()),
         }
     }
 
     fn plus(&self, other: &Self) -> Self {
-        Self::from_expr(add(self.expr(), other.expr()))
+        Self::from_expr(self.expr() + other.expr())
     }
 
     /// The stride times a uniform factor of a type, if it can be expressed.
     fn times(&self, factor: &Expr, ty: PrimType) -> Option<Self> {
         match (self, factor) {
             (Self::Const(n), Expr::Const(factor)) => Some(Self::Const(n.wrapping_mul(factor.as_i64()?))),
-            _ if ty == PrimType::I64 => Some(Self::from_expr(mul(factor.clone(), self.expr()))),
+            _ if ty == PrimType::I64 => Some(Self::from_expr(factor.clone() * self.expr())),
             _ => None,
         }
     }

@@ -16,12 +16,13 @@
 //! finally numbered.
 
 use super::delinearise::{Rows, is_expensive, substitute_index};
-use imp::build::{add, and, compare, div, max, min, mul, sub};
+use imp::build::{and, max, min};
 use imp::def_use::DefUse;
+use imp::expr;
 use imp::rename::{each_var_mut, replace};
 use imp::walk::{Use, each_stmt, each_use};
 use imp::{Expr, For, Function, LoopMode, Stmt, Var, VarInfo};
-use prim::{CmpOp, ConvOp, PrimType, Scalar};
+use prim::{ConvOp, PrimType, Scalar};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 use target::chunks::{MAX_SPECIALISED_ROW, MIN_DELINEARISED_EXPENSIVE_ROW, MIN_DELINEARISED_ROW};
@@ -126,8 +127,8 @@ impl Split<'_> {
     fn short_trip_version(&mut self, f: For, at: u32, least: i64) -> Stmt {
         let mut few = vec![Stmt::For(For { mode: LoopMode::Seq { independent: false }, ..f.clone() })];
         self.rename(&mut few, at);
-        let count = sub(f.to.clone(), f.from.clone());
-        let cond = compare(CmpOp::SLt, count, Expr::i64(least));
+        let count = f.to.clone() - f.from.clone();
+        let cond = expr!(count < least);
         Stmt::If(cond, few, vec![Stmt::For(f)])
     }
 
@@ -147,23 +148,23 @@ impl Split<'_> {
             Expr::convert(ConvOp::SExt, rows.ty, PrimType::I64, size)
         };
         let (lo, hi) = (f.from.clone(), f.to.clone());
-        let first = mul(Expr::Var(row), size.clone());
-        let index = add(first.clone(), Expr::Var(column));
+        let first = row * size.clone();
+        let index = first.clone() + column;
         inner.body.insert(0, Stmt::Set(inner.var, index));
         let outer = For {
             mode: f.mode.clone(),
             var: row,
-            from: div(lo.clone(), size.clone()),
-            to: div(add(hi.clone(), sub(size.clone(), Expr::i64(1))), size.clone()),
+            from: lo.clone() / size.clone(),
+            to: (hi.clone() + (size.clone() - 1)) / size.clone(),
             body: vec![Stmt::For(For {
                 var: column,
-                from: max(sub(lo.clone(), first.clone()), Expr::i64(0)),
-                to: min(sub(hi.clone(), first), size.clone()),
+                from: max(lo.clone() - first.clone(), 0),
+                to: min(hi.clone() - first, size.clone()),
                 ..inner
             })],
         };
         let shortest = if is_expensive(&f) { MIN_DELINEARISED_EXPENSIVE_ROW } else { MIN_DELINEARISED_ROW };
-        let least = |x, y| compare(CmpOp::SLe, x, y);
+        let least = |x, y| expr!(x <= y);
         let conds = [
             least(Expr::i64(shortest), size.clone()),
             least(size, Expr::i64(SMALL)),
@@ -190,7 +191,7 @@ impl Split<'_> {
             let mut rows = vec![Stmt::For(f.clone())];
             replace(&mut rows, size, &Expr::i64(n));
             self.rename(&mut rows, at);
-            let cond = compare(CmpOp::Eq, Expr::Var(size), Expr::i64(n));
+            let cond = expr!(size == n);
             rest = Stmt::If(cond, rows, vec![rest]);
         }
         rest

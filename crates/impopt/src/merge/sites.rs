@@ -12,10 +12,10 @@
 //! Allocations and calls, which have a location, are selected likewise.
 
 use super::canonical::{check_of, has_check};
-use imp::build::compare;
+use imp::expr;
 use imp::walk::{each_stmt, each_stmt_mut};
 use imp::{CheckId, Expr, Function, Stmt, Var, VarInfo, VarType};
-use prim::{CmpOp, PrimType, Scalar};
+use prim::{PrimType, Scalar};
 use std::sync::Arc;
 
 /// The weight of a failing check, and of an allocation or call, at one call site.
@@ -102,7 +102,7 @@ fn by_site(stmt: &Stmt, site: Var, ids: &[CheckId]) -> Stmt {
     let mut variants = ids.iter().enumerate().rev().map(|(number, id)| (number as i64, with(*id)));
     let last = variants.next().map_or_else(|| stmt.clone(), |(_, last)| last);
     variants.fold(last, |rest, (number, variant)| {
-        let here = compare(CmpOp::Eq, Expr::Var(site), Expr::i64(number));
+        let here = expr!(site == number);
         Stmt::If(here, vec![variant], vec![rest])
     })
 }

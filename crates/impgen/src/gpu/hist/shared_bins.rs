@@ -10,46 +10,44 @@
 //! colliding atomic updates are serialised.
 
 use super::{Bins, Hists};
-use crate::function::Gen;
+use crate::Result;
+use crate::gpu::DeviceSchedule;
 use crate::gpu::segments::{Chunk, Segments};
 use crate::operators::element_of_buffer;
-use imp::build::{add, binary, mul, sub};
-use imp::{Expr, Var};
-use ir::PassError;
+use crate::schedule::Generator;
+use imp::build::{Operand, binary};
+use imp::{Space, Var, bind, emit};
 use prim::{BinOp, PrimType};
 
-impl Gen<'_, '_> {
+impl Generator<'_, DeviceSchedule> {
     pub(super) fn hist_in_shared_memory(
         &mut self,
         hists: &Hists<'_>,
         operators: &[(BinOp, PrimType)],
         segments: &Segments<'_>,
         capacity: i64,
-    ) -> Result<(), PassError> {
+    ) -> Result {
         let bins = &hists.bins;
-        let halvings = self.halvings(hists, capacity, self.layout().block.trailing_zeros());
-        let parts = binary(BinOp::Shl, Expr::i64(1), halvings);
-        let parts = self.bind_value(parts, PrimType::I64, "parts");
+        let halvings = self.halvings(hists, capacity, self.schedule.layout.block.trailing_zeros());
+        bind!(parts = self(1 << halvings));
         let chunks = self.all_chunks(segments);
         self.kernel(("seghist", hists.prov), chunks, |g, block| {
             let buffers = operators.iter();
             let buffers: Vec<Var> =
-                buffers.map(|&(_, elem)| g.shared_tile("shared", elem, capacity)).collect();
-            let Chunk { segment, from, to } = g.chunk_of(segments, Expr::Var(block))?;
+                buffers.map(|&(_, elem)| g.frame_array(Space::Shared, "shared", elem, capacity)).collect();
+            let Chunk { segment, from, to } = g.chunk_of(segments, block.into())?;
             g.threads(|g, thread| {
                 for (hist, &buffer) in bins.iter().zip(&buffers) {
-                    g.init_shared_bins(hist, &[buffer], &parts, &thread)?;
+                    g.init_shared_bins(hist, &[buffer], parts, thread)?;
                 }
                 g.barrier();
-                let others = sub(parts.clone(), Expr::i64(1));
-                let part = binary(BinOp::And, thread.clone(), others);
-                let part = g.bind_value(part, PrimType::I64, "part");
-                g.distribute((&from, &to), true, &thread, |g, i| {
-                    g.bind_index_to(segments.index, i);
+                let others = parts - 1;
+                bind!(part = g(binary(BinOp::And, thread, others)));
+                g.distribute((from, to), true, thread, |g, i| {
+                    g.set_index(segments.index, i);
                     g.each_update(hists, |g, k, index, values| {
                         let (hist, (op, elem)) = (&bins[k], operators[k]);
-                        let position =
-                            add(mul(part.clone(), hist.per_segment.clone()), hist.segment_position(index));
+                        let position = part * hist.per_segment + hist.segment_position(index);
                         let value = g.atom(values[0])?;
                         g.atomic_update(element_of_buffer(buffers[k], elem, position), op, value);
                         Ok(())
@@ -57,11 +55,11 @@ impl Gen<'_, '_> {
                 })?;
                 g.barrier();
                 for ((hist, &buffer), &(op, _)) in bins.iter().zip(&buffers).zip(operators) {
-                    g.distribute((&Expr::i64(0), &hist.per_segment), true, &thread, |g, own| {
-                        let total = g.total_of_copies(hist, &[buffer], &parts, &own)?;
-                        let bin = g.bin_number(hist, &segment, own);
-                        for (element, total) in g.destination_elements(hist, &bin)?.into_iter().zip(total) {
-                            g.atomic_update(element, op, Expr::Var(total));
+                    g.distribute((0, hist.per_segment), true, thread, |g, own| {
+                        let total = g.total_of_copies(hist, &[buffer], parts, own)?;
+                        let bin = g.bin_number(hist, segment, own);
+                        for (element, total) in g.destination_elements(hist, bin)?.into_iter().zip(total) {
+                            g.atomic_update(element, op, total);
                         }
                         Ok(())
                     })?;
@@ -76,11 +74,11 @@ impl Gen<'_, '_> {
         &mut self,
         hist: &Bins<'_>,
         buffers: &[Var],
-        parts: &Expr,
-        thread: &Expr,
-    ) -> Result<(), PassError> {
-        let all = mul(hist.per_segment.clone(), parts.clone());
-        self.distribute((&Expr::i64(0), &all), true, thread, |g, index| {
+        parts: Operand,
+        thread: Operand,
+    ) -> Result {
+        let all = hist.per_segment * parts;
+        self.distribute((0, all), true, thread, |g, index| {
             let neutral = g.neutral(&[hist.op], &hist.types)?;
             g.store_all(buffers, &hist.types, index, &neutral);
             Ok(())
@@ -92,15 +90,15 @@ impl Gen<'_, '_> {
         &mut self,
         hist: &Bins<'_>,
         buffers: &[Var],
-        parts: &Expr,
-        bin: &Expr,
-    ) -> Result<Vec<Var>, PassError> {
-        let total = self.load_all(buffers, &hist.types, bin.clone(), "total");
-        self.for_seq("other", Expr::i64(1), parts.clone(), false, |g, part| {
-            let position = add(mul(Expr::Var(part), hist.per_segment.clone()), bin.clone());
-            let others = g.load_all(buffers, &hist.types, position, "more");
-            g.combine(&[hist.op], &total, &others)
-        })?;
+        parts: Operand,
+        bin: Operand,
+    ) -> Result<Vec<Var>> {
+        let total = self.load_all(buffers, &hist.types, bin, "total");
+        emit!(for other in self(1..parts) {
+            let position = other * hist.per_segment + bin;
+            let others = self.load_all(buffers, &hist.types, position, "more");
+            self.combine(&[hist.op], &total, &others)?;
+        });
         Ok(total)
     }
 }

@@ -2,15 +2,16 @@
 
 use super::thread_runs::Run;
 use super::{AGGREGATE, PREFIX, Published, SharedBuffers, Tile, Tiled, equals};
-use crate::function::Gen;
+use crate::Result;
+use crate::gpu::DeviceSchedule;
 use crate::operators::{div_up, element_of_buffer};
-use imp::build::{add, and, compare, max, min, mul, sub};
+use crate::schedule::Generator;
+use imp::build::{Operand, and, max, min};
 use imp::device::RELEASE_TYPE;
-use imp::{DeviceOp, Expr, Stmt, Var};
-use ir::PassError;
-use prim::{CmpOp, ConvOp, PrimType, Scalar};
+use imp::{DeviceOp, Expr, Stmt, Var, bind, emit, expr};
+use prim::{ConvOp, PrimType, Scalar};
 
-impl Gen<'_, '_> {
+impl Generator<'_, DeviceSchedule> {
     /// Signals the tile's aggregate, computes its exclusive prefix by look-back, and signals its
     /// inclusive prefix. Returns the exclusive prefix of the thread's iterations since the
     /// beginning of their segment.
@@ -19,14 +20,16 @@ impl Gen<'_, '_> {
         tiled: &Tiled<'_>,
         shared_buffers: &SharedBuffers,
         tile: &Tile,
-        (run, thread): (&Run, &Expr),
-    ) -> Result<Vec<Var>, PassError> {
+        (run, thread): (&Run, Operand),
+    ) -> Result<Vec<Var>> {
         let operators = &tiled.operators;
         let lasts = self.tile_aggregate(tiled, shared_buffers, tile)?;
         self.first_thread(thread, |g| {
-            let prefix = g.collect(|g| g.signal(tiled, tile, PREFIX, &lasts))?;
-            let aggregate = g.collect(|g| g.signal(tiled, tile, AGGREGATE, &lasts))?;
-            g.emit(Stmt::If(tile.has_segment_start.clone(), prefix, aggregate));
+            emit!(if g(tile.has_segment_start) {
+                g.signal(tiled, tile, PREFIX, &lasts)?;
+            } else {
+                g.signal(tiled, tile, AGGREGATE, &lasts)?;
+            });
             Ok(())
         })?;
         let left_values = self.run_prefix(tiled, shared_buffers, (run, thread))?;
@@ -39,22 +42,19 @@ impl Gen<'_, '_> {
             }
         };
         self.first_thread(thread, |g| {
-            let body = g.collect(|g| {
+            emit!(if g(tile.has_segment_start) {
+            } else {
                 let prefixes = g.copied(&tiled.types, &carries, "prefix");
                 g.combine(operators, &prefixes, &lasts)?;
-                g.signal(tiled, tile, PREFIX, &prefixes)
-            })?;
-            g.emit(Stmt::If(tile.has_segment_start.clone(), Vec::new(), body));
+                g.signal(tiled, tile, PREFIX, &prefixes)?;
+            });
             Ok(())
         })?;
         // The thread's first segment began before the tile.
-        let body = self.collect(|g| {
-            g.combine(operators, &carries, &left_values)?;
-            g.set_all(&left_values, &carries);
-            Ok(())
-        })?;
-        let continues = compare(CmpOp::SLt, run.segment_start.clone(), tile.from.clone());
-        self.emit(Stmt::If(continues, body, Vec::new()));
+        emit!(if self(run.segment_start < tile.from) {
+            self.combine(operators, &carries, &left_values)?;
+            self.set_all(&left_values, &carries);
+        });
         Ok(left_values)
     }
 
@@ -64,35 +64,29 @@ impl Gen<'_, '_> {
         tiled: &Tiled<'_>,
         shared_buffers: &SharedBuffers,
         tile: &Tile,
-    ) -> Result<Vec<Var>, PassError> {
+    ) -> Result<Vec<Var>> {
         let first = match &tiled.width {
-            None => Expr::i64(0),
+            None => 0.into(),
             Some(_) => {
-                let start_thread = self.thread_of(tiled, tile, tile.begin.clone());
-                self.subgroup_of(&start_thread)
+                let start_thread = self.thread_of(tiled, tile, tile.begin);
+                self.subgroup_of(start_thread)
             }
         };
         let typed_operators = (tiled.operators.as_slice(), tiled.types.as_slice());
-        let groups = Expr::i64(self.n_subgroups());
-        self.fold_subgroups(typed_operators, &shared_buffers.part, (&first, &groups))
+        let groups = self.n_subgroups().into();
+        self.fold_subgroups(typed_operators, &shared_buffers.part, (first, groups))
     }
 
     /// Signals values of the tile.
-    fn signal(
-        &mut self,
-        tiled: &Tiled<'_>,
-        tile: &Tile,
-        state: i32,
-        values: &[Var],
-    ) -> Result<(), PassError> {
+    fn signal(&mut self, tiled: &Tiled<'_>, tile: &Tile, state: i32, values: &[Var]) -> Result {
         let buffers = match &tiled.published {
             Published::StatusWords(words) => return self.publish(tiled, tile, (words, state), values),
             Published::Elements { inclusive_prefixes: prefixes, .. } if state == PREFIX => prefixes,
             Published::Elements { aggregates, .. } => aggregates,
         };
-        self.store_all(buffers, &tiled.types, tile.number.clone(), values);
+        self.store_all(buffers, &tiled.types, tile.number, values);
         self.emit(Stmt::Device(DeviceOp::Signal {
-            at: element_of_buffer(tiled.state, RELEASE_TYPE, add(tile.number.clone(), Expr::i64(1))),
+            at: element_of_buffer(tiled.state, RELEASE_TYPE, tile.number + 1),
             value: Expr::Const(Scalar::I32(state)),
         }));
         Ok(())
@@ -104,27 +98,24 @@ impl Gen<'_, '_> {
     pub(super) fn look_back_windows(
         &mut self,
         tile: &Tile,
-        thread: &Expr,
-        f: impl FnOnce(&mut Self, Expr, Expr) -> Result<Expr, PassError>,
-    ) -> Result<(), PassError> {
-        let window = self.layout().scans.window;
+        thread: Operand,
+        f: impl FnOnce(&mut Self, Operand, Expr) -> Result<Expr>,
+    ) -> Result {
+        let window = self.schedule.layout.scans.window;
         let (end, continues) = (self.scalar(PrimType::I64, "end"), self.scalar(PrimType::Bool, "continues"));
-        self.emit(Stmt::Set(end, tile.number.clone()));
-        self.emit(Stmt::Set(continues, tile.continues_segment.clone()));
-        let body = self.collect(|g| {
-            g.emit(Stmt::Set(end, sub(Expr::Var(end), Expr::i64(window))));
-            let other = add(Expr::Var(end), thread.clone());
-            let other = g.bind_value(other, PrimType::I64, "other");
-            let mut looks = compare(CmpOp::SLe, Expr::i64(0), other.clone());
-            if window < g.layout().block {
-                looks = and(compare(CmpOp::SLt, thread.clone(), Expr::i64(window)), looks);
+        self.set(end, tile.number);
+        self.set(continues, tile.continues_segment);
+        emit!(while self(continues) {
+            self.set(end, end - window);
+            bind!(other = self(end + thread));
+            let mut looks = expr!(0 <= other);
+            if window < self.schedule.layout.block {
+                looks = and(expr!(thread < window), looks);
             }
-            let more = f(g, other, looks)?;
-            g.emit(Stmt::Set(continues, more));
-            g.barrier();
-            Ok(())
-        })?;
-        self.emit(Stmt::While(continues, body));
+            let more = f(self, other, looks)?;
+            self.set(continues, more);
+            self.barrier();
+        });
         Ok(())
     }
 
@@ -134,28 +125,26 @@ impl Gen<'_, '_> {
         tiled: &Tiled<'_>,
         shared_buffers: &SharedBuffers,
         tile: &Tile,
-        (aggregates, prefixes, thread): (&[Var], &[Var], &Expr),
-    ) -> Result<Vec<Var>, PassError> {
+        (aggregates, prefixes, thread): (&[Var], &[Var], Operand),
+    ) -> Result<Vec<Var>> {
         let (operators, types) = (&tiled.operators, &tiled.types);
         let nearest = self.nearest_prefix(tiled, shared_buffers, tile, thread)?;
         let carries = self.neutral(operators, types)?;
         self.first_thread_if_continuing(tile, thread, |g| {
-            let prefixes = g.load_all(prefixes, types, nearest.clone(), "prefix");
+            let prefixes = g.load_all(prefixes, types, nearest, "prefix");
             g.set_all(&carries, &prefixes);
             Ok(())
         })?;
-        self.add_aggregates(tiled, shared_buffers, tile, (aggregates, &nearest, thread), &carries)?;
+        self.add_aggregates(tiled, shared_buffers, tile, (aggregates, nearest, thread), &carries)?;
         self.first_thread_if_continuing(tile, thread, |g| {
-            g.store_all(&shared_buffers.part, types, Expr::i64(0), &carries);
+            g.store_all(&shared_buffers.part, types, 0, &carries);
             Ok(())
         })?;
         self.barrier();
-        let body = self.collect(|g| {
-            let loaded = g.load_all(&shared_buffers.part, types, Expr::i64(0), "carry");
-            g.set_all(&carries, &loaded);
-            Ok(())
-        })?;
-        self.emit(Stmt::If(tile.continues_segment.clone(), body, Vec::new()));
+        emit!(if self(tile.continues_segment) {
+            let loaded = self.load_all(&shared_buffers.part, types, 0, "carry");
+            self.set_all(&carries, &loaded);
+        });
         Ok(carries)
     }
 
@@ -163,12 +152,12 @@ impl Gen<'_, '_> {
     fn first_thread_if_continuing(
         &mut self,
         tile: &Tile,
-        thread: &Expr,
-        f: impl FnOnce(&mut Self) -> Result<(), PassError>,
-    ) -> Result<(), PassError> {
-        let body = self.collect(f)?;
-        let first = compare(CmpOp::Eq, thread.clone(), Expr::i64(0));
-        self.emit(Stmt::If(and(first, tile.continues_segment.clone()), body, Vec::new()));
+        thread: Operand,
+        f: impl FnOnce(&mut Self) -> Result,
+    ) -> Result {
+        emit!(if self(thread == 0 && tile.continues_segment) {
+            f(self)?;
+        });
         Ok(())
     }
 
@@ -179,51 +168,48 @@ impl Gen<'_, '_> {
         tiled: &Tiled<'_>,
         shared_buffers: &SharedBuffers,
         tile: &Tile,
-        thread: &Expr,
-    ) -> Result<Expr, PassError> {
+        thread: Operand,
+    ) -> Result<Operand> {
         let nearest = self.scalar(PrimType::I64, "nearest");
-        self.emit(Stmt::Set(nearest, sub(tile.number.clone(), Expr::i64(1))));
+        self.set(nearest, tile.number - 1);
         self.look_back_windows(tile, thread, |g, other, looks| {
             let own = g.scalar(PrimType::I64, "own");
-            g.emit(Stmt::Set(own, Expr::i64(-1)));
-            let body = g.collect(|g| {
+            g.set(own, -1);
+            emit!(if g(looks) {
                 let state = g.scalar(RELEASE_TYPE, "state");
                 g.emit(Stmt::Device(DeviceOp::Await {
                     var: state,
-                    at: element_of_buffer(tiled.state, RELEASE_TYPE, add(other.clone(), Expr::i64(1))),
+                    at: element_of_buffer(tiled.state, RELEASE_TYPE, other + 1),
                 }));
-                let found = vec![Stmt::Set(own, other)];
-                g.emit(Stmt::If(equals(state, PREFIX), found, Vec::new()));
-                Ok(())
-            })?;
-            g.emit(Stmt::If(looks, body, Vec::new()));
-            let own = Expr::Var(own);
-            g.store_i32(shared_buffers.prefix_flags, thread.clone(), own);
+                emit!(if g(equals(state, PREFIX)) {
+                    g.set(own, other);
+                });
+            });
+            g.store_i32(shared_buffers.prefix_flags, thread, own);
             g.subgroup_barrier();
-            let steps = Expr::i64(i64::from(g.layout().subgroup.trailing_zeros()));
-            g.pairwise_tree((Expr::i64(0), steps), true, thread, |g, other| {
-                let left = g.load_i32(shared_buffers.prefix_flags, thread.clone(), "left");
+            let steps = i64::from(g.schedule.layout.subgroup.trailing_zeros());
+            g.pairwise_tree((0, steps), true, thread, |g, other| {
+                let left = g.load_i32(shared_buffers.prefix_flags, thread, "left");
                 let right = g.load_i32(shared_buffers.prefix_flags, other, "right");
-                g.store_i32(shared_buffers.prefix_flags, thread.clone(), max(left, right));
+                g.store_i32(shared_buffers.prefix_flags, thread, max(left, right));
                 Ok(())
             })?;
             g.barrier();
-            g.emit(Stmt::Set(nearest, Expr::i64(-1)));
-            let (groups, size) = (Expr::i64(g.n_subgroups()), Expr::i64(g.layout().subgroup));
-            g.for_seq("group", Expr::i64(0), groups, false, |g, group| {
-                let first = mul(Expr::Var(group), size);
+            g.set(nearest, -1);
+            let (groups, size) = (g.n_subgroups(), g.schedule.layout.subgroup);
+            emit!(for group in g(0..groups) {
+                let first = group * size;
                 let found = g.load_i32(shared_buffers.prefix_flags, first, "found");
-                g.emit(Stmt::Set(nearest, max(Expr::Var(nearest), found)));
-                Ok(())
-            })?;
-            Ok(compare(CmpOp::SLt, Expr::Var(nearest), Expr::i64(0)))
+                g.set(nearest, max(nearest, found));
+            });
+            Ok(expr!(nearest < 0))
         })?;
-        Ok(Expr::Var(nearest))
+        Ok(nearest.into())
     }
 
     /// Stores an `i32` into shared memory.
-    fn store_i32(&mut self, buffer: Var, index: Expr, value: Expr) {
-        let narrow = Expr::convert(ConvOp::SExt, PrimType::I64, PrimType::I32, value);
+    fn store_i32(&mut self, buffer: Var, index: Operand, value: impl Into<Expr>) {
+        let narrow = Expr::convert(ConvOp::SExt, PrimType::I64, PrimType::I32, value.into());
         self.emit(Stmt::Store(element_of_buffer(buffer, PrimType::I32, index), narrow));
     }
 
@@ -234,36 +220,32 @@ impl Gen<'_, '_> {
         tiled: &Tiled<'_>,
         shared_buffers: &SharedBuffers,
         tile: &Tile,
-        (aggregates, nearest, thread): (&[Var], &Expr, &Expr),
+        (aggregates, nearest, thread): (&[Var], Operand, Operand),
         carries: &[Var],
-    ) -> Result<(), PassError> {
-        let (size, types) = (self.layout().block, &tiled.types);
-        let first = self.bind_value(add(nearest.clone(), Expr::i64(1)), PrimType::I64, "first");
-        let count = sub(tile.number.clone(), first.clone());
-        let count = self.bind_value(count, PrimType::I64, "count");
-        let rounds = div_up(count.clone(), size);
-        self.for_seq("round", Expr::i64(0), rounds, false, |g, round| {
-            let before = mul(Expr::Var(round), Expr::i64(size));
-            let before = g.bind_value(before, PrimType::I64, "before");
-            let rest = g.bind_value(sub(count, before.clone()), PrimType::I64, "rest");
-            let body = g.collect(|g| {
-                let other = add(first, add(before, thread.clone()));
-                let aggregates = g.load_all(aggregates, types, other, "aggregate");
-                g.store_all(&shared_buffers.part, types, thread.clone(), &aggregates);
+    ) -> Result {
+        let (size, types) = (self.schedule.layout.block, &tiled.types);
+        bind!(first = self(nearest + 1));
+        bind!(count = self(tile.number - first));
+        let rounds = div_up(count, size);
+        emit!(for round in self(0..rounds) {
+            bind!(before = self(round * size));
+            bind!(rest = self(count - before));
+            emit!(if self(thread < rest) {
+                let other = first + (before + thread);
+                let aggregates = self.load_all(aggregates, types, other, "aggregate");
+                self.store_all(&shared_buffers.part, types, thread, &aggregates);
+            });
+            self.barrier();
+            self.first_thread(thread, |g| {
+                let to = min(rest, size);
+                emit!(for k in g(0..to) {
+                    let aggregates = g.load_all(&shared_buffers.part, types, k, "aggregate");
+                    g.combine(&tiled.operators, carries, &aggregates)?;
+                });
                 Ok(())
             })?;
-            let inside = compare(CmpOp::SLt, thread.clone(), rest.clone());
-            g.emit(Stmt::If(inside, body, Vec::new()));
-            g.barrier();
-            g.first_thread(thread, |g| {
-                let to = min(rest, Expr::i64(size));
-                g.for_seq("k", Expr::i64(0), to, false, |g, k| {
-                    let aggregates = g.load_all(&shared_buffers.part, types, Expr::Var(k), "aggregate");
-                    g.combine(&tiled.operators, carries, &aggregates)
-                })
-            })?;
-            g.barrier();
-            Ok(())
-        })
+            self.barrier();
+        });
+        Ok(())
     }
 }

@@ -11,21 +11,24 @@
 
 use super::super::subgroups::OperatorTypes;
 use super::{PREFIX, SharedBuffers, Tile, Tiled, equals};
-use crate::function::Gen;
+use crate::basic::resized;
+use crate::gpu::DeviceSchedule;
+use crate::mems::Operator;
 use crate::operators::element_of_buffer;
-use imp::build::{binary, compare, mul, sub};
+use crate::schedule::Generator;
+use crate::{OrBug, Result};
+use imp::build::{Operand, binary};
 use imp::device::RELAXED_TYPE;
-use imp::{DeviceOp, Expr, Stmt, Var};
-use ir::soac::Operator;
-use ir::{Mems, PassError};
-use prim::{BinOp, CmpOp, ConvOp, PrimType, Scalar};
+use imp::{DeviceOp, Expr, Stmt, Var, emit, expr};
+use ir::PassError;
+use prim::{BinOp, ConvOp, PrimType, Scalar};
 
 /// The bits of a word that hold the state.
 const STATE: i64 = 3;
 /// The shift of a word's value part.
 const UP: i64 = 32;
 
-impl Gen<'_, '_> {
+impl Generator<'_, DeviceSchedule> {
     /// Publishes values of the tile with a state.
     pub(super) fn publish(
         &mut self,
@@ -33,20 +36,20 @@ impl Gen<'_, '_> {
         tile: &Tile,
         (words, state): (&[Var], i32),
         values: &[Var],
-    ) -> Result<(), PassError> {
+    ) -> Result {
         let state = Expr::i64(i64::from(state));
         let mut words = words.iter();
         for (&ty, &value) in tiled.types.iter().zip(values) {
             for part in 0..super::n_status_words(ty) {
-                let wide = resized(ConvOp::ZExt, ty, PrimType::I64, Expr::Var(value));
+                let wide = resized(ConvOp::ZExt, ty, PrimType::I64, value);
                 let bits = match part {
-                    0 => binary(BinOp::Shl, wide, Expr::i64(UP)),
-                    _ => binary(BinOp::And, wide, Expr::i64(-1 << UP)),
+                    0 => wide << UP,
+                    _ => binary(BinOp::And, wide, -1 << UP),
                 };
                 let word = words.next();
-                let word = *word.ok_or_else(|| PassError::bug("a value has too few status words"))?;
+                let word = *word.or_bug("a value has too few status words")?;
                 self.emit(Stmt::Device(DeviceOp::Signal {
-                    at: element_of_buffer(word, RELAXED_TYPE, tile.number.clone()),
+                    at: element_of_buffer(word, RELAXED_TYPE, tile.number),
                     value: binary(BinOp::Or, bits, state.clone()),
                 }));
             }
@@ -60,59 +63,50 @@ impl Gen<'_, '_> {
         &mut self,
         tiled: &Tiled<'_>,
         words: &[Var],
-        other: &Expr,
+        other: Operand,
         (values, is_prefix): (&[Var], Var),
-    ) -> Result<(), PassError> {
+    ) -> Result {
         let loaded: Vec<Var> = words.iter().map(|_| self.scalar(RELAXED_TYPE, "loaded")).collect();
         let body: Vec<Stmt> = words
             .iter()
             .zip(&loaded)
             .map(|(&word, &var)| {
-                Stmt::Device(DeviceOp::Await {
-                    var,
-                    at: element_of_buffer(word, RELAXED_TYPE, other.clone()),
-                })
+                Stmt::Device(DeviceOp::Await { var, at: element_of_buffer(word, RELAXED_TYPE, other) })
             })
             .collect();
         let [first, others @ ..] = loaded.as_slice() else {
             return Err(PassError::bug("a scan has no values"));
         };
-        let state = |word: Var| binary(BinOp::And, Expr::Var(word), Expr::i64(STATE));
+        let state = |word: Var| binary(BinOp::And, word, STATE);
         if others.is_empty() {
-            body.into_iter().for_each(|stmt| self.emit(stmt));
+            self.emit_all(body);
         } else {
             let differ = self.scalar(PrimType::Bool, "differ");
-            self.emit(Stmt::Set(differ, Expr::Const(Scalar::Bool(true))));
-            let body = self.collect(|g| {
-                body.into_iter().for_each(|stmt| g.emit(stmt));
-                let unlike =
-                    others.iter().map(|other| binary(BinOp::Xor, Expr::Var(*first), Expr::Var(*other)));
-                let unlike = unlike.reduce(|a, b| binary(BinOp::Or, a, b));
-                let unlike = unlike.unwrap_or(Expr::i64(0));
-                let unlike = binary(BinOp::And, unlike, Expr::i64(STATE));
-                let unlike = compare(CmpOp::SLt, Expr::i64(0), unlike);
-                g.emit(Stmt::Set(differ, unlike));
-                Ok(())
-            })?;
-            self.emit(Stmt::While(differ, body));
+            self.set(differ, Scalar::Bool(true));
+            emit!(while self(differ) {
+                self.emit_all(body);
+                let unlike = others.iter().map(|other| binary(BinOp::Xor, *first, *other));
+                let unlike = unlike.reduce(|a, b| binary(BinOp::Or, a, b)).unwrap_or(Expr::i64(0));
+                self.set(differ, expr!(0 < binary(BinOp::And, unlike, STATE)));
+            });
         }
-        let prefix = compare(CmpOp::Eq, state(*first), Expr::i64(i64::from(PREFIX)));
-        self.emit(Stmt::Set(is_prefix, flag(prefix)));
+        let prefix = expr!(state(*first) == i64::from(PREFIX));
+        self.set(is_prefix, flag(prefix));
         let mut loaded = loaded.iter();
         for (&ty, &value) in tiled.types.iter().zip(values) {
             let mut bits = Expr::i64(0);
             for part in 0..super::n_status_words(ty) {
                 let word = loaded.next();
-                let word = *word.ok_or_else(|| PassError::bug("a value has too few status words"))?;
+                let word = *word.or_bug("a value has too few status words")?;
                 bits = match part {
-                    0 => binary(BinOp::LShr, Expr::Var(word), Expr::i64(UP)),
+                    0 => word >> UP,
                     _ => {
-                        let upper = binary(BinOp::And, Expr::Var(word), Expr::i64(-1 << UP));
+                        let upper = binary(BinOp::And, word, -1 << UP);
                         binary(BinOp::Or, bits, upper)
                     }
                 };
             }
-            self.emit(Stmt::Set(value, resized(ConvOp::ZExt, PrimType::I64, ty, bits)));
+            self.set(value, resized(ConvOp::ZExt, PrimType::I64, ty, bits));
         }
         Ok(())
     }
@@ -123,21 +117,22 @@ impl Gen<'_, '_> {
         tiled: &Tiled<'_>,
         shared_buffers: &SharedBuffers,
         tile: &Tile,
-        (words, thread): (&[Var], &Expr),
-    ) -> Result<Vec<Var>, PassError> {
+        (words, thread): (&[Var], Operand),
+    ) -> Result<Vec<Var>> {
         let (operators, types) = (tiled.operators.as_slice(), tiled.types.as_slice());
         let carries = self.neutral(operators, types)?;
         self.look_back_windows(tile, thread, |g, other, looks| {
             let values = g.neutral(operators, types)?;
             let is_prefix = g.scalar(PrimType::I32, "is_prefix");
-            g.emit(Stmt::Set(is_prefix, Expr::Const(Scalar::I32(0))));
-            let body = g.collect(|g| g.await_values(tiled, words, &other, (&values, is_prefix)))?;
-            g.emit(Stmt::If(looks, body, Vec::new()));
+            g.set(is_prefix, Scalar::I32(0));
+            emit!(if g(looks) {
+                g.await_values(tiled, words, other, (&values, is_prefix))?;
+            });
             g.store_values(shared_buffers, types, thread, (&values, is_prefix));
             g.subgroup_barrier();
-            let steps = Expr::i64(i64::from(g.layout().subgroup.trailing_zeros()));
-            g.pairwise_tree((Expr::i64(0), steps), true, thread, |g, right| {
-                let (right_values, right_is_prefix) = g.load_values(shared_buffers, types, &right);
+            let steps = i64::from(g.schedule.layout.subgroup.trailing_zeros());
+            g.pairwise_tree((0, steps), true, thread, |g, right| {
+                let (right_values, right_is_prefix) = g.load_values(shared_buffers, types, right);
                 g.append_right(operators, (&values, is_prefix), (&right_values, right_is_prefix))?;
                 g.store_values(shared_buffers, types, thread, (&values, is_prefix));
                 Ok(())
@@ -156,42 +151,37 @@ impl Gen<'_, '_> {
         shared_buffers: &SharedBuffers,
         (operators, types): OperatorTypes<'_, '_>,
         carries: &[Var],
-    ) -> Result<Var, PassError> {
+    ) -> Result<Var> {
         let found = self.scalar(PrimType::I32, "found");
-        self.emit(Stmt::Set(found, Expr::Const(Scalar::I32(0))));
-        let (groups, size) = (self.n_subgroups(), Expr::i64(self.layout().subgroup));
-        let (from, to) = (Expr::i64(1), Expr::i64(groups + 1));
-        self.for_seq("back", from, to, false, |g, back| {
-            let first = mul(sub(Expr::i64(groups), Expr::Var(back)), size);
-            let (left_values, left_is_prefix) = g.load_values(shared_buffers, types, &first);
-            let body = g.collect(|g| {
-                g.combine(operators, &left_values, carries)?;
-                g.set_all(carries, &left_values);
-                Ok(())
-            })?;
-            g.emit(Stmt::If(equals(found, 0), body, Vec::new()));
+        self.set(found, Scalar::I32(0));
+        let (groups, size) = (self.n_subgroups(), self.schedule.layout.subgroup);
+        emit!(for back in self(1..groups + 1) {
+            let first = (groups - back) * size;
+            let (left_values, left_is_prefix) = self.load_values(shared_buffers, types, first);
+            emit!(if self(equals(found, 0)) {
+                self.combine(operators, &left_values, carries)?;
+                self.set_all(carries, &left_values);
+            });
             // Unconditional, so that the load has no control dependence.
-            let any = Expr::binary(BinOp::Or, PrimType::I32, Expr::Var(found), Expr::Var(left_is_prefix));
-            g.emit(Stmt::Set(found, any));
-            Ok(())
-        })?;
+            let any = Expr::binary(BinOp::Or, PrimType::I32, found.into(), left_is_prefix.into());
+            self.set(found, any);
+        });
         Ok(found)
     }
 
     /// Combines the values of later tiles, on the right, with the values of earlier ones.
     fn append_right(
         &mut self,
-        operators: &[&Operator<Mems>],
+        operators: &[&Operator],
         (left_values, left_is_prefix): (&[Var], Var),
         (right_values, right_is_prefix): (&[Var], Var),
-    ) -> Result<(), PassError> {
-        let both = self.collect(|g| g.combine(operators, left_values, right_values))?;
-        let right = self.collect(|g| {
-            g.set_all(left_values, right_values);
-            g.emit(Stmt::Set(left_is_prefix, Expr::Var(right_is_prefix)));
-            Ok(())
-        })?;
-        self.emit(Stmt::If(equals(right_is_prefix, 0), both, right));
+    ) -> Result {
+        emit!(if self(equals(right_is_prefix, 0)) {
+            self.combine(operators, left_values, right_values)?;
+        } else {
+            self.set_all(left_values, right_values);
+            self.set(left_is_prefix, right_is_prefix);
+        });
         Ok(())
     }
 
@@ -199,50 +189,42 @@ impl Gen<'_, '_> {
         &mut self,
         shared_buffers: &SharedBuffers,
         types: &[PrimType],
-        thread: &Expr,
+        thread: Operand,
         (values, is_prefix): (&[Var], Var),
     ) {
-        self.store_all(&shared_buffers.loaded, types, thread.clone(), values);
-        let prefix_flags = element_of_buffer(shared_buffers.prefix_flags, PrimType::I32, thread.clone());
-        self.emit(Stmt::Store(prefix_flags, Expr::Var(is_prefix)));
+        self.store_all(&shared_buffers.loaded, types, thread, values);
+        let prefix_flags = element_of_buffer(shared_buffers.prefix_flags, PrimType::I32, thread);
+        self.emit(Stmt::Store(prefix_flags, is_prefix.into()));
     }
 
     fn load_values(
         &mut self,
         shared_buffers: &SharedBuffers,
         types: &[PrimType],
-        thread: &Expr,
+        thread: impl Into<Expr>,
     ) -> (Vec<Var>, Var) {
-        let values = self.load_all(&shared_buffers.loaded, types, thread.clone(), "loaded");
+        let thread = thread.into();
+        let values = self.load_all(&shared_buffers.loaded, types, &thread, "loaded");
         let is_prefix = self.scalar(PrimType::I32, "is_prefix");
-        let prefix_flags = element_of_buffer(shared_buffers.prefix_flags, PrimType::I32, thread.clone());
+        let prefix_flags = element_of_buffer(shared_buffers.prefix_flags, PrimType::I32, thread);
         self.emit(Stmt::Load(is_prefix, prefix_flags));
         (values, is_prefix)
     }
 
     /// Initialises the tile counter and the status words.
-    pub(super) fn init_status_words(&mut self, tiled: &Tiled<'_>, words: &[Var], number: &Expr) {
-        let nothing = Expr::Const(Scalar::I32(0));
-        let counter = element_of_buffer(tiled.state, PrimType::I32, Expr::i64(0));
-        let counter = vec![Stmt::Store(counter, nothing)];
-        let words = words.iter().map(|word| {
-            let before = sub(number.clone(), Expr::i64(1));
-            Stmt::Store(element_of_buffer(*word, RELAXED_TYPE, before), Expr::i64(0))
+    pub(super) fn init_status_words(&mut self, tiled: &Tiled<'_>, words: &[Var], number: Operand) {
+        emit!(if self(number == 0) {
+            let counter = element_of_buffer(tiled.state, PrimType::I32, 0);
+            self.emit(Stmt::Store(counter, Scalar::I32(0).into()));
+        } else {
+            for &word in words {
+                self.emit(Stmt::Store(element_of_buffer(word, RELAXED_TYPE, number - 1), Expr::i64(0)));
+            }
         });
-        let first = compare(CmpOp::Eq, number.clone(), Expr::i64(0));
-        self.emit(Stmt::If(first, counter, words.collect()));
     }
 }
 
 /// A truth value as an `i32`.
 fn flag(holds: Expr) -> Expr {
-    Expr::select(PrimType::I32, holds, Expr::Const(Scalar::I32(1)), Expr::Const(Scalar::I32(0)))
-}
-
-/// An integer conversion, if the types differ.
-fn resized(how: ConvOp, from: PrimType, to: PrimType, value: Expr) -> Expr {
-    if from == to {
-        return value;
-    }
-    Expr::convert(how, from, to, value)
+    Expr::select(PrimType::I32, holds, Scalar::I32(1).into(), Scalar::I32(0).into())
 }

@@ -4,57 +4,55 @@
 //! scanned values. So the thread keeps no values between the two.
 
 use super::{SharedBuffers, Tile, Tiled};
-use crate::function::Gen;
-use imp::build::{add, and, binary, compare, div, max, min, mul, select, sub};
-use imp::{Expr, Stmt, Var};
-use ir::PassError;
-use prim::{BinOp, CmpOp, PrimType};
+use crate::Result;
+use crate::gpu::DeviceSchedule;
+use crate::schedule::Generator;
+use imp::build::{Operand, and, max, min, select};
+use imp::{Expr, Stmt, Var, bind, emit, expr};
+use prim::PrimType;
 
 /// The consecutive iterations of a thread.
 pub(super) struct Run {
     /// The position of the first one in the tile.
-    position: Expr,
+    position: Operand,
     /// The index of the first one.
     from: Expr,
     /// The index where the segment of the first one begins.
-    pub(super) segment_start: Expr,
+    pub(super) segment_start: Operand,
     /// The index of the first segment beginning at or after the first one. Unused if there is only
     /// one segment.
-    next: Expr,
+    next: Operand,
     /// The thread whose iterations contain the beginning of the first one's segment, clamped to the
     /// tile.
-    segment_thread: Expr,
+    segment_thread: Operand,
 }
 
-impl Gen<'_, '_> {
-    pub(super) fn run_of(&mut self, tiled: &Tiled<'_>, tile: &Tile, thread: &Expr) -> Run {
-        let position = mul(thread.clone(), Expr::i64(tiled.own));
-        let position = self.bind_value(position, PrimType::I64, "position");
-        let from = add(tile.from.clone(), position.clone());
-        let zero = Expr::i64(0);
-        let (from, begin, next, start_thread) = match &tiled.width {
-            None => (from, zero.clone(), zero.clone(), zero),
+impl Generator<'_, DeviceSchedule> {
+    pub(super) fn run_of(&mut self, tiled: &Tiled<'_>, tile: &Tile, thread: Operand) -> Run {
+        bind!(position = self(thread * tiled.own));
+        let from = tile.from + position;
+        let (from, begin, next, start_thread) = match tiled.width {
+            None => (from, 0.into(), 0.into(), 0.into()),
             Some(width) => {
-                let from = self.bind_value(from, PrimType::I64, "first");
-                let inside = binary(BinOp::UMod, from.clone(), width.clone());
-                let begin = sub(from.clone(), inside);
-                let begin = self.bind_value(begin, PrimType::I64, "begin");
-                let opens = compare(CmpOp::Eq, begin.clone(), from.clone());
-                let after = add(begin.clone(), width.clone());
-                let next = select(&opens, &from, &after);
-                let next = self.bind_value(next, PrimType::I64, "next");
-                let start_thread = self.thread_of(tiled, tile, begin.clone());
-                (from, begin, next, start_thread)
+                bind!(first = self(from));
+                bind!(begin = self(first - first % width));
+                bind!(next = self(select(expr!(begin == first), first, begin + width)));
+                let start_thread = self.thread_of(tiled, tile, begin);
+                (first.into(), begin, next, start_thread)
             }
         };
         Run { position, from, segment_start: begin, next, segment_thread: start_thread }
     }
 
     /// The thread that has an index of the tile; the first thread for indices before the tile.
-    pub(super) fn thread_of(&mut self, tiled: &Tiled<'_>, tile: &Tile, iteration: Expr) -> Expr {
-        let position = max(sub(iteration, tile.from.clone()), Expr::i64(0));
-        let thread = div(position, Expr::i64(tiled.own));
-        self.bind_value(thread, PrimType::I64, "start_thread")
+    pub(super) fn thread_of(
+        &mut self,
+        tiled: &Tiled<'_>,
+        tile: &Tile,
+        iteration: impl Into<Expr>,
+    ) -> Operand {
+        let position = max(iteration.into() - tile.from, 0);
+        self.bind(position / tiled.own, "start_thread")
     }
 
     /// The aggregate of the thread's iterations, since the last segment beginning among them.
@@ -63,7 +61,7 @@ impl Gen<'_, '_> {
         tiled: &Tiled<'_>,
         shared_buffers: &SharedBuffers,
         run: &Run,
-    ) -> Result<Vec<Var>, PassError> {
+    ) -> Result<Vec<Var>> {
         let accs = self.neutral(&tiled.operators, &tiled.types)?;
         self.fold_run(tiled, shared_buffers, run, &accs, |_, _| ())?;
         Ok(accs)
@@ -77,7 +75,7 @@ impl Gen<'_, '_> {
         shared_buffers: &SharedBuffers,
         run: &Run,
         left_values: &[Var],
-    ) -> Result<(), PassError> {
+    ) -> Result {
         self.fold_run(tiled, shared_buffers, run, left_values, |g, position| {
             g.store_all(&shared_buffers.tile, &tiled.types, position, left_values);
         })
@@ -91,34 +89,30 @@ impl Gen<'_, '_> {
         shared_buffers: &SharedBuffers,
         run: &Run,
         accs: &[Var],
-        f: impl FnOnce(&mut Self, Expr),
-    ) -> Result<(), PassError> {
+        f: impl FnOnce(&mut Self, Operand),
+    ) -> Result {
         let (operators, types) = (&tiled.operators, &tiled.types);
         let begin = self.scalar(PrimType::I64, "begin");
         if tiled.width.is_some() {
-            self.emit(Stmt::Set(begin, run.next.clone()));
+            self.set(begin, run.next);
         }
         let own = Expr::i64(tiled.own);
-        self.for_seq("k", Expr::i64(0), own, false, |g, k| {
+        emit!(for k in self(0..own) {
             if let Some(width) = &tiled.width {
-                let body = g.collect(|g| {
-                    let neutral = g.neutral(operators, types)?;
-                    g.set_all(accs, &neutral);
-                    let next = add(Expr::Var(begin), width.clone());
-                    g.emit(Stmt::Set(begin, next));
-                    Ok(())
-                })?;
-                let iteration = add(run.from.clone(), Expr::Var(k));
-                let begins = compare(CmpOp::Eq, iteration, Expr::Var(begin));
-                g.emit(Stmt::If(begins, body, Vec::new()));
+                let iteration = run.from.clone() + k;
+                emit!(if self(iteration == begin) {
+                    let neutral = self.neutral(operators, types)?;
+                    self.set_all(accs, &neutral);
+                    let next = begin + *width;
+                    self.set(begin, next);
+                });
             }
-            let position = add(run.position.clone(), Expr::Var(k));
-            let position = g.bind_value(position, PrimType::I64, "position");
-            let xs = g.load_all(&shared_buffers.tile, types, position.clone(), "x");
-            g.combine(operators, accs, &xs)?;
-            f(g, position);
-            Ok(())
-        })
+            bind!(position = self(run.position + k));
+            let xs = self.load_all(&shared_buffers.tile, types, position, "x");
+            self.combine(operators, accs, &xs)?;
+            f(self, position);
+        });
+        Ok(())
     }
 
     /// The number of threads to the left with iterations of the segment that contains the thread's
@@ -128,16 +122,14 @@ impl Gen<'_, '_> {
         tiled: &Tiled<'_>,
         tile: &Tile,
         run: &Run,
-        thread: &Expr,
-    ) -> Expr {
+        thread: Operand,
+    ) -> Operand {
         let Some(width) = &tiled.width else {
-            return thread.clone();
+            return thread;
         };
-        let last = min(add(run.from.clone(), Expr::i64(tiled.own - 1)), sub(tile.to.clone(), Expr::i64(1)));
-        let last = self.bind_value(last, PrimType::I64, "last");
-        let begin = sub(last.clone(), binary(BinOp::UMod, last, width.clone()));
-        let start_thread = self.thread_of(tiled, tile, begin);
-        self.bind_value(sub(thread.clone(), start_thread), PrimType::I64, "segment_threads")
+        bind!(last = self(min(&run.from + (tiled.own - 1), tile.to - 1)));
+        let start_thread = self.thread_of(tiled, tile, last - last % width);
+        self.bind(thread - start_thread, "segment_threads")
     }
 
     /// The aggregate of the threads before this one, back to the beginning of its first iteration's
@@ -146,24 +138,24 @@ impl Gen<'_, '_> {
         &mut self,
         tiled: &Tiled<'_>,
         shared_buffers: &SharedBuffers,
-        (run, thread): (&Run, &Expr),
-    ) -> Result<Vec<Var>, PassError> {
+        (run, thread): (&Run, Operand),
+    ) -> Result<Vec<Var>> {
         let typed_operators = (tiled.operators.as_slice(), tiled.types.as_slice());
         let own = self.subgroup_of(thread);
         let first = match &tiled.width {
-            None => Expr::i64(0),
-            Some(_) => self.subgroup_of(&run.segment_thread),
+            None => 0.into(),
+            Some(_) => self.subgroup_of(run.segment_thread),
         };
-        let left_values = self.fold_subgroups(typed_operators, &shared_buffers.part, (&first, &own))?;
+        let left_values = self.fold_subgroups(typed_operators, &shared_buffers.part, (first, own))?;
         let body = self.collect(|g| {
-            let other = sub(thread.clone(), Expr::i64(1));
+            let other = thread - 1;
             let sums = g.load_all(&shared_buffers.part, &tiled.types, other, "left");
             g.combine(&tiled.operators, &left_values, &sums)
         })?;
         let among = self.lane_in_subgroup(thread);
-        let mut more = compare(CmpOp::SLt, Expr::i64(0), among);
+        let mut more = expr!(0 < among);
         if tiled.width.is_some() {
-            let continues = compare(CmpOp::SLt, run.segment_thread.clone(), thread.clone());
+            let continues = expr!(run.segment_thread < thread);
             more = and(more, continues);
         }
         self.emit(Stmt::If(more, body, Vec::new()));

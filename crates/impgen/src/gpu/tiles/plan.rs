@@ -1,12 +1,10 @@
 //! The plan for the tiles of a segmap, or of a reduction over segments: the loops that are executed
 //! from tiles are those with shared reads, a fact of the operations ([`SharedRead`]).
 
-use ir::Mems;
+use crate::mems::{Body, LoopParam, ScanReduce, Seg, Stm};
 use ir::facts::{SharedBy, SharedRead};
 use ir::name::Name;
-use ir::scan_reduce::ScanReduce;
-use ir::seg::Seg;
-use ir::syntax::{Atom, Body, Exp, LoopForm, LoopParam, Stm};
+use ir::syntax::{Atom, Exp, LoopForm};
 use prim::PrimType;
 
 /// An element that iterations share.
@@ -23,10 +21,10 @@ pub(super) struct TileRead<'s> {
 pub(super) struct SharedLoop<'s> {
     /// The index of its statement in the body.
     pub(super) at: usize,
-    pub(super) params: &'s [LoopParam<Mems>],
+    pub(super) params: &'s [LoopParam],
     pub(super) counter: Name,
     pub(super) bound: Atom,
-    pub(super) body: &'s Body<Mems>,
+    pub(super) body: &'s Body,
     pub(super) reads: Vec<TileRead<'s>>,
 }
 
@@ -46,7 +44,7 @@ const SMALL: (usize, usize, usize) = (2, 16, 8);
 
 impl<'s> TilingPlan<'s> {
     /// The plan for a segmap, if its iterations share reads.
-    pub(super) fn of_map(seg: &'s Seg<Mems>) -> Option<Self> {
+    pub(super) fn of_map(seg: &'s Seg) -> Option<Self> {
         let mut loops = Vec::new();
         for (at, stm) in seg.body.stms.iter().enumerate() {
             if let Exp::Loop { params, form: LoopForm::For { var: counter, ty: _, bound }, body } = &stm.exp {
@@ -66,7 +64,7 @@ impl<'s> TilingPlan<'s> {
 
     /// The plan for a reduction, with the innermost dimension as the loop, if its segments share
     /// reads.
-    pub(in crate::gpu) fn of_reduction(seg: &'s Seg<Mems>, scan_reduce: &ScanReduce<Mems>) -> Option<Self> {
+    pub(in crate::gpu) fn of_reduction(seg: &'s Seg, scan_reduce: &ScanReduce) -> Option<Self> {
         let (counter, width) = *seg.space.dims.last()?;
         let reads = tile_reads(&seg.body, counter);
         if reads.is_empty() {
@@ -83,11 +81,11 @@ impl<'s> TilingPlan<'s> {
 }
 
 /// The shared reads of a loop body.
-fn tile_reads(body: &Body<Mems>, counter: Name) -> Vec<TileRead<'_>> {
+fn tile_reads(body: &Body, counter: Name) -> Vec<TileRead<'_>> {
     body.stms.iter().filter_map(|stm| tile_read(stm, counter)).collect()
 }
 
-fn tile_read(stm: &Stm<Mems>, counter: Name) -> Option<TileRead<'_>> {
+fn tile_read(stm: &Stm, counter: Name) -> Option<TileRead<'_>> {
     let (shared, [param]) = (stm.aux.facts.shared()?, stm.pat.as_slice()) else {
         return None;
     };
@@ -96,7 +94,7 @@ fn tile_read(stm: &Stm<Mems>, counter: Name) -> Option<TileRead<'_>> {
 }
 
 /// Returns true if a body has at most `most` statements, none with a body of its own.
-pub(in crate::gpu) fn is_straight_line(body: &Body<Mems>, most: usize) -> bool {
-    let is_basic = |stm: &Stm<Mems>| matches!(stm.exp, Exp::Basic(_));
+pub(in crate::gpu) fn is_straight_line(body: &Body, most: usize) -> bool {
+    let is_basic = |stm: &Stm| matches!(stm.exp, Exp::Basic(_));
     body.stms.len() <= most && body.stms.iter().all(is_basic)
 }

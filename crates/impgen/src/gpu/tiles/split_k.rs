@@ -30,18 +30,17 @@ use super::plan::TilingPlan;
 use super::tile_extents::{Shape, ThreadIteration, TileExtent, register_tile};
 use super::tiled_loop::TiledLoop;
 use super::{is_large, is_too_small};
-use crate::function::Gen;
+use crate::Result;
+use crate::gpu::DeviceSchedule;
 use crate::gpu::reduce::Reduction;
-use crate::operators::{div_up, div_up_by};
-use imp::build::{add, binary, compare, div, max, min, mul, or, select, sub};
-use imp::{Expr, Stmt, Var};
+use crate::mems::{Param, ScanReduce, Seg};
+use crate::operators::div_up;
+use crate::schedule::Generator;
+use imp::build::{Operand, max, min, or, product, select};
+use imp::{Expr, Stmt, Var, bind, emit, expr};
 use ir::name::Name;
-use ir::scan_reduce::ScanReduce;
-use ir::seg::Seg;
-use ir::syntax::Param;
 use ir::types::Dim;
-use ir::{Mems, PassError, Prov};
-use prim::{BinOp, CmpOp, PrimType};
+use ir::{PassError, Prov};
 
 /// The minimum number of tiles of a chunk, for several segments per thread: so the partial results
 /// are small compared to the elements read.
@@ -49,7 +48,7 @@ const TILES: i64 = 4;
 
 /// The reduction.
 struct SplitReduction<'s> {
-    seg: &'s Seg<Mems>,
+    seg: &'s Seg,
     reduction: &'s Reduction<'s>,
     plan: &'s TilingPlan<'s>,
     prov: Prov,
@@ -57,11 +56,11 @@ struct SplitReduction<'s> {
     outer: &'s [(Name, Dim)],
     inner: &'s [(Name, Dim)],
     /// The number of segments.
-    count: Expr,
+    count: Operand,
     /// Iterations of a segment.
-    width: Expr,
+    width: Operand,
     /// The minimum number of blocks.
-    fill: Expr,
+    fill: Operand,
 }
 
 /// A partitioning into rectangles and chunks.
@@ -69,24 +68,24 @@ struct Partitioning {
     shape: Shape,
     extents: Vec<TileExtent>,
     /// Rectangles of a chunk.
-    rectangles: Expr,
+    rectangles: Operand,
     /// Iterations of a chunk, a multiple of a tile's depth.
-    length: Expr,
-    chunks: Expr,
+    length: Operand,
+    chunks: Operand,
     /// The condition that sizes are large enough.
-    fits: Expr,
+    fits: Operand,
 }
 
-impl Gen<'_, '_> {
+impl Generator<'_, DeviceSchedule> {
     /// A reduction whose segments share operands.
     pub(in crate::gpu) fn reduce_in_tiles(
         &mut self,
-        pat: &[Param<Mems>],
-        seg: &Seg<Mems>,
-        (scan_reduce, reduction): (&ScanReduce<Mems>, &Reduction<'_>),
+        pat: &[Param],
+        seg: &Seg,
+        (scan_reduce, reduction): (&ScanReduce, &Reduction<'_>),
         plan: &TilingPlan<'_>,
         prov: Prov,
-    ) -> Result<(), PassError> {
+    ) -> Result {
         let Some(((_, width), segments)) = seg.space.dims.split_last() else {
             return Err(PassError::bug("an index space has no dimensions"));
         };
@@ -103,82 +102,67 @@ impl Gen<'_, '_> {
             width: self.dim(*width)?,
         };
         let mut cuts = Vec::new();
-        let mut iterations = if plan.is_small { self.layout().tiles.iterations } else { 1 };
+        let mut iterations = if plan.is_small { self.schedule.layout.tiles.iterations } else { 1 };
         while iterations > 0 {
             cuts.extend(self.partitioning(&split, iterations)?);
             iterations /= 2;
         }
-        let Some(any) = cuts.iter().map(|cut| cut.fits.clone()).reduce(or) else {
+        let Some(any) = cuts.iter().map(|cut| Expr::from(cut.fits)).reduce(or) else {
             return self.reduce_by_blocks(pat, seg, (scan_reduce, reduction), prov);
         };
         let mut chunks = Expr::i64(1);
         for cut in cuts.iter().rev() {
-            chunks = select(&cut.fits, &cut.chunks, &chunks);
+            chunks = select(cut.fits, cut.chunks, chunks);
         }
-        let chunks = self.bind_value(chunks, PrimType::I64, "chunks");
-        let tiled = self.collect(|g| {
-            let all = mul(split.count.clone(), chunks.clone());
-            let several = compare(CmpOp::SLt, Expr::i64(1), chunks.clone());
-            let kept = select(&several, &all, &Expr::i64(0));
-            let kept = g.bind_value(kept, PrimType::I64, "kept");
-            let partials = g.device_arrays("partial", &reduction.types, &kept, prov);
-            g.rectangle_kernels(&split, cuts, &partials)?;
-            let totals = g.collect(|g| g.combine_chunks(&split, &partials, &chunks))?;
-            g.emit(Stmt::If(several, totals, Vec::new()));
-            g.release_arrays(&partials);
-            Ok(())
-        })?;
-        let others = self.collect(|g| g.reduce_by_blocks(pat, seg, (scan_reduce, reduction), prov))?;
-        self.emit(Stmt::If(any, tiled, others));
+        bind!(chunks = self(chunks));
+        emit!(if self(any) {
+            bind!(kept = self(select(expr!(1 < chunks), split.count * chunks, 0)));
+            let partials = self.device_arrays("partial", &reduction.types, kept, prov);
+            self.rectangle_kernels(&split, cuts, &partials)?;
+            emit!(if self(1 < chunks) {
+                self.combine_chunks(&split, &partials, chunks)?;
+            });
+            self.release_all(&partials);
+        } else {
+            self.reduce_by_blocks(pat, seg, (scan_reduce, reduction), prov)?;
+        });
         Ok(())
     }
 
     /// The partitioning with a register tile of side length `iterations`; `None` if there are known
     /// to be too few segments.
-    fn partitioning(
-        &mut self,
-        split: &SplitReduction<'_>,
-        iterations: i64,
-    ) -> Result<Option<Partitioning>, PassError> {
-        let device = self.layout();
+    fn partitioning(&mut self, split: &SplitReduction<'_>, iterations: i64) -> Result<Option<Partitioning>> {
+        let device = self.schedule.layout;
         let shape = Shape {
             threads: device.thread_grid(),
             iterations,
             depth: device.tiles.depth * (device.tiles.iterations / iterations).max(1),
         };
-        let mut needed = vec![(Expr::i64(device.tiles.depth), split.width.clone())];
+        let mut needed = vec![(Operand::from(device.tiles.depth), Expr::from(split.width))];
         for ((_, dim), length) in split.inner.iter().zip(shape.lengths(2)) {
             let more = i64::from(iterations > 1);
-            needed.push((Expr::i64(length / 2 + more), self.dim(*dim)?));
+            needed.push(((length / 2 + more).into(), self.dim(*dim)?.into()));
         }
         if is_too_small(&needed) {
             return Ok(None);
         }
         let spaces = self.extent_product(split.outer, "spaces")?;
         let extents = self.tile_extents(split.inner, shape)?;
-        let rectangles = extents.iter().fold(spaces, |all, extent| mul(all, extent.blocks.clone()));
-        let rectangles = self.bind_value(rectangles, PrimType::I64, "rectangles");
-        let enough = div(split.width.clone(), Expr::i64(TILES * device.tiles.depth));
-        let most = div(Expr::i64(device.blocks), max(rectangles.clone(), Expr::i64(1)));
-        let wanted = max(min(enough, most), Expr::i64(1));
-        let wanted = self.bind_value(wanted, PrimType::I64, "wanted");
-        let work = mul(rectangles.clone(), wanted.clone());
-        needed.push((split.fill.clone(), mul(work, Expr::i64(iterations * iterations))));
-        let length = div_up_by(split.width.clone(), wanted);
-        let depth = Expr::i64(shape.depth);
-        let length = mul(max(div_up(length, shape.depth), Expr::i64(1)), depth);
-        let length = self.bind_value(length, PrimType::I64, "length");
-        let chunks = div_up_by(split.width.clone(), length.clone());
-        let chunks = self.bind_value(chunks, PrimType::I64, "chunks");
+        bind!(
+            rectangles =
+                self(product(std::iter::once(spaces).chain(extents.iter().map(|extent| extent.blocks))))
+        );
+        let enough = split.width / (TILES * device.tiles.depth);
+        let most = device.blocks / max(rectangles, 1);
+        bind!(wanted = self(max(min(enough, most), 1)));
+        let work = rectangles * wanted;
+        needed.push((split.fill, work * (iterations * iterations)));
+        let length = div_up(split.width, wanted);
+        let depth = shape.depth;
+        bind!(length = self(max(div_up(length, shape.depth), 1) * depth));
+        bind!(chunks = self(div_up(split.width, length)));
         let fits = is_large(needed);
-        Ok(Some(Partitioning {
-            shape,
-            extents,
-            rectangles,
-            length,
-            chunks,
-            fits: self.bind_value(fits, PrimType::Bool, "fits"),
-        }))
+        Ok(Some(Partitioning { shape, extents, rectangles, length, chunks, fits: self.bind(fits, "fits") }))
     }
 
     /// The kernel of the first partitioning that fits; the last one is used unconditionally.
@@ -187,14 +171,14 @@ impl Gen<'_, '_> {
         split: &SplitReduction<'_>,
         cuts: Vec<Partitioning>,
         partials: &[Var],
-    ) -> Result<(), PassError> {
+    ) -> Result {
         let mut others = Vec::new();
         for cut in cuts.into_iter().rev() {
-            let fits = cut.fits.clone();
+            let fits = cut.fits;
             let body = self.collect(|g| g.reduce_rectangles(split, cut, partials))?;
-            others = if others.is_empty() { body } else { vec![Stmt::If(fits, body, others)] };
+            others = if others.is_empty() { body } else { vec![Stmt::If(fits.into(), body, others)] };
         }
-        others.into_iter().for_each(|stmt| self.emit(stmt));
+        self.emit_all(others);
         Ok(())
     }
 
@@ -204,48 +188,36 @@ impl Gen<'_, '_> {
         split: &SplitReduction<'_>,
         cut: Partitioning,
         partials: &[Var],
-    ) -> Result<(), PassError> {
+    ) -> Result {
         let Partitioning { shape, mut extents, rectangles, length, chunks, .. } = cut;
         let spaces = self.extent_product(split.outer, "spaces")?;
         let SplitReduction { reduction, prov, .. } = *split;
         let [shared] = split.plan.loops.as_slice() else {
             return Err(PassError::bug("a split reduction does not have exactly one loop"));
         };
-        let blocks = mul(rectangles, chunks.clone());
-        let blocks = self.bind_value(blocks, PrimType::I64, "blocks");
+        bind!(blocks = self(rectangles * chunks));
         self.kernel(("segred.tiled", prov), blocks, |g, block| {
             let rest = g.block_origin(&mut extents, shape, block);
             let (chunk, space) = if split.outer.is_empty() {
-                (rest, Expr::i64(0))
+                (rest, 0.into())
             } else {
-                let space = binary(BinOp::UMod, rest.clone(), spaces.clone());
-                let space = g.bind_value(space, PrimType::I64, "space");
-                g.delinearise(split.outer, &space)?;
-                let chunk = div(rest, spaces.clone());
-                (g.bind_value(chunk, PrimType::I64, "chunk"), space)
+                bind!(space = g(rest % spaces));
+                g.delinearise(split.outer, space)?;
+                (g.bind(rest / spaces, "chunk"), space)
             };
-            let from = g.bind_value(mul(chunk.clone(), length.clone()), PrimType::I64, "from");
-            let to = min(add(from.clone(), length.clone()), split.width.clone());
-            let to = g.bind_value(to, PrimType::I64, "to");
-            let count = div_up(sub(to.clone(), from.clone()), shape.depth);
-            let count = g.bind_value(count, PrimType::I64, "tiles");
+            bind!(from = g(chunk * length));
+            bind!(to = g(min(from + length, split.width)));
+            let count = g.bind(div_up(to - from, shape.depth), "tiles");
             let tiles = g.tiles(shared, shape, &mut 0);
             g.threads(|g, thread| {
-                g.thread_indices(&mut extents, &thread, shape);
+                g.thread_indices(&mut extents, thread, shape);
                 let iterations = register_tile(&extents);
                 let mut accs = Vec::with_capacity(iterations.len());
                 for iteration in &iterations {
                     g.bind_iteration(iteration);
                     accs.push(g.neutral(&reduction.operators, &reduction.types)?);
                 }
-                let tiled_loop = TiledLoop {
-                    shared,
-                    tiles: &tiles,
-                    from: &from,
-                    bound: &to,
-                    count: &count,
-                    thread: &thread,
-                };
+                let tiled_loop = TiledLoop { shared, tiles: &tiles, from, bound: to, count, thread };
                 g.tiled_iterations(&tiled_loop, shape, (&extents, &iterations), |g, number| {
                     g.iteration(&split.seg.body, |g, results| {
                         let values = g.copy_operands(&results, &reduction.types)?;
@@ -253,23 +225,23 @@ impl Gen<'_, '_> {
                         g.combine(&reduction.operators, accs, &values)
                     })
                 })?;
-                let first = mul(chunk, split.count.clone());
+                let first = chunk * split.count;
                 let extents = extents.as_slice();
                 let whole = g.each_segment(extents, &iterations, &accs, |g, _, accs| {
                     let dims = &split.seg.space.dims;
                     g.store_results(reduction.pat, &dims[..dims.len() - 1], accs)
                 })?;
                 let piece = g.each_segment(extents, &iterations, &accs, |g, iteration, accs| {
-                    let mut at = space.clone();
+                    let mut at = Expr::from(space);
                     for (extent, &number) in extents.iter().zip(&iteration.numbers) {
-                        let (index, _) = extent.iterations[number].clone();
-                        at = add(mul(at, extent.size.clone()), index);
+                        let (index, _) = extent.iterations[number];
+                        at = at * extent.size + index;
                     }
-                    let at = g.bind_value(add(first.clone(), at), PrimType::I64, "at");
+                    bind!(at = g(first.clone() + at));
                     g.store_all(partials, &reduction.types, at, accs);
                     Ok(())
                 })?;
-                let is_whole = compare(CmpOp::Eq, chunks, Expr::i64(1));
+                let is_whole = expr!(chunks == 1);
                 g.emit(Stmt::If(is_whole, whole, piece));
                 Ok(())
             })
@@ -282,13 +254,14 @@ impl Gen<'_, '_> {
         extents: &[TileExtent],
         iterations: &[ThreadIteration],
         accs: &[Vec<Var>],
-        mut f: impl FnMut(&mut Self, &ThreadIteration, &[Var]) -> Result<(), PassError>,
-    ) -> Result<Vec<Stmt>, PassError> {
+        mut f: impl FnMut(&mut Self, &ThreadIteration, &[Var]) -> Result,
+    ) -> Result<Vec<Stmt>> {
         self.collect(|g| {
             for (iteration, accs) in iterations.iter().zip(accs) {
                 g.bind_iteration(iteration);
-                let body = g.collect(|g| f(g, iteration, accs))?;
-                g.emit(Stmt::If(iteration.is_inside(extents), body, Vec::new()));
+                emit!(if g(iteration.is_inside(extents)) {
+                    f(g, iteration, accs)?;
+                });
             }
             Ok(())
         })
@@ -296,40 +269,33 @@ impl Gen<'_, '_> {
 
     /// Combines the partial results of each segment's chunks to the results, by groups of threads.
     /// Neighbouring threads read the partial results of neighbouring segments.
-    fn combine_chunks(
-        &mut self,
-        split: &SplitReduction<'_>,
-        partials: &[Var],
-        chunks: &Expr,
-    ) -> Result<(), PassError> {
+    fn combine_chunks(&mut self, split: &SplitReduction<'_>, partials: &[Var], chunks: Operand) -> Result {
         let Reduction { operators, types, pat } = split.reduction;
         let prov = split.prov;
-        let (rows, _) = self.layout().thread_grid();
+        let (rows, _) = self.schedule.layout.thread_grid();
         let group = self.few_threads_of(rows, chunks);
-        let blocks = self.blocks_for(&group, &split.count);
+        let blocks = self.blocks_for(&group, split.count);
         self.kernel(("segred.total", prov), blocks, |g, block| {
             let part = g.shared_arrays("part", types);
             g.threads(|g, thread| {
-                let (own, among) = g.strided_member(&group, (block, &thread), &split.count);
+                let (own, among) = g.strided_member(&group, (block, thread), split.count);
                 let accs = g.neutral(operators, types)?;
                 g.if_in_bounds(&own, |g| {
-                    let range = (&Expr::i64(0), chunks);
-                    let threads = (&own.index, &group.threads);
-                    g.distribute_among(range, false, threads, |g, chunk| {
-                        let at = add(mul(chunk, split.count.clone()), own.chunk.clone());
+                    g.distribute_among((0, chunks), false, (own.index, group.threads), |g, chunk| {
+                        let at = chunk * split.count + own.chunk;
                         let values = g.load_all(partials, types, at, "partial");
                         g.combine(operators, &accs, &values)
                     })
                 })?;
-                g.store_all(&part, types, among.clone(), &accs);
-                let halvings = group.log2_threads.clone();
-                g.reduce_stored((operators, types), &part, (&thread, halvings))?;
+                g.store_all(&part, types, among, &accs);
+                let halvings = group.log2_threads;
+                g.reduce_stored((operators, types), &part, (thread, halvings))?;
                 g.if_in_bounds(&own, |g| {
-                    g.first_thread(&own.index, |g| {
+                    g.first_thread(own.index, |g| {
                         let sums = g.load_all(&part, types, among, "sum");
                         let dims = &split.seg.space.dims;
                         let dims = &dims[..dims.len() - 1];
-                        g.delinearise(dims, &own.chunk)?;
+                        g.delinearise(dims, own.chunk)?;
                         g.store_results(pat, dims, &sums)
                     })
                 })

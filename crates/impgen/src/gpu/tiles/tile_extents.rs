@@ -5,17 +5,18 @@
 //! strided by the number of threads. Along the other dimension a thread's iterations are
 //! neighbours, so that it reads their elements from shared memory together.
 
-use super::{div_up_const, yes};
-use crate::function::Gen;
+use super::div_up_const;
+use crate::Result;
+use crate::gpu::DeviceSchedule;
+use crate::mems::Param;
 use crate::operators::div_up;
-use imp::build::{add, and, binary, compare, div, min, mul, sub};
-use imp::{Expr, Stmt, Var};
+use crate::schedule::Generator;
+use imp::build::{Operand, TRUE, and, min};
+use imp::{Expr, Var, bind, expr};
 use ir::facts::SharedBy;
 use ir::name::Name;
-use ir::syntax::Param;
 use ir::types::Dim;
-use ir::{Mems, PassError};
-use prim::{BinOp, CmpOp, PrimType};
+use prim::PrimType;
 
 /// The shape of a block of iterations.
 #[derive(Clone, Copy)]
@@ -64,10 +65,7 @@ impl Shape {
 impl TileExtent {
     /// The offset of a thread's iteration in the block, by its number.
     pub(super) fn offset(&self, number: i64) -> Expr {
-        add(
-            mul(self.position.clone(), Expr::i64(self.thread_stride)),
-            Expr::i64(number * self.iteration_stride),
-        )
+        self.position * self.thread_stride + number * self.iteration_stride
     }
 }
 
@@ -75,20 +73,20 @@ impl TileExtent {
 pub(super) struct TileExtent {
     pub(super) index: Name,
     /// The extent of the dimension.
-    pub(super) size: Expr,
+    pub(super) size: Operand,
     /// The number of blocks along it.
-    pub(super) blocks: Expr,
+    pub(super) blocks: Operand,
     /// The block's first index.
-    pub(super) first: Expr,
+    pub(super) first: Operand,
     /// The thread's index along the side.
-    position: Expr,
+    position: Operand,
     /// The stride between the first iterations of neighbouring threads (`thread_stride`), and
     /// between the iterations of one thread (`iteration_stride`).
     thread_stride: i64,
     iteration_stride: i64,
     /// The indices of the thread's iterations, and variables with the indices clamped to the
     /// dimension.
-    pub(super) iterations: Vec<(Expr, Var)>,
+    pub(super) iterations: Vec<(Operand, Var)>,
 }
 
 /// An iteration of a thread: its position, and the variables that names are bound to.
@@ -101,34 +99,28 @@ pub(super) struct ThreadIteration {
 impl ThreadIteration {
     /// The condition that the iteration is in the space.
     pub(super) fn is_inside(&self, extents: &[TileExtent]) -> Expr {
-        let mut inside = yes();
-        for (extent, &number) in extents.iter().zip(&self.numbers) {
-            let (index, _) = extent.iterations[number].clone();
-            inside = and(inside, compare(CmpOp::SLt, index, extent.size.clone()));
-        }
-        inside
+        extents.iter().zip(&self.numbers).fold(TRUE, |inside, (extent, &number)| {
+            let (index, _) = extent.iterations[number];
+            and(inside, expr!(index < extent.size))
+        })
     }
 }
 
-impl Gen<'_, '_> {
+impl Generator<'_, DeviceSchedule> {
     /// Blocks over the innermost one or two dimensions of a space.
-    pub(super) fn tile_extents(
-        &mut self,
-        inner: &[(Name, Dim)],
-        shape: Shape,
-    ) -> Result<Vec<TileExtent>, PassError> {
+    pub(super) fn tile_extents(&mut self, inner: &[(Name, Dim)], shape: Shape) -> Result<Vec<TileExtent>> {
         let mut extents = Vec::with_capacity(inner.len());
         for (number, ((index, dim), length)) in inner.iter().zip(shape.lengths(inner.len())).enumerate() {
             let (thread_stride, iteration_stride) =
                 if number + 1 == inner.len() { (1, shape.threads.1) } else { (shape.iterations, 1) };
             let size = self.dim(*dim)?;
-            let along = div_up(size.clone(), length);
+            let along = div_up(size, length);
             extents.push(TileExtent {
                 index: *index,
                 size,
-                blocks: self.bind_value(along, PrimType::I64, "along"),
-                first: Expr::i64(0),
-                position: Expr::i64(0),
+                blocks: self.bind(along, "along"),
+                first: 0.into(),
+                position: 0.into(),
                 thread_stride,
                 iteration_stride,
                 iterations: Vec::new(),
@@ -139,38 +131,29 @@ impl Gen<'_, '_> {
 
     /// Computes the first index of a block along each side; returns the rest of its number, which
     /// counts the other dimensions.
-    pub(super) fn block_origin(&mut self, extents: &mut [TileExtent], shape: Shape, block: Var) -> Expr {
-        let mut rest = Expr::Var(block);
+    pub(super) fn block_origin(&mut self, extents: &mut [TileExtent], shape: Shape, block: Var) -> Operand {
+        let mut rest = Operand::from(block);
         let lengths = shape.lengths(extents.len());
         for (extent, length) in extents.iter_mut().zip(lengths).rev() {
-            let number = binary(BinOp::UMod, rest.clone(), extent.blocks.clone());
-            let first = mul(number, Expr::i64(length));
-            extent.first = self.bind_value(first, PrimType::I64, "first");
-            rest = div(rest, extent.blocks.clone());
-            rest = self.bind_value(rest, PrimType::I64, "rest");
+            extent.first = self.bind(rest % extent.blocks * length, "first");
+            rest = self.bind(rest / extent.blocks, "rest");
         }
         rest
     }
 
     /// Computes the position of a thread in its block, and the indices of its iterations.
-    pub(super) fn thread_indices(&mut self, extents: &mut [TileExtent], thread: &Expr, shape: Shape) {
+    pub(super) fn thread_indices(&mut self, extents: &mut [TileExtent], thread: Operand, shape: Shape) {
         let (_, columns) = shape.threads;
-        let owns = if extents.len() == 1 {
-            vec![thread.clone()]
-        } else {
-            let row = div(thread.clone(), Expr::i64(columns));
-            let column = binary(BinOp::UMod, thread.clone(), Expr::i64(columns));
-            vec![row, column]
-        };
+        let owns =
+            if extents.len() == 1 { vec![thread.into()] } else { vec![thread / columns, thread % columns] };
         for (extent, own) in extents.iter_mut().zip(owns) {
-            extent.position = self.bind_value(own, PrimType::I64, "position");
-            let hint = self.function.names.hint(extent.index).clone();
-            let last = sub(extent.size.clone(), Expr::i64(1));
+            extent.position = self.bind(own, "position");
+            let hint = self.hint(extent.index);
+            let last = extent.size - 1;
             for number in 0..shape.iterations {
-                let index = add(extent.first.clone(), extent.offset(number));
-                let index = self.bind_value(index, PrimType::I64, "index");
+                bind!(index = self(extent.first + extent.offset(number)));
                 let var = self.scalar(PrimType::I64, &hint);
-                self.emit(Stmt::Set(var, min(index.clone(), last.clone())));
+                self.set(var, min(index, last.clone()));
                 extent.iterations.push((index, var));
             }
         }
@@ -184,7 +167,7 @@ impl Gen<'_, '_> {
     }
 
     /// Records the variables of names that were bound for an iteration.
-    pub(super) fn record_bindings(&self, iteration: &mut ThreadIteration, pat: &[Param<Mems>]) {
+    pub(super) fn record_bindings(&self, iteration: &mut ThreadIteration, pat: &[Param]) {
         for param in pat {
             if let Ok(var) = self.var(param.name) {
                 iteration.vars.push((param.name, var));

@@ -21,15 +21,17 @@
 
 use super::plan::{SharedLoop, TileRead};
 use super::tile_extents::{Shape, ThreadIteration, TileExtent};
-use super::yes;
-use crate::function::Gen;
+use crate::emitter::HeldRead;
+use crate::gpu::DeviceSchedule;
+use crate::mems::Stm;
 use crate::operators::element_of_buffer;
-use imp::build::{add, and, binary, compare, div, min, mul, sub};
-use imp::{Access, Expr, Stmt, Var};
+use crate::schedule::Generator;
+use crate::{OrBug, Result};
+use imp::build::{Operand, TRUE, and, min};
+use imp::{Access, Expr, Space, Stmt, Var, bind, emit, expr};
 use ir::facts::SharedBy;
-use ir::syntax::{Atom, Stm};
-use ir::{Mems, PassError};
-use prim::{BinOp, CmpOp, PrimType, Scalar};
+use ir::syntax::Atom;
+use prim::{PrimType, Scalar};
 use target::device::TILE_BYTES;
 
 /// A tile: an array in shared memory.
@@ -43,15 +45,15 @@ pub(super) struct TiledLoop<'t> {
     pub(super) shared: &'t SharedLoop<'t>,
     pub(super) tiles: &'t [Tile<'t>],
     /// The first loop iteration.
-    pub(super) from: &'t Expr,
+    pub(super) from: Operand,
     /// The upper bound, exclusive.
-    pub(super) bound: &'t Expr,
+    pub(super) bound: Operand,
     /// The number of tiles.
-    pub(super) count: &'t Expr,
-    pub(super) thread: &'t Expr,
+    pub(super) count: Operand,
+    pub(super) thread: Operand,
 }
 
-impl Gen<'_, '_> {
+impl Generator<'_, DeviceSchedule> {
     /// Allocates tiles for the shared reads of a loop, as long as they fit.
     pub(super) fn tiles<'s>(
         &mut self,
@@ -68,7 +70,7 @@ impl Gen<'_, '_> {
                 continue;
             }
             *bytes += more;
-            let buffer = self.shared_tile("tile", read.elem, count);
+            let buffer = self.frame_array(Space::Shared, "tile", read.elem, count);
             tiles.push(Tile { read, buffer });
         }
         tiles
@@ -78,11 +80,11 @@ impl Gen<'_, '_> {
     pub(super) fn tiled_loop(
         &mut self,
         tiled: &TiledLoop<'_>,
-        stm: &Stm<Mems>,
+        stm: &Stm,
         shape: Shape,
         extents: &[TileExtent],
         iterations: &mut [ThreadIteration],
-    ) -> Result<(), PassError> {
+    ) -> Result {
         let shared = tiled.shared;
         let mut carried = Vec::with_capacity(iterations.len());
         for iteration in &mut *iterations {
@@ -91,8 +93,8 @@ impl Gen<'_, '_> {
             for p in shared.params {
                 let init = self.atom(p.init)?;
                 let var = self.bind_borrowed(&p.param);
-                let var = var.ok_or_else(|| PassError::bug("a tiled loop carries an array"))?;
-                self.emit(Stmt::Set(var, init));
+                let var = var.or_bug("a tiled loop carries an array")?;
+                self.set(var, init);
                 iteration.vars.push((p.param.name, var));
                 own.push(Some(var));
             }
@@ -117,60 +119,60 @@ impl Gen<'_, '_> {
         tiled: &TiledLoop<'_>,
         shape: Shape,
         (extents, iterations): (&[TileExtent], &[ThreadIteration]),
-        mut each: impl FnMut(&mut Self, usize) -> Result<(), PassError>,
-    ) -> Result<(), PassError> {
+        mut each: impl FnMut(&mut Self, usize) -> Result,
+    ) -> Result {
         let shared = tiled.shared;
-        let depth = Expr::i64(shape.depth);
-        let hint = self.function.names.hint(shared.counter).clone();
+        let depth = shape.depth;
+        let hint = self.hint(shared.counter);
         self.barrier();
         let mut loaded = Vec::with_capacity(tiled.tiles.len());
         for tile in tiled.tiles {
-            let rounds = shape.rounds(tile.read.shared.by, self.layout().block);
+            let rounds = shape.rounds(tile.read.shared.by, self.schedule.layout.block);
             let own: Vec<Var> = (0..rounds).map(|_| self.scalar(tile.read.elem, "next")).collect();
             self.prefetch(tiled, tile, (shape, extents), (tiled.from, &own))?;
             loaded.push(own);
         }
-        self.for_seq("tile", Expr::i64(0), tiled.count.clone(), false, |g, tile| {
-            let before = mul(Expr::Var(tile), depth.clone());
-            let first = add(tiled.from.clone(), before);
-            let first = g.bind_value(first, PrimType::I64, "first");
+        emit!(for tile in self(0..tiled.count) {
+            let before = tile * depth;
+            bind!(first = self(tiled.from + before));
             for (tile, own) in tiled.tiles.iter().zip(&loaded) {
-                g.store_tile(tiled, tile, shape, own);
+                self.store_tile(tiled, tile, shape, own);
             }
-            g.barrier();
-            let next = g.bind_value(add(first.clone(), depth.clone()), PrimType::I64, "next");
+            self.barrier();
+            bind!(next = self(first + depth));
             for (tile, own) in tiled.tiles.iter().zip(&loaded) {
-                g.prefetch(tiled, tile, (shape, extents), (&next, own))?;
+                self.prefetch(tiled, tile, (shape, extents), (next, own))?;
             }
-            let left = sub(tiled.bound.clone(), first.clone());
-            let count = g.bind_value(min(left, depth), PrimType::I64, "trips");
-            g.for_seq("iteration", Expr::i64(0), count, false, |g, step| {
-                let counter = g.scalar(PrimType::I64, &hint);
-                g.emit(Stmt::Set(counter, add(first, Expr::Var(step))));
-                g.set_var(shared.counter, counter);
-                let held: Vec<Vec<Var>> =
-                    tiled.tiles.iter().map(|tile| g.load_registers(tile, shape, extents, step)).collect();
-                for (number, iteration) in iterations.iter().enumerate() {
-                    g.bind_iteration(iteration);
+            let left = tiled.bound - first;
+            let count = self.bind(min(left, depth), "trips");
+            emit!(for iteration in self(0..count) {
+                let counter = self.scalar(PrimType::I64, &hint);
+                self.set(counter, first + iteration);
+                self.set_var(shared.counter, counter);
+                let held: Vec<Vec<Var>> = tiled
+                    .tiles
+                    .iter()
+                    .map(|tile| self.load_registers(tile, shape, extents, iteration))
+                    .collect();
+                for (number, own) in iterations.iter().enumerate() {
+                    self.bind_iteration(own);
                     for (tile, vars) in tiled.tiles.iter().zip(&held) {
                         let number = match tile.read.shared.by {
                             SharedBy::Loop => Some(&0),
-                            SharedBy::Row => iteration.numbers.first(),
-                            SharedBy::Column => iteration.numbers.last(),
+                            SharedBy::Row => own.numbers.first(),
+                            SharedBy::Column => own.numbers.last(),
                         };
                         if let Some(&var) = number.and_then(|&number| vars.get(number)) {
-                            g.register_reads.insert(tile.read.name, var);
+                            self.held_reads.insert(tile.read.name, HeldRead::Register(var));
                         }
                     }
-                    each(g, number)?;
+                    each(self, number)?;
                 }
-                Ok(())
-            })?;
-            g.barrier();
-            Ok(())
-        })?;
+            });
+            self.barrier();
+        });
         for tile in tiled.tiles {
-            self.register_reads.remove(&tile.read.name);
+            self.held_reads.remove(&tile.read.name);
         }
         Ok(())
     }
@@ -182,8 +184,8 @@ impl Gen<'_, '_> {
         tiled: &TiledLoop<'_>,
         tile: &Tile<'_>,
         (shape, extents): (Shape, &[TileExtent]),
-        (first, own): (&Expr, &[Var]),
-    ) -> Result<(), PassError> {
+        (first, own): (Operand, &[Var]),
+    ) -> Result {
         let read = tile.read;
         let extent = match read.shared.by {
             SharedBy::Loop => None,
@@ -193,22 +195,21 @@ impl Gen<'_, '_> {
         for (round, &value) in own.iter().enumerate() {
             let (step, offset, in_tile) = self.position_in_tile(tiled, tile, shape, round);
             let counter = self.scalar(PrimType::I64, "at");
-            self.emit(Stmt::Set(counter, add(first.clone(), step)));
-            let before_end = compare(CmpOp::SLt, Expr::Var(counter), tiled.bound.clone());
-            let inside = and(in_tile, before_end);
+            self.set(counter, first + step);
+            let inside = and(in_tile, expr!(counter < tiled.bound));
             let (mut names, mut vars) = (vec![Atom::Var(tiled.shared.counter)], vec![counter]);
             if let Some(extent) = extent {
-                let index = add(extent.first.clone(), offset);
-                let last = sub(extent.size.clone(), Expr::i64(1));
+                let index = extent.first + offset;
+                let last = extent.size - 1;
                 let index_var = self.scalar(PrimType::I64, "index");
-                self.emit(Stmt::Set(index_var, min(index, last)));
+                self.set(index_var, min(index, last));
                 names.push(Atom::Var(extent.index));
                 vars.push(index_var);
             }
             let offset = self.with_vars(&names, &vars, |g| g.poly(&read.shared.offset))?;
             let from =
                 Access { buffer: self.var(read.shared.block)?, elem: read.elem, offset, dims: Vec::new() };
-            self.emit(Stmt::Set(value, Expr::Const(Scalar::zero(read.elem))));
+            self.set(value, Scalar::zero(read.elem));
             self.emit(Stmt::If(inside, vec![Stmt::Load(value, from)], Vec::new()));
         }
         Ok(())
@@ -219,9 +220,9 @@ impl Gen<'_, '_> {
         let (_, pitch) = shape.line_layout(tile.read.shared.by);
         for (round, &value) in own.iter().enumerate() {
             let (step, offset, in_tile) = self.position_in_tile(tiled, tile, shape, round);
-            let to = add(mul(step, Expr::i64(pitch)), offset);
-            let store = Stmt::Store(element_of_buffer(tile.buffer, tile.read.elem, to), Expr::Var(value));
-            if in_tile == yes() {
+            let to = step * pitch + offset;
+            let store = Stmt::Store(element_of_buffer(tile.buffer, tile.read.elem, to), value.into());
+            if in_tile == TRUE {
                 self.emit(store);
             } else {
                 self.emit(Stmt::If(in_tile, vec![store], Vec::new()));
@@ -240,17 +241,11 @@ impl Gen<'_, '_> {
     ) -> (Expr, Expr, Expr) {
         let (length, _) = shape.line_layout(tile.read.shared.by);
         let count = shape.depth * length;
-        let block = self.layout().block;
-        let before = Expr::i64(block * round as i64);
-        let number = self.bind_value(add(before, tiled.thread.clone()), PrimType::I64, "number");
-        let by = Expr::i64(if tile.read.along_loop { shape.depth } else { length });
-        let fast = binary(BinOp::UMod, number.clone(), by.clone());
-        let slow = div(number.clone(), by);
-        let in_tile = if (round as i64 + 1) * block <= count {
-            yes()
-        } else {
-            compare(CmpOp::SLt, number, Expr::i64(count))
-        };
+        let block = self.schedule.layout.block;
+        bind!(number = self(block * round as i64 + tiled.thread));
+        let by = if tile.read.along_loop { shape.depth } else { length };
+        let (fast, slow) = (number % by, number / by);
+        let in_tile = if (round as i64 + 1) * block <= count { TRUE } else { expr!(number < count) };
         if tile.read.along_loop { (fast, slow, in_tile) } else { (slow, fast, in_tile) }
     }
 
@@ -269,7 +264,7 @@ impl Gen<'_, '_> {
             SharedBy::Column => extents.last(),
         };
         let (_, pitch) = shape.line_layout(read.shared.by);
-        let line = mul(Expr::Var(step), Expr::i64(pitch));
+        let line = step * pitch;
         let offsets = match extent {
             None => vec![Expr::i64(0)],
             Some(extent) => (0..shape.iterations).map(|number| extent.offset(number)).collect(),
@@ -277,7 +272,7 @@ impl Gen<'_, '_> {
         let mut vars = Vec::with_capacity(offsets.len());
         for offset in offsets {
             let var = self.scalar(read.elem, "held");
-            let from = element_of_buffer(*buffer, read.elem, add(line.clone(), offset));
+            let from = element_of_buffer(*buffer, read.elem, line.clone() + offset);
             self.emit(Stmt::Load(var, from));
             vars.push(var);
         }
