@@ -11,32 +11,17 @@
 //! linear in the program and its lists of captures.
 
 use crate::syntax::{For, Function, Launch, LoopMode, Stmt, Var};
-use crate::walk::{each_use, each_var};
+use crate::walk::{each_stmt_mut, each_use, each_var};
 use rustc_hash::FxHashSet;
 
 /// Recomputes the captures of a function's task loops and kernels.
 pub fn fill(function: &mut Function) {
     let mut found = of(&function.body).into_iter();
-    set(&mut function.body, &mut found);
-}
-
-fn set(stmts: &mut [Stmt], found: &mut dyn Iterator<Item = Vec<Var>>) {
-    stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
-        for stmt in stmts {
-            match stmt {
-                Stmt::If(_, yes, no) => {
-                    set(yes, found);
-                    set(no, found);
-                }
-                Stmt::While(_, body) => set(body, found),
-                Stmt::For(f) => {
-                    if let Some(launch) = f.mode.launch_mut() {
-                        launch.captures = found.next().unwrap_or_default();
-                    }
-                    set(&mut f.body, found);
-                }
-                crate::leaf_stmt!() => {}
-            }
+    each_stmt_mut(&mut function.body, &mut |stmt| {
+        if let Stmt::For(f) = stmt
+            && let Some(launch) = f.mode.launch_mut()
+        {
+            launch.captures = found.next().unwrap_or_default();
         }
     });
 }
@@ -91,14 +76,10 @@ impl Walk {
         if let Some(body) = self.bodies.last_mut() {
             each_use(stmt, &mut |var, _| body.name(var));
         }
-        match stmt {
-            Stmt::If(_, yes, no) => {
-                self.block(yes);
-                self.block(no);
-            }
-            Stmt::While(_, body) => self.block(body),
-            Stmt::For(f) => self.for_loop(f),
-            crate::leaf_stmt!() => {}
+        if let Stmt::For(f) = stmt {
+            self.for_loop(f);
+        } else {
+            stmt.blocks().into_iter().for_each(|block| self.block(block));
         }
     }
 

@@ -4,8 +4,9 @@
 //! own up to its end. So locality of a variable to a region is a comparison of numbers, and one
 //! walk over the function computes everything.
 
-use crate::syntax::{For, Function, Stmt, Var};
+use crate::syntax::{Function, Stmt, Var};
 use crate::walk::{Use, each_stmt, each_use};
+use ir::walk::with_stack;
 
 /// The numbers of one function.
 pub struct DefUse {
@@ -60,7 +61,10 @@ impl DefUse {
 
     /// Numbers a list; `open` collects the variables whose first definition is directly in it.
     fn block(&mut self, stmts: &[Stmt], open: &mut Vec<Var>) {
-        stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
+        if stmts.is_empty() {
+            return;
+        }
+        with_stack(|| {
             let before = open.len();
             for stmt in stmts {
                 self.stmt(stmt, open);
@@ -83,15 +87,10 @@ impl DefUse {
             }
             self.name(var, at, used);
         });
-        match stmt {
-            Stmt::If(_, yes, no) => {
-                self.block(yes, open);
-                self.others[at as usize] = self.ends.len() as u32;
-                self.block(no, open);
-            }
-            Stmt::While(_, body) | Stmt::For(For { body, .. }) => self.block(body, open),
-            crate::leaf_stmt!() => {}
-        }
+        let [first, second] = stmt.blocks();
+        self.block(first, open);
+        self.others[at as usize] = self.ends.len() as u32;
+        self.block(second, open);
         self.ends[at as usize] = self.ends.len() as u32;
     }
 

@@ -28,6 +28,7 @@ pub mod device;
 pub mod eval;
 mod expr;
 pub mod kernels;
+mod nodes;
 pub mod rename;
 mod syntax;
 pub mod text;
@@ -37,6 +38,7 @@ mod verify;
 pub mod walk;
 
 pub use def_use::set_once;
+pub use nodes::{Field, FieldMut, Fields};
 pub use syntax::*;
 pub use text::{parse, print};
 pub use verify::{VerifyError, has_kernels, verify};

@@ -29,16 +29,22 @@
 //! - An element's position is a sum of indices times strides, without strides of 1; `at` precedes
 //!   the offset, which is left out if it is 0.
 //! - `//` begins a comment.
+//! - Statements of device threads are `barrier`, `barrier of 32`,
+//!   `atomic old_1: i32 = add counts_2[i32: i_3] <- 1i32` (without a variable too),
+//!   `swap old_6: i32 = lock_7[i32: at 0] expected 0i32 to 1i32`, `signal state_8[i32: i_3] <- 2i32`
+//!   and `await seen_9: i32 = state_8[i32: (i_3 - 1)]`.
 //!
 //! Nesting is limited by [`max_depth`](ir::text::max_depth): deeper text is an error.
 
-mod device;
-mod expr;
+mod element;
 mod parse;
+mod part;
 mod print;
-mod stmt;
 
+pub(crate) use element::{Suffix, constant, operands, parse_infix, print_infix, print_operands};
 pub use ir::text::{MAX_DEPTH, ParseError};
 pub use parse::parse;
+pub(crate) use parse::{Parser, Result, take_var};
+pub(crate) use part::{Block, Else, Mode, Part, Row, Rows, Typed, Until};
 pub use print::print;
-pub(crate) use print::show_stmt;
+pub(crate) use print::{Printer, show_stmt};

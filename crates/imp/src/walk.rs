@@ -1,10 +1,10 @@
 //! Traversals of statements and expressions: nested statements, the variables that a statement
 //! names, operands and types.
 
-use crate::syntax::{
-    Access, Arg, DeviceOp, Expr, For, Function, LaneAccess, LanePositions, ROOT_LANES, Region, Slots, Stmt,
-    Var, VarInfo, VarType,
-};
+use crate::nodes::{Field, Fields};
+pub use crate::nodes::{each_operand, each_part_mut};
+use crate::syntax::{Expr, For, Function, ROOT_LANES, Stmt, Var, VarInfo, VarType};
+use ir::walk::with_stack;
 use prim::{PrimType, ScalarOp};
 
 /// A pattern for the statements with nested statements.
@@ -97,19 +97,47 @@ macro_rules! vector_to_scalar {
     };
 }
 
+macro_rules! blocks {
+    ($(#[$meta:meta])* $blocks:ident, $($m:ident)?) => {
+        impl Stmt {
+            $(#[$meta])*
+            pub fn $blocks(&$($m)? self) -> [&$($m)? [Self]; 2] {
+                match self {
+                    Self::If(_, yes, no) => [yes, no],
+                    Self::While(_, body) | Self::For(For { body, .. }) => [body, &$($m)? []],
+                    $crate::leaf_stmt!() => [&$($m)? [], &$($m)? []],
+                }
+            }
+        }
+    };
+}
+
+blocks! {
+    /// The lists of nested statements; the second is that of a conditional's second branch.
+    blocks,
+}
+
+blocks! {
+    /// As [`Self::blocks`], mutable.
+    blocks_mut, mut
+}
+
 /// Calls `f` on every statement, outer ones first.
 pub fn each_stmt<'s>(stmts: &'s [Stmt], f: &mut dyn FnMut(&'s Stmt)) {
-    stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
+    with_stack(|| {
         for stmt in stmts {
             f(stmt);
-            match stmt {
-                Stmt::If(_, yes, no) => {
-                    each_stmt(yes, f);
-                    each_stmt(no, f);
-                }
-                Stmt::While(_, body) | Stmt::For(For { body, .. }) => each_stmt(body, f),
-                crate::leaf_stmt!() => {}
-            }
+            stmt.blocks().into_iter().for_each(|block| each_stmt(block, f));
+        }
+    });
+}
+
+/// As [`each_stmt`], mutable.
+pub fn each_stmt_mut(stmts: &mut [Stmt], f: &mut dyn FnMut(&mut Stmt)) {
+    with_stack(|| {
+        for stmt in stmts {
+            f(stmt);
+            stmt.blocks_mut().into_iter().for_each(|block| each_stmt_mut(block, f));
         }
     });
 }
@@ -122,31 +150,10 @@ pub fn is_at_most(stmts: &[Stmt], most: usize) -> bool {
                 return false;
             };
             *left = less;
-            match stmt {
-                Stmt::If(_, yes, no) => count(yes, left) && count(no, left),
-                Stmt::While(_, body) | Stmt::For(For { body, .. }) => count(body, left),
-                crate::leaf_stmt!() => true,
-            }
+            stmt.blocks().into_iter().all(|block| count(block, left))
         })
     }
     count(stmts, &mut { most })
-}
-
-/// As [`each_stmt`], mutable.
-pub fn each_stmt_mut(stmts: &mut [Stmt], f: &mut dyn FnMut(&mut Stmt)) {
-    stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
-        for stmt in stmts {
-            f(stmt);
-            match stmt {
-                Stmt::If(_, yes, no) => {
-                    each_stmt_mut(yes, f);
-                    each_stmt_mut(no, f);
-                }
-                Stmt::While(_, body) | Stmt::For(For { body, .. }) => each_stmt_mut(body, f),
-                crate::leaf_stmt!() => {}
-            }
-        }
-    });
 }
 
 /// The kind of a variable's occurrence in a statement.
@@ -161,196 +168,27 @@ pub enum Use {
 /// Calls `f` for the variables that a statement itself names, without its nested statements, in
 /// execution order: variables that it reads before variables that it sets.
 pub fn each_use(stmt: &Stmt, f: &mut dyn FnMut(Var, Use)) {
-    match stmt {
-        Stmt::Set(v, e) | Stmt::Alloc(v, e, _) => {
-            each_var(e, f);
-            f(*v, Use::Sets);
-        }
-        Stmt::Load(v, access) => {
-            in_access(access, f);
-            f(*v, Use::Sets);
-        }
-        Stmt::Store(access, e) => {
-            each_var(e, f);
-            in_access(access, f);
-        }
-        Stmt::LoadLanes { var, from, mask } => {
-            in_lane_access(from, f);
-            if let Some(mask) = mask {
-                each_var(mask, f);
-            }
+    stmt.visit(&mut |field| match field {
+        Field::Reads(var) => f(*var, Use::Reads),
+        Field::Sets(var) => f(*var, Use::Sets),
+        Field::Takes(var) => {
+            f(*var, Use::Reads);
             f(*var, Use::Sets);
         }
-        Stmt::StoreLanes { to, value, mask } => {
-            each_var(value, f);
-            in_lane_access(to, f);
-            if let Some(mask) = mask {
-                each_var(mask, f);
-            }
-        }
-        Stmt::Frame { buffer, elem: _, count: _ } => f(*buffer, Use::Sets),
-        Stmt::ConstData(v, _) | Stmt::ReadGlobal(v, _) => f(*v, Use::Sets),
-        Stmt::Release(v) => {
-            f(*v, Use::Reads);
-            f(*v, Use::Sets);
-        }
-        Stmt::Slots(Slots::New(v, e, _)) => {
-            each_var(e, f);
-            f(*v, Use::Sets);
-        }
-        Stmt::Slots(Slots::Put { slots, at, block }) => {
-            f(*slots, Use::Reads);
-            each_var(at, f);
-            f(*block, Use::Reads);
-            f(*block, Use::Sets);
-        }
-        Stmt::Slots(Slots::Get { var, slots, at }) => {
-            f(*slots, Use::Reads);
-            each_var(at, f);
-            f(*var, Use::Sets);
-        }
-        Stmt::WriteGlobal(_, v) | Stmt::While(v, _) => f(*v, Use::Reads),
-        Stmt::Share(v, w) | Stmt::Borrow(v, w) => {
-            f(*w, Use::Reads);
-            f(*v, Use::Sets);
-        }
-        Stmt::Copy { to, from, elem: _, extents, plan: _ } => {
-            for Region { buffer, offset, strides } in [to, from] {
-                f(*buffer, Use::Reads);
-                each_var(offset, f);
-                strides.iter().for_each(|e| each_var(e, f));
-            }
-            extents.iter().for_each(|e| each_var(e, f));
-        }
-        Stmt::If(cond, _, _) => each_var(cond, f),
-        Stmt::For(loop_) => {
-            each_var(&loop_.from, f);
-            each_var(&loop_.to, f);
-            if let Some(launch) = loop_.mode.launch() {
-                each_var(&launch.cost, f);
-                for shared in &launch.shared_buffers {
-                    each_var(&shared.bytes, f);
-                }
-            }
-            if let Some(slices) = loop_.slices() {
-                each_var(&slices.count, f);
-            }
-            loop_.counters().for_each(|var| f(var, Use::Sets));
-        }
-        Stmt::Call { fun: _, args, results, location: _ } => {
-            for arg in args {
-                match arg {
-                    Arg::Scalar(e) => each_var(e, f),
-                    Arg::Buffer(v) => f(*v, Use::Reads),
-                }
-            }
-            results.iter().for_each(|v| f(*v, Use::Sets));
-        }
-        Stmt::RecordComparison(_, size) => each_var(size, f),
-        Stmt::Device(DeviceOp::Barrier | DeviceOp::SubgroupBarrier(_)) => {}
-        Stmt::Device(DeviceOp::Update(update)) => {
-            each_var(&update.value, f);
-            in_access(&update.at, f);
-            if let Some(old) = update.old {
-                f(old, Use::Sets);
-            }
-        }
-        Stmt::Device(DeviceOp::CompareExchange { old, at, expected, value }) => {
-            each_var(expected, f);
-            each_var(value, f);
-            in_access(at, f);
-            f(*old, Use::Sets);
-        }
-        Stmt::Device(DeviceOp::Signal { at, value }) => {
-            each_var(value, f);
-            in_access(at, f);
-        }
-        Stmt::Device(DeviceOp::Await { var, at }) => {
-            in_access(at, f);
-            f(*var, Use::Sets);
-        }
-        Stmt::Check { cond, check: _, values } => {
-            each_var(cond, f);
-            values.iter().for_each(|e| each_var(e, f));
-        }
-    }
-}
-
-fn in_access(access: &Access, f: &mut dyn FnMut(Var, Use)) {
-    f(access.buffer, Use::Reads);
-    each_var(&access.offset, f);
-    for (index, stride) in &access.dims {
-        each_var(index, f);
-        each_var(stride, f);
-    }
-}
-
-fn in_lane_access(access: &LaneAccess, f: &mut dyn FnMut(Var, Use)) {
-    f(access.buffer, Use::Reads);
-    match &access.at {
-        LanePositions::Unit(at) | LanePositions::SmallStride(at, _) | LanePositions::Gather(at) => {
-            each_var(at, f);
-        }
-        LanePositions::Strided(at, stride) => {
-            each_var(at, f);
-            each_var(stride, f);
-        }
-    }
+        Field::Expr(expr) => each_var(expr, f),
+        Field::Lists(_) | Field::Block(_) | Field::Check(_) => {}
+    });
 }
 
 /// Calls `f` for the variables in an expression.
 pub fn each_var(expr: &Expr, f: &mut dyn FnMut(Var, Use)) {
-    stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
+    with_stack(|| {
         if let Expr::Var(v) = expr {
             f(*v, Use::Reads);
         } else {
             each_operand(expr, &mut |part| each_var(part, f));
         }
     });
-}
-
-/// Defines a function that calls another on the operands of an expression.
-macro_rules! operands {
-    ($(#[$meta:meta])* $name:ident<$($life:lifetime)?>, $operands:ident, $($m:tt)?) => {
-        $(#[$meta])*
-        pub fn $name$(<$life>)?(
-            expr: &$($life)? $($m)? Expr,
-            f: &mut dyn FnMut(&$($life)? $($m)? Expr),
-        ) {
-            match expr {
-                Expr::LaneIds(..) | $crate::leaf_expr!() => {}
-                Expr::Scalar(op) => op.$operands(|x| f(x)),
-                Expr::SplitSqrt(x)
-                | Expr::Splat(_, x)
-                | Expr::Any(x)
-                | Expr::All(x)
-                | Expr::FirstLane(x)
-                | Expr::Count(x) => f(x),
-                Expr::NewtonQuotient(x, y)
-                | Expr::Extract(x, y)
-                | Expr::Pack(x, y)
-                | Expr::Shift(x, _, y) => {
-                    f(x);
-                    f(y);
-                }
-                Expr::Insert(x, y, z) => {
-                    f(x);
-                    f(y);
-                    f(z);
-                }
-            }
-        }
-    };
-}
-
-operands! {
-    /// Calls `f` on the operands of an expression, in order.
-    each_operand<'s>, each_operand,
-}
-
-operands! {
-    /// As [`each_operand`], mutable.
-    each_part_mut<>, each_operand_mut, mut
 }
 
 /// The scalar type of a variable, or the element type of a vector; buffers have none.

@@ -39,10 +39,10 @@ pub(crate) fn likely_weight(stmts: &[Stmt], likely: &dyn Fn(&Expr) -> bool) -> u
                 own_weight(stmt)
                     + match stmt {
                         Stmt::If(cond, yes, _) if likely(cond) => likely_weight(yes, likely),
-                        Stmt::If(_, yes, no) => likely_weight(yes, likely) + likely_weight(no, likely),
                         Stmt::For(For { mode: LoopMode::Tasks(_) | LoopMode::Grid(_), .. }) => 0,
-                        Stmt::While(_, body) | Stmt::For(For { body, .. }) => likely_weight(body, likely),
-                        imp::leaf_stmt!() => 0,
+                        imp::leaf_stmt!() | imp::nested_stmt!() => {
+                            stmt.blocks().map(|block| likely_weight(block, likely)).into_iter().sum()
+                        }
                     }
             })
             .sum()

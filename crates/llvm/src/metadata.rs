@@ -9,6 +9,7 @@
 //! is therefore parsed from a text that declares as many as it needs.
 
 use crate::error::{Error, Res};
+use imp::walk::each_stmt;
 use imp::{For, LoopMode, Stmt};
 use inkwell::context::{AsContextRef, Context};
 use inkwell::llvm_sys::core::{LLVMMDNodeInContext2, LLVMMetadataAsValue, LLVMValueAsMetadata};
@@ -68,18 +69,14 @@ pub fn module(context: &Context, count: usize) -> Res<(Module<'_>, Metadata<'_>)
 
 /// The number of independent loops in statements, nested ones included.
 pub fn independent_loops(stmts: &[Stmt]) -> usize {
-    stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
-        let count = |stmt: &Stmt| match stmt {
-            Stmt::If(_, yes, no) => independent_loops(yes) + independent_loops(no),
-            Stmt::While(_, body) => independent_loops(body),
-            Stmt::For(For { mode: how, body, .. }) => {
-                let ordered = matches!(how, LoopMode::Seq { independent: false } | LoopMode::Scheduled);
-                usize::from(!ordered) + independent_loops(body)
-            }
-            imp::leaf_stmt!() => 0,
-        };
-        stmts.iter().map(count).sum()
-    })
+    let mut count = 0;
+    each_stmt(stmts, &mut |stmt| {
+        if let Stmt::For(For { mode, .. }) = stmt {
+            let ordered = matches!(mode, LoopMode::Seq { independent: false } | LoopMode::Scheduled);
+            count += usize::from(!ordered);
+        }
+    });
+    count
 }
 
 impl<'c> Metadata<'c> {

@@ -215,18 +215,11 @@ fn stmt_weight(stmt: &Stmt) -> usize {
 fn outermost<'s>(stmts: &'s [Stmt], f: &mut dyn FnMut(&'s Stmt, Option<(&'s Launch, &'s [Stmt])>)) {
     stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
         for stmt in stmts {
-            match stmt {
-                Stmt::For(For { mode: LoopMode::Tasks(launch), body, .. }) => f(stmt, Some((launch, body))),
-                Stmt::If(_, yes, no) => {
-                    f(stmt, None);
-                    outermost(yes, f);
-                    outermost(no, f);
-                }
-                Stmt::While(_, body) | Stmt::For(For { body, .. }) => {
-                    f(stmt, None);
-                    outermost(body, f);
-                }
-                imp::leaf_stmt!() => f(stmt, None),
+            if let Stmt::For(For { mode: LoopMode::Tasks(launch), body, .. }) = stmt {
+                f(stmt, Some((launch, body)));
+            } else {
+                f(stmt, None);
+                stmt.blocks().into_iter().for_each(|block| outermost(block, f));
             }
         }
     });

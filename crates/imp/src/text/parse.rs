@@ -1,86 +1,75 @@
-//! The parser of programs, functions and variables.
+//! The parser of programs, functions, statements and variables.
 
+use super::element::{Element, element};
+use super::part::{Block, Part, Rows, Typed};
 use crate::{
-    Check, CodePlacement, Data, FunId, Function, MAX_LANES, Program, Tunable, Var, VarInfo, VarType,
+    CodePlacement, Data, DeviceOp, Expr, FunId, Function, MAX_LANES, Program, Slots, Stmt, Var, VarInfo,
+    VarType,
 };
-use ir::text::{ParseError, Parser, max_depth};
-use ir::tunable::Class;
+use ir::text::ParseError;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
-pub(super) type Result<T> = std::result::Result<T, ParseError>;
+pub(crate) type Result<T> = std::result::Result<T, ParseError>;
+
+/// A parser of programs.
+pub(crate) type Parser<'a> = ir::text::Parser<'a, Known>;
+
+/// The names and types that the text so far gives.
+#[derive(Default)]
+pub(crate) struct Known {
+    functions: FxHashMap<Arc<str>, FunId>,
+    /// The types of the current function's variables, by number.
+    pub(super) types: FxHashMap<u32, VarType>,
+}
 
 /// Parses a program; [`verify`](crate::verify) checks that it is valid.
 ///
 /// # Errors
 ///
 /// The first error: a wrong level, a syntax error, an unknown function, a variable with two types,
-/// or nesting deeper than [`max_depth`].
+/// or nesting deeper than [`max_depth`](ir::text::max_depth).
 pub fn parse(text: &str) -> Result<Program> {
-    let mut p = Parser::new(text)?;
-    let mut functions: FxHashMap<Arc<str>, FunId> = FxHashMap::default();
+    let mut parser = Parser::new(text)?;
+    let p = &mut parser;
     for (name, id) in p.names_after("fun").into_iter().zip(0..) {
-        functions.entry(name).or_insert(FunId(id));
+        p.context.functions.entry(name).or_insert(FunId(id));
     }
-    p.keyword("imp")?;
-    p.keyword("file")?;
-    let mut program = Program { source_name: p.string()?, ..Program::default() };
-    while p.take_keyword("check") {
-        numbered(&mut p, program.checks.len())?;
-        p.punct("=")?;
-        let format = p.string()?;
-        p.keyword("at")?;
-        let location = p.string()?;
-        program.checks.push(Check { format, location });
-    }
-    while p.take_keyword("data") {
-        numbered(&mut p, program.data.len())?;
-        p.punct(":")?;
-        let elem = p.prim()?;
-        p.punct("=")?;
-        let bytes = bytes(&mut p)?.into();
-        program.data.push(Data { elem, bytes });
-    }
-    while p.take_keyword("global") {
-        numbered(&mut p, program.globals.len())?;
-        p.punct(":")?;
-        program.globals.push(var_type(&mut p)?);
-    }
-    while p.take_keyword("tunable") {
-        numbered(&mut p, program.tunables.len())?;
-        p.punct(":")?;
-        let word = p.ident()?;
-        let Some(class) = Class::ALL.into_iter().find(|class| class.name() == word) else {
-            return p.error(format!("unknown parameter class `{word}`"));
-        };
-        p.punct("=")?;
-        program.tunables.push(Tunable { name: p.string()?, class, default: p.integer()? });
-    }
-    if p.take_keyword("init") {
-        program.init = Some(function_id(&mut p, &functions)?);
-    }
-    program.opaques = p.opaque_types()?;
-    program.entries = p.entry_points(|p| function_id(p, &functions))?;
+    ir::text_row!(parse p "imp" "file" source_name);
+    let checks = section(p, "check", "=", Part::parse_part)?;
+    let data = section(p, "data", ":", |p| {
+        ir::text_row!(parse p elem "=");
+        Ok(Data { elem, bytes: bytes(p)?.into() })
+    })?;
+    let globals = section(p, "global", ":", Part::parse_part)?;
+    let tunables = section(p, "tunable", ":", Part::parse_part)?;
+    let init = if p.take_keyword("init") { Some(function_id(p)?) } else { None };
+    let opaques = p.opaque_types()?;
+    let entries = p.entry_points(function_id)?;
+    let mut functions = Vec::new();
     while !p.at_end() {
-        let parser = FunctionParser {
-            p: &mut p,
-            functions: &functions,
-            types: FxHashMap::default(),
-            depth: 0,
-            max_depth: max_depth(),
-        };
-        program.functions.push(parser.function()?);
+        functions.push(function(p)?);
     }
-    Ok(program)
+    Ok(Program { source_name, functions, opaques, entries, checks, data, globals, tunables, init })
 }
 
-/// Parses `#n`, where `n` has to be the next number.
-fn numbered(p: &mut Parser<'_>, next: usize) -> Result<()> {
-    p.punct("#")?;
-    match p.take_integer::<usize>() {
-        Some(number) if number == next => Ok(()),
-        _ => p.expected(&format!("the number {next}")),
+/// Parses the items of a program that begin with a word and are numbered.
+fn section<T>(
+    p: &mut Parser<'_>,
+    word: &str,
+    after: &str,
+    item: impl Fn(&mut Parser<'_>) -> Result<T>,
+) -> Result<Vec<T>> {
+    let mut items = Vec::new();
+    while p.take_keyword(word) {
+        p.punct("#")?;
+        if p.take_integer() != Some(items.len()) {
+            return p.expected(&format!("the number {}", items.len()));
+        }
+        p.punct(after)?;
+        items.push(item(p)?);
     }
+    Ok(items)
 }
 
 /// Parses strings of hexadecimal digits, two for each byte.
@@ -98,175 +87,152 @@ fn bytes(p: &mut Parser<'_>) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-pub(super) fn function_id(p: &mut Parser<'_>, functions: &FxHashMap<Arc<str>, FunId>) -> Result<FunId> {
-    let unknown = if p.peek_ident() == Some("fun") {
+pub(super) fn function_id(p: &mut Parser<'_>) -> Result<FunId> {
+    if p.peek_ident() == Some("fun") {
         return p.error("the name `fun` of a function must be quoted");
-    } else {
-        p.expected("the name of a function of the program")
-    };
-    functions.get(&p.fun_name()?.0).copied().map_or(unknown, Ok)
+    }
+    let unknown = p.expected("the name of a function of the program");
+    let name = p.fun_name()?.0;
+    p.context.functions.get(&name).copied().map_or(unknown, Ok)
 }
 
-fn var_type(p: &mut Parser<'_>) -> Result<VarType> {
+pub(super) fn var_type(p: &mut Parser<'_>) -> Result<VarType> {
     if p.take_keyword("buffer") {
         return Ok(p.take_space().map_or(VarType::HOST, VarType::Buffer));
     }
     match p.take_integer::<u32>() {
         None => Ok(VarType::Scalar(p.prim()?)),
+        Some(lanes) if lanes > MAX_LANES => p.error(format!("a vector has at most {MAX_LANES} lanes")),
         Some(lanes) => {
-            if lanes > MAX_LANES {
-                return p.error(format!("a vector has at most {MAX_LANES} lanes"));
-            }
             p.keyword("x")?;
             Ok(VarType::Vector(p.prim()?, lanes))
         }
     }
 }
 
-/// The parser of one function.
-pub(super) struct FunctionParser<'f, 't> {
-    pub(super) p: &'f mut Parser<'t>,
-    pub(super) functions: &'f FxHashMap<Arc<str>, FunId>,
-    types: FxHashMap<u32, VarType>,
-    depth: usize,
-    max_depth: usize,
+fn function(p: &mut Parser<'_>) -> Result<Function> {
+    p.take_hints();
+    p.context.types.clear();
+    let code = [
+        ("inline", CodePlacement::Inline),
+        ("noinline", CodePlacement::NoInline),
+        ("each", CodePlacement::EachModule),
+    ];
+    let code = code.into_iter().find(|(word, _)| p.take_keyword(word));
+    let recursive = p.take_keyword("recursive");
+    p.keyword("fun")?;
+    let name = p.fun_name()?.0;
+    ir::text_row!(parse p (Typed params) "->" (Typed results) "{");
+    let owned = header(p, "owned", Part::parse_part)?;
+    let distinct = header(p, "distinct", Part::parse_part)?;
+    header::<Var>(p, "vars", Typed::parse)?;
+    let body = Block::parse_rest(p)?;
+    let hints = p.take_hints();
+    let count = hints.keys().max().map_or(0, |n| n + 1);
+    let unnamed: Arc<str> = Arc::from("unused");
+    let info = |number| VarInfo {
+        ty: p.context.types.get(&number).copied().unwrap_or(VarType::HOST),
+        hint: hints.get(&number).unwrap_or(&unnamed).clone(),
+    };
+    let vars = (0..count).map(info).collect();
+    let code = code.map_or(CodePlacement::OneModule, |(_, code)| code);
+    Ok(Function { name, params, results, owned, distinct, vars, body, code, recursive })
 }
 
-impl FunctionParser<'_, '_> {
-    fn function(mut self) -> Result<Function> {
-        self.p.take_hints();
-        let code = [
-            ("inline", CodePlacement::Inline),
-            ("noinline", CodePlacement::NoInline),
-            ("each", CodePlacement::EachModule),
-        ];
-        let code = code.into_iter().find(|(word, _)| self.p.take_keyword(word));
-        let recursive = self.p.take_keyword("recursive");
-        self.p.keyword("fun")?;
-        let name = self.p.fun_name()?.0;
-        let params = self.typed_vars()?;
-        self.p.punct("->")?;
-        let results = self.typed_vars()?;
-        self.p.punct("{")?;
-        let owned = self.header_vars("owned")?;
-        let distinct = self.header_vars("distinct")?;
-        if self.p.take_keyword("vars") {
-            self.typed_var()?;
-            while self.p.take(",") {
-                self.typed_var()?;
-            }
+/// Parses a list that begins with a keyword; empty if it does not follow.
+fn header<T>(
+    p: &mut Parser<'_>,
+    keyword: &str,
+    item: impl Fn(&mut Parser<'_>) -> Result<T>,
+) -> Result<Vec<T>> {
+    let mut items = Vec::new();
+    if p.take_keyword(keyword) {
+        items.push(item(p)?);
+        while p.take(",") {
+            items.push(item(p)?);
         }
-        let body = self.block()?;
-        let hints = self.p.take_hints();
-        let count = hints.keys().max().map_or(0, |n| n + 1);
-        let unnamed: Arc<str> = Arc::from("unused");
-        let info = |number| VarInfo {
-            ty: self.types.get(&number).copied().unwrap_or(VarType::HOST),
-            hint: hints.get(&number).unwrap_or(&unnamed).clone(),
+    }
+    Ok(items)
+}
+
+/// Parses a variable, if one follows.
+pub(crate) fn take_var(p: &mut Parser<'_>) -> Result<Option<Var>> {
+    Ok(p.take_name()?.map(|name| Var(name.0)))
+}
+
+/// Parses `: type` behind a variable.
+pub(super) fn declare(p: &mut Parser<'_>, var: Var) -> Result<()> {
+    p.punct(":")?;
+    let ty = var_type(p)?;
+    match p.context.types.insert(var.0, ty) {
+        Some(before) if before != ty => p.error(format!("variable {} already has the type {before}", var.0)),
+        _ => Ok(()),
+    }
+}
+
+/// Parses a statement.
+pub(super) fn statement(p: &mut Parser<'_>) -> Result<Stmt> {
+    if let Some(var) = take_var(p)? {
+        if p.peek(":") {
+            declare(p, var)?;
+            p.punct("=")?;
+            return value(p, var);
+        }
+        if p.peek("[") {
+            let to = element(p, var)?;
+            ir::text_row!(parse p "=" value);
+            return Ok(match to {
+                Element::One(to) => Stmt::Store(to, value),
+                Element::Lanes(to, mask) => Stmt::StoreLanes { to, value, mask },
+            });
+        }
+        p.punct("=")?;
+        return match row(p, Some(var))? {
+            Some(stmt) => Ok(stmt),
+            None => p.expected("`alloc`, `frame`, `share`, `borrow` or `data`"),
         };
-        Ok(Function {
-            name,
-            params,
-            results,
-            owned,
-            distinct,
-            vars: (0..count).map(info).collect(),
-            body,
-            code: code.map_or(CodePlacement::OneModule, |(_, code)| code),
-            recursive,
-        })
     }
-
-    /// Parses a list of variables that begins with a keyword; empty if it does not follow.
-    fn header_vars(&mut self, keyword: &str) -> Result<Vec<Var>> {
-        let mut vars = Vec::new();
-        if self.p.take_keyword(keyword) {
-            vars.push(self.var()?);
-            while self.p.take(",") {
-                vars.push(self.var()?);
-            }
-        }
-        Ok(vars)
+    if p.peek("(") {
+        ir::text_row!(parse p (Typed results) "=" fun args location);
+        return Ok(Stmt::Call { fun, args, results, location });
     }
-
-    // --- Variables -------------------------------------------------------
-
-    /// Parses a variable, if one follows.
-    pub(super) fn take_var(&mut self) -> Result<Option<Var>> {
-        Ok(self.p.take_name()?.map(|name| Var(name.0)))
+    if p.peek_ident().is_none() {
+        return p.expected("a statement or `}`");
     }
-
-    pub(super) fn var(&mut self) -> Result<Var> {
-        Ok(Var(self.p.name()?.0))
+    match row(p, None)? {
+        Some(stmt) => Ok(stmt),
+        None => p.expected("a statement"),
     }
+}
 
-    pub(super) fn vars(&mut self) -> Result<Vec<Var>> {
-        self.list(Self::var)
+/// Parses a statement that begins with a word, behind the variable that it sets if there is one.
+fn row(p: &mut Parser<'_>, target: Option<Var>) -> Result<Option<Stmt>> {
+    if let Some(stmt) = Stmt::parse_row(p, target)? {
+        return Ok(Some(stmt));
     }
-
-    pub(super) fn typed_var(&mut self) -> Result<Var> {
-        let var = self.var()?;
-        self.type_of(var)?;
-        Ok(var)
+    if let Some(op) = Slots::parse_row(p, target)? {
+        return Ok(Some(Stmt::Slots(op)));
     }
-
-    pub(super) fn typed_vars(&mut self) -> Result<Vec<Var>> {
-        self.list(Self::typed_var)
+    if target.is_none() && p.take_keyword("barrier") {
+        ir::text_row!(parse p (if "of" size));
+        return Ok(Some(Stmt::Device(size.map_or(DeviceOp::Barrier, DeviceOp::SubgroupBarrier))));
     }
+    Ok(DeviceOp::parse_row(p, target)?.map(Stmt::Device))
+}
 
-    /// Parses `: type` behind a variable.
-    pub(super) fn type_of(&mut self, var: Var) -> Result<()> {
-        self.p.punct(":")?;
-        let ty = var_type(self.p)?;
-        match self.types.insert(var.0, ty) {
-            Some(before) if before != ty => {
-                self.p.error(format!("variable {} already has the type {before}", var.0))
-            }
-            _ => Ok(()),
-        }
+/// Parses the value of a variable with a type.
+fn value(p: &mut Parser<'_>, var: Var) -> Result<Stmt> {
+    if p.take_keyword("global") {
+        return Ok(Stmt::ReadGlobal(var, Part::parse_part(p)?));
     }
-
-    /// Returns true if a variable is a buffer, by the text so far.
-    pub(super) fn is_buffer(&self, var: Var) -> bool {
-        matches!(self.types.get(&var.0), None | Some(VarType::Buffer(_)))
+    let value = Expr::parse_part(p)?;
+    if let Expr::Var(buffer) = value
+        && p.peek("[")
+    {
+        return Ok(match element(p, buffer)? {
+            Element::One(from) => Stmt::Load(var, from),
+            Element::Lanes(from, mask) => Stmt::LoadLanes { var, from, mask },
+        });
     }
-
-    // --- Lists and nesting -----------------------------------------------
-
-    pub(super) fn list<T>(&mut self, item: impl FnMut(&mut Self) -> Result<T>) -> Result<Vec<T>> {
-        self.p.punct("(")?;
-        self.separated(")", item)
-    }
-
-    /// Parses items with commas between them, and the closing punctuation.
-    pub(super) fn separated<T>(
-        &mut self,
-        close: &str,
-        mut item: impl FnMut(&mut Self) -> Result<T>,
-    ) -> Result<Vec<T>> {
-        let mut items = Vec::new();
-        if self.p.take(close) {
-            return Ok(items);
-        }
-        loop {
-            items.push(item(self)?);
-            if self.p.take(close) {
-                return Ok(items);
-            }
-            if !self.p.take(",") {
-                return self.p.expected(&format!("`,` or `{close}`"));
-            }
-        }
-    }
-
-    /// Runs `f` one nesting level deeper.
-    pub(super) fn deeper<T>(&mut self, f: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
-        if self.depth >= self.max_depth {
-            return self.p.error(format!("nested more than {} levels deep", self.max_depth));
-        }
-        self.depth += 1;
-        let result = stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || f(self));
-        self.depth -= 1;
-        result
-    }
+    Ok(Stmt::Set(var, value))
 }

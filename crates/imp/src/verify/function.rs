@@ -7,6 +7,7 @@ mod loops;
 use super::{Tables, VerifyError};
 use crate::captures;
 use crate::copy_plan;
+use crate::walk::each_stmt;
 use crate::{
     Access, Arg, CheckId, CopyPlan, DeviceOp, Expr, FunId, Function, LaneAccess, LanePositions,
     MAX_SMALL_STRIDE, MAX_TILE, MaskedOff, Region, Slots, Stmt, Tile, TunableId, Var, VarType,
@@ -76,7 +77,13 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
         self.distinct(&function.params, "parameters");
         self.distinct(&function.results, "results");
         self.own(&function.owned);
-        self.own_in_loops(&function.body);
+        each_stmt(&function.body, &mut |stmt| {
+            if let Stmt::For(f) = stmt
+                && let Some(launch) = f.mode.launch()
+            {
+                self.own(&launch.owned);
+            }
+        });
         for param in &function.params {
             if self.owned.get(param.index()) == Some(&true) {
                 self.error(format!("parameter {} is an owned variable", self.name(*param)));
@@ -126,27 +133,6 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
                 Some(VarType::Buffer(_)) => self.owned[var.index()] = true,
             }
         }
-    }
-
-    fn own_in_loops(&mut self, stmts: &[Stmt]) {
-        stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
-            for stmt in stmts {
-                match stmt {
-                    Stmt::If(_, yes, no) => {
-                        self.own_in_loops(yes);
-                        self.own_in_loops(no);
-                    }
-                    Stmt::While(_, body) => self.own_in_loops(body),
-                    Stmt::For(f) => {
-                        if let Some(launch) = f.mode.launch() {
-                            self.own(&launch.owned);
-                        }
-                        self.own_in_loops(&f.body);
-                    }
-                    crate::leaf_stmt!() => {}
-                }
-            }
-        });
     }
 
     /// Checks that the check with the source span of a failure exists.

@@ -52,13 +52,9 @@ pub(super) fn share(vars: &[VarInfo], machine: Machine, body: &mut [Stmt]) {
 }
 
 fn has_loops(stmts: &[Stmt]) -> bool {
-    stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
-        stmts.iter().any(|stmt| match stmt {
-            Stmt::For(_) | Stmt::While(..) => true,
-            Stmt::If(_, yes, no) => has_loops(yes) || has_loops(no),
-            imp::leaf_stmt!() => false,
-        })
-    })
+    let mut found = false;
+    each_stmt(stmts, &mut |stmt| found |= matches!(stmt, Stmt::For(_) | Stmt::While(..)));
+    found
 }
 
 /// The work of a body, in cycles.

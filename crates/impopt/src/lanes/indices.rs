@@ -17,7 +17,7 @@
 
 use super::value::{LaneValue, Shapes, Stride};
 use imp::def_use::DefUse;
-use imp::walk::{Use, each_use, each_var};
+use imp::walk::{Use, each_stmt, each_use, each_var};
 use imp::{Expr, For, Stmt, Var};
 use prim::{BinOp, ConvOp, PrimType, ScalarOp};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -60,27 +60,16 @@ struct Found {
 
 impl Found {
     fn block(&mut self, stmts: &[Stmt]) {
-        stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
-            for stmt in stmts {
-                each_use(stmt, &mut |var, used| {
-                    if used == Use::Sets {
-                        *self.times.entry(var).or_default() += 1;
-                    }
-                });
-                match stmt {
-                    Stmt::Set(
-                        var,
-                        Expr::Scalar(ScalarOp::Convert { op: ConvOp::SExt, from, to: PrimType::I64, arg: x }),
-                    ) => {
-                        self.from.insert(*var, (*from, (**x).clone()));
-                    }
-                    Stmt::If(_, yes, no) => {
-                        self.block(yes);
-                        self.block(no);
-                    }
-                    Stmt::While(_, body) | Stmt::For(For { body, .. }) => self.block(body),
-                    imp::leaf_stmt!() => {}
+        each_stmt(stmts, &mut |stmt| {
+            each_use(stmt, &mut |var, used| {
+                if used == Use::Sets {
+                    *self.times.entry(var).or_default() += 1;
                 }
+            });
+            if let Stmt::Set(var, Expr::Scalar(op)) = stmt
+                && let ScalarOp::Convert { op: ConvOp::SExt, from, to: PrimType::I64, arg: x } = op
+            {
+                self.from.insert(*var, (*from, (**x).clone()));
             }
         });
     }

@@ -2,7 +2,7 @@
 
 use super::value::{Private, Shapes};
 use imp::def_use::DefUse;
-use imp::walk::{Use, each_use};
+use imp::walk::{Use, each_stmt, each_use};
 use imp::{Arg, Expr, For, Stmt, Var, VarInfo, VarType};
 use ir::remark::{NotVectorisedReason, PrivateUse};
 use prim::PrimType;
@@ -103,22 +103,12 @@ impl Body<'_> {
 
     /// Records all variables that the body sets.
     fn collect(&mut self, stmts: &[Stmt]) {
-        stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
-            for stmt in stmts {
-                each_use(stmt, &mut |var, used| {
-                    if used == Use::Sets {
-                        self.own.insert(var);
-                    }
-                });
-                match stmt {
-                    Stmt::If(_, yes, no) => {
-                        self.collect(yes);
-                        self.collect(no);
-                    }
-                    Stmt::While(_, body) | Stmt::For(For { body, .. }) => self.collect(body),
-                    imp::leaf_stmt!() => {}
+        each_stmt(stmts, &mut |stmt| {
+            each_use(stmt, &mut |var, used| {
+                if used == Use::Sets {
+                    self.own.insert(var);
                 }
-            }
+            });
         });
     }
 

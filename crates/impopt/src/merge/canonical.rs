@@ -3,7 +3,7 @@
 
 use imp::rename::each_var_mut;
 use imp::walk::each_stmt_mut;
-use imp::{CheckId, For, FunId, Function, LoopMode, Slots, Stmt, Var, VarInfo, VarType};
+use imp::{CheckId, Field, FieldMut, Fields, For, FunId, Function, LoopMode, Stmt, Var, VarInfo, VarType};
 use rustc_hash::FxHasher;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -73,39 +73,30 @@ pub(super) fn nested_shape(own: u64, first: u64, second: u64) -> u64 {
     hasher.finish()
 }
 
-/// The check whose message or location a statement reports on failure.
-pub(super) const fn check_of(stmt: &mut Stmt) -> Option<&mut CheckId> {
-    if let Stmt::Check { check, .. } = stmt {
-        Some(check)
-    } else if let Stmt::Alloc(_, _, check)
-    | Stmt::Slots(Slots::New(_, _, check))
-    | Stmt::Call { location: check, .. } = stmt
-    {
-        check.as_mut()
-    } else {
-        None
-    }
+/// Replaces the check whose message or location a statement reports on failure, if there is one.
+pub(super) fn replace_check(stmt: &mut Stmt, mut by: impl FnMut(CheckId) -> CheckId) {
+    stmt.visit_mut(&mut |field| {
+        if let FieldMut::Check(check) = field {
+            *check = by(*check);
+        }
+    });
 }
 
-/// Returns true if [`check_of`] finds a check.
-pub(super) const fn has_check(stmt: &Stmt) -> bool {
-    matches!(
-        stmt,
-        Stmt::Check { .. }
-            | Stmt::Alloc(_, _, Some(_))
-            | Stmt::Slots(Slots::New(_, _, Some(_)))
-            | Stmt::Call { location: Some(_), .. }
-    )
+/// Returns true if a statement reports a message or a location on failure.
+pub(super) fn has_check(stmt: &Stmt) -> bool {
+    let mut found = false;
+    stmt.visit(&mut |field| found |= matches!(field, Field::Check(_)));
+    found
 }
 
 /// Numbers the checks of a function in order of appearance; returns their former identities.
 pub(super) fn number_checks(function: &mut Function) -> Vec<CheckId> {
     let mut found = Vec::new();
     each_stmt_mut(&mut function.body, &mut |stmt| {
-        if let Some(check) = check_of(stmt) {
-            let number = CheckId(found.len() as u32);
-            found.push(std::mem::replace(check, number));
-        }
+        replace_check(stmt, |check| {
+            found.push(check);
+            CheckId(found.len() as u32 - 1)
+        });
     });
     found
 }

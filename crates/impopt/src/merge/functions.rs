@@ -2,7 +2,7 @@
 
 use super::canonical::{canonical, list_shape, nested_shape, own_shape};
 use imp::walk::{each_stmt, each_stmt_mut};
-use imp::{For, FunId, Function, Program, Stmt};
+use imp::{FunId, Function, Program, Stmt};
 use ir::Context;
 use petgraph::algo::kosaraju_scc;
 use petgraph::graph::{DiGraph, NodeIndex};
@@ -46,12 +46,9 @@ pub(super) fn merge(program: &mut Program, context: &mut Context) {
 /// The shape of a list, nested statements included.
 fn block_shape(stmts: &[Stmt]) -> u64 {
     stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
-        list_shape(stmts.iter().map(|stmt| match stmt {
-            Stmt::If(_, yes, no) => nested_shape(own_shape(stmt), block_shape(yes), block_shape(no)),
-            Stmt::While(_, body) | Stmt::For(For { body, .. }) => {
-                nested_shape(own_shape(stmt), block_shape(body), 0)
-            }
-            imp::leaf_stmt!() => own_shape(stmt),
+        list_shape(stmts.iter().map(|stmt| match stmt.blocks() {
+            [[], []] => own_shape(stmt),
+            [first, second] => nested_shape(own_shape(stmt), block_shape(first), block_shape(second)),
         }))
     })
 }

@@ -11,7 +11,7 @@
 //!
 //! Allocations and calls, which have a location, are selected likewise.
 
-use super::canonical::{check_of, has_check};
+use super::canonical::{has_check, replace_check};
 use imp::expr;
 use imp::walk::{each_stmt, each_stmt_mut};
 use imp::{CheckId, Expr, Function, Stmt, Var, VarInfo, VarType};
@@ -94,9 +94,7 @@ pub(super) fn unify(mut function: Function, checks: &[Vec<CheckId>]) -> (Functio
 fn by_site(stmt: &Stmt, site: Var, ids: &[CheckId]) -> Stmt {
     let with = |id: CheckId| {
         let mut stmt = stmt.clone();
-        if let Some(check) = check_of(&mut stmt) {
-            *check = id;
-        }
+        replace_check(&mut stmt, |_| id);
         stmt
     };
     let mut variants = ids.iter().enumerate().rev().map(|(number, id)| (number as i64, with(*id)));

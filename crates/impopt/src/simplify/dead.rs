@@ -1,8 +1,8 @@
 //! Dead code: values that nothing reads, and empty conditionals and loops.
 
-use imp::rename::{each_var_mut, mode_vars_mut};
+use imp::rename::each_var_mut;
 use imp::walk::{Use, each_stmt, each_stmt_mut, each_use};
-use imp::{For, Function, Launch, LoopMode, Stmt, Var};
+use imp::{Field, Fields, For, Function, Launch, LoopMode, Stmt, Var};
 
 /// Removes dead code, and the variables that are no longer named.
 pub(super) fn remove(function: &mut Function) {
@@ -82,14 +82,14 @@ fn trim(function: &mut Function) {
     }
     each_stmt(&function.body, &mut |stmt| {
         each_use(stmt, &mut |var, _| name(var));
-        if let Stmt::For(f) = stmt {
-            match &f.mode {
-                LoopMode::Tasks(launch) => launch.owned.iter().for_each(|var| name(*var)),
-                LoopMode::Grid(_) | LoopMode::Threads(_) => {
-                    mode_vars_mut(&mut f.mode.clone(), &mut |var| name(*var));
+        if let Stmt::For(For { mode: LoopMode::Tasks(launch), .. }) = stmt {
+            launch.owned.iter().for_each(|var| name(*var));
+        } else {
+            stmt.visit(&mut |field| {
+                if let Field::Lists(var) = field {
+                    name(*var);
                 }
-                LoopMode::Seq { .. } | LoopMode::Scheduled | LoopMode::Lanes(_) => {}
-            }
+            });
         }
     });
     each_stmt_mut(&mut function.body, &mut |stmt| {

@@ -1,6 +1,6 @@
 //! The text form of operations without bodies.
 
-use super::part::{Part, entry, operation_table};
+use super::part::{Part, operation_table};
 use super::{ParseError, Parser, Printer, TextForm};
 use crate::syntax::{Atom, BasicOp, DimIndex, ReshapeKind};
 use prim::{PrimType, ScalarOp};

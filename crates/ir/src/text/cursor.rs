@@ -13,8 +13,10 @@ use std::sync::Arc;
 
 pub(super) type Result<T> = std::result::Result<T, ParseError>;
 
-/// A parser at a position in the text.
-pub struct Parser<'a> {
+/// A parser at a position in the text, with what the language needs to know while parsing.
+pub struct Parser<'a, C = ()> {
+    /// The language's own state.
+    pub context: C,
     text: &'a str,
     /// The offsets at which lines start. Errors are frequent, as alternatives are tried in turn.
     lines: Vec<usize>,
@@ -26,14 +28,17 @@ pub struct Parser<'a> {
     pub(super) hints: FxHashMap<u32, Arc<str>>,
 }
 
-impl<'a> Parser<'a> {
+impl<'a, C> Parser<'a, C> {
     /// A parser at the beginning of the text.
-    pub fn new(text: &'a str) -> Result<Self> {
+    pub fn new(text: &'a str) -> Result<Self>
+    where
+        C: Default,
+    {
         let tokens = tokens(text)?;
         let ends = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
         let lines = std::iter::once(0).chain(ends.map(|(end, _)| end + 1)).collect();
-        let hints = FxHashMap::default();
-        Ok(Self { text, lines, tokens, at: 0, depth: 0, max_depth: max_depth(), hints })
+        let (context, hints) = (C::default(), FxHashMap::default());
+        Ok(Self { context, text, lines, tokens, at: 0, depth: 0, max_depth: max_depth(), hints })
     }
 
     pub(super) fn token(&self) -> &Token<'a> {
@@ -123,6 +128,11 @@ impl<'a> Parser<'a> {
     /// Consumes this keyword; an error if absent.
     pub fn keyword(&mut self, keyword: &str) -> Result<()> {
         if self.take_keyword(keyword) { Ok(()) } else { self.expected(&format!("`{keyword}`")) }
+    }
+
+    /// Consumes this keyword or punctuation; an error if absent.
+    pub fn word(&mut self, text: &str) -> Result<()> {
+        if text.starts_with(char::is_alphabetic) { self.keyword(text) } else { self.punct(text) }
     }
 
     /// An identifier.

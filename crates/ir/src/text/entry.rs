@@ -79,7 +79,7 @@ fn entry_type(ty: &EntryType) -> String {
     }
 }
 
-impl Parser<'_> {
+impl<C> Parser<'_, C> {
     /// A table of opaque types.
     pub fn opaque_types(&mut self) -> Result<OpaqueTypes> {
         let mut types = OpaqueTypes::default();

@@ -34,8 +34,9 @@ pub(super) trait Part: Sized {
     }
 }
 
-/// Implements [`Part`] by methods of printer and parser.
-macro_rules! parts {
+/// Implements the trait `Part` for types, each with code that prints and code that parses.
+#[macro_export]
+macro_rules! text_parts {
     ($($ty:ty: |$x:ident, $p:ident| $print:expr, |$q:ident| $parse:expr;)*) => {
         $(impl Part for $ty {
             fn print_part(&self, $p: &mut Printer<'_>) {
@@ -50,7 +51,84 @@ macro_rules! parts {
     };
 }
 
-parts! {
+/// Prints or parses the entries of a row: words, punctuation and fields in the order of the text,
+/// with spaces between them; `~` leaves out the space. `(if "word" x)` is an optional field,
+/// `(some "word" x)` a list that may be empty, `(flag "word" x)` a truth value; another name before
+/// a field is a type whose functions `print` and `parse` replace those of `Part`. Code in braces
+/// prints only.
+#[macro_export]
+macro_rules! text_row {
+    ($mode:ident $p:ident) => {};
+    (print $p:ident (if $word:literal $x:ident) $($rest:tt)*) => {
+        if let Some(x) = $x {
+            $p.put(concat!(" ", $word, " "));
+            x.print_part($p);
+        }
+        $crate::text_row!(print $p $($rest)*);
+    };
+    (parse $p:ident (if $word:literal $x:ident) $($rest:tt)*) => {
+        let $x = if $p.take_keyword($word) { Some(Part::parse_part($p)?) } else { None };
+        $crate::text_row!(parse $p $($rest)*);
+    };
+    (print $p:ident (some $word:literal $x:ident) $($rest:tt)*) => {
+        if !$x.is_empty() {
+            $p.put(concat!(" ", $word, " "));
+            $x.print_part($p);
+        }
+        $crate::text_row!(print $p $($rest)*);
+    };
+    (parse $p:ident (some $word:literal $x:ident) $($rest:tt)*) => {
+        let $x = if $p.take_keyword($word) { Part::parse_part($p)? } else { Default::default() };
+        $crate::text_row!(parse $p $($rest)*);
+    };
+    (print $p:ident (flag $word:literal $x:ident) $($rest:tt)*) => {
+        $p.put(if *$x { concat!(" ", $word) } else { "" });
+        $crate::text_row!(print $p $($rest)*);
+    };
+    (parse $p:ident (flag $word:literal $x:ident) $($rest:tt)*) => {
+        let $x = $p.take_keyword($word);
+        $crate::text_row!(parse $p $($rest)*);
+    };
+    ($mode:ident $p:ident ~ $entry:tt $($rest:tt)*) => {
+        $crate::text_entry!($mode $p $entry);
+        $crate::text_row!($mode $p $($rest)*);
+    };
+    (print $p:ident $entry:tt $($rest:tt)*) => {
+        $p.put(" ");
+        $crate::text_row!(print $p ~ $entry $($rest)*);
+    };
+    (parse $p:ident $($entries:tt)*) => {
+        $crate::text_row!(parse $p ~ $($entries)*);
+    };
+}
+
+/// Prints or parses one entry of a row.
+#[macro_export]
+macro_rules! text_entry {
+    (print $p:ident $word:literal) => {
+        $p.put($word);
+    };
+    (parse $p:ident $word:literal) => {
+        $p.word($word)?;
+    };
+    (print $p:ident $field:ident) => {
+        $field.print_part($p);
+    };
+    (parse $p:ident $field:ident) => {
+        let $field = Part::parse_part($p)?;
+    };
+    (print $p:ident ($Kind:ident $field:ident)) => {
+        $Kind::print($field, $p);
+    };
+    (parse $p:ident ($Kind:ident $field:ident)) => {
+        let $field = $Kind::parse($p)?;
+    };
+    (print $p:ident $code:block) => {
+        $code
+    };
+}
+
+text_parts! {
     Atom: |x, p| p.atom(*x), |p| p.atom();
     Name: |x, p| p.name(*x), |p| p.name();
     Type: |x, p| p.ty(x), |p| p.ty();
@@ -184,23 +262,6 @@ fn parse_bytes(p: &mut Parser<'_>) -> Result<Arc<[u8]>> {
     }
 }
 
-/// Prints or parses one entry of a row: a word or a field.
-macro_rules! entry {
-    (print $p:ident $word:literal) => {
-        $p.put(concat!(" ", $word));
-    };
-    (print $p:ident $field:ident) => {
-        $p.put(" ");
-        $field.print_part($p);
-    };
-    (parse $p:ident $word:literal) => {
-        $p.keyword($word)?;
-    };
-    (parse $p:ident $field:ident) => {
-        let $field = Part::parse_part($p)?;
-    };
-}
-
 /// Defines a function that prints operations and one that parses the operation that begins with a
 /// word, if the table has it. A row: the operation with its fields, the word, the field that is the type behind
 /// the word if there is one, and the entries. Other operations have arms of their own for printing.
@@ -215,7 +276,7 @@ macro_rules! operation_table {
                 $($op::$variant $fields => {
                     $p.put($word);
                     $($p.put(format_args!(".{}", $ty));)?
-                    $(entry!(print $p $entry);)*
+                    $crate::text_row!(print $p $($entry)*);
                 })*
                 $($other => $print_other,)*
             }
@@ -225,7 +286,7 @@ macro_rules! operation_table {
             Ok(Some(match (word, ty) {
                 $(($word, operation_table!(@ty $($ty)?)) => {
                     $p.ident()?;
-                    $(entry!(parse $p $entry);)*
+                    $crate::text_row!(parse $p $($entry)*);
                     $op::$variant $fields
                 })*
                 _ => return Ok(None),
@@ -236,4 +297,4 @@ macro_rules! operation_table {
     (@ty) => { None };
 }
 
-pub(super) use {entry, operation_table};
+pub(super) use operation_table;
