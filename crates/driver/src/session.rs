@@ -229,7 +229,7 @@ impl Session {
 
     /// Reads IR text of any level.
     pub fn read_ir(&self, text: &str) -> Result<Ir, Failure> {
-        fn level<L: ir::Level>(text: &str) -> Result<ir::Program<L>, Failure> {
+        fn level<L: ir::text::TextLevel>(text: &str) -> Result<ir::Program<L>, Failure> {
             ir::text::parse(text).map_err(|e| syntax_error(&e))
         }
         fn syntax_error(error: &ir::text::ParseError) -> Failure {

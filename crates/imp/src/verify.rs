@@ -96,7 +96,7 @@ pub fn verify(program: &Program) -> Result<(), Vec<VerifyError>> {
     };
     tables.program();
     for (i, function) in program.functions.iter().enumerate() {
-        FunctionCheck::new(&mut tables, FunId(i as u32), function).run();
+        FunctionCheck::new(&mut tables, FunId::new(i), function).run();
     }
     tables.call_cycles();
     tables.kernels();
@@ -159,7 +159,7 @@ impl Tables<'_> {
             }
         }
         if let Some(init) = program.init {
-            match program.functions.get(init.0 as usize) {
+            match program.functions.get(init.index()) {
                 None => self.error("the initialiser does not exist"),
                 Some(f) if !f.params.is_empty() || !f.results.is_empty() => {
                     self.error("the initialiser has parameters or results");
@@ -182,7 +182,7 @@ impl Tables<'_> {
     }
 
     fn entry(&mut self, entry: &Entry) {
-        let Some(function) = self.program.functions.get(entry.fun.0 as usize) else {
+        let Some(function) = self.program.functions.get(entry.fun.index()) else {
             self.error(format!("the function of entry point {} does not exist", entry.signature.name));
             return;
         };

@@ -176,7 +176,7 @@ fn called(program: &Program, all: &[Kernel<'_>]) -> Vec<usize> {
 fn calls(stmts: &[Stmt], found: &mut Vec<usize>) {
     imp::walk::each_stmt(stmts, &mut |stmt| {
         if let Stmt::Call { fun, .. } = stmt {
-            found.push(names::index(*fun));
+            found.push(fun.index());
         }
     });
 }

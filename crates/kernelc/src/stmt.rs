@@ -154,7 +154,7 @@ impl<'a> Printer<'a, '_> {
     /// loops are not taken.
     fn call(&mut self, fun: FunId, args: &[Arg], results: &[Var], location: Option<CheckId>) -> Res<()> {
         let unit = self.unit;
-        let (_, callee) = unit.function(names::index(fun))?;
+        let (_, callee) = unit.function(fun.index())?;
         let mut words = vec!["ctx".to_owned()];
         for arg in args {
             words.push(match arg {

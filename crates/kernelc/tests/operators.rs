@@ -57,7 +57,7 @@ fn program(cases: &[Case]) -> Program {
         let types = case.params.iter().chain([&case.result]);
         let vars = types.map(|ty| VarInfo { ty: VarType::Scalar(*ty), hint: "x".into() });
         let params: Vec<Var> = (0..count as u32).map(Var).collect();
-        let result = Var(count as u32);
+        let result = Var::new(count);
         let args = params.iter().map(|var| Expr::Var(*var));
         let constants = case.constants.iter().map(|x| Expr::Const(*x));
         let expr = case.expr(args.chain(constants));
@@ -74,7 +74,7 @@ fn program(cases: &[Case]) -> Program {
         });
         let params = case.params.iter().map(|ty| value(*ty)).collect();
         let signature = Signature::new(&case.name, params, value(case.result));
-        program.entries.push(Entry { fun: FunId(at as u32), signature });
+        program.entries.push(Entry { fun: FunId::new(at), signature });
     }
     program
 }

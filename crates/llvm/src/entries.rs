@@ -55,7 +55,7 @@ pub fn entry_elsewhere<'c>(emit: &Emit<'_, 'c>, entry: &Entry) -> FunctionValue<
 
 /// Defines the exported code of an entry point: unpacks words, calls the function, packs words.
 pub fn entry<'c>(emit: &Emit<'_, 'c>, entry: &Entry) -> Res<FunctionValue<'c>> {
-    let id = entry.fun.0 as usize;
+    let id = entry.fun.index();
     let missing =
         || Error::bug(format_args!("the function of entry point {} does not exist", entry.signature.name));
     let function = emit.program.functions.get(id).ok_or_else(missing)?;
@@ -106,7 +106,7 @@ pub fn entry<'c>(emit: &Emit<'_, 'c>, entry: &Entry) -> Res<FunctionValue<'c>> {
 
 /// Defines the initialiser of the globals; on failure it releases the blocks that it stored.
 pub fn init<'c>(emit: &Emit<'_, 'c>, id: FunId) -> Res<FunctionValue<'c>> {
-    let callee = emit.function(id.0 as usize)?;
+    let callee = emit.function(id.index())?;
     let (f, b) = export(emit, &format!("bindrune_init{}", emit.suffix), 1);
     let ctx = param(f, 0)?;
     let status = int(call_value(&b, callee, &[ctx.into()])?)?;

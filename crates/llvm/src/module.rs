@@ -95,7 +95,7 @@ fn emit_part(emit: &Emit<'_, '_>, options: &Options) -> Res<()> {
     }
     let mut exported = Vec::new();
     for entry in &emit.program.entries {
-        let home = emit.plan.module_of(entry.fun.0 as usize).unwrap_or_default();
+        let home = emit.plan.module_of(entry.fun.index()).unwrap_or_default();
         if home == emit.part {
             exported.push((entry, entries::entry(emit, entry)?));
         } else if emit.part == 0 {

@@ -205,7 +205,7 @@ impl<'p, 'c> FunctionEmitter<'_, 'p, 'c> {
     }
 
     fn call(&mut self, fun: FunId, args: &[Arg], results: &[Var], location: Option<CheckId>) -> Res<()> {
-        let callee = self.emit.function(fun.0 as usize)?;
+        let callee = self.emit.function(fun.index())?;
         let mut values: Vec<Value<'c>> = vec![self.ctx.into()];
         let mut buffers = Vec::new();
         for arg in args {
@@ -217,7 +217,7 @@ impl<'p, 'c> FunctionEmitter<'_, 'p, 'c> {
                 }
             });
         }
-        let function = self.emit.program.functions.get(fun.0 as usize);
+        let function = self.emit.program.functions.get(fun.index());
         let function = function.ok_or_else(|| Error::bug("a function does not exist"))?;
         let emit = self.emit;
         let called =

@@ -103,7 +103,7 @@ pub(super) fn number_checks(function: &mut Function) -> Vec<CheckId> {
     let mut found = Vec::new();
     each_stmt_mut(&mut function.body, &mut |stmt| {
         if let Some(check) = check_of(stmt) {
-            let number = CheckId(found.len() as u32);
+            let number = CheckId::new(found.len());
             found.push(std::mem::replace(check, number));
         }
     });
@@ -119,7 +119,7 @@ pub(super) fn canonical(mut function: Function, representative: &dyn Fn(FunId) -
         if let Some(number) = numbers.get_mut(var.index()) {
             *var = *number.get_or_insert_with(|| {
                 order.push(*var);
-                Var(order.len() as u32 - 1)
+                Var::new(order.len() - 1)
             });
         }
     };

@@ -27,7 +27,7 @@ pub struct Fun {
 impl Fun {
     pub fn var(&mut self, hint: &str, ty: VarType) -> Var {
         self.vars.push(VarInfo { ty, hint: hint.into() });
-        Var(self.vars.len() as u32 - 1)
+        Var::new(self.vars.len() - 1)
     }
     pub fn scalar(&mut self, hint: &str, ty: PrimType) -> Var {
         self.var(hint, VarType::Scalar(ty))
