@@ -61,10 +61,7 @@ impl Ir {
             Self::Soacs(program) => level(program),
             Self::Segs(program) => level(program),
             Self::Mems(program) => level(program),
-            Self::Imp(program) => imp::verify(program).map_err(|errors| {
-                let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
-                format!("{}\n{}", errors.join("\n"), imp::print(program))
-            }),
+            Self::Imp(program) => imp::verify(program).map_err(|errors| imp::listing(program, &errors)),
         }
     }
 }

@@ -39,4 +39,4 @@ pub mod walk;
 pub use def_use::set_once;
 pub use syntax::*;
 pub use text::{parse, print};
-pub use verify::{VerifyError, has_kernels, verify};
+pub use verify::{Verified, VerifyError, has_kernels, listing, verify};

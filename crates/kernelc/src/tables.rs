@@ -77,7 +77,7 @@ pub fn check(at: usize, check: &Check) -> String {
 
 /// The function that unpacks words, calls an entry point's code and packs its results.
 pub fn entry(unit: &TranslationUnit<'_>, at: usize, entry: &Entry) -> Res<String> {
-    let (function, callee) = unit.function(entry.fun.index())?;
+    let (function, callee) = unit.function(entry.fun.index());
     let word = |var: &imp::Var| match function.vars.get(var.index()).map(|info| info.ty) {
         Some(VarType::Scalar(ty)) => Ok((dialect::scalar(ty), format!("as_{ty}"))),
         Some(VarType::Buffer(_)) => Ok(("u8 *", "block".to_owned())),
@@ -116,7 +116,7 @@ pub fn description(unit: &TranslationUnit<'_>) -> Res<String> {
     }
     text.push_str("}\nstatic int program_init(br_ctx *ctx) {\n    (void)ctx;\n");
     if let Some(init) = program.init {
-        let (_, name) = unit.function(init.index())?;
+        let (_, name) = unit.function(init.index());
         let _ = writeln!(text, "    if ({name}(ctx) != 0) {{ program_fini(ctx); return 1; }}");
     }
     text.push_str("    return 0;\n}\n");

@@ -10,7 +10,7 @@ use imp::{
     CodePlacement, Entry, EntryType, EntryValue, Expr, FunId, Function, OpaqueTypes, Program, Signature,
     Stmt, Var,
 };
-use imp::{VarInfo, VarType};
+use imp::{VarInfo, VarType, Verified};
 use prim::{MathFun, PrimType, Scalar, ScalarType};
 use std::io::Write;
 use std::process::{Command, Stdio};
@@ -81,7 +81,8 @@ fn program(cases: &[Case]) -> Program {
 
 fn all_operators(level: &str) {
     let cases: Vec<Case> = cases().into_iter().filter(is_exact).collect();
-    let text = kernelc::program(&program(&cases)).expect("C supports all operators");
+    let program = Verified::new(program(&cases)).expect("the program is valid");
+    let text = kernelc::program(&program).expect("C supports all operators");
     let folder = tempfile::tempdir().expect("the folder can be created");
     let (source, made) = (folder.path().join("p.c"), folder.path().join("p"));
     std::fs::write(&source, format!("#define main program_main\n{text}{CALLER}"))

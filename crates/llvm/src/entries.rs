@@ -56,9 +56,7 @@ pub fn entry_elsewhere<'c>(emit: &Emit<'_, 'c>, entry: &Entry) -> FunctionValue<
 /// Defines the exported code of an entry point: unpacks words, calls the function, packs words.
 pub fn entry<'c>(emit: &Emit<'_, 'c>, entry: &Entry) -> Res<FunctionValue<'c>> {
     let id = entry.fun.index();
-    let missing =
-        || Error::bug(format_args!("the function of entry point {} does not exist", entry.signature.name));
-    let function = emit.program.functions.get(id).ok_or_else(missing)?;
+    let function = &emit.program.functions[id];
     let callee = emit.function(id)?;
     let name = entry_symbol(&entry.signature.name) + emit.suffix;
     let (f, b) = export(emit, &name, ENTRY_PARAMS);
@@ -66,7 +64,7 @@ pub fn entry<'c>(emit: &Emit<'_, 'c>, entry: &Entry) -> Res<FunctionValue<'c>> {
     let mut values: Vec<Value<'c>> = vec![ctx.into()];
     for (i, var) in function.params.iter().enumerate() {
         let address = word_at(emit, &b, args, i)?;
-        values.push(match var_type(function, *var)? {
+        values.push(match var_type(function, *var) {
             VarType::Scalar(PrimType::Bool) => {
                 let word = int(b.build_load(emit.types.i64, address, "")?)?;
                 let zero = emit.types.i64.const_zero();
@@ -88,7 +86,7 @@ pub fn entry<'c>(emit: &Emit<'_, 'c>, entry: &Entry) -> Res<FunctionValue<'c>> {
     b.position_at_end(good);
     for (i, var) in function.results.iter().enumerate() {
         let value = called.result(&b, i)?;
-        let word = match var_type(function, *var)? {
+        let word = match var_type(function, *var) {
             VarType::Scalar(ty) => {
                 let bits = int(b.build_bit_cast(value, emit.types.int(ty), "")?)?;
                 b.build_int_z_extend_or_bit_cast(bits, emit.types.i64, "")?.into()
