@@ -9,15 +9,9 @@ use prim::PrimType;
 use std::sync::Arc;
 pub use value::interface::{EntryType, EntryValue, Interface, OpaqueTypes, Signature};
 
-/// A variable of a function, an index into [`Function::vars`].
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub struct Var(pub u32);
-
-impl Var {
-    /// The index into side tables.
-    pub const fn index(self) -> usize {
-        self.0 as usize
-    }
+prim::dense_ids! {
+    /// A variable of a function, an index into [`Function::vars`].
+    pub struct Var;
 }
 
 /// The location of an element: `offset + sum(index_k * stride_k)` elements from the buffer's start,
@@ -408,21 +402,19 @@ pub enum Stmt {
     Device(DeviceOp),
 }
 
-/// An index into [`Program::functions`].
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub struct FunId(pub u32);
+prim::dense_ids! {
+    /// An index into [`Program::functions`].
+    pub struct FunId;
 
-/// An index into [`Program::checks`].
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub struct CheckId(pub u32);
+    /// An index into [`Program::checks`].
+    pub struct CheckId;
 
-/// An index into [`Program::data`].
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub struct DataId(pub u32);
+    /// An index into [`Program::data`].
+    pub struct DataId;
 
-/// An index into [`Program::globals`].
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub struct GlobalId(pub u32);
+    /// An index into [`Program::globals`].
+    pub struct GlobalId;
+}
 
 /// The placement of a function's code by the back end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

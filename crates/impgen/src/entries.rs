@@ -20,8 +20,8 @@ pub(crate) fn generate(
     let Some(Callee::Function(id)) = shared.ids.get(&entry.fun) else {
         return Err(bug());
     };
-    let callee = &program.functions[id.0 as usize];
-    let target = functions.get(id.0 as usize).ok_or_else(bug)?;
+    let callee = &program.functions[id.index()];
+    let target = functions.get(id.index()).ok_or_else(bug)?;
     let opaques = &program.opaques;
     let mut wrapper = Function {
         name: format!("entry {}", entry.signature.name).into(),
@@ -60,7 +60,7 @@ fn buffers(function: &Function, vars: &[Var]) -> Vec<Var> {
 
 fn new_var(function: &mut Function, info: VarInfo) -> Var {
     function.vars.push(info);
-    Var(function.vars.len() as u32 - 1)
+    Var::new(function.vars.len() - 1)
 }
 
 /// The variables in the order of the ABI: the core IR has an array's sizes before its block, the

@@ -87,14 +87,14 @@ pub fn generate(program: &ir::Program<Mems>, context: &mut Context) -> Result<Pr
     let mut ids = FxHashMap::default();
     let mut globals = Vec::new();
     for (at, function) in program.functions.iter().enumerate() {
-        let id = FunId(at as u32);
+        let id = FunId::new(at);
         let callee = match function.kind {
             FunKind::Function => Callee::Function(id),
             FunKind::Constant => {
                 let own = result_types(function)
                     .map(|ty| {
                         globals.push(ty);
-                        GlobalId(globals.len() as u32 - 1)
+                        GlobalId::new(globals.len() - 1)
                     })
                     .collect();
                 Callee::Constant(id, own)
@@ -126,14 +126,14 @@ pub fn generate(program: &ir::Program<Mems>, context: &mut Context) -> Result<Pr
     }
     let mut entries = Vec::with_capacity(program.entries.len());
     for entry in &program.entries {
-        let fun = FunId(functions.len() as u32);
+        let fun = FunId::new(functions.len());
         functions.push(entries::generate(entry, program, &functions, &shared)?);
         entries.push(imp::Entry { fun, signature: entry.signature.clone() });
     }
     let init = entries::initialiser(program, &shared);
     let init = init.map(|function| {
         functions.push(function);
-        FunId(functions.len() as u32 - 1)
+        FunId::new(functions.len() - 1)
     });
     let (checks, data) = tables.finish();
     Ok(Program {

@@ -64,8 +64,12 @@ pub use array::{Array, Buffer};
 pub use location::MemLocation;
 pub use machine::{Evaluator, Frame, Value};
 
+use crate::mem::Mems;
 use crate::name::SrcLoc;
+use crate::seg::Segs;
+use crate::soac::Soacs;
 use crate::syntax::{Level, Param, Program};
+use crate::text::TextLevel;
 use crate::tunable::{Listener, Settings};
 use crate::types::{Dim, Type};
 use prim::Scalar;
@@ -97,6 +101,13 @@ pub trait Evaluate<L: Level> {
         out: &mut Vec<Value>,
     ) -> Result<(), EvalError>;
 }
+
+/// A level with an evaluator; its errors show statements as text.
+pub trait EvalLevel: TextLevel + Level<Op: Evaluate<Self>, Ann: MemLocation> {}
+
+impl EvalLevel for Soacs {}
+impl EvalLevel for Segs {}
+impl EvalLevel for Mems {}
 
 /// An argument or result.
 #[derive(Clone, PartialEq, Debug)]
@@ -175,7 +186,7 @@ impl std::error::Error for EvalError {}
 /// # Errors
 ///
 /// See [`ErrorClass`].
-pub fn eval_entry<L: Level>(
+pub fn eval_entry<L: EvalLevel>(
     program: &Program<L>,
     entry: &str,
     args: Vec<EvalValue>,
@@ -205,7 +216,7 @@ impl Default for Options {
 /// # Errors
 ///
 /// See [`ErrorClass`].
-pub fn eval_entry_with<L: Level>(
+pub fn eval_entry_with<L: EvalLevel>(
     program: &Program<L>,
     entry: &str,
     args: Vec<EvalValue>,

@@ -7,16 +7,9 @@ pub use crate::prov::{Prov, ProvTable, SrcLoc};
 use std::fmt;
 use std::sync::Arc;
 
-/// A variable of a function, unique and dense within that function.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub struct Name(pub u32);
-
-impl Name {
-    /// The index for side tables.
-    #[inline]
-    pub const fn index(self) -> usize {
-        self.0 as usize
-    }
+prim::dense_ids! {
+    /// A variable of a function, unique and dense within that function.
+    pub struct Name;
 }
 
 /// The names of one function.
@@ -42,9 +35,8 @@ impl NameTable {
     }
 
     /// A fresh name with a shared hint.
-    #[allow(clippy::expect_used, reason = "2^32 hints need 64 GiB")]
     pub fn fresh_shared(&mut self, hint: Arc<str>) -> Name {
-        let name = Name(u32::try_from(self.hints.len()).expect("fewer than 2^32 names"));
+        let name = Name::new(self.hints.len());
         self.hints.push(hint);
         name
     }

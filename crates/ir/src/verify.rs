@@ -69,9 +69,12 @@ mod types;
 pub use types::Checker;
 
 use crate::facts::{DimOrder, FactFlag};
+use crate::mem::Mems;
 use crate::name::{FunName, Name};
+use crate::seg::Segs;
+use crate::soac::Soacs;
 use crate::syntax::{EntryPoint, EntryValue, FunKind, Function, Level, OpaqueTypes, Program, Signature};
-use crate::text::{self, Note};
+use crate::text::{self, Note, TextLevel};
 use crate::types::Type;
 use crate::version;
 use rustc_hash::FxHashMap;
@@ -109,6 +112,24 @@ impl AnnotationRules for () {
     }
 }
 
+/// A level with invariants.
+pub trait VerifyLevel: Level<Op: Rules<Self>, Ann: AnnotationRules> {
+    /// True if statements may carry facts. No pass rewrites them afterwards.
+    const FACTS: bool = false;
+    /// True if statements may carry preferred dimension orders of their results.
+    const LAYOUTS: bool = false;
+}
+
+impl VerifyLevel for Soacs {}
+
+impl VerifyLevel for Segs {
+    const LAYOUTS: bool = true;
+}
+
+impl VerifyLevel for Mems {
+    const FACTS: bool = true;
+}
+
 /// A violated invariant.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct VerifyError {
@@ -135,7 +156,7 @@ impl fmt::Display for VerifyError {
 /// # Errors
 ///
 /// All violations, in program order; at most a few hundred.
-pub fn verify<L: Level>(program: &Program<L>) -> Result<(), Vec<VerifyError>> {
+pub fn verify<L: VerifyLevel>(program: &Program<L>) -> Result<(), Vec<VerifyError>> {
     let mut errors = Vec::new();
     let mut functions: FxHashMap<&FunName, &Function<L>> = FxHashMap::default();
     for function in &program.functions {
@@ -181,7 +202,7 @@ pub fn verify<L: Level>(program: &Program<L>) -> Result<(), Vec<VerifyError>> {
 }
 
 /// The program's text, with the errors as comments at the statements concerned.
-pub fn listing<L: Level>(program: &Program<L>, errors: &[VerifyError]) -> String {
+pub fn listing<L: TextLevel>(program: &Program<L>, errors: &[VerifyError]) -> String {
     let notes: Vec<Note> = errors
         .iter()
         .map(|error| Note {

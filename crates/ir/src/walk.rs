@@ -66,6 +66,9 @@ pub trait LevelOp<L: Level>: Sized {
 
 /// The interface of a level's annotations for generic code.
 pub trait Annotation<L: Level> {
+    /// True if arrays have blocks: an operation that computes the sizes of its results returns theirs.
+    const HAS_BLOCKS: bool = false;
+
     /// Visits all names in the annotation.
     fn visit<V: Visit<L> + ?Sized>(&self, v: &mut V);
 

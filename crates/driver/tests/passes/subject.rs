@@ -4,8 +4,10 @@ use super::arguments::{Param, Sizes, arguments, entry_of};
 use driver::{Ir, PassInfo};
 use ir::eval::{ErrorClass, EvalError, EvalValue};
 use ir::syntax::{EntryPoint, EntryType, FunKind, OpaqueTypes};
+use ir::text::{self, TextLevel};
 use ir::tunable::{Listener, Settings};
-use ir::{Context, Level, Mems, Program, Segs, Soacs, text, verify};
+use ir::verify::{self, VerifyLevel};
+use ir::{Context, Level, Mems, Program, Segs, Soacs};
 
 /// The outcome of a call of an entry point: results, or `None` if the program fails.
 type Outcome = Option<Vec<EvalValue>>;
@@ -22,7 +24,7 @@ pub fn problem_at(at: &str, result: Result<(), String>) -> Result<(), String> {
     result.map_err(|problem| format!("{at}: {problem}"))
 }
 
-fn parse<L: Level>(source: &str) -> Result<(Program<L>, bool), String> {
+fn parse<L: TextLevel>(source: &str) -> Result<(Program<L>, bool), String> {
     let mut program = text::parse::<L>(source).map_err(|e| e.to_string())?;
     let made_entries = program.entries.is_empty();
     if made_entries {
@@ -34,7 +36,7 @@ fn parse<L: Level>(source: &str) -> Result<(Program<L>, bool), String> {
     Ok((program, made_entries))
 }
 
-fn check<L: Level>(program: &Program<L>) -> Result<(), String> {
+fn check<L: TextLevel + VerifyLevel>(program: &Program<L>) -> Result<(), String> {
     verify::verify(program).map_err(|errors| verify::listing(program, &errors))?;
     let printed = text::print(program);
     match text::parse::<L>(&printed) {

@@ -85,12 +85,12 @@ pub fn called_functions<'p>(program: &'p imp::Program, entry: &str) -> impl Iter
 
 /// The indices of a function and of all functions that it calls directly or indirectly.
 fn call_closure(program: &imp::Program, from: imp::FunId) -> BTreeSet<usize> {
-    let (mut open, mut seen) = (vec![from.0 as usize], BTreeSet::new());
+    let (mut open, mut seen) = (vec![from.index()], BTreeSet::new());
     while let Some(at) = open.pop() {
         if seen.insert(at) {
             imp::walk::each_stmt(&program.functions[at].body, &mut |stmt| {
                 if let imp::Stmt::Call { fun, .. } = stmt {
-                    open.push(fun.0 as usize);
+                    open.push(fun.index());
                 }
             });
         }

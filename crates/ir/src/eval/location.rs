@@ -4,16 +4,16 @@
 //! result, or a result of a branch, a loop or a call already has a location, which must be that of
 //! the annotation: compiled code will look there.
 
-use super::EvalError;
 use super::array::{Array, checked_count};
 use super::block::{self, Stamp};
 use super::machine::{Evaluator, Frame, Value};
 use super::rows::Rows;
 use super::view::View;
+use super::{EvalError, EvalLevel};
 use crate::mem::{Block, Lmad, MemAnn};
 use crate::name::Name;
 use crate::poly::Poly;
-use crate::syntax::{Level, Param};
+use crate::syntax::Param;
 use crate::types::Type;
 use prim::{PrimType, Scalar};
 
@@ -81,7 +81,7 @@ impl Frame<'_> {
     }
 }
 
-impl<'p, L: Level> Evaluator<'p, L> {
+impl<'p, L: EvalLevel> Evaluator<'p, L> {
     /// Binds a name of a pattern or a parameter to a value.
     pub(super) fn bind(&mut self, frame: &mut Frame<'p>, param: &Param<L>, value: Value) -> Result<()> {
         frame.check_type(param.name, &param.ty, &value)?;

@@ -4,7 +4,7 @@ use super::array::Array;
 use super::block::{BlockRef, Writer, WriterNames};
 use super::live::{Live, analyse};
 use super::view::Sizes;
-use super::{ErrorClass, EvalError, Evaluate, MAX_CALL_DEPTH, Options};
+use super::{ErrorClass, EvalError, EvalLevel, Evaluate, MAX_CALL_DEPTH, Options};
 use crate::name::{FunName, Name, NameTable, ProvTable};
 use crate::seg::Decomp;
 use crate::soac::Operator;
@@ -199,7 +199,7 @@ impl Frame<'_> {
     }
 }
 
-impl<'p, L: Level> Evaluator<'p, L> {
+impl<'p, L: EvalLevel> Evaluator<'p, L> {
     pub(super) fn new(program: &'p Program<L>, options: &'p Options) -> Self {
         let n = program.functions.len();
         let names = program.functions.iter().map(|function| &function.name);

@@ -1,12 +1,12 @@
 //! The text form of each level's operations and annotations.
 
-use super::{ParseError, Parser, Printer, TextForm};
+use super::{ParseError, Parser, Printer, TextForm, TextLevel};
 use crate::mem::{Block, Lmad, LmadDim, MemAnn, MemOp, Mems};
 use crate::poly::{Monomial, Poly};
 use crate::scan_reduce::ScanReduce;
 use crate::seg::SegOp;
 use crate::soac::{AccInput, HistOp, Operator, Screma, Soac, Soacs};
-use crate::syntax::{Body, Lambda, Level, Param};
+use crate::syntax::{Body, Lambda, Param};
 use crate::types::Dim;
 use crate::walk::LevelOp;
 
@@ -142,7 +142,7 @@ fn parse_map(p: &mut Parser<'_>) -> Result<(Dim, Vec<crate::Name>, Lambda<Soacs>
     Ok((width, inputs, Lambda { params, body: Body { stms: Vec::new(), result }, ret }))
 }
 
-fn print_operator<L: Level>(p: &mut Printer<'_>, keyword: &str, op: &Operator<L>) {
+fn print_operator<L: TextLevel>(p: &mut Printer<'_>, keyword: &str, op: &Operator<L>) {
     let Operator { op, neutral, comm } = op;
     p.put(keyword);
     p.put(if *comm { "comm " } else { "" });
@@ -151,14 +151,14 @@ fn print_operator<L: Level>(p: &mut Printer<'_>, keyword: &str, op: &Operator<L>
     p.atoms(neutral);
 }
 
-fn parse_operator<L: Level>(p: &mut Parser<'_>) -> Result<Operator<L>> {
+fn parse_operator<L: TextLevel>(p: &mut Parser<'_>) -> Result<Operator<L>> {
     let comm = p.take_keyword("comm");
     let op = p.lambda()?;
     p.keyword("neutral")?;
     Ok(Operator { op, neutral: p.atoms()?, comm })
 }
 
-fn parse_operators<L: Level>(p: &mut Parser<'_>, keyword: &str) -> Result<Vec<Operator<L>>> {
+fn parse_operators<L: TextLevel>(p: &mut Parser<'_>, keyword: &str) -> Result<Vec<Operator<L>>> {
     let mut ops = Vec::new();
     while p.take_keyword(keyword) {
         ops.push(parse_operator(p)?);
@@ -166,7 +166,7 @@ fn parse_operators<L: Level>(p: &mut Parser<'_>, keyword: &str) -> Result<Vec<Op
     Ok(ops)
 }
 
-pub(super) fn print_scan_reduce<L: Level>(p: &mut Printer<'_>, scan_reduce: &ScanReduce<L>) {
+pub(super) fn print_scan_reduce<L: TextLevel>(p: &mut Printer<'_>, scan_reduce: &ScanReduce<L>) {
     let ScanReduce { scans, reduces, post } = scan_reduce;
     for op in scans {
         p.clause(|p| print_operator(p, "scan ", op));
@@ -182,14 +182,14 @@ pub(super) fn print_scan_reduce<L: Level>(p: &mut Printer<'_>, scan_reduce: &Sca
     }
 }
 
-pub(super) fn parse_scan_reduce<L: Level>(p: &mut Parser<'_>) -> Result<ScanReduce<L>> {
+pub(super) fn parse_scan_reduce<L: TextLevel>(p: &mut Parser<'_>) -> Result<ScanReduce<L>> {
     let scans = parse_operators(p, "scan")?;
     let reduces = parse_operators(p, "reduce")?;
     let post = if p.take_keyword("post") { Some(p.lambda()?) } else { None };
     Ok(ScanReduce { scans, reduces, post })
 }
 
-pub(super) fn print_hist<L: Level>(p: &mut Printer<'_>, hist: &HistOp<L>) {
+pub(super) fn print_hist<L: TextLevel>(p: &mut Printer<'_>, hist: &HistOp<L>) {
     let HistOp { shape, destinations, op } = hist;
     p.put("into ");
     p.shape(shape);
@@ -198,7 +198,7 @@ pub(super) fn print_hist<L: Level>(p: &mut Printer<'_>, hist: &HistOp<L>) {
     print_operator(p, " by ", op);
 }
 
-pub(super) fn parse_hists<L: Level>(p: &mut Parser<'_>) -> Result<Vec<HistOp<L>>> {
+pub(super) fn parse_hists<L: TextLevel>(p: &mut Parser<'_>) -> Result<Vec<HistOp<L>>> {
     let mut hists = Vec::new();
     while p.take_keyword("into") {
         let (shape, destinations) = (p.shape()?, p.name_list()?);
@@ -208,7 +208,7 @@ pub(super) fn parse_hists<L: Level>(p: &mut Parser<'_>) -> Result<Vec<HistOp<L>>
     Ok(hists)
 }
 
-pub(super) fn print_withacc<L: Level>(p: &mut Printer<'_>, inputs: &[AccInput<L>], lambda: &Lambda<L>) {
+pub(super) fn print_withacc<L: TextLevel>(p: &mut Printer<'_>, inputs: &[AccInput<L>], lambda: &Lambda<L>) {
     p.list(inputs, |p, AccInput { shape, arrays, op }| {
         p.shape(shape);
         p.put(" ");
@@ -221,7 +221,7 @@ pub(super) fn print_withacc<L: Level>(p: &mut Printer<'_>, inputs: &[AccInput<L>
     p.lambda(lambda);
 }
 
-pub(super) fn parse_withacc<L: Level>(p: &mut Parser<'_>) -> Result<(Vec<AccInput<L>>, Lambda<L>)> {
+pub(super) fn parse_withacc<L: TextLevel>(p: &mut Parser<'_>) -> Result<(Vec<AccInput<L>>, Lambda<L>)> {
     let inputs = p.list(|p| {
         let (shape, arrays) = (p.shape()?, p.name_list()?);
         let op = if p.take_keyword("by") { Some(parse_operator(p)?) } else { None };

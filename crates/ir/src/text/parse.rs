@@ -4,13 +4,13 @@
 use super::cursor::Parser;
 use super::lex::Token;
 use super::ops::parse_poly;
-use super::{DEFINITION, ParseError, TextForm};
+use super::{DEFINITION, ParseError, TextForm, TextLevel};
 use crate::facts::{FactFlag, Facts, Filter, SharedBy, SharedRead};
 use crate::math::MathDefinition;
 use crate::name::NameTable;
 use crate::prov::{MAX_STACKS, Prov, ProvEntry, ProvTable, SrcLoc};
 use crate::syntax::{
-    Attr, Attrs, Aux, BasicOp, Body, Exp, FunKind, FunParam, FunResult, Function, Lambda, Level, LoopForm,
+    Attr, Attrs, Aux, BasicOp, Body, Exp, FunKind, FunParam, FunResult, Function, Lambda, LoopForm,
     LoopParam, Param, Program, Stm,
 };
 use crate::tunable::{Class, Rule, Tunable};
@@ -29,7 +29,7 @@ impl Parser<'_> {
     }
 
     /// A parameter with type and annotation.
-    pub fn param<L: Level>(&mut self) -> Result<Param<L>> {
+    pub fn param<L: TextLevel>(&mut self) -> Result<Param<L>> {
         let name = self.name()?;
         self.punct(":")?;
         Ok(Param { name, ty: self.ty()?, ann: self.ann()? })
@@ -50,7 +50,7 @@ impl Parser<'_> {
     }
 
     /// A body in braces.
-    pub fn body<L: Level>(&mut self) -> Result<Body<L>> {
+    pub fn body<L: TextLevel>(&mut self) -> Result<Body<L>> {
         self.nested(|p| {
             p.punct("{")?;
             let mut stms = Vec::new();
@@ -67,7 +67,7 @@ impl Parser<'_> {
     }
 
     /// A lambda.
-    pub fn lambda<L: Level>(&mut self) -> Result<Lambda<L>> {
+    pub fn lambda<L: TextLevel>(&mut self) -> Result<Lambda<L>> {
         self.punct("\\")?;
         let params = self.list(Self::param)?;
         self.punct(":")?;
@@ -76,7 +76,7 @@ impl Parser<'_> {
         Ok(Lambda { params, body: self.body()?, ret })
     }
 
-    fn stm<L: Level>(&mut self) -> Result<Stm<L>> {
+    fn stm<L: TextLevel>(&mut self) -> Result<Stm<L>> {
         let pat = if self.peek("(") { self.list(Self::param)? } else { vec![self.param()?] };
         let certs = if self.take("<") { self.separated(">", Self::name)? } else { Vec::new() };
         let attrs = self.attrs()?;
@@ -122,7 +122,7 @@ impl Parser<'_> {
         }
     }
 
-    fn exp<L: Level>(&mut self) -> Result<Exp<L>> {
+    fn exp<L: TextLevel>(&mut self) -> Result<Exp<L>> {
         if self.take_keyword("if") {
             let cond = self.atom()?;
             self.keyword("then")?;
@@ -145,7 +145,7 @@ impl Parser<'_> {
         }
     }
 
-    fn loop_<L: Level>(&mut self) -> Result<Exp<L>> {
+    fn loop_<L: TextLevel>(&mut self) -> Result<Exp<L>> {
         let params = self.list(|p| {
             let consumed = p.take("*");
             let param = p.param()?;
@@ -167,7 +167,7 @@ impl Parser<'_> {
     }
 
     /// A whole program.
-    pub(super) fn program<L: Level>(mut self) -> Result<Program<L>> {
+    pub(super) fn program<L: TextLevel>(mut self) -> Result<Program<L>> {
         if !self.take_keyword(L::NAME) {
             return self.expected(&format!("the level `{}`", L::NAME));
         }
@@ -219,7 +219,7 @@ impl Parser<'_> {
         }
     }
 
-    fn function<L: Level>(&mut self, kind: FunKind) -> Result<Function<L>> {
+    fn function<L: TextLevel>(&mut self, kind: FunKind) -> Result<Function<L>> {
         self.hints.clear();
         let name = self.fun_name()?;
         let attrs = self.attrs()?;
@@ -351,5 +351,5 @@ impl Parser<'_> {
 
 /// Returns true if the provenance is a single stack of the table.
 fn is_stack(provs: &ProvTable, prov: Prov) -> bool {
-    prov.0 as usize <= provs.len() && matches!(provs.entry(prov), Some(ProvEntry::At(..)))
+    prov.index() <= provs.len() && matches!(provs.entry(prov), Some(ProvEntry::At(..)))
 }

@@ -4,9 +4,9 @@
 //! words between them: one row of [`operation_table`]. A field is printed and parsed by its type.
 
 use super::lex::quote;
-use super::{ParseError, Parser, Printer};
+use super::{ParseError, Parser, Printer, TextLevel};
 use crate::name::Name;
-use crate::syntax::{Atom, DimIndex, Lambda, Level, MsgPart};
+use crate::syntax::{Atom, DimIndex, Lambda, MsgPart};
 use crate::tunable::TunableId;
 use crate::types::{Dim, Type};
 use smallvec::{Array, SmallVec};
@@ -202,7 +202,7 @@ impl<A: Array<Item: Part>> Part for SmallVec<A> {
     }
 }
 
-impl<L: Level> Part for Lambda<L> {
+impl<L: TextLevel> Part for Lambda<L> {
     fn print_part(&self, p: &mut Printer<'_>) {
         p.lambda(self);
     }

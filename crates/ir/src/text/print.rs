@@ -3,14 +3,14 @@
 use super::entry::{show_entry_point, show_opaque_types};
 use super::lex::{is_identifier, is_plain_hint, quote};
 use super::ops::print_poly;
-use super::{DEFINITION, MAX_INDENT, TextForm};
+use super::{DEFINITION, MAX_INDENT, TextForm, TextLevel};
 use crate::facts::{FactFlag, Facts, Filter, SharedRead};
 use crate::math::MathDefinition;
 use crate::name::{FunName, Name, NameTable};
 use crate::prov::{Prov, ProvEntry, ProvTable};
 use crate::syntax::{
-    Atom, Attrs, Aux, Body, Exp, FunKind, FunParam, FunResult, Function, Lambda, Level, LoopForm, LoopParam,
-    Param, Program, Stm,
+    Atom, Attrs, Aux, Body, Exp, FunKind, FunParam, FunResult, Function, Lambda, LoopForm, LoopParam, Param,
+    Program, Stm,
 };
 use crate::tunable::Tunable;
 use crate::types::{Dim, Space, Type};
@@ -42,7 +42,7 @@ pub struct Printer<'a> {
     notes: FxHashMap<Name, Vec<&'a str>>,
 }
 
-pub(super) fn program<L: Level>(program: &Program<L>, notes: &[Note]) -> String {
+pub(super) fn program<L: TextLevel>(program: &Program<L>, notes: &[Note]) -> String {
     let Program { levels: stack, files, opaques, entries, functions, math } = program;
     let mut out = format!("{}\n", L::NAME);
     if *stack != Stack::default() {
@@ -76,7 +76,7 @@ fn fun_name(name: &FunName) -> String {
     if is_identifier(&name.0) { name.0.to_string() } else { quote(&name.0) }
 }
 
-fn print_function<'a, L: Level>(
+fn print_function<'a, L: TextLevel>(
     function: &'a Function<L>,
     keyword: &str,
     notes: impl Iterator<Item = &'a Note>,
@@ -130,7 +130,7 @@ fn print_function<'a, L: Level>(
     }
     p.line();
     p.body(body);
-    let unused: Vec<Name> = (0..names.len() as u32).map(Name).filter(|n| !p.mentioned[n.index()]).collect();
+    let unused: Vec<Name> = (0..names.len()).map(Name::new).filter(|n| !p.mentioned[n.index()]).collect();
     if !unused.is_empty() {
         p.line();
         p.put("unused ");
@@ -298,7 +298,7 @@ impl<'a> Printer<'a> {
     }
 
     /// A parameter with type and annotation.
-    pub fn param<L: Level>(&mut self, param: &Param<L>) {
+    pub fn param<L: TextLevel>(&mut self, param: &Param<L>) {
         let Param { name, ty, ann } = param;
         self.name(*name);
         self.put(": ");
@@ -315,7 +315,7 @@ impl<'a> Printer<'a> {
     }
 
     /// A body in braces.
-    pub fn body<L: Level>(&mut self, body: &Body<L>) {
+    pub fn body<L: TextLevel>(&mut self, body: &Body<L>) {
         with_stack(|| {
             let Body { stms, result } = body;
             if stms.is_empty() {
@@ -340,7 +340,7 @@ impl<'a> Printer<'a> {
     }
 
     /// A lambda.
-    pub fn lambda<L: Level>(&mut self, lambda: &Lambda<L>) {
+    pub fn lambda<L: TextLevel>(&mut self, lambda: &Lambda<L>) {
         let Lambda { params, body, ret } = lambda;
         self.put("\\");
         self.list(params, Self::param);
@@ -358,7 +358,7 @@ impl<'a> Printer<'a> {
         self.indent -= 1;
     }
 
-    pub(super) fn stm<L: Level>(&mut self, stm: &Stm<L>) {
+    pub(super) fn stm<L: TextLevel>(&mut self, stm: &Stm<L>) {
         let Stm { pat, aux, exp } = stm;
         self.put("let ");
         if let [param] = pat.as_slice() {
@@ -411,7 +411,7 @@ impl<'a> Printer<'a> {
         self.put("}");
     }
 
-    fn exp<L: Level>(&mut self, exp: &Exp<L>) {
+    fn exp<L: TextLevel>(&mut self, exp: &Exp<L>) {
         match exp {
             Exp::Basic(op) => op.print(self),
             Exp::If { cond, then_body, else_body } => {

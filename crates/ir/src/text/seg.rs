@@ -3,15 +3,14 @@
 use super::ops::{
     parse_hists, parse_scan_reduce, parse_withacc, print_hist, print_scan_reduce, print_withacc,
 };
-use super::{ParseError, Parser, Printer, TextForm};
+use super::{ParseError, Parser, Printer, TextForm, TextLevel};
 use crate::seg::{Decomp, Seg, SegKind, SegOp, SegSpace};
-use crate::syntax::Level;
 use crate::tunable::TunableId;
 use crate::walk::LevelOp;
 
 type Result<T> = std::result::Result<T, ParseError>;
 
-impl<L: Level> TextForm for SegOp<L> {
+impl<L: TextLevel> TextForm for SegOp<L> {
     fn print(&self, p: &mut Printer<'_>) {
         p.put(LevelOp::<L>::keyword(self));
         p.put(" ");

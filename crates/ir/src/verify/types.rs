@@ -1,6 +1,6 @@
 //! Invariants 4 to 10, and 17: types of functions, bodies, statements and expressions.
 
-use super::{AnnotationRules, Rules, VerifyError};
+use super::{AnnotationRules, Rules, VerifyError, VerifyLevel};
 use crate::math::MathDefinitions;
 use crate::mem::Block;
 use crate::name::{FunName, Name};
@@ -28,7 +28,7 @@ pub struct Checker<'a, L: Level> {
     errors: &'a mut Vec<VerifyError>,
 }
 
-pub(super) fn check<'a, L: Level>(
+pub(super) fn check<'a, L: VerifyLevel>(
     function: &'a Function<L>,
     functions: &'a FxHashMap<&'a FunName, &'a Function<L>>,
     math: &'a MathDefinitions,
@@ -76,7 +76,7 @@ pub(super) fn check<'a, L: Level>(
     }
 }
 
-impl<L: Level> Checker<'_, L> {
+impl<L: VerifyLevel> Checker<'_, L> {
     /// Records an error at the current statement.
     pub fn fail(&mut self, message: impl Into<String>) {
         let function = self.function.name.clone();

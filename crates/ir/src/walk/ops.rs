@@ -368,6 +368,8 @@ macro_rules! walk_mem_ann {
 }
 
 impl Annotation<Mems> for MemAnn {
+    const HAS_BLOCKS: bool = true;
+
     fn visit<V: Visit<Mems> + ?Sized>(&self, v: &mut V) {
         walk_mem_ann!(v, self);
     }

@@ -1,10 +1,12 @@
 //! The evaluator, compared with values computed in plain Rust or by hand.
 
 use ir::eval::{Array, ErrorClass, EvalValue, Options, eval_entry, eval_entry_with};
-use ir::{Level, Mems, Program, Segs, Soacs, text, verify};
+use ir::text::{self, TextLevel};
+use ir::verify::{self, VerifyLevel};
+use ir::{Mems, Program, Segs, Soacs};
 use prim::{PrimType, Scalar};
 
-fn program<L: Level>(source: &str) -> Program<L> {
+fn program<L: TextLevel + VerifyLevel>(source: &str) -> Program<L> {
     let program = text::parse::<L>(source).unwrap_or_else(|e| panic!("{e}"));
     if let Err(errors) = verify::verify(&program) {
         panic!("{}", verify::listing(&program, &errors));
