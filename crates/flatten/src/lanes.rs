@@ -31,7 +31,6 @@
 
 use crate::context::{Ctx, Let};
 use crate::scope::{LaneVersions, Position, Scope};
-use crate::sequential::{bound, screma_loop};
 use crate::{Result, decomp, manifest};
 use analysis::exact::scalar_operator;
 use ir::remark::{Execution, OperationKind};
@@ -41,7 +40,7 @@ use ir::soac::{Operator, Screma, Soac};
 use ir::syntax::{BasicOp, Exp, Param};
 use ir::tunable::Rule;
 use ir::types::{Dim, Type};
-use ir::{Name, PassError, Soacs};
+use ir::{Name, PassError, Soacs, sequential};
 use prim::{BinOp, ScalarOp};
 use target::levels::{ROUNDS_OF_ACCUMULATORS, ROUNDS_OF_BLOCKS, ROUNDS_OF_CHOICES, ROUNDS_OF_LOOPS};
 
@@ -97,8 +96,7 @@ fn sequential_loop(ctx: &mut Ctx<'_>, scope: Scope<'_>, to: Let, s: Screma) -> R
     let short = matches!(s.width, Dim::Const(n) if n < LANES_FILLED);
     let in_map_loop = scope.in_map_loop || s.scan_reduce.is_map() && !short;
     let mut stms = Vec::new();
-    let bound = bound(s.width)?;
-    screma_loop(&mut ctx.names, to, (s, bound), &mut stms)?;
+    ctx.names.build(to.aux.prov, &mut stms, |b| sequential::screma(b, (to.pat, to.aux), s, None))?;
     ctx.stms(Scope { in_map_loop, ..scope }, stms)
 }
 

@@ -14,7 +14,7 @@
 //!
 //! A rule takes a combinator in a `scope`, whose main part is the mapnest context (`nest`), and
 //! appends the statements that replace it. A nest is made `manifest` as a segop. Sequential code
-//! inside a segop is a loop (`sequential`, `growing`), or a segop shared by the lanes of one worker
+//! inside a segop is a loop ([`ir::sequential`]), or a segop shared by the lanes of one worker
 //! (`lanes`). Functions have a version for each position that they are called from (`functions`).
 //! `decomp` fixes how each segop is partitioned into chunks.
 //!
@@ -30,7 +30,6 @@ mod dimensions;
 mod empty_checks;
 mod functions;
 mod grain_sizes;
-mod growing;
 mod guards;
 mod lanes;
 mod manifest;
@@ -39,7 +38,6 @@ mod nest;
 mod prune;
 mod rules;
 mod scope;
-mod sequential;
 mod statements;
 
 pub use dimensions::dimensions;

@@ -5,13 +5,13 @@
 use crate::context::{Ctx, Let};
 use crate::names::atoms;
 use crate::scope::Scope;
-use crate::{Result, Stms, decomp, growing, lanes, rules, sequential};
+use crate::{Result, Stms, decomp, lanes, rules};
 use ir::remark::OperationKind;
 use ir::seg::SegOp;
 use ir::soac::{AccInput, Operator, Soac};
 use ir::syntax::{Aux, Body, Exp, Lambda, LoopParam, Stm};
 use ir::walk::{LevelOp, with_stack};
-use ir::{PassError, Segs, Soacs};
+use ir::{PassError, Segs, Soacs, sequential};
 
 impl Ctx<'_> {
     /// A body whose combinators become segops or loops.
@@ -66,13 +66,15 @@ impl Ctx<'_> {
     /// Appends a sequential combinator: a loop, or a segop shared by the lanes of one worker.
     pub(crate) fn sequential(&mut self, scope: Scope<'_>, to: Let, soac: Soac) -> Result {
         let in_nest = !scope.nest.is_empty();
-        let mut own = to.clone();
-        if in_nest {
+        let pat = if in_nest {
             // Within the nest the results are those of one iteration.
             let types = soac.result_types(&|name| self.names.types.type_of(name).clone());
-            own.pat = self.names.fresh_all("r", &types);
-        }
-        let result = atoms(&own.pat);
+            self.names.fresh_all("r", &types)
+        } else {
+            to.pat.clone()
+        };
+        let result = atoms(&pat);
+        let (own, prov) = ((pat, to.aux.clone()), to.aux.prov);
         let mut stms = Vec::new();
         match soac {
             Soac::Screma(s) => {
@@ -80,16 +82,17 @@ impl Ctx<'_> {
                     return lanes::screma(self, scope, to, s);
                 }
                 self.remark_loop(scope, &to.aux, OperationKind::of_scan_reduce(&s.scan_reduce));
-                let bound = sequential::bound(s.width)?;
-                sequential::screma_loop(&mut self.names, own, (s, bound), &mut stms)?;
+                self.names.build(prov, &mut stms, |b| sequential::screma(b, own, s, None))?;
             }
             Soac::Hist { width, inputs, map, ops } => {
                 self.remark_loop(scope, &to.aux, OperationKind::Histogram);
-                sequential::hist_loop(&mut self.names, own, (width, &inputs, map), ops, &mut stms)?;
+                let mapped = (width, inputs.as_slice(), map);
+                self.names.build(prov, &mut stms, |b| sequential::histogram(b, own, mapped, ops))?;
             }
             Soac::FlatMap { width, inputs, lambda } => {
                 self.remark_loop(scope, &to.aux, OperationKind::FlatMap);
-                growing::flat_map_loop(&mut self.names, own, (width, &inputs, lambda), &mut stms)?;
+                let mapped = (width, inputs.as_slice(), lambda);
+                self.names.build(prov, &mut stms, |b| sequential::flat_map(b, own, mapped))?;
             }
             Soac::WithAcc { inputs, lambda } if !in_nest => {
                 return self.with_acc(scope, to, (inputs, lambda));

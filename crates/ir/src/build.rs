@@ -38,7 +38,7 @@ use crate::syntax::{
 };
 use crate::types::{Dim, Shape, Type};
 use crate::typing::{TypeEnv, basic_type, exp_types, fresh_pattern, instantiate};
-use crate::walk::LevelOp;
+use crate::walk::{LevelOp, Substitution, substitute_body};
 use prim::{BinOp, CmpOp, ConvOp, PrimType, Scalar, ScalarOp, UnOp};
 use smallvec::SmallVec;
 
@@ -112,6 +112,15 @@ impl<'a, L: Level> Builder<'a, L> {
         Aux { certs: self.certs.clone(), attrs: self.attrs.clone(), prov: self.prov, facts: Facts::default() }
     }
 
+    /// Appends a lambda's statements with operands in place of its parameters; returns its results.
+    pub fn inline(&mut self, lambda: Lambda<L>, args: impl IntoIterator<Item = Atom>) -> Vec<Atom> {
+        let Lambda { params, mut body, ret: _ } = lambda;
+        let map: Substitution = params.into_iter().map(|param| param.name).zip(args).collect();
+        substitute_body(&mut body, &map);
+        self.extend(body.stms);
+        body.result
+    }
+
     /// Runs `f` with these certificates added to each statement.
     pub fn with_certs<R>(&mut self, certs: &[Name], f: impl FnOnce(&mut Self) -> R) -> R {
         let before = self.certs.clone();
@@ -139,8 +148,12 @@ impl<'a, L: Level> Builder<'a, L> {
 
     /// `let pat = exp` for a finished pattern.
     pub fn let_pat(&mut self, pat: Vec<Param<L>>, exp: Exp<L>) {
+        self.let_with(pat, self.aux(), exp);
+    }
+
+    /// `let pat = exp` with this auxiliary information.
+    pub fn let_with(&mut self, pat: Vec<Param<L>>, aux: Aux, exp: Exp<L>) {
         self.types.add_params(&pat);
-        let aux = self.aux();
         self.stms.push(Stm { pat, aux, exp });
     }
 
@@ -279,10 +292,18 @@ impl<'a, L: Level> Builder<'a, L> {
 
     /// The slice with these indices of the outermost dimensions and all of the others.
     pub fn row_slice(&self, array: Name, indices: &[Atom]) -> Vec<DimIndex> {
+        self.outer_slice(array, indices.iter().map(|i| DimIndex::Fix(*i)))
+    }
+
+    /// The slice with `count` rows from `start` on.
+    pub fn rows_slice(&self, array: Name, start: Atom, count: Dim) -> Vec<DimIndex> {
+        self.outer_slice(array, [DimIndex::Slice { start, count, stride: Atom::i64(1) }].into_iter())
+    }
+
+    fn outer_slice(&self, array: Name, outer: impl ExactSizeIterator<Item = DimIndex>) -> Vec<DimIndex> {
         let whole = |dim: &Dim| DimIndex::Slice { start: Atom::i64(0), count: *dim, stride: Atom::i64(1) };
-        let shape = self.types.type_of(array).shape();
-        let fixed = indices.iter().map(|i| DimIndex::Fix(*i));
-        fixed.chain(shape.iter().skip(indices.len()).map(whole)).collect()
+        let inner = self.types.type_of(array).shape().iter().skip(outer.len());
+        outer.chain(inner.map(whole)).collect()
     }
 
     /// The value repeated over new outer dimensions.

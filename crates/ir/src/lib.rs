@@ -38,6 +38,7 @@ pub mod prov;
 pub mod remark;
 pub mod scan_reduce;
 pub mod seg;
+pub mod sequential;
 pub mod soac;
 pub mod syntax;
 pub mod text;

@@ -62,6 +62,11 @@ pub trait LevelOp<L: Level>: Sized {
     /// The types of the results. Sizes that are results of the operation appear as [`Dim::Ext`];
     /// `type_of` returns the type of a name in scope.
     fn result_types(&self, type_of: &dyn Fn(Name) -> Type) -> Vec<Type>;
+
+    /// The width, inputs and lambda of a map over arrays.
+    fn as_map(&self) -> Option<(Dim, &[Name], &Lambda<L>)> {
+        None
+    }
 }
 
 /// The interface of a level's annotations for generic code.

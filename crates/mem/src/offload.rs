@@ -40,7 +40,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 /// Moves segops that cannot be kernels to host functions.
 ///
 /// # Errors
-/// Fails for reductions of arrays that also update accumulators, as the host cannot run these.
+/// A segop breaks an invariant of the IR.
 pub fn offload(mut program: Program<Segs>, context: &mut Context) -> Result<Program<Segs>, PassError> {
     if !program.levels.has_device() {
         return Ok(program);

@@ -16,7 +16,6 @@
 mod array_operators;
 mod columns;
 mod histogram;
-mod map_loop;
 mod map_operators;
 
 pub use array_operators::accumulators;

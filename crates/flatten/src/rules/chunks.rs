@@ -25,11 +25,11 @@ use super::{map, versions};
 use crate::Result;
 use crate::context::{Ctx, Let};
 use crate::manifest::SegopBody;
-use crate::names::{Names, atoms, reshape, rows_slice};
+use crate::names::{Names, atoms, reshape};
 use crate::scope::Scope;
-use crate::sequential::{bound, screma_loop};
 use ir::name::Name;
 use ir::scan_reduce::ScanReduce;
+use ir::sequential;
 use ir::soac::Screma;
 use ir::syntax::{Atom, Aux, BasicOp, Body, Param};
 use ir::tunable::Rule;
@@ -102,7 +102,7 @@ pub(super) fn chunks(
     merge: impl FnOnce(&mut Ctx<'_>, Let, Screma) -> Result,
 ) -> Result {
     let Let { pat, aux } = to;
-    let width = bound(s.width)?;
+    let width = sequential::bound(s.width)?;
     let parts = ctx.build(aux.prov, |b| RowPartition::of(b, width));
     let over = scope.nest.with_map(&mut ctx.names, parts.count, &[], &[])?;
     let Some(chunk) = over.indices().last() else {
@@ -154,7 +154,7 @@ impl RowPartition {
         let count = Builder::<Soacs>::dim(count);
         for input in &mut s.inputs {
             let array = *input;
-            let slice = rows_slice(&builder.type_of(array.into()), first, count);
+            let slice = builder.rows_slice(array, first, count);
             *input = builder.let_basic("rows", BasicOp::Index { array, slice });
         }
         s.width = count;
@@ -220,7 +220,8 @@ impl RowPartition {
         let pat = results(names, &s);
         let result = atoms(&pat);
         let ret = pat.iter().map(|param| param.ty.clone()).collect();
-        screma_loop(names, Let { pat, aux: aux.clone() }, (s, extent.1), &mut stms)?;
+        let to = (pat, aux.clone());
+        names.build(aux.prov, &mut stms, |b| sequential::screma(b, to, s, Some(extent.1)))?;
         Ok((Body { stms, result }, ret))
     }
 
@@ -230,7 +231,7 @@ impl RowPartition {
             let all = b.product(&[self.count, Builder::<Segs>::dim(self.per)]);
             let whole = row.array_of(Builder::<Segs>::dim(all));
             let array = b.let_basic("reshaped", reshape(whole.shape(), array));
-            let slice = rows_slice(&whole, Atom::i64(0), Builder::<Segs>::dim(self.width));
+            let slice = b.rows_slice(array, Atom::i64(0), Builder::<Segs>::dim(self.width));
             BasicOp::Index { array, slice }
         });
         ctx.bind(param, op, prov);

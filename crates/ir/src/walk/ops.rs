@@ -173,6 +173,13 @@ impl LevelOp<Soacs> for Soac {
         walk_soac!(v, self);
     }
 
+    fn as_map(&self) -> Option<(Dim, &[Name], &Lambda<Soacs>)> {
+        let Self::Screma(Screma { width, inputs, map, scan_reduce }) = self else {
+            return None;
+        };
+        scan_reduce.is_map().then_some((*width, inputs, map))
+    }
+
     fn keyword(&self) -> &'static str {
         match self {
             Self::Screma(Screma { map, scan_reduce, .. }) => {

@@ -25,7 +25,7 @@ pub(super) fn host_clone_name(function: &FunName) -> FunName {
 /// Converts a function to a host function.
 ///
 /// # Errors
-/// Fails for reductions of arrays that also update accumulators.
+/// A segop breaks an invariant of the IR.
 pub(super) fn convert(function: &mut Function<Segs>) -> Result<(), PassError> {
     let mut converter = Converter {
         types: TypeEnv::of_function(function),

@@ -25,16 +25,15 @@
 //! scalars. Bound names are kept, except for accumulators and in histograms.
 
 use super::{columns, histogram, map_operators};
-use crate::sequential::update_bucket;
 use crate::{Pat, Result, Stms};
 use analysis::statements;
+use ir::sequential::{self, update_bucket};
 use ir::soac::{AccInput, HistOp, Operator, Screma, Soac};
 use ir::syntax::{Aux, BasicOp, Body, Exp, Function, Lambda, LoopParam, Param, Program, Stm};
 use ir::types::{Shape, Type};
 use ir::typing::instantiate;
-use ir::walk::{refresh_lambda, with_stack};
+use ir::walk::{Substitution, refresh_lambda, with_stack};
 use ir::{Atom, Builder, Context, Dim, Name, PassError, Soacs, TypeEnv};
-use prim::{BinOp, CmpOp, PrimType, Scalar};
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 
@@ -46,7 +45,7 @@ const EMPTY: Body<Soacs> = Body { stms: Vec::new(), result: Vec::new() };
 /// Rewrites a program; see the module's header.
 ///
 /// # Errors
-/// A scan or reduction passes on an accumulator whose operator works on arrays.
+/// A combinator breaks an invariant of the IR.
 pub fn accumulators(mut program: Program<Soacs>, context: &mut Context) -> Result<Program<Soacs>> {
     let nests = context.options.stack.nests();
     program.functions = context.each(program.functions, |mut function, _| {
@@ -86,23 +85,7 @@ fn rewrite(function: &mut Function<Soacs>, nests: bool) -> Result {
     let mut b = Builder::new(&mut function.names, &mut types);
     pass.stms(&mut b, body.stms);
     function.body = b.finish(body.result);
-    match pass.error {
-        None => Ok(()),
-        Some((what, aux)) => {
-            let stack = function.provs.stack(aux.prov);
-            Err(PassError::unsupported(what, stack))
-        }
-    }
-}
-
-/// Appends a lambda's statements applied to operands; returns its results.
-pub(super) fn inline(b: &mut Build<'_>, lambda: &Lambda<Soacs>, args: &[Atom]) -> Vec<Atom> {
-    let copy = refresh_lambda(lambda, b.names, &mut FxHashMap::default());
-    for (param, arg) in copy.params.into_iter().zip(args) {
-        b.let_pat(vec![param], Exp::Basic(BasicOp::Atom(*arg)));
-    }
-    b.extend(copy.body.stms);
-    copy.body.result
+    pass.error.map_or(Ok(()), Err)
 }
 
 /// The accumulators of one token.
@@ -129,8 +112,8 @@ pub(super) struct Pass {
     levels_nest: bool,
     /// The arrays that currently replace each of these accumulators.
     pub(super) arrays: FxHashMap<Name, Vec<Name>>,
-    /// The first construct that cannot be rewritten.
-    error: Option<(&'static str, Aux)>,
+    /// The first broken invariant.
+    error: Option<PassError>,
 }
 
 impl Pass {
@@ -263,20 +246,13 @@ impl Pass {
 
     fn soac(&mut self, b: &mut Build<'_>, pat: Pat, aux: &Aux, mut soac: Soac) {
         match &mut soac {
-            Soac::Screma(Screma { width, inputs, map, scan_reduce }) => {
-                if inputs.iter().any(|input| self.arrays.contains_key(input)) {
-                    if scan_reduce.is_map() {
-                        let map = std::mem::replace(
-                            map,
-                            Lambda { params: Vec::new(), body: EMPTY, ret: Vec::new() },
-                        );
-                        self.map(b, pat, (*width, inputs, map));
-                    } else {
-                        let what = "accumulators whose operator works on arrays, in scans and reductions";
-                        self.error.get_or_insert((what, aux.clone()));
-                    }
-                    return;
+            Soac::Screma(s) if s.inputs.iter().any(|input| self.arrays.contains_key(input)) => {
+                if let Soac::Screma(s) = soac {
+                    self.screma(b, (pat, aux.clone()), s);
                 }
+                return;
+            }
+            Soac::Screma(Screma { width: _, inputs: _, map, scan_reduce }) => {
                 self.lambda(b, map);
                 for lambda in scan_reduce.lambdas_mut() {
                     self.lambda(b, lambda);
@@ -287,7 +263,7 @@ impl Pass {
                     if !self.levels_nest && columns::pays(b, &ops) {
                         columns::histogram(b, pat, (width, &inputs, map), ops, &self.replicates);
                     } else {
-                        let with_acc = histogram::as_accumulators(b, (width, &inputs, &map), ops);
+                        let with_acc = histogram::as_accumulators(b, (width, &inputs, map), ops);
                         self.with_acc(b, pat, with_acc);
                     }
                 }
@@ -311,6 +287,17 @@ impl Pass {
             | Soac::Vjp { lambda, .. } => self.lambda(b, lambda),
         }
         b.let_pat(pat, Exp::Op(soac));
+    }
+
+    /// Appends a screma that passes on accumulators whose operator works on arrays: a loop.
+    fn screma(&mut self, b: &mut Build<'_>, to: (Pat, Aux), s: Screma) {
+        let mut done = Ok(());
+        let body = b.body(|b| {
+            done = sequential::screma(b, to, s, None);
+            Vec::new()
+        });
+        self.error = self.error.take().or(done.err());
+        self.stms(b, body.stms);
     }
 
     fn with_acc(
@@ -380,17 +367,8 @@ impl Pass {
     fn update(&mut self, b: &mut Build<'_>, to: &Param<Soacs>, acc: Name, index: &[Atom], values: &[Atom]) {
         let Some(kind) = self.kind(&to.ty) else { return };
         let destinations = self.arrays.get(&acc).cloned().unwrap_or_default();
-        let mut cond = Atom::Const(Scalar::Bool(true));
-        for (&at, size) in index.iter().zip(kind.shape.iter().filter_map(|d| d.atom())) {
-            // An unsigned comparison refuses negative indices too.
-            let below = b.compare(CmpOp::ULt, PrimType::I64, at, size);
-            cond = match cond {
-                Atom::Const(_) => below.into(),
-                cond @ Atom::Var(_) => b.binary(BinOp::And, PrimType::Bool, cond, below.into()).into(),
-            };
-        }
-        let combine = |b: &mut Build<'_>, args: Vec<Atom>| inline(b, &kind.op.op, &args);
-        let new = update_bucket(b, cond, (&destinations, index, values), combine);
+        let op = refresh_lambda(&kind.op.op, b.names, &mut Substitution::default());
+        let new = update_bucket(b, (&destinations, &kind.shape), (index, values), op);
         self.arrays.insert(to.name, new);
     }
 }

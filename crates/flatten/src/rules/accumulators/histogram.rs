@@ -10,12 +10,12 @@
 //!
 //! Any other operator is applied sequentially, which a histogram already expresses.
 
-use super::array_operators::{Build, inline, is_array_operator};
+use super::array_operators::{Build, is_array_operator};
+use crate::Mapped;
 use crate::names::accumulator;
 use ir::operator_map::operator_map;
 use ir::soac::{AccInput, HistOp};
 use ir::syntax::{BasicOp, Lambda};
-use ir::types::Dim;
 use ir::{Atom, Name, Soacs};
 use rustc_hash::FxHashMap;
 
@@ -30,7 +30,7 @@ pub(super) fn is_row_histogram(ops: &[HistOp<Soacs>], replicates: &FxHashMap<Nam
 /// The accumulators of a histogram, and the lambda that updates them in all iterations.
 pub(super) fn as_accumulators(
     b: &mut Build<'_>,
-    (width, inputs, map): (Dim, &[Name], &Lambda<Soacs>),
+    (width, inputs, map): Mapped<'_>,
     ops: Vec<HistOp<Soacs>>,
 ) -> (Vec<AccInput<Soacs>>, Lambda<Soacs>) {
     let (mut tokens, mut params) = (Vec::new(), Vec::new());
@@ -44,7 +44,7 @@ pub(super) fn as_accumulators(
     let body = b.body(|b| {
         let updated = b.map("acc", width, &rows, |b, names| {
             let (elements, accs) = names.split_at(inputs.len());
-            let results = inline(b, map, &atoms(elements));
+            let results = b.inline(map, atoms(elements));
             let n_indices = ops.iter().map(|op| op.shape.len()).sum();
             let (mut indices, mut values) = results.split_at(n_indices);
             let update = |(op, acc): (&HistOp<Soacs>, &Name)| {
