@@ -2,8 +2,8 @@
 //! processes of their own.
 
 use crate::panics;
-use crate::tuning;
-use driver::DeviceTarget;
+use crate::tuning::random_thresholds;
+use driver::{DeviceTarget, tuning};
 use harness::process::{End, Finished, run, run_until};
 use harness::programs::{Outcome, first_line};
 use runtime::tuning_params::Assignment;
@@ -212,7 +212,7 @@ impl Executable {
     /// # Errors
     /// The executable's parameters cannot be listed.
     pub fn draw_thresholds(&mut self, seed: u64, limit: Duration) -> Result<(), String> {
-        let options = tuning::random_thresholds(&self.params(limit)?, seed);
+        let options = random_thresholds(&self.params(limit)?, seed);
         self.tuning.extend(options);
         Ok(())
     }

@@ -141,8 +141,7 @@ fn go(args: &Args) -> Result<ExitCode, ExitCode> {
     }
     if let Some(file) = &args.json {
         let text = format!("{:#}\n", Value::Object(json));
-        std::fs::write(file, text)
-            .map_err(|e| common::report_error(format_args!("cannot write {}: {e}", file.display())))?;
+        common::write_file(file, &text)?;
     }
     Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
@@ -225,7 +224,7 @@ impl Bench<'_> {
         if cases.is_empty() || spec.tags.iter().any(|tag| self.excluded.contains(tag)) {
             return (String::new(), false);
         }
-        let (session, program) = common::check(file);
+        let (session, program) = driver::check(file, driver::Options::default());
         let program = match common::report(&session, program) {
             Ok(program) => Arc::new(program),
             Err(_) => return failure("the program has errors".to_owned()),

@@ -116,7 +116,7 @@ pub fn compile_with<T>(
         only_entry: request.only_entry.clone(),
         ..request.source.options(options)
     };
-    let (mut session, ir) = common::open(request.file, options);
+    let (mut session, ir) = driver::lower(request.file, options);
     let mut stages = request.source.stages();
     let made = ir
         .and_then(|ir| (request.tuning).apply(request.file, &mut session, ir, &mut stages))

@@ -32,7 +32,7 @@ pub fn run(args: Args) -> ExitCode {
     let (mut failed, mut warned) = (false, false);
     for file in &args.files {
         let _watch = memory::watch_memory(file, args.compiler_memory);
-        let (mut session, result) = common::check(file);
+        let (mut session, result) = driver::check(file, driver::Options::default());
         if args.quiet {
             session.warnings.clear();
         }

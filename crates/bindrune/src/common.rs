@@ -1,10 +1,10 @@
 //! Shared parts of subcommands: compiler options, reading sources, reporting errors.
 
-use crate::tuning;
-use check::tast::Program;
+use crate::tuning::TuningFileOptions;
 use clap::Args;
 use driver::device::Device;
-use driver::{CopyLimits, DeviceTarget, Failure, Flatten, Ir, Options, Session, VectorLanes};
+use driver::tuning::{self, tblock_size_range};
+use driver::{CopyLimits, DeviceTarget, Failure, Flatten, Options, Session, VectorLanes};
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -73,7 +73,7 @@ impl Compiler {
         &self,
         backend: &str,
         executable: bool,
-        tuning: &tuning::TuningFileOptions,
+        tuning: &TuningFileOptions,
         file: &Path,
     ) -> Result<Options, ExitCode> {
         let mut options = self.options_for(backend, executable);
@@ -131,7 +131,7 @@ fn flatten(text: &str) -> Result<Flatten, String> {
 
 fn tblock_size(text: &str) -> Result<i64, String> {
     let size = text.parse().ok().filter(|size| Device::is_block(*size));
-    size.ok_or_else(|| format!("expected {}", tuning::tblock_size_range()))
+    size.ok_or_else(|| format!("expected {}", tblock_size_range()))
 }
 
 fn lanes(text: &str) -> Result<VectorLanes, String> {
@@ -143,42 +143,6 @@ fn lanes(text: &str) -> Result<VectorLanes, String> {
         }
         _ => Err("expected `auto`, `off` or a power of two from 2 to 64".to_owned()),
     }
-}
-
-/// Reads imported files from the file system.
-pub struct Files;
-
-impl check::Loader for Files {
-    fn load(&mut self, path: &str) -> Result<Vec<u8>, String> {
-        std::fs::read(path).map_err(|error| error.to_string())
-    }
-}
-
-/// Opens a session for a program and lowers it to core IR.
-pub fn open(file: &Path, options: Options) -> (Session, Result<Ir, Failure>) {
-    let (session, program) = check_with(file, options);
-    let ir = program.and_then(|program| session.lower(&program));
-    (session, ir)
-}
-
-/// Opens a session with default options and type-checks a program.
-pub fn check(file: &Path) -> (Session, Result<Program, Failure>) {
-    check_with(file, Options::default())
-}
-
-/// Opens a session with these options and type-checks a program.
-pub fn check_with(file: &Path, options: Options) -> (Session, Result<Program, Failure>) {
-    let name = file.to_string_lossy();
-    let mut session = Session::new(name.as_ref(), options);
-    if file.extension().is_none_or(|ext| ext != "fut") {
-        let failure = Failure::message(
-            "no-source-file",
-            format!("{name} is not a Futhark program: its name does not end in `.fut`"),
-        );
-        return (session, Err(failure));
-    }
-    let program = session.check(&mut Files);
-    (session, program)
 }
 
 /// Prints warnings and, on failure, the errors; the exit code is the error value.
@@ -240,6 +204,11 @@ pub fn write_stdout(text: &str) -> Result<(), ExitCode> {
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Err(ExitCode::FAILURE),
         Err(error) => Err(report_error(format_args!("cannot write to standard output: {error}"))),
     }
+}
+
+/// Writes a file.
+pub fn write_file(file: &Path, text: &str) -> Result<(), ExitCode> {
+    std::fs::write(file, text).map_err(|e| report_error(format_args!("cannot write {}: {e}", file.display())))
 }
 
 /// Reads a file as text.

@@ -1,11 +1,11 @@
 //! `bindrune dev`: prints any stage, continues from IR text, evaluates.
 
-use crate::common::{self, Compiler, Files};
-use crate::forest;
+use crate::common::{self, Compiler};
 use crate::memory;
 use crate::tuning;
 use check::tast::{Program, VarId};
-use driver::{Failure, Ir, Observer, PassInfo, Remark, Session, Stack, Stage};
+use driver::{Failure, Files, Ir, Observer, PassInfo, Remark, Session, Stack, Stage};
+use explain::forest;
 use imp::eval::Options;
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -45,8 +45,8 @@ pub struct Args {
     /// With `gpu`, segops become kernels; `--run` evaluates them on a simulated device.
     #[arg(long, value_name = "MACHINE", default_value = "cpu", value_parser = machine)]
     machine: Stack,
-    /// With `--stage versions`: the output format.
-    #[arg(long, value_enum, value_name = "FORM", default_value = "text")]
+    /// With `--stage versions`: the output format, `text`, `json`, `dot` (Graphviz) or `svg`.
+    #[arg(long, value_name = "FORM", default_value = "text", value_parser = format)]
     form: forest::Format,
     /// With `--stage typed`: also print the standard library's definitions.
     #[arg(long)]
@@ -61,6 +61,10 @@ pub struct Args {
 
 fn machine(text: &str) -> Result<Stack, String> {
     Stack::named(text).ok_or_else(|| "expected `cpu`, `gpu` or `thread`".to_owned())
+}
+
+fn format(text: &str) -> Result<forest::Format, String> {
+    forest::Format::named(text).ok_or_else(|| "expected `text`, `json`, `dot` or `svg`".to_owned())
 }
 
 /// The stage that shows the program versions and the conditions that choose between them. It is the
@@ -143,7 +147,7 @@ fn go(args: Args) -> Result<(), ExitCode> {
         Output::Ir(Ir::Segs(program)) if versions && !args.run => {
             common::write_stdout(&forest::show(&ir::forest::forest(&program), args.form))
         }
-        Output::Ir(ir) if args.values.print_params => common::write_stdout(&tuning::list(&ir)),
+        Output::Ir(ir) if args.values.print_params => common::write_stdout(&driver::tuning::list(&ir)),
         Output::Ir(ir) if args.run => {
             let options = Options {
                 seed: args.seed,

@@ -1,29 +1,17 @@
-//! `bindrune explain`: optimisation remarks, by source line.
-//!
-//! The passes record decisions with their source locations ([`driver::decision`]). This module
-//! turns them into remarks ([`remarks`]) and prints these as text, JSON or an HTML page. [`tuning`]
-//! reports the versions that a tuning file selects.
+//! `bindrune explain`: optimisation remarks by source line, or with `--tuning` the versions that a
+//! tuning file selects (crate [`explain`]).
 
 use crate::common::{self, Compiler};
 use crate::memory;
-use crate::tuning::TuningFileOptions;
-use check::tast::Program;
-use driver::{Failure, Session, Stage};
-use remarks::{Filter, RemarkCollector};
-use std::ffi::OsString;
+use crate::tuning::{TuningFileOptions, warn_of_former_names};
+use driver::tuning::{record_extension, tuning_file};
+use explain::tuning::{Record, Request};
+use explain::{Filter, RemarkCollector};
+use runtime::tuning_params::read_file;
+use std::ffi::{OsStr, OsString};
 use std::io::IsTerminal;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-
-mod html;
-mod json;
-mod lines;
-mod merge;
-mod names;
-mod remark;
-mod remarks;
-mod text;
-mod tuning;
 
 /// Arguments of `explain`.
 #[derive(clap::Args)]
@@ -71,74 +59,86 @@ pub fn run(args: Args) -> ExitCode {
 
 fn go(args: &Args) -> Result<(), ExitCode> {
     let tuned = match &args.tuning {
-        Some(extension) => {
-            let record = tuning::record(&args.file, extension).map_err(common::report_error)?;
-            Some((extension, record))
-        }
+        Some(extension) => Some((extension, record(&args.file, extension)?)),
         None => None,
     };
     let backend = args.backend.as_deref();
-    let backend = backend.or_else(|| tuned.as_ref()?.1.backend.as_deref());
-    let compiled = compile(args, backend.unwrap_or("cpu"))?;
+    let backend = backend.or_else(|| tuned.as_ref()?.1.backend.as_deref()).unwrap_or("cpu");
+    let _watch = memory::watch_memory(&args.file, args.compiler.memory);
+    let mut options = match &args.tuning {
+        Some(extension) => {
+            let files = TuningFileOptions::with(extension);
+            args.compiler.tuned_options(backend, false, &files, &args.file)?
+        }
+        None => args.compiler.options_for(backend, false),
+    };
+    options.remarks = true;
+    let (mut session, checked) = driver::check(&args.file, options);
+    let collected =
+        checked.and_then(|program| Ok((RemarkCollector::collect(&mut session, &program)?, program)));
+    let (collector, program) = common::report(&session, collected)?;
     let colour = std::io::stdout().is_terminal();
-    let Compiled { session, program, collector } = &compiled;
     let function = args.function.as_deref();
     if let Some((extension, record)) = &tuned {
-        let request = tuning::Request {
-            file: &args.file,
-            extension,
+        let given = given(&args.file, extension)?;
+        let request = Request {
+            program: args.file.display().to_string(),
             record,
+            record_name: record_file(&args.file, extension).display().to_string(),
+            given: &given,
             on_device: session.options.stack.has_device(),
             function,
             json: args.json,
             colour,
         };
-        let text = tuning::explain(&request, collector, program, &session.sources);
-        return common::write_stdout(&text.map_err(common::report_error)?);
+        let report = explain::tuning::explain(request, &collector, &program, &session.sources);
+        let (text, warnings) = report.map_err(common::report_error)?;
+        warnings.iter().for_each(|line| common::note(line));
+        return common::write_stdout(&text);
     }
     let filter = Filter { function, all: args.all };
     let name = args.file.to_string_lossy();
-    let remarks = collector.remarks(program, &session.sources, &name, &filter);
+    let remarks = collector.remarks(&program, &session.sources, &name, &filter);
     let remarks = remarks.map_err(common::report_error)?;
     if let Some(file) = &args.html {
-        let page = html::page(&remarks);
-        return std::fs::write(file, page)
-            .map_err(|e| common::report_error(format_args!("cannot write {}: {e}", file.display())));
+        return common::write_file(file, &explain::page(&remarks));
     }
     if args.json {
-        return common::write_stdout(&json::json(&remarks));
+        return common::write_stdout(&explain::json(&remarks));
     }
-    common::write_stdout(&text::text(&remarks, colour))
+    common::write_stdout(&explain::text(&remarks, colour))
 }
 
-/// A compiled program and the recorded decisions.
-struct Compiled {
-    session: Session,
-    program: Program,
-    collector: RemarkCollector,
+/// The path of the record beside a program's tuning file with this extension.
+fn record_file(file: &Path, extension: &OsStr) -> PathBuf {
+    tuning_file(file, &record_extension(extension))
 }
 
-/// Compiles up to the last pass that records decisions, and collects them.
-fn compile(args: &Args, backend: &str) -> Result<Compiled, ExitCode> {
-    let _watch = memory::watch_memory(&args.file, args.compiler.memory);
-    let compiler = &args.compiler;
-    let mut options = match &args.tuning {
-        Some(extension) => {
-            let files = TuningFileOptions::with(extension);
-            compiler.tuned_options(backend, false, &files, &args.file)?
-        }
-        None => compiler.options_for(backend, false),
-    };
-    options.remarks = true;
-    let (mut session, checked) = common::check_with(&args.file, options);
-    let mut collector = RemarkCollector::default();
-    let program = checked.and_then(|program| {
-        let (ir, decisions) = session.lower_with_remarks(&program)?;
-        collector.decisions = decisions;
-        let last = Stage::from_name("lanes").ok_or_else(|| Failure::bug("there is no pass `lanes`"))?;
-        session.run_passes(ir, last, &mut collector)?;
-        Ok(program)
-    });
-    let program = common::report(&session, program)?;
-    Ok(Compiled { session, program, collector })
+/// Reads the record beside a program's tuning file.
+fn record(file: &Path, extension: &OsStr) -> Result<Record, ExitCode> {
+    let path = record_file(file, extension);
+    let name = path.display().to_string();
+    if !path.exists() {
+        return Err(common::report_error(format_args!(
+            "there is no tuning record {name}; `bindrune tune {}` writes one",
+            file.display()
+        )));
+    }
+    let text = std::fs::read_to_string(&path).map_err(|e| format!("cannot read {name}: {e}"));
+    text.and_then(|text| Record::parse(&text, &name)).map_err(common::report_error)
+}
+
+/// The values in a program's tuning file.
+fn given(file: &Path, extension: &OsStr) -> Result<Vec<runtime::tuning_params::Assignment>, ExitCode> {
+    let path = tuning_file(file, extension);
+    if !path.exists() {
+        common::note(&format!(
+            "warning: there is no tuning file {}; the report shows the defaults",
+            path.display()
+        ));
+        return Ok(Vec::new());
+    }
+    let given = read_file(&path).map_err(common::report_error)?;
+    warn_of_former_names(&given);
+    Ok(given)
 }

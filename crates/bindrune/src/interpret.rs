@@ -40,7 +40,7 @@ pub fn run(file: &Path, source: &SourceOptions, check_sizes: bool, args: Vec<OsS
     if let Err(message) = runtime::tuning_params::resolve(&[], &options.params) {
         return failed(&name, &message);
     }
-    let (mut session, program) = common::check(file);
+    let (mut session, program) = driver::check(file, driver::Options::default());
     let program = program.map(Arc::new);
     let program = match source.report(&mut session, program) {
         Ok(program) => program,

@@ -9,7 +9,6 @@ mod compile;
 mod data;
 mod dev;
 mod explain;
-mod forest;
 mod interpret;
 mod link;
 mod memory;

@@ -168,8 +168,7 @@ fn go(args: &Args) -> Result<ExitCode, ExitCode> {
     progress.finish();
     if let Some(file) = &args.json {
         let text = report::json(&reports, name);
-        std::fs::write(file, text)
-            .map_err(|e| common::report_error(format_args!("cannot write {}: {e}", file.display())))?;
+        common::write_file(file, &text)?;
     }
     common::write_stdout(&report::summary(&reports, &options, start.elapsed()))?;
     let failed = reports.iter().any(|report| !report.failures.is_empty());

@@ -14,12 +14,10 @@ mod program;
 mod report;
 mod runner;
 
-pub use report::VERSION as RECORD_VERSION;
-
 use crate::backend::{self, Backend};
 use crate::common;
 use crate::progress::Progress;
-use crate::tuning::{record_extension, tuning_file};
+use driver::tuning::{options, record_extension, tuning_file};
 use harness::programs::find_all;
 use serde_json::{Map, Value};
 use std::ffi::OsString;
@@ -172,8 +170,7 @@ fn go(args: &Args) -> Result<ExitCode, ExitCode> {
     }
     if let Some(file) = &args.json {
         let text = format!("{:#}\n", Value::Object(json));
-        std::fs::write(file, text)
-            .map_err(|e| common::report_error(format_args!("cannot write {}: {e}", file.display())))?;
+        common::write_file(file, &text)?;
     }
     Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
@@ -209,7 +206,7 @@ impl Tuning<'_> {
             return Ok(named.then(|| (text, Value::Object(Map::new()))));
         }
         let mut runner = runner::ProcessRunner::new(self, file, &prepared, journal, progress, start)?;
-        let (_, unknown) = crate::tuning::options(&prepared.listed, &tuning.given);
+        let (_, unknown) = options(&prepared.listed, &tuning.given);
         for line in unknown {
             progress.pause(|| common::note(&line));
         }

@@ -1,4 +1,5 @@
 //! The compiler from files to any stage's result: the one place that knows the order of all stages.
+//! Errors are values with diagnostics; nothing here prints or ends the process.
 //!
 //! A [`Session`] holds the sources and options of one compilation. Source text goes through parser,
 //! checker and `lower` ([`Session::lower`]); the core IR goes down the levels through the passes of
@@ -7,12 +8,15 @@
 //! own level ([`Session::read_ir`]).
 
 mod error;
+mod files;
 mod pipeline;
 mod session;
 mod stack;
+pub mod tuning;
 mod warnings;
 
 pub use error::Failure;
+pub use files::{Files, check, lower};
 pub use ir::remark;
 pub use ir::{Flatten, Remark, VectorLanes};
 pub use kernelc::Target as DeviceTarget;

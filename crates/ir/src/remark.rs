@@ -8,6 +8,7 @@
 //! remarks are requested ([`Options::remarks`](crate::Options::remarks)), so that other
 //! compilations do not pay for them.
 
+mod precedence;
 mod text;
 
 use crate::kernels::Refusal;
@@ -17,6 +18,7 @@ use crate::seg::{Decomp, SegKind, SegOp};
 use crate::soac::Soac;
 use crate::syntax::{Level, MsgPart};
 use crate::tunable::Rule;
+pub use precedence::{HOISTED, REMOVED, Subject};
 use std::sync::Arc;
 pub use text::RemarkNames;
 

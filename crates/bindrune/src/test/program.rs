@@ -2,7 +2,6 @@
 
 use super::{LastStep, Options};
 use crate::backend::{Backend, CallOptions, Executable};
-use crate::common;
 use check::tast::Program;
 use driver::{Failure, Flatten, Ir, Session, Stack, Stage, levels};
 use harness::oracle::Oracle;
@@ -96,7 +95,7 @@ pub fn test(file: &Path, executable: PathBuf, options: &Options) -> Report {
 
 fn run_steps(file: &Path, spec: &Spec, executable: PathBuf, options: &Options, report: &mut Report) {
     report.to_reject = spec.compile_error.is_some();
-    let (mut session, program) = common::check(file);
+    let (mut session, program) = driver::check(file, driver::Options::default());
     let program = match (program, &spec.compile_error) {
         (Err(Failure(errors)), Some(pattern)) => {
             report.rejected = true;

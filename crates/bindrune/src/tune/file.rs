@@ -4,7 +4,8 @@
 //! parameters that were not tuned. The tuned parameters follow, sorted.
 
 use crate::link;
-use crate::tuning::{tuning_file, warn_of_former_names};
+use crate::tuning::warn_of_former_names;
+use driver::tuning::tuning_file;
 use runtime::tuning_params::{Assignment, read_file};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;

@@ -4,7 +4,7 @@
 //! The search is deterministic given the outcomes of its calls. Resuming therefore replays outcomes
 //! from the journal until the journal ends or a call differs.
 
-use crate::tuning::tuning_file;
+use driver::tuning::tuning_file;
 use serde_json::{Value, json};
 use std::collections::VecDeque;
 use std::ffi::OsStr;

@@ -114,7 +114,7 @@ impl Prepared {
 
 /// Compiles a program, and computes the arguments of its data sets.
 pub fn prepare(tuning: &Tuning<'_>, file: &Path, spec: &Spec) -> Result<Prepared, String> {
-    let (session, program) = common::check(file);
+    let (session, program) = driver::check(file, Options::default());
     let program = common::report(&session, program);
     let program = Arc::new(program.map_err(|_| "the program has errors".to_owned())?);
     let folder = file.parent().unwrap_or(file);

@@ -1,6 +1,7 @@
 //! The result of tuning: as text, and as JSON for `--json` and `explain --tuning`.
 
 use super::program::Prepared;
+use driver::tuning::RECORD_VERSION;
 use ir::tunable::UNSET;
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,10 +11,6 @@ use tune::cost::Cost;
 use tune::explore::{Difference, Run};
 use tune::region::{Region, Span};
 use tune::tuner::Tuned;
-
-/// The version of the JSON format, incremented by changes that a reader of an older version would
-/// misread.
-pub const VERSION: u32 = 1;
 
 /// The result of tuning a program.
 pub struct TuningReport<'a> {
@@ -152,7 +149,7 @@ impl TuningReport<'_> {
             );
         }
         json!({
-            "version": VERSION,
+            "version": RECORD_VERSION,
             "backend": self.backend,
             "cost": self.cost_name,
             "before": before,

@@ -151,7 +151,7 @@ impl<'a> ProcessRunner<'a> {
         }
         options.extend(self.tuning.args.pass_option.iter().cloned());
         // Only parameters that this executable has are passed.
-        options.extend(crate::tuning::options(listed, &self.changed_parameters(setting)).0);
+        options.extend(driver::tuning::options(listed, &self.changed_parameters(setting)).0);
         let compared = match mode {
             CallMode::No => false,
             CallMode::Results | CallMode::CompareWith(_) => true,

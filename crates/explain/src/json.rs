@@ -1,9 +1,9 @@
 //! The remarks as JSON. `docs/src/explain.md` documents the format. `version` is incremented by
 //! changes that a reader of an older version would misread.
 
-use super::remark::ShownRemark;
-use super::remarks::{File, Remarks, Summary};
 use crate::forest;
+use crate::remark::ShownRemark;
+use crate::remarks::{File, Remarks, Summary};
 use driver::remark::{CopyReason, EnclosingLoop, Execution, RemarkKind, Sequential};
 use ir::SrcLoc;
 use serde_json::{Map, Value, json};

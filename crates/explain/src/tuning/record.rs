@@ -1,11 +1,8 @@
 //! The measurements of a tuning run, as `bindrune tune` leaves them beside a tuning file.
 
+use driver::tuning::RECORD_VERSION;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
-
-/// The version of the format that can be read.
-const VERSION: u64 = crate::tune::RECORD_VERSION as u64;
 
 /// The record of a tuning run.
 pub struct Record {
@@ -27,6 +24,7 @@ pub struct Record {
     pub tried: Vec<(String, i64, Option<f64>)>,
 }
 
+/// The runs on a data set.
 pub struct DataSet {
     /// Its name.
     pub name: String,
@@ -42,6 +40,7 @@ pub struct DataSet {
     pub alternatives: Vec<Vec<usize>>,
 }
 
+/// A run of a path.
 pub struct Run {
     /// The values that differ from the defaults.
     setting: BTreeMap<String, i64>,
@@ -55,18 +54,15 @@ pub struct Run {
 pub type Sizes = BTreeMap<String, BTreeSet<i64>>;
 
 impl Record {
-    /// Reads a record.
+    /// Reads a record from text; `name` is its file.
     ///
     /// # Errors
-    /// The file cannot be read, or is not a valid record.
-    pub fn read(path: &Path) -> Result<Self, String> {
-        let shown = path.display();
-        let text = std::fs::read_to_string(path);
-        let text = text.map_err(|e| format!("cannot read {shown}: {e}"))?;
-        let damaged = || format!("{shown} is not a tuning record, or is damaged; `bindrune tune` writes one");
-        let value: Value = serde_json::from_str(&text).map_err(|_| damaged())?;
-        if value["version"].as_u64().is_some_and(|v| v != VERSION) {
-            return Err(format!("{shown} was written by another version of bindrune; tune again"));
+    /// The text is not a valid record.
+    pub fn parse(text: &str, name: &str) -> Result<Self, String> {
+        let damaged = || format!("{name} is not a tuning record, or is damaged; `bindrune tune` writes one");
+        let value: Value = serde_json::from_str(text).map_err(|_| damaged())?;
+        if value["version"].as_u64().is_some_and(|v| v != u64::from(RECORD_VERSION)) {
+            return Err(format!("{name} was written by another version of bindrune; tune again"));
         }
         Self::of(&value).ok_or_else(damaged)
     }

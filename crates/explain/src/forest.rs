@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use std::fmt::Write;
 
 /// An output format of forests.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Format {
     /// Indented lines.
     Text,
@@ -17,6 +17,19 @@ pub enum Format {
     Dot,
     /// An SVG image.
     Svg,
+}
+
+impl Format {
+    /// Returns the format of this name: `text`, `json`, `dot` or `svg`.
+    pub fn named(name: &str) -> Option<Self> {
+        Some(match name {
+            "text" => Self::Text,
+            "json" => Self::Json,
+            "dot" => Self::Dot,
+            "svg" => Self::Svg,
+            _ => return None,
+        })
+    }
 }
 
 /// Prints the forest in this format.

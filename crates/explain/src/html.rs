@@ -4,9 +4,9 @@
 //!
 //! All program text goes through [`escape`].
 
-use super::remark::{Group, ShownRemark};
-use super::remarks::{File, Function, Line, Remarks};
 use crate::forest;
+use crate::remark::{Group, ShownRemark};
+use crate::remarks::{File, Function, Line, Remarks};
 use std::fmt::Write;
 
 const STYLE: &str = include_str!("page.css");

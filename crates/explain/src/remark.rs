@@ -1,6 +1,6 @@
 //! A remark: a decision with its source location, text, and rating.
 
-use super::names::{RemarkContext, SourceNames};
+use crate::names::{RemarkContext, SourceNames};
 use driver::Remark;
 use driver::remark::{
     CopyReason, EnclosingLoop, Execution, FusionOperand, NotVectorisedReason, RemarkKind, Sequential,
@@ -31,6 +31,7 @@ impl Group {
     pub const ALL: [Self; 7] =
         [Self::Functions, Self::Work, Self::Fusion, Self::Parallel, Self::Lanes, Self::Checks, Self::Copies];
 
+    /// The name in texts and JSON.
     pub fn name(self) -> &'static str {
         match self {
             Self::Functions => "functions",
@@ -56,6 +57,7 @@ pub enum Rating {
 }
 
 impl Rating {
+    /// The name in JSON.
     pub fn name(self) -> &'static str {
         match self {
             Self::Good => "good",

@@ -2,24 +2,21 @@
 //!
 //! A [`RemarkCollector`] collects decisions as passes record them. [`RemarkCollector::remarks`]
 //! attributes each decision to the innermost source location of its inlining stack that is in a user
-//! file; library frames are skipped. Equal remarks are merged; where several describe the same
-//! operation, the last outcome counts:
-//!
-//! - a pair of combinators that was fused in the end is not reported as not fused;
-//! - a check that remains in a loop is reported neither as removed nor as hoisted at that location;
-//! - a loop with a vectorised version is not reported as having none.
+//! file; library frames are skipped. Equal remarks are merged. Of several about one subject of one
+//! operation, those of the highest precedence stand ([`RemarkKind::precedence`]).
 //!
 //! Unless all remarks are requested, those about library code only are omitted: fusion within one
 //! call of a library function, checks outside loops.
 
-use super::merge::merge_remarks;
-use super::names::{SourceNames, UserSource};
-use super::remark::{ShownRemark, remark};
+use crate::names::{SourceNames, UserSource};
+use crate::remark::{Group, ShownRemark, remark};
 use check::tast::Program;
-use driver::{Ir, Observer, PassInfo, Remark};
+use driver::remark::{HOISTED, REMOVED, RemarkKind, Subject};
+use driver::{Failure, Ir, Observer, PassInfo, Remark, Session, Stage};
+use ir::SrcLoc;
 use ir::forest::{ChoiceTrees, forest};
 use ir::tunable::{Class, named};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 use syntax::span::SourceMap;
 
@@ -27,7 +24,7 @@ use syntax::span::SourceMap;
 #[derive(Default)]
 pub struct RemarkCollector {
     /// In the order of the passes.
-    pub decisions: Vec<Remark>,
+    decisions: Vec<Remark>,
     /// The choices between versions that remain after pruning.
     versions: Vec<ChoiceTrees>,
     /// Size parameters (chunk and block sizes) and their defaults.
@@ -140,6 +137,19 @@ pub struct Summary {
 }
 
 impl RemarkCollector {
+    /// Compiles a program up to the last pass that records decisions, and collects them. The
+    /// session's options must request remarks.
+    ///
+    /// # Errors
+    /// The program does not compile.
+    pub fn collect(session: &mut Session, program: &Program) -> Result<Self, Failure> {
+        let (ir, decisions) = session.lower_with_remarks(program)?;
+        let mut collector = Self { decisions, ..Self::default() };
+        let last = Stage::from_name("lanes").ok_or_else(|| Failure::bug("there is no pass `lanes`"))?;
+        session.run_passes(ir, last, &mut collector)?;
+        Ok(collector)
+    }
+
     /// The choices between versions that remain after pruning.
     pub fn versions(&self) -> &[ChoiceTrees] {
         &self.versions
@@ -162,16 +172,16 @@ impl RemarkCollector {
         filter: &Filter<'_>,
     ) -> Result<Remarks, String> {
         let source = UserSource::new(program, sources);
-        if let Some(function) = filter.function
-            && !source.has_function(function)
-        {
-            return Err(format!("the program has no function `{function}`"));
-        }
+        source.require(filter.function)?;
         let user = SourceNames::new(&source, &self.decisions);
         let entries = self.decisions.iter();
-        let entries = entries.filter_map(|decision| remark(decision, &user, filter.all));
+        let mut entries = merged(entries.filter_map(|decision| remark(decision, &user, filter.all)));
+        if !filter.all {
+            retain_standing(&mut entries);
+            drop_unfused_into_fused(&mut entries);
+        }
         let mut by_line: BTreeMap<(u32, u32), Vec<ShownRemark>> = BTreeMap::new();
-        for entry in merge_remarks(entries.collect(), filter.all) {
+        for entry in entries {
             let line = (entry.span.file, entry.span.line);
             by_line.entry(line).or_default().push(entry);
         }
@@ -199,6 +209,87 @@ impl RemarkCollector {
             functions,
         })
     }
+}
+
+/// Merges equal remarks.
+fn merged(entries: impl Iterator<Item = ShownRemark>) -> Vec<ShownRemark> {
+    let mut merged: Vec<ShownRemark> = Vec::new();
+    let mut known: BTreeMap<(SrcLoc, &'static str, String), usize> = BTreeMap::new();
+    for entry in entries {
+        let at = *known.entry((entry.span, entry.name, entry.text())).or_insert(merged.len());
+        match merged.get_mut(at) {
+            Some(equal) => equal.times += 1,
+            None => merged.push(entry),
+        }
+    }
+    merged
+}
+
+/// A pair of combinators: the producer and its reader, if it is elsewhere.
+fn pair(entry: &ShownRemark) -> (SrcLoc, Option<SrcLoc>) {
+    (entry.span, entry.related.first().copied())
+}
+
+/// Keeps, of the remarks on one subject of one operation, those of the highest precedence: of
+/// several reasons against an optimisation and of several loops the last, of several copies of a
+/// check one for each text.
+fn retain_standing(entries: &mut Vec<ShownRemark>) {
+    let key = |entry: &ShownRemark| {
+        let (subject, precedence) = entry.kind.precedence()?;
+        let other = pair(entry).1.filter(|_| subject == Subject::Fusion);
+        Some(((entry.span, other, subject), precedence))
+    };
+    let mut known: BTreeMap<_, BTreeSet<u64>> = BTreeMap::new();
+    for (operation, precedence) in entries.iter().filter_map(key) {
+        known.entry(operation).or_default().insert(precedence);
+    }
+    let best = |operation: &(SrcLoc, Option<SrcLoc>, Subject)| -> Option<u64> {
+        let known = known.get(operation)?;
+        let best = *known.last()?;
+        let hoisted = matches!(operation.2, Subject::Check(_)) && best == REMOVED && known.contains(&0);
+        Some(if hoisted { HOISTED } else { best })
+    };
+    let mut reported = BTreeSet::new();
+    let mut retain = |entry: &ShownRemark| {
+        let Some((operation, precedence)) = key(entry) else { return true };
+        if best(&operation) != Some(precedence) {
+            return false;
+        }
+        let of_kind = match operation.2 {
+            Subject::Callee | Subject::Execution => return true,
+            Subject::Fusion if precedence > 0 => return true,
+            Subject::Fusion | Subject::Lanes => "",
+            // Checks outside loops are not reported.
+            Subject::Check(_) if precedence == 0 => return false,
+            Subject::Check(_) => &entry.text,
+        };
+        reported.insert((operation, of_kind.to_owned()))
+    };
+    let mut standing: Vec<ShownRemark> = Vec::with_capacity(entries.len());
+    standing.extend(entries.drain(..).rev().filter(|entry| retain(entry)));
+    standing.reverse();
+    *entries = standing;
+}
+
+/// Where a producer was not fused into a reader that itself fused into another, drops the same
+/// remark about the other reader.
+fn drop_unfused_into_fused(entries: &mut Vec<ShownRemark>) {
+    let not_fused = |entry: &ShownRemark| matches!(entry.kind, RemarkKind::NotFused { .. });
+    let (mut fused, mut separate) = (BTreeSet::new(), BTreeMap::<_, Vec<_>>::new());
+    for entry in entries.iter().filter(|entry| entry.group == Group::Fusion) {
+        let (producer, reader) = pair(entry);
+        if not_fused(entry) {
+            separate.entry(producer).or_default().extend(reader);
+        } else {
+            fused.insert((producer, reader));
+        }
+    }
+    entries.retain(|entry| {
+        let (producer, reader) = pair(entry);
+        let mut readers = separate.get(&producer).into_iter().flatten();
+        let is_fused = |other: &SrcLoc| Some(*other) != reader && fused.contains(&(*other, reader));
+        !(not_fused(entry) && readers.any(is_fused))
+    });
 }
 
 impl Summary {

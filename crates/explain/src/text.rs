@@ -1,9 +1,9 @@
 //! The remarks as terminal output: each source line with its remarks below.
 
-use super::lines::Terminal;
-use super::remark::{Rating, ShownRemark};
-use super::remarks::Remarks;
 use crate::forest;
+use crate::lines::Terminal;
+use crate::remark::{Rating, ShownRemark};
+use crate::remarks::Remarks;
 
 /// Returns the remarks as text, with ANSI colours if `colour` is set.
 pub fn text(remarks: &Remarks, colour: bool) -> String {

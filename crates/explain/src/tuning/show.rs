@@ -2,9 +2,9 @@
 
 use super::nests::{Nest, Outcome, Path, Versions};
 use super::record::Record;
-use crate::explain::lines::Terminal;
-use crate::explain::names::UserSource;
 use crate::forest;
+use crate::lines::Terminal;
+use crate::names::UserSource;
 use ir::forest::Choice;
 use serde_json::{Map, Value, json};
 

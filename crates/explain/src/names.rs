@@ -1,6 +1,6 @@
 //! A program's files, lines and functions, and the source names of operations.
 
-use super::remarks::{File, Function};
+use crate::remarks::{File, Function};
 use check::tast::Program;
 use driver::Remark;
 use driver::remark::{FusionOperand, RemarkKind, RemarkNames};
@@ -50,10 +50,15 @@ impl<'a> UserSource<'a> {
         Self { files, defs }
     }
 
-    /// Returns true if a user file defines the function.
-    pub fn has_function(&self, name: &str) -> bool {
-        let mut definitions = self.defs.iter();
-        definitions.any(|((file, _), def)| !self.is_library(*file) && *def == name)
+    /// Checks that a user file defines the function, if one is given.
+    ///
+    /// # Errors
+    /// None does.
+    pub fn require(&self, function: Option<&str>) -> Result<(), String> {
+        match function.filter(|name| self.definition(name).is_none()) {
+            Some(name) => Err(format!("the program has no function `{name}`")),
+            None => Ok(()),
+        }
     }
 
     /// Returns the definition that contains a line, and the line of its name.
