@@ -281,6 +281,12 @@ pub fn passes() -> Vec<PassInfo> {
     );
     add(
         "imp",
+        "moves",
+        "propagate moves between variables",
+        PassFn::Imp(|program, context| Ok(impopt::moves::propagate(program, context))),
+    );
+    add(
+        "imp",
         "tail-calls",
         "replace tail calls of a function to itself by loops",
         PassFn::Imp(|program, context| Ok(impopt::tail::tail_calls(program, context))),

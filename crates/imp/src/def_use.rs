@@ -120,6 +120,11 @@ impl DefUse {
         self.vars[var.index()].last >= from
     }
 
+    /// The number of the last statement that names a variable.
+    pub fn last(&self, var: Var) -> u32 {
+        self.vars[var.index()].last
+    }
+
     /// The first statement that names a variable, if it sets it and all other occurrences follow in
     /// the same list or nested in it: then every read sees a value of the same execution of that
     /// list.

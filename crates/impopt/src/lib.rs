@@ -1,4 +1,5 @@
-//! Passes on the imperative IR, in the order in which they run: tail calls ([`tail`]), vectorisation
+//! Passes on the imperative IR, in the order in which they run: propagation of moves ([`moves`]), tail
+//! calls ([`tail`]), vectorisation
 //! ([`lanes`]), square roots and quotients without the divider ([`divider`]), software pipelining
 //! ([`pipeline`]), simplification ([`simplify`]), splitting of large functions ([`split`]), merging of
 //! equal code ([`merge`]), functions for copies ([`copies`]).
@@ -12,6 +13,7 @@ pub mod copies;
 pub mod divider;
 pub mod lanes;
 pub mod merge;
+pub mod moves;
 mod outline;
 pub mod pipeline;
 pub mod simplify;

@@ -5,7 +5,7 @@ use imp::walk::{Use, each_stmt, each_stmt_mut, each_use};
 use imp::{Field, Fields, For, Function, Launch, LoopMode, Stmt, Var};
 
 /// Removes dead code, and the variables that are no longer named.
-pub(super) fn remove(function: &mut Function) {
+pub(crate) fn remove(function: &mut Function) {
     let mut reads = Reads(vec![0; function.vars.len()]);
     function.results.iter().for_each(|var| reads.change(*var, 1));
     each_stmt(&function.body, &mut |stmt| reads.stmt(stmt, 1));
@@ -70,7 +70,7 @@ impl Reads {
 }
 
 /// Removes the variables that no statement names.
-fn trim(function: &mut Function) {
+pub(crate) fn trim(function: &mut Function) {
     let mut named = vec![false; function.vars.len()];
     let mut name = |var: Var| {
         if let Some(named) = named.get_mut(var.index()) {
