@@ -57,7 +57,8 @@ impl Coalesce<'_> {
                 if let Stmt::Set(to, Expr::Var(from)) = stmts[i]
                     && let Some(def) = self.definition(from, to, numbers[i])
                     && let Ok(def) = numbers.binary_search(&def)
-                    && let Stmt::Set(var, _) | Stmt::Load(var, _) | Stmt::LoadLanes { var, .. } = &mut stmts[def]
+                    && let Stmt::Set(var, _) | Stmt::Load(var, _) | Stmt::LoadLanes { var, .. } =
+                        &mut stmts[def]
                 {
                     *var = to;
                     self.replace(to, numbers[i], numbers[def]);
