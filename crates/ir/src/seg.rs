@@ -17,6 +17,7 @@ use crate::tunable::TunableId;
 use crate::types::{Dim, Space, Type};
 use crate::walk::with_stack;
 use std::ops::Range;
+use target::levels::LevelId;
 
 /// The level whose operations are segmented operations.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -277,8 +278,8 @@ pub fn outermost_segops<L: Level<Op = SegOp<L>>>(body: &Body<L>) -> Vec<&SegOp<L
 /// A segmented operation.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Seg<L: Level> {
-    /// Hardware level: 1 = tasks over all workers, 0 = lanes of one worker.
-    pub level: u8,
+    /// Hardware level.
+    pub level: LevelId,
     /// Index space.
     pub space: SegSpace,
     /// Use of the body's results.

@@ -2,8 +2,8 @@
 //! a block allocated before the kernel.
 //!
 //! ```text
-//! segmap level 1 (i < n) {          let t_mem = alloc (n * m * 4) device
-//!   let t = scratch [m]       =>    segmap level 1 (i < n) {
+//! segmap grid (i < n) {          let t_mem = alloc (n * m * 4) device
+//!   let t = scratch [m]       =>    segmap grid (i < n) {
 //!   ..                                let t @ t_mem -> {i; (n: m)} = scratch [m]
 //! }                                   ..
 //! ```

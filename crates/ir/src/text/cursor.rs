@@ -10,6 +10,7 @@ use half::f16;
 use prim::{PrimType, Scalar, ScalarType};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
+use target::levels::LevelId;
 
 pub(super) type Result<T> = std::result::Result<T, ParseError>;
 
@@ -418,6 +419,15 @@ impl<'a> Parser<'a> {
     /// Types in parentheses.
     pub fn types(&mut self) -> Result<Vec<Type>> {
         self.list(Self::ty)
+    }
+
+    /// A level of parallel hardware.
+    pub fn level(&mut self) -> Result<LevelId> {
+        let Some(level) = self.peek_ident().and_then(LevelId::named) else {
+            return self.expected("a level");
+        };
+        self.advance();
+        Ok(level)
     }
 
     /// A memory space.

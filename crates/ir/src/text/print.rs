@@ -112,9 +112,9 @@ fn print_function<'a, L: Level>(
         p.put(format_args!("version of {} ", fun_name(of)));
         match position {
             CallPosition::Within { segop_level: around, level } => {
-                p.put(format_args!("within {around}"));
+                p.put(format_args!("within {}", around.name));
                 if let Some(level) = level {
-                    p.put(format_args!(" at {level}"));
+                    p.put(format_args!(" at {}", level.name));
                 }
             }
             CallPosition::LiftedRegular => p.put("regular"),

@@ -331,11 +331,12 @@ impl<L: Level> Rules<L> for SegOp<L> {
         let SegSpace { dims, lane } = space;
         let outer = c.seg_level;
         c.require(c.stack.may_contain(level, outer), || match outer {
-            Some(outer) => format!("a segop at level {level} is nested in one at level {outer}"),
-            None => format!("level {level} does not exist"),
+            Some(outer) => {
+                format!("a segop at level {} is nested in one at level {}", level.name, outer.name)
+            }
+            None => format!("level {} does not exist", level.name),
         });
-        let maps = c.stack.level(level).is_none_or(|level| level.runs_maps);
-        c.require(maps || !kind.is_map() && !matches!(kind, SegKind::FlatMap), || {
+        c.require(level.runs_maps || !kind.is_map() && !matches!(kind, SegKind::FlatMap), || {
             "a map is at a level for reductions and scans only".to_owned()
         });
         c.require(!dims.is_empty(), || "a segop has no dimensions".to_owned());
