@@ -8,9 +8,10 @@ use ir::mem::MemOp;
 use ir::name::{FunName, Name, Prov};
 use ir::seg::SegOp;
 use ir::syntax::{Atom, Body, Exp, LoopForm, LoopParam, Param, Stm};
-use ir::types::{Space, Type};
+use ir::types::Type;
 use ir::{Mems, PassError, walk};
 use prim::PrimType;
+use target::memories::{Allocation, MemoryId};
 
 impl Gen<'_, '_> {
     /// Emits a body's statements; returns its results. Blocks are released after their last use;
@@ -71,21 +72,27 @@ impl Gen<'_, '_> {
                 self.loop_(&stm.pat, params, *form, body, independent)
             }
             Exp::Apply { fun, args } => self.call(&stm.pat, fun, args, stm.aux.prov),
-            Exp::Op(MemOp::Alloc { bytes, space }) => self.alloc(&stm.pat, stm.aux.prov, *bytes, *space),
+            Exp::Op(MemOp::Alloc { bytes, memory }) => self.alloc(&stm.pat, stm.aux.prov, *bytes, *memory),
             Exp::Op(MemOp::Seg(SegOp::WithAcc { inputs, lambda })) => self.with_acc(&stm.pat, inputs, lambda),
             Exp::Op(MemOp::Seg(SegOp::Seg(seg))) => self.seg(&stm.pat, &stm.aux, seg),
         }
     }
 
-    fn alloc(&mut self, pat: &[Param<Mems>], prov: Prov, bytes: Atom, space: Space) -> Result<(), PassError> {
+    fn alloc(
+        &mut self,
+        pat: &[Param<Mems>],
+        prov: Prov,
+        bytes: Atom,
+        memory: MemoryId,
+    ) -> Result<(), PassError> {
         let [pat] = pat else {
             return Err(PassError::bug("an allocation does not bind exactly one name"));
         };
-        match space {
-            Space::Host | Space::Device if self.enclosing_kernel.is_some() => {
+        match memory.allocation {
+            Allocation::Heap if self.enclosing_kernel.is_some() => {
                 Err(PassError::bug("a kernel allocates memory"))
             }
-            Space::Host | Space::Device => {
+            Allocation::Heap => {
                 let bytes = self.atom(bytes)?;
                 let var = self
                     .bind_owned(pat)
@@ -93,7 +100,7 @@ impl Gen<'_, '_> {
                 self.emit_alloc(var, bytes, prov);
                 Ok(())
             }
-            Space::Registers | Space::Private => {
+            Allocation::Frame => {
                 let bytes = bytes
                     .constant()
                     .and_then(prim::Scalar::as_i64)
@@ -105,7 +112,7 @@ impl Gen<'_, '_> {
                 self.emit(Stmt::Frame { buffer, elem: PrimType::I64, count });
                 Ok(())
             }
-            Space::Shared => {
+            Allocation::Launch => {
                 let slot = self.shared_memory.slots.get(&pat.name).copied();
                 let slot = slot.ok_or_else(|| PassError::bug("a shared-memory block has no slot"))?;
                 self.set_var(pat.name, slot);

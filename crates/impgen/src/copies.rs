@@ -31,7 +31,7 @@ impl Gen<'_, '_> {
             return Ok(());
         }
         if to.buffer == from.buffer {
-            let temp = self.owned_in(self.default_space(), "temp");
+            let temp = self.owned_in(self.default_buffer(), "temp");
             let mut bytes = Expr::i64(elem.size() as i64);
             for extent in &extents {
                 bytes = mul(extent.clone(), bytes);

@@ -14,10 +14,11 @@ use crate::scan_reduce::ScanReduce;
 use crate::soac::{AccInput, HistOp};
 use crate::syntax::{Body, Exp, Lambda, Level};
 use crate::tunable::TunableId;
-use crate::types::{Dim, Space, Type};
+use crate::types::{Dim, Type};
 use crate::walk::with_stack;
 use std::ops::Range;
 use target::levels::LevelId;
+use target::memories::MemoryId;
 
 /// The level whose operations are segmented operations.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -225,7 +226,7 @@ pub fn flat_map_types<L: Level>(width: Dim, ret: &[Type]) -> Vec<Type> {
     let mut types = Vec::with_capacity(ret.len());
     for (i, ty) in ret.iter().enumerate() {
         if is_concatenated(ty) && L::RETURNS_BLOCKS {
-            types.push(Type::Mem(Space::Host));
+            types.push(Type::Mem(MemoryId::Host));
         }
         types.push(if i == 0 || is_concatenated(ty) { ty.clone() } else { ty.array_of(width) });
     }

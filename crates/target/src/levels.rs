@@ -5,6 +5,7 @@
 //! the machine's stack allow it; a combinator for which no level is left becomes a loop. A machine
 //! `thread` has no levels: everything is sequential.
 
+use crate::memories::MemoryId;
 use std::ops::Deref;
 
 /// A level of parallel hardware; it dereferences to its row in the table of levels.
@@ -95,18 +96,20 @@ pub struct Stack {
     pub name: &'static str,
     /// The levels, outermost first.
     levels: &'static [LevelId],
-    /// True if segops run on a device, with memory of its own.
-    device: bool,
+    /// The memory of the arrays that its segops make.
+    pub memory: MemoryId,
 }
 
 /// A CPU: tasks over all workers, in each of them further tasks or the lanes of its worker.
-pub const CPU: Stack = Stack { name: "cpu", device: false, levels: &[LevelId::Tasks, LevelId::Lanes] };
+pub const CPU: Stack =
+    Stack { name: "cpu", memory: MemoryId::Host, levels: &[LevelId::Tasks, LevelId::Lanes] };
 
 /// A GPU: the grid, and in it blocks whose threads have shared memory and barriers.
-pub const GPU: Stack = Stack { name: "gpu", device: true, levels: &[LevelId::Grid, LevelId::Block] };
+pub const GPU: Stack =
+    Stack { name: "gpu", memory: MemoryId::Device, levels: &[LevelId::Grid, LevelId::Block] };
 
 /// One thread without lanes: any processor that a C compiler targets.
-pub const THREAD: Stack = Stack { name: "thread", device: false, levels: &[] };
+pub const THREAD: Stack = Stack { name: "thread", memory: MemoryId::Host, levels: &[] };
 
 /// The number of iterations that keep the workers of a large machine evenly busy, without inner
 /// tasks. Inner tasks cost arrays between them: the 16 iterations of LocVolCalib small take 277 ms
@@ -138,14 +141,14 @@ impl Stack {
     }
 
     /// Returns true if segops run on a device, with memory of its own.
-    pub const fn has_device(self) -> bool {
-        self.device
+    pub fn has_device(self) -> bool {
+        self.memory.is_remote()
     }
 
     /// The machine that drives the device; a machine without one is its own host.
     #[must_use]
-    pub const fn host(self) -> Self {
-        if self.device { CPU } else { self }
+    pub fn host(self) -> Self {
+        if self.has_device() { CPU } else { self }
     }
 
     /// Returns true if the machine has parallelism.

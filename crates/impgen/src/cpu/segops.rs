@@ -20,7 +20,7 @@ use ir::mem::{Block, MemAnn, MemOp};
 use ir::name::Name;
 use ir::seg::{Decomp, Seg, SegKind};
 use ir::syntax::{Atom, Aux, Body, DimIndex, Exp, Lambda, Param};
-use ir::types::{Dim, Space as MemSpace};
+use ir::types::Dim;
 use ir::walk::free_names;
 use ir::{Mems, PassError, Prov};
 use prim::PrimType;
@@ -29,6 +29,7 @@ use target::chunks::{
     MIN_LANES_CHUNK,
 };
 use target::levels::LevelId;
+use target::memories::Allocation;
 use target::{LANES, TRIPS};
 
 /// The one dimension of a segop, and further properties that all its kinds share.
@@ -320,6 +321,9 @@ fn min_lanes(pat: &[Param<Mems>]) -> i64 {
 
 /// Returns true if a body allocates blocks of its own.
 fn allocates(body: &Body<Mems>) -> bool {
-    let host = MemSpace::Host;
-    statements::any(body, &|stm| matches!(stm.exp, Exp::Op(MemOp::Alloc { space, .. }) if space == host))
+    let heap = Allocation::Heap;
+    statements::any(
+        body,
+        &|stm| matches!(stm.exp, Exp::Op(MemOp::Alloc { memory, .. }) if memory.allocation == heap),
+    )
 }

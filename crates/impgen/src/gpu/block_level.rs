@@ -23,7 +23,7 @@
 
 use crate::function::Gen;
 use imp::build::{binary, mul};
-use imp::{DeviceOp, Expr, Region, SharedBuffer, Space, Stmt, Var, VarType};
+use imp::{DeviceOp, Expr, MemoryId, Region, SharedBuffer, Stmt, Var, VarType};
 use ir::mem::{MemOp, assign_slots};
 use ir::seg::{Seg, SegOp};
 use ir::syntax::{Body, Exp, Param};
@@ -86,7 +86,7 @@ impl Gen<'_, '_> {
                 continue;
             };
             let hint = self.function.names.hint(*first).clone();
-            let var = self.new_var(VarType::Buffer(Space::Shared), &hint);
+            let var = self.new_var(VarType::Buffer(MemoryId::Shared), &hint);
             let mut bytes: Option<Expr> = None;
             for (block, own) in slot.blocks {
                 self.shared_memory.slots.insert(block, var);

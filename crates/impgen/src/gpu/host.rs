@@ -6,7 +6,7 @@ use crate::basic::unexpected_type;
 use crate::function::Gen;
 use crate::operators::element_of_buffer;
 use imp::build::{add, mul};
-use imp::{Access, CopyPlan, Expr, Region, Space, Stmt, Var, VarType};
+use imp::{Access, CopyPlan, Expr, MemoryId, Region, Stmt, Var, VarType};
 use ir::mem::Lmad;
 use ir::syntax::{Atom, BasicOp, Param};
 use ir::types::Dim;
@@ -16,7 +16,8 @@ use prim::{CmpOp, PrimType, Scalar, ScalarOp};
 impl Gen<'_, '_> {
     /// Returns true if the code runs on the host and the buffer is in device memory.
     pub(crate) fn is_device_memory(&self, buffer: Var) -> bool {
-        self.enclosing_kernel.is_none() && self.type_of(buffer) == Some(VarType::Buffer(Space::Device))
+        self.enclosing_kernel.is_none()
+            && self.type_of(buffer).and_then(VarType::memory).is_some_and(MemoryId::is_remote)
     }
 
     /// Loads an element into a variable.
@@ -160,7 +161,7 @@ impl Gen<'_, '_> {
             self.emit(Stmt::copy(flattened(&to), flattened(&from), elem, extents));
             return Ok(());
         }
-        let temp = self.owned_in(self.default_space(), "temp");
+        let temp = self.owned_in(self.default_buffer(), "temp");
         let bytes = count.saturating_mul(elem.size() as i64);
         self.emit(Stmt::Alloc(temp, Expr::i64(bytes), None));
         let there = Region { buffer: temp, offset: Expr::i64(0), strides: packed };

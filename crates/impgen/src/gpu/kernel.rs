@@ -13,12 +13,13 @@ use crate::function::{Frame, Gen};
 use crate::operators::div_up;
 use crate::var_type;
 use imp::build::{add, compare, div, mul, sub};
-use imp::{DeviceOp, Expr, For, Launch, LoopMode, SharedBuffer, Space, Stmt, Var, VarType};
+use imp::{DeviceOp, Expr, For, Launch, LoopMode, MemoryId, SharedBuffer, Stmt, Var, VarType};
 use ir::name::Name;
 use ir::types::{Dim, Type};
 use ir::{PassError, Prov};
 use prim::{CmpOp, PrimType};
 use target::device::Device;
+use target::memories::Allocation;
 
 /// The nesting depth of statement lists and frames where a kernel began.
 #[derive(Clone, Copy)]
@@ -35,15 +36,17 @@ impl Gen<'_, '_> {
 
     /// The default buffer type of arrays: device memory in functions for a device, otherwise host
     /// memory.
-    pub(crate) fn default_space(&self) -> VarType {
-        if self.device.is_some() { VarType::Buffer(Space::Device) } else { VarType::HOST }
+    pub(crate) fn default_buffer(&self) -> VarType {
+        if self.device.is_some() { VarType::Buffer(MemoryId::Device) } else { VarType::HOST }
     }
 
     /// The type of the variable that carries a value of this type, if there is one.
     pub(crate) fn var_type(&self, ty: &Type) -> Option<VarType> {
         match ty {
-            Type::Mem(Space::Registers | Space::Private) if self.enclosing_kernel.is_some() => {
-                Some(VarType::Buffer(Space::Private))
+            Type::Mem(memory)
+                if memory.allocation == Allocation::Frame && self.enclosing_kernel.is_some() =>
+            {
+                Some(VarType::Buffer(MemoryId::Private))
             }
             Type::Prim(_) | Type::Array { .. } | Type::Acc { .. } | Type::Cert | Type::Mem(_) => var_type(ty),
         }
@@ -122,7 +125,7 @@ impl Gen<'_, '_> {
 
     /// Allocates an array of `count` elements in shared memory.
     pub(crate) fn shared_array(&mut self, hint: &str, elem: PrimType, count: u64) -> Result<Var, PassError> {
-        let buffer = self.new_var(VarType::Buffer(Space::Shared), hint);
+        let buffer = self.new_var(VarType::Buffer(MemoryId::Shared), hint);
         self.declare_shared_array(buffer, elem, count)?;
         Ok(buffer)
     }

@@ -57,7 +57,7 @@ use crate::operators::{div_up, element_of_buffer, operator_types};
 use analysis::exact::atomic_operator;
 use imp::build::{add, binary, compare, min, mul, sub};
 use imp::device::{RELAXED_TYPE, RELEASE_TYPE};
-use imp::{AtomicUpdate, DeviceOp, Expr, Space, Stmt, Var, VarType};
+use imp::{AtomicUpdate, DeviceOp, Expr, MemoryId, Stmt, Var, VarType};
 use ir::name::Name;
 use ir::scan_reduce::ScanReduce;
 use ir::seg::Seg;
@@ -518,7 +518,7 @@ impl Gen<'_, '_> {
         let mut kept = Vec::with_capacity(types.len());
         for ty in types {
             kept.push(prim_of(ty).map(|elem| {
-                let buffer = self.value(VarType::Buffer(Space::Private), "kept");
+                let buffer = self.value(VarType::Buffer(MemoryId::Private), "kept");
                 self.emit(Stmt::Frame { buffer, elem, count: count.unsigned_abs() });
                 (buffer, elem)
             }));

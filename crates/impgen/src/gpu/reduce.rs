@@ -23,7 +23,7 @@ use super::tiles::TilingPlan;
 use crate::function::Gen;
 use crate::operators::{element_of_buffer, operator_types};
 use imp::build::{add, compare, mul};
-use imp::{Expr, Space, Stmt, Var, VarType};
+use imp::{Expr, MemoryId, Stmt, Var, VarType};
 use ir::scan_reduce::ScanReduce;
 use ir::seg::Seg;
 use ir::soac::Operator;
@@ -234,7 +234,7 @@ impl Gen<'_, '_> {
         if !segments.outer.is_empty() {
             return None;
         }
-        let block = self.owned_in(VarType::Buffer(Space::Device), "total");
+        let block = self.owned_in(VarType::Buffer(MemoryId::Device), "total");
         let totals = Totals::of(block, &reduction.types);
         self.emit_alloc(block, Expr::i64(totals.bytes), prov);
         Some(totals)

@@ -10,7 +10,7 @@
 use crate::function::Gen;
 use crate::operators::div_up_by;
 use imp::build::{add, binary, compare, div, max, min, mul, sub};
-use imp::{Expr, Space, Stmt, Var, VarType};
+use imp::{Expr, MemoryId, Stmt, Var, VarType};
 use ir::name::Name;
 use ir::seg::Seg;
 use ir::types::Dim;
@@ -321,7 +321,7 @@ impl Gen<'_, '_> {
     ) -> Vec<Var> {
         let mut buffers = Vec::with_capacity(types.len());
         for ty in types {
-            let buffer = self.owned_in(VarType::Buffer(Space::Device), hint);
+            let buffer = self.owned_in(VarType::Buffer(MemoryId::Device), hint);
             let bytes = mul(count.clone(), Expr::i64(ty.size() as i64));
             self.emit_alloc(buffer, bytes, prov);
             buffers.push(buffer);
@@ -341,7 +341,7 @@ impl Gen<'_, '_> {
         let count = self.layout().block as u64;
         let mut buffers = Vec::with_capacity(types.len());
         for &elem in types {
-            let buffer = self.value(VarType::Buffer(Space::Shared), hint);
+            let buffer = self.value(VarType::Buffer(MemoryId::Shared), hint);
             self.emit(Stmt::Frame { buffer, elem, count });
             buffers.push(buffer);
         }

@@ -21,7 +21,7 @@ use crate::function::Gen;
 use crate::operators::{div_up, element_of_buffer};
 use imp::build::{add, and, binary, compare, div, mul, select, sub};
 use imp::copy_plan::constant;
-use imp::{Access, Expr, Region, Space, Stmt, Var, VarType};
+use imp::{Access, Expr, MemoryId, Region, Stmt, Var, VarType};
 use ir::syntax::Atom;
 use ir::{PassError, Prov};
 use prim::{BinOp, CmpOp, PrimType};
@@ -307,7 +307,7 @@ impl Gen<'_, '_> {
 
     /// Allocates an array of the current thread block.
     pub(super) fn shared_tile(&mut self, hint: &str, elem: PrimType, count: i64) -> Var {
-        let buffer = self.value(VarType::Buffer(Space::Shared), hint);
+        let buffer = self.value(VarType::Buffer(MemoryId::Shared), hint);
         self.emit(Stmt::Frame { buffer, elem, count: count.unsigned_abs() });
         buffer
     }

@@ -4,13 +4,14 @@ use super::lex::{Token, tokens};
 use super::{ParseError, max_depth};
 use crate::name::{FunName, Name};
 use crate::syntax::Atom;
-use crate::types::{Dim, Shape, Space, Type};
+use crate::types::{Dim, Shape, Type};
 use crate::walk::with_stack;
 use half::f16;
 use prim::{PrimType, Scalar, ScalarType};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 use target::levels::LevelId;
+use target::memories::MemoryId;
 
 pub(super) type Result<T> = std::result::Result<T, ParseError>;
 
@@ -398,7 +399,7 @@ impl<'a> Parser<'a> {
                 return Ok(Type::Cert);
             }
             if self.take_keyword("mem") {
-                return Ok(Type::Mem(self.space()?));
+                return Ok(Type::Mem(self.memory()?));
             }
             if self.take_keyword("acc") {
                 let token = self.name()?;
@@ -430,20 +431,20 @@ impl<'a> Parser<'a> {
         Ok(level)
     }
 
-    /// A memory space.
-    pub fn space(&mut self) -> Result<Space> {
-        let Some(space) = self.take_space() else {
-            return self.expected("a memory space");
+    /// A memory.
+    pub fn memory(&mut self) -> Result<MemoryId> {
+        let Some(memory) = self.take_memory() else {
+            return self.expected("a memory");
         };
-        Ok(space)
+        Ok(memory)
     }
 
-    /// A memory space, if present.
-    pub fn take_space(&mut self) -> Option<Space> {
+    /// A memory, if present.
+    pub fn take_memory(&mut self) -> Option<MemoryId> {
         let word = self.peek_ident()?;
-        let space = Space::ALL.into_iter().find(|space| space.name() == word)?;
+        let memory = MemoryId::named(word)?;
         self.advance();
-        Some(space)
+        Some(memory)
     }
 }
 

@@ -13,7 +13,7 @@ use crate::syntax::{
     Param, Program, Stm,
 };
 use crate::tunable::Tunable;
-use crate::types::{Dim, Space, Type};
+use crate::types::{Dim, Type};
 use crate::version::{CallPosition, Version};
 use crate::walk::with_stack;
 use prim::Scalar;
@@ -285,9 +285,9 @@ impl<'a> Printer<'a> {
                 self.list(elems, Self::ty);
             }
             Type::Cert => self.put("cert"),
-            Type::Mem(space) => {
+            Type::Mem(memory) => {
                 self.put("mem ");
-                self.put(Space::name(*space));
+                self.put(memory.name);
             }
         });
     }

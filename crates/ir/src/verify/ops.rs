@@ -9,8 +9,9 @@ use crate::scan_reduce::ScanReduce;
 use crate::seg::{Decomp, Seg, SegKind, SegOp, SegSpace};
 use crate::soac::{AccInput, HistOp, Operator, Screma, Soac, Soacs};
 use crate::syntax::{Atom, BasicOp, Body, Exp, Lambda, Level, Param};
-use crate::types::{Dim, Space, Type};
+use crate::types::{Dim, Type};
 use rustc_hash::FxHashSet;
+use target::memories::Allocation;
 
 impl Rules<Soacs> for Soac {
     fn verify(&self, c: &mut Checker<'_, Soacs>) {
@@ -387,9 +388,9 @@ impl Rules<Mems> for MemOp {
 
     fn verify(&self, c: &mut Checker<'_, Mems>) {
         match self {
-            Self::Alloc { bytes, space } => {
+            Self::Alloc { bytes, memory } => {
                 c.atom(*bytes, &Type::I64, "the size of a block");
-                let right = *space != Space::Registers || bytes.constant().is_some();
+                let right = memory.allocation != Allocation::Frame || bytes.constant().is_some();
                 c.require(right, || "a block in registers requires a constant size".to_owned());
             }
             Self::Seg(op) => op.verify(c),
