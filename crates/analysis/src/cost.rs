@@ -20,7 +20,8 @@ use ir::syntax::{Atom, BasicOp, Body, Exp, Lambda, Level, LoopForm, Stm};
 use ir::walk::with_stack;
 use ir::{Mems, Segs, Soacs};
 use prim::{PrimType, Scalar};
-use target::{LANES, TRIPS, levels, time};
+use target::levels::LevelId;
+use target::{LANES, TRIPS, time};
 
 /// The cost of code: of what runs once, and of what loops and nested operations repeat.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -258,7 +259,7 @@ impl CostOp<Mems> for MemOp {
             Self::Seg(SegOp::Seg(Seg { level, space, body, decomp, .. })) => {
                 let each = iteration(body, *decomp, counts);
                 let all = |each| counts.times(iterations(space, counts), each);
-                if *level == levels::LANES {
+                if *level == LevelId::Lanes {
                     repeated(each, counts, |each| counts.in_lanes(all(each)))
                 } else {
                     Cost { once: time::CALL, calls: true, ..repeated(each, counts, all) }

@@ -14,7 +14,7 @@ fn restricting_attributes_apply_to_their_expression() {
             format!("entry main [n][m] (xs: [n][m]f32) : [n]f32 = {attr} map (\\x -> f32.sum x) xs");
         let segs = at("segs", &program);
         let count = |what| segs.matches(what).count();
-        [count("level 1"), count("level 0"), count("loop ")]
+        [count(" tasks ("), count(" lanes ("), count("loop ")]
     };
     // Rows as tasks, long rows shared by lanes or not; tasks in tasks.
     assert_eq!(nest(""), [4, 1, 1]);
@@ -34,10 +34,10 @@ fn sequential_applies_to_branches_loops_and_called_functions() {
                    #[sequential] (loop ys = (if c then squares xs else map (+ 1) xs)\n\
                    for _i < 3i32 do map2 (+) xs (opaque ys), total xs)";
     let segs = at("segs", program);
-    assert!(!segs.contains("level 1"), "{segs}");
+    assert!(!segs.contains(" tasks ("), "{segs}");
     assert!(segs.contains("call total_1.seq"), "{segs}");
     let without = at("segs", &program.replace("#[sequential]", ""));
-    assert_eq!(without.matches("level 1").count(), 4, "{without}");
+    assert_eq!(without.matches(" tasks (").count(), 4, "{without}");
 }
 
 #[test]
@@ -45,9 +45,9 @@ fn scatters_and_histograms_are_made_sequential_too() {
     let program = "entry main [n] (is: [n]i64) : ([n]i64, [4]i64) =\n\
                    #[sequential] (scatter (replicate n 0) is is, hist (+) 0 4 is is)";
     let segs = at("segs", program);
-    assert!(!segs.contains("level 1"), "{segs}");
+    assert!(!segs.contains(" tasks ("), "{segs}");
     let without = at("segs", &program.replace("#[sequential]", ""));
-    assert_eq!(without.matches("level 1").count(), 2, "{without}");
+    assert_eq!(without.matches(" tasks (").count(), 2, "{without}");
 }
 
 #[test]

@@ -12,8 +12,8 @@ fn filters_allocate_only_flags_and_results() {
     let program = "entry main (xs: []f32) : []f32 = filter (> 0) xs";
     let mem = at("mem", program);
     assert_eq!(mem.matches("= alloc ").count(), 2, "{mem}");
-    assert_eq!(mem.matches("segred level 1").count(), 1, "{mem}");
-    assert_eq!(mem.matches("segscan level 1").count(), 1, "{mem}");
+    assert_eq!(mem.matches("segred tasks").count(), 1, "{mem}");
+    assert_eq!(mem.matches("segscan tasks").count(), 1, "{mem}");
     assert!(!mem.contains("segmap"), "{mem}");
     // Flagged values are packed; their indices are not computed.
     let imp = at("imp", program);
@@ -47,8 +47,8 @@ fn scatters_to_scanned_indices_are_fused_with_the_scan() {
     let program = "entry main [n] (xs: [n]i64) : [n]i64 = \
                    scatter (replicate n 0) (scan (+) 0 xs) xs";
     let mem = at("mem", program);
-    assert_eq!(mem.matches("segscan level 1").count(), 1, "{mem}");
-    assert!(!mem.contains("segmap level 1"), "{mem}");
+    assert_eq!(mem.matches("segscan tasks").count(), 1, "{mem}");
+    assert!(!mem.contains("segmap tasks"), "{mem}");
     let imp = at("imp", program);
     assert!(imp.contains("scattered_"), "{imp}");
 }
@@ -56,9 +56,9 @@ fn scatters_to_scanned_indices_are_fused_with_the_scan() {
 #[test]
 fn long_rows_are_scanned_across_vector_lanes() {
     let mem = at("mem", "entry main [n][m] (xs: [n][m]f32) : [n][m]f32 = map (scan (+) 0) xs");
-    assert_eq!(mem.matches("segscan level 0").count(), 1, "{mem}");
+    assert_eq!(mem.matches("segscan lanes").count(), 1, "{mem}");
     // One result array in each of three versions, and no array of rows besides.
     assert_eq!(mem.matches("= alloc ").count(), 3, "{mem}");
     let across = at("mem", "entry main [n][m] (xs: [n][m]f32) : [m][n]f32 = map (scan (+) 0) (transpose xs)");
-    assert!(!across.contains("segscan level 0"), "{across}");
+    assert!(!across.contains("segscan lanes"), "{across}");
 }

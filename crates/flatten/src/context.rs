@@ -68,7 +68,7 @@ impl Ctx<'_> {
     }
 
     fn call(&mut self, version: Version) -> FunName {
-        let name = version.name(self.stack);
+        let name = version.name();
         self.called.push(version);
         name
     }

@@ -2,11 +2,11 @@
 //! dimensions become segops in segops.
 //!
 //! ```text
-//! segred level 1 (i < n, j < m) (op) { e }
-//!   =>  segmap level 1 (i < n) { segred level 1 (j < m) (op) { e } }
+//! segred tasks (i < n, j < m) (op) { e }
+//!   =>  segmap tasks (i < n) { segred tasks (j < m) (op) { e } }
 //!
-//! seghist level 1 (i < n, j < m) (op, dests, shape) { b, v }
-//!   =>  seghist level 1 (p < n * m) (op, dests, [n] ++ shape)
+//! seghist tasks (i < n, j < m) (op, dests, shape) { b, v }
+//!   =>  seghist tasks (p < n * m) (op, dests, [n] ++ shape)
 //!         { i = p / m; j = p % m; i, b, v }
 //! ```
 //!

@@ -32,16 +32,14 @@ pub(crate) struct Version {
 
 impl Version {
     /// The version's function name.
-    pub(crate) fn name(&self, stack: Stack) -> FunName {
+    pub(crate) fn name(&self) -> FunName {
         let word = match self.position() {
             None => return self.fun.clone(),
             Some(CallPosition::LiftedRegular) => "regular",
             Some(CallPosition::LiftedIrregular) => "irregular",
             Some(CallPosition::Host) => "host",
             Some(CallPosition::Within { level: None, .. }) => "seq",
-            Some(CallPosition::Within { level: Some(level), .. }) => {
-                stack.level(level).map_or("inside", |level| level.name)
-            }
+            Some(CallPosition::Within { level: Some(level), .. }) => level.name,
         };
         FunName(format!("{}.{word}", self.fun).into())
     }
@@ -119,7 +117,7 @@ impl Callees {
                 host
             } else if at.level.is_none() {
                 // Sequential code is the same in every position: that of a task.
-                Position::sequential_in(stack.outermost())
+                stack.outermost().map_or(host, Position::sequential_in)
             } else {
                 at
             },
@@ -223,7 +221,7 @@ fn flatten_function(
         let ret = ret.into_iter().map(|r| FunResult { ty: r.ty, aliases: r.aliases, ann: () }).collect();
         (params, ret, body)
     };
-    let name = version.name(options.stack);
+    let name = version.name();
     let Ctx { names, guards, called, decided, .. } = ctx;
     let (names, tunables) = (names.table, guards.tunables.into_tunables());
     for (prov, kind) in decided.unwrap_or_default() {

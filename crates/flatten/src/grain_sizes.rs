@@ -2,8 +2,8 @@
 //! a tuning parameter.
 //!
 //! ```text
-//! segmap level 1 (i < n) chunks (64, 512, 1, 16)
-//!   =>  segmap level 1 (i < n) chunks (64, 512, 1, 16) grain_size tunable#0
+//! segmap tasks (i < n) chunks (64, 512, 1, 16)
+//!   =>  segmap tasks (i < n) chunks (64, 512, 1, 16) grain_size tunable#0
 //! ```
 //!
 //! Before: every segop has its decomposition, and one dimension where it is partitioned into tasks.
@@ -21,7 +21,6 @@ use ir::tunable::{Class, Rule, TunableTable};
 use ir::types::Dim;
 use ir::walk::{VisitMut, with_stack};
 use ir::{Context, Fuel, Program, Segs, version};
-use target::levels;
 
 /// Makes the grain sizes parameters.
 pub fn grain_sizes(mut program: Program<Segs>, context: &mut Context) -> Program<Segs> {
@@ -82,7 +81,6 @@ impl GrainSizes<'_> {
             Some(_) => seg.decomp.max_chunks > 1,
             None => false,
         };
-        // The grid of a device has the same level number.
-        several && seg.level == levels::TASKS && seg.decomp.tunable.is_none()
+        several && !seg.level.is_innermost() && seg.decomp.tunable.is_none()
     }
 }

@@ -3,11 +3,11 @@
 //! ```text
 //! segmap (i < n) {               if m >= inner_lanes_0
 //!   let row = xss[i]             then segmap (i < n) { let row = xss[i]
-//!   in reduce op ne row     =>                         in segred level 0 (j < m) (op) { row[j] } }
+//!   in reduce op ne row     =>                         in segred lanes (j < m) (op) { row[j] } }
 //! }                              else segmap (i < n) { .. a loop over row .. }
 //! ```
 //!
-//! A segred at level 0 keeps partial accumulators according to its decomposition, as one at level 1
+//! A segred in lanes keeps partial accumulators according to its decomposition, as one of tasks
 //! does, but all of it runs on one worker; so does a segscan with its blocks and the reductions in
 //! the same segop. That pays for long rows that are contiguous in memory and belong to one
 //! iteration of the segop. Other reductions and scans stay loops, so that an enclosing dimension
@@ -42,12 +42,12 @@ use ir::tunable::Rule;
 use ir::types::{Dim, Type};
 use ir::{Name, PassError, Soacs, sequential};
 use prim::{BinOp, ScalarOp};
-use target::levels::{ROUNDS_OF_ACCUMULATORS, ROUNDS_OF_BLOCKS, ROUNDS_OF_CHOICES, ROUNDS_OF_LOOPS};
+use target::levels::{LevelId, ROUNDS_OF_ACCUMULATORS, ROUNDS_OF_BLOCKS, ROUNDS_OF_CHOICES, ROUNDS_OF_LOOPS};
 
 /// A map of this many iterations fills the lanes by itself.
 const LANES_FILLED: i64 = 8;
 
-/// Appends a screma inside a segop: as a segop at level 0 where that may pay, else as a loop.
+/// Appends a screma inside a segop: as a segop in lanes where that may pay, else as a loop.
 pub(crate) fn screma(ctx: &mut Ctx<'_>, scope: Scope<'_>, to: Let, mut s: Screma) -> Result {
     for operator in &mut s.scan_reduce.reduces {
         operator.comm |= decomp::commutes(&operator.op);
@@ -184,7 +184,13 @@ fn is_sum(operator: &Operator<Soacs>) -> bool {
 }
 
 /// Appends a screma as a segop at a level, with this decomposition.
-fn seg(ctx: &mut Ctx<'_>, scope: Scope<'_>, to: Let, s: Screma, (level, decomp): (u8, Decomp)) -> Result {
+fn seg(
+    ctx: &mut Ctx<'_>,
+    scope: Scope<'_>,
+    to: Let,
+    s: Screma,
+    (level, decomp): (LevelId, Decomp),
+) -> Result {
     let nest = scope.nest.with_map(&mut ctx.names, s.width, &s.map.params, &s.inputs)?;
     let scope = scope.over(&nest).at(Position::sequential_in(level));
     let (space, body) = manifest::body(ctx, scope, s.map.body)?;

@@ -21,7 +21,7 @@ use ir::soac::{HistOp, Operator};
 use ir::syntax::{Aux, Body, Exp, Lambda};
 use ir::types::Type;
 use ir::{Segs, Soacs};
-use target::levels;
+use target::levels::LevelId;
 
 /// The body of one iteration of a segop, and the operators applied to its results.
 #[derive(Clone)]
@@ -104,7 +104,7 @@ pub(crate) fn segop(ctx: &mut Ctx<'_>, scope: Scope<'_>, mut to: Let, segop_body
 }
 
 /// The level of a segop with a body in this scope.
-fn enclosing(scope: Scope<'_>) -> Result<u8> {
+fn enclosing(scope: Scope<'_>) -> Result<LevelId> {
     scope.at.enclosing.ok_or_else(bug("a segop has no level"))
 }
 
@@ -184,7 +184,7 @@ fn remark(ctx: &mut Ctx<'_>, aux: &Aux, seg: &Seg<Segs>, versions: bool) {
     };
     ctx.remark(aux.prov, what, |ctx| {
         if ctx.stack.has_device() {
-            Execution::Kernels { in_block: seg.level == levels::BLOCK, versions }
+            Execution::Kernels { in_block: seg.level == LevelId::Block, versions }
         } else {
             Execution::Tasks { decomp: seg.decomp, versions }
         }

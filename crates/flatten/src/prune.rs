@@ -26,7 +26,7 @@ use ir::types::Dim;
 use ir::walk::{Substitution, alpha_equivalent, sub_bodies_mut, substitute_stm, with_stack};
 use ir::{Context, Name, Program, Segs};
 use rustc_hash::{FxHashMap, FxHashSet};
-use target::levels::Stack;
+use target::levels::{LevelId, Stack};
 
 /// Removes versions that cannot win.
 pub fn prune_versions(mut program: Program<Segs>, context: &mut Context) -> Program<Segs> {
@@ -145,7 +145,7 @@ impl Pruner<'_> {
         let level = seg.level;
         match choice.rule {
             Rule::OuterParallelism => {
-                let width = self.stack.level(level).map_or(1, |level| level.width);
+                let width = level.width;
                 let known = choice.size.constant().and_then(prim::Scalar::as_i64);
                 if !choice.or_rest_too_small && known.is_some_and(|iterations| iterations < width) {
                     return Some(Pruned::FewIterations);
@@ -164,7 +164,7 @@ impl Pruner<'_> {
             }
             Rule::InnerParallelism => {
                 let inner = self.stack.for_maps(level)?;
-                let width = self.stack.level(inner).map_or(1, |level| level.width);
+                let width = inner.width;
                 if n_segops_at(&seg.body, inner, width) <= 1 {
                     return Some(Pruned::LittleInnerParallelism);
                 }
@@ -178,7 +178,7 @@ impl Pruner<'_> {
 /// Returns true if each segop of this level in a body has a constant size so small that it is one
 /// chunk: then nothing in the body runs in parallel. False if it calls functions, which may have
 /// more.
-fn one_chunk(body: &Body<Segs>, level: u8) -> bool {
+fn one_chunk(body: &Body<Segs>, level: LevelId) -> bool {
     with_stack(|| {
         body.stms.iter().all(|stm| match &stm.exp {
             Exp::Basic(_) => true,
@@ -283,7 +283,7 @@ fn n_separate_segops(body: &Body<Segs>, rank: usize) -> u32 {
 }
 
 /// The number of segops of a level in a body, without those of constant size below `width`.
-fn n_segops_at(body: &Body<Segs>, level: u8, width: i64) -> u32 {
+fn n_segops_at(body: &Body<Segs>, level: LevelId, width: i64) -> u32 {
     with_stack(|| {
         let mut before: Option<&Seg<Segs>> = None;
         let each = body.stms.iter().map(|stm| match &stm.exp {

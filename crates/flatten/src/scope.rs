@@ -9,30 +9,30 @@ use ir::attrs::Versions;
 use ir::syntax::{Atom, Attr, Aux};
 use ir::{Name, Prov};
 use std::sync::LazyLock;
-use target::levels::Stack;
+use target::levels::{LevelId, Stack};
 
 /// A position in the target's stack of levels.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub(crate) struct Position {
     /// The level of the enclosing segop.
-    pub(crate) enclosing: Option<u8>,
+    pub(crate) enclosing: Option<LevelId>,
     /// The level that combinators are mapped to; without one they are sequential.
-    pub(crate) level: Option<u8>,
+    pub(crate) level: Option<LevelId>,
 }
 
 impl Position {
     /// Outside all segops; on a machine without levels everything there is sequential.
     pub(crate) fn host(stack: Stack) -> Self {
-        Self { enclosing: None, level: stack.is_parallel().then_some(stack.outermost()) }
+        Self { enclosing: None, level: stack.outermost() }
     }
 
     /// In a segop at a level, with sequential combinators.
-    pub(crate) const fn sequential_in(around: u8) -> Self {
+    pub(crate) const fn sequential_in(around: LevelId) -> Self {
         Self { enclosing: Some(around), level: None }
     }
 
     /// In a segop at a level, with maps at the level that may stand in it; `None` if none may.
-    pub(crate) fn inside(stack: Stack, around: u8) -> Option<Self> {
+    pub(crate) fn inside(stack: Stack, around: LevelId) -> Option<Self> {
         let level = stack.for_maps(around)?;
         Some(Self { enclosing: Some(around), level: Some(level) })
     }
@@ -176,7 +176,7 @@ impl<'n> Scope<'n> {
     }
 
     /// The level of segops.
-    pub(crate) fn level(self) -> Result<u8> {
+    pub(crate) fn level(self) -> Result<LevelId> {
         self.at.level.ok_or_else(bug("a segop has no level"))
     }
 

@@ -31,8 +31,8 @@
 //! Arrays in shared memory have a constant size (`frame`), or one that the host computes: these are
 //! the [`SharedBuffer`](crate::SharedBuffer)s of the launch.
 //!
-//! **Memory.** A buffer variable's type has the space of its block. The host accesses host memory;
-//! threads access device memory, shared memory and their own ([`Space::Private`](crate::Space)).
+//! **Memory.** A buffer variable's type has the memory of its block. The host accesses host memory;
+//! threads access device memory, shared memory and their own ([`MemoryId::Private`](crate::MemoryId)).
 //! The host allocates device blocks, and copies to and from them regions that are contiguous on
 //! both sides.
 //!

@@ -182,7 +182,7 @@ fn run(program: &Program, entry: &str, args: Vec<EvalValue>, options: Options) -
     }
 }
 
-/// The type of a variable; buffers in any space have one.
+/// The type of a variable; buffers in any memory have one.
 fn var_type(function: &Function, var: Var) -> Option<VarType> {
     let ty = function.vars.get(var.index())?.ty;
     Some(if ty.is_buffer() { VarType::HOST } else { ty })

@@ -4,7 +4,7 @@
 //! The device back end and the host back end number kernels by this list, so that a launch finds
 //! its code. Takes time linear in the program.
 
-use crate::syntax::{For, Function, Launch, LoopMode, Program, Space, Stmt};
+use crate::syntax::{For, Function, Launch, LoopMode, MemoryId, Program, Stmt};
 use crate::walk::each_stmt;
 use prim::Scalar;
 
@@ -45,7 +45,7 @@ pub fn uses_device(program: &Program) -> bool {
 /// As [`uses_device`], for one function.
 pub fn has_device_memory(function: &Function) -> bool {
     let mut vars = function.vars.iter();
-    vars.any(|var| var.ty.space() == Some(Space::Device))
+    vars.any(|var| var.ty.memory().is_some_and(MemoryId::is_remote))
 }
 
 /// All kernels of a program.

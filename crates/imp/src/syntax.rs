@@ -4,9 +4,9 @@ pub use crate::device::{AtomicUpdate, DeviceOp};
 pub use crate::expr::Expr;
 pub use crate::tunable::{Tunable, TunableClass, TunableId};
 pub use crate::vars::{MAX_LANES, MAX_SMALL_STRIDE, ROOT_LANES, VarInfo, VarType};
-pub use ir::types::Space;
 use prim::PrimType;
 use std::sync::Arc;
+pub use target::memories::MemoryId;
 pub use value::interface::{EntryType, EntryValue, Interface, OpaqueTypes, Signature};
 
 prim::dense_ids! {

@@ -20,7 +20,7 @@
 //! ```
 //!
 //! - A variable is its hint, `_` and its number; a hint that is not an identifier is quoted. Its type
-//!   is given where it is set. A variable without a type is a buffer in host memory; other spaces
+//!   is given where it is set. A variable without a type is a buffer in host memory; other memories
 //!   follow `buffer`.
 //! - Constants carry their type (`1.5f32`, `nan.f64`, `true`), except those of type `i64`.
 //! - Operators are written as in every IR (`add.i32(a_1, b_2)`), except that `i64` sums,

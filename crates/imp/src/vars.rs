@@ -1,17 +1,17 @@
 //! The types of variables, vectors included.
 
-use ir::types::Space;
 use prim::PrimType;
 use std::fmt;
 use std::sync::Arc;
+use target::memories::MemoryId;
 
 /// The type of a variable.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum VarType {
     /// A scalar.
     Scalar(PrimType),
-    /// A buffer: a pointer to its first byte, in a memory space.
-    Buffer(Space),
+    /// A buffer: a pointer to its first byte, in a memory.
+    Buffer(MemoryId),
     /// A vector with a number of lanes; of `bool`, a mask.
     Vector(PrimType, u32),
 }
@@ -27,17 +27,17 @@ pub const ROOT_LANES: u32 = 16;
 
 impl VarType {
     /// A buffer in host memory.
-    pub const HOST: Self = Self::Buffer(Space::Host);
+    pub const HOST: Self = Self::Buffer(MemoryId::Host);
 
-    /// Returns true if it is a buffer, in any space.
+    /// Returns true if it is a buffer, in any memory.
     pub const fn is_buffer(self) -> bool {
         matches!(self, Self::Buffer(_))
     }
 
-    /// The space of a buffer.
-    pub const fn space(self) -> Option<Space> {
+    /// The memory of a buffer.
+    pub const fn memory(self) -> Option<MemoryId> {
         match self {
-            Self::Buffer(space) => Some(space),
+            Self::Buffer(memory) => Some(memory),
             Self::Scalar(_) | Self::Vector(..) => None,
         }
     }
@@ -55,7 +55,7 @@ impl VarType {
     pub const fn with_elem(self, elem: PrimType) -> Self {
         match self {
             Self::Scalar(_) => Self::Scalar(elem),
-            Self::Buffer(space) => Self::Buffer(space),
+            Self::Buffer(memory) => Self::Buffer(memory),
             Self::Vector(_, lanes) => Self::Vector(elem, lanes),
         }
     }
@@ -65,8 +65,8 @@ impl fmt::Display for VarType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Scalar(ty) => ty.fmt(f),
-            Self::Buffer(Space::Host) => f.write_str("buffer"),
-            Self::Buffer(space) => write!(f, "buffer {}", space.name()),
+            Self::Buffer(MemoryId::Host) => f.write_str("buffer"),
+            Self::Buffer(memory) => write!(f, "buffer {}", memory.name),
             Self::Vector(ty, lanes) => write!(f, "{lanes} x {ty}"),
         }
     }

@@ -29,10 +29,10 @@
 //!     Conditions, bounds, checks' values and everything else is scalar.
 //! 11. A copy's plan is possible, by the constants in it (see [`CopyPlan`](crate::CopyPlan)).
 //! 12. Memory is accessed only where it is reachable: host memory by the host; device, shared and
-//!     private memory by threads. Blocks are made in the space of their variables' types: `alloc`
+//!     private memory by threads. Blocks are made in the memory of their variables' types: `alloc`
 //!     by the host, in host or device memory, `frame` by the host, by a thread block in shared
 //!     memory, by a thread in private memory. `share`, `borrow`, arguments and globals keep the
-//!     space. The host copies to and from a device only between regions that are contiguous on both
+//!     memory. The host copies to and from a device only between regions that are contiguous on both
 //!     sides.
 //! 13. A kernel ([`device`](crate::device)) is outside of tasks and other kernels. It owns nothing,
 //!     and consists of scalars, arrays in shared memory (those of constant size fit) and threads,
@@ -52,7 +52,7 @@ mod kernels;
 mod uniform;
 
 use crate::kernels::has_device_memory;
-use crate::syntax::Space;
+use crate::syntax::MemoryId;
 use crate::walk::callees_first;
 use crate::{Entry, FunId, Program, Signature, VarType};
 use function::FunctionCheck;
@@ -225,7 +225,8 @@ impl Tables<'_> {
             ("parameters", &params[..], &function.params),
             ("results", std::slice::from_ref(result), &function.results),
         ];
-        let array = if has_device_memory(function) { VarType::Buffer(Space::Device) } else { VarType::HOST };
+        let array =
+            if has_device_memory(function) { VarType::Buffer(MemoryId::Device) } else { VarType::HOST };
         for (what, values, vars) in sides {
             let mut words = Vec::new();
             for (leaf, _) in self.program.opaques.flatten_values(values) {

@@ -11,9 +11,10 @@ use ir::mem::MemOp;
 use ir::name::{FunName, Name};
 use ir::seg::SegOp;
 use ir::syntax::{Atom, Exp, LoopForm};
-use ir::types::{Space, Type};
+use ir::types::Type;
 use ir::{PassError, Prov, walk};
 use prim::{PrimType, Scalar};
+use target::memories::{Allocation, MemoryId};
 
 impl<S: Schedule> Generator<'_, S> {
     /// Emits a body's statements; returns its results. Blocks are released after their last use;
@@ -90,32 +91,32 @@ impl<S: Schedule> Generator<'_, S> {
                 self.loop_(&stm.pat, params, *form, body, independent)
             }
             Exp::Apply { fun, args } => self.call(&stm.pat, fun, args, stm.aux.prov),
-            Exp::Op(MemOp::Alloc { bytes, space }) => {
-                self.alloc_block(&stm.pat, stm.aux.prov, *bytes, *space)
+            Exp::Op(MemOp::Alloc { bytes, memory }) => {
+                self.alloc_block(&stm.pat, stm.aux.prov, *bytes, *memory)
             }
             Exp::Op(MemOp::Seg(SegOp::WithAcc { inputs, lambda })) => self.with_acc(&stm.pat, inputs, lambda),
             Exp::Op(MemOp::Seg(SegOp::Seg(seg))) => S::seg(self, &stm.pat, &stm.aux, seg),
         }
     }
 
-    fn alloc_block(&mut self, pat: &[Param], prov: Prov, bytes: Atom, space: Space) -> Result {
+    fn alloc_block(&mut self, pat: &[Param], prov: Prov, bytes: Atom, memory: MemoryId) -> Result {
         let [pat] = pat else {
             return Err(PassError::bug("an allocation does not bind exactly one name"));
         };
-        match space {
-            Space::Host | Space::Device => {
+        match memory.allocation {
+            Allocation::Heap => {
                 let bytes = self.atom(bytes)?;
                 let var = self.bind_owned(pat).or_bug("a name of a block has no variable")?;
                 self.alloc(var, bytes, prov);
             }
-            Space::Registers | Space::Private => {
+            Allocation::Frame => {
                 let bytes = bytes.constant().and_then(Scalar::as_i64);
                 let bytes = bytes.or_bug("a block in registers has no constant size")?;
                 let buffer = self.bind_borrowed(pat).or_bug("a name of a block has no variable")?;
                 let count = (bytes as u64).div_ceil(PrimType::I64.size()).max(1);
                 self.emit(Stmt::Frame { buffer, elem: PrimType::I64, count });
             }
-            Space::Shared => {
+            Allocation::Launch => {
                 let slot = self.schedule.shared_slot(pat.name);
                 self.set_var(pat.name, slot.or_bug("a shared-memory block has no slot")?);
             }

@@ -29,7 +29,7 @@ impl<S: Schedule> Generator<'_, S> {
         if to.buffer != from.buffer {
             return S::copy_array(self, to, from, elem, extents);
         }
-        let temp = self.owned(S::SPACE, "temp");
+        let temp = self.owned(S::MEMORY, "temp");
         let bytes = extents.iter().fold(Expr::i64(elem.size() as i64), |bytes, &extent| extent * bytes);
         self.emit(Stmt::Alloc(temp, bytes, None));
         let strides = self.strides(&Lmad::row_major(ty.shape()))?;

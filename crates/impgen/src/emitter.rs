@@ -13,7 +13,7 @@ use crate::mems::{Function, Param};
 use crate::program_tables::ProgramTables;
 use crate::{OrBug, ProgramContext, Result};
 use imp::build::Operand;
-use imp::{Access, Expr, For, LoopMode, Space, Stmt, Var, VarInfo, VarType};
+use imp::{Access, Expr, For, LoopMode, MemoryId, Stmt, Var, VarInfo, VarType};
 use ir::mem::{Block, Blocks, Lmad, MemAnn};
 use ir::name::Name;
 use ir::syntax::Atom;
@@ -127,7 +127,7 @@ impl<'a> Emitter<'a> {
     }
 
     /// Returns a fresh owned buffer variable of the innermost frame.
-    pub(crate) fn owned(&mut self, space: Space, hint: &str) -> Var {
+    pub(crate) fn owned(&mut self, space: MemoryId, hint: &str) -> Var {
         let var = self.new_var(VarType::Buffer(space), hint);
         if let Some(frame) = self.frames.last_mut() {
             frame.owned.push(var);
@@ -137,7 +137,7 @@ impl<'a> Emitter<'a> {
     }
 
     /// Allocates an array of constant size in the frame.
-    pub(crate) fn frame_array(&mut self, space: Space, hint: &str, elem: PrimType, count: i64) -> Var {
+    pub(crate) fn frame_array(&mut self, space: MemoryId, hint: &str, elem: PrimType, count: i64) -> Var {
         let buffer = self.value(VarType::Buffer(space), hint);
         self.emit(Stmt::Frame { buffer, elem, count: count.unsigned_abs() });
         buffer

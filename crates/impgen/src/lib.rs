@@ -31,7 +31,7 @@ use imp::captures;
 use imp::{FunId, GlobalId, Program, VarType};
 use ir::name::FunName;
 use ir::syntax::{FunKind, Function};
-use ir::types::{Space, Type};
+use ir::types::Type;
 use ir::{Context, Mems, PassError};
 use petgraph::graph::DiGraph;
 use program_tables::ProgramTables;
@@ -39,6 +39,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 use target::device::Device;
 use target::levels::Stack;
+use target::memories::Allocation;
 use tunables::TunableNumbers;
 
 /// The result of generating code.
@@ -159,7 +160,7 @@ fn result_types(function: &Function<Mems>) -> impl Iterator<Item = VarType> + '_
 pub(crate) fn var_type(ty: &Type) -> Option<VarType> {
     match ty {
         Type::Prim(prim) => Some(VarType::Scalar(*prim)),
-        Type::Mem(Space::Device) => Some(VarType::Buffer(Space::Device)),
+        Type::Mem(memory) if memory.allocation == Allocation::Heap => Some(VarType::Buffer(*memory)),
         // Register blocks are arrays in the stack frame on a CPU.
         Type::Mem(_) => Some(VarType::HOST),
         Type::Array { .. } | Type::Acc { .. } | Type::Cert => None,

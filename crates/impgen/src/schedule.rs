@@ -10,7 +10,7 @@ use crate::emitter::{Emitter, Frame};
 use crate::mems::{AccInput, Operator, Param, Seg};
 use crate::{Result, var_type};
 use imp::build::Operand;
-use imp::{Access, Expr, Region, Space, Stmt, Var, VarType, emit};
+use imp::{Access, Expr, MemoryId, Region, Stmt, Var, VarType, emit};
 use ir::Prov;
 use ir::name::Name;
 use ir::syntax::{Atom, Aux, BasicOp};
@@ -35,7 +35,7 @@ pub(crate) struct Fill<'a> {
 /// The execution of segops and fills on a target.
 pub(crate) trait Schedule: Sized {
     /// The space of temporary arrays.
-    const SPACE: Space;
+    const MEMORY: MemoryId;
 
     /// Generates a segop.
     fn seg(g: &mut Generator<'_, Self>, pat: &[Param], aux: &Aux, seg: &Seg) -> Result;

@@ -249,7 +249,7 @@ impl<'a> Finder<'a> {
         });
         let dims: Vec<String> = dims.collect();
         let keyword = LevelOp::<Segs>::keyword(op);
-        let text = format!("{keyword} level {} ({})", seg.level, dims.join(", "));
+        let text = format!("{keyword} {} ({})", seg.level.name, dims.join(", "));
         let inner = outermost_segops(&seg.body);
         if inner.is_empty() {
             return Some(text);

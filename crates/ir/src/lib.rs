@@ -65,5 +65,5 @@ pub use soac::Soacs;
 pub use syntax::{Atom, Aux, BasicOp, Body, Exp, Function, Lambda, Level, LoopForm, Param, Program, Stm};
 pub use target::levels::Stack;
 pub use tunable::{Settings, Tunable, TunableId};
-pub use types::{Dim, Shape, Space, Type};
+pub use types::{Dim, Shape, Type};
 pub use typing::TypeEnv;

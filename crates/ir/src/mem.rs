@@ -18,8 +18,9 @@ use crate::name::Name;
 use crate::poly::Poly;
 use crate::seg::SegOp;
 use crate::syntax::{Atom, DimIndex, Level};
-use crate::types::{Dim, Space};
+use crate::types::Dim;
 use smallvec::SmallVec;
+use target::memories::MemoryId;
 
 /// The level with memory.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -38,8 +39,8 @@ pub enum MemOp {
     Alloc {
         /// Size in bytes.
         bytes: Atom,
-        /// Memory space.
-        space: Space,
+        /// Memory of the block.
+        memory: MemoryId,
     },
     /// A segmented operation.
     Seg(SegOp<Mems>),

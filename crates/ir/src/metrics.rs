@@ -295,13 +295,13 @@ machine gpu
 
 fun main(n_0: i64, xs_1: [n_0]f32) : (f32)
 {
-  let s_2: [1]f32 = segmap level 1 (one_3 < 1) chunks (1, 1, 1, 1) : (f32) -> {
+  let s_2: [1]f32 = segmap tasks (one_3 < 1) chunks (1, 1, 1, 1) : (f32) -> {
     let x_4: f32 = xs_1[0i64]
     let root_5: f32 = fsqrt.f32 x_4
     let sum_6: f32 = fma.f32 x_4 x_4 root_5
     in (sum_6)
   }
-  let ys_7: [n_0]f32 = segmap level 1 (i_8 < n_0) chunks (1, 1, 1, 1) : (f32) -> {
+  let ys_7: [n_0]f32 = segmap tasks (i_8 < n_0) chunks (1, 1, 1, 1) : (f32) -> {
     let y_9: f32 = s_2[0i64]
     in (y_9)
   }

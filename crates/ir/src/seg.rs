@@ -14,9 +14,11 @@ use crate::scan_reduce::ScanReduce;
 use crate::soac::{AccInput, HistOp};
 use crate::syntax::{Body, Exp, Lambda, Level};
 use crate::tunable::TunableId;
-use crate::types::{Dim, Space, Type};
+use crate::types::{Dim, Type};
 use crate::walk::{Annotation, with_stack};
 use std::ops::Range;
+use target::levels::LevelId;
+use target::memories::MemoryId;
 
 /// The level whose operations are segmented operations.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -222,7 +224,7 @@ pub fn flat_map_types<L: Level>(width: Dim, ret: &[Type]) -> Vec<Type> {
     let mut types = Vec::with_capacity(ret.len());
     for (i, ty) in ret.iter().enumerate() {
         if is_concatenated(ty) && <L::Ann as Annotation<L>>::HAS_BLOCKS {
-            types.push(Type::Mem(Space::Host));
+            types.push(Type::Mem(MemoryId::Host));
         }
         types.push(if i == 0 || is_concatenated(ty) { ty.clone() } else { ty.array_of(width) });
     }
@@ -275,8 +277,8 @@ pub fn outermost_segops<L: Level<Op = SegOp<L>>>(body: &Body<L>) -> Vec<&SegOp<L
 /// A segmented operation.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Seg<L: Level> {
-    /// Hardware level: 1 = tasks over all workers, 0 = lanes of one worker.
-    pub level: u8,
+    /// Hardware level.
+    pub level: LevelId,
     /// Index space.
     pub space: SegSpace,
     /// Use of the body's results.

@@ -4,6 +4,7 @@ use crate::Name;
 use crate::syntax::Atom;
 use prim::{PrimType, Scalar};
 use smallvec::SmallVec;
+use target::memories::MemoryId;
 
 /// One dimension of an array type.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -50,37 +51,6 @@ impl Dim {
 /// The dimensions of an array, outermost first.
 pub type Shape = SmallVec<[Dim; 3]>;
 
-/// Memory spaces.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub enum Space {
-    /// The host's memory.
-    Host,
-    /// An accelerator's memory.
-    Device,
-    /// Fast memory shared by the threads of a block (CUDA shared memory).
-    Shared,
-    /// Memory private to a lane or thread, interleaved over the lanes.
-    Private,
-    /// Registers; blocks have small constant sizes.
-    Registers,
-}
-
-impl Space {
-    /// All spaces.
-    pub const ALL: [Self; 5] = [Self::Host, Self::Device, Self::Shared, Self::Private, Self::Registers];
-
-    /// Its name in IR text.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Host => "host",
-            Self::Device => "device",
-            Self::Shared => "shared",
-            Self::Private => "private",
-            Self::Registers => "registers",
-        }
-    }
-}
-
 /// The type of a value.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Type {
@@ -105,7 +75,7 @@ pub enum Type {
     /// A certificate: evidence that a check held.
     Cert,
     /// A memory block.
-    Mem(Space),
+    Mem(MemoryId),
 }
 
 impl Type {

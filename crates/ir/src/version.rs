@@ -2,15 +2,15 @@
 //! called. The version's key identifies it, independently of its name.
 //!
 //! ```text
-//! version of f within 1         in a segop at level 1, sequential
-//! version of f within 1 at 0    in a segop at level 1, combinators at level 0
-//! version of f regular          lifted to all iterations of a nest, regular (equal sizes)
-//! version of f irregular        lifted to all iterations of a nest, irregular (different sizes)
-//! version of f on host          on the host of a device
+//! version of f within grid             in a segop at level `grid`, sequential
+//! version of f within grid at block    in a segop at level `grid`, combinators at level `block`
+//! version of f regular                 lifted to all iterations of a nest, regular (equal sizes)
+//! version of f irregular               lifted to all iterations of a nest, irregular (different sizes)
+//! version of f on host                 on the host of a device
 //! ```
 
 use crate::name::FunName;
-use target::levels::Stack;
+use target::levels::{LevelId, Stack};
 
 /// The key of a version: the original function and the position.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -27,9 +27,9 @@ pub enum CallPosition {
     /// In a segop.
     Within {
         /// The segop's level.
-        segop_level: u8,
+        segop_level: LevelId,
         /// The level that combinators are mapped to; `None` if they are sequential.
-        level: Option<u8>,
+        level: Option<LevelId>,
     },
     /// Lifted to all iterations of a nest; sizes are equal (regular).
     LiftedRegular,

@@ -2,7 +2,7 @@
 //! a function of the prelude.
 
 use crate::error::{Error, Res};
-use imp::{Space, VarType};
+use imp::{MemoryId, VarType};
 use prim::PrimType;
 
 /// The spelling of C for a target.
@@ -48,12 +48,12 @@ impl Dialect {
     /// spaces.
     pub const CUDA: Self = Self { function_prefix: "BR_FN ", suffix_64: "LL", ..Self::OPENCL };
 
-    /// Prefix of the target type of pointers into a space.
-    pub(crate) const fn space(&self, space: Space) -> &'static str {
-        match (self.address_spaces, space) {
-            (Some([device, _]), Space::Device) => device,
-            (Some([_, shared]), Space::Shared) => shared,
-            (None, _) | (Some(_), Space::Host | Space::Private | Space::Registers) => "",
+    /// Prefix of the target type of pointers into a memory.
+    pub(crate) const fn qualifier(&self, memory: MemoryId) -> &'static str {
+        match (self.address_spaces, memory) {
+            (Some([device, _]), MemoryId::Device) => device,
+            (Some([_, shared]), MemoryId::Shared) => shared,
+            (None, _) | (Some(_), MemoryId::Host | MemoryId::Private | MemoryId::Registers) => "",
         }
     }
 
@@ -61,7 +61,7 @@ impl Dialect {
     pub(crate) fn spelled(&self, ty: VarType) -> Res<String> {
         match ty {
             VarType::Scalar(ty) => Ok(scalar(ty).to_owned()),
-            VarType::Buffer(space) => Ok(format!("{}u8 *", self.space(space))),
+            VarType::Buffer(memory) => Ok(format!("{}u8 *", self.qualifier(memory))),
             VarType::Vector(..) => Err(Error::bug("the back end does not support vectors")),
         }
     }

@@ -8,7 +8,7 @@
 use crate::dialect::{self, Dialect};
 use crate::error::{Error, Res};
 use crate::literal;
-use imp::{Access, Expr, Space, Var, VarInfo, VarType};
+use imp::{Access, Expr, MemoryId, Var, VarInfo, VarType};
 use prim::{BinOp, CmpClass, CmpOp, ConvOp, MathFun, PrimType, Scalar, ScalarOp, UnOp};
 
 /// The text of an expression, and its precedence.
@@ -98,13 +98,13 @@ impl<'a> Expressions<'a> {
 
     /// The space qualifier of a buffer's pointer type.
     pub fn space(&self, buffer: Var) -> &'static str {
-        let space = self.var_type(buffer).space();
-        space.map_or("", |space| self.dialect.space(space))
+        let memory = self.var_type(buffer).memory();
+        memory.map_or("", |memory| self.dialect.qualifier(memory))
     }
 
     /// Returns true if a buffer lies in the shared memory of a block.
     pub fn is_shared(&self, buffer: Var) -> bool {
-        self.var_type(buffer).space() == Some(Space::Shared)
+        self.var_type(buffer).memory() == Some(MemoryId::Shared)
     }
 
     /// `offset + sum(index * stride)`.

@@ -6,7 +6,7 @@ use crate::emit::call_value;
 use crate::error::{Error, Res};
 use crate::function::FunctionEmitter;
 use crate::types::{Value, int};
-use imp::{Expr, For, Launch, Region, Space, Var, VarType};
+use imp::{Expr, For, Launch, MemoryId, Region, Var, VarType};
 use prim::PrimType;
 use std::sync::Arc;
 
@@ -42,7 +42,7 @@ const ON_DEVICE: i64 = 2;
 impl<'p, 'c> FunctionEmitter<'_, 'p, 'c> {
     /// Returns true if a variable's block lies in device memory.
     pub fn is_device_buffer(&self, var: Var) -> bool {
-        self.var_type(var) == VarType::Buffer(Space::Device)
+        self.var_type(var).memory().is_some_and(MemoryId::is_remote)
     }
 
     /// Copies a row of elements, or one element if there is no extent, to, from or within device

@@ -9,10 +9,11 @@ use ir::mem::{Block, Lmad, MemAnn, MemOp};
 use ir::name::{Name, NameTable, Prov};
 use ir::remark::CopyReason;
 use ir::syntax::{Atom, Aux, BasicOp, Exp, Param, Stm};
-use ir::types::{Dim, Space, Type};
+use ir::types::{Dim, Type};
 use ir::{Fuel, Mems, Options, PassError, Segs};
 use prim::{BinOp, CmpOp, ConvOp, PrimType, Scalar};
 use rustc_hash::FxHashMap;
+use target::memories::MemoryId;
 use target::memory::FRAME_BYTES;
 
 /// The largest size of a block, so that byte counts and offsets do not wrap.
@@ -28,8 +29,8 @@ pub(crate) struct Ctx<'a> {
     pub(crate) fuel: &'a mut Fuel,
     /// True in a segop's body.
     pub(crate) in_segop: bool,
-    /// The space of arrays that are in no other space.
-    pub(crate) home_space: Space,
+    /// The memory of arrays that are in no other memory.
+    pub(crate) home_memory: MemoryId,
     /// The enclosing device kernel.
     pub(crate) kernel: Option<Kernel>,
     /// The number of threads of a thread block.
@@ -48,7 +49,7 @@ impl<'a> Ctx<'a> {
         callees: &'a Callees,
         roots: MustAlias,
         fuel: &'a mut Fuel,
-        (options, home): (&Options, Space),
+        (options, home): (&Options, MemoryId),
     ) -> Self {
         let n = names.len();
         Self {
@@ -58,7 +59,7 @@ impl<'a> Ctx<'a> {
             destinations: FxHashMap::default(),
             fuel,
             in_segop: false,
-            home_space: home,
+            home_memory: home,
             kernel: None,
             block: options.device.block.unsigned_abs(),
             capacity: Capacity::default(),
@@ -129,39 +130,39 @@ impl<'a> Ctx<'a> {
     /// Allocates a block for an array of this type.
     pub(crate) fn alloc(&mut self, hint: &str, ty: &Type, prov: Prov, out: &mut Vec<Stm<Mems>>) -> Name {
         if self.small(ty) {
-            self.alloc_in(hint, ty, Space::Registers, prov, out)
+            self.alloc_in(hint, ty, MemoryId::Registers, prov, out)
         } else if let Some(kernel) = self.kernel.take() {
             self.alloc_in_kernel(kernel, (hint, ty), prov, out)
         } else {
-            self.alloc_in(hint, ty, self.home_space, prov, out)
+            self.alloc_in(hint, ty, self.home_memory, prov, out)
         }
     }
 
-    /// Allocates a block in a space for an array of this type.
+    /// Allocates a block in a memory for an array of this type.
     pub(crate) fn alloc_in(
         &mut self,
         hint: &str,
         ty: &Type,
-        space: Space,
+        memory: MemoryId,
         prov: Prov,
         out: &mut Vec<Stm<Mems>>,
     ) -> Name {
         let bytes = self.bytes(ty, prov, out);
-        self.alloc_bytes(hint, bytes, space, prov, out)
+        self.alloc_bytes(hint, bytes, memory, prov, out)
     }
 
-    /// Allocates a block of `bytes` bytes in a space.
+    /// Allocates a block of `bytes` bytes in a memory.
     pub(crate) fn alloc_bytes(
         &mut self,
         hint: &str,
         bytes: Atom,
-        space: Space,
+        memory: MemoryId,
         prov: Prov,
         out: &mut Vec<Stm<Mems>>,
     ) -> Name {
-        let block = self.fresh(&format!("{hint}_mem"), Type::Mem(space), MemAnn::None);
+        let block = self.fresh(&format!("{hint}_mem"), Type::Mem(memory), MemAnn::None);
         let name = block.name;
-        let exp = Exp::Op(MemOp::Alloc { bytes, space });
+        let exp = Exp::Op(MemOp::Alloc { bytes, memory });
         out.push(Stm { pat: vec![block], aux: Aux::at(prov), exp });
         name
     }
@@ -274,25 +275,25 @@ impl<'a> Ctx<'a> {
         }
     }
 
-    /// Copies an array to a new block in a space, row-major from its start. Returns the copy and
+    /// Copies an array to a new block in a memory, row-major from its start. Returns the copy and
     /// the block.
-    pub(crate) fn copy_to_space(
+    pub(crate) fn copy_to_memory(
         &mut self,
         array: Name,
-        space: Space,
+        memory: MemoryId,
         prov: Prov,
         why: CopyReason,
         out: &mut Vec<Stm<Mems>>,
     ) -> Result<(Name, Name), PassError> {
         let ty = self.type_of(array)?;
         let hint = self.names.hint(array).clone();
-        let block = self.alloc_in(&hint, &ty, space, prov, out);
+        let block = self.alloc_in(&hint, &ty, memory, prov, out);
         let copy = self.copy_to(array, row_major_in(block, &ty), prov, why, out)?;
         Ok((copy, block))
     }
 
     /// Returns the array and its block if it is row-major from the start of a block in the home
-    /// space, else a copy that is.
+    /// memory, else a copy that is.
     pub(crate) fn row_major_home(
         &mut self,
         array: Name,
@@ -302,11 +303,11 @@ impl<'a> Ctx<'a> {
     ) -> Result<(Name, Name), PassError> {
         let (block, lmad) = self.location_of(array)?;
         let ty = self.type_of(array)?;
-        let at_home = self.type_of(block)? == Type::Mem(self.home_space);
+        let at_home = self.type_of(block)? == Type::Mem(self.home_memory);
         if at_home && lmad == Lmad::row_major(ty.shape()) {
             return Ok((array, block));
         }
-        self.copy_to_space(array, self.home_space, prov, why, out)
+        self.copy_to_memory(array, self.home_memory, prov, why, out)
     }
 }
 

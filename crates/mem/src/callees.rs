@@ -1,12 +1,11 @@
 //! Facts about functions that their calls need: the array parameters, the consumed ones, and
-//! the home space.
+//! the home memory.
 
 use ir::name::FunName;
-use ir::syntax::{Function, Program};
-use ir::types::Space;
+use ir::syntax::Program;
 use ir::{PassError, Segs, version};
 use rustc_hash::FxHashMap;
-use target::levels::Stack;
+use target::memories::MemoryId;
 
 /// The facts about a function that its calls need.
 pub(crate) struct Callee {
@@ -14,8 +13,8 @@ pub(crate) struct Callee {
     pub(crate) arrays: Vec<bool>,
     /// For each parameter, true if the function consumes it.
     pub(crate) consumed: Vec<bool>,
-    /// The space of its arrays, including parameters and results.
-    pub(crate) home: Space,
+    /// The memory of its arrays, including parameters and results.
+    pub(crate) home: MemoryId,
 }
 
 /// The functions of a program.
@@ -28,7 +27,7 @@ impl Callees {
             let callee = Callee {
                 arrays: (function.params.iter()).map(|p| p.param.ty.is_array()).collect(),
                 consumed: function.params.iter().map(|p| p.consumed).collect(),
-                home: home(function, program.levels),
+                home: version::stack(function.version.as_ref(), program.levels).memory,
             };
             (function.name.clone(), callee)
         });
@@ -40,9 +39,4 @@ impl Callees {
         let callee = self.0.get(fun);
         callee.ok_or_else(|| PassError::bug(format!("no function named {fun}")))
     }
-}
-
-/// The space of a function's arrays.
-pub(crate) fn home(function: &Function<Segs>, machine: Stack) -> Space {
-    if version::stack(function.version.as_ref(), machine).has_device() { Space::Device } else { Space::Host }
 }

@@ -2,9 +2,9 @@
 //!
 //! ```text
 //! if enough {                          let bytes = ..             -- the segop's requirement
-//!   segmap level 1 (i < n) {           let large = size_at_least bytes shared_memory_0
+//!   segmap grid (i < n) {           let large = size_at_least bytes shared_memory_0
 //!     .. arrays of m elements ..   =>  let goes = select large false enough
-//!     segred level 0 ..                if goes { segmap level 1 (i < n) { .. } } else { .. }
+//!     segred block ..                if goes { segmap grid (i < n) { .. } } else { .. }
 //!   }
 //! } else { .. }
 //! ```
@@ -31,12 +31,13 @@ use ir::poly::Poly;
 use ir::seg::SegOp;
 use ir::syntax::{Atom, Aux, BasicOp, Body, DimIndex, Exp, Param, Stm};
 use ir::tunable::{Class, Rule, Tunable, TunableId, TunableTable};
-use ir::types::{Dim, Space, Type};
+use ir::types::{Dim, Type};
 use ir::walk::{Substitution, VisitMut, binders, refresh_body, sub_bodies_mut, with_stack};
 use ir::{Mems, Name, PassError};
 use prim::{BinOp, ConvOp, PrimType, Scalar, ScalarOp};
 use rustc_hash::{FxHashMap, FxHashSet};
 use target::device::{RESERVED_SHARED_BYTES, SHARED_MEMORY_BYTES};
+use target::memories::Allocation;
 
 /// The use of shared memory by a function.
 #[derive(Default)]
@@ -311,7 +312,8 @@ impl<'c, 'a, 's> InDevice<'c, 'a, 's> {
             self.dims.iter().map(|(index, _)| DimIndex::Fix(Atom::Var(*index))).collect();
         let offset = Lmad::row_major(whole.shape()).slice(&iteration).offset;
         let hint = self.ctx.names.hint(block).trim_end_matches("_mem").to_owned();
-        let new = self.ctx.alloc_in(&hint, &whole, Space::Device, prov, self.before);
+        let home = self.ctx.home_memory;
+        let new = self.ctx.alloc_in(&hint, &whole, home, prov, self.before);
         self.moved.insert(block, (new, offset));
         false
     }
@@ -323,7 +325,8 @@ impl VisitMut<Mems> for InDevice<'_, '_, '_> {
             for mut stm in std::mem::take(&mut body.stms) {
                 self.walk_stm(&mut stm);
                 let first = stm.pat.first().map(|param| param.name);
-                let shared = matches!(stm.exp, Exp::Op(MemOp::Alloc { space: Space::Shared, .. }));
+                let shared = matches!(stm.exp, Exp::Op(MemOp::Alloc { memory, .. })
+                    if memory.allocation == Allocation::Launch);
                 if first.is_none_or(|block| !shared || self.fits(block, stm.aux.prov)) {
                     body.stms.push(stm);
                 }

@@ -16,8 +16,9 @@ use ir::name::{FunName, Name};
 use ir::remark::CopyReason;
 use ir::seg::SegOp;
 use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, LoopForm, LoopParam, Param, Stm};
-use ir::types::{Space, Type};
+use ir::types::Type;
 use ir::{Mems, PassError, Segs};
+use target::memories::MemoryId;
 
 /// The location of a branch's or loop's result.
 enum Home {
@@ -187,7 +188,7 @@ impl Ctx<'_> {
                 },
                 Home::Returned => {
                     let hint = format!("{}_mem", self.names.hint(param.name));
-                    let block = self.fresh(&hint, Type::Mem(self.home_space), MemAnn::None);
+                    let block = self.fresh(&hint, Type::Mem(self.home_memory), MemAnn::None);
                     let ann = row_major_in(block.name, &param.ty);
                     bound.push(block);
                     ann
@@ -225,7 +226,7 @@ impl Ctx<'_> {
                     let (array, block) =
                         self.row_major_home(array, aux.prov, CopyReason::ControlFlowMerge, out)?;
                     let hint = format!("{}_mem", self.names.hint(param.name));
-                    let own = self.fresh(&hint, Type::Mem(self.home_space), MemAnn::None);
+                    let own = self.fresh(&hint, Type::Mem(self.home_memory), MemAnn::None);
                     let ann = row_major_in(own.name, &param.ty);
                     converted.push(LoopParam { param: own, init: Atom::Var(block), consumed: false });
                     (Atom::Var(array), ann)
@@ -325,7 +326,7 @@ impl Ctx<'_> {
     ) -> Result<(), PassError> {
         let callees = self.callees;
         let callee = callees.get(&fun)?;
-        let crosses = callee.home != self.home_space;
+        let crosses = callee.home != self.home_memory;
         let mut converted = Vec::with_capacity(args.len());
         for (&arg, &is_array) in args.iter().zip(&callee.arrays) {
             match (arg, is_array) {
@@ -334,7 +335,7 @@ impl Ctx<'_> {
                     let mut moved = self.row_major_home(array, prov, CopyReason::Argument, out)?;
                     if crosses {
                         let why = CopyReason::Argument;
-                        moved = self.copy_to_space(moved.0, callee.home, prov, why, out)?;
+                        moved = self.copy_to_memory(moved.0, callee.home, prov, why, out)?;
                     }
                     let (array, block) = moved;
                     converted.extend([Atom::Var(block), Atom::Var(array)]);
@@ -351,14 +352,14 @@ impl Ctx<'_> {
         self.call_across(pat, aux, exp, callee.home, out)
     }
 
-    /// Appends a call of a function whose arrays are in another space: its results are copied from
+    /// Appends a call of a function whose arrays are in another memory: its results are copied from
     /// there.
     fn call_across(
         &mut self,
         pat: Vec<Param<Segs>>,
         aux: Aux,
         exp: Exp<Mems>,
-        space: Space,
+        memory: MemoryId,
         out: &mut Vec<Stm<Mems>>,
     ) -> Result<(), PassError> {
         let prov = aux.prov;
@@ -370,7 +371,7 @@ impl Ctx<'_> {
                 continue;
             }
             let hint = self.names.hint(param.name).clone();
-            let block = self.fresh(&format!("{hint}_mem"), Type::Mem(space), MemAnn::None);
+            let block = self.fresh(&format!("{hint}_mem"), Type::Mem(memory), MemAnn::None);
             let ann = row_major_in(block.name, &param.ty);
             let array = self.fresh(&hint, param.ty.clone(), ann);
             arrays.push((array.name, param));
@@ -379,7 +380,7 @@ impl Ctx<'_> {
         out.push(Stm { pat: bound, aux, exp });
         for (array, param) in arrays {
             let hint = self.names.hint(param.name).clone();
-            let block = self.alloc_in(&hint, &param.ty, self.home_space, prov, out);
+            let block = self.alloc_in(&hint, &param.ty, self.home_memory, prov, out);
             let ann = row_major_in(block, &param.ty);
             self.copied(array, CopyReason::Result, prov);
             let param = self.bind(param.name, param.ty, ann);

@@ -37,7 +37,7 @@ fn parameters(ctx: &mut Ctx<'_>, params: Vec<FunParam<Segs>>) -> (Vec<FunParam<M
         let mut ann = MemAnn::None;
         if param.ty.is_array() {
             let hint = format!("{}_mem", ctx.names.hint(param.name));
-            let block = ctx.fresh(&hint, Type::Mem(ctx.home_space), MemAnn::None);
+            let block = ctx.fresh(&hint, Type::Mem(ctx.home_memory), MemAnn::None);
             ann = row_major_in(block.name, &param.ty);
             converted.push(FunParam { param: block, consumed: false });
         }

@@ -2,8 +2,8 @@
 //! a block allocated before the kernel.
 //!
 //! ```text
-//! segmap level 1 (i < n) {          let t_mem = alloc (n * m * 4) device
-//!   let t = scratch [m]       =>    segmap level 1 (i < n) {
+//! segmap grid (i < n) {          let t_mem = alloc (n * m * 4) device
+//!   let t = scratch [m]       =>    segmap grid (i < n) {
 //!   ..                                let t @ t_mem -> {i; (n: m)} = scratch [m]
 //! }                                   ..
 //! ```
@@ -25,10 +25,11 @@ use ir::mem::{Block, Lmad, MemAnn};
 use ir::name::{Name, Prov};
 use ir::seg::{Seg, SegKind, SegOp, SegSpace, outermost_segops};
 use ir::syntax::{Atom, DimIndex, Stm};
-use ir::types::{Dim, Space, Type};
+use ir::types::{Dim, Type};
 use ir::{Mems, Segs};
 use prim::PrimType;
 use rustc_hash::FxHashMap;
+use target::memories::MemoryId;
 
 /// The enclosing kernel.
 pub(crate) struct Kernel {
@@ -111,11 +112,11 @@ impl Ctx<'_> {
         if kernel.is_blocks() {
             // The size is computed on the host.
             let bytes = self.bytes(ty, prov, &mut kernel.outer);
-            block = self.alloc_bytes(hint, bytes, Space::Shared, prov, out);
+            block = self.alloc_bytes(hint, bytes, MemoryId::Shared, prov, out);
             self.capacity.arrays.insert(block, ty.clone());
         } else {
             let whole = per_iteration(&kernel.dims, ty);
-            block = self.alloc_in(hint, &whole, Space::Device, prov, &mut kernel.outer);
+            block = self.alloc_in(hint, &whole, self.home_memory, prov, &mut kernel.outer);
             kernel.parts.insert(block, kernel.dims.len());
         }
         self.kernel = Some(kernel);

@@ -2,11 +2,11 @@
 //! dimension order of results; decided once, from index functions.
 //!
 //! ```text
-//! let r = segmap level 1 (j < m) { .. xs[i, j] .. }      -- row j of r is computed from column j
+//! let r = segmap tasks (j < m) { .. xs[i, j] .. }      -- row j of r is computed from column j
 //! let t = rearrange (1, 0) r
 //! in (t)                                                 -- must be row-major
 //!   =>
-//! let r {order 0 (1, 0)} = segmap level 1 (j < m) lane 0 { .. xs[i, j] .. }
+//! let r {order 0 (1, 0)} = segmap tasks (j < m) lane 0 { .. xs[i, j] .. }
 //! let t = rearrange (1, 0) r
 //! in (t)
 //! ```

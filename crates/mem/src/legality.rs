@@ -1,7 +1,7 @@
 //! Legality of kernels: finds the segops that cannot be device kernels, before memory is assigned.
 //!
 //! ```text
-//! segmap level 1 (i < n) { let k = ks[i]
+//! segmap grid (i < n) { let k = ks[i]
 //!   let a = scratch [n]      a part of a block that is allocated before the kernel
 //!   let b = scratch [16]     in registers
 //!   let c = scratch [k]      refused: k is unknown before the kernel

@@ -3,11 +3,11 @@
 //!
 //! ```text
 //! fun main (n, xs) {                          fun main (n, xs) {
-//!   let ys = segmap level 1 (i < n)             let ys = main.host1 (n, xs)
+//!   let ys = segmap grid (i < n)                let ys = main.host1 (n, xs)
 //!     { .. arrays of i elements .. }      =>    ..
 //!   ..                                        }
 //! }                                           fun main.host1 (n, xs) version of main on host {
-//!                                               let ys = segmap level 1 (i < n) { .. }
+//!                                               let ys = segmap tasks (i < n) { .. }
 //!                                             }
 //! ```
 //!

@@ -10,7 +10,7 @@ use ir::scan_reduce::ScanReduce;
 use ir::seg::{Seg, SegKind, SegOp, SegSpace, is_concatenated};
 use ir::soac::{AccInput, HistOp, Operator};
 use ir::syntax::{Atom, Aux, Body, DimIndex, Exp, Lambda, Param, Stm};
-use ir::types::{Dim, Space, Type};
+use ir::types::{Dim, Type};
 use ir::{Mems, PassError, Segs};
 
 impl Ctx<'_> {
@@ -22,7 +22,7 @@ impl Ctx<'_> {
         seg: Seg<Segs>,
         out: &mut Vec<Stm<Mems>>,
     ) -> Result<(), PassError> {
-        let starts = self.home_space == Space::Device && !self.in_kernel();
+        let starts = self.home_memory.is_remote() && !self.in_kernel();
         let kernel = starts.then(|| self.kernel_of(&seg));
         let Seg { level, space, kind, body, ret, decomp, identity_predicate: _ } = seg;
         let pat = match &kind {
@@ -142,7 +142,7 @@ impl Ctx<'_> {
     /// The annotation of an array in a block of its own, which is bound before it.
     fn new_block(&mut self, param: &Param<Segs>, bound: &mut Vec<Param<Mems>>) -> MemAnn {
         let hint = format!("{}_mem", self.names.hint(param.name));
-        let block = self.fresh(&hint, Type::Mem(self.home_space), MemAnn::None);
+        let block = self.fresh(&hint, Type::Mem(self.home_memory), MemAnn::None);
         let ann = row_major_in(block.name, &param.ty);
         bound.push(block);
         ann
@@ -231,7 +231,7 @@ impl Ctx<'_> {
                 let (array, block) =
                     self.row_major_home(array, aux.prov, CopyReason::ControlFlowMerge, &mut body.stms)?;
                 result.extend([Atom::Var(block), Atom::Var(array)]);
-                ret_types.push(Type::Mem(self.home_space));
+                ret_types.push(Type::Mem(self.home_memory));
             } else {
                 result.push(atom);
             }

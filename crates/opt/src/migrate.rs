@@ -2,7 +2,7 @@
 //! reading them back, as a read waits for all work enqueued on the device.
 //!
 //! ```text
-//! let x = xs[0]                             let s: [1]f32 = segmap level 1 (_ < 1) {
+//! let x = xs[0]                             let s: [1]f32 = segmap grid (_ < 1) {
 //! let y = ys[0]                       =>      let x = xs[0]
 //! let z = fadd x y                            let y = ys[0]
 //! in (z)                                      let z = fadd x y  in (z) }
@@ -41,12 +41,11 @@ use ir::{Context, PassError, Program, Segs};
 
 /// Moves scalars to the device where that avoids reading them back.
 pub(crate) fn migrate(mut program: Program<Segs>, context: &mut Context) -> Result<Program<Segs>, PassError> {
-    if !program.levels.has_device() {
+    let Some(level) = program.levels.outermost().filter(|_| program.levels.has_device()) else {
         return Ok(program);
-    }
+    };
     let signatures = Signatures::of(&program);
     let callable = Callable::of(&program);
-    let level = program.levels.outermost();
     let functions = std::mem::take(&mut program.functions);
     program.functions = context.each(functions, |function, own| {
         let version = function.version.as_ref();

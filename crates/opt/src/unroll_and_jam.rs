@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! loop (*out = ..) for i < n do          loop (*out = ..) for g < n / 4 do
-//!   let r = segred level 0 (j < m)         let (r0, .., r3) = segred level 0 (j < m)
+//!   let r = segred lanes (j < m)         let (r0, .., r3) = segred lanes (j < m)
 //!             { x[j] * y[i, j] } (+)  =>             { let x = x[j]
 //!   let out' = out with [i] = r                        x * y[4g, j],
 //!   in (out')                                          .., x * y[4g + 3, j] } (+) .. (+)
@@ -34,14 +34,14 @@ use ir::walk::{
 use ir::{Context, Fuel, Name, NameTable, PassError, Prov, Segs};
 use prim::{BinOp, PrimType, ScalarOp};
 use rustc_hash::FxHashSet;
-use target::levels;
+use target::levels::LevelId;
 
 /// The largest number of statements of an iteration, which is replicated.
 const MAX_STATEMENTS: usize = 48;
 /// The largest number of values of a reduction: each has accumulators in registers.
 const MAX_VALUES: usize = 2;
 
-/// Merges the reductions of neighbouring iterations, where level 0 is lanes.
+/// Merges the reductions of neighbouring iterations, on machines with lanes.
 pub(crate) fn unroll_and_jam(
     mut function: Function<Segs>,
     _: &Signatures,
@@ -383,7 +383,7 @@ fn is_small_reduction(seg: &Seg<Segs>) -> bool {
     let SegKind::ScanReduce(scan_reduce) = &seg.kind else {
         return false;
     };
-    seg.level == levels::LANES
+    seg.level == LevelId::Lanes
         && seg.space.dims.len() == 1
         && seg.decomp.width > 1
         && seg.identity_predicate.is_none()

@@ -1,22 +1,33 @@
-//! A machine as a stack of levels of parallel hardware, and the default thresholds of versions that
-//! use them (design section 5; incremental flattening, section 2).
+//! Levels of parallel hardware, machines as stacks of them, and the default thresholds of versions
+//! that use them (design section 5; incremental flattening, section 2).
 //!
-//! A segop is at a level. It may contain segops of another level only where the stack allows it; a
-//! combinator for which no level is left becomes a loop.
-//!
-//! | stack | level 1 | contains | level 0 | contains |
-//! |---|---|---|---|---|
-//! | `cpu` | tasks over all workers | tasks, lanes | the lanes of one worker: reductions and scans only | nothing |
-//! | `gpu` | grid: all threads of all blocks | block | the threads of one block | nothing |
-//! | `thread` | none: everything is sequential | | none | |
+//! A segop is at a level. It may contain segops of another level only where the table of levels and
+//! the machine's stack allow it; a combinator for which no level is left becomes a loop. A machine
+//! `thread` has no levels: everything is sequential.
 
-/// A level of parallel hardware.
+use crate::memories::MemoryId;
+use std::ops::Deref;
+
+/// A level of parallel hardware; it dereferences to its row in the table of levels.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum LevelId {
+    /// The SIMD lanes of one worker.
+    Lanes,
+    /// Tasks over all workers.
+    Tasks,
+    /// The threads of one block.
+    Block,
+    /// All threads of all blocks.
+    Grid,
+}
+
+/// A row in the table of levels.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Level {
-    /// The name for display.
+    /// The name in programs.
     pub name: &'static str,
-    /// The levels that it may contain.
-    pub contains: &'static [u8],
+    /// The levels that it may contain, where the machine has them.
+    pub contains: &'static [LevelId],
     /// True if its iterations may take arbitrarily different times, so that it can run maps;
     /// otherwise it runs only reductions and scans, whose iterations proceed in lockstep.
     pub runs_maps: bool,
@@ -28,41 +39,6 @@ pub struct Level {
     pub threshold: i64,
 }
 
-/// The levels of a machine, by their numbers.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Stack {
-    /// The name in programs and options.
-    pub name: &'static str,
-    levels: &'static [Level],
-    /// True if segops run on a device, with memory of its own.
-    device: bool,
-}
-
-/// The SIMD lanes of one worker.
-pub const LANES: u8 = 0;
-/// Tasks over all workers.
-pub const TASKS: u8 = 1;
-/// The threads of one block.
-pub const BLOCK: u8 = 0;
-/// All threads of all blocks.
-pub const GRID: u8 = 1;
-
-/// A CPU: tasks over all workers, in each of them further tasks or the lanes of its worker.
-pub const CPU: Stack = Stack {
-    name: "cpu",
-    device: false,
-    levels: &[
-        Level { name: "lanes", contains: &[], runs_maps: false, width: 8, threshold: 8 },
-        Level {
-            name: "tasks",
-            contains: &[LANES, TASKS],
-            runs_maps: true,
-            width: 2,
-            threshold: TASK_THRESHOLD,
-        },
-    ],
-};
-
 /// The number of iterations that keeps most devices busy (incremental flattening, section 5). When
 /// a device is opened that reports the number of its resident threads, that number replaces it.
 pub const GRID_ITERATIONS: i64 = 1 << 15;
@@ -71,18 +47,69 @@ pub const GRID_ITERATIONS: i64 = 1 << 15;
 /// kernel ends soon, but the alternative with many launches takes longer.
 pub const BLOCK_THREADS: i64 = 1 << 14;
 
+impl Deref for LevelId {
+    type Target = Level;
+
+    fn deref(&self) -> &Level {
+        match self {
+            Self::Lanes => &Level { name: "lanes", contains: &[], runs_maps: false, width: 8, threshold: 8 },
+            Self::Tasks => &Level {
+                name: "tasks",
+                contains: &[Self::Tasks, Self::Lanes],
+                runs_maps: true,
+                width: 2,
+                threshold: TASK_THRESHOLD,
+            },
+            Self::Block => {
+                &Level { name: "block", contains: &[], runs_maps: true, width: 32, threshold: 256 }
+            }
+            Self::Grid => &Level {
+                name: "grid",
+                contains: &[Self::Block],
+                runs_maps: true,
+                width: 32,
+                threshold: GRID_ITERATIONS,
+            },
+        }
+    }
+}
+
+impl LevelId {
+    /// All levels.
+    pub const ALL: [Self; 4] = [Self::Lanes, Self::Tasks, Self::Block, Self::Grid];
+
+    /// The level of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|level| level.name == name)
+    }
+
+    /// Returns true if it contains no other level.
+    pub fn is_innermost(self) -> bool {
+        self.contains.is_empty()
+    }
+}
+
+/// The levels of a machine.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Stack {
+    /// The name in programs and options.
+    pub name: &'static str,
+    /// The levels, outermost first.
+    levels: &'static [LevelId],
+    /// The memory of the arrays that its segops make.
+    pub memory: MemoryId,
+}
+
+/// A CPU: tasks over all workers, in each of them further tasks or the lanes of its worker.
+pub const CPU: Stack =
+    Stack { name: "cpu", memory: MemoryId::Host, levels: &[LevelId::Tasks, LevelId::Lanes] };
+
 /// A GPU: the grid, and in it blocks whose threads have shared memory and barriers.
-pub const GPU: Stack = Stack {
-    name: "gpu",
-    device: true,
-    levels: &[
-        Level { name: "block", contains: &[], runs_maps: true, width: 32, threshold: 256 },
-        Level { name: "grid", contains: &[BLOCK], runs_maps: true, width: 32, threshold: GRID_ITERATIONS },
-    ],
-};
+pub const GPU: Stack =
+    Stack { name: "gpu", memory: MemoryId::Device, levels: &[LevelId::Grid, LevelId::Block] };
 
 /// One thread without lanes: any processor that a C compiler targets.
-pub const THREAD: Stack = Stack { name: "thread", device: false, levels: &[] };
+pub const THREAD: Stack = Stack { name: "thread", memory: MemoryId::Host, levels: &[] };
 
 /// The number of iterations that keep the workers of a large machine evenly busy, without inner
 /// tasks. Inner tasks cost arrays between them: the 16 iterations of LocVolCalib small take 277 ms
@@ -114,14 +141,14 @@ impl Stack {
     }
 
     /// Returns true if segops run on a device, with memory of its own.
-    pub const fn has_device(self) -> bool {
-        self.device
+    pub fn has_device(self) -> bool {
+        self.memory.is_remote()
     }
 
     /// The machine that drives the device; a machine without one is its own host.
     #[must_use]
-    pub const fn host(self) -> Self {
-        if self.device { CPU } else { self }
+    pub fn host(self) -> Self {
+        if self.has_device() { CPU } else { self }
     }
 
     /// Returns true if the machine has parallelism.
@@ -129,36 +156,30 @@ impl Stack {
         !self.levels.is_empty()
     }
 
-    /// The level of this number, if the machine has it.
-    pub fn level(self, number: u8) -> Option<Level> {
-        self.levels.get(usize::from(number)).copied()
-    }
-
     /// The level for segops outside of all others.
-    pub const fn outermost(self) -> u8 {
-        self.levels.len().saturating_sub(1) as u8
+    pub fn outermost(self) -> Option<LevelId> {
+        self.levels.first().copied()
     }
 
     /// Returns true if a segop at a level may be in one at another, or outside of all.
-    pub fn may_contain(self, number: u8, outer: Option<u8>) -> bool {
-        let contains = |outer| self.level(outer).is_some_and(|it| it.contains.contains(&number));
-        self.level(number).is_some() && outer.is_none_or(contains)
+    pub fn may_contain(self, level: LevelId, outer: Option<LevelId>) -> bool {
+        self.levels.contains(&level) && outer.is_none_or(|outer| outer.contains.contains(&level))
     }
 
-    /// The level for maps in a segop at a level: the highest possible.
-    pub fn for_maps(self, outer: u8) -> Option<u8> {
+    /// The level for maps in a segop at a level.
+    pub fn for_maps(self, outer: LevelId) -> Option<LevelId> {
         self.inside(outer, true)
     }
 
     /// The level for reductions and scans only in a segop at a level.
-    pub fn for_scans_and_reductions(self, outer: u8) -> Option<u8> {
+    pub fn for_scans_and_reductions(self, outer: LevelId) -> Option<LevelId> {
         self.inside(outer, false)
     }
 
     /// Returns true if outermost segops may contain segops of their own level: then inner
     /// parallelism need not be flattened.
     pub fn nests(self) -> bool {
-        self.for_maps(self.outermost()) == Some(self.outermost())
+        self.outermost().is_some_and(|level| self.for_maps(level) == Some(level))
     }
 
     /// The number of choices between versions that may be nested, at the levels that have versions:
@@ -167,9 +188,9 @@ impl Stack {
         if self.nests() { MOST_TASK_CHOICES } else { MOST_CHOICES }
     }
 
-    fn inside(self, outer: u8, maps: bool) -> Option<u8> {
-        let inner = self.level(outer)?.contains.iter().copied();
-        inner.filter(|&number| self.level(number).is_some_and(|level| level.runs_maps == maps)).max()
+    fn inside(self, outer: LevelId, maps: bool) -> Option<LevelId> {
+        let mut inner = outer.contains.iter().copied();
+        inner.find(|&level| level.runs_maps == maps && self.may_contain(level, Some(outer)))
     }
 }
 
@@ -189,27 +210,28 @@ pub const ROUNDS_OF_BLOCKS: i64 = 2;
 
 #[cfg(test)]
 mod tests {
-    use super::{BLOCK, CPU, GPU, GRID, LANES, Stack, TASKS, THREAD};
+    use super::LevelId::{Block, Grid, Lanes, Tasks};
+    use super::{CPU, GPU, LevelId, Stack, THREAD};
 
     #[test]
     fn tasks_contain_lanes_and_lanes_contain_nothing() {
-        assert!(CPU.may_contain(TASKS, None) && CPU.may_contain(LANES, Some(TASKS)));
-        assert!(CPU.may_contain(LANES, None) && CPU.may_contain(TASKS, Some(TASKS)));
-        assert!(!CPU.may_contain(LANES, Some(LANES)));
-        assert!(!CPU.may_contain(TASKS, Some(LANES)) && !CPU.may_contain(2, None));
+        assert!(CPU.may_contain(Tasks, None) && CPU.may_contain(Lanes, Some(Tasks)));
+        assert!(CPU.may_contain(Lanes, None) && CPU.may_contain(Tasks, Some(Tasks)));
+        assert!(!CPU.may_contain(Lanes, Some(Lanes)));
+        assert!(!CPU.may_contain(Tasks, Some(Lanes)) && !CPU.may_contain(Grid, None));
     }
 
     #[test]
     fn only_the_grid_contains_blocks() {
-        assert!(GPU.may_contain(GRID, None) && GPU.may_contain(BLOCK, Some(GRID)));
-        assert!(!GPU.may_contain(GRID, Some(GRID)) && !GPU.may_contain(BLOCK, Some(BLOCK)));
+        assert!(GPU.may_contain(Grid, None) && GPU.may_contain(Block, Some(Grid)));
+        assert!(!GPU.may_contain(Grid, Some(Grid)) && !GPU.may_contain(Block, Some(Block)));
     }
 
     #[test]
     fn inner_levels_for_maps_and_for_scans_and_reductions() {
-        assert_eq!((CPU.for_maps(TASKS), CPU.for_scans_and_reductions(TASKS)), (Some(TASKS), Some(LANES)));
-        assert_eq!((CPU.for_maps(LANES), CPU.for_scans_and_reductions(LANES)), (None, None));
-        assert_eq!((GPU.for_maps(GRID), GPU.for_scans_and_reductions(GRID)), (Some(BLOCK), None));
+        assert_eq!((CPU.for_maps(Tasks), CPU.for_scans_and_reductions(Tasks)), (Some(Tasks), Some(Lanes)));
+        assert_eq!((CPU.for_maps(Lanes), CPU.for_scans_and_reductions(Lanes)), (None, None));
+        assert_eq!((GPU.for_maps(Grid), GPU.for_scans_and_reductions(Grid)), (Some(Block), None));
     }
 
     #[test]
@@ -220,7 +242,12 @@ mod tests {
     #[test]
     fn a_thread_has_no_levels() {
         assert!(CPU.is_parallel() && GPU.is_parallel() && !THREAD.is_parallel());
-        assert_eq!(THREAD.for_scans_and_reductions(THREAD.outermost()), None);
+        assert_eq!(THREAD.outermost(), None);
+    }
+
+    #[test]
+    fn levels_are_found_by_name() {
+        assert!(LevelId::ALL.iter().all(|it| LevelId::named(it.name) == Some(*it)));
     }
 
     #[test]

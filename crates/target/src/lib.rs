@@ -10,7 +10,8 @@
 //! | [`memory`] | capacities |
 //! | [`chunks`] | the partition of work into chunks |
 //! | [`device`] | thread blocks, shared memory |
-//! | [`levels`] | the stack of levels, and defaults of thresholds |
+//! | [`levels`] | the levels of all machines, and defaults of thresholds |
+//! | [`memories`] | the memories of all machines |
 //!
 //! Decisions that affect results (the decomposition of a segop, design contract 1) must not depend
 //! on the machine at hand: [`time`] and [`chunks`] are constants, of a typical current processor.
@@ -26,6 +27,7 @@ pub mod device;
 pub mod latency;
 pub mod levels;
 mod machine;
+pub mod memories;
 pub mod memory;
 pub mod processors;
 pub mod throughput;

@@ -154,8 +154,8 @@ fn report_uses_the_device_of_the_record() {
     bindrune(&["tune", "--backend=opencl", "--thresholds-only", &program], "").quiet();
     let done = bindrune(&["explain", "--tuning", &program], "").quiet();
     let text = done.text();
-    assert!(text.contains("many") && text.contains("segred"), "{text}");
-    assert!(!text.contains("level 0"), "{text}");
+    assert!(text.contains("many") && text.contains("segred grid"), "{text}");
+    assert!(!text.contains("segred lanes"), "{text}");
     let done = bindrune(&["explain", "--tuning", "--backend=cpu", &program], "");
     assert!(done.stderr.contains("tune again"), "{done:?}");
 }

@@ -38,7 +38,7 @@ use ir::syntax::{Attr, Aux, Body};
 use ir::tunable::Rule;
 use ir::{Flatten, Soacs};
 use target::chunks::NEST_WORK;
-use target::levels::{BLOCK_THREADS, ENOUGH_SCANS};
+use target::levels::{BLOCK_THREADS, ENOUGH_SCANS, LevelId};
 
 /// Appends the statements that replace a map.
 pub(super) fn map(ctx: &mut Ctx<'_>, scope: Scope<'_>, to: Let, s: Screma) -> Result {
@@ -91,13 +91,13 @@ fn versions(ctx: &mut Ctx<'_>, scope: Scope<'_>, aux: &Aux, body: &Body<Soacs>) 
     let below = scope.at.level.and_then(|level| Position::inside(ctx.stack, level));
     let nests = scope.level_nests(ctx.stack);
     // If the constant number of iterations is large enough, there is nothing to choose.
-    let enough = |ctx: &Ctx<'_>| {
+    let enough = || {
         let iterations = scope.nest.iterations();
-        nests && iterations.is_some_and(|n| n >= default_threshold(ctx, scope.at))
+        nests && iterations.is_some_and(|n| n >= scope.at.level.map_or(1, |level| level.threshold))
     };
     match ctx.mode {
         Flatten::Incremental if below.is_some() && !may_choose(ctx, scope) => {
-            if !enough(ctx) {
+            if !enough() {
                 note_limit(ctx, aux.prov);
             }
             VersionSet::one(!nests && pays(ctx, scope, body))
@@ -105,7 +105,7 @@ fn versions(ctx: &mut Ctx<'_>, scope: Scope<'_>, aux: &Aux, body: &Body<Soacs>) 
         Flatten::None => VersionSet::OUTER,
         Flatten::Moderate if parallelism::only_redomaps(body) => VersionSet::OUTER,
         // Tasks in tasks have the parallelism of further flattening, and no arrays between them.
-        Flatten::Incremental if nests => VersionSet { middle: !enough(ctx), ..VersionSet::OUTER },
+        Flatten::Incremental if nests => VersionSet { middle: !enough(), ..VersionSet::OUTER },
         Flatten::Incremental if below.is_some() => {
             let has = |versions| aux.attrs.has(&Attr::Flattening(versions));
             let (all, no_flat) = (!has(Versions::OnlyInner), has(Versions::OnlyIntra));
@@ -116,12 +116,6 @@ fn versions(ctx: &mut Ctx<'_>, scope: Scope<'_>, aux: &Aux, body: &Body<Soacs>) 
         }
         Flatten::Moderate | Flatten::Full | Flatten::Incremental => VersionSet::one(pays(ctx, scope, body)),
     }
-}
-
-/// The default number of iterations that suffices at a position.
-fn default_threshold(ctx: &Ctx<'_>, at: Position) -> i64 {
-    let level = at.level.and_then(|level| ctx.stack.level(level));
-    level.map_or(1, |level| level.threshold)
 }
 
 /// Rules G1 and G2: the nest is a segop with a sequential body.
@@ -237,7 +231,7 @@ fn flat(ctx: &mut Ctx<'_>, scope: Scope<'_>, to: Let, mut body: Body<Soacs>) -> 
 }
 
 /// Sets the default threshold of tasks alone, once the versions with inner tasks are known.
-fn set_default_threshold(ctx: &mut Ctx<'_>, candidates: &[Candidate], level: u8) {
+fn set_default_threshold(ctx: &mut Ctx<'_>, candidates: &[Candidate], level: LevelId) {
     if let [outer, inner @ ..] = candidates
         && inner.iter().any(|candidate| par::scans(&candidate.body, level))
         && let Some(guard) = &outer.guard

@@ -10,7 +10,7 @@ use ir::walk::{binders, with_stack};
 use ir::{Builder, Name, Prov, Segs};
 use prim::{BinOp, PrimType};
 use rustc_hash::FxHashSet;
-use target::levels::Level;
+use target::levels::LevelId;
 
 /// `Par(Σ)`: the product of the widths, including those of the enclosing nests where their tasks
 /// contain the tasks of this one.
@@ -32,7 +32,7 @@ pub(super) struct Middle {
 /// Threads of a block.
 #[derive(Clone, Copy)]
 pub(super) struct Threads {
-    block: Level,
+    block: LevelId,
     /// The number of threads that have work.
     with_work: Atom,
 }
@@ -43,14 +43,19 @@ pub(super) struct Threads {
 /// Where each iteration of the nest is a thread block of a device, threads with work are counted:
 /// in each block the mean number of iterations of its segops, but at most the number that is enough
 /// for a block.
-pub(super) fn of_body(ctx: &mut Ctx<'_>, scope: Scope<'_>, body: &Body<Segs>, level: u8) -> Option<Middle> {
+pub(super) fn of_body(
+    ctx: &mut Ctx<'_>,
+    scope: Scope<'_>,
+    body: &Body<Segs>,
+    level: LevelId,
+) -> Option<Middle> {
     let own: FxHashSet<Name> = binders(body).into_iter().collect();
     let known = |dim: &Dim| !matches!(dim, Dim::Var(name) if own.contains(name));
     let mut all = Vec::new();
     spaces(body, level, &[], &mut all);
     let mut seen: FxHashSet<Vec<Dim>> = FxHashSet::default();
     all.retain(|space| space.iter().all(known) && seen.insert(space.clone()));
-    let block = ctx.stack.level(level).filter(|_| ctx.stack.has_device());
+    let block = ctx.stack.has_device().then_some(level);
     ctx.build(scope.prov, |b| {
         let sizes: Vec<Atom> = all.into_iter().map(|space| product(b, space.into_iter())).collect();
         let outer = product(b, scope.nest.widths());
@@ -78,7 +83,7 @@ pub(super) fn weighted(ctx: &mut Ctx<'_>, (iterations, threads): (Atom, Threads)
 /// there are `outer` blocks. `None` if there are no segops. It is rounded down to a multiple of a
 /// group: the more blocks there are, the larger the group (up to half a block), as blocks have to
 /// be fuller to pay where there is enough parallelism without them.
-fn threads(builder: &mut Builder<'_, Segs>, block: Level, outer: Atom, sizes: Vec<Atom>) -> Option<Atom> {
+fn threads(builder: &mut Builder<'_, Segs>, block: LevelId, outer: Atom, sizes: Vec<Atom>) -> Option<Atom> {
     let segops = sizes.len() as i64;
     let sum = combine_sizes(builder, BinOp::Add, sizes)?;
     let mean = if segops == 1 { sum } else { apply(builder, BinOp::SQuot, sum, Atom::i64(segops)) };
@@ -100,7 +105,7 @@ fn apply(builder: &mut Builder<'_, Segs>, op: BinOp, x: Atom, y: Atom) -> Atom {
 }
 
 /// The index spaces of a body's segops at a level, with the dimensions of those around them.
-fn spaces(body: &Body<Segs>, level: u8, around: &[Dim], found: &mut Vec<Vec<Dim>>) {
+fn spaces(body: &Body<Segs>, level: LevelId, around: &[Dim], found: &mut Vec<Vec<Dim>>) {
     with_stack(|| {
         for seg in segs(body, level) {
             let own = seg.space.dims.iter().map(|(_, size)| *size);
@@ -112,7 +117,7 @@ fn spaces(body: &Body<Segs>, level: u8, around: &[Dim], found: &mut Vec<Vec<Dim>
 }
 
 /// The cost of an iteration of the most expensive segop at a level, in 1/16 ns; 0 if there is none.
-pub(super) fn cost(body: &Body<Segs>, level: u8) -> i64 {
+pub(super) fn cost(body: &Body<Segs>, level: LevelId) -> i64 {
     with_stack(|| {
         let costs = segs(body, level).map(|seg| match cost(&seg.body, level) {
             0 => seg.decomp.cost,
@@ -123,12 +128,12 @@ pub(super) fn cost(body: &Body<Segs>, level: u8) -> i64 {
 }
 
 /// Returns true if a body has segops at a level.
-pub(super) fn has(body: &Body<Segs>, level: u8) -> bool {
+pub(super) fn has(body: &Body<Segs>, level: LevelId) -> bool {
     segs(body, level).next().is_some()
 }
 
 /// Returns true if segops at a level in a body scan at that level.
-pub(super) fn scans(body: &Body<Segs>, level: u8) -> bool {
+pub(super) fn scans(body: &Body<Segs>, level: LevelId) -> bool {
     with_stack(|| {
         segs(body, level).any(|seg| {
             let scans =
@@ -139,14 +144,14 @@ pub(super) fn scans(body: &Body<Segs>, level: u8) -> bool {
 }
 
 /// Returns true if a segop at a level in a body has a size that is bound in the body.
-pub(super) fn is_irregular(body: &Body<Segs>, level: u8) -> bool {
+pub(super) fn is_irregular(body: &Body<Segs>, level: LevelId) -> bool {
     let own: FxHashSet<Name> = binders(body).into_iter().collect();
     segs(body, level)
         .any(|seg| seg.space.dims.iter().any(|(_, dim)| matches!(dim, Dim::Var(name) if own.contains(name))))
 }
 
 /// The outermost segops of a body that are at a level.
-fn segs(body: &Body<Segs>, level: u8) -> impl Iterator<Item = &Seg<Segs>> {
+fn segs(body: &Body<Segs>, level: LevelId) -> impl Iterator<Item = &Seg<Segs>> {
     let all = outermost_segops(body).into_iter();
     all.filter_map(move |op| match op {
         SegOp::Seg(seg) if seg.level == level => Some(seg),

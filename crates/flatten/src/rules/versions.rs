@@ -11,6 +11,7 @@ use ir::syntax::{Atom, BasicOp, Body, Exp};
 use ir::tunable::{Rule, TunableId};
 use ir::{Builder, Name, Prov, Segs};
 use prim::{PrimType, Scalar};
+use target::levels::LevelId;
 
 /// A version of a nest.
 pub(super) struct Candidate {
@@ -30,9 +31,8 @@ pub(super) struct Guard {
 }
 
 /// A new parameter of a rule for a version at a level.
-pub(super) fn threshold(ctx: &mut Ctx<'_>, rule: Rule, level: u8) -> TunableId {
-    let default = ctx.stack.level(level).map_or(1, |level| level.threshold);
-    ctx.guards.threshold(rule, default)
+pub(super) fn threshold(ctx: &mut Ctx<'_>, rule: Rule, level: LevelId) -> TunableId {
+    ctx.guards.threshold(rule, level.threshold)
 }
 
 /// Returns true if another choice between versions may be nested in those around.

@@ -17,10 +17,11 @@ mod stmt;
 use super::carried::Carried;
 use super::code::{LaneOp, LargeOp, Op, Reg, Slot};
 use super::unit::{Part, Unit};
-use crate::{Arg, DeviceOp, Function, Program, Space, Stmt, Var, VarType};
+use crate::{Arg, DeviceOp, Function, Program, Stmt, Var, VarType};
 use facts::Facts;
 use prim::PrimType;
 use rustc_hash::{FxHashMap, FxHashSet};
+use target::memories::Allocation;
 
 /// The constants of an evaluation.
 pub(super) struct Constants<'a> {
@@ -325,7 +326,7 @@ impl<'p, 'c> Compiler<'p, 'c> {
     fn is_observable(&self, stmt: &Stmt) -> bool {
         match stmt {
             Stmt::Load(_, access) | Stmt::Store(access, _) => {
-                !matches!(self.unit.space(access.buffer), Space::Private | Space::Registers)
+                self.unit.memory(access.buffer).allocation != Allocation::Frame
             }
             Stmt::Device(op) => !matches!(op, DeviceOp::Barrier | DeviceOp::SubgroupBarrier(_)),
             Stmt::Call { args, .. } => args.iter().any(|arg| matches!(arg, Arg::Buffer(_))),

@@ -198,7 +198,7 @@ impl<'p> Machine<'p> {
         let mut common = self.activate(template);
         common.slots[info.block_var as usize] = Slot::set(number as u64);
         for (var, register, bytes) in shared {
-            let at = self.memory.alloc(*bytes, Kind::Frame, unit.space(*var), unit.label(*var))?;
+            let at = self.memory.alloc(*bytes, Kind::Frame, unit.memory(*var), unit.label(*var))?;
             common.control.blocks.push((*var, at));
             common.slots[*register as usize] = Slot::set(at.bits());
         }

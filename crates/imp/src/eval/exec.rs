@@ -214,7 +214,8 @@ impl<'p> Machine<'p> {
     fn large(&mut self, unit: &Unit<'p>, frame: &mut Frame<'_>, op: &LargeOp) -> Result<()> {
         match *op {
             LargeOp::Alloc { d, bytes, var } => {
-                let at = self.memory.alloc(frame.i64(bytes), Kind::Heap, unit.space(var), unit.label(var))?;
+                let at =
+                    self.memory.alloc(frame.i64(bytes), Kind::Heap, unit.memory(var), unit.label(var))?;
                 self.set_owned(frame, d, at)
             }
             LargeOp::Frame { d, bytes, var } => {
@@ -328,7 +329,7 @@ impl<'p> Machine<'p> {
             let (_, old) = frame.control.blocks.swap_remove(i);
             self.memory.end_frame(old);
         }
-        let at = self.memory.alloc(bytes, Kind::Frame, unit.space(var), unit.label(var))?;
+        let at = self.memory.alloc(bytes, Kind::Frame, unit.memory(var), unit.label(var))?;
         frame.control.blocks.push((var, at));
         Ok(at)
     }

@@ -6,9 +6,9 @@ use super::races::{Access, Label, Races, Shadow};
 use super::{Result, bug, limit};
 use crate::device::RELEASE_TYPE;
 use ir::eval::MAX_ARRAY_BYTES;
-use ir::types::Space;
 use prim::PrimType;
 use std::ops::Range;
+use target::memories::{Allocation, MemoryId};
 
 /// A pointer to the first byte of a block. A block's index is reused with another generation, so
 /// that dangling pointers are detected.
@@ -60,7 +60,7 @@ struct Block {
     references: u32,
     generation: u32,
     writable: bool,
-    space: Space,
+    memory: MemoryId,
     label: Label,
     shadow: Shadow,
     /// The last kernel's accesses to it.
@@ -81,15 +81,15 @@ pub(super) struct Memory {
 }
 
 impl Memory {
-    /// Allocates a block of this size, with no byte set and one reference.
-    pub(super) fn alloc(&mut self, bytes: i64, kind: Kind, space: Space, label: Label) -> Result<Pointer> {
+    /// Allocates a block of a memory, of this size, with no byte set and one reference.
+    pub(super) fn alloc(&mut self, bytes: i64, kind: Kind, of: MemoryId, label: Label) -> Result<Pointer> {
         let wanted = u64::try_from(bytes).unwrap_or(u64::MAX);
         if self.bytes.saturating_add(wanted) > MAX_ARRAY_BYTES {
             return limit(format!("a block of {bytes} bytes"));
         }
         let at = self.add(kind, true, label);
         let block = self.block_mut(at)?;
-        block.space = space;
+        block.memory = of;
         block.bytes.resize(wanted as usize, 0);
         block.written.resize(wanted as usize, 0);
         self.bytes += wanted;
@@ -109,7 +109,7 @@ impl Memory {
 
     /// Moves a block to the memory of the device.
     pub(super) fn on_device(&mut self, at: Pointer) -> Result<()> {
-        self.block_mut(at)?.space = Space::Device;
+        self.block_mut(at)?.memory = MemoryId::Device;
         Ok(())
     }
 
@@ -121,7 +121,7 @@ impl Memory {
             block.kind = kind;
             block.references = 1;
             block.writable = writable;
-            block.space = Space::Host;
+            block.memory = MemoryId::Host;
             block.label = label;
             return Pointer { index, generation: block.generation };
         }
@@ -132,7 +132,7 @@ impl Memory {
             references: 1,
             generation: 0,
             writable,
-            space: Space::Host,
+            memory: MemoryId::Host,
             label,
             shadow: Shadow::default(),
             kernel_shadow: Shadow::default(),
@@ -190,7 +190,7 @@ impl Memory {
     /// Allocates a block of empty slots, with one reference.
     pub(super) fn slots(&mut self, count: i64, label: Label) -> Result<Pointer> {
         let bytes = count.checked_mul(SLOT_BYTES).unwrap_or(-1);
-        let at = self.alloc(bytes, Kind::Heap, Space::Host, label)?;
+        let at = self.alloc(bytes, Kind::Heap, MemoryId::Host, label)?;
         self.block_mut(at)?.slots = vec![None; count as usize];
         Ok(at)
     }
@@ -535,7 +535,7 @@ fn row<const N: usize>(bytes: &[u8], written: &[u8], lanes: &mut [Slot]) {
 /// Checks that the current executor may access a block's elements.
 #[inline]
 fn reachable(kernel: Option<&RunningKernel>, block: &Block) -> Result<()> {
-    if kernel.is_none() && block.space != Space::Host {
+    if kernel.is_none() && !block.memory.is_host() {
         return bug("the host touches memory of the device");
     }
     Ok(())
@@ -555,10 +555,10 @@ fn note(
     let Some(kernel) = kernel else {
         return races.record(&mut block.shadow, known, bytes, access);
     };
-    match block.space {
-        Space::Host => bug("a thread touches the host's memory"),
-        Space::Private | Space::Registers => Ok(()),
-        Space::Device | Space::Shared => kernel.note(&mut block.kernel_shadow, known, bytes, access),
+    match block.memory.allocation {
+        Allocation::Heap if block.memory.is_host() => bug("a thread touches the host's memory"),
+        Allocation::Frame => Ok(()),
+        Allocation::Heap | Allocation::Launch => kernel.note(&mut block.kernel_shadow, known, bytes, access),
     }
 }
 

@@ -6,7 +6,7 @@
 
 use super::code::{Binary, LaneOp, LargeOp, Op, Reg, Slot};
 use super::races::Label;
-use crate::{CheckId, FunId, Function, Space, Stmt, Var};
+use crate::{CheckId, FunId, Function, MemoryId, Stmt, Var};
 use prim::{BinOp, PrimType};
 
 /// The registers of an access in lanes.
@@ -166,10 +166,10 @@ impl Unit<'_> {
         label(self.function, var)
     }
 
-    /// The space of a variable's blocks.
-    pub(super) fn space(&self, var: Var) -> Space {
+    /// The memory of a variable's blocks.
+    pub(super) fn memory(&self, var: Var) -> MemoryId {
         let info = self.function.vars.get(var.index());
-        info.and_then(|info| info.ty.space()).unwrap_or(Space::Host)
+        info.and_then(|info| info.ty.memory()).unwrap_or(MemoryId::Host)
     }
 }
 

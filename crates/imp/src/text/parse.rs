@@ -98,7 +98,7 @@ pub(super) fn function_id(p: &mut Parser<'_>) -> Result<FunId> {
 
 pub(super) fn var_type(p: &mut Parser<'_>) -> Result<VarType> {
     if p.take_keyword("buffer") {
-        return Ok(p.take_space().map_or(VarType::HOST, VarType::Buffer));
+        return Ok(p.take_memory().map_or(VarType::HOST, VarType::Buffer));
     }
     match p.take_integer::<u32>() {
         None => Ok(VarType::Scalar(p.prim()?)),

@@ -7,11 +7,13 @@ use crate::captures::captured;
 use crate::device::{RELAXED_TYPE, RELEASE_TYPE};
 use crate::walk::{each_stmt, each_var};
 use crate::{
-    Access, CopyPlan, DeviceOp, Expr, For, FunId, Function, Launch, LoopMode, Slots, Space, Stmt, Var,
+    Access, CopyPlan, DeviceOp, Expr, For, FunId, Function, Launch, LoopMode, MemoryId, Slots, Stmt, Var,
     VarType,
 };
 use prim::PrimType;
 use target::device::{MAX_SUBGROUP, SHARED_MEMORY_BYTES, is_atomic, is_word};
+use target::levels::LevelId;
+use target::memories::Allocation;
 
 /// The executor of code.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -28,6 +30,19 @@ impl Executor {
     const fn is_host(self) -> bool {
         matches!(self, Self::Host { .. })
     }
+
+    /// The level whose memories it accesses.
+    const fn level(self) -> LevelId {
+        if self.is_host() { LevelId::Tasks } else { LevelId::Block }
+    }
+}
+
+fn is_on_heap(memory: MemoryId) -> bool {
+    memory.allocation == Allocation::Heap
+}
+
+fn is_shared(memory: MemoryId) -> bool {
+    memory.allocation == Allocation::Launch
 }
 
 impl Tables<'_> {
@@ -57,8 +72,7 @@ impl Tables<'_> {
             self.errors.append(&mut walk.errors);
         }
         for (at, ty) in self.program.globals.iter().enumerate() {
-            let space = ty.space();
-            if space.is_some_and(|space| !matches!(space, Space::Host | Space::Device)) {
+            if ty.memory().is_some_and(|memory| memory.allocation != Allocation::Heap) {
                 self.error(format!("global#{at} is in memory that only threads access"));
             }
         }
@@ -86,36 +100,31 @@ impl<'a> Walk<'a> {
         format!("{}_{}", info.map_or("?", |info| &*info.hint), var.0)
     }
 
-    fn space(&self, var: Var) -> Option<Space> {
-        self.function.vars.get(var.index())?.ty.space()
+    fn memory(&self, var: Var) -> Option<MemoryId> {
+        self.function.vars.get(var.index())?.ty.memory()
     }
 
     /// Checks an access to the elements of a buffer.
     fn check_access(&mut self, var: Var, executor: Executor) {
-        let Some(space) = self.space(var) else { return };
-        let reached = match space {
-            Space::Host => executor.is_host(),
-            Space::Device | Space::Shared | Space::Private => !executor.is_host(),
-            Space::Registers => false,
-        };
-        if !reached {
+        let Some(memory) = self.memory(var) else { return };
+        if !memory.is_reachable_from(executor.level()) {
             let executor = if executor.is_host() { "the host" } else { "a thread" };
-            let (name, space) = (self.name(var), space.name());
-            self.error(format!("{executor} accesses {name}, which is in memory `{space}`"));
+            let (name, memory) = (self.name(var), memory.name);
+            self.error(format!("{executor} accesses {name}, which is in memory `{memory}`"));
         }
     }
 
-    /// Checks that a new block of a buffer may be in the space of its type.
-    fn check_space(&mut self, var: Var, spaces: &[Space], how: &str) {
-        let Some(space) = self.space(var) else { return };
-        if !spaces.contains(&space) {
-            let (name, space) = (self.name(var), space.name());
-            self.error(format!("{name} is {how} in memory `{space}`"));
+    /// Checks that a new block of a buffer may be in the memory of its type.
+    fn check_memory(&mut self, var: Var, allowed: impl FnOnce(MemoryId) -> bool, how: &str) {
+        let Some(memory) = self.memory(var) else { return };
+        if !allowed(memory) {
+            let (name, memory) = (self.name(var), memory.name);
+            self.error(format!("{name} is {how} in memory `{memory}`"));
         }
     }
 
-    fn check_same_space(&mut self, v: Var, w: Var) {
-        if let (Some(one), Some(other)) = (self.space(v), self.space(w))
+    fn check_same_memory(&mut self, v: Var, w: Var) {
+        if let (Some(one), Some(other)) = (self.memory(v), self.memory(w))
             && one != other
         {
             let (v, w) = (self.name(v), self.name(w));
@@ -152,7 +161,7 @@ impl<'a> Walk<'a> {
             }
             Stmt::Alloc(var, _, _) => {
                 self.host_alone(executor, "allocates memory");
-                self.check_space(*var, &[Space::Host, Space::Device], "allocated");
+                self.check_memory(*var, is_on_heap, "allocated");
             }
             Stmt::Slots(slots) => {
                 self.host_alone(executor, "uses slots");
@@ -161,21 +170,21 @@ impl<'a> Walk<'a> {
                 self.check_access(*var, Executor::Host { in_task: false });
             }
             Stmt::Frame { buffer, .. } => {
-                let space = if executor.is_host() { Space::Host } else { Space::Private };
-                self.check_space(*buffer, &[space], "an array of the frame");
+                let own = if executor.is_host() { MemoryId::Host } else { MemoryId::Private };
+                self.check_memory(*buffer, |memory| memory == own, "an array of the frame");
             }
             Stmt::Share(v, w) => {
                 self.host_alone(executor, "shares a block");
-                self.check_same_space(*v, *w);
+                self.check_same_memory(*v, *w);
             }
-            Stmt::Borrow(v, w) => self.check_same_space(*v, *w),
+            Stmt::Borrow(v, w) => self.check_same_memory(*v, *w),
             Stmt::Release(_) => self.host_alone(executor, "releases a block"),
             Stmt::Copy { to, from, plan, .. } => {
                 self.copy(to.buffer, from.buffer, *plan, executor);
             }
             Stmt::ConstData(var, _) => {
                 self.host_alone(executor, "reads constant data");
-                self.check_space(*var, &[Space::Host], "constant data");
+                self.check_memory(*var, MemoryId::is_host, "constant data");
             }
             Stmt::If(cond, yes, no) => {
                 self.value(cond, executor);
@@ -187,7 +196,7 @@ impl<'a> Walk<'a> {
             Stmt::Call { fun, results, .. } => {
                 if !executor.is_host() {
                     self.calls.push(*fun);
-                    if let Some(var) = results.iter().find(|var| self.space(**var).is_some()) {
+                    if let Some(var) = results.iter().find(|var| self.memory(**var).is_some()) {
                         let name = self.name(*var);
                         self.error(format!("a kernel calls a function that returns the block {name}"));
                     }
@@ -219,10 +228,10 @@ impl<'a> Walk<'a> {
             return;
         }
         for var in [to, from] {
-            self.check_space(var, &[Space::Host, Space::Device], "copied by the host");
+            self.check_memory(var, is_on_heap, "copied by the host");
         }
-        let device = [to, from].map(|var| self.space(var) == Some(Space::Device));
-        if device.contains(&true) && plan != CopyPlan::Memory {
+        let remote = [to, from].into_iter().filter_map(|var| self.memory(var)).any(MemoryId::is_remote);
+        if remote && plan != CopyPlan::Memory {
             self.error("the host copies a region that is not contiguous to or from a device");
         }
     }
@@ -263,7 +272,7 @@ impl<'a> Walk<'a> {
                 if executor == Executor::Callee {
                     self.error("a signal is in a function");
                 }
-                self.check_space(at.buffer, &[Space::Device], "used for signals");
+                self.check_memory(at.buffer, MemoryId::is_remote, "used for signals");
                 if at.elem != RELEASE_TYPE && at.elem != RELAXED_TYPE {
                     self.error(format!("a signal cannot have type {}", at.elem));
                 }
@@ -273,8 +282,8 @@ impl<'a> Walk<'a> {
 
     /// Checks an element that several threads access.
     fn shared(&mut self, access: &Access) {
-        let spaces = [Space::Device, Space::Shared];
-        self.check_space(access.buffer, &spaces, "updated atomically");
+        let shared = |memory: MemoryId| !memory.is_host() && memory.allocation != Allocation::Frame;
+        self.check_memory(access.buffer, shared, "updated atomically");
     }
 
     fn for_loop(&mut self, f: &'a For, executor: Executor) {
@@ -305,7 +314,7 @@ impl<'a> Walk<'a> {
             self.error("a kernel owns blocks or takes slices");
         }
         for shared in &launch.shared_buffers {
-            self.check_space(shared.buffer, &[Space::Shared], "a shared-memory array");
+            self.check_memory(shared.buffer, is_shared, "a shared-memory array");
             if !launch.locals.contains(&shared.buffer) {
                 let name = self.name(shared.buffer);
                 self.error(format!("{name} is not local to the thread block"));
@@ -325,7 +334,7 @@ impl<'a> Walk<'a> {
             if let Stmt::Set(_, value) = stmt {
                 self.value(value, Executor::Thread);
             } else if let Stmt::Frame { buffer, elem, count } = stmt {
-                self.check_space(*buffer, &[Space::Shared], "a shared-memory array");
+                self.check_memory(*buffer, is_shared, "a shared-memory array");
                 bytes = bytes.saturating_add(elem.size().saturating_mul(*count));
             } else {
                 self.error("a statement of a thread block is outside of its loop over threads");

@@ -9,8 +9,9 @@
 //! position is uniform, as threads may not race for it. Takes time linear in the kernel.
 
 use crate::walk::{Use, each_use};
-use crate::{Arg, DeviceOp, For, Function, Space, Stmt, Var, VarInfo};
+use crate::{Arg, DeviceOp, For, Function, Stmt, Var, VarInfo};
 use rustc_hash::FxHashMap;
+use target::memories::Allocation;
 
 /// The number of barriers in code that may be divergent.
 pub(super) fn divergent_barriers(function: &Function, threads: &For) -> usize {
@@ -74,8 +75,8 @@ impl DependenceGraph<'_> {
         let (mut reads, mut sets, mut own) = (Vec::new(), Vec::new(), false);
         each_use(stmt, &mut |var, used| match used {
             Use::Reads => {
-                let space = self.vars.get(var.index()).and_then(|info| info.ty.space());
-                own |= space == Some(Space::Private);
+                let memory = self.vars.get(var.index()).and_then(|info| info.ty.memory());
+                own |= memory.is_some_and(|memory| memory.allocation == Allocation::Frame);
                 reads.push(var);
             }
             Use::Sets => sets.push(var),

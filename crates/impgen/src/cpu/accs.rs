@@ -20,7 +20,7 @@ use crate::operators::operator_types;
 use crate::schedule::Generator;
 use crate::{OrBug, Result};
 use imp::build::{Operand, max, product};
-use imp::{Expr, Space, Stmt, Var, bind, emit};
+use imp::{Expr, MemoryId, Stmt, Var, bind, emit};
 use ir::name::Name;
 use ir::types::Type;
 use std::rc::Rc;
@@ -130,7 +130,7 @@ impl Generator<'_, CpuSchedule> {
         for bin in bins {
             let mut buffers = Vec::with_capacity(bin.types.len());
             for &ty in &bin.types {
-                let buffer = self.owned(Space::Host, "private");
+                let buffer = self.owned(MemoryId::Host, "private");
                 let elements = copies * bin.size;
                 let bytes = elements * ty.size() as i64;
                 self.alloc(buffer, bytes, prov);

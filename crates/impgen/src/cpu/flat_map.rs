@@ -21,7 +21,7 @@ use crate::operators::{elem_of, element_of_buffer};
 use crate::schedule::Generator;
 use crate::{OrBug, Result};
 use imp::build::{Operand, binary, product, select, ult};
-use imp::{CheckId, Expr, Region, Slots, Space, Stmt, Var, VarType, bind, emit, expr};
+use imp::{CheckId, Expr, MemoryId, Region, Slots, Stmt, Var, VarType, bind, emit, expr};
 use ir::PassError;
 use ir::mem::Lmad;
 use ir::name::Name;
@@ -80,7 +80,7 @@ impl Generator<'_, CpuSchedule> {
             let (lo, hi) = g.bounds(n, chunks, c);
             let parts = ChunkParts {
                 concatenated: &concatenated,
-                blocks: concatenated.iter().map(|_| g.owned(Space::Host, "part")).collect(),
+                blocks: concatenated.iter().map(|_| g.owned(MemoryId::Host, "part")).collect(),
                 used: g.scalar(PrimType::I64, "used"),
                 capacity: g.scalar(PrimType::I64, "capacity"),
                 is_single: g.bind(expr!(hi - lo == 1), "alone"),
@@ -103,7 +103,7 @@ impl Generator<'_, CpuSchedule> {
         self.exclusive_offsets(used_in, chunks, total)?;
         if concatenated.is_empty() {
             // Elements of size 0: a count that overflows must fail to allocate here too.
-            let none = self.owned(Space::Host, "none");
+            let none = self.owned(MemoryId::Host, "none");
             let bytes = self.flat_bytes(total, 0);
             self.emit(Stmt::Alloc(none, bytes.into(), location));
             self.emit(Stmt::Release(none));
@@ -138,7 +138,7 @@ impl Generator<'_, CpuSchedule> {
                     let result = self.bind_owned(block).or_bug("a name of a block has no variable")?;
                     let rows = self.extents(array.ty.shape().get(1..).unwrap_or_default())?;
                     let row = product(rows);
-                    let slots = self.owned(Space::Host, "slots");
+                    let slots = self.owned(MemoryId::Host, "slots");
                     self.emit(Stmt::Slots(Slots::New(slots, chunks.into(), location)));
                     concatenated.push(FlatResult {
                         result,
@@ -193,7 +193,7 @@ impl Generator<'_, CpuSchedule> {
         bind!(more = self(binary(BinOp::UMax, need, parts.capacity * 2)));
         for (flat_result, &block) in parts.concatenated.iter().zip(&parts.blocks) {
             let longer = self.collect(|g| {
-                let longer = g.owned(Space::Host, "longer");
+                let longer = g.owned(MemoryId::Host, "longer");
                 let bytes = g.flat_bytes(more, flat_result.bytes());
                 g.emit(Stmt::Alloc(longer, bytes.into(), location));
                 emit!(if g(0 < parts.used) {

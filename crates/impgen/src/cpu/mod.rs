@@ -39,7 +39,7 @@ use crate::copies::copy_stmt;
 use crate::mems::{Param, Seg};
 use crate::schedule::{Fill, Generator, Schedule};
 use imp::build::Operand;
-use imp::{Expr, Region, Space};
+use imp::{Expr, MemoryId, Region};
 use ir::syntax::Aux;
 use prim::PrimType;
 
@@ -47,7 +47,7 @@ use prim::PrimType;
 pub(crate) struct CpuSchedule;
 
 impl Schedule for CpuSchedule {
-    const SPACE: Space = Space::Host;
+    const MEMORY: MemoryId = MemoryId::Host;
 
     fn seg(g: &mut Generator<'_, Self>, pat: &[Param], aux: &Aux, seg: &Seg) -> Result {
         g.seg(pat, aux, seg)

@@ -27,7 +27,7 @@ use crate::cpu::CpuSchedule;
 use crate::operators::element_of_buffer;
 use crate::schedule::Generator;
 use imp::build::{Operand, and, ult};
-use imp::{Expr, LaneAccess, LanePositions, MaskedOff, Space, Stmt, Var, bind, emit};
+use imp::{Expr, LaneAccess, LanePositions, MaskedOff, MemoryId, Stmt, Var, bind, emit};
 use ir::syntax::Atom;
 use prim::{BinOp, ConvOp, PrimType};
 
@@ -98,8 +98,8 @@ impl Generator<'_, CpuSchedule> {
         let width = i64::from(BLOCK);
         let tile = Strip {
             arrays: self.lane_arrays("strip", &of_results, STRIP),
-            own_mask: self.frame_array(Space::Host, "mine", PrimType::Bool, width),
-            own_list: self.frame_array(Space::Host, "list", NUMBER, STRIP + width),
+            own_mask: self.frame_array(MemoryId::Host, "mine", PrimType::Bool, width),
+            own_list: self.frame_array(MemoryId::Host, "list", NUMBER, STRIP + width),
             results,
             hist,
             range,

@@ -17,7 +17,7 @@ use crate::mems::{Operator, Param, ScanReduce};
 use crate::operators::operator_types;
 use crate::schedule::Generator;
 use imp::build::{Operand, max};
-use imp::{Space, Var, bind, emit};
+use imp::{MemoryId, Var, bind, emit};
 use ir::Prov;
 use ir::seg::MIN_GROUPS;
 use prim::PrimType;
@@ -84,9 +84,9 @@ impl Generator<'_, CpuSchedule> {
         let mut buffers = Vec::with_capacity(types.len());
         for &ty in types {
             buffers.push(if bytes <= PARTIAL_BYTES {
-                self.frame_array(Space::Host, hint, ty, most)
+                self.frame_array(MemoryId::Host, hint, ty, most)
             } else {
-                let buffer = self.owned(Space::Host, hint);
+                let buffer = self.owned(MemoryId::Host, hint);
                 let bytes = chunks * ty.size() as i64;
                 self.alloc(buffer, bytes, prov);
                 buffer

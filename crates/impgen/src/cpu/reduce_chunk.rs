@@ -16,7 +16,7 @@ use crate::mems::{Operator, Param};
 use crate::schedule::Generator;
 use analysis::exact::is_exact;
 use imp::build::Operand;
-use imp::{Expr, Space, Var, bind, emit, expr};
+use imp::{Expr, MemoryId, Var, bind, emit, expr};
 use ir::metrics::body_statements;
 use ir::syntax::Atom;
 use ir::walk::sub_bodies;
@@ -241,6 +241,6 @@ impl Generator<'_, CpuSchedule> {
 
     /// Allocates one array in the frame for each type.
     pub(crate) fn lane_arrays(&mut self, hint: &str, types: &[PrimType], width: i64) -> Vec<Var> {
-        types.iter().map(|&ty| self.frame_array(Space::Host, hint, ty, width)).collect()
+        types.iter().map(|&ty| self.frame_array(MemoryId::Host, hint, ty, width)).collect()
     }
 }

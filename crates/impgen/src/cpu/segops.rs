@@ -1,5 +1,5 @@
-//! Segops: at level 1, tasks over chunks of the index space with a sequential loop inside; at level
-//! 0, that loop alone.
+//! Segops: at level `tasks`, tasks over chunks of the index space with a sequential loop inside; at
+//! level `lanes`, that loop alone.
 //!
 //! ```text
 //! segmap (i < n) { .. }     chunks = clamp(n / max(grain, step), 1, max)
@@ -24,14 +24,16 @@ use ir::mem::{Block, MemAnn, MemOp};
 use ir::name::Name;
 use ir::seg::{Decomp, SegKind};
 use ir::syntax::{Atom, Aux, Exp};
-use ir::types::{Dim, Space as MemSpace};
+use ir::types::Dim;
 use ir::walk::free_names;
 use ir::{PassError, Prov};
 use target::chunks::{
     BLOCK_BYTES, CHUNK_WORK, ELEMENT_WORK, LANES_CHUNK, MAX_ALLOCATING_CHUNKS, MIN_FULL_CHUNKS,
     MIN_LANES_CHUNK,
 };
-use target::{LANES, TRIPS, levels};
+use target::levels::LevelId;
+use target::memories::Allocation;
+use target::{LANES, TRIPS};
 
 /// The one dimension of a segop, and further properties that all its kinds share.
 #[derive(Clone)]
@@ -93,16 +95,20 @@ impl Generator<'_, CpuSchedule> {
                 let operators = Operators::new(scan_reduce)?;
                 let plain = scan_reduce.scans.is_empty() && scan_reduce.post.is_none();
                 match (plain, *level) {
-                    (true, levels::LANES) => self.seg_red_lanes(pat, &space, &operators),
+                    (true, LevelId::Lanes) => self.seg_red_lanes(pat, &space, &operators),
                     (true, _) => self.seg_red(pat, &space, &operators),
                     (false, level) => {
                         let after = aux.facts.has(FactFlag::PostScanIndependent);
                         let scan = Scan::of(pat, &space, scan_reduce, &operators, after);
-                        if level == levels::LANES { self.seg_scan_lanes(&scan) } else { self.seg_scan(&scan) }
+                        if level == LevelId::Lanes {
+                            self.seg_scan_lanes(&scan)
+                        } else {
+                            self.seg_scan(&scan)
+                        }
                     }
                 }
             }
-            _ if *level == levels::LANES => {
+            _ if *level == LevelId::Lanes => {
                 Err(PassError::bug("only reductions and scans run on the lanes of one worker"))
             }
             SegKind::ScanReduce(_) => self.seg_map(pat, &space),
@@ -281,6 +287,9 @@ fn min_lanes(pat: &[Param]) -> i64 {
 
 /// Returns true if a body allocates blocks of its own.
 fn allocates(body: &Body) -> bool {
-    let host = MemSpace::Host;
-    statements::any(body, &|stm| matches!(stm.exp, Exp::Op(MemOp::Alloc { space, .. }) if space == host))
+    let heap = Allocation::Heap;
+    statements::any(
+        body,
+        &|stm| matches!(stm.exp, Exp::Op(MemOp::Alloc { memory, .. }) if memory.allocation == heap),
+    )
 }

@@ -17,7 +17,7 @@ use crate::operators::element_of_buffer;
 use crate::schedule::Generator;
 use analysis::thresholds;
 use imp::build::Operand;
-use imp::{Expr, Space, Stmt, Var, emit};
+use imp::{Expr, MemoryId, Stmt, Var, emit};
 use ir::PassError;
 use prim::{PrimType, UnOp};
 
@@ -38,7 +38,7 @@ impl Generator<'_, CpuSchedule> {
         let types = fold.types;
         let lanes = space.decomp.width;
         let width = i64::from(lanes);
-        let changes = self.frame_array(Space::Host, "changes", PrimType::Bool, width);
+        let changes = self.frame_array(MemoryId::Host, "changes", PrimType::Bool, width);
         emit!(for w in self.independent(0..width) {
             self.set_index(space.index, first + w);
             self.iteration(space.body, |g, results| {

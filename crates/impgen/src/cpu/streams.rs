@@ -32,7 +32,7 @@ use crate::emitter::HeldRead;
 use crate::operators::element_of_buffer;
 use crate::schedule::Generator;
 use imp::build::{Operand, max, min};
-use imp::{Access, Expr, Region, Space, Stmt, Var, bind, emit};
+use imp::{Access, Expr, MemoryId, Region, Stmt, Var, bind, emit};
 use ir::facts::FactFlag;
 use ir::name::Name;
 use ir::syntax::{BasicOp, Exp};
@@ -166,7 +166,7 @@ impl Generator<'_, CpuSchedule> {
                 name: param.name,
                 elem,
                 array: Region { buffer, offset, strides },
-                tile: self.frame_array(Space::Host, "tile", elem, size),
+                tile: self.frame_array(MemoryId::Host, "tile", elem, size),
             });
         }
         Ok(inputs)

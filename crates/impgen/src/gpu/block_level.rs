@@ -27,7 +27,7 @@ use crate::mems::{Body, Param, Seg};
 use crate::schedule::Generator;
 use imp::build::{Operand, binary, product};
 use imp::copy_plan::constant;
-use imp::{DeviceOp, Expr, Region, SharedBuffer, Space, Stmt, Var, VarType};
+use imp::{DeviceOp, Expr, MemoryId, Region, SharedBuffer, Stmt, Var, VarType};
 use ir::Prov;
 use ir::mem::{MemOp, assign_slots};
 use ir::name::Name;
@@ -81,7 +81,7 @@ impl Generator<'_, DeviceSchedule> {
                 continue;
             };
             let hint = self.hint(*first);
-            let var = self.new_var(VarType::Buffer(Space::Shared), &hint);
+            let var = self.new_var(VarType::Buffer(MemoryId::Shared), &hint);
             let mut bytes: Option<Expr> = None;
             for (block, own) in slot.blocks {
                 self.schedule.shared_memory.slots.insert(block, var);

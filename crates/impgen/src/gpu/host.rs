@@ -8,7 +8,7 @@ use crate::operators::element_of_buffer;
 use crate::schedule::Generator;
 use crate::{OrBug, Result};
 use imp::build::{Operand, product};
-use imp::{Access, CopyPlan, Expr, Region, Space, Stmt, Var, VarType, bind, expr};
+use imp::{Access, CopyPlan, Expr, MemoryId, Region, Stmt, Var, VarType, bind, expr};
 use ir::PassError;
 use ir::mem::Lmad;
 use ir::syntax::BasicOp;
@@ -18,13 +18,14 @@ use prim::{PrimType, Scalar};
 impl Generator<'_, DeviceSchedule> {
     /// Returns true if the code runs on the host and the buffer is in device memory.
     pub(super) fn is_device_memory(&self, buffer: Var) -> bool {
-        self.schedule.is_host() && self.type_of(buffer) == Some(VarType::Buffer(Space::Device))
+        self.schedule.is_host()
+            && self.type_of(buffer).and_then(VarType::memory).is_some_and(MemoryId::is_remote)
     }
 
     /// Loads an element of device memory into a variable, on the host.
     pub(super) fn load_from_device(&mut self, var: Var, access: Access) {
         let elem = access.elem;
-        let here = self.frame_array(Space::Host, "element", elem, 1);
+        let here = self.frame_array(MemoryId::Host, "element", elem, 1);
         self.emit(copy_stmt(first_element(here), region_of(access), elem, [1]));
         self.emit(Stmt::Load(var, element_of_buffer(here, elem, 0)));
     }
@@ -32,7 +33,7 @@ impl Generator<'_, DeviceSchedule> {
     /// Stores a value into an element of device memory, on the host.
     pub(super) fn store_to_device(&mut self, access: Access, value: Expr) {
         let elem = access.elem;
-        let here = self.frame_array(Space::Host, "element", elem, 1);
+        let here = self.frame_array(MemoryId::Host, "element", elem, 1);
         self.emit(Stmt::Store(element_of_buffer(here, elem, 0), value));
         self.emit(copy_stmt(region_of(access), first_element(here), elem, [1]));
     }
@@ -40,7 +41,7 @@ impl Generator<'_, DeviceSchedule> {
     /// Copies the first bytes of a device block into the frame.
     pub(super) fn copy_to_host(&mut self, block: Var, bytes: i64) -> Var {
         let words = bytes.unsigned_abs().div_ceil(8) as i64;
-        let here = self.frame_array(Space::Host, "element", PrimType::I64, words);
+        let here = self.frame_array(MemoryId::Host, "element", PrimType::I64, words);
         self.emit(copy_stmt(first_element(here), first_element(block), PrimType::I8, [bytes]));
         here
     }
@@ -120,7 +121,7 @@ impl Generator<'_, DeviceSchedule> {
             self.emit(copy_stmt(flattened(&to), flattened(&from), elem, [count]));
             return Ok(());
         }
-        let temp = self.owned(Space::Device, "temp");
+        let temp = self.owned(MemoryId::Device, "temp");
         let bytes = count.saturating_mul(elem.size() as i64);
         self.emit(Stmt::Alloc(temp, Expr::i64(bytes), None));
         let there = Region { buffer: temp, offset: Expr::i64(0), strides: packed };

@@ -16,7 +16,7 @@ use crate::operators::div_up;
 use crate::schedule::Generator;
 use crate::{OrBug, Result};
 use imp::build::{Operand, product};
-use imp::{DeviceOp, Expr, For, Launch, LoopMode, SharedBuffer, Space, Stmt, Var, VarType, bind, emit};
+use imp::{DeviceOp, Expr, For, Launch, LoopMode, MemoryId, SharedBuffer, Stmt, Var, VarType, bind, emit};
 use ir::Prov;
 use ir::name::Name;
 use ir::types::Dim;
@@ -116,7 +116,7 @@ impl Generator<'_, DeviceSchedule> {
 
     /// Allocates an array of `count` elements in shared memory.
     pub(crate) fn shared_array(&mut self, hint: &str, elem: PrimType, count: u64) -> Result<Var> {
-        let buffer = self.new_var(VarType::Buffer(Space::Shared), hint);
+        let buffer = self.new_var(VarType::Buffer(MemoryId::Shared), hint);
         self.declare_shared_array(buffer, elem, count)?;
         Ok(buffer)
     }

@@ -59,7 +59,7 @@ use crate::schedule::Generator;
 use analysis::exact::atomic_operator;
 use imp::build::{Operand, min};
 use imp::device::{RELAXED_TYPE, RELEASE_TYPE};
-use imp::{AtomicUpdate, DeviceOp, Expr, Space, Stmt, Var, VarType, bind, emit, expr};
+use imp::{AtomicUpdate, DeviceOp, Expr, MemoryId, Stmt, Var, VarType, bind, emit, expr};
 use ir::name::Name;
 use ir::syntax::Atom;
 use ir::types::{Dim, Type};
@@ -350,17 +350,17 @@ impl Generator<'_, DeviceSchedule> {
         let block = self.schedule.layout.block;
         let mut tile = Vec::with_capacity(tiled.types.len());
         for &elem in &tiled.types {
-            tile.push(self.frame_array(Space::Shared, "tile", elem, tiled.size));
+            tile.push(self.frame_array(MemoryId::Shared, "tile", elem, tiled.size));
         }
         SharedBuffers {
             tile,
             part: self.shared_arrays("part", &tiled.types),
-            number: self.frame_array(Space::Shared, "number", PrimType::I32, 1),
+            number: self.frame_array(MemoryId::Shared, "number", PrimType::I32, 1),
             loaded: match tiled.published {
                 Published::StatusWords(_) => self.shared_arrays("loaded", &tiled.types),
                 Published::Elements { .. } => Vec::new(),
             },
-            prefix_flags: self.frame_array(Space::Shared, "prefix_flag", PrimType::I32, block),
+            prefix_flags: self.frame_array(MemoryId::Shared, "prefix_flag", PrimType::I32, block),
         }
     }
 
@@ -494,7 +494,7 @@ impl Generator<'_, DeviceSchedule> {
         let mut kept = Vec::with_capacity(types.len());
         for ty in types {
             kept.push(prim_of(ty).map(|elem| {
-                let buffer = self.value(VarType::Buffer(Space::Private), "kept");
+                let buffer = self.value(VarType::Buffer(MemoryId::Private), "kept");
                 self.emit(Stmt::Frame { buffer, elem, count: count.unsigned_abs() });
                 (buffer, elem)
             }));

@@ -44,7 +44,7 @@ use crate::schedule::{Fill, Generator, Schedule};
 use crate::{Result, var_type};
 use block_level::SharedMemory;
 use imp::build::Operand;
-use imp::{Access, Expr, Region, Space, Stmt, Var, VarType};
+use imp::{Access, Expr, MemoryId, Region, Stmt, Var, VarType};
 use ir::fuel::Fuel;
 use ir::name::Name;
 use ir::seg::SegKind;
@@ -91,7 +91,7 @@ impl DeviceSchedule {
 type DeviceGenerator<'a> = Generator<'a, DeviceSchedule>;
 
 impl Schedule for DeviceSchedule {
-    const SPACE: Space = Space::Device;
+    const MEMORY: MemoryId = MemoryId::Device;
 
     fn seg(g: &mut DeviceGenerator<'_>, pat: &[Param], aux: &Aux, seg: &Seg) -> Result {
         for param in pat {
@@ -259,8 +259,8 @@ impl Schedule for DeviceSchedule {
 
     fn var_type(&self, ty: &Type) -> Option<VarType> {
         match ty {
-            Type::Mem(Space::Registers | Space::Private) if !self.is_host() => {
-                Some(VarType::Buffer(Space::Private))
+            Type::Mem(memory) if memory.allocation == Allocation::Frame && !self.is_host() => {
+                Some(VarType::Buffer(MemoryId::Private))
             }
             Type::Prim(_) | Type::Array { .. } | Type::Acc { .. } | Type::Cert | Type::Mem(_) => var_type(ty),
         }

@@ -26,7 +26,7 @@ use crate::operators::{element_of_buffer, operator_types};
 use crate::schedule::Generator;
 use crate::{OrBug, Result};
 use imp::build::Operand;
-use imp::{Expr, Space, Stmt, Var, bind, emit, expr};
+use imp::{Expr, MemoryId, Stmt, Var, bind, emit, expr};
 use ir::Prov;
 use prim::PrimType;
 
@@ -230,7 +230,7 @@ impl Generator<'_, DeviceSchedule> {
         if !segments.outer.is_empty() {
             return None;
         }
-        let block = self.owned(Space::Device, "total");
+        let block = self.owned(MemoryId::Device, "total");
         let totals = Totals::of(block, &reduction.types);
         self.alloc(block, Expr::i64(totals.bytes), prov);
         Some(totals)

@@ -13,7 +13,7 @@ use crate::mems::Seg;
 use crate::operators::div_up;
 use crate::schedule::Generator;
 use imp::build::{Operand, binary, max, min};
-use imp::{Expr, Space, Stmt, Var, VarType, bind, emit, expr};
+use imp::{Expr, MemoryId, Stmt, Var, VarType, bind, emit, expr};
 use ir::name::Name;
 use ir::types::Dim;
 use ir::{PassError, Prov};
@@ -297,7 +297,7 @@ impl Generator<'_, DeviceSchedule> {
         let count = count.into();
         let mut buffers = Vec::with_capacity(types.len());
         for ty in types {
-            let buffer = self.owned(Space::Device, hint);
+            let buffer = self.owned(MemoryId::Device, hint);
             self.alloc(buffer, &count * ty.size() as i64, prov);
             buffers.push(buffer);
         }
@@ -309,7 +309,7 @@ impl Generator<'_, DeviceSchedule> {
         let count = self.schedule.layout.block as u64;
         let mut buffers = Vec::with_capacity(types.len());
         for &elem in types {
-            let buffer = self.value(VarType::Buffer(Space::Shared), hint);
+            let buffer = self.value(VarType::Buffer(MemoryId::Shared), hint);
             self.emit(Stmt::Frame { buffer, elem, count });
             buffers.push(buffer);
         }

@@ -23,7 +23,7 @@ use crate::gpu::DeviceSchedule;
 use crate::operators::{div_up, element_of_buffer};
 use crate::schedule::Generator;
 use imp::build::{Operand, product, select};
-use imp::{Access, Expr, Region, Space, Stmt, bind, emit, expr};
+use imp::{Access, Expr, MemoryId, Region, Stmt, bind, emit, expr};
 use ir::Prov;
 use ir::syntax::Atom;
 use prim::PrimType;
@@ -221,7 +221,7 @@ impl Generator<'_, DeviceSchedule> {
             }
             bind!(to_base = g(to_base));
             bind!(from_base = g(from_base));
-            let square = g.frame_array(Space::Shared, "square", elem, side * (side + 1));
+            let square = g.frame_array(MemoryId::Shared, "square", elem, side * (side + 1));
             g.threads(|g, thread| {
                 bind!(x = g(thread % side));
                 bind!(line = g(thread / side));

@@ -391,7 +391,7 @@ impl Evaluate<Mems> for MemOp {
         out: &mut Vec<Value>,
     ) -> Result<()> {
         match self {
-            Self::Alloc { bytes, space: _ } => {
+            Self::Alloc { bytes, memory: _ } => {
                 let bytes = frame.i64(*bytes)?;
                 let (Ok(bytes), [param]) = (u64::try_from(bytes), pat) else {
                     return Err(EvalError::bug(format!("an allocation of {bytes} bytes")));

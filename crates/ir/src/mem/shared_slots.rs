@@ -27,9 +27,10 @@ use crate::name::Name;
 use crate::poly::Poly;
 use crate::seg::SegOp;
 use crate::syntax::{Atom, Body, Exp, Param};
-use crate::types::{Space, Type};
+use crate::types::Type;
 use crate::walk::{Visit, sub_bodies, with_stack};
 use rustc_hash::FxHashMap;
+use target::memories::Allocation;
 
 /// Memory blocks that share a slot, with their sizes in bytes.
 #[derive(Clone, PartialEq, Debug)]
@@ -129,8 +130,8 @@ impl Walk<'_> {
             let mut own: FxHashMap<Name, usize> = FxHashMap::default();
             for stm in &body.stms {
                 self.at += 1;
-                if let (Exp::Op(MemOp::Alloc { bytes, space: Space::Shared }), [block]) =
-                    (&stm.exp, stm.pat.as_slice())
+                if let (Exp::Op(MemOp::Alloc { bytes, memory }), [block]) = (&stm.exp, stm.pat.as_slice())
+                    && memory.allocation == Allocation::Launch
                 {
                     own.insert(block.name, self.found.len());
                     self.found.push(SharedBlock {

@@ -4,12 +4,14 @@ use super::lex::{Token, tokens};
 use super::{ParseError, max_depth};
 use crate::name::{FunName, Name};
 use crate::syntax::Atom;
-use crate::types::{Dim, Shape, Space, Type};
+use crate::types::{Dim, Shape, Type};
 use crate::walk::with_stack;
 use half::f16;
 use prim::{PrimType, Scalar, ScalarType};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
+use target::levels::LevelId;
+use target::memories::MemoryId;
 
 pub(super) type Result<T> = std::result::Result<T, ParseError>;
 
@@ -407,7 +409,7 @@ impl<'a, C> Parser<'a, C> {
                 return Ok(Type::Cert);
             }
             if self.take_keyword("mem") {
-                return Ok(Type::Mem(self.space()?));
+                return Ok(Type::Mem(self.memory()?));
             }
             if self.take_keyword("acc") {
                 let token = self.name()?;
@@ -430,20 +432,29 @@ impl<'a, C> Parser<'a, C> {
         self.list(Self::ty)
     }
 
-    /// A memory space.
-    pub fn space(&mut self) -> Result<Space> {
-        let Some(space) = self.take_space() else {
-            return self.expected("a memory space");
+    /// A level of parallel hardware.
+    pub fn level(&mut self) -> Result<LevelId> {
+        let Some(level) = self.peek_ident().and_then(LevelId::named) else {
+            return self.expected("a level");
         };
-        Ok(space)
+        self.advance();
+        Ok(level)
     }
 
-    /// A memory space, if present.
-    pub fn take_space(&mut self) -> Option<Space> {
+    /// A memory.
+    pub fn memory(&mut self) -> Result<MemoryId> {
+        let Some(memory) = self.take_memory() else {
+            return self.expected("a memory");
+        };
+        Ok(memory)
+    }
+
+    /// A memory, if present.
+    pub fn take_memory(&mut self) -> Option<MemoryId> {
         let word = self.peek_ident()?;
-        let space = Space::ALL.into_iter().find(|space| space.name() == word)?;
+        let memory = MemoryId::named(word)?;
         self.advance();
-        Some(space)
+        Some(memory)
     }
 }
 

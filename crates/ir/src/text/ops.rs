@@ -233,10 +233,10 @@ pub(super) fn parse_withacc<L: TextLevel>(p: &mut Parser<'_>) -> Result<(Vec<Acc
 impl TextForm for MemOp {
     fn print(&self, p: &mut Printer<'_>) {
         match self {
-            Self::Alloc { bytes, space } => {
+            Self::Alloc { bytes, memory } => {
                 p.put("alloc ");
                 p.atom(*bytes);
-                p.put(format_args!(" {}", space.name()));
+                p.put(format_args!(" {}", memory.name));
             }
             Self::Seg(op) => op.print(p),
         }
@@ -244,7 +244,7 @@ impl TextForm for MemOp {
 
     fn parse(p: &mut Parser<'_>) -> Result<Option<Self>> {
         if p.take_keyword("alloc") {
-            return Ok(Some(Self::Alloc { bytes: p.atom()?, space: p.space()? }));
+            return Ok(Some(Self::Alloc { bytes: p.atom()?, memory: p.memory()? }));
         }
         Ok(SegOp::<Mems>::parse(p)?.map(Self::Seg))
     }

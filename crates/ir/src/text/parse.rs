@@ -265,8 +265,8 @@ impl Parser<'_> {
             CallPosition::Host
         } else {
             self.keyword("within")?;
-            let around = self.integer()?;
-            let level = if self.take_keyword("at") { Some(self.integer()?) } else { None };
+            let around = self.level()?;
+            let level = if self.take_keyword("at") { Some(self.level()?) } else { None };
             CallPosition::Within { segop_level: around, level }
         };
         Ok(Some(Version { of, position }))

@@ -13,7 +13,7 @@ use crate::syntax::{
     Program, Stm,
 };
 use crate::tunable::Tunable;
-use crate::types::{Dim, Space, Type};
+use crate::types::{Dim, Type};
 use crate::version::{CallPosition, Version};
 use crate::walk::with_stack;
 use prim::Scalar;
@@ -112,9 +112,9 @@ fn print_function<'a, L: TextLevel>(
         p.put(format_args!("version of {} ", fun_name(of)));
         match position {
             CallPosition::Within { segop_level: around, level } => {
-                p.put(format_args!("within {around}"));
+                p.put(format_args!("within {}", around.name));
                 if let Some(level) = level {
-                    p.put(format_args!(" at {level}"));
+                    p.put(format_args!(" at {}", level.name));
                 }
             }
             CallPosition::LiftedRegular => p.put("regular"),
@@ -285,9 +285,9 @@ impl<'a> Printer<'a> {
                 self.list(elems, Self::ty);
             }
             Type::Cert => self.put("cert"),
-            Type::Mem(space) => {
+            Type::Mem(memory) => {
                 self.put("mem ");
-                self.put(Space::name(*space));
+                self.put(memory.name);
             }
         });
     }

@@ -27,7 +27,7 @@ impl<L: TextLevel> TextForm for SegOp<L> {
                     cost,
                     updates_per_iteration: writes,
                 } = decomp;
-                p.put(format_args!("level {level} "));
+                p.put(format_args!("{} ", level.name));
                 p.list(dims, |p, (index, size)| {
                     p.name(*index);
                     p.put(" < ");
@@ -82,8 +82,7 @@ impl<L: TextLevel> TextForm for SegOp<L> {
             let (inputs, lambda) = parse_withacc(p)?;
             return Ok(Some(Self::WithAcc { inputs, lambda }));
         }
-        p.keyword("level")?;
-        let level = p.integer()?;
+        let level = p.level()?;
         let dims = p.list(|p| {
             let index = p.name()?;
             p.punct("<")?;

@@ -9,8 +9,9 @@ use crate::scan_reduce::ScanReduce;
 use crate::seg::{Decomp, Seg, SegKind, SegOp, SegSpace};
 use crate::soac::{AccInput, HistOp, Operator, Screma, Soac, Soacs};
 use crate::syntax::{Atom, BasicOp, Body, Exp, Lambda, Param};
-use crate::types::{Dim, Space, Type};
+use crate::types::{Dim, Type};
 use rustc_hash::FxHashSet;
+use target::memories::Allocation;
 
 impl Rules<Soacs> for Soac {
     fn verify(&self, c: &mut Checker<'_, Soacs>) {
@@ -331,11 +332,12 @@ impl<L: VerifyLevel> Rules<L> for SegOp<L> {
         let SegSpace { dims, lane } = space;
         let outer = c.seg_level;
         c.require(c.stack.may_contain(level, outer), || match outer {
-            Some(outer) => format!("a segop at level {level} is nested in one at level {outer}"),
-            None => format!("level {level} does not exist"),
+            Some(outer) => {
+                format!("a segop at level {} is nested in one at level {}", level.name, outer.name)
+            }
+            None => format!("level {} does not exist", level.name),
         });
-        let maps = c.stack.level(level).is_none_or(|level| level.runs_maps);
-        c.require(maps || !kind.is_map() && !matches!(kind, SegKind::FlatMap), || {
+        c.require(level.runs_maps || !kind.is_map() && !matches!(kind, SegKind::FlatMap), || {
             "a map is at a level for reductions and scans only".to_owned()
         });
         c.require(!dims.is_empty(), || "a segop has no dimensions".to_owned());
@@ -386,9 +388,9 @@ impl Rules<Mems> for MemOp {
 
     fn verify(&self, c: &mut Checker<'_, Mems>) {
         match self {
-            Self::Alloc { bytes, space } => {
+            Self::Alloc { bytes, memory } => {
                 c.atom(*bytes, &Type::I64, "the size of a block");
-                let right = *space != Space::Registers || bytes.constant().is_some();
+                let right = memory.allocation != Allocation::Frame || bytes.constant().is_some();
                 c.require(right, || "a block in registers requires a constant size".to_owned());
             }
             Self::Seg(op) => op.verify(c),

@@ -12,7 +12,7 @@ use crate::typing::{TypeEnv, exp_types, instantiate, map_dims, positions};
 use crate::walk::with_stack;
 use prim::{MathFun, PrimType};
 use rustc_hash::{FxHashMap, FxHashSet};
-use target::levels::Stack;
+use target::levels::{LevelId, Stack};
 
 /// The checker of one function whose scopes are valid.
 pub struct Checker<'a, L: Level> {
@@ -22,7 +22,7 @@ pub struct Checker<'a, L: Level> {
     types: TypeEnv,
     at: Option<Name>,
     /// Level of the innermost enclosing segop.
-    pub(super) seg_level: Option<u8>,
+    pub(super) seg_level: Option<LevelId>,
     /// Levels of parallelism of the target machine.
     pub(super) stack: Stack,
     errors: &'a mut Vec<VerifyError>,

@@ -314,14 +314,14 @@ impl<L: Level> LevelOp<L> for SegOp<L> {
 impl LevelOp<Mems> for MemOp {
     fn visit<V: Visit<Mems> + ?Sized>(&self, v: &mut V) {
         match self {
-            Self::Alloc { bytes, space: _ } => v.atom(bytes),
+            Self::Alloc { bytes, memory: _ } => v.atom(bytes),
             Self::Seg(op) => op.visit(v),
         }
     }
 
     fn visit_mut<V: VisitMut<Mems> + ?Sized>(&mut self, v: &mut V) {
         match self {
-            Self::Alloc { bytes, space: _ } => v.atom(bytes),
+            Self::Alloc { bytes, memory: _ } => v.atom(bytes),
             Self::Seg(op) => op.visit_mut(v),
         }
     }
@@ -349,7 +349,7 @@ impl LevelOp<Mems> for MemOp {
 
     fn result_types(&self, type_of: &dyn Fn(Name) -> Type) -> Vec<Type> {
         match self {
-            Self::Alloc { bytes: _, space } => vec![Type::Mem(*space)],
+            Self::Alloc { bytes: _, memory } => vec![Type::Mem(*memory)],
             Self::Seg(op) => op.result_types(type_of),
         }
     }

@@ -156,7 +156,7 @@ fun g(n_0: i64, *xs_1: [n_0]i64, i_2: i64) : ([n_0]i64)
 const SEGRED: &str = r"
 fun f(n_0: i64, xs_1: [n_0]f32) : (f32, i64, [?1]f32)
 {
-  let s_2: f32 = segred level 1 (i_3 < n_0) chunks (5, 4, 3, 16) : (f32) -> {
+  let s_2: f32 = segred tasks (i_3 < n_0) chunks (5, 4, 3, 16) : (f32) -> {
     let x_4: f32 = xs_1[i_3]
     in (x_4)
   }
@@ -164,7 +164,7 @@ fun f(n_0: i64, xs_1: [n_0]f32) : (f32, i64, [?1]f32)
       let c_7: f32 = fadd.f32 a_5 b_6
       in (c_7)
     } neutral (0.0f32)
-  let p_8: [n_0]f32 = segscan level 1 (i_9 < n_0) chunks (5, 4, 1, 16) : (f32) -> {
+  let p_8: [n_0]f32 = segscan tasks (i_9 < n_0) chunks (5, 4, 1, 16) : (f32) -> {
     let x_10: f32 = xs_1[i_9]
     in (x_10)
   }
@@ -220,7 +220,7 @@ fn histograms_follow_the_decomposition() {
 fun f(n_0: i64, *xs_1: [n_0]f32) : (i64, [?0]f32)
 {{
   let h_2: [{bins}]f32 = replicate [{bins}] 0.1f32
-  let h_3: [{bins}]f32 = seghist level 1 (i_4 < n_0) chunks (5, {max_chunks}, 1, 0) : (i64, f32) -> {{
+  let h_3: [{bins}]f32 = seghist tasks (i_4 < n_0) chunks (5, {max_chunks}, 1, 0) : (i64, f32) -> {{
     let x_5: f32 = xs_1[i_4]
     let k_6: i64 = umod.i64 i_4 3i64
     let l_7: i64 = mul.i64 k_6 k_6
@@ -280,7 +280,7 @@ fun f(n_0: i64, m_1: i64, b_2: mem host, xs_3: [n_0][m_1]i64 @ b_2 -> {0; (m_1: 
 {
   let bytes_4: i64 = mul.i64 n_0 8i64
   let b_5: mem host = alloc bytes_4 host
-  let s_6: [n_0]i64 @ b_5 -> {0; (1: n_0)} = segred level 1 (i_7 < n_0, j_8 < m_1) chunks (2, 8, 1, 1) : (i64) -> {
+  let s_6: [n_0]i64 @ b_5 -> {0; (1: n_0)} = segred tasks (i_7 < n_0, j_8 < m_1) chunks (2, 8, 1, 1) : (i64) -> {
     let x_9: i64 = xs_3[i_7, j_8]
     in (x_9)
   }
@@ -290,7 +290,7 @@ fun f(n_0: i64, m_1: i64, b_2: mem host, xs_3: [n_0][m_1]i64 @ b_2 -> {0; (m_1: 
     } neutral (0i64)
   let b_13: mem host = alloc 24i64 host
   let h_14: [3]i64 @ b_13 -> {0; (1: 3)} = replicate [3] 0i64
-  let h_15: [3]i64 @ b_13 -> {0; (1: 3)} = seghist level 1 (i_16 < n_0) chunks (1, 1, 1, 0) : (i64, i64) -> {
+  let h_15: [3]i64 @ b_13 -> {0; (1: 3)} = seghist tasks (i_16 < n_0) chunks (1, 1, 1, 0) : (i64, i64) -> {
     let x_17: i64 = xs_3[i_16, 0i64]
     in (x_17, 1i64)
   }

@@ -132,7 +132,7 @@ fn accesses_out_of_bounds_are_errors() {
     );
     bug(
         "let b_3: mem host = alloc 32i64 host
-         let r_4: [n_0]i64 @ b_3 -> {0; (2: n_0)} = segmap level 1 (i_5 < n_0) chunks (1, 1, 1, 0) : (i64) -> { in (i_5) }
+         let r_4: [n_0]i64 @ b_3 -> {0; (2: n_0)} = segmap tasks (i_5 < n_0) chunks (1, 1, 1, 0) : (i64) -> { in (i_5) }
          in (n_0)",
         &["element 4 is out of bounds (4 elements)", "in f: let r_4"],
     );
@@ -240,7 +240,7 @@ fn locations_are_checked_against_annotations() {
 fn overlapping_result_rows_are_errors() {
     bug(
         "let b_3: mem host = alloc 64i64 host
-         let r_4: [n_0][2]i64 @ b_3 -> {0; (1: n_0), (1: 2)} = segmap level 1 (i_5 < n_0) chunks (1, 1, 1, 0) : ([2]i64) -> {
+         let r_4: [n_0][2]i64 @ b_3 -> {0; (1: n_0), (1: 2)} = segmap tasks (i_5 < n_0) chunks (1, 1, 1, 0) : ([2]i64) -> {
            let p_6: mem registers = alloc 16i64 registers
            let a_7: [2]i64 @ p_6 -> {0; (1: 2)} = lit i64 (i_5, 0i64)
            in (a_7)
@@ -250,14 +250,14 @@ fn overlapping_result_rows_are_errors() {
     );
     bug(
         "let b_3: mem host = alloc 64i64 host
-         let r_4: [n_0]i64 @ b_3 -> {0; (0: n_0)} = segscan level 1 (i_5 < n_0) chunks (1, 1, 1, 0) : (i64) -> { in (i_5) }
+         let r_4: [n_0]i64 @ b_3 -> {0; (0: n_0)} = segscan tasks (i_5 < n_0) chunks (1, 1, 1, 0) : (i64) -> { in (i_5) }
            scan \\(a_6: i64, b_7: i64) : (i64) -> { let c_8: i64 = add.i64 a_6 b_7 in (c_8) } neutral (0i64)
          in (n_0)",
         &["element 0 is read, but r_4"],
     );
     // An operation whose result overwrites elements that other iterations still read.
     bug(
-        "let r_3: [n_0]i64 @ m_1 -> {3; (-1: n_0)} = segmap level 1 (i_4 < n_0) chunks (1, 1, 1, 0) : (i64) -> {
+        "let r_3: [n_0]i64 @ m_1 -> {3; (-1: n_0)} = segmap tasks (i_4 < n_0) chunks (1, 1, 1, 0) : (i64) -> {
            let x_5: i64 = xs_2[i_4]
            in (x_5)
          }
@@ -267,7 +267,7 @@ fn overlapping_result_rows_are_errors() {
     // An array that overwrites a finished row.
     bug(
         "let b_3: mem host = alloc 64i64 host
-         let r_4: [n_0][2]i64 @ b_3 -> {0; (2: n_0), (1: 2)} = segmap level 1 (i_5 < n_0) chunks (1, 1, 1, 0) : ([2]i64) -> {
+         let r_4: [n_0][2]i64 @ b_3 -> {0; (2: n_0), (1: 2)} = segmap tasks (i_5 < n_0) chunks (1, 1, 1, 0) : ([2]i64) -> {
            let a_6: [2]i64 @ b_3 -> {2*i_5; (1: 2)} = lit i64 (i_5, 0i64)
            let c_7: [1]i64 @ b_3 -> {1 + 2*i_5; (1: 1)} = lit i64 (9i64)
            in (a_6)
@@ -314,7 +314,7 @@ fn legal_block_sharing() {
     // The rows of the result are built in place by the loop.
     gives_array(
         "let b_3: mem host = alloc 32i64 host
-         let r_4: [2][2]i64 @ b_3 -> {0; (2: 2), (1: 2)} = segmap level 1 (i_5 < 2) chunks (1, 1, 1, 0) : ([2]i64) -> {
+         let r_4: [2][2]i64 @ b_3 -> {0; (2: 2), (1: 2)} = segmap tasks (i_5 < 2) chunks (1, 1, 1, 0) : ([2]i64) -> {
            let o_6: [2]i64 @ b_3 -> {2*i_5; (1: 2)} = scratch.i64 [2]
            let p_7: [2]i64 @ b_3 -> {2*i_5; (1: 2)} = loop (*q_8: [2]i64 @ b_3 -> {2*i_5; (1: 2)} = o_6) for j_9: i64 < 2i64 do {
              let k_10: i64 = add.i64 i_5 j_9
@@ -337,7 +337,7 @@ fn legal_block_sharing() {
     );
     // An iteration that overwrites the element that it alone has read.
     gives_array(
-        "let r_3: [n_0]i64 @ m_1 -> {0; (1: n_0)} = segmap level 1 (i_4 < n_0) chunks (1, 1, 1, 0) : (i64) -> {
+        "let r_3: [n_0]i64 @ m_1 -> {0; (1: n_0)} = segmap tasks (i_4 < n_0) chunks (1, 1, 1, 0) : (i64) -> {
            let x_5: i64 = xs_2[i_4]
            let y_6: i64 = add.i64 x_5 1i64
            in (y_6)
@@ -368,7 +368,7 @@ fn legal_block_sharing() {
     // Colliding scattered writes, with the array in place.
     gives_array(
         "let y_3: [n_0]i64 @ m_1 -> {0; (1: n_0)} = withacc ([n_0] (xs_2)) \\(t_4: cert, a_5: acc t_4 [n_0] (i64)) : (acc t_4 [n_0] (i64)) -> {
-           let r_6: acc t_4 [n_0] (i64) = segmap level 1 (i_7 < n_0) chunks (1, 1, 1, 0) : (acc t_4 [n_0] (i64)) -> {
+           let r_6: acc t_4 [n_0] (i64) = segmap tasks (i_7 < n_0) chunks (1, 1, 1, 0) : (acc t_4 [n_0] (i64)) -> {
              let h_8: i64 = ashr.i64 i_7 1i64
              let u_9: acc t_4 [n_0] (i64) = updateacc a_5 (h_8) (i_7)
              in (u_9)

@@ -98,7 +98,7 @@ entry \"main\" = main (\"n\": \"i64\" as i64) -> (\"\": \"f64\" as f64)
 fun main(n_0: i64) : (f64)
 tunable#0 grain_size 0 size 4
 {
-  let sum_1: f64 = segred level 1 (i_2 < n_0) chunks (4, 512, 1, 1) grain_size tunable#0 : (f64) -> {
+  let sum_1: f64 = segred tasks (i_2 < n_0) chunks (4, 512, 1, 1) grain_size tunable#0 : (f64) -> {
     let first_3: bool = eq.i64 i_2 0i64
     let last_4: bool = sle.i64 2i64 i_2
     let small_5: f64 = select.f64 last_4 1.0f64 0.0f64

@@ -12,7 +12,6 @@ use ir::seg::{Seg, SegOp};
 use ir::syntax::{Atom, BasicOp, Body, DimIndex, Exp, LoopParam, Stm};
 use ir::types::Type;
 use ir::walk::with_stack;
-use target::levels::LANES;
 
 /// Returns true if iterations of a body of these statements may run in any order.
 pub(super) fn independent(stms: &[Stm<Mems>]) -> bool {
@@ -27,7 +26,7 @@ pub(super) fn independent(stms: &[Stm<Mems>]) -> bool {
             Exp::Loop { params: _, form: _, body } => independent(&body.stms),
             Exp::Op(MemOp::Alloc { .. }) => true,
             Exp::Op(MemOp::Seg(SegOp::Seg(Seg { level, body, .. }))) => {
-                *level == LANES && independent(&body.stms)
+                level.is_innermost() && independent(&body.stms)
             }
             Exp::Op(MemOp::Seg(SegOp::WithAcc { .. })) => false,
         })

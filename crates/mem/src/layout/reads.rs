@@ -85,7 +85,7 @@ impl<F: Fn(Name) -> Option<Lmad>> Visit<Segs> for Reader<F> {
         let before = self.counters.len();
         match &stm.exp {
             Exp::Loop { form: LoopForm::For { var, .. }, .. } => self.counters.push(*var),
-            Exp::Op(SegOp::Seg(seg)) if seg.level == target::levels::LANES => {
+            Exp::Op(SegOp::Seg(seg)) if seg.level.is_innermost() => {
                 self.counters.extend(seg.space.dims.iter().map(|(index, _)| *index));
             }
             Exp::Op(SegOp::Seg(_)) => {

@@ -15,7 +15,7 @@ use ir::walk::{VisitMut, sub_bodies, with_stack};
 use ir::{Name, NameTable, PassError, Segs};
 use prim::Scalar;
 use rustc_hash::FxHashSet;
-use target::levels::{LANES, TASKS};
+use target::levels::LevelId;
 
 /// The name of the host clone of a function.
 pub(super) fn host_clone_name(function: &FunName) -> FunName {
@@ -110,11 +110,11 @@ impl Converter<'_> {
 
 /// The host level of a segop: lanes for a scan or reduction over a row of scalars inside a task,
 /// else tasks.
-fn level(seg: &Seg<Segs>, inside: bool) -> u8 {
+fn level(seg: &Seg<Segs>, inside: bool) -> LevelId {
     let combines_scalars = matches!(&seg.kind, SegKind::ScanReduce(scan_reduce)
         if !scan_reduce.is_map() && scan_reduce.operators().all(Operator::is_scalar));
     let row = combines_scalars && seg.space.dims.len() == 1 && seg.decomp.updates_per_iteration == 0;
-    if inside && row && is_plain(&seg.body) { LANES } else { TASKS }
+    if inside && row && is_plain(&seg.body) { LevelId::Lanes } else { LevelId::Tasks }
 }
 
 /// Returns true if a body contains neither calls nor operations.

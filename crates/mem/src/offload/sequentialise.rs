@@ -2,8 +2,8 @@
 //! the loop, the others a segmap around it.
 //!
 //! ```text
-//! segscanred level 1 (i < n, j < m) (op, ne) { e }
-//!   =>  segmap level 1 (i < n) {
+//! segscanred tasks (i < n, j < m) (op, ne) { e }
+//!   =>  segmap tasks (i < n) {
 //!         loop (r = ne, out = scratch [m]) for j < m do
 //!           <e>; r' = op r e.1; out' = out with [j] <- e.2
 //!       }

@@ -15,6 +15,7 @@ use ir::types::{Dim, Type};
 use ir::walk::Substitution;
 use ir::{Name, Prov, Segs};
 use rustc_hash::{FxHashMap, FxHashSet};
+use target::levels::LevelId;
 
 /// The site of a binding: the scope, and the number of its items up to and including the binding
 /// one.
@@ -130,7 +131,7 @@ impl Scope {
     }
 
     /// Returns the statements, with a segmap for each group.
-    pub(super) fn finish(self, level: u8, names: &mut NameTable) -> Vec<Stm<Segs>> {
+    pub(super) fn finish(self, level: LevelId, names: &mut NameTable) -> Vec<Stm<Segs>> {
         let mut stms = Vec::with_capacity(self.items.len());
         for item in self.items {
             match item {
@@ -143,7 +144,7 @@ impl Scope {
 }
 
 impl Group {
-    fn finish(self, level: u8, names: &mut NameTable, stms: &mut Vec<Stm<Segs>>) {
+    fn finish(self, level: LevelId, names: &mut NameTable, stms: &mut Vec<Stm<Segs>>) {
         let mut provs = self.stms.iter().map(|stm| stm.aux.prov);
         let prov = provs.find(|prov| *prov != Prov::NONE);
         let prov = prov.unwrap_or(Prov::NONE);

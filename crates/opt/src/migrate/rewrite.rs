@@ -15,13 +15,14 @@ use ir::types::{Dim, Type};
 use ir::walk::{Substitution, consumed_by, stm_names, substitute_stm, with_stack};
 use ir::{Name, NameTable, Prov, Segs, TypeEnv};
 use rustc_hash::{FxHashMap, FxHashSet};
+use target::levels::LevelId;
 
 /// Moves the statements chosen by the plan to one-iteration segmaps at a level.
 pub(super) fn rewrite(
     mut function: Function<Segs>,
     signatures: &Signatures,
     plan: &Plan,
-    level: u8,
+    level: LevelId,
 ) -> Function<Segs> {
     let types = TypeEnv::of_function(&function);
     let aliases = Aliases::of(&function, &types, signatures);
@@ -50,7 +51,7 @@ pub(super) struct Rewrite<'a> {
     pub(super) aliases: Aliases,
     signatures: &'a Signatures,
     pub(super) plan: &'a Plan,
-    level: u8,
+    level: LevelId,
     /// The enclosing bodies, the outermost first.
     pub(super) scopes: Vec<Scope>,
     /// The binding sites of names, except for parameters of the function and names bound in

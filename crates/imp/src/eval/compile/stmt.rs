@@ -252,7 +252,7 @@ impl<'p> Compiler<'p, '_> {
     }
 }
 
-/// Returns true if the types are equal but for the space of a buffer.
+/// Returns true if the types are equal but for the memory of a buffer.
 fn agree(x: VarType, y: VarType) -> bool {
     x == y || x.is_buffer() && y.is_buffer()
 }

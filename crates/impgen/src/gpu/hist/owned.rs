@@ -23,7 +23,7 @@ use crate::gpu::segments::Segments;
 use crate::operators::{div_up, element_of_buffer};
 use crate::schedule::Generator;
 use imp::build::{Operand, binary};
-use imp::{Expr, Space, Stmt, Var, bind, emit, expr};
+use imp::{Expr, MemoryId, Stmt, Var, bind, emit, expr};
 use prim::{BinOp, ConvOp, PrimType, Scalar};
 
 /// The type of tags: bin numbers in shared memory.
@@ -146,10 +146,12 @@ impl Generator<'_, DeviceSchedule> {
                 buffers.push(SharedBins {
                     bins: types
                         .clone()
-                        .map(|&ty| g.frame_array(Space::Shared, "shared", ty, shares.capacity))
+                        .map(|&ty| g.frame_array(MemoryId::Shared, "shared", ty, shares.capacity))
                         .collect(),
-                    tag: g.frame_array(Space::Shared, "tag", TAG, shares.tile),
-                    value: types.map(|&ty| g.frame_array(Space::Shared, "value", ty, shares.tile)).collect(),
+                    tag: g.frame_array(MemoryId::Shared, "tag", TAG, shares.tile),
+                    value: types
+                        .map(|&ty| g.frame_array(MemoryId::Shared, "value", ty, shares.tile))
+                        .collect(),
                 });
             }
             let chunk = g.chunk_of(segments, block.into())?;

@@ -16,7 +16,7 @@ use crate::gpu::segments::{Chunk, Segments};
 use crate::operators::element_of_buffer;
 use crate::schedule::Generator;
 use imp::build::{Operand, binary};
-use imp::{Space, Var, bind, emit};
+use imp::{MemoryId, Var, bind, emit};
 use prim::{BinOp, PrimType};
 
 impl Generator<'_, DeviceSchedule> {
@@ -34,7 +34,7 @@ impl Generator<'_, DeviceSchedule> {
         self.kernel(("seghist", hists.prov), chunks, |g, block| {
             let buffers = operators.iter();
             let buffers: Vec<Var> =
-                buffers.map(|&(_, elem)| g.frame_array(Space::Shared, "shared", elem, capacity)).collect();
+                buffers.map(|&(_, elem)| g.frame_array(MemoryId::Shared, "shared", elem, capacity)).collect();
             let Chunk { segment, from, to } = g.chunk_of(segments, block.into())?;
             g.threads(|g, thread| {
                 for (hist, &buffer) in bins.iter().zip(&buffers) {

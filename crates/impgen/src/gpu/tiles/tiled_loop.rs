@@ -28,7 +28,7 @@ use crate::operators::element_of_buffer;
 use crate::schedule::Generator;
 use crate::{OrBug, Result};
 use imp::build::{Operand, TRUE, and, min};
-use imp::{Access, Expr, Space, Stmt, Var, bind, emit, expr};
+use imp::{Access, Expr, MemoryId, Stmt, Var, bind, emit, expr};
 use ir::facts::SharedBy;
 use ir::syntax::Atom;
 use prim::{PrimType, Scalar};
@@ -70,7 +70,7 @@ impl Generator<'_, DeviceSchedule> {
                 continue;
             }
             *bytes += more;
-            let buffer = self.frame_array(Space::Shared, "tile", read.elem, count);
+            let buffer = self.frame_array(MemoryId::Shared, "tile", read.elem, count);
             tiles.push(Tile { read, buffer });
         }
         tiles
