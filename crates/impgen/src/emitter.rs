@@ -127,8 +127,8 @@ impl<'a> Emitter<'a> {
     }
 
     /// Returns a fresh owned buffer variable of the innermost frame.
-    pub(crate) fn owned(&mut self, space: MemoryId, hint: &str) -> Var {
-        let var = self.new_var(VarType::Buffer(space), hint);
+    pub(crate) fn owned(&mut self, memory: MemoryId, hint: &str) -> Var {
+        let var = self.new_var(VarType::Buffer(memory), hint);
         if let Some(frame) = self.frames.last_mut() {
             frame.owned.push(var);
         }
@@ -137,17 +137,17 @@ impl<'a> Emitter<'a> {
     }
 
     /// Allocates an array of constant size in the frame.
-    pub(crate) fn frame_array(&mut self, space: MemoryId, hint: &str, elem: PrimType, count: i64) -> Var {
-        let buffer = self.value(VarType::Buffer(space), hint);
+    pub(crate) fn frame_array(&mut self, memory: MemoryId, hint: &str, elem: PrimType, count: i64) -> Var {
+        let buffer = self.value(VarType::Buffer(memory), hint);
         self.emit(Stmt::Frame { buffer, elem, count: count.unsigned_abs() });
         buffer
     }
 
     /// Returns a fresh variable with a scalar's value, or with a further reference to a block.
     pub(crate) fn transfer(&mut self, atom: Atom, ty: VarType, hint: &str) -> Result<Var> {
-        if let Some(space) = ty.space() {
+        if let Some(memory) = ty.memory() {
             let from = self.block_var(atom)?;
-            let var = self.owned(space, hint);
+            let var = self.owned(memory, hint);
             self.emit(Stmt::Share(var, from));
             return Ok(var);
         }

@@ -256,9 +256,9 @@ impl<'a, S: Schedule> Generator<'a, S> {
     pub(crate) fn bind_owned(&mut self, param: &Param) -> Option<Var> {
         let ty = self.declared(param)?;
         let hint = self.hint(param.name);
-        let var = match ty.space() {
+        let var = match ty.memory() {
             None => self.value(ty, &hint),
-            Some(space) => self.owned(space, &hint),
+            Some(memory) => self.owned(memory, &hint),
         };
         self.set_var(param.name, var);
         Some(var)

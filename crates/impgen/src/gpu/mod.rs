@@ -54,6 +54,7 @@ use ir::{PassError, Prov};
 use kernel::EnclosingCode;
 use prim::PrimType;
 use target::device::Device;
+use target::memories::Allocation;
 
 /// The schedule of functions for a device, with the state of the code being generated.
 pub(crate) struct DeviceSchedule {
