@@ -1,35 +1,17 @@
-//! `bindrune bench`: run times of entry points.
-//!
-//! Each data set has one warm-up run and at least `--runs` measured ones, which together take at
-//! least half a second. While the margin of error of the mean exceeds 1 % (and 1 us), further runs
-//! are added, for at most `--convergence-max-seconds`. `--no-convergence-phase` turns off the half
-//! second and the further runs. The results of the first runs are compared with those in the test
-//! block.
-//!
-//! With `--untuned-vs-tuned` only programs with a tuning file beside them are measured, with it and
-//! without (`gap`).
+//! `bindrune bench`: run times of entry points, with `--untuned-vs-tuned` also the gains of tuning
+//! files ([`runner::bench`]). `bindrune benchcmp` compares two results.
 
-mod compare;
-mod gap;
-mod measure;
-
-pub use compare::{Args as CompareArgs, run as compare};
-
-use crate::backend::{self, Backend, Executable, NO_LIMIT};
 use crate::common;
 use crate::progress::Progress;
 use crate::tuning;
-use gap::{Gap, Gaps};
-use harness::oracle::Oracle;
 use harness::programs::find_all;
-use harness::{Case, Data};
-use measure::{Limits, Measured, Target};
-use serde_json::{Map, Value, json};
+use runner::bench::{self, Bench, Gaps, Limits, Order};
+use runner::{Backend, Log, Setup};
+use serde_json::{Map, Value};
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::time::Duration;
-use tune::statistics::Statistics;
 
 /// Arguments of `bench`.
 #[derive(clap::Args)]
@@ -92,41 +74,40 @@ fn go(args: &Args) -> Result<ExitCode, ExitCode> {
     let ignored = ignored(&args.ignore_files)?;
     let mut files = find_all(&args.paths).map_err(common::report_error)?;
     files.retain(|file| !ignored.iter().any(|regex| regex.is_match(&file.to_string_lossy())));
-    let backend = Backend::from_name(&args.backend);
-    if args.untuned_vs_tuned && backend == Backend::Interp {
+    let tuning = args.tuning.files();
+    let mut setup = Setup::new(common::compiler()?, &args.backend, tuning.clone(), &["disable", "nobench"]);
+    setup.excluded.retain(|tag| tag != "compiled");
+    setup.excluded.extend(args.exclude_case.iter().cloned());
+    setup.entry.clone_from(&args.entry_point);
+    setup.pass.clone_from(&args.pass_option);
+    setup.pass_compiler.clone_from(&args.pass_compiler_option);
+    setup.skip_compilation = args.skip_compilation;
+    if args.untuned_vs_tuned && setup.backend == Backend::Interp {
         return Err(common::report_error("the interpreter has nothing to tune"));
     }
     if args.untuned_vs_tuned {
         // An invalid tuning file is reported when its program is measured.
         files.retain(|file| {
-            let given = args.tuning.of(file);
+            let given = tuning.of(file);
             given.map_or(true, |given| !given.is_empty())
         });
         if files.is_empty() {
             return Err(common::report_error("no program has a tuning file beside it"));
         }
     }
-    let mut excluded = backend.excluded(&args.backend);
-    excluded.retain(|tag| tag != "compiled");
-    excluded.extend(["disable", "nobench"].map(str::to_owned));
-    excluded.extend(args.exclude_case.iter().cloned());
+    let (work, progress) =
+        (link::work_folder().map_err(common::report_error)?, Progress::new(files.len(), false));
     let bench = Bench {
-        backend,
-        excluded,
-        entry: args.entry_point.as_deref(),
+        setup,
         limits: Limits {
             runs: args.runs.max(1),
             converge: (!args.no_convergence_phase).then(|| Duration::from_secs(args.convergence_max_seconds)),
             timeout: u64::try_from(args.timeout).ok().map(Duration::from_secs),
         },
-        pass: &args.pass_option,
-        tuning: &args.tuning,
         gaps: args.untuned_vs_tuned,
-        skip_compilation: args.skip_compilation,
-        pass_compiler: &args.pass_compiler_option,
-        work: backend::work_folder()?,
+        work: work.path(),
+        log: &progress,
     };
-    let progress = Progress::new(files.len(), false);
     let (mut json, mut gaps, mut failed) = (Map::new(), Gaps::default(), false);
     for file in &files {
         progress.begin(&file.to_string_lossy());
@@ -154,184 +135,39 @@ fn ignored(patterns: &[String]) -> Result<Vec<regex_lite::Regex>, ExitCode> {
     compiled.collect()
 }
 
-/// The tuned executable, and with `--untuned-vs-tuned` the untuned one.
-type TunedAndUntuned = (Executable, Option<Executable>);
-
-struct Bench<'a> {
-    backend: Backend,
-    excluded: Vec<String>,
-    entry: Option<&'a str>,
-    limits: Limits,
-    pass: &'a [String],
-    tuning: &'a tuning::TuningFileOptions,
-    /// True if untuned and tuned executables are compared.
-    gaps: bool,
-    /// True if the executables beside the programs are used.
-    skip_compilation: bool,
-    /// Options for the compiler.
-    pass_compiler: &'a [String],
-    work: tempfile::TempDir,
+/// Arguments of `benchcmp`.
+#[derive(clap::Args)]
+pub struct CompareArgs {
+    /// The results before, written by `bench --json`.
+    before: PathBuf,
+    /// The results after.
+    after: PathBuf,
+    /// The measure by which programs are sorted.
+    #[arg(long, value_parser = ["significant", "geomean-significant", "geomean-all"])]
+    sort_by: Option<String>,
+    /// The order of programs sorted by the measure.
+    #[arg(long, default_value = "worst-first", value_parser = ["worst-first", "best-first"])]
+    order: String,
 }
 
-impl Bench<'_> {
-    /// Returns the executable of a program, set up by its tuning file, the untuned one if gaps are
-    /// measured, and warnings about the tuning file.
-    fn executables(&self, file: &Path) -> Result<(TunedAndUntuned, Vec<String>), String> {
-        let limit = self.limits.timeout.unwrap_or(NO_LIMIT);
-        let given = self.tuning.of(file)?;
-        let build = |name: &str, options: &[String]| {
-            let path = self.work.path().join(name);
-            Executable::build(file, path, self.backend, options, NO_LIMIT)
-        };
-        let options = self.backend.options_for_tuning(&given, self.pass_compiler)?;
-        let mut executable = if self.skip_compilation {
-            Executable::existing(file, self.backend)?
-        } else {
-            build("program", &options)?
-        };
-        let untuned = match self.gaps {
-            false => None,
-            true if self.skip_compilation || options == self.pass_compiler => Some(executable.untuned()),
-            true => Some(build("untuned", self.pass_compiler)?),
-        };
-        let unknown = executable.tune(&given, limit)?;
-        Ok(((executable, untuned), unknown))
-    }
-
-    /// Measures a program's data sets. Returns the report and true if anything failed; the gains of
-    /// tuning are added to `gaps` if they are measured.
-    fn program(&self, file: &Path, json: &mut Map<String, Value>, gaps: &mut Gaps) -> (String, bool) {
-        let mut lines: Vec<String> = Vec::new();
-        let mut failed = false;
-        let name = file.display().to_string();
-        let failure = |what: String| (format!("{name}: {what}\n"), true);
-        let text = match std::fs::read(file) {
-            Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
-            Err(e) => return failure(e.to_string()),
-        };
-        let spec = match harness::parse_blocks(&text) {
-            Ok(spec) => spec,
-            Err(e) => return failure(format!("test blocks: {e}")),
-        };
-        let is_included = |case: &&Case| !case.tags.iter().any(|tag| self.excluded.contains(tag));
-        let cases: Vec<(usize, &Case)> = spec
-            .cases
-            .iter()
-            .enumerate()
-            .filter(|(_, case)| is_included(case))
-            .filter(|(_, case)| !matches!(case.expected, harness::Expected::Error(_)))
-            .collect();
-        if cases.is_empty() || spec.tags.iter().any(|tag| self.excluded.contains(tag)) {
-            return (String::new(), false);
-        }
-        let (session, program) = driver::check(file, driver::Options::default());
-        let program = match common::report(&session, program) {
-            Ok(program) => Arc::new(program),
-            Err(_) => return failure("the program has errors".to_owned()),
-        };
-        let folder = file.parent().unwrap_or(file);
-        let limit = self.limits.timeout.unwrap_or(NO_LIMIT);
-        let oracle = Oracle::new(program, &session.sources, folder, limit);
-        let executable = if self.backend == Backend::Interp {
-            None
-        } else {
-            match self.executables(file) {
-                Ok((executables, unknown)) => {
-                    lines.extend(unknown);
-                    Some(executables)
-                }
-                Err(why) => return failure(why),
-            }
-        };
-        let (executable, untuned) = executable.unzip();
-        let untuned = untuned.flatten();
-        let mut entries: Vec<&str> = Vec::new();
-        for entry in cases.iter().flat_map(|(_, case)| case.entries.iter()) {
-            let is_selected = self.entry.is_none_or(|only| only == entry);
-            if is_selected && !entries.contains(&entry.as_str()) {
-                entries.push(entry);
-            }
-        }
-        for entry in entries {
-            let key = if entry == "main" { name.clone() } else { format!("{name}:{entry}") };
-            lines.push(key.clone());
-            let mut datasets = Map::new();
-            let data_sets = cases.iter().filter(|(_, case)| case.entries.iter().any(|e| e == entry));
-            let data_sets: Vec<_> = data_sets.map(|(at, case)| (dataset(*at, case), *case)).collect();
-            let width = data_sets.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
-            for (dataset, case) in data_sets {
-                let target = Target {
-                    oracle: &oracle,
-                    executable: executable.as_ref(),
-                    folder,
-                    case,
-                    entry,
-                    pass: self.pass,
-                    work: self.work.path(),
-                };
-                // The line to print, the value for the JSON file, and the executable's standard
-                // error.
-                let measured = if self.gaps {
-                    let untuned = Target { executable: untuned.as_ref(), ..target };
-                    Gap::measure(&untuned, &target, &self.limits).map(|gap| {
-                        gaps.add(&gap, format!("{key}, {dataset}"));
-                        (gap.shown(), gap.json(), Vec::new())
-                    })
-                } else {
-                    let measured = target.measure(&self.limits);
-                    measured.map(|measured| {
-                        let stderr = measured.stderr.lines();
-                        let stderr = stderr.map(|line| format!("    {line}")).collect();
-                        (summary_line(&measured), json_entry(&measured), stderr)
-                    })
-                };
-                failed |= measured.is_err();
-                let (line, value, stderr) =
-                    measured.unwrap_or_else(|why| (format!("failed: {why}"), json!(why), Vec::new()));
-                lines.push(format!("  {dataset:width$}  {line}"));
-                lines.extend(stderr);
-                datasets.insert(dataset, value);
-            }
-            json.insert(key, json!({ "datasets": datasets }));
-        }
-        lines.push(String::new());
-        (lines.join("\n"), failed)
-    }
+/// Prints the comparison.
+pub fn compare(args: CompareArgs) -> ExitCode {
+    let order = match args.sort_by.as_deref() {
+        None => Order::Name,
+        Some("significant") => Order::Significant,
+        Some(mean) => Order::Mean { significant: mean == "geomean-significant" },
+    };
+    let (best_first, colour) = (args.order == "best-first", std::io::stdout().is_terminal());
+    let compared = read(&args.before)
+        .and_then(|before| Ok(bench::compare(&before, &read(&args.after)?, order, best_first, colour)))
+        .map_err(common::report_error);
+    let printed = compared.and_then(|text| common::write_stdout(&text));
+    printed.err().unwrap_or(ExitCode::SUCCESS)
 }
 
-/// The mean and its 95 % confidence interval.
-fn summary_line(measured: &Measured) -> String {
-    let statistics = Statistics::of(&measured.micros);
-    format!(
-        "{:>12.0} us (95 % between {:.1} and {:.1}; {} runs)",
-        statistics.mean,
-        statistics.mean - statistics.margin,
-        statistics.mean + statistics.margin,
-        measured.micros.len()
-    )
-}
-
-/// A data set's entry in the reference compiler's JSON format.
-fn json_entry(measured: &Measured) -> Value {
-    json!({ "runtimes": measured.micros, "bytes": {}, "stderr": measured.stderr })
-}
-
-/// The name of a data set: its own, or one derived from its input. `at` is its index.
-pub fn dataset(at: usize, case: &Case) -> String {
-    if let Some(name) = &case.name {
-        return name.clone();
-    }
-    match &case.input {
-        Data::File(path) | Data::ScriptFile(path) => path.display().to_string(),
-        Data::Random(types) | Data::Script(types) => types.split_whitespace().collect::<Vec<_>>().join(" "),
-        Data::Text(text, _) => {
-            let words: Vec<&str> = text.split_whitespace().collect();
-            let words = words.join(" ");
-            let mut short: String = words.chars().take(25).collect();
-            if short.len() < words.len() {
-                short.push_str("...");
-            }
-            format!("#{at} (\"{short}\")")
-        }
-    }
+fn read(file: &Path) -> Result<Value, String> {
+    let shown = file.display();
+    let text = std::fs::read_to_string(file).map_err(|e| format!("cannot read {shown}: {e}"))?;
+    let json: Value = serde_json::from_str(&text).map_err(|e| format!("{shown}: {e}"))?;
+    if json.is_object() { Ok(json) } else { Err(format!("{shown} is not a result of `bench --json`")) }
 }

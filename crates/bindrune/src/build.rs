@@ -1,11 +1,10 @@
 //! `bindrune build`: compiles a program to an executable.
 
 use crate::common::{self, Compiler};
-use crate::link;
 use crate::memory::{self, PassTracker};
-use crate::portable;
 use crate::source::SourceOptions;
-use crate::tuning;
+use crate::tuning::TuningFileOptions;
+use driver::tuning::TuningFiles;
 use driver::{Failure, Ir, Options, Session};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -36,7 +35,7 @@ pub struct Program {
     #[arg(long = "entry-point", value_name = "NAME")]
     entry_points: Vec<String>,
     #[command(flatten)]
-    tuning: tuning::TuningFileOptions,
+    tuning: TuningFileOptions,
     /// The program.
     file: PathBuf,
 }
@@ -51,7 +50,7 @@ impl Program {
             source: &self.source,
             entry_points: &self.entry_points,
             only_entry: None,
-            tuning: &self.tuning,
+            tuning: self.tuning.files(),
         }
     }
 }
@@ -59,12 +58,27 @@ impl Program {
 /// Builds the executable.
 pub fn run(args: Args) -> ExitCode {
     let request = args.program.request(&args.backend);
-    let output = link::output(args.output, request.file).map_err(common::report_error);
+    let output = output(args.output, request.file);
     let built = output.and_then(|output| match request.backend {
         "c" => portable_executable(&request, &portable_c(&request)?, &output),
         _ => executable(&request, &output),
     });
     built.err().unwrap_or(ExitCode::SUCCESS)
+}
+
+/// Returns the path of a program's executable: the requested one, or that of the source without its
+/// extension.
+pub fn output(requested: Option<PathBuf>, program: &Path) -> Result<PathBuf, ExitCode> {
+    let output = requested.unwrap_or_else(|| program.with_extension(""));
+    let file = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    // Imports are not known yet, so no `.fut` file is overwritten.
+    let is_source = output.extension().is_some_and(|it| it == "fut");
+    if is_source || file(&output) == file(program) {
+        return Err(common::report_error(
+            "the executable would overwrite the program; choose another name with -o",
+        ));
+    }
+    Ok(output)
 }
 
 /// A request to compile a program.
@@ -82,20 +96,20 @@ pub struct Request<'a> {
     /// The only entry point to compile, if the program has it.
     pub only_entry: Option<String>,
     /// The tuning files that apply.
-    pub tuning: &'a tuning::TuningFileOptions,
+    pub tuning: TuningFiles,
 }
 
 /// Builds an executable of host machine code, including the kernels' source for a device backend.
 pub fn executable(request: &Request<'_>, output: &Path) -> Result<(), ExitCode> {
     let (file, compiler) = (request.file, request.compiler);
-    let options = compiler.tuned_options(request.backend, true, request.tuning, file)?;
+    let options = compiler.tuned_options(request.backend, true, &request.tuning, file)?;
     let objects = compile_with(request, options, |session, ir, stages| session.objects(ir, stages))?;
     link::executable(&objects, output).map_err(common::report_error)
 }
 
 /// Builds an executable from a program's portable C with the system's C compiler.
 pub fn portable_executable(request: &Request<'_>, text: &str, output: &Path) -> Result<(), ExitCode> {
-    portable::executable(text, &request.compiler.cpu, output).map_err(common::report_error)
+    link::c::executable(text, &request.compiler.cpu, output).map_err(common::report_error)
 }
 
 /// The portable C text of a program.
@@ -118,8 +132,12 @@ pub fn compile_with<T>(
     };
     let (mut session, ir) = driver::lower(request.file, options);
     let mut stages = request.source.stages();
-    let made = ir
-        .and_then(|ir| (request.tuning).apply(request.file, &mut session, ir, &mut stages))
-        .and_then(|ir| finish(&mut session, ir, &mut stages));
+    let made = ir.and_then(|ir| {
+        let given = request.tuning.of(request.file);
+        let given = given.map_err(|why| Failure::message("tuning-file", why))?;
+        let (ir, unknown) = session.tune(ir, &given, &mut stages)?;
+        unknown.iter().for_each(|line| common::note(line));
+        finish(&mut session, ir, &mut stages)
+    });
     request.source.report(&mut session, made)
 }

@@ -1,9 +1,8 @@
 //! Shared parts of subcommands: compiler options, reading sources, reporting errors.
 
-use crate::tuning::TuningFileOptions;
 use clap::Args;
 use driver::device::Device;
-use driver::tuning::{self, tblock_size_range};
+use driver::tuning::{self, TuningFiles, tblock_size_range};
 use driver::{CopyLimits, DeviceTarget, Failure, Flatten, Options, Session, VectorLanes};
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -73,7 +72,7 @@ impl Compiler {
         &self,
         backend: &str,
         executable: bool,
-        tuning: &TuningFileOptions,
+        tuning: &TuningFiles,
         file: &Path,
     ) -> Result<Options, ExitCode> {
         let mut options = self.options_for(backend, executable);
@@ -154,7 +153,8 @@ pub fn report<T>(session: &Session, result: Result<T, Failure>) -> Result<T, Exi
     })
 }
 
-fn show(session: &Session, diagnostics: &[Diagnostic]) {
+/// Prints diagnostics.
+pub fn show(session: &Session, diagnostics: &[Diagnostic]) {
     let stderr = std::io::stderr();
     let colour = stderr.is_terminal();
     let mut stderr = stderr.lock();
@@ -204,6 +204,11 @@ pub fn write_stdout(text: &str) -> Result<(), ExitCode> {
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Err(ExitCode::FAILURE),
         Err(error) => Err(report_error(format_args!("cannot write to standard output: {error}"))),
     }
+}
+
+/// The path of this program, which builds other programs.
+pub fn compiler() -> Result<PathBuf, ExitCode> {
+    std::env::current_exe().map_err(report_error)
 }
 
 /// Writes a file.

@@ -3,7 +3,6 @@
 
 use crate::build::{self, Program};
 use crate::common;
-use crate::link;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -38,7 +37,7 @@ fn run(args: Args, backend: &str) -> Result<(), ExitCode> {
         return Err(common::report_error(format_args!("not supported yet: {what} of `bindrune {backend}`")));
     }
     let request = args.program.request(backend);
-    let output = link::output(args.output, request.file).map_err(common::report_error)?;
+    let output = build::output(args.output, request.file)?;
     if backend != "c" {
         return build::executable(&request, &output);
     }

@@ -3,11 +3,11 @@
 
 use crate::common::{self, Compiler};
 use crate::memory;
-use crate::tuning::{TuningFileOptions, warn_of_former_names};
+use crate::tuning::files;
 use driver::tuning::{record_extension, tuning_file};
 use explain::tuning::{Record, Request};
 use explain::{Filter, RemarkCollector};
-use runtime::tuning_params::read_file;
+use runtime::tuning_params::Assignment;
 use std::ffi::{OsStr, OsString};
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -66,10 +66,7 @@ fn go(args: &Args) -> Result<(), ExitCode> {
     let backend = backend.or_else(|| tuned.as_ref()?.1.backend.as_deref()).unwrap_or("cpu");
     let _watch = memory::watch_memory(&args.file, args.compiler.memory);
     let mut options = match &args.tuning {
-        Some(extension) => {
-            let files = TuningFileOptions::with(extension);
-            args.compiler.tuned_options(backend, false, &files, &args.file)?
-        }
+        Some(extension) => args.compiler.tuned_options(backend, false, &files(extension), &args.file)?,
         None => args.compiler.options_for(backend, false),
     };
     options.remarks = true;
@@ -129,7 +126,7 @@ fn record(file: &Path, extension: &OsStr) -> Result<Record, ExitCode> {
 }
 
 /// The values in a program's tuning file.
-fn given(file: &Path, extension: &OsStr) -> Result<Vec<runtime::tuning_params::Assignment>, ExitCode> {
+fn given(file: &Path, extension: &OsStr) -> Result<Vec<Assignment>, ExitCode> {
     let path = tuning_file(file, extension);
     if !path.exists() {
         common::note(&format!(
@@ -138,7 +135,5 @@ fn given(file: &Path, extension: &OsStr) -> Result<Vec<runtime::tuning_params::A
         ));
         return Ok(Vec::new());
     }
-    let given = read_file(&path).map_err(common::report_error)?;
-    warn_of_former_names(&given);
-    Ok(given)
+    files(extension).read(&path).map_err(common::report_error)
 }

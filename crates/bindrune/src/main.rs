@@ -1,6 +1,5 @@
 //! The command line: one module per subcommand; files, terminals, exit codes.
 
-mod backend;
 mod bench;
 mod build;
 mod check_command;
@@ -10,10 +9,8 @@ mod data;
 mod dev;
 mod explain;
 mod interpret;
-mod link;
 mod memory;
 mod panics;
-mod portable;
 mod progress;
 mod repl;
 mod run;

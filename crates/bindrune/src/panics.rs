@@ -4,17 +4,15 @@
 //! Outputs are renamed into place when complete, so none is left half written.
 
 use crate::memory;
+use runner::executable::COMPILER_BUG;
 use std::io::Write;
 use std::panic::PanicHookInfo;
-
-/// The exit code after an internal compiler error.
-pub const EXIT_CODE: i32 = 3;
 
 /// Installs a panic hook that prints a message and ends the process.
 pub fn install_hook() {
     std::panic::set_hook(Box::new(|info| {
         let _ = writeln!(std::io::stderr(), "{}", message(info));
-        runtime::exit_at_once(EXIT_CODE)
+        runtime::exit_at_once(COMPILER_BUG)
     }));
 }
 

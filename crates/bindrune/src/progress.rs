@@ -1,9 +1,13 @@
 //! Progress of commands that process many programs: a bar on a terminal, plain lines otherwise.
 //! Failures are printed as they happen.
 
+use crate::common;
+use driver::Session;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use runner::Log;
 use std::io::{IsTerminal, Write};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use syntax::diag::Diagnostic;
 
 /// Progress through a number of items.
 pub struct Progress {
@@ -37,13 +41,6 @@ impl Progress {
             bar
         });
         Self { bar, failed: AtomicUsize::new(0) }
-    }
-
-    /// Marks the start of an item.
-    pub fn begin(&self, name: &str) {
-        if let Some(bar) = &self.bar {
-            bar.set_message(name.to_owned());
-        }
     }
 
     /// Marks the end of an item and prints these lines.
@@ -82,5 +79,21 @@ impl Progress {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }
+    }
+}
+
+impl Log for Progress {
+    fn note(&self, line: &str) {
+        self.pause(|| common::note(line));
+    }
+
+    fn begin(&self, activity: &str) {
+        if let Some(bar) = &self.bar {
+            bar.set_message(activity.to_owned());
+        }
+    }
+
+    fn diagnostics(&self, session: &Session, diagnostics: &[Diagnostic]) {
+        self.pause(|| common::show(session, diagnostics));
     }
 }

@@ -3,9 +3,8 @@
 use crate::build;
 use crate::common::{self, Compiler};
 use crate::interpret;
-use crate::portable;
 use crate::source::SourceOptions;
-use crate::tuning;
+use crate::tuning::TuningFileOptions;
 use driver::on_large_stack;
 use runtime::exe::options::{self, Command};
 use std::ffi::OsString;
@@ -30,7 +29,7 @@ pub struct Args {
     #[command(flatten)]
     source: SourceOptions,
     #[command(flatten)]
-    tuning: tuning::TuningFileOptions,
+    tuning: TuningFileOptions,
     /// Options of the program's executable: `-e ENTRY`, `-t FILE`, `-r RUNS`, `-b`, `-n`, `-D`,
     /// `--num-threads N`, `--help`, ...
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGS")]
@@ -52,17 +51,23 @@ pub fn run(args: Args) -> ExitCode {
         source: &args.source,
         entry_points: &[],
         only_entry: only_entry(&args),
-        tuning: &args.tuning,
+        tuning: args.tuning.files(),
     };
     if args.backend == "c" {
         return match on_large_stack(|| build::portable_c(&request)) {
-            Ok(text) => portable::run(&text, &args.compiler.cpu, &args.file, &args.options),
+            Ok(text) => match link::c::run(&text, &args.compiler.cpu, &args.file, &args.options) {
+                Ok(status) => {
+                    let code = status.code().and_then(|code| u8::try_from(code).ok());
+                    code.map_or(ExitCode::FAILURE, ExitCode::from)
+                }
+                Err(message) => common::report_error(message),
+            },
             Err(code) => code,
         };
     }
     let image = on_large_stack(|| {
         let (file, compiler) = (request.file, request.compiler);
-        let options = compiler.tuned_options(request.backend, false, request.tuning, file)?;
+        let options = compiler.tuned_options(request.backend, false, &request.tuning, file)?;
         build::compile_with(&request, options, |session, ir, stages| session.image(ir, stages))
     });
     let image = match image {
@@ -86,6 +91,7 @@ fn only_entry(args: &Args) -> Option<String> {
     let Ok(Command::Run(options)) = options::parse(args.options.iter().cloned()) else {
         return None;
     };
-    let whole = args.tuning.has_file(&args.file) || !options.params.is_empty() || options.print_values;
+    let whole =
+        args.tuning.files().has_file(&args.file) || !options.params.is_empty() || options.print_values;
     (!whole).then_some(options.entry)
 }

@@ -1,19 +1,12 @@
-//! `bindrune test`: runs the tests in programs' test blocks.
-//!
-//! Programs are type-checked in this process. Compiled ones are built and run in processes of their
-//! own, so a crash or a hang is an ordinary failure; interpreted ones have a time limit.
-//! [`program`] tests one program, [`report`] summarises all.
+//! `bindrune test`: runs the tests in programs' test blocks ([`runner::test`]).
 
-mod program;
-mod report;
-
-use crate::backend::{self, Backend};
 use crate::common;
 use crate::progress::Progress;
 use crate::tuning;
 use driver::on_large_stack;
 use harness::programs::{find_all, parallel_map_with};
-use program::Report;
+use runner::test::{LastStep, Options, Report, json, summary, test};
+use runner::{Backend, Log, Setup};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -82,45 +75,6 @@ pub struct Args {
     no_terminal: bool,
 }
 
-/// The test options for one program.
-pub struct Options {
-    /// The backend.
-    pub backend: Backend,
-    /// The last step.
-    pub depth: LastStep,
-    /// Tags of excluded programs and cases.
-    pub excluded: Vec<String>,
-    /// The only entry point to run.
-    pub entry: Option<String>,
-    /// The time limit of each step.
-    pub limit: Duration,
-    /// Options for executables.
-    pub pass: Vec<String>,
-    /// The tuning files that apply.
-    pub tuning: tuning::TuningFileOptions,
-    /// Options for the compiler.
-    pub pass_compiler: Vec<String>,
-    /// The seed of property tests.
-    pub seed: u64,
-    /// True if the interpreter checks sizes.
-    pub check_sizes: bool,
-    /// The seed of random thresholds, if requested.
-    pub thresholds: Option<u64>,
-}
-
-/// The last step of testing a program.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum LastStep {
-    /// Type-check.
-    Check,
-    /// Optimise and count operations.
-    Structure,
-    /// Compile.
-    Compile,
-    /// Run the cases.
-    Run,
-}
-
 /// Tests the programs.
 pub fn run(args: Args) -> ExitCode {
     match go(&args) {
@@ -131,29 +85,25 @@ pub fn run(args: Args) -> ExitCode {
 fn go(args: &Args) -> Result<ExitCode, ExitCode> {
     let files = find_all(&args.paths).map_err(common::report_error)?;
     let name = if args.interpreted { "interp" } else { &args.backend };
-    let backend = Backend::from_name(name);
-    let mut excluded = backend.excluded(name);
-    excluded.extend(["disable".to_owned(), "notest".to_owned()]);
-    excluded.extend(args.exclude.iter().cloned());
+    let mut setup = Setup::new(common::compiler()?, name, args.tuning.files(), &["disable", "notest"]);
+    setup.excluded.extend(args.exclude.iter().cloned());
+    setup.entry.clone_from(&args.entry_point);
+    setup.pass.clone_from(&args.pass_option);
+    setup.pass_compiler.clone_from(&args.pass_compiler_option);
     let options = Options {
-        backend,
+        setup,
         depth: match (args.check_only, args.structure, args.compile_only) {
             (true, ..) => LastStep::Check,
             (_, true, _) => LastStep::Structure,
             (.., true) => LastStep::Compile,
             (false, false, false) => LastStep::Run,
         },
-        excluded,
-        entry: args.entry_point.clone(),
         limit: Duration::from_secs(args.timeout.max(1)),
-        pass: args.pass_option.clone(),
-        tuning: args.tuning.clone(),
-        pass_compiler: args.pass_compiler_option.clone(),
         seed: args.seed,
         check_sizes: args.check_sizes,
         thresholds: args.random_thresholds,
     };
-    let work = backend::work_folder()?;
+    let work = link::work_folder().map_err(common::report_error)?;
     let start = Instant::now();
     let progress = Progress::new(files.len(), args.no_terminal);
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
@@ -161,16 +111,16 @@ fn go(args: &Args) -> Result<ExitCode, ExitCode> {
     let reports: Vec<Report> = parallel_map_with(workers, &files, |worker, file| {
         progress.begin(&file.to_string_lossy());
         let executable = work.path().join(format!("program-{worker}"));
-        let report = on_large_stack(|| program::test(file, executable, &options));
+        let report = on_large_stack(|| test(file, executable, &options));
         progress.end(!report.failures.is_empty(), &report.lines());
         report
     });
     progress.finish();
     if let Some(file) = &args.json {
-        let text = report::json(&reports, name);
+        let text = json(&reports, name);
         common::write_file(file, &text)?;
     }
-    common::write_stdout(&report::summary(&reports, &options, start.elapsed()))?;
+    common::write_stdout(&summary(&reports, &options, start.elapsed()))?;
     let failed = reports.iter().any(|report| !report.failures.is_empty());
     Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }

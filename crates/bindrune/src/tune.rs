@@ -1,32 +1,19 @@
 //! `bindrune tune`: finds the values of tuning parameters with the least cost on a program's data
-//! sets.
-//!
-//! The forest of a program's versions, and the sizes that it compares with parameters, determine
-//! which settings differ. Each path is run once on each data set, and the best setting follows
-//! (crate `tune`). This module handles files, processes and the terminal: data sets come from test
-//! blocks, the result goes to a tuning file beside the program, and the measurements to a record
-//! beside that, for `explain --tuning`.
+//! sets ([`runner::tuning`]).
 
-mod executables;
-mod file;
-mod journal;
-mod program;
-mod report;
-mod runner;
-
-use crate::backend::{self, Backend};
 use crate::common;
 use crate::progress::Progress;
-use driver::tuning::{options, record_extension, tuning_file};
+use crate::tuning;
 use harness::programs::find_all;
+use runner::Setup;
+use runner::tuning::Tuning;
 use serde_json::{Map, Value};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
-use tune::tuner::Failure;
+use std::time::Duration;
 
 /// Arguments of `tune`.
 #[derive(clap::Args)]
@@ -111,17 +98,6 @@ fn factor(text: &str) -> Result<f64, String> {
     factor.ok_or_else(|| "expected a number, at least 1".to_owned())
 }
 
-/// The state shared by all programs.
-struct Tuning<'a> {
-    args: &'a Args,
-    backend: Backend,
-    /// Tags of excluded data sets.
-    excluded: Vec<String>,
-    work: tempfile::TempDir,
-    /// Set when the user interrupts tuning.
-    stop: Arc<AtomicBool>,
-}
-
 /// Tunes the programs.
 pub fn run(args: Args) -> ExitCode {
     match go(&args) {
@@ -131,18 +107,15 @@ pub fn run(args: Args) -> ExitCode {
 
 fn go(args: &Args) -> Result<ExitCode, ExitCode> {
     let files = find_all(&args.paths).map_err(common::report_error)?;
-    let backend = Backend::from_name(&args.backend);
-    let mut excluded = backend.excluded(&args.backend);
-    excluded.extend(["disable", "notune"].map(str::to_owned));
-    excluded.extend(args.exclude_case.iter().cloned());
-    let tuning = Tuning {
-        args,
-        backend,
-        excluded,
-        work: backend::work_folder()?,
-        stop: Arc::new(AtomicBool::new(false)),
-    };
-    common::handle_ctrl_c(&tuning.stop)?;
+    let tuning = tuning::files(&args.tuning);
+    let mut setup = Setup::new(common::compiler()?, &args.backend, tuning, &["disable", "notune"]);
+    setup.excluded.extend(args.exclude_case.iter().cloned());
+    setup.entry.clone_from(&args.entry_point);
+    setup.pass.clone_from(&args.pass_option);
+    setup.pass_compiler.clone_from(&args.pass_compiler_option);
+    setup.skip_compilation = args.skip_compilation;
+    let (work, stop) = (link::work_folder().map_err(common::report_error)?, Arc::new(AtomicBool::new(false)));
+    common::handle_ctrl_c(&stop)?;
     common::ignore_file_size_signal()?;
     // Programs with nothing to tune are skipped in folders, but not if they are named on the command
     // line.
@@ -150,7 +123,25 @@ fn go(args: &Args) -> Result<ExitCode, ExitCode> {
     let (mut json, mut failed) = (Map::new(), false);
     for file in &files {
         let progress = Progress::spinner();
-        let tuned = tuning.program(file, &progress, named(file));
+        let tuning = Tuning {
+            setup: setup.clone(),
+            backend_name: &args.backend,
+            runs: args.runs,
+            cost: &args.cost,
+            weights: &args.weight,
+            joint: args.search == "paths",
+            thresholds_only: args.thresholds_only,
+            budget: args.budget.map(Duration::from_secs),
+            cut_off: args.cut_off,
+            timeout: u64::try_from(args.timeout).ok().map(Duration::from_secs),
+            resume: args.resume,
+            spec_file: args.spec_file.clone(),
+            verbose: args.verbose > 0,
+            work: work.path(),
+            stop: stop.clone(),
+            log: &progress,
+        };
+        let tuned = tuning.program(file, named(file));
         progress.finish();
         match tuned {
             Ok(None) => {}
@@ -163,7 +154,7 @@ fn go(args: &Args) -> Result<ExitCode, ExitCode> {
                 common::report_error(format_args!("{}: {why}", file.display()));
             }
         }
-        if tuning.stop.load(Ordering::Relaxed) {
+        if stop.load(Ordering::Relaxed) {
             failed = true;
             break;
         }
@@ -173,103 +164,4 @@ fn go(args: &Args) -> Result<ExitCode, ExitCode> {
         common::write_file(file, &text)?;
     }
     Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
-}
-
-/// The most runs of a path with a close competitor, as a multiple of `--runs`.
-const MAX_REPEAT_FACTOR: usize = 16;
-/// The relative difference between times that does not matter.
-const RELATIVE_TOLERANCE: f64 = 0.01;
-
-impl Tuning<'_> {
-    /// Tunes a program. Returns the report and the JSON value; `None` if there is nothing to tune
-    /// in a program that is not named on the command line.
-    fn program(
-        &self,
-        file: &std::path::Path,
-        progress: &Progress,
-        named: bool,
-    ) -> Result<Option<(String, Value)>, String> {
-        let start = Instant::now();
-        let Some(spec) = program::spec(self, file, named)? else {
-            return Ok(None);
-        };
-        let names = spec.names();
-        let cost = tune::cost::Cost::parse(&self.args.cost, &names, &self.args.weight)?;
-        // Invalid files are reported before anything is run.
-        let tuning = file::TuningFile::read(file, &self.args.tuning)?;
-        let journal = journal::Journal::open(file, &self.args.tuning, self.args.resume)?;
-        progress.begin(&format!("compiling {}", file.display()));
-        let prepared = program::prepare(self, file, &spec)?;
-        if prepared.parameters.is_empty() {
-            journal.remove();
-            let text = format!("{}: there is nothing to tune\n", file.display());
-            return Ok(named.then(|| (text, Value::Object(Map::new()))));
-        }
-        let mut runner = runner::ProcessRunner::new(self, file, &prepared, journal, progress, start)?;
-        let (_, unknown) = options(&prepared.listed, &tuning.given);
-        for line in unknown {
-            progress.pause(|| common::note(&line));
-        }
-        let earlier = prepared.earlier(&tuning.given);
-        let task = tune::tuner::Task {
-            forest: &prepared.forest,
-            data_sets: prepared.data_sets.len(),
-            cost: &cost,
-            options: tune::tuner::Options {
-                joint: self.args.search == "paths",
-                runs: self.args.runs.max(1),
-                max_runs: self.args.runs.max(1).saturating_mul(MAX_REPEAT_FACTOR),
-                tolerance: RELATIVE_TOLERANCE,
-            },
-            earlier: earlier.as_deref(),
-        };
-        let tuned = tune::tuner::tune(&task, &mut runner);
-        let journal = runner.journal.resumable_path();
-        let journal = journal.as_deref();
-        let failure = runner.failure.take();
-        let tuned = tuned.map_err(|failed| {
-            let what = match failed {
-                Failure::Fails(data) => {
-                    let why = failure.clone().unwrap_or_default();
-                    format!("data set {}: {why}", names[data])
-                }
-                Failure::Stopped => failure.clone().unwrap_or_else(|| {
-                    "tuning ended before each data set had run once; nothing was written".to_owned()
-                }),
-                Failure::TooManyCombinations => {
-                    "the cost function leaves too many combinations of run times".to_owned()
-                }
-            };
-            what + &report::resume(journal)
-        })?;
-        let report = report::TuningReport {
-            file,
-            names: &names,
-            prepared: &prepared,
-            tuned: &tuned,
-            cost: &cost,
-            cost_name: &self.args.cost,
-            backend: &self.args.backend,
-            calls: runner.calls,
-            seconds: start.elapsed().as_secs_f64(),
-        };
-        let with_resume = |why: String| why + &report::resume(journal);
-        let written = tuning.write(&report.settings(), &report.removed_parameters());
-        let written = written.map_err(with_resume)?;
-        let data = report.json();
-        let record = tuning_file(file, &record_extension(&self.args.tuning));
-        file::write_atomically(&record, &format!("{data}\n")).map_err(with_resume)?;
-        if let Some(why) = failure {
-            return Err(with_resume(format!("{why}; {written} has the best values so far")));
-        }
-        if tuned.complete {
-            runner.journal.remove();
-        }
-        Ok(Some((report.text(&written, journal), data)))
-    }
-
-    /// The time limit of a run with the default values.
-    fn default_time_limit(&self) -> Duration {
-        u64::try_from(self.args.timeout).map_or(backend::NO_LIMIT, Duration::from_secs)
-    }
 }

@@ -2,7 +2,7 @@
 
 use crate::{Failure, Ir, Observer, Session, Stage};
 use ir::tunable::{Class, named, user_params};
-use runtime::tuning_params::{Assignment, THREAD_BLOCK_SIZE, is_general, nearest};
+use runtime::tuning_params::{Assignment, THREAD_BLOCK_SIZE, is_general, nearest, read_file};
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -25,6 +25,52 @@ pub fn record_extension(tuning: &OsStr) -> OsString {
     let mut extension = tuning.to_owned();
     extension.push(".json");
     extension
+}
+
+/// The tuning files beside programs that are read.
+#[derive(Clone)]
+pub struct TuningFiles {
+    /// Their extension.
+    pub extension: OsString,
+    /// True if all are ignored.
+    pub ignored: bool,
+    /// Called with warnings about parameters that are given by a former name.
+    pub warn: fn(&str),
+}
+
+impl TuningFiles {
+    /// The files with this extension.
+    pub fn new(extension: &OsStr, warn: fn(&str)) -> Self {
+        Self { extension: extension.to_owned(), ignored: false, warn }
+    }
+
+    /// Returns true if a program has a tuning file that is read.
+    pub fn has_file(&self, program: &Path) -> bool {
+        !self.ignored && tuning_file(program, &self.extension).exists()
+    }
+
+    /// Returns the assignments in a program's tuning file; empty if there is none.
+    ///
+    /// # Errors
+    /// The file cannot be read or is invalid.
+    pub fn of(&self, program: &Path) -> Result<Vec<Assignment>, String> {
+        if !self.has_file(program) {
+            return Ok(Vec::new());
+        }
+        self.read(&tuning_file(program, &self.extension))
+    }
+
+    /// Reads a tuning file.
+    ///
+    /// # Errors
+    /// The file cannot be read or is invalid.
+    pub fn read(&self, file: &Path) -> Result<Vec<Assignment>, String> {
+        let given = read_file(file)?;
+        for warning in given.iter().filter_map(Assignment::warning) {
+            (self.warn)(&format!("warning: {warning}"));
+        }
+        Ok(given)
+    }
 }
 
 /// The names and classes of a program's parameters.

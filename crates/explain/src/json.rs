@@ -3,7 +3,7 @@
 
 use crate::forest;
 use crate::remark::ShownRemark;
-use crate::remarks::{File, Remarks, Summary};
+use crate::remarks::{File, Remarks};
 use driver::remark::{CopyReason, EnclosingLoop, Execution, RemarkKind, Sequential};
 use ir::SrcLoc;
 use serde_json::{Map, Value, json};
@@ -30,37 +30,13 @@ pub fn json(remarks: &Remarks) -> String {
             })
         })
         .collect();
-    let Summary {
-        fused,
-        not_fused,
-        tasks,
-        kernels,
-        on_host,
-        sequential,
-        lanes,
-        removed,
-        in_parallel,
-        in_loops,
-        copies,
-    } = remarks.summary;
+    let summary = remarks.summary.counts().map(|(name, count)| (name.to_owned(), json!(count)));
     let whole = json!({
         "version": VERSION,
         "program": remarks.program,
         "functions": functions,
         "versions": forest::data(&remarks.versions),
-        "summary": {
-            "fused": fused,
-            "not_fused": not_fused,
-            "tasks": tasks,
-            "kernels": kernels,
-            "on_host": on_host,
-            "sequential": sequential,
-            "lanes": lanes,
-            "checks_removed": removed,
-            "checks_in_parallel_loops": in_parallel,
-            "checks_in_loops": in_loops,
-            "copies": copies,
-        },
+        "summary": summary.collect::<Map<_, _>>(),
     });
     format!("{whole:#}\n")
 }

@@ -109,32 +109,26 @@ pub struct Line {
     pub entries: Vec<ShownRemark>,
 }
 
+/// Counts of remarks: their names in JSON, and the kinds of remarks that are counted.
+const COUNTS: [(&str, &[&str]); 11] = [
+    // Pairs of combinators.
+    ("fused", &["fused", "computed-again", "computed-together"]),
+    ("not_fused", &["not-fused"]),
+    // Combinators by their execution.
+    ("tasks", &["tasks"]),
+    ("kernels", &["kernels"]),
+    ("on_host", &["on-host"]),
+    ("sequential", &["sequential"]),
+    // Operations with a loop that runs in vector lanes.
+    ("lanes", &["lanes"]),
+    ("checks_removed", &["check-removed"]),
+    ("checks_in_parallel_loops", &["check-in-parallel-loop"]),
+    ("checks_in_loops", &["check-in-loop"]),
+    ("copies", &["copied"]),
+];
+
 /// Counts of remarks.
-#[derive(Default)]
-pub struct Summary {
-    /// Pairs of combinators that were fused.
-    pub fused: usize,
-    /// Pairs that were not fused.
-    pub not_fused: usize,
-    /// Loops that run as tasks.
-    pub tasks: usize,
-    /// Operations that run on the device.
-    pub kernels: usize,
-    /// Operations of a device program that run on the host.
-    pub on_host: usize,
-    /// Combinators that are sequential loops.
-    pub sequential: usize,
-    /// Operations with a loop that runs in vector lanes.
-    pub lanes: usize,
-    /// Checks that were removed.
-    pub removed: usize,
-    /// Checks in parallel loops.
-    pub in_parallel: usize,
-    /// Checks in other loops.
-    pub in_loops: usize,
-    /// Copies.
-    pub copies: usize,
-}
+pub struct Summary([usize; COUNTS.len()]);
 
 impl RemarkCollector {
     /// Compiles a program up to the last pass that records decisions, and collects them. The
@@ -231,8 +225,8 @@ fn pair(entry: &ShownRemark) -> (SrcLoc, Option<SrcLoc>) {
 }
 
 /// Keeps, of the remarks on one subject of one operation, those of the highest precedence: of
-/// several reasons against an optimisation and of several loops the last, of several copies of a
-/// check one for each text.
+/// several reasons against fusion and of several loops the last, of several copies of a check the
+/// first for each text.
 fn retain_standing(entries: &mut Vec<ShownRemark>) {
     let key = |entry: &ShownRemark| {
         let (subject, precedence) = entry.kind.precedence()?;
@@ -249,26 +243,23 @@ fn retain_standing(entries: &mut Vec<ShownRemark>) {
         let hoisted = matches!(operation.2, Subject::Check(_)) && best == REMOVED && known.contains(&0);
         Some(if hoisted { HOISTED } else { best })
     };
-    let mut reported = BTreeSet::new();
-    let mut retain = |entry: &ShownRemark| {
-        let Some((operation, precedence)) = key(entry) else { return true };
-        if best(&operation) != Some(precedence) {
-            return false;
+    let (mut last, mut reported) = (BTreeMap::new(), BTreeSet::new());
+    let mut stands = vec![true; entries.len()];
+    for (at, entry) in entries.iter().enumerate() {
+        let Some((operation, precedence)) = key(entry) else { continue };
+        stands[at] = best(&operation) == Some(precedence);
+        if !stands[at] {
+            continue;
         }
-        let of_kind = match operation.2 {
-            Subject::Callee | Subject::Execution => return true,
-            Subject::Fusion if precedence > 0 => return true,
-            Subject::Fusion | Subject::Lanes => "",
+        if let Subject::Check(_) = operation.2 {
             // Checks outside loops are not reported.
-            Subject::Check(_) if precedence == 0 => return false,
-            Subject::Check(_) => &entry.text,
-        };
-        reported.insert((operation, of_kind.to_owned()))
-    };
-    let mut standing: Vec<ShownRemark> = Vec::with_capacity(entries.len());
-    standing.extend(entries.drain(..).rev().filter(|entry| retain(entry)));
-    standing.reverse();
-    *entries = standing;
+            stands[at] = precedence > 0 && reported.insert((operation, entry.text.as_str()));
+        } else if operation.2 == Subject::Lanes || (operation.2, precedence) == (Subject::Fusion, 0) {
+            last.insert(operation, at).inspect(|earlier| stands[*earlier] = false);
+        }
+    }
+    let mut stands = stands.into_iter();
+    entries.retain(|_| stands.next() == Some(true));
 }
 
 /// Where a producer was not fused into a reader that itself fused into another, drops the same
@@ -294,43 +285,20 @@ fn drop_unfused_into_fused(entries: &mut Vec<ShownRemark>) {
 
 impl Summary {
     fn of(functions: &[Function]) -> Self {
-        let mut summary = Self::default();
         let lines = functions.iter().flat_map(|function| &function.lines);
-        for entry in lines.flat_map(|line| &line.entries) {
-            let count = match entry.name {
-                "fused" | "computed-again" | "computed-together" => &mut summary.fused,
-                "not-fused" => &mut summary.not_fused,
-                "tasks" => &mut summary.tasks,
-                "kernels" => &mut summary.kernels,
-                "on-host" => &mut summary.on_host,
-                "sequential" => &mut summary.sequential,
-                "lanes" => &mut summary.lanes,
-                "check-removed" => &mut summary.removed,
-                "check-in-parallel-loop" => &mut summary.in_parallel,
-                "check-in-loop" => &mut summary.in_loops,
-                "copied" => &mut summary.copies,
-                _ => continue,
-            };
-            *count += 1;
-        }
-        summary
+        let names: Vec<&str> = lines.flat_map(|line| &line.entries).map(|entry| entry.name).collect();
+        Self(COUNTS.map(|(_, kinds)| names.iter().filter(|name| kinds.contains(name)).count()))
+    }
+
+    /// The counts with their names.
+    pub fn counts(&self) -> impl Iterator<Item = (&'static str, usize)> {
+        COUNTS.iter().map(|(name, _)| *name).zip(self.0)
     }
 
     /// The counts as text, one per line.
     pub fn lines(&self) -> Vec<String> {
-        let Self {
-            fused,
-            not_fused,
-            tasks,
-            kernels,
-            on_host,
-            sequential,
-            lanes,
-            removed,
-            in_parallel,
-            in_loops,
-            copies,
-        } = self;
+        let [fused, not_fused, tasks, kernels, on_host, sequential, lanes, checks @ .., copies] = self.0;
+        let [removed, in_parallel, in_loops] = checks;
         let pairs = fused + not_fused;
         let loops = if kernels + on_host > 0 {
             format!("loops: {kernels} run on the device, {on_host} on the host, {sequential} sequentially")

@@ -4,10 +4,10 @@ use super::Problem;
 use super::tree::{File, Tree};
 
 /// The crates in pipeline order; a crate uses only earlier crates.
-const ORDER: [&str; 25] = [
+const ORDER: [&str; 27] = [
     "prim", "target", "workers", "value", "syntax", "check", "interp", "ir", "analysis", "lower", "opt",
-    "flatten", "mem", "imp", "impgen", "impopt", "llvm", "kernelc", "runtime", "driver", "explain",
-    "harness", "tune", "progen", "bindrune",
+    "flatten", "mem", "imp", "impgen", "impopt", "llvm", "kernelc", "runtime", "driver", "explain", "link",
+    "harness", "tune", "runner", "progen", "bindrune",
 ];
 
 /// All crates that these crates may use; stricter than [`ORDER`].

@@ -6,7 +6,7 @@
 
 use super::{Check, EnclosingLoop, Execution, NotVectorisedReason, RemarkKind, Sequential};
 
-/// What a decision settles about its operation.
+/// What a decision determines about its operation.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Subject {
     /// The function that a call calls.
@@ -28,7 +28,7 @@ pub const HOISTED: u64 = 1;
 pub const REMOVED: u64 = 2;
 
 impl RemarkKind {
-    /// The subject that the decision settles and its precedence; `None` if it contradicts no other.
+    /// The subject of the decision and its precedence; `None` if it contradicts no other.
     pub fn precedence(&self) -> Option<(Subject, u64)> {
         Some(match self {
             Self::Specialised { .. } | Self::SpecialisationReused(_) => (Subject::Callee, 0),

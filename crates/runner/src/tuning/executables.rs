@@ -5,7 +5,7 @@
 
 use super::Tuning;
 use super::program::Prepared;
-use crate::backend::{self, Executable, NO_LIMIT};
+use crate::executable::{Executable, NO_LIMIT, tblock_size_option};
 use driver::device::Device;
 use std::cell::OnceCell;
 use std::path::Path;
@@ -65,10 +65,11 @@ impl<'a> TblockExecutables<'a> {
         if !Device::is_block(size) {
             return Err(format!("a block cannot have {size} threads"));
         }
-        let path = self.tuning.work.path().join(format!("blocks-{size}"));
-        let mut options = self.tuning.args.pass_compiler_option.clone();
-        options.push(backend::tblock_size_option(size));
-        let executable = Executable::build(self.file, path, self.tuning.backend, &options, NO_LIMIT)?;
+        let path = self.tuning.work.join(format!("blocks-{size}"));
+        let setup = &self.tuning.setup;
+        let mut options = setup.pass_compiler.clone();
+        options.push(tblock_size_option(size));
+        let executable = setup.executable(self.file, path, &options, NO_LIMIT)?;
         let listed = executable.params(self.tuning.default_time_limit())?;
         Ok(Compiled { executable, listed })
     }

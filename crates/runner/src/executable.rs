@@ -1,139 +1,65 @@
-//! Backends of the commands that run many programs, and executables that are built and called in
-//! processes of their own.
+//! Executables that are built by the compiler's command and called in processes of their own.
 
-use crate::panics;
-use crate::tuning::random_thresholds;
-use driver::{DeviceTarget, tuning};
+use crate::Backend;
+use driver::tuning;
 use harness::process::{End, Finished, run, run_until};
 use harness::programs::{Outcome, first_line};
+use ir::tunable::Class;
 use runtime::tuning_params::Assignment;
+use rustc_hash::FxHasher;
+use std::hash::{Hash, Hasher};
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
-
-/// An execution backend.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Backend {
-    /// The interpreter.
-    Interp,
-    /// Compiled code on all cores.
-    Cpu,
-    /// Portable C, on one core.
-    C,
-    /// Kernels on a device.
-    Device(DeviceTarget),
-}
-
-impl Backend {
-    /// The names that the command line accepts, including those of the reference compiler.
-    pub const NAMES: [&'static str; 8] =
-        ["cpu", "multicore", "c", "opencl", "cuda", "hip", "interp", "interpreter"];
-
-    /// Returns the backend of a name in [`Self::NAMES`]; unknown names select [`Self::Cpu`].
-    pub fn from_name(name: &str) -> Self {
-        match name {
-            "interp" | "interpreter" => Self::Interp,
-            "c" => Self::C,
-            _ => {
-                let target = DeviceTarget::ALL.into_iter().find(|it| it.name() == name);
-                target.map_or(Self::Cpu, Self::Device)
-            }
-        }
-    }
-
-    /// Returns the tags that exclude programs and cases from this backend.
-    pub fn excluded(self, name: &str) -> Vec<String> {
-        let names: &[&str] = match self {
-            Self::Interp => &["no_interp", "compiled"],
-            Self::Cpu => &["no_cpu", "no_multicore"],
-            Self::C => &["no_c"],
-            // Only `no_<name>`, added below.
-            Self::Device(_) => &[],
-        };
-        let by_name = format!("no_{name}");
-        let all = names.iter().map(|name| (*name).to_owned());
-        all.chain([by_name]).collect()
-    }
-
-    /// Returns the compiler options for a program with this tuning file: `options`, and the file's
-    /// thread-block size unless `options` set one.
-    ///
-    /// # Errors
-    /// The file sets an invalid thread-block size.
-    pub fn options_for_tuning(self, given: &[Assignment], options: &[String]) -> Result<Vec<String>, String> {
-        let mut options = options.to_vec();
-        if self.tunes_tblock_size(&options)
-            && let Some(block) = tuning::tblock_size(given)?
-        {
-            options.push(tblock_size_option(block));
-        }
-        Ok(options)
-    }
-
-    /// Returns true if the backend has thread blocks whose size these compiler options leave open.
-    pub fn tunes_tblock_size(self, options: &[String]) -> bool {
-        let is_set = options.iter().any(|it| it.starts_with(TBLOCK_SIZE_OPTION));
-        matches!(self, Self::Device(_)) && !is_set
-    }
-
-    /// The compiler options that select the backend.
-    fn options(self) -> &'static [&'static str] {
-        match self {
-            Self::C => &["--backend=c"],
-            Self::Device(DeviceTarget::OpenCl) => &["--backend=opencl"],
-            Self::Device(DeviceTarget::Cuda) => &["--backend=cuda"],
-            Self::Device(DeviceTarget::Hip) => &["--backend=hip"],
-            Self::Interp | Self::Cpu => &[],
-        }
-    }
-}
 
 /// The time limit of calls that have none.
 pub const NO_LIMIT: Duration = Duration::from_secs(u32::MAX as u64);
 
+/// The compiler's exit code after an internal error.
+pub const COMPILER_BUG: i32 = 3;
+
 /// The compiler option that sets the number of threads per block.
-const TBLOCK_SIZE_OPTION: &str = "--tblock-size";
+pub(crate) const TBLOCK_SIZE_OPTION: &str = "--tblock-size";
 
 /// Returns the compiler option for blocks of `block` threads.
-pub fn tblock_size_option(block: i64) -> String {
+pub(crate) fn tblock_size_option(block: i64) -> String {
     format!("{TBLOCK_SIZE_OPTION}={block}")
 }
 
 /// A compiled program.
+#[derive(Clone)]
 pub struct Executable {
     path: PathBuf,
-    backend: Backend,
     /// Options that set tuning parameters in every call.
     tuning: Vec<String>,
 }
 
 impl Executable {
-    /// Builds `source` into `path` with the running `bindrune` binary and these options. The error
-    /// holds the compiler's message.
+    /// Builds `source` into `path` with the command `compiler` and these options. The error holds
+    /// the compiler's message.
     pub fn build(
+        compiler: &Path,
         source: &Path,
         path: PathBuf,
         backend: Backend,
         options: &[String],
         limit: Duration,
     ) -> Result<Self, String> {
-        let compiler = std::env::current_exe().map_err(|e| e.to_string())?;
         let (compiler, name) = (compiler.to_string_lossy(), source.to_string_lossy());
         let output = path.to_string_lossy();
         // Tuning parameters are set when the executable is called.
         let mut command = vec![&*compiler, "build", "--no-tuning", &*name, "-o", &*output];
-        command.extend(backend.options());
+        command.extend(backend.build_name().iter().flat_map(|name| ["--backend", name]));
         command.extend(options.iter().map(String::as_str));
         let finished = run(&command, b"", limit)?;
         match finished.end {
-            End::Code(0) => Ok(Self { path, backend, tuning: Vec::new() }),
+            End::Code(0) => Ok(Self { path, tuning: Vec::new() }),
             End::Timeout => Err("compilation exceeded the time limit".to_owned()),
             End::OutputLimit => Err("the compiler printed more than 2 GiB".to_owned()),
             End::Signal(signal) => {
                 Err(format!("the compiler crashed: signal {signal}: {}", first_line(&finished.stderr)))
             }
-            End::Code(panics::EXIT_CODE) => {
+            End::Code(COMPILER_BUG) => {
                 Err(format!("the compiler panicked: {}", first_line(&finished.stderr)))
             }
             End::Code(_) => {
@@ -143,11 +69,11 @@ impl Executable {
         }
     }
 
-    /// Returns the existing executable beside a program (`--skip-compilation`).
+    /// Returns the existing executable beside a program.
     ///
     /// # Errors
     /// There is no such executable.
-    pub fn existing(source: &Path, backend: Backend) -> Result<Self, String> {
+    pub fn existing(source: &Path) -> Result<Self, String> {
         let path = source.with_extension("");
         if !path.is_file() {
             return Err(format!(
@@ -155,7 +81,7 @@ impl Executable {
                 path.display()
             ));
         }
-        Ok(Self { path: std::path::absolute(&path).map_err(|e| e.to_string())?, backend, tuning: Vec::new() })
+        Ok(Self { path: std::path::absolute(&path).map_err(|e| e.to_string())?, tuning: Vec::new() })
     }
 
     /// Lists the tuning parameters, one per line: the name, and its class in parentheses.
@@ -217,11 +143,6 @@ impl Executable {
         Ok(())
     }
 
-    /// Returns the same executable with the default values of all parameters.
-    pub fn untuned(&self) -> Self {
-        Self { path: self.path.clone(), backend: self.backend, tuning: Vec::new() }
-    }
-
     /// Calls an entry point. The results are read back if `call.results` is set.
     pub fn call(&self, entry: &str, input: &[u8], call: &CallOptions<'_>) -> Outcome {
         match self.run(entry, input, call, &AtomicBool::new(false)) {
@@ -260,7 +181,53 @@ pub struct CallOptions<'a> {
     pub limit: Duration,
 }
 
-/// Creates a temporary directory for executables, removed on drop.
-pub fn work_folder() -> Result<tempfile::TempDir, ExitCode> {
-    crate::link::work_folder().map_err(crate::common::report_error)
+/// The run times in microseconds that an executable wrote to a file.
+pub(crate) fn read_times(file: &Path) -> Result<Vec<u64>, String> {
+    let text = std::fs::read_to_string(file).map_err(|e| e.to_string())?;
+    let micros: Result<Vec<u64>, _> = text.lines().map(|line| line.trim().parse()).collect();
+    micros.map_err(|_| "the executable wrote run times that are not numbers".to_owned())
+}
+
+/// Returns options for an executable with these parameters that set each threshold and size
+/// parameter to 0, a power of two, or `i64::MAX`, as a hash of the seed and the name determines.
+fn random_thresholds(params: &str, seed: u64) -> Vec<String> {
+    /// The number of powers of two that are drawn: 2^0 to 2^23.
+    const POWERS: u64 = 24;
+    let classes = [Class::Threshold, Class::Size].map(|class| format!(" ({})", class.name()));
+    let drawn = params.lines().filter_map(|line| classes.iter().find_map(|class| line.strip_suffix(class)));
+    let option = |name: &str| {
+        let mut hasher = FxHasher::default();
+        (seed, name).hash(&mut hasher);
+        let value = match (hasher.finish() >> 32) % (POWERS + 2) {
+            0 => 0,
+            power @ 1..=POWERS => 1 << (power - 1),
+            _ => i64::MAX,
+        };
+        format!("--param={name}={value}")
+    };
+    drawn.map(option).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::random_thresholds;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn random_thresholds_leave_custom_parameters_alone() {
+        let params = "f.a_0 (threshold)\nsize (user)\n<=.c_1 (threshold)\n";
+        let values = |seed| -> Vec<i64> {
+            let options = random_thresholds(params, seed);
+            assert_eq!(options.len(), 2);
+            let value = |(option, name): (&String, &str)| {
+                let value = option.strip_prefix(&format!("--param={name}="));
+                value.expect("the option names the parameter").parse().expect("a number")
+            };
+            options.iter().zip(["f.a_0", "<=.c_1"]).map(value).collect()
+        };
+        assert_eq!(values(1), values(1));
+        let all: BTreeSet<i64> = (0..1000).flat_map(values).collect();
+        assert_eq!(all.len(), 26);
+        assert_eq!((all.first(), all.last()), (Some(&0), Some(&i64::MAX)));
+    }
 }

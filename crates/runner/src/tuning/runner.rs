@@ -9,8 +9,8 @@ use super::Tuning;
 use super::executables::TblockExecutables;
 use super::journal::Journal;
 use super::program::{DataSet, Prepared};
-use crate::backend::{CallOptions, NO_LIMIT};
-use crate::progress::Progress;
+use crate::executable::{CallOptions, NO_LIMIT, read_times};
+use crate::setup::data_set_name;
 use harness::process::End;
 use harness::programs::{Outcome as CallOutcome, compare_outcome};
 use harness::{Expected, compare_all};
@@ -50,7 +50,6 @@ pub struct ProcessRunner<'a> {
     parameter_indices: FxHashMap<&'a str, usize>,
     /// The journal of calls.
     pub journal: Journal,
-    progress: &'a Progress,
     began: Instant,
     /// The time of all runs of each path, by data set and setting, and their number.
     path_time: BTreeMap<(usize, Vec<i64>), (Duration, u32)>,
@@ -73,7 +72,6 @@ impl<'a> ProcessRunner<'a> {
         file: &'a Path,
         prepared: &'a Prepared,
         mut journal: Journal,
-        progress: &'a Progress,
         began: Instant,
     ) -> Result<Self, String> {
         let inputs = prepared.data_sets.iter().map(|data| {
@@ -94,7 +92,6 @@ impl<'a> ProcessRunner<'a> {
             executables: TblockExecutables::new(tuning, file, prepared),
             parameter_indices: names.zip(0..).collect(),
             journal,
-            progress,
             began,
             path_time: BTreeMap::new(),
             data_set_time: vec![(Duration::ZERO, Duration::ZERO); prepared.data_sets.len()],
@@ -108,8 +105,7 @@ impl<'a> ProcessRunner<'a> {
     /// Returns true if no further runs are made: the budget is spent, a failure occurred, or the
     /// user interrupted.
     fn is_over(&self) -> bool {
-        let budget = self.tuning.args.budget.map(Duration::from_secs);
-        let is_spent = budget.is_some_and(|budget| self.began.elapsed() > budget);
+        let is_spent = self.tuning.budget.is_some_and(|budget| self.began.elapsed() > budget);
         is_spent || self.failure.is_some() || self.tuning.stop.load(Ordering::Relaxed)
     }
 
@@ -143,13 +139,13 @@ impl<'a> ProcessRunner<'a> {
             return Err(CallError::Interrupted);
         }
         let (executable, listed) = executable.map_err(fails)?;
-        let times = self.tuning.work.path().join("times");
+        let times = self.tuning.work.join("times");
         let mut options = vec![format!("--write-runtime-to={}", times.display())];
         options.extend(runs.map(|runs| format!("-r{runs}")));
         if !matches!(mode, CallMode::No) {
             options.push("--log-versions".to_owned());
         }
-        options.extend(self.tuning.args.pass_option.iter().cloned());
+        options.extend(self.tuning.setup.pass.iter().cloned());
         // Only parameters that this executable has are passed.
         options.extend(driver::tuning::options(listed, &self.changed_parameters(setting)).0);
         let compared = match mode {
@@ -190,10 +186,7 @@ impl<'a> ProcessRunner<'a> {
                 Vec::new()
             }
         };
-        let text = std::fs::read_to_string(&times).map_err(|e| fails(e.to_string()))?;
-        let micros: Result<Vec<u64>, _> = text.lines().map(|line| line.trim().parse()).collect();
-        let micros =
-            micros.map_err(|_| fails("the executable wrote run times that are not numbers".to_owned()))?;
+        let micros = read_times(&times).map_err(fails)?;
         Ok(CallResult { micros, comparisons, used, count, results })
     }
 
@@ -257,7 +250,7 @@ impl<'a> ProcessRunner<'a> {
 
     /// Prints a call and its outcome if `--verbose` is set.
     fn report_call(&self, data: usize, setting: &[i64], outcome: &str) {
-        if self.tuning.args.verbose == 0 {
+        if !self.tuning.verbose {
             return;
         }
         let mut values = self.setting_text(setting);
@@ -265,16 +258,15 @@ impl<'a> ProcessRunner<'a> {
             "defaults".clone_into(&mut values);
         }
         let entry = &self.prepared.data_sets[data].entry;
-        let name = crate::bench::dataset(data, &self.prepared.data_sets[data].case);
-        let line = format!("{entry}, {name}: {outcome}: {values}");
-        self.progress.pause(|| crate::common::note(&line));
+        let name = data_set_name(data, &self.prepared.data_sets[data].case);
+        self.tuning.log.note(&format!("{entry}, {name}: {outcome}: {values}"));
     }
 
     fn show(&self, data: usize, setting: &[i64]) {
         let (number, values) = (self.prepared.data_sets.len(), self.setting_text(setting));
         let (first, repeated) = self.calls;
         let open = self.alternatives_left.map(|open| format!("{open} alternatives left, "));
-        self.progress.begin(&format!(
+        self.tuning.log.begin(&format!(
             "data set {} of {number}, {}{first} paths run, {repeated} repeated: {}",
             data + 1,
             open.unwrap_or_default(),
@@ -306,7 +298,7 @@ impl<'a> ProcessRunner<'a> {
     /// Makes the first call of a path.
     fn first_call(&mut self, data: usize, setting: &[i64], against: Option<f64>) -> Option<(Value, bool)> {
         self.show(data, setting);
-        let factor = self.tuning.args.cut_off;
+        let factor = self.tuning.cut_off;
         let max_micros = against.map(|micros| micros * factor + 1e6);
         let warm_up = against.is_none_or(|micros| micros < NO_WARM_UP_ABOVE.as_micros() as f64);
         // A warm-up run and a measured one.
@@ -316,7 +308,7 @@ impl<'a> ProcessRunner<'a> {
             STARTUP_ALLOWANCE + Duration::try_from_secs_f64(seconds).unwrap_or(NO_LIMIT)
         });
         if self.executables.needs_compilation(setting) {
-            self.progress.begin(&format!("compiling: {}", self.setting_text(setting)));
+            self.tuning.log.begin(&format!("compiling: {}", self.setting_text(setting)));
             // An error is reported by the call below.
             let _ = self.executables.executable_for(setting);
             self.show(data, setting);

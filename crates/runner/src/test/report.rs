@@ -1,7 +1,6 @@
 //! The report of all tests: a summary as text, and JSON.
 
-use super::program::Report;
-use super::{LastStep, Options};
+use super::{LastStep, Options, Report};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

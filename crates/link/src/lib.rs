@@ -1,10 +1,13 @@
-//! Linking: object files and the embedded runtime, by the system's linker.
+//! Executables from object files, by the system's linker, or from portable C ([`c`]).
 //!
-//! Executables depend on the system's C and mathematical libraries only; parts of libgcc are linked
-//! statically.
+//! Executables depend on the system's C and mathematical libraries only: the runtime is embedded
+//! here and linked statically, and so are parts of libgcc. An existing file is replaced when the
+//! new one is complete.
+
+pub mod c;
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 /// The runtime as a static library.
@@ -22,44 +25,35 @@ pub fn executable(objects: &[Vec<u8>], output: &Path) -> Result<(), String> {
     let library = folder.path().join("libruntime.a");
     let linked = folder.path().join("program");
     write(&library, RUNTIME)?;
-    let linker = std::env::var_os("CC").unwrap_or_else(|| "cc".into());
-    let result = Command::new(&linker)
-        .arg("-o")
-        .arg(&linked)
-        .args(&object_files)
-        .arg(&library)
-        .args(["-static-libgcc", "-Wl,--gc-sections", "-s", "-lpthread", "-ldl", "-lm"])
-        .output();
-    let name = linker.to_string_lossy();
-    let run = result.map_err(|e| {
-        format!(
-            "cannot start the linker `{name}`: {e}; install a C compiler (for example the \
-             package gcc), or name one in the environment variable CC"
-        )
+    run_tool("linker", "a C compiler", |command| {
+        command.arg("-o").arg(&linked).args(&object_files).arg(&library);
+        command.args(["-static-libgcc", "-Wl,--gc-sections", "-s", "-lpthread", "-ldl", "-lm"]);
     })?;
-    if !run.status.success() {
-        let stderr = String::from_utf8_lossy(&run.stderr);
-        return Err(format!("the linker `{name}` failed ({}):\n{}", run.status, stderr.trim_end()));
-    }
     install(&linked, output)
 }
 
-/// Returns the path of a program's executable: the requested one, or that of the source without its
-/// extension.
-pub fn output(requested: Option<PathBuf>, program: &Path) -> Result<PathBuf, &'static str> {
-    let output = requested.unwrap_or_else(|| program.with_extension(""));
-    let file = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    // Imports are not known yet, so no `.fut` file is overwritten.
-    let is_source = output.extension().is_some_and(|it| it == "fut");
-    if is_source || file(&output) == file(program) {
-        return Err("the executable would overwrite the program; choose another name with -o");
+/// Runs the system's C compiler, or that named by `CC`, in the role of `tool`.
+fn run_tool(tool: &str, missing: &str, arguments: impl FnOnce(&mut Command)) -> Result<(), String> {
+    let compiler = std::env::var_os("CC").unwrap_or_else(|| "cc".into());
+    let name = compiler.to_string_lossy();
+    let mut command = Command::new(&compiler);
+    arguments(&mut command);
+    let run = command.output().map_err(|e| {
+        format!(
+            "cannot start the {tool} `{name}`: {e}; install {missing} (for example the package \
+             gcc), or name one in the environment variable CC"
+        )
+    })?;
+    if run.status.success() {
+        return Ok(());
     }
-    Ok(output)
+    let stderr = String::from_utf8_lossy(&run.stderr);
+    Err(format!("the {tool} `{name}` failed ({}):\n{}", run.status, stderr.trim_end()))
 }
 
 /// Moves an executable to `output`. An existing file is replaced atomically; devices and pipes are
 /// written to.
-pub fn install(executable: &Path, output: &Path) -> Result<(), String> {
+fn install(executable: &Path, output: &Path) -> Result<(), String> {
     let cannot = |e| format!("cannot write {}: {e}", output.display());
     if std::fs::metadata(output).is_ok_and(|file| !file.is_file() && !file.is_dir()) {
         return std::fs::copy(executable, output).map(drop).map_err(cannot);
@@ -76,11 +70,12 @@ pub fn temporary_beside(file: &Path) -> std::io::Result<tempfile::NamedTempFile>
     tempfile::NamedTempFile::new_in(folder.unwrap_or(Path::new(".")))
 }
 
-/// Creates a temporary directory.
+/// Creates a temporary directory, removed on drop.
 pub fn work_folder() -> Result<tempfile::TempDir, String> {
     tempfile::tempdir().map_err(|e| format!("cannot create a temporary folder: {e}"))
 }
 
+/// Writes a file, which may be a device or a pipe.
 pub fn write(path: &Path, bytes: &[u8]) -> Result<(), String> {
     std::fs::File::create(path)
         .and_then(|mut file| file.write_all(bytes))

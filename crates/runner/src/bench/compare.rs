@@ -1,27 +1,22 @@
-//! `bindrune benchcmp`: compares two results of `bench --json`.
+//! Comparison of two results of `bench --json`.
 
-use crate::common;
 use serde_json::Value;
 use std::cmp::Ordering;
 use std::fmt::Write as _;
-use std::io::IsTerminal;
-use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 use tune::statistics::Statistics;
 
-/// Arguments of `benchcmp`.
-#[derive(clap::Args)]
-pub struct Args {
-    /// The results before, written by `bench --json`.
-    before: PathBuf,
-    /// The results after.
-    after: PathBuf,
-    /// The measure by which programs are sorted.
-    #[arg(long, value_parser = ["significant", "geomean-significant", "geomean-all"])]
-    sort_by: Option<String>,
-    /// The order of programs sorted by the measure.
-    #[arg(long, default_value = "worst-first", value_parser = ["worst-first", "best-first"])]
-    order: String,
+/// The order of programs in a comparison.
+#[derive(Clone, Copy)]
+pub enum Order {
+    /// By name.
+    Name,
+    /// By the number of significant slowdowns.
+    Significant,
+    /// By the geometric mean of speedups, of all data sets or only the significant ones.
+    Mean {
+        /// True for significant ones only.
+        significant: bool,
+    },
 }
 
 /// A program with the data sets that both results contain.
@@ -63,44 +58,21 @@ impl ProgramComparison {
     }
 }
 
-/// Prints the comparison.
-pub fn run(args: Args) -> ExitCode {
-    let compared = read(&args.before)
-        .and_then(|before| Ok((before, read(&args.after)?)))
-        .map(|(before, after)| table(&before, &after, &args));
-    match compared {
-        Ok(text) => match common::write_stdout(&text) {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(code) => code,
-        },
-        Err(message) => common::report_error(message),
-    }
-}
-
-fn read(file: &Path) -> Result<Value, String> {
-    let shown = file.display();
-    let text = std::fs::read_to_string(file).map_err(|e| format!("cannot read {shown}: {e}"))?;
-    let json: Value = serde_json::from_str(&text).map_err(|e| format!("{shown}: {e}"))?;
-    if json.is_object() { Ok(json) } else { Err(format!("{shown} is not a result of `bench --json`")) }
-}
-
-fn table(before: &Value, after: &Value, args: &Args) -> String {
+/// Returns the comparison as text, with ANSI colours if `colour` is set.
+pub fn compare(before: &Value, after: &Value, order: Order, best_first: bool, colour: bool) -> String {
     let mut groups = groups(before, after);
-    let best_first = args.order == "best-first";
-    let order = |x: f64, y: f64| {
+    let compare = |x: f64, y: f64| {
         let order = x.partial_cmp(&y).unwrap_or(Ordering::Equal);
         if best_first { order.reverse() } else { order }
     };
-    match args.sort_by.as_deref() {
+    match order {
         // The program with the most regressions counts as the worst.
-        Some("significant") => {
-            groups.sort_by(|x, y| order(y.slower() as f64, x.slower() as f64));
+        Order::Significant => groups.sort_by(|x, y| compare(y.slower() as f64, x.slower() as f64)),
+        Order::Mean { significant } => {
+            groups.sort_by(|x, y| compare(x.mean(significant), y.mean(significant)));
         }
-        Some("geomean-significant") => groups.sort_by(|x, y| order(x.mean(true), y.mean(true))),
-        Some(_) => groups.sort_by(|x, y| order(x.mean(false), y.mean(false))),
-        None => {}
+        Order::Name => {}
     }
-    let colour = std::io::stdout().is_terminal();
     let mut out = String::new();
     let rows = groups.iter().flat_map(|group| &group.rows);
     let width = rows.map(|row| row.name.chars().count()).max().unwrap_or(0);

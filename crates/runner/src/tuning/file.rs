@@ -3,12 +3,9 @@
 //! The new file keeps all lines that are not replaced: comments, blank lines, and values of
 //! parameters that were not tuned. The tuned parameters follow, sorted.
 
-use crate::link;
-use crate::tuning::warn_of_former_names;
-use driver::tuning::tuning_file;
-use runtime::tuning_params::{Assignment, read_file};
+use driver::tuning::{TuningFiles, tuning_file};
+use runtime::tuning_params::Assignment;
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsStr;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -23,12 +20,11 @@ pub struct TuningFile {
 impl TuningFile {
     /// Reads the tuning file of a program; empty if there is none. The error says what is wrong
     /// with it.
-    pub fn read(program: &Path, extension: &OsStr) -> Result<Self, String> {
-        let path = tuning_file(program, extension);
+    pub fn read(program: &Path, files: &TuningFiles) -> Result<Self, String> {
+        let path = tuning_file(program, &files.extension);
         let (mut lines, mut given) = (Vec::new(), Vec::new());
         if path.exists() {
-            given = read_file(&path)?;
-            warn_of_former_names(&given);
+            given = files.read(&path)?;
             let text = std::fs::read_to_string(&path);
             let text = text.map_err(|e| format!("cannot read {}: {e}", path.display()))?;
             lines.extend(text.lines().map(str::to_owned));
@@ -83,7 +79,8 @@ mod tests {
         let file = folder.path().join("p.fut.tuning");
         let before = "-- By hand.\n\nmain.b_0=1\n  main.gone_0 = 7\nblock=8\nmain.a_0=2\nmain.b_0=3\n";
         std::fs::write(&file, before).expect("the file can be written");
-        let known = TuningFile::read(&program, OsStr::new("tuning")).expect("a valid tuning file");
+        let known = TuningFile::read(&program, &TuningFiles::new("tuning".as_ref(), |_| ()))
+            .expect("a valid tuning file");
         let values = [("main.b_0", 40), ("main.a_0", -50)];
         let values = values.map(|(name, value)| (name.to_owned(), value));
         known

@@ -1,15 +1,15 @@
 //! The inputs of tuning: a program's data sets, its executable and its forest of versions.
 
 use super::Tuning;
-use crate::backend::{Backend, Executable, NO_LIMIT};
-use crate::bench::dataset;
-use crate::common;
+use crate::Backend;
+use crate::executable::{Executable, NO_LIMIT};
+use crate::setup::Setup;
 use driver::Options;
 use driver::device::{MAX_BLOCK, MAX_SUBGROUP};
+use harness::Case;
 use harness::oracle::Oracle;
 use harness::process::{End, run};
 use harness::programs::first_line;
-use harness::{Case, Expected};
 use ir::tunable::{Class, UNSET};
 use runtime::tuning_params::{Assignment, THREAD_BLOCK_SIZE};
 use serde_json::Value;
@@ -37,33 +37,15 @@ impl Spec {
     }
 }
 
-/// Reads the data sets of a program; `None` if it has none and is not named on the command line.
+/// Reads the data sets of a program; `None` if it has none and is not `named` by the user.
 pub fn spec(tuning: &Tuning<'_>, file: &Path, named: bool) -> Result<Option<Spec>, String> {
-    let (source, comment) = match &tuning.args.spec_file {
+    let (source, all_lines) = match &tuning.spec_file {
         Some(spec) => (spec.as_path(), true),
         None => (file, false),
     };
-    let bytes = std::fs::read(source);
-    let bytes = bytes.map_err(|e| format!("cannot read {}: {e}", source.display()))?;
-    let mut text = String::from_utf8_lossy(&bytes).into_owned();
-    if comment {
-        text = text.lines().flat_map(|line| ["-- ", line, "\n"]).collect();
-    }
-    let spec = harness::parse_blocks(&text).map_err(|e| format!("test blocks: {e}"))?;
-    let excluded = |tags: &[String]| tags.iter().any(|tag| tuning.excluded.contains(tag));
-    let mut cases = Vec::new();
-    for (at, case) in spec.cases.iter().enumerate() {
-        let fails = matches!(case.expected, Expected::Error(_));
-        if fails || excluded(&case.tags) || excluded(&spec.tags) {
-            continue;
-        }
-        for entry in case.entries.iter() {
-            let only = tuning.args.entry_point.as_ref();
-            if only.is_none_or(|only| only == entry) {
-                cases.push((entry.clone(), dataset(at, case), case.clone()));
-            }
-        }
-    }
+    let spec = crate::setup::spec(source, all_lines)?;
+    let cases = tuning.setup.data_sets(&spec).into_iter();
+    let cases: Vec<_> = cases.map(|(entry, name, case)| (entry.to_owned(), name, case.clone())).collect();
     match (cases.is_empty(), named) {
         (false, _) => Ok(Some(Spec { cases })),
         (true, false) => Ok(None),
@@ -115,10 +97,13 @@ impl Prepared {
 /// Compiles a program, and computes the arguments of its data sets.
 pub fn prepare(tuning: &Tuning<'_>, file: &Path, spec: &Spec) -> Result<Prepared, String> {
     let (session, program) = driver::check(file, Options::default());
-    let program = common::report(&session, program);
-    let program = Arc::new(program.map_err(|_| "the program has errors".to_owned())?);
+    tuning.log.diagnostics(&session, &session.warnings);
+    let program = program.map_err(|errors| {
+        tuning.log.diagnostics(&session, &errors.0);
+        "the program has errors".to_owned()
+    })?;
     let folder = file.parent().unwrap_or(file);
-    let oracle = Oracle::new(program, &session.sources, folder, tuning.default_time_limit());
+    let oracle = Oracle::new(Arc::new(program), &session.sources, folder, tuning.default_time_limit());
     let mut data_sets = Vec::new();
     for ((entry, _, case), name) in spec.cases.iter().zip(spec.names()) {
         let input = oracle
@@ -127,15 +112,10 @@ pub fn prepare(tuning: &Tuning<'_>, file: &Path, spec: &Spec) -> Result<Prepared
             .map_err(|why| format!("data set {name}: {why}"))?;
         data_sets.push(DataSet { entry: entry.clone(), case: case.clone(), input });
     }
-    let options = &tuning.args.pass_compiler_option;
-    let executable = if tuning.args.skip_compilation {
-        Executable::existing(file, tuning.backend)?
-    } else {
-        let path = tuning.work.path().join("program");
-        Executable::build(file, path, tuning.backend, options, NO_LIMIT)?
-    };
+    let (setup, options) = (&tuning.setup, &tuning.setup.pass_compiler);
+    let executable = setup.executable(file, tuning.work.join("program"), options, NO_LIMIT)?;
     let mut reader = Reader::default();
-    for function in forest(file, tuning.backend, options)?.as_array().into_iter().flatten() {
+    for function in forest(setup, file)?.as_array().into_iter().flatten() {
         reader.versions.clear();
         let name = function["function"].as_str().unwrap_or_default();
         reader.is_entry = data_sets.iter().any(|data| data.entry == name);
@@ -153,11 +133,11 @@ pub fn prepare(tuning: &Tuning<'_>, file: &Path, spec: &Spec) -> Result<Prepared
     let user = names_of(Class::User).map(|name| (reader.param(name, UNSET, None), SIZE_RANGE));
     let mut free_params: BTreeMap<usize, Span> = user.collect();
     let mut block = None;
-    if !tuning.args.thresholds_only {
+    if !tuning.thresholds_only {
         free_params.extend(
             names_of(Class::Size).map(|name| (reader.param(name, PLACEHOLDER_DEFAULT, None), SIZE_RANGE)),
         );
-        if tuning.backend.tunes_tblock_size(options) && !tuning.args.skip_compilation {
+        if setup.tunes_tblock_size() && !setup.skip_compilation {
             let default = Options::default().device.block;
             let param = reader.param(THREAD_BLOCK_SIZE, default, None);
             free_params.insert(param, TBLOCK_RANGE);
@@ -166,16 +146,14 @@ pub fn prepare(tuning: &Tuning<'_>, file: &Path, spec: &Spec) -> Result<Prepared
     }
     // Defaults that only the executable knows: chunk sizes, and thresholds derived from the device.
     // A value passed to a custom parameter is not its default.
-    for Assignment { name, value, .. } in
-        executable.values(&tuning.args.pass_option, tuning.default_time_limit())?
-    {
+    for Assignment { name, value, .. } in executable.values(&setup.pass, tuning.default_time_limit())? {
         if let Some(at) = reader.indices.get(&name)
             && reader.parameters[*at].1 != UNSET
         {
             reader.parameters[*at].1 = value;
         }
     }
-    let fingerprint = format!("{:?} {options:?} {:?}", reader.parameters, tuning.args.backend);
+    let fingerprint = format!("{:?} {options:?} {:?}", reader.parameters, tuning.backend_name);
     Ok(Prepared {
         executable,
         data_sets,
@@ -192,15 +170,14 @@ pub fn prepare(tuning: &Tuning<'_>, file: &Path, spec: &Spec) -> Result<Prepared
     })
 }
 
-/// The forest of a program's versions as JSON, printed by the running `bindrune` binary.
-fn forest(file: &Path, backend: Backend, options: &[String]) -> Result<Value, String> {
-    let compiler = std::env::current_exe().map_err(|e| e.to_string())?;
-    let (compiler, name) = (compiler.to_string_lossy(), file.to_string_lossy());
+/// The forest of a program's versions as JSON, printed by the compiler's command.
+fn forest(setup: &Setup, file: &Path) -> Result<Value, String> {
+    let (compiler, name) = (setup.compiler.to_string_lossy(), file.to_string_lossy());
     let mut command = vec![&*compiler, "dev", &*name, "--stage", "versions", "--form", "json"];
-    if matches!(backend, Backend::Device(_)) {
+    if matches!(setup.backend, Backend::Device(_)) {
         command.extend(["--machine", "gpu"]);
     }
-    command.extend(options.iter().map(String::as_str));
+    command.extend(setup.pass_compiler.iter().map(String::as_str));
     let finished = run(&command, b"", NO_LIMIT)?;
     if finished.end != End::Code(0) {
         return Err(first_line(&finished.stderr));

@@ -1,6 +1,6 @@
 //! Run times of one entry point on one data set.
 
-use crate::backend::{CallOptions, Executable};
+use crate::executable::{CallOptions, Executable, NO_LIMIT, read_times};
 use harness::oracle::Oracle;
 use harness::programs::{Outcome, compare_outcome};
 use harness::{Case, Expected};
@@ -106,19 +106,14 @@ impl Target<'_> {
         let times = self.work.join("times");
         let mut options = vec![format!("-r{runs}"), format!("--write-runtime-to={}", times.display())];
         options.extend(self.pass.iter().cloned());
-        let call = CallOptions {
-            options: &options,
-            results: compared,
-            limit: limits.timeout.unwrap_or(crate::backend::NO_LIMIT),
-        };
+        let call =
+            CallOptions { options: &options, results: compared, limit: limits.timeout.unwrap_or(NO_LIMIT) };
         let stop = AtomicBool::new(false);
         let finished = executable.run(self.entry, &input, &call, &stop)?;
         let stderr = finished.stderr.clone();
         let outcome = Outcome::of(finished, compared);
         check_outcome(self.case, &outcome, self.folder, compared)?;
-        let text = std::fs::read_to_string(&times).map_err(|e| e.to_string())?;
-        let micros: Result<Vec<u64>, _> = text.lines().map(|line| line.trim().parse()).collect();
-        let micros = micros.map_err(|_| "the executable wrote run times that are not numbers".to_owned())?;
+        let micros = read_times(&times)?;
         Ok(Measured { micros, stderr })
     }
 }

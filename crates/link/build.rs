@@ -1,5 +1,4 @@
-//! Builds the runtime as a static library. The `bindrune` binary embeds it, and `bindrune build`
-//! links it into executables.
+//! Builds the runtime as a static library, which this crate embeds.
 //!
 //! `BINDRUNE_RUNTIME_LIB` names a prebuilt library to use instead.
 

@@ -1,19 +1,53 @@
 //! Tests one program: checks and compiles it, runs its cases and properties.
 
-use super::{LastStep, Options};
-use crate::backend::{Backend, CallOptions, Executable};
+mod report;
+
+use crate::Backend;
+use crate::executable::{CallOptions, Executable};
+use crate::setup::{Setup, spec};
 use check::tast::Program;
 use driver::{Failure, Flatten, Ir, Session, Stack, Stage, levels};
 use harness::oracle::Oracle;
 use harness::programs::{Outcome, Verdict, compare_outcome, first_line};
 use harness::{Case, Expected, Pattern as Message, Spec, Structure, property};
 use ir::metrics::{self, Pattern};
+pub use report::{json, summary};
 use runtime::tuning_params::Assignment;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 use syntax::diag::Diagnostic;
 use syntax::render::render;
+
+/// The test options for one program.
+pub struct Options {
+    /// The programs, and how they run.
+    pub setup: Setup,
+    /// The last step.
+    pub depth: LastStep,
+    /// The time limit of each step.
+    pub limit: Duration,
+    /// The seed of property tests.
+    pub seed: u64,
+    /// True if the interpreter checks sizes.
+    pub check_sizes: bool,
+    /// The seed of random thresholds, if requested.
+    pub thresholds: Option<u64>,
+}
+
+/// The last step of testing a program.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum LastStep {
+    /// Type-check.
+    Check,
+    /// Optimise and count operations.
+    Structure,
+    /// Compile.
+    Compile,
+    /// Run the cases.
+    Run,
+}
 
 /// The outcome of a program's tests.
 #[derive(Default)]
@@ -70,17 +104,14 @@ impl Report {
 /// Tests a program up to `options.depth`.
 pub fn test(file: &Path, executable: PathBuf, options: &Options) -> Report {
     let mut report = Report { name: file.display().to_string(), ..Report::default() };
-    let spec = std::fs::read(file)
-        .map_err(|e| e.to_string())
-        .and_then(|bytes| harness::parse_blocks(&String::from_utf8_lossy(&bytes)).map_err(|e| e.to_string()));
-    let spec = match spec {
+    let spec = match spec(file, false) {
         Ok(spec) => spec,
         Err(why) => {
-            report.fail("", format!("test blocks: {why}"));
+            report.fail("", why);
             return report;
         }
     };
-    if let Some(tag) = spec.tags.iter().find(|tag| options.excluded.contains(tag)) {
+    if let Some(tag) = spec.tags.iter().find(|tag| options.setup.excluded.contains(tag)) {
         report.left_out = Some(format!("tag {tag}"));
         return report;
     }
@@ -137,17 +168,17 @@ fn run_steps(file: &Path, spec: &Spec, executable: PathBuf, options: &Options, r
         }
         return;
     }
-    let compiled = match options.backend {
+    let setup = &options.setup;
+    let compiled = match setup.backend {
         Backend::Interp => None,
-        backend => {
+        Backend::Cpu | Backend::C | Backend::Device(_) => {
             // An invalid tuning file does not keep the program from being compiled.
-            let given = options.tuning.of(file).unwrap_or_else(|why| {
+            let given = setup.tuning.of(file).unwrap_or_else(|why| {
                 report.fail("", why);
                 Vec::new()
             });
-            let compiler_options = backend.options_for_tuning(&given, &options.pass_compiler);
-            let built = compiler_options
-                .and_then(|flags| Executable::build(file, executable, backend, &flags, options.limit));
+            let built = (setup.compiler_options(&given))
+                .and_then(|flags| setup.executable(file, executable, &flags, options.limit));
             match built {
                 Ok(mut executable) => {
                     match tune(&mut executable, &given, options) {
@@ -299,10 +330,10 @@ fn run_cases(
     oracle.set_check_sizes(options.check_sizes);
     for case in &spec.cases {
         for entry in case.entries.iter() {
-            if options.entry.as_ref().is_some_and(|only| only != entry) {
+            if !options.setup.runs(entry) {
                 continue;
             }
-            if case.tags.iter().any(|tag| options.excluded.contains(tag)) {
+            if options.setup.excludes(&case.tags) {
                 report.skipped += 1;
                 continue;
             }
@@ -323,7 +354,7 @@ fn run_cases(
         }
     }
     for name in &spec.properties {
-        if options.entry.as_ref().is_some_and(|only| only != name) {
+        if !options.setup.runs(name) {
             continue;
         }
         report.calls += 1;
@@ -365,7 +396,7 @@ fn call(
         entry,
         &input,
         &CallOptions {
-            options: &options.pass,
+            options: &options.setup.pass,
             results: matches!(case.expected, Expected::Values(_) | Expected::Auto),
             limit: options.limit,
         },
