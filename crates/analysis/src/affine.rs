@@ -9,7 +9,8 @@
 
 use ir::Name;
 use ir::poly::Poly;
-use ir::syntax::{Atom, BasicOp};
+use ir::syntax::{Atom, BasicOp, Body, Exp, Level, Stm};
+use ir::walk::{Visit, with_stack};
 use prim::{BinOp, ConvOp, PrimType, ScalarOp};
 use rustc_hash::FxHashMap;
 
@@ -49,6 +50,13 @@ impl Values {
         Self { widths, known: FxHashMap::default() }
     }
 
+    /// The values of all names that a body binds.
+    pub fn of_body<L: Level>(widths: Widths, body: &Body<L>) -> Self {
+        let mut values = Self::new(widths);
+        Visit::<L>::body(&mut values, body);
+        values
+    }
+
     /// Records the value of a name that an operation binds, if it is affine in others.
     pub fn record(&mut self, name: Name, op: &BasicOp) {
         let any = self.widths == Widths::Estimate;
@@ -81,5 +89,18 @@ impl Values {
         } else {
             poly
         }
+    }
+}
+
+impl<L: Level> Visit<L> for Values {
+    fn body(&mut self, body: &Body<L>) {
+        with_stack(|| self.walk_body(body));
+    }
+
+    fn stm(&mut self, stm: &Stm<L>) {
+        if let (Exp::Basic(op), [param]) = (&stm.exp, stm.pat.as_slice()) {
+            self.record(param.name, op);
+        }
+        self.walk_stm(stm);
     }
 }

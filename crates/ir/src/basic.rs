@@ -288,6 +288,20 @@ impl BasicOp {
         Self::Scalar(ScalarOp::Convert { op, from, to, arg: arg.into() })
     }
 
+    /// The integers `0 .. count`.
+    pub fn indices(count: Dim) -> Self {
+        Self::Iota { ty: PrimType::I64, count, start: Atom::i64(0), stride: Atom::i64(1) }
+    }
+
+    /// The count, if the operation is [`indices`](Self::indices).
+    pub fn as_indices(&self) -> Option<Dim> {
+        if let Self::Iota { count, .. } = self {
+            (*self == Self::indices(*count)).then_some(*count)
+        } else {
+            None
+        }
+    }
+
     /// One of two scalars of a type.
     pub fn select(
         ty: PrimType,

@@ -313,8 +313,7 @@ impl<'a, L: Level> Builder<'a, L> {
 
     /// `0 .. count` as `i64`.
     pub fn iota(&mut self, count: Dim) -> Name {
-        let (start, stride) = (Atom::i64(0), Atom::i64(1));
-        self.let_basic("iota", BasicOp::Iota { ty: PrimType::I64, count, start, stride })
+        self.let_basic("iota", BasicOp::indices(count))
     }
 
     /// A body built by the closure, which returns its results.

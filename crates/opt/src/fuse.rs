@@ -48,6 +48,7 @@ mod view_change;
 mod views;
 
 use crate::simplify;
+use analysis::affine::{Values, Widths};
 use analysis::alias::Aliases;
 use analysis::signatures::Signatures;
 use analysis::uses::Uses;
@@ -60,7 +61,7 @@ use ir::syntax::{BasicOp, Body, Exp, Function, Lambda, Stm};
 use ir::walk::{VisitMut, consumed_by, with_stack};
 use ir::{Context, Fuel, Name, NameTable, PassError, Prov, ProvTable, Soacs, TypeEnv, remark};
 use merge::Position;
-use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
+use rustc_hash::{FxBuildHasher, FxHashSet};
 use std::sync::Arc;
 
 /// Fuses the combinators of a function, and simplifies the results.
@@ -138,7 +139,7 @@ fn walk(
     let marks = vec![(0, 0); function.names.len()];
     let mut fuser = Fuser {
         rounding: accs::rounding_tokens(function),
-        decremented: last_elements::decrements(function),
+        integers: Values::of_body(Widths::Exact, &function.body),
         uses: Uses::of(function),
         names: &mut function.names,
         provs: &mut function.provs,
@@ -177,8 +178,8 @@ struct Fuser<'a> {
     open: Vec<Open>,
     /// The tokens of accumulators with an operator that rounds.
     rounding: FxHashSet<Name>,
-    /// Names `x - 1`, with the `x` that each is one less than.
-    decremented: FxHashMap<Name, Name>,
+    /// The function's integers before the walk.
+    integers: Values,
     /// For each name, the ids of the visited statements that used it last and that bound it.
     marks: Vec<(u32, u32)>,
     /// The number of statements visited.

@@ -279,8 +279,7 @@ impl LookupTables<'_> {
     /// Returns true if an array is `iota` from 0 with stride 1.
     fn is_index_iota(&self, array: Name) -> bool {
         let iota = self.iotas.get(&array).map(|stm| &stm.exp);
-        matches!(iota, Some(Exp::Basic(BasicOp::Iota { ty: PrimType::I64, start, stride, .. }))
-            if *start == Atom::i64(0) && *stride == Atom::i64(1))
+        matches!(iota, Some(Exp::Basic(op)) if op.as_indices().is_some())
     }
 
     /// Emits, at a level, the condition that one of the enclosing bodies below it has no

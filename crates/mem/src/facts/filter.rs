@@ -8,8 +8,10 @@
 //!
 //! The positions of flagged elements are consecutive, whatever the flags.
 
+use analysis::affine::{Values, Widths};
 use ir::facts::Filter;
 use ir::name::Name;
+use ir::poly::Poly;
 use ir::scan_reduce::ScanReduce;
 use ir::syntax::{Atom, BasicOp, Body, Exp, Lambda};
 use ir::{Mems, Type};
@@ -47,15 +49,8 @@ pub(super) fn filter(body: &Body<Mems>, scan_reduce: &ScanReduce<Mems>) -> Optio
     else {
         return None;
     };
-    let added = match definition(&post.body, *if_true) {
-        None if if_true.var() == Some(count.name) => 0,
-        Some(BasicOp::Scalar(ScalarOp::Binary(BinOp::Add, _, x, Atom::Const(more))))
-            if x.var() == Some(count.name) =>
-        {
-            more.as_i64()?
-        }
-        _ => return None,
-    };
+    let integers = Values::of_body(Widths::Exact, &post.body);
+    let added = integers.value(*if_true).sub(&Poly::var(count.name)).as_constant()?;
     let flag_at = among(cond)?;
     let holds = counts
         && mapped.get(flag_at) == Some(flag)

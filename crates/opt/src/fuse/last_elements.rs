@@ -17,14 +17,14 @@
 use super::graph::{Graph, inputs};
 use super::nest::fresh;
 use super::{Fuser, merge};
+use analysis::affine::Values;
 use analysis::uses::Uses;
+use ir::poly::Poly;
 use ir::scan_reduce::ScanReduce;
 use ir::soac::{Screma, Soac};
-use ir::syntax::{Atom, BasicOp, DimIndex, Exp, Function, Stm};
-use ir::types::Dim;
+use ir::syntax::{Atom, BasicOp, DimIndex, Exp, Stm};
 use ir::walk::{Substitution, Visit, VisitMut, refresh_lambda};
 use ir::{Name, Soacs};
-use prim::{BinOp, ScalarOp};
 use rustc_hash::FxHashMap;
 
 impl Fuser<'_> {
@@ -73,8 +73,8 @@ impl Fuser<'_> {
         let scanned = stm.pat.iter().take(scan_reduce.n_scanned());
         let mut lasts = Lasts {
             counts: scanned.map(|param| (param.name, 0)).collect(),
-            size: *width,
-            less: &self.decremented,
+            size: self.integers.resolved(Poly::dim(*width)),
+            integers: &self.integers,
         };
         for reader in graph.direct_successors(scan) {
             if reader != id && graph.collide(scan, reader) {
@@ -138,32 +138,11 @@ fn may_scan_twice(stm: &Stm<Soacs>) -> bool {
     scans && merge::maps_or_scans(stm) && merge::may_run_twice(map)
 }
 
-/// Names `x - 1`, with the `x` that each is one less than.
-pub(super) fn decrements(function: &Function<Soacs>) -> FxHashMap<Name, Name> {
-    struct Less(FxHashMap<Name, Name>);
-    impl Visit<Soacs> for Less {
-        fn stm(&mut self, stm: &Stm<Soacs>) {
-            if let (
-                [param],
-                Exp::Basic(BasicOp::Scalar(ScalarOp::Binary(BinOp::Add, _, Atom::Var(of), Atom::Const(by)))),
-            ) = (stm.pat.as_slice(), &stm.exp)
-                && by.as_i64() == Some(-1)
-            {
-                self.0.insert(param.name, *of);
-            }
-            self.walk_stm(stm);
-        }
-    }
-    let mut less = Less(FxHashMap::default());
-    less.body(&function.body);
-    less.0
-}
-
 /// Counts reads of the last elements of arrays of one size.
 struct Lasts<'a> {
     counts: FxHashMap<Name, u32>,
-    size: Dim,
-    less: &'a FxHashMap<Name, Name>,
+    size: Poly,
+    integers: &'a Values,
 }
 
 impl Visit<Soacs> for Lasts<'_> {
@@ -172,11 +151,8 @@ impl Visit<Soacs> for Lasts<'_> {
             && let [DimIndex::Fix(at)] = slice.as_slice()
             && let Some(count) = self.counts.get_mut(array)
         {
-            let behind = match at {
-                Atom::Var(at) => self.less.get(at).map(|of| Dim::Var(*of)),
-                Atom::Const(at) => at.as_i64().and_then(|at| at.checked_add(1)).map(Dim::Const),
-            };
-            *count += u32::from(behind == Some(self.size));
+            let last = self.size.sub(&Poly::constant(1));
+            *count += u32::from(self.integers.value(*at) == last);
         }
     }
 }

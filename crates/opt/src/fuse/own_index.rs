@@ -17,7 +17,6 @@ use ir::syntax::{Atom, BasicOp, DimIndex, Exp, Param, Stm};
 use ir::types::Dim;
 use ir::walk::{Visit, VisitMut};
 use ir::{Name, Soacs};
-use prim::PrimType;
 
 impl Fuser<'_> {
     /// Turns the node's own-index reads of earlier combinators' results into inputs.
@@ -69,11 +68,7 @@ fn own_index_param(graph: &Graph, stm: &Stm<Soacs>) -> Option<(Dim, Name)> {
     };
     let counts = |input: &Name| {
         let stm = graph.binder(*input).and_then(|id| graph.stm(id));
-        matches!(
-            stm.map(|stm| &stm.exp),
-            Some(Exp::Basic(BasicOp::Iota { ty: PrimType::I64, start, stride, .. }))
-                if *start == Atom::i64(0) && *stride == Atom::i64(1)
-        )
+        matches!(stm.map(|stm| &stm.exp), Some(Exp::Basic(op)) if op.as_indices().is_some())
     };
     let at = inputs.iter().position(counts)?;
     Some((*width, map.params[at].name))

@@ -255,7 +255,7 @@ impl Fuser<'_> {
             let index = fresh("i", ty.clone(), self.names, &mut self.types);
             indices.push(Atom::Var(index.name));
             reads.push(Read { param: index, array: array.name, levels: vec![level] });
-            let op = BasicOp::Iota { ty: PrimType::I64, count, start: Atom::i64(0), stride: Atom::i64(1) };
+            let op = BasicOp::indices(count);
             let aux = Aux { certs: aux.certs.clone(), ..Aux::at(aux.prov) };
             before.push(Stm { pat: vec![array], aux, exp: Exp::Basic(op) });
         }

@@ -32,7 +32,7 @@ use ir::poly::Poly;
 use ir::remark::RemarkKind;
 use ir::syntax::{Atom, Aux, BasicOp, MsgPart, Param};
 use ir::types::Type;
-use prim::{BinOp, CmpOp, ConvOp, PrimType, Scalar, ScalarOp};
+use prim::{BinOp, CmpOp, ConvOp, PrimType, ScalarOp};
 use smallvec::SmallVec;
 
 /// The largest depth of operations through which an index is traced.
@@ -210,48 +210,13 @@ impl<L: OptLevel> Simplifier<'_, L> {
             }) = def.op
         {
             let mut all = def.certs.clone();
-            let poly = self.in_32_bits(arg, LEVELS, &mut all);
+            let poly = self.affine(arg, LEVELS, &mut all);
             if self.changes(&poly) {
                 add_certs(certs, &all);
                 return Affine { poly, narrow: true };
             }
         }
         Affine { poly: self.affine(x, LEVELS, certs), narrow: false }
-    }
-
-    /// A polynomial whose lowest 32 bits are the value's.
-    fn in_32_bits(&self, x: Atom, levels: u32, certs: &mut Certs) -> Poly {
-        let Atom::Var(name) = x else {
-            return Poly::constant(x.constant().and_then(Scalar::as_i64).unwrap_or(0));
-        };
-        let Some(def) = self.def(name).filter(|_| levels > 0) else {
-            return Poly::var(name);
-        };
-        let mut all = def.certs.clone();
-        let poly = if let BasicOp::Scalar(ScalarOp::Convert {
-            op: ConvOp::SExt,
-            from: PrimType::I64,
-            to: PrimType::I32,
-            arg,
-        }) = def.op
-        {
-            self.affine(arg, levels - 1, &mut all)
-        } else if let BasicOp::Scalar(ScalarOp::Binary(op, PrimType::I32, x, y)) = def.op {
-            let x = self.in_32_bits(x, levels - 1, &mut all);
-            let y = self.in_32_bits(y, levels - 1, &mut all);
-            let Some(poly) = affine::binary(op, &x, &y) else {
-                return Poly::var(name);
-            };
-            poly
-        } else {
-            return Poly::var(name);
-        };
-        if self.changes(&poly) && poly.terms().len() <= TERMS {
-            add_certs(certs, &all);
-            poly
-        } else {
-            Poly::var(name)
-        }
     }
 
     /// Returns true if a loop index occurs in the polynomial.
@@ -266,36 +231,46 @@ impl<L: OptLevel> Simplifier<'_, L> {
         known.map(|(_, width)| *width)
     }
 
-    /// A value as a polynomial in loop indices and names known further out. Adds the certificates
-    /// of the definitions used.
+    /// A value as a polynomial in loop indices and names known further out; for a value of 32 bits,
+    /// one with the same lowest 32 bits. Adds the certificates of the definitions used.
     fn affine(&self, x: Atom, levels: u32, certs: &mut Certs) -> Poly {
         let Atom::Var(name) = x else {
             return Poly::atom(x);
         };
-        let own = || Poly::var(name);
-        if levels == 0 || self.depth_of(name) == 0 || self.counter(name).is_some() {
-            return own();
-        }
-        let Some(def) = self.def(name) else {
-            return own();
-        };
-        let BasicOp::Scalar(ScalarOp::Binary(op, PrimType::I64, x, y)) = def.op else {
-            return own();
+        let depth = self.depth_of(name);
+        let traced = levels > 0 && depth > 0 && self.counter(name).is_none();
+        let Some(def) = self.def(name).filter(|_| traced) else {
+            return Poly::var(name);
         };
         let mut all = def.certs.clone();
-        let x = self.affine(x, levels - 1, &mut all);
-        let y = self.affine(y, levels - 1, &mut all);
-        let Some(poly) = affine::binary(op, &x, &y) else {
-            return own();
-        };
-        let further = |name: Name| self.counter(name).is_some() || self.depth_of(name) == 0;
-        let depth = self.depth_of(name);
-        let better = poly.names().any(further) || poly.names().all(|n| self.depth_of(n) < depth);
-        if better && poly.terms().len() <= TERMS {
-            add_certs(certs, &all);
-            poly
+        let poly = if let BasicOp::Scalar(ScalarOp::Binary(op, PrimType::I64 | PrimType::I32, x, y)) = def.op
+        {
+            let x = self.affine(x, levels - 1, &mut all);
+            let y = self.affine(y, levels - 1, &mut all);
+            affine::binary(op, &x, &y)
+        } else if let BasicOp::Scalar(ScalarOp::Convert {
+            op: ConvOp::SExt,
+            from: PrimType::I64,
+            to: PrimType::I32,
+            arg,
+        }) = def.op
+        {
+            Some(self.affine(arg, levels - 1, &mut all))
         } else {
-            own()
+            None
+        };
+        let better = |poly: &Poly| {
+            let further = |name: Name| self.counter(name).is_some() || self.depth_of(name) == 0;
+            let outside = poly.names().any(further) || poly.names().all(|n| self.depth_of(n) < depth);
+            poly.terms().len() <= TERMS
+                && if self.type_of(name) == Type::I64 { outside } else { self.changes(poly) }
+        };
+        match poly.filter(better) {
+            Some(poly) => {
+                add_certs(certs, &all);
+                poly
+            }
+            None => Poly::var(name),
         }
     }
 

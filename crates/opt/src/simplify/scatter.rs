@@ -13,7 +13,6 @@ use ir::soac::{AccInput, Screma, Soac};
 use ir::syntax::{Atom, Aux, BasicOp, Exp, Lambda, Param};
 use ir::types::{Dim, Type};
 use ir::{Name, Soacs};
-use prim::PrimType;
 use rustc_hash::FxHashSet;
 
 impl Simplifier<'_, Soacs> {
@@ -102,13 +101,6 @@ impl Simplifier<'_, Soacs> {
     fn counts_all(&self, array: Name, width: Dim) -> bool {
         let (mut array, mut certs) = (array, Certs::new());
         self.rewrite_name(&mut array, &mut certs);
-        let Some(def) = self.def(array).filter(|_| certs.is_empty()) else {
-            return false;
-        };
-        matches!(
-            def.op,
-            BasicOp::Iota { ty: PrimType::I64, count, start, stride }
-                if count == width && start == Atom::i64(0) && stride == Atom::i64(1)
-        )
+        certs.is_empty() && self.def(array).is_some_and(|def| def.op.as_indices() == Some(width))
     }
 }

@@ -16,7 +16,6 @@ use ir::soac::{Screma, Soac};
 use ir::syntax::{Atom, Aux, BasicOp, Body, DimIndex, Exp, Lambda, Param};
 use ir::types::{Dim, Shape, Type};
 use ir::{Name, Soacs};
-use prim::{PrimType, Scalar};
 use rustc_hash::FxHashMap;
 use smallvec::smallvec;
 
@@ -164,19 +163,7 @@ fn simplify_inputs(
         s.ranges_at(depth, |ranges| ranges.nonempty(width));
         s.runs_where_positive(&[width]);
         for (param, input) in params.iter().zip(inputs.iter()) {
-            let Some(def) = s.def(*input).cloned() else {
-                continue;
-            };
-            let BasicOp::Iota {
-                ty: PrimType::I64,
-                count,
-                start: Atom::Const(Scalar::I64(0)),
-                stride: Atom::Const(Scalar::I64(1)),
-            } = def.op
-            else {
-                continue;
-            };
-            if let Some(bound) = count.atom() {
+            if let Some(bound) = s.def(*input).and_then(|def| def.op.as_indices()?.atom()) {
                 s.ranges_at(depth, |ranges| ranges.index(param.name, bound));
             }
         }
@@ -253,17 +240,14 @@ fn own_rows(
     let [DimIndex::Fix(Atom::Var(index)), rest @ ..] = slice.as_slice() else {
         return None;
     };
-    let BasicOp::Iota { start, stride, .. } = &s.def(*rows.get(index)?)?.op else {
-        return None;
-    };
+    s.def(*rows.get(index)?)?.op.as_indices()?;
     let ty = s.type_of(*array);
     let (first, inner) = ty.shape().split_first()?;
     let whole = rest.iter().zip(inner).all(|(at, dim)| at.is_full(*dim));
     let outside = |name: &Name| s.in_scope(Atom::Var(*name));
     let known = outside(array) && row.aux.certs.iter().all(outside);
     let own = result == Atom::Var(param.name) && *first == width && !rest.is_empty();
-    let counts = *start == Atom::i64(0) && *stride == Atom::i64(1);
-    (own && counts && whole && known).then(|| (*array, row.aux.certs.clone()))
+    (own && whole && known).then(|| (*array, row.aux.certs.clone()))
 }
 
 /// Removes mapped results that need no combinator, and returns the operations that compute them.

@@ -112,9 +112,7 @@ impl Simplifier<'_, Soacs> {
 
     /// `map (\i -> (i + 1) * value) (iota width)`
     fn counted(&mut self, aux: &Aux, width: Dim, ty: PrimType, value: Atom) -> Screma {
-        let iota =
-            BasicOp::Iota { ty: PrimType::I64, count: width, start: Atom::i64(0), stride: Atom::i64(1) };
-        let inputs = self.make("is", aux, iota).var().into_iter().collect();
+        let inputs = self.make("is", aux, BasicOp::indices(width)).var().into_iter().collect();
         let index = self.fresh("i", Type::I64);
         let mut stms = Vec::new();
         let mut stm = |s: &mut Self, hint: &str, op: BasicOp| {

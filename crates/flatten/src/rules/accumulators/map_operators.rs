@@ -9,7 +9,6 @@ use ir::syntax::{BasicOp, Body, Exp, Lambda, Param, Stm};
 use ir::types::{Dim, Type};
 use ir::walk::{VisitMut, with_stack};
 use ir::{Atom, Name, Prov, Soacs};
-use prim::PrimType;
 use rustc_hash::FxHashMap;
 
 /// Adds a dimension to the index of each accumulator whose operator is a map, for each map that is
@@ -142,8 +141,6 @@ impl AddDimension<'_, '_> {
             ret: vec![ty.clone()],
         };
         stm.exp = Exp::Op(Soac::Screma(Screma::map(self.inner, inputs, map)));
-        let iota =
-            BasicOp::Iota { ty: PrimType::I64, count: self.inner, start: Atom::i64(0), stride: Atom::i64(1) };
-        Some(basic(indices, iota, stm.aux.prov))
+        Some(basic(indices, BasicOp::indices(self.inner), stm.aux.prov))
     }
 }
