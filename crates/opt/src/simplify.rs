@@ -1,5 +1,5 @@
 //! Simplification: one forward walk that tracks the definitions and known values of names, then
-//! removal of dead code; repeated for a few rounds while something changes.
+//! removal of dead code; repeated while a walk leaves work for another.
 //!
 //! For each name the walk keeps its definition, its replacement, and the known relations of its
 //! value to others (`range`). A statement's operands are rewritten first, then the rules are
@@ -15,6 +15,12 @@
 //! hoisted out of bodies that certainly run, and out of others with a guard (`guard`); loads and
 //! divisions that depend on checks or facts stay. Nothing else is hoisted out of a conditional's
 //! branch.
+//!
+//! **Rounds.** Later statements see what a rewrite changed, so one walk draws most consequences.
+//! Another one follows only where code before the current statement may simplify further: after
+//! code was emitted in an outer scope without applying the rules, or before an equal operation of a
+//! scope that has ended; if a loop's parameter became invariant with its body; if the last other
+//! use of a copied array was removed; and after unrolling.
 //!
 //! **Loops.** Invariants of a loop's parameters are found before its body is walked (`invariant`).
 //!
@@ -106,25 +112,41 @@ fn rounds<L: OptLevel>(
 ) -> Result<Function<L>, PassError> {
     remove(&mut function, context);
     for _ in 0..MAX_ROUNDS {
-        let seen = walk(&mut function, signatures, context, params);
-        remove(&mut function, context);
-        let unrolled = seen.to_unroll && unroll(&mut function, &mut context.fuel);
-        if !seen.changed && !unrolled {
+        let left = round(&mut function, signatures, context, params);
+        let unrolled = left.to_unroll && unroll(&mut function, &mut context.fuel);
+        if !left.to_simplify && !unrolled {
             break;
         }
     }
     Ok(function)
 }
 
-/// One walk, with dead code removed before and after; for functions after inlining.
+/// One walk, with dead code removed before and after; for functions after inlining. Returns true if
+/// [`simplify`] may find more.
 pub(crate) fn one_round<L: OptLevel>(
     function: &mut Function<L>,
     signatures: &Signatures,
     context: &mut Context,
-) {
+) -> bool {
     remove(function, context);
-    walk(function, signatures, context, Params::InMemory);
+    let left = round(function, signatures, context, Params::InMemory);
+    left.to_simplify || left.to_unroll
+}
+
+/// One walk, with dead code removed after it.
+fn round<L: OptLevel>(
+    function: &mut Function<L>,
+    signatures: &Signatures,
+    context: &mut Context,
+    params: Params,
+) -> Left {
+    let mut left = walk(function, signatures, context, params);
     remove(function, context);
+    if !left.to_simplify && !left.copied.is_empty() {
+        let uses = Uses::of(function);
+        left.to_simplify = left.copied.iter().any(|source| uses.get(*source) == Some(1));
+    }
+    left
 }
 
 /// Removes dead code, and records a remark for each combinator removed, if remarks are requested.
@@ -136,12 +158,15 @@ fn remove<L: OptLevel>(function: &mut Function<L>, context: &mut Context) {
     }
 }
 
-/// The outcome of a walk.
-struct Seen {
-    /// True if something was rewritten.
-    changed: bool,
+/// The work that a walk leaves.
+#[derive(Default)]
+struct Left {
+    /// True if another walk may find more.
+    to_simplify: bool,
     /// True if there are loops to unroll.
     to_unroll: bool,
+    /// Arrays with other uses than the copy that was made of each.
+    copied: Vec<Name>,
 }
 
 /// One walk.
@@ -150,7 +175,7 @@ fn walk<L: OptLevel>(
     signatures: &Signatures,
     context: &mut Context,
     params: Params,
-) -> Seen {
+) -> Left {
     let types = TypeEnv::of_function(function);
     let aliases = Aliases::of(function, &types, signatures);
     let n = function.names.len();
@@ -177,8 +202,7 @@ fn walk<L: OptLevel>(
         fuel: &mut context.fuel,
         decided: context.options.remarks.then(Vec::new),
         prov: Prov::NONE,
-        changed: false,
-        to_unroll: false,
+        left: Left::default(),
     };
     for param in &function.params {
         s.enter_param(&param.param);
@@ -193,14 +217,14 @@ fn walk<L: OptLevel>(
     }
     let result = s.results(body.result);
     let stms = s.scopes.pop().map(|scope| scope.out).unwrap_or_default();
-    let seen = Seen { changed: s.changed, to_unroll: s.to_unroll };
+    let left = s.left;
     let decided = s.decided.unwrap_or_default();
     function.body = Body { stms, result };
     for (prov, kind) in decided {
         let spans = function.provs.stack(prov);
         context.remark(&function.name.0, spans, kind);
     }
-    seen
+    left
 }
 
 /// A replacement for a name, and the certificates that it depends on.
@@ -235,6 +259,8 @@ struct Scope<L: Level> {
     /// True if the body runs exactly as often as the enclosing one.
     runs_exactly_as_outer: bool,
     cse: Vec<(u64, Name)>,
+    /// The names of operations emitted from here into outer scopes.
+    hoisted: Vec<Name>,
     /// The hashes of conditionals and calls emitted in this scope.
     exps: Vec<u64>,
     facts: Vec<(u32, bool)>,
@@ -257,6 +283,7 @@ impl<L: Level> Scope<L> {
             kind,
             runs_exactly_as_outer: false,
             cse: Vec::new(),
+            hoisted: Vec::new(),
             exps: Vec::new(),
             facts: Vec::new(),
             sizes: Vec::new(),
@@ -304,8 +331,7 @@ pub struct Simplifier<'a, L: Level> {
     decided: Option<Vec<(Prov, RemarkKind)>>,
     /// The provenance of the current statement.
     prov: Prov,
-    changed: bool,
-    to_unroll: bool,
+    left: Left,
 }
 
 /// The result of applying rules to a basic operation.
@@ -319,9 +345,7 @@ pub(crate) enum Simplified {
 impl<L: OptLevel> Simplifier<'_, L> {
     /// Takes fuel for one rewrite. Returns false if it must not be made.
     pub(crate) fn rewrite(&mut self) -> bool {
-        let may = self.fuel.take();
-        self.changed |= may;
-        may
+        self.fuel.take()
     }
 
     /// Records the outcome for a check, if remarks are requested.
@@ -472,6 +496,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
             }
         }
         self.ranges.forget(&scope.facts, depth);
+        self.learn_hoisted(scope.hoisted);
         scope.out
     }
 

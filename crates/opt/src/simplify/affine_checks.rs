@@ -95,6 +95,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         if !self.rewrite() {
             return None;
         }
+        self.left.to_simplify = true;
         self.decide(aux, op, RemarkKind::CheckHoisted);
         let mut aux = aux.clone();
         add_certs(&mut aux.certs, &hoisted.certs);

@@ -251,7 +251,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
                 self.bind_all(pat, &aux, &result);
                 return;
             }
-            Some(_) => self.to_unroll |= aux.attrs.has(&Attr::Unroll),
+            Some(_) => self.left.to_unroll |= aux.attrs.has(&Attr::Unroll),
             None => {}
         }
         self.constant_params(&mut pat, &aux, &mut params, &form, &mut body);
@@ -299,6 +299,10 @@ impl<L: OptLevel> Simplifier<'_, L> {
         self.learn_invariants(&params, &invariants, depth);
         let mut body = self.body_inside(body);
         self.kept_by_select(&params, &mut body.result);
+        let kept = |(param, next): (&LoopParam<L>, &Atom)| {
+            *next == param.init || *next == Atom::Var(param.param.name)
+        };
+        self.left.to_simplify |= params.iter().zip(&body.result).any(kept);
         self.closed_forms(&mut pat, &aux, &params, &form, runs, &body.result);
         let prov = aux.prov;
         self.push(pat, aux, Exp::Loop { params, form, body });

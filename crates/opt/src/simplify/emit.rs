@@ -10,6 +10,7 @@ use ir::syntax::{Atom, Attrs, Aux, BasicOp, Exp, Param, ReshapeKind, Stm};
 use ir::types::{Shape, Type};
 use ir::walk::{Visit, VisitMut};
 use prim::{BinOp, PrimType, ScalarOp, UnOp};
+use smallvec::SmallVec;
 use std::rc::Rc;
 
 impl<L: OptLevel> Simplifier<'_, L> {
@@ -47,7 +48,6 @@ impl<L: OptLevel> Simplifier<'_, L> {
         }
         if let BasicOp::Atom(atom) = op {
             if self.fuel.take() {
-                self.changed |= aux.certs.is_empty();
                 self.bind_atom(param, aux, atom);
             } else {
                 self.emit_at(self.current(), param, aux, op);
@@ -130,6 +130,11 @@ impl<L: OptLevel> Simplifier<'_, L> {
         if matches!(&op, BasicOp::Scalar(ScalarOp::Binary(divide, ..)) if divide.is_division()) {
             self.hoistable_division(&aux, &mut op);
         }
+        if let BasicOp::Copy(source) = op
+            && self.uses.get(source) > Some(1)
+        {
+            self.left.copied.push(source);
+        }
         let hash = cse::hash(&op);
         if let Some(known) = hash.and_then(|hash| self.known(hash, &op, &aux.certs, param.name))
             && self.rewrite()
@@ -153,6 +158,9 @@ impl<L: OptLevel> Simplifier<'_, L> {
         let name = param.name;
         let depth = self.emit_plain(param, aux, op);
         if let Some(hash) = hash {
+            // An equal operation in a scope that has ended may be after this one now.
+            let ended = self.cse.get(&hash).is_some_and(SmallVec::is_empty);
+            self.left.to_simplify |= ended && depth < self.current();
             self.cse.entry(hash).or_default().push(name);
             self.scopes[depth].cse.push((hash, name));
         }
@@ -225,21 +233,45 @@ impl<L: OptLevel> Simplifier<'_, L> {
                 at: self.scopes[depth].out.len(),
             }));
         }
-        if let BasicOp::Assert { cond, msg: _ } = op {
-            self.assume(cond, true, &Certs::from_slice(&[name]), self.current());
-        } else if let Type::Prim(ty) = param.ty
-            && ty.is_int()
+        self.learn_definition(name, &param.ty, &op, &aux.certs);
+        if depth < self.current()
+            && let Some(scope) = self.scopes.last_mut()
         {
-            // Facts may depend on facts of this scope, so they end here.
-            let here = self.current();
-            self.ranges_at(here, |ranges| ranges.define(name, ty, &op, &aux.certs));
-        } else if !matches!(op, BasicOp::Index { .. } | BasicOp::FlatIndex { .. } | BasicOp::Rearrange { .. })
-        {
-            // Views may be hoisted out of bodies that do not run, so their shapes prove no sizes.
-            self.assume_exists(&param.ty, &aux.certs);
+            scope.hoisted.push(name);
         }
         self.scopes[depth].out.push(Stm { pat: vec![param], aux, exp: Exp::Basic(op) });
         depth
+    }
+
+    /// Adds what an operation implies. The facts may depend on others of the current scope, so they
+    /// end with it.
+    fn learn_definition(&mut self, name: Name, ty: &Type, op: &BasicOp, certs: &Certs) {
+        let here = self.current();
+        if let BasicOp::Assert { cond, msg: _ } = op {
+            self.assume(*cond, true, &Certs::from_slice(&[name]), here);
+        } else if let Type::Prim(ty) = *ty
+            && ty.is_int()
+        {
+            self.ranges_at(here, |ranges| ranges.define(name, ty, op, certs));
+        } else if !matches!(op, BasicOp::Index { .. } | BasicOp::FlatIndex { .. } | BasicOp::Rearrange { .. })
+        {
+            // Views may be hoisted out of bodies that do not run, so their shapes prove no sizes.
+            self.assume_exists(ty, certs);
+        }
+    }
+
+    /// Adds what operations imply that were hoisted out of a scope that has ended.
+    pub(super) fn learn_hoisted(&mut self, hoisted: Vec<Name>) {
+        for name in hoisted {
+            if let Some(def) = self.def(name).cloned() {
+                self.learn_definition(name, &self.type_of(name), &def.op, &def.certs);
+            }
+            if self.depth_of(name) < self.current()
+                && let Some(scope) = self.scopes.last_mut()
+            {
+                scope.hoisted.push(name);
+            }
+        }
     }
 
     /// Emits a new basic operation made by a rule, and returns its name.

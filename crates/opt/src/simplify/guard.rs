@@ -201,6 +201,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         if depth >= plain || !self.rewrite() {
             return None;
         }
+        self.left.to_simplify = true;
         self.decide(aux, op, RemarkKind::CheckHoisted);
         let mut aux = aux.clone();
         let all = self.recompute_in_outer(*cond, aux.prov, &mut aux.certs, depth);

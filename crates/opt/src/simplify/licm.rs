@@ -43,6 +43,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         if !self.is_positive(ty, Atom::Var(y)) || !self.rewrite() {
             return;
         }
+        self.left.to_simplify = true;
         // Emitted where the divisor is bound, as simplification in the current scope would remove
         // it.
         let y_or_one = self.divisor(ty, Atom::Var(y), aux.prov, least);
