@@ -112,7 +112,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         let op = BasicOp::Assert { cond: cond_outside, msg };
         self.emit_at(hoisted.depth, param.clone(), aux, op);
         let certs = Certs::from_slice(&[param.name]);
-        self.assume(*cond, true, &certs, self.current());
+        self.assume(*cond, true, &certs, self.known.current());
         Some(hoisted.depth)
     }
 
@@ -120,7 +120,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         let mut certs = aux.certs.clone();
         let goal = self.goal(cond, &mut certs)?;
         // The scope required by all operands except the loop indices themselves.
-        let mut least = goal.bound.var().map_or(0, |name| self.depth_of(name));
+        let mut least = goal.bound.var().map_or(0, |name| self.known.depth_of(name));
         let mut shown = Vec::with_capacity(msg.len());
         for part in msg {
             let MsgPart::Value(_, Atom::Var(name)) = *part else {
@@ -130,9 +130,9 @@ impl<L: OptLevel> Simplifier<'_, L> {
             let mut own = Certs::new();
             let value = self.value(Atom::Var(name), &mut own);
             if !self.changes(&value.poly) {
-                least = least.max(self.depth_of(name));
+                least = least.max(self.known.depth_of(name));
                 shown.push(None);
-            } else if self.type_of(name) == Type::I64 {
+            } else if self.known.type_of(name) == Type::I64 {
                 add_certs(&mut certs, &own);
                 shown.push(Some(value));
             } else {
@@ -140,19 +140,19 @@ impl<L: OptLevel> Simplifier<'_, L> {
             }
         }
         for cert in &certs {
-            least = least.max(self.depth_of(*cert));
+            least = least.max(self.known.depth_of(*cert));
         }
         let mut widths = Vec::new();
         let values = std::iter::once(&goal.index).chain(shown.iter().flatten());
         for name in values.flat_map(|value| value.poly.names()) {
             match self.counter(name) {
                 Some(width) => widths.push((name, width)),
-                None => least = least.max(self.depth_of(name)),
+                None => least = least.max(self.known.depth_of(name)),
             }
         }
         let (depth, guards) = self.hoist_depth_with_guards(least, &|at| {
-            let here = widths.iter().filter(|(name, _)| self.depth_of(*name) == at);
-            here.filter_map(|(_, width)| Some(self.depth_of(width.var()?))).max().unwrap_or(0)
+            let here = widths.iter().filter(|(name, _)| self.known.depth_of(*name) == at);
+            here.filter_map(|(_, width)| Some(self.known.depth_of(width.var()?))).max().unwrap_or(0)
         })?;
         let left = self.left(&goal.index, depth)?;
         let shown = shown.into_iter().map(|value| match value {
@@ -166,13 +166,13 @@ impl<L: OptLevel> Simplifier<'_, L> {
 
     /// Returns the condition as an index compared with a non-negative bound, if it has that form.
     fn goal(&self, cond: Atom, certs: &mut Certs) -> Option<IndexCheck> {
-        let def = self.def_of(cond)?;
+        let def = self.known.def_of(cond)?;
         add_certs(certs, &def.certs);
         let BasicOp::Scalar(ScalarOp::Compare(op, PrimType::I64, x, y)) = def.op else {
             return None;
         };
         let natural = |x: Atom| {
-            let proof = self.ranges.at_most(Atom::i64(0), x, 0);
+            let proof = self.known.ranges.at_most(Atom::i64(0), x, 0);
             proof.is_some_and(|certs| certs.is_empty())
         };
         let op = match op {
@@ -185,7 +185,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         };
         let mut index = self.value(x, certs);
         // `x < n - s` is `x + s < n` if none of them is negative.
-        if let Some(rest) = self.def_of(y)
+        if let Some(rest) = self.known.def_of(y)
             && let BasicOp::Scalar(ScalarOp::Binary(BinOp::Sub, PrimType::I64, n, s)) = rest.op
             && let mut own = rest.certs.clone()
             && let start = self.value(s, &mut own)
@@ -202,7 +202,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
 
     /// A 64-bit value as an affine expression.
     fn value(&self, x: Atom, certs: &mut Certs) -> Affine {
-        if let Some(def) = self.def_of(x)
+        if let Some(def) = self.known.def_of(x)
             && let BasicOp::Scalar(ScalarOp::Convert {
                 op: ConvOp::SExt,
                 from: PrimType::I32,
@@ -225,7 +225,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         let Atom::Var(name) = x else {
             return Poly::constant(x.constant().and_then(Scalar::as_i64).unwrap_or(0));
         };
-        let Some(def) = self.def(name).filter(|_| levels > 0) else {
+        let Some(def) = self.known.def(name).filter(|_| levels > 0) else {
             return Poly::var(name);
         };
         let mut all = def.certs.clone();
@@ -262,7 +262,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
 
     /// The number of values of a loop index; `None` for other names.
     fn counter(&self, name: Name) -> Option<Atom> {
-        let scope = self.scopes.get(self.depth_of(name))?;
+        let scope = self.scopes.get(self.known.depth_of(name))?;
         let known = scope.counters.iter().find(|(counter, _)| *counter == name);
         known.map(|(_, width)| *width)
     }
@@ -274,10 +274,10 @@ impl<L: OptLevel> Simplifier<'_, L> {
             return Poly::atom(x);
         };
         let own = || Poly::var(name);
-        if levels == 0 || self.depth_of(name) == 0 || self.counter(name).is_some() {
+        if levels == 0 || self.known.depth_of(name) == 0 || self.counter(name).is_some() {
             return own();
         }
-        let Some(def) = self.def(name) else {
+        let Some(def) = self.known.def(name) else {
             return own();
         };
         let BasicOp::Scalar(ScalarOp::Binary(op, PrimType::I64, x, y)) = def.op else {
@@ -289,9 +289,9 @@ impl<L: OptLevel> Simplifier<'_, L> {
         let Some(poly) = affine::binary(op, &x, &y) else {
             return own();
         };
-        let further = |name: Name| self.counter(name).is_some() || self.depth_of(name) == 0;
-        let depth = self.depth_of(name);
-        let better = poly.names().any(further) || poly.names().all(|n| self.depth_of(n) < depth);
+        let further = |name: Name| self.counter(name).is_some() || self.known.depth_of(name) == 0;
+        let depth = self.known.depth_of(name);
+        let better = poly.names().any(further) || poly.names().all(|n| self.known.depth_of(n) < depth);
         if better && poly.terms().len() <= TERMS {
             add_certs(certs, &all);
             poly
@@ -305,7 +305,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
     fn left(&self, value: &Affine, depth: usize) -> Option<SmallVec<[EliminatedIndex; MANY]>> {
         let mut left: SmallVec<[EliminatedIndex; MANY]> = SmallVec::new();
         for (monomial, coefficient) in value.poly.terms() {
-            let mut inside = monomial.iter().filter(|name| self.depth_of(**name) > depth);
+            let mut inside = monomial.iter().filter(|name| self.known.depth_of(**name) > depth);
             let Some(counter) = inside.next().copied() else {
                 continue;
             };
@@ -326,7 +326,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
                 Some(steps) => *by = Poly::constant(i64::from(steps as i32)),
                 None => {
                     let name = single(by)?;
-                    if self.type_of(name) != Type::Prim(PrimType::I32) {
+                    if self.known.type_of(name) != Type::Prim(PrimType::I32) {
                         return None;
                     }
                 }
@@ -340,12 +340,12 @@ impl<L: OptLevel> Simplifier<'_, L> {
         let fits = |left: &EliminatedIndex| {
             if let Some(by) = left.by.as_constant() {
                 let most = i64::MAX / by.checked_abs()?.max(1);
-                let proof = self.ranges.at_most(left.width, Atom::i64(most), 0);
+                let proof = self.known.ranges.at_most(left.width, Atom::i64(most), 0);
                 return Some(proof.is_some_and(|certs| certs.is_empty()));
             }
             let by = single(&left.by)?;
-            let natural = self.ranges.at_most(Atom::i64(0), Atom::Var(by), 0)?;
-            Some(natural.is_empty() && self.ranges.fits(Atom::Var(by), left.width))
+            let natural = self.known.ranges.at_most(Atom::i64(0), Atom::Var(by), 0)?;
+            Some(natural.is_empty() && self.known.ranges.fits(Atom::Var(by), left.width))
         };
         if left.iter().all(|left| fits(left) == Some(true)) {
             return Some(Form::Corners);
@@ -359,7 +359,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
             Some(by) => by > 0,
             None => {
                 let by = single(&one.by)?;
-                let natural = self.ranges.at_most(Atom::i64(0), Atom::Var(by), 0)?;
+                let natural = self.known.ranges.at_most(Atom::i64(0), Atom::Var(by), 0)?;
                 natural.is_empty()
             }
         };

@@ -35,7 +35,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
     pub(super) fn kept_by_select(&mut self, params: &[LoopParam<L>], next: &mut [Atom]) {
         for (LoopParam { param, init, .. }, next) in params.iter().zip(next) {
             let own = Atom::Var(param.name);
-            let Some(def) = self.def_of(*next) else {
+            let Some(def) = self.known.def_of(*next) else {
                 continue;
             };
             let BasicOp::Scalar(ScalarOp::Select { if_true, if_false, .. }) = def.op else {
@@ -151,7 +151,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
             let Type::Prim(own) = bound_to.ty else {
                 continue;
             };
-            if !self.is_used(bound_to.name) || sizes.contains(&bound_to.name) {
+            if !self.known.is_used(bound_to.name) || sizes.contains(&bound_to.name) {
                 continue;
             }
             let Some(closed) = self.closed(param.param.name, next[i]) else {
@@ -169,10 +169,10 @@ impl<L: OptLevel> Simplifier<'_, L> {
 
     /// The recurrence of a parameter, if it has a closed form.
     fn closed(&self, own: Name, next: Atom) -> Option<Closed> {
-        if self.in_scope(next) {
+        if self.known.in_scope(next) {
             return Some(Closed::Constant(next));
         }
-        let def = self.def_of(next)?;
+        let def = self.known.def_of(next)?;
         let BasicOp::Scalar(ScalarOp::Binary(op, ty, x, y)) = def.op else {
             return None;
         };
@@ -181,7 +181,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
             (false, true) => (x, false),
             _ => return None,
         };
-        if !def.certs.is_empty() || !self.in_scope(by) || !(ty.is_int() || ty == PrimType::Bool) {
+        if !def.certs.is_empty() || !self.known.in_scope(by) || !(ty.is_int() || ty == PrimType::Bool) {
             return None;
         }
         if op == BinOp::Add || (op == BinOp::Sub && left) {

@@ -2,7 +2,8 @@
 //! with no or one iteration, and with loop-invariant parameters.
 
 use super::guard::Guard;
-use super::{Certs, ScopeKind, Simplifier, add_certs};
+use super::knowledge::ScopeKind;
+use super::{Certs, Simplifier, add_certs};
 use crate::dce::retain;
 use crate::level::OptLevel;
 use crate::splice::InheritedAttrs;
@@ -12,7 +13,7 @@ use ir::Name;
 use ir::syntax::{Atom, Attr, Aux, BasicOp, Body, Exp, LoopForm, LoopParam, Param, Stm};
 use ir::types::{Dim, Type};
 use ir::walk::{Visit, free_names};
-use prim::{BinOp, CmpOp, PrimType, Scalar, ScalarOp, UnOp};
+use prim::{BinOp, PrimType, Scalar, ScalarOp, UnOp};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::smallvec;
 
@@ -66,7 +67,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
             .map(|(param, _)| param.name)
             .collect();
         self.join(pat, aux, cond, then_body, else_body);
-        let here = self.current();
+        let here = self.known.current();
         for name in natural {
             self.ranges_at(here, |ranges| {
                 ranges.at_least(name, 0, &Certs::new());
@@ -78,7 +79,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
     /// are integers known to be non-negative.
     fn branch(&mut self, cond: Atom, truth: bool, body: Body<L>) -> (Body<L>, Vec<bool>) {
         self.enter(ScopeKind::Branch);
-        let depth = self.current();
+        let depth = self.known.current();
         self.assume(cond, truth, &Certs::new(), depth);
         let before = cond.var().filter(|_| self.fuel.take()).map(|name| {
             let known = super::Sub { atom: Atom::Const(Scalar::Bool(truth)), certs: Certs::new() };
@@ -87,24 +88,15 @@ impl<L: OptLevel> Simplifier<'_, L> {
         self.runs_where(Guard::Holds(cond, truth));
         let mut natural = Vec::new();
         let body = self.body_inside_and(body, |s, result| {
-            natural.extend(result.iter().map(|atom| s.is_natural(*atom)));
+            natural.extend(result.iter().map(|atom| match s.known.type_of_atom(*atom) {
+                Type::Prim(ty) => ty.is_int() && s.known.at_least(ty, *atom, 0),
+                Type::Array { .. } | Type::Acc { .. } | Type::Cert | Type::Mem(_) => false,
+            }));
         });
         if let (Atom::Var(name), Some(before)) = (cond, before) {
             self.subs[name.index()] = before;
         }
         (body, natural)
-    }
-
-    fn is_natural(&self, atom: Atom) -> bool {
-        let Type::Prim(ty) = self.type_of_atom(atom) else {
-            return false;
-        };
-        let zero = Atom::Const(Scalar::int(ty, 0));
-        ty.is_int()
-            && self
-                .ranges
-                .compare(CmpOp::SLe, zero, atom)
-                .is_some_and(|(truth, certs)| truth && certs.is_empty())
     }
 
     /// Finishes a conditional whose branches are simplified.
@@ -121,7 +113,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         let used_in_types = mentioned(&pat);
         for i in 0..pat.len() {
             let (yes, no) = (then_body.result[i], else_body.result[i]);
-            let outside = |atom: Atom| self.in_scope(atom);
+            let outside = |atom: Atom| self.known.in_scope(atom);
             let (yes_known, no_known) = (outside(yes), outside(no));
             let mut param = pat[i].clone();
             let sized = used_in_types.contains(&param.name);
@@ -258,19 +250,14 @@ impl<L: OptLevel> Simplifier<'_, L> {
         let same = self.merge_equal_params(&mut pat, &aux, &mut params, &form, &mut body);
         let runs = match form {
             LoopForm::For { ty, bound, .. } => {
-                let one = Atom::Const(Scalar::int(ty, 1));
-                matches!(bound, Atom::Const(n) if n.as_i64() > Some(0))
-                    || self
-                        .ranges
-                        .compare(CmpOp::SLe, one, bound)
-                        .is_some_and(|(runs, certs)| runs && certs.is_empty())
+                matches!(bound, Atom::Const(n) if n.as_i64() > Some(0)) || self.known.at_least(ty, bound, 1)
             }
             LoopForm::While { .. } => false,
         };
         let results: Vec<Name> = pat.iter().map(|param| param.name).collect();
         let invariants = self.invariants(&params, &form, &body, &results);
         self.enter(ScopeKind::Inner { runs });
-        let depth = self.current();
+        let depth = self.known.current();
         if let LoopForm::For { var, ty, bound } = form {
             let param = Param { name: var, ty: Type::Prim(ty), ann: L::Ann::default() };
             self.enter_param(&param);
@@ -324,7 +311,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
                 continue;
             }
             self.rewrite_name(&mut name, &mut certs);
-            if let Some(def) = self.def(name) {
+            if let Some(def) = self.known.def(name) {
                 add_certs(&mut certs, &def.certs);
                 if matches!(def.op, BasicOp::Assert { .. }) {
                     add_certs(&mut certs, &[name]);

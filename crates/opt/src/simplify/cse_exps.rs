@@ -17,7 +17,8 @@
 //! Needs: simplified expressions. Guarantees: each expression is visited up to a bounded number of
 //! statements, including those of nested conditionals, so that deep nests cost no more.
 
-use super::{ScopeKind, Simplifier, cse};
+use super::knowledge::ScopeKind;
+use super::{Simplifier, cse};
 use crate::level::OptLevel;
 use ir::Name;
 use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Level, Param, Stm};
@@ -57,11 +58,11 @@ impl<L: OptLevel> Simplifier<'_, L> {
             self.bind_all(pat, &aux, &names);
             return;
         }
-        let mut depth = self.current();
+        let mut depth = self.known.current();
         if found.moves {
             depth = self.outermost(&found, &aux);
-            if depth < self.current() && !self.rewrite() {
-                depth = self.current();
+            if depth < self.known.current() && !self.rewrite() {
+                depth = self.known.current();
             }
         }
         let at = self.scopes[depth].out.len();
@@ -78,7 +79,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
     pub(super) fn forget_exps(&mut self, hashes: &[u64], depth: u32) {
         for hash in hashes {
             if let Some(known) = self.available_exps.get_mut(hash) {
-                known.retain(|known| self.depth[known.first.index()] != depth);
+                known.retain(|known| self.known.depth[known.first.index()] != depth);
             }
         }
     }
@@ -87,7 +88,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
     fn equal_to(&self, found: &ExpInfo, aux: &Aux, exp: &Exp<L>) -> Option<Vec<Atom>> {
         let candidates = self.available_exps.get(&found.hash)?;
         candidates.iter().rev().find_map(|known| {
-            let stm = self.scopes[self.depth_of(known.first)].out.get(known.at)?;
+            let stm = self.scopes[self.known.depth_of(known.first)].out.get(known.at)?;
             let equal = stm.pat.first().map(|param| param.name) == Some(known.first)
                 && stm.aux.certs.iter().all(|cert| aux.certs.contains(cert))
                 && stm.aux.attrs == aux.attrs
@@ -100,9 +101,9 @@ impl<L: OptLevel> Simplifier<'_, L> {
     /// bound.
     fn outermost(&self, found: &ExpInfo, aux: &Aux) -> usize {
         let names = found.free.iter().chain(&aux.certs);
-        let least = names.map(|name| self.depth_of(*name)).max().unwrap_or(0);
-        let mut depth = self.current();
-        while depth > least && matches!(self.scopes[depth].kind, ScopeKind::Inner { runs: _ }) {
+        let least = names.map(|name| self.known.depth_of(*name)).max().unwrap_or(0);
+        let mut depth = self.known.current();
+        while depth > least && matches!(self.known.kinds[depth], ScopeKind::Inner { runs: _ }) {
             depth -= 1;
         }
         depth

@@ -43,7 +43,7 @@ impl Simplifier<'_, Soacs> {
         for input in inputs {
             let mut input = *input;
             self.rewrite_name(&mut input, &mut aux.certs);
-            match self.def(input).map(|def| &def.op) {
+            match self.known.def(input).map(|def| &def.op) {
                 Some(BasicOp::ArrayLit { .. }) => listed = true,
                 Some(BasicOp::Iota { .. } | BasicOp::Replicate { .. } | BasicOp::ConstArray { .. }) => {}
                 _ => return false,
@@ -98,7 +98,7 @@ impl Simplifier<'_, Soacs> {
         }
         let types: Vec<Type> = iterations
             .first()
-            .map(|iteration| iteration.iter().map(|atom| self.type_of_atom(*atom)).collect())
+            .map(|iteration| iteration.iter().map(|atom| self.known.type_of_atom(*atom)).collect())
             .unwrap_or_default();
         let mapped = (at..types.len()).map(|j| literal(iterations, j, &types[j]));
         reduced.into_iter().chain(scanned).chain(mapped).collect()

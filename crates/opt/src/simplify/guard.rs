@@ -9,7 +9,8 @@
 //!
 //! Guarantees: a program fails in exactly the same cases as before.
 
-use super::{Certs, Def, ScopeKind, Simplifier, add_certs, cse};
+use super::knowledge::{Def, ScopeKind};
+use super::{Certs, Simplifier, add_certs, cse};
 use crate::level::OptLevel;
 use analysis::total;
 use ir::remark::RemarkKind;
@@ -49,7 +50,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
 
     /// As [`Simplifier::runs_where_positive`], for any guard.
     pub(crate) fn runs_where(&mut self, guard: Guard) {
-        let depth = self.current();
+        let depth = self.known.current();
         let names: SmallVec<[Name; 2]> = match &guard {
             Guard::Unknown => SmallVec::new(),
             Guard::Positive(sizes) => sizes.iter().filter_map(|(_, size)| size.var()).collect(),
@@ -92,7 +93,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
 
     /// The name that determines a guard.
     fn guarding(&self, side: Atom) -> Option<Name> {
-        match self.def_of(side).map(|def| &def.op) {
+        match self.known.def_of(side).map(|def| &def.op) {
             Some(BasicOp::Scalar(ScalarOp::Compare(_, _, Atom::Var(size), Atom::Const(_)))) => Some(*size),
             Some(BasicOp::Scalar(ScalarOp::Compare(_, _, Atom::Const(_), Atom::Var(size)))) => Some(*size),
             Some(BasicOp::Scalar(ScalarOp::Unary(UnOp::Not, _, x))) => x.var(),
@@ -113,7 +114,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         if let Some((false, certs)) = known(x) {
             return Some(certs);
         }
-        let op = &self.def_of(x)?.op;
+        let op = &self.known.def_of(x)?.op;
         if let BasicOp::Scalar(ScalarOp::Unary(UnOp::Not, _, inner)) = op
             && let Some((true, certs)) = known(*inner)
         {
@@ -121,7 +122,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         }
         if let BasicOp::Scalar(ScalarOp::Compare(op, ty, a, b)) = op
             && ty.is_int()
-            && let Some((false, certs)) = self.ranges.compare(*op, *a, *b)
+            && let Some((false, certs)) = self.known.ranges.compare(*op, *a, *b)
         {
             return Some(certs);
         }
@@ -141,7 +142,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
             }
         }
         for cert in &aux.certs {
-            least = least.max(self.depth_of(*cert));
+            least = least.max(self.known.depth_of(*cert));
         }
         let (depth, guards) = self.hoist_depth_with_guards(least, &|_| 0)?;
         (!guards.is_empty()).then_some((depth, guards))
@@ -155,27 +156,26 @@ impl<L: OptLevel> Simplifier<'_, L> {
         least: usize,
         more: &dyn Fn(usize) -> usize,
     ) -> Option<(usize, Vec<Guard>)> {
-        let known = |atom: Atom| self.known_at(atom);
         let (mut guards, mut needed, mut best) = (Vec::new(), 0, None);
-        for depth in (least + 1..=self.current()).rev() {
-            let scope = &self.scopes[depth];
+        for depth in (least + 1..=self.known.current()).rev() {
+            let (scope, kind) = (&self.scopes[depth], self.known.kinds[depth]);
             needed = needed.max(more(depth));
-            if scope.kind != (ScopeKind::Inner { runs: true }) {
+            if kind != (ScopeKind::Inner { runs: true }) {
                 match &scope.guard {
                     Guard::Unknown => break,
                     Guard::Positive(sizes) => {
                         for (_, size) in sizes {
-                            needed = needed.max(known(*size));
+                            needed = needed.max(self.known.depth_of_atom(*size));
                         }
                     }
-                    Guard::Holds(cond, _) => needed = needed.max(known(*cond)),
+                    Guard::Holds(cond, _) => needed = needed.max(self.known.depth_of_atom(*cond)),
                 }
                 guards.push(scope.guard.clone());
                 if guards.len() > MANY {
                     break;
                 }
             }
-            if needed < depth && scope.kind != ScopeKind::Branch {
+            if needed < depth && kind != ScopeKind::Branch {
                 best = Some((depth - 1, guards.len()));
             }
         }
@@ -255,15 +255,11 @@ impl<L: OptLevel> Simplifier<'_, L> {
         all
     }
 
-    fn known_at(&self, atom: Atom) -> usize {
-        atom.var().map_or(0, |name| self.depth_of(name))
-    }
-
     /// The operation and operands that a truth value or an integer is computed from, and the depth
     /// of its certificates.
     fn parts_of(&self, value: Atom) -> Option<(BasicOp, [Option<Atom>; 2], usize)> {
-        let def = self.def_of(value)?;
-        let checks = def.certs.iter().map(|cert| self.depth_of(*cert)).max();
+        let def = self.known.def_of(value)?;
+        let checks = def.certs.iter().map(|cert| self.known.depth_of(*cert)).max();
         let op = def.op.clone();
         let parts = if let BasicOp::Scalar(
             ScalarOp::Compare(_, _, x, y) | ScalarOp::Binary(BinOp::And | BinOp::Or, PrimType::Bool, x, y),
@@ -284,7 +280,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
 
     /// The outermost scope in which a value can be computed.
     fn reach(&self, value: Atom, fuel: u32) -> usize {
-        let known = self.known_at(value);
+        let known = self.known.depth_of_atom(value);
         match self.parts_of(value) {
             Some((_, parts, checks)) if fuel > 0 && known > 0 => {
                 let parts = parts.into_iter().flatten();
@@ -299,14 +295,14 @@ impl<L: OptLevel> Simplifier<'_, L> {
     /// check before the division excludes that. From here on the value is an alias of the outer
     /// one. Certificates of its operands are added to `certs`.
     fn recompute_in_outer(&mut self, value: Atom, prov: Prov, certs: &mut Certs, depth: usize) -> Atom {
-        if self.known_at(value) <= depth {
+        if self.known.depth_of_atom(value) <= depth {
             return value;
         }
         let (Some((mut op, _, _)), Some(name)) = (self.parts_of(value), value.var()) else {
             return value;
         };
-        let ty = self.type_of(name);
-        let mut own = self.def(name).map_or_else(Certs::new, |d| d.certs.clone());
+        let ty = self.known.type_of(name);
+        let mut own = self.known.def(name).map_or_else(Certs::new, |d| d.certs.clone());
         if let BasicOp::Scalar(op) = &mut op {
             for x in op.operands_mut() {
                 *x = self.recompute_in_outer(*x, prov, &mut own, depth);
@@ -345,7 +341,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
             let candidates = self.cse.get(&hash)?;
             candidates.iter().copied().find(|name| {
                 let same = |def: &std::rc::Rc<Def>| def.certs.is_empty() && cse::equal(&def.op, &op);
-                self.depth_of(*name) <= depth && self.def(*name).is_some_and(same)
+                self.known.depth_of(*name) <= depth && self.known.def(*name).is_some_and(same)
             })
         });
         if let Some(name) = known {

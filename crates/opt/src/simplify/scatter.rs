@@ -102,7 +102,7 @@ impl Simplifier<'_, Soacs> {
     fn counts_all(&self, array: Name, width: Dim) -> bool {
         let (mut array, mut certs) = (array, Certs::new());
         self.rewrite_name(&mut array, &mut certs);
-        let Some(def) = self.def(array).filter(|_| certs.is_empty()) else {
+        let Some(def) = self.known.def(array).filter(|_| certs.is_empty()) else {
             return false;
         };
         matches!(

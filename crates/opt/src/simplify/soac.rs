@@ -158,13 +158,13 @@ fn simplify_inputs(
     }
     retain(inputs, &keep);
     retain(&mut map.params, &keep);
-    let runs = s.positive(width);
+    let runs = s.known.positive(width);
     s.lambda(map, runs, |s, params| {
-        let depth = s.current();
+        let depth = s.known.current();
         s.ranges_at(depth, |ranges| ranges.nonempty(width));
         s.runs_where_positive(&[width]);
         for (param, input) in params.iter().zip(inputs.iter()) {
-            let Some(def) = s.def(*input).cloned() else {
+            let Some(def) = s.known.def(*input).cloned() else {
                 continue;
             };
             let BasicOp::Iota {
@@ -185,7 +185,7 @@ fn simplify_inputs(
 
 /// The value of every row of the array, if all rows are the same.
 fn repeated(s: &mut Simplifier<'_, Soacs>, input: Name, aux: &mut Aux) -> Option<Atom> {
-    let def = s.def(input)?.clone();
+    let def = s.known.def(input)?.clone();
     let BasicOp::Replicate { shape, value } = &def.op else {
         return None;
     };
@@ -201,7 +201,8 @@ fn repeated(s: &mut Simplifier<'_, Soacs>, input: Name, aux: &mut Aux) -> Option
         s.make("row", &inner, op)
     };
     // A value that is consumed later, while its replicate is still live, is not shared.
-    let shared = value.var().is_none_or(|name| !s.type_of(name).is_array() || !s.aliases.consumed(name));
+    let shared =
+        value.var().is_none_or(|name| !s.known.type_of(name).is_array() || !s.known.aliases.consumed(name));
     if !shared {
         return None;
     }
@@ -221,7 +222,7 @@ fn drop_scanned(
     let keep: Vec<bool> = elements
         .iter()
         .enumerate()
-        .map(|(i, param)| i >= scan_reduce.n_scanned() || s.is_used(param.name))
+        .map(|(i, param)| i >= scan_reduce.n_scanned() || s.known.is_used(param.name))
         .collect();
     if !keep.contains(&false) || !keep.contains(&true) || !s.rewrite() {
         return None;
@@ -253,13 +254,13 @@ fn own_rows(
     let [DimIndex::Fix(Atom::Var(index)), rest @ ..] = slice.as_slice() else {
         return None;
     };
-    let BasicOp::Iota { start, stride, .. } = &s.def(*rows.get(index)?)?.op else {
+    let BasicOp::Iota { start, stride, .. } = &s.known.def(*rows.get(index)?)?.op else {
         return None;
     };
-    let ty = s.type_of(*array);
+    let ty = s.known.type_of(*array);
     let (first, inner) = ty.shape().split_first()?;
     let whole = rest.iter().zip(inner).all(|(at, dim)| at.is_full(*dim));
-    let outside = |name: &Name| s.in_scope(Atom::Var(*name));
+    let outside = |name: &Name| s.known.in_scope(Atom::Var(*name));
     let known = outside(array) && row.aux.certs.iter().all(outside);
     let own = result == Atom::Var(param.name) && *first == width && !rest.is_empty();
     let counts = *start == Atom::i64(0) && *stride == Atom::i64(1);
@@ -303,7 +304,7 @@ fn extract_mapped(
         }
         let result = map.body.result[i];
         let mut certs = Certs::new();
-        let op = if s.in_scope(result) {
+        let op = if s.known.in_scope(result) {
             Some(BasicOp::Replicate { shape: smallvec![width], value: result })
         } else if let Some(input) = result.var().and_then(|name| rows.get(&name)) {
             Some(BasicOp::Copy(*input))

@@ -22,7 +22,7 @@ impl Simplifier<'_, Soacs> {
             && scan_reduce.is_map()
             && map.ret.iter().all(arrays)
             && !map.body.stms.is_empty()
-            && self.positive(width)
+            && self.known.positive(width)
             && self.rewrite();
         same.then(|| {
             let none = Body { stms: Vec::new(), result: Vec::new() };

@@ -59,7 +59,7 @@ impl Simplifier<'_, Soacs> {
                 return true;
             };
             let result = if scanned { n_reduced + first } else { first - n_scanned };
-            if !s.in_scope(value) || !s.rewrite() {
+            if !s.known.in_scope(value) || !s.rewrite() {
                 return true;
             }
             keep_values[first] = false;
