@@ -1,10 +1,17 @@
 //! Simplification: one forward walk that tracks the definitions and known values of names, then
 //! removal of dead code; repeated while a walk leaves work for another.
 //!
-//! For each name the walk keeps its definition, its replacement, and the known relations of its
-//! value to others (`range`). A statement's operands are rewritten first, then the rules are
-//! applied, and the result is emitted at the outermost position where its operands are in scope and
-//! where it may run (`emit`). All tables are scoped: facts learnt in a body are dropped at its end.
+//! A statement's operands are rewritten first (`rewrite`), then the rules are applied, and the
+//! result is emitted at the outermost position where its operands are in scope and where it may run
+//! (`emit`). The components:
+//!
+//! - `knowledge`: what is known of names: types, definitions, aliases, uses, ranges. Facts learnt in
+//!   a body are dropped at its end.
+//! - `rules`: functions from an operation and what is known to a simpler operation.
+//! - `sharing`: common subexpressions, and hoisting.
+//! - `checks`: what conditions and checks imply, and hoisting of checks.
+//! - `control`: conditionals, and loops with their invariants and closed forms.
+//! - `combinators`: rules for combinators and segops.
 //!
 //! **Certificates.** A value may be replaced by another that depends on more checks: their
 //! certificates are then added to every statement that uses it. Sizes in types and in telescopes
@@ -12,7 +19,7 @@
 //! certificates.
 //!
 //! **Hoisting.** Operations that cannot fail are hoisted out of loops and lambdas; a check is
-//! hoisted out of bodies that certainly run, and out of others with a guard (`guard`); loads and
+//! hoisted out of bodies that certainly run, and out of others with a guard (`checks::guard`); loads and
 //! divisions that depend on checks or facts stay. Nothing else is hoisted out of a conditional's
 //! branch.
 //!
@@ -22,33 +29,20 @@
 //! scope that has ended; if a loop's parameter became invariant with its body; if the last other
 //! use of a copied array was removed; and after unrolling.
 //!
-//! **Loops.** Invariants of a loop's parameters are found before its body is walked (`invariant`).
+//! **Loops.** Invariants of a loop's parameters are found before its body is walked (`control::invariant`).
 //!
 //! Needs: a verified program. Guarantees: a verified program. Dead code is removed after each walk
 //! by `dce`.
 
-mod accs;
-mod affine_checks;
-mod closed_forms;
-mod concat_maps;
+mod checks;
+pub(crate) mod combinators;
 mod concat_reads;
 mod control;
-pub(crate) mod cse;
-mod cse_exps;
 mod emit;
-mod expand_small;
-mod guard;
-mod invariant;
-mod invariant_params;
 mod knowledge;
-pub(crate) mod licm;
 mod rewrite;
 mod rules;
-mod scatter;
-pub(crate) mod seg;
-pub(crate) mod soac;
-mod uniform_map;
-mod uniform_scans;
+pub(crate) mod sharing;
 
 use crate::dce;
 use crate::level::OptLevel;
@@ -58,8 +52,7 @@ pub(crate) use analysis::certs::{Certs, add_certs};
 use analysis::ranges::Ranges;
 use analysis::signatures::Signatures;
 use analysis::uses::Uses;
-use cse_exps::Known;
-use guard::Guard;
+use checks::conditions::Guard;
 use ir::remark::{Check, RemarkKind};
 use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Function, Lambda, Level, Param, Stm};
 use ir::types::{Dim, Type};
@@ -67,6 +60,7 @@ use ir::walk::with_stack;
 use ir::{Context, Fuel, Name, NameTable, PassError, Prov};
 use knowledge::{Knowledge, ScopeKind};
 use rustc_hash::FxHashMap;
+use sharing::cse_exps::Known;
 use smallvec::SmallVec;
 
 /// The largest number of walks.

@@ -1,11 +1,15 @@
 //! Conditionals and loops: constant conditions, equal branches, conversion to selections; loops
 //! with no or one iteration, and with loop-invariant parameters.
 
-use super::guard::Guard;
+pub(crate) mod closed_forms;
+pub(crate) mod invariant;
+pub(crate) mod invariant_params;
+
 use super::knowledge::ScopeKind;
 use super::{Certs, Simplifier, add_certs};
 use crate::dce::retain;
 use crate::level::OptLevel;
+use crate::simplify::checks::conditions::Guard;
 use crate::splice::InheritedAttrs;
 use analysis::uses::EachUse;
 use analysis::{thresholds, total};
@@ -19,7 +23,7 @@ use smallvec::smallvec;
 
 impl<L: OptLevel> Simplifier<'_, L> {
     /// Replaces the names of the pattern by these operands.
-    pub(super) fn bind_all(&mut self, pat: Vec<Param<L>>, aux: &Aux, values: &[Atom]) {
+    pub(crate) fn bind_all(&mut self, pat: Vec<Param<L>>, aux: &Aux, values: &[Atom]) {
         for (mut param, value) in pat.into_iter().zip(values) {
             self.rewrite_param(&mut param);
             let mut aux = aux.clone();
@@ -30,7 +34,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
     }
 
     /// Simplifies the statements of a body in the current scope, and returns its results.
-    pub(super) fn splice(&mut self, body: Body<L>, aux: &Aux) -> Vec<Atom> {
+    pub(crate) fn splice(&mut self, body: Body<L>, aux: &Aux) -> Vec<Atom> {
         let Body { stms, result } = body;
         let mut heirs = InheritedAttrs::of(aux);
         for mut stm in stms {
@@ -42,7 +46,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
     }
 
     /// Simplifies a conditional whose condition is already rewritten.
-    pub(super) fn conditional(
+    pub(crate) fn conditional(
         &mut self,
         pat: Vec<Param<L>>,
         aux: Aux,
@@ -208,7 +212,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
     }
 
     /// Simplifies a loop, none of whose parts are rewritten yet.
-    pub(super) fn loop_(
+    pub(crate) fn loop_(
         &mut self,
         mut pat: Vec<Param<L>>,
         mut aux: Aux,
@@ -363,7 +367,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
 }
 
 /// The names that the types of the pattern mention.
-pub(super) fn mentioned<'a, L: OptLevel>(pat: impl IntoIterator<Item = &'a Param<L>>) -> FxHashSet<Name> {
+pub(crate) fn mentioned<'a, L: OptLevel>(pat: impl IntoIterator<Item = &'a Param<L>>) -> FxHashSet<Name> {
     let mut names = FxHashSet::default();
     let mut each = EachUse(|name| names.extend([name]));
     pat.into_iter().for_each(|param| Visit::<L>::ty(&mut each, &param.ty));

@@ -1,9 +1,10 @@
 //! Basic operations: applying rules, sharing equal operations, and choosing the scope to emit into.
 
-use super::knowledge::{Def, ScopeKind};
+use super::knowledge::Def;
 use super::rewrite::Rewriter;
 use super::rules::{NewOps, Simplified};
-use super::{Certs, Simplifier, Sub, add_certs, cse};
+use super::sharing::cse;
+use super::{Certs, Simplifier, Sub, add_certs};
 use crate::level::OptLevel;
 use analysis::uses::EachUse;
 use ir::remark::{CheckRemovedReason, RemarkKind};
@@ -11,7 +12,7 @@ use ir::syntax::{Atom, Attrs, Aux, BasicOp, Exp, Param, ReshapeKind, Stm};
 use ir::types::{Shape, Type};
 use ir::walk::{Visit, VisitMut};
 use ir::{Name, Prov};
-use prim::{BinOp, PrimType, ScalarOp, UnOp};
+use prim::ScalarOp;
 use smallvec::SmallVec;
 use std::rc::Rc;
 
@@ -22,6 +23,9 @@ impl<L: OptLevel> Simplifier<'_, L> {
         VisitMut::<L>::basic(&mut Rewriter { subs: &self.subs, certs: &mut aux.certs }, &mut op);
         // Each rule simplifies the operation; the bound is a safeguard.
         for _ in 0..16 {
+            if self.fuel.is_exhausted() {
+                break;
+            }
             let mut new = NewOps { names: &mut *self.names, ops: Vec::new() };
             let Some(mut folded) = self.known.fold(&op, param.name, &mut new) else {
                 break;
@@ -343,89 +347,5 @@ impl<L: OptLevel> Simplifier<'_, L> {
     /// Adds a use of each operand of an operation that a rule creates.
     pub(crate) fn use_more(&mut self, op: &BasicOp) {
         Visit::<L>::basic(&mut EachUse(|name| self.known.uses.add(name, 1)), op);
-    }
-
-    /// The scope that an operation can be hoisted to: outwards through loops and lambdas as long as
-    /// its operands are in scope and it may run there.
-    fn hoist_depth(&self, param: &Param<L>, aux: &Aux, op: &BasicOp) -> usize {
-        let current = self.known.current();
-        if current == 0 {
-            return current;
-        }
-        let mut mobility = cse::mobility(op);
-        if let BasicOp::Scalar(ScalarOp::Binary(op, _, _, y)) = op
-            && mobility == cse::Mobility::Pinned
-            && self.known.never_fails(*op, *y)
-        {
-            mobility = cse::Mobility::Free;
-        }
-        if mobility == cse::Mobility::Pinned
-            || (cse::makes_array(op) && self.known.aliases.consumed(param.name))
-        {
-            return current;
-        }
-        let mut least = 0;
-        cse::each_name::<L>(param, op, |name| least = least.max(self.known.depth_of(name)));
-        for cert in &aux.certs {
-            least = least.max(self.known.depth_of(*cert));
-        }
-        let mut depth = current;
-        while depth > least {
-            let ScopeKind::Inner { runs } = self.known.kinds[depth] else {
-                break;
-            };
-            let may = match mobility {
-                cse::Mobility::Free => true,
-                cse::Mobility::Array => {
-                    param.ty.shape().iter().all(|dim| self.known.size_known(*dim, depth - 1))
-                }
-                cse::Mobility::Check => runs,
-                cse::Mobility::Pinned => false,
-            };
-            if !may {
-                break;
-            }
-            depth -= 1;
-        }
-        depth
-    }
-
-    /// Records that a truth value holds (or does not) until the scope with this index ends.
-    pub(crate) fn assume(&mut self, cond: Atom, truth: bool, certs: &Certs, depth: usize) {
-        self.assume_within(cond, truth, certs, depth, 8);
-    }
-
-    fn assume_within(&mut self, cond: Atom, truth: bool, certs: &Certs, depth: usize, fuel: u32) {
-        let Some(def) = self.known.def_of(cond).cloned() else {
-            if truth
-                && fuel > 0
-                && let Some((x, y)) = cond.var().and_then(|name| self.conjunctions.get(&name).copied())
-            {
-                self.assume_within(x, true, certs, depth, fuel - 1);
-                self.assume_within(y, true, certs, depth, fuel - 1);
-            }
-            return;
-        };
-        if let BasicOp::Scalar(ScalarOp::Compare(op, ty, x, y)) = def.op
-            && ty.is_int()
-        {
-            self.ranges_at(depth, |ranges| ranges.assume(op, x, y, truth, certs));
-        } else if let BasicOp::Scalar(ScalarOp::Binary(op, PrimType::Bool, x, y)) = def.op
-            && fuel > 0
-            && ((op == BinOp::And && truth) || (op == BinOp::Or && !truth))
-        {
-            self.assume_within(x, truth, certs, depth, fuel - 1);
-            self.assume_within(y, truth, certs, depth, fuel - 1);
-        } else if let BasicOp::Scalar(ScalarOp::Binary(BinOp::Or, PrimType::Bool, x, y)) = def.op
-            && fuel > 0
-            && truth
-        {
-            self.store_disjunction(x, y, certs, depth);
-            self.resolve_disjunction(x, y, certs, depth);
-        } else if let BasicOp::Scalar(ScalarOp::Unary(UnOp::Not, PrimType::Bool, x)) = def.op
-            && fuel > 0
-        {
-            self.assume_within(x, !truth, certs, depth, fuel - 1);
-        }
     }
 }

@@ -16,9 +16,9 @@
 
 mod scan;
 
-use super::knowledge::ScopeKind;
-use super::{Certs, Simplifier, add_certs};
 use crate::level::OptLevel;
+use crate::simplify::knowledge::ScopeKind;
+use crate::simplify::{Certs, Simplifier, add_certs};
 use analysis::ranges::SLOW_START;
 use ir::Name;
 use ir::syntax::{Atom, Body, LoopForm, LoopParam};
@@ -62,7 +62,7 @@ struct Relation {
 
 /// The invariants of a loop at the start of its body.
 #[derive(Default)]
-pub(super) struct Invariants {
+pub(crate) struct Invariants {
     /// Relations of the parameters.
     relations: Vec<Relation>,
     /// Relations that follow from the condition.
@@ -86,7 +86,7 @@ fn int(value: i64) -> Operand {
 
 impl<L: OptLevel> Simplifier<'_, L> {
     /// Finds the invariants of a loop with these results, whose parameters are not yet in scope.
-    pub(super) fn invariants(
+    pub(crate) fn invariants(
         &mut self,
         params: &[LoopParam<L>],
         form: &LoopForm,
@@ -165,7 +165,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
     }
 
     /// Adds the facts that hold at the start of the body, to the scope with this index.
-    pub(super) fn learn_invariants(&mut self, params: &[LoopParam<L>], found: &Invariants, depth: usize) {
+    pub(crate) fn learn_invariants(&mut self, params: &[LoopParam<L>], found: &Invariants, depth: usize) {
         let name = |i: usize| Atom::Var(params[i].param.name);
         for relation in found.relations.iter().chain(&found.conditions) {
             self.learn(relation, &name, depth);
@@ -173,7 +173,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
     }
 
     /// Adds the facts about the loop's results.
-    pub(super) fn learn_results(&mut self, results: &[Name], found: &Invariants) {
+    pub(crate) fn learn_results(&mut self, results: &[Name], found: &Invariants) {
         let depth = self.known.current();
         for name in results {
             if let Type::Prim(ty) = self.known.type_of(*name) {

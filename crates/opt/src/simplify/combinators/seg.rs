@@ -1,8 +1,8 @@
 //! Simplification of segmented operations, using the ranges of their indices.
 
-use super::Simplifier;
-use super::knowledge::ScopeKind;
 use crate::level::OptLevel;
+use crate::simplify::Simplifier;
+use crate::simplify::knowledge::ScopeKind;
 use ir::Segs;
 use ir::scan_reduce::ScanReduce;
 use ir::seg::{Seg, SegKind, SegOp, SegSpace};

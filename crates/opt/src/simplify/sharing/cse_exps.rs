@@ -17,9 +17,10 @@
 //! Needs: simplified expressions. Guarantees: each expression is visited up to a bounded number of
 //! statements, including those of nested conditionals, so that deep nests cost no more.
 
-use super::knowledge::ScopeKind;
-use super::{Simplifier, cse};
 use crate::level::OptLevel;
+use crate::simplify::Simplifier;
+use crate::simplify::knowledge::ScopeKind;
+use crate::simplify::sharing::cse;
 use ir::Name;
 use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Level, Param, Stm};
 use ir::walk::{Visit, alpha_equivalent_ignoring_prov};
@@ -34,7 +35,7 @@ const CANDIDATES: usize = 8;
 /// An expression that may be shared: its first result, and the position of its statement in its
 /// scope.
 #[derive(Clone, Copy)]
-pub(super) struct Known {
+pub(crate) struct Known {
     first: Name,
     at: usize,
 }
@@ -42,7 +43,7 @@ pub(super) struct Known {
 impl<L: OptLevel> Simplifier<'_, L> {
     /// Emits a conditional or a call whose parts are simplified, in the outermost possible scope,
     /// unless an equal one is available.
-    pub(super) fn push_shared(&mut self, pat: Vec<Param<L>>, aux: Aux, exp: Exp<L>) {
+    pub(crate) fn push_shared(&mut self, pat: Vec<Param<L>>, aux: Aux, exp: Exp<L>) {
         let scalars = pat.iter().all(|param| param.ty.is_prim());
         let (true, Some(first)) = (scalars, pat.first().map(|param| param.name)) else {
             self.push(pat, aux, exp);
@@ -76,7 +77,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
     }
 
     /// Removes the expressions with these hashes that belong to an ending scope of this depth.
-    pub(super) fn forget_exps(&mut self, hashes: &[u64], depth: u32) {
+    pub(crate) fn forget_exps(&mut self, hashes: &[u64], depth: u32) {
         for hash in hashes {
             if let Some(known) = self.available_exps.get_mut(hash) {
                 known.retain(|known| self.known.depth[known.first.index()] != depth);

@@ -9,8 +9,8 @@
 //! - Rules for maps over concatenations are in `concat_maps`, closed forms of scans and reductions
 //!   of one value in `uniform_scans`.
 
-use super::{Certs, Simplifier};
 use crate::dce::retain;
+use crate::simplify::{Certs, Simplifier};
 use ir::scan_reduce::ScanReduce;
 use ir::soac::{Screma, Soac};
 use ir::syntax::{Atom, Aux, BasicOp, Body, DimIndex, Exp, Lambda, Param};
@@ -61,7 +61,7 @@ pub(crate) fn simplify(s: &mut Simplifier<'_, Soacs>, pat: Vec<Param<Soacs>>, mu
             }
             for (param, op, certs) in after {
                 let mut aux = aux.clone();
-                super::add_certs(&mut aux.certs, &certs);
+                crate::simplify::add_certs(&mut aux.certs, &certs);
                 s.basic(param, aux, op);
             }
             for multiple in multiples {
@@ -197,7 +197,7 @@ fn repeated(s: &mut Simplifier<'_, Soacs>, input: Name, aux: &mut Aux) -> Option
     } else {
         let op = BasicOp::Replicate { shape: Shape::from_slice(&shape[1..]), value: *value };
         let mut inner = aux.clone();
-        super::add_certs(&mut inner.certs, &def.certs);
+        crate::simplify::add_certs(&mut inner.certs, &def.certs);
         s.make("row", &inner, op)
     };
     // A value that is consumed later, while its replicate is still live, is not shared.
@@ -206,7 +206,7 @@ fn repeated(s: &mut Simplifier<'_, Soacs>, input: Name, aux: &mut Aux) -> Option
     if !shared {
         return None;
     }
-    super::add_certs(&mut aux.certs, &def.certs);
+    crate::simplify::add_certs(&mut aux.certs, &def.certs);
     Some(value)
 }
 

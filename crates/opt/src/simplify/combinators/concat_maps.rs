@@ -3,7 +3,7 @@
 //! operands have equal lengths and the order of updates does not matter. Such a map over flattened
 //! matrices becomes a nest.
 
-use super::{Certs, Simplifier, add_certs};
+use crate::simplify::{Certs, Simplifier, add_certs};
 use analysis::size;
 use ir::soac::{Screma, Soac};
 use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Lambda, Param, ReshapeKind, Stm};
@@ -19,7 +19,7 @@ impl Simplifier<'_, Soacs> {
     /// `map (\xs ys -> concat (xs, ys)) xss yss = concat along the next dimension (xss, yss)`
     ///
     /// Not for rows that are fresh arrays of a combinator: fusion builds them in place.
-    pub(super) fn rows_concatenated(
+    pub(crate) fn rows_concatenated(
         &self,
         result: Atom,
         rows: &FxHashMap<Name, Name>,
@@ -46,7 +46,7 @@ impl Simplifier<'_, Soacs> {
 
     /// Splits a map that only updates accumulators and whose inputs are concatenations, with no
     /// other uses and equal operand sizes, into a map per operand.
-    pub(super) fn split_over_concat(
+    pub(crate) fn split_over_concat(
         &mut self,
         pat: &[Param<Soacs>],
         aux: &Aux,
@@ -189,7 +189,7 @@ impl Simplifier<'_, Soacs> {
     /// nest of maps over the matrices, if these are results of combinators:
     ///
     /// `map f (reshape [n * m] xss) = map (\xs -> map f xs) xss`
-    pub(super) fn nest_over_rows(&mut self, aux: &Aux, screma: &Screma) -> Option<(Aux, Soac)> {
+    pub(crate) fn nest_over_rows(&mut self, aux: &Aux, screma: &Screma) -> Option<(Aux, Soac)> {
         let Screma { width: _, inputs, map, scan_reduce } = screma;
         let is_acc = |ty: &Type| matches!(ty, Type::Acc { .. });
         if !scan_reduce.is_map() || !map.ret.iter().all(is_acc) {

@@ -23,9 +23,9 @@
 
 mod front;
 
-use super::guard::Guard;
-use super::{Certs, Simplifier, add_certs};
 use crate::level::OptLevel;
+use crate::simplify::checks::conditions::Guard;
+use crate::simplify::{Certs, Simplifier, add_certs};
 use analysis::affine;
 use ir::Name;
 use ir::poly::Poly;
@@ -87,7 +87,7 @@ struct HoistedCheck {
 impl<L: OptLevel> Simplifier<'_, L> {
     /// Emits a check of an index before the loops in whose indices it is affine, and returns the
     /// scope that it was emitted to.
-    pub(super) fn emit_affine_check(&mut self, param: &Param<L>, aux: &Aux, op: &BasicOp) -> Option<usize> {
+    pub(crate) fn emit_affine_check(&mut self, param: &Param<L>, aux: &Aux, op: &BasicOp) -> Option<usize> {
         let BasicOp::Assert { cond, msg } = op else {
             return None;
         };

@@ -1,14 +1,15 @@
-//! Loop-invariant code motion beyond single basic operations: divisions by values known to be
-//! positive, and loop-invariant combinators.
+//! Loop-invariant code motion: of basic operations, of divisions by values known to be positive, and
+//! of loop-invariant combinators.
 //!
 //! A combinator is hoisted out of bodies that certainly run; out of other bodies only if it cannot
 //! fail and reads an array that exists in any case. A map that is as cheap to compute as to read
 //! stays, where it may fuse. Arrays that are consumed or are results stay as well: each iteration
 //! needs a new one.
 
-use super::Simplifier;
-use super::knowledge::ScopeKind;
 use crate::level::OptLevel;
+use crate::simplify::Simplifier;
+use crate::simplify::knowledge::ScopeKind;
+use crate::simplify::sharing::cse;
 use analysis::{cost, thresholds, total};
 use ir::soac::{Screma, Soac};
 use ir::syntax::{Atom, Aux, BasicOp, Exp, Param, Stm};
@@ -23,9 +24,54 @@ pub(crate) const MAX_DEPTH: usize = 32;
 const VIEWS: usize = 4;
 
 impl<L: OptLevel> Simplifier<'_, L> {
+    /// The scope that an operation can be hoisted to: outwards through loops and lambdas as long as
+    /// its operands are in scope and it may run there.
+    pub(crate) fn hoist_depth(&self, param: &Param<L>, aux: &Aux, op: &BasicOp) -> usize {
+        let current = self.known.current();
+        if current == 0 {
+            return current;
+        }
+        let mut mobility = cse::mobility(op);
+        if let BasicOp::Scalar(ScalarOp::Binary(op, _, _, y)) = op
+            && mobility == cse::Mobility::Pinned
+            && self.known.never_fails(*op, *y)
+        {
+            mobility = cse::Mobility::Free;
+        }
+        if mobility == cse::Mobility::Pinned
+            || (cse::makes_array(op) && self.known.aliases.consumed(param.name))
+        {
+            return current;
+        }
+        let mut least = 0;
+        cse::each_name::<L>(param, op, |name| least = least.max(self.known.depth_of(name)));
+        for cert in &aux.certs {
+            least = least.max(self.known.depth_of(*cert));
+        }
+        let mut depth = current;
+        while depth > least {
+            let ScopeKind::Inner { runs } = self.known.kinds[depth] else {
+                break;
+            };
+            let may = match mobility {
+                cse::Mobility::Free => true,
+                cse::Mobility::Array => {
+                    param.ty.shape().iter().all(|dim| self.known.size_known(*dim, depth - 1))
+                }
+                cse::Mobility::Check => runs,
+                cse::Mobility::Pinned => false,
+            };
+            if !may {
+                break;
+            }
+            depth -= 1;
+        }
+        depth
+    }
+
     /// `x / y` with operands bound further out, where `y` is known to be positive: `x / max(y, 1)`
     /// can be computed where that is not known.
-    pub(super) fn hoistable_division(&mut self, aux: &Aux, op: &mut BasicOp) {
+    pub(crate) fn hoistable_division(&mut self, aux: &Aux, op: &mut BasicOp) {
         let BasicOp::Scalar(ScalarOp::Binary(divide, ty, x, Atom::Var(y))) = *op else {
             return;
         };
@@ -52,7 +98,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
 
     /// Emits, in an outer scope, a substitute for a divisor that is known to be non-zero here but
     /// may be 0 there.
-    pub(super) fn divisor(&mut self, ty: PrimType, y: Atom, prov: Prov, depth: usize) -> Atom {
+    pub(crate) fn divisor(&mut self, ty: PrimType, y: Atom, prov: Prov, depth: usize) -> Atom {
         let number = |value| Atom::Const(Scalar::int(ty, value));
         if self.known.at_least(ty, y, 1) {
             let most = BasicOp::binary(BinOp::SMax, ty, y, number(1));
@@ -67,7 +113,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
 
 impl Simplifier<'_, Soacs> {
     /// Emits a combinator, outside of the bodies in which it is invariant.
-    pub(super) fn push_hoisted(&mut self, pat: Vec<Param<Soacs>>, aux: Aux, screma: Screma) {
+    pub(crate) fn push_hoisted(&mut self, pat: Vec<Param<Soacs>>, aux: Aux, screma: Screma) {
         let inputs = screma.inputs.clone();
         let exp = Exp::Op(Soac::Screma(screma));
         let depth = self.target_depth(&pat, &aux, &inputs, &exp);

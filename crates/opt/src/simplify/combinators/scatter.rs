@@ -7,7 +7,7 @@
 //!     updateacc a (i) (v)
 //! ```
 
-use super::{Certs, Simplifier};
+use crate::simplify::{Certs, Simplifier};
 use ir::scan_reduce::ScanReduce;
 use ir::soac::{AccInput, Screma, Soac};
 use ir::syntax::{Atom, Aux, BasicOp, Exp, Lambda, Param};
@@ -18,7 +18,7 @@ use rustc_hash::FxHashSet;
 
 impl Simplifier<'_, Soacs> {
     /// Returns the map that a scatter of all elements is equal to, with the names that it binds.
-    pub(super) fn scatter_of_all(
+    pub(crate) fn scatter_of_all(
         &mut self,
         pat: &[Param<Soacs>],
         aux: &Aux,

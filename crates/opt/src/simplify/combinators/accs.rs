@@ -1,14 +1,14 @@
 //! Accumulators that are never updated.
 
-use super::Simplifier;
 use crate::dce::retain;
 use crate::level::OptLevel;
+use crate::simplify::Simplifier;
 use ir::soac::AccInput;
 use ir::syntax::{Atom, Aux, Lambda, Param};
 
 impl<L: OptLevel> Simplifier<'_, L> {
     /// Registers the neutral elements of the accumulators that the tokens denote.
-    pub(super) fn learn_neutrals(&mut self, inputs: &[AccInput<L>], tokens: &[Param<L>]) {
+    pub(crate) fn learn_neutrals(&mut self, inputs: &[AccInput<L>], tokens: &[Param<L>]) {
         for (input, token) in inputs.iter().zip(tokens) {
             if let Some(operator) = &input.op {
                 self.known.neutrals.insert(token.name, operator.neutral.clone());
@@ -17,7 +17,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
     }
 
     /// Removes accumulators that the lambda returns unchanged; their arrays replace the results.
-    pub(super) fn untouched(
+    pub(crate) fn untouched(
         &mut self,
         pat: &mut Vec<Param<L>>,
         aux: &Aux,

@@ -9,7 +9,7 @@
 //! Elements are scalars, and so are all operations on them, so no parallelism is lost. Elements in
 //! memory stay in combinators, as a nest of maps over them is as fast as a single map.
 
-use super::Simplifier;
+use crate::simplify::Simplifier;
 use analysis::size;
 use ir::Soacs;
 use ir::scan_reduce::ScanReduce;
@@ -22,7 +22,7 @@ use target::chunks::{UNROLL_STATEMENTS, UNROLL_WIDTH};
 impl Simplifier<'_, Soacs> {
     /// Replaces a combinator, whose width is rewritten, by straight-line code. Returns true if it
     /// did.
-    pub(super) fn expand(&mut self, pat: &[Param<Soacs>], aux: &Aux, screma: &Screma) -> bool {
+    pub(crate) fn expand(&mut self, pat: &[Param<Soacs>], aux: &Aux, screma: &Screma) -> bool {
         let Screma { width, inputs, map, scan_reduce } = screma;
         let Dim::Const(n @ 1..=UNROLL_WIDTH) = *width else {
             return false;
