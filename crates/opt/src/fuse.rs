@@ -79,8 +79,7 @@ pub(crate) fn fuse(
     let mut stored = context.options.remarks.then(IndexedReaders::default);
     loop {
         if walk(&mut function, signatures, context, phase, &mut outcomes, &mut interchanged, &mut stored) {
-            simplify::one_round(&mut function, signatures, context);
-            needs_full_simplify = true;
+            needs_full_simplify = simplify::one_round(&mut function, signatures, context);
         } else if phase == Phase::Vertical {
             phase = Phase::Horizontal;
         } else if needs_full_simplify {

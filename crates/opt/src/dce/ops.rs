@@ -294,7 +294,7 @@ impl OptLevel for Soacs {
     }
 
     fn simplify(s: &mut Simplifier<'_, Self>, pat: Vec<Param<Self>>, aux: Aux, op: Soac) {
-        crate::simplify::soac::simplify(s, pat, aux, op);
+        crate::simplify::combinators::soac::simplify(s, pat, aux, op);
     }
 }
 
@@ -395,6 +395,6 @@ impl OptLevel for Segs {
     }
 
     fn simplify(s: &mut Simplifier<'_, Self>, pat: Vec<Param<Self>>, aux: Aux, op: SegOp<Self>) {
-        crate::simplify::seg::simplify(s, pat, aux, op);
+        crate::simplify::combinators::seg::simplify(s, pat, aux, op);
     }
 }

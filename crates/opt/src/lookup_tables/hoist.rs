@@ -17,8 +17,8 @@
 //! Statements that can fail stay, as do results that are consumed or that an iteration returns.
 
 use super::{LookupTables, drop_unused};
-use crate::simplify::cse::makes_array;
-use crate::simplify::licm::MAX_DEPTH;
+use crate::simplify::sharing::cse::makes_array;
+use crate::simplify::sharing::licm::MAX_DEPTH;
 use crate::sink::is_arithmetic;
 use analysis::{cost, thresholds};
 use ir::soac::Soac;

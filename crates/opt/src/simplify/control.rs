@@ -1,10 +1,15 @@
 //! Conditionals and loops: constant conditions, equal branches, conversion to selections; loops
 //! with no or one iteration, and with loop-invariant parameters.
 
-use super::guard::Guard;
-use super::{Certs, ScopeKind, Simplifier, add_certs};
+pub(crate) mod closed_forms;
+pub(crate) mod invariant;
+pub(crate) mod invariant_params;
+
+use super::knowledge::ScopeKind;
+use super::{Certs, Simplifier, add_certs};
 use crate::dce::retain;
 use crate::level::OptLevel;
+use crate::simplify::checks::conditions::Guard;
 use crate::splice::InheritedAttrs;
 use analysis::uses::EachUse;
 use analysis::{thresholds, total};
@@ -12,13 +17,13 @@ use ir::Name;
 use ir::syntax::{Atom, Attr, Aux, BasicOp, Body, Exp, LoopForm, LoopParam, Param, Stm};
 use ir::types::{Dim, Type};
 use ir::walk::{Visit, free_names};
-use prim::{BinOp, CmpOp, PrimType, Scalar, ScalarOp, UnOp};
+use prim::{BinOp, PrimType, Scalar, ScalarOp, UnOp};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::smallvec;
 
 impl<L: OptLevel> Simplifier<'_, L> {
     /// Replaces the names of the pattern by these operands.
-    pub(super) fn bind_all(&mut self, pat: Vec<Param<L>>, aux: &Aux, values: &[Atom]) {
+    pub(crate) fn bind_all(&mut self, pat: Vec<Param<L>>, aux: &Aux, values: &[Atom]) {
         for (mut param, value) in pat.into_iter().zip(values) {
             self.rewrite_param(&mut param);
             let mut aux = aux.clone();
@@ -29,7 +34,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
     }
 
     /// Simplifies the statements of a body in the current scope, and returns its results.
-    pub(super) fn splice(&mut self, body: Body<L>, aux: &Aux) -> Vec<Atom> {
+    pub(crate) fn splice(&mut self, body: Body<L>, aux: &Aux) -> Vec<Atom> {
         let Body { stms, result } = body;
         let mut heirs = InheritedAttrs::of(aux);
         for mut stm in stms {
@@ -41,7 +46,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
     }
 
     /// Simplifies a conditional whose condition is already rewritten.
-    pub(super) fn conditional(
+    pub(crate) fn conditional(
         &mut self,
         pat: Vec<Param<L>>,
         aux: Aux,
@@ -66,7 +71,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
             .map(|(param, _)| param.name)
             .collect();
         self.join(pat, aux, cond, then_body, else_body);
-        let here = self.current();
+        let here = self.known.current();
         for name in natural {
             self.ranges_at(here, |ranges| {
                 ranges.at_least(name, 0, &Certs::new());
@@ -78,7 +83,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
     /// are integers known to be non-negative.
     fn branch(&mut self, cond: Atom, truth: bool, body: Body<L>) -> (Body<L>, Vec<bool>) {
         self.enter(ScopeKind::Branch);
-        let depth = self.current();
+        let depth = self.known.current();
         self.assume(cond, truth, &Certs::new(), depth);
         let before = cond.var().filter(|_| self.fuel.take()).map(|name| {
             let known = super::Sub { atom: Atom::Const(Scalar::Bool(truth)), certs: Certs::new() };
@@ -87,24 +92,15 @@ impl<L: OptLevel> Simplifier<'_, L> {
         self.runs_where(Guard::Holds(cond, truth));
         let mut natural = Vec::new();
         let body = self.body_inside_and(body, |s, result| {
-            natural.extend(result.iter().map(|atom| s.is_natural(*atom)));
+            natural.extend(result.iter().map(|atom| match s.known.type_of_atom(*atom) {
+                Type::Prim(ty) => ty.is_int() && s.known.at_least(ty, *atom, 0),
+                Type::Array { .. } | Type::Acc { .. } | Type::Cert | Type::Mem(_) => false,
+            }));
         });
         if let (Atom::Var(name), Some(before)) = (cond, before) {
             self.subs[name.index()] = before;
         }
         (body, natural)
-    }
-
-    fn is_natural(&self, atom: Atom) -> bool {
-        let Type::Prim(ty) = self.type_of_atom(atom) else {
-            return false;
-        };
-        let zero = Atom::Const(Scalar::int(ty, 0));
-        ty.is_int()
-            && self
-                .ranges
-                .compare(CmpOp::SLe, zero, atom)
-                .is_some_and(|(truth, certs)| truth && certs.is_empty())
     }
 
     /// Finishes a conditional whose branches are simplified.
@@ -121,7 +117,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         let used_in_types = mentioned(&pat);
         for i in 0..pat.len() {
             let (yes, no) = (then_body.result[i], else_body.result[i]);
-            let outside = |atom: Atom| self.in_scope(atom);
+            let outside = |atom: Atom| self.known.in_scope(atom);
             let (yes_known, no_known) = (outside(yes), outside(no));
             let mut param = pat[i].clone();
             let sized = used_in_types.contains(&param.name);
@@ -216,7 +212,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
     }
 
     /// Simplifies a loop, none of whose parts are rewritten yet.
-    pub(super) fn loop_(
+    pub(crate) fn loop_(
         &mut self,
         mut pat: Vec<Param<L>>,
         mut aux: Aux,
@@ -251,26 +247,21 @@ impl<L: OptLevel> Simplifier<'_, L> {
                 self.bind_all(pat, &aux, &result);
                 return;
             }
-            Some(_) => self.to_unroll |= aux.attrs.has(&Attr::Unroll),
+            Some(_) => self.left.to_unroll |= aux.attrs.has(&Attr::Unroll),
             None => {}
         }
         self.constant_params(&mut pat, &aux, &mut params, &form, &mut body);
         let same = self.merge_equal_params(&mut pat, &aux, &mut params, &form, &mut body);
         let runs = match form {
             LoopForm::For { ty, bound, .. } => {
-                let one = Atom::Const(Scalar::int(ty, 1));
-                matches!(bound, Atom::Const(n) if n.as_i64() > Some(0))
-                    || self
-                        .ranges
-                        .compare(CmpOp::SLe, one, bound)
-                        .is_some_and(|(runs, certs)| runs && certs.is_empty())
+                matches!(bound, Atom::Const(n) if n.as_i64() > Some(0)) || self.known.at_least(ty, bound, 1)
             }
             LoopForm::While { .. } => false,
         };
         let results: Vec<Name> = pat.iter().map(|param| param.name).collect();
         let invariants = self.invariants(&params, &form, &body, &results);
         self.enter(ScopeKind::Inner { runs });
-        let depth = self.current();
+        let depth = self.known.current();
         if let LoopForm::For { var, ty, bound } = form {
             let param = Param { name: var, ty: Type::Prim(ty), ann: L::Ann::default() };
             self.enter_param(&param);
@@ -299,6 +290,10 @@ impl<L: OptLevel> Simplifier<'_, L> {
         self.learn_invariants(&params, &invariants, depth);
         let mut body = self.body_inside(body);
         self.kept_by_select(&params, &mut body.result);
+        let kept = |(param, next): (&LoopParam<L>, &Atom)| {
+            *next == param.init || *next == Atom::Var(param.param.name)
+        };
+        self.left.to_simplify |= params.iter().zip(&body.result).any(kept);
         self.closed_forms(&mut pat, &aux, &params, &form, runs, &body.result);
         let prov = aux.prov;
         self.push(pat, aux, Exp::Loop { params, form, body });
@@ -320,7 +315,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
                 continue;
             }
             self.rewrite_name(&mut name, &mut certs);
-            if let Some(def) = self.def(name) {
+            if let Some(def) = self.known.def(name) {
                 add_certs(&mut certs, &def.certs);
                 if matches!(def.op, BasicOp::Assert { .. }) {
                     add_certs(&mut certs, &[name]);
@@ -372,7 +367,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
 }
 
 /// The names that the types of the pattern mention.
-pub(super) fn mentioned<'a, L: OptLevel>(pat: impl IntoIterator<Item = &'a Param<L>>) -> FxHashSet<Name> {
+pub(crate) fn mentioned<'a, L: OptLevel>(pat: impl IntoIterator<Item = &'a Param<L>>) -> FxHashSet<Name> {
     let mut names = FxHashSet::default();
     let mut each = EachUse(|name| names.extend([name]));
     pat.into_iter().for_each(|param| Visit::<L>::ty(&mut each, &param.ty));

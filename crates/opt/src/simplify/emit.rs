@@ -1,44 +1,57 @@
 //! Basic operations: applying rules, sharing equal operations, and choosing the scope to emit into.
 
+use super::knowledge::Def;
 use super::rewrite::Rewriter;
-use super::{Certs, Def, ScopeKind, Simplified, Simplifier, Sub, add_certs, cse};
+use super::rules::{NewOps, Simplified};
+use super::sharing::cse;
+use super::{Certs, Simplifier, Sub, add_certs};
 use crate::level::OptLevel;
 use analysis::uses::EachUse;
-use ir::Name;
 use ir::remark::{CheckRemovedReason, RemarkKind};
 use ir::syntax::{Atom, Attrs, Aux, BasicOp, Exp, Param, ReshapeKind, Stm};
 use ir::types::{Shape, Type};
 use ir::walk::{Visit, VisitMut};
-use prim::{BinOp, PrimType, ScalarOp, UnOp};
+use ir::{Name, Prov};
+use prim::ScalarOp;
+use smallvec::SmallVec;
 use std::rc::Rc;
 
 impl<L: OptLevel> Simplifier<'_, L> {
     /// Simplifies a basic operation: rewrites operands, applies rules, and emits the result.
     pub(crate) fn basic(&mut self, mut param: Param<L>, mut aux: Aux, mut op: BasicOp) {
-        self.prov = aux.prov;
         self.rewrite_param(&mut param);
         VisitMut::<L>::basic(&mut Rewriter { subs: &self.subs, certs: &mut aux.certs }, &mut op);
         // Each rule simplifies the operation; the bound is a safeguard.
         for _ in 0..16 {
-            match self.fold(&op, &param) {
-                None => break,
-                Some(folded) => {
-                    if !self.rewrite() {
-                        break;
+            if self.fuel.is_exhausted() {
+                break;
+            }
+            let mut new = NewOps { names: &mut *self.names, ops: Vec::new() };
+            let Some(mut folded) = self.known.fold(&op, param.name, &mut new) else {
+                break;
+            };
+            let before = new.ops;
+            if !self.rewrite() {
+                break;
+            }
+            self.emit_before(before, aux.prov, &mut folded);
+            match folded {
+                Simplified::Atom(atom, certs) => {
+                    add_certs(&mut aux.certs, &certs);
+                    if let (true, Atom::Var(source)) = (param.ty.is_array(), atom) {
+                        self.known.aliases.union(param.name, source);
                     }
-                    match folded {
-                        Simplified::Atom(atom, certs) => {
-                            add_certs(&mut aux.certs, &certs);
-                            self.bind_atom(param, aux, atom);
-                            return;
-                        }
-                        Simplified::Op(new, certs) => {
-                            add_certs(&mut aux.certs, &certs);
-                            self.retire_overwritten_update(&op, &new);
-                            self.use_more(&new);
-                            op = new;
-                        }
+                    self.bind_atom(param, aux, atom);
+                    return;
+                }
+                Simplified::Op(new, certs) => {
+                    add_certs(&mut aux.certs, &certs);
+                    if let (true, BasicOp::Index { array, .. }) = (param.ty.is_array(), &new) {
+                        self.known.aliases.union(param.name, *array);
                     }
+                    self.retire_overwritten_update(&op, &new);
+                    self.use_more(&new);
+                    op = new;
                 }
             }
         }
@@ -47,19 +60,44 @@ impl<L: OptLevel> Simplifier<'_, L> {
         }
         if let BasicOp::Atom(atom) = op {
             if self.fuel.take() {
-                self.changed |= aux.certs.is_empty();
                 self.bind_atom(param, aux, atom);
             } else {
-                self.emit_at(self.current(), param, aux, op);
+                self.emit_at(self.known.current(), param, aux, op);
             }
             return;
         }
         self.emit(param, aux, op);
     }
 
+    /// Emits the operations that a rule's result refers to.
+    fn emit_before(&mut self, ops: Vec<(Name, BasicOp, Certs)>, prov: Prov, result: &mut Simplified) {
+        if ops.is_empty() {
+            return;
+        }
+        for (name, mut op, certs) in ops {
+            let mut aux = Aux { certs, ..Aux::at(prov) };
+            let mut rewriter = Rewriter { subs: &self.subs, certs: &mut aux.certs };
+            VisitMut::<L>::basic(&mut rewriter, &mut op);
+            let param = self.unbound(name, &op);
+            self.basic(param, aux, op);
+        }
+        match result {
+            Simplified::Atom(atom, certs) => self.rewrite_atom(atom, certs),
+            Simplified::Op(op, certs) => VisitMut::<L>::basic(&mut Rewriter { subs: &self.subs, certs }, op),
+        }
+    }
+
+    /// The parameter for a new name that an operation defines.
+    fn unbound(&mut self, name: Name, op: &BasicOp) -> Param<L> {
+        let ty = ir::typing::basic_type(op, &|name| self.known.type_of(name));
+        self.known.types.set(name, ty.clone());
+        self.grow();
+        Param { name, ty, ann: L::Ann::default() }
+    }
+
     /// Replaces the name by the operand from here on.
     pub(crate) fn bind_atom(&mut self, param: Param<L>, aux: Aux, atom: Atom) {
-        let ty = self.type_of_atom(atom);
+        let ty = self.known.type_of_atom(atom);
         if ty != param.ty && ty.is_array() {
             let op = BasicOp::Reshape {
                 kind: ReshapeKind::Coerce,
@@ -74,11 +112,11 @@ impl<L: OptLevel> Simplifier<'_, L> {
         }
         let name = param.name;
         if let Atom::Var(other) = atom {
-            self.uses.add(other, self.uses.count(name));
+            self.known.uses.add(other, self.known.uses.count(name));
         }
         let certs = aux.certs.clone();
         if certs.is_empty() {
-            self.bind(&param, self.current());
+            self.bind(&param, self.known.current());
         } else {
             self.emit_plain(param, aux, BasicOp::Atom(atom));
         }
@@ -88,15 +126,15 @@ impl<L: OptLevel> Simplifier<'_, L> {
     /// Makes a bound name an alias of an operand that is known further out, given certificates. The
     /// next walk substitutes it: types of names bound by now mention the name.
     pub(super) fn alias_to(&mut self, name: Name, atom: Atom, certs: &Certs) {
-        if let Some(at) = self.def(name).map(|def| def.at)
-            && let depth = self.depth_of(name)
+        if let Some(at) = self.known.def(name).map(|def| def.at)
+            && let depth = self.known.depth_of(name)
             && let Some(stm) = self.scopes[depth].out.get_mut(at)
             && matches!(stm.pat.as_slice(), [param] if param.name == name)
         {
             stm.exp = Exp::Basic(BasicOp::Atom(atom));
             add_certs(&mut stm.aux.certs, certs);
             if let Atom::Var(other) = atom {
-                self.uses.add(other, 1);
+                self.known.uses.add(other, 1);
             }
         }
     }
@@ -106,8 +144,8 @@ impl<L: OptLevel> Simplifier<'_, L> {
     fn retire_overwritten_update(&mut self, old: &BasicOp, new: &BasicOp) {
         if let (BasicOp::Update { array: name, .. }, BasicOp::Update { array, .. }) = (old, new)
             && name != array
-            && let Some(at) = self.def(*name).map(|def| def.at)
-            && let depth = self.depth_of(*name)
+            && let Some(at) = self.known.def(*name).map(|def| def.at)
+            && let depth = self.known.depth_of(*name)
             && let Some(stm) = self.scopes[depth].out.get_mut(at)
         {
             stm.exp = Exp::Basic(BasicOp::Atom(Atom::Var(*array)));
@@ -130,8 +168,13 @@ impl<L: OptLevel> Simplifier<'_, L> {
         if matches!(&op, BasicOp::Scalar(ScalarOp::Binary(divide, ..)) if divide.is_division()) {
             self.hoistable_division(&aux, &mut op);
         }
+        if let BasicOp::Copy(source) = op
+            && self.known.uses.get(source) > Some(1)
+        {
+            self.left.copied.push(source);
+        }
         let hash = cse::hash(&op);
-        if let Some(known) = hash.and_then(|hash| self.known(hash, &op, &aux.certs, param.name))
+        if let Some(known) = hash.and_then(|hash| self.available(hash, &op, &aux.certs, param.name))
             && self.rewrite()
         {
             self.merge_attrs(known, &aux.attrs);
@@ -143,7 +186,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
                 self.cert_subs.insert(param.name, Certs::from_slice(&[known]));
                 return;
             }
-            let own = self.def(known).map(|def| def.certs.clone());
+            let own = self.known.def(known).map(|def| def.certs.clone());
             let own = own.unwrap_or_default();
             let mut aux = aux;
             aux.certs.retain(|cert| !own.contains(cert));
@@ -153,6 +196,9 @@ impl<L: OptLevel> Simplifier<'_, L> {
         let name = param.name;
         let depth = self.emit_plain(param, aux, op);
         if let Some(hash) = hash {
+            // An equal operation in a scope that has ended may be after this one now.
+            let ended = self.cse.get(&hash).is_some_and(SmallVec::is_empty);
+            self.left.to_simplify |= ended && depth < self.known.current();
             self.cse.entry(hash).or_default().push(name);
             self.scopes[depth].cse.push((hash, name));
         }
@@ -161,8 +207,8 @@ impl<L: OptLevel> Simplifier<'_, L> {
     /// Merges the attributes of a removed equal statement into the statement of `known`, whose
     /// provenance stays.
     fn merge_attrs(&mut self, known: Name, attrs: &Attrs) {
-        let depth = self.depth_of(known);
-        let Some(at) = self.def(known).map(|def| def.at) else {
+        let depth = self.known.depth_of(known);
+        let Some(at) = self.known.def(known).map(|def| def.at) else {
             return;
         };
         if let Some(stm) = self.scopes[depth].out.get_mut(at)
@@ -174,24 +220,16 @@ impl<L: OptLevel> Simplifier<'_, L> {
     }
 
     /// Returns an available name with the operation's value.
-    fn known(&self, hash: u64, op: &BasicOp, certs: &Certs, name: Name) -> Option<Name> {
+    fn available(&self, hash: u64, op: &BasicOp, certs: &Certs, name: Name) -> Option<Name> {
         let candidates = self.cse.get(&hash)?;
         candidates.iter().copied().find(|other| {
-            let Some(def) = self.def(*other) else {
+            let Some(def) = self.known.def(*other) else {
                 return false;
             };
             cse::equal(&def.op, op)
                 && def.certs.iter().all(|cert| certs.contains(cert))
-                && (!cse::makes_array(op) || self.may_share(*other, name))
+                && (!cse::makes_array(op) || self.known.may_share(*other, name))
         })
-    }
-
-    /// Returns true if one array may replace two fresh ones.
-    pub(crate) fn may_share(&self, a: Name, b: Name) -> bool {
-        let aliases = &self.aliases;
-        let consumed = aliases.consumed(a) || aliases.consumed(b);
-        let both_results = aliases.is_result(a) && aliases.is_result(b);
-        !consumed && !both_results
     }
 
     /// Emits an operation, records its definition, and returns the scope that it was emitted to.
@@ -205,48 +243,71 @@ impl<L: OptLevel> Simplifier<'_, L> {
         {
             return depth;
         }
-        if depth < self.current() && self.rewrite() {
+        if depth < self.known.current() && self.rewrite() {
             self.decide(&aux, &op, RemarkKind::CheckHoisted);
             self.decide_hoisted(&param, &aux, &op);
             return self.emit_at(depth, param, aux, op);
         }
-        self.emit_at(self.current(), param, aux, op)
+        self.emit_at(self.known.current(), param, aux, op)
     }
 
     pub(super) fn emit_at(&mut self, depth: usize, param: Param<L>, aux: Aux, op: BasicOp) -> usize {
         self.bind(&param, depth);
         let name = param.name;
-        self.fresh_arrays[name.index()] =
+        self.known.fresh_arrays[name.index()] =
             cse::makes_array(&op) || matches!(op, BasicOp::Update { .. } | BasicOp::FlatUpdate { .. });
         if cse::is_recorded(&op) {
-            self.defs[name.index()] = Some(Rc::new(Def {
+            self.known.defs[name.index()] = Some(Rc::new(Def {
                 op: op.clone(),
                 certs: aux.certs.clone(),
                 at: self.scopes[depth].out.len(),
             }));
         }
-        if let BasicOp::Assert { cond, msg: _ } = op {
-            self.assume(cond, true, &Certs::from_slice(&[name]), self.current());
-        } else if let Type::Prim(ty) = param.ty
-            && ty.is_int()
+        self.learn_definition(name, &param.ty, &op, &aux.certs);
+        if depth < self.known.current()
+            && let Some(scope) = self.scopes.last_mut()
         {
-            // Facts may depend on facts of this scope, so they end here.
-            let here = self.current();
-            self.ranges_at(here, |ranges| ranges.define(name, ty, &op, &aux.certs));
-        } else if !matches!(op, BasicOp::Index { .. } | BasicOp::FlatIndex { .. } | BasicOp::Rearrange { .. })
-        {
-            // Views may be hoisted out of bodies that do not run, so their shapes prove no sizes.
-            self.assume_exists(&param.ty, &aux.certs);
+            scope.hoisted.push(name);
         }
         self.scopes[depth].out.push(Stm { pat: vec![param], aux, exp: Exp::Basic(op) });
         depth
     }
 
+    /// Adds what an operation implies. The facts may depend on others of the current scope, so they
+    /// end with it.
+    fn learn_definition(&mut self, name: Name, ty: &Type, op: &BasicOp, certs: &Certs) {
+        let here = self.known.current();
+        if let BasicOp::Assert { cond, msg: _ } = op {
+            self.assume(*cond, true, &Certs::from_slice(&[name]), here);
+        } else if let Type::Prim(ty) = *ty
+            && ty.is_int()
+        {
+            self.ranges_at(here, |ranges| ranges.define(name, ty, op, certs));
+        } else if !matches!(op, BasicOp::Index { .. } | BasicOp::FlatIndex { .. } | BasicOp::Rearrange { .. })
+        {
+            // Views may be hoisted out of bodies that do not run, so their shapes prove no sizes.
+            self.assume_exists(ty, certs);
+        }
+    }
+
+    /// Adds what operations imply that were hoisted out of a scope that has ended.
+    pub(super) fn learn_hoisted(&mut self, hoisted: Vec<Name>) {
+        for name in hoisted {
+            if let Some(def) = self.known.def(name).cloned() {
+                self.learn_definition(name, &self.known.type_of(name), &def.op, &def.certs);
+            }
+            if self.known.depth_of(name) < self.known.current()
+                && let Some(scope) = self.scopes.last_mut()
+            {
+                scope.hoisted.push(name);
+            }
+        }
+    }
+
     /// Emits a new basic operation made by a rule, and returns its name.
     pub(crate) fn make(&mut self, hint: &str, aux: &Aux, op: BasicOp) -> Atom {
-        let ty = ir::typing::basic_type(&op, &|name| self.types.type_of(name).clone());
-        let param = self.fresh(hint, ty);
-        let name = param.name;
+        let name = self.names.fresh(hint);
+        let param = self.unbound(name, &op);
         self.basic(param, aux.clone(), op);
         let mut atom = Atom::Var(name);
         self.rewrite_plain(&mut atom);
@@ -255,7 +316,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
 
     /// Appends a statement whose parts are simplified. Its pattern is rewritten and bound.
     pub(crate) fn push(&mut self, pat: Vec<Param<L>>, aux: Aux, exp: Exp<L>) {
-        self.push_at(self.current(), pat, aux, exp);
+        self.push_at(self.known.current(), pat, aux, exp);
     }
 
     /// As [`Simplifier::push`], into the scope with this index.
@@ -267,12 +328,12 @@ impl<L: OptLevel> Simplifier<'_, L> {
         match &exp {
             Exp::Op(op) => {
                 for (i, param) in pat.iter().enumerate() {
-                    self.fresh_arrays[param.name.index()] = L::is_fresh(op, i);
+                    self.known.fresh_arrays[param.name.index()] = L::is_fresh(op, i);
                 }
             }
             Exp::Loop { params, .. } => {
                 for (param, bound) in params.iter().zip(&pat) {
-                    self.fresh_arrays[bound.name.index()] = param.consumed;
+                    self.known.fresh_arrays[bound.name.index()] = param.consumed;
                 }
             }
             Exp::Basic(_) | Exp::If { .. } | Exp::Apply { .. } => {}
@@ -285,115 +346,6 @@ impl<L: OptLevel> Simplifier<'_, L> {
 
     /// Adds a use of each operand of an operation that a rule creates.
     pub(crate) fn use_more(&mut self, op: &BasicOp) {
-        Visit::<L>::basic(&mut EachUse(|name| self.uses.add(name, 1)), op);
-    }
-
-    /// Returns true if the name was used before the walk, or was created by it.
-    pub(crate) fn is_used(&self, name: Name) -> bool {
-        self.uses.get(name) != Some(0)
-    }
-
-    /// Returns true if an array has no aliases and a single use, in the scope that binds it.
-    pub(crate) fn last_use(&self, array: Name) -> bool {
-        self.used_here(array, 1)
-    }
-
-    /// Returns true if an array has no aliases and between one and `most` uses, in the scope that
-    /// binds it or branches in it.
-    pub(super) fn used_here(&self, array: Name, most: u32) -> bool {
-        let inner = self.scopes.get(self.depth_of(array) + 1..).unwrap_or(&[]);
-        let uses = self.uses.get(array).unwrap_or(u32::MAX);
-        self.fresh_arrays[array.index()]
-            && (1..=most).contains(&uses)
-            && inner.iter().all(|scope| scope.kind == ScopeKind::Branch)
-    }
-
-    /// The scope that an operation can be hoisted to: outwards through loops and lambdas as long as
-    /// its operands are in scope and it may run there.
-    fn hoist_depth(&self, param: &Param<L>, aux: &Aux, op: &BasicOp) -> usize {
-        let current = self.current();
-        if current == 0 {
-            return current;
-        }
-        let mut mobility = cse::mobility(op);
-        if let BasicOp::Scalar(ScalarOp::Binary(op, _, _, y)) = op
-            && mobility == cse::Mobility::Pinned
-            && self.never_fails(*op, *y)
-        {
-            mobility = cse::Mobility::Free;
-        }
-        if mobility == cse::Mobility::Pinned || (cse::makes_array(op) && self.aliases.consumed(param.name)) {
-            return current;
-        }
-        let mut least = 0;
-        cse::each_name::<L>(param, op, |name| least = least.max(self.depth_of(name)));
-        for cert in &aux.certs {
-            least = least.max(self.depth_of(*cert));
-        }
-        let mut depth = current;
-        while depth > least {
-            let ScopeKind::Inner { runs } = self.scopes[depth].kind else {
-                break;
-            };
-            let may = match mobility {
-                cse::Mobility::Free => true,
-                cse::Mobility::Array => param.ty.shape().iter().all(|dim| self.size_known(*dim, depth - 1)),
-                cse::Mobility::Check => runs,
-                cse::Mobility::Pinned => false,
-            };
-            if !may {
-                break;
-            }
-            depth -= 1;
-        }
-        depth
-    }
-
-    /// Records that a truth value holds (or does not) until the scope with this index ends.
-    pub(crate) fn assume(&mut self, cond: Atom, truth: bool, certs: &Certs, depth: usize) {
-        self.assume_within(cond, truth, certs, depth, 8);
-    }
-
-    fn assume_within(&mut self, cond: Atom, truth: bool, certs: &Certs, depth: usize, fuel: u32) {
-        let Some(def) = self.def_of(cond).cloned() else {
-            if truth
-                && fuel > 0
-                && let Some((x, y)) = cond.var().and_then(|name| self.conjunctions.get(&name).copied())
-            {
-                self.assume_within(x, true, certs, depth, fuel - 1);
-                self.assume_within(y, true, certs, depth, fuel - 1);
-            }
-            return;
-        };
-        if let BasicOp::Scalar(ScalarOp::Compare(op, ty, x, y)) = def.op
-            && ty.is_int()
-        {
-            self.ranges_at(depth, |ranges| ranges.assume(op, x, y, truth, certs));
-        } else if let BasicOp::Scalar(ScalarOp::Binary(op, PrimType::Bool, x, y)) = def.op
-            && fuel > 0
-            && ((op == BinOp::And && truth) || (op == BinOp::Or && !truth))
-        {
-            self.assume_within(x, truth, certs, depth, fuel - 1);
-            self.assume_within(y, truth, certs, depth, fuel - 1);
-        } else if let BasicOp::Scalar(ScalarOp::Binary(BinOp::Or, PrimType::Bool, x, y)) = def.op
-            && fuel > 0
-            && truth
-        {
-            self.store_disjunction(x, y, certs, depth);
-            self.resolve_disjunction(x, y, certs, depth);
-        } else if let BasicOp::Scalar(ScalarOp::Unary(UnOp::Not, PrimType::Bool, x)) = def.op
-            && fuel > 0
-        {
-            self.assume_within(x, !truth, certs, depth, fuel - 1);
-        }
-    }
-
-    /// Applies the rules to an operation. Some rules emit other operations first, so none is tried
-    /// without fuel.
-    fn fold(&mut self, op: &BasicOp, param: &Param<L>) -> Option<Simplified> {
-        if self.fuel.is_exhausted() {
-            return None;
-        }
-        if let BasicOp::Scalar(op) = op { self.fold_scalar(op) } else { self.fold_array(op, param) }
+        Visit::<L>::basic(&mut EachUse(|name| self.known.uses.add(name, 1)), op);
     }
 }

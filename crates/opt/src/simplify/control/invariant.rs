@@ -16,8 +16,9 @@
 
 mod scan;
 
-use super::{Certs, ScopeKind, Simplifier, add_certs};
 use crate::level::OptLevel;
+use crate::simplify::knowledge::ScopeKind;
+use crate::simplify::{Certs, Simplifier, add_certs};
 use analysis::ranges::SLOW_START;
 use ir::Name;
 use ir::syntax::{Atom, Body, LoopForm, LoopParam};
@@ -61,7 +62,7 @@ struct Relation {
 
 /// The invariants of a loop at the start of its body.
 #[derive(Default)]
-pub(super) struct Invariants {
+pub(crate) struct Invariants {
     /// Relations of the parameters.
     relations: Vec<Relation>,
     /// Relations that follow from the condition.
@@ -85,7 +86,7 @@ fn int(value: i64) -> Operand {
 
 impl<L: OptLevel> Simplifier<'_, L> {
     /// Finds the invariants of a loop with these results, whose parameters are not yet in scope.
-    pub(super) fn invariants(
+    pub(crate) fn invariants(
         &mut self,
         params: &[LoopParam<L>],
         form: &LoopForm,
@@ -104,7 +105,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
             return Invariants::default();
         }
         for (i, ty) in &ints {
-            self.ranges.typed(params[*i].param.name, *ty);
+            self.known.ranges.typed(params[*i].param.name, *ty);
         }
         let condition = match form {
             LoopForm::While { cond } => params.iter().position(|p| p.param.name == *cond),
@@ -117,7 +118,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         let parts = (params, form, body);
         let found = self.candidates(params, form, &ints, Rest::Runs);
         let relations = self.inductive(found, parts, &conditions, &scan, Rest::Runs);
-        let used = ints.iter().any(|(i, _)| self.is_used(results[*i]));
+        let used = ints.iter().any(|(i, _)| self.known.is_used(results[*i]));
         let last = match form {
             _ if relations.is_empty() || !used => Vec::new(),
             LoopForm::While { .. } => relations.clone(),
@@ -140,7 +141,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
     ) -> Vec<Relation> {
         for _ in 0..ROUNDS {
             self.enter(ScopeKind::Branch);
-            let depth = self.current();
+            let depth = self.known.current();
             self.learn_head(params, form, &relations, conditions, rest);
             let values = scan.values(params, &relations);
             scan.run(self, body, &values, depth);
@@ -164,7 +165,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
     }
 
     /// Adds the facts that hold at the start of the body, to the scope with this index.
-    pub(super) fn learn_invariants(&mut self, params: &[LoopParam<L>], found: &Invariants, depth: usize) {
+    pub(crate) fn learn_invariants(&mut self, params: &[LoopParam<L>], found: &Invariants, depth: usize) {
         let name = |i: usize| Atom::Var(params[i].param.name);
         for relation in found.relations.iter().chain(&found.conditions) {
             self.learn(relation, &name, depth);
@@ -172,11 +173,11 @@ impl<L: OptLevel> Simplifier<'_, L> {
     }
 
     /// Adds the facts about the loop's results.
-    pub(super) fn learn_results(&mut self, results: &[Name], found: &Invariants) {
-        let depth = self.current();
+    pub(crate) fn learn_results(&mut self, results: &[Name], found: &Invariants) {
+        let depth = self.known.current();
         for name in results {
-            if let Type::Prim(ty) = self.type_of(*name) {
-                self.ranges.typed(*name, ty);
+            if let Type::Prim(ty) = self.known.type_of(*name) {
+                self.known.ranges.typed(*name, ty);
             }
         }
         let name = |i: usize| Atom::Var(results[i]);
@@ -208,7 +209,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         conditions: &[Relation],
         rest: Rest,
     ) {
-        let depth = self.current();
+        let depth = self.known.current();
         if let LoopForm::For { var, ty, bound } = *form {
             self.ranges_at(depth, |ranges| {
                 ranges.typed(var, ty);
@@ -241,7 +242,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
             };
             // Slow parameters start lower than they get.
             let first = if slow { i128::from(SLOW_START - SLOW_BOUND) } else { k };
-            let holds = self.ranges.at_most(at(a), at(b), first);
+            let holds = self.known.ranges.at_most(at(a), at(b), first);
             if let Some(certs) = &holds {
                 found.push(Relation { a, b, k, certs: certs.clone(), slow });
             }
@@ -303,12 +304,12 @@ impl<L: OptLevel> Simplifier<'_, L> {
         let ((a, more), (b, less)) = (next(relation.a), next(relation.b));
         let certs = if let (true, Operand::Param(i)) = (relation.slow, relation.a) {
             let own = Atom::Var(params[i].param.name);
-            self.ranges.at_most(a, own, SLOW).or_else(|| {
+            self.known.ranges.at_most(a, own, SLOW).or_else(|| {
                 // Or it restarts below a constant.
-                self.ranges.at_most(a, Atom::i64(SLOW_START), 0)
+                self.known.ranges.at_most(a, Atom::i64(SLOW_START), 0)
             })
         } else {
-            self.ranges.at_most(a, b, relation.k + less - more)
+            self.known.ranges.at_most(a, b, relation.k + less - more)
         }?;
         certs.iter().all(|cert| !scan.binds(*cert)).then_some(certs)
     }
@@ -324,7 +325,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
     ) -> Vec<Relation> {
         let mut required = scan.conjuncts(self, body.result[condition], params, body);
         self.enter(ScopeKind::Branch);
-        let depth = self.current();
+        let depth = self.known.current();
         self.assume(params[condition].init, true, &Certs::new(), depth);
         let at = |side: Operand| match side {
             Operand::Param(i) => params[i].init,
@@ -332,7 +333,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
             Operand::Outer(atom) => atom,
         };
         required.retain_mut(|relation| {
-            match self.ranges.at_most(at(relation.a), at(relation.b), relation.k) {
+            match self.known.ranges.at_most(at(relation.a), at(relation.b), relation.k) {
                 Some(certs) => {
                     relation.certs = certs;
                     true

@@ -3,10 +3,9 @@
 //! A value whose read moves to a later point must not be consumed. A fresh array with other uses is
 //! built anyway, so it is not replaced.
 
-use super::{Certs, Simplified, Simplifier, add_certs};
-use crate::level::OptLevel;
+use super::{Certs, Knowledge, NewOps, Simplified, add_certs};
 use ir::Name;
-use ir::syntax::{Atom, Aux, BasicOp, DimIndex, ReshapeKind};
+use ir::syntax::{Atom, BasicOp, DimIndex, ReshapeKind};
 use ir::types::{Dim, Shape, Type};
 use prim::{BinOp, PrimType};
 use smallvec::smallvec;
@@ -14,10 +13,15 @@ use smallvec::smallvec;
 /// The largest number of elements of a literal built by a rule.
 const LONG: usize = 256;
 
-impl<L: OptLevel> Simplifier<'_, L> {
+impl Knowledge<'_> {
     /// Applies the rules to a literal.
-    pub(super) fn fold_literal(&mut self, row: &Type, elems: &[Atom]) -> Option<Simplified> {
-        Self::literal_of_equals(row, elems).or_else(|| self.literal_of_literals(row, elems))
+    pub(super) fn fold_literal(
+        &self,
+        row: &Type,
+        elems: &[Atom],
+        new: &mut NewOps<'_>,
+    ) -> Option<Simplified> {
+        Self::literal_of_equals(row, elems).or_else(|| self.literal_of_literals(row, elems, new))
     }
 
     /// `[x, x, x] = replicate 3 x`
@@ -32,7 +36,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
     }
 
     /// `[[a, b], [c, d]] = reshape [2][2] [a, b, c, d]`
-    fn literal_of_literals(&mut self, row: &Type, elems: &[Atom]) -> Option<Simplified> {
+    fn literal_of_literals(&self, row: &Type, elems: &[Atom], new: &mut NewOps<'_>) -> Option<Simplified> {
         let Type::Array { elem, shape } = row else {
             return None;
         };
@@ -54,14 +58,9 @@ impl<L: OptLevel> Simplifier<'_, L> {
         }
         let whole = std::iter::once(Dim::Const(i64::try_from(elems.len()).ok()?));
         let shape = whole.chain(shape.iter().copied()).collect();
-        let mut aux = Aux::at(self.prov);
-        aux.certs.clone_from(&certs);
         let flat = BasicOp::ArrayLit { row: Type::Prim(*elem), elems: all };
-        let op = BasicOp::Reshape {
-            kind: ReshapeKind::Arbitrary,
-            shape,
-            array: self.make("lit", &aux, flat).var()?,
-        };
+        let array = new.checked("lit", flat, &certs);
+        let op = BasicOp::Reshape { kind: ReshapeKind::Arbitrary, shape, array };
         Some(Simplified::Op(op, certs))
     }
 
@@ -108,7 +107,12 @@ impl<L: OptLevel> Simplifier<'_, L> {
     }
 
     /// `(replicate n x)[a :+ c] = replicate c x`, and likewise for iotas.
-    pub(super) fn slice_of_fill(&mut self, array: Name, slice: &[DimIndex]) -> Option<Simplified> {
+    pub(super) fn slice_of_fill(
+        &self,
+        array: Name,
+        slice: &[DimIndex],
+        new: &mut NewOps<'_>,
+    ) -> Option<Simplified> {
         let def = self.def(array)?.clone();
         if !self.last_use(array) {
             return None;
@@ -130,13 +134,13 @@ impl<L: OptLevel> Simplifier<'_, L> {
                 BasicOp::Iota { ty: PrimType::I64, count: _, start, stride },
                 [DimIndex::Slice { start: first, count, stride: step }],
             ) => {
-                let (aux, ty) = (Aux::at(self.prov), PrimType::I64);
+                let ty = PrimType::I64;
                 let way = BasicOp::binary(BinOp::Mul, ty, *first, *stride);
-                let way = self.make("way", &aux, way);
+                let way = self.make(new, "way", way);
                 let start = BasicOp::binary(BinOp::Add, ty, *start, way);
-                let start = self.make("start", &aux, start);
+                let start = self.make(new, "start", start);
                 let stride = BasicOp::binary(BinOp::Mul, ty, *stride, *step);
-                let stride = self.make("stride", &aux, stride);
+                let stride = self.make(new, "stride", stride);
                 let op = BasicOp::Iota { ty, count: *count, start, stride };
                 Some(Simplified::Op(op, def.certs.clone()))
             }

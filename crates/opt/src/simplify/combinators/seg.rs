@@ -1,12 +1,13 @@
 //! Simplification of segmented operations, using the ranges of their indices.
 
-use super::{ScopeKind, Simplifier};
 use crate::level::OptLevel;
+use crate::simplify::Simplifier;
+use crate::simplify::knowledge::ScopeKind;
 use ir::Segs;
 use ir::scan_reduce::ScanReduce;
 use ir::seg::{Seg, SegKind, SegOp, SegSpace};
 use ir::soac::{AccInput, HistOp, Operator};
-use ir::syntax::{Atom, Aux, Exp, Lambda, Param};
+use ir::syntax::{Aux, Exp, Lambda, Param};
 use ir::types::{Dim, Type};
 
 impl<L: OptLevel> Simplifier<'_, L> {
@@ -20,7 +21,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
 
     /// Records that the innermost scope's body runs exactly as often as the enclosing one.
     fn runs_once(&mut self) {
-        let here = self.current();
+        let here = self.known.current();
         self.scopes[here].runs_exactly_as_outer = true;
     }
 
@@ -92,18 +93,6 @@ impl<L: OptLevel> Simplifier<'_, L> {
         }
         self.push(pat, aux, Exp::Op(make(inputs, lambda)));
     }
-
-    /// Returns true if a size is known to be positive.
-    pub(crate) fn positive(&self, size: Dim) -> bool {
-        match size {
-            Dim::Const(n) => n > 0,
-            Dim::Var(name) => self
-                .ranges
-                .compare(prim::CmpOp::SLe, Atom::i64(1), Atom::Var(name))
-                .is_some_and(|(truth, certs)| truth && certs.is_empty()),
-            Dim::Ext(_) => false,
-        }
-    }
 }
 
 /// Simplifies a segmented operation.
@@ -141,14 +130,14 @@ pub(crate) fn simplify(s: &mut Simplifier<'_, Segs>, pat: Vec<Param<Segs>>, mut 
 }
 
 fn enter_space(s: &mut Simplifier<'_, Segs>, space: &SegSpace) {
-    let runs = space.dims.iter().all(|(_, size)| s.positive(*size));
+    let runs = space.dims.iter().all(|(_, size)| s.known.positive(*size));
     s.enter(ScopeKind::Inner { runs });
     iteration(s, space);
 }
 
 /// Makes the innermost scope the body of an iteration of a parallel index space, with its indices.
 fn iteration(s: &mut Simplifier<'_, Segs>, space: &SegSpace) {
-    let depth = s.current();
+    let depth = s.known.current();
     s.scopes[depth].parallel = true;
     for (index, size) in &space.dims {
         let param = Param { name: *index, ty: Type::I64, ann: () };

@@ -8,10 +8,10 @@
 //!
 //! Float sums have no closed form: they round in each iteration.
 
-use super::Simplifier;
-use super::control::mentioned;
 use crate::dce::retain;
 use crate::level::OptLevel;
+use crate::simplify::Simplifier;
+use crate::simplify::control::mentioned;
 use ir::Name;
 use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, LoopForm, LoopParam, Param};
 use ir::types::Type;
@@ -20,8 +20,8 @@ use prim::{BinOp, CmpOp, ConvOp, PrimType, Scalar, ScalarOp};
 use rustc_hash::FxHashMap;
 
 /// The recurrence of a loop parameter, or of a combinator over one value
-/// ([`uniform_scans`](super::uniform_scans)).
-pub(super) enum Closed {
+/// ([`uniform_scans`](crate::simplify::combinators::uniform_scans)).
+pub(crate) enum Closed {
     /// Each iteration assigns this value, which does not depend on the parameter.
     Constant(Atom),
     /// Each iteration adds (or subtracts) this value.
@@ -32,10 +32,10 @@ pub(super) enum Closed {
 
 impl<L: OptLevel> Simplifier<'_, L> {
     /// `loop x = a for .. do (if c then a else x)`: the next value is `x`.
-    pub(super) fn kept_by_select(&mut self, params: &[LoopParam<L>], next: &mut [Atom]) {
+    pub(crate) fn kept_by_select(&mut self, params: &[LoopParam<L>], next: &mut [Atom]) {
         for (LoopParam { param, init, .. }, next) in params.iter().zip(next) {
             let own = Atom::Var(param.name);
-            let Some(def) = self.def_of(*next) else {
+            let Some(def) = self.known.def_of(*next) else {
                 continue;
             };
             let BasicOp::Scalar(ScalarOp::Select { if_true, if_false, .. }) = def.op else {
@@ -51,7 +51,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
     /// Merges parameters with equal initial and next values into the first of them. Returns the
     /// results of the others with the name that replaces each: they are bound after the loop's
     /// results are known.
-    pub(super) fn merge_equal_params(
+    pub(crate) fn merge_equal_params(
         &mut self,
         pat: &mut Vec<Param<L>>,
         aux: &Aux,
@@ -133,7 +133,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
 
     /// Replaces used results of a counted loop by closed forms. The body is simplified and its
     /// scope has ended.
-    pub(super) fn closed_forms(
+    pub(crate) fn closed_forms(
         &mut self,
         pat: &mut [Param<L>],
         aux: &Aux,
@@ -151,7 +151,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
             let Type::Prim(own) = bound_to.ty else {
                 continue;
             };
-            if !self.is_used(bound_to.name) || sizes.contains(&bound_to.name) {
+            if !self.known.is_used(bound_to.name) || sizes.contains(&bound_to.name) {
                 continue;
             }
             let Some(closed) = self.closed(param.param.name, next[i]) else {
@@ -169,10 +169,10 @@ impl<L: OptLevel> Simplifier<'_, L> {
 
     /// The recurrence of a parameter, if it has a closed form.
     fn closed(&self, own: Name, next: Atom) -> Option<Closed> {
-        if self.in_scope(next) {
+        if self.known.in_scope(next) {
             return Some(Closed::Constant(next));
         }
-        let def = self.def_of(next)?;
+        let def = self.known.def_of(next)?;
         let BasicOp::Scalar(ScalarOp::Binary(op, ty, x, y)) = def.op else {
             return None;
         };
@@ -181,7 +181,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
             (false, true) => (x, false),
             _ => return None,
         };
-        if !def.certs.is_empty() || !self.in_scope(by) || !(ty.is_int() || ty == PrimType::Bool) {
+        if !def.certs.is_empty() || !self.known.in_scope(by) || !(ty.is_int() || ty == PrimType::Bool) {
             return None;
         }
         if op == BinOp::Add || (op == BinOp::Sub && left) {
@@ -192,7 +192,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
     }
 
     /// Emits the value after a counted loop.
-    pub(super) fn value_after(
+    pub(crate) fn value_after(
         &mut self,
         closed: Closed,
         init: Atom,

@@ -17,8 +17,10 @@
 //! Needs: simplified expressions. Guarantees: each expression is visited up to a bounded number of
 //! statements, including those of nested conditionals, so that deep nests cost no more.
 
-use super::{ScopeKind, Simplifier, cse};
 use crate::level::OptLevel;
+use crate::simplify::Simplifier;
+use crate::simplify::knowledge::ScopeKind;
+use crate::simplify::sharing::cse;
 use ir::Name;
 use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Level, Param, Stm};
 use ir::walk::{Visit, alpha_equivalent_ignoring_prov};
@@ -33,7 +35,7 @@ const CANDIDATES: usize = 8;
 /// An expression that may be shared: its first result, and the position of its statement in its
 /// scope.
 #[derive(Clone, Copy)]
-pub(super) struct Known {
+pub(crate) struct Known {
     first: Name,
     at: usize,
 }
@@ -41,7 +43,7 @@ pub(super) struct Known {
 impl<L: OptLevel> Simplifier<'_, L> {
     /// Emits a conditional or a call whose parts are simplified, in the outermost possible scope,
     /// unless an equal one is available.
-    pub(super) fn push_shared(&mut self, pat: Vec<Param<L>>, aux: Aux, exp: Exp<L>) {
+    pub(crate) fn push_shared(&mut self, pat: Vec<Param<L>>, aux: Aux, exp: Exp<L>) {
         let scalars = pat.iter().all(|param| param.ty.is_prim());
         let (true, Some(first)) = (scalars, pat.first().map(|param| param.name)) else {
             self.push(pat, aux, exp);
@@ -57,11 +59,11 @@ impl<L: OptLevel> Simplifier<'_, L> {
             self.bind_all(pat, &aux, &names);
             return;
         }
-        let mut depth = self.current();
+        let mut depth = self.known.current();
         if found.moves {
             depth = self.outermost(&found, &aux);
-            if depth < self.current() && !self.rewrite() {
-                depth = self.current();
+            if depth < self.known.current() && !self.rewrite() {
+                depth = self.known.current();
             }
         }
         let at = self.scopes[depth].out.len();
@@ -75,10 +77,10 @@ impl<L: OptLevel> Simplifier<'_, L> {
     }
 
     /// Removes the expressions with these hashes that belong to an ending scope of this depth.
-    pub(super) fn forget_exps(&mut self, hashes: &[u64], depth: u32) {
+    pub(crate) fn forget_exps(&mut self, hashes: &[u64], depth: u32) {
         for hash in hashes {
             if let Some(known) = self.available_exps.get_mut(hash) {
-                known.retain(|known| self.depth[known.first.index()] != depth);
+                known.retain(|known| self.known.depth[known.first.index()] != depth);
             }
         }
     }
@@ -87,7 +89,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
     fn equal_to(&self, found: &ExpInfo, aux: &Aux, exp: &Exp<L>) -> Option<Vec<Atom>> {
         let candidates = self.available_exps.get(&found.hash)?;
         candidates.iter().rev().find_map(|known| {
-            let stm = self.scopes[self.depth_of(known.first)].out.get(known.at)?;
+            let stm = self.scopes[self.known.depth_of(known.first)].out.get(known.at)?;
             let equal = stm.pat.first().map(|param| param.name) == Some(known.first)
                 && stm.aux.certs.iter().all(|cert| aux.certs.contains(cert))
                 && stm.aux.attrs == aux.attrs
@@ -100,9 +102,9 @@ impl<L: OptLevel> Simplifier<'_, L> {
     /// bound.
     fn outermost(&self, found: &ExpInfo, aux: &Aux) -> usize {
         let names = found.free.iter().chain(&aux.certs);
-        let least = names.map(|name| self.depth_of(*name)).max().unwrap_or(0);
-        let mut depth = self.current();
-        while depth > least && matches!(self.scopes[depth].kind, ScopeKind::Inner { runs: _ }) {
+        let least = names.map(|name| self.known.depth_of(*name)).max().unwrap_or(0);
+        let mut depth = self.known.current();
+        while depth > least && matches!(self.known.kinds[depth], ScopeKind::Inner { runs: _ }) {
             depth -= 1;
         }
         depth

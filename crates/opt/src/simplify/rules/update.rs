@@ -3,8 +3,7 @@
 //! An update of an array without other uses may be merged into the array's definition; a value
 //! whose read moves to a later point must not be consumed.
 
-use super::{Certs, Simplified, Simplifier, add_certs};
-use crate::level::OptLevel;
+use super::{Certs, Knowledge, Simplified, add_certs};
 use ir::Name;
 use ir::syntax::{Atom, BasicOp, DimIndex};
 use ir::types::{Dim, Shape};
@@ -20,9 +19,9 @@ pub(super) struct Update<'a> {
     pub(super) value: Atom,
 }
 
-impl<L: OptLevel> Simplifier<'_, L> {
+impl Knowledge<'_> {
     /// Applies the first applicable rule to an update.
-    pub(super) fn fold_update(&mut self, update: &Update<'_>) -> Option<Simplified> {
+    pub(super) fn fold_update(&self, update: &Update<'_>) -> Option<Simplified> {
         let rules: [fn(&Self, &Update<'_>) -> Option<Simplified>; 7] = [
             Self::update_of_nothing,
             Self::update_with_itself,

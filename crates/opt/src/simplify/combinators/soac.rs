@@ -9,8 +9,8 @@
 //! - Rules for maps over concatenations are in `concat_maps`, closed forms of scans and reductions
 //!   of one value in `uniform_scans`.
 
-use super::{Certs, Simplifier};
 use crate::dce::retain;
+use crate::simplify::{Certs, Simplifier};
 use ir::scan_reduce::ScanReduce;
 use ir::soac::{Screma, Soac};
 use ir::syntax::{Atom, Aux, BasicOp, Body, DimIndex, Exp, Lambda, Param};
@@ -60,7 +60,7 @@ pub(crate) fn simplify(s: &mut Simplifier<'_, Soacs>, pat: Vec<Param<Soacs>>, mu
             }
             for (param, op, certs) in after {
                 let mut aux = aux.clone();
-                super::add_certs(&mut aux.certs, &certs);
+                crate::simplify::add_certs(&mut aux.certs, &certs);
                 s.basic(param, aux, op);
             }
             for multiple in multiples {
@@ -157,13 +157,13 @@ fn simplify_inputs(
     }
     retain(inputs, &keep);
     retain(&mut map.params, &keep);
-    let runs = s.positive(width);
+    let runs = s.known.positive(width);
     s.lambda(map, runs, |s, params| {
-        let depth = s.current();
+        let depth = s.known.current();
         s.ranges_at(depth, |ranges| ranges.nonempty(width));
         s.runs_where_positive(&[width]);
         for (param, input) in params.iter().zip(inputs.iter()) {
-            if let Some(bound) = s.def(*input).and_then(|def| def.op.as_indices()?.atom()) {
+            if let Some(bound) = s.known.def(*input).and_then(|def| def.op.as_indices()?.atom()) {
                 s.ranges_at(depth, |ranges| ranges.index(param.name, bound));
             }
         }
@@ -172,7 +172,7 @@ fn simplify_inputs(
 
 /// The value of every row of the array, if all rows are the same.
 fn repeated(s: &mut Simplifier<'_, Soacs>, input: Name, aux: &mut Aux) -> Option<Atom> {
-    let def = s.def(input)?.clone();
+    let def = s.known.def(input)?.clone();
     let BasicOp::Replicate { shape, value } = &def.op else {
         return None;
     };
@@ -184,15 +184,16 @@ fn repeated(s: &mut Simplifier<'_, Soacs>, input: Name, aux: &mut Aux) -> Option
     } else {
         let op = BasicOp::Replicate { shape: Shape::from_slice(&shape[1..]), value: *value };
         let mut inner = aux.clone();
-        super::add_certs(&mut inner.certs, &def.certs);
+        crate::simplify::add_certs(&mut inner.certs, &def.certs);
         s.make("row", &inner, op)
     };
     // A value that is consumed later, while its replicate is still live, is not shared.
-    let shared = value.var().is_none_or(|name| !s.type_of(name).is_array() || !s.aliases.consumed(name));
+    let shared =
+        value.var().is_none_or(|name| !s.known.type_of(name).is_array() || !s.known.aliases.consumed(name));
     if !shared {
         return None;
     }
-    super::add_certs(&mut aux.certs, &def.certs);
+    crate::simplify::add_certs(&mut aux.certs, &def.certs);
     Some(value)
 }
 
@@ -208,7 +209,7 @@ fn drop_scanned(
     let keep: Vec<bool> = elements
         .iter()
         .enumerate()
-        .map(|(i, param)| i >= scan_reduce.n_scanned() || s.is_used(param.name))
+        .map(|(i, param)| i >= scan_reduce.n_scanned() || s.known.is_used(param.name))
         .collect();
     if !keep.contains(&false) || !keep.contains(&true) || !s.rewrite() {
         return None;
@@ -240,11 +241,11 @@ fn own_rows(
     let [DimIndex::Fix(Atom::Var(index)), rest @ ..] = slice.as_slice() else {
         return None;
     };
-    s.def(*rows.get(index)?)?.op.as_indices()?;
-    let ty = s.type_of(*array);
+    s.known.def(*rows.get(index)?)?.op.as_indices()?;
+    let ty = s.known.type_of(*array);
     let (first, inner) = ty.shape().split_first()?;
     let whole = rest.iter().zip(inner).all(|(at, dim)| at.is_full(*dim));
-    let outside = |name: &Name| s.in_scope(Atom::Var(*name));
+    let outside = |name: &Name| s.known.in_scope(Atom::Var(*name));
     let known = outside(array) && row.aux.certs.iter().all(outside);
     let own = result == Atom::Var(param.name) && *first == width && !rest.is_empty();
     (own && whole && known).then(|| (*array, row.aux.certs.clone()))
@@ -287,7 +288,7 @@ fn extract_mapped(
         }
         let result = map.body.result[i];
         let mut certs = Certs::new();
-        let op = if s.in_scope(result) {
+        let op = if s.known.in_scope(result) {
             Some(BasicOp::Replicate { shape: smallvec![width], value: result })
         } else if let Some(input) = result.var().and_then(|name| rows.get(&name)) {
             Some(BasicOp::Copy(*input))

@@ -3,33 +3,22 @@
 //!
 //! Each scope records when its body runs: if certain sizes are positive, if a truth value holds, or
 //! unknown. A check whose operands are in scope further out is moved there, with a disjunct for
-//! each scope that it leaves. Inside, where the body runs, the condition is known to hold. A later
-//! walk infers that again: a checked disjunction is stored under the names of its guards until a
-//! scope says that they are false.
+//! each scope that it leaves. Inside, where the body runs, the condition is known to hold; a later
+//! walk infers that again (`conditions`).
 //!
 //! Guarantees: a program fails in exactly the same cases as before.
 
-use super::{Certs, Def, ScopeKind, Simplifier, add_certs, cse};
 use crate::level::OptLevel;
+use crate::simplify::checks::conditions::Guard;
+use crate::simplify::knowledge::{Def, ScopeKind};
+use crate::simplify::sharing::cse;
+use crate::simplify::{Certs, Simplifier, add_certs};
 use analysis::total;
+use ir::Prov;
 use ir::remark::RemarkKind;
 use ir::syntax::{Atom, Aux, BasicOp, MsgPart, Param};
-use ir::types::{Dim, Type};
-use ir::{Name, Prov};
+use ir::types::Type;
 use prim::{BinOp, CmpOp, PrimType, Scalar, ScalarOp, UnOp};
-use smallvec::SmallVec;
-
-/// The condition under which the body of a scope runs at least once.
-#[derive(Clone, Default)]
-pub(crate) enum Guard {
-    /// Unknown.
-    #[default]
-    Unknown,
-    /// If all these are positive.
-    Positive(SmallVec<[(PrimType, Atom); 2]>),
-    /// If the operand has this truth value.
-    Holds(Atom, bool),
-}
 
 /// The largest number of scopes with a guard that a check may leave.
 const MANY: usize = 4;
@@ -37,97 +26,6 @@ const MANY: usize = 4;
 const LEVELS: u32 = 6;
 
 impl<L: OptLevel> Simplifier<'_, L> {
-    /// Records that the innermost scope's body runs if all these sizes are positive. Conditions
-    /// checked for that case hold in it.
-    pub(crate) fn runs_where_positive(&mut self, sizes: &[Dim]) {
-        let atoms: Option<SmallVec<[(PrimType, Atom); 2]>> =
-            sizes.iter().map(|dim| Some((PrimType::I64, dim.atom()?))).collect();
-        if let Some(atoms) = atoms {
-            self.runs_where(Guard::Positive(atoms));
-        }
-    }
-
-    /// As [`Simplifier::runs_where_positive`], for any guard.
-    pub(crate) fn runs_where(&mut self, guard: Guard) {
-        let depth = self.current();
-        let names: SmallVec<[Name; 2]> = match &guard {
-            Guard::Unknown => SmallVec::new(),
-            Guard::Positive(sizes) => sizes.iter().filter_map(|(_, size)| size.var()).collect(),
-            Guard::Holds(cond, _) => cond.var().into_iter().collect(),
-        };
-        self.scopes[depth].guard = guard;
-        for name in names {
-            let waiting = self.pending_disjunctions.get(&name).cloned().unwrap_or_default();
-            for (x, y, certs) in waiting {
-                self.resolve_disjunction(x, y, &certs, depth);
-            }
-        }
-    }
-
-    /// Records that one of two truth values holds: if one is known to be false, the other is true.
-    pub(super) fn resolve_disjunction(&mut self, x: Atom, y: Atom, certs: &Certs, depth: usize) {
-        for (x, y) in [(x, y), (y, x)] {
-            if let Some(proof) = self.known_false(x) {
-                let mut certs = certs.clone();
-                add_certs(&mut certs, &proof);
-                self.assume(y, true, &certs, depth);
-                return;
-            }
-        }
-    }
-
-    /// Stores a checked disjunction until one operand is known to be false.
-    pub(super) fn store_disjunction(&mut self, x: Atom, y: Atom, certs: &Certs, depth: usize) {
-        for side in [x, y] {
-            let Some(name) = self.guarding(side) else {
-                continue;
-            };
-            let waiting = self.pending_disjunctions.entry(name).or_default();
-            if waiting.len() < MANY * MANY {
-                waiting.push((x, y, certs.clone()));
-                self.scopes[depth].waiting.push(name);
-            }
-        }
-    }
-
-    /// The name that determines a guard.
-    fn guarding(&self, side: Atom) -> Option<Name> {
-        match self.def_of(side).map(|def| &def.op) {
-            Some(BasicOp::Scalar(ScalarOp::Compare(_, _, Atom::Var(size), Atom::Const(_)))) => Some(*size),
-            Some(BasicOp::Scalar(ScalarOp::Compare(_, _, Atom::Const(_), Atom::Var(size)))) => Some(*size),
-            Some(BasicOp::Scalar(ScalarOp::Unary(UnOp::Not, _, x))) => x.var(),
-            _ => side.var(),
-        }
-    }
-
-    /// The certificates proving that a truth value is false.
-    fn known_false(&self, x: Atom) -> Option<Certs> {
-        if let Atom::Const(value) = x {
-            return (value == Scalar::Bool(false)).then(Certs::new);
-        }
-        let known = |x: Atom| {
-            let sub = self.subs.get(x.var()?.index())?.as_ref()?;
-            let value = sub.atom.constant()?.as_bool()?;
-            Some((value, sub.certs.clone()))
-        };
-        if let Some((false, certs)) = known(x) {
-            return Some(certs);
-        }
-        let op = &self.def_of(x)?.op;
-        if let BasicOp::Scalar(ScalarOp::Unary(UnOp::Not, _, inner)) = op
-            && let Some((true, certs)) = known(*inner)
-        {
-            return Some(certs);
-        }
-        if let BasicOp::Scalar(ScalarOp::Compare(op, ty, a, b)) = op
-            && ty.is_int()
-            && let Some((false, certs)) = self.ranges.compare(*op, *a, *b)
-        {
-            return Some(certs);
-        }
-        None
-    }
-
     /// The scope that a check can be hoisted to with guards, and the guards of the scopes that it
     /// leaves, outermost first.
     fn guarded_depth(&self, aux: &Aux, op: &BasicOp) -> Option<(usize, Vec<Guard>)> {
@@ -141,7 +39,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
             }
         }
         for cert in &aux.certs {
-            least = least.max(self.depth_of(*cert));
+            least = least.max(self.known.depth_of(*cert));
         }
         let (depth, guards) = self.hoist_depth_with_guards(least, &|_| 0)?;
         (!guards.is_empty()).then_some((depth, guards))
@@ -150,32 +48,31 @@ impl<L: OptLevel> Simplifier<'_, L> {
     /// The outermost scope to which a check can be hoisted, and the guards of the scopes that it
     /// leaves, outermost first. Its operands are in scope from depth `least` on; to leave the scope
     /// at a depth, it also needs names up to the depth given by `more`.
-    pub(super) fn hoist_depth_with_guards(
+    pub(crate) fn hoist_depth_with_guards(
         &self,
         least: usize,
         more: &dyn Fn(usize) -> usize,
     ) -> Option<(usize, Vec<Guard>)> {
-        let known = |atom: Atom| self.known_at(atom);
         let (mut guards, mut needed, mut best) = (Vec::new(), 0, None);
-        for depth in (least + 1..=self.current()).rev() {
-            let scope = &self.scopes[depth];
+        for depth in (least + 1..=self.known.current()).rev() {
+            let (scope, kind) = (&self.scopes[depth], self.known.kinds[depth]);
             needed = needed.max(more(depth));
-            if scope.kind != (ScopeKind::Inner { runs: true }) {
+            if kind != (ScopeKind::Inner { runs: true }) {
                 match &scope.guard {
                     Guard::Unknown => break,
                     Guard::Positive(sizes) => {
                         for (_, size) in sizes {
-                            needed = needed.max(known(*size));
+                            needed = needed.max(self.known.depth_of_atom(*size));
                         }
                     }
-                    Guard::Holds(cond, _) => needed = needed.max(known(*cond)),
+                    Guard::Holds(cond, _) => needed = needed.max(self.known.depth_of_atom(*cond)),
                 }
                 guards.push(scope.guard.clone());
                 if guards.len() > MANY {
                     break;
                 }
             }
-            if needed < depth && scope.kind != ScopeKind::Branch {
+            if needed < depth && kind != ScopeKind::Branch {
                 best = Some((depth - 1, guards.len()));
             }
         }
@@ -187,7 +84,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
 
     /// Emits a check before bodies that may not run, if guards allow a scope further out than
     /// `plain`. Returns the scope that it was emitted to.
-    pub(super) fn emit_guarded(
+    pub(crate) fn emit_guarded(
         &mut self,
         param: &Param<L>,
         aux: &Aux,
@@ -201,6 +98,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         if depth >= plain || !self.rewrite() {
             return None;
         }
+        self.left.to_simplify = true;
         self.decide(aux, op, RemarkKind::CheckHoisted);
         let mut aux = aux.clone();
         let all = self.recompute_in_outer(*cond, aux.prov, &mut aux.certs, depth);
@@ -218,7 +116,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
     }
 
     /// Emits, in an outer scope, a truth value that is `all` unless one of the guards fails.
-    pub(super) fn unless_guarded(
+    pub(crate) fn unless_guarded(
         &mut self,
         mut all: Atom,
         guards: &[Guard],
@@ -254,15 +152,11 @@ impl<L: OptLevel> Simplifier<'_, L> {
         all
     }
 
-    fn known_at(&self, atom: Atom) -> usize {
-        atom.var().map_or(0, |name| self.depth_of(name))
-    }
-
     /// The operation and operands that a truth value or an integer is computed from, and the depth
     /// of its certificates.
     fn parts_of(&self, value: Atom) -> Option<(BasicOp, [Option<Atom>; 2], usize)> {
-        let def = self.def_of(value)?;
-        let checks = def.certs.iter().map(|cert| self.depth_of(*cert)).max();
+        let def = self.known.def_of(value)?;
+        let checks = def.certs.iter().map(|cert| self.known.depth_of(*cert)).max();
         let op = def.op.clone();
         let parts = if let BasicOp::Scalar(
             ScalarOp::Compare(_, _, x, y) | ScalarOp::Binary(BinOp::And | BinOp::Or, PrimType::Bool, x, y),
@@ -283,7 +177,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
 
     /// The outermost scope in which a value can be computed.
     fn reach(&self, value: Atom, fuel: u32) -> usize {
-        let known = self.known_at(value);
+        let known = self.known.depth_of_atom(value);
         match self.parts_of(value) {
             Some((_, parts, checks)) if fuel > 0 && known > 0 => {
                 let parts = parts.into_iter().flatten();
@@ -298,14 +192,14 @@ impl<L: OptLevel> Simplifier<'_, L> {
     /// check before the division excludes that. From here on the value is an alias of the outer
     /// one. Certificates of its operands are added to `certs`.
     fn recompute_in_outer(&mut self, value: Atom, prov: Prov, certs: &mut Certs, depth: usize) -> Atom {
-        if self.known_at(value) <= depth {
+        if self.known.depth_of_atom(value) <= depth {
             return value;
         }
         let (Some((mut op, _, _)), Some(name)) = (self.parts_of(value), value.var()) else {
             return value;
         };
-        let ty = self.type_of(name);
-        let mut own = self.def(name).map_or_else(Certs::new, |d| d.certs.clone());
+        let ty = self.known.type_of(name);
+        let mut own = self.known.def(name).map_or_else(Certs::new, |d| d.certs.clone());
         if let BasicOp::Scalar(op) = &mut op {
             for x in op.operands_mut() {
                 *x = self.recompute_in_outer(*x, prov, &mut own, depth);
@@ -324,14 +218,14 @@ impl<L: OptLevel> Simplifier<'_, L> {
         lifted
     }
 
-    pub(super) fn or(&mut self, x: Atom, y: Atom, prov: Prov, depth: usize) -> Atom {
+    pub(crate) fn or(&mut self, x: Atom, y: Atom, prov: Prov, depth: usize) -> Atom {
         let op = BasicOp::binary(BinOp::Or, PrimType::Bool, x, y);
         self.emit_in_outer("or", Type::BOOL, prov, op, depth)
     }
 
     /// Emits an operation on truth values or sizes in an outer scope, or reuses an equal one. Rules
     /// are not applied, as they would use facts of the current scope.
-    pub(super) fn emit_in_outer(
+    pub(crate) fn emit_in_outer(
         &mut self,
         hint: &str,
         ty: Type,
@@ -344,7 +238,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
             let candidates = self.cse.get(&hash)?;
             candidates.iter().copied().find(|name| {
                 let same = |def: &std::rc::Rc<Def>| def.certs.is_empty() && cse::equal(&def.op, &op);
-                self.depth_of(*name) <= depth && self.def(*name).is_some_and(same)
+                self.known.depth_of(*name) <= depth && self.known.def(*name).is_some_and(same)
             })
         });
         if let Some(name) = known {

@@ -1,8 +1,7 @@
 //! Rules for scalar operations: exact ones only, so that all results are bit-identical (float sums
 //! keep their order; `x + 0.0` stays).
 
-use super::{Certs, Def, Simplified, Simplifier};
-use crate::level::OptLevel;
+use super::{Certs, Def, Knowledge, Simplified, add_certs};
 use ir::syntax::{Atom, BasicOp};
 use prim::{BinClass, BinOp, CmpOp, ConvOp, MathFun, PrimType, Scalar, ScalarOp, UnOp, eval};
 
@@ -65,7 +64,7 @@ fn fold_math(fun: MathFun, ty: PrimType, args: &[Atom]) -> Option<Simplified> {
     }
 }
 
-impl<L: OptLevel> Simplifier<'_, L> {
+impl Knowledge<'_> {
     /// Applies the rules to a scalar operation.
     pub(super) fn fold_scalar(&self, scalar: &ScalarOp<Atom>) -> Option<Simplified> {
         if let Ok(known) = scalar.as_ref().try_map(|x| x.constant().ok_or(())) {
@@ -180,7 +179,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
                 if let Some((true, mut certs)) = self.ranges.compare(CmpOp::SLt, x, y)
                     && let Some((true, more)) = self.ranges.compare(CmpOp::SLe, int(ty, 0), x)
                 {
-                    super::add_certs(&mut certs, &more);
+                    add_certs(&mut certs, &more);
                     return Some(Simplified::Atom(x, certs));
                 }
                 if bin == BinOp::UMod {
@@ -220,7 +219,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         let (true, more) = self.ranges.compare(CmpOp::SLe, int(ty, 0), y)? else {
             return None;
         };
-        super::add_certs(&mut certs, &more);
+        add_certs(&mut certs, &more);
         Some(certs)
     }
 

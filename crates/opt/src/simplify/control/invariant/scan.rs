@@ -7,8 +7,9 @@
 
 use super::{Operand, Relation, SLOW};
 use crate::level::OptLevel;
+use crate::simplify::knowledge::ScopeKind;
 use crate::simplify::rewrite::Rewriter;
-use crate::simplify::{Certs, ScopeKind, Simplifier};
+use crate::simplify::{Certs, Simplifier};
 use analysis::uses::EachUse;
 use ir::Name;
 use ir::syntax::{Atom, BasicOp, Body, Exp, LoopParam};
@@ -170,7 +171,7 @@ impl Scan {
                         if !ty.is_int() {
                             continue;
                         }
-                        s.ranges.typed(param.name, ty);
+                        s.known.ranges.typed(param.name, ty);
                         let name = Atom::Var(param.name);
                         for ((value, k), _) in
                             values.above.iter().zip(yes.0.iter().zip(&no.0)).filter(|(_, (x, y))| **x && **y)
@@ -199,7 +200,7 @@ impl Scan {
         wanted: &[bool],
     ) -> Vec<(Vec<bool>, Vec<bool>)> {
         s.enter(ScopeKind::Branch);
-        let inner = s.current();
+        let inner = s.known.current();
         self.assume(s, cond, truth, &Certs::new(), inner, FUEL);
         self.run(s, body, values, inner);
         let free = |certs: Option<Certs>| certs.is_some_and(|certs| certs.is_empty());
@@ -210,9 +211,9 @@ impl Scan {
             let mut result = *result;
             s.rewrite_plain(&mut result);
             let above = values.above.iter();
-            let above = above.map(|(value, k)| free(s.ranges.at_most(result, *value, *k)));
+            let above = above.map(|(value, k)| free(s.known.ranges.at_most(result, *value, *k)));
             let below = values.below.iter();
-            let below = below.map(|(value, k)| free(s.ranges.at_most(*value, result, -*k)));
+            let below = below.map(|(value, k)| free(s.known.ranges.at_most(*value, result, -*k)));
             (above.collect(), below.collect())
         });
         let compared = compared.collect();

@@ -7,7 +7,7 @@
 //!     updateacc a (i) (v)
 //! ```
 
-use super::{Certs, Simplifier};
+use crate::simplify::{Certs, Simplifier};
 use ir::scan_reduce::ScanReduce;
 use ir::soac::{AccInput, Screma, Soac};
 use ir::syntax::{Atom, Aux, BasicOp, Exp, Lambda, Param};
@@ -17,7 +17,7 @@ use rustc_hash::FxHashSet;
 
 impl Simplifier<'_, Soacs> {
     /// Returns the map that a scatter of all elements is equal to, with the names that it binds.
-    pub(super) fn scatter_of_all(
+    pub(crate) fn scatter_of_all(
         &mut self,
         pat: &[Param<Soacs>],
         aux: &Aux,
@@ -101,6 +101,6 @@ impl Simplifier<'_, Soacs> {
     fn counts_all(&self, array: Name, width: Dim) -> bool {
         let (mut array, mut certs) = (array, Certs::new());
         self.rewrite_name(&mut array, &mut certs);
-        certs.is_empty() && self.def(array).is_some_and(|def| def.op.as_indices() == Some(width))
+        certs.is_empty() && self.known.def(array).is_some_and(|def| def.op.as_indices() == Some(width))
     }
 }

@@ -4,39 +4,38 @@
 //! not need the array. A written element, or one that updates do not touch, is found through at
 //! most [`UPDATES`] updates.
 
-use super::{Certs, Simplified, Simplifier, add_certs};
-use crate::level::OptLevel;
+use super::{Certs, Knowledge, NewOps, Simplified, add_certs};
 use ir::Name;
-use ir::syntax::{Atom, Aux, BasicOp, DimIndex, Param};
+use ir::syntax::{Atom, BasicOp, DimIndex};
 use ir::types::Dim;
 use prim::{BinOp, PrimType};
 
 /// The largest number of updates through which a read is traced.
 const UPDATES: usize = 16;
 
-impl<L: OptLevel> Simplifier<'_, L> {
+impl Knowledge<'_> {
     /// `(copy xs)[i] = xs[i]`; if `xs` is consumed, only where its elements are known without it.
     pub(super) fn element_of(
-        &mut self,
+        &self,
         source: Name,
         slice: Vec<DimIndex>,
         certs: Certs,
-        param: &Param<L>,
+        new: &mut NewOps<'_>,
     ) -> Option<Simplified> {
         if !self.aliases.consumed(source) {
             let array = source;
             return Some(Simplified::Op(BasicOp::Index { array, slice }, certs));
         }
-        self.element_of_known(source, &slice, certs, param)
+        self.element_of_known(source, &slice, certs, new)
     }
 
     /// An element of a fill, a constant or a literal, which may be consumed.
     fn element_of_known(
-        &mut self,
+        &self,
         source: Name,
         slice: &[DimIndex],
         certs: Certs,
-        param: &Param<L>,
+        new: &mut NewOps<'_>,
     ) -> Option<Simplified> {
         let known = matches!(
             self.def(source)?.op,
@@ -48,7 +47,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         if !known {
             return None;
         }
-        let mut folded = self.fold_index(source, slice, param)?;
+        let mut folded = self.fold_index(source, slice, source, new)?;
         let (Simplified::Atom(_, own) | Simplified::Op(_, own)) = &mut folded;
         add_certs(own, &certs);
         Some(folded)
@@ -57,10 +56,11 @@ impl<L: OptLevel> Simplifier<'_, L> {
     /// `(reshape [n] (flatindex xs from (n by step, 1 by ..)))[i] = xs[from + i * step]`, where all
     /// dimensions but one have one element.
     fn element_of_flat_view(
-        &mut self,
+        &self,
         (source, offset, dims): (Name, Atom, &[(Dim, Atom)]),
         at: Atom,
         certs: Certs,
+        new: &mut NewOps<'_>,
     ) -> Option<Simplified> {
         let mut long = dims.iter().filter(|(count, _)| *count != Dim::Const(1));
         let step = long.next();
@@ -68,7 +68,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
             return None;
         }
         let position = match step {
-            Some(dim) => self.flat_position(offset, &[*dim], &[at]),
+            Some(dim) => self.flat_position(offset, &[*dim], &[at], new),
             None => offset,
         };
         let op = BasicOp::Index { array: source, slice: vec![DimIndex::Fix(position)] };
@@ -77,18 +77,18 @@ impl<L: OptLevel> Simplifier<'_, L> {
 
     /// `(reshape [n * m] (replicate n row))[i] = row[i % m]`
     pub(super) fn element_of_flat_rows(
-        &mut self,
+        &self,
         source: Name,
         at: &[Atom],
         certs: Certs,
-        param: &Param<L>,
+        new: &mut NewOps<'_>,
     ) -> Option<Simplified> {
         let &[at] = at else { return None };
         let def = self.def(source)?.clone();
         let mut certs = certs;
         add_certs(&mut certs, &def.certs);
         if let BasicOp::FlatIndex { array, offset, dims } = &def.op {
-            return self.element_of_flat_view((*array, *offset, dims), at, certs);
+            return self.element_of_flat_view((*array, *offset, dims), at, certs, new);
         }
         let BasicOp::Replicate { shape: _, value } = &def.op else {
             return None;
@@ -107,12 +107,11 @@ impl<L: OptLevel> Simplifier<'_, L> {
         }
         // An element exists, so the row's size is positive; the remainder must not depend on that
         // fact.
-        let aux = Aux::at(self.prov);
         let one = BasicOp::binary(BinOp::SMax, PrimType::I64, size.atom()?, Atom::i64(1));
-        let some = self.make("some", &aux, one);
+        let some = self.make(new, "some", one);
         let within = BasicOp::binary(BinOp::SRem, PrimType::I64, at, some);
-        let slice = vec![DimIndex::Fix(self.make("within", &aux, within))];
-        self.element_of(row, slice, certs, param)
+        let slice = vec![DimIndex::Fix(self.make(new, "within", within))];
+        self.element_of(row, slice, certs, new)
     }
 
     /// `[row][0] = copy row`, and likewise for replicates, if the array of rows has no other use.
@@ -134,17 +133,17 @@ impl<L: OptLevel> Simplifier<'_, L> {
     /// An element of an updated array: the written value, or the value before, if it is known
     /// without the array.
     pub(super) fn read_after_updates(
-        &mut self,
+        &self,
         array: Name,
         at: &[DimIndex],
-        param: &Param<L>,
+        new: &mut NewOps<'_>,
     ) -> Option<Simplified> {
         let (mut array, mut certs) = (array, Certs::new());
         for _ in 0..UPDATES {
             let def = self.def(array)?.clone();
             add_certs(&mut certs, &def.certs);
             let BasicOp::Update { array: before, slice: written, value } = &def.op else {
-                return self.element_of_known(array, at, certs, param);
+                return self.element_of_known(array, at, certs, new);
             };
             match self.ranges.compare_index(at, written) {
                 Some((true, proof)) => {

@@ -3,7 +3,7 @@
 //! operands have equal lengths and the order of updates does not matter. Such a map over flattened
 //! matrices becomes a nest.
 
-use super::{Certs, Simplifier, add_certs};
+use crate::simplify::{Certs, Simplifier, add_certs};
 use analysis::size;
 use ir::soac::{Screma, Soac};
 use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Lambda, Param, ReshapeKind, Stm};
@@ -19,17 +19,17 @@ impl Simplifier<'_, Soacs> {
     /// `map (\xs ys -> concat (xs, ys)) xss yss = concat along the next dimension (xss, yss)`
     ///
     /// Not for rows that are fresh arrays of a combinator: fusion builds them in place.
-    pub(super) fn rows_concatenated(
+    pub(crate) fn rows_concatenated(
         &self,
         result: Atom,
         rows: &FxHashMap<Name, Name>,
     ) -> Option<(BasicOp, Certs)> {
-        let def = self.def_of(result)?;
+        let def = self.known.def_of(result)?;
         let BasicOp::Concat { dim, arrays, width } = &def.op else {
             return None;
         };
-        let known = |name: &Name| self.in_scope(Atom::Var(*name));
-        let width_known = width.atom().is_some_and(|atom| self.in_scope(atom));
+        let known = |name: &Name| self.known.in_scope(Atom::Var(*name));
+        let width_known = width.atom().is_some_and(|atom| self.known.in_scope(atom));
         if !width_known || !def.certs.iter().all(known) {
             return None;
         }
@@ -37,7 +37,7 @@ impl Simplifier<'_, Soacs> {
             .iter()
             .map(|array| {
                 let input = rows.get(array).copied()?;
-                (!self.fresh_arrays[input.index()]).then_some(input)
+                (!self.known.fresh_arrays[input.index()]).then_some(input)
             })
             .collect();
         let op = BasicOp::Concat { dim: dim + 1, arrays: arrays?, width: *width };
@@ -46,7 +46,7 @@ impl Simplifier<'_, Soacs> {
 
     /// Splits a map that only updates accumulators and whose inputs are concatenations, with no
     /// other uses and equal operand sizes, into a map per operand.
-    pub(super) fn split_over_concat(
+    pub(crate) fn split_over_concat(
         &mut self,
         pat: &[Param<Soacs>],
         aux: &Aux,
@@ -73,14 +73,14 @@ impl Simplifier<'_, Soacs> {
             }
             let mut input = *input;
             self.rewrite_name(&mut input, &mut aux.certs);
-            let def = self.def(input)?;
+            let def = self.known.def(input)?;
             let BasicOp::Concat { dim: 0, arrays, width: _ } = &def.op else {
                 return None;
             };
-            if !self.read_once(input) || !self.may_delay_reads(arrays) {
+            if !self.known.read_once(input) || !self.known.may_delay_reads(arrays) {
                 return None;
             }
-            let sizes: Option<Vec<Dim>> = arrays.iter().map(|a| self.size_in(*a, 0)).collect();
+            let sizes: Option<Vec<Dim>> = arrays.iter().map(|a| self.known.size_in(*a, 0)).collect();
             let sizes = sizes?;
             if cut.get_or_insert_with(|| sizes.clone()) != &sizes {
                 return None;
@@ -144,7 +144,7 @@ impl Simplifier<'_, Soacs> {
     /// Returns false for the type of an accumulator with an operator.
     fn is_scatter(&self, ty: &Type) -> bool {
         match ty {
-            Type::Acc { token, .. } => !self.neutrals.contains_key(token),
+            Type::Acc { token, .. } => !self.known.neutrals.contains_key(token),
             Type::Prim(_) | Type::Array { .. } | Type::Cert | Type::Mem(_) => true,
         }
     }
@@ -189,7 +189,7 @@ impl Simplifier<'_, Soacs> {
     /// nest of maps over the matrices, if these are results of combinators:
     ///
     /// `map f (reshape [n * m] xss) = map (\xs -> map f xs) xss`
-    pub(super) fn nest_over_rows(&mut self, aux: &Aux, screma: &Screma) -> Option<(Aux, Soac)> {
+    pub(crate) fn nest_over_rows(&mut self, aux: &Aux, screma: &Screma) -> Option<(Aux, Soac)> {
         let Screma { width: _, inputs, map, scan_reduce } = screma;
         let is_acc = |ty: &Type| matches!(ty, Type::Acc { .. });
         if !scan_reduce.is_map() || !map.ret.iter().all(is_acc) {
@@ -205,19 +205,19 @@ impl Simplifier<'_, Soacs> {
                 rows.push((input, None));
                 continue;
             }
-            let def = self.def(input)?;
+            let def = self.known.def(input)?;
             let BasicOp::Reshape { kind: ReshapeKind::Arbitrary, shape: _, array } = &def.op else {
                 return None;
             };
-            let ty = self.type_of(*array);
+            let ty = self.known.type_of(*array);
             let &[n, m, ref rest @ ..] = ty.shape() else {
                 return None;
             };
-            let made = self.fresh_arrays[array.index()] && self.def(*array).is_none();
+            let made = self.known.fresh_arrays[array.index()] && self.known.def(*array).is_none();
             let row = ty.row()?;
             if !made
-                || !self.read_once(input)
-                || !self.may_delay_reads(&[*array])
+                || !self.known.read_once(input)
+                || !self.known.may_delay_reads(&[*array])
                 || rest != param.ty.shape()
                 || *sizes.get_or_insert((n, m)) != (n, m)
             {

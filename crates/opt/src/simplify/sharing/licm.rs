@@ -1,13 +1,15 @@
-//! Loop-invariant code motion beyond single basic operations: divisions by values known to be
-//! positive, and loop-invariant combinators.
+//! Loop-invariant code motion: of basic operations, of divisions by values known to be positive, and
+//! of loop-invariant combinators.
 //!
 //! A combinator is hoisted out of bodies that certainly run; out of other bodies only if it cannot
 //! fail and reads an array that exists in any case. A map that is as cheap to compute as to read
 //! stays, where it may fuse. Arrays that are consumed or are results stay as well: each iteration
 //! needs a new one.
 
-use super::{Scope, ScopeKind, Simplifier};
 use crate::level::OptLevel;
+use crate::simplify::Simplifier;
+use crate::simplify::knowledge::ScopeKind;
+use crate::simplify::sharing::cse;
 use analysis::{cost, thresholds, total};
 use ir::soac::{Screma, Soac};
 use ir::syntax::{Atom, Aux, BasicOp, Exp, Param, Stm};
@@ -22,27 +24,72 @@ pub(crate) const MAX_DEPTH: usize = 32;
 const VIEWS: usize = 4;
 
 impl<L: OptLevel> Simplifier<'_, L> {
+    /// The scope that an operation can be hoisted to: outwards through loops and lambdas as long as
+    /// its operands are in scope and it may run there.
+    pub(crate) fn hoist_depth(&self, param: &Param<L>, aux: &Aux, op: &BasicOp) -> usize {
+        let current = self.known.current();
+        if current == 0 {
+            return current;
+        }
+        let mut mobility = cse::mobility(op);
+        if let BasicOp::Scalar(ScalarOp::Binary(op, _, _, y)) = op
+            && mobility == cse::Mobility::Pinned
+            && self.known.never_fails(*op, *y)
+        {
+            mobility = cse::Mobility::Free;
+        }
+        if mobility == cse::Mobility::Pinned
+            || (cse::makes_array(op) && self.known.aliases.consumed(param.name))
+        {
+            return current;
+        }
+        let mut least = 0;
+        cse::each_name::<L>(param, op, |name| least = least.max(self.known.depth_of(name)));
+        for cert in &aux.certs {
+            least = least.max(self.known.depth_of(*cert));
+        }
+        let mut depth = current;
+        while depth > least {
+            let ScopeKind::Inner { runs } = self.known.kinds[depth] else {
+                break;
+            };
+            let may = match mobility {
+                cse::Mobility::Free => true,
+                cse::Mobility::Array => {
+                    param.ty.shape().iter().all(|dim| self.known.size_known(*dim, depth - 1))
+                }
+                cse::Mobility::Check => runs,
+                cse::Mobility::Pinned => false,
+            };
+            if !may {
+                break;
+            }
+            depth -= 1;
+        }
+        depth
+    }
+
     /// `x / y` with operands bound further out, where `y` is known to be positive: `x / max(y, 1)`
     /// can be computed where that is not known.
-    pub(super) fn hoistable_division(&mut self, aux: &Aux, op: &mut BasicOp) {
+    pub(crate) fn hoistable_division(&mut self, aux: &Aux, op: &mut BasicOp) {
         let BasicOp::Scalar(ScalarOp::Binary(divide, ty, x, Atom::Var(y))) = *op else {
             return;
         };
-        let here = self.current();
-        let depth = |atom: Atom| atom.var().map_or(0, |name| self.depth_of(name));
-        let certs = aux.certs.iter().map(|cert| self.depth_of(*cert));
-        let least = certs.max().unwrap_or(0).max(depth(x)).max(self.depth_of(y));
-        let leaves = |scope: &Scope<L>| matches!(scope.kind, ScopeKind::Inner { .. });
+        let here = self.known.current();
+        let certs = aux.certs.iter().map(|cert| self.known.depth_of(*cert));
+        let least = certs.max().unwrap_or(0).max(self.known.depth_of_atom(x)).max(self.known.depth_of(y));
+        let leaves = |kind: &ScopeKind| matches!(kind, ScopeKind::Inner { .. });
         if least == here
             || !ty.is_int()
-            || self.never_fails(divide, Atom::Var(y))
-            || !self.scopes[least + 1..].iter().all(leaves)
+            || self.known.never_fails(divide, Atom::Var(y))
+            || !self.known.kinds[least + 1..].iter().all(leaves)
         {
             return;
         }
-        if !self.is_positive(ty, Atom::Var(y)) || !self.rewrite() {
+        if !self.known.at_least(ty, Atom::Var(y), 1) || !self.rewrite() {
             return;
         }
+        self.left.to_simplify = true;
         // Emitted where the divisor is bound, as simplification in the current scope would remove
         // it.
         let y_or_one = self.divisor(ty, Atom::Var(y), aux.prov, least);
@@ -51,9 +98,9 @@ impl<L: OptLevel> Simplifier<'_, L> {
 
     /// Emits, in an outer scope, a substitute for a divisor that is known to be non-zero here but
     /// may be 0 there.
-    pub(super) fn divisor(&mut self, ty: PrimType, y: Atom, prov: Prov, depth: usize) -> Atom {
+    pub(crate) fn divisor(&mut self, ty: PrimType, y: Atom, prov: Prov, depth: usize) -> Atom {
         let number = |value| Atom::Const(Scalar::int(ty, value));
-        if self.is_positive(ty, y) {
+        if self.known.at_least(ty, y, 1) {
             let most = BasicOp::binary(BinOp::SMax, ty, y, number(1));
             return self.emit_in_outer("positive", Type::Prim(ty), prov, most, depth);
         }
@@ -62,37 +109,15 @@ impl<L: OptLevel> Simplifier<'_, L> {
             BasicOp::select(ty, self.emit_in_outer("none", Type::BOOL, prov, none, depth), number(1), y);
         self.emit_in_outer("divisor", Type::Prim(ty), prov, choice, depth)
     }
-
-    /// Returns true if a number is known to be positive here without certificates.
-    fn is_positive(&self, ty: PrimType, y: Atom) -> bool {
-        let one = Atom::Const(Scalar::int(ty, 1));
-        let known = self.ranges.compare(CmpOp::SLe, one, y);
-        known.is_some_and(|(truth, certs)| truth && certs.is_empty())
-    }
-
-    /// Returns true if the operator is defined for every first operand.
-    pub(super) fn never_fails(&self, op: BinOp, y: Atom) -> bool {
-        if total::never_fails(op, y) {
-            return true;
-        }
-        let Some(BasicOp::Scalar(ScalarOp::Binary(BinOp::SMax, _, x, y))) = self.def_of(y).map(|def| &def.op)
-        else {
-            return false;
-        };
-        [x, y].iter().any(|atom| {
-            let value = atom.constant().and_then(Scalar::as_i64);
-            value.is_some_and(|value| value > 0)
-        })
-    }
 }
 
 impl Simplifier<'_, Soacs> {
     /// Emits a combinator, outside of the bodies in which it is invariant.
-    pub(super) fn push_hoisted(&mut self, pat: Vec<Param<Soacs>>, aux: Aux, screma: Screma) {
+    pub(crate) fn push_hoisted(&mut self, pat: Vec<Param<Soacs>>, aux: Aux, screma: Screma) {
         let inputs = screma.inputs.clone();
         let exp = Exp::Op(Soac::Screma(screma));
         let depth = self.target_depth(&pat, &aux, &inputs, &exp);
-        if depth < self.current() && !is_recomputed(&exp) && self.rewrite() {
+        if depth < self.known.current() && !is_recomputed(&exp) && self.rewrite() {
             self.push_at(depth, pat, aux, exp);
         } else {
             self.push(pat, aux, exp);
@@ -101,20 +126,20 @@ impl Simplifier<'_, Soacs> {
 
     /// The scope that a combinator can be hoisted to.
     fn target_depth(&self, pat: &[Param<Soacs>], aux: &Aux, inputs: &[Name], exp: &Exp<Soacs>) -> usize {
-        let current = self.current();
+        let current = self.known.current();
         if current == 0 || current > MAX_DEPTH {
             return current;
         }
         let mut least = 0;
         for name in inputs.iter().chain(&aux.certs) {
-            least = least.max(self.depth_of(*name));
+            least = least.max(self.known.depth_of(*name));
         }
         let shared = |param: &Param<Soacs>| {
-            let aliases = &self.aliases;
+            let aliases = &self.known.aliases;
             !param.ty.is_array() || !(aliases.consumed(param.name) || aliases.is_result(param.name))
         };
         if least == current
-            || !matches!(self.scopes[current].kind, ScopeKind::Inner { .. })
+            || !matches!(self.known.kinds[current], ScopeKind::Inner { .. })
             || !pat.iter().all(shared)
         {
             return current;
@@ -127,7 +152,7 @@ impl Simplifier<'_, Soacs> {
         let (least, total) = (mentions.least, mentions.total);
         let (mut depth, mut best) = (current, current);
         while depth > least {
-            match self.scopes[depth].kind {
+            match self.known.kinds[depth] {
                 ScopeKind::Inner { runs } if runs || total => {}
                 ScopeKind::Inner { .. } | ScopeKind::Branch | ScopeKind::Root => break,
             }
@@ -147,7 +172,7 @@ impl Simplifier<'_, Soacs> {
         let made = |input: &Name| {
             let mut array = *input;
             for _ in 0..VIEWS {
-                match self.def(array).map(|def| &def.op) {
+                match self.known.def(array).map(|def| &def.op) {
                     None => return true,
                     Some(
                         BasicOp::Reshape { array: viewed, .. }
@@ -186,9 +211,9 @@ struct Mentions<'a, 'b> {
 
 impl Visit<Soacs> for Mentions<'_, '_> {
     fn name(&mut self, name: &Name) {
-        let depth = self.s.depth_of(*name);
-        let current = self.s.current();
-        let acc = matches!(self.s.types.get(*name), Some(Type::Acc { .. }));
+        let depth = self.s.known.depth_of(*name);
+        let current = self.s.known.current();
+        let acc = matches!(self.s.known.types.get(*name), Some(Type::Acc { .. }));
         if depth <= current {
             self.least = self.least.max(if acc { current } else { depth });
         }
@@ -209,5 +234,5 @@ impl Visit<Soacs> for Mentions<'_, '_> {
 fn cannot_fail(s: &Simplifier<'_, Soacs>, op: &BasicOp) -> bool {
     total::is_total(op)
         || matches!(op, BasicOp::Scalar(ScalarOp::Binary(op, ty, _, y))
-            if s.never_fails(*op, *y) && !total::is_integer_power(*op, *ty))
+            if s.known.never_fails(*op, *y) && !total::is_integer_power(*op, *ty))
 }

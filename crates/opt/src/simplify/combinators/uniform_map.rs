@@ -1,6 +1,6 @@
 //! Maps without inputs: all iterations compute the same values, so the body is computed once.
 
-use super::Simplifier;
+use crate::simplify::Simplifier;
 use ir::scan_reduce::ScanReduce;
 use ir::syntax::{Atom, Aux, BasicOp, Body, Lambda, Param};
 use ir::types::{Dim, Type};
@@ -10,7 +10,7 @@ use smallvec::smallvec;
 impl Simplifier<'_, Soacs> {
     /// `map (\_ -> x) = replicate n x`, if the map has an iteration. Returns the body to compute
     /// once.
-    pub(super) fn uniform_body(
+    pub(crate) fn uniform_body(
         &mut self,
         width: Dim,
         inputs: &[Name],
@@ -22,7 +22,7 @@ impl Simplifier<'_, Soacs> {
             && scan_reduce.is_map()
             && map.ret.iter().all(arrays)
             && !map.body.stms.is_empty()
-            && self.positive(width)
+            && self.known.positive(width)
             && self.rewrite();
         same.then(|| {
             let none = Body { stms: Vec::new(), result: Vec::new() };
@@ -31,7 +31,7 @@ impl Simplifier<'_, Soacs> {
     }
 
     /// Binds the names of the pattern to replicates of these values.
-    pub(super) fn replicate_all(&mut self, pat: Vec<Param<Soacs>>, aux: &Aux, width: Dim, values: &[Atom]) {
+    pub(crate) fn replicate_all(&mut self, pat: Vec<Param<Soacs>>, aux: &Aux, width: Dim, values: &[Atom]) {
         for (param, value) in pat.into_iter().zip(values) {
             let op = BasicOp::Replicate { shape: smallvec![width], value: *value };
             self.use_more(&op);

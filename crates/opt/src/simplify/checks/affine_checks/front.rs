@@ -130,9 +130,9 @@ impl<L: OptLevel> Simplifier<'_, L> {
 
     /// A value where all eliminated indices are 0.
     fn base(&mut self, value: &Affine, prov: Prov, depth: usize) -> Atom {
-        let base = value
-            .poly
-            .substitute(|name| if self.depth_of(name) <= depth { Poly::var(name) } else { Poly::default() });
+        let base = value.poly.substitute(|name| {
+            if self.known.depth_of(name) <= depth { Poly::var(name) } else { Poly::default() }
+        });
         let base = self.computed(&base, prov, depth);
         if value.narrow { self.lowest_bits(base, prov, depth) } else { base }
     }
@@ -175,7 +175,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
             let mut product = Atom::i64(*coefficient);
             for name in monomial {
                 let mut factor = Atom::Var(*name);
-                if self.type_of(*name) == Type::Prim(PrimType::I32) {
+                if self.known.type_of(*name) == Type::Prim(PrimType::I32) {
                     let extended = BasicOp::convert(ConvOp::SExt, PrimType::I32, PrimType::I64, factor);
                     factor = self.emit_in_outer("wide", Type::I64, prov, extended, depth);
                 }

@@ -4,8 +4,8 @@
 //! All parameters are assumed to be invariant until one turns out not to be under that assumption,
 //! so mutually dependent ones are found together.
 
-use super::Simplifier;
 use crate::level::OptLevel;
+use crate::simplify::Simplifier;
 use ir::Name;
 use ir::syntax::{Atom, Body, Exp, LoopForm, LoopParam, Stm};
 use rustc_hash::FxHashMap;
@@ -20,7 +20,7 @@ type Known = FxHashMap<Name, Atom>;
 
 impl<L: OptLevel> Simplifier<'_, L> {
     /// Flags the parameters that keep their initial value.
-    pub(super) fn invariant_params(
+    pub(crate) fn invariant_params(
         &self,
         params: &[LoopParam<L>],
         form: &LoopForm,

@@ -23,9 +23,9 @@
 
 mod front;
 
-use super::guard::Guard;
-use super::{Certs, Simplifier, add_certs};
 use crate::level::OptLevel;
+use crate::simplify::checks::conditions::Guard;
+use crate::simplify::{Certs, Simplifier, add_certs};
 use analysis::affine;
 use ir::Name;
 use ir::poly::Poly;
@@ -87,7 +87,7 @@ struct HoistedCheck {
 impl<L: OptLevel> Simplifier<'_, L> {
     /// Emits a check of an index before the loops in whose indices it is affine, and returns the
     /// scope that it was emitted to.
-    pub(super) fn emit_affine_check(&mut self, param: &Param<L>, aux: &Aux, op: &BasicOp) -> Option<usize> {
+    pub(crate) fn emit_affine_check(&mut self, param: &Param<L>, aux: &Aux, op: &BasicOp) -> Option<usize> {
         let BasicOp::Assert { cond, msg } = op else {
             return None;
         };
@@ -95,6 +95,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         if !self.rewrite() {
             return None;
         }
+        self.left.to_simplify = true;
         self.decide(aux, op, RemarkKind::CheckHoisted);
         let mut aux = aux.clone();
         add_certs(&mut aux.certs, &hoisted.certs);
@@ -111,7 +112,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         let op = BasicOp::Assert { cond: cond_outside, msg };
         self.emit_at(hoisted.depth, param.clone(), aux, op);
         let certs = Certs::from_slice(&[param.name]);
-        self.assume(*cond, true, &certs, self.current());
+        self.assume(*cond, true, &certs, self.known.current());
         Some(hoisted.depth)
     }
 
@@ -119,7 +120,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         let mut certs = aux.certs.clone();
         let goal = self.goal(cond, &mut certs)?;
         // The scope required by all operands except the loop indices themselves.
-        let mut least = goal.bound.var().map_or(0, |name| self.depth_of(name));
+        let mut least = goal.bound.var().map_or(0, |name| self.known.depth_of(name));
         let mut shown = Vec::with_capacity(msg.len());
         for part in msg {
             let MsgPart::Value(_, Atom::Var(name)) = *part else {
@@ -129,9 +130,9 @@ impl<L: OptLevel> Simplifier<'_, L> {
             let mut own = Certs::new();
             let value = self.value(Atom::Var(name), &mut own);
             if !self.changes(&value.poly) {
-                least = least.max(self.depth_of(name));
+                least = least.max(self.known.depth_of(name));
                 shown.push(None);
-            } else if self.type_of(name) == Type::I64 {
+            } else if self.known.type_of(name) == Type::I64 {
                 add_certs(&mut certs, &own);
                 shown.push(Some(value));
             } else {
@@ -139,19 +140,19 @@ impl<L: OptLevel> Simplifier<'_, L> {
             }
         }
         for cert in &certs {
-            least = least.max(self.depth_of(*cert));
+            least = least.max(self.known.depth_of(*cert));
         }
         let mut widths = Vec::new();
         let values = std::iter::once(&goal.index).chain(shown.iter().flatten());
         for name in values.flat_map(|value| value.poly.names()) {
             match self.counter(name) {
                 Some(width) => widths.push((name, width)),
-                None => least = least.max(self.depth_of(name)),
+                None => least = least.max(self.known.depth_of(name)),
             }
         }
         let (depth, guards) = self.hoist_depth_with_guards(least, &|at| {
-            let here = widths.iter().filter(|(name, _)| self.depth_of(*name) == at);
-            here.filter_map(|(_, width)| Some(self.depth_of(width.var()?))).max().unwrap_or(0)
+            let here = widths.iter().filter(|(name, _)| self.known.depth_of(*name) == at);
+            here.filter_map(|(_, width)| Some(self.known.depth_of(width.var()?))).max().unwrap_or(0)
         })?;
         let left = self.left(&goal.index, depth)?;
         let shown = shown.into_iter().map(|value| match value {
@@ -165,13 +166,13 @@ impl<L: OptLevel> Simplifier<'_, L> {
 
     /// Returns the condition as an index compared with a non-negative bound, if it has that form.
     fn goal(&self, cond: Atom, certs: &mut Certs) -> Option<IndexCheck> {
-        let def = self.def_of(cond)?;
+        let def = self.known.def_of(cond)?;
         add_certs(certs, &def.certs);
         let BasicOp::Scalar(ScalarOp::Compare(op, PrimType::I64, x, y)) = def.op else {
             return None;
         };
         let natural = |x: Atom| {
-            let proof = self.ranges.at_most(Atom::i64(0), x, 0);
+            let proof = self.known.ranges.at_most(Atom::i64(0), x, 0);
             proof.is_some_and(|certs| certs.is_empty())
         };
         let op = match op {
@@ -184,7 +185,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         };
         let mut index = self.value(x, certs);
         // `x < n - s` is `x + s < n` if none of them is negative.
-        if let Some(rest) = self.def_of(y)
+        if let Some(rest) = self.known.def_of(y)
             && let BasicOp::Scalar(ScalarOp::Binary(BinOp::Sub, PrimType::I64, n, s)) = rest.op
             && let mut own = rest.certs.clone()
             && let start = self.value(s, &mut own)
@@ -201,7 +202,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
 
     /// A 64-bit value as an affine expression.
     fn value(&self, x: Atom, certs: &mut Certs) -> Affine {
-        if let Some(def) = self.def_of(x)
+        if let Some(def) = self.known.def_of(x)
             && let BasicOp::Scalar(ScalarOp::Convert {
                 op: ConvOp::SExt,
                 from: PrimType::I32,
@@ -226,7 +227,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
 
     /// The number of values of a loop index; `None` for other names.
     fn counter(&self, name: Name) -> Option<Atom> {
-        let scope = self.scopes.get(self.depth_of(name))?;
+        let scope = self.scopes.get(self.known.depth_of(name))?;
         let known = scope.counters.iter().find(|(counter, _)| *counter == name);
         known.map(|(_, width)| *width)
     }
@@ -237,9 +238,9 @@ impl<L: OptLevel> Simplifier<'_, L> {
         let Atom::Var(name) = x else {
             return Poly::atom(x);
         };
-        let depth = self.depth_of(name);
+        let depth = self.known.depth_of(name);
         let traced = levels > 0 && depth > 0 && self.counter(name).is_none();
-        let Some(def) = self.def(name).filter(|_| traced) else {
+        let Some(def) = self.known.def(name).filter(|_| traced) else {
             return Poly::var(name);
         };
         let mut all = def.certs.clone();
@@ -260,10 +261,10 @@ impl<L: OptLevel> Simplifier<'_, L> {
             None
         };
         let better = |poly: &Poly| {
-            let further = |name: Name| self.counter(name).is_some() || self.depth_of(name) == 0;
-            let outside = poly.names().any(further) || poly.names().all(|n| self.depth_of(n) < depth);
+            let further = |name: Name| self.counter(name).is_some() || self.known.depth_of(name) == 0;
+            let outside = poly.names().any(further) || poly.names().all(|n| self.known.depth_of(n) < depth);
             poly.terms().len() <= TERMS
-                && if self.type_of(name) == Type::I64 { outside } else { self.changes(poly) }
+                && if self.known.type_of(name) == Type::I64 { outside } else { self.changes(poly) }
         };
         match poly.filter(better) {
             Some(poly) => {
@@ -279,7 +280,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
     fn left(&self, value: &Affine, depth: usize) -> Option<SmallVec<[EliminatedIndex; MANY]>> {
         let mut left: SmallVec<[EliminatedIndex; MANY]> = SmallVec::new();
         for (monomial, coefficient) in value.poly.terms() {
-            let mut inside = monomial.iter().filter(|name| self.depth_of(**name) > depth);
+            let mut inside = monomial.iter().filter(|name| self.known.depth_of(**name) > depth);
             let Some(counter) = inside.next().copied() else {
                 continue;
             };
@@ -300,7 +301,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
                 Some(steps) => *by = Poly::constant(i64::from(steps as i32)),
                 None => {
                     let name = single(by)?;
-                    if self.type_of(name) != Type::Prim(PrimType::I32) {
+                    if self.known.type_of(name) != Type::Prim(PrimType::I32) {
                         return None;
                     }
                 }
@@ -314,12 +315,12 @@ impl<L: OptLevel> Simplifier<'_, L> {
         let fits = |left: &EliminatedIndex| {
             if let Some(by) = left.by.as_constant() {
                 let most = i64::MAX / by.checked_abs()?.max(1);
-                let proof = self.ranges.at_most(left.width, Atom::i64(most), 0);
+                let proof = self.known.ranges.at_most(left.width, Atom::i64(most), 0);
                 return Some(proof.is_some_and(|certs| certs.is_empty()));
             }
             let by = single(&left.by)?;
-            let natural = self.ranges.at_most(Atom::i64(0), Atom::Var(by), 0)?;
-            Some(natural.is_empty() && self.ranges.fits(Atom::Var(by), left.width))
+            let natural = self.known.ranges.at_most(Atom::i64(0), Atom::Var(by), 0)?;
+            Some(natural.is_empty() && self.known.ranges.fits(Atom::Var(by), left.width))
         };
         if left.iter().all(|left| fits(left) == Some(true)) {
             return Some(Form::Corners);
@@ -333,7 +334,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
             Some(by) => by > 0,
             None => {
                 let by = single(&one.by)?;
-                let natural = self.ranges.at_most(Atom::i64(0), Atom::Var(by), 0)?;
+                let natural = self.known.ranges.at_most(Atom::i64(0), Atom::Var(by), 0)?;
                 natural.is_empty()
             }
         };

@@ -1,34 +1,23 @@
-//! Laws of accumulators: updates without effect, and accumulators that are never updated.
+//! Accumulators that are never updated.
 
-use super::{Certs, Simplified, Simplifier};
 use crate::dce::retain;
 use crate::level::OptLevel;
-use ir::Name;
+use crate::simplify::Simplifier;
 use ir::soac::AccInput;
 use ir::syntax::{Atom, Aux, Lambda, Param};
-use ir::types::Type;
 
 impl<L: OptLevel> Simplifier<'_, L> {
     /// Registers the neutral elements of the accumulators that the tokens denote.
-    pub(super) fn learn_neutrals(&mut self, inputs: &[AccInput<L>], tokens: &[Param<L>]) {
+    pub(crate) fn learn_neutrals(&mut self, inputs: &[AccInput<L>], tokens: &[Param<L>]) {
         for (input, token) in inputs.iter().zip(tokens) {
             if let Some(operator) = &input.op {
-                self.neutrals.insert(token.name, operator.neutral.clone());
+                self.known.neutrals.insert(token.name, operator.neutral.clone());
             }
         }
     }
 
-    /// Combining the neutral element into an accumulator has no effect.
-    pub(super) fn neutral_update(&self, acc: Name, values: &[Atom]) -> Option<Simplified> {
-        let Type::Acc { token, .. } = self.type_of(acc) else {
-            return None;
-        };
-        let neutral = self.neutrals.get(&token)?;
-        (neutral.as_slice() == values).then(|| Simplified::Atom(Atom::Var(acc), Certs::new()))
-    }
-
     /// Removes accumulators that the lambda returns unchanged; their arrays replace the results.
-    pub(super) fn untouched(
+    pub(crate) fn untouched(
         &mut self,
         pat: &mut Vec<Param<L>>,
         aux: &Aux,

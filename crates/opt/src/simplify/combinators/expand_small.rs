@@ -9,7 +9,7 @@
 //! Elements are scalars, and so are all operations on them, so no parallelism is lost. Elements in
 //! memory stay in combinators, as a nest of maps over them is as fast as a single map.
 
-use super::Simplifier;
+use crate::simplify::Simplifier;
 use analysis::size;
 use ir::Soacs;
 use ir::scan_reduce::ScanReduce;
@@ -22,7 +22,7 @@ use target::chunks::{UNROLL_STATEMENTS, UNROLL_WIDTH};
 impl Simplifier<'_, Soacs> {
     /// Replaces a combinator, whose width is rewritten, by straight-line code. Returns true if it
     /// did.
-    pub(super) fn expand(&mut self, pat: &[Param<Soacs>], aux: &Aux, screma: &Screma) -> bool {
+    pub(crate) fn expand(&mut self, pat: &[Param<Soacs>], aux: &Aux, screma: &Screma) -> bool {
         let Screma { width, inputs, map, scan_reduce } = screma;
         let Dim::Const(n @ 1..=UNROLL_WIDTH) = *width else {
             return false;
@@ -43,7 +43,7 @@ impl Simplifier<'_, Soacs> {
         for input in inputs {
             let mut input = *input;
             self.rewrite_name(&mut input, &mut aux.certs);
-            match self.def(input).map(|def| &def.op) {
+            match self.known.def(input).map(|def| &def.op) {
                 Some(BasicOp::ArrayLit { .. }) => listed = true,
                 Some(BasicOp::Iota { .. } | BasicOp::Replicate { .. } | BasicOp::ConstArray { .. }) => {}
                 _ => return false,
@@ -98,7 +98,7 @@ impl Simplifier<'_, Soacs> {
         }
         let types: Vec<Type> = iterations
             .first()
-            .map(|iteration| iteration.iter().map(|atom| self.type_of_atom(*atom)).collect())
+            .map(|iteration| iteration.iter().map(|atom| self.known.type_of_atom(*atom)).collect())
             .unwrap_or_default();
         let mapped = (at..types.len()).map(|j| literal(iterations, j, &types[j]));
         reduced.into_iter().chain(scanned).chain(mapped).collect()

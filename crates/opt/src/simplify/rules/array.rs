@@ -3,10 +3,9 @@
 
 use super::concat::Concat;
 use super::update::Update;
-use super::{Certs, Simplified, Simplifier};
-use crate::level::OptLevel;
+use super::{Certs, Knowledge, NewOps, Simplified};
 use ir::Name;
-use ir::syntax::{Atom, BasicOp, DimIndex, Param, ReshapeKind};
+use ir::syntax::{Atom, BasicOp, DimIndex, ReshapeKind};
 use ir::types::{Dim, Shape, Type};
 use prim::{BinOp, ConvOp, PrimType, Scalar, ScalarOp};
 use smallvec::SmallVec;
@@ -25,11 +24,11 @@ fn fixed(slice: &[DimIndex]) -> Option<Vec<Atom>> {
         .collect()
 }
 
-impl<L: OptLevel> Simplifier<'_, L> {
+impl Knowledge<'_> {
     /// Applies the rules to an array operation.
-    pub(super) fn fold_array(&mut self, op: &BasicOp, param: &Param<L>) -> Option<Simplified> {
+    pub(super) fn fold_array(&self, op: &BasicOp, name: Name, new: &mut NewOps<'_>) -> Option<Simplified> {
         match op {
-            BasicOp::Index { array, slice } => self.fold_index(*array, slice, param),
+            BasicOp::Index { array, slice } => self.fold_index(*array, slice, name, new),
             BasicOp::Rearrange { perm, array } => {
                 if perm.iter().copied().eq(0..perm.len()) {
                     return Some(Simplified::Atom(Atom::Var(*array), Certs::new()));
@@ -54,21 +53,15 @@ impl<L: OptLevel> Simplifier<'_, L> {
                 Some(Simplified::Op(BasicOp::Replicate { shape, value }, def.certs.clone()))
             }
             BasicOp::Copy(array) => {
-                let fresh = param.name;
-                let shared = !self.aliases.consumed(fresh)
-                    && !self.aliases.consumed(*array)
-                    && !self.aliases.is_result(fresh);
-                if !shared && !self.last_use(*array) {
-                    return None;
-                }
-                // The copy and its source now share storage.
-                self.aliases.union(fresh, *array);
-                Some(Simplified::Atom(Atom::Var(*array), Certs::new()))
+                let aliases = &self.aliases;
+                let shared = !aliases.consumed(name) && !aliases.consumed(*array) && !aliases.is_result(name);
+                let may = shared || self.last_use(*array);
+                may.then(|| Simplified::Atom(Atom::Var(*array), Certs::new()))
             }
             BasicOp::Concat { dim, arrays, width } => {
-                self.fold_concat(&Concat { dim: *dim, arrays, width: *width })
+                self.fold_concat(&Concat { dim: *dim, arrays, width: *width }, new)
             }
-            BasicOp::ArrayLit { row, elems } => self.fold_literal(row, elems),
+            BasicOp::ArrayLit { row, elems } => self.fold_literal(row, elems, new),
             BasicOp::Update { array, slice, value } => {
                 self.fold_update(&Update { array: *array, slice, value: *value })
             }
@@ -113,11 +106,13 @@ impl<L: OptLevel> Simplifier<'_, L> {
         Some(Simplified::Op(op, def.certs.clone()))
     }
 
+    /// Applies the rules to the read that defines a name.
     pub(super) fn fold_index(
-        &mut self,
+        &self,
         array: Name,
         slice: &[DimIndex],
-        param: &Param<L>,
+        name: Name,
+        new: &mut NewOps<'_>,
     ) -> Option<Simplified> {
         let ty = self.type_of(array);
         if slice.len() == ty.rank() && slice.iter().zip(ty.shape()).all(|(index, dim)| *index == full(*dim)) {
@@ -126,7 +121,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         let def = self.def(array)?.clone();
         let all_fixed = fixed(slice);
         if all_fixed.is_none()
-            && let Some(fill) = self.slice_of_fill(array, slice)
+            && let Some(fill) = self.slice_of_fill(array, slice, new)
         {
             return Some(fill);
         }
@@ -135,7 +130,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         match &def.op {
             BasicOp::Iota { ty, count: _, start, stride } => {
                 let [at] = all_fixed?[..] else { return None };
-                self.iota_element(*ty, *start, *stride, at, certs, param)
+                Some(self.iota_element(*ty, (*start, *stride), at, certs, new))
             }
             BasicOp::Replicate { shape, value } => {
                 let outer = fixed(slice.get(..shape.len())?)?;
@@ -144,14 +139,14 @@ impl<L: OptLevel> Simplifier<'_, L> {
                 }
                 let inner = slice[shape.len()..].to_vec();
                 if all_fixed.is_some() {
-                    return self.element_of(value.var()?, inner, certs, param);
+                    return self.element_of(value.var()?, inner, certs, new);
                 }
-                self.view_of(param.name, value.var()?, inner, certs)
+                self.view_of(name, value.var()?, inner, certs)
                     .or_else(|| self.only_row(array, *value, &slice[shape.len()..], &def.certs))
             }
             BasicOp::Copy(source) => {
                 all_fixed?;
-                self.element_of(*source, slice.to_vec(), certs, param)
+                self.element_of(*source, slice.to_vec(), certs, new)
             }
             BasicOp::Rearrange { perm, array: source } => {
                 let mut inner = vec![DimIndex::Fix(Atom::i64(0)); perm.len()];
@@ -172,23 +167,22 @@ impl<L: OptLevel> Simplifier<'_, L> {
                 let at = all_fixed?;
                 let source = *source;
                 if self.type_of(source).rank() != 1 {
-                    return self.element_of_flat_rows(source, &at, certs, param);
+                    return self.element_of_flat_rows(source, &at, certs, new);
                 }
-                let flat = self.flat_index(&at, &shape.clone(), param)?;
+                let flat = self.flat_index(&at, shape, new)?;
                 Some(Simplified::Op(index(source, vec![DimIndex::Fix(flat)]), certs))
             }
             BasicOp::Index { array: source, slice: outer } => {
                 let source = *source;
-                let inner = self.compose(&outer.clone(), slice, param)?;
+                let inner = self.compose(outer, slice, new)?;
                 Some(Simplified::Op(index(source, inner), certs))
             }
             BasicOp::FlatIndex { array: source, offset, dims } => {
-                let (source, offset, dims) = (*source, *offset, dims.clone());
                 let at = fixed(slice.get(..dims.len())?)?;
-                let at = self.flat_position(offset, &dims, &at);
+                let at = self.flat_position(*offset, dims, &at, new);
                 let inner = slice[dims.len()..].iter().copied();
                 let slice = std::iter::once(DimIndex::Fix(at)).chain(inner).collect();
-                Some(Simplified::Op(index(source, slice), certs))
+                Some(Simplified::Op(index(*source, slice), certs))
             }
             BasicOp::ArrayLit { row, elems } => {
                 let DimIndex::Fix(Atom::Const(at)) = slice.first()? else {
@@ -201,10 +195,10 @@ impl<L: OptLevel> Simplifier<'_, L> {
                 let source = elem.var()?;
                 if all_fixed.is_none() {
                     return self
-                        .view_of(param.name, source, slice[1..].to_vec(), certs)
+                        .view_of(name, source, slice[1..].to_vec(), certs)
                         .or_else(|| self.only_row(array, elem, &slice[1..], &def.certs));
                 }
-                self.element_of(source, slice[1..].to_vec(), certs, param)
+                self.element_of(source, slice[1..].to_vec(), certs, new)
             }
             BasicOp::ConstArray { elem, shape, bytes } => {
                 let mut flat = 0i64;
@@ -225,7 +219,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
             }
             BasicOp::Update { .. } => {
                 all_fixed?;
-                self.read_after_updates(array, slice, param)
+                self.read_after_updates(array, slice, new)
             }
             BasicOp::Atom(_)
             | BasicOp::Scalar(_)
@@ -242,68 +236,67 @@ impl<L: OptLevel> Simplifier<'_, L> {
 
     /// The row of a fresh array becomes a view of the row's source, unless one of them is consumed
     /// or the row is a result, which must not alias.
-    fn view_of(&mut self, row: Name, source: Name, slice: Vec<DimIndex>, certs: Certs) -> Option<Simplified> {
-        let aliases = &mut self.aliases;
+    fn view_of(&self, row: Name, source: Name, slice: Vec<DimIndex>, certs: Certs) -> Option<Simplified> {
+        let aliases = &self.aliases;
         if aliases.consumed(row) || aliases.consumed(source) || aliases.is_result(row) {
             return None;
         }
-        aliases.union(row, source);
         let array = source;
         Some(Simplified::Op(BasicOp::Index { array, slice }, certs))
     }
 
     /// `start + at * stride` in the element type.
     fn iota_element(
-        &mut self,
+        &self,
         ty: PrimType,
-        start: Atom,
-        stride: Atom,
+        (start, stride): (Atom, Atom),
         at: Atom,
         certs: Certs,
-        param: &Param<L>,
-    ) -> Option<Simplified> {
-        let aux = ir::Aux::at(self.prov);
+        new: &mut NewOps<'_>,
+    ) -> Simplified {
         let at = if ty == PrimType::I64 {
             at
         } else {
             let op =
                 BasicOp::Scalar(ScalarOp::Convert { op: ConvOp::SExt, from: PrimType::I64, to: ty, arg: at });
-            self.make("i", &aux, op)
+            self.make(new, "i", op)
         };
         let scaled = match stride.constant().and_then(Scalar::as_i64) {
             Some(1) => at,
-            _ => self.make("i", &aux, BasicOp::binary(BinOp::Mul, ty, at, stride)),
+            _ => self.make(new, "i", BasicOp::binary(BinOp::Mul, ty, at, stride)),
         };
-        debug_assert_eq!(param.ty, Type::Prim(ty));
-        Some(Simplified::Op(BasicOp::binary(BinOp::Add, ty, scaled, start), certs))
+        Simplified::Op(BasicOp::binary(BinOp::Add, ty, scaled, start), certs)
     }
 
     /// The position, in the outermost dimension, of an index into a flat view.
-    pub(super) fn flat_position(&mut self, offset: Atom, dims: &[(Dim, Atom)], at: &[Atom]) -> Atom {
-        let aux = ir::Aux::at(self.prov);
+    pub(super) fn flat_position(
+        &self,
+        offset: Atom,
+        dims: &[(Dim, Atom)],
+        at: &[Atom],
+        new: &mut NewOps<'_>,
+    ) -> Atom {
         let ty = PrimType::I64;
         let mut offset_so_far = offset;
         for (&(_, stride), &at) in dims.iter().zip(at) {
-            let way = self.make("way", &aux, BasicOp::binary(BinOp::Mul, ty, at, stride));
-            offset_so_far = self.make("at", &aux, BasicOp::binary(BinOp::Add, ty, offset_so_far, way));
+            let way = self.make(new, "way", BasicOp::binary(BinOp::Mul, ty, at, stride));
+            offset_so_far = self.make(new, "at", BasicOp::binary(BinOp::Add, ty, offset_so_far, way));
         }
         offset_so_far
     }
 
     /// The row-major position of an index in an array of this shape.
-    fn flat_index(&mut self, at: &[Atom], shape: &[Dim], _: &Param<L>) -> Option<Atom> {
-        let aux = ir::Aux::at(self.prov);
+    fn flat_index(&self, at: &[Atom], shape: &[Dim], new: &mut NewOps<'_>) -> Option<Atom> {
         let (ty, mut flat) = (PrimType::I64, *at.first()?);
         for (at, dim) in at.iter().zip(shape).skip(1) {
-            let row = self.make("row", &aux, BasicOp::binary(BinOp::Mul, ty, flat, dim.atom()?));
-            flat = self.make("at", &aux, BasicOp::binary(BinOp::Add, ty, row, *at));
+            let row = self.make(new, "row", BasicOp::binary(BinOp::Mul, ty, flat, dim.atom()?));
+            flat = self.make(new, "at", BasicOp::binary(BinOp::Add, ty, row, *at));
         }
         Some(flat)
     }
 
     /// The composition of two slices.
-    fn compose(&mut self, outer: &[DimIndex], inner: &[DimIndex], _: &Param<L>) -> Option<Vec<DimIndex>> {
-        let aux = ir::Aux::at(self.prov);
+    fn compose(&self, outer: &[DimIndex], inner: &[DimIndex], new: &mut NewOps<'_>) -> Option<Vec<DimIndex>> {
         let ty = PrimType::I64;
         let mut rest = inner.iter();
         let mut result = Vec::with_capacity(outer.len());
@@ -316,12 +309,12 @@ impl<L: OptLevel> Simplifier<'_, L> {
                 let scaled = if matches!(stride, Atom::Const(Scalar::I64(1))) {
                     at
                 } else {
-                    self.make("i", &aux, BasicOp::binary(BinOp::Mul, ty, at, *stride))
+                    self.make(new, "i", BasicOp::binary(BinOp::Mul, ty, at, *stride))
                 };
                 if matches!(start, Atom::Const(Scalar::I64(0))) {
                     scaled
                 } else {
-                    self.make("i", &aux, BasicOp::binary(BinOp::Add, ty, scaled, *start))
+                    self.make(new, "i", BasicOp::binary(BinOp::Add, ty, scaled, *start))
                 }
             };
             result.push(match *rest.next()? {
@@ -331,14 +324,21 @@ impl<L: OptLevel> Simplifier<'_, L> {
                     let step = match (stride, step) {
                         (Atom::Const(Scalar::I64(1)), step) => step,
                         (stride, Atom::Const(Scalar::I64(1))) => *stride,
-                        (stride, step) => {
-                            self.make("s", &aux, BasicOp::binary(BinOp::Mul, ty, *stride, step))
-                        }
+                        (stride, step) => self.make(new, "s", BasicOp::binary(BinOp::Mul, ty, *stride, step)),
                     };
                     DimIndex::Slice { start: first, count, stride: step }
                 }
             });
         }
         Some(result)
+    }
+
+    /// Combining the neutral element into an accumulator has no effect.
+    fn neutral_update(&self, acc: Name, values: &[Atom]) -> Option<Simplified> {
+        let Type::Acc { token, .. } = self.type_of(acc) else {
+            return None;
+        };
+        let neutral = self.neutrals.get(&token)?;
+        (neutral.as_slice() == values).then(|| Simplified::Atom(Atom::Var(acc), Certs::new()))
     }
 }

@@ -11,9 +11,9 @@
 //! float sums round in each iteration, and for idempotent operators. `closed_forms` has the ones of
 //! loops.
 
-use super::Simplifier;
-use super::closed_forms::Closed;
 use crate::dce::retain;
+use crate::simplify::Simplifier;
+use crate::simplify::control::closed_forms::Closed;
 use analysis::exact::scalar_operator;
 use ir::Soacs;
 use ir::scan_reduce::ScanReduce;
@@ -24,7 +24,7 @@ use prim::{BinOp, ConvOp, PrimType, Scalar, ScalarOp};
 use smallvec::smallvec;
 
 /// A result with a closed form: its name, and the recurrence of its operator.
-pub(super) struct ClosedResult {
+pub(crate) struct ClosedResult {
     param: Param<Soacs>,
     ty: PrimType,
     closed: Closed,
@@ -36,7 +36,7 @@ pub(super) struct ClosedResult {
 impl Simplifier<'_, Soacs> {
     /// Removes the results with a closed form from a combinator without a post lambda. Its map is
     /// simplified, and its scope has ended.
-    pub(super) fn closed_results(
+    pub(crate) fn closed_results(
         &mut self,
         width: Dim,
         map: &mut Lambda<Soacs>,
@@ -59,7 +59,7 @@ impl Simplifier<'_, Soacs> {
                 return true;
             };
             let result = if scanned { n_reduced + first } else { first - n_scanned };
-            if !s.in_scope(value) || !s.rewrite() {
+            if !s.known.in_scope(value) || !s.rewrite() {
                 return true;
             }
             keep_values[first] = false;
@@ -85,7 +85,7 @@ impl Simplifier<'_, Soacs> {
     }
 
     /// Binds such a result. Returns the map that it requires, if any, for the caller to emit.
-    pub(super) fn bind_multiple(
+    pub(crate) fn bind_multiple(
         &mut self,
         multiple: ClosedResult,
         aux: &Aux,
