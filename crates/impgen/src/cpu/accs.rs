@@ -59,7 +59,7 @@ impl Generator<'_, CpuSchedule> {
             let cost = self.cost(space)?;
             let mut distinct = self.unaliased_blocks(mapped, space.body)?;
             distinct.extend(&partials);
-            self.for_tasks("segacc", space.prov, chunks, cost, distinct, |g, c| {
+            self.for_tasks(("segacc", space.prov), chunks, cost, distinct, |g, c| {
                 let (lo, hi) = g.bounds(n, chunks, c);
                 for (((token, target), bin), buffers) in targets.iter().zip(&bins).zip(&own) {
                     let base = g.init_copy(bin, buffers, c)?;

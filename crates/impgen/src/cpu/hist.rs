@@ -24,7 +24,7 @@ use crate::mems::{HistOp, Operator};
 use crate::operators::{element_of_buffer, operator_types};
 use crate::schedule::{Fill, Generator};
 use imp::build::{Operand, binary, max, product};
-use imp::{Access, Expr, Stmt, Var, bind, emit, expr};
+use imp::{Access, Expr, Stmt, Var, bind, emit};
 use ir::mem::Lmad;
 use ir::name::Name;
 use ir::syntax::Atom;
@@ -64,13 +64,14 @@ impl Generator<'_, CpuSchedule> {
         let grain = self.grain_size(space.decomp, n)?;
         bind!(grain = self(max(largest, grain)));
         let copies = self.n_chunks(n, grain, space.decomp.max_chunks);
-        let single = self.collect(|g| match ranged {
-            Some(hist) => g.range_partitioned(space, hist, n),
-            None => g.update_chunk(space, &bins, (0.into(), n), None),
-        })?;
-        let several = self.collect(|g| g.private_copies(space, &bins, n, copies))?;
-        let is_single = expr!(copies <= 1);
-        self.emit(Stmt::If(is_single, single, several));
+        emit!(if self(copies <= 1) {
+            match ranged {
+                Some(hist) => self.range_partitioned(space, hist, n)?,
+                None => self.update_chunk(space, &bins, (0.into(), n), None)?,
+            }
+        } else {
+            self.private_copies(space, &bins, n, copies)?;
+        });
         Ok(())
     }
 
@@ -83,7 +84,7 @@ impl Generator<'_, CpuSchedule> {
     ) -> Result {
         let own = self.alloc_copies(bins, copies, space.prov);
         let cost = self.cost(space)?;
-        self.for_tasks("seghist", space.prov, copies, cost, Vec::new(), |g, c| {
+        self.for_tasks(("seghist", space.prov), copies, cost, Vec::new(), |g, c| {
             let (lo, hi) = g.bounds(n, copies, c);
             let mut bases = Vec::with_capacity(bins.len());
             for (hist, buffers) in bins.iter().zip(&own) {

@@ -70,8 +70,8 @@ impl Generator<'_, CpuSchedule> {
         let grain = self.grain_size(decomp, n)?;
         let count = self.n_chunks(n, grain, decomp.max_chunks);
         let cost = self.cost(space)?;
-        let cut = (outer, count);
-        self.for_coarse_slices("seghist", space.prov, cut, cost, |g, lo, hi| {
+        let cut = (outer, count, true);
+        self.for_slices(("seghist", space.prov), cut, cost, Vec::new(), |g, lo, hi| {
             emit!(if g(lo == 0 && &hi == outer) {
                 g.update_chunk(space, std::slice::from_ref(hist), (0.into(), n), None)?;
             } else {

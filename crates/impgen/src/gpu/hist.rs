@@ -30,7 +30,7 @@ use crate::operators::operator_types;
 use crate::schedule::Generator;
 use analysis::exact::atomic_operator;
 use imp::build::{Operand, max, min, product};
-use imp::{Access, AtomicUpdate, DeviceOp, Expr, Stmt, emit, expr};
+use imp::{Access, AtomicUpdate, DeviceOp, Expr, Stmt, emit};
 use ir::mem::Lmad;
 use ir::name::Name;
 use ir::syntax::Atom;
@@ -127,9 +127,11 @@ impl Generator<'_, DeviceSchedule> {
         }
         let segments = self.segments_by(hists.seg, hists.most, self.schedule.layout.blocks)?;
         let enough = max(hists.most, self.schedule.layout.block);
-        let fits = expr!(hists.most <= capacity && enough <= segments.width);
-        let in_shared = self.collect(|g| g.hist_in_shared_memory(hists, operators, &segments, capacity))?;
-        self.emit(Stmt::If(fits, in_shared, everywhere));
+        emit!(if self(hists.most <= capacity && enough <= segments.width) {
+            self.hist_in_shared_memory(hists, operators, &segments, capacity)?;
+        } else {
+            self.emit_all(everywhere);
+        });
         Ok(())
     }
 

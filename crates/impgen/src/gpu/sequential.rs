@@ -2,11 +2,11 @@
 //! block-level segops ([`block_segops`](super::block_segops)) the parts that its threads cannot
 //! share, and segments.
 
-use crate::Result;
 use crate::gpu::DeviceSchedule;
 use crate::mems::{HistOp, Operator, Param, ScanReduce, Seg};
 use crate::operators::operator_types;
 use crate::schedule::Generator;
+use crate::{OrBug, Result};
 use imp::{Var, emit};
 use ir::PassError;
 use ir::name::Name;
@@ -45,9 +45,7 @@ impl Generator<'_, DeviceSchedule> {
 
     fn reduce_sequential(&mut self, pat: &[Param], seg: &Seg, scan_reduce: &ScanReduce) -> Result {
         let dims = seg.space.dims.as_slice();
-        let Some((inner, outer)) = dims.split_last() else {
-            return Err(PassError::bug("an index space has no dimensions"));
-        };
+        let (inner, outer) = dims.split_last().or_bug("an index space has no dimensions")?;
         let (reduced, _) = scan_reduce.results(pat);
         let mut scalars: Vec<Var> = Vec::new();
         self.loop_nest(outer, &mut |g| {

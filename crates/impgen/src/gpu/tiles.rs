@@ -171,10 +171,18 @@ impl Generator<'_, DeviceSchedule> {
                             g.record_bindings(iteration, &stm.pat);
                         }
                     }
-                    let tiled_loop =
-                        TiledLoop { shared, tiles, from: 0.into(), bound: count.0, count: count.1, thread };
+                    let tiled_loop = TiledLoop {
+                        shared,
+                        tiles,
+                        from: 0.into(),
+                        bound: count.0,
+                        count: count.1,
+                        thread,
+                        shape,
+                        extents: &extents,
+                    };
                     let stm = &stms[shared.at];
-                    g.at(stm.aux.prov, |g| g.tiled_loop(&tiled_loop, stm, shape, &extents, &mut iterations))?;
+                    g.at(stm.aux.prov, |g| g.tiled_loop(&tiled_loop, stm, &mut iterations))?;
                     done = shared.at + 1;
                 }
                 for iteration in &iterations {

@@ -76,16 +76,20 @@ impl Generator<'_, DeviceSchedule> {
     /// Histograms with operators that are not atomic.
     pub(super) fn hist_not_atomic(&mut self, hists: &Hists<'_>) -> Result {
         let shares = self.shares(hists)?;
-        let mut owned = self.collect(|g| g.hist_owned(hists, &shares))?;
-        if !shares.segments.outer.is_empty() {
-            let in_order = self.collect(|g| g.hist_of_segments(hists, &shares.segments))?;
-            let block = Expr::i64(self.schedule.layout.block);
-            let short = expr!(shares.segments.width < block);
-            owned = vec![Stmt::If(short, in_order, owned)];
-        }
-        let chunks = self.collect(|g| g.hist_private_chunks(hists))?;
-        let fits = expr!(hists.most <= shares.capacity);
-        self.emit(Stmt::If(fits, owned, chunks));
+        let owned = self.collect(|g| g.hist_owned(hists, &shares))?;
+        emit!(if self(hists.most <= shares.capacity) {
+            if shares.segments.outer.is_empty() {
+                self.emit_all(owned);
+            } else {
+                emit!(if self(shares.segments.width < self.schedule.layout.block) {
+                    self.hist_of_segments(hists, &shares.segments)?;
+                } else {
+                    self.emit_all(owned);
+                });
+            }
+        } else {
+            self.hist_private_chunks(hists)?;
+        });
         Ok(())
     }
 
