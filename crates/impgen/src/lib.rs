@@ -15,6 +15,7 @@
 
 mod accs;
 mod basic;
+mod bins;
 mod control;
 mod copies;
 mod cpu;

@@ -10,10 +10,10 @@
 //!        for tasks over k < bins: for c < chunks: d[k] = op d[k] own[c][k]
 //! ```
 
-use super::hist::Bins;
 use super::reduce::Operators;
 use super::segops::SegSpace;
 use crate::accs::{AccTarget, PrivateCopies};
+use crate::bins::Bins;
 use crate::cpu::CpuSchedule;
 use crate::mems::Param;
 use crate::operators::operator_types;
@@ -111,6 +111,7 @@ impl Generator<'_, CpuSchedule> {
         let extents = self.extents(&target.shape)?;
         let size = product(&extents);
         Ok(Bins {
+            outer: 0,
             extents,
             size: self.bind(size, "bins"),
             op,

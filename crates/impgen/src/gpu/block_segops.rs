@@ -68,7 +68,7 @@ impl Generator<'_, DeviceSchedule> {
                 self.distributed(|g, thread| {
                     g.distribute((0, n), true, thread, |g, iteration| {
                         g.delinearise(dims, iteration)?;
-                        g.atomic_updates(seg, ops, &hists, &operators)
+                        g.atomic_updates(seg, &hists, &operators)
                     })
                 })
             }

@@ -100,15 +100,13 @@ impl Generator<'_, DeviceSchedule> {
 
     /// The number of chunks of all segments.
     pub(super) fn all_chunks(&mut self, segments: &Segments<'_>) -> Operand {
-        let all = segments.count * segments.chunks;
-        self.bind(all, "all")
+        self.bind(segments.count * segments.chunks, "all")
     }
 
     /// The number of chunks with partial results, of `all`: none if each is a whole segment.
     pub(super) fn partial_chunks(&mut self, segments: &Segments<'_>, all: Operand) -> Operand {
         let more = segments.chunks - 1;
-        let kept = min(all, all * more);
-        self.bind(kept, "kept")
+        self.bind(min(all, all * more), "kept")
     }
 
     /// All threads of a block as a group.
@@ -158,8 +156,7 @@ impl Generator<'_, DeviceSchedule> {
         let Some(groups) = &group.groups else {
             return chunks;
         };
-        let blocks = div_up(chunks, *groups);
-        self.bind(blocks, "blocks")
+        self.bind(div_up(chunks, *groups), "blocks")
     }
 
     /// The part of a thread in its group, if there are `chunks` chunks.

@@ -105,12 +105,9 @@ impl Generator<'_, DeviceSchedule> {
     ) -> Result {
         let outer = &dims[..dims.len().saturating_sub(1)];
         let hists = self.bins_of(ops, outer)?;
-        self.each_bin(&hists, ops, dims, results, |g, k, index, values| {
+        self.each_bin(&hists, dims, results, |g, k, index, values| {
             let hist = &hists[k];
-            let mut elements = Vec::with_capacity(hist.destinations.len());
-            for ((_, block, lmad), &elem) in hist.destinations.iter().zip(&hist.types) {
-                elements.push(g.element(elem, *block, lmad, index.to_vec())?);
-            }
+            let elements = g.bin_elements(hist, index)?;
             let values = g.copy_operands(values, &hist.types)?;
             g.combine_elements(hist.op, elements, &values)
         })

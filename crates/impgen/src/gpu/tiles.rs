@@ -144,8 +144,7 @@ impl Generator<'_, DeviceSchedule> {
         let mut counts = Vec::with_capacity(tiling.plan.loops.len());
         for shared in &tiling.plan.loops {
             let bound = self.atom(shared.bound)?;
-            let count = div_up(bound, shape.depth);
-            counts.push((bound, self.bind(count, "tiles")));
+            counts.push((bound, self.bind(div_up(bound, shape.depth), "tiles")));
         }
         self.kernel(("segmap.tiled", prov), blocks, |g, block| {
             let rest = g.block_origin(&mut extents, shape, block);

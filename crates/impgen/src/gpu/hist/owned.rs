@@ -98,7 +98,7 @@ impl Generator<'_, DeviceSchedule> {
         self.each_iteration(("seghist", hists.prov), segments.count, |g, segment| {
             g.delinearise(segments.outer, segment)?;
             emit!(for i in g(0..segments.width) {
-                g.set_index(segments.index, Expr::Var(i));
+                g.set_index(segments.index, i);
                 g.iteration(&hists.seg.body, |g, results| {
                     g.hist_sequential(hists.dims(), hists.ops, &results)
                 })?;
@@ -140,7 +140,7 @@ impl Generator<'_, DeviceSchedule> {
         let chunks = self.partial_chunks(segments, shares.all);
         let mut copies = Vec::with_capacity(hists.bins.len());
         for hist in &hists.bins {
-            let count = self.bind(chunks * hist.per_segment, "copies");
+            let count = self.bind(chunks * hist.size, "copies");
             copies.push(self.device_arrays("copies", &hist.types, count, hists.prov));
         }
         self.kernel(("seghist", hists.prov), shares.all, |g, block| {
@@ -182,7 +182,7 @@ impl Generator<'_, DeviceSchedule> {
                     g.barrier();
                 });
                 for ((hist, buffer), copies) in hists.bins.iter().zip(&buffers).zip(&copies) {
-                    g.distribute((0, hist.per_segment), true, member.thread, |g, own| {
+                    g.distribute((0, hist.size), true, member.thread, |g, own| {
                         let total = g.total_of_copies(hist, &buffer.bins, shares.parts, own)?;
                         emit!(if g(segments.chunks == 1) {
                             let bin = g.bin_number(hist, chunk.segment, own);
@@ -199,7 +199,7 @@ impl Generator<'_, DeviceSchedule> {
         })?;
         emit!(if self(1 < segments.chunks) {
             for (hist, copies) in hists.bins.iter().zip(&copies) {
-                let counts = (segments.count, segments.chunks, hist.per_segment);
+                let counts = (segments.count, segments.chunks, hist.size);
                 self.combine_copies(hist, copies, counts, hists.prov)?;
             }
         });
@@ -268,11 +268,9 @@ impl Generator<'_, DeviceSchedule> {
             for (hist, buffer) in hists.bins.iter().zip(buffers) {
                 let tag = self.scalar(TAG, "tag");
                 self.emit(Stmt::Load(tag, element_of_buffer(buffer.tag, TAG, slot)));
-                let wide = Box::new(Expr::Var(tag));
-                bind!(bin = self(Expr::convert(ConvOp::SExt, TAG, PrimType::I64, *wide)));
-                let owner = shares.index_in_part(bin);
-                emit!(if self(owner == *index_in_part && 0 <= bin) {
-                    bind!(bin = self(*part * hist.per_segment + bin));
+                bind!(bin = self(Expr::convert(ConvOp::SExt, TAG, PrimType::I64, tag.into())));
+                emit!(if self(shares.index_in_part(bin) == *index_in_part && 0 <= bin) {
+                    bind!(bin = self(*part * hist.size + bin));
                     let olds = self.load_all(&buffer.bins, &hist.types, bin, "old");
                     let values = self.load_all(&buffer.value, &hist.types, slot, "new");
                     self.combine(&[hist.op], &olds, &values)?;
