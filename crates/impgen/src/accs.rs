@@ -146,13 +146,14 @@ impl<S: Schedule> Generator<'_, S> {
 
     /// Loads the elements at these locations into fresh variables.
     pub(crate) fn load_elements(&mut self, elements: &[Access], hint: &str) -> Vec<Var> {
-        let mut vars = Vec::with_capacity(elements.len());
-        for element in elements {
-            let var = self.scalar(element.elem, hint);
-            self.load(var, element.clone());
-            vars.push(var);
-        }
-        vars
+        elements
+            .iter()
+            .map(|element| {
+                let var = self.scalar(element.elem, hint);
+                self.load(var, element.clone());
+                var
+            })
+            .collect()
     }
 }
 

@@ -265,9 +265,7 @@ impl<S: Schedule> Generator<'_, S> {
     pub(crate) fn replicate_rows(&mut self, array: &Replicate<'_>, value: Atom, prov: Prov) -> Result {
         let Replicate { block, lmad, elem, shape, outer } = *array;
         let extents = self.extents(shape)?;
-        let Some((&count, rest)) = extents.split_first() else {
-            return Err(PassError::bug("a replicate has no dimensions"));
-        };
+        let (&count, rest) = extents.split_first().or_bug("a replicate has no dimensions")?;
         bind!(row = self(product(rest)));
         let scalar = !matches!(value, Atom::Var(name) if self.location(name).is_ok());
         let scalar = if scalar { Some(self.atom(value)?) } else { None };

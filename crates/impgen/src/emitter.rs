@@ -117,13 +117,15 @@ impl<'a> Emitter<'a> {
 
     /// Returns fresh variables with these values.
     pub(crate) fn copied(&mut self, types: &[PrimType], values: &[Var], hint: &str) -> Vec<Var> {
-        let mut copies = Vec::with_capacity(values.len());
-        for (&ty, &value) in types.iter().zip(values) {
-            let copy = self.scalar(ty, hint);
-            self.set(copy, value);
-            copies.push(copy);
-        }
-        copies
+        types
+            .iter()
+            .zip(values)
+            .map(|(&ty, &value)| {
+                let copy = self.scalar(ty, hint);
+                self.set(copy, value);
+                copy
+            })
+            .collect()
     }
 
     /// Returns a fresh owned buffer variable of the innermost frame.
@@ -257,8 +259,8 @@ impl<'a> Emitter<'a> {
 
     /// Emits statements that have been collected.
     pub(crate) fn emit_all(&mut self, stmts: Vec<Stmt>) {
-        for stmt in stmts {
-            self.emit(stmt);
+        if let Some(list) = self.lists.last_mut() {
+            list.extend(stmts);
         }
     }
 

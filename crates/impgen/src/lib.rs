@@ -1,11 +1,12 @@
 //! Translation of the memory level to the imperative IR.
 //!
 //! Arrays disappear: only buffers and index functions are left. A block is released right after the
-//! last statement that uses it ([`Blocks`](ir::mem::Blocks)). This part is the same for every
-//! target; the execution of segops is the target's schedule. On a CPU ([`cpu`]) a segop becomes a
-//! loop over its chunks that runs as tasks, with a sequential loop over the iterations of the chunk
-//! inside. Its partial results are combined as its decomposition says (design contract 1), so the
-//! result depends on sizes only. On a device ([`gpu`]) a segop becomes kernels.
+//! last statement that uses it ([`Blocks`](ir::mem::Blocks)). The [`emitter`] holds the code of a
+//! function and knows no schedule; control flow, accumulators and copies are generic over the
+//! [`schedule`], which executes segops. On a CPU ([`cpu`]) a segop becomes a loop over its chunks
+//! that runs as tasks, with a sequential loop over the iterations of the chunk inside. Its partial
+//! results are combined as its decomposition says (design contract 1), so the result depends on
+//! sizes only. On a device ([`gpu`]) a segop becomes kernels.
 //!
 //! Needs: a verified program at level `mems`. Guarantees: a program that `imp::verify` accepts.
 
@@ -14,6 +15,7 @@
 
 mod accs;
 mod basic;
+mod bins;
 mod control;
 mod copies;
 mod cpu;

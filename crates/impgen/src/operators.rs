@@ -82,13 +82,15 @@ impl<S: Schedule> Generator<'_, S> {
         hint: &str,
     ) -> Vec<Var> {
         let index = index.into();
-        let mut vars = Vec::with_capacity(buffers.len());
-        for (&buffer, &elem) in buffers.iter().zip(types) {
-            let var = self.scalar(elem, hint);
-            self.emit(Stmt::Load(var, element_of_buffer(buffer, elem, &index)));
-            vars.push(var);
-        }
-        vars
+        buffers
+            .iter()
+            .zip(types)
+            .map(|(&buffer, &elem)| {
+                let var = self.scalar(elem, hint);
+                self.emit(Stmt::Load(var, element_of_buffer(buffer, elem, &index)));
+                var
+            })
+            .collect()
     }
 
     /// Stores variables into buffers at an index.

@@ -10,10 +10,10 @@
 //!        for tasks over k < bins: for c < chunks: d[k] = op d[k] own[c][k]
 //! ```
 
-use super::hist::Bins;
 use super::reduce::Operators;
 use super::segops::SegSpace;
 use crate::accs::{AccTarget, PrivateCopies};
+use crate::bins::Bins;
 use crate::cpu::CpuSchedule;
 use crate::mems::Param;
 use crate::operators::operator_types;
@@ -59,7 +59,7 @@ impl Generator<'_, CpuSchedule> {
             let cost = self.cost(space)?;
             let mut distinct = self.unaliased_blocks(mapped, space.body)?;
             distinct.extend(&partials);
-            self.for_tasks("segacc", space.prov, chunks, cost, distinct, |g, c| {
+            self.for_tasks(("segacc", space.prov), chunks, cost, distinct, |g, c| {
                 let (lo, hi) = g.bounds(n, chunks, c);
                 for (((token, target), bin), buffers) in targets.iter().zip(&bins).zip(&own) {
                     let base = g.init_copy(bin, buffers, c)?;
@@ -111,6 +111,7 @@ impl Generator<'_, CpuSchedule> {
         let extents = self.extents(&target.shape)?;
         let size = product(&extents);
         Ok(Bins {
+            outer: 0,
             extents,
             size: self.bind(size, "bins"),
             op,

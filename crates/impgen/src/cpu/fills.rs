@@ -10,14 +10,14 @@
 //!
 //! A fill that certainly has a single slice, or is part of a task, is not a loop of tasks.
 
-use crate::Result;
 use crate::copies::copy_stmt;
 use crate::cpu::CpuSchedule;
 use crate::schedule::{Fill, Generator};
+use crate::{OrBug, Result};
 use imp::build::{Operand, max, product, select};
 use imp::copy_plan::constant;
 use imp::{Expr, Region, Var, bind};
-use ir::{PassError, Prov};
+use ir::Prov;
 use prim::PrimType;
 use target::chunks::{FILL_CHUNK, MAX_CHUNKS};
 
@@ -28,17 +28,17 @@ impl Generator<'_, CpuSchedule> {
         fill: Fill<'_>,
         f: impl FnOnce(&mut Self, Operand, Expr) -> Result,
     ) -> Result {
-        let Fill { operation: what, prov, count, row, unaliased: fresh } = fill;
+        let Fill { operation, prov, count, row, unaliased } = fill;
         if self.in_task() || n_slices(count, row) == Some(1) {
             return f(self, 0.into(), count.into());
         }
-        let distinct: Vec<Var> = fresh.iter().map(|&block| self.var(block)).collect::<Result<_>>()?;
+        let distinct: Vec<Var> = unaliased.iter().map(|&block| self.var(block)).collect::<Result<_>>()?;
         bind!(n = self(count));
         let cost = n * row / 4;
         bind!(grain = self(max(Expr::i64(FILL_CHUNK) / max(row, 1), 1)));
         let chunks = self.n_chunks(n, grain, MAX_CHUNKS);
         bind!(cost = self(cost));
-        self.for_slices(what, prov, (n, chunks), cost, distinct, f)
+        self.for_slices((operation, prov), (n, chunks, false), cost, distinct, f)
     }
 
     /// Copies an array with at least one dimension, in slices of the outer dimension; a transposed
@@ -63,9 +63,7 @@ impl Generator<'_, CpuSchedule> {
             let (outer, inner) = self.swapped(is_wide, *rows, *columns);
             extents = vec![outer, inner];
         }
-        let Some((&outer, rest)) = extents.split_first() else {
-            return Err(PassError::bug("a copied array has no dimensions"));
-        };
+        let (&outer, rest) = extents.split_first().or_bug("a copied array has no dimensions")?;
         bind!(row = self(product(rest)));
         let rows = Fill { operation: "copy", prov: Prov::NONE, count: outer, row, unaliased: Vec::new() };
         self.fill(rows, |g, lo, hi| {

@@ -76,7 +76,7 @@ impl Generator<'_, CpuSchedule> {
         let elements: Vec<Param> = mapped.iter().map(|(_, param)| param.clone()).collect();
         let mut distinct = self.unaliased_blocks(&elements, space.body)?;
         distinct.push(used_in);
-        self.for_tasks("segflatmap", space.prov, chunks, cost, distinct, |g, c| {
+        self.for_tasks(("segflatmap", space.prov), chunks, cost, distinct, |g, c| {
             let (lo, hi) = g.bounds(n, chunks, c);
             let parts = ChunkParts {
                 concatenated: &concatenated,
@@ -129,9 +129,7 @@ impl Generator<'_, CpuSchedule> {
         let (mut concatenated, mut mapped) = (Vec::new(), Vec::new());
         for (at, ty) in ret.iter().enumerate().skip(1) {
             let count = if is_concatenated(ty) { 2 } else { 1 };
-            let Some((own, rest)) = pat.split_at_checked(count) else {
-                return Err(PassError::bug("a flat map has too few results"));
-            };
+            let (own, rest) = pat.split_at_checked(count).or_bug("a flat map has too few results")?;
             pat = rest;
             match own {
                 [block, array] => {
@@ -283,7 +281,7 @@ impl Generator<'_, CpuSchedule> {
             }
             bind!(cost = self(total * scalars / 4));
             let results = concatenated.iter().map(|flat_result| flat_result.result).collect();
-            self.for_tasks("flatten", space.prov, chunks, cost, results, |g, c| {
+            self.for_tasks(("flatten", space.prov), chunks, cost, results, |g, c| {
                 g.copy_chunk(concatenated, (c, chunks), (begins, total))
             })?;
         });

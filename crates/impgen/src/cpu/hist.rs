@@ -18,44 +18,20 @@
 use super::segops::SegSpace;
 use super::strip_mine;
 use crate::Result;
-use crate::accs::{flat, inside};
+use crate::bins::Bins;
 use crate::cpu::CpuSchedule;
-use crate::mems::{HistOp, Operator};
-use crate::operators::{element_of_buffer, operator_types};
+use crate::mems::HistOp;
+use crate::operators::element_of_buffer;
 use crate::schedule::{Fill, Generator};
-use imp::build::{Operand, binary, max, product};
-use imp::{Access, Expr, Stmt, Var, bind, emit, expr};
-use ir::mem::Lmad;
-use ir::name::Name;
+use imp::build::{Operand, binary, max};
+use imp::{Expr, Var, bind, emit};
 use ir::syntax::Atom;
-use ir::types::Type;
 use prim::{BinOp, PrimType};
-
-/// The bins of one histogram operator.
-pub(crate) struct Bins<'h> {
-    /// Extents of the index space.
-    pub(crate) extents: Vec<Operand>,
-    /// Number of bins.
-    pub(crate) size: Operand,
-    pub(crate) op: &'h Operator,
-    /// Element types.
-    pub(crate) types: Vec<PrimType>,
-    /// The destination arrays: type, block and index function.
-    pub(crate) destinations: Vec<(Type, Name, Lmad)>,
-}
 
 impl Generator<'_, CpuSchedule> {
     pub(crate) fn seg_hist(&mut self, space: &SegSpace<'_>, ops: &[HistOp]) -> Result {
-        let mut bins = Vec::with_capacity(ops.len());
-        let mut largest = Expr::i64(1);
-        for HistOp { shape, destinations, op } in ops {
-            let extents = self.extents(shape)?;
-            let size = self.bind(product(&extents), "bins");
-            largest = max(largest, size);
-            let types = operator_types(&[op])?;
-            let destinations = destinations.iter().map(|&d| self.location(d)).collect::<Result<_, _>>()?;
-            bins.push(Bins { extents, size, op, types, destinations });
-        }
+        let bins = self.bins_of(ops, &[])?;
+        let largest = bins.iter().fold(Expr::i64(1), |largest, hist| max(largest, hist.size));
         bind!(n = self(space.width));
         let ranged = match bins.as_slice() {
             [hist] if self.can_range_partition(space) => Some(hist),
@@ -64,13 +40,14 @@ impl Generator<'_, CpuSchedule> {
         let grain = self.grain_size(space.decomp, n)?;
         bind!(grain = self(max(largest, grain)));
         let copies = self.n_chunks(n, grain, space.decomp.max_chunks);
-        let single = self.collect(|g| match ranged {
-            Some(hist) => g.range_partitioned(space, hist, n),
-            None => g.update_chunk(space, &bins, (0.into(), n), None),
-        })?;
-        let several = self.collect(|g| g.private_copies(space, &bins, n, copies))?;
-        let is_single = expr!(copies <= 1);
-        self.emit(Stmt::If(is_single, single, several));
+        emit!(if self(copies <= 1) {
+            match ranged {
+                Some(hist) => self.range_partitioned(space, hist, n)?,
+                None => self.update_chunk(space, &bins, (0.into(), n), None)?,
+            }
+        } else {
+            self.private_copies(space, &bins, n, copies)?;
+        });
         Ok(())
     }
 
@@ -83,7 +60,7 @@ impl Generator<'_, CpuSchedule> {
     ) -> Result {
         let own = self.alloc_copies(bins, copies, space.prov);
         let cost = self.cost(space)?;
-        self.for_tasks("seghist", space.prov, copies, cost, Vec::new(), |g, c| {
+        self.for_tasks(("seghist", space.prov), copies, cost, Vec::new(), |g, c| {
             let (lo, hi) = g.bounds(n, copies, c);
             let mut bases = Vec::with_capacity(bins.len());
             for (hist, buffers) in bins.iter().zip(&own) {
@@ -95,9 +72,7 @@ impl Generator<'_, CpuSchedule> {
         for (hist, buffers) in bins.iter().zip(&own) {
             self.combine_bin_copies(space, hist, buffers, copies)?;
         }
-        for &buffer in own.iter().flatten() {
-            self.emit(Stmt::Release(buffer));
-        }
+        self.release_all(own.iter().flatten());
         Ok(())
     }
 
@@ -129,7 +104,7 @@ impl Generator<'_, CpuSchedule> {
                 }
             }
             indices.reverse();
-            let elements = g.dest_elements(hist, &indices)?;
+            let elements = g.bin_elements(hist, &indices)?;
             let accs = g.load_elements(&elements, "acc");
             emit!(for c in g(0..copies) {
                 let index = c * hist.size + b;
@@ -169,44 +144,24 @@ impl Generator<'_, CpuSchedule> {
         results: &[Atom],
         own: Option<&[(&[Var], Operand)]>,
     ) -> Result {
-        let n_indices: usize = bins.iter().map(|hist| hist.extents.len()).sum();
-        let (mut indices, mut values) = results.split_at(n_indices);
-        for (at_hist, hist) in bins.iter().enumerate() {
-            let (index, more) = indices.split_at(hist.extents.len());
-            indices = more;
-            let (new, more) = values.split_at(hist.types.len());
-            values = more;
-            let index: Vec<Operand> = index.iter().map(|&i| self.atom(i)).collect::<Result<_, _>>()?;
-            let inside = inside(&index, &hist.extents);
-            emit!(if self(inside) {
-                let elements = match own {
-                    None => self.dest_elements(hist, &index)?,
-                    Some(own) => {
-                        let (buffers, base) = &own[at_hist];
-                        let flat = *base + flat(&index, &hist.extents);
-                        buffers
-                            .iter()
-                            .zip(&hist.types)
-                            .map(|(&buffer, &ty)| element_of_buffer(buffer, ty, flat.clone()))
-                            .collect()
-                    }
-                };
-                let accs = self.load_elements(&elements, "old");
-                let values = self.copy_operands(new, &hist.types)?;
-                self.combine(&[hist.op], &accs, &values)?;
-                for (element, acc) in elements.into_iter().zip(accs) {
-                    self.emit(Stmt::Store(element, Expr::Var(acc)));
+        self.each_bin(bins, &[], results, |g, k, index, new| {
+            let hist = &bins[k];
+            let elements = match own {
+                None => g.bin_elements(hist, index)?,
+                Some(own) => {
+                    let (buffers, base) = &own[k];
+                    let at = *base + hist.position(index);
+                    let arrays = buffers.iter().zip(&hist.types);
+                    arrays.map(|(&buffer, &ty)| element_of_buffer(buffer, ty, &at)).collect()
                 }
-            });
-        }
-        Ok(())
-    }
-
-    fn dest_elements(&self, hist: &Bins<'_>, index: &[Operand]) -> Result<Vec<Access>> {
-        hist.destinations
-            .iter()
-            .zip(&hist.types)
-            .map(|((_, block, lmad), &ty)| self.element(ty, *block, lmad, index.to_vec()))
-            .collect()
+            };
+            let accs = g.load_elements(&elements, "old");
+            let values = g.copy_operands(new, &hist.types)?;
+            g.combine(&[hist.op], &accs, &values)?;
+            for (element, acc) in elements.into_iter().zip(accs) {
+                g.store(element, acc);
+            }
+            Ok(())
+        })
     }
 }

@@ -18,11 +18,11 @@
 //! Iterations of other tasks are sorted out before the updates, in lanes and without a branch,
 //! which would be mispredicted for every second iteration.
 
-use super::hist::Bins;
 use super::segops::SegSpace;
 use super::strip_mine;
 use crate::Result;
 use crate::accs::inside;
+use crate::bins::Bins;
 use crate::cpu::CpuSchedule;
 use crate::operators::element_of_buffer;
 use crate::schedule::Generator;
@@ -70,8 +70,8 @@ impl Generator<'_, CpuSchedule> {
         let grain = self.grain_size(decomp, n)?;
         let count = self.n_chunks(n, grain, decomp.max_chunks);
         let cost = self.cost(space)?;
-        let cut = (outer, count);
-        self.for_coarse_slices("seghist", space.prov, cut, cost, |g, lo, hi| {
+        let cut = (outer, count, true);
+        self.for_slices(("seghist", space.prov), cut, cost, Vec::new(), |g, lo, hi| {
             emit!(if g(lo == 0 && &hi == outer) {
                 g.update_chunk(space, std::slice::from_ref(hist), (0.into(), n), None)?;
             } else {
@@ -125,14 +125,14 @@ impl Generator<'_, CpuSchedule> {
     /// Runs a strip's iterations from `first` on, and lists the ones whose bins belong to the task.
     /// Returns a variable with the length of the list.
     fn collect_own(&mut self, space: &SegSpace<'_>, strip: &Strip<'_>, first: Operand) -> Result<Var> {
-        let width = Expr::i64(i64::from(BLOCK));
+        let width = i64::from(BLOCK);
         let types: Vec<PrimType> = strip.results.iter().map(|(_, ty)| *ty).collect();
         let kept = self.scalar(PrimType::I64, "kept");
         self.set(kept, 0);
         let blocks = Expr::i64(STRIP / i64::from(BLOCK));
         emit!(for block in self(0..blocks) {
-            bind!(start = self(block * width.clone()));
-            emit!(for w in self.independent(0..width.clone()) {
+            bind!(start = self(block * width));
+            emit!(for w in self.independent(0..width) {
                 let number = start + w;
                 self.set_index(space.index, first + number.clone());
                 self.iteration(space.body, |g, atoms| {

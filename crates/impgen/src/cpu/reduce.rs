@@ -40,7 +40,7 @@ impl Generator<'_, CpuSchedule> {
         let cost = self.cost(space)?;
         let mut distinct = self.unaliased_blocks(fold.mapped, space.body)?;
         distinct.extend(&partials);
-        self.for_tasks("segred", space.prov, chunks, cost, distinct, |g, chunk| {
+        self.for_tasks(("segred", space.prov), chunks, cost, distinct, |g, chunk| {
             let (lo, hi) = g.stepped_bounds(n, step, chunks, chunk);
             let accs = g.reduce_chunk(&fold, lo, hi)?;
             g.store_all(&partials, fold.types, chunk, &accs);
@@ -81,18 +81,19 @@ impl Generator<'_, CpuSchedule> {
         prov: Prov,
     ) -> Vec<Var> {
         let bytes: u64 = types.iter().map(|ty| ty.size() * most as u64).sum();
-        let mut buffers = Vec::with_capacity(types.len());
-        for &ty in types {
-            buffers.push(if bytes <= PARTIAL_BYTES {
-                self.frame_array(MemoryId::Host, hint, ty, most)
-            } else {
-                let buffer = self.owned(MemoryId::Host, hint);
-                let bytes = chunks * ty.size() as i64;
-                self.alloc(buffer, bytes, prov);
-                buffer
-            });
-        }
-        buffers
+        types
+            .iter()
+            .map(|&ty| {
+                if bytes <= PARTIAL_BYTES {
+                    self.frame_array(MemoryId::Host, hint, ty, most)
+                } else {
+                    let buffer = self.owned(MemoryId::Host, hint);
+                    let bytes = chunks * ty.size() as i64;
+                    self.alloc(buffer, bytes, prov);
+                    buffer
+                }
+            })
+            .collect()
     }
 }
 

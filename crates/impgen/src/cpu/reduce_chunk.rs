@@ -131,8 +131,7 @@ impl Generator<'_, CpuSchedule> {
         bind!(done = self(rounds * width));
         bind!(first = self(lo + done));
         bind!(rest = self(n - done));
-        let some = expr!(0 < rest);
-        emit!(if self(some) {
+        emit!(if self(0 < rest) {
             self.reduce_round(fold, &buffers, first, Some(rest))?;
         });
         self.combine_halves(fold, &buffers, width)

@@ -29,7 +29,7 @@ use crate::operators::div_up;
 use crate::schedule::Generator;
 use analysis::exact::is_exact;
 use imp::build::{Operand, max, min};
-use imp::{Stmt, Var, bind, emit, expr};
+use imp::{Var, bind, emit};
 use ir::PassError;
 use ir::facts::{FactFlag, Filter};
 use ir::seg::MIN_GROUPS;
@@ -177,9 +177,8 @@ impl Generator<'_, CpuSchedule> {
 
             // A single chunk needs no total: it starts with the neutral elements.
             let several = self.collect(|g| {
-                g.for_tasks("segscan.total", space.prov, size, cost, distinct.clone(), |g, c| {
+                g.for_tasks(("segscan.total", space.prov), size, cost, distinct.clone(), |g, c| {
                     let chunk = g.bind(first + c, "c");
-                    let (n, step) = (n, step);
                     let (lo, hi) = g.stepped_bounds(n, step, chunks, chunk);
                     let accs = g.reduce_chunk(&total, lo, hi)?;
                     g.store_all(&totals, types, chunk, &accs);
@@ -190,9 +189,7 @@ impl Generator<'_, CpuSchedule> {
                     g.store_all(&totals, scan.types, c, &carry);
                     // The second chunk starts with the first one's total unchanged.
                     emit!(if g(c == 0) {
-                        for (&carry, &value) in carry.iter().zip(&values) {
-                            g.set(carry, value);
-                        }
+                        g.set_all(&carry, &values);
                     } else {
                         g.combine(operators, &carry, &values)?;
                     });
@@ -200,17 +197,16 @@ impl Generator<'_, CpuSchedule> {
                 Ok(())
             })?;
             if scan.reduced.is_empty() {
-                let single = self.collect(|g| {
-                    g.store_all(&totals, types, 0, &carry);
-                    Ok(())
-                })?;
-                let is_several = expr!(1 < chunks);
-                self.emit(Stmt::If(is_several, several, single));
+                emit!(if self(1 < chunks) {
+                    self.emit_all(several);
+                } else {
+                    self.store_all(&totals, types, 0, &carry);
+                });
             } else {
                 self.emit_all(several);
             }
 
-            self.for_tasks("segscan", space.prov, size, cost, distinct, |g, c| {
+            self.for_tasks(("segscan", space.prov), size, cost, distinct, |g, c| {
                 let chunk = g.bind(first + c, "c");
                 let (lo, hi) = g.stepped_bounds(n, step, chunks, chunk);
                 let accs = g.load_all(&totals, scan.types, chunk, "acc");

@@ -139,10 +139,9 @@ impl Generator<'_, CpuSchedule> {
     /// Shifts a vector in the frame up by a number of lanes, into another array.
     fn shift_lanes(&mut self, to: Var, from: Var, elem: PrimType, (lanes, by): (u32, u32), fill: Var) {
         let value = self.frame_vector(from, elem, (lanes, 0), "v");
-        let fill = Box::new(Expr::Var(fill));
         self.emit(Stmt::StoreLanes {
             to: part(to, elem, (lanes, 0)),
-            value: Expr::Shift(Box::new(value.into()), by, fill),
+            value: Expr::Shift(Box::new(value.into()), by, Box::new(fill.into())),
             mask: None,
         });
     }

@@ -132,35 +132,29 @@ impl Generator<'_, CpuSchedule> {
         hi: Operand,
     ) -> Result {
         let types = &scatter.types;
-        let count = Expr::i64(i64::from(BLOCK));
-        let arrays = self.lane_arrays("scattered", types, i64::from(BLOCK));
+        let count = i64::from(BLOCK);
+        let arrays = self.lane_arrays("scattered", types, count);
         let next = self.scalar(PrimType::I64, "next");
         self.set(next, lo);
         let more = self.scalar(PrimType::Bool, "more");
-        let go_on = |g: &mut Self| {
-            let left = hi - next;
-            g.set(more, expr!(count.clone() <= left));
-        };
-        go_on(self);
-        let blocks = self.collect(|g| {
-            let first = g.scalar(PrimType::I64, "first");
-            g.set(first, next);
-            emit!(for w in g.independent(0..count.clone()) {
-                g.set_index(space.index, first + w);
-                g.store_scattered(scatter, &arrays, w.into())?;
+        self.set(more, expr!(count <= hi - next));
+        emit!(while self(more) {
+            let first = self.scalar(PrimType::I64, "first");
+            self.set(first, next);
+            emit!(for w in self.independent(0..count) {
+                self.set_index(space.index, first + w);
+                self.store_scattered(scatter, &arrays, w.into())?;
             });
-            g.set(next, next + count.clone());
-            let single = g.collect(|g| {
-                bind!(start = g(first + count.clone()));
+            self.set(next, next + count);
+            let single = self.collect(|g| {
+                bind!(start = g(first + count));
                 bind!(end = g(min(hi, start + FALLBACK_ITERATIONS)));
                 g.set(next, end);
                 g.iterations(space, start, end, |_, _| Ok(()))
             })?;
-            g.packed_block(scatter, &arrays, 0, single)?;
-            go_on(g);
-            Ok(())
-        })?;
-        self.emit(Stmt::While(more, blocks));
+            self.packed_block(scatter, &arrays, 0, single)?;
+            self.set(more, expr!(count <= hi - next));
+        });
         self.iterations(space, next.into(), hi, |_, _| Ok(()))
     }
 

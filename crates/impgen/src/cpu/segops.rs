@@ -140,7 +140,7 @@ impl Generator<'_, CpuSchedule> {
         let grain = max(self.grain_size(decomp, n)?, step);
         let chunks = self.n_chunks(n, grain, most);
         bind!(cost = self(cost));
-        self.for_tasks("segmap", space.prov, chunks, cost, distinct, |g, c| {
+        self.for_tasks(("segmap", space.prov), chunks, cost, distinct, |g, c| {
             let (lo, hi) = g.stepped_bounds(n, step, chunks, c);
             if let Some(scatter) = g.scatter(space) {
                 return g.scatter_chunk(&scatter, space, lo, hi);

@@ -14,57 +14,30 @@ impl Generator<'_, CpuSchedule> {
     /// nanoseconds.
     pub(crate) fn for_tasks(
         &mut self,
-        what: &str,
-        prov: Prov,
+        of: (&str, Prov),
         to: Operand,
         cost: Operand,
         distinct: Vec<Var>,
         f: impl FnOnce(&mut Self, Var) -> Result,
     ) -> Result {
         let var = self.new_var(VarType::Scalar(PrimType::I64), "chunk");
-        self.task_loop((what, prov), (var, to, None), cost, distinct, |g| f(g, var))
+        self.task_loop(of, (var, to, None), cost, distinct, |g| f(g, var))
     }
 
     /// Emits a loop whose tasks take the `count` slices of `0..n`: `f` is called with the bounds of
-    /// one.
+    /// one. With `merge_adjacent`, for tasks with a high cost that does not depend on the length of
+    /// the slice, a task takes several slices at once ([`Slices::merge_adjacent`]).
     pub(crate) fn for_slices(
         &mut self,
-        what: &str,
-        prov: Prov,
-        (n, count): (Operand, Operand),
-        cost: Operand,
-        distinct: Vec<Var>,
-        f: impl FnOnce(&mut Self, Operand, Expr) -> Result,
-    ) -> Result {
-        let cut = (n, count, false);
-        self.slice_loop((what, prov), cut, cost, distinct, f)
-    }
-
-    /// As [`Self::for_slices`], for tasks with a high cost that does not depend on the length of
-    /// the slice: a task takes several slices at once ([`Slices::merge_adjacent`]).
-    pub(crate) fn for_coarse_slices(
-        &mut self,
-        what: &str,
-        prov: Prov,
-        (n, count): (Operand, Operand),
-        cost: Operand,
-        f: impl FnOnce(&mut Self, Operand, Expr) -> Result,
-    ) -> Result {
-        let cut = (n, count, true);
-        self.slice_loop((what, prov), cut, cost, Vec::new(), f)
-    }
-
-    fn slice_loop(
-        &mut self,
         of: (&str, Prov),
-        (n, count, few): (Operand, Operand, bool),
+        (n, count, merge_adjacent): (Operand, Operand, bool),
         cost: Operand,
         distinct: Vec<Var>,
         f: impl FnOnce(&mut Self, Operand, Expr) -> Result,
     ) -> Result {
         let lo = self.new_var(VarType::Scalar(PrimType::I64), "lo");
         let end = self.new_var(VarType::Scalar(PrimType::I64), "hi");
-        let range = (lo, n, Some(Slices { count: count.into(), end, merge_adjacent: few }));
+        let range = (lo, n, Some(Slices { count: count.into(), end, merge_adjacent }));
         self.task_loop(of, range, cost, distinct, |g| f(g, lo.into(), end.into()))
     }
 
@@ -73,7 +46,7 @@ impl Generator<'_, CpuSchedule> {
         (what, prov): (&str, Prov),
         (var, to, slices): (Var, Operand, Option<Slices>),
         cost: Operand,
-        distinct: Vec<Var>,
+        mut distinct: Vec<Var>,
         f: impl FnOnce(&mut Self) -> Result,
     ) -> Result {
         let id = self.tables.launch();
@@ -81,7 +54,6 @@ impl Generator<'_, CpuSchedule> {
         let provenance = self.provenance(prov);
         let (body, frame) = self.task(f)?;
         let Frame { owned, locals, racy_buffers: scattered } = frame;
-        let mut distinct = distinct;
         distinct.retain(|buffer| !scattered.contains(buffer));
         let launch = Launch {
             id,
@@ -96,8 +68,13 @@ impl Generator<'_, CpuSchedule> {
             scattered,
             shared_buffers: Vec::new(),
         };
-        let how = LoopMode::Tasks(launch);
-        self.emit(Stmt::For(For { mode: how, var, from: Expr::i64(0), to: to.into(), body }));
+        self.emit(Stmt::For(For {
+            mode: LoopMode::Tasks(launch),
+            var,
+            from: Expr::i64(0),
+            to: to.into(),
+            body,
+        }));
         Ok(())
     }
 }

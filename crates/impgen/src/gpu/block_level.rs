@@ -21,10 +21,10 @@
 //! threads may still read the old values, and one after. The code of a segop's iterations belongs
 //! to single threads ([`sequential`](super::sequential)).
 
-use crate::Result;
 use crate::gpu::DeviceSchedule;
 use crate::mems::{Body, Param, Seg};
 use crate::schedule::Generator;
+use crate::{OrBug, Result};
 use imp::build::{Operand, binary, product};
 use imp::copy_plan::constant;
 use imp::{DeviceOp, Expr, MemoryId, Region, SharedBuffer, Stmt, Var, VarType};
@@ -37,13 +37,6 @@ use ir::walk::with_stack;
 use prim::{BinOp, PrimType, Scalar};
 use rustc_hash::FxHashMap;
 use target::device::{RESERVED_SHARED_BYTES, SHARED_MEMORY_BYTES};
-
-/// The threads of a block that run block-uniform code.
-#[derive(Clone, Copy)]
-pub(crate) struct ThreadBlock {
-    /// The index of the thread in its block.
-    thread: Operand,
-}
 
 /// The shared memory of a kernel with one iteration per thread block.
 #[derive(Default)]
@@ -65,7 +58,7 @@ impl Generator<'_, DeviceSchedule> {
         self.kernel(("segmap", prov), n, |g, block| {
             g.threads(|g, thread| {
                 let kernel = g.schedule.enclosing_kernel;
-                g.within(kernel, Some(ThreadBlock { thread }), |g| g.map_iteration(pat, seg, block.into()))?;
+                g.within(kernel, Some(thread), |g| g.map_iteration(pat, seg, block.into()))?;
                 g.declare_slots(slots)
             })
         })
@@ -118,16 +111,13 @@ impl Generator<'_, DeviceSchedule> {
     }
 
     /// Emits work that the threads of a block distribute by their indices, between barriers.
-    pub(crate) fn distributed<R>(
-        &mut self,
-        block: ThreadBlock,
-        f: impl FnOnce(&mut Self, Operand) -> Result<R>,
-    ) -> Result<R> {
+    pub(crate) fn distributed<R>(&mut self, f: impl FnOnce(&mut Self, Operand) -> Result<R>) -> Result<R> {
+        let thread = self.schedule.block_thread.or_bug("code is not common to a thread block")?;
         if !self.at_barrier() {
             self.barrier();
         }
         let kernel = self.schedule.enclosing_kernel;
-        let made = self.within(kernel, None, |g| f(g, block.thread))?;
+        let made = self.within(kernel, None, |g| f(g, thread))?;
         self.barrier();
         Ok(made)
     }
@@ -143,14 +133,13 @@ impl Generator<'_, DeviceSchedule> {
     /// A copy that the threads of a block distribute.
     pub(super) fn block_copy(
         &mut self,
-        thread_block: ThreadBlock,
         to: &Region,
         from: &Region,
         elem: PrimType,
         extents: &[Operand],
     ) -> Result {
         let n = product(extents);
-        self.distributed(thread_block, |g, thread| {
+        self.distributed(|g, thread| {
             g.distribute((0, n), true, thread, |g, index| {
                 g.copy_element((to, from), elem, extents, index);
                 Ok(())

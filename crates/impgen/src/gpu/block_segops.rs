@@ -19,7 +19,6 @@
 use super::reduce::Reduction;
 use crate::Result;
 use crate::gpu::DeviceSchedule;
-use crate::gpu::block_level::ThreadBlock;
 use crate::mems::{Lambda, Operator, Param, ScanReduce, Seg};
 use crate::operators::{div_up, operator_types, prim_of};
 use crate::schedule::Generator;
@@ -34,42 +33,42 @@ use prim::{PrimType, Scalar};
 
 impl Generator<'_, DeviceSchedule> {
     /// A block-level segop.
-    pub(super) fn block_seg(&mut self, thread_block: ThreadBlock, pat: &[Param], seg: &Seg) -> Result {
+    pub(super) fn block_seg(&mut self, pat: &[Param], seg: &Seg) -> Result {
         let dims = seg.space.dims.as_slice();
         let updates = pat.iter().any(|param| matches!(param.ty, Type::Acc { .. }));
         if updates && self.schedule.in_colliding_withacc {
-            return self.single_thread_seg(thread_block, pat, seg);
+            return self.single_thread_seg(pat, seg);
         }
         match &seg.kind {
             SegKind::ScanReduce(scan_reduce) if scan_reduce.is_map() => {
                 let n = self.extent_product(dims, "n")?;
-                self.distributed(thread_block, |g, thread| {
+                self.distributed(|g, thread| {
                     g.distribute((0, n), true, thread, |g, iteration| g.map_iteration(pat, seg, iteration))
                 })
             }
             SegKind::ScanReduce(scan_reduce) => match dims.split_last() {
                 Some((inner, [])) if scan_reduce.scans.is_empty() && scan_reduce.post.is_none() => {
-                    self.block_reduce(thread_block, pat, seg, scan_reduce, (inner, &[]))
+                    self.block_reduce(pat, seg, scan_reduce, (inner, &[]))
                 }
                 Some((inner, [])) if scan_reduce.reduces.iter().all(|op| op.comm) => {
-                    self.block_scan(thread_block, pat, seg, scan_reduce, (inner, &[]))
+                    self.block_scan(pat, seg, scan_reduce, (inner, &[]))
                 }
                 Some((inner, outer)) if !outer.is_empty() => {
-                    self.block_segments(thread_block, pat, seg, scan_reduce, (inner, outer))
+                    self.block_segments(pat, seg, scan_reduce, (inner, outer))
                 }
-                _ => self.single_thread_seg(thread_block, pat, seg),
+                _ => self.single_thread_seg(pat, seg),
             },
             SegKind::Hist(ops) => {
                 let operators = ops.iter().map(|hist| atomic_operator(&hist.op.op));
                 let Some(operators) = operators.collect::<Option<Vec<_>>>() else {
-                    return self.single_thread_seg(thread_block, pat, seg);
+                    return self.single_thread_seg(pat, seg);
                 };
                 let n = self.extent_product(dims, "n")?;
                 let hists = self.bins_of(ops, &dims[..dims.len().saturating_sub(1)])?;
-                self.distributed(thread_block, |g, thread| {
+                self.distributed(|g, thread| {
                     g.distribute((0, n), true, thread, |g, iteration| {
                         g.delinearise(dims, iteration)?;
-                        g.atomic_updates(seg, ops, &hists, &operators)
+                        g.atomic_updates(seg, &hists, &operators)
                     })
                 })
             }
@@ -81,7 +80,6 @@ impl Generator<'_, DeviceSchedule> {
     /// each thread processes some of them.
     fn block_segments(
         &mut self,
-        thread_block: ThreadBlock,
         pat: &[Param],
         seg: &Seg,
         scan_reduce: &ScanReduce,
@@ -93,7 +91,7 @@ impl Generator<'_, DeviceSchedule> {
         let size = self.schedule.layout.block;
         let each = |g: &mut Self| {
             let (reduced, _) = scan_reduce.results(pat);
-            g.distributed(thread_block, |g, thread| {
+            g.distributed(|g, thread| {
                 g.distribute((0, n), true, thread, |g, segment| {
                     g.delinearise(outer, segment)?;
                     let totals = g.reduce_segment(pat, seg, scan_reduce, inner)?;
@@ -113,9 +111,9 @@ impl Generator<'_, DeviceSchedule> {
             emit!(for segment in self(0..n) {
                 self.delinearise(outer, segment.into())?;
                 if reduces {
-                    self.block_reduce(thread_block, pat, seg, scan_reduce, (inner, outer))?;
+                    self.block_reduce(pat, seg, scan_reduce, (inner, outer))?;
                 } else {
-                    self.block_scan(thread_block, pat, seg, scan_reduce, (inner, outer))?;
+                    self.block_scan(pat, seg, scan_reduce, (inner, outer))?;
                 }
             });
         } else {
@@ -125,11 +123,11 @@ impl Generator<'_, DeviceSchedule> {
     }
 
     /// A segop that one thread runs; all threads get its scalar results.
-    fn single_thread_seg(&mut self, thread_block: ThreadBlock, pat: &[Param], seg: &Seg) -> Result {
+    fn single_thread_seg(&mut self, pat: &[Param], seg: &Seg) -> Result {
         let scalar = |param: &Param| Some((param.name, prim_of(&param.ty)?));
         let (names, types): (Vec<Name>, Vec<PrimType>) = pat.iter().filter_map(scalar).unzip();
         let parts = self.per_thread_arrays(&types)?;
-        let values = self.distributed(thread_block, |g, thread| {
+        let values = self.distributed(|g, thread| {
             g.first_thread(thread, |g| {
                 g.seg_sequential(pat, seg)?;
                 let mut values = Vec::with_capacity(names.len());
@@ -155,7 +153,6 @@ impl Generator<'_, DeviceSchedule> {
     /// over the outer dimensions.
     fn block_reduce(
         &mut self,
-        thread_block: ThreadBlock,
         pat: &[Param],
         seg: &Seg,
         scan_reduce: &ScanReduce,
@@ -167,7 +164,7 @@ impl Generator<'_, DeviceSchedule> {
         let part = self.per_thread_arrays(types)?;
         let width = self.dim(*width)?;
         let any_order = scan_reduce.reduces.iter().all(|op| op.comm);
-        let sums = self.distributed(thread_block, |g, thread| {
+        let sums = self.distributed(|g, thread| {
             let accs = g.neutral(&reduction.operators, types)?;
             g.distribute((0, width), any_order, thread, |g, i| {
                 g.set_index(*index, i);
@@ -208,7 +205,6 @@ impl Generator<'_, DeviceSchedule> {
     /// Scans of one segment, with commutative reductions in the same segop.
     fn block_scan(
         &mut self,
-        thread_block: ThreadBlock,
         pat: &[Param],
         seg: &Seg,
         scan_reduce: &ScanReduce,
@@ -225,7 +221,7 @@ impl Generator<'_, DeviceSchedule> {
         let size = self.schedule.layout.block;
         let width = self.dim(*width)?;
         bind!(rounds = self(div_up(width, size)));
-        let sums = self.distributed(thread_block, |g, thread| {
+        let sums = self.distributed(|g, thread| {
             let accs = g.neutral(&reduction.operators, &reduction.types)?;
             let carry = g.neutral(&operators, &types)?;
             emit!(for round in g(0..rounds) {
@@ -300,14 +296,15 @@ impl Generator<'_, DeviceSchedule> {
         if scan_reduce.post.is_none() {
             return Vec::new();
         }
-        let mut vars = Vec::with_capacity(types.len());
-        for ty in types {
-            vars.push(prim_of(ty).map(|ty| {
-                let var = self.scalar(ty, "mapped");
-                self.set(var, Scalar::zero(ty));
-                var
-            }));
-        }
-        vars
+        types
+            .iter()
+            .map(|ty| {
+                prim_of(ty).map(|ty| {
+                    let var = self.scalar(ty, "mapped");
+                    self.set(var, Scalar::zero(ty));
+                    var
+                })
+            })
+            .collect()
     }
 }

@@ -61,8 +61,7 @@ impl Generator<'_, DeviceSchedule> {
             } else {
                 emit!(for k in g(0..own) {
                     bind!(iteration = g(iteration(k.into())));
-                    let inside = expr!(iteration < n);
-                    emit!(if g(inside) {
+                    emit!(if g(iteration < n) {
                         let made = read(g, iteration)?;
                         write(g, made)?;
                     });

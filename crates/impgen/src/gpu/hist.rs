@@ -23,33 +23,19 @@ mod owned;
 mod shared_bins;
 
 use crate::Result;
-use crate::accs::{AccTarget, flat, inside};
+use crate::accs::AccTarget;
+use crate::bins::Bins;
 use crate::gpu::DeviceSchedule;
 use crate::mems::{HistOp, Operator, Seg};
-use crate::operators::operator_types;
 use crate::schedule::Generator;
 use analysis::exact::atomic_operator;
-use imp::build::{Operand, max, min, product};
-use imp::{Access, AtomicUpdate, DeviceOp, Expr, Stmt, emit, expr};
-use ir::mem::Lmad;
+use imp::build::{Operand, max, min};
+use imp::{Access, AtomicUpdate, DeviceOp, Expr, Stmt, emit};
 use ir::name::Name;
 use ir::syntax::Atom;
-use ir::types::{Dim, Type};
+use ir::types::Dim;
 use ir::{PassError, Prov};
 use prim::{BinOp, PrimType, UnOp};
-
-/// The bins of one operator of a histogram segop.
-pub(super) struct Bins<'s> {
-    pub(super) op: &'s Operator,
-    pub(super) types: Vec<PrimType>,
-    pub(super) destinations: Vec<(Type, Name, Lmad)>,
-    /// The extents of the index space, including the dimensions that count segments.
-    extents: Vec<Operand>,
-    /// The number of dimensions that count segments.
-    outer: usize,
-    /// The number of bins of a segment.
-    per_segment: Operand,
-}
 
 /// The histograms of a segop.
 struct Hists<'s> {
@@ -63,18 +49,6 @@ struct Hists<'s> {
     /// The number of iterations of all segments.
     iterations: Operand,
     prov: Prov,
-}
-
-impl Bins<'_> {
-    /// The position of an index among all bins.
-    fn position(&self, index: &[Operand]) -> Expr {
-        flat(index, &self.extents)
-    }
-
-    /// The position of an index among the bins of its segment.
-    fn segment_position(&self, index: &[Operand]) -> Expr {
-        flat(&index[self.outer..], &self.extents[self.outer..])
-    }
 }
 
 impl Hists<'_> {
@@ -99,7 +73,7 @@ impl Generator<'_, DeviceSchedule> {
         let dims = seg.space.dims.as_slice();
         let outer = &dims[..dims.len().saturating_sub(1)];
         let bins = self.bins_of(ops, outer)?;
-        let most = bins.iter().map(|hist| hist.per_segment);
+        let most = bins.iter().map(|hist| hist.size);
         let most = most.fold(Expr::i64(1), max);
         let hists = Hists {
             seg,
@@ -127,9 +101,11 @@ impl Generator<'_, DeviceSchedule> {
         }
         let segments = self.segments_by(hists.seg, hists.most, self.schedule.layout.blocks)?;
         let enough = max(hists.most, self.schedule.layout.block);
-        let fits = expr!(hists.most <= capacity && enough <= segments.width);
-        let in_shared = self.collect(|g| g.hist_in_shared_memory(hists, operators, &segments, capacity))?;
-        self.emit(Stmt::If(fits, in_shared, everywhere));
+        emit!(if self(hists.most <= capacity && enough <= segments.width) {
+            self.hist_in_shared_memory(hists, operators, &segments, capacity)?;
+        } else {
+            self.emit_all(everywhere);
+        });
         Ok(())
     }
 
@@ -139,21 +115,19 @@ impl Generator<'_, DeviceSchedule> {
         let times = capacity / hists.most;
         let times = max(times, 1);
         let zeros = Expr::unary(UnOp::Clz, PrimType::I64, times);
-        let halvings = min(63 - zeros, i64::from(most));
-        self.bind(halvings, "halvings")
+        self.bind(min(63 - zeros, i64::from(most)), "halvings")
     }
 
     /// The updates of one iteration, with atomic operators.
     pub(super) fn atomic_updates(
         &mut self,
         seg: &Seg,
-        ops: &[HistOp],
         hists: &[Bins<'_>],
         operators: &[(BinOp, PrimType)],
     ) -> Result {
         let dims = seg.space.dims.as_slice();
         self.iteration(&seg.body, |g, results| {
-            g.each_bin(hists, ops, dims, &results, |g, k, index, values| {
+            g.each_bin(hists, dims, &results, |g, k, index, values| {
                 let (by, elem) = operators[k];
                 let (_, block, lmad) = &hists[k].destinations[0];
                 let at = g.element(elem, *block, lmad, index)?;
@@ -170,9 +144,7 @@ impl Generator<'_, DeviceSchedule> {
         hists: &Hists<'_>,
         f: impl FnMut(&mut Self, usize, &[Operand], &[Atom]) -> Result,
     ) -> Result {
-        self.iteration(&hists.seg.body, |g, results| {
-            g.each_bin(&hists.bins, hists.ops, hists.dims(), &results, f)
-        })
+        self.iteration(&hists.seg.body, |g, results| g.each_bin(&hists.bins, hists.dims(), &results, f))
     }
 
     /// Emits an atomic update of an element.
@@ -183,56 +155,6 @@ impl Generator<'_, DeviceSchedule> {
             op,
             value: value.into(),
         }))));
-    }
-
-    pub(super) fn bins_of<'s>(&mut self, ops: &'s [HistOp], outer: &[(Name, Dim)]) -> Result<Vec<Bins<'s>>> {
-        let mut hists = Vec::with_capacity(ops.len());
-        for HistOp { shape, destinations, op } in ops {
-            let own = self.extents(shape)?;
-            let dims: Vec<Dim> = outer.iter().map(|(_, dim)| *dim).collect();
-            let extents = [self.extents(&dims)?, own.clone()].concat();
-            let own = product(own);
-            let locations = destinations.iter().map(|&dest| self.location(dest));
-            hists.push(Bins {
-                op,
-                types: operator_types(&[op])?,
-                destinations: locations.collect::<Result<_, _>>()?,
-                extents,
-                outer: outer.len(),
-                per_segment: self.bind(own, "bins"),
-            });
-        }
-        Ok(hists)
-    }
-
-    /// Calls `f` for each histogram, under the condition that the iteration's index is one of its
-    /// bins, with the index and the values.
-    pub(super) fn each_bin(
-        &mut self,
-        hists: &[Bins<'_>],
-        ops: &[HistOp],
-        dims: &[(Name, Dim)],
-        results: &[Atom],
-        mut f: impl FnMut(&mut Self, usize, &[Operand], &[Atom]) -> Result,
-    ) -> Result {
-        let n_indices: usize = ops.iter().map(|op| op.shape.len()).sum();
-        let (mut indices, mut values) = results.split_at(n_indices.min(results.len()));
-        for (k, (hist, op)) in hists.iter().zip(ops).enumerate() {
-            let (own, rest) = indices.split_at(op.shape.len().min(indices.len()));
-            indices = rest;
-            let (xs, rest) = values.split_at(hist.types.len().min(values.len()));
-            values = rest;
-            let mut index = Vec::with_capacity(hist.extents.len());
-            for (name, _) in &dims[..dims.len().saturating_sub(1)] {
-                index.push(self.var(*name)?.into());
-            }
-            index.extend(self.atoms(own)?);
-            let is_bin = inside(&index[hist.outer..], &hist.extents[hist.outer..]);
-            emit!(if self(is_bin) {
-                f(self, k, &index, xs)?;
-            });
-        }
-        Ok(())
     }
 
     /// The destination elements of a bin, given by its number among the bins of all segments.
@@ -248,17 +170,12 @@ impl Generator<'_, DeviceSchedule> {
             }
         }
         index.reverse();
-        let mut elements = Vec::with_capacity(hist.destinations.len());
-        for ((_, block, lmad), &elem) in hist.destinations.iter().zip(&hist.types) {
-            elements.push(self.element(elem, *block, lmad, &index)?);
-        }
-        Ok(elements)
+        self.bin_elements(hist, &index)
     }
 
     /// The number of a segment's bin among the bins of all segments, in a variable.
     fn bin_number(&mut self, hist: &Bins<'_>, segment: Operand, own: Operand) -> Operand {
-        let bin = segment * hist.per_segment + own;
-        self.bind(bin, "bin")
+        self.bind(segment * hist.size + own, "bin")
     }
 
     /// A thread's update of an accumulator that other threads may update at the same index.

@@ -48,8 +48,8 @@ impl Generator<'_, DeviceSchedule> {
 
     /// Copies elements between two regions.
     pub(crate) fn copy(&mut self, to: Region, from: Region, elem: PrimType, extents: Vec<Operand>) -> Result {
-        if let Some(thread_block) = self.schedule.thread_block {
-            return self.block_copy(thread_block, &to, &from, elem, &extents);
+        if self.schedule.block_thread.is_some() {
+            return self.block_copy(&to, &from, elem, &extents);
         }
         let mut stmt = copy_stmt(to.clone(), from.clone(), elem, &extents);
         let Stmt::Copy { plan, .. } = &mut stmt else {

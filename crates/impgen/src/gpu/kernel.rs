@@ -11,7 +11,6 @@
 
 use crate::emitter::Frame;
 use crate::gpu::DeviceSchedule;
-use crate::gpu::block_level::ThreadBlock;
 use crate::operators::div_up;
 use crate::schedule::Generator;
 use crate::{OrBug, Result};
@@ -90,13 +89,13 @@ impl Generator<'_, DeviceSchedule> {
     pub(super) fn within<R>(
         &mut self,
         kernel: Option<EnclosingCode>,
-        thread_block: Option<ThreadBlock>,
+        block_thread: Option<Operand>,
         f: impl FnOnce(&mut Self) -> R,
     ) -> R {
         let kernel = std::mem::replace(&mut self.schedule.enclosing_kernel, kernel);
-        let thread_block = std::mem::replace(&mut self.schedule.thread_block, thread_block);
+        let block_thread = std::mem::replace(&mut self.schedule.block_thread, block_thread);
         let made = f(self);
-        self.schedule.thread_block = thread_block;
+        self.schedule.block_thread = block_thread;
         self.schedule.enclosing_kernel = kernel;
         made
     }

@@ -51,11 +51,11 @@ mod thread_runs;
 
 use super::reduce::Reduction;
 use super::segments::Segments;
-use crate::Result;
 use crate::gpu::DeviceSchedule;
 use crate::mems::{Operator, Param, ScanReduce, Seg};
 use crate::operators::{div_up, element_of_buffer, operator_types, prim_of};
 use crate::schedule::Generator;
+use crate::{OrBug, Result};
 use analysis::exact::atomic_operator;
 use imp::build::{Operand, min};
 use imp::device::{RELAXED_TYPE, RELEASE_TYPE};
@@ -148,6 +148,15 @@ struct Tile {
     begin: Operand,
 }
 
+/// The tile of a block, and a thread of the block.
+#[derive(Clone, Copy)]
+struct BlockTile<'t> {
+    tiled: &'t Tiled<'t>,
+    shared_buffers: &'t SharedBuffers,
+    tile: &'t Tile,
+    thread: Operand,
+}
+
 /// One iteration of a thread in its tile.
 struct TileIteration {
     /// The round in which the thread reaches it.
@@ -216,9 +225,9 @@ impl Generator<'_, DeviceSchedule> {
                 let tile = g.take_tile(&tiled, &shared_buffers, thread)?;
                 let accs = g.neutral(&reduction.operators, &reduction.types)?;
                 let kept = g.alloc_kept(scan_reduce, scan_reduce.values(&seg.ret).mapped, own);
-                let in_tile = (&tiled, &tile, thread);
+                let at = BlockTile { tiled: &tiled, shared_buffers: &shared_buffers, tile: &tile, thread };
                 g.tile_iterations(
-                    in_tile,
+                    at,
                     &|g, it| {
                         g.delinearise(tiled.dims, it.iteration)?;
                         g.iteration(&seg.body, |g, results| {
@@ -242,9 +251,9 @@ impl Generator<'_, DeviceSchedule> {
                     },
                 )?;
                 g.barrier();
-                let run = g.run_of(&tiled, &tile, thread);
-                let sums_of_run = g.sum_run(&tiled, &shared_buffers, &run)?;
-                let segment_threads = g.threads_of_segment(&tiled, &tile, &run, thread);
+                let run = g.run_of(at);
+                let sums_of_run = g.sum_run(at, &run)?;
+                let segment_threads = g.threads_of_segment(at, &run);
                 let typed_operators = (tiled.operators.as_slice(), tiled.types.as_slice());
                 g.scan_subgroups(
                     typed_operators,
@@ -252,11 +261,11 @@ impl Generator<'_, DeviceSchedule> {
                     &sums_of_run,
                     (thread, segment_threads),
                 )?;
-                let left_values = g.look_back(&tiled, &shared_buffers, &tile, (&run, thread))?;
-                g.scan_run(&tiled, &shared_buffers, &run, &left_values)?;
+                let left_values = g.look_back(at, &run)?;
+                g.scan_run(at, &run, &left_values)?;
                 g.barrier();
                 g.tile_iterations(
-                    in_tile,
+                    at,
                     &|g, it| {
                         g.delinearise(tiled.dims, it.iteration)?;
                         let values = g.load_all(&shared_buffers.tile, &tiled.types, it.position, "scanned");
@@ -285,9 +294,7 @@ impl Generator<'_, DeviceSchedule> {
         if reduction.types.is_empty() {
             return Ok(());
         }
-        let Some(((index, _), outer)) = tiled.dims.split_last() else {
-            return Err(PassError::bug("an index space has no dimensions"));
-        };
+        let ((index, _), outer) = tiled.dims.split_last().or_bug("an index space has no dimensions")?;
         let segments = Segments {
             outer,
             index: *index,
@@ -307,9 +314,7 @@ impl Generator<'_, DeviceSchedule> {
         prov: Prov,
     ) -> Result<Tiled<'s>> {
         let dims = seg.space.dims.as_slice();
-        let Some(((_, width), outer)) = dims.split_last() else {
-            return Err(PassError::bug("an index space has no dimensions"));
-        };
+        let ((_, width), outer) = dims.split_last().or_bug("an index space has no dimensions")?;
         let operators: Vec<_> = scan_reduce.scans.iter().collect();
         let types = operator_types(&operators)?;
         let iterations = self.extent_product(dims, "iterations")?;
@@ -431,14 +436,15 @@ impl Generator<'_, DeviceSchedule> {
     /// bounds checks.
     fn tile_iterations(
         &mut self,
-        (tiled, tile, thread): (&Tiled<'_>, &Tile, Operand),
+        at: BlockTile<'_>,
         f: &dyn Fn(&mut Self, &TileIteration) -> Result,
         after: &dyn Fn(&mut Self, &TileIteration) -> Result,
     ) -> Result {
+        let tile = at.tile;
         emit!(if self(tile.full) {
-            self.tile_positions((tiled, tile, thread), f)?;
+            self.tile_positions(at, f)?;
         } else {
-            self.tile_positions((tiled, tile, thread), &|g, it| {
+            self.tile_positions(at, &|g, it| {
                 emit!(if g(it.iteration < tile.to) {
                     f(g, it)?;
                 } else {
@@ -453,9 +459,10 @@ impl Generator<'_, DeviceSchedule> {
     /// The thread's positions in a tile, strided by the block size.
     fn tile_positions(
         &mut self,
-        (tiled, tile, thread): (&Tiled<'_>, &Tile, Operand),
+        at: BlockTile<'_>,
         f: &dyn Fn(&mut Self, &TileIteration) -> Result,
     ) -> Result {
+        let BlockTile { tiled, tile, thread, .. } = at;
         let block = self.schedule.layout.block;
         emit!(for round in self(0..tiled.own) {
             bind!(position = self(round * block + thread));
@@ -491,15 +498,16 @@ impl Generator<'_, DeviceSchedule> {
         if scan_reduce.post.is_none() {
             return Vec::new();
         }
-        let mut kept = Vec::with_capacity(types.len());
-        for ty in types {
-            kept.push(prim_of(ty).map(|elem| {
-                let buffer = self.value(VarType::Buffer(MemoryId::Private), "kept");
-                self.emit(Stmt::Frame { buffer, elem, count: count.unsigned_abs() });
-                (buffer, elem)
-            }));
-        }
-        kept
+        types
+            .iter()
+            .map(|ty| {
+                prim_of(ty).map(|elem| {
+                    let buffer = self.value(VarType::Buffer(MemoryId::Private), "kept");
+                    self.emit(Stmt::Frame { buffer, elem, count: count.unsigned_abs() });
+                    (buffer, elem)
+                })
+            })
+            .collect()
     }
 
     fn keep(&mut self, kept: &[Option<(Var, PrimType)>], round: Operand, values: &[Atom]) -> Result {

@@ -38,7 +38,6 @@ mod transpose;
 
 use crate::accs::AccTarget;
 use crate::basic::Replicate;
-use crate::gpu::block_level::ThreadBlock;
 use crate::mems::{AccInput, Operator, Param, Seg};
 use crate::schedule::{Fill, Generator, Schedule};
 use crate::{Result, var_type};
@@ -64,8 +63,8 @@ pub(crate) struct DeviceSchedule {
     pub(crate) fuel: Fuel,
     /// The enclosing kernel, if there is one.
     enclosing_kernel: Option<EnclosingCode>,
-    /// The threads that run the current code together, if it is run by a thread block of a kernel.
-    thread_block: Option<ThreadBlock>,
+    /// The index of a thread in its block, where the threads of a block run code together.
+    block_thread: Option<Operand>,
     /// The shared-memory buffers of the current kernel.
     shared_memory: SharedMemory,
     /// True in a block-level `withacc` in which updates may collide.
@@ -78,7 +77,7 @@ impl DeviceSchedule {
             layout,
             fuel,
             enclosing_kernel: None,
-            thread_block: None,
+            block_thread: None,
             shared_memory: SharedMemory::default(),
             in_colliding_withacc: false,
         }
@@ -98,8 +97,8 @@ impl Schedule for DeviceSchedule {
         for param in pat {
             g.record_location(param);
         }
-        if let Some(thread_block) = g.schedule.thread_block {
-            return g.block_seg(thread_block, pat, seg);
+        if g.schedule.block_thread.is_some() {
+            return g.block_seg(pat, seg);
         }
         if !g.schedule.is_host() {
             return g.seg_sequential(pat, seg);
@@ -128,12 +127,12 @@ impl Schedule for DeviceSchedule {
         f: impl FnOnce(&mut DeviceGenerator<'a>, Operand, Expr) -> Result,
     ) -> Result {
         let Fill { operation, prov, count, .. } = fill;
-        if g.schedule.thread_block.is_none() && g.in_task() {
+        if g.schedule.block_thread.is_none() && g.in_task() {
             return f(g, 0.into(), count.into());
         }
         let row = |g: &mut DeviceGenerator<'a>, at: Operand| f(g, at, at + 1);
-        if let Some(thread_block) = g.schedule.thread_block {
-            return g.distributed(thread_block, |g, thread| g.distribute((0, count), true, thread, row));
+        if g.schedule.block_thread.is_some() {
+            return g.distributed(|g, thread| g.distribute((0, count), true, thread, row));
         }
         g.each_iteration((operation, prov), count, row)
     }
@@ -214,9 +213,9 @@ impl Schedule for DeviceSchedule {
     }
 
     fn once<'a>(g: &mut DeviceGenerator<'a>, f: impl FnOnce(&mut DeviceGenerator<'a>) -> Result) -> Result {
-        match g.schedule.thread_block {
+        match g.schedule.block_thread {
             None => f(g),
-            Some(thread_block) => g.distributed(thread_block, |g, thread| g.first_thread(thread, f)),
+            Some(_) => g.distributed(|g, thread| g.first_thread(thread, f)),
         }
     }
 
@@ -230,7 +229,7 @@ impl Schedule for DeviceSchedule {
         f: impl FnOnce(&mut DeviceGenerator<'a>) -> Result<Vec<Atom>>,
     ) -> Result<Vec<Atom>> {
         let around = g.schedule.in_colliding_withacc;
-        let collides = g.schedule.thread_block.is_some() && inputs.iter().any(|input| input.op.is_none());
+        let collides = g.schedule.block_thread.is_some() && inputs.iter().any(|input| input.op.is_none());
         g.schedule.in_colliding_withacc |= collides;
         let made = f(g);
         g.schedule.in_colliding_withacc = around;
@@ -251,7 +250,7 @@ impl Schedule for DeviceSchedule {
     }
 
     fn is_single_thread(&self) -> bool {
-        !self.is_host() && self.thread_block.is_none()
+        !self.is_host() && self.block_thread.is_none()
     }
 
     fn shared_slot(&self, block: Name) -> Option<Var> {

@@ -264,7 +264,7 @@ impl Generator<'_, DeviceSchedule> {
         let types = reduction.types.iter();
         for ((&offset, &elem), &sum) in totals.offsets.iter().zip(types).zip(sums) {
             let to = element_of_buffer(totals.block, elem, offset);
-            self.emit(Stmt::Store(to, Expr::Var(sum)));
+            self.emit(Stmt::Store(to, sum.into()));
         }
         Ok(())
     }

@@ -7,16 +7,16 @@
 //! size is such that each thread has a few iterations. All of this depends on sizes and the grain
 //! size only ([`grain_size`](super::grain_size)).
 
-use crate::Result;
 use crate::gpu::DeviceSchedule;
 use crate::mems::Seg;
 use crate::operators::div_up;
 use crate::schedule::Generator;
+use crate::{OrBug, Result};
 use imp::build::{Operand, binary, max, min};
 use imp::{Expr, MemoryId, Stmt, Var, VarType, bind, emit, expr};
+use ir::Prov;
 use ir::name::Name;
 use ir::types::Dim;
-use ir::{PassError, Prov};
 use prim::{BinOp, PrimType, UnOp};
 
 /// The segments of a space.
@@ -85,9 +85,8 @@ impl Generator<'_, DeviceSchedule> {
         least: Operand,
         most: i64,
     ) -> Result<Segments<'s>> {
-        let Some(((index, width), outer)) = seg.space.dims.split_last() else {
-            return Err(PassError::bug("an index space has no dimensions"));
-        };
+        let ((index, width), outer) =
+            seg.space.dims.split_last().or_bug("an index space has no dimensions")?;
         let count = self.extent_product(outer, "segments")?;
         bind!(width = self(self.dim(*width)?));
         let grain = self.thread_grain_size(seg)?;
@@ -101,15 +100,13 @@ impl Generator<'_, DeviceSchedule> {
 
     /// The number of chunks of all segments.
     pub(super) fn all_chunks(&mut self, segments: &Segments<'_>) -> Operand {
-        let all = segments.count * segments.chunks;
-        self.bind(all, "all")
+        self.bind(segments.count * segments.chunks, "all")
     }
 
     /// The number of chunks with partial results, of `all`: none if each is a whole segment.
     pub(super) fn partial_chunks(&mut self, segments: &Segments<'_>, all: Operand) -> Operand {
         let more = segments.chunks - 1;
-        let kept = min(all, all * more);
-        self.bind(kept, "kept")
+        self.bind(min(all, all * more), "kept")
     }
 
     /// All threads of a block as a group.
@@ -159,8 +156,7 @@ impl Generator<'_, DeviceSchedule> {
         let Some(groups) = &group.groups else {
             return chunks;
         };
-        let blocks = div_up(chunks, *groups);
-        self.bind(blocks, "blocks")
+        self.bind(div_up(chunks, *groups), "blocks")
     }
 
     /// The part of a thread in its group, if there are `chunks` chunks.
@@ -295,24 +291,26 @@ impl Generator<'_, DeviceSchedule> {
         prov: Prov,
     ) -> Vec<Var> {
         let count = count.into();
-        let mut buffers = Vec::with_capacity(types.len());
-        for ty in types {
-            let buffer = self.owned(MemoryId::Device, hint);
-            self.alloc(buffer, &count * ty.size() as i64, prov);
-            buffers.push(buffer);
-        }
-        buffers
+        types
+            .iter()
+            .map(|ty| {
+                let buffer = self.owned(MemoryId::Device, hint);
+                self.alloc(buffer, &count * ty.size() as i64, prov);
+                buffer
+            })
+            .collect()
     }
 
     /// Allocates shared-memory arrays with one element of each type for each thread of the block.
     pub(super) fn shared_arrays(&mut self, hint: &str, types: &[PrimType]) -> Vec<Var> {
         let count = self.schedule.layout.block as u64;
-        let mut buffers = Vec::with_capacity(types.len());
-        for &elem in types {
-            let buffer = self.value(VarType::Buffer(MemoryId::Shared), hint);
-            self.emit(Stmt::Frame { buffer, elem, count });
-            buffers.push(buffer);
-        }
-        buffers
+        types
+            .iter()
+            .map(|&elem| {
+                let buffer = self.value(VarType::Buffer(MemoryId::Shared), hint);
+                self.emit(Stmt::Frame { buffer, elem, count });
+                buffer
+            })
+            .collect()
     }
 }

@@ -2,11 +2,11 @@
 //! block-level segops ([`block_segops`](super::block_segops)) the parts that its threads cannot
 //! share, and segments.
 
-use crate::Result;
 use crate::gpu::DeviceSchedule;
 use crate::mems::{HistOp, Operator, Param, ScanReduce, Seg};
 use crate::operators::operator_types;
 use crate::schedule::Generator;
+use crate::{OrBug, Result};
 use imp::{Var, emit};
 use ir::PassError;
 use ir::name::Name;
@@ -45,9 +45,7 @@ impl Generator<'_, DeviceSchedule> {
 
     fn reduce_sequential(&mut self, pat: &[Param], seg: &Seg, scan_reduce: &ScanReduce) -> Result {
         let dims = seg.space.dims.as_slice();
-        let Some((inner, outer)) = dims.split_last() else {
-            return Err(PassError::bug("an index space has no dimensions"));
-        };
+        let (inner, outer) = dims.split_last().or_bug("an index space has no dimensions")?;
         let (reduced, _) = scan_reduce.results(pat);
         let mut scalars: Vec<Var> = Vec::new();
         self.loop_nest(outer, &mut |g| {
@@ -107,12 +105,9 @@ impl Generator<'_, DeviceSchedule> {
     ) -> Result {
         let outer = &dims[..dims.len().saturating_sub(1)];
         let hists = self.bins_of(ops, outer)?;
-        self.each_bin(&hists, ops, dims, results, |g, k, index, values| {
+        self.each_bin(&hists, dims, results, |g, k, index, values| {
             let hist = &hists[k];
-            let mut elements = Vec::with_capacity(hist.destinations.len());
-            for ((_, block, lmad), &elem) in hist.destinations.iter().zip(&hist.types) {
-                elements.push(g.element(elem, *block, lmad, index.to_vec())?);
-            }
+            let elements = g.bin_elements(hist, index)?;
             let values = g.copy_operands(values, &hist.types)?;
             g.combine_elements(hist.op, elements, &values)
         })

@@ -38,15 +38,13 @@ impl Generator<'_, DeviceSchedule> {
     /// The index of a thread's subgroup.
     pub(super) fn subgroup_of(&mut self, thread: Operand) -> Operand {
         let halvings = i64::from(self.schedule.layout.subgroup.trailing_zeros());
-        let group = thread >> halvings;
-        self.bind(group, "group")
+        self.bind(thread >> halvings, "group")
     }
 
     /// The index of a thread in its subgroup.
     pub(super) fn lane_in_subgroup(&mut self, thread: Operand) -> Operand {
         let last = Expr::i64(self.schedule.layout.subgroup - 1);
-        let index = binary(BinOp::And, thread, last);
-        self.bind(index, "lane")
+        self.bind(binary(BinOp::And, thread, last), "lane")
     }
 
     /// Inclusive scan of the threads' values in shared memory within each subgroup (Hillis-Steele:
@@ -68,8 +66,7 @@ impl Generator<'_, DeviceSchedule> {
         let steps = i64::from(self.schedule.layout.subgroup.trailing_zeros());
         emit!(for step in self(0..steps) {
             bind!(distance = self(1 << step));
-            let has_left = expr!(distance <= reach);
-            emit!(if self(has_left) {
+            emit!(if self(distance <= reach) {
                 let other = thread - distance;
                 let left = self.load_all(part, types, other, "left");
                 self.combine(operators, &left, &sums)?;

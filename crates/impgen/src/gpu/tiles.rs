@@ -144,8 +144,7 @@ impl Generator<'_, DeviceSchedule> {
         let mut counts = Vec::with_capacity(tiling.plan.loops.len());
         for shared in &tiling.plan.loops {
             let bound = self.atom(shared.bound)?;
-            let count = div_up(bound, shape.depth);
-            counts.push((bound, self.bind(count, "tiles")));
+            counts.push((bound, self.bind(div_up(bound, shape.depth), "tiles")));
         }
         self.kernel(("segmap.tiled", prov), blocks, |g, block| {
             let rest = g.block_origin(&mut extents, shape, block);
@@ -171,10 +170,18 @@ impl Generator<'_, DeviceSchedule> {
                             g.record_bindings(iteration, &stm.pat);
                         }
                     }
-                    let tiled_loop =
-                        TiledLoop { shared, tiles, from: 0.into(), bound: count.0, count: count.1, thread };
+                    let tiled_loop = TiledLoop {
+                        shared,
+                        tiles,
+                        from: 0.into(),
+                        bound: count.0,
+                        count: count.1,
+                        thread,
+                        shape,
+                        extents: &extents,
+                    };
                     let stm = &stms[shared.at];
-                    g.at(stm.aux.prov, |g| g.tiled_loop(&tiled_loop, stm, shape, &extents, &mut iterations))?;
+                    g.at(stm.aux.prov, |g| g.tiled_loop(&tiled_loop, stm, &mut iterations))?;
                     done = shared.at + 1;
                 }
                 for iteration in &iterations {

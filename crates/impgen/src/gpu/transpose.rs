@@ -23,7 +23,7 @@ use crate::gpu::DeviceSchedule;
 use crate::operators::{div_up, element_of_buffer};
 use crate::schedule::Generator;
 use imp::build::{Operand, product, select};
-use imp::{Access, Expr, MemoryId, Region, Stmt, bind, emit, expr};
+use imp::{Access, Expr, MemoryId, Region, Stmt, bind, emit};
 use ir::Prov;
 use ir::syntax::Atom;
 use prim::PrimType;
@@ -92,8 +92,11 @@ impl Generator<'_, DeviceSchedule> {
             self.emit_all(squares);
             return Ok(());
         }
-        let thin = self.collect(|g| g.copy_thin_matrix(sides, &matrix))?;
-        self.emit(Stmt::If(expr!(least <= across.n && least <= down.n), squares, thin));
+        emit!(if self(least <= across.n && least <= down.n) {
+            self.emit_all(squares);
+        } else {
+            self.copy_thin_matrix(sides, &matrix)?;
+        });
         Ok(())
     }
 

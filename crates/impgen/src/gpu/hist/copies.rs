@@ -3,8 +3,9 @@
 //! itself unless many threads would collide. With others, chunks of iterations run sequentially,
 //! one thread each, with a private copy of the bins; their number depends on sizes only.
 
-use super::{Bins, Hists};
+use super::Hists;
 use crate::Result;
+use crate::bins::Bins;
 use crate::gpu::DeviceSchedule;
 use crate::operators::element_of_buffer;
 use crate::schedule::Generator;
@@ -51,7 +52,7 @@ impl Generator<'_, DeviceSchedule> {
         } else {
             self.each_iteration(("seghist", prov), hists.iterations, |g, iteration| {
                 g.delinearise(dims, iteration)?;
-                g.atomic_updates(hists.seg, hists.ops, bins, operators)
+                g.atomic_updates(hists.seg, bins, operators)
             })?;
         });
         Ok(())
@@ -88,7 +89,7 @@ impl Generator<'_, DeviceSchedule> {
     fn init_copies(&mut self, hists: &Hists<'_>, copies: Operand) -> Result<Vec<Copies>> {
         let mut made = Vec::with_capacity(hists.bins.len());
         for hist in &hists.bins {
-            bind!(count = self(hists.segments * hist.per_segment));
+            bind!(count = self(hists.segments * hist.size));
             let all = self.bind(copies * count, "bins");
             let arrays = self.device_arrays("copies", &hist.types, all, hists.prov);
             self.each_iteration(("seghist.start", hists.prov), all, |g, bin| {

@@ -76,16 +76,20 @@ impl Generator<'_, DeviceSchedule> {
     /// Histograms with operators that are not atomic.
     pub(super) fn hist_not_atomic(&mut self, hists: &Hists<'_>) -> Result {
         let shares = self.shares(hists)?;
-        let mut owned = self.collect(|g| g.hist_owned(hists, &shares))?;
-        if !shares.segments.outer.is_empty() {
-            let in_order = self.collect(|g| g.hist_of_segments(hists, &shares.segments))?;
-            let block = Expr::i64(self.schedule.layout.block);
-            let short = expr!(shares.segments.width < block);
-            owned = vec![Stmt::If(short, in_order, owned)];
-        }
-        let chunks = self.collect(|g| g.hist_private_chunks(hists))?;
-        let fits = expr!(hists.most <= shares.capacity);
-        self.emit(Stmt::If(fits, owned, chunks));
+        let owned = self.collect(|g| g.hist_owned(hists, &shares))?;
+        emit!(if self(hists.most <= shares.capacity) {
+            if shares.segments.outer.is_empty() {
+                self.emit_all(owned);
+            } else {
+                emit!(if self(shares.segments.width < self.schedule.layout.block) {
+                    self.hist_of_segments(hists, &shares.segments)?;
+                } else {
+                    self.emit_all(owned);
+                });
+            }
+        } else {
+            self.hist_private_chunks(hists)?;
+        });
         Ok(())
     }
 
@@ -94,7 +98,7 @@ impl Generator<'_, DeviceSchedule> {
         self.each_iteration(("seghist", hists.prov), segments.count, |g, segment| {
             g.delinearise(segments.outer, segment)?;
             emit!(for i in g(0..segments.width) {
-                g.set_index(segments.index, Expr::Var(i));
+                g.set_index(segments.index, i);
                 g.iteration(&hists.seg.body, |g, results| {
                     g.hist_sequential(hists.dims(), hists.ops, &results)
                 })?;
@@ -136,7 +140,7 @@ impl Generator<'_, DeviceSchedule> {
         let chunks = self.partial_chunks(segments, shares.all);
         let mut copies = Vec::with_capacity(hists.bins.len());
         for hist in &hists.bins {
-            let count = self.bind(chunks * hist.per_segment, "copies");
+            let count = self.bind(chunks * hist.size, "copies");
             copies.push(self.device_arrays("copies", &hist.types, count, hists.prov));
         }
         self.kernel(("seghist", hists.prov), shares.all, |g, block| {
@@ -180,7 +184,7 @@ impl Generator<'_, DeviceSchedule> {
                     g.barrier();
                 });
                 for ((hist, buffer), copies) in hists.bins.iter().zip(&buffers).zip(&copies) {
-                    g.distribute((0, hist.per_segment), true, member.thread, |g, own| {
+                    g.distribute((0, hist.size), true, member.thread, |g, own| {
                         let total = g.total_of_copies(hist, &buffer.bins, shares.parts, own)?;
                         emit!(if g(segments.chunks == 1) {
                             let bin = g.bin_number(hist, chunk.segment, own);
@@ -197,7 +201,7 @@ impl Generator<'_, DeviceSchedule> {
         })?;
         emit!(if self(1 < segments.chunks) {
             for (hist, copies) in hists.bins.iter().zip(&copies) {
-                let counts = (segments.count, segments.chunks, hist.per_segment);
+                let counts = (segments.count, segments.chunks, hist.size);
                 self.combine_copies(hist, copies, counts, hists.prov)?;
             }
         });
@@ -266,11 +270,9 @@ impl Generator<'_, DeviceSchedule> {
             for (hist, buffer) in hists.bins.iter().zip(buffers) {
                 let tag = self.scalar(TAG, "tag");
                 self.emit(Stmt::Load(tag, element_of_buffer(buffer.tag, TAG, slot)));
-                let wide = Box::new(Expr::Var(tag));
-                bind!(bin = self(Expr::convert(ConvOp::SExt, TAG, PrimType::I64, *wide)));
-                let owner = shares.index_in_part(bin);
-                emit!(if self(owner == *index_in_part && 0 <= bin) {
-                    bind!(bin = self(*part * hist.per_segment + bin));
+                bind!(bin = self(Expr::convert(ConvOp::SExt, TAG, PrimType::I64, tag.into())));
+                emit!(if self(shares.index_in_part(bin) == *index_in_part && 0 <= bin) {
+                    bind!(bin = self(*part * hist.size + bin));
                     let olds = self.load_all(&buffer.bins, &hist.types, bin, "old");
                     let values = self.load_all(&buffer.value, &hist.types, slot, "new");
                     self.combine(&[hist.op], &olds, &values)?;

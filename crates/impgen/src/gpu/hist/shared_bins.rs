@@ -9,8 +9,9 @@
 //! If they fit, the block has several copies of the bins, each used by a part of the threads, as
 //! colliding atomic updates are serialised.
 
-use super::{Bins, Hists};
+use super::Hists;
 use crate::Result;
+use crate::bins::Bins;
 use crate::gpu::DeviceSchedule;
 use crate::gpu::segments::{Chunk, Segments};
 use crate::operators::element_of_buffer;
@@ -47,7 +48,7 @@ impl Generator<'_, DeviceSchedule> {
                     g.set_index(segments.index, i);
                     g.each_update(hists, |g, k, index, values| {
                         let (hist, (op, elem)) = (&bins[k], operators[k]);
-                        let position = part * hist.per_segment + hist.segment_position(index);
+                        let position = part * hist.size + hist.segment_position(index);
                         let value = g.atom(values[0])?;
                         g.atomic_update(element_of_buffer(buffers[k], elem, position), op, value);
                         Ok(())
@@ -55,7 +56,7 @@ impl Generator<'_, DeviceSchedule> {
                 })?;
                 g.barrier();
                 for ((hist, &buffer), &(op, _)) in bins.iter().zip(&buffers).zip(operators) {
-                    g.distribute((0, hist.per_segment), true, thread, |g, own| {
+                    g.distribute((0, hist.size), true, thread, |g, own| {
                         let total = g.total_of_copies(hist, &[buffer], parts, own)?;
                         let bin = g.bin_number(hist, segment, own);
                         for (element, total) in g.destination_elements(hist, bin)?.into_iter().zip(total) {
@@ -77,7 +78,7 @@ impl Generator<'_, DeviceSchedule> {
         parts: Operand,
         thread: Operand,
     ) -> Result {
-        let all = hist.per_segment * parts;
+        let all = hist.size * parts;
         self.distribute((0, all), true, thread, |g, index| {
             let neutral = g.neutral(&[hist.op], &hist.types)?;
             g.store_all(buffers, &hist.types, index, &neutral);
@@ -95,7 +96,7 @@ impl Generator<'_, DeviceSchedule> {
     ) -> Result<Vec<Var>> {
         let total = self.load_all(buffers, &hist.types, bin, "total");
         emit!(for other in self(1..parts) {
-            let position = other * hist.per_segment + bin;
+            let position = other * hist.size + bin;
             let others = self.load_all(buffers, &hist.types, position, "more");
             self.combine(&[hist.op], &total, &others)?;
         });

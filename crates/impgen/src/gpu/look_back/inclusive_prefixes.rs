@@ -1,7 +1,7 @@
 //! The look-back of tiles: aggregates, inclusive prefixes, and their signals.
 
 use super::thread_runs::Run;
-use super::{AGGREGATE, PREFIX, Published, SharedBuffers, Tile, Tiled, equals};
+use super::{AGGREGATE, BlockTile, PREFIX, Published, equals};
 use crate::Result;
 use crate::gpu::DeviceSchedule;
 use crate::operators::{div_up, element_of_buffer};
@@ -15,30 +15,23 @@ impl Generator<'_, DeviceSchedule> {
     /// Signals the tile's aggregate, computes its exclusive prefix by look-back, and signals its
     /// inclusive prefix. Returns the exclusive prefix of the thread's iterations since the
     /// beginning of their segment.
-    pub(super) fn look_back(
-        &mut self,
-        tiled: &Tiled<'_>,
-        shared_buffers: &SharedBuffers,
-        tile: &Tile,
-        (run, thread): (&Run, Operand),
-    ) -> Result<Vec<Var>> {
+    pub(super) fn look_back(&mut self, at: BlockTile<'_>, run: &Run) -> Result<Vec<Var>> {
+        let BlockTile { tiled, tile, thread, .. } = at;
         let operators = &tiled.operators;
-        let lasts = self.tile_aggregate(tiled, shared_buffers, tile)?;
+        let lasts = self.tile_aggregate(at)?;
         self.first_thread(thread, |g| {
             emit!(if g(tile.has_segment_start) {
-                g.signal(tiled, tile, PREFIX, &lasts)?;
+                g.signal(at, PREFIX, &lasts)?;
             } else {
-                g.signal(tiled, tile, AGGREGATE, &lasts)?;
+                g.signal(at, AGGREGATE, &lasts)?;
             });
             Ok(())
         })?;
-        let left_values = self.run_prefix(tiled, shared_buffers, (run, thread))?;
+        let left_values = self.run_prefix(at, run)?;
         let carries = match &tiled.published {
-            Published::StatusWords(words) => {
-                self.prefix_from_words(tiled, shared_buffers, tile, (words, thread))?
-            }
+            Published::StatusWords(words) => self.prefix_from_words(at, words)?,
             Published::Elements { aggregates, inclusive_prefixes: prefixes } => {
-                self.prefix_from_elements(tiled, shared_buffers, tile, (aggregates, prefixes, thread))?
+                self.prefix_from_elements(at, (aggregates, prefixes))?
             }
         };
         self.first_thread(thread, |g| {
@@ -46,7 +39,7 @@ impl Generator<'_, DeviceSchedule> {
             } else {
                 let prefixes = g.copied(&tiled.types, &carries, "prefix");
                 g.combine(operators, &prefixes, &lasts)?;
-                g.signal(tiled, tile, PREFIX, &prefixes)?;
+                g.signal(at, PREFIX, &prefixes)?;
             });
             Ok(())
         })?;
@@ -59,16 +52,12 @@ impl Generator<'_, DeviceSchedule> {
     }
 
     /// The aggregate of the tile, since the beginning of its last segment.
-    fn tile_aggregate(
-        &mut self,
-        tiled: &Tiled<'_>,
-        shared_buffers: &SharedBuffers,
-        tile: &Tile,
-    ) -> Result<Vec<Var>> {
+    fn tile_aggregate(&mut self, at: BlockTile<'_>) -> Result<Vec<Var>> {
+        let BlockTile { tiled, shared_buffers, tile, .. } = at;
         let first = match &tiled.width {
             None => 0.into(),
             Some(_) => {
-                let start_thread = self.thread_of(tiled, tile, tile.begin);
+                let start_thread = self.thread_of(at, tile.begin);
                 self.subgroup_of(start_thread)
             }
         };
@@ -78,9 +67,10 @@ impl Generator<'_, DeviceSchedule> {
     }
 
     /// Signals values of the tile.
-    fn signal(&mut self, tiled: &Tiled<'_>, tile: &Tile, state: i32, values: &[Var]) -> Result {
+    fn signal(&mut self, at: BlockTile<'_>, state: i32, values: &[Var]) -> Result {
+        let BlockTile { tiled, tile, .. } = at;
         let buffers = match &tiled.published {
-            Published::StatusWords(words) => return self.publish(tiled, tile, (words, state), values),
+            Published::StatusWords(words) => return self.publish(at, (words, state), values),
             Published::Elements { inclusive_prefixes: prefixes, .. } if state == PREFIX => prefixes,
             Published::Elements { aggregates, .. } => aggregates,
         };
@@ -97,10 +87,10 @@ impl Generator<'_, DeviceSchedule> {
     /// returns the condition to go on.
     pub(super) fn look_back_windows(
         &mut self,
-        tile: &Tile,
-        thread: Operand,
+        at: BlockTile<'_>,
         f: impl FnOnce(&mut Self, Operand, Expr) -> Result<Expr>,
     ) -> Result {
+        let BlockTile { tile, thread, .. } = at;
         let window = self.schedule.layout.scans.window;
         let (end, continues) = (self.scalar(PrimType::I64, "end"), self.scalar(PrimType::Bool, "continues"));
         self.set(end, tile.number);
@@ -122,21 +112,20 @@ impl Generator<'_, DeviceSchedule> {
     /// The exclusive prefix of the tile, from element arrays: one thread computes it, all get it.
     fn prefix_from_elements(
         &mut self,
-        tiled: &Tiled<'_>,
-        shared_buffers: &SharedBuffers,
-        tile: &Tile,
-        (aggregates, prefixes, thread): (&[Var], &[Var], Operand),
+        at: BlockTile<'_>,
+        (aggregates, prefixes): (&[Var], &[Var]),
     ) -> Result<Vec<Var>> {
+        let BlockTile { tiled, shared_buffers, tile, .. } = at;
         let (operators, types) = (&tiled.operators, &tiled.types);
-        let nearest = self.nearest_prefix(tiled, shared_buffers, tile, thread)?;
+        let nearest = self.nearest_prefix(at)?;
         let carries = self.neutral(operators, types)?;
-        self.first_thread_if_continuing(tile, thread, |g| {
+        self.first_thread_if_continuing(at, |g| {
             let prefixes = g.load_all(prefixes, types, nearest, "prefix");
             g.set_all(&carries, &prefixes);
             Ok(())
         })?;
-        self.add_aggregates(tiled, shared_buffers, tile, (aggregates, nearest, thread), &carries)?;
-        self.first_thread_if_continuing(tile, thread, |g| {
+        self.add_aggregates(at, (aggregates, nearest), &carries)?;
+        self.first_thread_if_continuing(at, |g| {
             g.store_all(&shared_buffers.part, types, 0, &carries);
             Ok(())
         })?;
@@ -151,10 +140,10 @@ impl Generator<'_, DeviceSchedule> {
     /// Emits code that the first thread executes if the tile continues a segment.
     fn first_thread_if_continuing(
         &mut self,
-        tile: &Tile,
-        thread: Operand,
+        at: BlockTile<'_>,
         f: impl FnOnce(&mut Self) -> Result,
     ) -> Result {
+        let BlockTile { tile, thread, .. } = at;
         emit!(if self(thread == 0 && tile.continues_segment) {
             f(self)?;
         });
@@ -163,16 +152,11 @@ impl Generator<'_, DeviceSchedule> {
 
     /// The nearest preceding tile with an inclusive prefix; the aggregates of the tiles between are
     /// available. If the tile does not continue a segment, the tile before it.
-    fn nearest_prefix(
-        &mut self,
-        tiled: &Tiled<'_>,
-        shared_buffers: &SharedBuffers,
-        tile: &Tile,
-        thread: Operand,
-    ) -> Result<Operand> {
+    fn nearest_prefix(&mut self, at: BlockTile<'_>) -> Result<Operand> {
+        let BlockTile { tiled, shared_buffers, tile, thread } = at;
         let nearest = self.scalar(PrimType::I64, "nearest");
         self.set(nearest, tile.number - 1);
-        self.look_back_windows(tile, thread, |g, other, looks| {
+        self.look_back_windows(at, |g, other, looks| {
             let own = g.scalar(PrimType::I64, "own");
             g.set(own, -1);
             emit!(if g(looks) {
@@ -217,12 +201,11 @@ impl Generator<'_, DeviceSchedule> {
     /// from left to right, in the first thread; all threads load the aggregates.
     fn add_aggregates(
         &mut self,
-        tiled: &Tiled<'_>,
-        shared_buffers: &SharedBuffers,
-        tile: &Tile,
-        (aggregates, nearest, thread): (&[Var], Operand, Operand),
+        at: BlockTile<'_>,
+        (aggregates, nearest): (&[Var], Operand),
         carries: &[Var],
     ) -> Result {
+        let BlockTile { tiled, shared_buffers, tile, thread } = at;
         let (size, types) = (self.schedule.layout.block, &tiled.types);
         bind!(first = self(nearest + 1));
         bind!(count = self(tile.number - first));

@@ -9,8 +9,7 @@
 //!
 //! The words are in the order of the values; a value of eight bytes has its lower half first.
 
-use super::super::subgroups::OperatorTypes;
-use super::{PREFIX, SharedBuffers, Tile, Tiled, equals};
+use super::{BlockTile, PREFIX, Tiled, equals};
 use crate::basic::resized;
 use crate::gpu::DeviceSchedule;
 use crate::mems::Operator;
@@ -32,11 +31,11 @@ impl Generator<'_, DeviceSchedule> {
     /// Publishes values of the tile with a state.
     pub(super) fn publish(
         &mut self,
-        tiled: &Tiled<'_>,
-        tile: &Tile,
+        at: BlockTile<'_>,
         (words, state): (&[Var], i32),
         values: &[Var],
     ) -> Result {
+        let BlockTile { tiled, tile, .. } = at;
         let state = Expr::i64(i64::from(state));
         let mut words = words.iter();
         for (&ty, &value) in tiled.types.iter().zip(values) {
@@ -61,11 +60,12 @@ impl Generator<'_, DeviceSchedule> {
     /// an inclusive prefix, otherwise to 0.
     fn await_values(
         &mut self,
-        tiled: &Tiled<'_>,
+        at: BlockTile<'_>,
         words: &[Var],
         other: Operand,
         (values, is_prefix): (&[Var], Var),
     ) -> Result {
+        let tiled = at.tiled;
         let loaded: Vec<Var> = words.iter().map(|_| self.scalar(RELAXED_TYPE, "loaded")).collect();
         let body: Vec<Stmt> = words
             .iter()
@@ -112,33 +112,28 @@ impl Generator<'_, DeviceSchedule> {
     }
 
     /// The exclusive prefix of the tile, from status words: all threads combine them.
-    pub(super) fn prefix_from_words(
-        &mut self,
-        tiled: &Tiled<'_>,
-        shared_buffers: &SharedBuffers,
-        tile: &Tile,
-        (words, thread): (&[Var], Operand),
-    ) -> Result<Vec<Var>> {
+    pub(super) fn prefix_from_words(&mut self, at: BlockTile<'_>, words: &[Var]) -> Result<Vec<Var>> {
+        let BlockTile { tiled, thread, .. } = at;
         let (operators, types) = (tiled.operators.as_slice(), tiled.types.as_slice());
         let carries = self.neutral(operators, types)?;
-        self.look_back_windows(tile, thread, |g, other, looks| {
+        self.look_back_windows(at, |g, other, looks| {
             let values = g.neutral(operators, types)?;
             let is_prefix = g.scalar(PrimType::I32, "is_prefix");
             g.set(is_prefix, Scalar::I32(0));
             emit!(if g(looks) {
-                g.await_values(tiled, words, other, (&values, is_prefix))?;
+                g.await_values(at, words, other, (&values, is_prefix))?;
             });
-            g.store_values(shared_buffers, types, thread, (&values, is_prefix));
+            g.store_values(at, thread, (&values, is_prefix));
             g.subgroup_barrier();
             let steps = i64::from(g.schedule.layout.subgroup.trailing_zeros());
             g.pairwise_tree((0, steps), true, thread, |g, right| {
-                let (right_values, right_is_prefix) = g.load_values(shared_buffers, types, right);
+                let (right_values, right_is_prefix) = g.load_values(at, right);
                 g.append_right(operators, (&values, is_prefix), (&right_values, right_is_prefix))?;
-                g.store_values(shared_buffers, types, thread, (&values, is_prefix));
+                g.store_values(at, thread, (&values, is_prefix));
                 Ok(())
             })?;
             g.barrier();
-            let found = g.fold_subgroup_values(shared_buffers, (operators, types), &carries)?;
+            let found = g.fold_subgroup_values(at, &carries)?;
             Ok(equals(found, 0))
         })?;
         Ok(carries)
@@ -146,18 +141,14 @@ impl Generator<'_, DeviceSchedule> {
 
     /// Combines the subgroups' values on the left of `carries`, from the last subgroup back to one
     /// with an inclusive prefix. Returns a variable that is 1 if one has it.
-    fn fold_subgroup_values(
-        &mut self,
-        shared_buffers: &SharedBuffers,
-        (operators, types): OperatorTypes<'_, '_>,
-        carries: &[Var],
-    ) -> Result<Var> {
+    fn fold_subgroup_values(&mut self, at: BlockTile<'_>, carries: &[Var]) -> Result<Var> {
+        let operators = &at.tiled.operators;
         let found = self.scalar(PrimType::I32, "found");
         self.set(found, Scalar::I32(0));
         let (groups, size) = (self.n_subgroups(), self.schedule.layout.subgroup);
         emit!(for back in self(1..groups + 1) {
             let first = (groups - back) * size;
-            let (left_values, left_is_prefix) = self.load_values(shared_buffers, types, first);
+            let (left_values, left_is_prefix) = self.load_values(at, first);
             emit!(if self(equals(found, 0)) {
                 self.combine(operators, &left_values, carries)?;
                 self.set_all(carries, &left_values);
@@ -185,24 +176,17 @@ impl Generator<'_, DeviceSchedule> {
         Ok(())
     }
 
-    fn store_values(
-        &mut self,
-        shared_buffers: &SharedBuffers,
-        types: &[PrimType],
-        thread: Operand,
-        (values, is_prefix): (&[Var], Var),
-    ) {
+    fn store_values(&mut self, at: BlockTile<'_>, thread: Operand, (values, is_prefix): (&[Var], Var)) {
+        let shared_buffers = at.shared_buffers;
+        let types = &at.tiled.types;
         self.store_all(&shared_buffers.loaded, types, thread, values);
         let prefix_flags = element_of_buffer(shared_buffers.prefix_flags, PrimType::I32, thread);
         self.emit(Stmt::Store(prefix_flags, is_prefix.into()));
     }
 
-    fn load_values(
-        &mut self,
-        shared_buffers: &SharedBuffers,
-        types: &[PrimType],
-        thread: impl Into<Expr>,
-    ) -> (Vec<Var>, Var) {
+    fn load_values(&mut self, at: BlockTile<'_>, thread: impl Into<Expr>) -> (Vec<Var>, Var) {
+        let shared_buffers = at.shared_buffers;
+        let types = &at.tiled.types;
         let thread = thread.into();
         let values = self.load_all(&shared_buffers.loaded, types, &thread, "loaded");
         let is_prefix = self.scalar(PrimType::I32, "is_prefix");

@@ -3,7 +3,7 @@
 //! The first time it computes their aggregate; then, when their exclusive prefix is known, the
 //! scanned values. So the thread keeps no values between the two.
 
-use super::{SharedBuffers, Tile, Tiled};
+use super::BlockTile;
 use crate::Result;
 use crate::gpu::DeviceSchedule;
 use crate::schedule::Generator;
@@ -28,7 +28,8 @@ pub(super) struct Run {
 }
 
 impl Generator<'_, DeviceSchedule> {
-    pub(super) fn run_of(&mut self, tiled: &Tiled<'_>, tile: &Tile, thread: Operand) -> Run {
+    pub(super) fn run_of(&mut self, at: BlockTile<'_>) -> Run {
+        let BlockTile { tiled, tile, thread, .. } = at;
         bind!(position = self(thread * tiled.own));
         let from = tile.from + position;
         let (from, begin, next, start_thread) = match tiled.width {
@@ -37,7 +38,7 @@ impl Generator<'_, DeviceSchedule> {
                 bind!(first = self(from));
                 bind!(begin = self(first - first % width));
                 bind!(next = self(select(expr!(begin == first), first, begin + width)));
-                let start_thread = self.thread_of(tiled, tile, begin);
+                let start_thread = self.thread_of(at, begin);
                 (first.into(), begin, next, start_thread)
             }
         };
@@ -45,38 +46,25 @@ impl Generator<'_, DeviceSchedule> {
     }
 
     /// The thread that has an index of the tile; the first thread for indices before the tile.
-    pub(super) fn thread_of(
-        &mut self,
-        tiled: &Tiled<'_>,
-        tile: &Tile,
-        iteration: impl Into<Expr>,
-    ) -> Operand {
+    pub(super) fn thread_of(&mut self, at: BlockTile<'_>, iteration: impl Into<Expr>) -> Operand {
+        let BlockTile { tiled, tile, .. } = at;
         let position = max(iteration.into() - tile.from, 0);
         self.bind(position / tiled.own, "start_thread")
     }
 
     /// The aggregate of the thread's iterations, since the last segment beginning among them.
-    pub(super) fn sum_run(
-        &mut self,
-        tiled: &Tiled<'_>,
-        shared_buffers: &SharedBuffers,
-        run: &Run,
-    ) -> Result<Vec<Var>> {
+    pub(super) fn sum_run(&mut self, at: BlockTile<'_>, run: &Run) -> Result<Vec<Var>> {
+        let tiled = at.tiled;
         let accs = self.neutral(&tiled.operators, &tiled.types)?;
-        self.fold_run(tiled, shared_buffers, run, &accs, |_, _| ())?;
+        self.fold_run(at, run, &accs, |_, _| ())?;
         Ok(accs)
     }
 
     /// Scans the thread's iterations in the tile, with the initial values `left_values` up to the first
     /// segment beginning among them.
-    pub(super) fn scan_run(
-        &mut self,
-        tiled: &Tiled<'_>,
-        shared_buffers: &SharedBuffers,
-        run: &Run,
-        left_values: &[Var],
-    ) -> Result {
-        self.fold_run(tiled, shared_buffers, run, left_values, |g, position| {
+    pub(super) fn scan_run(&mut self, at: BlockTile<'_>, run: &Run, left_values: &[Var]) -> Result {
+        let BlockTile { tiled, shared_buffers, .. } = at;
+        self.fold_run(at, run, left_values, |g, position| {
             g.store_all(&shared_buffers.tile, &tiled.types, position, left_values);
         })
     }
@@ -85,12 +73,12 @@ impl Generator<'_, DeviceSchedule> {
     /// segment; `f` is called with their positions.
     fn fold_run(
         &mut self,
-        tiled: &Tiled<'_>,
-        shared_buffers: &SharedBuffers,
+        at: BlockTile<'_>,
         run: &Run,
         accs: &[Var],
         f: impl FnOnce(&mut Self, Operand),
     ) -> Result {
+        let BlockTile { tiled, shared_buffers, .. } = at;
         let (operators, types) = (&tiled.operators, &tiled.types);
         let begin = self.scalar(PrimType::I64, "begin");
         if tiled.width.is_some() {
@@ -117,29 +105,20 @@ impl Generator<'_, DeviceSchedule> {
 
     /// The number of threads to the left with iterations of the segment that contains the thread's
     /// last iteration, and of no later segment.
-    pub(super) fn threads_of_segment(
-        &mut self,
-        tiled: &Tiled<'_>,
-        tile: &Tile,
-        run: &Run,
-        thread: Operand,
-    ) -> Operand {
+    pub(super) fn threads_of_segment(&mut self, at: BlockTile<'_>, run: &Run) -> Operand {
+        let BlockTile { tiled, tile, thread, .. } = at;
         let Some(width) = &tiled.width else {
             return thread;
         };
         bind!(last = self(min(&run.from + (tiled.own - 1), tile.to - 1)));
-        let start_thread = self.thread_of(tiled, tile, last - last % width);
+        let start_thread = self.thread_of(at, last - last % width);
         self.bind(thread - start_thread, "segment_threads")
     }
 
     /// The aggregate of the threads before this one, back to the beginning of its first iteration's
     /// segment, within the tile.
-    pub(super) fn run_prefix(
-        &mut self,
-        tiled: &Tiled<'_>,
-        shared_buffers: &SharedBuffers,
-        (run, thread): (&Run, Operand),
-    ) -> Result<Vec<Var>> {
+    pub(super) fn run_prefix(&mut self, at: BlockTile<'_>, run: &Run) -> Result<Vec<Var>> {
+        let BlockTile { tiled, shared_buffers, thread, .. } = at;
         let typed_operators = (tiled.operators.as_slice(), tiled.types.as_slice());
         let own = self.subgroup_of(thread);
         let first = match &tiled.width {

@@ -30,12 +30,12 @@ use super::plan::TilingPlan;
 use super::tile_extents::{Shape, ThreadIteration, TileExtent, register_tile};
 use super::tiled_loop::TiledLoop;
 use super::{is_large, is_too_small};
-use crate::Result;
 use crate::gpu::DeviceSchedule;
 use crate::gpu::reduce::Reduction;
 use crate::mems::{Param, ScanReduce, Seg};
 use crate::operators::div_up;
 use crate::schedule::Generator;
+use crate::{OrBug, Result};
 use imp::build::{Operand, max, min, or, product, select};
 use imp::{Expr, Stmt, Var, bind, emit, expr};
 use ir::name::Name;
@@ -86,9 +86,8 @@ impl Generator<'_, DeviceSchedule> {
         plan: &TilingPlan<'_>,
         prov: Prov,
     ) -> Result {
-        let Some(((_, width), segments)) = seg.space.dims.split_last() else {
-            return Err(PassError::bug("an index space has no dimensions"));
-        };
+        let ((_, width), segments) =
+            seg.space.dims.split_last().or_bug("an index space has no dimensions")?;
         let (outer, inner) = segments.split_at(segments.len().saturating_sub(2));
         let split = SplitReduction {
             fill: self.min_blocks_for_tiles(seg)?,
@@ -217,8 +216,10 @@ impl Generator<'_, DeviceSchedule> {
                     g.bind_iteration(iteration);
                     accs.push(g.neutral(&reduction.operators, &reduction.types)?);
                 }
-                let tiled_loop = TiledLoop { shared, tiles: &tiles, from, bound: to, count, thread };
-                g.tiled_iterations(&tiled_loop, shape, (&extents, &iterations), |g, number| {
+                let extents = extents.as_slice();
+                let tiled_loop =
+                    TiledLoop { shared, tiles: &tiles, from, bound: to, count, thread, shape, extents };
+                g.tiled_iterations(&tiled_loop, &iterations, |g, number| {
                     g.iteration(&split.seg.body, |g, results| {
                         let values = g.copy_operands(&results, &reduction.types)?;
                         let accs = accs.get(number).map_or(&[][..], Vec::as_slice);
@@ -226,7 +227,6 @@ impl Generator<'_, DeviceSchedule> {
                     })
                 })?;
                 let first = chunk * split.count;
-                let extents = extents.as_slice();
                 let whole = g.each_segment(extents, &iterations, &accs, |g, _, accs| {
                     let dims = &split.seg.space.dims;
                     g.store_results(reduction.pat, &dims[..dims.len() - 1], accs)

@@ -51,6 +51,19 @@ pub(super) struct TiledLoop<'t> {
     /// The number of tiles.
     pub(super) count: Operand,
     pub(super) thread: Operand,
+    pub(super) shape: Shape,
+    pub(super) extents: &'t [TileExtent],
+}
+
+impl TiledLoop<'_> {
+    /// The side of the block along which a read has elements of its own.
+    fn extent(&self, read: &TileRead<'_>) -> Option<&TileExtent> {
+        match read.shared.by {
+            SharedBy::Loop => None,
+            SharedBy::Row => self.extents.first(),
+            SharedBy::Column => self.extents.last(),
+        }
+    }
 }
 
 impl Generator<'_, DeviceSchedule> {
@@ -81,8 +94,6 @@ impl Generator<'_, DeviceSchedule> {
         &mut self,
         tiled: &TiledLoop<'_>,
         stm: &Stm,
-        shape: Shape,
-        extents: &[TileExtent],
         iterations: &mut [ThreadIteration],
     ) -> Result {
         let shared = tiled.shared;
@@ -100,7 +111,7 @@ impl Generator<'_, DeviceSchedule> {
             }
             carried.push(own);
         }
-        self.tiled_iterations(tiled, shape, (extents, iterations), |g, number| {
+        self.tiled_iterations(tiled, iterations, |g, number| {
             let own = carried.get(number).map_or(&[][..], Vec::as_slice);
             g.loop_iteration(shared.params, own, shared.body)
         })?;
@@ -117,31 +128,30 @@ impl Generator<'_, DeviceSchedule> {
     pub(super) fn tiled_iterations(
         &mut self,
         tiled: &TiledLoop<'_>,
-        shape: Shape,
-        (extents, iterations): (&[TileExtent], &[ThreadIteration]),
+        iterations: &[ThreadIteration],
         mut each: impl FnMut(&mut Self, usize) -> Result,
     ) -> Result {
         let shared = tiled.shared;
-        let depth = shape.depth;
+        let depth = tiled.shape.depth;
         let hint = self.hint(shared.counter);
         self.barrier();
         let mut loaded = Vec::with_capacity(tiled.tiles.len());
         for tile in tiled.tiles {
-            let rounds = shape.rounds(tile.read.shared.by, self.schedule.layout.block);
+            let rounds = tiled.shape.rounds(tile.read.shared.by, self.schedule.layout.block);
             let own: Vec<Var> = (0..rounds).map(|_| self.scalar(tile.read.elem, "next")).collect();
-            self.prefetch(tiled, tile, (shape, extents), (tiled.from, &own))?;
+            self.prefetch(tiled, tile, (tiled.from, &own))?;
             loaded.push(own);
         }
         emit!(for tile in self(0..tiled.count) {
             let before = tile * depth;
             bind!(first = self(tiled.from + before));
             for (tile, own) in tiled.tiles.iter().zip(&loaded) {
-                self.store_tile(tiled, tile, shape, own);
+                self.store_tile(tiled, tile, own);
             }
             self.barrier();
             bind!(next = self(first + depth));
             for (tile, own) in tiled.tiles.iter().zip(&loaded) {
-                self.prefetch(tiled, tile, (shape, extents), (next, own))?;
+                self.prefetch(tiled, tile, (next, own))?;
             }
             let left = tiled.bound - first;
             let count = self.bind(min(left, depth), "trips");
@@ -149,11 +159,8 @@ impl Generator<'_, DeviceSchedule> {
                 let counter = self.scalar(PrimType::I64, &hint);
                 self.set(counter, first + iteration);
                 self.set_var(shared.counter, counter);
-                let held: Vec<Vec<Var>> = tiled
-                    .tiles
-                    .iter()
-                    .map(|tile| self.load_registers(tile, shape, extents, iteration))
-                    .collect();
+                let held: Vec<Vec<Var>> =
+                    tiled.tiles.iter().map(|tile| self.load_registers(tiled, tile, iteration)).collect();
                 for (number, own) in iterations.iter().enumerate() {
                     self.bind_iteration(own);
                     for (tile, vars) in tiled.tiles.iter().zip(&held) {
@@ -183,17 +190,12 @@ impl Generator<'_, DeviceSchedule> {
         &mut self,
         tiled: &TiledLoop<'_>,
         tile: &Tile<'_>,
-        (shape, extents): (Shape, &[TileExtent]),
         (first, own): (Operand, &[Var]),
     ) -> Result {
         let read = tile.read;
-        let extent = match read.shared.by {
-            SharedBy::Loop => None,
-            SharedBy::Row => extents.first(),
-            SharedBy::Column => extents.last(),
-        };
+        let extent = tiled.extent(read);
         for (round, &value) in own.iter().enumerate() {
-            let (step, offset, in_tile) = self.position_in_tile(tiled, tile, shape, round);
+            let (step, offset, in_tile) = self.position_in_tile(tiled, tile, round);
             let counter = self.scalar(PrimType::I64, "at");
             self.set(counter, first + step);
             let inside = and(in_tile, expr!(counter < tiled.bound));
@@ -216,10 +218,10 @@ impl Generator<'_, DeviceSchedule> {
     }
 
     /// Stores the loaded elements into the tile.
-    fn store_tile(&mut self, tiled: &TiledLoop<'_>, tile: &Tile<'_>, shape: Shape, own: &[Var]) {
-        let (_, pitch) = shape.line_layout(tile.read.shared.by);
+    fn store_tile(&mut self, tiled: &TiledLoop<'_>, tile: &Tile<'_>, own: &[Var]) {
+        let (_, pitch) = tiled.shape.line_layout(tile.read.shared.by);
         for (round, &value) in own.iter().enumerate() {
-            let (step, offset, in_tile) = self.position_in_tile(tiled, tile, shape, round);
+            let (step, offset, in_tile) = self.position_in_tile(tiled, tile, round);
             let to = step * pitch + offset;
             let store = Stmt::Store(element_of_buffer(tile.buffer, tile.read.elem, to), value.into());
             if in_tile == TRUE {
@@ -236,46 +238,36 @@ impl Generator<'_, DeviceSchedule> {
         &mut self,
         tiled: &TiledLoop<'_>,
         tile: &Tile<'_>,
-        shape: Shape,
         round: usize,
     ) -> (Expr, Expr, Expr) {
-        let (length, _) = shape.line_layout(tile.read.shared.by);
-        let count = shape.depth * length;
+        let (length, _) = tiled.shape.line_layout(tile.read.shared.by);
+        let count = tiled.shape.depth * length;
         let block = self.schedule.layout.block;
         bind!(number = self(block * round as i64 + tiled.thread));
-        let by = if tile.read.along_loop { shape.depth } else { length };
+        let by = if tile.read.along_loop { tiled.shape.depth } else { length };
         let (fast, slow) = (number % by, number / by);
         let in_tile = if (round as i64 + 1) * block <= count { TRUE } else { expr!(number < count) };
         if tile.read.along_loop { (fast, slow, in_tile) } else { (slow, fast, in_tile) }
     }
 
     /// Loads the elements that a thread's iterations use in one loop iteration into variables.
-    fn load_registers(
-        &mut self,
-        tile: &Tile<'_>,
-        shape: Shape,
-        extents: &[TileExtent],
-        step: Var,
-    ) -> Vec<Var> {
+    fn load_registers(&mut self, tiled: &TiledLoop<'_>, tile: &Tile<'_>, step: Var) -> Vec<Var> {
         let Tile { read, buffer } = tile;
-        let extent = match read.shared.by {
-            SharedBy::Loop => None,
-            SharedBy::Row => extents.first(),
-            SharedBy::Column => extents.last(),
-        };
-        let (_, pitch) = shape.line_layout(read.shared.by);
+        let extent = tiled.extent(read);
+        let (_, pitch) = tiled.shape.line_layout(read.shared.by);
         let line = step * pitch;
         let offsets = match extent {
             None => vec![Expr::i64(0)],
-            Some(extent) => (0..shape.iterations).map(|number| extent.offset(number)).collect(),
+            Some(extent) => (0..tiled.shape.iterations).map(|number| extent.offset(number)).collect(),
         };
-        let mut vars = Vec::with_capacity(offsets.len());
-        for offset in offsets {
-            let var = self.scalar(read.elem, "held");
-            let from = element_of_buffer(*buffer, read.elem, line.clone() + offset);
-            self.emit(Stmt::Load(var, from));
-            vars.push(var);
-        }
-        vars
+        offsets
+            .into_iter()
+            .map(|offset| {
+                let var = self.scalar(read.elem, "held");
+                let from = element_of_buffer(*buffer, read.elem, line.clone() + offset);
+                self.emit(Stmt::Load(var, from));
+                var
+            })
+            .collect()
     }
 }
