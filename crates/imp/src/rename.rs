@@ -11,7 +11,7 @@ pub fn each_var_mut(stmts: &mut [Stmt], f: &mut dyn FnMut(&mut Var)) {
     each_stmt_mut(stmts, &mut |stmt| {
         stmt.visit_mut(&mut |field| match field {
             FieldMut::Reads(var) | FieldMut::Sets(var) | FieldMut::Takes(var) | FieldMut::Lists(var) => {
-                f(var)
+                f(var);
             }
             FieldMut::Expr(expr) => each_expr_var_mut(expr, f),
             FieldMut::Block(_) | FieldMut::Check(_) => {}

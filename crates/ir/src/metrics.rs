@@ -17,7 +17,7 @@ use crate::soac::{Screma, Soac, Soacs};
 use crate::syntax::{
     BasicOp, Body, ENTRY_SIZES_MESSAGE, Exp, FunKind, Lambda, Level, LoopForm, MsgPart, Param, Stm,
 };
-use crate::walk::{LevelOp, Visit};
+use crate::walk::{Fields, Visit};
 use crate::{FunName, Name, Program, Segs};
 use prim::{ScalarOp, UnClass, UnOp};
 use rustc_hash::FxHashSet;

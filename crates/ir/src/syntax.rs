@@ -25,7 +25,7 @@ use crate::tunable::Tunable;
 use crate::types::Type;
 use crate::verify::{AnnotationRules, Rules};
 use crate::version::Version;
-use crate::walk::{Annotation, LevelOp};
+use crate::walk::{Fields, LevelOp};
 use prim::{PrimType, Scalar};
 use smallvec::SmallVec;
 use std::fmt::Debug;
@@ -39,7 +39,7 @@ pub trait Level: Sized + Clone + Debug + PartialEq + Send + Sync + 'static {
     /// The level's operations.
     type Op: LevelOp<Self> + TextForm + Rules<Self> + Evaluate<Self> + Clone + Debug + PartialEq + Send + Sync;
     /// The annotation of each bound name, parameter and result.
-    type Ann: Annotation<Self>
+    type Ann: Fields<Self>
         + MemLocation
         + TextForm
         + AnnotationRules

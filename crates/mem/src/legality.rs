@@ -30,7 +30,7 @@ use ir::seg::{Seg, SegKind, SegOp};
 use ir::soac::{AccInput, HistOp, Operator};
 use ir::syntax::{Atom, BasicOp, Body, Exp, Function, Param, ReshapeKind, Stm};
 use ir::types::{Dim, Type};
-use ir::walk::{LevelOp, Visit, with_stack};
+use ir::walk::{Fields, Visit, with_stack};
 use prim::PrimType;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::cell::{OnceCell, RefCell};

@@ -279,11 +279,6 @@ impl<'a, C> Parser<'a, C> {
         }
     }
 
-    /// Names in parentheses.
-    pub fn name_list(&mut self) -> Result<Vec<Name>> {
-        self.list(Self::name)
-    }
-
     /// The name of a function.
     pub fn fun_name(&mut self) -> Result<FunName> {
         match self.take_string() {
@@ -336,11 +331,6 @@ impl<'a, C> Parser<'a, C> {
             Some(value) => Ok(Atom::Const(value)),
             None => self.expected("an operand"),
         }
-    }
-
-    /// Operands in parentheses.
-    pub fn atoms(&mut self) -> Result<Vec<Atom>> {
-        self.list(Self::atom)
     }
 
     /// A dimension.
@@ -412,7 +402,7 @@ impl<'a, C> Parser<'a, C> {
             if self.take_keyword("acc") {
                 let token = self.name()?;
                 let shape = self.shape()?;
-                let elems = self.nested(Self::types)?;
+                let elems = self.nested(|p| p.list(Self::ty))?;
                 return Ok(Type::Acc { token, shape, elems });
             }
         }
@@ -423,11 +413,6 @@ impl<'a, C> Parser<'a, C> {
             }
             None => self.expected("a type"),
         }
-    }
-
-    /// Types in parentheses.
-    pub fn types(&mut self) -> Result<Vec<Type>> {
-        self.list(Self::ty)
     }
 
     /// A memory space.

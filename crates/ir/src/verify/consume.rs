@@ -13,7 +13,7 @@ use crate::syntax::{Atom, BasicOp, Body, Exp, Function, Lambda, Level, LoopParam
 use crate::text;
 use crate::types::Type;
 use crate::typing::TypeEnv;
-use crate::walk::{LevelOp, Visit, with_stack};
+use crate::walk::{Fields, LevelOp, Visit, with_stack};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
