@@ -134,7 +134,7 @@ impl Parser<'_> {
             return self.loop_();
         }
         if self.take_keyword("call") {
-            return Ok(Exp::Apply { fun: self.fun_name()?, args: self.atoms()? });
+            return Ok(Exp::Apply { fun: self.mention()?, args: self.atoms()? });
         }
         if let Some(op) = L::Op::parse(self)? {
             return Ok(Exp::Op(op));
@@ -177,7 +177,7 @@ impl Parser<'_> {
             files.push(self.string()?);
         }
         let opaques = self.opaque_types()?;
-        let entries = self.entry_points(Self::fun_name)?;
+        let entries = self.entry_points(Self::mention)?;
         let mut functions = Vec::new();
         let mut definitions = Vec::new();
         while *self.token() != Token::End {
@@ -195,7 +195,10 @@ impl Parser<'_> {
             functions.push(self.function(kind)?);
         }
         let math = definitions.into_iter().collect();
-        Ok(Program { levels: stack, files, opaques, entries, functions, math })
+        let mut program = Program { levels: stack, files, opaques, entries, functions, math };
+        let ids = self.resolve(program.functions.iter().map(|function| &function.name))?;
+        program.renumber(|mention| ids[mention.index()]);
+        Ok(program)
     }
 
     /// The target machine of the program.

@@ -6,7 +6,7 @@ use super::ops::print_poly;
 use super::{DEFINITION, MAX_INDENT, TextForm, TextLevel};
 use crate::facts::{FactFlag, Facts, Filter, SharedRead};
 use crate::math::MathDefinition;
-use crate::name::{FunName, Name, NameTable};
+use crate::name::{FunId, FunName, Name, NameTable};
 use crate::prov::{Prov, ProvEntry, ProvTable};
 use crate::syntax::{
     Atom, Attrs, Aux, Body, Exp, FunKind, FunParam, FunResult, Function, Lambda, LoopForm, LoopParam, Param,
@@ -38,6 +38,8 @@ pub struct Printer<'a> {
     out: String,
     indent: usize,
     names: &'a NameTable,
+    /// The names of the program's functions, as printed.
+    functions: &'a [String],
     mentioned: Vec<bool>,
     notes: FxHashMap<Name, Vec<&'a str>>,
 }
@@ -52,8 +54,9 @@ pub(super) fn program<L: TextLevel>(program: &Program<L>, notes: &[Note]) -> Str
         let _ = writeln!(out, "file {}", quote(file));
     }
     out.push_str(&show_opaque_types(opaques));
+    let fun_names = fun_names(program);
     for entry in entries {
-        out.push_str(&show_entry_point(&entry.signature, &fun_name(&entry.fun)));
+        out.push_str(&show_entry_point(&entry.signature, &fun_names[entry.fun.index()]));
     }
     for function in functions {
         out.push('\n');
@@ -62,14 +65,19 @@ pub(super) fn program<L: TextLevel>(program: &Program<L>, notes: &[Note]) -> Str
             FunKind::Function => "fun",
             FunKind::Constant => "const",
         };
-        out.push_str(&print_function(function, keyword, notes));
+        out.push_str(&print_function(function, keyword, &fun_names, notes));
     }
     for MathDefinition { function, .. } in math.iter() {
         out.push('\n');
         let notes = notes.iter().filter(|note| note.function == function.name);
-        out.push_str(&print_function(function, DEFINITION, notes));
+        out.push_str(&print_function(function, DEFINITION, &[], notes));
     }
     out
+}
+
+/// The names of a program's functions, as printed.
+pub(super) fn fun_names<L: TextLevel>(program: &Program<L>) -> Vec<String> {
+    program.functions.iter().map(|function| fun_name(&function.name)).collect()
 }
 
 fn fun_name(name: &FunName) -> String {
@@ -79,10 +87,11 @@ fn fun_name(name: &FunName) -> String {
 fn print_function<'a, L: TextLevel>(
     function: &'a Function<L>,
     keyword: &str,
+    functions: &'a [String],
     notes: impl Iterator<Item = &'a Note>,
 ) -> String {
     let Function { name, kind: _, version, attrs, params, ret, body, tunables, names, provs } = function;
-    let mut p = Printer::new(names);
+    let mut p = Printer::new(names, functions);
     for note in notes {
         match note.name {
             Some(name) => p.notes.entry(name).or_default().push(&note.text),
@@ -142,19 +151,20 @@ fn print_function<'a, L: TextLevel>(
 }
 
 impl<'a> Printer<'a> {
-    fn new(names: &'a NameTable) -> Self {
+    fn new(names: &'a NameTable, functions: &'a [String]) -> Self {
         Self {
             out: String::new(),
             indent: 0,
             names,
+            functions,
             mentioned: vec![false; names.len()],
             notes: FxHashMap::default(),
         }
     }
 
     /// A part of a function as text.
-    pub(super) fn show(names: &'a NameTable, f: impl FnOnce(&mut Self)) -> String {
-        let mut p = Self::new(names);
+    pub(super) fn show(names: &'a NameTable, functions: &'a [String], f: impl FnOnce(&mut Self)) -> String {
+        let mut p = Self::new(names, functions);
         f(&mut p);
         p.out
     }
@@ -162,6 +172,13 @@ impl<'a> Printer<'a> {
     /// Appends text.
     pub fn put(&mut self, text: impl Display) {
         let _ = write!(self.out, "{text}");
+    }
+
+    fn fun(&mut self, id: FunId) {
+        match self.functions.get(id.index()) {
+            Some(name) => self.put(name),
+            None => self.put(format_args!("fun#{}", id.0)),
+        }
     }
 
     /// Begins a new line.
@@ -447,7 +464,7 @@ impl<'a> Printer<'a> {
             }
             Exp::Apply { fun, args } => {
                 self.put("call ");
-                self.put(fun_name(fun));
+                self.fun(*fun);
                 self.put(" ");
                 self.atoms(args);
             }
