@@ -194,7 +194,7 @@ impl Analysis {
                     }
                 }
                 ExpKind::Loop { form: LoopForm::For(counter, bound), .. } => {
-                    let counter = self.tables.vars.get(counter.0 as usize);
+                    let counter = self.tables.vars.get(counter.index());
                     if let Some(span) = counter.and_then(|counter| counter.span) {
                         f(span, &|| bound.ty.clone());
                     }

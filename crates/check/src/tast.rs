@@ -25,17 +25,16 @@ use syntax::span::Span;
 /// The text of a name, a record label or a constructor.
 pub type Name = Arc<str>;
 
-/// A value: global, local, parameter or size.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub struct VarId(pub u32);
+prim::dense_ids! {
+    /// A value: global, local, parameter or size.
+    pub struct VarId;
 
-/// A type variable: a parameter of a polymorphic definition.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub struct TyVarId(pub u32);
+    /// A type variable: a parameter of a polymorphic definition.
+    pub struct TyVarId;
 
-/// An abstract type made by ascription to a module type.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub struct AbstractTypeId(pub u32);
+    /// An abstract type made by ascription to a module type.
+    pub struct AbstractTypeId;
+}
 
 /// A size in a type.
 #[derive(Clone, PartialEq, Debug)]
@@ -544,7 +543,7 @@ pub struct Program {
 impl Program {
     /// The printed name of a value.
     pub fn name(&self, var: VarId) -> &str {
-        self.vars.get(var.0 as usize).map_or("?", |info| &info.name)
+        self.vars.get(var.index()).map_or("?", |info| &info.name)
     }
 }
 

@@ -3,6 +3,8 @@
 //! [`passes`] is an overview of the whole compiler. `bindrune dev --stage NAME` stops after the
 //! pass of that name.
 
+use ir::text::TextLevel;
+use ir::verify::VerifyLevel;
 use ir::{Context, Mems, PassError, Program, Segs, Soacs};
 use kernelc::Target;
 
@@ -52,17 +54,14 @@ impl Ir {
 
     /// Checks the level's invariants; the error is a listing.
     pub(crate) fn verify(&self) -> Result<(), String> {
-        fn level<L: ir::Level>(program: &Program<L>) -> Result<(), String> {
+        fn level<L: TextLevel + VerifyLevel>(program: &Program<L>) -> Result<(), String> {
             ir::verify::verify(program).map_err(|errors| ir::verify::listing(program, &errors))
         }
         match self {
             Self::Soacs(program) => level(program),
             Self::Segs(program) => level(program),
             Self::Mems(program) => level(program),
-            Self::Imp(program) => imp::verify(program).map_err(|errors| {
-                let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
-                format!("{}\n{}", errors.join("\n"), imp::print(program))
-            }),
+            Self::Imp(program) => imp::verify(program).map_err(|errors| imp::listing(program, &errors)),
         }
     }
 }

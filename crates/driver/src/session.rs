@@ -229,7 +229,7 @@ impl Session {
 
     /// Reads IR text of any level.
     pub fn read_ir(&self, text: &str) -> Result<Ir, Failure> {
-        fn level<L: ir::Level>(text: &str) -> Result<ir::Program<L>, Failure> {
+        fn level<L: ir::text::TextLevel>(text: &str) -> Result<ir::Program<L>, Failure> {
             ir::text::parse(text).map_err(|e| syntax_error(&e))
         }
         fn syntax_error(error: &ir::text::ParseError) -> Failure {
@@ -324,10 +324,11 @@ impl Session {
         Ok(ir)
     }
 
-    /// The imperative IR after the last pass.
-    fn imperative(&mut self, ir: Ir, observer: &mut dyn Observer) -> Result<imp::Program, Failure> {
+    /// The imperative IR after the last pass, verified.
+    fn imperative(&mut self, ir: Ir, observer: &mut dyn Observer) -> Result<imp::Verified, Failure> {
         match self.run_passes(ir, Stage::Llvm, observer)? {
-            Ir::Imp(program) => Ok(program),
+            Ir::Imp(program) => imp::Verified::new(program)
+                .map_err(|listing| Failure::bug(format!("invalid imperative IR: {listing}"))),
             _ => Err(Failure::bug("the passes did not produce the imperative IR")),
         }
     }
@@ -335,7 +336,7 @@ impl Session {
     /// The options of LLVM.
     fn llvm_options(
         &self,
-        program: &imp::Program,
+        program: &imp::Verified,
         start: llvm::Start,
         suffix: &'static str,
     ) -> Result<llvm::Options, Failure> {

@@ -46,7 +46,7 @@ impl<'a> Names<'a> {
 
     /// The next fresh name.
     pub(crate) fn next(&self) -> Name {
-        Name(self.table.len() as u32)
+        Name::new(self.table.len())
     }
 
     /// Records that a lambda is an operator of a segop.

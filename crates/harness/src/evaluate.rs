@@ -1,7 +1,7 @@
 //! Evaluation of entry points of the IR at any level, by `ir::eval` and `imp::eval`, with values of
 //! test blocks.
 
-use ir::eval::{Array, ErrorClass, EvalError, EvalValue};
+use ir::eval::{Array, ErrorClass, EvalError, EvalLevel, EvalValue};
 use ir::syntax::{OpaqueTypes, Signature};
 use ir::{Level, Program};
 use std::fmt;
@@ -33,7 +33,7 @@ impl fmt::Display for Failure {
 }
 
 /// Evaluates an entry point.
-pub fn call<L: Level>(program: &Program<L>, entry: &str, args: &[Value]) -> Result<Vec<Value>, Failure> {
+pub fn call<L: EvalLevel>(program: &Program<L>, entry: &str, args: &[Value]) -> Result<Vec<Value>, Failure> {
     let signature = program.entries.iter().map(|it| &it.signature).find(|it| *it.name == *entry);
     let types = signature.map(|signature| leaf_types(&program.opaques, signature));
     evaluate(entry, types, args, |args| {

@@ -125,7 +125,7 @@ fn run(program: &Program, entry: &str, args: Vec<EvalValue>, options: Options) -
     }
     let mut machine = Machine::new(program, options);
     machine.init()?;
-    let function = program.functions.get(point.fun.0 as usize);
+    let function = program.functions.get(point.fun.index());
     let on_device = function.is_some_and(has_device_memory);
     let (mut words, mut given) = (Vec::new(), Vec::new());
     for ((leaf, value), arg) in params.into_iter().zip(args) {

@@ -41,4 +41,4 @@ pub use def_use::set_once;
 pub use nodes::{Field, FieldMut, Fields};
 pub use syntax::*;
 pub use text::{parse, print};
-pub use verify::{VerifyError, has_kernels, verify};
+pub use verify::{Verified, VerifyError, has_kernels, listing, verify};

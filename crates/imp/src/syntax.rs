@@ -4,20 +4,15 @@ pub use crate::device::{AtomicUpdate, DeviceOp};
 pub use crate::expr::Expr;
 pub use crate::tunable::{Tunable, TunableClass, TunableId};
 pub use crate::vars::{MAX_LANES, MAX_SMALL_STRIDE, ROOT_LANES, VarInfo, VarType};
+pub use ir::name::FunId;
 pub use ir::types::Space;
 use prim::PrimType;
 use std::sync::Arc;
 pub use value::interface::{EntryType, EntryValue, Interface, OpaqueTypes, Signature};
 
-/// A variable of a function, an index into [`Function::vars`].
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub struct Var(pub u32);
-
-impl Var {
-    /// The index into side tables.
-    pub const fn index(self) -> usize {
-        self.0 as usize
-    }
+prim::dense_ids! {
+    /// A variable of a function, an index into [`Function::vars`].
+    pub struct Var;
 }
 
 /// The location of an element: `offset + sum(index_k * stride_k)` elements from the buffer's start,
@@ -408,21 +403,16 @@ pub enum Stmt {
     Device(DeviceOp),
 }
 
-/// An index into [`Program::functions`].
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub struct FunId(pub u32);
+prim::dense_ids! {
+    /// An index into [`Program::checks`].
+    pub struct CheckId;
 
-/// An index into [`Program::checks`].
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub struct CheckId(pub u32);
+    /// An index into [`Program::data`].
+    pub struct DataId;
 
-/// An index into [`Program::data`].
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub struct DataId(pub u32);
-
-/// An index into [`Program::globals`].
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub struct GlobalId(pub u32);
+    /// An index into [`Program::globals`].
+    pub struct GlobalId;
+}
 
 /// The placement of a function's code by the back end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -482,7 +472,7 @@ pub struct Data {
 /// An entry point. Its function's parameters and results are, in order, the words of the entry's
 /// values: scalars (narrower ones as their own type), and for an array first the buffer, then the
 /// sizes as `i64`. Buffers are in host memory, in programs for a device all in device memory.
-pub type Entry = ir::syntax::EntryPoint<FunId>;
+pub type Entry = ir::syntax::EntryPoint;
 
 /// A program.
 #[derive(Clone, PartialEq, Debug, Default)]

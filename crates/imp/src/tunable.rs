@@ -6,9 +6,10 @@
 pub use ir::tunable::Class as TunableClass;
 use std::sync::Arc;
 
-/// An index into [`Program::tunables`](crate::Program::tunables).
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub struct TunableId(pub u32);
+prim::dense_ids! {
+    /// An index into [`Program::tunables`](crate::Program::tunables).
+    pub struct TunableId;
+}
 
 /// A tuning parameter.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -1,4 +1,5 @@
-//! The verifier of the imperative IR. Back ends rely on every invariant listed here.
+//! The verifier of the imperative IR. Back ends take [`Verified`] programs and rely on every invariant
+//! listed here.
 //!
 //! Checked, in time linear in the program:
 //! 1. Ids (variables, functions, checks, data, globals, tuning parameters) are in range; function
@@ -59,6 +60,7 @@ pub use kernels::has_kernels;
 use prim::{PrimType, ScalarType};
 use rustc_hash::FxHashSet;
 use std::fmt;
+use std::ops::Deref;
 use std::sync::Arc;
 
 /// A broken invariant.
@@ -82,6 +84,38 @@ impl fmt::Display for VerifyError {
 
 impl std::error::Error for VerifyError {}
 
+/// A program that [`verify`] accepts: the input of back ends.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Verified(Program);
+
+impl Verified {
+    /// Verifies a program.
+    ///
+    /// # Errors
+    ///
+    /// The [`listing`] of all violations.
+    pub fn new(program: Program) -> Result<Self, String> {
+        match verify(&program) {
+            Ok(()) => Ok(Self(program)),
+            Err(errors) => Err(listing(&program, &errors)),
+        }
+    }
+}
+
+impl Deref for Verified {
+    type Target = Program;
+
+    fn deref(&self) -> &Program {
+        &self.0
+    }
+}
+
+/// The violations, one a line, and the program's text.
+pub fn listing(program: &Program, errors: &[VerifyError]) -> String {
+    let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
+    format!("{}\n{}", errors.join("\n"), crate::print(program))
+}
+
 /// Checks every invariant that the module's header lists.
 ///
 /// # Errors
@@ -96,7 +130,7 @@ pub fn verify(program: &Program) -> Result<(), Vec<VerifyError>> {
     };
     tables.program();
     for (i, function) in program.functions.iter().enumerate() {
-        FunctionCheck::new(&mut tables, FunId(i as u32), function).run();
+        FunctionCheck::new(&mut tables, FunId::new(i), function).run();
     }
     tables.call_cycles();
     tables.kernels();
@@ -159,7 +193,7 @@ impl Tables<'_> {
             }
         }
         if let Some(init) = program.init {
-            match program.functions.get(init.0 as usize) {
+            match program.functions.get(init.index()) {
                 None => self.error("the initialiser does not exist"),
                 Some(f) if !f.params.is_empty() || !f.results.is_empty() => {
                     self.error("the initialiser has parameters or results");
@@ -182,7 +216,7 @@ impl Tables<'_> {
     }
 
     fn entry(&mut self, entry: &Entry) {
-        let Some(function) = self.program.functions.get(entry.fun.0 as usize) else {
+        let Some(function) = self.program.functions.get(entry.fun.index()) else {
             self.error(format!("the function of entry point {} does not exist", entry.signature.name));
             return;
         };

@@ -264,7 +264,7 @@ pub fn callees_first(functions: &[Function]) -> Vec<usize> {
     for (at, function) in functions.iter().enumerate() {
         each_stmt(&function.body, &mut |stmt| {
             if let Stmt::Call { fun, .. } = stmt {
-                let callee = fun.0 as usize;
+                let callee = fun.index();
                 if functions.get(callee).is_some_and(|f| !f.recursive) {
                     callers[callee].push(at);
                     calls[at] += 1;

@@ -5,7 +5,7 @@ use super::{Callee, var_type};
 use imp::{Arg, Check, Expr, For, LoopMode, Stmt, Var, VarType};
 use ir::facts::FactFlag;
 use ir::mem::MemOp;
-use ir::name::{FunName, Name, Prov};
+use ir::name::{FunId, Name, Prov};
 use ir::seg::SegOp;
 use ir::syntax::{Atom, Body, Exp, LoopForm, LoopParam, Param, Stm};
 use ir::types::{Space, Type};
@@ -70,7 +70,7 @@ impl Gen<'_, '_> {
                 let independent = stm.aux.facts.has(FactFlag::Independent);
                 self.loop_(&stm.pat, params, *form, body, independent)
             }
-            Exp::Apply { fun, args } => self.call(&stm.pat, fun, args, stm.aux.prov),
+            Exp::Apply { fun, args } => self.call(&stm.pat, *fun, args, stm.aux.prov),
             Exp::Op(MemOp::Alloc { bytes, space }) => self.alloc(&stm.pat, stm.aux.prov, *bytes, *space),
             Exp::Op(MemOp::Seg(SegOp::WithAcc { inputs, lambda })) => self.with_acc(&stm.pat, inputs, lambda),
             Exp::Op(MemOp::Seg(SegOp::Seg(seg))) => self.seg(&stm.pat, &stm.aux, seg),
@@ -270,21 +270,9 @@ impl Gen<'_, '_> {
         self.release_bound(body)
     }
 
-    fn call(
-        &mut self,
-        pat: &[Param<Mems>],
-        fun: &FunName,
-        args: &[Atom],
-        prov: Prov,
-    ) -> Result<(), PassError> {
-        let callee = self
-            .shared
-            .ids
-            .get(fun)
-            .cloned()
-            .ok_or_else(|| PassError::bug(format!("function {fun} does not exist")))?;
-        match callee {
-            Callee::Function(id) => {
+    fn call(&mut self, pat: &[Param<Mems>], fun: FunId, args: &[Atom], prov: Prov) -> Result<(), PassError> {
+        match self.shared.callees[fun.index()].clone() {
+            Callee::Function => {
                 let mut converted = Vec::with_capacity(args.len());
                 for &arg in args {
                     match arg {
@@ -301,13 +289,13 @@ impl Gen<'_, '_> {
                     }
                 }
                 let results = pat.iter().filter_map(|p| self.bind_owned(p)).collect();
-                let location = self.shared.recursive.contains(fun).then(|| {
+                let location = self.shared.recursive[fun.index()].then(|| {
                     let location = self.source_location(prov);
                     self.tables.check(Check { format: "".into(), location })
                 });
-                self.emit(Stmt::Call { fun: id, args: converted, results, location });
+                self.emit(Stmt::Call { fun, args: converted, results, location });
             }
-            Callee::Constant(_, globals) => {
+            Callee::Constant(globals) => {
                 self.before_kernel(|g| {
                     let vars = pat.iter().filter_map(|p| g.bind_borrowed(p));
                     let vars: Vec<Var> = vars.collect();

@@ -160,7 +160,7 @@ impl Gen<'_, '_> {
 
     pub(crate) fn new_var(&mut self, ty: VarType, hint: &str) -> Var {
         self.vars.push(VarInfo { ty, hint: Arc::from(hint) });
-        Var(self.vars.len() as u32 - 1)
+        Var::new(self.vars.len() - 1)
     }
 
     /// Returns a fresh scalar variable of the innermost frame.

@@ -18,13 +18,13 @@ pub(crate) struct ProgramTables {
 impl ProgramTables {
     /// The id of a check; equal checks have the same id.
     pub(crate) fn check(&mut self, check: Check) -> CheckId {
-        CheckId(self.checks.insert_full(check).0 as u32)
+        CheckId::new(self.checks.insert_full(check).0)
     }
 
     /// The id of constant data.
     pub(crate) fn data(&mut self, data: Data) -> DataId {
         self.data.push(data);
-        DataId(self.data.len() as u32 - 1)
+        DataId::new(self.data.len() - 1)
     }
 
     /// The id of a new launch. Ids are counted within the function, so changes to other functions
@@ -45,7 +45,7 @@ impl ProgramTables {
             | Stmt::Alloc(_, _, Some(id))
             | Stmt::Call { location: Some(id), .. } = stmt
             {
-                *id = checks[id.0 as usize];
+                *id = checks[id.index()];
             } else if let Stmt::ConstData(_, id) = stmt {
                 id.0 += first_data;
             }

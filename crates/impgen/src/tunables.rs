@@ -31,7 +31,7 @@ impl TunableNumbers {
                         class: tunable.class,
                         default: tunable.default,
                     });
-                    TunableId(table.len() as u32 - 1)
+                    TunableId::new(table.len() - 1)
                 })
             });
             let numbers: Vec<_> = numbers.collect();
@@ -41,7 +41,7 @@ impl TunableNumbers {
         }
         for name in ir::tunable::user_params(program) {
             table.push(Tunable { name: Arc::clone(&name), class: Class::User, default: UNSET });
-            self.user.insert(name, TunableId(table.len() as u32 - 1));
+            self.user.insert(name, TunableId::new(table.len() - 1));
         }
         table
     }

@@ -195,7 +195,7 @@ impl Outliner<'_> {
         let mut moved = Vec::new();
         let mut start: Vec<Stmt> = Vec::new();
         for (new, &old) in renaming.old.iter().enumerate() {
-            let new = Var(new as u32);
+            let new = Var::new(new);
             if frame.owned.contains(&old) && !inputs.contains(&old) {
                 owned.push(new);
             }
@@ -253,7 +253,7 @@ impl<'f> Renaming<'f> {
     fn var(&mut self, var: Var) -> Var {
         *self.new.entry(var).or_insert_with(|| {
             self.old.push(var);
-            Var(self.old.len() as u32 - 1)
+            Var::new(self.old.len() - 1)
         })
     }
 }

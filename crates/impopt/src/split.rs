@@ -67,7 +67,7 @@ pub fn split(mut program: Program, sizes: Sizes, context: &mut Context) -> Progr
             for function in std::iter::once(&mut function).chain(&mut parts) {
                 each_stmt_mut(&mut function.body, &mut |stmt| {
                     if let Stmt::Call { fun, .. } = stmt
-                        && fun.0 as usize >= first
+                        && fun.index() >= first
                     {
                         fun.0 += before;
                     }
@@ -236,7 +236,7 @@ impl Split<'_> {
                 self.frame.record(&outlined);
                 self.made += 1;
                 outlined.function.name = Arc::from(format!("{} part {}", self.name, self.made));
-                let call = outlined.call(FunId((self.first + self.parts.len()) as u32));
+                let call = outlined.call(FunId::new(self.first + self.parts.len()));
                 self.parts.push(outlined.function);
                 let weight = own_weight(&call) + 2 * behind.len() as u64;
                 out.push(call);

@@ -59,7 +59,7 @@ pub fn tail_calls(mut program: Program, context: &mut Context) -> Program {
                 }
             });
             let functions = &program.functions;
-            let recursive = |fun: FunId| functions.get(fun.0 as usize).is_some_and(|f| f.recursive);
+            let recursive = |fun: FunId| functions.get(fun.index()).is_some_and(|f| f.recursive);
             let still = calls.into_iter().any(recursive);
             program.functions[at].recursive = still;
         }
@@ -72,7 +72,7 @@ fn rewrite(function: &mut Function, id: FunId) {
     if results.len() < function.results.len() || function.params.iter().any(|param| results.contains(param)) {
         return;
     }
-    let again = Var(function.vars.len() as u32);
+    let again = Var::new(function.vars.len());
     let mut pass = Tail {
         id,
         params: function.params.clone(),
@@ -124,7 +124,7 @@ struct Tail {
 
 impl Tail {
     fn fresh(&mut self, ty: VarType, hint: &str) -> Var {
-        let var = Var(self.vars.len() as u32);
+        let var = Var::new(self.vars.len());
         self.vars.push(VarInfo { ty, hint: Arc::from(hint) });
         if ty.is_buffer() {
             self.owned.push(var);

@@ -41,7 +41,7 @@ fn call(program: Program, entry: &str, args: &str, check: bool) -> Result<String
 fn definition<'p>(program: &'p mut Program, name: &str) -> &'p mut Def {
     let vars = program.vars.clone();
     let mut defs = program.defs.iter_mut();
-    let found = defs.find(|def| !def.is_prelude && &*vars[def.var.0 as usize].name == name);
+    let found = defs.find(|def| !def.is_prelude && &*vars[def.var.index()].name == name);
     Arc::make_mut(found.expect("the definition exists"))
 }
 

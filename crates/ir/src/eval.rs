@@ -64,8 +64,12 @@ pub use array::{Array, Buffer};
 pub use location::MemLocation;
 pub use machine::{Evaluator, Frame, Value};
 
+use crate::mem::Mems;
 use crate::name::SrcLoc;
+use crate::seg::Segs;
+use crate::soac::Soacs;
 use crate::syntax::{Level, Param, Program};
+use crate::text::TextLevel;
 use crate::tunable::{Listener, Settings};
 use crate::types::{Dim, Type};
 use prim::Scalar;
@@ -97,6 +101,13 @@ pub trait Evaluate<L: Level> {
         out: &mut Vec<Value>,
     ) -> Result<(), EvalError>;
 }
+
+/// A level with an evaluator; its errors show statements as text.
+pub trait EvalLevel: TextLevel + Level<Op: Evaluate<Self>, Ann: MemLocation> {}
+
+impl EvalLevel for Soacs {}
+impl EvalLevel for Segs {}
+impl EvalLevel for Mems {}
 
 /// An argument or result.
 #[derive(Clone, PartialEq, Debug)]
@@ -175,7 +186,7 @@ impl std::error::Error for EvalError {}
 /// # Errors
 ///
 /// See [`ErrorClass`].
-pub fn eval_entry<L: Level>(
+pub fn eval_entry<L: EvalLevel>(
     program: &Program<L>,
     entry: &str,
     args: Vec<EvalValue>,
@@ -205,7 +216,7 @@ impl Default for Options {
 /// # Errors
 ///
 /// See [`ErrorClass`].
-pub fn eval_entry_with<L: Level>(
+pub fn eval_entry_with<L: EvalLevel>(
     program: &Program<L>,
     entry: &str,
     args: Vec<EvalValue>,
@@ -218,8 +229,7 @@ pub fn eval_entry_with<L: Level>(
         .find(|entry_point| *entry_point.signature.name == *entry)
         .ok_or_else(|| argument(format!("entry point {entry} does not exist")))?;
     let mut m = Evaluator::new(program, options);
-    let index = m.function_index(&entry_point.fun)?;
-    let function = &program.functions[index];
+    let function = program.function(entry_point.fun);
 
     let leaves = program.opaques.flatten_values(&entry_point.signature.params);
     if leaves.len() != args.len() {
@@ -238,10 +248,10 @@ pub fn eval_entry_with<L: Level>(
         values.push(value.ok_or_else(|| argument("too few arguments for the function".to_owned()))?);
     }
     check_sizes(function, &values)?;
-    m.arguments_in_blocks(index, &mut values)?;
+    m.arguments_in_blocks(entry_point.fun, &mut values)?;
 
     let mut results = Vec::new();
-    m.call(index, &mut values, &mut results)?;
+    m.call(entry_point.fun, &mut values, &mut results)?;
     let mut results = results.into_iter().filter(|value| !matches!(value, Value::Unit | Value::Block(_)));
     let mut out = Vec::new();
     for (leaf, _) in program.opaques.flatten_values([&entry_point.signature.result]) {

@@ -28,9 +28,6 @@ pub struct Mems;
 impl Level for Mems {
     type Op = MemOp;
     type Ann = MemAnn;
-    const NAME: &'static str = "mems";
-    const FACTS: bool = true;
-    const RETURNS_BLOCKS: bool = true;
 }
 
 /// An operation of the level with memory.

@@ -1,4 +1,4 @@
-//! Names and function names.
+//! Names, and ids and names of functions.
 //!
 //! A [`Name`] is an index into its function's [`NameTable`], which keeps a hint
 //! for printing (`xs_12` is name 12 with the hint `xs`).
@@ -7,16 +7,12 @@ pub use crate::prov::{Prov, ProvTable, SrcLoc};
 use std::fmt;
 use std::sync::Arc;
 
-/// A variable of a function, unique and dense within that function.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub struct Name(pub u32);
+prim::dense_ids! {
+    /// A variable of a function, unique and dense within that function.
+    pub struct Name;
 
-impl Name {
-    /// The index for side tables.
-    #[inline]
-    pub const fn index(self) -> usize {
-        self.0 as usize
-    }
+    /// A function: an index into its program's list of functions.
+    pub struct FunId;
 }
 
 /// The names of one function.
@@ -42,9 +38,8 @@ impl NameTable {
     }
 
     /// A fresh name with a shared hint.
-    #[allow(clippy::expect_used, reason = "2^32 hints need 64 GiB")]
     pub fn fresh_shared(&mut self, hint: Arc<str>) -> Name {
-        let name = Name(u32::try_from(self.hints.len()).expect("fewer than 2^32 names"));
+        let name = Name::new(self.hints.len());
         self.hints.push(hint);
         name
     }
@@ -70,13 +65,10 @@ impl NameTable {
 pub struct FunName(pub Arc<str>);
 
 impl FunName {
-    /// The prefix of the names of functions that flattening adds to a program.
-    pub const ADDED: &str = "flatten.";
-
     /// Returns true if flattening has added the function: a helper that is not specific to the
     /// program.
     pub fn is_added(&self) -> bool {
-        self.0.starts_with(Self::ADDED)
+        self.0.starts_with("flatten.")
     }
 }
 

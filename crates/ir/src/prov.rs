@@ -32,9 +32,10 @@ pub struct SrcLoc {
     pub end_col: u32,
 }
 
-/// An interned stack of source spans, or several stacks.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub struct Prov(pub u32);
+prim::dense_ids! {
+    /// An interned stack of source spans, or several stacks.
+    pub struct Prov;
+}
 
 impl Prov {
     /// The empty stack, for statements made by the compiler.
@@ -108,12 +109,11 @@ impl ProvTable {
         }
     }
 
-    #[allow(clippy::expect_used, reason = "2^32 entries need more than 64 GiB")]
     fn intern(&mut self, entry: ProvEntry) -> Prov {
         let entries = &mut self.entries;
         *self.index.entry(entry).or_insert_with_key(|entry| {
             entries.push(entry.clone());
-            Prov(u32::try_from(entries.len()).expect("fewer than 2^32 provenances"))
+            Prov::new(entries.len())
         })
     }
 

@@ -15,7 +15,7 @@ use crate::soac::{AccInput, HistOp};
 use crate::syntax::{Body, Exp, Lambda, Level};
 use crate::tunable::TunableId;
 use crate::types::{Dim, Space, Type};
-use crate::walk::with_stack;
+use crate::walk::{Annotation, with_stack};
 use std::ops::Range;
 
 /// The level whose operations are segmented operations.
@@ -25,8 +25,6 @@ pub struct Segs;
 impl Level for Segs {
     type Op = SegOp<Segs>;
     type Ann = ();
-    const NAME: &'static str = "segs";
-    const LAYOUTS: bool = true;
 }
 
 /// The index space of a segop.
@@ -223,7 +221,7 @@ pub enum SegKind<L: Level> {
 pub fn flat_map_types<L: Level>(width: Dim, ret: &[Type]) -> Vec<Type> {
     let mut types = Vec::with_capacity(ret.len());
     for (i, ty) in ret.iter().enumerate() {
-        if is_concatenated(ty) && L::RETURNS_BLOCKS {
+        if is_concatenated(ty) && <L::Ann as Annotation<L>>::HAS_BLOCKS {
             types.push(Type::Mem(Space::Host));
         }
         types.push(if i == 0 || is_concatenated(ty) { ty.clone() } else { ty.array_of(width) });

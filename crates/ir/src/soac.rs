@@ -17,7 +17,6 @@ pub struct Soacs;
 impl Level for Soacs {
     type Op = Soac;
     type Ann = ();
-    const NAME: &'static str = "soacs";
 }
 
 /// A scan or reduction operator: for `k` neutral elements, `op` has `2k` parameters and `k`

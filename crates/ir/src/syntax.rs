@@ -16,16 +16,13 @@
 
 pub use crate::attrs::{Attr, Attrs};
 pub use crate::basic::{BasicOp, DimIndex, ENTRY_SIZES_MESSAGE, MsgPart, ReshapeKind};
-use crate::eval::{Evaluate, MemLocation};
 use crate::facts::Facts;
 use crate::math::MathDefinitions;
-use crate::name::{FunName, Name, NameTable, Prov, ProvTable};
-use crate::text::TextForm;
+use crate::name::{FunId, FunName, Name, NameTable, Prov, ProvTable};
 use crate::tunable::Tunable;
 use crate::types::Type;
-use crate::verify::{AnnotationRules, Rules};
 use crate::version::Version;
-use crate::walk::{Fields, LevelOp};
+use crate::walk::{Annotation, LevelOp};
 use prim::{PrimType, Scalar};
 use smallvec::SmallVec;
 use std::fmt::Debug;
@@ -34,29 +31,14 @@ use target::levels::Stack;
 pub use value::interface::{EntryType, EntryValue, OpaqueTypes, Signature};
 
 /// A level of the IR: its operations in addition to the basic ones, and its annotations of bound
-/// names in addition to types.
+/// names in addition to types. Text, verification and evaluation are traits of their own
+/// ([`TextLevel`](crate::text::TextLevel), [`VerifyLevel`](crate::verify::VerifyLevel),
+/// [`EvalLevel`](crate::eval::EvalLevel)).
 pub trait Level: Sized + Clone + Debug + PartialEq + Send + Sync + 'static {
     /// The level's operations.
-    type Op: LevelOp<Self> + TextForm + Rules<Self> + Evaluate<Self> + Clone + Debug + PartialEq + Send + Sync;
+    type Op: LevelOp<Self> + Clone + Debug + PartialEq + Send + Sync;
     /// The annotation of each bound name, parameter and result.
-    type Ann: Fields<Self>
-        + MemLocation
-        + TextForm
-        + AnnotationRules
-        + Clone
-        + Debug
-        + PartialEq
-        + Send
-        + Sync
-        + Default;
-    /// The level's name in IR text and on the command line.
-    const NAME: &'static str;
-    /// True if statements may carry facts. No pass rewrites them afterwards.
-    const FACTS: bool = false;
-    /// True if statements may carry preferred dimension orders of their results.
-    const LAYOUTS: bool = false;
-    /// True if an operation that computes the sizes of its results also returns their blocks.
-    const RETURNS_BLOCKS: bool = false;
+    type Ann: Annotation<Self> + Clone + Debug + PartialEq + Send + Sync + Default;
 }
 
 /// An operand: a variable or a constant.
@@ -205,7 +187,7 @@ pub enum Exp<L: Level> {
     /// computed once.
     Apply {
         /// The function.
-        fun: FunName,
+        fun: FunId,
         /// Arguments, one per parameter.
         args: Vec<Atom>,
     },
@@ -301,9 +283,9 @@ pub struct Function<L: Level> {
 /// An entry point: a function whose parameters and results represent those of the entry point, by
 /// the leaves of the values in order ([`value::interface`]), each array after its sizes.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct EntryPoint<F = FunName> {
+pub struct EntryPoint {
     /// The function that implements it.
-    pub fun: F,
+    pub fun: FunId,
     /// Its name and types for callers.
     pub signature: Signature,
 }

@@ -48,7 +48,10 @@ pub use entry::{show_entry_point, show_opaque_types};
 pub use lex::{is_identifier, is_plain_hint, quote};
 pub use print::{Note, Printer, scalar as show_scalar};
 
+use crate::mem::Mems;
 use crate::name::{Name, NameTable};
+use crate::seg::Segs;
+use crate::soac::Soacs;
 use crate::syntax::{Level, Program, Stm};
 use crate::types::Type;
 use std::fmt;
@@ -92,6 +95,24 @@ impl TextForm for () {
     }
 }
 
+/// A level with a text form.
+pub trait TextLevel: Level<Op: TextForm, Ann: TextForm> {
+    /// The level's name in IR text and on the command line.
+    const NAME: &'static str;
+}
+
+impl TextLevel for Soacs {
+    const NAME: &'static str = "soacs";
+}
+
+impl TextLevel for Segs {
+    const NAME: &'static str = "segs";
+}
+
+impl TextLevel for Mems {
+    const NAME: &'static str = "mems";
+}
+
 /// A parse error and its position (counted from 1).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ParseError {
@@ -112,12 +133,12 @@ impl fmt::Display for ParseError {
 impl std::error::Error for ParseError {}
 
 /// The program as text.
-pub fn print<L: Level>(program: &Program<L>) -> String {
+pub fn print<L: TextLevel>(program: &Program<L>) -> String {
     print_with_notes(program, &[])
 }
 
 /// The program as text, with notes as comments after the statements concerned.
-pub fn print_with_notes<L: Level>(program: &Program<L>, notes: &[Note]) -> String {
+pub fn print_with_notes<L: TextLevel>(program: &Program<L>, notes: &[Note]) -> String {
     print::program(program, notes)
 }
 
@@ -127,7 +148,7 @@ pub fn print_with_notes<L: Level>(program: &Program<L>, notes: &[Note]) -> Strin
 ///
 /// The first error: another level, invalid syntax, a name with two hints, nesting deeper than
 /// [`max_depth`].
-pub fn parse<L: Level>(text: &str) -> Result<Program<L>, ParseError> {
+pub fn parse<L: TextLevel>(text: &str) -> Result<Program<L>, ParseError> {
     Parser::new(text)?.program()
 }
 
@@ -139,16 +160,16 @@ pub fn level_of(text: &str) -> Option<&str> {
 
 /// A type as text.
 pub fn show_type(names: &NameTable, ty: &Type) -> String {
-    Printer::show(names, |p| p.ty(ty))
+    Printer::show(names, &[], |p| p.ty(ty))
 }
 
-/// A statement's first line as text.
-pub fn show_stm<L: Level>(names: &NameTable, stm: &Stm<L>) -> String {
-    let text = Printer::show(names, |p| p.stm(stm));
+/// The first line of a program's statement as text.
+pub fn show_stm<L: TextLevel>(program: &Program<L>, names: &NameTable, stm: &Stm<L>) -> String {
+    let text = Printer::show(names, &print::fun_names(program), |p| p.stm(stm));
     text.lines().next().unwrap_or_default().trim().to_owned()
 }
 
 /// A name as text.
 pub fn show_name(names: &NameTable, name: Name) -> String {
-    Printer::show(names, |p| p.name(name))
+    Printer::show(names, &[], |p| p.name(name))
 }

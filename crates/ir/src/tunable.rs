@@ -22,15 +22,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-/// A tuning parameter of a function: an index into its table.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub struct TunableId(pub u32);
-
-impl TunableId {
-    /// The index.
-    pub const fn index(self) -> usize {
-        self.0 as usize
-    }
+prim::dense_ids! {
+    /// A tuning parameter of a function: an index into its table.
+    pub struct TunableId;
 }
 
 /// The rule that made a parameter.
@@ -154,7 +148,7 @@ impl TunableTable {
         let next = self.next.entry(rule).or_insert(0);
         let ordinal = *next;
         *next = next.saturating_add(1);
-        let id = TunableId(self.all.len() as u32);
+        let id = TunableId::new(self.all.len());
         self.all.push(Tunable { rule, ordinal, class, default });
         id
     }

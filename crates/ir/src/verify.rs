@@ -69,12 +69,15 @@ mod types;
 pub use types::Checker;
 
 use crate::facts::{DimOrder, FactFlag};
+use crate::mem::Mems;
 use crate::name::{FunName, Name};
+use crate::seg::Segs;
+use crate::soac::Soacs;
 use crate::syntax::{EntryPoint, EntryValue, FunKind, Function, Level, OpaqueTypes, Program, Signature};
-use crate::text::{self, Note};
+use crate::text::{self, Note, TextLevel};
 use crate::types::Type;
 use crate::version;
-use rustc_hash::FxHashMap;
+use rustc_hash::FxHashSet;
 use std::fmt;
 
 /// The invariants of a level's operations.
@@ -109,6 +112,24 @@ impl AnnotationRules for () {
     }
 }
 
+/// A level with invariants.
+pub trait VerifyLevel: Level<Op: Rules<Self>, Ann: AnnotationRules> {
+    /// True if statements may carry facts. No pass rewrites them afterwards.
+    const FACTS: bool = false;
+    /// True if statements may carry preferred dimension orders of their results.
+    const LAYOUTS: bool = false;
+}
+
+impl VerifyLevel for Soacs {}
+
+impl VerifyLevel for Segs {
+    const LAYOUTS: bool = true;
+}
+
+impl VerifyLevel for Mems {
+    const FACTS: bool = true;
+}
+
 /// A violated invariant.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct VerifyError {
@@ -135,11 +156,12 @@ impl fmt::Display for VerifyError {
 /// # Errors
 ///
 /// All violations, in program order; at most a few hundred.
-pub fn verify<L: Level>(program: &Program<L>) -> Result<(), Vec<VerifyError>> {
+pub fn verify<L: VerifyLevel>(program: &Program<L>) -> Result<(), Vec<VerifyError>> {
     let mut errors = Vec::new();
-    let mut functions: FxHashMap<&FunName, &Function<L>> = FxHashMap::default();
-    for function in &program.functions {
-        if functions.insert(&function.name, function).is_some() {
+    let functions = &program.functions;
+    let mut names = FxHashSet::default();
+    for function in functions {
+        if !names.insert(&function.name) {
             errors.push(error_in(&function.name, "two functions have this name"));
         }
     }
@@ -151,11 +173,11 @@ pub fn verify<L: Level>(program: &Program<L>) -> Result<(), Vec<VerifyError>> {
             continue;
         }
         let stack = version::stack(function.version.as_ref(), program.levels);
-        types::check(function, &functions, &program.math, stack, &mut errors);
+        types::check(function, functions, &program.math, stack, &mut errors);
         if errors.len() > before {
             continue;
         }
-        consume::check(function, &functions, &mut errors);
+        consume::check(function, functions, &mut errors);
         if errors.len() > 200 {
             break;
         }
@@ -167,13 +189,11 @@ pub fn verify<L: Level>(program: &Program<L>) -> Result<(), Vec<VerifyError>> {
         errors.push(error_in(function, &problem));
     }
     for entry in &program.entries {
-        match functions.get(&entry.fun) {
+        match functions.get(entry.fun.index()) {
             Some(function) => check_entry(&program.opaques, entry, function, &mut errors),
             None => {
-                errors.push(error_in(
-                    &entry.fun,
-                    &format!("the function of entry point {} does not exist", entry.signature.name),
-                ));
+                let name = &entry.signature.name;
+                errors.push(error_in(&nobody, &format!("the function of entry point {name} does not exist")));
             }
         }
     }
@@ -181,7 +201,7 @@ pub fn verify<L: Level>(program: &Program<L>) -> Result<(), Vec<VerifyError>> {
 }
 
 /// The program's text, with the errors as comments at the statements concerned.
-pub fn listing<L: Level>(program: &Program<L>, errors: &[VerifyError]) -> String {
+pub fn listing<L: TextLevel>(program: &Program<L>, errors: &[VerifyError]) -> String {
     let notes: Vec<Note> = errors
         .iter()
         .map(|error| Note {

@@ -35,7 +35,7 @@ pub use rename::{
 };
 
 use crate::facts::SharedRead;
-use crate::name::{FunName, Name, Prov};
+use crate::name::{FunId, Name, Prov};
 use crate::poly::Poly;
 use crate::syntax::{
     Atom, Aux, BasicOp, Body, Exp, FunParam, FunResult, Function, Lambda, Level, LoopForm, LoopParam, Param,
@@ -59,6 +59,14 @@ pub trait LevelOp<L: Level>: Fields<L> + Sized {
     /// `type_of` returns the type of a name in scope.
     fn result_types(&self, type_of: &dyn Fn(Name) -> Type) -> Vec<Type>;
 }
+
+/// The interface of a level's annotations for generic code.
+pub trait Annotation<L: Level>: Fields<L> {
+    /// True if arrays have blocks: an operation that computes the sizes of its results returns theirs.
+    const HAS_BLOCKS: bool = false;
+}
+
+impl<L: Level> Annotation<L> for () {}
 
 /// Runs `f` with enough stack for one more level of a nested structure.
 pub fn with_stack<R>(f: impl FnOnce() -> R) -> R {
@@ -90,6 +98,11 @@ macro_rules! walker {
             /// A binding of a name.
             fn binder(&mut self, name: &$($m)? Name) {
                 let _ = name;
+            }
+
+            /// The function of a call.
+            fn fun(&mut self, fun: &$($m)? FunId) {
+                let _ = fun;
             }
 
             /// A scope begins.
@@ -243,7 +256,8 @@ macro_rules! walker {
                         self.body(body);
                         self.leave();
                     }
-                    Exp::Apply { fun: _, args } => {
+                    Exp::Apply { fun, args } => {
+                        self.fun(fun);
                         for arg in args {
                             self.atom(arg);
                         }
@@ -354,7 +368,7 @@ pub fn used_names<L: Level>(exp: &Exp<L>, f: impl FnMut(Name)) {
 /// Returns the arrays that an expression itself consumes, without those consumed in its bodies.
 /// `call` returns true if a function consumes its argument at a position. An accumulator's arrays
 /// were consumed by its `withacc`: no other name denotes them.
-pub fn consumed_by<L: Level>(exp: &Exp<L>, call: impl Fn(&FunName, usize) -> bool) -> Vec<Name> {
+pub fn consumed_by<L: Level>(exp: &Exp<L>, call: impl Fn(FunId, usize) -> bool) -> Vec<Name> {
     match exp {
         Exp::Basic(BasicOp::Update { array, .. } | BasicOp::FlatUpdate { array, .. }) => {
             vec![*array]
@@ -366,7 +380,7 @@ pub fn consumed_by<L: Level>(exp: &Exp<L>, call: impl Fn(&FunName, usize) -> boo
         }
         Exp::Apply { fun, args } => {
             let args = args.iter().enumerate();
-            args.filter(|(i, _)| call(fun, *i)).filter_map(|(_, arg)| arg.var()).collect()
+            args.filter(|(i, _)| call(*fun, *i)).filter_map(|(_, arg)| arg.var()).collect()
         }
         Exp::Op(op) => op.consumed(),
     }
@@ -384,14 +398,11 @@ pub fn stm_names<L: Level>(stm: &Stm<L>, f: impl FnMut(Name)) {
 }
 
 /// Calls `f` with the function of each call in a body, with repetitions.
-pub fn callees<L: Level>(body: &Body<L>, f: impl FnMut(&FunName)) {
+pub fn callees<L: Level>(body: &Body<L>, f: impl FnMut(FunId)) {
     struct Calls<F>(F);
-    impl<L: Level, F: FnMut(&FunName)> Visit<L> for Calls<F> {
-        fn exp(&mut self, exp: &Exp<L>) {
-            if let Exp::Apply { fun, args: _ } = exp {
-                (self.0)(fun);
-            }
-            self.walk_exp(exp);
+    impl<L: Level, F: FnMut(FunId)> Visit<L> for Calls<F> {
+        fn fun(&mut self, fun: &FunId) {
+            (self.0)(*fun);
         }
     }
     Calls(f).body(body);

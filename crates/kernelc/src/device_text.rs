@@ -9,7 +9,7 @@ use crate::error::{Error, Res};
 use crate::function::TranslationUnit;
 use crate::{names, portable};
 use imp::kernels::{Kernel, uses_device};
-use imp::{Program, Stmt};
+use imp::{Program, Stmt, Verified};
 use std::fmt::Write as _;
 use std::sync::Arc;
 
@@ -71,14 +71,12 @@ const COMMON: [&str; 3] =
 /// Returns the code of a program's kernels; `None` if it uses no device.
 ///
 /// # Errors
-/// [`Error::Unsupported`] for features that kernels do not support yet, [`Error::Bug`] for an
-/// invalid program.
-pub fn kernels(program: &Program, target: Target) -> Result<Option<Kernels>, Error> {
+/// [`Error::Unsupported`] for features that kernels do not support yet.
+pub fn kernels(program: &Verified, target: Target) -> Result<Option<Kernels>, Error> {
     if !uses_device(program) {
         return Ok(None);
     }
     let all = imp::kernels::kernels(program);
-    portable::verified(program)?;
     let unit = TranslationUnit::new(program, target.dialect());
     let (code, names) = code(&unit, &all)?;
     let has = |wanted: &dyn Fn(&str) -> bool| {
@@ -119,8 +117,7 @@ pub fn kernels(program: &Program, target: Target) -> Result<Option<Kernels>, Err
 ///
 /// # Errors
 /// As [`kernels`].
-pub fn kernels_code(program: &Program, target: Target) -> Result<String, Error> {
-    portable::verified(program)?;
+pub fn kernels_code(program: &Verified, target: Target) -> Result<String, Error> {
     let unit = TranslationUnit::new(program, target.dialect());
     Ok(code(&unit, &imp::kernels::kernels(program))?.0)
 }
@@ -176,7 +173,7 @@ fn called(program: &Program, all: &[Kernel<'_>]) -> Vec<usize> {
 fn calls(stmts: &[Stmt], found: &mut Vec<usize>) {
     imp::walk::each_stmt(stmts, &mut |stmt| {
         if let Stmt::Call { fun, .. } = stmt {
-            found.push(names::index(*fun));
+            found.push(fun.index());
         }
     });
 }

@@ -54,21 +54,19 @@ fn no_operator(name: &str, ty: PrimType) -> Error {
     Error::bug(format_args!("{name} is not defined for {ty}"))
 }
 
-impl Expressions<'_> {
-    pub fn name(&self, var: Var) -> Res<&str> {
-        let name = self.names.get(var.index());
-        name.map(String::as_str).ok_or_else(|| Error::bug("a variable does not exist"))
+impl<'a> Expressions<'a> {
+    pub fn name(&self, var: Var) -> &'a str {
+        &self.names[var.index()]
     }
 
     /// The type of a variable.
-    pub fn var_type(&self, var: Var) -> Res<VarType> {
-        let info = self.vars.get(var.index());
-        info.map(|info| info.ty).ok_or_else(|| Error::bug("a variable does not exist"))
+    pub fn var_type(&self, var: Var) -> VarType {
+        self.vars[var.index()].ty
     }
 
     /// The C type of a variable.
     pub fn spelled(&self, var: Var) -> Res<String> {
-        self.dialect.spelled(self.var_type(var)?)
+        self.dialect.spelled(self.var_type(var))
     }
 
     /// The type of a scalar expression.
@@ -94,19 +92,19 @@ impl Expressions<'_> {
 
     /// A buffer as a pointer to elements.
     pub fn elements(&self, buffer: Var, elem: PrimType) -> Res<String> {
-        let (space, name) = (self.space(buffer)?, self.name(buffer)?);
+        let (space, name) = (self.space(buffer), self.name(buffer));
         Ok(format!("(({space}{elem}_m *){name})"))
     }
 
     /// The space qualifier of a buffer's pointer type.
-    pub fn space(&self, buffer: Var) -> Res<&'static str> {
-        let space = self.var_type(buffer)?.space();
-        Ok(space.map_or("", |space| self.dialect.space(space)))
+    pub fn space(&self, buffer: Var) -> &'static str {
+        let space = self.var_type(buffer).space();
+        space.map_or("", |space| self.dialect.space(space))
     }
 
     /// Returns true if a buffer lies in the shared memory of a block.
-    pub fn is_shared(&self, buffer: Var) -> Res<bool> {
-        Ok(self.var_type(buffer)?.space() == Some(Space::Shared))
+    pub fn is_shared(&self, buffer: Var) -> bool {
+        self.var_type(buffer).space() == Some(Space::Shared)
     }
 
     /// `offset + sum(index * stride)`.
@@ -150,7 +148,7 @@ impl Expressions<'_> {
     fn value_here(&self, e: &Expr) -> Res<Text> {
         match e {
             Expr::Const(x) => Ok(Text::tight(literal::scalar(*x, self.dialect))),
-            Expr::Var(v) => Ok(Text::tight(self.name(*v)?)),
+            Expr::Var(v) => Ok(Text::tight(self.name(*v))),
             Expr::Tunable(id) => Ok(Text::tight(format!("ctx->tunables[{}]", id.0))),
             Expr::LogsComparisons => Ok(Text::tight("ctx->logging")),
             Expr::Scalar(ScalarOp::Unary(op, ty, x)) => self.unary(*op, *ty, x),

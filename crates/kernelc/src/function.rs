@@ -6,7 +6,7 @@
 //! are stored when nothing can fail any more, so callers may pass uninitialised variables.
 
 use crate::dialect::Dialect;
-use crate::error::{Error, Res};
+use crate::error::Res;
 use crate::expr::Expressions;
 use crate::names;
 use crate::scope::{self, Declared, Scopes};
@@ -67,15 +67,13 @@ impl<'p> TranslationUnit<'p> {
     }
 
     /// The function at a position, and its name.
-    pub fn function(&self, at: usize) -> Res<(&'p Function, &str)> {
-        let found = self.program.functions.get(at).zip(self.names.get(at));
-        let (function, name) = found.ok_or_else(|| Error::bug("a function does not exist"))?;
-        Ok((function, name))
+    pub fn function(&self, at: usize) -> (&'p Function, &str) {
+        (&self.program.functions[at], &self.names[at])
     }
 
     /// A function's signature, without terminator.
     pub fn signature(&self, at: usize) -> Res<String> {
-        let (function, name) = self.function(at)?;
+        let (function, name) = self.function(at);
         let vars = names::variables(function);
         let exprs = Expressions { dialect: self.dialect, vars: &function.vars, names: &vars };
         let Dialect { function_prefix: before, context_param: context, .. } = self.dialect;
@@ -83,7 +81,7 @@ impl<'p> TranslationUnit<'p> {
         for var in &function.params {
             let ty = exprs.spelled(*var)?;
             // Writing to a string cannot fail.
-            let _ = write!(text, ", {}{}", declarator(&ty), exprs.name(*var)?);
+            let _ = write!(text, ", {}{}", declarator(&ty), exprs.name(*var));
         }
         for (i, var) in function.results.iter().enumerate() {
             let ty = exprs.spelled(*var)?;
@@ -95,7 +93,7 @@ impl<'p> TranslationUnit<'p> {
 
     /// A function's whole text.
     pub fn definition(&self, at: usize) -> Res<String> {
-        let (function, _) = self.function(at)?;
+        let (function, _) = self.function(at);
         let vars = names::variables(function);
         let mut owned = function.owned.clone();
         let mut frames = FxHashSet::default();
@@ -120,7 +118,7 @@ impl<'p> TranslationUnit<'p> {
             writer.line("if (br_stack_low(ctx)) return 1;");
         }
         writer.statements(&function.body)?;
-        writer.exits(function, &owned)?;
+        writer.exits(function, &owned);
         let (body, top) = (std::mem::take(&mut writer.out), writer.top(function, &owned)?);
         Ok(format!("{} {{\n{top}{body}}}\n", self.signature(at)?))
     }
@@ -237,12 +235,12 @@ impl<'a, 'p> Printer<'a, 'p> {
     /// A variable's declarator with its type.
     pub fn declaration(&self, var: Var) -> Res<String> {
         let ty = self.exprs.spelled(var)?;
-        Ok(format!("{}{}", declarator(&ty), self.exprs.name(var)?))
+        Ok(format!("{}{}", declarator(&ty), self.exprs.name(var)))
     }
 
     /// The left-hand side of an assignment to a variable: its declaration if `declares`.
     pub fn target(&self, var: Var, declares: bool) -> Res<String> {
-        if declares { self.declaration(var) } else { Ok(self.exprs.name(var)?.to_owned()) }
+        if declares { self.declaration(var) } else { Ok(self.exprs.name(var).to_owned()) }
     }
 
     /// The declarations at the top of the function.
@@ -253,14 +251,14 @@ impl<'a, 'p> Printer<'a, 'p> {
                 continue;
             }
             let declaration = self.declaration(var)?;
-            let zero = match self.exprs.var_type(var)? {
+            let zero = match self.exprs.var_type(var) {
                 VarType::Buffer(_) => "NULL",
                 VarType::Scalar(_) | VarType::Vector(..) => "0",
             };
             self.line(format!("{declaration} = {zero};"));
         }
         for var in owned {
-            let name = self.exprs.name(*var)?.to_owned();
+            let name = self.exprs.name(*var);
             self.line(format!("u8 *{name} = NULL;"));
         }
         self.declare_frames()?;
@@ -273,10 +271,10 @@ impl<'a, 'p> Printer<'a, 'p> {
         frames.sort_by_key(|(var, ..)| *var);
         frames.dedup_by_key(|(var, ..)| *var);
         for (var, elem, count) in frames {
-            let (name, space) = (self.exprs.name(var)?.to_owned(), self.exprs.space(var)?);
+            let (name, space) = (self.exprs.name(var), self.exprs.space(var));
             // In shared memory the array has the space qualifier, but pointers to it may need
             // another.
-            let shared = self.exprs.is_shared(var)?;
+            let shared = self.exprs.is_shared(var);
             let qualifier = if shared { "BR_SHARED " } else { space };
             self.line(format!("{qualifier}{elem}_m {name}_storage[{}];", count.max(1)));
             self.line(format!("{space}u8 *{name} = ({space}u8 *){name}_storage;"));
@@ -285,30 +283,28 @@ impl<'a, 'p> Printer<'a, 'p> {
     }
 
     /// The exits of the function: results, and the failure exit.
-    fn exits(&mut self, function: &Function, owned: &[Var]) -> Res<()> {
+    fn exits(&mut self, function: &Function, owned: &[Var]) {
         let results: FxHashSet<Var> = function.results.iter().copied().collect();
         for var in function.owned.iter().filter(|var| !results.contains(var)) {
-            self.release(*var)?;
+            self.release(*var);
         }
         for (i, var) in function.results.iter().enumerate() {
-            let name = self.exprs.name(*var)?.to_owned();
+            let name = self.exprs.name(*var);
             self.line(format!("*to{i} = {name};"));
         }
         self.line("return 0;");
         if self.has_failure_exit && self.leaves == Leaves::Function {
             self.out.push_str("fail:\n");
             for var in owned {
-                self.release(*var)?;
+                self.release(*var);
             }
             self.line("return 1;");
         }
-        Ok(())
     }
 
-    fn release(&mut self, var: Var) -> Res<()> {
-        let name = self.exprs.name(var)?.to_owned();
+    fn release(&mut self, var: Var) {
+        let name = self.exprs.name(var);
         self.line(format!("br_unref(ctx, {name});"));
-        Ok(())
     }
 }
 

@@ -59,7 +59,7 @@ impl TranslationUnit<'_> {
         let mut writer = Printer::new(self, (function, &vars), scopes);
         let mut head = format!("BR_KERNEL({threads})\nvoid {name}({}", self.dialect.context_param);
         for var in &launch.captures {
-            let ty = match writer.exprs.var_type(*var)? {
+            let ty = match writer.exprs.var_type(*var) {
                 // `bool` is not a valid type for kernel parameters in OpenCL C.
                 VarType::Scalar(PrimType::Bool) => "u8".to_owned(),
                 ty @ (VarType::Scalar(_) | VarType::Buffer(_) | VarType::Vector(..)) => {
@@ -67,21 +67,21 @@ impl TranslationUnit<'_> {
                 }
             };
             // Writing to a string cannot fail.
-            let _ = write!(head, ", {}{}", declarator(&ty), writer.exprs.name(*var)?);
+            let _ = write!(head, ", {}{}", declarator(&ty), writer.exprs.name(*var));
         }
         for SharedBuffer { buffer, .. } in &launch.shared_buffers {
-            let _ = write!(head, ", BR_DYNAMIC_SHARED({}_storage)", writer.exprs.name(*buffer)?);
+            let _ = write!(head, ", BR_DYNAMIC_SHARED({}_storage)", writer.exprs.name(*buffer));
         }
         head.push(')');
         writer.kernel_can_fail = can_fail(&grid.body);
         let waits = has_barrier(&grid.body);
         let stops = writer.kernel_can_fail && waits;
         writer.leaves = Leaves::Kernel;
-        let block = writer.name(grid.var)?;
+        let block = writer.name(grid.var);
         let ty = declarator(&writer.exprs.spelled(grid.var)?);
         writer.line(format!("{ty}{block} = BR_BLOCK;"));
         for SharedBuffer { buffer, .. } in &launch.shared_buffers {
-            let (name, ty) = (writer.name(*buffer)?, writer.exprs.spelled(*buffer)?);
+            let (name, ty) = (writer.name(*buffer), writer.exprs.spelled(*buffer)?);
             writer.line(format!("{ty}{name} = ({ty})BR_DYNAMIC_SHARED_AT({name}_storage);"));
         }
         writer.statements(&grid.body)?;
@@ -106,7 +106,7 @@ impl<'a> Printer<'a, '_> {
         if self.unit.dialect.address_spaces.is_none() {
             return Err(Error::Unsupported("device kernels in portable C".to_owned()));
         }
-        let name = self.name(f.var)?;
+        let name = self.name(f.var);
         let ty = declarator(&self.exprs.spelled(f.var)?);
         let declared = if self.scopes.outer.contains(&f.var) { "" } else { &ty };
         self.line(format!("{declared}{name} = BR_THREAD;"));
@@ -235,7 +235,7 @@ impl<'a> Printer<'a, '_> {
                 self.counting(f, only_if, |writer| writer.segments(&f.body, failing))
             }
             Stmt::While(cond, body) => {
-                let cond = self.name(*cond)?;
+                let cond = self.name(*cond);
                 self.begin_block(if failing.before {
                     format!("while (br_goes_on && {cond}) {{")
                 } else {
@@ -309,7 +309,7 @@ impl<'a> Printer<'a, '_> {
                     | PrimType::F16
                     | PrimType::Bool) => format!("({}){was}", dialect::scalar(elem)),
                 };
-                let old = self.name(*old)?;
+                let old = self.name(*old);
                 self.line(format!("{old} = {was};"));
                 Ok(())
             }
@@ -322,7 +322,7 @@ impl<'a> Printer<'a, '_> {
             }
             DeviceOp::Await { var, at } => {
                 let address = self.atomic_address(at, dialect::scalar(at.elem))?;
-                let seen = format!("({} = br_seen({address})) == 0", self.name(*var)?);
+                let seen = format!("({} = br_seen({address})) == 0", self.name(*var));
                 if self.kernel_can_fail {
                     self.begin_block(format!("while ({seen}) {{"));
                     self.fail_if("ctx->check != 0", "");
@@ -347,7 +347,7 @@ impl<'a> Printer<'a, '_> {
         let call = format!("br_atomic_{}_{operand}({address}, ({operand}){value})", op.name());
         match old {
             Some(old) => {
-                let (old, ty) = (self.name(*old)?, dialect::scalar(at.elem));
+                let (old, ty) = (self.name(*old), dialect::scalar(at.elem));
                 self.line(format!("{old} = ({ty}){call};"));
             }
             None => self.line(format!("{call};")),
@@ -357,7 +357,7 @@ impl<'a> Printer<'a, '_> {
 
     /// The address of an element that is accessed atomically.
     fn atomic_address(&self, at: &Access, ty: &str) -> Res<String> {
-        let space = self.exprs.space(at.buffer)?;
+        let space = self.exprs.space(at.buffer);
         Ok(format!("(volatile {space}{ty} *)&{}", self.exprs.element(at)?))
     }
 }

@@ -31,7 +31,7 @@ impl<'a> Printer<'a, '_> {
         self.counting(f, None, |writer| {
             writer.statements(&f.body)?;
             for var in owned {
-                let name = writer.name(*var)?;
+                let name = writer.name(*var);
                 writer.line(format!("br_unref(ctx, {name});"));
                 writer.line(format!("{name} = NULL;"));
             }
@@ -51,7 +51,7 @@ impl<'a> Printer<'a, '_> {
             Some(cond) if *e != Expr::i64(0) => Ok(format!("{cond} ? {} : 0", exprs.operand(e)?)),
             Some(_) | None => exprs.whole(e),
         };
-        let (name, from) = (self.name(f.var)?, limit(&self.exprs, &f.from)?);
+        let (name, from) = (self.name(f.var), limit(&self.exprs, &f.from)?);
         let ty = declarator(&self.exprs.spelled(f.var)?);
         let to = limit(&self.exprs, &f.to)?;
         // The bound is computed once.
@@ -80,7 +80,7 @@ impl<'a> Printer<'a, '_> {
     /// A chunked range as a single chunk.
     fn chunked_loop(&mut self, f: &'a For, slices: &Slices) -> Res<()> {
         let (from, to) = (self.exprs.whole(&f.from)?, self.exprs.whole(&f.to)?);
-        let (first, end) = (self.name(f.var)?, self.name(slices.end)?);
+        let (first, end) = (self.name(f.var), self.name(slices.end));
         let ty = declarator(&self.exprs.spelled(f.var)?);
         let declared = |outer: bool| if outer { "" } else { ty.as_str() };
         let (of_first, of_end) =

@@ -1,7 +1,7 @@
 //! Identifiers: the letters, digits and underscores of a name, and a number that makes it unique.
 //! Names of the prelude begin with `br_` and do not end in a number of this kind.
 
-use imp::{FunId, Function, Program};
+use imp::{Function, Program};
 
 /// Replaces the characters of a name that are not alphanumeric by underscores.
 fn plain(name: &str) -> String {
@@ -45,9 +45,4 @@ pub fn check(id: imp::CheckId) -> String {
 /// The identifier of a block of constant data.
 pub fn data(id: imp::DataId) -> String {
     format!("data{}", id.0)
-}
-
-/// The position of a function in its program's list.
-pub const fn index(id: FunId) -> usize {
-    id.0 as usize
 }

@@ -8,7 +8,7 @@ use crate::dialect::Dialect;
 use crate::error::{Error, Res};
 use crate::function::TranslationUnit;
 use crate::tables;
-use imp::Program;
+use imp::Verified;
 use prim::eval::EXP2_EIGHTHS;
 
 /// The prelude files before the generated code.
@@ -46,9 +46,9 @@ const HEAD: &str = "\
 /// Returns the C of a program: an executable's whole text.
 ///
 /// # Errors
-/// [`Error::Unsupported`] for features that C code does not support yet, [`Error::Bug`] for an
-/// invalid program or one with vectors in it.
-pub fn program(program: &Program) -> Result<String, Error> {
+/// [`Error::Unsupported`] for features that C code does not support yet, [`Error::Bug`] for
+/// vectors.
+pub fn program(program: &Verified) -> Result<String, Error> {
     let (mut text, eighths) = (HEAD.to_owned(), exp2_eighths_table());
     for part in PRELUDE {
         text.push('\n');
@@ -67,8 +67,7 @@ pub fn program(program: &Program) -> Result<String, Error> {
 ///
 /// # Errors
 /// As [`program`].
-pub fn functions(program: &Program) -> Res<String> {
-    verified(program)?;
+pub fn functions(program: &Verified) -> Res<String> {
     let dialect = Dialect::PORTABLE;
     let unit = TranslationUnit::new(program, &dialect);
     let mut text = String::new();
@@ -92,16 +91,6 @@ pub fn functions(program: &Program) -> Res<String> {
     }
     text += &tables::description(&unit)?;
     Ok(text)
-}
-
-/// Returns an error if a program is invalid.
-pub fn verified(program: &Program) -> Res<()> {
-    let Err(errors) = imp::verify(program) else {
-        return Ok(());
-    };
-    let texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
-    let shown = imp::print(program);
-    Err(Error::bug(format_args!("invalid imperative IR: {}\n{shown}", texts.join("; "))))
 }
 
 /// The lines of the table of powers 2^(j/8).

@@ -32,16 +32,16 @@ impl<'a> Printer<'a, '_> {
                 Ok(())
             }
             Stmt::Share(v, w) => {
-                let (to, from) = (self.name(*v)?, self.name(*w)?);
+                let (to, from) = (self.name(*v), self.name(*w));
                 self.line(format!("{to} = br_share(ctx, {to}, {from});"));
                 Ok(())
             }
             Stmt::Borrow(v, w) => {
-                let from = self.name(*w)?;
-                self.assign(*v, declares, &from)
+                let from = self.name(*w);
+                self.assign(*v, declares, from)
             }
             Stmt::Release(v) => {
-                let name = self.name(*v)?;
+                let name = self.name(*v);
                 self.line(format!("br_unref(ctx, {name});"));
                 self.line(format!("{name} = NULL;"));
                 Ok(())
@@ -54,7 +54,7 @@ impl<'a> Printer<'a, '_> {
             }
             Stmt::If(cond, yes, no) => self.conditional(cond, yes, no),
             Stmt::While(cond, body) => {
-                let cond = self.name(*cond)?;
+                let cond = self.name(*cond);
                 self.begin_block(format!("while ({cond}) {{"));
                 self.statements(body)?;
                 self.end_block("}");
@@ -74,10 +74,10 @@ impl<'a> Printer<'a, '_> {
             }
             Stmt::Device(op) => self.device_op(op),
             Stmt::WriteGlobal(global, v) => {
-                let (name, word) = (self.name(*v)?, self.word(*v)?);
-                let value = match self.exprs.var_type(*v)? {
+                let (name, word) = (self.name(*v), self.word(*v)?);
+                let value = match self.exprs.var_type(*v) {
                     VarType::Buffer(_) => format!("br_share(ctx, NULL, {name})"),
-                    VarType::Scalar(_) | VarType::Vector(..) => name,
+                    VarType::Scalar(_) | VarType::Vector(..) => name.to_owned(),
                 };
                 self.line(format!("ctx->globals[{}].{word} = {value};", global.0));
                 Ok(())
@@ -86,13 +86,13 @@ impl<'a> Printer<'a, '_> {
     }
 
     /// A variable's name.
-    pub fn name(&self, var: Var) -> Res<String> {
-        Ok(self.exprs.name(var)?.to_owned())
+    pub fn name(&self, var: Var) -> &'a str {
+        self.exprs.name(var)
     }
 
     /// The member of a word that holds a variable's value.
     fn word(&self, var: Var) -> Res<String> {
-        match self.exprs.var_type(var)? {
+        match self.exprs.var_type(var) {
             VarType::Scalar(ty) => Ok(format!("as_{ty}")),
             VarType::Buffer(_) => Ok("block".to_owned()),
             VarType::Vector(..) => Err(Error::bug("a global is a vector")),
@@ -107,7 +107,7 @@ impl<'a> Printer<'a, '_> {
 
     /// Assigns a new block to an owned variable, or fails.
     fn new_owned(&mut self, make: &str, var: Var, size: &Expr, location: Option<CheckId>) -> Res<()> {
-        let (name, size) = (self.name(var)?, self.exprs.whole(size)?);
+        let (name, size) = (self.name(var), self.exprs.whole(size)?);
         let location = match location {
             Some(check) => format!("&{}", names::check(check)),
             None => "NULL".to_owned(),
@@ -121,14 +121,14 @@ impl<'a> Printer<'a, '_> {
         match slots {
             Slots::New(v, count, location) => self.new_owned("br_slots", *v, count, *location),
             Slots::Put { slots, at, block } => {
-                let (slots, block) = (self.name(*slots)?, self.name(*block)?);
+                let (slots, block) = (self.name(*slots), self.name(*block));
                 let at = self.exprs.whole(at)?;
                 self.line(format!("((slot_m *){slots})[{at}] = {block};"));
                 self.line(format!("{block} = NULL;"));
                 Ok(())
             }
             Slots::Get { var, slots, at } => {
-                let (slots, at) = (self.name(*slots)?, self.exprs.whole(at)?);
+                let (slots, at) = (self.name(*slots), self.exprs.whole(at)?);
                 self.assign(*var, declares, &format!("((slot_m *){slots})[{at}]"))
             }
         }
@@ -154,12 +154,12 @@ impl<'a> Printer<'a, '_> {
     /// loops are not taken.
     fn call(&mut self, fun: FunId, args: &[Arg], results: &[Var], location: Option<CheckId>) -> Res<()> {
         let unit = self.unit;
-        let (_, callee) = unit.function(names::index(fun))?;
+        let (_, callee) = unit.function(fun.index());
         let mut words = vec!["ctx".to_owned()];
         for arg in args {
             words.push(match arg {
                 Arg::Scalar(e) => self.exprs.whole(e)?,
-                Arg::Buffer(v) => self.name(*v)?,
+                Arg::Buffer(v) => self.name(*v).to_owned(),
             });
         }
         words.extend((0..results.len()).map(|i| format!("&got{i}")));
@@ -177,8 +177,8 @@ impl<'a> Printer<'a, '_> {
         }
         self.fail_if(&call, &noted);
         for (i, var) in results.iter().enumerate() {
-            let name = self.name(*var)?;
-            if self.exprs.var_type(*var)?.is_buffer() {
+            let name = self.name(*var);
+            if self.exprs.var_type(*var).is_buffer() {
                 self.line(format!("br_unref(ctx, {name});"));
             }
             self.line(format!("{name} = got{i};"));

@@ -15,7 +15,7 @@ const PER_LINE: usize = 16;
 
 /// A block of constant data with its header.
 pub fn data(at: usize, data: &Data, dialect: &Dialect) -> String {
-    let name = names::data(DataId(at as u32));
+    let name = names::data(DataId::new(at));
     let size = data.elem.size() as usize;
     let elements: Vec<Scalar> = (data.bytes.chunks_exact(size))
         .map(|bytes| {
@@ -70,14 +70,14 @@ pub fn data(at: usize, data: &Data, dialect: &Dialect) -> String {
 
 /// The description of a check: message and location.
 pub fn check(at: usize, check: &Check) -> String {
-    let name = names::check(CheckId(at as u32));
+    let name = names::check(CheckId::new(at));
     let (format, location) = (literal::text(&check.format), literal::text(&check.location));
     format!("static const br_check {name} = {{{format}, {location}}};\n")
 }
 
 /// The function that unpacks words, calls an entry point's code and packs its results.
 pub fn entry(unit: &TranslationUnit<'_>, at: usize, entry: &Entry) -> Res<String> {
-    let (function, callee) = unit.function(names::index(entry.fun))?;
+    let (function, callee) = unit.function(entry.fun.index());
     let word = |var: &imp::Var| match function.vars.get(var.index()).map(|info| info.ty) {
         Some(VarType::Scalar(ty)) => Ok((dialect::scalar(ty), format!("as_{ty}"))),
         Some(VarType::Buffer(_)) => Ok(("u8 *", "block".to_owned())),
@@ -116,7 +116,7 @@ pub fn description(unit: &TranslationUnit<'_>) -> Res<String> {
     }
     text.push_str("}\nstatic int program_init(br_ctx *ctx) {\n    (void)ctx;\n");
     if let Some(init) = program.init {
-        let (_, name) = unit.function(names::index(init))?;
+        let (_, name) = unit.function(init.index());
         let _ = writeln!(text, "    if ({name}(ctx) != 0) {{ program_fini(ctx); return 1; }}");
     }
     text.push_str("    return 0;\n}\n");

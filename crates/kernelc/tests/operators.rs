@@ -10,7 +10,7 @@ use imp::{
     CodePlacement, Entry, EntryType, EntryValue, Expr, FunId, Function, OpaqueTypes, Program, Signature,
     Stmt, Var,
 };
-use imp::{VarInfo, VarType};
+use imp::{VarInfo, VarType, Verified};
 use prim::{MathFun, PrimType, Scalar, ScalarType};
 use std::io::Write;
 use std::process::{Command, Stdio};
@@ -57,7 +57,7 @@ fn program(cases: &[Case]) -> Program {
         let types = case.params.iter().chain([&case.result]);
         let vars = types.map(|ty| VarInfo { ty: VarType::Scalar(*ty), hint: "x".into() });
         let params: Vec<Var> = (0..count as u32).map(Var).collect();
-        let result = Var(count as u32);
+        let result = Var::new(count);
         let args = params.iter().map(|var| Expr::Var(*var));
         let constants = case.constants.iter().map(|x| Expr::Const(*x));
         let expr = case.expr(args.chain(constants));
@@ -74,14 +74,15 @@ fn program(cases: &[Case]) -> Program {
         });
         let params = case.params.iter().map(|ty| value(*ty)).collect();
         let signature = Signature::new(&case.name, params, value(case.result));
-        program.entries.push(Entry { fun: FunId(at as u32), signature });
+        program.entries.push(Entry { fun: FunId::new(at), signature });
     }
     program
 }
 
 fn all_operators(level: &str) {
     let cases: Vec<Case> = cases().into_iter().filter(is_exact).collect();
-    let text = kernelc::program(&program(&cases)).expect("C supports all operators");
+    let program = Verified::new(program(&cases)).expect("the program is valid");
+    let text = kernelc::program(&program).expect("C supports all operators");
     let folder = tempfile::tempdir().expect("the folder can be created");
     let (source, made) = (folder.path().join("p.c"), folder.path().join("p"));
     std::fs::write(&source, format!("#define main program_main\n{text}{CALLER}"))

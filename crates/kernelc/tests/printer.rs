@@ -2,6 +2,7 @@
 //! after`, the C of its data, checks and functions; in `opencl/NAME.imp` and `cuda/NAME.imp` it is
 //! the code of its kernels. With `BLESS` set, that part is regenerated.
 
+use imp::Verified;
 use kernelc::Target;
 use std::path::{Path, PathBuf};
 
@@ -24,21 +25,21 @@ fn printed_c_matches_expected_files() {
 
 #[test]
 fn printed_opencl_matches_expected_files() {
-    let print = |program: &imp::Program| kernelc::kernels_code(program, Target::OpenCl);
+    let print = |program: &Verified| kernelc::kernels_code(program, Target::OpenCl);
     check_expected_files("opencl", 10, print);
 }
 
 #[test]
 fn printed_cuda_matches_expected_files() {
-    let print = |program: &imp::Program| kernelc::kernels_code(program, Target::Cuda);
+    let print = |program: &Verified| kernelc::kernels_code(program, Target::Cuda);
     check_expected_files("cuda", 5, print);
 }
 
-fn check_expected_files(
-    folder: &str,
-    count: usize,
-    print: fn(&imp::Program) -> Result<String, kernelc::Error>,
-) {
+fn verified(text: &str) -> Verified {
+    Verified::new(imp::parse(text).expect("the text is valid")).expect("the program is valid")
+}
+
+fn check_expected_files(folder: &str, count: usize, print: fn(&Verified) -> Result<String, kernelc::Error>) {
     let bless = std::env::var_os("BLESS").is_some();
     let files = files(folder);
     assert!(files.len() >= count, "test files are missing");
@@ -46,7 +47,8 @@ fn check_expected_files(
     for file in files {
         let text = std::fs::read_to_string(&file).expect("the file can be read");
         let (source, after) = text.split_once(AFTER).unwrap_or((&text, ""));
-        let program = imp::parse(source).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
+        let program = imp::parse(source).map_err(|e| e.to_string()).and_then(Verified::new);
+        let program = program.unwrap_or_else(|e| panic!("{}: {e}", file.display()));
         let c = print(&program).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
         if c == after {
             continue;
@@ -67,7 +69,7 @@ fn vector_code_is_a_bug() {
         "imp file \"x.fut\"\n\nfun f(x_0: 4 x i32) -> () {\n}\n",
         "imp file \"x.fut\"\n\nfun f(n_0: i64) -> () {\n  for i_1: i64 in 0 .. n_0 lanes(4) {\n  }\n}\n",
     ] {
-        let program = imp::parse(text).expect("the text is valid");
+        let program = verified(text);
         let error = kernelc::functions(&program).expect_err("the program is rejected");
         assert!(matches!(error, kernelc::Error::Bug(_)), "{error}");
     }
@@ -82,7 +84,7 @@ fn barriers_precede_conditions_that_failed_threads_do_not_compute() {
         check#0 slt.i64(t_3, n_0) values ()\n      \
         k_4: i64 = n_0\n      \
         for i_5: i64 in 0 .. k_4 {\n        barrier\n      }\n    }\n  }\n}\n";
-    let program = imp::parse(text).expect("the text is valid");
+    let program = verified(text);
     let kernels = kernelc::kernels(&program, Target::OpenCl)
         .expect("the program is supported")
         .expect("the program has kernels");
@@ -101,7 +103,7 @@ fn device_requirements_are_reported() {
              for t_3: i64 in 0 .. 8 block locals (x_4) {{\n      \
              x_4: {elem} = a_1[{elem}: t_3]\n      a_1[{elem}: t_3] = x_4\n    }}\n  }}\n}}\n"
         );
-        let program = imp::parse(&text).expect("the text is valid");
+        let program = verified(&text);
         kernelc::kernels(&program, Target::OpenCl)
             .expect("the program is supported")
             .expect("the program has kernels")
@@ -116,7 +118,7 @@ fn device_requirements_are_reported() {
 #[test]
 fn inexact_library_functions_are_rejected_by_name() {
     let text = "imp file \"x.fut\"\n\nfun f(x_0: f64) -> (r_1: f64) {\n  r_1: f64 = math.sin.f64(x_0)\n}\n";
-    let program = imp::parse(text).expect("the text is valid");
+    let program = verified(text);
     let error = kernelc::functions(&program).expect_err("the program is rejected");
     assert_eq!(error.to_string(), "not supported yet: the library function `sin` on f64 in C");
 }

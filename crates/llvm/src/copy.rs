@@ -16,7 +16,7 @@ impl<'p, 'c> FunctionEmitter<'_, 'p, 'c> {
         extents: &'p [Expr],
         plan: CopyPlan,
     ) -> Res<()> {
-        if self.is_device_buffer(to.buffer)? || self.is_device_buffer(from.buffer)? {
+        if self.is_device_buffer(to.buffer) || self.is_device_buffer(from.buffer) {
             return self.device_copy((to, from), elem, extents.first());
         }
         match plan {

@@ -41,8 +41,8 @@ const ON_DEVICE: i64 = 2;
 
 impl<'p, 'c> FunctionEmitter<'_, 'p, 'c> {
     /// Returns true if a variable's block lies in device memory.
-    pub fn is_device_buffer(&self, var: Var) -> Res<bool> {
-        Ok(self.var_type(var)? == VarType::Buffer(Space::Device))
+    pub fn is_device_buffer(&self, var: Var) -> bool {
+        self.var_type(var) == VarType::Buffer(Space::Device)
     }
 
     /// Copies a row of elements, or one element if there is no extent, to, from or within device
@@ -53,7 +53,7 @@ impl<'p, 'c> FunctionEmitter<'_, 'p, 'c> {
         elem: PrimType,
         extent: Option<&'p Expr>,
     ) -> Res<()> {
-        let way = match (self.is_device_buffer(to.buffer)?, self.is_device_buffer(from.buffer)?) {
+        let way = match (self.is_device_buffer(to.buffer), self.is_device_buffer(from.buffer)) {
             (true, true) => ON_DEVICE,
             (true, false) => TO_DEVICE,
             (false, _) => TO_HOST,
@@ -67,7 +67,7 @@ impl<'p, 'c> FunctionEmitter<'_, 'p, 'c> {
         let mut args: Vec<Value<'c>> = vec![self.ctx.into()];
         args.push(self.emit.types.const_i64(way).into());
         for region in [to, from] {
-            if self.is_device_buffer(region.buffer)? {
+            if self.is_device_buffer(region.buffer) {
                 args.push(self.buffer(region.buffer)?.into());
                 let offset = self.int_expr(&region.offset)?;
                 args.push(self.builder.build_int_mul(offset, size, "")?.into());
@@ -91,7 +91,7 @@ impl<'p, 'c> FunctionEmitter<'_, 'p, 'c> {
         let mut values: Vec<Value<'c>> = Vec::with_capacity(launch.captures.len());
         for var in &launch.captures {
             let value = self.get(*var)?;
-            values.push(match self.var_type(*var)? {
+            values.push(match self.var_type(*var) {
                 VarType::Scalar(ty) => self.word(value, ty)?.into(),
                 VarType::Buffer(_) => value,
                 VarType::Vector(..) => return Err(Error::bug("a kernel captures a vector")),

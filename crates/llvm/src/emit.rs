@@ -6,7 +6,7 @@ use crate::metadata::Metadata;
 use crate::partition::Partition;
 use crate::target::Processor;
 use crate::types::{Types, Value};
-use imp::{CodePlacement, Function, Program, VarType};
+use imp::{CheckId, CodePlacement, DataId, Function, Program, VarType};
 use inkwell::attributes::{Attribute, AttributeLoc};
 use inkwell::builder::Builder;
 use inkwell::context::Context;
@@ -81,8 +81,8 @@ pub struct Emit<'p, 'c> {
     /// Functions for integer powers, by type and number of lanes.
     pub powers: RefCell<FxHashMap<(PrimType, Option<u32>), FunctionValue<'c>>>,
     strings: RefCell<FxHashMap<Arc<str>, PointerValue<'c>>>,
-    checks: RefCell<FxHashMap<u32, PointerValue<'c>>>,
-    data: RefCell<FxHashMap<u32, PointerValue<'c>>>,
+    checks: RefCell<FxHashMap<CheckId, PointerValue<'c>>>,
+    data: RefCell<FxHashMap<DataId, PointerValue<'c>>>,
     nothing: Cell<Option<PointerValue<'c>>>,
 }
 
@@ -130,13 +130,11 @@ impl<'p, 'c> Emit<'p, 'c> {
         if let Some(known) = self.functions.borrow().get(&id) {
             return Ok(*known);
         }
-        let function = self.program.functions.get(id);
-        let function = function.ok_or_else(|| Error::bug("a function does not exist"))?;
         let linkage = match self.plan.module_of(id) {
             Some(home) if home != self.part || self.plan.is_shared(id) => CROSS_MODULE_LINKAGE,
             _ => Linkage::Internal,
         };
-        let value = self.declare(function, linkage)?;
+        let value = self.declare(&self.program.functions[id], linkage)?;
         if self.plan.module_of(id).is_none() {
             self.pending.borrow_mut().push(id);
         }
@@ -165,7 +163,7 @@ impl<'p, 'c> Emit<'p, 'c> {
         }
         set(self.context, value, AttributeLoc::Param(0), "nonnull", 0);
         for (i, param) in function.params.iter().enumerate() {
-            if var_type(function, *param)?.is_buffer() {
+            if var_type(function, *param).is_buffer() {
                 set(self.context, value, AttributeLoc::Param(i as u32 + 1), "align", 64);
             }
         }
@@ -284,47 +282,45 @@ impl<'p, 'c> Emit<'p, 'c> {
     }
 
     /// The address of a check's description.
-    pub fn check(&self, id: u32) -> Res<PointerValue<'c>> {
-        let check = self.program.checks.get(id as usize);
-        let check = check.ok_or_else(|| Error::bug("a check does not exist"))?;
-        Ok(*self.checks.borrow_mut().entry(id).or_insert_with(|| {
+    pub fn check(&self, id: CheckId) -> PointerValue<'c> {
+        let check = &self.program.checks[id.index()];
+        *self.checks.borrow_mut().entry(id).or_insert_with(|| {
             let (format, location) = (self.text_fields(&check.format), self.text_fields(&check.location));
             let fields = [format, location].concat();
             let desc = self.context.const_struct(&fields, false);
-            self.constant(&format!("check.{id}"), desc, 8).as_pointer_value()
-        }))
+            self.constant(&format!("check.{}", id.0), desc, 8).as_pointer_value()
+        })
     }
 
     /// The address of the first byte of constant data, which lies in a block with a header whose
     /// reference count marks it as static.
-    pub fn data(&self, id: u32) -> Res<PointerValue<'c>> {
-        let data = self.program.data.get(id as usize);
-        let data = data.ok_or_else(|| Error::bug("constant data does not exist"))?;
+    pub fn data(&self, id: DataId) -> PointerValue<'c> {
+        let data = &self.program.data[id.index()];
         if let Some(known) = self.data.borrow().get(&id) {
-            return Ok(*known);
+            return *known;
         }
         let single = self.plan.is_in_first_module(data.bytes.len());
+        let name = format!("data.{}{}", id.0, self.suffix);
         if single && self.part > 0 {
-            let name = format!("data.{id}{}", self.suffix);
             let global = self.module.add_global(self.types.i8, None, &name);
             global.set_constant(true);
             global.set_alignment(64);
-            return Ok(self.first_byte(id, global));
+            return self.first_byte(id, global);
         }
         let mut header = [self.types.i64.const_zero(); 8];
         header[0] = self.types.const_i64(STATIC_REFERENCES);
         let header = self.types.i64.const_array(&header);
         let bytes = self.context.const_string(&data.bytes, false);
         let block = self.context.const_struct(&[header.into(), bytes.into()], false);
-        let global = self.constant(&format!("data.{id}{}", self.suffix), block, 64);
+        let global = self.constant(&name, block, 64);
         if single {
             global.set_linkage(Linkage::External);
         }
-        Ok(self.first_byte(id, global))
+        self.first_byte(id, global)
     }
 
     /// The first byte after the header of constant data.
-    fn first_byte(&self, id: u32, global: GlobalValue<'c>) -> PointerValue<'c> {
+    fn first_byte(&self, id: DataId, global: GlobalValue<'c>) -> PointerValue<'c> {
         let header_bytes = self.types.const_i64(64);
         let start = global.as_pointer_value();
         // SAFETY: the global is at least 64 bytes long, all of them its header.
@@ -399,9 +395,8 @@ fn declare_runtime<'c>(context: &'c Context, module: &Module<'c>, types: &Types<
 }
 
 /// The type of a function's variable.
-pub fn var_type(function: &Function, var: imp::Var) -> Res<VarType> {
-    let info = function.vars.get(var.index());
-    info.map(|info| info.ty).ok_or_else(|| Error::bug("a variable does not exist"))
+pub fn var_type(function: &Function, var: imp::Var) -> VarType {
+    function.vars[var.index()].ty
 }
 
 /// Calls a function and returns the call site, for its value and attributes.

@@ -55,10 +55,8 @@ pub fn entry_elsewhere<'c>(emit: &Emit<'_, 'c>, entry: &Entry) -> FunctionValue<
 
 /// Defines the exported code of an entry point: unpacks words, calls the function, packs words.
 pub fn entry<'c>(emit: &Emit<'_, 'c>, entry: &Entry) -> Res<FunctionValue<'c>> {
-    let id = entry.fun.0 as usize;
-    let missing =
-        || Error::bug(format_args!("the function of entry point {} does not exist", entry.signature.name));
-    let function = emit.program.functions.get(id).ok_or_else(missing)?;
+    let id = entry.fun.index();
+    let function = &emit.program.functions[id];
     let callee = emit.function(id)?;
     let name = entry_symbol(&entry.signature.name) + emit.suffix;
     let (f, b) = export(emit, &name, ENTRY_PARAMS);
@@ -66,7 +64,7 @@ pub fn entry<'c>(emit: &Emit<'_, 'c>, entry: &Entry) -> Res<FunctionValue<'c>> {
     let mut values: Vec<Value<'c>> = vec![ctx.into()];
     for (i, var) in function.params.iter().enumerate() {
         let address = word_at(emit, &b, args, i)?;
-        values.push(match var_type(function, *var)? {
+        values.push(match var_type(function, *var) {
             VarType::Scalar(PrimType::Bool) => {
                 let word = int(b.build_load(emit.types.i64, address, "")?)?;
                 let zero = emit.types.i64.const_zero();
@@ -88,7 +86,7 @@ pub fn entry<'c>(emit: &Emit<'_, 'c>, entry: &Entry) -> Res<FunctionValue<'c>> {
     b.position_at_end(good);
     for (i, var) in function.results.iter().enumerate() {
         let value = called.result(&b, i)?;
-        let word = match var_type(function, *var)? {
+        let word = match var_type(function, *var) {
             VarType::Scalar(ty) => {
                 let bits = int(b.build_bit_cast(value, emit.types.int(ty), "")?)?;
                 b.build_int_z_extend_or_bit_cast(bits, emit.types.i64, "")?.into()
@@ -106,7 +104,7 @@ pub fn entry<'c>(emit: &Emit<'_, 'c>, entry: &Entry) -> Res<FunctionValue<'c>> {
 
 /// Defines the initialiser of the globals; on failure it releases the blocks that it stored.
 pub fn init<'c>(emit: &Emit<'_, 'c>, id: FunId) -> Res<FunctionValue<'c>> {
-    let callee = emit.function(id.0 as usize)?;
+    let callee = emit.function(id.index())?;
     let (f, b) = export(emit, &format!("bindrune_init{}", emit.suffix), 1);
     let ctx = param(f, 0)?;
     let status = int(call_value(&b, callee, &[ctx.into()])?)?;

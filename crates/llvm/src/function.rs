@@ -207,7 +207,7 @@ impl<'e, 'p, 'c> FunctionEmitter<'e, 'p, 'c> {
     }
 
     /// The type of a variable.
-    pub fn var_type(&self, var: Var) -> Res<VarType> {
+    pub fn var_type(&self, var: Var) -> VarType {
         var_type(self.function, var)
     }
 
@@ -216,7 +216,7 @@ impl<'e, 'p, 'c> FunctionEmitter<'e, 'p, 'c> {
         if let Some(slot) = self.slots.get(&var) {
             return Ok(*slot);
         }
-        let slot = self.stack_slot(self.emit.types.var(self.var_type(var)?), 0)?;
+        let slot = self.stack_slot(self.emit.types.var(self.var_type(var)), 0)?;
         self.slots.insert(var, slot);
         Ok(slot)
     }
@@ -226,7 +226,7 @@ impl<'e, 'p, 'c> FunctionEmitter<'e, 'p, 'c> {
         if let Some(value) = self.values.get(&var) {
             return Ok(*value);
         }
-        let ty = self.emit.types.var(self.var_type(var)?);
+        let ty = self.emit.types.var(self.var_type(var));
         let slot = self.slot(var)?;
         Ok(self.builder.build_load(ty, slot, "")?)
     }

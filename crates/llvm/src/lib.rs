@@ -51,6 +51,7 @@ mod types;
 mod vector_memory;
 mod widen_masks;
 
+use imp::Verified;
 use workers::Workers;
 
 pub use device::{DeviceCode, KernelLanguage as DeviceTarget};
@@ -108,13 +109,8 @@ pub enum Start {
 ///
 /// # Errors
 /// [`Error::Unsupported`] for features that the back end does not support yet, [`Error::Usage`] for
-/// an unknown processor, [`Error::Bug`] for an invalid program.
-pub fn compile(program: &imp::Program, options: &Options, output: Output) -> Result<Vec<Vec<u8>>, Error> {
-    if let Err(errors) = imp::verify(program) {
-        let texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
-        let shown = imp::print(program);
-        return Err(Error::bug(format_args!("invalid imperative IR: {}\n{shown}", texts.join("; "))));
-    }
+/// an unknown processor.
+pub fn compile(program: &Verified, options: &Options, output: Output) -> Result<Vec<Vec<u8>>, Error> {
     let kernels = imp::kernels::kernels(program).len();
     let known = options.device.as_ref().map(|code| code.names.len());
     if known != imp::kernels::uses_device(program).then_some(kernels) {
@@ -127,7 +123,7 @@ pub fn compile(program: &imp::Program, options: &Options, output: Output) -> Res
 ///
 /// # Errors
 /// As [`compile`].
-pub fn text(program: &imp::Program, options: &Options, output: Output) -> Result<String, Error> {
+pub fn text(program: &Verified, options: &Options, output: Output) -> Result<String, Error> {
     let parts = compile(program, options, output)?;
     let texts = parts.iter().map(|part| {
         let text = String::from_utf8_lossy(part);

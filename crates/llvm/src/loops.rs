@@ -106,7 +106,7 @@ impl<'p, 'c> FunctionEmitter<'_, 'p, 'c> {
 
     /// Emits a loop that runs while a variable is true.
     pub fn while_loop(&mut self, cond: Var, body: &'p [Stmt]) -> Res<()> {
-        if !matches!(self.var_type(cond)?, VarType::Scalar(prim::PrimType::Bool)) {
+        if !matches!(self.var_type(cond), VarType::Scalar(prim::PrimType::Bool)) {
             return Err(Error::bug("the condition of a loop is not a bool"));
         }
         let (head, inside, after) =

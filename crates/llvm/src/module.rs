@@ -8,7 +8,7 @@ use crate::error::{Error, Res};
 use crate::partition::{Partition, outlined_tasks};
 use crate::target::Processor;
 use crate::{Options, Start, entries, function, metadata, passes, program_table, target, tasks, widen_masks};
-use imp::Program;
+use imp::{DataId, Program};
 use inkwell::OptimizationLevel;
 use inkwell::context::Context;
 use inkwell::targets::FileType;
@@ -95,7 +95,7 @@ fn emit_part(emit: &Emit<'_, '_>, options: &Options) -> Res<()> {
     }
     let mut exported = Vec::new();
     for entry in &emit.program.entries {
-        let home = emit.plan.module_of(entry.fun.0 as usize).unwrap_or_default();
+        let home = emit.plan.module_of(entry.fun.index()).unwrap_or_default();
         if home == emit.part {
             exported.push((entry, entries::entry(emit, entry)?));
         } else if emit.part == 0 {
@@ -117,7 +117,7 @@ fn emit_part(emit: &Emit<'_, '_>, options: &Options) -> Res<()> {
         }
         for (id, data) in emit.program.data.iter().enumerate() {
             if emit.plan.is_in_first_module(data.bytes.len()) {
-                emit.data(id as u32)?;
+                emit.data(DataId::new(id));
             }
         }
     }

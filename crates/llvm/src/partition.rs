@@ -109,7 +109,7 @@ impl Partition {
             let home = self.functions.get(at).copied().flatten();
             each_stmt_with_module(&function.body, home, &self.tasks, &mut |stmt, part| {
                 if let Stmt::Call { fun, .. } = stmt {
-                    let callee = fun.0 as usize;
+                    let callee = fun.index();
                     let own = self.functions.get(callee).copied().flatten();
                     // Inlined code can be in any part.
                     if part.is_none() || own != part {
@@ -119,7 +119,7 @@ impl Partition {
             });
         }
         // The first part contains the code that initialises the globals.
-        self.called_across.extend(program.init.map(|id| id.0 as usize));
+        self.called_across.extend(program.init.map(imp::FunId::index));
     }
 
     /// Bytes of stack that the arrays of a function may use ([`frames`]).

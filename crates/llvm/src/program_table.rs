@@ -6,7 +6,7 @@ use crate::emit::{Emit, var_type};
 use crate::error::{Error, Res};
 use crate::types::Value;
 use imp::kernels::{Kernel, kernels};
-use imp::{Entry, Interface, Tunable, VarType};
+use imp::{CheckId, Entry, Interface, Tunable, VarType};
 use inkwell::module::Linkage;
 use inkwell::values::{FunctionValue, PointerValue, StructValue};
 use std::sync::Arc;
@@ -108,11 +108,9 @@ impl<'c> TableEmitter<'_, '_, 'c> {
         for (kernel, name) in kernels(emit.program).iter().zip(&code.names) {
             descs.push(self.kernel(kernel, name)?);
         }
-        let mut checks = Vec::with_capacity(emit.program.checks.len());
-        for id in 0..emit.program.checks.len() as u32 {
-            let fields = [emit.check(id)?.into()];
-            checks.push(emit.context.const_struct(&fields, false));
-        }
+        let checks = (0..emit.program.checks.len())
+            .map(|id| emit.context.const_struct(&[emit.check(CheckId::new(id)).into()], false));
+        let checks: Vec<StructValue<'c>> = checks.collect();
         let target = emit.types.i64.const_int(code.target as u64, false);
         let mut fields: Vec<Value<'c>> = vec![target.into()];
         fields.extend(emit.text_fields(&code.source));
@@ -127,7 +125,7 @@ impl<'c> TableEmitter<'_, '_, 'c> {
         let emit = self.0;
         let mut sizes = Vec::with_capacity(kernel.launch.captures.len());
         for var in &kernel.launch.captures {
-            sizes.push(match var_type(kernel.function, *var)? {
+            sizes.push(match var_type(kernel.function, *var) {
                 VarType::Scalar(ty) => ty.size() as u8,
                 VarType::Buffer(_) => 0,
                 VarType::Vector(..) => return Err(Error::bug("a kernel captures a vector")),

@@ -49,7 +49,7 @@ impl<'c> Emit<'_, 'c> {
             fields.push(self.types.i32.into());
         }
         for result in &function.results {
-            fields.push(self.types.var(var_type(function, *result)?));
+            fields.push(self.types.var(var_type(function, *result)));
         }
         let all = self.context.struct_type(&fields, false);
         Ok(match function.results.len() {
@@ -63,7 +63,7 @@ impl<'c> Emit<'_, 'c> {
     pub fn function_type(&self, function: &Function) -> Res<FunctionType<'c>> {
         let mut params = vec![self.types.ptr.into()];
         for param in &function.params {
-            params.push(self.types.var(var_type(function, *param)?).into());
+            params.push(self.types.var(var_type(function, *param)).into());
         }
         Ok(match self.results(function)? {
             Results::None => self.types.i32.fn_type(&params, false),
@@ -164,7 +164,7 @@ impl FunctionEmitter<'_, '_, '_> {
         };
         let mut values: Vec<Value<'_>> = vec![failed.into()];
         for result in &self.function.results {
-            values.push(match self.var_type(*result)? {
+            values.push(match self.var_type(*result) {
                 VarType::Scalar(ty) => self.ops().constant(Scalar::zero(ty))?,
                 VarType::Buffer(_) => self.emit.types.ptr.const_null().into(),
                 VarType::Vector(ty, lanes) => self.emit.types.vector(ty, lanes).const_zero().into(),

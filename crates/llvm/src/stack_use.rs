@@ -23,7 +23,7 @@ pub fn stack_bytes(program: &Program) -> Vec<u64> {
                 own = own.saturating_add(frame);
             }
             if let Stmt::Call { fun, .. } = stmt {
-                let callee = fun.0 as usize;
+                let callee = fun.index();
                 if functions.get(callee).is_some_and(|f| !f.recursive) {
                     deepest = bytes[callee].max(deepest);
                 }

@@ -41,7 +41,7 @@ impl<'p, 'c> FunctionEmitter<'_, 'p, 'c> {
             Stmt::Release(v) => self.replace_owned(*v, self.emit.types.ptr.const_null()),
             Stmt::Slots(slots) => self.slots(slots),
             Stmt::Copy { to, from, elem, extents, plan } => self.copy((to, from), *elem, extents, *plan),
-            Stmt::ConstData(v, data) => self.set(*v, self.emit.data(data.0)?),
+            Stmt::ConstData(v, data) => self.set(*v, self.emit.data(*data)),
             Stmt::If(cond, yes, no) => self.conditional(cond, yes, no),
             Stmt::While(cond, body) => self.while_loop(*cond, body),
             Stmt::For(f) => self.for_loop(f),
@@ -125,11 +125,8 @@ impl<'p, 'c> FunctionEmitter<'_, 'p, 'c> {
     }
 
     fn alloc(&mut self, var: Var, bytes: &Expr, location: Option<CheckId>) -> Res<()> {
-        let make = if self.is_device_buffer(var)? {
-            self.emit.runtime.device_alloc
-        } else {
-            self.emit.runtime.alloc
-        };
+        let make =
+            if self.is_device_buffer(var) { self.emit.runtime.device_alloc } else { self.emit.runtime.alloc };
         self.new_owned(var, make, bytes, location)
     }
 
@@ -144,7 +141,7 @@ impl<'p, 'c> FunctionEmitter<'_, 'p, 'c> {
     ) -> Res<()> {
         let size = self.expr(size)?;
         let location = match location {
-            Some(check) => self.emit.check(check.0)?,
+            Some(check) => self.emit.check(check),
             None => self.emit.types.ptr.const_null(),
         };
         let args = [self.ctx.into(), size, location.into()];
@@ -205,7 +202,7 @@ impl<'p, 'c> FunctionEmitter<'_, 'p, 'c> {
     }
 
     fn call(&mut self, fun: FunId, args: &[Arg], results: &[Var], location: Option<CheckId>) -> Res<()> {
-        let callee = self.emit.function(fun.0 as usize)?;
+        let callee = self.emit.function(fun.index())?;
         let mut values: Vec<Value<'c>> = vec![self.ctx.into()];
         let mut buffers = Vec::new();
         for arg in args {
@@ -217,9 +214,8 @@ impl<'p, 'c> FunctionEmitter<'_, 'p, 'c> {
                 }
             });
         }
-        let function = self.emit.program.functions.get(fun.0 as usize);
-        let function = function.ok_or_else(|| Error::bug("a function does not exist"))?;
         let emit = self.emit;
+        let function = &emit.program.functions[fun.index()];
         let called =
             emit.call_function(&self.builder, function, callee, values, |all| self.stack_slot(all, 0))?;
         self.independent(call_instruction(called.site), &buffers)?;
@@ -229,7 +225,7 @@ impl<'p, 'c> FunctionEmitter<'_, 'p, 'c> {
         }
         for (i, result) in results.iter().enumerate() {
             let value = called.result(&self.builder, i)?;
-            match self.var_type(*result)? {
+            match self.var_type(*result) {
                 VarType::Scalar(_) | VarType::Vector(..) => self.set(*result, value)?,
                 VarType::Buffer(_) => self.replace_owned(*result, pointer(value)?)?,
             }
@@ -245,7 +241,7 @@ impl<'p, 'c> FunctionEmitter<'_, 'p, 'c> {
         let branch = self.builder.build_conditional_branch(ok, good, bad)?;
         self.emit.metadata.set_likely(branch)?;
         self.builder.position_at_end(bad);
-        let desc = self.emit.check(location.0)?;
+        let desc = self.emit.check(location);
         let args = [self.ctx.into(), desc.into()];
         call(&self.builder, self.emit.runtime.record_call, &args)?;
         self.builder.build_unconditional_branch(self.fail)?;
@@ -280,7 +276,7 @@ impl<'p, 'c> FunctionEmitter<'_, 'p, 'c> {
             let slot = unsafe { self.builder.build_in_bounds_gep(types.i64, words, &[index], "")? };
             self.builder.build_store(slot, word)?;
         }
-        let desc = self.emit.check(check.0)?;
+        let desc = self.emit.check(check);
         let args = [self.ctx.into(), desc.into(), words.into()];
         call(&self.builder, self.emit.runtime.fail, &args)?;
         self.builder.build_unconditional_branch(self.fail)?;
@@ -299,7 +295,7 @@ impl<'p, 'c> FunctionEmitter<'_, 'p, 'c> {
     }
 
     fn read_global(&mut self, var: Var, global: GlobalId) -> Res<()> {
-        let (address, ty) = (self.global(global)?, self.var_type(var)?);
+        let (address, ty) = (self.global(global)?, self.var_type(var));
         let memory = match ty {
             VarType::Scalar(ty) => self.emit.types.memory(ty),
             VarType::Buffer(_) | VarType::Vector(..) => self.emit.types.var(ty),
@@ -318,7 +314,7 @@ impl<'p, 'c> FunctionEmitter<'_, 'p, 'c> {
 
     fn write_global(&mut self, global: GlobalId, var: Var) -> Res<()> {
         let (address, value) = (self.global(global)?, self.get(var)?);
-        match self.var_type(var)? {
+        match self.var_type(var) {
             VarType::Scalar(ty) => {
                 let word = self.word(value, ty)?;
                 self.builder.build_store(address, word)?;

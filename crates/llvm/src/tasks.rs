@@ -132,7 +132,7 @@ impl<'p, 'c> Task<'p, 'c> {
         let head = Self::header_fields(launch);
         let mut fields: Vec<BasicTypeEnum<'c>> = vec![types.i64.into(); head];
         for var in &launch.captures {
-            fields.push(types.var(var_type(function, *var)?));
+            fields.push(types.var(var_type(function, *var)));
         }
         let env = emit.context.struct_type(&fields, false);
         Ok(Self { function, loop_, launch, env })
@@ -168,7 +168,7 @@ impl<'p, 'c> Task<'p, 'c> {
         }
         let param = |i| value.get_nth_param(i).ok_or_else(|| Error::bug("a task's parameter is missing"));
         let (env, low, high) = (pointer(param(1)?)?, int(param(2)?)?, int(param(3)?)?);
-        let VarType::Scalar(counter) = var_type(function, f.var)? else {
+        let VarType::Scalar(counter) = var_type(function, f.var) else {
             return Err(Error::bug("a loop's counter is not a scalar"));
         };
         let counter = types.int(counter);
@@ -187,7 +187,7 @@ impl<'p, 'c> Task<'p, 'c> {
             _ => Some(int(load(&task, 0, types.i64.into())?)?),
         };
         for (i, var) in launch.captures.iter().enumerate() {
-            let ty = task.var_type(*var)?;
+            let ty = task.var_type(*var);
             let loaded = load(&task, head + i, types.var(ty))?;
             if ty.is_buffer() {
                 emit.metadata.set_buffer_alignment(instruction_of(loaded)?)?;

@@ -45,7 +45,7 @@ impl<'a> SpanLocations<'a> {
         let Some(file) = self.sources.get(id) else {
             return (1, 1);
         };
-        let slot = id.0 as usize;
+        let slot = id.index();
         if self.files.len() <= slot {
             self.files.resize_with(slot + 1, || None);
         }

@@ -267,7 +267,7 @@ impl Lower<'_> {
                     value = self.f.convert(prim::ConvOp::ZExt, core, ty.prim(), value);
                 }
                 if let Some(var) = var {
-                    if let Some(info) = self.program.vars.get(var.0 as usize) {
+                    if let Some(info) = self.program.vars.get(var.index()) {
                         self.f.rename(counter, &info.name);
                     }
                     env.bind(*var, Value::Scalar(value, *ty));

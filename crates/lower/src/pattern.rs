@@ -52,7 +52,7 @@ impl Lower<'_> {
     pub(crate) fn destructure(&mut self, pat: &Pat, value: Value, env: &Rc<Env>, mark: usize) -> Res<()> {
         match &pat.kind {
             PatKind::Var(var) => {
-                if let Some(info) = self.program.vars.get(var.0 as usize) {
+                if let Some(info) = self.program.vars.get(var.index()) {
                     for atom in value.atoms() {
                         if let Atom::Var(name) = atom
                             && name.index() >= mark

@@ -125,7 +125,7 @@ impl FunctionBuilder {
 
     /// A fresh name with its type, bound in the current body.
     pub(crate) fn fresh(&mut self, hint: &str, ty: Type) -> Name {
-        let name = Name(self.hints.len() as u32);
+        let name = Name::new(self.hints.len());
         self.hints.push(Arc::from(hint));
         self.types.push(ty);
         self.infos.push(Info {

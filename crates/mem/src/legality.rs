@@ -228,7 +228,7 @@ impl Kernel<'_, '_> {
                 }
                 self.body(at, body, &|_| false)
             }
-            Exp::Apply { fun, args: _ } => match self.code.threads.refusal(fun) {
+            Exp::Apply { fun, args: _ } => match self.code.threads.refusal(*fun) {
                 Some(why) => Err(Refusal::Call(why)),
                 None => Ok(()),
             },

@@ -16,6 +16,7 @@
 pub mod ops;
 pub mod eval;
 mod half_turns;
+mod ids;
 pub mod laws;
 mod scalar;
 mod scalar_op;

@@ -10,9 +10,10 @@ use std::sync::{Arc, OnceLock};
 
 use crate::diag::Diagnostic;
 
-/// The id of a file of a [`SourceMap`].
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub struct FileId(pub u32);
+prim::dense_ids! {
+    /// The id of a file of a [`SourceMap`].
+    pub struct FileId;
+}
 
 /// A range of bytes `start..end` in one file.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -186,7 +187,7 @@ impl SourceMap {
 
     /// The file, or `None` for an id of another map.
     pub fn get(&self, file: FileId) -> Option<&SourceFile> {
-        self.files.get(file.0 as usize)
+        self.files.get(file.index())
     }
 
     /// The text of a span; empty if the span's file is not in this map.

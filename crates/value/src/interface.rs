@@ -47,9 +47,10 @@ impl EntryType {
     }
 }
 
-/// An index into the program's table of opaque types.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub struct OpaqueId(pub u32);
+prim::dense_ids! {
+    /// An index into the program's table of opaque types.
+    pub struct OpaqueId;
+}
 
 /// An opaque type.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -170,7 +171,7 @@ impl OpaqueTypes {
 
     /// The type with this index.
     pub fn get(&self, id: OpaqueId) -> Option<&OpaqueType> {
-        self.types.get(id.0 as usize)
+        self.types.get(id.index())
     }
 
     /// The structure of a type, if it is opaque.
@@ -191,7 +192,7 @@ impl OpaqueTypes {
 
     /// The type of this name.
     pub fn find(&self, name: &str) -> Option<OpaqueId> {
-        self.types.iter().position(|ty| *ty.name == *name).map(|at| OpaqueId(at as u32))
+        self.types.iter().position(|ty| *ty.name == *name).map(OpaqueId::new)
     }
 
     /// The type of the tuple of these parts, added if necessary; of a single part, its own.
@@ -258,7 +259,7 @@ impl OpaqueTypes {
             EntryType::Value(_) => Ok(1),
             EntryType::Opaque(id) => self
                 .counts
-                .get(id.0 as usize)
+                .get(id.index())
                 .copied()
                 .ok_or_else(|| format!("opaque type {} does not exist", id.0)),
         }

@@ -20,7 +20,11 @@ pub fn run(ir: &Ir, entry: &str, options: Options) -> Result<(), ExitCode> {
     }
 }
 
-fn level<L: ir::Level>(program: &ir::Program<L>, entry: &str, options: Options) -> Result<(), ExitCode> {
+fn level<L: ir::eval::EvalLevel>(
+    program: &ir::Program<L>,
+    entry: &str,
+    options: Options,
+) -> Result<(), ExitCode> {
     let (params, results) =
         types(&program.opaques, program.entries.iter().map(|point| &point.signature), entry)?;
     // The evaluator of these levels runs iterations in one fixed order, so there is no seed.

@@ -25,7 +25,7 @@ impl InferTables {
     pub(crate) fn default_types(&mut self, from: usize, public: &[TyVarId]) -> Vec<DefaultedType> {
         let mut found = Vec::new();
         for i in from..self.ty_vars.len() {
-            let id = TyVarId(i as u32);
+            let id = TyVarId::new(i);
             let data = self.ty_var(id);
             if !matches!(data.state, TyState::Open) {
                 continue;
@@ -63,7 +63,7 @@ impl InferTables {
     /// their copies equal to them, unless they are existential.
     fn demote_instances(&mut self, mark: usize, depth: u32) {
         for i in mark..self.vars.len() {
-            let var = VarId(i as u32);
+            let var = VarId::new(i);
             let data = self.var(var);
             if data.depth <= depth {
                 continue;

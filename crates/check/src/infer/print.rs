@@ -20,11 +20,11 @@ trait Names {
 
 impl Names for InferTables {
     fn var(&self, var: VarId) -> &str {
-        self.vars.get(var.0 as usize).map_or("?", |v| &v.name)
+        self.vars.get(var.index()).map_or("?", |v| &v.name)
     }
 
     fn ty_var(&self, var: TyVarId) -> &str {
-        let Some(data) = self.ty_vars.get(var.0 as usize) else {
+        let Some(data) = self.ty_vars.get(var.index()) else {
             return "?";
         };
         match (&data.state, &data.constraint) {
@@ -35,7 +35,7 @@ impl Names for InferTables {
     }
 
     fn abstract_ty(&self, id: AbstractTypeId) -> (&str, &str) {
-        self.abstracts.get(id.0 as usize).map_or(("", "?"), |data| (&data.path, &data.name))
+        self.abstracts.get(id.index()).map_or(("", "?"), |data| (&data.path, &data.name))
     }
 }
 
@@ -62,7 +62,7 @@ impl Names for Program {
     }
 
     fn ty_var(&self, var: TyVarId) -> &str {
-        self.ty_vars.get(var.0 as usize).map_or("?", |name| name)
+        self.ty_vars.get(var.index()).map_or("?", |name| name)
     }
 
     fn abstract_ty(&self, _: AbstractTypeId) -> (&'static str, &'static str) {

@@ -244,7 +244,7 @@ impl TypeMapper for ResolveAbstract<'_> {
     }
 
     fn abstract_ty(&mut self, id: AbstractTypeId, args: &TypeArgs) -> Option<Ty> {
-        let repr = self.tables.abstracts.get(id.0 as usize)?.repr.clone()?;
+        let repr = self.tables.abstracts.get(id.index())?.repr.clone()?;
         if self.keep_abstract {
             self.kept = true;
             return None;

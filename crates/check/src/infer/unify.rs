@@ -458,7 +458,7 @@ impl Unifier<'_> {
                 self.adjust(var, &arrow.ret.ty, depth, lifted)
             }
             Ty::Abstract(id, args) => {
-                let data = self.tables.abstracts.get(id.0 as usize);
+                let data = self.tables.abstracts.get(id.index());
                 if data.is_some_and(|data| self.is_too_lifted(data.lifted, lifted)) {
                     return Err(Mismatch::Lifted(ty.clone()));
                 }

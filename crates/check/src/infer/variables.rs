@@ -203,7 +203,7 @@ impl InferTables {
 
     /// A new type variable.
     pub(crate) fn new_ty_var(&mut self, name: Name, rigid: bool, lifted: Liftedness, depth: u32) -> TyVarId {
-        let id = TyVarId(self.ty_vars.len() as u32);
+        let id = TyVarId::new(self.ty_vars.len());
         let state = if rigid { TyState::Rigid } else { TyState::Open };
         let constraint = Constraint::None;
         self.ty_vars.push(TyVarData { name, state, depth, lifted, constraint, span: None, rank: 0 });
@@ -212,12 +212,12 @@ impl InferTables {
 
     /// The id of the next value or size.
     pub(crate) fn next_var(&self) -> VarId {
-        VarId(self.vars.len() as u32)
+        VarId::new(self.vars.len())
     }
 
     /// A new value or size.
     pub(crate) fn new_var(&mut self, name: Name, state: VarState, depth: u32) -> VarId {
-        let id = VarId(self.vars.len() as u32);
+        let id = VarId::new(self.vars.len());
         self.vars.push(VarData {
             name,
             state,
@@ -244,19 +244,19 @@ impl InferTables {
     }
 
     pub(crate) fn ty_var(&self, id: TyVarId) -> &TyVarData {
-        &self.ty_vars[id.0 as usize]
+        &self.ty_vars[id.index()]
     }
 
     pub(crate) fn var(&self, id: VarId) -> &VarData {
-        &self.vars[id.0 as usize]
+        &self.vars[id.index()]
     }
 
     pub(crate) fn ty_var_mut(&mut self, id: TyVarId) -> &mut TyVarData {
-        &mut self.ty_vars[id.0 as usize]
+        &mut self.ty_vars[id.index()]
     }
 
     pub(crate) fn var_mut(&mut self, id: VarId) -> &mut VarData {
-        &mut self.vars[id.0 as usize]
+        &mut self.vars[id.index()]
     }
 
     /// A mark for [`InferTables::truncate`].
@@ -293,7 +293,7 @@ impl InferTables {
         match ty {
             Ty::Var(var) => self.ty_var(*var).lifted,
             Ty::Abstract(id, _) => {
-                let data = self.abstracts.get(id.0 as usize);
+                let data = self.abstracts.get(id.index());
                 data.map_or(Liftedness::Lifted, |data| data.lifted)
             }
             _ => Liftedness::Lifted,
@@ -308,7 +308,7 @@ impl InferTables {
         lifted: Liftedness,
         repr: Option<Arc<NamedType>>,
     ) -> (AbstractTypeId, NamedType) {
-        let id = AbstractTypeId(self.abstracts.len() as u32);
+        let id = AbstractTypeId::new(self.abstracts.len());
         self.abstracts.push(AbstractData { name, path: String::new(), lifted, repr });
         let mut args = TypeArgs::default();
         for param in &params {
@@ -331,7 +331,7 @@ impl InferTables {
     /// The unknown sizes in a type that were created since `from`.
     pub(crate) fn unknowns_since(&self, ty: &Ty, from: usize) -> Vec<VarId> {
         let mut dims = FreeVars::of(&self.resolve(ty)).dims;
-        dims.retain(|v| v.0 as usize >= from && matches!(self.var(*v).state, VarState::Unknown));
+        dims.retain(|v| v.index() >= from && matches!(self.var(*v).state, VarState::Unknown));
         dims
     }
 

@@ -255,7 +255,7 @@ impl Infer<'_> {
 
     /// A parameter name of an instantiated function type.
     fn binder(&mut self, name: VarId) -> VarId {
-        let text = match self.tables.vars.get(name.0 as usize) {
+        let text = match self.tables.vars.get(name.index()) {
             Some(data) => Arc::clone(&data.name),
             None => Arc::from("n"),
         };
@@ -295,7 +295,7 @@ impl Infer<'_> {
         let Recorded { types, params } = std::mem::take(recorded);
         let mut erase = Erase {
             tables: self.tables,
-            first_var: TyVarId(mark.ty_vars as u32),
+            first_var: TyVarId::new(mark.ty_vars),
             known: FxHashMap::default(),
             open: FxHashMap::default(),
             budget: 0,

@@ -26,7 +26,7 @@ impl<'a> Matcher<'_, 'a> {
         let unknown = Rc::new(NamedType::plain(Ty::ERROR));
         actual.types.insert(abstract_type.id, Rc::clone(&unknown));
         seen.types.insert(abstract_type.id, unknown);
-        let name = Arc::clone(&self.tables.abstracts[abstract_type.id.0 as usize].name);
+        let name = Arc::clone(&self.tables.abstracts[abstract_type.id.index()].name);
         let Some(found) = find_path(module, &abstract_type.path) else {
             self.cx.error(
                 "module-mismatch",

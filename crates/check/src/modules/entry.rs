@@ -178,7 +178,7 @@ fn is_lifted(ty: &Ty, tables: &InferTables) -> bool {
     struct Lifted<'t>(&'t InferTables, bool);
     impl TypeMapper for Lifted<'_> {
         fn abstract_ty(&mut self, id: AbstractTypeId, _: &TypeArgs) -> Option<Ty> {
-            let data = self.0.abstracts.get(id.0 as usize);
+            let data = self.0.abstracts.get(id.index());
             self.1 |= data.is_some_and(|data| data.lifted == Liftedness::Lifted);
             None
         }

@@ -134,7 +134,7 @@ pub(super) fn fresh_mod_type<'a>(tables: &mut InferTables, sig: &ModType<'a>) ->
             }
             let mut ids = FxHashMap::default();
             for abstract_type in &sig.abstract_types {
-                let name = Arc::clone(&tables.abstracts[abstract_type.id.0 as usize].name);
+                let name = Arc::clone(&tables.abstracts[abstract_type.id.index()].name);
                 let (id, abbr) =
                     tables.new_abstract(name, abstract_type.params.clone(), abstract_type.lifted, None);
                 map.types.insert(abstract_type.id, Rc::new(abbr));

@@ -249,7 +249,7 @@ impl<'p> Machine<'p> {
             LargeOp::CopyElements(number) => self.copy(frame, &unit.copies[number as usize]),
             LargeOp::ConstData { d, data } => {
                 let program = self.program;
-                let i = data.0 as usize;
+                let i = data.index();
                 let (Some(known), Some(data)) = (self.data.get_mut(i), program.data.get(i)) else {
                     return bug(format!("data#{i} does not exist"));
                 };
@@ -270,7 +270,7 @@ impl<'p> Machine<'p> {
             }
             LargeOp::WriteGlobal { global, a } => {
                 let value = frame.slots[a as usize];
-                let is_buffer = self.program.globals.get(global.0 as usize).is_some_and(|ty| ty.is_buffer());
+                let is_buffer = self.program.globals.get(global.index()).is_some_and(|ty| ty.is_buffer());
                 if is_buffer {
                     self.memory.share(Pointer::from_bits(value.word))?;
                 }
@@ -284,15 +284,15 @@ impl<'p> Machine<'p> {
                 let values = info.values.iter();
                 let values = values.map(|(reg, ty)| Scalar::from_bits(*ty, frame.word(*reg)));
                 let values: Vec<Scalar> = values.collect();
-                match self.program.checks.get(info.check.0 as usize) {
+                match self.program.checks.get(info.check.index()) {
                     Some(check) => stop(ErrorClass::Failure, message(check, &values)),
                     None => bug(format!("check#{} does not exist", info.check.0)),
                 }
             }
             LargeOp::RecordComparison { tunable: id, size } => {
-                let tunable = self.program.tunables.get(id.0 as usize);
+                let tunable = self.program.tunables.get(id.index());
                 let tunable = tunable.filter(|tunable| tunable.class != Class::Size);
-                let threshold = self.tunables.get(id.0 as usize);
+                let threshold = self.tunables.get(id.index());
                 if let (Some(listener), Some(tunable), Some(threshold)) = (self.listener, tunable, threshold)
                 {
                     let (name, size) = (&tunable.name, frame.i64(size));

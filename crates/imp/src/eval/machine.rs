@@ -164,7 +164,7 @@ impl<'p> Machine<'p> {
     }
 
     fn unit(&mut self, fun: FunId) -> Result<Rc<Unit<'p>>> {
-        let i = fun.0 as usize;
+        let i = fun.index();
         let (Some(unit), Some(function)) = (self.units.get_mut(i), self.program.functions.get(i)) else {
             return bug(format!("function {} does not exist", fun.0));
         };

@@ -138,7 +138,7 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
     /// Checks that the check with the source span of a failure exists.
     fn location(&mut self, location: Option<CheckId>) {
         if let Some(location) = location
-            && self.tables.formats.get(location.0 as usize).is_none()
+            && self.tables.formats.get(location.index()).is_none()
         {
             self.error(format!("check#{} does not exist", location.0));
         }
@@ -146,7 +146,7 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
 
     /// Checks that a tuning parameter exists.
     fn tunable(&mut self, id: TunableId) {
-        if id.0 as usize >= self.tables.program.tunables.len() {
+        if id.index() >= self.tables.program.tunables.len() {
             self.error(format!("tunable#{} does not exist", id.0));
         }
     }
@@ -280,7 +280,7 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
             }
             Stmt::ConstData(v, data) => {
                 self.write_buffer(*v, false);
-                if data.0 as usize >= self.tables.program.data.len() {
+                if data.index() >= self.tables.program.data.len() {
                     self.error(format!("data#{} does not exist", data.0));
                 }
             }
@@ -296,7 +296,7 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
             Stmt::For(f) => self.for_loop(f),
             Stmt::Call { fun, args, results, location } => {
                 self.call(*fun, args, results);
-                if location.is_some_and(|check| self.tables.formats.len() <= check.0 as usize) {
+                if location.is_some_and(|check| self.tables.formats.len() <= check.index()) {
                     self.error("the source span of a call does not exist");
                 }
             }
@@ -307,7 +307,7 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
             Stmt::Check { cond, check, values } => {
                 self.typed(cond, PrimType::Bool);
                 let types: Vec<_> = values.iter().map(|v| self.expr(v)).collect();
-                match self.tables.formats.get(check.0 as usize) {
+                match self.tables.formats.get(check.index()) {
                     None => self.error(format!("check#{} does not exist", check.0)),
                     Some(Ok(wanted))
                         if !types.iter().copied().eq(wanted.iter().map(|t| Some(VarType::Scalar(*t)))) =>
@@ -317,7 +317,7 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
                     Some(_) => {}
                 }
             }
-            Stmt::ReadGlobal(v, global) => match self.tables.program.globals.get(global.0 as usize) {
+            Stmt::ReadGlobal(v, global) => match self.tables.program.globals.get(global.index()) {
                 None => self.error(format!("global#{} does not exist", global.0)),
                 Some(ty) if ty.is_buffer() => {
                     self.write_buffer(*v, false);
@@ -330,7 +330,7 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
             Stmt::Device(op) => self.device_op(op),
             Stmt::WriteGlobal(global, v) => {
                 let ty = self.read(*v);
-                let wanted = self.tables.program.globals.get(global.0 as usize).copied();
+                let wanted = self.tables.program.globals.get(global.index()).copied();
                 if wanted.is_none() || (ty.is_some() && ty != wanted) {
                     self.error(format!("global#{} does not have the type of {}", global.0, self.name(*v)));
                 }
@@ -388,7 +388,7 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
         }
         self.distinct(results, "results of a call");
         let program = self.tables.program;
-        let Some(callee) = program.functions.get(fun.0 as usize) else {
+        let Some(callee) = program.functions.get(fun.index()) else {
             self.error(format!("function {} does not exist", fun.0));
             return;
         };

@@ -241,7 +241,7 @@ impl Gen<'_, '_> {
         let mut cost = div(mul(space.width.clone(), iteration_cost.value), Expr::i64(16));
         if statements::any(
             space.body,
-            &|stm| matches!(&stm.exp, Exp::Apply { fun, .. } if self.shared.recursive.contains(fun)),
+            &|stm| matches!(&stm.exp, Exp::Apply { fun, .. } if self.shared.recursive[fun.index()]),
         ) {
             let mut elements = Expr::i64(0);
             for name in free_names(space.body) {

@@ -64,7 +64,7 @@ pub(super) fn body(key: Key, made: &mut CopyFunctions) -> (Vec<Var>, Vec<VarInfo
     };
     let dims = sizes.into_iter().zip(strides);
     let dims: Vec<Dim> = dims.map(|(n, (to, from))| Dim { n, to, from }).collect();
-    let params = (0..c.vars.len() as u32).map(Var).collect();
+    let params = (0..c.vars.len()).map(Var::new).collect();
     match &dims[..] {
         [] => c.element(&at),
         [dim] => c.row(&at, dim),
@@ -99,7 +99,7 @@ impl Copier<'_> {
 
     pub(super) fn var(&mut self, hint: &str, ty: VarType) -> Var {
         self.vars.push(VarInfo { ty, hint: hint.into() });
-        Var(self.vars.len() as u32 - 1)
+        Var::new(self.vars.len() - 1)
     }
 
     pub(super) fn emit(&mut self, stmt: Stmt) {

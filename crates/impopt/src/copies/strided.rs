@@ -87,7 +87,7 @@ impl CopyFunctions {
         }
         // The body calls the function of one dimension fewer.
         let (params, vars, body) = stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || nest::body(key, self));
-        let id = FunId((self.first + self.functions.len()) as u32);
+        let id = FunId::new(self.first + self.functions.len());
         let size = key.elem.size();
         let name = match key.tile {
             Some(Tile { extent: side, pitch }) => format!("copy {}.{size}.{side}.{pitch}", key.rank),

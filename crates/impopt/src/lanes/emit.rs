@@ -71,7 +71,7 @@ impl Emit<'_, '_> {
     pub(super) fn var(&mut self, ty: VarType, hint: &str) -> Var {
         let number = self.shapes.vars.len() + self.fresh.len();
         self.fresh.push(VarInfo { ty, hint: Arc::from(hint) });
-        Var(number as u32)
+        Var::new(number)
     }
 
     /// A fresh variable, set to a value.

@@ -208,7 +208,7 @@ impl Rewrite<'_> {
         let first = self.vars.len();
         self.vars.extend(fresh);
         let fresh = first..self.vars.len();
-        self.fresh.extend(fresh.map(|var| Var(var as u32)));
+        self.fresh.extend(fresh.map(Var::new));
         out.extend(stmts);
     }
 }

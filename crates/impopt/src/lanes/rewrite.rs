@@ -17,7 +17,7 @@ pub(super) struct Fresh {
 impl Fresh {
     pub(super) fn var(&mut self, ty: PrimType, hint: &str) -> Var {
         self.vars.push(VarInfo { ty: VarType::Scalar(ty), hint: Arc::from(hint) });
-        let var = Var(self.vars.len() as u32 - 1);
+        let var = Var::new(self.vars.len() - 1);
         self.fresh.push(var);
         var
     }

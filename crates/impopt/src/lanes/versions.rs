@@ -177,7 +177,7 @@ impl Split<'_> {
 
     /// A new variable like another.
     fn like(&mut self, var: Var) -> Var {
-        let new = Var(self.vars.len() as u32);
+        let new = Var::new(self.vars.len());
         self.vars.push(self.vars[var.index()].clone());
         self.renamed.push((var, new));
         new

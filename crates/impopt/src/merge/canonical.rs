@@ -95,7 +95,7 @@ pub(super) fn number_checks(function: &mut Function) -> Vec<CheckId> {
     each_stmt_mut(&mut function.body, &mut |stmt| {
         replace_check(stmt, |check| {
             found.push(check);
-            CheckId(found.len() as u32 - 1)
+            CheckId::new(found.len() - 1)
         });
     });
     found
@@ -110,7 +110,7 @@ pub(super) fn canonical(mut function: Function, representative: &dyn Fn(FunId) -
         if let Some(number) = numbers.get_mut(var.index()) {
             *var = *number.get_or_insert_with(|| {
                 order.push(*var);
-                Var(order.len() as u32 - 1)
+                Var::new(order.len() - 1)
             });
         }
     };

@@ -16,11 +16,9 @@ pub(super) fn merge(program: &mut Program, context: &mut Context) {
     for (at, shape) in shape_of.iter().enumerate() {
         shapes.entry(*shape).or_default().push(at);
     }
-    let fixed: FxHashSet<usize> = (program.entries.iter().map(|entry| entry.fun))
-        .chain(program.init)
-        .map(|fun| fun.0 as usize)
-        .collect();
-    let mut representatives: Vec<FunId> = (0..functions.len() as u32).map(FunId).collect();
+    let fixed: FxHashSet<usize> =
+        (program.entries.iter().map(|entry| entry.fun)).chain(program.init).map(FunId::index).collect();
+    let mut representatives: Vec<FunId> = (0..functions.len()).map(FunId::new).collect();
     let mut distinct: FxHashMap<u64, Vec<(usize, Function)>> = FxHashMap::default();
     // Callees come first, so that their callers may be equal.
     for at in bottom_up(functions) {
@@ -28,13 +26,13 @@ pub(super) fn merge(program: &mut Program, context: &mut Context) {
         if !alike || fixed.contains(&at) || has_launch(&functions[at]) {
             continue;
         }
-        let representative = |fun: FunId| representatives.get(fun.0 as usize).copied().unwrap_or(fun);
+        let representative = |fun: FunId| representatives.get(fun.index()).copied().unwrap_or(fun);
         let found = canonical(functions[at].clone(), &representative);
         let known = distinct.entry(shape_of[at]).or_default();
         match known.iter().find(|(_, function)| *function == found) {
             Some((first, _)) => {
                 if context.fuel.take() {
-                    representatives[at] = FunId(*first as u32);
+                    representatives[at] = FunId::new(*first);
                 }
             }
             None => known.push((at, found)),
@@ -71,7 +69,7 @@ fn bottom_up(functions: &[Function]) -> Vec<usize> {
     for (function, node) in functions.iter().zip(&nodes) {
         each_stmt(&function.body, &mut |stmt| {
             if let Stmt::Call { fun, .. } = stmt
-                && let Some(callee) = nodes.get(fun.0 as usize)
+                && let Some(callee) = nodes.get(fun.index())
             {
                 graph.update_edge(*node, *callee, ());
             }
@@ -82,7 +80,7 @@ fn bottom_up(functions: &[Function]) -> Vec<usize> {
 
 /// Removes the functions that have another representative, and calls the representatives.
 fn keep_representatives(program: &mut Program, representatives: &[FunId]) {
-    let kept = |at: usize| representatives.get(at).is_some_and(|fun| fun.0 as usize == at);
+    let kept = |at: usize| representatives.get(at).is_some_and(|fun| fun.index() == at);
     let mut count = 0;
     let numbers: Vec<u32> = (0..representatives.len())
         .map(|at| {
@@ -95,8 +93,8 @@ fn keep_representatives(program: &mut Program, representatives: &[FunId]) {
         return;
     }
     let new = |fun: FunId| {
-        let representative = representatives.get(fun.0 as usize).copied().unwrap_or(fun);
-        FunId(numbers.get(representative.0 as usize).copied().unwrap_or(representative.0))
+        let representative = representatives.get(fun.index()).copied().unwrap_or(fun);
+        FunId(numbers.get(representative.index()).copied().unwrap_or(representative.0))
     };
     let mut at = 0;
     program.functions.retain(|_| {

@@ -91,7 +91,7 @@ fn select(
             if class.members.len() < 2 || !context.fuel.take() {
                 continue;
             }
-            let fun = FunId((functions.len() + made.len()) as u32);
+            let fun = FunId::new(functions.len() + made.len());
             let (first, outlined) = &class.members[0];
             let (mut merged, sites) = sites::unify(outlined.function.clone(), &class.checks);
             merged.name = Arc::from(format!("{} merged {}", functions[first.function].name, made.len() + 1));

@@ -61,7 +61,7 @@ pub(super) fn unify(mut function: Function, checks: &[Vec<CheckId>]) -> (Functio
     }
     let site_of = |member| variants.iter().position(|variant| *variant == member).map(|site| site as i64);
     let sites = checks.iter().map(site_of).collect();
-    let site = Var(function.vars.len() as u32);
+    let site = Var::new(function.vars.len());
     function.vars.push(VarInfo { ty: VarType::Scalar(PrimType::I64), hint: Arc::from("site") });
     function.params.push(site);
     let mut number = 0;

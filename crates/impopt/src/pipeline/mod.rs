@@ -257,7 +257,7 @@ impl Pipeline<'_> {
     }
 
     fn fresh_var(&mut self, info: VarInfo) -> Var {
-        let var = Var(self.vars.len() as u32);
+        let var = Var::new(self.vars.len());
         self.vars.push(info);
         self.fresh.push(var);
         var

@@ -41,7 +41,7 @@ impl Resolver<'_> {
         let Some(program) = self.watched else {
             return;
         };
-        let name = program.vars.get(var.0 as usize).map(|info| &info.name);
+        let name = program.vars.get(var.index()).map(|info| &info.name);
         let Some(name) = name.filter(|name| is_plain(name)).cloned() else {
             return;
         };

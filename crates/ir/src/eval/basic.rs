@@ -7,9 +7,9 @@ use super::machine::{Evaluator, Frame, Value};
 use super::ops::delinearise;
 use super::rows::{Rows, fresh};
 use super::view::Index;
-use super::{ErrorClass, EvalError};
+use super::{ErrorClass, EvalError, EvalLevel};
 use crate::name::Name;
-use crate::syntax::{Atom, BasicOp, DimIndex, Level, MsgPart};
+use crate::syntax::{Atom, BasicOp, DimIndex, MsgPart};
 use crate::types::Dim;
 use prim::Scalar;
 use smallvec::SmallVec;
@@ -22,7 +22,7 @@ fn or_bug<T>(value: Option<T>, message: impl FnOnce() -> String) -> Result<T> {
     value.ok_or_else(|| EvalError::bug(message()))
 }
 
-impl<'p, L: Level> Evaluator<'p, L> {
+impl<'p, L: EvalLevel> Evaluator<'p, L> {
     /// The value of a basic operation that is bound to a name, if [`Self::scalar`] does not compute
     /// it.
     pub(super) fn basic(&mut self, frame: &mut Frame<'p>, op: &'p BasicOp, name: Name) -> Result<Value> {

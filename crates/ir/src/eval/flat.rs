@@ -5,10 +5,11 @@ use super::block::Block;
 use super::machine::{Evaluator, Frame, Value};
 use super::ops::row;
 use super::rows::Rows;
-use super::{ErrorClass, EvalError};
+use super::{ErrorClass, EvalError, EvalLevel};
 use crate::seg::is_concatenated;
-use crate::syntax::{Level, Param};
+use crate::syntax::Param;
 use crate::types::Type;
+use crate::walk::Annotation;
 use prim::{PrimType, Scalar};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -41,7 +42,7 @@ impl<'p> FlatMapState<'p> {
     }
 
     /// Appends an iteration's results, the mapped ones to `elements`.
-    pub(super) fn push_iteration<L: Level>(
+    pub(super) fn push_iteration<L: EvalLevel>(
         &mut self,
         m: &mut Evaluator<'_, L>,
         values: Vec<Value>,
@@ -75,7 +76,7 @@ impl<'p> FlatMapState<'p> {
     }
 
     /// Appends the results over `n` iterations to `out`; they will be bound to `pat`.
-    pub(super) fn finish<L: Level>(
+    pub(super) fn finish<L: EvalLevel>(
         self,
         m: &mut Evaluator<'_, L>,
         frame: &Frame<'_>,
@@ -97,7 +98,7 @@ impl<'p> FlatMapState<'p> {
             let rows = rows.ok_or_else(|| EvalError::bug("a result has no rows"))?;
             let value = rows.finish(&[size], &row, time)?;
             if let (Value::Array(array), Some(block)) = (&value, pat.get(out.len()))
-                && L::RETURNS_BLOCKS
+                && <L::Ann as Annotation<L>>::HAS_BLOCKS
                 && is_concatenated(ty)
             {
                 let count = checked_count(array.shape(), array.elem())? as u64;

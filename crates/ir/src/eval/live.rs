@@ -111,7 +111,7 @@ pub(super) fn analyse<L: Level>(function: &Function<L>) -> Live {
     let mut live = Live { after: vec![SmallVec::new(); n], movable: vec![false; n] };
     for (i, last) in uses.last.iter().enumerate() {
         match last {
-            Last::Statement(first) => live.after[first.index()].push(Name(i as u32)),
+            Last::Statement(first) => live.after[first.index()].push(Name::new(i)),
             Last::Result => live.movable[i] = !uses.returned_inside[i],
             Last::Never | Last::ResultTwice => {}
         }

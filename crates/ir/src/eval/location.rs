@@ -4,16 +4,16 @@
 //! result, or a result of a branch, a loop or a call already has a location, which must be that of
 //! the annotation: compiled code will look there.
 
-use super::EvalError;
 use super::array::{Array, checked_count};
 use super::block::{self, Stamp};
 use super::machine::{Evaluator, Frame, Value};
 use super::rows::Rows;
 use super::view::View;
+use super::{EvalError, EvalLevel};
 use crate::mem::{Block, Lmad, MemAnn};
-use crate::name::Name;
+use crate::name::{FunId, Name};
 use crate::poly::Poly;
-use crate::syntax::{Level, Param};
+use crate::syntax::Param;
 use crate::types::Type;
 use prim::{PrimType, Scalar};
 
@@ -81,7 +81,7 @@ impl Frame<'_> {
     }
 }
 
-impl<'p, L: Level> Evaluator<'p, L> {
+impl<'p, L: EvalLevel> Evaluator<'p, L> {
     /// Binds a name of a pattern or a parameter to a value.
     pub(super) fn bind(&mut self, frame: &mut Frame<'p>, param: &Param<L>, value: Value) -> Result<()> {
         frame.check_type(param.name, &param.ty, &value)?;
@@ -162,9 +162,9 @@ impl<'p, L: Level> Evaluator<'p, L> {
 
     /// Moves a function's arguments to blocks where its parameters' annotations require it.
     /// Arguments that are not consumed become read-only.
-    pub(super) fn arguments_in_blocks(&mut self, function: usize, values: &mut [Value]) -> Result<()> {
+    pub(super) fn arguments_in_blocks(&mut self, function: FunId, values: &mut [Value]) -> Result<()> {
         let (_, first) = self.live_of(function);
-        let params = &self.program.functions[function].params;
+        let params = &self.program.function(function).params;
         let position = crate::typing::positions(params.iter().map(|p| p.param.name));
         for (i, param) in params.iter().enumerate() {
             let (Some((Block::Var(block), _)), Value::Array(array)) =

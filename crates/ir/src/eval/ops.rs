@@ -5,10 +5,10 @@ use super::block::Stamp;
 use super::flat::{FlatMapState, mapped};
 use super::machine::{Evaluator, Frame, OpenAcc, Value};
 use super::rows::Rows;
-use super::{ErrorClass, EvalError, Evaluate};
+use super::{ErrorClass, EvalError, EvalLevel, Evaluate};
 use crate::name::Name;
 use crate::soac::{AccInput, HistOp, Operator, Screma, Soac, Soacs};
-use crate::syntax::{Atom, Lambda, Level, Param};
+use crate::syntax::{Atom, Lambda, Param};
 use crate::types::{Dim, Type};
 use crate::walk::LevelOp;
 use prim::{PrimType, Scalar};
@@ -22,7 +22,7 @@ pub(super) fn too_few() -> EvalError {
 
 impl Frame<'_> {
     /// The neutral elements of operators.
-    pub(super) fn neutral<L: Level>(&self, ops: &[&Operator<L>]) -> Result<Vec<Value>> {
+    pub(super) fn neutral<L: EvalLevel>(&self, ops: &[&Operator<L>]) -> Result<Vec<Value>> {
         ops.iter().flat_map(|op| &op.neutral).map(|atom| self.atom(*atom)).collect()
     }
 
@@ -36,20 +36,20 @@ impl Frame<'_> {
     }
 
     /// Moves out the arrays that histograms consume.
-    pub(super) fn take_destinations<L: Level>(&mut self, ops: &[HistOp<L>]) -> Result<Vec<Vec<Array>>> {
+    pub(super) fn take_destinations<L: EvalLevel>(&mut self, ops: &[HistOp<L>]) -> Result<Vec<Vec<Array>>> {
         let mut take = |op: &HistOp<L>| op.destinations.iter().map(|dest| self.take_array(*dest)).collect();
         ops.iter().map(&mut take).collect()
     }
 
     /// A chunk's private histograms, filled with neutral elements.
-    pub(super) fn neutral_bins<L: Level>(&self, ops: &[HistOp<L>]) -> Result<Vec<Vec<Array>>> {
+    pub(super) fn neutral_bins<L: EvalLevel>(&self, ops: &[HistOp<L>]) -> Result<Vec<Vec<Array>>> {
         let bins = |op: &HistOp<L>| neutral_arrays(self, &op.shape, &op.op);
         ops.iter().map(bins).collect()
     }
 }
 
 /// Arrays of an operator's neutral elements.
-fn neutral_arrays<L: Level>(frame: &Frame<'_>, shape: &[Dim], op: &Operator<L>) -> Result<Vec<Array>> {
+fn neutral_arrays<L: EvalLevel>(frame: &Frame<'_>, shape: &[Dim], op: &Operator<L>) -> Result<Vec<Array>> {
     let array = |atom: &Atom| {
         if let Value::Array(array) = super::basic::replicate(frame, shape, *atom)? {
             Ok(array)
@@ -80,7 +80,7 @@ pub(super) fn row(input: &Value, i: i64) -> Result<Value> {
     }
 }
 
-impl<'p, L: Level> Evaluator<'p, L> {
+impl<'p, L: EvalLevel> Evaluator<'p, L> {
     /// `acc = acc op values`, for several operators; consumes their values from the iterator.
     pub(super) fn combine(
         &mut self,

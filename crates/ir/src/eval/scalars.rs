@@ -1,10 +1,10 @@
 //! Operations with scalar values, the majority of those evaluated. Their values are not wrapped in
 //! a [`Value`](super::machine::Value), which has the size of an array.
 
-use super::EvalError;
 use super::basic::{fixed_indices, out_of_bounds};
 use super::machine::{Evaluator, Frame};
-use crate::syntax::{BasicOp, Level};
+use super::{EvalError, EvalLevel};
+use crate::syntax::BasicOp;
 use prim::{Scalar, ScalarOp};
 
 type Result<T> = std::result::Result<T, EvalError>;
@@ -13,7 +13,7 @@ fn undefined(op: &ScalarOp<Scalar>) -> EvalError {
     EvalError::bug(format!("{} is undefined for {:?}", op.name(), op.operands()))
 }
 
-impl<L: Level> Evaluator<'_, L> {
+impl<L: EvalLevel> Evaluator<'_, L> {
     /// The value of a basic operation, if it is a scalar and the operation writes no memory.
     pub(super) fn scalar(&self, frame: &Frame<'_>, op: &BasicOp) -> Result<Option<Scalar>> {
         Ok(Some(match op {

@@ -6,7 +6,7 @@ use super::flat::{FlatMapState, mapped};
 use super::machine::{Evaluator, Frame, Value};
 use super::ops::{delinearise, push_all, too_few};
 use super::rows::Rows;
-use super::{EvalError, Evaluate};
+use super::{EvalError, EvalLevel, Evaluate};
 use crate::mem::{MemOp, Mems};
 use crate::scan_reduce::ScanReduce;
 use crate::seg::{Decomp, Seg, SegKind, SegOp, SegSpace, SubChunks};
@@ -31,7 +31,7 @@ struct Segments<'p, L: Level> {
     sizes: SmallVec<[i64; 3]>,
 }
 
-impl<'p, L: Level> Segments<'p, L> {
+impl<'p, L: EvalLevel> Segments<'p, L> {
     fn inner(&self) -> i64 {
         self.sizes.last().copied().unwrap_or(1)
     }
@@ -284,7 +284,7 @@ fn same_scalars(before: &[Value], after: &[Value]) -> bool {
 }
 
 /// An inclusive scan in a logarithmic number of steps, with neutral elements before the first.
-fn hillis_steele_scan<'p, L: Level>(
+fn hillis_steele_scan<'p, L: EvalLevel>(
     m: &mut Evaluator<'p, L>,
     frame: &mut Frame<'p>,
     ops: &[&'p Operator<L>],
@@ -306,7 +306,7 @@ fn hillis_steele_scan<'p, L: Level>(
     Ok(())
 }
 
-impl<L: Level> Evaluate<L> for SegOp<L> {
+impl<L: EvalLevel> Evaluate<L> for SegOp<L> {
     fn eval<'p>(
         &'p self,
         m: &mut Evaluator<'p, L>,

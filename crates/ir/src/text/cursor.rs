@@ -2,7 +2,7 @@
 
 use super::lex::{Token, tokens};
 use super::{ParseError, max_depth};
-use crate::name::{FunName, Name};
+use crate::name::{FunId, FunName, Name};
 use crate::syntax::Atom;
 use crate::types::{Dim, Shape, Space, Type};
 use crate::walk::with_stack;
@@ -26,6 +26,10 @@ pub struct Parser<'a, C = ()> {
     max_depth: usize,
     /// Hints of the current function's names, by number.
     pub(super) hints: FxHashMap<u32, Arc<str>>,
+    /// The numbers of the functions mentioned so far.
+    mentioned: FxHashMap<FunName, FunId>,
+    /// For each function mentioned, its name and the token of its first mention.
+    mentions: Vec<(FunName, usize)>,
 }
 
 impl<'a, C> Parser<'a, C> {
@@ -37,8 +41,18 @@ impl<'a, C> Parser<'a, C> {
         let tokens = tokens(text)?;
         let ends = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
         let lines = std::iter::once(0).chain(ends.map(|(end, _)| end + 1)).collect();
-        let (context, hints) = (C::default(), FxHashMap::default());
-        Ok(Self { context, text, lines, tokens, at: 0, depth: 0, max_depth: max_depth(), hints })
+        Ok(Self {
+            context: C::default(),
+            text,
+            lines,
+            tokens,
+            at: 0,
+            depth: 0,
+            max_depth: max_depth(),
+            hints: FxHashMap::default(),
+            mentioned: FxHashMap::default(),
+            mentions: Vec::new(),
+        })
     }
 
     pub(super) fn token(&self) -> &Token<'a> {
@@ -285,6 +299,34 @@ impl<'a, C> Parser<'a, C> {
             Some(text) => Ok(FunName(text)),
             None => Ok(FunName(Arc::from(self.ident()?))),
         }
+    }
+
+    /// The number, in order of first mention, of a function that may be defined later.
+    pub(super) fn mention(&mut self) -> Result<FunId> {
+        let at = self.at;
+        let name = self.fun_name()?;
+        let new = FunId::new(self.mentions.len());
+        Ok(*self.mentioned.entry(name).or_insert_with_key(|name| {
+            self.mentions.push((name.clone(), at));
+            new
+        }))
+    }
+
+    /// The ids of the functions mentioned, among these in the order of the program.
+    pub(super) fn resolve<'f>(&mut self, names: impl Iterator<Item = &'f FunName>) -> Result<Vec<FunId>> {
+        let mut ids: FxHashMap<&FunName, FunId> = FxHashMap::default();
+        for (at, name) in names.enumerate() {
+            ids.entry(name).or_insert(FunId::new(at));
+        }
+        let mut resolved = Vec::with_capacity(self.mentions.len());
+        for (name, at) in &self.mentions {
+            let Some(id) = ids.get(name) else {
+                self.at = *at;
+                return self.error(format!("function {name} does not exist"));
+            };
+            resolved.push(*id);
+        }
+        Ok(resolved)
     }
 
     /// A scalar constant, if present.

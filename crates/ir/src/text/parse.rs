@@ -4,12 +4,12 @@
 use super::cursor::Parser;
 use super::lex::Token;
 use super::part::{Part, Result, Row, Rows, rows};
-use super::{DEFINITION, Printer, TextForm};
+use super::{DEFINITION, Printer, TextForm, TextLevel};
 use crate::facts::{FactFlag, Facts, Filter, SharedBy, SharedRead};
 use crate::math::MathDefinition;
 use crate::name::NameTable;
 use crate::prov::{MAX_STACKS, Prov, ProvEntry, ProvTable, SrcLoc};
-use crate::syntax::{Attr, Attrs, Aux, BasicOp, Body, Exp, FunKind, Function, Level, LoopForm, Program, Stm};
+use crate::syntax::{Attr, Attrs, Aux, BasicOp, Body, Exp, FunKind, Function, LoopForm, Program, Stm};
 use crate::tunable::Tunable;
 use std::sync::Arc;
 use target::levels::Stack;
@@ -57,7 +57,7 @@ impl Parser<'_> {
     }
 
     /// A body in braces.
-    pub fn body<L: Level>(&mut self) -> Result<Body<L>> {
+    pub fn body<L: TextLevel>(&mut self) -> Result<Body<L>> {
         self.nested(|p| {
             p.punct("{")?;
             let mut stms = Vec::new();
@@ -73,7 +73,7 @@ impl Parser<'_> {
         })
     }
 
-    fn stm<L: Level>(&mut self) -> Result<Stm<L>> {
+    fn stm<L: TextLevel>(&mut self) -> Result<Stm<L>> {
         let pat = if self.peek("(") { Part::parse_part(self)? } else { vec![Part::parse_part(self)?] };
         let certs = if self.take("<") { self.separated(">", Self::name)? } else { Vec::new() };
         let attrs = self.attrs()?;
@@ -119,7 +119,7 @@ impl Parser<'_> {
         }
     }
 
-    fn exp<L: Level>(&mut self) -> Result<Exp<L>> {
+    fn exp<L: TextLevel>(&mut self) -> Result<Exp<L>> {
         if let Some(exp) = Exp::parse_row(self)? {
             return Ok(exp);
         }
@@ -133,7 +133,7 @@ impl Parser<'_> {
     }
 
     /// A whole program.
-    pub(super) fn program<L: Level>(mut self) -> Result<Program<L>> {
+    pub(super) fn program<L: TextLevel>(mut self) -> Result<Program<L>> {
         if !self.take_keyword(L::NAME) {
             return self.expected(&format!("the level `{}`", L::NAME));
         }
@@ -143,7 +143,7 @@ impl Parser<'_> {
             files.push(self.string()?);
         }
         let opaques = self.opaque_types()?;
-        let entries = self.entry_points(Self::fun_name)?;
+        let entries = self.entry_points(Self::mention)?;
         let mut functions = Vec::new();
         let mut definitions = Vec::new();
         while *self.token() != Token::End {
@@ -161,7 +161,10 @@ impl Parser<'_> {
             functions.push(self.function(kind)?);
         }
         let math = definitions.into_iter().collect();
-        Ok(Program { levels: stack, files, opaques, entries, functions, math })
+        let mut program = Program { levels: stack, files, opaques, entries, functions, math };
+        let ids = self.resolve(program.functions.iter().map(|function| &function.name))?;
+        program.renumber(|mention| ids[mention.index()]);
+        Ok(program)
     }
 
     /// The target machine of the program.
@@ -185,7 +188,7 @@ impl Parser<'_> {
         }
     }
 
-    fn function<L: Level>(&mut self, kind: FunKind) -> Result<Function<L>> {
+    fn function<L: TextLevel>(&mut self, kind: FunKind) -> Result<Function<L>> {
         self.hints.clear();
         let name = self.fun_name()?;
         let attrs = self.attrs()?;
@@ -267,5 +270,5 @@ impl Parser<'_> {
 
 /// Returns true if the provenance is a single stack of the table.
 fn is_stack(provs: &ProvTable, prov: Prov) -> bool {
-    prov.0 as usize <= provs.len() && matches!(provs.entry(prov), Some(ProvEntry::At(..)))
+    prov.index() <= provs.len() && matches!(provs.entry(prov), Some(ProvEntry::At(..)))
 }

@@ -4,11 +4,11 @@
 //! word with a type (`iota.i64`). A field is printed and parsed by its type.
 
 use super::lex::quote;
-use super::{ParseError, Parser, Printer, TextForm};
-use crate::name::{FunName, Name};
+use super::{ParseError, Parser, Printer, TextForm, TextLevel};
+use crate::name::{FunId, FunName, Name};
 use crate::prov::SrcLoc;
 use crate::syntax::{
-    Atom, Body, DimIndex, FunParam, FunResult, Lambda, Level, LoopParam, MsgPart, Param, ReshapeKind,
+    Atom, Body, DimIndex, FunParam, FunResult, Lambda, LoopParam, MsgPart, Param, ReshapeKind,
 };
 use crate::tunable::{Class, Rule, Tunable, TunableId};
 use crate::types::{Dim, Space, Type};
@@ -165,6 +165,7 @@ macro_rules! text_entry {
 text_parts! {
     Atom: |x, p| p.atom(*x), |p| p.atom();
     Name: |x, p| p.name(*x), |p| p.name();
+    FunId: |x, p| p.fun(*x), |p| p.mention();
     FunName: |x, p| p.put(super::print::fun_name(x)), |p| p.fun_name();
     Type: |x, p| p.ty(x), |p| p.ty();
     PrimType: |x, p| p.put(x), |p| p.prim();
@@ -291,7 +292,7 @@ impl<A: Array<Item: Part>> Part for SmallVec<A> {
     }
 }
 
-impl<L: Level> Part for Body<L> {
+impl<L: TextLevel> Part for Body<L> {
     fn print_part(&self, p: &mut Printer<'_>) {
         p.body(self);
     }
@@ -343,7 +344,7 @@ impl Row {
 /// Implements [`Part`] for a structure by a row.
 macro_rules! text {
     ($($p:ident, [$($L:ident)?] $Node:ty { $($x:ident),* } = [$($entry:tt)*];)*) => {
-        $(impl<$($L: Level)?> Part for $Node {
+        $(impl<$($L: $crate::text::TextLevel)?> Part for $Node {
             fn print_part(&self, $p: &mut Printer<'_>) {
                 let Self { $($x),* } = self;
                 $crate::text_row!(print $p ~ $($entry)*);
@@ -378,7 +379,7 @@ macro_rules! rows {
         $($Row:ident $(($($index:tt : $x:ident),*))? $({$($name:ident),*})?
             = $word:literal $(. $ty:ident)? [$($entry:tt)*];)*
     ) => {
-        impl<$($L: Level)?> Rows for $Node {
+        impl<$($L: $crate::text::TextLevel)?> Rows for $Node {
             fn print_row(&self, $p: &mut Printer<'_>) {
                 match self {
                     $(Self::$Other $({ $($other_index: $y),* })? $({ $($other_name),* })? => {

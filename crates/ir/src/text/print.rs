@@ -3,12 +3,12 @@
 use super::entry::{show_entry_point, show_opaque_types};
 use super::lex::{is_identifier, is_plain_hint, quote};
 use super::part::{Part, Rows};
-use super::{DEFINITION, MAX_INDENT};
+use super::{DEFINITION, MAX_INDENT, TextLevel};
 use crate::facts::{FactFlag, Facts, Filter, SharedRead};
 use crate::math::MathDefinition;
-use crate::name::{FunName, Name, NameTable};
+use crate::name::{FunId, FunName, Name, NameTable};
 use crate::prov::{Prov, ProvEntry, ProvTable};
-use crate::syntax::{Atom, Attrs, Aux, Body, FunKind, FunParam, Function, Level, Program, Stm};
+use crate::syntax::{Atom, Attrs, Aux, Body, FunKind, FunParam, Function, Program, Stm};
 use crate::types::{Dim, Space, Type};
 use crate::walk::with_stack;
 use prim::Scalar;
@@ -33,11 +33,13 @@ pub struct Printer<'a> {
     out: String,
     indent: usize,
     names: &'a NameTable,
+    /// The names of the program's functions, as printed.
+    functions: &'a [String],
     mentioned: Vec<bool>,
     notes: FxHashMap<Name, Vec<&'a str>>,
 }
 
-pub(super) fn program<L: Level>(program: &Program<L>, notes: &[Note]) -> String {
+pub(super) fn program<L: TextLevel>(program: &Program<L>, notes: &[Note]) -> String {
     let Program { levels: stack, files, opaques, entries, functions, math } = program;
     let mut out = format!("{}\n", L::NAME);
     if *stack != Stack::default() {
@@ -47,8 +49,9 @@ pub(super) fn program<L: Level>(program: &Program<L>, notes: &[Note]) -> String 
         let _ = writeln!(out, "file {}", quote(file));
     }
     out.push_str(&show_opaque_types(opaques));
+    let fun_names = fun_names(program);
     for entry in entries {
-        out.push_str(&show_entry_point(&entry.signature, &fun_name(&entry.fun)));
+        out.push_str(&show_entry_point(&entry.signature, &fun_names[entry.fun.index()]));
     }
     for function in functions {
         out.push('\n');
@@ -57,27 +60,33 @@ pub(super) fn program<L: Level>(program: &Program<L>, notes: &[Note]) -> String 
             FunKind::Function => "fun",
             FunKind::Constant => "const",
         };
-        out.push_str(&print_function(function, keyword, notes));
+        out.push_str(&print_function(function, keyword, &fun_names, notes));
     }
     for MathDefinition { function, .. } in math.iter() {
         out.push('\n');
         let notes = notes.iter().filter(|note| note.function == function.name);
-        out.push_str(&print_function(function, DEFINITION, notes));
+        out.push_str(&print_function(function, DEFINITION, &[], notes));
     }
     out
+}
+
+/// The names of a program's functions, as printed.
+pub(super) fn fun_names<L: TextLevel>(program: &Program<L>) -> Vec<String> {
+    program.functions.iter().map(|function| fun_name(&function.name)).collect()
 }
 
 pub(super) fn fun_name(name: &FunName) -> String {
     if is_identifier(&name.0) { name.0.to_string() } else { quote(&name.0) }
 }
 
-fn print_function<'a, L: Level>(
+fn print_function<'a, L: TextLevel>(
     function: &'a Function<L>,
     keyword: &str,
+    functions: &'a [String],
     notes: impl Iterator<Item = &'a Note>,
 ) -> String {
     let Function { name, kind: _, version, attrs, params, ret, body, tunables, names, provs } = function;
-    let mut p = Printer::new(names);
+    let mut p = Printer::new(names, functions);
     for note in notes {
         match note.name {
             Some(name) => p.notes.entry(name).or_default().push(&note.text),
@@ -103,7 +112,7 @@ fn print_function<'a, L: Level>(
     }
     p.line();
     p.body(body);
-    let unused: Vec<Name> = (0..names.len() as u32).map(Name).filter(|n| !p.mentioned[n.index()]).collect();
+    let unused: Vec<Name> = (0..names.len()).map(Name::new).filter(|n| !p.mentioned[n.index()]).collect();
     if !unused.is_empty() {
         p.line();
         p.put("unused ");
@@ -115,19 +124,20 @@ fn print_function<'a, L: Level>(
 }
 
 impl<'a> Printer<'a> {
-    fn new(names: &'a NameTable) -> Self {
+    fn new(names: &'a NameTable, functions: &'a [String]) -> Self {
         Self {
             out: String::new(),
             indent: 0,
             names,
+            functions,
             mentioned: vec![false; names.len()],
             notes: FxHashMap::default(),
         }
     }
 
     /// A part of a function as text.
-    pub(super) fn show(names: &'a NameTable, f: impl FnOnce(&mut Self)) -> String {
-        let mut p = Self::new(names);
+    pub(super) fn show(names: &'a NameTable, functions: &'a [String], f: impl FnOnce(&mut Self)) -> String {
+        let mut p = Self::new(names, functions);
         f(&mut p);
         p.out
     }
@@ -198,6 +208,11 @@ impl<'a> Printer<'a> {
         }
     }
 
+    /// The function of a call. Calls in definitions, which the verifier rejects, have no names.
+    pub(super) fn fun(&mut self, fun: FunId) {
+        self.put(self.functions.get(fun.index()).map_or("?", |name| name));
+    }
+
     /// An operand.
     pub fn atom(&mut self, atom: Atom) {
         match atom {
@@ -264,7 +279,7 @@ impl<'a> Printer<'a> {
     }
 
     /// A body in braces.
-    pub fn body<L: Level>(&mut self, body: &Body<L>) {
+    pub fn body<L: TextLevel>(&mut self, body: &Body<L>) {
         with_stack(|| {
             let Body { stms, result } = body;
             if stms.is_empty() {
@@ -300,7 +315,7 @@ impl<'a> Printer<'a> {
         }
     }
 
-    pub(super) fn stm<L: Level>(&mut self, stm: &Stm<L>) {
+    pub(super) fn stm<L: TextLevel>(&mut self, stm: &Stm<L>) {
         let Stm { pat, aux, exp } = stm;
         self.put("let ");
         if let [param] = pat.as_slice() {

@@ -1,9 +1,8 @@
 //! The text form of segops.
 
 use super::part::{Part, Result, Rows, rows, text};
-use super::{Parser, Printer, TextForm};
+use super::{Parser, Printer, TextForm, TextLevel};
 use crate::seg::{Decomp, Seg, SegKind, SegOp, SegSpace};
-use crate::syntax::Level;
 
 rows! {
     p, [L] SegOp<L>;
@@ -23,7 +22,7 @@ text! {
     ];
 }
 
-impl<L: Level> TextForm for SegOp<L> {
+impl<L: TextLevel> TextForm for SegOp<L> {
     fn print(&self, p: &mut Printer<'_>) {
         self.print_row(p);
     }
@@ -46,7 +45,7 @@ impl<L: Level> TextForm for SegOp<L> {
     }
 }
 
-fn print_seg<L: Level>(seg: &Seg<L>, p: &mut Printer<'_>) {
+fn print_seg<L: TextLevel>(seg: &Seg<L>, p: &mut Printer<'_>) {
     let Seg { level, space, kind, body, ret, decomp, identity_predicate } = seg;
     p.put(seg.keyword());
     crate::text_row!(print p "level" level space decomp ":" ret "->" body);

@@ -1,13 +1,14 @@
 //! Invariants 4 and 17 for operations without bodies.
 
+use super::VerifyLevel;
 use super::types::Checker;
 use crate::name::Name;
-use crate::syntax::{Atom, BasicOp, DimIndex, Level, MsgPart, ReshapeKind};
+use crate::syntax::{Atom, BasicOp, DimIndex, MsgPart, ReshapeKind};
 use crate::types::{Dim, Type};
 use crate::typing::basic_type;
 use prim::{PrimType, ScalarOp};
 
-impl<L: Level> Checker<'_, L> {
+impl<L: VerifyLevel> Checker<'_, L> {
     /// The element type and shape of an array; `None` (and an error) for other types.
     pub(super) fn array(&mut self, name: Name) -> Option<(PrimType, Vec<Dim>)> {
         let ty = self.type_of(name);

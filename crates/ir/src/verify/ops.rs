@@ -1,14 +1,14 @@
 //! Invariants 8, 9, 15 and 16: the levels' operations and annotations.
 
 use super::types::Checker;
-use super::{AnnotationRules, Rules};
+use super::{AnnotationRules, Rules, VerifyLevel};
 use crate::facts::{DimOrder, FactFlag, Facts, Filter};
 use crate::mem::{Block, MemAnn, MemOp, Mems};
 use crate::name::Name;
 use crate::scan_reduce::ScanReduce;
 use crate::seg::{Decomp, Seg, SegKind, SegOp, SegSpace};
 use crate::soac::{AccInput, HistOp, Operator, Screma, Soac, Soacs};
-use crate::syntax::{Atom, BasicOp, Body, Exp, Lambda, Level, Param};
+use crate::syntax::{Atom, BasicOp, Body, Exp, Lambda, Param};
 use crate::types::{Dim, Space, Type};
 use rustc_hash::FxHashSet;
 
@@ -63,7 +63,7 @@ impl Rules<Soacs> for Soac {
     }
 }
 
-impl<L: Level> Checker<'_, L> {
+impl<L: VerifyLevel> Checker<'_, L> {
     /// Checks the inputs of an operation of this width; returns the types of their rows.
     fn inputs(&mut self, width: Dim, inputs: &[Name]) -> Vec<Type> {
         self.dim(width);
@@ -300,7 +300,7 @@ impl<L: Level> Checker<'_, L> {
     }
 }
 
-impl<L: Level> Rules<L> for SegOp<L> {
+impl<L: VerifyLevel> Rules<L> for SegOp<L> {
     fn allows_fact(&self, mark: FactFlag) -> bool {
         let Self::Seg(Seg { kind, .. }) = self else {
             return false;

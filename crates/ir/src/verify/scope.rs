@@ -95,7 +95,7 @@ impl<L: Level> Visit<L> for Scopes<'_, L> {
     }
 
     fn prov(&mut self, prov: &Prov) {
-        if prov.0 as usize > self.function.provs.len() {
+        if prov.index() > self.function.provs.len() {
             self.fail(format!("provenance {} is not in the table", prov.0));
         }
     }

@@ -1,7 +1,7 @@
 //! Traversal of segops; names, consumption and result types of each level's operations.
 
-use super::{Fields, LevelOp, Visit, VisitMut};
-use crate::mem::{MemOp, Mems};
+use super::{Annotation, Fields, LevelOp, Visit, VisitMut};
+use crate::mem::{MemAnn, MemOp, Mems};
 use crate::name::Name;
 use crate::scan_reduce::ScanReduce;
 use crate::seg::{Seg, SegKind, SegOp, SegSpace, flat_map_types};
@@ -178,6 +178,10 @@ impl LevelOp<Mems> for MemOp {
             Self::Seg(op) => op.result_types(type_of),
         }
     }
+}
+
+impl Annotation<Mems> for MemAnn {
+    const HAS_BLOCKS: bool = true;
 }
 
 fn hist_consumed<L: Level>(ops: &[HistOp<L>]) -> Vec<Name> {

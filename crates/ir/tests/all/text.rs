@@ -2,9 +2,9 @@
 //! every file in `files/verify` is the listing of its own errors; with `BLESS` set, these files are
 //! rewritten.
 
-use ir::text::{self, MAX_DEPTH};
-use ir::verify;
-use ir::{Level, Mems, Segs, Soacs};
+use ir::text::{self, MAX_DEPTH, TextLevel};
+use ir::verify::{self, VerifyLevel};
+use ir::{Mems, Segs, Soacs};
 use std::path::PathBuf;
 
 fn files(folder: &str) -> Vec<(PathBuf, String)> {
@@ -15,7 +15,7 @@ fn files(folder: &str) -> Vec<(PathBuf, String)> {
     paths.into_iter().map(|path| (path.clone(), std::fs::read_to_string(path).unwrap())).collect()
 }
 
-fn round_trip<L: Level>(text: &str) -> Result<(), String> {
+fn round_trip<L: TextLevel>(text: &str) -> Result<(), String> {
     let program = text::parse::<L>(text).map_err(|e| e.to_string())?;
     let printed = text::print(&program);
     if let Some((want, got)) = text.lines().zip(printed.lines()).find(|(a, b)| a != b) {
@@ -58,6 +58,8 @@ fn syntax_errors_have_positions() {
     assert_eq!(error("soacs\n  §"), "2:3: unexpected character");
     assert!(error("soacs fun f() : () { in (300i8) }").contains("in range"));
     assert!(error("soacs file \"abc").contains("unterminated"));
+    let call = "soacs\nfun f() : () { let a_1: i64 = call g () in () }";
+    assert_eq!(error(call), "2:36: function g does not exist");
     let provs = |text: &str| error(&format!("soacs fun f() : () {{ in () }}\n{text}"));
     let three = "where ^1 = 0:1:1-1:2\nwhere ^2 = 0:2:1-2:2\nwhere ^3 = ^1, ^2\n";
     for wrong in ["where ^1 = ^1", "where ^1 = ^0", "where ^1 = ^7, ^8"] {
@@ -85,7 +87,7 @@ fn deep_nesting_is_an_error() {
     assert!(error.message.contains("nested"), "{error}");
 }
 
-fn check_listing<L: Level>(text: &str) -> Result<String, String> {
+fn check_listing<L: TextLevel + VerifyLevel>(text: &str) -> Result<String, String> {
     let program = text::parse::<L>(text).map_err(|e| e.to_string())?;
     let errors = verify::verify(&program).err().unwrap_or_default();
     Ok(verify::listing(&program, &errors))

@@ -1,6 +1,6 @@
 //! Loops whose tasks take chunks of their range.
 
-use crate::common::run;
+use crate::common::{run, verified};
 use value::Value;
 
 const PROGRAM: &str = r#"imp file "a.fut"
@@ -65,6 +65,6 @@ fn zero_fills_become_memset() {
     let zeros = PROGRAM.replace("((lo_3 * 1000000) + hi_4)", "0");
     let program = imp::parse(&zeros).unwrap();
     let options = llvm::Options::default();
-    let text = llvm::text(&program, &options, llvm::Output::Ir).unwrap();
+    let text = llvm::text(&verified(&program), &options, llvm::Output::Ir).unwrap();
     assert!(text.contains("call void @llvm.memset"), "{text}");
 }

@@ -19,7 +19,7 @@ fn all_operators(cpu: &str) {
         let expr = case.expr(params.iter().map(|x| Expr::Var(*x)).chain(constants));
         program.functions.push(f.finish(&case.name, vec![Stmt::Set(result, expr)]));
         let params: Vec<_> = case.params.iter().map(|ty| entry_type(*ty)).collect();
-        add_entry(&mut program, &case.name, FunId(i as u32), &params, &[entry_type(case.result)]);
+        add_entry(&mut program, &case.name, FunId::new(i), &params, &[entry_type(case.result)]);
     }
     let jit = jit(&program, cpu);
     let (mut failures, mut compared) = (Vec::new(), 0);

@@ -2,10 +2,12 @@
 //! leaks.
 
 use crate::common::{
-    Fun, add, array_of, at, bin, c, check, context, launch, less, mul, program, run, seq, sub, tasks, tile, v,
+    Fun, add, array_of, at, bin, c, check, context, launch, less, mul, program, run, seq, sub, tasks, tile,
+    v, verified,
 };
 use imp::{
     Arg, CopyPlan, Data, DataId, EntryType, Expr, FunId, GlobalId, Launch, Program, Region, Stmt, VarType,
+    Verified,
 };
 use llvm::{Options, Output};
 use prim::{BinOp, PrimType, Scalar, ScalarType};
@@ -71,7 +73,7 @@ fn map_in_tasks() {
 #[test]
 fn float_maps_become_vectors() {
     let options = Options { cpu: "x86-64-v3".to_owned(), ..Options::default() };
-    let text = llvm::text(&map_program(), &options, Output::Ir).unwrap();
+    let text = llvm::text(&verified(&map_program()), &options, Output::Ir).unwrap();
     assert!(text.contains("fmul <8 x float>"), "{text}");
     // Writes and reads are known not to alias: there are no run-time checks.
     assert!(!text.contains("vector.memcheck"), "{text}");
@@ -86,11 +88,11 @@ fn compilation_is_deterministic() {
             workers: workers::Workers::new(threads, |_| 64 << 20),
             ..Options::default()
         };
-        llvm::compile(&program, &options, Output::Object).unwrap()
+        llvm::compile(&verified(&program), &options, Output::Object).unwrap()
     };
     assert_eq!(object(1), object(1));
     assert_eq!(object(1), object(3));
-    let assembly = llvm::text(&program, &Options::default(), Output::Assembly).unwrap();
+    let assembly = llvm::text(&verified(&program), &Options::default(), Output::Assembly).unwrap();
     assert!(assembly.contains("entry_main:"));
 }
 
@@ -449,15 +451,16 @@ fn limitations_and_invalid_programs_are_errors() {
             f.mode = imp::LoopMode::Lanes(8);
         }
     });
-    let error = llvm::compile(&program, &Options::default(), Output::Object).err().unwrap().to_string();
+    let error =
+        llvm::compile(&verified(&program), &Options::default(), Output::Object).err().unwrap().to_string();
     assert!(error.starts_with("a loop in lanes has not been vectorised"), "{error}");
 
     let mut program = map_program();
     program.functions[0].results.clear();
-    let error = llvm::compile(&program, &Options::default(), Output::Object).err().unwrap().to_string();
+    let error = Verified::new(program).unwrap_err();
     assert!(error.contains("the results of entry point main do not match its function"), "{error}");
 
     let options = Options { cpu: "z80".to_owned(), ..Options::default() };
-    let error = llvm::compile(&map_program(), &options, Output::Object).err().unwrap().to_string();
+    let error = llvm::compile(&verified(&map_program()), &options, Output::Object).err().unwrap().to_string();
     assert!(error.starts_with("unknown processor 'z80'"), "{error}");
 }

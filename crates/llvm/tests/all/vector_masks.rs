@@ -2,7 +2,7 @@
 //! live across the blocks of loops and conditionals, for the processors that the host can emulate.
 
 use crate::common::vectors::{Random, array, export, run, unit};
-use crate::common::{Fun, at, bin, entry_fn, jit, machines, v};
+use crate::common::{Fun, at, bin, entry_fn, jit, machines, v, verified};
 use imp::{EntryType, Expr, Program, Stmt, VarType};
 use llvm::Options;
 use prim::{BinOp, CmpOp, ConvOp, PrimType, Scalar, ScalarOp, ScalarType};
@@ -207,7 +207,7 @@ fn masks_are_widened_without_mask_registers() {
     let (program, _) = countdowns();
     let text = |cpu: &str| {
         let options = Options { cpu: cpu.to_owned(), ..Options::default() };
-        let text = |output| llvm::text(&program, &options, output).unwrap();
+        let text = |output| llvm::text(&verified(&program), &options, output).unwrap();
         (text(llvm::Output::Ir), text(llvm::Output::Assembly))
     };
     let (avx2, _) = text("x86-64-v3");

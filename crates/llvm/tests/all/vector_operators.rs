@@ -4,7 +4,7 @@
 
 use crate::common::cases::{Case, cases, is_nan};
 use crate::common::vectors::{Random, array, export, run, unit};
-use crate::common::{self, Fun, add, array_of, entry_fn, jit, machines, mul, v};
+use crate::common::{self, Fun, add, array_of, entry_fn, jit, machines, mul, v, verified};
 use imp::{EntryType, Expr, FunId, LaneAccess, LanePositions, MaskedOff, Program, Stmt, VarType};
 use prim::{BinOp, CmpOp, PrimType, Scalar, ScalarType};
 use std::fmt::Write;
@@ -234,7 +234,7 @@ fn registers_have_the_requested_width() {
     let mut widths = std::collections::BTreeSet::new();
     for cpu in names.split(", ") {
         let options = llvm::Options { cpu: cpu.to_owned(), ..llvm::Options::default() };
-        let assembly = llvm::text(&program, &options, llvm::Output::Assembly).unwrap();
+        let assembly = llvm::text(&verified(&program), &options, llvm::Output::Assembly).unwrap();
         let adds = |register| {
             let mut lines = assembly.lines();
             lines.any(|line| line.contains("paddd") && line.contains(register))

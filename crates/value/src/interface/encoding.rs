@@ -91,7 +91,7 @@ impl Writer {
                 let scalar = ScalarType::ALL.iter().position(|scalar| *scalar == ty.scalar);
                 (scalar.unwrap_or_default(), ty.rank)
             }
-            EntryType::Opaque(id) => (OPAQUE as usize, id.0 as usize),
+            EntryType::Opaque(id) => (OPAQUE as usize, id.index()),
         };
         self.number(kind);
         self.number(number);
@@ -121,13 +121,13 @@ impl Writer {
             }
             OpaqueKind::RecordArray { elem, rank, fields } => {
                 kind(RECORD_ARRAY);
-                self.number(elem.0 as usize);
+                self.number(elem.index());
                 self.number(*rank);
                 self.fields(fields);
             }
             OpaqueKind::Array { elem, rank } => {
                 kind(ARRAY);
-                self.number(elem.0 as usize);
+                self.number(elem.index());
                 self.number(*rank);
             }
         }

@@ -9,9 +9,10 @@ use crate::tast::{Ty, Uniq};
 use crate::visit::any_component;
 use std::rc::Rc;
 
-/// An abstract memory location.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub(super) struct MemoryRoot(pub(super) u32);
+prim::dense_ids! {
+    /// An abstract memory location.
+    pub(super) struct MemoryRoot;
+}
 
 /// The alias sets of a value.
 #[derive(Clone, Debug)]

@@ -162,7 +162,7 @@ impl ConsumptionCheck<'_> {
         }
         for (root, i) in consumed {
             let Some(arg) = args.get(i) else { continue };
-            let named = self.roots.get(root.0 as usize);
+            let named = self.roots.get(root.index());
             if partial && named.is_some_and(|info| matches!(info.origin, Origin::Var(_))) {
                 let message = format!(
                     "A partial application cannot consume {}: the function might be applied again",

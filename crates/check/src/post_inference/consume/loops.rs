@@ -101,7 +101,7 @@ impl ConsumptionCheck<'_> {
             .zip(init.into_iter().zip(next))
             .map(|((roots, unique), ((init, _), (next, _)))| {
                 let root = roots.first().copied();
-                let info = root.and_then(|root| self.roots.get(root.0 as usize));
+                let info = root.and_then(|root| self.roots.get(root.index()));
                 let by_type = unique && (is_single || next.iter().any(is_old));
                 let consumed = by_type || info.is_some_and(|info| info.consumed.is_some());
                 LoopComponent { root, init, next, consumed }

@@ -170,7 +170,7 @@ impl ConsumptionCheck<'_> {
         let unique = self.result(&result, declared, body);
         let outer = self.used.iter().skip(used).map(|used| used.root);
         let captured = outer.filter(|root| {
-            let info = self.roots.get(root.0 as usize);
+            let info = self.roots.get(root.index());
             root.0 < self.barrier && info.is_some_and(|info| info.owner != Owner::Global)
         });
         let captured = set(captured.collect());
@@ -239,7 +239,7 @@ impl ConsumptionCheck<'_> {
     fn use_memory(&mut self, aliases: &Aliases, var: Option<VarId>, span: Span) {
         aliases.for_each_root(&mut |root| {
             let used = Use { root, var, span };
-            if let Some(Some(consumed)) = self.roots.get(root.0 as usize).map(|info| info.consumed) {
+            if let Some(Some(consumed)) = self.roots.get(root.index()).map(|info| info.consumed) {
                 self.used_after(&used, consumed);
             }
             self.used.push(used);
@@ -248,7 +248,7 @@ impl ConsumptionCheck<'_> {
 
     /// Consumes a root, or reports why it cannot be consumed.
     fn consume(&mut self, root: MemoryRoot, span: Span) {
-        let Some(info) = self.roots.get(root.0 as usize) else {
+        let Some(info) = self.roots.get(root.index()) else {
             return;
         };
         if let Some(consumed) = info.consumed {
@@ -262,7 +262,7 @@ impl ConsumptionCheck<'_> {
     }
 
     fn mark(&mut self, root: MemoryRoot, span: Span) {
-        if let Some(info) = self.roots.get_mut(root.0 as usize)
+        if let Some(info) = self.roots.get_mut(root.index())
             && info.consumed.is_none()
         {
             info.consumed = Some(span);
@@ -274,7 +274,7 @@ impl ConsumptionCheck<'_> {
     fn undo_since(&mut self, mark: usize) -> Vec<(MemoryRoot, Span)> {
         let roots = self.consumed.split_off(mark);
         let take = |root: MemoryRoot| {
-            let info = self.roots.get_mut(root.0 as usize)?;
+            let info = self.roots.get_mut(root.index())?;
             Some((root, info.consumed.take()?))
         };
         roots.into_iter().filter_map(take).collect()
@@ -527,7 +527,7 @@ impl ConsumptionCheck<'_> {
 
     /// Returns true if the checker made the variable to name a subexpression.
     fn is_synthetic(&self, var: VarId) -> bool {
-        let data = self.tables.vars.get(var.0 as usize);
+        let data = self.tables.vars.get(var.index());
         data.is_some_and(|data| data.span.is_none())
     }
 

@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 impl ConsumptionCheck<'_> {
     pub(super) fn new_root(&mut self, origin: Origin, owner: Owner) -> MemoryRoot {
-        let root = MemoryRoot(self.roots.len() as u32);
+        let root = MemoryRoot::new(self.roots.len());
         self.roots.push(RootInfo { origin, owner, consumed: None, reported: false });
         root
     }

@@ -10,13 +10,13 @@ use syntax::span::Span;
 impl ConsumptionCheck<'_> {
     /// The owner of a root.
     pub(super) fn owner(&self, root: MemoryRoot) -> Owner {
-        let info = self.roots.get(root.0 as usize);
+        let info = self.roots.get(root.index());
         info.map_or(Owner::Owned, |info| info.owner)
     }
 
     /// The name of a root, for messages.
     pub(super) fn root_name(&self, root: MemoryRoot) -> String {
-        match self.roots.get(root.0 as usize).map(|info| &info.origin) {
+        match self.roots.get(root.index()).map(|info| &info.origin) {
             Some(Origin::Var(var)) => format!("\"{}\"", self.var_name(*var)),
             Some(Origin::Result(name)) => format!("the result of applying \"{name}\""),
             None => "a value".to_owned(),
@@ -24,7 +24,7 @@ impl ConsumptionCheck<'_> {
     }
 
     pub(super) fn var_name(&self, var: VarId) -> &str {
-        self.tables.vars.get(var.0 as usize).map_or("?", |data| &data.name)
+        self.tables.vars.get(var.index()).map_or("?", |data| &data.name)
     }
 
     /// The name of a function, for messages.
@@ -38,13 +38,13 @@ impl ConsumptionCheck<'_> {
 
     /// The span that binds a variable.
     fn binding_span(&self, var: VarId) -> Option<Span> {
-        let data = self.tables.vars.get(var.0 as usize)?;
+        let data = self.tables.vars.get(var.index())?;
         data.span
     }
 
     /// Adds a label at the span that binds the root's variable.
     fn label_binding(&self, root: MemoryRoot, diag: Diagnostic) -> Diagnostic {
-        let Some(info) = self.roots.get(root.0 as usize) else {
+        let Some(info) = self.roots.get(root.index()) else {
             return diag;
         };
         let binding = match &info.origin {
@@ -91,7 +91,7 @@ impl ConsumptionCheck<'_> {
         }
         let name = self.root_name(root);
         let outer = root.0 < self.barrier;
-        let owner = self.roots.get(root.0 as usize).map(|info| info.owner);
+        let owner = self.roots.get(root.index()).map(|info| info.owner);
         let (message, hint) = match owner {
             Some(Owner::Owned) if outer => (
                 format!(
@@ -126,7 +126,7 @@ impl ConsumptionCheck<'_> {
 
     /// Returns true at the first report about the root.
     fn first_report(&mut self, root: MemoryRoot) -> bool {
-        match self.roots.get_mut(root.0 as usize) {
+        match self.roots.get_mut(root.index()) {
             Some(info) => !std::mem::replace(&mut info.reported, true),
             None => false,
         }

@@ -14,7 +14,7 @@ pub fn verify(program: &Program) -> Vec<String> {
     }
 }
 
-fn reads_back<L: ir::Level>(program: &ir::Program<L>) -> Result<(), String> {
+fn reads_back<L: ir::text::TextLevel>(program: &ir::Program<L>) -> Result<(), String> {
     let text = ir::text::print(program);
     match ir::text::parse::<L>(&text) {
         Err(e) => Err(format!("line {}, column {}: {}", e.line, e.col, e.message)),

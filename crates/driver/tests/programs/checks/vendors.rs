@@ -4,6 +4,7 @@
 
 use crate::program::Program;
 use driver::DeviceTarget;
+use imp::Verified;
 use libloading::Library;
 use std::ffi::{CString, c_char, c_void};
 use std::path::PathBuf;
@@ -12,7 +13,7 @@ use target::device::Device;
 
 /// The text of a program's kernels, if it has any.
 fn kernels(program: &Program, target: DeviceTarget) -> Result<Option<String>, String> {
-    let made = program.kernels_for(Device::default())?;
+    let made = Verified::new(program.kernels_for(Device::default())?)?;
     let made = kernelc::kernels(&made, target).map_err(|e| e.to_string())?;
     Ok(made.map(|kernels| kernels.source.to_string()))
 }

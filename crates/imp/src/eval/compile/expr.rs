@@ -42,7 +42,7 @@ impl Compiler<'_, '_> {
 
     /// A tuning parameter's value.
     pub(super) fn tunable(&mut self, id: TunableId) -> Compiled<i64> {
-        match self.constants.tunables.get(id.0 as usize) {
+        match self.constants.tunables.get(id.index()) {
             Some(value) => Ok(*value),
             None => self.fail(format!("tunable#{} does not exist", id.0)),
         }

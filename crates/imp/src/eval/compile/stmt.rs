@@ -128,7 +128,7 @@ impl<'p> Compiler<'p, '_> {
             Stmt::For(f) => self.for_loop(f),
             Stmt::Call { fun, args, results, location: _ } => {
                 let program = self.program;
-                let Some(callee) = program.functions.get(fun.0 as usize) else {
+                let Some(callee) = program.functions.get(fun.index()) else {
                     return self.fail(format!("function {} does not exist", fun.0));
                 };
                 let args = self.args(callee, args)?;
@@ -158,7 +158,7 @@ impl<'p> Compiler<'p, '_> {
             Stmt::ReadGlobal(var, global) => {
                 let part = self.target(*var)?;
                 let ty = self.ty(*var)?;
-                if self.program.globals.get(global.0 as usize).is_some_and(|of| !agree(*of, ty)) {
+                if self.program.globals.get(global.index()).is_some_and(|of| !agree(*of, ty)) {
                     return self.fail("a global has another type than the variable");
                 }
                 self.emit_large(LargeOp::ReadGlobal { d: part.reg, global: *global });

@@ -6,7 +6,7 @@ pub mod vectors;
 
 use imp::{
     Access, Check, CheckId, CodePlacement, Entry, EntryType, Expr, For, FunId, Function, Launch, LoopMode,
-    Program, Signature, Stmt, Var, VarInfo, VarType,
+    Program, Signature, Stmt, Var, VarInfo, VarType, Verified,
 };
 use llvm::{Jit, Options};
 use prim::{BinOp, CmpOp, PrimType, ScalarType};
@@ -27,7 +27,7 @@ pub struct Fun {
 impl Fun {
     pub fn var(&mut self, hint: &str, ty: VarType) -> Var {
         self.vars.push(VarInfo { ty, hint: hint.into() });
-        Var(self.vars.len() as u32 - 1)
+        Var::new(self.vars.len() - 1)
     }
     pub fn scalar(&mut self, hint: &str, ty: PrimType) -> Var {
         self.var(hint, VarType::Scalar(ty))
@@ -158,10 +158,14 @@ pub fn program(functions: Vec<Function>, params: Vec<EntryType>, results: Vec<En
     program
 }
 
+pub fn verified(program: &Program) -> Verified {
+    Verified::new(program.clone()).unwrap_or_else(|listing| panic!("{listing}"))
+}
+
 pub fn jit(program: &Program, cpu: &str) -> Jit {
     assert_eq!(llvm::ABI_VERSION as u64, ABI_VERSION);
     let options = Options { cpu: cpu.to_owned(), ..Options::default() };
-    let objects = llvm::compile(program, &options, llvm::Output::Object);
+    let objects = llvm::compile(&verified(program), &options, llvm::Output::Object);
     let objects = objects.unwrap_or_else(|error| panic!("{error}"));
     // SAFETY: the runtime's symbols have the types that its `abi` specifies.
     unsafe { Jit::new(&objects, &runtime::symbols()) }.unwrap()

@@ -37,7 +37,7 @@ pub fn array(ty: PrimType) -> EntryType {
 
 /// Adds a function as an entry point under its own name.
 pub fn export(program: &mut Program, function: Function, params: &[EntryType]) {
-    let fun = FunId(program.functions.len() as u32);
+    let fun = FunId::new(program.functions.len());
     add_entry(program, &function.name, fun, params, &[]);
     program.functions.push(function);
 }
