@@ -189,10 +189,10 @@ impl<L: Level> Visit<L> for Collect<'_> {
                 self.results(pat, body);
             }
             Exp::Apply { fun, args } => {
-                let sig = self.sigs.get(fun);
+                let sig = self.sigs.get(*fun);
                 for (i, arg) in args.iter().enumerate() {
                     let Atom::Var(arg) = arg else { continue };
-                    if self.sigs.consumes(fun, i) && self.tracked(*arg) {
+                    if self.sigs.consumes(*fun, i) && self.tracked(*arg) {
                         self.consume(*arg);
                     }
                 }

@@ -1,8 +1,7 @@
 //! Functions as their callers see them.
 
 use ir::syntax::Function;
-use ir::{FunName, Level, MathDefinitions, Program};
-use rustc_hash::FxHashMap;
+use ir::{FunId, Level, MathDefinitions, Program};
 
 /// The interface of a function as its callers see it.
 #[derive(Clone, Debug)]
@@ -16,33 +15,30 @@ pub struct Signature {
 /// The signatures of a program's functions, and the definitions of its mathematical functions.
 #[derive(Clone, Debug, Default)]
 pub struct Signatures {
-    functions: FxHashMap<FunName, Signature>,
+    functions: Vec<Signature>,
     math: MathDefinitions,
 }
 
 impl Signatures {
     /// Returns the signatures of all functions of a program.
     pub fn of<L: Level>(program: &Program<L>) -> Self {
-        let signature = |function: &Function<L>| {
-            let signature = Signature {
-                consumed: function.params.iter().map(|p| p.consumed).collect(),
-                aliases: function.ret.iter().map(|r| r.aliases.clone()).collect(),
-            };
-            (function.name.clone(), signature)
+        let signature = |function: &Function<L>| Signature {
+            consumed: function.params.iter().map(|p| p.consumed).collect(),
+            aliases: function.ret.iter().map(|r| r.aliases.clone()).collect(),
         };
         let functions = program.functions.iter().map(signature).collect();
         Self { functions, math: program.math.clone() }
     }
 
     /// Returns true if the function may consume this argument; true for unknown functions.
-    pub fn consumes(&self, fun: &FunName, argument: usize) -> bool {
+    pub fn consumes(&self, fun: FunId, argument: usize) -> bool {
         let signature = self.get(fun);
         signature.is_none_or(|signature| signature.consumed.get(argument) != Some(&false))
     }
 
     /// Returns the signature of a function, if it is known.
-    pub fn get(&self, fun: &FunName) -> Option<&Signature> {
-        self.functions.get(fun)
+    pub fn get(&self, fun: FunId) -> Option<&Signature> {
+        self.functions.get(fun.index())
     }
 
     /// Returns the definitions of mathematical functions.

@@ -7,11 +7,12 @@ use crate::names::{Names, atoms};
 use crate::rules::Lift;
 use crate::scope::{Position, Scope};
 use crate::{Pat, Result, Stms};
-use ir::name::{FunName, Name, Prov, SrcLoc};
+use ir::name::{FunId, Name, Prov, SrcLoc};
 use ir::remark::{Execution, OperationKind, RemarkKind, Sequential};
 use ir::syntax::{Attr, Aux, BasicOp, Body, Exp, Param, Stm};
 use ir::types::Type;
 use ir::{Builder, Flatten, Fuel, Segs, Soacs};
+use rustc_hash::FxHashMap;
 use target::levels::Stack;
 
 /// The state of flattening one function.
@@ -21,8 +22,8 @@ pub(crate) struct Ctx<'a> {
     /// The statements so far of the body that is being made.
     pub(crate) out: Stms,
     pub(crate) callees: &'a Callees,
-    /// Versions of functions that are called.
-    pub(crate) called: Vec<Version>,
+    /// The versions of functions that are called, with the ids by which calls name them.
+    pub(crate) called: FxHashMap<Version, FunId>,
     pub(crate) stack: Stack,
     pub(crate) mode: Flatten,
     /// The number of optional choices that may still be made.
@@ -58,19 +59,18 @@ impl Let {
 
 impl Ctx<'_> {
     /// Returns the version of a function to call from a position, and records the call.
-    pub(crate) fn call_version(&mut self, fun: &FunName, at: Position) -> FunName {
+    pub(crate) fn call_version(&mut self, fun: FunId, at: Position) -> FunId {
         self.call(self.callees.version(fun, at, self.stack))
     }
 
     /// Returns the lifted version of a function, and records the call.
-    pub(crate) fn call_lifted(&mut self, fun: &FunName, lift: Lift) -> FunName {
+    pub(crate) fn call_lifted(&mut self, fun: FunId, lift: Lift) -> FunId {
         self.call(Callees::lift(fun, lift, self.stack))
     }
 
-    fn call(&mut self, version: Version) -> FunName {
-        let name = version.name();
-        self.called.push(version);
-        name
+    fn call(&mut self, version: Version) -> FunId {
+        let next = FunId::new(self.called.len());
+        *self.called.entry(version).or_insert(next)
     }
 
     /// Returns true if nests are distributed into irregular statements: outside all segops, where

@@ -7,7 +7,7 @@ use crate::guards::Guards;
 use crate::names::Names;
 use crate::rules::{self, Lift, Lifted, Signature};
 use crate::scope::{Position, Scope};
-use ir::name::{FunName, Name};
+use ir::name::{FunId, FunName, Name};
 use ir::remark::RemarkKind;
 use ir::syntax::{Atom, BasicOp, Body, Exp, FunKind, FunParam, FunResult, Function, Program, Stm};
 use ir::tunable::TunableTable;
@@ -22,7 +22,7 @@ use target::levels::Stack;
 /// A function for a position.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Version {
-    fun: FunName,
+    fun: FunId,
     at: Position,
     /// True if the function is the same in all positions.
     same_everywhere: bool,
@@ -31,17 +31,22 @@ pub(crate) struct Version {
 }
 
 impl Version {
-    /// The version's function name.
-    pub(crate) fn name(&self) -> FunName {
+    /// The name of the version of a function of this name.
+    fn name(&self, of: &FunName) -> FunName {
         let word = match self.position() {
-            None => return self.fun.clone(),
+            None => return of.clone(),
             Some(CallPosition::LiftedRegular) => "regular",
             Some(CallPosition::LiftedIrregular) => "irregular",
             Some(CallPosition::Host) => "host",
             Some(CallPosition::Within { level: None, .. }) => "seq",
             Some(CallPosition::Within { level: Some(level), .. }) => level.name,
         };
-        FunName(format!("{}.{word}", self.fun).into())
+        FunName(format!("{of}.{word}").into())
+    }
+
+    /// The version's place in the order of the resulting program.
+    fn place(&self) -> (FunId, Position, Option<Lift>) {
+        (self.fun, self.at, self.lift)
     }
 
     /// The version's position, unless that is the outermost one.
@@ -57,61 +62,65 @@ impl Version {
     }
 
     /// The version's key in the resulting program.
-    fn key(&self) -> Option<version::Version> {
+    fn key(&self, of: FunName) -> Option<version::Version> {
         let position = self.position()?;
-        let of = self.fun.clone();
         Some(version::Version { of, position })
     }
 }
 
 /// Properties of the functions that are called.
 pub(crate) struct Callees {
-    /// Functions that contain parallelism, directly or through calls. Constants are not among them:
+    /// For each function, true if it contains parallelism, directly or through calls. Constants do not:
     /// a constant is computed once, outside, wherever it is named.
-    parallel: FxHashSet<FunName>,
+    parallel: Vec<bool>,
     /// For each function, which arguments it consumes.
-    consumed: FxHashMap<FunName, Vec<bool>>,
+    consumed: Vec<Vec<bool>>,
     /// The signatures of the functions that have lifted versions.
-    lifted: FxHashMap<FunName, Signature>,
+    lifted: Vec<Option<Signature>>,
+    /// The function that makes segment descriptors, if it is added.
+    pub(crate) segments: Option<FunId>,
 }
 
 impl Callees {
     fn of(functions: &[Function<Soacs>]) -> Self {
-        let consumed = functions.iter().map(|function| {
-            let params = function.params.iter().map(|param| param.consumed);
-            (function.name.clone(), params.collect())
-        });
+        let consumed =
+            functions.iter().map(|function| function.params.iter().map(|param| param.consumed).collect());
         let parallel = parallel_functions(functions);
-        let makes = |it: &&Function<Soacs>| {
-            let ordinary = it.kind == FunKind::Function;
-            parallel.contains(&it.name) || ordinary && makes_arrays(&it.body)
-        };
-        let lifted = functions.iter().filter(makes).map(|it| (it.name.clone(), Signature::of(it)));
-        let lifted: FxHashMap<FunName, Signature> = lifted.filter(|(_, it)| it.can_lift()).collect();
-        Self { consumed: consumed.collect(), lifted, parallel }
+        let lifted = functions.iter().zip(&parallel).map(|(function, parallel)| {
+            let ordinary = function.kind == FunKind::Function;
+            let makes = *parallel || ordinary && makes_arrays(&function.body);
+            makes.then(|| Signature::of(function)).filter(Signature::can_lift)
+        });
+        let segments = functions.iter().position(|function| *function.name.0 == *SEGMENTS);
+        Self {
+            consumed: consumed.collect(),
+            lifted: lifted.collect(),
+            parallel,
+            segments: segments.map(FunId::new),
+        }
     }
 
     /// The signature of a function that has lifted versions.
-    pub(crate) fn signature(&self, fun: &FunName) -> Option<&Signature> {
-        self.lifted.get(fun)
+    pub(crate) fn signature(&self, fun: FunId) -> Option<&Signature> {
+        self.lifted[fun.index()].as_ref()
     }
 
     /// The lifted version of a function.
-    pub(crate) fn lift(fun: &FunName, lift: Lift, stack: Stack) -> Version {
-        Version { fun: fun.clone(), at: Position::host(stack), same_everywhere: false, lift: Some(lift) }
+    pub(crate) fn lift(fun: FunId, lift: Lift, stack: Stack) -> Version {
+        Version { fun, at: Position::host(stack), same_everywhere: false, lift: Some(lift) }
     }
 
     /// Returns true if a function consumes its argument of this index.
-    pub(crate) fn consumes(&self, fun: &FunName, argument: usize) -> bool {
-        self.consumed.get(fun).and_then(|all| all.get(argument)).copied().unwrap_or(false)
+    pub(crate) fn consumes(&self, fun: FunId, argument: usize) -> bool {
+        self.consumed[fun.index()].get(argument).copied().unwrap_or(false)
     }
 
     /// The version of `fun` that a call from `at` refers to.
-    pub(crate) fn version(&self, fun: &FunName, at: Position, stack: Stack) -> Version {
-        let only = !self.parallel.contains(fun);
+    pub(crate) fn version(&self, fun: FunId, at: Position, stack: Stack) -> Version {
+        let only = !self.parallel[fun.index()];
         let host = Position::host(stack);
         Version {
-            fun: fun.clone(),
+            fun,
             at: if only || at.level == host.level {
                 // In tasks that contain tasks it is the same as outside of them.
                 host
@@ -134,58 +143,63 @@ impl Callees {
 pub fn flatten(mut program: Program<Soacs>, context: &mut Context) -> Result<Program<Segs>> {
     let stack = context.options.stack;
     if context.options.flatten.is_full_depth() && !stack.nests() {
-        program.functions.extend(builtin_functions()?);
+        add_builtin_functions(&mut program.functions)?;
     }
     let callees = Callees::of(&program.functions);
-    let by_name: FxHashMap<FunName, usize> =
-        program.functions.iter().enumerate().map(|(i, f)| (f.name.clone(), i)).collect();
     let mut seen: FxHashSet<Version> = FxHashSet::default();
     let host = Position::host(stack);
     let entries = program.entries.iter();
-    let mut worklist: Vec<Version> = entries.map(|entry| callees.version(&entry.fun, host, stack)).collect();
+    let mut worklist: Vec<Version> = entries.map(|entry| callees.version(entry.fun, host, stack)).collect();
     let mut flattened = Vec::new();
     loop {
         worklist.retain(|version| seen.insert(version.clone()));
         if worklist.is_empty() {
             break;
         }
-        let mut batch = Vec::with_capacity(worklist.len());
-        for version in worklist.drain(..) {
-            let index = by_name.get(&version.fun).copied();
-            let missing = || PassError::bug(format!("no function named {}", version.fun));
-            batch.push((index.ok_or_else(missing)?, version));
-        }
-        batch.sort_by_key(|(index, version)| (*index, version.at, version.lift));
-        let functions = &program.functions;
-        let done = context.each(batch, |(index, version), own| {
-            let function = functions[index].clone();
+        worklist.sort_by_key(Version::place);
+        let done = context.each(std::mem::take(&mut worklist), |version, own| {
+            let function = program.function(version.fun).clone();
             let (function, called) = flatten_function(function, &version, &callees, own)?;
-            let at = (version.at, version.lift);
-            Ok::<_, PassError>((index, at, function, called))
+            Ok::<_, PassError>((version, function, called))
         })?;
-        for (index, at, function, called) in done {
-            worklist.extend(called);
-            flattened.push((index, at, function));
-        }
+        worklist.extend(done.iter().flat_map(|(_, _, called)| called).cloned());
+        flattened.extend(done);
     }
-    flattened.sort_by_key(|(index, at, _)| (*index, *at));
+    flattened.sort_by_key(|(version, _, _)| version.place());
+    let versions =
+        flattened.iter().enumerate().map(|(at, (version, _, _))| (version.clone(), FunId::new(at)));
+    let ids: FxHashMap<Version, FunId> = versions.collect();
+    let mut entries = program.entries;
+    entries.iter_mut().for_each(|entry| entry.fun = ids[&callees.version(entry.fun, host, stack)]);
+    let functions = flattened.into_iter().map(|(_, mut function, called)| {
+        function.renumber_calls(|id| ids[&called[id.index()]]);
+        function
+    });
+    let functions = functions.collect();
     Ok(Program {
         levels: stack,
         files: program.files,
         opaques: program.opaques,
-        entries: program.entries,
-        functions: flattened.into_iter().map(|(_, _, function)| function).collect(),
+        entries,
+        functions,
         math: program.math,
     })
 }
 
-/// The functions that irregular nests call; those not called are dropped after flattening.
-fn builtin_functions() -> Result<Vec<Function<Soacs>>> {
+/// The name of the function that makes segment descriptors.
+const SEGMENTS: &str = "flatten.segments";
+
+/// Adds the functions that irregular nests call; those not called are dropped after flattening.
+fn add_builtin_functions(functions: &mut Vec<Function<Soacs>>) -> Result<()> {
     let program = ir::text::parse::<Soacs>(include_str!("added.ir"));
-    let program = program.map_err(|error| PassError::bug(error.to_string()))?;
-    Ok(program.functions)
+    let mut program = program.map_err(|error| PassError::bug(error.to_string()))?;
+    let first = functions.len();
+    program.renumber(|id| FunId::new(first + id.index()));
+    functions.append(&mut program.functions);
+    Ok(())
 }
 
+/// Flattens a function for a position. A call's id is the index in the returned list of versions.
 fn flatten_function(
     function: Function<Soacs>,
     version: &Version,
@@ -193,14 +207,14 @@ fn flatten_function(
     context: &mut Context,
 ) -> Result<(Function<Segs>, Vec<Version>)> {
     let types = TypeEnv::of_function(&function);
-    let Function { name: _, kind, version: _, attrs, params, ret, body, tunables, names, provs } = function;
+    let Function { name: of, kind, version: _, attrs, params, ret, body, tunables, names, provs } = function;
     let options = context.options.clone();
     let mut ctx = Ctx {
         names: Names::new(names, types, &provs),
         guards: Guards { tunables: TunableTable::of(tunables), of_segops: Vec::new() },
         out: Vec::new(),
         callees,
-        called: Vec::new(),
+        called: FxHashMap::default(),
         stack: options.stack,
         mode: options.flatten,
         fuel: &mut context.fuel,
@@ -208,7 +222,7 @@ fn flatten_function(
     };
     Replicates(&mut ctx.names.replicates).body(&body);
     let scope = Scope::of_function(version.at);
-    let signature = version.lift.zip(callees.signature(&version.fun));
+    let signature = version.lift.zip(callees.signature(version.fun));
     let (params, ret, body) = if let Some((lift, signature)) = signature {
         let consumed: Vec<bool> = params.iter().map(|param| param.consumed).collect();
         let Lifted { params, ret, body } =
@@ -221,19 +235,21 @@ fn flatten_function(
         let ret = ret.into_iter().map(|r| FunResult { ty: r.ty, aliases: r.aliases, ann: () }).collect();
         (params, ret, body)
     };
-    let name = version.name();
+    let name = version.name(&of);
     let Ctx { names, guards, called, decided, .. } = ctx;
     let (names, tunables) = (names.table, guards.tunables.into_tunables());
     for (prov, kind) in decided.unwrap_or_default() {
         context.remark(&name.0, provs.stack(prov), kind);
     }
-    let key = version.key();
+    let key = version.key(of);
     if let (Some(key), true) = (&key, options.remarks) {
         let of = key.of.0.clone();
         context.remark(&name.0, Vec::new(), RemarkKind::Version { of });
     }
     let function = Function { name, kind, version: key, attrs, params, ret, body, tunables, names, provs };
-    Ok((function, called))
+    let mut called: Vec<(Version, FunId)> = called.into_iter().collect();
+    called.sort_by_key(|(_, id)| *id);
+    Ok((function, called.into_iter().map(|(version, _)| version).collect()))
 }
 
 /// Collects the arrays that repeat one value.
@@ -272,25 +288,23 @@ fn makes_arrays(body: &Body<Soacs>) -> bool {
     })
 }
 
-fn parallel_functions(functions: &[Function<Soacs>]) -> FxHashSet<FunName> {
-    let mut callers: FxHashMap<FunName, Vec<&FunName>> = FxHashMap::default();
-    let mut queue: Vec<&FunName> = Vec::new();
-    for function in functions {
+fn parallel_functions(functions: &[Function<Soacs>]) -> Vec<bool> {
+    let mut callers: Vec<Vec<usize>> = vec![Vec::new(); functions.len()];
+    let mut queue: Vec<usize> = Vec::new();
+    for (at, function) in functions.iter().enumerate() {
         if has_combinator(&function.body) {
-            queue.push(&function.name);
+            queue.push(at);
         }
-        callees(&function.body, |callee| callers.entry(callee.clone()).or_default().push(&function.name));
+        callees(&function.body, |callee| callers[callee.index()].push(at));
     }
-    let mut found = FxHashSet::default();
+    let mut found = vec![false; functions.len()];
     while let Some(fun) = queue.pop() {
-        if found.insert(fun.clone()) {
-            queue.extend(callers.get(fun).into_iter().flatten());
+        if !std::mem::replace(&mut found[fun], true) {
+            queue.append(&mut callers[fun]);
         }
     }
-    for function in functions {
-        if function.kind == FunKind::Constant {
-            found.remove(&function.name);
-        }
+    for (found, function) in found.iter_mut().zip(functions) {
+        *found &= function.kind != FunKind::Constant;
     }
     found
 }

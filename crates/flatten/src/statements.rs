@@ -47,7 +47,7 @@ impl Ctx<'_> {
                 self.names.note_counter(form);
                 Exp::Loop { params, form, body: self.body(scope, body)? }
             }
-            Exp::Apply { fun, args } => Exp::Apply { fun: self.call_version(&fun, scope.of(&aux).at), args },
+            Exp::Apply { fun, args } => Exp::Apply { fun: self.call_version(fun, scope.of(&aux).at), args },
             Exp::Op(soac) => return rules::combinator(self, scope, Let { pat, aux }, soac),
         };
         self.emit(Let { pat, aux }, exp);

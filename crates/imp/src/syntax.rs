@@ -4,6 +4,7 @@ pub use crate::device::{AtomicUpdate, DeviceOp};
 pub use crate::expr::Expr;
 pub use crate::tunable::{Tunable, TunableClass, TunableId};
 pub use crate::vars::{MAX_LANES, MAX_SMALL_STRIDE, ROOT_LANES, VarInfo, VarType};
+pub use ir::name::FunId;
 use prim::PrimType;
 use std::sync::Arc;
 pub use target::memories::MemoryId;
@@ -403,9 +404,6 @@ pub enum Stmt {
 }
 
 prim::dense_ids! {
-    /// An index into [`Program::functions`].
-    pub struct FunId;
-
     /// An index into [`Program::checks`].
     pub struct CheckId;
 
@@ -474,7 +472,7 @@ pub struct Data {
 /// An entry point. Its function's parameters and results are, in order, the words of the entry's
 /// values: scalars (narrower ones as their own type), and for an array first the buffer, then the
 /// sizes as `i64`. Buffers are in host memory, in programs for a device all in device memory.
-pub type Entry = ir::syntax::EntryPoint<FunId>;
+pub type Entry = ir::syntax::EntryPoint;
 
 /// A program.
 #[derive(Clone, PartialEq, Debug, Default)]

@@ -8,7 +8,7 @@ use imp::build::Operand;
 use imp::{Arg, Check, Stmt, Var, emit};
 use ir::facts::FactFlag;
 use ir::mem::MemOp;
-use ir::name::{FunName, Name};
+use ir::name::{FunId, Name};
 use ir::seg::SegOp;
 use ir::syntax::{Atom, Exp, LoopForm};
 use ir::types::Type;
@@ -90,7 +90,7 @@ impl<S: Schedule> Generator<'_, S> {
                 let independent = stm.aux.facts.has(FactFlag::Independent);
                 self.loop_(&stm.pat, params, *form, body, independent)
             }
-            Exp::Apply { fun, args } => self.call(&stm.pat, fun, args, stm.aux.prov),
+            Exp::Apply { fun, args } => self.call(&stm.pat, *fun, args, stm.aux.prov),
             Exp::Op(MemOp::Alloc { bytes, memory }) => {
                 self.alloc_block(&stm.pat, stm.aux.prov, *bytes, *memory)
             }
@@ -251,10 +251,10 @@ impl<S: Schedule> Generator<'_, S> {
         self.release_bound(body)
     }
 
-    fn call(&mut self, pat: &[Param], fun: &FunName, args: &[Atom], prov: Prov) -> Result {
-        let callee = self.shared.ids.get(fun);
-        match callee.ok_or_else(|| PassError::bug(format!("function {fun} does not exist")))? {
-            Callee::Function(id) => {
+    fn call(&mut self, pat: &[Param], fun: FunId, args: &[Atom], prov: Prov) -> Result {
+        let shared = self.shared;
+        match &shared.callees[fun.index()] {
+            Callee::Function => {
                 let mut converted = Vec::with_capacity(args.len());
                 for &arg in args {
                     match arg {
@@ -271,13 +271,13 @@ impl<S: Schedule> Generator<'_, S> {
                     }
                 }
                 let results = pat.iter().filter_map(|p| self.bind_owned(p)).collect();
-                let location = self.shared.recursive.contains(fun).then(|| {
+                let location = self.shared.recursive[fun.index()].then(|| {
                     let location = self.source_location(prov);
                     self.tables.check(Check { format: "".into(), location })
                 });
-                self.emit(Stmt::Call { fun: *id, args: converted, results, location });
+                self.emit(Stmt::Call { fun, args: converted, results, location });
             }
-            Callee::Constant(_, globals) => {
+            Callee::Constant(globals) => {
                 S::on_host(self, |g| {
                     let vars: Vec<Var> = pat.iter().filter_map(|p| g.bind_borrowed(p)).collect();
                     for (var, &global) in vars.into_iter().zip(globals) {

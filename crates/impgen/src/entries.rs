@@ -3,8 +3,7 @@
 
 use super::{Callee, ProgramContext, result_types, var_type};
 use crate::Result;
-use imp::{Arg, CodePlacement, EntryValue, Expr, Function, OpaqueTypes, Stmt, Var, VarInfo, VarType};
-use ir::syntax::FunKind;
+use imp::{Arg, CodePlacement, EntryValue, Expr, FunId, Function, OpaqueTypes, Stmt, Var, VarInfo, VarType};
 use ir::{Mems, PassError};
 use std::sync::Arc;
 
@@ -14,14 +13,10 @@ pub(crate) fn generate(
     entry: &ir::syntax::EntryPoint,
     program: &ir::Program<Mems>,
     functions: &[Function],
-    shared: &ProgramContext<'_>,
 ) -> Result<Function> {
     let bug = || PassError::bug(format!("entry point {} does not match its function", entry.signature.name));
-    let Some(Callee::Function(id)) = shared.ids.get(&entry.fun) else {
-        return Err(bug());
-    };
-    let callee = &program.functions[id.index()];
-    let target = functions.get(id.index()).ok_or_else(bug)?;
+    let callee = program.function(entry.fun);
+    let target = &functions[entry.fun.index()];
     let opaques = &program.opaques;
     let mut wrapper = Function {
         name: format!("entry {}", entry.signature.name).into(),
@@ -49,7 +44,7 @@ pub(crate) fn generate(
             VarType::Buffer(_) => Arg::Buffer(var),
         })
         .collect();
-    wrapper.body = vec![Stmt::Call { fun: *id, args, results: results_vars, location: None }];
+    wrapper.body = vec![Stmt::Call { fun: entry.fun, args, results: results_vars, location: None }];
     Ok(wrapper)
 }
 
@@ -94,16 +89,17 @@ pub(crate) fn initialiser(program: &ir::Program<Mems>, shared: &ProgramContext<'
         code: CodePlacement::OneModule,
         recursive: false,
     };
-    for function in program.functions.iter().filter(|f| f.kind == FunKind::Constant) {
-        let Some(Callee::Constant(id, globals)) = shared.ids.get(&function.name) else {
+    for (at, (function, callee)) in program.functions.iter().zip(&shared.callees).enumerate() {
+        let Callee::Constant(globals) = callee else {
             continue;
         };
+        let fun = FunId::new(at);
         let results: Vec<Var> = result_types(function)
             .map(|ty| new_var(&mut init, VarInfo { ty, hint: function.name.0.clone() }))
             .collect();
         let owned = buffers(&init, &results);
         init.owned.extend(owned);
-        init.body.push(Stmt::Call { fun: *id, args: Vec::new(), results: results.clone(), location: None });
+        init.body.push(Stmt::Call { fun, args: Vec::new(), results: results.clone(), location: None });
         for (&global, var) in globals.iter().zip(results) {
             init.body.push(Stmt::WriteGlobal(global, var));
         }

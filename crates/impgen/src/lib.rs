@@ -31,13 +31,11 @@ mod tunables;
 
 use imp::captures;
 use imp::{FunId, GlobalId, Program, VarType};
-use ir::name::FunName;
 use ir::syntax::{FunKind, Function};
 use ir::types::Type;
 use ir::{Context, Mems, PassError};
 use petgraph::graph::DiGraph;
 use program_tables::ProgramTables;
-use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 use target::device::Device;
 use target::levels::Stack;
@@ -62,9 +60,10 @@ impl<T> OrBug<T> for Option<T> {
 /// Program-wide data that all functions share while they are generated.
 pub(crate) struct ProgramContext<'a> {
     files: &'a [Arc<str>],
-    ids: FxHashMap<FunName, Callee>,
-    /// Functions that can call themselves, directly or indirectly.
-    pub(crate) recursive: FxHashSet<FunName>,
+    /// The call targets of the functions.
+    callees: Vec<Callee>,
+    /// For each function, true if it can call itself, directly or indirectly.
+    pub(crate) recursive: Vec<bool>,
     tunables: TunableNumbers,
     /// The target machine, for whose levels the program was flattened.
     machine: Stack,
@@ -72,13 +71,13 @@ pub(crate) struct ProgramContext<'a> {
     device: Device,
 }
 
-/// The call target of a function name.
+/// The call target of a function.
 #[derive(Clone)]
 pub(crate) enum Callee {
-    /// A function, called by its id.
-    Function(FunId),
+    /// A function, which has the same id in both programs.
+    Function,
     /// A constant, whose values are read from these globals.
-    Constant(FunId, Vec<GlobalId>),
+    Constant(Vec<GlobalId>),
 }
 
 /// Generates a program; see the module's header.
@@ -87,38 +86,28 @@ pub(crate) enum Callee {
 /// A limitation: on a CPU, segops over several dimensions. A bug report: anything that an earlier
 /// pass should not have left.
 pub fn generate(program: &ir::Program<Mems>, context: &mut Context) -> Result<Program> {
-    let mut ids = FxHashMap::default();
     let mut globals = Vec::new();
-    for (at, function) in program.functions.iter().enumerate() {
-        let id = FunId::new(at);
-        let callee = match function.kind {
-            FunKind::Function => Callee::Function(id),
-            FunKind::Constant => {
-                let own = result_types(function)
-                    .map(|ty| {
-                        globals.push(ty);
-                        GlobalId::new(globals.len() - 1)
-                    })
-                    .collect();
-                Callee::Constant(id, own)
-            }
-        };
-        ids.insert(function.name.clone(), callee);
-    }
+    let callees = program.functions.iter().map(|function| match function.kind {
+        FunKind::Function => Callee::Function,
+        FunKind::Constant => {
+            let own = result_types(function).map(|ty| {
+                globals.push(ty);
+                GlobalId::new(globals.len() - 1)
+            });
+            Callee::Constant(own.collect())
+        }
+    });
     let mut shared = ProgramContext {
         files: &program.files,
-        ids,
-        recursive: FxHashSet::default(),
+        callees: callees.collect(),
+        recursive: recursive_functions(program),
         tunables: TunableNumbers::default(),
         machine: program.levels,
         device: context.options.device,
     };
     let tunables = shared.tunables.number(program);
-    let recursive = recursive_functions(program);
-    let names = program.functions.iter().map(|f| &f.name).zip(&recursive);
-    shared.recursive = names.filter(|(_, recursive)| **recursive).map(|(name, _)| name.clone()).collect();
     let mut functions = Vec::with_capacity(program.functions.len() + program.entries.len());
-    let each: Vec<_> = program.functions.iter().zip(recursive).collect();
+    let each: Vec<_> = program.functions.iter().zip(shared.recursive.clone()).collect();
     let made = context
         .each(each, |(function, recursive), own| function::generate(function, recursive, &shared, own))?;
     let mut tables = ProgramTables::default();
@@ -130,7 +119,7 @@ pub fn generate(program: &ir::Program<Mems>, context: &mut Context) -> Result<Pr
     let mut entries = Vec::with_capacity(program.entries.len());
     for entry in &program.entries {
         let fun = FunId::new(functions.len());
-        functions.push(entries::generate(entry, program, &functions, &shared)?);
+        functions.push(entries::generate(entry, program, &functions)?);
         entries.push(imp::Entry { fun, signature: entry.signature.clone() });
     }
     let init = entries::initialiser(program, &shared);
@@ -173,15 +162,11 @@ pub(crate) fn var_type(ty: &Type) -> Option<VarType> {
 fn recursive_functions(program: &ir::Program<Mems>) -> Vec<bool> {
     let mut graph = DiGraph::<(), ()>::new();
     let nodes: Vec<_> = program.functions.iter().map(|_| graph.add_node(())).collect();
-    let by_name: FxHashMap<&FunName, usize> =
-        program.functions.iter().enumerate().map(|(i, f)| (&f.name, i)).collect();
     let mut recursive = vec![false; nodes.len()];
     for (at, function) in program.functions.iter().enumerate() {
         ir::walk::callees(&function.body, |callee| {
-            if let Some(&to) = by_name.get(callee) {
-                graph.add_edge(nodes[at], nodes[to], ());
-                recursive[at] |= at == to;
-            }
+            graph.add_edge(nodes[at], nodes[callee.index()], ());
+            recursive[at] |= at == callee.index();
         });
     }
     for component in petgraph::algo::kosaraju_scc(&graph) {

@@ -150,14 +150,7 @@ impl Load {
                         self.block(yes);
                         self.block(no);
                     }
-                    imp::resource_stmt!()
-                    | Stmt::Load(..)
-                    | Stmt::LoadLanes { .. }
-                    | Stmt::Copy { .. }
-                    | Stmt::While(..)
-                    | Stmt::For(_)
-                    | Stmt::Call { .. }
-                    | Stmt::Device(_) => {}
+                    imp::leaf_stmt!() | imp::nested_stmt!() => {}
                 }
             }
         });

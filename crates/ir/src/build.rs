@@ -30,7 +30,7 @@
 //! - An operand without a known type is a bug of the pass: the builder panics.
 
 use crate::facts::Facts;
-use crate::name::{FunName, Name, NameTable, Prov};
+use crate::name::{FunId, Name, NameTable, Prov};
 use crate::scan_reduce::ScanReduce;
 use crate::soac::{Operator, Screma, Soac, Soacs};
 use crate::syntax::{
@@ -343,7 +343,7 @@ impl<'a, L: Level> Builder<'a, L> {
     }
 
     /// A call with results of these types.
-    pub fn call(&mut self, hint: &str, fun: FunName, args: Vec<Atom>, types: Vec<Type>) -> Vec<Name> {
+    pub fn call(&mut self, hint: &str, fun: FunId, args: Vec<Atom>, types: Vec<Type>) -> Vec<Name> {
         let exp = Exp::Apply { fun, args };
         self.bind_all(types.into_iter().map(|ty| (hint, ty)), exp)
     }

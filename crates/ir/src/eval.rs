@@ -229,8 +229,7 @@ pub fn eval_entry_with<L: EvalLevel>(
         .find(|entry_point| *entry_point.signature.name == *entry)
         .ok_or_else(|| argument(format!("entry point {entry} does not exist")))?;
     let mut m = Evaluator::new(program, options);
-    let index = m.function_index(&entry_point.fun)?;
-    let function = &program.functions[index];
+    let function = program.function(entry_point.fun);
 
     let leaves = program.opaques.flatten_values(&entry_point.signature.params);
     if leaves.len() != args.len() {
@@ -249,10 +248,10 @@ pub fn eval_entry_with<L: EvalLevel>(
         values.push(value.ok_or_else(|| argument("too few arguments for the function".to_owned()))?);
     }
     check_sizes(function, &values)?;
-    m.arguments_in_blocks(index, &mut values)?;
+    m.arguments_in_blocks(entry_point.fun, &mut values)?;
 
     let mut results = Vec::new();
-    m.call(index, &mut values, &mut results)?;
+    m.call(entry_point.fun, &mut values, &mut results)?;
     let mut results = results.into_iter().filter(|value| !matches!(value, Value::Unit | Value::Block(_)));
     let mut out = Vec::new();
     for (leaf, _) in program.opaques.flatten_values([&entry_point.signature.result]) {

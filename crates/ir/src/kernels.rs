@@ -5,11 +5,10 @@
 //! constants nor tuning parameters. Segops are checked by `mem::offload`, which moves operations that
 //! cannot be kernels to the host; all later passes rely on that.
 
-use crate::name::FunName;
+use crate::name::FunId;
 use crate::seg::Segs;
 use crate::syntax::{Exp, FunKind, Function, Param, Program};
 use crate::walk::{Visit, with_stack};
-use rustc_hash::FxHashMap;
 use std::fmt;
 
 /// The reason for which an operation cannot be a device kernel.
@@ -85,30 +84,26 @@ impl fmt::Display for Refusal {
 
 /// The functions of a program, as callees of device threads.
 #[derive(Default)]
-pub struct ThreadCallees(FxHashMap<FunName, (FunKind, Option<CallRefusal>)>);
+pub struct ThreadCallees(Vec<(FunKind, Option<CallRefusal>)>);
 
 impl ThreadCallees {
     /// Analyses the functions of a program.
     pub fn of(program: &Program<Segs>) -> Self {
+        let mut walk =
+            Walk { functions: &program.functions, states: vec![State::Unseen; program.functions.len()] };
         let each = program.functions.iter().enumerate();
-        let mut walk = Walk {
-            by_name: each.map(|(at, f)| (&f.name, at)).collect(),
-            functions: &program.functions,
-            states: vec![State::Unseen; program.functions.len()],
-        };
-        let each = program.functions.iter().enumerate();
-        Self(each.map(|(at, f)| (f.name.clone(), (f.kind, walk.visit(at)))).collect())
+        Self(each.map(|(at, f)| (f.kind, walk.visit(FunId::new(at)))).collect())
     }
 
     /// The reason for which kernels cannot call a function, if there is one. The values of constants
     /// are read before the kernel.
-    pub fn refusal(&self, fun: &FunName) -> Option<CallRefusal> {
-        self.0.get(fun).filter(|(kind, _)| *kind == FunKind::Function)?.1
+    pub fn refusal(&self, fun: FunId) -> Option<CallRefusal> {
+        self.0.get(fun.index()).filter(|(kind, _)| *kind == FunKind::Function)?.1
     }
 
     /// Returns true if threads can call a function.
-    pub fn allow(&self, fun: &FunName) -> bool {
-        self.0.get(fun) == Some(&(FunKind::Function, None))
+    pub fn allow(&self, fun: FunId) -> bool {
+        self.0.get(fun.index()) == Some(&(FunKind::Function, None))
     }
 }
 
@@ -123,19 +118,18 @@ enum State {
 /// A depth-first walk of the call graph.
 struct Walk<'a> {
     functions: &'a [Function<Segs>],
-    by_name: FxHashMap<&'a FunName, usize>,
     states: Vec<State>,
 }
 
 impl Walk<'_> {
-    fn visit(&mut self, at: usize) -> Option<CallRefusal> {
-        match self.states[at] {
+    fn visit(&mut self, id: FunId) -> Option<CallRefusal> {
+        match self.states[id.index()] {
             State::Seen(refusal) => return refusal,
             State::Open => return Some(CallRefusal::Recursive),
             State::Unseen => {}
         }
-        self.states[at] = State::Open;
-        let function = &self.functions[at];
+        self.states[id.index()] = State::Open;
+        let function = &self.functions[id.index()];
         let mut uses = Uses::default();
         Visit::<Segs>::body(&mut uses, &function.body);
         let arrays = function.params.iter().any(|p| p.param.ty.is_array())
@@ -143,12 +137,10 @@ impl Walk<'_> {
         let constant = (function.kind == FunKind::Constant).then_some(CallRefusal::Constant);
         let mut refusal = constant.or(arrays.then_some(CallRefusal::OnArrays)).or(uses.refusal);
         for called in uses.calls {
-            if let Some(&next) = self.by_name.get(&called) {
-                let of_callee = with_stack(|| self.visit(next));
-                refusal = refusal.or(of_callee);
-            }
+            let of_callee = with_stack(|| self.visit(called));
+            refusal = refusal.or(of_callee);
         }
-        self.states[at] = State::Seen(refusal);
+        self.states[id.index()] = State::Seen(refusal);
         refusal
     }
 }
@@ -157,7 +149,7 @@ impl Walk<'_> {
 #[derive(Default)]
 struct Uses {
     refusal: Option<CallRefusal>,
-    calls: Vec<FunName>,
+    calls: Vec<FunId>,
 }
 
 impl Visit<Segs> for Uses {
@@ -173,7 +165,7 @@ impl Visit<Segs> for Uses {
             Exp::Basic(crate::parameter_op!()) => {
                 self.refusal = self.refusal.or(Some(CallRefusal::Tuned));
             }
-            Exp::Apply { fun, .. } => self.calls.push(fun.clone()),
+            Exp::Apply { fun, .. } => self.calls.push(*fun),
             Exp::Basic(_) | Exp::If { .. } | Exp::Loop { .. } => {}
         }
         self.walk_exp(exp);

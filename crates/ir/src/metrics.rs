@@ -17,10 +17,9 @@ use crate::soac::{Screma, Soac, Soacs};
 use crate::syntax::{
     BasicOp, Body, ENTRY_SIZES_MESSAGE, Exp, FunKind, Lambda, Level, LoopForm, MsgPart, Param, Stm,
 };
-use crate::walk::{LevelOp, Visit};
-use crate::{FunName, Name, Program, Segs};
+use crate::walk::{Fields, Visit};
+use crate::{Name, Program, Segs};
 use prim::{ScalarOp, UnClass, UnOp};
-use rustc_hash::FxHashSet;
 
 /// A pattern of operations: a name, optionally preceded by names of the operations around it
 /// (`Screma/BinOp`). With a leading `/`, the first one must be outermost.
@@ -104,14 +103,13 @@ impl Counted for SegOp<Segs> {
 
 /// For each pattern, the number of matching operations in the program.
 pub fn count<L: Level<Op: Counted>>(program: &Program<L>, patterns: &[Pattern]) -> Vec<u64> {
-    let is_constant = |kind: &FunKind| matches!(kind, FunKind::Constant);
-    let constants = program.functions.iter().filter(|f| is_constant(&f.kind));
+    let kinds = program.functions.iter().map(|function| function.kind);
     let mut counter = Counter {
         patterns,
         counts: vec![0; patterns.len()],
         path: Vec::new(),
         uses: Vec::new(),
-        constants: constants.map(|function| &function.name).collect(),
+        kinds: kinds.collect(),
     };
     let own = |function: &&crate::syntax::Function<L>| !function.name.is_added();
     for function in program.functions.iter().filter(own) {
@@ -170,8 +168,8 @@ struct Counter<'a> {
     path: Vec<&'static str>,
     /// Numbers of uses of the function's names, except as inputs of combinators.
     uses: Vec<u32>,
-    /// Constants, which are read and not called.
-    constants: FxHashSet<&'a FunName>,
+    /// The kinds of the program's functions: constants are read and not called.
+    kinds: Vec<FunKind>,
 }
 
 impl Counter<'_> {
@@ -230,7 +228,7 @@ impl<L: Level<Op: Counted>> Visit<L> for Counter<'_> {
                 counter.body(body);
             }),
             Exp::Apply { fun, args: _ } => {
-                if !self.constants.contains(fun) {
+                if self.kinds[fun.index()] == FunKind::Function {
                     self.count_leaf("Apply");
                 }
             }

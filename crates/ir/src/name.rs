@@ -1,4 +1,4 @@
-//! Names and function names.
+//! Names, and ids and names of functions.
 //!
 //! A [`Name`] is an index into its function's [`NameTable`], which keeps a hint
 //! for printing (`xs_12` is name 12 with the hint `xs`).
@@ -10,6 +10,9 @@ use std::sync::Arc;
 prim::dense_ids! {
     /// A variable of a function, unique and dense within that function.
     pub struct Name;
+
+    /// A function: an index into its program's list of functions.
+    pub struct FunId;
 }
 
 /// The names of one function.
@@ -62,13 +65,10 @@ impl NameTable {
 pub struct FunName(pub Arc<str>);
 
 impl FunName {
-    /// The prefix of the names of functions that flattening adds to a program.
-    pub const ADDED: &str = "flatten.";
-
     /// Returns true if flattening has added the function: a helper that is not specific to the
     /// program.
     pub fn is_added(&self) -> bool {
-        self.0.starts_with(Self::ADDED)
+        self.0.starts_with("flatten.")
     }
 }
 

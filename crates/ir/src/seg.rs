@@ -296,6 +296,18 @@ pub struct Seg<L: Level> {
 }
 
 impl<L: Level> Seg<L> {
+    /// Its name in IR text, by its kind.
+    pub fn keyword(&self) -> &'static str {
+        match &self.kind {
+            SegKind::ScanReduce(scan_reduce) if scan_reduce.is_map() => "segmap",
+            SegKind::ScanReduce(scan_reduce) if scan_reduce.reduces.is_empty() => "segscan",
+            SegKind::ScanReduce(ScanReduce { scans, post: None, .. }) if scans.is_empty() => "segred",
+            SegKind::ScanReduce(_) => "segscanred",
+            SegKind::Hist(_) => "seghist",
+            SegKind::FlatMap => "segflatmap",
+        }
+    }
+
     /// Returns true if it is a map of a single iteration, executed by one thread.
     pub fn is_single_iteration(&self) -> bool {
         self.kind.is_map() && matches!(self.space.dims[..], [(_, Dim::Const(1))])

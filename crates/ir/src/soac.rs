@@ -68,6 +68,30 @@ impl Screma {
         Self { width, inputs, map, scan_reduce: ScanReduce::default() }
     }
 
+    /// Its name in IR text, by the parts that it has.
+    pub fn keyword(&self) -> &'static str {
+        let Self { map, scan_reduce, .. } = self;
+        let plain = map.is_identity() && scan_reduce.n_accumulated() == map.ret.len();
+        match (scan_reduce.scans.is_empty(), scan_reduce.reduces.is_empty(), scan_reduce.post.is_none()) {
+            (true, true, true) => "map",
+            (true, false, true) => {
+                if plain {
+                    "reduce"
+                } else {
+                    "redomap"
+                }
+            }
+            (false, true, true) => {
+                if plain {
+                    "scan"
+                } else {
+                    "scanomap"
+                }
+            }
+            _ => "screma",
+        }
+    }
+
     /// For each result of the map function, the input of which it is the element, if it is one.
     pub fn forwarded_inputs(&self) -> impl Iterator<Item = Option<Name>> + '_ {
         self.map.body.result.iter().map(|atom| {

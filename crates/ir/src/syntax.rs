@@ -18,7 +18,7 @@ pub use crate::attrs::{Attr, Attrs};
 pub use crate::basic::{BasicOp, DimIndex, ENTRY_SIZES_MESSAGE, MsgPart, ReshapeKind};
 use crate::facts::Facts;
 use crate::math::MathDefinitions;
-use crate::name::{FunName, Name, NameTable, Prov, ProvTable};
+use crate::name::{FunId, FunName, Name, NameTable, Prov, ProvTable};
 use crate::tunable::Tunable;
 use crate::types::Type;
 use crate::version::Version;
@@ -187,7 +187,7 @@ pub enum Exp<L: Level> {
     /// computed once.
     Apply {
         /// The function.
-        fun: FunName,
+        fun: FunId,
         /// Arguments, one per parameter.
         args: Vec<Atom>,
     },
@@ -283,9 +283,9 @@ pub struct Function<L: Level> {
 /// An entry point: a function whose parameters and results represent those of the entry point, by
 /// the leaves of the values in order ([`value::interface`]), each array after its sizes.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct EntryPoint<F = FunName> {
+pub struct EntryPoint {
     /// The function that implements it.
-    pub fun: F,
+    pub fun: FunId,
     /// Its name and types for callers.
     pub signature: Signature,
 }

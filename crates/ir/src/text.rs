@@ -160,16 +160,16 @@ pub fn level_of(text: &str) -> Option<&str> {
 
 /// A type as text.
 pub fn show_type(names: &NameTable, ty: &Type) -> String {
-    Printer::show(names, |p| p.ty(ty))
+    Printer::show(names, &[], |p| p.ty(ty))
 }
 
-/// A statement's first line as text.
-pub fn show_stm<L: TextLevel>(names: &NameTable, stm: &Stm<L>) -> String {
-    let text = Printer::show(names, |p| p.stm(stm));
+/// The first line of a program's statement as text.
+pub fn show_stm<L: TextLevel>(program: &Program<L>, names: &NameTable, stm: &Stm<L>) -> String {
+    let text = Printer::show(names, &print::fun_names(program), |p| p.stm(stm));
     text.lines().next().unwrap_or_default().trim().to_owned()
 }
 
 /// A name as text.
 pub fn show_name(names: &NameTable, name: Name) -> String {
-    Printer::show(names, |p| p.name(name))
+    Printer::show(names, &[], |p| p.name(name))
 }

@@ -77,7 +77,7 @@ use crate::syntax::{EntryPoint, EntryValue, FunKind, Function, Level, OpaqueType
 use crate::text::{self, Note, TextLevel};
 use crate::types::Type;
 use crate::version;
-use rustc_hash::FxHashMap;
+use rustc_hash::FxHashSet;
 use std::fmt;
 
 /// The invariants of a level's operations.
@@ -158,9 +158,10 @@ impl fmt::Display for VerifyError {
 /// All violations, in program order; at most a few hundred.
 pub fn verify<L: VerifyLevel>(program: &Program<L>) -> Result<(), Vec<VerifyError>> {
     let mut errors = Vec::new();
-    let mut functions: FxHashMap<&FunName, &Function<L>> = FxHashMap::default();
-    for function in &program.functions {
-        if functions.insert(&function.name, function).is_some() {
+    let functions = &program.functions;
+    let mut names = FxHashSet::default();
+    for function in functions {
+        if !names.insert(&function.name) {
             errors.push(error_in(&function.name, "two functions have this name"));
         }
     }
@@ -172,11 +173,11 @@ pub fn verify<L: VerifyLevel>(program: &Program<L>) -> Result<(), Vec<VerifyErro
             continue;
         }
         let stack = version::stack(function.version.as_ref(), program.levels);
-        types::check(function, &functions, &program.math, stack, &mut errors);
+        types::check(function, functions, &program.math, stack, &mut errors);
         if errors.len() > before {
             continue;
         }
-        consume::check(function, &functions, &mut errors);
+        consume::check(function, functions, &mut errors);
         if errors.len() > 200 {
             break;
         }
@@ -188,13 +189,11 @@ pub fn verify<L: VerifyLevel>(program: &Program<L>) -> Result<(), Vec<VerifyErro
         errors.push(error_in(function, &problem));
     }
     for entry in &program.entries {
-        match functions.get(&entry.fun) {
+        match functions.get(entry.fun.index()) {
             Some(function) => check_entry(&program.opaques, entry, function, &mut errors),
             None => {
-                errors.push(error_in(
-                    &entry.fun,
-                    &format!("the function of entry point {} does not exist", entry.signature.name),
-                ));
+                let name = &entry.signature.name;
+                errors.push(error_in(&nobody, &format!("the function of entry point {name} does not exist")));
             }
         }
     }

@@ -23,9 +23,11 @@
 //! [`LevelOp`] is the interface of each level's operations for generic code. Substitution, free
 //! names and copies with fresh names are in [`rename`].
 
+pub(crate) mod fields;
 mod ops;
 pub mod rename;
 
+pub use fields::Fields;
 pub use rename::{
     Import, Substitution, alpha_equivalent, alpha_equivalent_ignoring_prov, binders, free_names,
     free_names_exp, free_names_lambda, import_body, refresh_body, refresh_lambda, substitute_body,
@@ -33,23 +35,17 @@ pub use rename::{
 };
 
 use crate::facts::SharedRead;
-use crate::name::{FunName, Name, Prov};
+use crate::name::{FunId, Name, Prov};
 use crate::poly::Poly;
 use crate::syntax::{
-    Atom, Aux, BasicOp, Body, DimIndex, Exp, FunParam, FunResult, Function, Lambda, Level, LoopForm,
-    LoopParam, MsgPart, Param, Stm,
+    Atom, Aux, BasicOp, Body, Exp, FunParam, FunResult, Function, Lambda, Level, LoopForm, LoopParam, Param,
+    Stm,
 };
 use crate::tunable::TunableId;
 use crate::types::{Dim, Type};
 
 /// The interface of a level's operations for generic code.
-pub trait LevelOp<L: Level>: Sized {
-    /// Visits all parts in scope order.
-    fn visit<V: Visit<L> + ?Sized>(&self, v: &mut V);
-
-    /// Visits all parts in scope order, mutably.
-    fn visit_mut<V: VisitMut<L> + ?Sized>(&mut self, v: &mut V);
-
+pub trait LevelOp<L: Level>: Fields<L> + Sized {
     /// The operation's name in IR text and messages.
     fn keyword(&self) -> &'static str;
 
@@ -70,21 +66,12 @@ pub trait LevelOp<L: Level>: Sized {
 }
 
 /// The interface of a level's annotations for generic code.
-pub trait Annotation<L: Level> {
+pub trait Annotation<L: Level>: Fields<L> {
     /// True if arrays have blocks: an operation that computes the sizes of its results returns theirs.
     const HAS_BLOCKS: bool = false;
-
-    /// Visits all names in the annotation.
-    fn visit<V: Visit<L> + ?Sized>(&self, v: &mut V);
-
-    /// Visits all names in the annotation, mutably.
-    fn visit_mut<V: VisitMut<L> + ?Sized>(&mut self, v: &mut V);
 }
 
-impl<L: Level> Annotation<L> for () {
-    fn visit<V: Visit<L> + ?Sized>(&self, _: &mut V) {}
-    fn visit_mut<V: VisitMut<L> + ?Sized>(&mut self, _: &mut V) {}
-}
+impl<L: Level> Annotation<L> for () {}
 
 /// Runs `f` with enough stack for one more level of a nested structure.
 pub fn with_stack<R>(f: impl FnOnce() -> R) -> R {
@@ -105,7 +92,7 @@ fn change_poly<L: Level, V: VisitMut<L> + ?Sized>(v: &mut V, poly: &mut Poly) {
 }
 
 macro_rules! walker {
-    ($(#[$meta:meta])* $Walker:ident, $visit:ident, $poly:ident, $operands:ident, $shared:ident, $($m:ident)?) => {
+    ($(#[$meta:meta])* $Walker:ident, $visit:ident, $poly:ident, $shared:ident, $($m:ident)?) => {
         $(#[$meta])*
         pub trait $Walker<L: Level> {
             /// A use of a name.
@@ -116,6 +103,11 @@ macro_rules! walker {
             /// A binding of a name.
             fn binder(&mut self, name: &$($m)? Name) {
                 let _ = name;
+            }
+
+            /// The function of a call.
+            fn fun(&mut self, fun: &$($m)? FunId) {
+                let _ = fun;
             }
 
             /// A scope begins.
@@ -269,7 +261,8 @@ macro_rules! walker {
                         self.body(body);
                         self.leave();
                     }
-                    Exp::Apply { fun: _, args } => {
+                    Exp::Apply { fun, args } => {
+                        self.fun(fun);
                         for arg in args {
                             self.atom(arg);
                         }
@@ -324,112 +317,9 @@ macro_rules! walker {
                 self.leave();
             }
 
-            /// The parts of an index or slice.
-            fn walk_slice(&mut self, slice: &$($m)? Vec<DimIndex>) {
-                for index in slice {
-                    match index {
-                        DimIndex::Fix(i) => self.atom(i),
-                        DimIndex::Slice { start, count, stride } => {
-                            self.atom(start);
-                            self.dim(count);
-                            self.atom(stride);
-                        }
-                    }
-                }
-            }
-
             /// The operands of an operation without bodies.
             fn walk_basic(&mut self, op: &$($m)? BasicOp) {
-                match op {
-                    BasicOp::Atom(x) | BasicOp::Opaque(x) => self.atom(x),
-                    BasicOp::Scalar(op) => op.$operands(|x| self.atom(x)),
-                    BasicOp::SizeAtLeast { size: x, tunable } => {
-                        self.atom(x);
-                        self.tunable(tunable);
-                    }
-                    BasicOp::Param { name: _, default: x } => self.atom(x),
-                    BasicOp::Assert { cond, msg } => {
-                        self.atom(cond);
-                        for part in msg {
-                            match part {
-                                MsgPart::Text(_) => {}
-                                MsgPart::Value(_, x) => self.atom(x),
-                            }
-                        }
-                    }
-                    BasicOp::Index { array, slice } => {
-                        self.name(array);
-                        self.walk_slice(slice);
-                    }
-                    BasicOp::Update { array, slice, value } => {
-                        self.name(array);
-                        self.walk_slice(slice);
-                        self.atom(value);
-                    }
-                    BasicOp::FlatIndex { array, offset, dims } => {
-                        self.name(array);
-                        self.atom(offset);
-                        for (count, stride) in dims {
-                            self.dim(count);
-                            self.atom(stride);
-                        }
-                    }
-                    BasicOp::FlatUpdate { array, offset, strides, value } => {
-                        self.name(array);
-                        self.atom(offset);
-                        for stride in strides {
-                            self.atom(stride);
-                        }
-                        self.name(value);
-                    }
-                    BasicOp::Concat { dim: _, arrays, width } => {
-                        for array in arrays {
-                            self.name(array);
-                        }
-                        self.dim(width);
-                    }
-                    BasicOp::Iota { ty: _, count, start, stride } => {
-                        self.dim(count);
-                        self.atom(start);
-                        self.atom(stride);
-                    }
-                    BasicOp::Replicate { shape, value } => {
-                        for dim in shape {
-                            self.dim(dim);
-                        }
-                        self.atom(value);
-                    }
-                    BasicOp::Scratch { elem: _, shape } => {
-                        for dim in shape {
-                            self.dim(dim);
-                        }
-                    }
-                    BasicOp::Reshape { kind: _, shape, array } => {
-                        for dim in shape {
-                            self.dim(dim);
-                        }
-                        self.name(array);
-                    }
-                    BasicOp::Rearrange { perm: _, array }
-                    | BasicOp::Copy(array)
-                    | BasicOp::Manifest { perm: _, array } => self.name(array),
-                    BasicOp::ArrayLit { row, elems } => {
-                        self.ty(row);
-                        for elem in elems {
-                            self.atom(elem);
-                        }
-                    }
-                    BasicOp::ConstArray { elem: _, shape: _, bytes: _ } => {}
-                    BasicOp::UpdateAcc { acc, index, values } => {
-                        self.name(acc);
-                        for i in index {
-                            self.atom(i);
-                        }
-                        for value in values {
-                            self.atom(value);
-                        }
-                    }
-                }
+                op.$visit(self);
             }
         }
     };
@@ -437,12 +327,12 @@ macro_rules! walker {
 
 walker! {
     /// A read-only traversal.
-    Visit, visit, read_poly, each_operand, shared,
+    Visit, visit, read_poly, shared,
 }
 
 walker! {
     /// A traversal that can change the nodes.
-    VisitMut, visit_mut, change_poly, each_operand_mut, shared_mut, mut
+    VisitMut, visit_mut, change_poly, shared_mut, mut
 }
 
 /// Calls `f` with each body directly inside of the expression (branches, bodies of loops, lambdas
@@ -483,7 +373,7 @@ pub fn used_names<L: Level>(exp: &Exp<L>, f: impl FnMut(Name)) {
 /// Returns the arrays that an expression itself consumes, without those consumed in its bodies.
 /// `call` returns true if a function consumes its argument at a position. An accumulator's arrays
 /// were consumed by its `withacc`: no other name denotes them.
-pub fn consumed_by<L: Level>(exp: &Exp<L>, call: impl Fn(&FunName, usize) -> bool) -> Vec<Name> {
+pub fn consumed_by<L: Level>(exp: &Exp<L>, call: impl Fn(FunId, usize) -> bool) -> Vec<Name> {
     match exp {
         Exp::Basic(BasicOp::Update { array, .. } | BasicOp::FlatUpdate { array, .. }) => {
             vec![*array]
@@ -495,7 +385,7 @@ pub fn consumed_by<L: Level>(exp: &Exp<L>, call: impl Fn(&FunName, usize) -> boo
         }
         Exp::Apply { fun, args } => {
             let args = args.iter().enumerate();
-            args.filter(|(i, _)| call(fun, *i)).filter_map(|(_, arg)| arg.var()).collect()
+            args.filter(|(i, _)| call(*fun, *i)).filter_map(|(_, arg)| arg.var()).collect()
         }
         Exp::Op(op) => op.consumed(),
     }
@@ -513,14 +403,11 @@ pub fn stm_names<L: Level>(stm: &Stm<L>, f: impl FnMut(Name)) {
 }
 
 /// Calls `f` with the function of each call in a body, with repetitions.
-pub fn callees<L: Level>(body: &Body<L>, f: impl FnMut(&FunName)) {
+pub fn callees<L: Level>(body: &Body<L>, f: impl FnMut(FunId)) {
     struct Calls<F>(F);
-    impl<L: Level, F: FnMut(&FunName)> Visit<L> for Calls<F> {
-        fn exp(&mut self, exp: &Exp<L>) {
-            if let Exp::Apply { fun, args: _ } = exp {
-                (self.0)(fun);
-            }
-            self.walk_exp(exp);
+    impl<L: Level, F: FnMut(FunId)> Visit<L> for Calls<F> {
+        fn fun(&mut self, fun: &FunId) {
+            (self.0)(*fun);
         }
     }
     Calls(f).body(body);

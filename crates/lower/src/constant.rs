@@ -8,7 +8,7 @@ use crate::value::{Env, Inst, Value};
 use crate::{Lower, Res};
 use check::tast::{Def, Ty};
 use ir::syntax::{FunKind, FunResult, Stm};
-use ir::{Exp as CoreExp, FunName, Function, Soacs, Type};
+use ir::{Exp as CoreExp, FunId, Function, Soacs, Type};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ const MAX_INLINE_CONSTANT: usize = 8;
 /// A constant: the core function that computes it and the type of its value, in which sizes may be
 /// earlier results.
 pub(crate) struct Constant {
-    name: FunName,
+    fun: FunId,
     ty: LTy,
     /// The type with the sizes of payloads that are present, as far as these are known outside.
     claims: LTy,
@@ -44,7 +44,7 @@ impl Lower<'_> {
         let constant = self.core_constant(def)?;
         let mut types = vec![Type::I64; constant.n_exts];
         types.extend(constant.ty.leaves().iter().map(crate::types::Leaf::core));
-        let call = CoreExp::Apply { fun: constant.name.clone(), args: Vec::new() };
+        let call = CoreExp::Apply { fun: constant.fun, args: Vec::new() };
         let names = self.f.bind_prologue(self.program.name(def.var), types, call);
         self.lend_all(&names);
         let (exts, leaves) = names.split_at(constant.n_exts);
@@ -70,9 +70,9 @@ impl Lower<'_> {
             return Ok(false);
         }
         let constant = self.core_constant(def)?;
-        let position = self.functions.iter().rposition(|f| f.name == constant.name);
+        let position = self.functions.iter().rposition(|(id, _)| *id == constant.fun);
         let scalar = |stm: &Stm<Soacs>| matches!(stm.exp, CoreExp::Basic(_));
-        let plain = position.filter(|at| self.functions[*at].body.stms.iter().all(scalar));
+        let plain = position.filter(|at| self.functions[*at].1.body.stms.iter().all(scalar));
         if let Some(at) = plain {
             self.functions.remove(at);
             self.constants.remove(&def.var);
@@ -105,8 +105,9 @@ impl Lower<'_> {
         let mut result = exts;
         result.extend(value.atoms());
         let (body, names, provs) = f.finish(result);
-        self.functions.push(Function {
-            name: name.clone(),
+        let fun = self.fun_id();
+        let function = Function {
+            name,
             kind: FunKind::Constant,
             version: None,
             attrs: self.attributes(&def.attrs),
@@ -116,7 +117,8 @@ impl Lower<'_> {
             tunables: Vec::new(),
             names,
             provs,
-        });
-        Ok(Constant { name, ty, claims, n_exts })
+        };
+        self.functions.push((fun, function));
+        Ok(Constant { fun, ty, claims, n_exts })
     }
 }

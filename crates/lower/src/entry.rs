@@ -10,7 +10,7 @@ use crate::{Lower, Res};
 use check::tast::{Entry, EntryType, PatKind, Uniq};
 use ir::syntax::{Attrs, ENTRY_SIZES_MESSAGE, ReshapeKind};
 use ir::syntax::{EntryPoint, EntryValue, FunKind, FunParam, FunResult, Signature};
-use ir::{Atom, BasicOp, Dim, Exp as CoreExp, FunName, Function, Name, Param, Soacs, Type};
+use ir::{Atom, BasicOp, Dim, Exp as CoreExp, FunId, FunName, Function, Name, Param, Soacs, Type};
 use prim::{CmpOp, Scalar};
 use std::sync::Arc;
 
@@ -28,7 +28,8 @@ impl Lower<'_> {
     pub(crate) fn entry(&mut self, entry: &Entry) -> Res<EntryPoint> {
         self.span = entry.span;
         let name = FunName(Arc::clone(&entry.name));
-        let ((entry_point, function_parts), f) = self.in_function(|s| s.entry_body(entry, &name))?;
+        let fun = self.fun_id();
+        let ((entry_point, function_parts), f) = self.in_function(|s| s.entry_body(entry, fun))?;
         let (params, ret, result, attrs) = function_parts;
         let params = params
             .into_iter()
@@ -38,10 +39,9 @@ impl Lower<'_> {
             })
             .collect();
         let (body, names, provs) = f.finish(result);
-        let kind = FunKind::Function;
-        self.functions.push(Function {
+        let function = Function {
             name,
-            kind,
+            kind: FunKind::Function,
             version: None,
             attrs,
             params,
@@ -50,7 +50,8 @@ impl Lower<'_> {
             tunables: Vec::new(),
             names,
             provs,
-        });
+        };
+        self.functions.push((fun, function));
         Ok(entry_point)
     }
 
@@ -58,7 +59,7 @@ impl Lower<'_> {
     fn entry_body(
         &mut self,
         entry: &Entry,
-        name: &FunName,
+        fun: FunId,
     ) -> Res<(EntryPoint, (Vec<(Name, bool)>, Vec<FunResult<Soacs>>, Vec<Atom>, Attrs))> {
         let Some(def) = self.defs.get(&entry.var).cloned() else {
             return self.bug("an entry point has no definition");
@@ -142,7 +143,7 @@ impl Lower<'_> {
             attributes: def.attrs.iter().map(attribute_text).collect(),
             doc: Arc::clone(&entry.doc),
         };
-        let entry_point = EntryPoint { fun: name.clone(), signature };
+        let entry_point = EntryPoint { fun, signature };
         Ok((entry_point, (params.all, ret, atoms, self.attributes(&def.attrs))))
     }
 

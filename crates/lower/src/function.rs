@@ -16,7 +16,7 @@ use crate::{Lower, Res};
 use check::tast::Def;
 use ir::remark::RemarkKind;
 use ir::syntax::{Attrs, FunKind, FunParam, FunResult};
-use ir::{Atom, BasicOp, Dim, Exp as CoreExp, FunName, Function, Name, Param, Soacs, Type};
+use ir::{Atom, BasicOp, Dim, Exp as CoreExp, FunId, FunName, Function, Name, Param, Soacs, Type};
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ const MAX_IN_PROGRESS: u32 = 50;
 /// A core function made of a definition.
 #[derive(Clone)]
 pub(crate) struct Instance {
-    name: FunName,
+    fun: FunId,
     /// The leading size parameters, with their sources at a call.
     sizes: Vec<(Name, SizeFrom)>,
     /// The types of the arguments without functions; sizes are names in the instance.
@@ -84,6 +84,12 @@ impl Lower<'_> {
         }
         self.fun_names.insert(Arc::clone(&name), 0);
         FunName(name)
+    }
+
+    /// A fresh id of a core function.
+    pub(crate) fn fun_id(&mut self) -> FunId {
+        self.n_functions += 1;
+        FunId::new(self.n_functions - 1)
     }
 
     /// Runs `f` with a new core function; returns its result and the function.
@@ -211,7 +217,7 @@ impl Lower<'_> {
         let mut types = vec![Type::I64; instance.n_exts];
         types.extend(ret.leaves().iter().map(crate::types::Leaf::core));
         let hint = self.program.name(def.var).to_owned();
-        let call = CoreExp::Apply { fun: instance.name.clone(), args: operands };
+        let call = CoreExp::Apply { fun: instance.fun, args: operands };
         let certs = captured.certs;
         let names = self.f.certified(certs, |f| f.bind_all(&hint, types, call));
         let (exts, leaves) = names.split_at(instance.n_exts);
@@ -234,17 +240,18 @@ impl Lower<'_> {
         let name = self.fun_name(self.program.name(def.var));
         let takes_functions = request.args.iter().any(Value::has_fun);
         self.remark(def, |of| RemarkKind::Specialised { of, instance: name.0.clone(), takes_functions });
-        let ((instance, result), f) = self.in_function(|s| s.instance_body(name, def, request))?;
+        let fun = self.fun_id();
+        let ((instance, result), f) = self.in_function(|s| s.instance_body(fun, def, request))?;
         if let Some(making) = self.making.get_mut(&def.var) {
             *making -= u32::from(recursive);
         }
-        self.finish(f, instance.name.clone(), &instance, result, self.attributes(&def.attrs));
+        self.finish(f, name, &instance, result, self.attributes(&def.attrs));
         Ok(instance)
     }
 
     fn instance_body(
         &mut self,
-        name: FunName,
+        fun: FunId,
         def: &Arc<Def>,
         request: &InstanceRequest<'_>,
     ) -> Res<(Instance, Vec<Atom>)> {
@@ -335,7 +342,7 @@ impl Lower<'_> {
         }
         let is_param = |dim: &Name| sizes.iter().any(|(name, _)| name == dim) || leaves.contains(dim);
         let mut instance = Instance {
-            name,
+            fun,
             sizes: sizes.clone(),
             params,
             payload_claims: claims,
@@ -497,10 +504,9 @@ impl Lower<'_> {
             ann: (),
         }));
         let (body, names, provs) = f.finish(result);
-        let kind = FunKind::Function;
-        self.functions.push(Function {
+        let function = Function {
             name,
-            kind,
+            kind: FunKind::Function,
             version: None,
             attrs,
             params,
@@ -509,6 +515,7 @@ impl Lower<'_> {
             tunables: Vec::new(),
             names,
             provs,
-        });
+        };
+        self.functions.push((instance.fun, function));
     }
 }

@@ -61,7 +61,7 @@ use inline_budget::Copies;
 pub use inline_budget::Limits;
 use ir::remark::{Remark, RemarkKind};
 use ir::walk::VisitMut;
-use ir::{Function, Soacs, Stack};
+use ir::{FunId, Function, Soacs, Stack};
 use location::SpanLocations;
 use opaque::Opaques;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -94,8 +94,10 @@ struct Lower<'a> {
     root: Rc<Env>,
     /// The core function that is being made.
     f: FunctionBuilder,
-    /// Finished core functions.
-    functions: Vec<Function<Soacs>>,
+    /// Finished core functions, with the ids by which calls name them until all are finished.
+    functions: Vec<(FunId, Function<Soacs>)>,
+    /// The number of ids of functions so far.
+    n_functions: usize,
     instances: FxHashMap<String, Rc<Instance>>,
     constants: FxHashMap<VarId, Rc<Constant>>,
     /// Small constants that are a few scalar operations.
@@ -179,6 +181,7 @@ fn run(
         root: Env::root(),
         f: FunctionBuilder::new(),
         functions: Vec::new(),
+        n_functions: 0,
         instances: FxHashMap::default(),
         constants: FxHashMap::default(),
         scalar_constants: FxHashSet::default(),
@@ -213,11 +216,13 @@ fn run(
         return Err(errors);
     }
     let files = sources.ids().filter_map(|id| sources.get(id).map(|file| Arc::from(file.name()))).collect();
-    let mut functions = lower.functions;
-    for function in &mut functions {
-        VisitMut::<Soacs>::walk_function(&mut NotNegative, function);
+    let (mut functions, mut places) = (Vec::new(), vec![FunId::new(0); lower.n_functions]);
+    for (id, mut function) in lower.functions {
+        VisitMut::<Soacs>::walk_function(&mut NotNegative, &mut function);
+        places[id.index()] = FunId::new(functions.len());
+        functions.push(function);
     }
-    let program = ir::Program {
+    let mut program = ir::Program {
         levels: Stack::default(),
         files,
         opaques: lower.opaques.table,
@@ -225,6 +230,7 @@ fn run(
         functions,
         math: lower.definitions.done.into_iter().collect(),
     };
+    program.renumber(|id| places[id.index()]);
     Ok((program, lower.remarks.unwrap_or_default()))
 }
 

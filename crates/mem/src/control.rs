@@ -12,7 +12,7 @@ use crate::alloc::{Ctx, row_major_in};
 use crate::checks_first;
 use crate::destinations::{self, Destination};
 use ir::mem::{Block, Lmad, MemAnn};
-use ir::name::{FunName, Name};
+use ir::name::{FunId, Name};
 use ir::remark::CopyReason;
 use ir::seg::SegOp;
 use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, LoopForm, LoopParam, Param, Stm};
@@ -320,12 +320,12 @@ impl Ctx<'_> {
         &mut self,
         pat: Vec<Param<Segs>>,
         aux: Aux,
-        fun: FunName,
+        fun: FunId,
         args: &[Atom],
         out: &mut Vec<Stm<Mems>>,
     ) -> Result<(), PassError> {
         let callees = self.callees;
-        let callee = callees.get(&fun)?;
+        let callee = callees.get(fun);
         let crosses = callee.home != self.home_memory;
         let mut converted = Vec::with_capacity(args.len());
         for (&arg, &is_array) in args.iter().zip(&callee.arrays) {

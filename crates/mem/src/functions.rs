@@ -1,13 +1,13 @@
 //! Memory of functions: each array parameter and result is accompanied by its block.
 
 use crate::alloc::{Ctx, row_major_in};
-use crate::callees::Callees;
+use crate::callees::{Callees, home};
 use analysis::must_alias::MustAlias;
 use ir::mem::{Block, Lmad, MemAnn};
 use ir::name::Name;
 use ir::remark::{CopyReason, RemarkKind};
 use ir::syntax::{Atom, BasicOp, Body, Exp, FunParam, FunResult, Function, Program};
-use ir::types::{Dim, Type};
+use ir::types::{Dim, Space, Type};
 use ir::{Context, Mems, PassError, Prov, Segs};
 
 /// Assigns memory to every array of a program; see the crate's header.
@@ -16,8 +16,10 @@ use ir::{Context, Mems, PassError, Prov, Segs};
 /// None except for bugs.
 pub fn allocate(program: Program<Segs>, context: &mut Context) -> Result<Program<Mems>, PassError> {
     let callees = Callees::of(&program);
-    let functions =
-        context.each(program.functions, |function, own| allocate_function(function, &callees, own))?;
+    let functions = context.each(program.functions, |function, own| {
+        let home = home(&function, program.levels);
+        allocate_function(function, home, &callees, own)
+    })?;
     Ok(Program {
         levels: program.levels,
         files: program.files,
@@ -50,10 +52,10 @@ fn parameters(ctx: &mut Ctx<'_>, params: Vec<FunParam<Segs>>) -> (Vec<FunParam<M
 
 fn allocate_function(
     function: Function<Segs>,
+    home: Space,
     callees: &Callees,
     context: &mut Context,
 ) -> Result<Function<Mems>, PassError> {
-    let home = callees.get(&function.name)?.home;
     let Function { name, kind, version, attrs, params, ret, body, tunables, names, provs } = function;
     let roots = MustAlias::new(&body, names.len());
     let options = context.options.clone();

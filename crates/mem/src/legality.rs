@@ -30,7 +30,7 @@ use ir::seg::{Seg, SegKind, SegOp};
 use ir::soac::{AccInput, HistOp, Operator};
 use ir::syntax::{Atom, BasicOp, Body, Exp, Function, Param, ReshapeKind, Stm};
 use ir::types::{Dim, Type};
-use ir::walk::{LevelOp, Visit, with_stack};
+use ir::walk::{Fields, Visit, with_stack};
 use prim::PrimType;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::cell::{OnceCell, RefCell};
@@ -228,7 +228,7 @@ impl Kernel<'_, '_> {
                 }
                 self.body(at, body, &|_| false)
             }
-            Exp::Apply { fun, args: _ } => match self.code.threads.refusal(fun) {
+            Exp::Apply { fun, args: _ } => match self.code.threads.refusal(*fun) {
                 Some(why) => Err(Refusal::Call(why)),
                 None => Ok(()),
             },

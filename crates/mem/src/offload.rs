@@ -28,14 +28,13 @@ mod sequentialise;
 use crate::callees::Callees;
 use crate::legality::{Refused, refused};
 use ir::kernels::ThreadCallees;
-use ir::name::FunName;
+use ir::name::FunId;
 use ir::remark::{OperationKind, RemarkKind};
 use ir::syntax::{Body, Exp, Function};
 use ir::version::{CallPosition, Version};
 use ir::walk::{VisitMut, callees, sub_bodies_mut, with_stack};
 use ir::{Context, PassError, Program, Segs, TypeEnv};
 use outline::Outline;
-use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Moves segops that cannot be kernels to host functions.
 ///
@@ -47,27 +46,45 @@ pub fn offload(mut program: Program<Segs>, context: &mut Context) -> Result<Prog
     }
     let (callees, threads) = (Callees::of(&program), ThreadCallees::of(&program));
     let functions = std::mem::take(&mut program.functions);
+    let n = functions.len();
     let outlined =
-        context.each(functions, |function, own| outline_function(function, (&callees, &threads), own))?;
+        context.each(functions, |function, own| outline_function(function, (&callees, &threads), n, own))?;
     if outlined.iter().all(|(_, own)| own.is_empty()) {
         program.functions = outlined.into_iter().map(|(function, _)| function).collect();
         return Ok(program);
     }
     let clones = host_clones(&outlined)?;
-    for ((function, own), host_clone) in outlined.into_iter().zip(clones) {
-        program.functions.push(function);
-        program.functions.extend(own);
-        program.functions.extend(host_clone);
+    // The new ids of the functions, and of their host clones.
+    let (mut places, mut hosts) = (Vec::with_capacity(n), Vec::with_capacity(n));
+    let mut next = 0;
+    for ((_, own), host_clone) in outlined.iter().zip(&clones) {
+        places.push(next);
+        hosts.push(next + 1 + own.len());
+        next += 1 + own.len() + usize::from(host_clone.is_some());
     }
-    let reached = reached(&program);
-    (program.functions).retain(|function| reached.contains(&function.name));
+    for (at, ((mut function, own), host_clone)) in outlined.into_iter().zip(clones).enumerate() {
+        function.renumber_calls(|id| {
+            let outlined = (id.index().checked_sub(n)).map(|number| places[at] + 1 + number);
+            FunId::new(outlined.unwrap_or_else(|| places[id.index()]))
+        });
+        program.functions.push(function);
+        program.functions.extend(own.into_iter().chain(host_clone).map(|mut function| {
+            function.renumber_calls(|id| FunId::new(hosts[id.index()]));
+            function
+        }));
+    }
+    program.entries.iter_mut().for_each(|entry| entry.fun = FunId::new(places[entry.fun.index()]));
+    let reachable = program.reachable();
+    program.retain_functions(&reachable);
     Ok(program)
 }
 
-/// Processes a function. Also returns the host functions made from its parts.
+/// Processes a function of a program of `n_functions`. Also returns the host functions made from its
+/// parts; their ids follow those of the program, and the calls in them stand for host clones.
 fn outline_function(
     mut function: Function<Segs>,
     (callees, threads): (&Callees, &ThreadCallees),
+    n_functions: usize,
     context: &mut Context,
 ) -> Result<(Function<Segs>, Vec<Function<Segs>>), PassError> {
     let version = function.version.as_ref();
@@ -82,7 +99,8 @@ fn outline_function(
     }
     choices::drop_refused(&mut function, &refused, context);
     let types = TypeEnv::of_function(&function);
-    let mut outline = Outline::new(&function.name, &function.names, &function.provs, types, callees);
+    let mut outline =
+        Outline::new(&function.name, &function.names, &function.provs, types, callees, n_functions);
     OutlineRefused { outline: &mut outline, refused: &refused, context }.body(&mut function.body);
     let made = outline.finish()?;
     Ok((function, made))
@@ -123,43 +141,20 @@ impl VisitMut<Segs> for OutlineRefused<'_, '_> {
 fn host_clones(
     outlined: &[(Function<Segs>, Vec<Function<Segs>>)],
 ) -> Result<Vec<Option<Function<Segs>>>, PassError> {
-    let each = outlined.iter().enumerate();
-    let by_name = each.map(|(at, (function, _))| (host::host_clone_name(&function.name), at));
-    let by_name: FxHashMap<FunName, usize> = by_name.collect();
     let mut clones: Vec<Option<Function<Segs>>> = outlined.iter().map(|_| None).collect();
-    let mut open: Vec<FunName> = Vec::new();
+    let mut open: Vec<FunId> = Vec::new();
     for own in outlined.iter().flat_map(|(_, own)| own) {
-        callees(&own.body, |fun| open.push(fun.clone()));
+        callees(&own.body, |fun| open.push(fun));
     }
-    while let Some(name) = open.pop() {
-        let Some(&at) = by_name.get(&name) else {
-            return Err(PassError::bug(format!("no function named {name}")));
-        };
-        if clones[at].is_some() {
+    while let Some(fun) = open.pop() {
+        let (host_clone @ None, (function, _)) = (&mut clones[fun.index()], &outlined[fun.index()]) else {
             continue;
-        }
-        let (function, _) = &outlined[at];
+        };
         let version = Version { of: function.name.clone(), position: CallPosition::Host };
-        let mut host_clone = Function { name, version: Some(version), ..function.clone() };
-        host::convert(&mut host_clone)?;
-        callees(&host_clone.body, |fun| open.push(fun.clone()));
-        clones[at] = Some(host_clone);
+        let name = host::host_clone_name(&function.name);
+        let made = host_clone.insert(Function { name, version: Some(version), ..function.clone() });
+        host::convert(made)?;
+        callees(&made.body, |fun| open.push(fun));
     }
     Ok(clones)
-}
-
-/// The functions that are reachable from entry points.
-fn reached(program: &Program<Segs>) -> FxHashSet<FunName> {
-    let functions = program.functions.iter();
-    let by_name: FxHashMap<&FunName, &Function<Segs>> = functions.map(|f| (&f.name, f)).collect();
-    let mut open: Vec<FunName> = program.entries.iter().map(|it| it.fun.clone()).collect();
-    let mut reached = FxHashSet::default();
-    while let Some(name) = open.pop() {
-        if let Some(function) = by_name.get(&name)
-            && reached.insert(name)
-        {
-            callees(&function.body, |fun| open.push(fun.clone()));
-        }
-    }
-    reached
 }

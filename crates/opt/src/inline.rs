@@ -25,8 +25,7 @@ use analysis::{size, statements};
 use ir::remark::{NotInlinedReason, RemarkKind};
 use ir::syntax::{Atom, Attr, Attrs, Aux, Body, Exp, FunKind, Function, Level, Param, Program, Stm};
 use ir::walk::{Import, Substitution, Visit, VisitMut, import_body};
-use ir::{Context, Fuel, FunName, NameTable, PassError, Prov, ProvTable};
-use rustc_hash::{FxHashMap, FxHashSet};
+use ir::{Context, Fuel, FunId, FunName, NameTable, PassError, Prov, ProvTable};
 
 /// The size in statements up to which a function is always inlined.
 const ALWAYS_SIZE: usize = 60;
@@ -48,10 +47,9 @@ const GROWTH_FACTOR: usize = 2;
 /// Inlines calls, callees first.
 pub(crate) fn inline<L: Level>(program: Program<L>, context: &mut Context) -> Result<Program<L>, PassError> {
     let Program { levels: stack, files, opaques, entries, functions, math } = program;
-    let index: FxHashMap<FunName, usize> =
-        functions.iter().enumerate().map(|(i, f)| (f.name.clone(), i)).collect();
-    let calls: Vec<Vec<usize>> = functions.iter().map(|f| calls_of(f, &index)).collect();
-    let roots: Vec<usize> = entries.iter().filter_map(|entry| index.get(&entry.fun).copied()).collect();
+    let names: Vec<FunName> = functions.iter().map(|function| function.name.clone()).collect();
+    let (calls, own): (Vec<_>, Vec<_>) = functions.iter().map(calls_of).unzip();
+    let roots: Vec<usize> = entries.iter().map(|entry| entry.fun.index()).collect();
     let Order { order, recursive } = callees_first(&calls, &roots);
     let mut count = vec![0usize; functions.len()];
     for i in &order {
@@ -62,7 +60,7 @@ pub(crate) fn inline<L: Level>(program: Program<L>, context: &mut Context) -> Re
     for root in &roots {
         count[*root] += 2;
     }
-    let inside = inside_combinators(&functions, &index, &calls, &order);
+    let inside = inside_combinators(&calls, &own, &order);
     let known: Vec<Callee> =
         functions.iter().enumerate().map(|(i, f)| Callee::of(f, recursive[i], count[i], inside[i])).collect();
     let limit = plan::limit(&plan::Functions { known: &known, calls: &calls, order: &order, roots: &roots });
@@ -77,7 +75,7 @@ pub(crate) fn inline<L: Level>(program: Program<L>, context: &mut Context) -> Re
         let mut inliner = Inliner {
             functions: &done,
             facts: &facts,
-            index: &index,
+            fun_names: &names,
             decided: Vec::new(),
             names: &mut function.names,
             provs: &mut function.provs,
@@ -93,7 +91,7 @@ pub(crate) fn inline<L: Level>(program: Program<L>, context: &mut Context) -> Re
         }
         sure.hoist(&mut function, &mut context.fuel);
         if !recursive[i] {
-            sure.learn(&function);
+            sure.learn(FunId::new(i), &function);
         }
         facts[i] = Some(Callee::of(&function, recursive[i], count[i], inside[i]));
         done[i] = Some(function);
@@ -171,7 +169,7 @@ fn results_are_scalars<L: Level>(function: &Function<L>) -> bool {
 struct Inliner<'a, L: Level> {
     functions: &'a [Option<Function<L>>],
     facts: &'a [Option<Callee>],
-    index: &'a FxHashMap<FunName, usize>,
+    fun_names: &'a [FunName],
     names: &'a mut NameTable,
     provs: &'a mut ProvTable,
     map: Substitution,
@@ -183,8 +181,8 @@ struct Inliner<'a, L: Level> {
 
 impl<'a, L: Level> Inliner<'a, L> {
     /// Returns the function to inline for a call, if it is inlined, and records the decision.
-    fn callee(&mut self, fun: &FunName, aux: &Aux) -> Option<&'a Function<L>> {
-        let i = *self.index.get(fun)?;
+    fn callee(&mut self, fun: FunId, aux: &Aux) -> Option<&'a Function<L>> {
+        let i = fun.index();
         let facts = self.facts[i].as_ref().map(|facts| facts.with_call_attrs(&aux.attrs));
         let stays = match &facts {
             None => Some(NotInlinedReason::NotInlinable),
@@ -193,9 +191,10 @@ impl<'a, L: Level> Inliner<'a, L> {
             Some(_) if !self.fuel.take() => Some(NotInlinedReason::Fuel),
             Some(_) => None,
         };
+        let name = self.fun_names[i].0.clone();
         let kind = match stays {
-            Some(why) => RemarkKind::NotInlined(fun.0.clone(), why),
-            None => RemarkKind::Inlined(fun.0.clone()),
+            Some(why) => RemarkKind::NotInlined(name, why),
+            None => RemarkKind::Inlined(name),
         };
         self.decided.push((aux.prov, kind));
         if stays.is_some() {
@@ -263,7 +262,7 @@ impl<L: Level> VisitMut<L> for Inliner<'_, L> {
             let mut out = Vec::with_capacity(stms.len());
             for mut stm in stms {
                 if let Exp::Apply { fun, args } = &mut stm.exp
-                    && let Some(callee) = self.callee(fun, &stm.aux)
+                    && let Some(callee) = self.callee(*fun, &stm.aux)
                 {
                     for arg in args.iter_mut() {
                         VisitMut::<L>::atom(self, arg);
@@ -286,8 +285,9 @@ impl<L: Level> VisitMut<L> for Inliner<'_, L> {
     }
 }
 
-struct Calls<'a> {
-    index: &'a FxHashMap<FunName, usize>,
+#[derive(Default)]
+struct Calls {
+    /// The callees, once per call.
     all: Vec<usize>,
     /// The callees called within combinators.
     inside: Vec<usize>,
@@ -295,47 +295,34 @@ struct Calls<'a> {
     depth: usize,
 }
 
-impl<L: Level> Visit<L> for Calls<'_> {
+impl<L: Level> Visit<L> for Calls {
     fn exp(&mut self, exp: &Exp<L>) {
-        if let Exp::Apply { fun, args: _ } = exp {
-            let callee = self.index.get(fun);
-            self.all.extend(callee);
-            self.inside.extend(callee.filter(|_| self.depth > 0));
-        }
         let within = usize::from(matches!(exp, Exp::Op(_)));
         self.depth += within;
         self.walk_exp(exp);
         self.depth -= within;
     }
-}
 
-impl<'a> Calls<'a> {
-    fn of<L: Level>(function: &Function<L>, index: &'a FxHashMap<FunName, usize>) -> Self {
-        let mut calls = Self { index, all: Vec::new(), inside: Vec::new(), depth: 0 };
-        Visit::<L>::body(&mut calls, &function.body);
-        calls
+    fn fun(&mut self, fun: &FunId) {
+        self.all.push(fun.index());
+        self.inside.extend((self.depth > 0).then_some(fun.index()));
     }
 }
 
-/// The functions that a function calls, once per call.
-fn calls_of<L: Level>(function: &Function<L>, index: &FxHashMap<FunName, usize>) -> Vec<usize> {
-    Calls::of(function, index).all
+/// The functions that a function calls, once per call; and those of them within combinators.
+fn calls_of<L: Level>(function: &Function<L>) -> (Vec<usize>, Vec<usize>) {
+    let mut calls = Calls::default();
+    Visit::<L>::body(&mut calls, &function.body);
+    (calls.all, calls.inside)
 }
 
 /// Returns, for each function, true if it is called within combinators, directly or through other
-/// functions.
-fn inside_combinators<L: Level>(
-    functions: &[Function<L>],
-    index: &FxHashMap<FunName, usize>,
-    calls: &[Vec<usize>],
-    order: &[usize],
-) -> Vec<bool> {
-    let mut inside = vec![false; functions.len()];
+/// functions. `own` are the calls within a function's combinators.
+fn inside_combinators(calls: &[Vec<usize>], own: &[Vec<usize>], order: &[usize]) -> Vec<bool> {
+    let mut inside = vec![false; calls.len()];
     for &caller in order.iter().rev() {
-        let own = Calls::of(&functions[caller], index).inside;
-        let through = calls[caller].iter().filter(|_| inside[caller]);
-        let all: Vec<usize> = own.into_iter().chain(through.copied()).collect();
-        all.into_iter().for_each(|callee| inside[callee] = true);
+        let all = if inside[caller] { &calls[caller] } else { &own[caller] };
+        all.iter().for_each(|callee| inside[*callee] = true);
     }
     inside
 }
@@ -399,23 +386,10 @@ fn callees_first(calls: &[Vec<usize>], roots: &[usize]) -> Order {
 
 /// Removes the functions that no entry point reaches.
 fn drop_unreachable<L: Level>(mut program: Program<L>, fuel: &mut Fuel) -> Program<L> {
-    let index: FxHashMap<FunName, usize> =
-        program.functions.iter().enumerate().map(|(i, f)| (f.name.clone(), i)).collect();
-    let mut pending: Vec<usize> =
-        program.entries.iter().filter_map(|entry| index.get(&entry.fun).copied()).collect();
-    let mut reached: FxHashSet<usize> = FxHashSet::default();
-    while let Some(i) = pending.pop() {
-        if reached.insert(i) {
-            pending.extend(calls_of(&program.functions[i], &index));
-        }
-    }
+    let reached = program.reachable();
     // All or none: an unreachable function may be called by other unreachable ones.
-    if reached.len() < program.functions.len() && fuel.take() {
-        let mut at = 0;
-        program.functions.retain(|_| {
-            at += 1;
-            reached.contains(&(at - 1))
-        });
+    if reached.contains(&false) && fuel.take() {
+        program.retain_functions(&reached);
     }
     program
 }

@@ -37,7 +37,7 @@ mod storage;
 use analysis::signatures::Signatures;
 use callable::Callable;
 use ir::version::CallPosition;
-use ir::{Context, PassError, Program, Segs};
+use ir::{Context, FunId, PassError, Program, Segs};
 
 /// Moves scalars to the device where that avoids reading them back.
 pub(crate) fn migrate(mut program: Program<Segs>, context: &mut Context) -> Result<Program<Segs>, PassError> {
@@ -46,12 +46,12 @@ pub(crate) fn migrate(mut program: Program<Segs>, context: &mut Context) -> Resu
     };
     let signatures = Signatures::of(&program);
     let callable = Callable::of(&program);
-    let functions = std::mem::take(&mut program.functions);
-    program.functions = context.each(functions, |function, own| {
+    let functions = std::mem::take(&mut program.functions).into_iter().enumerate().collect();
+    program.functions = context.each(functions, |(at, function), own| {
         let version = function.version.as_ref();
         let runs_inside =
             version.is_some_and(|it| matches!(it.position, CallPosition::Within { .. } | CallPosition::Host));
-        if runs_inside || callable.called_by_kernels(&function.name) {
+        if runs_inside || callable.called_by_kernels(FunId::new(at)) {
             return Ok(function);
         }
         let Some(plan) = partition::partition(&function, &callable) else {

@@ -17,15 +17,14 @@ use ir::remark::{Check, CopyReason, EnclosingLoop, OperationKind, RemarkKind};
 use ir::seg::SegOp;
 use ir::syntax::{BasicOp, Exp, Function, Stm};
 use ir::walk::Visit;
-use ir::{Context, FunName, Name, Program, Prov, Segs, TypeEnv};
+use ir::{Context, FunId, Name, Program, Prov, Segs, TypeEnv};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Records remarks for the remaining checks and copies of a program.
 pub fn remarks(program: &Program<Segs>, context: &mut Context) {
     let signatures = Signatures::of(program);
     let inside = called_in_segops(program);
-    for function in &program.functions {
-        let is_inside = inside.contains(&function.name);
+    for (function, is_inside) in program.functions.iter().zip(inside) {
         for (prov, kind) in collect(function, &signatures, is_inside) {
             let spans = function.provs.stack(prov);
             context.remark(&function.name.0, spans, kind);
@@ -33,22 +32,20 @@ pub fn remarks(program: &Program<Segs>, context: &mut Context) {
     }
 }
 
-/// Returns the functions that parallel loops call, directly or transitively.
-fn called_in_segops(program: &Program<Segs>) -> FxHashSet<FunName> {
-    let mut calls: FxHashMap<&FunName, Calls> = FxHashMap::default();
+/// Returns, for each function, true if parallel loops call it, directly or transitively.
+fn called_in_segops(program: &Program<Segs>) -> Vec<bool> {
+    let mut calls = Vec::with_capacity(program.functions.len());
     let mut todo = Vec::new();
     for function in &program.functions {
         let mut own = Calls::default();
         Visit::<Segs>::body(&mut own, &function.body);
         todo.append(&mut own.in_segops);
-        calls.insert(&function.name, own);
+        calls.push(own.outside_segops);
     }
-    let mut found = FxHashSet::default();
-    while let Some(function) = todo.pop() {
-        if found.insert(function.clone())
-            && let Some(own) = calls.get(&function)
-        {
-            todo.extend(own.outside_segops.iter().cloned());
+    let mut found = vec![false; calls.len()];
+    while let Some(fun) = todo.pop() {
+        if !std::mem::replace(&mut found[fun.index()], true) {
+            todo.append(&mut calls[fun.index()]);
         }
     }
     found
@@ -58,23 +55,21 @@ fn called_in_segops(program: &Program<Segs>) -> FxHashSet<FunName> {
 #[derive(Default)]
 struct Calls {
     depth: u32,
-    in_segops: Vec<FunName>,
-    outside_segops: Vec<FunName>,
+    in_segops: Vec<FunId>,
+    outside_segops: Vec<FunId>,
 }
 
 impl Visit<Segs> for Calls {
     fn exp(&mut self, exp: &Exp<Segs>) {
         let is_seg = matches!(exp, Exp::Op(SegOp::Seg(_)));
-        if let Exp::Apply { fun, .. } = exp {
-            if self.depth > 0 {
-                self.in_segops.push(fun.clone());
-            } else {
-                self.outside_segops.push(fun.clone());
-            }
-        }
         self.depth += u32::from(is_seg);
         self.walk_exp(exp);
         self.depth -= u32::from(is_seg);
+    }
+
+    fn fun(&mut self, fun: &FunId) {
+        let calls = if self.depth > 0 { &mut self.in_segops } else { &mut self.outside_segops };
+        calls.push(*fun);
     }
 }
 

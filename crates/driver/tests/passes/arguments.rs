@@ -2,7 +2,7 @@
 //! follow from the names in their types.
 
 use ir::eval::{Array, EvalValue};
-use ir::syntax::{EntryPoint, EntryType, EntryValue, Function, OpaqueTypes, Signature};
+use ir::syntax::{EntryType, EntryValue, Function, OpaqueTypes, Signature};
 use ir::types::{Dim, Type};
 use ir::{Level, NameTable};
 use prim::{PrimType, Scalar, ScalarType};
@@ -25,8 +25,11 @@ pub const LARGE: &[Sizes] = &[[1203, 3, 5, 2], [3, 1203, 2, 5], [70, 67, 3, 2]];
 /// structure.
 pub type Param = (Arc<str>, ValueType);
 
-/// An entry point for a function that has sizes before the arrays; several results are a tuple.
-pub fn entry_of<L: Level>(function: &Function<L>, opaques: &mut OpaqueTypes) -> Result<EntryPoint, String> {
+/// The signature of an entry point for a function that has sizes before the arrays; several results are a tuple.
+pub fn signature_of<L: Level>(
+    function: &Function<L>,
+    opaques: &mut OpaqueTypes,
+) -> Result<Signature, String> {
     let params: Vec<&Type> = function.params.iter().map(|p| &p.param.ty).collect();
     let results: Vec<&Type> = function.ret.iter().map(|r| &r.ty).collect();
     let group = |types| {
@@ -35,8 +38,7 @@ pub fn entry_of<L: Level>(function: &Function<L>, opaques: &mut OpaqueTypes) -> 
     };
     let results: Vec<EntryType> = group(results)?.into_iter().map(|value| value.ty).collect();
     let result = opaques.tuple(&results)?;
-    let signature = Signature::new(&function.name.0, group(params)?, opaques.value("", result));
-    Ok(EntryPoint { fun: function.name.clone(), signature })
+    Ok(Signature::new(&function.name.0, group(params)?, opaques.value("", result)))
 }
 
 /// Entry values for core types: sizes belong to the arrays that follow them.

@@ -1,13 +1,13 @@
 //! A program at any level, for the tests of passes: parsed, checked, run.
 
-use super::arguments::{Param, Sizes, arguments, entry_of};
+use super::arguments::{Param, Sizes, arguments, signature_of};
 use driver::{Ir, PassInfo};
 use ir::eval::{ErrorClass, EvalError, EvalValue};
 use ir::syntax::{EntryPoint, EntryType, FunKind, OpaqueTypes};
 use ir::text::{self, TextLevel};
 use ir::tunable::{Listener, Settings};
 use ir::verify::{self, VerifyLevel};
-use ir::{Context, Level, Mems, Program, Segs, Soacs};
+use ir::{Context, FunId, Level, Mems, Program, Segs, Soacs};
 
 /// The outcome of a call of an entry point: results, or `None` if the program fails.
 type Outcome = Option<Vec<EvalValue>>;
@@ -28,10 +28,13 @@ fn parse<L: TextLevel>(source: &str) -> Result<(Program<L>, bool), String> {
     let mut program = text::parse::<L>(source).map_err(|e| e.to_string())?;
     let made_entries = program.entries.is_empty();
     if made_entries {
-        let functions = program.functions.iter();
-        let functions = functions.filter(|f| f.kind == FunKind::Function);
-        let entries = functions.map(|function| entry_of(function, &mut program.opaques));
-        program.entries = entries.collect::<Result<_, _>>()?;
+        let functions = program.functions.iter().enumerate();
+        let functions = functions.filter(|(_, function)| function.kind == FunKind::Function);
+        let entries = functions.map(|(at, function)| {
+            let signature = signature_of(function, &mut program.opaques)?;
+            Ok(EntryPoint { fun: FunId::new(at), signature })
+        });
+        program.entries = entries.collect::<Result<_, String>>()?;
     }
     Ok((program, made_entries))
 }
@@ -98,7 +101,7 @@ impl TestProgram {
     pub fn print(&self) -> String {
         let mut ir = self.ir.clone();
         if self.generated_entries {
-            fn clear<F>(entries: &mut Vec<EntryPoint<F>>, opaques: &mut OpaqueTypes) {
+            fn clear(entries: &mut Vec<EntryPoint>, opaques: &mut OpaqueTypes) {
                 entries.clear();
                 *opaques = OpaqueTypes::default();
             }
@@ -115,7 +118,7 @@ impl TestProgram {
     /// The entry points' names and parameters.
     fn entries(&self) -> Result<Vec<(String, Vec<Param>)>, String> {
         type Entries = Result<Vec<(String, Vec<Param>)>, String>;
-        fn of<F>(entries: &[EntryPoint<F>]) -> Entries {
+        fn of(entries: &[EntryPoint]) -> Entries {
             let signatures = entries.iter().map(|entry| &entry.signature);
             signatures.map(|entry| Ok((entry.name.to_string(), params(&entry.params)?))).collect()
         }

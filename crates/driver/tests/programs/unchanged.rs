@@ -1,9 +1,9 @@
 //! Entry points whose code a pass left unchanged: evaluating them again would be redundant.
 
 use driver::Ir;
-use ir::syntax::{FunKind, Function};
+use ir::syntax::{EntryPoint, FunKind};
 use ir::walk::callees;
-use ir::{FunName, Level, Program};
+use ir::{FunId, FunName, Level, Program};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The names of entry points that run the same code in both programs; none at different levels.
@@ -17,10 +17,19 @@ pub fn unchanged_entries(before: &Ir, now: &Ir) -> BTreeSet<String> {
 }
 
 fn same<L: Level>(before: &Program<L>, now: &Program<L>) -> BTreeSet<String> {
-    let old: BTreeMap<&FunName, &Function<L>> = by_name(before);
-    let new = by_name(now);
-    let alike = new.iter().filter(|(name, function)| old.get(*name) == Some(function));
-    let alike: BTreeSet<&FunName> = alike.map(|(name, _)| *name).collect();
+    // Functions are compared by name, with the ids of their callees in `now`.
+    let ids = now.functions.iter().enumerate().map(|(at, function)| (&function.name, FunId::new(at)));
+    let ids: BTreeMap<&FunName, FunId> = ids.collect();
+    let unknown = FunId::new(now.functions.len());
+    let id = |fun: FunId| ids.get(&before.function(fun).name).copied().unwrap_or(unknown);
+    let mut alike = vec![false; now.functions.len()];
+    for function in &before.functions {
+        let mut renumbered = function.clone();
+        renumbered.renumber_calls(id);
+        if let Some(same) = ids.get(&function.name) {
+            alike[same.index()] = *now.function(*same) == renumbered;
+        }
+    }
     let constants = |program: &Program<L>| -> Vec<FunName> {
         let all = program.functions.iter();
         let constants = all.filter(|function| function.kind == FunKind::Constant);
@@ -32,20 +41,22 @@ fn same<L: Level>(before: &Program<L>, now: &Program<L>) -> BTreeSet<String> {
     if !around || constants(before) != roots {
         return BTreeSet::new();
     }
+    let same_entry = |entry: &EntryPoint| {
+        before.entries.iter().any(|old| old.signature == entry.signature && id(old.fun) == entry.fun)
+    };
     let kept = now.entries.iter().filter(|entry| {
-        let mut open = roots.clone();
-        open.push(entry.fun.clone());
-        let mut seen: BTreeSet<FunName> = BTreeSet::new();
-        while let Some(name) = open.pop() {
-            if !seen.insert(name.clone()) {
-                continue;
+        let mut open: Vec<FunId> = roots.iter().map(|name| ids[name]).collect();
+        open.push(entry.fun);
+        let mut seen: BTreeSet<FunId> = BTreeSet::new();
+        while let Some(fun) = open.pop() {
+            if seen.insert(fun) {
+                if !alike[fun.index()] {
+                    return false;
+                }
+                callees(&now.function(fun).body, |callee| open.push(callee));
             }
-            if !alike.contains(&name) {
-                return false;
-            }
-            callees(&new[&name].body, |callee| open.push(callee.clone()));
         }
-        before.entries.contains(entry)
+        same_entry(entry)
     });
     kept.map(|entry| entry.signature.name.to_string()).collect()
 }
@@ -84,7 +95,7 @@ pub fn called_functions<'p>(program: &'p imp::Program, entry: &str) -> impl Iter
 }
 
 /// The indices of a function and of all functions that it calls directly or indirectly.
-fn call_closure(program: &imp::Program, from: imp::FunId) -> BTreeSet<usize> {
+fn call_closure(program: &imp::Program, from: FunId) -> BTreeSet<usize> {
     let (mut open, mut seen) = (vec![from.index()], BTreeSet::new());
     while let Some(at) = open.pop() {
         if seen.insert(at) {
@@ -96,9 +107,4 @@ fn call_closure(program: &imp::Program, from: imp::FunId) -> BTreeSet<usize> {
         }
     }
     seen
-}
-
-fn by_name<L: Level>(program: &Program<L>) -> BTreeMap<&FunName, &Function<L>> {
-    let functions = program.functions.iter();
-    functions.map(|function| (&function.name, function)).collect()
 }

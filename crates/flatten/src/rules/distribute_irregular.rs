@@ -46,7 +46,7 @@ pub(super) fn is_parallel(bound: NestBindings<'_>, stm: &Stm<Soacs>) -> bool {
     match &stm.exp {
         Exp::Op(Soac::Screma(s)) => is_combinator(bound, stm, s),
         Exp::Loop { params, form, body } => irregular_loops::is_parallel(bound, stm, (params, *form, body)),
-        Exp::Apply { fun, .. } => bound.callees.signature(fun).is_some(),
+        Exp::Apply { fun, .. } => bound.callees.signature(*fun).is_some(),
         Exp::Op(Soac::WithAcc { inputs, lambda }) => {
             bound.irregular && accumulators::is_parallel(bound, stm, (inputs, lambda))
         }

@@ -79,7 +79,7 @@ impl Distribution<'_, '_> {
     pub(super) fn bind_outside(&mut self, ctx: &mut Ctx<'_>, stm: Stm<Soacs>) {
         let exp = match stm.exp {
             Exp::Basic(op) => Exp::Basic(op),
-            Exp::Apply { fun, args } => Exp::Apply { fun: ctx.call_version(&fun, self.scope().at), args },
+            Exp::Apply { fun, args } => Exp::Apply { fun: ctx.call_version(fun, self.scope().at), args },
             Exp::If { .. } | Exp::Loop { .. } | Exp::Op(_) => return,
         };
         let mut pat: Pat = Vec::with_capacity(stm.pat.len());

@@ -19,7 +19,7 @@ use crate::names::reshape;
 use crate::nest::Segments;
 use crate::scope::Scope;
 use crate::{Pat, Result, bug};
-use ir::name::{FunName, Name};
+use ir::name::{FunId, Name};
 use ir::syntax::{Atom, BasicOp, Body, Exp, FunParam, FunResult, Function, Param};
 use ir::types::{Dim, Type};
 use ir::{Builder, PassError, Prov, Segs, Soacs};
@@ -125,10 +125,10 @@ impl Distribution<'_, '_> {
         ctx: &mut Ctx<'_>,
         results: Results,
         prov: Prov,
-        (fun, args): (FunName, Vec<Atom>),
+        (fun, args): (FunId, Vec<Atom>),
     ) -> Result {
-        let signature = ctx.callees.signature(&fun);
-        let signature = signature.ok_or_else(|| PassError::bug(format!("{fun} has no lifted version")))?;
+        let signature = ctx.callees.signature(fun);
+        let signature = signature.ok_or_else(|| PassError::bug("a function has no lifted version"))?;
         let varies =
             |i: &usize| args.get(*i).and_then(|arg| arg.var()).is_some_and(|name| self.nest.is_variant(name));
         let lift = if signature.sizes().iter().any(varies) { Lift::Irregular } else { Lift::Regular };
@@ -166,7 +166,7 @@ impl Distribution<'_, '_> {
                 }
             }
         }
-        let fun = ctx.call_lifted(&fun, lift);
+        let fun = ctx.call_lifted(fun, lift);
         let mut pattern: Pat = Vec::new();
         let (mut wholes, mut segments) = (Vec::new(), Vec::new());
         let mut totals: FxHashMap<Atom, Segments> = FxHashMap::default();

@@ -17,7 +17,7 @@ use crate::manifest::SegopBody;
 use crate::names::{Names, accumulator, reshape, rows_slice};
 use crate::nest::Segments;
 use crate::{Pat, Result, Stms, bug};
-use ir::name::{FunName, Name};
+use ir::name::Name;
 use ir::seg::SegOp;
 use ir::soac::AccInput;
 use ir::syntax::{Atom, Aux, BasicOp, Exp, Lambda, Param, ReshapeKind, Stm};
@@ -40,8 +40,8 @@ impl Distribution<'_, '_> {
         }
         let all = array_of(ctx, self.scope().with_prov(prov), length)?;
         let widths: Vec<Dim> = self.nest.widths().collect();
-        let fun = FunName(format!("{}segments", FunName::ADDED).into());
-        let fun = ctx.call_version(&fun, self.scope().at);
+        let fun = ctx.callees.segments.ok_or_else(bug("no function makes segment descriptors"))?;
+        let fun = ctx.call_version(fun, self.scope().at);
         let (args, dim) = ctx.build(prov, |b| {
             let size = b.product(&widths);
             let dim = Builder::<Segs>::dim(size);

@@ -50,7 +50,7 @@ pub(crate) fn show_stmt(program: &Program, function: &Function, stmt: &Stmt) -> 
 
 /// The printed name of a function.
 pub(super) fn function_name(program: &Program, id: FunId) -> String {
-    match program.functions.get(id.0 as usize) {
+    match program.functions.get(id.index()) {
         Some(function) => own_name(function),
         None => format!("?fun#{}", id.0),
     }

@@ -213,7 +213,7 @@ impl Generator<'_, CpuSchedule> {
         let mut cost = space.width * iteration_cost.value / 16;
         if statements::any(
             space.body,
-            &|stm| matches!(&stm.exp, Exp::Apply { fun, .. } if self.shared.recursive.contains(fun)),
+            &|stm| matches!(&stm.exp, Exp::Apply { fun, .. } if self.shared.recursive[fun.index()]),
         ) {
             let mut elements = Expr::i64(0);
             for name in free_names(space.body) {

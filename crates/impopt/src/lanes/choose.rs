@@ -414,14 +414,6 @@ pub(super) fn is_plain(body: &[Stmt], machine: Machine) -> bool {
         Stmt::Set(_, e) | Stmt::Store(_, e) => expr(e, machine.fma),
         Stmt::Load(..) => true,
         Stmt::If(cond, yes, no) => expr(cond, machine.fma) && is_plain(yes, machine) && is_plain(no, machine),
-        imp::resource_stmt!()
-        | Stmt::LoadLanes { .. }
-        | Stmt::StoreLanes { .. }
-        | Stmt::Copy { .. }
-        | Stmt::While(..)
-        | Stmt::For(_)
-        | Stmt::Call { .. }
-        | Stmt::Check { .. }
-        | Stmt::Device(_) => false,
+        imp::leaf_stmt!() | imp::nested_stmt!() => false,
     })
 }

@@ -449,15 +449,7 @@ fn harmless(shapes: &Shapes<'_>, stmts: &[Stmt]) -> bool {
                 !divides(e) && (!shapes.position(access).is_uniform() || !shapes.value(e).is_uniform())
             }
             Stmt::If(cond, yes, no) => !divides(cond) && harmless(shapes, yes) && harmless(shapes, no),
-            imp::resource_stmt!()
-            | Stmt::LoadLanes { .. }
-            | Stmt::StoreLanes { .. }
-            | Stmt::Copy { .. }
-            | Stmt::While(..)
-            | Stmt::For(_)
-            | Stmt::Call { .. }
-            | Stmt::Check { .. }
-            | Stmt::Device(_) => false,
+            imp::leaf_stmt!() | imp::nested_stmt!() => false,
         })
     })
 }
@@ -473,15 +465,7 @@ pub(super) fn widest(vars: &[VarInfo], stmts: &[Stmt]) -> u64 {
             }
             Stmt::Load(_, access) | Stmt::Store(access, _) => access.elem.size(),
             Stmt::If(_, yes, no) => widest(vars, yes).max(widest(vars, no)),
-            imp::resource_stmt!()
-            | Stmt::LoadLanes { .. }
-            | Stmt::StoreLanes { .. }
-            | Stmt::Copy { .. }
-            | Stmt::While(..)
-            | Stmt::For(_)
-            | Stmt::Call { .. }
-            | Stmt::Check { .. }
-            | Stmt::Device(_) => 1,
+            imp::leaf_stmt!() | imp::nested_stmt!() => 1,
         })
         .max()
         .unwrap_or(1)

@@ -74,14 +74,7 @@ impl CarriedPath {
                     self.times.insert(var, latest);
                 }
             }
-            imp::resource_stmt!()
-            | Stmt::LoadLanes { .. }
-            | Stmt::StoreLanes { .. }
-            | Stmt::Copy { .. }
-            | Stmt::While(..)
-            | Stmt::For(_)
-            | Stmt::Call { .. }
-            | Stmt::Device(_) => return None,
+            imp::leaf_stmt!() | imp::nested_stmt!() => return None,
         }
         Some(())
     }

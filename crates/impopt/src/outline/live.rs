@@ -107,23 +107,7 @@ impl<'p> LiveInOut<'p> {
                 }
                 self.conditionally(&f.body, f.counters().collect());
             }
-            Stmt::Device(_)
-            | Stmt::Set(..)
-            | Stmt::Load(..)
-            | Stmt::Store(..)
-            | Stmt::LoadLanes { .. }
-            | Stmt::StoreLanes { .. }
-            | Stmt::Alloc(..)
-            | Stmt::Frame { .. }
-            | Stmt::Share(..)
-            | Stmt::Borrow(..)
-            | Stmt::Slots(Slots::New(..) | Slots::Get { .. })
-            | Stmt::Copy { .. }
-            | Stmt::ConstData(..)
-            | Stmt::Call { .. }
-            | Stmt::Check { .. }
-            | Stmt::RecordComparison(..)
-            | Stmt::ReadGlobal(..) => {}
+            imp::leaf_stmt!() => {}
         }
     }
 

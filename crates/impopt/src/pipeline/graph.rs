@@ -145,12 +145,7 @@ fn plain(vars: &[VarInfo], stmt: &Stmt, machine: Machine) -> Node {
             add(value);
             (None, Memory::Store(to.buffer), latency::STORE)
         }
-        imp::resource_stmt!()
-        | imp::nested_stmt!()
-        | Stmt::Copy { .. }
-        | Stmt::Call { .. }
-        | Stmt::Check { .. }
-        | Stmt::Device(_) => (None, Memory::None, (0.0, 0.0)),
+        imp::leaf_stmt!() | imp::nested_stmt!() => (None, Memory::None, (0.0, 0.0)),
     };
     cost.latency += access.0;
     cost.busy += access.1;

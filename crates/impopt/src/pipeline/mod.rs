@@ -280,11 +280,7 @@ fn shared(body: &[Stmt]) -> FxHashSet<Var> {
 fn unroll(stmts: &[Stmt], depth: u32, out: &mut Vec<Stmt>) -> Option<()> {
     for stmt in stmts {
         match stmt {
-            Stmt::Set(..)
-            | Stmt::Load(..)
-            | Stmt::Store(..)
-            | Stmt::LoadLanes { .. }
-            | Stmt::StoreLanes { .. } => out.push(stmt.clone()),
+            imp::element_stmt!() => out.push(stmt.clone()),
             Stmt::For(For {
                 mode: LoopMode::Seq { .. },
                 var,
@@ -305,12 +301,7 @@ fn unroll(stmts: &[Stmt], depth: u32, out: &mut Vec<Stmt>) -> Option<()> {
                     }
                 }
             }
-            imp::resource_stmt!()
-            | imp::nested_stmt!()
-            | Stmt::Copy { .. }
-            | Stmt::Call { .. }
-            | Stmt::Check { .. }
-            | Stmt::Device(_) => return None,
+            imp::leaf_stmt!() | imp::nested_stmt!() => return None,
         }
     }
     Some(())

@@ -11,7 +11,7 @@ use super::rows::Rows;
 use super::view::View;
 use super::{EvalError, EvalLevel};
 use crate::mem::{Block, Lmad, MemAnn};
-use crate::name::Name;
+use crate::name::{FunId, Name};
 use crate::poly::Poly;
 use crate::syntax::Param;
 use crate::types::Type;
@@ -162,9 +162,9 @@ impl<'p, L: EvalLevel> Evaluator<'p, L> {
 
     /// Moves a function's arguments to blocks where its parameters' annotations require it.
     /// Arguments that are not consumed become read-only.
-    pub(super) fn arguments_in_blocks(&mut self, function: usize, values: &mut [Value]) -> Result<()> {
+    pub(super) fn arguments_in_blocks(&mut self, function: FunId, values: &mut [Value]) -> Result<()> {
         let (_, first) = self.live_of(function);
-        let params = &self.program.functions[function].params;
+        let params = &self.program.function(function).params;
         let position = crate::typing::positions(params.iter().map(|p| p.param.name));
         for (i, param) in params.iter().enumerate() {
             let (Some((Block::Var(block), _)), Value::Array(array)) =

@@ -5,7 +5,7 @@ use super::block::{BlockRef, Writer, WriterNames};
 use super::live::{Live, analyse};
 use super::view::Sizes;
 use super::{ErrorClass, EvalError, EvalLevel, Evaluate, MAX_CALL_DEPTH, Options};
-use crate::name::{FunName, Name, NameTable, ProvTable};
+use crate::name::{FunId, FunName, Name, NameTable, ProvTable};
 use crate::seg::Decomp;
 use crate::soac::Operator;
 use crate::syntax::{Atom, Body, Exp, FunKind, Lambda, Level, LoopForm, LoopParam, Program, Stm};
@@ -13,7 +13,6 @@ use crate::tunable::{Comparison, Tunable, TunableId};
 use crate::types::Dim;
 use crate::walk::with_stack;
 use prim::Scalar;
-use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::fmt::Write as _;
 use std::rc::Rc;
@@ -64,7 +63,6 @@ pub struct Frame<'p> {
 /// An evaluation in progress.
 pub struct Evaluator<'p, L: Level> {
     pub(super) program: &'p Program<L>,
-    index: FxHashMap<&'p FunName, usize>,
     live: Vec<Option<(Rc<Live>, Writer)>>,
     pub(super) legend: Rc<WriterNames>,
     /// The time of the last write.
@@ -202,10 +200,8 @@ impl Frame<'_> {
 impl<'p, L: EvalLevel> Evaluator<'p, L> {
     pub(super) fn new(program: &'p Program<L>, options: &'p Options) -> Self {
         let n = program.functions.len();
-        let names = program.functions.iter().map(|function| &function.name);
         Self {
             program,
-            index: names.zip(0..).collect(),
             live: vec![None; n],
             legend: Rc::default(),
             time: 0,
@@ -218,16 +214,11 @@ impl<'p, L: EvalLevel> Evaluator<'p, L> {
         }
     }
 
-    pub(super) fn function_index(&self, name: &FunName) -> Result<usize> {
-        let known = self.index.get(name).copied();
-        known.ok_or_else(|| EvalError::bug(format!("function {name} does not exist")))
-    }
-
     /// The last uses in a function, and the number of its first name.
-    pub(super) fn live_of(&mut self, index: usize) -> (Rc<Live>, Writer) {
-        let function = &self.program.functions[index];
+    pub(super) fn live_of(&mut self, id: FunId) -> (Rc<Live>, Writer) {
+        let function = self.program.function(id);
         let legend = &self.legend;
-        let known = self.live[index].get_or_insert_with(|| {
+        let known = self.live[id.index()].get_or_insert_with(|| {
             let first = legend.add(&function.name, &function.names);
             (Rc::new(analyse(function)), first)
         });
@@ -235,9 +226,9 @@ impl<'p, L: EvalLevel> Evaluator<'p, L> {
     }
 
     /// Calls a function. The arguments are moved out of `args`.
-    pub(super) fn call(&mut self, index: usize, args: &mut Vec<Value>, out: &mut Vec<Value>) -> Result<()> {
-        let function = &self.program.functions[index];
-        if let (FunKind::Constant, Some(values)) = (function.kind, &self.constants[index]) {
+    pub(super) fn call(&mut self, id: FunId, args: &mut Vec<Value>, out: &mut Vec<Value>) -> Result<()> {
+        let function = self.program.function(id);
+        if let (FunKind::Constant, Some(values)) = (function.kind, &self.constants[id.index()]) {
             out.extend_from_slice(values);
             return Ok(());
         }
@@ -248,7 +239,7 @@ impl<'p, L: EvalLevel> Evaluator<'p, L> {
         if args.len() != function.params.len() {
             return Err(EvalError::bug(format!("{}: wrong number of arguments", function.name)));
         }
-        let (live, first) = self.live_of(index);
+        let (live, first) = self.live_of(id);
         let slots = vec![Value::Empty; function.names.len()];
         let mut frame = Frame {
             slots,
@@ -274,7 +265,7 @@ impl<'p, L: EvalLevel> Evaluator<'p, L> {
                     array.make_read_only();
                 }
             }
-            self.constants[index] = Some(results.clone());
+            self.constants[id.index()] = Some(results.clone());
         }
         out.append(&mut results);
         Ok(())
@@ -366,7 +357,7 @@ impl<'p, L: EvalLevel> Evaluator<'p, L> {
         self.stm_results(frame, stm).map_err(|mut error| {
             if !self.has_statement && error.class == ErrorClass::Bug {
                 self.has_statement = true;
-                let text = crate::text::show_stm(frame.names, stm);
+                let text = crate::text::show_stm(self.program, frame.names, stm);
                 let function = frame.function;
                 let _ = write!(error.message, "\n  in {function}: {text}");
             }
@@ -417,8 +408,7 @@ impl<'p, L: EvalLevel> Evaluator<'p, L> {
             }
             Exp::Loop { params, form, body } => self.loop_(frame, params, *form, body, out),
             Exp::Apply { fun, args } => {
-                let index = self.function_index(fun)?;
-                let params = &self.program.functions[index].params;
+                let params = &self.program.function(*fun).params;
                 let mut values = Vec::with_capacity(args.len());
                 for (i, arg) in args.iter().enumerate() {
                     let consumed = params.get(i).is_some_and(|param| param.consumed);
@@ -427,7 +417,7 @@ impl<'p, L: EvalLevel> Evaluator<'p, L> {
                         Atom::Var(_) | Atom::Const(_) => frame.atom(*arg)?,
                     });
                 }
-                with_stack(|| self.call(index, &mut values, out))
+                with_stack(|| self.call(*fun, &mut values, out))
             }
             Exp::Op(op) => op.eval(self, frame, &stm.pat, out),
         }

@@ -2,7 +2,7 @@
 
 use super::lex::{Token, tokens};
 use super::{ParseError, max_depth};
-use crate::name::{FunName, Name};
+use crate::name::{FunId, FunName, Name};
 use crate::syntax::Atom;
 use crate::types::{Dim, Shape, Type};
 use crate::walk::with_stack;
@@ -28,6 +28,10 @@ pub struct Parser<'a, C = ()> {
     max_depth: usize,
     /// Hints of the current function's names, by number.
     pub(super) hints: FxHashMap<u32, Arc<str>>,
+    /// The numbers of the functions mentioned so far.
+    mentioned: FxHashMap<FunName, FunId>,
+    /// For each function mentioned, its name and the token of its first mention.
+    mentions: Vec<(FunName, usize)>,
 }
 
 impl<'a, C> Parser<'a, C> {
@@ -39,8 +43,18 @@ impl<'a, C> Parser<'a, C> {
         let tokens = tokens(text)?;
         let ends = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
         let lines = std::iter::once(0).chain(ends.map(|(end, _)| end + 1)).collect();
-        let (context, hints) = (C::default(), FxHashMap::default());
-        Ok(Self { context, text, lines, tokens, at: 0, depth: 0, max_depth: max_depth(), hints })
+        Ok(Self {
+            context: C::default(),
+            text,
+            lines,
+            tokens,
+            at: 0,
+            depth: 0,
+            max_depth: max_depth(),
+            hints: FxHashMap::default(),
+            mentioned: FxHashMap::default(),
+            mentions: Vec::new(),
+        })
     }
 
     pub(super) fn token(&self) -> &Token<'a> {
@@ -281,17 +295,40 @@ impl<'a, C> Parser<'a, C> {
         }
     }
 
-    /// Names in parentheses.
-    pub fn name_list(&mut self) -> Result<Vec<Name>> {
-        self.list(Self::name)
-    }
-
     /// The name of a function.
     pub fn fun_name(&mut self) -> Result<FunName> {
         match self.take_string() {
             Some(text) => Ok(FunName(text)),
             None => Ok(FunName(Arc::from(self.ident()?))),
         }
+    }
+
+    /// The number, in order of first mention, of a function that may be defined later.
+    pub(super) fn mention(&mut self) -> Result<FunId> {
+        let at = self.at;
+        let name = self.fun_name()?;
+        let new = FunId::new(self.mentions.len());
+        Ok(*self.mentioned.entry(name).or_insert_with_key(|name| {
+            self.mentions.push((name.clone(), at));
+            new
+        }))
+    }
+
+    /// The ids of the functions mentioned, among these in the order of the program.
+    pub(super) fn resolve<'f>(&mut self, names: impl Iterator<Item = &'f FunName>) -> Result<Vec<FunId>> {
+        let mut ids: FxHashMap<&FunName, FunId> = FxHashMap::default();
+        for (at, name) in names.enumerate() {
+            ids.entry(name).or_insert(FunId::new(at));
+        }
+        let mut resolved = Vec::with_capacity(self.mentions.len());
+        for (name, at) in &self.mentions {
+            let Some(id) = ids.get(name) else {
+                self.at = *at;
+                return self.error(format!("function {name} does not exist"));
+            };
+            resolved.push(*id);
+        }
+        Ok(resolved)
     }
 
     /// A scalar constant, if present.
@@ -338,11 +375,6 @@ impl<'a, C> Parser<'a, C> {
             Some(value) => Ok(Atom::Const(value)),
             None => self.expected("an operand"),
         }
-    }
-
-    /// Operands in parentheses.
-    pub fn atoms(&mut self) -> Result<Vec<Atom>> {
-        self.list(Self::atom)
     }
 
     /// A dimension.
@@ -414,7 +446,7 @@ impl<'a, C> Parser<'a, C> {
             if self.take_keyword("acc") {
                 let token = self.name()?;
                 let shape = self.shape()?;
-                let elems = self.nested(Self::types)?;
+                let elems = self.nested(|p| p.list(Self::ty))?;
                 return Ok(Type::Acc { token, shape, elems });
             }
         }
@@ -425,11 +457,6 @@ impl<'a, C> Parser<'a, C> {
             }
             None => self.expected("a type"),
         }
-    }
-
-    /// Types in parentheses.
-    pub fn types(&mut self) -> Result<Vec<Type>> {
-        self.list(Self::ty)
     }
 
     /// A level of parallel hardware.

@@ -11,6 +11,7 @@
 use super::MAX_DEPTH;
 use super::cursor::{Parser, Result};
 use super::lex::quote;
+use crate::name::FunId;
 use crate::syntax::EntryPoint;
 use std::fmt::Write as _;
 use value::ValueType;
@@ -141,10 +142,10 @@ impl<C> Parser<'_, C> {
     }
 
     /// The entry points; `fun` parses the name of a function.
-    pub fn entry_points<F>(
+    pub fn entry_points(
         &mut self,
-        mut fun: impl FnMut(&mut Self) -> Result<F>,
-    ) -> Result<Vec<EntryPoint<F>>> {
+        mut fun: impl FnMut(&mut Self) -> Result<FunId>,
+    ) -> Result<Vec<EntryPoint>> {
         let mut entries = Vec::new();
         while self.take_keyword("entry") {
             let name = self.string()?;

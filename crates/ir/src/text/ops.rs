@@ -1,250 +1,143 @@
-//! The text form of each level's operations and annotations.
+//! The fields and the text form of each level's operations and annotations, except segops.
 
-use super::{ParseError, Parser, Printer, TextForm, TextLevel};
+use super::part::{Part, Result, Rows, operations, structures};
+use super::{Parser, Printer, TextForm};
+use crate::Name;
 use crate::mem::{Block, Lmad, LmadDim, MemAnn, MemOp, Mems};
 use crate::poly::{Monomial, Poly};
 use crate::scan_reduce::ScanReduce;
 use crate::seg::SegOp;
 use crate::soac::{AccInput, HistOp, Operator, Screma, Soac, Soacs};
-use crate::syntax::{Body, Lambda, Param};
+use crate::syntax::{Body, Lambda, Level, Param};
 use crate::types::Dim;
-use crate::walk::LevelOp;
+use crate::walk::{Fields, Visit, VisitMut};
 
-type Result<T> = std::result::Result<T, ParseError>;
+structures! {
+    p, [L] Operator<L> { neutral, op, comm } = [(Comm comm) ~ op "neutral" neutral];
+    p, [L] HistOp<L> { shape, destinations, op } = [shape destinations "by" op];
+    p, [L] AccInput<L> { shape, arrays, op } = [shape arrays (if "by" op)];
+    p, [L] ScanReduce<L> { scans, reduces, post } =
+        [(each "scan" scans) (each "reduce" reduces) (last "post" post)];
+    p, [] LmadDim { stride, extent } = ["(" ~ stride ~ ":" extent ~ ")"];
+}
+
+operations! {
+    p, Soac, [Soacs];
+    others {
+        Screma(0: screma) = [{ print_screma(screma, p) }];
+    }
+    Hist { width, inputs, map, ops } = "hist" [(Map width inputs map) (each "into" ops)];
+    WithAcc { inputs, lambda } = "withacc" [inputs lambda];
+    Stream { width, inputs, init, lambda } = "stream" [width inputs "from" init lambda];
+    FlatMap { width, inputs, lambda } = "flatmap" [(Map width inputs lambda)];
+    Jvp { args, tangents, lambda } = "jvp" [args tangents lambda];
+    Vjp { args, adjoints, lambda } = "vjp" [args adjoints lambda];
+}
+
+operations! {
+    p, MemOp, [Mems];
+    others {
+        Seg(0: op) = [{ op.print(p) }];
+    }
+    Alloc { bytes, memory } = "alloc" [bytes memory];
+}
 
 impl TextForm for Soac {
     fn print(&self, p: &mut Printer<'_>) {
-        let keyword = LevelOp::<Soacs>::keyword(self);
-        p.put(keyword);
-        p.put(" ");
-        match self {
-            Self::Screma(Screma { width, inputs, map, scan_reduce }) => {
-                let bare = keyword == "reduce" || keyword == "scan";
-                print_map(p, *width, inputs, map, bare);
-                print_scan_reduce(p, scan_reduce);
-            }
-            Self::Hist { width, inputs, map, ops } => {
-                print_map(p, *width, inputs, map, false);
-                for op in ops {
-                    p.clause(|p| print_hist(p, op));
-                }
-            }
-            Self::WithAcc { inputs, lambda } => print_withacc(p, inputs, lambda),
-            Self::Stream { width, inputs, init, lambda } => {
-                p.dim(*width);
-                p.put(" ");
-                p.name_list(inputs);
-                p.put(" from ");
-                p.atoms(init);
-                p.put(" ");
-                p.lambda(lambda);
-            }
-            Self::FlatMap { width, inputs, lambda } => print_map(p, *width, inputs, lambda, false),
-            Self::Jvp { lambda, args, tangents: others } | Self::Vjp { lambda, args, adjoints: others } => {
-                p.atoms(args);
-                p.put(" ");
-                p.atoms(others);
-                p.put(" ");
-                p.lambda(lambda);
-            }
-        }
+        self.print_row(p);
     }
 
     fn parse(p: &mut Parser<'_>) -> Result<Option<Self>> {
-        Ok(Some(match p.peek_ident() {
-            Some("map" | "reduce" | "scan" | "redomap" | "scanomap" | "screma") => {
-                p.ident()?;
-                let (width, inputs, map) = parse_map(p)?;
-                Self::Screma(Screma { width, inputs, map, scan_reduce: parse_scan_reduce(p)? })
-            }
-            Some("hist") => {
-                p.ident()?;
-                let (width, inputs, map) = parse_map(p)?;
-                Self::Hist { width, inputs, map, ops: parse_hists(p)? }
-            }
-            Some("withacc") => {
-                p.ident()?;
-                let (inputs, lambda) = parse_withacc(p)?;
-                Self::WithAcc { inputs, lambda }
-            }
-            Some("stream") => {
-                p.ident()?;
-                let (width, inputs) = (p.dim()?, p.name_list()?);
-                p.keyword("from")?;
-                Self::Stream { width, inputs, init: p.atoms()?, lambda: p.lambda()? }
-            }
-            Some("flatmap") => {
-                p.ident()?;
-                let (width, inputs, lambda) = parse_map(p)?;
-                Self::FlatMap { width, inputs, lambda }
-            }
-            Some("jvp") => {
-                p.ident()?;
-                let (args, tangents) = (p.atoms()?, p.atoms()?);
-                Self::Jvp { lambda: p.lambda()?, args, tangents }
-            }
-            Some("vjp") => {
-                p.ident()?;
-                let (args, adjoints) = (p.atoms()?, p.atoms()?);
-                Self::Vjp { lambda: p.lambda()?, args, adjoints }
-            }
-            _ => return Ok(None),
-        }))
+        let Some("map" | "reduce" | "scan" | "redomap" | "scanomap" | "screma") = p.peek_ident() else {
+            return Self::parse_row(p);
+        };
+        p.ident()?;
+        crate::text_row!(parse p (Map width inputs map) scan_reduce);
+        Ok(Some(Self::Screma(Screma { width, inputs, map, scan_reduce })))
     }
 }
 
-/// Width, inputs and lambda of a combinator: `n (x: t <- xs) : (ret) -> body`. The part after the
-/// inputs is omitted if it is the identity and `bare`. If inputs and parameters do not correspond
-/// one to one: `n of (xs) \(x: t) ...`.
-fn print_map(p: &mut Printer<'_>, width: Dim, inputs: &[crate::Name], map: &Lambda<Soacs>, bare: bool) {
-    p.dim(width);
+fn print_screma(screma: &Screma, p: &mut Printer<'_>) {
+    let keyword = screma.keyword();
+    let Screma { width, inputs, map, scan_reduce } = screma;
+    p.put(keyword);
+    p.put(" ");
+    print_map(p, (width, inputs, map), matches!(keyword, "reduce" | "scan"));
+    scan_reduce.print_part(p);
+}
+
+/// Width, inputs and lambda of a combinator: `n (x: t <- xs) : (ret) -> body`. If inputs and
+/// parameters do not correspond one to one: `n of (xs) \(x: t) ...`.
+struct Map;
+
+impl Map {
+    fn print(parts: (&Dim, &Vec<Name>, &Lambda<Soacs>), p: &mut Printer<'_>) {
+        print_map(p, parts, false);
+    }
+
+    fn parse(p: &mut Parser<'_>) -> Result<(Dim, Vec<Name>, Lambda<Soacs>)> {
+        let width = p.dim()?;
+        if p.take_keyword("of") {
+            crate::text_row!(parse p inputs lambda);
+            return Ok((width, inputs, lambda));
+        }
+        let (mut params, mut inputs) = (Vec::<Param<Soacs>>::new(), Vec::new());
+        p.list(|p| {
+            params.push(Part::parse_part(p)?);
+            p.punct("<-")?;
+            inputs.push(p.name()?);
+            Ok(())
+        })?;
+        if p.take(":") {
+            crate::text_row!(parse p ret "->" body);
+            return Ok((width, inputs, Lambda { params, body, ret }));
+        }
+        let ret = params.iter().map(|param| param.ty.clone()).collect();
+        let result = params.iter().map(|param| param.name.into()).collect();
+        Ok((width, inputs, Lambda { params, body: Body { stms: Vec::new(), result }, ret }))
+    }
+}
+
+/// Prints a [`Map`]; the part after the inputs is omitted if it is the identity and `bare`.
+fn print_map(p: &mut Printer<'_>, parts: (&Dim, &Vec<Name>, &Lambda<Soacs>), bare: bool) {
+    let (width, inputs, map) = parts;
     let Lambda { params, body, ret } = map;
     if params.len() != inputs.len() {
-        p.put(" of ");
-        p.name_list(inputs);
-        p.put(" ");
-        p.lambda(map);
+        crate::text_row!(print p ~ width "of" inputs map);
         return;
     }
+    crate::text_row!(print p ~ width);
     p.put(" ");
     let pairs: Vec<_> = params.iter().zip(inputs).collect();
     p.list(&pairs, |p, (param, input)| {
-        p.param(param);
-        p.put(" <- ");
-        p.name(**input);
+        crate::text_row!(print p ~ param "<-" input);
     });
     if !bare {
-        p.put(" : ");
-        p.types(ret);
-        p.put(" -> ");
-        p.body(body);
+        crate::text_row!(print p ":" ret "->" body);
     }
 }
 
-fn parse_map(p: &mut Parser<'_>) -> Result<(Dim, Vec<crate::Name>, Lambda<Soacs>)> {
-    let width = p.dim()?;
-    if p.take_keyword("of") {
-        return Ok((width, p.name_list()?, p.lambda()?));
+/// True for `comm`.
+struct Comm;
+
+impl Comm {
+    fn print(comm: &bool, p: &mut Printer<'_>) {
+        p.put(if *comm { "comm " } else { "" });
     }
-    let pairs = p.list(|p| {
-        let param: Param<Soacs> = p.param()?;
-        p.punct("<-")?;
-        Ok((param, p.name()?))
-    })?;
-    let (params, inputs): (Vec<_>, Vec<_>) = pairs.into_iter().unzip();
-    if p.take(":") {
-        let ret = p.types()?;
-        p.punct("->")?;
-        return Ok((width, inputs, Lambda { params, body: p.body()?, ret }));
+
+    fn parse(p: &mut Parser<'_>) -> Result<bool> {
+        Ok(p.take_keyword("comm"))
     }
-    let ret = params.iter().map(|param| param.ty.clone()).collect();
-    let result = params.iter().map(|param| param.name.into()).collect();
-    Ok((width, inputs, Lambda { params, body: Body { stms: Vec::new(), result }, ret }))
-}
-
-fn print_operator<L: TextLevel>(p: &mut Printer<'_>, keyword: &str, op: &Operator<L>) {
-    let Operator { op, neutral, comm } = op;
-    p.put(keyword);
-    p.put(if *comm { "comm " } else { "" });
-    p.lambda(op);
-    p.put(" neutral ");
-    p.atoms(neutral);
-}
-
-fn parse_operator<L: TextLevel>(p: &mut Parser<'_>) -> Result<Operator<L>> {
-    let comm = p.take_keyword("comm");
-    let op = p.lambda()?;
-    p.keyword("neutral")?;
-    Ok(Operator { op, neutral: p.atoms()?, comm })
-}
-
-fn parse_operators<L: TextLevel>(p: &mut Parser<'_>, keyword: &str) -> Result<Vec<Operator<L>>> {
-    let mut ops = Vec::new();
-    while p.take_keyword(keyword) {
-        ops.push(parse_operator(p)?);
-    }
-    Ok(ops)
-}
-
-pub(super) fn print_scan_reduce<L: TextLevel>(p: &mut Printer<'_>, scan_reduce: &ScanReduce<L>) {
-    let ScanReduce { scans, reduces, post } = scan_reduce;
-    for op in scans {
-        p.clause(|p| print_operator(p, "scan ", op));
-    }
-    for op in reduces {
-        p.clause(|p| print_operator(p, "reduce ", op));
-    }
-    if let Some(post) = post {
-        p.clause(|p| {
-            p.put("post ");
-            p.lambda(post);
-        });
-    }
-}
-
-pub(super) fn parse_scan_reduce<L: TextLevel>(p: &mut Parser<'_>) -> Result<ScanReduce<L>> {
-    let scans = parse_operators(p, "scan")?;
-    let reduces = parse_operators(p, "reduce")?;
-    let post = if p.take_keyword("post") { Some(p.lambda()?) } else { None };
-    Ok(ScanReduce { scans, reduces, post })
-}
-
-pub(super) fn print_hist<L: TextLevel>(p: &mut Printer<'_>, hist: &HistOp<L>) {
-    let HistOp { shape, destinations, op } = hist;
-    p.put("into ");
-    p.shape(shape);
-    p.put(" ");
-    p.name_list(destinations);
-    print_operator(p, " by ", op);
-}
-
-pub(super) fn parse_hists<L: TextLevel>(p: &mut Parser<'_>) -> Result<Vec<HistOp<L>>> {
-    let mut hists = Vec::new();
-    while p.take_keyword("into") {
-        let (shape, destinations) = (p.shape()?, p.name_list()?);
-        p.keyword("by")?;
-        hists.push(HistOp { shape, destinations, op: parse_operator(p)? });
-    }
-    Ok(hists)
-}
-
-pub(super) fn print_withacc<L: TextLevel>(p: &mut Printer<'_>, inputs: &[AccInput<L>], lambda: &Lambda<L>) {
-    p.list(inputs, |p, AccInput { shape, arrays, op }| {
-        p.shape(shape);
-        p.put(" ");
-        p.name_list(arrays);
-        if let Some(op) = op {
-            print_operator(p, " by ", op);
-        }
-    });
-    p.put(" ");
-    p.lambda(lambda);
-}
-
-pub(super) fn parse_withacc<L: TextLevel>(p: &mut Parser<'_>) -> Result<(Vec<AccInput<L>>, Lambda<L>)> {
-    let inputs = p.list(|p| {
-        let (shape, arrays) = (p.shape()?, p.name_list()?);
-        let op = if p.take_keyword("by") { Some(parse_operator(p)?) } else { None };
-        Ok(AccInput { shape, arrays, op })
-    })?;
-    Ok((inputs, p.lambda()?))
 }
 
 impl TextForm for MemOp {
     fn print(&self, p: &mut Printer<'_>) {
-        match self {
-            Self::Alloc { bytes, memory } => {
-                p.put("alloc ");
-                p.atom(*bytes);
-                p.put(format_args!(" {}", memory.name));
-            }
-            Self::Seg(op) => op.print(p),
-        }
+        self.print_row(p);
     }
 
     fn parse(p: &mut Parser<'_>) -> Result<Option<Self>> {
-        if p.take_keyword("alloc") {
-            return Ok(Some(Self::Alloc { bytes: p.atom()?, memory: p.memory()? }));
+        if let Some(alloc) = Self::parse_row(p)? {
+            return Ok(Some(alloc));
         }
         Ok(SegOp::<Mems>::parse(p)?.map(Self::Seg))
     }
@@ -252,50 +145,33 @@ impl TextForm for MemOp {
 
 impl TextForm for MemAnn {
     fn print(&self, p: &mut Printer<'_>) {
-        let Self::In { block, lmad } = self else {
-            return;
-        };
-        p.put(" @ ");
-        match block {
-            Block::Var(name) => p.name(*name),
-            Block::Ext(i) => p.put(format_args!("?{i}")),
+        if let Self::In { block, lmad: Lmad { offset, dims } } = self {
+            crate::text_row!(print p "@" block "->" "{" ~ offset ~ ";");
+            p.put(" ");
+            p.separated(dims, |p, dim| dim.print_part(p));
+            p.put("}");
         }
-        let Lmad { offset, dims } = lmad;
-        p.put(" -> {");
-        print_poly(p, offset);
-        p.put("; ");
-        p.separated(dims, |p, LmadDim { stride, extent }| {
-            p.put("(");
-            print_poly(p, stride);
-            p.put(": ");
-            p.dim(*extent);
-            p.put(")");
-        });
-        p.put("}");
     }
 
     fn parse(p: &mut Parser<'_>) -> Result<Option<Self>> {
         if !p.take("@") {
             return Ok(Some(Self::None));
         }
-        let block = if p.take("?") { Block::Ext(p.integer()?) } else { Block::Var(p.name()?) };
-        p.punct("->")?;
-        p.punct("{")?;
-        let offset = parse_poly(p)?;
-        p.punct(";")?;
-        let dims = p.separated("}", |p| {
-            p.punct("(")?;
-            let stride = parse_poly(p)?;
-            p.punct(":")?;
-            let extent = p.dim()?;
-            p.punct(")")?;
-            Ok(LmadDim { stride, extent })
-        })?;
-        Ok(Some(Self::In { block, lmad: Lmad { offset, dims: dims.into() } }))
+        crate::text_row!(parse p block "->" "{" offset ";");
+        let dims = p.separated("}", Part::parse_part)?.into();
+        Ok(Some(Self::In { block, lmad: Lmad { offset, dims } }))
     }
 }
 
-pub(super) fn print_poly(p: &mut Printer<'_>, poly: &Poly) {
+crate::text_parts! {
+    Block: |x, p| match x {
+        Self::Var(name) => p.name(*name),
+        Self::Ext(i) => p.put(format_args!("?{i}")),
+    }, |p| Ok(if p.take("?") { Self::Ext(p.integer()?) } else { Self::Var(p.name()?) });
+    Poly: |x, p| print_poly(p, x), |p| parse_poly(p);
+}
+
+fn print_poly(p: &mut Printer<'_>, poly: &Poly) {
     if poly.terms().is_empty() {
         p.put("0");
     }
@@ -313,7 +189,7 @@ pub(super) fn print_poly(p: &mut Printer<'_>, poly: &Poly) {
     }
 }
 
-pub(super) fn parse_poly(p: &mut Parser<'_>) -> Result<Poly> {
+fn parse_poly(p: &mut Parser<'_>) -> Result<Poly> {
     let mut terms = Vec::new();
     loop {
         let mut monomial = Monomial::new();

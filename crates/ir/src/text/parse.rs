@@ -1,38 +1,45 @@
-//! The parser of parameters, bodies, statements, expressions, functions and programs. Operations
+//! The parser of bodies, statements, functions and programs, and the rows of expressions. Operations
 //! implement their own parsing.
 
 use super::cursor::Parser;
 use super::lex::Token;
-use super::ops::parse_poly;
-use super::{DEFINITION, ParseError, TextForm, TextLevel};
+use super::part::{Part, Result, Row, Rows, rows};
+use super::{DEFINITION, Printer, TextForm, TextLevel};
 use crate::facts::{FactFlag, Facts, Filter, SharedBy, SharedRead};
 use crate::math::MathDefinition;
 use crate::name::NameTable;
 use crate::prov::{MAX_STACKS, Prov, ProvEntry, ProvTable, SrcLoc};
-use crate::syntax::{
-    Attr, Attrs, Aux, BasicOp, Body, Exp, FunKind, FunParam, FunResult, Function, Lambda, LoopForm,
-    LoopParam, Param, Program, Stm,
-};
-use crate::tunable::{Class, Rule, Tunable};
-use crate::version::{CallPosition, Version};
+use crate::syntax::{Attr, Attrs, Aux, BasicOp, Body, Exp, FunKind, Function, LoopForm, Program, Stm};
+use crate::tunable::Tunable;
 use std::sync::Arc;
 use target::levels::Stack;
 
-type Result<T> = std::result::Result<T, ParseError>;
+rows! {
+    p, [L] Exp<L>;
+    others {
+        Basic(0: op) = [{ op.print(p) }];
+        Op(0: op) = [{ op.print(p) }];
+    }
+    If { cond, then_body, else_body } = "if" [cond "then" then_body "else" else_body];
+    Loop { params, form, body } = "loop" [params (Row form) "do" body];
+    Apply { fun, args } = "call" [fun args];
+}
+
+rows! {
+    p, [] LoopForm;
+    others {}
+    For { var, ty, bound } = "for" [var ~ ":" ty "<" bound];
+    While { cond } = "while" [cond];
+}
 
 impl Parser<'_> {
-    fn ann<A: TextForm>(&mut self) -> Result<A> {
-        match A::parse(self)? {
-            Some(ann) => Ok(ann),
-            None => self.expected("an annotation"),
+    /// Parts that begin with a word.
+    pub(super) fn clauses<T: Part>(&mut self, word: &str) -> Result<Vec<T>> {
+        let mut parts = Vec::new();
+        while self.take_keyword(word) {
+            parts.push(T::parse_part(self)?);
         }
-    }
-
-    /// A parameter with type and annotation.
-    pub fn param<L: TextLevel>(&mut self) -> Result<Param<L>> {
-        let name = self.name()?;
-        self.punct(":")?;
-        Ok(Param { name, ty: self.ty()?, ann: self.ann()? })
+        Ok(parts)
     }
 
     fn attrs(&mut self) -> Result<Attrs> {
@@ -60,24 +67,14 @@ impl Parser<'_> {
             if !p.take_keyword("in") {
                 return p.expected("`let` or `in`");
             }
-            let result = p.atoms()?;
+            let result = Part::parse_part(p)?;
             p.punct("}")?;
             Ok(Body { stms, result })
         })
     }
 
-    /// A lambda.
-    pub fn lambda<L: TextLevel>(&mut self) -> Result<Lambda<L>> {
-        self.punct("\\")?;
-        let params = self.list(Self::param)?;
-        self.punct(":")?;
-        let ret = self.types()?;
-        self.punct("->")?;
-        Ok(Lambda { params, body: self.body()?, ret })
-    }
-
     fn stm<L: TextLevel>(&mut self) -> Result<Stm<L>> {
-        let pat = if self.peek("(") { self.list(Self::param)? } else { vec![self.param()?] };
+        let pat = if self.peek("(") { Part::parse_part(self)? } else { vec![Part::parse_part(self)?] };
         let certs = if self.take("<") { self.separated(">", Self::name)? } else { Vec::new() };
         let attrs = self.attrs()?;
         let prov = if self.take("^") { Prov(self.integer()?) } else { Prov::NONE };
@@ -109,7 +106,7 @@ impl Parser<'_> {
                 };
                 let block = self.name()?;
                 self.keyword("at")?;
-                facts.set_shared(SharedRead { by, block, offset: parse_poly(self)? });
+                facts.set_shared(SharedRead { by, block, offset: Part::parse_part(self)? });
             } else if let Some(mark) = (FactFlag::ALL.into_iter()).find(|m| self.take_keyword(m.name())) {
                 facts.add(mark);
             } else {
@@ -123,18 +120,8 @@ impl Parser<'_> {
     }
 
     fn exp<L: TextLevel>(&mut self) -> Result<Exp<L>> {
-        if self.take_keyword("if") {
-            let cond = self.atom()?;
-            self.keyword("then")?;
-            let then_body = self.body()?;
-            self.keyword("else")?;
-            return Ok(Exp::If { cond, then_body, else_body: self.body()? });
-        }
-        if self.take_keyword("loop") {
-            return self.loop_();
-        }
-        if self.take_keyword("call") {
-            return Ok(Exp::Apply { fun: self.fun_name()?, args: self.atoms()? });
+        if let Some(exp) = Exp::parse_row(self)? {
+            return Ok(exp);
         }
         if let Some(op) = L::Op::parse(self)? {
             return Ok(Exp::Op(op));
@@ -143,27 +130,6 @@ impl Parser<'_> {
             Some(op) => Ok(Exp::Basic(op)),
             None => self.error(format!("expected an operation of the level `{}`", L::NAME)),
         }
-    }
-
-    fn loop_<L: TextLevel>(&mut self) -> Result<Exp<L>> {
-        let params = self.list(|p| {
-            let consumed = p.take("*");
-            let param = p.param()?;
-            p.punct("=")?;
-            Ok(LoopParam { param, init: p.atom()?, consumed })
-        })?;
-        let form = if self.take_keyword("for") {
-            let var = self.name()?;
-            self.punct(":")?;
-            let ty = self.prim()?;
-            self.punct("<")?;
-            LoopForm::For { var, ty, bound: self.atom()? }
-        } else {
-            self.keyword("while")?;
-            LoopForm::While { cond: self.name()? }
-        };
-        self.keyword("do")?;
-        Ok(Exp::Loop { params, form, body: self.body()? })
     }
 
     /// A whole program.
@@ -177,7 +143,7 @@ impl Parser<'_> {
             files.push(self.string()?);
         }
         let opaques = self.opaque_types()?;
-        let entries = self.entry_points(Self::fun_name)?;
+        let entries = self.entry_points(Self::mention)?;
         let mut functions = Vec::new();
         let mut definitions = Vec::new();
         while *self.token() != Token::End {
@@ -195,7 +161,10 @@ impl Parser<'_> {
             functions.push(self.function(kind)?);
         }
         let math = definitions.into_iter().collect();
-        Ok(Program { levels: stack, files, opaques, entries, functions, math })
+        let mut program = Program { levels: stack, files, opaques, entries, functions, math };
+        let ids = self.resolve(program.functions.iter().map(|function| &function.name))?;
+        program.renumber(|mention| ids[mention.index()]);
+        Ok(program)
     }
 
     /// The target machine of the program.
@@ -223,21 +192,11 @@ impl Parser<'_> {
         self.hints.clear();
         let name = self.fun_name()?;
         let attrs = self.attrs()?;
-        let params = self.list(|p| {
-            let consumed = p.take("*");
-            Ok(FunParam { param: p.param()?, consumed })
-        })?;
-        self.punct(":")?;
-        let ret = self.list(|p| {
-            let ty = p.ty()?;
-            let aliases = if p.take_keyword("alias") { p.list(Self::integer)? } else { Vec::new() };
-            Ok(FunResult { ty, aliases, ann: p.ann()? })
-        })?;
-        let version = self.version()?;
+        crate::text_row!(parse self params ":" ret (if "version" version));
         let tunables = self.tunables()?;
         let body = self.body()?;
         if self.take_keyword("unused") {
-            self.name_list()?;
+            self.list(Self::name)?;
         }
         let provs = self.provs()?;
         let mut names = NameTable::new();
@@ -249,29 +208,6 @@ impl Parser<'_> {
         Ok(Function { name, kind, version, attrs, params, ret, body, tunables, names, provs })
     }
 
-    /// The key of a function's version.
-    fn version(&mut self) -> Result<Option<Version>> {
-        if !self.take_keyword("version") {
-            return Ok(None);
-        }
-        self.keyword("of")?;
-        let of = self.fun_name()?;
-        let position = if self.take_keyword("regular") {
-            CallPosition::LiftedRegular
-        } else if self.take_keyword("irregular") {
-            CallPosition::LiftedIrregular
-        } else if self.take_keyword("on") {
-            self.keyword("host")?;
-            CallPosition::Host
-        } else {
-            self.keyword("within")?;
-            let around = self.level()?;
-            let level = if self.take_keyword("at") { Some(self.level()?) } else { None };
-            CallPosition::Within { segop_level: around, level }
-        };
-        Ok(Some(Version { of, position }))
-    }
-
     fn tunables(&mut self) -> Result<Vec<Tunable>> {
         let mut tunables = Vec::new();
         while self.take_keyword("tunable") {
@@ -279,16 +215,7 @@ impl Parser<'_> {
             if self.integer::<usize>()? != tunables.len() {
                 return self.error("tuning parameters must be numbered consecutively from 0");
             }
-            let word = self.ident()?;
-            let Some(rule) = Rule::ALL.into_iter().find(|rule| rule.name() == word) else {
-                return self.error(format!("unknown rule `{word}`"));
-            };
-            let ordinal = self.integer()?;
-            let word = self.ident()?;
-            let Some(class) = Class::ALL.into_iter().find(|class| class.name() == word) else {
-                return self.error(format!("unknown parameter class `{word}`"));
-            };
-            tunables.push(Tunable { rule, ordinal, class, default: self.integer()? });
+            tunables.push(Part::parse_part(self)?);
         }
         Ok(tunables)
     }
@@ -303,15 +230,7 @@ impl Parser<'_> {
                 self.several(&mut provs, number)?;
                 continue;
             }
-            let file = self.integer()?;
-            self.punct(":")?;
-            let line = self.integer()?;
-            self.punct(":")?;
-            let col = self.integer()?;
-            self.punct("-")?;
-            let end_line = self.integer()?;
-            self.punct(":")?;
-            let end_col = self.integer()?;
+            let loc = SrcLoc::parse_part(self)?;
             let outer = if self.take_keyword("in") {
                 self.punct("^")?;
                 Prov(self.integer()?)
@@ -321,7 +240,7 @@ impl Parser<'_> {
             if !is_stack(&provs, outer) && outer != Prov::NONE {
                 return self.error("a provenance may only be nested in an earlier one");
             }
-            let prov = provs.push(SrcLoc { file, line, col, end_line, end_col }, outer);
+            let prov = provs.push(loc, outer);
             if prov.0 != number {
                 return self.error("provenances must be distinct and numbered consecutively from 1");
             }

@@ -1,19 +1,26 @@
-//! The text of nodes' parts, and the table from which both printer and parser of operations follow.
+//! The text of nodes' parts, and the tables from which printer and parser of nodes follow.
 //!
-//! An operation's text is a word, or a word with a type (`iota.i64`), and the fields in order with
-//! words between them: one row of [`operation_table`]. A field is printed and parsed by its type.
+//! A node's text is a row: words, and the fields in order. A variant's row begins with a word, or a
+//! word with a type (`iota.i64`). A field is printed and parsed by its type.
 
 use super::lex::quote;
-use super::{ParseError, Parser, Printer, TextLevel};
-use crate::name::Name;
-use crate::syntax::{Atom, DimIndex, Lambda, MsgPart};
-use crate::tunable::TunableId;
+use super::{ParseError, Parser, Printer, TextForm, TextLevel};
+use crate::name::{FunId, FunName, Name};
+use crate::prov::SrcLoc;
+use crate::syntax::{
+    Atom, Body, DimIndex, FunParam, FunResult, Lambda, LoopParam, MsgPart, Param, ReshapeKind,
+};
+use crate::tunable::{Class, Rule, Tunable, TunableId};
 use crate::types::{Dim, Type};
+use crate::version::{CallPosition, Version};
+use prim::PrimType;
+use target::levels::LevelId;
+use target::memories::MemoryId;
 use smallvec::{Array, SmallVec};
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-type Result<T> = std::result::Result<T, ParseError>;
+pub(super) type Result<T> = std::result::Result<T, ParseError>;
 
 /// A part of a node.
 pub(super) trait Part: Sized {
@@ -32,6 +39,15 @@ pub(super) trait Part: Sized {
     fn parse_list(p: &mut Parser<'_>) -> Result<Vec<Self>> {
         p.list(Self::parse_part)
     }
+}
+
+/// A node whose variants are rows of a table.
+pub(super) trait Rows: Sized {
+    /// Prints it.
+    fn print_row(&self, p: &mut Printer<'_>);
+
+    /// Parses the row that begins with the current word, if there is one.
+    fn parse_row(p: &mut Parser<'_>) -> Result<Option<Self>>;
 }
 
 /// Implements the trait `Part` for types, each with code that prints and code that parses.
@@ -53,12 +69,15 @@ macro_rules! text_parts {
 
 /// Prints or parses the entries of a row: words, punctuation and fields in the order of the text,
 /// with spaces between them; `~` leaves out the space. `(if "word" x)` is an optional field,
-/// `(some "word" x)` a list that may be empty, `(flag "word" x)` a truth value; another name before
-/// a field is a type whose functions `print` and `parse` replace those of `Part`. Code in braces
-/// prints only.
+/// `(some "word" x)` a list that may be empty, `(flag "word" x)` a truth value; `(each "word" x)` and
+/// `(last "word" x)` are lists and optional fields in lines of their own. Another name before fields
+/// is a type whose functions `print` and `parse` replace those of `Part`. Code in braces prints only.
 #[macro_export]
 macro_rules! text_row {
     ($mode:ident $p:ident) => {};
+    ($mode:ident $p:ident ~ ($kind:ident $word:literal $x:ident) $($rest:tt)*) => {
+        $crate::text_row!($mode $p ($kind $word $x) $($rest)*);
+    };
     (print $p:ident (if $word:literal $x:ident) $($rest:tt)*) => {
         if let Some(x) = $x {
             $p.put(concat!(" ", $word, " "));
@@ -88,6 +107,17 @@ macro_rules! text_row {
     (parse $p:ident (flag $word:literal $x:ident) $($rest:tt)*) => {
         let $x = $p.take_keyword($word);
         $crate::text_row!(parse $p $($rest)*);
+    };
+    (print $p:ident ($kind:ident $word:literal $x:ident) $($rest:tt)*) => {
+        $p.clauses($word, $x);
+        $crate::text_row!(print $p $($rest)*);
+    };
+    (parse $p:ident (each $word:literal $x:ident) $($rest:tt)*) => {
+        let $x = $p.clauses($word)?;
+        $crate::text_row!(parse $p $($rest)*);
+    };
+    (parse $p:ident (last $word:literal $x:ident) $($rest:tt)*) => {
+        $crate::text_row!(parse $p (if $word $x) $($rest)*);
     };
     ($mode:ident $p:ident ~ $entry:tt $($rest:tt)*) => {
         $crate::text_entry!($mode $p $entry);
@@ -123,6 +153,12 @@ macro_rules! text_entry {
     (parse $p:ident ($Kind:ident $field:ident)) => {
         let $field = $Kind::parse($p)?;
     };
+    (print $p:ident ($Kind:ident $($field:ident)+)) => {
+        $Kind::print(($($field),+), $p);
+    };
+    (parse $p:ident ($Kind:ident $($field:ident)+)) => {
+        let ($($field),+) = $Kind::parse($p)?;
+    };
     (print $p:ident $code:block) => {
         $code
     };
@@ -131,12 +167,50 @@ macro_rules! text_entry {
 text_parts! {
     Atom: |x, p| p.atom(*x), |p| p.atom();
     Name: |x, p| p.name(*x), |p| p.name();
+    FunId: |x, p| p.fun(*x), |p| p.mention();
+    FunName: |x, p| p.put(super::print::fun_name(x)), |p| p.fun_name();
     Type: |x, p| p.ty(x), |p| p.ty();
+    PrimType: |x, p| p.put(x), |p| p.prim();
+    MemoryId: |x, p| p.put(x.name), |p| p.memory();
+    LevelId: |x, p| p.put(x.name), |p| p.level();
     usize: |x, p| p.put(x), |p| p.integer();
+    u8: |x, p| p.put(x), |p| p.integer();
+    u32: |x, p| p.put(x), |p| p.integer();
     i64: |x, p| p.put(x), |p| p.integer();
     Arc<str>: |x, p| p.put(quote(x)), |p| p.string();
-    TunableId: |x, p| p.put(format_args!("tunable#{}", x.0)), |p| parse_tunable(p);
-    MsgPart: |x, p| print_message_part(x, p), |p| parse_message_part(p);
+    TunableId: |x, p| p.put(format_args!("tunable#{}", x.0)), |p| {
+        p.keyword("tunable")?;
+        p.punct("#")?;
+        Ok(Self(p.integer()?))
+    };
+    Rule: |x, p| p.put(x.name()), |p| {
+        let word = p.ident()?;
+        let rule = Self::ALL.into_iter().find(|rule| rule.name() == word);
+        rule.map_or_else(|| p.error(format!("unknown rule `{word}`")), Ok)
+    };
+    Class: |x, p| p.put(x.name()), |p| {
+        let word = p.ident()?;
+        let class = Self::ALL.into_iter().find(|class| class.name() == word);
+        class.map_or_else(|| p.error(format!("unknown parameter class `{word}`")), Ok)
+    };
+    MsgPart: |x, p| match x {
+        Self::Text(text) => p.put(quote(text)),
+        Self::Value(ty, x) => {
+            p.atom(*x);
+            p.put(format_args!(": {ty}"));
+        }
+    }, |p| {
+        // A quoted hint is followed by the name's number.
+        let value = match p.take_name()? {
+            Some(name) => Atom::Var(name),
+            None => match p.take_string() {
+                Some(text) => return Ok(Self::Text(text)),
+                None => p.atom()?,
+            },
+        };
+        p.punct(":")?;
+        Ok(Self::Value(p.scalar_type()?, value))
+    };
     Arc<[u8]>: |x, p| print_bytes(x, p), |p| parse_bytes(p);
     (Dim, Atom): |x, p| {
         p.dim(x.0);
@@ -146,6 +220,15 @@ text_parts! {
         let count = p.dim()?;
         p.punct("*")?;
         Ok((count, p.atom()?))
+    };
+    (Name, Dim): |x, p| {
+        p.name(x.0);
+        p.put(" < ");
+        p.dim(x.1);
+    }, |p| {
+        let index = p.name()?;
+        p.punct("<")?;
+        Ok((index, p.dim()?))
     };
     DimIndex: |x, p| match x {
         Self::Fix(i) => p.atom(*i),
@@ -161,6 +244,16 @@ text_parts! {
         }
         let (count, stride) = Part::parse_part(p)?;
         Ok(Self::Slice { start, count, stride })
+    };
+    ReshapeKind: |x, p| p.put(match x {
+        Self::Coerce => "coerce",
+        Self::Arbitrary => "reshape",
+    }), |p| {
+        if p.take_keyword("coerce") {
+            return Ok(Self::Coerce);
+        }
+        p.keyword("reshape")?;
+        Ok(Self::Arbitrary)
     };
 }
 
@@ -202,43 +295,175 @@ impl<A: Array<Item: Part>> Part for SmallVec<A> {
     }
 }
 
-impl<L: TextLevel> Part for Lambda<L> {
+impl<L: TextLevel> Part for Body<L> {
     fn print_part(&self, p: &mut Printer<'_>) {
-        p.lambda(self);
+        p.body(self);
     }
 
     fn parse_part(p: &mut Parser<'_>) -> Result<Self> {
-        p.lambda()
+        p.body()
     }
 }
 
-fn parse_tunable(p: &mut Parser<'_>) -> Result<TunableId> {
-    p.keyword("tunable")?;
-    p.punct("#")?;
-    Ok(TunableId(p.integer()?))
-}
+/// A level's annotation, with a space before.
+struct Ann;
 
-fn print_message_part(part: &MsgPart, p: &mut Printer<'_>) {
-    match part {
-        MsgPart::Text(text) => p.put(quote(text)),
-        MsgPart::Value(ty, x) => {
-            p.atom(*x);
-            p.put(format_args!(": {ty}"));
-        }
+impl Ann {
+    fn print(ann: &impl TextForm, p: &mut Printer<'_>) {
+        ann.print(p);
+    }
+
+    fn parse<A: TextForm>(p: &mut Parser<'_>) -> Result<A> {
+        A::parse(p)?.map_or_else(|| p.expected("an annotation"), Ok)
     }
 }
 
-fn parse_message_part(p: &mut Parser<'_>) -> Result<MsgPart> {
-    // A quoted hint is followed by the name's number.
-    let value = match p.take_name()? {
-        Some(name) => Atom::Var(name),
-        None => match p.take_string() {
-            Some(text) => return Ok(MsgPart::Text(text)),
-            None => p.atom()?,
-        },
+/// True for `*`.
+struct Star;
+
+impl Star {
+    fn print(consumed: &bool, p: &mut Printer<'_>) {
+        p.put(if *consumed { "*" } else { "" });
+    }
+
+    fn parse(p: &mut Parser<'_>) -> Result<bool> {
+        Ok(p.take("*"))
+    }
+}
+
+/// A row of another table.
+pub(super) struct Row;
+
+impl Row {
+    pub(super) fn print(node: &impl Rows, p: &mut Printer<'_>) {
+        node.print_row(p);
+    }
+
+    pub(super) fn parse<T: Rows>(p: &mut Parser<'_>) -> Result<T> {
+        T::parse_row(p)?.map_or_else(|| p.expected("another keyword"), Ok)
+    }
+}
+
+/// Implements [`Part`] for a structure by a row.
+macro_rules! text {
+    ($($p:ident, [$($L:ident)?] $Node:ty { $($x:ident),* } = [$($entry:tt)*];)*) => {
+        $(impl<$($L: $crate::text::TextLevel)?> Part for $Node {
+            fn print_part(&self, $p: &mut Printer<'_>) {
+                let Self { $($x),* } = self;
+                $crate::text_row!(print $p ~ $($entry)*);
+            }
+
+            fn parse_part($p: &mut Parser<'_>) -> Result<Self> {
+                $crate::text_row!(parse $p $($entry)*);
+                Ok(Self { $($x),* })
+            }
+        })*
     };
-    p.punct(":")?;
-    Ok(MsgPart::Value(p.scalar_type()?, value))
+}
+
+/// Declares the fields of structures, in scope order, and their text.
+macro_rules! structures {
+    ($($p:ident, [$($L:ident)?] $Node:ty { $($x:ident),* } = [$($entry:tt)*];)*) => {
+        $(
+            $crate::walk::fields::fields!($Node: { $($x),* });
+            $crate::text::part::text!($p, [$($L)?] $Node { $($x),* } = [$($entry)*];);
+        )*
+    };
+}
+
+/// Implements [`Rows`] for an enum. Rows in `others` have text that no word of their own begins.
+macro_rules! rows {
+    (
+        $p:ident, [$($L:ident)?] $Node:ty;
+        others {
+            $($Other:ident $(($($other_index:tt : $y:ident),*))? $({$($other_name:ident),*})?
+                = [$($other_entry:tt)*];)*
+        }
+        $($Row:ident $(($($index:tt : $x:ident),*))? $({$($name:ident),*})?
+            = $word:literal $(. $ty:ident)? [$($entry:tt)*];)*
+    ) => {
+        impl<$($L: $crate::text::TextLevel)?> Rows for $Node {
+            fn print_row(&self, $p: &mut Printer<'_>) {
+                match self {
+                    $(Self::$Other $({ $($other_index: $y),* })? $({ $($other_name),* })? => {
+                        $crate::text_row!(print $p ~ $($other_entry)*);
+                    })*
+                    $(Self::$Row $({ $($index: $x),* })? $({ $($name),* })? => {
+                        $p.put($word);
+                        $($p.put(format_args!(".{}", $ty));)?
+                        $crate::text_row!(print $p $($entry)*);
+                    })*
+                }
+            }
+
+            fn parse_row($p: &mut Parser<'_>) -> Result<Option<Self>> {
+                let text = $p.peek_ident().unwrap_or_default();
+                let (word, ty) = match text.split_once('.') {
+                    Some((word, ty)) => (word, ty.parse().ok()),
+                    None => (text, None::<prim::PrimType>),
+                };
+                Ok(Some(match (word, ty) {
+                    $(($word, $crate::text::part::rows!(@ty $($ty)?)) => {
+                        $p.ident()?;
+                        $crate::text_row!(parse $p $($entry)*);
+                        Self::$Row $({ $($index: $x),* })? $({ $($name),* })?
+                    })*
+                    _ => return Ok(None),
+                }))
+            }
+        }
+    };
+    (@ty $ty:ident) => { Some($ty) };
+    (@ty) => { None };
+}
+
+/// Declares the fields of an enum's variants, in scope order, and their text; in brackets is the
+/// level, if there is only one.
+macro_rules! operations {
+    (
+        $p:ident, $Node:ident $(, $Level:tt)?;
+        others {
+            $($Other:ident $(($($other_index:tt : $y:ident),*))? $({$($other_name:ident),*})?
+                = [$($other_entry:tt)*];)*
+        }
+        $($Row:ident $(($($index:tt : $x:ident),*))? $({$($name:ident),*})?
+            = $word:literal $(. $ty:ident)? [$($entry:tt)*];)*
+    ) => {
+        $crate::walk::fields::fields!($($Level)? $Node:
+            $($Other $(($($other_index: $y),*))? $({$($other_name),*})?;)*
+            $($Row $(($($index: $x),*))? $({$($name),*})?;)*
+        );
+        $crate::text::part::rows! {
+            $p, [] $Node;
+            others {
+                $($Other $(($($other_index: $y),*))? $({$($other_name),*})? = [$($other_entry)*];)*
+            }
+            $($Row $(($($index: $x),*))? $({$($name),*})? = $word $(. $ty)? [$($entry)*];)*
+        }
+    };
+}
+
+pub(super) use {operations, rows, structures, text};
+
+text! {
+    p, [L] Param<L> { name, ty, ann } = [name ~ ":" ty ~ (Ann ann)];
+    p, [L] LoopParam<L> { consumed, param, init } = [(Star consumed) ~ param "=" init];
+    p, [L] FunParam<L> { consumed, param } = [(Star consumed) ~ param];
+    p, [L] FunResult<L> { ty, aliases, ann } = [ty (some "alias" aliases) ~ (Ann ann)];
+    p, [L] Lambda<L> { params, ret, body } = ["\\" ~ params ":" ret "->" body];
+    p, [] Tunable { rule, ordinal, class, default } = [rule ordinal class default];
+    p, [] Version { of, position } = ["of" of (Row position)];
+    p, [] SrcLoc { file, line, col, end_line, end_col } =
+        [file ~ ":" ~ line ~ ":" ~ col ~ "-" ~ end_line ~ ":" ~ end_col];
+}
+
+rows! {
+    p, [] CallPosition;
+    others {}
+    Within { segop_level, level } = "within" [segop_level (if "at" level)];
+    LiftedRegular = "regular" [];
+    LiftedIrregular = "irregular" [];
+    Host = "on" ["host"];
 }
 
 fn print_bytes(bytes: &[u8], p: &mut Printer<'_>) {
@@ -261,40 +486,3 @@ fn parse_bytes(p: &mut Parser<'_>) -> Result<Arc<[u8]>> {
         _ => p.error("the bytes of a constant array must be hexadecimal"),
     }
 }
-
-/// Defines a function that prints operations and one that parses the operation that begins with a
-/// word, if the table has it. A row: the operation with its fields, the word, the field that is the type behind
-/// the word if there is one, and the entries. Other operations have arms of their own for printing.
-macro_rules! operation_table {
-    (
-        $op:ident: $print:ident, $parse:ident, $p:ident;
-        not in table { $($other:pat => $print_other:expr,)* }
-        $($variant:ident $fields:tt = $word:literal $(. $ty:ident)? ($($entry:tt)*);)*
-    ) => {
-        fn $print($p: &mut Printer<'_>, op: &$op) {
-            match op {
-                $($op::$variant $fields => {
-                    $p.put($word);
-                    $($p.put(format_args!(".{}", $ty));)?
-                    $crate::text_row!(print $p $($entry)*);
-                })*
-                $($other => $print_other,)*
-            }
-        }
-
-        fn $parse($p: &mut Parser<'_>, word: &str, ty: Option<PrimType>) -> Result<Option<$op>> {
-            Ok(Some(match (word, ty) {
-                $(($word, operation_table!(@ty $($ty)?)) => {
-                    $p.ident()?;
-                    $crate::text_row!(parse $p $($entry)*);
-                    $op::$variant $fields
-                })*
-                _ => return Ok(None),
-            }))
-        }
-    };
-    (@ty $ty:ident) => { Some($ty) };
-    (@ty) => { None };
-}
-
-pub(super) use operation_table;

@@ -2,19 +2,14 @@
 
 use super::entry::{show_entry_point, show_opaque_types};
 use super::lex::{is_identifier, is_plain_hint, quote};
-use super::ops::print_poly;
-use super::{DEFINITION, MAX_INDENT, TextForm, TextLevel};
+use super::part::{Part, Rows};
+use super::{DEFINITION, MAX_INDENT, TextLevel};
 use crate::facts::{FactFlag, Facts, Filter, SharedRead};
 use crate::math::MathDefinition;
-use crate::name::{FunName, Name, NameTable};
+use crate::name::{FunId, FunName, Name, NameTable};
 use crate::prov::{Prov, ProvEntry, ProvTable};
-use crate::syntax::{
-    Atom, Attrs, Aux, Body, Exp, FunKind, FunParam, FunResult, Function, Lambda, LoopForm, LoopParam, Param,
-    Program, Stm,
-};
-use crate::tunable::Tunable;
+use crate::syntax::{Atom, Attrs, Aux, Body, FunKind, FunParam, Function, Program, Stm};
 use crate::types::{Dim, Type};
-use crate::version::{CallPosition, Version};
 use crate::walk::with_stack;
 use prim::Scalar;
 use rustc_hash::FxHashMap;
@@ -38,6 +33,8 @@ pub struct Printer<'a> {
     out: String,
     indent: usize,
     names: &'a NameTable,
+    /// The names of the program's functions, as printed.
+    functions: &'a [String],
     mentioned: Vec<bool>,
     notes: FxHashMap<Name, Vec<&'a str>>,
 }
@@ -52,8 +49,9 @@ pub(super) fn program<L: TextLevel>(program: &Program<L>, notes: &[Note]) -> Str
         let _ = writeln!(out, "file {}", quote(file));
     }
     out.push_str(&show_opaque_types(opaques));
+    let fun_names = fun_names(program);
     for entry in entries {
-        out.push_str(&show_entry_point(&entry.signature, &fun_name(&entry.fun)));
+        out.push_str(&show_entry_point(&entry.signature, &fun_names[entry.fun.index()]));
     }
     for function in functions {
         out.push('\n');
@@ -62,27 +60,33 @@ pub(super) fn program<L: TextLevel>(program: &Program<L>, notes: &[Note]) -> Str
             FunKind::Function => "fun",
             FunKind::Constant => "const",
         };
-        out.push_str(&print_function(function, keyword, notes));
+        out.push_str(&print_function(function, keyword, &fun_names, notes));
     }
     for MathDefinition { function, .. } in math.iter() {
         out.push('\n');
         let notes = notes.iter().filter(|note| note.function == function.name);
-        out.push_str(&print_function(function, DEFINITION, notes));
+        out.push_str(&print_function(function, DEFINITION, &[], notes));
     }
     out
 }
 
-fn fun_name(name: &FunName) -> String {
+/// The names of a program's functions, as printed.
+pub(super) fn fun_names<L: TextLevel>(program: &Program<L>) -> Vec<String> {
+    program.functions.iter().map(|function| fun_name(&function.name)).collect()
+}
+
+pub(super) fn fun_name(name: &FunName) -> String {
     if is_identifier(&name.0) { name.0.to_string() } else { quote(&name.0) }
 }
 
 fn print_function<'a, L: TextLevel>(
     function: &'a Function<L>,
     keyword: &str,
+    functions: &'a [String],
     notes: impl Iterator<Item = &'a Note>,
 ) -> String {
     let Function { name, kind: _, version, attrs, params, ret, body, tunables, names, provs } = function;
-    let mut p = Printer::new(names);
+    let mut p = Printer::new(names, functions);
     for note in notes {
         match note.name {
             Some(name) => p.notes.entry(name).or_default().push(&note.text),
@@ -91,42 +95,20 @@ fn print_function<'a, L: TextLevel>(
     }
     p.put(format_args!("{keyword} {}", fun_name(name)));
     p.attrs(attrs);
-    p.list(params, |p, FunParam { param, consumed }| {
-        p.put(if *consumed { "*" } else { "" });
-        p.param(param);
-    });
-    p.put(" : ");
-    p.list(ret, |p, FunResult { ty, aliases, ann }| {
-        p.ty(ty);
-        if !aliases.is_empty() {
-            p.put(" alias ");
-            p.list(aliases, |p, i| p.put(i));
-        }
-        ann.print(p);
-    });
+    let p = &mut p;
+    crate::text_row!(print p ~ params ":" ret);
     for FunParam { param, .. } in params {
         p.notes_for(param.name);
     }
-    if let Some(Version { of, position }) = version {
+    if let Some(version) = version {
         p.line();
-        p.put(format_args!("version of {} ", fun_name(of)));
-        match position {
-            CallPosition::Within { segop_level: around, level } => {
-                p.put(format_args!("within {}", around.name));
-                if let Some(level) = level {
-                    p.put(format_args!(" at {}", level.name));
-                }
-            }
-            CallPosition::LiftedRegular => p.put("regular"),
-            CallPosition::LiftedIrregular => p.put("irregular"),
-            CallPosition::Host => p.put("on host"),
-        }
+        p.put("version ");
+        version.print_part(p);
     }
     for (i, tunable) in tunables.iter().enumerate() {
-        let Tunable { rule, ordinal, class, default } = tunable;
-        let (rule, class) = (rule.name(), class.name());
         p.line();
-        p.put(format_args!("tunable#{i} {rule} {ordinal} {class} {default}"));
+        p.put(format_args!("tunable#{i} "));
+        tunable.print_part(p);
     }
     p.line();
     p.body(body);
@@ -134,27 +116,28 @@ fn print_function<'a, L: TextLevel>(
     if !unused.is_empty() {
         p.line();
         p.put("unused ");
-        p.list(&unused, |p, n| p.name(*n));
+        unused.print_part(p);
     }
     p.provs(provs);
     p.line();
-    p.out
+    std::mem::take(&mut p.out)
 }
 
 impl<'a> Printer<'a> {
-    fn new(names: &'a NameTable) -> Self {
+    fn new(names: &'a NameTable, functions: &'a [String]) -> Self {
         Self {
             out: String::new(),
             indent: 0,
             names,
+            functions,
             mentioned: vec![false; names.len()],
             notes: FxHashMap::default(),
         }
     }
 
     /// A part of a function as text.
-    pub(super) fn show(names: &'a NameTable, f: impl FnOnce(&mut Self)) -> String {
-        let mut p = Self::new(names);
+    pub(super) fn show(names: &'a NameTable, functions: &'a [String], f: impl FnOnce(&mut Self)) -> String {
+        let mut p = Self::new(names, functions);
         f(&mut p);
         p.out
     }
@@ -225,22 +208,17 @@ impl<'a> Printer<'a> {
         }
     }
 
+    /// The function of a call. Calls in definitions, which the verifier rejects, have no names.
+    pub(super) fn fun(&mut self, fun: FunId) {
+        self.put(self.functions.get(fun.index()).map_or("?", |name| name));
+    }
+
     /// An operand.
     pub fn atom(&mut self, atom: Atom) {
         match atom {
             Atom::Var(name) => self.name(name),
             Atom::Const(value) => self.put(scalar(value)),
         }
-    }
-
-    /// Operands in parentheses.
-    pub fn atoms(&mut self, atoms: &[Atom]) {
-        self.list(atoms, |p, atom| p.atom(*atom));
-    }
-
-    /// Names in parentheses.
-    pub fn name_list(&mut self, names: &[Name]) {
-        self.list(names, |p, name| p.name(*name));
     }
 
     /// A dimension.
@@ -292,20 +270,6 @@ impl<'a> Printer<'a> {
         });
     }
 
-    /// Types in parentheses.
-    pub fn types(&mut self, types: &[Type]) {
-        self.list(types, Self::ty);
-    }
-
-    /// A parameter with type and annotation.
-    pub fn param<L: TextLevel>(&mut self, param: &Param<L>) {
-        let Param { name, ty, ann } = param;
-        self.name(*name);
-        self.put(": ");
-        self.ty(ty);
-        ann.print(self);
-    }
-
     fn attrs(&mut self, attrs: &Attrs) {
         for attr in attrs.iter() {
             let written = attr.to_string();
@@ -320,7 +284,7 @@ impl<'a> Printer<'a> {
             let Body { stms, result } = body;
             if stms.is_empty() {
                 self.put("{ in ");
-                self.atoms(result);
+                result.print_part(self);
                 self.put(" }");
                 return;
             }
@@ -332,39 +296,32 @@ impl<'a> Printer<'a> {
             }
             self.line();
             self.put("in ");
-            self.atoms(result);
+            result.print_part(self);
             self.indent -= 1;
             self.line();
             self.put("}");
         });
     }
 
-    /// A lambda.
-    pub fn lambda<L: TextLevel>(&mut self, lambda: &Lambda<L>) {
-        let Lambda { params, body, ret } = lambda;
-        self.put("\\");
-        self.list(params, Self::param);
-        self.put(" : ");
-        self.types(ret);
-        self.put(" -> ");
-        self.body(body);
-    }
-
-    /// Runs `f` on a new line, one level deeper.
-    pub fn clause(&mut self, f: impl FnOnce(&mut Self)) {
-        self.indent += 1;
-        self.line();
-        f(self);
-        self.indent -= 1;
+    /// Parts behind a word, each on a new line, one level deeper.
+    pub(super) fn clauses<'t, T: Part + 't>(&mut self, word: &str, parts: impl IntoIterator<Item = &'t T>) {
+        for part in parts {
+            self.indent += 1;
+            self.line();
+            self.put(word);
+            self.put(" ");
+            part.print_part(self);
+            self.indent -= 1;
+        }
     }
 
     pub(super) fn stm<L: TextLevel>(&mut self, stm: &Stm<L>) {
         let Stm { pat, aux, exp } = stm;
         self.put("let ");
         if let [param] = pat.as_slice() {
-            self.param(param);
+            param.print_part(self);
         } else {
-            self.list(pat, Self::param);
+            pat.print_part(self);
         }
         let Aux { certs, attrs, prov, facts } = aux;
         if !certs.is_empty() {
@@ -378,7 +335,7 @@ impl<'a> Printer<'a> {
         }
         self.facts(facts);
         self.put(" = ");
-        self.exp(exp);
+        exp.print_row(self);
         for param in pat {
             self.notes_for(param.name);
         }
@@ -406,53 +363,9 @@ impl<'a> Printer<'a> {
             self.put(" ");
             self.name(*block);
             self.put(" at ");
-            print_poly(self, offset);
+            offset.print_part(self);
         }
         self.put("}");
-    }
-
-    fn exp<L: TextLevel>(&mut self, exp: &Exp<L>) {
-        match exp {
-            Exp::Basic(op) => op.print(self),
-            Exp::If { cond, then_body, else_body } => {
-                self.put("if ");
-                self.atom(*cond);
-                self.put(" then ");
-                self.body(then_body);
-                self.put(" else ");
-                self.body(else_body);
-            }
-            Exp::Loop { params, form, body } => {
-                self.put("loop ");
-                self.list(params, |p, LoopParam { param, init, consumed }| {
-                    p.put(if *consumed { "*" } else { "" });
-                    p.param(param);
-                    p.put(" = ");
-                    p.atom(*init);
-                });
-                match form {
-                    LoopForm::For { var, ty, bound } => {
-                        self.put(" for ");
-                        self.name(*var);
-                        self.put(format_args!(": {ty} < "));
-                        self.atom(*bound);
-                    }
-                    LoopForm::While { cond } => {
-                        self.put(" while ");
-                        self.name(*cond);
-                    }
-                }
-                self.put(" do ");
-                self.body(body);
-            }
-            Exp::Apply { fun, args } => {
-                self.put("call ");
-                self.put(fun_name(fun));
-                self.put(" ");
-                self.atoms(args);
-            }
-            Exp::Op(op) => op.print(self),
-        }
     }
 
     fn provs(&mut self, provs: &ProvTable) {
@@ -464,10 +377,7 @@ impl<'a> Printer<'a> {
             self.put(format_args!("where ^{i} = "));
             match entry {
                 ProvEntry::At(loc, outer) => {
-                    self.put(format_args!(
-                        "{}:{}:{}-{}:{}",
-                        loc.file, loc.line, loc.col, loc.end_line, loc.end_col
-                    ));
+                    loc.print_part(self);
                     if *outer != Prov::NONE {
                         self.put(format_args!(" in ^{}", outer.0));
                     }

@@ -1,145 +1,92 @@
 //! The text form of segops.
 
-use super::ops::{
-    parse_hists, parse_scan_reduce, parse_withacc, print_hist, print_scan_reduce, print_withacc,
-};
-use super::{ParseError, Parser, Printer, TextForm, TextLevel};
+use super::part::{Part, Result, Rows, rows, text};
+use super::{Parser, Printer, TextForm, TextLevel};
 use crate::seg::{Decomp, Seg, SegKind, SegOp, SegSpace};
-use crate::tunable::TunableId;
-use crate::walk::LevelOp;
 
-type Result<T> = std::result::Result<T, ParseError>;
+rows! {
+    p, [L] SegOp<L>;
+    others {
+        Seg(0: seg) = [{ print_seg(seg, p) }];
+    }
+    WithAcc { inputs, lambda } = "withacc" [inputs lambda];
+}
+
+text! {
+    p, [] SegSpace { dims, lane } = [dims (if "lane" lane)];
+    p, [] Decomp {
+        grain_size, max_chunks, width, cost, tunable, accumulators, scan_block, updates_per_iteration
+    } = [
+        "chunks" "(" ~ grain_size ~ "," max_chunks ~ "," width ~ "," cost ~ ")"
+        (if "grain_size" tunable) ~ (Streams accumulators scan_block) ~ (Writes updates_per_iteration)
+    ];
+}
 
 impl<L: TextLevel> TextForm for SegOp<L> {
     fn print(&self, p: &mut Printer<'_>) {
-        p.put(LevelOp::<L>::keyword(self));
-        p.put(" ");
-        match self {
-            Self::Seg(Seg { level, space, kind, body, ret, decomp, identity_predicate }) => {
-                let SegSpace { dims, lane } = space;
-                let Decomp {
-                    grain_size: grain,
-                    tunable,
-                    max_chunks,
-                    width,
-                    accumulators: streams,
-                    scan_block: depth,
-                    cost,
-                    updates_per_iteration: writes,
-                } = decomp;
-                p.put(format_args!("{} ", level.name));
-                p.list(dims, |p, (index, size)| {
-                    p.name(*index);
-                    p.put(" < ");
-                    p.dim(*size);
-                });
-                if let Some(lane) = lane {
-                    p.put(format_args!(" lane {lane}"));
-                }
-                p.put(format_args!(" chunks ({grain}, {max_chunks}, {width}, {cost})"));
-                if let Some(tunable) = tunable {
-                    p.put(format_args!(" grain_size tunable#{}", tunable.0));
-                }
-                if (*streams, *depth) != (1, 1) {
-                    p.put(format_args!(" streams ({streams}, {depth})"));
-                }
-                if *writes != 0 {
-                    p.put(format_args!(" writes {writes}"));
-                }
-                p.put(" : ");
-                p.types(ret);
-                p.put(" -> ");
-                p.body(body);
-                match kind {
-                    SegKind::ScanReduce(scan_reduce) => print_scan_reduce(p, scan_reduce),
-                    SegKind::Hist(ops) => {
-                        for op in ops {
-                            p.clause(|p| print_hist(p, op));
-                        }
-                    }
-                    SegKind::FlatMap => {}
-                }
-                if let Some(identity) = identity_predicate {
-                    p.clause(|p| {
-                        p.put("identity ");
-                        p.lambda(identity);
-                    });
-                }
-            }
-            Self::WithAcc { inputs, lambda } => print_withacc(p, inputs, lambda),
-        }
+        self.print_row(p);
     }
 
     fn parse(p: &mut Parser<'_>) -> Result<Option<Self>> {
-        let Some(
-            keyword @ ("segmap" | "segred" | "segscan" | "segscanred" | "seghist" | "segflatmap" | "withacc"),
-        ) = p.peek_ident()
+        let Some(keyword @ ("segmap" | "segred" | "segscan" | "segscanred" | "seghist" | "segflatmap")) =
+            p.peek_ident()
         else {
-            return Ok(None);
+            return Self::parse_row(p);
         };
         p.ident()?;
-        if keyword == "withacc" {
-            let (inputs, lambda) = parse_withacc(p)?;
-            return Ok(Some(Self::WithAcc { inputs, lambda }));
-        }
-        let level = p.level()?;
-        let dims = p.list(|p| {
-            let index = p.name()?;
-            p.punct("<")?;
-            Ok((index, p.dim()?))
-        })?;
-        let lane = if p.take_keyword("lane") { Some(p.integer()?) } else { None };
-        let decomp = parse_decomp(p)?;
-        p.punct(":")?;
-        let ret = p.types()?;
-        p.punct("->")?;
-        let body = p.body()?;
+        crate::text_row!(parse p level space decomp ":" ret "->" body);
         let kind = match keyword {
-            "seghist" => SegKind::Hist(parse_hists(p)?),
+            "seghist" => SegKind::Hist(p.clauses("into")?),
             "segflatmap" => SegKind::FlatMap,
-            _ => SegKind::ScanReduce(parse_scan_reduce(p)?),
+            _ => SegKind::ScanReduce(Part::parse_part(p)?),
         };
-        let space = SegSpace { dims, lane };
-        let identity_predicate = if p.take_keyword("identity") { Some(p.lambda()?) } else { None };
+        crate::text_row!(parse p (last "identity" identity_predicate));
         Ok(Some(Self::Seg(Seg { level, space, kind, body, ret, decomp, identity_predicate })))
     }
 }
 
-fn parse_decomp(p: &mut Parser<'_>) -> Result<Decomp> {
-    p.keyword("chunks")?;
-    p.punct("(")?;
-    let grain = p.integer()?;
-    p.punct(",")?;
-    let max_chunks = p.integer()?;
-    p.punct(",")?;
-    let width = p.integer()?;
-    p.punct(",")?;
-    let cost = p.integer()?;
-    p.punct(")")?;
-    let tunable = if p.take_keyword("grain_size") {
-        p.keyword("tunable")?;
-        p.punct("#")?;
-        Some(TunableId(p.integer()?))
-    } else {
-        None
-    };
-    let (mut streams, mut depth) = (1, 1);
-    if p.take_keyword("streams") {
-        p.punct("(")?;
-        streams = p.integer()?;
-        p.punct(",")?;
-        depth = p.integer()?;
-        p.punct(")")?;
+fn print_seg<L: TextLevel>(seg: &Seg<L>, p: &mut Printer<'_>) {
+    let Seg { level, space, kind, body, ret, decomp, identity_predicate } = seg;
+    p.put(seg.keyword());
+    crate::text_row!(print p level space decomp ":" ret "->" body);
+    match kind {
+        SegKind::ScanReduce(scan_reduce) => scan_reduce.print_part(p),
+        SegKind::Hist(ops) => p.clauses("into", ops),
+        SegKind::FlatMap => {}
     }
-    let writes = if p.take_keyword("writes") { p.integer()? } else { 0 };
-    Ok(Decomp {
-        grain_size: grain,
-        tunable,
-        max_chunks,
-        width,
-        accumulators: streams,
-        scan_block: depth,
-        cost,
-        updates_per_iteration: writes,
-    })
+    p.clauses("identity", identity_predicate);
+}
+
+/// The accumulators and the scan block of a decomposition, unless both are 1.
+struct Streams;
+
+impl Streams {
+    fn print(streams: (&u32, &u32), p: &mut Printer<'_>) {
+        if streams != (&1, &1) {
+            p.put(format_args!(" streams ({}, {})", streams.0, streams.1));
+        }
+    }
+
+    fn parse(p: &mut Parser<'_>) -> Result<(u32, u32)> {
+        if !p.take_keyword("streams") {
+            return Ok((1, 1));
+        }
+        crate::text_row!(parse p "(" accumulators "," scan_block ")");
+        Ok((accumulators, scan_block))
+    }
+}
+
+/// The updates per iteration of a decomposition, unless there are none.
+struct Writes;
+
+impl Writes {
+    fn print(writes: &u32, p: &mut Printer<'_>) {
+        if *writes != 0 {
+            p.put(format_args!(" writes {writes}"));
+        }
+    }
+
+    fn parse(p: &mut Parser<'_>) -> Result<u32> {
+        if p.take_keyword("writes") { p.integer() } else { Ok(0) }
+    }
 }

@@ -8,18 +8,17 @@
 //! remain.
 
 use super::VerifyError;
-use crate::name::{FunName, Name};
+use crate::name::Name;
 use crate::syntax::{Atom, BasicOp, Body, Exp, Function, Lambda, Level, LoopParam, Param};
 use crate::text;
 use crate::types::Type;
 use crate::typing::TypeEnv;
-use crate::walk::{LevelOp, Visit, with_stack};
-use rustc_hash::FxHashMap;
+use crate::walk::{Fields, LevelOp, Visit, with_stack};
 use smallvec::SmallVec;
 
 pub(super) fn check<'a, L: Level>(
     function: &'a Function<L>,
-    functions: &'a FxHashMap<&'a FunName, &'a Function<L>>,
+    functions: &'a [Function<L>],
     errors: &'a mut Vec<VerifyError>,
 ) {
     let n = function.names.len();
@@ -85,7 +84,7 @@ enum State {
 
 struct Consumption<'a, L: Level> {
     function: &'a Function<L>,
-    functions: &'a FxHashMap<&'a FunName, &'a Function<L>>,
+    functions: &'a [Function<L>],
     types: TypeEnv,
     nodes: Vec<Node>,
     depth: u32,
@@ -253,7 +252,7 @@ impl<L: Level> Consumption<'_, L> {
             }
             Exp::Loop { params, form: _, body } => self.loop_(params, body, pat),
             Exp::Apply { fun, args } => {
-                let Some(callee) = self.functions.get(fun).copied() else {
+                let Some(callee) = self.functions.get(fun.index()) else {
                     return;
                 };
                 self.call(callee, args, pat);

@@ -6,7 +6,7 @@ use crate::soac::Soacs;
 use crate::syntax::{BasicOp, Exp, FunKind, Stm};
 use crate::types::Type;
 use crate::walk::Visit;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 use target::levels::Stack;
 
 /// Checks the definitions of a program.
@@ -28,8 +28,7 @@ pub(super) fn check(math: &MathDefinitions, errors: &mut Vec<VerifyError>) {
             errors.push(error_in(name, "a definition consists of scalar operations and conditionals"));
         }
         if errors.len() == before {
-            let functions = FxHashMap::default();
-            types::check(&definition.function, &functions, math, Stack::default(), errors);
+            types::check(&definition.function, &[], math, Stack::default(), errors);
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::{AnnotationRules, Rules, VerifyError, VerifyLevel};
 use crate::math::MathDefinitions;
 use crate::mem::Block;
-use crate::name::{FunName, Name};
+use crate::name::Name;
 use crate::syntax::{Atom, Body, Exp, FunKind, Function, Lambda, Level, LoopForm, LoopParam, Param, Stm};
 use crate::text;
 use crate::tunable::TunableId;
@@ -11,13 +11,13 @@ use crate::types::{Dim, Type};
 use crate::typing::{TypeEnv, exp_types, instantiate, map_dims, positions};
 use crate::walk::with_stack;
 use prim::{MathFun, PrimType};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 use target::levels::{LevelId, Stack};
 
 /// The checker of one function whose scopes are valid.
 pub struct Checker<'a, L: Level> {
     function: &'a Function<L>,
-    functions: &'a FxHashMap<&'a FunName, &'a Function<L>>,
+    functions: &'a [Function<L>],
     math: &'a MathDefinitions,
     types: TypeEnv,
     at: Option<Name>,
@@ -30,7 +30,7 @@ pub struct Checker<'a, L: Level> {
 
 pub(super) fn check<'a, L: VerifyLevel>(
     function: &'a Function<L>,
-    functions: &'a FxHashMap<&'a FunName, &'a Function<L>>,
+    functions: &'a [Function<L>],
     math: &'a MathDefinitions,
     stack: Stack,
     errors: &'a mut Vec<VerifyError>,
@@ -348,8 +348,8 @@ impl<L: VerifyLevel> Checker<'_, L> {
                 self.telescope(ps(), &body.result, "a next value");
             }
             Exp::Apply { fun, args } => {
-                let Some(callee) = self.functions.get(fun).copied() else {
-                    self.fail(format!("function {fun} does not exist"));
+                let Some(callee) = self.functions.get(fun.index()) else {
+                    self.fail(format!("function {} does not exist", fun.0));
                     return;
                 };
                 self.call(callee, args, pat);

@@ -1,178 +1,60 @@
-//! Traversal of each level's operations and annotations, and the types of operations' results.
+//! Traversal of segops; names, consumption and result types of each level's operations.
 
-use super::{Annotation, LevelOp, Visit, VisitMut};
-use crate::mem::{Block, Lmad, LmadDim, MemAnn, MemOp, Mems};
+use super::{Annotation, Fields, LevelOp, Visit, VisitMut};
+use crate::mem::{MemAnn, MemOp, Mems};
 use crate::name::Name;
 use crate::scan_reduce::ScanReduce;
-use crate::seg::{Decomp, Seg, SegKind, SegOp, SegSpace, flat_map_types};
-use crate::soac::{AccInput, HistOp, Operator, Screma, Soac, Soacs};
+use crate::seg::{Seg, SegKind, SegOp, SegSpace, flat_map_types};
+use crate::soac::{AccInput, HistOp, Screma, Soac, Soacs};
 use crate::syntax::{Lambda, Level};
 use crate::types::{Dim, Type};
 
-macro_rules! walk_operator {
-    ($v:ident, $operator:expr) => {{
-        let Operator { op, neutral, comm: _ } = $operator;
-        for atom in neutral {
-            $v.atom(atom);
-        }
-        $v.lambda(op);
-    }};
-}
-
-macro_rules! walk_hist {
-    ($v:ident, $hist:expr) => {{
-        let HistOp { shape, destinations, op } = $hist;
-        for dim in shape {
-            $v.dim(dim);
-        }
-        for dest in destinations {
-            $v.name(dest);
-        }
-        walk_operator!($v, op);
-    }};
-}
-
-macro_rules! walk_withacc {
-    ($v:ident, $inputs:expr, $lambda:expr) => {{
-        for AccInput { shape, arrays, op } in $inputs {
-            for dim in shape {
-                $v.dim(dim);
-            }
-            for array in arrays {
-                $v.name(array);
-            }
-            if let Some(op) = op {
-                walk_operator!($v, op);
-            }
-        }
-        $v.lambda($lambda);
-    }};
-}
-
-macro_rules! walk_soac {
-    ($v:ident, $soac:expr) => {
-        match $soac {
-            Soac::Screma(Screma { width, inputs, map, scan_reduce }) => {
-                $v.dim(width);
-                for input in inputs {
-                    $v.name(input);
-                }
-                $v.lambda(map);
-                let ScanReduce { scans, reduces, post } = scan_reduce;
-                for op in scans {
-                    walk_operator!($v, op);
-                }
-                for op in reduces {
-                    walk_operator!($v, op);
-                }
-                if let Some(post) = post {
-                    $v.lambda(post);
-                }
-            }
-            Soac::Hist { width, inputs, map, ops } => {
-                $v.dim(width);
-                for input in inputs {
-                    $v.name(input);
-                }
-                $v.lambda(map);
-                for op in ops {
-                    walk_hist!($v, op);
-                }
-            }
-            Soac::WithAcc { inputs, lambda } => walk_withacc!($v, inputs, lambda),
-            Soac::Stream { width, inputs, init, lambda } => {
-                $v.dim(width);
-                for input in inputs {
-                    $v.name(input);
-                }
-                for atom in init {
-                    $v.atom(atom);
-                }
-                $v.lambda(lambda);
-            }
-            Soac::FlatMap { width, inputs, lambda } => {
-                $v.dim(width);
-                for input in inputs {
-                    $v.name(input);
-                }
-                $v.lambda(lambda);
-            }
-            Soac::Jvp { lambda, args, tangents: others } | Soac::Vjp { lambda, args, adjoints: others } => {
-                for arg in args {
-                    $v.atom(arg);
-                }
-                for other in others {
-                    $v.atom(other);
-                }
-                $v.lambda(lambda);
-            }
-        }
-    };
-}
-
 macro_rules! walk_seg {
-    ($v:ident, $op:expr) => {
-        match $op {
-            SegOp::Seg(Seg {
-                level: _,
-                space,
-                kind,
-                body,
-                ret,
-                decomp: Decomp { tunable, .. },
-                identity_predicate,
-            }) => {
+    ($self:ident, $v:ident, $visit:ident) => {
+        match $self {
+            Self::Seg(Seg { level: _, space, kind, body, ret, decomp, identity_predicate }) => {
                 let SegSpace { dims, lane: _ } = space;
-                if let Some(tunable) = tunable {
-                    $v.tunable(tunable);
-                }
+                decomp.tunable.$visit($v);
                 match kind {
                     SegKind::ScanReduce(ScanReduce { scans, reduces, post: _ }) => {
-                        for op in scans {
-                            walk_operator!($v, op);
-                        }
-                        for op in reduces {
-                            walk_operator!($v, op);
-                        }
+                        scans.$visit($v);
+                        reduces.$visit($v);
                     }
-                    SegKind::Hist(ops) => {
-                        for op in ops {
-                            walk_hist!($v, op);
-                        }
-                    }
+                    SegKind::Hist(ops) => ops.$visit($v),
                     SegKind::FlatMap => {}
                 }
-                if let Some(identity_predicate) = identity_predicate {
-                    $v.lambda(identity_predicate);
-                }
+                identity_predicate.$visit($v);
                 $v.enter();
                 for (index, size) in dims {
                     $v.dim(size);
                     $v.binder(index);
                 }
-                if let SegKind::ScanReduce(ScanReduce { post: Some(post), .. }) = kind {
-                    $v.lambda(post);
+                if let SegKind::ScanReduce(ScanReduce { post, .. }) = kind {
+                    post.$visit($v);
                 }
-                for ty in ret {
-                    $v.ty(ty);
-                }
+                ret.$visit($v);
                 $v.body(body);
                 $v.leave();
             }
-            SegOp::WithAcc { inputs, lambda } => walk_withacc!($v, inputs, lambda),
+            Self::WithAcc { inputs, lambda } => {
+                inputs.$visit($v);
+                $v.lambda(lambda);
+            }
         }
     };
 }
 
+impl<L: Level> Fields<L> for SegOp<L> {
+    fn visit<V: Visit<L> + ?Sized>(&self, v: &mut V) {
+        walk_seg!(self, v, visit);
+    }
+
+    fn visit_mut<V: VisitMut<L> + ?Sized>(&mut self, v: &mut V) {
+        walk_seg!(self, v, visit_mut);
+    }
+}
+
 impl LevelOp<Soacs> for Soac {
-    fn visit<V: Visit<Soacs> + ?Sized>(&self, v: &mut V) {
-        walk_soac!(v, self);
-    }
-
-    fn visit_mut<V: VisitMut<Soacs> + ?Sized>(&mut self, v: &mut V) {
-        walk_soac!(v, self);
-    }
-
     fn as_map(&self) -> Option<(Dim, &[Name], &Lambda<Soacs>)> {
         let Self::Screma(Screma { width, inputs, map, scan_reduce }) = self else {
             return None;
@@ -182,28 +64,7 @@ impl LevelOp<Soacs> for Soac {
 
     fn keyword(&self) -> &'static str {
         match self {
-            Self::Screma(Screma { map, scan_reduce, .. }) => {
-                let ScanReduce { scans, reduces, post } = scan_reduce;
-                let plain = map.is_identity() && scan_reduce.n_accumulated() == map.ret.len();
-                match (scans.is_empty(), reduces.is_empty(), post.is_none()) {
-                    (true, true, true) => "map",
-                    (true, false, true) => {
-                        if plain {
-                            "reduce"
-                        } else {
-                            "redomap"
-                        }
-                    }
-                    (false, true, true) => {
-                        if plain {
-                            "scan"
-                        } else {
-                            "scanomap"
-                        }
-                    }
-                    _ => "screma",
-                }
-            }
+            Self::Screma(screma) => screma.keyword(),
             Self::Hist { .. } => "hist",
             Self::WithAcc { .. } => "withacc",
             Self::Stream { .. } => "stream",
@@ -258,24 +119,9 @@ impl LevelOp<Soacs> for Soac {
 }
 
 impl<L: Level> LevelOp<L> for SegOp<L> {
-    fn visit<V: Visit<L> + ?Sized>(&self, v: &mut V) {
-        walk_seg!(v, self);
-    }
-
-    fn visit_mut<V: VisitMut<L> + ?Sized>(&mut self, v: &mut V) {
-        walk_seg!(v, self);
-    }
-
     fn keyword(&self) -> &'static str {
         match self {
-            Self::Seg(Seg { kind, .. }) => match kind {
-                SegKind::ScanReduce(scan_reduce) if scan_reduce.is_map() => "segmap",
-                SegKind::ScanReduce(scan_reduce) if scan_reduce.reduces.is_empty() => "segscan",
-                SegKind::ScanReduce(ScanReduce { scans, post: None, .. }) if scans.is_empty() => "segred",
-                SegKind::ScanReduce(_) => "segscanred",
-                SegKind::Hist(_) => "seghist",
-                SegKind::FlatMap => "segflatmap",
-            },
+            Self::Seg(seg) => seg.keyword(),
             Self::WithAcc { .. } => "withacc",
         }
     }
@@ -312,20 +158,6 @@ impl<L: Level> LevelOp<L> for SegOp<L> {
 }
 
 impl LevelOp<Mems> for MemOp {
-    fn visit<V: Visit<Mems> + ?Sized>(&self, v: &mut V) {
-        match self {
-            Self::Alloc { bytes, memory: _ } => v.atom(bytes),
-            Self::Seg(op) => op.visit(v),
-        }
-    }
-
-    fn visit_mut<V: VisitMut<Mems> + ?Sized>(&mut self, v: &mut V) {
-        match self {
-            Self::Alloc { bytes, memory: _ } => v.atom(bytes),
-            Self::Seg(op) => op.visit_mut(v),
-        }
-    }
-
     fn keyword(&self) -> &'static str {
         match self {
             Self::Alloc { .. } => "alloc",
@@ -355,35 +187,8 @@ impl LevelOp<Mems> for MemOp {
     }
 }
 
-macro_rules! walk_mem_ann {
-    ($v:ident, $ann:expr) => {
-        match $ann {
-            MemAnn::None => {}
-            MemAnn::In { block, lmad } => {
-                if let Block::Var(name) = block {
-                    $v.name(name);
-                }
-                let Lmad { offset, dims } = lmad;
-                $v.poly(offset);
-                for LmadDim { stride, extent } in dims {
-                    $v.poly(stride);
-                    $v.dim(extent);
-                }
-            }
-        }
-    };
-}
-
 impl Annotation<Mems> for MemAnn {
     const HAS_BLOCKS: bool = true;
-
-    fn visit<V: Visit<Mems> + ?Sized>(&self, v: &mut V) {
-        walk_mem_ann!(v, self);
-    }
-
-    fn visit_mut<V: VisitMut<Mems> + ?Sized>(&mut self, v: &mut V) {
-        walk_mem_ann!(v, self);
-    }
 }
 
 fn hist_consumed<L: Level>(ops: &[HistOp<L>]) -> Vec<Name> {

@@ -400,7 +400,6 @@ fn broken_programs_are_errors() {
         ),
         ("{ let a_2: i64 = call f (n_0, xs_1) in (a_2) }", "deep"),
         ("{ let a_2: [4000000000000]i64 = replicate [4000000000000] 0i64 in (n_0) }", "4000000000000"),
-        ("{ let a_2: i64 = call nothing () in (a_2) }", "function nothing does not exist"),
         (
             "{ let a_2: [3]i64 = copy xs_1 in (n_0) }",
             "a_2 is bound to an array of i64 of shape [2], but its type is [3]i64",

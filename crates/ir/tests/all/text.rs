@@ -58,6 +58,8 @@ fn syntax_errors_have_positions() {
     assert_eq!(error("soacs\n  §"), "2:3: unexpected character");
     assert!(error("soacs fun f() : () { in (300i8) }").contains("in range"));
     assert!(error("soacs file \"abc").contains("unterminated"));
+    let call = "soacs\nfun f() : () { let a_1: i64 = call g () in () }";
+    assert_eq!(error(call), "2:36: function g does not exist");
     let provs = |text: &str| error(&format!("soacs fun f() : () {{ in () }}\n{text}"));
     let three = "where ^1 = 0:1:1-1:2\nwhere ^2 = 0:2:1-2:2\nwhere ^3 = ^1, ^2\n";
     for wrong in ["where ^1 = ^1", "where ^1 = ^0", "where ^1 = ^7, ^8"] {

@@ -22,7 +22,7 @@ pub(super) fn host_clone_name(function: &FunName) -> FunName {
     FunName(format!("{function}.host").into())
 }
 
-/// Converts a function to a host function.
+/// Converts a function to a host function. The id of a called function now stands for its host clone.
 ///
 /// # Errors
 /// A segop breaks an invariant of the IR.
@@ -73,8 +73,6 @@ impl VisitMut<Segs> for Converter<'_> {
         if let Exp::Op(SegOp::Seg(seg)) = exp {
             seg.level = level(seg, outer);
             self.inside = true;
-        } else if let Exp::Apply { fun, .. } = exp {
-            *fun = host_clone_name(fun);
         }
         self.walk_exp(exp);
         self.inside = outer;

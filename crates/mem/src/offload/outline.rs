@@ -3,7 +3,7 @@
 
 use super::host;
 use crate::callees::Callees;
-use ir::name::{FunName, Name, NameTable, SrcLoc};
+use ir::name::{FunId, FunName, Name, NameTable, SrcLoc};
 use ir::prov::{Prov, ProvTable};
 use ir::syntax::{Atom, Attrs, BasicOp, Body, Exp, FunKind, FunParam, FunResult, Function, Param, Stm};
 use ir::types::{Dim, Type};
@@ -23,6 +23,8 @@ pub(super) struct Outline<'a> {
     provs: &'a ProvTable,
     types: TypeEnv,
     callees: &'a Callees,
+    /// The number of functions of the program; the outlined functions have the ids that follow.
+    n_functions: usize,
     made: Vec<Function<Segs>>,
 }
 
@@ -34,8 +36,9 @@ impl<'a> Outline<'a> {
         provs: &'a ProvTable,
         types: TypeEnv,
         callees: &'a Callees,
+        n_functions: usize,
     ) -> Self {
-        Self { name: name.clone(), names, provs, types, callees, made: Vec::new() }
+        Self { name: name.clone(), names, provs, types, callees, n_functions, made: Vec::new() }
     }
 
     /// Returns the outlined functions, converted to host functions.
@@ -75,9 +78,10 @@ impl<'a> Outline<'a> {
         }
         let mut aux = stm.aux.clone();
         aux.certs.clear();
-        let fun = FunName(format!("{}.host{}", self.name, self.made.len() + 1).into());
+        let name = FunName(format!("{}.host{}", self.name, self.made.len() + 1).into());
+        let fun = FunId::new(self.n_functions + self.made.len());
         let args = free.into_iter().map(Atom::Var).collect();
-        let call = Exp::Apply { fun: fun.clone(), args };
+        let call = Exp::Apply { fun, args };
         let exp = std::mem::replace(&mut stm.exp, call);
         for cert in &certs {
             if !stm.aux.certs.contains(cert) {
@@ -98,7 +102,7 @@ impl<'a> Outline<'a> {
         let body = import_body(&body, &mut import, &mut map);
         let ret = results(&body);
         self.made.push(Function {
-            name: fun,
+            name,
             kind: FunKind::Function,
             version: Some(Version { of: self.name.clone(), position: CallPosition::Host }),
             attrs: Attrs::default(),
@@ -182,8 +186,7 @@ impl Visit<Segs> for Consumed<'_> {
                 self.found.insert(*array);
             }
             Exp::Apply { fun, args } => {
-                let consumed = self.callees.get(fun).map(|it| it.consumed.as_slice());
-                let pairs = args.iter().zip(consumed.unwrap_or_default());
+                let pairs = args.iter().zip(&self.callees.get(*fun).consumed);
                 let names = pairs.filter(|(_, consumed)| **consumed);
                 self.found.extend(names.filter_map(|(arg, _)| arg.var()));
             }

@@ -13,7 +13,7 @@ use analysis::total::is_total;
 use ir::syntax::{Atom, BasicOp, Body, Exp, FunKind, Level, LoopForm, Stm};
 use ir::types::Dim;
 use ir::walk::{Substitution, Visit, VisitMut, substitute_body};
-use ir::{Fuel, FunName, Name};
+use ir::{Fuel, FunId, Name};
 use prim::ScalarOp;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -22,15 +22,15 @@ const ELEMENTS: u64 = 1 << 16;
 
 /// The constants that may be computed speculatively. Functions are added callees first.
 #[derive(Default)]
-pub(super) struct Speculable(FxHashSet<FunName>);
+pub(super) struct Speculable(FxHashSet<FunId>);
 
 impl Speculable {
     /// Adds the function if it is such a constant.
-    pub(super) fn learn<L: Level>(&mut self, function: &Function<L>) {
+    pub(super) fn learn<L: Level>(&mut self, fun: FunId, function: &Function<L>) {
         let mut quiet = IsSpeculable { sure: self, result: function.kind == FunKind::Constant };
         Visit::<L>::body(&mut quiet, &function.body);
         if quiet.result {
-            self.0.insert(function.name.clone());
+            self.0.insert(fun);
         }
     }
 
@@ -95,9 +95,9 @@ struct Hoist<'a, L: Level> {
     /// True if calls may be placed in the next body.
     accepts_calls: bool,
     /// The results of the calls in scope, by function.
-    called: FxHashMap<FunName, Vec<Name>>,
+    called: FxHashMap<FunId, Vec<Name>>,
     /// The functions in `called`, in the order of the calls.
-    order: Vec<FunName>,
+    order: Vec<FunId>,
     /// Calls to place before the current statement of the nearest body that accepts them.
     hoisted: Vec<Stm<L>>,
     /// Replacements for the results of removed calls.
@@ -113,11 +113,11 @@ impl<L: Level> Hoist<'_, L> {
 
     /// Processes a call of a constant: replaced by a call in scope, hoisted, or kept (returned).
     fn call(&mut self, stm: Stm<L>, lands: bool) -> Option<Stm<L>> {
-        let Exp::Apply { fun, .. } = &stm.exp else {
+        let Exp::Apply { fun, .. } = stm.exp else {
             return Some(stm);
         };
         let own = stm.pat.iter().map(|param| param.name);
-        if let Some(known) = self.called.get(fun)
+        if let Some(known) = self.called.get(&fun)
             && self.fuel.take()
         {
             self.replacements.extend(own.zip(known.iter().copied().map(Atom::Var)));
@@ -125,8 +125,8 @@ impl<L: Level> Hoist<'_, L> {
         }
         let leaves = !lands && self.fuel.take();
         if lands || leaves {
-            self.called.insert(fun.clone(), own.collect());
-            self.order.push(fun.clone());
+            self.called.insert(fun, own.collect());
+            self.order.push(fun);
         }
         if leaves {
             self.hoisted.push(stm);

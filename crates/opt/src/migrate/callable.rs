@@ -4,53 +4,47 @@ use ir::kernels::ThreadCallees;
 use ir::seg::SegOp;
 use ir::syntax::Exp;
 use ir::walk::{Visit, callees, sub_bodies};
-use ir::{FunName, Program, Segs};
-use rustc_hash::{FxHashMap, FxHashSet};
+use ir::{FunId, Program, Segs};
 
 /// Facts about a program's functions.
 pub(super) struct Callable {
     by_threads: ThreadCallees,
-    in_kernels: FxHashSet<FunName>,
+    /// For each function, true if kernels call it, directly or transitively.
+    in_kernels: Vec<bool>,
 }
 
 impl Callable {
     /// Analyses all functions of a program.
     pub(super) fn of(program: &Program<Segs>) -> Self {
-        let mut calls: FxHashMap<&FunName, Vec<FunName>> = FxHashMap::default();
         let mut called = Kernels::default();
         for function in &program.functions {
-            let mut own = Vec::new();
-            callees(&function.body, |fun| own.push(fun.clone()));
-            calls.insert(&function.name, own);
             Visit::<Segs>::body(&mut called, &function.body);
         }
-        let mut in_kernels = FxHashSet::default();
+        let mut in_kernels = vec![false; program.functions.len()];
         let mut open = called.called;
-        while let Some(name) = open.pop() {
-            if let Some(more) = calls.get(&name)
-                && in_kernels.insert(name)
-            {
-                open.extend(more.iter().cloned());
+        while let Some(fun) = open.pop() {
+            if !std::mem::replace(&mut in_kernels[fun.index()], true) {
+                callees(&program.function(fun).body, |callee| open.push(callee));
             }
         }
         Self { by_threads: ThreadCallees::of(program), in_kernels }
     }
 
     /// Returns true if a device thread can call the function.
-    pub(super) fn callable_by_threads(&self, name: &FunName) -> bool {
-        self.by_threads.allow(name)
+    pub(super) fn callable_by_threads(&self, fun: FunId) -> bool {
+        self.by_threads.allow(fun)
     }
 
     /// Returns true if kernels call the function, directly or transitively.
-    pub(super) fn called_by_kernels(&self, name: &FunName) -> bool {
-        self.in_kernels.contains(name)
+    pub(super) fn called_by_kernels(&self, fun: FunId) -> bool {
+        self.in_kernels[fun.index()]
     }
 }
 
 /// The functions called inside of segops.
 #[derive(Default)]
 struct Kernels {
-    called: Vec<FunName>,
+    called: Vec<FunId>,
 }
 
 impl Visit<Segs> for Kernels {
@@ -58,6 +52,6 @@ impl Visit<Segs> for Kernels {
         let Exp::Op(SegOp::Seg(_)) = exp else {
             return self.walk_exp(exp);
         };
-        sub_bodies(exp, |body| callees(body, |fun| self.called.push(fun.clone())));
+        sub_bodies(exp, |body| callees(body, |fun| self.called.push(fun)));
     }
 }

@@ -268,7 +268,7 @@ impl Partitioner<'_> {
             }
             Exp::Loop { params, form, body } => self.loop_(stm, params, *form, body, loops),
             Exp::Apply { fun, args } => {
-                if !self.callable.callable_by_threads(fun) || self.has_size(stm) {
+                if !self.callable.callable_by_threads(*fun) || self.has_size(stm) {
                     self.all_needed(stm, None);
                     return false;
                 }
