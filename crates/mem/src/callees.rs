@@ -2,8 +2,9 @@
 //! the home memory.
 
 use ir::name::FunId;
-use ir::syntax::Program;
+use ir::syntax::{Function, Program};
 use ir::{Segs, version};
+use target::levels::Stack;
 use target::memories::MemoryId;
 
 /// The facts about a function that its calls need.
@@ -25,7 +26,7 @@ impl Callees {
         let callees = program.functions.iter().map(|function| Callee {
             arrays: (function.params.iter()).map(|p| p.param.ty.is_array()).collect(),
             consumed: function.params.iter().map(|p| p.consumed).collect(),
-            home: version::stack(function.version.as_ref(), program.levels).memory,
+            home: home(function, program.levels),
         });
         Self(callees.collect())
     }
@@ -34,4 +35,9 @@ impl Callees {
     pub(crate) fn get(&self, fun: FunId) -> &Callee {
         &self.0[fun.index()]
     }
+}
+
+/// The memory of a function's arrays.
+pub(crate) fn home(function: &Function<Segs>, machine: Stack) -> MemoryId {
+    version::stack(function.version.as_ref(), machine).memory
 }

@@ -7,8 +7,9 @@ use ir::mem::{Block, Lmad, MemAnn};
 use ir::name::Name;
 use ir::remark::{CopyReason, RemarkKind};
 use ir::syntax::{Atom, BasicOp, Body, Exp, FunParam, FunResult, Function, Program};
-use ir::types::{Dim, Space, Type};
+use ir::types::{Dim, Type};
 use ir::{Context, Mems, PassError, Prov, Segs};
+use target::memories::MemoryId;
 
 /// Assigns memory to every array of a program; see the crate's header.
 ///
@@ -52,7 +53,7 @@ fn parameters(ctx: &mut Ctx<'_>, params: Vec<FunParam<Segs>>) -> (Vec<FunParam<M
 
 fn allocate_function(
     function: Function<Segs>,
-    home: Space,
+    home: MemoryId,
     callees: &Callees,
     context: &mut Context,
 ) -> Result<Function<Mems>, PassError> {

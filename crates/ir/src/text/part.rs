@@ -14,11 +14,11 @@ use crate::tunable::{Class, Rule, Tunable, TunableId};
 use crate::types::{Dim, Type};
 use crate::version::{CallPosition, Version};
 use prim::PrimType;
-use target::levels::LevelId;
-use target::memories::MemoryId;
 use smallvec::{Array, SmallVec};
 use std::fmt::Write as _;
 use std::sync::Arc;
+use target::levels::LevelId;
+use target::memories::MemoryId;
 
 pub(super) type Result<T> = std::result::Result<T, ParseError>;
 

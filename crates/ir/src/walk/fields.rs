@@ -9,10 +9,11 @@ use crate::poly::Poly;
 use crate::soac::{Screma, Soacs};
 use crate::syntax::{Atom, Lambda, Level};
 use crate::tunable::TunableId;
-use crate::types::{Dim, Space, Type};
+use crate::types::{Dim, Type};
 use prim::{PrimType, ScalarOp, ScalarType};
 use smallvec::{Array, SmallVec};
 use std::sync::Arc;
+use target::memories::MemoryId;
 
 /// A part of operations and annotations.
 pub trait Fields<L: Level> {
@@ -51,7 +52,7 @@ leaves! {
     ReshapeKind;
     PrimType;
     ScalarType;
-    Space;
+    MemoryId;
     Arc<str>;
     Arc<[u8]>;
     usize;
