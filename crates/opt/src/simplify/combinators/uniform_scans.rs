@@ -115,6 +115,8 @@ impl Simplifier<'_, Soacs> {
         let iota =
             BasicOp::Iota { ty: PrimType::I64, count: width, start: Atom::i64(0), stride: Atom::i64(1) };
         let inputs = self.make("is", aux, iota).var().into_iter().collect();
+        // A new array is shared with an equal one only after its aliases were analysed.
+        self.left.to_simplify = true;
         let index = self.fresh("i", Type::I64);
         let mut stms = Vec::new();
         let mut stm = |s: &mut Self, hint: &str, op: BasicOp| {
