@@ -27,7 +27,7 @@
 //! Another one follows only where code before the current statement may simplify further: after
 //! code was emitted in an outer scope without applying the rules, or before an equal operation of a
 //! scope that has ended; if a loop's parameter became invariant with its body; if the last other
-//! use of a copied array was removed; and after unrolling.
+//! use of an array that is copied or sliced was removed; and after unrolling.
 //!
 //! **Loops.** Invariants of a loop's parameters are found before its body is walked (`control::invariant`).
 //!
@@ -132,9 +132,9 @@ fn round<L: OptLevel>(
 ) -> Left {
     let mut left = walk(function, signatures, context, params);
     remove(function, context);
-    if !left.to_simplify && !left.copied.is_empty() {
+    if !left.to_simplify && !left.shared.is_empty() {
         let uses = Uses::of(function);
-        left.to_simplify = left.copied.iter().any(|source| uses.get(*source) == Some(1));
+        left.to_simplify = left.shared.iter().any(|source| uses.get(*source) == Some(1));
     }
     left
 }
@@ -155,8 +155,8 @@ struct Left {
     to_simplify: bool,
     /// True if there are loops to unroll.
     to_unroll: bool,
-    /// Arrays with other uses than the copy that was made of each.
-    copied: Vec<Name>,
+    /// Arrays that were copied or sliced and have other uses.
+    shared: Vec<Name>,
 }
 
 /// One walk.

@@ -90,6 +90,8 @@ impl<L: OptLevel> Simplifier<'_, L> {
         if let Exp::Basic(op) = rest {
             self.basic(param, aux, op);
         } else {
+            // The reads in the branches are not simplified.
+            self.left.to_simplify = true;
             self.push(vec![param], aux, rest);
         }
     }

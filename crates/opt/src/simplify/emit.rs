@@ -168,10 +168,11 @@ impl<L: OptLevel> Simplifier<'_, L> {
         if matches!(&op, BasicOp::Scalar(ScalarOp::Binary(divide, ..)) if divide.is_division()) {
             self.hoistable_division(&aux, &mut op);
         }
-        if let BasicOp::Copy(source) = op
-            && self.known.uses.get(source) > Some(1)
+        if let BasicOp::Copy(array) | BasicOp::Index { array, slice: _ } = op
+            && param.ty.is_array()
+            && self.known.uses.get(array) > Some(1)
         {
-            self.left.copied.push(source);
+            self.left.shared.push(array);
         }
         let hash = cse::hash(&op);
         if let Some(known) = hash.and_then(|hash| self.available(hash, &op, &aux.certs, param.name))

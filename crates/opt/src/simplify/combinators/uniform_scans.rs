@@ -113,6 +113,8 @@ impl Simplifier<'_, Soacs> {
     /// `map (\i -> (i + 1) * value) (iota width)`
     fn counted(&mut self, aux: &Aux, width: Dim, ty: PrimType, value: Atom) -> Screma {
         let inputs = self.make("is", aux, BasicOp::indices(width)).var().into_iter().collect();
+        // A new array is shared with an equal one only after its aliases were analysed.
+        self.left.to_simplify = true;
         let index = self.fresh("i", Type::I64);
         let mut stms = Vec::new();
         let mut stm = |s: &mut Self, hint: &str, op: BasicOp| {
