@@ -15,7 +15,7 @@
 //! between.
 //!
 //! Needs: a verified program. Guarantees: a verified program with the same results. Kernels are not
-//! changed.
+//! changed. Variables keep their numbers, by which remarks name the counters of loops.
 
 mod coalesce;
 pub(crate) mod windows;
@@ -29,7 +29,7 @@ pub fn propagate(mut program: Program, context: &mut Context) -> Program {
     program.functions = context.over(program.functions, |mut function, own| {
         if own.fuel.take() {
             values::propagate(&mut function);
-            dead::remove(&mut function);
+            dead::remove_statements(&mut function);
             coalesce::coalesce(&mut function);
             dead::trim(&mut function);
             captures::fill(&mut function);

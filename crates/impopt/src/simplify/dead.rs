@@ -4,13 +4,19 @@ use imp::rename::each_var_mut;
 use imp::walk::{Use, each_stmt, each_stmt_mut, each_use};
 use imp::{Field, Fields, For, Function, Launch, LoopMode, Stmt, Var};
 
-/// Removes dead code, and the variables that are no longer named.
-pub(crate) fn remove(function: &mut Function) {
+/// Removes dead code, and the variables that are no longer named: the others are renumbered.
+pub(super) fn remove(function: &mut Function) {
+    remove_statements(function);
+    let named = trim(function);
+    renumber(function, &named);
+}
+
+/// Removes dead code.
+pub(crate) fn remove_statements(function: &mut Function) {
     let mut reads = Reads(vec![0; function.vars.len()]);
     function.results.iter().for_each(|var| reads.change(*var, 1));
     each_stmt(&function.body, &mut |stmt| reads.stmt(stmt, 1));
     reads.block(&mut function.body);
-    trim(function);
 }
 
 /// How often each variable is read.
@@ -69,8 +75,9 @@ impl Reads {
     }
 }
 
-/// Removes the variables that no statement names.
-pub(crate) fn trim(function: &mut Function) {
+/// Removes the variables that no statement names from the lists of launches; returns, for each
+/// variable, whether it is named.
+pub(crate) fn trim(function: &mut Function) -> Vec<bool> {
     let mut named = vec![false; function.vars.len()];
     let mut name = |var: Var| {
         if let Some(named) = named.get_mut(var.index()) {
@@ -100,7 +107,7 @@ pub(crate) fn trim(function: &mut Function) {
             }
         }
     });
-    renumber(function, &named);
+    named
 }
 
 /// Numbers the named variables consecutively.
