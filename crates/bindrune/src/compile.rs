@@ -44,6 +44,6 @@ fn run(args: Args, backend: &str) -> Result<(), ExitCode> {
     let text = build::portable_c(&request)?;
     let mut c_file = output.clone().into_os_string();
     c_file.push(".c");
-    link::write(Path::new(&c_file), text.as_bytes()).map_err(common::report_error)?;
+    common::write_file(Path::new(&c_file), &text)?;
     build::portable_executable(&request, &text, &output)
 }

@@ -3,6 +3,7 @@
 //! [`passes`] is an overview of the whole compiler. `bindrune dev --stage NAME` stops after the
 //! pass of that name.
 
+use crate::Failure;
 use ir::text::TextLevel;
 use ir::verify::VerifyLevel;
 use ir::{Context, Mems, PassError, Program, Segs, Soacs};
@@ -125,6 +126,14 @@ impl Stage {
                 })
             }
         }
+    }
+
+    /// The stage of a name that the compiler itself uses.
+    ///
+    /// # Errors
+    /// A compiler bug: there is no such stage.
+    pub fn named(name: &str) -> Result<Self, Failure> {
+        Self::from_name(name).ok_or_else(|| Failure::bug(format!("there is no stage `{name}`")))
     }
 
     /// The names of all stages, in order.
@@ -274,43 +283,43 @@ pub fn passes() -> Vec<PassInfo> {
         PassFn::Mems(|program, context| Ok(mem::facts(program, context))),
     );
     add(
-        "imp",
+        "impgen",
         "imp",
         "generate loops, tasks and kernels from segmented operations",
         PassFn::ToImp(|program, context| impgen::generate(&program, context)),
     );
     add(
-        "imp",
+        "impopt",
         "moves",
         "propagate moves between variables",
         PassFn::Imp(|program, context| Ok(impopt::moves::propagate(program, context))),
     );
     add(
-        "imp",
+        "impopt",
         "tail-calls",
         "replace tail calls of a function to itself by loops",
         PassFn::Imp(|program, context| Ok(impopt::tail::tail_calls(program, context))),
     );
     add(
-        "imp",
+        "impopt",
         "lanes",
         "vectorise loops: run several iterations at once in vector lanes",
         PassFn::Imp(|program, context| Ok(impopt::lanes::vectorise(program, context))),
     );
     add(
-        "imp",
+        "impopt",
         "pipeline",
         "software pipelining: overlap iterations of long loops",
         PassFn::Imp(|program, context| Ok(impopt::pipeline::pipeline(program, context))),
     );
     add(
-        "imp",
+        "impopt",
         "simplify-loops",
         "remove loops of one iteration, copies, constants and dead code",
         PassFn::Imp(|program, context| Ok(impopt::simplify::simplify(program, context))),
     );
     add(
-        "imp",
+        "impopt",
         "split",
         "split functions that are too large for a back end",
         PassFn::Imp(|program, context| {
@@ -319,13 +328,13 @@ pub fn passes() -> Vec<PassInfo> {
         }),
     );
     add(
-        "imp",
+        "impopt",
         "merge",
         "merge equal functions, loops and bodies of task loops",
         PassFn::Imp(|program, context| Ok(impopt::merge::merge(program, context))),
     );
     add(
-        "imp",
+        "impopt",
         "strided-copies",
         "outline copies that choose by their strides at run time",
         PassFn::Imp(|program, _| Ok(impopt::copies::outline_copies(program))),

@@ -406,8 +406,7 @@ impl Session {
             return self.objects_for(ir, self.main_kind(), "", observer);
         }
         // The passes that do not depend on the processor run once.
-        let before = Stage::from_name("imp").ok_or_else(|| Failure::bug("no stage is `imp`"))?;
-        let ir = self.run_passes(ir, before, observer)?;
+        let ir = self.run_passes(ir, Stage::named("imp")?, observer)?;
         let levels = Level::ALL.map(|level| (level as u64, suffix(level)));
         let mut objects = Vec::new();
         for level in Level::ALL {

@@ -154,9 +154,9 @@ impl Session {
         if given.is_empty() {
             return Ok((ir, Vec::new()));
         }
-        let stage = Stage::from_name("imp").ok_or_else(|| Failure::bug("there is no stage `imp`"))?;
-        let mut ir = self.run_passes(ir, stage, observer)?;
-        let (_, unknown) = options(&list(&ir), given);
+        let mut ir = self.run_passes(ir, Stage::named("imp")?, observer)?;
+        let known = parameters(&ir);
+        let unknown = warnings(&known.iter().map(|(name, _)| name.as_str()).collect(), given);
         if let Ir::Imp(program) = &mut ir {
             for tunable in &mut program.tunables {
                 tunable.default = value_of(given, &tunable.name).unwrap_or(tunable.default);

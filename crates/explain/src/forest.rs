@@ -4,7 +4,6 @@ mod svg;
 
 use ir::forest::{Choice, ChoiceTrees, Node, VersionNode};
 use serde_json::{Value, json};
-use std::fmt::Write;
 
 /// An output format of forests.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -112,8 +111,7 @@ fn nodes(out: &mut String, nodes_: &[Node], depth: usize, tuned: Tuned<'_>) {
 }
 
 fn put(out: &mut String, depth: usize, line: &str) {
-    let written = writeln!(out, "{:indent$}{line}", "", indent = 2 * depth);
-    debug_assert!(written.is_ok(), "writing to a string does not fail");
+    out.extend([&*" ".repeat(2 * depth), line, "\n"]);
 }
 
 /// Calls `f` with the choices of a tree, except those inside versions.
@@ -166,8 +164,7 @@ fn dot(forest: &[ChoiceTrees]) -> String {
     }
     impl Dot {
         fn put(&mut self, line: &str) {
-            let written = writeln!(self.out, "  {line}");
-            debug_assert!(written.is_ok(), "writing to a string does not fail");
+            self.out.extend(["  ", line, "\n"]);
         }
 
         fn box_(&mut self, label: &str, shape: &str) -> u32 {

@@ -6,8 +6,8 @@
 
 use crate::forest;
 use crate::remark::{Group, ShownRemark};
-use crate::remarks::{File, Function, Line, Remarks};
-use std::fmt::Write;
+use crate::remarks::{File, Line, Remarks};
+use std::collections::BTreeMap;
 
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
@@ -73,24 +73,20 @@ fn count(remarks: &Remarks, group: Group) -> usize {
 
 /// A file's lines with their remarks.
 fn table(remarks: &Remarks, file: &File) -> String {
-    let functions: Vec<&Function> =
-        (remarks.functions.iter()).filter(|function| function.file == file.id).collect();
-    let remarks_of_line = |number: u32| {
-        let lines = functions.iter().flat_map(|function| &function.lines);
-        lines.into_iter().find(|line| line.number == number)
-    };
+    let functions = remarks.functions.iter().filter(|function| function.file == file.id);
+    let lines = functions.flat_map(|function| &function.lines);
+    let lines: BTreeMap<u32, &Line> = lines.map(|line| (line.number, line)).collect();
     let mut out = String::from("<table>\n");
     for (text, number) in file.lines.iter().zip(1u32..) {
-        let line = remarks_of_line(number);
+        let line = lines.get(&number).copied();
         let class = if line.is_some() { " class=\"has-remarks\"" } else { "" };
         let id = format!("f{}l{number}", file.id);
-        let written = writeln!(
-            out,
-            "<tr id=\"{id}\"{class}><td class=\"number\">{number}</td><td class=\"source\"><code>{}</code></td><td class=\"remarks\">{}</td></tr>",
+        let row = format!(
+            "<tr id=\"{id}\"{class}><td class=\"number\">{number}</td><td class=\"source\"><code>{}</code></td><td class=\"remarks\">{}</td></tr>\n",
             escape(text),
             line.map_or_else(String::new, remark_list)
         );
-        debug_assert!(written.is_ok(), "writing to a string does not fail");
+        out.push_str(&row);
     }
     out.push_str("</table>");
     out
@@ -112,12 +108,11 @@ fn remark_list(line: &Line) -> String {
         let (rating, group) = (entry.rating.name(), entry.group.name());
         let sign = entry.rating.sign();
         let text = with_code(&entry.text());
-        let written = write!(
-            out,
+        let item = format!(
             "<li class=\"{rating}\" data-group=\"{group}\" data-kind=\"{}\"><b>{sign} {group}</b> {text}{links}</li>",
-            entry.name
+            entry.kind.name()
         );
-        debug_assert!(written.is_ok(), "writing to a string does not fail");
+        out.push_str(&item);
     }
     out.push_str("</ul>");
     out

@@ -3,7 +3,7 @@
 
 use crate::forest;
 use crate::remark::ShownRemark;
-use crate::remarks::{File, Remarks};
+use crate::remarks::Remarks;
 use driver::remark::{CopyReason, EnclosingLoop, Execution, RemarkKind, Sequential};
 use ir::SrcLoc;
 use serde_json::{Map, Value, json};
@@ -19,12 +19,12 @@ pub fn json(remarks: &Remarks) -> String {
         .map(|function| {
             let lines = function.lines.iter().map(|line| {
                 let entries: Vec<Value> =
-                    (line.entries.iter()).map(|entry| remark_value(entry, &remarks.files)).collect();
+                    (line.entries.iter()).map(|entry| remark_value(entry, remarks)).collect();
                 json!({ "line": line.number, "text": line.text, "entries": entries })
             });
             json!({
                 "name": function.name,
-                "file": file(function.file, &remarks.files),
+                "file": remarks.file_name(function.file),
                 "line": function.line,
                 "lines": lines.collect::<Vec<Value>>(),
             })
@@ -41,14 +41,10 @@ pub fn json(remarks: &Remarks) -> String {
     format!("{whole:#}\n")
 }
 
-fn file(id: u32, files: &[File]) -> &str {
-    let found = files.iter().find(|file| file.id == id);
-    found.map_or("", |file| &file.name)
-}
-
-fn location(loc: SrcLoc, files: &[File]) -> Value {
+/// A location in the file of this name.
+pub fn location(loc: SrcLoc, file: &str) -> Value {
     json!({
-        "file": file(loc.file, files),
+        "file": file,
         "line": loc.line,
         "column": loc.col,
         "end_line": loc.end_line,
@@ -56,16 +52,17 @@ fn location(loc: SrcLoc, files: &[File]) -> Value {
     })
 }
 
-fn remark_value(entry: &ShownRemark, files: &[File]) -> Value {
-    let related: Vec<Value> = entry.related.iter().map(|loc| location(*loc, files)).collect();
+fn remark_value(entry: &ShownRemark, remarks: &Remarks) -> Value {
+    let at = |loc: SrcLoc| location(loc, remarks.file_name(loc.file));
+    let related: Vec<Value> = entry.related.iter().map(|loc| at(*loc)).collect();
     json!({
-        "kind": entry.name,
+        "kind": entry.kind.name(),
         "group": entry.group.name(),
         "mark": entry.rating.name(),
         "subject": entry.subject,
         "inside": entry.library_function,
         "text": entry.text(),
-        "location": location(entry.span, files),
+        "location": at(entry.span),
         "others": related,
         "times": entry.times,
         "data": data(&entry.kind),

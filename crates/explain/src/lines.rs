@@ -1,7 +1,5 @@
 //! A writer of lines with optional colours.
 
-use std::fmt::Write;
-
 /// The text so far.
 pub struct Terminal {
     out: String,
@@ -20,10 +18,18 @@ impl Terminal {
         if self.colour { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
     }
 
+    /// Returns the sign of a rating (`+`, `!` or `.`) in its colour.
+    pub fn sign(&self, sign: char) -> String {
+        match sign {
+            '+' => self.paint("32", "+"),
+            '!' => self.paint("33;1", "!"),
+            _ => sign.to_string(),
+        }
+    }
+
     /// Adds a line without trailing blanks.
     pub fn put(&mut self, line: impl AsRef<str>) {
-        let written = writeln!(self.out, "{}", line.as_ref().trim_end());
-        debug_assert!(written.is_ok(), "writing to a string does not fail");
+        self.out.extend([line.as_ref().trim_end(), "\n"]);
     }
 
     /// Adds a bold line.

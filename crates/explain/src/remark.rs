@@ -85,8 +85,6 @@ pub struct ShownRemark {
     pub group: Group,
     /// The rating.
     pub rating: Rating,
-    /// The name of the kind of decision.
-    pub name: &'static str,
     /// The decision, with functions by their source names.
     pub kind: RemarkKind,
     /// The operation's source text, truncated if it is long.
@@ -112,7 +110,7 @@ impl ShownRemark {
         let text = match self.group {
             Group::Functions => format!("{decision}{inside}"),
             Group::Fusion | Group::Lanes | Group::Copies => format!("`{subject}`{inside} {decision}"),
-            Group::Work if self.name == "hoisted" => format!("`{subject}`{inside} {decision}"),
+            Group::Work if self.kind == RemarkKind::Hoisted => format!("`{subject}`{inside} {decision}"),
             Group::Work | Group::Parallel | Group::Checks => {
                 format!("`{subject}`{inside}: {decision}")
             }
@@ -193,7 +191,6 @@ pub fn remark(decision: &Remark, user: &SourceNames<'_>, all: bool) -> Option<Sh
         span,
         group,
         rating,
-        name: decision.kind.name(),
         subject: user.source.snippet(span),
         library_function: library_function.map(str::to_owned),
         text: kind.text(&context),

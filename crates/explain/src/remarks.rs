@@ -77,6 +77,13 @@ pub struct Remarks {
     pub summary: Summary,
 }
 
+impl Remarks {
+    /// The name of a user file.
+    pub(crate) fn file_name(&self, id: u32) -> &str {
+        self.files.iter().find(|file| file.id == id).map_or("", |file| &file.name)
+    }
+}
+
 /// A user file.
 pub struct File {
     /// The file's index in the source map.
@@ -139,14 +146,15 @@ impl RemarkCollector {
     pub fn collect(session: &mut Session, program: &Program) -> Result<Self, Failure> {
         let (ir, decisions) = session.lower_with_remarks(program)?;
         let mut collector = Self { decisions, ..Self::default() };
-        let last = Stage::from_name("lanes").ok_or_else(|| Failure::bug("there is no pass `lanes`"))?;
-        session.run_passes(ir, last, &mut collector)?;
+        session.run_passes(ir, Stage::named("lanes")?, &mut collector)?;
         Ok(collector)
     }
 
-    /// The choices between versions that remain after pruning.
-    pub fn versions(&self) -> &[ChoiceTrees] {
-        &self.versions
+    /// The choices between versions that remain after pruning: those of one function, if it is
+    /// given.
+    pub fn versions(&self, function: Option<&str>) -> impl Iterator<Item = &ChoiceTrees> {
+        let is_reported = move |trees: &&ChoiceTrees| function.is_none_or(|name| *trees.function.0 == *name);
+        self.versions.iter().filter(is_reported)
     }
 
     /// Size parameters and their defaults.
@@ -192,11 +200,8 @@ impl RemarkCollector {
                 _ => functions.push(Function { name: name.to_owned(), file, line, lines: vec![remarked] }),
             }
         }
-        let versions = self.versions.iter();
-        let is_reported =
-            |trees: &&ChoiceTrees| filter.function.is_none_or(|function| *trees.function.0 == *function);
         Ok(Remarks {
-            versions: versions.filter(is_reported).cloned().collect(),
+            versions: self.versions(filter.function).cloned().collect(),
             program: name.to_owned(),
             summary: Summary::of(&functions),
             files: source.files(name, &functions),
@@ -210,7 +215,7 @@ fn merged(entries: impl Iterator<Item = ShownRemark>) -> Vec<ShownRemark> {
     let mut merged: Vec<ShownRemark> = Vec::new();
     let mut known: BTreeMap<(SrcLoc, &'static str, String), usize> = BTreeMap::new();
     for entry in entries {
-        let at = *known.entry((entry.span, entry.name, entry.text())).or_insert(merged.len());
+        let at = *known.entry((entry.span, entry.kind.name(), entry.text())).or_insert(merged.len());
         match merged.get_mut(at) {
             Some(equal) => equal.times += 1,
             None => merged.push(entry),
@@ -286,7 +291,7 @@ fn drop_unfused_into_fused(entries: &mut Vec<ShownRemark>) {
 impl Summary {
     fn of(functions: &[Function]) -> Self {
         let lines = functions.iter().flat_map(|function| &function.lines);
-        let names: Vec<&str> = lines.flat_map(|line| &line.entries).map(|entry| entry.name).collect();
+        let names: Vec<&str> = lines.flat_map(|line| &line.entries).map(|entry| entry.kind.name()).collect();
         Self(COUNTS.map(|(_, kinds)| names.iter().filter(|name| kinds.contains(name)).count()))
     }
 

@@ -2,15 +2,14 @@
 
 use crate::forest;
 use crate::lines::Terminal;
-use crate::remark::{Rating, ShownRemark};
+use crate::remark::ShownRemark;
 use crate::remarks::Remarks;
 
 /// Returns the remarks as text, with ANSI colours if `colour` is set.
 pub fn text(remarks: &Remarks, colour: bool) -> String {
     let mut lines = Terminal::new(colour);
     for function in &remarks.functions {
-        let file = remarks.files.iter().find(|file| file.id == function.file);
-        let file = file.map_or("", |file| &file.name);
+        let file = remarks.file_name(function.file);
         let title = if function.name.is_empty() {
             file.to_owned()
         } else {
@@ -28,12 +27,7 @@ pub fn text(remarks: &Remarks, colour: bool) -> String {
                     subject = Some(entry.key());
                     lines.put(format!("      {}", entry.title()));
                 }
-                let sign = entry.rating.sign().to_string();
-                let sign = match entry.rating {
-                    Rating::Good => lines.paint("32", &sign),
-                    Rating::Left => lines.paint("33;1", &sign),
-                    Rating::Plain => sign,
-                };
+                let sign = lines.sign(entry.rating.sign());
                 let indent = if several { 8 } else { 6 };
                 let group = entry.group.name();
                 lines.put(format!("{:indent$}{sign} {group}: {}", "", entry.short()));

@@ -13,7 +13,7 @@ use crate::remarks::RemarkCollector;
 use check::tast::Program;
 use driver::Options;
 use driver::tuning::{tblock_size, value_of, warnings};
-use ir::forest::{ChoiceTrees, Node};
+use ir::forest::Node;
 use nests::nests;
 pub use record::{DataSet, Record, Run, Sizes};
 use runtime::tuning_params::{Assignment, THREAD_BLOCK_SIZE};
@@ -53,9 +53,8 @@ pub fn explain(
     let Request { record, given, .. } = request;
     let source = UserSource::new(program, sources);
     source.require(request.function)?;
-    let forest = collector.versions();
     let mut defaults = BTreeMap::new();
-    for trees in forest {
+    for trees in collector.versions(None) {
         trees.roots.iter().for_each(|node| params(node, &mut defaults));
     }
     if request.on_device {
@@ -69,11 +68,6 @@ pub fn explain(
         let default = defaults.get(name).copied();
         value_of(given, name).or(default).unwrap_or(i64::MAX)
     };
-    let reported: Vec<ChoiceTrees> = forest
-        .iter()
-        .filter(|trees| request.function.is_none_or(|name| *trees.function.0 == *name))
-        .cloned()
-        .collect();
     let mut sizes = changed_sizes(collector.sizes(), given);
     if request.on_device {
         let default = Options::default().device.block;
@@ -82,8 +76,8 @@ pub fn explain(
     }
     let report = show::Report {
         program: request.program,
-        nests: nests(&reported, record, &value),
-        custom: custom_parameters(record, given),
+        nests: nests(collector.versions(request.function), record, &value),
+        custom: record.custom().map(|name| (name.clone(), value_of(given, name))).collect(),
         sizes,
         record,
         source: &source,
@@ -122,17 +116,9 @@ fn mismatches(
             request.record_name
         )
     });
-    let custom = record.defaults.iter().filter(|(_, default)| default.is_none());
-    let known = defaults.keys().chain(sizes.keys());
-    let known = known.chain(custom.map(|(name, _)| name));
+    let known = defaults.keys().chain(sizes.keys()).chain(record.custom());
     let unknown = warnings(&known.map(String::as_str).collect(), request.given);
     outdated.into_iter().chain(unknown).collect()
-}
-
-/// The program's custom parameters, and their values in the tuning file.
-fn custom_parameters(record: &Record, given: &[Assignment]) -> Vec<(String, Option<i64>)> {
-    let custom = record.defaults.iter().filter(|(_, default)| default.is_none());
-    custom.map(|(name, _)| (name.clone(), value_of(given, name))).collect()
 }
 
 /// Size parameters that the tuning file changes: name, default, value.

@@ -44,8 +44,8 @@ impl Version {
         FunName(format!("{of}.{word}").into())
     }
 
-    /// The version's place in the order of the resulting program.
-    fn place(&self) -> (FunId, Position, Option<Lift>) {
+    /// The key that orders versions in the resulting program.
+    fn sort_key(&self) -> (FunId, Position, Option<Lift>) {
         (self.fun, self.at, self.lift)
     }
 
@@ -156,7 +156,7 @@ pub fn flatten(mut program: Program<Soacs>, context: &mut Context) -> Result<Pro
         if worklist.is_empty() {
             break;
         }
-        worklist.sort_by_key(Version::place);
+        worklist.sort_by_key(Version::sort_key);
         let done = context.each(std::mem::take(&mut worklist), |version, own| {
             let function = program.function(version.fun).clone();
             let (function, called) = flatten_function(function, &version, &callees, own)?;
@@ -165,7 +165,7 @@ pub fn flatten(mut program: Program<Soacs>, context: &mut Context) -> Result<Pro
         worklist.extend(done.iter().flat_map(|(_, _, called)| called).cloned());
         flattened.extend(done);
     }
-    flattened.sort_by_key(|(version, _, _)| version.place());
+    flattened.sort_by_key(|(version, _, _)| version.sort_key());
     let versions =
         flattened.iter().enumerate().map(|(at, (version, _, _))| (version.clone(), FunId::new(at)));
     let ids: FxHashMap<Version, FunId> = versions.collect();

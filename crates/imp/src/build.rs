@@ -5,7 +5,9 @@
 //! comparisons and conjunctions, and [`emit!`](crate::emit) statements.
 
 use crate::syntax::{Expr, Var};
-use prim::{BinOp, CmpOp, PrimType, Scalar};
+#[doc(hidden)]
+pub use prim::CmpOp;
+use prim::{BinOp, PrimType, Scalar};
 use std::ops::{Add, Div, Mul, Rem, Shl, Shr, Sub};
 
 /// A constant or a variable: it may be used several times, and nothing is computed twice.
@@ -160,10 +162,6 @@ pub fn compare(op: CmpOp, a: impl Into<Expr>, b: impl Into<Expr>) -> Expr {
     Expr::compare(op, PrimType::I64, a.into(), b.into())
 }
 
-/// The comparisons of [`expr!`](crate::expr).
-#[doc(hidden)]
-pub const COMPARISONS: [CmpOp; 3] = [CmpOp::SLt, CmpOp::SLe, CmpOp::Eq];
-
 /// The unsigned comparison `a < b` on `i64`.
 pub fn ult(a: impl Into<Expr>, b: impl Into<Expr>) -> Expr {
     compare(CmpOp::ULt, a, b)
@@ -200,14 +198,12 @@ macro_rules! expr {
     (@and ($($left:expr)?) [$($a:tt)+]) => { $crate::expr!(@join ($($left)?) $($a)+) };
     (@join () $($a:tt)+) => { $crate::expr!(@compare [] $($a)+) };
     (@join ($left:expr) $($a:tt)+) => { $crate::build::and($left, $crate::expr!(@compare [] $($a)+)) };
-    (@compare [$($a:tt)+] < $($b:tt)+) => { $crate::expr!(@as 0, $($a)+, $($b)+) };
-    (@compare [$($a:tt)+] <= $($b:tt)+) => { $crate::expr!(@as 1, $($a)+, $($b)+) };
-    (@compare [$($a:tt)+] == $($b:tt)+) => { $crate::expr!(@as 2, $($a)+, $($b)+) };
+    (@compare [$($a:tt)+] < $($b:tt)+) => { $crate::expr!(@as SLt, $($a)+, $($b)+) };
+    (@compare [$($a:tt)+] <= $($b:tt)+) => { $crate::expr!(@as SLe, $($a)+, $($b)+) };
+    (@compare [$($a:tt)+] == $($b:tt)+) => { $crate::expr!(@as Eq, $($a)+, $($b)+) };
     (@compare [$($a:tt)*] $next:tt $($rest:tt)*) => { $crate::expr!(@compare [$($a)* $next] $($rest)*) };
     (@compare [$($a:tt)+]) => { Into::<$crate::Expr>::into($($a)+) };
-    (@as $which:tt, $a:expr, $b:expr) => {
-        $crate::build::compare($crate::build::COMPARISONS[$which], $a, $b)
-    };
+    (@as $op:ident, $a:expr, $b:expr) => { $crate::build::compare($crate::build::CmpOp::$op, $a, $b) };
     ($($all:tt)+) => { $crate::expr!(@and () [] $($all)+) };
 }
 

@@ -49,11 +49,9 @@ pub fn own_exprs_mut(stmt: &mut Stmt, f: &mut dyn FnMut(&mut Expr)) {
 
 /// Calls `f` on the expressions without operands in an expression.
 fn each_leaf_mut(expr: &mut Expr, f: &mut dyn FnMut(&mut Expr)) {
-    with_stack(|| {
-        if matches!(expr, crate::leaf_expr!()) {
-            f(expr);
-        } else {
-            each_part_mut(expr, &mut |part| each_leaf_mut(part, f));
-        }
-    });
+    if matches!(expr, crate::leaf_expr!()) {
+        f(expr);
+    } else {
+        with_stack(|| each_part_mut(expr, &mut |part| each_leaf_mut(part, f)));
+    }
 }

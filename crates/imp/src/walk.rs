@@ -124,22 +124,22 @@ blocks! {
 
 /// Calls `f` on every statement, outer ones first.
 pub fn each_stmt<'s>(stmts: &'s [Stmt], f: &mut dyn FnMut(&'s Stmt)) {
-    with_stack(|| {
-        for stmt in stmts {
-            f(stmt);
-            stmt.blocks().into_iter().for_each(|block| each_stmt(block, f));
+    for stmt in stmts {
+        f(stmt);
+        if matches!(stmt, crate::nested_stmt!()) {
+            with_stack(|| stmt.blocks().into_iter().for_each(|block| each_stmt(block, f)));
         }
-    });
+    }
 }
 
 /// As [`each_stmt`], mutable.
 pub fn each_stmt_mut(stmts: &mut [Stmt], f: &mut dyn FnMut(&mut Stmt)) {
-    with_stack(|| {
-        for stmt in stmts {
-            f(stmt);
-            stmt.blocks_mut().into_iter().for_each(|block| each_stmt_mut(block, f));
+    for stmt in stmts {
+        f(stmt);
+        if matches!(stmt, crate::nested_stmt!()) {
+            with_stack(|| stmt.blocks_mut().into_iter().for_each(|block| each_stmt_mut(block, f)));
         }
-    });
+    }
 }
 
 /// Returns true if there are at most `most` statements, at any depth; visits no more than these.
@@ -182,13 +182,11 @@ pub fn each_use(stmt: &Stmt, f: &mut dyn FnMut(Var, Use)) {
 
 /// Calls `f` for the variables in an expression.
 pub fn each_var(expr: &Expr, f: &mut dyn FnMut(Var, Use)) {
-    with_stack(|| {
-        if let Expr::Var(v) = expr {
-            f(*v, Use::Reads);
-        } else {
-            each_operand(expr, &mut |part| each_var(part, f));
-        }
-    });
+    if let Expr::Var(v) = expr {
+        f(*v, Use::Reads);
+    } else if !matches!(expr, crate::leaf_expr!()) {
+        with_stack(|| each_operand(expr, &mut |part| each_var(part, f)));
+    }
 }
 
 /// The scalar type of a variable, or the element type of a vector; buffers have none.

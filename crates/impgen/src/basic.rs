@@ -1,12 +1,13 @@
 //! Basic operations: scalar operations become expressions, views emit nothing, new arrays become
 //! loops and copies.
 
+use crate::copies::ArrayCopy;
 use crate::emitter::HeldRead;
 use crate::mems::Param;
 use crate::operators::elem_of;
 use crate::schedule::{Fill, Generator, Schedule};
 use crate::{OrBug, Result};
-use imp::build::product;
+use imp::build::{Operand, product};
 use imp::{Check, Expr, Stmt, Var, bind, expr};
 use ir::mem::{Block, Lmad, MemAnn};
 use ir::name::Name;
@@ -43,7 +44,8 @@ impl<S: Schedule> Generator<'_, S> {
                 self.fixed(elem_of(&ty)?, block, &lmad, slice)?
             }
             (None, _) => {
-                let value = S::scalar(self, op)?;
+                let value =
+                    if self.schedule.is_host() { self.host_scalar(op)? } else { self.scalar_in_kernel(op)? };
                 let var = self.bind_borrowed(pat).ok_or_else(unexpected_type)?;
                 self.set(var, value);
                 return Ok(());
@@ -55,7 +57,7 @@ impl<S: Schedule> Generator<'_, S> {
     }
 
     /// The value of a scalar operation on the host, where the context logs comparisons.
-    pub(crate) fn host_scalar(&mut self, op: &BasicOp) -> Result<Expr> {
+    fn host_scalar(&mut self, op: &BasicOp) -> Result<Expr> {
         if let BasicOp::SizeAtLeast { size, tunable } = op {
             let compared = Stmt::RecordComparison(self.tunable(*tunable)?, self.atom(*size)?.into());
             self.emit(Stmt::If(Expr::LogsComparisons, vec![compared], Vec::new()));
@@ -63,8 +65,24 @@ impl<S: Schedule> Generator<'_, S> {
         self.scalar_value(op)
     }
 
+    /// The value of a scalar operation in a kernel. Tuning parameters and parameters of the source program are
+    /// read before the kernel, and comparisons are not logged.
+    fn scalar_in_kernel(&mut self, op: &BasicOp) -> Result<Expr> {
+        if let BasicOp::SizeAtLeast { size, tunable } = op {
+            let tunable = Expr::Tunable(self.tunable(*tunable)?);
+            let least = S::on_host(self, |g| g.bind(tunable, "least"));
+            return Ok(expr!(least <= self.atom(*size)?));
+        }
+        if let BasicOp::Param { name, default } = op {
+            let default = default.constant().or_bug("a kernel computes the default of a parameter")?;
+            let value = self.param(name, Operand::Const(default))?;
+            return Ok(S::on_host(self, |g| g.bind(value, "parameter")).into());
+        }
+        self.scalar_value(op)
+    }
+
     /// The value of a scalar operation.
-    pub(crate) fn scalar_value(&self, op: &BasicOp) -> Result<Expr> {
+    fn scalar_value(&self, op: &BasicOp) -> Result<Expr> {
         Ok(match op {
             BasicOp::Atom(atom) | BasicOp::Opaque(atom) => self.atom(*atom)?.into(),
             BasicOp::Scalar(op) => {
@@ -284,7 +302,7 @@ impl<S: Schedule> Generator<'_, S> {
                     to.offset = to.offset + index * stride;
                 }
                 let extents = g.extents(ty.shape())?;
-                S::copy(g, to, from, elem, extents)
+                S::copy(g, ArrayCopy { to, from, elem, extents })
             })
         })
     }

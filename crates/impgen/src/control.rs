@@ -104,6 +104,9 @@ impl<S: Schedule> Generator<'_, S> {
             return Err(PassError::bug("an allocation does not bind exactly one name"));
         };
         match memory.allocation {
+            Allocation::Heap if !self.schedule.is_host() => {
+                return Err(PassError::bug("a kernel allocates memory"));
+            }
             Allocation::Heap => {
                 let bytes = self.atom(bytes)?;
                 let var = self.bind_owned(pat).or_bug("a name of a block has no variable")?;
@@ -116,10 +119,9 @@ impl<S: Schedule> Generator<'_, S> {
                 let count = (bytes as u64).div_ceil(PrimType::I64.size()).max(1);
                 self.emit(Stmt::Frame { buffer, elem: PrimType::I64, count });
             }
-            Allocation::Launch => {
-                let slot = self.schedule.shared_slot(pat.name);
-                self.set_var(pat.name, slot.or_bug("a shared-memory block has no slot")?);
-            }
+            // The kernel has bound it to its slot.
+            Allocation::Launch if self.is_bound(pat.name) => {}
+            Allocation::Launch => return Err(PassError::bug("a shared-memory block has no slot")),
         }
         Ok(())
     }

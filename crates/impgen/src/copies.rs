@@ -1,15 +1,15 @@
 //! Copies of arrays.
 
-use crate::Result;
 use crate::operators::elem_of;
 use crate::schedule::{Generator, Schedule};
+use crate::{OrBug, Result};
 use imp::build::{Operand, TRUE, and, max, or, select};
 use imp::copy_plan::constant;
-use imp::{Data, Expr, Region, Stmt, VarType, bind, emit, expr};
+use imp::{Access, Data, Expr, Region, Stmt, VarType, bind, emit, expr};
 use ir::mem::Lmad;
 use ir::name::Name;
 use ir::types::Dim;
-use prim::{PrimType, UnOp};
+use prim::{PrimType, Scalar, UnOp};
 use std::sync::Arc;
 
 impl<S: Schedule> Generator<'_, S> {
@@ -27,15 +27,16 @@ impl<S: Schedule> Generator<'_, S> {
         let to = self.region(block, lmad)?;
         let from = self.region(from_block, &from_lmad)?;
         if to.buffer != from.buffer {
-            return S::copy_array(self, to, from, elem, extents);
+            return S::copy_array(self, ArrayCopy { to, from, elem, extents });
         }
-        let temp = self.owned(S::MEMORY, "temp");
+        let memory = self.type_of(to.buffer).and_then(VarType::memory).or_bug("a block is not a buffer")?;
+        let temp = self.owned(memory, "temp");
         let bytes = extents.iter().fold(Expr::i64(elem.size() as i64), |bytes, &extent| extent * bytes);
         self.emit(Stmt::Alloc(temp, bytes, None));
         let strides = self.strides(&Lmad::row_major(ty.shape()))?;
         let packed = Region { buffer: temp, offset: Expr::i64(0), strides };
-        S::copy(self, packed.clone(), from, elem, extents.clone())?;
-        S::copy_array(self, to, packed, elem, extents)?;
+        S::copy(self, ArrayCopy { to: packed.clone(), from, elem, extents: extents.clone() })?;
+        S::copy_array(self, ArrayCopy { to, from: packed, elem, extents })?;
         self.emit(Stmt::Release(temp));
         Ok(())
     }
@@ -100,7 +101,9 @@ impl<S: Schedule> Generator<'_, S> {
         shape: &[i64],
         bytes: &Arc<[u8]>,
     ) -> Result {
-        if S::store_constants(self, &to, elem, shape, bytes) {
+        // A kernel cannot refer to constant data.
+        if !self.schedule.is_host() {
+            self.store_constants(&to, elem, shape, bytes);
             return Ok(());
         }
         let id = self.tables.data(Data { elem, bytes: Arc::clone(bytes) });
@@ -108,8 +111,39 @@ impl<S: Schedule> Generator<'_, S> {
         self.emit(Stmt::ConstData(data, id));
         let dims: Vec<Dim> = shape.iter().map(|&n| Dim::Const(n)).collect();
         let strides = self.strides(&Lmad::row_major(&dims))?;
-        S::copy_data(self, to, Region { buffer: data, offset: Expr::i64(0), strides }, elem, shape)
+        let from = Region { buffer: data, offset: Expr::i64(0), strides };
+        let extents = shape.iter().map(|&n| n.into()).collect();
+        S::copy_data(self, ArrayCopy { to, from, elem, extents })
     }
+
+    /// Stores constants into a thread's array, one by one.
+    fn store_constants(&mut self, to: &Region, elem: PrimType, shape: &[i64], bytes: &[u8]) {
+        let size = elem.size() as usize;
+        for (number, word) in bytes.chunks_exact(size).enumerate() {
+            let mut bits = [0; 8];
+            bits[..size].copy_from_slice(word);
+            let mut rest = number as i64;
+            let mut dims = Vec::with_capacity(shape.len());
+            for (extent, stride) in shape.iter().zip(&to.strides).rev() {
+                let extent = (*extent).max(1);
+                dims.push((Expr::i64(rest % extent), stride.clone()));
+                rest /= extent;
+            }
+            dims.reverse();
+            let access = Access { buffer: to.buffer, elem, offset: to.offset.clone(), dims };
+            let value = Scalar::from_bits(elem, u64::from_le_bytes(bits));
+            self.emit(Stmt::Store(access, Expr::Const(value)));
+        }
+    }
+}
+
+/// A copy of elements between two regions.
+#[derive(Clone)]
+pub(crate) struct ArrayCopy {
+    pub(crate) to: Region,
+    pub(crate) from: Region,
+    pub(crate) elem: PrimType,
+    pub(crate) extents: Vec<Operand>,
 }
 
 /// A copy statement.

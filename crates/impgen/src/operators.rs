@@ -39,7 +39,7 @@ impl<S: Schedule> Generator<'_, S> {
         for operator in operators {
             let k = operator.neutral.len();
             for (param, &value) in operator.op.params.iter().zip(accs[..k].iter().chain(&values[..k])) {
-                self.set_param(param, value);
+                self.set_param(param, value)?;
             }
             let results = self.body(&operator.op.body)?;
             self.set_atoms(accs, &results)?;
@@ -62,7 +62,7 @@ impl<S: Schedule> Generator<'_, S> {
     pub(crate) fn set_post_params(&mut self, post: &Lambda, scanned: &[Var], mapped: &[Atom]) -> Result {
         let (first, others) = post.params.split_at(scanned.len().min(post.params.len()));
         for (param, &value) in first.iter().zip(scanned) {
-            self.set_param(param, value);
+            self.set_param(param, value)?;
         }
         for (param, &atom) in others.iter().zip(mapped) {
             if let Some(var) = self.bind_borrowed(param) {

@@ -6,17 +6,18 @@
 
 use crate::accs::AccTarget;
 use crate::basic::Replicate;
+use crate::copies::{ArrayCopy, copy_stmt};
 use crate::emitter::{Emitter, Frame};
 use crate::mems::{AccInput, Operator, Param, Seg};
-use crate::{Result, var_type};
+use crate::{OrBug, Result, var_type};
 use imp::build::Operand;
-use imp::{Access, Expr, MemoryId, Region, Stmt, Var, VarType, emit};
+use imp::{Access, Expr, MemoryId, Stmt, Var, VarType, emit};
 use ir::Prov;
 use ir::name::Name;
-use ir::syntax::{Atom, Aux, BasicOp};
+use ir::syntax::{Atom, Aux};
 use ir::types::Type;
-use prim::PrimType;
 use std::ops::{Deref, DerefMut};
+use target::memories::Allocation;
 
 /// An array fill: it does the same for every row, in any order.
 pub(crate) struct Fill<'a> {
@@ -34,9 +35,6 @@ pub(crate) struct Fill<'a> {
 
 /// The execution of segops and fills on a target.
 pub(crate) trait Schedule: Sized {
-    /// The space of temporary arrays.
-    const MEMORY: MemoryId;
-
     /// Generates a segop.
     fn seg(g: &mut Generator<'_, Self>, pat: &[Param], aux: &Aux, seg: &Seg) -> Result;
 
@@ -48,41 +46,17 @@ pub(crate) trait Schedule: Sized {
     ) -> Result;
 
     /// Copies elements between two regions.
-    fn copy(
-        g: &mut Generator<'_, Self>,
-        to: Region,
-        from: Region,
-        elem: PrimType,
-        extents: Vec<Operand>,
-    ) -> Result;
+    fn copy(g: &mut Generator<'_, Self>, copy: ArrayCopy) -> Result {
+        g.emit(copy_stmt(copy.to, copy.from, copy.elem, copy.extents));
+        Ok(())
+    }
 
     /// Copies a whole array, in parallel if possible.
-    fn copy_array(
-        g: &mut Generator<'_, Self>,
-        to: Region,
-        from: Region,
-        elem: PrimType,
-        extents: Vec<Operand>,
-    ) -> Result;
+    fn copy_array(g: &mut Generator<'_, Self>, copy: ArrayCopy) -> Result;
 
     /// Copies row-major constant data to an array.
-    fn copy_data(
-        g: &mut Generator<'_, Self>,
-        to: Region,
-        from: Region,
-        elem: PrimType,
-        shape: &[i64],
-    ) -> Result;
-
-    /// Stores constants into an array one by one, if the code cannot refer to constant data.
-    fn store_constants(
-        _g: &mut Generator<'_, Self>,
-        _to: &Region,
-        _elem: PrimType,
-        _shape: &[i64],
-        _bytes: &[u8],
-    ) -> bool {
-        false
+    fn copy_data(g: &mut Generator<'_, Self>, copy: ArrayCopy) -> Result {
+        Self::copy(g, copy)
     }
 
     /// Loads an element into a variable.
@@ -98,11 +72,6 @@ pub(crate) trait Schedule: Sized {
     /// Repeats a value over the outer dimensions of an array.
     fn replicate(g: &mut Generator<'_, Self>, array: &Replicate<'_>, value: Atom, prov: Prov) -> Result {
         g.replicate_rows(array, value, prov)
-    }
-
-    /// The value of a scalar operation.
-    fn scalar(g: &mut Generator<'_, Self>, op: &BasicOp) -> Result<Expr> {
-        g.host_scalar(op)
     }
 
     /// Emits code with effects that happen once.
@@ -135,19 +104,14 @@ pub(crate) trait Schedule: Sized {
         g.combine_at(target, op, index, values)
     }
 
-    /// Returns true if only one thread updates accumulators that are opened here.
-    fn is_single_thread(&self) -> bool {
+    /// Returns true if the code runs on the host, not in a kernel.
+    fn is_host(&self) -> bool {
         true
     }
 
-    /// The variable of a block in shared memory.
-    fn shared_slot(&self, _block: Name) -> Option<Var> {
-        None
-    }
-
-    /// The type of the variable that carries a value of this type, if there is one.
-    fn var_type(&self, ty: &Type) -> Option<VarType> {
-        var_type(ty)
+    /// Returns true if only one thread updates accumulators that are opened here.
+    fn is_single_thread(&self) -> bool {
+        true
     }
 }
 
@@ -264,15 +228,21 @@ impl<'a, S: Schedule> Generator<'a, S> {
         Some(var)
     }
 
-    /// Sets a scalar parameter to a value, in a fresh variable; other parameters have no value.
-    pub(crate) fn set_param(&mut self, param: &Param, value: impl Into<Expr>) {
-        if let Some(var) = self.bind_borrowed(param) {
-            self.set(var, value);
-        }
+    /// Sets a lambda's scalar parameter to a value, in a fresh variable.
+    pub(crate) fn set_param(&mut self, param: &Param, value: impl Into<Expr>) -> Result {
+        let var = self.bind_borrowed(param);
+        self.set(var.or_bug("a lambda's parameter is not a scalar")?, value);
+        Ok(())
     }
 
     fn declared(&mut self, param: &Param) -> Option<VarType> {
         self.record_location(param);
-        self.schedule.var_type(&param.ty)
+        if let Type::Mem(memory) = &param.ty
+            && memory.allocation == Allocation::Frame
+            && !self.schedule.is_host()
+        {
+            return Some(VarType::Buffer(MemoryId::Private));
+        }
+        var_type(&param.ty)
     }
 }

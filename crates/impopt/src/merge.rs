@@ -22,7 +22,6 @@ mod regions;
 mod sites;
 
 use imp::Program;
-use imp::captures;
 use ir::Context;
 
 /// Merges equal functions and regions, each group for one unit of fuel.
@@ -31,6 +30,5 @@ pub fn merge(mut program: Program, context: &mut Context) -> Program {
     if regions::merge(&mut program, context) {
         functions::merge(&mut program, context);
     }
-    program.functions.iter_mut().for_each(captures::fill);
     program
 }

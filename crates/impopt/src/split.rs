@@ -55,6 +55,7 @@ pub fn split(mut program: Program, sizes: Sizes, context: &mut Context) -> Progr
         let mut parts = Vec::new();
         if heavy(&function.body, sizes) && own.fuel.take() {
             split_function(&mut function, sizes, first, &mut parts);
+            std::iter::once(&mut function).chain(&mut parts).for_each(captures::fill);
         }
         (function, parts)
     });
@@ -78,7 +79,6 @@ pub fn split(mut program: Program, sizes: Sizes, context: &mut Context) -> Progr
         all.append(&mut parts);
     }
     program.functions.append(&mut all);
-    program.functions.iter_mut().for_each(captures::fill);
     program
 }
 

@@ -74,20 +74,10 @@ impl Screma {
         let plain = map.is_identity() && scan_reduce.n_accumulated() == map.ret.len();
         match (scan_reduce.scans.is_empty(), scan_reduce.reduces.is_empty(), scan_reduce.post.is_none()) {
             (true, true, true) => "map",
-            (true, false, true) => {
-                if plain {
-                    "reduce"
-                } else {
-                    "redomap"
-                }
-            }
-            (false, true, true) => {
-                if plain {
-                    "scan"
-                } else {
-                    "scanomap"
-                }
-            }
+            (true, false, true) if plain => "reduce",
+            (true, false, true) => "redomap",
+            (false, true, true) if plain => "scan",
+            (false, true, true) => "scanomap",
             _ => "screma",
         }
     }

@@ -78,12 +78,10 @@ pub fn check(at: usize, check: &Check) -> String {
 /// The function that unpacks words, calls an entry point's code and packs its results.
 pub fn entry(unit: &TranslationUnit<'_>, at: usize, entry: &Entry) -> Res<String> {
     let (function, callee) = unit.function(entry.fun.index());
-    let word = |var: &imp::Var| match function.vars.get(var.index()).map(|info| info.ty) {
-        Some(VarType::Scalar(ty)) => Ok((dialect::scalar(ty), format!("as_{ty}"))),
-        Some(VarType::Buffer(_)) => Ok(("u8 *", "block".to_owned())),
-        Some(VarType::Vector(..)) | None => {
-            Err(Error::bug("a parameter or result of an entry point is a vector"))
-        }
+    let word = |var: &imp::Var| match function.vars[var.index()].ty {
+        VarType::Scalar(ty) => Ok((dialect::scalar(ty), format!("as_{ty}"))),
+        VarType::Buffer(_) => Ok(("u8 *", "block".to_owned())),
+        VarType::Vector(..) => Err(Error::bug("a parameter or result of an entry point is a vector")),
     };
     let mut args = vec!["ctx".to_owned()];
     for (i, var) in function.params.iter().enumerate() {

@@ -6,7 +6,6 @@
 
 pub mod c;
 
-use std::io::Write;
 use std::path::Path;
 use std::process::Command;
 
@@ -75,9 +74,7 @@ pub fn work_folder() -> Result<tempfile::TempDir, String> {
     tempfile::tempdir().map_err(|e| format!("cannot create a temporary folder: {e}"))
 }
 
-/// Writes a file, which may be a device or a pipe.
-pub fn write(path: &Path, bytes: &[u8]) -> Result<(), String> {
-    std::fs::File::create(path)
-        .and_then(|mut file| file.write_all(bytes))
-        .map_err(|e| format!("cannot write {}: {e}", path.display()))
+/// Writes a file.
+fn write(path: &Path, bytes: &[u8]) -> Result<(), String> {
+    std::fs::write(path, bytes).map_err(|e| format!("cannot write {}: {e}", path.display()))
 }

@@ -2,9 +2,8 @@
 //! the home memory.
 
 use ir::name::FunId;
-use ir::syntax::{Function, Program};
+use ir::syntax::Program;
 use ir::{Segs, version};
-use target::levels::Stack;
 use target::memories::MemoryId;
 
 /// The facts about a function that its calls need.
@@ -26,7 +25,7 @@ impl Callees {
         let callees = program.functions.iter().map(|function| Callee {
             arrays: (function.params.iter()).map(|p| p.param.ty.is_array()).collect(),
             consumed: function.params.iter().map(|p| p.consumed).collect(),
-            home: home(function, program.levels),
+            home: version::stack(function.version.as_ref(), program.levels).memory,
         });
         Self(callees.collect())
     }
@@ -35,9 +34,4 @@ impl Callees {
     pub(crate) fn get(&self, fun: FunId) -> &Callee {
         &self.0[fun.index()]
     }
-}
-
-/// The memory of a function's arrays.
-pub(crate) fn home(function: &Function<Segs>, machine: Stack) -> MemoryId {
-    version::stack(function.version.as_ref(), machine).memory
 }

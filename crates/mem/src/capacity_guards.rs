@@ -2,9 +2,9 @@
 //!
 //! ```text
 //! if enough {                          let bytes = ..             -- the segop's requirement
-//!   segmap grid (i < n) {           let large = size_at_least bytes shared_memory_0
+//!   segmap grid (i < n) {              let large = size_at_least bytes shared_memory_0
 //!     .. arrays of m elements ..   =>  let goes = select large false enough
-//!     segred block ..                if goes { segmap grid (i < n) { .. } } else { .. }
+//!     segred block ..                  if goes { segmap grid (i < n) { .. } } else { .. }
 //!   }
 //! } else { .. }
 //! ```

@@ -1,10 +1,10 @@
 //! Memory of functions: each array parameter and result is accompanied by its block.
 
 use crate::alloc::{Ctx, row_major_in};
-use crate::callees::{Callees, home};
+use crate::callees::Callees;
 use analysis::must_alias::MustAlias;
 use ir::mem::{Block, Lmad, MemAnn};
-use ir::name::Name;
+use ir::name::{FunId, Name};
 use ir::remark::{CopyReason, RemarkKind};
 use ir::syntax::{Atom, BasicOp, Body, Exp, FunParam, FunResult, Function, Program};
 use ir::types::{Dim, Type};
@@ -17,9 +17,9 @@ use target::memories::MemoryId;
 /// None except for bugs.
 pub fn allocate(program: Program<Segs>, context: &mut Context) -> Result<Program<Mems>, PassError> {
     let callees = Callees::of(&program);
-    let functions = context.each(program.functions, |function, own| {
-        let home = home(&function, program.levels);
-        allocate_function(function, home, &callees, own)
+    let functions = program.functions.into_iter().enumerate().collect();
+    let functions = context.each(functions, |(at, function), own| {
+        allocate_function(function, callees.get(FunId::new(at)).home, &callees, own)
     })?;
     Ok(Program {
         levels: program.levels,

@@ -2,7 +2,7 @@
 //! a block allocated before the kernel.
 //!
 //! ```text
-//! segmap grid (i < n) {          let t_mem = alloc (n * m * 4) device
+//! segmap grid (i < n) {             let t_mem = alloc (n * m * 4) device
 //!   let t = scratch [m]       =>    segmap grid (i < n) {
 //!   ..                                let t @ t_mem -> {i; (n: m)} = scratch [m]
 //! }                                   ..

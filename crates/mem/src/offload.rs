@@ -55,25 +55,25 @@ pub fn offload(mut program: Program<Segs>, context: &mut Context) -> Result<Prog
     }
     let clones = host_clones(&outlined)?;
     // The new ids of the functions, and of their host clones.
-    let (mut places, mut hosts) = (Vec::with_capacity(n), Vec::with_capacity(n));
+    let (mut new_ids, mut host_ids) = (Vec::with_capacity(n), Vec::with_capacity(n));
     let mut next = 0;
     for ((_, own), host_clone) in outlined.iter().zip(&clones) {
-        places.push(next);
-        hosts.push(next + 1 + own.len());
+        new_ids.push(next);
+        host_ids.push(next + 1 + own.len());
         next += 1 + own.len() + usize::from(host_clone.is_some());
     }
     for (at, ((mut function, own), host_clone)) in outlined.into_iter().zip(clones).enumerate() {
         function.renumber_calls(|id| {
-            let outlined = (id.index().checked_sub(n)).map(|number| places[at] + 1 + number);
-            FunId::new(outlined.unwrap_or_else(|| places[id.index()]))
+            let outlined = (id.index().checked_sub(n)).map(|number| new_ids[at] + 1 + number);
+            FunId::new(outlined.unwrap_or_else(|| new_ids[id.index()]))
         });
         program.functions.push(function);
         program.functions.extend(own.into_iter().chain(host_clone).map(|mut function| {
-            function.renumber_calls(|id| FunId::new(hosts[id.index()]));
+            function.renumber_calls(|id| FunId::new(host_ids[id.index()]));
             function
         }));
     }
-    program.entries.iter_mut().for_each(|entry| entry.fun = FunId::new(places[entry.fun.index()]));
+    program.entries.iter_mut().for_each(|entry| entry.fun = FunId::new(new_ids[entry.fun.index()]));
     let reachable = program.reachable();
     program.retain_functions(&reachable);
     Ok(program)

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! loop (*out = ..) for i < n do          loop (*out = ..) for g < n / 4 do
-//!   let r = segred lanes (j < m)         let (r0, .., r3) = segred lanes (j < m)
+//!   let r = segred lanes (j < m)           let (r0, .., r3) = segred lanes (j < m)
 //!             { x[j] * y[i, j] } (+)  =>             { let x = x[j]
 //!   let out' = out with [i] = r                        x * y[4g, j],
 //!   in (out')                                          .., x * y[4g + 3, j] } (+) .. (+)

@@ -26,7 +26,7 @@ use tune::statistics::Statistics;
 /// The tuned executable, and with `--untuned-vs-tuned` the untuned one.
 type TunedAndUntuned = (Executable, Option<Executable>);
 
-/// What is measured.
+/// The benchmarks of one command.
 pub struct Bench<'a> {
     /// The programs, and how they run.
     pub setup: Setup,

@@ -1,4 +1,4 @@
-//! What `test`, `bench` and `tune` have in common: the programs and data sets that run, and how.
+//! The setup that `test`, `bench` and `tune` share: the programs and data sets that run, and how.
 
 use crate::Backend;
 use crate::executable::{Executable, TBLOCK_SIZE_OPTION, tblock_size_option};

@@ -56,7 +56,11 @@ type Values<'v> = &'v dyn Fn(&str) -> i64;
 
 /// Returns all nests of a program, outer ones before inner ones. `tuned` gives the values of
 /// parameters.
-pub fn nests<'f>(forest: &'f [ChoiceTrees], record: &Record, tuned: Values<'_>) -> Vec<Nest<'f>> {
+pub fn nests<'f>(
+    forest: impl Iterator<Item = &'f ChoiceTrees>,
+    record: &Record,
+    tuned: Values<'_>,
+) -> Vec<Nest<'f>> {
     let mut nests = Vec::new();
     for trees in forest {
         find(&trees.roots, &trees.function.0, None, &mut nests);
@@ -140,7 +144,7 @@ fn outcome(
         }
     };
     let chosen = versions_with(tuned)?;
-    let default = versions_with(&|name| record.defaults.get(name).copied().flatten().unwrap_or(i64::MAX));
+    let default = versions_with(&|name| record.default(name).unwrap_or(i64::MAX));
     let mut best: BTreeMap<Versions, f64> = BTreeMap::new();
     for group in &set.alternatives {
         let mut times: BTreeMap<Versions, f64> = BTreeMap::new();

@@ -111,6 +111,16 @@ impl Record {
     pub fn default(&self, name: &str) -> Option<i64> {
         self.defaults.get(name).copied().flatten()
     }
+
+    /// The names of custom parameters.
+    pub fn custom(&self) -> impl Iterator<Item = &String> {
+        self.defaults.iter().filter(|(_, default)| default.is_none()).map(|(name, _)| name)
+    }
+
+    /// The trial values of a parameter.
+    pub fn trials(&self, name: &str) -> impl Iterator<Item = &(String, i64, Option<f64>)> {
+        self.tried.iter().filter(move |(other, ..)| *other == *name)
+    }
 }
 
 impl Run {

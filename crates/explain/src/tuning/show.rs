@@ -3,6 +3,7 @@
 use super::nests::{Nest, Outcome, Path, Versions};
 use super::record::Record;
 use crate::forest;
+use crate::json::location;
 use crate::lines::Terminal;
 use crate::names::UserSource;
 use ir::forest::Choice;
@@ -115,11 +116,7 @@ impl Report<'_> {
             for (set, outcome) in record.sets.iter().zip(&nest.outcomes) {
                 let Some(outcome) = outcome else { continue };
                 let (sign, text) = describe(outcome);
-                let sign = match sign {
-                    '+' => lines.paint("32", "+"),
-                    '!' => lines.paint("33;1", "!"),
-                    _ => sign.to_string(),
-                };
+                let sign = lines.sign(sign);
                 lines.put(format!("      {sign} {:width$}  {text}", set.name));
             }
             if nest.outcomes.iter().all(Option::is_none) {
@@ -132,13 +129,11 @@ impl Report<'_> {
         for (name, value) in &self.custom {
             lines.put("");
             let value = value.map_or_else(|| "the program's own value".to_owned(), |value| value.to_string());
-            let tried = record.tried.iter().filter(|(other, ..)| other == name);
-            lines.put(format!("{name} (custom): {value}; {} tried", tried.count()));
+            lines.put(format!("{name} (custom): {value}; {} tried", record.trials(name).count()));
         }
         for (name, default, value) in &self.sizes {
             lines.put("");
-            let tried = record.tried.iter().filter(|(other, ..)| other == name);
-            let tried = tried.count();
+            let tried = record.trials(name).count();
             lines.put(format!("{name} (size): {value}, {default} by default; {tried} tried"));
         }
         lines.finish()
@@ -156,8 +151,7 @@ impl Report<'_> {
             })
         });
         let custom = self.custom.iter().map(|(name, value)| {
-            let tried = record.tried.iter().filter(|(other, ..)| other == name);
-            let tried = tried.map(|(_, value, cost)| json!({ "value": value, "cost": cost }));
+            let tried = record.trials(name).map(|(_, value, cost)| json!({ "value": value, "cost": cost }));
             let tried: Vec<Value> = tried.collect();
             json!({ "parameter": name, "value": value, "tried": tried })
         });
@@ -182,15 +176,8 @@ impl Report<'_> {
     }
 
     fn nest(&self, nest: &Nest<'_>) -> Value {
-        let span = self.source.innermost_user_span(&nest.choice.spans).map(|span| {
-            json!({
-                "file": self.source.file_name(span.file),
-                "line": span.line,
-                "column": span.col,
-                "end_line": span.end_line,
-                "end_column": span.end_col,
-            })
-        });
+        let span = self.source.innermost_user_span(&nest.choice.spans);
+        let span = span.map(|span| location(span, self.source.file_name(span.file)));
         let mut parameters = Map::new();
         forest::choices(nest.root, &mut |choice| {
             let value = (self.value)(&choice.name);

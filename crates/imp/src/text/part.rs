@@ -73,11 +73,7 @@ ir::text_parts! {
         let name = p.ident()?;
         Self::from_name(name).map_or_else(|| p.error(format!("`{name}` is not a binary operator")), Ok)
     };
-    TunableClass: |x, p| p.put(x.name()), |p| {
-        let word = p.ident()?;
-        let class = Self::ALL.into_iter().find(|class| class.name() == word);
-        class.map_or_else(|| p.error(format!("unknown parameter class `{word}`")), Ok)
-    };
+    TunableClass: |x, p| p.put(x.name()), |p| p.named("parameter class", &Self::ALL, Self::name);
     Check: |x, p| {
         let Self { format, location } = x;
         ir::text_row!(print p ~ format "at" location);

@@ -72,7 +72,7 @@ impl Tables<'_> {
             self.errors.append(&mut walk.errors);
         }
         for (at, ty) in self.program.globals.iter().enumerate() {
-            if ty.memory().is_some_and(|memory| memory.allocation != Allocation::Heap) {
+            if ty.memory().is_some_and(|memory| !is_on_heap(memory)) {
                 self.error(format!("global#{at} is in memory that only threads access"));
             }
         }

@@ -10,7 +10,7 @@
 //!
 //! A fill that certainly has a single slice, or is part of a task, is not a loop of tasks.
 
-use crate::copies::copy_stmt;
+use crate::copies::{ArrayCopy, copy_stmt};
 use crate::cpu::CpuSchedule;
 use crate::schedule::{Fill, Generator};
 use crate::{OrBug, Result};
@@ -18,7 +18,6 @@ use imp::build::{Operand, max, product, select};
 use imp::copy_plan::constant;
 use imp::{Expr, Region, Var, bind};
 use ir::Prov;
-use prim::PrimType;
 use target::chunks::{FILL_CHUNK, MAX_CHUNKS};
 
 impl Generator<'_, CpuSchedule> {
@@ -43,13 +42,8 @@ impl Generator<'_, CpuSchedule> {
 
     /// Copies an array with at least one dimension, in slices of the outer dimension; a transposed
     /// matrix in slices of its longer dimension.
-    pub(super) fn copy_in_slices(
-        &mut self,
-        mut to: Region,
-        mut from: Region,
-        elem: PrimType,
-        mut extents: Vec<Operand>,
-    ) -> Result {
+    pub(super) fn copy_in_slices(&mut self, copy: ArrayCopy) -> Result {
+        let ArrayCopy { mut to, mut from, elem, mut extents } = copy;
         if let ([_, to_by], [from_by, _], [rows, columns]) =
             (to.strides.as_slice(), from.strides.as_slice(), extents.as_slice())
             && [to_by, from_by].map(constant) == [Some(1); 2]

@@ -50,18 +50,15 @@ impl Generator<'_, CpuSchedule> {
         bind!(blocks = self((hi - lo) / width));
         emit!(for block in self(0..blocks) {
             bind!(first = self(lo + block * width));
-            emit!(for w in self.independent(0..width) {
-                self.set_index(scan.space.index, first + w);
-                self.iteration(scan.space.body, |g, results| {
-                    let mapped = scan.operation.values(&results).mapped;
-                    let flag = g.copy_operands(&[mapped[filter.flag]], &[PrimType::Bool])?;
-                    g.store_all(&flags, &[PrimType::Bool], w, &flag);
-                    let atoms: Vec<Atom> = filter.values.iter().map(|at| mapped[*at]).collect();
-                    let loaded = g.copy_operands(&atoms, elems)?;
-                    g.store_all(&values, elems, w, &loaded);
-                    Ok(())
-                })?;
-            });
+            self.independent_iterations(scan.space, first, width, |g, w, results| {
+                let mapped = scan.operation.values(&results).mapped;
+                let flag = g.copy_operands(&[mapped[filter.flag]], &[PrimType::Bool])?;
+                g.store_all(&flags, &[PrimType::Bool], w, &flag);
+                let atoms: Vec<Atom> = filter.values.iter().map(|at| mapped[*at]).collect();
+                let loaded = g.copy_operands(&atoms, elems)?;
+                g.store_all(&values, elems, w, &loaded);
+                Ok(())
+            })?;
             self.write_filtered(filter, scatter, acc, (flags[0], &values), lanes)?;
         });
         bind!(rest = self(lo + blocks * width));

@@ -35,20 +35,17 @@ mod strip_mine;
 mod tasks;
 
 use crate::Result;
-use crate::copies::copy_stmt;
+use crate::copies::ArrayCopy;
 use crate::mems::{Param, Seg};
 use crate::schedule::{Fill, Generator, Schedule};
+use imp::Expr;
 use imp::build::Operand;
-use imp::{Expr, MemoryId, Region};
 use ir::syntax::Aux;
-use prim::PrimType;
 
 /// The schedule of functions for a CPU.
 pub(crate) struct CpuSchedule;
 
 impl Schedule for CpuSchedule {
-    const MEMORY: MemoryId = MemoryId::Host;
-
     fn seg(g: &mut Generator<'_, Self>, pat: &[Param], aux: &Aux, seg: &Seg) -> Result {
         g.seg(pat, aux, seg)
     }
@@ -61,35 +58,7 @@ impl Schedule for CpuSchedule {
         g.fill(fill, f)
     }
 
-    fn copy(
-        g: &mut Generator<'_, Self>,
-        to: Region,
-        from: Region,
-        elem: PrimType,
-        extents: Vec<Operand>,
-    ) -> Result {
-        g.emit(copy_stmt(to, from, elem, extents));
-        Ok(())
-    }
-
-    fn copy_array(
-        g: &mut Generator<'_, Self>,
-        to: Region,
-        from: Region,
-        elem: PrimType,
-        extents: Vec<Operand>,
-    ) -> Result {
-        g.copy_in_slices(to, from, elem, extents)
-    }
-
-    fn copy_data(
-        g: &mut Generator<'_, Self>,
-        to: Region,
-        from: Region,
-        elem: PrimType,
-        shape: &[i64],
-    ) -> Result {
-        g.emit(copy_stmt(to, from, elem, shape.iter().copied()));
-        Ok(())
+    fn copy_array(g: &mut Generator<'_, Self>, copy: ArrayCopy) -> Result {
+        g.copy_in_slices(copy)
     }
 }

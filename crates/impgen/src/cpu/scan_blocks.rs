@@ -50,20 +50,17 @@ impl Generator<'_, CpuSchedule> {
         bind!(blocks = self((hi - lo) / width));
         emit!(for block in self(0..blocks) {
             bind!(first = self(lo + block * width));
-            emit!(for w in self.independent(0..width) {
-                self.set_index(scan.space.index, first + w);
-                self.iteration(scan.space.body, |g, results| {
-                    let groups = scan.operation.values(&results);
-                    let (values, others) = (groups.scanned, groups.mapped);
-                    let values = g.copy_operands(values, types)?;
-                    g.store_all(&scanned, types, w, &values);
-                    mapped = others.to_vec();
-                    kept_atoms = kept_at.iter().map(|at| others[*at]).collect();
-                    let others = g.copy_operands(&kept_atoms, kept_types)?;
-                    g.store_all(&kept, kept_types, w, &others);
-                    Ok(())
-                })?;
-            });
+            self.independent_iterations(scan.space, first, width, |g, w, results| {
+                let groups = scan.operation.values(&results);
+                let (values, others) = (groups.scanned, groups.mapped);
+                let values = g.copy_operands(values, types)?;
+                g.store_all(&scanned, types, w, &values);
+                mapped = others.to_vec();
+                kept_atoms = kept_at.iter().map(|at| others[*at]).collect();
+                let others = g.copy_operands(&kept_atoms, kept_types)?;
+                g.store_all(&kept, kept_types, w, &others);
+                Ok(())
+            })?;
             self.scan_lanes(scan.operators, types, &scanned, width)?;
             let last = self.load_all(&scanned, types, width - 1, "last");
             emit!(for w in self.independent(0..width) {

@@ -18,7 +18,7 @@ use crate::schedule::Generator;
 use analysis::cost::{Cost, Counts};
 use analysis::{cost, statements};
 use imp::build::{Operand, max, product};
-use imp::{Expr, For, LoopMode, Stmt, Var, bind};
+use imp::{Expr, For, LoopMode, Stmt, Var, bind, emit};
 use ir::facts::FactFlag;
 use ir::mem::{Block, MemAnn, MemOp};
 use ir::name::Name;
@@ -162,6 +162,22 @@ impl Generator<'_, CpuSchedule> {
         let body = self.collect(|g| g.iteration(space.body, f))?;
         let how = LoopMode::Seq { independent: space.independent };
         self.emit(Stmt::For(For { mode: how, var, from: lo.into(), to: hi.into(), body }));
+        Ok(())
+    }
+
+    /// `count` iterations from `first` on, independent of each other: the body, then `f` with the
+    /// iteration's number and its results.
+    pub(crate) fn independent_iterations(
+        &mut self,
+        space: &SegSpace<'_>,
+        first: Operand,
+        count: impl Into<Expr>,
+        f: impl FnOnce(&mut Self, Var, Vec<Atom>) -> Result,
+    ) -> Result {
+        emit!(for w in self.independent(0..count) {
+            self.set_index(space.index, first + w);
+            self.iteration(space.body, |g, results| f(g, w, results))?;
+        });
         Ok(())
     }
 

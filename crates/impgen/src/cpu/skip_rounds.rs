@@ -39,22 +39,19 @@ impl Generator<'_, CpuSchedule> {
         let lanes = space.decomp.width;
         let width = i64::from(lanes);
         let changes = self.frame_array(MemoryId::Host, "changes", PrimType::Bool, width);
-        emit!(for w in self.independent(0..width) {
-            self.set_index(space.index, first + w);
-            self.iteration(space.body, |g, results| {
-                let accs = g.load_all(buffers, types, w, "acc");
-                let values = g.copy_operands(&results[..types.len()], types)?;
-                for (param, value) in identity.params.iter().zip(accs.into_iter().chain(values)) {
-                    g.set_param(param, value);
-                }
-                let [kept] = g.body(&identity.body)?[..] else {
-                    return Err(PassError::bug("an identity predicate does not return exactly one value"));
-                };
-                let changed = Expr::unary(UnOp::Not, PrimType::Bool, g.atom(kept)?.into());
-                g.emit(Stmt::Store(element_of_buffer(changes, PrimType::Bool, w), changed));
-                Ok(())
-            })?;
-        });
+        self.independent_iterations(space, first, width, |g, w, results| {
+            let accs = g.load_all(buffers, types, w, "acc");
+            let values = g.copy_operands(&results[..types.len()], types)?;
+            for (param, value) in identity.params.iter().zip(accs.into_iter().chain(values)) {
+                g.set_param(param, value)?;
+            }
+            let [kept] = g.body(&identity.body)?[..] else {
+                return Err(PassError::bug("an identity predicate does not return exactly one value"));
+            };
+            let changed = Expr::unary(UnOp::Not, PrimType::Bool, g.atom(kept)?.into());
+            g.emit(Stmt::Store(element_of_buffer(changes, PrimType::Bool, w), changed));
+            Ok(())
+        })?;
         let mask = self.frame_vector(changes, PrimType::Bool, (lanes, 0), "mask");
         emit!(if self(Expr::Any(Box::new(mask.into()))) {
             self.reduce_round(fold, buffers, first, None)?;

@@ -46,15 +46,12 @@ impl Generator<'_, CpuSchedule> {
             bind!(first = self(lo + strip * STRIP));
             bind!(left = self(min(hi - first, STRIP)));
             let mut results = Vec::new();
-            emit!(for w in self.independent(0..left) {
-                self.set_index(space.index, first + w);
-                self.iteration(space.body, |g, atoms| {
-                    let values = g.copy_operands(&atoms, types)?;
-                    g.store_all(&arrays, types, w, &values);
-                    results = atoms;
-                    Ok(())
-                })?;
-            });
+            self.independent_iterations(space, first, left, |g, w, atoms| {
+                let values = g.copy_operands(&atoms, types)?;
+                g.store_all(&arrays, types, w, &values);
+                results = atoms;
+                Ok(())
+            })?;
             emit!(for w in self(0..left) {
                 self.set_index(space.index, first + w);
                 let values = self.load_all(&arrays, types, w, "result");

@@ -30,12 +30,10 @@ use imp::copy_plan::constant;
 use imp::{DeviceOp, Expr, MemoryId, Region, SharedBuffer, Stmt, Var, VarType};
 use ir::Prov;
 use ir::mem::{MemOp, assign_slots};
-use ir::name::Name;
 use ir::seg::SegOp;
 use ir::syntax::Exp;
 use ir::walk::with_stack;
 use prim::{BinOp, PrimType, Scalar};
-use rustc_hash::FxHashMap;
 use target::device::{RESERVED_SHARED_BYTES, SHARED_MEMORY_BYTES};
 
 /// The shared memory of a kernel with one iteration per thread block.
@@ -43,8 +41,6 @@ use target::device::{RESERVED_SHARED_BYTES, SHARED_MEMORY_BYTES};
 pub(crate) struct SharedMemory {
     /// Arrays with one element for each thread.
     parts: Vec<(PrimType, Var)>,
-    /// The slots of IR blocks that are allocated in shared memory.
-    pub(crate) slots: FxHashMap<Name, Var>,
     /// Buffers whose size is set by the launch.
     pub(super) dynamic_buffers: Vec<SharedBuffer>,
 }
@@ -64,10 +60,9 @@ impl Generator<'_, DeviceSchedule> {
         })
     }
 
-    /// Assigns the IR blocks that a thread block allocates in shared memory to slots (shared-memory
+    /// Binds the IR blocks that a thread block allocates in shared memory to slots (shared-memory
     /// colouring). Returns the variable and size in bytes of each slot.
     fn assign_slots(&mut self, body: &Body) -> Result<Vec<(Var, Expr)>> {
-        self.schedule.shared_memory.slots.clear();
         let mut made = Vec::new();
         for slot in assign_slots(body, &self.blocks)? {
             let Some((first, _)) = slot.blocks.first() else {
@@ -77,7 +72,7 @@ impl Generator<'_, DeviceSchedule> {
             let var = self.new_var(VarType::Buffer(MemoryId::Shared), &hint);
             let mut bytes: Option<Expr> = None;
             for (block, own) in slot.blocks {
-                self.schedule.shared_memory.slots.insert(block, var);
+                self.set_var(block, var);
                 let own = Expr::from(self.atom(own)?);
                 bytes = Some(match bytes {
                     None => own,

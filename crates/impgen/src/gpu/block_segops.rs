@@ -285,7 +285,7 @@ impl Generator<'_, DeviceSchedule> {
     ) -> Result {
         for (param, value) in post.params.iter().zip(values) {
             if let Some(value) = value {
-                self.set_param(param, value);
+                self.set_param(param, value)?;
             }
         }
         self.iteration(&post.body, |g, results| g.write_elements(elements, dims, &results))

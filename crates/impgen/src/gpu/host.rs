@@ -2,18 +2,15 @@
 //! data directly, and launches kernels for all other copies ([`transpose`](super::transpose)).
 //! Threads read, write and copy directly.
 
-use crate::copies::copy_stmt;
+use crate::Result;
+use crate::copies::{ArrayCopy, copy_stmt};
 use crate::gpu::DeviceSchedule;
 use crate::operators::element_of_buffer;
-use crate::schedule::Generator;
-use crate::{OrBug, Result};
+use crate::schedule::{Generator, Schedule};
 use imp::build::{Operand, product};
-use imp::{Access, CopyPlan, Expr, MemoryId, Region, Stmt, Var, VarType, bind, expr};
+use imp::{Access, CopyPlan, Expr, MemoryId, Region, Stmt, Var, VarType, bind};
 use ir::PassError;
-use ir::mem::Lmad;
-use ir::syntax::BasicOp;
-use ir::types::Dim;
-use prim::{PrimType, Scalar};
+use prim::PrimType;
 
 impl Generator<'_, DeviceSchedule> {
     /// Returns true if the code runs on the host and the buffer is in device memory.
@@ -47,7 +44,8 @@ impl Generator<'_, DeviceSchedule> {
     }
 
     /// Copies elements between two regions.
-    pub(crate) fn copy(&mut self, to: Region, from: Region, elem: PrimType, extents: Vec<Operand>) -> Result {
+    pub(super) fn copy(&mut self, copy: ArrayCopy) -> Result {
+        let ArrayCopy { to, from, elem, extents } = copy;
         if self.schedule.block_thread.is_some() {
             return self.block_copy(&to, &from, elem, &extents);
         }
@@ -101,76 +99,31 @@ impl Generator<'_, DeviceSchedule> {
 
     /// Copies an array to or from the device. It is row-major on both sides, which the assignment
     /// of memory guarantees.
-    pub(crate) fn copy_host_device(
-        &mut self,
-        to: &Region,
-        from: &Region,
-        elem: PrimType,
-        extents: Vec<Operand>,
-    ) {
-        bind!(count = self(product(extents)));
-        self.emit(copy_stmt(flattened(to), flattened(from), elem, [count]));
+    pub(super) fn copy_host_device(&mut self, copy: ArrayCopy) {
+        bind!(count = self(product(copy.extents)));
+        self.emit(copy_stmt(flattened(copy.to), flattened(copy.from), copy.elem, [count]));
     }
 
     /// Copies constant data of the host, which is row-major, to an array on the device.
-    pub(crate) fn upload(&mut self, to: Region, from: Region, elem: PrimType, shape: &[i64]) -> Result {
-        let count = shape.iter().product::<i64>();
-        let dims: Vec<Dim> = shape.iter().map(|&n| Dim::Const(n)).collect();
-        let packed = self.strides(&Lmad::row_major(&dims))?;
-        if to.strides == packed {
-            self.emit(copy_stmt(flattened(&to), flattened(&from), elem, [count]));
+    pub(super) fn upload(&mut self, copy: ArrayCopy) -> Result {
+        if copy.to.strides == copy.from.strides {
+            self.copy_host_device(copy);
             return Ok(());
         }
         let temp = self.owned(MemoryId::Device, "temp");
-        let bytes = count.saturating_mul(elem.size() as i64);
-        self.emit(Stmt::Alloc(temp, Expr::i64(bytes), None));
-        let there = Region { buffer: temp, offset: Expr::i64(0), strides: packed };
-        self.emit(copy_stmt(flattened(&there), flattened(&from), elem, [count]));
-        self.copy(to, there, elem, shape.iter().map(|&n| n.into()).collect())?;
+        let bytes = product(&copy.extents) * copy.elem.size() as i64;
+        self.emit(Stmt::Alloc(temp, bytes, None));
+        let packed = Region { buffer: temp, offset: Expr::i64(0), strides: copy.from.strides.clone() };
+        self.copy_host_device(ArrayCopy { to: packed.clone(), ..copy.clone() });
+        self.copy(ArrayCopy { from: packed, ..copy })?;
         self.emit(Stmt::Release(temp));
         Ok(())
-    }
-
-    /// Stores constants into a thread's array, one by one.
-    pub(crate) fn store_constants(&mut self, to: &Region, elem: PrimType, shape: &[i64], bytes: &[u8]) {
-        let size = elem.size() as usize;
-        for (number, word) in bytes.chunks_exact(size).enumerate() {
-            let mut bits = [0; 8];
-            bits[..size].copy_from_slice(word);
-            let mut rest = number as i64;
-            let mut dims = Vec::with_capacity(shape.len());
-            for (extent, stride) in shape.iter().zip(&to.strides).rev() {
-                let extent = (*extent).max(1);
-                dims.push((Expr::i64(rest % extent), stride.clone()));
-                rest /= extent;
-            }
-            dims.reverse();
-            let access = Access { buffer: to.buffer, elem, offset: to.offset.clone(), dims };
-            let value = Scalar::from_bits(elem, u64::from_le_bytes(bits));
-            self.emit(Stmt::Store(access, Expr::Const(value)));
-        }
-    }
-
-    /// The value of a scalar operation in a kernel. Tuning parameters and parameters of the source program are
-    /// read before the kernel, and comparisons are not logged.
-    pub(super) fn scalar_in_kernel(&mut self, op: &BasicOp) -> Result<Expr> {
-        if let BasicOp::SizeAtLeast { size, tunable } = op {
-            let tunable = Expr::Tunable(self.tunable(*tunable)?);
-            let least = self.before_kernel(|g| g.bind(tunable, "least"));
-            return Ok(expr!(least <= self.atom(*size)?));
-        }
-        if let BasicOp::Param { name, default } = op {
-            let default = default.constant().or_bug("a kernel computes the default of a parameter")?;
-            let value = self.param(name, Operand::Const(default))?;
-            return Ok(self.before_kernel(|g| g.bind(value, "parameter")).into());
-        }
-        self.scalar_value(op)
     }
 }
 
 /// A row-major region as one dimension.
-fn flattened(region: &Region) -> Region {
-    Region { buffer: region.buffer, offset: region.offset.clone(), strides: vec![Expr::i64(1)] }
+fn flattened(region: Region) -> Region {
+    Region { strides: vec![Expr::i64(1)], ..region }
 }
 
 /// An element as a region of one element.

@@ -36,24 +36,21 @@ mod subgroups;
 mod tiles;
 mod transpose;
 
+use crate::Result;
 use crate::accs::AccTarget;
 use crate::basic::Replicate;
+use crate::copies::ArrayCopy;
 use crate::mems::{AccInput, Operator, Param, Seg};
 use crate::schedule::{Fill, Generator, Schedule};
-use crate::{Result, var_type};
 use block_level::SharedMemory;
 use imp::build::Operand;
-use imp::{Access, Expr, MemoryId, Region, Stmt, Var, VarType};
+use imp::{Access, Expr, Stmt, Var};
 use ir::fuel::Fuel;
-use ir::name::Name;
 use ir::seg::SegKind;
-use ir::syntax::{Atom, Aux, BasicOp};
-use ir::types::Type;
+use ir::syntax::{Atom, Aux};
 use ir::{PassError, Prov};
 use kernel::EnclosingCode;
-use prim::PrimType;
 use target::device::Device;
-use target::memories::Allocation;
 
 /// The schedule of functions for a device, with the state of the code being generated.
 pub(crate) struct DeviceSchedule {
@@ -82,17 +79,11 @@ impl DeviceSchedule {
             in_colliding_withacc: false,
         }
     }
-
-    const fn is_host(&self) -> bool {
-        self.enclosing_kernel.is_none()
-    }
 }
 
 type DeviceGenerator<'a> = Generator<'a, DeviceSchedule>;
 
 impl Schedule for DeviceSchedule {
-    const MEMORY: MemoryId = MemoryId::Device;
-
     fn seg(g: &mut DeviceGenerator<'_>, pat: &[Param], aux: &Aux, seg: &Seg) -> Result {
         for param in pat {
             g.record_location(param);
@@ -137,52 +128,21 @@ impl Schedule for DeviceSchedule {
         g.each_iteration((operation, prov), count, row)
     }
 
-    fn copy(
-        g: &mut DeviceGenerator<'_>,
-        to: Region,
-        from: Region,
-        elem: PrimType,
-        extents: Vec<Operand>,
-    ) -> Result {
-        g.copy(to, from, elem, extents)
+    fn copy(g: &mut DeviceGenerator<'_>, copy: ArrayCopy) -> Result {
+        g.copy(copy)
     }
 
-    fn copy_array(
-        g: &mut DeviceGenerator<'_>,
-        to: Region,
-        from: Region,
-        elem: PrimType,
-        extents: Vec<Operand>,
-    ) -> Result {
+    fn copy_array(g: &mut DeviceGenerator<'_>, copy: ArrayCopy) -> Result {
         // Exactly one side is in device memory.
-        if g.is_device_memory(to.buffer) != g.is_device_memory(from.buffer) {
-            g.copy_host_device(&to, &from, elem, extents);
+        if g.is_device_memory(copy.to.buffer) != g.is_device_memory(copy.from.buffer) {
+            g.copy_host_device(copy);
             return Ok(());
         }
-        g.copy(to, from, elem, extents)
+        g.copy(copy)
     }
 
-    fn copy_data(
-        g: &mut DeviceGenerator<'_>,
-        to: Region,
-        from: Region,
-        elem: PrimType,
-        shape: &[i64],
-    ) -> Result {
-        g.upload(to, from, elem, shape)
-    }
-
-    fn store_constants(
-        g: &mut DeviceGenerator<'_>,
-        to: &Region,
-        elem: PrimType,
-        shape: &[i64],
-        bytes: &[u8],
-    ) -> bool {
-        if !g.schedule.is_host() {
-            g.store_constants(to, elem, shape, bytes);
-        }
-        !g.schedule.is_host()
+    fn copy_data(g: &mut DeviceGenerator<'_>, copy: ArrayCopy) -> Result {
+        g.upload(copy)
     }
 
     fn load(g: &mut DeviceGenerator<'_>, var: Var, access: Access) {
@@ -206,10 +166,6 @@ impl Schedule for DeviceSchedule {
             return g.replicate_by_kernels(array, value, prov);
         }
         g.replicate_rows(array, value, prov)
-    }
-
-    fn scalar(g: &mut DeviceGenerator<'_>, op: &BasicOp) -> Result<Expr> {
-        if g.schedule.is_host() { g.host_scalar(op) } else { g.scalar_in_kernel(op) }
     }
 
     fn once<'a>(g: &mut DeviceGenerator<'a>, f: impl FnOnce(&mut DeviceGenerator<'a>) -> Result) -> Result {
@@ -249,20 +205,11 @@ impl Schedule for DeviceSchedule {
         g.atomic_acc_update(target, op, index.0, values)
     }
 
+    fn is_host(&self) -> bool {
+        self.enclosing_kernel.is_none()
+    }
+
     fn is_single_thread(&self) -> bool {
         !self.is_host() && self.block_thread.is_none()
-    }
-
-    fn shared_slot(&self, block: Name) -> Option<Var> {
-        self.shared_memory.slots.get(&block).copied()
-    }
-
-    fn var_type(&self, ty: &Type) -> Option<VarType> {
-        match ty {
-            Type::Mem(memory) if memory.allocation == Allocation::Frame && !self.is_host() => {
-                Some(VarType::Buffer(MemoryId::Private))
-            }
-            Type::Prim(_) | Type::Array { .. } | Type::Acc { .. } | Type::Cert | Type::Mem(_) => var_type(ty),
-        }
     }
 }

@@ -19,6 +19,7 @@
 
 use crate::Result;
 use crate::basic::Replicate;
+use crate::copies::ArrayCopy;
 use crate::gpu::DeviceSchedule;
 use crate::operators::{div_up, element_of_buffer};
 use crate::schedule::Generator;
@@ -111,7 +112,7 @@ impl Generator<'_, DeviceSchedule> {
             let outer = extents.len() - from.strides.len();
             let own = std::mem::take(&mut from.strides);
             from.strides = std::iter::repeat_n(Expr::i64(0), outer).chain(own).collect();
-            return self.copy(to, from, elem, extents);
+            return self.copy(ArrayCopy { to, from, elem, extents });
         }
         let value = self.atom(value)?;
         let mut dims: Vec<(Operand, Expr)> = extents.into_iter().zip(to.strides.clone()).collect();

@@ -132,14 +132,13 @@ impl Emit<'_, '_> {
             self.assign(var, LaneValue::Uniform(Expr::Var(scalar)), mask);
             return;
         }
-        let kept = mask.region.is_some_and(|region| region.must_blend(var, self.here, self.def_use));
+        let kept = self.must_blend(var, mask);
         let into = if kept { self.var(VarType::Vector(access.elem, self.lanes()), "x") } else { var };
         self.load_lanes(into, access, position, mask);
-        if !kept && mask.region.is_some() && self.def_use.dominating_def(var).is_none() {
-            self.first_sets.push(var);
-        }
         if kept {
             self.assign(var, LaneValue::Vector(Expr::Var(into)), mask);
+        } else {
+            self.record_first_set(var, mask);
         }
     }
 
@@ -221,12 +220,10 @@ impl Emit<'_, '_> {
     /// Sets the vectors that are first set in an arm which no lane may enter, and named from the
     /// statement `after` on: so no value of an earlier iteration reaches their reads in inactive lanes.
     fn set_before(&mut self, first: usize, after: u32) {
-        let vars: Vec<Var> = self.first_sets[first..].to_vec();
-        for var in vars {
-            if self.def_use.is_used_after(var, after) {
-                self.set_zero(var);
-            }
-        }
+        let mut vars = self.first_sets.split_off(first);
+        vars.retain(|var| self.def_use.is_used_after(*var, after));
+        vars.iter().for_each(|var| self.set_zero(*var));
+        self.first_sets.append(&mut vars);
     }
 
     fn set_zero(&mut self, var: Var) {
@@ -396,7 +393,7 @@ impl Emit<'_, '_> {
             })
             .collect();
         for result in results {
-            if !mask.region.is_some_and(|region| region.must_blend(*result, self.here, self.def_use)) {
+            if !self.must_blend(*result, mask) {
                 self.set_zero(*result);
             }
         }

@@ -208,17 +208,24 @@ impl Emit<'_, '_> {
 
     /// A vector, blended with the variable's old value in inactive lanes if that may be read.
     fn blended(&mut self, var: Var, value: Expr, mask: Mask) -> Expr {
-        let Mask { lanes: Some(lanes), region: Some(region) } = mask else {
-            return value;
-        };
-        if region.must_blend(var, self.here, self.def_use) {
+        if let Some(lanes) = mask.lanes.filter(|_| self.must_blend(var, mask)) {
             let ty = self.shapes.type_of(&Expr::Var(var));
             return Expr::select(ty, Expr::Var(lanes), value, Expr::Var(var));
         }
-        if self.def_use.dominating_def(var).is_none() {
+        self.record_first_set(var, mask);
+        value
+    }
+
+    /// Returns true if setting a variable in the lanes of a mask has to keep the others' values.
+    pub(super) fn must_blend(&self, var: Var, mask: Mask) -> bool {
+        mask.region.is_some_and(|region| region.must_blend(var, self.here, self.def_use))
+    }
+
+    /// Records that a variable that needs no blending is set under a mask.
+    pub(super) fn record_first_set(&mut self, var: Var, mask: Mask) {
+        if mask.region.is_some() && self.def_use.dominating_def(var).is_none() {
             self.first_sets.push(var);
         }
-        value
     }
 
     /// The lanes of a mask for which a condition holds.

@@ -4,6 +4,7 @@ use super::canonical::{canonical, list_shape, nested_shape, number_checks, own_s
 use super::sites;
 use crate::outline::{Frame, Outlined, Outliner};
 use crate::weight::own_weight;
+use imp::captures;
 use imp::def_use::DefUse;
 use imp::{CheckId, Expr, For, FunId, Function, Launch, LoopMode, Program, Stmt, VarInfo};
 use ir::Context;
@@ -55,6 +56,7 @@ pub(super) fn merge(program: &mut Program, context: &mut Context) -> bool {
         let frame = rewrite.frame;
         function.body = frame.started(body, &function.vars);
         frame.trim_function(function);
+        captures::fill(function);
     }
     program.functions.extend(made);
     program.functions.len() > first

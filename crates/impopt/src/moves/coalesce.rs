@@ -3,13 +3,15 @@
 use imp::def_use::DefUse;
 use imp::walk::each_use;
 use imp::{Expr, For, Function, Stmt, Var, VarInfo};
+use ir::walk::with_stack;
 use rustc_hash::FxHashSet;
+use smallvec::SmallVec;
 
 /// Coalesces the variables of a function that are only moved.
 pub(super) fn coalesce(function: &mut Function) {
     let def_use = DefUse::new(function);
     let mut counters = FxHashSet::default();
-    let mut named = vec![Vec::new(); function.vars.len()];
+    let mut named = vec![SmallVec::new(); function.vars.len()];
     let mut at = DefUse::FIRST;
     imp::walk::each_stmt(&function.body, &mut |stmt| {
         each_use(stmt, &mut |var, _| named[var.index()].push(at));
@@ -32,12 +34,12 @@ struct Coalesce<'f> {
     /// The counters of loops.
     counters: FxHashSet<Var>,
     /// The numbers of the statements that name each variable, in order.
-    named: Vec<Vec<u32>>,
+    named: Vec<SmallVec<[u32; 4]>>,
 }
 
 impl Coalesce<'_> {
     fn block(&mut self, stmts: &mut Vec<Stmt>, mut at: u32) {
-        stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
+        with_stack(|| {
             let mut numbers = Vec::with_capacity(stmts.len());
             for stmt in stmts.iter_mut() {
                 numbers.push(at);

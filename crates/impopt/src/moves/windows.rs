@@ -4,6 +4,7 @@
 use imp::def_use::DefUse;
 use imp::walk::{Use, each_use};
 use imp::{For, Function, Stmt, Var};
+use ir::walk::with_stack;
 use rustc_hash::FxHashMap;
 
 /// The sets of a function's variables.
@@ -34,7 +35,7 @@ impl Windows {
     }
 
     fn block(&mut self, stmts: &[Stmt], mut at: u32, inside: u32) {
-        stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
+        with_stack(|| {
             for stmt in stmts {
                 let is_leaf = matches!(stmt, imp::leaf_stmt!());
                 each_use(stmt, &mut |var, used| {

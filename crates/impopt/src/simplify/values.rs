@@ -7,6 +7,7 @@ use imp::def_use::DefUse;
 use imp::rename::own_exprs_mut;
 use imp::walk::each_part_mut;
 use imp::{Expr, For, Function, LoopMode, Stmt, Var};
+use ir::walk::with_stack;
 use prim::Scalar;
 use rustc_hash::FxHashMap;
 
@@ -40,7 +41,7 @@ struct Propagate<'f> {
 
 impl Propagate<'_> {
     fn block(&mut self, stmts: Vec<Stmt>, mut at: u32) -> Vec<Stmt> {
-        stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
+        with_stack(|| {
             let mut out = Vec::with_capacity(stmts.len());
             for stmt in stmts {
                 let next = self.windows.def_use.end(at);
@@ -96,16 +97,14 @@ impl Propagate<'_> {
 
     /// Substitutes known values and folds constants.
     fn expr(&self, e: &mut Expr) {
-        stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
-            if let Expr::Var(var) = e {
-                if let Some(value) = self.values.get(var) {
-                    *e = value.clone();
-                }
-            } else {
-                each_part_mut(e, &mut |part| self.expr(part));
-                fold(e);
+        if let Expr::Var(var) = e {
+            if let Some(value) = self.values.get(var) {
+                *e = value.clone();
             }
-        });
+        } else if !matches!(e, imp::leaf_expr!()) {
+            with_stack(|| each_part_mut(e, &mut |part| self.expr(part)));
+            fold(e);
+        }
     }
 
     /// Records that a statement sets a variable to a value, if the variable keeps it and all reads

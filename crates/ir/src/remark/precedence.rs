@@ -6,7 +6,7 @@
 
 use super::{Check, EnclosingLoop, Execution, NotVectorisedReason, RemarkKind, Sequential};
 
-/// What a decision determines about its operation.
+/// The subject of a decision: the aspect of its operation that it determines.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Subject {
     /// The function that a call calls.

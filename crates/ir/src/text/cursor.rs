@@ -160,6 +160,22 @@ impl<'a, C> Parser<'a, C> {
         Ok(text)
     }
 
+    /// A word with a meaning.
+    pub(super) fn word_of<T>(&mut self, what: &str, meaning: impl FnOnce(&str) -> Option<T>) -> Result<T> {
+        let Some(value) = self.peek_ident().and_then(meaning) else {
+            return self.expected(what);
+        };
+        self.advance();
+        Ok(value)
+    }
+
+    /// One of these values, by its name.
+    pub fn named<T: Copy>(&mut self, what: &str, all: &[T], name: impl Fn(T) -> &'static str) -> Result<T> {
+        let word = self.ident()?;
+        let value = all.iter().copied().find(|value| name(*value) == word);
+        value.map_or_else(|| self.error(format!("unknown {what} `{word}`")), Ok)
+    }
+
     /// A string, if present.
     pub fn take_string(&mut self) -> Option<Arc<str>> {
         let Token::Text(text) = self.token() else {
@@ -413,24 +429,12 @@ impl<'a, C> Parser<'a, C> {
 
     /// A scalar type of the core IR.
     pub fn prim(&mut self) -> Result<PrimType> {
-        match self.peek_ident().and_then(|text| text.parse().ok()) {
-            Some(ty) => {
-                self.advance();
-                Ok(ty)
-            }
-            None => self.expected("a scalar type"),
-        }
+        self.word_of("a scalar type", |text| text.parse().ok())
     }
 
     /// A scalar type of the source.
     pub fn scalar_type(&mut self) -> Result<ScalarType> {
-        match self.peek_ident().and_then(|text| text.parse().ok()) {
-            Some(ty) => {
-                self.advance();
-                Ok(ty)
-            }
-            None => self.expected("a source scalar type"),
-        }
+        self.word_of("a source scalar type", |text| text.parse().ok())
     }
 
     /// A type.
@@ -450,30 +454,18 @@ impl<'a, C> Parser<'a, C> {
                 return Ok(Type::Acc { token, shape, elems });
             }
         }
-        match self.peek_ident().and_then(|text| text.parse().ok()) {
-            Some(elem) => {
-                self.advance();
-                Ok(Type::array(elem, shape))
-            }
-            None => self.expected("a type"),
-        }
+        let elem = self.word_of("a type", |text| text.parse().ok())?;
+        Ok(Type::array(elem, shape))
     }
 
     /// A level of parallel hardware.
     pub fn level(&mut self) -> Result<LevelId> {
-        let Some(level) = self.peek_ident().and_then(LevelId::named) else {
-            return self.expected("a level");
-        };
-        self.advance();
-        Ok(level)
+        self.word_of("a level", LevelId::named)
     }
 
     /// A memory.
     pub fn memory(&mut self) -> Result<MemoryId> {
-        let Some(memory) = self.take_memory() else {
-            return self.expected("a memory");
-        };
-        Ok(memory)
+        self.word_of("a memory", MemoryId::named)
     }
 
     /// A memory, if present.

@@ -172,13 +172,7 @@ impl Parser<'_> {
         if !self.take_keyword("machine") {
             return Ok(Stack::default());
         }
-        match self.peek_ident().and_then(Stack::named) {
-            Some(stack) => {
-                self.ident()?;
-                Ok(stack)
-            }
-            None => self.expected("a machine"),
-        }
+        self.word_of("a machine", Stack::named)
     }
 
     fn definition(&mut self) -> Result<MathDefinition> {

@@ -174,7 +174,6 @@ text_parts! {
     MemoryId: |x, p| p.put(x.name), |p| p.memory();
     LevelId: |x, p| p.put(x.name), |p| p.level();
     usize: |x, p| p.put(x), |p| p.integer();
-    u8: |x, p| p.put(x), |p| p.integer();
     u32: |x, p| p.put(x), |p| p.integer();
     i64: |x, p| p.put(x), |p| p.integer();
     Arc<str>: |x, p| p.put(quote(x)), |p| p.string();
@@ -183,16 +182,8 @@ text_parts! {
         p.punct("#")?;
         Ok(Self(p.integer()?))
     };
-    Rule: |x, p| p.put(x.name()), |p| {
-        let word = p.ident()?;
-        let rule = Self::ALL.into_iter().find(|rule| rule.name() == word);
-        rule.map_or_else(|| p.error(format!("unknown rule `{word}`")), Ok)
-    };
-    Class: |x, p| p.put(x.name()), |p| {
-        let word = p.ident()?;
-        let class = Self::ALL.into_iter().find(|class| class.name() == word);
-        class.map_or_else(|| p.error(format!("unknown parameter class `{word}`")), Ok)
-    };
+    Rule: |x, p| p.put(x.name()), |p| p.named("rule", &Self::ALL, Self::name);
+    Class: |x, p| p.put(x.name()), |p| p.named("parameter class", &Self::ALL, Self::name);
     MsgPart: |x, p| match x {
         Self::Text(text) => p.put(quote(text)),
         Self::Value(ty, x) => {

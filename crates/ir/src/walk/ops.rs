@@ -98,9 +98,7 @@ impl LevelOp<Soacs> for Soac {
                 let arrays = elements.iter().map(|ty| ty.array_of(*width));
                 reduced.chain(arrays).collect()
             }
-            Self::Hist { ops, .. } => {
-                ops.iter().flat_map(|op| op.destinations.iter().map(|d| type_of(*d))).collect()
-            }
+            Self::Hist { ops, .. } => hist_consumed(ops).into_iter().map(type_of).collect(),
             Self::WithAcc { inputs, lambda } => withacc_types(inputs, lambda, type_of),
             Self::Stream { width, inputs: _, init, lambda } => {
                 let split = init.len().min(lambda.ret.len());
@@ -144,9 +142,7 @@ impl<L: Level> LevelOp<L> for SegOp<L> {
         match self {
             Self::Seg(Seg { space, kind, ret, .. }) => match kind {
                 SegKind::ScanReduce(scan_reduce) => space.scan_reduce_types(scan_reduce, ret),
-                SegKind::Hist(ops) => {
-                    ops.iter().flat_map(|op| op.destinations.iter().map(|d| type_of(*d))).collect()
-                }
+                SegKind::Hist(ops) => hist_consumed(ops).into_iter().map(type_of).collect(),
                 SegKind::FlatMap => {
                     let width = space.dims.first().map_or(Dim::Const(0), |(_, dim)| *dim);
                     flat_map_types::<L>(width, ret)

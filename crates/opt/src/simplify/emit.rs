@@ -88,7 +88,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
     }
 
     /// The parameter for a new name that an operation defines.
-    fn unbound(&mut self, name: Name, op: &BasicOp) -> Param<L> {
+    pub(super) fn unbound(&mut self, name: Name, op: &BasicOp) -> Param<L> {
         let ty = ir::typing::basic_type(op, &|name| self.known.type_of(name));
         self.known.types.set(name, ty.clone());
         self.grow();
@@ -126,11 +126,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
     /// Makes a bound name an alias of an operand that is known further out, given certificates. The
     /// next walk substitutes it: types of names bound by now mention the name.
     pub(super) fn alias_to(&mut self, name: Name, atom: Atom, certs: &Certs) {
-        if let Some(at) = self.known.def(name).map(|def| def.at)
-            && let depth = self.known.depth_of(name)
-            && let Some(stm) = self.scopes[depth].out.get_mut(at)
-            && matches!(stm.pat.as_slice(), [param] if param.name == name)
-        {
+        if let Some(stm) = self.defining_stm(name) {
             stm.exp = Exp::Basic(BasicOp::Atom(atom));
             add_certs(&mut stm.aux.certs, certs);
             if let Atom::Var(other) = atom {
@@ -139,14 +135,19 @@ impl<L: OptLevel> Simplifier<'_, L> {
         }
     }
 
+    /// The emitted statement that defines a name.
+    fn defining_stm(&mut self, name: Name) -> Option<&mut Stm<L>> {
+        let at = self.known.def(name)?.at;
+        let stm = self.scopes[self.known.depth_of(name)].out.get_mut(at)?;
+        stm.pat.iter().any(|param| param.name == name).then_some(stm)
+    }
+
     /// If an update replaces the one before, turns the latter into an alias: only one of them may
     /// consume the array.
     fn retire_overwritten_update(&mut self, old: &BasicOp, new: &BasicOp) {
         if let (BasicOp::Update { array: name, .. }, BasicOp::Update { array, .. }) = (old, new)
             && name != array
-            && let Some(at) = self.known.def(*name).map(|def| def.at)
-            && let depth = self.known.depth_of(*name)
-            && let Some(stm) = self.scopes[depth].out.get_mut(at)
+            && let Some(stm) = self.defining_stm(*name)
         {
             stm.exp = Exp::Basic(BasicOp::Atom(Atom::Var(*array)));
         }
@@ -208,12 +209,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
     /// Merges the attributes of a removed equal statement into the statement of `known`, whose
     /// provenance stays.
     fn merge_attrs(&mut self, known: Name, attrs: &Attrs) {
-        let depth = self.known.depth_of(known);
-        let Some(at) = self.known.def(known).map(|def| def.at) else {
-            return;
-        };
-        if let Some(stm) = self.scopes[depth].out.get_mut(at)
-            && stm.pat.iter().any(|param| param.name == known)
+        if let Some(stm) = self.defining_stm(known)
             && !(stm.aux.attrs.is_empty() && attrs.is_empty())
         {
             stm.aux.attrs = Attrs::merged_equal(&stm.aux.attrs, attrs);

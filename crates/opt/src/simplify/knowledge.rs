@@ -1,4 +1,5 @@
-//! What a walk knows of names at the current statement: types, definitions, aliases, uses, ranges.
+//! The facts that a walk has about names at the current statement: types, definitions, aliases,
+//! uses, ranges.
 //!
 //! The walk adds to it; the [rules](super::rules) and the other components read it.
 
@@ -34,7 +35,7 @@ pub(crate) enum ScopeKind {
     Inner { runs: bool },
 }
 
-/// What is known of names.
+/// The known facts about names.
 pub(crate) struct Knowledge<'a> {
     pub(super) types: TypeEnv,
     pub(super) aliases: Aliases,
@@ -57,7 +58,7 @@ pub(crate) struct Knowledge<'a> {
 }
 
 impl<'a> Knowledge<'a> {
-    /// What is known before a walk over the function.
+    /// The facts before a walk over the function.
     pub(super) fn of<L: Level>(function: &Function<L>, signatures: &'a Signatures) -> Self {
         let types = TypeEnv::of_function(function);
         let aliases = Aliases::of(function, &types, signatures);

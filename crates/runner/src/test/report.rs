@@ -3,7 +3,6 @@
 use super::{LastStep, Options, Report};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::time::Duration;
 
 /// The number of causes of failure that are listed.
@@ -51,14 +50,10 @@ pub fn summary(reports: &[Report], options: &Options, time: Duration) -> String 
         let mut notes = String::new();
         let unknown = sum(&|r| r.unknown);
         if unknown > 0 {
-            notes.push_str(", ");
-            notes.push_str(&unknown.to_string());
-            notes.push_str(" of them not compared: too expensive for the interpreter");
+            notes = format!(", {unknown} of them not compared: too expensive for the interpreter");
         }
         if skipped > 0 {
-            notes.push_str(", ");
-            notes.push_str(&skipped.to_string());
-            notes.push_str(" left out");
+            notes = format!("{notes}, {skipped} left out");
         }
         line(format!("calls              {}{notes}", share(passed, calls)));
         let (fail, right) = (sum(&|r| r.expected_failures), sum(&|r| r.passed_failures));
@@ -149,8 +144,5 @@ pub fn json(reports: &[Report], backend: &str) -> String {
         })
         .collect();
     let all = json!({ "backend": backend, "programs": programs });
-    let mut text = String::new();
-    // Writing to a string cannot fail.
-    let _ = writeln!(text, "{all:#}");
-    text
+    format!("{all:#}\n")
 }

@@ -6,6 +6,7 @@ use crate::executable::{Executable, NO_LIMIT};
 use crate::setup::Setup;
 use driver::Options;
 use driver::device::{MAX_BLOCK, MAX_SUBGROUP};
+use driver::tuning::value_of;
 use harness::Case;
 use harness::oracle::Oracle;
 use harness::process::{End, run};
@@ -85,10 +86,7 @@ pub struct Prepared {
 impl Prepared {
     /// Returns the setting that these assignments give, if it differs from the defaults.
     pub fn earlier(&self, given: &[Assignment]) -> Option<Vec<i64>> {
-        let value = |(name, default): &(String, i64)| {
-            let last = given.iter().rev().find(|given| given.name == *name);
-            last.map_or(*default, |given| given.value)
-        };
+        let value = |(name, default): &(String, i64)| value_of(given, name).unwrap_or(*default);
         let setting: Vec<i64> = self.parameters.iter().map(value).collect();
         (setting != self.forest.defaults).then_some(setting)
     }

@@ -95,7 +95,6 @@ impl<L: OptLevel> Simplifier<'_, L> {
         if !self.rewrite() {
             return None;
         }
-        self.left.to_simplify = true;
         self.decide(aux, op, RemarkKind::CheckHoisted);
         let mut aux = aux.clone();
         add_certs(&mut aux.certs, &hoisted.certs);
@@ -171,10 +170,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         let BasicOp::Scalar(ScalarOp::Compare(op, PrimType::I64, x, y)) = def.op else {
             return None;
         };
-        let natural = |x: Atom| {
-            let proof = self.known.ranges.at_most(Atom::i64(0), x, 0);
-            proof.is_some_and(|certs| certs.is_empty())
-        };
+        let natural = |x: Atom| self.known.at_least(PrimType::I64, x, 0);
         let op = match op {
             CmpOp::ULt | CmpOp::ULe => op,
             CmpOp::SLt if natural(x) => CmpOp::ULt,
@@ -312,15 +308,15 @@ impl<L: OptLevel> Simplifier<'_, L> {
 
     /// Returns the form in which the ends can be checked.
     fn form(&self, left: &[EliminatedIndex], depth: usize) -> Option<Form> {
+        let natural = |x: Atom| self.known.at_least(PrimType::I64, x, 0);
         let fits = |left: &EliminatedIndex| {
             if let Some(by) = left.by.as_constant() {
                 let most = i64::MAX / by.checked_abs()?.max(1);
                 let proof = self.known.ranges.at_most(left.width, Atom::i64(most), 0);
                 return Some(proof.is_some_and(|certs| certs.is_empty()));
             }
-            let by = single(&left.by)?;
-            let natural = self.known.ranges.at_most(Atom::i64(0), Atom::Var(by), 0)?;
-            Some(natural.is_empty() && self.known.ranges.fits(Atom::Var(by), left.width))
+            let by = Atom::Var(single(&left.by)?);
+            Some(natural(by) && self.known.ranges.fits(by, left.width))
         };
         if left.iter().all(|left| fits(left) == Some(true)) {
             return Some(Form::Corners);
@@ -332,11 +328,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         };
         let up = match one.by.as_constant() {
             Some(by) => by > 0,
-            None => {
-                let by = single(&one.by)?;
-                let natural = self.known.ranges.at_most(Atom::i64(0), Atom::Var(by), 0)?;
-                natural.is_empty()
-            }
+            None => natural(Atom::Var(single(&one.by)?)),
         };
         (up && !often).then_some(Form::Division)
     }

@@ -1,4 +1,4 @@
-//! What conditions and checks imply where they hold: relations of integers, and disjunctions.
+//! Facts implied by conditions and checks where they hold: relations of integers, disjunctions.
 //!
 //! A disjunction that holds is stored under the names that determine its operands, until a scope
 //! says that one of them is false; then the other holds there.
@@ -15,10 +15,9 @@ use smallvec::SmallVec;
 const MANY: usize = 16;
 
 /// The condition under which the body of a scope runs at least once.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub(crate) enum Guard {
     /// Unknown.
-    #[default]
     Unknown,
     /// If all these are positive.
     Positive(SmallVec<[(PrimType, Atom); 2]>),
@@ -94,7 +93,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
     }
 
     /// Records that one of two truth values holds: if one is known to be false, the other is true.
-    pub(crate) fn resolve_disjunction(&mut self, x: Atom, y: Atom, certs: &Certs, depth: usize) {
+    fn resolve_disjunction(&mut self, x: Atom, y: Atom, certs: &Certs, depth: usize) {
         for (x, y) in [(x, y), (y, x)] {
             if let Some(proof) = self.known_false(x) {
                 let mut certs = certs.clone();
@@ -106,7 +105,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
     }
 
     /// Stores a checked disjunction until one operand is known to be false.
-    pub(crate) fn store_disjunction(&mut self, x: Atom, y: Atom, certs: &Certs, depth: usize) {
+    fn store_disjunction(&mut self, x: Atom, y: Atom, certs: &Certs, depth: usize) {
         for side in [x, y] {
             let Some(name) = self.guarding(side) else {
                 continue;

@@ -98,7 +98,6 @@ impl<L: OptLevel> Simplifier<'_, L> {
         if depth >= plain || !self.rewrite() {
             return None;
         }
-        self.left.to_simplify = true;
         self.decide(aux, op, RemarkKind::CheckHoisted);
         let mut aux = aux.clone();
         let all = self.recompute_in_outer(*cond, aux.prov, &mut aux.certs, depth);
@@ -134,14 +133,14 @@ impl<L: OptLevel> Simplifier<'_, L> {
                         }
                         let zero = Atom::Const(Scalar::int(*ty, 0));
                         let empty = BasicOp::compare(CmpOp::SLe, *ty, *size, zero);
-                        let empty = self.emit_in_outer("empty", Type::BOOL, prov, empty, depth);
+                        let empty = self.emit_in_outer("empty", prov, empty, depth);
                         all = self.or(empty, all, prov, depth);
                     }
                 }
                 Guard::Holds(cond, truth) => {
                     let other = if *truth {
                         let not = BasicOp::unary(UnOp::Not, PrimType::Bool, *cond);
-                        self.emit_in_outer("other", Type::BOOL, prov, not, depth)
+                        self.emit_in_outer("other", prov, not, depth)
                     } else {
                         *cond
                     };
@@ -198,7 +197,6 @@ impl<L: OptLevel> Simplifier<'_, L> {
         let (Some((mut op, _, _)), Some(name)) = (self.parts_of(value), value.var()) else {
             return value;
         };
-        let ty = self.known.type_of(name);
         let mut own = self.known.def(name).map_or_else(Certs::new, |d| d.certs.clone());
         if let BasicOp::Scalar(op) = &mut op {
             for x in op.operands_mut() {
@@ -210,8 +208,8 @@ impl<L: OptLevel> Simplifier<'_, L> {
         {
             *y = self.divisor(*ty, *y, prov, depth);
         }
-        let lifted = self.emit_in_outer("ok", ty.clone(), prov, op, depth);
-        if ty != Type::BOOL {
+        let lifted = self.emit_in_outer("ok", prov, op, depth);
+        if self.known.type_of(name) != Type::BOOL {
             self.alias_to(name, lifted, &own);
         }
         add_certs(certs, &own);
@@ -220,19 +218,13 @@ impl<L: OptLevel> Simplifier<'_, L> {
 
     pub(crate) fn or(&mut self, x: Atom, y: Atom, prov: Prov, depth: usize) -> Atom {
         let op = BasicOp::binary(BinOp::Or, PrimType::Bool, x, y);
-        self.emit_in_outer("or", Type::BOOL, prov, op, depth)
+        self.emit_in_outer("or", prov, op, depth)
     }
 
     /// Emits an operation on truth values or sizes in an outer scope, or reuses an equal one. Rules
-    /// are not applied, as they would use facts of the current scope.
-    pub(crate) fn emit_in_outer(
-        &mut self,
-        hint: &str,
-        ty: Type,
-        prov: Prov,
-        op: BasicOp,
-        depth: usize,
-    ) -> Atom {
+    /// are not applied, as they would use facts of the current scope; the next walk applies them.
+    pub(crate) fn emit_in_outer(&mut self, hint: &str, prov: Prov, op: BasicOp, depth: usize) -> Atom {
+        self.left.to_simplify = true;
         let hash = cse::hash(&op);
         let known = hash.and_then(|hash| {
             let candidates = self.cse.get(&hash)?;
@@ -244,8 +236,8 @@ impl<L: OptLevel> Simplifier<'_, L> {
         if let Some(name) = known {
             return Atom::Var(name);
         }
-        let param = self.fresh(hint, ty);
-        let name = param.name;
+        let name = self.names.fresh(hint);
+        let param = self.unbound(name, &op);
         self.emit_at(depth, param, Aux::at(prov), op);
         if let Some(hash) = hash {
             self.cse.entry(hash).or_default().push(name);

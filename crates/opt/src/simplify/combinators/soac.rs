@@ -10,7 +10,7 @@
 //!   of one value in `uniform_scans`.
 
 use crate::dce::retain;
-use crate::simplify::{Certs, Simplifier};
+use crate::simplify::{Certs, Simplifier, add_certs};
 use ir::scan_reduce::ScanReduce;
 use ir::soac::{Screma, Soac};
 use ir::syntax::{Atom, Aux, BasicOp, Body, DimIndex, Exp, Lambda, Param};
@@ -60,7 +60,7 @@ pub(crate) fn simplify(s: &mut Simplifier<'_, Soacs>, pat: Vec<Param<Soacs>>, mu
             }
             for (param, op, certs) in after {
                 let mut aux = aux.clone();
-                crate::simplify::add_certs(&mut aux.certs, &certs);
+                add_certs(&mut aux.certs, &certs);
                 s.basic(param, aux, op);
             }
             for multiple in multiples {
@@ -184,7 +184,7 @@ fn repeated(s: &mut Simplifier<'_, Soacs>, input: Name, aux: &mut Aux) -> Option
     } else {
         let op = BasicOp::Replicate { shape: Shape::from_slice(&shape[1..]), value: *value };
         let mut inner = aux.clone();
-        crate::simplify::add_certs(&mut inner.certs, &def.certs);
+        add_certs(&mut inner.certs, &def.certs);
         s.make("row", &inner, op)
     };
     // A value that is consumed later, while its replicate is still live, is not shared.
@@ -193,7 +193,7 @@ fn repeated(s: &mut Simplifier<'_, Soacs>, input: Name, aux: &mut Aux) -> Option
     if !shared {
         return None;
     }
-    crate::simplify::add_certs(&mut aux.certs, &def.certs);
+    add_certs(&mut aux.certs, &def.certs);
     Some(value)
 }
 

@@ -10,10 +10,6 @@ use ir::types::{Dim, Shape, Type};
 use prim::{BinOp, ConvOp, PrimType, Scalar, ScalarOp};
 use smallvec::SmallVec;
 
-fn full(dim: Dim) -> DimIndex {
-    DimIndex::Slice { start: Atom::i64(0), count: dim, stride: Atom::i64(1) }
-}
-
 fn fixed(slice: &[DimIndex]) -> Option<Vec<Atom>> {
     slice
         .iter()
@@ -115,10 +111,10 @@ impl Knowledge<'_> {
         new: &mut NewOps<'_>,
     ) -> Option<Simplified> {
         let ty = self.type_of(array);
-        if slice.len() == ty.rank() && slice.iter().zip(ty.shape()).all(|(index, dim)| *index == full(*dim)) {
+        if slice.len() == ty.rank() && slice.iter().zip(ty.shape()).all(|(index, dim)| index.is_full(*dim)) {
             return Some(Simplified::Atom(Atom::Var(array), Certs::new()));
         }
-        let def = self.def(array)?.clone();
+        let def = self.def(array)?;
         let all_fixed = fixed(slice);
         if all_fixed.is_none()
             && let Some(fill) = self.slice_of_fill(array, slice, new)

@@ -89,7 +89,7 @@ impl Knowledge<'_> {
             add_certs(&mut certs, &def.certs);
         }
         let (value, shape) = value?;
-        let may = value.var().is_none_or(|name| self.may_delay_reads(&[name]));
+        let may = self.may_delay_reads(value.var().as_slice());
         may.then(|| Simplified::Op(BasicOp::Replicate { shape, value }, certs))
     }
 
@@ -137,7 +137,7 @@ impl Knowledge<'_> {
     }
 
     /// The elements of a short array and their type, if they are known one by one.
-    fn elements(&self, array: Name) -> Option<(Type, Vec<Atom>)> {
+    pub(super) fn elements(&self, array: Name) -> Option<(Type, Vec<Atom>)> {
         let def = self.def(array)?;
         if let BasicOp::ArrayLit { row, elems } = &def.op {
             return row.is_prim().then(|| (row.clone(), elems.clone()));

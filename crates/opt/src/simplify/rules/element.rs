@@ -84,7 +84,7 @@ impl Knowledge<'_> {
         new: &mut NewOps<'_>,
     ) -> Option<Simplified> {
         let &[at] = at else { return None };
-        let def = self.def(source)?.clone();
+        let def = self.def(source)?;
         let mut certs = certs;
         add_certs(&mut certs, &def.certs);
         if let BasicOp::FlatIndex { array, offset, dims } = &def.op {
@@ -140,7 +140,7 @@ impl Knowledge<'_> {
     ) -> Option<Simplified> {
         let (mut array, mut certs) = (array, Certs::new());
         for _ in 0..UPDATES {
-            let def = self.def(array)?.clone();
+            let def = self.def(array)?;
             add_certs(&mut certs, &def.certs);
             let BasicOp::Update { array: before, slice: written, value } = &def.op else {
                 return self.element_of_known(array, at, certs, new);

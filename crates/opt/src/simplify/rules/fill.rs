@@ -98,7 +98,7 @@ impl Knowledge<'_> {
     /// A value replicated to an array of this shape, over the outer dimensions.
     fn repeated_in(&self, shape: &Shape, outer: usize, value: Atom) -> Option<BasicOp> {
         let (outer, inner) = shape.split_at_checked(outer)?;
-        let may = value.var().is_none_or(|name| self.may_delay_reads(&[name]));
+        let may = self.may_delay_reads(value.var().as_slice());
         if self.type_of_atom(value).shape() != inner || !may {
             return None;
         }
@@ -113,7 +113,7 @@ impl Knowledge<'_> {
         slice: &[DimIndex],
         new: &mut NewOps<'_>,
     ) -> Option<Simplified> {
-        let def = self.def(array)?.clone();
+        let def = self.def(array)?;
         if !self.last_use(array) {
             return None;
         }

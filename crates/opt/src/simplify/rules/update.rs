@@ -10,7 +10,7 @@ use ir::types::{Dim, Shape};
 use smallvec::smallvec;
 
 /// The largest number of elements of a literal into which updates are merged.
-const LONG: i64 = 16;
+const LONG: usize = 16;
 
 /// An update.
 pub(super) struct Update<'a> {
@@ -63,7 +63,7 @@ impl Knowledge<'_> {
         } else {
             return None;
         };
-        let may = inner.var().is_none_or(|name| self.may_delay_reads(&[name]));
+        let may = self.may_delay_reads(inner.var().as_slice());
         if !may || shape.iter().any(|dim| *dim != Dim::Const(1)) {
             return None;
         }
@@ -142,18 +142,8 @@ impl Knowledge<'_> {
             return None;
         };
         let def = self.def(update.array)?;
-        let mut elems = if let BasicOp::ArrayLit { row: _, elems } = &def.op {
-            elems.clone()
-        } else if let BasicOp::Replicate { shape, value } = &def.op
-            && let [Dim::Const(n @ 0..=LONG)] = *shape.as_slice()
-        {
-            vec![*value; usize::try_from(n).ok()?]
-        } else {
-            return None;
-        };
-        let row = self.type_of_atom(update.value);
-        let long = usize::try_from(LONG).is_ok_and(|long| elems.len() > long);
-        if !row.is_prim() || long || !self.last_use(update.array) {
+        let (row, mut elems) = self.elements(update.array)?;
+        if elems.len() > LONG || !self.last_use(update.array) {
             return None;
         }
         *elems.get_mut(usize::try_from(at.as_i64()?).ok()?)? = update.value;

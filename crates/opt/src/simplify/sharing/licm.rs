@@ -89,7 +89,6 @@ impl<L: OptLevel> Simplifier<'_, L> {
         if !self.known.at_least(ty, Atom::Var(y), 1) || !self.rewrite() {
             return;
         }
-        self.left.to_simplify = true;
         // Emitted where the divisor is bound, as simplification in the current scope would remove
         // it.
         let y_or_one = self.divisor(ty, Atom::Var(y), aux.prov, least);
@@ -102,12 +101,11 @@ impl<L: OptLevel> Simplifier<'_, L> {
         let number = |value| Atom::Const(Scalar::int(ty, value));
         if self.known.at_least(ty, y, 1) {
             let most = BasicOp::binary(BinOp::SMax, ty, y, number(1));
-            return self.emit_in_outer("positive", Type::Prim(ty), prov, most, depth);
+            return self.emit_in_outer("positive", prov, most, depth);
         }
         let none = BasicOp::compare(CmpOp::Eq, ty, y, number(0));
-        let choice =
-            BasicOp::select(ty, self.emit_in_outer("none", Type::BOOL, prov, none, depth), number(1), y);
-        self.emit_in_outer("divisor", Type::Prim(ty), prov, choice, depth)
+        let choice = BasicOp::select(ty, self.emit_in_outer("none", prov, none, depth), number(1), y);
+        self.emit_in_outer("divisor", prov, choice, depth)
     }
 }
 
@@ -163,9 +161,7 @@ impl Simplifier<'_, Soacs> {
         }
         best
     }
-}
 
-impl Simplifier<'_, Soacs> {
     /// Returns true if one of the arrays is in memory, so that traversing it costs no more than
     /// creating it did, even if the body never runs. An iota may have any size.
     fn in_memory(&self, inputs: &[Name]) -> bool {

@@ -37,7 +37,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         }
         let all = checks.into_iter().map(|check| check.ok).reduce(|all, ok| {
             let and = BasicOp::binary(BinOp::And, PrimType::Bool, all, ok);
-            self.emit_in_outer("both", Type::BOOL, prov, and, depth)
+            self.emit_in_outer("both", prov, and, depth)
         });
         (all.unwrap_or(Atom::Const(Scalar::Bool(true))), shown)
     }
@@ -62,7 +62,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         let checks = corners.into_iter().map(|indices| {
             let at = self.at_corner(base, &hoisted.left, &indices, prov, depth);
             let ok = BasicOp::compare(hoisted.goal.op, PrimType::I64, at, bound);
-            let ok = self.emit_in_outer("ok", Type::BOOL, prov, ok, depth);
+            let ok = self.emit_in_outer("ok", prov, ok, depth);
             CheckedIteration { indices, ok }
         });
         checks.collect()
@@ -79,7 +79,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
     ) -> Vec<CheckedIteration> {
         let (one, depth) = (&hoisted.left[0], hoisted.depth);
         let ok = BasicOp::compare(hoisted.goal.op, PrimType::I64, base, bound);
-        let ok = self.emit_in_outer("ok", Type::BOOL, prov, ok, depth);
+        let ok = self.emit_in_outer("ok", prov, ok, depth);
         let mut slack = self.number(BinOp::Sub, bound, base, prov, depth);
         if hoisted.goal.op == CmpOp::ULt {
             slack = self.number(BinOp::Add, slack, Atom::i64(-1), prov, depth);
@@ -89,10 +89,10 @@ impl<L: OptLevel> Simplifier<'_, L> {
         let steps = self.number(BinOp::SQuot, slack, positive, prov, depth);
         let last = self.number(BinOp::Add, one.width, Atom::i64(-1), prov, depth);
         let enough = BasicOp::compare(CmpOp::SLe, PrimType::I64, last, steps);
-        let mut enough = self.emit_in_outer("enough", Type::BOOL, prov, enough, depth);
+        let mut enough = self.emit_in_outer("enough", prov, enough, depth);
         if one.by.as_constant().is_none() {
             let stays = BasicOp::compare(CmpOp::Eq, PrimType::I64, by, Atom::i64(0));
-            let stays = self.emit_in_outer("stays", Type::BOOL, prov, stays, depth);
+            let stays = self.emit_in_outer("stays", prov, stays, depth);
             enough = self.or(stays, enough, prov, depth);
         }
         let fails = self.number(BinOp::Add, steps, Atom::i64(1), prov, depth);
@@ -121,7 +121,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
                 None => at,
                 Some(later) => {
                     let choice = BasicOp::select(PrimType::I64, check.ok, later, at);
-                    self.emit_in_outer("shown", Type::I64, prov, choice, depth)
+                    self.emit_in_outer("shown", prov, choice, depth)
                 }
             });
         }
@@ -163,9 +163,8 @@ impl<L: OptLevel> Simplifier<'_, L> {
     fn lowest_bits(&mut self, x: Atom, prov: Prov, depth: usize) -> Atom {
         let (wide, narrow) = (PrimType::I64, PrimType::I32);
         let convert = |from, to, arg| BasicOp::convert(ConvOp::SExt, from, to, arg);
-        let ty = Type::Prim(narrow);
-        let bits = self.emit_in_outer("bits", ty, prov, convert(wide, narrow, x), depth);
-        self.emit_in_outer("wide", Type::I64, prov, convert(narrow, wide, bits), depth)
+        let bits = self.emit_in_outer("bits", prov, convert(wide, narrow, x), depth);
+        self.emit_in_outer("wide", prov, convert(narrow, wide, bits), depth)
     }
 
     /// Emits a polynomial. Its 32-bit names are sign-extended.
@@ -177,7 +176,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
                 let mut factor = Atom::Var(*name);
                 if self.known.type_of(*name) == Type::Prim(PrimType::I32) {
                     let extended = BasicOp::convert(ConvOp::SExt, PrimType::I32, PrimType::I64, factor);
-                    factor = self.emit_in_outer("wide", Type::I64, prov, extended, depth);
+                    factor = self.emit_in_outer("wide", prov, extended, depth);
                 }
                 product = if product == Atom::i64(1) {
                     factor
@@ -200,6 +199,6 @@ impl<L: OptLevel> Simplifier<'_, L> {
             return Atom::Const(value);
         }
         let op = BasicOp::binary(op, PrimType::I64, x, y);
-        self.emit_in_outer("end", Type::I64, prov, op, depth)
+        self.emit_in_outer("end", prov, op, depth)
     }
 }
