@@ -251,10 +251,10 @@ impl CostOp<Segs> for SegOp<Segs> {
 impl CostOp<Mems> for MemOp {
     const ALLOCATES_FIRST: bool = true;
 
-    /// Nested tasks cost as much as a call; so do allocations.
+    /// Nested tasks cost as much as a call; so do allocations and transfers.
     fn cost<C: Counts>(&self, counts: &C) -> Cost<C::Cost> {
         match self {
-            Self::Alloc { .. } => Cost::once(time::CALL),
+            Self::Alloc { .. } | Self::Transfer { .. } => Cost::once(time::CALL),
             Self::Seg(SegOp::WithAcc { .. }) => Cost { calls: true, ..Cost::once(time::CALL) },
             Self::Seg(SegOp::Seg(Seg { level, space, body, decomp, .. })) => {
                 let each = iteration(body, *decomp, counts);

@@ -302,6 +302,12 @@ pub fn passes() -> Vec<PassInfo> {
     );
     add(
         "impopt",
+        "tiles",
+        "tile nests whose iterations share what they read",
+        PassFn::Imp(|program, context| Ok(impopt::tiles::tile(program, context))),
+    );
+    add(
+        "impopt",
         "lanes",
         "vectorise loops: run several iterations at once in vector lanes",
         PassFn::Imp(|program, context| Ok(impopt::lanes::vectorise(program, context))),

@@ -94,6 +94,10 @@ impl<S: Schedule> Generator<'_, S> {
             Exp::Op(MemOp::Alloc { bytes, memory }) => {
                 self.alloc_block(&stm.pat, stm.aux.prov, *bytes, *memory)
             }
+            Exp::Op(MemOp::Transfer { array }) => match stm.pat.as_slice() {
+                [pat] => self.copy_from_memory(pat, *array),
+                _ => Err(PassError::bug("a transfer does not bind exactly one name")),
+            },
             Exp::Op(MemOp::Seg(SegOp::WithAcc { inputs, lambda })) => self.with_acc(&stm.pat, inputs, lambda),
             Exp::Op(MemOp::Seg(SegOp::Seg(seg))) => S::seg(self, &stm.pat, &stm.aux, seg),
         }

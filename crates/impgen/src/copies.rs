@@ -1,9 +1,10 @@
 //! Copies of arrays.
 
+use crate::mems::Param;
 use crate::operators::elem_of;
 use crate::schedule::{Generator, Schedule};
 use crate::{OrBug, Result};
-use imp::build::{Operand, TRUE, and, max, or, select};
+use imp::build::{Operand, TRUE, and, max, or, product, select};
 use imp::copy_plan::constant;
 use imp::{Access, Data, Expr, Region, Stmt, VarType, bind, emit, expr};
 use ir::mem::Lmad;
@@ -39,6 +40,23 @@ impl<S: Schedule> Generator<'_, S> {
         S::copy_array(self, ArrayCopy { to, from: packed, elem, extents })?;
         self.emit(Stmt::Release(temp));
         Ok(())
+    }
+
+    /// Copies an array from another memory.
+    pub(crate) fn copy_from_memory(&mut self, pat: &Param, array: Name) -> Result {
+        self.record_location(pat);
+        let [(ty, to_block, to), (_, from_block, from)] = [self.location(pat.name)?, self.location(array)?];
+        let (to, from) = (self.region(to_block, &to)?, self.region(from_block, &from)?);
+        let extents = self.extents(ty.shape())?;
+        self.copy_flat(ArrayCopy { to, from, elem: elem_of(&ty)?, extents });
+        Ok(())
+    }
+
+    /// Copies between regions that are both row-major without gaps.
+    pub(crate) fn copy_flat(&mut self, copy: ArrayCopy) {
+        let [to, from] = [copy.to, copy.from].map(|side| Region { strides: vec![Expr::i64(1)], ..side });
+        bind!(count = self(product(copy.extents)));
+        self.emit(copy_stmt(to, from, copy.elem, [count]));
     }
 
     /// Copies an array into a view whose elements may overlap. If a run-time test shows that no two

@@ -52,7 +52,9 @@ pub(crate) trait Schedule: Sized {
     }
 
     /// Copies a whole array, in parallel if possible.
-    fn copy_array(g: &mut Generator<'_, Self>, copy: ArrayCopy) -> Result;
+    fn copy_array(g: &mut Generator<'_, Self>, copy: ArrayCopy) -> Result {
+        Self::copy(g, copy)
+    }
 
     /// Copies row-major constant data to an array.
     fn copy_data(g: &mut Generator<'_, Self>, copy: ArrayCopy) -> Result {

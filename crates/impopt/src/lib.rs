@@ -1,6 +1,5 @@
 //! Passes on the imperative IR, in the order in which they run: propagation of moves ([`moves`]), tail
-//! calls ([`tail`]), vectorisation
-//! ([`lanes`]), square roots and quotients without the divider ([`divider`]), software pipelining
+//! calls ([`tail`]), tiling ([`tiles`]), vectorisation ([`lanes`]), square roots and quotients without the divider ([`divider`]), software pipelining
 //! ([`pipeline`]), simplification ([`simplify`]), splitting of large functions ([`split`]), merging of
 //! equal code ([`merge`]), functions for copies ([`copies`]).
 //!
@@ -19,4 +18,5 @@ pub mod pipeline;
 pub mod simplify;
 pub mod split;
 pub mod tail;
+pub mod tiles;
 mod weight;

@@ -49,12 +49,20 @@ pub enum FactFlag {
     Streamed = 8,
     /// Iterations only compute scalars, from memory that the segop does not write.
     Scalars = 16,
+    /// Loops in all iterations of a map read the same elements.
+    SharedColumns = 32,
 }
 
 impl FactFlag {
     /// All marks, in the order in which they are printed.
-    pub const ALL: [Self; 5] =
-        [Self::Independent, Self::PostScanIndependent, Self::Packable, Self::Streamed, Self::Scalars];
+    pub const ALL: [Self; 6] = [
+        Self::Independent,
+        Self::PostScanIndependent,
+        Self::Packable,
+        Self::Streamed,
+        Self::Scalars,
+        Self::SharedColumns,
+    ];
 
     /// Its name in IR text.
     pub const fn name(self) -> &'static str {
@@ -64,6 +72,7 @@ impl FactFlag {
             Self::Packable => "packed",
             Self::Streamed => "streamed",
             Self::Scalars => "scalars",
+            Self::SharedColumns => "columns",
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The level with memory: segops and allocation; each bound array has a memory block and an index
+//! The level with memory: segops, allocation and transfers between memories; each bound array has a memory block and an index
 //! function.
 //!
 //! An array of rank `r` lies in one block with one [`Lmad`] (linear memory access descriptor):
@@ -41,6 +41,11 @@ pub enum MemOp {
         bytes: Atom,
         /// Memory of the block.
         memory: MemoryId,
+    },
+    /// An array's elements in another memory.
+    Transfer {
+        /// The array.
+        array: Name,
     },
     /// A segmented operation.
     Seg(SegOp<Mems>),

@@ -49,6 +49,10 @@
 //!     function's parameters and result; it consists of scalar operations, of which none is a
 //!     mathematical function, and conditionals, without certificates.
 //!
+//! Memory (`memory`):
+//! 19. Operands and results of basic operations are in the memory of the function's machine, or in
+//!     one of the executing thread or its block; a transfer connects two memories on the heap.
+//!
 //! Not checked: that results of a call do not alias each other (if they may, they name a common
 //! parameter); that a `coerce` without a certificate was proven; that the two shapes of a `reshape`
 //! have equally many elements; that index functions stay inside of blocks and agree between
@@ -62,6 +66,7 @@
 mod basic;
 mod consume;
 mod math;
+mod memory;
 mod ops;
 mod scope;
 mod types;
@@ -79,6 +84,7 @@ use crate::types::Type;
 use crate::version;
 use rustc_hash::FxHashSet;
 use std::fmt;
+use target::memories::MemoryId;
 
 /// The invariants of a level's operations.
 pub trait Rules<L: Level> {
@@ -118,6 +124,11 @@ pub trait VerifyLevel: Level<Op: Rules<Self>, Ann: AnnotationRules> {
     const FACTS: bool = false;
     /// True if statements may carry preferred dimension orders of their results.
     const LAYOUTS: bool = false;
+
+    /// Checks the invariants of a whole function, whose arrays are in this memory.
+    fn verify_function(function: &Function<Self>, home: MemoryId, errors: &mut Vec<VerifyError>) {
+        let _ = (function, home, errors);
+    }
 }
 
 impl VerifyLevel for Soacs {}
@@ -128,6 +139,10 @@ impl VerifyLevel for Segs {
 
 impl VerifyLevel for Mems {
     const FACTS: bool = true;
+
+    fn verify_function(function: &Function<Self>, home: MemoryId, errors: &mut Vec<VerifyError>) {
+        memory::check(function, home, errors);
+    }
 }
 
 /// A violated invariant.
@@ -178,6 +193,7 @@ pub fn verify<L: VerifyLevel>(program: &Program<L>) -> Result<(), Vec<VerifyErro
             continue;
         }
         consume::check(function, functions, &mut errors);
+        L::verify_function(function, stack.memory, &mut errors);
         if errors.len() > 200 {
             break;
         }

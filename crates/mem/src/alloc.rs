@@ -275,21 +275,23 @@ impl<'a> Ctx<'a> {
         }
     }
 
-    /// Copies an array to a new block in a memory, row-major from its start. Returns the copy and
-    /// the block.
-    pub(crate) fn copy_to_memory(
+    /// Transfers an array to a new block in another memory, row-major from its start, under the name
+    /// of `to`. Returns the block.
+    pub(crate) fn transfer(
         &mut self,
         array: Name,
-        memory: MemoryId,
+        (to, memory): (Param<Segs>, MemoryId),
         prov: Prov,
         why: CopyReason,
         out: &mut Vec<Stm<Mems>>,
-    ) -> Result<(Name, Name), PassError> {
-        let ty = self.type_of(array)?;
-        let hint = self.names.hint(array).clone();
-        let block = self.alloc_in(&hint, &ty, memory, prov, out);
-        let copy = self.copy_to(array, row_major_in(block, &ty), prov, why, out)?;
-        Ok((copy, block))
+    ) -> Name {
+        self.copied(array, why, prov);
+        let hint = self.names.hint(to.name).clone();
+        let block = self.alloc_in(&hint, &to.ty, memory, prov, out);
+        let ann = row_major_in(block, &to.ty);
+        let pat = vec![self.bind(to.name, to.ty, ann)];
+        out.push(Stm { pat, aux: Aux::at(prov), exp: Exp::Op(MemOp::Transfer { array }) });
+        block
     }
 
     /// Returns the array and its block if it is row-major from the start of a block in the home
@@ -307,7 +309,10 @@ impl<'a> Ctx<'a> {
         if at_home && lmad == Lmad::row_major(ty.shape()) {
             return Ok((array, block));
         }
-        self.copy_to_memory(array, self.home_memory, prov, why, out)
+        let hint = self.names.hint(array).clone();
+        let block = self.alloc_in(&hint, &ty, self.home_memory, prov, out);
+        let copy = self.copy_to(array, row_major_in(block, &ty), prov, why, out)?;
+        Ok((copy, block))
     }
 }
 

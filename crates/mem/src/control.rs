@@ -15,7 +15,7 @@ use ir::mem::{Block, Lmad, MemAnn};
 use ir::name::{FunId, Name};
 use ir::remark::CopyReason;
 use ir::seg::SegOp;
-use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, LoopForm, LoopParam, Param, Stm};
+use ir::syntax::{Atom, Aux, Body, Exp, LoopForm, LoopParam, Param, Stm};
 use ir::types::Type;
 use ir::{Mems, PassError, Segs};
 use target::memories::MemoryId;
@@ -332,12 +332,16 @@ impl Ctx<'_> {
             match (arg, is_array) {
                 (Atom::Var(array), true) => {
                     let prov = aux.prov;
-                    let mut moved = self.row_major_home(array, prov, CopyReason::Argument, out)?;
+                    let (mut array, mut block) =
+                        self.row_major_home(array, prov, CopyReason::Argument, out)?;
                     if crosses {
-                        let why = CopyReason::Argument;
-                        moved = self.copy_to_memory(moved.0, callee.home, prov, why, out)?;
+                        let ty = self.type_of(array)?;
+                        let there = Param { name: self.names.fresh_like(array), ty, ann: () };
+                        let name = there.name;
+                        let there = (there, callee.home);
+                        block = self.transfer(array, there, prov, CopyReason::Argument, out);
+                        array = name;
                     }
-                    let (array, block) = moved;
                     converted.extend([Atom::Var(block), Atom::Var(array)]);
                 }
                 _ => converted.push(arg),
@@ -352,8 +356,8 @@ impl Ctx<'_> {
         self.call_across(pat, aux, exp, callee.home, out)
     }
 
-    /// Appends a call of a function whose arrays are in another memory: its results are copied from
-    /// there.
+    /// Appends a call of a function whose arrays are in another memory: its results are
+    /// transferred.
     fn call_across(
         &mut self,
         pat: Vec<Param<Segs>>,
@@ -379,12 +383,7 @@ impl Ctx<'_> {
         }
         out.push(Stm { pat: bound, aux, exp });
         for (array, param) in arrays {
-            let hint = self.names.hint(param.name).clone();
-            let block = self.alloc_in(&hint, &param.ty, self.home_memory, prov, out);
-            let ann = row_major_in(block, &param.ty);
-            self.copied(array, CopyReason::Result, prov);
-            let param = self.bind(param.name, param.ty, ann);
-            out.push(Stm { pat: vec![param], aux: Aux::at(prov), exp: Exp::Basic(BasicOp::Copy(array)) });
+            self.transfer(array, (param, self.home_memory), prov, CopyReason::Result, out);
         }
         Ok(())
     }

@@ -11,6 +11,7 @@
 //! | [`filter`] | scans that count flags to compute the positions of flagged elements |
 //! | [`noop`] | operators that select one of their operands |
 //! | [`streamed`] | elements that a reduction reads at its index |
+//! | [`shared_columns`] | elements that loops in all iterations of a map on the CPU read |
 //! | [`shared_reads`] | elements that several iterations of a kernel read |
 //!
 //! Needs: a verified program. Guarantees: the same program except for facts; code generation does
@@ -20,6 +21,7 @@ mod filter;
 mod independence;
 mod noop;
 mod scatter;
+mod shared_columns;
 mod shared_reads;
 mod streamed;
 
@@ -103,7 +105,7 @@ impl Finder<'_> {
 
     fn stm(&mut self, stm: &mut Stm<Mems>) {
         match &mut stm.exp {
-            Exp::Basic(_) | Exp::Apply { .. } | Exp::Op(MemOp::Alloc { .. }) => {}
+            Exp::Basic(_) | Exp::Apply { .. } | Exp::Op(MemOp::Alloc { .. } | MemOp::Transfer { .. }) => {}
             Exp::If { cond: _, then_body, else_body } => {
                 self.body(then_body);
                 self.body(else_body);
@@ -136,6 +138,14 @@ impl Finder<'_> {
                     SegKind::FlatMap => {}
                 }
                 self.seg(seg, &mut stm.aux.facts);
+                let is_map = matches!(&seg.kind, SegKind::ScanReduce(it) if it.is_map());
+                if is_map
+                    && !is_kernel
+                    && shared_columns::has_shared_columns(seg, &self.locations)
+                    && self.fuel.take()
+                {
+                    stm.aux.facts.add(FactFlag::SharedColumns);
+                }
                 self.has_kernels = is_kernel;
             }
         }

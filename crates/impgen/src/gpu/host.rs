@@ -8,7 +8,7 @@ use crate::gpu::DeviceSchedule;
 use crate::operators::element_of_buffer;
 use crate::schedule::{Generator, Schedule};
 use imp::build::{Operand, product};
-use imp::{Access, CopyPlan, Expr, MemoryId, Region, Stmt, Var, VarType, bind};
+use imp::{Access, CopyPlan, Expr, MemoryId, Region, Stmt, Var, VarType};
 use ir::PassError;
 use prim::PrimType;
 
@@ -97,33 +97,21 @@ impl Generator<'_, DeviceSchedule> {
         (to, value)
     }
 
-    /// Copies an array to or from the device. It is row-major on both sides, which the assignment
-    /// of memory guarantees.
-    pub(super) fn copy_host_device(&mut self, copy: ArrayCopy) {
-        bind!(count = self(product(copy.extents)));
-        self.emit(copy_stmt(flattened(copy.to), flattened(copy.from), copy.elem, [count]));
-    }
-
     /// Copies constant data of the host, which is row-major, to an array on the device.
     pub(super) fn upload(&mut self, copy: ArrayCopy) -> Result {
         if copy.to.strides == copy.from.strides {
-            self.copy_host_device(copy);
+            self.copy_flat(copy);
             return Ok(());
         }
         let temp = self.owned(MemoryId::Device, "temp");
         let bytes = product(&copy.extents) * copy.elem.size() as i64;
         self.emit(Stmt::Alloc(temp, bytes, None));
         let packed = Region { buffer: temp, offset: Expr::i64(0), strides: copy.from.strides.clone() };
-        self.copy_host_device(ArrayCopy { to: packed.clone(), ..copy.clone() });
+        self.copy_flat(ArrayCopy { to: packed.clone(), ..copy.clone() });
         self.copy(ArrayCopy { from: packed, ..copy })?;
         self.emit(Stmt::Release(temp));
         Ok(())
     }
-}
-
-/// A row-major region as one dimension.
-fn flattened(region: Region) -> Region {
-    Region { strides: vec![Expr::i64(1)], ..region }
 }
 
 /// An element as a region of one element.

@@ -132,15 +132,6 @@ impl Schedule for DeviceSchedule {
         g.copy(copy)
     }
 
-    fn copy_array(g: &mut DeviceGenerator<'_>, copy: ArrayCopy) -> Result {
-        // Exactly one side is in device memory.
-        if g.is_device_memory(copy.to.buffer) != g.is_device_memory(copy.from.buffer) {
-            g.copy_host_device(copy);
-            return Ok(());
-        }
-        g.copy(copy)
-    }
-
     fn copy_data(g: &mut DeviceGenerator<'_>, copy: ArrayCopy) -> Result {
         g.upload(copy)
     }

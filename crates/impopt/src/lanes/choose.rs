@@ -166,6 +166,9 @@ impl Planner<'_> {
     }
 
     fn for_loop(&mut self, f: &For, at: u32) -> f64 {
+        if let LoopMode::Lanes(lanes) = f.mode {
+            return self.requested(f, at, lanes);
+        }
         let independent = f.mode == (LoopMode::Seq { independent: true });
         let before = self.chosen.len();
         self.nest += usize::from(independent);
@@ -236,6 +239,17 @@ impl Planner<'_> {
         self.chosen.push(Chosen { at, lanes, decision: self.decisions.len() });
         self.decisions.push(RemarkKind::Vectorised { counter, lanes, gain });
         vector
+    }
+
+    /// A loop for which an earlier pass has chosen the width.
+    fn requested(&mut self, f: &For, at: u32, lanes: u32) -> f64 {
+        let candidate = self.candidate(f, at, Some(lanes));
+        let cost = candidate.map_or(f64::MAX, |candidate| candidate.cost);
+        self.chosen.push(Chosen { at, lanes, decision: self.decisions.len() });
+        let (counter, cost) = (self.counter(f), cost.round() as u64);
+        let gain = Cycles { vector: cost, scalar: cost };
+        self.decisions.push(RemarkKind::Vectorised { counter, lanes, gain });
+        cost as f64
     }
 
     fn counter(&self, f: &For) -> Arc<str> {

@@ -3,7 +3,7 @@
 use super::value::{Private, Shapes};
 use imp::def_use::DefUse;
 use imp::walk::{Use, each_stmt, each_use};
-use imp::{Arg, Expr, For, Stmt, Var, VarInfo, VarType};
+use imp::{Arg, Expr, For, LoopMode, Stmt, Var, VarInfo, VarType};
 use ir::remark::{NotVectorisedReason, PrivateUse};
 use prim::PrimType;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -192,6 +192,9 @@ impl Body<'_> {
             }
             Stmt::While(_, body) => self.conditionally(|this| this.block(body)).map(|_| ()),
             Stmt::For(f) => {
+                if matches!(f.mode, LoopMode::Lanes(_)) {
+                    return Err(NotVectorisedReason::Already);
+                }
                 if f.mode.launch().is_some() || f.mode.is_kernel() {
                     return Err(NotVectorisedReason::Tasks);
                 }

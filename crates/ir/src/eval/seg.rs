@@ -400,6 +400,10 @@ impl Evaluate<Mems> for MemOp {
                 out.push(Value::Block(Rc::new(RefCell::new(block))));
                 Ok(())
             }
+            Self::Transfer { array } => {
+                out.push(Value::Array(frame.array(*array)?.copy()?));
+                Ok(())
+            }
             Self::Seg(op) => op.eval(m, frame, pat, out),
         }
     }

@@ -40,6 +40,7 @@ operations! {
         Seg(0: op) = [{ op.print(p) }];
     }
     Alloc { bytes, memory } = "alloc" [bytes memory];
+    Transfer { array } = "transfer" [array];
 }
 
 impl TextForm for Soac {
@@ -136,8 +137,8 @@ impl TextForm for MemOp {
     }
 
     fn parse(p: &mut Parser<'_>) -> Result<Option<Self>> {
-        if let Some(alloc) = Self::parse_row(p)? {
-            return Ok(Some(alloc));
+        if let Some(op) = Self::parse_row(p)? {
+            return Ok(Some(op));
         }
         Ok(SegOp::<Mems>::parse(p)?.map(Self::Seg))
     }

@@ -141,7 +141,13 @@ impl<L: VerifyLevel> Checker<'_, L> {
         let scalar = matches!(pat, [param] if param.ty.is_prim());
         let may = |mark: FactFlag| match (mark, exp) {
             (FactFlag::Independent, Exp::Loop { .. }) => true,
-            (FactFlag::Independent | FactFlag::PostScanIndependent | FactFlag::Scalars, Exp::Op(op)) => {
+            (
+                FactFlag::Independent
+                | FactFlag::PostScanIndependent
+                | FactFlag::Scalars
+                | FactFlag::SharedColumns,
+                Exp::Op(op),
+            ) => {
                 op.allows_fact(mark)
             }
             (FactFlag::Packable, Exp::Basic(BasicOp::UpdateAcc { index, .. })) => index.len() == 1,
@@ -309,6 +315,7 @@ impl<L: VerifyLevel> Rules<L> for SegOp<L> {
         let post = matches!(kind, SegKind::ScanReduce(ScanReduce { post: Some(_), .. }));
         matches!(mark, FactFlag::Independent | FactFlag::Scalars)
             || (mark == FactFlag::PostScanIndependent && post)
+            || (mark == FactFlag::SharedColumns && kind.is_map())
     }
 
     fn allows_layout(&self, order: &DimOrder) -> bool {
@@ -381,7 +388,7 @@ impl<L: VerifyLevel> Rules<L> for SegOp<L> {
 impl Rules<Mems> for MemOp {
     fn allows_fact(&self, mark: FactFlag) -> bool {
         match self {
-            Self::Alloc { .. } => false,
+            Self::Alloc { .. } | Self::Transfer { .. } => false,
             Self::Seg(op) => Rules::<Mems>::allows_fact(op, mark),
         }
     }
@@ -392,6 +399,10 @@ impl Rules<Mems> for MemOp {
                 c.atom(*bytes, &Type::I64, "the size of a block");
                 let right = memory.allocation != Allocation::Frame || bytes.constant().is_some();
                 c.require(right, || "a block in registers requires a constant size".to_owned());
+            }
+            Self::Transfer { array } => {
+                let ty = c.type_of(*array);
+                c.require(ty.is_array(), || "a transfer of a value that is not an array".to_owned());
             }
             Self::Seg(op) => op.verify(c),
         }

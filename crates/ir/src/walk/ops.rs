@@ -157,20 +157,21 @@ impl LevelOp<Mems> for MemOp {
     fn keyword(&self) -> &'static str {
         match self {
             Self::Alloc { .. } => "alloc",
+            Self::Transfer { .. } => "transfer",
             Self::Seg(op) => op.keyword(),
         }
     }
 
     fn consumed(&self) -> Vec<Name> {
         match self {
-            Self::Alloc { .. } => Vec::new(),
+            Self::Alloc { .. } | Self::Transfer { .. } => Vec::new(),
             Self::Seg(op) => op.consumed(),
         }
     }
 
     fn runs_once(&self) -> bool {
         match self {
-            Self::Alloc { .. } => true,
+            Self::Alloc { .. } | Self::Transfer { .. } => true,
             Self::Seg(op) => op.runs_once(),
         }
     }
@@ -178,6 +179,7 @@ impl LevelOp<Mems> for MemOp {
     fn result_types(&self, type_of: &dyn Fn(Name) -> Type) -> Vec<Type> {
         match self {
             Self::Alloc { bytes: _, memory } => vec![Type::Mem(*memory)],
+            Self::Transfer { array } => vec![type_of(*array)],
             Self::Seg(op) => op.result_types(type_of),
         }
     }

@@ -24,7 +24,7 @@ pub(super) fn independent(stms: &[Stm<Mems>]) -> bool {
             }
             Exp::Apply { fun: _, args: _ } => stm.pat.iter().all(|p| p.ty.is_prim()),
             Exp::Loop { params: _, form: _, body } => independent(&body.stms),
-            Exp::Op(MemOp::Alloc { .. }) => true,
+            Exp::Op(MemOp::Alloc { .. } | MemOp::Transfer { .. }) => true,
             Exp::Op(MemOp::Seg(SegOp::Seg(Seg { level, body, .. }))) => {
                 level.is_innermost() && independent(&body.stms)
             }

@@ -120,7 +120,7 @@ impl Visit<Mems> for ScalarOnly<'_> {
                 !block.is_some_and(|block| self.written.contains(&block))
             }
             Exp::Basic(_) | Exp::If { .. } | Exp::Loop { .. } | Exp::Apply { .. } => true,
-            Exp::Op(MemOp::Alloc { .. } | MemOp::Seg(_)) => false,
+            Exp::Op(MemOp::Alloc { .. } | MemOp::Transfer { .. } | MemOp::Seg(_)) => false,
         };
         let is_view = matches!(
             stm.exp,

@@ -1,0 +1,187 @@
+//! Tiling: nests of independent loops around a fold, whose iterations share what they read.
+//!
+//! ```text
+//! for i in .. independent {          for each block of columns, part of the fold {
+//!   for j in .. independent {          pack the columns' values
+//!     acc = 0                          for each block of rows {
+//!     for k in .. {             =>       pack the rows' values
+//!       acc += xs[i, k] * ys[k, j]       for each panel of columns, panel of rows {
+//!     }                                    <kernel: a dozen rows, two vectors of columns>
+//!     zs[i, j] = acc                     }
+//!   }                                  }
+//! }                                  }
+//! ```
+//!
+//! In the original nest each element of `ys` is loaded for one product. A *register tile* computes
+//! some rows for the lanes of some vectors: what it loads is used for all its rows or all its
+//! columns, and its accumulators stay in registers. The fold is cut into parts so short that the
+//! values of a panel of columns stay in the first-level cache, and rows into blocks whose values
+//! stay in the second-level cache. Values are *packed*: stored in the order in which the kernel
+//! reads them, so that strides, pages and alignment of arrays cost nothing, and what they are
+//! computed from is computed once per block. At the edges, values of the last row or column are
+//! repeated, and the kernel stores no results for them. Between parts of the fold, the carried
+//! values are in a block in memory.
+//!
+//! Each iteration folds in the same order as before, so results are bit-identical.
+//!
+//! | module | contents |
+//! |---|---|
+//! | [`nest`] | recognition and legality |
+//! | [`reuse`] | what is shared by rows and by columns; the shape of the register tile |
+//! | [`tile`] | the code |
+//! | [`emit`] | new variables, renamed copies |
+//!
+//! Needs: a verified program; runs before vectorisation, which vectorises the kernels' columns.
+//! Guarantees: a verified program with the same results. Sizes choose at run time between the tiled
+//! nest and the original one.
+
+mod emit;
+mod nest;
+mod reuse;
+mod tile;
+
+use emit::Emit;
+use imp::build::{Operand, max, min, product};
+use imp::captures;
+use imp::def_use::DefUse;
+use imp::{Expr, For, Function, LoopMode, Program, Stmt, Var, VarInfo, bind, expr};
+use ir::{Context, VectorLanes};
+use nest::{Counted, Nest};
+use reuse::Plan;
+use target::Machine;
+
+/// The smallest numbers of rows, and of iterations of the fold, that are tiled.
+const MIN_ROWS: i64 = 4;
+const MIN_DEPTH: i64 = 16;
+/// The smallest number of iterations in all that are worth packing.
+const MIN_ITERATIONS: i64 = 1 << 16;
+/// Sizes beyond this do not change the choice.
+const LARGE: i64 = 1 << 20;
+
+/// Tiles nests, each for one unit of fuel.
+pub fn tile(mut program: Program, context: &mut Context) -> Program {
+    if context.options.lanes == VectorLanes::Auto {
+        program.functions = context.over(program.functions, |mut function, own| {
+            tile_function(&mut function, own);
+            function
+        });
+    }
+    program
+}
+
+fn tile_function(function: &mut Function, context: &mut Context) {
+    if context.fuel.is_exhausted() {
+        return;
+    }
+    let def_use = DefUse::new(function);
+    let mut rewrite = Rewrite {
+        machine: context.options.machine,
+        vars: std::mem::take(&mut function.vars),
+        def_use,
+        context,
+        locals: Vec::new(),
+        owned: Vec::new(),
+        tiled: false,
+    };
+    let body = std::mem::take(&mut function.body);
+    let body = rewrite.block(body, DefUse::FIRST);
+    let Rewrite { vars, owned, tiled, .. } = rewrite;
+    (function.vars, function.body) = (vars, body);
+    function.owned.extend(owned);
+    if tiled {
+        captures::fill(function);
+    }
+}
+
+struct Rewrite<'c> {
+    machine: Machine,
+    vars: Vec<VarInfo>,
+    def_use: DefUse,
+    context: &'c mut Context,
+    /// New variables of the innermost frame, and new owned buffers.
+    locals: Vec<Var>,
+    owned: Vec<Var>,
+    tiled: bool,
+}
+
+impl Rewrite<'_> {
+    fn block(&mut self, stmts: Vec<Stmt>, mut at: u32) -> Vec<Stmt> {
+        stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
+            let mut out = Vec::with_capacity(stmts.len());
+            for stmt in stmts {
+                self.stmt(stmt, at, &mut out);
+                at = self.def_use.end(at);
+            }
+            out
+        })
+    }
+
+    fn stmt(&mut self, stmt: Stmt, at: u32, out: &mut Vec<Stmt>) {
+        let stmt = match stmt {
+            Stmt::If(cond, yes, no) => {
+                let yes = self.block(yes, at + 1);
+                let no = self.block(no, self.def_use.else_start(at));
+                Stmt::If(cond, yes, no)
+            }
+            Stmt::While(cond, body) => Stmt::While(cond, self.block(body, at + 1)),
+            Stmt::For(f) if f.mode.is_kernel() => Stmt::For(f),
+            Stmt::For(f) => match self.tiled_nest(&f, at) {
+                Some(stmts) => {
+                    out.extend(stmts);
+                    return;
+                }
+                None => Stmt::For(self.for_loop(f, at)),
+            },
+            imp::leaf_stmt!() => stmt,
+        };
+        out.push(stmt);
+    }
+
+    fn for_loop(&mut self, f: For, at: u32) -> For {
+        let (locals, owned) = (self.locals.len(), self.owned.len());
+        let body = self.block(f.body, at + 1);
+        let mut mode = f.mode;
+        if let LoopMode::Tasks(launch) = &mut mode {
+            launch.locals.extend(self.locals.drain(locals..));
+            launch.owned.extend(self.owned.drain(owned..));
+        }
+        For { mode, body, ..f }
+    }
+
+    /// The tiled nest and the original one, if the nest can be tiled.
+    fn tiled_nest(&mut self, f: &For, at: u32) -> Option<Vec<Stmt>> {
+        let nest = Nest::of(f, at, &self.def_use)?;
+        let plan = Plan::of(&nest, &self.vars, self.machine)?;
+        if !self.context.fuel.take() {
+            return None;
+        }
+        self.tiled = true;
+        let mut vars = std::mem::take(&mut self.vars);
+        let mut g = Emit::new(&mut vars);
+        let is_large = is_large(&mut g, &plan);
+        g.open();
+        tile::tiled(&mut g, &plan);
+        let tiled = g.close();
+        g.emit(Stmt::If(is_large, tiled, vec![Stmt::For(f.clone())]));
+        let (stmts, locals, owned) = g.finish();
+        self.vars = vars;
+        self.locals.extend(locals);
+        self.owned.extend(owned);
+        Some(stmts)
+    }
+}
+
+/// Returns true if tiles pay off.
+fn is_large(g: &mut Emit<'_>, plan: &Plan<'_>) -> Expr {
+    let mut trips = |head: &Counted| -> Operand {
+        bind!(trips = g(max(head.to.clone() - head.from.clone(), 0)));
+        trips
+    };
+    let (rows, columns) = (trips(plan.rows), trips(plan.columns));
+    let fold: Vec<Operand> = plan.nest.fold.levels().map(|level| trips(&level.head)).collect();
+    let bounded = |trips: Operand| min(trips, LARGE);
+    bind!(depth = g(fold.into_iter().map(bounded).reduce(|x, y| min(x * y, LARGE)).unwrap_or(Expr::i64(1))));
+    let all = product([bounded(rows), bounded(columns), min(depth, LARGE)]);
+    let least_columns = i64::from(plan.lanes / 2);
+    expr!(MIN_ROWS <= rows && least_columns <= columns && MIN_DEPTH <= depth && MIN_ITERATIONS <= all)
+}
