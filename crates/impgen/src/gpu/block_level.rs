@@ -180,9 +180,9 @@ pub(super) fn has_segops(body: &Body) -> bool {
             Exp::Op(MemOp::Seg(SegOp::WithAcc { inputs: _, lambda })) => has_segops(&lambda.body),
             Exp::If { cond: _, then_body, else_body } => has_segops(then_body) || has_segops(else_body),
             Exp::Loop { params: _, form: _, body } => has_segops(body),
-            Exp::Basic(_)
-            | Exp::Apply { .. }
-            | Exp::Op(MemOp::Alloc { .. } | MemOp::Transfer { .. }) => false,
+            Exp::Basic(_) | Exp::Apply { .. } | Exp::Op(MemOp::Alloc { .. } | MemOp::Transfer { .. }) => {
+                false
+            }
         })
     })
 }

@@ -75,7 +75,12 @@ impl<'v> Emit<'v> {
         }
     }
 
-    pub(super) fn emit_loop(&mut self, independent: bool, (var, from, to): (Var, Expr, Expr), body: Vec<Stmt>) {
+    pub(super) fn emit_loop(
+        &mut self,
+        independent: bool,
+        (var, from, to): (Var, Expr, Expr),
+        body: Vec<Stmt>,
+    ) {
         self.emit(Stmt::For(For { mode: LoopMode::Seq { independent }, var, from, to, body }));
     }
 

@@ -17,7 +17,7 @@
 //! `after`, and no iteration reads what another one stores.
 
 use imp::def_use::DefUse;
-use imp::walk::{Use, each_stmt, each_use, each_var, divides};
+use imp::walk::{Use, divides, each_stmt, each_use, each_var};
 use imp::{Expr, For, LoopMode, Stmt, Var};
 use rustc_hash::FxHashSet;
 
@@ -69,8 +69,7 @@ pub(super) struct Nest {
 impl Nest {
     /// The nest of an independent loop with number `at`.
     pub(super) fn of(f: &For, at: u32, def_use: &DefUse) -> Option<Self> {
-        if f.mode != (LoopMode::Seq { independent: true })
-            || !imp::walk::is_at_most(&f.body, MAX_STATEMENTS)
+        if f.mode != (LoopMode::Seq { independent: true }) || !imp::walk::is_at_most(&f.body, MAX_STATEMENTS)
         {
             return None;
         }
@@ -103,7 +102,10 @@ impl Nest {
                 return None;
             }
             before.extend_from_slice(first);
-            if next.mode == (LoopMode::Seq { independent: true }) && after.is_empty() && loops.len() < MAX_LOOPS {
+            if next.mode == (LoopMode::Seq { independent: true })
+                && after.is_empty()
+                && loops.len() < MAX_LOOPS
+            {
                 inner = next;
                 continue;
             }

@@ -144,7 +144,8 @@ impl<'n> Plan<'n> {
         let typed = |list: Vec<Var>| -> Option<Vec<(Var, PrimType)>> {
             list.into_iter().map(|var| Some((var, scalar_type(vars, var)?))).collect()
         };
-        let (row_values, column_values, carried) = (typed(row_values)?, typed(column_values)?, typed(carried)?);
+        let (row_values, column_values, carried) =
+            (typed(row_values)?, typed(column_values)?, typed(carried)?);
         let (height, lanes) = register_tile(&column_values, &carried, machine)?;
         let height = height.min((MAX_COPIES / kernel.max(1)) as u32);
         let outer = nest.loops.iter().enumerate().filter(|(at, _)| *at != row && *at != column);
@@ -174,7 +175,11 @@ impl<'n> Plan<'n> {
 }
 
 /// Rows and lanes of a register tile: the carried values of all its elements stay in registers.
-fn register_tile(columns: &[(Var, PrimType)], carried: &[(Var, PrimType)], machine: Machine) -> Option<(u32, u32)> {
+fn register_tile(
+    columns: &[(Var, PrimType)],
+    carried: &[(Var, PrimType)],
+    machine: Machine,
+) -> Option<(u32, u32)> {
     let registers = if machine.has_masks() { 32 } else { 16 };
     let size = |values: &[(Var, PrimType)]| -> u32 { values.iter().map(|(_, ty)| ty.size() as u32).sum() };
     let widest = columns.iter().chain(carried).map(|(_, ty)| ty.size() as u32).max()?;

@@ -116,7 +116,8 @@ impl Tile<'_, '_, '_, '_> {
         self.inner = inner;
         let width = plan.column_values.iter().map(|(_, ty)| ty.size() as i64).sum::<i64>() * lanes;
         let most = (PANEL_BYTES / width.max(1)).max(16);
-        let part = if inner == Operand::from(1) { Expr::i64(most) } else { max(Expr::i64(most) / max(inner, 1), 1) };
+        let part =
+            if inner == Operand::from(1) { Expr::i64(most) } else { max(Expr::i64(most) / max(inner, 1), 1) };
         bind!(part = g(min(part, depth)));
         bind!(part = g(max(part, 1)));
         bind!(parts = g((depth + (part - 1)) / part));
@@ -255,12 +256,7 @@ impl Tile<'_, '_, '_, '_> {
     }
 
     /// The loops of a part of the fold; `f` emits the innermost body.
-    fn positions(
-        &mut self,
-        of: Depth,
-        side: Side,
-        f: &mut dyn FnMut(&mut Self, &Names, Expr, &[&Stmt]),
-    ) {
+    fn positions(&mut self, of: Depth, side: Side, f: &mut dyn FnMut(&mut Self, &Names, Expr, &[&Stmt])) {
         let fold = &self.plan.nest.fold;
         self.level(fold, 0, of, (side, Expr::i64(0)), &mut self.outer.clone(), &mut Vec::new(), f);
     }
@@ -421,7 +417,14 @@ impl Tile<'_, '_, '_, '_> {
         }
         let again = g.close();
         g.emit(Stmt::If(of.is_first.into(), Vec::new(), again));
-        self.kernel_level(&plan.nest.fold, 0, of, (Expr::i64(0), row_panel, column_panel, c), &mut shared, &mut rows);
+        self.kernel_level(
+            &plan.nest.fold,
+            0,
+            of,
+            (Expr::i64(0), row_panel, column_panel, c),
+            &mut shared,
+            &mut rows,
+        );
         let g = &mut *self.g;
         for (r, (names, at)) in rows.iter_mut().zip(&state).enumerate() {
             g.open();

@@ -147,9 +147,7 @@ impl<L: VerifyLevel> Checker<'_, L> {
                 | FactFlag::Scalars
                 | FactFlag::SharedColumns,
                 Exp::Op(op),
-            ) => {
-                op.allows_fact(mark)
-            }
+            ) => op.allows_fact(mark),
             (FactFlag::Packable, Exp::Basic(BasicOp::UpdateAcc { index, .. })) => index.len() == 1,
             (FactFlag::Streamed, Exp::Basic(BasicOp::Index { .. })) => scalar,
             _ => false,
