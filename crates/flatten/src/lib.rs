@@ -36,6 +36,7 @@ mod manifest;
 mod names;
 mod nest;
 mod prune;
+mod reuse;
 mod rules;
 mod scope;
 mod statements;

@@ -56,7 +56,7 @@ mod reduction;
 mod rewrite;
 mod short_rows;
 mod sink;
-mod strides;
+pub(crate) mod strides;
 mod trip_bounds;
 mod value;
 mod versions;

@@ -20,26 +20,29 @@ const ALONG: u64 = 2;
 
 /// The increments per iteration of variables that the innermost loop sets, where they are known;
 /// other variables are invariant.
-pub(super) struct IterationStrides(FxHashMap<Var, Option<i64>>);
+pub(crate) struct IterationStrides(FxHashMap<Var, Option<i64>>);
 
 impl IterationStrides {
     /// The state at the start of a loop with this counter.
-    pub(super) fn of(counter: Var) -> Self {
+    pub(crate) fn of(counter: Var) -> Self {
         Self(std::iter::once((counter, Some(1))).collect())
     }
 
     /// A variable is set to a value, or to an unknown one.
-    pub(super) fn set(&mut self, var: Var, value: Option<&Expr>) {
+    pub(crate) fn set(&mut self, var: Var, value: Option<&Expr>) {
         let step = value.and_then(|value| self.step(value));
         self.0.insert(var, step);
     }
 
     /// Returns true if an access moves along a row.
-    pub(super) fn moves_along_row(&self, access: &Access) -> bool {
+    pub(crate) fn moves_along_row(&self, access: &Access) -> bool {
+        self.of_access(access).is_some_and(|step| step != 0 && step.unsigned_abs() <= ALONG)
+    }
+
+    /// The distance by which an access moves, in elements, if it is known.
+    pub(crate) fn of_access(&self, access: &Access) -> Option<i64> {
         let dims = access.dims.iter().map(|(index, by)| self.times(index, by));
-        let strides = std::iter::once(self.step(&access.offset)).chain(dims);
-        let sum = strides.sum::<Option<i64>>();
-        sum.is_some_and(|sum| sum != 0 && sum.unsigned_abs() <= ALONG)
+        std::iter::once(self.step(&access.offset)).chain(dims).sum()
     }
 
     fn step(&self, e: &Expr) -> Option<i64> {

@@ -64,15 +64,15 @@ impl<'v> Emit<'v> {
 
     /// A constant, a variable, or a new variable with the value.
     pub(super) fn bind(&mut self, value: Expr, hint: &str) -> Operand {
-        match value {
-            Expr::Const(constant) => Operand::Const(constant),
-            Expr::Var(var) => Operand::Var(var),
-            value => {
-                let var = self.var(PrimType::I64, hint);
-                self.emit(Stmt::Set(var, value));
-                Operand::Var(var)
-            }
+        if let Expr::Const(constant) = value {
+            return Operand::Const(constant);
         }
+        if let Expr::Var(var) = value {
+            return Operand::Var(var);
+        }
+        let var = self.var(PrimType::I64, hint);
+        self.emit(Stmt::Set(var, value));
+        Operand::Var(var)
     }
 
     pub(super) fn emit_loop(

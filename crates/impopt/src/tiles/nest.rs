@@ -149,11 +149,7 @@ fn fold(f: &For, own: &FxHashSet<Var>) -> Option<FoldLoop> {
 
 /// Returns true for sets and loads.
 fn is_pure(stmt: &Stmt) -> bool {
-    match stmt {
-        Stmt::Set(_, e) => !divides(e),
-        Stmt::Load(..) => true,
-        _ => false,
-    }
+    if let Stmt::Set(_, value) = stmt { !divides(value) } else { matches!(stmt, Stmt::Load(..)) }
 }
 
 /// Returns true for conditionals of sets.
@@ -166,9 +162,8 @@ fn is_choice(stmt: &Stmt) -> bool {
 
 /// Returns true for the statements that may follow the fold.
 fn is_end(stmt: &Stmt) -> bool {
-    match stmt {
-        Stmt::Set(..) | Stmt::Load(..) | Stmt::Store(..) => true,
-        Stmt::If(_, yes, no) => yes.iter().chain(no).all(is_end),
-        _ => false,
+    if let Stmt::If(_, yes, no) = stmt {
+        return yes.iter().chain(no).all(is_end);
     }
+    matches!(stmt, Stmt::Set(..) | Stmt::Load(..) | Stmt::Store(..))
 }

@@ -6,6 +6,7 @@
 //! stores. The rest is the *kernel*.
 
 use super::nest::{Counted, Nest};
+use crate::lanes::strides::IterationStrides;
 use imp::walk::{Use, each_stmt, each_use, scalar_type};
 use imp::{Stmt, Var, VarInfo};
 use prim::PrimType;
@@ -166,6 +167,27 @@ impl<'n> Plan<'n> {
     /// What a variable depends on.
     pub(super) fn of_var(&self, var: Var) -> DependsOn {
         self.depends.get(&var).copied().unwrap_or_default()
+    }
+
+    /// Returns true if neighbouring rows, or columns, are neighbours in the arrays that their values are
+    /// loaded from.
+    pub(super) fn is_contiguous(&self, side: Side) -> bool {
+        let counter = match side {
+            Side::Row => self.rows.var,
+            Side::Column => self.columns.var,
+        };
+        let mut steps = IterationStrides::of(counter);
+        let mut contiguous = false;
+        for stmt in self.nest.before.iter().chain(self.nest.fold.stmts()) {
+            if let Stmt::Load(_, access) = stmt {
+                contiguous |= steps.of_access(access).is_some_and(|step| step.unsigned_abs() == 1);
+            }
+            for var in sets(stmt) {
+                let value = if let Stmt::Set(_, value) = stmt { Some(value) } else { None };
+                steps.set(var, value);
+            }
+        }
+        contiguous
     }
 
     /// What a statement's values depend on.

@@ -157,13 +157,13 @@ impl Tile<'_, '_, '_, '_> {
             let is_last = g.var(PrimType::Bool, "is_last");
             g.emit(Stmt::Set(is_last, expr!(part_at + 1 == parts)));
             let of = Depth { first, count, positions, is_first: is_first.into(), is_last: is_last.into() };
-            tile.pack_columns(of, first_column, some_columns);
+            tile.pack(Side::Column, of, first_column, some_columns);
             let g = &mut *tile.g;
             let row_block = g.counter("block");
             g.open();
             bind!(first_row = g(row_block * block_rows));
             bind!(some_rows = g(min(rows - first_row, block_rows)));
-            tile.pack_rows(of, first_row, some_rows);
+            tile.pack(Side::Row, of, first_row, some_rows);
             tile.kernels(of, (first_row, some_rows), (first_column, some_columns));
             let g = &mut *tile.g;
             let body = g.close();
@@ -195,64 +195,49 @@ impl Tile<'_, '_, '_, '_> {
         }
     }
 
-    /// Packs the values of all rows of a block: for each panel, the values of a position together.
-    fn pack_rows(&mut self, of: Depth, first: Operand, count: Operand) {
-        let height = self.height;
+    /// Packs the values of the rows or columns of a block: for each panel, the values of a position
+    /// together. The inner loop is the one along which arrays are contiguous.
+    fn pack(&mut self, side: Side, of: Depth, first: Operand, count: Operand) {
+        let (width, all) = match side {
+            Side::Row => (self.height, self.rows),
+            Side::Column => (self.lanes, self.columns),
+        };
         let panel = self.g.counter("panel");
         self.g.open();
         let g = &mut *self.g;
-        bind!(panel_first = g(first + panel * height));
-        let r = g.counter("r");
-        g.open();
-        bind!(row = g(min(panel_first + r, self.rows - 1)));
-        self.pack(Side::Row, of, row, |position| (panel * of.positions + position) * height + r);
-        let g = &mut *self.g;
-        let body = g.close();
-        g.emit_loop(false, (r, Expr::i64(0), Expr::i64(height)), body);
-        let body = g.close();
-        bind!(panels = g((count + (height - 1)) / height));
-        g.emit_loop(false, (panel, Expr::i64(0), panels.into()), body);
-    }
-
-    /// Packs the values of all columns of a block.
-    fn pack_columns(&mut self, of: Depth, first: Operand, count: Operand) {
-        let lanes = self.lanes;
-        let panel = self.g.counter("panel");
-        self.g.open();
-        let g = &mut *self.g;
-        bind!(panel_first = g(first + panel * lanes));
-        for full in [true, false] {
+        bind!(panel_first = g(first + panel * width));
+        if self.plan.is_contiguous(side) {
+            for full in [true, false] {
+                self.g.open();
+                self.positions(of, side, &mut |tile, names, position, stmts| {
+                    let w = tile.g.counter("w");
+                    tile.g.open();
+                    let index = if full { panel_first + w } else { min(panel_first + w, all - 1) };
+                    let at = (panel * of.positions + position) * width + w;
+                    tile.value_of(side, index, names, stmts, at);
+                    let body = tile.g.close();
+                    tile.g.emit_loop(full, (w, Expr::i64(0), Expr::i64(width)), body);
+                });
+            }
+            let g = &mut *self.g;
+            let (partial, full) = (g.close(), g.close());
+            g.emit(Stmt::If(expr!(panel_first + width <= all), full, partial));
+        } else {
+            let w = self.g.counter("w");
             self.g.open();
-            let c = self.g.counter("c");
-            self.pack_panel(of, (c, lanes, full), panel_first, panel);
+            let g = &mut *self.g;
+            bind!(index = g(min(panel_first + w, all - 1)));
+            self.positions(of, side, &mut |tile, names, position, stmts| {
+                let at = (panel * of.positions + position) * width + w;
+                tile.value_of(side, index.into(), names, stmts, at);
+            });
+            let body = self.g.close();
+            self.g.emit_loop(false, (w, Expr::i64(0), Expr::i64(width)), body);
         }
         let g = &mut *self.g;
-        let (partial, full) = (g.close(), g.close());
-        g.emit(Stmt::If(expr!(panel_first + lanes <= self.columns), full, partial));
         let body = g.close();
-        bind!(panels = g((count + (lanes - 1)) / lanes));
+        bind!(panels = g((count + (width - 1)) / width));
         g.emit_loop(false, (panel, Expr::i64(0), panels.into()), body);
-    }
-
-    fn pack_panel(&mut self, of: Depth, (c, lanes, full): (Var, i64, bool), first: Operand, panel: Var) {
-        let columns = self.columns;
-        self.positions(of, Side::Column, &mut |tile, names, position, stmts| {
-            let g = &mut *tile.g;
-            g.open();
-            let column = if full { first + c } else { min(first + c, columns - 1) };
-            bind!(column = g(column));
-            let at = (panel * of.positions + position) * lanes + c;
-            tile.value_of(Side::Column, column, names, stmts, at);
-            let body = tile.g.close();
-            tile.g.emit_loop(full, (c, Expr::i64(0), Expr::i64(lanes)), body);
-        });
-    }
-
-    /// Packs the values of one row.
-    fn pack(&mut self, side: Side, of: Depth, index: Operand, at: impl Fn(Expr) -> Expr) {
-        self.positions(of, side, &mut |tile, names, position, stmts| {
-            tile.value_of(side, index, names, stmts, at(position));
-        });
     }
 
     /// The loops of a part of the fold; `f` emits the innermost body.
@@ -316,7 +301,7 @@ impl Tile<'_, '_, '_, '_> {
     }
 
     /// Computes and stores a side's values at one position.
-    fn value_of(&mut self, side: Side, index: Operand, names: &Names, stmts: &[&Stmt], at: Expr) {
+    fn value_of(&mut self, side: Side, index: Expr, names: &Names, stmts: &[&Stmt], at: Expr) {
         let plan = self.plan;
         let (head, values, blocks) = match side {
             Side::Row => (plan.rows, &plan.row_values, self.row_blocks.clone()),
