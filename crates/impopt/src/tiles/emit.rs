@@ -37,6 +37,12 @@ impl<'v> Emit<'v> {
         }
     }
 
+    pub(super) fn emit_all(&mut self, stmts: Vec<Stmt>) {
+        if let Some(list) = self.lists.last_mut() {
+            list.extend(stmts);
+        }
+    }
+
     /// Opens a nested list.
     pub(super) fn open(&mut self) {
         self.lists.push(Vec::new());
@@ -95,6 +101,15 @@ impl<'v> Emit<'v> {
         self.vars.push(VarInfo { ty: VarType::HOST, hint: Arc::from(hint) });
         self.owned.push(var);
         self.emit(Stmt::Alloc(var, count * elem.size() as i64, None));
+        var
+    }
+
+    /// A new owned buffer with the hint of another one.
+    pub(super) fn owned_like(&mut self, buffer: Var) -> Var {
+        let var = Var::new(self.vars.len());
+        let hint = Arc::clone(&self.vars[buffer.index()].hint);
+        self.vars.push(VarInfo { ty: VarType::HOST, hint });
+        self.owned.push(var);
         var
     }
 

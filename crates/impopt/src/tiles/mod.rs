@@ -27,6 +27,7 @@
 //! | module | contents |
 //! |---|---|
 //! | [`nest`] | recognition and legality |
+//! | [`strips`] | iterations with several nests, a strip of them at a time |
 //! | [`reuse`] | what is shared by rows and by columns; the shape of the register tile |
 //! | [`tile`] | the code |
 //! | [`emit`] | new variables, renamed copies |
@@ -38,13 +39,14 @@
 mod emit;
 mod nest;
 mod reuse;
+mod strips;
 mod tile;
 
 use emit::Emit;
 use imp::build::{Operand, max, min, product};
 use imp::captures;
 use imp::def_use::DefUse;
-use imp::{Expr, For, Function, LoopMode, Program, Stmt, Var, VarInfo, bind, expr};
+use imp::{CodePlacement, Expr, For, Function, LoopMode, Program, Stmt, Var, VarInfo, bind, expr};
 use ir::{Context, VectorLanes};
 use nest::{Counted, Nest};
 use reuse::Plan;
@@ -125,7 +127,7 @@ impl Rewrite<'_> {
             }
             Stmt::While(cond, body) => Stmt::While(cond, self.block(body, at + 1)),
             Stmt::For(f) if f.mode.is_kernel() => Stmt::For(f),
-            Stmt::For(f) => match self.tiled_nest(&f, at) {
+            Stmt::For(f) => match self.tiled_nest(&f, at).or_else(|| self.in_strips(&f, at)) {
                 Some(stmts) => {
                     out.extend(stmts);
                     return;
@@ -168,6 +170,50 @@ impl Rewrite<'_> {
         self.locals.extend(locals);
         self.owned.extend(owned);
         Some(stmts)
+    }
+}
+
+impl Rewrite<'_> {
+    /// A loop in strips with tiled nests, and the original one.
+    fn in_strips(&mut self, f: &For, at: u32) -> Option<Vec<Stmt>> {
+        let mut vars = self.vars.clone();
+        let mut g = Emit::new(&mut vars);
+        let (fits, stmts) = strips::strips(&mut g, f, at, &self.vars, &self.def_use)?;
+        let (mut before, mut locals, mut owned) = g.finish();
+        let inside = Function {
+            name: "".into(),
+            params: Vec::new(),
+            results: Vec::new(),
+            owned: Vec::new(),
+            distinct: Vec::new(),
+            vars,
+            body: stmts,
+            code: CodePlacement::OneModule,
+            recursive: false,
+        };
+        let def_use = DefUse::new(&inside);
+        let Function { vars, body, .. } = inside;
+        let mut rewrite = Rewrite {
+            machine: self.machine,
+            vars,
+            def_use,
+            context: self.context,
+            locals: Vec::new(),
+            owned: Vec::new(),
+            tiled: false,
+        };
+        let body = rewrite.block(body, DefUse::FIRST);
+        if !rewrite.tiled {
+            return None;
+        }
+        locals.append(&mut rewrite.locals);
+        owned.append(&mut rewrite.owned);
+        self.vars = rewrite.vars;
+        self.tiled = true;
+        self.locals.extend(locals);
+        self.owned.extend(owned);
+        before.push(Stmt::If(fits, body, vec![Stmt::For(f.clone())]));
+        Some(before)
     }
 }
 

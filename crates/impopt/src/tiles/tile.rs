@@ -45,8 +45,9 @@ struct Tile<'e, 'v, 'p, 'n> {
 struct Depth {
     first: Operand,
     count: Operand,
-    /// Iterations of the fold in the part.
-    positions: Operand,
+    /// The distance between panels: one more than the iterations of the fold in the part, as powers of two
+    /// would put all panels into the same sets of a cache.
+    pitch: Operand,
     is_first: Operand,
     is_last: Operand,
 }
@@ -121,7 +122,7 @@ impl Tile<'_, '_, '_, '_> {
         bind!(part = g(min(part, depth)));
         bind!(part = g(max(part, 1)));
         bind!(parts = g((depth + (part - 1)) / part));
-        bind!(positions = g(part * inner));
+        bind!(pitch = g(part * inner + 1));
         bind!(row_panels = g((rows + (height - 1)) / height));
         self.row_panels = row_panels;
         bind!(padded_rows = g(row_panels * height));
@@ -131,10 +132,10 @@ impl Tile<'_, '_, '_, '_> {
         bind!(block_rows = g(min(padded_rows, most_rows)));
         bind!(block_columns = g(min(padded_columns, most_columns)));
         for (_, ty) in &plan.row_values {
-            self.row_blocks.push(g.block(*ty, positions * block_rows, "rows"));
+            self.row_blocks.push(g.block(*ty, pitch * block_rows, "rows"));
         }
         for (_, ty) in &plan.column_values {
-            self.column_blocks.push(g.block(*ty, positions * block_columns, "columns"));
+            self.column_blocks.push(g.block(*ty, pitch * block_columns, "columns"));
         }
         bind!(state = g(imp::build::select(expr!(1 < parts), padded_rows * block_columns, 0)));
         for (_, ty) in &plan.carried {
@@ -151,12 +152,12 @@ impl Tile<'_, '_, '_, '_> {
             g.open();
             bind!(first = g(part_at * part));
             bind!(count = g(min(depth - first, part)));
-            bind!(positions = g(count * inner));
+            bind!(pitch = g(count * inner + 1));
             let is_first = g.var(PrimType::Bool, "is_first");
             g.emit(Stmt::Set(is_first, expr!(part_at == 0)));
             let is_last = g.var(PrimType::Bool, "is_last");
             g.emit(Stmt::Set(is_last, expr!(part_at + 1 == parts)));
-            let of = Depth { first, count, positions, is_first: is_first.into(), is_last: is_last.into() };
+            let of = Depth { first, count, pitch, is_first: is_first.into(), is_last: is_last.into() };
             tile.pack(Side::Column, of, first_column, some_columns);
             let g = &mut *tile.g;
             let row_block = g.counter("block");
@@ -202,42 +203,59 @@ impl Tile<'_, '_, '_, '_> {
             Side::Row => (self.height, self.rows),
             Side::Column => (self.lanes, self.columns),
         };
+        if self.plan.is_contiguous(side) {
+            let g = &mut *self.g;
+            bind!(full = g(count / width));
+            self.positions(of, side, &mut |tile, names, position, stmts| {
+                let panel = tile.g.counter("panel");
+                tile.g.open();
+                tile.neighbours(side, (first, width, None), (panel.into(), of.pitch, &position), names, stmts);
+                let body = tile.g.close();
+                tile.g.emit_loop(false, (panel, Expr::i64(0), full.into()), body);
+            });
+            self.g.open();
+            self.positions(of, side, &mut |tile, names, position, stmts| {
+                tile.neighbours(side, (first, width, Some(all)), (full, of.pitch, &position), names, stmts);
+            });
+            let rest = self.g.close();
+            self.g.emit(Stmt::If(expr!(full * width < count), rest, Vec::new()));
+            return;
+        }
         let panel = self.g.counter("panel");
         self.g.open();
+        let w = self.g.counter("w");
+        self.g.open();
         let g = &mut *self.g;
-        bind!(panel_first = g(first + panel * width));
-        if self.plan.is_contiguous(side) {
-            for full in [true, false] {
-                self.g.open();
-                self.positions(of, side, &mut |tile, names, position, stmts| {
-                    let w = tile.g.counter("w");
-                    tile.g.open();
-                    let index = if full { panel_first + w } else { min(panel_first + w, all - 1) };
-                    let at = (panel * of.positions + position) * width + w;
-                    tile.value_of(side, index, names, stmts, at);
-                    let body = tile.g.close();
-                    tile.g.emit_loop(full, (w, Expr::i64(0), Expr::i64(width)), body);
-                });
-            }
-            let g = &mut *self.g;
-            let (partial, full) = (g.close(), g.close());
-            g.emit(Stmt::If(expr!(panel_first + width <= all), full, partial));
-        } else {
-            let w = self.g.counter("w");
-            self.g.open();
-            let g = &mut *self.g;
-            bind!(index = g(min(panel_first + w, all - 1)));
-            self.positions(of, side, &mut |tile, names, position, stmts| {
-                let at = (panel * of.positions + position) * width + w;
-                tile.value_of(side, index.into(), names, stmts, at);
-            });
-            let body = self.g.close();
-            self.g.emit_loop(false, (w, Expr::i64(0), Expr::i64(width)), body);
-        }
+        bind!(index = g(min(first + panel * width + w, all - 1)));
+        self.positions(of, side, &mut |tile, names, position, stmts| {
+            let at = (panel * of.pitch + position) * width + w;
+            tile.value_of(side, index.into(), names, stmts, at);
+        });
+        let body = self.g.close();
+        self.g.emit_loop(false, (w, Expr::i64(0), Expr::i64(width)), body);
         let g = &mut *self.g;
         let body = g.close();
         bind!(panels = g((count + (width - 1)) / width));
         g.emit_loop(false, (panel, Expr::i64(0), panels.into()), body);
+    }
+
+    /// Packs the values of a panel's neighbours at one position; the last ones are repeated if there are
+    /// only `all`.
+    fn neighbours(
+        &mut self,
+        side: Side,
+        (first, width, all): (Operand, i64, Option<Operand>),
+        (panel, pitch, position): (Operand, Operand, &Expr),
+        names: &Names,
+        stmts: &[&Stmt],
+    ) {
+        let w = self.g.counter("w");
+        self.g.open();
+        let index = first + panel * width + w;
+        let index = if let Some(all) = all { min(index, all - 1) } else { index };
+        self.value_of(side, index, names, stmts, (panel * pitch + position) * width + w);
+        let body = self.g.close();
+        self.g.emit_loop(all.is_none(), (w, Expr::i64(0), Expr::i64(width)), body);
     }
 
     /// The loops of a part of the fold; `f` emits the innermost body.
@@ -457,7 +475,7 @@ impl Tile<'_, '_, '_, '_> {
         } else {
             let plan = self.plan;
             let (height, lanes) = (self.height, self.lanes);
-            bind!(column_at = g((column_panel * of.positions + position.clone()) * lanes));
+            bind!(column_at = g((column_panel * of.pitch + position.clone()) * lanes));
             for ((var, ty), block) in plan.column_values.iter().zip(&self.column_blocks) {
                 let new = g.like(*var, shared);
                 g.emit(Stmt::Load(new, element(*block, *ty, column_at + c)));
@@ -465,7 +483,7 @@ impl Tile<'_, '_, '_, '_> {
                     names.insert(*var, new);
                 }
             }
-            bind!(row_at = g((row_panel * of.positions + position) * height));
+            bind!(row_at = g((row_panel * of.pitch + position) * height));
             for (r, names) in rows.iter_mut().enumerate() {
                 for ((var, ty), block) in plan.row_values.iter().zip(&self.row_blocks) {
                     let new = g.like(*var, names);

@@ -1,0 +1,362 @@
+//! Strips: independent iterations that contain several nests run a strip of them at a time, each
+//! statement for all iterations of the strip.
+//!
+//! ```text
+//! for i in lo .. hi independent {        ss = alloc of the arrays of all iterations of a strip
+//!   s = alloc ..                         for each strip {
+//!   for j independent { fold; s[j] = .. }  for i in the strip independent { for j .. { fold; ss[i, j] = .. } }
+//!   x = ..                          =>     for i in the strip independent { x = ..; xs[i] = x }
+//!   for j independent { fold of s, x }     for i in the strip independent { x = xs[i]; for j { fold of ss[i], x } }
+//! }                                      }
+//! ```
+//!
+//! Then each nest shares its reads with all iterations of the strip, and is tiled. Arrays that belong
+//! to an iteration have one copy for each iteration of a strip; so have scalars, unless they are
+//! cheap to compute again. A strip is so short that these copies stay in the second-level cache.
+//!
+//! Needs: independent iterations. No statement is executed more often than before, and each
+//! iteration executes its statements in the same order.
+
+use super::emit::{Emit, Names};
+use imp::build::{Operand, max, min};
+use imp::def_use::DefUse;
+use imp::rename::each_var_mut;
+use imp::walk::{Use, divides, each_stmt, each_stmt_mut, each_use, each_var, scalar_type};
+use imp::{Access, CheckId, Expr, For, LoopMode, Region, Stmt, Var, VarInfo, bind, expr};
+use prim::PrimType;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// The bytes of the arrays of a strip: they stay in the second-level cache.
+const STRIP_BYTES: i64 = 512 * 1024;
+/// The iterations of a strip.
+const MIN_STRIP: i64 = 16;
+const MAX_STRIP: i64 = 240;
+/// The largest size of the arrays of an iteration, and of one dimension of them.
+const MAX_BYTES: i64 = 1 << 20;
+/// The fewest iterations that run in strips.
+const MIN_ITERATIONS: i64 = 4;
+/// The unit of arrays in a strip: a cache line.
+const LINE: i64 = 64;
+/// The largest number of statements of an iteration.
+const MAX_STATEMENTS: usize = 160;
+
+/// An array that belongs to one iteration.
+struct Private {
+    buffer: Var,
+    bytes: Expr,
+    check: Option<CheckId>,
+}
+
+/// A part of an iteration: one nest, or the statements between nests.
+struct Group<'f> {
+    stmts: Vec<&'f Stmt>,
+    sets: FxHashSet<Var>,
+    names: FxHashSet<Var>,
+}
+
+/// An iteration, taken apart.
+struct Parts<'f> {
+    /// Sets of values that are the same in all iterations.
+    invariant: Vec<&'f Stmt>,
+    private: Vec<Private>,
+    /// Sets that every group repeats.
+    repeated: Vec<&'f Stmt>,
+    groups: Vec<Group<'f>>,
+    /// Scalars that a group sets for others.
+    kept: Vec<(Var, PrimType)>,
+}
+
+/// The condition under which iterations run in strips, and the strips.
+pub(super) fn strips(
+    g: &mut Emit<'_>,
+    f: &For,
+    at: u32,
+    vars: &[VarInfo],
+    def_use: &DefUse,
+) -> Option<(Expr, Vec<Stmt>)> {
+    if f.mode != (LoopMode::Seq { independent: true })
+        || !imp::walk::is_at_most(&f.body, MAX_STATEMENTS)
+        || f.body.iter().filter(|stmt| has_fold(stmt)).count() == 0
+        || f.body.iter().filter(|stmt| !is_pure(stmt)).count() < 2
+    {
+        return None;
+    }
+    let parts = Parts::of(f, at, vars, def_use)?;
+    Some(parts.emit(g, f))
+}
+
+/// Returns true for an independent loop that contains a loop.
+fn has_fold(stmt: &Stmt) -> bool {
+    if let Stmt::For(f) = stmt {
+        f.mode == (LoopMode::Seq { independent: true })
+            && f.body.iter().any(|stmt| matches!(stmt, Stmt::For(_)))
+    } else {
+        false
+    }
+}
+
+fn is_pure(stmt: &Stmt) -> bool {
+    if let Stmt::Set(_, value) = stmt { !divides(value) } else { false }
+}
+
+impl<'f> Parts<'f> {
+    fn of(f: &'f For, at: u32, vars: &[VarInfo], def_use: &DefUse) -> Option<Self> {
+        let end = def_use.end(at);
+        let mut own: FxHashSet<Var> = FxHashSet::from_iter([f.var]);
+        let mut fits = true;
+        each_stmt(&f.body, &mut |stmt| {
+            each_use(stmt, &mut |var, used| {
+                if used == Use::Sets {
+                    own.insert(var);
+                }
+            });
+        });
+        for var in &own {
+            fits &= def_use.is_local(*var, at, end)
+                && (*var == f.var || def_use.dominating_def(*var).is_some());
+        }
+        let mut parts =
+            Self { invariant: Vec::new(), private: Vec::new(), repeated: Vec::new(), groups: Vec::new(), kept: Vec::new() };
+        // What varies from iteration to iteration.
+        let mut varying = own.clone();
+        let mut repeatable = FxHashSet::from_iter([f.var]);
+        let mut rest: Vec<&Stmt> = Vec::new();
+        let mut buffers: FxHashSet<Var> = FxHashSet::default();
+        for stmt in &f.body {
+            match stmt {
+                Stmt::Set(var, value) if is_pure(stmt) && def_use.is_set_once(*var) => {
+                    let (mut same, mut again) = (true, true);
+                    each_var(value, &mut |var, _| {
+                        same &= !varying.contains(&var);
+                        again &= !varying.contains(&var) || repeatable.contains(&var);
+                    });
+                    if same {
+                        varying.remove(var);
+                        parts.invariant.push(stmt);
+                    } else if again {
+                        repeatable.insert(*var);
+                        parts.repeated.push(stmt);
+                    } else {
+                        rest.push(stmt);
+                    }
+                }
+                Stmt::Alloc(buffer, bytes, check) => {
+                    each_var(bytes, &mut |var, _| fits &= !varying.contains(&var));
+                    buffers.insert(*buffer);
+                    parts.private.push(Private { buffer: *buffer, bytes: bytes.clone(), check: *check });
+                }
+                Stmt::Frame { buffer, elem, count } => {
+                    let bytes = Expr::i64((count * elem.size()) as i64);
+                    buffers.insert(*buffer);
+                    parts.private.push(Private { buffer: *buffer, bytes, check: None });
+                }
+                Stmt::Release(buffer) => fits &= buffers.contains(buffer),
+                _ => rest.push(stmt),
+            }
+        }
+        for stmt in &rest {
+            each_stmt(std::slice::from_ref(*stmt), &mut |stmt| fits &= can_be_in_strip(stmt, &buffers, vars));
+        }
+        if !fits {
+            return None;
+        }
+        let mut before = false;
+        for stmt in rest {
+            let alone = has_fold(stmt);
+            if alone || before || parts.groups.is_empty() {
+                parts.groups.push(Group {
+                    stmts: Vec::new(),
+                    sets: FxHashSet::default(),
+                    names: FxHashSet::default(),
+                });
+            }
+            before = alone;
+            let group = parts.groups.last_mut()?;
+            group.stmts.push(stmt);
+            each_stmt(std::slice::from_ref(stmt), &mut |stmt| {
+                each_use(stmt, &mut |var, used| {
+                    group.names.insert(var);
+                    if used == Use::Sets {
+                        group.sets.insert(var);
+                    }
+                });
+            });
+        }
+        let mut owners: FxHashMap<Var, usize> = FxHashMap::default();
+        for (at, group) in parts.groups.iter().enumerate() {
+            for var in &group.sets {
+                owners.entry(*var).or_insert(at);
+            }
+        }
+        let mut kept: Vec<Var> = owners
+            .iter()
+            .filter(|(var, owner)| {
+                parts.groups.iter().enumerate().any(|(at, group)| at != **owner && group.names.contains(var))
+            })
+            .map(|(var, _)| *var)
+            .collect();
+        kept.sort_unstable_by_key(|var| var.index());
+        for var in kept {
+            parts.kept.push((var, scalar_type(vars, var)?));
+        }
+        Some(parts)
+    }
+
+    fn emit(self, g: &mut Emit<'_>, f: &For) -> (Expr, Vec<Stmt>) {
+        bind!(count = g(f.to.clone() - f.from.clone()));
+        let mut shared = Names::default();
+        g.open();
+        for stmt in &self.invariant {
+            g.copy(stmt, &mut shared);
+        }
+        let renamed = |expr: &Expr, names: &Names| {
+            let mut stmt = [Stmt::Set(f.var, expr.clone())];
+            each_var_mut(&mut stmt, &mut |var| {
+                if let Some(new) = names.get(var) {
+                    *var = *new;
+                }
+            });
+            let [Stmt::Set(_, expr)] = stmt else {
+                return expr.clone();
+            };
+            expr
+        };
+        let mut pitches = Vec::new();
+        let mut each = Expr::i64(0);
+        for private in &self.private {
+            // A size that no memory has remains one.
+            let bytes = min(renamed(&private.bytes, &shared), MAX_BYTES * 2);
+            bind!(pitch = g((max(bytes, 0) + (2 * LINE - 1)) / LINE * LINE));
+            each = each + pitch;
+            pitches.push(pitch);
+        }
+        for (_, ty) in &self.kept {
+            each = each + ty.size() as i64;
+        }
+        bind!(each = g(max(each, 1)));
+        let sizes = g.close();
+        g.emit_all(sizes);
+        let fits = self
+            .private
+            .iter()
+            .map(|private| renamed(&private.bytes, &shared))
+            .fold(expr!(MIN_ITERATIONS <= count && each < MAX_BYTES), |fits, bytes| expr!(fits && -1 < bytes));
+        g.open();
+        bind!(strip = g(min(max(Expr::i64(STRIP_BYTES) / each, MIN_STRIP), MAX_STRIP)));
+        bind!(strip = g(min(strip, count)));
+        let mut blocks = Vec::new();
+        for (private, pitch) in self.private.iter().zip(&pitches) {
+            let block = g.owned_like(private.buffer);
+            g.emit(Stmt::Alloc(block, strip * pitch, private.check));
+            blocks.push((private.buffer, block, *pitch));
+        }
+        let arrays: Vec<(Var, PrimType, Var)> =
+            self.kept.iter().map(|(var, ty)| (*var, *ty, g.block(*ty, strip.into(), "kept"))).collect();
+        bind!(strips = g((count + (strip - 1)) / strip));
+        let number = g.counter("strip");
+        g.open();
+        bind!(first = g(number * strip));
+        bind!(some = g(min(count - first, strip)));
+        for (at, group) in self.groups.iter().enumerate() {
+            let mut names = shared.clone();
+            let r = g.counter("r");
+            g.open();
+            let index = g.like(f.var, &mut names);
+            g.emit(Stmt::Set(index, f.from.clone() + (first + r)));
+            for stmt in self.repeated_for(group) {
+                g.copy(stmt, &mut names);
+            }
+            for (var, ty, array) in &arrays {
+                let set_before = self.groups[..at].iter().any(|group| group.sets.contains(var));
+                if set_before && group.names.contains(var) {
+                    let new = g.like(*var, &mut names);
+                    g.emit(Stmt::Load(new, super::emit::element(*array, *ty, r)));
+                }
+            }
+            g.open();
+            for stmt in &group.stmts {
+                g.copy(stmt, &mut names);
+            }
+            let mut stmts = g.close();
+            for (buffer, block, pitch) in &blocks {
+                shift(&mut stmts, (*buffer, *block), *pitch, r);
+            }
+            g.emit_all(stmts);
+            for (var, ty, array) in &arrays {
+                let read_later = self.groups[at + 1..].iter().any(|group| group.names.contains(var));
+                if read_later && group.sets.contains(var) {
+                    let new = g.like(*var, &mut names);
+                    g.emit(Stmt::Store(super::emit::element(*array, *ty, r), new.into()));
+                }
+            }
+            let body = g.close();
+            g.emit_loop(true, (r, Expr::i64(0), some.into()), body);
+        }
+        let body = g.close();
+        g.emit_loop(false, (number, Expr::i64(0), strips.into()), body);
+        for block in blocks.iter().map(|(_, block, _)| *block).chain(arrays.iter().map(|(_, _, array)| *array)) {
+            g.emit(Stmt::Release(block));
+        }
+        (fits, g.close())
+    }
+
+    /// The repeated statements that a group needs.
+    fn repeated_for(&self, group: &Group<'f>) -> Vec<&'f Stmt> {
+        let mut needed = group.names.clone();
+        let mut all: Vec<&Stmt> = Vec::new();
+        for stmt in self.repeated.iter().rev() {
+            if let Stmt::Set(var, value) = stmt
+                && needed.contains(var)
+            {
+                each_var(value, &mut |var, _| {
+                    needed.insert(var);
+                });
+                all.push(stmt);
+            }
+        }
+        all.reverse();
+        all
+    }
+}
+
+/// Returns true if a statement of an iteration can be executed for a strip of iterations, with these
+/// private arrays.
+fn can_be_in_strip(stmt: &Stmt, private: &FxHashSet<Var>, vars: &[VarInfo]) -> bool {
+    let element = matches!(stmt, Stmt::Load(..) | Stmt::Store(..) | Stmt::Copy { .. });
+    let mut names_private = false;
+    let mut sets_buffer = false;
+    each_use(stmt, &mut |var, used| {
+        names_private |= private.contains(&var);
+        sets_buffer |= used == Use::Sets && vars[var.index()].ty.is_buffer();
+    });
+    let sequential = if let Stmt::For(f) = stmt { matches!(f.mode, LoopMode::Seq { .. }) } else { true };
+    let simple = matches!(
+        stmt,
+        Stmt::Set(..) | Stmt::If(..) | Stmt::While(..) | Stmt::For(_) | Stmt::Check { .. } | Stmt::RecordComparison(..)
+    );
+    (element || simple && !names_private) && sequential && !sets_buffer
+}
+
+/// Moves the accesses of a private array to the copy of iteration `r` of the strip.
+fn shift(stmts: &mut [Stmt], (buffer, block): (Var, Var), pitch: Operand, r: Var) {
+    let moved = |offset: &mut Expr, elem: PrimType| {
+        let by = r * (pitch / elem.size() as i64);
+        *offset = std::mem::replace(offset, Expr::i64(0)) + by;
+    };
+    each_stmt_mut(stmts, &mut |stmt| {
+        if let Stmt::Load(_, access) | Stmt::Store(access, _) = stmt {
+            let Access { buffer: of, offset, elem, .. } = access;
+            if *of == buffer {
+                *of = block;
+                moved(offset, *elem);
+            }
+        } else if let Stmt::Copy { to, from, elem, .. } = stmt {
+            for Region { buffer: of, offset, .. } in [to, from] {
+                if *of == buffer {
+                    *of = block;
+                    moved(offset, *elem);
+                }
+            }
+        }
+    });
+}
