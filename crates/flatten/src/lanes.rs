@@ -17,8 +17,8 @@
 //! that row, it is never written: scan and reduction become one loop later (the pass `join`), which
 //! applies the scan's operator once for each number. Lanes that share a scan apply its operator
 //! twice as often: a scan in each iteration of a map that is a loop already leaves the lanes to
-//! that map. A fold that reads by rows and by columns ([`reuse`](crate::reuse)) leaves them to the
-//! tiles of its nest. A map needs no segop of its own: as a loop its iterations are known to be independent.
+//! that map. Segops with folds that [share what they read](crate::reuse) leave them to the
+//! iterations, too. A map needs no segop of its own: as a loop its iterations are known to be independent.
 //!
 //! The length of a row is known at run time, so both versions are made, behind a comparison of the
 //! row's size with a tuning parameter: around the whole segop if the size is known there, else in
@@ -31,7 +31,6 @@
 //! default at once, and there is no parameter.
 
 use crate::context::{Ctx, Let};
-use crate::reuse::reads_by_rows_and_columns;
 use crate::scope::{LaneVersions, Position, Scope};
 use crate::{Result, decomp, manifest};
 use analysis::exact::scalar_operator;
@@ -56,8 +55,7 @@ pub(crate) fn screma(ctx: &mut Ctx<'_>, scope: Scope<'_>, to: Let, mut s: Screma
     }
     let level = scope.at.enclosing.and_then(|around| ctx.stack.for_scans_and_reductions(around));
     let allowed = scope.may_share && (s.scan_reduce.scans.is_empty() || !scope.in_map_loop);
-    let tiled = scope.in_map_loop && reads_by_rows_and_columns(ctx, scope, &s);
-    let shared = level.filter(|_| allowed && !tiled).zip(lane_decomposition(&s));
+    let shared = level.filter(|_| allowed).zip(lane_decomposition(&s));
     let Some(shared) = shared.filter(|_| is_contiguous(ctx, scope, &to.pat, &s) && ctx.fuel.take()) else {
         return sequential_loop(ctx, scope, to, s);
     };

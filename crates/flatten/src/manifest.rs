@@ -13,7 +13,7 @@ use crate::context::{Ctx, Let};
 use crate::guards::Guard;
 use crate::names::{Names, atoms};
 use crate::scope::{LaneVersions, Scope};
-use crate::{Result, bug, decomp, empty_checks, rules};
+use crate::{Result, bug, decomp, empty_checks, reuse, rules};
 use ir::remark::{Execution, OperationKind};
 use ir::scan_reduce::ScanReduce;
 use ir::seg::{Seg, SegKind, SegOp, SegSpace};
@@ -73,6 +73,8 @@ impl SegopBody {
 pub(crate) fn segop(ctx: &mut Ctx<'_>, scope: Scope<'_>, mut to: Let, segop_body: SegopBody) -> Result {
     let level = enclosing(scope)?;
     to.aux.certs.extend(empty_checks::checks(ctx, scope, &segop_body, to.aux.prov)?);
+    let tiled = reuse::has_tiled_folds(scope.nest, &segop_body.body);
+    let scope = Scope { may_share_inside: scope.may_share_inside && !tiled, ..scope };
     let may_share = ctx.stack.for_scans_and_reductions(level).is_some() && scope.may_share_inside;
     let original = may_share.then(|| segop_body.clone());
     let (shared, guards) = seg(ctx, scope, segop_body, LaneVersions::Shared, &[])?;

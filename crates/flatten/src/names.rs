@@ -82,11 +82,6 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// The names in the position of a view within the array it views, if its index function is known.
-    pub(crate) fn indices_of_view(&self, array: Name) -> Option<Vec<Name>> {
-        self.views.get(&array).map(|lmad| lmad.offset.names().collect())
-    }
-
     /// Returns true if an array is known not to be contiguous in the innermost dimension.
     pub(crate) fn is_strided(&self, array: Name) -> bool {
         let innermost = self.views.get(&array).and_then(|lmad| lmad.dims.last());

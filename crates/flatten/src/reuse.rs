@@ -1,55 +1,131 @@
-//! Reuse: folds inside nested maps that read elements which other iterations read as well.
+//! Reuse: folds in the loops of a segop that read what other iterations read as well.
 //!
 //! ```text
-//! map (r <- a) { map (c <- b) { reduce (+) 0 (map2 (*) r c) } }
+//! segmap (i < n) { let r = a[i]
+//!                  in map (c <- b) { reduce (+) 0 (map2 (*) r c) } }
 //! ```
 //!
-//! `r` depends on the outer iteration alone, `c` on the inner one. Such folds remain loops, whose
-//! nest is tiled later: each element is loaded once for several iterations, which reductions in
-//! lanes do not allow.
+//! `r` depends on the segop's iteration alone, `c` on the inner one. Such a segop leaves vector lanes
+//! to iterations, and its reductions remain loops: nests of iterations around a fold are tiled later,
+//! and an element that was loaded once is used by several of them, which reductions in lanes do not
+//! allow.
 
-use crate::context::Ctx;
-use crate::scope::Scope;
-use ir::soac::Screma;
-use ir::syntax::{BasicOp, Exp};
-use ir::walk::used_names;
-use ir::{Name, Soacs};
-use rustc_hash::{FxHashMap, FxHashSet};
+use crate::nest::Nest;
+use ir::Soacs;
+use ir::name::Name;
+use ir::soac::{Screma, Soac};
+use ir::syntax::{BasicOp, Body, Exp, Lambda, LoopForm, Stm};
+use ir::walk::{free_names_exp, with_stack};
+use rustc_hash::FxHashMap;
 
-/// Returns true if two arrays that a screma reads depend on different indices around it.
-pub(crate) fn reads_by_rows_and_columns(ctx: &Ctx<'_>, scope: Scope<'_>, s: &Screma) -> bool {
-    let reads = reads(ctx, scope, s);
-    let differ = |x: &FxHashSet<Name>, y: &FxHashSet<Name>| !x.is_subset(y) && !y.is_subset(x);
-    reads.iter().enumerate().any(|(at, x)| reads[at + 1..].iter().any(|y| differ(x, y)))
+/// A set of the iterations that a value depends on: the segop's, and one bit for each combinator or
+/// loop inside.
+type Iterations = u64;
+
+/// The segop's own iteration.
+const SEGOP: Iterations = 1;
+/// The number of nested combinators and loops that are told apart.
+const MAX_DEPTH: u32 = 60;
+
+/// Returns true if a segop's body over a nest contains folds that read one array by the segop's
+/// iteration or an outer loop and another one by an inner loop.
+pub(crate) fn has_tiled_folds(nest: &Nest<'_>, body: &Body<Soacs>) -> bool {
+    let mut walk = Walk { nest, known: FxHashMap::default(), depth: 0, found: false };
+    walk.body(body);
+    walk.found
 }
 
-/// For each array that a screma reads, the names bound inside the segop that the elements' positions
-/// depend on.
-fn reads(ctx: &Ctx<'_>, scope: Scope<'_>, s: &Screma) -> Vec<FxHashSet<Name>> {
-    let names = &ctx.names;
-    let inside = |name: &Name| scope.is_inside(names, *name);
-    let of_array = |array: Name| -> FxHashSet<Name> {
-        match names.indices_of_view(array) {
-            Some(indices) => indices.into_iter().filter(inside).collect(),
-            None => std::iter::once(array).filter(inside).collect(),
-        }
-    };
-    let mut reads: Vec<FxHashSet<Name>> = s.inputs.iter().map(|input| of_array(*input)).collect();
-    // What the names of the body depend on; its parameters belong to one iteration of the screma.
-    let mut depends: FxHashMap<Name, FxHashSet<Name>> =
-        s.map.params.iter().map(|param| (param.name, FxHashSet::default())).collect();
-    for stm in &s.map.body.stms {
-        let mut all = FxHashSet::default();
-        used_names::<Soacs>(&stm.exp, |name| match depends.get(&name) {
-            Some(known) => all.extend(known.iter().copied()),
-            None => all.extend(of_array(name)),
-        });
-        if let Exp::Basic(BasicOp::Index { .. }) = &stm.exp {
-            reads.push(all.clone());
-        }
-        for param in &stm.pat {
-            depends.insert(param.name, all.clone());
-        }
+struct Walk<'n, 'p> {
+    nest: &'n Nest<'p>,
+    known: FxHashMap<Name, Iterations>,
+    /// The number of combinators and loops around.
+    depth: u32,
+    found: bool,
+}
+
+impl Walk<'_, '_> {
+    fn of(&self, name: Name) -> Iterations {
+        let outside = || if self.nest.is_variant(name) { SEGOP } else { 0 };
+        self.known.get(&name).copied().unwrap_or_else(outside)
     }
-    reads
+
+    fn of_all(&self, names: impl IntoIterator<Item = Name>) -> Iterations {
+        names.into_iter().fold(0, |all, name| all | self.of(name))
+    }
+
+    fn body(&mut self, body: &Body<Soacs>) {
+        with_stack(|| body.stms.iter().for_each(|stm| self.stm(stm)));
+    }
+
+    fn stm(&mut self, stm: &Stm<Soacs>) {
+        let all = self.of_all(free_names_exp(&stm.exp));
+        match &stm.exp {
+            Exp::Basic(_) | Exp::Apply { .. } => {}
+            Exp::If { then_body, else_body, .. } => {
+                self.body(then_body);
+                self.body(else_body);
+            }
+            Exp::Loop { params, form, body } => {
+                let mut bound: Vec<(Name, Iterations)> =
+                    params.iter().map(|param| (param.param.name, all)).collect();
+                if let LoopForm::For { var, .. } = form {
+                    bound.push((*var, 0));
+                }
+                self.inside(bound, |walk| walk.body(body));
+            }
+            Exp::Op(op) => self.soac(op, all),
+        }
+        self.known.extend(stm.pat.iter().map(|param| (param.name, all)));
+    }
+
+    fn soac(&mut self, op: &Soac, all: Iterations) {
+        let (inputs, lambda): (&[Name], &Lambda<Soacs>) = match op {
+            Soac::Screma(s) => {
+                let folds = s.scan_reduce.scans.is_empty() && !s.scan_reduce.is_map();
+                self.found |= folds && self.depth > 0 && self.reads_by_rows_and_columns(s);
+                (&s.inputs, &s.map)
+            }
+            Soac::Hist { inputs, map, .. } => (inputs, map),
+            Soac::Stream { inputs, lambda, .. } | Soac::FlatMap { inputs, lambda, .. } => (inputs, lambda),
+            Soac::WithAcc { lambda, .. } | Soac::Jvp { lambda, .. } | Soac::Vjp { lambda, .. } => {
+                (&[], lambda)
+            }
+        };
+        let elements = inputs.iter().map(|input| self.of(*input));
+        let own = elements.chain(std::iter::repeat(all));
+        let bound = lambda.params.iter().map(|param| param.name).zip(own).collect();
+        self.inside(bound, |walk| walk.body(&lambda.body));
+    }
+
+    /// Walks a body that binds these names once in each of its iterations.
+    fn inside(&mut self, bound: Vec<(Name, Iterations)>, f: impl FnOnce(&mut Self)) {
+        if self.found || self.depth >= MAX_DEPTH {
+            return;
+        }
+        self.depth += 1;
+        let own = SEGOP << self.depth;
+        self.known.extend(bound.into_iter().map(|(name, all)| (name, all | own)));
+        f(self);
+        self.depth -= 1;
+    }
+
+    /// Returns true if two arrays that a fold reads depend on different iterations around it.
+    fn reads_by_rows_and_columns(&self, s: &Screma) -> bool {
+        let mut reads: Vec<Iterations> = s.inputs.iter().map(|input| self.of(*input)).collect();
+        let mut inside: FxHashMap<Name, Iterations> = FxHashMap::default();
+        let inputs = s.inputs.iter().map(|input| self.of(*input)).chain(std::iter::repeat(0));
+        inside.extend(s.map.params.iter().map(|param| param.name).zip(inputs));
+        for stm in &s.map.body.stms {
+            let names = free_names_exp(&stm.exp);
+            let all = names
+                .iter()
+                .fold(0, |all, name| all | inside.get(name).copied().unwrap_or_else(|| self.of(*name)));
+            if let Exp::Basic(BasicOp::Index { .. }) = &stm.exp {
+                reads.push(all);
+            }
+            inside.extend(stm.pat.iter().map(|param| (param.name, all)));
+        }
+        let differ = |x: Iterations, y: Iterations| x & !y != 0 && y & !x != 0;
+        reads.iter().enumerate().any(|(at, x)| reads[at + 1..].iter().any(|y| differ(*x, *y)))
+    }
 }

@@ -26,6 +26,11 @@ impl<'v> Emit<'v> {
         Self { vars, locals: Vec::new(), owned: Vec::new(), lists: vec![Vec::new()] }
     }
 
+    /// All variables.
+    pub(super) fn vars(&self) -> &[VarInfo] {
+        self.vars
+    }
+
     /// The statements so far.
     pub(super) fn finish(mut self) -> (Vec<Stmt>, Vec<Var>, Vec<Var>) {
         (self.lists.pop().unwrap_or_default(), self.locals, self.owned)
@@ -97,18 +102,15 @@ impl<'v> Emit<'v> {
 
     /// A block of elements on the heap.
     pub(super) fn block(&mut self, elem: PrimType, count: Expr, hint: &str) -> Var {
-        let var = Var::new(self.vars.len());
-        self.vars.push(VarInfo { ty: VarType::HOST, hint: Arc::from(hint) });
-        self.owned.push(var);
+        let var = self.buffer(hint);
         self.emit(Stmt::Alloc(var, count * elem.size() as i64, None));
         var
     }
 
-    /// A new owned buffer with the hint of another one.
-    pub(super) fn owned_like(&mut self, buffer: Var) -> Var {
+    /// A new owned buffer.
+    pub(super) fn buffer(&mut self, hint: &str) -> Var {
         let var = Var::new(self.vars.len());
-        let hint = Arc::clone(&self.vars[buffer.index()].hint);
-        self.vars.push(VarInfo { ty: VarType::HOST, hint });
+        self.vars.push(VarInfo { ty: VarType::HOST, hint: Arc::from(hint) });
         self.owned.push(var);
         var
     }

@@ -28,6 +28,7 @@
 //! |---|---|
 //! | [`nest`] | recognition and legality |
 //! | [`strips`] | iterations with several nests, a strip of them at a time |
+//! | [`fission`] | loops that combine the results of folds |
 //! | [`reuse`] | what is shared by rows and by columns; the shape of the register tile |
 //! | [`tile`] | the code |
 //! | [`emit`] | new variables, renamed copies |
@@ -37,6 +38,7 @@
 //! nest and the original one.
 
 mod emit;
+mod fission;
 mod nest;
 mod reuse;
 mod strips;
@@ -180,17 +182,7 @@ impl Rewrite<'_> {
         let mut g = Emit::new(&mut vars);
         let (fits, stmts) = strips::strips(&mut g, f, at, &self.vars, &self.def_use)?;
         let (mut before, mut locals, mut owned) = g.finish();
-        let inside = Function {
-            name: "".into(),
-            params: Vec::new(),
-            results: Vec::new(),
-            owned: Vec::new(),
-            distinct: Vec::new(),
-            vars,
-            body: stmts,
-            code: CodePlacement::OneModule,
-            recursive: false,
-        };
+        let inside = function_of(vars, stmts);
         let def_use = DefUse::new(&inside);
         let Function { vars, body, .. } = inside;
         let mut rewrite = Rewrite {
@@ -214,6 +206,21 @@ impl Rewrite<'_> {
         self.owned.extend(owned);
         before.push(Stmt::If(fits, body, vec![Stmt::For(f.clone())]));
         Some(before)
+    }
+}
+
+/// A function of these variables and statements, to number them.
+fn function_of(vars: Vec<VarInfo>, body: Vec<Stmt>) -> Function {
+    Function {
+        name: "".into(),
+        params: Vec::new(),
+        results: Vec::new(),
+        owned: Vec::new(),
+        distinct: Vec::new(),
+        vars,
+        body,
+        code: CodePlacement::OneModule,
+        recursive: false,
     }
 }
 

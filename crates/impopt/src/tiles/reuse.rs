@@ -86,7 +86,11 @@ impl<'n> Plan<'n> {
     pub(super) fn of(nest: &'n Nest, vars: &[VarInfo], machine: Machine) -> Option<Self> {
         let n = nest.loops.len();
         (0..n).rev().find_map(|column| {
-            (0..column).rev().find_map(|row| Self::of_pair(nest, (row, column), vars, machine))
+            (0..column).rev().find_map(|row| {
+                let [by_row, by_column] = [row, column].map(|at| stores_along(nest, nest.loops[at].var));
+                let pair = if by_row && !by_column { (column, row) } else { (row, column) };
+                Self::of_pair(nest, pair, vars, machine)
+            })
         })
     }
 
@@ -194,6 +198,18 @@ impl<'n> Plan<'n> {
     pub(super) fn of_stmt(&self, stmt: &Stmt) -> DependsOn {
         stmt_depends(stmt, &|var| self.of_var(var))
     }
+}
+
+/// Returns true if the iterations of a loop store neighbouring elements.
+fn stores_along(nest: &Nest, counter: Var) -> bool {
+    let steps = IterationStrides::of(counter);
+    let mut along = false;
+    each_stmt(&nest.after, &mut |stmt| {
+        if let Stmt::Store(access, _) = stmt {
+            along |= steps.of_access(access) == Some(1);
+        }
+    });
+    along
 }
 
 /// Rows and lanes of a register tile: the carried values of all its elements stay in registers.

@@ -4,15 +4,17 @@
 //! ```text
 //! for i in lo .. hi independent {        ss = alloc of the arrays of all iterations of a strip
 //!   s = alloc ..                         for each strip {
-//!   for j independent { fold; s[j] = .. }  for i in the strip independent { for j .. { fold; ss[i, j] = .. } }
+//!   for j independent { fold; s[j] = .. }  for i in the strip independent { for j .. { fold; ss[j, i] = .. } }
 //!   x = ..                          =>     for i in the strip independent { x = ..; xs[i] = x }
-//!   for j independent { fold of s, x }     for i in the strip independent { x = xs[i]; for j { fold of ss[i], x } }
+//!   for j independent { fold of s, x }     for i in the strip independent { x = xs[i]; for j { fold of ss[.., i], x } }
 //! }                                      }
 //! ```
 //!
 //! Then each nest shares its reads with all iterations of the strip, and is tiled. Arrays that belong
-//! to an iteration have one copy for each iteration of a strip; so have scalars, unless they are
-//! cheap to compute again. A strip is so short that these copies stay in the second-level cache.
+//! to an iteration have one copy for each iteration of a strip, interleaved, so that vector lanes may
+//! run iterations; so have scalars, unless they are cheap to compute again. A strip is so short that
+//! these copies stay in the second-level cache. Loops that combine the results of folds are split
+//! before ([`fission`](super::fission)).
 //!
 //! Needs: independent iterations. No statement is executed more often than before, and each
 //! iteration executes its statements in the same order.
@@ -22,21 +24,19 @@ use imp::build::{Operand, max, min};
 use imp::def_use::DefUse;
 use imp::rename::each_var_mut;
 use imp::walk::{Use, divides, each_stmt, each_stmt_mut, each_use, each_var, scalar_type};
-use imp::{Access, CheckId, Expr, For, LoopMode, Region, Stmt, Var, VarInfo, bind, expr};
+use imp::{CheckId, Expr, For, LoopMode, Stmt, Var, VarInfo, bind, expr};
 use prim::PrimType;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The bytes of the arrays of a strip: they stay in the second-level cache.
 const STRIP_BYTES: i64 = 512 * 1024;
-/// The iterations of a strip.
-const MIN_STRIP: i64 = 16;
-const MAX_STRIP: i64 = 240;
+/// The iterations of a strip: a multiple of the unit, a few vectors.
+const STRIP_UNIT: i64 = 32;
+const MAX_STRIP: i64 = 256;
 /// The largest size of the arrays of an iteration, and of one dimension of them.
 const MAX_BYTES: i64 = 1 << 20;
 /// The fewest iterations that run in strips.
 const MIN_ITERATIONS: i64 = 4;
-/// The unit of arrays in a strip: a cache line.
-const LINE: i64 = 64;
 /// The largest number of statements of an iteration.
 const MAX_STATEMENTS: usize = 160;
 
@@ -74,15 +74,61 @@ pub(super) fn strips(
     vars: &[VarInfo],
     def_use: &DefUse,
 ) -> Option<(Expr, Vec<Stmt>)> {
+    let nested = |stmt: &Stmt| stmt.blocks()[0].iter().any(|stmt| matches!(stmt, Stmt::For(_)));
     if f.mode != (LoopMode::Seq { independent: true })
         || !imp::walk::is_at_most(&f.body, MAX_STATEMENTS)
-        || f.body.iter().filter(|stmt| has_fold(stmt)).count() == 0
-        || f.body.iter().filter(|stmt| !is_pure(stmt)).count() < 2
+        || !f.body.iter().any(nested)
+        || !is_local(f, at, def_use)
+        || !have_one_size(f)
     {
         return None;
     }
-    let parts = Parts::of(f, at, vars, def_use)?;
+    let f = with_splits(g, f, at, vars, def_use);
+    let inside = super::function_of(g.vars().to_vec(), vec![Stmt::For(f)]);
+    let def_use = DefUse::new(&inside);
+    let [Stmt::For(f)] = inside.body.as_slice() else {
+        return None;
+    };
+    let folds = f.body.iter().filter(|stmt| has_fold(stmt)).count();
+    if folds == 0 || f.body.iter().filter(|stmt| !is_pure(stmt)).count() < 2 {
+        return None;
+    }
+    let parts = Parts::of(f, &inside.vars, &def_use)?;
     Some(parts.emit(g, f))
+}
+
+/// Returns true if all variables that a loop sets belong to one iteration.
+fn is_local(f: &For, at: u32, def_use: &DefUse) -> bool {
+    let end = def_use.end(at);
+    f.body.iter().flat_map(super::reuse::sets).all(|var| {
+        def_use.is_local(var, at, end) && def_use.dominating_def(var).is_some_and(|first| first > at)
+    })
+}
+
+/// The loop, with loops around folds split.
+fn with_splits(g: &mut Emit<'_>, f: &For, at: u32, vars: &[VarInfo], def_use: &DefUse) -> For {
+    let (mut body, mut before, mut after) = (Vec::new(), Vec::new(), Vec::new());
+    let mut at = at + 1;
+    for stmt in &f.body {
+        let split = if let Stmt::For(inner) = stmt {
+            super::fission::split(g, inner, at, vars, def_use)
+        } else {
+            None
+        };
+        at = def_use.end(at);
+        let Some(split) = split else {
+            body.push(stmt.clone());
+            continue;
+        };
+        for (array, bytes) in split.arrays {
+            before.push(Stmt::Alloc(array, bytes, None));
+            after.push(Stmt::Release(array));
+        }
+        body.extend(split.loops);
+    }
+    before.append(&mut body);
+    before.append(&mut after);
+    For { body: before, ..f.clone() }
 }
 
 /// Returns true for an independent loop that contains a loop.
@@ -100,23 +146,17 @@ fn is_pure(stmt: &Stmt) -> bool {
 }
 
 impl<'f> Parts<'f> {
-    fn of(f: &'f For, at: u32, vars: &[VarInfo], def_use: &DefUse) -> Option<Self> {
-        let end = def_use.end(at);
-        let mut own: FxHashSet<Var> = FxHashSet::from_iter([f.var]);
+    fn of(f: &'f For, vars: &[VarInfo], def_use: &DefUse) -> Option<Self> {
+        let own: FxHashSet<Var> =
+            f.body.iter().flat_map(super::reuse::sets).chain(std::iter::once(f.var)).collect();
         let mut fits = true;
-        each_stmt(&f.body, &mut |stmt| {
-            each_use(stmt, &mut |var, used| {
-                if used == Use::Sets {
-                    own.insert(var);
-                }
-            });
-        });
-        for var in &own {
-            fits &= def_use.is_local(*var, at, end)
-                && (*var == f.var || def_use.dominating_def(*var).is_some());
-        }
-        let mut parts =
-            Self { invariant: Vec::new(), private: Vec::new(), repeated: Vec::new(), groups: Vec::new(), kept: Vec::new() };
+        let mut parts = Self {
+            invariant: Vec::new(),
+            private: Vec::new(),
+            repeated: Vec::new(),
+            groups: Vec::new(),
+            kept: Vec::new(),
+        };
         // What varies from iteration to iteration.
         let mut varying = own.clone();
         let mut repeatable = FxHashSet::from_iter([f.var]);
@@ -221,34 +261,31 @@ impl<'f> Parts<'f> {
             };
             expr
         };
-        let mut pitches = Vec::new();
         let mut each = Expr::i64(0);
+        let mut sizes = Vec::new();
         for private in &self.private {
             // A size that no memory has remains one.
-            let bytes = min(renamed(&private.bytes, &shared), MAX_BYTES * 2);
-            bind!(pitch = g((max(bytes, 0) + (2 * LINE - 1)) / LINE * LINE));
-            each = each + pitch;
-            pitches.push(pitch);
+            let bytes = min(renamed(&private.bytes, &shared), MAX_BYTES);
+            bind!(bytes = g(bytes));
+            each = each + max(bytes, 0);
+            sizes.push(bytes);
         }
         for (_, ty) in &self.kept {
             each = each + ty.size() as i64;
         }
         bind!(each = g(max(each, 1)));
-        let sizes = g.close();
-        g.emit_all(sizes);
-        let fits = self
-            .private
-            .iter()
-            .map(|private| renamed(&private.bytes, &shared))
-            .fold(expr!(MIN_ITERATIONS <= count && each < MAX_BYTES), |fits, bytes| expr!(fits && -1 < bytes));
+        let before = g.close();
+        g.emit_all(before);
+        let fits = expr!(MIN_ITERATIONS <= count && each < MAX_BYTES);
+        let fits = sizes.iter().fold(fits, |fits, bytes| expr!(fits && -1 < bytes));
         g.open();
-        bind!(strip = g(min(max(Expr::i64(STRIP_BYTES) / each, MIN_STRIP), MAX_STRIP)));
+        bind!(strip = g(min(max(Expr::i64(STRIP_BYTES / STRIP_UNIT) / each, 1) * STRIP_UNIT, MAX_STRIP)));
         bind!(strip = g(min(strip, count)));
         let mut blocks = Vec::new();
-        for (private, pitch) in self.private.iter().zip(&pitches) {
-            let block = g.owned_like(private.buffer);
-            g.emit(Stmt::Alloc(block, strip * pitch, private.check));
-            blocks.push((private.buffer, block, *pitch));
+        for (private, bytes) in self.private.iter().zip(&sizes) {
+            let block = g.buffer("strip");
+            g.emit(Stmt::Alloc(block, strip * bytes, private.check));
+            blocks.push((private.buffer, block));
         }
         let arrays: Vec<(Var, PrimType, Var)> =
             self.kept.iter().map(|(var, ty)| (*var, *ty, g.block(*ty, strip.into(), "kept"))).collect();
@@ -278,8 +315,8 @@ impl<'f> Parts<'f> {
                 g.copy(stmt, &mut names);
             }
             let mut stmts = g.close();
-            for (buffer, block, pitch) in &blocks {
-                shift(&mut stmts, (*buffer, *block), *pitch, r);
+            for (buffer, block) in &blocks {
+                interleave(&mut stmts, (*buffer, *block), strip, r);
             }
             g.emit_all(stmts);
             for (var, ty, array) in &arrays {
@@ -294,7 +331,7 @@ impl<'f> Parts<'f> {
         }
         let body = g.close();
         g.emit_loop(false, (number, Expr::i64(0), strips.into()), body);
-        for block in blocks.iter().map(|(_, block, _)| *block).chain(arrays.iter().map(|(_, _, array)| *array)) {
+        for block in blocks.iter().map(|(_, block)| *block).chain(arrays.iter().map(|(_, _, array)| *array)) {
             g.emit(Stmt::Release(block));
         }
         (fits, g.close())
@@ -332,31 +369,57 @@ fn can_be_in_strip(stmt: &Stmt, private: &FxHashSet<Var>, vars: &[VarInfo]) -> b
     let sequential = if let Stmt::For(f) = stmt { matches!(f.mode, LoopMode::Seq { .. }) } else { true };
     let simple = matches!(
         stmt,
-        Stmt::Set(..) | Stmt::If(..) | Stmt::While(..) | Stmt::For(_) | Stmt::Check { .. } | Stmt::RecordComparison(..)
+        Stmt::Set(..)
+            | Stmt::If(..)
+            | Stmt::While(..)
+            | Stmt::For(_)
+            | Stmt::Check { .. }
+            | Stmt::RecordComparison(..)
     );
     (element || simple && !names_private) && sequential && !sets_buffer
 }
 
-/// Moves the accesses of a private array to the copy of iteration `r` of the strip.
-fn shift(stmts: &mut [Stmt], (buffer, block): (Var, Var), pitch: Operand, r: Var) {
-    let moved = |offset: &mut Expr, elem: PrimType| {
-        let by = r * (pitch / elem.size() as i64);
-        *offset = std::mem::replace(offset, Expr::i64(0)) + by;
-    };
+/// Turns the accesses of a private array into accesses of its copy for iteration `r` of a strip.
+fn interleave(stmts: &mut [Stmt], (buffer, block): (Var, Var), strip: Operand, r: Var) {
+    let times = |e: &mut Expr| *e = std::mem::replace(e, Expr::i64(0)) * strip;
+    let at = |offset: &mut Expr| *offset = std::mem::replace(offset, Expr::i64(0)) * strip + r;
     each_stmt_mut(stmts, &mut |stmt| {
         if let Stmt::Load(_, access) | Stmt::Store(access, _) = stmt {
-            let Access { buffer: of, offset, elem, .. } = access;
-            if *of == buffer {
-                *of = block;
-                moved(offset, *elem);
+            if access.buffer == buffer {
+                access.buffer = block;
+                at(&mut access.offset);
+                access.dims.iter_mut().for_each(|(_, stride)| times(stride));
             }
-        } else if let Stmt::Copy { to, from, elem, .. } = stmt {
-            for Region { buffer: of, offset, .. } in [to, from] {
-                if *of == buffer {
-                    *of = block;
-                    moved(offset, *elem);
+        } else if let Stmt::Copy { to, from, elem, extents, .. } = stmt {
+            if to.buffer != buffer && from.buffer != buffer {
+                return;
+            }
+            for side in [&mut *to, &mut *from] {
+                if side.buffer == buffer {
+                    side.buffer = block;
+                    at(&mut side.offset);
+                    side.strides.iter_mut().for_each(times);
                 }
             }
+            *stmt = Stmt::copy(to.clone(), from.clone(), *elem, extents.clone());
         }
     });
+}
+
+/// Returns true if all accesses of each array have the same element size.
+fn have_one_size(f: &For) -> bool {
+    let mut sizes: FxHashMap<Var, u64> = FxHashMap::default();
+    let mut fits = true;
+    each_stmt(&f.body, &mut |stmt| {
+        let mut accessed = |buffer: Var, elem: PrimType| {
+            fits &= *sizes.entry(buffer).or_insert(elem.size()) == elem.size();
+        };
+        if let Stmt::Load(_, access) | Stmt::Store(access, _) = stmt {
+            accessed(access.buffer, access.elem);
+        } else if let Stmt::Copy { to, from, elem, .. } = stmt {
+            accessed(to.buffer, *elem);
+            accessed(from.buffer, *elem);
+        }
+    });
+    fits
 }

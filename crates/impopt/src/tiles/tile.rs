@@ -209,7 +209,13 @@ impl Tile<'_, '_, '_, '_> {
             self.positions(of, side, &mut |tile, names, position, stmts| {
                 let panel = tile.g.counter("panel");
                 tile.g.open();
-                tile.neighbours(side, (first, width, None), (panel.into(), of.pitch, &position), names, stmts);
+                tile.neighbours(
+                    side,
+                    (first, width, None),
+                    (panel.into(), of.pitch, &position),
+                    names,
+                    stmts,
+                );
                 let body = tile.g.close();
                 tile.g.emit_loop(false, (panel, Expr::i64(0), full.into()), body);
             });
