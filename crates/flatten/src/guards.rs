@@ -6,7 +6,8 @@ use ir::name::{Name, Prov};
 use ir::syntax::{Atom, BasicOp, Param};
 use ir::tunable::{Class, Rule, TunableId, TunableTable};
 use ir::types::Type;
-use prim::{BinOp, PrimType, Scalar};
+use prim::{BinOp, CmpOp, PrimType, Scalar};
+use target::chunks::MIN_COLUMNS;
 
 /// The tuning parameters of a function, and the guards of the segops that are being made.
 #[derive(Default)]
@@ -88,5 +89,23 @@ impl Ctx<'_> {
             };
         }
         any
+    }
+
+    /// Appends the condition that a condition holds (the constant `false`: no condition was needed), and
+    /// that none of these sizes is wide enough for tiles.
+    pub(crate) fn unless_wide(&mut self, cond: Atom, sizes: &[Name], prov: Prov) -> Atom {
+        let mut all = cond;
+        for size in sizes {
+            let op = BasicOp::compare(CmpOp::SLt, PrimType::I64, *size, Atom::i64(MIN_COLUMNS));
+            let narrow = self.bind_fresh(("narrow", Type::BOOL), op, prov);
+            all = match all {
+                Atom::Const(_) => narrow.into(),
+                Atom::Var(_) => {
+                    let op = BasicOp::binary(BinOp::And, PrimType::Bool, all, narrow);
+                    self.bind_fresh(("narrow", Type::BOOL), op, prov).into()
+                }
+            };
+        }
+        all
     }
 }

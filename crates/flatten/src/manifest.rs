@@ -12,8 +12,9 @@
 use crate::context::{Ctx, Let};
 use crate::guards::Guard;
 use crate::names::{Names, atoms};
+use crate::reuse::{self, Tiled};
 use crate::scope::{LaneVersions, Scope};
-use crate::{Result, bug, decomp, empty_checks, reuse, rules};
+use crate::{Result, bug, decomp, empty_checks, rules};
 use ir::remark::{Execution, OperationKind};
 use ir::scan_reduce::ScanReduce;
 use ir::seg::{Seg, SegKind, SegOp, SegSpace};
@@ -73,28 +74,37 @@ impl SegopBody {
 pub(crate) fn segop(ctx: &mut Ctx<'_>, scope: Scope<'_>, mut to: Let, segop_body: SegopBody) -> Result {
     let level = enclosing(scope)?;
     to.aux.certs.extend(empty_checks::checks(ctx, scope, &segop_body, to.aux.prov)?);
-    let tiled = reuse::has_tiled_folds(scope.nest, &segop_body.body);
-    let scope = Scope { may_share_inside: scope.may_share_inside && !tiled, ..scope };
+    let mut scope = scope;
+    let mut wide = Vec::new();
+    if scope.at.level.is_none() {
+        match reuse::tiled(scope.nest, &segop_body.body) {
+            Tiled::Never => {}
+            Tiled::Always => scope.may_share_inside = false,
+            Tiled::IfWide(sizes) => wide = sizes,
+        }
+    }
     let may_share = ctx.stack.for_scans_and_reductions(level).is_some() && scope.may_share_inside;
     let original = may_share.then(|| segop_body.clone());
     let (shared, guards) = seg(ctx, scope, segop_body, LaneVersions::Shared, &[])?;
-    let Some(segop_body) = original.filter(|_| !guards.is_empty()) else {
+    let Some(segop_body) = original.filter(|_| !guards.is_empty() || !wide.is_empty()) else {
         remark(ctx, &to.aux, &shared, !guards.is_empty());
         ctx.emit(to, Exp::Op(SegOp::Seg(shared)));
         return Ok(());
     };
-    let make_copy = |ctx: &mut Ctx<'_>, versions| -> Result<Seg<Segs>> {
+    let make_copy = |ctx: &mut Ctx<'_>, scope, versions| -> Result<Seg<Segs>> {
         let segop_body = segop_body.copy(&mut ctx.names);
         Ok(seg(ctx, scope, segop_body, versions, &guards)?.0)
     };
     let long = match guards.as_slice() {
-        [guard] if guard.has_both_versions => make_copy(ctx, LaneVersions::Long)?,
-        [_] => shared,
-        _ => make_copy(ctx, LaneVersions::Each)?,
+        [guard] if guard.has_both_versions => make_copy(ctx, scope, LaneVersions::Long)?,
+        [] | [_] => shared,
+        _ => make_copy(ctx, scope, LaneVersions::Each)?,
     };
     remark(ctx, &to.aux, &long, true);
-    let short = make_copy(ctx, LaneVersions::Loops)?;
+    let loops = Scope { may_share_inside: wide.is_empty() && scope.may_share_inside, ..scope };
+    let short = make_copy(ctx, loops, LaneVersions::Loops)?;
     let cond = ctx.any_guard(&guards, to.aux.prov);
+    let cond = ctx.unless_wide(cond, &wide, to.aux.prov);
     let branch = |ctx: &mut Ctx<'_>, seg| {
         let own = to.fresh(&mut ctx.names, "r");
         let result = atoms(&own.pat);

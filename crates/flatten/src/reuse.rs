@@ -15,8 +15,10 @@ use ir::Soacs;
 use ir::name::Name;
 use ir::soac::{Screma, Soac};
 use ir::syntax::{BasicOp, Body, Exp, Lambda, LoopForm, Stm};
-use ir::walk::{free_names_exp, with_stack};
+use ir::types::Dim;
+use ir::walk::{binders, free_names_exp, with_stack};
 use rustc_hash::FxHashMap;
+use target::chunks::MIN_COLUMNS;
 
 /// A set of the iterations that a value depends on: the segop's, and one bit for each combinator or
 /// loop inside.
@@ -25,22 +27,52 @@ type Iterations = u64;
 /// The segop's own iteration.
 const SEGOP: Iterations = 1;
 /// The number of nested combinators and loops that are told apart.
-const MAX_DEPTH: u32 = 60;
+const MAX_DEPTH: usize = 60;
 
-/// Returns true if a segop's body over a nest contains folds that read one array by the segop's
-/// iteration or an outer loop and another one by an inner loop.
-pub(crate) fn has_tiled_folds(nest: &Nest<'_>, body: &Body<Soacs>) -> bool {
-    let mut walk = Walk { nest, known: FxHashMap::default(), depth: 0, found: false };
+/// The widths of the inner iterations around folds that read one array by these and another one by the
+/// segop's iteration or an outer loop, in a segop's body over a nest.
+fn tiled_folds(nest: &Nest<'_>, body: &Body<Soacs>) -> Vec<Dim> {
+    let mut walk = Walk { nest, known: FxHashMap::default(), widths: Vec::new(), found: Vec::new() };
     walk.body(body);
     walk.found
+}
+
+/// Whether a segop's iterations leave vector lanes to tiles.
+pub(crate) enum Tiled {
+    Never,
+    Always,
+    /// Where any of these sizes, known before the segop, is at least [`MIN_COLUMNS`].
+    IfWide(Vec<Name>),
+}
+
+/// Decides for a segop over a nest with this body, which contains no other segops.
+pub(crate) fn tiled(nest: &Nest<'_>, body: &Body<Soacs>) -> Tiled {
+    let folds = tiled_folds(nest, body);
+    if folds.is_empty() {
+        return Tiled::Never;
+    }
+    let inside = binders(body);
+    let mut sizes = Vec::new();
+    for width in folds {
+        match width {
+            Dim::Const(n) if n < MIN_COLUMNS => {}
+            Dim::Var(size) if !nest.is_variant(size) && !inside.contains(&size) => {
+                if !sizes.contains(&size) {
+                    sizes.push(size);
+                }
+            }
+            Dim::Const(_) | Dim::Var(_) | Dim::Ext(_) => return Tiled::Always,
+        }
+    }
+    if sizes.is_empty() { Tiled::Never } else { Tiled::IfWide(sizes) }
 }
 
 struct Walk<'n, 'p> {
     nest: &'n Nest<'p>,
     known: FxHashMap<Name, Iterations>,
-    /// The number of combinators and loops around.
-    depth: u32,
-    found: bool,
+    /// The widths of the combinators and loops around.
+    widths: Vec<Dim>,
+    found: Vec<Dim>,
 }
 
 impl Walk<'_, '_> {
@@ -68,10 +100,12 @@ impl Walk<'_, '_> {
             Exp::Loop { params, form, body } => {
                 let mut bound: Vec<(Name, Iterations)> =
                     params.iter().map(|param| (param.param.name, all)).collect();
-                if let LoopForm::For { var, .. } = form {
+                let mut width = Dim::Const(0);
+                if let LoopForm::For { var, bound: trips, .. } = form {
                     bound.push((*var, 0));
+                    width = Dim::from_atom(*trips).unwrap_or(width);
                 }
-                self.inside(bound, |walk| walk.body(body));
+                self.inside(width, bound, |walk| walk.body(body));
             }
             Exp::Op(op) => self.soac(op, all),
         }
@@ -79,34 +113,38 @@ impl Walk<'_, '_> {
     }
 
     fn soac(&mut self, op: &Soac, all: Iterations) {
-        let (inputs, lambda): (&[Name], &Lambda<Soacs>) = match op {
+        let (width, inputs, lambda): (Dim, &[Name], &Lambda<Soacs>) = match op {
             Soac::Screma(s) => {
                 let folds = s.scan_reduce.scans.is_empty() && !s.scan_reduce.is_map();
-                self.found |= folds && self.depth > 0 && self.reads_by_rows_and_columns(s);
-                (&s.inputs, &s.map)
+                if folds && self.reads_by_rows_and_columns(s) {
+                    self.found.extend(self.widths.last());
+                }
+                (s.width, &s.inputs, &s.map)
             }
-            Soac::Hist { inputs, map, .. } => (inputs, map),
-            Soac::Stream { inputs, lambda, .. } | Soac::FlatMap { inputs, lambda, .. } => (inputs, lambda),
+            Soac::Hist { width, inputs, map, .. } => (*width, inputs, map),
+            Soac::Stream { width, inputs, lambda, .. } | Soac::FlatMap { width, inputs, lambda } => {
+                (*width, inputs, lambda)
+            }
             Soac::WithAcc { lambda, .. } | Soac::Jvp { lambda, .. } | Soac::Vjp { lambda, .. } => {
-                (&[], lambda)
+                (Dim::Const(1), &[], lambda)
             }
         };
         let elements = inputs.iter().map(|input| self.of(*input));
         let own = elements.chain(std::iter::repeat(all));
         let bound = lambda.params.iter().map(|param| param.name).zip(own).collect();
-        self.inside(bound, |walk| walk.body(&lambda.body));
+        self.inside(width, bound, |walk| walk.body(&lambda.body));
     }
 
     /// Walks a body that binds these names once in each of its iterations.
-    fn inside(&mut self, bound: Vec<(Name, Iterations)>, f: impl FnOnce(&mut Self)) {
-        if self.found || self.depth >= MAX_DEPTH {
+    fn inside(&mut self, width: Dim, bound: Vec<(Name, Iterations)>, f: impl FnOnce(&mut Self)) {
+        if self.widths.len() >= MAX_DEPTH {
             return;
         }
-        self.depth += 1;
-        let own = SEGOP << self.depth;
+        self.widths.push(width);
+        let own = SEGOP << self.widths.len();
         self.known.extend(bound.into_iter().map(|(name, all)| (name, all | own)));
         f(self);
-        self.depth -= 1;
+        self.widths.pop();
     }
 
     /// Returns true if two arrays that a fold reads depend on different iterations around it.

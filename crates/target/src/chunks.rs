@@ -39,6 +39,9 @@ pub const MIN_FULL_CHUNKS: i64 = 4;
 /// The number of iterations of a chunk, expensive or not, where adjacent iterations read adjacent
 /// elements (`bench/run.py rows`, `column_sums`).
 pub const MIN_LANES_CHUNK: i64 = 16;
+/// The number of columns from which nests of iterations around folds are tiled: with fewer, a fold's own
+/// lanes are faster than a register tile that is mostly empty.
+pub const MIN_COLUMNS: i64 = 4;
 /// Rows of up to this many elements are reduced by code specialised for their length: a loop over
 /// one of them has more overhead than work (`bench/run.py nests --case 10000000x1`; 10^7 elements
 /// in rows of 1 are scanned in 2.3 ms instead of 5.6, of 4 in 2.1 instead of 2.6, of 8 in the same

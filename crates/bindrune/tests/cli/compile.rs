@@ -119,8 +119,18 @@ fn dev_prints_every_stage_and_continues_from_its_output() {
         assert_eq!(value.quiet().text(), "13i32\n", "{stage}");
         // Continuing from the text form gives the same result.
         let saved = folder.file("saved.ir", &text);
-        if ["moves", "tail-calls", "lanes", "pipeline", "simplify-loops", "split", "merge", "strided-copies"]
-            .contains(&stage)
+        if [
+            "moves",
+            "tail-calls",
+            "tiles",
+            "lanes",
+            "pipeline",
+            "simplify-loops",
+            "split",
+            "merge",
+            "strided-copies",
+        ]
+        .contains(&stage)
         {
             let value = bindrune(&["dev", &saved, "--run"], "[1, 2, 3]");
             assert_eq!(value.quiet().text(), "13i32\n", "{stage}");

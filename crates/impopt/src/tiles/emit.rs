@@ -126,7 +126,7 @@ impl<'v> Emit<'v> {
         new
     }
 
-    /// A copy of a statement, with new variables for those that it sets.
+    /// A copy of a statement, with new variables for its results.
     pub(super) fn copy(&mut self, stmt: &Stmt, names: &mut Names) {
         for var in super::reuse::sets(stmt) {
             self.like(var, names);

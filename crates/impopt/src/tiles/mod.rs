@@ -53,12 +53,15 @@ use ir::{Context, VectorLanes};
 use nest::{Counted, Nest};
 use reuse::Plan;
 use target::Machine;
+use target::chunks::MIN_COLUMNS;
 
 /// The smallest numbers of rows, and of iterations of the fold, that are tiled.
 const MIN_ROWS: i64 = 4;
-const MIN_DEPTH: i64 = 16;
-/// The smallest number of iterations in all that are worth packing.
-const MIN_ITERATIONS: i64 = 1 << 16;
+const MIN_DEPTH: i64 = 4;
+/// The smallest number of iterations in all that are worth packing: where neighbouring columns are
+/// neighbours in memory, the original nest reads small arrays as fast; elsewhere it gathers them.
+const MIN_ITERATIONS: i64 = 1 << 17;
+const MIN_GATHERED_ITERATIONS: i64 = 1 << 12;
 /// Sizes beyond this do not change the choice.
 const LARGE: i64 = 1 << 20;
 
@@ -235,6 +238,7 @@ fn is_large(g: &mut Emit<'_>, plan: &Plan<'_>) -> Expr {
     let bounded = |trips: Operand| min(trips, LARGE);
     bind!(depth = g(fold.into_iter().map(bounded).reduce(|x, y| min(x * y, LARGE)).unwrap_or(Expr::i64(1))));
     let all = product([bounded(rows), bounded(columns), min(depth, LARGE)]);
-    let least_columns = i64::from(plan.lanes / 2);
-    expr!(MIN_ROWS <= rows && least_columns <= columns && MIN_DEPTH <= depth && MIN_ITERATIONS <= all)
+    let least =
+        if plan.is_contiguous(reuse::Side::Column) { MIN_ITERATIONS } else { MIN_GATHERED_ITERATIONS };
+    expr!(MIN_ROWS <= rows && MIN_COLUMNS <= columns && MIN_DEPTH <= depth && least <= all)
 }

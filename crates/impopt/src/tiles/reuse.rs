@@ -1,4 +1,4 @@
-//! Reuse: the values of a nest's fold that rows share, and those that columns share.
+//! Reuse: the values of a nest's fold that the elements of a row share, or of a column.
 //!
 //! Of two of the independent loops, one counts *rows* and one *columns*. What a statement of the
 //! fold computes depends on the row, on the column, on both or on neither. A value that depends on
@@ -151,7 +151,7 @@ impl<'n> Plan<'n> {
         };
         let (row_values, column_values, carried) =
             (typed(row_values)?, typed(column_values)?, typed(carried)?);
-        let (height, lanes) = register_tile(&column_values, &carried, machine)?;
+        let (height, lanes) = register_tile(&column_values, &carried, kernel, machine)?;
         let height = height.min((MAX_COPIES / kernel.max(1)) as u32);
         let outer = nest.loops.iter().enumerate().filter(|(at, _)| *at != row && *at != column);
         (height >= 2).then(|| Self {
@@ -216,15 +216,18 @@ fn stores_along(nest: &Nest, counter: Var) -> bool {
 fn register_tile(
     columns: &[(Var, PrimType)],
     carried: &[(Var, PrimType)],
+    kernel: usize,
     machine: Machine,
 ) -> Option<(u32, u32)> {
-    let registers = if machine.has_masks() { 32 } else { 16 };
+    let registers: u32 = if machine.has_masks() { 32 } else { 16 };
     let size = |values: &[(Var, PrimType)]| -> u32 { values.iter().map(|(_, ty)| ty.size() as u32).sum() };
     let widest = columns.iter().chain(carried).map(|(_, ty)| ty.size() as u32).max()?;
     let per_vector = |values| size(values).div_ceil(widest);
     let lanes = machine.bytes / widest;
     for vectors in [VECTORS, 1] {
-        let free = (registers - 2_u32).checked_sub(vectors * per_vector(columns))?;
+        // Operands of one instruction, and values between several.
+        let operands = if kernel > 1 { 2 + vectors } else { 2 };
+        let free = (registers - operands).checked_sub(vectors * per_vector(columns))?;
         let rows = free / (vectors * per_vector(carried)).max(1);
         let rows = rows.min(MAX_ROWS) / 2 * 2;
         if rows >= 4 {
@@ -259,8 +262,8 @@ pub(super) fn sets(stmt: &Stmt) -> Vec<Var> {
     all
 }
 
-/// What all variables depend on. Carried variables, and those that the fold sets in several places,
-/// belong to the kernel.
+/// What all variables depend on. Variables that are carried, or set in several places of the fold, belong
+/// to the kernel.
 fn depends(nest: &Nest, (row, column): (Var, Var), carried: &[Var]) -> FxHashMap<Var, DependsOn> {
     let mut depends = FxHashMap::default();
     depends.insert(row, DependsOn { row: true, column: false });

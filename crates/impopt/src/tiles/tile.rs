@@ -416,7 +416,7 @@ impl Tile<'_, '_, '_, '_> {
             state.push(at);
             rows.push(names);
         }
-        // A later part of the fold goes on with what the part before it left.
+        // A later part of the fold continues with the state that the part before it left.
         g.open();
         for (names, at) in rows.iter().zip(&state) {
             for ((var, ty), block) in plan.carried.iter().zip(&self.state_blocks) {
@@ -506,18 +506,24 @@ impl Tile<'_, '_, '_, '_> {
     fn kernel_stmts(&mut self, stmts: &[Stmt], shared: &mut Names, rows: &mut [Names]) {
         for stmt in stmts {
             let own = self.plan.of_stmt(stmt);
-            if own.row && own.column {
-                for names in rows.iter_mut() {
-                    self.g.copy(stmt, names);
-                }
-            } else if !own.row && !own.column {
-                self.g.copy(stmt, shared);
-                for var in sets(stmt) {
-                    if let Some(new) = shared.get(&var) {
-                        for names in rows.iter_mut() {
-                            names.insert(var, *new);
-                        }
+            if own.row || own.column {
+                continue;
+            }
+            self.g.copy(stmt, shared);
+            for var in sets(stmt) {
+                if let Some(new) = shared.get(&var) {
+                    for names in rows.iter_mut() {
+                        names.insert(var, *new);
                     }
+                }
+            }
+        }
+        // A row's intermediate values are dead before the next row's.
+        for names in rows.iter_mut() {
+            for stmt in stmts {
+                let own = self.plan.of_stmt(stmt);
+                if own.row && own.column {
+                    self.g.copy(stmt, names);
                 }
             }
         }

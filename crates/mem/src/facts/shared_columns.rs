@@ -1,5 +1,5 @@
-//! Shared columns: elements that the folds of all iterations of a map read, for each index of an
-//! inner independent loop.
+//! Shared columns: elements that all iterations of a map read in a loop, for each index of an
+//! independent loop around it.
 //!
 //! ```text
 //! segmap (i < n) { loop for j < m {independent} { loop for k < l { a[i, k]
