@@ -26,7 +26,7 @@ type Iterations = u64;
 
 /// The segop's own iteration.
 const SEGOP: Iterations = 1;
-/// The number of nested combinators and loops that are told apart.
+/// The number of nested combinators and loops that are distinguished.
 const MAX_DEPTH: usize = 60;
 
 /// The widths of the inner iterations around folds that read one array by these and another one by the

@@ -50,11 +50,12 @@ struct Private {
 /// A part of an iteration: one nest, or the statements between nests.
 struct Group<'f> {
     stmts: Vec<&'f Stmt>,
-    sets: FxHashSet<Var>,
+    /// The variables that it sets, with repetitions.
+    sets: Vec<Var>,
     names: FxHashSet<Var>,
 }
 
-/// An iteration, taken apart.
+/// The components of an iteration.
 struct Parts<'f> {
     /// Sets of values that are the same in all iterations.
     invariant: Vec<&'f Stmt>,
@@ -163,35 +164,36 @@ impl<'f> Parts<'f> {
         let mut rest: Vec<&Stmt> = Vec::new();
         let mut buffers: FxHashSet<Var> = FxHashSet::default();
         for stmt in &f.body {
-            match stmt {
-                Stmt::Set(var, value) if is_pure(stmt) && def_use.is_set_once(*var) => {
-                    let (mut same, mut again) = (true, true);
-                    each_var(value, &mut |var, _| {
-                        same &= !varying.contains(&var);
-                        again &= !varying.contains(&var) || repeatable.contains(&var);
-                    });
-                    if same {
-                        varying.remove(var);
-                        parts.invariant.push(stmt);
-                    } else if again {
-                        repeatable.insert(*var);
-                        parts.repeated.push(stmt);
-                    } else {
-                        rest.push(stmt);
-                    }
+            if let Stmt::Set(var, value) = stmt
+                && is_pure(stmt)
+                && def_use.is_set_once(*var)
+            {
+                let (mut same, mut again) = (true, true);
+                each_var(value, &mut |var, _| {
+                    same &= !varying.contains(&var);
+                    again &= !varying.contains(&var) || repeatable.contains(&var);
+                });
+                if same {
+                    varying.remove(var);
+                    parts.invariant.push(stmt);
+                } else if again {
+                    repeatable.insert(*var);
+                    parts.repeated.push(stmt);
+                } else {
+                    rest.push(stmt);
                 }
-                Stmt::Alloc(buffer, bytes, check) => {
-                    each_var(bytes, &mut |var, _| fits &= !varying.contains(&var));
-                    buffers.insert(*buffer);
-                    parts.private.push(Private { buffer: *buffer, bytes: bytes.clone(), check: *check });
-                }
-                Stmt::Frame { buffer, elem, count } => {
-                    let bytes = Expr::i64((count * elem.size()) as i64);
-                    buffers.insert(*buffer);
-                    parts.private.push(Private { buffer: *buffer, bytes, check: None });
-                }
-                Stmt::Release(buffer) => fits &= buffers.contains(buffer),
-                _ => rest.push(stmt),
+            } else if let Stmt::Alloc(buffer, bytes, check) = stmt {
+                each_var(bytes, &mut |var, _| fits &= !varying.contains(&var));
+                buffers.insert(*buffer);
+                parts.private.push(Private { buffer: *buffer, bytes: bytes.clone(), check: *check });
+            } else if let Stmt::Frame { buffer, elem, count } = stmt {
+                let bytes = Expr::i64((count * elem.size()) as i64);
+                buffers.insert(*buffer);
+                parts.private.push(Private { buffer: *buffer, bytes, check: None });
+            } else if let Stmt::Release(buffer) = stmt {
+                fits &= buffers.contains(buffer);
+            } else {
+                rest.push(stmt);
             }
         }
         for stmt in &rest {
@@ -204,11 +206,7 @@ impl<'f> Parts<'f> {
         for stmt in rest {
             let alone = has_fold(stmt);
             if alone || before || parts.groups.is_empty() {
-                parts.groups.push(Group {
-                    stmts: Vec::new(),
-                    sets: FxHashSet::default(),
-                    names: FxHashSet::default(),
-                });
+                parts.groups.push(Group { stmts: Vec::new(), sets: Vec::new(), names: FxHashSet::default() });
             }
             before = alone;
             let group = parts.groups.last_mut()?;
@@ -217,7 +215,7 @@ impl<'f> Parts<'f> {
                 each_use(stmt, &mut |var, used| {
                     group.names.insert(var);
                     if used == Use::Sets {
-                        group.sets.insert(var);
+                        group.sets.push(var);
                     }
                 });
             });
@@ -228,14 +226,14 @@ impl<'f> Parts<'f> {
                 owners.entry(*var).or_insert(at);
             }
         }
-        let mut kept: Vec<Var> = owners
-            .iter()
-            .filter(|(var, owner)| {
-                parts.groups.iter().enumerate().any(|(at, group)| at != **owner && group.names.contains(var))
-            })
-            .map(|(var, _)| *var)
-            .collect();
+        let others_name = |var: &Var| {
+            let owner = owners.get(var);
+            parts.groups.iter().enumerate().any(|(at, group)| Some(&at) != owner && group.names.contains(var))
+        };
+        let mut kept: Vec<Var> =
+            parts.groups.iter().flat_map(|group| &group.sets).copied().filter(others_name).collect();
         kept.sort_unstable_by_key(|var| var.index());
+        kept.dedup();
         for var in kept {
             parts.kept.push((var, scalar_type(vars, var)?));
         }
