@@ -100,6 +100,7 @@ fn data(kind: &RemarkKind) -> Value {
             "cycles_in_lanes": gain.vector,
             "cycles_without": gain.scalar,
         }),
+        RemarkKind::Tiled { rows, columns, .. } => json!({ "rows": rows, "columns": columns }),
         RemarkKind::NotVectorised { why: reason, .. } => why(kebab_case(reason)),
         RemarkKind::Executes { what, how, .. } => match how {
             Execution::Tasks { decomp, versions } => json!({

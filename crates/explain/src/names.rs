@@ -220,7 +220,9 @@ impl<'a> SourceNames<'a> {
     /// loops of the imperative IR, those of the function where the decision has none.
     pub fn spans(&self, decision: &'a Remark) -> Vec<SrcLoc> {
         match &decision.kind {
-            RemarkKind::Vectorised { counter, .. } | RemarkKind::NotVectorised { counter, .. } => {
+            RemarkKind::Vectorised { counter, .. }
+            | RemarkKind::Tiled { counter, .. }
+            | RemarkKind::NotVectorised { counter, .. } => {
                 let key = (&*decision.function, &**counter);
                 self.counters.get(&key).map_or(Vec::new(), |at| at.to_vec())
             }

@@ -218,7 +218,7 @@ fn classify(kind: &RemarkKind) -> Option<(Group, Rating)> {
         | RemarkKind::EvaluatedAtCall(_)
         | RemarkKind::Specialised { .. }
         | RemarkKind::SpecialisationReused(_) => (Group::Functions, Rating::Plain),
-        RemarkKind::Vectorised { .. } => (Group::Lanes, Rating::Good),
+        RemarkKind::Vectorised { .. } | RemarkKind::Tiled { .. } => (Group::Lanes, Rating::Good),
         RemarkKind::NotVectorised { why, .. } => (
             Group::Lanes,
             match why {

@@ -15,11 +15,12 @@ use crate::names::{Names, atoms};
 use crate::reuse::{self, Tiled};
 use crate::scope::{LaneVersions, Scope};
 use crate::{Result, bug, decomp, empty_checks, rules};
+use analysis::statements;
 use ir::remark::{Execution, OperationKind};
 use ir::scan_reduce::ScanReduce;
 use ir::seg::{Seg, SegKind, SegOp, SegSpace};
 use ir::soac::{HistOp, Operator};
-use ir::syntax::{Aux, Body, Exp, Lambda};
+use ir::syntax::{Aux, Body, Exp, Lambda, Stm};
 use ir::types::Type;
 use ir::{Segs, Soacs};
 use target::levels::LevelId;
@@ -86,6 +87,9 @@ pub(crate) fn segop(ctx: &mut Ctx<'_>, scope: Scope<'_>, mut to: Let, segop_body
     let may_share = ctx.stack.for_scans_and_reductions(level).is_some() && scope.may_share_inside;
     let original = may_share.then(|| segop_body.clone());
     let (shared, guards) = seg(ctx, scope, segop_body, LaneVersions::Shared, &[])?;
+    if guards.is_empty() && !statements::any(&shared.body, &is_in_lanes) {
+        wide.clear();
+    }
     let Some(segop_body) = original.filter(|_| !guards.is_empty() || !wide.is_empty()) else {
         remark(ctx, &to.aux, &shared, !guards.is_empty());
         ctx.emit(to, Exp::Op(SegOp::Seg(shared)));
@@ -113,6 +117,11 @@ pub(crate) fn segop(ctx: &mut Ctx<'_>, scope: Scope<'_>, mut to: Let, segop_body
     let exp = Exp::If { cond, then_body: branch(ctx, long), else_body: branch(ctx, short) };
     ctx.emit(to, exp);
     Ok(())
+}
+
+/// Returns true for a segop that lanes share.
+fn is_in_lanes(stm: &Stm<Segs>) -> bool {
+    matches!(&stm.exp, Exp::Op(SegOp::Seg(seg)) if seg.level == LevelId::Lanes)
 }
 
 /// The level of a segop with a body in this scope.

@@ -48,7 +48,7 @@ pub fn own_exprs_mut(stmt: &mut Stmt, f: &mut dyn FnMut(&mut Expr)) {
 }
 
 /// Calls `f` on the expressions without operands in an expression.
-fn each_leaf_mut(expr: &mut Expr, f: &mut dyn FnMut(&mut Expr)) {
+pub fn each_leaf_mut(expr: &mut Expr, f: &mut dyn FnMut(&mut Expr)) {
     if matches!(expr, crate::leaf_expr!()) {
         f(expr);
     } else {

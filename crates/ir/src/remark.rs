@@ -82,6 +82,15 @@ pub enum RemarkKind {
         /// Estimated cycles with and without lanes.
         gain: Cycles,
     },
+    /// A nest of independent loops around a fold is tiled, where sizes are large enough.
+    Tiled {
+        /// The outermost loop's counter.
+        counter: Arc<str>,
+        /// Rows of a register tile.
+        rows: u32,
+        /// Columns of a register tile: lanes.
+        columns: u32,
+    },
     /// An independent loop was not vectorised.
     NotVectorised {
         /// The loop's counter.

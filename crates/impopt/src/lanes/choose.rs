@@ -64,8 +64,8 @@ struct Chosen {
     /// The loop's number.
     at: u32,
     lanes: u32,
-    /// The index of its decision.
-    decision: usize,
+    /// The index of its decision; the loops of tiles have none.
+    decision: Option<usize>,
 }
 
 /// A loop that can run in lanes.
@@ -124,9 +124,11 @@ impl Plan {
         for chosen in self.chosen {
             if context.fuel.take() {
                 widths.insert(chosen.at, chosen.lanes);
-            } else if let RemarkKind::Vectorised { counter, .. } = &self.decisions[chosen.decision] {
-                self.decisions[chosen.decision] =
-                    RemarkKind::NotVectorised { counter: counter.clone(), why: NotVectorisedReason::Fuel };
+            } else if let Some(decision) = chosen.decision.and_then(|at| self.decisions.get_mut(at))
+                && let RemarkKind::Vectorised { counter, .. } = decision
+            {
+                let counter = Arc::clone(counter);
+                *decision = RemarkKind::NotVectorised { counter, why: NotVectorisedReason::Fuel };
             }
         }
         for kind in self.decisions {
@@ -222,8 +224,9 @@ impl Planner<'_> {
         let least = (vector / (trips(f) / f64::from(lanes)).ceil() / (body + 1.0)).ceil();
         for chosen in self.chosen.drain(before..) {
             self.loop_versions.remove(&chosen.at);
-            let decision = &mut self.decisions[chosen.decision];
-            if let RemarkKind::Vectorised { counter: inner, .. } = decision {
+            if let Some(decision) = chosen.decision.and_then(|at| self.decisions.get_mut(at))
+                && let RemarkKind::Vectorised { counter: inner, .. } = decision
+            {
                 *decision = RemarkKind::NotVectorised {
                     counter: inner.clone(),
                     why: NotVectorisedReason::OuterVectorised(counter.clone()),
@@ -236,20 +239,15 @@ impl Planner<'_> {
         if !constant && least > 1.0 && expensive && forced.is_none() {
             self.loop_versions.insert(at, LoopVersion::TripCount((least as i64).min(lanes.into())));
         }
-        self.chosen.push(Chosen { at, lanes, decision: self.decisions.len() });
+        self.chosen.push(Chosen { at, lanes, decision: Some(self.decisions.len()) });
         self.decisions.push(RemarkKind::Vectorised { counter, lanes, gain });
         vector
     }
 
     /// A loop for which an earlier pass has chosen the width.
     fn requested(&mut self, f: &For, at: u32, lanes: u32) -> f64 {
-        let candidate = self.candidate(f, at, Some(lanes));
-        let cost = candidate.map_or(f64::MAX, |candidate| candidate.cost);
-        self.chosen.push(Chosen { at, lanes, decision: self.decisions.len() });
-        let (counter, cost) = (self.counter(f), cost.round() as u64);
-        let gain = Cycles { vector: cost, scalar: cost };
-        self.decisions.push(RemarkKind::Vectorised { counter, lanes, gain });
-        cost as f64
+        self.chosen.push(Chosen { at, lanes, decision: None });
+        self.candidate(f, at, Some(lanes)).map_or(f64::MAX, |candidate| candidate.cost)
     }
 
     fn counter(&self, f: &For) -> Arc<str> {

@@ -30,6 +30,7 @@
 //! | [`strips`] | iterations with several nests, a strip of them at a time |
 //! | [`fission`] | loops that combine the results of folds |
 //! | [`reuse`] | what is shared by rows and by columns; the shape of the register tile |
+//! | [`sizes`] | tuning parameters |
 //! | [`tile`] | the code |
 //! | [`emit`] | new variables, renamed copies |
 //!
@@ -41,6 +42,7 @@ mod emit;
 mod fission;
 mod nest;
 mod reuse;
+mod sizes;
 mod strips;
 mod tile;
 
@@ -48,44 +50,86 @@ use emit::Emit;
 use imp::build::{Operand, max, min, product};
 use imp::captures;
 use imp::def_use::DefUse;
-use imp::{CodePlacement, Expr, For, Function, LoopMode, Program, Stmt, Var, VarInfo, bind, expr};
+use imp::rename::{each_leaf_mut, own_exprs_mut};
+use imp::walk::each_stmt_mut;
+use imp::{
+    CodePlacement, Expr, For, Function, LoopMode, Program, Stmt, Tunable, TunableId, Var, VarInfo, bind, expr,
+};
+use ir::name::FunName;
+use ir::remark::RemarkKind;
 use ir::{Context, VectorLanes};
 use nest::{Counted, Nest};
 use reuse::Plan;
+use sizes::{Made, TileSizes};
+use std::sync::Arc;
 use target::Machine;
 use target::chunks::MIN_COLUMNS;
 
 /// The smallest numbers of rows, and of iterations of the fold, that are tiled.
 const MIN_ROWS: i64 = 4;
 const MIN_DEPTH: i64 = 4;
-/// The smallest number of iterations in all that are worth packing: where neighbouring columns are
-/// neighbours in memory, the original nest reads small arrays as fast; elsewhere it gathers them.
-const MIN_ITERATIONS: i64 = 1 << 17;
-const MIN_GATHERED_ITERATIONS: i64 = 1 << 12;
 /// Sizes beyond this do not change the choice.
 const LARGE: i64 = 1 << 20;
 
 /// Tiles nests, each for one unit of fuel.
 pub fn tile(mut program: Program, context: &mut Context) -> Program {
     if context.options.lanes == VectorLanes::Auto {
-        program.functions = context.over(program.functions, |mut function, own| {
-            tile_function(&mut function, own);
-            function
+        let first = program.tunables.len();
+        let tiled = context.over(program.functions, |mut function, own| {
+            let made = tile_function(&mut function, own, first);
+            (function, made)
         });
+        program.functions = tiled
+            .into_iter()
+            .map(|(mut function, mut made)| {
+                let before = program.tunables.len() - first;
+                if before > 0 && !made.is_empty() {
+                    renumber(&mut function, first, before);
+                }
+                program.tunables.append(&mut made);
+                function
+            })
+            .collect();
     }
     program
 }
 
-fn tile_function(function: &mut Function, context: &mut Context) {
+/// Adds to the numbers of the parameters from `first` on, which the pass has made.
+fn renumber(function: &mut Function, first: usize, before: usize) {
+    let moved = |id: &mut TunableId| {
+        if id.index() >= first {
+            *id = TunableId::new(id.index() + before);
+        }
+    };
+    each_stmt_mut(&mut function.body, &mut |stmt| {
+        if let Stmt::RecordComparison(id, _) = stmt {
+            moved(id);
+        }
+        own_exprs_mut(stmt, &mut |expr| {
+            each_leaf_mut(expr, &mut |leaf| {
+                if let Expr::Tunable(id) = leaf {
+                    moved(id);
+                }
+            });
+        });
+    });
+}
+
+/// Tiles the nests of a function. Returns the parameters, which are numbered from `first` on.
+fn tile_function(function: &mut Function, context: &mut Context, first: usize) -> Vec<Tunable> {
     if context.fuel.is_exhausted() {
-        return;
+        return Vec::new();
     }
+    let mut made = Made::none(first);
     let def_use = DefUse::new(function);
     let mut rewrite = Rewrite {
         machine: context.options.machine,
         vars: std::mem::take(&mut function.vars),
         def_use,
         context,
+        name: FunName(Arc::clone(&function.name)),
+        strip_of: None,
+        made: &mut made,
         locals: Vec::new(),
         owned: Vec::new(),
         tiled: false,
@@ -98,6 +142,7 @@ fn tile_function(function: &mut Function, context: &mut Context) {
     if tiled {
         captures::fill(function);
     }
+    made.tunables
 }
 
 struct Rewrite<'c> {
@@ -105,6 +150,10 @@ struct Rewrite<'c> {
     vars: Vec<VarInfo>,
     def_use: DefUse,
     context: &'c mut Context,
+    name: FunName,
+    /// The counter of the loop whose strips are being tiled, for remarks.
+    strip_of: Option<Arc<str>>,
+    made: &'c mut Made,
     /// New variables of the innermost frame, and new owned buffers.
     locals: Vec<Var>,
     owned: Vec<Var>,
@@ -163,11 +212,15 @@ impl Rewrite<'_> {
             return None;
         }
         self.tiled = true;
+        let counter = self.strip_of.clone().unwrap_or_else(|| counter_name(&self.vars, f));
+        let kind = RemarkKind::Tiled { counter, rows: plan.height, columns: plan.lanes };
+        self.context.remark(&self.name.0, Vec::new(), kind);
+        let sizes = TileSizes::make(self.made, &self.name, &plan);
         let mut vars = std::mem::take(&mut self.vars);
         let mut g = Emit::new(&mut vars);
-        let is_large = is_large(&mut g, &plan);
+        let is_large = is_large(&mut g, &plan, sizes);
         g.open();
-        tile::tiled(&mut g, &plan);
+        tile::tiled(&mut g, &plan, sizes);
         let tiled = g.close();
         g.emit(Stmt::If(is_large, tiled, vec![Stmt::For(f.clone())]));
         let (stmts, locals, owned) = g.finish();
@@ -193,6 +246,9 @@ impl Rewrite<'_> {
             vars,
             def_use,
             context: self.context,
+            name: self.name.clone(),
+            strip_of: Some(counter_name(&self.vars, f)),
+            made: self.made,
             locals: Vec::new(),
             owned: Vec::new(),
             tiled: false,
@@ -212,6 +268,11 @@ impl Rewrite<'_> {
     }
 }
 
+/// The name of a loop's counter in remarks.
+fn counter_name(vars: &[VarInfo], f: &For) -> Arc<str> {
+    format!("{}_{}", vars[f.var.index()].hint, f.var.0).into()
+}
+
 /// A function of these variables and statements, to number them.
 fn function_of(vars: Vec<VarInfo>, body: Vec<Stmt>) -> Function {
     Function {
@@ -228,7 +289,7 @@ fn function_of(vars: Vec<VarInfo>, body: Vec<Stmt>) -> Function {
 }
 
 /// Returns true if tiles pay off.
-fn is_large(g: &mut Emit<'_>, plan: &Plan<'_>) -> Expr {
+fn is_large(g: &mut Emit<'_>, plan: &Plan<'_>, sizes: TileSizes) -> Expr {
     let mut trips = |head: &Counted| -> Operand {
         bind!(trips = g(max(head.to.clone() - head.from.clone(), 0)));
         trips
@@ -238,7 +299,8 @@ fn is_large(g: &mut Emit<'_>, plan: &Plan<'_>) -> Expr {
     let bounded = |trips: Operand| min(trips, LARGE);
     bind!(depth = g(fold.into_iter().map(bounded).reduce(|x, y| min(x * y, LARGE)).unwrap_or(Expr::i64(1))));
     let all = product([bounded(rows), bounded(columns), min(depth, LARGE)]);
-    let least =
-        if plan.is_contiguous(reuse::Side::Column) { MIN_ITERATIONS } else { MIN_GATHERED_ITERATIONS };
+    bind!(all = g(all));
+    sizes::record(g, sizes.work, all);
+    let least = Expr::Tunable(sizes.work);
     expr!(MIN_ROWS <= rows && MIN_COLUMNS <= columns && MIN_DEPTH <= depth && least <= all)
 }

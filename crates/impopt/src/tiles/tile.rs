@@ -3,18 +3,12 @@
 use super::emit::{Emit, Names, element};
 use super::nest::{Counted, FoldLoop};
 use super::reuse::{Plan, Side, sets};
+use super::sizes::TileSizes;
 use imp::build::{Operand, max, min, product};
 use imp::walk::{Use, each_stmt, each_use};
 use imp::{Expr, For, LoopMode, Stmt, Var, bind, expr};
 use prim::{PrimType, Scalar};
 use rustc_hash::FxHashSet;
-
-/// The bytes of a packed row of a column panel times its depth: half of a first-level cache.
-const PANEL_BYTES: i64 = 128 * 1024;
-/// The columns of a block.
-const BLOCK_COLUMNS: i64 = 1024;
-/// The rows of a block.
-const BLOCK_ROWS: i64 = 120;
 
 /// A tiled nest under construction.
 struct Tile<'e, 'v, 'p, 'n> {
@@ -53,7 +47,7 @@ struct Depth {
 }
 
 /// Emits the nest.
-pub(super) fn tiled(g: &mut Emit<'_>, plan: &Plan<'_>) {
+pub(super) fn tiled(g: &mut Emit<'_>, plan: &Plan<'_>, sizes: TileSizes) {
     let mut tile = Tile {
         height: plan.height.into(),
         lanes: plan.lanes.into(),
@@ -70,7 +64,7 @@ pub(super) fn tiled(g: &mut Emit<'_>, plan: &Plan<'_>) {
         g,
         plan,
     };
-    tile.nest();
+    tile.nest(sizes);
 }
 
 /// The variables that the packed values of a side are computed from, these included.
@@ -101,7 +95,7 @@ fn needed(plan: &Plan<'_>, side: Side) -> FxHashSet<Var> {
 }
 
 impl Tile<'_, '_, '_, '_> {
-    fn nest(&mut self) {
+    fn nest(&mut self, sizes: TileSizes) {
         let plan = self.plan;
         let (g, height, lanes) = (&mut *self.g, self.height, self.lanes);
         bind!(rows = g(plan.rows.to.clone() - plan.rows.from.clone()));
@@ -115,10 +109,8 @@ impl Tile<'_, '_, '_, '_> {
         let depth = self.trips[0];
         bind!(inner = g(product(&self.trips[1..])));
         self.inner = inner;
-        let width = plan.column_values.iter().map(|(_, ty)| ty.size() as i64).sum::<i64>() * lanes;
-        let most = (PANEL_BYTES / width.max(1)).max(16);
-        let part =
-            if inner == Operand::from(1) { Expr::i64(most) } else { max(Expr::i64(most) / max(inner, 1), 1) };
+        let most = sizes.depth(g, depth * inner);
+        let part = if inner == Operand::from(1) { most } else { max(most / max(inner, 1), 1) };
         bind!(part = g(min(part, depth)));
         bind!(part = g(max(part, 1)));
         bind!(parts = g((depth + (part - 1)) / part));
@@ -127,9 +119,10 @@ impl Tile<'_, '_, '_, '_> {
         self.row_panels = row_panels;
         bind!(padded_rows = g(row_panels * height));
         bind!(padded_columns = g((columns + (lanes - 1)) / lanes * lanes));
-        let (most_rows, most_columns) =
-            (BLOCK_ROWS / height * height, (BLOCK_COLUMNS / lanes).max(1) * lanes);
+        let whole = |most: Expr, unit: i64| max(most / unit, 1) * unit;
+        let most_rows = whole(sizes.rows(g, rows), height);
         bind!(block_rows = g(min(padded_rows, most_rows)));
+        let most_columns = whole(sizes.columns(g, columns), lanes);
         bind!(block_columns = g(min(padded_columns, most_columns)));
         for (_, ty) in &plan.row_values {
             self.row_blocks.push(g.block(*ty, pitch * block_rows, "rows"));

@@ -44,6 +44,7 @@ impl RemarkKind {
             Self::NotVectorised { why: NotVectorisedReason::OuterVectorised(_), .. } => (Subject::Lanes, 1),
             Self::NotVectorised { .. } => (Subject::Lanes, 2),
             Self::Vectorised { gain, .. } => (Subject::Lanes, 3 + gain.scalar),
+            Self::Tiled { .. } => (Subject::Lanes, u64::MAX),
             Self::CheckHoisted(check) => (Subject::Check(*check), HOISTED),
             Self::CheckRemoved { check, .. } => (Subject::Check(*check), REMOVED),
             Self::CheckRemains { check, inside } => {

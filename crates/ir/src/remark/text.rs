@@ -81,6 +81,9 @@ impl RemarkKind {
             Self::Vectorised { lanes, gain, .. } => {
                 format!("vectorised, {lanes} lanes: about {} cycles instead of {}", gain.vector, gain.scalar)
             }
+            Self::Tiled { rows, columns, .. } => {
+                format!("tiled, {rows} rows by {columns} columns in registers, where sizes are large enough")
+            }
             Self::NotVectorised { why: NotVectorisedReason::LlvmVectorises, .. } => {
                 "vectorised by LLVM".to_owned()
             }
@@ -142,6 +145,7 @@ impl RemarkKind {
             Self::Inlined(_) => "inlined",
             Self::NotInlined(..) => "called",
             Self::Vectorised { .. } => "lanes",
+            Self::Tiled { .. } => "tiled",
             Self::NotVectorised { .. } => "no-lanes",
             Self::Loop { .. } => "loop",
             Self::Version { .. } => "version",
@@ -322,6 +326,9 @@ impl fmt::Display for RemarkKind {
             Self::NotInlined(callee, why) => return write!(f, "call of {callee} not inlined: {why}"),
             Self::Vectorised { counter, lanes, gain } => {
                 return write!(f, "loop over {counter} vectorised, {lanes} lanes: {gain}");
+            }
+            Self::Tiled { counter, rows, columns } => {
+                return write!(f, "loop over {counter} tiled, {rows} rows by {columns} columns");
             }
             Self::NotVectorised { counter, why } => {
                 return write!(f, "loop over {counter} not vectorised: {}", why.text(&InternalNames));
