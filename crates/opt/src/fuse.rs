@@ -37,6 +37,7 @@ mod accs;
 mod graph;
 mod horizontal;
 mod indexed_readers;
+mod join;
 mod last_elements;
 mod loop_interchange;
 mod merge;

@@ -119,6 +119,7 @@ impl Ranges {
                 } else {
                     self.may_wrap(s, x, y, certs);
                 }
+                self.near(s, x, y, certs);
                 self.between(s, x, y, certs);
                 self.define_in_row(s, x, y, certs);
             }
@@ -184,6 +185,9 @@ impl Ranges {
                     self.add(zero, s, &certs);
                     if y.node == ZERO && y.offset >= 2 {
                         self.add(s, constant(self.max(s.node) / y.offset), &certs);
+                        if let Some((most, proof)) = self.constant_above(x) {
+                            self.add(s, constant(most / y.offset), &with(&certs, &[&proof]));
+                        }
                         self.part(s, x, y.offset == 2, &certs);
                     } else {
                         self.add(s, x, &certs);
@@ -282,6 +286,23 @@ impl Ranges {
             let less = Term { node: b.node, offset: b.offset - 1 };
             if let Some(proof) = self.prove(a, less) {
                 self.add(s, less, &proof);
+            }
+        }
+    }
+
+    /// `s = x + y`, where one operand is between 0 and a constant.
+    fn near(&mut self, s: Term, x: Term, y: Term, certs: &Certs) {
+        for (x, y) in [(x, y), (y, x)] {
+            if x.node != ZERO
+                && let Some(mut proof) = self.prove(constant(0), y)
+                && let Some((most, p)) = self.constant_above(y)
+                && let Some(q) = self.prove(x, constant(self.max(s.node) - most))
+            {
+                for more in [certs, &p, &q] {
+                    add_certs(&mut proof, more);
+                }
+                self.add(x, s, &proof);
+                self.add(s, Term { node: x.node, offset: x.offset + most }, &proof);
             }
         }
     }

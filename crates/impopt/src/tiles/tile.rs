@@ -134,6 +134,14 @@ impl Tile<'_, '_, '_, '_> {
         for (_, ty) in &plan.carried {
             self.state_blocks.push(g.block(*ty, state.into(), "state"));
         }
+        // What no loop around the tile changes is packed before these, if it is one block.
+        let whole = [
+            (Side::Row, rows, block_rows, padded_rows),
+            (Side::Column, columns, block_columns, padded_columns),
+        ];
+        let [rows_once, columns_once] = whole.map(|(side, all, block, padded)| {
+            self.pack_once(side, all, expr!(block == padded && parts == 1))
+        });
         self.outer_loops(&mut |tile| {
             let g = &mut *tile.g;
             bind!(column_count = g((columns + (block_columns - 1)) / max(block_columns, 1)));
@@ -151,13 +159,13 @@ impl Tile<'_, '_, '_, '_> {
             let is_last = g.var(PrimType::Bool, "is_last");
             g.emit(Stmt::Set(is_last, expr!(part_at + 1 == parts)));
             let of = Depth { first, count, pitch, is_first: is_first.into(), is_last: is_last.into() };
-            tile.pack(Side::Column, of, first_column, some_columns);
+            tile.pack_unless(columns_once, (Side::Column, of, first_column, some_columns));
             let g = &mut *tile.g;
             let row_block = g.counter("block");
             g.open();
             bind!(first_row = g(row_block * block_rows));
             bind!(some_rows = g(min(rows - first_row, block_rows)));
-            tile.pack(Side::Row, of, first_row, some_rows);
+            tile.pack_unless(rows_once, (Side::Row, of, first_row, some_rows));
             tile.kernels(of, (first_row, some_rows), (first_column, some_columns));
             let g = &mut *tile.g;
             let body = g.close();
@@ -172,6 +180,43 @@ impl Tile<'_, '_, '_, '_> {
         for block in blocks.into_iter().flatten().copied().collect::<Vec<_>>() {
             self.g.emit(Stmt::Release(block));
         }
+    }
+
+    /// Packs a side before the loops around the tile, if a condition holds. Returns a variable with that
+    /// condition; `None` if there are no such loops, or what is packed depends on them.
+    fn pack_once(&mut self, side: Side, count: Operand, is_one: Expr) -> Option<Operand> {
+        let needed = &self.needed[side as usize];
+        if self.plan.outer.is_empty() || self.plan.outer.iter().any(|head| needed.contains(&head.var)) {
+            return None;
+        }
+        let g = &mut *self.g;
+        let once = g.var(PrimType::Bool, "once");
+        g.emit(Stmt::Set(once, is_one));
+        g.open();
+        let depth = self.trips[0];
+        bind!(pitch = g(depth * self.inner + 1));
+        let (first, all) = (0.into(), Operand::Const(Scalar::Bool(true)));
+        self.pack(side, Depth { first, count: depth, pitch, is_first: all, is_last: all }, first, count);
+        let g = &mut *self.g;
+        let pack = g.close();
+        g.emit(Stmt::If(once.into(), pack, Vec::new()));
+        Some(once.into())
+    }
+
+    /// Packs a block, unless it was packed before.
+    fn pack_unless(
+        &mut self,
+        once: Option<Operand>,
+        (side, of, first, count): (Side, Depth, Operand, Operand),
+    ) {
+        let Some(once) = once else {
+            return self.pack(side, of, first, count);
+        };
+        self.g.open();
+        self.pack(side, of, first, count);
+        let g = &mut *self.g;
+        let pack = g.close();
+        g.emit(Stmt::If(once.into(), Vec::new(), pack));
     }
 
     /// The independent loops around the tile.

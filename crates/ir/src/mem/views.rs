@@ -16,9 +16,12 @@ pub fn view(op: &BasicOp, shape: &[Dim], lmad_of: impl FnOnce(Name) -> Option<Lm
         BasicOp::Atom(Atom::Var(array))
         | BasicOp::Opaque(Atom::Var(array))
         | BasicOp::Update { array, .. }
-        | BasicOp::FlatUpdate { array, .. }
-        | BasicOp::Reshape { kind: ReshapeKind::Coerce, array, .. } => {
-            (*array, lmad_of(*array)?.with_extents(shape))
+        | BasicOp::FlatUpdate { array, .. } => (*array, lmad_of(*array)?.with_extents(shape)),
+        BasicOp::Reshape { kind: ReshapeKind::Coerce, array, .. } => {
+            // The sizes are equal; the new ones may be constants.
+            let lmad = lmad_of(*array)?;
+            let coerced = reshaped(&lmad, shape).unwrap_or_else(|| lmad.with_extents(shape));
+            (*array, coerced)
         }
         BasicOp::Index { array, slice } => (*array, lmad_of(*array)?.slice(slice)),
         BasicOp::FlatIndex { array, offset, dims } => (*array, lmad_of(*array)?.flat_slice(*offset, dims)),

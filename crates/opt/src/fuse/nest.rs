@@ -142,6 +142,12 @@ impl Nest {
         })
     }
 
+    /// Sets the auxiliary data of the inner maps, and the type of the results.
+    pub(super) fn set_inner(&mut self, inner: Vec<Aux>, ret: Type) {
+        self.inner = inner;
+        self.ret = vec![ret];
+    }
+
     /// Builds the maps over the current levels. Results get the names of `pat`, whose types are
     /// set. `None` if a level reads no array.
     pub(super) fn build(

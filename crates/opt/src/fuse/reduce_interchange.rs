@@ -74,7 +74,7 @@ impl Fuser<'_> {
             throwaway.push(fresh(&hint, ty, self.names, &mut self.types));
         }
         let swap = IndexSpaceChange::Order(vec![1, 0]);
-        let (mut made, before) = self.changed(graph, nest, &swap, throwaway, aux)?;
+        let (mut made, before) = self.changed(graph, nest, &swap, Vec::new(), throwaway, aux)?;
         self.reduce_inside(&mut made, reduces)?;
         made.pat = pat;
         graph.replace(producer, made);

@@ -11,6 +11,9 @@ pub(super) enum IndexSpaceChange {
     Order(Vec<usize>),
     /// The outermost level is split into several.
     Split(Vec<Dim>),
+    /// The outer levels, with these widths, become one of the total width. The inner ones are
+    /// constants.
+    Join { parts: Vec<Dim>, total: Dim },
     /// Replaces the widths of the outer levels by equal ones.
     Rename(Vec<Dim>),
     /// Slices the outer levels.
@@ -30,6 +33,12 @@ impl IndexSpaceChange {
                 ReshapeKind::Coerce => {
                     let last = (0..dims.len()).rev().find(|i| shape[*i] != dims[*i])?;
                     Some(Self::Rename(shape[..=last].to_vec()))
+                }
+                ReshapeKind::Arbitrary if shape.len() < dims.len() => {
+                    let joined = dims.len() + 1 - shape.len();
+                    let inner = dims[1..joined].iter().all(|dim| matches!(dim, Dim::Const(n) if *n > 0));
+                    let joins = inner && shape[1..] == dims[joined..];
+                    joins.then(|| Self::Join { parts: dims[..joined].to_vec(), total: shape[0] })
                 }
                 ReshapeKind::Arbitrary => {
                     let parts = (shape.len() + 1).checked_sub(dims.len())?;
@@ -52,6 +61,7 @@ impl IndexSpaceChange {
         match self {
             Self::Order(order) => order.len(),
             Self::Split(_) => 1,
+            Self::Join { parts, total: _ } => parts.len(),
             Self::Rename(dims) => dims.len(),
             Self::Slices(slices) => slices.len(),
         }
@@ -62,6 +72,9 @@ impl IndexSpaceChange {
         match self {
             Self::Order(order) => order.iter().map(|level| before[*level]).collect(),
             Self::Split(parts) => parts.clone(),
+            Self::Join { parts, total } => {
+                std::iter::once(*total).chain(before[parts.len()..].iter().copied()).collect()
+            }
             Self::Rename(dims) => dims.clone(),
             Self::Slices(slices) => {
                 let count = |(index, dim): (&DimIndex, &Dim)| match index {
@@ -109,6 +122,17 @@ impl IndexSpaceChange {
                 let view = BasicOp::Reshape { kind: ReshapeKind::Arbitrary, shape: shape.collect(), array };
                 (levels.collect(), Some(view))
             }
+            Self::Join { parts, total } => {
+                let less = parts.len() - 1;
+                if read.levels.first() != Some(&0) {
+                    return (read.levels.iter().map(|level| level - less).collect(), None);
+                }
+                // It has all joined levels; the others are computed (`join`).
+                let levels = std::iter::once(0).chain(read.levels[parts.len()..].iter().map(|l| l - less));
+                let shape = std::iter::once(*total).chain(dims[parts.len()..].iter().copied());
+                let view = BasicOp::Reshape { kind: ReshapeKind::Arbitrary, shape: shape.collect(), array };
+                (levels.collect(), Some(view))
+            }
             Self::Rename(to) => {
                 let own = read.levels.iter().map(|level| to[*level]);
                 let shape = own.chain(rest()).collect();
@@ -125,7 +149,7 @@ impl IndexSpaceChange {
 }
 
 /// The slice of a whole dimension.
-fn whole(dim: Dim) -> DimIndex {
+pub(super) fn whole(dim: Dim) -> DimIndex {
     DimIndex::Slice { start: Atom::i64(0), count: dim, stride: Atom::i64(1) }
 }
 

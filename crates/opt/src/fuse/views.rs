@@ -13,11 +13,11 @@
 
 use super::graph::{Graph, inputs};
 use super::nest::{Nest, Read, fresh};
-use super::view_change::{IndexSpaceChange, alike, viewed};
-use super::{Fuser, is_slice};
+use super::view_change::{IndexSpaceChange, alike, viewed, whole};
+use super::{Fuser, is_slice, join};
 use crate::simplify::add_certs;
 use ir::soac::Soac;
-use ir::syntax::{Atom, Aux, BasicOp, Exp, Param, ReshapeKind, Stm};
+use ir::syntax::{Atom, Aux, BasicOp, DimIndex, Exp, Param, ReshapeKind, Stm};
 use ir::types::{Dim, Type};
 use ir::typing::basic_type;
 use ir::{Name, Soacs};
@@ -79,7 +79,14 @@ impl Fuser<'_> {
             views.push(graph.direct_successors(producer).into_iter().find(|v| once && same(v))?);
         }
         let last = *views.iter().max_by_key(|view| graph.position(**view))?;
-        let nest = Nest::of(screma, change.depth())?;
+        let mut before: Vec<Stm<Soacs>> = Vec::new();
+        let nest = match Nest::of(screma, change.depth()) {
+            None if matches!(change, IndexSpaceChange::Join { .. }) => {
+                let depth = (change.depth(), stm.aux.prov);
+                Nest::of_views(screma, depth, self.names, &mut self.types, &mut before)?
+            }
+            nest => nest?,
+        };
         let alone = std::iter::once(&producer).chain(&views).all(|node| {
             *node == last || graph.no_path_through_others(*node, last) && !graph.collide(*node, last)
         });
@@ -94,7 +101,7 @@ impl Fuser<'_> {
             add_certs(&mut aux.certs, &view.aux.certs);
             aux.prov = self.provs.merge(aux.prov, view.aux.prov);
         }
-        let (made, before) = self.changed(graph, nest, &change, pat, aux)?;
+        let (made, before) = self.changed(graph, nest, &change, before, pat, aux)?;
         for view in views.iter().filter(|view| **view != last) {
             graph.merge(*view, last, Vec::new());
         }
@@ -148,7 +155,8 @@ impl Fuser<'_> {
             pat.push(fresh(&hint, param.ty.clone(), self.names, &mut self.types));
         }
         let whole = aux.clone();
-        let (made, before) = self.changed(graph, nest, &IndexSpaceChange::Split(parts), pat, aux)?;
+        let split = IndexSpaceChange::Split(parts);
+        let (made, before) = self.changed(graph, nest, &split, Vec::new(), pat, aux)?;
         let renamed: Vec<Stm<Soacs>> = own
             .into_iter()
             .zip(&made.pat)
@@ -179,17 +187,21 @@ impl Fuser<'_> {
         Some((array, IndexSpaceChange::of(op, self.types.type_of(array))?))
     }
 
-    /// The nest after a change, and the views that it reads.
+    /// The nest after a change, and the views that it reads, behind the statements `before`.
     pub(super) fn changed(
         &mut self,
         graph: &Graph,
         mut nest: Nest,
         change: &IndexSpaceChange,
+        mut before: Vec<Stm<Soacs>>,
         pat: Vec<Param<Soacs>>,
         aux: Aux,
     ) -> Option<(Stm<Soacs>, Vec<Stm<Soacs>>)> {
-        let mut before: Vec<Stm<Soacs>> = Vec::new();
         let mut reads: Vec<Read> = Vec::with_capacity(nest.reads.len());
+        let mut index = None;
+        if let IndexSpaceChange::Join { parts, total } = change {
+            index = self.join(graph, &mut nest, (parts, *total), &mut before, &aux)?;
+        }
         for mut read in std::mem::take(&mut nest.reads) {
             if let IndexSpaceChange::Split(parts) = change
                 && let Some(counted) = self.iota_of(graph, &read)
@@ -221,10 +233,45 @@ impl Fuser<'_> {
             }
             reads.push(read);
         }
+        reads.extend(index);
         nest.reads = reads;
         nest.levels = change.levels(&nest.levels);
         let made = nest.build(pat, aux, self.names, &mut self.types)?;
         Some((made, before))
+    }
+
+    /// Computes what a nest reads by some of the joined levels from the index of the joined one. Returns the
+    /// read of that index, if there is such a read.
+    fn join(
+        &mut self,
+        graph: &Graph,
+        nest: &mut Nest,
+        (parts, total): (&[Dim], Dim),
+        before: &mut Vec<Stm<Soacs>>,
+        aux: &Aux,
+    ) -> Option<Option<Read>> {
+        let joined = |read: &Read| read.levels.iter().filter(|level| **level < parts.len()).count();
+        let (computed, kept): (Vec<Read>, Vec<Read>) = std::mem::take(&mut nest.reads)
+            .into_iter()
+            .partition(|read| joined(read) > 0 && joined(read) < parts.len());
+        if computed.iter().any(|read| joined(read) < read.levels.len()) {
+            return None;
+        }
+        nest.reads = kept;
+        if computed.is_empty() {
+            return Some(None);
+        }
+        let made = join::delinearised(parts, total, aux, self.names, &mut self.types);
+        let mut stms = made.stms;
+        for read in computed {
+            let counted = self.iota_of(graph, &read).or_else(|| join::iota_in(before, read.array));
+            let names = (&mut *self.names, &mut self.types);
+            stms.extend(join::element(read, counted, &made.indices, names, aux));
+        }
+        stms.append(&mut nest.body.stms);
+        nest.body.stms = stms;
+        before.push(made.iota);
+        Some(Some(made.read))
     }
 
     /// The start and stride, if the array read is an `iota`.
@@ -275,6 +322,11 @@ impl Fuser<'_> {
         nest.body.stms = stms;
         reads
     }
+}
+
+/// Slices of whole dimensions.
+pub(super) fn whole_dims(dims: &[Dim]) -> impl Iterator<Item = DimIndex> + '_ {
+    dims.iter().copied().map(whole)
 }
 
 /// Returns true if the rows of an array bound by a statement are results of combinators.
