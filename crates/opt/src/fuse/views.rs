@@ -198,7 +198,7 @@ impl Fuser<'_> {
         aux: Aux,
     ) -> Option<(Stm<Soacs>, Vec<Stm<Soacs>>)> {
         let mut reads: Vec<Read> = Vec::with_capacity(nest.reads.len());
-        let mut index = None;
+        let mut index = Vec::new();
         if let IndexSpaceChange::Join { parts, total } = change {
             index = self.join(graph, &mut nest, (parts, *total), &mut before, &aux)?;
         }
@@ -241,7 +241,7 @@ impl Fuser<'_> {
     }
 
     /// Computes what a nest reads by some of the joined levels from the index of the joined one. Returns the
-    /// read of that index, if there is such a read.
+    /// read of that index, if there are any.
     fn join(
         &mut self,
         graph: &Graph,
@@ -249,7 +249,7 @@ impl Fuser<'_> {
         (parts, total): (&[Dim], Dim),
         before: &mut Vec<Stm<Soacs>>,
         aux: &Aux,
-    ) -> Option<Option<Read>> {
+    ) -> Option<Vec<Read>> {
         let joined = |read: &Read| read.levels.iter().filter(|level| **level < parts.len()).count();
         let (computed, kept): (Vec<Read>, Vec<Read>) = std::mem::take(&mut nest.reads)
             .into_iter()
@@ -259,7 +259,7 @@ impl Fuser<'_> {
         }
         nest.reads = kept;
         if computed.is_empty() {
-            return Some(None);
+            return Some(Vec::new());
         }
         let made = join::delinearised(parts, total, aux, self.names, &mut self.types);
         let mut stms = made.stms;
@@ -271,7 +271,7 @@ impl Fuser<'_> {
         stms.append(&mut nest.body.stms);
         nest.body.stms = stms;
         before.push(made.iota);
-        Some(Some(made.read))
+        Some(vec![made.read])
     }
 
     /// The start and stride, if the array read is an `iota`.
