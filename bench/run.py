@@ -55,6 +55,7 @@ from nests import figure_nests, figure_scaling, report_nests, report_scaling
 from reference import figure_reference, report_reference
 from results import number, summary, table
 from rows import figure_rows
+from users import PEERS as LIBRARIES, figure_users
 from values import random_i32s
 
 sys.path.insert(0, str(HERE / "machine"))
@@ -221,6 +222,12 @@ def report_basis(figure):
     return [f"{figure['elements']:,} elements.", "", *report_times(figure, [])]
 
 
+def report_users(figure):
+    lines = report_times(figure, LIBRARIES)
+    speeds = ", ".join(f"{name} {number(speed, 0)}" for name, speed in figure["gflops"].items())
+    return [*lines, "", f"Operations per nanosecond: {speeds}."]
+
+
 def report_rows(figure):
     return report_times(figure, ["futhark c", "futhark multicore"])
 
@@ -254,6 +261,7 @@ FIGURES = {
     "mini": Figure(figure_mini, report_mini, "The nine mini-benchmarks"),
     "small": Figure(figure_small, report_small, "The mini-benchmarks on small inputs"),
     "basis": Figure(figure_basis, report_basis, "Library functions written in Futhark and built-in ones"),
+    "users": Figure(figure_users, report_users, "Programs as users write them"),
     "rows": Figure(figure_rows, report_rows, "Reductions along the rows and columns of matrices of 32 MB"),
     "lanes": Figure(figure_lanes, report_lanes, "Programs with and without vector lanes"),
     "functions": Figure(figure_functions, report_functions, "Mathematical functions on one core"),

@@ -30,6 +30,7 @@
 //! | [`branch_probability`], [`critical_path`] | conditions that nearly always hold; the loop-carried critical path |
 //! | [`cost`], [`choose`] | the cost model, the choice of loops and widths |
 //! | [`positions`], [`strides`] | lane positions of accesses, accesses along rows |
+//! | [`index_sets`] | loops whose indices jump once |
 //! | [`short_rows`] | loops over rows that may have few elements |
 //! | [`delinearise`] | delinearisation of loops over pairs of indices |
 //! | [`trip_bounds`] | trip-count bounds: loops that do nothing from some index on |
@@ -49,6 +50,7 @@ mod delinearise;
 mod divergence;
 mod emit;
 mod expand;
+mod index_sets;
 mod indices;
 mod legality;
 mod positions;
@@ -85,6 +87,7 @@ fn vectorise_function(function: &mut Function, context: &mut Context) {
     }
     expand::expand(function);
     sink::sink(function);
+    index_sets::split(function, &mut context.fuel);
     let mut def_use = DefUse::new(function);
     let mut flat = delinearise::find(function, &def_use);
     flat.retain(|_, _| context.fuel.take());
