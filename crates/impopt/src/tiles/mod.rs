@@ -68,6 +68,9 @@ use target::chunks::MIN_COLUMNS;
 /// The smallest numbers of rows, and of iterations of the fold, that are tiled.
 const MIN_ROWS: i64 = 4;
 const MIN_DEPTH: i64 = 4;
+/// The same in strips, whose values between nests are stored and loaded: rows of up to four elements are
+/// [specialised](crate::lanes) in the original loop.
+const MIN_DEPTH_IN_STRIPS: i64 = 5;
 /// Sizes beyond this do not change the choice.
 const LARGE: i64 = 1 << 20;
 
@@ -133,6 +136,7 @@ fn tile_function(function: &mut Function, context: &mut Context, first: usize) -
         locals: Vec::new(),
         owned: Vec::new(),
         tiled: false,
+        conditions: Vec::new(),
     };
     let body = std::mem::take(&mut function.body);
     let body = rewrite.block(body, DefUse::FIRST);
@@ -158,6 +162,8 @@ struct Rewrite<'c> {
     locals: Vec<Var>,
     owned: Vec<Var>,
     tiled: bool,
+    /// In a strip: that the nests are large enough, whatever the strip.
+    conditions: Vec<Expr>,
 }
 
 impl Rewrite<'_> {
@@ -218,7 +224,11 @@ impl Rewrite<'_> {
         let sizes = TileSizes::make(self.made, &self.name, &plan);
         let mut vars = std::mem::take(&mut self.vars);
         let mut g = Emit::new(&mut vars);
-        let is_large = is_large(&mut g, &plan, sizes);
+        if self.strip_of.is_some() {
+            self.conditions.extend(conditions_in_strip(&plan));
+        }
+        let min_depth = if self.strip_of.is_some() { MIN_DEPTH_IN_STRIPS } else { MIN_DEPTH };
+        let is_large = is_large(&mut g, &plan, sizes, min_depth);
         g.open();
         tile::tiled(&mut g, &plan, sizes);
         let tiled = g.close();
@@ -252,6 +262,7 @@ impl Rewrite<'_> {
             locals: Vec::new(),
             owned: Vec::new(),
             tiled: false,
+            conditions: Vec::new(),
         };
         let body = rewrite.block(body, DefUse::FIRST);
         if !rewrite.tiled {
@@ -263,6 +274,7 @@ impl Rewrite<'_> {
         self.tiled = true;
         self.locals.extend(locals);
         self.owned.extend(owned);
+        let fits = rewrite.conditions.into_iter().fold(fits, |fits, condition| expr!(fits && condition));
         before.push(Stmt::If(fits, body, vec![Stmt::For(f.clone())]));
         Some(before)
     }
@@ -288,8 +300,17 @@ fn function_of(vars: Vec<VarInfo>, body: Vec<Stmt>) -> Function {
     }
 }
 
+/// The conditions on the sizes of a nest in a strip, whose outermost loop is the strip's.
+fn conditions_in_strip(plan: &Plan<'_>) -> [Expr; 2] {
+    let trips = |head: &Counted| max(head.to.clone() - head.from.clone(), 0);
+    let inner = if plan.rows.var == plan.nest.loops[0].var { plan.columns } else { plan.rows };
+    let depth = plan.nest.fold.levels().map(|level| min(trips(&level.head), LARGE));
+    let depth = depth.reduce(|x, y| min(x * y, LARGE)).unwrap_or(Expr::i64(1));
+    [expr!(MIN_COLUMNS <= trips(inner)), expr!(MIN_DEPTH_IN_STRIPS <= depth)]
+}
+
 /// Returns true if tiles pay off.
-fn is_large(g: &mut Emit<'_>, plan: &Plan<'_>, sizes: TileSizes) -> Expr {
+fn is_large(g: &mut Emit<'_>, plan: &Plan<'_>, sizes: TileSizes, min_depth: i64) -> Expr {
     let mut trips = |head: &Counted| -> Operand {
         bind!(trips = g(max(head.to.clone() - head.from.clone(), 0)));
         trips
@@ -302,5 +323,5 @@ fn is_large(g: &mut Emit<'_>, plan: &Plan<'_>, sizes: TileSizes) -> Expr {
     bind!(all = g(all));
     sizes::record(g, sizes.work, all);
     let least = Expr::Tunable(sizes.work);
-    expr!(MIN_ROWS <= rows && MIN_COLUMNS <= columns && MIN_DEPTH <= depth && least <= all)
+    expr!(MIN_ROWS <= rows && MIN_COLUMNS <= columns && min_depth <= depth && least <= all)
 }
