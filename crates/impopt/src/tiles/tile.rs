@@ -10,6 +10,10 @@ use imp::{Expr, For, LoopMode, Stmt, Var, bind, expr};
 use prim::{PrimType, Scalar};
 use rustc_hash::FxHashSet;
 
+/// Iterations of the fold that are packed for one row or column after another, where it is not along these that arrays
+/// are contiguous: what they write stays in the first-level cache.
+const STRIP: i64 = 16;
+
 /// A tiled nest under construction.
 struct Tile<'e, 'v, 'p, 'n> {
     g: &'e mut Emit<'v>,
@@ -267,17 +271,26 @@ impl Tile<'_, '_, '_, '_> {
         }
         let panel = self.g.counter("panel");
         self.g.open();
-        let w = self.g.counter("w");
+        let strip = self.g.counter("strip");
         self.g.open();
         let g = &mut *self.g;
+        bind!(done = g(strip * STRIP));
+        bind!(first_here = g(of.first + done));
+        bind!(count_here = g(min(of.count - done, STRIP)));
+        let here = Depth { first: first_here, count: count_here, ..of };
+        let w = g.counter("w");
+        g.open();
         bind!(index = g(min(first + panel * width + w, all - 1)));
-        self.positions(of, side, &mut |tile, names, position, stmts| {
+        self.positions_from(done.into(), here, side, &mut |tile, names, position, stmts| {
             let at = (panel * of.pitch + position) * width + w;
             tile.value_of(side, index.into(), names, stmts, at);
         });
         let body = self.g.close();
         self.g.emit_loop(false, (w, Expr::i64(0), Expr::i64(width)), body);
         let g = &mut *self.g;
+        let body = g.close();
+        bind!(strips = g((of.count + (STRIP - 1)) / STRIP));
+        g.emit_loop(false, (strip, Expr::i64(0), strips.into()), body);
         let body = g.close();
         bind!(panels = g((count + (width - 1)) / width));
         g.emit_loop(false, (panel, Expr::i64(0), panels.into()), body);
@@ -304,8 +317,19 @@ impl Tile<'_, '_, '_, '_> {
 
     /// The loops of a part of the fold; `f` emits the innermost body.
     fn positions(&mut self, of: Depth, side: Side, f: &mut dyn FnMut(&mut Self, &Names, Expr, &[&Stmt])) {
+        self.positions_from(Expr::i64(0), of, side, f);
+    }
+
+    /// As [`Self::positions`], for iterations of the outermost loop that follow `done` others of the part.
+    fn positions_from(
+        &mut self,
+        done: Expr,
+        of: Depth,
+        side: Side,
+        f: &mut dyn FnMut(&mut Self, &Names, Expr, &[&Stmt]),
+    ) {
         let fold = &self.plan.nest.fold;
-        self.level(fold, 0, of, (side, Expr::i64(0)), &mut self.outer.clone(), &mut Vec::new(), f);
+        self.level(fold, 0, of, (side, done), &mut self.outer.clone(), &mut Vec::new(), f);
     }
 
     #[allow(clippy::too_many_arguments, reason = "a recursion over levels")]
@@ -357,7 +381,8 @@ impl Tile<'_, '_, '_, '_> {
         self.g.open();
         let var = self.g.like(level.head.var, names);
         self.g.emit(Stmt::Set(var, level.head.from.clone() + (first + counter)));
-        let position = if number == 0 { counter.into() } else { outer * self.trips[number] + counter };
+        let outer = if number == 0 { outer } else { outer * self.trips[number] };
+        let position = outer + counter;
         f(self, names, position);
         ((counter, count.into()), self.g.close())
     }
