@@ -12,6 +12,7 @@
 use crate::emit::{Emit, call, call_value, var_type};
 use crate::error::{Error, Res};
 use crate::ops::Ops;
+use crate::quiet::{is_quiet, quiet_vars};
 use crate::types::{Value, int, pointer};
 use imp::{Expr, Function, Stmt, Var, VarType};
 use inkwell::IntPredicate;
@@ -71,12 +72,18 @@ pub struct VarFacts {
     frame_arrays: FxHashSet<Var>,
     /// True for the variables that are set once before all reads ([`imp::set_once`]), by index.
     set_once: Vec<bool>,
+    /// True for the variables that are never signalling NaNs, by index.
+    quiet: Vec<bool>,
 }
 
 impl VarFacts {
     /// The facts on a function's variables.
     pub fn new(function: &Function) -> Self {
-        Self { frame_arrays: frame_array_vars(&function.body), set_once: imp::set_once(function) }
+        Self {
+            frame_arrays: frame_array_vars(&function.body),
+            set_once: imp::set_once(function),
+            quiet: quiet_vars(function),
+        }
     }
 }
 
@@ -436,6 +443,15 @@ impl<'e, 'p, 'c> FunctionEmitter<'e, 'p, 'c> {
                 let x = self.expr(x)?;
                 let exponent = small_power(y).unwrap_or_default();
                 self.ops().constant_power(x, exponent)
+            }
+            Expr::Scalar(ScalarOp::Binary(op @ (BinOp::FMin | BinOp::FMax), ty, x, y))
+                if is_quiet(x, &self.facts.quiet) && is_quiet(y, &self.facts.quiet) =>
+            {
+                let (x, y) = (self.expr(x)?, self.expr(y)?);
+                match self.ops().quiet_range(*op, *ty, x, y)? {
+                    Some(value) => Ok(value),
+                    None => self.ops().binary(*op, *ty, x, y),
+                }
             }
             Expr::Scalar(op) => {
                 let op = op.as_ref().try_map(|x| self.expr(x))?;

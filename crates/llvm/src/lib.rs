@@ -40,6 +40,7 @@ mod ops;
 mod partition;
 mod passes;
 mod program_table;
+mod quiet;
 mod results;
 mod stack_use;
 mod stmt;

@@ -12,6 +12,7 @@ mod instructions;
 mod int;
 mod lanes;
 mod quotients;
+mod ranges;
 mod reciprocals;
 mod roots;
 

@@ -6,6 +6,7 @@ mod fma;
 mod frames;
 mod operators;
 mod programs;
+mod ranges;
 mod reciprocals;
 mod roots;
 mod tunables;
