@@ -19,7 +19,7 @@ use imp::build::{and, select};
 use imp::def_use::DefUse;
 use imp::rename::{each_var_mut, own_exprs_mut};
 use imp::walk::{Use, each_part_mut, each_stmt, each_stmt_mut, each_use, each_var};
-use imp::{Expr, For, Function, LoopMode, Stmt, Var, VarInfo, expr};
+use imp::{Expr, For, Function, LoopMode, Stmt, Var, VarInfo, VarType, expr};
 use ir::Fuel;
 use prim::{BinOp, CmpOp, PrimType, ScalarOp};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -124,6 +124,7 @@ impl Splitter<'_> {
     fn jump(&self, f: &For, at: u32) -> Option<Jump> {
         let simple = |stmt: &Stmt| matches!(stmt, Stmt::Set(..) | Stmt::Load(..) | Stmt::Store(..));
         if f.mode != (LoopMode::Seq { independent: true })
+            || self.vars[f.var.index()].ty != VarType::Scalar(PrimType::I64)
             || f.body.len() > MAX_STATEMENTS
             || self.only.as_ref().is_some_and(|only| !only.contains(&f.var))
             || !f.body.iter().all(simple)
@@ -178,7 +179,7 @@ impl Splitter<'_> {
         let (lo, hi) = (f.from.clone(), f.to.clone());
         let mut bind = |value: Expr, hint: &str, ty: PrimType| {
             let var = Var::new(self.vars.len());
-            self.vars.push(VarInfo { ty: imp::VarType::Scalar(ty), hint: hint.into() });
+            self.vars.push(VarInfo { ty: VarType::Scalar(ty), hint: hint.into() });
             self.fresh.push(var);
             out.push(Stmt::Set(var, value));
             var

@@ -17,7 +17,8 @@ use super::reuse::sets;
 use imp::build::max;
 use imp::def_use::DefUse;
 use imp::walk::{each_stmt, each_use, each_var, scalar_type};
-use imp::{Access, Expr, For, LoopMode, Stmt, Var, VarInfo};
+use imp::{Access, Expr, For, LoopMode, Stmt, Var, VarInfo, VarType};
+use prim::PrimType;
 use rustc_hash::FxHashSet;
 
 /// The loops that replace a loop, and the arrays that they need, with their sizes in bytes.
@@ -29,7 +30,8 @@ pub(super) struct Split {
 /// Splits a sequential loop around a fold, the statement with number `at`.
 pub(super) fn split(g: &mut Emit<'_>, f: &For, at: u32, vars: &[VarInfo], def_use: &DefUse) -> Option<Split> {
     let has_fold = f.body.iter().any(|stmt| matches!(stmt, Stmt::For(_)));
-    if f.mode != (LoopMode::Seq { independent: false }) || !has_fold {
+    let by_index = vars[f.var.index()].ty == VarType::Scalar(PrimType::I64);
+    if f.mode != (LoopMode::Seq { independent: false }) || !has_fold || !by_index {
         return None;
     }
     let own: FxHashSet<Var> = f.body.iter().flat_map(sets).collect();

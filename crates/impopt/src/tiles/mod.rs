@@ -212,7 +212,7 @@ impl Rewrite<'_> {
 
     /// The tiled nest and the original one, if the nest can be tiled.
     fn tiled_nest(&mut self, f: &For, at: u32) -> Option<Vec<Stmt>> {
-        let nest = Nest::of(f, at, &self.def_use)?;
+        let nest = Nest::of(f, at, &self.vars, &self.def_use)?;
         let plan = Plan::of(&nest, &self.vars, self.machine)?;
         if !self.context.fuel.take() {
             return None;
@@ -242,8 +242,11 @@ impl Rewrite<'_> {
 }
 
 impl Rewrite<'_> {
-    /// A loop in strips with tiled nests, and the original one.
+    /// A loop in strips with tiled nests, and the original one. There are no strips in strips.
     fn in_strips(&mut self, f: &For, at: u32) -> Option<Vec<Stmt>> {
+        if self.strip_of.is_some() {
+            return None;
+        }
         let mut vars = self.vars.clone();
         let mut g = Emit::new(&mut vars);
         let (fits, stmts) = strips::strips(&mut g, f, at, &self.vars, &self.def_use)?;

@@ -18,7 +18,8 @@
 
 use imp::def_use::DefUse;
 use imp::walk::{Use, divides, each_stmt, each_use, each_var};
-use imp::{Expr, For, LoopMode, Stmt, Var};
+use imp::{Expr, For, LoopMode, Stmt, Var, VarInfo, VarType};
+use prim::PrimType;
 use rustc_hash::FxHashSet;
 
 /// The largest number of statements of a nest.
@@ -68,7 +69,7 @@ pub(super) struct Nest {
 
 impl Nest {
     /// The nest of an independent loop with number `at`.
-    pub(super) fn of(f: &For, at: u32, def_use: &DefUse) -> Option<Self> {
+    pub(super) fn of(f: &For, at: u32, vars: &[VarInfo], def_use: &DefUse) -> Option<Self> {
         if f.mode != (LoopMode::Seq { independent: true }) || !imp::walk::is_at_most(&f.body, MAX_STATEMENTS)
         {
             return None;
@@ -92,7 +93,7 @@ impl Nest {
         let (mut loops, mut before) = (Vec::new(), Vec::new());
         let mut inner = f;
         loop {
-            loops.push(counted(inner, &own)?);
+            loops.push(counted(inner, vars, &own)?);
             let at = inner.body.iter().position(|stmt| matches!(stmt, Stmt::For(_)))?;
             let (first, rest) = inner.body.split_at(at);
             let (Stmt::For(next), after) = rest.split_first()? else {
@@ -112,14 +113,17 @@ impl Nest {
             if loops.len() < 2 || !after.iter().all(is_end) {
                 return None;
             }
-            let fold = fold(next, &own)?;
+            let fold = fold(next, vars, &own)?;
             return Some(Self { loops, before, fold, after: after.to_vec() });
         }
     }
 }
 
-/// A loop's head, if its bounds are invariant.
-fn counted(f: &For, own: &FxHashSet<Var>) -> Option<Counted> {
+/// A loop's head, if its bounds are invariant and its counter is an `i64`.
+fn counted(f: &For, vars: &[VarInfo], own: &FxHashSet<Var>) -> Option<Counted> {
+    if vars[f.var.index()].ty != VarType::Scalar(PrimType::I64) {
+        return None;
+    }
     let mut invariant = true;
     for bound in [&f.from, &f.to] {
         each_var(bound, &mut |var, _| invariant &= !own.contains(&var));
@@ -127,15 +131,15 @@ fn counted(f: &For, own: &FxHashSet<Var>) -> Option<Counted> {
     invariant.then(|| Counted { var: f.var, from: f.from.clone(), to: f.to.clone() })
 }
 
-fn fold(f: &For, own: &FxHashSet<Var>) -> Option<FoldLoop> {
+fn fold(f: &For, vars: &[VarInfo], own: &FxHashSet<Var>) -> Option<FoldLoop> {
     if !matches!(f.mode, LoopMode::Seq { .. }) {
         return None;
     }
-    let head = counted(f, own)?;
+    let head = counted(f, vars, own)?;
     let at = f.body.iter().position(|stmt| matches!(stmt, Stmt::For(_)));
     let (before, rest) = f.body.split_at(at.unwrap_or(f.body.len()));
     let (inner, after) = match rest.split_first() {
-        Some((Stmt::For(next), after)) => (Some(Box::new(fold(next, own)?)), after),
+        Some((Stmt::For(next), after)) => (Some(Box::new(fold(next, vars, own)?)), after),
         _ => (None, rest),
     };
     let simple = |stmt: &Stmt| is_pure(stmt) || is_choice(stmt);

@@ -24,7 +24,7 @@ use imp::build::{Operand, max, min};
 use imp::def_use::DefUse;
 use imp::rename::each_var_mut;
 use imp::walk::{Use, divides, each_stmt, each_stmt_mut, each_use, each_var, scalar_type};
-use imp::{CheckId, Expr, For, LoopMode, Stmt, Var, VarInfo, bind, expr};
+use imp::{CheckId, Expr, For, LoopMode, Stmt, Var, VarInfo, VarType, bind, expr};
 use prim::PrimType;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -77,6 +77,7 @@ pub(super) fn strips(
 ) -> Option<(Expr, Vec<Stmt>)> {
     let nested = |stmt: &Stmt| stmt.blocks()[0].iter().any(|stmt| matches!(stmt, Stmt::For(_)));
     if f.mode != (LoopMode::Seq { independent: true })
+        || vars[f.var.index()].ty != VarType::Scalar(PrimType::I64)
         || !imp::walk::is_at_most(&f.body, MAX_STATEMENTS)
         || !f.body.iter().any(nested)
         || !is_local(f, at, def_use)
