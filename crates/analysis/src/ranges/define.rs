@@ -7,6 +7,9 @@ use ir::syntax::BasicOp;
 use prim::{BinOp, ConvOp, PrimType, ScalarOp, UnOp};
 use std::collections::hash_map::Entry;
 
+/// The largest bound of a summand for which the sum is near the other one.
+const NEAR: i128 = 1 << 20;
+
 impl Ranges {
     /// Adds the facts of a name bound to an integer operation.
     pub fn define(&mut self, name: Name, ty: PrimType, op: &BasicOp, certs: &Certs) {
@@ -290,12 +293,13 @@ impl Ranges {
         }
     }
 
-    /// `s = x + y`, where one operand is between 0 and a constant.
+    /// `s = x + y`, where one operand is between 0 and a small constant.
     fn near(&mut self, s: Term, x: Term, y: Term, certs: &Certs) {
         for (x, y) in [(x, y), (y, x)] {
             if x.node != ZERO
                 && let Some(mut proof) = self.prove(constant(0), y)
                 && let Some((most, p)) = self.constant_above(y)
+                && most <= NEAR
                 && let Some(q) = self.prove(x, constant(self.max(s.node) - most))
             {
                 for more in [certs, &p, &q] {

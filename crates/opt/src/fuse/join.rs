@@ -88,8 +88,20 @@ pub(super) fn element(
 }
 
 impl Nest {
-    /// Returns a map whose rows are views as a nest of this depth, or `None` if it is not one.
-    /// `before` gets the arrays of the rows' indices.
+    /// Returns true if a map's rows are views with enough dimensions for a nest of this depth.
+    pub(super) fn has_views(screma: &Screma, depth: usize) -> bool {
+        let body = &screma.map.body;
+        let is_view = |stm: &Stm<Soacs>| {
+            let view =
+                |op: &BasicOp| matches!(op, ir::view_op!() | BasicOp::Index { .. } | BasicOp::Scalar(_));
+            matches!(&stm.exp, Exp::Basic(op) if view(op))
+        };
+        let rows = matches!((body.result.as_slice(), screma.map.ret.as_slice()), ([Atom::Var(_)], [ret]) if ret.rank() + 1 >= depth);
+        rows && screma.scan_reduce.is_map() && body.stms.iter().all(is_view) && Self::of(screma, 1).is_some()
+    }
+
+    /// Returns a map [whose rows are views](Self::has_views) as a nest of this depth. `before` gets the arrays of the
+    /// rows' indices.
     pub(super) fn of_views(
         screma: &Screma,
         (depth, prov): (usize, Prov),
@@ -102,10 +114,6 @@ impl Nest {
             return None;
         };
         let dims = ret.shape().get(..depth.checked_sub(1)?)?.to_vec();
-        let is_view = |stm: &Stm<Soacs>| matches!(&stm.exp, Exp::Basic(op) if matches!(op, ir::view_op!() | BasicOp::Index { .. } | BasicOp::Scalar(_)));
-        if !screma.scan_reduce.is_map() || !body.stms.iter().all(is_view) {
-            return None;
-        }
         let mut nest = Self::of(screma, 1)?;
         let mut indices = Vec::with_capacity(dims.len());
         for (at, dim) in dims.iter().enumerate() {

@@ -79,20 +79,25 @@ impl Fuser<'_> {
             views.push(graph.direct_successors(producer).into_iter().find(|v| once && same(v))?);
         }
         let last = *views.iter().max_by_key(|view| graph.position(**view))?;
-        let mut before: Vec<Stm<Soacs>> = Vec::new();
-        let nest = match Nest::of(screma, change.depth()) {
-            None if matches!(change, IndexSpaceChange::Join { .. }) => {
-                let depth = (change.depth(), stm.aux.prov);
-                Nest::of_views(screma, depth, self.names, &mut self.types, &mut before)?
-            }
-            nest => nest?,
-        };
+        let nest = Nest::of(screma, change.depth());
+        let joins = matches!(change, IndexSpaceChange::Join { .. });
+        if nest.is_none() && !(joins && Nest::has_views(screma, change.depth())) {
+            return None;
+        }
         let alone = std::iter::once(&producer).chain(&views).all(|node| {
             *node == last || graph.no_path_through_others(*node, last) && !graph.collide(*node, last)
         });
         if !alone || !self.fuel.take() {
             return None;
         }
+        let mut before: Vec<Stm<Soacs>> = Vec::new();
+        let nest = match nest {
+            Some(nest) => nest,
+            None => {
+                let depth = (change.depth(), stm.aux.prov);
+                Nest::of_views(screma, depth, self.names, &mut self.types, &mut before)?
+            }
+        };
         let mut aux = stm.aux.clone();
         let mut pat: Vec<Param<Soacs>> = Vec::with_capacity(views.len());
         for view in &views {
