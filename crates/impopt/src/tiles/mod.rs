@@ -31,7 +31,7 @@
 //! | [`fission`] | loops that combine the results of folds |
 //! | [`reuse`] | what is shared by rows and by columns; the shape of the register tile |
 //! | [`sizes`] | tuning parameters |
-//! | [`tile`] | the code |
+//! | [`tile`], [`pack`], [`kernel`] | the code |
 //! | [`emit`] | new variables, renamed copies |
 //!
 //! Needs: a verified program; runs before vectorisation, which vectorises the kernels' columns.
@@ -40,7 +40,9 @@
 
 mod emit;
 mod fission;
+mod kernel;
 mod nest;
+mod pack;
 mod reuse;
 mod sizes;
 mod strips;
