@@ -11,6 +11,7 @@
 pub mod copies;
 pub mod divider;
 pub mod lanes;
+mod loops;
 pub mod merge;
 pub mod moves;
 mod outline;

@@ -15,11 +15,12 @@
 //! Runs before loops are chosen, up to twice for a loop. Needs: independent loops with short
 //! straight-line bodies. Guarantees that every iteration computes what it did.
 
+use crate::loops::ReplaceLoops;
 use imp::build::{and, select};
 use imp::def_use::DefUse;
 use imp::rename::{each_var_mut, own_exprs_mut};
 use imp::walk::{Use, each_part_mut, each_stmt, each_stmt_mut, each_use, each_var};
-use imp::{Expr, For, Function, LoopMode, Stmt, Var, VarInfo, VarType, expr};
+use imp::{Expr, For, Function, Launch, LoopMode, Stmt, Var, VarInfo, VarType, expr};
 use ir::Fuel;
 use prim::{BinOp, CmpOp, PrimType, ScalarOp};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -80,46 +81,31 @@ struct Jump {
     above: bool,
 }
 
-impl Splitter<'_> {
-    fn block(&mut self, stmts: Vec<Stmt>, mut at: u32) -> Vec<Stmt> {
-        stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
-            let mut out = Vec::with_capacity(stmts.len());
-            for stmt in stmts {
-                self.stmt(stmt, at, &mut out);
-                at = self.def_use.end(at);
-            }
-            out
-        })
+impl ReplaceLoops for Splitter<'_> {
+    type Mark = usize;
+
+    fn def_use(&self) -> &DefUse {
+        &self.def_use
     }
 
-    fn stmt(&mut self, stmt: Stmt, at: u32, out: &mut Vec<Stmt>) {
-        let stmt = match stmt {
-            Stmt::If(cond, yes, no) => {
-                let yes = self.block(yes, at + 1);
-                let no = self.block(no, self.def_use.else_start(at));
-                Stmt::If(cond, yes, no)
-            }
-            Stmt::While(cond, body) => Stmt::While(cond, self.block(body, at + 1)),
-            Stmt::For(f) if f.mode.is_kernel() => Stmt::For(f),
-            Stmt::For(f) => match self.jump(&f, at).filter(|_| self.fuel.take()) {
-                Some(jump) => return self.parts(f, at, &jump, out),
-                None => Stmt::For(self.for_loop(f, at)),
-            },
-            imp::leaf_stmt!() => stmt,
-        };
-        out.push(stmt);
-    }
-
-    fn for_loop(&mut self, f: For, at: u32) -> For {
-        let before = self.fresh.len();
-        let body = self.block(f.body, at + 1);
-        let mut mode = f.mode;
-        if let LoopMode::Tasks(launch) = &mut mode {
-            launch.locals.extend(self.fresh.drain(before..));
+    fn replace(&mut self, f: For, at: u32, out: &mut Vec<Stmt>) -> Option<For> {
+        match self.jump(&f, at).filter(|_| self.fuel.take()) {
+            Some(jump) => self.parts(f, at, &jump, out),
+            None => return Some(f),
         }
-        For { mode, body, ..f }
+        None
     }
 
+    fn mark(&self) -> usize {
+        self.fresh.len()
+    }
+
+    fn leave(&mut self, mark: usize, launch: &mut Launch) {
+        launch.locals.extend(self.fresh.drain(mark..));
+    }
+}
+
+impl Splitter<'_> {
     /// The first condition of a loop's body that changes once and selects an index.
     fn jump(&self, f: &For, at: u32) -> Option<Jump> {
         let simple = |stmt: &Stmt| matches!(stmt, Stmt::Set(..) | Stmt::Load(..) | Stmt::Store(..));

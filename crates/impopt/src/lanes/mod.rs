@@ -63,9 +63,10 @@ mod trip_bounds;
 mod value;
 mod versions;
 
+use crate::loops::ReplaceLoops;
 use imp::captures;
 use imp::def_use::DefUse;
-use imp::{For, Function, LoopMode, Program, Stmt, Var, VarInfo, VarType};
+use imp::{For, Function, Launch, Program, Stmt, Var, VarInfo, VarType};
 use ir::{Context, VectorLanes};
 use rustc_hash::FxHashMap;
 use target::Machine;
@@ -151,48 +152,31 @@ fn rewrite(function: &mut Function, def_use: &DefUse, widths: &FxHashMap<u32, u3
     function.vars = rewrite.vars;
 }
 
+impl ReplaceLoops for Rewrite<'_> {
+    type Mark = usize;
+
+    fn def_use(&self) -> &DefUse {
+        self.def_use
+    }
+
+    fn replace(&mut self, f: For, at: u32, out: &mut Vec<Stmt>) -> Option<For> {
+        let Some(lanes) = self.widths.get(&at) else {
+            return Some(f);
+        };
+        self.in_lanes(&f, at, *lanes, out);
+        None
+    }
+
+    fn mark(&self) -> usize {
+        self.fresh.len()
+    }
+
+    fn leave(&mut self, mark: usize, launch: &mut Launch) {
+        launch.locals.extend(self.fresh.drain(mark..));
+    }
+}
+
 impl Rewrite<'_> {
-    fn block(&mut self, stmts: Vec<Stmt>, mut at: u32) -> Vec<Stmt> {
-        stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
-            let mut out = Vec::with_capacity(stmts.len());
-            for stmt in stmts {
-                self.stmt(stmt, at, &mut out);
-                at = self.def_use.end(at);
-            }
-            out
-        })
-    }
-
-    fn stmt(&mut self, stmt: Stmt, at: u32, out: &mut Vec<Stmt>) {
-        out.push(match stmt {
-            Stmt::If(cond, yes, no) => {
-                let yes = self.block(yes, at + 1);
-                let no = self.block(no, self.def_use.else_start(at));
-                Stmt::If(cond, yes, no)
-            }
-            Stmt::While(cond, body) => Stmt::While(cond, self.block(body, at + 1)),
-            Stmt::For(f) if f.mode.is_kernel() => Stmt::For(f),
-            Stmt::For(f) => match self.widths.get(&at) {
-                Some(lanes) => {
-                    self.in_lanes(&f, at, *lanes, out);
-                    return;
-                }
-                None => Stmt::For(self.for_loop(f, at)),
-            },
-            imp::leaf_stmt!() => stmt,
-        });
-    }
-
-    fn for_loop(&mut self, f: For, at: u32) -> For {
-        let before = self.fresh.len();
-        let body = self.block(f.body, at + 1);
-        let mut how = f.mode;
-        if let LoopMode::Tasks(launch) = &mut how {
-            launch.locals.extend(self.fresh.drain(before..));
-        }
-        For { mode: how, body, ..f }
-    }
-
     /// Replaces a loop by vector code.
     fn in_lanes(&mut self, f: &For, at: u32, lanes: u32, out: &mut Vec<Stmt>) {
         let shapes = legality::analyse(&self.vars, self.def_use, f, at).and_then(|mut shapes| {

@@ -16,12 +16,13 @@
 //! finally numbered.
 
 use super::delinearise::{Rows, is_expensive, substitute_index};
+use crate::loops::ReplaceLoops;
 use imp::build::{and, max, min};
 use imp::def_use::DefUse;
 use imp::expr;
 use imp::rename::{each_var_mut, replace};
 use imp::walk::{Use, each_stmt, each_use};
-use imp::{Expr, For, Function, LoopMode, Stmt, Var, VarInfo};
+use imp::{Expr, For, Function, Launch, LoopMode, Stmt, Var, VarInfo};
 use prim::{ConvOp, PrimType, Scalar};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
@@ -80,49 +81,36 @@ struct Split<'p> {
     renamed: Vec<(Var, Var)>,
 }
 
+impl ReplaceLoops for Split<'_> {
+    type Mark = usize;
+
+    fn def_use(&self) -> &DefUse {
+        self.def_use
+    }
+
+    fn replace(&mut self, f: For, at: u32, out: &mut Vec<Stmt>) -> Option<For> {
+        out.push(match self.loop_versions.get(&at) {
+            Some(&LoopVersion::TripCount(least)) => self.short_trip_version(f, at, least),
+            Some(&LoopVersion::Delinearised(rows)) => self.delinearised(f, at, rows),
+            Some(&LoopVersion::RowLength(size)) => self.by_size(f, at, size),
+            None => return Some(f),
+        });
+        None
+    }
+
+    fn mark(&self) -> usize {
+        self.renamed.len()
+    }
+
+    fn leave(&mut self, mark: usize, launch: &mut Launch) {
+        let renamed = self.renamed.split_off(mark);
+        for own in [&mut launch.locals, &mut launch.owned, &mut launch.distinct, &mut launch.scattered] {
+            list_copies(own, &renamed);
+        }
+    }
+}
+
 impl Split<'_> {
-    fn block(&mut self, stmts: Vec<Stmt>, mut at: u32) -> Vec<Stmt> {
-        stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
-            let mut out = Vec::with_capacity(stmts.len());
-            for stmt in stmts {
-                out.push(self.stmt(stmt, at));
-                at = self.def_use.end(at);
-            }
-            out
-        })
-    }
-
-    fn stmt(&mut self, stmt: Stmt, at: u32) -> Stmt {
-        match stmt {
-            Stmt::If(cond, yes, no) => {
-                let yes = self.block(yes, at + 1);
-                let no = self.block(no, self.def_use.else_start(at));
-                Stmt::If(cond, yes, no)
-            }
-            Stmt::While(cond, body) => Stmt::While(cond, self.block(body, at + 1)),
-            Stmt::For(f) if f.mode.is_kernel() => Stmt::For(f),
-            Stmt::For(f) => match self.loop_versions.get(&at) {
-                Some(&LoopVersion::TripCount(least)) => self.short_trip_version(f, at, least),
-                Some(&LoopVersion::Delinearised(rows)) => self.delinearised(f, at, rows),
-                Some(&LoopVersion::RowLength(size)) => self.by_size(f, at, size),
-                None => Stmt::For(self.for_loop(f, at)),
-            },
-            imp::leaf_stmt!() => stmt,
-        }
-    }
-
-    fn for_loop(&mut self, mut f: For, at: u32) -> For {
-        let before = self.renamed.len();
-        f.body = self.block(f.body, at + 1);
-        if let LoopMode::Tasks(launch) = &mut f.mode {
-            let renamed = self.renamed.split_off(before);
-            for own in [&mut launch.locals, &mut launch.owned, &mut launch.distinct, &mut launch.scattered] {
-                list_copies(own, &renamed);
-            }
-        }
-        f
-    }
-
     /// A scalar version for few iterations, and the loop.
     fn short_trip_version(&mut self, f: For, at: u32, least: i64) -> Stmt {
         let mut few = vec![Stmt::For(For { mode: LoopMode::Seq { independent: false }, ..f.clone() })];

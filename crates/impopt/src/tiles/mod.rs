@@ -48,6 +48,7 @@ mod sizes;
 mod strips;
 mod tile;
 
+use crate::loops::ReplaceLoops;
 use emit::Emit;
 use imp::build::{Operand, max, min, product};
 use imp::captures;
@@ -55,7 +56,7 @@ use imp::def_use::DefUse;
 use imp::rename::{each_leaf_mut, own_exprs_mut};
 use imp::walk::each_stmt_mut;
 use imp::{
-    CodePlacement, Expr, For, Function, LoopMode, Program, Stmt, Tunable, TunableId, Var, VarInfo, bind, expr,
+    CodePlacement, Expr, For, Function, Launch, Program, Stmt, Tunable, TunableId, Var, VarInfo, bind, expr,
 };
 use ir::name::FunName;
 use ir::remark::RemarkKind;
@@ -168,50 +169,33 @@ struct Rewrite<'c> {
     conditions: Vec<Expr>,
 }
 
-impl Rewrite<'_> {
-    fn block(&mut self, stmts: Vec<Stmt>, mut at: u32) -> Vec<Stmt> {
-        stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
-            let mut out = Vec::with_capacity(stmts.len());
-            for stmt in stmts {
-                self.stmt(stmt, at, &mut out);
-                at = self.def_use.end(at);
-            }
-            out
-        })
+impl ReplaceLoops for Rewrite<'_> {
+    /// The numbers of local and of owned variables.
+    type Mark = (usize, usize);
+
+    fn def_use(&self) -> &DefUse {
+        &self.def_use
     }
 
-    fn stmt(&mut self, stmt: Stmt, at: u32, out: &mut Vec<Stmt>) {
-        let stmt = match stmt {
-            Stmt::If(cond, yes, no) => {
-                let yes = self.block(yes, at + 1);
-                let no = self.block(no, self.def_use.else_start(at));
-                Stmt::If(cond, yes, no)
-            }
-            Stmt::While(cond, body) => Stmt::While(cond, self.block(body, at + 1)),
-            Stmt::For(f) if f.mode.is_kernel() => Stmt::For(f),
-            Stmt::For(f) => match self.tiled_nest(&f, at).or_else(|| self.in_strips(&f, at)) {
-                Some(stmts) => {
-                    out.extend(stmts);
-                    return;
-                }
-                None => Stmt::For(self.for_loop(f, at)),
-            },
-            imp::leaf_stmt!() => stmt,
+    fn replace(&mut self, f: For, at: u32, out: &mut Vec<Stmt>) -> Option<For> {
+        let Some(stmts) = self.tiled_nest(&f, at).or_else(|| self.in_strips(&f, at)) else {
+            return Some(f);
         };
-        out.push(stmt);
+        out.extend(stmts);
+        None
     }
 
-    fn for_loop(&mut self, f: For, at: u32) -> For {
-        let (locals, owned) = (self.locals.len(), self.owned.len());
-        let body = self.block(f.body, at + 1);
-        let mut mode = f.mode;
-        if let LoopMode::Tasks(launch) = &mut mode {
-            launch.locals.extend(self.locals.drain(locals..));
-            launch.owned.extend(self.owned.drain(owned..));
-        }
-        For { mode, body, ..f }
+    fn mark(&self) -> (usize, usize) {
+        (self.locals.len(), self.owned.len())
     }
 
+    fn leave(&mut self, (locals, owned): (usize, usize), launch: &mut Launch) {
+        launch.locals.extend(self.locals.drain(locals..));
+        launch.owned.extend(self.owned.drain(owned..));
+    }
+}
+
+impl Rewrite<'_> {
     /// The tiled nest and the original one, if the nest can be tiled.
     fn tiled_nest(&mut self, f: &For, at: u32) -> Option<Vec<Stmt>> {
         let nest = Nest::of(f, at, &self.vars, &self.def_use)?;
