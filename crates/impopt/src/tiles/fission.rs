@@ -27,8 +27,15 @@ pub(super) struct Split {
     pub(super) arrays: Vec<(Var, Expr)>,
 }
 
-/// Splits a sequential loop around a fold, the statement with number `at`.
-pub(super) fn split(g: &mut Emit<'_>, f: &For, at: u32, vars: &[VarInfo], def_use: &DefUse) -> Option<Split> {
+/// Splits a sequential loop around a fold, the statement with number `at`. It stores only in `private` arrays,
+/// which nothing else denotes.
+pub(super) fn split(
+    g: &mut Emit<'_>,
+    (f, at): (&For, u32),
+    private: &FxHashSet<Var>,
+    vars: &[VarInfo],
+    def_use: &DefUse,
+) -> Option<Split> {
     let has_fold = f.body.iter().any(|stmt| matches!(stmt, Stmt::For(_)));
     let by_index = vars[f.var.index()].ty == VarType::Scalar(PrimType::I64);
     if f.mode != (LoopMode::Seq { independent: false }) || !has_fold || !by_index {
@@ -54,7 +61,7 @@ pub(super) fn split(g: &mut Emit<'_>, f: &For, at: u32, vars: &[VarInfo], def_us
     }
     let is_late = |stmt: &Stmt| names(stmt).iter().any(|var| late.contains(var));
     let (last, first): (Vec<&Stmt>, Vec<&Stmt>) = f.body.iter().partition(|stmt| is_late(stmt));
-    if last.iter().any(|stmt| !is_scalar(stmt)) || !stores_elements(&first, f, &own) {
+    if last.iter().any(|stmt| !is_scalar(stmt)) || !stores_elements(&first, f, private, &own) {
         return None;
     }
     let read_late: FxHashSet<Var> = last.iter().flat_map(|stmt| names(stmt)).collect();
@@ -115,9 +122,9 @@ fn is_scalar(stmt: &Stmt) -> bool {
     matches!(stmt, Stmt::Set(..) | Stmt::Load(..))
 }
 
-/// Returns true if statements store nothing but elements at the loop's own index, of arrays that the loop
-/// does not read.
-fn stores_elements(stmts: &[&Stmt], f: &For, own: &FxHashSet<Var>) -> bool {
+/// Returns true if statements store nothing but elements at the loop's own index, of private arrays that
+/// the loop does not read.
+fn stores_elements(stmts: &[&Stmt], f: &For, private: &FxHashSet<Var>, own: &FxHashSet<Var>) -> bool {
     let mut loaded = FxHashSet::default();
     let mut stored = FxHashSet::default();
     let mut fits = true;
@@ -133,7 +140,8 @@ fn stores_elements(stmts: &[&Stmt], f: &For, own: &FxHashSet<Var>) -> bool {
         each_stmt(std::slice::from_ref(*stmt), &mut |stmt| {
             if let Stmt::Store(access, _) = stmt {
                 inside += 1;
-                fits &= is_own_element(access, f.var, own) && stored.insert(access.buffer);
+                let is_new = private.contains(&access.buffer) && stored.insert(access.buffer);
+                fits &= is_new && is_own_element(access, f.var, own);
             }
         });
         fits &= inside == 0 || matches!(stmt, Stmt::Store(..));

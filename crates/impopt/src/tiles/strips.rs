@@ -111,9 +111,19 @@ fn is_local(f: &For, at: u32, def_use: &DefUse) -> bool {
 fn with_splits(g: &mut Emit<'_>, f: &For, at: u32, vars: &[VarInfo], def_use: &DefUse) -> For {
     let (mut body, mut before, mut after) = (Vec::new(), Vec::new(), Vec::new());
     let mut at = at + 1;
+    let private: FxHashSet<Var> = f
+        .body
+        .iter()
+        .filter_map(|stmt| {
+            let (Stmt::Alloc(buffer, ..) | Stmt::Frame { buffer, .. }) = stmt else {
+                return None;
+            };
+            Some(*buffer)
+        })
+        .collect();
     for stmt in &f.body {
         let split = if let Stmt::For(inner) = stmt {
-            super::fission::split(g, inner, at, vars, def_use)
+            super::fission::split(g, (inner, at), &private, vars, def_use)
         } else {
             None
         };
