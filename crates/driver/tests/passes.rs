@@ -2,7 +2,8 @@
 //! pass and, below a line `==== after`, the result of the pass; the pass's decisions come first, as
 //! comments. With `BLESS` set, that part is rewritten. Comments above the program may set options:
 //! `// machine 32` is a machine with vectors of 32 bytes, `// size 20000` the length of arrays
-//! whose cheap iterations fill more than one chunk, `// levels gpu` flattens for that machine, `//
+//! whose cheap iterations fill more than one chunk, `// sizes 30 21 37 2` one more list of sizes,
+//! `// levels gpu` flattens for that machine, `//
 //! flatten full` in that mode; `// device small` has small blocks on a device.
 //!
 //! Before and after, and wherever fuel runs out, the program verifies, prints and parses back, and
@@ -101,6 +102,13 @@ fn settings(source: &str) -> Result<(Options, Vec<Sizes>), String> {
             Some(("size", size)) if !size.contains(' ') => {
                 let size = size.parse().map_err(|e| format!("{line}: {e}"))?;
                 sizes.extend([[size, 3, 5, 2], [3, size, 2, 5]]);
+            }
+            Some(("sizes", list)) if list.starts_with(|c: char| c.is_ascii_digit()) => {
+                let list: Vec<i64> = list
+                    .split(' ')
+                    .map(|size| size.parse().map_err(|e| format!("{line}: {e}")))
+                    .collect::<Result<_, String>>()?;
+                sizes.push(list.try_into().map_err(|_| format!("{line}: four sizes are needed"))?);
             }
             _ => {}
         }

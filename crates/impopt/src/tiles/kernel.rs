@@ -1,4 +1,6 @@
 //! The kernel: the nest for the rows and columns of a register tile, over packed values.
+//!
+//! A panel of rows that has only some is computed by a kernel of [`FEW`] rows, repeated.
 
 use super::emit::{Names, element};
 use super::nest::FoldLoop;
@@ -7,6 +9,32 @@ use super::tile::{Depth, Tile};
 use imp::build::{Operand, min};
 use imp::{Expr, For, LoopMode, Stmt, Var, bind, expr};
 use prim::{PrimType, Scalar};
+
+/// The rows of the smaller kernel: with two vectors of columns, as many accumulators as hide the latency of a
+/// multiplication and addition.
+const FEW: i64 = 4;
+/// The rows of register tiles beside which there is a smaller one, and the greatest number that are left to it:
+/// for more, the large one takes no longer.
+const MIN_HEIGHT: i64 = 3 * FEW;
+const MOST_LEFT: i64 = 2 * FEW;
+
+/// The rows of a kernel within a panel: the first, and their number.
+#[derive(Clone, Copy)]
+struct PanelRows {
+    first: Operand,
+    count: i64,
+}
+
+/// The panels of rows and of columns that a kernel computes, with their first row and column.
+#[derive(Clone, Copy)]
+struct Panels {
+    row_panel: Var,
+    first_row: Operand,
+    column_panel: Var,
+    first_column: Operand,
+    /// The number of the register tile.
+    tile: Operand,
+}
 
 impl Tile<'_, '_, '_, '_> {
     /// The kernels of a block.
@@ -19,13 +47,27 @@ impl Tile<'_, '_, '_, '_> {
         bind!(first_row = g(rows.0 + row_panel * height));
         bind!(first_column = g(columns.0 + column_panel * lanes));
         bind!(tile = g(column_panel * self.row_panels + first_row / height));
-        let c = g.counter("c");
+        let panels = Panels { row_panel, first_row, column_panel, first_column, tile };
         g.open();
-        self.kernel(of, (row_panel, first_row), (column_panel, first_column), (tile, c));
+        self.kernel(of, panels, PanelRows { first: 0.into(), count: height });
+        let full = self.g.close();
+        if height < MIN_HEIGHT {
+            self.g.emit_all(full);
+        } else {
+            let g = &mut *self.g;
+            bind!(left = g(min(rows.0 + rows.1 - first_row, height)));
+            let part = g.counter("part");
+            g.open();
+            g.open();
+            bind!(first = g(part * FEW));
+            self.kernel(of, panels, PanelRows { first, count: FEW });
+            let g = &mut *self.g;
+            let body = g.close();
+            g.emit_loop(false, (part, Expr::i64(0), (left + (FEW - 1)) / FEW), body);
+            let few = g.close();
+            g.emit(Stmt::If(expr!(MOST_LEFT < left), full, few));
+        }
         let g = &mut *self.g;
-        let body = g.close();
-        let mode = LoopMode::Lanes(self.plan.lanes);
-        g.emit(Stmt::For(For { mode, var: c, from: Expr::i64(0), to: Expr::i64(lanes), body }));
         let body = g.close();
         bind!(row_panels = g((rows.1 + (height - 1)) / height));
         g.emit_loop(false, (row_panel, Expr::i64(0), row_panels.into()), body);
@@ -34,14 +76,20 @@ impl Tile<'_, '_, '_, '_> {
         g.emit_loop(false, (column_panel, Expr::i64(0), column_panels.into()), body);
     }
 
-    /// The kernel of a register tile, for one column.
-    fn kernel(
-        &mut self,
-        of: Depth,
-        (row_panel, first_row): (Var, Operand),
-        (column_panel, first_column): (Var, Operand),
-        (tile, c): (Operand, Var),
-    ) {
+    /// The kernel of some rows of a register tile.
+    fn kernel(&mut self, of: Depth, panels: Panels, of_rows: PanelRows) {
+        let c = self.g.counter("c");
+        self.g.open();
+        self.kernel_column(of, panels, of_rows, c);
+        let g = &mut *self.g;
+        let body = g.close();
+        let mode = LoopMode::Lanes(self.plan.lanes);
+        g.emit(Stmt::For(For { mode, var: c, from: Expr::i64(0), to: Expr::i64(self.lanes), body }));
+    }
+
+    /// The kernel for one column.
+    fn kernel_column(&mut self, of: Depth, panels: Panels, of_rows: PanelRows, c: Var) {
+        let Panels { first_row, first_column, tile, .. } = panels;
         let plan = self.plan;
         let mut shared = self.outer.clone();
         let g = &mut *self.g;
@@ -49,9 +97,11 @@ impl Tile<'_, '_, '_, '_> {
         g.emit(Stmt::Set(column, plan.columns.from.clone() + (first_column + c)));
         let is_column = g.var(PrimType::Bool, "is_column");
         g.emit(Stmt::Set(is_column, expr!(first_column + c < self.columns)));
+        bind!(first_row = g(first_row + of_rows.first));
+        bind!(first_at = g(tile * self.height + of_rows.first));
         let mut rows: Vec<Names> = Vec::new();
         let mut state: Vec<Operand> = Vec::new();
-        for r in 0..self.height {
+        for r in 0..of_rows.count {
             let mut names = shared.clone();
             let row = g.like(plan.rows.var, &mut names);
             let last = self.rows - 1;
@@ -72,7 +122,7 @@ impl Tile<'_, '_, '_, '_> {
                     g.copy(stmt, &mut names);
                 }
             }
-            bind!(at = g((tile * self.height + r) * self.lanes));
+            bind!(at = g((first_at + r) * self.lanes));
             state.push(at);
             rows.push(names);
         }
@@ -90,7 +140,7 @@ impl Tile<'_, '_, '_, '_> {
             &plan.nest.fold,
             0,
             of,
-            (Expr::i64(0), row_panel, column_panel, c),
+            (Expr::i64(0), panels, of_rows.first, c),
             &mut shared,
             &mut rows,
         );
@@ -119,29 +169,29 @@ impl Tile<'_, '_, '_, '_> {
         level: &FoldLoop,
         number: usize,
         of: Depth,
-        (outer, row_panel, column_panel, c): (Expr, Var, Var, Var),
+        (outer, panels, first, c): (Expr, Panels, Operand, Var),
         shared: &mut Names,
         rows: &mut Vec<Names>,
     ) {
         let counter = self.g.counter("k");
         self.g.open();
         let g = &mut *self.g;
-        let (first, count): (Operand, Operand) =
+        let (start, count): (Operand, Operand) =
             if number == 0 { (of.first, of.count) } else { (0.into(), self.trips[number]) };
         let var = g.like(level.head.var, shared);
-        g.emit(Stmt::Set(var, level.head.from.clone() + (first + counter)));
+        g.emit(Stmt::Set(var, level.head.from.clone() + (start + counter)));
         for names in rows.iter_mut() {
             names.insert(level.head.var, var);
         }
         let position = if number == 0 { counter.into() } else { outer * self.trips[number] + counter };
         if let Some(inner) = &level.inner {
             self.kernel_stmts(&level.before, shared, rows);
-            self.kernel_level(inner, number + 1, of, (position, row_panel, column_panel, c), shared, rows);
+            self.kernel_level(inner, number + 1, of, (position, panels, first, c), shared, rows);
             self.kernel_stmts(&level.after, shared, rows);
         } else {
             let plan = self.plan;
             let (height, lanes) = (self.height, self.lanes);
-            bind!(column_at = g((column_panel * of.pitch + position.clone()) * lanes));
+            bind!(column_at = g((panels.column_panel * of.pitch + position.clone()) * lanes));
             for ((var, ty), block) in plan.column_values.iter().zip(&self.column_blocks) {
                 let new = g.like(*var, shared);
                 g.emit(Stmt::Load(new, element(*block, *ty, column_at + c)));
@@ -149,7 +199,7 @@ impl Tile<'_, '_, '_, '_> {
                     names.insert(*var, new);
                 }
             }
-            bind!(row_at = g((row_panel * of.pitch + position) * height));
+            bind!(row_at = g((panels.row_panel * of.pitch + position) * height + first));
             for (r, names) in rows.iter_mut().enumerate() {
                 for ((var, ty), block) in plan.row_values.iter().zip(&self.row_blocks) {
                     let new = g.like(*var, names);

@@ -5,11 +5,14 @@ use super::emit::{Emit, Names};
 use super::nest::Counted;
 use super::reuse::{Plan, Side, sets};
 use super::sizes::TileSizes;
-use imp::build::{Operand, max, min, product};
+use imp::build::{Operand, max, min, product, select};
 use imp::walk::{Use, each_stmt, each_use};
 use imp::{Expr, Stmt, Var, bind, expr};
 use prim::PrimType;
 use rustc_hash::FxHashSet;
+
+/// By this factor the parts of a fold are shorter where there is one block of rows.
+const FEWER: i64 = 8;
 
 /// A tiled nest under construction.
 pub(super) struct Tile<'e, 'v, 'p, 'n> {
@@ -110,8 +113,12 @@ impl Tile<'_, '_, '_, '_> {
         let depth = self.trips[0];
         bind!(inner = g(product(&self.trips[1..])));
         self.inner = inner;
+        let whole = |most: Expr, unit: i64| max(most / unit, 1) * unit;
+        bind!(most_rows = g(whole(sizes.rows(g, rows), height)));
+        // Columns that are packed for one block of rows are used once: they stay in the second-level cache.
         let most = sizes.depth(g, depth * inner);
-        let part = if inner == Operand::from(1) { most } else { max(most / max(inner, 1), 1) };
+        bind!(most = g(select(expr!(most_rows < rows), most.clone(), max(most / FEWER, 1))));
+        let part = if inner == Operand::from(1) { most.into() } else { max(most / max(inner, 1), 1) };
         bind!(part = g(min(part, depth)));
         bind!(part = g(max(part, 1)));
         bind!(parts = g((depth + (part - 1)) / part));
@@ -120,8 +127,6 @@ impl Tile<'_, '_, '_, '_> {
         self.row_panels = row_panels;
         bind!(padded_rows = g(row_panels * height));
         bind!(padded_columns = g((columns + (lanes - 1)) / lanes * lanes));
-        let whole = |most: Expr, unit: i64| max(most / unit, 1) * unit;
-        let most_rows = whole(sizes.rows(g, rows), height);
         bind!(block_rows = g(min(padded_rows, most_rows)));
         let most_columns = whole(sizes.columns(g, columns), lanes);
         bind!(block_columns = g(min(padded_columns, most_columns)));
@@ -131,7 +136,7 @@ impl Tile<'_, '_, '_, '_> {
         for (_, ty) in &plan.column_values {
             self.column_blocks.push(g.block(*ty, pitch * block_columns, "columns"));
         }
-        bind!(state = g(imp::build::select(expr!(1 < parts), padded_rows * block_columns, 0)));
+        bind!(state = g(select(expr!(1 < parts), padded_rows * block_columns, 0)));
         for (_, ty) in &plan.carried {
             self.state_blocks.push(g.block(*ty, state.into(), "state"));
         }
