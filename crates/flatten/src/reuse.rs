@@ -67,6 +67,25 @@ pub(crate) fn tiled(nest: &Nest<'_>, body: &Body<Soacs>) -> Tiled {
     if sizes.is_empty() { Tiled::Never } else { Tiled::IfWide(sizes) }
 }
 
+/// The width of the one combinator of a segop's body, known before the segop, where it contains a tiled
+/// fold: its iterations may be divided in place of the segop's own.
+pub(crate) fn columns(nest: &Nest<'_>, body: &Body<Soacs>) -> Option<Dim> {
+    let mut others = body.stms.iter().filter(|stm| !matches!(stm.exp, Exp::Basic(_)));
+    let (Some(only), None) = (others.next(), others.next()) else {
+        return None;
+    };
+    let Exp::Op(Soac::Screma(s)) = &only.exp else {
+        return None;
+    };
+    let is_known = match s.width {
+        Dim::Const(_) => true,
+        Dim::Var(size) => !nest.is_variant(size) && !binders(body).contains(&size),
+        Dim::Ext(_) => false,
+    };
+    let is_map = s.scan_reduce.scans.is_empty() && s.scan_reduce.is_map();
+    (is_map && is_known && !tiled_folds(nest, body).is_empty()).then_some(s.width)
+}
+
 struct Walk<'n, 'p> {
     nest: &'n Nest<'p>,
     known: FxHashMap<Name, Iterations>,

@@ -29,6 +29,7 @@ use super::versions::{Candidate, Guard, choose, may_choose, note_limit, threshol
 use super::{array_ops, par, parallelism};
 use crate::context::{Ctx, Let};
 use crate::manifest::{self, SegopBody, SegopKind};
+use crate::reuse;
 use crate::scope::{Position, Scope};
 use crate::{Mapped, Result};
 use ir::attrs::Versions;
@@ -158,9 +159,11 @@ fn g3(ctx: &mut Ctx<'_>, scope: Scope<'_>, to: Let, segop_body: SegopBody, versi
     choose(ctx, candidates, to)
 }
 
-/// The version with the nest's parallelism only.
+/// The version with the nest's parallelism only, and with that of columns that its tasks may divide.
 fn outer(ctx: &mut Ctx<'_>, scope: Scope<'_>, to: &Let, segop_body: SegopBody) -> Result<Candidate> {
-    let (size, before) = ctx.collect(|ctx| par::of_nest(ctx, scope));
+    let divides = scope.level_nests(ctx.stack);
+    let columns = divides.then(|| reuse::columns(scope.nest, &segop_body.body)).flatten();
+    let (size, before) = ctx.collect(|ctx| par::of_blocks(ctx, scope, columns));
     let enough = (size, threshold(ctx, Rule::OuterParallelism, scope.level()?));
     let body = ctx.body_of(to, |ctx, to| g2(ctx, scope, to, segop_body))?;
     Ok(Candidate { guard: Some(Guard { before, enough, little: None }), body })

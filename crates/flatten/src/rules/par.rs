@@ -10,6 +10,7 @@ use ir::walk::{binders, with_stack};
 use ir::{Builder, Name, Prov, Segs};
 use prim::{BinOp, PrimType};
 use rustc_hash::FxHashSet;
+use target::chunks::MIN_COLUMNS;
 use target::levels::LevelId;
 
 /// `Par(Σ)`: the product of the widths, including those of the enclosing nests where their tasks
@@ -18,6 +19,21 @@ pub(super) fn of_nest(ctx: &mut Ctx<'_>, scope: Scope<'_>) -> Atom {
     ctx.build(scope.prov, |b| {
         let product = product(b, scope.nest.widths());
         scope.outer_parallelism.map_or(product, |enclosing| times(b, enclosing, product))
+    })
+}
+
+/// `Par(Σ)`, or the number of squares of rows and of so many columns, which tasks may divide, if that is
+/// greater.
+pub(super) fn of_blocks(ctx: &mut Ctx<'_>, scope: Scope<'_>, columns: Option<Dim>) -> Atom {
+    let rows = of_nest(ctx, scope);
+    let Some(columns) = columns.and_then(Dim::atom) else {
+        return rows;
+    };
+    ctx.build(scope.prov, |b| {
+        let side = Atom::i64(MIN_COLUMNS);
+        let [tall, wide] = [rows, columns].map(|size| apply(b, BinOp::SQuot, size, side));
+        let squares = times(b, tall, wide);
+        apply(b, BinOp::SMax, rows, squares)
     })
 }
 

@@ -4,6 +4,7 @@
 //! | module | generates |
 //! |---|---|
 //! | [`segops`] | segmaps, and the parts that kinds of segops share |
+//! | [`blocks`] | maps whose iterations share columns |
 //! | [`reduce`], [`reduce_chunk`], [`streams`], [`skip_rounds`] | reductions, and their chunks |
 //! | [`scan`], [`scan_blocks`], [`filter`] | scans, their blocks, and filters |
 //! | [`scatter`] | chunks that end with scatters, as packed lane stores |
@@ -18,6 +19,7 @@
 //! reordering by its facts ([`ir::facts`]).
 
 mod accs;
+mod blocks;
 mod fills;
 mod filter;
 mod flat_map;

@@ -17,8 +17,8 @@ use crate::mems::{Body, Lambda, Param, Seg};
 use crate::schedule::Generator;
 use analysis::cost::{Cost, Counts};
 use analysis::{cost, statements};
-use imp::build::{Operand, max, product, select};
-use imp::{Expr, For, LoopMode, Stmt, Var, bind, emit, expr};
+use imp::build::{Operand, max, product};
+use imp::{Expr, For, LoopMode, Stmt, Var, bind, emit};
 use ir::facts::FactFlag;
 use ir::mem::{Block, MemAnn, MemOp};
 use ir::name::Name;
@@ -28,7 +28,7 @@ use ir::types::Dim;
 use ir::walk::free_names;
 use ir::{PassError, Prov};
 use target::chunks::{
-    BLOCK_BYTES, CHUNK_WORK, ELEMENT_WORK, LANES_CHUNK, MAX_ALLOCATING_CHUNKS, MAX_CHUNKS, MIN_FULL_CHUNKS,
+    BLOCK_BYTES, CHUNK_WORK, ELEMENT_WORK, LANES_CHUNK, MAX_ALLOCATING_CHUNKS, MIN_FULL_CHUNKS,
     MIN_LANES_CHUNK,
 };
 use target::levels::LevelId;
@@ -151,24 +151,6 @@ impl Generator<'_, CpuSchedule> {
             g.iterations(space, lo, hi, |g, results| g.write_elements(pat, space.dims, &results))
         })?;
         Ok(())
-    }
-
-    /// A map whose iterations share columns: a task takes as many iterations as there are for a
-    /// worker.
-    fn seg_map_in_blocks(&mut self, pat: &[Param], space: &SegSpace<'_>) -> Result {
-        let distinct = self.unaliased_blocks(pat, space.body)?;
-        let cost = self.cost(space)?;
-        bind!(n = self(space.width));
-        let grain = self.grain_size(space.decomp, n)?;
-        let step = Operand::from(MIN_LANES_CHUNK);
-        bind!(few = self(max(grain, select(expr!(n < 16 * MIN_LANES_CHUNK), 1, step))));
-        let chunks = self.n_chunks(n, few, MAX_CHUNKS);
-        let cut = (chunks, chunks, true);
-        self.for_slices(("segmap", space.prov), cut, cost, distinct, |g, first, end| {
-            let (lo, _) = g.bounds(n, chunks, first);
-            bind!(hi = g(end * n / chunks));
-            g.iterations(space, lo, hi, |g, results| g.write_elements(pat, space.dims, &results))
-        })
     }
 
     /// The iterations `lo..hi` in sequence: the body, then `f` with its results.

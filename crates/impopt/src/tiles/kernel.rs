@@ -190,7 +190,7 @@ impl Tile<'_, '_, '_, '_> {
             self.kernel_stmts(&level.after, shared, rows);
         } else {
             let plan = self.plan;
-            let (height, lanes) = (self.height, self.lanes);
+            let lanes = self.lanes;
             bind!(column_at = g((panels.column_panel * of.pitch + position.clone()) * lanes));
             for ((var, ty), block) in plan.column_values.iter().zip(&self.column_blocks) {
                 let new = g.like(*var, shared);
@@ -199,7 +199,7 @@ impl Tile<'_, '_, '_, '_> {
                     names.insert(*var, new);
                 }
             }
-            bind!(row_at = g((panels.row_panel * of.pitch + position) * height + first));
+            bind!(row_at = g((panels.row_panel * of.pitch + position) * self.row_width + first));
             for (r, names) in rows.iter_mut().enumerate() {
                 for ((var, ty), block) in plan.row_values.iter().zip(&self.row_blocks) {
                     let new = g.like(*var, names);

@@ -31,7 +31,7 @@
 //! | [`fission`] | loops that combine the results of folds |
 //! | [`reuse`] | what is shared by rows and by columns; the shape of the register tile |
 //! | [`sizes`] | tuning parameters |
-//! | [`tile`], [`pack`], [`kernel`] | the code |
+//! | [`tile`], [`pack`], [`lines`], [`kernel`] | the code |
 //! | [`emit`] | new variables, renamed copies |
 //!
 //! Needs: a verified program; runs before vectorisation, which vectorises the kernels' columns.
@@ -41,6 +41,7 @@
 mod emit;
 mod fission;
 mod kernel;
+mod lines;
 mod nest;
 mod pack;
 mod reuse;

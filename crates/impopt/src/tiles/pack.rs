@@ -2,16 +2,17 @@
 //! them.
 
 use super::emit::{Names, element};
+use super::lines::lines;
 use super::nest::FoldLoop;
 use super::reuse::{Side, sets};
 use super::tile::{Depth, Tile};
-use imp::build::{Operand, min};
+use imp::build::{Operand, min, select};
 use imp::{Expr, Stmt, Var, bind, expr};
 use prim::{PrimType, Scalar};
 
 /// Iterations of the fold that are packed for one row or column after another, where it is not along these that arrays
 /// are contiguous: what they write stays in the first-level cache.
-const STRIP: i64 = 16;
+pub(super) const STRIP: i64 = 16;
 
 impl Tile<'_, '_, '_, '_> {
     /// Packs a side before the loops around the tile, if a condition holds. Returns a variable with that
@@ -54,36 +55,69 @@ impl Tile<'_, '_, '_, '_> {
     /// Packs the values of the rows or columns of a block: for each panel, the values of a position
     /// together. The inner loop is the one along which arrays are contiguous.
     fn pack(&mut self, side: Side, of: Depth, first: Operand, count: Operand) {
-        let (width, all) = match side {
-            Side::Row => (self.height, self.rows),
-            Side::Column => (self.lanes, self.columns),
+        let (step, width, all) = match side {
+            Side::Row => (self.height, self.row_width, self.rows),
+            Side::Column => (self.lanes, self.lanes, self.columns),
         };
         if self.plan.is_contiguous(side) {
-            let g = &mut *self.g;
-            bind!(full = g(count / width));
-            self.positions(of, side, &mut |tile, names, position, stmts| {
-                let panel = tile.g.counter("panel");
-                tile.g.open();
-                tile.neighbours(
-                    side,
-                    (first, width, None),
-                    (panel.into(), of.pitch, &position),
-                    names,
-                    stmts,
-                );
-                let body = tile.g.close();
-                tile.g.emit_loop(false, (panel, Expr::i64(0), full.into()), body);
-            });
-            self.g.open();
-            self.positions(of, side, &mut |tile, names, position, stmts| {
-                tile.neighbours(side, (first, width, Some(all)), (full, of.pitch, &position), names, stmts);
-            });
-            let rest = self.g.close();
-            self.g.emit(Stmt::If(expr!(full * width < count), rest, Vec::new()));
-            return;
+            self.pack_across(side, of, (first, count, all), (step, width));
+        } else {
+            self.pack_along(side, of, (first, count, all), (step, width));
         }
+    }
+
+    /// Packs the neighbours of a panel together, where these are neighbours in arrays.
+    fn pack_across(
+        &mut self,
+        side: Side,
+        of: Depth,
+        (first, count, all): (Operand, Operand, Operand),
+        widths: (i64, i64),
+    ) {
+        let g = &mut *self.g;
+        bind!(full = g(count / widths.0));
+        self.positions(of, side, &mut |tile, names, position, stmts| {
+            let panel = tile.g.counter("panel");
+            tile.g.open();
+            let at = (panel.into(), of.pitch, &position);
+            tile.neighbours(side, (first, widths, None), at, names, stmts);
+            let body = tile.g.close();
+            tile.g.emit_loop(false, (panel, Expr::i64(0), full.into()), body);
+        });
+        self.g.open();
+        self.positions(of, side, &mut |tile, names, position, stmts| {
+            tile.neighbours(side, (first, widths, Some(all)), (full, of.pitch, &position), names, stmts);
+        });
+        let rest = self.g.close();
+        self.g.emit(Stmt::If(expr!(full * widths.0 < count), rest, Vec::new()));
+    }
+
+    /// Packs one row or column after another, some iterations of the fold at a time: whole squares of lines in
+    /// registers.
+    fn pack_along(
+        &mut self,
+        side: Side,
+        of: Depth,
+        (first, count, all): (Operand, Operand, Operand),
+        (step, width): (i64, i64),
+    ) {
+        let lines = lines(self.plan, side, width);
         let panel = self.g.counter("panel");
         self.g.open();
+        let mut strips_done = Expr::i64(0);
+        if let Some(lines) = lines {
+            let g = &mut *self.g;
+            bind!(first = g(first + panel * step));
+            bind!(whole = g(select(expr!(first + width <= all), of.count / STRIP, 0)));
+            let strip = g.counter("strip");
+            g.open();
+            bind!(done = g(strip * STRIP));
+            self.squares(side, of, &lines, (first, panel.into(), done, width));
+            let g = &mut *self.g;
+            let body = g.close();
+            g.emit_loop(false, (strip, Expr::i64(0), whole.into()), body);
+            strips_done = whole.into();
+        }
         let strip = self.g.counter("strip");
         self.g.open();
         let g = &mut *self.g;
@@ -93,19 +127,19 @@ impl Tile<'_, '_, '_, '_> {
         let here = Depth { first: first_here, count: count_here, ..of };
         let w = g.counter("w");
         g.open();
-        bind!(index = g(min(first + panel * width + w, all - 1)));
+        bind!(index = g(min(first + panel * step + w, all - 1)));
         self.positions_from(done.into(), here, side, &mut |tile, names, position, stmts| {
             let at = (panel * of.pitch + position) * width + w;
             tile.value_of(side, index.into(), names, stmts, at);
         });
         let body = self.g.close();
-        self.g.emit_loop(false, (w, Expr::i64(0), Expr::i64(width)), body);
+        self.g.emit_loop(false, (w, Expr::i64(0), Expr::i64(step)), body);
         let g = &mut *self.g;
         let body = g.close();
         bind!(strips = g((of.count + (STRIP - 1)) / STRIP));
-        g.emit_loop(false, (strip, Expr::i64(0), strips.into()), body);
+        g.emit_loop(false, (strip, strips_done, strips.into()), body);
         let body = g.close();
-        bind!(panels = g((count + (width - 1)) / width));
+        bind!(panels = g((count + (step - 1)) / step));
         g.emit_loop(false, (panel, Expr::i64(0), panels.into()), body);
     }
 
@@ -114,18 +148,18 @@ impl Tile<'_, '_, '_, '_> {
     fn neighbours(
         &mut self,
         side: Side,
-        (first, width, all): (Operand, i64, Option<Operand>),
+        (first, (step, width), all): (Operand, (i64, i64), Option<Operand>),
         (panel, pitch, position): (Operand, Operand, &Expr),
         names: &Names,
         stmts: &[&Stmt],
     ) {
         let w = self.g.counter("w");
         self.g.open();
-        let index = first + panel * width + w;
+        let index = first + panel * step + w;
         let index = if let Some(all) = all { min(index, all - 1) } else { index };
         self.value_of(side, index, names, stmts, (panel * pitch + position) * width + w);
         let body = self.g.close();
-        self.g.emit_loop(all.is_none(), (w, Expr::i64(0), Expr::i64(width)), body);
+        self.g.emit_loop(all.is_none(), (w, Expr::i64(0), Expr::i64(step)), body);
     }
 
     /// The loops of a part of the fold; `f` emits the innermost body.

@@ -79,6 +79,8 @@ pub(super) struct Plan<'n> {
     pub(super) height: u32,
     /// The columns of a register tile: lanes.
     pub(super) lanes: u32,
+    /// The size of a vector register.
+    pub(super) vector_bytes: u32,
 }
 
 impl<'n> Plan<'n> {
@@ -164,6 +166,7 @@ impl<'n> Plan<'n> {
             carried,
             height,
             lanes,
+            vector_bytes: machine.bytes,
             depends,
         })
     }

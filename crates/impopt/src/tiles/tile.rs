@@ -20,6 +20,8 @@ pub(super) struct Tile<'e, 'v, 'p, 'n> {
     pub(super) plan: &'p Plan<'n>,
     pub(super) height: i64,
     pub(super) lanes: i64,
+    /// The distance of packed rows: a power of two, so that lines of them are packed as squares.
+    pub(super) row_width: i64,
     /// The number of rows and of columns.
     pub(super) rows: Operand,
     pub(super) columns: Operand,
@@ -55,6 +57,7 @@ pub(super) fn tiled(g: &mut Emit<'_>, plan: &Plan<'_>, sizes: TileSizes) {
     let mut tile = Tile {
         height: plan.height.into(),
         lanes: plan.lanes.into(),
+        row_width: plan.height.next_power_of_two().into(),
         rows: 0.into(),
         columns: 0.into(),
         trips: Vec::new(),
@@ -131,7 +134,7 @@ impl Tile<'_, '_, '_, '_> {
         let most_columns = whole(sizes.columns(g, columns), lanes);
         bind!(block_columns = g(min(padded_columns, most_columns)));
         for (_, ty) in &plan.row_values {
-            self.row_blocks.push(g.block(*ty, pitch * block_rows, "rows"));
+            self.row_blocks.push(g.block(*ty, pitch * (block_rows / height * self.row_width), "rows"));
         }
         for (_, ty) in &plan.column_values {
             self.column_blocks.push(g.block(*ty, pitch * block_columns, "columns"));
