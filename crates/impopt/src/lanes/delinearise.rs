@@ -14,12 +14,18 @@
 //! over the lanes, and there is no division ([`versions`](super::versions) makes the versions).
 //! 32-bit numbers equal the index below 2^31, which the guard checks as well. The order is the
 //! same, so loops need not be independent.
+//!
+//! Where the index is also divided by a constant multiple `c * m` of the size, the quotient is `k / c`, uniform over a
+//! row, and the remainder `k % c * m + j`.
 
-use super::short_rows::each_loop;
+mod multiples;
+
 use super::versions::LoopVersion;
+use imp::build::Operand;
 use imp::def_use::DefUse;
 use imp::walk::{Use, each_stmt, each_use, is_at_most};
 use imp::{Expr, For, Function, LoopMode, Stmt, Var};
+use multiples::Multiples;
 use prim::{BinClass, ConvOp, PrimType, ScalarOp};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
@@ -30,10 +36,12 @@ const MOST: usize = 200;
 const EXPENSIVE: usize = 64;
 
 /// The loop's index is divided by this variable of a type.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone)]
 pub(super) struct Rows {
     pub(super) ty: PrimType,
     pub(super) size: Var,
+    /// The multiples of sizes.
+    multiples: Multiples,
 }
 
 /// Returns true if a loop's body takes much longer than a quotient, so that lanes have to be full.
@@ -49,15 +57,15 @@ pub(super) fn is_expensive(f: &For) -> bool {
 /// The loops of a function whose index is divided, by their numbers.
 pub(super) fn find(function: &Function, def_use: &DefUse) -> BTreeMap<u32, LoopVersion> {
     let mut found = BTreeMap::new();
-    each_loop(&function.body, DefUse::FIRST, def_use, &mut |f, at| {
-        if let Some(rows) = rows(f) {
+    multiples::each_loop(&function.body, def_use, &mut |f, at, known| {
+        if let Some(rows) = rows(f, known) {
             found.insert(at, LoopVersion::Delinearised(rows));
         }
     });
     found
 }
 
-fn rows(f: &For) -> Option<Rows> {
+fn rows(f: &For, multiples: &Multiples) -> Option<Rows> {
     if !matches!(f.mode, LoopMode::Seq { .. }) {
         return None;
     }
@@ -65,7 +73,13 @@ fn rows(f: &For) -> Option<Rows> {
     // A cheap test before the whole body is visited.
     divided.peek()?;
     let index = indices(f);
-    let rows = divided.find(|(x, ..)| index.contains(x))?.2;
+    let (_, _, ty, mut size) = divided.find(|(x, ..)| index.contains(x))?;
+    let mut divides = |by| divided.any(|(x, _, _, size)| index.contains(&x) && size == by);
+    if let Some((base, _)) = multiples.get(&size)
+        && divides(*base)
+    {
+        size = *base;
+    }
     if !is_at_most(&f.body, MOST) {
         return None;
     }
@@ -73,8 +87,8 @@ fn rows(f: &For) -> Option<Rows> {
     each_stmt(&f.body, &mut |stmt| {
         shared |= matches!(stmt, Stmt::For(inner) if inner.mode.launch().is_some());
     });
-    let own = rows.size == f.var || sets(&f.body).contains_key(&rows.size);
-    (!own && !shared).then_some(rows)
+    let own = size == f.var || sets(&f.body).contains_key(&size);
+    (!own && !shared).then(|| Rows { ty, size, multiples: multiples.clone() })
 }
 
 /// The number of statements that set each variable.
@@ -114,8 +128,8 @@ pub(super) fn indices(f: &For) -> FxHashSet<Var> {
     same.chain([f.var]).collect()
 }
 
-/// The dividend of a statement, true for a quotient or false for a remainder, and the divisor.
-fn quotient_or_remainder(stmt: &Stmt) -> Option<(Var, bool, Rows)> {
+/// The dividend of a statement, true for a quotient or false for a remainder, their type, and the divisor.
+fn quotient_or_remainder(stmt: &Stmt) -> Option<(Var, bool, PrimType, Var)> {
     let Stmt::Set(_, Expr::Scalar(ScalarOp::Binary(op, ty, x, y))) = stmt else {
         return None;
     };
@@ -125,24 +139,33 @@ fn quotient_or_remainder(stmt: &Stmt) -> Option<(Var, bool, Rows)> {
     let quotient = op.class() == BinClass::Quotient;
     let remainder = op.class() == BinClass::Remainder;
     let wide = matches!(ty, PrimType::I32 | PrimType::I64);
-    let rows = Rows { ty: *ty, size: *size };
-    ((quotient || remainder) && wide).then_some((*x, quotient, rows))
+    ((quotient || remainder) && wide).then_some((*x, quotient, *ty, *size))
 }
 
 /// Replaces the quotient and remainder of the loop's index by the given row and position.
-pub(super) fn substitute_index(f: &mut For, rows: Rows, row: Var, column: Var) {
+pub(super) fn substitute_index(f: &mut For, rows: &Rows, row: Var, column: Var) {
     let index = indices(f);
     for stmt in &mut f.body {
-        let (Some((x, quotient, by)), Stmt::Set(_, e)) = (quotient_or_remainder(stmt), &mut *stmt) else {
+        let (Some((x, quotient, ty, by)), Stmt::Set(_, e)) = (quotient_or_remainder(stmt), &mut *stmt) else {
             continue;
         };
-        if by == rows && index.contains(&x) {
-            let value = Expr::Var(if quotient { row } else { column });
-            *e = if rows.ty == PrimType::I64 {
-                value
-            } else {
-                Expr::convert(ConvOp::SExt, PrimType::I64, rows.ty, value)
-            };
+        if !index.contains(&x) || ty != rows.ty {
+            continue;
         }
+        let value = if by == rows.size {
+            Expr::Var(if quotient { row } else { column })
+        } else if let Some((size, factor)) = rows.multiples.get(&by)
+            && *size == rows.size
+        {
+            let row = Operand::Var(row);
+            if quotient { row / *factor } else { row % *factor * rows.size + column }
+        } else {
+            continue;
+        };
+        *e = if rows.ty == PrimType::I64 {
+            value
+        } else {
+            Expr::convert(ConvOp::SExt, PrimType::I64, rows.ty, value)
+        };
     }
 }

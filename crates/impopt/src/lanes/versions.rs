@@ -35,7 +35,7 @@ const SMALL: i64 = i32::MAX as i64;
 type Renamed = FxHashMap<Var, Var>;
 
 /// The criterion of a loop version.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(super) enum LoopVersion {
     /// By trip count: fewer iterations than this bound are sequential.
     TripCount(i64),
@@ -91,7 +91,7 @@ impl ReplaceLoops for Split<'_> {
     fn replace(&mut self, f: For, at: u32, out: &mut Vec<Stmt>) -> Option<For> {
         out.push(match self.loop_versions.get(&at) {
             Some(&LoopVersion::TripCount(least)) => self.short_trip_version(f, at, least),
-            Some(&LoopVersion::Delinearised(rows)) => self.delinearised(f, at, rows),
+            Some(LoopVersion::Delinearised(rows)) => self.delinearised(f, at, rows),
             Some(&LoopVersion::RowLength(size)) => self.by_size(f, at, size),
             None => return Some(f),
         });
@@ -121,7 +121,7 @@ impl Split<'_> {
     }
 
     /// The delinearised version, and the loop.
-    fn delinearised(&mut self, f: For, at: u32, rows: Rows) -> Stmt {
+    fn delinearised(&mut self, f: For, at: u32, rows: &Rows) -> Stmt {
         let mut copy = vec![Stmt::For(f.clone())];
         self.rename(&mut copy, at);
         let Some(Stmt::For(mut inner)) = copy.pop() else {
