@@ -56,6 +56,7 @@ from reference import figure_reference, report_reference
 from results import number, summary, table
 from rows import figure_rows
 from users import PEERS as LIBRARIES, figure_users
+from users_cases import MAIN
 from values import random_i32s
 
 sys.path.insert(0, str(HERE / "machine"))
@@ -193,7 +194,7 @@ def ratios(figure, peers):
 def report_times(figure, peers):
     """A table of run times with the ratio to the fastest of `peers`."""
     rows = figure["microseconds"]
-    names = list(next(iter(rows.values()), {}))
+    names = list(dict.fromkeys(impl for row in rows.values() for impl in row))
     found = ratios(figure, peers)
     cells = [
         [name, *(number(row.get(impl), 1) for impl in names), *([number(found.get(name))] if peers else [])]
@@ -224,8 +225,11 @@ def report_basis(figure):
 
 def report_users(figure):
     lines = report_times(figure, LIBRARIES)
-    speeds = ", ".join(f"{name} {number(speed, 0)}" for name, speed in figure["gflops"].items())
-    return [*lines, "", f"Operations per nanosecond: {speeds}."]
+    main = {name: ratio for name, ratio in ratios(figure, LIBRARIES).items() if name in MAIN}
+    if main:
+        lines += ["", f"Over {len(main)} of the {len(MAIN)} programs of the goal: {summary(main)}."]
+    speeds = ", ".join(f"{name} {number(speed)}" for name, speed in figure["gflops"].items())
+    return [*lines, "", f"Operations per nanosecond: {speeds}."] if speeds else lines
 
 
 def report_rows(figure):

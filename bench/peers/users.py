@@ -1,12 +1,15 @@
-"""The programs of `users.fut` in NumPy, JAX and Numba, as their users write them.
+"""The programs of the figure `users` in NumPy, JAX and Numba, as their users write them.
 
     python3 users.py ENTRY PEER INPUT OUTPUT RUNS
+
+This file has the programs of `users.fut`, the modules `users_*.py` those of `users/*.fut`.
 
 Reads the arguments from a file in Futhark's binary format, writes the results to OUTPUT and the run times in
 microseconds to standard output, after two runs that are not measured. Exits 3 if the peer does not have the program or
 is not installed.
 """
 
+import importlib
 import json
 import math
 import sys
@@ -15,6 +18,7 @@ import time
 import numpy as np
 
 TYPES = {" f32": "<f4", " f64": "<f8", " i32": "<i4", " i64": "<i8", "  u8": "u1"}
+TOPICS = ["linear_algebra", "sorting", "graphs", "signals", "text", "statistics", "stencils"]
 NAMES = {np.dtype(code): name for name, code in TYPES.items()}
 
 
@@ -28,7 +32,8 @@ def read(data):
         rank, elem = data[at + 2], np.dtype(TYPES[data[at + 3:at + 7].decode()])
         shape = np.frombuffer(data, "<i8", rank, at + 7)
         count = int(math.prod(shape))
-        value = np.frombuffer(data, elem, count, at + 7 + 8 * rank).reshape(shape)
+        # A copy is aligned, which NumPy and Numba need to be fast.
+        value = np.frombuffer(data, elem, count, at + 7 + 8 * rank).reshape(shape).copy()
         values.append(value if rank else value[()])
         at += 7 + 8 * rank + count * elem.itemsize
     return values
@@ -102,8 +107,6 @@ def jax_programs():
     import jax
     from jax import lax, numpy as jnp
 
-    jax.config.update("jax_enable_x64", True)
-
     def kmeans_step(points, centres):
         members = squared_distances(jnp, points, centres).argmin(axis=1)
         counts = jnp.zeros(len(centres), jnp.int32).at[members].add(1)
@@ -130,11 +133,7 @@ def jax_programs():
         "kmeans_step": kmeans_step, "life": life, "heat": heat, "cholesky": jnp.linalg.cholesky,
     }
 
-    def compiled(program):
-        run = jax.jit(program)
-        return lambda *args: jax.block_until_ready(run(*args))
-
-    return {name: compiled(program) for name, program in programs.items()}
+    return {name: jax.jit(program) for name, program in programs.items()}
 
 
 def numba_programs():
@@ -237,28 +236,51 @@ def numba_programs():
     return {program.py_func.__name__: program for program in programs}
 
 
-PEERS = {"NumPy": numpy_programs, "JAX": jax_programs, "Numba": numba_programs}
+def find(entry, peer):
+    """The program of an entry point, or None."""
+    modules = [importlib.import_module(f"users_{topic}") for topic in TOPICS]
+    for module in [sys.modules[__name__], *modules]:
+        if program := getattr(module, f"{peer.lower()}_programs")().get(entry):
+            return program
+    return None
+
+
+def for_jax(program, args):
+    """The program until its results are there, and the arguments as arrays of JAX."""
+    import jax
+
+    arrays = [jax.device_put(arg) if arg.ndim else arg for arg in args]
+    return lambda *args: jax.block_until_ready(program(*args)), arrays
 
 
 def main():
     entry, peer, source, target, runs = sys.argv[1:]
     try:
-        program = PEERS[peer]().get(entry)
+        if peer == "JAX":
+            import jax
+
+            jax.config.update("jax_enable_x64", True)
+        program = find(entry, peer)
     except ImportError:
         program = None
     if program is None:
         return 3
     with open(source, "rb") as file:
         args = read(file.read())
-    for _ in range(2):
-        results = program(*args)
+    if peer == "JAX":
+        program, args = for_jax(program, args)
+    try:
+        for _ in range(2):
+            results = program(*args)
+    except ImportError:
+        return 3
     times = []
     for _ in range(int(runs)):
         start = time.perf_counter()
         results = program(*args)
         times.append((time.perf_counter() - start) * 1e6)
     with open(target, "wb") as file:
-        for value in results if isinstance(results, tuple) else (results,):
+        for value in results if isinstance(results, (tuple, list)) else (results,):
             file.write(write(value))
     print(json.dumps(times))
     return 0
