@@ -78,6 +78,8 @@ pub struct Emit<'p, 'c> {
     functions: RefCell<FxHashMap<usize, FunctionValue<'c>>>,
     /// Functions without a part that were declared and have no code yet.
     pending: RefCell<Vec<usize>>,
+    /// Functions for quotients of 64-bit integers, by the number of lanes and whether these are signed.
+    pub wide_quotients: RefCell<FxHashMap<(u32, bool), FunctionValue<'c>>>,
     /// Functions for integer powers, by type and number of lanes.
     pub powers: RefCell<FxHashMap<(PrimType, Option<u32>), FunctionValue<'c>>>,
     strings: RefCell<FxHashMap<Arc<str>, PointerValue<'c>>>,
@@ -111,6 +113,7 @@ impl<'p, 'c> Emit<'p, 'c> {
             runtime,
             functions: RefCell::default(),
             pending: RefCell::default(),
+            wide_quotients: RefCell::default(),
             powers: RefCell::default(),
             strings: RefCell::default(),
             checks: RefCell::default(),

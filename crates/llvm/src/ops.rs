@@ -15,6 +15,7 @@ mod quotients;
 mod ranges;
 mod reciprocals;
 mod roots;
+mod wide_quotients;
 
 use crate::emit::{Emit, call_value};
 use crate::error::{Error, Res};

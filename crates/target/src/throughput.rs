@@ -76,7 +76,8 @@ pub fn binary(op: BinOp, ty: PrimType, make: Microarchitecture) -> Throughput {
         (BinClass::Shift, _) => throughput(2.0, 2.0),
         (BinClass::Quotient, true) if ty == PrimType::F64 => per_lane(4.0, make.quotient_f64),
         (BinClass::Quotient, true) => per_lane(3.0, make.quotient_f32),
-        (BinClass::Quotient | BinClass::Remainder, false) => per_lane(12.0, 12.0),
+        // Products with a reciprocal.
+        (BinClass::Quotient | BinClass::Remainder, false) => throughput(12.0, 12.0),
         (BinClass::Power, _) | (BinClass::Remainder, true) => per_lane(30.0, 32.0),
     }
 }

@@ -15,6 +15,8 @@
 //!                      the remaining iterations one by one
 //! ```
 //!
+//! Where a body has loops, all indices and values are computed in lanes, consecutive or not.
+//!
 //! All writes happen in the order of the iterations, so of several writes to one element the last
 //! one always wins.
 
@@ -24,6 +26,7 @@ use crate::cpu::CpuSchedule;
 use crate::mems::Body;
 use crate::schedule::Generator;
 use analysis::size::is_at_most;
+use analysis::statements;
 use imp::build::{Operand, and, min, ult};
 use imp::{Expr, LaneAccess, LanePositions, MaskedOff, Stmt, Var, VarType, bind, emit, expr};
 use ir::facts::FactFlag;
@@ -35,6 +38,8 @@ use prim::{PrimType, UnOp};
 
 /// Iterations of a block: the lanes of the widest vector of `i64` indices.
 pub(crate) const BLOCK: u32 = 8;
+/// The same where the body has loops, whose iterations depend on each other: two vectors of indices.
+const EXPENSIVE_BLOCK: u32 = 2 * BLOCK;
 /// The number of iterations that run one by one after a block whose indices were not consecutive.
 const FALLBACK_ITERATIONS: i64 = 512;
 /// The maximum number of statements of a body, as it is emitted three times.
@@ -132,7 +137,9 @@ impl Generator<'_, CpuSchedule> {
         hi: Operand,
     ) -> Result {
         let types = &scatter.types;
-        let count = i64::from(BLOCK);
+        // Lanes pay for a loop, whatever is stored.
+        let is_expensive = statements::any(&scatter.body, &|stm| matches!(stm.exp, Exp::Loop { .. }));
+        let count = i64::from(if is_expensive { EXPENSIVE_BLOCK } else { BLOCK });
         let arrays = self.lane_arrays("scattered", types, count);
         let next = self.scalar(PrimType::I64, "next");
         self.set(next, lo);
@@ -146,13 +153,17 @@ impl Generator<'_, CpuSchedule> {
                 self.store_scattered(scatter, &arrays, w.into())?;
             });
             self.set(next, next + count);
-            let single = self.collect(|g| {
-                bind!(start = g(first + count));
-                bind!(end = g(min(hi, start + FALLBACK_ITERATIONS)));
-                g.set(next, end);
-                g.iterations(space, start, end, |_, _| Ok(()))
-            })?;
-            self.packed_block(scatter, &arrays, 0, single)?;
+            if is_expensive {
+                self.scatter_arrays(scatter, &arrays, count)?;
+            } else {
+                let single = self.collect(|g| {
+                    bind!(start = g(first + count));
+                    bind!(end = g(min(hi, start + FALLBACK_ITERATIONS)));
+                    g.set(next, end);
+                    g.iterations(space, start, end, |_, _| Ok(()))
+                })?;
+                self.packed_block(scatter, &arrays, 0, single)?;
+            }
             self.set(more, expr!(count <= hi - next));
         });
         self.iterations(space, next.into(), hi, |_, _| Ok(()))

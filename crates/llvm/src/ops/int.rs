@@ -3,7 +3,6 @@
 //! evaluate operators speculatively, or in lanes whose result is not used.
 
 use super::instructions::{int_like, lanes_of, ones_like, width};
-use super::quotients::uses_reciprocal;
 use super::{Ops, no_operator};
 use crate::emit::{Effects, call_value};
 use crate::error::Res;
@@ -57,7 +56,7 @@ impl<'c> Ops<'_, '_, 'c> {
 
     /// `x / y` truncated towards 0, where that is defined.
     fn quotient(&self, ty: PrimType, x: Value<'c>, y: Value<'c>, signed: bool) -> Res<Value<'c>> {
-        if uses_reciprocal(ty, y) {
+        if self.uses_reciprocal(ty, y) {
             return self.quotient_by_reciprocal(ty, x, y, signed);
         }
         if signed { self.signed_div(x, y) } else { self.unsigned_div(x, y) }
@@ -65,7 +64,7 @@ impl<'c> Ops<'_, '_, 'c> {
 
     /// The remainder of `x / y` truncated towards 0, where that is defined.
     fn remainder(&self, ty: PrimType, x: Value<'c>, y: Value<'c>, signed: bool) -> Res<Value<'c>> {
-        if uses_reciprocal(ty, y) {
+        if self.uses_reciprocal(ty, y) {
             let quotient = self.quotient(ty, x, y, signed)?;
             return self.sub(x, self.mul(quotient, y)?);
         }
@@ -74,7 +73,7 @@ impl<'c> Ops<'_, '_, 'c> {
 
     /// The divisor, or 1 where signed division is undefined.
     fn signed_divisor(&self, ty: PrimType, x: Value<'c>, y: Value<'c>) -> Res<Value<'c>> {
-        if uses_reciprocal(ty, y) {
+        if self.uses_reciprocal(ty, y) {
             return self.nonzero(y);
         }
         self.safe_divisor(x, y)
@@ -88,7 +87,7 @@ impl<'c> Ops<'_, '_, 'c> {
 
     /// The divisor, or 1 in place of 0 and of a -1 that overflows (dividing by 1 gives the wrapped
     /// result).
-    fn safe_divisor(&self, x: Value<'c>, y: Value<'c>) -> Res<Value<'c>> {
+    pub(super) fn safe_divisor(&self, x: Value<'c>, y: Value<'c>) -> Res<Value<'c>> {
         let lowest = int_like(x, 1 << (width(x)? - 1))?;
         let is_lowest = self.int_compare(IntPredicate::EQ, x, lowest)?;
         let minus_one = self.int_compare(IntPredicate::EQ, y, ones_like(y)?)?;

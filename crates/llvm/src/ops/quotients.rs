@@ -18,12 +18,13 @@ use prim::PrimType;
 /// 2^31: the only signed 32-bit quotient that overflows.
 const BEYOND: f64 = 2_147_483_648.0;
 
-/// Returns true if division by `y` is done by multiplication.
-pub(super) fn uses_reciprocal(ty: PrimType, y: Value<'_>) -> bool {
-    ty.bits() <= 32 && matches!(y, Value::VectorValue(divisors) if !divisors.is_const())
-}
-
 impl<'c> Ops<'_, '_, 'c> {
+    /// Returns true if division by `y` is done by multiplication.
+    pub(super) fn uses_reciprocal(&self, ty: PrimType, y: Value<'_>) -> bool {
+        (ty.bits() <= 32 || self.has_wide_reciprocals())
+            && matches!(y, Value::VectorValue(divisors) if !divisors.is_const())
+    }
+
     /// `x / y` truncated towards 0, where `y` is not 0; overflow wraps around.
     pub(super) fn quotient_by_reciprocal(
         &self,
@@ -32,6 +33,9 @@ impl<'c> Ops<'_, '_, 'c> {
         y: Value<'c>,
         signed: bool,
     ) -> Res<Value<'c>> {
+        if ty.bits() > 32 {
+            return self.wide_quotient(x, y, signed);
+        }
         let types = &self.emit.types;
         let narrow = ty.bits() < 32;
         let (float, bits) = if narrow { (types.f32, types.i32) } else { (types.f64, types.i64) };

@@ -14,3 +14,4 @@ mod vector_compress;
 mod vector_masks;
 mod vector_memory;
 mod vector_operators;
+mod wide_quotients;
