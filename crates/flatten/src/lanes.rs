@@ -38,7 +38,7 @@ use ir::remark::{Execution, OperationKind};
 use ir::scan_reduce::ScanReduce;
 use ir::seg::{Decomp, Seg, SegKind, SegOp};
 use ir::soac::{Operator, Screma, Soac};
-use ir::syntax::{BasicOp, Exp, Param};
+use ir::syntax::{Atom, BasicOp, DimIndex, Exp, Param};
 use ir::tunable::Rule;
 use ir::types::{Dim, Type};
 use ir::{Name, PassError, Soacs, sequential};
@@ -158,7 +158,33 @@ fn is_contiguous(ctx: &Ctx<'_>, scope: Scope<'_>, pat: &[Param<Soacs>], s: &Scre
         && s.inputs.iter().all(|&input| !names.is_strided(input))
         && (writes
             || decomp::has_loops(&s.map.body)
-            || s.inputs.iter().any(|&input| scope.is_inside(names, input)))
+            || s.inputs.iter().any(|&input| scope.is_inside(names, input))
+            || indexes_row(ctx, scope, s))
+}
+
+/// Returns true if a screma over consecutive numbers reads a row by them that belongs to one iteration of the segop.
+fn indexes_row(ctx: &Ctx<'_>, scope: Scope<'_>, s: &Screma) -> bool {
+    let counters: Vec<Name> = s
+        .inputs
+        .iter()
+        .zip(&s.map.params)
+        .filter(|(input, _)| ctx.names.is_iota(**input))
+        .map(|(_, param)| param.name)
+        .collect();
+    s.map.body.stms.iter().any(|stm| {
+        let Exp::Basic(BasicOp::Index { array, slice }) = &stm.exp else {
+            return false;
+        };
+        let Some((DimIndex::Fix(Atom::Var(last)), others)) = slice.split_last() else {
+            return false;
+        };
+        let varies = |index: &DimIndex| {
+            matches!(index, DimIndex::Fix(Atom::Var(name)) if scope.is_inside(&ctx.names, *name))
+        };
+        counters.contains(last)
+            && !ctx.names.is_strided(*array)
+            && (scope.is_inside(&ctx.names, *array) || others.iter().any(varies))
+    })
 }
 
 /// The least width for which partial accumulators, or blocks, pay for what they add.

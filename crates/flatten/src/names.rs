@@ -22,6 +22,8 @@ pub(crate) struct Names<'a> {
     in_operators: FxHashSet<Name>,
     /// The index function of each view within the array it views, as far as it is known here.
     views: FxHashMap<Name, Lmad>,
+    /// Arrays of consecutive numbers.
+    iotas: FxHashSet<Name>,
     /// Tokens of accumulators with an operator.
     with_operator: FxHashSet<Name>,
     /// Arrays that repeat one value: the repeated dimensions and the value.
@@ -38,6 +40,7 @@ impl<'a> Names<'a> {
             provs,
             in_operators: FxHashSet::default(),
             views: FxHashMap::default(),
+            iotas: FxHashSet::default(),
             with_operator: FxHashSet::default(),
             replicates: FxHashMap::default(),
             summed: FxHashSet::default(),
@@ -70,8 +73,17 @@ impl<'a> Names<'a> {
         types.iter().any(|ty| matches!(ty, Type::Acc { token, .. } if self.with_operator.contains(token)))
     }
 
-    /// Records the index function of a view; an array of unknown layout is taken to be row-major.
+    /// Returns true if an array is known to have consecutive numbers.
+    pub(crate) fn is_iota(&self, array: Name) -> bool {
+        self.iotas.contains(&array)
+    }
+
+    /// Records consecutive numbers, and the index function of a view; an array of unknown layout is taken to be
+    /// row-major.
     pub(crate) fn note_view(&mut self, param: &Param<Soacs>, op: &BasicOp) {
+        if matches!(op, BasicOp::Iota { stride, .. } if *stride == Atom::i64(1)) {
+            self.iotas.insert(param.name);
+        }
         let lies = |array| {
             self.views.get(&array).cloned().or_else(|| Some(Lmad::row_major(self.types.get(array)?.shape())))
         };

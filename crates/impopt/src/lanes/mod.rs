@@ -31,6 +31,7 @@
 //! | [`cost`], [`choose`] | the cost model, the choice of loops and widths |
 //! | [`positions`], [`strides`] | lane positions of accesses, accesses along rows |
 //! | [`index_sets`] | loops whose indices jump once |
+//! | [`interiors`] | loops whose indices are bounded at the borders of arrays |
 //! | [`short_rows`] | loops over rows that may have few elements |
 //! | [`delinearise`] | delinearisation of loops over pairs of indices |
 //! | [`trip_bounds`] | trip-count bounds: loops that do nothing from some index on |
@@ -52,6 +53,7 @@ mod emit;
 mod expand;
 mod index_sets;
 mod indices;
+mod interiors;
 mod legality;
 mod positions;
 mod reduction;
@@ -89,6 +91,7 @@ fn vectorise_function(function: &mut Function, context: &mut Context) {
     expand::expand(function);
     sink::sink(function);
     index_sets::split(function, &mut context.fuel);
+    interiors::split(function, &mut context.fuel);
     let mut def_use = DefUse::new(function);
     let mut flat = delinearise::find(function, &def_use);
     flat.retain(|_, _| context.fuel.take());

@@ -1,0 +1,254 @@
+//! Interiors: the iterations of a loop in which indices are not bounded by an edge, or wrapped around one.
+//!
+//! ```text
+//! for x in lo .. hi independent {              for side in 0 .. 2 {
+//!   for d in 0 .. 5 {                            for x in <lo .. a, or b .. hi> independent { .. }
+//!     i = max(0, min(w - 1, x + d - 2))    =>    if side == 0 {
+//!     .. xs[i] ..                                  for x in a .. b independent { .. i = x + d - 2 .. }
+//!   }                                            }
+//! }                                            }
+//! ```
+//!
+//! Stencils read so at the borders of an array. In the interior, from `a = 2` to `b = w - 2`, they read neighbouring
+//! elements, which vectors load at once. The bounds follow from the interval of what is added to the counter; where
+//! sizes are so large that a bound might overflow, all iterations run as before. The order of iterations is kept.
+//!
+//! Runs before loops are chosen. Needs: independent loops without tasks. Guarantees that every iteration computes what
+//! it did.
+
+mod forms;
+
+use crate::loops::ReplaceLoops;
+use forms::{Form, Forms, form};
+use imp::build::{max, min, select, ult};
+use imp::def_use::DefUse;
+use imp::rename::each_var_mut;
+use imp::walk::{Use, each_stmt, each_stmt_mut, each_use, each_var, is_at_most};
+use imp::{Access, Expr, For, Function, Launch, LoopMode, Stmt, Var, VarInfo, VarType, expr};
+use ir::Fuel;
+use prim::{BinOp, PrimType, Scalar, ScalarOp};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// The largest number of statements of a body.
+const MAX_STATEMENTS: usize = 64;
+/// The largest number of different bounds of an interior.
+const MAX_BOUNDS: usize = 8;
+/// Sizes below this do not overflow when they are added.
+const SMALL: i64 = 1 << 50;
+
+/// Splits the loops of a function.
+pub(super) fn split(function: &mut Function, fuel: &mut Fuel) {
+    let def_use = DefUse::new(function);
+    let mut pass = Splitter { vars: std::mem::take(&mut function.vars), def_use, fuel, fresh: Vec::new() };
+    let body = std::mem::take(&mut function.body);
+    function.body = pass.block(body, DefUse::FIRST);
+    function.vars = pass.vars;
+}
+
+struct Splitter<'f> {
+    vars: Vec<VarInfo>,
+    def_use: DefUse,
+    fuel: &'f mut Fuel,
+    /// New variables of the innermost frame.
+    fresh: Vec<Var>,
+}
+
+/// The iterations in which indices are not bounded.
+#[derive(Default)]
+struct Interior {
+    /// The counter is not below these, and not above those.
+    least: Vec<Expr>,
+    most: Vec<Expr>,
+    /// The variables that equal an operand of what sets them.
+    unbounded: FxHashMap<Var, Expr>,
+}
+
+impl ReplaceLoops for Splitter<'_> {
+    type Mark = usize;
+
+    fn def_use(&self) -> &DefUse {
+        &self.def_use
+    }
+
+    fn replace(&mut self, f: For, at: u32, out: &mut Vec<Stmt>) -> Option<For> {
+        match self.interior(&f, at).filter(|_| self.fuel.take()) {
+            Some(interior) => self.parts(f, at, &interior, out),
+            None => return Some(f),
+        }
+        None
+    }
+
+    fn mark(&self) -> usize {
+        self.fresh.len()
+    }
+
+    fn leave(&mut self, mark: usize, launch: &mut Launch) {
+        launch.locals.extend(self.fresh.drain(mark..));
+    }
+}
+
+impl Splitter<'_> {
+    /// The interior of a loop, if it then accesses neighbouring elements.
+    fn interior(&self, f: &For, at: u32) -> Option<Interior> {
+        if f.mode != (LoopMode::Seq { independent: true })
+            || self.vars[f.var.index()].ty != VarType::Scalar(PrimType::I64)
+            || !is_at_most(&f.body, MAX_STATEMENTS)
+        {
+            return None;
+        }
+        let end = self.def_use.end(at);
+        let mut forms = Forms::default();
+        let mut plain = true;
+        each_stmt(&f.body, &mut |stmt| {
+            plain &= !matches!(stmt, Stmt::For(inner) if inner.mode.launch().is_some());
+            each_use(stmt, &mut |var, used| {
+                if used == Use::Sets {
+                    plain &= self.def_use.is_local(var, at, end);
+                    forms.insert(var, None);
+                }
+            });
+        });
+        if !plain {
+            return None;
+        }
+        forms.insert(f.var, Some(Form::counter()));
+        let mut interior = Interior::default();
+        let mut neighbours = false;
+        each_stmt(&f.body, &mut |stmt| match stmt {
+            Stmt::For(inner) => {
+                let (from, to) = (form(&inner.from, &forms), form(&inner.to, &forms));
+                if let (Some(from), Some(to)) = (from, to)
+                    && !from.moves
+                    && !to.moves
+                {
+                    let counter = Form { moves: false, lo: from.lo, hi: to.hi - 1 };
+                    forms.insert(inner.var, Some(counter));
+                }
+            }
+            Stmt::Set(var, value) if self.is_set_once(*var) => {
+                let own = interior.unbounded(*var, value, &forms).or_else(|| form(value, &forms));
+                forms.insert(*var, own);
+            }
+            Stmt::Load(_, access) | Stmt::Store(access, _) => {
+                neighbours |= interior.has_neighbours(access, &forms);
+            }
+            _ => {}
+        });
+        let bounds = interior.least.len() + interior.most.len();
+        (neighbours && bounds <= MAX_BOUNDS).then_some(interior)
+    }
+
+    fn is_set_once(&self, var: Var) -> bool {
+        self.vars[var.index()].ty == VarType::Scalar(PrimType::I64)
+            && self.def_use.is_set_once(var)
+            && self.def_use.dominating_def(var).is_some()
+    }
+
+    /// The loop over the edges, with that over the interior between them.
+    fn parts(&mut self, f: For, at: u32, interior: &Interior, out: &mut Vec<Stmt>) {
+        let (lo, hi) = (f.from.clone(), f.to.clone());
+        let first = interior.least.iter().fold(lo.clone(), |all, bound| max(all, bound.clone()));
+        let end = interior.most.iter().fold(hi.clone(), |all, bound| min(all, bound.clone() + 1));
+        let mut small = Expr::Const(Scalar::Bool(true));
+        let mut seen: FxHashSet<Var> = FxHashSet::default();
+        for bound in [&first, &end] {
+            each_var(bound, &mut |var, _| {
+                if seen.insert(var) {
+                    small = expr!(small.clone() && ult(Expr::Var(var) + SMALL, 2 * SMALL));
+                }
+            });
+        }
+        let mut bind = |value: Expr, hint: &str| {
+            let var = self.new_var(VarType::Scalar(PrimType::I64), hint);
+            out.push(Stmt::Set(var, value));
+            var
+        };
+        let first = bind(select(small.clone(), min(first, hi.clone()), hi.clone()), "first");
+        let end = bind(select(small, max(end, first), hi.clone()), "end");
+        let end = bind(min(end, hi.clone()), "end");
+        let side = self.new_var(VarType::Scalar(PrimType::I64), "side");
+        let mut inside = vec![Stmt::For(For { from: first.into(), to: end.into(), ..f.clone() })];
+        each_stmt_mut(&mut inside, &mut |stmt| {
+            if let Stmt::Set(var, value) = stmt
+                && let Some(operand) = interior.unbounded.get(var)
+            {
+                *value = operand.clone();
+            }
+        });
+        self.rename(&mut inside, at);
+        let is_first = expr!(side == 0);
+        let edge =
+            For { from: select(is_first.clone(), lo, end), to: select(is_first.clone(), first, hi), ..f };
+        let body = vec![Stmt::For(edge), Stmt::If(is_first, inside, Vec::new())];
+        let mode = LoopMode::Seq { independent: false };
+        out.push(Stmt::For(For { mode, var: side, from: Expr::i64(0), to: Expr::i64(2), body }));
+    }
+
+    fn new_var(&mut self, ty: VarType, hint: &str) -> Var {
+        let var = Var::new(self.vars.len());
+        self.vars.push(VarInfo { ty, hint: hint.into() });
+        self.fresh.push(var);
+        var
+    }
+
+    /// Renames the local variables of a copy of the loop with this number.
+    fn rename(&mut self, copy: &mut [Stmt], at: u32) {
+        let end = self.def_use.end(at);
+        let mut renamed: FxHashMap<Var, Var> = FxHashMap::default();
+        each_stmt(copy, &mut |stmt| {
+            each_use(stmt, &mut |var, used| {
+                if used != Use::Sets || renamed.contains_key(&var) || !self.def_use.is_local(var, at, end) {
+                    return;
+                }
+                let VarInfo { ty, hint } = self.vars[var.index()].clone();
+                renamed.insert(var, self.new_var(ty, &hint));
+            });
+        });
+        each_var_mut(copy, &mut |var| {
+            if let Some(new) = renamed.get(var) {
+                *var = *new;
+            }
+        });
+    }
+}
+
+impl Interior {
+    /// The form of a variable that equals an operand in the interior; `None` if it does not.
+    fn unbounded(&mut self, var: Var, value: &Expr, forms: &Forms) -> Option<Form> {
+        let Expr::Scalar(ScalarOp::Binary(op, PrimType::I64, x, y)) = value else {
+            return None;
+        };
+        let (left, right) = (form(x, forms)?, form(y, forms)?);
+        let (operand, index, other) = match (left.moves, right.moves, op) {
+            (true, false, _) => (x, left, right),
+            (false, true, BinOp::SMin | BinOp::SMax) => (y, right, left),
+            _ => return None,
+        };
+        match op {
+            BinOp::SMax => add(&mut self.least, other.hi - index.lo.clone()),
+            BinOp::SMin => add(&mut self.most, other.lo - index.hi.clone()),
+            BinOp::SMod | BinOp::UMod | BinOp::SRem => {
+                add(&mut self.least, Expr::i64(0) - index.lo.clone());
+                add(&mut self.most, other.lo - 1 - index.hi.clone());
+            }
+            _ => return None,
+        }
+        self.unbounded.insert(var, (**operand).clone());
+        Some(index)
+    }
+
+    /// Returns true if an unbounded variable is an index of neighbouring elements.
+    fn has_neighbours(&self, access: &Access, forms: &Forms) -> bool {
+        access.dims.iter().any(|(index, stride)| {
+            let mut bounded = false;
+            each_var(index, &mut |var, _| bounded |= self.unbounded.contains_key(&var));
+            bounded && *stride == Expr::i64(1) && form(index, forms).is_some_and(|form| form.moves)
+        })
+    }
+}
+
+fn add(bounds: &mut Vec<Expr>, bound: Expr) {
+    if !bounds.contains(&bound) {
+        bounds.push(bound);
+    }
+}
