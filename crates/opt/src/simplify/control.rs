@@ -1,9 +1,10 @@
-//! Conditionals and loops: constant conditions, equal branches, conversion to selections; loops
+//! Conditionals and loops: constant conditions, equal branches, conversion to selections, slices; loops
 //! with no or one iteration, and with loop-invariant parameters.
 
 pub(crate) mod closed_forms;
 pub(crate) mod invariant;
 pub(crate) mod invariant_params;
+mod slices;
 
 use super::knowledge::ScopeKind;
 use super::{Certs, Simplifier, add_certs};
@@ -200,6 +201,9 @@ impl<L: OptLevel> Simplifier<'_, L> {
                 let op = BasicOp::select(ty, cond, if_true, if_false);
                 self.basic(param, aux, op);
             }
+            return;
+        }
+        if self.selected_slice(&pat, &aux, cond, [&then_body, &else_body]) {
             return;
         }
         for (param, (yes, no)) in pat.iter().zip(then_body.result.iter().zip(&else_body.result)) {

@@ -1,0 +1,72 @@
+//! Conditionals that choose between slices of one array.
+//!
+//! ```text
+//! if c then xs[i, ..] else xs[j, ..]   =>   xs[select c i j, ..]
+//! ```
+//!
+//! A slice is a view; the result of a conditional would be a copy of it.
+
+use crate::level::OptLevel;
+use crate::simplify::{Simplifier, add_certs};
+use ir::Name;
+use ir::syntax::{Atom, Aux, BasicOp, Body, DimIndex, Exp, Param};
+use ir::types::Type;
+use prim::PrimType;
+
+impl<L: OptLevel> Simplifier<'_, L> {
+    /// Emits a conditional with one result as a slice, if its branches are slices of one array. Returns true if
+    /// it was emitted.
+    pub(super) fn selected_slice(
+        &mut self,
+        pat: &[Param<L>],
+        aux: &Aux,
+        cond: Atom,
+        branches: [&Body<L>; 2],
+    ) -> bool {
+        let ([param], [Some(yes), Some(no)]) = (pat, branches.map(only_slice)) else {
+            return false;
+        };
+        if !param.ty.is_array() || yes.array != no.array || yes.dims.len() != no.dims.len() {
+            return false;
+        }
+        let fixed = |dim: &DimIndex| matches!(dim, DimIndex::Fix(_));
+        let mut pairs = yes.dims.iter().zip(no.dims);
+        if !pairs.all(|(x, y)| x == y || fixed(x) && fixed(y)) || !self.rewrite() {
+            return false;
+        }
+        let mut slice = Vec::with_capacity(yes.dims.len());
+        for dims in yes.dims.iter().zip(no.dims) {
+            slice.push(match dims {
+                (DimIndex::Fix(yes), DimIndex::Fix(no)) if yes != no => {
+                    let index = self.fresh("index", Type::I64);
+                    let chosen = Atom::Var(index.name);
+                    self.basic(index, Aux::at(aux.prov), BasicOp::select(PrimType::I64, cond, *yes, *no));
+                    DimIndex::Fix(chosen)
+                }
+                (dim, _) => *dim,
+            });
+        }
+        let mut aux = aux.clone();
+        add_certs(&mut aux.certs, &yes.aux.certs);
+        add_certs(&mut aux.certs, &no.aux.certs);
+        self.basic(param.clone(), aux, BasicOp::Index { array: yes.array, slice });
+        true
+    }
+}
+
+struct Slice<'b> {
+    aux: &'b Aux,
+    array: Name,
+    dims: &'b [DimIndex],
+}
+
+/// The slice that is all of a body.
+fn only_slice<L: OptLevel>(body: &Body<L>) -> Option<Slice<'_>> {
+    let ([stm], [Atom::Var(result)]) = (body.stms.as_slice(), body.result.as_slice()) else {
+        return None;
+    };
+    let ([param], Exp::Basic(BasicOp::Index { array, slice })) = (stm.pat.as_slice(), &stm.exp) else {
+        return None;
+    };
+    (param.name == *result).then_some(Slice { aux: &stm.aux, array: *array, dims: slice })
+}
