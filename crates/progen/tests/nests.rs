@@ -19,7 +19,7 @@ const CONTENT: [(&str, usize); 14] = [
     ("unflatten ", 5),
     (":> [", 30),
     ("(rotate ", 10),
-    (" < i64.min ", 1),
+    ("i64.min ", 20),
     (" with [", 3),
     ("reduce_by_index ", 1),
     ("\nentry other ", 60),

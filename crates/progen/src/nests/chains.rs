@@ -3,17 +3,18 @@
 use super::Gen;
 use super::operands::{Matrix, Vector, elementwise};
 use super::products::Shape;
-use super::scalars::{literal, tame};
+use super::scalars::{convert, literal, tame};
 use super::sizes::{Dim, Values};
 use prim::ScalarType::{self, Bool};
 
 impl Gen<'_> {
     /// An entry point: a product of a product.
     pub(super) fn chain_entry(&mut self) {
-        match self.c.below(6) {
+        match self.c.below(8) {
             0 | 1 => self.two_products_entry(),
             2 | 3 => self.attention_entry(),
             4 => self.power_entry(),
+            5 => self.centred_entry(),
             _ => self.layers_entry(),
         }
     }
@@ -95,6 +96,35 @@ impl Gen<'_> {
             q.rows()
         );
         self.consumed(&text, &[rows, width], ty);
+    }
+
+    /// For each row, its sum, the row less that sum, and products with it, of which the best is
+    /// subtracted from all.
+    fn centred_entry(&mut self) {
+        let ty = self.number_type();
+        let Shape { rows, columns, depth } = self.shape();
+        let a = self.matrix(rows, depth, ty);
+        let b = self.matrix(columns, depth, ty);
+        let [x, r, s, e, y, z] = self.fresh_all(["x", "r", "s", "e", "y", "z"]);
+        let (value, zero) = (convert(&e, a.ty, ty), literal(ty, 0));
+        let sum = format!("(reduce (+) {zero} (map (\\{e} -> {value}) {x}))");
+        let centred = tame(&format!("({value} - {s})"), ty);
+        let fold = self.fold(depth, (&Vector::of(&r, ty), &Vector::of(&y, b.ty)), ty, None);
+        let products = format!("map (\\{y} -> {fold}) {}", b.rows());
+        let last = if self.c.once_in(2) {
+            format!(
+                "let {s} = reduce {}.max {} {z} in map (\\{e} -> {e} - {s}) {z}",
+                ty.name(),
+                literal(ty, 0)
+            )
+        } else {
+            z.clone()
+        };
+        let text = format!(
+            "(map (\\{x} -> let {s} = {sum} let {r} = map (\\{e} -> {centred}) {x} let {z} = {products} in {last}) {})",
+            a.rows()
+        );
+        self.consumed(&text, &[rows, columns], ty);
     }
 
     /// A vector or a matrix, multiplied by a matrix in each iteration of a loop.

@@ -20,7 +20,7 @@ impl Gen<'_> {
         let ty = self.c.pick(&[I32, F32, F64, I64, F32]).copied().unwrap_or(I32);
         let (points, centres, depth) = (self.size(), self.size(), self.fold_size());
         self.work.push(vec![points, centres, depth]);
-        match self.c.below(6) {
+        match self.c.below(7) {
             0 => {
                 let (a, b) = (self.matrix(points, depth, ty), self.matrix(centres, depth, ty));
                 let [x, y] = self.fresh_all(["x", "y"]);
@@ -35,6 +35,7 @@ impl Gen<'_> {
             }
             3 => self.clusters(points, centres, depth, ty),
             4 => self.counts(points, centres, depth, ty),
+            5 => self.summaries(points, centres, depth, ty),
             _ => self.forces(points, centres, depth, ty),
         }
     }
@@ -77,6 +78,24 @@ impl Gen<'_> {
                 )
             }
         }
+    }
+
+    /// For each point the largest distance and the sum of all.
+    fn summaries(&mut self, points: Dim, centres: Dim, depth: Dim, ty: ScalarType) {
+        let (a, b) = (self.matrix(points, depth, ty), self.matrix(centres, depth, ty));
+        let [x, c, d, most, sum] = self.fresh_all(["x", "c", "d", "most", "sum"]);
+        let value = self.distance(depth, &Vector::of(&x, a.ty), &b.row_at(&c), ty);
+        let (name, small) = (ty.name(), tame(&d, ty));
+        let both = self.bind(&format!(
+            "map (\\{x} -> loop ({most}, {sum}) = ({}, {}) for {c} < {} do \
+             let {d} = {value} in ({name}.max {most} {d}, {sum} + {small})) {}",
+            literal(ty, -1),
+            literal(ty, 0),
+            self.dim(centres),
+            a.rows()
+        ));
+        self.result(format!("(map (.0) {both})"), &[points], ty);
+        self.result(format!("(map (.1) {both})"), &[points], ty);
     }
 
     /// Steps of k-means: centres are sums of the points that they are nearest to.

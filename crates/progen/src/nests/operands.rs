@@ -127,7 +127,10 @@ impl Gen<'_> {
                 format!("({x}[{}] :> {full})", at_axis(axis, "::-1"))
             }
             5 => {
-                let by = self.pick_text(&["1", "(-1)", "3"]);
+                let by = match self.pick_text(&["1", "(-1)", "3", ""]) {
+                    "" => self.param(&[], ScalarType::I64, Values::Small),
+                    by => by.to_owned(),
+                };
                 let x = self.param(dims, ty, Values::Small);
                 if dims.len() > 1 && self.c.once_in(2) {
                     return format!("(map (rotate {by}) {x})");

@@ -52,9 +52,14 @@ impl Gen<'_> {
     fn product_by_indices(&mut self, shape: Shape, a: &Matrix, b: &Matrix, ty: ScalarType) -> String {
         let [i, j] = self.fresh_all(["ix", "j"]);
         let (rows, columns) = (self.dim(shape.rows), self.dim(shape.columns));
-        let at = match self.c.below(6) {
+        let at = match self.c.below(9) {
             0 => format!("({rows} - 1 - {i})"),
             1 => format!("(i64.max 0 ({i} - 1))"),
+            2 => format!("(({i} + {rows} - 1) % {rows})"),
+            3 => {
+                let indices = self.param(&[shape.rows], I64, Values::Index(shape.rows));
+                format!("(i64.max 0 {indices}[{i}])")
+            }
             _ => i.clone(),
         };
         let (x, y) = (a.row_at(&at), b.row_at(&j));
@@ -260,12 +265,23 @@ impl Gen<'_> {
             self.result(second, &[shape.rows, other], ty);
             return;
         }
-        // Both folds in one nest.
         let c = self.matrix(shape.columns, shape.depth, ty);
         let [x, y, z] = self.fresh_all(["x", "y", "z"]);
         let row = Vector::of(&x, a.ty);
         let first = self.fold(shape.depth, (&row, &Vector::of(&y, b.ty)), ty, None);
         let second = self.fold(shape.depth, (&row, &Vector::of(&z, c.ty)), ty, None);
+        if self.c.once_in(2) {
+            // Both nests in one iteration.
+            let (first, second) = (
+                format!("map (\\{y} -> {first}) {}", b.rows()),
+                format!("map (\\{z} -> {second}) {}", c.rows()),
+            );
+            let both = self.bind(&format!("map (\\{x} -> ({first}, {second})) {}", a.rows()));
+            self.result(format!("(map (.0) {both})"), &[shape.rows, shape.columns], ty);
+            self.result(format!("(map (.1) {both})"), &[shape.rows, shape.columns], ty);
+            return;
+        }
+        // Both folds in one nest.
         let pair = if ty == Bool { format!("{first} != {second}") } else { format!("{first} - {second}") };
         let inner = format!("map2 (\\{y} {z} -> {pair}) {} {}", b.rows(), c.rows());
         let product = format!("(map (\\{x} -> {inner}) {})", a.rows());
