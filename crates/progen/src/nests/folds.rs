@@ -1,4 +1,4 @@
-//! Folds of two vectors, in many forms: reductions and loops, nested, triangular, with conditions,
+//! Folds over two vectors, in many forms: reductions and loops, nested, triangular, with conditions,
 //! of several values.
 
 use super::Gen;
@@ -86,7 +86,7 @@ impl Gen<'_> {
         }
     }
 
-    /// The array of what is folded.
+    /// The array of the values that are folded.
     fn elements(&mut self, fold: &Fold<'_>) -> String {
         if let (Some(x), Some(y)) = (&fold.x.array, &fold.y.array)
             && !self.c.once_in(4)
